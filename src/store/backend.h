@@ -1,0 +1,69 @@
+/*
+ * What the store asks of a database. One thread uses a backend at a time.
+ *
+ * A backend keeps rows (kind, key, revision, api, private, mac) and the sequence of revisions. The
+ * store runs a group like this:
+ *
+ *     begin(apply)   lock out other servers, tell what they wrote since (PostgreSQL), give the last
+ *                    revision; SQLite and memory are alone and have nothing to tell
+ *     … the writes run against head …
+ *     commit(rows)   make all rows durable, or none; negative: none is durable, or -EINPROGRESS: it is
+ *                    not known (connection cut in the middle): the store then calls settle()
+ *     rollback()     instead of commit, when there is nothing to write
+ *
+ * settle(first, last, ret_durable): asks the database, reconnecting as often as it takes within a
+ * time limit, whether the group with these revisions is durable. PostgreSQL only.
+ */
+#ifndef STORE_BACKEND_H
+#define STORE_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/span.h"
+
+#define STORE_FORMAT 1 /* of the database; raised with a migration in the backend */
+#define STORE_MAC_SIZE 32
+
+struct store_row {
+	struct span kind;
+	struct span key;
+	uint64_t revision;
+	bool deleted;
+	struct span api;
+	struct span private_;
+	unsigned char mac[STORE_MAC_SIZE];
+};
+
+/* The row's spans live during the call only. */
+typedef int (*store_row_function)(void *context, const struct store_row *row, struct err *err);
+
+struct store_backend {
+	const struct store_backend_operations *operations;
+};
+
+struct store_backend_operations {
+	/* Every live row, and the last revision given out. Called once, before anything else. */
+	int (*load)(struct store_backend *backend, store_row_function row, void *context,
+		    uint64_t *ret_revision, struct err *err);
+	/* Rows of others (deletions too) in revision order, then the last revision given out. */
+	int (*begin)(struct store_backend *backend, store_row_function row, void *context,
+		     uint64_t *ret_revision, struct err *err);
+	int (*commit)(struct store_backend *backend, const struct store_row *rows, size_t count,
+		      struct err *err);
+	void (*rollback)(struct store_backend *backend);
+	int (*settle)(struct store_backend *backend, uint64_t first, uint64_t last,
+		      bool *ret_durable, struct err *err);
+	/* A descriptor that becomes readable when others wrote, or -1; and how long to wait at most
+	 * before looking anyway (milliseconds, -1: for ever). The store polls it when idle, then calls
+	 * begin + rollback to take over what is new. */
+	int (*wait_descriptor)(struct store_backend *backend, int *ret_timeout_ms);
+	void (*close)(struct store_backend *backend);
+};
+
+int store_sqlite_open(const char *path, struct store_backend **ret_backend, struct err *err);
+int store_postgres_open(const char *url, struct store_backend **ret_backend, struct err *err);
+int store_memory_open(struct store_backend **ret_backend, struct err *err);
+
+#endif
