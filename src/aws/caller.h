@@ -1,0 +1,23 @@
+/*
+ * Who asks. Every operation runs for a caller, whether it came over the wire with a signature or from
+ * inside through aws_call; account and user are the identity in audit, approvals and policies.
+ */
+#ifndef AWS_CALLER_H
+#define AWS_CALLER_H
+
+#include "base/span.h"
+
+#define AWS_ACCOUNT_DEFAULT "123456789012"
+#define AWS_REGION_DEFAULT "us-east-1"
+
+struct aws_policy;
+
+struct aws_caller {
+	struct span account;    /* twelve digits */
+	struct span user;       /* "admin", "ci", …; "anonymous" with --auth none */
+	struct span access_key; /* "" if there was none */
+	struct span region;     /* of the credential scope */
+	const struct aws_policy *policy; /* NULL: may do everything in its account */
+};
+
+#endif

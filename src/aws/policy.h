@@ -1,0 +1,29 @@
+/*
+ * IAM-style policies: {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ecs:Describe*"],
+ * "Resource":"arn:aws:ecs:*:*:cluster/team-*"}]}. Action/NotAction, Resource/NotResource, one text or
+ * a list, wildcards * and ?; actions compare without case, resources with it. Explicit deny wins; what
+ * no statement allows is denied. Condition, Principal and anything else unknown are refused when the
+ * policy is parsed, never ignored: a policy that we only half understand must not grant anything.
+ */
+#ifndef AWS_POLICY_H
+#define AWS_POLICY_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/span.h"
+
+#define AWS_POLICY_TEXT_MAX (32 * 1024)
+#define AWS_POLICY_STATEMENTS_MAX 100
+
+struct aws_policy;
+
+/* Parses JSON text; the policy lives in the arena. Messages name the statement and the member. */
+int aws_policy_parse(struct span text, struct arena *arena, const struct aws_policy **ret_policy,
+		     struct err *err);
+/* May `action` ("ecs:RunTask") be done on every one of the resources? With none given: on "*". */
+bool aws_policy_allows(const struct aws_policy *policy, struct span action,
+		       const struct span *resources, size_t count);
+
+#endif
