@@ -31,12 +31,14 @@ struct json {
 		struct span text;   /* string: decoded; number: as written */
 		struct {
 			struct json **items;
-			size_t count;
+			uint32_t count;
+			uint32_t capacity; /* room for building; 0 when parsed */
 		} array;
 		struct {
 			struct json_member *members;
-			size_t count;
-			const uint32_t *table; /* lookup for large objects, else NULL */
+			uint32_t count;
+			uint32_t capacity;
+			uint32_t *table; /* lookup for large objects, else NULL */
 		} object;
 	};
 };
