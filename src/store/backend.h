@@ -11,6 +11,11 @@
  *                    not known (connection cut in the middle): the store then calls settle()
  *     rollback()     instead of commit, when there is nothing to write
  *
+ * A begin that fails has locked nothing, and has given no rows unless it was the row function that
+ * failed. -EOVERFLOW from begin or follow: this server is further behind than the database's log of
+ * changes reaches, or the database was put back to an older state. The store then calls load again,
+ * takes what that gives as all there is, and tells every reader of the feed to list again.
+ *
  * settle(first, last, ret_durable): asks the database, reconnecting as often as it takes within a
  * time limit, whether the group with these revisions is durable. PostgreSQL only.
  */
@@ -44,7 +49,8 @@ struct store_backend {
 };
 
 struct store_backend_operations {
-	/* Every live row, and the last revision given out. Called once, before anything else. */
+	/* Every live row, and the last revision given out. Called before anything else, and again when
+	 * begin or follow said -EOVERFLOW. */
 	int (*load)(struct store_backend *backend, store_row_function row, void *context,
 		    uint64_t *ret_revision, struct err *err);
 	/* Rows of others (deletions too) in revision order, then the last revision given out. */
@@ -57,8 +63,11 @@ struct store_backend_operations {
 		      bool *ret_durable, struct err *err);
 	/* A descriptor that becomes readable when others wrote, or -1; and how long to wait at most
 	 * before looking anyway (milliseconds, -1: for ever). The store polls it when idle, then calls
-	 * begin + rollback to take over what is new. */
+	 * follow (begin + rollback where that is NULL) to take over what is new. */
 	int (*wait_descriptor)(struct store_backend *backend, int *ret_timeout_ms);
+	/* As begin + rollback, without locking out the servers that write. May be NULL. */
+	int (*follow)(struct store_backend *backend, store_row_function row, void *context,
+		      uint64_t *ret_revision, struct err *err);
 	void (*close)(struct store_backend *backend);
 };
 
