@@ -1,37 +1,23 @@
 /*
- * Text to values. A recursive descent over a bounded depth; members and items are collected on one
- * scratch stack and moved to arrays of the right size in the arena when their object or array closes.
- * Every position is compared with the end of the text before it is read: the text needs no NUL.
+ * Text to values: a recursive descent over a bounded depth. Every position is compared with the end
+ * of the text before it is read: the text needs no NUL.
  *
  * Raw newlines are legal only between tokens, so counting them where spaces are skipped gives the
  * line of every value for nothing; columns are worked out when there is an error to report.
  */
-#include <inttypes.h>
-
 #include "base/json.h"
+#include "base/json_collect.h"
 #include "base/json_scan.h"
-#include "base/json_table.h"
 #include "base/memory.h"
-
-#define SCRATCH_ON_STACK 64
-#define NODES_AT_ONCE 64
-#define NAME_IN_MESSAGE_MAX 80
 
 struct parser {
 	const char *at;
 	const char *end;
 	const char *text;
-	struct arena *arena;
 	struct err *err;
 	uint32_t line;
 	unsigned depth;
-	uint32_t table_seed;
-	struct json *nodes; /* taken from the arena, not used yet */
-	size_t nodes_left;
-	struct json_member *scratch; /* what belongs to the objects and arrays still open */
-	size_t scratch_count;
-	size_t scratch_capacity;
-	struct json_member *scratch_heap; /* NULL while the first scratch suffices */
+	struct json_collector *collector;
 };
 
 static int parse_value(struct parser *parser, struct json **ret_value);
@@ -75,16 +61,13 @@ static int fail_size(struct parser *parser)
 static int fail_duplicate(struct parser *parser, struct span name)
 {
 	_buffer_ struct buffer reason = {0};
-	struct span shown = name;
 	const char *at = parser->at;
 
 	/* A name without escapes is a part of the text and shows where it stands. */
 	if (name.data > parser->text && name.data < parser->end)
 		at = name.data - 1;
-	if (shown.length > NAME_IN_MESSAGE_MAX)
-		shown.length = NAME_IN_MESSAGE_MAX;
 	buffer_add_string(&reason, "member ");
-	json_write_string(shown, &reason);
+	json_collect_quote(name, &reason);
 	buffer_add_string(&reason, " appears twice");
 	return fail_at(parser, at, reason.data);
 }
@@ -102,44 +85,6 @@ static inline void skip_spaces(struct parser *parser)
 			break;
 	}
 	parser->at = at;
-}
-
-static inline int new_value(struct parser *parser, struct json **ret_value)
-{
-	if (parser->nodes_left == 0) {
-		/* A value takes two bytes of text with its separator, so this never asks for many
-		 * more than will come. */
-		size_t count = (size_t)(parser->end - parser->at) / 2 + 1;
-
-		if (count > NODES_AT_ONCE)
-			count = NODES_AT_ONCE;
-		parser->nodes = arena_allocate_capped(parser->arena, count * sizeof(struct json));
-		if (!parser->nodes)
-			return fail_size(parser);
-		parser->nodes_left = count;
-	}
-	*ret_value = parser->nodes++;
-	parser->nodes_left--;
-	(*ret_value)->line = parser->line;
-	return 0;
-}
-
-static void scratch_grow(struct parser *parser)
-{
-	size_t capacity = parser->scratch_capacity * 2;
-	struct json_member *heap = memory_resize(parser->scratch_heap, capacity * sizeof(*heap));
-
-	if (!parser->scratch_heap)
-		memcpy(heap, parser->scratch, parser->scratch_count * sizeof(*heap));
-	parser->scratch = parser->scratch_heap = heap;
-	parser->scratch_capacity = capacity;
-}
-
-static inline void scratch_push(struct parser *parser, struct span name, struct json *value)
-{
-	if (parser->scratch_count == parser->scratch_capacity)
-		scratch_grow(parser);
-	parser->scratch[parser->scratch_count++] = (struct json_member){name, value};
 }
 
 static int parse_hex4(struct parser *parser, uint32_t *ret_unit)
@@ -265,7 +210,7 @@ static const char *find_closing_quote(const struct parser *parser)
 static int parse_string_decoding(struct parser *parser, const char *start, struct span *ret_text)
 {
 	size_t most = (size_t)(find_closing_quote(parser) - start);
-	char *decoded = arena_allocate_capped(parser->arena, most);
+	char *decoded = arena_allocate_capped(parser->collector->arena, most);
 	size_t length = (size_t)(parser->at - start);
 
 	if (!decoded)
@@ -381,25 +326,9 @@ static int parse_word(struct parser *parser, struct span word)
 	return 0;
 }
 
-static int close_array(struct parser *parser, size_t first, struct json *array)
-{
-	size_t count = parser->scratch_count - first;
-
-	parser->scratch_count = first;
-	if (count == 0)
-		return 0;
-	array->array.items = arena_allocate_capped(parser->arena, count * sizeof(struct json *));
-	if (!array->array.items)
-		return fail_size(parser);
-	for (size_t i = 0; i < count; i++)
-		array->array.items[i] = parser->scratch[first + i].value;
-	array->array.count = (uint32_t)count;
-	return 0;
-}
-
 static int parse_array(struct parser *parser, struct json *array)
 {
-	size_t first = parser->scratch_count;
+	size_t first = json_collect_open(parser->collector);
 
 	parser->at++;
 	skip_spaces(parser);
@@ -414,59 +343,34 @@ static int parse_array(struct parser *parser, struct json *array)
 		r = parse_value(parser, &item);
 		if (r < 0)
 			return r;
-		scratch_push(parser, SPAN_NONE, item);
+		json_collect_add(parser->collector, SPAN_NONE, item);
 		skip_spaces(parser);
 		if (parser->at == parser->end || (*parser->at != ',' && *parser->at != ']'))
 			return fail_expected(parser, "expected ',' or ']' after an item",
 				"the text ends inside an array");
 		if (*parser->at++ == ']')
-			return close_array(parser, first, array);
+			break;
 		skip_spaces(parser);
 	}
-}
-
-static int index_members(struct parser *parser, struct json *object)
-{
-	const struct json_member *members = object->object.members;
-	uint32_t count = object->object.count;
-
-	if (count <= JSON_TABLE_THRESHOLD) {
-		for (uint32_t i = 1; i < count; i++) {
-			for (uint32_t j = 0; j < i; j++) {
-				if (span_equal(members[i].name, members[j].name))
-					return fail_duplicate(parser, members[i].name);
-			}
-		}
-		return 0;
-	}
-	object->object.table = arena_allocate_capped(parser->arena, json_table_size(count));
-	if (!object->object.table)
+	if (json_collect_close_array(parser->collector, first, array) < 0)
 		return fail_size(parser);
-	json_table_init(object->object.table, count, parser->table_seed);
-	for (uint32_t i = 0; i < count; i++) {
-		if (json_table_add(object->object.table, members, i) != JSON_TABLE_NOT_FOUND)
-			return fail_duplicate(parser, members[i].name);
-	}
 	return 0;
 }
 
 static int close_object(struct parser *parser, size_t first, struct json *object)
 {
-	size_t count = parser->scratch_count - first;
-	size_t size = count * sizeof(struct json_member);
+	const struct json_member *duplicate;
+	int r;
 
-	parser->scratch_count = first;
-	object->object.members = arena_allocate_capped(parser->arena, size);
-	if (!object->object.members)
-		return fail_size(parser);
-	memcpy(object->object.members, parser->scratch + first, size);
-	object->object.count = (uint32_t)count;
-	return index_members(parser, object);
+	r = json_collect_close_object(parser->collector, first, object, &duplicate);
+	if (r == -EEXIST)
+		return fail_duplicate(parser, duplicate->name);
+	return r < 0 ? fail_size(parser) : 0;
 }
 
 static int parse_object(struct parser *parser, struct json *object)
 {
-	size_t first = parser->scratch_count;
+	size_t first = json_collect_open(parser->collector);
 
 	parser->at++;
 	skip_spaces(parser);
@@ -494,7 +398,7 @@ static int parse_object(struct parser *parser, struct json *object)
 		r = parse_value(parser, &value);
 		if (r < 0)
 			return r;
-		scratch_push(parser, name, value);
+		json_collect_add(parser->collector, name, value);
 		skip_spaces(parser);
 		if (parser->at == parser->end || (*parser->at != ',' && *parser->at != '}'))
 			return fail_expected(parser, "expected ',' or '}' after a member",
@@ -525,9 +429,10 @@ static int parse_value(struct parser *parser, struct json **ret_value)
 
 	if (parser->at == parser->end)
 		return fail(parser, "the text ends where a value is expected");
-	r = new_value(parser, &value);
-	if (r < 0)
-		return r;
+	/* A value takes two bytes of text with its separator. */
+	if (json_collect_new(parser->collector, (size_t)(parser->end - parser->at) / 2, &value) < 0)
+		return fail_size(parser);
+	value->line = parser->line;
 	switch (*parser->at) {
 	case '"':
 		value->type = JSON_STRING;
@@ -584,25 +489,20 @@ static int parse_document(struct parser *parser, struct json **ret_value)
 
 int json_parse(struct span text, struct arena *arena, struct json **ret_value, struct err *err)
 {
-	struct json_member scratch[SCRATCH_ON_STACK];
+	_json_collector_ struct json_collector collector;
 	const char *start = text.data ? text.data : "";
 	struct parser parser = {
 		.at = start,
 		.end = start + text.length,
 		.text = start,
-		.arena = arena,
 		.err = err,
 		.line = 1,
-		.table_seed = json_table_seed(),
-		.scratch = scratch,
-		.scratch_capacity = SCRATCH_ON_STACK,
+		.collector = &collector,
 	};
-	int r;
 
+	json_collect_begin(&collector, arena);
 	/* Lines, counts and table slots are 32 bits wide. */
 	if (text.length > UINT32_MAX / 4)
 		return fail_size(&parser);
-	r = parse_document(&parser, ret_value);
-	memory_free_pointer(&parser.scratch_heap);
-	return r;
+	return parse_document(&parser, ret_value);
 }
