@@ -1,0 +1,246 @@
+"""The house itself: the checks that guard the sources, the tools that run tests, and the README."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from conftest import DEADLINE, SOURCE, slipway_program, wait_until
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=DEADLINE * 3, check=False, **options)
+
+
+def tool(name):
+    return os.path.join(SOURCE, "tools", name)
+
+
+# ---- includes and names ----
+
+@pytest.fixture
+def sources(tmp_path):
+    """A copy of the sources that a test may spoil."""
+    shutil.copytree(os.path.join(SOURCE, "src"), tmp_path / "src")
+    return tmp_path
+
+
+def append(path, text):
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def test_sources_respect_the_ladder():
+    checked = run(tool("check-includes"), os.path.join(SOURCE, "src"))
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("include, complaint", [
+    ('#include "store/store.h"', 'base includes "store/store.h", but store is above it'),
+    ('  #  include "cli/command.h"', 'base includes "cli/command.h", but cli is above it'),
+    ('#include "err.h"', '"err.h" is not a path from src/'),
+    ('#include "../store/store.h"', '"../store/store.h" is not a path from src/'),
+    ('#include "nowhere/nothing.h"', "folder nowhere is not in src/ladder.txt"),
+])
+def test_upward_include_is_refused(sources, include, complaint):
+    (sources / "src/base/intruder.c").write_text(f"/* first line */\n{include}\n")
+    checked = run(tool("check-includes"), str(sources / "src"))
+    assert checked.returncode == 1
+    assert checked.stderr.startswith("src/base/intruder.c:2: ")
+    assert complaint in checked.stderr
+
+
+def test_downward_include_is_allowed(sources):
+    (sources / "src/cli/newcomer.h").write_text('#include "base/err.h"\n#include <stdio.h>\n')
+    assert run(tool("check-includes"), str(sources / "src")).returncode == 0
+
+
+def test_upward_include_stops_the_build(sources):
+    """meson runs the check: a spoiled tree does not compile, whatever else is right with it."""
+    for name in ("meson.build", "meson_options.txt"):
+        shutil.copy(os.path.join(SOURCE, name), sources)
+    for folder in ("tools", "tests/bench", "tests/fuzz"):
+        shutil.copytree(os.path.join(SOURCE, folder), sources / folder)
+    configured = run("meson", "setup", str(sources / "build"), str(sources))
+    assert configured.returncode == 0, configured.stdout
+    assert run("ninja", "-C", str(sources / "build"), "check-includes").returncode == 0
+    append(sources / "src/base/err.h", '#include "store/store.h"\n')
+    built = run("ninja", "-C", str(sources / "build"), "check-includes")
+    assert built.returncode != 0
+    assert 'base includes "store/store.h", but store is above it' in built.stdout
+
+
+def test_names_say_something():
+    checked = run(tool("check-names"))
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name, complaint", [
+    ("utils.c", "'utils' does not say what the file is for"),
+    ("string_helpers.h", "'helpers' does not say what the file is for"),
+    ("CamelCase.c", "file names are lower case words joined by _"),
+    ("forgotten_test.c", "not in src/base/meson.build"),
+])
+def test_bad_name_is_refused(sources, name, complaint):
+    (sources / "src/base" / name).write_text("")
+    checked = run(tool("check-names"), str(sources))
+    assert checked.returncode == 1
+    assert f"src/base/{name}: " in checked.stderr
+    assert complaint in checked.stderr
+
+
+# ---- counting ----
+
+def test_unit_tests_are_counted_one_by_one(tmp_path):
+    log = tmp_path / "log.json"
+    log.write_text(
+        r'{"name": "good", "result": "OK", "returncode": 0, "stdout": "1..2\nok 1 - a\nok 2 - b\n"}'
+        "\n"
+        r'{"name": "bad", "result": "FAIL", "returncode": 1,'
+        r' "stdout": "1..2\nok 1 - c\nnot ok 2 - d\n# why\n"}'
+        "\n"
+        r'{"name": "crashed", "result": "FAIL", "returncode": -6, "stdout": "1..9\nok 1 - e\n"}'
+        "\n"
+        r'{"name": "empty", "result": "OK", "returncode": 0, "stdout": ""}'
+        "\n")
+    lines = run(tool("test-report"), "unit", str(log)).stdout.splitlines()
+    assert lines[0] == "4 3"
+    assert "bad: d" in lines
+    assert "crashed: fail, exit code -6 after 1 tests" in lines
+    assert "empty: ran no test" in lines
+
+
+def test_scenario_tests_are_counted_and_a_skip_is_a_failure(tmp_path):
+    log = tmp_path / "results.xml"
+    log.write_text(
+        '<testsuites><testsuite><testcase classname="m" name="good"/>'
+        '<testcase classname="m" name="bad"><failure message="x">E   assert 1 == 2</failure>'
+        '</testcase><testcase classname="m" name="skipped"><skipped message="later"/></testcase>'
+        '<testcase classname="m" name="setup"><error message="x">no</error></testcase>'
+        '</testsuite></testsuites>')
+    lines = run(tool("test-report"), "junit", str(log)).stdout.splitlines()
+    assert lines[0] == "1 3"
+    assert lines[1:] == ["m::bad", "    E   assert 1 == 2", "m::skipped", "    later",
+                         "m::setup", "    no"]
+
+
+def test_a_run_that_left_nothing_is_a_failure(tmp_path):
+    for kind in ("unit", "junit"):
+        report = run(tool("test-report"), kind, str(tmp_path / "missing"))
+        assert report.stdout == "0 1\nno test was run\n"
+
+
+# ---- PostgreSQL for tests ----
+
+def folder_of(address):
+    return address.split("host=")[1]
+
+
+def test_with_postgres_gives_a_durable_server_and_removes_it():
+    done = run(tool("with-postgres"), "sh", "-c",
+               'psql -At -d "$SLIPWAY_TEST_POSTGRES" -c "SHOW fsync"; echo $SLIPWAY_TEST_POSTGRES; '
+               'exit 7')
+    assert done.returncode == 7, done.stderr
+    fsync, address = done.stdout.split()
+    assert fsync == "on"
+    assert not os.path.exists(folder_of(address))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_with_postgres_removes_its_server_when_it_is_ended(number):
+    with subprocess.Popen([tool("with-postgres"), "sh", "-c",
+                           'echo $SLIPWAY_TEST_POSTGRES; exec sleep 1000'],
+                          stdout=subprocess.PIPE, text=True) as runner:
+        folder = folder_of(runner.stdout.readline().strip())
+        with open(os.path.join(folder, "data/postmaster.pid"), encoding="utf-8") as file:
+            postmaster = int(file.readline())
+        runner.send_signal(number)
+        assert runner.wait(DEADLINE * 3) != 0
+    assert not os.path.exists(folder)
+    wait_until(lambda: not os.path.exists(f"/proc/{postmaster}"), "PostgreSQL has ended")
+
+
+# ---- the command ./dev ----
+
+def test_dev_helps_with_every_command():
+    overview = run("./dev", "help", cwd=SOURCE)
+    assert overview.returncode == 0
+    commands = re.findall(r"^  (\w+)  ", overview.stdout, re.MULTILINE)
+    assert commands == "up build test bench fuzz sim lint package clean".split()
+    for command in commands:
+        told = run("./dev", command, "--help", cwd=SOURCE)
+        assert told.returncode == 0
+        assert told.stdout.startswith(f"usage: ./dev {command}")
+
+
+@pytest.mark.parametrize("arguments, complaint", [
+    (["bulid"], "dev: no command bulid"),
+    (["test", "untit"], "dev: no phase untit; there are: build-clang unit"),
+    (["build", "--fast"], "dev: build does not know --fast"),
+    (["fuzz", "nothing"], "dev: no fuzzer nothing"),
+])
+def test_dev_refuses_what_it_does_not_know(arguments, complaint):
+    refused = run("./dev", *arguments, cwd=SOURCE)
+    assert refused.returncode == 1
+    assert complaint in refused.stderr
+
+
+def test_package_lists_name_each_package_once():
+    for name in sorted(os.listdir(os.path.join(SOURCE, "packages"))):
+        with open(os.path.join(SOURCE, "packages", name), encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+        assert lines == sorted(set(lines)), name
+        for line in lines:
+            assert re.fullmatch(r"[a-z0-9.+-]+( \([a-z0-9.+-]+\))?", line), f"{name}: {line}"
+
+
+def test_npm_lock_names_no_registry():
+    with open(os.path.join(SOURCE, "tests/scenario/package-lock.json"), encoding="utf-8") as file:
+        lock = file.read()
+    assert '"resolved"' not in lock
+    assert '"integrity"' in lock
+
+
+# ---- the README ----
+
+def shell_blocks(text):
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.sanitized
+def test_readme_conversation_works_as_written(start_slipway):
+    """Every shell block of the section, line by line as a reader would type it."""
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
+        section = re.search(r"^## A first conversation$(.*?)^## ", file.read(),
+                            re.MULTILINE | re.DOTALL).group(1)
+    blocks = shell_blocks(section)
+    assert len(blocks) >= 3
+    server = start_slipway()
+    script = "set -e\n" + "\n".join(blocks)
+    assert "http://127.0.0.1:4780" in script
+    script = script.replace("http://127.0.0.1:4780", server.url)
+    spoken = run("bash", "-c", script, env=server.aws_environment(), cwd=server.home)
+    assert spoken.returncode == 0, spoken.stdout + spoken.stderr
+    ecs = server.boto("ecs")
+    assert ecs.describe_clusters(clusters=["harbour"])["clusters"][0]["status"] == "ACTIVE"
+    assert [arn.split("/")[-1] for arn in ecs.list_task_definitions()["taskDefinitionArns"]] == [
+        "greeter:1"]
+    # What the README shows as answers is what came.
+    answers = re.findall(r"^```json\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    assert answers
+    said = re.sub(r"\s+", "", spoken.stdout)
+    for answer in answers:
+        assert re.sub(r"\s+", "", answer) in said
+
+
+def test_version_is_said_once():
+    with open(os.path.join(SOURCE, "meson.build"), encoding="utf-8") as file:
+        version = re.search(r"version: '([0-9.]+)'", file.read()).group(1)
+    said = run(slipway_program(), "--version")
+    assert said.returncode == 0
+    assert said.stdout == f"slipway {version}\n"
+    with open(os.path.join(SOURCE, "CHANGELOG.md"), encoding="utf-8") as file:
+        assert f"## {version}" in file.read()
