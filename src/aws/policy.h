@@ -25,5 +25,8 @@ int aws_policy_parse(struct span text, struct arena *arena, const struct aws_pol
 /* May `action` ("ecs:RunTask") be done on every one of the resources? With none given: on "*". */
 bool aws_policy_allows(const struct aws_policy *policy, struct span action,
 		       const struct span *resources, size_t count);
+/* May it be done on whatever there is? For requests with more resources than can be named one by
+ * one: an Allow must hold for "*", and no Deny may concern the action at all. */
+bool aws_policy_allows_everything(const struct aws_policy *policy, struct span action);
 
 #endif
