@@ -1,0 +1,117 @@
+/*
+ * Which server does what, when several share one store.
+ *
+ * Leases. Each server has one record (kind `server`, key: its name) with a random incarnation that it
+ * renews by writing it again. A server is dead when its record is gone or bears another incarnation;
+ * that is one durable fact which everybody reads alike. Who sees a record unchanged for the duration that
+ * the record promises, by its own steady clock from the moment *it* last saw it change, deletes it, with
+ * the revision it saw required: a renewal in between wins. Clocks need not agree, only run alike.
+ *
+ * Claims. Ownership of a thing is a record (kind `claim`, key: chosen by the controller, "toy/web") with
+ * the owner's name and incarnation. It is written only when it moves, so its revision is the *epoch* of
+ * the ownership: it rises with each move and never comes back. A claim may be taken when nobody has it
+ * or its owner is dead, which is judged inside the writing transaction.
+ *
+ * Acting. What an owner may do:
+ *
+ *     code = claims_acquire(claims, key, &claim, err);    -EBUSY: another one's; nothing to do
+ *     ...
+ *     code = claims_check(claims, &claim, timeout, err);  before each call that changes the world: our
+ *     world_start(...)                                    lease outlasts the call, so nobody else has
+ *                                                         begun to act when it arrives
+ *     claims_write(claims, &claim, function, ...)         a write with the claim's revision required:
+ *                                                         a stale owner's write is refused (fencing)
+ *
+ * A server that was paused for longer than its lease finds its lease expired by its own clock (it counts
+ * from *before* the write that renewed it, others from after, less a margin), then its record deleted; it
+ * registers anew and has to acquire its claims again.
+ *
+ * A clean stop deletes the server's record (claims_resign), and others take over at once. A server that
+ * finds its own name taken by a newer incarnation was replaced and stays down: two that take the name from
+ * each other in turn would be worse.
+ */
+#ifndef CONTROL_CLAIMS_H
+#define CONTROL_CLAIMS_H
+
+#include "control/runner.h"
+#include "store/store.h"
+
+#define CLAIMS_LEASE_US INT64_C(10000000)
+#define CLAIMS_LEASE_LEAST_US INT64_C(100000)
+#define CLAIMS_NAME_MAX 128
+#define CLAIMS_INCARNATION_SIZE 33
+
+/* Give both to store_open. */
+extern const struct store_kind server_kind;
+extern const struct store_kind claim_kind;
+
+struct server_facts {
+	struct span incarnation;
+	int64_t lease_us;
+};
+
+struct claim_facts {
+	struct span server; /* empty: released */
+	struct span incarnation;
+};
+
+enum claim_index { CLAIM_BY_OWNER }; /* "server/incarnation" */
+
+struct claims;
+
+struct claims_config {
+	struct runner *runner;
+	struct store *store;
+	const char *server; /* this server's name: unique among those that share the store */
+	int64_t lease_us;   /* 0: CLAIMS_LEASE_US */
+	/* Told about each claim that became free (owner dead, released, record gone): ask your controller to
+	 * reconcile it. May come too often; must not block. */
+	void (*freed)(void *context, struct span key);
+	void *context;
+	/* Told what an operator should hear: a lease lost, a server declared dead, being replaced. */
+	void (*report)(void *context, const char *message);
+	/* Deliberate bugs, for proving that simulations find them. */
+	bool bug_no_fence;    /* claims_write does not require the claim */
+	bool bug_no_check;    /* claims_check always agrees */
+	bool bug_hasty_death; /* others are declared dead at once and without looking again */
+};
+
+/* A claim that was ours when we looked. */
+struct claim {
+	struct span key;       /* not owned */
+	uint64_t epoch;        /* revision of the claim record */
+	uint64_t registration; /* private: of which lease of ours it is */
+};
+
+/* Registers this server and keeps its lease. Returns when the lease is held. */
+int claims_start(const struct claims_config *config, struct claims **ret_claims, struct err *err);
+/* Gives up the lease and with it all claims, durably. Stop the controllers first. Afterwards nothing can
+ * be acquired. */
+int claims_resign(struct claims *claims, struct err *err);
+/* Stops renewing (a crash, as others see it, unless resigned before). NULL is fine. */
+void claims_stop(struct claims *claims);
+
+/* 0: ours. -EBUSY: a living server has it. -EAGAIN: this server has no lease just now. -ESTALE: this
+ * server was replaced or has resigned. Others: as control_write. The key must live as long as the claim. */
+int claims_acquire(struct claims *claims, struct span key, struct claim *ret_claim,
+	struct err *err);
+/* 0: it is still ours and our lease lasts for `outlast_us` from now; act at once. -ESTALE: it is not. */
+int claims_check(struct claims *claims, const struct claim *claim, int64_t outlast_us,
+	struct err *err);
+/* Inside a transaction: -ESTALE unless the claim is still ours. */
+int claims_require(struct claims *claims, struct store_transaction *transaction,
+	const struct claim *claim, struct err *err);
+/* control_write of a function that runs only if the claim is still ours, else -ESTALE. */
+int claims_write(struct claims *claims, const struct claim *claim, store_write_function function,
+	void *context, uint64_t *ret_revision, struct err *err);
+/* Gives this claim up, for another server to take. */
+int claims_release(struct claims *claims, const struct claim *claim, struct err *err);
+/* Inside the transaction that deletes the thing itself: deletes the claim's record too. */
+int claims_forget(struct claims *claims, struct store_transaction *transaction,
+	const struct claim *claim, struct err *err);
+
+/* Whether our lease holds now, and until when by runner_now_us. */
+bool claims_has_lease(struct claims *claims, int64_t *ret_until_us);
+const char *claims_server(const struct claims *claims);
+
+#endif
