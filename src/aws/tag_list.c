@@ -1,0 +1,109 @@
+/* Tags: checked where they come in, merged by key, never reordered. */
+#include "aws/tag_list.h"
+
+#define KEY_MAX 128
+#define VALUE_MAX 256
+
+/* Characters, not bytes: AWS counts Unicode characters. */
+static size_t characters(struct span text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < text.length; i++)
+		count += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+	return count;
+}
+
+static int check_tag(struct aws_request *request, const struct json *tag)
+{
+	struct span key = json_get_text(tag, "key");
+	struct span value = json_get_text(tag, "value");
+
+	if (!key.data || key.length == 0)
+		return aws_fail_input(request, "tags: a tag has no key");
+	if (characters(key) > KEY_MAX)
+		return aws_fail_input(request, "tags: key '%.*s' is longer than %d characters",
+				      SPAN_ARGS(key), KEY_MAX);
+	if (value.data && characters(value) > VALUE_MAX)
+		return aws_fail_input(request,
+				      "tags: the value of '%.*s' is longer than %d characters",
+				      SPAN_ARGS(key), VALUE_MAX);
+	if (key.length >= 4 && span_equal_ignoring_case((struct span){key.data, 4}, SPAN("aws:")))
+		return aws_fail_input(request,
+				      "tags: key '%.*s' begins with 'aws:', which is reserved",
+				      SPAN_ARGS(key));
+	return 0;
+}
+
+static const struct json *find_tag(const struct json *tags, struct span key)
+{
+	JSON_EACH_ITEM(tags, tag)
+		if (span_equal(json_get_text(tag, "key"), key))
+			return tag;
+	return NULL;
+}
+
+int aws_tag_list_check(struct aws_request *request, const struct json *tags)
+{
+	if (json_is_absent(tags))
+		return 0;
+	if (json_count(tags) > AWS_TAGS_MAX)
+		return aws_fail_input(request, "tags: %zu tags, the limit is %d", json_count(tags),
+				      AWS_TAGS_MAX);
+	JSON_EACH_ITEM(tags, tag) {
+		struct span key = json_get_text(tag, "key");
+
+		if (check_tag(request, tag) < 0)
+			return -EPERM;
+		if (find_tag(tags, key) != tag)
+			return aws_fail_input(request, "tags: key '%.*s' is given twice",
+					      SPAN_ARGS(key));
+	}
+	return 0;
+}
+
+static void append_tag(struct aws_request *request, struct json *list, const struct json *tag)
+{
+	struct json *clean = json_new_object(request->arena);
+	struct span value = json_get_text(tag, "value");
+
+	json_set_string(request->arena, clean, "key", json_get_text(tag, "key"));
+	json_set_string(request->arena, clean, "value", value.data ? value : SPAN(""));
+	json_append(request->arena, list, clean);
+}
+
+int aws_tag_list_merge(struct aws_request *request, const struct json *existing,
+		       const struct json *added, const struct json **ret_merged)
+{
+	struct json *merged = json_new_array(request->arena);
+
+	JSON_EACH_ITEM(existing, tag) {
+		const struct json *newer = find_tag(added, json_get_text(tag, "key"));
+
+		append_tag(request, merged, newer ? newer : tag);
+	}
+	JSON_EACH_ITEM(added, tag)
+		if (!find_tag(existing, json_get_text(tag, "key")))
+			append_tag(request, merged, tag);
+	if (json_count(merged) > AWS_TAGS_MAX)
+		return aws_fail_input(request, "tags: the resource would have %zu tags, the limit is %d",
+				      json_count(merged), AWS_TAGS_MAX);
+	*ret_merged = merged;
+	return 0;
+}
+
+const struct json *aws_tag_list_without(struct aws_request *request, const struct json *existing,
+					const struct json *keys)
+{
+	struct json *left = json_new_array(request->arena);
+
+	JSON_EACH_ITEM(existing, tag) {
+		bool removed = false;
+
+		JSON_EACH_ITEM(keys, key)
+			removed |= span_equal(json_text(key), json_get_text(tag, "key"));
+		if (!removed)
+			append_tag(request, left, tag);
+	}
+	return left;
+}

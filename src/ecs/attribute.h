@@ -1,0 +1,16 @@
+/* Attributes of container instances: custom names and values that placement can ask for. */
+#ifndef ECS_ATTRIBUTE_H
+#define ECS_ATTRIBUTE_H
+
+#include "aws/service.h"
+
+#define ATTRIBUTES_MAX 10 /* custom ones of an instance, as in ECS */
+
+/* Name 1-128 of letters, digits and ._/-, value up to 128; fails the request naming `member`. */
+int attribute_check(struct aws_request *request, const char *member, const struct json *attribute);
+
+int attribute_put(struct aws_request *request);
+int attribute_delete(struct aws_request *request);
+int attribute_list(struct aws_request *request);
+
+#endif

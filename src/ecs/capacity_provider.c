@@ -1,0 +1,434 @@
+/* Capacity providers: checks, defaults in ECS's numbers, and the operations; see the header. */
+#include "ecs/capacity_provider.h"
+
+#include "aws/arn.h"
+#include "aws/page.h"
+#include "aws/tag_list.h"
+#include "ecs/cluster.h"
+#include "ecs/name.h"
+#include "ecs/tags.h"
+
+#define TARGET_CAPACITY_MAX 100
+#define STEP_MAX 10000
+#define WARMUP_MAX 10000
+
+const struct store_kind capacity_provider_kind = {.name = "ecs.capacity_provider"};
+
+static const char *const fargate_names[] = {"FARGATE", "FARGATE_SPOT"};
+
+bool capacity_provider_is_fargate(struct span name)
+{
+	for (size_t i = 0; i < LENGTH(fargate_names); i++)
+		if (span_is(name, fargate_names[i]))
+			return true;
+	return false;
+}
+
+bool capacity_provider_exists(struct aws_request *request, struct span name)
+{
+	return capacity_provider_is_fargate(name) ||
+	       store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+}
+
+void capacity_provider_resources(struct aws_request *request, struct aws_resources *resources)
+{
+	struct span given = json_get_text(request->input, "name");
+	struct span name;
+
+	if (!given.data)
+		given = json_get_text(request->input, "capacityProvider");
+	if (ecs_try_resolve(request->caller, "capacity-provider", given, &name))
+		given = ecs_arn(request, "capacity-provider", name);
+	resources->arns[resources->count++] = given;
+}
+
+/* ---- checks ---- */
+
+static int check_range(struct aws_request *request, const struct json *scaling, const char *member,
+		       int64_t least, int64_t most)
+{
+	int64_t value = json_get_integer(scaling, member, least);
+
+	if (value < least || value > most)
+		return aws_fail_input(request,
+				      "autoScalingGroupProvider.managedScaling.%s: must be between "
+				      "%lld and %lld",
+				      member, (long long)least, (long long)most);
+	return 0;
+}
+
+static int check_group(struct aws_request *request, const struct json *group)
+{
+	const struct json *scaling = json_get(group, "managedScaling");
+	struct span arn_text = json_get_text(group, "autoScalingGroupArn");
+	struct aws_arn arn;
+
+	if (arn_text.data &&
+	    (!aws_arn_parse(arn_text, &arn) || !span_is(arn.service, "autoscaling")))
+		return aws_fail_input(request,
+				      "autoScalingGroupProvider.autoScalingGroupArn: '%.*s' is not the "
+				      "ARN of an Auto Scaling group",
+				      SPAN_ARGS(arn_text));
+	if (check_range(request, scaling, "targetCapacity", 1, TARGET_CAPACITY_MAX) < 0 ||
+	    check_range(request, scaling, "minimumScalingStepSize", 1, STEP_MAX) < 0 ||
+	    check_range(request, scaling, "maximumScalingStepSize", 1, STEP_MAX) < 0 ||
+	    check_range(request, scaling, "instanceWarmupPeriod", 0, WARMUP_MAX) < 0)
+		return -EPERM;
+	return 0;
+}
+
+/* Protection works by scaling in selectively, so it needs managed scaling. */
+static int check_protection(struct aws_request *request, const struct json *group)
+{
+	if (span_is(json_get_text(group, "managedTerminationProtection"), "ENABLED") &&
+	    !span_is(json_get_text(json_get(group, "managedScaling"), "status"), "ENABLED"))
+		return aws_fail_input(request,
+				      "autoScalingGroupProvider.managedTerminationProtection: needs "
+				      "managedScaling.status ENABLED");
+	return 0;
+}
+
+static bool starts_with_ignoring_case(struct span text, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return text.length >= length &&
+	       span_equal_ignoring_case((struct span){text.data, length}, span_of(prefix));
+}
+
+int capacity_provider_create_prepare(struct aws_request *request)
+{
+	static const char *const reserved[] = {"aws", "ecs", "fargate"};
+	struct span name = json_get_text(request->input, "name");
+	const struct json *group = json_get(request->input, "autoScalingGroupProvider");
+	const struct json *managed = json_get(request->input, "managedInstancesProvider");
+
+	if (ecs_check_name(request, "name", name) < 0)
+		return -EPERM;
+	for (size_t i = 0; i < LENGTH(reserved); i++)
+		if (starts_with_ignoring_case(name, reserved[i]))
+			return aws_fail_input(request, "name: must not begin with '%s'", reserved[i]);
+	if (json_is_absent(group) == json_is_absent(managed))
+		return aws_fail_input(request, "give either autoScalingGroupProvider or "
+					       "managedInstancesProvider, and one of them only");
+	if (!json_is_absent(managed) && json_is_absent(json_get(request->input, "cluster")))
+		return aws_fail_input(request, "cluster: is required with managedInstancesProvider");
+	if (!json_is_absent(group) && !json_is_absent(json_get(request->input, "cluster")))
+		return aws_fail_input(request,
+				      "cluster: cannot be given with autoScalingGroupProvider");
+	if (check_group(request, group) < 0)
+		return -EPERM;
+	return aws_tag_list_check(request, json_get(request->input, "tags"));
+}
+
+/* ---- documents ---- */
+
+static void set_default(struct aws_request *request, struct json *object, const char *name,
+			const struct json *value)
+{
+	if (json_is_absent(json_get(object, name)))
+		json_set(request->arena, object, name, value);
+}
+
+static struct json *copy_or_new(struct aws_request *request, const struct json *object)
+{
+	return json_is(object, JSON_OBJECT) ? json_copy_object(request->arena, object)
+					    : json_new_object(request->arena);
+}
+
+/* What was given, over what was there, with ECS's defaults below. */
+static struct json *group_document(struct aws_request *request, const struct json *old,
+				   const struct json *given)
+{
+	static const char *const scaling_members[] = {"status", "targetCapacity",
+						      "minimumScalingStepSize",
+						      "maximumScalingStepSize",
+						      "instanceWarmupPeriod"};
+	static const char *const members[] = {"autoScalingGroupArn", "managedTerminationProtection",
+					      "managedDraining"};
+	struct arena *arena = request->arena;
+	struct json *group = copy_or_new(request, old);
+	struct json *scaling = copy_or_new(request, json_get(old, "managedScaling"));
+	const struct json *new_scaling = json_get(given, "managedScaling");
+
+	for (size_t i = 0; i < LENGTH(members); i++)
+		if (!json_is_absent(json_get(given, members[i])))
+			json_set(arena, group, members[i], json_get(given, members[i]));
+	for (size_t i = 0; i < LENGTH(scaling_members); i++)
+		if (!json_is_absent(json_get(new_scaling, scaling_members[i])))
+			json_set(arena, scaling, scaling_members[i],
+				 json_get(new_scaling, scaling_members[i]));
+	/* Managed scaling is off unless asked for, and then on unless switched off. */
+	set_default(request, scaling, "status",
+		    json_new_string(arena, json_is_absent(new_scaling) ? SPAN("DISABLED")
+								       : SPAN("ENABLED")));
+	set_default(request, scaling, "targetCapacity", json_new_integer(arena, 100));
+	set_default(request, scaling, "minimumScalingStepSize", json_new_integer(arena, 1));
+	set_default(request, scaling, "maximumScalingStepSize", json_new_integer(arena, STEP_MAX));
+	set_default(request, scaling, "instanceWarmupPeriod", json_new_integer(arena, 300));
+	json_set(arena, group, "managedScaling", scaling);
+	set_default(request, group, "managedTerminationProtection",
+		    json_new_string(arena, SPAN("DISABLED")));
+	set_default(request, group, "managedDraining", json_new_string(arena, SPAN("ENABLED")));
+	return group;
+}
+
+static struct json *provider_base(struct aws_request *request, struct span name, const char *type)
+{
+	struct json *document = json_new_object(request->arena);
+
+	json_set_string(request->arena, document, "capacityProviderArn",
+			ecs_arn(request, "capacity-provider", name));
+	json_set_string(request->arena, document, "name", name);
+	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
+	json_set_string(request->arena, document, "type", span_of(type));
+	return document;
+}
+
+static struct json *stored_document(struct aws_request *request,
+				    const struct store_object *provider)
+{
+	struct json *stored;
+
+	if (json_parse(provider->api, request->arena, &stored, NULL) < 0)
+		return json_new_object(request->arena);
+	return json_copy_object(request->arena, stored);
+}
+
+static int answer(struct aws_request *request, struct json *document, const struct json *tags)
+{
+	request->resource = json_get_text(document, "capacityProviderArn");
+	tags_set(request, document, tags);
+	buffer_add_string(request->out, "{\"capacityProvider\":");
+	json_write(document, request->out);
+	buffer_add_char(request->out, '}');
+	return 0;
+}
+
+/* ---- operations ---- */
+
+int capacity_provider_create(struct aws_request *request)
+{
+	const struct json *input = request->input;
+	const struct json *group = json_get(input, "autoScalingGroupProvider");
+	struct span name = json_get_text(input, "name");
+	struct span key = ecs_key(request, name);
+	const struct json *tags;
+	struct json *document;
+
+	if (store_get(request->view, &capacity_provider_kind, key))
+		return aws_fail_input(request, "name: a capacity provider '%.*s' exists already",
+				      SPAN_ARGS(name));
+	document = provider_base(request, name,
+				 json_is_absent(group) ? "MANAGED_INSTANCES" : "EC2_AUTOSCALING");
+	if (!json_is_absent(group)) {
+		struct json *full = group_document(request, NULL, group);
+
+		if (check_protection(request, full) < 0)
+			return -EPERM;
+		json_set(request->arena, document, "autoScalingGroupProvider", full);
+	} else {
+		const struct store_object *cluster;
+
+		if (cluster_find(request, json_get_text(input, "cluster"), &cluster) < 0)
+			return -EPERM;
+		json_set_string(request->arena, document, "cluster", cluster_facts(cluster)->name);
+		json_set(request->arena, document, "managedInstancesProvider",
+			 json_get(input, "managedInstancesProvider"));
+	}
+	json_set_string(request->arena, document, "updateStatus", SPAN("CREATE_COMPLETE"));
+	if (aws_tag_list_merge(request, NULL, json_get(input, "tags"), &tags) < 0)
+		return -EPERM;
+	if (store_put(request->transaction, &capacity_provider_kind, key,
+		      json_to_text(document, request->arena), tags_private(request, tags),
+		      STORE_ABSENT, &request->err) < 0)
+		return aws_fail_store(request);
+	return answer(request, document, tags);
+}
+
+/* The provider that an Update or Delete names; the built-in ones cannot be changed. */
+static int find_own(struct aws_request *request, const char *member,
+		    const struct store_object **ret_provider)
+{
+	struct span given = json_get_text(request->input, member);
+	const struct store_object *provider;
+	struct span name;
+
+	if (ecs_resolve(request, member, "capacity-provider", given, &name) < 0)
+		return -EPERM;
+	if (capacity_provider_is_fargate(name))
+		return aws_fail_input(request, "%s: %.*s belongs to AWS and cannot be changed", member,
+				      SPAN_ARGS(name));
+	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	if (!provider)
+		return aws_fail_input(request,
+				      "The specified capacity provider '%.*s' was not found. Specify a "
+				      "valid name or ARN and try again.",
+				      SPAN_ARGS(name));
+	*ret_provider = provider;
+	return 0;
+}
+
+int capacity_provider_update(struct aws_request *request)
+{
+	const struct json *given = json_get(request->input, "autoScalingGroupProvider");
+	const struct json *managed = json_get(request->input, "managedInstancesProvider");
+	const struct store_object *provider;
+	struct json *document;
+	bool has_group;
+
+	if (find_own(request, "name", &provider) < 0 || check_group(request, given) < 0)
+		return -EPERM;
+	document = stored_document(request, provider);
+	has_group = !json_is_absent(json_get(document, "autoScalingGroupProvider"));
+	if (json_is_absent(has_group ? given : managed))
+		return aws_fail_input(request, "%s: is required",
+				      has_group ? "autoScalingGroupProvider"
+						: "managedInstancesProvider");
+	if (has_group) {
+		struct json *full = group_document(
+			request, json_get(document, "autoScalingGroupProvider"), given);
+
+		if (check_protection(request, full) < 0)
+			return -EPERM;
+		json_set(request->arena, document, "autoScalingGroupProvider", full);
+	} else {
+		struct json *merged = copy_or_new(request, json_get(document, "managedInstancesProvider"));
+
+		for (size_t i = 0; i < managed->object.count; i++)
+			json_set(request->arena, merged,
+				 arena_copy_span(request->arena, managed->object.members[i].name).data,
+				 managed->object.members[i].value);
+		json_set(request->arena, document, "managedInstancesProvider", merged);
+	}
+	json_set_string(request->arena, document, "updateStatus", SPAN("UPDATE_COMPLETE"));
+	if (store_put(request->transaction, &capacity_provider_kind, provider->key,
+		      json_to_text(document, request->arena), provider->private_,
+		      provider->revision, &request->err) < 0)
+		return aws_fail_store(request);
+	return answer(request, document, tags_of(request, provider));
+}
+
+int capacity_provider_delete(struct aws_request *request)
+{
+	const struct store_object *provider, *user;
+	struct json *document;
+
+	if (find_own(request, "capacityProvider", &provider) < 0)
+		return -EPERM;
+	user = store_next(&(struct store_cursor){.view = request->view,
+						 .kind = &cluster_kind,
+						 .index = CLUSTER_BY_PROVIDER,
+						 .prefix = provider->key,
+						 .exact = true});
+	if (user)
+		return aws_fail(request, "ResourceInUseException",
+				"The specified capacity provider cannot be deleted because it is "
+				"associated with cluster: %.*s. Remove the capacity provider from the "
+				"cluster and try again.",
+				SPAN_ARGS(cluster_facts(user)->name));
+	document = stored_document(request, provider);
+	json_set_string(request->arena, document, "status", SPAN("INACTIVE"));
+	json_set_string(request->arena, document, "updateStatus", SPAN("DELETE_COMPLETE"));
+	if (store_delete(request->transaction, &capacity_provider_kind, provider->key,
+			 provider->revision, &request->err) < 0)
+		return aws_fail_store(request);
+	return answer(request, document, tags_of(request, provider));
+}
+
+static void append_shown(struct aws_request *request, struct json *list, struct json *document,
+			 const struct store_object *provider)
+{
+	bool tags = provider && input_includes(request, "TAGS");
+
+	tags_set(request, document, tags ? tags_of(request, provider) : NULL);
+	json_append(request->arena, list, document);
+}
+
+static void describe_named(struct aws_request *request, const struct json *names,
+			   struct json *list, struct json *failures)
+{
+	JSON_EACH_ITEM(names, item) {
+		const struct store_object *provider = NULL;
+		struct span name = json_text(item);
+		bool here = ecs_try_resolve(request->caller, "capacity-provider", json_text(item), &name);
+
+		if (here && capacity_provider_is_fargate(name)) {
+			append_shown(request, list, provider_base(request, name, name.data), NULL);
+			continue;
+		}
+		if (here)
+			provider = store_get(request->view, &capacity_provider_kind,
+					     ecs_key(request, name));
+		if (provider)
+			append_shown(request, list, stored_document(request, provider), provider);
+		else
+			json_append(request->arena, failures,
+				    ecs_failure_missing(request,
+							aws_arn_looks_like(name)
+								? name
+								: ecs_arn(request, "capacity-provider",
+									  name)));
+	}
+}
+
+/* The built-in ones come first, then the account's own by name. A position is how many built-in ones
+ * were shown and the key of the last of the others. Returns the token of the next page, if any. */
+static struct span describe_page(struct aws_request *request, const struct aws_page *page,
+				 struct json *list)
+{
+	struct store_cursor cursor = {.view = request->view,
+				      .kind = &capacity_provider_kind,
+				      .index = -1,
+				      .prefix = ecs_key_prefix(request)};
+	const struct store_object *provider = NULL;
+	struct span last = ecs_key_prefix(request); /* before the first of our own */
+	uint64_t shown = 0;
+
+	if (page->after_key.data) {
+		span_to_unsigned(page->after_text, LENGTH(fargate_names), &shown);
+		cursor.after_key = last = page->after_key;
+	}
+	for (; shown < LENGTH(fargate_names) && json_count(list) < page->most; shown++)
+		append_shown(request, list,
+			     provider_base(request, span_of(fargate_names[shown]),
+					   fargate_names[shown]),
+			     NULL);
+	while (shown == LENGTH(fargate_names) && (provider = store_next(&cursor))) {
+		if (json_count(list) == page->most)
+			break;
+		append_shown(request, list, stored_document(request, provider), provider);
+		last = provider->key;
+	}
+	if (json_count(list) < page->most || (shown == LENGTH(fargate_names) && !provider))
+		return SPAN_NONE;
+	return aws_page_token(request, SPAN(""),
+			      arena_format(request->arena, "%d", (int)shown), last);
+}
+
+int capacity_provider_describe(struct aws_request *request)
+{
+	const struct json *names = json_get(request->input, "capacityProviders");
+	struct json *list = json_new_array(request->arena);
+	struct json *failures = json_new_array(request->arena);
+	struct span token = SPAN_NONE;
+	struct aws_page page;
+
+	if (aws_page_read(request, 10, 10, SPAN(""), &page) < 0)
+		return -EPERM;
+	if (json_count(names) > 100)
+		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is 100",
+				      json_count(names));
+	if (json_count(names) > 0)
+		describe_named(request, names, list, failures);
+	else
+		token = describe_page(request, &page, list);
+	buffer_add_string(request->out, "{\"capacityProviders\":");
+	json_write(list, request->out);
+	buffer_add_string(request->out, ",\"failures\":");
+	json_write(failures, request->out);
+	if (token.data)
+		buffer_format(request->out, ",\"nextToken\":\"%.*s\"", SPAN_ARGS(token));
+	buffer_add_char(request->out, '}');
+	return 0;
+}

@@ -1,0 +1,606 @@
+/* Clusters: the kind, finding one, and the operations on them; see cluster.h. */
+#include "ecs/cluster.h"
+
+#include "aws/arn.h"
+#include "aws/page.h"
+#include "aws/tag_list.h"
+#include "ecs/account_setting.h"
+#include "ecs/capacity_provider.h"
+#include "ecs/container_instance.h"
+#include "ecs/name.h"
+#include "ecs/tags.h"
+
+#define CAPACITY_PROVIDERS_MAX 20
+#define STRATEGY_MAX 20
+#define WEIGHT_MAX 1000
+#define BASE_MAX 100000
+#define DESCRIBE_MAX 100
+
+/* ---- the kind ---- */
+
+static int cluster_extract(const struct store_object *object, void *facts, struct arena *scratch,
+			   struct err *err)
+{
+	struct cluster_facts *cluster = facts;
+	struct json *private_;
+	int code = json_parse(object->private_, scratch, &private_, err);
+
+	if (code < 0)
+		return code;
+	cluster->name = ecs_name_of_key(object->key);
+	cluster->deleted_ms = json_get_integer(private_, "deletedAt", 0);
+	cluster->active = cluster->deleted_ms == 0;
+	return 0;
+}
+
+static struct span scope_of_key(struct span key)
+{
+	return (struct span){key.data, key.length - ecs_name_of_key(key).length};
+}
+
+static void cluster_write_status(const struct store_object *object,
+				 struct store_index_writer *writer)
+{
+	store_index_add_format(writer, "%.*s%s/", SPAN_ARGS(scope_of_key(object->key)),
+			       cluster_facts(object)->active ? "ACTIVE" : "INACTIVE");
+}
+
+static void cluster_write_providers(const struct store_object *object,
+				    struct store_index_writer *writer)
+{
+	struct arena *arena;
+	struct json *document;
+
+	if (!cluster_facts(object)->active)
+		return;
+	arena = arena_new(0);
+	if (json_parse(object->api, arena, &document, NULL) == 0)
+		JSON_EACH_ITEM(json_get(document, "capacityProviders"), provider)
+			store_index_add_format(writer, "%.*s%.*s",
+					       SPAN_ARGS(scope_of_key(object->key)),
+					       SPAN_ARGS(json_text(provider)));
+	arena_free(arena);
+}
+
+static const struct store_index cluster_indexes[] = {
+	[CLUSTER_BY_STATUS] = {.name = "status", .write = cluster_write_status},
+	[CLUSTER_BY_PROVIDER] = {.name = "provider", .write = cluster_write_providers},
+};
+
+const struct store_kind cluster_kind = {
+	.name = "ecs.cluster",
+	.facts_size = sizeof(struct cluster_facts),
+	.extract = cluster_extract,
+	.indexes = cluster_indexes,
+	.index_count = LENGTH(cluster_indexes),
+};
+
+/* ---- finding ---- */
+
+static struct span given_or_default(struct span given)
+{
+	return given.data ? given : SPAN("default");
+}
+
+int cluster_find(struct aws_request *request, struct span given,
+		 const struct store_object **ret_cluster)
+{
+	const struct store_object *cluster;
+	struct span name;
+
+	if (ecs_resolve(request, "cluster", "cluster", given_or_default(given), &name) < 0)
+		return -EPERM;
+	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
+	if (!cluster || !cluster_facts(cluster)->active)
+		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
+				SPAN_ARGS(given_or_default(given)));
+	*ret_cluster = cluster;
+	return 0;
+}
+
+static void add_cluster_resource(struct aws_request *request, struct aws_resources *resources,
+				 struct span given)
+{
+	struct span name;
+
+	if (resources->count == AWS_RESOURCES_MAX)
+		resources->overflow = true;
+	else if (ecs_try_resolve(request->caller, "cluster", given, &name))
+		resources->arns[resources->count++] = ecs_arn(request, "cluster", name);
+	else
+		resources->arns[resources->count++] = given;
+}
+
+void cluster_resources(struct aws_request *request, struct aws_resources *resources)
+{
+	add_cluster_resource(request, resources,
+			     given_or_default(json_get_text(request->input, "cluster")));
+}
+
+void cluster_create_resources(struct aws_request *request, struct aws_resources *resources)
+{
+	add_cluster_resource(request, resources,
+			     given_or_default(json_get_text(request->input, "clusterName")));
+}
+
+void cluster_list_resources(struct aws_request *request, struct aws_resources *resources)
+{
+	const struct json *clusters = json_get(request->input, "clusters");
+
+	JSON_EACH_ITEM(clusters, cluster)
+		add_cluster_resource(request, resources, json_text(cluster));
+	if (json_count(clusters) == 0)
+		add_cluster_resource(request, resources, SPAN("default"));
+}
+
+/* ---- what comes in ---- */
+
+static int check_settings(struct aws_request *request, const struct json *settings)
+{
+	JSON_EACH_ITEM(settings, setting) {
+		struct span name = json_get_text(setting, "name");
+		struct span value = json_get_text(setting, "value");
+
+		if (!name.data)
+			return aws_fail_input(request, "settings: a setting has no name");
+		if (!value.data || !(span_is(value, "enabled") || span_is(value, "disabled") ||
+				     span_is(value, "enhanced")))
+			return aws_fail_input(request,
+					      "settings: the value of '%.*s' must be enabled, enhanced "
+					      "or disabled",
+					      SPAN_ARGS(name));
+	}
+	return 0;
+}
+
+static int check_configuration(struct aws_request *request, const struct json *configuration)
+{
+	const struct json *execute = json_get(configuration, "executeCommandConfiguration");
+	const struct json *log = json_get(execute, "logConfiguration");
+	struct span logging = json_get_text(execute, "logging");
+
+	if (span_is(logging, "OVERRIDE") && json_is_absent(log))
+		return aws_fail_input(request,
+				      "configuration.executeCommandConfiguration: logConfiguration is "
+				      "required when logging is OVERRIDE");
+	if (!json_is_absent(log) && !span_is(logging, "OVERRIDE"))
+		return aws_fail_input(request,
+				      "configuration.executeCommandConfiguration: logConfiguration is "
+				      "only allowed when logging is OVERRIDE");
+	return 0;
+}
+
+static int check_service_connect(struct aws_request *request)
+{
+	struct span namespace_ = json_get_text(json_get(request->input, "serviceConnectDefaults"),
+					       "namespace");
+
+	if (namespace_.length > 0)
+		return aws_fail(request, "NamespaceNotFoundException",
+				"serviceConnectDefaults.namespace: there is no namespace '%.*s'",
+				SPAN_ARGS(namespace_));
+	return 0;
+}
+
+/* Resolves names and ARNs, refuses what does not exist or comes twice. */
+static int read_providers(struct aws_request *request, const struct json *given,
+			  struct json **ret_names)
+{
+	struct json *names = json_new_array(request->arena);
+
+	if (json_count(given) > CAPACITY_PROVIDERS_MAX)
+		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is %d",
+				      json_count(given), CAPACITY_PROVIDERS_MAX);
+	JSON_EACH_ITEM(given, item) {
+		struct span name;
+
+		if (ecs_resolve(request, "capacityProviders", "capacity-provider", json_text(item),
+				&name) < 0)
+			return -EPERM;
+		if (!capacity_provider_exists(request, name))
+			return aws_fail_input(request,
+					      "The specified capacity provider '%.*s' was not found. "
+					      "Specify a valid name or ARN and try again.",
+					      SPAN_ARGS(name));
+		JSON_EACH_ITEM(names, other)
+			if (span_equal(json_text(other), name))
+				return aws_fail_input(request,
+						      "capacityProviders: '%.*s' is given twice",
+						      SPAN_ARGS(name));
+		json_append(request->arena, names, json_new_string(request->arena, name));
+	}
+	*ret_names = names;
+	return 0;
+}
+
+static bool list_has(const struct json *names, struct span name)
+{
+	JSON_EACH_ITEM(names, item)
+		if (span_equal(json_text(item), name))
+			return true;
+	return false;
+}
+
+static int check_strategy_item(struct aws_request *request, const struct json *item,
+			       const struct json *providers, struct span name)
+{
+	int64_t weight = json_get_integer(item, "weight", 0);
+	int64_t base = json_get_integer(item, "base", 0);
+
+	if (!list_has(providers, name))
+		return aws_fail_input(request,
+				      "defaultCapacityProviderStrategy: '%.*s' is not among the "
+				      "cluster's capacity providers",
+				      SPAN_ARGS(name));
+	if (weight < 0 || weight > WEIGHT_MAX)
+		return aws_fail_input(request,
+				      "defaultCapacityProviderStrategy: weight of '%.*s' must be "
+				      "between 0 and %d",
+				      SPAN_ARGS(name), WEIGHT_MAX);
+	if (base < 0 || base > BASE_MAX)
+		return aws_fail_input(request,
+				      "defaultCapacityProviderStrategy: base of '%.*s' must be "
+				      "between 0 and %d",
+				      SPAN_ARGS(name), BASE_MAX);
+	return 0;
+}
+
+/* A strategy names providers of the cluster, one kind of them, and at most one base. */
+static int read_strategy(struct aws_request *request, const struct json *given,
+			 const struct json *providers, struct json **ret_strategy)
+{
+	struct json *strategy = json_new_array(request->arena);
+	struct json *seen = json_new_array(request->arena);
+	int64_t weights = 0;
+	size_t bases = 0, fargate = 0;
+
+	if (json_count(given) > STRATEGY_MAX)
+		return aws_fail_input(request,
+				      "defaultCapacityProviderStrategy: %zu items are given, the "
+				      "limit is %d",
+				      json_count(given), STRATEGY_MAX);
+	JSON_EACH_ITEM(given, item) {
+		struct json *clean = json_new_object(request->arena);
+		int64_t weight = json_get_integer(item, "weight", 0);
+		int64_t base = json_get_integer(item, "base", 0);
+		struct span name;
+
+		if (ecs_resolve(request, "defaultCapacityProviderStrategy", "capacity-provider",
+				json_get_text(item, "capacityProvider"), &name) < 0 ||
+		    check_strategy_item(request, item, providers, name) < 0)
+			return -EPERM;
+		if (list_has(seen, name))
+			return aws_fail_input(request,
+					      "defaultCapacityProviderStrategy: '%.*s' is given twice",
+					      SPAN_ARGS(name));
+		json_append(request->arena, seen, json_new_string(request->arena, name));
+		weights += weight;
+		bases += base > 0;
+		fargate += capacity_provider_is_fargate(name);
+		json_set_string(request->arena, clean, "capacityProvider", name);
+		json_set_integer(request->arena, clean, "weight", weight);
+		json_set_integer(request->arena, clean, "base", base);
+		json_append(request->arena, strategy, clean);
+	}
+	if (bases > 1)
+		return aws_fail_input(request, "defaultCapacityProviderStrategy: only one item may "
+					       "have a base");
+	if (json_count(given) > 0 && weights == 0)
+		return aws_fail_input(request, "defaultCapacityProviderStrategy: at least one item "
+					       "must have a weight greater than 0");
+	if (fargate > 0 && fargate < json_count(given))
+		return aws_fail_input(request, "defaultCapacityProviderStrategy: Fargate and other "
+					       "capacity providers cannot be mixed");
+	*ret_strategy = strategy;
+	return 0;
+}
+
+/* ---- what goes out ---- */
+
+/* Statistics in ECS's names; all of them are texts. */
+static const char *const statistic_names[] = {
+	"runningEC2TasksCount",       "runningFargateTasksCount",   "runningExternalTasksCount",
+	"pendingEC2TasksCount",       "pendingFargateTasksCount",   "pendingExternalTasksCount",
+	"activeEC2ServiceCount",      "activeFargateServiceCount",  "activeExternalServiceCount",
+	"drainingEC2ServiceCount",    "drainingFargateServiceCount", "drainingExternalServiceCount",
+};
+
+static struct json *statistics(struct aws_request *request)
+{
+	struct json *list = json_new_array(request->arena);
+
+	for (size_t i = 0; i < LENGTH(statistic_names); i++) {
+		struct json *pair = json_new_object(request->arena);
+
+		json_set_string(request->arena, pair, "name", span_of(statistic_names[i]));
+		json_set_string(request->arena, pair, "value", SPAN("0"));
+		json_append(request->arena, list, pair);
+	}
+	return list;
+}
+
+enum { SHOW_SETTINGS = 1, SHOW_CONFIGURATION = 2, SHOW_TAGS = 4, SHOW_STATISTICS = 8,
+       SHOW_ATTACHMENTS = 16 };
+
+/* The document of a cluster as answers show it: decisions as stored, counts as they are now. */
+static const struct json *cluster_document(struct aws_request *request,
+					   const struct store_object *cluster, unsigned show)
+{
+	struct arena *arena = request->arena;
+	struct json *stored, *document;
+
+	if (json_parse(cluster->api, arena, &stored, NULL) < 0)
+		return json_new_object(arena);
+	document = json_copy_object(arena, stored);
+	json_set_integer(arena, document, "registeredContainerInstancesCount",
+			 (int64_t)container_instance_count(request->view, cluster));
+	json_set_integer(arena, document, "runningTasksCount", 0);
+	json_set_integer(arena, document, "pendingTasksCount", 0);
+	json_set_integer(arena, document, "activeServicesCount", 0);
+	json_set(arena, document, "statistics",
+		 show & SHOW_STATISTICS ? statistics(request) : json_new_array(arena));
+	tags_set(request, document, show & SHOW_TAGS ? tags_of(request, cluster) : NULL);
+	if (!(show & SHOW_SETTINGS))
+		json_set(arena, document, "settings", json_new_array(arena));
+	if (!(show & SHOW_CONFIGURATION))
+		json_unset(document, "configuration");
+	if (show & SHOW_ATTACHMENTS)
+		json_set(arena, document, "attachments", json_new_array(arena));
+	return document;
+}
+
+static int answer_cluster(struct aws_request *request, struct span key, unsigned show)
+{
+	const struct store_object *cluster =
+		store_get(store_head(request->transaction), &cluster_kind, key);
+
+	request->view = store_head(request->transaction);
+	request->resource = ecs_arn(request, "cluster", cluster_facts(cluster)->name);
+	buffer_add_string(request->out, "{\"cluster\":");
+	json_write(cluster_document(request, cluster, show), request->out);
+	buffer_add_char(request->out, '}');
+	return 0;
+}
+
+/* ---- operations ---- */
+
+static int put_cluster(struct aws_request *request, struct span key, const struct json *document,
+		       struct span private_)
+{
+	if (store_put(request->transaction, &cluster_kind, key,
+		      json_to_text(document, request->arena), private_, STORE_ANY,
+		      &request->err) < 0)
+		return aws_fail_store(request);
+	return 0;
+}
+
+/* What the client gave, over what the account has as its default. */
+static const struct json *settings_or_default(struct aws_request *request)
+{
+	const struct json *given = json_get(request->input, "settings");
+	struct json *settings, *insights;
+
+	if (json_count(given) > 0)
+		return given;
+	settings = json_new_array(request->arena);
+	insights = json_new_object(request->arena);
+	json_set_string(request->arena, insights, "name", SPAN("containerInsights"));
+	json_set_string(request->arena, insights, "value",
+			account_setting_effective(request, "containerInsights"));
+	json_append(request->arena, settings, insights);
+	return settings;
+}
+
+int cluster_create(struct aws_request *request)
+{
+	const struct json *input = request->input;
+	struct span name = given_or_default(json_get_text(input, "clusterName"));
+	struct span key = ecs_key(request, name);
+	const unsigned show = SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS;
+	const struct store_object *existing;
+	struct json *document, *providers, *strategy;
+	const struct json *tags;
+
+	if (ecs_check_name(request, "clusterName", name) < 0)
+		return -EPERM;
+	existing = store_get(request->view, &cluster_kind, key);
+	if (existing && cluster_facts(existing)->active)
+		return answer_cluster(request, key, show);
+	if (check_settings(request, json_get(input, "settings")) < 0 ||
+	    check_configuration(request, json_get(input, "configuration")) < 0 ||
+	    check_service_connect(request) < 0 ||
+	    aws_tag_list_check(request, json_get(input, "tags")) < 0 ||
+	    aws_tag_list_merge(request, NULL, json_get(input, "tags"), &tags) < 0 ||
+	    read_providers(request, json_get(input, "capacityProviders"), &providers) < 0 ||
+	    read_strategy(request, json_get(input, "defaultCapacityProviderStrategy"), providers,
+			  &strategy) < 0)
+		return -EPERM;
+	document = json_new_object(request->arena);
+	json_set_string(request->arena, document, "clusterArn", ecs_arn(request, "cluster", name));
+	json_set_string(request->arena, document, "clusterName", name);
+	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
+	if (!json_is_absent(json_get(input, "configuration")))
+		json_set(request->arena, document, "configuration", json_get(input, "configuration"));
+	json_set(request->arena, document, "settings", settings_or_default(request));
+	json_set(request->arena, document, "capacityProviders", providers);
+	json_set(request->arena, document, "defaultCapacityProviderStrategy", strategy);
+	if (put_cluster(request, key, document, tags_private(request, tags)) < 0)
+		return -EPERM;
+	return answer_cluster(request, key, show);
+}
+
+static unsigned shown_by_include(const struct aws_request *request)
+{
+	return (input_includes(request, "SETTINGS") ? SHOW_SETTINGS : 0) |
+	       (input_includes(request, "CONFIGURATIONS") ? SHOW_CONFIGURATION : 0) |
+	       (input_includes(request, "TAGS") ? SHOW_TAGS : 0) |
+	       (input_includes(request, "STATISTICS") ? SHOW_STATISTICS : 0) |
+	       (input_includes(request, "ATTACHMENTS") ? SHOW_ATTACHMENTS : 0);
+}
+
+/* A cluster that was never there fails with MISSING; an INACTIVE one is shown. */
+static void describe_one(struct aws_request *request, struct span given, struct json *clusters,
+			 struct json *failures)
+{
+	const struct store_object *cluster = NULL;
+	struct span name = given;
+
+	if (ecs_try_resolve(request->caller, "cluster", given, &name))
+		cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
+	if (cluster)
+		json_append(request->arena, clusters,
+			    cluster_document(request, cluster, shown_by_include(request)));
+	else
+		json_append(request->arena, failures,
+			    ecs_failure_missing(request, aws_arn_looks_like(given)
+								 ? given
+								 : ecs_arn(request, "cluster", name)));
+}
+
+int cluster_describe(struct aws_request *request)
+{
+	const struct json *given = json_get(request->input, "clusters");
+	struct json *clusters = json_new_array(request->arena);
+	struct json *failures = json_new_array(request->arena);
+
+	if (json_count(given) > DESCRIBE_MAX)
+		return aws_fail_input(request, "clusters: %zu are given, the limit is %d",
+				      json_count(given), DESCRIBE_MAX);
+	JSON_EACH_ITEM(given, item)
+		describe_one(request, json_text(item), clusters, failures);
+	if (json_count(given) == 0)
+		describe_one(request, SPAN("default"), clusters, failures);
+	buffer_add_string(request->out, "{\"clusters\":");
+	json_write(clusters, request->out);
+	buffer_add_string(request->out, ",\"failures\":");
+	json_write(failures, request->out);
+	buffer_add_char(request->out, '}');
+	return 0;
+}
+
+int cluster_list(struct aws_request *request)
+{
+	struct store_cursor cursor = {
+		.view = request->view,
+		.kind = &cluster_kind,
+		.index = CLUSTER_BY_STATUS,
+		.prefix = arena_format(request->arena, "%.*sACTIVE/",
+				       SPAN_ARGS(ecs_key_prefix(request))),
+		.exact = true,
+	};
+	const struct store_object *cluster, *last = NULL;
+	struct aws_page page;
+	size_t count = 0;
+
+	if (aws_page_read(request, 100, 100, SPAN(""), &page) < 0)
+		return -EPERM;
+	cursor.after_text = page.after_text;
+	cursor.after_key = page.after_key;
+	buffer_add_string(request->out, "{\"clusterArns\":[");
+	while ((cluster = store_next(&cursor)) && count < page.most) {
+		if (count++ > 0)
+			buffer_add_char(request->out, ',');
+		json_write_string(ecs_arn(request, "cluster", cluster_facts(cluster)->name),
+				  request->out);
+		last = cluster;
+	}
+	buffer_add_char(request->out, ']');
+	if (cluster && last)
+		buffer_format(request->out, ",\"nextToken\":\"%.*s\"",
+			      SPAN_ARGS(aws_page_token(request, SPAN(""), cursor.prefix, last->key)));
+	buffer_add_char(request->out, '}');
+	return 0;
+}
+
+/* The stored document of the cluster that the request names, ready to be changed. */
+static int open_document(struct aws_request *request, const struct store_object **ret_cluster,
+			 struct json **ret_document)
+{
+	const struct store_object *cluster;
+	struct json *stored;
+
+	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
+		return -EPERM;
+	if (json_parse(cluster->api, request->arena, &stored, &request->err) < 0)
+		return aws_fail_store(request);
+	*ret_cluster = cluster;
+	*ret_document = json_copy_object(request->arena, stored);
+	return 0;
+}
+
+int cluster_update(struct aws_request *request)
+{
+	const struct json *settings = json_get(request->input, "settings");
+	const struct json *configuration = json_get(request->input, "configuration");
+	const struct store_object *cluster;
+	struct json *document;
+
+	if (open_document(request, &cluster, &document) < 0 ||
+	    check_settings(request, settings) < 0 ||
+	    check_configuration(request, configuration) < 0 || check_service_connect(request) < 0)
+		return -EPERM;
+	if (json_count(settings) > 0)
+		json_set(request->arena, document, "settings", settings);
+	if (!json_is_absent(configuration))
+		json_set(request->arena, document, "configuration", configuration);
+	if (put_cluster(request, cluster->key, document, cluster->private_) < 0)
+		return -EPERM;
+	return answer_cluster(request, cluster->key,
+			      SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS);
+}
+
+int cluster_update_settings(struct aws_request *request)
+{
+	const struct json *settings = json_get(request->input, "settings");
+	const struct store_object *cluster;
+	struct json *document;
+
+	if (open_document(request, &cluster, &document) < 0 ||
+	    check_settings(request, settings) < 0)
+		return -EPERM;
+	if (json_count(settings) == 0)
+		return aws_fail_input(request, "settings: must not be empty");
+	json_set(request->arena, document, "settings", settings);
+	if (put_cluster(request, cluster->key, document, cluster->private_) < 0)
+		return -EPERM;
+	return answer_cluster(request, cluster->key, SHOW_SETTINGS | SHOW_TAGS);
+}
+
+int cluster_put_capacity_providers(struct aws_request *request)
+{
+	const struct store_object *cluster;
+	struct json *document, *providers, *strategy;
+
+	if (open_document(request, &cluster, &document) < 0 ||
+	    read_providers(request, json_get(request->input, "capacityProviders"), &providers) < 0 ||
+	    read_strategy(request, json_get(request->input, "defaultCapacityProviderStrategy"),
+			  providers, &strategy) < 0)
+		return -EPERM;
+	json_set(request->arena, document, "capacityProviders", providers);
+	json_set(request->arena, document, "defaultCapacityProviderStrategy", strategy);
+	if (put_cluster(request, cluster->key, document, cluster->private_) < 0)
+		return -EPERM;
+	return answer_cluster(request, cluster->key,
+			      SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS | SHOW_ATTACHMENTS);
+}
+
+int cluster_delete(struct aws_request *request)
+{
+	const struct store_object *cluster;
+	struct json *document, *private_;
+
+	if (open_document(request, &cluster, &document) < 0)
+		return -EPERM;
+	if (container_instance_count(request->view, cluster) > 0)
+		return aws_fail(request, "ClusterContainsContainerInstancesException",
+				"The Cluster cannot be deleted while Container Instances are active or "
+				"draining.");
+	private_ = json_new_object(request->arena);
+	tags_set(request, private_, NULL);
+	json_set_integer(request->arena, private_, "deletedAt", request->now_ms);
+	json_set_string(request->arena, document, "status", SPAN("INACTIVE"));
+	if (put_cluster(request, cluster->key, document,
+			json_to_text(private_, request->arena)) < 0)
+		return -EPERM;
+	return answer_cluster(request, cluster->key, SHOW_SETTINGS | SHOW_TAGS);
+}

@@ -1,0 +1,17 @@
+/*
+ * Amazon ECS: the table of its operations and the kinds of objects they keep. Keys begin with
+ * "ACCOUNT/REGION/", so that what belongs to one account in one region is one range of keys, and
+ * nothing else is ever in reach of a request.
+ */
+#ifndef ECS_ECS_H
+#define ECS_ECS_H
+
+#include "aws/service.h"
+
+extern const struct aws_service ecs_service;
+
+/* What store_open needs to know of us. */
+extern const struct store_kind *const ecs_kinds[];
+extern const size_t ecs_kind_count;
+
+#endif

@@ -1,0 +1,178 @@
+/* Tags of ECS resources: which ARN names which kind of object, and the three operations on them. */
+#include "ecs/tags.h"
+
+#include "aws/arn.h"
+#include "aws/tag_list.h"
+#include "ecs/capacity_provider.h"
+#include "ecs/cluster.h"
+#include "ecs/container_instance.h"
+#include "ecs/name.h"
+#include "ecs/task_definition.h"
+
+static const struct json *private_document(struct aws_request *request,
+					   const struct store_object *object)
+{
+	struct json *document;
+
+	if (object->private_.length == 0 ||
+	    json_parse(object->private_, request->arena, &document, NULL) < 0)
+		return NULL;
+	return document;
+}
+
+const struct json *tags_of(struct aws_request *request, const struct store_object *object)
+{
+	const struct json *tags = json_get(private_document(request, object), "tags");
+
+	return tags ? tags : json_new_array(request->arena);
+}
+
+void tags_set(struct aws_request *request, struct json *document, const struct json *tags)
+{
+	json_set(request->arena, document, "tags",
+		 json_is_absent(tags) ? json_new_array(request->arena) : tags);
+}
+
+struct span tags_private(struct aws_request *request, const struct json *tags)
+{
+	struct json *document = json_new_object(request->arena);
+
+	tags_set(request, document, tags);
+	return json_to_text(document, request->arena);
+}
+
+bool input_includes(const struct aws_request *request, const char *field)
+{
+	JSON_EACH_ITEM(json_get(request->input, "include"), item)
+		if (span_is(json_text(item), field))
+			return true;
+	return false;
+}
+
+/* ---- which object an ARN means ---- */
+
+static const struct store_object *find_cluster(struct aws_request *request, struct span name)
+{
+	const struct store_object *cluster =
+		store_get(request->view, &cluster_kind, ecs_key(request, name));
+
+	return cluster && cluster_facts(cluster)->active ? cluster : NULL;
+}
+
+static const struct store_object *find_task_definition(struct aws_request *request,
+						       struct span name)
+{
+	return task_definition_get(request, name);
+}
+
+static const struct store_object *find_capacity_provider(struct aws_request *request,
+							  struct span name)
+{
+	return store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+}
+
+static const struct store_object *find_container_instance(struct aws_request *request,
+							   struct span name)
+{
+	return container_instance_get(request, name);
+}
+
+static const struct taggable {
+	const char *type; /* in the ARN */
+	const struct store_object *(*find)(struct aws_request *request, struct span name);
+	const char *missing; /* error when it is not there */
+} taggables[] = {
+	{"capacity-provider", find_capacity_provider, "ResourceNotFoundException"},
+	{"cluster", find_cluster, "ClusterNotFoundException"},
+	{"container-instance", find_container_instance, "ResourceNotFoundException"},
+	{"task-definition", find_task_definition, "ResourceNotFoundException"},
+};
+
+static int find_tagged(struct aws_request *request, const struct store_object **ret_object)
+{
+	struct span given = json_get_text(request->input, "resourceArn");
+	struct aws_arn arn;
+	struct span type, name;
+
+	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
+	    !span_split(arn.resource, '/', &type, &name))
+		return aws_fail_input(request, "resourceArn: '%.*s' is not the ARN of an ECS resource",
+				      SPAN_ARGS(given));
+	for (size_t i = 0; i < LENGTH(taggables); i++) {
+		const struct store_object *object;
+
+		if (!span_is(type, taggables[i].type))
+			continue;
+		if (ecs_resolve(request, "resourceArn", taggables[i].type, given, &name) < 0)
+			return -EPERM;
+		object = taggables[i].find(request, name);
+		if (!object)
+			return aws_fail(request, taggables[i].missing,
+					"The specified resource was not found: %.*s", SPAN_ARGS(given));
+		*ret_object = object;
+		return 0;
+	}
+	return aws_fail_input(request, "resourceArn: a resource of type '%.*s' cannot be tagged",
+			      SPAN_ARGS(type));
+}
+
+static int put_tags(struct aws_request *request, const struct store_object *object,
+		    const struct json *tags)
+{
+	const struct json *old = private_document(request, object);
+	struct json *document = old ? json_copy_object(request->arena, old)
+				    : json_new_object(request->arena);
+
+	json_set(request->arena, document, "tags", tags);
+	if (store_put(request->transaction, object->kind, object->key, object->api,
+		      json_to_text(document, request->arena), object->revision,
+		      &request->err) < 0)
+		return aws_fail_store(request);
+	buffer_add_string(request->out, "{}");
+	return 0;
+}
+
+void tags_resources(struct aws_request *request, struct aws_resources *resources)
+{
+	resources->arns[resources->count++] = json_get_text(request->input, "resourceArn");
+}
+
+int tags_prepare(struct aws_request *request)
+{
+	return aws_tag_list_check(request, json_get(request->input, "tags"));
+}
+
+int tags_tag(struct aws_request *request)
+{
+	const struct store_object *object;
+	const struct json *merged;
+
+	if (find_tagged(request, &object) < 0 ||
+	    aws_tag_list_merge(request, tags_of(request, object), json_get(request->input, "tags"),
+			       &merged) < 0)
+		return -EPERM;
+	return put_tags(request, object, merged);
+}
+
+int tags_untag(struct aws_request *request)
+{
+	const struct store_object *object;
+
+	if (find_tagged(request, &object) < 0)
+		return -EPERM;
+	return put_tags(request, object,
+			aws_tag_list_without(request, tags_of(request, object),
+					     json_get(request->input, "tagKeys")));
+}
+
+int tags_list(struct aws_request *request)
+{
+	const struct store_object *object;
+
+	if (find_tagged(request, &object) < 0)
+		return -EPERM;
+	buffer_add_string(request->out, "{\"tags\":");
+	json_write(tags_of(request, object), request->out);
+	buffer_add_char(request->out, '}');
+	return 0;
+}
