@@ -1,9 +1,9 @@
 /*
  * AWS Signature Version 4, header authentication. Verification answers with AWS's own error names:
  * MissingAuthenticationTokenException, IncompleteSignatureException, UnrecognizedClientException,
- * InvalidSignatureException, ExpiredTokenException / InvalidSignatureException for clock skew ("Signature
- * expired: … is now earlier than …"), InvalidClientTokenId for session tokens that are not ours.
- * Comparison takes constant time. Signing keys (per key, day, region, service) are cached, so that a
+ * ExpiredTokenException, InvalidSignatureException, also for clock skew ("Signature
+ * expired: … is now earlier than …"). JSON services answer all of them with 400. Comparison takes
+ * constant time. Signing keys (per key, day, region, service) are cached, so that a
  * request costs three or four hashes.
  */
 #ifndef AWS_SIGV4_H
@@ -18,6 +18,7 @@
 
 #define SIGV4_SKEW_MS (5 * 60 * 1000)
 #define SIGV4_SIGNED_HEADERS_MAX 64
+#define SIGV4_CREDENTIAL_MAX 256 /* KEY/DATE/REGION/SERVICE/aws4_request */
 
 struct sigv4_header {
 	struct span name; /* any case */
@@ -41,7 +42,7 @@ struct sigv4_claim {
 	struct span service;
 	struct span signed_headers;
 	struct span signature;
-	struct span amz_date;       /* X-Amz-Date */
+	struct span amz_date;      /* X-Amz-Date (or Date, if it has the same form) */
 	struct span session_token; /* X-Amz-Security-Token, or data NULL */
 };
 
@@ -51,7 +52,8 @@ struct sigv4_failure {
 	char message[512];
 };
 
-/* Reads the claim. 0, or -EACCES with the failure filled. */
+/* Reads the claim, and checks what can be checked without a secret: that host and every x-amz-* header
+ * are signed, that the scope is for the day of the date. 0, or -EACCES with the failure filled. */
 int sigv4_read(const struct sigv4_request *request, struct sigv4_claim *ret_claim,
 	       struct sigv4_failure *failure);
 
@@ -63,6 +65,12 @@ void sigv4_cache_free(struct sigv4_cache *cache);
 int sigv4_verify(const struct sigv4_request *request, const struct sigv4_claim *claim,
 		 struct span secret, int64_t now_ms, struct sigv4_cache *cache,
 		 struct sigv4_failure *failure);
+/* "Credential should be scoped to correct service: 'ecs'." unless the claim is for it. */
+int sigv4_check_service(const struct sigv4_claim *claim, const char *service,
+			struct sigv4_failure *failure);
+/* Fills the failure (printable ASCII only, cut at its size) and returns -EACCES. */
+int sigv4_refuse(struct sigv4_failure *failure, const char *type, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 struct sigv4_credentials {
 	struct span access_key;
@@ -71,7 +79,8 @@ struct sigv4_credentials {
 };
 
 /* The headers to add to a request (X-Amz-Date, Authorization, X-Amz-Security-Token,
- * X-Amz-Content-Sha256 if the service is s3): at most 4. All present headers are signed. */
+ * X-Amz-Content-Sha256 if the service is s3): at most 4. All present headers are signed; host must be
+ * among them, and none of those four. */
 size_t sigv4_sign(const struct sigv4_request *request, const struct sigv4_credentials *credentials,
 		  struct span region, struct span service, int64_t now_ms, struct arena *arena,
 		  struct sigv4_header ret_headers[4]);
