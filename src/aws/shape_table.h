@@ -19,11 +19,12 @@
 #define NAME_WORD_VALUE(word) .n_##word = #word,
 #define NAME_TEXT_VALUE(identifier, text) .n_##identifier = text,
 
-/* Begins with an empty text, so that an offset of 0 is a text too. */
+/* Begins with an empty text, so that an offset of 0 is a text too, and ends with room for a search
+ * that reads eight bytes at a time. */
 #define SHAPE_NAMES(list)                                                                          \
 	static const struct names {                                                                \
 		char nothing;                                                                      \
-		list(NAME_WORD_FIELD, NAME_TEXT_FIELD)                                             \
+		list(NAME_WORD_FIELD, NAME_TEXT_FIELD) char room[sizeof(uint64_t)];                \
 	} names = {list(NAME_WORD_VALUE, NAME_TEXT_VALUE)};                                        \
 	_Static_assert(sizeof(struct names) <= UINT16_MAX, "offsets of names have 16 bits")
 
