@@ -184,10 +184,13 @@ const char *json_type_name(enum json_type type)
  * digits stay in the text and may have the point among them. */
 struct decimal {
 	bool negative;
-	bool extreme; /* the exponent is beyond anything that can be reckoned with */
 	const char *first;
 	const char *end;
 	int64_t exponent;
+	/* Set when the exponent as written is beyond anything that can be reckoned with: then
+	 * `exponent` lacks it, and two numbers are the same only if it is written the same. */
+	struct span extreme;
+	bool extreme_negative;
 };
 
 #define EXPONENT_DIGITS_MAX 15
@@ -195,6 +198,29 @@ struct decimal {
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
+}
+
+static void decimal_read_exponent(struct decimal *decimal, struct span text)
+{
+	bool negative = text.data[0] == '-';
+
+	if (negative || text.data[0] == '+') {
+		text.data++;
+		text.length--;
+	}
+	while (text.length > 0 && text.data[0] == '0') {
+		text.data++;
+		text.length--;
+	}
+	if (text.length > EXPONENT_DIGITS_MAX) {
+		decimal->extreme = text;
+		decimal->extreme_negative = negative;
+		return;
+	}
+	for (size_t i = 0; i < text.length; i++)
+		decimal->exponent = decimal->exponent * 10 + (text.data[i] - '0');
+	if (negative)
+		decimal->exponent = -decimal->exponent;
 }
 
 static struct decimal decimal_of(struct span text)
@@ -213,22 +239,8 @@ static struct decimal decimal_of(struct span text)
 			point = at;
 	}
 	mantissa_end = at;
-	if (at < end) { /* at the "e" */
-		bool below = false;
-		int digits = 0;
-
-		at++;
-		if (at < end && (*at == '-' || *at == '+'))
-			below = *at++ == '-';
-		for (; at < end; at++) {
-			digits += digits > 0 || *at != '0';
-			if (digits <= EXPONENT_DIGITS_MAX)
-				decimal.exponent = decimal.exponent * 10 + (*at - '0');
-		}
-		decimal.extreme = digits > EXPONENT_DIGITS_MAX;
-		if (below)
-			decimal.exponent = -decimal.exponent;
-	}
+	if (at < end)
+		decimal_read_exponent(&decimal, (struct span){at + 1, (size_t)(end - at - 1)});
 	if (point)
 		decimal.exponent -= mantissa_end - (point + 1);
 	decimal.end = mantissa_end;
@@ -254,7 +266,8 @@ static bool number_equal(struct span a_text, struct span b_text)
 	b = decimal_of(b_text);
 	if (a.first == a.end || b.first == b.end)
 		return a.first == a.end && b.first == b.end;
-	if (a.negative != b.negative || a.extreme || b.extreme || a.exponent != b.exponent)
+	if (a.negative != b.negative || a.exponent != b.exponent ||
+		a.extreme_negative != b.extreme_negative || !span_equal(a.extreme, b.extreme))
 		return false;
 	for (x = a.first, y = b.first; x < a.end && y < b.end; x++, y++) {
 		x += *x == '.';

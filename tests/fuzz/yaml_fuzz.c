@@ -1,0 +1,65 @@
+/*
+ * YAML parsing: what is accepted is a value that JSON can write and read back. Where a text is JSON
+ * too, both parsers must see the same value (YAML folds the line breaks that JSON knows nothing of:
+ * texts with those are left out).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/yaml.h"
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool has(struct span text, struct span part)
+{
+	return memmem(text.data, text.length, part.data, part.length) != NULL;
+}
+
+static void check_against_json(struct span text, const struct json *value, struct arena *arena)
+{
+	struct json *same;
+
+	if (has(text, SPAN("\xc2\x85")) || has(text, SPAN("\xe2\x80\xa8")) ||
+		has(text, SPAN("\xe2\x80\xa9")))
+		return;
+	if (json_parse(text, arena, &same, NULL) == 0)
+		CHECK(json_equal(value, same));
+}
+
+static void check_cap(struct span text, int expected)
+{
+	size_t cap = 1 + (text.length > 0 ? (unsigned char)text.data[0] : 0) * text.length / 8;
+	_arena_ struct arena *arena = arena_new(cap);
+	struct json *value;
+	int r = yaml_parse(text, arena, &value, NULL);
+
+	CHECK(r == expected || r == -E2BIG);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer written = {0};
+	struct span text = {(const char *)data, size};
+	struct json *value = NULL, *reread;
+	struct err err = {0};
+	int r = yaml_parse(text, arena, &value, &err);
+
+	CHECK(r == 0 || (r == -EINVAL && err.code == r && strncmp(err.message, "line ", 5) == 0));
+	check_cap(text, r);
+	if (r < 0)
+		return 0;
+	json_write(value, &written);
+	CHECK(json_parse(buffer_span(&written), arena, &reread, NULL) == 0);
+	CHECK(json_equal(value, reread));
+	check_against_json(text, value, arena);
+	return 0;
+}
