@@ -1,0 +1,651 @@
+/*
+ * The runner of simulations: fibers on one thread, virtual time, every choice from a seed.
+ *
+ * A fiber that waits calls schedule(), which picks who runs next and switches to it. Fibers that can run
+ * are drawn by chance; when there is none, time jumps to the next deadline or end of a pause. The main
+ * stack is one of the fibers. Nothing depends on addresses, hashes of this process or real time.
+ */
+#include "control/runner_simulated.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "control/fiber.h"
+#include "control/lock.h"
+#include "control/runner_internal.h"
+
+#define WALL_START_MS INT64_C(1767225600000) /* 2026-01-01 */
+#define TROUBLE_MAX 8192
+/* One yield in so many lets time pass. */
+#define YIELD_DELAY_ONE_IN 4
+
+enum strand_state { STRAND_READY, STRAND_WAITING, STRAND_ENDED };
+
+struct event_simulated;
+
+struct strand {
+	struct fiber *fiber;
+	struct runner_simulated *runner;
+	char name[RUNNER_NAME_MAX + 1];
+	void (*function)(void *context);
+	void *context;
+	enum strand_state state;
+	/* While waiting: */
+	struct runner_simulated *with; /* whose stop ends it */
+	struct event_simulated *event;
+	int64_t deadline_us; /* in world time */
+	bool certain;
+	/* What its wait returns. */
+	int result;
+	unsigned waits_after_stop;
+};
+
+struct world {
+	pthread_t thread;
+	int64_t now_us;
+	struct random_seeded schedule; /* who runs next, how long a yield takes */
+	struct random_seeded chance;   /* what runner_random() gives */
+	struct strand main;
+	struct strand *current;
+	struct strand **strands; /* in order of spawning; main is not among them */
+	size_t strand_count, strand_capacity;
+	struct strand **ready; /* room for choosing */
+	struct strand *ended;  /* whose stack can go as soon as we are on another */
+	uint64_t hash, steps, steps_at_once;
+	FILE *trace;
+	bool trace_steps;
+	struct buffer trouble;
+};
+
+struct runner_simulated {
+	struct runner runner;
+	struct world *world;
+	struct clock clock;
+	int64_t steady_shift_us, wall_shift_ms;
+	int64_t paused_until_us;
+	bool stopped;
+	size_t live; /* strands of this runner and of its groups */
+	struct event_simulated *joined;
+};
+
+struct event_simulated {
+	struct runner_event event;
+	struct world *world;
+	uint64_t count;
+};
+
+static const struct runner_operations operations;
+
+static struct runner_simulated *as_simulated(struct runner *runner)
+{
+	assert(runner->operations == &operations);
+	return (struct runner_simulated *)runner;
+}
+
+static struct event_simulated *as_event(struct runner_event *event)
+{
+	return (struct event_simulated *)event;
+}
+
+static struct world *world_of(struct runner *runner)
+{
+	struct world *world = as_simulated(runner)->world;
+
+	/* A second thread would make runs differ from each other. */
+	assert(pthread_equal(world->thread, pthread_self()));
+	return world;
+}
+
+/* ---- the hash of what happened ---- */
+
+static void hash_number(struct world *world, uint64_t number)
+{
+	uint64_t hash = (world->hash ^ number) * UINT64_C(0x9E3779B97F4A7C15);
+
+	world->hash = hash ^ (hash >> 29);
+}
+
+static void hash_text(struct world *world, const char *text)
+{
+	for (; *text; text++)
+		hash_number(world, (unsigned char)*text);
+	hash_number(world, UINT64_MAX);
+}
+
+static void print_prefix(const struct world *world, const char *runner, const char *strand)
+{
+	fprintf(world->trace, "%6" PRId64 ".%06" PRId64 " %s%s%s: ", world->now_us / 1000000,
+		world->now_us % 1000000, runner, runner[0] && strand[0] ? "/" : "", strand);
+}
+
+static void simulated_trace(struct runner *runner, const char *text)
+{
+	struct world *world = world_of(runner);
+	struct strand *strand = world->current;
+
+	hash_text(world, runner->name);
+	hash_text(world, text);
+	hash_number(world, (uint64_t)world->now_us);
+	if (!world->trace)
+		return;
+	print_prefix(world, runner->name,
+		strand->runner && &strand->runner->runner == runner ? strand->name : "");
+	fprintf(world->trace, "%s\n", text);
+}
+
+/* ---- choosing ---- */
+
+/* When the pause of the runner, or of one around it, ends. */
+static int64_t paused_until(const struct strand *strand)
+{
+	int64_t until = INT64_MIN;
+
+	if (!strand->runner)
+		return until;
+	for (struct runner *at = &strand->runner->runner; at; at = at->parent) {
+		if (as_simulated(at)->paused_until_us > until)
+			until = as_simulated(at)->paused_until_us;
+	}
+	return until;
+}
+
+static void wake(struct strand *strand, int result)
+{
+	strand->state = STRAND_READY;
+	strand->event = NULL;
+	strand->result = result;
+}
+
+static void describe_strand(struct world *world, const struct strand *strand)
+{
+	buffer_format(&world->trouble, "\n  %s%s%s ",
+		strand->runner ? strand->runner->runner.name : "",
+		strand->runner && strand->runner->runner.name[0] ? "/" : "", strand->name);
+	if (strand->state == STRAND_READY)
+		buffer_add_string(&world->trouble, "could run");
+	else
+		buffer_format(&world->trouble, "waits for %s",
+			strand->event ? strand->event->event.name : "a time");
+}
+
+/* Something is wrong with the run as a whole: main is told, and unwinds it. */
+static void report_trouble(struct world *world, const char *what)
+{
+	buffer_reset(&world->trouble);
+	buffer_format(&world->trouble, "%s at %" PRId64 " us:", what, world->now_us);
+	describe_strand(world, &world->main);
+	for (size_t i = 0; i < world->strand_count; i++)
+		describe_strand(world, world->strands[i]);
+	hash_text(world, what);
+	wake(&world->main, -EDEADLK);
+}
+
+static size_t collect_ready(struct world *world)
+{
+	size_t count = 0;
+
+	if (world->main.state == STRAND_READY)
+		world->ready[count++] = &world->main;
+	for (size_t i = 0; i < world->strand_count; i++) {
+		struct strand *strand = world->strands[i];
+
+		if (strand->state == STRAND_READY && paused_until(strand) <= world->now_us)
+			world->ready[count++] = strand;
+	}
+	return count;
+}
+
+/* The next moment at which something happens of itself. */
+static int64_t next_moment(const struct world *world, const struct strand *strand)
+{
+	if (strand->state == STRAND_WAITING)
+		return strand->deadline_us;
+	(void)world;
+	return paused_until(strand);
+}
+
+static bool jump(struct world *world)
+{
+	int64_t next = next_moment(world, &world->main);
+
+	for (size_t i = 0; i < world->strand_count; i++) {
+		int64_t moment = next_moment(world, world->strands[i]);
+
+		if (moment < next)
+			next = moment;
+	}
+	if (next == RUNNER_FOREVER)
+		return false;
+	if (next > world->now_us) {
+		world->now_us = next;
+		world->steps_at_once = 0;
+	}
+	if (world->main.state == STRAND_WAITING && world->main.deadline_us <= world->now_us)
+		wake(&world->main, -ETIMEDOUT);
+	for (size_t i = 0; i < world->strand_count; i++) {
+		struct strand *strand = world->strands[i];
+
+		if (strand->state == STRAND_WAITING && strand->deadline_us <= world->now_us)
+			wake(strand, -ETIMEDOUT);
+	}
+	return true;
+}
+
+static struct strand *choose(struct world *world)
+{
+	for (;;) {
+		size_t count = collect_ready(world);
+		size_t chosen;
+
+		if (count == 0) {
+			if (!jump(world))
+				report_trouble(world, "deadlock");
+			continue;
+		}
+		chosen = count == 1 ? 0 : (size_t)random_below(&world->schedule.random, count);
+		if (++world->steps_at_once > RUNNER_STEPS_AT_ONCE_MAX) {
+			world->steps_at_once = 0;
+			if (world->main.state == STRAND_WAITING) {
+				report_trouble(world, "livelock");
+				return &world->main;
+			}
+		}
+		world->steps++;
+		hash_number(world, count);
+		hash_number(world, chosen);
+		hash_number(world, (uint64_t)world->now_us);
+		hash_number(world, (uint64_t)world->ready[chosen]->result);
+		hash_text(world, world->ready[chosen]->name);
+		return world->ready[chosen];
+	}
+}
+
+static void free_ended(struct world *world)
+{
+	struct strand *strand = TAKE(world->ended);
+
+	if (!strand)
+		return;
+	fiber_free(strand->fiber);
+	free(strand);
+}
+
+/* Runs others until it is our turn again. */
+static void schedule(struct world *world)
+{
+	struct strand *self = world->current;
+	struct strand *next = choose(world);
+
+	if (world->trace && world->trace_steps) {
+		print_prefix(world, next->runner ? next->runner->runner.name : "", next->name);
+		fprintf(world->trace, "runs (%d)\n", next->result);
+	}
+	if (next == self)
+		return;
+	world->current = next;
+	fiber_switch(self->fiber, next->fiber);
+	free_ended(world);
+}
+
+/* ---- runners ---- */
+
+static int64_t simulated_wall_ms(struct clock *clock)
+{
+	struct runner_simulated *self = CONTAINER_OF(clock, struct runner_simulated, clock);
+
+	return WALL_START_MS + self->world->now_us / 1000 + self->wall_shift_ms;
+}
+
+static int64_t simulated_steady_us(struct clock *clock)
+{
+	struct runner_simulated *self = CONTAINER_OF(clock, struct runner_simulated, clock);
+
+	return self->world->now_us + self->steady_shift_us;
+}
+
+static struct runner_event *simulated_event_new(struct runner *runner, const char *name)
+{
+	struct event_simulated *event = memory_allocate(sizeof(*event));
+
+	event->event.operations = &operations;
+	event->event.name = name;
+	event->world = world_of(runner);
+	return &event->event;
+}
+
+static struct runner_simulated *simulated_new(struct world *world)
+{
+	struct runner_simulated *self = memory_allocate(sizeof(*self));
+
+	self->runner.operations = &operations;
+	self->runner.clock = &self->clock;
+	self->runner.random = &world->chance.random;
+	self->clock.wall_ms = simulated_wall_ms;
+	self->clock.steady_us = simulated_steady_us;
+	self->world = world;
+	self->paused_until_us = INT64_MIN;
+	self->joined = as_event(simulated_event_new(&self->runner, "others to end"));
+	return self;
+}
+
+struct runner *runner_simulated_new(uint64_t seed)
+{
+	struct world *world = memory_allocate(sizeof(*world));
+
+	world->thread = pthread_self();
+	random_seeded_init(&world->schedule, seed);
+	random_seeded_init(&world->chance, ~seed);
+	hash_number(world, seed);
+	world->main.fiber = fiber_of_main();
+	strcpy(world->main.name, "main");
+	world->current = &world->main;
+	world->strand_capacity = 16;
+	world->strands = memory_allocate_array(world->strand_capacity, sizeof(world->strands[0]));
+	world->ready = memory_allocate_array(world->strand_capacity + 1, sizeof(world->ready[0]));
+	world->trouble = BUFFER_WITH_CAP(TROUBLE_MAX);
+	return &simulated_new(world)->runner;
+}
+
+static struct runner *simulated_group_new(struct runner *parent, const char *name)
+{
+	struct runner_simulated *self = simulated_new(world_of(parent));
+
+	runner_set_name(&self->runner, parent, name);
+	self->steady_shift_us = as_simulated(parent)->steady_shift_us;
+	self->wall_shift_ms = as_simulated(parent)->wall_shift_ms;
+	self->stopped = as_simulated(parent)->stopped;
+	runner_link(parent, &self->runner);
+	return &self->runner;
+}
+
+static void simulated_free(struct runner *runner)
+{
+	struct runner_simulated *self = as_simulated(runner);
+	struct world *world = world_of(runner);
+
+	assert(self->live == 0 && !runner->first_child);
+	free(self->joined);
+	if (runner->parent) {
+		runner_unlink(runner);
+		free(self);
+		return;
+	}
+	assert(world->current == &world->main && world->strand_count == 0);
+	free_ended(world);
+	fiber_free(world->main.fiber);
+	buffer_clear(&world->trouble);
+	free(world->strands);
+	free(world->ready);
+	free(world);
+	free(self);
+}
+
+static void simulated_signal(struct runner_event *event);
+
+static void count_live(struct runner_simulated *runner, int change)
+{
+	for (struct runner *at = &runner->runner; at; at = at->parent) {
+		struct runner_simulated *self = as_simulated(at);
+
+		self->live += (size_t)change;
+		if (self->live == 0)
+			simulated_signal(&self->joined->event);
+	}
+}
+
+static void strand_main(void *argument)
+{
+	struct strand *self = argument;
+	struct world *world = self->runner->world;
+	struct strand *next;
+
+	free_ended(world);
+	self->function(self->context);
+	assert(lock_held_count() == 0);
+
+	self->state = STRAND_ENDED;
+	for (size_t i = 0; i < world->strand_count; i++) {
+		if (world->strands[i] != self)
+			continue;
+		memmove(&world->strands[i], &world->strands[i + 1],
+			(--world->strand_count - i) * sizeof(world->strands[0]));
+		break;
+	}
+	count_live(self->runner, -1);
+	next = choose(world);
+	world->ended = self;
+	world->current = next;
+	fiber_end(self->fiber, next->fiber);
+}
+
+static int simulated_spawn(struct runner *runner, const char *name, void (*function)(void *),
+	void *context, struct err *err)
+{
+	struct runner_simulated *self = as_simulated(runner);
+	struct world *world = world_of(runner);
+	struct strand *strand;
+
+	if (self->stopped)
+		return err_system(err, ECANCELED, "start fiber '%s'", name);
+	if (world->strand_count == world->strand_capacity) {
+		world->strand_capacity *= 2;
+		world->strands = memory_resize(world->strands,
+			world->strand_capacity * sizeof(world->strands[0]));
+		world->ready = memory_resize(world->ready,
+			(world->strand_capacity + 1) * sizeof(world->ready[0]));
+	}
+	strand = memory_allocate(sizeof(*strand));
+	strand->runner = self;
+	strand->function = function;
+	strand->context = context;
+	snprintf(strand->name, sizeof(strand->name), "%s", name);
+	strand->fiber = fiber_new(strand_main, strand);
+	world->strands[world->strand_count++] = strand;
+	count_live(self, 1);
+	hash_text(world, name);
+	return 0;
+}
+
+static bool is_within(struct runner_simulated *runner, const struct runner *around)
+{
+	for (const struct runner *at = runner ? &runner->runner : NULL; at; at = at->parent) {
+		if (at == around)
+			return true;
+	}
+	return false;
+}
+
+static void stop_tree(struct runner *runner)
+{
+	struct runner_simulated *self = as_simulated(runner);
+
+	self->stopped = true;
+	/* What is over need not wait for its pause to end. */
+	self->paused_until_us = INT64_MIN;
+	for (struct runner *child = runner->first_child; child; child = child->next_sibling)
+		stop_tree(child);
+}
+
+static void cancel_if_within(struct strand *strand, const struct runner *runner)
+{
+	if (strand->state == STRAND_WAITING && !strand->certain && is_within(strand->with, runner))
+		wake(strand, -ECANCELED);
+}
+
+static void simulated_stop(struct runner *runner)
+{
+	struct world *world = world_of(runner);
+
+	stop_tree(runner);
+	cancel_if_within(&world->main, runner);
+	for (size_t i = 0; i < world->strand_count; i++)
+		cancel_if_within(world->strands[i], runner);
+}
+
+static bool simulated_is_stopped(struct runner *runner)
+{
+	return as_simulated(runner)->stopped;
+}
+
+static void simulated_event_free(struct runner_event *event)
+{
+	struct event_simulated *self = as_event(event);
+
+	for (size_t i = 0; i < self->world->strand_count; i++)
+		assert(self->world->strands[i]->event != self);
+	free(self);
+}
+
+static uint64_t simulated_event_count(struct runner_event *event)
+{
+	return as_event(event)->count;
+}
+
+static void simulated_signal(struct runner_event *event)
+{
+	struct event_simulated *self = as_event(event);
+	struct world *world = self->world;
+
+	assert(pthread_equal(world->thread, pthread_self()));
+	self->count++;
+	if (world->main.state == STRAND_WAITING && world->main.event == self)
+		wake(&world->main, 0);
+	for (size_t i = 0; i < world->strand_count; i++) {
+		if (world->strands[i]->state == STRAND_WAITING && world->strands[i]->event == self)
+			wake(world->strands[i], 0);
+	}
+}
+
+/* A fiber of a stopped runner has to come to its end, not wait again and again. */
+static void count_wait_after_stop(struct strand *strand)
+{
+	if (++strand->waits_after_stop <= RUNNER_WAITS_AFTER_STOP_MAX || !strand->runner)
+		return;
+	fprintf(stderr, "slipway: '%s/%s' was stopped and does not end\n",
+		strand->runner->runner.name, strand->name);
+	abort();
+}
+
+static int simulated_wait(struct runner *runner, struct runner_event *event, uint64_t seen,
+	int64_t deadline_us, bool certain)
+{
+	struct runner_simulated *self = as_simulated(runner);
+	struct world *world = world_of(runner);
+	struct strand *strand = world->current;
+
+	if (self->stopped && !certain) {
+		count_wait_after_stop(strand);
+		return -ECANCELED;
+	}
+	if (deadline_us != RUNNER_FOREVER &&
+		__builtin_sub_overflow(deadline_us, self->steady_shift_us, &deadline_us))
+		deadline_us = RUNNER_FOREVER;
+	if (event && as_event(event)->count != seen) {
+		/* Nothing to wait for; others may run all the same, as they might on threads. */
+		wake(strand, 0);
+	} else if (deadline_us <= world->now_us) {
+		wake(strand, -ETIMEDOUT);
+	} else {
+		strand->state = STRAND_WAITING;
+		strand->with = self;
+		strand->event = event ? as_event(event) : NULL;
+		strand->deadline_us = deadline_us;
+		strand->certain = certain;
+	}
+	schedule(world);
+	if (self->stopped && !certain)
+		return -ECANCELED;
+	return strand->result;
+}
+
+static int simulated_join(struct runner *runner, struct err *err)
+{
+	struct runner_simulated *self = as_simulated(runner);
+	struct world *world = world_of(runner);
+
+	for (;;) {
+		uint64_t seen = self->joined->count;
+		int code;
+
+		if (self->live == 0)
+			return 0;
+		code = simulated_wait(runner, &self->joined->event, seen, RUNNER_FOREVER, true);
+		if (code == -EDEADLK)
+			return err_set(err, code, "%s", world->trouble.data);
+	}
+}
+
+static int simulated_yield(struct runner *runner)
+{
+	struct world *world = world_of(runner);
+	int64_t delay = 0;
+	int code;
+
+	if (random_below(&world->schedule.random, YIELD_DELAY_ONE_IN) == 0)
+		delay = (int64_t)random_below(&world->schedule.random, RUNNER_YIELD_MOST_US);
+	code = simulated_wait(runner, NULL, 0, runner_deadline_us(runner, delay), false);
+	return code == -ETIMEDOUT ? 0 : code;
+}
+
+static const struct runner_operations operations = {
+	.simulated = true,
+	.group_new = simulated_group_new,
+	.free = simulated_free,
+	.spawn = simulated_spawn,
+	.stop = simulated_stop,
+	.is_stopped = simulated_is_stopped,
+	.join = simulated_join,
+	.event_new = simulated_event_new,
+	.event_free = simulated_event_free,
+	.event_count = simulated_event_count,
+	.signal = simulated_signal,
+	.wait = simulated_wait,
+	.yield = simulated_yield,
+	.trace = simulated_trace,
+};
+
+/* ---- what only simulations have ---- */
+
+uint64_t runner_simulated_hash(struct runner *runner)
+{
+	return world_of(runner)->hash;
+}
+
+uint64_t runner_simulated_steps(struct runner *runner)
+{
+	return world_of(runner)->steps;
+}
+
+void runner_simulated_trace_to(struct runner *runner, FILE *file, bool steps)
+{
+	struct world *world = world_of(runner);
+
+	world->trace = file;
+	world->trace_steps = steps;
+}
+
+const char *runner_simulated_trouble(struct runner *runner)
+{
+	struct world *world = world_of(runner);
+
+	return world->trouble.data ? world->trouble.data : "";
+}
+
+void runner_simulated_pause(struct runner *runner, int64_t duration_us)
+{
+	int64_t until = world_of(runner)->now_us + duration_us;
+
+	if (!as_simulated(runner)->stopped && until > as_simulated(runner)->paused_until_us)
+		as_simulated(runner)->paused_until_us = until;
+}
+
+void runner_simulated_shift_clocks(struct runner *runner, int64_t steady_us, int64_t wall_ms)
+{
+	as_simulated(runner)->steady_shift_us = steady_us;
+	as_simulated(runner)->wall_shift_ms = wall_ms;
+}

@@ -1,0 +1,388 @@
+/*
+ * The runner of production: a thread for each spawned function. One mutex per tree of runners guards
+ * all waiting: events, who waits for them, who was stopped. Each waiter has a condition variable of its
+ * own on its stack and stands in the list of its event and in that of its runner, so that a signal or a
+ * stop finds it. Counts go up under the mutex under which waiters look at them: no wake-up is lost.
+ */
+#include <assert.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "control/lock.h"
+#include "control/runner_internal.h"
+
+struct waiter {
+	pthread_cond_t wake;
+	struct waiter *next_of_event, **previous_of_event;
+	struct waiter *next_of_runner, **previous_of_runner;
+};
+
+struct strand {
+	pthread_t thread;
+	struct runner_thread *runner;
+	char name[RUNNER_NAME_MAX + 1];
+	void (*function)(void *context);
+	void *context;
+	struct strand *next; /* among those that ended */
+};
+
+/* Shared by a runner and its groups. */
+struct tree {
+	pthread_mutex_t mutex;
+	pthread_cond_t ended;
+	struct strand *ended_strands;
+};
+
+struct runner_thread {
+	struct runner runner;
+	struct tree *tree;
+	struct waiter *waiters;
+	bool stopped;
+	size_t live; /* strands of this runner and of its groups */
+};
+
+struct event_thread {
+	struct runner_event event;
+	struct tree *tree;
+	uint64_t count;
+	struct waiter *waiters;
+};
+
+static const struct runner_operations operations;
+
+static struct runner_thread *as_thread(struct runner *runner)
+{
+	return (struct runner_thread *)runner;
+}
+
+static struct event_thread *as_event(struct runner_event *event)
+{
+	return (struct event_thread *)event;
+}
+
+static struct runner_thread *runner_new(struct clock *clock, struct random *random)
+{
+	struct runner_thread *self = memory_allocate(sizeof(*self));
+
+	self->runner.operations = &operations;
+	self->runner.clock = clock;
+	self->runner.random = random;
+	return self;
+}
+
+struct runner *runner_threads_new(struct clock *clock, struct random *random)
+{
+	struct runner_thread *self = runner_new(clock, random);
+
+	self->tree = memory_allocate(sizeof(*self->tree));
+	pthread_mutex_init(&self->tree->mutex, NULL);
+	pthread_cond_init(&self->tree->ended, NULL);
+	return &self->runner;
+}
+
+static struct runner *threads_group_new(struct runner *parent, const char *name)
+{
+	struct tree *tree = as_thread(parent)->tree;
+	struct runner_thread *self = runner_new(parent->clock, parent->random);
+
+	runner_set_name(&self->runner, parent, name);
+	self->tree = tree;
+	pthread_mutex_lock(&tree->mutex);
+	self->stopped = as_thread(parent)->stopped;
+	runner_link(parent, &self->runner);
+	pthread_mutex_unlock(&tree->mutex);
+	return &self->runner;
+}
+
+/* Threads that returned are joined here, by whoever comes along, so that they do not pile up. */
+static void reap(struct tree *tree)
+{
+	struct strand *strand;
+
+	pthread_mutex_lock(&tree->mutex);
+	strand = TAKE(tree->ended_strands);
+	pthread_mutex_unlock(&tree->mutex);
+	while (strand) {
+		struct strand *next = strand->next;
+
+		pthread_join(strand->thread, NULL);
+		free(strand);
+		strand = next;
+	}
+}
+
+static void threads_free(struct runner *runner)
+{
+	struct runner_thread *self = as_thread(runner);
+	bool root = !runner->parent;
+
+	assert(!runner->first_child && !self->waiters);
+	pthread_mutex_lock(&self->tree->mutex);
+	assert(self->live == 0);
+	runner_unlink(runner);
+	pthread_mutex_unlock(&self->tree->mutex);
+	if (root) {
+		reap(self->tree);
+		pthread_cond_destroy(&self->tree->ended);
+		pthread_mutex_destroy(&self->tree->mutex);
+		free(self->tree);
+	}
+	free(self);
+}
+
+static void count_live(struct runner_thread *runner, int change)
+{
+	for (struct runner *at = &runner->runner; at; at = at->parent)
+		as_thread(at)->live += (size_t)change;
+}
+
+static void *strand_main(void *argument)
+{
+	struct strand *strand = argument;
+	struct tree *tree = strand->runner->tree;
+	char short_name[16]; /* what the kernel keeps */
+
+	memcpy(short_name, strand->name, sizeof(short_name) - 1);
+	short_name[sizeof(short_name) - 1] = '\0';
+	pthread_setname_np(pthread_self(), short_name);
+
+	strand->function(strand->context);
+	assert(lock_held_count() == 0);
+
+	pthread_mutex_lock(&tree->mutex);
+	count_live(strand->runner, -1);
+	strand->next = tree->ended_strands;
+	tree->ended_strands = strand;
+	pthread_cond_broadcast(&tree->ended);
+	pthread_mutex_unlock(&tree->mutex);
+	return NULL;
+}
+
+static int threads_spawn(struct runner *runner, const char *name, void (*function)(void *),
+	void *context, struct err *err)
+{
+	struct runner_thread *self = as_thread(runner);
+	struct tree *tree = self->tree;
+	struct strand *strand;
+	sigset_t all, before;
+	int code = 0;
+
+	reap(tree);
+	strand = memory_allocate(sizeof(*strand));
+	strand->runner = self;
+	strand->function = function;
+	strand->context = context;
+	snprintf(strand->name, sizeof(strand->name), "%s", name);
+
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	/* Under the mutex, so that strand->thread is set before anyone can reap it. */
+	pthread_mutex_lock(&tree->mutex);
+	if (self->stopped)
+		code = ECANCELED;
+	else
+		code = pthread_create(&strand->thread, NULL, strand_main, strand);
+	if (code == 0)
+		count_live(self, 1);
+	pthread_mutex_unlock(&tree->mutex);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (code == 0)
+		return 0;
+	free(strand);
+	return err_system(err, code, "start thread '%s'", name);
+}
+
+/* With the mutex held. */
+static void stop_tree(struct runner *runner)
+{
+	struct runner_thread *self = as_thread(runner);
+
+	self->stopped = true;
+	for (struct waiter *waiter = self->waiters; waiter; waiter = waiter->next_of_runner)
+		pthread_cond_signal(&waiter->wake);
+	for (struct runner *child = runner->first_child; child; child = child->next_sibling)
+		stop_tree(child);
+}
+
+static void threads_stop(struct runner *runner)
+{
+	struct tree *tree = as_thread(runner)->tree;
+
+	pthread_mutex_lock(&tree->mutex);
+	stop_tree(runner);
+	pthread_mutex_unlock(&tree->mutex);
+}
+
+static bool threads_is_stopped(struct runner *runner)
+{
+	struct tree *tree = as_thread(runner)->tree;
+	bool stopped;
+
+	pthread_mutex_lock(&tree->mutex);
+	stopped = as_thread(runner)->stopped;
+	pthread_mutex_unlock(&tree->mutex);
+	return stopped;
+}
+
+static int threads_join(struct runner *runner, struct err *err)
+{
+	struct runner_thread *self = as_thread(runner);
+
+	(void)err;
+	pthread_mutex_lock(&self->tree->mutex);
+	while (self->live > 0)
+		pthread_cond_wait(&self->tree->ended, &self->tree->mutex);
+	pthread_mutex_unlock(&self->tree->mutex);
+	reap(self->tree);
+	return 0;
+}
+
+static struct runner_event *threads_event_new(struct runner *runner, const char *name)
+{
+	struct event_thread *event = memory_allocate(sizeof(*event));
+
+	event->event.operations = &operations;
+	event->event.name = name;
+	event->tree = as_thread(runner)->tree;
+	return &event->event;
+}
+
+static void threads_event_free(struct runner_event *event)
+{
+	struct event_thread *self = as_event(event);
+
+	/* Taking the mutex once lets a signal that is still on its way out finish first. */
+	pthread_mutex_lock(&self->tree->mutex);
+	assert(!self->waiters);
+	pthread_mutex_unlock(&self->tree->mutex);
+	free(self);
+}
+
+static uint64_t threads_event_count(struct runner_event *event)
+{
+	struct event_thread *self = as_event(event);
+	uint64_t count;
+
+	pthread_mutex_lock(&self->tree->mutex);
+	count = self->count;
+	pthread_mutex_unlock(&self->tree->mutex);
+	return count;
+}
+
+static void threads_signal(struct runner_event *event)
+{
+	struct event_thread *self = as_event(event);
+	struct tree *tree = self->tree;
+
+	pthread_mutex_lock(&tree->mutex);
+	self->count++;
+	for (struct waiter *waiter = self->waiters; waiter; waiter = waiter->next_of_event)
+		pthread_cond_signal(&waiter->wake);
+	pthread_mutex_unlock(&tree->mutex);
+}
+
+#define WAITER_LINK(list, waiter, of)                                                              \
+	do {                                                                                       \
+		(waiter)->next_of_##of = *(list);                                                  \
+		(waiter)->previous_of_##of = (list);                                               \
+		if (*(list))                                                                       \
+			(*(list))->previous_of_##of = &(waiter)->next_of_##of;                     \
+		*(list) = (waiter);                                                                \
+	} while (0)
+
+#define WAITER_UNLINK(waiter, of)                                                                  \
+	do {                                                                                       \
+		*(waiter)->previous_of_##of = (waiter)->next_of_##of;                              \
+		if ((waiter)->next_of_##of)                                                        \
+			(waiter)->next_of_##of->previous_of_##of = (waiter)->previous_of_##of;     \
+	} while (0)
+
+/* The deadline, which is in the time of the runner's clock, as the kernel's monotonic time. */
+static struct timespec monotonic_of(struct runner *runner, int64_t deadline_us)
+{
+	int64_t left_us = deadline_us - clock_steady_us(runner->clock);
+	struct timespec time;
+	int64_t us;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	us = time.tv_nsec / 1000 + (left_us > 0 ? left_us % 1000000 : 0) + 1;
+	time.tv_sec += (left_us > 0 ? left_us / 1000000 : 0) + us / 1000000;
+	time.tv_nsec = us % 1000000 * 1000;
+	return time;
+}
+
+static int threads_wait(struct runner *runner, struct runner_event *event, uint64_t seen,
+	int64_t deadline_us, bool certain)
+{
+	struct runner_thread *self = as_thread(runner);
+	pthread_mutex_t *mutex = &self->tree->mutex;
+	struct event_thread *on = event ? as_event(event) : NULL;
+	struct waiter waiter = {0};
+	pthread_condattr_t monotonic;
+	struct timespec until;
+	int code;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&waiter.wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+
+	pthread_mutex_lock(mutex);
+	if (on)
+		WAITER_LINK(&on->waiters, &waiter, event);
+	WAITER_LINK(&self->waiters, &waiter, runner);
+	for (;;) {
+		if (self->stopped && !certain) {
+			code = -ECANCELED;
+			break;
+		}
+		if (on && on->count != seen) {
+			code = 0;
+			break;
+		}
+		if (deadline_us == RUNNER_FOREVER) {
+			pthread_cond_wait(&waiter.wake, mutex);
+			continue;
+		}
+		if (clock_steady_us(runner->clock) >= deadline_us) {
+			code = -ETIMEDOUT;
+			break;
+		}
+		until = monotonic_of(runner, deadline_us);
+		pthread_cond_timedwait(&waiter.wake, mutex, &until);
+	}
+	WAITER_UNLINK(&waiter, runner);
+	if (on)
+		WAITER_UNLINK(&waiter, event);
+	pthread_mutex_unlock(mutex);
+	pthread_cond_destroy(&waiter.wake);
+	return code;
+}
+
+static int threads_yield(struct runner *runner)
+{
+	return threads_is_stopped(runner) ? -ECANCELED : 0;
+}
+
+static const struct runner_operations operations = {
+	.simulated = false,
+	.group_new = threads_group_new,
+	.free = threads_free,
+	.spawn = threads_spawn,
+	.stop = threads_stop,
+	.is_stopped = threads_is_stopped,
+	.join = threads_join,
+	.event_new = threads_event_new,
+	.event_free = threads_event_free,
+	.event_count = threads_event_count,
+	.signal = threads_signal,
+	.wait = threads_wait,
+	.yield = threads_yield,
+	.trace = NULL,
+};
