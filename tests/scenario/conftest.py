@@ -114,6 +114,7 @@ class Slipway:
         def address():
             match = ADDRESS_LINE.search(self.stdout)
             if not match and self.process.poll() is not None:
+                self.ended = True
                 pytest.fail(f"slipway ended with {self.process.returncode} instead of listening:\n"
                             f"{self.stdout}{self.stderr}")
             return match

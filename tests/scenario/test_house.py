@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import DEADLINE, SOURCE, slipway_program, wait_until
+from conftest import DEADLINE, SOURCE, Servers, slipway_program, wait_until
 
 
 def run(*command, **options):
@@ -119,18 +119,73 @@ def test_scenario_tests_are_counted_and_a_skip_is_a_failure(tmp_path):
         '<testsuites><testsuite><testcase classname="m" name="good"/>'
         '<testcase classname="m" name="bad"><failure message="x">E   assert 1 == 2</failure>'
         '</testcase><testcase classname="m" name="skipped"><skipped message="later"/></testcase>'
-        '<testcase classname="m" name="setup"><error message="x">no</error></testcase>'
+        '<testcase classname="m" name="teardown"/>'
+        '<testcase classname="m" name="teardown"><error message="x">no</error></testcase>'
         '</testsuite></testsuites>')
     lines = run(tool("test-report"), "junit", str(log)).stdout.splitlines()
     assert lines[0] == "1 3"
     assert lines[1:] == ["m::bad", "    E   assert 1 == 2", "m::skipped", "    later",
-                         "m::setup", "    no"]
+                         "m::teardown", "    no"]
 
 
 def test_a_run_that_left_nothing_is_a_failure(tmp_path):
     for kind in ("unit", "junit"):
         report = run(tool("test-report"), kind, str(tmp_path / "missing"))
         assert report.stdout == "0 1\nno test was run\n"
+
+
+# ---- servers for tests ----
+
+PRETENDER = """#!/usr/bin/python3
+import signal, sys, time
+def end(*_):
+    sys.stderr.write({last_words!r})
+    sys.exit({code})
+signal.signal(signal.SIGTERM, end)
+print("slipway listens on http://127.0.0.1:1", flush=True)
+while {lives}:
+    time.sleep(0.01)
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize("last_words, code, lives, complaint", [
+    ("", 0, True, None),
+    ("", 1, True, "slipway ended with 1"),
+    ("WARNING: ThreadSanitizer: data race", 0, True, "a sanitizer reports"),
+    ("==1==ERROR: LeakSanitizer: detected memory leaks", 99, True, "a sanitizer reports"),
+    ("a.c:1:2: runtime error: overflow", 0, True, "a sanitizer reports"),
+    ("", 0, False, "slipway died by itself with 5"),
+])
+def test_a_server_that_ends_badly_fails_its_test(monkeypatch, tmp_path, last_words, code, lives,
+                                                 complaint):
+    program = tmp_path / "slipway"
+    program.write_text(PRETENDER.format(last_words=last_words, code=code, lives=lives))
+    program.chmod(0o755)
+    monkeypatch.setenv("SLIPWAY_BIN", str(program))
+    servers = Servers()
+    server = servers.start()
+    if not lives:
+        wait_until(lambda: server.process.poll() is not None, "the pretender has ended")
+    if complaint is None:
+        servers.end()
+    else:
+        with pytest.raises((AssertionError, pytest.fail.Exception), match=complaint):
+            servers.end()
+    assert server.process.poll() is not None
+    assert not os.path.exists(servers.folder)
+
+
+def test_a_server_that_does_not_start_says_why(monkeypatch, tmp_path):
+    program = tmp_path / "slipway"
+    program.write_text("#!/bin/sh\necho no port is free >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("SLIPWAY_BIN", str(program))
+    servers = Servers()
+    with pytest.raises(pytest.fail.Exception, match="ended with 3(.|\n)*no port is free"):
+        servers.start()
+    servers.end()
+    assert not os.path.exists(servers.folder)
 
 
 # ---- PostgreSQL for tests ----
