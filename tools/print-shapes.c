@@ -8,7 +8,8 @@
 
 int main(int argc, char **argv)
 {
-	const struct shape_service *service = argc == 2 ? shape_find_service(span_of(argv[1])) : NULL;
+	const struct shape_service *service =
+		argc == 2 ? shape_find_service(span_of(argv[1])) : NULL;
 	_buffer_ struct buffer out = {0};
 
 	if (!service) {

@@ -1,6 +1,7 @@
 /*
- * The shapes of Amazon EC2 Container Service. Written by tools/generate-shapes;
- * change that, or tools/shapes-ecs.json, and write it again.
+ * The shapes of Amazon EC2 Container Service.
+ * Written by tools/generate-shapes; change that, or tools/shapes-ecs.json, and write it
+ * again.
  */
 /* clang-format off */
 #include "aws/shape_table.h"
@@ -743,7 +744,8 @@ enum {
 	S_list_of_GatewaySummary, S_list_of_GpuDevice, S_list_of_HostEntry,
 	S_list_of_InferenceAccelerator, S_list_of_InferenceAcceleratorOverride,
 	S_list_of_IngressPathSummary, S_list_of_InstanceGeneration_as_item,
-	S_list_of_InstanceHealthCheckResult, S_list_of_KeyValuePair, S_list_of_LoadBalancer,
+	S_list_of_InstanceHealthCheckResult, S_list_of_KeyValuePair,
+	S_list_of_KeyValuePair_sensitive, S_list_of_LoadBalancer,
 	S_list_of_LocalStorageType_as_item, S_list_of_ManagedAgent,
 	S_list_of_ManagedAgentStateChange, S_list_of_ManagedApplicationAutoScalingPolicy,
 	S_list_of_ManagedIngressPath, S_list_of_ManagedLogGroup, S_list_of_ManagedMetricAlarm,
@@ -1374,7 +1376,7 @@ static const struct shape_member members[] = {
 	MEMBER(entryPoint, list_of_string, 0),
 	MEMBER(extraHosts, list_of_HostEntry, 0),
 	MEMBER(privileged, boolean, 0),
-	MEMBER(environment, list_of_KeyValuePair, 0),
+	MEMBER(environment, list_of_KeyValuePair_sensitive, 0),
 	MEMBER(healthCheck, HealthCheck, 0),
 	MEMBER(interactive, boolean, 0),
 	MEMBER(mountPoints, list_of_MountPoint, 0),
@@ -1435,7 +1437,7 @@ static const struct shape_member members[] = {
 	MEMBER(name, string, 0),
 	MEMBER(memory, integer, 0),
 	MEMBER(command, list_of_string, 0),
-	MEMBER(environment, list_of_KeyValuePair, 0),
+	MEMBER(environment, list_of_KeyValuePair_sensitive, 0),
 	MEMBER(environmentFiles, list_of_EnvironmentFile, 0),
 	MEMBER(memoryReservation, integer, 0),
 	MEMBER(resourceRequirements, list_of_ResourceRequirement, 0),
@@ -1601,7 +1603,7 @@ static const struct shape_member members[] = {
 	MEMBER(essential, boolean, 0),
 	MEMBER(entryPoint, list_of_string, 0),
 	MEMBER(privileged, boolean, 0),
-	MEMBER(environment, list_of_KeyValuePair, 0),
+	MEMBER(environment, list_of_KeyValuePair_sensitive, 0),
 	MEMBER(healthCheck, HealthCheck, 0),
 	MEMBER(interactive, boolean, 0),
 	MEMBER(mountPoints, list_of_MountPoint, 0),
@@ -2075,7 +2077,7 @@ static const struct shape_member members[] = {
 	MEMBER(image, string, REQUIRED),
 	MEMBER(command, list_of_string, 0),
 	MEMBER(secrets, list_of_Secret, 0),
-	MEMBER(environment, list_of_KeyValuePair, 0),
+	MEMBER(environment, list_of_KeyValuePair_sensitive, 0),
 	MEMBER(containerPort, integer, 0),
 	MEMBER(awsLogsConfiguration, ExpressGatewayServiceAwsLogsConfiguration, 0),
 	MEMBER(repositoryCredentials, ExpressGatewayRepositoryCredentials, 0),
@@ -4269,7 +4271,7 @@ static const struct shape shapes[] = {
 	[S_RegisterDaemonTaskDefinitionResponse] = {STRUCTURE(RegisterDaemonTaskDefinitionResponse)},
 	[S_RegisterTaskDefinitionRequest] = {STRUCTURE(RegisterTaskDefinitionRequest), .required = 2},
 	[S_RegisterTaskDefinitionResponse] = {STRUCTURE(RegisterTaskDefinitionResponse)},
-	[S_RepositoryCredentials] = {STRUCTURE(RepositoryCredentials), .required = 1},
+	[S_RepositoryCredentials] = {STRUCTURE(RepositoryCredentials), .required = 1, .flags = SENSITIVE},
 	[S_ResolvedConfiguration] = {STRUCTURE(ResolvedConfiguration)},
 	[S_Resource] = {STRUCTURE(Resource)},
 	[S_ResourceInUseException] = {STRUCTURE(ResourceInUseException), .status = 400, .flags = ERROR},
@@ -4516,6 +4518,7 @@ static const struct shape shapes[] = {
 	[S_list_of_InstanceGeneration_as_item] = {.type = SHAPE_LIST, .element = S_InstanceGeneration, .wire_name = NAME(item)},
 	[S_list_of_InstanceHealthCheckResult] = {.type = SHAPE_LIST, .element = S_InstanceHealthCheckResult},
 	[S_list_of_KeyValuePair] = {.type = SHAPE_LIST, .element = S_KeyValuePair},
+	[S_list_of_KeyValuePair_sensitive] = {.type = SHAPE_LIST, .element = S_KeyValuePair, .flags = SENSITIVE},
 	[S_list_of_LoadBalancer] = {.type = SHAPE_LIST, .element = S_LoadBalancer},
 	[S_list_of_LocalStorageType_as_item] = {.type = SHAPE_LIST, .element = S_LocalStorageType, .wire_name = NAME(item)},
 	[S_list_of_ManagedAgent] = {.type = SHAPE_LIST, .element = S_ManagedAgent},
