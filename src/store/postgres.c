@@ -1,0 +1,801 @@
+/*
+ * The store on PostgreSQL: one ordered log that several servers share.
+ *
+ *     slipway.head    one row: the last revision given out, how far the log is pruned
+ *     slipway.log     one row per change, by revision, with its texts
+ *     slipway.live    (kind, key) -> the revision in the log that holds there now
+ *     slipway.format  one row: the version of all this
+ *
+ * Who writes locks the head's row, reads what others appended since it looked last, appends, moves the
+ * head and commits: so the log has one order, and every server has seen all of it before it decides.
+ * Both halves are one round trip each.
+ *
+ * A log row stays while it is live, and at least until `keep` more revisions were given out. Each row
+ * says which one it replaced, so that pruning a stretch of the log removes exactly the rows replaced
+ * there and the deletions. A server that wants to go on from before the pruned part must load anew;
+ * so must one that finds that the last row it knows is not the one in the log (a database restored
+ * from a backup, a standby that took over without the last commits).
+ *
+ * Each change carries a number of the server process that wrote it. When the connection is cut during
+ * a commit, settle() takes the head's lock, which waits for the lost session to end, and looks whether
+ * the group's last revision is there and ours.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "store/backend.h"
+#include "store/postgres_session.h"
+
+#define POLL_MS 1000       /* looks for changes this often even when no notification came */
+#define FOLLOW_MAX 20000   /* changes of others taken over in one step; beyond, load is better */
+#define SETTLE_MS 60000    /* for finding out what became of a commit */
+#define SETTLE_PAUSE_MS 50 /* between attempts */
+#define CHUNK_ROWS 1000    /* changes sent by one statement */
+#define CHUNK_BYTES (8u << 20) /* and their texts, roughly; PostgreSQL takes 1 GiB at most */
+#define PRUNE_STEP_MAX 1000    /* revisions: wait for so many before pruning them together */
+#define PRUNE_MAX 10000        /* revisions pruned by one commit */
+
+/* Any number, the same in every version: makes servers that start at once take turns. */
+#define SCHEMA_LOCK "7565871229348311"
+
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+
+static const char schema_exists[] = "SELECT to_regclass('slipway.format') IS NOT NULL";
+
+/* What is there already was made by another server between our look and our lock. */
+static const char schema_create[] =
+	"BEGIN;"
+	"SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ");"
+	"DO $$ BEGIN IF to_regnamespace('slipway') IS NULL THEN CREATE SCHEMA slipway; END IF; END "
+	"$$;"
+	"CREATE TABLE IF NOT EXISTS slipway.format ("
+	"  single boolean PRIMARY KEY DEFAULT true CHECK (single),"
+	"  version integer NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS slipway.head ("
+	"  single boolean PRIMARY KEY DEFAULT true CHECK (single),"
+	"  revision bigint NOT NULL,"
+	"  pruned bigint NOT NULL,"
+	"  keep bigint NOT NULL DEFAULT 100000 CHECK (keep > 0)"
+	") WITH (fillfactor = 10);" /* room for the versions of this one row on its page */
+	"CREATE TABLE IF NOT EXISTS slipway.log ("
+	"  revision bigint PRIMARY KEY,"
+	"  kind bytea NOT NULL,"
+	"  key bytea NOT NULL,"
+	"  deleted boolean NOT NULL,"
+	"  api bytea NOT NULL,"
+	"  private bytea NOT NULL,"
+	"  mac bytea NOT NULL,"
+	"  writer bigint NOT NULL,"
+	"  replaces bigint);"
+	"CREATE TABLE IF NOT EXISTS slipway.live ("
+	"  kind bytea NOT NULL,"
+	"  key bytea NOT NULL,"
+	"  revision bigint NOT NULL,"
+	"  PRIMARY KEY (kind, key)"
+	") WITH (fillfactor = 80);"
+	"INSERT INTO slipway.head (revision, pruned) VALUES (0, 0) ON CONFLICT DO NOTHING;"
+	"INSERT INTO slipway.format (version) VALUES (" TEXT_OF(STORE_FORMAT) ")"
+									      "  ON CONFLICT DO "
+									      "NOTHING;"
+									      "COMMIT";
+
+static const char format_query[] = "SELECT version FROM slipway.format";
+
+/* Sessions that wait for their client in the middle of a transaction sit on the head's lock, and the
+ * database does not end them by itself while it waits for the rest of a pipeline. One that waits for
+ * anything else is at work, and must be let: it may be committing. */
+#define END_SESSIONS_WHERE                                                                         \
+	"SELECT pg_terminate_backend(pid) FROM pg_stat_activity"                                   \
+	" WHERE datname = current_database() AND pid <> pg_backend_pid()"                          \
+	" AND wait_event = 'ClientRead' AND xact_start IS NOT NULL AND "
+
+enum statement {
+	BEGIN_WRITE,
+	BEGIN_READ,
+	UNLIMITED,
+	IMPATIENT,
+	COMMIT,
+	ROLLBACK,
+	LOCK_HEAD,
+	READ_HEAD,
+	READ_LOG,
+	READ_LIVE,
+	READ_MAC,
+	INSERT_LOG,
+	UPSERT_LIVE,
+	DELETE_LIVE,
+	PRUNE_LOG,
+	MOVE_HEAD,
+	NOTIFY,
+	END_OWN,
+	END_STUCK,
+	STATEMENT_COUNT,
+};
+
+static const char *const statements[STATEMENT_COUNT] = {
+	[BEGIN_WRITE] = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+	[BEGIN_READ] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+	[UNLIMITED] = "SET LOCAL statement_timeout = 0",
+	[IMPATIENT] = "SET LOCAL lock_timeout = '1s'",
+	[COMMIT] = "COMMIT",
+	[ROLLBACK] = "ROLLBACK",
+	[LOCK_HEAD] = "SELECT revision, pruned, keep FROM slipway.head FOR UPDATE",
+	[READ_HEAD] = "SELECT revision, pruned, keep FROM slipway.head",
+	/* From the last row we know, without its texts: it tells whether this is still our log. */
+	[READ_LOG] = "SELECT revision, kind, key, deleted,"
+		     " CASE WHEN revision > $1::bigint THEN api END,"
+		     " CASE WHEN revision > $1::bigint THEN private END, mac"
+		     " FROM slipway.log WHERE revision >= $1::bigint"
+		     " ORDER BY revision LIMIT $2::bigint",
+	/* A live row without its log row is damage: shown without a mac, it will be quarantined. */
+	[READ_LIVE] = "SELECT live.revision, live.kind, live.key, coalesce(log.deleted, false),"
+		      " log.api, log.private, log.mac"
+		      " FROM slipway.live LEFT JOIN slipway.log USING (revision)",
+	[READ_MAC] = "SELECT mac, writer FROM slipway.log WHERE revision = $1::bigint",
+	[INSERT_LOG] =
+		"INSERT INTO slipway.log"
+		" (revision, kind, key, deleted, api, private, mac, replaces, writer)"
+		" SELECT c.revision, c.kind, c.key, c.deleted, c.api, c.private, c.mac,"
+		"  CASE WHEN c.replaces > 0 THEN c.replaces ELSE live.revision END, $9::bigint"
+		" FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::bytea[],"
+		"  $6::bytea[], $7::bytea[], $8::bigint[])"
+		"  AS c (revision, kind, key, deleted, api, private, mac, replaces)"
+		" LEFT JOIN slipway.live ON live.kind = c.kind AND live.key = c.key",
+	[UPSERT_LIVE] = "INSERT INTO slipway.live (revision, kind, key)"
+			" SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"
+			" ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision",
+	[DELETE_LIVE] =
+		"DELETE FROM slipway.live USING unnest($1::bytea[], $2::bytea[]) AS c (kind, key)"
+		" WHERE live.kind = c.kind AND live.key = c.key",
+	[PRUNE_LOG] = "WITH past AS (SELECT revision, deleted, replaces FROM slipway.log"
+		      "  WHERE revision > $1::bigint AND revision <= $2::bigint)"
+		      " DELETE FROM slipway.log WHERE revision IN ("
+		      "  SELECT replaces FROM past WHERE replaces IS NOT NULL"
+		      "  UNION ALL SELECT revision FROM past WHERE deleted)",
+	[MOVE_HEAD] = "UPDATE slipway.head SET revision = $1::bigint, pruned = $2::bigint",
+	[NOTIFY] = "NOTIFY slipway",
+	/* Ours from before the connection was lost. */
+	[END_OWN] = END_SESSIONS_WHERE "application_name = current_setting('application_name')",
+	/* Of any server, when it sent nothing for most of the time that we waited for the lock. */
+	[END_STUCK] = END_SESSIONS_WHERE
+	"application_name LIKE 'slipway-%'"
+	" AND query_start < clock_timestamp() - current_setting('lock_timeout')::interval / 2",
+};
+
+enum head_column { HEAD_REVISION, HEAD_PRUNED, HEAD_KEEP };
+enum row_column { ROW_REVISION, ROW_KIND, ROW_KEY, ROW_DELETED, ROW_API, ROW_PRIVATE, ROW_MAC };
+
+struct postgres {
+	struct store_backend backend;
+	struct postgres_session *session;
+	uint64_t writer; /* of this process and opening: marks our changes in the log */
+	/* The last change that the store knows of. */
+	uint64_t seen;
+	unsigned char seen_mac[STORE_MAC_SIZE];
+	bool has_seen_mac;
+	/* Of the head that we have locked, between begin and commit. */
+	uint64_t pruned;
+	uint64_t keep;
+	bool in_transaction;
+};
+
+static struct postgres *postgres_of(struct store_backend *backend)
+{
+	return CONTAINER_OF(backend, struct postgres, backend);
+}
+
+static void clear_results(PGresult **results, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		postgres_result_clear_pointer(&results[i]);
+}
+
+/* ---- connecting ---- */
+
+static bool answers_true(const PGresult *result)
+{
+	return PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+}
+
+static int create_schema_if_missing(struct postgres *postgres, struct err *err)
+{
+	_result_ PGresult *exists = NULL;
+	_result_ PGresult *created = NULL;
+	int r;
+
+	r = postgres_session_execute(postgres->session, schema_exists, &exists, err);
+	if (r < 0 || answers_true(exists))
+		return r;
+	r = postgres_session_execute(postgres->session, schema_create, &created, err);
+	return r < 0 ? err_prefix(err, r, "create the tables") : 0;
+}
+
+static int check_format(struct postgres *postgres, struct err *err)
+{
+	_result_ PGresult *result = NULL;
+	int version;
+	int r;
+
+	r = postgres_session_execute(postgres->session, format_query, &result, err);
+	if (r < 0)
+		return r;
+	if (PQntuples(result) != 1)
+		return err_set(err, -EPROTO, "slipway.format in the database has no version");
+	version = atoi(PQgetvalue(result, 0, 0));
+	if (version > STORE_FORMAT)
+		return err_set(err, -EPROTO,
+			"database is from a newer slipway (format %d, this one knows %d)", version,
+			STORE_FORMAT);
+	if (version < 1)
+		return err_set(err, -EPROTO, "database has an unknown format (%d)", version);
+	return 0;
+}
+
+static int run_alone(struct postgres *postgres, enum statement statement, struct err *err)
+{
+	postgres_session_add(postgres->session, statement, NULL);
+	return postgres_session_run(postgres->session, NULL, 0, err);
+}
+
+/* The tables are made at opening only: a database that lost them later is not an empty one. */
+static int connect_once(struct postgres *postgres, bool opening, struct err *err)
+{
+	struct err reason;
+	int r;
+
+	r = postgres_session_connect(postgres->session, err);
+	if (r < 0)
+		return r;
+	if (opening)
+		r = create_schema_if_missing(postgres, &reason);
+	if (r >= 0)
+		r = check_format(postgres, &reason);
+	if (r >= 0)
+		r = postgres_session_prepare(postgres->session, statements, STATEMENT_COUNT,
+			&reason);
+	if (r >= 0)
+		r = run_alone(postgres, END_OWN, &reason);
+	if (r < 0) {
+		postgres_session_reject(postgres->session, &reason);
+		return err_set(err, r, "%s", reason.message);
+	}
+	postgres_session_accept(postgres->session);
+	postgres->in_transaction = false;
+	return 0;
+}
+
+static int connect_if_lost(struct postgres *postgres, struct err *err)
+{
+	return postgres_session_is_connected(postgres->session)
+		       ? 0
+		       : connect_once(postgres, false, err);
+}
+
+/* Ends a transaction that the database has not ended. Nothing to do about a failure: the connection is
+ * gone then, and the transaction with it. */
+static void abandon(struct postgres *postgres)
+{
+	postgres->in_transaction = false;
+	if (!postgres_session_is_connected(postgres->session))
+		return;
+	if (run_alone(postgres, ROLLBACK, NULL) < 0)
+		postgres_session_drop(postgres->session);
+}
+
+/* ---- reading ---- */
+
+static void note_seen(struct postgres *postgres, uint64_t revision, const unsigned char *mac)
+{
+	postgres->seen = revision;
+	postgres->has_seen_mac = mac != NULL;
+	if (mac)
+		memcpy(postgres->seen_mac, mac, STORE_MAC_SIZE);
+}
+
+/* A mac of the wrong size stays zero, and so fails the store's check. */
+static void read_row(const PGresult *result, int number, struct store_row *ret_row)
+{
+	struct span mac = postgres_bytes(result, number, ROW_MAC);
+
+	*ret_row = (struct store_row){
+		.revision = (uint64_t)postgres_integer(result, number, ROW_REVISION),
+		.kind = postgres_bytes(result, number, ROW_KIND),
+		.key = postgres_bytes(result, number, ROW_KEY),
+		.deleted = postgres_boolean(result, number, ROW_DELETED),
+		.api = postgres_bytes(result, number, ROW_API),
+		.private_ = postgres_bytes(result, number, ROW_PRIVATE),
+	};
+	if (mac.length == STORE_MAC_SIZE)
+		memcpy(ret_row->mac, mac.data, STORE_MAC_SIZE);
+}
+
+struct load {
+	store_row_function row;
+	void *context;
+};
+
+static int load_row(void *context, const PGresult *result, struct err *err)
+{
+	struct load *load = context;
+	struct store_row row;
+
+	read_row(result, 0, &row);
+	return load->row(load->context, &row, err);
+}
+
+static int head_missing(struct err *err)
+{
+	return err_set(err, -EPROTO, "slipway.head in the database has no row");
+}
+
+static int postgres_load(struct store_backend *backend, store_row_function row, void *context,
+	uint64_t *ret_revision, struct err *err)
+{
+	enum { HEAD = 2, ROWS = 3, RESULTS = 5 };
+	struct postgres *postgres = postgres_of(backend);
+	struct load load = {row, context};
+	PGresult *results[RESULTS] = {0};
+	_result_ PGresult *last = NULL;
+	uint64_t revision = 0;
+	int r;
+
+	r = connect_if_lost(postgres, err);
+	if (r < 0)
+		return r;
+	postgres_session_add(postgres->session, BEGIN_READ, NULL);
+	postgres_session_add(postgres->session, UNLIMITED, NULL);
+	postgres_session_add(postgres->session, READ_HEAD, NULL);
+	postgres_session_add(postgres->session, READ_LIVE, NULL);
+	r = postgres_session_stream(postgres->session, ROWS, load_row, &load, results, RESULTS,
+		err);
+	if (r >= 0 && PQntuples(results[HEAD]) != 1)
+		r = head_missing(err);
+	if (r >= 0) {
+		_arguments_ struct postgres_arguments arguments = {0};
+
+		revision = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_REVISION);
+		postgres_add_integer(&arguments, (int64_t)revision);
+		postgres_session_add(postgres->session, READ_MAC, &arguments);
+		r = postgres_session_run(postgres->session, &last, 1, err);
+	}
+	clear_results(results, RESULTS);
+	abandon(postgres);
+	if (r < 0)
+		return r;
+	note_seen(postgres, revision,
+		PQntuples(last) == 1 && PQgetlength(last, 0, 0) == STORE_MAC_SIZE
+			? (const unsigned char *)PQgetvalue(last, 0, 0)
+			: NULL);
+	*ret_revision = revision;
+	return 0;
+}
+
+/* Is what we got from the log a continuation of what we know? */
+static int check_continues(const struct postgres *postgres, const PGresult *head,
+	const PGresult *rows, struct err *err)
+{
+	uint64_t revision = (uint64_t)postgres_integer(head, 0, HEAD_REVISION);
+	uint64_t pruned = (uint64_t)postgres_integer(head, 0, HEAD_PRUNED);
+	struct store_row first = {0};
+
+	if (PQntuples(rows) > 0)
+		read_row(rows, 0, &first);
+	if (revision < postgres->seen ||
+		(postgres->has_seen_mac &&
+			(first.revision != postgres->seen ||
+				memcmp(first.mac, postgres->seen_mac, STORE_MAC_SIZE) != 0)))
+		return err_set(err, -EOVERFLOW,
+			"the database does not continue what this server knows "
+			"(revision %" PRIu64 ", the database's is %" PRIu64 ")",
+			postgres->seen, revision);
+	if (postgres->seen < pruned || PQntuples(rows) > FOLLOW_MAX)
+		return err_set(err, -EOVERFLOW,
+			"this server is too far behind: it knows revision %" PRIu64
+			", the database has %" PRIu64 " and tells changes after %" PRIu64,
+			postgres->seen, revision, pruned);
+	return 0;
+}
+
+static int give_rows(struct postgres *postgres, const PGresult *rows, store_row_function row,
+	void *context, struct err *err)
+{
+	for (int i = 0; i < PQntuples(rows); i++) {
+		struct store_row each;
+		int r;
+
+		read_row(rows, i, &each);
+		if (each.revision <= postgres->seen)
+			continue;
+		r = row(context, &each, err);
+		if (r < 0)
+			return r;
+		note_seen(postgres, each.revision, each.mac);
+	}
+	return 0;
+}
+
+static int read_changes(struct postgres *postgres, bool locking, store_row_function row,
+	void *context, uint64_t *ret_revision, struct err *err)
+{
+	enum { HEAD = 1, ROWS = 2, RESULTS = 3 };
+	_arguments_ struct postgres_arguments arguments = {0};
+	PGresult *results[RESULTS] = {0};
+	int r;
+
+	postgres_add_integer(&arguments, (int64_t)postgres->seen);
+	postgres_add_integer(&arguments, FOLLOW_MAX + 1);
+	postgres_session_add(postgres->session, locking ? BEGIN_WRITE : BEGIN_READ, NULL);
+	postgres_session_add(postgres->session, locking ? LOCK_HEAD : READ_HEAD, NULL);
+	postgres_session_add(postgres->session, READ_LOG, &arguments);
+	if (!locking)
+		postgres_session_add(postgres->session, COMMIT, NULL);
+	r = postgres_session_run(postgres->session, results, RESULTS, err);
+	if (r >= 0 && PQntuples(results[HEAD]) != 1)
+		r = head_missing(err);
+	if (r >= 0)
+		r = check_continues(postgres, results[HEAD], results[ROWS], err);
+	if (r >= 0)
+		r = give_rows(postgres, results[ROWS], row, context, err);
+	if (r >= 0) {
+		*ret_revision = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_REVISION);
+		postgres->pruned = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_PRUNED);
+		postgres->keep = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_KEEP);
+		postgres->in_transaction = locking;
+	} else {
+		abandon(postgres);
+	}
+	clear_results(results, RESULTS);
+	return r;
+}
+
+/* A connection that died while nobody used it shows only now, and so does a server that stopped in the
+ * middle of a commit: both are mended once before this fails. */
+static int read_changes_persistently(struct postgres *postgres, bool locking,
+	store_row_function row, void *context, uint64_t *ret_revision, struct err *err)
+{
+	bool fresh = !postgres_session_is_connected(postgres->session);
+	int r = connect_if_lost(postgres, err);
+
+	if (r < 0)
+		return r;
+	r = read_changes(postgres, locking, row, context, ret_revision, err);
+	if (r == -EBUSY && postgres_session_is_connected(postgres->session))
+		r = run_alone(postgres, END_STUCK, err);
+	else if (r == -EIO && !fresh && !postgres_session_is_connected(postgres->session))
+		r = connect_once(postgres, false, err);
+	else
+		return r;
+	return r < 0 ? r : read_changes(postgres, locking, row, context, ret_revision, err);
+}
+
+static int postgres_begin(struct store_backend *backend, store_row_function row, void *context,
+	uint64_t *ret_revision, struct err *err)
+{
+	struct postgres *postgres = postgres_of(backend);
+
+	assert(!postgres->in_transaction);
+	return read_changes_persistently(postgres, true, row, context, ret_revision, err);
+}
+
+static int postgres_follow(struct store_backend *backend, store_row_function row, void *context,
+	uint64_t *ret_revision, struct err *err)
+{
+	return read_changes_persistently(postgres_of(backend), false, row, context, ret_revision,
+		err);
+}
+
+static void postgres_rollback(struct store_backend *backend)
+{
+	struct postgres *postgres = postgres_of(backend);
+
+	if (postgres->in_transaction)
+		abandon(postgres);
+}
+
+/* ---- writing ---- */
+
+/* What one statement carries: rows in order of revision, and what is known of them among each other. */
+struct chunk {
+	const struct store_row *rows;
+	size_t count;
+	uint64_t *replaces; /* of each row: the row of this chunk that it replaces, or 0 */
+	bool *is_last;      /* no later row of this chunk has its key */
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct store_row *left = *(const struct store_row *const *)a;
+	const struct store_row *right = *(const struct store_row *const *)b;
+	int order = span_compare(left->kind, right->kind);
+
+	if (order == 0)
+		order = span_compare(left->key, right->key);
+	if (order == 0)
+		order = left->revision < right->revision ? -1 : 1;
+	return order;
+}
+
+static void link_rows(struct chunk *chunk)
+{
+	_free_ const struct store_row **sorted =
+		memory_allocate_array(chunk->count, sizeof(const struct store_row *));
+
+	for (size_t i = 0; i < chunk->count; i++)
+		sorted[i] = &chunk->rows[i];
+	qsort(sorted, chunk->count, sizeof(*sorted), compare_keys);
+	for (size_t i = 0; i < chunk->count; i++) {
+		const struct store_row *next = i + 1 < chunk->count ? sorted[i + 1] : NULL;
+		bool same = next && span_equal(next->kind, sorted[i]->kind) &&
+			    span_equal(next->key, sorted[i]->key);
+
+		chunk->is_last[sorted[i] - chunk->rows] = !same;
+		if (same)
+			chunk->replaces[next - chunk->rows] = sorted[i]->revision;
+	}
+}
+
+static size_t measure_chunk(const struct store_row *rows, size_t count)
+{
+	size_t bytes = 0;
+	size_t taken = 0;
+
+	while (taken < count && taken < CHUNK_ROWS && bytes < CHUNK_BYTES) {
+		const struct store_row *row = &rows[taken++];
+
+		bytes += row->kind.length + row->key.length + row->api.length +
+			 row->private_.length + STORE_MAC_SIZE;
+	}
+	return taken;
+}
+
+#define FILL_SPANS(arguments, chunk, member)                                                       \
+	for (size_t i_ = (postgres_open_bytes((arguments), (chunk)->count), 0);                    \
+		i_ < (chunk)->count; i_++)                                                         \
+	postgres_fill_bytes((arguments), (chunk)->rows[i_].member.data,                            \
+		(chunk)->rows[i_].member.length)
+
+static void add_log(struct postgres *postgres, const struct chunk *chunk)
+{
+	_arguments_ struct postgres_arguments arguments = {0};
+
+	postgres_open_integers(&arguments, chunk->count);
+	for (size_t i = 0; i < chunk->count; i++)
+		postgres_fill_integer(&arguments, (int64_t)chunk->rows[i].revision);
+	FILL_SPANS(&arguments, chunk, kind);
+	FILL_SPANS(&arguments, chunk, key);
+	postgres_open_booleans(&arguments, chunk->count);
+	for (size_t i = 0; i < chunk->count; i++)
+		postgres_fill_boolean(&arguments, chunk->rows[i].deleted);
+	FILL_SPANS(&arguments, chunk, api);
+	FILL_SPANS(&arguments, chunk, private_);
+	postgres_open_bytes(&arguments, chunk->count);
+	for (size_t i = 0; i < chunk->count; i++)
+		postgres_fill_bytes(&arguments, chunk->rows[i].mac, STORE_MAC_SIZE);
+	postgres_open_integers(&arguments, chunk->count);
+	for (size_t i = 0; i < chunk->count; i++)
+		postgres_fill_integer(&arguments, (int64_t)chunk->replaces[i]);
+	postgres_add_integer(&arguments, (int64_t)postgres->writer);
+	postgres_session_add(postgres->session, INSERT_LOG, &arguments);
+}
+
+/* The last change of each key: those that put with their revisions, or those that delete. */
+static void add_live(struct postgres *postgres, const struct chunk *chunk, bool deleted)
+{
+	_arguments_ struct postgres_arguments arguments = {0};
+	_free_ const struct store_row **rows =
+		memory_allocate_array(chunk->count, sizeof(const struct store_row *));
+	size_t count = 0;
+
+	for (size_t i = 0; i < chunk->count; i++)
+		if (chunk->is_last[i] && chunk->rows[i].deleted == deleted)
+			rows[count++] = &chunk->rows[i];
+	if (count == 0)
+		return;
+	if (!deleted) {
+		postgres_open_integers(&arguments, count);
+		for (size_t i = 0; i < count; i++)
+			postgres_fill_integer(&arguments, (int64_t)rows[i]->revision);
+	}
+	postgres_open_bytes(&arguments, count);
+	for (size_t i = 0; i < count; i++)
+		postgres_fill_bytes(&arguments, rows[i]->kind.data, rows[i]->kind.length);
+	postgres_open_bytes(&arguments, count);
+	for (size_t i = 0; i < count; i++)
+		postgres_fill_bytes(&arguments, rows[i]->key.data, rows[i]->key.length);
+	postgres_session_add(postgres->session, deleted ? DELETE_LIVE : UPSERT_LIVE, &arguments);
+}
+
+static void add_chunk(struct postgres *postgres, const struct store_row *rows, size_t count)
+{
+	_free_ uint64_t *replaces = memory_allocate_array(count, sizeof(*replaces));
+	_free_ bool *is_last = memory_allocate_array(count, sizeof(*is_last));
+	struct chunk chunk = {rows, count, replaces, is_last};
+
+	link_rows(&chunk);
+	add_log(postgres, &chunk);
+	add_live(postgres, &chunk, false);
+	add_live(postgres, &chunk, true);
+}
+
+/* Moves the head to the group's last revision and takes from the log what is past keeping. */
+static void add_head(struct postgres *postgres, uint64_t revision)
+{
+	_arguments_ struct postgres_arguments head = {0};
+	uint64_t bound = revision > postgres->keep ? revision - postgres->keep : 0;
+	uint64_t step = postgres->keep / 10;
+
+	if (step > PRUNE_STEP_MAX)
+		step = PRUNE_STEP_MAX;
+	if (bound > postgres->pruned + step) {
+		_arguments_ struct postgres_arguments range = {0};
+
+		if (bound > postgres->pruned + PRUNE_MAX)
+			bound = postgres->pruned + PRUNE_MAX;
+		postgres_add_integer(&range, (int64_t)postgres->pruned);
+		postgres_add_integer(&range, (int64_t)bound);
+		postgres_session_add(postgres->session, PRUNE_LOG, &range);
+	} else {
+		bound = postgres->pruned;
+	}
+	postgres_add_integer(&head, (int64_t)revision);
+	postgres_add_integer(&head, (int64_t)bound);
+	postgres_session_add(postgres->session, MOVE_HEAD, &head);
+}
+
+static int postgres_commit(struct store_backend *backend, const struct store_row *rows,
+	size_t count, struct err *err)
+{
+	struct postgres *postgres = postgres_of(backend);
+	const struct store_row *last = &rows[count - 1];
+	int r;
+
+	assert(postgres->in_transaction && count > 0);
+	for (size_t done = 0, taken; done < count; done += taken) {
+		taken = measure_chunk(&rows[done], count - done);
+		add_chunk(postgres, &rows[done], taken);
+		postgres_session_flush(postgres->session);
+	}
+	add_head(postgres, last->revision);
+	postgres_session_add(postgres->session, NOTIFY, NULL);
+	postgres_session_add(postgres->session, COMMIT, NULL);
+	r = postgres_session_run(postgres->session, NULL, 0, err);
+	postgres->in_transaction = false;
+	if (r >= 0) {
+		note_seen(postgres, last->revision, last->mac);
+		return 0;
+	}
+	if (!postgres_session_is_connected(postgres->session)) {
+		if (err)
+			err->code = -EINPROGRESS;
+		return -EINPROGRESS;
+	}
+	/* The database refused one of the statements, so it did not get to the COMMIT. */
+	abandon(postgres);
+	return r;
+}
+
+/* ---- after a cut ---- */
+
+static int look_for_group(struct postgres *postgres, uint64_t last, bool *ret_durable,
+	struct err *err)
+{
+	enum { HEAD = 3, FOUND = 4, RESULTS = 5 };
+	_arguments_ struct postgres_arguments arguments = {0};
+	PGresult *results[RESULTS] = {0};
+	bool found;
+	int r;
+
+	postgres_add_integer(&arguments, (int64_t)last);
+	postgres_session_add(postgres->session, END_OWN, NULL);
+	postgres_session_add(postgres->session, BEGIN_WRITE, NULL);
+	postgres_session_add(postgres->session, IMPATIENT, NULL);
+	postgres_session_add(postgres->session, LOCK_HEAD, NULL);
+	postgres_session_add(postgres->session, READ_MAC, &arguments);
+	postgres_session_add(postgres->session, ROLLBACK, NULL);
+	r = postgres_session_run(postgres->session, results, RESULTS, err);
+	if (r >= 0 && PQntuples(results[HEAD]) != 1)
+		r = head_missing(err);
+	if (r >= 0) {
+		found = PQntuples(results[FOUND]) == 1;
+		if (!found && (uint64_t)postgres_integer(results[HEAD], 0, HEAD_PRUNED) >= last) {
+			r = err_set(err, -EIO, "revision %" PRIu64 " is pruned already", last);
+		} else {
+			*ret_durable = found && (uint64_t)postgres_integer(results[FOUND], 0, 1) ==
+							postgres->writer;
+			if (*ret_durable)
+				note_seen(postgres, last,
+					PQgetlength(results[FOUND], 0, 0) == STORE_MAC_SIZE
+						? (const unsigned char *)PQgetvalue(results[FOUND],
+							  0, 0)
+						: NULL);
+		}
+	} else {
+		abandon(postgres);
+	}
+	clear_results(results, RESULTS);
+	return r;
+}
+
+/* A group is one transaction, so its last revision speaks for all. If no answer can be had in time
+ * the next begin will tell the group's changes, if there are any, like those of another server. */
+static int postgres_settle(struct store_backend *backend, uint64_t first, uint64_t last,
+	bool *ret_durable, struct err *err)
+{
+	struct postgres *postgres = postgres_of(backend);
+	struct clock *clock = clock_system();
+	int64_t deadline = clock_steady_us(clock) + SETTLE_MS * INT64_C(1000);
+	int r;
+
+	(void)first;
+	for (;;) {
+		r = connect_if_lost(postgres, err);
+		if (r >= 0)
+			r = look_for_group(postgres, last, ret_durable, err);
+		if (r >= 0 || clock_steady_us(clock) >= deadline)
+			return r;
+		poll(NULL, 0, SETTLE_PAUSE_MS);
+	}
+}
+
+/* ---- waiting and ending ---- */
+
+static int postgres_wait_descriptor(struct store_backend *backend, int *ret_timeout_ms)
+{
+	struct postgres *postgres = postgres_of(backend);
+	bool notified = postgres_session_notified(postgres->session);
+	int timeout = POLL_MS;
+
+	/* A notification may have come along with an answer: then the descriptor will not tell. */
+	if (notified)
+		timeout = 0;
+	else if (!postgres_session_is_connected(postgres->session))
+		timeout = postgres_session_backoff_ms(postgres->session);
+	*ret_timeout_ms = timeout;
+	return postgres_session_descriptor(postgres->session);
+}
+
+static void postgres_close(struct store_backend *backend)
+{
+	struct postgres *postgres = postgres_of(backend);
+
+	postgres_session_free(postgres->session);
+	free(postgres);
+}
+
+static const struct store_backend_operations postgres_operations = {
+	.load = postgres_load,
+	.begin = postgres_begin,
+	.commit = postgres_commit,
+	.rollback = postgres_rollback,
+	.settle = postgres_settle,
+	.wait_descriptor = postgres_wait_descriptor,
+	.follow = postgres_follow,
+	.close = postgres_close,
+};
+
+int store_postgres_open(const char *url, struct store_backend **ret_backend, struct err *err)
+{
+	struct postgres *postgres = memory_allocate(sizeof(*postgres));
+	char name[64];
+	int r;
+
+	postgres->backend.operations = &postgres_operations;
+	postgres->writer = random_u64(random_system()) >> 1; /* bigint has a sign */
+	snprintf(name, sizeof(name), "slipway-%016" PRIx64, postgres->writer);
+	r = postgres_session_new(url, name, &postgres->session, err);
+	if (r >= 0)
+		r = connect_once(postgres, true, err);
+	if (r < 0) {
+		postgres_close(&postgres->backend);
+		return r;
+	}
+	*ret_backend = &postgres->backend;
+	return 0;
+}
