@@ -1,0 +1,226 @@
+/* See feed.h. Two locks: one for the ring, and one for the list of feeds that is held while they are
+ * woken, so that a feed that was closed is not woken any more, and a reader may take changes from
+ * within its wake. (It may not open or close a feed there.) */
+#include "store/feed.h"
+
+#include <pthread.h>
+
+#include "base/memory.h"
+#include "store/object.h"
+#include "store/state.h"
+
+struct feed_ring {
+	pthread_mutex_t lock;
+	struct store_change *changes; /* a circle; capacity is a power of two */
+	size_t first, count, capacity;
+	size_t bytes, cap;
+	uint64_t lost; /* changes up to this revision are not in the ring (any more) */
+
+	pthread_mutex_t feeds_lock;
+	struct store_feed *feeds;
+};
+
+struct store_feed {
+	struct feed_ring *ring;
+	struct store_feed *next;
+	uint64_t revision; /* of the last change given */
+	bool from_future;  /* of another database: its reader has to list again */
+	void (*wake)(void *context);
+	void *context;
+};
+
+struct feed_ring *feed_ring_new(size_t cap, uint64_t revision)
+{
+	struct feed_ring *ring = memory_allocate(sizeof(*ring));
+
+	pthread_mutex_init(&ring->lock, NULL);
+	pthread_mutex_init(&ring->feeds_lock, NULL);
+	ring->capacity = 64;
+	ring->changes = memory_allocate_array(ring->capacity, sizeof(*ring->changes));
+	ring->cap = cap ? cap : FEED_BYTES_DEFAULT;
+	ring->lost = revision;
+	return ring;
+}
+
+static struct store_change *ring_at(const struct feed_ring *ring, size_t position)
+{
+	return &ring->changes[(ring->first + position) & (ring->capacity - 1)];
+}
+
+void feed_ring_free(struct feed_ring *ring)
+{
+	if (!ring)
+		return;
+	for (size_t i = 0; i < ring->count; i++)
+		store_change_release(ring_at(ring, i));
+	pthread_mutex_destroy(&ring->lock);
+	pthread_mutex_destroy(&ring->feeds_lock);
+	free(ring->changes);
+	free(ring);
+}
+
+static size_t change_charge(const struct store_change *change)
+{
+	return sizeof(*change) + (change->before ? object_size(change->before) : 0);
+}
+
+static void ring_grow(struct feed_ring *ring)
+{
+	size_t capacity = 2 * ring->capacity;
+	struct store_change *changes = memory_allocate_array(capacity, sizeof(*changes));
+
+	for (size_t i = 0; i < ring->count; i++)
+		changes[i] = *ring_at(ring, i);
+	free(ring->changes);
+	ring->changes = changes;
+	ring->first = 0;
+	ring->capacity = capacity;
+}
+
+static void ring_push(struct feed_ring *ring, const struct store_change *change)
+{
+	if (ring->count == ring->capacity)
+		ring_grow(ring);
+	*ring_at(ring, ring->count++) = *change;
+	ring->bytes += change_charge(change);
+}
+
+static struct store_change ring_pop(struct feed_ring *ring)
+{
+	struct store_change change = *ring_at(ring, 0);
+
+	ring->first = (ring->first + 1) & (ring->capacity - 1);
+	ring->count--;
+	ring->bytes -= change_charge(&change);
+	ring->lost = change.revision;
+	return change;
+}
+
+/* Freeing old objects takes time, so it is done between short holds of the lock. */
+static void ring_trim(struct feed_ring *ring)
+{
+	struct store_change popped[64];
+	size_t count;
+
+	do {
+		count = 0;
+		pthread_mutex_lock(&ring->lock);
+		while (ring->bytes > ring->cap && count < LENGTH(popped))
+			popped[count++] = ring_pop(ring);
+		pthread_mutex_unlock(&ring->lock);
+		for (size_t i = 0; i < count; i++)
+			store_change_release(&popped[i]);
+	} while (count == LENGTH(popped));
+}
+
+void feed_ring_publish(struct feed_ring *ring, const struct store_change *changes, size_t count)
+{
+	pthread_mutex_lock(&ring->lock);
+	for (size_t i = 0; i < count; i++)
+		ring_push(ring, &changes[i]);
+	pthread_mutex_unlock(&ring->lock);
+	ring_trim(ring);
+
+	pthread_mutex_lock(&ring->feeds_lock);
+	for (struct store_feed *feed = ring->feeds; feed; feed = feed->next)
+		if (feed->wake)
+			feed->wake(feed->context);
+	pthread_mutex_unlock(&ring->feeds_lock);
+}
+
+size_t feed_ring_bytes(struct feed_ring *ring)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&ring->lock);
+	bytes = ring->bytes;
+	pthread_mutex_unlock(&ring->lock);
+	return bytes;
+}
+
+/* ---- readers ---- */
+
+int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *context),
+	void *context, struct store_feed **ret_feed, struct err *err)
+{
+	struct store_feed *feed = memory_allocate(sizeof(*feed));
+
+	(void)err;
+	feed->ring = store->ring;
+	feed->revision = revision;
+	feed->wake = wake;
+	feed->context = context;
+	/* Views are published before the ring has the changes, so the view is what to compare with. */
+	pthread_mutex_lock(&store->view_lock);
+	feed->from_future = revision > store->published->revision;
+	pthread_mutex_unlock(&store->view_lock);
+
+	pthread_mutex_lock(&feed->ring->feeds_lock);
+	feed->next = feed->ring->feeds;
+	feed->ring->feeds = feed;
+	pthread_mutex_unlock(&feed->ring->feeds_lock);
+	*ret_feed = feed;
+	return 0;
+}
+
+void store_feed_close(struct store_feed *feed)
+{
+	struct store_feed **at;
+
+	if (!feed)
+		return;
+	pthread_mutex_lock(&feed->ring->feeds_lock);
+	for (at = &feed->ring->feeds; *at != feed; at = &(*at)->next)
+		;
+	*at = feed->next;
+	pthread_mutex_unlock(&feed->ring->feeds_lock);
+	free(feed);
+}
+
+/* The position of the first change after a revision. */
+static size_t ring_find(const struct feed_ring *ring, uint64_t revision)
+{
+	size_t low = 0, high = ring->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (ring_at(ring, middle)->revision <= revision)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int store_feed_next(struct store_feed *feed, struct store_change *changes, size_t max)
+{
+	struct feed_ring *ring = feed->ring;
+	size_t count = 0;
+
+	if (max > INT32_MAX)
+		max = INT32_MAX;
+	pthread_mutex_lock(&ring->lock);
+	if (feed->from_future || feed->revision < ring->lost) {
+		pthread_mutex_unlock(&ring->lock);
+		return -EOVERFLOW;
+	}
+	for (size_t at = ring_find(ring, feed->revision); at < ring->count && count < max; at++) {
+		struct store_change *change = &changes[count++];
+
+		*change = *ring_at(ring, at);
+		if (change->before)
+			store_object_ref(change->before);
+		if (change->after)
+			store_object_ref(change->after);
+		feed->revision = change->revision;
+	}
+	pthread_mutex_unlock(&ring->lock);
+	return (int)count;
+}
+
+void store_change_release(struct store_change *change)
+{
+	store_object_unref_pointer(&change->before);
+	store_object_unref_pointer(&change->after);
+}

@@ -1,0 +1,86 @@
+/* See quarantine.h. It is nearly always empty, and asked before every put: that costs one lock. */
+#include "store/quarantine.h"
+
+#include "base/memory.h"
+
+/* A kind's name has no NUL in it, so the joined text tells all pairs apart. */
+static void join_name(struct buffer *name, struct span kind, struct span key)
+{
+	buffer_add_span(name, kind);
+	buffer_add_char(name, '\0');
+	buffer_add_span(name, key);
+}
+
+void quarantine_init(struct quarantine *quarantine)
+{
+	*quarantine = (struct quarantine){0};
+	pthread_mutex_init(&quarantine->lock, NULL);
+}
+
+void quarantine_clear(struct quarantine *quarantine)
+{
+	MAP_EACH(&quarantine->records, entry)
+		free(entry->value);
+	map_clear(&quarantine->records);
+	pthread_mutex_destroy(&quarantine->lock);
+}
+
+void quarantine_add(struct quarantine *quarantine, struct span kind, struct span key,
+	uint64_t revision, const char *reason)
+{
+	_buffer_ struct buffer name = {0};
+	char *line = memory_format("%.*s %.*s (revision %llu): %s", SPAN_ARGS(kind), SPAN_ARGS(key),
+		(unsigned long long)revision, reason);
+
+	join_name(&name, kind, key);
+	pthread_mutex_lock(&quarantine->lock);
+	free(map_put(&quarantine->records, buffer_span(&name), line));
+	pthread_mutex_unlock(&quarantine->lock);
+}
+
+bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span key)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&quarantine->lock);
+	if (quarantine->records.count > 0) {
+		_buffer_ struct buffer name = {0};
+
+		join_name(&name, kind, key);
+		found = map_has(&quarantine->records, buffer_span(&name));
+	}
+	pthread_mutex_unlock(&quarantine->lock);
+	return found;
+}
+
+void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key)
+{
+	pthread_mutex_lock(&quarantine->lock);
+	if (quarantine->records.count > 0) {
+		_buffer_ struct buffer name = {0};
+
+		join_name(&name, kind, key);
+		free(map_remove(&quarantine->records, buffer_span(&name)));
+	}
+	pthread_mutex_unlock(&quarantine->lock);
+}
+
+size_t quarantine_count(struct quarantine *quarantine)
+{
+	size_t count;
+
+	pthread_mutex_lock(&quarantine->lock);
+	count = quarantine->records.count;
+	pthread_mutex_unlock(&quarantine->lock);
+	return count;
+}
+
+void quarantine_list(struct quarantine *quarantine, struct buffer *out)
+{
+	pthread_mutex_lock(&quarantine->lock);
+	MAP_EACH(&quarantine->records, entry) {
+		buffer_add_string(out, entry->value);
+		buffer_add_char(out, '\n');
+	}
+	pthread_mutex_unlock(&quarantine->lock);
+}

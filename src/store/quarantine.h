@@ -1,0 +1,26 @@
+/* The records that may not be used: damaged, or such that their kind cannot read them. From any
+ * thread. */
+#ifndef STORE_QUARANTINE_H
+#define STORE_QUARANTINE_H
+
+#include <pthread.h>
+
+#include "base/buffer.h"
+#include "base/map.h"
+
+struct quarantine {
+	pthread_mutex_t lock;
+	struct map records; /* "kind key" -> the line that describes it */
+};
+
+void quarantine_init(struct quarantine *quarantine);
+void quarantine_clear(struct quarantine *quarantine);
+/* Adds the record, or replaces what was said about it. */
+void quarantine_add(struct quarantine *quarantine, struct span kind, struct span key,
+	uint64_t revision, const char *reason);
+bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span key);
+void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key);
+size_t quarantine_count(struct quarantine *quarantine);
+void quarantine_list(struct quarantine *quarantine, struct buffer *out);
+
+#endif

@@ -1,0 +1,96 @@
+/* From rows of the database to objects: at start, and when other servers wrote. What cannot be
+ * trusted or read is quarantined here and goes no further. */
+#include "base/memory.h"
+#include "store/state.h"
+
+static void quarantine_row(struct store *store, const struct store_row *row, const char *reason)
+{
+	quarantine_add(&store->quarantine, row->kind, row->key, row->revision, reason);
+	store_report(store, "quarantined %.*s '%.*s' (revision %llu): %s", SPAN_ARGS(row->kind),
+		SPAN_ARGS(row->key), (unsigned long long)row->revision, reason);
+}
+
+/* A newer slipway with the same format may know more kinds: its records stay where they are. */
+static void report_unknown_kind(struct store *store, const struct store_row *row)
+{
+	if (map_has(&store->unknown_kinds, row->kind))
+		return;
+	map_put(&store->unknown_kinds, row->kind, store);
+	store_report(store, "the database has records of a kind '%.*s' that this slipway does not "
+			    "know; they are kept and not used", SPAN_ARGS(row->kind));
+}
+
+/* Reads a row: 1 when it was quarantined. *ret_place is NULL when the kind is not known; *ret_object is
+ * NULL then, for a deletion and for a quarantined row. */
+static int row_read(struct store *store, const struct store_row *row,
+	const struct kind_place **ret_place, const struct store_object **ret_object, struct err *err)
+{
+	const struct kind_place *place = kinds_find_name(&store->kinds, row->kind);
+	const struct store_object *object = NULL;
+	struct err reason;
+	int code = 0;
+
+	if (store->integrity)
+		code = integrity_check(store->integrity, row, &reason);
+	if (code < 0 && code != -EBADMSG)
+		return err_set(err, code, "%s", reason.message);
+	if (code == 0 && !place)
+		report_unknown_kind(store, row);
+	else if (code == 0 && !row->deleted)
+		code = object_new(store->head.maker, place->kind, row->key, row->revision, row->api,
+			row->private_, &object, &reason);
+	if (code < 0)
+		quarantine_row(store, row, reason.message);
+	*ret_place = place;
+	*ret_object = object;
+	return code < 0;
+}
+
+int rows_load(void *context, const struct store_row *row, struct err *err)
+{
+	struct store *store = context;
+	_object_ const struct store_object *object = NULL;
+	const struct kind_place *place = NULL;
+	int code = row_read(store, row, &place, &object, err);
+
+	if (code < 0)
+		return code;
+	if (!object)
+		return 0;
+	if (tree_find(view_tree(store->head.view, place, -1), row->key)) {
+		quarantine_row(store, row, "the database has this key twice");
+		return 0;
+	}
+	head_load(store, place, object);
+	if (row->revision > store->head.view->revision)
+		store->head.view->revision = row->revision;
+	return 0;
+}
+
+int rows_take_over(void *context, const struct store_row *row, struct err *err)
+{
+	struct store *store = context;
+	_object_ const struct store_object *object = NULL;
+	const struct kind_place *place = kinds_find_name(&store->kinds, row->kind);
+	const struct store_object *before = NULL;
+	uint64_t revision = row->revision;
+	int code;
+
+	if (place)
+		before = store_get(store->head.view, place->kind, row->key);
+	if (before && before->revision >= revision)
+		return 0; /* told twice */
+	code = row_read(store, row, &place, &object, err);
+	if (code < 0)
+		return code;
+	if (code == 0)
+		quarantine_remove(&store->quarantine, row->kind, row->key);
+	else /* its revision is not to be trusted, but it is at least this */
+		revision = store->head.view->revision + 1;
+	if (!object && !before)
+		return 0; /* nothing of it was ever visible here */
+	head_begin_edit(store);
+	head_change(store, place, revision, before, TAKE(object));
+	head_end_edit(store, true);
+	return 0;
+}

@@ -1,0 +1,127 @@
+/*
+ * What the files of the store share: the store itself, its views, and head.
+ *
+ * Who may touch what: `published` belongs to view_lock, the queue to the writer's own lock, numbers to
+ * statistics_lock; ring and quarantine have their locks inside. Head, backend and integrity are the
+ * writer's alone (and store_open's, before there is a writer).
+ */
+#ifndef STORE_STATE_H
+#define STORE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "store/backend.h"
+#include "store/feed.h"
+#include "store/integrity.h"
+#include "store/kinds.h"
+#include "store/object.h"
+#include "store/quarantine.h"
+#include "store/store.h"
+#include "store/tree.h"
+
+/* Everyone who opens a view of the same state gets the same one: opening is counting. */
+struct store_view {
+	struct store *store;
+	_Atomic uint32_t references;
+	uint64_t revision;
+	struct tree trees[]; /* kinds.tree_count */
+};
+
+/* ---- head: the state that the writer works on (head.c) ---- */
+
+struct head_saved_tree {
+	size_t number;
+	struct tree tree;
+};
+
+struct head {
+	struct store_view *view;      /* not shared, changes in place; its revision is the last taken */
+	struct store_change *changes; /* not yet published, with references */
+	size_t count, capacity;
+	size_t bytes; /* of the objects put by them */
+	struct object_maker *maker;
+
+	/* The edit in work: how to take it back. */
+	uint64_t edit;             /* number of the edit */
+	uint64_t *saved_by;        /* for each tree, the edit that saved it last */
+	struct head_saved_tree *saved;
+	size_t saved_count;
+	size_t first_change;
+	uint64_t first_revision; /* head's revision before the edit */
+	size_t first_bytes;
+};
+
+void head_init(struct store *store);
+void head_clear(struct store *store);
+/* Puts an object into the trees without a change: for loading only. */
+void head_load(struct store *store, const struct kind_place *place, const struct store_object *object);
+/* An edit is kept as a whole or not at all. */
+void head_begin_edit(struct store *store);
+void head_end_edit(struct store *store, bool keep);
+/* Within an edit: replaces before (NULL: nothing there) by after (NULL: delete) at this revision.
+ * Takes over the caller's reference of after. */
+void head_change(struct store *store, const struct kind_place *place, uint64_t revision,
+	const struct store_object *before, const struct store_object *after);
+/* Shows head, which has become durable, to everyone. */
+void head_publish(struct store *store);
+/* Goes back to what is published. */
+void head_restore(struct store *store);
+
+/* ---- rows of the database (rows.c) ---- */
+
+/* store_row_function with the store as context: a row found at start; a row that others wrote. */
+int rows_load(void *context, const struct store_row *row, struct err *err);
+int rows_take_over(void *context, const struct store_row *row, struct err *err);
+
+/* ---- the writer (writer.c) ---- */
+
+struct writer;
+struct writer *writer_new(struct store *store);
+int writer_start(struct writer *writer, struct err *err); /* not for inline_writes */
+void writer_stop(struct writer *writer);                  /* answers what is queued */
+void writer_free(struct writer *writer);
+size_t writer_queue_length(struct writer *writer);
+
+struct store_transaction {
+	struct store *store;
+	struct arena *arena;
+	size_t changes;
+};
+
+/* ---- the store ---- */
+
+struct store {
+	bool inline_writes;
+	struct clock *clock;
+	const struct store_faults *faults; /* or NULL */
+	void (*report_function)(void *context, const char *message);
+	void *report_context;
+
+	struct kinds kinds;
+	struct store_backend *backend;
+	struct integrity *integrity; /* NULL with memory: nothing could be tampered with */
+	struct quarantine quarantine;
+	struct map unknown_kinds; /* names that were reported */
+	struct feed_ring *ring;
+	struct head head;
+	struct writer *writer;
+
+	pthread_mutex_t view_lock;
+	struct store_view *published;
+
+	pthread_mutex_t statistics_lock;
+	struct store_statistics statistics;
+};
+
+void store_report(struct store *store, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static inline struct tree *view_tree(
+	const struct store_view *view, const struct kind_place *place, int index)
+{
+	return (struct tree *)&view->trees[place->first_tree + (size_t)(index + 1)];
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* Opening and closing a store, and what can be asked about it as a whole. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "store/state.h"
+
+void store_report(struct store *store, const char *format, ...)
+{
+	char message[ERR_MESSAGE_MAX];
+	va_list list;
+
+	if (!store->report_function)
+		return;
+	va_start(list, format);
+	vsnprintf(message, sizeof(message), format, list);
+	va_end(list);
+	store->report_function(store->report_context, message);
+}
+
+static int backend_open(const char *url, struct store_backend **ret_backend, struct err *err)
+{
+	if (span_starts_with(span_of(url), SPAN("sqlite:")))
+		return store_sqlite_open(url + strlen("sqlite:"), ret_backend, err);
+	if (span_starts_with(span_of(url), SPAN("postgresql://")))
+		return store_postgres_open(url, ret_backend, err);
+	if (strcmp(url, "memory:") == 0)
+		return store_memory_open(ret_backend, err);
+	return err_set(err, -EINVAL,
+		"store URL '%s' is none of sqlite:PATH, postgresql://… and memory:", url);
+}
+
+static int config_check(const struct store_config *config, struct err *err)
+{
+	bool in_memory = config->url && strcmp(config->url, "memory:") == 0;
+
+	if (!config->url)
+		return err_set(err, -EINVAL, "no store URL");
+	if (!in_memory && !config->key_path)
+		return err_set(err, -EINVAL, "store '%s' needs a key file", config->url);
+	if (config->inline_writes && span_starts_with(span_of(config->url), SPAN("postgresql:")))
+		return err_set(err, -EINVAL, "PostgreSQL needs a writer of its own");
+	return 0;
+}
+
+/* A database without its key would have every record quarantined: better to say what is missing. The
+ * new key is kept only when there is nothing yet that another one may have sealed. */
+static int load_row_without_key(void *context, const struct store_row *row, struct err *err)
+{
+	(void)context, (void)row;
+	return err_set(err, -ENOKEY,
+		"the database has records, but the key file that seals them is missing");
+}
+
+static int store_load(struct store *store, const char *key_path, struct err *err)
+{
+	uint64_t revision = 0;
+	bool fresh = false;
+	int code = 0;
+
+	if (key_path)
+		code = integrity_open(key_path, &store->integrity, &fresh, err);
+	if (code == 0)
+		code = store->backend->operations->load(store->backend,
+			fresh ? load_row_without_key : rows_load, store, &revision, err);
+	if (code == 0 && fresh)
+		code = integrity_save(store->integrity, err);
+	if (code == -ENOKEY)
+		return err_prefix(err, code, "key file '%s'", key_path);
+	if (code < 0)
+		return code;
+	if (revision > store->head.view->revision)
+		store->head.view->revision = revision;
+	store->ring = feed_ring_new(store->statistics.feed_bytes, store->head.view->revision);
+	head_publish(store);
+	return 0;
+}
+
+static void store_free(struct store *store)
+{
+	writer_free(store->writer);
+	if (store->backend)
+		store->backend->operations->close(store->backend);
+	store_view_close(store->published);
+	head_clear(store);
+	feed_ring_free(store->ring);
+	integrity_free(store->integrity);
+	quarantine_clear(&store->quarantine);
+	map_clear(&store->unknown_kinds);
+	kinds_clear(&store->kinds);
+	pthread_mutex_destroy(&store->view_lock);
+	pthread_mutex_destroy(&store->statistics_lock);
+	free(store);
+}
+
+int store_open(const struct store_config *config, struct store **ret_store, struct err *err)
+{
+	struct kinds kinds;
+	struct store *store;
+	int code = config_check(config, err);
+
+	if (code == 0)
+		code = kinds_init(&kinds, config->kinds, config->kind_count, err);
+	if (code < 0)
+		return code;
+	store = memory_allocate(sizeof(*store));
+	store->kinds = kinds;
+	store->inline_writes = config->inline_writes;
+	store->clock = config->clock ? config->clock : clock_system();
+	store->faults = config->faults;
+	store->report_function = config->report;
+	store->report_context = config->report_context;
+	store->statistics.available = true;
+	store->statistics.feed_bytes = config->feed_bytes;
+	pthread_mutex_init(&store->view_lock, NULL);
+	pthread_mutex_init(&store->statistics_lock, NULL);
+	quarantine_init(&store->quarantine);
+	head_init(store);
+	store->writer = writer_new(store);
+
+	code = backend_open(config->url, &store->backend, err);
+	if (code == 0)
+		code = store_load(store, strcmp(config->url, "memory:") == 0 ? NULL : config->key_path,
+			err);
+	if (code == 0 && !store->inline_writes)
+		code = writer_start(store->writer, err);
+	if (code < 0) {
+		store_free(store);
+		return code;
+	}
+	*ret_store = store;
+	return 0;
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	writer_stop(store->writer);
+	store_free(store);
+}
+
+void store_statistics(struct store *store, struct store_statistics *ret_statistics)
+{
+	struct store_statistics statistics;
+	_view_ struct store_view *view = store_view_open(store);
+
+	pthread_mutex_lock(&store->statistics_lock);
+	statistics = store->statistics;
+	pthread_mutex_unlock(&store->statistics_lock);
+	statistics.revision = view->revision;
+	statistics.objects = 0;
+	for (size_t i = 0; i < store->kinds.count; i++)
+		statistics.objects += tree_count(view_tree(view, &store->kinds.places[i], -1));
+	statistics.quarantined = quarantine_count(&store->quarantine);
+	statistics.feed_bytes = feed_ring_bytes(store->ring);
+	statistics.queue = writer_queue_length(store->writer);
+	*ret_statistics = statistics;
+}
+
+void store_list_quarantined(struct store *store, struct buffer *out)
+{
+	quarantine_list(&store->quarantine, out);
+}
+
+bool store_is_quarantined(struct store *store, const struct store_kind *kind, struct span key)
+{
+	return quarantine_has(&store->quarantine, span_of(kind->name), key);
+}
