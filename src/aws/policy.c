@@ -277,7 +277,8 @@ static bool applies(const struct patterns *patterns, struct span text, bool fold
 	return patterns->inverted;
 }
 
-static bool allows_one(const struct aws_policy *policy, struct span action, struct span resource)
+enum aws_decision aws_policy_decide(const struct aws_policy *policy, struct span action,
+	struct span resource)
 {
 	bool allowed = false;
 
@@ -291,10 +292,15 @@ static bool allows_one(const struct aws_policy *policy, struct span action, stru
 			!applies(&statement->resources, resource, false))
 			continue;
 		if (!statement->allow)
-			return false;
+			return AWS_DENIED;
 		allowed = true;
 	}
-	return allowed;
+	return allowed ? AWS_ALLOWED : AWS_NOT_ALLOWED;
+}
+
+static bool allows_one(const struct aws_policy *policy, struct span action, struct span resource)
+{
+	return aws_policy_decide(policy, action, resource) == AWS_ALLOWED;
 }
 
 bool aws_policy_allows(const struct aws_policy *policy, struct span action,

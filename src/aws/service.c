@@ -1,0 +1,45 @@
+/* How handlers say no. The first failure of a run is the one that is answered. */
+#include "aws/service.h"
+
+#include <stdarg.h>
+
+static void set_failure(struct aws_request *request, const char *type, int status,
+	const char *format, va_list list)
+{
+	request->failure = (struct aws_failure){
+		.type = type,
+		.status = status,
+		.message = arena_format_list(request->arena, format, list),
+	};
+}
+
+int aws_fail(struct aws_request *request, const char *type, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	set_failure(request, type, strcmp(type, "ServerException") == 0 ? 500 : 400, format, list);
+	va_end(list);
+	return -EPERM;
+}
+
+int aws_fail_store(struct aws_request *request)
+{
+	/* A document that is too large stays so: a 500 would make clients send it for ever. */
+	if (request->err.code == -E2BIG)
+		return aws_fail_input(request, "%s", request->err.message);
+	return aws_fail(request, "ServerException",
+		"%s. Nothing was changed; try again, and look at slipway's log if it stays so.",
+		request->err.code < 0 ? request->err.message : "The store refused the change");
+}
+
+int aws_fail_input(struct aws_request *request, const char *format, ...)
+{
+	const char *type = request->service->invalid_input;
+	va_list list;
+
+	va_start(list, format);
+	set_failure(request, type ? type : "InvalidParameterException", 400, format, list);
+	va_end(list);
+	return -EPERM;
+}
