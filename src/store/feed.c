@@ -15,6 +15,7 @@ struct feed_ring {
 	size_t first, count, capacity;
 	size_t bytes, cap;
 	uint64_t lost; /* changes up to this revision are not in the ring (any more) */
+	uint64_t restarts;
 
 	pthread_mutex_t feeds_lock;
 	struct store_feed *feeds;
@@ -25,6 +26,7 @@ struct store_feed {
 	struct store_feed *next;
 	uint64_t revision; /* of the last change given */
 	bool from_future;  /* of another database: its reader has to list again */
+	uint64_t restarts; /* of the ring, when the feed was opened */
 	void (*wake)(void *context);
 	void *context;
 };
@@ -97,7 +99,7 @@ static struct store_change ring_pop(struct feed_ring *ring)
 }
 
 /* Freeing old objects takes time, so it is done between short holds of the lock. */
-static void ring_trim(struct feed_ring *ring)
+static void ring_trim(struct feed_ring *ring, size_t cap)
 {
 	struct store_change popped[64];
 	size_t count;
@@ -105,12 +107,21 @@ static void ring_trim(struct feed_ring *ring)
 	do {
 		count = 0;
 		pthread_mutex_lock(&ring->lock);
-		while (ring->bytes > ring->cap && count < LENGTH(popped))
+		while (ring->bytes > cap && count < LENGTH(popped))
 			popped[count++] = ring_pop(ring);
 		pthread_mutex_unlock(&ring->lock);
 		for (size_t i = 0; i < count; i++)
 			store_change_release(&popped[i]);
 	} while (count == LENGTH(popped));
+}
+
+static void ring_wake(struct feed_ring *ring)
+{
+	pthread_mutex_lock(&ring->feeds_lock);
+	for (struct store_feed *feed = ring->feeds; feed; feed = feed->next)
+		if (feed->wake)
+			feed->wake(feed->context);
+	pthread_mutex_unlock(&ring->feeds_lock);
 }
 
 void feed_ring_publish(struct feed_ring *ring, const struct store_change *changes, size_t count)
@@ -119,13 +130,18 @@ void feed_ring_publish(struct feed_ring *ring, const struct store_change *change
 	for (size_t i = 0; i < count; i++)
 		ring_push(ring, &changes[i]);
 	pthread_mutex_unlock(&ring->lock);
-	ring_trim(ring);
+	ring_trim(ring, ring->cap);
+	ring_wake(ring);
+}
 
-	pthread_mutex_lock(&ring->feeds_lock);
-	for (struct store_feed *feed = ring->feeds; feed; feed = feed->next)
-		if (feed->wake)
-			feed->wake(feed->context);
-	pthread_mutex_unlock(&ring->feeds_lock);
+void feed_ring_restart(struct feed_ring *ring, uint64_t revision)
+{
+	ring_trim(ring, 0);
+	pthread_mutex_lock(&ring->lock);
+	ring->lost = revision;
+	ring->restarts++;
+	pthread_mutex_unlock(&ring->lock);
+	ring_wake(ring);
 }
 
 size_t feed_ring_bytes(struct feed_ring *ring)
@@ -150,7 +166,11 @@ int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *c
 	feed->revision = revision;
 	feed->wake = wake;
 	feed->context = context;
-	/* Views are published before the ring has the changes, so the view is what to compare with. */
+	/* In this order: a restart in between is noticed. Views are published before the ring has the
+	 * changes, so the view is what to compare with. */
+	pthread_mutex_lock(&feed->ring->lock);
+	feed->restarts = feed->ring->restarts;
+	pthread_mutex_unlock(&feed->ring->lock);
 	pthread_mutex_lock(&store->view_lock);
 	feed->from_future = revision > store->published->revision;
 	pthread_mutex_unlock(&store->view_lock);
@@ -201,7 +221,8 @@ int store_feed_next(struct store_feed *feed, struct store_change *changes, size_
 	if (max > INT32_MAX)
 		max = INT32_MAX;
 	pthread_mutex_lock(&ring->lock);
-	if (feed->from_future || feed->revision < ring->lost) {
+	if (feed->from_future || feed->revision < ring->lost ||
+		feed->restarts != ring->restarts) {
 		pthread_mutex_unlock(&ring->lock);
 		return -EOVERFLOW;
 	}

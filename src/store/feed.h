@@ -19,6 +19,8 @@ struct feed_ring *feed_ring_new(size_t cap, uint64_t revision);
 void feed_ring_free(struct feed_ring *ring); /* NULL is fine */
 /* Takes over the references of the changes. Then wakes the readers. */
 void feed_ring_publish(struct feed_ring *ring, const struct store_change *changes, size_t count);
+/* Forgets everything and tells every reader to list again. */
+void feed_ring_restart(struct feed_ring *ring, uint64_t revision);
 size_t feed_ring_bytes(struct feed_ring *ring);
 
 #endif

@@ -17,11 +17,18 @@ void quarantine_init(struct quarantine *quarantine)
 	pthread_mutex_init(&quarantine->lock, NULL);
 }
 
-void quarantine_clear(struct quarantine *quarantine)
+void quarantine_empty(struct quarantine *quarantine)
 {
+	pthread_mutex_lock(&quarantine->lock);
 	MAP_EACH(&quarantine->records, entry)
 		free(entry->value);
 	map_clear(&quarantine->records);
+	pthread_mutex_unlock(&quarantine->lock);
+}
+
+void quarantine_clear(struct quarantine *quarantine)
+{
+	quarantine_empty(quarantine);
 	pthread_mutex_destroy(&quarantine->lock);
 }
 

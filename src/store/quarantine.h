@@ -15,6 +15,7 @@ struct quarantine {
 
 void quarantine_init(struct quarantine *quarantine);
 void quarantine_clear(struct quarantine *quarantine);
+void quarantine_empty(struct quarantine *quarantine);
 /* Adds the record, or replaces what was said about it. */
 void quarantine_add(struct quarantine *quarantine, struct span kind, struct span key,
 	uint64_t revision, const char *reason);

@@ -1,5 +1,5 @@
-/* From rows of the database to objects: at start, and when other servers wrote. What cannot be
- * trusted or read is quarantined here and goes no further. */
+/* From rows of the database to objects: all of them at start, and those that other servers wrote later.
+ * What cannot be trusted or read is quarantined here and goes no further. */
 #include "base/memory.h"
 #include "store/state.h"
 
@@ -46,7 +46,10 @@ static int row_read(struct store *store, const struct store_row *row,
 	return code < 0;
 }
 
-int rows_load(void *context, const struct store_row *row, struct err *err)
+/* ---- all rows ---- */
+
+/* store_row_function: a row found at start */
+static int load_row(void *context, const struct store_row *row, struct err *err)
 {
 	struct store *store = context;
 	_object_ const struct store_object *object = NULL;
@@ -67,7 +70,35 @@ int rows_load(void *context, const struct store_row *row, struct err *err)
 	return 0;
 }
 
-int rows_take_over(void *context, const struct store_row *row, struct err *err)
+/* A database without its key would have every record quarantined: better to say what is missing. */
+static int refuse_row(void *context, const struct store_row *row, struct err *err)
+{
+	(void)context, (void)row;
+	return err_set(err, -ENOKEY,
+		"the database has records, but the key file that seals them is missing");
+}
+
+int rows_load(struct store *store, bool without_key, struct err *err)
+{
+	struct store_view *view = store->head.view;
+	uint64_t revision = 0;
+	int code;
+
+	for (size_t i = 0; i < store->kinds.tree_count; i++)
+		tree_release(&view->trees[i]);
+	view->revision = 0;
+	quarantine_empty(&store->quarantine);
+	code = store->backend->operations->load(store->backend, without_key ? refuse_row : load_row,
+		store, &revision, err);
+	if (code == 0 && revision > view->revision)
+		view->revision = revision;
+	return code;
+}
+
+/* ---- rows of others ---- */
+
+/* store_row_function: a row that another server wrote */
+static int take_over_row(void *context, const struct store_row *row, struct err *err)
 {
 	struct store *store = context;
 	_object_ const struct store_object *object = NULL;
@@ -93,4 +124,51 @@ int rows_take_over(void *context, const struct store_row *row, struct err *err)
 	head_change(store, place, revision, before, TAKE(object));
 	head_end_edit(store, true);
 	return 0;
+}
+
+/* Takes what the database has now as all there is. */
+static int rows_load_again(struct store *store, const struct err *reason, struct err *err)
+{
+	int code;
+
+	store_report(store, "everything is read anew: %s", reason->message);
+	code = rows_load(store, false, err);
+	if (code < 0) {
+		head_restore(store);
+		return code;
+	}
+	/* Who opens a feed from a view of before is told to list again, whatever comes first. */
+	head_publish(store);
+	feed_ring_restart(store->ring, store->head.view->revision);
+	return 0;
+}
+
+static int take_over(struct store *store, bool lock, struct err *err)
+{
+	const struct store_backend_operations *operations = store->backend->operations;
+	bool begin = lock || !operations->follow;
+	uint64_t revision = 0;
+	int code = (begin ? operations->begin : operations->follow)(
+		store->backend, take_over_row, store, &revision, err);
+
+	if (code == 0 && begin && !lock)
+		operations->rollback(store->backend);
+	/* What others wrote is durable, so it is shown at once; it is not told a second time. */
+	if (code == 0 && revision > store->head.view->revision)
+		store->head.view->revision = revision;
+	if (store->head.view->revision > store->published->revision)
+		head_publish(store);
+	return code;
+}
+
+int rows_take_over(struct store *store, bool lock, struct err *err)
+{
+	struct err reason;
+	int code = take_over(store, lock, &reason);
+
+	if (code == -EOVERFLOW) {
+		code = rows_load_again(store, &reason, err);
+		return code < 0 ? code : take_over(store, lock, err);
+	}
+	return code < 0 ? err_set(err, code, "%s", reason.message) : 0;
 }

@@ -71,9 +71,11 @@ void head_restore(struct store *store);
 
 /* ---- rows of the database (rows.c) ---- */
 
-/* store_row_function with the store as context: a row found at start; a row that others wrote. */
-int rows_load(void *context, const struct store_row *row, struct err *err);
-int rows_take_over(void *context, const struct store_row *row, struct err *err);
+/* Everything that the database has, into a head that is emptied first. without_key: any row at all is
+ * an error. */
+int rows_load(struct store *store, bool without_key, struct err *err);
+/* What others wrote, into head and to everyone; with the lock that a group needs, or without. */
+int rows_take_over(struct store *store, bool lock, struct err *err);
 
 /* ---- the writer (writer.c) ---- */
 

@@ -43,34 +43,22 @@ static int config_check(const struct store_config *config, struct err *err)
 	return 0;
 }
 
-/* A database without its key would have every record quarantined: better to say what is missing. The
- * new key is kept only when there is nothing yet that another one may have sealed. */
-static int load_row_without_key(void *context, const struct store_row *row, struct err *err)
-{
-	(void)context, (void)row;
-	return err_set(err, -ENOKEY,
-		"the database has records, but the key file that seals them is missing");
-}
-
+/* A new key is kept only when there is nothing yet that another one may have sealed. */
 static int store_load(struct store *store, const char *key_path, struct err *err)
 {
-	uint64_t revision = 0;
 	bool fresh = false;
 	int code = 0;
 
 	if (key_path)
 		code = integrity_open(key_path, &store->integrity, &fresh, err);
 	if (code == 0)
-		code = store->backend->operations->load(store->backend,
-			fresh ? load_row_without_key : rows_load, store, &revision, err);
+		code = rows_load(store, fresh, err);
 	if (code == 0 && fresh)
 		code = integrity_save(store->integrity, err);
 	if (code == -ENOKEY)
 		return err_prefix(err, code, "key file '%s'", key_path);
 	if (code < 0)
 		return code;
-	if (revision > store->head.view->revision)
-		store->head.view->revision = revision;
 	store->ring = feed_ring_new(store->statistics.feed_bytes, store->head.view->revision);
 	head_publish(store);
 	return 0;

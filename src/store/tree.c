@@ -282,13 +282,13 @@ static struct tree_node *leaf_put(const struct tree_type *type, struct tree_node
 	struct tree_delta *delta)
 {
 	size_t slot = leaf_rank(as_leaf(node), bound);
-	struct tree_entry *at = &as_leaf(node)->entries[slot];
+	struct tree_entry *at = slot > 0 ? &as_leaf(node)->entries[slot - 1] : NULL;
 	struct tree_node *right;
 
 	if (type->holds_objects)
 		store_object_ref(entry.object);
 	sums_add_object(type, entry.object, 1, delta->sums);
-	if (slot < node->used && span_equal(tree_text_span(at->text), bound->text) &&
+	if (at && span_equal(tree_text_span(at->text), bound->text) &&
 		span_equal(at->object->key, bound->key)) {
 		const struct store_object *old = at->object;
 
@@ -341,7 +341,8 @@ static struct tree_node *node_put(const struct tree_type *type, struct tree_node
 
 void tree_put(struct tree *tree, struct tree_entry entry)
 {
-	struct tree_bound bound = {TREE_BEFORE_KEY, tree_text_span(entry.text), entry.object->key};
+	/* behind the entry, so that inner_slot() finds the child that has it already */
+	struct tree_bound bound = {TREE_AFTER_KEY, tree_text_span(entry.text), entry.object->key};
 	struct tree_delta delta = {0};
 	struct tree_node *right;
 	struct tree_inner *root;
@@ -431,7 +432,6 @@ static void node_remove(const struct tree_type *type, struct tree_node **node,
 		struct tree_leaf *leaf = as_leaf(*node);
 		const struct store_object *object;
 
-		/* the bound is behind the entry, so that inner_slot() finds the child that has it */
 		slot = leaf_rank(leaf, bound);
 		assert(slot > 0);
 		slot--;
@@ -461,6 +461,7 @@ static void node_remove(const struct tree_type *type, struct tree_node **node,
 
 void tree_remove(struct tree *tree, struct tree_entry entry)
 {
+	/* behind the entry, as in tree_put() */
 	struct tree_bound bound = {TREE_AFTER_KEY, tree_text_span(entry.text), entry.object->key};
 	struct tree_delta delta = {0};
 

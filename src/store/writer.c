@@ -228,25 +228,6 @@ static void set_available(struct writer *writer, bool available, const struct er
 		store_report(store, "the database can be written again");
 }
 
-/* Locks the others out and takes over what they wrote, which is durable and so shown at once. */
-static int writer_begin(struct writer *writer, struct err *err)
-{
-	struct store *store = writer->store;
-	uint64_t revision = 0;
-	int code = store->backend->operations->begin(
-		store->backend, rows_take_over, store, &revision, err);
-
-	if (code < 0) {
-		head_restore(store); /* what was told of it will be told again */
-		return code;
-	}
-	if (revision > store->head.view->revision)
-		store->head.view->revision = revision;
-	if (store->head.view->revision > store->published->revision)
-		head_publish(store);
-	return 0;
-}
-
 static void group_answer(struct writer *writer, struct write_list *group, size_t changes)
 {
 	struct store *store = writer->store;
@@ -275,7 +256,7 @@ static void writer_run_group(struct writer *writer, struct write_list *queue)
 	int code;
 
 	list_init(&group);
-	code = writer_begin(writer, &err);
+	code = rows_take_over(store, true, &err);
 	if (code < 0) {
 		struct write *write;
 
@@ -357,14 +338,8 @@ static void writer_sleep(struct writer *writer)
 	if (!others)
 		return; /* a group is about to begin, which takes over what others wrote anyway */
 
-	if (writer_begin(writer, &err) == 0) {
-		store->backend->operations->rollback(store->backend);
-		writer->unreachable = false;
-		set_available(writer, true, NULL);
-	} else {
-		writer->unreachable = true;
-		set_available(writer, false, &err);
-	}
+	writer->unreachable = rows_take_over(store, false, &err) < 0;
+	set_available(writer, !writer->unreachable, &err);
 }
 
 static bool statistics_available(struct store *store)
