@@ -11,10 +11,10 @@
  *                    not known (connection cut in the middle): the store then calls settle()
  *     rollback()     instead of commit, when there is nothing to write
  *
- * A begin that fails has locked nothing, and has given no rows unless it was the row function that
- * failed. -EOVERFLOW from begin or follow: this server is further behind than the database's log of
- * changes reaches, or the database was put back to an older state. The store then calls load again,
- * takes what that gives as all there is, and tells every reader of the feed to list again.
+ * A begin that fails has locked nothing, and what rows it gave it will give again. -EOVERFLOW from
+ * begin or follow: this server is further behind than the database's log of changes reaches, or the
+ * database was put back to an older state. The store then calls load again, takes what that gives as
+ * all there is, and tells every reader of the feed to list again.
  *
  * settle(first, last, ret_durable): asks the database, reconnecting as often as it takes within a
  * time limit, whether the group with these revisions is durable. PostgreSQL only.

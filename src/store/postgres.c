@@ -403,11 +403,13 @@ static int check_continues(const struct postgres *postgres, const PGresult *head
 	return 0;
 }
 
+/* All of them or, when one is refused, all of them again another time. */
 static int give_rows(struct postgres *postgres, const PGresult *rows, store_row_function row,
 	void *context, struct err *err)
 {
+	struct store_row each = {0};
+
 	for (int i = 0; i < PQntuples(rows); i++) {
-		struct store_row each;
 		int r;
 
 		read_row(rows, i, &each);
@@ -416,8 +418,9 @@ static int give_rows(struct postgres *postgres, const PGresult *rows, store_row_
 		r = row(context, &each, err);
 		if (r < 0)
 			return r;
-		note_seen(postgres, each.revision, each.mac);
 	}
+	if (each.revision > postgres->seen)
+		note_seen(postgres, each.revision, each.mac);
 	return 0;
 }
 

@@ -70,13 +70,22 @@ static inline char *test_database_url(const char *server_url, const char *name, 
 	return buffer_take(&url, NULL);
 }
 
+static inline void test_database_ignore_notice(void *context, const PGresult *notice)
+{
+	(void)context;
+	(void)notice;
+}
+
 /* Runs statements from outside of the store. The last one's result; freed by the caller. */
 static inline PGresult *test_database_query(const char *url, const char *text)
 {
 	PGconn *connection = PQconnectdb(url);
-	PGresult *result = PQexec(connection, text);
-	ExecStatusType status = PQresultStatus(result);
+	PGresult *result;
+	ExecStatusType status;
 
+	PQsetNoticeReceiver(connection, test_database_ignore_notice, NULL);
+	result = PQexec(connection, text);
+	status = PQresultStatus(result);
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		test_database_fail(text, PQerrorMessage(connection));
 	PQfinish(connection);
