@@ -20,7 +20,15 @@
 
 #define JSON_DEPTH_MAX 64
 
-enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
 
 struct json_member;
 
@@ -28,7 +36,7 @@ struct json {
 	enum json_type type;
 	uint32_t line; /* 1-based, where the value began; kept by YAML and JSON alike */
 	union {
-		struct span text;   /* string: decoded; number: as written */
+		struct span text; /* string: decoded; number: as written */
 		struct {
 			struct json **items;
 			uint32_t count;
@@ -65,7 +73,7 @@ static inline bool json_is_absent(const struct json *value) /* NULL or null */
 {
 	return !value || value->type == JSON_NULL;
 }
-struct span json_text(const struct json *value);                    /* SPAN_NONE if not a string */
+struct span json_text(const struct json *value); /* SPAN_NONE if not a string */
 struct span json_get_text(const struct json *object, const char *name);
 bool json_is_true(const struct json *value);
 bool json_get_bool(const struct json *object, const char *name, bool otherwise);
@@ -83,7 +91,7 @@ bool json_equal(const struct json *a, const struct json *b);
 #define JSON_EACH_ITEM(value, item)                                                                \
 	for (const struct json *item = NULL, *const *cursor_##item = json_begin(value),            \
 			       *const *end_##item = cursor_##item + json_array_count(value);       \
-	     cursor_##item < end_##item && ((item = *cursor_##item), 1); cursor_##item++)
+		cursor_##item < end_##item && ((item = *cursor_##item), 1); cursor_##item++)
 const struct json *const *json_begin(const struct json *value); /* never NULL */
 size_t json_array_count(const struct json *value);              /* 0 for anything but an array */
 
@@ -93,7 +101,7 @@ struct json *json_new_null(struct arena *arena);
 struct json *json_new_bool(struct arena *arena, bool value);
 struct json *json_new_integer(struct arena *arena, int64_t value);
 struct json *json_new_double(struct arena *arena, double value);
-struct json *json_new_string(struct arena *arena, struct span text);  /* copies */
+struct json *json_new_string(struct arena *arena, struct span text); /* copies */
 struct json *json_new_format(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 struct json *json_new_array(struct arena *arena);
@@ -104,7 +112,8 @@ void json_set_string(struct arena *arena, struct json *object, const char *name,
 void json_set_integer(struct arena *arena, struct json *object, const char *name, int64_t value);
 void json_set_bool(struct arena *arena, struct json *object, const char *name, bool value);
 /* Epoch milliseconds as AWS's JSON has them: seconds with milliseconds, 1700000000.123. */
-void json_set_time(struct arena *arena, struct json *object, const char *name, int64_t milliseconds);
+void json_set_time(struct arena *arena, struct json *object, const char *name,
+	int64_t milliseconds);
 /* A shallow copy of an object that can be changed with json_set. */
 struct json *json_copy_object(struct arena *arena, const struct json *object);
 /* Without the named member. */

@@ -33,8 +33,8 @@ int json_collect_nodes_(struct json_collector *collector, size_t most);
 
 /* A zeroed value. most: no more values than this will follow it. -E2BIG if the arena's cap is
  * passed; err is left to the caller. */
-static inline int json_collect_new(
-	struct json_collector *collector, size_t most, struct json **ret_value)
+static inline int json_collect_new(struct json_collector *collector, size_t most,
+	struct json **ret_value)
 {
 	if (collector->nodes_left == 0) {
 		int r = json_collect_nodes_(collector, most);
@@ -53,8 +53,8 @@ static inline size_t json_collect_open(const struct json_collector *collector)
 	return collector->scratch_count;
 }
 
-static inline void json_collect_add(
-	struct json_collector *collector, struct span name, struct json *value)
+static inline void json_collect_add(struct json_collector *collector, struct span name,
+	struct json *value)
 {
 	if (collector->scratch_count == collector->scratch_capacity)
 		json_collect_grow_(collector);

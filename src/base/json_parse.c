@@ -135,7 +135,8 @@ static size_t encode_utf8(uint32_t point, char *out)
 }
 
 /* After "\u": one unit, or the two of a surrogate pair. */
-static int parse_unicode_escape(struct parser *parser, const char *escape, char *out, size_t *ret_length)
+static int parse_unicode_escape(struct parser *parser, const char *escape, char *out,
+	size_t *ret_length)
 {
 	uint32_t point, low;
 	int r;

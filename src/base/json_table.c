@@ -43,7 +43,7 @@ static uint32_t hash_name(struct span name, uint32_t seed)
 		last = ((uint64_t)load_32(at) << 32) | load_32(at + left - 4);
 	else if (left > 0)
 		last = ((uint64_t)(unsigned char)at[0] << 16) |
-			((uint64_t)(unsigned char)at[left / 2] << 8) | (unsigned char)at[left - 1];
+		       ((uint64_t)(unsigned char)at[left / 2] << 8) | (unsigned char)at[left - 1];
 	else
 		last = 0;
 	return (uint32_t)mix(hash ^ last);
@@ -80,7 +80,8 @@ void json_table_empty(uint32_t *table)
 }
 
 /* The slot that holds the name, or the free one where it would go. */
-static uint32_t find_slot(const uint32_t *table, const struct json_member *members, struct span name)
+static uint32_t find_slot(const uint32_t *table, const struct json_member *members,
+	struct span name)
 {
 	const uint32_t *slots = table + TABLE_SLOTS;
 	uint32_t mask = table[TABLE_MASK];

@@ -25,7 +25,7 @@ void json_table_init(uint32_t *table, size_t members, uint32_t seed);
 void json_table_empty(uint32_t *table);
 /* Enters members[index]. If its name is there already: returns the index of that one, changes nothing. */
 uint32_t json_table_add(uint32_t *table, const struct json_member *members, uint32_t index);
-uint32_t json_table_find(
-	const uint32_t *table, const struct json_member *members, struct span name);
+uint32_t json_table_find(const uint32_t *table, const struct json_member *members,
+	struct span name);
 
 #endif

@@ -1,19 +1,20 @@
 /* JSON: what is accepted and what is refused, that nothing is lost on the way, and building. */
 #include "base/json.h"
 
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "base/random.h"
 
 /* Parses a copy that ends where the text ends, so that the address sanitizer sees a read beyond it;
  * the copy lives in the arena that the value lives in. */
-static int parse_exact(struct span text, struct arena *arena, struct json **ret_value, struct err *err)
+static int parse_exact(struct span text, struct arena *arena, struct json **ret_value,
+	struct err *err)
 {
 	_free_ char *exact = malloc(text.length > 0 ? text.length : 1);
 	struct json *ignored;
@@ -45,7 +46,10 @@ static void assert_writes(const struct json *value, const char *expected)
 	assert_int_equal(out.length, strlen(expected));
 }
 
-#define TEXT(literal) {literal, sizeof(literal) - 1}
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		literal, sizeof(literal) - 1                                                       \
+	}
 
 /* Accepted, and what is written back if it is not the same text. */
 static const struct {
@@ -141,8 +145,8 @@ static void test_accepted(void **state)
 	for (size_t i = 0; i < LENGTH(accepted); i++) {
 		_arena_ struct arena *arena = arena_new(0);
 		_buffer_ struct buffer out = {0}, again = {0};
-		struct span wanted = accepted[i].written ? span_of(accepted[i].written)
-							 : accepted[i].text;
+		struct span wanted =
+			accepted[i].written ? span_of(accepted[i].written) : accepted[i].text;
 		struct json *value, *reread;
 		struct err err = {0};
 
@@ -259,7 +263,9 @@ static const struct {
 	{TEXT("]"), "line 1, column 1: expected a value"},
 	{TEXT("[\f1]"), "line 1, column 2: expected a value"},
 	{TEXT("[\v1]"), "line 1, column 2: expected a value"},
-	{TEXT("[\xc2\xa0" "1]"), "line 1, column 2: expected a value"},
+	{TEXT("[\xc2\xa0"
+	      "1]"),
+		"line 1, column 2: expected a value"},
 	{TEXT("[1]\0"), "line 1, column 4: text after the end of the value"},
 	{TEXT("[1]x"), "line 1, column 4: text after the end of the value"},
 	{TEXT("[1] // why"), "line 1, column 5: text after the end of the value"},
@@ -368,10 +374,13 @@ static void test_depth(void **state)
 	struct err err = {0};
 
 	(void)state;
-	assert_int_equal(json_parse(nested(arena, "[", "]", JSON_DEPTH_MAX), arena, &value, &err), 0);
-	assert_int_equal(
-		json_parse(nested(arena, "{\"a\":", "}", JSON_DEPTH_MAX), arena, &value, &err), 0);
-	assert_int_equal(json_parse(nested(arena, "[", "]", JSON_DEPTH_MAX + 1), arena, &value, &err),
+	assert_int_equal(json_parse(nested(arena, "[", "]", JSON_DEPTH_MAX), arena, &value, &err),
+		0);
+	assert_int_equal(json_parse(nested(arena, "{\"a\":", "}", JSON_DEPTH_MAX), arena, &value,
+				 &err),
+		0);
+	assert_int_equal(json_parse(nested(arena, "[", "]", JSON_DEPTH_MAX + 1), arena, &value,
+				 &err),
 		-EINVAL);
 	assert_string_equal(err.message, "line 1, column 65: nested too deeply");
 	assert_int_equal(json_parse(nested(arena, "{\"a\":[", "]}", JSON_DEPTH_MAX / 2 + 1), arena,
@@ -412,7 +421,8 @@ static void test_numbers_are_exact(void **state)
 	assert_true(json_double(parse(arena, "-1.25e-3"), &number));
 	assert_true(number == -1.25e-3);
 	assert_true(json_double(
-		parse(arena, "0.1000000000000000055511151231257827021181583404541015625"), &number));
+		parse(arena, "0.1000000000000000055511151231257827021181583404541015625"),
+		&number));
 	assert_true(number == 0.1);
 	assert_true(json_double(parse(arena, "1e-999"), &number));
 	assert_true(number == 0);
@@ -473,7 +483,8 @@ static void test_objects_of_every_size(void **state)
 		size_t count = sizes[i];
 		char name[32], message[64];
 
-		assert_int_equal(json_parse(big_object(arena, count, count), arena, &value, &err), 0);
+		assert_int_equal(json_parse(big_object(arena, count, count), arena, &value, &err),
+			0);
 		assert_int_equal(json_count(value), count + 1);
 		assert_int_equal(value->object.table != NULL, count + 1 > 8);
 		for (size_t j = 0; j < count; j++) {
@@ -483,7 +494,8 @@ static void test_objects_of_every_size(void **state)
 		assert_null(json_get(value, "member"));
 		assert_null(json_get(value, "Member0"));
 		for (size_t j = 0; j < count; j += 1 + count / 3) {
-			assert_int_equal(json_parse(big_object(arena, count, j), arena, &value, &err),
+			assert_int_equal(json_parse(big_object(arena, count, j), arena, &value,
+						 &err),
 				-EINVAL);
 			snprintf(message, sizeof(message), "member \"member%zu\" appears twice", j);
 			assert_non_null(strstr(err.message, message));
@@ -513,7 +525,8 @@ static void test_names_of_every_length(void **state)
 
 static void test_arena_cap(void **state)
 {
-	static const char *const texts[] = {"[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+	static const char *const texts[] = {
+		"[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
 		"{\"a\":{\"b\":{\"c\":[{},{},{},{}]}}}",
 		"\"\\n................................................................\"",
 		"{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}"};
@@ -536,8 +549,8 @@ static void test_arena_cap(void **state)
 			assert_false(passed);
 			assert_int_equal(r, -E2BIG);
 			assert_null(value);
-			assert_string_equal(
-				err.message, "the JSON text needs more memory than it may have");
+			assert_string_equal(err.message,
+				"the JSON text needs more memory than it may have");
 		}
 		assert_true(passed);
 	}
@@ -546,8 +559,9 @@ static void test_arena_cap(void **state)
 static void test_reading(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	const struct json *value = parse(arena, "{\"s\":\"x\",\"n\":5,\"t\":true,\"f\":false,\"z\":null,"
-						"\"a\":[1,2],\"o\":{\"p\":{\"q\":\"deep\"}}}");
+	const struct json *value =
+		parse(arena, "{\"s\":\"x\",\"n\":5,\"t\":true,\"f\":false,\"z\":null,"
+			     "\"a\":[1,2],\"o\":{\"p\":{\"q\":\"deep\"}}}");
 	int64_t sum = 0;
 
 	(void)state;
@@ -582,16 +596,16 @@ static void test_reading(void **state)
 	assert_null(json_item(json_get(value, "a"), 2));
 	assert_null(json_item(value, 0));
 	assert_null(json_item(NULL, 0));
-	JSON_EACH_ITEM(json_get(value, "a"), item)
+	JSON_EACH_ITEM (json_get(value, "a"), item)
 		sum += json_is(item, JSON_NUMBER) ? item->text.data[0] - '0' : 100;
-	JSON_EACH_ITEM(json_get(value, "o"), item)
+	JSON_EACH_ITEM (json_get(value, "o"), item)
 		sum += item ? 1000 : 2000;
-	JSON_EACH_ITEM(NULL, item)
+	JSON_EACH_ITEM (NULL, item)
 		sum += item ? 1000 : 2000;
-	JSON_EACH_ITEM(parse(arena, "[]"), item)
+	JSON_EACH_ITEM (parse(arena, "[]"), item)
 		sum += item ? 1000 : 2000;
 	assert_int_equal(sum, 3);
-	JSON_EACH_ITEM(json_get(value, "a"), item) {
+	JSON_EACH_ITEM (json_get(value, "a"), item) {
 		if (sum == 3) {
 			sum = 4;
 			continue;
@@ -618,7 +632,8 @@ static void test_building(void **state)
 	json_append(arena, array, json_new_format(arena, "%s-%d", "web", 7));
 	json_append(arena, array, json_new_string(arena, SPAN("q\"\\\n\x01\0/")));
 	json_append(arena, array, NULL);
-	assert_writes(array, "[null,true,-9223372036854775808,\"web-7\",\"q\\\"\\\\\\n\\u0001\\u0000/\"]");
+	assert_writes(array,
+		"[null,true,-9223372036854775808,\"web-7\",\"q\\\"\\\\\\n\\u0001\\u0000/\"]");
 	json_set(arena, object, "list", array);
 	json_set(arena, object, "left out", NULL);
 	json_set_string(arena, object, name, SPAN("x"));
@@ -638,15 +653,16 @@ static void test_times_and_doubles(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *object = json_new_object(arena);
-	static const double numbers[] = {0, 1, -1, 0.1, 1.0 / 3, 1e21, 1e-7, 5e-324, 1.7976931348623157e308,
-		9007199254740993.0, 123456.789};
+	static const double numbers[] = {0, 1, -1, 0.1, 1.0 / 3, 1e21, 1e-7, 5e-324,
+		1.7976931348623157e308, 9007199254740993.0, 123456.789};
 
 	(void)state;
 	json_set_time(arena, object, "a", INT64_C(1700000000123));
 	json_set_time(arena, object, "b", INT64_C(1700000000000));
 	json_set_time(arena, object, "c", 5);
 	json_set_time(arena, object, "d", -1500);
-	assert_writes(object, "{\"a\":1700000000.123,\"b\":1700000000.000,\"c\":0.005,\"d\":-1.500}");
+	assert_writes(object,
+		"{\"a\":1700000000.123,\"b\":1700000000.000,\"c\":0.005,\"d\":-1.500}");
 	for (size_t i = 0; i < LENGTH(numbers); i++) {
 		struct json *number = json_new_double(arena, numbers[i]), *reread;
 		double back;
@@ -701,7 +717,8 @@ static void test_building_like_a_list(void **state)
 			for (size_t i = 0; i < count; i++) {
 				snprintf(name, sizeof(name), "n%u", model[i].name);
 				assert_true(span_is(object->object.members[i].name, name));
-				assert_int_equal(json_get_integer(object, name, -1), model[i].value);
+				assert_int_equal(json_get_integer(object, name, -1),
+					model[i].value);
 			}
 		}
 	}
@@ -709,7 +726,8 @@ static void test_building_like_a_list(void **state)
 
 static void test_a_copy_leaves_the_original(void **state)
 {
-	static const char text[] = "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}";
+	static const char text[] =
+		"{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}";
 	_arena_ struct arena *arena = arena_new(0);
 	const struct json *original = parse(arena, text);
 	struct json *copy = json_copy_object(arena, original);
@@ -723,7 +741,8 @@ static void test_a_copy_leaves_the_original(void **state)
 	assert_int_equal(json_get_integer(original, "a", 0), 1);
 	assert_int_equal(json_get_integer(original, "b", 0), 2);
 	assert_null(json_get(original, "j"));
-	assert_writes(copy, "{\"a\":100,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9,\"j\":10}");
+	assert_writes(copy,
+		"{\"a\":100,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9,\"j\":10}");
 	assert_int_equal(json_count(json_copy_object(arena, NULL)), 0);
 }
 
@@ -738,7 +757,7 @@ static void test_long_arrays(void **state)
 		json_append(arena, array, json_new_integer(arena, i));
 	assert_int_equal(json_parse(json_to_text(array, arena), arena, &reread, NULL), 0);
 	assert_int_equal(json_count(reread), 10000);
-	JSON_EACH_ITEM(reread, item) {
+	JSON_EACH_ITEM (reread, item) {
 		int64_t integer;
 
 		assert_true(json_integer(item, &integer));
@@ -795,7 +814,8 @@ static void test_equal(void **state)
 		{"{\"a\":1}", "{\"a\":2}", false},
 		{"{}", "[]", false},
 		{"{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}",
-			"{\"i\":1,\"h\":1,\"g\":1,\"f\":1,\"e\":1,\"d\":1,\"c\":1,\"b\":1,\"a\":1}", true},
+			"{\"i\":1,\"h\":1,\"g\":1,\"f\":1,\"e\":1,\"d\":1,\"c\":1,\"b\":1,\"a\":1}",
+			true},
 	};
 
 	(void)state;
@@ -817,7 +837,8 @@ static void test_pretty(void **state)
 	_buffer_ struct buffer out = {0};
 
 	(void)state;
-	json_write_pretty(parse(arena, "{\"a\":[1,{\"b\":null}],\"c\":{},\"d\":[],\"e\":\"x\"}"), &out);
+	json_write_pretty(parse(arena, "{\"a\":[1,{\"b\":null}],\"c\":{},\"d\":[],\"e\":\"x\"}"),
+		&out);
 	assert_string_equal(out.data, "{\n"
 				      "  \"a\": [\n"
 				      "    1,\n"
@@ -849,15 +870,15 @@ static void test_written_text_is_always_json(void **state)
 
 		seeded.random.fill(&seeded.random, bytes, length);
 		value = json_new_string(arena, (struct span){bytes, length});
-		assert_int_equal(
-			parse_exact(json_to_text(value, arena), arena, &reread, NULL), 0);
+		assert_int_equal(parse_exact(json_to_text(value, arena), arena, &reread, NULL), 0);
 	}
 }
 
 static void test_writing_stops_at_the_buffers_cap(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct json *value = parse(arena, "{\"name\":[\"some text\",12345,true],\"other\":{\"a\\n\":1}}");
+	struct json *value =
+		parse(arena, "{\"name\":[\"some text\",12345,true],\"other\":{\"a\\n\":1}}");
 	size_t whole = json_to_text(value, arena).length;
 
 	(void)state;

@@ -119,8 +119,8 @@ static bool is_false(struct span text)
 /* Infinity and not-a-number, for which JSON has nothing. */
 static bool is_not_finite(struct span text)
 {
-	static const char *const words[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf",
-		"-.Inf", "-.INF", ".nan", ".NaN", ".NAN", NULL};
+	static const char *const words[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF",
+		"-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN", NULL};
 
 	return is_one_of(text, words);
 }
@@ -192,7 +192,8 @@ static unsigned prefixed_base(struct span text)
 	for (size_t i = 2; i < text.length; i++) {
 		char c = text.data[i];
 		bool octal = c >= '0' && c <= '7';
-		bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+		bool digit =
+			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 
 		if (hex ? !digit : !octal)
 			return 0;
@@ -449,8 +450,8 @@ static int read_mapping(struct reader *reader, unsigned depth, struct json *obje
 static int read_node(struct reader *reader, uint32_t line, unsigned depth, struct json **ret_value)
 {
 	const yaml_event_t *event = &reader->event;
-	bool nested = event->type == YAML_SEQUENCE_START_EVENT ||
-		event->type == YAML_MAPPING_START_EVENT;
+	bool nested =
+		event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
 	struct json *value;
 	int r;
 
@@ -527,7 +528,8 @@ static int read_stream(struct reader *reader, struct json **ret_value)
 int yaml_parse(struct span text, struct arena *arena, struct json **ret_value, struct err *err)
 {
 	_json_collector_ struct json_collector collector;
-	CLEANUP(reader_clear) struct reader reader = {
+	CLEANUP(reader_clear)
+	struct reader reader = {
 		.arena = arena,
 		.err = err,
 		.collector = &collector,

@@ -1,15 +1,18 @@
 /* YAML: the core schema, what is refused and with which line, limits. */
 #include "base/yaml.h"
 
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "base/memory.h"
 
-#define TEXT(literal) {literal, sizeof(literal) - 1}
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		literal, sizeof(literal) - 1                                                       \
+	}
 
 /* A text and the JSON that it means. */
 static const struct {
@@ -24,15 +27,15 @@ static const struct {
 	{TEXT("[null, Null, NULL, ~, nULL]"), "[null,null,null,null,\"nULL\"]"},
 	{TEXT("[true, True, TRUE, tRUE, yes, on, y]"),
 		"[true,true,true,\"tRUE\",\"yes\",\"on\",\"y\"]"},
-	{TEXT("[false, False, FALSE, no, off, n]"),
-		"[false,false,false,\"no\",\"off\",\"n\"]"},
+	{TEXT("[false, False, FALSE, no, off, n]"), "[false,false,false,\"no\",\"off\",\"n\"]"},
 	{TEXT("[0, 1, -1, +1, 007, -0, 00]"), "[0,1,-1,1,7,-0,0]"},
 	{TEXT("[0x1F, 0xff, 0o17, 0xffffffffffffffff, 0x, 0o8, 0b1, 0XA]"),
 		"[31,255,15,18446744073709551615,\"0x\",\"0o8\",\"0b1\",\"0XA\"]"},
 	{TEXT("[1.5, .5, -.5, 5., +0.25, 1e3, 1E+3, 1.5e-3, 01.50]"),
 		"[1.5,0.5,-0.5,5,0.25,1e3,1e+3,1.5e-3,1.50]"},
 	{TEXT("[., -, +, e5, 1e, 1e+, 1.2.3, 1_000, 1-2, 12:30:45, '-.']"),
-		"[\".\",\"-\",\"+\",\"e5\",\"1e\",\"1e+\",\"1.2.3\",\"1_000\",\"1-2\",\"12:30:45\",\"-.\"]"},
+		"[\".\",\"-\",\"+\",\"e5\",\"1e\",\"1e+\",\"1.2.3\",\"1_000\",\"1-2\",\"12:30:45\","
+		"\"-.\"]"},
 	{TEXT("9007199254740993"), "9007199254740993"},
 	{TEXT("123456789012345678901234567890"), "123456789012345678901234567890"},
 	{TEXT("['1', \"true\", '', \"null\"]"), "[\"1\",\"true\",\"\",\"null\"]"},
@@ -62,7 +65,9 @@ static const struct {
 	{TEXT("<<: {a: 1}"), "{\"<<\":{\"a\":1}}"},
 	{TEXT("{\"json\": [1, 2.5, \"x\", null, true]}"), "{\"json\":[1,2.5,\"x\",null,true]}"},
 	{TEXT("%YAML 1.2\n---\na: 1\n...\n"), "{\"a\":1}"},
-	{TEXT("\xef\xbb\xbf" "a: 1"), "{\"a\":1}"},
+	{TEXT("\xef\xbb\xbf"
+	      "a: 1"),
+		"{\"a\":1}"},
 	{TEXT("\xe2\x82\xac: \xc3\xa9"), "{\"\xe2\x82\xac\":\"\xc3\xa9\"}"},
 	{TEXT("a: 1 # why\n# b: 2\n"), "{\"a\":1}"},
 	{TEXT("url: http://127.0.0.1:4780/x#y"), "{\"url\":\"http://127.0.0.1:4780/x#y\"}"},
@@ -130,7 +135,9 @@ static const struct {
 	{TEXT("a: \xc3"), NULL},
 	{TEXT("a: \0"), NULL},
 	{TEXT("a: \x01"), NULL},
-	{TEXT("\xff\xfe" "a\0"), NULL},
+	{TEXT("\xff\xfe"
+	      "a\0"),
+		NULL},
 	{TEXT("- a\nb: c"), NULL},
 	{TEXT("%YAML 9.9\n---\na"), NULL},
 	{TEXT("a: @b"), NULL},
@@ -200,7 +207,8 @@ static void test_limits(void **state)
 
 	(void)state;
 	assert_int_equal(yaml_parse(nested(arena, JSON_DEPTH_MAX), arena, &value, &err), 0);
-	assert_int_equal(yaml_parse(nested(arena, JSON_DEPTH_MAX + 1), arena, &value, &err), -EINVAL);
+	assert_int_equal(yaml_parse(nested(arena, JSON_DEPTH_MAX + 1), arena, &value, &err),
+		-EINVAL);
 	assert_string_equal(err.message, "line 1: nested too deeply");
 
 	while (text.length <= YAML_TEXT_MAX)

@@ -41,7 +41,7 @@ static void transcribe(const struct json *value, struct buffer *out)
 		break;
 	case JSON_ARRAY:
 		buffer_format(out, "a%zu ", json_count(value));
-		JSON_EACH_ITEM(value, item)
+		JSON_EACH_ITEM (value, item)
 			transcribe(item, out);
 		break;
 	case JSON_STRING:
@@ -102,9 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(r == 0 || (r == -EINVAL && err.code == r && strncmp(err.message, "line ", 5) == 0));
 	check_cap(text, r);
 	switch (json_oracle_parse(data, size, &theirs, &depth)) {
-	case JSON_ORACLE_ACCEPTED:
-		CHECK((r == 0) == (depth <= JSON_DEPTH_MAX));
-		break;
+	case JSON_ORACLE_ACCEPTED: CHECK((r == 0) == (depth <= JSON_DEPTH_MAX)); break;
 	case JSON_ORACLE_REFUSED: CHECK(r == -EINVAL); break;
 	case JSON_ORACLE_UNABLE: buffer_clear(&theirs); break;
 	}

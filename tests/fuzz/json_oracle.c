@@ -43,8 +43,8 @@ static unsigned transcribe(json_t *value, struct buffer *out)
 	return 0;
 }
 
-enum json_oracle_verdict json_oracle_parse(
-	const void *data, size_t size, struct buffer *transcript, unsigned *ret_depth)
+enum json_oracle_verdict json_oracle_parse(const void *data, size_t size, struct buffer *transcript,
+	unsigned *ret_depth)
 {
 	json_error_t error;
 	json_t *value;
@@ -52,13 +52,14 @@ enum json_oracle_verdict json_oracle_parse(
 	/* No JSON text has a NUL byte in it, but jansson passes over one behind a number. */
 	if (memchr(data, '\0', size))
 		return JSON_ORACLE_REFUSED;
-	value = json_loadb(data, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+	value = json_loadb(data, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+		&error);
 	if (!value) {
 		enum json_error_code code = json_error_code(&error);
 
 		return code == json_error_numeric_overflow || code == json_error_null_byte_in_key
-			? JSON_ORACLE_UNABLE
-			: JSON_ORACLE_REFUSED;
+			       ? JSON_ORACLE_UNABLE
+			       : JSON_ORACLE_REFUSED;
 	}
 	*ret_depth = transcribe(value, transcript);
 	json_decref(value);

@@ -15,7 +15,7 @@ enum json_oracle_verdict {
 	JSON_ORACLE_UNABLE, /* JSON, but jansson cannot hold it: a huge number, a NUL in a name */
 };
 
-enum json_oracle_verdict json_oracle_parse(
-	const void *data, size_t size, struct buffer *transcript, unsigned *ret_depth);
+enum json_oracle_verdict json_oracle_parse(const void *data, size_t size, struct buffer *transcript,
+	unsigned *ret_depth);
 
 #endif

@@ -1,0 +1,660 @@
+/*
+ * One thread runs libcurl's multi handle and is the only one to touch it. A caller puts its transfer,
+ * which lives on its stack, into a queue, wakes the loop, and waits until the transfer is finished: the
+ * loop finishes every transfer exactly once and never touches it again. Whatever a caller wants of a
+ * running transfer (stop it, let it go on) is a flag that the loop looks at when it is woken.
+ *
+ * Two kinds of locks, never held together: the client's for the queue, a transfer's for its data.
+ */
+#include "io/http_client.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "io/http_client_easy.h"
+
+#define KEPT_HANDLES_MAX 64
+#define LOOP_WAIT_MS 60000
+
+struct transfer {
+	struct http_client *client;
+	const struct http_client_request *request;
+	CURL *easy;
+	struct curl_slist *headers;
+	size_t body_max;
+	bool streaming;
+	char problem[CURL_ERROR_SIZE];
+
+	/* In the queue, then among the active ones. */
+	struct transfer *next;
+	struct transfer *previous;
+
+	pthread_mutex_t lock; /* for all below */
+	pthread_cond_t changed;
+	struct buffer head;
+	struct buffer body; /* of a stream: what the reader has not taken yet */
+	bool head_complete; /* and does not change any more */
+	bool head_given;    /* to the stream's reader */
+	bool paused;
+	bool resume;
+	bool too_large;
+	int stop; /* negative: the caller wants it finished with this code */
+	bool finished;
+	int code; /* when finished: 0 or negative */
+	long status;
+};
+
+struct http_client {
+	CURLM *multi;
+	pthread_t thread;
+	struct transfer *active; /* the loop's */
+
+	pthread_mutex_t lock; /* for all below */
+	pthread_cond_t idle;
+	struct transfer *queue;
+	bool attention; /* a flag of some active transfer was set */
+	bool stopping;
+	size_t callers;
+	CURL *handles[KEPT_HANDLES_MAX]; /* ready to be used again */
+	size_t handle_count;
+};
+
+/* ---- lists ---- */
+
+static void list_add(struct transfer **list, struct transfer *transfer)
+{
+	transfer->previous = NULL;
+	transfer->next = *list;
+	if (*list)
+		(*list)->previous = transfer;
+	*list = transfer;
+}
+
+static void list_remove(struct transfer **list, struct transfer *transfer)
+{
+	if (transfer->previous)
+		transfer->previous->next = transfer->next;
+	else
+		*list = transfer->next;
+	if (transfer->next)
+		transfer->next->previous = transfer->previous;
+}
+
+/* ---- what libcurl calls, on the loop's thread ---- */
+
+/* "HTTP/1.1 200 OK" */
+static long read_status(struct span line)
+{
+	struct span protocol, rest;
+	uint64_t status = 0;
+
+	if (span_split(line, ' ', &protocol, &rest) && rest.length >= 3)
+		span_to_unsigned((struct span){rest.data, 3}, 999, &status);
+	return (long)status;
+}
+
+/* Called for each line. An interim answer (100 Continue) is forgotten when another one begins; what
+ * comes behind the body (trailers) is not looked at. */
+static void take_header_line(struct transfer *transfer, struct span line)
+{
+	if (transfer->head_complete)
+		return;
+	if (span_starts_with(line, SPAN("HTTP/"))) {
+		buffer_reset(&transfer->head);
+		transfer->status = read_status(line);
+	}
+	buffer_add_span(&transfer->head, line);
+	transfer->too_large |= buffer_failed(&transfer->head);
+	if (span_equal(line, SPAN("\r\n")) || span_equal(line, SPAN("\n"))) {
+		transfer->head_complete = transfer->status >= 200;
+		pthread_cond_signal(&transfer->changed);
+	}
+}
+
+static size_t receive_header(char *data, size_t size, size_t count, void *context)
+{
+	struct transfer *transfer = context;
+	size_t length = size * count;
+
+	pthread_mutex_lock(&transfer->lock);
+	take_header_line(transfer, (struct span){data, length});
+	if (transfer->too_large)
+		length = 0;
+	pthread_mutex_unlock(&transfer->lock);
+	return length;
+}
+
+static size_t receive_body(char *data, size_t size, size_t count, void *context)
+{
+	struct transfer *transfer = context;
+	size_t length = size * count;
+
+	pthread_mutex_lock(&transfer->lock);
+	if (transfer->streaming && transfer->body.length > HTTP_CLIENT_STREAM_BEHIND_MAX) {
+		transfer->paused = true;
+		length = CURL_WRITEFUNC_PAUSE;
+	} else if (!transfer->streaming && length > transfer->body_max - transfer->body.length) {
+		transfer->too_large = true;
+		length = 0;
+	} else {
+		buffer_add(&transfer->body, data, length);
+	}
+	pthread_cond_signal(&transfer->changed);
+	pthread_mutex_unlock(&transfer->lock);
+	return length;
+}
+
+/* ---- the loop ---- */
+
+/* The transfer is gone for the loop: its caller may return as soon as the lock is free. */
+static void finish(struct transfer *transfer, int code)
+{
+	pthread_mutex_lock(&transfer->lock);
+	transfer->code = transfer->too_large ? -EFBIG : code;
+	transfer->finished = true;
+	pthread_cond_signal(&transfer->changed);
+	pthread_mutex_unlock(&transfer->lock);
+}
+
+static void finish_active(struct http_client *client, struct transfer *transfer, int code)
+{
+	curl_multi_remove_handle(client->multi, transfer->easy);
+	list_remove(&client->active, transfer);
+	finish(transfer, code);
+}
+
+static void start(struct http_client *client, struct transfer *transfer)
+{
+	CURLMcode result = curl_multi_add_handle(client->multi, transfer->easy);
+
+	if (result != CURLM_OK) {
+		snprintf(transfer->problem, sizeof(transfer->problem), "%s",
+			curl_multi_strerror(result));
+		finish(transfer, -EIO);
+		return;
+	}
+	list_add(&client->active, transfer);
+}
+
+/* Does what the callers of active transfers want, if anything. */
+static void look_at(struct http_client *client, struct transfer *transfer, bool stopping)
+{
+	const struct http_client_cancel *cancel = transfer->request->cancel;
+	bool resume;
+	int stop;
+
+	pthread_mutex_lock(&transfer->lock);
+	stop = transfer->stop;
+	resume = transfer->resume;
+	transfer->resume = false;
+	if (resume)
+		transfer->paused = false;
+	pthread_mutex_unlock(&transfer->lock);
+	if (stopping || (cancel && atomic_load(&cancel->requested)))
+		stop = -ECANCELED;
+	if (stop < 0)
+		finish_active(client, transfer, stop);
+	else if (resume)
+		curl_easy_pause(transfer->easy, CURLPAUSE_CONT); /* may call receive_body */
+}
+
+/* False when the client is being freed and nothing is left to do. */
+static bool take_wishes(struct http_client *client)
+{
+	struct transfer *queue, *next;
+	bool attention, stopping;
+
+	pthread_mutex_lock(&client->lock);
+	queue = client->queue;
+	client->queue = NULL;
+	attention = client->attention;
+	client->attention = false;
+	stopping = client->stopping;
+	pthread_mutex_unlock(&client->lock);
+
+	for (struct transfer *transfer = queue; transfer; transfer = next) {
+		next = transfer->next;
+		start(client, transfer);
+	}
+	/* A new transfer may have been cancelled while it was in the queue. */
+	if (attention || stopping) {
+		for (struct transfer *transfer = client->active; transfer; transfer = next) {
+			next = transfer->next;
+			look_at(client, transfer, stopping);
+		}
+	}
+	return !stopping;
+}
+
+static void finish_done(struct http_client *client)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(client->multi, &left))) {
+		CURLcode result = message->data.result;
+		struct transfer *transfer;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+		if (result != CURLE_OK && !transfer->problem[0])
+			snprintf(transfer->problem, sizeof(transfer->problem), "%s",
+				curl_easy_strerror(result));
+		finish_active(client, transfer,
+			result == CURLE_OK ? 0 : http_client_easy_code(result));
+	}
+}
+
+static void *run_loop(void *context)
+{
+	struct http_client *client = context;
+	int running;
+
+	while (take_wishes(client)) {
+		curl_multi_perform(client->multi, &running);
+		finish_done(client);
+		curl_multi_poll(client->multi, NULL, 0, LOOP_WAIT_MS, NULL);
+	}
+	return NULL;
+}
+
+/* ---- a client's life ---- */
+
+static void initialize_libcurl(void)
+{
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		abort(); /* no memory */
+}
+
+/* The loop's thread takes no signals: writing to a closed connection must not end the process. */
+static int start_thread(struct http_client *client)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&client->thread, NULL, run_loop, client);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static void destroy(struct http_client *client)
+{
+	for (size_t i = 0; i < client->handle_count; i++)
+		curl_easy_cleanup(client->handles[i]);
+	curl_multi_cleanup(client->multi);
+	pthread_mutex_destroy(&client->lock);
+	pthread_cond_destroy(&client->idle);
+	free(client);
+}
+
+int http_client_new(struct http_client **ret_client, struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct http_client *client;
+	int r;
+
+	pthread_once(&once, initialize_libcurl);
+	client = memory_allocate(sizeof(*client));
+	pthread_mutex_init(&client->lock, NULL);
+	pthread_cond_init(&client->idle, NULL);
+	client->multi = curl_multi_init();
+	if (!client->multi) {
+		destroy(client);
+		return err_set(err, -ENOMEM, "start the HTTP client");
+	}
+	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)HTTP_CLIENT_KEPT_MAX);
+	curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+		(long)HTTP_CLIENT_CONNECTIONS_MAX);
+	r = start_thread(client);
+	if (r != 0) {
+		destroy(client);
+		return err_system(err, r, "start the HTTP client");
+	}
+	*ret_client = client;
+	return 0;
+}
+
+void http_client_free(struct http_client *client)
+{
+	if (!client)
+		return;
+	pthread_mutex_lock(&client->lock);
+	client->stopping = true;
+	pthread_mutex_unlock(&client->lock);
+	curl_multi_wakeup(client->multi);
+	pthread_join(client->thread, NULL);
+	pthread_mutex_lock(&client->lock);
+	while (client->callers > 0)
+		pthread_cond_wait(&client->idle, &client->lock);
+	pthread_mutex_unlock(&client->lock);
+	destroy(client);
+}
+
+void http_client_free_pointer(struct http_client **client)
+{
+	http_client_free(*client);
+	*client = NULL;
+}
+
+static void call_attention(struct http_client *client)
+{
+	pthread_mutex_lock(&client->lock);
+	client->attention = true;
+	pthread_mutex_unlock(&client->lock);
+	curl_multi_wakeup(client->multi);
+}
+
+void http_client_cancel(struct http_client *client, struct http_client_cancel *cancel)
+{
+	atomic_store(&cancel->requested, true);
+	call_attention(client);
+}
+
+/* ---- a call, on the caller's thread ---- */
+
+static CURL *take_handle(struct http_client *client)
+{
+	CURL *easy = NULL;
+
+	pthread_mutex_lock(&client->lock);
+	client->callers++;
+	if (client->handle_count > 0)
+		easy = client->handles[--client->handle_count];
+	pthread_mutex_unlock(&client->lock);
+	if (!easy)
+		easy = curl_easy_init();
+	if (!easy)
+		abort(); /* no memory */
+	return easy;
+}
+
+static void return_handle(struct http_client *client, CURL *easy)
+{
+	curl_easy_reset(easy);
+	pthread_mutex_lock(&client->lock);
+	if (client->handle_count < KEPT_HANDLES_MAX) {
+		client->handles[client->handle_count++] = easy;
+		easy = NULL;
+	}
+	client->callers--;
+	if (client->callers == 0)
+		pthread_cond_signal(&client->idle);
+	pthread_mutex_unlock(&client->lock);
+	if (easy)
+		curl_easy_cleanup(easy);
+}
+
+static void transfer_init(struct transfer *transfer, struct http_client *client,
+	const struct http_client_request *request, bool streaming)
+{
+	pthread_condattr_t attributes;
+
+	*transfer = (struct transfer){
+		.client = client,
+		.request = request,
+		.streaming = streaming,
+		.body_max =
+			request->response_max ? request->response_max : HTTP_CLIENT_RESPONSE_MAX,
+		.head = BUFFER_WITH_CAP(HTTP_CLIENT_HEAD_MAX),
+	};
+	pthread_mutex_init(&transfer->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&transfer->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	transfer->easy = take_handle(client);
+}
+
+static void transfer_clear(struct transfer *transfer)
+{
+	return_handle(transfer->client, transfer->easy);
+	curl_slist_free_all(transfer->headers);
+	pthread_cond_destroy(&transfer->changed);
+	pthread_mutex_destroy(&transfer->lock);
+	buffer_clear(&transfer->head);
+	buffer_clear(&transfer->body);
+}
+
+static int transfer_start(struct transfer *transfer, struct err *err)
+{
+	struct http_client *client = transfer->client;
+	const struct http_client_cancel *cancel = transfer->request->cancel;
+	CURL *easy = transfer->easy;
+	bool stopping;
+	int r;
+
+	r = http_client_easy_set(easy, transfer->request, transfer->streaming, &transfer->headers,
+		err);
+	if (r < 0)
+		return r;
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->problem);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, receive_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	pthread_mutex_lock(&client->lock);
+	/* A cancellation that comes after this one finds the transfer in the queue. */
+	stopping = client->stopping || (cancel && atomic_load(&cancel->requested));
+	if (!stopping)
+		list_add(&client->queue, transfer);
+	pthread_mutex_unlock(&client->lock);
+	if (stopping)
+		return http_client_easy_fail(transfer->request, -ECANCELED, "cancelled", err);
+	curl_multi_wakeup(client->multi);
+	return 0;
+}
+
+static int transfer_fail(struct transfer *transfer, struct err *err)
+{
+	const char *reason = transfer->problem;
+
+	if (transfer->code == -ECANCELED)
+		reason = "cancelled";
+	else if (transfer->code == -EFBIG)
+		reason = "the answer is longer than allowed";
+	else if (transfer->stop == -ETIMEDOUT)
+		reason = "nothing came for too long";
+	return http_client_easy_fail(transfer->request, transfer->code, reason, err);
+}
+
+static int read_whole(struct transfer *transfer, struct arena *arena,
+	struct http_client_response **ret_response)
+{
+	struct http_client_response *response;
+	char *body;
+	int r;
+
+	r = http_client_easy_read_head(buffer_span(&transfer->head), arena, &response);
+	if (r < 0)
+		return r;
+	body = arena_allocate_capped(arena, transfer->body.length + 1);
+	if (!body)
+		return -E2BIG;
+	if (transfer->body.length > 0)
+		memcpy(body, transfer->body.data, transfer->body.length);
+	response->status = (int)transfer->status;
+	response->body = (struct span){body, transfer->body.length};
+	*ret_response = response;
+	return 0;
+}
+
+int http_client_request(struct http_client *client, const struct http_client_request *request,
+	struct arena *arena, struct http_client_response **ret_response, struct err *err)
+{
+	CLEANUP(transfer_clear) struct transfer transfer;
+	int r;
+
+	transfer_init(&transfer, client, request, false);
+	r = transfer_start(&transfer, err);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&transfer.lock);
+	while (!transfer.finished)
+		pthread_cond_wait(&transfer.changed, &transfer.lock);
+	pthread_mutex_unlock(&transfer.lock);
+	if (transfer.code < 0)
+		return transfer_fail(&transfer, err);
+	r = read_whole(&transfer, arena, ret_response);
+	if (r < 0)
+		return http_client_easy_fail(request, r,
+			"the answer needs more memory than it may have", err);
+	return 0;
+}
+
+/* ---- streams ---- */
+
+/* With the transfer's lock held, which is given up for a moment. */
+static void ask_for_attention(struct transfer *transfer)
+{
+	pthread_mutex_unlock(&transfer->lock);
+	call_attention(transfer->client);
+	pthread_mutex_lock(&transfer->lock);
+}
+
+static void ask_to_stop(struct transfer *transfer, int code)
+{
+	if (transfer->finished)
+		return;
+	if (transfer->stop == 0)
+		transfer->stop = code;
+	ask_for_attention(transfer);
+}
+
+static struct timespec deadline_in(int64_t milliseconds)
+{
+	struct timespec deadline;
+
+	/* The kernel's own clock: it is the one that conditions wait by. */
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += milliseconds / 1000;
+	deadline.tv_nsec += milliseconds % 1000 * 1000000;
+	if (deadline.tv_nsec >= 1000000000) {
+		deadline.tv_sec++;
+		deadline.tv_nsec -= 1000000000;
+	}
+	return deadline;
+}
+
+static bool has_news(const struct transfer *transfer)
+{
+	return transfer->finished || transfer->body.length > 0 ||
+	       (transfer->head_complete && !transfer->head_given);
+}
+
+/* Waits until there is something to read or the transfer is finished; if that takes longer than the
+ * idle timeout, asks for it to be finished. */
+static void wait_for_news(struct transfer *transfer)
+{
+	int64_t idle = transfer->request->idle_timeout_ms;
+	struct timespec deadline;
+
+	if (idle == 0)
+		idle = HTTP_CLIENT_IDLE_TIMEOUT_MS;
+	deadline = deadline_in(idle > 0 ? idle : 0);
+	while (!has_news(transfer)) {
+		if (idle < 0 || transfer->stop < 0)
+			pthread_cond_wait(&transfer->changed, &transfer->lock);
+		else if (pthread_cond_timedwait(&transfer->changed, &transfer->lock, &deadline) ==
+				 ETIMEDOUT &&
+			 !has_news(transfer))
+			ask_to_stop(transfer, -ETIMEDOUT);
+	}
+}
+
+static int give_head(struct transfer *transfer, const struct http_client_reader *reader)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct http_client_response *response;
+	int r;
+
+	if (!reader->head)
+		return 0;
+	r = http_client_easy_read_head(buffer_span(&transfer->head), arena, &response);
+	if (r < 0)
+		return r;
+	response->status = (int)transfer->status;
+	return reader->head(reader->context, response);
+}
+
+/* Takes what came and lets the server send more. With the transfer's lock held. */
+static void take_chunk(struct transfer *transfer, struct buffer *chunk)
+{
+	struct buffer empty = *chunk;
+	bool resume = transfer->paused && !transfer->resume;
+
+	*chunk = transfer->body;
+	transfer->body = empty;
+	if (!resume)
+		return;
+	transfer->resume = true;
+	ask_for_attention(transfer);
+}
+
+/* Gives the reader the head, once, and what came of the body. */
+static int give_news(struct transfer *transfer, const struct http_client_reader *reader,
+	bool head_given, struct span chunk)
+{
+	int r = 0;
+
+	if (!head_given)
+		r = give_head(transfer, reader);
+	if (r == 0 && chunk.length > 0)
+		r = reader->chunk(reader->context, chunk);
+	return r;
+}
+
+/* Until all that came is read and the transfer is finished, or the reader wants no more. The lock is
+ * not held while the reader reads. */
+static int read_stream(struct transfer *transfer, const struct http_client_reader *reader)
+{
+	_buffer_ struct buffer chunk = {0};
+	int r = 0;
+
+	pthread_mutex_lock(&transfer->lock);
+	while (r == 0) {
+		bool head_given = transfer->head_given;
+
+		wait_for_news(transfer);
+		if (transfer->body.length == 0 && (head_given || !transfer->head_complete))
+			break; /* the only news is that it is finished */
+		transfer->head_given = true;
+		buffer_reset(&chunk);
+		take_chunk(transfer, &chunk);
+		pthread_mutex_unlock(&transfer->lock);
+		r = give_news(transfer, reader, head_given, buffer_span(&chunk));
+		pthread_mutex_lock(&transfer->lock);
+	}
+	ask_to_stop(transfer, -ECANCELED);
+	while (!transfer->finished)
+		pthread_cond_wait(&transfer->changed, &transfer->lock);
+	pthread_mutex_unlock(&transfer->lock);
+	return r;
+}
+
+int http_client_stream(struct http_client *client, const struct http_client_request *request,
+	const struct http_client_reader *reader, struct err *err)
+{
+	CLEANUP(transfer_clear) struct transfer transfer;
+	int r;
+
+	transfer_init(&transfer, client, request, true);
+	r = transfer_start(&transfer, err);
+	if (r < 0)
+		return r;
+	r = read_stream(&transfer, reader);
+	if (r < 0)
+		return http_client_easy_fail(request, r, "the reader wants no more", err);
+	if (r > 0)
+		return r;
+	return transfer.code < 0 ? transfer_fail(&transfer, err) : 0;
+}
