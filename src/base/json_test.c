@@ -1,12 +1,13 @@
 /* JSON: what is accepted and what is refused, that nothing is lost on the way, and building. */
 #include "base/json.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 #include "base/memory.h"
 #include "base/random.h"

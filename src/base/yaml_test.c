@@ -1,11 +1,12 @@
 /* YAML: the core schema, what is refused and with which line, limits. */
 #include "base/yaml.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 #include "base/memory.h"
 
