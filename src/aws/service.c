@@ -1,6 +1,11 @@
 /* How handlers say no. The first failure of a run is the one that is answered. */
 #include "aws/service.h"
 
+/* The functions behind the macros of the same names. */
+#undef aws_fail
+#undef aws_fail_store
+#undef aws_fail_input
+
 #include <stdarg.h>
 
 static void set_failure(struct aws_request *request, const char *type, int status,

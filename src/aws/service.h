@@ -106,4 +106,8 @@ int aws_fail_store(struct aws_request *request);
 int aws_fail_input(struct aws_request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+#define aws_fail(...) ERR_NEGATIVE(aws_fail(__VA_ARGS__))
+#define aws_fail_store(...) ERR_NEGATIVE(aws_fail_store(__VA_ARGS__))
+#define aws_fail_input(...) ERR_NEGATIVE(aws_fail_input(__VA_ARGS__))
+
 #endif

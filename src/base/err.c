@@ -4,6 +4,11 @@
  */
 #include "base/err.h"
 
+/* The functions behind the macros of the same names. */
+#undef err_set
+#undef err_errno
+#undef err_system
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -33,4 +33,16 @@ int err_system(struct err *err, int number, const char *format, ...)
 int err_prefix(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Compilers cannot see that these never return 0 or more; told so, they know which outputs are set. */
+#define ERR_NEGATIVE(call)                                                                         \
+	({                                                                                         \
+		int negative_ = (call);                                                            \
+		if (negative_ >= 0)                                                                \
+			__builtin_unreachable();                                                   \
+		negative_;                                                                         \
+	})
+#define err_set(...) ERR_NEGATIVE(err_set(__VA_ARGS__))
+#define err_errno(...) ERR_NEGATIVE(err_errno(__VA_ARGS__))
+#define err_system(...) ERR_NEGATIVE(err_system(__VA_ARGS__))
+
 #endif

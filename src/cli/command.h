@@ -1,0 +1,60 @@
+/*
+ * The command line: a table of commands, each a thin layer over calls that tests can make too. Errors
+ * go to standard error as "slipway: …"; exit codes are for scripts.
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1, /* it was tried and did not work */
+	EXIT_USAGE = 2,  /* the command line makes no sense */
+};
+
+struct command {
+	const char *name;
+	const char *arguments; /* behind the name, in help */
+	const char *summary;   /* one line */
+	const char *details;   /* further help, with an example; ends in a newline */
+	/* arguments without program and command name; ended by NULL. */
+	int (*run)(const struct command *command, int count, char **arguments);
+	/* Optional: more help that is computed. */
+	void (*more_help)(void);
+};
+
+int up_run(const struct command *command, int count, char **arguments);
+void up_help(void);
+int key_run(const struct command *command, int count, char **arguments);
+int config_run(const struct command *command, int count, char **arguments);
+int sim_run(const struct command *command, int count, char **arguments);
+void sim_help(void);
+
+/* "slipway: message" on standard error; returns EXIT_USAGE with a hint at --help, or EXIT_FAILED. */
+int command_misused(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int command_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Options of a command: "--name value", "--name=value", or a switch without value. A row says where the
+ * value goes; what is no option is collected in order.
+ */
+struct option_row {
+	const char *name; /* without dashes */
+	const char **value; /* or NULL for a switch */
+	bool *given;        /* of a switch */
+};
+
+struct positionals {
+	char *items[16];
+	int count;
+};
+
+/* 0, or EXIT_USAGE after saying what is wrong. */
+int command_read_options(const struct command *command, int count, char **arguments,
+			 const struct option_row *rows, size_t row_count,
+			 struct positionals *ret_positionals);
+
+#endif

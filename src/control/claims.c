@@ -1,0 +1,848 @@
+/*
+ * One strand renews our lease, watches the leases of others and says what became free. What it learns is
+ * kept under a lock for acquire and check, which run on the strands of controllers. Judgement is always
+ * the store's: every decision is a transaction that requires what it was based on.
+ */
+#include "control/claims.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/id.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "control/lock.h"
+#include "control/write.h"
+
+#define CHANGES_AT_ONCE 32
+/* Clocks run alike, but not exactly: the holder counts a tenth less, the others a tenth more. */
+#define MARGIN_DIVISOR 10
+#define RENEWALS_PER_LEASE 3
+
+/* Another server, as we saw it last. */
+struct observed {
+	uint64_t revision;
+	int64_t seen_at_us;
+	int64_t lease_us;
+};
+
+enum standing {
+	STANDING_OUT,      /* no lease now; will register */
+	STANDING_IN,       /* registered */
+	STANDING_REPLACED, /* another incarnation has our name; for good */
+	STANDING_RESIGNED, /* for good */
+};
+
+struct claims {
+	struct claims_config config;
+	struct runner *runner; /* a group of its own */
+	struct runner_event *changed;
+	char *server;
+	struct lock lock;
+	/* Guarded by the lock; changed by the strand, and by resign: */
+	enum standing standing;
+	char incarnation[CLAIMS_INCARNATION_SIZE];
+	uint64_t registration;
+	uint64_t lease_revision;
+	int64_t lease_until_us;
+	/* The strand's own: */
+	struct store_feed *feed;
+	char next_incarnation[CLAIMS_INCARNATION_SIZE]; /* "": none tried yet */
+	struct map observed;                            /* name → struct observed */
+	int64_t renew_at_us;
+};
+
+/* ---- the two kinds ---- */
+
+static int parse_text(const struct store_object *object, struct arena *scratch,
+	const struct json **ret_value, struct err *err)
+{
+	struct json *value;
+	int code = json_parse(object->private_, scratch, &value, err);
+
+	if (code == 0)
+		*ret_value = value;
+	return code;
+}
+
+/* The names in these records have no characters that JSON escapes, so the text of a member is found in
+ * the object itself, where it lives as long as the facts. */
+static struct span text_in_object(const struct store_object *object, struct span text)
+{
+	const char *found;
+
+	if (text.length == 0)
+		return SPAN("");
+	found = memmem(object->private_.data, object->private_.length, text.data, text.length);
+	return found ? (struct span){found, text.length} : SPAN("");
+}
+
+static int server_extract(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
+{
+	struct server_facts *server = facts;
+	const struct json *value = NULL;
+	int code = parse_text(object, scratch, &value, err);
+
+	if (code < 0)
+		return code;
+	server->incarnation = text_in_object(object, json_get_text(value, "incarnation"));
+	server->lease_us = json_get_integer(value, "leaseMicroseconds", 0);
+	if (server->incarnation.length == 0 || server->lease_us <= 0)
+		return err_set(err, -EINVAL, "server record without incarnation or lease");
+	return 0;
+}
+
+const struct store_kind server_kind = {
+	.name = "server",
+	.facts_size = sizeof(struct server_facts),
+	.extract = server_extract,
+};
+
+static int claim_extract(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
+{
+	struct claim_facts *claim = facts;
+	const struct json *value = NULL;
+	int code = parse_text(object, scratch, &value, err);
+
+	if (code < 0)
+		return code;
+	claim->server = text_in_object(object, json_get_text(value, "server"));
+	claim->incarnation = text_in_object(object, json_get_text(value, "incarnation"));
+	return 0;
+}
+
+static void claim_write_owner(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct claim_facts *claim = object->facts;
+
+	if (claim->server.length > 0)
+		store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(claim->server),
+			SPAN_ARGS(claim->incarnation));
+}
+
+static const struct store_index claim_indexes[] = {
+	[CLAIM_BY_OWNER] = {.name = "owner", .write = claim_write_owner},
+};
+
+const struct store_kind claim_kind = {
+	.name = "claim",
+	.facts_size = sizeof(struct claim_facts),
+	.extract = claim_extract,
+	.indexes = claim_indexes,
+	.index_count = LENGTH(claim_indexes),
+};
+
+/* Whether the record of this server is there and of this incarnation: the one meaning of "alive". */
+static bool is_alive(const struct store_view *view, struct span server, struct span incarnation)
+{
+	const struct store_object *object = store_get(view, &server_kind, server);
+
+	return object &&
+	       span_equal(((const struct server_facts *)object->facts)->incarnation, incarnation);
+}
+
+static bool is_free(const struct store_view *view, const struct store_object *claim)
+{
+	const struct claim_facts *facts = claim ? claim->facts : NULL;
+
+	return !facts || facts->server.length == 0 ||
+	       !is_alive(view, facts->server, facts->incarnation);
+}
+
+__attribute__((format(printf, 2, 3))) static void report(struct claims *claims, const char *format,
+	...)
+{
+	char message[ERR_MESSAGE_MAX];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(message, sizeof(message), format, list);
+	va_end(list);
+	runner_trace(claims->runner, "%s", message);
+	if (claims->config.report)
+		claims->config.report(claims->config.context, message);
+}
+
+/* ---- our own lease ---- */
+
+struct lease_write {
+	struct claims *claims;
+	const char *incarnation;
+	uint64_t expected;
+};
+
+static int write_lease(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct lease_write *lease = context;
+	struct span text = arena_format(store_transaction_arena(transaction),
+		"{\"incarnation\":\"%s\",\"leaseMicroseconds\":%" PRId64 "}", lease->incarnation,
+		lease->claims->config.lease_us);
+
+	return store_put(transaction, &server_kind, span_of(lease->claims->server), SPAN(""), text,
+		lease->expected, err);
+}
+
+static int64_t lease_until(struct claims *claims, int64_t asked_at_us)
+{
+	return asked_at_us + claims->config.lease_us - claims->config.lease_us / MARGIN_DIVISOR;
+}
+
+static void enter(struct claims *claims, uint64_t revision, int64_t asked_at_us)
+{
+	lock_take(&claims->lock);
+	if (claims->standing == STANDING_OUT) {
+		claims->standing = STANDING_IN;
+		memcpy(claims->incarnation, claims->next_incarnation, sizeof(claims->incarnation));
+		claims->registration++;
+		claims->lease_revision = revision;
+		claims->lease_until_us = lease_until(claims, asked_at_us);
+	}
+	lock_release(&claims->lock);
+	runner_trace(claims->runner, "registered '%s' as %.8s", claims->server,
+		claims->next_incarnation);
+	claims->next_incarnation[0] = '\0';
+}
+
+/* True unless that ended for good before. */
+static bool leave(struct claims *claims, enum standing standing)
+{
+	bool left;
+
+	lock_take(&claims->lock);
+	left = claims->standing == STANDING_IN || claims->standing == STANDING_OUT;
+	if (left)
+		claims->standing = standing;
+	claims->lease_until_us = INT64_MIN;
+	lock_release(&claims->lock);
+	return left;
+}
+
+static void be_replaced(struct claims *claims)
+{
+	if (leave(claims, STANDING_REPLACED))
+		report(claims,
+			"another server took the name '%s'; this one claims nothing any more",
+			claims->server);
+}
+
+/* With a new incarnation: whatever was ours before has to be acquired again. The first time we replace
+ * whoever had our name; later nobody may have it. An attempt whose end we did not see is repeated with
+ * the same incarnation, so that we know it for our own. */
+static int register_server(struct claims *claims, uint64_t expected, struct err *err)
+{
+	struct lease_write lease = {claims, claims->next_incarnation, expected};
+	int64_t asked_at_us = runner_now_us(claims->runner);
+	uint64_t revision;
+	int code;
+
+	static_assert(ID_HEX_SIZE == CLAIMS_INCARNATION_SIZE, "an incarnation is an id");
+	if (!claims->next_incarnation[0])
+		id_hex(runner_random(claims->runner), claims->next_incarnation);
+	code = control_write(claims->runner, claims->config.store, write_lease, &lease, &revision,
+		err);
+	if (code == -EEXIST) {
+		_view_ struct store_view *view = store_view_open(claims->config.store);
+		const struct store_object *object =
+			store_get(view, &server_kind, span_of(claims->server));
+
+		if (object && !is_alive(view, object->key, span_of(claims->next_incarnation)))
+			be_replaced(claims);
+		else if (object)
+			enter(claims, object->revision, asked_at_us - claims->config.lease_us);
+		return 0;
+	}
+	if (code < 0)
+		return err_prefix(err, code, "register server '%s'", claims->server);
+	enter(claims, revision, asked_at_us);
+	return 0;
+}
+
+/* Our record is not as we left it: a renewal of ours whose end we did not see, or it was deleted, or
+ * there is a newer one of us. */
+static void lease_changed(struct claims *claims)
+{
+	_view_ struct store_view *view = store_view_open(claims->config.store);
+	const struct store_object *object = store_get(view, &server_kind, span_of(claims->server));
+
+	if (object && is_alive(view, object->key, span_of(claims->incarnation))) {
+		lock_take(&claims->lock);
+		claims->lease_revision = object->revision;
+		lock_release(&claims->lock);
+	} else if (object) {
+		be_replaced(claims);
+	} else if (leave(claims, STANDING_OUT)) {
+		report(claims, "the lease of '%s' was lost; registering again", claims->server);
+	}
+}
+
+static int renew_lease(struct claims *claims, struct err *err)
+{
+	struct lease_write lease = {claims, claims->incarnation, claims->lease_revision};
+	int64_t asked_at_us = runner_now_us(claims->runner);
+	uint64_t revision;
+	int code = control_write(claims->runner, claims->config.store, write_lease, &lease,
+		&revision, err);
+
+	if (code == -ESTALE || code == -ENOENT)
+		lease_changed(claims);
+	if (code < 0)
+		return code;
+	lock_take(&claims->lock);
+	if (claims->standing == STANDING_IN) {
+		claims->lease_revision = revision;
+		claims->lease_until_us = lease_until(claims, asked_at_us);
+	}
+	lock_release(&claims->lock);
+	return 0;
+}
+
+/* Who could not renew its own lease in time knows nothing about the others' either: perhaps the database
+ * was away for everyone. Their time begins anew. */
+static void excuse_others(struct claims *claims)
+{
+	int64_t now_us = runner_now_us(claims->runner);
+
+	MAP_EACH (&claims->observed, entry)
+		((struct observed *)entry->value)->seen_at_us = now_us;
+}
+
+static void keep_lease(struct claims *claims)
+{
+	enum standing standing;
+	int64_t until_us, pause_us = claims->config.lease_us / RENEWALS_PER_LEASE;
+	struct err err;
+	int code;
+
+	lock_take(&claims->lock);
+	standing = claims->standing;
+	until_us = claims->lease_until_us;
+	lock_release(&claims->lock);
+	if (standing == STANDING_REPLACED || standing == STANDING_RESIGNED) {
+		claims->renew_at_us = RUNNER_FOREVER;
+		return;
+	}
+	if (runner_now_us(claims->runner) < claims->renew_at_us)
+		return;
+	if (standing == STANDING_IN && until_us <= runner_now_us(claims->runner))
+		excuse_others(claims);
+	if (standing == STANDING_IN)
+		code = renew_lease(claims, &err);
+	else
+		code = register_server(claims, STORE_ABSENT, &err);
+	if (code < 0)
+		pause_us /= MARGIN_DIVISOR; /* soon again */
+	claims->renew_at_us = runner_deadline_us(claims->runner, pause_us);
+}
+
+/* ---- the others ---- */
+
+static void observe(struct claims *claims, const struct store_object *server)
+{
+	const struct server_facts *facts = server->facts;
+	struct observed *observed;
+
+	if (span_is(server->key, claims->server))
+		return;
+	observed = map_get(&claims->observed, server->key);
+	if (!observed) {
+		observed = memory_allocate(sizeof(*observed));
+		map_put(&claims->observed, server->key, observed);
+	}
+	if (observed->revision == server->revision)
+		return;
+	observed->revision = server->revision;
+	observed->seen_at_us = runner_now_us(claims->runner);
+	observed->lease_us = facts->lease_us;
+}
+
+static void unobserve(struct claims *claims, struct span server)
+{
+	free(map_remove(&claims->observed, server));
+}
+
+static void free_claims_of(struct claims *claims, struct span server, struct span incarnation)
+{
+	_view_ struct store_view *view = NULL;
+	_free_ char *owner = NULL;
+	struct store_cursor cursor;
+	const struct store_object *claim;
+
+	if (!claims->config.freed)
+		return;
+	owner = memory_format("%.*s/%.*s", SPAN_ARGS(server), SPAN_ARGS(incarnation));
+	view = store_view_open(claims->config.store);
+	cursor = (struct store_cursor){
+		.view = view,
+		.kind = &claim_kind,
+		.index = CLAIM_BY_OWNER,
+		.prefix = span_of(owner),
+		.exact = true,
+	};
+	while ((claim = store_next(&cursor)))
+		claims->config.freed(claims->config.context, claim->key);
+}
+
+static void server_changed(struct claims *claims, const struct store_change *change)
+{
+	const struct server_facts *before = change->before ? change->before->facts : NULL;
+	const struct server_facts *after = change->after ? change->after->facts : NULL;
+
+	if (after)
+		observe(claims, change->after);
+	else
+		unobserve(claims, change->before->key);
+	if (before && (!after || !span_equal(before->incarnation, after->incarnation)))
+		free_claims_of(claims, change->before->key, before->incarnation);
+}
+
+static void claim_changed(struct claims *claims, const struct store_change *change)
+{
+	const struct claim_facts *after = change->after ? change->after->facts : NULL;
+
+	if (claims->config.freed && (!after || after->server.length == 0))
+		claims->config.freed(claims->config.context,
+			change->after ? change->after->key : change->before->key);
+}
+
+static void wake_strand(void *context)
+{
+	runner_signal(context);
+}
+
+/* All servers and all claims, as at the start, then the feed from there. */
+static int list(struct claims *claims, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(claims->config.store);
+	struct store_cursor servers = {.view = view, .kind = &server_kind, .index = -1};
+	struct store_cursor all = {.view = view, .kind = &claim_kind, .index = -1};
+	const struct store_object *object;
+
+	MAP_EACH (&claims->observed, entry) {
+		if (!store_get(view, &server_kind, entry->key))
+			unobserve(claims, entry->key);
+	}
+	while ((object = store_next(&servers)))
+		observe(claims, object);
+	while ((object = store_next(&all))) {
+		if (claims->config.freed && is_free(view, object))
+			claims->config.freed(claims->config.context, object->key);
+	}
+	return store_feed_open(claims->config.store, store_view_revision(view), wake_strand,
+		claims->changed, &claims->feed, err);
+}
+
+static void follow_feed(struct claims *claims)
+{
+	struct store_change changes[CHANGES_AT_ONCE];
+	int count;
+
+	if (!claims->feed && list(claims, NULL) < 0)
+		return;
+	while ((count = store_feed_next(claims->feed, changes, LENGTH(changes))) > 0) {
+		for (int i = 0; i < count; i++) {
+			if (changes[i].kind == &server_kind)
+				server_changed(claims, &changes[i]);
+			else if (changes[i].kind == &claim_kind)
+				claim_changed(claims, &changes[i]);
+			store_change_release(&changes[i]);
+		}
+	}
+	if (count == -EOVERFLOW) {
+		store_feed_close(claims->feed);
+		claims->feed = NULL;
+		runner_signal(claims->changed);
+	}
+}
+
+struct death {
+	struct span server;
+	uint64_t revision;
+};
+
+static int write_death(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct death *death = context;
+
+	return store_delete(transaction, &server_kind, death->server, death->revision, err);
+}
+
+static int64_t expires_at_us(const struct claims *claims, const struct observed *observed)
+{
+	int64_t lease_us = observed->lease_us;
+
+	if (claims->config.bug_hasty_death)
+		return observed->seen_at_us + lease_us / RENEWALS_PER_LEASE / 2;
+	if (lease_us > INT64_MAX / 4)
+		lease_us = INT64_MAX / 4;
+	return observed->seen_at_us + lease_us + lease_us / MARGIN_DIVISOR;
+}
+
+/* Declares dead whose lease ran out; a renewal that we have not seen yet makes the delete fail. Returns
+ * when the next one would. */
+static int64_t judge(struct claims *claims)
+{
+	int64_t next_us = RUNNER_FOREVER;
+
+	if (!claims_has_lease(claims, NULL))
+		return next_us;
+	MAP_EACH (&claims->observed, entry) {
+		struct observed *observed = entry->value;
+		int64_t expires_us = expires_at_us(claims, observed);
+		struct death death = {entry->key, observed->revision};
+		int code;
+
+		if (runner_now_us(claims->runner) < expires_us) {
+			next_us = expires_us < next_us ? expires_us : next_us;
+			continue;
+		}
+		if (claims->config.bug_hasty_death)
+			death.revision = STORE_ANY;
+		code = control_write(claims->runner, claims->config.store, write_death, &death,
+			NULL, NULL);
+		if (code == 0)
+			report(claims, "server '%.*s' did not renew its lease and is declared dead",
+				SPAN_ARGS(entry->key));
+		/* It is gone, or was alive after all, or the database is away: the feed will tell, and
+		 * until it does there is no hurry. */
+		observed->seen_at_us = runner_now_us(claims->runner);
+		if (code == -ECANCELED)
+			break;
+	}
+	return next_us;
+}
+
+static void strand(void *context)
+{
+	struct claims *claims = context;
+
+	for (;;) {
+		uint64_t seen = runner_event_count(claims->changed);
+		int64_t next_us;
+
+		if (runner_yield(claims->runner) < 0)
+			break;
+		follow_feed(claims);
+		keep_lease(claims);
+		next_us = judge(claims);
+		if (claims->renew_at_us < next_us)
+			next_us = claims->renew_at_us;
+		if (runner_wait(claims->runner, claims->changed, seen, next_us) == -ECANCELED)
+			break;
+	}
+	store_feed_close(claims->feed);
+	claims->feed = NULL;
+}
+
+/* ---- starting and stopping ---- */
+
+/* Names are written into JSON and into index texts as they are. */
+static int check_name(const char *name, struct err *err)
+{
+	size_t length = strlen(name);
+
+	if (length == 0 || length > CLAIMS_NAME_MAX)
+		return err_set(err, -EINVAL, "server name must have 1 to %d characters",
+			CLAIMS_NAME_MAX);
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c <= ' ' || c == '"' || c == '\\' || c == '/' || c >= 127)
+			return err_set(err, -EINVAL,
+				"server name '%s' has a character that is not allowed", name);
+	}
+	return 0;
+}
+
+int claims_start(const struct claims_config *config, struct claims **ret_claims, struct err *err)
+{
+	struct claims *claims;
+	int code = check_name(config->server, err);
+
+	if (code < 0)
+		return code;
+	if (config->lease_us != 0 && config->lease_us < CLAIMS_LEASE_LEAST_US)
+		return err_set(err, -EINVAL,
+			"a lease of %" PRId64 " us is too short (least: %" PRId64 ")",
+			config->lease_us, CLAIMS_LEASE_LEAST_US);
+	claims = memory_allocate(sizeof(*claims));
+	claims->config = *config;
+	if (claims->config.lease_us == 0)
+		claims->config.lease_us = CLAIMS_LEASE_US;
+	claims->server = memory_copy_string(config->server);
+	claims->runner = runner_group_new(config->runner, "claims");
+	claims->changed = runner_event_new(claims->runner, "changes of claims");
+	claims->lease_until_us = INT64_MIN;
+	lock_init(&claims->lock);
+	code = register_server(claims, STORE_ANY, err);
+	claims->renew_at_us =
+		runner_deadline_us(claims->runner, claims->config.lease_us / RENEWALS_PER_LEASE);
+	if (code == 0)
+		code = runner_spawn(claims->runner, "lease", strand, claims, err);
+	if (code < 0) {
+		claims_stop(claims);
+		return code;
+	}
+	*ret_claims = claims;
+	return 0;
+}
+
+int claims_resign(struct claims *claims, struct err *err)
+{
+	char incarnation[CLAIMS_INCARNATION_SIZE];
+	struct death death = {span_of(claims->server), 0};
+	bool had_lease;
+	int code;
+
+	/* First we stop believing in it, then others may. */
+	lock_take(&claims->lock);
+	had_lease = claims->standing == STANDING_IN;
+	claims->standing = STANDING_RESIGNED;
+	claims->lease_until_us = INT64_MIN;
+	memcpy(incarnation, claims->incarnation, sizeof(incarnation));
+	lock_release(&claims->lock);
+	while (had_lease) {
+		_view_ struct store_view *view = store_view_open(claims->config.store);
+		const struct store_object *object =
+			store_get(view, &server_kind, span_of(claims->server));
+
+		if (!object || !is_alive(view, span_of(claims->server), span_of(incarnation)))
+			return 0;
+		death.revision = object->revision;
+		code = control_write(claims->runner, claims->config.store, write_death, &death,
+			NULL, err);
+		/* A renewal that was on its way came first: again. */
+		if (code != -ESTALE && code != -ENOENT)
+			return code < 0 ? err_prefix(err, code, "resign '%s'", claims->server) : 0;
+	}
+	return 0;
+}
+
+void claims_stop(struct claims *claims)
+{
+	if (!claims)
+		return;
+	runner_stop(claims->runner);
+	runner_join(claims->runner, NULL);
+	MAP_EACH (&claims->observed, entry)
+		free(entry->value);
+	map_clear(&claims->observed);
+	runner_event_free(claims->changed);
+	runner_free(claims->runner);
+	lock_destroy(&claims->lock);
+	free(claims->server);
+	free(claims);
+}
+
+/* ---- claims ---- */
+
+struct acquire_write {
+	struct claims *claims;
+	struct span key;
+	char incarnation[CLAIMS_INCARNATION_SIZE];
+	uint64_t epoch;
+};
+
+static int busy(const struct store_object *claim, struct err *err)
+{
+	return err_set(err, -EBUSY, "claim '%.*s' is held by server '%.*s'", SPAN_ARGS(claim->key),
+		SPAN_ARGS(((const struct claim_facts *)claim->facts)->server));
+}
+
+static bool is_ours(const struct claims *claims, const struct store_object *claim,
+	const char *incarnation)
+{
+	const struct claim_facts *facts = claim ? claim->facts : NULL;
+
+	return facts && span_is(facts->server, claims->server) &&
+	       span_is(facts->incarnation, incarnation);
+}
+
+static int write_acquire(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct acquire_write *acquire = context;
+	struct claims *claims = acquire->claims;
+	const struct store_view *head = store_head(transaction);
+	const struct store_object *claim = store_get(head, &claim_kind, acquire->key);
+	struct span text;
+
+	if (!is_alive(head, span_of(claims->server), span_of(acquire->incarnation)))
+		return err_set(err, -EAGAIN, "the lease of '%s' is gone", claims->server);
+	if (is_ours(claims, claim, acquire->incarnation)) {
+		acquire->epoch = claim->revision;
+		return 0;
+	}
+	if (!is_free(head, claim))
+		return busy(claim, err);
+	acquire->epoch = store_next_revision(transaction);
+	text = arena_format(store_transaction_arena(transaction),
+		"{\"server\":\"%s\",\"incarnation\":\"%s\",\"epoch\":%" PRIu64 "}", claims->server,
+		acquire->incarnation, acquire->epoch);
+	return store_put(transaction, &claim_kind, acquire->key, SPAN(""), text,
+		claim ? claim->revision : STORE_ABSENT, err);
+}
+
+/* Fills registration and incarnation when we have a lease now. */
+static int standing_now(struct claims *claims, uint64_t *ret_registration,
+	char incarnation[CLAIMS_INCARNATION_SIZE], struct err *err)
+{
+	int64_t now_us = runner_now_us(claims->runner);
+	enum standing standing;
+	bool valid;
+
+	lock_take(&claims->lock);
+	standing = claims->standing;
+	valid = standing == STANDING_IN && now_us < claims->lease_until_us;
+	*ret_registration = claims->registration;
+	memcpy(incarnation, claims->incarnation, CLAIMS_INCARNATION_SIZE);
+	lock_release(&claims->lock);
+	if (standing == STANDING_REPLACED)
+		return err_set(err, -ESTALE, "another server took the name '%s'", claims->server);
+	if (standing == STANDING_RESIGNED)
+		return err_set(err, -ESTALE, "server '%s' has resigned", claims->server);
+	if (!valid)
+		return err_set(err, -EAGAIN, "server '%s' has no lease just now", claims->server);
+	return 0;
+}
+
+int claims_acquire(struct claims *claims, struct span key, struct claim *ret_claim, struct err *err)
+{
+	struct acquire_write acquire = {.claims = claims, .key = key};
+	struct claim claim = {.key = key};
+	int code = standing_now(claims, &claim.registration, acquire.incarnation, err);
+
+	if (code < 0)
+		return code;
+	{
+		_view_ struct store_view *view = store_view_open(claims->config.store);
+		const struct store_object *object = store_get(view, &claim_kind, key);
+
+		if (is_ours(claims, object, acquire.incarnation)) {
+			claim.epoch = object->revision;
+			*ret_claim = claim;
+			return 0;
+		}
+		if (!is_free(view, object))
+			return busy(object, err);
+	}
+	code = control_write(claims->runner, claims->config.store, write_acquire, &acquire, NULL,
+		err);
+	if (code < 0)
+		return code;
+	claim.epoch = acquire.epoch;
+	runner_trace(claims->runner, "claim '%.*s' is ours, epoch %" PRIu64, SPAN_ARGS(key),
+		claim.epoch);
+	*ret_claim = claim;
+	return 0;
+}
+
+static int not_ours(const struct claim *claim, struct err *err)
+{
+	return err_set(err, -ESTALE, "claim '%.*s' of epoch %" PRIu64 " is not ours any more",
+		SPAN_ARGS(claim->key), claim->epoch);
+}
+
+int claims_check(struct claims *claims, const struct claim *claim, int64_t outlast_us,
+	struct err *err)
+{
+	_view_ struct store_view *view = NULL;
+	const struct store_object *object;
+	bool valid;
+
+	if (claims->config.bug_no_check)
+		return 0;
+	view = store_view_open(claims->config.store);
+	object = store_get(view, &claim_kind, claim->key);
+	if (!object || object->revision != claim->epoch)
+		return not_ours(claim, err);
+	/* The lease is looked at last: nothing between this and the act takes time. */
+	lock_take(&claims->lock);
+	valid = claims->standing == STANDING_IN && claims->registration == claim->registration &&
+		runner_now_us(claims->runner) < claims->lease_until_us - outlast_us;
+	lock_release(&claims->lock);
+	if (!valid)
+		return err_set(err, -ESTALE, "the lease of '%s' does not last for this call",
+			claims->server);
+	return 0;
+}
+
+int claims_require(struct claims *claims, struct store_transaction *transaction,
+	const struct claim *claim, struct err *err)
+{
+	if (claims->config.bug_no_fence)
+		return 0;
+	if (store_require(transaction, &claim_kind, claim->key, claim->epoch, NULL) < 0)
+		return not_ours(claim, err);
+	return 0;
+}
+
+struct fenced_write {
+	struct claims *claims;
+	const struct claim *claim;
+	store_write_function function;
+	void *context;
+};
+
+static int write_fenced(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct fenced_write *fenced = context;
+	int code = claims_require(fenced->claims, transaction, fenced->claim, err);
+
+	return code < 0 ? code : fenced->function(transaction, fenced->context, err);
+}
+
+int claims_write(struct claims *claims, const struct claim *claim, store_write_function function,
+	void *context, uint64_t *ret_revision, struct err *err)
+{
+	struct fenced_write fenced = {claims, claim, function, context};
+
+	return control_write(claims->runner, claims->config.store, write_fenced, &fenced,
+		ret_revision, err);
+}
+
+static int write_release(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct claim *claim = context;
+
+	return store_put(transaction, &claim_kind, claim->key, SPAN(""),
+		SPAN("{\"server\":\"\",\"incarnation\":\"\"}"), claim->epoch, err);
+}
+
+int claims_release(struct claims *claims, const struct claim *claim, struct err *err)
+{
+	struct claim copy = *claim;
+
+	return control_write(claims->runner, claims->config.store, write_release, &copy, NULL, err);
+}
+
+int claims_forget(struct claims *claims, struct store_transaction *transaction,
+	const struct claim *claim, struct err *err)
+{
+	int code = claims_require(claims, transaction, claim, err);
+
+	if (code < 0)
+		return code;
+	return store_delete(transaction, &claim_kind, claim->key,
+		claims->config.bug_no_fence ? STORE_ANY : claim->epoch, err);
+}
+
+bool claims_has_lease(struct claims *claims, int64_t *ret_until_us)
+{
+	int64_t now_us = runner_now_us(claims->runner);
+	int64_t until_us;
+
+	lock_take(&claims->lock);
+	until_us = claims->standing == STANDING_IN ? claims->lease_until_us : INT64_MIN;
+	lock_release(&claims->lock);
+	if (ret_until_us && now_us < until_us)
+		*ret_until_us = until_us;
+	return now_us < until_us;
+}
+
+const char *claims_server(const struct claims *claims)
+{
+	return claims->server;
+}

@@ -1,0 +1,10 @@
+/* The controllers of ECS: what happens by itself, without anybody asking. */
+#ifndef ECS_CONTROLLERS_H
+#define ECS_CONTROLLERS_H
+
+#include "control/controller.h"
+
+extern const struct controller_row ecs_controllers[];
+extern const size_t ecs_controller_count;
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * The admin key: made on the first start, kept in the state folder (0600), known to the store. The file
+ * is the master copy: a store that does not know it (a new database) is told at every start, so that
+ * whoever can read the state folder can always get in.
+ */
+#ifndef SERVER_ADMIN_KEY_H
+#define SERVER_ADMIN_KEY_H
+
+#include "base/random.h"
+#include "store/store.h"
+
+#define ADMIN_KEY_FILE "admin-key.json"
+
+struct admin_key {
+	char id[32];
+	char secret[64];
+	char *path; /* NULL: not kept */
+	bool made;  /* by this start */
+};
+
+/* folder NULL: a new key, kept nowhere. */
+int admin_key_open(struct store *store, const char *folder, const char *account,
+		   struct random *random, struct clock *clock, struct admin_key *ret_key,
+		   struct err *err);
+void admin_key_clear(struct admin_key *key);
+
+/* For commands: reads the file alone. */
+int admin_key_read(const char *path, char *ret_id, size_t id_size, char *ret_secret,
+		   size_t secret_size, struct err *err);
+
+#endif

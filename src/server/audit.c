@@ -1,0 +1,114 @@
+/* The audit log; see audit.h. */
+#include "server/audit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+struct audit {
+	char *path;
+	bool reads;
+	pthread_rwlock_t lock; /* held for reading while a line is written, for writing to reopen */
+	int descriptor;
+	_Atomic uint64_t lost;
+};
+
+static int open_log(const char *path, int *ret_descriptor, struct err *err)
+{
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (descriptor < 0)
+		return err_errno(err, "open audit log '%s'", path);
+	*ret_descriptor = descriptor;
+	return 0;
+}
+
+int audit_open(const char *path, bool reads, struct audit **ret_audit, struct err *err)
+{
+	struct audit *audit;
+	int descriptor;
+	int code = open_log(path, &descriptor, err);
+
+	if (code < 0)
+		return code;
+	audit = memory_allocate(sizeof(*audit));
+	audit->path = memory_copy_string(path);
+	audit->reads = reads;
+	audit->descriptor = descriptor;
+	pthread_rwlock_init(&audit->lock, NULL);
+	*ret_audit = audit;
+	return 0;
+}
+
+int audit_reopen(struct audit *audit, struct err *err)
+{
+	int descriptor;
+	int code = open_log(audit->path, &descriptor, err);
+
+	if (code < 0)
+		return code;
+	pthread_rwlock_wrlock(&audit->lock);
+	close(audit->descriptor);
+	audit->descriptor = descriptor;
+	pthread_rwlock_unlock(&audit->lock);
+	return 0;
+}
+
+void audit_close(struct audit *audit)
+{
+	if (!audit)
+		return;
+	close(audit->descriptor);
+	pthread_rwlock_destroy(&audit->lock);
+	free(audit->path);
+	free(audit);
+}
+
+uint64_t audit_lost(struct audit *audit)
+{
+	return audit ? audit->lost : 0;
+}
+
+static void add_member(struct buffer *line, const char *name, struct span value)
+{
+	buffer_format(line, ",\"%s\":", name);
+	json_write_string(value.data ? value : SPAN(""), line);
+}
+
+void audit_record(void *context, const struct aws_audit *record)
+{
+	struct audit *audit = context;
+	_buffer_ struct buffer line = {0};
+	char time[CLOCK_ISO_SIZE];
+	ssize_t written;
+
+	if (!audit || (!record->write && !record->error_type && !audit->reads))
+		return;
+	clock_format_iso(record->time_ms, time);
+	buffer_format(&line, "{\"time\":\"%s\"", time);
+	add_member(&line, "account", record->caller->account);
+	add_member(&line, "user", record->caller->user);
+	add_member(&line, "key", record->caller->access_key);
+	add_member(&line, "region", record->caller->region);
+	buffer_format(&line, ",\"operation\":\"%s:", record->service);
+	/* The operation may be whatever a client sent: escape it like any text, without the quotes. */
+	{
+		_buffer_ struct buffer quoted = {0};
+
+		json_write_string(record->operation, &quoted);
+		buffer_add(&line, quoted.data + 1, quoted.length - 1);
+	}
+	add_member(&line, "resource", record->resource);
+	add_member(&line, "result",
+		   record->error_type ? span_of(record->error_type) : SPAN("success"));
+	buffer_format(&line, ",\"status\":%d,\"microseconds\":%lld", record->status,
+		      (long long)record->duration_us);
+	add_member(&line, "requestId", span_of(record->request_id));
+	buffer_add_string(&line, "}\n");
+	pthread_rwlock_rdlock(&audit->lock);
+	written = write(audit->descriptor, line.data, line.length);
+	pthread_rwlock_unlock(&audit->lock);
+	if (written != (ssize_t)line.length)
+		audit->lost++;
+}

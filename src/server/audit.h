@@ -1,0 +1,22 @@
+/*
+ * The audit log: who did what, one JSON object a line, appended before the answer leaves. A line is one
+ * write(2) to a file opened with O_APPEND, so that lines never mix and rotation by renaming works:
+ * audit_reopen() (SIGHUP) goes on in a new file.
+ */
+#ifndef SERVER_AUDIT_H
+#define SERVER_AUDIT_H
+
+#include "aws/dispatch.h"
+
+struct audit;
+
+/* reads: record successful reads too. */
+int audit_open(const char *path, bool reads, struct audit **ret_audit, struct err *err);
+int audit_reopen(struct audit *audit, struct err *err);
+void audit_close(struct audit *audit); /* NULL is fine */
+/* For aws_dispatch_config; context is the audit (NULL: nothing). */
+void audit_record(void *context, const struct aws_audit *record);
+/* Lines that could not be written. */
+uint64_t audit_lost(struct audit *audit);
+
+#endif

@@ -1,0 +1,465 @@
+/* The table of keys and everything that is read off it; see config.h. */
+#include "server/config.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "aws/caller.h"
+#include "base/file.h"
+#include "base/yaml.h"
+
+#define CONFIG_FILE_MAX ((size_t)1024 * 1024)
+
+enum value_type { VALUE_TEXT, VALUE_BOOL, VALUE_INTEGER, VALUE_CHOICE };
+
+static const struct key {
+	const char *path; /* "tls.certificate" */
+	const char *flag; /* of `slipway up`, NULL: only in the file */
+	enum value_type type;
+	size_t offset;
+	const char *choices;  /* of VALUE_CHOICE: "a|b" */
+	int64_t least, most;  /* of VALUE_INTEGER */
+	const char *otherwise; /* the default, as one would write it; "": none */
+	const char *argument; /* in help */
+	const char *help;
+} keys[] = {
+#define OFFSET(member) offsetof(struct server_config, member)
+	{"listen", "listen", VALUE_TEXT, OFFSET(listen), NULL, 0, 0, "127.0.0.1:4780", "ADDR:PORT",
+	 "Address and port of the API. Port 0 takes a free one."},
+	{"state", "state", VALUE_TEXT, OFFSET(state), NULL, 0, 0, "", "DIR",
+	 "Folder for the embedded store, the keys and the audit log. Without it: /var/lib/slipway for "
+	 "root, $XDG_STATE_HOME/slipway or ~/.local/state/slipway for others."},
+	{"store", "store", VALUE_TEXT, OFFSET(store), NULL, 0, 0, "", "URL",
+	 "Where objects are kept: sqlite:PATH, postgresql://... or memory:. Without it: the file "
+	 "slipway.db in the state folder."},
+	{"account", "account", VALUE_TEXT, OFFSET(account), NULL, 0, 0, AWS_ACCOUNT_DEFAULT, "ACCOUNT",
+	 "Account (twelve digits) of the admin key, and of every request with auth none."},
+	{"auth", "auth", VALUE_CHOICE, OFFSET(auth), "signature|none", 0, 0, "signature", "HOW",
+	 "signature: requests must be signed (AWS Signature Version 4) with a key that slipway knows. "
+	 "none: everybody may do everything; refused on addresses other than loopback."},
+	{"ephemeral", "ephemeral", VALUE_BOOL, OFFSET(ephemeral), NULL, 0, 0, "false", NULL,
+	 "Keep everything in memory, forget it at the end, and answer POST /_slipway/reset. For test "
+	 "suites."},
+	{"drain_seconds", NULL, VALUE_INTEGER, OFFSET(drain_seconds), NULL, 0, 3600, "10", NULL,
+	 "How long requests in flight may take after SIGTERM."},
+	{"audit.file", NULL, VALUE_TEXT, OFFSET(audit_file), NULL, 0, 0, "", NULL,
+	 "The audit log, one JSON object a line. Without it: audit.log in the state folder; none with "
+	 "ephemeral."},
+	{"audit.reads", NULL, VALUE_BOOL, OFFSET(audit_reads), NULL, 0, 0, "false", NULL,
+	 "Record successful reads too. Writes and refusals are always recorded."},
+	{"http.threads", NULL, VALUE_INTEGER, OFFSET(http_threads), NULL, 0, 64, "0", NULL,
+	 "Threads that serve connections. 0: half as many as there are processors, at least one."},
+	{"http.body_max", NULL, VALUE_INTEGER, OFFSET(http_body_max), NULL, 1024, 67108864, "8388608",
+	 NULL, "Largest request body, in bytes."},
+	{"http.connections_max", NULL, VALUE_INTEGER, OFFSET(http_connections_max), NULL, 1, 1000000,
+	 "10000", NULL, "Connections open at once."},
+	{"http.connections_per_address", NULL, VALUE_INTEGER, OFFSET(http_connections_per_address),
+	 NULL, 1, 1000000, "1000", NULL,
+	 "Connections open at once from one address; loopback is exempt."},
+	{"limits.reads_per_second", NULL, VALUE_INTEGER, OFFSET(limits_reads_per_second), NULL, 0,
+	 1000000000, "0", NULL,
+	 "Reads an account may make per second before it is throttled. 0: no limit."},
+	{"limits.writes_per_second", NULL, VALUE_INTEGER, OFFSET(limits_writes_per_second), NULL, 0,
+	 1000000000, "0", NULL,
+	 "Writes an account may make per second before it is throttled. 0: no limit."},
+	{"log.level", "log-level", VALUE_CHOICE, OFFSET(log_level), "debug|info|warning|error", 0, 0,
+	 "info", "LEVEL", "Least severe messages that are logged (on standard error)."},
+	{"log.format", "log-format", VALUE_CHOICE, OFFSET(log_format), "auto|json|text", 0, 0, "auto",
+	 "FORMAT", "json: one object a line. text: for people. auto: text on a terminal, else json."},
+	{"tls.certificate", NULL, VALUE_TEXT, OFFSET(tls_certificate), NULL, 0, 0, "", NULL,
+	 "PEM file of the certificate and its chain; with it the API speaks HTTPS. Read again on "
+	 "SIGHUP."},
+	{"tls.key", NULL, VALUE_TEXT, OFFSET(tls_key), NULL, 0, 0, "", NULL,
+	 "PEM file of the private key. Without it the key is looked for in tls.certificate."},
+#undef OFFSET
+};
+
+static void *field(struct server_config *config, const struct key *key)
+{
+	return (char *)config + key->offset;
+}
+
+static bool is_choice(const struct key *key, struct span value)
+{
+	struct span rest = span_of(key->choices), choice;
+
+	while (span_split(rest, '|', &choice, &rest))
+		if (span_equal(choice, value))
+			return true;
+	return span_equal(rest, value);
+}
+
+static bool read_integer(struct span text, int64_t *ret_value)
+{
+	uint64_t value;
+
+	if (!span_to_unsigned(text, INT64_MAX, &value))
+		return false;
+	*ret_value = (int64_t)value;
+	return true;
+}
+
+/* Sets a key from text; what a flag gives, and what a default is written as. */
+static int set_text(struct server_config *config, const struct key *key, struct span value,
+		    struct arena *arena, struct err *err)
+{
+	int64_t number;
+
+	switch (key->type) {
+	case VALUE_CHOICE:
+		if (!is_choice(key, value))
+			return err_set(err, -EINVAL, "%s: '%.*s' is not one of %s", key->path,
+				       SPAN_ARGS(value), key->choices);
+		/* fall through */
+	case VALUE_TEXT:
+		*(const char **)field(config, key) = arena_copy(arena, value.data, value.length);
+		return 0;
+	case VALUE_BOOL:
+		if (!span_is(value, "true") && !span_is(value, "false"))
+			return err_set(err, -EINVAL, "%s: must be true or false", key->path);
+		*(bool *)field(config, key) = span_is(value, "true");
+		return 0;
+	case VALUE_INTEGER:
+		if (!read_integer(value, &number) || number < key->least || number > key->most)
+			return err_set(err, -EINVAL, "%s: must be a number from %lld to %lld",
+				       key->path, (long long)key->least, (long long)key->most);
+		*(int64_t *)field(config, key) = number;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "%s: has no type", key->path);
+}
+
+void server_config_init(struct server_config *config)
+{
+	*config = (struct server_config){0};
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		const struct key *key = &keys[i];
+
+		if (key->type == VALUE_BOOL)
+			*(bool *)field(config, key) = strcmp(key->otherwise, "true") == 0;
+		else if (key->type == VALUE_INTEGER)
+			*(int64_t *)field(config, key) = strtoll(key->otherwise, NULL, 10);
+		else if (key->otherwise[0])
+			*(const char **)field(config, key) = key->otherwise;
+	}
+}
+
+/* ---- the file ---- */
+
+struct reading {
+	struct server_config *config;
+	const char *path;
+	struct arena *arena;
+	struct err *err;
+};
+
+static int unknown_key(struct reading *reading, struct span name, unsigned line)
+{
+	struct span known[LENGTH(keys)];
+	struct span nearest;
+
+	for (size_t i = 0; i < LENGTH(keys); i++)
+		known[i] = span_of(keys[i].path);
+	nearest = span_nearest(name, known, LENGTH(known));
+	if (nearest.data)
+		return err_set(reading->err, -EINVAL,
+			       "%s:%u: unknown key '%.*s'; did you mean '%.*s'?", reading->path, line,
+			       SPAN_ARGS(name), SPAN_ARGS(nearest));
+	return err_set(reading->err, -EINVAL, "%s:%u: unknown key '%.*s'", reading->path, line,
+		       SPAN_ARGS(name));
+}
+
+static bool is_section(struct span name)
+{
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		struct span path = span_of(keys[i].path);
+
+		if (path.length > name.length && path.data[name.length] == '.' &&
+		    span_starts_with(path, name))
+			return true;
+	}
+	return false;
+}
+
+static int read_value(struct reading *reading, const struct key *key, const struct json *value)
+{
+	static const enum json_type expected[] = {[VALUE_TEXT] = JSON_STRING,
+						  [VALUE_CHOICE] = JSON_STRING,
+						  [VALUE_INTEGER] = JSON_NUMBER};
+	struct span text;
+	bool fits = key->type == VALUE_BOOL ? json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE)
+					    : json_is(value, expected[key->type]);
+	int code;
+
+	/* An account of digits is a number to YAML and a text to us. */
+	if (key->type == VALUE_TEXT && json_is(value, JSON_NUMBER))
+		fits = true;
+	if (!fits)
+		return err_set(reading->err, -EINVAL, "%s:%u: %s: must be %s, not %s", reading->path,
+			       value->line, key->path,
+			       key->type == VALUE_BOOL ? "true or false"
+						       : json_type_name(expected[key->type]),
+			       json_type_name(value->type));
+	if (key->type == VALUE_BOOL)
+		text = json_is_true(value) ? SPAN("true") : SPAN("false");
+	else
+		text = value->text;
+	code = set_text(reading->config, key, text, reading->arena, reading->err);
+	if (code < 0)
+		return err_prefix(reading->err, code, "%s:%u", reading->path, value->line);
+	return 0;
+}
+
+static int read_section(struct reading *reading, const struct json *section, struct span prefix)
+{
+	for (size_t i = 0; i < section->object.count; i++) {
+		const struct json_member *member = &section->object.members[i];
+		struct span path = prefix.length > 0
+					   ? arena_format(reading->arena, "%.*s.%.*s",
+							  SPAN_ARGS(prefix), SPAN_ARGS(member->name))
+					   : member->name;
+		const struct key *key = NULL;
+		int code;
+
+		for (size_t j = 0; j < LENGTH(keys); j++)
+			if (span_is(path, keys[j].path))
+				key = &keys[j];
+		if (key)
+			code = json_is_absent(member->value) ? 0
+							     : read_value(reading, key, member->value);
+		else if (is_section(path) && json_is(member->value, JSON_OBJECT))
+			code = read_section(reading, member->value, path);
+		else if (is_section(path))
+			code = json_is_absent(member->value)
+				       ? 0
+				       : err_set(reading->err, -EINVAL,
+						 "%s:%u: '%.*s' must have keys below it", reading->path,
+						 member->value->line, SPAN_ARGS(path));
+		else
+			code = unknown_key(reading, path, member->value->line);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+int server_config_read(struct server_config *config, const char *path, struct arena *arena,
+		       struct err *err)
+{
+	struct reading reading = {config, path, arena, err};
+	_buffer_ struct buffer text = {0};
+	struct json *document;
+	int code = file_read(path, CONFIG_FILE_MAX, &text, err);
+
+	if (code < 0)
+		return code;
+	code = yaml_parse(arena_copy_span(arena, buffer_span(&text)), arena, &document, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", path);
+	if (json_is_absent(document))
+		return 0;
+	if (!json_is(document, JSON_OBJECT))
+		return err_set(err, -EINVAL, "%s:%u: must have keys, like 'listen: 127.0.0.1:4780'",
+			       path, document->line);
+	return read_section(&reading, document, SPAN(""));
+}
+
+/* ---- flags ---- */
+
+static const struct key *find_flag(const char *flag)
+{
+	for (size_t i = 0; i < LENGTH(keys); i++)
+		if (keys[i].flag && strcmp(keys[i].flag, flag) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+bool server_config_flag_is_bool(const char *flag)
+{
+	const struct key *key = find_flag(flag);
+
+	return key && key->type == VALUE_BOOL;
+}
+
+int server_config_set_flag(struct server_config *config, const char *flag, const char *value,
+			   struct arena *arena, struct err *err)
+{
+	const struct key *key = find_flag(flag);
+	int code;
+
+	if (!key)
+		return err_set(err, -ENOENT, "there is no flag --%s", flag);
+	if (!value && key->type != VALUE_BOOL)
+		return err_set(err, -EINVAL, "--%s needs a value: --%s %s", flag, flag, key->argument);
+	code = set_text(config, key, value ? span_of(value) : SPAN("true"), arena, err);
+	return code < 0 ? err_prefix(err, code, "--%s", flag) : 0;
+}
+
+/* ---- the whole ---- */
+
+bool server_address_is_loopback(const char *address)
+{
+	struct in_addr four;
+	struct in6_addr six;
+
+	if (strcmp(address, "localhost") == 0)
+		return true;
+	if (inet_pton(AF_INET, address, &four) == 1)
+		return (ntohl(four.s_addr) >> 24) == 127;
+	return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
+			       uint16_t *ret_port, struct err *err)
+{
+	const char *colon = strrchr(listen, ':');
+	const char *address = listen;
+	size_t length;
+	uint64_t port;
+
+	if (!colon || !span_to_unsigned(span_of(colon + 1), 65535, &port))
+		return err_set(err, -EINVAL,
+			       "listen: '%s' is not ADDR:PORT, for example 127.0.0.1:4780", listen);
+	length = (size_t)(colon - address);
+	if (length >= 2 && address[0] == '[' && address[length - 1] == ']') {
+		address++;
+		length -= 2;
+	} else if (memchr(address, ':', length)) {
+		return err_set(err, -EINVAL, "listen: write an IPv6 address in brackets: [%.*s]:%s",
+			       (int)length, address, colon + 1);
+	}
+	*ret_address = length > 0 ? arena_copy(arena, address, length) : "0.0.0.0";
+	*ret_port = (uint16_t)port;
+	return 0;
+}
+
+static const char *default_state(struct arena *arena)
+{
+	const char *home = getenv("HOME");
+	const char *folder = getenv("XDG_STATE_HOME");
+
+	if (geteuid() == 0)
+		return "/var/lib/slipway";
+	if (folder && folder[0] == '/')
+		return arena_format(arena, "%s/slipway", folder).data;
+	return arena_format(arena, "%s/.local/state/slipway", home ? home : ".").data;
+}
+
+int server_config_check(struct server_config *config, struct arena *arena, struct err *err)
+{
+	const char *address;
+	uint16_t port;
+	uint64_t digits;
+	int code = server_config_split_listen(config->listen, arena, &address, &port, err);
+
+	if (code < 0)
+		return code;
+	if (strcmp(config->auth, "none") == 0 && !server_address_is_loopback(address))
+		return err_set(err, -EINVAL,
+			       "auth: none is allowed on loopback addresses only, not on %s", address);
+	if (strlen(config->account) != 12 ||
+	    !span_to_unsigned(span_of(config->account), UINT64_C(999999999999), &digits))
+		return err_set(err, -EINVAL, "account: '%s' is not twelve digits", config->account);
+	if (config->tls_key && !config->tls_certificate)
+		return err_set(err, -EINVAL, "tls.key: needs tls.certificate");
+	if (config->ephemeral && config->store && strcmp(config->store, "memory:") != 0)
+		return err_set(err, -EINVAL, "ephemeral: keeps everything in memory; leave store out");
+	if (config->ephemeral)
+		config->store = "memory:";
+	if (!config->state && !config->ephemeral)
+		config->state = default_state(arena);
+	if (!config->store)
+		config->store = arena_format(arena, "sqlite:%s/slipway.db", config->state).data;
+	if (!config->audit_file && config->state)
+		config->audit_file = arena_format(arena, "%s/audit.log", config->state).data;
+	return 0;
+}
+
+/* ---- for people ---- */
+
+void server_config_write_flags(struct buffer *out)
+{
+	buffer_format(out, "  %-24s %s\n", "--config FILE",
+		      "Read slipway.yaml; docs/configuration.md lists its keys.");
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		const struct key *key = &keys[i];
+		char flag[64];
+
+		if (!key->flag)
+			continue;
+		snprintf(flag, sizeof(flag), "--%s%s%s", key->flag, key->argument ? " " : "",
+			 key->argument ? key->argument : "");
+		buffer_format(out, "  %-24s %s", flag, key->help);
+		if (key->otherwise[0] && key->type != VALUE_BOOL)
+			buffer_format(out, " Default: %s.", key->otherwise);
+		buffer_add_char(out, '\n');
+	}
+}
+
+static struct span section_of(const struct key *key)
+{
+	struct span section = SPAN(""), name;
+
+	span_split(span_of(key->path), '.', &section, &name);
+	return section;
+}
+
+static void write_comment(struct buffer *out, const char *text, const char *indent)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (column == 0 || column + 1 + word > 92) {
+			buffer_format(out, "%s%s#", column ? "\n" : "", indent);
+			column = 1;
+		}
+		buffer_format(out, " %.*s", (int)word, text);
+		column += 1 + word;
+		text += word;
+		while (*text == ' ')
+			text++;
+	}
+	buffer_add_char(out, '\n');
+}
+
+void server_config_write_yaml(struct buffer *out)
+{
+	struct span last = SPAN("");
+
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		const struct key *key = &keys[i];
+		struct span section = section_of(key);
+		const char *indent = section.length > 0 ? "  " : "";
+		const char *name = section.length > 0 ? key->path + section.length + 1 : key->path;
+
+		if (i > 0)
+			buffer_add_char(out, '\n');
+		if (section.length > 0 && !span_equal(section, last))
+			buffer_format(out, "%.*s:\n", SPAN_ARGS(section));
+		last = section;
+		write_comment(out, key->help, indent);
+		buffer_format(out, "%s%s%s: %s%s%s\n", indent, key->otherwise[0] ? "" : "# ", name,
+			      strcmp(key->path, "account") == 0 ? "\"" : "", key->otherwise,
+			      strcmp(key->path, "account") == 0 ? "\"" : "");
+	}
+}
+
+void server_config_write_markdown(struct buffer *out)
+{
+	buffer_add_string(out, "| key | flag | default | meaning |\n|---|---|---|---|\n");
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		const struct key *key = &keys[i];
+
+		buffer_format(out, "| `%s` | ", key->path);
+		if (key->flag)
+			buffer_format(out, "`--%s`", key->flag);
+		buffer_add_string(out, " | ");
+		if (key->otherwise[0])
+			buffer_format(out, "`%s`", key->otherwise);
+		buffer_format(out, " | %s |\n", key->help);
+	}
+}

@@ -1,0 +1,64 @@
+/*
+ * What can be configured: one table of keys, from which come the file slipway.yaml, the flags of
+ * `slipway up`, their checks, and docs/configuration.md. A flag wins over the file, the file over the
+ * default. A key that is not in the table is refused, with file and line and the nearest known name.
+ */
+#ifndef SERVER_CONFIG_H
+#define SERVER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/err.h"
+
+struct server_config {
+	const char *listen;
+	const char *state;
+	const char *store;
+	const char *account;
+	const char *auth;
+	bool ephemeral;
+	int64_t drain_seconds;
+	const char *audit_file;
+	bool audit_reads;
+	int64_t http_threads;
+	int64_t http_body_max;
+	int64_t http_connections_max;
+	int64_t http_connections_per_address;
+	int64_t limits_reads_per_second;
+	int64_t limits_writes_per_second;
+	const char *log_level;
+	const char *log_format;
+	const char *tls_certificate;
+	const char *tls_key;
+};
+
+/* Defaults; the strings are literals. */
+void server_config_init(struct server_config *config);
+/* Reads slipway.yaml over what is there. Messages begin "FILE:LINE: ". Strings live in the arena. */
+int server_config_read(struct server_config *config, const char *path, struct arena *arena,
+		       struct err *err);
+/* Sets a key by the name of its flag without the dashes ("listen"). -ENOENT: no such flag. value NULL:
+ * the flag came alone, which only true/false keys allow. */
+int server_config_set_flag(struct server_config *config, const char *flag, const char *value,
+			   struct arena *arena, struct err *err);
+/* Does the flag stand alone (true/false)? False too for flags that do not exist. */
+bool server_config_flag_is_bool(const char *flag);
+/* What only the whole can tell: a key without certificate, auth none on a public address, … Fills in
+ * the state folder when none is given. */
+int server_config_check(struct server_config *config, struct arena *arena, struct err *err);
+
+/* "ADDR:PORT" or "[ADDR]:PORT" taken apart. */
+int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
+			       uint16_t *ret_port, struct err *err);
+bool server_address_is_loopback(const char *address);
+
+/* For people: the flags as help text, and every key as a documented slipway.yaml and as Markdown. */
+void server_config_write_flags(struct buffer *out);
+void server_config_write_yaml(struct buffer *out);
+void server_config_write_markdown(struct buffer *out);
+
+#endif

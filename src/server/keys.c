@@ -1,0 +1,278 @@
+/*
+ * slipway's REST API for access keys: GET and POST /v1/keys, DELETE /v1/keys/ID. Signed with service
+ * "slipway". A caller sees and changes the keys of its own account; one without a policy in the
+ * server's own account may also make keys for other accounts.
+ */
+#include "aws/policy.h"
+#include "server/parts.h"
+
+#define BODY_MAX ((size_t)64 * 1024)
+
+static const struct aws_caller *authorise(struct server *server, struct http_exchange *exchange,
+					  const struct http_request *request, const char *action)
+{
+	struct sigv4_failure failure = {0};
+	const struct aws_caller *caller = authenticate(server, request, "slipway", &failure);
+	struct span resource;
+
+	if (!caller) {
+		rest_refuse(exchange, failure.status == 400 ? 403 : failure.status, failure.type, "%s",
+			    failure.message);
+		return NULL;
+	}
+	resource = arena_format(request->arena, "arn:aws:slipway:%.*s:%.*s:key/*",
+				SPAN_ARGS(caller->region), SPAN_ARGS(caller->account));
+	if (caller->policy && !aws_policy_allows(caller->policy, span_of(action), &resource, 1)) {
+		rest_refuse(exchange, 403, "AccessDenied", "user '%.*s' may not do %s",
+			    SPAN_ARGS(caller->user), action);
+		return NULL;
+	}
+	return caller;
+}
+
+static bool is_root(const struct server *server, const struct aws_caller *caller)
+{
+	return !caller->policy && span_is(caller->account, server->config->account);
+}
+
+static void record(struct server *server, const struct aws_caller *caller, const char *operation,
+		   struct span resource, const char *error, int status)
+{
+	char id[ID_UUID_SIZE];
+
+	id_uuid(server->random, id);
+	audit_record(server->audit, &(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
+							.caller = caller,
+							.service = "slipway",
+							.operation = span_of(operation),
+							.resource = resource,
+							.error_type = error,
+							.status = status,
+							.request_id = id,
+							.write = true});
+}
+
+/* ---- list ---- */
+
+static struct json *key_document(struct arena *arena, const struct store_object *object)
+{
+	const struct access_key_facts *facts = object->facts;
+	struct json *document = json_new_object(arena);
+	char created[CLOCK_ISO_SIZE];
+
+	clock_format_iso(facts->created_ms, created);
+	json_set_string(arena, document, "accessKeyId", object->key);
+	json_set_string(arena, document, "account", facts->account);
+	json_set_string(arena, document, "user", facts->user);
+	json_set_string(arena, document, "createdAt", span_of(created));
+	if (facts->policy.data) {
+		struct json *policy;
+
+		if (json_parse(facts->policy, arena, &policy, NULL) == 0)
+			json_set(arena, document, "policy", policy);
+	}
+	return document;
+}
+
+void keys_list(struct server *server, struct http_exchange *exchange,
+	       const struct http_request *request)
+{
+	const struct aws_caller *caller = authorise(server, exchange, request, "slipway:ListKeys");
+	struct arena *arena = request->arena;
+	struct store_cursor cursor = {.kind = &access_key_kind, .index = -1};
+	const struct store_object *object;
+	struct json *answer, *list;
+	_view_ struct store_view *view = NULL;
+
+	if (!caller)
+		return;
+	view = store_view_open(server->store);
+	cursor.view = view;
+	answer = json_new_object(arena);
+	list = json_new_array(arena);
+	while ((object = store_next(&cursor))) {
+		const struct access_key_facts *facts = object->facts;
+
+		if (is_root(server, caller) || span_equal(facts->account, caller->account))
+			json_append(arena, list, key_document(arena, object));
+	}
+	json_set(arena, answer, "keys", list);
+	rest_respond(exchange, 200, json_to_text(answer, arena));
+}
+
+/* ---- create ---- */
+
+struct creation {
+	struct server *server;
+	struct http_exchange *exchange;
+	const struct aws_caller *caller;
+	struct access_key_new key;
+	int64_t now_ms;
+};
+
+static int create(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct creation *creation = context;
+
+	return access_key_put(transaction, &creation->key, creation->now_ms, err);
+}
+
+static void created(void *context, int code, uint64_t revision, const struct err *err)
+{
+	struct creation *creation = context;
+	struct arena *arena = http_exchange_request(creation->exchange)->arena;
+	struct json *answer = json_new_object(arena);
+
+	(void)revision;
+	record(creation->server, creation->caller, "CreateKey", span_of(creation->key.id),
+	       code < 0 ? "StoreUnavailable" : NULL, code < 0 ? 503 : 201);
+	if (code < 0) {
+		rest_refuse(creation->exchange, 503, "StoreUnavailable", "%s", err->message);
+		return;
+	}
+	json_set_string(arena, answer, "accessKeyId", span_of(creation->key.id));
+	json_set_string(arena, answer, "secretAccessKey", span_of(creation->key.secret));
+	json_set_string(arena, answer, "account", creation->key.account);
+	json_set_string(arena, answer, "user", creation->key.user);
+	rest_respond(creation->exchange, 201, json_to_text(answer, arena));
+}
+
+/* Reads {"user","account","policy"}; false when it has answered already. */
+static bool read_creation(struct creation *creation, const struct http_request *request)
+{
+	static const struct span known[] = {SPAN("user"), SPAN("account"), SPAN("policy")};
+	struct http_exchange *exchange = creation->exchange;
+	const struct json *policy;
+	struct json *body;
+	struct err err;
+
+	if (request->body.length > BODY_MAX) {
+		rest_refuse(exchange, 413, "TooLarge", "the body is larger than %zu bytes", BODY_MAX);
+		return false;
+	}
+	if (json_parse(request->body, request->arena, &body, &err) < 0) {
+		rest_refuse(exchange, 400, "InvalidRequest", "%s", err.message);
+		return false;
+	}
+	if (!json_is(body, JSON_OBJECT)) {
+		rest_refuse(exchange, 400, "InvalidRequest", "the body must be an object");
+		return false;
+	}
+	for (size_t i = 0; i < body->object.count; i++) {
+		bool found = false;
+
+		for (size_t j = 0; j < LENGTH(known); j++)
+			found |= span_equal(body->object.members[i].name, known[j]);
+		if (!found) {
+			rest_refuse(exchange, 400, "InvalidRequest", "unknown member '%.*s'",
+				    SPAN_ARGS(body->object.members[i].name));
+			return false;
+		}
+	}
+	creation->key.user = json_get_text(body, "user");
+	creation->key.account = json_get_text(body, "account");
+	if (!creation->key.user.data)
+		creation->key.user = creation->caller->user;
+	if (!creation->key.account.data)
+		creation->key.account = creation->caller->account;
+	policy = json_get(body, "policy");
+	if (!json_is_absent(policy))
+		creation->key.policy = json_to_text(policy, request->arena);
+	if (access_key_make(&creation->key, creation->server->random, &err) < 0) {
+		rest_refuse(exchange, 400, "InvalidRequest", "%s", err.message);
+		return false;
+	}
+	return true;
+}
+
+void keys_create(struct server *server, struct http_exchange *exchange,
+		 const struct http_request *request)
+{
+	const struct aws_caller *caller = authorise(server, exchange, request, "slipway:CreateKey");
+	struct creation *creation;
+
+	if (!caller)
+		return;
+	creation = arena_allocate(request->arena, sizeof(*creation));
+	*creation = (struct creation){.server = server,
+				      .exchange = exchange,
+				      .caller = caller,
+				      .now_ms = clock_wall_ms(server->clock)};
+	if (!read_creation(creation, request))
+		return;
+	if (!is_root(server, caller) && !span_equal(creation->key.account, caller->account)) {
+		rest_refuse(exchange, 403, "AccessDenied",
+			    "only an unrestricted key of account %s may make keys of other accounts",
+			    server->config->account);
+		return;
+	}
+	/* Somebody with a policy must not make a key that may do more. */
+	if (caller->policy && !creation->key.policy.data) {
+		rest_refuse(exchange, 403, "AccessDenied",
+			    "user '%.*s' has a policy and may not make a key without one",
+			    SPAN_ARGS(caller->user));
+		return;
+	}
+	if (store_write(server->store, create, created, creation, NULL) < 0)
+		rest_refuse(exchange, 503, "StoreUnavailable", "too many writes are waiting");
+}
+
+/* ---- delete ---- */
+
+struct deletion {
+	struct server *server;
+	struct http_exchange *exchange;
+	const struct aws_caller *caller;
+	struct span id;
+};
+
+static int delete_key(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct deletion *deletion = context;
+	const struct store_object *object =
+		store_get(store_head(transaction), &access_key_kind, deletion->id);
+	const struct access_key_facts *facts = object ? object->facts : NULL;
+
+	if (!facts || (!is_root(deletion->server, deletion->caller) &&
+		       !span_equal(facts->account, deletion->caller->account)))
+		return err_set(err, -ENOENT, "there is no key '%.*s'", SPAN_ARGS(deletion->id));
+	if (span_is(deletion->id, deletion->server->admin_key.id))
+		return err_set(err, -EBUSY, "the admin key of a running server cannot be deleted");
+	return access_key_delete(transaction, facts->account, deletion->id, err);
+}
+
+static void deleted(void *context, int code, uint64_t revision, const struct err *err)
+{
+	struct deletion *deletion = context;
+	int status = code == 0 ? 200 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 503;
+	const char *error = code == 0	       ? NULL
+			    : code == -ENOENT  ? "NotFound"
+			    : code == -EBUSY   ? "InUse"
+					       : "StoreUnavailable";
+
+	(void)revision;
+	record(deletion->server, deletion->caller, "DeleteKey", deletion->id, error, status);
+	if (error)
+		rest_refuse(deletion->exchange, status, error, "%s", err->message);
+	else
+		rest_respond(deletion->exchange, 200, SPAN("{}"));
+}
+
+void keys_delete(struct server *server, struct http_exchange *exchange,
+		 const struct http_request *request)
+{
+	const struct aws_caller *caller = authorise(server, exchange, request, "slipway:DeleteKey");
+	struct deletion *deletion;
+	size_t prefix = strlen("/v1/keys/");
+
+	if (!caller)
+		return;
+	deletion = arena_allocate(request->arena, sizeof(*deletion));
+	*deletion = (struct deletion){
+		.server = server,
+		.exchange = exchange,
+		.caller = caller,
+		.id = {request->path.data + prefix, request->path.length - prefix}};
+	if (store_write(server->store, delete_key, deleted, deletion, NULL) < 0)
+		rest_refuse(exchange, 503, "StoreUnavailable", "too many writes are waiting");
+}

@@ -1,0 +1,225 @@
+/* What an operator asks: is it alive, is it ready, what is it, how is it doing, begin anew. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "aws/access_key.h"
+#include "ecs/ecs.h"
+#include "server/parts.h"
+
+#define RESET_BATCH 1000
+
+static const struct http_header text_plain[] = {
+	{SPAN("content-type"), SPAN("text/plain; charset=utf-8")},
+};
+
+void operating_health(struct server *server, struct http_exchange *exchange,
+		      const struct http_request *request)
+{
+	(void)server;
+	(void)request;
+	http_respond(exchange, 200, text_plain, 1, HTTP_BODY_STATIC(SPAN("ok\n")));
+}
+
+void operating_ready(struct server *server, struct http_exchange *exchange,
+		     const struct http_request *request)
+{
+	struct store_statistics store;
+
+	(void)request;
+	store_statistics(server->store, &store);
+	if (server->draining)
+		rest_refuse(exchange, 503, "Draining", "slipway is stopping");
+	else if (!store.available)
+		rest_refuse(exchange, 503, "StoreUnavailable", "the store cannot be written");
+	else
+		http_respond(exchange, 200, text_plain, 1, HTTP_BODY_STATIC(SPAN("ready\n")));
+}
+
+void operating_info(struct server *server, struct http_exchange *exchange,
+		    const struct http_request *request)
+{
+	struct arena *arena = request->arena;
+	struct json *info = json_new_object(arena);
+	struct json *addresses = json_new_object(arena);
+	struct span backend = span_of(server->config->store), rest;
+
+	span_split(backend, ':', &backend, &rest); /* nothing of a URL but its scheme: it has passwords */
+	json_set_string(arena, info, "version", SPAN(SLIPWAY_VERSION));
+	json_set_string(arena, info, "runtime", SPAN("none"));
+	json_set_string(arena, info, "store", backend);
+	json_set_bool(arena, info, "ephemeral", server->config->ephemeral);
+	json_set_string(arena, info, "auth", span_of(server->config->auth));
+	json_set_string(arena, addresses, "api", span_of(server->url));
+	json_set(arena, addresses, "dns", json_new_null(arena));
+	json_set(arena, addresses, "console", json_new_null(arena));
+	json_set(arena, info, "addresses", addresses);
+	rest_respond(exchange, 200, json_to_text(info, arena));
+}
+
+/* ---- metrics ---- */
+
+static void metric(struct buffer *out, const char *name, bool grows, const char *help,
+		   unsigned long long value)
+{
+	buffer_format(out, "# HELP slipway_%s %s\n# TYPE slipway_%s %s\nslipway_%s %llu\n", name, help,
+		      name, grows ? "counter" : "gauge", name, value);
+}
+
+static void write_call_count(void *context, const char *service, const char *operation,
+			     const char *result, uint64_t calls, double seconds)
+{
+	struct buffer *out = context;
+
+	buffer_format(out,
+		      "slipway_calls_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %llu\n"
+		      "slipway_call_seconds_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %.6f\n",
+		      service, operation, result, (unsigned long long)calls, service, operation, result,
+		      seconds);
+}
+
+static void write_store(struct server *server, struct buffer *out)
+{
+	struct store_statistics store;
+
+	store_statistics(server->store, &store);
+	metric(out, "store_revision", true, "Last durable revision", store.revision);
+	metric(out, "store_objects", false, "Objects in the store", store.objects);
+	metric(out, "store_transactions_total", true, "Transactions run", store.transactions);
+	metric(out, "store_changes_total", true, "Changes made durable", store.changes);
+	metric(out, "store_groups_total", true, "Group commits", store.groups);
+	metric(out, "store_groups_failed_total", true, "Group commits that failed",
+	       store.failed_groups);
+	metric(out, "store_commit_microseconds_total", true, "Time spent in commits",
+	       store.group_microseconds);
+	metric(out, "store_quarantined", false, "Records that failed their check",
+	       store.quarantined);
+	metric(out, "store_queue", false, "Writes waiting", store.queue);
+	metric(out, "store_feed_bytes", false, "Bytes in the change feed", store.feed_bytes);
+	metric(out, "store_available", false, "1 if the last group could be made durable",
+	       store.available);
+}
+
+static void write_controllers(struct server *server, struct buffer *out)
+{
+	for (size_t i = 0; i < server->controller_count; i++) {
+		struct controller_statistics statistics;
+		const char *name = server->controller_rows[i]->name;
+
+		controller_statistics(server->controllers[i], &statistics);
+		buffer_format(out,
+			      "slipway_controller_reconciles_total{controller=\"%s\"} %llu\n"
+			      "slipway_controller_failures_total{controller=\"%s\"} %llu\n",
+			      name, (unsigned long long)statistics.reconciles, name,
+			      (unsigned long long)statistics.failures);
+	}
+}
+
+static unsigned long long resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (file) {
+		if (fscanf(file, "%*u %llu", &pages) != 1)
+			pages = 0;
+		fclose(file);
+	}
+	return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+}
+
+void operating_metrics(struct server *server, struct http_exchange *exchange,
+		       const struct http_request *request)
+{
+	struct buffer out = {0};
+	struct http_statistics http;
+	size_t length;
+	char *text;
+
+	(void)request;
+	buffer_format(&out,
+		      "# HELP slipway_info What runs here\n# TYPE slipway_info gauge\n"
+		      "slipway_info{version=\"%s\"} 1\n",
+		      SLIPWAY_VERSION);
+	metric(&out, "start_time_seconds", false, "When the server started",
+	       (unsigned long long)(server->started_ms / 1000));
+	metric(&out, "resident_bytes", false, "Memory in use", resident_bytes());
+	http_server_statistics(server->http, &http);
+#define WRITE_HTTP(name, grows, help) metric(&out, "http_" #name, grows, help, http.name);
+	HTTP_STATISTICS(WRITE_HTTP)
+#undef WRITE_HTTP
+	write_store(server, &out);
+	write_controllers(server, &out);
+	metric(&out, "audit_lost_total", true, "Audit lines that could not be written",
+	       audit_lost(server->audit));
+	aws_dispatcher_each_count(server->dispatcher, write_call_count, &out);
+	text = buffer_take(&out, &length);
+	http_respond(exchange, 200, text_plain, 1, HTTP_BODY_OWNED(text, length));
+}
+
+/* ---- reset ---- */
+
+struct reset {
+	struct server *server;
+	struct http_exchange *exchange;
+	bool more;
+};
+
+/* Removes everything but the keys that people signed in with, a batch at a time. */
+static int reset_batch(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct reset *reset = context;
+	size_t removed = 0;
+
+	reset->more = false;
+	for (size_t i = 0; i < ecs_kind_count; i++) {
+		for (;;) {
+			struct store_cursor cursor = {.view = store_head(transaction),
+						      .kind = ecs_kinds[i],
+						      .index = -1};
+			const struct store_object *object = store_next(&cursor);
+			int code;
+
+			if (!object)
+				break;
+			if (removed++ == RESET_BATCH) {
+				reset->more = true;
+				return 0;
+			}
+			code = store_delete(transaction, ecs_kinds[i], object->key, STORE_ANY, err);
+			if (code < 0)
+				return code;
+		}
+	}
+	return 0;
+}
+
+static void reset_done(void *context, int code, uint64_t revision, const struct err *err)
+{
+	struct reset *reset = context;
+
+	(void)revision;
+	if (code == 0 && reset->more &&
+	    store_write(reset->server->store, reset_batch, reset_done, reset, NULL) == 0)
+		return;
+	if (code == 0 && !reset->more)
+		rest_respond(reset->exchange, 200, SPAN("{}"));
+	else
+		rest_refuse(reset->exchange, 503, "StoreUnavailable", "reset: %s",
+			    code < 0 ? err->message : "too many writes are waiting");
+}
+
+void operating_reset(struct server *server, struct http_exchange *exchange,
+		     const struct http_request *request)
+{
+	struct reset *reset;
+
+	if (!server->config->ephemeral || !request->peer_is_loopback) {
+		rest_refuse(exchange, 403, "Forbidden",
+			    "reset is for servers started with --ephemeral, from loopback only");
+		return;
+	}
+	reset = arena_allocate(request->arena, sizeof(*reset));
+	*reset = (struct reset){.server = server, .exchange = exchange};
+	if (store_write(server->store, reset_batch, reset_done, reset, NULL) < 0)
+		rest_refuse(exchange, 503, "StoreUnavailable", "reset: too many writes are waiting");
+}

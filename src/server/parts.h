@@ -1,0 +1,76 @@
+/* What the files of server/ share: the parts of a server, and the handlers of its routes. */
+#ifndef SERVER_PARTS_H
+#define SERVER_PARTS_H
+
+#include <stdatomic.h>
+
+#include "aws/access_key.h"
+#include "aws/dispatch.h"
+#include "base/log.h"
+#include "control/controller.h"
+#include "control/runner.h"
+#include "io/http_server.h"
+#include "server/admin_key.h"
+#include "server/audit.h"
+#include "server/config.h"
+
+#define SERVER_CONTROLLERS_MAX 16
+
+struct server {
+	const struct server_config *config;
+	struct log *log;
+	struct clock *clock;
+	struct random *random;
+	struct store *store;
+	struct audit *audit;
+	struct access_key_ring *ring;
+	struct aws_dispatcher *dispatcher;
+	struct runner *runner;
+	struct controller *controllers[SERVER_CONTROLLERS_MAX];
+	const struct controller_row *controller_rows[SERVER_CONTROLLERS_MAX];
+	size_t controller_count;
+	struct http_server *http;
+	char *url;
+	struct admin_key admin_key;
+	int64_t started_ms;
+	_Atomic bool draining;
+};
+
+typedef void (*route_handler)(struct server *server, struct http_exchange *exchange,
+			      const struct http_request *request);
+
+/* Answers in JSON: {"code":…,"message":…} is what slipway's own REST API says when it refuses. */
+void rest_respond(struct http_exchange *exchange, int status, struct span json);
+void rest_refuse(struct http_exchange *exchange, int status, const char *code, const char *format,
+		 ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * Who asks, in the request's arena. service is the one that the signature must be for. Returns NULL and
+ * fills the failure when the request is not to be believed.
+ */
+const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
+				      const char *service, struct sigv4_failure *failure);
+
+/* wire.c */
+void wire_handle(struct server *server, struct http_exchange *exchange,
+		 const struct http_request *request);
+/* operating.c */
+void operating_health(struct server *server, struct http_exchange *exchange,
+		      const struct http_request *request);
+void operating_ready(struct server *server, struct http_exchange *exchange,
+		     const struct http_request *request);
+void operating_info(struct server *server, struct http_exchange *exchange,
+		    const struct http_request *request);
+void operating_metrics(struct server *server, struct http_exchange *exchange,
+		       const struct http_request *request);
+void operating_reset(struct server *server, struct http_exchange *exchange,
+		     const struct http_request *request);
+/* keys.c */
+void keys_list(struct server *server, struct http_exchange *exchange,
+	       const struct http_request *request);
+void keys_create(struct server *server, struct http_exchange *exchange,
+		 const struct http_request *request);
+void keys_delete(struct server *server, struct http_exchange *exchange,
+		 const struct http_request *request);
+
+#endif

@@ -1,0 +1,276 @@
+/* Opens the parts in order, routes requests to them, closes them in reverse. */
+#include "server/server.h"
+
+#include <sys/sysinfo.h>
+
+#include "base/file.h"
+#include "control/claims.h"
+#include "ecs/controllers.h"
+#include "ecs/ecs.h"
+#include "server/parts.h"
+
+#define KINDS_MAX 64
+
+/* ---- routes ---- */
+
+static const struct route {
+	const char *method;
+	const char *path; /* ends in '/': a prefix with something behind it */
+	route_handler handle;
+} routes[] = {
+	{"POST", "/", wire_handle},
+	{"GET", "/healthz", operating_health},
+	{"GET", "/readyz", operating_ready},
+	{"GET", "/metrics", operating_metrics},
+	{"GET", "/_slipway/info", operating_info},
+	{"POST", "/_slipway/reset", operating_reset},
+	{"GET", "/v1/keys", keys_list},
+	{"POST", "/v1/keys", keys_create},
+	{"DELETE", "/v1/keys/", keys_delete},
+};
+
+static bool path_matches(const struct route *route, struct span path)
+{
+	struct span pattern = span_of(route->path);
+
+	if (pattern.length > 1 && pattern.data[pattern.length - 1] == '/')
+		return path.length > pattern.length && span_starts_with(path, pattern);
+	return span_equal(path, pattern);
+}
+
+static void handle(struct http_exchange *exchange, const struct http_request *request,
+		   void *context)
+{
+	struct server *server = context;
+	bool known = false;
+
+	for (size_t i = 0; i < LENGTH(routes); i++) {
+		if (!path_matches(&routes[i], request->path))
+			continue;
+		known = true;
+		if (!span_is(request->method, routes[i].method) &&
+		    !(span_is(request->method, "HEAD") && strcmp(routes[i].method, "GET") == 0))
+			continue;
+		routes[i].handle(server, exchange, request);
+		return;
+	}
+	if (known)
+		rest_refuse(exchange, 405, "MethodNotAllowed", "%.*s is not for this path",
+			    SPAN_ARGS(request->method));
+	else
+		rest_refuse(exchange, 404, "NotFound", "there is nothing at %.*s",
+			    SPAN_ARGS(request->path));
+}
+
+/* ---- opening ---- */
+
+static void report_store(void *context, const char *message)
+{
+	struct server *server = context;
+
+	log_write(server->log, LOG_WARNING, message, NULL);
+}
+
+static void report_controller(void *context, const char *controller, struct span key,
+			      const struct err *err)
+{
+	struct server *server = context;
+	char *key_text = memory_copy_string_n(key.data, key.length);
+
+	log_write(server->log, LOG_WARNING, "reconcile failed", "controller", controller, "key",
+		  key_text, "error", err->message, NULL);
+	free(key_text);
+}
+
+static int open_store(struct server *server, struct err *err)
+{
+	const struct server_config *config = server->config;
+	const struct store_kind *kinds[KINDS_MAX];
+	_free_ char *key_path = NULL;
+	struct store_config store = {.url = config->store,
+				     .kinds = kinds,
+				     .clock = server->clock,
+				     .report = report_store,
+				     .report_context = server};
+	int code;
+
+	for (size_t i = 0; i < ecs_kind_count; i++)
+		kinds[store.kind_count++] = ecs_kinds[i];
+	kinds[store.kind_count++] = &access_key_kind;
+	kinds[store.kind_count++] = &server_kind;
+	kinds[store.kind_count++] = &claim_kind;
+	if (config->state) {
+		code = file_make_folder(config->state, 0700, err);
+		if (code < 0)
+			return err_prefix(err, code, "state folder");
+		key_path = memory_format("%s/integrity.key", config->state);
+		store.key_path = key_path;
+	}
+	code = store_open(&store, &server->store, err);
+	return code < 0 ? err_prefix(err, code, "open store") : 0;
+}
+
+static int start_controllers(struct server *server, struct err *err)
+{
+	for (size_t i = 0; i < ecs_controller_count; i++) {
+		struct controller_config config = {.runner = server->runner,
+						   .store = server->store,
+						   .report = report_controller,
+						   .report_context = server};
+		int code = controller_start(&ecs_controllers[i], &config,
+					    &server->controllers[server->controller_count], err);
+
+		if (code < 0)
+			return code;
+		server->controller_rows[server->controller_count++] = &ecs_controllers[i];
+	}
+	return 0;
+}
+
+static int listen_http(struct server *server, struct err *err)
+{
+	const struct server_config *config = server->config;
+	_arena_ struct arena *arena = arena_new(0);
+	struct http_server_config http = {
+		.certificate_file = config->tls_certificate,
+		.key_file = config->tls_key,
+		.loops = (unsigned)config->http_threads,
+		.limits = {.body_max = (size_t)config->http_body_max,
+			   .connections_max = (size_t)config->http_connections_max,
+			   .connections_per_address = (size_t)config->http_connections_per_address},
+		.handler = handle,
+		.context = server,
+	};
+	const char *address;
+	int code;
+
+	if (http.loops == 0)
+		http.loops = get_nprocs() > 3 ? (unsigned)get_nprocs() / 2 : 1;
+	code = server_config_split_listen(config->listen, arena, &address, &http.port, err);
+	if (code < 0)
+		return code;
+	http.address = address;
+	code = http_server_open(&http, &server->http, err);
+	if (code < 0)
+		return code;
+	server->url = memory_format(strchr(address, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
+				    config->tls_certificate ? "https" : "http", address,
+				    http_server_port(server->http));
+	return 0;
+}
+
+static int open_parts(struct server *server, struct err *err)
+{
+	const struct server_config *config = server->config;
+	struct aws_dispatch_config dispatch = {.clock = server->clock,
+					       .random = server->random,
+					       .audit = audit_record,
+					       .reads_per_second =
+						       (double)config->limits_reads_per_second,
+					       .writes_per_second =
+						       (double)config->limits_writes_per_second};
+	int code = open_store(server, err);
+
+	if (code < 0)
+		return code;
+	if (config->audit_file) {
+		code = audit_open(config->audit_file, config->audit_reads, &server->audit, err);
+		if (code < 0)
+			return code;
+	}
+	code = admin_key_open(server->store, config->state, config->account, server->random,
+			      server->clock, &server->admin_key, err);
+	if (code < 0)
+		return code;
+	server->ring = access_key_ring_new(server->store, server->clock);
+	dispatch.store = server->store;
+	dispatch.audit_context = server->audit;
+	server->dispatcher = aws_dispatcher_new(&dispatch);
+	aws_dispatcher_register(server->dispatcher, &ecs_service, server);
+	server->runner = runner_threads_new(server->clock, server->random);
+	code = start_controllers(server, err);
+	if (code < 0)
+		return code;
+	return listen_http(server, err);
+}
+
+int server_open(const struct server_config *config, struct log *log, struct server **ret_server,
+		struct err *err)
+{
+	struct server *server = memory_allocate(sizeof(*server));
+	int code;
+
+	server->config = config;
+	server->log = log;
+	server->clock = clock_system();
+	server->random = random_system();
+	server->started_ms = clock_wall_ms(server->clock);
+	code = open_parts(server, err);
+	if (code < 0) {
+		server_close(server);
+		return code;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+void server_close(struct server *server)
+{
+	if (!server)
+		return;
+	server->draining = true;
+	if (server->http)
+		http_server_drain(server->http, (unsigned)server->config->drain_seconds * 1000);
+	for (size_t i = server->controller_count; i > 0; i--)
+		controller_stop(server->controllers[i - 1]);
+	if (server->runner) {
+		runner_stop(server->runner);
+		runner_join(server->runner, NULL);
+		runner_free(server->runner);
+	}
+	/* The store answers what waits for it, and those answers need the exchanges. */
+	store_close(server->store);
+	http_server_close(server->http);
+	aws_dispatcher_free(server->dispatcher);
+	access_key_ring_free(server->ring);
+	audit_close(server->audit);
+	admin_key_clear(&server->admin_key);
+	free(server->url);
+	free(server);
+}
+
+const char *server_url(const struct server *server)
+{
+	return server->url;
+}
+
+bool server_made_key(const struct server *server)
+{
+	return server->admin_key.made;
+}
+
+const char *server_admin_key_id(const struct server *server)
+{
+	return server->admin_key.id;
+}
+
+const char *server_admin_key_secret(const struct server *server)
+{
+	return server->admin_key.secret;
+}
+
+const char *server_admin_key_path(const struct server *server)
+{
+	return server->admin_key.path;
+}
+
+int server_reload(struct server *server, struct err *err)
+{
+	int code = 0;
+
+	if (server->audit)
+		code = audit_reopen(server->audit, err);
+	if (code == 0 && server->config->tls_certificate)
+		code = http_server_reload_tls(server->http, err);
+	return code;
+}

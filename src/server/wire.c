@@ -1,0 +1,162 @@
+/*
+ * AWS's JSON 1.1 protocol over HTTP: X-Amz-Target names service and operation, the signature says who
+ * asks, the body is the request. Everything else happens behind aws_dispatch.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "server/parts.h"
+
+#define REGION_MAX 32
+
+static const struct http_header json_1_1[] = {
+	{SPAN("content-type"), SPAN("application/x-amz-json-1.1")},
+};
+
+/* Regions become parts of keys and ARNs, so only what regions are made of may pass. */
+static bool region_is_valid(struct span region)
+{
+	if (region.length == 0 || region.length > REGION_MAX)
+		return false;
+	for (size_t i = 0; i < region.length; i++) {
+		char c = region.data[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+			return false;
+	}
+	return true;
+}
+
+static void refuse_claim(struct sigv4_failure *failure, const char *type, int status,
+			 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static void refuse_claim(struct sigv4_failure *failure, const char *type, int status,
+			 const char *format, ...)
+{
+	va_list list;
+
+	failure->type = type;
+	failure->status = status;
+	va_start(list, format);
+	vsnprintf(failure->message, sizeof(failure->message), format, list);
+	va_end(list);
+}
+
+static struct sigv4_request *signed_form(const struct http_request *request)
+{
+	struct sigv4_request *form = arena_allocate(request->arena, sizeof(*form));
+	struct sigv4_header *headers = arena_allocate_array(
+		request->arena, request->header_count ? request->header_count : 1, sizeof(*headers));
+
+	for (size_t i = 0; i < request->header_count; i++)
+		headers[i] = (struct sigv4_header){request->headers[i].name,
+						   request->headers[i].value};
+	*form = (struct sigv4_request){
+		.method = request->method,
+		.path = request->path,
+		.query = request->query.data ? request->query : SPAN(""),
+		.headers = headers,
+		.header_count = request->header_count,
+		.body = request->body,
+	};
+	return form;
+}
+
+/* With --auth none: everybody is the default account, in the region of the signature if there is one. */
+static const struct aws_caller *anonymous(struct server *server, const struct sigv4_request *form,
+					  struct arena *arena)
+{
+	struct aws_caller *caller = arena_allocate(arena, sizeof(*caller));
+	struct sigv4_failure ignored;
+	struct sigv4_claim claim;
+
+	*caller = (struct aws_caller){
+		.account = span_of(server->config->account),
+		.user = SPAN("anonymous"),
+		.access_key = SPAN(""),
+		.region = SPAN(AWS_REGION_DEFAULT),
+	};
+	if (sigv4_read(form, &claim, &ignored) == 0 && region_is_valid(claim.region))
+		caller->region = claim.region;
+	return caller;
+}
+
+const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
+				      const char *service, struct sigv4_failure *failure)
+{
+	const struct sigv4_request *form = signed_form(request);
+	struct aws_caller *caller;
+	struct sigv4_claim claim;
+
+	if (strcmp(server->config->auth, "none") == 0)
+		return anonymous(server, form, request->arena);
+	caller = arena_allocate(request->arena, sizeof(*caller));
+	if (access_key_authenticate(server->ring, form, request->arena, &claim, caller, failure) < 0)
+		return NULL;
+	if (!span_is(claim.service, service)) {
+		refuse_claim(failure, "InvalidSignatureException", 403,
+			     "Credential should be scoped to correct service: '%s'.", service);
+		return NULL;
+	}
+	if (!region_is_valid(claim.region)) {
+		refuse_claim(failure, "InvalidSignatureException", 403,
+			     "Credential should be scoped to a valid region.");
+		return NULL;
+	}
+	return caller;
+}
+
+static void respond(struct http_exchange *exchange, int status, const char *request_id,
+		    struct span body)
+{
+	const struct http_header headers[] = {
+		json_1_1[0],
+		{SPAN("x-amzn-requestid"), span_of(request_id)},
+	};
+
+	http_respond_text(exchange, status, headers, request_id ? 2 : 1, body);
+}
+
+static void respond_error(struct http_exchange *exchange, int status, const char *type,
+			  struct span message)
+{
+	const struct http_request *request = http_exchange_request(exchange);
+	struct json *body = json_new_object(request->arena);
+
+	json_set_string(request->arena, body, "__type", span_of(type));
+	json_set_string(request->arena, body, "message", message);
+	respond(exchange, status, NULL, json_to_text(body, request->arena));
+}
+
+static void answered(void *context, const struct aws_answer *answer)
+{
+	respond(context, answer->status, answer->request_id, answer->body);
+}
+
+void wire_handle(struct server *server, struct http_exchange *exchange,
+		 const struct http_request *request)
+{
+	struct span target = http_request_header(request, SPAN("x-amz-target"));
+	struct sigv4_failure failure = {0};
+	const struct aws_service *service = NULL;
+	const struct aws_caller *caller;
+	struct span prefix, operation;
+
+	if (target.data && span_split(target, '.', &prefix, &operation))
+		service = aws_dispatcher_find_target(server->dispatcher, prefix);
+	caller = authenticate(server, request, service ? service->name : "ecs", &failure);
+	if (!caller) {
+		respond_error(exchange, failure.status, failure.type, span_of(failure.message));
+		return;
+	}
+	if (!service) {
+		respond_error(exchange, 400, "UnknownOperationException",
+			      target.data ? arena_format(request->arena,
+							 "X-Amz-Target: there is no '%.*s' here",
+							 SPAN_ARGS(target))
+					  : SPAN("the header X-Amz-Target is missing"));
+		return;
+	}
+	aws_dispatch(server->dispatcher, service, operation, caller, request->body, request->arena,
+		     answered, exchange);
+}
