@@ -20,7 +20,7 @@ static const struct store_kind cluster_kind = {.name = "cluster"};
 static const struct store_kind *const kinds[] = {&cluster_kind};
 
 struct behaviour {
-	int prepared;
+	atomic_int prepared;
 	atomic_int ran;
 };
 
