@@ -193,15 +193,16 @@ static int read_value(struct reading *reading, const struct key *key, const stru
 					    : json_is(value, expected[key->type]);
 	int code;
 
-	/* An account of digits is a number to YAML and a text to us. */
-	if (key->type == VALUE_TEXT && json_is(value, JSON_NUMBER))
-		fits = true;
+	/* To YAML, digits are a number, and leading zeros are lost: only quotes make a text of them. */
 	if (!fits)
-		return err_set(reading->err, -EINVAL, "%s:%u: %s: must be %s, not %s", reading->path,
+		return err_set(reading->err, -EINVAL, "%s:%u: %s: must be %s, not %s%s", reading->path,
 			       value->line, key->path,
 			       key->type == VALUE_BOOL ? "true or false"
 						       : json_type_name(expected[key->type]),
-			       json_type_name(value->type));
+			       json_type_name(value->type),
+			       key->type == VALUE_TEXT && json_is(value, JSON_NUMBER)
+				       ? "; write it in quotes"
+				       : "");
 	if (key->type == VALUE_BOOL)
 		text = json_is_true(value) ? SPAN("true") : SPAN("false");
 	else

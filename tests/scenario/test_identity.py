@@ -1,0 +1,251 @@
+"""Who may ask: signatures, keys, accounts, policies, and what auth none means."""
+import datetime
+import json
+import os
+import subprocess
+
+import botocore.auth
+import botocore.awsrequest
+import botocore.credentials
+import botocore.exceptions
+import pytest
+
+from conftest import DEADLINE, slipway_program
+
+pytestmark = pytest.mark.sanitized
+
+
+def command(*args, **options):
+    return subprocess.run([slipway_program(), *args], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=DEADLINE * 2, check=False, **options)
+
+
+def key_command(server, *args):
+    return command("key", *args, "--server", server.url, "--state", server.state)
+
+
+def make_key(server, *args):
+    made = key_command(server, "create", "-o", "json", *args)
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
+
+
+def policy_file(folder, *statements):
+    path = os.path.join(folder, "policy.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"Version": "2012-10-17", "Statement": list(statements)}, file)
+    return path
+
+
+def error_of(call, **arguments):
+    with pytest.raises(botocore.exceptions.ClientError) as caught:
+        call(**arguments)
+    return caught.value.response["Error"]
+
+
+def signed_headers(server, body, service="ecs", region="us-east-1", key=None, skew=0,
+                   target="AmazonEC2ContainerServiceV20141113.ListClusters", path="/",
+                   method="POST"):
+    """The headers that botocore would send, with the clock moved by skew seconds."""
+    key = key or server.key
+    request = botocore.awsrequest.AWSRequest(
+        method=method, url=server.url + path, data=body,
+        headers={"X-Amz-Target": target, "Content-Type": "application/x-amz-json-1.1"})
+    credentials = botocore.credentials.Credentials(key["accessKeyId"], key["secretAccessKey"])
+    signer = botocore.auth.SigV4Auth(credentials, service, region)
+    moment = datetime.datetime.utcnow() + datetime.timedelta(seconds=skew)
+
+    class Moved(datetime.datetime):
+        @classmethod
+        def utcnow(cls):
+            return moment
+
+    real = botocore.auth.datetime.datetime
+    botocore.auth.datetime.datetime = Moved
+    try:
+        signer.add_auth(request)
+    finally:
+        botocore.auth.datetime.datetime = real
+    return dict(request.headers.items())
+
+
+def ask(server, headers, body=b"{}"):
+    return server.request("POST", "/", body, headers)
+
+
+def test_the_admin_key_is_private_and_stays(start_slipway):
+    server = start_slipway()
+    path = os.path.join(server.state, "admin-key.json")
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert server.key["accessKeyId"] in server.stdout
+    assert server.key["secretAccessKey"] in server.stdout
+    first = server.key
+    server.stop()
+    again = start_slipway(state=server.state)
+    assert again.key == first
+    assert first["secretAccessKey"] not in again.stdout
+    assert again.boto().list_clusters()["clusterArns"] == []
+
+
+def test_a_request_without_signature_is_refused(slipway):
+    answer = slipway.request("POST", "/", b"{}", {
+        "X-Amz-Target": "AmazonEC2ContainerServiceV20141113.ListClusters"})
+    assert answer.json["__type"] == "MissingAuthenticationTokenException"
+    assert answer.status in (400, 403)
+
+
+def test_a_wrong_secret_is_refused(slipway):
+    wrong = dict(slipway.key, secretAccessKey="x" * 40)
+    error = error_of(slipway.boto(key=wrong).list_clusters)
+    assert error["Code"] == "InvalidSignatureException"
+
+
+def test_an_unknown_key_is_refused(slipway):
+    wrong = dict(slipway.key, accessKeyId="AKIA0000000000000000")
+    error = error_of(slipway.boto(key=wrong).list_clusters)
+    assert error["Code"] == "UnrecognizedClientException"
+
+
+def test_a_session_token_that_is_not_ours_is_refused(slipway):
+    wrong = dict(slipway.key, sessionToken="abc")
+    error = error_of(slipway.boto(key=wrong).list_clusters)
+    assert error["Code"] == "UnrecognizedClientException"
+
+
+@pytest.mark.parametrize("skew", [-3600, 3600])
+def test_a_clock_that_is_wrong_is_refused(slipway, skew):
+    answer = ask(slipway, signed_headers(slipway, b"{}", skew=skew))
+    assert answer.json["__type"] == "InvalidSignatureException"
+    assert "Signature" in answer.json["message"]
+
+
+def test_a_changed_body_is_refused(slipway):
+    answer = ask(slipway, signed_headers(slipway, b"{}"), b'{"maxResults":1}')
+    assert answer.json["__type"] == "InvalidSignatureException"
+
+
+def test_a_signature_for_another_service_is_refused(slipway):
+    answer = ask(slipway, signed_headers(slipway, b"{}", service="s3"))
+    assert answer.json["__type"] == "InvalidSignatureException"
+
+
+def test_regions_are_apart(slipway):
+    slipway.boto(region="eu-west-1").create_cluster(clusterName="far")
+    assert slipway.boto(region="us-gov-west-1").list_clusters()["clusterArns"] == []
+    assert slipway.boto(region="eu-west-1").list_clusters()["clusterArns"] == [
+        "arn:aws:ecs:eu-west-1:123456789012:cluster/far"]
+    made = slipway.boto(region="us-gov-west-1").create_cluster(clusterName="gov")
+    assert made["cluster"]["clusterArn"].startswith("arn:aws-us-gov:ecs:us-gov-west-1:")
+
+
+def test_accounts_are_apart(slipway):
+    other = make_key(slipway, "--account", "210987654321", "--user", "them")
+    assert other["account"] == "210987654321"
+    slipway.boto().create_cluster(clusterName="ours")
+    theirs = slipway.boto(key=other)
+    assert theirs.list_clusters()["clusterArns"] == []
+    assert theirs.describe_clusters(clusters=["ours"])["failures"][0]["reason"] == "MISSING"
+    theirs.create_cluster(clusterName="theirs")
+    assert theirs.list_clusters()["clusterArns"] == [
+        "arn:aws:ecs:us-east-1:210987654321:cluster/theirs"]
+
+
+def test_a_policy_allows_and_denies(slipway, tmp_path):
+    path = policy_file(
+        tmp_path,
+        {"Effect": "Allow", "Action": ["ecs:Describe*", "ecs:CreateCluster"],
+         "Resource": "arn:aws:ecs:*:*:cluster/team-*"},
+        {"Effect": "Allow", "Action": "ecs:ListClusters", "Resource": "*"},
+        {"Effect": "Deny", "Action": "*", "Resource": "arn:aws:ecs:*:*:cluster/team-secret"})
+    client = slipway.boto(key=make_key(slipway, "--user", "team", "--policy", path))
+    client.create_cluster(clusterName="team-a")
+    assert client.describe_clusters(clusters=["team-a"])["clusters"]
+    client.list_clusters()
+    for name in "team-secret", "other":
+        error = error_of(client.create_cluster, clusterName=name)
+        assert error["Code"] == "AccessDeniedException"
+        assert "user/team is not authorized to perform: ecs:CreateCluster" in error["Message"]
+    assert error_of(client.describe_clusters, clusters=["team-a", "other"])["Code"] == \
+        "AccessDeniedException"
+    assert error_of(client.delete_cluster, cluster="team-a")["Code"] == "AccessDeniedException"
+    # Nothing happened to what was refused.
+    seen = slipway.boto().describe_clusters(clusters=["team-secret", "other", "team-a"])
+    assert [cluster["clusterName"] for cluster in seen["clusters"]] == ["team-a"]
+
+
+def test_a_user_with_a_policy_gets_no_further(slipway, tmp_path):
+    path = policy_file(tmp_path, {"Effect": "Allow", "Action": ["slipway:CreateKey", "ecs:List*"],
+                                  "Resource": "*"})
+    limited = make_key(slipway, "--user", "limited", "--policy", path)
+    environment = dict(os.environ, AWS_ACCESS_KEY_ID=limited["accessKeyId"],
+                       AWS_SECRET_ACCESS_KEY=limited["secretAccessKey"])
+    refused = command("key", "create", "--server", slipway.url, env=environment)
+    assert refused.returncode == 1 and "may not make a key without one" in refused.stderr
+    refused = command("key", "list", "--server", slipway.url, env=environment)
+    assert refused.returncode == 1 and "AccessDenied" in refused.stderr
+    refused = command("key", "create", "--account", "210987654321", "--policy", path, "--server",
+                      slipway.url, env=environment)
+    assert refused.returncode == 1 and "other accounts" in refused.stderr
+
+
+def test_a_policy_that_is_not_understood_is_refused(slipway, tmp_path):
+    path = policy_file(tmp_path, {"Effect": "Allow", "Action": "*", "Resource": "*",
+                                  "Condition": {"Bool": {"a": "b"}}})
+    refused = key_command(slipway, "create", "--policy", path)
+    assert refused.returncode == 1
+    assert "Condition" in refused.stderr
+
+
+def test_keys_are_made_listed_and_deleted(start_slipway):
+    server = start_slipway()
+    made = make_key(server, "--user", "ci")
+    client = server.boto(key=made)
+    client.create_cluster(clusterName="by-ci")
+    listed = json.loads(key_command(server, "list", "-o", "json").stdout)["keys"]
+    assert {(key["user"], key["accessKeyId"]) for key in listed} == {
+        ("admin", server.key["accessKeyId"]), ("ci", made["accessKeyId"])}
+    assert not any("secret" in name.lower() for key in listed for name in key)
+    table = key_command(server, "list").stdout
+    assert "ci" in table and made["secretAccessKey"] not in table
+    assert key_command(server, "delete", made["accessKeyId"]).returncode == 0
+    assert error_of(client.list_clusters)["Code"] == "UnrecognizedClientException"
+    gone = key_command(server, "delete", made["accessKeyId"])
+    assert gone.returncode == 1 and "there is no key" in gone.stderr
+    own = key_command(server, "delete", server.key["accessKeyId"])
+    assert own.returncode == 1 and "cannot be deleted" in own.stderr
+    # A key outlives the server, and its deletion does.
+    kept = make_key(server, "--user", "kept")
+    server.kill()
+    again = start_slipway(state=server.state)
+    again.boto(key=kept).list_clusters()
+    assert error_of(again.boto(key=made).list_clusters)["Code"] == "UnrecognizedClientException"
+
+
+@pytest.mark.parametrize("args, complaint", [
+    (["create", "--user", "a b"], "user"),
+    (["create", "--account", "12"], "account"),
+    (["create", "--policy", "/nonexistent"], "/nonexistent"),
+    (["delete"], "say create, list or delete"),
+    (["list", "--user", "x"], "are for create"),
+    (["frobnicate"], "say create, list or delete"),
+])
+def test_key_command_says_what_is_wrong(slipway, args, complaint):
+    refused = key_command(slipway, *args)
+    assert refused.returncode in (1, 2)
+    assert complaint in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_auth_none_is_for_loopback(start_slipway):
+    refused = command("up", "--auth", "none", "--listen", "0.0.0.0:0", "--ephemeral")
+    assert refused.returncode == 2
+    assert "loopback" in refused.stderr
+    server = start_slipway("--auth", "none", "--account", "000000000042")
+    answer = server.request("POST", "/", b'{"clusterName":"x"}', {
+        "X-Amz-Target": "AmazonEC2ContainerServiceV20141113.CreateCluster"})
+    assert answer.json["cluster"]["clusterArn"] == \
+        "arn:aws:ecs:us-east-1:000000000042:cluster/x"
+    # Its region comes from the credential scope, whoever signed.
+    wrong = {"accessKeyId": "anybody", "secretAccessKey": "anything"}
+    made = server.boto(key=wrong, region="eu-north-1").create_cluster(clusterName="y")
+    assert made["cluster"]["clusterArn"] == "arn:aws:ecs:eu-north-1:000000000042:cluster/y"
