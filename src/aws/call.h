@@ -3,6 +3,11 @@
  * process (dispatched directly, on the caller's thread, through the same door as the wire) or a remote
  * endpoint (region, credentials, TLS, SigV4, retries with jitter on 5xx, throttling and connection
  * errors, a rate budget). The delivery engine changes ECS by nothing else.
+ *
+ * A remote call that got no answer may have happened all the same. It is sent again only if that does no
+ * harm: an operation that reads, one with an idempotency token (filled in here when the request has
+ * none), or a connection that was never made. Otherwise aws_call says so and the caller reads before it
+ * writes again.
  */
 #ifndef AWS_CALL_H
 #define AWS_CALL_H
@@ -13,7 +18,7 @@
 
 struct aws_target;
 
-/* This process, as the given caller (copied). */
+/* This process, as the given caller (copied, but for its policy, which must live as long). */
 struct aws_target *aws_target_local(struct aws_dispatcher *dispatcher, struct runner *runner,
 				    const struct aws_caller *caller);
 
@@ -21,13 +26,17 @@ struct aws_remote_config {
 	const char *endpoint; /* "https://ecs.eu-west-1.amazonaws.com", "http://127.0.0.1:4780" */
 	const char *region;
 	const char *access_key, *secret, *session_token; /* the last may be NULL */
-	double calls_per_second; /* budget; 0: 20 */
+	double calls_per_second; /* budget, retries included; 0: 20 */
 	unsigned attempts;       /* 0: 4 */
 	int timeout_ms;          /* per attempt; 0: 30,000 */
 };
 int aws_target_remote(const struct aws_remote_config *config, struct http_client *client,
 		      struct runner *runner, struct aws_target **ret_target, struct err *err);
+/* No call may be under way; NULL is fine. */
 void aws_target_free(struct aws_target *target);
+/* Ends the calls that wait for a remote endpoint, now and from then on: -ECANCELED. With runner_stop,
+ * which a call inside the HTTP client does not see. From any thread. */
+void aws_target_cancel(struct aws_target *target);
 
 struct aws_call_failure {
 	int status;       /* 0: no answer came */

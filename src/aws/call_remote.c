@@ -1,0 +1,400 @@
+/*
+ * Calls to an endpoint somewhere else: AWS's JSON protocol over the HTTP client. An attempt is signed
+ * anew, because a signature is good for five minutes only and waiting may take long.
+ *
+ * How long to wait before the next attempt is drawn anew each time from 0 to a limit that doubles, so
+ * that many callers who failed together do not come back together; if the endpoint says when
+ * (Retry-After), not before that.
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "aws/call_target.h"
+#include "aws/sigv4.h"
+#include "base/id.h"
+#include "base/memory.h"
+
+#define CALLS_PER_SECOND 20
+#define ATTEMPTS 4
+#define ATTEMPTS_MAX 20
+#define TIMEOUT_MS 30000
+#define BACKOFF_MS 100
+#define BACKOFF_THROTTLED_MS 500
+#define BACKOFF_MAX_MS 20000
+#define RETRY_AFTER_MAX_S 60
+#define URL_MAX 2048
+
+struct remote_target {
+	struct aws_target target;
+	struct http_client *client;
+	struct http_client_cancel cancel;
+	const char *url;
+	struct span host, path;
+	struct span region;
+	struct sigv4_credentials credentials;
+	unsigned attempts;
+	int timeout_ms;
+
+	/* The budget: tokens may be below zero, which is how long to wait for one's turn. */
+	pthread_mutex_t lock;
+	double rate, tokens;
+	int64_t filled_us;
+};
+
+struct remote_call {
+	struct remote_target *remote;
+	const struct aws_call *call;
+	const struct shape_service *shapes;
+	struct span body;
+	bool repeatable; /* sending it twice does no harm */
+};
+
+/* How an attempt ended. */
+struct outcome {
+	bool retry;
+	bool throttled;
+	int64_t retry_after_ms; /* 0: not said */
+};
+
+/* ---- waiting ---- */
+
+static int64_t take_turn_us(struct remote_target *remote)
+{
+	int64_t now_us = runner_now_us(remote->target.runner), wait_us = 0;
+	double most = remote->rate > 1 ? remote->rate : 1;
+
+	pthread_mutex_lock(&remote->lock);
+	remote->tokens += (double)(now_us - remote->filled_us) / 1e6 * remote->rate;
+	if (remote->tokens > most)
+		remote->tokens = most;
+	remote->filled_us = now_us;
+	remote->tokens -= 1;
+	if (remote->tokens < 0)
+		wait_us = (int64_t)(-remote->tokens / remote->rate * 1e6);
+	pthread_mutex_unlock(&remote->lock);
+	return wait_us;
+}
+
+static int sleep_us(struct remote_target *remote, int64_t delay_us)
+{
+	struct runner *runner = remote->target.runner;
+
+	if (delay_us <= 0)
+		return runner_is_stopped(runner) ? -ECANCELED : 0;
+	return runner_sleep_until(runner, runner_deadline_us(runner, delay_us));
+}
+
+static int64_t backoff_us(struct remote_target *remote, unsigned attempt,
+	const struct outcome *outcome)
+{
+	int64_t limit_ms = outcome->throttled ? BACKOFF_THROTTLED_MS : BACKOFF_MS;
+	int64_t delay_ms;
+
+	while (attempt-- > 0 && limit_ms < BACKOFF_MAX_MS)
+		limit_ms *= 2;
+	if (limit_ms > BACKOFF_MAX_MS)
+		limit_ms = BACKOFF_MAX_MS;
+	delay_ms =
+		(int64_t)random_below(runner_random(remote->target.runner), (uint64_t)limit_ms + 1);
+	if (delay_ms < outcome->retry_after_ms)
+		delay_ms = outcome->retry_after_ms;
+	return delay_ms * 1000;
+}
+
+/* Seconds only; the form with a date says too little to be worth its parsing. */
+static int64_t retry_after_ms(struct span value)
+{
+	uint64_t seconds;
+
+	if (!value.data || !span_to_unsigned(value, UINT32_MAX, &seconds))
+		return 0;
+	return (int64_t)(seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S) * 1000;
+}
+
+/* ---- an attempt ---- */
+
+static bool is_throttling(const char *type)
+{
+	static const char *const types[] = {"Throttling", "ThrottlingException",
+		"ThrottledException", "RequestThrottled", "RequestThrottledException",
+		"RequestLimitExceeded", "TooManyRequestsException", "PriorRequestNotComplete",
+		"ProvisionedThroughputExceededException", "BandwidthLimitExceeded", "SlowDown"};
+
+	for (size_t i = 0; i < LENGTH(types); i++) {
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Codes of the HTTP client after which the same request may succeed. */
+static bool may_pass(int code, bool repeatable)
+{
+	if (code == -ECONNREFUSED || code == -EHOSTUNREACH)
+		return true; /* it was not even sent */
+	return repeatable &&
+	       (code == -ECONNRESET || code == -ETIMEDOUT || code == -EPROTO || code == -EIO);
+}
+
+static struct span target_header(const struct remote_call *remote_call, struct arena *arena)
+{
+	return arena_format(arena, "%s.%s", remote_call->shapes->target_prefix,
+		remote_call->call->operation);
+}
+
+static int send_once(const struct remote_call *remote_call, struct arena *scratch,
+	struct http_client_response **ret_response, struct err *err)
+{
+	struct remote_target *remote = remote_call->remote;
+	struct sigv4_header headers[3 + 4] = {
+		{SPAN("Host"), remote->host},
+		{SPAN("Content-Type"), SPAN("application/x-amz-json-1.1")},
+		{SPAN("X-Amz-Target"), target_header(remote_call, scratch)},
+	};
+	struct sigv4_request request = {
+		.method = SPAN("POST"),
+		.path = remote->path,
+		.query = SPAN(""),
+		.headers = headers,
+		.header_count = 3,
+		.body = remote_call->body,
+	};
+	struct http_header sent[LENGTH(headers) + 1];
+	size_t count = 3 + sigv4_sign(&request, &remote->credentials, remote->region,
+				   span_of(remote_call->shapes->signing_name),
+				   runner_wall_ms(remote->target.runner), scratch, headers + 3);
+
+	for (size_t i = 0; i < count; i++)
+		sent[i] = (struct http_header){headers[i].name, headers[i].value};
+	sent[count++] = (struct http_header){SPAN("User-Agent"), SPAN("slipway/" SLIPWAY_VERSION)};
+	return http_client_request(remote->client,
+		&(struct http_client_request){
+			.method = "POST",
+			.url = remote->url,
+			.headers = sent,
+			.header_count = count,
+			.body = remote_call->body,
+			.fresh = !remote_call->repeatable,
+			.total_timeout_ms = remote->timeout_ms,
+			.response_max = AWS_ANSWER_MAX,
+			.cancel = &remote->cancel,
+		},
+		scratch, ret_response, err);
+}
+
+static int attempt(const struct remote_call *remote_call, struct json **ret_answer,
+	struct aws_call_failure *failure, struct outcome *ret_outcome, struct err *err)
+{
+	const struct aws_call *call = remote_call->call;
+	_arena_ struct arena *scratch = arena_new(0);
+	struct http_client_response *response;
+	int code;
+
+	*ret_outcome = (struct outcome){0};
+	*failure = (struct aws_call_failure){0};
+	code = send_once(remote_call, scratch, &response, err);
+	if (code < 0) {
+		ret_outcome->retry = may_pass(code, remote_call->repeatable);
+		return err_prefix(err, code, "%s %s", call->service, call->operation);
+	}
+	if (response->status == 200)
+		return aws_call_read_answer(call, arena_copy_span(call->arena, response->body),
+			ret_answer, err);
+	code = aws_call_read_failure(call, response->status,
+		http_client_header(response, "x-amzn-errortype"), response->body, failure, err);
+	ret_outcome->throttled = response->status == 429 || is_throttling(failure->type);
+	ret_outcome->retry = ret_outcome->throttled || response->status >= 500;
+	ret_outcome->retry_after_ms = retry_after_ms(http_client_header(response, "retry-after"));
+	return code;
+}
+
+/* ---- a call ---- */
+
+static bool only_reads(const char *operation)
+{
+	static const char *const words[] = {"Describe", "List", "Get", "Discover"};
+
+	for (size_t i = 0; i < LENGTH(words); i++) {
+		if (span_starts_with(span_of(operation), span_of(words[i])))
+			return true;
+	}
+	return false;
+}
+
+/* The request's text. An idempotency token that is missing is filled in, so that all attempts are one
+ * request for the endpoint. */
+static struct span write_request(const struct remote_call *remote_call,
+	const struct shape_operation *operation, bool *ret_has_token)
+{
+	const struct aws_call *call = remote_call->call;
+	const struct shape_service *shapes = remote_call->shapes;
+	const struct shape *input = &shapes->shapes[operation->input];
+	struct json *request = call->request ? json_copy_object(call->arena, call->request)
+					     : json_new_object(call->arena);
+
+	*ret_has_token = false;
+	for (size_t i = 0; i < input->count; i++) {
+		const struct shape_member *member = &shapes->members[input->first + i];
+		struct span name = shape_text(shapes, member->name);
+		char token[ID_UUID_SIZE];
+
+		if (!(member->flags & SHAPE_TOKEN))
+			continue;
+		*ret_has_token = true;
+		if (!json_is_absent(json_get_span(request, name)))
+			continue;
+		id_uuid(runner_random(remote_call->remote->target.runner), token);
+		json_set_string(call->arena, request, name.data, span_of(token));
+	}
+	return json_to_text(request, call->arena);
+}
+
+static int send_remote(struct aws_target *target, const struct aws_call *call,
+	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
+{
+	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
+	struct remote_call remote_call = {.remote = remote, .call = call};
+	const struct shape_operation *operation;
+	struct outcome outcome = {0};
+	bool has_token;
+	int code = -ECANCELED;
+
+	runner_assert_may_block(target->runner);
+	remote_call.shapes = shape_find_service(span_of(call->service));
+	if (!remote_call.shapes || strcmp(remote_call.shapes->protocol, "json") != 0)
+		return err_set(err, -EINVAL, "%s %s: no service of this name speaks JSON",
+			call->service, call->operation);
+	operation = shape_find_operation(remote_call.shapes, span_of(call->operation));
+	if (!operation)
+		return err_set(err, -EINVAL, "%s %s: there is no such operation", call->service,
+			call->operation);
+	remote_call.body = write_request(&remote_call, operation, &has_token);
+	remote_call.repeatable = has_token || only_reads(call->operation);
+
+	for (unsigned i = 0; i < remote->attempts; i++) {
+		int64_t delay_us = i > 0 ? backoff_us(remote, i - 1, &outcome) : 0;
+
+		if (sleep_us(remote, delay_us) < 0 || sleep_us(remote, take_turn_us(remote)) < 0)
+			return err_set(err, -ECANCELED, "%s %s: stopped", call->service,
+				call->operation);
+		code = attempt(&remote_call, ret_answer, failure, &outcome, err);
+		if (code == 0 || !outcome.retry)
+			break;
+	}
+	return code;
+}
+
+/* ---- the target ---- */
+
+static void cancel_remote(struct aws_target *target)
+{
+	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
+
+	http_client_cancel(remote->client, &remote->cancel);
+}
+
+static void close_remote(struct aws_target *target)
+{
+	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
+
+	pthread_mutex_destroy(&remote->lock);
+}
+
+/* Takes the endpoint apart. Host is written as HTTP wants it: without the scheme's own port. */
+static int read_endpoint(struct remote_target *remote, const char *endpoint, struct err *err)
+{
+	struct span rest = span_of(endpoint ? endpoint : ""), host, path;
+	struct span own_port = SPAN(":443");
+
+	if (rest.length > URL_MAX)
+		return err_set(err, -EINVAL, "endpoint: longer than %d characters", URL_MAX);
+	if (span_starts_with(rest, SPAN("https://"))) {
+		host = (struct span){rest.data + 8, rest.length - 8};
+	} else if (span_starts_with(rest, SPAN("http://"))) {
+		host = (struct span){rest.data + 7, rest.length - 7};
+		own_port = SPAN(":80");
+	} else {
+		return err_set(err, -EINVAL, "endpoint '%s': must begin with http:// or https://",
+			endpoint ? endpoint : "");
+	}
+	path = SPAN("/");
+	if (memchr(host.data, '/', host.length)) {
+		const char *slash = memchr(host.data, '/', host.length);
+
+		path = (struct span){slash, host.length - (size_t)(slash - host.data)};
+		host.length = (size_t)(slash - host.data);
+	}
+	for (size_t i = 0; i < rest.length; i++) {
+		if (rest.data[i] <= ' ' || rest.data[i] > '~' || strchr("?#@", rest.data[i]))
+			return err_set(err, -EINVAL,
+				"endpoint '%s': must be scheme, host, port and path only",
+				endpoint);
+	}
+	if (host.length == 0)
+		return err_set(err, -EINVAL, "endpoint '%s': has no host", endpoint);
+	remote->url = arena_format(remote->target.arena, "%.*s%.*s%.*s",
+		(int)(host.data - rest.data), rest.data, SPAN_ARGS(host), SPAN_ARGS(path))
+			      .data;
+	if (span_ends_with(host, own_port))
+		host.length -= own_port.length;
+	remote->host = arena_copy_span(remote->target.arena, host);
+	remote->path = arena_copy_span(remote->target.arena, path);
+	return 0;
+}
+
+static int fill_remote(struct remote_target *remote, const struct aws_remote_config *config,
+	struct err *err)
+{
+	struct arena *arena = remote->target.arena;
+	struct {
+		const char *name, *value;
+		struct span *copy;
+	} texts[] = {
+		{"region", config->region, &remote->region},
+		{"access key", config->access_key, &remote->credentials.access_key},
+		{"secret", config->secret, &remote->credentials.secret},
+	};
+
+	for (size_t i = 0; i < LENGTH(texts); i++) {
+		if (!texts[i].value || !texts[i].value[0])
+			return err_set(err, -EINVAL, "%s: is missing", texts[i].name);
+		*texts[i].copy = arena_copy_span(arena, span_of(texts[i].value));
+	}
+	if (config->session_token)
+		remote->credentials.session_token =
+			arena_copy_span(arena, span_of(config->session_token));
+	if (config->attempts > ATTEMPTS_MAX)
+		return err_set(err, -EINVAL, "attempts: at most %d", ATTEMPTS_MAX);
+	if (config->calls_per_second < 0 || config->timeout_ms < 0)
+		return err_set(err, -EINVAL, "calls per second, timeout: must not be negative");
+	return read_endpoint(remote, config->endpoint, err);
+}
+
+int aws_target_remote(const struct aws_remote_config *config, struct http_client *client,
+	struct runner *runner, struct aws_target **ret_target, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct remote_target *remote = arena_allocate(arena, sizeof(*remote));
+	int code;
+
+	remote->target = (struct aws_target){
+		.runner = runner,
+		.arena = arena,
+		.send = send_remote,
+		.cancel = cancel_remote,
+		.close = close_remote,
+	};
+	remote->client = client;
+	code = fill_remote(remote, config, err);
+	if (code < 0)
+		return code;
+	remote->attempts = config->attempts ? config->attempts : ATTEMPTS;
+	remote->timeout_ms = config->timeout_ms ? config->timeout_ms : TIMEOUT_MS;
+	remote->rate = config->calls_per_second > 0 ? config->calls_per_second : CALLS_PER_SECOND;
+	remote->tokens = remote->rate > 1 ? remote->rate : 1;
+	remote->filled_us = runner_now_us(runner);
+	pthread_mutex_init(&remote->lock, NULL);
+	*ret_target = &remote->target;
+	TAKE(arena);
+	return 0;
+}
