@@ -238,7 +238,8 @@ static struct span write_request(const struct remote_call *remote_call,
 		struct span name = shape_text(shapes, member->name);
 		char token[ID_UUID_SIZE];
 
-		if (!(member->flags & SHAPE_TOKEN))
+		/* The model marks some of them only; all have this name. */
+		if (!(member->flags & SHAPE_TOKEN) && !span_is(name, "clientToken"))
 			continue;
 		*ret_has_token = true;
 		if (!json_is_absent(json_get_span(request, name)))
