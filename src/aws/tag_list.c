@@ -14,6 +14,19 @@ static size_t characters(struct span text)
 	return count;
 }
 
+/* Letters, digits and spaces of any language (all beyond ASCII counts as such) and a few signs. */
+static bool allowed(struct span text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		unsigned char c = (unsigned char)text.data[i];
+
+		if (!(c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			    (c >= 'a' && c <= 'z') || (c && strchr(" +-=._:/@", c))))
+			return false;
+	}
+	return true;
+}
+
 static int check_tag(struct aws_request *request, const struct json *tag)
 {
 	struct span key = json_get_text(tag, "key");
@@ -23,21 +36,25 @@ static int check_tag(struct aws_request *request, const struct json *tag)
 		return aws_fail_input(request, "tags: a tag has no key");
 	if (characters(key) > KEY_MAX)
 		return aws_fail_input(request, "tags: key '%.*s' is longer than %d characters",
-				      SPAN_ARGS(key), KEY_MAX);
+			SPAN_ARGS(key), KEY_MAX);
 	if (value.data && characters(value) > VALUE_MAX)
 		return aws_fail_input(request,
-				      "tags: the value of '%.*s' is longer than %d characters",
-				      SPAN_ARGS(key), VALUE_MAX);
+			"tags: the value of '%.*s' is longer than %d characters", SPAN_ARGS(key),
+			VALUE_MAX);
+	if (!allowed(key) || (value.data && !allowed(value)))
+		return aws_fail_input(request,
+			"tags: '%.*s': keys and values have letters, digits, spaces and "
+			"characters of + - = . _ : / @ only",
+			SPAN_ARGS(key));
 	if (key.length >= 4 && span_equal_ignoring_case((struct span){key.data, 4}, SPAN("aws:")))
 		return aws_fail_input(request,
-				      "tags: key '%.*s' begins with 'aws:', which is reserved",
-				      SPAN_ARGS(key));
+			"tags: key '%.*s' begins with 'aws:', which is reserved", SPAN_ARGS(key));
 	return 0;
 }
 
 static const struct json *find_tag(const struct json *tags, struct span key)
 {
-	JSON_EACH_ITEM(tags, tag)
+	JSON_EACH_ITEM (tags, tag)
 		if (span_equal(json_get_text(tag, "key"), key))
 			return tag;
 	return NULL;
@@ -49,15 +66,15 @@ int aws_tag_list_check(struct aws_request *request, const struct json *tags)
 		return 0;
 	if (json_count(tags) > AWS_TAGS_MAX)
 		return aws_fail_input(request, "tags: %zu tags, the limit is %d", json_count(tags),
-				      AWS_TAGS_MAX);
-	JSON_EACH_ITEM(tags, tag) {
+			AWS_TAGS_MAX);
+	JSON_EACH_ITEM (tags, tag) {
 		struct span key = json_get_text(tag, "key");
 
 		if (check_tag(request, tag) < 0)
 			return -EPERM;
 		if (find_tag(tags, key) != tag)
 			return aws_fail_input(request, "tags: key '%.*s' is given twice",
-					      SPAN_ARGS(key));
+				SPAN_ARGS(key));
 	}
 	return 0;
 }
@@ -73,34 +90,35 @@ static void append_tag(struct aws_request *request, struct json *list, const str
 }
 
 int aws_tag_list_merge(struct aws_request *request, const struct json *existing,
-		       const struct json *added, const struct json **ret_merged)
+	const struct json *added, const struct json **ret_merged)
 {
 	struct json *merged = json_new_array(request->arena);
 
-	JSON_EACH_ITEM(existing, tag) {
+	JSON_EACH_ITEM (existing, tag) {
 		const struct json *newer = find_tag(added, json_get_text(tag, "key"));
 
 		append_tag(request, merged, newer ? newer : tag);
 	}
-	JSON_EACH_ITEM(added, tag)
+	JSON_EACH_ITEM (added, tag)
 		if (!find_tag(existing, json_get_text(tag, "key")))
 			append_tag(request, merged, tag);
 	if (json_count(merged) > AWS_TAGS_MAX)
-		return aws_fail_input(request, "tags: the resource would have %zu tags, the limit is %d",
-				      json_count(merged), AWS_TAGS_MAX);
+		return aws_fail_input(request,
+			"tags: the resource would have %zu tags, the limit is %d",
+			json_count(merged), AWS_TAGS_MAX);
 	*ret_merged = merged;
 	return 0;
 }
 
 const struct json *aws_tag_list_without(struct aws_request *request, const struct json *existing,
-					const struct json *keys)
+	const struct json *keys)
 {
 	struct json *left = json_new_array(request->arena);
 
-	JSON_EACH_ITEM(existing, tag) {
+	JSON_EACH_ITEM (existing, tag) {
 		bool removed = false;
 
-		JSON_EACH_ITEM(keys, key)
+		JSON_EACH_ITEM (keys, key)
 			removed |= span_equal(json_text(key), json_get_text(tag, "key"));
 		if (!removed)
 			append_tag(request, left, tag);
