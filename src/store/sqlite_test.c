@@ -49,23 +49,45 @@ static uint64_t count_objects(struct store *store)
 
 /* ---- who may open it ---- */
 
+/* A process that opens the file when told, and exits with 0 if it may not. */
+static pid_t fork_opener(struct test_store *test, int *ret_tell)
+{
+	int ends[2];
+	pid_t child;
+	char go;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct store *store = NULL;
+
+		close(ends[1]);
+		_exit(read(ends[0], &go, 1) == 1 &&
+				      store_open(&test->config, &store, NULL) == -EBUSY ?
+			      0 :
+			      1);
+	}
+	close(ends[0]);
+	*ret_tell = ends[1];
+	return child;
+}
+
 static void test_two_never_open_one_file(void **state)
 {
 	struct test_store *test = *state;
-	struct err err = {0};
+	_close_ int tell = -1;
+	pid_t child = fork_opener(test, &tell);
 	struct store *store = test_store_open(test), *second = NULL;
+	struct err err = {0};
 	int status;
-	pid_t child;
 
 	assert_int_equal(store_open(&test->config, &second, &err), -EBUSY);
 	assert_non_null(strstr(err.message, test->path));
 	assert_non_null(strstr(err.message, "is in use by another process"));
 	put(store, "a", "red 1"); /* the first is not disturbed */
 
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		_exit(store_open(&test->config, &second, NULL) == -EBUSY ? 0 : 1);
+	assert_int_equal(write(tell, "x", 1), 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	put(store, "b", "red 1");

@@ -87,9 +87,11 @@ static size_t node_size(const struct tree_type *type, uint8_t level)
 
 static struct tree_node *node_new(const struct tree_type *type, uint8_t level)
 {
-	struct tree_node *node = memory_allocate(node_size(type, level));
+	/* not zeroed: only the members in use are ever read */
+	struct tree_node *node = memory_resize(NULL, node_size(type, level));
 
 	atomic_init(&node->references, 1);
+	node->used = 0;
 	node->level = level;
 	return node;
 }
@@ -114,6 +116,22 @@ static void node_unref(const struct tree_type *type, struct tree_node *node)
 	free(node);
 }
 
+/* Moves `count` members from one place to another, in one node or between two of the same level. */
+static void members_move(const struct tree_type *type, struct tree_node *to, size_t to_slot,
+	struct tree_node *from, size_t from_slot, size_t count)
+{
+	if (to->level == 0) {
+		memmove(&as_leaf(to)->entries[to_slot], &as_leaf(from)->entries[from_slot],
+			count * sizeof(struct tree_entry));
+		return;
+	}
+	memmove(&as_inner(to)->children[to_slot], &as_inner(from)->children[from_slot],
+		count * sizeof(struct tree_child));
+	if (type->measure)
+		memmove(as_inner(to)->sums[to_slot], as_inner(from)->sums[from_slot],
+			count * sizeof(int64_t[STORE_MEASURES]));
+}
+
 /* Makes *node ours to change: it is, when nobody else refers to it (and to nothing above it, which
  * the caller has owned before). Acquire: what other threads read of it before they let go happened
  * before we write. */
@@ -124,8 +142,9 @@ static void node_own(const struct tree_type *type, struct tree_node **node)
 
 	if (atomic_load_explicit(&old->references, memory_order_acquire) == 1)
 		return;
-	copy = memory_copy(old, node_size(type, old->level));
-	atomic_init(&copy->references, 1);
+	copy = node_new(type, old->level);
+	copy->used = old->used;
+	members_move(type, copy, 0, old, 0, old->used);
 	if (copy->level > 0) {
 		for (size_t i = 0; i < copy->used; i++)
 			node_ref(as_inner(copy)->children[i].node);
@@ -171,22 +190,6 @@ static void inner_describe(const struct tree_type *type, struct tree_inner *inne
 	child->first = node_first(child->node);
 	if (type->measure)
 		memcpy(inner->sums[slot], sums, sizeof(sums));
-}
-
-/* Moves `count` members from one place to another, in one node or between two of the same level. */
-static void members_move(const struct tree_type *type, struct tree_node *to, size_t to_slot,
-	struct tree_node *from, size_t from_slot, size_t count)
-{
-	if (to->level == 0) {
-		memmove(&as_leaf(to)->entries[to_slot], &as_leaf(from)->entries[from_slot],
-			count * sizeof(struct tree_entry));
-		return;
-	}
-	memmove(&as_inner(to)->children[to_slot], &as_inner(from)->children[from_slot],
-		count * sizeof(struct tree_child));
-	if (type->measure)
-		memmove(as_inner(to)->sums[to_slot], as_inner(from)->sums[from_slot],
-			count * sizeof(int64_t[STORE_MEASURES]));
 }
 
 /* ---- order ---- */
