@@ -299,3 +299,14 @@ def test_version_is_said_once():
     assert said.stdout == f"slipway {version}\n"
     with open(os.path.join(SOURCE, "CHANGELOG.md"), encoding="utf-8") as file:
         assert f"## {version}" in file.read()
+
+
+def test_links_between_documents_lead_somewhere():
+    documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + [
+        f"docs/{name}" for name in os.listdir(os.path.join(SOURCE, "docs"))]
+    for document in documents:
+        with open(os.path.join(SOURCE, document), encoding="utf-8") as file:
+            links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read())
+        for link in links:
+            target = os.path.join(SOURCE, os.path.dirname(document), link)
+            assert os.path.exists(target), f"{document} links to {link}"
