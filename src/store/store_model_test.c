@@ -829,6 +829,8 @@ static char *run_seed(const struct place *place, struct test_store *test, uint64
 		else
 			open_feed(&run, &run.servers[i]);
 	}
+	if (place->servers > 1 && seed % 2 == 0) /* so that they fall behind the log */
+		test_database_run(test->config.url, "UPDATE slipway.head SET keep = 10");
 	for (int i = 0; i < place->steps && !*run.failure; i++)
 		step(&run);
 	for (size_t i = 0; i < place->servers; i++) {
