@@ -145,12 +145,16 @@ static bool is_alive(const struct store_view *view, struct span server, struct s
 	       span_equal(((const struct server_facts *)object->facts)->incarnation, incarnation);
 }
 
+static bool is_its_owner_alive(const struct store_view *view, const struct store_object *claim)
+{
+	const struct claim_facts *facts = claim->facts;
+
+	return facts->server.length > 0 && is_alive(view, facts->server, facts->incarnation);
+}
+
 static bool is_free(const struct store_view *view, const struct store_object *claim)
 {
-	const struct claim_facts *facts = claim ? claim->facts : NULL;
-
-	return !facts || facts->server.length == 0 ||
-	       !is_alive(view, facts->server, facts->incarnation);
+	return !claim || !is_its_owner_alive(view, claim);
 }
 
 __attribute__((format(printf, 2, 3))) static void report(struct claims *claims, const char *format,
@@ -756,7 +760,7 @@ int claims_check(struct claims *claims, const struct claim *claim, int64_t outla
 		return 0;
 	view = store_view_open(claims->config.store);
 	object = store_get(view, &claim_kind, claim->key);
-	if (!object || object->revision != claim->epoch)
+	if (!object || object->revision != claim->epoch || !is_its_owner_alive(view, object))
 		return not_ours(claim, err);
 	/* The lease is looked at last: nothing between this and the act takes time. */
 	lock_take(&claims->lock);
