@@ -40,6 +40,8 @@ static const struct command commands[] = {
 	 "account. The secret is shown once.\n\n"
 	 "Example:\n  slipway key create --user ci --policy ci-policy.json\n",
 	 key_run, NULL},
+	{"sim", "toy [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
+	 "Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
 	{"config", "[yaml|markdown]", "Print every key of slipway.yaml with its default.",
 	 "Example:\n  slipway config > slipway.yaml\n", config_run, NULL},
 	{"version", "", "Print the version.", "", version_run, NULL},
