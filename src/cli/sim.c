@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/span.h"
@@ -56,7 +58,7 @@ static int run_seeds(const struct toy_simulation *simulation, uint64_t first, ui
 			print_result(seed, &result);
 		if (code < 0) {
 			failed++;
-			printf("seed %" PRIu64 ": %s\n", seed, err.message);
+			printf("%s\n", err.message);
 			fflush(stdout);
 		}
 	}
@@ -73,6 +75,7 @@ int sim_run(const struct command *command, int count, char **arguments)
 					  {"bug", &bug, NULL},
 					  {"trace", NULL, &trace}};
 	struct toy_simulation simulation = {0};
+	char folder[] = "/tmp/slipway-sim-XXXXXX";
 	struct positionals positionals;
 	uint64_t first, last;
 	int code = command_read_options(command, count, arguments, rows, LENGTH(rows),
@@ -97,6 +100,11 @@ int sim_run(const struct command *command, int count, char **arguments)
 			return command_misused(command, "there is no bug '%s'", bug);
 		simulation.bug = (enum toy_bug)found;
 	}
+	if (!mkdtemp(folder))
+		return command_failed("no temporary folder: %s", strerror(errno));
+	simulation.folder = folder;
 	simulation.trace = trace ? stdout : NULL;
-	return run_seeds(&simulation, first, last);
+	code = run_seeds(&simulation, first, last);
+	rmdir(folder);
+	return code;
 }
