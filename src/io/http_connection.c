@@ -349,8 +349,11 @@ static void send_encrypted(struct http_connection *connection, struct output *ou
 	if (output->closes)
 		tls_session_shut_down(connection->tls);
 	tls_session_take_output(connection->tls, &connection->encrypted);
-	if (connection->encrypted.length == 0)
+	if (connection->encrypted.length == 0) {
+		if (output->closes)
+			linger(connection);
 		return;
+	}
 	part = uv_buf_init(connection->encrypted.data, (unsigned)connection->encrypted.length);
 	if (!write_parts(connection, &part, 1, connection->encrypted.length))
 		return;
@@ -553,6 +556,18 @@ static void resume_reading(struct http_connection *connection)
 
 /* ---- running ---- */
 
+/* Everything is answered and nothing will be read, although the last answer did not say so: it had
+ * begun when we were told to drain. */
+static void part_ways(struct http_connection *connection)
+{
+	struct output goodbye = {.closes = true};
+
+	if (connection->tls)
+		send_encrypted(connection, &goodbye);
+	else
+		linger(connection);
+}
+
 void http_connection_run(struct http_connection *connection)
 {
 	while (!connection->closing && !connection->write_pending && !connection->lingering) {
@@ -576,8 +591,9 @@ void http_connection_run(struct http_connection *connection)
 		else if (output.count == 0)
 			break;
 	}
-	if (connection->ended && !connection->first && !connection->write_pending)
-		http_connection_close(connection);
+	if (connection->stopped && !connection->first && !connection->reading &&
+		!connection->write_pending && !connection->lingering && !connection->closing)
+		part_ways(connection);
 }
 
 void http_connection_ready(struct http_connection *connection)

@@ -209,7 +209,7 @@ static int on_header_part(llhttp_t *llhttp, const char *data, size_t length)
 		return 0;
 	parser->trailer_bytes += length;
 	if (parser->trailer_bytes > TRAILER_MAX) {
-		refuse(parser, 431, "the trailers are too large");
+		refuse(parser, 400, "the trailers are too large");
 		return HPE_USER;
 	}
 	return 0;
@@ -495,7 +495,8 @@ static enum http_parser_result check_facts(
 		return refuse(parser, 400, "conflicting Content-Length");
 	if (facts->lengths > 0 && !span_to_unsigned(facts->length, UINT64_MAX, &length))
 		return refuse(parser, 400, "invalid Content-Length");
-	if (facts->encodings > 1 || (chunked && request->version_minor == 0))
+	if (facts->encodings > 1 ||
+		(chunked && (request->version_minor == 0 || facts->encoding.length == 0)))
 		return refuse(parser, 400, "invalid Transfer-Encoding");
 	if (chunked && !span_equal_ignoring_case(facts->encoding, SPAN("chunked")))
 		return refuse(parser, 501, "the only known Transfer-Encoding is chunked");

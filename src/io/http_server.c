@@ -235,8 +235,8 @@ void http_loop_connection_closed(
 	struct http_loop *loop, const unsigned char address[16], bool counted)
 {
 	loop->connection_count--;
-	http_count(&loop->counters.connections_open, -1);
 	forget(loop->server, address, counted);
+	http_count(&loop->counters.connections_open, -1);
 	report_drained(loop);
 	stop_if_possible(loop);
 }
