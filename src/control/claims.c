@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #include "base/id.h"
-#include "base/json.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "control/claims_records.h"
 #include "control/lock.h"
 #include "control/write.h"
 
@@ -26,6 +26,13 @@ struct observed {
 	uint64_t revision;
 	int64_t seen_at_us;
 	int64_t lease_us;
+};
+
+struct subscriber {
+	struct subscriber *next;
+	char *prefix;
+	void (*freed)(void *context, struct span key);
+	void *context;
 };
 
 enum standing {
@@ -47,115 +54,16 @@ struct claims {
 	uint64_t registration;
 	uint64_t lease_revision;
 	int64_t lease_until_us;
+	/* Guarded by its own lock, which is held while subscribers are told: */
+	struct lock subscribers_lock;
+	struct subscriber *subscribers;
+	bool tell_all; /* a new one wants to know what is free now */
 	/* The strand's own: */
 	struct store_feed *feed;
 	char next_incarnation[CLAIMS_INCARNATION_SIZE]; /* "": none tried yet */
 	struct map observed;                            /* name → struct observed */
 	int64_t renew_at_us;
 };
-
-/* ---- the two kinds ---- */
-
-static int parse_text(const struct store_object *object, struct arena *scratch,
-	const struct json **ret_value, struct err *err)
-{
-	struct json *value;
-	int code = json_parse(object->private_, scratch, &value, err);
-
-	if (code == 0)
-		*ret_value = value;
-	return code;
-}
-
-/* The names in these records have no characters that JSON escapes, so the text of a member is found in
- * the object itself, where it lives as long as the facts. */
-static struct span text_in_object(const struct store_object *object, struct span text)
-{
-	const char *found;
-
-	if (text.length == 0)
-		return SPAN("");
-	found = memmem(object->private_.data, object->private_.length, text.data, text.length);
-	return found ? (struct span){found, text.length} : SPAN("");
-}
-
-static int server_extract(const struct store_object *object, void *facts, struct arena *scratch,
-	struct err *err)
-{
-	struct server_facts *server = facts;
-	const struct json *value = NULL;
-	int code = parse_text(object, scratch, &value, err);
-
-	if (code < 0)
-		return code;
-	server->incarnation = text_in_object(object, json_get_text(value, "incarnation"));
-	server->lease_us = json_get_integer(value, "leaseMicroseconds", 0);
-	if (server->incarnation.length == 0 || server->lease_us <= 0)
-		return err_set(err, -EINVAL, "server record without incarnation or lease");
-	return 0;
-}
-
-const struct store_kind server_kind = {
-	.name = "server",
-	.facts_size = sizeof(struct server_facts),
-	.extract = server_extract,
-};
-
-static int claim_extract(const struct store_object *object, void *facts, struct arena *scratch,
-	struct err *err)
-{
-	struct claim_facts *claim = facts;
-	const struct json *value = NULL;
-	int code = parse_text(object, scratch, &value, err);
-
-	if (code < 0)
-		return code;
-	claim->server = text_in_object(object, json_get_text(value, "server"));
-	claim->incarnation = text_in_object(object, json_get_text(value, "incarnation"));
-	return 0;
-}
-
-static void claim_write_owner(const struct store_object *object, struct store_index_writer *writer)
-{
-	const struct claim_facts *claim = object->facts;
-
-	if (claim->server.length > 0)
-		store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(claim->server),
-			SPAN_ARGS(claim->incarnation));
-}
-
-static const struct store_index claim_indexes[] = {
-	[CLAIM_BY_OWNER] = {.name = "owner", .write = claim_write_owner},
-};
-
-const struct store_kind claim_kind = {
-	.name = "claim",
-	.facts_size = sizeof(struct claim_facts),
-	.extract = claim_extract,
-	.indexes = claim_indexes,
-	.index_count = LENGTH(claim_indexes),
-};
-
-/* Whether the record of this server is there and of this incarnation: the one meaning of "alive". */
-static bool is_alive(const struct store_view *view, struct span server, struct span incarnation)
-{
-	const struct store_object *object = store_get(view, &server_kind, server);
-
-	return object &&
-	       span_equal(((const struct server_facts *)object->facts)->incarnation, incarnation);
-}
-
-static bool is_its_owner_alive(const struct store_view *view, const struct store_object *claim)
-{
-	const struct claim_facts *facts = claim->facts;
-
-	return facts->server.length > 0 && is_alive(view, facts->server, facts->incarnation);
-}
-
-static bool is_free(const struct store_view *view, const struct store_object *claim)
-{
-	return !claim || !is_its_owner_alive(view, claim);
-}
 
 __attribute__((format(printf, 2, 3))) static void report(struct claims *claims, const char *format,
 	...)
@@ -168,7 +76,7 @@ __attribute__((format(printf, 2, 3))) static void report(struct claims *claims, 
 	va_end(list);
 	runner_trace(claims->runner, "%s", message);
 	if (claims->config.report)
-		claims->config.report(claims->config.context, message);
+		claims->config.report(claims->config.report_context, message);
 }
 
 /* ---- our own lease ---- */
@@ -253,7 +161,8 @@ static int register_server(struct claims *claims, uint64_t expected, struct err 
 		const struct store_object *object =
 			store_get(view, &server_kind, span_of(claims->server));
 
-		if (object && !is_alive(view, object->key, span_of(claims->next_incarnation)))
+		if (object &&
+			!server_is_alive(view, object->key, span_of(claims->next_incarnation)))
 			be_replaced(claims);
 		else if (object)
 			enter(claims, object->revision, asked_at_us - claims->config.lease_us);
@@ -272,7 +181,7 @@ static void lease_changed(struct claims *claims)
 	_view_ struct store_view *view = store_view_open(claims->config.store);
 	const struct store_object *object = store_get(view, &server_kind, span_of(claims->server));
 
-	if (object && is_alive(view, object->key, span_of(claims->incarnation))) {
+	if (object && server_is_alive(view, object->key, span_of(claims->incarnation))) {
 		lock_take(&claims->lock);
 		claims->lease_revision = object->revision;
 		lock_release(&claims->lock);
@@ -368,6 +277,16 @@ static void unobserve(struct claims *claims, struct span server)
 	free(map_remove(&claims->observed, server));
 }
 
+static void tell_freed(struct claims *claims, struct span key)
+{
+	lock_take(&claims->subscribers_lock);
+	for (struct subscriber *at = claims->subscribers; at; at = at->next) {
+		if (span_starts_with(key, span_of(at->prefix)))
+			at->freed(at->context, key);
+	}
+	lock_release(&claims->subscribers_lock);
+}
+
 static void free_claims_of(struct claims *claims, struct span server, struct span incarnation)
 {
 	_view_ struct store_view *view = NULL;
@@ -375,8 +294,6 @@ static void free_claims_of(struct claims *claims, struct span server, struct spa
 	struct store_cursor cursor;
 	const struct store_object *claim;
 
-	if (!claims->config.freed)
-		return;
 	owner = memory_format("%.*s/%.*s", SPAN_ARGS(server), SPAN_ARGS(incarnation));
 	view = store_view_open(claims->config.store);
 	cursor = (struct store_cursor){
@@ -387,7 +304,7 @@ static void free_claims_of(struct claims *claims, struct span server, struct spa
 		.exact = true,
 	};
 	while ((claim = store_next(&cursor)))
-		claims->config.freed(claims->config.context, claim->key);
+		tell_freed(claims, claim->key);
 }
 
 static void server_changed(struct claims *claims, const struct store_change *change)
@@ -407,9 +324,8 @@ static void claim_changed(struct claims *claims, const struct store_change *chan
 {
 	const struct claim_facts *after = change->after ? change->after->facts : NULL;
 
-	if (claims->config.freed && (!after || after->server.length == 0))
-		claims->config.freed(claims->config.context,
-			change->after ? change->after->key : change->before->key);
+	if (!after || after->server.length == 0)
+		tell_freed(claims, change->after ? change->after->key : change->before->key);
 }
 
 static void wake_strand(void *context)
@@ -432,8 +348,8 @@ static int list(struct claims *claims, struct err *err)
 	while ((object = store_next(&servers)))
 		observe(claims, object);
 	while ((object = store_next(&all))) {
-		if (claims->config.freed && is_free(view, object))
-			claims->config.freed(claims->config.context, object->key);
+		if (claim_is_free(view, object))
+			tell_freed(claims, object->key);
 	}
 	return store_feed_open(claims->config.store, store_view_revision(view), wake_strand,
 		claims->changed, &claims->feed, err);
@@ -444,6 +360,16 @@ static void follow_feed(struct claims *claims)
 	struct store_change changes[CHANGES_AT_ONCE];
 	int count;
 
+	bool tell_all;
+
+	lock_take(&claims->subscribers_lock);
+	tell_all = claims->tell_all;
+	claims->tell_all = false;
+	lock_release(&claims->subscribers_lock);
+	if (tell_all) {
+		store_feed_close(claims->feed);
+		claims->feed = NULL;
+	}
 	if (!claims->feed && list(claims, NULL) < 0)
 		return;
 	while ((count = store_feed_next(claims->feed, changes, LENGTH(changes))) > 0) {
@@ -581,6 +507,7 @@ int claims_start(const struct claims_config *config, struct claims **ret_claims,
 	claims->changed = runner_event_new(claims->runner, "changes of claims");
 	claims->lease_until_us = INT64_MIN;
 	lock_init(&claims->lock);
+	lock_init(&claims->subscribers_lock);
 	code = register_server(claims, STORE_ANY, err);
 	claims->renew_at_us =
 		runner_deadline_us(claims->runner, claims->config.lease_us / RENEWALS_PER_LEASE);
@@ -613,7 +540,8 @@ int claims_resign(struct claims *claims, struct err *err)
 		const struct store_object *object =
 			store_get(view, &server_kind, span_of(claims->server));
 
-		if (!object || !is_alive(view, span_of(claims->server), span_of(incarnation)))
+		if (!object ||
+			!server_is_alive(view, span_of(claims->server), span_of(incarnation)))
 			return 0;
 		death.revision = object->revision;
 		code = control_write(claims->runner, claims->config.store, write_death, &death,
@@ -636,9 +564,47 @@ void claims_stop(struct claims *claims)
 	map_clear(&claims->observed);
 	runner_event_free(claims->changed);
 	runner_free(claims->runner);
+	while (claims->subscribers)
+		claims_unsubscribe(claims, claims->subscribers->context);
+	lock_destroy(&claims->subscribers_lock);
 	lock_destroy(&claims->lock);
 	free(claims->server);
 	free(claims);
+}
+
+void claims_subscribe(struct claims *claims, struct span prefix,
+	void (*freed)(void *context, struct span key), void *context)
+{
+	struct subscriber *subscriber = memory_allocate(sizeof(*subscriber));
+
+	subscriber->prefix = memory_copy_string_n(prefix.data, prefix.length);
+	subscriber->freed = freed;
+	subscriber->context = context;
+	lock_take(&claims->subscribers_lock);
+	subscriber->next = claims->subscribers;
+	claims->subscribers = subscriber;
+	claims->tell_all = true;
+	lock_release(&claims->subscribers_lock);
+	runner_signal(claims->changed);
+}
+
+void claims_unsubscribe(struct claims *claims, const void *context)
+{
+	struct subscriber **at = &claims->subscribers;
+
+	lock_take(&claims->subscribers_lock);
+	while (*at) {
+		struct subscriber *subscriber = *at;
+
+		if (subscriber->context != context) {
+			at = &subscriber->next;
+			continue;
+		}
+		*at = subscriber->next;
+		free(subscriber->prefix);
+		free(subscriber);
+	}
+	lock_release(&claims->subscribers_lock);
 }
 
 /* ---- claims ---- */
@@ -673,13 +639,13 @@ static int write_acquire(struct store_transaction *transaction, void *context, s
 	const struct store_object *claim = store_get(head, &claim_kind, acquire->key);
 	struct span text;
 
-	if (!is_alive(head, span_of(claims->server), span_of(acquire->incarnation)))
+	if (!server_is_alive(head, span_of(claims->server), span_of(acquire->incarnation)))
 		return err_set(err, -EAGAIN, "the lease of '%s' is gone", claims->server);
 	if (is_ours(claims, claim, acquire->incarnation)) {
 		acquire->epoch = claim->revision;
 		return 0;
 	}
-	if (!is_free(head, claim))
+	if (!claim_is_free(head, claim))
 		return busy(claim, err);
 	acquire->epoch = store_next_revision(transaction);
 	text = arena_format(store_transaction_arena(transaction),
@@ -729,7 +695,7 @@ int claims_acquire(struct claims *claims, struct span key, struct claim *ret_cla
 			*ret_claim = claim;
 			return 0;
 		}
-		if (!is_free(view, object))
+		if (!claim_is_free(view, object))
 			return busy(object, err);
 	}
 	code = control_write(claims->runner, claims->config.store, write_acquire, &acquire, NULL,
@@ -760,7 +726,7 @@ int claims_check(struct claims *claims, const struct claim *claim, int64_t outla
 		return 0;
 	view = store_view_open(claims->config.store);
 	object = store_get(view, &claim_kind, claim->key);
-	if (!object || object->revision != claim->epoch || !is_its_owner_alive(view, object))
+	if (!object || object->revision != claim->epoch || !claim_owner_is_alive(view, object))
 		return not_ours(claim, err);
 	/* The lease is looked at last: nothing between this and the act takes time. */
 	lock_take(&claims->lock);

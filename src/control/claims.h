@@ -64,12 +64,9 @@ struct claims_config {
 	struct store *store;
 	const char *server; /* this server's name: unique among those that share the store */
 	int64_t lease_us;   /* 0: CLAIMS_LEASE_US */
-	/* Told about each claim that became free (owner dead, released, record gone): ask your controller to
-	 * reconcile it. May come too often; must not block. */
-	void (*freed)(void *context, struct span key);
-	void *context;
 	/* Told what an operator should hear: a lease lost, a server declared dead, being replaced. */
 	void (*report)(void *context, const char *message);
+	void *report_context;
 	/* Deliberate bugs, for proving that simulations find them. */
 	bool bug_no_fence;    /* claims_write does not require the claim */
 	bool bug_no_check;    /* claims_check always agrees */
@@ -90,6 +87,15 @@ int claims_start(const struct claims_config *config, struct claims **ret_claims,
 int claims_resign(struct claims *claims, struct err *err);
 /* Stops renewing (a crash, as others see it, unless resigned before). NULL is fine. */
 void claims_stop(struct claims *claims);
+
+/* From now on freed(context, key) is called for each claim that is or becomes free (owner dead, released,
+ * record gone) and whose key begins with prefix: ask your controller to reconcile it. Subscribe when the
+ * controller runs; what became free meanwhile is told then. Comes from another thread and may come too
+ * often; must not block. */
+void claims_subscribe(struct claims *claims, struct span prefix,
+	void (*freed)(void *context, struct span key), void *context);
+/* Not called any more for this context when this returns. */
+void claims_unsubscribe(struct claims *claims, const void *context);
 
 /* 0: ours. -EBUSY: a living server has it. -EAGAIN: this server has no lease just now. -ESTALE: this
  * server was replaced or has resigned. Others: as control_write. The key must live as long as the claim. */

@@ -176,7 +176,7 @@ static void claim_freed(void *context, struct span key)
 	struct server *server = context;
 	struct span toy = toy_of_claim_key(key);
 
-	if (toy.data && server->controller)
+	if (toy.data)
 		controller_add(server->controller, toy);
 }
 
@@ -226,6 +226,8 @@ static void server_take_down(struct server *server)
 		controller_statistics(server->controller, &statistics);
 		simulation->result.overflows += (unsigned)statistics.overflows;
 	}
+	if (server->claims)
+		claims_unsubscribe(server->claims, server);
 	controller_stop(TAKE(server->controller));
 	claims_stop(TAKE(server->claims));
 	runner_free(TAKE(server->runner));
@@ -242,8 +244,6 @@ static int server_boot(struct server *server, struct err *err)
 		.store = simulation->store,
 		.server = server->name,
 		.lease_us = LEASE_US,
-		.freed = claim_freed,
-		.context = server,
 		.bug_no_fence = bug == TOY_BUG_NO_FENCE,
 		.bug_no_check = bug == TOY_BUG_NO_CHECK,
 		.bug_hasty_death = bug == TOY_BUG_HASTY_DEATH,
@@ -278,7 +278,10 @@ static int server_boot(struct server *server, struct err *err)
 		.writing_context = server,
 		.bug_skip_intent = bug == TOY_BUG_SKIP_INTENT,
 	};
-	return controller_start(&toy_controller_row, &controller, &server->controller, err);
+	code = controller_start(&toy_controller_row, &controller, &server->controller, err);
+	if (code == 0)
+		claims_subscribe(server->claims, SPAN("toy/"), claim_freed, server);
+	return code;
 }
 
 /* Takes away who crashed, and boots whose time has come. */
@@ -381,6 +384,7 @@ static void act_clean_stop(struct simulation *simulation)
 		return;
 	runner_trace(simulation->root, "%s stops", runner_name(server->runner));
 	toy_world_excuse_calls(simulation->world);
+	claims_unsubscribe(server->claims, server);
 	controller_stop(TAKE(server->controller));
 	claims_resign(server->claims, NULL);
 	server_take_down(server);
