@@ -1,5 +1,5 @@
 /* The kinds `server` and `claim`: what is in their records, and what follows from them. */
-#include "control/claims_records.h"
+#include "control/claims_internal.h"
 
 #include <string.h>
 

@@ -1,0 +1,59 @@
+/* Between claims.c, claims_lease.c and claims_records.c; nobody else includes it. */
+#ifndef CONTROL_CLAIMS_INTERNAL_H
+#define CONTROL_CLAIMS_INTERNAL_H
+
+#include "base/map.h"
+#include "control/claims.h"
+#include "control/lock.h"
+
+/* Another server, as we saw it last. */
+struct observed {
+	uint64_t revision;
+	int64_t seen_at_us;
+	int64_t lease_us;
+};
+
+struct subscriber {
+	struct subscriber *next;
+	char *prefix;
+	void (*freed)(void *context, struct span key);
+	void *context;
+};
+
+enum standing {
+	STANDING_OUT,      /* no lease now; will register */
+	STANDING_IN,       /* registered */
+	STANDING_REPLACED, /* another incarnation has our name; for good */
+	STANDING_RESIGNED, /* for good */
+};
+
+struct claims {
+	struct claims_config config;
+	struct runner *runner; /* a group of its own */
+	struct runner_event *changed;
+	char *server;
+	struct lock lock;
+	/* Guarded by the lock; changed by the strand, and by resign: */
+	enum standing standing;
+	char incarnation[CLAIMS_INCARNATION_SIZE];
+	uint64_t registration;
+	uint64_t lease_revision;
+	int64_t lease_until_us;
+	/* Guarded by its own lock, which is held while subscribers are told: */
+	struct lock subscribers_lock;
+	struct subscriber *subscribers;
+	bool tell_all; /* a new one wants to know what is free now */
+	/* The strand's own: */
+	struct store_feed *feed;
+	char next_incarnation[CLAIMS_INCARNATION_SIZE]; /* "": none tried yet */
+	struct map observed;                            /* name → struct observed */
+	int64_t renew_at_us;
+};
+
+/* Whether the record of this server is there and of this incarnation: the one meaning of "alive". */
+bool server_is_alive(const struct store_view *view, struct span server, struct span incarnation);
+bool claim_owner_is_alive(const struct store_view *view, const struct store_object *claim);
+/* claim may be NULL: there is no record. */
+bool claim_is_free(const struct store_view *view, const struct store_object *claim);
+
+#endif
