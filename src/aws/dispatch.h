@@ -1,7 +1,8 @@
 /*
  * The one door. Every operation, from the wire or from inside, goes through aws_dispatch: authorise,
  * limit, validate, run, audit. In this order, so that somebody without rights learns nothing from
- * validation messages.
+ * validation messages. (Only that a request is no JSON at all is said before, because its resources
+ * cannot be known.)
  *
  * Unavailability has one table: a throttled call answers ThrottlingException (400), a store that cannot
  * write ServerException (500).

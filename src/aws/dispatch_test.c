@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -162,6 +163,7 @@ struct fixture {
 	struct store_faults faults;
 	atomic_int commit_code; /* what before_commit answers */
 	struct buffer audit;    /* a line each */
+	sem_t gate, at_gate;    /* for one test */
 	pthread_t blocking;
 	bool has_blocking;
 	struct aws_dispatch_config config;
@@ -586,6 +588,80 @@ static void a_store_that_cannot_write_is_a_server_fault(void **state)
 	fixture_free(fixture);
 }
 
+/* ---- a writer that is held up ---- */
+
+static int wait_for_gate(void *context)
+{
+	struct fixture *fixture = context;
+
+	sem_post(&fixture->at_gate);
+	while (sem_wait(&fixture->gate) < 0)
+		;
+	sem_post(&fixture->gate); /* open for all that follow */
+	return 0;
+}
+
+static int write_nothing(struct store_transaction *transaction, void *context, struct err *err)
+{
+	(void)transaction;
+	(void)context;
+	(void)err;
+	return 0;
+}
+
+static void ignore_done(void *context, int code, uint64_t revision, const struct err *err)
+{
+	(void)context;
+	(void)code;
+	(void)revision;
+	(void)err;
+}
+
+static void count_answer(void *context, const struct aws_answer *answer)
+{
+	assert_int_equal(answer->status, 200);
+	sem_post(context);
+}
+
+static void a_full_queue_is_a_server_fault(void **state)
+{
+	struct fixture *fixture = fixture_new(false);
+	_arena_ struct arena *arena = arena_new(0);
+	struct answer answer;
+	sem_t answered;
+
+	(void)state;
+	sem_init(&answered, 0, 0);
+	sem_init(&fixture->gate, 0, 0);
+	sem_init(&fixture->at_gate, 0, 0);
+	fixture->faults.before_commit = wait_for_gate;
+	fixture->config.audit = NULL;
+	fixture_start(fixture);
+	/* One write is being made durable and does not get on; then the queue is filled. */
+	aws_dispatch(fixture->dispatcher, &service, SPAN("CreateCluster"), &admin,
+		SPAN("{\"clusterName\":\"a\"}"), arena, count_answer, &answered);
+	while (sem_wait(&fixture->at_gate) < 0)
+		;
+	while (store_write(fixture->store, write_nothing, ignore_done, NULL, NULL) == 0)
+		;
+	call(fixture, "CreateCluster", "{\"clusterName\":\"b\"}", &answer);
+	assert_int_equal(answer.status, 500);
+	assert_string_equal(answer.type, "ServerException");
+	assert_non_null(strstr(answer.body,
+		"Too many changes are waiting to be written. Nothing was changed; try again in a "
+		"moment"));
+	/* Reads go on. */
+	expect(fixture, "DescribeClusters", "{\"clusters\":[\"a\",\"b\"]}", 200,
+		"{\"clusters\":[]}");
+	sem_post(&fixture->gate);
+	while (sem_wait(&answered) < 0)
+		;
+	expect(fixture, "DescribeClusters", "{\"clusters\":[\"a\",\"b\"]}", 200,
+		"{\"clusters\":[{\"clusterName\":\"a\"}]}");
+	sem_destroy(&answered);
+	fixture_free(fixture);
+}
+
 static void without_a_thread_nothing_blocks(void **state)
 {
 	struct fixture *fixture = fixture_new(true);
@@ -696,6 +772,7 @@ int main(void)
 		cmocka_unit_test(calls_are_limited_per_account),
 		cmocka_unit_test(a_failed_write_changes_nothing),
 		cmocka_unit_test(a_store_that_cannot_write_is_a_server_fault),
+		cmocka_unit_test(a_full_queue_is_a_server_fault),
 		cmocka_unit_test(without_a_thread_nothing_blocks),
 		cmocka_unit_test(results_are_counted),
 		cmocka_unit_test(many_threads_at_once),
