@@ -138,7 +138,8 @@ static void *take_or_end(struct arena *arena, size_t size)
 	void *memory = take(arena, size);
 
 	if (!memory) {
-		fprintf(stderr, "slipway: an arena of %zu bytes is full (%zu used, %zu more wanted)\n",
+		fprintf(stderr,
+			"slipway: an arena of %zu bytes is full (%zu used, %zu more wanted)\n",
 			arena->cap, arena->used, size);
 		abort();
 	}

@@ -152,6 +152,6 @@ int64_t clock_parse_basic(const char *text, size_t length)
 	if (month <= 2)
 		year--;
 	days = INT64_C(365) * year + year / 4 - year / 100 + year / 400 +
-		(153 * from_march + 2) / 5 + day - 1 - 719468;
+	       (153 * from_march + 2) / 5 + day - 1 - 719468;
 	return ((days * 24 + hour) * 60 + minute) * 60000 + second * INT64_C(1000);
 }

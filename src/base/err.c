@@ -50,8 +50,8 @@ static void append_list(struct err *err, size_t *length, const char *format, va_
 	*length = strlen(err->message);
 }
 
-__attribute__((format(printf, 3, 4))) static void append(
-	struct err *err, size_t *length, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void append(struct err *err, size_t *length,
+	const char *format, ...)
 {
 	va_list list;
 

@@ -85,8 +85,8 @@ static int sync_folder(const char *path, struct err *err)
 	return 0;
 }
 
-static int write_temporary(
-	int descriptor, const char *path, struct span text, mode_t mode, struct err *err)
+static int write_temporary(int descriptor, const char *path, struct span text, mode_t mode,
+	struct err *err)
 {
 	int result = write_all(descriptor, text);
 

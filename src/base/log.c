@@ -128,8 +128,8 @@ static void begin_line(const struct log *log, enum log_level level, const char *
 		add_message_text(line, text);
 		return;
 	}
-	buffer_format(
-		line, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time, level_names[level]);
+	buffer_format(line, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", time,
+		level_names[level]);
 	json_write_string(text, line);
 }
 

@@ -13,9 +13,13 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 struct log;
 
-enum log_style { LOG_STYLE_JSON, LOG_STYLE_TEXT }; /* text: "12:00:01 info  message key=value" for terminals */
+enum log_style {
+	LOG_STYLE_JSON,
+	LOG_STYLE_TEXT
+}; /* text: "12:00:01 info  message key=value" for terminals */
 
-struct log *log_new(int descriptor, enum log_level least, enum log_style style, struct clock *clock);
+struct log *log_new(int descriptor, enum log_level least, enum log_style style,
+	struct clock *clock);
 void log_free(struct log *log);
 
 /* Fields are pairs (const char *name, const char *value) ended by NULL. log may be NULL: nothing. */

@@ -50,13 +50,15 @@ static const char *line(struct fixture *fixture)
 static void test_json(void **state)
 {
 	struct fixture *fixture = *state;
-	struct log *log = log_new(
-		fixture->descriptors[1], LOG_INFO, LOG_STYLE_JSON, &fixture->clock.clock);
+	struct log *log =
+		log_new(fixture->descriptors[1], LOG_INFO, LOG_STYLE_JSON, &fixture->clock.clock);
 
 	log_write(log, LOG_DEBUG, "too quiet to hear", NULL);
-	log_write(log, LOG_INFO, "listening", "address", "127.0.0.1:4780", "quote", "a \"b\"\n", NULL);
+	log_write(log, LOG_INFO, "listening", "address", "127.0.0.1:4780", "quote", "a \"b\"\n",
+		NULL);
 	assert_string_equal(line(fixture),
-		"{\"time\":\"2024-02-29T12:34:56.123Z\",\"level\":\"info\",\"message\":\"listening\","
+		"{\"time\":\"2024-02-29T12:34:56.123Z\",\"level\":\"info\",\"message\":"
+		"\"listening\","
 		"\"address\":\"127.0.0.1:4780\",\"quote\":\"a \\\"b\\\"\\n\"}\n");
 	log_write(log, LOG_ERROR, "bad \xff\xc3\xa9\xed\xa0\x80", "null", (const char *)NULL, NULL);
 	assert_string_equal(line(fixture),
@@ -69,11 +71,11 @@ static void test_json(void **state)
 static void test_text(void **state)
 {
 	struct fixture *fixture = *state;
-	struct log *log = log_new(
-		fixture->descriptors[1], LOG_DEBUG, LOG_STYLE_TEXT, &fixture->clock.clock);
+	struct log *log =
+		log_new(fixture->descriptors[1], LOG_DEBUG, LOG_STYLE_TEXT, &fixture->clock.clock);
 
-	log_write(log, LOG_INFO, "two words\x1b[2J\n", "key", "plain", "other", "two words", "empty",
-		"", NULL);
+	log_write(log, LOG_INFO, "two words\x1b[2J\n", "key", "plain", "other", "two words",
+		"empty", "", NULL);
 	assert_string_equal(line(fixture),
 		"12:34:56 info    two words\\x1b[2J\\n key=plain other=\"two words\" empty=\"\"\n");
 	log_free(log);
@@ -82,8 +84,8 @@ static void test_text(void **state)
 static void test_long_lines_stay_whole(void **state)
 {
 	struct fixture *fixture = *state;
-	struct log *log = log_new(
-		fixture->descriptors[1], LOG_DEBUG, LOG_STYLE_JSON, &fixture->clock.clock);
+	struct log *log =
+		log_new(fixture->descriptors[1], LOG_DEBUG, LOG_STYLE_JSON, &fixture->clock.clock);
 	_free_ char *large = memory_allocate(100001);
 	const char *text;
 
@@ -92,7 +94,8 @@ static void test_long_lines_stay_whole(void **state)
 	log_write(log, LOG_INFO, "long", "a", large, "b", large, "c", large, "d", "short", NULL);
 	text = line(fixture);
 	assert_true(strlen(text) <= 64 * 1024);
-	assert_string_equal(text + strlen(text) - strlen("\"d\":\"short\"}\n"), "\"d\":\"short\"}\n");
+	assert_string_equal(text + strlen(text) - strlen("\"d\":\"short\"}\n"),
+		"\"d\":\"short\"}\n");
 	log_free(log);
 }
 

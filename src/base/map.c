@@ -32,7 +32,8 @@ static size_t find_slot(const struct map *map, struct span key, uint32_t hash)
 			return SIZE_MAX;
 		if (slot == SLOT_DELETED)
 			continue;
-		if (map->entries[slot - 1].hash == hash && span_equal(map->entries[slot - 1].key, key))
+		if (map->entries[slot - 1].hash == hash &&
+			span_equal(map->entries[slot - 1].key, key))
 			return at;
 	}
 }
@@ -79,7 +80,8 @@ static void make_room(struct map *map)
 	}
 	map->entry_count = kept;
 	if (map->entry_capacity == 0 || kept > map->entry_capacity / 2) {
-		map->entry_capacity = map->entry_capacity ? map->entry_capacity * 2 : SLOTS_FIRST / 2;
+		map->entry_capacity =
+			map->entry_capacity ? map->entry_capacity * 2 : SLOTS_FIRST / 2;
 		map->entries =
 			memory_resize(map->entries, map->entry_capacity * sizeof(map->entries[0]));
 	}
@@ -109,7 +111,8 @@ void *map_put(struct map *map, struct span key, void *value)
 		entry->value = value;
 		return old;
 	}
-	if (map->entry_count == map->entry_capacity || map->slots_used + 1 > map->slot_count / 4 * 3)
+	if (map->entry_count == map->entry_capacity ||
+		map->slots_used + 1 > map->slot_count / 4 * 3)
 		make_room(map);
 	map->entries[map->entry_count] = (struct map_entry){
 		.key = {memory_copy_string_n(key.data, key.length), key.length},

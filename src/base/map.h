@@ -22,12 +22,12 @@ struct map_entry {
 
 struct map {
 	struct map_entry *entries;
-	uint32_t *slots;     /* index + 1 into entries; 0: free; UINT32_MAX: deleted */
-	size_t entry_count;  /* holes included */
+	uint32_t *slots;    /* index + 1 into entries; 0: free; UINT32_MAX: deleted */
+	size_t entry_count; /* holes included */
 	size_t entry_capacity;
-	size_t slot_count;   /* power of two, or 0 */
-	size_t slots_used;   /* deleted included */
-	size_t count;        /* without holes */
+	size_t slot_count; /* power of two, or 0 */
+	size_t slots_used; /* deleted included */
+	size_t count;      /* without holes */
 };
 
 #define _map_ CLEANUP(map_clear)
@@ -43,6 +43,6 @@ struct map_entry *map_next(const struct map *map, size_t *position);
 
 #define MAP_EACH(map, entry)                                                                       \
 	for (size_t position_ = 0, once_ = 1; once_; once_ = 0)                                    \
-		for (struct map_entry *entry; (entry = map_next((map), &position_));)
+		for (struct map_entry * entry; (entry = map_next((map), &position_));)
 
 #endif

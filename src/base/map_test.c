@@ -45,7 +45,7 @@ static void test_removing_while_iterating(void **state)
 		snprintf(name, sizeof(name), "%d", (int)i);
 		map_put(&map, span_of(name), (void *)i);
 	}
-	MAP_EACH(&map, entry) {
+	MAP_EACH (&map, entry) {
 		intptr_t value = (intptr_t)entry->value;
 
 		assert_int_equal(value, ++seen);
@@ -55,7 +55,7 @@ static void test_removing_while_iterating(void **state)
 	assert_int_equal(seen, 1000);
 	assert_int_equal(map.count, 333);
 	seen = 0;
-	MAP_EACH(&map, entry) {
+	MAP_EACH (&map, entry) {
 		assert_int_equal((intptr_t)entry->value, seen += 3);
 		assert_ptr_equal(map_get(&map, entry->key), entry->value);
 	}
@@ -87,7 +87,7 @@ static void check_equal(const struct map *map, const struct model *model)
 	size_t at = 0;
 
 	assert_int_equal(map->count, model->count);
-	MAP_EACH(map, entry) {
+	MAP_EACH (map, entry) {
 		int key = -1;
 
 		assert_int_equal(sscanf(entry->key.data, "key-%d", &key), 1);
@@ -115,7 +115,8 @@ static void test_against_a_model(void **state)
 			if (random_below(&random.random, 100) < 55) {
 				if (model.values[key] == 0)
 					model.order[model.count++] = key;
-				assert_int_equal((intptr_t)map_put(&map, span_of(name), (void *)step),
+				assert_int_equal((intptr_t)map_put(&map, span_of(name),
+							 (void *)step),
 					model.values[key]);
 				model.values[key] = step;
 			} else {

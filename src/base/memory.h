@@ -36,11 +36,11 @@
 /* The structure of which pointer is the named member. */
 #define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
-void *memory_allocate(size_t size);              /* zeroed */
+void *memory_allocate(size_t size);                     /* zeroed */
 void *memory_allocate_array(size_t count, size_t size); /* zeroed, overflow-checked */
-void *memory_resize(void *old, size_t size);     /* new part not zeroed */
+void *memory_resize(void *old, size_t size);            /* new part not zeroed */
 void *memory_copy(const void *from, size_t size);
-char *memory_copy_string(const char *text);      /* NULL stays NULL */
+char *memory_copy_string(const char *text); /* NULL stays NULL */
 char *memory_copy_string_n(const char *text, size_t length);
 char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

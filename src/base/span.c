@@ -17,14 +17,14 @@ int span_compare(struct span a, struct span b)
 bool span_starts_with(struct span text, struct span prefix)
 {
 	return prefix.length <= text.length &&
-		(prefix.length == 0 || memcmp(text.data, prefix.data, prefix.length) == 0);
+	       (prefix.length == 0 || memcmp(text.data, prefix.data, prefix.length) == 0);
 }
 
 bool span_ends_with(struct span text, struct span suffix)
 {
 	return suffix.length <= text.length &&
-		(suffix.length == 0 ||
-			memcmp(text.data + (text.length - suffix.length), suffix.data, suffix.length) == 0);
+	       (suffix.length == 0 || memcmp(text.data + (text.length - suffix.length), suffix.data,
+					      suffix.length) == 0);
 }
 
 /* Not tolower(): the locale has no say in protocols. */
@@ -81,7 +81,8 @@ static pthread_once_t hash_seed_once = PTHREAD_ONCE_INIT;
 static void draw_hash_seed(void)
 {
 	if (getrandom(&hash_seed, sizeof(hash_seed), GRND_NONBLOCK) != (ssize_t)sizeof(hash_seed))
-		hash_seed = (uintptr_t)&hash_seed; /* early boot: what address randomisation gives */
+		hash_seed =
+			(uintptr_t)&hash_seed; /* early boot: what address randomisation gives */
 }
 
 uint64_t span_hash(struct span text)
@@ -125,7 +126,8 @@ static size_t edit_distance(struct span a, struct span b)
 			if (row[j - 1] + 1 < least)
 				least = row[j - 1] + 1;
 			if (i > 1 && j > 1 && lower(a.data[i - 1]) == lower(b.data[j - 2]) &&
-				lower(a.data[i - 2]) == lower(b.data[j - 1]) && before[j - 2] + 1 < least)
+				lower(a.data[i - 2]) == lower(b.data[j - 1]) &&
+				before[j - 2] + 1 < least)
 				least = before[j - 2] + 1;
 			row[j] = least;
 		}

@@ -16,8 +16,8 @@
 #include "base/memory.h"
 
 #define PARTS_MAX 64
-#define PARTS_OF_ONE 5         /* at most, of one exchange: head, chunk size, data, its end, last chunk */
-#define BODY_INLINE_MAX 4096   /* copied behind the head: cheaper than another part */
+#define PARTS_OF_ONE 5 /* at most, of one exchange: head, chunk size, data, its end, last chunk */
+#define BODY_INLINE_MAX 4096 /* copied behind the head: cheaper than another part */
 #define DATE_FRESH_MS 250
 #define KEPT_MAX ((size_t)64 * 1024)
 
@@ -150,8 +150,8 @@ static void end_head(struct http_connection *connection, struct http_exchange *e
 	http_response_end_head(&exchange->head, current_date(connection->loop), persistence);
 }
 
-static void collect_answer(
-	struct http_connection *connection, struct http_exchange *exchange, struct output *output)
+static void collect_answer(struct http_connection *connection, struct http_exchange *exchange,
+	struct output *output)
 {
 	end_head(connection, exchange);
 	if (exchange->body.data.length <= BODY_INLINE_MAX) {
@@ -164,8 +164,8 @@ static void collect_answer(
 }
 
 /* Returns whether the stream is complete with this. */
-static bool collect_stream(
-	struct http_connection *connection, struct http_exchange *exchange, struct output *output)
+static bool collect_stream(struct http_connection *connection, struct http_exchange *exchange,
+	struct output *output)
 {
 	struct http_stream *stream = exchange->stream;
 	bool ended;
@@ -288,8 +288,8 @@ static void on_written(uv_write_t *request, int status)
 }
 
 /* Writes what the socket takes and leaves the rest to libuv. False if the connection is lost. */
-static bool write_parts(
-	struct http_connection *connection, uv_buf_t *parts, unsigned count, size_t length)
+static bool write_parts(struct http_connection *connection, uv_buf_t *parts, unsigned count,
+	size_t length)
 {
 	int written = uv_try_write(stream_of(connection), parts, count);
 	size_t done;
@@ -322,7 +322,8 @@ static bool write_parts(
 
 static void send_plain(struct http_connection *connection, struct output *output)
 {
-	if (output->count == 0 || !write_parts(connection, output->parts, output->count, output->length))
+	if (output->count == 0 ||
+		!write_parts(connection, output->parts, output->count, output->length))
 		return;
 	if (connection->write_pending) {
 		connection->writing = output->exchanges;
@@ -340,7 +341,8 @@ static void send_encrypted(struct http_connection *connection, struct output *ou
 	uv_buf_t part;
 
 	for (unsigned i = 0; i < output->count; i++) {
-		if (tls_session_write(connection->tls, output->parts[i].base, output->parts[i].len) < 0) {
+		if (tls_session_write(connection->tls, output->parts[i].base,
+			    output->parts[i].len) < 0) {
 			http_connection_close(connection);
 			return;
 		}
@@ -441,8 +443,8 @@ static void take_input(struct http_connection *connection, const char *data, siz
 			connection->reading = http_exchange_take(connection->loop);
 		}
 		connection->wants_continue = false; /* it did not wait for our word */
-		result = http_parser_feed(
-			&connection->parser, &connection->reading->message, data, length, &taken);
+		result = http_parser_feed(&connection->parser, &connection->reading->message, data,
+			length, &taken);
 		data += taken;
 		length -= taken;
 		if (connection->parser.phase != before)
@@ -463,7 +465,8 @@ static void take_end(struct http_connection *connection)
 {
 	connection->ended = true;
 	connection->stopped = true;
-	for (struct http_exchange *exchange = connection->first; exchange; exchange = exchange->next) {
+	for (struct http_exchange *exchange = connection->first; exchange;
+		exchange = exchange->next) {
 		if (exchange->streaming) {
 			http_connection_close(connection);
 			return;
@@ -633,7 +636,8 @@ static void fill_peer(struct http_connection *connection, const struct sockaddr_
 		inet_ntop(AF_INET6, &six->sin6_addr, connection->peer, sizeof(connection->peer));
 		connection->peer_port = ntohs(six->sin6_port);
 		connection->peer_is_loopback = IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
-			(IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127);
+					       (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) &&
+						       six->sin6_addr.s6_addr[12] == 127);
 	}
 }
 
@@ -746,7 +750,8 @@ void http_connection_drain(struct http_connection *connection)
 		}
 	}
 	/* To be told may end a stream, but takes none out of the line: that goes through the inbox. */
-	for (struct http_exchange *exchange = connection->first; exchange; exchange = exchange->next) {
+	for (struct http_exchange *exchange = connection->first; exchange;
+		exchange = exchange->next) {
 		if (exchange->streaming)
 			http_exchange_tell_gone(exchange);
 	}

@@ -67,8 +67,9 @@ struct http_exchange {
 	struct http_connection *connection; /* NULL: cut */
 	struct http_exchange *next;         /* in the connection's line, or of the idle ones */
 	struct http_exchange *inbox_next;
-	struct http_stream *stream; /* set by whoever begins it; the loop looks only if `streaming` */
-	struct buffer head;         /* of the answer */
+	struct http_stream
+		*stream;    /* set by whoever begins it; the loop looks only if `streaming` */
+	struct buffer head; /* of the answer */
 	struct http_body body;
 	bool head_only; /* the request was HEAD */
 	bool handed_out;
@@ -217,7 +218,7 @@ void http_loop_free_exchanges(struct http_loop *loop);
 struct tls_session *http_server_new_tls_session(struct http_server *server);
 /* Ends what is counted for a connection; the last one may end the loop. */
 void http_loop_connection_closed(struct http_loop *loop, const unsigned char address[16],
-				 bool counted);
+	bool counted);
 void http_address_of(const struct sockaddr_storage *peer, unsigned char ret_address[16]);
 
 #endif

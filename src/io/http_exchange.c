@@ -162,8 +162,8 @@ static void post(struct http_exchange *exchange)
 	newest = atomic_load_explicit(&loop->inbox, memory_order_relaxed);
 	do {
 		exchange->inbox_next = newest;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&loop->inbox, &newest, exchange, memory_order_release, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&loop->inbox, &newest, exchange,
+		memory_order_release, memory_order_relaxed));
 	if (!newest)
 		uv_async_send(&loop->wake);
 	atomic_fetch_sub(&loop->posting, 1);
@@ -269,8 +269,8 @@ void http_respond(struct http_exchange *exchange, int status, const struct http_
 
 	if (http_status_is_bodiless(status))
 		framing = HTTP_FRAMING_NONE;
-	http_response_begin_head(
-		&exchange->head, status, headers, header_count, framing, body.data.length);
+	http_response_begin_head(&exchange->head, status, headers, header_count, framing,
+		body.data.length);
 	exchange->body = body;
 	if (exchange->head_only || framing == HTTP_FRAMING_NONE)
 		release_body(exchange);
@@ -293,7 +293,8 @@ void http_exchange_refuse(struct http_exchange *exchange, int status, const char
 	struct span text = arena_format(exchange->message.arena, "%d %s: %s\n", status,
 		http_status_text(status), reason);
 
-	http_response_begin_head(&exchange->head, status, type, 1, HTTP_FRAMING_LENGTH, text.length);
+	http_response_begin_head(&exchange->head, status, type, 1, HTTP_FRAMING_LENGTH,
+		text.length);
 	exchange->body = HTTP_BODY_STATIC(text);
 	exchange->keep_alive = false;
 	exchange->answered = true;
@@ -330,7 +331,8 @@ int http_stream_write(struct http_exchange *exchange, struct span data)
 	if (stream->gone) {
 		result = -EPIPE;
 	} else if (data.length > stream->queue_max ||
-		stream->queued.length + stream->sending_length > stream->queue_max - data.length) {
+		   stream->queued.length + stream->sending_length >
+			   stream->queue_max - data.length) {
 		stream->gone = true;
 		result = -ENOBUFS;
 	} else {

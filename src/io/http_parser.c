@@ -4,14 +4,16 @@
 
 #include "base/memory.h"
 
-#define BLANK_LINES_MAX 2 /* before a request: old clients send one behind a body */
+#define BLANK_LINES_MAX 2    /* before a request: old clients send one behind a body */
+#define REQUEST_LINE_MORE 32 /* than its target: method, version, spaces, CR LF */
 #define TRAILER_MAX ((size_t)8 * 1024)
 /* Framing of a chunked body may take this much, and this many times the body itself: room for chunks
  * of one byte, none for endless extensions, leading zeros or trailers. */
 #define FRAMING_MAX ((uint64_t)16 * 1024)
 #define FRAMING_PER_BYTE 8
-#define BODY_RESERVE_MAX ((size_t)64 * 1024) /* believed of a Content-Length before the bytes come */
-#define KEPT_MAX ((size_t)64 * 1024)         /* memory that a message keeps for the next request */
+#define BODY_RESERVE_MAX                                                                           \
+	((size_t)64 * 1024)          /* believed of a Content-Length before the bytes come */
+#define KEPT_MAX ((size_t)64 * 1024) /* memory that a message keeps for the next request */
 
 void http_limits_fill_defaults(struct http_limits *limits)
 {
@@ -78,17 +80,83 @@ static bool is_alphanumeric(char c)
 
 /* What a header's name is made of, in lower case; 0 for what it is not made of. */
 static const char token_lower[256] = {
-	['!'] = '!', ['#'] = '#', ['$'] = '$', ['%'] = '%', ['&'] = '&', ['\''] = '\'', ['*'] = '*',
-	['+'] = '+', ['-'] = '-', ['.'] = '.', ['^'] = '^', ['_'] = '_', ['`'] = '`', ['|'] = '|',
-	['~'] = '~', ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5',
-	['6'] = '6', ['7'] = '7', ['8'] = '8', ['9'] = '9', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c',
-	['d'] = 'd', ['e'] = 'e', ['f'] = 'f', ['g'] = 'g', ['h'] = 'h', ['i'] = 'i', ['j'] = 'j',
-	['k'] = 'k', ['l'] = 'l', ['m'] = 'm', ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q',
-	['r'] = 'r', ['s'] = 's', ['t'] = 't', ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x',
-	['y'] = 'y', ['z'] = 'z', ['A'] = 'a', ['B'] = 'b', ['C'] = 'c', ['D'] = 'd', ['E'] = 'e',
-	['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j', ['K'] = 'k', ['L'] = 'l',
-	['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r', ['S'] = 's',
-	['T'] = 't', ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',
+	['!'] = '!',
+	['#'] = '#',
+	['$'] = '$',
+	['%'] = '%',
+	['&'] = '&',
+	['\''] = '\'',
+	['*'] = '*',
+	['+'] = '+',
+	['-'] = '-',
+	['.'] = '.',
+	['^'] = '^',
+	['_'] = '_',
+	['`'] = '`',
+	['|'] = '|',
+	['~'] = '~',
+	['0'] = '0',
+	['1'] = '1',
+	['2'] = '2',
+	['3'] = '3',
+	['4'] = '4',
+	['5'] = '5',
+	['6'] = '6',
+	['7'] = '7',
+	['8'] = '8',
+	['9'] = '9',
+	['a'] = 'a',
+	['b'] = 'b',
+	['c'] = 'c',
+	['d'] = 'd',
+	['e'] = 'e',
+	['f'] = 'f',
+	['g'] = 'g',
+	['h'] = 'h',
+	['i'] = 'i',
+	['j'] = 'j',
+	['k'] = 'k',
+	['l'] = 'l',
+	['m'] = 'm',
+	['n'] = 'n',
+	['o'] = 'o',
+	['p'] = 'p',
+	['q'] = 'q',
+	['r'] = 'r',
+	['s'] = 's',
+	['t'] = 't',
+	['u'] = 'u',
+	['v'] = 'v',
+	['w'] = 'w',
+	['x'] = 'x',
+	['y'] = 'y',
+	['z'] = 'z',
+	['A'] = 'a',
+	['B'] = 'b',
+	['C'] = 'c',
+	['D'] = 'd',
+	['E'] = 'e',
+	['F'] = 'f',
+	['G'] = 'g',
+	['H'] = 'h',
+	['I'] = 'i',
+	['J'] = 'j',
+	['K'] = 'k',
+	['L'] = 'l',
+	['M'] = 'm',
+	['N'] = 'n',
+	['O'] = 'o',
+	['P'] = 'p',
+	['Q'] = 'q',
+	['R'] = 'r',
+	['S'] = 's',
+	['T'] = 't',
+	['U'] = 'u',
+	['V'] = 'v',
+	['W'] = 'w',
+	['X'] = 'x',
+	['Y'] = 'y',
+	['Z'] = 'z',
 };
 
 static bool is_value_character(char c)
@@ -158,8 +226,7 @@ static enum http_parser_result refuse_as_llhttp(struct http_parser *parser, llht
 		return HTTP_PARSER_REFUSED;
 	for (size_t i = 0; i < LENGTH(llhttp_refusals); i++) {
 		if (llhttp_refusals[i].number == number)
-			return refuse(
-				parser, llhttp_refusals[i].status, llhttp_refusals[i].reason);
+			return refuse(parser, llhttp_refusals[i].status, llhttp_refusals[i].reason);
 	}
 	return refuse(parser, 400, "malformed request");
 }
@@ -244,8 +311,8 @@ void http_parser_init(struct http_parser *parser, const struct http_limits *limi
 enum head_scan { SCAN_MORE, SCAN_COMPLETE, SCAN_REFUSED };
 
 /* Looks at the part of a line in [data, data + length), of which the last byte is LF if `ends`. */
-static const char *check_line_part(
-	struct http_parser *parser, const char *data, size_t length, bool ends)
+static const char *check_line_part(struct http_parser *parser, const char *data, size_t length,
+	bool ends)
 {
 	const char *carriage_return;
 
@@ -266,8 +333,8 @@ static const char *check_line_part(
 }
 
 /* Finds the empty line that ends the head; *ret_length gets how many bytes belong to the head. */
-static enum head_scan scan_head(
-	struct http_parser *parser, const char *data, size_t length, size_t *ret_length)
+static enum head_scan scan_head(struct http_parser *parser, const char *data, size_t length,
+	size_t *ret_length)
 {
 	size_t at = 0;
 
@@ -282,6 +349,11 @@ static enum head_scan scan_head(
 		}
 		parser->line_length += part;
 		at += part;
+		if (parser->line_count == 0 &&
+			parser->line_length > parser->limits->target_max + REQUEST_LINE_MORE) {
+			refuse(parser, 414, "the request target is too long");
+			return SCAN_REFUSED;
+		}
 		if (!newline)
 			break;
 		if (parser->line_length == 2) {
@@ -350,10 +422,11 @@ static bool read_target(struct http_request *request)
 		request->query = SPAN_NONE;
 		return span_is(request->method, "OPTIONS");
 	}
-	if (target.length >= 7 && span_equal_ignoring_case((struct span){target.data, 7}, SPAN("http://")))
+	if (target.length >= 7 &&
+		span_equal_ignoring_case((struct span){target.data, 7}, SPAN("http://")))
 		rest = (struct span){target.data + 7, target.length - 7};
 	else if (target.length >= 8 &&
-		span_equal_ignoring_case((struct span){target.data, 8}, SPAN("https://")))
+		 span_equal_ignoring_case((struct span){target.data, 8}, SPAN("https://")))
 		rest = (struct span){target.data + 8, target.length - 8};
 	else
 		return false;
@@ -445,12 +518,12 @@ static void note_fact(struct head_facts *facts, const struct http_header *header
 	}
 }
 
-static enum http_parser_result read_headers(
-	struct http_parser *parser, char *data, size_t length, struct head_facts *facts)
+static enum http_parser_result read_headers(struct http_parser *parser, char *data, size_t length,
+	struct head_facts *facts)
 {
 	struct http_request *request = &parser->message->request;
-	struct http_header *headers = arena_allocate_array(
-		parser->message->arena, parser->line_count, sizeof(struct http_header));
+	struct http_header *headers = arena_allocate_array(parser->message->arena,
+		parser->line_count, sizeof(struct http_header));
 	size_t count = 0;
 
 	while (length > 2) { /* the empty line */
@@ -480,8 +553,8 @@ static bool llhttp_agrees(const struct http_parser *parser, bool chunked, uint64
 	return !(parser->llhttp.flags & F_CHUNKED) && parser->llhttp.content_length == length;
 }
 
-static enum http_parser_result check_facts(
-	struct http_parser *parser, const struct head_facts *facts, bool *ret_has_body)
+static enum http_parser_result check_facts(struct http_parser *parser,
+	const struct head_facts *facts, bool *ret_has_body)
 {
 	struct http_request *request = &parser->message->request;
 	bool chunked = facts->encodings > 0;
@@ -505,7 +578,8 @@ static enum http_parser_result check_facts(
 	if (length > parser->limits->body_max)
 		return refuse(parser, 413, "the body is too large");
 	if (facts->expects > 0 && request->version_minor >= 1 &&
-		(facts->expects > 1 || !span_equal_ignoring_case(facts->expect, SPAN("100-continue"))))
+		(facts->expects > 1 ||
+			!span_equal_ignoring_case(facts->expect, SPAN("100-continue"))))
 		return refuse(parser, 417, "the only known Expect is 100-continue");
 	if (!request->host.data && facts->hosts > 0)
 		request->host = facts->host;
@@ -549,8 +623,8 @@ static enum http_parser_result read_head(struct http_parser *parser)
 	if (number != HPE_OK && !(number == HPE_PAUSED && parser->message_complete))
 		return refuse_as_llhttp(parser, number);
 
-	result = read_headers(
-		parser, head->data + request_line, head->length - request_line, &facts);
+	result = read_headers(parser, head->data + request_line, head->length - request_line,
+		&facts);
 	if (result == HTTP_PARSER_REFUSED)
 		return result;
 	result = check_facts(parser, &facts, &has_body);
@@ -560,8 +634,8 @@ static enum http_parser_result read_head(struct http_parser *parser)
 		return complete(parser);
 	parser->phase = HTTP_PHASE_BODY;
 	return facts.expects > 0 && parser->message->request.version_minor >= 1
-		? HTTP_PARSER_CONTINUE
-		: HTTP_PARSER_MORE;
+		       ? HTTP_PARSER_CONTINUE
+		       : HTTP_PARSER_MORE;
 }
 
 /* Skips empty lines before a request. Returns how many bytes they took, or length + 1 to refuse. */
@@ -584,8 +658,8 @@ static size_t skip_blank_lines(struct http_parser *parser, const char *data, siz
 	return at;
 }
 
-static enum http_parser_result feed_head(
-	struct http_parser *parser, const char *data, size_t length, size_t *ret_taken)
+static enum http_parser_result feed_head(struct http_parser *parser, const char *data,
+	size_t length, size_t *ret_taken)
 {
 	struct buffer *head = &parser->message->head;
 	/* One byte over the limit is enough to know. */
@@ -595,8 +669,6 @@ static enum http_parser_result feed_head(
 
 	if (scan == SCAN_REFUSED)
 		return HTTP_PARSER_REFUSED;
-	if (parser->line_count == 0 && head->length + taken > parser->limits->target_max + 32)
-		return refuse(parser, 414, "the request target is too long");
 	if (head->length + taken > parser->limits->head_max)
 		return refuse(parser, 431, "the headers are too large");
 	buffer_add(head, data, taken);
@@ -604,8 +676,8 @@ static enum http_parser_result feed_head(
 	return scan == SCAN_COMPLETE ? read_head(parser) : HTTP_PARSER_MORE;
 }
 
-static enum http_parser_result feed_body(
-	struct http_parser *parser, const char *data, size_t length, size_t *ret_taken)
+static enum http_parser_result feed_body(struct http_parser *parser, const char *data,
+	size_t length, size_t *ret_taken)
 {
 	llhttp_errno_t number = llhttp_execute(&parser->llhttp, data, length);
 	size_t taken = length;
@@ -616,7 +688,8 @@ static enum http_parser_result feed_body(
 		return refuse_as_llhttp(parser, number);
 	assert(taken <= length);
 	parser->body_bytes += taken;
-	if (parser->body_bytes > FRAMING_MAX + (FRAMING_PER_BYTE + 1) * parser->message->body.length)
+	if (parser->body_bytes >
+		FRAMING_MAX + (FRAMING_PER_BYTE + 1) * parser->message->body.length)
 		return refuse(parser, 400, "the chunks of the body are mostly framing");
 	*ret_taken += taken;
 	return parser->message_complete ? complete(parser) : HTTP_PARSER_MORE;

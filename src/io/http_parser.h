@@ -67,7 +67,7 @@ void http_parser_init(struct http_parser *parser, const struct http_limits *limi
 /* Takes bytes for the request being built in `message`, which must be the same one (fresh or reset at
  * the beginning) until it is complete. */
 enum http_parser_result http_parser_feed(struct http_parser *parser, struct http_message *message,
-					 const char *data, size_t length, size_t *ret_taken);
+	const char *data, size_t length, size_t *ret_taken);
 
 void http_message_init(struct http_message *message);
 void http_message_reset(struct http_message *message); /* keeps a moderate amount of memory */

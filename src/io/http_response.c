@@ -53,14 +53,13 @@
 
 static const char *const status_texts[STATUS_MAX] = {
 #define STATUS_TEXT(number, text) [number] = text,
-	STATUSES(STATUS_TEXT)
-};
+	STATUSES(STATUS_TEXT)};
 
 static const struct span status_lines[STATUS_MAX] = {
-#define STATUS_LINE(number, text) [number] = {"HTTP/1.1 " #number " " text "\r\n",                 \
-	sizeof("HTTP/1.1 " #number " " text "\r\n") - 1},
-	STATUSES(STATUS_LINE)
-};
+#define STATUS_LINE(number, text)                                                                  \
+	[number] = {"HTTP/1.1 " #number " " text "\r\n",                                           \
+		sizeof("HTTP/1.1 " #number " " text "\r\n") - 1},
+	STATUSES(STATUS_LINE)};
 
 const char *http_status_text(int status)
 {
@@ -118,15 +117,16 @@ void http_response_begin_head(struct buffer *out, int status, const struct http_
 void http_response_format_date(int64_t wall_ms, char out[HTTP_DATE_SIZE])
 {
 	static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-	static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
-		"Oct", "Nov", "Dec"};
+	static const char months[][4] = {
+		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 	time_t seconds = (time_t)(wall_ms / 1000);
 	struct tm parts;
 
 	gmtime_r(&seconds, &parts);
-	snprintf(out, HTTP_DATE_SIZE, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[parts.tm_wday % 7],
-		parts.tm_mday % 100, months[parts.tm_mon % 12], (parts.tm_year + 1900) % 10000,
-		parts.tm_hour % 100, parts.tm_min % 100, parts.tm_sec % 100);
+	snprintf(out, HTTP_DATE_SIZE, "%s, %02d %s %04d %02d:%02d:%02d GMT",
+		days[parts.tm_wday % 7], parts.tm_mday % 100, months[parts.tm_mon % 12],
+		(parts.tm_year + 1900) % 10000, parts.tm_hour % 100, parts.tm_min % 100,
+		parts.tm_sec % 100);
 }
 
 void http_response_end_head(struct buffer *out, const char *date, enum http_persistence persistence)

@@ -19,12 +19,13 @@ bool http_status_is_bodiless(int status);
  * http_response_end_head. A control character in a header becomes a space: whoever wrote it, it shall
  * not begin a new line. */
 void http_response_begin_head(struct buffer *out, int status, const struct http_header *headers,
-			      size_t header_count, enum http_framing framing, size_t length);
+	size_t header_count, enum http_framing framing, size_t length);
 
 #define HTTP_DATE_SIZE 32
 void http_response_format_date(int64_t wall_ms, char out[HTTP_DATE_SIZE]);
 
 enum http_persistence { HTTP_KEEP_ALIVE, HTTP_KEEP_ALIVE_SAID, HTTP_CLOSE };
-void http_response_end_head(struct buffer *out, const char *date, enum http_persistence persistence);
+void http_response_end_head(struct buffer *out, const char *date,
+	enum http_persistence persistence);
 
 #endif

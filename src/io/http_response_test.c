@@ -18,9 +18,9 @@ static void test_a_head(void **state)
 	(void)state;
 	http_response_begin_head(&out, 404, headers, 2, HTTP_FRAMING_LENGTH, 12);
 	http_response_end_head(&out, "today", HTTP_CLOSE);
-	assert_string_equal(out.data,
-		"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX: \r\nContent-Length: 12\r\n"
-		"Date: today\r\nConnection: close\r\n\r\n");
+	assert_string_equal(out.data, "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX: "
+				      "\r\nContent-Length: 12\r\n"
+				      "Date: today\r\nConnection: close\r\n\r\n");
 }
 
 static void test_framing_and_persistence(void **state)
@@ -57,8 +57,8 @@ static void test_no_header_is_injected(void **state)
 
 	(void)state;
 	http_response_begin_head(&out, 777, headers, 1, HTTP_FRAMING_NONE, 0);
-	assert_string_equal(
-		out.data, "HTTP/1.1 777 Unknown\r\nLocation: /x  Set-Cookie: a=b  \tz\r\n");
+	assert_string_equal(out.data,
+		"HTTP/1.1 777 Unknown\r\nLocation: /x  Set-Cookie: a=b  \tz\r\n");
 }
 
 static void test_dates(void **state)

@@ -145,11 +145,12 @@ static void on_acceptable(uv_poll_t *handle, int status, int events)
 		struct http_accepted accepted = {0};
 		socklen_t size = sizeof(accepted.peer);
 
-		accepted.descriptor = accept4(server->listener, (struct sockaddr *)&accepted.peer, &size,
-			SOCK_NONBLOCK | SOCK_CLOEXEC);
+		accepted.descriptor = accept4(server->listener, (struct sockaddr *)&accepted.peer,
+			&size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (accepted.descriptor < 0) {
 			/* Without descriptors the socket stays readable: wait for the next sweep. */
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+				errno == ENOMEM) {
 				uv_poll_stop(&server->accepts);
 				server->accepting = false;
 			}
@@ -231,8 +232,8 @@ static void stop_if_possible(struct http_loop *loop)
 	uv_close((uv_handle_t *)&loop->sweep, NULL);
 }
 
-void http_loop_connection_closed(
-	struct http_loop *loop, const unsigned char address[16], bool counted)
+void http_loop_connection_closed(struct http_loop *loop, const unsigned char address[16],
+	bool counted)
 {
 	loop->connection_count--;
 	forget(loop->server, address, counted);
@@ -341,7 +342,8 @@ static int loop_init(struct http_server *server, struct http_loop *loop, struct 
 	uv_timer_init(&loop->uv, &loop->sweep);
 	loop->wake.data = loop;
 	loop->sweep.data = loop;
-	uv_timer_start(&loop->sweep, on_sweep, sweep_period(loop->limits), sweep_period(loop->limits));
+	uv_timer_start(&loop->sweep, on_sweep, sweep_period(loop->limits),
+		sweep_period(loop->limits));
 	return 0;
 }
 
@@ -376,9 +378,11 @@ static int loop_start(struct http_loop *loop, struct err *err)
 
 /* ---- opening and closing ---- */
 
-static int listen_on(struct http_server *server, const char *address, uint16_t port, struct err *err)
+static int listen_on(struct http_server *server, const char *address, uint16_t port,
+	struct err *err)
 {
-	struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+	struct addrinfo hints = {
+		.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
 	struct addrinfo *found = NULL;
 	struct sockaddr_storage bound;
 	socklen_t size = sizeof(bound);
@@ -394,11 +398,11 @@ static int listen_on(struct http_server *server, const char *address, uint16_t p
 	snprintf(service, sizeof(service), "%u", port);
 	result = getaddrinfo(address, service, &hints, &found);
 	if (result != 0)
-		return err_set(
-			err, -EINVAL, "listen on '%s': %s", address, gai_strerror(result));
+		return err_set(err, -EINVAL, "listen on '%s': %s", address, gai_strerror(result));
 	descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	result = 0;
-	if (descriptor < 0 || setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+	if (descriptor < 0 ||
+		setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 		bind(descriptor, found->ai_addr, found->ai_addrlen) < 0 ||
 		listen(descriptor, LISTEN_BACKLOG) < 0 ||
 		getsockname(descriptor, (struct sockaddr *)&bound, &size) < 0)
@@ -406,9 +410,9 @@ static int listen_on(struct http_server *server, const char *address, uint16_t p
 	freeaddrinfo(found);
 	if (result < 0)
 		return result;
-	server->port = ntohs(bound.ss_family == AF_INET
-			? ((struct sockaddr_in *)&bound)->sin_port
-			: ((struct sockaddr_in6 *)&bound)->sin6_port);
+	server->port =
+		ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
+						 : ((struct sockaddr_in6 *)&bound)->sin6_port);
 	server->listener = TAKE_FD(descriptor);
 	return 0;
 }
@@ -472,8 +476,8 @@ static void undo_open(struct http_server *server)
 	server_free(server);
 }
 
-int http_server_open(
-	const struct http_server_config *config, struct http_server **ret_server, struct err *err)
+int http_server_open(const struct http_server_config *config, struct http_server **ret_server,
+	struct err *err)
 {
 	struct http_server *server = memory_allocate(sizeof(*server));
 	unsigned count = config->loops ? config->loops : 1;
@@ -493,11 +497,11 @@ int http_server_open(
 	uv_mutex_init(&server->lock);
 	uv_cond_init(&server->drained);
 	if (server->certificate_file)
-		result = tls_context_load(
-			server->certificate_file, server->key_file, &server->tls, err);
+		result = tls_context_load(server->certificate_file, server->key_file, &server->tls,
+			err);
 	if (result == 0)
-		result = listen_on(
-			server, config->address ? config->address : "127.0.0.1", config->port, err);
+		result = listen_on(server, config->address ? config->address : "127.0.0.1",
+			config->port, err);
 	if (result == 0)
 		result = start_loops(server, count, err);
 	if (result < 0) {
@@ -573,15 +577,16 @@ void http_server_close(struct http_server *server)
 	server_free(server);
 }
 
-void http_server_statistics(const struct http_server *server, struct http_statistics *ret_statistics)
+void http_server_statistics(const struct http_server *server,
+	struct http_statistics *ret_statistics)
 {
 	*ret_statistics = (struct http_statistics){0};
 	for (unsigned i = 0; i < server->loop_count; i++) {
 		const struct http_counters *counters = &server->loops[i].counters;
 
 #define ADD(name, grows, help)                                                                     \
-	ret_statistics->name += atomic_load_explicit(                                              \
-		(_Atomic uint64_t *)&counters->name, memory_order_relaxed);
+	ret_statistics->name +=                                                                    \
+		atomic_load_explicit((_Atomic uint64_t *)&counters->name, memory_order_relaxed);
 		HTTP_STATISTICS(ADD)
 #undef ADD
 	}

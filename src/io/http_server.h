@@ -36,7 +36,7 @@
 /* ---- requests ---- */
 
 struct http_header {
-	struct span name; /* in requests always lower case; in answers written as given */
+	struct span name;  /* in requests always lower case; in answers written as given */
 	struct span value; /* without spaces around it */
 };
 
@@ -45,15 +45,16 @@ struct http_request {
 	struct span target; /* as sent */
 	struct span path;   /* starts with "/" (or is "*" for OPTIONS); not decoded */
 	struct span query;  /* behind the "?", not decoded; SPAN_NONE if there is no "?" */
-	struct span host;   /* of an absolute target, else the Host header; SPAN_NONE in HTTP/1.0 without */
+	struct span
+		host; /* of an absolute target, else the Host header; SPAN_NONE in HTTP/1.0 without */
 	const struct http_header *headers; /* in the order sent */
 	size_t header_count;
-	struct span body; /* decoded from chunks; "" if there is none */
+	struct span body;    /* decoded from chunks; "" if there is none */
 	struct arena *arena; /* dies when the answer has left */
-	struct span peer; /* "192.0.2.7" or "2001:db8::1", NUL-terminated */
+	struct span peer;    /* "192.0.2.7" or "2001:db8::1", NUL-terminated */
 	uint16_t peer_port;
 	bool peer_is_loopback;
-	bool secure; /* came over TLS */
+	bool secure;           /* came over TLS */
 	uint8_t version_minor; /* 1 for HTTP/1.1, 0 for HTTP/1.0 */
 };
 
@@ -84,10 +85,10 @@ const struct http_request *http_exchange_request(const struct http_exchange *exc
 /* Answers. Headers are copied before it returns; Date, Content-Length and Connection are added and must
  * not be given. A HEAD request gets the headers only. After it the exchange is gone for the caller. */
 void http_respond(struct http_exchange *exchange, int status, const struct http_header *headers,
-		  size_t header_count, struct http_body body);
+	size_t header_count, struct http_body body);
 /* As http_respond with a copy of the text, wherever it lives. */
 void http_respond_text(struct http_exchange *exchange, int status,
-		       const struct http_header *headers, size_t header_count, struct span text);
+	const struct http_header *headers, size_t header_count, struct span text);
 
 /* ---- streaming answers (server-sent events, logs) ---- */
 
@@ -100,13 +101,13 @@ enum http_stream_event {
 /* Called on the loop thread, never while a http_stream function is on the stack of that thread for the
  * same exchange. GONE comes at most once, CLOSED exactly once and only after http_stream_end. */
 typedef void (*http_stream_function)(struct http_exchange *exchange, enum http_stream_event event,
-				     void *context);
+	void *context);
 
 /* Starts an answer of unknown length (chunked; until close in HTTP/1.0). The request and its arena stay
  * usable until http_stream_end. `notify` may be NULL. */
 void http_stream_begin(struct http_exchange *exchange, int status,
-		       const struct http_header *headers, size_t header_count,
-		       http_stream_function notify, void *context);
+	const struct http_header *headers, size_t header_count, http_stream_function notify,
+	void *context);
 /* Queues a copy of data. -ENOBUFS: the queue would pass limits.stream_queue_max; the client is too slow
  * and is cut off. -EPIPE: the client is gone. One thread at a time per exchange. */
 int http_stream_write(struct http_exchange *exchange, struct span data);
@@ -125,14 +126,14 @@ struct http_limits {
 	size_t body_max;                /* HTTP_BODY_MAX */
 	size_t connections_max;         /* HTTP_CONNECTIONS_MAX */
 	size_t connections_per_address; /* HTTP_CONNECTIONS_PER_ADDRESS */
-	size_t pipelined_max;           /* HTTP_PIPELINED_MAX: requests of a connection in work at once */
-	size_t stream_queue_max;        /* HTTP_STREAM_QUEUE_MAX: bytes of one streaming answer */
-	unsigned idle_ms;               /* HTTP_IDLE_MS: between requests */
-	unsigned head_ms;               /* HTTP_HEAD_MS: from a head's first byte to its last (and TLS) */
-	unsigned body_ms;               /* HTTP_BODY_MS: for a body, plus its bytes / body_rate seconds */
-	unsigned body_rate;             /* HTTP_BODY_RATE: bytes per second */
-	unsigned write_stall_ms;        /* HTTP_WRITE_STALL_MS: without the client taking a byte */
-	unsigned linger_ms;             /* HTTP_LINGER_MS: after our last byte, for the client to close */
+	size_t pipelined_max;    /* HTTP_PIPELINED_MAX: requests of a connection in work at once */
+	size_t stream_queue_max; /* HTTP_STREAM_QUEUE_MAX: bytes of one streaming answer */
+	unsigned idle_ms;        /* HTTP_IDLE_MS: between requests */
+	unsigned head_ms;        /* HTTP_HEAD_MS: from a head's first byte to its last (and TLS) */
+	unsigned body_ms;        /* HTTP_BODY_MS: for a body, plus its bytes / body_rate seconds */
+	unsigned body_rate;      /* HTTP_BODY_RATE: bytes per second */
+	unsigned write_stall_ms; /* HTTP_WRITE_STALL_MS: without the client taking a byte */
+	unsigned linger_ms;      /* HTTP_LINGER_MS: after our last byte, for the client to close */
 };
 
 #define HTTP_HEAD_MAX ((size_t)64 * 1024)
@@ -153,7 +154,7 @@ struct http_limits {
 #define HTTP_LOOPS_MAX 64
 
 typedef void (*http_handler)(struct http_exchange *exchange, const struct http_request *request,
-			     void *context);
+	void *context);
 
 struct http_server_config {
 	const char *address; /* NULL: "127.0.0.1"; a literal IPv4 or IPv6 address or "localhost" */
@@ -171,7 +172,7 @@ struct http_server;
 
 /* Listens and starts the threads: requests may be handled before it returns. */
 int http_server_open(const struct http_server_config *config, struct http_server **ret_server,
-		     struct err *err);
+	struct err *err);
 uint16_t http_server_port(const struct http_server *server);
 /* Reads the certificate and key again; connections that exist keep theirs. On failure nothing changes. */
 int http_server_reload_tls(struct http_server *server, struct err *err);
@@ -203,7 +204,8 @@ struct http_statistics {
 #undef HTTP_STATISTIC_FIELD
 };
 
-void http_server_statistics(const struct http_server *server, struct http_statistics *ret_statistics);
+void http_server_statistics(const struct http_server *server,
+	struct http_statistics *ret_statistics);
 
 /* "OK", "Not Found"; "Unknown" for a status without a name. */
 const char *http_status_text(int status);

@@ -26,7 +26,8 @@ static void test_sizes(void **state)
 		int status;
 	} cases[] = {
 		{"POST /echo HTTP/1.1\r\n" TEST_HOST "Content-Length: 11\r\n\r\n", 413},
-		{"POST /echo HTTP/1.1\r\n" TEST_HOST "Transfer-Encoding: chunked\r\n\r\nb\r\n", 413},
+		{"POST /echo HTTP/1.1\r\n" TEST_HOST "Transfer-Encoding: chunked\r\n\r\nb\r\n",
+			413},
 		{"GET /hello HTTP/1.1\r\n" TEST_HOST "A:\r\nB:\r\nC:\r\n\r\n", 431},
 	};
 
@@ -48,7 +49,8 @@ static void test_sizes(void **state)
 		memset(target, 't', sizeof(target));
 		memset(value, 'v', sizeof(value));
 		long_target = memory_format("GET /%.200s HTTP/1.1\r\n" TEST_HOST "\r\n", target);
-		long_head = memory_format("GET / HTTP/1.1\r\n" TEST_HOST "X: %.600s\r\n\r\n", value);
+		long_head =
+			memory_format("GET / HTTP/1.1\r\n" TEST_HOST "X: %.600s\r\n\r\n", value);
 		peer_open(&first, fixture);
 		peer_send(&first, long_target);
 		expect_refusal(&first, 414);
@@ -60,8 +62,8 @@ static void test_sizes(void **state)
 		_peer_ struct peer peer;
 
 		peer_open(&peer, fixture);
-		peer_send(&peer,
-			"POST /echo HTTP/1.1\r\n" TEST_HOST "A:\r\nContent-Length: 10\r\n\r\n0123456789");
+		peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST
+				 "A:\r\nContent-Length: 10\r\n\r\n0123456789");
 		peer_expect(&peer, 200, "0123456789");
 	}
 	fixture_close(fixture);
@@ -206,8 +208,8 @@ static void test_a_slow_body(void **state)
 	peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST "Content-Length: 100\r\n\r\nslow");
 	expect_refusal(&peer, 408);
 	peer_open(&chunked, fixture);
-	peer_send(&chunked,
-		"POST /echo HTTP/1.1\r\n" TEST_HOST "Transfer-Encoding: chunked\r\n\r\n4\r\nslow\r\n");
+	peer_send(&chunked, "POST /echo HTTP/1.1\r\n" TEST_HOST
+			    "Transfer-Encoding: chunked\r\n\r\n4\r\nslow\r\n");
 	expect_refusal(&chunked, 408);
 	assert_int_equal(statistics(fixture).timeouts_total, 2);
 	fixture_close(fixture);

@@ -24,7 +24,8 @@ static void note_event(struct http_exchange *exchange, enum http_stream_event ev
 
 static int open_default(void **state)
 {
-	*state = fixture_open((struct http_server_config){.limits = {.stream_queue_max = 256 * 1024, .linger_ms = 100}});
+	*state = fixture_open((struct http_server_config){
+		.limits = {.stream_queue_max = 256 * 1024, .linger_ms = 100}});
 	return 0;
 }
 
@@ -35,11 +36,12 @@ static int close_fixture(void **state)
 	return 0;
 }
 
-static const struct http_header event_stream[] = {{SPAN("Content-Type"), SPAN("text/event-stream")}};
+static const struct http_header event_stream[] = {
+	{SPAN("Content-Type"), SPAN("text/event-stream")}};
 
 /* Asks for a stream and begins it. */
-static struct http_exchange *begin(
-	struct fixture *fixture, struct peer *peer, const char *request, struct events *events)
+static struct http_exchange *begin(struct fixture *fixture, struct peer *peer, const char *request,
+	struct events *events)
 {
 	struct http_exchange *exchange;
 
@@ -159,8 +161,8 @@ static void test_http_1_0_ends_with_the_connection(void **state)
 	struct events events = {0};
 	_peer_ struct peer peer;
 	_reply_ struct reply reply = {0};
-	struct http_exchange *exchange = begin(
-		fixture, &peer, "GET /later HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", &events);
+	struct http_exchange *exchange = begin(fixture, &peer,
+		"GET /later HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", &events);
 
 	assert_int_equal(http_stream_write(exchange, SPAN("to the end")), 0);
 	http_stream_end(exchange);
@@ -298,8 +300,7 @@ static void test_a_crowd_of_streams(void **state)
 		for (size_t i = 0; i < LENGTH(threads); i++) {
 			threads[i].exchange =
 				begin(fixture, &peers[i], TEST_GET("/later"), &events[i]);
-			pthread_create(
-				&threads[i].thread, NULL, write_until_gone, &threads[i]);
+			pthread_create(&threads[i].thread, NULL, write_until_gone, &threads[i]);
 		}
 		for (size_t i = 0; i < LENGTH(peers); i++) {
 			_reply_ struct reply reply = {0};

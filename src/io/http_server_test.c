@@ -54,9 +54,8 @@ static void test_bodies(void **state)
 	peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST "Content-Length: 3000000\r\n\r\n");
 	peer_send(&peer, body);
 	peer_expect(&peer, 200, body);
-	peer_send(&peer,
-		"POST /echo HTTP/1.1\r\n" TEST_HOST
-		"Transfer-Encoding: chunked\r\n\r\n6\r\nchunk \r\n3\r\ned!\r\n0\r\n\r\n");
+	peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST
+			 "Transfer-Encoding: chunked\r\n\r\n6\r\nchunk \r\n3\r\ned!\r\n0\r\n\r\n");
 	peer_expect(&peer, 200, "chunk ed!");
 	peer_send(&peer, TEST_GET("/echo"));
 	peer_expect(&peer, 200, "");
@@ -117,16 +116,15 @@ static void test_expect_continue(void **state)
 	_reply_ struct reply reply = {0};
 
 	peer_open(&peer, *state);
-	peer_send(&peer,
-		"POST /echo HTTP/1.1\r\n" TEST_HOST "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+	peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST
+			 "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n");
 	peer_read_head(&peer, &reply);
 	assert_int_equal(reply.status, 100);
 	peer_send(&peer, "hello");
 	peer_expect(&peer, 200, "hello");
 	/* Who does not wait gets no word. */
-	peer_send(&peer,
-		"POST /echo HTTP/1.1\r\n" TEST_HOST
-		"Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello");
+	peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST
+			 "Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello");
 	peer_expect(&peer, 200, "hello");
 	peer_send(&peer,
 		"POST /echo HTTP/1.1\r\n" TEST_HOST "Expect: gifts\r\nContent-Length: 5\r\n\r\n");
@@ -144,9 +142,8 @@ static void test_continue_keeps_its_place(void **state)
 	_reply_ struct reply reply = {0};
 
 	peer_open(&peer, fixture);
-	peer_send(&peer,
-		TEST_GET("/later") "POST /echo HTTP/1.1\r\n" TEST_HOST
-				   "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+	peer_send(&peer, TEST_GET("/later") "POST /echo HTTP/1.1\r\n" TEST_HOST
+					    "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
 	http_respond(stash_take(&fixture->stash), 200, NULL, 0, HTTP_BODY_STATIC(SPAN("first")));
 	peer_expect(&peer, 200, "first");
 	peer_read_head(&peer, &reply);
@@ -197,7 +194,8 @@ static void test_a_refusal_survives_unread_input(void **state)
 		_reply_ struct reply reply = {0};
 
 		peer_open(&peer, *state);
-		peer_send(&peer, "POST / HTTP/1.1\r\n" TEST_HOST "Content-Length: 99999999\r\n\r\n");
+		peer_send(&peer,
+			"POST / HTTP/1.1\r\n" TEST_HOST "Content-Length: 99999999\r\n\r\n");
 		assert_true(peer_try_send(&peer, body, 1024 * 1024));
 		peer_read(&peer, &reply);
 		assert_int_equal(reply.status, 413);
@@ -239,8 +237,7 @@ static void test_an_ipv6_address(void **state)
 	}
 	fixture = fixture_open(config);
 	there.sin6_port = htons(http_server_port(fixture->server));
-	assert_int_equal(
-		connect(peer.descriptor, (struct sockaddr *)&there, sizeof(there)), 0);
+	assert_int_equal(connect(peer.descriptor, (struct sockaddr *)&there, sizeof(there)), 0);
 	peer_send(&peer, TEST_GET("/info"));
 	peer_expect(&peer, 200, "GET||test|::1|1|0");
 	fixture_close(fixture);
@@ -344,7 +341,8 @@ static void test_many_answers_wake_a_loop_once(void **state)
 	assert_null(stash_take(&fixture->stash));
 	before = statistics(fixture).wakeups_total;
 	for (size_t i = 0; i < LENGTH(peers); i++)
-		http_respond(stash_take(&fixture->stash), 200, NULL, 0, HTTP_BODY_STATIC(SPAN("late")));
+		http_respond(stash_take(&fixture->stash), 200, NULL, 0,
+			HTTP_BODY_STATIC(SPAN("late")));
 	pthread_mutex_unlock(&fixture->gate);
 	peer_expect(&busy, 200, "opened");
 	for (size_t i = 0; i < LENGTH(peers); i++) {
@@ -380,7 +378,8 @@ static void test_bodies_are_released_once(void **state)
 	peer_expect(&peer, 200, "small");
 	WAIT_FOR(atomic_load(&released) == 1);
 	peer_send(&peer, TEST_GET("/later"));
-	http_respond(stash_take(&fixture->stash), 200, NULL, 0, counted_body(fixture->big, 10000000));
+	http_respond(stash_take(&fixture->stash), 200, NULL, 0,
+		counted_body(fixture->big, 10000000));
 	peer_read(&peer, &reply);
 	assert_int_equal(reply.body.length, 10000000);
 	WAIT_FOR(atomic_load(&released) == 2);
@@ -394,8 +393,10 @@ static void test_bodies_are_released_once(void **state)
 	stash_wait(&fixture->stash, 2);
 	shutdown(peer.descriptor, SHUT_RDWR);
 	peer_close(&peer);
-	http_respond(stash_take(&fixture->stash), 200, NULL, 0, counted_body(fixture->big, BIG_SIZE));
-	http_respond(stash_take(&fixture->stash), 200, NULL, 0, counted_body(fixture->big, BIG_SIZE));
+	http_respond(stash_take(&fixture->stash), 200, NULL, 0,
+		counted_body(fixture->big, BIG_SIZE));
+	http_respond(stash_take(&fixture->stash), 200, NULL, 0,
+		counted_body(fixture->big, BIG_SIZE));
 	WAIT_FOR(atomic_load(&released) == 5);
 	WAIT_FOR(statistics(fixture).connections_open == 0);
 	assert_int_equal(atomic_load(&released), 5);
@@ -443,7 +444,8 @@ static void test_a_crowd(void **state)
 	for (int round = 0; round < 20; round++) {
 		for (size_t i = 0; i < LENGTH(peers); i++) {
 			peer_open(&peers[i], fixture);
-			peer_send(&peers[i], TEST_GET("/later/1") TEST_GET("/hello") TEST_GET("/later/2"));
+			peer_send(&peers[i],
+				TEST_GET("/later/1") TEST_GET("/hello") TEST_GET("/later/2"));
 		}
 		for (size_t i = 0; i < LENGTH(peers); i++) {
 			if (i % 4 != 0) {

@@ -102,8 +102,8 @@ struct fixture {
 	pthread_mutex_t gate; /* "/gate" waits for it, on the loop's thread */
 };
 
-static inline void fixture_handle(
-	struct http_exchange *exchange, const struct http_request *request, void *context)
+static inline void fixture_handle(struct http_exchange *exchange,
+	const struct http_request *request, void *context)
 {
 	const struct http_header type[] = {{SPAN("Content-Type"), SPAN("text/plain")}};
 	struct fixture *fixture = context;
@@ -118,10 +118,10 @@ static inline void fixture_handle(
 	} else if (span_is(request->path, "/nothing")) {
 		http_respond(exchange, 204, NULL, 0, HTTP_BODY_NONE);
 	} else if (span_is(request->path, "/info")) {
-		struct span text = arena_format(request->arena,
-			"%.*s|%.*s|%.*s|%.*s|%d|%d", SPAN_ARGS(request->method),
-			SPAN_ARGS(request->query), SPAN_ARGS(request->host),
-			SPAN_ARGS(request->peer), request->peer_is_loopback, request->secure);
+		struct span text = arena_format(request->arena, "%.*s|%.*s|%.*s|%.*s|%d|%d",
+			SPAN_ARGS(request->method), SPAN_ARGS(request->query),
+			SPAN_ARGS(request->host), SPAN_ARGS(request->peer),
+			request->peer_is_loopback, request->secure);
 
 		http_respond(exchange, 200, type, 1, HTTP_BODY_STATIC(text));
 	} else if (span_is(request->path, "/gate")) {

@@ -144,8 +144,8 @@ static void expect_name(struct tls_peer *client, const char *name)
 	char found[64] = "";
 
 	assert_non_null(certificate);
-	X509_NAME_get_text_by_NID(
-		X509_get_subject_name(certificate), NID_commonName, found, sizeof(found));
+	X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, found,
+		sizeof(found));
 	assert_string_equal(found, name);
 	X509_free(certificate);
 }
@@ -186,13 +186,14 @@ static void test_protocols(void **state)
 	_tls_peer_ struct tls_peer client;
 	_tls_peer_ struct tls_peer refused;
 
-	assert_int_equal(
-		tls_peer_connect(&client, *state, TLS1_3_VERSION, both, sizeof(both) - 1), 1);
+	assert_int_equal(tls_peer_connect(&client, *state, TLS1_3_VERSION, both, sizeof(both) - 1),
+		1);
 	SSL_get0_alpn_selected(client.ssl, &chosen, &length);
 	assert_int_equal(length, 8);
 	assert_memory_equal(chosen, "http/1.1", 8);
-	assert_int_not_equal(
-		tls_peer_connect(&refused, *state, TLS1_3_VERSION, other, sizeof(other) - 1), 1);
+	assert_int_not_equal(tls_peer_connect(&refused, *state, TLS1_3_VERSION, other,
+				     sizeof(other) - 1),
+		1);
 	ERR_clear_error();
 }
 
@@ -203,7 +204,8 @@ static void test_large_bodies(void **state)
 
 	memset(body, 'b', 2000000);
 	tls_peer_open(&client, *state);
-	tls_peer_send(&client, "POST /echo HTTP/1.1\r\n" TEST_HOST "Content-Length: 2000000\r\n\r\n");
+	tls_peer_send(&client,
+		"POST /echo HTTP/1.1\r\n" TEST_HOST "Content-Length: 2000000\r\n\r\n");
 	tls_peer_send(&client, body);
 	tls_peer_expect(&client, body);
 	tls_peer_send(&client, TEST_GET("/hello"));
@@ -228,7 +230,8 @@ static void test_many_pipelined(void **state)
 		buffer_add_string(&requests, TEST_GET("/later"));
 	tls_peer_send(&client, requests.data);
 	for (int i = 0; i < 64; i++)
-		http_respond(stash_take(&fixture->stash), 200, NULL, 0, HTTP_BODY_STATIC(SPAN("late")));
+		http_respond(stash_take(&fixture->stash), 200, NULL, 0,
+			HTTP_BODY_STATIC(SPAN("late")));
 	for (int i = 0; i < 64; i++)
 		tls_peer_expect(&client, "late");
 }
@@ -281,7 +284,7 @@ static void test_plain_text_is_no_tls(void **state)
 	peer_send(&peer, TEST_GET("/hello") TEST_GET("/hello"));
 	/* An alert or nothing, then the end, orderly or not. */
 	WAIT_FOR(statistics(fixture).connections_open == 0 &&
-		statistics(fixture).connections_total == 1);
+		 statistics(fixture).connections_total == 1);
 	assert_int_equal(statistics(fixture).requests_total, 0);
 }
 

@@ -42,13 +42,13 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_chosen, unsigned 
 	return SSL_TLSEXT_ERR_OK;
 }
 
-static int fill_context(
-	SSL_CTX *ssl, const char *certificate_file, const char *key_file, struct err *err)
+static int fill_context(SSL_CTX *ssl, const char *certificate_file, const char *key_file,
+	struct err *err)
 {
 	SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
-	SSL_CTX_set_options(ssl,
-		SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
-			SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+					 SSL_OP_CIPHER_SERVER_PREFERENCE |
+					 SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
 	SSL_CTX_set_session_id_context(ssl, (const unsigned char *)"slipway", 7);
@@ -97,7 +97,7 @@ struct tls_session *tls_session_new(struct tls_context *context)
 	session->input = BIO_new(BIO_s_mem());
 	session->output = BIO_new(BIO_s_mem());
 	if (!session->ssl || !session->input || !session->output)
-		abort(); /* out of memory, as in base/memory.c */
+		abort();                            /* out of memory, as in base/memory.c */
 	BIO_set_mem_eof_return(session->input, -1); /* empty means "not yet" */
 	SSL_set_bio(session->ssl, session->input, session->output);
 	SSL_set_accept_state(session->ssl);

@@ -15,7 +15,7 @@ struct tls_context; /* certificate and key; may be used by several threads */
 struct tls_session; /* one connection */
 
 int tls_context_load(const char *certificate_file, const char *key_file,
-		     struct tls_context **ret_context, struct err *err);
+	struct tls_context **ret_context, struct err *err);
 void tls_context_free(struct tls_context *context); /* sessions keep what they need; NULL is fine */
 
 /* The server's side of a connection. */
