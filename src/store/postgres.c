@@ -122,12 +122,16 @@ enum statement {
 static const char *const statements[STATEMENT_COUNT] = {
 	[BEGIN_WRITE] = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
 	[BEGIN_READ] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-	[UNLIMITED] = "SET LOCAL statement_timeout = 0",
+	/* For the one statement that is about everything. */
+	[UNLIMITED] = "SELECT set_config('statement_timeout', '0', true),"
+		      " set_config('enable_seqscan', 'on', true),"
+		      " set_config('enable_hashjoin', 'on', true),"
+		      " set_config('enable_mergejoin', 'on', true)",
 	[IMPATIENT] = "SET LOCAL lock_timeout = '1s'",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
-	[LOCK_HEAD] = "SELECT revision, pruned, keep FROM slipway.head FOR UPDATE",
-	[READ_HEAD] = "SELECT revision, pruned, keep FROM slipway.head",
+	[LOCK_HEAD] = "SELECT revision, pruned, keep FROM slipway.head WHERE single FOR UPDATE",
+	[READ_HEAD] = "SELECT revision, pruned, keep FROM slipway.head WHERE single",
 	/* From the last row we know, without its texts: it tells whether this is still our log. */
 	[READ_LOG] = "SELECT revision, kind, key, deleted,"
 		     " CASE WHEN revision > $1::bigint THEN api END,"
@@ -159,7 +163,8 @@ static const char *const statements[STATEMENT_COUNT] = {
 		      " DELETE FROM slipway.log WHERE revision IN ("
 		      "  SELECT replaces FROM past WHERE replaces IS NOT NULL"
 		      "  UNION ALL SELECT revision FROM past WHERE deleted)",
-	[MOVE_HEAD] = "UPDATE slipway.head SET revision = $1::bigint, pruned = $2::bigint",
+	[MOVE_HEAD] =
+		"UPDATE slipway.head SET revision = $1::bigint, pruned = $2::bigint WHERE single",
 	[NOTIFY] = "NOTIFY slipway",
 	/* Ours from before the connection was lost. */
 	[END_OWN] = END_SESSIONS_WHERE "application_name = current_setting('application_name')",

@@ -28,7 +28,11 @@ static const char session_settings[] =
 	" ('tcp_keepalives_idle', '10'),"
 	" ('tcp_keepalives_interval', '5'),"
 	" ('tcp_keepalives_count', '3'),"
-	" ('tcp_user_timeout', '20000')"
+	" ('tcp_user_timeout', '20000'),"
+	/* Statements are planned once, often while the tables are small and without statistics. Each of
+	 * them is about a few rows that an index finds, and must stay so when the tables have grown. */
+	" ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),"
+	" ('jit', 'off')"
 	") AS wanted (name, value) JOIN pg_settings USING (name) WHERE source <> 'client';"
 	"SELECT set_config('synchronous_commit', 'on', false)"
 	" WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');"
