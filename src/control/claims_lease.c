@@ -307,37 +307,48 @@ static int list(struct claims *claims, struct err *err)
 		claims->changed, &claims->feed, err);
 }
 
+static void take_changes(struct claims *claims, struct store_change *changes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (changes[i].kind == &server_kind)
+			server_changed(claims, &changes[i]);
+		else if (changes[i].kind == &claim_kind)
+			claim_changed(claims, &changes[i]);
+		store_change_release(&changes[i]);
+	}
+}
+
+static void drop_feed(struct claims *claims)
+{
+	store_feed_close(claims->feed);
+	claims->feed = NULL;
+}
+
 static void follow_feed(struct claims *claims)
 {
 	struct store_change changes[CHANGES_AT_ONCE];
-	int count;
-
 	bool tell_all;
+	int count;
 
 	lock_take(&claims->subscribers_lock);
 	tell_all = claims->tell_all;
 	claims->tell_all = false;
 	lock_release(&claims->subscribers_lock);
-	if (tell_all) {
-		store_feed_close(claims->feed);
-		claims->feed = NULL;
-	}
+	if (tell_all)
+		drop_feed(claims);
 	if (!claims->feed && list(claims, NULL) < 0)
 		return;
 	while ((count = store_feed_next(claims->feed, changes, LENGTH(changes))) > 0) {
-		for (int i = 0; i < count; i++) {
-			if (changes[i].kind == &server_kind)
-				server_changed(claims, &changes[i]);
-			else if (changes[i].kind == &claim_kind)
-				claim_changed(claims, &changes[i]);
-			store_change_release(&changes[i]);
-		}
+		take_changes(claims, changes, (size_t)count);
+		/* A feed that never runs dry must not keep us from renewing, or from stopping. */
+		if (runner_now_us(claims->runner) >= claims->renew_at_us ||
+			runner_is_stopped(claims->runner))
+			break;
 	}
-	if (count == -EOVERFLOW) {
-		store_feed_close(claims->feed);
-		claims->feed = NULL;
-		runner_signal(claims->changed);
-	}
+	if (count == -EOVERFLOW)
+		drop_feed(claims);
+	if (count != 0)
+		runner_signal(claims->changed); /* there is more to do */
 }
 
 struct death {

@@ -12,6 +12,7 @@
 #include "control/lock.h"
 
 #define CHANGES_AT_ONCE 64
+#define RETRY_US INT64_C(1000000) /* until a feed that could not be opened is tried again */
 
 struct controller {
 	const struct controller_row *row;
@@ -97,22 +98,23 @@ static void note_progress(struct controller *controller, uint64_t revision)
 	lock_release(&controller->lock);
 }
 
-/* Queues what changed since the view that was dealt with, or everything. */
-static void list(struct controller *controller, bool everything)
+static void queue_all_differences(struct controller *controller, const struct store_view *before,
+	const struct store_view *after)
 {
-	struct store_view *view = store_view_open(controller->config.store);
-
 	for (size_t i = 0; i < controller->row->watch_count; i++)
-		queue_difference(controller, &controller->row->watches[i],
-			everything ? NULL : controller->dealt_with, view);
-	store_view_close(controller->dealt_with);
-	controller->dealt_with = view;
-	controller->position = store_view_revision(view);
+		queue_difference(controller, &controller->row->watches[i], before, after);
 	lock_take(&controller->lock);
 	controller->statistics.lists++;
 	controller->listed = true;
 	lock_release(&controller->lock);
-	note_progress(controller, store_view_revision(view));
+}
+
+/* Queues everything. Where we stand with the feed does not change: it may still have deletions for us. */
+static void resync(struct controller *controller)
+{
+	_view_ struct store_view *view = store_view_open(controller->config.store);
+
+	queue_all_differences(controller, NULL, view);
 }
 
 static void wake_follower(void *context)
@@ -120,18 +122,22 @@ static void wake_follower(void *context)
 	runner_signal(context);
 }
 
-/* Lists, and makes sure that there is a feed from there on. */
-static int list_and_follow(struct controller *controller, bool everything, struct err *err)
+/* Queues what changed since the view that was dealt with (at first: everything), and opens a feed from
+ * there on. */
+static int list_and_follow(struct controller *controller, struct err *err)
 {
-	list(controller, everything);
-	if (controller->feed)
-		return 0;
-	return store_feed_open(controller->config.store,
-		store_view_revision(controller->dealt_with), wake_follower, controller->changed,
-		&controller->feed, err);
+	struct store_view *view = store_view_open(controller->config.store);
+
+	queue_all_differences(controller, controller->dealt_with, view);
+	store_view_close(controller->dealt_with);
+	controller->dealt_with = view;
+	controller->position = store_view_revision(view);
+	note_progress(controller, controller->position);
+	return store_feed_open(controller->config.store, controller->position, wake_follower,
+		controller->changed, &controller->feed, err);
 }
 
-/* Queues what the feed has. Returns -EOVERFLOW when it lost something. */
+/* Queues what the feed has. -EOVERFLOW when it lost something, -ECANCELED when stopped meanwhile. */
 static int drain_feed(struct controller *controller)
 {
 	struct store_change changes[CHANGES_AT_ONCE];
@@ -147,6 +153,9 @@ static int drain_feed(struct controller *controller)
 		lock_take(&controller->lock);
 		controller->statistics.changes += (uint64_t)count;
 		lock_release(&controller->lock);
+		/* A feed that never runs dry must not keep us from stopping. */
+		if (runner_yield(controller->runner) < 0)
+			return -ECANCELED;
 	}
 	note_progress(controller, controller->position);
 	if (count < 0)
@@ -184,36 +193,39 @@ static void plan_resync(struct controller *controller)
 			runner_deadline_us(controller->runner, controller->row->resync_ms * 1000);
 }
 
+/* Opens the feed if need be and queues what it has. */
+static int catch_up(struct controller *controller)
+{
+	int code = controller->feed ? 0 : list_and_follow(controller, NULL);
+
+	return code < 0 ? code : drain_feed(controller);
+}
+
 static void follow(void *context)
 {
 	struct controller *controller = context;
-	bool everything = true;
 
 	plan_resync(controller);
 	for (;;) {
 		uint64_t seen = runner_event_count(controller->changed);
-		int code = 0;
+		int64_t until_us = controller->resync_at_us;
+		int code = runner_yield(controller->runner);
 
-		if (runner_yield(controller->runner) < 0)
-			break;
-		if (!controller->feed || everything) {
-			code = list_and_follow(controller, everything, NULL);
-			everything = false;
-		}
 		if (code == 0)
-			code = drain_feed(controller);
+			code = catch_up(controller);
+		if (code == -ECANCELED)
+			break;
 		if (code == -EOVERFLOW) {
 			feed_lost(controller);
 			continue;
 		}
-		/* A feed that could not be opened is tried again, as a resync would. */
-		code = runner_wait(controller->runner, controller->changed, seen,
-			code < 0 ? runner_deadline_us(controller->runner, 1000000)
-				 : controller->resync_at_us);
-		if (code == -ECANCELED)
+		if (code < 0)
+			until_us = runner_deadline_us(controller->runner, RETRY_US);
+		if (runner_wait(controller->runner, controller->changed, seen, until_us) ==
+			-ECANCELED)
 			break;
 		if (runner_now_us(controller->runner) >= controller->resync_at_us) {
-			everything = true;
+			resync(controller);
 			plan_resync(controller);
 		}
 	}

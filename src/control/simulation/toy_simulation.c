@@ -450,10 +450,12 @@ static void act_restart(struct simulation *simulation)
 /* What is lost in the middle is often made good by what comes later; nothing comes after this. */
 static void act_last(struct simulation *simulation)
 {
-	unsigned count = (unsigned)draw(simulation, 40);
+	unsigned count = 10 + (unsigned)draw(simulation, 40);
 
-	if (draw(simulation, 2))
+	if (draw(simulation, 2)) {
 		act_pause(simulation);
+		act_pause(simulation);
+	}
 	for (unsigned i = 0; i < count && !simulation->store_stopped; i++) {
 		act_wish(simulation);
 		runner_sleep_until(simulation->root,
