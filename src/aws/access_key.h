@@ -28,7 +28,7 @@ struct access_key_facts {
 	struct span account;
 	struct span user;
 	struct span secret;
-	struct span policy; /* text; data NULL: none */
+	struct span policy;        /* text; data NULL: none */
 	struct span session_token; /* data NULL: none */
 	int64_t created_ms;
 	int64_t expires_ms; /* 0: never */
@@ -36,9 +36,9 @@ struct access_key_facts {
 
 struct access_key_new {
 	struct span account, user;
-	struct span policy; /* data NULL: none */
+	struct span policy;        /* data NULL: none */
 	struct span session_token; /* data NULL: none; else every request must carry it */
-	int64_t expires_ms; /* 0: never */
+	int64_t expires_ms;        /* 0: never */
 	/* Filled by access_key_make: */
 	char id[32];
 	char secret[64];
@@ -49,10 +49,10 @@ struct access_key_new {
 int access_key_make(struct access_key_new *key, struct random *random, struct err *err);
 /* The API text is {"accessKeyId","account","user","createdAt","expiresAt","policy"}: no secrets. */
 int access_key_put(struct store_transaction *transaction, const struct access_key_new *key,
-		   int64_t now_ms, struct err *err);
+	int64_t now_ms, struct err *err);
 /* -ENOENT also for a key of another account. */
 int access_key_delete(struct store_transaction *transaction, struct span account, struct span id,
-		      struct err *err);
+	struct err *err);
 
 struct access_key_ring; /* the cache in front of the store */
 struct access_key_ring *access_key_ring_new(struct store *store, struct clock *clock);
@@ -62,7 +62,7 @@ void access_key_ring_free(struct access_key_ring *ring); /* NULL is fine */
  * except the parsed policy, which the ring keeps until the ring itself is freed. 0, or -EACCES with the
  * failure filled. From any thread. */
 int access_key_authenticate(struct access_key_ring *ring, const struct sigv4_request *request,
-			    struct arena *arena, struct sigv4_claim *ret_claim,
-			    struct aws_caller *ret_caller, struct sigv4_failure *failure);
+	struct arena *arena, struct sigv4_claim *ret_claim, struct aws_caller *ret_caller,
+	struct sigv4_failure *failure);
 
 #endif

@@ -23,7 +23,7 @@ bool aws_arn_parse(struct span text, struct aws_arn *ret_arn);
 /* "aws" but "aws-cn" for cn-*, "aws-us-gov" for us-gov-*. */
 struct span aws_partition_of(struct span region);
 struct span aws_arn_format(struct arena *arena, const char *service, struct span region,
-			   struct span account, const char *resource_format, ...)
+	struct span account, const char *resource_format, ...)
 	__attribute__((format(printf, 5, 6)));
 
 #endif

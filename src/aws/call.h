@@ -20,18 +20,18 @@ struct aws_target;
 
 /* This process, as the given caller (copied, but for its policy, which must live as long). */
 struct aws_target *aws_target_local(struct aws_dispatcher *dispatcher, struct runner *runner,
-				    const struct aws_caller *caller);
+	const struct aws_caller *caller);
 
 struct aws_remote_config {
 	const char *endpoint; /* "https://ecs.eu-west-1.amazonaws.com", "http://127.0.0.1:4780" */
 	const char *region;
 	const char *access_key, *secret, *session_token; /* the last may be NULL */
-	double calls_per_second; /* budget, retries included; 0: 20 */
-	unsigned attempts;       /* 0: 4 */
-	int timeout_ms;          /* per attempt; 0: 30,000 */
+	double calls_per_second;                         /* budget, retries included; 0: 20 */
+	unsigned attempts;                               /* 0: 4 */
+	int timeout_ms;                                  /* per attempt; 0: 30,000 */
 };
 int aws_target_remote(const struct aws_remote_config *config, struct http_client *client,
-		      struct runner *runner, struct aws_target **ret_target, struct err *err);
+	struct runner *runner, struct aws_target **ret_target, struct err *err);
 /* No call may be under way; NULL is fine. */
 void aws_target_free(struct aws_target *target);
 /* Ends the calls that wait for a remote endpoint, now and from then on: -ECANCELED. With runner_stop,
@@ -39,15 +39,15 @@ void aws_target_free(struct aws_target *target);
 void aws_target_cancel(struct aws_target *target);
 
 struct aws_call_failure {
-	int status;       /* 0: no answer came */
-	char type[128];   /* "ClusterNotFoundException"; "" if there was no answer */
+	int status;     /* 0: no answer came */
+	char type[128]; /* "ClusterNotFoundException"; "" if there was no answer */
 	char message[512];
 };
 
 /* Blocks (through the runner) until the answer is there. 0 and the parsed answer, in the arena; or
  * -EREMOTEIO (the service said no: see failure), -ECANCELED (runner stopped), another code: no answer. */
 int aws_call(struct aws_target *target, const char *service, const char *operation,
-	     const struct json *request, struct arena *arena, struct json **ret_answer,
-	     struct aws_call_failure *failure, struct err *err);
+	const struct json *request, struct arena *arena, struct json **ret_answer,
+	struct aws_call_failure *failure, struct err *err);
 
 #endif

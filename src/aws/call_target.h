@@ -9,7 +9,7 @@
 struct aws_call {
 	const char *service, *operation;
 	const struct json *request; /* NULL: {} */
-	struct arena *arena; /* for what is given back */
+	struct arena *arena;        /* for what is given back */
 };
 
 struct aws_target {

@@ -13,10 +13,10 @@
 struct aws_policy;
 
 struct aws_caller {
-	struct span account;    /* twelve digits */
-	struct span user;       /* "admin", "ci", …; "anonymous" with --auth none */
-	struct span access_key; /* "" if there was none */
-	struct span region;     /* of the credential scope */
+	struct span account;             /* twelve digits */
+	struct span user;                /* "admin", "ci", …; "anonymous" with --auth none */
+	struct span access_key;          /* "" if there was none */
+	struct span region;              /* of the credential scope */
 	const struct aws_policy *policy; /* NULL: may do everything in its account */
 };
 

@@ -28,7 +28,7 @@ struct aws_audit {
 	const struct aws_caller *caller;
 	const char *service;
 	struct span operation;
-	struct span resource; /* "" if none is known */
+	struct span resource;   /* "" if none is known */
 	const char *error_type; /* NULL: success */
 	int status;
 	const char *request_id;
@@ -53,11 +53,11 @@ struct aws_dispatcher *aws_dispatcher_new(const struct aws_dispatch_config *conf
 void aws_dispatcher_free(struct aws_dispatcher *dispatcher);
 /* Services are registered once, before the first call. context is given to handlers. */
 void aws_dispatcher_register(struct aws_dispatcher *dispatcher, const struct aws_service *service,
-			     void *context);
+	void *context);
 const struct aws_service *aws_dispatcher_find(const struct aws_dispatcher *dispatcher,
-					      struct span name);
+	struct span name);
 const struct aws_service *aws_dispatcher_find_target(const struct aws_dispatcher *dispatcher,
-						     struct span json_target);
+	struct span json_target);
 
 /* answer lives during the call. Comes on the caller's thread for reads and refusals, on the store's
  * writer for writes. */
@@ -65,13 +65,13 @@ typedef void (*aws_done_function)(void *context, const struct aws_answer *answer
 
 /* Runs an operation. body is JSON text; body, caller and arena must live until done. */
 void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *service,
-		  struct span operation, const struct aws_caller *caller, struct span body,
-		  struct arena *arena, aws_done_function done, void *context);
+	struct span operation, const struct aws_caller *caller, struct span body,
+	struct arena *arena, aws_done_function done, void *context);
 
 /* Statistics for /metrics: calls one per (service, operation, result type). */
 void aws_dispatcher_each_count(struct aws_dispatcher *dispatcher,
-			       void (*each)(void *context, const char *service, const char *operation,
-					    const char *result, uint64_t calls, double seconds),
-			       void *context);
+	void (*each)(void *context, const char *service, const char *operation, const char *result,
+		uint64_t calls, double seconds),
+	void *context);
 
 #endif

@@ -21,17 +21,17 @@ struct aws_policy;
 
 /* Parses JSON text; the policy lives in the arena. Messages name the statement and the member. */
 int aws_policy_parse(struct span text, struct arena *arena, const struct aws_policy **ret_policy,
-		     struct err *err);
+	struct err *err);
 enum aws_decision {
 	AWS_NOT_ALLOWED, /* no statement allows it */
 	AWS_ALLOWED,
 	AWS_DENIED, /* a statement denies it */
 };
 enum aws_decision aws_policy_decide(const struct aws_policy *policy, struct span action,
-				    struct span resource);
+	struct span resource);
 /* May `action` ("ecs:RunTask") be done on every one of the resources? With none given: on "*". */
 bool aws_policy_allows(const struct aws_policy *policy, struct span action,
-		       const struct span *resources, size_t count);
+	const struct span *resources, size_t count);
 /* May it be done on whatever there is? For requests with more resources than can be named one by
  * one: an Allow must hold for "*", and no Deny may concern the action at all. */
 bool aws_policy_allows_everything(const struct aws_policy *policy, struct span action);

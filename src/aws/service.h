@@ -62,7 +62,7 @@ struct aws_operation {
 };
 
 struct aws_service {
-	const char *name;     /* as in credential scopes and policy actions: "ecs" */
+	const char *name;        /* as in credential scopes and policy actions: "ecs" */
 	const char *json_target; /* before the dot of X-Amz-Target */
 	const struct shape_service *shapes;
 	const struct aws_operation *operations; /* sorted by name */
@@ -86,9 +86,10 @@ struct aws_request {
 	struct arena *arena;      /* lives until the answer has been sent */
 	struct random *random;
 	int64_t now_ms;
-	const struct store_view *view; /* of a read; head of a write, fresh for each run; else NULL */
+	const struct store_view
+		*view; /* of a read; head of a write, fresh for each run; else NULL */
 	struct store_transaction *transaction; /* of a write, else NULL */
-	void *context;  /* of the service, as registered */
+	void *context;                         /* of the service, as registered */
 	void *prepared; /* what prepare left for run, which may come more than once: not changed there */
 	struct buffer *out;
 	struct span resource; /* for audit: what was made or changed, if the handler knows better */

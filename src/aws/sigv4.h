@@ -55,7 +55,7 @@ struct sigv4_failure {
 /* Reads the claim, and checks what can be checked without a secret: that host and every x-amz-* header
  * are signed, that the scope is for the day of the date. 0, or -EACCES with the failure filled. */
 int sigv4_read(const struct sigv4_request *request, struct sigv4_claim *ret_claim,
-	       struct sigv4_failure *failure);
+	struct sigv4_failure *failure);
 
 struct sigv4_cache; /* of signing keys; safe from many threads */
 struct sigv4_cache *sigv4_cache_new(size_t entries);
@@ -63,11 +63,11 @@ void sigv4_cache_free(struct sigv4_cache *cache);
 
 /* Checks the claim against the secret of its access key. cache may be NULL. */
 int sigv4_verify(const struct sigv4_request *request, const struct sigv4_claim *claim,
-		 struct span secret, int64_t now_ms, struct sigv4_cache *cache,
-		 struct sigv4_failure *failure);
+	struct span secret, int64_t now_ms, struct sigv4_cache *cache,
+	struct sigv4_failure *failure);
 /* "Credential should be scoped to correct service: 'ecs'." unless the claim is for it. */
 int sigv4_check_service(const struct sigv4_claim *claim, const char *service,
-			struct sigv4_failure *failure);
+	struct sigv4_failure *failure);
 /* Fills the failure (printable ASCII only, cut at its size) and returns -EACCES. */
 int sigv4_refuse(struct sigv4_failure *failure, const char *type, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -82,7 +82,7 @@ struct sigv4_credentials {
  * X-Amz-Content-Sha256 if the service is s3): at most 4. All present headers are signed; host must be
  * among them, and none of those four. */
 size_t sigv4_sign(const struct sigv4_request *request, const struct sigv4_credentials *credentials,
-		  struct span region, struct span service, int64_t now_ms, struct arena *arena,
-		  struct sigv4_header ret_headers[4]);
+	struct span region, struct span service, int64_t now_ms, struct arena *arena,
+	struct sigv4_header ret_headers[4]);
 
 #endif

@@ -23,7 +23,7 @@ int sigv4_canonical_write(const struct sigv4_request *request, struct span signe
 	struct span payload_hash, enum sigv4_path path, struct buffer *out);
 
 /* Every header of the request, lower-case, sorted, each once, separated by ';'. */
-struct span sigv4_canonical_names(
-	const struct sigv4_header *headers, size_t count, struct arena *arena);
+struct span sigv4_canonical_names(const struct sigv4_header *headers, size_t count,
+	struct arena *arena);
 
 #endif

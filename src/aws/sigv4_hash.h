@@ -21,11 +21,11 @@ void sigv4_hash_open(struct sigv4_hash *hash);
 void sigv4_hash_close(struct sigv4_hash *hash);
 #define _sigv4_hash_ CLEANUP(sigv4_hash_close)
 
-void sigv4_hash_digest(
-	struct sigv4_hash *hash, struct span text, unsigned char out[SIGV4_HASH_SIZE]);
+void sigv4_hash_digest(struct sigv4_hash *hash, struct span text,
+	unsigned char out[SIGV4_HASH_SIZE]);
 /* out may be the key. */
-void sigv4_hash_hmac(struct sigv4_hash *hash, const void *key, size_t key_length,
-	struct span text, unsigned char out[SIGV4_HASH_SIZE]);
+void sigv4_hash_hmac(struct sigv4_hash *hash, const void *key, size_t key_length, struct span text,
+	unsigned char out[SIGV4_HASH_SIZE]);
 /* Lower-case digits, not terminated. */
 void sigv4_hash_hex(const unsigned char digest[SIGV4_HASH_SIZE], char out[SIGV4_HEX_SIZE]);
 

@@ -15,9 +15,9 @@ int aws_tag_list_check(struct aws_request *request, const struct json *tags);
 /* existing with added put over it, in the order of first appearance. Both may be absent. Fails the
  * request when there are too many then. */
 int aws_tag_list_merge(struct aws_request *request, const struct json *existing,
-		       const struct json *added, const struct json **ret_merged);
+	const struct json *added, const struct json **ret_merged);
 /* existing without the tags named in keys (a list of texts). Never NULL. */
 const struct json *aws_tag_list_without(struct aws_request *request, const struct json *existing,
-					const struct json *keys);
+	const struct json *keys);
 
 #endif
