@@ -1,8 +1,14 @@
 /* Account settings: the table of names with their values, and the operations; see the header. */
 #include "ecs/account_setting.h"
 
+#include <ctype.h>
+
+#include "aws/arn.h"
 #include "aws/page.h"
 #include "ecs/name.h"
+
+#define PRINCIPAL_MAX 512
+#define PAGE_MAX 10
 
 static const struct setting {
 	const char *name;
@@ -35,28 +41,45 @@ static const struct setting *find_setting(struct span name)
 
 static struct span root_principal(struct aws_request *request)
 {
-	return arena_format(request->arena, "arn:aws:iam::%.*s:root",
+	return arena_format(request->arena, "arn:%.*s:iam::%.*s:root",
+			    SPAN_ARGS(aws_partition_of(request->caller->region)),
 			    SPAN_ARGS(request->caller->account));
 }
 
 static struct span own_principal(struct aws_request *request)
 {
-	return arena_format(request->arena, "arn:aws:iam::%.*s:user/%.*s",
+	return arena_format(request->arena, "arn:%.*s:iam::%.*s:user/%.*s",
+			    SPAN_ARGS(aws_partition_of(request->caller->region)),
 			    SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user));
+}
+
+/* "root", "user/NAME" or "role/NAME", with paths; what IAM allows in names. */
+static bool is_principal(struct span text)
+{
+	if (span_is(text, "root"))
+		return true;
+	if (!span_starts_with(text, SPAN("user/")) && !span_starts_with(text, SPAN("role/")))
+		return false;
+	for (size_t i = 0; i < text.length; i++)
+		if (!isalnum((unsigned char)text.data[i]) && !memchr("/+=,.@_-", text.data[i], 8))
+			return false;
+	return text.length > 5;
 }
 
 /* The principal that the input names: its own account's user, role or root. */
 static int read_principal(struct aws_request *request, struct span *ret_principal)
 {
 	struct span given = json_get_text(request->input, "principalArn");
-	struct span prefix = arena_format(request->arena, "arn:aws:iam::%.*s:",
+	struct span prefix = arena_format(request->arena, "arn:%.*s:iam::%.*s:",
+					  SPAN_ARGS(aws_partition_of(request->caller->region)),
 					  SPAN_ARGS(request->caller->account));
 
 	if (!given.data) {
 		*ret_principal = own_principal(request);
 		return 0;
 	}
-	if (!span_starts_with(given, prefix) || given.length == prefix.length || given.length > 512)
+	if (given.length > PRINCIPAL_MAX || !span_starts_with(given, prefix) ||
+	    !is_principal((struct span){given.data + prefix.length, given.length - prefix.length}))
 		return aws_fail_input(request,
 				      "principalArn: '%.*s' is not a user, role or root of account %.*s",
 				      SPAN_ARGS(given), SPAN_ARGS(request->caller->account));
@@ -81,12 +104,11 @@ static struct span stored_value(struct aws_request *request, struct span name,
 }
 
 static struct span effective(struct aws_request *request, const struct setting *setting,
-			     struct span principal, struct span *ret_principal)
+			     struct span principal)
 {
 	struct span name = span_of(setting->name);
 	struct span value = stored_value(request, name, principal);
 
-	*ret_principal = principal;
 	if (!value.data)
 		value = stored_value(request, name, root_principal(request));
 	return value.data ? value : span_of(setting->values[0]);
@@ -94,9 +116,7 @@ static struct span effective(struct aws_request *request, const struct setting *
 
 struct span account_setting_effective(struct aws_request *request, const char *name)
 {
-	struct span principal;
-
-	return effective(request, find_setting(span_of(name)), own_principal(request), &principal);
+	return effective(request, find_setting(span_of(name)), own_principal(request));
 }
 
 static const struct json *setting_document(struct aws_request *request,
@@ -179,7 +199,7 @@ int account_setting_delete(struct aws_request *request)
 {
 	struct span name = json_get_text(request->input, "name");
 	const struct setting *setting = find_setting(name);
-	struct span principal, value;
+	struct span principal;
 
 	if (read_principal(request, &principal) < 0)
 		return -EPERM;
@@ -188,8 +208,8 @@ int account_setting_delete(struct aws_request *request)
 			 setting_key(request, name, principal), STORE_ANY, &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
-	value = effective(request, setting, principal, &principal);
-	return answer(request, setting_document(request, setting, value, principal));
+	return answer(request, setting_document(request, setting,
+						effective(request, setting, principal), principal));
 }
 
 /* The settings are few, so a page token is the name of the last one given. */
@@ -199,19 +219,22 @@ int account_setting_list(struct aws_request *request)
 	struct span only_value = json_get_text(request->input, "value");
 	bool all = json_get_bool(request->input, "effectiveSettings", false);
 	struct json *list = json_new_array(request->arena);
-	struct span principal, last = SPAN_NONE;
+	struct span principal, filters, last = SPAN_NONE;
 	struct aws_page page;
 	bool more = false;
 
-	if (read_principal(request, &principal) < 0 ||
-	    aws_page_read(request, 10, 10, principal, &page) < 0)
+	if (read_principal(request, &principal) < 0)
+		return -EPERM;
+	filters = arena_format(request->arena, "%.*s %.*s %.*s %d", SPAN_ARGS(principal),
+			       SPAN_ARGS(only_name.data ? only_name : SPAN("")),
+			       SPAN_ARGS(only_value.data ? only_value : SPAN("")), all);
+	if (aws_page_read(request, PAGE_MAX, PAGE_MAX, filters, &page) < 0)
 		return -EPERM;
 	if (only_value.data && !only_name.data)
 		return aws_fail_input(request, "value: can only be given together with name");
 	for (size_t i = 0; i < LENGTH(settings) && !more; i++) {
 		struct span name = span_of(settings[i].name);
-		struct span holder = principal;
-		struct span value = all ? effective(request, &settings[i], principal, &holder)
+		struct span value = all ? effective(request, &settings[i], principal)
 					: stored_value(request, name, principal);
 
 		if (!value.data || (only_name.data && !span_equal(only_name, name)) ||
@@ -222,14 +245,14 @@ int account_setting_list(struct aws_request *request)
 		if (more)
 			break;
 		json_append(request->arena, list,
-			    setting_document(request, &settings[i], value, holder));
+			    setting_document(request, &settings[i], value, principal));
 		last = name;
 	}
 	buffer_add_string(request->out, "{\"settings\":");
 	json_write(list, request->out);
 	if (more)
 		buffer_format(request->out, ",\"nextToken\":\"%.*s\"",
-			      SPAN_ARGS(aws_page_token(request, principal, SPAN(""), last)));
+			      SPAN_ARGS(aws_page_token(request, filters, SPAN(""), last)));
 	buffer_add_char(request->out, '}');
 	return 0;
 }

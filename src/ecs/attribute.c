@@ -44,8 +44,7 @@ int attribute_check(struct aws_request *request, const char *member, const struc
 	return 0;
 }
 
-/* Attributes that agents set begin like these; clients can neither set nor remove them. */
-static bool is_reserved(struct span name)
+bool attribute_is_reserved(struct span name)
 {
 	return span_starts_with(name, SPAN("ecs.")) ||
 	       span_starts_with(name, SPAN("com.amazonaws."));
@@ -101,7 +100,7 @@ static int change(struct aws_request *request, const struct store_object *instan
 			same = false;
 		if (same)
 			continue;
-		custom += !is_reserved(old_name);
+		custom += !attribute_is_reserved(old_name);
 		json_append(request->arena, attributes, old);
 	}
 	if (!remove) {
@@ -138,7 +137,7 @@ static int change_all(struct aws_request *request, bool remove)
 
 		if (attribute_check(request, "attributes", attribute) < 0)
 			return -EPERM;
-		if (is_reserved(json_get_text(attribute, "name")))
+		if (attribute_is_reserved(json_get_text(attribute, "name")))
 			return aws_fail_input(request, "attributes: '%.*s' has a reserved prefix",
 					      SPAN_ARGS(json_get_text(attribute, "name")));
 		if (find_target(request, cluster, attribute, &instance) < 0)

@@ -9,6 +9,9 @@
 /* Name 1-128 of letters, digits and ._/-, value up to 128; fails the request naming `member`. */
 int attribute_check(struct aws_request *request, const char *member, const struct json *attribute);
 
+/* Is it a name that agents use and clients can neither set nor remove? */
+bool attribute_is_reserved(struct span name);
+
 int attribute_put(struct aws_request *request);
 int attribute_delete(struct aws_request *request);
 int attribute_list(struct aws_request *request);

@@ -5,14 +5,46 @@
 #include "aws/page.h"
 #include "aws/tag_list.h"
 #include "ecs/cluster.h"
+#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 
-#define TARGET_CAPACITY_MAX 100
 #define STEP_MAX 10000
-#define WARMUP_MAX 10000
 
-const struct store_kind capacity_provider_kind = {.name = "ecs.capacity_provider"};
+#define DESCRIBE_MAX 100
+#define PAGE_MAX 10
+#define OF_CLUSTER_MAX 20 /* providers of managed instances in one cluster */
+
+/* The cluster of a provider of managed instances; data NULL for the others. */
+static struct span cluster_of(const struct store_object *provider, struct arena *arena)
+{
+	struct json *document;
+
+	if (json_parse(provider->api, arena, &document, NULL) < 0)
+		return SPAN_NONE;
+	return json_get_text(document, "cluster");
+}
+
+static void write_cluster(const struct store_object *object, struct store_index_writer *writer)
+{
+	size_t scope = object->key.length - ecs_name_of_key(object->key).length;
+	_arena_ struct arena *arena = arena_new(0);
+	struct span cluster = cluster_of(object, arena);
+
+	if (cluster.data)
+		store_index_add_format(writer, "%.*s%.*s", (int)scope, object->key.data,
+				       SPAN_ARGS(cluster));
+}
+
+static const struct store_index indexes[CAPACITY_PROVIDER_INDEX_COUNT] = {
+	[CAPACITY_PROVIDER_BY_CLUSTER] = {.name = "cluster", .write = write_cluster},
+};
+
+const struct store_kind capacity_provider_kind = {
+	.name = "ecs.capacity_provider",
+	.indexes = indexes,
+	.index_count = LENGTH(indexes),
+};
 
 static const char *const fargate_names[] = {"FARGATE", "FARGATE_SPOT"};
 
@@ -24,42 +56,44 @@ bool capacity_provider_is_fargate(struct span name)
 	return false;
 }
 
-bool capacity_provider_exists(struct aws_request *request, struct span name)
+bool capacity_provider_is_for(struct aws_request *request, struct span name, struct span cluster)
 {
-	return capacity_provider_is_fargate(name) ||
-	       store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	const struct store_object *provider;
+	struct span own;
+
+	if (capacity_provider_is_fargate(name))
+		return true;
+	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	if (!provider)
+		return false;
+	own = cluster_of(provider, request->arena);
+	return !own.data || span_equal(own, cluster);
+}
+
+const struct store_object *capacity_provider_of_cluster(struct aws_request *request,
+							 struct span cluster)
+{
+	return store_next(&(struct store_cursor){.view = request->view,
+						 .kind = &capacity_provider_kind,
+						 .index = CAPACITY_PROVIDER_BY_CLUSTER,
+						 .prefix = ecs_key(request, cluster),
+						 .exact = true});
 }
 
 void capacity_provider_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	struct span given = json_get_text(request->input, "name");
-	struct span name;
 
 	if (!given.data)
 		given = json_get_text(request->input, "capacityProvider");
-	if (ecs_try_resolve(request->caller, "capacity-provider", given, &name))
-		given = ecs_arn(request, "capacity-provider", name);
-	resources->arns[resources->count++] = given;
+	resources->arns[resources->count++] =
+		ecs_canonical_arn(request, "capacity-provider", given);
 }
 
 /* ---- checks ---- */
 
-static int check_range(struct aws_request *request, const struct json *scaling, const char *member,
-		       int64_t least, int64_t most)
-{
-	int64_t value = json_get_integer(scaling, member, least);
-
-	if (value < least || value > most)
-		return aws_fail_input(request,
-				      "autoScalingGroupProvider.managedScaling.%s: must be between "
-				      "%lld and %lld",
-				      member, (long long)least, (long long)most);
-	return 0;
-}
-
 static int check_group(struct aws_request *request, const struct json *group)
 {
-	const struct json *scaling = json_get(group, "managedScaling");
 	struct span arn_text = json_get_text(group, "autoScalingGroupArn");
 	struct aws_arn arn;
 
@@ -69,11 +103,6 @@ static int check_group(struct aws_request *request, const struct json *group)
 				      "autoScalingGroupProvider.autoScalingGroupArn: '%.*s' is not the "
 				      "ARN of an Auto Scaling group",
 				      SPAN_ARGS(arn_text));
-	if (check_range(request, scaling, "targetCapacity", 1, TARGET_CAPACITY_MAX) < 0 ||
-	    check_range(request, scaling, "minimumScalingStepSize", 1, STEP_MAX) < 0 ||
-	    check_range(request, scaling, "maximumScalingStepSize", 1, STEP_MAX) < 0 ||
-	    check_range(request, scaling, "instanceWarmupPeriod", 0, WARMUP_MAX) < 0)
-		return -EPERM;
 	return 0;
 }
 
@@ -123,13 +152,6 @@ int capacity_provider_create_prepare(struct aws_request *request)
 
 /* ---- documents ---- */
 
-static void set_default(struct aws_request *request, struct json *object, const char *name,
-			const struct json *value)
-{
-	if (json_is_absent(json_get(object, name)))
-		json_set(request->arena, object, name, value);
-}
-
 static struct json *copy_or_new(struct aws_request *request, const struct json *object)
 {
 	return json_is(object, JSON_OBJECT) ? json_copy_object(request->arena, object)
@@ -159,21 +181,21 @@ static struct json *group_document(struct aws_request *request, const struct jso
 			json_set(arena, scaling, scaling_members[i],
 				 json_get(new_scaling, scaling_members[i]));
 	/* Managed scaling is off unless asked for, and then on unless switched off. */
-	set_default(request, scaling, "status",
+	document_set_default(arena, scaling, "status",
 		    json_new_string(arena, json_is_absent(new_scaling) ? SPAN("DISABLED")
 								       : SPAN("ENABLED")));
-	set_default(request, scaling, "targetCapacity", json_new_integer(arena, 100));
-	set_default(request, scaling, "minimumScalingStepSize", json_new_integer(arena, 1));
-	set_default(request, scaling, "maximumScalingStepSize", json_new_integer(arena, STEP_MAX));
-	set_default(request, scaling, "instanceWarmupPeriod", json_new_integer(arena, 300));
+	document_set_default(arena, scaling, "targetCapacity", json_new_integer(arena, 100));
+	document_set_default(arena, scaling, "minimumScalingStepSize", json_new_integer(arena, 1));
+	document_set_default(arena, scaling, "maximumScalingStepSize", json_new_integer(arena, STEP_MAX));
+	document_set_default(arena, scaling, "instanceWarmupPeriod", json_new_integer(arena, 300));
 	json_set(arena, group, "managedScaling", scaling);
-	set_default(request, group, "managedTerminationProtection",
+	document_set_default(arena, group, "managedTerminationProtection",
 		    json_new_string(arena, SPAN("DISABLED")));
-	set_default(request, group, "managedDraining", json_new_string(arena, SPAN("ENABLED")));
+	document_set_default(arena, group, "managedDraining", json_new_string(arena, SPAN("ENABLED")));
 	return group;
 }
 
-static struct json *provider_base(struct aws_request *request, struct span name, const char *type)
+static struct json *provider_base(struct aws_request *request, struct span name, struct span type)
 {
 	struct json *document = json_new_object(request->arena);
 
@@ -181,7 +203,7 @@ static struct json *provider_base(struct aws_request *request, struct span name,
 			ecs_arn(request, "capacity-provider", name));
 	json_set_string(request->arena, document, "name", name);
 	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
-	json_set_string(request->arena, document, "type", span_of(type));
+	json_set_string(request->arena, document, "type", type);
 	return document;
 }
 
@@ -209,7 +231,7 @@ static int answer(struct aws_request *request, struct json *document, const stru
 
 int capacity_provider_create(struct aws_request *request)
 {
-	const struct json *input = request->input;
+	const struct json *input = document_input(request);
 	const struct json *group = json_get(input, "autoScalingGroupProvider");
 	struct span name = json_get_text(input, "name");
 	struct span key = ecs_key(request, name);
@@ -217,10 +239,13 @@ int capacity_provider_create(struct aws_request *request)
 	struct json *document;
 
 	if (store_get(request->view, &capacity_provider_kind, key))
-		return aws_fail_input(request, "name: a capacity provider '%.*s' exists already",
+		return aws_fail_input(request,
+				      "The specified capacity provider already exists: %.*s. To change the "
+				      "configuration of an existing capacity provider, update the capacity "
+				      "provider.",
 				      SPAN_ARGS(name));
 	document = provider_base(request, name,
-				 json_is_absent(group) ? "MANAGED_INSTANCES" : "EC2_AUTOSCALING");
+				 json_is_absent(group) ? SPAN("MANAGED_INSTANCES") : SPAN("EC2_AUTOSCALING"));
 	if (!json_is_absent(group)) {
 		struct json *full = group_document(request, NULL, group);
 
@@ -232,6 +257,11 @@ int capacity_provider_create(struct aws_request *request)
 
 		if (cluster_find(request, json_get_text(input, "cluster"), &cluster) < 0)
 			return -EPERM;
+		if (store_count(request->view, &capacity_provider_kind,
+				CAPACITY_PROVIDER_BY_CLUSTER, cluster->key, true) >= OF_CLUSTER_MAX)
+			return aws_fail(request, "LimitExceededException",
+					"The cluster '%.*s' has %d capacity providers, which is the limit.",
+					SPAN_ARGS(cluster_facts(cluster)->name), OF_CLUSTER_MAX);
 		json_set_string(request->arena, document, "cluster", cluster_facts(cluster)->name);
 		json_set(request->arena, document, "managedInstancesProvider",
 			 json_get(input, "managedInstancesProvider"));
@@ -251,7 +281,8 @@ static int find_own(struct aws_request *request, const char *member,
 		    const struct store_object **ret_provider)
 {
 	struct span given = json_get_text(request->input, member);
-	const struct store_object *provider;
+	struct span in_cluster = json_get_text(request->input, "cluster");
+	const struct store_object *provider, *cluster;
 	struct span name;
 
 	if (ecs_resolve(request, member, "capacity-provider", given, &name) < 0)
@@ -259,8 +290,13 @@ static int find_own(struct aws_request *request, const char *member,
 	if (capacity_provider_is_fargate(name))
 		return aws_fail_input(request, "%s: %.*s belongs to AWS and cannot be changed", member,
 				      SPAN_ARGS(name));
+	if (in_cluster.data) {
+		if (cluster_find(request, in_cluster, &cluster) < 0)
+			return -EPERM;
+		in_cluster = cluster_facts(cluster)->name;
+	}
 	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
-	if (!provider)
+	if (!provider || (in_cluster.data && !capacity_provider_is_for(request, name, in_cluster)))
 		return aws_fail_input(request,
 				      "The specified capacity provider '%.*s' was not found. Specify a "
 				      "valid name or ARN and try again.",
@@ -271,8 +307,9 @@ static int find_own(struct aws_request *request, const char *member,
 
 int capacity_provider_update(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "autoScalingGroupProvider");
-	const struct json *managed = json_get(request->input, "managedInstancesProvider");
+	const struct json *input = document_input(request);
+	const struct json *given = json_get(input, "autoScalingGroupProvider");
+	const struct json *managed = json_get(input, "managedInstancesProvider");
 	const struct store_object *provider;
 	struct json *document;
 	bool has_group;
@@ -322,7 +359,7 @@ int capacity_provider_delete(struct aws_request *request)
 						 .prefix = provider->key,
 						 .exact = true});
 	if (user)
-		return aws_fail(request, "ResourceInUseException",
+		return aws_fail(request, "ClientException",
 				"The specified capacity provider cannot be deleted because it is "
 				"associated with cluster: %.*s. Remove the capacity provider from the "
 				"cluster and try again.",
@@ -345,37 +382,93 @@ static void append_shown(struct aws_request *request, struct json *list, struct 
 	json_append(request->arena, list, document);
 }
 
+/* ---- describe ---- */
+
+/* The names that a request for one cluster is about: those it uses, then those that are its own. NULL:
+ * the request is about no cluster in particular. */
+static int read_scope(struct aws_request *request, const struct json **ret_names)
+{
+	struct span given = json_get_text(request->input, "cluster");
+	struct json *document, *names = json_new_array(request->arena);
+	const struct store_object *cluster, *provider;
+	struct store_cursor cursor = {.view = request->view,
+				      .kind = &capacity_provider_kind,
+				      .index = CAPACITY_PROVIDER_BY_CLUSTER,
+				      .exact = true};
+
+	*ret_names = NULL;
+	if (!given.data)
+		return 0;
+	if (cluster_find(request, given, &cluster) < 0)
+		return -EPERM;
+	if (json_parse(cluster->api, request->arena, &document, &request->err) < 0)
+		return aws_fail_store(request);
+	JSON_EACH_ITEM(json_get(document, "capacityProviders"), name)
+		json_append(request->arena, names, name);
+	cursor.prefix = cluster->key;
+	while ((provider = store_next(&cursor))) {
+		struct span name = ecs_name_of_key(provider->key);
+
+		if (!document_list_has(names, name))
+			json_append(request->arena, names, json_new_string(request->arena, name));
+	}
+	*ret_names = names;
+	return 0;
+}
+
+/* Shows the provider of this name; false if there is none. */
+static bool show_named(struct aws_request *request, struct span name, struct json *list)
+{
+	const struct store_object *provider;
+
+	if (capacity_provider_is_fargate(name)) {
+		append_shown(request, list, provider_base(request, name, name), NULL);
+		return true;
+	}
+	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	if (provider)
+		append_shown(request, list, stored_document(request, provider), provider);
+	return provider != NULL;
+}
+
 static void describe_named(struct aws_request *request, const struct json *names,
-			   struct json *list, struct json *failures)
+			   const struct json *scope, struct json *list, struct json *failures)
 {
 	JSON_EACH_ITEM(names, item) {
-		const struct store_object *provider = NULL;
-		struct span name = json_text(item);
-		bool here = ecs_try_resolve(request->caller, "capacity-provider", json_text(item), &name);
+		struct span name;
 
-		if (here && capacity_provider_is_fargate(name)) {
-			append_shown(request, list, provider_base(request, name, name.data), NULL);
+		if (ecs_try_resolve(request->caller, "capacity-provider", json_text(item), &name) &&
+		    (!scope || document_list_has(scope, name)) && show_named(request, name, list))
 			continue;
-		}
-		if (here)
-			provider = store_get(request->view, &capacity_provider_kind,
-					     ecs_key(request, name));
-		if (provider)
-			append_shown(request, list, stored_document(request, provider), provider);
-		else
-			json_append(request->arena, failures,
-				    ecs_failure_missing(request,
-							aws_arn_looks_like(name)
-								? name
-								: ecs_arn(request, "capacity-provider",
-									  name)));
+		name = json_text(item);
+		json_append(request->arena, failures,
+			    ecs_failure_missing(request, aws_arn_looks_like(name)
+								 ? name
+								 : ecs_arn(request, "capacity-provider",
+									   name)));
 	}
+}
+
+/* The position is how many of the cluster's names were shown. */
+static struct span describe_scope(struct aws_request *request, const struct aws_page *page,
+				  const struct json *scope, struct json *list)
+{
+	uint64_t shown = 0;
+
+	if (page->after_text.data)
+		span_to_unsigned(page->after_text, json_count(scope), &shown);
+	for (; shown < json_count(scope) && json_count(list) < page->most; shown++)
+		show_named(request, json_text(json_item(scope, shown)), list);
+	if (shown == json_count(scope))
+		return SPAN_NONE;
+	return aws_page_token(request, json_get_text(request->input, "cluster"),
+			      arena_format(request->arena, "%d", (int)shown), SPAN(""));
 }
 
 /* The built-in ones come first, then the account's own by name. A position is how many built-in ones
  * were shown and the key of the last of the others. Returns the token of the next page, if any. */
-static struct span describe_page(struct aws_request *request, const struct aws_page *page,
-				 struct json *list)
+static struct span describe_all(struct aws_request *request, const struct aws_page *page,
+				struct json *list)
 {
 	struct store_cursor cursor = {.view = request->view,
 				      .kind = &capacity_provider_kind,
@@ -390,17 +483,14 @@ static struct span describe_page(struct aws_request *request, const struct aws_p
 		cursor.after_key = last = page->after_key;
 	}
 	for (; shown < LENGTH(fargate_names) && json_count(list) < page->most; shown++)
-		append_shown(request, list,
-			     provider_base(request, span_of(fargate_names[shown]),
-					   fargate_names[shown]),
-			     NULL);
+		show_named(request, span_of(fargate_names[shown]), list);
 	while (shown == LENGTH(fargate_names) && (provider = store_next(&cursor))) {
 		if (json_count(list) == page->most)
 			break;
 		append_shown(request, list, stored_document(request, provider), provider);
 		last = provider->key;
 	}
-	if (json_count(list) < page->most || (shown == LENGTH(fargate_names) && !provider))
+	if (shown == LENGTH(fargate_names) && !provider)
 		return SPAN_NONE;
 	return aws_page_token(request, SPAN(""),
 			      arena_format(request->arena, "%d", (int)shown), last);
@@ -409,20 +499,25 @@ static struct span describe_page(struct aws_request *request, const struct aws_p
 int capacity_provider_describe(struct aws_request *request)
 {
 	const struct json *names = json_get(request->input, "capacityProviders");
+	struct span cluster = json_get_text(request->input, "cluster");
 	struct json *list = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
 	struct span token = SPAN_NONE;
+	const struct json *scope;
 	struct aws_page page;
 
-	if (aws_page_read(request, 10, 10, SPAN(""), &page) < 0)
+	if (aws_page_read(request, PAGE_MAX, PAGE_MAX, cluster.data ? cluster : SPAN(""), &page) < 0 ||
+	    read_scope(request, &scope) < 0)
 		return -EPERM;
-	if (json_count(names) > 100)
-		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is 100",
-				      json_count(names));
+	if (json_count(names) > DESCRIBE_MAX)
+		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is %d",
+				      json_count(names), DESCRIBE_MAX);
 	if (json_count(names) > 0)
-		describe_named(request, names, list, failures);
+		describe_named(request, names, scope, list, failures);
+	else if (scope)
+		token = describe_scope(request, &page, scope, list);
 	else
-		token = describe_page(request, &page, list);
+		token = describe_all(request, &page, list);
 	buffer_add_string(request->out, "{\"capacityProviders\":");
 	json_write(list, request->out);
 	buffer_add_string(request->out, ",\"failures\":");

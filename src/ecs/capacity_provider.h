@@ -9,8 +9,17 @@
 
 extern const struct store_kind capacity_provider_kind;
 
-/* Does the request's account have a provider of this name (the built-in ones included)? */
-bool capacity_provider_exists(struct aws_request *request, struct span name);
+enum capacity_provider_index {
+	CAPACITY_PROVIDER_BY_CLUSTER, /* "ACCOUNT/REGION/CLUSTER" of managed instances */
+	CAPACITY_PROVIDER_INDEX_COUNT
+};
+
+/* Is there a provider of this name that the cluster may use? The built-in ones and Auto Scaling groups
+ * are for every cluster of the account, managed instances for their own. */
+bool capacity_provider_is_for(struct aws_request *request, struct span name, struct span cluster);
+/* One that belongs to this cluster alone, or NULL. */
+const struct store_object *capacity_provider_of_cluster(struct aws_request *request,
+							 struct span cluster);
 bool capacity_provider_is_fargate(struct span name);
 
 int capacity_provider_create(struct aws_request *request);

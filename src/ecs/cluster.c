@@ -7,6 +7,7 @@
 #include "ecs/account_setting.h"
 #include "ecs/capacity_provider.h"
 #include "ecs/container_instance.h"
+#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 
@@ -93,7 +94,7 @@ int cluster_find(struct aws_request *request, struct span given,
 	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
 	if (!cluster || !cluster_facts(cluster)->active)
 		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
-				SPAN_ARGS(given_or_default(given)));
+				SPAN_ARGS(name));
 	*ret_cluster = cluster;
 	return 0;
 }
@@ -101,14 +102,10 @@ int cluster_find(struct aws_request *request, struct span given,
 static void add_cluster_resource(struct aws_request *request, struct aws_resources *resources,
 				 struct span given)
 {
-	struct span name;
-
 	if (resources->count == AWS_RESOURCES_MAX)
 		resources->overflow = true;
-	else if (ecs_try_resolve(request->caller, "cluster", given, &name))
-		resources->arns[resources->count++] = ecs_arn(request, "cluster", name);
 	else
-		resources->arns[resources->count++] = given;
+		resources->arns[resources->count++] = ecs_canonical_arn(request, "cluster", given);
 }
 
 void cluster_resources(struct aws_request *request, struct aws_resources *resources)
@@ -182,9 +179,9 @@ static int check_service_connect(struct aws_request *request)
 	return 0;
 }
 
-/* Resolves names and ARNs, refuses what does not exist or comes twice. */
-static int read_providers(struct aws_request *request, const struct json *given,
-			  struct json **ret_names)
+/* Resolves names and ARNs, refuses what does not exist, belongs to another cluster or comes twice. */
+static int read_providers(struct aws_request *request, struct span cluster,
+			  const struct json *given, struct json **ret_names)
 {
 	struct json *names = json_new_array(request->arena);
 
@@ -197,28 +194,18 @@ static int read_providers(struct aws_request *request, const struct json *given,
 		if (ecs_resolve(request, "capacityProviders", "capacity-provider", json_text(item),
 				&name) < 0)
 			return -EPERM;
-		if (!capacity_provider_exists(request, name))
+		if (!capacity_provider_is_for(request, name, cluster))
 			return aws_fail_input(request,
 					      "The specified capacity provider '%.*s' was not found. "
 					      "Specify a valid name or ARN and try again.",
 					      SPAN_ARGS(name));
-		JSON_EACH_ITEM(names, other)
-			if (span_equal(json_text(other), name))
-				return aws_fail_input(request,
-						      "capacityProviders: '%.*s' is given twice",
-						      SPAN_ARGS(name));
+		if (document_list_has(names, name))
+			return aws_fail_input(request, "capacityProviders: '%.*s' is given twice",
+					      SPAN_ARGS(name));
 		json_append(request->arena, names, json_new_string(request->arena, name));
 	}
 	*ret_names = names;
 	return 0;
-}
-
-static bool list_has(const struct json *names, struct span name)
-{
-	JSON_EACH_ITEM(names, item)
-		if (span_equal(json_text(item), name))
-			return true;
-	return false;
 }
 
 static int check_strategy_item(struct aws_request *request, const struct json *item,
@@ -227,7 +214,7 @@ static int check_strategy_item(struct aws_request *request, const struct json *i
 	int64_t weight = json_get_integer(item, "weight", 0);
 	int64_t base = json_get_integer(item, "base", 0);
 
-	if (!list_has(providers, name))
+	if (!document_list_has(providers, name))
 		return aws_fail_input(request,
 				      "defaultCapacityProviderStrategy: '%.*s' is not among the "
 				      "cluster's capacity providers",
@@ -269,7 +256,7 @@ static int read_strategy(struct aws_request *request, const struct json *given,
 				json_get_text(item, "capacityProvider"), &name) < 0 ||
 		    check_strategy_item(request, item, providers, name) < 0)
 			return -EPERM;
-		if (list_has(seen, name))
+		if (document_list_has(seen, name))
 			return aws_fail_input(request,
 					      "defaultCapacityProviderStrategy: '%.*s' is given twice",
 					      SPAN_ARGS(name));
@@ -375,9 +362,9 @@ static int put_cluster(struct aws_request *request, struct span key, const struc
 }
 
 /* What the client gave, over what the account has as its default. */
-static const struct json *settings_or_default(struct aws_request *request)
+static const struct json *settings_or_default(struct aws_request *request,
+					      const struct json *given)
 {
-	const struct json *given = json_get(request->input, "settings");
 	struct json *settings, *insights;
 
 	if (json_count(given) > 0)
@@ -391,41 +378,75 @@ static const struct json *settings_or_default(struct aws_request *request)
 	return settings;
 }
 
-int cluster_create(struct aws_request *request)
+/* What a client decides about a new cluster, checked and completed. */
+static int new_document(struct aws_request *request, struct span name, struct json **ret_document)
 {
-	const struct json *input = request->input;
-	struct span name = given_or_default(json_get_text(input, "clusterName"));
-	struct span key = ecs_key(request, name);
-	const unsigned show = SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS;
-	const struct store_object *existing;
-	struct json *document, *providers, *strategy;
-	const struct json *tags;
+	const struct json *input = document_input(request);
+	struct json *document = json_new_object(request->arena);
+	struct json *providers, *strategy;
 
-	if (ecs_check_name(request, "clusterName", name) < 0)
-		return -EPERM;
-	existing = store_get(request->view, &cluster_kind, key);
-	if (existing && cluster_facts(existing)->active)
-		return answer_cluster(request, key, show);
 	if (check_settings(request, json_get(input, "settings")) < 0 ||
 	    check_configuration(request, json_get(input, "configuration")) < 0 ||
 	    check_service_connect(request) < 0 ||
-	    aws_tag_list_check(request, json_get(input, "tags")) < 0 ||
-	    aws_tag_list_merge(request, NULL, json_get(input, "tags"), &tags) < 0 ||
-	    read_providers(request, json_get(input, "capacityProviders"), &providers) < 0 ||
+	    read_providers(request, name, json_get(input, "capacityProviders"), &providers) < 0 ||
 	    read_strategy(request, json_get(input, "defaultCapacityProviderStrategy"), providers,
 			  &strategy) < 0)
 		return -EPERM;
-	document = json_new_object(request->arena);
 	json_set_string(request->arena, document, "clusterArn", ecs_arn(request, "cluster", name));
 	json_set_string(request->arena, document, "clusterName", name);
 	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
-	if (!json_is_absent(json_get(input, "configuration")))
-		json_set(request->arena, document, "configuration", json_get(input, "configuration"));
-	json_set(request->arena, document, "settings", settings_or_default(request));
+	json_set(request->arena, document, "configuration", json_get(input, "configuration"));
+	json_set(request->arena, document, "settings",
+		 settings_or_default(request, json_get(input, "settings")));
 	json_set(request->arena, document, "capacityProviders", providers);
 	json_set(request->arena, document, "defaultCapacityProviderStrategy", strategy);
-	if (put_cluster(request, key, document, tags_private(request, tags)) < 0)
+	*ret_document = document;
+	return 0;
+}
+
+/* Creating a cluster once more is no change, so nothing that is given may differ from what it has. */
+static int check_same(struct aws_request *request, const struct store_object *existing,
+		      const struct json *wanted)
+{
+	static const char *const members[] = {"configuration", "settings", "capacityProviders",
+					      "defaultCapacityProviderStrategy"};
+	struct json *stored;
+
+	if (json_parse(existing->api, request->arena, &stored, &request->err) < 0)
+		return aws_fail_store(request);
+	for (size_t i = 0; i < LENGTH(members); i++)
+		if (!json_is_absent(json_get(request->input, members[i])) &&
+		    !json_equal(json_get(wanted, members[i]), json_get(stored, members[i])))
+			return aws_fail_input(request,
+					      "Arguments on this idempotent request are inconsistent with "
+					      "arguments used in previous request(s). The cluster exists "
+					      "with another %s.",
+					      members[i]);
+	return 0;
+}
+
+int cluster_create(struct aws_request *request)
+{
+	struct span name = given_or_default(json_get_text(request->input, "clusterName"));
+	const struct json *given_tags = json_get(request->input, "tags");
+	struct span key = ecs_key(request, name);
+	const unsigned show = SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS;
+	const struct store_object *existing;
+	struct json *document;
+	const struct json *tags;
+
+	if (ecs_check_name(request, "clusterName", name) < 0 ||
+	    aws_tag_list_check(request, given_tags) < 0 ||
+	    aws_tag_list_merge(request, NULL, given_tags, &tags) < 0 ||
+	    new_document(request, name, &document) < 0)
 		return -EPERM;
+	existing = store_get(request->view, &cluster_kind, key);
+	if (existing && cluster_facts(existing)->active) {
+		if (check_same(request, existing, document) < 0)
+			return -EPERM;
+	} else if (put_cluster(request, key, document, tags_private(request, tags)) < 0) {
+		return -EPERM;
+	}
 	return answer_cluster(request, key, show);
 }
 
@@ -530,8 +551,9 @@ static int open_document(struct aws_request *request, const struct store_object 
 
 int cluster_update(struct aws_request *request)
 {
-	const struct json *settings = json_get(request->input, "settings");
-	const struct json *configuration = json_get(request->input, "configuration");
+	const struct json *input = document_input(request);
+	const struct json *settings = json_get(input, "settings");
+	const struct json *configuration = json_get(input, "configuration");
 	const struct store_object *cluster;
 	struct json *document;
 
@@ -551,7 +573,7 @@ int cluster_update(struct aws_request *request)
 
 int cluster_update_settings(struct aws_request *request)
 {
-	const struct json *settings = json_get(request->input, "settings");
+	const struct json *settings = json_get(document_input(request), "settings");
 	const struct store_object *cluster;
 	struct json *document;
 
@@ -572,7 +594,8 @@ int cluster_put_capacity_providers(struct aws_request *request)
 	struct json *document, *providers, *strategy;
 
 	if (open_document(request, &cluster, &document) < 0 ||
-	    read_providers(request, json_get(request->input, "capacityProviders"), &providers) < 0 ||
+	    read_providers(request, cluster_facts(cluster)->name,
+			   json_get(request->input, "capacityProviders"), &providers) < 0 ||
 	    read_strategy(request, json_get(request->input, "defaultCapacityProviderStrategy"),
 			  providers, &strategy) < 0)
 		return -EPERM;
@@ -584,17 +607,40 @@ int cluster_put_capacity_providers(struct aws_request *request)
 			      SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS | SHOW_ATTACHMENTS);
 }
 
-int cluster_delete(struct aws_request *request)
+/* What is still there and must go first. */
+static int check_empty(struct aws_request *request, const struct store_object *cluster)
 {
-	const struct store_object *cluster;
-	struct json *document, *private_;
+	const struct store_object *provider = capacity_provider_of_cluster(
+		request, cluster_facts(cluster)->name);
 
-	if (open_document(request, &cluster, &document) < 0)
-		return -EPERM;
 	if (container_instance_count(request->view, cluster) > 0)
 		return aws_fail(request, "ClusterContainsContainerInstancesException",
 				"The Cluster cannot be deleted while Container Instances are active or "
 				"draining.");
+	if (provider)
+		return aws_fail(request, "ClusterContainsCapacityProviderException",
+				"The Cluster cannot be deleted while Capacity Providers are active: "
+				"%.*s.",
+				SPAN_ARGS(ecs_name_of_key(provider->key)));
+	return 0;
+}
+
+/* One that is INACTIVE already is answered as it is, as ECS does. */
+int cluster_delete(struct aws_request *request)
+{
+	const unsigned show = SHOW_SETTINGS | SHOW_TAGS;
+	const struct store_object *cluster;
+	struct json *document, *private_;
+	struct span name;
+
+	if (ecs_resolve(request, "cluster", "cluster", json_get_text(request->input, "cluster"),
+			&name) < 0)
+		return -EPERM;
+	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
+	if (cluster && !cluster_facts(cluster)->active)
+		return answer_cluster(request, cluster->key, show);
+	if (open_document(request, &cluster, &document) < 0 || check_empty(request, cluster) < 0)
+		return -EPERM;
 	private_ = json_new_object(request->arena);
 	tags_set(request, private_, NULL);
 	json_set_integer(request->arena, private_, "deletedAt", request->now_ms);
@@ -602,5 +648,5 @@ int cluster_delete(struct aws_request *request)
 	if (put_cluster(request, cluster->key, document,
 			json_to_text(private_, request->arena)) < 0)
 		return -EPERM;
-	return answer_cluster(request, cluster->key, SHOW_SETTINGS | SHOW_TAGS);
+	return answer_cluster(request, cluster->key, show);
 }

@@ -8,10 +8,15 @@
 #include "aws/tag_list.h"
 #include "ecs/attribute.h"
 #include "ecs/cluster.h"
+#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 
 #define DESCRIBE_MAX 100
+#define REGISTERED_ATTRIBUTES_MAX 500
+#define RESOURCES_MAX 100
+#define IDENTITY_MAX 16384
+#define EC2_INSTANCE_ID_MAX 64
 
 /* ---- the kind ---- */
 
@@ -145,80 +150,175 @@ static int answer(struct aws_request *request, struct json *document)
 	return 0;
 }
 
-/* ---- operations ---- */
+/* ---- register ---- */
+
+/* The identity document of an EC2 instance is JSON inside a text; its instanceId becomes ours. */
+static int read_identity(struct aws_request *request, struct span *ret_instance_id)
+{
+	struct span text = json_get_text(request->input, "instanceIdentityDocument");
+	struct json *identity;
+
+	*ret_instance_id = SPAN_NONE;
+	if (text.length == 0)
+		return 0;
+	if (text.length > IDENTITY_MAX || json_parse(text, request->arena, &identity, NULL) < 0 ||
+	    !json_is(identity, JSON_OBJECT))
+		return aws_fail_input(request, "instanceIdentityDocument: is not a JSON object of at "
+					       "most %d bytes",
+				      IDENTITY_MAX);
+	*ret_instance_id = json_get_text(identity, "instanceId");
+	if (ret_instance_id->length > EC2_INSTANCE_ID_MAX)
+		return aws_fail_input(request, "instanceIdentityDocument: its instanceId is longer than "
+					       "%d characters",
+				      EC2_INSTANCE_ID_MAX);
+	return 0;
+}
+
+/* What the agent says, as it is shown; ARN, version and time are added when it is stored. */
+struct prepared {
+	const struct json *resources, *attributes, *versions;
+	struct span instance_id;
+};
 
 int container_instance_register_prepare(struct aws_request *request)
 {
-	JSON_EACH_ITEM(json_get(request->input, "attributes"), attribute)
+	struct prepared *prepared = arena_allocate(request->arena, sizeof(*prepared));
+	const struct json *input = document_input(request);
+
+	request->prepared = prepared;
+	prepared->resources = json_get(input, "totalResources");
+	prepared->attributes = json_get(input, "attributes");
+	prepared->versions = json_get(input, "versionInfo");
+	if (json_count(prepared->attributes) > REGISTERED_ATTRIBUTES_MAX ||
+	    json_count(prepared->resources) > RESOURCES_MAX)
+		return aws_fail_input(request,
+				      "attributes, totalResources: the limits are %d and %d of them",
+				      REGISTERED_ATTRIBUTES_MAX, RESOURCES_MAX);
+	JSON_EACH_ITEM(prepared->attributes, attribute)
 		if (attribute_check(request, "attributes", attribute) < 0)
 			return -EPERM;
-	JSON_EACH_ITEM(json_get(request->input, "totalResources"), resource)
+	JSON_EACH_ITEM(prepared->resources, resource)
 		if (json_get_text(resource, "name").length == 0)
 			return aws_fail_input(request, "totalResources: a resource has no name");
+	if (!prepared->resources)
+		prepared->resources = json_new_array(request->arena);
+	if (read_identity(request, &prepared->instance_id) < 0)
+		return -EPERM;
 	return aws_tag_list_check(request, json_get(request->input, "tags"));
 }
 
-/* The id: the one the agent had before, if it names one, else a new one. */
-static int choose_id(struct aws_request *request, const struct store_object *cluster,
-		     struct span *ret_id)
+/* The instance that an agent which comes back names; NULL for a new one. */
+static int find_known(struct aws_request *request, const struct store_object *cluster,
+		      const struct store_object **ret_known)
 {
 	struct span given = json_get_text(request->input, "containerInstanceArn");
-	const struct store_object *known;
-	char id[ID_HEX_SIZE];
 
-	if (given.length == 0) {
-		id_hex(request->random, id);
-		*ret_id = arena_copy_span(request->arena, span_of(id));
+	*ret_known = NULL;
+	if (given.length == 0)
 		return 0;
-	}
-	known = container_instance_in(request, cluster, given);
-	if (!known)
+	*ret_known = container_instance_in(request, cluster, given);
+	if (!*ret_known)
 		return aws_fail(request, "ClientException",
 				"containerInstanceArn: '%.*s' is not registered in cluster '%.*s'",
 				SPAN_ARGS(given), SPAN_ARGS(cluster_facts(cluster)->name));
-	*ret_id = container_instance_facts(known)->id;
 	return 0;
+}
+
+/* What the agent says of itself, and what clients have said of the instance before. */
+static const struct json *join_attributes(struct aws_request *request, const struct json *given,
+					  const struct json *before)
+{
+	struct json *joined = json_new_array(request->arena);
+
+	JSON_EACH_ITEM(given, attribute)
+		json_append(request->arena, joined, attribute);
+	JSON_EACH_ITEM(before, attribute) {
+		struct span name = json_get_text(attribute, "name");
+		bool said = attribute_is_reserved(name);
+
+		JSON_EACH_ITEM(given, other)
+			said |= span_equal(json_get_text(other, "name"), name);
+		if (!said)
+			json_append(request->arena, joined, attribute);
+	}
+	return joined;
+}
+
+static struct json *registered_document(struct aws_request *request, const struct json *before)
+{
+	const struct prepared *prepared = request->prepared;
+	struct arena *arena = request->arena;
+	struct json *document = json_new_object(arena);
+
+	json_set_string(arena, document, "containerInstanceArn", request->resource);
+	if (prepared->instance_id.data)
+		json_set_string(arena, document, "ec2InstanceId", prepared->instance_id);
+	json_set_integer(arena, document, "version", json_get_integer(before, "version", 0) + 1);
+	json_set(arena, document, "versionInfo", prepared->versions);
+	json_set(arena, document, "registeredResources", prepared->resources);
+	json_set(arena, document, "remainingResources", prepared->resources);
+	json_set_string(arena, document, "status", SPAN("ACTIVE"));
+	json_set_bool(arena, document, "agentConnected", true);
+	json_set(arena, document, "attributes",
+		 join_attributes(request, prepared->attributes, json_get(before, "attributes")));
+	json_set(arena, document, "attachments", json_new_array(arena));
+	if (before)
+		json_set(arena, document, "registeredAt", json_get(before, "registeredAt"));
+	else
+		json_set_time(arena, document, "registeredAt", request->now_ms);
+	return document;
 }
 
 int container_instance_register(struct aws_request *request)
 {
-	static const char *const echoed[] = {"versionInfo", "attributes"};
-	struct arena *arena = request->arena;
-	const struct json *resources = json_get(request->input, "totalResources");
-	const struct store_object *cluster;
-	struct json *document = json_new_object(arena);
-	const struct json *tags;
-	struct span id, name;
+	const struct store_object *cluster, *known;
+	const struct json *tags, *old_tags = NULL;
+	struct span status = SPAN("ACTIVE"), key;
+	struct json *document, *before = NULL;
+	char id[ID_HEX_SIZE];
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0 ||
-	    choose_id(request, cluster, &id) < 0 ||
-	    aws_tag_list_merge(request, NULL, json_get(request->input, "tags"), &tags) < 0)
+	    find_known(request, cluster, &known) < 0)
 		return -EPERM;
-	name = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster_facts(cluster)->name),
-			    SPAN_ARGS(id));
-	request->resource = ecs_arn(request, "container-instance", name);
-	if (json_is_absent(resources))
-		resources = json_new_array(arena);
-	json_set_string(arena, document, "containerInstanceArn", request->resource);
-	json_set_integer(arena, document, "version", 1);
-	json_set(arena, document, "registeredResources", resources);
-	json_set(arena, document, "remainingResources", resources);
-	json_set_string(arena, document, "status", SPAN("ACTIVE"));
-	json_set_bool(arena, document, "agentConnected", true);
-	json_set(arena, document, "attributes", json_new_array(arena));
-	for (size_t i = 0; i < LENGTH(echoed); i++)
-		if (!json_is_absent(json_get(request->input, echoed[i])))
-			json_set(arena, document, echoed[i], json_get(request->input, echoed[i]));
-	json_set(arena, document, "attachments", json_new_array(arena));
-	json_set_time(arena, document, "registeredAt", request->now_ms);
-	if (store_put(request->transaction, &container_instance_kind, ecs_key(request, name),
-		      json_to_text(document, arena), private_text(request, SPAN("ACTIVE"), tags),
-		      STORE_ANY, &request->err) < 0)
+	if (known) {
+		if (json_parse(known->api, request->arena, &before, &request->err) < 0)
+			return aws_fail_store(request);
+		old_tags = tags_of(request, known);
+		status = container_instance_facts(known)->status;
+		key = known->key;
+	} else {
+		id_hex(request->random, id);
+		key = arena_format(request->arena, "%.*s/%s", SPAN_ARGS(cluster->key), id);
+	}
+	if (aws_tag_list_merge(request, old_tags, json_get(request->input, "tags"), &tags) < 0)
+		return -EPERM;
+	request->resource = ecs_arn(request, "container-instance", ecs_name_of_key(key));
+	document = registered_document(request, before);
+	if (store_put(request->transaction, &container_instance_kind, key,
+		      json_to_text(document, request->arena), private_text(request, status, tags),
+		      known ? known->revision : STORE_ABSENT, &request->err) < 0)
 		return aws_fail_store(request);
-	json_set_integer(arena, document, "runningTasksCount", 0);
-	json_set_integer(arena, document, "pendingTasksCount", 0);
-	tags_set(request, document, tags);
-	return answer(request, document);
+	request->view = store_head(request->transaction);
+	return answer(request,
+		      instance_document(request,
+					store_get(request->view, &container_instance_kind, key), true));
+}
+
+/* ---- the other operations ---- */
+
+/* An ARN that names another cluster is a mistake and not an instance that went away. */
+static int check_cluster_of(struct aws_request *request, const struct store_object *cluster,
+			    struct span given)
+{
+	struct span name, in, id;
+
+	if (!aws_arn_looks_like(given) ||
+	    !ecs_try_resolve(request->caller, "container-instance", given, &name) ||
+	    !span_split(name, '/', &in, &id) || span_equal(in, cluster_facts(cluster)->name))
+		return 0;
+	return aws_fail_input(request,
+			      "Invalid identifier: Identifier is for cluster %.*s. Your cluster is %.*s",
+			      SPAN_ARGS(in), SPAN_ARGS(cluster_facts(cluster)->name));
 }
 
 int container_instance_deregister(struct aws_request *request)
@@ -227,7 +327,8 @@ int container_instance_deregister(struct aws_request *request)
 	const struct store_object *cluster, *instance;
 	struct json *document;
 
-	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
+	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0 ||
+	    check_cluster_of(request, cluster, given) < 0)
 		return -EPERM;
 	instance = container_instance_in(request, cluster, given);
 	if (!instance)
@@ -244,6 +345,25 @@ int container_instance_deregister(struct aws_request *request)
 	return answer(request, document);
 }
 
+static void describe_one(struct aws_request *request, const struct store_object *cluster,
+			 struct span given, struct json *instances, struct json *failures)
+{
+	const struct store_object *instance = container_instance_in(request, cluster, given);
+	struct span name;
+
+	if (instance) {
+		json_append(request->arena, instances,
+			    instance_document(request, instance, input_includes(request, "TAGS")));
+		return;
+	}
+	if (!aws_arn_looks_like(given)) {
+		name = arena_format(request->arena, "%.*s/%.*s",
+				    SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(given));
+		given = ecs_arn(request, "container-instance", name);
+	}
+	json_append(request->arena, failures, ecs_failure_missing(request, given));
+}
+
 int container_instance_describe(struct aws_request *request)
 {
 	const struct json *given = json_get(request->input, "containerInstances");
@@ -257,24 +377,9 @@ int container_instance_describe(struct aws_request *request)
 		return aws_fail_input(request, "containerInstances: give 1 to %d of them",
 				      DESCRIBE_MAX);
 	JSON_EACH_ITEM(given, item) {
-		struct span text = json_text(item);
-		const struct store_object *instance =
-			container_instance_in(request, cluster, text);
-
-		if (instance)
-			json_append(request->arena, instances,
-				    instance_document(request, instance,
-						      input_includes(request, "TAGS")));
-		else
-			json_append(request->arena, failures,
-				    ecs_failure_missing(
-					    request,
-					    aws_arn_looks_like(text)
-						    ? text
-						    : ecs_arn(request, "container-instance",
-							      arena_format(request->arena, "%.*s/%.*s",
-									   SPAN_ARGS(cluster_facts(cluster)->name),
-									   SPAN_ARGS(text)))));
+		if (check_cluster_of(request, cluster, json_text(item)) < 0)
+			return -EPERM;
+		describe_one(request, cluster, json_text(item), instances, failures);
 	}
 	buffer_add_string(request->out, "{\"containerInstances\":");
 	json_write(instances, request->out);

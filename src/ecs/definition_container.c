@@ -77,9 +77,8 @@ static int check_memory(const struct definition_rules *rules, const struct json 
 				   SPAN_ARGS(name));
 	if (rules->memory > 0 && (has_memory ? memory : reservation) > rules->memory)
 		return rule_broken(rules,
-				   "Invalid setting for container '%.*s'. Its memory is greater than the "
-				   "task's 'memory' of %lld MiB.",
-				   SPAN_ARGS(name), (long long)rules->memory);
+				   "The '%s' setting for container '%.*s' is greater than for the task.",
+				   has_memory ? "memory" : "memoryReservation", SPAN_ARGS(name));
 	if (json_get_integer(container, "cpu", 0) < 0)
 		return rule_broken(rules,
 				   "Invalid setting for container '%.*s'. 'cpu' must not be negative.",
@@ -87,13 +86,9 @@ static int check_memory(const struct definition_rules *rules, const struct json 
 	return 0;
 }
 
+/* The numbers of a health check have their limits in the model. */
 static int check_health_check(const struct definition_rules *rules, const struct json *container)
 {
-	static const struct {
-		const char *member;
-		int64_t least, most;
-	} ranges[] = {{"interval", 5, 300}, {"timeout", 2, 120}, {"retries", 1, 10},
-		      {"startPeriod", 0, 300}};
 	const struct json *check = json_get(container, "healthCheck");
 	const struct json *command = json_get(check, "command");
 	struct span name = container_name(container);
@@ -113,16 +108,6 @@ static int check_health_check(const struct definition_rules *rules, const struct
 				   "Invalid health check for container '%.*s'. 'command' has nothing "
 				   "behind %.*s.",
 				   SPAN_ARGS(name), SPAN_ARGS(how));
-	for (size_t i = 0; i < LENGTH(ranges); i++) {
-		int64_t value = json_get_integer(check, ranges[i].member, ranges[i].least);
-
-		if (value < ranges[i].least || value > ranges[i].most)
-			return rule_broken(rules,
-					   "Invalid health check for container '%.*s'. '%s' must be "
-					   "between %lld and %lld.",
-					   SPAN_ARGS(name), ranges[i].member,
-					   (long long)ranges[i].least, (long long)ranges[i].most);
-	}
 	return 0;
 }
 
@@ -174,8 +159,6 @@ static int check_variables(const struct definition_rules *rules, const struct js
 static int check_limits(const struct definition_rules *rules, const struct json *container)
 {
 	struct span name = container_name(container);
-	const struct json *policy = json_get(container, "restartPolicy");
-	int64_t period = json_get_integer(policy, "restartAttemptPeriod", 60);
 	int64_t stop = json_get_integer(container, "stopTimeout", 30);
 	int64_t start = json_get_integer(container, "startTimeout", 30);
 
@@ -185,11 +168,6 @@ static int check_limits(const struct definition_rules *rules, const struct json 
 					   "Invalid setting for container '%.*s'. The soft limit of "
 					   "ulimit '%.*s' is greater than the hard limit.",
 					   SPAN_ARGS(name), SPAN_ARGS(json_get_text(limit, "name")));
-	if (period < 60 || period > 1800)
-		return rule_broken(rules,
-				   "Invalid setting for container '%.*s'. 'restartAttemptPeriod' must be "
-				   "between 60 and 1800.",
-				   SPAN_ARGS(name));
 	if (stop < 0 || start < 0)
 		return rule_broken(rules,
 				   "Invalid setting for container '%.*s'. 'startTimeout' and "

@@ -89,6 +89,34 @@ static int check_references(const struct definition_rules *rules, const struct j
 
 enum visit { UNVISITED, ON_THE_WAY, VISITED };
 
+static int walk(const struct definition_rules *rules, const struct json *container,
+		enum visit *visits);
+
+/* Goes on to every container that must be there before this one: all three kinds of reference make a
+ * container wait for another. They were checked before, so each leads somewhere. */
+static int walk_on(const struct definition_rules *rules, const struct json *container,
+		   enum visit *visits)
+{
+	JSON_EACH_ITEM(json_get(container, "dependsOn"), dependency)
+		if (walk(rules,
+			 definition_container(rules, json_get_text(dependency, "containerName")),
+			 visits) < 0)
+			return -EPERM;
+	JSON_EACH_ITEM(json_get(container, "links"), link) {
+		struct span target = json_text(link), alias;
+
+		span_split(target, ':', &target, &alias);
+		if (walk(rules, definition_container(rules, target), visits) < 0)
+			return -EPERM;
+	}
+	JSON_EACH_ITEM(json_get(container, "volumesFrom"), source)
+		if (walk(rules,
+			 definition_container(rules, json_get_text(source, "sourceContainer")),
+			 visits) < 0)
+			return -EPERM;
+	return 0;
+}
+
 /* Depth first; meeting a container that is still on the way closes a circle. Depth is bounded by the
  * number of containers. */
 static int walk(const struct definition_rules *rules, const struct json *container,
@@ -104,11 +132,8 @@ static int walk(const struct definition_rules *rules, const struct json *contain
 				   "container '%.*s'.",
 				   SPAN_ARGS(container_name(container)));
 	visits[index] = ON_THE_WAY;
-	JSON_EACH_ITEM(json_get(container, "dependsOn"), dependency)
-		if (walk(rules,
-			 definition_container(rules, json_get_text(dependency, "containerName")),
-			 visits) < 0)
-			return -EPERM;
+	if (walk_on(rules, container, visits) < 0)
+		return -EPERM;
 	visits[index] = VISITED;
 	return 0;
 }

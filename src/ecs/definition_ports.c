@@ -50,15 +50,10 @@ static int check_mapping(const struct definition_rules *rules, const struct json
 				   "Invalid setting for container '%.*s'. 'containerPortRange' excludes "
 				   "'containerPort' and 'hostPort'.",
 				   SPAN_ARGS(name));
-	if (!range.data && (container_port < 1 || container_port > PORT_MAX))
+	if (!range.data && container_port < 1)
 		return rule_broken(rules,
 				   "Invalid setting for container '%.*s'. 'containerPort' must be "
 				   "between 1 and %d.",
-				   SPAN_ARGS(name), PORT_MAX);
-	if (host_port < 0 || host_port > PORT_MAX)
-		return rule_broken(rules,
-				   "Invalid setting for container '%.*s'. 'hostPort' must be between 0 "
-				   "and %d.",
 				   SPAN_ARGS(name), PORT_MAX);
 	if (shares_host_network(rules) && host_port != 0 && host_port != container_port)
 		return rule_broken(rules,

@@ -1,14 +1,23 @@
 /* Names, keys and ARNs of ECS resources; see name.h. */
 #include "ecs/name.h"
 
+#include <stdio.h>
+
 #include "aws/arn.h"
 
+/* Copied and not formatted: a name that a client sends may hold a zero byte, and is then another. */
 struct span ecs_key(struct aws_request *request, struct span name)
 {
 	const struct aws_caller *caller = request->caller;
+	size_t scope = caller->account.length + caller->region.length + 2;
+	char *key = arena_allocate(request->arena, scope + name.length + 1);
 
-	return arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(caller->account),
-			    SPAN_ARGS(caller->region), SPAN_ARGS(name));
+	snprintf(key, scope + 1, "%.*s/%.*s/", SPAN_ARGS(caller->account),
+		 SPAN_ARGS(caller->region));
+	if (name.length > 0)
+		memcpy(key + scope, name.data, name.length);
+	key[scope + name.length] = '\0';
+	return (struct span){key, scope + name.length};
 }
 
 struct span ecs_key_prefix(struct aws_request *request)
@@ -61,11 +70,15 @@ bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct s
 	struct aws_arn arn;
 	struct span found_type, name;
 
+	/* No name of anything holds a zero byte; ARNs are formatted, and would end there. */
+	if (given.length == 0 || memchr(given.data, '\0', given.length))
+		return false;
 	if (!aws_arn_looks_like(given)) {
 		*ret_name = given;
-		return given.length > 0;
+		return true;
 	}
 	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
+	    !span_equal(arn.partition, aws_partition_of(caller->region)) ||
 	    !span_equal(arn.region, caller->region) || !span_equal(arn.account, caller->account) ||
 	    !span_split(arn.resource, '/', &found_type, &name) || !span_is(found_type, type) ||
 	    name.length == 0)
@@ -84,6 +97,9 @@ int ecs_resolve(struct aws_request *request, const char *member, const char *typ
 		return 0;
 	if (given.length == 0)
 		return aws_fail_input(request, "%s: must not be empty", member);
+	if (!aws_arn_looks_like(given))
+		return aws_fail_input(request, "%s: '%.*s' is not a valid name", member,
+				      SPAN_ARGS(given));
 	if (!aws_arn_parse(given, &arn))
 		return aws_fail_input(request, "%s: '%.*s' is not a valid ARN", member,
 				      SPAN_ARGS(given));
@@ -96,6 +112,15 @@ int ecs_resolve(struct aws_request *request, const char *member, const char *typ
 				      SPAN_ARGS(given));
 	return aws_fail_input(request, "%s: '%.*s' is not the ARN of a %s", member, SPAN_ARGS(given),
 			      type);
+}
+
+struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span given)
+{
+	struct span name;
+
+	if (ecs_try_resolve(request->caller, type, given, &name))
+		return ecs_arn(request, type, name);
+	return given.data ? given : SPAN("");
 }
 
 const struct json *ecs_failure_missing(struct aws_request *request, struct span arn)

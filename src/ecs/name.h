@@ -34,6 +34,10 @@ int ecs_resolve(struct aws_request *request, const char *member, const char *typ
 bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span given,
 		     struct span *ret_name);
 
+/* The one ARN that policies know a resource by, whichever way it was named; what cannot be a resource
+ * of that type here stays as it was given. */
+struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span given);
+
 /* {"arn":…,"reason":"MISSING"} for failures[]. */
 const struct json *ecs_failure_missing(struct aws_request *request, struct span arn);
 

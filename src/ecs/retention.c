@@ -12,45 +12,41 @@
 struct removal {
 	const struct store_kind *kind;
 	struct span key;
-	bool (*may_go)(const struct store_object *object);
+	uint64_t revision; /* that was judged */
 };
 
-/* Judged again inside the transaction: the object may have changed since it was looked at. */
+/* An object that has changed since it was judged stays: its change brings it here again. */
 static int remove_object(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct removal *removal = context;
 	const struct store_object *object =
 		store_get(store_head(transaction), removal->kind, removal->key);
 
-	if (!object || !removal->may_go(object))
+	if (!object || object->revision != removal->revision)
 		return 0;
 	return store_delete(transaction, removal->kind, removal->key, object->revision, err);
 }
 
-static bool definition_may_go(const struct store_object *definition)
+static int remove_judged(struct controller_call *call, const struct store_object *object,
+			 struct err *err)
 {
-	return task_definition_facts(definition)->status == TASK_DEFINITION_DELETING;
+	struct removal removal = {object->kind, object->key, object->revision};
+
+	return control_write(call->runner, call->store, remove_object, &removal, NULL, err);
 }
 
 static int reconcile_definition(struct controller_call *call, struct span key, struct err *err)
 {
-	struct removal removal = {&task_definition_kind, key, definition_may_go};
 	_view_ struct store_view *view = store_view_open(call->store);
 	const struct store_object *definition = store_get(view, &task_definition_kind, key);
 
-	if (!definition || !definition_may_go(definition))
+	if (!definition || task_definition_facts(definition)->status != TASK_DEFINITION_DELETING)
 		return 0;
-	return control_write(call->runner, call->store, remove_object, &removal, NULL, err);
-}
-
-static bool cluster_may_go(const struct store_object *cluster)
-{
-	return !cluster_facts(cluster)->active;
+	return remove_judged(call, definition, err);
 }
 
 static int reconcile_cluster(struct controller_call *call, struct span key, struct err *err)
 {
-	struct removal removal = {&cluster_kind, key, cluster_may_go};
 	_view_ struct store_view *view = store_view_open(call->store);
 	const struct store_object *cluster = store_get(view, &cluster_kind, key);
 	int64_t due;
@@ -62,7 +58,7 @@ static int reconcile_cluster(struct controller_call *call, struct span key, stru
 		call->again_at_ms = due;
 		return 0;
 	}
-	return control_write(call->runner, call->store, remove_object, &removal, NULL, err);
+	return remove_judged(call, cluster, err);
 }
 
 static const struct controller_watch definition_watches[] = {{.kind = &task_definition_kind}};

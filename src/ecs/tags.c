@@ -6,6 +6,7 @@
 #include "ecs/capacity_provider.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
+#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/task_definition.h"
 
@@ -43,20 +44,14 @@ struct span tags_private(struct aws_request *request, const struct json *tags)
 
 bool input_includes(const struct aws_request *request, const char *field)
 {
-	JSON_EACH_ITEM(json_get(request->input, "include"), item)
-		if (span_is(json_text(item), field))
-			return true;
-	return false;
+	return document_list_has(json_get(request->input, "include"), span_of(field));
 }
 
 /* ---- which object an ARN means ---- */
 
 static const struct store_object *find_cluster(struct aws_request *request, struct span name)
 {
-	const struct store_object *cluster =
-		store_get(request->view, &cluster_kind, ecs_key(request, name));
-
-	return cluster && cluster_facts(cluster)->active ? cluster : NULL;
+	return store_get(request->view, &cluster_kind, ecs_key(request, name));
 }
 
 static const struct store_object *find_task_definition(struct aws_request *request,
@@ -80,40 +75,66 @@ static const struct store_object *find_container_instance(struct aws_request *re
 static const struct taggable {
 	const char *type; /* in the ARN */
 	const struct store_object *(*find)(struct aws_request *request, struct span name);
-	const char *missing; /* error when it is not there */
 } taggables[] = {
-	{"capacity-provider", find_capacity_provider, "ResourceNotFoundException"},
-	{"cluster", find_cluster, "ClusterNotFoundException"},
-	{"container-instance", find_container_instance, "ResourceNotFoundException"},
-	{"task-definition", find_task_definition, "ResourceNotFoundException"},
+	{"capacity-provider", find_capacity_provider},
+	{"cluster", find_cluster},
+	{"container-instance", find_container_instance},
+	{"task-definition", find_task_definition},
 };
+
+/* NULL when it is not the ARN of anything that can have tags. */
+static const struct taggable *find_taggable(struct span given)
+{
+	struct aws_arn arn;
+	struct span type, name;
+
+	if (!aws_arn_looks_like(given) || !aws_arn_parse(given, &arn) ||
+	    !span_is(arn.service, "ecs") || !span_split(arn.resource, '/', &type, &name))
+		return NULL;
+	for (size_t i = 0; i < LENGTH(taggables); i++)
+		if (span_is(type, taggables[i].type))
+			return &taggables[i];
+	return NULL;
+}
+
+/* Fails with the error that the model has for the operation. */
+static int fail_missing(struct aws_request *request, struct span given, struct span name)
+{
+	const struct shape_service *shapes = request->service->shapes;
+	const struct shape_operation *operation =
+		shape_find_operation(shapes, span_of(request->operation->name));
+	static const char format[] = "The specified resource was not found: %.*s";
+
+	if (find_taggable(given)->find == find_cluster)
+		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
+				SPAN_ARGS(name));
+	if (shape_operation_has_error(shapes, operation, SPAN("ResourceNotFoundException")))
+		return aws_fail(request, "ResourceNotFoundException", format, SPAN_ARGS(given));
+	return aws_fail_input(request, format, SPAN_ARGS(given));
+}
 
 static int find_tagged(struct aws_request *request, const struct store_object **ret_object)
 {
 	struct span given = json_get_text(request->input, "resourceArn");
-	struct aws_arn arn;
-	struct span type, name;
+	const struct taggable *taggable = find_taggable(given);
+	const struct store_object *object;
+	struct span name;
 
-	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
-	    !span_split(arn.resource, '/', &type, &name))
-		return aws_fail_input(request, "resourceArn: '%.*s' is not the ARN of an ECS resource",
+	if (!taggable)
+		return aws_fail_input(request,
+				      "resourceArn: '%.*s' is not the ARN of an ECS resource that can "
+				      "have tags",
 				      SPAN_ARGS(given));
-	for (size_t i = 0; i < LENGTH(taggables); i++) {
-		const struct store_object *object;
-
-		if (!span_is(type, taggables[i].type))
-			continue;
-		if (ecs_resolve(request, "resourceArn", taggables[i].type, given, &name) < 0)
-			return -EPERM;
-		object = taggables[i].find(request, name);
-		if (!object)
-			return aws_fail(request, taggables[i].missing,
-					"The specified resource was not found: %.*s", SPAN_ARGS(given));
-		*ret_object = object;
-		return 0;
-	}
-	return aws_fail_input(request, "resourceArn: a resource of type '%.*s' cannot be tagged",
-			      SPAN_ARGS(type));
+	if (ecs_resolve(request, "resourceArn", taggable->type, given, &name) < 0)
+		return -EPERM;
+	object = taggable->find(request, name);
+	if (!object)
+		return fail_missing(request, given, name);
+	if (object->kind == &cluster_kind && !cluster_facts(object)->active)
+		return aws_fail_input(request, "The specified cluster is inactive. Specify an active "
+					       "cluster and try again.");
+	*ret_object = object;
+	return 0;
 }
 
 static int put_tags(struct aws_request *request, const struct store_object *object,
@@ -134,7 +155,12 @@ static int put_tags(struct aws_request *request, const struct store_object *obje
 
 void tags_resources(struct aws_request *request, struct aws_resources *resources)
 {
-	resources->arns[resources->count++] = json_get_text(request->input, "resourceArn");
+	struct span given = json_get_text(request->input, "resourceArn");
+	const struct taggable *taggable = find_taggable(given);
+
+	resources->arns[resources->count++] =
+		taggable ? ecs_canonical_arn(request, taggable->type, given)
+			 : (given.data ? given : SPAN(""));
 }
 
 int tags_prepare(struct aws_request *request)

@@ -139,8 +139,7 @@ static void add_resource(struct aws_request *request, struct aws_resources *reso
 		resources->overflow = true;
 		return;
 	}
-	if (!aws_arn_looks_like(given) &&
-	    ecs_try_resolve(request->caller, "task-definition", given, &name))
+	if (ecs_try_resolve(request->caller, "task-definition", given, &name))
 		/* Without a revision any of the family may be meant. */
 		given = ecs_arn(request, "task-definition",
 				memchr(name.data, ':', name.length)
@@ -192,7 +191,8 @@ int task_definition_register_prepare(struct aws_request *request)
 	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
 	json_set_time(request->arena, document, "registeredAt", request->now_ms);
 	json_set_string(request->arena, document, "registeredBy",
-			arena_format(request->arena, "arn:aws:iam::%.*s:user/%.*s",
+			arena_format(request->arena, "arn:%.*s:iam::%.*s:user/%.*s",
+				     SPAN_ARGS(aws_partition_of(request->caller->region)),
 				     SPAN_ARGS(request->caller->account),
 				     SPAN_ARGS(request->caller->user)));
 	prepared->members = members_text(request, document);
@@ -307,14 +307,18 @@ static int find_revision(struct aws_request *request, struct span given,
 			 const struct store_object **ret_definition)
 {
 	const struct store_object *definition;
-	struct span name;
+	struct span name, family, digits;
+	uint64_t revision;
 
 	if (ecs_resolve(request, "taskDefinition", "task-definition", given, &name) < 0)
 		return -EPERM;
-	if (!memchr(name.data, ':', name.length))
+	if (!span_split(name, ':', &family, &digits))
 		return aws_fail_input(request,
 				      "taskDefinition: '%.*s' has no revision; write FAMILY:REVISION",
 				      SPAN_ARGS(given));
+	if (!span_to_unsigned(digits, REVISION_MAX, &revision))
+		return aws_fail_input(request, "taskDefinition: Invalid revision number. Number: %.*s",
+				      SPAN_ARGS(digits));
 	definition = task_definition_get(request, name);
 	if (!definition)
 		return aws_fail(request, "ClientException",

@@ -2,47 +2,58 @@
  * RegisterTaskDefinition: every rule in turn, then the document that answers show, with the defaults
  * that ECS fills in. Every field that was given comes back.
  */
-#include "aws/shape_filter.h"
 #include "ecs/definition_rules.h"
+#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/task_definition.h"
 #include "ecs/task_size.h"
 
 #define CONTAINERS_MAX 10
 #define DEFINITION_TEXT_MAX 65536
-#define PLACEMENT_CONSTRAINTS_MAX 10
+#define CPU_LEAST 128 /* of a task, in units; on Fargate the sizes are fewer */
+#define CPU_MOST 196608
+#define MEMORY_LEAST 4
 
-static bool list_has_text(const struct json *list, const char *text)
+/* Together the containers cannot have more than the task: CPU as given, memory as reserved. */
+static int check_sums(const struct definition_rules *rules)
 {
-	JSON_EACH_ITEM(list, item)
-		if (span_is(json_text(item), text))
-			return true;
-	return false;
+	int64_t cpu = 0, memory = 0;
+
+	JSON_EACH_ITEM(rules->containers, container) {
+		cpu += json_get_integer(container, "cpu", 0);
+		memory += json_get_integer(container, "memoryReservation",
+					   json_get_integer(container, "memory", 0));
+	}
+	if (rules->cpu > 0 && cpu > rules->cpu)
+		return rule_broken(rules,
+				   "The CPU units of the containers add up to %lld, more than the task's "
+				   "'cpu' of %lld.",
+				   (long long)cpu, (long long)rules->cpu);
+	if (rules->memory > 0 && memory > rules->memory)
+		return rule_broken(rules,
+				   "The memory reserved for the containers adds up to %lld MiB, more than "
+				   "the task's 'memory' of %lld.",
+				   (long long)memory, (long long)rules->memory);
+	return 0;
 }
 
 static int read_task_size(struct definition_rules *rules)
 {
 	struct span cpu = json_get_text(rules->definition, "cpu");
 	struct span memory = json_get_text(rules->definition, "memory");
-	int64_t container_cpu = 0;
 
-	if (cpu.data && (!task_size_read_cpu(cpu, &rules->cpu) || rules->cpu < 128))
+	if (cpu.data && (!task_size_read_cpu(cpu, &rules->cpu) || rules->cpu < CPU_LEAST ||
+			 rules->cpu > CPU_MOST))
 		return rule_broken(rules,
-				   "Invalid 'cpu' setting for task: '%.*s'. Give CPU units of at least "
-				   "128, or vCPUs like '.5 vCPU'.",
-				   SPAN_ARGS(cpu));
-	if (memory.data && (!task_size_read_memory(memory, &rules->memory) || rules->memory < 4))
+				   "Invalid 'cpu' setting for task: '%.*s'. Give CPU units from %d to %d, "
+				   "or vCPUs like '.5 vCPU'.",
+				   SPAN_ARGS(cpu), CPU_LEAST, CPU_MOST);
+	if (memory.data &&
+	    (!task_size_read_memory(memory, &rules->memory) || rules->memory < MEMORY_LEAST))
 		return rule_broken(rules,
 				   "Invalid 'memory' setting for task: '%.*s'. Give MiB, or GB like "
 				   "'0.5 GB'.",
 				   SPAN_ARGS(memory));
-	JSON_EACH_ITEM(rules->containers, container)
-		container_cpu += json_get_integer(container, "cpu", 0);
-	if (rules->cpu > 0 && container_cpu > rules->cpu)
-		return rule_broken(rules,
-				   "The CPU units of the containers add up to %lld, more than the task's "
-				   "'cpu' of %lld.",
-				   (long long)container_cpu, (long long)rules->cpu);
 	return 0;
 }
 
@@ -54,9 +65,8 @@ static int check_containers(const struct definition_rules *rules)
 	if (count == 0)
 		return rule_broken(rules, "Container list cannot be empty.");
 	if (count > CONTAINERS_MAX)
-		return rule_broken(rules,
-				   "The task definition has %zu containers, the limit is %d.", count,
-				   CONTAINERS_MAX);
+		return rule_broken(rules, "Too many containers: %zu are given, the limit is %d.",
+				   count, CONTAINERS_MAX);
 	JSON_EACH_ITEM(rules->containers, container) {
 		if (definition_check_container(rules, container) < 0)
 			return -EPERM;
@@ -85,12 +95,14 @@ static int check_task(const struct definition_rules *rules)
 	const struct json *constraints = json_get(rules->definition, "placementConstraints");
 	const struct json *proxy = json_get(rules->definition, "proxyConfiguration");
 
-	if (json_count(constraints) > PLACEMENT_CONSTRAINTS_MAX)
-		return rule_broken(rules, "placementConstraints: %zu are given, the limit is %d.",
-				   json_count(constraints), PLACEMENT_CONSTRAINTS_MAX);
 	JSON_EACH_ITEM(constraints, constraint)
 		if (json_get_text(constraint, "expression").length == 0)
 			return rule_broken(rules, "placementConstraints: memberOf needs an 'expression'.");
+	if (document_list_has(json_get(rules->definition, "requiresCompatibilities"),
+			      SPAN("EXTERNAL")) &&
+	    span_is(rules->network_mode, "awsvpc"))
+		return rule_broken(rules, "EXTERNAL compatible task definitions do not support "
+					  "networkMode=awsvpc.");
 	if (json_is_absent(proxy))
 		return 0;
 	if (!span_is(rules->network_mode, "awsvpc"))
@@ -102,13 +114,6 @@ static int check_task(const struct definition_rules *rules)
 }
 
 /* ---- the document ---- */
-
-static void set_default(struct arena *arena, struct json *object, const char *name,
-			const struct json *value)
-{
-	if (json_is_absent(json_get(object, name)))
-		json_set(arena, object, name, value);
-}
 
 static const struct json *complete_ports(const struct definition_rules *rules,
 					 const struct json *mappings)
@@ -125,7 +130,7 @@ static const struct json *complete_ports(const struct definition_rules *rules,
 		    (json_is_absent(json_get(given, "hostPort")) ||
 		     (same && json_get_integer(given, "hostPort", 0) == 0)))
 			json_set_integer(arena, mapping, "hostPort", same ? port : 0);
-		set_default(arena, mapping, "protocol", json_new_string(arena, SPAN("tcp")));
+		document_set_default(arena, mapping, "protocol", json_new_string(arena, SPAN("tcp")));
 		json_append(arena, list, mapping);
 	}
 	return list;
@@ -137,9 +142,9 @@ static const struct json *complete_health_check(const struct definition_rules *r
 	struct arena *arena = rules->request->arena;
 	struct json *check = json_copy_object(arena, given);
 
-	set_default(arena, check, "interval", json_new_integer(arena, 30));
-	set_default(arena, check, "timeout", json_new_integer(arena, 5));
-	set_default(arena, check, "retries", json_new_integer(arena, 3));
+	document_set_default(arena, check, "interval", json_new_integer(arena, 30));
+	document_set_default(arena, check, "timeout", json_new_integer(arena, 5));
+	document_set_default(arena, check, "retries", json_new_integer(arena, 3));
 	return check;
 }
 
@@ -151,12 +156,12 @@ static const struct json *complete_container(const struct definition_rules *rule
 	struct arena *arena = rules->request->arena;
 	struct json *container = json_copy_object(arena, given);
 
-	set_default(arena, container, "cpu", json_new_integer(arena, 0));
-	set_default(arena, container, "essential", json_new_bool(arena, true));
+	document_set_default(arena, container, "cpu", json_new_integer(arena, 0));
+	document_set_default(arena, container, "essential", json_new_bool(arena, true));
 	json_set(arena, container, "portMappings",
 		 complete_ports(rules, json_get(given, "portMappings")));
 	for (size_t i = 0; i < LENGTH(empty_lists); i++)
-		set_default(arena, container, empty_lists[i], json_new_array(arena));
+		document_set_default(arena, container, empty_lists[i], json_new_array(arena));
 	if (!json_is_absent(json_get(given, "healthCheck")))
 		json_set(arena, container, "healthCheck",
 			 complete_health_check(rules, json_get(given, "healthCheck")));
@@ -165,7 +170,7 @@ static const struct json *complete_container(const struct definition_rules *rule
 
 static void add_text(struct arena *arena, struct json *list, const char *text)
 {
-	if (!list_has_text(list, text))
+	if (!document_list_has(list, span_of(text)))
 		json_append(arena, list, json_new_string(arena, span_of(text)));
 }
 
@@ -250,8 +255,8 @@ static struct json *complete(const struct definition_rules *rules)
 		if (!json_is_absent(value))
 			json_set(arena, document, echoed[i], value);
 	}
-	set_default(arena, document, "volumes", json_new_array(arena));
-	set_default(arena, document, "placementConstraints", json_new_array(arena));
+	document_set_default(arena, document, "volumes", json_new_array(arena));
+	document_set_default(arena, document, "placementConstraints", json_new_array(arena));
 	if (rules->cpu > 0)
 		json_set(arena, document, "cpu",
 			 json_new_format(arena, "%lld", (long long)rules->cpu));
@@ -263,39 +268,46 @@ static struct json *complete(const struct definition_rules *rules)
 	return document;
 }
 
+/* The text of a definition is limited before the rules look at it, some of which compare each with
+ * each, and once more with the defaults. */
+static int check_length(const struct definition_rules *rules, const struct json *document)
+{
+	size_t length = json_to_text(document, rules->request->arena).length;
+
+	if (length > DEFINITION_TEXT_MAX)
+		return rule_broken(rules, "Actual length: '%zu'. Max allowed length is '%d' bytes.",
+				   length, DEFINITION_TEXT_MAX);
+	return 0;
+}
+
 int task_definition_check(struct aws_request *request, struct json **ret_document)
 {
-	const struct shape_service *shapes = request->service->shapes;
-	const struct shape_operation *operation =
-		shape_find_operation(shapes, span_of(request->operation->name));
-	const struct json *definition = shape_filter(shapes, &shapes->shapes[operation->input],
-						     request->input, request->arena);
+	const struct json *definition = document_input(request);
 	struct definition_rules rules = {
 		.request = request,
 		.definition = definition,
 		.containers = json_get(definition, "containerDefinitions"),
 		.volumes = json_get(definition, "volumes"),
 		.network_mode = json_get_text(definition, "networkMode"),
-		.fargate = list_has_text(json_get(definition, "requiresCompatibilities"), "FARGATE"),
+		.fargate = document_list_has(json_get(definition, "requiresCompatibilities"),
+					     SPAN("FARGATE")),
 	};
 	struct json *document;
-	size_t length;
 
 	if (!ecs_is_name(json_get_text(definition, "family")))
 		return rule_broken(&rules,
 				   "family: '%.*s' is not a valid name. Use 1 to 255 letters, digits, "
 				   "hyphens and underscores.",
 				   SPAN_ARGS(json_get_text(definition, "family")));
-	if (read_task_size(&rules) < 0 || definition_check_volumes(&rules) < 0 ||
-	    check_containers(&rules) < 0 || definition_check_port_conflicts(&rules) < 0 ||
+	if (check_length(&rules, definition) < 0 || read_task_size(&rules) < 0 ||
+	    definition_check_volumes(&rules) < 0 || check_containers(&rules) < 0 ||
+	    check_sums(&rules) < 0 || definition_check_port_conflicts(&rules) < 0 ||
 	    definition_check_dependencies(&rules) < 0 || check_task(&rules) < 0 ||
 	    definition_check_fargate(&rules) < 0)
 		return -EPERM;
 	document = complete(&rules);
-	length = json_to_text(document, request->arena).length;
-	if (length > DEFINITION_TEXT_MAX)
-		return rule_broken(&rules, "Actual length: '%zu'. Max allowed length is '%d' bytes.",
-				   length, DEFINITION_TEXT_MAX);
+	if (check_length(&rules, document) < 0)
+		return -EPERM;
 	*ret_document = document;
 	return 0;
 }

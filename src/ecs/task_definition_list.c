@@ -3,11 +3,25 @@
 #include "ecs/name.h"
 #include "ecs/task_definition.h"
 
-static struct span status_prefix(struct aws_request *request, const char *status,
-				 struct span family)
+/* Families that one request looks at: a page may come with fewer than it could hold, and a token. */
+#define FAMILIES_SCANNED_MAX 1000
+
+/* "ACCOUNT/REGION/STATUS/FAMILY", a text of the index by status; copied, not formatted: a client's text
+ * may hold a zero byte. */
+static struct span status_text(struct aws_request *request, struct span status, struct span family)
 {
-	return arena_format(request->arena, "%.*s%s/%.*s", SPAN_ARGS(ecs_key_prefix(request)), status,
-			    SPAN_ARGS(family));
+	struct span scope = ecs_key_prefix(request);
+	size_t length = scope.length + status.length + 1 + family.length;
+	char *text = arena_allocate(request->arena, length + 1);
+	char *at = text;
+
+	at = (char *)mempcpy(at, scope.data, scope.length);
+	at = (char *)mempcpy(at, status.data, status.length);
+	*at++ = '/';
+	if (family.length > 0)
+		memcpy(at, family.data, family.length);
+	text[length] = '\0';
+	return (struct span){text, length};
 }
 
 static void end_page(struct aws_request *request, struct span filters, bool more, struct span text,
@@ -25,16 +39,15 @@ int task_definition_list(struct aws_request *request)
 	struct span family = json_get_text(request->input, "familyPrefix");
 	struct span status = json_get_text(request->input, "status");
 	struct span sort = json_get_text(request->input, "sort");
-	const char *status_name = status.data ? arena_copy(request->arena, status.data, status.length)
-					      : "ACTIVE";
-	struct span filters = arena_format(request->arena, "%s %.*s %.*s", status_name,
-					   SPAN_ARGS(family.data ? family : SPAN("")),
-					   SPAN_ARGS(sort.data ? sort : SPAN("")));
+	struct span prefix = status_text(request, status.data ? status : SPAN("ACTIVE"),
+					 family.data ? family : SPAN(""));
+	struct span filters = arena_format(request->arena, "%.*s %d %d", SPAN_ARGS(prefix),
+					   family.data != NULL, span_is(sort, "DESC"));
 	struct store_cursor cursor = {
 		.view = request->view,
 		.kind = &task_definition_kind,
 		.index = TASK_DEFINITION_BY_STATUS,
-		.prefix = status_prefix(request, status_name, family.data ? family : SPAN("")),
+		.prefix = prefix,
 		.exact = family.data != NULL,
 		.descending = span_is(sort, "DESC"),
 	};
@@ -59,57 +72,70 @@ int task_definition_list(struct aws_request *request)
 	return 0;
 }
 
-/* A family is ACTIVE while it has an ACTIVE revision, INACTIVE while it has only INACTIVE ones, and
- * not there at all when it has none left. */
-static bool family_has_status(struct aws_request *request, struct span family, struct span wanted)
+/*
+ * Families are found in the index by status, which has each under its ACTIVE and its INACTIVE revisions:
+ * one step goes from a family to the next, whatever number of revisions it has, and never meets a family
+ * that has none left.
+ */
+static struct span family_after(struct aws_request *request, struct span status,
+				struct span prefix, struct span after)
 {
-	bool active = store_count(request->view, &task_definition_kind, TASK_DEFINITION_BY_STATUS,
-				  status_prefix(request, "ACTIVE", family), true) > 0;
-	bool inactive = !active &&
-			store_count(request->view, &task_definition_kind, TASK_DEFINITION_BY_STATUS,
-				    status_prefix(request, "INACTIVE", family), true) > 0;
-
-	if (span_is(wanted, "INACTIVE"))
-		return inactive;
-	if (span_is(wanted, "ALL"))
-		return active || inactive;
-	return active;
-}
-
-int task_definition_list_families(struct aws_request *request)
-{
-	struct span prefix = json_get_text(request->input, "familyPrefix");
-	struct span status = json_get_text(request->input, "status");
-	struct span filters = arena_format(request->arena, "%.*s %.*s",
-					   SPAN_ARGS(prefix.data ? prefix : SPAN("")),
-					   SPAN_ARGS(status.data ? status : SPAN("")));
 	struct store_cursor cursor = {
 		.view = request->view,
-		.kind = &task_family_kind,
-		.index = -1,
-		.prefix = ecs_key(request, prefix.data ? prefix : SPAN("")),
+		.kind = &task_definition_kind,
+		.index = TASK_DEFINITION_BY_STATUS,
+		.prefix = status_text(request, status, prefix),
+		.after_text = after.data ? status_text(request, status, after) : SPAN_NONE,
 	};
-	const struct store_object *family;
-	struct span last = SPAN_NONE;
+	size_t begin = cursor.prefix.length - prefix.length;
+
+	if (!store_next(&cursor))
+		return SPAN_NONE;
+	return (struct span){cursor.text.data + begin, cursor.text.length - begin};
+}
+
+/* The one that comes first; data NULL when there is neither. */
+static struct span first_of(struct span a, struct span b)
+{
+	if (!a.data || !b.data)
+		return a.data ? a : b;
+	return span_compare(a, b) <= 0 ? a : b;
+}
+
+/* A family is ACTIVE while it has an ACTIVE revision, and INACTIVE while it has only INACTIVE ones. */
+int task_definition_list_families(struct aws_request *request)
+{
+	struct span given = json_get_text(request->input, "familyPrefix");
+	struct span wanted = json_get_text(request->input, "status");
+	struct span prefix = given.data ? given : SPAN("");
+	struct span filters = arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(prefix),
+					   SPAN_ARGS(wanted.data ? wanted : SPAN("ALL")));
+	struct span active, inactive = SPAN_NONE, family, last;
+	size_t count = 0, scanned = 0;
 	struct aws_page page;
-	size_t count = 0;
 
 	if (aws_page_read(request, 100, 100, filters, &page) < 0)
 		return -EPERM;
-	cursor.after_key = page.after_key;
+	last = page.after_key;
+	active = family_after(request, SPAN("ACTIVE"), prefix, last);
+	if (!span_is(wanted, "ACTIVE"))
+		inactive = family_after(request, SPAN("INACTIVE"), prefix, last);
 	buffer_add_string(request->out, "{\"families\":[");
-	while ((family = store_next(&cursor))) {
-		struct span name = ecs_name_of_key(family->key);
+	while ((family = first_of(active, inactive)).data && count < page.most &&
+	       scanned++ < FAMILIES_SCANNED_MAX) {
+		bool is_active = active.data && span_equal(active, family);
 
-		if (!family_has_status(request, name, status))
-			continue;
-		if (count == page.most)
-			break;
-		if (count++ > 0)
-			buffer_add_char(request->out, ',');
-		json_write_string(name, request->out);
-		last = family->key;
+		if (!is_active || !span_is(wanted, "INACTIVE")) {
+			if (count++ > 0)
+				buffer_add_char(request->out, ',');
+			json_write_string(family, request->out);
+		}
+		last = family;
+		if (is_active)
+			active = family_after(request, SPAN("ACTIVE"), prefix, last);
+		if (inactive.data && span_equal(inactive, family))
+			inactive = family_after(request, SPAN("INACTIVE"), prefix, last);
 	}
-	end_page(request, filters, family != NULL, SPAN(""), last);
+	end_page(request, filters, family.data != NULL, SPAN(""), last);
 	return 0;
 }
