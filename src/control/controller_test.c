@@ -254,12 +254,12 @@ static void test_lists_then_follows(void **state)
 		revision = put(bench, &thing_kind, "after");
 		expect(bench, "after", 1, revision);
 	}
-	delete (bench, &thing_kind, "after");
+	delete_object(bench, &thing_kind, "after");
 	expect(bench, "after", 2, 0);
 	/* A part concerns its thing. */
 	put(bench, &part_kind, "other/wheel");
 	expect(bench, "other", 1, 0);
-	delete (bench, &part_kind, "other/wheel");
+	delete_object(bench, &part_kind, "other/wheel");
 	expect(bench, "other", 2, 0);
 	controller_add(controller, SPAN("asked for"));
 	expect(bench, "asked for", 1, 0);
@@ -355,10 +355,10 @@ static void test_a_slow_follower_misses_nothing(void **state)
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	runner_simulated_pause(machine, INT64_C(10000000));
 	changed = put(bench, &thing_kind, "changed");
-	delete (bench, &thing_kind, "deleted");
-	delete (bench, &part_kind, "whole/part");
+	delete_object(bench, &thing_kind, "deleted");
+	delete_object(bench, &part_kind, "whole/part");
 	put(bench, &thing_kind, "came and went");
-	delete (bench, &thing_kind, "came and went");
+	delete_object(bench, &thing_kind, "came and went");
 	for (unsigned i = 0; i < 100; i++)
 		created = put(bench, &thing_kind, "created");
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, INT64_C(9000000)));
@@ -373,6 +373,29 @@ static void test_a_slow_follower_misses_nothing(void **state)
 	/* Only what differs: the rest was dealt with. */
 	assert_int_equal(seen_of(bench, "unchanged").calls, 1);
 	assert_int_equal(seen_of(bench, "came and went").calls, 0);
+	controller_stop(controller);
+	runner_free(machine);
+	bench_free(bench);
+}
+
+/* When both come together, the resync must not hide what the overflow took. */
+static void test_a_resync_does_not_hide_a_deletion(void **state)
+{
+	struct bench *bench = bench_new(true, 1500);
+	struct runner *machine = runner_group_new(bench->runner, "machine");
+	struct controller_row with_resync = row;
+	struct controller *controller;
+
+	(void)state;
+	with_resync.resync_ms = 5000;
+	put(bench, &thing_kind, "deleted");
+	controller = start_on(bench, machine, &with_resync);
+	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
+	runner_simulated_pause(machine, INT64_C(10000000));
+	delete_object(bench, &thing_kind, "deleted");
+	for (unsigned i = 0; i < 100; i++)
+		put(bench, &thing_kind, "created");
+	expect(bench, "deleted", 2, 0);
 	controller_stop(controller);
 	runner_free(machine);
 	bench_free(bench);
@@ -507,6 +530,7 @@ int main(void)
 		BOTH(test_stop_ends_a_waiting_reconcile),
 		BOTH(test_idle_when_nothing_is_left),
 		cmocka_unit_test(test_a_slow_follower_misses_nothing),
+		cmocka_unit_test(test_a_resync_does_not_hide_a_deletion),
 		cmocka_unit_test(test_resync),
 		cmocka_unit_test(test_a_far_deadline_is_looked_at_again),
 		BOTH(test_write_tells_what_happened),
