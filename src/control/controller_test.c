@@ -202,7 +202,7 @@ static uint64_t put(struct bench *bench, const struct store_kind *kind, const ch
 	return revision;
 }
 
-static void delete (struct bench *bench, const struct store_kind *kind, const char *key)
+static void delete_object(struct bench *bench, const struct store_kind *kind, const char *key)
 {
 	struct change change = {kind, key, true};
 
