@@ -75,4 +75,8 @@ int store_sqlite_open(const char *path, struct store_backend **ret_backend, stru
 int store_postgres_open(const char *url, struct store_backend **ret_backend, struct err *err);
 int store_memory_open(struct store_backend **ret_backend, struct err *err);
 
+/* A URL as it may be told: every password in it, or what may be meant as one, as "***". Freed by the
+ * caller. */
+char *store_url_redact(const char *url);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/backend.h"
 
 #define BACKOFF_FIRST_MS 50
 #define BACKOFF_MAX_MS 2000
@@ -215,13 +216,12 @@ static int error_of_result(struct postgres_session *session, const PGresult *res
 
 /* ---- the URL ---- */
 
-/* The URL with every password in it, or what may be meant as one, as "***". */
-static char *redact(const char *url)
+char *store_url_redact(const char *url)
 {
 	_buffer_ struct buffer out = {0};
 	const char *start = strstr(url, "://");
 	const char *at = strrchr(url, '@');
-	const char *colon = start ? strchr(start + 3, ':') : NULL;
+	const char *colon = strchr(start ? start + 3 : url, ':');
 
 	if (colon && at && colon < at) {
 		buffer_add(&out, url, (size_t)(colon - url));
@@ -240,7 +240,7 @@ static char *redact(const char *url)
 
 static int refuse_url(const char *url, struct err *err)
 {
-	_free_ char *redacted = redact(url);
+	_free_ char *redacted = store_url_redact(url);
 	char *message = NULL;
 	PQconninfoOption *options = PQconninfoParse(redacted, &message);
 

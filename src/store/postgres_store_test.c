@@ -421,6 +421,30 @@ static void test_changed_byte_is_quarantined(void **state)
 	store_close(fresh);
 }
 
+static void test_password_is_never_told(void **state)
+{
+	static const char *const urls[] = {
+		"postgres://joe:Tr0ub4dor@127.0.0.1:1/db", /* a scheme that we do not know */
+		"postgresql://joe:Tr0ub4dor@127.0.0.1:1/db",
+		"joe:Tr0ub4dor@127.0.0.1?password=Tr0ub4dor",
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < LENGTH(urls); i++)
+		for (int with_key = 0; with_key < 2; with_key++) {
+			struct store_config config = fixture->test->config;
+			struct store *store = NULL;
+			struct err err;
+
+			config.url = urls[i];
+			if (!with_key)
+				config.key_path = NULL;
+			assert_true(store_open(&config, &store, &err) < 0);
+			if (strstr(err.message, "Tr0ub4dor"))
+				fail_msg("%s", err.message);
+		}
+}
+
 /* ---- a database that crashes ---- */
 
 /* A server of its own: a crash would disturb the other tests. It ends when its input does. */
@@ -547,6 +571,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_database_away_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far_behind_reads_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_byte_is_quarantined, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_password_is_never_told, setup, teardown),
 		cmocka_unit_test(test_database_crashes),
 	};
 

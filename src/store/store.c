@@ -20,14 +20,17 @@ void store_report(struct store *store, const char *format, ...)
 
 static int backend_open(const char *url, struct store_backend **ret_backend, struct err *err)
 {
+	_free_ char *redacted = NULL;
+
 	if (span_starts_with(span_of(url), SPAN("sqlite:")))
 		return store_sqlite_open(url + strlen("sqlite:"), ret_backend, err);
 	if (span_starts_with(span_of(url), SPAN("postgresql://")))
 		return store_postgres_open(url, ret_backend, err);
 	if (strcmp(url, "memory:") == 0)
 		return store_memory_open(ret_backend, err);
+	redacted = store_url_redact(url);
 	return err_set(err, -EINVAL,
-		"store URL '%s' is none of sqlite:PATH, postgresql://… and memory:", url);
+		"store URL '%s' is none of sqlite:PATH, postgresql://… and memory:", redacted);
 }
 
 static int config_check(const struct store_config *config, struct err *err)
@@ -37,7 +40,7 @@ static int config_check(const struct store_config *config, struct err *err)
 	if (!config->url)
 		return err_set(err, -EINVAL, "no store URL");
 	if (!in_memory && !config->key_path)
-		return err_set(err, -EINVAL, "store '%s' needs a key file", config->url);
+		return err_set(err, -EINVAL, "a store that is kept needs a key file");
 	if (config->inline_writes && span_starts_with(span_of(config->url), SPAN("postgresql:")))
 		return err_set(err, -EINVAL, "PostgreSQL needs a writer of its own");
 	return 0;

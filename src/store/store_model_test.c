@@ -25,144 +25,13 @@
 #include "store/postgres_test_database.h"
 #include "store/store.h"
 #include "store/test_kinds.h"
+#include "store/test_model.h"
 #include "store/test_store.h"
 
-#define OBJECTS_MAX 2048 /* of one kind; more than there are keys */
 #define OPERATIONS_MAX 8
 #define BATCH_MAX 6
 #define OLD_VIEWS 4
-#define ENTRIES_MAX (OBJECTS_MAX * 4)
 #define DEADLINE_MS 60000
-
-/* ---- the model ---- */
-
-struct model_object {
-	char key[24];
-	char api[64];
-	char private_[32];
-	uint64_t revision;
-};
-
-struct model {
-	uint64_t revision;
-	size_t count[2]; /* by number of the kind in test_kinds */
-	struct model_object objects[2][OBJECTS_MAX];
-};
-
-static void model_copy(struct model *to, const struct model *from)
-{
-	to->revision = from->revision;
-	for (int kind = 0; kind < 2; kind++) {
-		to->count[kind] = from->count[kind];
-		memcpy(to->objects[kind], from->objects[kind],
-			from->count[kind] * sizeof(from->objects[kind][0]));
-	}
-}
-
-static struct model_object *model_find(struct model *model, int kind, const char *key)
-{
-	for (size_t i = 0; i < model->count[kind]; i++)
-		if (strcmp(model->objects[kind][i].key, key) == 0)
-			return &model->objects[kind][i];
-	return NULL;
-}
-
-static void model_put(struct model *model, int kind, const struct model_object *object)
-{
-	struct model_object *objects = model->objects[kind];
-	struct model_object *found = model_find(model, kind, object->key);
-	size_t at = 0;
-
-	if (!found) {
-		while (at < model->count[kind] && strcmp(objects[at].key, object->key) < 0)
-			at++;
-		memmove(&objects[at + 1], &objects[at],
-			(model->count[kind] - at) * sizeof(*objects));
-		model->count[kind]++;
-		found = &objects[at];
-	}
-	*found = *object;
-}
-
-static void model_delete(struct model *model, int kind, const char *key)
-{
-	struct model_object *objects = model->objects[kind];
-	size_t at = (size_t)(model_find(model, kind, key) - objects);
-
-	model->count[kind]--;
-	memmove(&objects[at], &objects[at + 1], (model->count[kind] - at) * sizeof(*objects));
-}
-
-static bool model_equal(const struct model *a, const struct model *b)
-{
-	if (a->count[0] != b->count[0] || a->count[1] != b->count[1])
-		return false;
-	for (int kind = 0; kind < 2; kind++)
-		for (size_t i = 0; i < a->count[kind]; i++) {
-			const struct model_object *left = &a->objects[kind][i];
-			const struct model_object *right = &b->objects[kind][i];
-
-			if (left->revision != right->revision ||
-				strcmp(left->key, right->key) != 0 ||
-				strcmp(left->api, right->api) != 0 ||
-				strcmp(left->private_, right->private_) != 0)
-				return false;
-		}
-	return a->revision == b->revision;
-}
-
-/* What a walk over an index should come by. */
-struct entry {
-	char text[64];
-	const struct model_object *object;
-};
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *left = a, *right = b;
-	int order = strcmp(left->text, right->text);
-
-	return order ? order : strcmp(left->object->key, right->object->key);
-}
-
-static size_t add_entry(struct entry *entries, size_t count, const char *text,
-	const struct model_object *object)
-{
-	for (size_t i = count; i > 0 && entries[i - 1].object == object; i--)
-		if (strcmp(entries[i - 1].text, text) == 0)
-			return count; /* each text once */
-	snprintf(entries[count].text, sizeof(entries[count].text), "%s", text);
-	entries[count].object = object;
-	return count + 1;
-}
-
-static size_t model_entries(struct model *model, int kind, int index, struct entry *entries)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < model->count[kind]; i++) {
-		const struct model_object *object = &model->objects[kind][i];
-		char text[64], heavy[32], *save = NULL;
-		const char *color, *weight;
-
-		if (index < 0) {
-			count = add_entry(entries, count, object->key, object);
-			continue;
-		}
-		snprintf(text, sizeof(text), "%s", object->api);
-		color = strtok_r(text, " ", &save);
-		weight = strtok_r(NULL, " ", &save);
-		snprintf(heavy, sizeof(heavy), "%020lld", atoll(weight));
-		if (index == THING_BY_COLOR)
-			count = add_entry(entries, count, color, object);
-		if (index == THING_HEAVY && atoll(weight) > 100)
-			count = add_entry(entries, count, heavy, object);
-		for (char *word; index == THING_BY_WORD && (word = strtok_r(NULL, " ", &save));)
-			count = add_entry(entries, count, word, object);
-	}
-	qsort(entries, count, sizeof(*entries), compare_entries);
-	return count;
-}
 
 /* ---- a run ---- */
 
@@ -505,14 +374,14 @@ static void pick_question(struct run *run, struct question *question)
 			question->after_key);
 }
 
-static bool matches(const struct question *question, const struct entry *entry)
+static bool matches(const struct question *question, const struct model_entry *entry)
 {
 	if (question->exact)
 		return strcmp(entry->text, question->prefix) == 0;
 	return strncmp(entry->text, question->prefix, strlen(question->prefix)) == 0;
 }
 
-static bool is_behind(const struct question *question, const struct entry *entry)
+static bool is_behind(const struct question *question, const struct model_entry *entry)
 {
 	int order = strcmp(entry->text, question->after_text);
 
@@ -545,13 +414,13 @@ static struct store_cursor open_cursor(const struct store_view *view,
 
 /* Walks in pages, each with a cursor that begins where the one before ended. */
 static void check_walk(struct run *run, const struct store_view *view, struct question question,
-	const struct entry *entries, size_t count)
+	const struct model_entry *entries, size_t count)
 {
 	struct store_cursor cursor = open_cursor(view, &question);
 	size_t of_page = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct entry *entry = &entries[question.descending ? count - 1 - i : i];
+		const struct model_entry *entry = &entries[question.descending ? count - 1 - i : i];
 		const struct store_object *object;
 
 		if (!matches(&question, entry) || !is_behind(&question, entry))
@@ -585,7 +454,7 @@ static void check_walk(struct run *run, const struct store_view *view, struct qu
 }
 
 static void check_totals(struct run *run, const struct store_view *view,
-	const struct question *question, const struct entry *entries, size_t count)
+	const struct question *question, const struct model_entry *entries, size_t count)
 {
 	const struct store_kind *kind = test_kinds[question->kind];
 	struct span prefix = span_of(question->prefix);
@@ -623,7 +492,7 @@ static void check_totals(struct run *run, const struct store_view *view,
 
 static void check_view(struct run *run, const struct store_view *view, struct model *model)
 {
-	static struct entry entries[ENTRIES_MAX];
+	static struct model_entry entries[MODEL_ENTRIES_MAX];
 	char key[24];
 
 	if (store_view_revision(view) != model->revision)
