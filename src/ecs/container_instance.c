@@ -8,6 +8,7 @@
 #include "aws/tag_list.h"
 #include "ecs/attribute.h"
 #include "ecs/cluster.h"
+#include "ecs/cluster_query.h"
 #include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
@@ -389,9 +390,30 @@ int container_instance_describe(struct aws_request *request)
 	return 0;
 }
 
+static bool instance_matches(const struct cluster_query *query,
+			     const struct store_object *instance)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct cluster_query_instance asked = {0};
+	struct json *document;
+	double registered = 0;
+
+	if (json_parse(instance->api, arena, &document, NULL) < 0)
+		return false;
+	json_double(json_get(document, "registeredAt"), &registered);
+	asked.attributes = json_get(document, "attributes");
+	asked.agent_connected = json_get_bool(document, "agentConnected", false);
+	asked.agent_version = json_get_text(json_get(document, "versionInfo"), "agentVersion");
+	asked.registered_ms = (int64_t)(registered * 1000);
+	asked.ec2_instance_id = json_get_text(document, "ec2InstanceId");
+	return cluster_query_matches(query, &asked);
+}
+
 int container_instance_list(struct aws_request *request)
 {
 	struct span status = json_get_text(request->input, "status");
+	struct span filter = json_get_text(request->input, "filter");
+	_cluster_query_ struct cluster_query *query = NULL;
 	struct store_cursor cursor = {.view = request->view,
 				      .kind = &container_instance_kind,
 				      .index = -1};
@@ -402,11 +424,11 @@ int container_instance_list(struct aws_request *request)
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	if (json_get_text(request->input, "filter").length > 0)
-		return aws_fail_input(request, "filter: the cluster query language is not supported "
-					       "here yet");
-	filters = arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(cluster->key),
-			       SPAN_ARGS(status.data ? status : SPAN("")));
+	if (filter.length > 0 && cluster_query_parse(filter, &query, &request->err) < 0)
+		return aws_fail_input(request, "filter: %s", request->err.message);
+	filters = arena_format(request->arena, "%.*s %.*s %.*s", SPAN_ARGS(cluster->key),
+			       SPAN_ARGS(status.data ? status : SPAN("")),
+			       SPAN_ARGS(filter.data ? filter : SPAN("")));
 	if (aws_page_read(request, 100, 100, filters, &page) < 0)
 		return -EPERM;
 	cursor.prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(cluster->key));
@@ -414,6 +436,8 @@ int container_instance_list(struct aws_request *request)
 	buffer_add_string(request->out, "{\"containerInstanceArns\":[");
 	while ((instance = store_next(&cursor))) {
 		if (status.data && !span_equal(status, container_instance_facts(instance)->status))
+			continue;
+		if (query && !instance_matches(query, instance))
 			continue;
 		if (count == page.most)
 			break;

@@ -2,9 +2,6 @@
  * AWS's JSON 1.1 protocol over HTTP: X-Amz-Target names service and operation, the signature says who
  * asks, the body is the request. Everything else happens behind aws_dispatch.
  */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "server/parts.h"
 
 #define REGION_MAX 32
@@ -25,21 +22,6 @@ static bool region_is_valid(struct span region)
 			return false;
 	}
 	return true;
-}
-
-static void refuse_claim(struct sigv4_failure *failure, const char *type, int status,
-			 const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static void refuse_claim(struct sigv4_failure *failure, const char *type, int status,
-			 const char *format, ...)
-{
-	va_list list;
-
-	failure->type = type;
-	failure->status = status;
-	va_start(list, format);
-	vsnprintf(failure->message, sizeof(failure->message), format, list);
-	va_end(list);
 }
 
 static struct sigv4_request *signed_form(const struct http_request *request)
@@ -93,13 +75,10 @@ const struct aws_caller *authenticate(struct server *server, const struct http_r
 	caller = arena_allocate(request->arena, sizeof(*caller));
 	if (access_key_authenticate(server->ring, form, request->arena, &claim, caller, failure) < 0)
 		return NULL;
-	if (!span_is(claim.service, service)) {
-		refuse_claim(failure, "InvalidSignatureException", 403,
-			     "Credential should be scoped to correct service: '%s'.", service);
+	if (sigv4_check_service(&claim, service, failure) < 0)
 		return NULL;
-	}
 	if (!region_is_valid(claim.region)) {
-		refuse_claim(failure, "InvalidSignatureException", 403,
+		sigv4_refuse(failure, "InvalidSignatureException",
 			     "Credential should be scoped to a valid region.");
 		return NULL;
 	}
