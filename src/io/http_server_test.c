@@ -187,13 +187,16 @@ static void test_refusals_are_answered_and_final(void **state)
 /* A client in the middle of sending must get to read why it was refused. */
 static void test_a_refusal_survives_unread_input(void **state)
 {
+	struct fixture *fixture = fixture_open((struct http_server_config){
+		.limits = {.linger_ms = WAIT_SECONDS * 1000}});
 	_free_ char *body = memory_allocate(1024 * 1024);
 
+	(void)state;
 	for (int round = 0; round < 10; round++) {
 		_peer_ struct peer peer;
 		_reply_ struct reply reply = {0};
 
-		peer_open(&peer, *state);
+		peer_open(&peer, fixture);
 		peer_send(&peer,
 			"POST / HTTP/1.1\r\n" TEST_HOST "Content-Length: 99999999\r\n\r\n");
 		assert_true(peer_try_send(&peer, body, 1024 * 1024));
@@ -201,6 +204,7 @@ static void test_a_refusal_survives_unread_input(void **state)
 		assert_int_equal(reply.status, 413);
 		peer_expect_end(&peer);
 	}
+	fixture_close(fixture);
 }
 
 static void test_a_half_closed_client_is_answered(void **state)
@@ -494,14 +498,16 @@ static void test_drain_answers_what_is_in_work(void **state)
 {
 	struct fixture *fixture = *state;
 	struct drain drain = {.server = fixture->server, .deadline_ms = WAIT_SECONDS * 1000};
-	_peer_ struct peer idle;
+	struct peer idle[2]; /* dealt out in turn: one for each loop */
 	_peer_ struct peer working;
 	_peer_ struct peer sending;
 	_reply_ struct reply reply = {0};
 
-	peer_open(&idle, fixture);
-	peer_send(&idle, TEST_GET("/hello"));
-	peer_expect(&idle, 200, "hello\n");
+	for (size_t i = 0; i < LENGTH(idle); i++) {
+		peer_open(&idle[i], fixture);
+		peer_send(&idle[i], TEST_GET("/hello"));
+		peer_expect(&idle[i], 200, "hello\n");
+	}
 	peer_open(&working, fixture);
 	peer_send(&working, TEST_GET("/later/1") TEST_GET("/later/2"));
 	stash_wait(&fixture->stash, 2);
@@ -511,7 +517,11 @@ static void test_drain_answers_what_is_in_work(void **state)
 	peer_expect(&sending, 200, "hello\n");
 
 	pthread_create(&drain.thread, NULL, run_drain, &drain);
-	peer_expect_end(&idle);
+	/* A loop that has closed its idle connection is draining. */
+	for (size_t i = 0; i < LENGTH(idle); i++) {
+		peer_expect_end(&idle[i]);
+		peer_close(&idle[i]);
+	}
 	WAIT_FOR(!is_listening(http_server_port(fixture->server)));
 	peer_send(&sending, "lf");
 	peer_read(&sending, &reply);
@@ -619,7 +629,7 @@ int main(void)
 		WITH_SERVER(test_expect_continue),
 		WITH_SERVER(test_continue_keeps_its_place),
 		WITH_SERVER(test_refusals_are_answered_and_final),
-		WITH_SERVER(test_a_refusal_survives_unread_input),
+		cmocka_unit_test(test_a_refusal_survives_unread_input),
 		WITH_SERVER(test_a_half_closed_client_is_answered),
 		cmocka_unit_test(test_an_ipv6_address),
 		WITH_SERVER(test_what_cannot_be_opened),

@@ -152,8 +152,17 @@ static inline struct fixture *fixture_open(struct http_server_config config)
 	return fixture;
 }
 
+/* What a test that failed left unanswered must not keep the server from closing. */
 static inline void fixture_close(struct fixture *fixture)
 {
+	if (fixture->server)
+		http_server_drain(fixture->server, 0);
+	while (stash_count(&fixture->stash) > 0) {
+		struct http_exchange *exchange = stash_take(&fixture->stash);
+
+		if (exchange)
+			http_respond(exchange, 500, NULL, 0, HTTP_BODY_NONE);
+	}
 	http_server_close(fixture->server);
 	pthread_mutex_destroy(&fixture->stash.lock);
 	pthread_cond_destroy(&fixture->stash.changed);

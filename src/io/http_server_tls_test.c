@@ -299,7 +299,6 @@ static void test_a_handshake_has_its_time(void **state)
 
 	(void)state;
 	peer_open(&peer, fixture);
-	peer_send(&peer, "\x16\x03\x01");
 	peer_expect_end(&peer);
 	assert_int_equal(statistics(fixture).timeouts_total, 1);
 	fixture_close(fixture);
