@@ -1,6 +1,7 @@
 /*
- * Head is a view of its own that the writer changes in place. Taking an edit back means putting the
- * roots back that it found; a group that failed means taking the roots of the published view.
+ * Head is a view of its own that the writer changes in place: what a group has copied of the published
+ * trees is its own, so later writes of the group copy less and less. Taking an edit back means undoing
+ * its changes from the last to the first; a group that failed means taking the published trees again.
  */
 #include <assert.h>
 
@@ -21,13 +22,8 @@ static struct store_view *view_new(struct store *store)
 
 void head_init(struct store *store)
 {
-	struct head *head = &store->head;
-	size_t count = store->kinds.tree_count + 1;
-
-	head->view = view_new(store);
-	head->maker = object_maker_new();
-	head->saved_by = memory_allocate_array(count, sizeof(*head->saved_by));
-	head->saved = memory_allocate_array(count, sizeof(*head->saved));
+	store->head.view = view_new(store);
+	store->head.maker = object_maker_new();
 }
 
 static void head_drop_changes(struct head *head, size_t keep)
@@ -44,57 +40,7 @@ void head_clear(struct store *store)
 	store_view_close(head->view);
 	object_maker_free(head->maker);
 	free(head->changes);
-	free(head->saved_by);
-	free(head->saved);
 	*head = (struct head){0};
-}
-
-void head_begin_edit(struct store *store)
-{
-	struct head *head = &store->head;
-
-	head->edit++;
-	head->saved_count = 0;
-	head->first_change = head->count;
-	head->first_revision = head->view->revision;
-	head->first_bytes = head->bytes;
-}
-
-void head_end_edit(struct store *store, bool keep)
-{
-	struct head *head = &store->head;
-
-	for (size_t i = 0; i < head->saved_count; i++) {
-		struct head_saved_tree *saved = &head->saved[i];
-		struct tree *tree = &head->view->trees[saved->number];
-
-		if (!keep) {
-			struct tree changed = *tree;
-
-			*tree = saved->tree;
-			saved->tree = changed;
-		}
-		tree_release(&saved->tree);
-	}
-	head->saved_count = 0;
-	if (keep)
-		return;
-	head_drop_changes(head, head->first_change);
-	head->view->revision = head->first_revision;
-	head->bytes = head->first_bytes;
-}
-
-/* The tree, saved when this edit has not touched it before. */
-static struct tree *head_tree(struct head *head, size_t number)
-{
-	struct tree *tree = &head->view->trees[number];
-
-	if (head->saved_by[number] != head->edit) {
-		head->saved_by[number] = head->edit;
-		head->saved[head->saved_count++] =
-			(struct head_saved_tree){number, tree_share(tree)};
-	}
-	return tree;
 }
 
 /* Both lists of texts are sorted: what is in both is replaced where it is, the rest comes or goes. */
@@ -132,33 +78,61 @@ static void head_add_change(struct head *head, struct store_change change)
 		head->bytes += object_size(change.after);
 }
 
-void head_change(struct store *store, const struct kind_place *place, uint64_t revision,
+/* Both objects are kept alive by a change while the trees are between the one and the other. */
+static void head_replace(struct store *store, const struct kind_place *place,
 	const struct store_object *before, const struct store_object *after)
 {
-	struct head *head = &store->head;
+	struct tree *by_key = view_tree(store->head.view, place, -1);
 	struct object_walk old, new;
-	struct tree *by_key;
-
-	/* The change keeps both objects alive while the trees are between the one and the other. */
-	head_add_change(head,
-		(struct store_change){revision, place->kind,
-			before ? store_object_ref(before) : NULL, after});
-	head->view->revision = revision;
 
 	object_walk_begin(&old, before);
 	object_walk_begin(&new, after);
 	for (size_t i = 0; i < place->kind->index_count; i++) {
 		object_walk_index(&old);
 		object_walk_index(&new);
-		if (old.left > 0 || new.left > 0)
-			change_index(head_tree(head, place->first_tree + 1 + i), &old, &new, before,
-				after);
+		change_index(
+			view_tree(store->head.view, place, (int)i), &old, &new, before, after);
 	}
-	by_key = head_tree(head, place->first_tree);
 	if (after)
 		tree_put(by_key, (struct tree_entry){object_key_text(after), after});
 	else
 		tree_remove(by_key, (struct tree_entry){object_key_text(before), before});
+}
+
+void head_change(struct store *store, const struct kind_place *place, uint64_t revision,
+	const struct store_object *before, const struct store_object *after)
+{
+	head_add_change(&store->head,
+		(struct store_change){revision, place->kind,
+			before ? store_object_ref(before) : NULL, after});
+	head_replace(store, place, before, after);
+	store->head.view->revision = revision;
+}
+
+void head_begin_edit(struct store *store)
+{
+	struct head *head = &store->head;
+
+	head->first_change = head->count;
+	head->first_revision = head->view->revision;
+	head->first_bytes = head->bytes;
+}
+
+void head_end_edit(struct store *store, bool keep)
+{
+	struct head *head = &store->head;
+
+	if (keep)
+		return;
+	for (size_t i = head->count; i > head->first_change; i--) {
+		const struct store_change *change = &head->changes[i - 1];
+
+		head_replace(store, kinds_find(&store->kinds, change->kind), change->after,
+			change->before);
+	}
+	head_drop_changes(head, head->first_change);
+	head->view->revision = head->first_revision;
+	head->bytes = head->first_bytes;
 }
 
 void head_load(struct store *store, const struct kind_place *place, const struct store_object *object)

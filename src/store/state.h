@@ -31,11 +31,6 @@ struct store_view {
 
 /* ---- head: the state that the writer works on (head.c) ---- */
 
-struct head_saved_tree {
-	size_t number;
-	struct tree tree;
-};
-
 struct head {
 	struct store_view *view;      /* not shared, changes in place; its revision is the last taken */
 	struct store_change *changes; /* not yet published, with references */
@@ -43,13 +38,9 @@ struct head {
 	size_t bytes; /* of the objects put by them */
 	struct object_maker *maker;
 
-	/* The edit in work: how to take it back. */
-	uint64_t edit;             /* number of the edit */
-	uint64_t *saved_by;        /* for each tree, the edit that saved it last */
-	struct head_saved_tree *saved;
-	size_t saved_count;
+	/* Where the edit in work began. */
 	size_t first_change;
-	uint64_t first_revision; /* head's revision before the edit */
+	uint64_t first_revision;
 	size_t first_bytes;
 };
 

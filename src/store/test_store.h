@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,15 +21,18 @@ struct test_store {
 	char url[160];
 	struct store_config config; /* tests may change it before they open */
 	struct store *store;
-	struct buffer reports; /* a line each */
+	pthread_mutex_t reports_lock; /* two stores of one test have two writers */
+	struct buffer reports;        /* a line each */
 };
 
 static inline void test_store_report(void *context, const char *message)
 {
 	struct test_store *test = context;
 
+	pthread_mutex_lock(&test->reports_lock);
 	buffer_add_string(&test->reports, message);
 	buffer_add_char(&test->reports, '\n');
+	pthread_mutex_unlock(&test->reports_lock);
 }
 
 static inline struct test_store *test_store_new(bool durable, bool inline_writes)
@@ -36,6 +40,7 @@ static inline struct test_store *test_store_new(bool durable, bool inline_writes
 	struct test_store *test = memory_allocate(sizeof(*test));
 
 	test->durable = durable;
+	pthread_mutex_init(&test->reports_lock, NULL);
 	snprintf(test->folder, sizeof(test->folder), "%s/slipway-store-XXXXXX", P_tmpdir);
 	if (!mkdtemp(test->folder))
 		abort();
@@ -78,6 +83,7 @@ static inline void test_store_free(struct test_store *test)
 
 	store_close(test->store);
 	buffer_clear(&test->reports);
+	pthread_mutex_destroy(&test->reports_lock);
 	folder = opendir(test->folder);
 	while (folder && (file = readdir(folder)))
 		unlinkat(dirfd(folder), file->d_name, 0); /* "." and ".." stay */

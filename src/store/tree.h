@@ -54,7 +54,8 @@ void tree_release(struct tree *tree); /* leaves it empty */
 
 /* Adds the entry, or puts it in the place of the one with the same text and key. */
 void tree_put(struct tree *tree, struct tree_entry entry);
-/* Takes away the entry with this text and this object's key, which must be there. */
+/* Takes away the entry with this text and this object's key, which must be there. The caller has a
+ * reference of its own to the object. */
 void tree_remove(struct tree *tree, struct tree_entry entry);
 
 /* The first entry with exactly this text, or NULL. */
