@@ -234,7 +234,7 @@ int capacity_provider_create(struct aws_request *request)
 	const struct json *input = document_input(request);
 	const struct json *group = json_get(input, "autoScalingGroupProvider");
 	struct span name = json_get_text(input, "name");
-	struct span key = ecs_key(request, name);
+	struct span key = ecs_key(request, name), api;
 	const struct json *tags;
 	struct json *document;
 
@@ -267,11 +267,11 @@ int capacity_provider_create(struct aws_request *request)
 			 json_get(input, "managedInstancesProvider"));
 	}
 	json_set_string(request->arena, document, "updateStatus", SPAN("CREATE_COMPLETE"));
-	if (aws_tag_list_merge(request, NULL, json_get(input, "tags"), &tags) < 0)
+	if (aws_tag_list_merge(request, NULL, json_get(input, "tags"), &tags) < 0 ||
+	    document_text(request, document, &api) < 0)
 		return -EPERM;
-	if (store_put(request->transaction, &capacity_provider_kind, key,
-		      json_to_text(document, request->arena), tags_private(request, tags),
-		      STORE_ABSENT, &request->err) < 0)
+	if (store_put(request->transaction, &capacity_provider_kind, key, api,
+		      tags_private(request, tags), STORE_ABSENT, &request->err) < 0)
 		return aws_fail_store(request);
 	return answer(request, document, tags);
 }
@@ -312,6 +312,7 @@ int capacity_provider_update(struct aws_request *request)
 	const struct json *managed = json_get(input, "managedInstancesProvider");
 	const struct store_object *provider;
 	struct json *document;
+	struct span api;
 	bool has_group;
 
 	if (find_own(request, "name", &provider) < 0 || check_group(request, given) < 0)
@@ -339,9 +340,10 @@ int capacity_provider_update(struct aws_request *request)
 		json_set(request->arena, document, "managedInstancesProvider", merged);
 	}
 	json_set_string(request->arena, document, "updateStatus", SPAN("UPDATE_COMPLETE"));
-	if (store_put(request->transaction, &capacity_provider_kind, provider->key,
-		      json_to_text(document, request->arena), provider->private_,
-		      provider->revision, &request->err) < 0)
+	if (document_text(request, document, &api) < 0)
+		return -EPERM;
+	if (store_put(request->transaction, &capacity_provider_kind, provider->key, api,
+		      provider->private_, provider->revision, &request->err) < 0)
 		return aws_fail_store(request);
 	return answer(request, document, tags_of(request, provider));
 }

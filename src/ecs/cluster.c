@@ -354,8 +354,11 @@ static int answer_cluster(struct aws_request *request, struct span key, unsigned
 static int put_cluster(struct aws_request *request, struct span key, const struct json *document,
 		       struct span private_)
 {
-	if (store_put(request->transaction, &cluster_kind, key,
-		      json_to_text(document, request->arena), private_, STORE_ANY,
+	struct span api;
+
+	if (document_text(request, document, &api) < 0)
+		return -EPERM;
+	if (store_put(request->transaction, &cluster_kind, key, api, private_, STORE_ANY,
 		      &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;

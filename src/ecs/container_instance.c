@@ -274,7 +274,7 @@ int container_instance_register(struct aws_request *request)
 {
 	const struct store_object *cluster, *known;
 	const struct json *tags, *old_tags = NULL;
-	struct span status = SPAN("ACTIVE"), key;
+	struct span status = SPAN("ACTIVE"), key, api;
 	struct json *document, *before = NULL;
 	char id[ID_HEX_SIZE];
 
@@ -295,9 +295,11 @@ int container_instance_register(struct aws_request *request)
 		return -EPERM;
 	request->resource = ecs_arn(request, "container-instance", ecs_name_of_key(key));
 	document = registered_document(request, before);
-	if (store_put(request->transaction, &container_instance_kind, key,
-		      json_to_text(document, request->arena), private_text(request, status, tags),
-		      known ? known->revision : STORE_ABSENT, &request->err) < 0)
+	if (document_text(request, document, &api) < 0)
+		return -EPERM;
+	if (store_put(request->transaction, &container_instance_kind, key, api,
+		      private_text(request, status, tags), known ? known->revision : STORE_ABSENT,
+		      &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
 	return answer(request,

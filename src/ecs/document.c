@@ -20,6 +20,18 @@ void document_set_default(struct arena *arena, struct json *object, const char *
 		json_set(arena, object, name, value);
 }
 
+int document_text(struct aws_request *request, const struct json *document,
+		  struct span *ret_text)
+{
+	struct span text = json_to_text(document, request->arena);
+
+	if (text.length > DOCUMENT_TEXT_MAX)
+		return aws_fail_input(request, "the resource would take %zu bytes, the limit is %d",
+				      text.length, DOCUMENT_TEXT_MAX);
+	*ret_text = text;
+	return 0;
+}
+
 bool document_list_has(const struct json *list, struct span text)
 {
 	JSON_EACH_ITEM(list, item)
