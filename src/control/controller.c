@@ -145,19 +145,20 @@ static int drain_feed(struct controller *controller)
 	int count;
 
 	while ((count = store_feed_next(controller->feed, changes, LENGTH(changes))) > 0) {
+		/* Counted first: whoever sees the effect of a change finds it counted. */
+		lock_take(&controller->lock);
+		controller->statistics.changes += (uint64_t)count;
+		lock_release(&controller->lock);
 		for (int i = 0; i < count; i++) {
 			queue_changes(controller, &changes[i]);
 			controller->position = changes[i].revision;
 			store_change_release(&changes[i]);
 		}
-		lock_take(&controller->lock);
-		controller->statistics.changes += (uint64_t)count;
-		lock_release(&controller->lock);
+		note_progress(controller, controller->position);
 		/* A feed that never runs dry must not keep us from stopping. */
 		if (runner_yield(controller->runner) < 0)
 			return -ECANCELED;
 	}
-	note_progress(controller, controller->position);
 	if (count < 0)
 		return count;
 	/* Views are published before the feed has the changes: only one that shows nothing that was not
