@@ -13,7 +13,7 @@
 static const struct setting {
 	const char *name;
 	const char *values[5]; /* the first is AWS's default */
-	bool aws_managed; /* cannot be put */
+	bool aws_managed;      /* cannot be put */
 } settings[] = {
 	{"awsvpcTrunking", {"disabled", "enabled"}, false},
 	{"containerInsights", {"disabled", "enabled", "enhanced"}, false},
@@ -42,15 +42,15 @@ static const struct setting *find_setting(struct span name)
 static struct span root_principal(struct aws_request *request)
 {
 	return arena_format(request->arena, "arn:%.*s:iam::%.*s:root",
-			    SPAN_ARGS(aws_partition_of(request->caller->region)),
-			    SPAN_ARGS(request->caller->account));
+		SPAN_ARGS(aws_partition_of(request->caller->region)),
+		SPAN_ARGS(request->caller->account));
 }
 
 static struct span own_principal(struct aws_request *request)
 {
 	return arena_format(request->arena, "arn:%.*s:iam::%.*s:user/%.*s",
-			    SPAN_ARGS(aws_partition_of(request->caller->region)),
-			    SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user));
+		SPAN_ARGS(aws_partition_of(request->caller->region)),
+		SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user));
 }
 
 /* "root", "user/NAME" or "role/NAME", with paths; what IAM allows in names. */
@@ -70,41 +70,41 @@ static bool is_principal(struct span text)
 static int read_principal(struct aws_request *request, struct span *ret_principal)
 {
 	struct span given = json_get_text(request->input, "principalArn");
-	struct span prefix = arena_format(request->arena, "arn:%.*s:iam::%.*s:",
-					  SPAN_ARGS(aws_partition_of(request->caller->region)),
-					  SPAN_ARGS(request->caller->account));
+	struct span prefix = arena_format(request->arena,
+		"arn:%.*s:iam::%.*s:", SPAN_ARGS(aws_partition_of(request->caller->region)),
+		SPAN_ARGS(request->caller->account));
 
 	if (!given.data) {
 		*ret_principal = own_principal(request);
 		return 0;
 	}
 	if (given.length > PRINCIPAL_MAX || !span_starts_with(given, prefix) ||
-	    !is_principal((struct span){given.data + prefix.length, given.length - prefix.length}))
+		!is_principal((struct span){
+			given.data + prefix.length, given.length - prefix.length}))
 		return aws_fail_input(request,
-				      "principalArn: '%.*s' is not a user, role or root of account %.*s",
-				      SPAN_ARGS(given), SPAN_ARGS(request->caller->account));
+			"principalArn: '%.*s' is not a user, role or root of account %.*s",
+			SPAN_ARGS(given), SPAN_ARGS(request->caller->account));
 	*ret_principal = given;
 	return 0;
 }
 
-static struct span setting_key(struct aws_request *request, struct span name,
-			       struct span principal)
+static struct span setting_key(struct aws_request *request, struct span name, struct span principal)
 {
-	return ecs_key(request, arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(name),
-					     SPAN_ARGS(principal)));
+	return ecs_key(request,
+		arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(name), SPAN_ARGS(principal)));
 }
 
 static struct span stored_value(struct aws_request *request, struct span name,
-				struct span principal)
+	struct span principal)
 {
 	const struct store_object *object = store_get(request->view, &account_setting_kind,
-						      setting_key(request, name, principal));
+		setting_key(request, name, principal));
 
 	return object ? object->private_ : SPAN_NONE;
 }
 
 static struct span effective(struct aws_request *request, const struct setting *setting,
-			     struct span principal)
+	struct span principal)
 {
 	struct span name = span_of(setting->name);
 	struct span value = stored_value(request, name, principal);
@@ -120,8 +120,7 @@ struct span account_setting_effective(struct aws_request *request, const char *n
 }
 
 static const struct json *setting_document(struct aws_request *request,
-					   const struct setting *setting, struct span value,
-					   struct span principal)
+	const struct setting *setting, struct span value, struct span principal)
 {
 	struct json *document = json_new_object(request->arena);
 
@@ -129,7 +128,7 @@ static const struct json *setting_document(struct aws_request *request,
 	json_set_string(request->arena, document, "value", value);
 	json_set_string(request->arena, document, "principalArn", principal);
 	json_set_string(request->arena, document, "type",
-			setting->aws_managed ? SPAN("aws_managed") : SPAN("user"));
+		setting->aws_managed ? SPAN("aws_managed") : SPAN("user"));
 	return document;
 }
 
@@ -150,12 +149,12 @@ int account_setting_prepare(struct aws_request *request)
 
 	if (!setting)
 		return aws_fail_input(request, "name: there is no account setting '%.*s'",
-				      SPAN_ARGS(name));
+			SPAN_ARGS(name));
 	if (!value.data)
 		return 0; /* DeleteAccountSetting */
 	if (setting->aws_managed)
 		return aws_fail_input(request, "name: '%.*s' is managed by AWS and cannot be set",
-				      SPAN_ARGS(name));
+			SPAN_ARGS(name));
 	for (size_t i = 0; i < LENGTH(setting->values) && setting->values[i]; i++) {
 		if (span_is(value, setting->values[i])) {
 			buffer_clear(&known);
@@ -164,7 +163,7 @@ int account_setting_prepare(struct aws_request *request)
 		buffer_format(&known, "%s%s", i ? ", " : "", setting->values[i]);
 	}
 	aws_fail_input(request, "value: '%.*s' is not a value of %s, which takes one of: %s",
-		       SPAN_ARGS(value), setting->name, known.data);
+		SPAN_ARGS(value), setting->name, known.data);
 	buffer_clear(&known);
 	return -EPERM;
 }
@@ -175,8 +174,8 @@ static int put_for(struct aws_request *request, struct span principal)
 	struct span value = json_get_text(request->input, "value");
 
 	if (store_put(request->transaction, &account_setting_kind,
-		      setting_key(request, name, principal), SPAN(""), value, STORE_ANY,
-		      &request->err) < 0)
+		    setting_key(request, name, principal), SPAN(""), value, STORE_ANY,
+		    &request->err) < 0)
 		return aws_fail_store(request);
 	return answer(request, setting_document(request, find_setting(name), value, principal));
 }
@@ -204,12 +203,12 @@ int account_setting_delete(struct aws_request *request)
 	if (read_principal(request, &principal) < 0)
 		return -EPERM;
 	if (stored_value(request, name, principal).data &&
-	    store_delete(request->transaction, &account_setting_kind,
-			 setting_key(request, name, principal), STORE_ANY, &request->err) < 0)
+		store_delete(request->transaction, &account_setting_kind,
+			setting_key(request, name, principal), STORE_ANY, &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
 	return answer(request, setting_document(request, setting,
-						effective(request, setting, principal), principal));
+				       effective(request, setting, principal), principal));
 }
 
 /* The settings are few, so a page token is the name of the last one given. */
@@ -226,8 +225,8 @@ int account_setting_list(struct aws_request *request)
 	if (read_principal(request, &principal) < 0)
 		return -EPERM;
 	filters = arena_format(request->arena, "%.*s %.*s %.*s %d", SPAN_ARGS(principal),
-			       SPAN_ARGS(only_name.data ? only_name : SPAN("")),
-			       SPAN_ARGS(only_value.data ? only_value : SPAN("")), all);
+		SPAN_ARGS(only_name.data ? only_name : SPAN("")),
+		SPAN_ARGS(only_value.data ? only_value : SPAN("")), all);
 	if (aws_page_read(request, PAGE_MAX, PAGE_MAX, filters, &page) < 0)
 		return -EPERM;
 	if (only_value.data && !only_name.data)
@@ -238,21 +237,21 @@ int account_setting_list(struct aws_request *request)
 					: stored_value(request, name, principal);
 
 		if (!value.data || (only_name.data && !span_equal(only_name, name)) ||
-		    (only_value.data && !span_equal(only_value, value)) ||
-		    (page.after_key.data && span_compare(name, page.after_key) <= 0))
+			(only_value.data && !span_equal(only_value, value)) ||
+			(page.after_key.data && span_compare(name, page.after_key) <= 0))
 			continue;
 		more = json_count(list) == page.most;
 		if (more)
 			break;
 		json_append(request->arena, list,
-			    setting_document(request, &settings[i], value, principal));
+			setting_document(request, &settings[i], value, principal));
 		last = name;
 	}
 	buffer_add_string(request->out, "{\"settings\":");
 	json_write(list, request->out);
 	if (more)
 		buffer_format(request->out, ",\"nextToken\":\"%.*s\"",
-			      SPAN_ARGS(aws_page_token(request, filters, SPAN(""), last)));
+			SPAN_ARGS(aws_page_token(request, filters, SPAN(""), last)));
 	buffer_add_char(request->out, '}');
 	return 0;
 }

@@ -14,8 +14,9 @@ static bool is_attribute_text(struct span text, bool value)
 {
 	for (size_t i = 0; i < text.length; i++) {
 		char c = text.data[i];
-		bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			  memchr("-_./\\", c, 5) || (value && memchr("@: ", c, 3));
+		bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			  (c >= '0' && c <= '9') || memchr("-_./\\", c, 5) ||
+			  (value && memchr("@: ", c, 3));
 
 		if (!ok)
 			return false;
@@ -30,17 +31,17 @@ int attribute_check(struct aws_request *request, const char *member, const struc
 	struct span value = json_get_text(attribute, "value");
 
 	if (!name.data || name.length == 0 || name.length > NAME_MAX_LENGTH ||
-	    !is_attribute_text(name, false))
+		!is_attribute_text(name, false))
 		return aws_fail_input(request,
-				      "%s: name '%.*s' is not valid. Use 1 to %d letters, digits, "
-				      "hyphens, underscores, slashes, backslashes and periods.",
-				      member, SPAN_ARGS(name.data ? name : SPAN("")), NAME_MAX_LENGTH);
+			"%s: name '%.*s' is not valid. Use 1 to %d letters, digits, "
+			"hyphens, underscores, slashes, backslashes and periods.",
+			member, SPAN_ARGS(name.data ? name : SPAN("")), NAME_MAX_LENGTH);
 	if (value.data && (value.length > VALUE_MAX_LENGTH || !is_attribute_text(value, true)))
 		return aws_fail_input(request,
-				      "%s: the value of '%.*s' is not valid. Use up to %d letters, "
-				      "digits, hyphens, underscores, periods, at signs, slashes, "
-				      "backslashes, colons and inner spaces.",
-				      member, SPAN_ARGS(name), VALUE_MAX_LENGTH);
+			"%s: the value of '%.*s' is not valid. Use up to %d letters, "
+			"digits, hyphens, underscores, periods, at signs, slashes, "
+			"backslashes, colons and inner spaces.",
+			member, SPAN_ARGS(name), VALUE_MAX_LENGTH);
 	return 0;
 }
 
@@ -51,19 +52,19 @@ bool attribute_is_reserved(struct span name)
 }
 
 static int find_target(struct aws_request *request, const struct store_object *cluster,
-		       const struct json *attribute, const struct store_object **ret_instance)
+	const struct json *attribute, const struct store_object **ret_instance)
 {
 	struct span target = json_get_text(attribute, "targetId");
 	const struct store_object *instance;
 
 	if (!target.data)
 		return aws_fail_input(request, "attributes: '%.*s' has no targetId",
-				      SPAN_ARGS(json_get_text(attribute, "name")));
+			SPAN_ARGS(json_get_text(attribute, "name")));
 	instance = container_instance_in(request, cluster, target);
 	if (!instance)
 		return aws_fail(request, "TargetNotFoundException",
-				"The specified target '%.*s' was not found in cluster '%.*s'",
-				SPAN_ARGS(target), SPAN_ARGS(cluster_facts(cluster)->name));
+			"The specified target '%.*s' was not found in cluster '%.*s'",
+			SPAN_ARGS(target), SPAN_ARGS(cluster_facts(cluster)->name));
 	*ret_instance = instance;
 	return 0;
 }
@@ -81,7 +82,7 @@ static struct json *clean_attribute(struct aws_request *request, const struct js
 
 /* Replaces or removes one attribute of an instance. */
 static int change(struct aws_request *request, const struct store_object *instance,
-		  const struct json *attribute, bool remove)
+	const struct json *attribute, bool remove)
 {
 	struct span name = json_get_text(attribute, "name");
 	struct json *stored, *document, *attributes = json_new_array(request->arena);
@@ -89,14 +90,13 @@ static int change(struct aws_request *request, const struct store_object *instan
 
 	if (json_parse(instance->api, request->arena, &stored, &request->err) < 0)
 		return aws_fail_store(request);
-	JSON_EACH_ITEM(json_get(stored, "attributes"), old) {
+	JSON_EACH_ITEM (json_get(stored, "attributes"), old) {
 		struct span old_name = json_get_text(old, "name");
 		struct span value = json_get_text(attribute, "value");
 		bool same = span_equal(old_name, name);
 
 		/* A deletion that names a value means that value only. */
-		if (same && remove && value.data &&
-		    !span_equal(value, json_get_text(old, "value")))
+		if (same && remove && value.data && !span_equal(value, json_get_text(old, "value")))
 			same = false;
 		if (same)
 			continue;
@@ -106,17 +106,17 @@ static int change(struct aws_request *request, const struct store_object *instan
 	if (!remove) {
 		if (custom >= ATTRIBUTES_MAX)
 			return aws_fail(request, "AttributeLimitExceededException",
-					"A container instance can have %d custom attributes",
-					ATTRIBUTES_MAX);
+				"A container instance can have %d custom attributes",
+				ATTRIBUTES_MAX);
 		json_append(request->arena, attributes, clean_attribute(request, attribute));
 	}
 	document = json_copy_object(request->arena, stored);
 	json_set(request->arena, document, "attributes", attributes);
 	json_set_integer(request->arena, document, "version",
-			 json_get_integer(stored, "version", 0) + 1);
+		json_get_integer(stored, "version", 0) + 1);
 	if (store_put(request->transaction, &container_instance_kind, instance->key,
-		      json_to_text(document, request->arena), instance->private_,
-		      instance->revision, &request->err) < 0)
+		    json_to_text(document, request->arena), instance->private_, instance->revision,
+		    &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
 	return 0;
@@ -132,20 +132,19 @@ static int change_all(struct aws_request *request, bool remove)
 		return -EPERM;
 	if (json_count(given) == 0 || json_count(given) > REQUEST_MAX)
 		return aws_fail_input(request, "attributes: give 1 to %d of them", REQUEST_MAX);
-	JSON_EACH_ITEM(given, attribute) {
+	JSON_EACH_ITEM (given, attribute) {
 		struct json *shown = clean_attribute(request, attribute);
 
 		if (attribute_check(request, "attributes", attribute) < 0)
 			return -EPERM;
 		if (attribute_is_reserved(json_get_text(attribute, "name")))
 			return aws_fail_input(request, "attributes: '%.*s' has a reserved prefix",
-					      SPAN_ARGS(json_get_text(attribute, "name")));
+				SPAN_ARGS(json_get_text(attribute, "name")));
 		if (find_target(request, cluster, attribute, &instance) < 0)
 			return -EPERM;
 		json_set_string(request->arena, shown, "targetType", SPAN("container-instance"));
 		json_set_string(request->arena, shown, "targetId",
-				ecs_arn(request, "container-instance",
-					ecs_name_of_key(instance->key)));
+			ecs_arn(request, "container-instance", ecs_name_of_key(instance->key)));
 		json_append(request->arena, answered, shown);
 		if (change(request, instance, attribute, remove) < 0)
 			return -EPERM;
@@ -171,8 +170,8 @@ int attribute_list(struct aws_request *request)
 	struct span name = json_get_text(request->input, "attributeName");
 	struct span value = json_get_text(request->input, "attributeValue");
 	struct store_cursor cursor = {.view = request->view,
-				      .kind = &container_instance_kind,
-				      .index = CONTAINER_INSTANCE_BY_ATTRIBUTE};
+		.kind = &container_instance_kind,
+		.index = CONTAINER_INSTANCE_BY_ATTRIBUTE};
 	const struct store_object *cluster, *instance;
 	struct span last_text = SPAN_NONE, last_key = SPAN_NONE;
 	struct aws_page page;
@@ -183,8 +182,8 @@ int attribute_list(struct aws_request *request)
 	if (value.data && !name.data)
 		return aws_fail_input(request, "attributeValue: needs attributeName");
 	cursor.prefix = arena_format(request->arena, "%.*s/%.*s%s%.*s", SPAN_ARGS(cluster->key),
-				     SPAN_ARGS(name.data ? name : SPAN("")), name.data ? "=" : "",
-				     SPAN_ARGS(value.data ? value : SPAN("")));
+		SPAN_ARGS(name.data ? name : SPAN("")), name.data ? "=" : "",
+		SPAN_ARGS(value.data ? value : SPAN("")));
 	cursor.exact = value.data != NULL;
 	if (aws_page_read(request, 100, 100, cursor.prefix, &page) < 0)
 		return -EPERM;
@@ -194,7 +193,7 @@ int attribute_list(struct aws_request *request)
 	while ((instance = store_next(&cursor)) && count < page.most) {
 		struct json *shown = json_new_object(request->arena);
 		struct span text = {cursor.text.data + cluster->key.length + 1,
-				    cursor.text.length - cluster->key.length - 1};
+			cursor.text.length - cluster->key.length - 1};
 		struct span shown_name, shown_value;
 
 		if (!span_split(text, '=', &shown_name, &shown_value))
@@ -203,8 +202,7 @@ int attribute_list(struct aws_request *request)
 		if (shown_value.length > 0)
 			json_set_string(request->arena, shown, "value", shown_value);
 		json_set_string(request->arena, shown, "targetId",
-				ecs_arn(request, "container-instance",
-					ecs_name_of_key(instance->key)));
+			ecs_arn(request, "container-instance", ecs_name_of_key(instance->key)));
 		if (count++ > 0)
 			buffer_add_char(request->out, ',');
 		json_write(shown, request->out);
@@ -214,7 +212,7 @@ int attribute_list(struct aws_request *request)
 	buffer_add_char(request->out, ']');
 	if (instance)
 		buffer_format(request->out, ",\"nextToken\":\"%.*s\"",
-			      SPAN_ARGS(aws_page_token(request, cursor.prefix, last_text, last_key)));
+			SPAN_ARGS(aws_page_token(request, cursor.prefix, last_text, last_key)));
 	buffer_add_char(request->out, '}');
 	return 0;
 }

@@ -33,7 +33,7 @@ static void write_cluster(const struct store_object *object, struct store_index_
 
 	if (cluster.data)
 		store_index_add_format(writer, "%.*s%.*s", (int)scope, object->key.data,
-				       SPAN_ARGS(cluster));
+			SPAN_ARGS(cluster));
 }
 
 static const struct store_index indexes[CAPACITY_PROVIDER_INDEX_COUNT] = {
@@ -71,13 +71,13 @@ bool capacity_provider_is_for(struct aws_request *request, struct span name, str
 }
 
 const struct store_object *capacity_provider_of_cluster(struct aws_request *request,
-							 struct span cluster)
+	struct span cluster)
 {
 	return store_next(&(struct store_cursor){.view = request->view,
-						 .kind = &capacity_provider_kind,
-						 .index = CAPACITY_PROVIDER_BY_CLUSTER,
-						 .prefix = ecs_key(request, cluster),
-						 .exact = true});
+		.kind = &capacity_provider_kind,
+		.index = CAPACITY_PROVIDER_BY_CLUSTER,
+		.prefix = ecs_key(request, cluster),
+		.exact = true});
 }
 
 void capacity_provider_resources(struct aws_request *request, struct aws_resources *resources)
@@ -98,11 +98,11 @@ static int check_group(struct aws_request *request, const struct json *group)
 	struct aws_arn arn;
 
 	if (arn_text.data &&
-	    (!aws_arn_parse(arn_text, &arn) || !span_is(arn.service, "autoscaling")))
+		(!aws_arn_parse(arn_text, &arn) || !span_is(arn.service, "autoscaling")))
 		return aws_fail_input(request,
-				      "autoScalingGroupProvider.autoScalingGroupArn: '%.*s' is not the "
-				      "ARN of an Auto Scaling group",
-				      SPAN_ARGS(arn_text));
+			"autoScalingGroupProvider.autoScalingGroupArn: '%.*s' is not the "
+			"ARN of an Auto Scaling group",
+			SPAN_ARGS(arn_text));
 	return 0;
 }
 
@@ -110,10 +110,10 @@ static int check_group(struct aws_request *request, const struct json *group)
 static int check_protection(struct aws_request *request, const struct json *group)
 {
 	if (span_is(json_get_text(group, "managedTerminationProtection"), "ENABLED") &&
-	    !span_is(json_get_text(json_get(group, "managedScaling"), "status"), "ENABLED"))
+		!span_is(json_get_text(json_get(group, "managedScaling"), "status"), "ENABLED"))
 		return aws_fail_input(request,
-				      "autoScalingGroupProvider.managedTerminationProtection: needs "
-				      "managedScaling.status ENABLED");
+			"autoScalingGroupProvider.managedTerminationProtection: needs "
+			"managedScaling.status ENABLED");
 	return 0;
 }
 
@@ -136,15 +136,17 @@ int capacity_provider_create_prepare(struct aws_request *request)
 		return -EPERM;
 	for (size_t i = 0; i < LENGTH(reserved); i++)
 		if (starts_with_ignoring_case(name, reserved[i]))
-			return aws_fail_input(request, "name: must not begin with '%s'", reserved[i]);
+			return aws_fail_input(request, "name: must not begin with '%s'",
+				reserved[i]);
 	if (json_is_absent(group) == json_is_absent(managed))
 		return aws_fail_input(request, "give either autoScalingGroupProvider or "
 					       "managedInstancesProvider, and one of them only");
 	if (!json_is_absent(managed) && json_is_absent(json_get(request->input, "cluster")))
-		return aws_fail_input(request, "cluster: is required with managedInstancesProvider");
+		return aws_fail_input(request,
+			"cluster: is required with managedInstancesProvider");
 	if (!json_is_absent(group) && !json_is_absent(json_get(request->input, "cluster")))
 		return aws_fail_input(request,
-				      "cluster: cannot be given with autoScalingGroupProvider");
+			"cluster: cannot be given with autoScalingGroupProvider");
 	if (check_group(request, group) < 0)
 		return -EPERM;
 	return aws_tag_list_check(request, json_get(request->input, "tags"));
@@ -160,14 +162,12 @@ static struct json *copy_or_new(struct aws_request *request, const struct json *
 
 /* What was given, over what was there, with ECS's defaults below. */
 static struct json *group_document(struct aws_request *request, const struct json *old,
-				   const struct json *given)
+	const struct json *given)
 {
 	static const char *const scaling_members[] = {"status", "targetCapacity",
-						      "minimumScalingStepSize",
-						      "maximumScalingStepSize",
-						      "instanceWarmupPeriod"};
-	static const char *const members[] = {"autoScalingGroupArn", "managedTerminationProtection",
-					      "managedDraining"};
+		"minimumScalingStepSize", "maximumScalingStepSize", "instanceWarmupPeriod"};
+	static const char *const members[] = {
+		"autoScalingGroupArn", "managedTerminationProtection", "managedDraining"};
 	struct arena *arena = request->arena;
 	struct json *group = copy_or_new(request, old);
 	struct json *scaling = copy_or_new(request, json_get(old, "managedScaling"));
@@ -179,19 +179,21 @@ static struct json *group_document(struct aws_request *request, const struct jso
 	for (size_t i = 0; i < LENGTH(scaling_members); i++)
 		if (!json_is_absent(json_get(new_scaling, scaling_members[i])))
 			json_set(arena, scaling, scaling_members[i],
-				 json_get(new_scaling, scaling_members[i]));
+				json_get(new_scaling, scaling_members[i]));
 	/* Managed scaling is off unless asked for, and then on unless switched off. */
 	document_set_default(arena, scaling, "status",
-		    json_new_string(arena, json_is_absent(new_scaling) ? SPAN("DISABLED")
-								       : SPAN("ENABLED")));
+		json_new_string(arena,
+			json_is_absent(new_scaling) ? SPAN("DISABLED") : SPAN("ENABLED")));
 	document_set_default(arena, scaling, "targetCapacity", json_new_integer(arena, 100));
 	document_set_default(arena, scaling, "minimumScalingStepSize", json_new_integer(arena, 1));
-	document_set_default(arena, scaling, "maximumScalingStepSize", json_new_integer(arena, STEP_MAX));
+	document_set_default(arena, scaling, "maximumScalingStepSize",
+		json_new_integer(arena, STEP_MAX));
 	document_set_default(arena, scaling, "instanceWarmupPeriod", json_new_integer(arena, 300));
 	json_set(arena, group, "managedScaling", scaling);
 	document_set_default(arena, group, "managedTerminationProtection",
-		    json_new_string(arena, SPAN("DISABLED")));
-	document_set_default(arena, group, "managedDraining", json_new_string(arena, SPAN("ENABLED")));
+		json_new_string(arena, SPAN("DISABLED")));
+	document_set_default(arena, group, "managedDraining",
+		json_new_string(arena, SPAN("ENABLED")));
 	return group;
 }
 
@@ -200,7 +202,7 @@ static struct json *provider_base(struct aws_request *request, struct span name,
 	struct json *document = json_new_object(request->arena);
 
 	json_set_string(request->arena, document, "capacityProviderArn",
-			ecs_arn(request, "capacity-provider", name));
+		ecs_arn(request, "capacity-provider", name));
 	json_set_string(request->arena, document, "name", name);
 	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
 	json_set_string(request->arena, document, "type", type);
@@ -208,7 +210,7 @@ static struct json *provider_base(struct aws_request *request, struct span name,
 }
 
 static struct json *stored_document(struct aws_request *request,
-				    const struct store_object *provider)
+	const struct store_object *provider)
 {
 	struct json *stored;
 
@@ -240,12 +242,12 @@ int capacity_provider_create(struct aws_request *request)
 
 	if (store_get(request->view, &capacity_provider_kind, key))
 		return aws_fail_input(request,
-				      "The specified capacity provider already exists: %.*s. To change the "
-				      "configuration of an existing capacity provider, update the capacity "
-				      "provider.",
-				      SPAN_ARGS(name));
+			"The specified capacity provider already exists: %.*s. To change the "
+			"configuration of an existing capacity provider, update the capacity "
+			"provider.",
+			SPAN_ARGS(name));
 	document = provider_base(request, name,
-				 json_is_absent(group) ? SPAN("MANAGED_INSTANCES") : SPAN("EC2_AUTOSCALING"));
+		json_is_absent(group) ? SPAN("MANAGED_INSTANCES") : SPAN("EC2_AUTOSCALING"));
 	if (!json_is_absent(group)) {
 		struct json *full = group_document(request, NULL, group);
 
@@ -258,27 +260,27 @@ int capacity_provider_create(struct aws_request *request)
 		if (cluster_find(request, json_get_text(input, "cluster"), &cluster) < 0)
 			return -EPERM;
 		if (store_count(request->view, &capacity_provider_kind,
-				CAPACITY_PROVIDER_BY_CLUSTER, cluster->key, true) >= OF_CLUSTER_MAX)
+			    CAPACITY_PROVIDER_BY_CLUSTER, cluster->key, true) >= OF_CLUSTER_MAX)
 			return aws_fail(request, "LimitExceededException",
-					"The cluster '%.*s' has %d capacity providers, which is the limit.",
-					SPAN_ARGS(cluster_facts(cluster)->name), OF_CLUSTER_MAX);
+				"The cluster '%.*s' has %d capacity providers, which is the limit.",
+				SPAN_ARGS(cluster_facts(cluster)->name), OF_CLUSTER_MAX);
 		json_set_string(request->arena, document, "cluster", cluster_facts(cluster)->name);
 		json_set(request->arena, document, "managedInstancesProvider",
-			 json_get(input, "managedInstancesProvider"));
+			json_get(input, "managedInstancesProvider"));
 	}
 	json_set_string(request->arena, document, "updateStatus", SPAN("CREATE_COMPLETE"));
 	if (aws_tag_list_merge(request, NULL, json_get(input, "tags"), &tags) < 0 ||
-	    document_text(request, document, &api) < 0)
+		document_text(request, document, &api) < 0)
 		return -EPERM;
 	if (store_put(request->transaction, &capacity_provider_kind, key, api,
-		      tags_private(request, tags), STORE_ABSENT, &request->err) < 0)
+		    tags_private(request, tags), STORE_ABSENT, &request->err) < 0)
 		return aws_fail_store(request);
 	return answer(request, document, tags);
 }
 
 /* The provider that an Update or Delete names; the built-in ones cannot be changed. */
 static int find_own(struct aws_request *request, const char *member,
-		    const struct store_object **ret_provider)
+	const struct store_object **ret_provider)
 {
 	struct span given = json_get_text(request->input, member);
 	struct span in_cluster = json_get_text(request->input, "cluster");
@@ -288,8 +290,8 @@ static int find_own(struct aws_request *request, const char *member,
 	if (ecs_resolve(request, member, "capacity-provider", given, &name) < 0)
 		return -EPERM;
 	if (capacity_provider_is_fargate(name))
-		return aws_fail_input(request, "%s: %.*s belongs to AWS and cannot be changed", member,
-				      SPAN_ARGS(name));
+		return aws_fail_input(request, "%s: %.*s belongs to AWS and cannot be changed",
+			member, SPAN_ARGS(name));
 	if (in_cluster.data) {
 		if (cluster_find(request, in_cluster, &cluster) < 0)
 			return -EPERM;
@@ -298,9 +300,9 @@ static int find_own(struct aws_request *request, const char *member,
 	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
 	if (!provider || (in_cluster.data && !capacity_provider_is_for(request, name, in_cluster)))
 		return aws_fail_input(request,
-				      "The specified capacity provider '%.*s' was not found. Specify a "
-				      "valid name or ARN and try again.",
-				      SPAN_ARGS(name));
+			"The specified capacity provider '%.*s' was not found. Specify a "
+			"valid name or ARN and try again.",
+			SPAN_ARGS(name));
 	*ret_provider = provider;
 	return 0;
 }
@@ -321,29 +323,30 @@ int capacity_provider_update(struct aws_request *request)
 	has_group = !json_is_absent(json_get(document, "autoScalingGroupProvider"));
 	if (json_is_absent(has_group ? given : managed))
 		return aws_fail_input(request, "%s: is required",
-				      has_group ? "autoScalingGroupProvider"
-						: "managedInstancesProvider");
+			has_group ? "autoScalingGroupProvider" : "managedInstancesProvider");
 	if (has_group) {
-		struct json *full = group_document(
-			request, json_get(document, "autoScalingGroupProvider"), given);
+		struct json *full = group_document(request,
+			json_get(document, "autoScalingGroupProvider"), given);
 
 		if (check_protection(request, full) < 0)
 			return -EPERM;
 		json_set(request->arena, document, "autoScalingGroupProvider", full);
 	} else {
-		struct json *merged = copy_or_new(request, json_get(document, "managedInstancesProvider"));
+		struct json *merged =
+			copy_or_new(request, json_get(document, "managedInstancesProvider"));
 
 		for (size_t i = 0; i < managed->object.count; i++)
 			json_set(request->arena, merged,
-				 arena_copy_span(request->arena, managed->object.members[i].name).data,
-				 managed->object.members[i].value);
+				arena_copy_span(request->arena, managed->object.members[i].name)
+					.data,
+				managed->object.members[i].value);
 		json_set(request->arena, document, "managedInstancesProvider", merged);
 	}
 	json_set_string(request->arena, document, "updateStatus", SPAN("UPDATE_COMPLETE"));
 	if (document_text(request, document, &api) < 0)
 		return -EPERM;
 	if (store_put(request->transaction, &capacity_provider_kind, provider->key, api,
-		      provider->private_, provider->revision, &request->err) < 0)
+		    provider->private_, provider->revision, &request->err) < 0)
 		return aws_fail_store(request);
 	return answer(request, document, tags_of(request, provider));
 }
@@ -356,27 +359,27 @@ int capacity_provider_delete(struct aws_request *request)
 	if (find_own(request, "capacityProvider", &provider) < 0)
 		return -EPERM;
 	user = store_next(&(struct store_cursor){.view = request->view,
-						 .kind = &cluster_kind,
-						 .index = CLUSTER_BY_PROVIDER,
-						 .prefix = provider->key,
-						 .exact = true});
+		.kind = &cluster_kind,
+		.index = CLUSTER_BY_PROVIDER,
+		.prefix = provider->key,
+		.exact = true});
 	if (user)
 		return aws_fail(request, "ClientException",
-				"The specified capacity provider cannot be deleted because it is "
-				"associated with cluster: %.*s. Remove the capacity provider from the "
-				"cluster and try again.",
-				SPAN_ARGS(cluster_facts(user)->name));
+			"The specified capacity provider cannot be deleted because it is "
+			"associated with cluster: %.*s. Remove the capacity provider from the "
+			"cluster and try again.",
+			SPAN_ARGS(cluster_facts(user)->name));
 	document = stored_document(request, provider);
 	json_set_string(request->arena, document, "status", SPAN("INACTIVE"));
 	json_set_string(request->arena, document, "updateStatus", SPAN("DELETE_COMPLETE"));
 	if (store_delete(request->transaction, &capacity_provider_kind, provider->key,
-			 provider->revision, &request->err) < 0)
+		    provider->revision, &request->err) < 0)
 		return aws_fail_store(request);
 	return answer(request, document, tags_of(request, provider));
 }
 
 static void append_shown(struct aws_request *request, struct json *list, struct json *document,
-			 const struct store_object *provider)
+	const struct store_object *provider)
 {
 	bool tags = provider && input_includes(request, "TAGS");
 
@@ -394,9 +397,9 @@ static int read_scope(struct aws_request *request, const struct json **ret_names
 	struct json *document, *names = json_new_array(request->arena);
 	const struct store_object *cluster, *provider;
 	struct store_cursor cursor = {.view = request->view,
-				      .kind = &capacity_provider_kind,
-				      .index = CAPACITY_PROVIDER_BY_CLUSTER,
-				      .exact = true};
+		.kind = &capacity_provider_kind,
+		.index = CAPACITY_PROVIDER_BY_CLUSTER,
+		.exact = true};
 
 	*ret_names = NULL;
 	if (!given.data)
@@ -405,7 +408,7 @@ static int read_scope(struct aws_request *request, const struct json **ret_names
 		return -EPERM;
 	if (json_parse(cluster->api, request->arena, &document, &request->err) < 0)
 		return aws_fail_store(request);
-	JSON_EACH_ITEM(json_get(document, "capacityProviders"), name)
+	JSON_EACH_ITEM (json_get(document, "capacityProviders"), name)
 		json_append(request->arena, names, name);
 	cursor.prefix = cluster->key;
 	while ((provider = store_next(&cursor))) {
@@ -434,26 +437,27 @@ static bool show_named(struct aws_request *request, struct span name, struct jso
 }
 
 static void describe_named(struct aws_request *request, const struct json *names,
-			   const struct json *scope, struct json *list, struct json *failures)
+	const struct json *scope, struct json *list, struct json *failures)
 {
-	JSON_EACH_ITEM(names, item) {
+	JSON_EACH_ITEM (names, item) {
 		struct span name;
 
 		if (ecs_try_resolve(request->caller, "capacity-provider", json_text(item), &name) &&
-		    (!scope || document_list_has(scope, name)) && show_named(request, name, list))
+			(!scope || document_list_has(scope, name)) &&
+			show_named(request, name, list))
 			continue;
 		name = json_text(item);
 		json_append(request->arena, failures,
-			    ecs_failure_missing(request, aws_arn_looks_like(name)
-								 ? name
-								 : ecs_arn(request, "capacity-provider",
-									   name)));
+			ecs_failure_missing(request,
+				aws_arn_looks_like(name)
+					? name
+					: ecs_arn(request, "capacity-provider", name)));
 	}
 }
 
 /* The position is how many of the cluster's names were shown. */
 static struct span describe_scope(struct aws_request *request, const struct aws_page *page,
-				  const struct json *scope, struct json *list)
+	const struct json *scope, struct json *list)
 {
 	uint64_t shown = 0;
 
@@ -464,18 +468,18 @@ static struct span describe_scope(struct aws_request *request, const struct aws_
 	if (shown == json_count(scope))
 		return SPAN_NONE;
 	return aws_page_token(request, json_get_text(request->input, "cluster"),
-			      arena_format(request->arena, "%d", (int)shown), SPAN(""));
+		arena_format(request->arena, "%d", (int)shown), SPAN(""));
 }
 
 /* The built-in ones come first, then the account's own by name. A position is how many built-in ones
  * were shown and the key of the last of the others. Returns the token of the next page, if any. */
 static struct span describe_all(struct aws_request *request, const struct aws_page *page,
-				struct json *list)
+	struct json *list)
 {
 	struct store_cursor cursor = {.view = request->view,
-				      .kind = &capacity_provider_kind,
-				      .index = -1,
-				      .prefix = ecs_key_prefix(request)};
+		.kind = &capacity_provider_kind,
+		.index = -1,
+		.prefix = ecs_key_prefix(request)};
 	const struct store_object *provider = NULL;
 	struct span last = ecs_key_prefix(request); /* before the first of our own */
 	uint64_t shown = 0;
@@ -494,8 +498,8 @@ static struct span describe_all(struct aws_request *request, const struct aws_pa
 	}
 	if (shown == LENGTH(fargate_names) && !provider)
 		return SPAN_NONE;
-	return aws_page_token(request, SPAN(""),
-			      arena_format(request->arena, "%d", (int)shown), last);
+	return aws_page_token(request, SPAN(""), arena_format(request->arena, "%d", (int)shown),
+		last);
 }
 
 int capacity_provider_describe(struct aws_request *request)
@@ -508,12 +512,13 @@ int capacity_provider_describe(struct aws_request *request)
 	const struct json *scope;
 	struct aws_page page;
 
-	if (aws_page_read(request, PAGE_MAX, PAGE_MAX, cluster.data ? cluster : SPAN(""), &page) < 0 ||
-	    read_scope(request, &scope) < 0)
+	if (aws_page_read(request, PAGE_MAX, PAGE_MAX, cluster.data ? cluster : SPAN(""), &page) <
+			0 ||
+		read_scope(request, &scope) < 0)
 		return -EPERM;
 	if (json_count(names) > DESCRIBE_MAX)
 		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is %d",
-				      json_count(names), DESCRIBE_MAX);
+			json_count(names), DESCRIBE_MAX);
 	if (json_count(names) > 0)
 		describe_named(request, names, scope, list, failures);
 	else if (scope)

@@ -19,7 +19,7 @@ enum capacity_provider_index {
 bool capacity_provider_is_for(struct aws_request *request, struct span name, struct span cluster);
 /* One that belongs to this cluster alone, or NULL. */
 const struct store_object *capacity_provider_of_cluster(struct aws_request *request,
-							 struct span cluster);
+	struct span cluster);
 bool capacity_provider_is_fargate(struct span name);
 
 int capacity_provider_create(struct aws_request *request);

@@ -20,7 +20,7 @@
 /* ---- the kind ---- */
 
 static int cluster_extract(const struct store_object *object, void *facts, struct arena *scratch,
-			   struct err *err)
+	struct err *err)
 {
 	struct cluster_facts *cluster = facts;
 	struct json *private_;
@@ -40,14 +40,14 @@ static struct span scope_of_key(struct span key)
 }
 
 static void cluster_write_status(const struct store_object *object,
-				 struct store_index_writer *writer)
+	struct store_index_writer *writer)
 {
 	store_index_add_format(writer, "%.*s%s/", SPAN_ARGS(scope_of_key(object->key)),
-			       cluster_facts(object)->active ? "ACTIVE" : "INACTIVE");
+		cluster_facts(object)->active ? "ACTIVE" : "INACTIVE");
 }
 
 static void cluster_write_providers(const struct store_object *object,
-				    struct store_index_writer *writer)
+	struct store_index_writer *writer)
 {
 	struct arena *arena;
 	struct json *document;
@@ -56,10 +56,10 @@ static void cluster_write_providers(const struct store_object *object,
 		return;
 	arena = arena_new(0);
 	if (json_parse(object->api, arena, &document, NULL) == 0)
-		JSON_EACH_ITEM(json_get(document, "capacityProviders"), provider)
+		JSON_EACH_ITEM (json_get(document, "capacityProviders"), provider)
 			store_index_add_format(writer, "%.*s%.*s",
-					       SPAN_ARGS(scope_of_key(object->key)),
-					       SPAN_ARGS(json_text(provider)));
+				SPAN_ARGS(scope_of_key(object->key)),
+				SPAN_ARGS(json_text(provider)));
 	arena_free(arena);
 }
 
@@ -84,7 +84,7 @@ static struct span given_or_default(struct span given)
 }
 
 int cluster_find(struct aws_request *request, struct span given,
-		 const struct store_object **ret_cluster)
+	const struct store_object **ret_cluster)
 {
 	const struct store_object *cluster;
 	struct span name;
@@ -94,13 +94,13 @@ int cluster_find(struct aws_request *request, struct span given,
 	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
 	if (!cluster || !cluster_facts(cluster)->active)
 		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
-				SPAN_ARGS(name));
+			SPAN_ARGS(name));
 	*ret_cluster = cluster;
 	return 0;
 }
 
 static void add_cluster_resource(struct aws_request *request, struct aws_resources *resources,
-				 struct span given)
+	struct span given)
 {
 	if (resources->count == AWS_RESOURCES_MAX)
 		resources->overflow = true;
@@ -111,20 +111,20 @@ static void add_cluster_resource(struct aws_request *request, struct aws_resourc
 void cluster_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	add_cluster_resource(request, resources,
-			     given_or_default(json_get_text(request->input, "cluster")));
+		given_or_default(json_get_text(request->input, "cluster")));
 }
 
 void cluster_create_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	add_cluster_resource(request, resources,
-			     given_or_default(json_get_text(request->input, "clusterName")));
+		given_or_default(json_get_text(request->input, "clusterName")));
 }
 
 void cluster_list_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	const struct json *clusters = json_get(request->input, "clusters");
 
-	JSON_EACH_ITEM(clusters, cluster)
+	JSON_EACH_ITEM (clusters, cluster)
 		add_cluster_resource(request, resources, json_text(cluster));
 	if (json_count(clusters) == 0)
 		add_cluster_resource(request, resources, SPAN("default"));
@@ -134,18 +134,18 @@ void cluster_list_resources(struct aws_request *request, struct aws_resources *r
 
 static int check_settings(struct aws_request *request, const struct json *settings)
 {
-	JSON_EACH_ITEM(settings, setting) {
+	JSON_EACH_ITEM (settings, setting) {
 		struct span name = json_get_text(setting, "name");
 		struct span value = json_get_text(setting, "value");
 
 		if (!name.data)
 			return aws_fail_input(request, "settings: a setting has no name");
 		if (!value.data || !(span_is(value, "enabled") || span_is(value, "disabled") ||
-				     span_is(value, "enhanced")))
+					   span_is(value, "enhanced")))
 			return aws_fail_input(request,
-					      "settings: the value of '%.*s' must be enabled, enhanced "
-					      "or disabled",
-					      SPAN_ARGS(name));
+				"settings: the value of '%.*s' must be enabled, enhanced "
+				"or disabled",
+				SPAN_ARGS(name));
 	}
 	return 0;
 }
@@ -158,50 +158,50 @@ static int check_configuration(struct aws_request *request, const struct json *c
 
 	if (span_is(logging, "OVERRIDE") && json_is_absent(log))
 		return aws_fail_input(request,
-				      "configuration.executeCommandConfiguration: logConfiguration is "
-				      "required when logging is OVERRIDE");
+			"configuration.executeCommandConfiguration: logConfiguration is "
+			"required when logging is OVERRIDE");
 	if (!json_is_absent(log) && !span_is(logging, "OVERRIDE"))
 		return aws_fail_input(request,
-				      "configuration.executeCommandConfiguration: logConfiguration is "
-				      "only allowed when logging is OVERRIDE");
+			"configuration.executeCommandConfiguration: logConfiguration is "
+			"only allowed when logging is OVERRIDE");
 	return 0;
 }
 
 static int check_service_connect(struct aws_request *request)
 {
-	struct span namespace_ = json_get_text(json_get(request->input, "serviceConnectDefaults"),
-					       "namespace");
+	struct span namespace_ =
+		json_get_text(json_get(request->input, "serviceConnectDefaults"), "namespace");
 
 	if (namespace_.length > 0)
 		return aws_fail(request, "NamespaceNotFoundException",
-				"serviceConnectDefaults.namespace: there is no namespace '%.*s'",
-				SPAN_ARGS(namespace_));
+			"serviceConnectDefaults.namespace: there is no namespace '%.*s'",
+			SPAN_ARGS(namespace_));
 	return 0;
 }
 
 /* Resolves names and ARNs, refuses what does not exist, belongs to another cluster or comes twice. */
 static int read_providers(struct aws_request *request, struct span cluster,
-			  const struct json *given, struct json **ret_names)
+	const struct json *given, struct json **ret_names)
 {
 	struct json *names = json_new_array(request->arena);
 
 	if (json_count(given) > CAPACITY_PROVIDERS_MAX)
 		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is %d",
-				      json_count(given), CAPACITY_PROVIDERS_MAX);
-	JSON_EACH_ITEM(given, item) {
+			json_count(given), CAPACITY_PROVIDERS_MAX);
+	JSON_EACH_ITEM (given, item) {
 		struct span name;
 
 		if (ecs_resolve(request, "capacityProviders", "capacity-provider", json_text(item),
-				&name) < 0)
+			    &name) < 0)
 			return -EPERM;
 		if (!capacity_provider_is_for(request, name, cluster))
 			return aws_fail_input(request,
-					      "The specified capacity provider '%.*s' was not found. "
-					      "Specify a valid name or ARN and try again.",
-					      SPAN_ARGS(name));
+				"The specified capacity provider '%.*s' was not found. "
+				"Specify a valid name or ARN and try again.",
+				SPAN_ARGS(name));
 		if (document_list_has(names, name))
 			return aws_fail_input(request, "capacityProviders: '%.*s' is given twice",
-					      SPAN_ARGS(name));
+				SPAN_ARGS(name));
 		json_append(request->arena, names, json_new_string(request->arena, name));
 	}
 	*ret_names = names;
@@ -209,32 +209,32 @@ static int read_providers(struct aws_request *request, struct span cluster,
 }
 
 static int check_strategy_item(struct aws_request *request, const struct json *item,
-			       const struct json *providers, struct span name)
+	const struct json *providers, struct span name)
 {
 	int64_t weight = json_get_integer(item, "weight", 0);
 	int64_t base = json_get_integer(item, "base", 0);
 
 	if (!document_list_has(providers, name))
 		return aws_fail_input(request,
-				      "defaultCapacityProviderStrategy: '%.*s' is not among the "
-				      "cluster's capacity providers",
-				      SPAN_ARGS(name));
+			"defaultCapacityProviderStrategy: '%.*s' is not among the "
+			"cluster's capacity providers",
+			SPAN_ARGS(name));
 	if (weight < 0 || weight > WEIGHT_MAX)
 		return aws_fail_input(request,
-				      "defaultCapacityProviderStrategy: weight of '%.*s' must be "
-				      "between 0 and %d",
-				      SPAN_ARGS(name), WEIGHT_MAX);
+			"defaultCapacityProviderStrategy: weight of '%.*s' must be "
+			"between 0 and %d",
+			SPAN_ARGS(name), WEIGHT_MAX);
 	if (base < 0 || base > BASE_MAX)
 		return aws_fail_input(request,
-				      "defaultCapacityProviderStrategy: base of '%.*s' must be "
-				      "between 0 and %d",
-				      SPAN_ARGS(name), BASE_MAX);
+			"defaultCapacityProviderStrategy: base of '%.*s' must be "
+			"between 0 and %d",
+			SPAN_ARGS(name), BASE_MAX);
 	return 0;
 }
 
 /* A strategy names providers of the cluster, one kind of them, and at most one base. */
 static int read_strategy(struct aws_request *request, const struct json *given,
-			 const struct json *providers, struct json **ret_strategy)
+	const struct json *providers, struct json **ret_strategy)
 {
 	struct json *strategy = json_new_array(request->arena);
 	struct json *seen = json_new_array(request->arena);
@@ -243,23 +243,23 @@ static int read_strategy(struct aws_request *request, const struct json *given,
 
 	if (json_count(given) > STRATEGY_MAX)
 		return aws_fail_input(request,
-				      "defaultCapacityProviderStrategy: %zu items are given, the "
-				      "limit is %d",
-				      json_count(given), STRATEGY_MAX);
-	JSON_EACH_ITEM(given, item) {
+			"defaultCapacityProviderStrategy: %zu items are given, the "
+			"limit is %d",
+			json_count(given), STRATEGY_MAX);
+	JSON_EACH_ITEM (given, item) {
 		struct json *clean = json_new_object(request->arena);
 		int64_t weight = json_get_integer(item, "weight", 0);
 		int64_t base = json_get_integer(item, "base", 0);
 		struct span name;
 
 		if (ecs_resolve(request, "defaultCapacityProviderStrategy", "capacity-provider",
-				json_get_text(item, "capacityProvider"), &name) < 0 ||
-		    check_strategy_item(request, item, providers, name) < 0)
+			    json_get_text(item, "capacityProvider"), &name) < 0 ||
+			check_strategy_item(request, item, providers, name) < 0)
 			return -EPERM;
 		if (document_list_has(seen, name))
 			return aws_fail_input(request,
-					      "defaultCapacityProviderStrategy: '%.*s' is given twice",
-					      SPAN_ARGS(name));
+				"defaultCapacityProviderStrategy: '%.*s' is given twice",
+				SPAN_ARGS(name));
 		json_append(request->arena, seen, json_new_string(request->arena, name));
 		weights += weight;
 		bases += base > 0;
@@ -286,10 +286,18 @@ static int read_strategy(struct aws_request *request, const struct json *given,
 
 /* Statistics in ECS's names; all of them are texts. */
 static const char *const statistic_names[] = {
-	"runningEC2TasksCount",       "runningFargateTasksCount",   "runningExternalTasksCount",
-	"pendingEC2TasksCount",       "pendingFargateTasksCount",   "pendingExternalTasksCount",
-	"activeEC2ServiceCount",      "activeFargateServiceCount",  "activeExternalServiceCount",
-	"drainingEC2ServiceCount",    "drainingFargateServiceCount", "drainingExternalServiceCount",
+	"runningEC2TasksCount",
+	"runningFargateTasksCount",
+	"runningExternalTasksCount",
+	"pendingEC2TasksCount",
+	"pendingFargateTasksCount",
+	"pendingExternalTasksCount",
+	"activeEC2ServiceCount",
+	"activeFargateServiceCount",
+	"activeExternalServiceCount",
+	"drainingEC2ServiceCount",
+	"drainingFargateServiceCount",
+	"drainingExternalServiceCount",
 };
 
 static struct json *statistics(struct aws_request *request)
@@ -306,12 +314,17 @@ static struct json *statistics(struct aws_request *request)
 	return list;
 }
 
-enum { SHOW_SETTINGS = 1, SHOW_CONFIGURATION = 2, SHOW_TAGS = 4, SHOW_STATISTICS = 8,
-       SHOW_ATTACHMENTS = 16 };
+enum {
+	SHOW_SETTINGS = 1,
+	SHOW_CONFIGURATION = 2,
+	SHOW_TAGS = 4,
+	SHOW_STATISTICS = 8,
+	SHOW_ATTACHMENTS = 16
+};
 
 /* The document of a cluster as answers show it: decisions as stored, counts as they are now. */
 static const struct json *cluster_document(struct aws_request *request,
-					   const struct store_object *cluster, unsigned show)
+	const struct store_object *cluster, unsigned show)
 {
 	struct arena *arena = request->arena;
 	struct json *stored, *document;
@@ -320,12 +333,12 @@ static const struct json *cluster_document(struct aws_request *request,
 		return json_new_object(arena);
 	document = json_copy_object(arena, stored);
 	json_set_integer(arena, document, "registeredContainerInstancesCount",
-			 (int64_t)container_instance_count(request->view, cluster));
+		(int64_t)container_instance_count(request->view, cluster));
 	json_set_integer(arena, document, "runningTasksCount", 0);
 	json_set_integer(arena, document, "pendingTasksCount", 0);
 	json_set_integer(arena, document, "activeServicesCount", 0);
 	json_set(arena, document, "statistics",
-		 show & SHOW_STATISTICS ? statistics(request) : json_new_array(arena));
+		show & SHOW_STATISTICS ? statistics(request) : json_new_array(arena));
 	tags_set(request, document, show & SHOW_TAGS ? tags_of(request, cluster) : NULL);
 	if (!(show & SHOW_SETTINGS))
 		json_set(arena, document, "settings", json_new_array(arena));
@@ -352,21 +365,20 @@ static int answer_cluster(struct aws_request *request, struct span key, unsigned
 /* ---- operations ---- */
 
 static int put_cluster(struct aws_request *request, struct span key, const struct json *document,
-		       struct span private_)
+	struct span private_)
 {
 	struct span api;
 
 	if (document_text(request, document, &api) < 0)
 		return -EPERM;
 	if (store_put(request->transaction, &cluster_kind, key, api, private_, STORE_ANY,
-		      &request->err) < 0)
+		    &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
 }
 
 /* What the client gave, over what the account has as its default. */
-static const struct json *settings_or_default(struct aws_request *request,
-					      const struct json *given)
+static const struct json *settings_or_default(struct aws_request *request, const struct json *given)
 {
 	struct json *settings, *insights;
 
@@ -376,7 +388,7 @@ static const struct json *settings_or_default(struct aws_request *request,
 	insights = json_new_object(request->arena);
 	json_set_string(request->arena, insights, "name", SPAN("containerInsights"));
 	json_set_string(request->arena, insights, "value",
-			account_setting_effective(request, "containerInsights"));
+		account_setting_effective(request, "containerInsights"));
 	json_append(request->arena, settings, insights);
 	return settings;
 }
@@ -389,18 +401,19 @@ static int new_document(struct aws_request *request, struct span name, struct js
 	struct json *providers, *strategy;
 
 	if (check_settings(request, json_get(input, "settings")) < 0 ||
-	    check_configuration(request, json_get(input, "configuration")) < 0 ||
-	    check_service_connect(request) < 0 ||
-	    read_providers(request, name, json_get(input, "capacityProviders"), &providers) < 0 ||
-	    read_strategy(request, json_get(input, "defaultCapacityProviderStrategy"), providers,
-			  &strategy) < 0)
+		check_configuration(request, json_get(input, "configuration")) < 0 ||
+		check_service_connect(request) < 0 ||
+		read_providers(request, name, json_get(input, "capacityProviders"), &providers) <
+			0 ||
+		read_strategy(request, json_get(input, "defaultCapacityProviderStrategy"),
+			providers, &strategy) < 0)
 		return -EPERM;
 	json_set_string(request->arena, document, "clusterArn", ecs_arn(request, "cluster", name));
 	json_set_string(request->arena, document, "clusterName", name);
 	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
 	json_set(request->arena, document, "configuration", json_get(input, "configuration"));
 	json_set(request->arena, document, "settings",
-		 settings_or_default(request, json_get(input, "settings")));
+		settings_or_default(request, json_get(input, "settings")));
 	json_set(request->arena, document, "capacityProviders", providers);
 	json_set(request->arena, document, "defaultCapacityProviderStrategy", strategy);
 	*ret_document = document;
@@ -409,22 +422,22 @@ static int new_document(struct aws_request *request, struct span name, struct js
 
 /* Creating a cluster once more is no change, so nothing that is given may differ from what it has. */
 static int check_same(struct aws_request *request, const struct store_object *existing,
-		      const struct json *wanted)
+	const struct json *wanted)
 {
 	static const char *const members[] = {"configuration", "settings", "capacityProviders",
-					      "defaultCapacityProviderStrategy"};
+		"defaultCapacityProviderStrategy"};
 	struct json *stored;
 
 	if (json_parse(existing->api, request->arena, &stored, &request->err) < 0)
 		return aws_fail_store(request);
 	for (size_t i = 0; i < LENGTH(members); i++)
 		if (!json_is_absent(json_get(request->input, members[i])) &&
-		    !json_equal(json_get(wanted, members[i]), json_get(stored, members[i])))
+			!json_equal(json_get(wanted, members[i]), json_get(stored, members[i])))
 			return aws_fail_input(request,
-					      "Arguments on this idempotent request are inconsistent with "
-					      "arguments used in previous request(s). The cluster exists "
-					      "with another %s.",
-					      members[i]);
+				"Arguments on this idempotent request are inconsistent with "
+				"arguments used in previous request(s). The cluster exists "
+				"with another %s.",
+				members[i]);
 	return 0;
 }
 
@@ -439,9 +452,9 @@ int cluster_create(struct aws_request *request)
 	const struct json *tags;
 
 	if (ecs_check_name(request, "clusterName", name) < 0 ||
-	    aws_tag_list_check(request, given_tags) < 0 ||
-	    aws_tag_list_merge(request, NULL, given_tags, &tags) < 0 ||
-	    new_document(request, name, &document) < 0)
+		aws_tag_list_check(request, given_tags) < 0 ||
+		aws_tag_list_merge(request, NULL, given_tags, &tags) < 0 ||
+		new_document(request, name, &document) < 0)
 		return -EPERM;
 	existing = store_get(request->view, &cluster_kind, key);
 	if (existing && cluster_facts(existing)->active) {
@@ -464,7 +477,7 @@ static unsigned shown_by_include(const struct aws_request *request)
 
 /* A cluster that was never there fails with MISSING; an INACTIVE one is shown. */
 static void describe_one(struct aws_request *request, struct span given, struct json *clusters,
-			 struct json *failures)
+	struct json *failures)
 {
 	const struct store_object *cluster = NULL;
 	struct span name = given;
@@ -473,12 +486,12 @@ static void describe_one(struct aws_request *request, struct span given, struct 
 		cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
 	if (cluster)
 		json_append(request->arena, clusters,
-			    cluster_document(request, cluster, shown_by_include(request)));
+			cluster_document(request, cluster, shown_by_include(request)));
 	else
 		json_append(request->arena, failures,
-			    ecs_failure_missing(request, aws_arn_looks_like(given)
-								 ? given
-								 : ecs_arn(request, "cluster", name)));
+			ecs_failure_missing(request, aws_arn_looks_like(given)
+							     ? given
+							     : ecs_arn(request, "cluster", name)));
 }
 
 int cluster_describe(struct aws_request *request)
@@ -489,8 +502,8 @@ int cluster_describe(struct aws_request *request)
 
 	if (json_count(given) > DESCRIBE_MAX)
 		return aws_fail_input(request, "clusters: %zu are given, the limit is %d",
-				      json_count(given), DESCRIBE_MAX);
-	JSON_EACH_ITEM(given, item)
+			json_count(given), DESCRIBE_MAX);
+	JSON_EACH_ITEM (given, item)
 		describe_one(request, json_text(item), clusters, failures);
 	if (json_count(given) == 0)
 		describe_one(request, SPAN("default"), clusters, failures);
@@ -509,7 +522,7 @@ int cluster_list(struct aws_request *request)
 		.kind = &cluster_kind,
 		.index = CLUSTER_BY_STATUS,
 		.prefix = arena_format(request->arena, "%.*sACTIVE/",
-				       SPAN_ARGS(ecs_key_prefix(request))),
+			SPAN_ARGS(ecs_key_prefix(request))),
 		.exact = true,
 	};
 	const struct store_object *cluster, *last = NULL;
@@ -525,20 +538,20 @@ int cluster_list(struct aws_request *request)
 		if (count++ > 0)
 			buffer_add_char(request->out, ',');
 		json_write_string(ecs_arn(request, "cluster", cluster_facts(cluster)->name),
-				  request->out);
+			request->out);
 		last = cluster;
 	}
 	buffer_add_char(request->out, ']');
 	if (cluster && last)
 		buffer_format(request->out, ",\"nextToken\":\"%.*s\"",
-			      SPAN_ARGS(aws_page_token(request, SPAN(""), cursor.prefix, last->key)));
+			SPAN_ARGS(aws_page_token(request, SPAN(""), cursor.prefix, last->key)));
 	buffer_add_char(request->out, '}');
 	return 0;
 }
 
 /* The stored document of the cluster that the request names, ready to be changed. */
 static int open_document(struct aws_request *request, const struct store_object **ret_cluster,
-			 struct json **ret_document)
+	struct json **ret_document)
 {
 	const struct store_object *cluster;
 	struct json *stored;
@@ -561,8 +574,9 @@ int cluster_update(struct aws_request *request)
 	struct json *document;
 
 	if (open_document(request, &cluster, &document) < 0 ||
-	    check_settings(request, settings) < 0 ||
-	    check_configuration(request, configuration) < 0 || check_service_connect(request) < 0)
+		check_settings(request, settings) < 0 ||
+		check_configuration(request, configuration) < 0 ||
+		check_service_connect(request) < 0)
 		return -EPERM;
 	if (json_count(settings) > 0)
 		json_set(request->arena, document, "settings", settings);
@@ -571,7 +585,7 @@ int cluster_update(struct aws_request *request)
 	if (put_cluster(request, cluster->key, document, cluster->private_) < 0)
 		return -EPERM;
 	return answer_cluster(request, cluster->key,
-			      SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS);
+		SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS);
 }
 
 int cluster_update_settings(struct aws_request *request)
@@ -581,7 +595,7 @@ int cluster_update_settings(struct aws_request *request)
 	struct json *document;
 
 	if (open_document(request, &cluster, &document) < 0 ||
-	    check_settings(request, settings) < 0)
+		check_settings(request, settings) < 0)
 		return -EPERM;
 	if (json_count(settings) == 0)
 		return aws_fail_input(request, "settings: must not be empty");
@@ -597,34 +611,34 @@ int cluster_put_capacity_providers(struct aws_request *request)
 	struct json *document, *providers, *strategy;
 
 	if (open_document(request, &cluster, &document) < 0 ||
-	    read_providers(request, cluster_facts(cluster)->name,
-			   json_get(request->input, "capacityProviders"), &providers) < 0 ||
-	    read_strategy(request, json_get(request->input, "defaultCapacityProviderStrategy"),
-			  providers, &strategy) < 0)
+		read_providers(request, cluster_facts(cluster)->name,
+			json_get(request->input, "capacityProviders"), &providers) < 0 ||
+		read_strategy(request, json_get(request->input, "defaultCapacityProviderStrategy"),
+			providers, &strategy) < 0)
 		return -EPERM;
 	json_set(request->arena, document, "capacityProviders", providers);
 	json_set(request->arena, document, "defaultCapacityProviderStrategy", strategy);
 	if (put_cluster(request, cluster->key, document, cluster->private_) < 0)
 		return -EPERM;
 	return answer_cluster(request, cluster->key,
-			      SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS | SHOW_ATTACHMENTS);
+		SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS | SHOW_ATTACHMENTS);
 }
 
 /* What is still there and must go first. */
 static int check_empty(struct aws_request *request, const struct store_object *cluster)
 {
-	const struct store_object *provider = capacity_provider_of_cluster(
-		request, cluster_facts(cluster)->name);
+	const struct store_object *provider =
+		capacity_provider_of_cluster(request, cluster_facts(cluster)->name);
 
 	if (container_instance_count(request->view, cluster) > 0)
 		return aws_fail(request, "ClusterContainsContainerInstancesException",
-				"The Cluster cannot be deleted while Container Instances are active or "
-				"draining.");
+			"The Cluster cannot be deleted while Container Instances are active or "
+			"draining.");
 	if (provider)
 		return aws_fail(request, "ClusterContainsCapacityProviderException",
-				"The Cluster cannot be deleted while Capacity Providers are active: "
-				"%.*s.",
-				SPAN_ARGS(ecs_name_of_key(provider->key)));
+			"The Cluster cannot be deleted while Capacity Providers are active: "
+			"%.*s.",
+			SPAN_ARGS(ecs_name_of_key(provider->key)));
 	return 0;
 }
 
@@ -637,7 +651,7 @@ int cluster_delete(struct aws_request *request)
 	struct span name;
 
 	if (ecs_resolve(request, "cluster", "cluster", json_get_text(request->input, "cluster"),
-			&name) < 0)
+		    &name) < 0)
 		return -EPERM;
 	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
 	if (cluster && !cluster_facts(cluster)->active)
@@ -648,8 +662,8 @@ int cluster_delete(struct aws_request *request)
 	tags_set(request, private_, NULL);
 	json_set_integer(request->arena, private_, "deletedAt", request->now_ms);
 	json_set_string(request->arena, document, "status", SPAN("INACTIVE"));
-	if (put_cluster(request, cluster->key, document,
-			json_to_text(private_, request->arena)) < 0)
+	if (put_cluster(request, cluster->key, document, json_to_text(private_, request->arena)) <
+		0)
 		return -EPERM;
 	return answer_cluster(request, cluster->key, show);
 }

@@ -11,7 +11,7 @@
 extern const struct store_kind cluster_kind;
 
 enum cluster_index {
-	CLUSTER_BY_STATUS,   /* "ACCOUNT/REGION/STATUS/" */
+	CLUSTER_BY_STATUS, /* "ACCOUNT/REGION/STATUS/" */
 	CLUSTER_BY_PROVIDER, /* "ACCOUNT/REGION/PROVIDER", once per capacity provider; ACTIVE ones only */
 	CLUSTER_INDEX_COUNT
 };
@@ -32,7 +32,7 @@ static inline const struct cluster_facts *cluster_facts(const struct store_objec
  * request with ClusterNotFoundException.
  */
 int cluster_find(struct aws_request *request, struct span given,
-		 const struct store_object **ret_cluster);
+	const struct store_object **ret_cluster);
 /* "arn:aws:ecs:…:cluster/NAME" for what `cluster` of the input says; for authorisation. */
 void cluster_resources(struct aws_request *request, struct aws_resources *resources);
 

@@ -48,18 +48,27 @@ static const struct {
 	bool negative;
 } operators[] = {
 	/* Longer spellings before their beginnings. */
-	{"==", EQUALS, false},		 {"!=", EQUALS, true},
-	{"=~", MATCHES, false},		 {"!~", MATCHES, true},
-	{">=", GREATER_EQUAL, false},	 {"<=", LESS_EQUAL, false},
-	{">", GREATER, false},		 {"<", LESS, false},
-	{"!exists", EXISTS, true},	 {"!in", IN, true},
+	{"==", EQUALS, false},
+	{"!=", EQUALS, true},
+	{"=~", MATCHES, false},
+	{"!~", MATCHES, true},
+	{">=", GREATER_EQUAL, false},
+	{"<=", LESS_EQUAL, false},
+	{">", GREATER, false},
+	{"<", LESS, false},
+	{"!exists", EXISTS, true},
+	{"!in", IN, true},
 	{"greater_than_equal", GREATER_EQUAL, false},
 	{"greater_than", GREATER, false},
 	{"less_than_equal", LESS_EQUAL, false},
-	{"less_than", LESS, false},	 {"not_equals", EQUALS, true},
-	{"not_matches", MATCHES, true},	 {"not_exists", EXISTS, true},
-	{"not_in", IN, true},		 {"equals", EQUALS, false},
-	{"matches", MATCHES, false},	 {"exists", EXISTS, false},
+	{"less_than", LESS, false},
+	{"not_equals", EQUALS, true},
+	{"not_matches", MATCHES, true},
+	{"not_exists", EXISTS, true},
+	{"not_in", IN, true},
+	{"equals", EQUALS, false},
+	{"matches", MATCHES, false},
+	{"exists", EXISTS, false},
 	{"in", IN, false},
 };
 
@@ -127,7 +136,7 @@ static bool take(struct parser *parser, const char *token)
 	if (!span_starts_with(parser->rest, text))
 		return false;
 	if (is_word_character(text.data[text.length - 1]) && parser->rest.length > text.length &&
-	    is_word_character(parser->rest.data[text.length]))
+		is_word_character(parser->rest.data[text.length]))
 		return false;
 	parser->rest.data += text.length;
 	parser->rest.length -= text.length;
@@ -142,7 +151,7 @@ static struct span take_run(struct parser *parser, const char *ends)
 	skip_spaces(parser);
 	run = (struct span){parser->rest.data, 0};
 	while (run.length < parser->rest.length && !isspace((unsigned char)run.data[run.length]) &&
-	       !strchr(ends, run.data[run.length]))
+		!strchr(ends, run.data[run.length]))
 		run.length++;
 	parser->rest.data += run.length;
 	parser->rest.length -= run.length;
@@ -171,7 +180,7 @@ static int parse_subject(struct parser *parser, struct node *term)
 			return 0;
 		}
 	if (span_split(subject, ':', &prefix, &name) && span_is(prefix, "attribute") &&
-	    name.length > 0) {
+		name.length > 0) {
 		term->subject = SUBJECT_ATTRIBUTE;
 		term->attribute = name;
 		return 0;
@@ -222,11 +231,11 @@ static int compile_pattern(struct parser *parser, struct node *term)
 
 	if (text.length > CLUSTER_QUERY_PATTERN_MAX)
 		return err_set(parser->err, -EINVAL, "the pattern is longer than %d characters",
-			       CLUSTER_QUERY_PATTERN_MAX);
+			CLUSTER_QUERY_PATTERN_MAX);
 	if (memchr(text.data, '{', text.length) || memchr(text.data, '\\', text.length))
 		return err_set(parser->err, -EINVAL,
-			       "the pattern '%.*s' uses '{' or '\\', which is not supported",
-			       SPAN_ARGS(text));
+			"the pattern '%.*s' uses '{' or '\\', which is not supported",
+			SPAN_ARGS(text));
 	snprintf(anchored, sizeof(anchored), "^(%.*s)$", SPAN_ARGS(text));
 	pattern = memory_allocate(sizeof(*pattern));
 	if (regcomp(pattern, anchored, REG_EXTENDED | REG_NOSUB)) {
@@ -277,8 +286,8 @@ static int check_arguments(struct parser *parser, const struct node *term)
 	for (size_t i = 0; i < term->argument_count; i++)
 		if (!value_fits(term->comparison, term->arguments[i]))
 			return err_set(parser->err, -EINVAL,
-				       "'%.*s' cannot be compared with this subject",
-				       SPAN_ARGS(term->arguments[i]));
+				"'%.*s' cannot be compared with this subject",
+				SPAN_ARGS(term->arguments[i]));
 	return 0;
 }
 
@@ -370,7 +379,7 @@ int cluster_query_parse(struct span text, struct cluster_query **ret_query, stru
 
 	if (text.length > CLUSTER_QUERY_TEXT_MAX)
 		return err_set(err, -E2BIG, "the expression is longer than %d characters",
-			       CLUSTER_QUERY_TEXT_MAX);
+			CLUSTER_QUERY_TEXT_MAX);
 	query->arena = arena_new(0);
 	parser.rest = arena_copy_span(query->arena, text);
 	code = parse_or(&parser, &query->root);
@@ -407,7 +416,8 @@ static bool read_number(struct span *text, int64_t *ret_number)
 	size_t digits = 0;
 	int64_t number = 0;
 
-	for (; digits < text->length && digits < 18 && isdigit((unsigned char)text->data[digits]); digits++)
+	for (; digits < text->length && digits < 18 && isdigit((unsigned char)text->data[digits]);
+		digits++)
 		number = number * 10 + (text->data[digits] - '0');
 	text->data += digits;
 	text->length -= digits;
@@ -484,7 +494,7 @@ static int compare(enum comparison comparison, struct span value, struct span ar
 	case COMPARE_TEXT:
 	case COMPARE_NUMBER:
 		if (read_number(&left, &a) && left.length == 0 && read_number(&right, &b) &&
-		    right.length == 0)
+			right.length == 0)
 			return sign(a, b);
 		return span_compare(value, argument);
 	case COMPARE_VERSION:
@@ -522,8 +532,8 @@ static bool value_matches(const struct node *term, struct span value)
 	case IN:
 		for (size_t i = 0; i < term->argument_count; i++)
 			if (term->comparison == COMPARE_TEXT
-				    ? span_equal(value, term->arguments[i])
-				    : compare(term->comparison, value, term->arguments[i]) == 0)
+					? span_equal(value, term->arguments[i])
+					: compare(term->comparison, value, term->arguments[i]) == 0)
 				return true;
 		return false;
 	case MATCHES:
@@ -538,11 +548,11 @@ static bool value_matches(const struct node *term, struct span value)
 
 static bool any_attribute(const struct node *term, const struct cluster_query_instance *instance)
 {
-	JSON_EACH_ITEM(instance->attributes, attribute) {
+	JSON_EACH_ITEM (instance->attributes, attribute) {
 		struct span value = json_get_text(attribute, "value");
 
 		if (span_equal(json_get_text(attribute, "name"), term->attribute) &&
-		    value_matches(term, value.data ? value : SPAN("")))
+			value_matches(term, value.data ? value : SPAN("")))
 			return true;
 	}
 	return false;
@@ -568,8 +578,9 @@ static bool any_value(const struct node *term, const struct cluster_query_instan
 	case SUBJECT_REGISTERED_AT:
 	case SUBJECT_RUNNING_TASKS:
 		snprintf(number, sizeof(number), "%lld",
-			 (long long)(term->subject == SUBJECT_RUNNING_TASKS ? instance->running_tasks
-									    : instance->registered_ms));
+			(long long)(term->subject == SUBJECT_RUNNING_TASKS
+					    ? instance->running_tasks
+					    : instance->registered_ms));
 		value = span_of(number);
 		break;
 	}
@@ -588,7 +599,7 @@ static bool evaluate(const struct node *node, const struct cluster_query_instanc
 }
 
 bool cluster_query_matches(const struct cluster_query *query,
-			   const struct cluster_query_instance *instance)
+	const struct cluster_query_instance *instance)
 {
 	return evaluate(query->root, instance);
 }

@@ -53,6 +53,6 @@ void cluster_query_free_pointer(struct cluster_query **query);
 #define _cluster_query_ CLEANUP(cluster_query_free_pointer)
 
 bool cluster_query_matches(const struct cluster_query *query,
-			   const struct cluster_query_instance *instance);
+	const struct cluster_query_instance *instance);
 
 #endif

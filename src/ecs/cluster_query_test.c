@@ -19,8 +19,8 @@ static struct cluster_query_instance instance(struct arena *arena)
 					 "{\"name\":\"zone\",\"value\":\"eu-1a\"},"
 					 "{\"name\":\"gpu\"},"
 					 "{\"name\":\"slots\",\"value\":\"12\"}]"),
-				    arena, &attributes, NULL),
-			 0);
+				 arena, &attributes, NULL),
+		0);
 	return (struct cluster_query_instance){
 		.attributes = attributes,
 		.agent_connected = true,
@@ -81,7 +81,8 @@ static void test_meaning(void **state)
 		{"task:group =~ service:.*", true},
 		{"!(task:group exists)", false},
 		{"attribute:zone == a or attribute:zone == eu-1a and agentConnected == true", true},
-		{"(attribute:zone == eu-1a or attribute:zone == b) && agentConnected == false", false},
+		{"(attribute:zone == eu-1a or attribute:zone == b) && agentConnected == false",
+			false},
 		{"attribute:zone == b || not attribute:zone == c", true},
 		{"not not attribute:gpu exists", true},
 		{"  attribute:gpu   exists  ", true},
@@ -97,7 +98,8 @@ static void test_meaning(void **state)
 		if (cluster_query_parse(span_of(table[i].text), &query, &err) < 0)
 			fail_msg("'%s': %s", table[i].text, err.message);
 		if (cluster_query_matches(query, &subject) != table[i].matches)
-			fail_msg("'%s' should be %s", table[i].text, table[i].matches ? "true" : "false");
+			fail_msg("'%s' should be %s", table[i].text,
+				table[i].matches ? "true" : "false");
 	}
 }
 
@@ -141,7 +143,7 @@ static void test_refused(void **state)
 		}
 		if (!strstr(err.message, table[i].complaint))
 			fail_msg("'%s': '%s' does not say '%s'", table[i].text, err.message,
-				 table[i].complaint);
+				table[i].complaint);
 	}
 }
 

@@ -20,8 +20,8 @@ struct container_instance_facts {
 	struct span status; /* "ACTIVE", "DRAINING", "INACTIVE" */
 };
 
-static inline const struct container_instance_facts *container_instance_facts(
-	const struct store_object *instance)
+static inline const struct container_instance_facts *
+container_instance_facts(const struct store_object *instance)
 {
 	return instance->facts;
 }
@@ -30,11 +30,10 @@ static inline const struct container_instance_facts *container_instance_facts(
 const struct store_object *container_instance_get(struct aws_request *request, struct span name);
 /* The instance that `given` (id or ARN) means within a cluster; NULL if there is none. */
 const struct store_object *container_instance_in(struct aws_request *request,
-						 const struct store_object *cluster,
-						 struct span given);
+	const struct store_object *cluster, struct span given);
 /* How many are registered in a cluster. */
 uint64_t container_instance_count(const struct store_view *view,
-				  const struct store_object *cluster);
+	const struct store_object *cluster);
 
 int container_instance_register(struct aws_request *request);
 int container_instance_register_prepare(struct aws_request *request);

@@ -41,7 +41,7 @@ static const struct {
 	{WITH("'memoryReservation':64"), OK},
 	{WITH("'memoryReservation':65"), "must be greater than 'memoryReservation'"},
 	{WITH("'cpu':1") ",'memory':'63'",
-	 "The 'memory' setting for container 'app' is greater than for the task."},
+		"The 'memory' setting for container 'app' is greater than for the task."},
 	{TWO("", "") ",'memory':'128'", OK},
 	{TWO("", "") ",'memory':'127'", "adds up to 128 MiB"},
 	{TWO(",'memoryReservation':32", ",'memoryReservation':32") ",'memory':'64'", OK},
@@ -65,32 +65,35 @@ static const struct {
 	{TWO(",'links':['two']", ",'links':['one:o']"), "form a cycle"},
 	{TWO(",'links':['two']", DEPENDS("one", "START")), "form a cycle"},
 	{TWO(",'volumesFrom':[{'sourceContainer':'two'}]",
-	     ",'volumesFrom':[{'sourceContainer':'one'}]"),
-	 "form a cycle"},
+		 ",'volumesFrom':[{'sourceContainer':'one'}]"),
+		"form a cycle"},
 	{TWO(",'volumesFrom':[{}]", ""), "Invalid 'volumesFrom'"},
 	/* ports */
 	{WITH("'portMappings':[{'containerPort':80,'hostPort':8080}]"), OK},
 	{WITH("'portMappings':[{'containerPort':0}]"), "'containerPort' must be between"},
 	{WITH("'portMappings':[{'containerPort':80,'hostPort':81}]") ",'networkMode':'awsvpc'",
-	 "must match"},
+		"must match"},
 	{WITH("'portMappings':[{'containerPort':80}]") ",'networkMode':'none'", "networkMode=none"},
 	{WITH("'portMappings':[{'containerPortRange':'1-65535'}]"), OK},
 	{WITH("'portMappings':[{'containerPortRange':'1-65536'}]"), "'containerPortRange'"},
 	{WITH("'portMappings':[{'containerPortRange':'7-7'}]"), "'containerPortRange'"},
 	{WITH("'portMappings':[{'containerPort':1,'hostPort':9},{'containerPort':2,'hostPort':9}]"),
-	 "host port 9/tcp"},
+		"host port 9/tcp"},
 	{WITH("'portMappings':[{'containerPort':1,'hostPort':9},"
 	      "{'containerPort':1,'hostPort':9,'protocol':'udp'}]"),
-	 OK},
+		OK},
 	/* volumes */
-	{"'containerDefinitions':[" APP "],'volumes':[{'name':'v'},{'name':'v'}]", "more than once"},
-	{WITH("'mountPoints':[{'sourceVolume':'v','containerPath':'/v'}]") ",'volumes':[{'name':'v'}]",
-	 OK},
-	{WITH("'mountPoints':[{'sourceVolume':'w','containerPath':'/v'}]") ",'volumes':[{'name':'v'}]",
-	 "Unknown volume 'w'."},
+	{"'containerDefinitions':[" APP "],'volumes':[{'name':'v'},{'name':'v'}]",
+		"more than once"},
+	{WITH("'mountPoints':[{'sourceVolume':'v','containerPath':'/v'}]") ",'volumes':[{'name':'v'"
+									   "}]",
+		OK},
+	{WITH("'mountPoints':[{'sourceVolume':'w','containerPath':'/v'}]") ",'volumes':[{'name':'v'"
+									   "}]",
+		"Unknown volume 'w'."},
 	{"'containerDefinitions':[" APP "],'volumes':[{'name':'v','host':{},"
 	 "'dockerVolumeConfiguration':{}}]",
-	 "more than one source"},
+		"more than one source"},
 	/* Fargate */
 	{FARGATE BARE ",'cpu':'256','memory':'512'", OK},
 	{FARGATE BARE ",'cpu':'.25 vCPU','memory':'.5 GB'", OK},
@@ -98,13 +101,15 @@ static const struct {
 	{FARGATE BARE ",'memory':'512'", "requires that 'cpu' be defined"},
 	{FARGATE WITH("'cpu':1") ",'cpu':'256'", "requires that 'memory' be defined"},
 	{"'requiresCompatibilities':['FARGATE']," BARE ",'cpu':'256','memory':'512'",
-	 "only supports network mode 'awsvpc'"},
+		"only supports network mode 'awsvpc'"},
 	{FARGATE WITH("'stopTimeout':120") ",'cpu':'256','memory':'512'", OK},
-	{FARGATE WITH("'stopTimeout':121") ",'cpu':'256','memory':'512'", "'stopTimeout' is at most 120"},
+	{FARGATE WITH("'stopTimeout':121") ",'cpu':'256','memory':'512'",
+		"'stopTimeout' is at most 120"},
 	{FARGATE WITH("'linuxParameters':{'devices':[]}") ",'cpu':'256','memory':'512'", OK},
-	{FARGATE WITH("'linuxParameters':{'maxSwap':0}") ",'cpu':'256','memory':'512'", "'maxSwap'"},
+	{FARGATE WITH("'linuxParameters':{'maxSwap':0}") ",'cpu':'256','memory':'512'",
+		"'maxSwap'"},
 	{"'networkMode':'awsvpc','requiresCompatibilities':['EXTERNAL']," BARE ",'memory':'512'",
-	 "EXTERNAL"},
+		"EXTERNAL"},
 };
 
 static void every_rule(void **state)
@@ -114,15 +119,15 @@ static void every_rule(void **state)
 
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		if (rows[i].words) {
-			test_refused(server, "RegisterTaskDefinition", "ClientException", rows[i].words,
-				     "{'family':'f',%s}", rows[i].members);
+			test_refused(server, "RegisterTaskDefinition", "ClientException",
+				rows[i].words, "{'family':'f',%s}", rows[i].members);
 			continue;
 		}
 		test_call(server, "RegisterTaskDefinition", "{'family':'f',%s}", rows[i].members);
 		/* A refusal has used up no number. */
 		assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"),
-						  "revision", 0),
-				 ++accepted);
+					 "revision", 0),
+			++accepted);
 	}
 }
 

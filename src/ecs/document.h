@@ -13,10 +13,9 @@
 const struct json *document_input(struct aws_request *request);
 /* Sets a member that is absent. */
 void document_set_default(struct arena *arena, struct json *object, const char *name,
-			  const struct json *value);
+	const struct json *value);
 /* The text to store; fails the request when it is longer than DOCUMENT_TEXT_MAX. */
-int document_text(struct aws_request *request, const struct json *document,
-		  struct span *ret_text);
+int document_text(struct aws_request *request, const struct json *document, struct span *ret_text);
 /* Is the text among the items of a list? */
 bool document_list_has(const struct json *list, struct span text);
 

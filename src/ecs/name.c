@@ -13,7 +13,7 @@ struct span ecs_key(struct aws_request *request, struct span name)
 	char *key = arena_allocate(request->arena, scope + name.length + 1);
 
 	snprintf(key, scope + 1, "%.*s/%.*s/", SPAN_ARGS(caller->account),
-		 SPAN_ARGS(caller->region));
+		SPAN_ARGS(caller->region));
 	if (name.length > 0)
 		memcpy(key + scope, name.data, name.length);
 	key[scope + name.length] = '\0';
@@ -42,7 +42,7 @@ bool ecs_is_name(struct span text)
 		char c = text.data[i];
 
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '-' || c == '_'))
+			    c == '-' || c == '_'))
 			return false;
 	}
 	return true;
@@ -53,19 +53,19 @@ int ecs_check_name(struct aws_request *request, const char *member, struct span 
 	if (ecs_is_name(name))
 		return 0;
 	return aws_fail_input(request,
-			      "%s: '%.*s' is not a valid name. Use 1 to %d letters, digits, hyphens "
-			      "and underscores.",
-			      member, SPAN_ARGS(name.data ? name : SPAN("")), ECS_NAME_MAX);
+		"%s: '%.*s' is not a valid name. Use 1 to %d letters, digits, hyphens "
+		"and underscores.",
+		member, SPAN_ARGS(name.data ? name : SPAN("")), ECS_NAME_MAX);
 }
 
 struct span ecs_arn(struct aws_request *request, const char *type, struct span name)
 {
 	return aws_arn_format(request->arena, "ecs", request->caller->region,
-			      request->caller->account, "%s/%.*s", type, SPAN_ARGS(name));
+		request->caller->account, "%s/%.*s", type, SPAN_ARGS(name));
 }
 
 bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span given,
-		     struct span *ret_name)
+	struct span *ret_name)
 {
 	struct aws_arn arn;
 	struct span found_type, name;
@@ -78,17 +78,18 @@ bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct s
 		return true;
 	}
 	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
-	    !span_equal(arn.partition, aws_partition_of(caller->region)) ||
-	    !span_equal(arn.region, caller->region) || !span_equal(arn.account, caller->account) ||
-	    !span_split(arn.resource, '/', &found_type, &name) || !span_is(found_type, type) ||
-	    name.length == 0)
+		!span_equal(arn.partition, aws_partition_of(caller->region)) ||
+		!span_equal(arn.region, caller->region) ||
+		!span_equal(arn.account, caller->account) ||
+		!span_split(arn.resource, '/', &found_type, &name) || !span_is(found_type, type) ||
+		name.length == 0)
 		return false;
 	*ret_name = name;
 	return true;
 }
 
 int ecs_resolve(struct aws_request *request, const char *member, const char *type,
-		struct span given, struct span *ret_name)
+	struct span given, struct span *ret_name)
 {
 	const struct aws_caller *caller = request->caller;
 	struct aws_arn arn;
@@ -99,19 +100,19 @@ int ecs_resolve(struct aws_request *request, const char *member, const char *typ
 		return aws_fail_input(request, "%s: must not be empty", member);
 	if (!aws_arn_looks_like(given))
 		return aws_fail_input(request, "%s: '%.*s' is not a valid name", member,
-				      SPAN_ARGS(given));
+			SPAN_ARGS(given));
 	if (!aws_arn_parse(given, &arn))
 		return aws_fail_input(request, "%s: '%.*s' is not a valid ARN", member,
-				      SPAN_ARGS(given));
+			SPAN_ARGS(given));
 	if (!span_equal(arn.region, caller->region))
 		return aws_fail_input(request,
-				      "%s: '%.*s' is in region '%.*s', the request is in '%.*s'", member,
-				      SPAN_ARGS(given), SPAN_ARGS(arn.region), SPAN_ARGS(caller->region));
+			"%s: '%.*s' is in region '%.*s', the request is in '%.*s'", member,
+			SPAN_ARGS(given), SPAN_ARGS(arn.region), SPAN_ARGS(caller->region));
 	if (!span_equal(arn.account, caller->account))
 		return aws_fail_input(request, "%s: '%.*s' belongs to another account", member,
-				      SPAN_ARGS(given));
-	return aws_fail_input(request, "%s: '%.*s' is not the ARN of a %s", member, SPAN_ARGS(given),
-			      type);
+			SPAN_ARGS(given));
+	return aws_fail_input(request, "%s: '%.*s' is not the ARN of a %s", member,
+		SPAN_ARGS(given), type);
 }
 
 struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span given)

@@ -29,10 +29,10 @@ struct span ecs_arn(struct aws_request *request, const char *type, struct span n
  * returned whole ("default/web" for a service).
  */
 int ecs_resolve(struct aws_request *request, const char *member, const char *type,
-		struct span given, struct span *ret_name);
+	struct span given, struct span *ret_name);
 /* As ecs_resolve without failing: false when it cannot be a name of that type here. */
 bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span given,
-		     struct span *ret_name);
+	struct span *ret_name);
 
 /* The one ARN that policies know a resource by, whichever way it was named; what cannot be a resource
  * of that type here stays as it was given. */

@@ -84,11 +84,12 @@ static void makes_keys_and_arns(void **state)
 	assert_true(span_is(ecs_name_of_key(SPAN("a/b")), ""));
 	assert_true(span_is(ecs_arn(&request, "cluster", SPAN("web")), ARN("cluster/web")));
 	/* One ARN for policies, whichever way a resource is named. */
-	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN("web")), ARN("cluster/web")));
+	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN("web")),
+		ARN("cluster/web")));
 	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN(ARN("cluster/web"))),
-			    ARN("cluster/web")));
+		ARN("cluster/web")));
 	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN(ARN("service/web"))),
-			    ARN("service/web")));
+		ARN("service/web")));
 	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN_NONE), ""));
 }
 
@@ -98,18 +99,19 @@ static void says_what_is_wrong(void **state)
 	struct test_server *server = *state;
 	const char *input = "InvalidParameterException";
 
-	test_refused(server, "DeleteCluster", input, "cluster: must not be empty", "{'cluster':''}");
+	test_refused(server, "DeleteCluster", input, "cluster: must not be empty",
+		"{'cluster':''}");
 	test_refused(server, "DeleteCluster", input, "is not a valid ARN", "{'cluster':'arn:x'}");
 	test_refused(server, "DeleteCluster", input, "is in region 'us-east-1'",
-		     "{'cluster':'arn:aws:ecs:us-east-1:" ACCOUNT ":cluster/web'}");
+		"{'cluster':'arn:aws:ecs:us-east-1:" ACCOUNT ":cluster/web'}");
 	test_refused(server, "DeleteCluster", input, "belongs to another account",
-		     "{'cluster':'arn:aws:ecs:" REGION ":210987654321:cluster/web'}");
+		"{'cluster':'arn:aws:ecs:" REGION ":210987654321:cluster/web'}");
 	test_refused(server, "DeleteCluster", input, "is not the ARN of a cluster",
-		     "{'cluster':'" ARN("service/web") "'}");
+		"{'cluster':'" ARN("service/web") "'}");
 	test_refused(server, "DeleteCluster", input, "is not a valid name",
-		     "{'cluster':'web\\u0000'}");
+		"{'cluster':'web\\u0000'}");
 	test_refused(server, "CreateCluster", input, "clusterName: 'a b' is not a valid name",
-		     "{'clusterName':'a b'}");
+		"{'clusterName':'a b'}");
 }
 
 int main(void)

@@ -36,26 +36,27 @@ static void changes_of_one_request_see_each_other(void **state)
 	test_call(server, "CreateCluster", "{}");
 	test_call(server, "RegisterContainerInstance", "{}");
 	snprintf(instance, sizeof(instance), "%s",
-		 test_text(server, "containerInstance.containerInstanceArn"));
+		test_text(server, "containerInstance.containerInstanceArn"));
 	test_call(server, "PutAttributes",
-		  "{'attributes':[{'name':'a','value':'1','targetId':'%s'},"
-		  "{'name':'b','value':'2','targetId':'%s'},{'name':'a','value':'3','targetId':'%s'}]}",
-		  instance, instance, instance);
+		"{'attributes':[{'name':'a','value':'1','targetId':'%s'},"
+		"{'name':'b','value':'2','targetId':'%s'},{'name':'a','value':'3','targetId':'%s'}]"
+		"}",
+		instance, instance, instance);
 	answer = test_call(server, "DescribeContainerInstances", "{'containerInstances':['%s']}",
-			   instance);
+		instance);
 	answer = json_item(json_get(answer, "containerInstances"), 0);
 	assert_int_equal(json_count(json_get(answer, "attributes")), 2);
 	assert_int_equal(json_get_integer(answer, "version", 0), 4);
 	/* Ten is the limit, within one request too, and then nothing of it is kept. */
 	test_call(server, "PutAttributes",
-		  "{'attributes':[{'name':'c','targetId':'%s'},{'name':'d','targetId':'%s'},"
-		  "{'name':'e','targetId':'%s'},{'name':'f','targetId':'%s'},"
-		  "{'name':'g','targetId':'%s'},{'name':'h','targetId':'%s'},"
-		  "{'name':'i','targetId':'%s'}]}",
-		  instance, instance, instance, instance, instance, instance, instance);
+		"{'attributes':[{'name':'c','targetId':'%s'},{'name':'d','targetId':'%s'},"
+		"{'name':'e','targetId':'%s'},{'name':'f','targetId':'%s'},"
+		"{'name':'g','targetId':'%s'},{'name':'h','targetId':'%s'},"
+		"{'name':'i','targetId':'%s'}]}",
+		instance, instance, instance, instance, instance, instance, instance);
 	test_refused(server, "PutAttributes", "AttributeLimitExceededException", "10",
-		     "{'attributes':[{'name':'j','targetId':'%s'},{'name':'k','targetId':'%s'}]}",
-		     instance, instance);
+		"{'attributes':[{'name':'j','targetId':'%s'},{'name':'k','targetId':'%s'}]}",
+		instance, instance);
 	answer = test_call(server, "ListAttributes", "{'targetType':'container-instance'}");
 	assert_int_equal(json_count(json_get(answer, "attributes")), 9);
 
@@ -75,16 +76,16 @@ static void a_refused_request_changes_nothing(void **state)
 	test_call(server, "RegisterContainerInstance", "{'cluster':'a'}");
 	store_statistics(server->store, &before);
 	test_refused(server, "DeleteCluster", "ClusterContainsContainerInstancesException",
-		     "Container Instances", "{'cluster':'a'}");
+		"Container Instances", "{'cluster':'a'}");
 	test_refused(server, "CreateCluster", "InvalidParameterException", "inconsistent",
-		     "{'clusterName':'a','capacityProviders':['FARGATE']}");
-	test_refused(server, "RegisterTaskDefinition", "InvalidParameterException", "aws:",
-		     "{'family':'f'," APP ",'tags':[{'key':'aws:a','value':'b'}]}");
+		"{'clusterName':'a','capacityProviders':['FARGATE']}");
+	test_refused(server, "RegisterTaskDefinition", "InvalidParameterException",
+		"aws:", "{'family':'f'," APP ",'tags':[{'key':'aws:a','value':'b'}]}");
 	test_refused(server, "TagResource", "ResourceNotFoundException", "not found",
-		     "{'resourceArn':'arn:aws:ecs:eu-west-1:123456789012:task-definition/f:1',"
-		     "'tags':[{'key':'a','value':'b'}]}");
+		"{'resourceArn':'arn:aws:ecs:eu-west-1:123456789012:task-definition/f:1',"
+		"'tags':[{'key':'a','value':'b'}]}");
 	test_refused(server, "ListTagsForResource", "InvalidParameterException", "not found",
-		     "{'resourceArn':'arn:aws:ecs:eu-west-1:123456789012:task-definition/f:1'}");
+		"{'resourceArn':'arn:aws:ecs:eu-west-1:123456789012:task-definition/f:1'}");
 	store_statistics(server->store, &after);
 	assert_int_equal(before.revision, after.revision);
 	assert_int_equal(before.objects, after.objects);
@@ -103,17 +104,17 @@ static void nothing_of_others_is_in_reach(void **state)
 	test_call(server, "ListTaskDefinitionFamilies", "{}");
 	assert_string_equal(test_texts(server, "families"), "");
 	test_refused(server, "DescribeTaskDefinition", "ClientException", "Unable to describe",
-		     "{'taskDefinition':'f'}");
+		"{'taskDefinition':'f'}");
 	test_refused(server, "DeleteCluster", "InvalidParameterException", "another account",
-		     "{'cluster':'arn:aws:ecs:eu-west-1:123456789012:cluster/a'}");
+		"{'cluster':'arn:aws:ecs:eu-west-1:123456789012:cluster/a'}");
 	test_refused(server, "DeleteCluster", "ClusterNotFoundException", "Cluster not found",
-		     "{'cluster':'../../123456789012/eu-west-1/a'}");
+		"{'cluster':'../../123456789012/eu-west-1/a'}");
 	server->caller = (struct aws_caller){.account = SPAN("123456789012"),
-					     .user = SPAN("admin"),
-					     .region = SPAN("cn-north-1")};
+		.user = SPAN("admin"),
+		.region = SPAN("cn-north-1")};
 	test_call(server, "CreateCluster", "{'clusterName':'a'}");
 	assert_string_equal(test_text(server, "cluster.clusterArn"),
-			    "arn:aws-cn:ecs:cn-north-1:123456789012:cluster/a");
+		"arn:aws-cn:ecs:cn-north-1:123456789012:cluster/a");
 }
 
 /* ---- lists ---- */
@@ -127,14 +128,14 @@ static void pages_have_no_gaps(void **state)
 	for (int i = 0; i < 25; i++)
 		test_call(server, "CreateCluster", "{'clusterName':'c%02d'}", i);
 	do {
-		const struct json *answer =
-			test_call(server, "ListClusters", "{'maxResults':4,'nextToken':'%s'}", token);
+		const struct json *answer = test_call(server, "ListClusters",
+			"{'maxResults':4,'nextToken':'%s'}", token);
 
-		JSON_EACH_ITEM(json_get(answer, "clusterArns"), arn) {
+		JSON_EACH_ITEM (json_get(answer, "clusterArns"), arn) {
 			char expected[128];
 
 			snprintf(expected, sizeof(expected),
-				 "arn:aws:ecs:eu-west-1:123456789012:cluster/c%02d", seen++);
+				"arn:aws:ecs:eu-west-1:123456789012:cluster/c%02d", seen++);
 			assert_true(span_is(json_text(arn), expected));
 		}
 		snprintf(token, sizeof(token), "%s", test_text(server, "nextToken"));
@@ -158,11 +159,12 @@ static void families_in_bounded_steps(void **state)
 		test_call(server, "RegisterTaskDefinition", "{'family':'f%04d'," APP "}", i);
 		test_call(server, "DeregisterTaskDefinition", "{'taskDefinition':'f%04d:1'}", i);
 		if (i != 1200)
-			test_call(server, "RegisterTaskDefinition", "{'family':'f%04d'," APP "}", i);
+			test_call(server, "RegisterTaskDefinition", "{'family':'f%04d'," APP "}",
+				i);
 	}
 	do {
 		const struct json *answer = test_call(server, "ListTaskDefinitionFamilies",
-						      "{'status':'INACTIVE','nextToken':'%s'}", token);
+			"{'status':'INACTIVE','nextToken':'%s'}", token);
 
 		found += json_count(json_get(answer, "families"));
 		if (json_count(json_get(answer, "families")) > 0)
@@ -174,9 +176,34 @@ static void families_in_bounded_steps(void **state)
 	assert_int_equal(pages, 3);
 	/* A full page comes at once when families are wanted. */
 	assert_int_equal(json_count(json_get(test_call(server, "ListTaskDefinitionFamilies",
-						       "{'familyPrefix':'f2'}"),
-					     "families")),
-			 100);
+						     "{'familyPrefix':'f2'}"),
+				 "families")),
+		100);
+}
+
+static void instances_in_bounded_steps(void **state)
+{
+	struct test_server *server = *state;
+	char token[512] = "";
+	size_t found = 0, pages = 0;
+
+	test_call(server, "CreateCluster", "{}");
+	for (int i = 0; i < 2500; i++)
+		test_call(server, "RegisterContainerInstance",
+			"{'attributes':[{'name':'odd','value':'%s'}]}", i == 1700 ? "yes" : "no");
+	do {
+		const struct json *answer = test_call(server, "ListContainerInstances",
+			"{'filter':'attribute:odd == yes','nextToken':'%s'}", token);
+
+		found += json_count(json_get(answer, "containerInstanceArns"));
+		snprintf(token, sizeof(token), "%s", test_text(server, "nextToken"));
+		pages++;
+	} while (token[0]);
+	assert_int_equal(found, 1);
+	assert_int_equal(pages, 3);
+	assert_int_equal(json_count(json_get(test_call(server, "ListContainerInstances", "{}"),
+				 "containerInstanceArns")),
+		100);
 }
 
 /* ---- numbers of revisions ---- */
@@ -188,28 +215,31 @@ static void numbers_are_never_used_twice(void **state)
 	for (int i = 1; i <= 12; i++) {
 		test_call(server, "RegisterTaskDefinition", "{'family':'f'," APP "}");
 		assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"),
-						  "revision", 0),
-				 i);
+					 "revision", 0),
+			i);
 	}
 	/* Ten comes behind nine. */
-	test_call(server, "ListTaskDefinitions", "{'familyPrefix':'f','sort':'DESC','maxResults':4}");
+	test_call(server, "ListTaskDefinitions",
+		"{'familyPrefix':'f','sort':'DESC','maxResults':4}");
 	assert_string_equal(test_texts(server, "taskDefinitionArns"),
-			    "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:12 "
-			    "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:11 "
-			    "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:10 "
-			    "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:9");
+		"arn:aws:ecs:eu-west-1:123456789012:task-definition/f:12 "
+		"arn:aws:ecs:eu-west-1:123456789012:task-definition/f:11 "
+		"arn:aws:ecs:eu-west-1:123456789012:task-definition/f:10 "
+		"arn:aws:ecs:eu-west-1:123456789012:task-definition/f:9");
 	test_call(server, "DeregisterTaskDefinition", "{'taskDefinition':'f:12'}");
 	test_call(server, "DeleteTaskDefinitions", "{'taskDefinitions':['f:12']}");
 	test_refused(server, "DeregisterTaskDefinition", "InvalidParameterException",
-		     "is being deleted", "{'taskDefinition':'f:12'}");
+		"is being deleted", "{'taskDefinition':'f:12'}");
 	test_call(server, "DescribeTaskDefinition", "{'taskDefinition':'f'}");
-	assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"), "revision", 0),
-			 11);
+	assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"), "revision",
+				 0),
+		11);
 	test_call(server, "RegisterTaskDefinition", "{'family':'f'," APP "}");
-	assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"), "revision", 0),
-			 13);
+	assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"), "revision",
+				 0),
+		13);
 	test_refused(server, "DeregisterTaskDefinition", "InvalidParameterException",
-		     "Invalid revision number. Number: x", "{'taskDefinition':'f:x'}");
+		"Invalid revision number. Number: x", "{'taskDefinition':'f:x'}");
 }
 
 static void times_come_from_the_clock(void **state)
@@ -235,13 +265,13 @@ static void documents_are_limited(void **state)
 
 	memset(prefix, 'p', 200000);
 	test_refused(server, "CreateCluster", "InvalidParameterException", "the limit is 131072",
-		     "{'configuration':{'executeCommandConfiguration':{'logging':'OVERRIDE',"
-		     "'logConfiguration':{'s3BucketName':'b','s3KeyPrefix':'%s'}}}}",
-		     prefix);
+		"{'configuration':{'executeCommandConfiguration':{'logging':'OVERRIDE',"
+		"'logConfiguration':{'s3BucketName':'b','s3KeyPrefix':'%s'}}}}",
+		prefix);
 	test_call(server, "CreateCluster", "{}");
 	test_refused(server, "RegisterContainerInstance", "InvalidParameterException",
-		     "the limit is 131072",
-		     "{'totalResources':[{'name':'PORTS','stringSetValue':['%s']}]}", prefix);
+		"the limit is 131072",
+		"{'totalResources':[{'name':'PORTS','stringSetValue':['%s']}]}", prefix);
 }
 
 int main(void)
@@ -253,6 +283,7 @@ int main(void)
 		TEST_WITH_SERVER(nothing_of_others_is_in_reach),
 		TEST_WITH_SERVER(pages_have_no_gaps),
 		TEST_WITH_SERVER(families_in_bounded_steps),
+		TEST_WITH_SERVER(instances_in_bounded_steps),
 		TEST_WITH_SERVER(numbers_are_never_used_twice),
 		TEST_WITH_SERVER(times_come_from_the_clock),
 		TEST_WITH_SERVER(documents_are_limited),

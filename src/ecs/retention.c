@@ -28,7 +28,7 @@ static int remove_object(struct store_transaction *transaction, void *context, s
 }
 
 static int remove_judged(struct controller_call *call, const struct store_object *object,
-			 struct err *err)
+	struct err *err)
 {
 	struct removal removal = {object->kind, object->key, object->revision};
 
@@ -66,12 +66,12 @@ static const struct controller_watch cluster_watches[] = {{.kind = &cluster_kind
 
 const struct controller_row ecs_controllers[] = {
 	{.name = "task-definition-retention",
-	 .watches = definition_watches,
-	 .watch_count = LENGTH(definition_watches),
-	 .reconcile = reconcile_definition},
+		.watches = definition_watches,
+		.watch_count = LENGTH(definition_watches),
+		.reconcile = reconcile_definition},
 	{.name = "cluster-retention",
-	 .watches = cluster_watches,
-	 .watch_count = LENGTH(cluster_watches),
-	 .reconcile = reconcile_cluster},
+		.watches = cluster_watches,
+		.watch_count = LENGTH(cluster_watches),
+		.reconcile = reconcile_cluster},
 };
 const size_t ecs_controller_count = LENGTH(ecs_controllers);

@@ -11,12 +11,12 @@
 #include "ecs/task_definition.h"
 
 static const struct json *private_document(struct aws_request *request,
-					   const struct store_object *object)
+	const struct store_object *object)
 {
 	struct json *document;
 
 	if (object->private_.length == 0 ||
-	    json_parse(object->private_, request->arena, &document, NULL) < 0)
+		json_parse(object->private_, request->arena, &document, NULL) < 0)
 		return NULL;
 	return document;
 }
@@ -31,7 +31,7 @@ const struct json *tags_of(struct aws_request *request, const struct store_objec
 void tags_set(struct aws_request *request, struct json *document, const struct json *tags)
 {
 	json_set(request->arena, document, "tags",
-		 json_is_absent(tags) ? json_new_array(request->arena) : tags);
+		json_is_absent(tags) ? json_new_array(request->arena) : tags);
 }
 
 struct span tags_private(struct aws_request *request, const struct json *tags)
@@ -55,19 +55,19 @@ static const struct store_object *find_cluster(struct aws_request *request, stru
 }
 
 static const struct store_object *find_task_definition(struct aws_request *request,
-						       struct span name)
+	struct span name)
 {
 	return task_definition_get(request, name);
 }
 
 static const struct store_object *find_capacity_provider(struct aws_request *request,
-							  struct span name)
+	struct span name)
 {
 	return store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
 }
 
 static const struct store_object *find_container_instance(struct aws_request *request,
-							   struct span name)
+	struct span name)
 {
 	return container_instance_get(request, name);
 }
@@ -89,7 +89,7 @@ static const struct taggable *find_taggable(struct span given)
 	struct span type, name;
 
 	if (!aws_arn_looks_like(given) || !aws_arn_parse(given, &arn) ||
-	    !span_is(arn.service, "ecs") || !span_split(arn.resource, '/', &type, &name))
+		!span_is(arn.service, "ecs") || !span_split(arn.resource, '/', &type, &name))
 		return NULL;
 	for (size_t i = 0; i < LENGTH(taggables); i++)
 		if (span_is(type, taggables[i].type))
@@ -107,7 +107,7 @@ static int fail_missing(struct aws_request *request, struct span given, struct s
 
 	if (find_taggable(given)->find == find_cluster)
 		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
-				SPAN_ARGS(name));
+			SPAN_ARGS(name));
 	if (shape_operation_has_error(shapes, operation, SPAN("ResourceNotFoundException")))
 		return aws_fail(request, "ResourceNotFoundException", format, SPAN_ARGS(given));
 	return aws_fail_input(request, format, SPAN_ARGS(given));
@@ -122,32 +122,32 @@ static int find_tagged(struct aws_request *request, const struct store_object **
 
 	if (!taggable)
 		return aws_fail_input(request,
-				      "resourceArn: '%.*s' is not the ARN of an ECS resource that can "
-				      "have tags",
-				      SPAN_ARGS(given));
+			"resourceArn: '%.*s' is not the ARN of an ECS resource that can "
+			"have tags",
+			SPAN_ARGS(given));
 	if (ecs_resolve(request, "resourceArn", taggable->type, given, &name) < 0)
 		return -EPERM;
 	object = taggable->find(request, name);
 	if (!object)
 		return fail_missing(request, given, name);
 	if (object->kind == &cluster_kind && !cluster_facts(object)->active)
-		return aws_fail_input(request, "The specified cluster is inactive. Specify an active "
-					       "cluster and try again.");
+		return aws_fail_input(request,
+			"The specified cluster is inactive. Specify an active "
+			"cluster and try again.");
 	*ret_object = object;
 	return 0;
 }
 
 static int put_tags(struct aws_request *request, const struct store_object *object,
-		    const struct json *tags)
+	const struct json *tags)
 {
 	const struct json *old = private_document(request, object);
-	struct json *document = old ? json_copy_object(request->arena, old)
-				    : json_new_object(request->arena);
+	struct json *document =
+		old ? json_copy_object(request->arena, old) : json_new_object(request->arena);
 
 	json_set(request->arena, document, "tags", tags);
 	if (store_put(request->transaction, object->kind, object->key, object->api,
-		      json_to_text(document, request->arena), object->revision,
-		      &request->err) < 0)
+		    json_to_text(document, request->arena), object->revision, &request->err) < 0)
 		return aws_fail_store(request);
 	buffer_add_string(request->out, "{}");
 	return 0;
@@ -174,8 +174,8 @@ int tags_tag(struct aws_request *request)
 	const struct json *merged;
 
 	if (find_tagged(request, &object) < 0 ||
-	    aws_tag_list_merge(request, tags_of(request, object), json_get(request->input, "tags"),
-			       &merged) < 0)
+		aws_tag_list_merge(request, tags_of(request, object),
+			json_get(request->input, "tags"), &merged) < 0)
 		return -EPERM;
 	return put_tags(request, object, merged);
 }
@@ -187,8 +187,8 @@ int tags_untag(struct aws_request *request)
 	if (find_tagged(request, &object) < 0)
 		return -EPERM;
 	return put_tags(request, object,
-			aws_tag_list_without(request, tags_of(request, object),
-					     json_get(request->input, "tagKeys")));
+		aws_tag_list_without(request, tags_of(request, object),
+			json_get(request->input, "tagKeys")));
 }
 
 int tags_list(struct aws_request *request)

@@ -23,7 +23,7 @@ const char *task_definition_status_name(enum task_definition_status status)
 /* ---- the kinds ---- */
 
 static int extract(const struct store_object *object, void *facts, struct arena *scratch,
-		   struct err *err)
+	struct err *err)
 {
 	struct task_definition_facts *definition = facts;
 	struct json *private_;
@@ -34,9 +34,9 @@ static int extract(const struct store_object *object, void *facts, struct arena 
 	if (code < 0)
 		return code;
 	if (!span_split(ecs_name_of_key(object->key), ' ', &definition->family, &digits) ||
-	    !span_to_unsigned(digits, REVISION_MAX, &revision))
+		!span_to_unsigned(digits, REVISION_MAX, &revision))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a task definition",
-			       SPAN_ARGS(object->key));
+			SPAN_ARGS(object->key));
 	definition->revision = (uint32_t)revision;
 	status = json_get_text(private_, "status");
 	for (size_t i = 0; i < TASK_DEFINITION_STATUS_COUNT; i++)
@@ -45,7 +45,7 @@ static int extract(const struct store_object *object, void *facts, struct arena 
 			return 0;
 		}
 	return err_set(err, -EINVAL, "'%.*s' is not a status of a task definition",
-		       SPAN_ARGS(status.data ? status : SPAN("")));
+		SPAN_ARGS(status.data ? status : SPAN("")));
 }
 
 static void write_status(const struct store_object *object, struct store_index_writer *writer)
@@ -54,7 +54,7 @@ static void write_status(const struct store_object *object, struct store_index_w
 	size_t scope = (size_t)(facts->family.data - object->key.data);
 
 	store_index_add_format(writer, "%.*s%s/%.*s", (int)scope, object->key.data,
-			       status_names[facts->status], SPAN_ARGS(facts->family));
+		status_names[facts->status], SPAN_ARGS(facts->family));
 }
 
 static const struct store_index indexes[TASK_DEFINITION_INDEX_COUNT] = {
@@ -75,10 +75,10 @@ const struct store_kind task_family_kind = {.name = "ecs.task_family"};
 /* ---- finding ---- */
 
 static struct span definition_key(struct aws_request *request, struct span family,
-				  uint64_t revision)
+	uint64_t revision)
 {
 	return ecs_key(request, arena_format(request->arena, "%.*s %010llu", SPAN_ARGS(family),
-					     (unsigned long long)revision));
+					(unsigned long long)revision));
 }
 
 const struct store_object *task_definition_get(struct aws_request *request, struct span name)
@@ -87,10 +87,10 @@ const struct store_object *task_definition_get(struct aws_request *request, stru
 	uint64_t revision;
 
 	if (!span_split(name, ':', &family, &digits) || !ecs_is_name(family) ||
-	    !span_to_unsigned(digits, REVISION_MAX, &revision))
+		!span_to_unsigned(digits, REVISION_MAX, &revision))
 		return NULL;
 	return store_get(request->view, &task_definition_kind,
-			 definition_key(request, family, revision));
+		definition_key(request, family, revision));
 }
 
 const struct store_object *task_definition_latest(struct aws_request *request, struct span family)
@@ -100,7 +100,7 @@ const struct store_object *task_definition_latest(struct aws_request *request, s
 		.kind = &task_definition_kind,
 		.index = TASK_DEFINITION_BY_STATUS,
 		.prefix = arena_format(request->arena, "%.*sACTIVE/%.*s",
-				       SPAN_ARGS(ecs_key_prefix(request)), SPAN_ARGS(family)),
+			SPAN_ARGS(ecs_key_prefix(request)), SPAN_ARGS(family)),
 		.exact = true,
 		.descending = true,
 	};
@@ -124,14 +124,13 @@ struct span task_definition_arn(struct aws_request *request, const struct store_
 	const struct task_definition_facts *facts = task_definition_facts(definition);
 
 	return ecs_arn(request, "task-definition",
-		       arena_format(request->arena, "%.*s:%u", SPAN_ARGS(facts->family),
-				    facts->revision));
+		arena_format(request->arena, "%.*s:%u", SPAN_ARGS(facts->family), facts->revision));
 }
 
 /* ---- for policies ---- */
 
 static void add_resource(struct aws_request *request, struct aws_resources *resources,
-			 struct span given)
+	struct span given)
 {
 	struct span name;
 
@@ -142,9 +141,9 @@ static void add_resource(struct aws_request *request, struct aws_resources *reso
 	if (ecs_try_resolve(request->caller, "task-definition", given, &name))
 		/* Without a revision any of the family may be meant. */
 		given = ecs_arn(request, "task-definition",
-				memchr(name.data, ':', name.length)
-					? name
-					: arena_format(request->arena, "%.*s:*", SPAN_ARGS(name)));
+			memchr(name.data, ':', name.length)
+				? name
+				: arena_format(request->arena, "%.*s:*", SPAN_ARGS(name)));
 	resources->arns[resources->count++] = given.data ? given : SPAN("");
 }
 
@@ -154,12 +153,12 @@ void task_definition_resources(struct aws_request *request, struct aws_resources
 
 	if (one.data)
 		add_resource(request, resources, one);
-	JSON_EACH_ITEM(json_get(request->input, "taskDefinitions"), item)
+	JSON_EACH_ITEM (json_get(request->input, "taskDefinitions"), item)
 		add_resource(request, resources, json_text(item));
 }
 
 void task_definition_register_resources(struct aws_request *request,
-					struct aws_resources *resources)
+	struct aws_resources *resources)
 {
 	add_resource(request, resources, json_get_text(request->input, "family"));
 }
@@ -185,16 +184,16 @@ int task_definition_register_prepare(struct aws_request *request)
 	struct json *document;
 
 	if (aws_tag_list_check(request, json_get(request->input, "tags")) < 0 ||
-	    aws_tag_list_merge(request, NULL, json_get(request->input, "tags"), &prepared->tags) < 0 ||
-	    task_definition_check(request, &document) < 0)
+		aws_tag_list_merge(request, NULL, json_get(request->input, "tags"),
+			&prepared->tags) < 0 ||
+		task_definition_check(request, &document) < 0)
 		return -EPERM;
 	json_set_string(request->arena, document, "status", SPAN("ACTIVE"));
 	json_set_time(request->arena, document, "registeredAt", request->now_ms);
 	json_set_string(request->arena, document, "registeredBy",
-			arena_format(request->arena, "arn:%.*s:iam::%.*s:user/%.*s",
-				     SPAN_ARGS(aws_partition_of(request->caller->region)),
-				     SPAN_ARGS(request->caller->account),
-				     SPAN_ARGS(request->caller->user)));
+		arena_format(request->arena, "arn:%.*s:iam::%.*s:user/%.*s",
+			SPAN_ARGS(aws_partition_of(request->caller->region)),
+			SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user)));
 	prepared->members = members_text(request, document);
 	request->prepared = prepared;
 	return 0;
@@ -208,21 +207,21 @@ static int next_revision(struct aws_request *request, struct span family, uint64
 	uint64_t last = 0;
 
 	if (counter && !span_to_unsigned(counter->private_, REVISION_MAX, &last))
-		return aws_fail(request, "ServerException", "The family '%.*s' has no valid counter",
-				SPAN_ARGS(family));
+		return aws_fail(request, "ServerException",
+			"The family '%.*s' has no valid counter", SPAN_ARGS(family));
 	if (last == REVISION_MAX)
 		return aws_fail(request, "LimitExceededException",
-				"The family '%.*s' has no revision left", SPAN_ARGS(family));
+			"The family '%.*s' has no revision left", SPAN_ARGS(family));
 	if (store_put(request->transaction, &task_family_kind, key, SPAN(""),
-		      arena_format(request->arena, "%llu", (unsigned long long)(last + 1)),
-		      STORE_ANY, &request->err) < 0)
+		    arena_format(request->arena, "%llu", (unsigned long long)(last + 1)), STORE_ANY,
+		    &request->err) < 0)
 		return aws_fail_store(request);
 	*ret_revision = last + 1;
 	return 0;
 }
 
 static struct span private_text(struct aws_request *request, enum task_definition_status status,
-				const struct json *tags)
+	const struct json *tags)
 {
 	struct json *private_ = json_new_object(request->arena);
 
@@ -241,15 +240,15 @@ int task_definition_register(struct aws_request *request)
 	if (next_revision(request, family, &revision) < 0)
 		return -EPERM;
 	arn = ecs_arn(request, "task-definition",
-		      arena_format(request->arena, "%.*s:%llu", SPAN_ARGS(family),
-				   (unsigned long long)revision));
+		arena_format(request->arena, "%.*s:%llu", SPAN_ARGS(family),
+			(unsigned long long)revision));
 	api = arena_format(request->arena,
-			   "{\"taskDefinitionArn\":\"%.*s\",\"revision\":%llu,%.*s}", SPAN_ARGS(arn),
-			   (unsigned long long)revision, SPAN_ARGS(prepared->members));
+		"{\"taskDefinitionArn\":\"%.*s\",\"revision\":%llu,%.*s}", SPAN_ARGS(arn),
+		(unsigned long long)revision, SPAN_ARGS(prepared->members));
 	if (store_put(request->transaction, &task_definition_kind,
-		      definition_key(request, family, revision), api,
-		      private_text(request, TASK_DEFINITION_ACTIVE, prepared->tags), STORE_ABSENT,
-		      &request->err) < 0)
+		    definition_key(request, family, revision), api,
+		    private_text(request, TASK_DEFINITION_ACTIVE, prepared->tags), STORE_ABSENT,
+		    &request->err) < 0)
 		return aws_fail_store(request);
 	request->resource = arn;
 	buffer_add_string(request->out, "{\"taskDefinition\":");
@@ -281,8 +280,7 @@ int task_definition_describe(struct aws_request *request)
 
 /* Puts the definition in another status, with the time of it, and gives its new text. */
 static int move_to(struct aws_request *request, const struct store_object *definition,
-		   enum task_definition_status status, const char *time_member,
-		   struct span *ret_api)
+	enum task_definition_status status, const char *time_member, struct span *ret_api)
 {
 	struct json *stored, *document;
 	struct span api;
@@ -295,8 +293,8 @@ static int move_to(struct aws_request *request, const struct store_object *defin
 		json_set_time(request->arena, document, time_member, request->now_ms);
 	api = json_to_text(document, request->arena);
 	if (store_put(request->transaction, &task_definition_kind, definition->key, api,
-		      private_text(request, status, tags_of(request, definition)),
-		      definition->revision, &request->err) < 0)
+		    private_text(request, status, tags_of(request, definition)),
+		    definition->revision, &request->err) < 0)
 		return aws_fail_store(request);
 	*ret_api = api;
 	return 0;
@@ -304,7 +302,7 @@ static int move_to(struct aws_request *request, const struct store_object *defin
 
 /* "FAMILY:REVISION" or an ARN with a revision: these operations take no family alone. */
 static int find_revision(struct aws_request *request, struct span given,
-			 const struct store_object **ret_definition)
+	const struct store_object **ret_definition)
 {
 	const struct store_object *definition;
 	struct span name, family, digits;
@@ -314,15 +312,15 @@ static int find_revision(struct aws_request *request, struct span given,
 		return -EPERM;
 	if (!span_split(name, ':', &family, &digits))
 		return aws_fail_input(request,
-				      "taskDefinition: '%.*s' has no revision; write FAMILY:REVISION",
-				      SPAN_ARGS(given));
+			"taskDefinition: '%.*s' has no revision; write FAMILY:REVISION",
+			SPAN_ARGS(given));
 	if (!span_to_unsigned(digits, REVISION_MAX, &revision))
-		return aws_fail_input(request, "taskDefinition: Invalid revision number. Number: %.*s",
-				      SPAN_ARGS(digits));
+		return aws_fail_input(request,
+			"taskDefinition: Invalid revision number. Number: %.*s", SPAN_ARGS(digits));
 	definition = task_definition_get(request, name);
 	if (!definition)
 		return aws_fail(request, "ClientException",
-				"The specified task definition does not exist.");
+			"The specified task definition does not exist.");
 	*ret_definition = definition;
 	return 0;
 }
@@ -332,13 +330,14 @@ int task_definition_deregister(struct aws_request *request)
 	const struct store_object *definition;
 	struct span api;
 
-	if (find_revision(request, json_get_text(request->input, "taskDefinition"), &definition) < 0)
+	if (find_revision(request, json_get_text(request->input, "taskDefinition"), &definition) <
+		0)
 		return -EPERM;
 	api = definition->api;
 	if (task_definition_facts(definition)->status == TASK_DEFINITION_DELETING)
 		return aws_fail_input(request, "taskDefinition: is being deleted");
 	if (task_definition_facts(definition)->status == TASK_DEFINITION_ACTIVE &&
-	    move_to(request, definition, TASK_DEFINITION_INACTIVE, "deregisteredAt", &api) < 0)
+		move_to(request, definition, TASK_DEFINITION_INACTIVE, "deregisteredAt", &api) < 0)
 		return -EPERM;
 	request->resource = task_definition_arn(request, definition);
 	buffer_add_string(request->out, "{\"taskDefinition\":");
@@ -349,7 +348,7 @@ int task_definition_deregister(struct aws_request *request)
 
 /* One of a DeleteTaskDefinitions request: its text goes to `deleted`, or a failure is recorded. */
 static int delete_one(struct aws_request *request, struct span given, struct buffer *deleted,
-		      struct json *failures)
+	struct json *failures)
 {
 	const struct store_object *definition = NULL;
 	struct json *failure = json_new_object(request->arena);
@@ -359,10 +358,12 @@ static int delete_one(struct aws_request *request, struct span given, struct buf
 	if (ecs_try_resolve(request->caller, "task-definition", given, &name))
 		definition = task_definition_get(request, name);
 	if (!definition)
-		reason = "The specified task definition does not exist. Specify a valid task definition "
+		reason = "The specified task definition does not exist. Specify a valid task "
+			 "definition "
 			 "and try again.";
 	else if (task_definition_facts(definition)->status == TASK_DEFINITION_ACTIVE)
-		reason = "The specified task definition is still in ACTIVE status. Please deregister the "
+		reason = "The specified task definition is still in ACTIVE status. Please "
+			 "deregister the "
 			 "target and try again.";
 	if (reason) {
 		json_set_string(request->arena, failure, "arn", given);
@@ -372,7 +373,8 @@ static int delete_one(struct aws_request *request, struct span given, struct buf
 	}
 	api = definition->api;
 	if (task_definition_facts(definition)->status == TASK_DEFINITION_INACTIVE &&
-	    move_to(request, definition, TASK_DEFINITION_DELETING, "deleteRequestedAt", &api) < 0)
+		move_to(request, definition, TASK_DEFINITION_DELETING, "deleteRequestedAt", &api) <
+			0)
 		return -EPERM;
 	request->view = store_head(request->transaction);
 	if (deleted->length > 0)
@@ -389,7 +391,7 @@ int task_definition_delete(struct aws_request *request)
 
 	if (json_count(given) == 0 || json_count(given) > DELETE_MAX)
 		return aws_fail_input(request, "taskDefinitions: give 1 to %d of them", DELETE_MAX);
-	JSON_EACH_ITEM(given, item)
+	JSON_EACH_ITEM (given, item)
 		if (delete_one(request, json_text(item), &deleted, failures) < 0)
 			return -EPERM;
 	buffer_add_string(request->out, "{\"taskDefinitions\":[");

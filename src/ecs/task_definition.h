@@ -33,8 +33,8 @@ struct task_definition_facts {
 	enum task_definition_status status;
 };
 
-static inline const struct task_definition_facts *task_definition_facts(
-	const struct store_object *definition)
+static inline const struct task_definition_facts *task_definition_facts(const struct store_object
+		*definition)
 {
 	return definition->facts;
 }
@@ -61,7 +61,7 @@ int task_definition_delete(struct aws_request *request);
 int task_definition_list(struct aws_request *request);
 int task_definition_list_families(struct aws_request *request);
 void task_definition_register_resources(struct aws_request *request,
-					struct aws_resources *resources);
+	struct aws_resources *resources);
 void task_definition_resources(struct aws_request *request, struct aws_resources *resources);
 
 #endif

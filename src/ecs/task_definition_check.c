@@ -19,21 +19,21 @@ static int check_sums(const struct definition_rules *rules)
 {
 	int64_t cpu = 0, memory = 0;
 
-	JSON_EACH_ITEM(rules->containers, container) {
+	JSON_EACH_ITEM (rules->containers, container) {
 		cpu += json_get_integer(container, "cpu", 0);
 		memory += json_get_integer(container, "memoryReservation",
-					   json_get_integer(container, "memory", 0));
+			json_get_integer(container, "memory", 0));
 	}
 	if (rules->cpu > 0 && cpu > rules->cpu)
 		return rule_broken(rules,
-				   "The CPU units of the containers add up to %lld, more than the task's "
-				   "'cpu' of %lld.",
-				   (long long)cpu, (long long)rules->cpu);
+			"The CPU units of the containers add up to %lld, more than the task's "
+			"'cpu' of %lld.",
+			(long long)cpu, (long long)rules->cpu);
 	if (rules->memory > 0 && memory > rules->memory)
 		return rule_broken(rules,
-				   "The memory reserved for the containers adds up to %lld MiB, more than "
-				   "the task's 'memory' of %lld.",
-				   (long long)memory, (long long)rules->memory);
+			"The memory reserved for the containers adds up to %lld MiB, more than "
+			"the task's 'memory' of %lld.",
+			(long long)memory, (long long)rules->memory);
 	return 0;
 }
 
@@ -43,17 +43,17 @@ static int read_task_size(struct definition_rules *rules)
 	struct span memory = json_get_text(rules->definition, "memory");
 
 	if (cpu.data && (!task_size_read_cpu(cpu, &rules->cpu) || rules->cpu < CPU_LEAST ||
-			 rules->cpu > CPU_MOST))
+				rules->cpu > CPU_MOST))
 		return rule_broken(rules,
-				   "Invalid 'cpu' setting for task: '%.*s'. Give CPU units from %d to %d, "
-				   "or vCPUs like '.5 vCPU'.",
-				   SPAN_ARGS(cpu), CPU_LEAST, CPU_MOST);
+			"Invalid 'cpu' setting for task: '%.*s'. Give CPU units from %d to %d, "
+			"or vCPUs like '.5 vCPU'.",
+			SPAN_ARGS(cpu), CPU_LEAST, CPU_MOST);
 	if (memory.data &&
-	    (!task_size_read_memory(memory, &rules->memory) || rules->memory < MEMORY_LEAST))
+		(!task_size_read_memory(memory, &rules->memory) || rules->memory < MEMORY_LEAST))
 		return rule_broken(rules,
-				   "Invalid 'memory' setting for task: '%.*s'. Give MiB, or GB like "
-				   "'0.5 GB'.",
-				   SPAN_ARGS(memory));
+			"Invalid 'memory' setting for task: '%.*s'. Give MiB, or GB like "
+			"'0.5 GB'.",
+			SPAN_ARGS(memory));
 	return 0;
 }
 
@@ -66,15 +66,15 @@ static int check_containers(const struct definition_rules *rules)
 		return rule_broken(rules, "Container list cannot be empty.");
 	if (count > CONTAINERS_MAX)
 		return rule_broken(rules, "Too many containers: %zu are given, the limit is %d.",
-				   count, CONTAINERS_MAX);
-	JSON_EACH_ITEM(rules->containers, container) {
+			count, CONTAINERS_MAX);
+	JSON_EACH_ITEM (rules->containers, container) {
 		if (definition_check_container(rules, container) < 0)
 			return -EPERM;
 		essential += json_get_bool(container, "essential", true);
 		firelens += !json_is_absent(json_get(container, "firelensConfiguration"));
-		wants_firelens |= span_is(json_get_text(json_get(container, "logConfiguration"),
-							"logDriver"),
-					  "awsfirelens");
+		wants_firelens |=
+			span_is(json_get_text(json_get(container, "logConfiguration"), "logDriver"),
+				"awsfirelens");
 		secrets |= json_count(json_get(container, "secrets")) > 0;
 	}
 	if (essential == 0)
@@ -82,11 +82,13 @@ static int check_containers(const struct definition_rules *rules)
 	if (firelens > 1)
 		return rule_broken(rules, "Only one container can have a 'firelensConfiguration'.");
 	if (wants_firelens && firelens == 0)
-		return rule_broken(rules, "When a container uses the awsfirelens log driver, another "
-					  "must have a 'firelensConfiguration'.");
+		return rule_broken(rules,
+			"When a container uses the awsfirelens log driver, another "
+			"must have a 'firelensConfiguration'.");
 	if (secrets && json_get_text(rules->definition, "executionRoleArn").length == 0)
-		return rule_broken(rules, "When you are specifying container secrets, you must also "
-					  "specify a value for 'executionRoleArn'.");
+		return rule_broken(rules,
+			"When you are specifying container secrets, you must also "
+			"specify a value for 'executionRoleArn'.");
 	return 0;
 }
 
@@ -95,12 +97,13 @@ static int check_task(const struct definition_rules *rules)
 	const struct json *constraints = json_get(rules->definition, "placementConstraints");
 	const struct json *proxy = json_get(rules->definition, "proxyConfiguration");
 
-	JSON_EACH_ITEM(constraints, constraint)
+	JSON_EACH_ITEM (constraints, constraint)
 		if (json_get_text(constraint, "expression").length == 0)
-			return rule_broken(rules, "placementConstraints: memberOf needs an 'expression'.");
+			return rule_broken(rules,
+				"placementConstraints: memberOf needs an 'expression'.");
 	if (document_list_has(json_get(rules->definition, "requiresCompatibilities"),
-			      SPAN("EXTERNAL")) &&
-	    span_is(rules->network_mode, "awsvpc"))
+		    SPAN("EXTERNAL")) &&
+		span_is(rules->network_mode, "awsvpc"))
 		return rule_broken(rules, "EXTERNAL compatible task definitions do not support "
 					  "networkMode=awsvpc.");
 	if (json_is_absent(proxy))
@@ -109,35 +112,36 @@ static int check_task(const struct definition_rules *rules)
 		return rule_broken(rules, "proxyConfiguration needs networkMode=awsvpc.");
 	if (!definition_container(rules, json_get_text(proxy, "containerName")))
 		return rule_broken(rules, "proxyConfiguration: there is no container '%.*s'.",
-				   SPAN_ARGS(json_get_text(proxy, "containerName")));
+			SPAN_ARGS(json_get_text(proxy, "containerName")));
 	return 0;
 }
 
 /* ---- the document ---- */
 
 static const struct json *complete_ports(const struct definition_rules *rules,
-					 const struct json *mappings)
+	const struct json *mappings)
 {
 	struct arena *arena = rules->request->arena;
 	struct json *list = json_new_array(arena);
 	bool same = span_is(rules->network_mode, "awsvpc") || span_is(rules->network_mode, "host");
 
-	JSON_EACH_ITEM(mappings, given) {
+	JSON_EACH_ITEM (mappings, given) {
 		struct json *mapping = json_copy_object(arena, given);
 		int64_t port = json_get_integer(given, "containerPort", 0);
 
 		if (json_get_text(given, "containerPortRange").data == NULL &&
-		    (json_is_absent(json_get(given, "hostPort")) ||
-		     (same && json_get_integer(given, "hostPort", 0) == 0)))
+			(json_is_absent(json_get(given, "hostPort")) ||
+				(same && json_get_integer(given, "hostPort", 0) == 0)))
 			json_set_integer(arena, mapping, "hostPort", same ? port : 0);
-		document_set_default(arena, mapping, "protocol", json_new_string(arena, SPAN("tcp")));
+		document_set_default(arena, mapping, "protocol",
+			json_new_string(arena, SPAN("tcp")));
 		json_append(arena, list, mapping);
 	}
 	return list;
 }
 
 static const struct json *complete_health_check(const struct definition_rules *rules,
-						const struct json *given)
+	const struct json *given)
 {
 	struct arena *arena = rules->request->arena;
 	struct json *check = json_copy_object(arena, given);
@@ -149,22 +153,22 @@ static const struct json *complete_health_check(const struct definition_rules *r
 }
 
 static const struct json *complete_container(const struct definition_rules *rules,
-					     const struct json *given)
+	const struct json *given)
 {
-	static const char *const empty_lists[] = {"environment", "mountPoints", "volumesFrom",
-						  "systemControls"};
+	static const char *const empty_lists[] = {
+		"environment", "mountPoints", "volumesFrom", "systemControls"};
 	struct arena *arena = rules->request->arena;
 	struct json *container = json_copy_object(arena, given);
 
 	document_set_default(arena, container, "cpu", json_new_integer(arena, 0));
 	document_set_default(arena, container, "essential", json_new_bool(arena, true));
 	json_set(arena, container, "portMappings",
-		 complete_ports(rules, json_get(given, "portMappings")));
+		complete_ports(rules, json_get(given, "portMappings")));
 	for (size_t i = 0; i < LENGTH(empty_lists); i++)
 		document_set_default(arena, container, empty_lists[i], json_new_array(arena));
 	if (!json_is_absent(json_get(given, "healthCheck")))
 		json_set(arena, container, "healthCheck",
-			 complete_health_check(rules, json_get(given, "healthCheck")));
+			complete_health_check(rules, json_get(given, "healthCheck")));
 	return container;
 }
 
@@ -190,7 +194,7 @@ static const struct json *compatibilities(const struct definition_rules *rules)
 	if (awsvpc && definition_check_fargate(&as_fargate) == 0)
 		add_text(arena, list, "FARGATE");
 	rules->request->failure = failure; /* it was only a question */
-	JSON_EACH_ITEM(json_get(rules->definition, "requiresCompatibilities"), item)
+	JSON_EACH_ITEM (json_get(rules->definition, "requiresCompatibilities"), item)
 		add_text(arena, list, arena_copy_span(arena, json_text(item)).data);
 	return list;
 }
@@ -199,7 +203,7 @@ static void add_attribute(struct arena *arena, struct json *list, struct span na
 {
 	struct json *attribute = json_new_object(arena);
 
-	JSON_EACH_ITEM(list, known)
+	JSON_EACH_ITEM (list, known)
 		if (span_equal(json_get_text(known, "name"), name))
 			return;
 	json_set_string(arena, attribute, "name", name);
@@ -216,15 +220,15 @@ static const struct json *required_attributes(const struct definition_rules *rul
 		add_attribute(arena, list, SPAN("ecs.capability.task-eni"));
 	if (json_get_text(rules->definition, "taskRoleArn").length > 0)
 		add_attribute(arena, list, SPAN("com.amazonaws.ecs.capability.task-iam-role"));
-	JSON_EACH_ITEM(rules->containers, container) {
-		struct span driver = json_get_text(json_get(container, "logConfiguration"),
-						   "logDriver");
+	JSON_EACH_ITEM (rules->containers, container) {
+		struct span driver =
+			json_get_text(json_get(container, "logConfiguration"), "logDriver");
 
 		if (driver.data)
 			add_attribute(arena, list,
-				      arena_format(arena,
-						   "com.amazonaws.ecs.capability.logging-driver.%.*s",
-						   SPAN_ARGS(driver)));
+				arena_format(arena,
+					"com.amazonaws.ecs.capability.logging-driver.%.*s",
+					SPAN_ARGS(driver)));
 		if (!json_is_absent(json_get(container, "healthCheck")))
 			add_attribute(arena, list, SPAN("ecs.capability.container-health-check"));
 		if (json_count(json_get(container, "dependsOn")) > 0)
@@ -237,15 +241,25 @@ static struct json *complete(const struct definition_rules *rules)
 {
 	/* In the order of ECS's answers; containerDefinitions and the computed ones are apart. */
 	static const char *const echoed[] = {
-		"taskRoleArn", "executionRoleArn", "networkMode", "volumes", "placementConstraints",
-		"runtimePlatform", "requiresCompatibilities", "inferenceAccelerators", "pidMode",
-		"ipcMode", "proxyConfiguration", "ephemeralStorage", "enableFaultInjection",
+		"taskRoleArn",
+		"executionRoleArn",
+		"networkMode",
+		"volumes",
+		"placementConstraints",
+		"runtimePlatform",
+		"requiresCompatibilities",
+		"inferenceAccelerators",
+		"pidMode",
+		"ipcMode",
+		"proxyConfiguration",
+		"ephemeralStorage",
+		"enableFaultInjection",
 	};
 	struct arena *arena = rules->request->arena;
 	struct json *document = json_new_object(arena);
 	struct json *containers = json_new_array(arena);
 
-	JSON_EACH_ITEM(rules->containers, container)
+	JSON_EACH_ITEM (rules->containers, container)
 		json_append(arena, containers, complete_container(rules, container));
 	json_set(arena, document, "containerDefinitions", containers);
 	json_set_string(arena, document, "family", json_get_text(rules->definition, "family"));
@@ -259,10 +273,10 @@ static struct json *complete(const struct definition_rules *rules)
 	document_set_default(arena, document, "placementConstraints", json_new_array(arena));
 	if (rules->cpu > 0)
 		json_set(arena, document, "cpu",
-			 json_new_format(arena, "%lld", (long long)rules->cpu));
+			json_new_format(arena, "%lld", (long long)rules->cpu));
 	if (rules->memory > 0)
 		json_set(arena, document, "memory",
-			 json_new_format(arena, "%lld", (long long)rules->memory));
+			json_new_format(arena, "%lld", (long long)rules->memory));
 	json_set(arena, document, "requiresAttributes", required_attributes(rules));
 	json_set(arena, document, "compatibilities", compatibilities(rules));
 	return document;
@@ -276,7 +290,7 @@ static int check_length(const struct definition_rules *rules, const struct json 
 
 	if (length > DEFINITION_TEXT_MAX)
 		return rule_broken(rules, "Actual length: '%zu'. Max allowed length is '%d' bytes.",
-				   length, DEFINITION_TEXT_MAX);
+			length, DEFINITION_TEXT_MAX);
 	return 0;
 }
 
@@ -290,20 +304,20 @@ int task_definition_check(struct aws_request *request, struct json **ret_documen
 		.volumes = json_get(definition, "volumes"),
 		.network_mode = json_get_text(definition, "networkMode"),
 		.fargate = document_list_has(json_get(definition, "requiresCompatibilities"),
-					     SPAN("FARGATE")),
+			SPAN("FARGATE")),
 	};
 	struct json *document;
 
 	if (!ecs_is_name(json_get_text(definition, "family")))
 		return rule_broken(&rules,
-				   "family: '%.*s' is not a valid name. Use 1 to 255 letters, digits, "
-				   "hyphens and underscores.",
-				   SPAN_ARGS(json_get_text(definition, "family")));
+			"family: '%.*s' is not a valid name. Use 1 to 255 letters, digits, "
+			"hyphens and underscores.",
+			SPAN_ARGS(json_get_text(definition, "family")));
 	if (check_length(&rules, definition) < 0 || read_task_size(&rules) < 0 ||
-	    definition_check_volumes(&rules) < 0 || check_containers(&rules) < 0 ||
-	    check_sums(&rules) < 0 || definition_check_port_conflicts(&rules) < 0 ||
-	    definition_check_dependencies(&rules) < 0 || check_task(&rules) < 0 ||
-	    definition_check_fargate(&rules) < 0)
+		definition_check_volumes(&rules) < 0 || check_containers(&rules) < 0 ||
+		check_sums(&rules) < 0 || definition_check_port_conflicts(&rules) < 0 ||
+		definition_check_dependencies(&rules) < 0 || check_task(&rules) < 0 ||
+		definition_check_fargate(&rules) < 0)
 		return -EPERM;
 	document = complete(&rules);
 	if (check_length(&rules, document) < 0)

@@ -25,12 +25,12 @@ static struct span status_text(struct aws_request *request, struct span status, 
 }
 
 static void end_page(struct aws_request *request, struct span filters, bool more, struct span text,
-		     struct span key)
+	struct span key)
 {
 	buffer_add_char(request->out, ']');
 	if (more)
 		buffer_format(request->out, ",\"nextToken\":\"%.*s\"",
-			      SPAN_ARGS(aws_page_token(request, filters, text, key)));
+			SPAN_ARGS(aws_page_token(request, filters, text, key)));
 	buffer_add_char(request->out, '}');
 }
 
@@ -40,9 +40,9 @@ int task_definition_list(struct aws_request *request)
 	struct span status = json_get_text(request->input, "status");
 	struct span sort = json_get_text(request->input, "sort");
 	struct span prefix = status_text(request, status.data ? status : SPAN("ACTIVE"),
-					 family.data ? family : SPAN(""));
+		family.data ? family : SPAN(""));
 	struct span filters = arena_format(request->arena, "%.*s %d %d", SPAN_ARGS(prefix),
-					   family.data != NULL, span_is(sort, "DESC"));
+		family.data != NULL, span_is(sort, "DESC"));
 	struct store_cursor cursor = {
 		.view = request->view,
 		.kind = &task_definition_kind,
@@ -77,8 +77,8 @@ int task_definition_list(struct aws_request *request)
  * one step goes from a family to the next, whatever number of revisions it has, and never meets a family
  * that has none left.
  */
-static struct span family_after(struct aws_request *request, struct span status,
-				struct span prefix, struct span after)
+static struct span family_after(struct aws_request *request, struct span status, struct span prefix,
+	struct span after)
 {
 	struct store_cursor cursor = {
 		.view = request->view,
@@ -109,7 +109,7 @@ int task_definition_list_families(struct aws_request *request)
 	struct span wanted = json_get_text(request->input, "status");
 	struct span prefix = given.data ? given : SPAN("");
 	struct span filters = arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(prefix),
-					   SPAN_ARGS(wanted.data ? wanted : SPAN("ALL")));
+		SPAN_ARGS(wanted.data ? wanted : SPAN("ALL")));
 	struct span active, inactive = SPAN_NONE, family, last;
 	size_t count = 0, scanned = 0;
 	struct aws_page page;
@@ -122,7 +122,7 @@ int task_definition_list_families(struct aws_request *request)
 		inactive = family_after(request, SPAN("INACTIVE"), prefix, last);
 	buffer_add_string(request->out, "{\"families\":[");
 	while ((family = first_of(active, inactive)).data && count < page.most &&
-	       scanned++ < FAMILIES_SCANNED_MAX) {
+		scanned++ < FAMILIES_SCANNED_MAX) {
 		bool is_active = active.data && span_equal(active, family);
 
 		if (!is_active || !span_is(wanted, "INACTIVE")) {

@@ -38,32 +38,38 @@ struct test_server {
 	char error_type[128]; /* "" after a success */
 };
 
-static inline struct test_server *test_server_new(void)
+/* On another clock than its own: that of a simulation. */
+static inline struct test_server *test_server_new_on(struct clock *clock)
 {
 	struct test_server *server = memory_allocate(sizeof(*server));
 	struct store_config store_config = {
 		.url = "memory:",
 		.kinds = ecs_kinds,
 		.kind_count = ecs_kind_count,
-		.clock = &server->clock.clock,
+		.clock = clock ? clock : &server->clock.clock,
 		.inline_writes = true,
 	};
-	struct aws_dispatch_config config = {.clock = &server->clock.clock,
-					     .random = &server->random.random};
+	struct aws_dispatch_config config = {
+		.clock = store_config.clock, .random = &server->random.random};
 	struct err err = {0};
 
 	clock_manual_init(&server->clock, TEST_SERVER_NOW_MS);
 	random_seeded_init(&server->random, 1);
 	server->caller = (struct aws_caller){.account = SPAN("123456789012"),
-					     .user = SPAN("admin"),
-					     .access_key = SPAN(""),
-					     .region = SPAN("eu-west-1")};
+		.user = SPAN("admin"),
+		.access_key = SPAN(""),
+		.region = SPAN("eu-west-1")};
 	if (store_open(&store_config, &server->store, &err) < 0)
 		fail_msg("%s", err.message);
 	config.store = server->store;
 	server->dispatcher = aws_dispatcher_new(&config);
 	aws_dispatcher_register(server->dispatcher, &ecs_service, NULL);
 	return server;
+}
+
+static inline struct test_server *test_server_new(void)
+{
+	return test_server_new_on(NULL);
 }
 
 static inline void test_server_free(struct test_server *server)
@@ -94,7 +100,7 @@ static inline void test_take_answer(void *context, const struct aws_answer *answ
 
 	server->status = answer->status;
 	snprintf(server->error_type, sizeof(server->error_type), "%s",
-		 answer->error_type ? answer->error_type : "");
+		answer->error_type ? answer->error_type : "");
 	if (json_parse(body, server->arena, &server->answer, &err) < 0)
 		fail_msg("%s in %.*s", err.message, SPAN_ARGS(body));
 }
@@ -106,12 +112,12 @@ static inline void test_send(struct test_server *server, const char *operation, 
 	server->arena = arena_new(0);
 	server->answer = NULL;
 	aws_dispatch(server->dispatcher, &ecs_service, span_of(operation), &server->caller,
-		     arena_copy_span(server->arena, body), server->arena, test_take_answer, server);
+		arena_copy_span(server->arena, body), server->arena, test_take_answer, server);
 	assert_non_null(server->answer);
 }
 
 static inline void test_send_list(struct test_server *server, const char *operation,
-				  const char *format, va_list list)
+	const char *format, va_list list)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct span body = arena_format_list(arena, format, list);
@@ -130,8 +136,9 @@ static inline struct span test_message(const struct test_server *server)
 }
 
 /* A call that must work. */
-__attribute__((format(printf, 3, 4))) static inline const struct json *test_call(
-	struct test_server *server, const char *operation, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline const struct json *test_call(struct test_server
+											 *server,
+	const char *operation, const char *format, ...)
 {
 	va_list list;
 
@@ -140,15 +147,14 @@ __attribute__((format(printf, 3, 4))) static inline const struct json *test_call
 	va_end(list);
 	if (server->error_type[0])
 		fail_msg("%s: %s: %.*s", operation, server->error_type,
-			 SPAN_ARGS(test_message(server)));
+			SPAN_ARGS(test_message(server)));
 	assert_int_equal(server->status, 200);
 	return server->answer;
 }
 
 /* A call that must fail with this error and these words. */
-__attribute__((format(printf, 5, 6))) static inline void test_refused(
-	struct test_server *server, const char *operation, const char *type, const char *words,
-	const char *format, ...)
+__attribute__((format(printf, 5, 6))) static inline void test_refused(struct test_server *server,
+	const char *operation, const char *type, const char *words, const char *format, ...)
 {
 	const struct shape_operation *shape = shape_find_operation(&shape_ecs, span_of(operation));
 	struct span message;
@@ -159,12 +165,12 @@ __attribute__((format(printf, 5, 6))) static inline void test_refused(
 	va_end(list);
 	message = test_message(server);
 	if (strcmp(server->error_type, type) != 0 ||
-	    !memmem(message.data, message.length, words, strlen(words)))
+		!memmem(message.data, message.length, words, strlen(words)))
 		fail_msg("%s: wanted %s with '%s', got %s: %.*s", operation, type, words,
-			 server->error_type, SPAN_ARGS(message));
+			server->error_type, SPAN_ARGS(message));
 	assert_int_equal(server->status, 400);
 	if (strcmp(type, "SerializationException") != 0 &&
-	    !shape_operation_has_error(&shape_ecs, shape, span_of(type)))
+		!shape_operation_has_error(&shape_ecs, shape, span_of(type)))
 		fail_msg("%s cannot answer %s in the model", operation, type);
 }
 
@@ -181,9 +187,9 @@ static inline const char *test_texts(struct test_server *server, const char *pat
 {
 	struct span all = SPAN("");
 
-	JSON_EACH_ITEM(json_path(server->answer, path), item)
+	JSON_EACH_ITEM (json_path(server->answer, path), item)
 		all = arena_format(server->arena, "%.*s%s%.*s", SPAN_ARGS(all),
-				   all.length ? " " : "", SPAN_ARGS(json_text(item)));
+			all.length ? " " : "", SPAN_ARGS(json_text(item)));
 	return all.data;
 }
 

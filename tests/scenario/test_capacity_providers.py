@@ -5,6 +5,8 @@ import pytest
 
 from ecs_requests import ACCOUNT, all_pages, arn, cli_refused, refused, send, send_refused
 
+pytestmark = pytest.mark.sanitized
+
 GROUP = (f"arn:aws:autoscaling:us-east-1:{ACCOUNT}:autoScalingGroup:"
          "11111111-2222-3333-4444-555555555555:autoScalingGroupName/group")
 

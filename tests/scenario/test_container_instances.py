@@ -5,6 +5,8 @@ import pytest
 
 from ecs_requests import all_pages, arn, cli_refused, refused, send_refused
 
+pytestmark = pytest.mark.sanitized
+
 RESOURCES = [
     {"name": "CPU", "type": "INTEGER", "integerValue": 2048, "longValue": 0, "doubleValue": 0.0},
     {"name": "MEMORY", "type": "INTEGER", "integerValue": 3768},
@@ -164,6 +166,34 @@ def test_list(slipway):
             status="ASLEEP")
     refused(ecs.list_container_instances, "ClusterNotFoundException", "Cluster not found",
             cluster="nobody")
+
+
+def test_list_by_query(ecs):
+    ecs.create_cluster(clusterName="query")
+    arns = {}
+    for i in range(6):
+        instance = register(ecs, cluster="query", attributes=[
+            {"name": "ecs.instance-type", "value": "t2.small" if i % 2 else "m5.large"},
+            {"name": "number", "value": str(i)}])
+        arns[instance["containerInstanceArn"]] = i
+
+    def listed(query, **parameters):
+        found, _ = all_pages(ecs.list_container_instances, "containerInstanceArns",
+                             cluster="query", filter=query, **parameters)
+        return sorted(arns[one] for one in found)
+
+    for size in ({}, {"maxResults": 1}, {"maxResults": 2}):
+        assert listed("attribute:ecs.instance-type =~ t2.*", **size) == [1, 3, 5]
+        assert listed("attribute:number in [0, 4, 9]", **size) == [0, 4]
+        assert listed("attribute:number == 7", **size) == []
+    assert listed("agentConnected == true", status="ACTIVE") == [0, 1, 2, 3, 4, 5]
+    token = ecs.list_container_instances(cluster="query", filter="agentConnected == true",
+                                         maxResults=1)["nextToken"]
+    refused(ecs.list_container_instances, "InvalidParameterException", "nextToken",
+            cluster="query", nextToken=token)
+    for wrong in ("attribute:", "number ==", "(agentConnected == true", "x" * 3000):
+        refused(ecs.list_container_instances, "InvalidParameterException", "filter",
+                cluster="query", filter=wrong)
 
 
 # ---- attributes ----
