@@ -9,6 +9,7 @@
  * copied into the database before a group begins, once it has grown to CHECKPOINT_PAGES: after the
  * answers of the group before have left, and never while a group is in work.
  */
+#include <fcntl.h>
 #include <sqlite3.h>
 
 #include "base/memory.h"
@@ -319,12 +320,33 @@ static const struct store_backend_operations sqlite_operations = {
 	.close = sqlite_close,
 };
 
+/*
+ * The file holds secrets, so it is made for its owner alone; the WAL takes its mode over. It must be a
+ * file: SQLite takes some names for databases that it forgets. One that is there is not even opened:
+ * closing it again would drop this process's locks on it.
+ */
+static int make_file(const char *path, struct err *err)
+{
+	_close_ int descriptor = -1;
+
+	if (path[0] == '\0' || strcmp(path, ":memory:") == 0)
+		return err_set(err, -EINVAL,
+			"sqlite:%s: must name a file (memory: keeps everything in memory)", path);
+	descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (descriptor < 0 && errno != EEXIST)
+		return err_errno(err, "make database '%s'", path);
+	return 0;
+}
+
 int store_sqlite_open(const char *path, struct store_backend **ret_backend, struct err *err)
 {
 	_free_ char *limit = memory_format("PRAGMA journal_size_limit = %d;", WAL_KEEP_BYTES);
-	struct sqlite_backend *sqlite = memory_allocate(sizeof(*sqlite));
-	int code = 0;
+	struct sqlite_backend *sqlite;
+	int code = make_file(path, err);
 
+	if (code < 0)
+		return code;
+	sqlite = memory_allocate(sizeof(*sqlite));
 	sqlite->backend.operations = &sqlite_operations;
 	sqlite->path = memory_copy_string(path);
 	if (sqlite3_open_v2(path, &sqlite->database,

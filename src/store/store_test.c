@@ -758,6 +758,10 @@ static void test_configuration_is_checked(void **state)
 	test->config.url = "mysql:x";
 	assert_int_equal(try_open(test, &err), -EINVAL);
 	assert_non_null(strstr(err.message, "'mysql:x' is none of sqlite:PATH"));
+	test->config.url = "sqlite:"; /* to SQLite: a database that it deletes at the end */
+	assert_int_equal(try_open(test, &err), -EINVAL);
+	test->config.url = "sqlite::memory:";
+	assert_int_equal(try_open(test, &err), -EINVAL);
 	test->config.url = "postgresql://x";
 	test->config.inline_writes = true;
 	assert_int_equal(try_open(test, &err), -EINVAL);
