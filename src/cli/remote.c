@@ -23,7 +23,7 @@ static int read_credentials(const struct remote_options *options, struct arena *
 {
 	const char *id = getenv("AWS_ACCESS_KEY_ID"), *secret = getenv("AWS_SECRET_ACCESS_KEY");
 	struct server_config config;
-	const char *path;
+	struct admin_key key;
 	int code;
 
 	if (!options->state && id && secret) {
@@ -36,13 +36,15 @@ static int read_credentials(const struct remote_options *options, struct arena *
 	code = server_config_check(&config, arena, err);
 	if (code < 0)
 		return code;
-	path = arena_format(arena, "%s/%s", config.state, ADMIN_KEY_FILE).data;
-	code = admin_key_read(path, ret_credentials->id, sizeof(ret_credentials->id),
-			      ret_credentials->secret, sizeof(ret_credentials->secret), err);
+	code = admin_key_read(arena_format(arena, "%s/%s", config.state, ADMIN_KEY_FILE).data, &key,
+			      err);
 	if (code < 0)
 		return err_prefix(err, code,
 				  "no key to sign with: give --state, or set AWS_ACCESS_KEY_ID and "
 				  "AWS_SECRET_ACCESS_KEY");
+	snprintf(ret_credentials->id, sizeof(ret_credentials->id), "%s", key.id);
+	snprintf(ret_credentials->secret, sizeof(ret_credentials->secret), "%s", key.secret);
+	admin_key_clear(&key);
 	return 0;
 }
 

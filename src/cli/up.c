@@ -145,6 +145,8 @@ int up_run(const struct command *command, int count, char **arguments)
 		return command_failed("%s", err.message);
 	}
 	say_hello(server, &config);
+	log_write(log, LOG_INFO, "listening", "url", server_url(server), "version", SLIPWAY_VERSION,
+		  "pid", arena_format(arena, "%ld", (long)getpid()).data, NULL);
 	serve(server, log, &signals);
 	server_close(server);
 	log_free(log);

@@ -9,13 +9,21 @@
 
 #define FILE_MAX ((size_t)16 * 1024)
 
-int admin_key_read(const char *path, char *ret_id, size_t id_size, char *ret_secret,
-		   size_t secret_size, struct err *err)
+/* What keys are made of; nothing that could be mistaken for the end of a value somewhere else. */
+static bool is_key_text(struct span text, size_t size)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] <= ' ' || text.data[i] > '~')
+			return false;
+	return text.length > 0 && text.length < size;
+}
+
+static int read_file(const char *path, struct admin_key *ret_key, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer text = {0};
 	struct json *document;
-	struct span id, secret;
+	struct span id, secret, account;
 	int code = file_read(path, FILE_MAX, &text, err);
 
 	if (code < 0)
@@ -25,11 +33,27 @@ int admin_key_read(const char *path, char *ret_id, size_t id_size, char *ret_sec
 		return err_prefix(err, code, "%s", path);
 	id = json_get_text(document, "accessKeyId");
 	secret = json_get_text(document, "secretAccessKey");
-	if (id.length == 0 || id.length >= id_size || secret.length == 0 ||
-	    secret.length >= secret_size)
-		return err_set(err, -EINVAL, "%s: must have accessKeyId and secretAccessKey", path);
-	snprintf(ret_id, id_size, "%.*s", SPAN_ARGS(id));
-	snprintf(ret_secret, secret_size, "%.*s", SPAN_ARGS(secret));
+	account = json_get_text(document, "account");
+	if (!is_key_text(id, sizeof(ret_key->id)) || !is_key_text(secret, sizeof(ret_key->secret)) ||
+	    !is_key_text(account, sizeof(ret_key->account)))
+		return err_set(err, -EINVAL,
+			       "%s: must have accessKeyId, secretAccessKey and account", path);
+	snprintf(ret_key->id, sizeof(ret_key->id), "%.*s", SPAN_ARGS(id));
+	snprintf(ret_key->secret, sizeof(ret_key->secret), "%.*s", SPAN_ARGS(secret));
+	snprintf(ret_key->account, sizeof(ret_key->account), "%.*s", SPAN_ARGS(account));
+	explicit_bzero(text.data, text.length);
+	return 0;
+}
+
+int admin_key_read(const char *path, struct admin_key *ret_key, struct err *err)
+{
+	struct admin_key key = {0};
+	int code = read_file(path, &key, err);
+
+	if (code < 0)
+		return code;
+	key.path = memory_copy_string(path);
+	*ret_key = key;
 	return 0;
 }
 
@@ -42,6 +66,7 @@ static int make(struct admin_key *key, const char *account, struct random *rando
 		return code;
 	snprintf(key->id, sizeof(key->id), "%s", fresh.id);
 	snprintf(key->secret, sizeof(key->secret), "%s", fresh.secret);
+	snprintf(key->account, sizeof(key->account), "%s", account);
 	key->made = true;
 	return 0;
 }
@@ -86,14 +111,19 @@ int admin_key_open(struct store *store, const char *folder, const char *account,
 
 	if (folder) {
 		key.path = memory_format("%s/%s", folder, ADMIN_KEY_FILE);
-		code = admin_key_read(key.path, key.id, sizeof(key.id), key.secret,
-				      sizeof(key.secret), err);
+		code = read_file(key.path, &key, err);
 	}
 	if (code == -ENOENT) {
 		code = make(&key, account, random, err);
 		if (code == 0 && folder)
 			code = write_file(&key, account, err);
 	}
+	/* Its account decides what it may do and see: it never moves to another one in passing. */
+	if (code == 0 && strcmp(key.account, account) != 0)
+		code = err_set(err, -EINVAL,
+			       "%s is of account %s, not %s: start with that account, or remove the "
+			       "file to have a new key made",
+			       key.path, key.account, account);
 	if (code == 0) {
 		snprintf(putting.key.id, sizeof(putting.key.id), "%s", key.id);
 		snprintf(putting.key.secret, sizeof(putting.key.secret), "%s", key.secret);

@@ -14,18 +14,17 @@
 struct admin_key {
 	char id[32];
 	char secret[64];
+	char account[16];
 	char *path; /* NULL: not kept */
 	bool made;  /* by this start */
 };
 
-/* folder NULL: a new key, kept nowhere. */
+/* folder NULL: a new key, kept nowhere. A key file of another account is refused. */
 int admin_key_open(struct store *store, const char *folder, const char *account,
 		   struct random *random, struct clock *clock, struct admin_key *ret_key,
 		   struct err *err);
-void admin_key_clear(struct admin_key *key);
-
-/* For commands: reads the file alone. */
-int admin_key_read(const char *path, char *ret_id, size_t id_size, char *ret_secret,
-		   size_t secret_size, struct err *err);
+/* For commands: the file alone. */
+int admin_key_read(const char *path, struct admin_key *ret_key, struct err *err);
+void admin_key_clear(struct admin_key *key); /* forgets the secret, frees the path */
 
 #endif

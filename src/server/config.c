@@ -101,34 +101,38 @@ static bool read_integer(struct span text, int64_t *ret_value)
 	return true;
 }
 
-/* Sets a key from text; what a flag gives, and what a default is written as. */
-static int set_text(struct server_config *config, const struct key *key, struct span value,
-		    struct arena *arena, struct err *err)
+/* Sets a key from text. `name` is what the user knows it by: the key's path, or a flag. */
+static int set_text(struct server_config *config, const struct key *key, const char *name,
+		    struct span value, struct arena *arena, struct err *err)
 {
 	int64_t number;
 
 	switch (key->type) {
 	case VALUE_CHOICE:
 		if (!is_choice(key, value))
-			return err_set(err, -EINVAL, "%s: '%.*s' is not one of %s", key->path,
+			return err_set(err, -EINVAL, "%s: '%.*s' is not one of %s", name,
 				       SPAN_ARGS(value), key->choices);
 		/* fall through */
 	case VALUE_TEXT:
+		if (value.length == 0)
+			return err_set(err, -EINVAL, "%s: must not be empty", name);
+		if (memchr(value.data, '\0', value.length))
+			return err_set(err, -EINVAL, "%s: must not hold a NUL character", name);
 		*(const char **)field(config, key) = arena_copy(arena, value.data, value.length);
 		return 0;
 	case VALUE_BOOL:
 		if (!span_is(value, "true") && !span_is(value, "false"))
-			return err_set(err, -EINVAL, "%s: must be true or false", key->path);
+			return err_set(err, -EINVAL, "%s: must be true or false", name);
 		*(bool *)field(config, key) = span_is(value, "true");
 		return 0;
 	case VALUE_INTEGER:
 		if (!read_integer(value, &number) || number < key->least || number > key->most)
 			return err_set(err, -EINVAL, "%s: must be a number from %lld to %lld",
-				       key->path, (long long)key->least, (long long)key->most);
+				       name, (long long)key->least, (long long)key->most);
 		*(int64_t *)field(config, key) = number;
 		return 0;
 	}
-	return err_set(err, -EINVAL, "%s: has no type", key->path);
+	return err_set(err, -EINVAL, "%s: has no type", name);
 }
 
 void server_config_init(struct server_config *config)
@@ -207,7 +211,7 @@ static int read_value(struct reading *reading, const struct key *key, const stru
 		text = json_is_true(value) ? SPAN("true") : SPAN("false");
 	else
 		text = value->text;
-	code = set_text(reading->config, key, text, reading->arena, reading->err);
+	code = set_text(reading->config, key, key->path, text, reading->arena, reading->err);
 	if (code < 0)
 		return err_prefix(reading->err, code, "%s:%u", reading->path, value->line);
 	return 0;
@@ -284,18 +288,32 @@ bool server_config_flag_is_bool(const char *flag)
 	return key && key->type == VALUE_BOOL;
 }
 
+static int unknown_flag(const char *flag, struct err *err)
+{
+	struct span known[LENGTH(keys) + 1] = {SPAN("config")}, nearest;
+	size_t count = 1;
+
+	for (size_t i = 0; i < LENGTH(keys); i++)
+		if (keys[i].flag)
+			known[count++] = span_of(keys[i].flag);
+	nearest = span_nearest(span_of(flag), known, count);
+	if (nearest.data)
+		return err_set(err, -ENOENT, "there is no flag --%s; did you mean --%.*s?", flag,
+			       SPAN_ARGS(nearest));
+	return err_set(err, -ENOENT, "there is no flag --%s", flag);
+}
+
 int server_config_set_flag(struct server_config *config, const char *flag, const char *value,
 			   struct arena *arena, struct err *err)
 {
 	const struct key *key = find_flag(flag);
-	int code;
 
 	if (!key)
-		return err_set(err, -ENOENT, "there is no flag --%s", flag);
+		return unknown_flag(flag, err);
 	if (!value && key->type != VALUE_BOOL)
 		return err_set(err, -EINVAL, "--%s needs a value: --%s %s", flag, flag, key->argument);
-	code = set_text(config, key, value ? span_of(value) : SPAN("true"), arena, err);
-	return code < 0 ? err_prefix(err, code, "--%s", flag) : 0;
+	return set_text(config, key, arena_format(arena, "--%s", flag).data,
+			value ? span_of(value) : SPAN("true"), arena, err);
 }
 
 /* ---- the whole ---- */
@@ -336,16 +354,20 @@ int server_config_split_listen(const char *listen, struct arena *arena, const ch
 	return 0;
 }
 
-static const char *default_state(struct arena *arena)
+static int find_state(struct arena *arena, const char **ret_state, struct err *err)
 {
 	const char *home = getenv("HOME");
 	const char *folder = getenv("XDG_STATE_HOME");
 
 	if (geteuid() == 0)
-		return "/var/lib/slipway";
-	if (folder && folder[0] == '/')
-		return arena_format(arena, "%s/slipway", folder).data;
-	return arena_format(arena, "%s/.local/state/slipway", home ? home : ".").data;
+		*ret_state = "/var/lib/slipway";
+	else if (folder && folder[0] == '/')
+		*ret_state = arena_format(arena, "%s/slipway", folder).data;
+	else if (home && home[0] == '/')
+		*ret_state = arena_format(arena, "%s/.local/state/slipway", home).data;
+	else
+		return err_set(err, -EINVAL, "state: there is no $HOME; say where with --state DIR");
+	return 0;
 }
 
 int server_config_check(struct server_config *config, struct arena *arena, struct err *err)
@@ -365,12 +387,16 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 		return err_set(err, -EINVAL, "account: '%s' is not twelve digits", config->account);
 	if (config->tls_key && !config->tls_certificate)
 		return err_set(err, -EINVAL, "tls.key: needs tls.certificate");
+	if (config->store && strcmp(config->store, ":memory:") == 0) /* as SQLite calls it */
+		config->store = "memory:";
 	if (config->ephemeral && config->store && strcmp(config->store, "memory:") != 0)
 		return err_set(err, -EINVAL, "ephemeral: keeps everything in memory; leave store out");
 	if (config->ephemeral)
 		config->store = "memory:";
 	if (!config->state && !config->ephemeral)
-		config->state = default_state(arena);
+		code = find_state(arena, &config->state, err);
+	if (code < 0)
+		return code;
 	if (!config->store)
 		config->store = arena_format(arena, "sqlite:%s/slipway.db", config->state).data;
 	if (!config->audit_file && config->state)

@@ -2,41 +2,18 @@
  * slipway's REST API for access keys: GET and POST /v1/keys, DELETE /v1/keys/ID. Signed with service
  * "slipway". A caller sees and changes the keys of its own account; one without a policy in the
  * server's own account may also make keys for other accounts.
+ *
+ * To policies a key is arn:aws:slipway:REGION:ACCOUNT:key/USER/ID; one to be made is key/USER/ and a
+ * literal '*', listing asks for key/ and a literal '*'. Nobody can make a key that may do more than his
+ * own: what a key with a policy makes has the same policy.
  */
 #include "aws/policy.h"
 #include "server/parts.h"
 
 #define BODY_MAX ((size_t)64 * 1024)
 
-static const struct aws_caller *authorise(struct server *server, struct http_exchange *exchange,
-					  const struct http_request *request, const char *action)
-{
-	struct sigv4_failure failure = {0};
-	const struct aws_caller *caller = authenticate(server, request, "slipway", &failure);
-	struct span resource;
-
-	if (!caller) {
-		rest_refuse(exchange, failure.status == 400 ? 403 : failure.status, failure.type, "%s",
-			    failure.message);
-		return NULL;
-	}
-	resource = arena_format(request->arena, "arn:aws:slipway:%.*s:%.*s:key/*",
-				SPAN_ARGS(caller->region), SPAN_ARGS(caller->account));
-	if (caller->policy && !aws_policy_allows(caller->policy, span_of(action), &resource, 1)) {
-		rest_refuse(exchange, 403, "AccessDenied", "user '%.*s' may not do %s",
-			    SPAN_ARGS(caller->user), action);
-		return NULL;
-	}
-	return caller;
-}
-
-static bool is_root(const struct server *server, const struct aws_caller *caller)
-{
-	return !caller->policy && span_is(caller->account, server->config->account);
-}
-
 static void record(struct server *server, const struct aws_caller *caller, const char *operation,
-		   struct span resource, const char *error, int status)
+		   bool write, struct span resource, const char *error, int status)
 {
 	char id[ID_UUID_SIZE];
 
@@ -49,7 +26,43 @@ static void record(struct server *server, const struct aws_caller *caller, const
 							.error_type = error,
 							.status = status,
 							.request_id = id,
-							.write = true});
+							.write = write});
+}
+
+static const struct aws_caller *identify(struct server *server, struct http_exchange *exchange,
+					 const struct http_request *request)
+{
+	struct sigv4_failure failure = {0};
+	const struct aws_caller *caller = authenticate(server, request, "slipway", &failure);
+
+	if (!caller)
+		rest_refuse(exchange, failure.status == 400 ? 403 : failure.status, failure.type, "%s",
+			    failure.message);
+	return caller;
+}
+
+/* May the caller do the operation on the key `name` ("USER/ID")? Answers if not. */
+static bool authorise(struct server *server, struct http_exchange *exchange,
+		      const struct aws_caller *caller, const char *operation, bool write,
+		      struct span name)
+{
+	struct arena *arena = http_exchange_request(exchange)->arena;
+	struct span action = arena_format(arena, "slipway:%s", operation);
+	struct span resource =
+		arena_format(arena, "arn:aws:slipway:%.*s:%.*s:key/%.*s", SPAN_ARGS(caller->region),
+			     SPAN_ARGS(caller->account), SPAN_ARGS(name));
+
+	if (!caller->policy || aws_policy_allows(caller->policy, action, &resource, 1))
+		return true;
+	record(server, caller, operation, write, resource, "AccessDenied", 403);
+	rest_refuse(exchange, 403, "AccessDenied", "user '%.*s' may not do %.*s on %.*s",
+		    SPAN_ARGS(caller->user), SPAN_ARGS(action), SPAN_ARGS(resource));
+	return false;
+}
+
+static bool is_root(const struct server *server, const struct aws_caller *caller)
+{
+	return !caller->policy && span_is(caller->account, server->config->account);
 }
 
 /* ---- list ---- */
@@ -77,14 +90,14 @@ static struct json *key_document(struct arena *arena, const struct store_object 
 void keys_list(struct server *server, struct http_exchange *exchange,
 	       const struct http_request *request)
 {
-	const struct aws_caller *caller = authorise(server, exchange, request, "slipway:ListKeys");
+	const struct aws_caller *caller = identify(server, exchange, request);
 	struct arena *arena = request->arena;
 	struct store_cursor cursor = {.kind = &access_key_kind, .index = -1};
 	const struct store_object *object;
 	struct json *answer, *list;
 	_view_ struct store_view *view = NULL;
 
-	if (!caller)
+	if (!caller || !authorise(server, exchange, caller, "ListKeys", false, SPAN("*")))
 		return;
 	view = store_view_open(server->store);
 	cursor.view = view;
@@ -97,6 +110,7 @@ void keys_list(struct server *server, struct http_exchange *exchange,
 			json_append(arena, list, key_document(arena, object));
 	}
 	json_set(arena, answer, "keys", list);
+	record(server, caller, "ListKeys", false, SPAN(""), NULL, 200);
 	rest_respond(exchange, 200, json_to_text(answer, arena));
 }
 
@@ -124,8 +138,8 @@ static void created(void *context, int code, uint64_t revision, const struct err
 	struct json *answer = json_new_object(arena);
 
 	(void)revision;
-	record(creation->server, creation->caller, "CreateKey", span_of(creation->key.id),
-	       code < 0 ? "StoreUnavailable" : NULL, code < 0 ? 503 : 201);
+	record(creation->server, creation->caller, "CreateKey", true,
+	       span_of(creation->key.id), code < 0 ? "StoreUnavailable" : NULL, code < 0 ? 503 : 201);
 	if (code < 0) {
 		rest_refuse(creation->exchange, 503, "StoreUnavailable", "%s", err->message);
 		return;
@@ -185,10 +199,40 @@ static bool read_creation(struct creation *creation, const struct http_request *
 	return true;
 }
 
+/* Somebody with a policy must not make a key that may do more: it gets the maker's own policy. */
+static bool inherit_policy(struct creation *creation, const struct http_request *request)
+{
+	const struct aws_caller *caller = creation->caller;
+	_view_ struct store_view *view = NULL;
+	const struct store_object *object;
+	const struct access_key_facts *facts;
+
+	if (!caller->policy)
+		return true;
+	if (creation->key.policy.data) {
+		record(creation->server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
+		rest_refuse(creation->exchange, 403, "AccessDenied",
+			    "user '%.*s' has a policy, and so have the keys it makes, the same one: "
+			    "name none",
+			    SPAN_ARGS(caller->user));
+		return false;
+	}
+	view = store_view_open(creation->server->store);
+	object = store_get(view, &access_key_kind, caller->access_key);
+	if (!object) {
+		rest_refuse(creation->exchange, 403, "UnrecognizedClientException",
+			    "the key was deleted meanwhile");
+		return false;
+	}
+	facts = object->facts;
+	creation->key.policy = arena_copy_span(request->arena, facts->policy);
+	return true;
+}
+
 void keys_create(struct server *server, struct http_exchange *exchange,
 		 const struct http_request *request)
 {
-	const struct aws_caller *caller = authorise(server, exchange, request, "slipway:CreateKey");
+	const struct aws_caller *caller = identify(server, exchange, request);
 	struct creation *creation;
 
 	if (!caller)
@@ -201,18 +245,16 @@ void keys_create(struct server *server, struct http_exchange *exchange,
 	if (!read_creation(creation, request))
 		return;
 	if (!is_root(server, caller) && !span_equal(creation->key.account, caller->account)) {
+		record(server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
 		rest_refuse(exchange, 403, "AccessDenied",
 			    "only an unrestricted key of account %s may make keys of other accounts",
 			    server->config->account);
 		return;
 	}
-	/* Somebody with a policy must not make a key that may do more. */
-	if (caller->policy && !creation->key.policy.data) {
-		rest_refuse(exchange, 403, "AccessDenied",
-			    "user '%.*s' has a policy and may not make a key without one",
-			    SPAN_ARGS(caller->user));
+	if (!authorise(server, exchange, caller, "CreateKey", true,
+		       arena_format(request->arena, "%.*s/*", SPAN_ARGS(creation->key.user))) ||
+	    !inherit_policy(creation, request))
 		return;
-	}
 	if (store_write(server->store, create, created, creation, NULL) < 0)
 		rest_refuse(exchange, 503, "StoreUnavailable", "too many writes are waiting");
 }
@@ -251,28 +293,39 @@ static void deleted(void *context, int code, uint64_t revision, const struct err
 					       : "StoreUnavailable";
 
 	(void)revision;
-	record(deletion->server, deletion->caller, "DeleteKey", deletion->id, error, status);
+	record(deletion->server, deletion->caller, "DeleteKey", true, deletion->id, error,
+	       status);
 	if (error)
 		rest_refuse(deletion->exchange, status, error, "%s", err->message);
 	else
 		rest_respond(deletion->exchange, 200, SPAN("{}"));
 }
 
+/* "USER/ID", or "*" and the id when there is no such key: then only who may delete any is told so. */
+static struct span name_of_key(const struct server *server, struct span id, struct arena *arena)
+{
+	_view_ struct store_view *view = store_view_open(server->store);
+	const struct store_object *object = store_get(view, &access_key_kind, id);
+	const struct access_key_facts *facts = object ? object->facts : NULL;
+
+	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(facts ? facts->user : SPAN("*")),
+			    SPAN_ARGS(id));
+}
+
 void keys_delete(struct server *server, struct http_exchange *exchange,
 		 const struct http_request *request)
 {
-	const struct aws_caller *caller = authorise(server, exchange, request, "slipway:DeleteKey");
-	struct deletion *deletion;
+	const struct aws_caller *caller = identify(server, exchange, request);
 	size_t prefix = strlen("/v1/keys/");
+	struct span id = {request->path.data + prefix, request->path.length - prefix};
+	struct deletion *deletion;
 
-	if (!caller)
+	if (!caller || !authorise(server, exchange, caller, "DeleteKey", true,
+				  name_of_key(server, id, request->arena)))
 		return;
 	deletion = arena_allocate(request->arena, sizeof(*deletion));
 	*deletion = (struct deletion){
-		.server = server,
-		.exchange = exchange,
-		.caller = caller,
-		.id = {request->path.data + prefix, request->path.length - prefix}};
+		.server = server, .exchange = exchange, .caller = caller, .id = id};
 	if (store_write(server->store, delete_key, deleted, deletion, NULL) < 0)
 		rest_refuse(exchange, 503, "StoreUnavailable", "too many writes are waiting");
 }

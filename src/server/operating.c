@@ -12,6 +12,11 @@ static const struct http_header text_plain[] = {
 	{SPAN("content-type"), SPAN("text/plain; charset=utf-8")},
 };
 
+/* The version is that of Prometheus's text format. */
+static const struct http_header metrics_text[] = {
+	{SPAN("content-type"), SPAN("text/plain; version=0.0.4; charset=utf-8")},
+};
+
 void operating_health(struct server *server, struct http_exchange *exchange,
 		      const struct http_request *request)
 {
@@ -58,23 +63,36 @@ void operating_info(struct server *server, struct http_exchange *exchange,
 
 /* ---- metrics ---- */
 
+static void metric_head(struct buffer *out, const char *name, bool grows, const char *help)
+{
+	buffer_format(out, "# HELP slipway_%s %s\n# TYPE slipway_%s %s\n", name, help, name,
+		      grows ? "counter" : "gauge");
+}
+
 static void metric(struct buffer *out, const char *name, bool grows, const char *help,
 		   unsigned long long value)
 {
-	buffer_format(out, "# HELP slipway_%s %s\n# TYPE slipway_%s %s\nslipway_%s %llu\n", name, help,
-		      name, grows ? "counter" : "gauge", name, value);
+	metric_head(out, name, grows, help);
+	buffer_format(out, "slipway_%s %llu\n", name, value);
 }
 
-static void write_call_count(void *context, const char *service, const char *operation,
-			     const char *result, uint64_t calls, double seconds)
+static void write_calls(void *context, const char *service, const char *operation,
+			const char *result, uint64_t calls, double seconds)
 {
-	struct buffer *out = context;
+	(void)seconds;
+	buffer_format(context,
+		      "slipway_calls_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %llu\n",
+		      service, operation, result, (unsigned long long)calls);
+}
 
-	buffer_format(out,
-		      "slipway_calls_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %llu\n"
-		      "slipway_call_seconds_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %.6f\n",
-		      service, operation, result, (unsigned long long)calls, service, operation, result,
-		      seconds);
+static void write_call_seconds(void *context, const char *service, const char *operation,
+			       const char *result, uint64_t calls, double seconds)
+{
+	(void)calls;
+	buffer_format(context,
+		      "slipway_call_seconds_total{service=\"%s\",operation=\"%s\",result=\"%s\"} "
+		      "%.6f\n",
+		      service, operation, result, seconds);
 }
 
 static void write_store(struct server *server, struct buffer *out)
@@ -99,17 +117,23 @@ static void write_store(struct server *server, struct buffer *out)
 	       store.available);
 }
 
+/* The lines of one metric must stand together, hence two walks over what has two of them. */
 static void write_controllers(struct server *server, struct buffer *out)
 {
-	for (size_t i = 0; i < server->controller_count; i++) {
-		struct controller_statistics statistics;
-		const char *name = server->controller_rows[i]->name;
+	struct controller_statistics statistics;
 
+	metric_head(out, "controller_reconciles_total", true, "Steps that controllers made");
+	for (size_t i = 0; i < server->controller_count; i++) {
 		controller_statistics(server->controllers[i], &statistics);
-		buffer_format(out,
-			      "slipway_controller_reconciles_total{controller=\"%s\"} %llu\n"
-			      "slipway_controller_failures_total{controller=\"%s\"} %llu\n",
-			      name, (unsigned long long)statistics.reconciles, name,
+		buffer_format(out, "slipway_controller_reconciles_total{controller=\"%s\"} %llu\n",
+			      server->controller_rows[i]->name,
+			      (unsigned long long)statistics.reconciles);
+	}
+	metric_head(out, "controller_failures_total", true, "Steps of controllers that failed");
+	for (size_t i = 0; i < server->controller_count; i++) {
+		controller_statistics(server->controllers[i], &statistics);
+		buffer_format(out, "slipway_controller_failures_total{controller=\"%s\"} %llu\n",
+			      server->controller_rows[i]->name,
 			      (unsigned long long)statistics.failures);
 	}
 }
@@ -136,10 +160,8 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 	char *text;
 
 	(void)request;
-	buffer_format(&out,
-		      "# HELP slipway_info What runs here\n# TYPE slipway_info gauge\n"
-		      "slipway_info{version=\"%s\"} 1\n",
-		      SLIPWAY_VERSION);
+	metric_head(&out, "info", false, "What runs here");
+	buffer_format(&out, "slipway_info{version=\"%s\"} 1\n", SLIPWAY_VERSION);
 	metric(&out, "start_time_seconds", false, "When the server started",
 	       (unsigned long long)(server->started_ms / 1000));
 	metric(&out, "resident_bytes", false, "Memory in use", resident_bytes());
@@ -151,9 +173,12 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 	write_controllers(server, &out);
 	metric(&out, "audit_lost_total", true, "Audit lines that could not be written",
 	       audit_lost(server->audit));
-	aws_dispatcher_each_count(server->dispatcher, write_call_count, &out);
+	metric_head(&out, "calls_total", true, "Calls of operations, by result");
+	aws_dispatcher_each_count(server->dispatcher, write_calls, &out);
+	metric_head(&out, "call_seconds_total", true, "Time spent in calls, by result");
+	aws_dispatcher_each_count(server->dispatcher, write_call_seconds, &out);
 	text = buffer_take(&out, &length);
-	http_respond(exchange, 200, text_plain, 1, HTTP_BODY_OWNED(text, length));
+	http_respond(exchange, 200, metrics_text, 1, HTTP_BODY_OWNED(text, length));
 }
 
 /* ---- reset ---- */

@@ -179,13 +179,62 @@ def test_a_user_with_a_policy_gets_no_further(slipway, tmp_path):
     limited = make_key(slipway, "--user", "limited", "--policy", path)
     environment = dict(os.environ, AWS_ACCESS_KEY_ID=limited["accessKeyId"],
                        AWS_SECRET_ACCESS_KEY=limited["secretAccessKey"])
-    refused = command("key", "create", "--server", slipway.url, env=environment)
-    assert refused.returncode == 1 and "may not make a key without one" in refused.stderr
     refused = command("key", "list", "--server", slipway.url, env=environment)
     assert refused.returncode == 1 and "AccessDenied" in refused.stderr
-    refused = command("key", "create", "--account", "210987654321", "--policy", path, "--server",
-                      slipway.url, env=environment)
+    refused = command("key", "create", "--account", "210987654321", "--server", slipway.url,
+                      env=environment)
     assert refused.returncode == 1 and "other accounts" in refused.stderr
+    # It cannot make a key that may do more than it may itself.
+    everything = policy_file(tmp_path, {"Effect": "Allow", "Action": "*", "Resource": "*"})
+    refused = command("key", "create", "--policy", everything, "--server", slipway.url,
+                      env=environment)
+    assert refused.returncode == 1 and "the same one" in refused.stderr
+    made = command("key", "create", "-o", "json", "--server", slipway.url, env=environment)
+    heir = slipway.boto(key=json.loads(made.stdout))
+    heir.list_clusters()
+    assert error_of(heir.create_cluster, clusterName="more")["Code"] == "AccessDeniedException"
+    with open(os.path.join(slipway.state, "audit.log"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    told = [(line["operation"], line["result"]) for line in lines if line["user"] == "limited"]
+    assert told == [("slipway:ListKeys", "AccessDenied"), ("slipway:CreateKey", "AccessDenied"),
+                    ("slipway:CreateKey", "AccessDenied"), ("slipway:CreateKey", "success"),
+                    ("ecs:CreateCluster", "AccessDeniedException")]
+
+
+def test_a_policy_names_keys(slipway, tmp_path):
+    """Keys are resources: arn:aws:slipway:REGION:ACCOUNT:key/USER/ID."""
+    kept = make_key(slipway, "--user", "robot")
+    other = make_key(slipway, "--user", "person")
+    path = policy_file(
+        tmp_path,
+        {"Effect": "Allow", "Action": "slipway:*", "Resource": "arn:aws:slipway:*:*:key/robot/*"},
+        {"Effect": "Deny", "Action": "slipway:DeleteKey",
+         "Resource": f"arn:aws:slipway:*:*:key/*/{kept['accessKeyId']}"})
+    keeper = make_key(slipway, "--user", "keeper", "--policy", path)
+    environment = dict(os.environ, AWS_ACCESS_KEY_ID=keeper["accessKeyId"],
+                       AWS_SECRET_ACCESS_KEY=keeper["secretAccessKey"])
+
+    def ask_for(*args):
+        return command("key", *args, "--server", slipway.url, env=environment)
+
+    made = ask_for("create", "--user", "robot", "-o", "json")
+    assert made.returncode == 0, made.stderr
+    for refused in (ask_for("create", "--user", "admin"), ask_for("create"), ask_for("list"),
+                    ask_for("delete", kept["accessKeyId"]), ask_for("delete", other["accessKeyId"]),
+                    ask_for("delete", "AKIA0000000000000000")):
+        assert refused.returncode == 1 and "AccessDenied" in refused.stderr
+    assert ask_for("delete", json.loads(made.stdout)["accessKeyId"]).returncode == 0
+    users = [key["user"] for key in json.loads(key_command(slipway, "list", "-o", "json").stdout)["keys"]]
+    assert users.count("robot") == 1 and users.count("person") == 1
+
+
+def test_the_admin_key_does_not_change_its_account(start_slipway):
+    server = start_slipway()
+    server.stop()
+    refused = command("up", "--listen", "127.0.0.1:0", "--state", server.state, "--account",
+                      "000000000042")
+    assert refused.returncode == 1
+    assert "is of account 123456789012, not 000000000042" in refused.stderr
 
 
 def test_a_policy_that_is_not_understood_is_refused(slipway, tmp_path):

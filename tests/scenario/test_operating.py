@@ -52,9 +52,14 @@ def test_metrics_count_what_happened(start_slipway):
     assert int(values["slipway_store_groups_total"]) >= 1
     assert int(values["slipway_http_requests_total"]) >= 2
     assert int(values["slipway_resident_bytes"]) > 1000000
-    for line in text.splitlines():
-        assert re.fullmatch(r'# (HELP|TYPE) slipway_\w+ .+|slipway_\w+(\{[^}]*\})? [0-9.e+-]+',
-                            line), line
+    # Prometheus's text format: the lines of a metric stand together, behind its help and type.
+    assert server.get("/metrics").headers["content-type"].startswith("text/plain; version=0.0.4")
+    for metric in re.split(r"^(?=# HELP)", text, flags=re.MULTILINE)[1:]:
+        match = re.match(r"# HELP (slipway_\w+) .+\n# TYPE (slipway_\w+) (counter|gauge)\n", metric)
+        assert match and match[1] == match[2], metric
+        for line in metric[match.end():].splitlines():
+            assert re.fullmatch(match[1] + r"(\{[^}]*\})? [0-9.e+-]+", line), line
+        assert text.count(f"# TYPE {match[1]} ") == 1
 
 
 @pytest.mark.sanitized
@@ -77,6 +82,35 @@ def test_the_audit_log_says_who_did_what(start_slipway):
     moment = datetime.datetime.strptime(first["time"], "%Y-%m-%dT%H:%M:%S.%fZ")
     assert abs((datetime.datetime.utcnow() - moment).total_seconds()) < 300
     assert os.stat(os.path.join(server.state, "audit.log")).st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_of_the_audit_log_is_counted(start_slipway, tmp_path):
+    config = tmp_path / "slipway.yaml"
+    config.write_text("audit:\n  file: /dev/full\n")
+    server = start_slipway("--config", config)
+    server.boto().create_cluster(clusterName="a")
+    assert "\nslipway_audit_lost_total 1\n" in server.get("/metrics").text
+
+
+def test_the_state_folder_is_private(start_slipway, tmp_path):
+    os.chmod(tmp_path, 0o755)
+    server = start_slipway(state=str(tmp_path))  # a folder that others may look into
+    server.boto().create_cluster(clusterName="a")
+    modes = {name: os.stat(tmp_path / name).st_mode & 0o777 for name in os.listdir(tmp_path)}
+    assert {"slipway.db", "slipway.db-wal", "audit.log", "admin-key.json",
+            "integrity.key"} <= set(modes)
+    assert set(modes.values()) == {0o600}, modes
+
+
+def test_the_log_says_where_it_listens(start_slipway):
+    server = start_slipway()
+    lines = [json.loads(line) for line in wait_until(lambda: server.stderr, "a line is logged")
+             .splitlines()]
+    assert (lines[0]["level"], lines[0]["message"]) == ("info", "listening")
+    assert lines[0]["url"] == server.url and lines[0]["pid"] == str(server.process.pid)
+    server.stop()
+    last = json.loads(server.stderr.splitlines()[-1])
+    assert (last["message"], last["signal"]) == ("stopping", "Terminated")
 
 
 def test_the_audit_log_can_be_rotated(start_slipway):
@@ -119,6 +153,13 @@ def test_a_wrong_configuration_says_where(tmp_path, text, complaint):
 
 @pytest.mark.parametrize("args, complaint", [
     (["--frob"], "there is no flag --frob"),
+    (["--lissten", "x"], "there is no flag --lissten; did you mean --listen?"),
+    (["--state", ""], "--state: must not be empty"),
+    (["--state", "/dev/null/x"], "state folder: make folder '/dev/null'"),
+    (["--store", "sqlite:", "--state", "STATE"], "must name a file"),
+    (["--store", "sqlite::memory:", "--state", "STATE"], "must name a file"),
+    (["--listen", "::1:0"], "write an IPv6 address in brackets: [::1]:0"),
+    (["--ephemeral=maybe"], "up: --ephemeral: must be true or false"),
     (["--listen"], "--listen needs a value"),
     (["--auth", "maybe"], "auth: 'maybe' is not one of signature|none"),
     (["here"], "'here' is not an option"),
@@ -214,6 +255,20 @@ def test_a_large_reset(start_slipway):
     text = server.get("/metrics").text
     objects = int(re.search(r"^slipway_store_objects (\d+)$", text, re.MULTILINE).group(1))
     assert objects < 10  # the admin key, and what the server keeps for itself
+
+
+@pytest.mark.parametrize("store", ["memory:", ":memory:"])
+def test_a_store_in_memory(start_slipway, store):
+    """Forgets objects and keeps its key; is not there to be reset."""
+    server = start_slipway("--store", store)
+    server.boto().create_cluster(clusterName="a")
+    assert server.get("/_slipway/info").json["store"] == "memory"
+    assert server.request("POST", "/_slipway/reset").status == 403
+    key = server.key
+    server.stop()
+    again = start_slipway("--store", store, state=server.state)
+    assert again.key == key
+    assert again.boto().list_clusters()["clusterArns"] == []
 
 
 def test_reset_is_for_ephemeral_servers(slipway):
