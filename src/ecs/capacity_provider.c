@@ -80,14 +80,28 @@ const struct store_object *capacity_provider_of_cluster(struct aws_request *requ
 		.exact = true});
 }
 
+static void add_resource(struct aws_request *request, struct aws_resources *resources,
+	struct span given)
+{
+	if (resources->count == AWS_RESOURCES_MAX)
+		resources->overflow = true;
+	else
+		resources->arns[resources->count++] =
+			ecs_canonical_arn(request, "capacity-provider", given);
+}
+
 void capacity_provider_resources(struct aws_request *request, struct aws_resources *resources)
 {
-	struct span given = json_get_text(request->input, "name");
+	static const char *const members[] = {"name", "capacityProvider"};
 
-	if (!given.data)
-		given = json_get_text(request->input, "capacityProvider");
-	resources->arns[resources->count++] =
-		ecs_canonical_arn(request, "capacity-provider", given);
+	for (size_t i = 0; i < LENGTH(members); i++) {
+		struct span given = json_get_text(request->input, members[i]);
+
+		if (given.data)
+			add_resource(request, resources, given);
+	}
+	JSON_EACH_ITEM (json_get(request->input, "capacityProviders"), item)
+		add_resource(request, resources, json_text(item));
 }
 
 /* ---- checks ---- */

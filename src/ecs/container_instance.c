@@ -114,6 +114,31 @@ static struct span instance_arn(struct aws_request *request, const struct store_
 	return ecs_arn(request, "container-instance", ecs_name_of_key(instance->key));
 }
 
+/* ---- for policies ---- */
+
+/* The instances themselves, as AWS has it: "container-instance/CLUSTER/ID". */
+void container_instance_resources(struct aws_request *request, struct aws_resources *resources)
+{
+	struct span given = json_get_text(request->input, "cluster");
+	struct span cluster = SPAN("default");
+
+	if (given.data)
+		ecs_try_resolve(request->caller, "cluster", given, &cluster);
+	JSON_EACH_ITEM (json_get(request->input, "containerInstances"), item) {
+		struct span instance = json_text(item);
+
+		if (resources->count == AWS_RESOURCES_MAX) {
+			resources->overflow = true;
+			return;
+		}
+		if (instance.data && !aws_arn_looks_like(instance))
+			instance = arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(cluster),
+				SPAN_ARGS(instance));
+		resources->arns[resources->count++] =
+			ecs_canonical_arn(request, "container-instance", instance);
+	}
+}
+
 /* ---- documents ---- */
 
 static struct json *instance_document(struct aws_request *request,

@@ -40,5 +40,6 @@ int container_instance_register_prepare(struct aws_request *request);
 int container_instance_deregister(struct aws_request *request);
 int container_instance_describe(struct aws_request *request);
 int container_instance_list(struct aws_request *request);
+void container_instance_resources(struct aws_request *request, struct aws_resources *resources);
 
 #endif

@@ -1,5 +1,5 @@
-"""AWS's SDK for JavaScript, which knows the newest model, against a server: the scripts in sdk/ call
-every operation that slipway has, with good input and with bad."""
+"""AWS's SDK for JavaScript, which knows the newest model, against a server: the scripts in sdk/
+call every operation that slipway has, with good input and with bad."""
 import json
 import os
 import subprocess

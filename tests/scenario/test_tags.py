@@ -159,8 +159,9 @@ def test_policies_see_through_other_spellings_of_an_arn(slipway, ecs, tmp_path):
     ecs.register_task_definition(family="guarded", containerDefinitions=[container()])
     policy = {"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": "*", "Resource": "*"},
-        {"Effect": "Deny", "Action": "*", "Resource": [arn("cluster/guarded"),
-                                                       arn("task-definition/guarded:*")]}]}
+        {"Effect": "Deny", "Action": "*", "Resource": [
+            arn("cluster/guarded"), arn("task-definition/guarded:*"),
+            arn("capacity-provider/FARGATE"), arn("container-instance/guarded/*")]}]}
     limited = slipway.boto("ecs", key=make_key(slipway, tmp_path, policy))
     limited.describe_clusters(clusters=["default"])
     for name in ("guarded", arn("task-definition/guarded"), "guarded:1",
@@ -170,6 +171,14 @@ def test_policies_see_through_other_spellings_of_an_arn(slipway, ecs, tmp_path):
     for resource in (arn("cluster/guarded"), arn("task-definition/guarded:1")):
         refused(limited.list_tags_for_resource, "AccessDeniedException", "guarded",
                 resourceArn=resource)
+    for name in ("FARGATE", arn("capacity-provider/FARGATE")):
+        refused(limited.describe_capacity_providers, "AccessDeniedException", "FARGATE",
+                capacityProviders=["FARGATE_SPOT", name])
+    limited.describe_capacity_providers(capacityProviders=["FARGATE_SPOT"])
+    for name in ("a" * 32, arn("container-instance/guarded/" + "a" * 32)):
+        for cluster in ("guarded", arn("cluster/guarded")):
+            refused(limited.describe_container_instances, "AccessDeniedException",
+                    "container-instance/guarded/", cluster=cluster, containerInstances=[name])
     for name in ("guarded", arn("cluster/guarded")):
         refused(limited.delete_cluster, "AccessDeniedException", "guarded", cluster=name)
 

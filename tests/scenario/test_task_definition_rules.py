@@ -1,5 +1,5 @@
-"""What RegisterTaskDefinition refuses: a table of requests with the words that must be in the answer.
-Nothing is stored, and no revision is used up, by a request that was refused."""
+"""What RegisterTaskDefinition refuses: a table of requests with the words of the answer. Nothing is
+stored, and no revision is used up, by a request that was refused."""
 import copy
 
 import pytest
@@ -304,8 +304,9 @@ REFUSED = {
     "fargate with shared memory": (
         fargate_container(linuxParameters={"sharedMemorySize": 64}),
         ["Fargate", "sharedMemorySize"]),
-    "fargate with security options": (fargate_container(dockerSecurityOptions=["no-new-privileges"]),
-                                      ["Fargate", "dockerSecurityOptions"]),
+    "fargate with security options": (
+        fargate_container(dockerSecurityOptions=["no-new-privileges"]),
+        ["Fargate", "dockerSecurityOptions"]),
     "fargate with a gpu": (
         fargate_container(resourceRequirements=[{"type": "GPU", "value": "1"}]),
         ["Fargate", "GPU"]),
@@ -368,7 +369,8 @@ def everything_stored(ecs):
 def test_refused(slipway, ecs, name):
     members, parts = REFUSED[name]
     before = everything_stored(ecs)
-    code = "InvalidParameterException" if name in ("reserved tag", "tag twice") else "ClientException"
+    of_tags = name in ("reserved tag", "tag twice")
+    code = "InvalidParameterException" if of_tags else "ClientException"
     send_refused(slipway, "RegisterTaskDefinition", request_of(members), code, *parts)
     assert everything_stored(ecs) == before
 

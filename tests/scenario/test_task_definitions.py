@@ -38,8 +38,9 @@ class Filler:
 
     def value(self, kind, name="x"):
         if kind["type"] == "structure":
+            members = self.structures[kind["structure"]]["members"]
             return {member: self.value(description["value"], member)
-                    for member, description in self.structures[kind["structure"]]["members"].items()}
+                    for member, description in members.items()}
         if kind["type"] == "list":
             return [self.value(kind["element"], name)]
         if kind["type"] == "map":
@@ -81,7 +82,7 @@ def paths_of(value, path=""):
 
 
 def assert_comes_back(given, answered, path=""):
-    """Every member that was given is there with the same value; defaults may be added to objects."""
+    """Every member that was given is there with the same value; objects may have defaults more."""
     if isinstance(given, dict):
         for member, value in given.items():
             assert member in answered, f"{path}.{member} did not come back"
@@ -115,7 +116,8 @@ def on_instances(filler):
                         "retries": 2, "startPeriod": 1},
         "resourceRequirements": [{"type": "GPU", "value": "1"},
                                  filler.structure("ResourceRequirement")],
-        "secrets": [{"name": "SECRET", "valueFrom": "arn:aws:ssm:us-east-1:123456789012:parameter/s"}],
+        "secrets": [{"name": "SECRET",
+                     "valueFrom": "arn:aws:ssm:us-east-1:123456789012:parameter/s"}],
         "portMappings": [
             {"name": "web", "containerPort": 80, "hostPort": 8080, "protocol": "udp",
              "appProtocol": "http"},
@@ -136,7 +138,8 @@ def on_instances(filler):
         "containerDefinitions": [
             main,
             container(name="init", essential=False),
-            container(name="side", firelensConfiguration=filler.structure("FirelensConfiguration"))],
+            container(name="side",
+                      firelensConfiguration=filler.structure("FirelensConfiguration"))],
         "volumes": [{"name": source.removesuffix("VolumeConfiguration"),
                      source: volume[source]} for source in sources] +
                    [{"name": "later", "configuredAtLaunch": True}],
@@ -243,7 +246,8 @@ def test_ways_to_name_a_definition(ecs):
     for name in ("nobody", "named:4", "named:0", "named:", "named:x", "named:1:1", "named:01x", "",
                  ":1", "named\0", "named:1\0", arn("task-definition/named:9"),
                  arn("cluster/named"), arn("task-definition/named:1", region="eu-west-1"),
-                 arn("task-definition/named:1", account="210987654321"), "named:99999999999999999999",
+                 arn("task-definition/named:1", account="210987654321"),
+                 "named:99999999999999999999",
                  "n" * 2000):
         refused(ecs.describe_task_definition, "ClientException",
                 "Unable to describe task definition.", taskDefinition=name)
@@ -437,7 +441,8 @@ def test_families(listed):
 
 def test_a_family_comes_back_with_a_new_revision(slipway, ecs):
     def families(status):
-        return ecs.list_task_definition_families(familyPrefix="returning", status=status)["families"]
+        return ecs.list_task_definition_families(familyPrefix="returning",
+                                                 status=status)["families"]
 
     register(ecs, "returning")
     assert (families("ACTIVE"), families("INACTIVE")) == (["returning"], [])

@@ -1,5 +1,5 @@
-"""The JSON 1.1 protocol as ECS speaks it: what is refused before an operation looks at it, how errors
-look, and what clients may leave out or add."""
+"""The JSON 1.1 protocol as ECS speaks it: what is refused before an operation looks at it, how
+errors look, and what clients may leave out or add."""
 import json
 import os
 import re

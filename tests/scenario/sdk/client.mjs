@@ -1,5 +1,6 @@
-// What the scripts of this folder share: a client of the server that the test has started, calls that
-// must work, calls that must be refused, and at the end a line that says which operations were called.
+// What the scripts of this folder share: a client of the server that the test has started, calls
+// that must work, calls that must be refused, and at the end a line that says which operations were
+// called.
 import assert from "node:assert/strict";
 import * as sdk from "@aws-sdk/client-ecs";
 
@@ -31,7 +32,8 @@ export async function call(operation, input = {}) {
 	return answer;
 }
 
-// The operation must fail with this error, which the SDK knows as a class of its own if it is modelled.
+// The operation must fail with this error, which the SDK knows as a class of its own if the model
+// has it.
 export async function refused(operation, input, name, part) {
 	const error = await client.send(new sdk[`${operation}Command`](input)).then(
 		() => assert.fail(`${operation} was not refused`),

@@ -38,7 +38,8 @@ await refused("ListClusters", {nextToken: "made-up"}, "InvalidParameterException
 const updated = await call("UpdateCluster", {cluster: "js",
 	settings: [{name: "containerInsights", value: "disabled"}]});
 assert.equal(updated.cluster.settings[0].value, "disabled");
-await refused("UpdateCluster", {cluster: "nobody"}, "ClusterNotFoundException", "Cluster not found");
+await refused("UpdateCluster", {cluster: "nobody"}, "ClusterNotFoundException",
+	"Cluster not found");
 await call("UpdateClusterSettings", {cluster: arn("cluster/js"),
 	settings: [{name: "containerInsights", value: "enabled"}]});
 await refused("UpdateClusterSettings", {cluster: "js", settings: []}, "InvalidParameterException",
