@@ -5,6 +5,9 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 
@@ -42,7 +45,7 @@ int command_failed(const char *format, ...) __attribute__((format(printf, 1, 2))
  * value goes; what is no option is collected in order.
  */
 struct option_row {
-	const char *name; /* without dashes */
+	const char *name;   /* without dashes */
 	const char **value; /* or NULL for a switch */
 	bool *given;        /* of a switch */
 };
@@ -54,7 +57,6 @@ struct positionals {
 
 /* 0, or EXIT_USAGE after saying what is wrong. */
 int command_read_options(const struct command *command, int count, char **arguments,
-			 const struct option_row *rows, size_t row_count,
-			 struct positionals *ret_positionals);
+	const struct option_row *rows, size_t row_count, struct positionals *ret_positionals);
 
 #endif

@@ -19,7 +19,7 @@ static int print_json(const struct json *value)
 }
 
 static int create(const struct remote_options *options, const char *user, const char *policy_path,
-		  const char *account, bool as_json)
+	const char *account, bool as_json)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer policy_text = {0};
@@ -45,9 +45,10 @@ static int create(const struct remote_options *options, const char *user, const 
 	printf("Made a key for user %.*s of account %.*s. The secret is shown once.\n\n"
 	       "  export AWS_ACCESS_KEY_ID=%.*s\n"
 	       "  export AWS_SECRET_ACCESS_KEY=%.*s\n",
-	       SPAN_ARGS(json_get_text(answer, "user")), SPAN_ARGS(json_get_text(answer, "account")),
-	       SPAN_ARGS(json_get_text(answer, "accessKeyId")),
-	       SPAN_ARGS(json_get_text(answer, "secretAccessKey")));
+		SPAN_ARGS(json_get_text(answer, "user")),
+		SPAN_ARGS(json_get_text(answer, "account")),
+		SPAN_ARGS(json_get_text(answer, "accessKeyId")),
+		SPAN_ARGS(json_get_text(answer, "secretAccessKey")));
 	return EXIT_OK;
 }
 
@@ -62,12 +63,13 @@ static int list(const struct remote_options *options, bool as_json)
 	if (as_json)
 		return print_json(answer);
 	printf("%-22s %-14s %-20s %-26s %s\n", "KEY", "ACCOUNT", "USER", "CREATED", "POLICY");
-	JSON_EACH_ITEM(json_get(answer, "keys"), key)
+	JSON_EACH_ITEM (json_get(answer, "keys"), key)
 		printf("%-22.*s %-14.*s %-20.*s %-26.*s %s\n",
-		       SPAN_ARGS(json_get_text(key, "accessKeyId")),
-		       SPAN_ARGS(json_get_text(key, "account")), SPAN_ARGS(json_get_text(key, "user")),
-		       SPAN_ARGS(json_get_text(key, "createdAt")),
-		       json_is_absent(json_get(key, "policy")) ? "everything" : "yes");
+			SPAN_ARGS(json_get_text(key, "accessKeyId")),
+			SPAN_ARGS(json_get_text(key, "account")),
+			SPAN_ARGS(json_get_text(key, "user")),
+			SPAN_ARGS(json_get_text(key, "createdAt")),
+			json_is_absent(json_get(key, "policy")) ? "everything" : "yes");
 	return EXIT_OK;
 }
 
@@ -81,7 +83,7 @@ static int delete_key(const struct remote_options *options, const char *id)
 		if (!((*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
 			return command_failed("'%s' is not the id of a key", id);
 	if (remote_call(options, "DELETE", arena_format(arena, "/v1/keys/%s", id).data, NULL, arena,
-			&answer, &err) < 0)
+		    &answer, &err) < 0)
 		return command_failed("%s", err.message);
 	printf("Deleted key %s.\n", id);
 	return EXIT_OK;
@@ -92,11 +94,8 @@ int key_run(const struct command *command, int count, char **arguments)
 	const char *user = NULL, *policy = NULL, *account = NULL, *format = NULL;
 	struct remote_options options = {0};
 	const struct option_row rows[] = {{"server", &options.server, NULL},
-					  {"state", &options.state, NULL},
-					  {"user", &user, NULL},
-					  {"policy", &policy, NULL},
-					  {"account", &account, NULL},
-					  {"o", &format, NULL}};
+		{"state", &options.state, NULL}, {"user", &user, NULL}, {"policy", &policy, NULL},
+		{"account", &account, NULL}, {"o", &format, NULL}};
 	struct positionals words;
 	bool as_json;
 	int code = command_read_options(command, count, arguments, rows, LENGTH(rows), &words);

@@ -20,38 +20,45 @@ static int version_run(const struct command *command, int count, char **argument
 
 static const struct command commands[] = {
 	{"up", "[--listen ADDR:PORT] [--state DIR] [--config FILE] [--store URL] ...",
-	 "Start the server.",
-	 "Starts slipway with its embedded store and serves the Amazon ECS API. On the first start it\n"
-	 "makes an admin key, keeps it in the state folder and prints how to use it. SIGTERM and SIGINT\n"
-	 "let requests in flight finish; SIGHUP reads certificates again and reopens the audit log.\n\n"
-	 "Example:\n  slipway up --listen 127.0.0.1:4780 --state ~/slipway\n\n",
-	 up_run, up_help},
+		"Start the server.",
+		"Starts slipway with its embedded store and serves the Amazon ECS API. On the "
+		"first start it\n"
+		"makes an admin key, keeps it in the state folder and prints how to use it. "
+		"SIGTERM and SIGINT\n"
+		"let requests in flight finish; SIGHUP reads certificates again and reopens the "
+		"audit log.\n\n"
+		"Example:\n  slipway up --listen 127.0.0.1:4780 --state ~/slipway\n\n",
+		up_run, up_help},
 	{"key", "create|list|delete ...", "Manage access keys of a running server.",
-	 "  slipway key create [--user NAME] [--policy FILE] [--account ACCOUNT]\n"
-	 "  slipway key list\n"
-	 "  slipway key delete ID\n\n"
-	 "Options of all three:\n"
-	 "  --server URL   The server. Default: $SLIPWAY_SERVER or http://127.0.0.1:4780.\n"
-	 "  --state DIR    State folder of the server, for its admin key. Without it the key comes from\n"
-	 "                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, if they are set, else from the\n"
-	 "                 default state folder.\n"
-	 "  -o json        Print JSON instead of a table.\n\n"
-	 "A policy is a file with an IAM-style document; without one the key may do everything in its\n"
-	 "account. The secret is shown once.\n\n"
-	 "Example:\n  slipway key create --user ci --policy ci-policy.json\n",
-	 key_run, NULL},
+		"  slipway key create [--user NAME] [--policy FILE] [--account ACCOUNT]\n"
+		"  slipway key list\n"
+		"  slipway key delete ID\n\n"
+		"Options of all three:\n"
+		"  --server URL   The server. Default: $SLIPWAY_SERVER or http://127.0.0.1:4780.\n"
+		"  --state DIR    State folder of the server, for its admin key. Without it the "
+		"key comes from\n"
+		"                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, if they are set, "
+		"else from the\n"
+		"                 default state folder.\n"
+		"  -o json        Print JSON instead of a table.\n\n"
+		"A policy is a file with an IAM-style document; without one the key may do "
+		"everything in its\n"
+		"account. The secret is shown once.\n\n"
+		"Example:\n  slipway key create --user ci --policy ci-policy.json\n",
+		key_run, NULL},
 	{"sim", "toy [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
-	 "Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
+		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
 	{"config", "[yaml|markdown]", "Print every key of slipway.yaml with its default.",
-	 "Example:\n  slipway config > slipway.yaml\n", config_run, NULL},
+		"Example:\n  slipway config > slipway.yaml\n", config_run, NULL},
 	{"version", "", "Print the version.", "", version_run, NULL},
 };
 
 static void print_overview(FILE *out)
 {
-	fputs("slipway puts containers into service safely: an Amazon-ECS-compatible control plane.\n\n"
+	fputs("slipway puts containers into service safely: an Amazon-ECS-compatible control "
+	      "plane.\n\n"
 	      "Usage: slipway COMMAND ...\n\nCommands:\n",
-	      out);
+		out);
 	for (size_t i = 0; i < LENGTH(commands); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n'slipway COMMAND --help' tells more about one of them.\n", out);
@@ -59,8 +66,8 @@ static void print_overview(FILE *out)
 
 static void print_help(const struct command *command)
 {
-	printf("Usage: slipway %s %s\n\n%s\n\n%s", command->name, command->arguments, command->summary,
-	       command->details);
+	printf("Usage: slipway %s %s\n\n%s\n\n%s", command->name, command->arguments,
+		command->summary, command->details);
 	fflush(stdout);
 	if (command->more_help)
 		command->more_help();
@@ -72,75 +79,6 @@ static const struct command *find(const char *name)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
 	return NULL;
-}
-
-int command_misused(const struct command *command, const char *format, ...)
-{
-	va_list list;
-
-	fprintf(stderr, "slipway %s: ", command->name);
-	va_start(list, format);
-	vfprintf(stderr, format, list);
-	va_end(list);
-	fprintf(stderr, "\nTry 'slipway %s --help'.\n", command->name);
-	return EXIT_USAGE;
-}
-
-int command_failed(const char *format, ...)
-{
-	va_list list;
-
-	fputs("slipway: ", stderr);
-	va_start(list, format);
-	vfprintf(stderr, format, list);
-	va_end(list);
-	fputc('\n', stderr);
-	return EXIT_FAILED;
-}
-
-static const struct option_row *find_row(const struct option_row *rows, size_t count,
-					 struct span name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (span_is(name, rows[i].name))
-			return &rows[i];
-	return NULL;
-}
-
-int command_read_options(const struct command *command, int count, char **arguments,
-			 const struct option_row *rows, size_t row_count,
-			 struct positionals *ret_positionals)
-{
-	ret_positionals->count = 0;
-	for (int i = 0; i < count; i++) {
-		struct span name = span_of(arguments[i]), value = SPAN_NONE;
-		const struct option_row *row;
-
-		if (name.length < 2 || name.data[0] != '-') {
-			if (ret_positionals->count == (int)LENGTH(ret_positionals->items))
-				return command_misused(command, "too many arguments");
-			ret_positionals->items[ret_positionals->count++] = arguments[i];
-			continue;
-		}
-		name.data += name.data[1] == '-' ? 2 : 1;
-		name.length = strlen(name.data);
-		span_split(name, '=', &name, &value);
-		row = find_row(rows, row_count, name);
-		if (!row)
-			return command_misused(command, "there is no option '%s'", arguments[i]);
-		if (!row->value) {
-			if (value.data)
-				return command_misused(command, "--%s takes no value", row->name);
-			*row->given = true;
-		} else if (value.data) {
-			*row->value = value.data; /* the end of an argument: NUL-terminated */
-		} else if (i + 1 < count) {
-			*row->value = arguments[++i];
-		} else {
-			return command_misused(command, "--%s needs a value", row->name);
-		}
-	}
-	return 0;
 }
 
 static bool asks_for_help(int count, char **arguments)
@@ -163,7 +101,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
-	    strcmp(argv[1], "-h") == 0) {
+		strcmp(argv[1], "-h") == 0) {
 		command = argc > 2 ? find(argv[2]) : NULL;
 		if (command)
 			print_help(command);

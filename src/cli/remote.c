@@ -19,7 +19,7 @@ struct credentials {
 };
 
 static int read_credentials(const struct remote_options *options, struct arena *arena,
-			    struct credentials *ret_credentials, struct err *err)
+	struct credentials *ret_credentials, struct err *err)
 {
 	const char *id = getenv("AWS_ACCESS_KEY_ID"), *secret = getenv("AWS_SECRET_ACCESS_KEY");
 	struct server_config config;
@@ -37,11 +37,11 @@ static int read_credentials(const struct remote_options *options, struct arena *
 	if (code < 0)
 		return code;
 	code = admin_key_read(arena_format(arena, "%s/%s", config.state, ADMIN_KEY_FILE).data, &key,
-			      err);
+		err);
 	if (code < 0)
 		return err_prefix(err, code,
-				  "no key to sign with: give --state, or set AWS_ACCESS_KEY_ID and "
-				  "AWS_SECRET_ACCESS_KEY");
+			"no key to sign with: give --state, or set AWS_ACCESS_KEY_ID and "
+			"AWS_SECRET_ACCESS_KEY");
 	snprintf(ret_credentials->id, sizeof(ret_credentials->id), "%s", key.id);
 	snprintf(ret_credentials->secret, sizeof(ret_credentials->secret), "%s", key.secret);
 	admin_key_clear(&key);
@@ -58,19 +58,19 @@ static struct span host_of(const char *url)
 }
 
 static int send_signed(const char *url, const struct credentials *credentials, const char *method,
-		       const char *path, struct span body, struct arena *arena,
-		       struct http_client_response **ret_response, struct err *err)
+	const char *path, struct span body, struct arena *arena,
+	struct http_client_response **ret_response, struct err *err)
 {
 	_http_client_ struct http_client *client = NULL;
 	struct sigv4_header host = {SPAN("host"), host_of(url)};
 	struct sigv4_request form = {.method = span_of(method),
-				     .path = span_of(path),
-				     .query = SPAN(""),
-				     .headers = &host,
-				     .header_count = 1,
-				     .body = body};
-	struct sigv4_credentials key = {.access_key = span_of(credentials->id),
-					.secret = span_of(credentials->secret)};
+		.path = span_of(path),
+		.query = SPAN(""),
+		.headers = &host,
+		.header_count = 1,
+		.body = body};
+	struct sigv4_credentials key = {
+		.access_key = span_of(credentials->id), .secret = span_of(credentials->secret)};
 	struct sigv4_header added[4];
 	struct http_header headers[5];
 	struct http_client_request request = {
@@ -83,9 +83,8 @@ static int send_signed(const char *url, const struct credentials *credentials, c
 
 	if (code < 0)
 		return code;
-	request.header_count =
-		sigv4_sign(&form, &key, SPAN(AWS_REGION_DEFAULT), SPAN("slipway"),
-			   clock_wall_ms(clock_system()), arena, added);
+	request.header_count = sigv4_sign(&form, &key, SPAN(AWS_REGION_DEFAULT), SPAN("slipway"),
+		clock_wall_ms(clock_system()), arena, added);
 	for (size_t i = 0; i < request.header_count; i++)
 		headers[i] = (struct http_header){added[i].name, added[i].value};
 	headers[request.header_count++] =
@@ -94,8 +93,7 @@ static int send_signed(const char *url, const struct credentials *credentials, c
 }
 
 int remote_call(const struct remote_options *options, const char *method, const char *path,
-		const struct json *body, struct arena *arena, struct json **ret_answer,
-		struct err *err)
+	const struct json *body, struct arena *arena, struct json **ret_answer, struct err *err)
 {
 	const char *url = options->server ? options->server : getenv("SLIPWAY_SERVER");
 	struct http_client_response *response;
@@ -108,18 +106,18 @@ int remote_call(const struct remote_options *options, const char *method, const 
 	if (!url)
 		url = DEFAULT_SERVER;
 	code = send_signed(url, &credentials, method, path,
-			   body ? json_to_text(body, arena) : SPAN(""), arena, &response, err);
+		body ? json_to_text(body, arena) : SPAN(""), arena, &response, err);
 	explicit_bzero(&credentials, sizeof(credentials));
 	if (code < 0)
 		return err_prefix(err, code, "%s", url);
 	code = json_parse(response->body, arena, &answer, err);
 	if (code < 0)
 		return err_set(err, -EPROTO, "%s answered %d with something that is not JSON", url,
-			       response->status);
+			response->status);
 	if (response->status >= 300)
 		return err_set(err, -EREMOTEIO, "%.*s (%.*s, HTTP %d)",
-			       SPAN_ARGS(json_get_text(answer, "message")),
-			       SPAN_ARGS(json_get_text(answer, "code")), response->status);
+			SPAN_ARGS(json_get_text(answer, "message")),
+			SPAN_ARGS(json_get_text(answer, "code")), response->status);
 	*ret_answer = answer;
 	return 0;
 }

@@ -13,7 +13,6 @@ struct remote_options {
 /* One signed request; a body of NULL sends none. The answer is parsed. A refusal is an error with the
  * server's own words. */
 int remote_call(const struct remote_options *options, const char *method, const char *path,
-		const struct json *body, struct arena *arena, struct json **ret_answer,
-		struct err *err);
+	const struct json *body, struct arena *arena, struct json **ret_answer, struct err *err);
 
 #endif

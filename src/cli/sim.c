@@ -39,10 +39,10 @@ static void print_result(uint64_t seed, const struct toy_simulation_result *resu
 	       "  crashes %u, pauses %u, lost leases %u, lost claims %u, overflows %u\n"
 	       "  failed commits %u, restarts %u, lost answers %u, duplicates %u, deaths %u\n"
 	       "  refused writes %u, takeovers %u\n",
-	       seed, result->hash, result->steps, (double)result->virtual_us / 1e6, result->crashes,
-	       result->pauses, result->lost_leases, result->lost_claims, result->overflows,
-	       result->failed_commits, result->restarts, result->lost_answers, result->duplicates,
-	       result->deaths, result->refused_writes, result->takeovers);
+		seed, result->hash, result->steps, (double)result->virtual_us / 1e6,
+		result->crashes, result->pauses, result->lost_leases, result->lost_claims,
+		result->overflows, result->failed_commits, result->restarts, result->lost_answers,
+		result->duplicates, result->deaths, result->refused_writes, result->takeovers);
 }
 
 static int run_seeds(const struct toy_simulation *simulation, uint64_t first, uint64_t last)
@@ -70,16 +70,14 @@ int sim_run(const struct command *command, int count, char **arguments)
 {
 	const char *seeds = "1-1000", *seed = NULL, *bug = NULL;
 	bool trace = false;
-	const struct option_row rows[] = {{"seeds", &seeds, NULL},
-					  {"seed", &seed, NULL},
-					  {"bug", &bug, NULL},
-					  {"trace", NULL, &trace}};
+	const struct option_row rows[] = {{"seeds", &seeds, NULL}, {"seed", &seed, NULL},
+		{"bug", &bug, NULL}, {"trace", NULL, &trace}};
 	struct toy_simulation simulation = {0};
 	char folder[] = "/tmp/slipway-sim-XXXXXX";
 	struct positionals positionals;
 	uint64_t first, last;
-	int code = command_read_options(command, count, arguments, rows, LENGTH(rows),
-					&positionals);
+	int code =
+		command_read_options(command, count, arguments, rows, LENGTH(rows), &positionals);
 
 	if (code != 0)
 		return code;
@@ -87,7 +85,7 @@ int sim_run(const struct command *command, int count, char **arguments)
 		return command_misused(command, "name a simulation: toy");
 	if (!read_range(seed ? seed : seeds, &first, &last))
 		return command_misused(command, "'%s' is not a seed or a range like 1-100",
-				       seed ? seed : seeds);
+			seed ? seed : seeds);
 	if (trace && first != last)
 		return command_misused(command, "--trace needs --seed");
 	if (bug) {

@@ -20,7 +20,7 @@ void up_help(void)
 
 /* The flag at *index and its value; advances past both. False after saying what is wrong. */
 static bool next_flag(const struct command *command, int count, char **arguments, int *index,
-		      struct arena *arena, const char **ret_name, const char **ret_value)
+	struct arena *arena, const char **ret_name, const char **ret_value)
 {
 	const char *argument = arguments[*index];
 	const char *equals;
@@ -40,7 +40,7 @@ static bool next_flag(const struct command *command, int count, char **arguments
 
 /* The file first, whatever the order on the command line: flags win over it. */
 static int read_configuration(const struct command *command, int count, char **arguments,
-			      struct arena *arena, struct server_config *config)
+	struct arena *arena, struct server_config *config)
 {
 	const char *name, *value;
 	struct err err;
@@ -76,7 +76,7 @@ static struct log *open_log(const struct server_config *config)
 	enum log_level level = LOG_INFO;
 
 	if (strcmp(config->log_format, "text") == 0 ||
-	    (strcmp(config->log_format, "auto") == 0 && isatty(STDERR_FILENO)))
+		(strcmp(config->log_format, "auto") == 0 && isatty(STDERR_FILENO)))
 		style = LOG_STYLE_TEXT;
 	log_level_parse(config->log_level, &level);
 	return log_new(STDERR_FILENO, level, style, clock_system());
@@ -95,8 +95,9 @@ static void say_hello(const struct server *server, const struct server_config *c
 		       "  export AWS_SECRET_ACCESS_KEY=%s\n"
 		       "  export AWS_DEFAULT_REGION=%s\n"
 		       "  aws --endpoint-url %s ecs list-clusters\n\n",
-		       path ? " and is kept in " : "", path ? path : "", server_admin_key_id(server),
-		       server_admin_key_secret(server), AWS_REGION_DEFAULT, server_url(server));
+			path ? " and is kept in " : "", path ? path : "",
+			server_admin_key_id(server), server_admin_key_secret(server),
+			AWS_REGION_DEFAULT, server_url(server));
 	else
 		printf("The admin key is in %s.\n", path);
 	fflush(stdout);
@@ -111,7 +112,8 @@ static void serve(struct server *server, struct log *log, const sigset_t *signal
 
 		if (number == SIGHUP) {
 			if (server_reload(server, &err) < 0)
-				log_write(log, LOG_ERROR, "reload failed", "error", err.message, NULL);
+				log_write(log, LOG_ERROR, "reload failed", "error", err.message,
+					NULL);
 			else
 				log_write(log, LOG_INFO, "reloaded", NULL);
 		} else if (number > 0) {
@@ -146,7 +148,7 @@ int up_run(const struct command *command, int count, char **arguments)
 	}
 	say_hello(server, &config);
 	log_write(log, LOG_INFO, "listening", "url", server_url(server), "version", SLIPWAY_VERSION,
-		  "pid", arena_format(arena, "%ld", (long)getpid()).data, NULL);
+		"pid", arena_format(arena, "%ld", (long)getpid()).data, NULL);
 	serve(server, log, &signals);
 	server_close(server);
 	log_free(log);

@@ -34,10 +34,11 @@ static int read_file(const char *path, struct admin_key *ret_key, struct err *er
 	id = json_get_text(document, "accessKeyId");
 	secret = json_get_text(document, "secretAccessKey");
 	account = json_get_text(document, "account");
-	if (!is_key_text(id, sizeof(ret_key->id)) || !is_key_text(secret, sizeof(ret_key->secret)) ||
-	    !is_key_text(account, sizeof(ret_key->account)))
+	if (!is_key_text(id, sizeof(ret_key->id)) ||
+		!is_key_text(secret, sizeof(ret_key->secret)) ||
+		!is_key_text(account, sizeof(ret_key->account)))
 		return err_set(err, -EINVAL,
-			       "%s: must have accessKeyId, secretAccessKey and account", path);
+			"%s: must have accessKeyId, secretAccessKey and account", path);
 	snprintf(ret_key->id, sizeof(ret_key->id), "%.*s", SPAN_ARGS(id));
 	snprintf(ret_key->secret, sizeof(ret_key->secret), "%.*s", SPAN_ARGS(secret));
 	snprintf(ret_key->account, sizeof(ret_key->account), "%.*s", SPAN_ARGS(account));
@@ -101,12 +102,11 @@ static int put(struct store_transaction *transaction, void *context, struct err 
 }
 
 int admin_key_open(struct store *store, const char *folder, const char *account,
-		   struct random *random, struct clock *clock, struct admin_key *ret_key,
-		   struct err *err)
+	struct random *random, struct clock *clock, struct admin_key *ret_key, struct err *err)
 {
 	struct admin_key key = {0};
 	struct putting putting = {.key = {.account = span_of(account), .user = SPAN("admin")},
-				  .now_ms = clock_wall_ms(clock)};
+		.now_ms = clock_wall_ms(clock)};
 	int code = -ENOENT;
 
 	if (folder) {
@@ -121,9 +121,9 @@ int admin_key_open(struct store *store, const char *folder, const char *account,
 	/* Its account decides what it may do and see: it never moves to another one in passing. */
 	if (code == 0 && strcmp(key.account, account) != 0)
 		code = err_set(err, -EINVAL,
-			       "%s is of account %s, not %s: start with that account, or remove the "
-			       "file to have a new key made",
-			       key.path, key.account, account);
+			"%s is of account %s, not %s: start with that account, or remove the "
+			"file to have a new key made",
+			key.path, key.account, account);
 	if (code == 0) {
 		snprintf(putting.key.id, sizeof(putting.key.id), "%s", key.id);
 		snprintf(putting.key.secret, sizeof(putting.key.secret), "%s", key.secret);

@@ -21,8 +21,7 @@ struct admin_key {
 
 /* folder NULL: a new key, kept nowhere. A key file of another account is refused. */
 int admin_key_open(struct store *store, const char *folder, const char *account,
-		   struct random *random, struct clock *clock, struct admin_key *ret_key,
-		   struct err *err);
+	struct random *random, struct clock *clock, struct admin_key *ret_key, struct err *err);
 /* For commands: the file alone. */
 int admin_key_read(const char *path, struct admin_key *ret_key, struct err *err);
 void admin_key_clear(struct admin_key *key); /* forgets the secret, frees the path */

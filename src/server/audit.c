@@ -101,9 +101,9 @@ void audit_record(void *context, const struct aws_audit *record)
 	}
 	add_member(&line, "resource", record->resource);
 	add_member(&line, "result",
-		   record->error_type ? span_of(record->error_type) : SPAN("success"));
+		record->error_type ? span_of(record->error_type) : SPAN("success"));
 	buffer_format(&line, ",\"status\":%d,\"microseconds\":%lld", record->status,
-		      (long long)record->duration_us);
+		(long long)record->duration_us);
 	add_member(&line, "requestId", span_of(record->request_id));
 	buffer_add_string(&line, "}\n");
 	pthread_rwlock_rdlock(&audit->lock);

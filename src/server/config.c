@@ -19,60 +19,70 @@ static const struct key {
 	const char *flag; /* of `slipway up`, NULL: only in the file */
 	enum value_type type;
 	size_t offset;
-	const char *choices;  /* of VALUE_CHOICE: "a|b" */
-	int64_t least, most;  /* of VALUE_INTEGER */
+	const char *choices;   /* of VALUE_CHOICE: "a|b" */
+	int64_t least, most;   /* of VALUE_INTEGER */
 	const char *otherwise; /* the default, as one would write it; "": none */
-	const char *argument; /* in help */
+	const char *argument;  /* in help */
 	const char *help;
 } keys[] = {
 #define OFFSET(member) offsetof(struct server_config, member)
 	{"listen", "listen", VALUE_TEXT, OFFSET(listen), NULL, 0, 0, "127.0.0.1:4780", "ADDR:PORT",
-	 "Address and port of the API. Port 0 takes a free one."},
+		"Address and port of the API. Port 0 takes a free one."},
 	{"state", "state", VALUE_TEXT, OFFSET(state), NULL, 0, 0, "", "DIR",
-	 "Folder for the embedded store, the keys and the audit log. Without it: /var/lib/slipway for "
-	 "root, $XDG_STATE_HOME/slipway or ~/.local/state/slipway for others."},
+		"Folder for the embedded store, the keys and the audit log. Without it: "
+		"/var/lib/slipway for "
+		"root, $XDG_STATE_HOME/slipway or ~/.local/state/slipway for others."},
 	{"store", "store", VALUE_TEXT, OFFSET(store), NULL, 0, 0, "", "URL",
-	 "Where objects are kept: sqlite:PATH, postgresql://... or memory:. Without it: the file "
-	 "slipway.db in the state folder."},
-	{"account", "account", VALUE_TEXT, OFFSET(account), NULL, 0, 0, AWS_ACCOUNT_DEFAULT, "ACCOUNT",
-	 "Account (twelve digits) of the admin key, and of every request with auth none."},
+		"Where objects are kept: sqlite:PATH, postgresql://... or memory:. Without it: the "
+		"file "
+		"slipway.db in the state folder."},
+	{"account", "account", VALUE_TEXT, OFFSET(account), NULL, 0, 0, AWS_ACCOUNT_DEFAULT,
+		"ACCOUNT",
+		"Account (twelve digits) of the admin key, and of every request with auth none."},
 	{"auth", "auth", VALUE_CHOICE, OFFSET(auth), "signature|none", 0, 0, "signature", "HOW",
-	 "signature: requests must be signed (AWS Signature Version 4) with a key that slipway knows. "
-	 "none: everybody may do everything; refused on addresses other than loopback."},
+		"signature: requests must be signed (AWS Signature Version 4) with a key that "
+		"slipway knows. "
+		"none: everybody may do everything; refused on addresses other than loopback."},
 	{"ephemeral", "ephemeral", VALUE_BOOL, OFFSET(ephemeral), NULL, 0, 0, "false", NULL,
-	 "Keep everything in memory, forget it at the end, and answer POST /_slipway/reset. For test "
-	 "suites."},
+		"Keep everything in memory, forget it at the end, and answer POST /_slipway/reset. "
+		"For test "
+		"suites."},
 	{"drain_seconds", NULL, VALUE_INTEGER, OFFSET(drain_seconds), NULL, 0, 3600, "10", NULL,
-	 "How long requests in flight may take after SIGTERM."},
+		"How long requests in flight may take after SIGTERM."},
 	{"audit.file", NULL, VALUE_TEXT, OFFSET(audit_file), NULL, 0, 0, "", NULL,
-	 "The audit log, one JSON object a line. Without it: audit.log in the state folder; none with "
-	 "ephemeral."},
+		"The audit log, one JSON object a line. Without it: audit.log in the state folder; "
+		"none with "
+		"ephemeral."},
 	{"audit.reads", NULL, VALUE_BOOL, OFFSET(audit_reads), NULL, 0, 0, "false", NULL,
-	 "Record successful reads too. Writes and refusals are always recorded."},
+		"Record successful reads too. Writes and refusals are always recorded."},
 	{"http.threads", NULL, VALUE_INTEGER, OFFSET(http_threads), NULL, 0, 64, "0", NULL,
-	 "Threads that serve connections. 0: half as many as there are processors, at least one."},
-	{"http.body_max", NULL, VALUE_INTEGER, OFFSET(http_body_max), NULL, 1024, 67108864, "8388608",
-	 NULL, "Largest request body, in bytes."},
-	{"http.connections_max", NULL, VALUE_INTEGER, OFFSET(http_connections_max), NULL, 1, 1000000,
-	 "10000", NULL, "Connections open at once."},
+		"Threads that serve connections. 0: half as many as there are processors, at least "
+		"one."},
+	{"http.body_max", NULL, VALUE_INTEGER, OFFSET(http_body_max), NULL, 1024, 67108864,
+		"8388608", NULL, "Largest request body, in bytes."},
+	{"http.connections_max", NULL, VALUE_INTEGER, OFFSET(http_connections_max), NULL, 1,
+		1000000, "10000", NULL, "Connections open at once."},
 	{"http.connections_per_address", NULL, VALUE_INTEGER, OFFSET(http_connections_per_address),
-	 NULL, 1, 1000000, "1000", NULL,
-	 "Connections open at once from one address; loopback is exempt."},
+		NULL, 1, 1000000, "1000", NULL,
+		"Connections open at once from one address; loopback is exempt."},
 	{"limits.reads_per_second", NULL, VALUE_INTEGER, OFFSET(limits_reads_per_second), NULL, 0,
-	 1000000000, "0", NULL,
-	 "Reads an account may make per second before it is throttled. 0: no limit."},
+		1000000000, "0", NULL,
+		"Reads an account may make per second before it is throttled. 0: no limit."},
 	{"limits.writes_per_second", NULL, VALUE_INTEGER, OFFSET(limits_writes_per_second), NULL, 0,
-	 1000000000, "0", NULL,
-	 "Writes an account may make per second before it is throttled. 0: no limit."},
-	{"log.level", "log-level", VALUE_CHOICE, OFFSET(log_level), "debug|info|warning|error", 0, 0,
-	 "info", "LEVEL", "Least severe messages that are logged (on standard error)."},
-	{"log.format", "log-format", VALUE_CHOICE, OFFSET(log_format), "auto|json|text", 0, 0, "auto",
-	 "FORMAT", "json: one object a line. text: for people. auto: text on a terminal, else json."},
+		1000000000, "0", NULL,
+		"Writes an account may make per second before it is throttled. 0: no limit."},
+	{"log.level", "log-level", VALUE_CHOICE, OFFSET(log_level), "debug|info|warning|error", 0,
+		0, "info", "LEVEL", "Least severe messages that are logged (on standard error)."},
+	{"log.format", "log-format", VALUE_CHOICE, OFFSET(log_format), "auto|json|text", 0, 0,
+		"auto", "FORMAT",
+		"json: one object a line. text: for people. auto: text on a terminal, else json."},
 	{"tls.certificate", NULL, VALUE_TEXT, OFFSET(tls_certificate), NULL, 0, 0, "", NULL,
-	 "PEM file of the certificate and its chain; with it the API speaks HTTPS. Read again on "
-	 "SIGHUP."},
+		"PEM file of the certificate and its chain; with it the API speaks HTTPS. Read "
+		"again on "
+		"SIGHUP."},
 	{"tls.key", NULL, VALUE_TEXT, OFFSET(tls_key), NULL, 0, 0, "", NULL,
-	 "PEM file of the private key. Without it the key is looked for in tls.certificate."},
+		"PEM file of the private key. Without it the key is looked for in "
+		"tls.certificate."},
 #undef OFFSET
 };
 
@@ -103,7 +113,7 @@ static bool read_integer(struct span text, int64_t *ret_value)
 
 /* Sets a key from text. `name` is what the user knows it by: the key's path, or a flag. */
 static int set_text(struct server_config *config, const struct key *key, const char *name,
-		    struct span value, struct arena *arena, struct err *err)
+	struct span value, struct arena *arena, struct err *err)
 {
 	int64_t number;
 
@@ -111,7 +121,7 @@ static int set_text(struct server_config *config, const struct key *key, const c
 	case VALUE_CHOICE:
 		if (!is_choice(key, value))
 			return err_set(err, -EINVAL, "%s: '%.*s' is not one of %s", name,
-				       SPAN_ARGS(value), key->choices);
+				SPAN_ARGS(value), key->choices);
 		/* fall through */
 	case VALUE_TEXT:
 		if (value.length == 0)
@@ -127,8 +137,8 @@ static int set_text(struct server_config *config, const struct key *key, const c
 		return 0;
 	case VALUE_INTEGER:
 		if (!read_integer(value, &number) || number < key->least || number > key->most)
-			return err_set(err, -EINVAL, "%s: must be a number from %lld to %lld",
-				       name, (long long)key->least, (long long)key->most);
+			return err_set(err, -EINVAL, "%s: must be a number from %lld to %lld", name,
+				(long long)key->least, (long long)key->most);
 		*(int64_t *)field(config, key) = number;
 		return 0;
 	}
@@ -169,10 +179,10 @@ static int unknown_key(struct reading *reading, struct span name, unsigned line)
 	nearest = span_nearest(name, known, LENGTH(known));
 	if (nearest.data)
 		return err_set(reading->err, -EINVAL,
-			       "%s:%u: unknown key '%.*s'; did you mean '%.*s'?", reading->path, line,
-			       SPAN_ARGS(name), SPAN_ARGS(nearest));
+			"%s:%u: unknown key '%.*s'; did you mean '%.*s'?", reading->path, line,
+			SPAN_ARGS(name), SPAN_ARGS(nearest));
 	return err_set(reading->err, -EINVAL, "%s:%u: unknown key '%.*s'", reading->path, line,
-		       SPAN_ARGS(name));
+		SPAN_ARGS(name));
 }
 
 static bool is_section(struct span name)
@@ -181,7 +191,7 @@ static bool is_section(struct span name)
 		struct span path = span_of(keys[i].path);
 
 		if (path.length > name.length && path.data[name.length] == '.' &&
-		    span_starts_with(path, name))
+			span_starts_with(path, name))
 			return true;
 	}
 	return false;
@@ -190,23 +200,24 @@ static bool is_section(struct span name)
 static int read_value(struct reading *reading, const struct key *key, const struct json *value)
 {
 	static const enum json_type expected[] = {[VALUE_TEXT] = JSON_STRING,
-						  [VALUE_CHOICE] = JSON_STRING,
-						  [VALUE_INTEGER] = JSON_NUMBER};
+		[VALUE_CHOICE] = JSON_STRING,
+		[VALUE_INTEGER] = JSON_NUMBER};
 	struct span text;
-	bool fits = key->type == VALUE_BOOL ? json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE)
-					    : json_is(value, expected[key->type]);
+	bool fits = key->type == VALUE_BOOL
+			    ? json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE)
+			    : json_is(value, expected[key->type]);
 	int code;
 
 	/* To YAML, digits are a number, and leading zeros are lost: only quotes make a text of them. */
 	if (!fits)
-		return err_set(reading->err, -EINVAL, "%s:%u: %s: must be %s, not %s%s", reading->path,
-			       value->line, key->path,
-			       key->type == VALUE_BOOL ? "true or false"
-						       : json_type_name(expected[key->type]),
-			       json_type_name(value->type),
-			       key->type == VALUE_TEXT && json_is(value, JSON_NUMBER)
-				       ? "; write it in quotes"
-				       : "");
+		return err_set(reading->err, -EINVAL, "%s:%u: %s: must be %s, not %s%s",
+			reading->path, value->line, key->path,
+			key->type == VALUE_BOOL ? "true or false"
+						: json_type_name(expected[key->type]),
+			json_type_name(value->type),
+			key->type == VALUE_TEXT && json_is(value, JSON_NUMBER)
+				? "; write it in quotes"
+				: "");
 	if (key->type == VALUE_BOOL)
 		text = json_is_true(value) ? SPAN("true") : SPAN("false");
 	else
@@ -223,7 +234,7 @@ static int read_section(struct reading *reading, const struct json *section, str
 		const struct json_member *member = &section->object.members[i];
 		struct span path = prefix.length > 0
 					   ? arena_format(reading->arena, "%.*s.%.*s",
-							  SPAN_ARGS(prefix), SPAN_ARGS(member->name))
+						     SPAN_ARGS(prefix), SPAN_ARGS(member->name))
 					   : member->name;
 		const struct key *key = NULL;
 		int code;
@@ -232,16 +243,18 @@ static int read_section(struct reading *reading, const struct json *section, str
 			if (span_is(path, keys[j].path))
 				key = &keys[j];
 		if (key)
-			code = json_is_absent(member->value) ? 0
-							     : read_value(reading, key, member->value);
+			code = json_is_absent(member->value)
+				       ? 0
+				       : read_value(reading, key, member->value);
 		else if (is_section(path) && json_is(member->value, JSON_OBJECT))
 			code = read_section(reading, member->value, path);
 		else if (is_section(path))
 			code = json_is_absent(member->value)
 				       ? 0
 				       : err_set(reading->err, -EINVAL,
-						 "%s:%u: '%.*s' must have keys below it", reading->path,
-						 member->value->line, SPAN_ARGS(path));
+						 "%s:%u: '%.*s' must have keys below it",
+						 reading->path, member->value->line,
+						 SPAN_ARGS(path));
 		else
 			code = unknown_key(reading, path, member->value->line);
 		if (code < 0)
@@ -251,7 +264,7 @@ static int read_section(struct reading *reading, const struct json *section, str
 }
 
 int server_config_read(struct server_config *config, const char *path, struct arena *arena,
-		       struct err *err)
+	struct err *err)
 {
 	struct reading reading = {config, path, arena, err};
 	_buffer_ struct buffer text = {0};
@@ -267,7 +280,7 @@ int server_config_read(struct server_config *config, const char *path, struct ar
 		return 0;
 	if (!json_is(document, JSON_OBJECT))
 		return err_set(err, -EINVAL, "%s:%u: must have keys, like 'listen: 127.0.0.1:4780'",
-			       path, document->line);
+			path, document->line);
 	return read_section(&reading, document, SPAN(""));
 }
 
@@ -299,21 +312,22 @@ static int unknown_flag(const char *flag, struct err *err)
 	nearest = span_nearest(span_of(flag), known, count);
 	if (nearest.data)
 		return err_set(err, -ENOENT, "there is no flag --%s; did you mean --%.*s?", flag,
-			       SPAN_ARGS(nearest));
+			SPAN_ARGS(nearest));
 	return err_set(err, -ENOENT, "there is no flag --%s", flag);
 }
 
 int server_config_set_flag(struct server_config *config, const char *flag, const char *value,
-			   struct arena *arena, struct err *err)
+	struct arena *arena, struct err *err)
 {
 	const struct key *key = find_flag(flag);
 
 	if (!key)
 		return unknown_flag(flag, err);
 	if (!value && key->type != VALUE_BOOL)
-		return err_set(err, -EINVAL, "--%s needs a value: --%s %s", flag, flag, key->argument);
+		return err_set(err, -EINVAL, "--%s needs a value: --%s %s", flag, flag,
+			key->argument);
 	return set_text(config, key, arena_format(arena, "--%s", flag).data,
-			value ? span_of(value) : SPAN("true"), arena, err);
+		value ? span_of(value) : SPAN("true"), arena, err);
 }
 
 /* ---- the whole ---- */
@@ -331,7 +345,7 @@ bool server_address_is_loopback(const char *address)
 }
 
 int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
-			       uint16_t *ret_port, struct err *err)
+	uint16_t *ret_port, struct err *err)
 {
 	const char *colon = strrchr(listen, ':');
 	const char *address = listen;
@@ -340,14 +354,14 @@ int server_config_split_listen(const char *listen, struct arena *arena, const ch
 
 	if (!colon || !span_to_unsigned(span_of(colon + 1), 65535, &port))
 		return err_set(err, -EINVAL,
-			       "listen: '%s' is not ADDR:PORT, for example 127.0.0.1:4780", listen);
+			"listen: '%s' is not ADDR:PORT, for example 127.0.0.1:4780", listen);
 	length = (size_t)(colon - address);
 	if (length >= 2 && address[0] == '[' && address[length - 1] == ']') {
 		address++;
 		length -= 2;
 	} else if (memchr(address, ':', length)) {
 		return err_set(err, -EINVAL, "listen: write an IPv6 address in brackets: [%.*s]:%s",
-			       (int)length, address, colon + 1);
+			(int)length, address, colon + 1);
 	}
 	*ret_address = length > 0 ? arena_copy(arena, address, length) : "0.0.0.0";
 	*ret_port = (uint16_t)port;
@@ -366,7 +380,8 @@ static int find_state(struct arena *arena, const char **ret_state, struct err *e
 	else if (home && home[0] == '/')
 		*ret_state = arena_format(arena, "%s/.local/state/slipway", home).data;
 	else
-		return err_set(err, -EINVAL, "state: there is no $HOME; say where with --state DIR");
+		return err_set(err, -EINVAL,
+			"state: there is no $HOME; say where with --state DIR");
 	return 0;
 }
 
@@ -381,16 +396,17 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 		return code;
 	if (strcmp(config->auth, "none") == 0 && !server_address_is_loopback(address))
 		return err_set(err, -EINVAL,
-			       "auth: none is allowed on loopback addresses only, not on %s", address);
+			"auth: none is allowed on loopback addresses only, not on %s", address);
 	if (strlen(config->account) != 12 ||
-	    !span_to_unsigned(span_of(config->account), UINT64_C(999999999999), &digits))
+		!span_to_unsigned(span_of(config->account), UINT64_C(999999999999), &digits))
 		return err_set(err, -EINVAL, "account: '%s' is not twelve digits", config->account);
 	if (config->tls_key && !config->tls_certificate)
 		return err_set(err, -EINVAL, "tls.key: needs tls.certificate");
 	if (config->store && strcmp(config->store, ":memory:") == 0) /* as SQLite calls it */
 		config->store = "memory:";
 	if (config->ephemeral && config->store && strcmp(config->store, "memory:") != 0)
-		return err_set(err, -EINVAL, "ephemeral: keeps everything in memory; leave store out");
+		return err_set(err, -EINVAL,
+			"ephemeral: keeps everything in memory; leave store out");
 	if (config->ephemeral)
 		config->store = "memory:";
 	if (!config->state && !config->ephemeral)
@@ -409,7 +425,7 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 void server_config_write_flags(struct buffer *out)
 {
 	buffer_format(out, "  %-24s %s\n", "--config FILE",
-		      "Read slipway.yaml; docs/configuration.md lists its keys.");
+		"Read slipway.yaml; docs/configuration.md lists its keys.");
 	for (size_t i = 0; i < LENGTH(keys); i++) {
 		const struct key *key = &keys[i];
 		char flag[64];
@@ -417,7 +433,7 @@ void server_config_write_flags(struct buffer *out)
 		if (!key->flag)
 			continue;
 		snprintf(flag, sizeof(flag), "--%s%s%s", key->flag, key->argument ? " " : "",
-			 key->argument ? key->argument : "");
+			key->argument ? key->argument : "");
 		buffer_format(out, "  %-24s %s", flag, key->help);
 		if (key->otherwise[0] && key->type != VALUE_BOOL)
 			buffer_format(out, " Default: %s.", key->otherwise);
@@ -470,8 +486,8 @@ void server_config_write_yaml(struct buffer *out)
 		last = section;
 		write_comment(out, key->help, indent);
 		buffer_format(out, "%s%s%s: %s%s%s\n", indent, key->otherwise[0] ? "" : "# ", name,
-			      strcmp(key->path, "account") == 0 ? "\"" : "", key->otherwise,
-			      strcmp(key->path, "account") == 0 ? "\"" : "");
+			strcmp(key->path, "account") == 0 ? "\"" : "", key->otherwise,
+			strcmp(key->path, "account") == 0 ? "\"" : "");
 	}
 }
 

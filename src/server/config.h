@@ -40,11 +40,11 @@ struct server_config {
 void server_config_init(struct server_config *config);
 /* Reads slipway.yaml over what is there. Messages begin "FILE:LINE: ". Strings live in the arena. */
 int server_config_read(struct server_config *config, const char *path, struct arena *arena,
-		       struct err *err);
+	struct err *err);
 /* Sets a key by the name of its flag without the dashes ("listen"). -ENOENT: no such flag. value NULL:
  * the flag came alone, which only true/false keys allow. */
 int server_config_set_flag(struct server_config *config, const char *flag, const char *value,
-			   struct arena *arena, struct err *err);
+	struct arena *arena, struct err *err);
 /* Does the flag stand alone (true/false)? False too for flags that do not exist. */
 bool server_config_flag_is_bool(const char *flag);
 /* What only the whole can tell: a key without certificate, auth none on a public address, … Fills in
@@ -53,7 +53,7 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 
 /* "ADDR:PORT" or "[ADDR]:PORT" taken apart. */
 int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
-			       uint16_t *ret_port, struct err *err);
+	uint16_t *ret_port, struct err *err);
 bool server_address_is_loopback(const char *address);
 
 /* For people: the flags as help text, and every key as a documented slipway.yaml and as Markdown. */

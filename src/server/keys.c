@@ -13,50 +13,48 @@
 #define BODY_MAX ((size_t)64 * 1024)
 
 static void record(struct server *server, const struct aws_caller *caller, const char *operation,
-		   bool write, struct span resource, const char *error, int status)
+	bool write, struct span resource, const char *error, int status)
 {
 	char id[ID_UUID_SIZE];
 
 	id_uuid(server->random, id);
 	audit_record(server->audit, &(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
-							.caller = caller,
-							.service = "slipway",
-							.operation = span_of(operation),
-							.resource = resource,
-							.error_type = error,
-							.status = status,
-							.request_id = id,
-							.write = write});
+					    .caller = caller,
+					    .service = "slipway",
+					    .operation = span_of(operation),
+					    .resource = resource,
+					    .error_type = error,
+					    .status = status,
+					    .request_id = id,
+					    .write = write});
 }
 
 static const struct aws_caller *identify(struct server *server, struct http_exchange *exchange,
-					 const struct http_request *request)
+	const struct http_request *request)
 {
 	struct sigv4_failure failure = {0};
 	const struct aws_caller *caller = authenticate(server, request, "slipway", &failure);
 
 	if (!caller)
-		rest_refuse(exchange, failure.status == 400 ? 403 : failure.status, failure.type, "%s",
-			    failure.message);
+		rest_refuse(exchange, failure.status == 400 ? 403 : failure.status, failure.type,
+			"%s", failure.message);
 	return caller;
 }
 
 /* May the caller do the operation on the key `name` ("USER/ID")? Answers if not. */
 static bool authorise(struct server *server, struct http_exchange *exchange,
-		      const struct aws_caller *caller, const char *operation, bool write,
-		      struct span name)
+	const struct aws_caller *caller, const char *operation, bool write, struct span name)
 {
 	struct arena *arena = http_exchange_request(exchange)->arena;
 	struct span action = arena_format(arena, "slipway:%s", operation);
-	struct span resource =
-		arena_format(arena, "arn:aws:slipway:%.*s:%.*s:key/%.*s", SPAN_ARGS(caller->region),
-			     SPAN_ARGS(caller->account), SPAN_ARGS(name));
+	struct span resource = arena_format(arena, "arn:aws:slipway:%.*s:%.*s:key/%.*s",
+		SPAN_ARGS(caller->region), SPAN_ARGS(caller->account), SPAN_ARGS(name));
 
 	if (!caller->policy || aws_policy_allows(caller->policy, action, &resource, 1))
 		return true;
 	record(server, caller, operation, write, resource, "AccessDenied", 403);
 	rest_refuse(exchange, 403, "AccessDenied", "user '%.*s' may not do %.*s on %.*s",
-		    SPAN_ARGS(caller->user), SPAN_ARGS(action), SPAN_ARGS(resource));
+		SPAN_ARGS(caller->user), SPAN_ARGS(action), SPAN_ARGS(resource));
 	return false;
 }
 
@@ -88,7 +86,7 @@ static struct json *key_document(struct arena *arena, const struct store_object 
 }
 
 void keys_list(struct server *server, struct http_exchange *exchange,
-	       const struct http_request *request)
+	const struct http_request *request)
 {
 	const struct aws_caller *caller = identify(server, exchange, request);
 	struct arena *arena = request->arena;
@@ -138,8 +136,8 @@ static void created(void *context, int code, uint64_t revision, const struct err
 	struct json *answer = json_new_object(arena);
 
 	(void)revision;
-	record(creation->server, creation->caller, "CreateKey", true,
-	       span_of(creation->key.id), code < 0 ? "StoreUnavailable" : NULL, code < 0 ? 503 : 201);
+	record(creation->server, creation->caller, "CreateKey", true, span_of(creation->key.id),
+		code < 0 ? "StoreUnavailable" : NULL, code < 0 ? 503 : 201);
 	if (code < 0) {
 		rest_refuse(creation->exchange, 503, "StoreUnavailable", "%s", err->message);
 		return;
@@ -161,7 +159,8 @@ static bool read_creation(struct creation *creation, const struct http_request *
 	struct err err;
 
 	if (request->body.length > BODY_MAX) {
-		rest_refuse(exchange, 413, "TooLarge", "the body is larger than %zu bytes", BODY_MAX);
+		rest_refuse(exchange, 413, "TooLarge", "the body is larger than %zu bytes",
+			BODY_MAX);
 		return false;
 	}
 	if (json_parse(request->body, request->arena, &body, &err) < 0) {
@@ -179,7 +178,7 @@ static bool read_creation(struct creation *creation, const struct http_request *
 			found |= span_equal(body->object.members[i].name, known[j]);
 		if (!found) {
 			rest_refuse(exchange, 400, "InvalidRequest", "unknown member '%.*s'",
-				    SPAN_ARGS(body->object.members[i].name));
+				SPAN_ARGS(body->object.members[i].name));
 			return false;
 		}
 	}
@@ -212,16 +211,16 @@ static bool inherit_policy(struct creation *creation, const struct http_request 
 	if (creation->key.policy.data) {
 		record(creation->server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
 		rest_refuse(creation->exchange, 403, "AccessDenied",
-			    "user '%.*s' has a policy, and so have the keys it makes, the same one: "
-			    "name none",
-			    SPAN_ARGS(caller->user));
+			"user '%.*s' has a policy, and so have the keys it makes, the same one: "
+			"name none",
+			SPAN_ARGS(caller->user));
 		return false;
 	}
 	view = store_view_open(creation->server->store);
 	object = store_get(view, &access_key_kind, caller->access_key);
 	if (!object) {
 		rest_refuse(creation->exchange, 403, "UnrecognizedClientException",
-			    "the key was deleted meanwhile");
+			"the key was deleted meanwhile");
 		return false;
 	}
 	facts = object->facts;
@@ -230,7 +229,7 @@ static bool inherit_policy(struct creation *creation, const struct http_request 
 }
 
 void keys_create(struct server *server, struct http_exchange *exchange,
-		 const struct http_request *request)
+	const struct http_request *request)
 {
 	const struct aws_caller *caller = identify(server, exchange, request);
 	struct creation *creation;
@@ -239,21 +238,21 @@ void keys_create(struct server *server, struct http_exchange *exchange,
 		return;
 	creation = arena_allocate(request->arena, sizeof(*creation));
 	*creation = (struct creation){.server = server,
-				      .exchange = exchange,
-				      .caller = caller,
-				      .now_ms = clock_wall_ms(server->clock)};
+		.exchange = exchange,
+		.caller = caller,
+		.now_ms = clock_wall_ms(server->clock)};
 	if (!read_creation(creation, request))
 		return;
 	if (!is_root(server, caller) && !span_equal(creation->key.account, caller->account)) {
 		record(server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
 		rest_refuse(exchange, 403, "AccessDenied",
-			    "only an unrestricted key of account %s may make keys of other accounts",
-			    server->config->account);
+			"only an unrestricted key of account %s may make keys of other accounts",
+			server->config->account);
 		return;
 	}
 	if (!authorise(server, exchange, caller, "CreateKey", true,
-		       arena_format(request->arena, "%.*s/*", SPAN_ARGS(creation->key.user))) ||
-	    !inherit_policy(creation, request))
+		    arena_format(request->arena, "%.*s/*", SPAN_ARGS(creation->key.user))) ||
+		!inherit_policy(creation, request))
 		return;
 	if (store_write(server->store, create, created, creation, NULL) < 0)
 		rest_refuse(exchange, 503, "StoreUnavailable", "too many writes are waiting");
@@ -276,7 +275,7 @@ static int delete_key(struct store_transaction *transaction, void *context, stru
 	const struct access_key_facts *facts = object ? object->facts : NULL;
 
 	if (!facts || (!is_root(deletion->server, deletion->caller) &&
-		       !span_equal(facts->account, deletion->caller->account)))
+			      !span_equal(facts->account, deletion->caller->account)))
 		return err_set(err, -ENOENT, "there is no key '%.*s'", SPAN_ARGS(deletion->id));
 	if (span_is(deletion->id, deletion->server->admin_key.id))
 		return err_set(err, -EBUSY, "the admin key of a running server cannot be deleted");
@@ -287,14 +286,13 @@ static void deleted(void *context, int code, uint64_t revision, const struct err
 {
 	struct deletion *deletion = context;
 	int status = code == 0 ? 200 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 503;
-	const char *error = code == 0	       ? NULL
-			    : code == -ENOENT  ? "NotFound"
-			    : code == -EBUSY   ? "InUse"
-					       : "StoreUnavailable";
+	const char *error = code == 0         ? NULL
+			    : code == -ENOENT ? "NotFound"
+			    : code == -EBUSY  ? "InUse"
+					      : "StoreUnavailable";
 
 	(void)revision;
-	record(deletion->server, deletion->caller, "DeleteKey", true, deletion->id, error,
-	       status);
+	record(deletion->server, deletion->caller, "DeleteKey", true, deletion->id, error, status);
 	if (error)
 		rest_refuse(deletion->exchange, status, error, "%s", err->message);
 	else
@@ -309,11 +307,11 @@ static struct span name_of_key(const struct server *server, struct span id, stru
 	const struct access_key_facts *facts = object ? object->facts : NULL;
 
 	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(facts ? facts->user : SPAN("*")),
-			    SPAN_ARGS(id));
+		SPAN_ARGS(id));
 }
 
 void keys_delete(struct server *server, struct http_exchange *exchange,
-		 const struct http_request *request)
+	const struct http_request *request)
 {
 	const struct aws_caller *caller = identify(server, exchange, request);
 	size_t prefix = strlen("/v1/keys/");
@@ -321,7 +319,7 @@ void keys_delete(struct server *server, struct http_exchange *exchange,
 	struct deletion *deletion;
 
 	if (!caller || !authorise(server, exchange, caller, "DeleteKey", true,
-				  name_of_key(server, id, request->arena)))
+			       name_of_key(server, id, request->arena)))
 		return;
 	deletion = arena_allocate(request->arena, sizeof(*deletion));
 	*deletion = (struct deletion){

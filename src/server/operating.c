@@ -18,7 +18,7 @@ static const struct http_header metrics_text[] = {
 };
 
 void operating_health(struct server *server, struct http_exchange *exchange,
-		      const struct http_request *request)
+	const struct http_request *request)
 {
 	(void)server;
 	(void)request;
@@ -26,7 +26,7 @@ void operating_health(struct server *server, struct http_exchange *exchange,
 }
 
 void operating_ready(struct server *server, struct http_exchange *exchange,
-		     const struct http_request *request)
+	const struct http_request *request)
 {
 	struct store_statistics store;
 
@@ -41,14 +41,15 @@ void operating_ready(struct server *server, struct http_exchange *exchange,
 }
 
 void operating_info(struct server *server, struct http_exchange *exchange,
-		    const struct http_request *request)
+	const struct http_request *request)
 {
 	struct arena *arena = request->arena;
 	struct json *info = json_new_object(arena);
 	struct json *addresses = json_new_object(arena);
 	struct span backend = span_of(server->config->store), rest;
 
-	span_split(backend, ':', &backend, &rest); /* nothing of a URL but its scheme: it has passwords */
+	span_split(backend, ':', &backend,
+		&rest); /* nothing of a URL but its scheme: it has passwords */
 	json_set_string(arena, info, "version", SPAN(SLIPWAY_VERSION));
 	json_set_string(arena, info, "runtime", SPAN("none"));
 	json_set_string(arena, info, "store", backend);
@@ -66,33 +67,33 @@ void operating_info(struct server *server, struct http_exchange *exchange,
 static void metric_head(struct buffer *out, const char *name, bool grows, const char *help)
 {
 	buffer_format(out, "# HELP slipway_%s %s\n# TYPE slipway_%s %s\n", name, help, name,
-		      grows ? "counter" : "gauge");
+		grows ? "counter" : "gauge");
 }
 
 static void metric(struct buffer *out, const char *name, bool grows, const char *help,
-		   unsigned long long value)
+	unsigned long long value)
 {
 	metric_head(out, name, grows, help);
 	buffer_format(out, "slipway_%s %llu\n", name, value);
 }
 
 static void write_calls(void *context, const char *service, const char *operation,
-			const char *result, uint64_t calls, double seconds)
+	const char *result, uint64_t calls, double seconds)
 {
 	(void)seconds;
 	buffer_format(context,
-		      "slipway_calls_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %llu\n",
-		      service, operation, result, (unsigned long long)calls);
+		"slipway_calls_total{service=\"%s\",operation=\"%s\",result=\"%s\"} %llu\n",
+		service, operation, result, (unsigned long long)calls);
 }
 
 static void write_call_seconds(void *context, const char *service, const char *operation,
-			       const char *result, uint64_t calls, double seconds)
+	const char *result, uint64_t calls, double seconds)
 {
 	(void)calls;
 	buffer_format(context,
-		      "slipway_call_seconds_total{service=\"%s\",operation=\"%s\",result=\"%s\"} "
-		      "%.6f\n",
-		      service, operation, result, seconds);
+		"slipway_call_seconds_total{service=\"%s\",operation=\"%s\",result=\"%s\"} "
+		"%.6f\n",
+		service, operation, result, seconds);
 }
 
 static void write_store(struct server *server, struct buffer *out)
@@ -106,15 +107,15 @@ static void write_store(struct server *server, struct buffer *out)
 	metric(out, "store_changes_total", true, "Changes made durable", store.changes);
 	metric(out, "store_groups_total", true, "Group commits", store.groups);
 	metric(out, "store_groups_failed_total", true, "Group commits that failed",
-	       store.failed_groups);
+		store.failed_groups);
 	metric(out, "store_commit_microseconds_total", true, "Time spent in commits",
-	       store.group_microseconds);
+		store.group_microseconds);
 	metric(out, "store_quarantined", false, "Records that failed their check",
-	       store.quarantined);
+		store.quarantined);
 	metric(out, "store_queue", false, "Writes waiting", store.queue);
 	metric(out, "store_feed_bytes", false, "Bytes in the change feed", store.feed_bytes);
 	metric(out, "store_available", false, "1 if the last group could be made durable",
-	       store.available);
+		store.available);
 }
 
 /* The lines of one metric must stand together, hence two walks over what has two of them. */
@@ -126,15 +127,14 @@ static void write_controllers(struct server *server, struct buffer *out)
 	for (size_t i = 0; i < server->controller_count; i++) {
 		controller_statistics(server->controllers[i], &statistics);
 		buffer_format(out, "slipway_controller_reconciles_total{controller=\"%s\"} %llu\n",
-			      server->controller_rows[i]->name,
-			      (unsigned long long)statistics.reconciles);
+			server->controller_rows[i]->name,
+			(unsigned long long)statistics.reconciles);
 	}
 	metric_head(out, "controller_failures_total", true, "Steps of controllers that failed");
 	for (size_t i = 0; i < server->controller_count; i++) {
 		controller_statistics(server->controllers[i], &statistics);
 		buffer_format(out, "slipway_controller_failures_total{controller=\"%s\"} %llu\n",
-			      server->controller_rows[i]->name,
-			      (unsigned long long)statistics.failures);
+			server->controller_rows[i]->name, (unsigned long long)statistics.failures);
 	}
 }
 
@@ -152,7 +152,7 @@ static unsigned long long resident_bytes(void)
 }
 
 void operating_metrics(struct server *server, struct http_exchange *exchange,
-		       const struct http_request *request)
+	const struct http_request *request)
 {
 	struct buffer out = {0};
 	struct http_statistics http;
@@ -163,7 +163,7 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 	metric_head(&out, "info", false, "What runs here");
 	buffer_format(&out, "slipway_info{version=\"%s\"} 1\n", SLIPWAY_VERSION);
 	metric(&out, "start_time_seconds", false, "When the server started",
-	       (unsigned long long)(server->started_ms / 1000));
+		(unsigned long long)(server->started_ms / 1000));
 	metric(&out, "resident_bytes", false, "Memory in use", resident_bytes());
 	http_server_statistics(server->http, &http);
 #define WRITE_HTTP(name, grows, help) metric(&out, "http_" #name, grows, help, http.name);
@@ -172,7 +172,7 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 	write_store(server, &out);
 	write_controllers(server, &out);
 	metric(&out, "audit_lost_total", true, "Audit lines that could not be written",
-	       audit_lost(server->audit));
+		audit_lost(server->audit));
 	metric_head(&out, "calls_total", true, "Calls of operations, by result");
 	aws_dispatcher_each_count(server->dispatcher, write_calls, &out);
 	metric_head(&out, "call_seconds_total", true, "Time spent in calls, by result");
@@ -198,9 +198,8 @@ static int reset_batch(struct store_transaction *transaction, void *context, str
 	reset->more = false;
 	for (size_t i = 0; i < ecs_kind_count; i++) {
 		for (;;) {
-			struct store_cursor cursor = {.view = store_head(transaction),
-						      .kind = ecs_kinds[i],
-						      .index = -1};
+			struct store_cursor cursor = {
+				.view = store_head(transaction), .kind = ecs_kinds[i], .index = -1};
 			const struct store_object *object = store_next(&cursor);
 			int code;
 
@@ -224,27 +223,28 @@ static void reset_done(void *context, int code, uint64_t revision, const struct 
 
 	(void)revision;
 	if (code == 0 && reset->more &&
-	    store_write(reset->server->store, reset_batch, reset_done, reset, NULL) == 0)
+		store_write(reset->server->store, reset_batch, reset_done, reset, NULL) == 0)
 		return;
 	if (code == 0 && !reset->more)
 		rest_respond(reset->exchange, 200, SPAN("{}"));
 	else
 		rest_refuse(reset->exchange, 503, "StoreUnavailable", "reset: %s",
-			    code < 0 ? err->message : "too many writes are waiting");
+			code < 0 ? err->message : "too many writes are waiting");
 }
 
 void operating_reset(struct server *server, struct http_exchange *exchange,
-		     const struct http_request *request)
+	const struct http_request *request)
 {
 	struct reset *reset;
 
 	if (!server->config->ephemeral || !request->peer_is_loopback) {
 		rest_refuse(exchange, 403, "Forbidden",
-			    "reset is for servers started with --ephemeral, from loopback only");
+			"reset is for servers started with --ephemeral, from loopback only");
 		return;
 	}
 	reset = arena_allocate(request->arena, sizeof(*reset));
 	*reset = (struct reset){.server = server, .exchange = exchange};
 	if (store_write(server->store, reset_batch, reset_done, reset, NULL) < 0)
-		rest_refuse(exchange, 503, "StoreUnavailable", "reset: too many writes are waiting");
+		rest_refuse(exchange, 503, "StoreUnavailable",
+			"reset: too many writes are waiting");
 }

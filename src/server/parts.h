@@ -37,40 +37,40 @@ struct server {
 };
 
 typedef void (*route_handler)(struct server *server, struct http_exchange *exchange,
-			      const struct http_request *request);
+	const struct http_request *request);
 
 /* Answers in JSON: {"code":…,"message":…} is what slipway's own REST API says when it refuses. */
 void rest_respond(struct http_exchange *exchange, int status, struct span json);
 void rest_refuse(struct http_exchange *exchange, int status, const char *code, const char *format,
-		 ...) __attribute__((format(printf, 4, 5)));
+	...) __attribute__((format(printf, 4, 5)));
 
 /*
  * Who asks, in the request's arena. service is the one that the signature must be for. Returns NULL and
  * fills the failure when the request is not to be believed.
  */
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
-				      const char *service, struct sigv4_failure *failure);
+	const char *service, struct sigv4_failure *failure);
 
 /* wire.c */
 void wire_handle(struct server *server, struct http_exchange *exchange,
-		 const struct http_request *request);
+	const struct http_request *request);
 /* operating.c */
 void operating_health(struct server *server, struct http_exchange *exchange,
-		      const struct http_request *request);
+	const struct http_request *request);
 void operating_ready(struct server *server, struct http_exchange *exchange,
-		     const struct http_request *request);
+	const struct http_request *request);
 void operating_info(struct server *server, struct http_exchange *exchange,
-		    const struct http_request *request);
+	const struct http_request *request);
 void operating_metrics(struct server *server, struct http_exchange *exchange,
-		       const struct http_request *request);
+	const struct http_request *request);
 void operating_reset(struct server *server, struct http_exchange *exchange,
-		     const struct http_request *request);
+	const struct http_request *request);
 /* keys.c */
 void keys_list(struct server *server, struct http_exchange *exchange,
-	       const struct http_request *request);
+	const struct http_request *request);
 void keys_create(struct server *server, struct http_exchange *exchange,
-		 const struct http_request *request);
+	const struct http_request *request);
 void keys_delete(struct server *server, struct http_exchange *exchange,
-		 const struct http_request *request);
+	const struct http_request *request);
 
 #endif

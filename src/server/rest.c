@@ -15,7 +15,7 @@ void rest_respond(struct http_exchange *exchange, int status, struct span json)
 }
 
 void rest_refuse(struct http_exchange *exchange, int status, const char *code, const char *format,
-		 ...)
+	...)
 {
 	struct arena *arena = http_exchange_request(exchange)->arena;
 	struct json *body = json_new_object(arena);

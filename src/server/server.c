@@ -39,7 +39,7 @@ static bool path_matches(const struct route *route, struct span path)
 }
 
 static void handle(struct http_exchange *exchange, const struct http_request *request,
-		   void *context)
+	void *context)
 {
 	struct server *server = context;
 	bool known = false;
@@ -49,17 +49,17 @@ static void handle(struct http_exchange *exchange, const struct http_request *re
 			continue;
 		known = true;
 		if (!span_is(request->method, routes[i].method) &&
-		    !(span_is(request->method, "HEAD") && strcmp(routes[i].method, "GET") == 0))
+			!(span_is(request->method, "HEAD") && strcmp(routes[i].method, "GET") == 0))
 			continue;
 		routes[i].handle(server, exchange, request);
 		return;
 	}
 	if (known)
 		rest_refuse(exchange, 405, "MethodNotAllowed", "%.*s is not for this path",
-			    SPAN_ARGS(request->method));
+			SPAN_ARGS(request->method));
 	else
 		rest_refuse(exchange, 404, "NotFound", "there is nothing at %.*s",
-			    SPAN_ARGS(request->path));
+			SPAN_ARGS(request->path));
 }
 
 /* ---- opening ---- */
@@ -72,13 +72,13 @@ static void report_store(void *context, const char *message)
 }
 
 static void report_controller(void *context, const char *controller, struct span key,
-			      const struct err *err)
+	const struct err *err)
 {
 	struct server *server = context;
 	char *key_text = memory_copy_string_n(key.data, key.length);
 
 	log_write(server->log, LOG_WARNING, "reconcile failed", "controller", controller, "key",
-		  key_text, "error", err->message, NULL);
+		key_text, "error", err->message, NULL);
 	free(key_text);
 }
 
@@ -88,10 +88,10 @@ static int open_store(struct server *server, struct err *err)
 	const struct store_kind *kinds[KINDS_MAX];
 	_free_ char *key_path = NULL;
 	struct store_config store = {.url = config->store,
-				     .kinds = kinds,
-				     .clock = server->clock,
-				     .report = report_store,
-				     .report_context = server};
+		.kinds = kinds,
+		.clock = server->clock,
+		.report = report_store,
+		.report_context = server};
 	int code;
 
 	for (size_t i = 0; i < ecs_kind_count; i++)
@@ -114,11 +114,11 @@ static int start_controllers(struct server *server, struct err *err)
 {
 	for (size_t i = 0; i < ecs_controller_count; i++) {
 		struct controller_config config = {.runner = server->runner,
-						   .store = server->store,
-						   .report = report_controller,
-						   .report_context = server};
+			.store = server->store,
+			.report = report_controller,
+			.report_context = server};
 		int code = controller_start(&ecs_controllers[i], &config,
-					    &server->controllers[server->controller_count], err);
+			&server->controllers[server->controller_count], err);
 
 		if (code < 0)
 			return code;
@@ -136,8 +136,8 @@ static int listen_http(struct server *server, struct err *err)
 		.key_file = config->tls_key,
 		.loops = (unsigned)config->http_threads,
 		.limits = {.body_max = (size_t)config->http_body_max,
-			   .connections_max = (size_t)config->http_connections_max,
-			   .connections_per_address = (size_t)config->http_connections_per_address},
+			.connections_max = (size_t)config->http_connections_max,
+			.connections_per_address = (size_t)config->http_connections_per_address},
 		.handler = handle,
 		.context = server,
 	};
@@ -154,8 +154,8 @@ static int listen_http(struct server *server, struct err *err)
 	if (code < 0)
 		return code;
 	server->url = memory_format(strchr(address, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
-				    config->tls_certificate ? "https" : "http", address,
-				    http_server_port(server->http));
+		config->tls_certificate ? "https" : "http", address,
+		http_server_port(server->http));
 	return 0;
 }
 
@@ -163,12 +163,10 @@ static int open_parts(struct server *server, struct err *err)
 {
 	const struct server_config *config = server->config;
 	struct aws_dispatch_config dispatch = {.clock = server->clock,
-					       .random = server->random,
-					       .audit = audit_record,
-					       .reads_per_second =
-						       (double)config->limits_reads_per_second,
-					       .writes_per_second =
-						       (double)config->limits_writes_per_second};
+		.random = server->random,
+		.audit = audit_record,
+		.reads_per_second = (double)config->limits_reads_per_second,
+		.writes_per_second = (double)config->limits_writes_per_second};
 	int code = open_store(server, err);
 
 	if (code < 0)
@@ -179,7 +177,7 @@ static int open_parts(struct server *server, struct err *err)
 			return code;
 	}
 	code = admin_key_open(server->store, config->state, config->account, server->random,
-			      server->clock, &server->admin_key, err);
+		server->clock, &server->admin_key, err);
 	if (code < 0)
 		return code;
 	server->ring = access_key_ring_new(server->store, server->clock);
@@ -195,7 +193,7 @@ static int open_parts(struct server *server, struct err *err)
 }
 
 int server_open(const struct server_config *config, struct log *log, struct server **ret_server,
-		struct err *err)
+	struct err *err)
 {
 	struct server *server = memory_allocate(sizeof(*server));
 	int code;

@@ -13,7 +13,7 @@ struct server;
 
 /* config must be checked and live as long as the server. */
 int server_open(const struct server_config *config, struct log *log, struct server **ret_server,
-		struct err *err);
+	struct err *err);
 /* Drains, then stops everything. NULL is fine. */
 void server_close(struct server *server);
 

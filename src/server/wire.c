@@ -27,12 +27,12 @@ static bool region_is_valid(struct span region)
 static struct sigv4_request *signed_form(const struct http_request *request)
 {
 	struct sigv4_request *form = arena_allocate(request->arena, sizeof(*form));
-	struct sigv4_header *headers = arena_allocate_array(
-		request->arena, request->header_count ? request->header_count : 1, sizeof(*headers));
+	struct sigv4_header *headers = arena_allocate_array(request->arena,
+		request->header_count ? request->header_count : 1, sizeof(*headers));
 
 	for (size_t i = 0; i < request->header_count; i++)
-		headers[i] = (struct sigv4_header){request->headers[i].name,
-						   request->headers[i].value};
+		headers[i] =
+			(struct sigv4_header){request->headers[i].name, request->headers[i].value};
 	*form = (struct sigv4_request){
 		.method = request->method,
 		.path = request->path,
@@ -46,7 +46,7 @@ static struct sigv4_request *signed_form(const struct http_request *request)
 
 /* With --auth none: everybody is the default account, in the region of the signature if there is one. */
 static const struct aws_caller *anonymous(struct server *server, const struct sigv4_request *form,
-					  struct arena *arena)
+	struct arena *arena)
 {
 	struct aws_caller *caller = arena_allocate(arena, sizeof(*caller));
 	struct sigv4_failure ignored;
@@ -64,7 +64,7 @@ static const struct aws_caller *anonymous(struct server *server, const struct si
 }
 
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
-				      const char *service, struct sigv4_failure *failure)
+	const char *service, struct sigv4_failure *failure)
 {
 	const struct sigv4_request *form = signed_form(request);
 	struct aws_caller *caller;
@@ -73,20 +73,21 @@ const struct aws_caller *authenticate(struct server *server, const struct http_r
 	if (strcmp(server->config->auth, "none") == 0)
 		return anonymous(server, form, request->arena);
 	caller = arena_allocate(request->arena, sizeof(*caller));
-	if (access_key_authenticate(server->ring, form, request->arena, &claim, caller, failure) < 0)
+	if (access_key_authenticate(server->ring, form, request->arena, &claim, caller, failure) <
+		0)
 		return NULL;
 	if (sigv4_check_service(&claim, service, failure) < 0)
 		return NULL;
 	if (!region_is_valid(claim.region)) {
 		sigv4_refuse(failure, "InvalidSignatureException",
-			     "Credential should be scoped to a valid region.");
+			"Credential should be scoped to a valid region.");
 		return NULL;
 	}
 	return caller;
 }
 
 static void respond(struct http_exchange *exchange, int status, const char *request_id,
-		    struct span body)
+	struct span body)
 {
 	const struct http_header headers[] = {
 		json_1_1[0],
@@ -97,7 +98,7 @@ static void respond(struct http_exchange *exchange, int status, const char *requ
 }
 
 static void respond_error(struct http_exchange *exchange, int status, const char *type,
-			  struct span message)
+	struct span message)
 {
 	const struct http_request *request = http_exchange_request(exchange);
 	struct json *body = json_new_object(request->arena);
@@ -113,7 +114,7 @@ static void answered(void *context, const struct aws_answer *answer)
 }
 
 void wire_handle(struct server *server, struct http_exchange *exchange,
-		 const struct http_request *request)
+	const struct http_request *request)
 {
 	struct span target = http_request_header(request, SPAN("x-amz-target"));
 	struct sigv4_failure failure = {0};
@@ -130,12 +131,12 @@ void wire_handle(struct server *server, struct http_exchange *exchange,
 	}
 	if (!service) {
 		respond_error(exchange, 400, "UnknownOperationException",
-			      target.data ? arena_format(request->arena,
-							 "X-Amz-Target: there is no '%.*s' here",
-							 SPAN_ARGS(target))
-					  : SPAN("the header X-Amz-Target is missing"));
+			target.data ? arena_format(request->arena,
+					      "X-Amz-Target: there is no '%.*s' here",
+					      SPAN_ARGS(target))
+				    : SPAN("the header X-Amz-Target is missing"));
 		return;
 	}
 	aws_dispatch(server->dispatcher, service, operation, caller, request->body, request->arena,
-		     answered, exchange);
+		answered, exchange);
 }
