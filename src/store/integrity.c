@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
+#define SEAL_VERSION 1 /* of what is sealed; not STORE_FORMAT: old seals outlive a migration */
 #define KEY_SIZE 32
 #define KEY_TEXT_SIZE (2 * KEY_SIZE) /* as hexadecimal digits, and a line end that may be missing */
 
@@ -175,7 +176,7 @@ int integrity_seal(struct integrity *integrity, const struct store_row *row,
 	bool fine;
 
 	/* All lengths come first, so that no two records give the same bytes. */
-	put_number(&at, STORE_FORMAT, 1);
+	put_number(&at, SEAL_VERSION, 1);
 	put_number(&at, row->deleted, 1);
 	put_number(&at, row->revision, 8);
 	for (size_t i = 0; i < LENGTH(texts); i++)
