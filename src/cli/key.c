@@ -94,8 +94,9 @@ int key_run(const struct command *command, int count, char **arguments)
 	const char *user = NULL, *policy = NULL, *account = NULL, *format = NULL;
 	struct remote_options options = {0};
 	const struct option_row rows[] = {{"server", &options.server, NULL},
-		{"state", &options.state, NULL}, {"user", &user, NULL}, {"policy", &policy, NULL},
-		{"account", &account, NULL}, {"o", &format, NULL}};
+		{"state", &options.state, NULL}, {"ca", &options.authorities, NULL},
+		{"user", &user, NULL}, {"policy", &policy, NULL}, {"account", &account, NULL},
+		{"o", &format, NULL}};
 	struct positionals words;
 	bool as_json;
 	int code = command_read_options(command, count, arguments, rows, LENGTH(rows), &words);

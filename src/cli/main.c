@@ -40,6 +40,8 @@ static const struct command commands[] = {
 		"                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, if they are set, "
 		"else from the\n"
 		"                 default state folder.\n"
+		"  --ca FILE      PEM file of the authorities to trust, for https. Default: the "
+		"system's.\n"
 		"  -o json        Print JSON instead of a table.\n\n"
 		"A policy is a file with an IAM-style document; without one the key may do "
 		"everything in its\n"

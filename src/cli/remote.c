@@ -7,10 +7,12 @@
 
 #include "aws/caller.h"
 #include "aws/sigv4.h"
+#include "base/file.h"
 #include "io/http_client.h"
 #include "server/admin_key.h"
 #include "server/config.h"
 
+#define AUTHORITIES_MAX ((size_t)4 * 1024 * 1024)
 #define DEFAULT_SERVER "http://127.0.0.1:4780"
 
 struct credentials {
@@ -57,9 +59,10 @@ static struct span host_of(const char *url)
 	return (struct span){start, strcspn(start, "/")};
 }
 
-static int send_signed(const char *url, const struct credentials *credentials, const char *method,
-	const char *path, struct span body, struct arena *arena,
-	struct http_client_response **ret_response, struct err *err)
+static int send_signed(const char *url, struct span authorities,
+	const struct credentials *credentials, const char *method, const char *path,
+	struct span body, struct arena *arena, struct http_client_response **ret_response,
+	struct err *err)
 {
 	_http_client_ struct http_client *client = NULL;
 	struct sigv4_header host = {SPAN("host"), host_of(url)};
@@ -78,6 +81,7 @@ static int send_signed(const char *url, const struct credentials *credentials, c
 		.url = arena_format(arena, "%s%s", url, path).data,
 		.headers = headers,
 		.body = body.length > 0 ? body : SPAN_NONE,
+		.tls = {.authorities = authorities},
 	};
 	int code = http_client_new(&client, err);
 
@@ -96,17 +100,23 @@ int remote_call(const struct remote_options *options, const char *method, const 
 	const struct json *body, struct arena *arena, struct json **ret_answer, struct err *err)
 {
 	const char *url = options->server ? options->server : getenv("SLIPWAY_SERVER");
+	_buffer_ struct buffer authorities = {0};
 	struct http_client_response *response;
 	struct credentials credentials;
 	struct json *answer;
-	int code = read_credentials(options, arena, &credentials, err);
+	int code = 0;
 
+	if (options->authorities)
+		code = file_read(options->authorities, AUTHORITIES_MAX, &authorities, err);
+	if (code == 0)
+		code = read_credentials(options, arena, &credentials, err);
 	if (code < 0)
 		return code;
 	if (!url)
 		url = DEFAULT_SERVER;
-	code = send_signed(url, &credentials, method, path,
-		body ? json_to_text(body, arena) : SPAN(""), arena, &response, err);
+	code = send_signed(url, authorities.data ? buffer_span(&authorities) : SPAN_NONE,
+		&credentials, method, path, body ? json_to_text(body, arena) : SPAN(""), arena,
+		&response, err);
 	explicit_bzero(&credentials, sizeof(credentials));
 	if (code < 0)
 		return err_prefix(err, code, "%s", url);

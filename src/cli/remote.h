@@ -6,8 +6,9 @@
 #include "base/json.h"
 
 struct remote_options {
-	const char *server; /* NULL: $SLIPWAY_SERVER, else the default address */
-	const char *state;  /* NULL: the environment's key, else the default state folder */
+	const char *server;      /* NULL: $SLIPWAY_SERVER, else the default address */
+	const char *state;       /* NULL: the environment's key, else the default state folder */
+	const char *authorities; /* PEM file; NULL: those of the system */
 };
 
 /* One signed request; a body of NULL sends none. The answer is parsed. A refusal is an error with the

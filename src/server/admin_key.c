@@ -101,33 +101,64 @@ static int put(struct store_transaction *transaction, void *context, struct err 
 	return access_key_put(transaction, &putting->key, putting->now_ms, err);
 }
 
+static int tell_store(struct store *store, const struct admin_key *key, struct clock *clock,
+	struct err *err)
+{
+	struct putting putting = {.key = {.account = span_of(key->account), .user = SPAN("admin")},
+		.now_ms = clock_wall_ms(clock)};
+	int code;
+
+	snprintf(putting.key.id, sizeof(putting.key.id), "%s", key->id);
+	snprintf(putting.key.secret, sizeof(putting.key.secret), "%s", key->secret);
+	code = store_write_wait(store, put, &putting, NULL, err);
+	explicit_bzero(&putting, sizeof(putting));
+	return code;
+}
+
+static int make_and_keep(struct admin_key *key, const char *account, struct random *random,
+	struct err *err)
+{
+	int code = make(key, account, random, err);
+
+	return code == 0 && key->path ? write_file(key, account, err) : code;
+}
+
+static bool store_is_readable(struct store *store)
+{
+	struct store_statistics statistics;
+
+	store_statistics(store, &statistics);
+	return statistics.objects > 0;
+}
+
 int admin_key_open(struct store *store, const char *folder, const char *account,
 	struct random *random, struct clock *clock, struct admin_key *ret_key, struct err *err)
 {
 	struct admin_key key = {0};
-	struct putting putting = {.key = {.account = span_of(account), .user = SPAN("admin")},
-		.now_ms = clock_wall_ms(clock)};
 	int code = -ENOENT;
 
 	if (folder) {
 		key.path = memory_format("%s/%s", folder, ADMIN_KEY_FILE);
 		code = read_file(key.path, &key, err);
 	}
-	if (code == -ENOENT) {
-		code = make(&key, account, random, err);
-		if (code == 0 && folder)
-			code = write_file(&key, account, err);
-	}
+	if (code == -ENOENT)
+		code = make_and_keep(&key, account, random, err);
 	/* Its account decides what it may do and see: it never moves to another one in passing. */
 	if (code == 0 && strcmp(key.account, account) != 0)
 		code = err_set(err, -EINVAL,
 			"%s is of account %s, not %s: start with that account, or remove the "
 			"file to have a new key made",
 			key.path, key.account, account);
-	if (code == 0) {
-		snprintf(putting.key.id, sizeof(putting.key.id), "%s", key.id);
-		snprintf(putting.key.secret, sizeof(putting.key.secret), "%s", key.secret);
-		code = store_write_wait(store, put, &putting, NULL, err);
+	if (code == 0)
+		code = tell_store(store, &key, clock, err);
+	/* One damaged record must not lock everybody out. But when nothing can be read at all, it is
+	 * the seal's key that is wrong, and nothing may be changed. */
+	if (code == -EBADMSG && store_is_readable(store)) {
+		code = make_and_keep(&key, account, random, err);
+		if (code == 0)
+			code = tell_store(store, &key, clock, err);
+	} else if (code == -EBADMSG) {
+		err_prefix(err, code, "is integrity.key the one of this database?");
 	}
 	if (code < 0) {
 		admin_key_clear(&key);

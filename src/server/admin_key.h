@@ -19,7 +19,8 @@ struct admin_key {
 	bool made;  /* by this start */
 };
 
-/* folder NULL: a new key, kept nowhere. A key file of another account is refused. */
+/* folder NULL: a new key, kept nowhere. A key file of another account is refused. A key whose record in
+ * the store is quarantined is replaced by a new one. */
 int admin_key_open(struct store *store, const char *folder, const char *account,
 	struct random *random, struct clock *clock, struct admin_key *ret_key, struct err *err);
 /* For commands: the file alone. */

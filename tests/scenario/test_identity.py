@@ -237,6 +237,42 @@ def test_the_admin_key_does_not_change_its_account(start_slipway):
     assert "is of account 123456789012, not 000000000042" in refused.stderr
 
 
+def test_a_damaged_admin_key_is_replaced(start_slipway):
+    """A flipped byte in its record locks nobody out, and the key that it was does not work."""
+    server = start_slipway()
+    old = server.key
+    server.boto().create_cluster(clusterName="kept")
+    server.stop()
+    path = os.path.join(server.state, "slipway.db")
+    with open(path, "r+b") as file:
+        data = file.read()
+        assert data.count(old["secretAccessKey"].encode()) == 1
+        file.seek(data.index(old["secretAccessKey"].encode()))
+        file.write(b"*")
+    again = start_slipway(state=server.state)
+    assert again.key["accessKeyId"] != old["accessKeyId"]
+    assert again.key["accessKeyId"] in again.stdout
+    assert len(again.boto().list_clusters()["clusterArns"]) == 1
+    assert error_of(again.boto(key=old).list_clusters)["Code"] == "UnrecognizedClientException"
+
+
+def test_a_wrong_integrity_key_changes_nothing(start_slipway):
+    server = start_slipway()
+    key = server.key
+    server.stop()
+    path = os.path.join(server.state, "integrity.key")
+    os.rename(path, path + ".kept")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("0" * 64)
+    refused = command("up", "--listen", "127.0.0.1:0", "--state", server.state)
+    assert refused.returncode == 1
+    assert "is integrity.key the one of this database?" in refused.stderr
+    os.rename(path + ".kept", path)
+    again = start_slipway(state=server.state)
+    assert again.key == key
+    assert again.boto().list_clusters()["clusterArns"] == []
+
+
 def test_a_policy_that_is_not_understood_is_refused(slipway, tmp_path):
     path = policy_file(tmp_path, {"Effect": "Allow", "Action": "*", "Resource": "*",
                                   "Condition": {"Bool": {"a": "b"}}})

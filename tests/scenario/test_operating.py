@@ -309,6 +309,12 @@ def test_tls_and_new_certificates(start_slipway, tmp_path):
     made = server.aws("ecs", "create-cluster", "--cluster-name", "tls", "--ca-bundle",
                       f"{tmp_path}/certificate.pem")
     assert made.json["cluster"]["clusterName"] == "tls"
+    listed = command("key", "list", "--server", server.url, "--state", server.state, "--ca",
+                     f"{tmp_path}/certificate.pem")
+    assert listed.returncode == 0 and server.key["accessKeyId"] in listed.stdout, listed.stderr
+    # The system's authorities do not know it, and then no request is made.
+    refused = command("key", "list", "--server", server.url, "--state", server.state)
+    assert refused.returncode == 1 and "certificate" in refused.stderr
     make_certificate(tmp_path, "second")
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: "second" in served(), "the new certificate is served")
