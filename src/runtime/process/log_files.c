@@ -1,0 +1,210 @@
+/* Writing and reading NAME.log.N. */
+#include "runtime/process/log_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+
+#define FILES_KEPT 2
+#define FILES_SEEN_MAX 8 /* a reader may look in the moment between two of the writer's steps */
+#define READ_ATTEMPTS 16
+
+void log_files_init(struct log_files *files, struct span name, uint64_t limit)
+{
+	*files = (struct log_files){
+		.name = memory_copy_string_n(name.data, name.length),
+		.most = limit / FILES_KEPT,
+		.descriptor = -1,
+	};
+}
+
+void log_files_close(struct log_files *files)
+{
+	memory_close_descriptor(&files->descriptor);
+	free(TAKE(files->name));
+}
+
+static void open_file(struct log_files *files, uint64_t begin)
+{
+	_free_ char *path = memory_format("%s.log.%" PRIu64, files->name, begin);
+
+	files->descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (files->descriptor < 0)
+		files->failure = errno;
+	files->begin = begin;
+	files->size = 0;
+}
+
+static void rotate(struct log_files *files)
+{
+	uint64_t begin = files->begin;
+
+	if (files->has_older) {
+		_free_ char *path = memory_format("%s.log.%" PRIu64, files->name, files->older);
+
+		unlink(path);
+	}
+	memory_close_descriptor(&files->descriptor);
+	files->has_older = true;
+	files->older = begin;
+	open_file(files, begin + files->size);
+}
+
+static void write_piece(struct log_files *files, const char *data, size_t length)
+{
+	while (length > 0) {
+		ssize_t written = write(files->descriptor, data, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0) {
+			files->failure = errno;
+			return;
+		}
+		files->size += (uint64_t)written;
+		data += written;
+		length -= (size_t)written;
+	}
+}
+
+void log_files_add(struct log_files *files, const char *data, size_t length)
+{
+	while (length > 0) {
+		uint64_t room;
+		size_t piece = length;
+
+		if (files->descriptor < 0)
+			open_file(files, files->begin + files->size);
+		if (files->descriptor < 0)
+			return;
+		room = files->size < files->most ? files->most - files->size : 0;
+		if (piece > room) {
+			const char *newline = room ? memrchr(data, '\n', (size_t)room) : NULL;
+
+			if (newline) {
+				piece = (size_t)(newline - data) + 1;
+			} else if (files->size > 0) {
+				rotate(files);
+				continue;
+			} else {
+				piece = (size_t)room;
+			}
+		}
+		write_piece(files, data, piece);
+		data += piece;
+		length -= piece;
+		if (length > 0 && files->descriptor >= 0 && files->size > 0)
+			rotate(files);
+	}
+}
+
+/* Where the files of a container begin, in order. */
+static int list_files(const char *folder, struct span name, uint64_t begins[FILES_SEEN_MAX],
+	size_t *ret_count, struct err *err)
+{
+	DIR *listing = opendir(folder);
+	size_t count = 0;
+
+	if (!listing)
+		return err_errno(err, "open folder '%s'", folder);
+	for (struct dirent *entry; (entry = readdir(listing));) {
+		struct span text = span_of(entry->d_name);
+		uint64_t begin;
+		size_t place;
+
+		if (!span_starts_with(text, name))
+			continue;
+		text = (struct span){text.data + name.length, text.length - name.length};
+		if (!span_starts_with(text, SPAN(".log.")))
+			continue;
+		text = (struct span){text.data + 5, text.length - 5};
+		if (!span_to_unsigned(text, UINT64_MAX, &begin) || count == FILES_SEEN_MAX)
+			continue;
+		for (place = count++; place > 0 && begins[place - 1] > begin; place--)
+			begins[place] = begins[place - 1];
+		begins[place] = begin;
+	}
+	closedir(listing);
+	*ret_count = count;
+	return 0;
+}
+
+/* One read at offset. 0: nothing there. -ESTALE: the file went meanwhile. */
+static ssize_t read_piece(const char *folder, struct span name, uint64_t begin, uint64_t offset,
+	size_t max, struct buffer *out)
+{
+	_free_ char *path = memory_format("%s/%.*s.log.%" PRIu64, folder, SPAN_ARGS(name), begin);
+	_close_ int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	char *end = buffer_reserve(out, max);
+	ssize_t got;
+
+	if (descriptor < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (!end)
+		return -ENOBUFS;
+	got = pread(descriptor, end, max, (off_t)(offset - begin));
+	if (got < 0)
+		return -errno;
+	out->length += (size_t)got;
+	out->data[out->length] = '\0';
+	return got;
+}
+
+/* Takes back what is behind the last newline of what was added since `before`. */
+static size_t keep_whole_lines(struct buffer *out, size_t before, size_t max)
+{
+	size_t added = out->length - before;
+	const char *newline = added ? memrchr(out->data + before, '\n', added) : NULL;
+
+	if (!newline && added >= max)
+		return added;
+	added = newline ? (size_t)(newline - (out->data + before)) + 1 : 0;
+	out->length = before + added;
+	if (out->data)
+		out->data[out->length] = '\0';
+	return added;
+}
+
+int log_files_read(const char *folder, struct span name, uint64_t offset, size_t max, bool ended,
+	struct buffer *out, uint64_t *ret_offset, struct err *err)
+{
+	size_t before = out->length;
+	uint64_t from = offset;
+
+	for (unsigned attempt = 0; attempt < READ_ATTEMPTS && out->length - before < max;
+		attempt++) {
+		uint64_t begins[FILES_SEEN_MAX], next = offset + (out->length - before);
+		size_t count, file = 0;
+		ssize_t got;
+		int r = list_files(folder, name, begins, &count, err);
+
+		if (r < 0)
+			return r;
+		if (count == 0)
+			break;
+		if (next < begins[0]) {
+			/* Rotated away: go on with the oldest, and only with it. */
+			out->length = before;
+			next = from = offset = begins[0];
+		}
+		while (file + 1 < count && begins[file + 1] <= next)
+			file++;
+		got = read_piece(folder, name, begins[file], next, max - (out->length - before),
+			out);
+		if (got == -ESTALE)
+			continue;
+		if (got < 0)
+			return err_system(err, (int)-got, "read the log of '%.*s'",
+				SPAN_ARGS(name));
+		if (got == 0)
+			break;
+	}
+	if (ended)
+		*ret_offset = from + (out->length - before);
+	else
+		*ret_offset = from + keep_whole_lines(out, before, max);
+	return 0;
+}

@@ -1,0 +1,624 @@
+/* From a spec to a plan. Every refusal names the container and the member. */
+#include "runtime/process/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "runtime/spec.h"
+
+#define HEALTH_INTERVAL 30
+#define HEALTH_TIMEOUT 5
+#define HEALTH_RETRIES 3
+#define STOP_TIMEOUT 30
+#define RESTART_PERIOD 300
+#define LOG_MAX ((int64_t)10 * 1024 * 1024)
+#define LOG_LEAST ((int64_t)4096)
+#define LOG_MOST ((int64_t)1 << 40)
+
+static const struct {
+	const char *name;
+	int resource;
+} limit_names[] = {
+	{"core", RLIMIT_CORE},
+	{"cpu", RLIMIT_CPU},
+	{"data", RLIMIT_DATA},
+	{"fsize", RLIMIT_FSIZE},
+	{"locks", RLIMIT_LOCKS},
+	{"memlock", RLIMIT_MEMLOCK},
+	{"msgqueue", RLIMIT_MSGQUEUE},
+	{"nice", RLIMIT_NICE},
+	{"nofile", RLIMIT_NOFILE},
+	{"nproc", RLIMIT_NPROC},
+	{"rss", RLIMIT_RSS},
+	{"rtprio", RLIMIT_RTPRIO},
+	{"rttime", RLIMIT_RTTIME},
+	{"sigpending", RLIMIT_SIGPENDING},
+	{"stack", RLIMIT_STACK},
+};
+_Static_assert(LENGTH(limit_names) == PLAN_LIMITS_MAX, "PLAN_LIMITS_MAX counts the names");
+
+static const char *const network_names[] = {"awsvpc", "bridge", "host", "none"};
+static const char *const condition_names[] = {"START", "COMPLETE", "SUCCESS", "HEALTHY"};
+
+struct reading {
+	struct arena *arena;
+	struct plan *plan;
+	struct span container; /* whose members are read, for messages */
+	struct err *err;
+};
+
+__attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading, const char *format,
+	...)
+{
+	char text[ERR_MESSAGE_MAX / 2];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	if (reading->container.length > 0)
+		return err_set(reading->err, -EINVAL, "container '%.*s': %s",
+			SPAN_ARGS(reading->container), text);
+	return err_set(reading->err, -EINVAL, "%s", text);
+}
+#define refuse(...) ERR_NEGATIVE(refuse(__VA_ARGS__))
+
+/* A text as the system takes it: ended by NUL, none inside. */
+static int read_string(struct reading *reading, const struct json *value, const char *what,
+	char **ret_text)
+{
+	struct span text = json_text(value);
+
+	if (!text.data)
+		return refuse(reading, "%s is not a string", what);
+	if (memchr(text.data, '\0', text.length))
+		return refuse(reading, "%s has a NUL character in it", what);
+	*ret_text = arena_copy(reading->arena, text.data, text.length);
+	return 0;
+}
+
+static int read_optional(struct reading *reading, const struct json *object, const char *name,
+	const char **ret_text)
+{
+	const struct json *value = json_get(object, name);
+	char *text;
+	int r;
+
+	if (json_is_absent(value))
+		return 0;
+	r = read_string(reading, value, name, &text);
+	if (r == 0 && text[0] != '\0')
+		*ret_text = text;
+	return r;
+}
+
+static int read_integer(struct reading *reading, const struct json *object, const char *name,
+	int64_t least, int64_t most, int64_t otherwise, int64_t *ret_value)
+{
+	const struct json *value = json_get(object, name);
+	int64_t number = otherwise;
+
+	if (!json_is_absent(value) &&
+		(!json_integer(value, &number) || number < least || number > most))
+		return refuse(reading, "%s is not a whole number from %lld to %lld", name,
+			(long long)least, (long long)most);
+	*ret_value = number;
+	return 0;
+}
+
+static int read_seconds(struct reading *reading, const struct json *object, const char *name,
+	int64_t otherwise, int64_t *ret_ms)
+{
+	int64_t seconds;
+	int r = read_integer(reading, object, name, 0, PLAN_SECONDS_MAX, otherwise, &seconds);
+
+	if (r < 0)
+		return r;
+	*ret_ms = seconds * 1000;
+	return 0;
+}
+
+/* An absent list is an empty one. */
+static int check_list(struct reading *reading, const struct json *object, const char *name,
+	const struct json **ret_list)
+{
+	const struct json *list = json_get(object, name);
+
+	if (!json_is_absent(list) && list->type != JSON_ARRAY)
+		return refuse(reading, "%s is not a list", name);
+	*ret_list = json_is_absent(list) ? NULL : list;
+	return 0;
+}
+
+static int find_name(const char *const *names, size_t count, struct span name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_is(name, names[i]))
+			return (int)i;
+	return -1;
+}
+
+static int read_arguments(struct reading *reading, const struct json *container,
+	char ***ret_arguments)
+{
+	static const char *const parts[] = {"entryPoint", "command"};
+	char **arguments;
+	size_t count = 0;
+
+	arguments = arena_allocate_array(reading->arena,
+		json_count(json_get(container, "entryPoint")) +
+			json_count(json_get(container, "command")) + 1,
+		sizeof(*arguments));
+	for (size_t i = 0; i < LENGTH(parts); i++) {
+		const struct json *list;
+		int r = check_list(reading, container, parts[i], &list);
+
+		if (r < 0)
+			return r;
+		JSON_EACH_ITEM (list, item) {
+			r = read_string(reading, item, parts[i], &arguments[count]);
+			if (r < 0)
+				return r;
+			count++;
+		}
+	}
+	if (count == 0 || arguments[0][0] == '\0')
+		return refuse(reading, "no command: image \"host\" has none of its own, so the "
+				       "task definition must "
+				       "name one");
+	*ret_arguments = arguments;
+	return 0;
+}
+
+static int read_environment(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *list;
+	size_t count = 0;
+	int r = check_list(reading, container, "environment", &list);
+
+	if (r < 0)
+		return r;
+	plan->environment = arena_allocate_array(reading->arena, json_count(list) + 1,
+		sizeof(*plan->environment));
+	JSON_EACH_ITEM (list, item) {
+		struct span name = json_get_text(item, "name");
+		char *value = NULL;
+
+		if (name.length == 0 || memchr(name.data, '=', name.length) ||
+			memchr(name.data, '\0', name.length))
+			return refuse(reading, "environment has a name that is no variable's");
+		r = read_string(reading, json_get(item, "value"), "environment", &value);
+		if (r < 0)
+			return r;
+		plan->environment[count++] =
+			(char *)arena_format(reading->arena, "%.*s=%s", SPAN_ARGS(name), value)
+				.data;
+	}
+	return 0;
+}
+
+static int read_limit_value(struct reading *reading, const struct json *item, const char *name,
+	rlim_t *ret_value)
+{
+	int64_t value;
+
+	if (!json_integer(json_get(item, name), &value) || value < -1)
+		return refuse(reading, "ulimits: %s is not a number of at least -1", name);
+	*ret_value = value == -1 ? RLIM_INFINITY : (rlim_t)value;
+	return 0;
+}
+
+static int read_limits(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *list;
+	int r = check_list(reading, container, "ulimits", &list);
+
+	if (r < 0)
+		return r;
+	JSON_EACH_ITEM (list, item) {
+		struct span name = json_get_text(item, "name");
+		struct plan_limit limit = {0};
+
+		for (size_t i = 0; i < LENGTH(limit_names); i++)
+			if (span_is(name, limit_names[i].name))
+				limit = (struct plan_limit){.name = limit_names[i].name,
+					.resource = limit_names[i].resource};
+		if (!limit.name)
+			return refuse(reading, "ulimits: '%.*s' is no limit's name",
+				SPAN_ARGS(name));
+		for (size_t i = 0; i < plan->limit_count; i++)
+			if (plan->limits[i].resource == limit.resource)
+				return refuse(reading, "ulimits: '%s' is there twice", limit.name);
+		r = read_limit_value(reading, item, "softLimit", &limit.soft);
+		if (r == 0)
+			r = read_limit_value(reading, item, "hardLimit", &limit.hard);
+		if (r < 0)
+			return r;
+		if (limit.soft > limit.hard)
+			return refuse(reading,
+				"ulimits: the soft limit of '%s' is above the hard one",
+				limit.name);
+		plan->limits[plan->limit_count++] = limit;
+	}
+	return 0;
+}
+
+static int read_ports(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *list;
+	int r = check_list(reading, container, "portMappings", &list);
+
+	if (r < 0)
+		return r;
+	if (json_count(list) > RUNTIME_BINDINGS_MAX)
+		return refuse(reading, "portMappings has more than %d", RUNTIME_BINDINGS_MAX);
+	plan->ports =
+		arena_allocate_array(reading->arena, json_count(list) + 1, sizeof(*plan->ports));
+	JSON_EACH_ITEM (list, item) {
+		struct span protocol = json_get_text(item, "protocol");
+		int64_t container_port, host_port;
+
+		r = read_integer(reading, item, "containerPort", 1, UINT16_MAX, 0, &container_port);
+		if (r == 0)
+			r = read_integer(reading, item, "hostPort", 0, UINT16_MAX, 0, &host_port);
+		if (r < 0)
+			return r;
+		if (container_port == 0)
+			return refuse(reading, "portMappings: containerPort is missing");
+		if (protocol.length > 0 && !span_is(protocol, "tcp") && !span_is(protocol, "udp"))
+			return refuse(reading, "portMappings: protocol is neither tcp nor udp");
+		/* Only bridge translates; elsewhere a container has its port as it is. */
+		if (reading->plan->network != PLAN_NETWORK_BRIDGE)
+			host_port = container_port;
+		plan->ports[plan->port_count++] = (struct plan_port){
+			.container_port = (uint16_t)container_port,
+			.host_port = (uint16_t)host_port,
+			.udp = span_is(protocol, "udp"),
+		};
+	}
+	return 0;
+}
+
+static int read_health(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *check = json_get(container, "healthCheck");
+	const struct json *command = json_get(check, "command");
+	struct span kind = json_text(json_item(command, 0));
+	struct plan_health *health;
+	size_t count = 0;
+	int64_t retries;
+	int r;
+
+	if (json_is_absent(check) || span_is(kind, "NONE"))
+		return 0;
+	if (!span_is(kind, "CMD") && !span_is(kind, "CMD-SHELL"))
+		return refuse(reading,
+			"healthCheck: the command begins with neither CMD nor CMD-SHELL");
+	if (json_count(command) < 2 || (span_is(kind, "CMD-SHELL") && json_count(command) != 2))
+		return refuse(reading, "healthCheck: %.*s wants %s behind it", SPAN_ARGS(kind),
+			span_is(kind, "CMD") ? "a program" : "one text for the shell");
+	health = arena_allocate(reading->arena, sizeof(*health));
+	health->arguments = arena_allocate_array(reading->arena, json_count(command) + 3,
+		sizeof(*health->arguments));
+	if (span_is(kind, "CMD-SHELL")) {
+		health->arguments[count++] = "/bin/sh";
+		health->arguments[count++] = "-c";
+	}
+	for (size_t i = 1; i < json_count(command); i++) {
+		r = read_string(reading, json_item(command, i), "healthCheck.command",
+			&health->arguments[count]);
+		if (r < 0)
+			return r;
+		count++;
+	}
+	r = read_seconds(reading, check, "interval", HEALTH_INTERVAL, &health->interval_ms);
+	if (r == 0)
+		r = read_seconds(reading, check, "timeout", HEALTH_TIMEOUT, &health->timeout_ms);
+	if (r == 0)
+		r = read_seconds(reading, check, "startPeriod", 0, &health->start_period_ms);
+	if (r == 0)
+		r = read_integer(reading, check, "retries", 1, 1000, HEALTH_RETRIES, &retries);
+	if (r < 0)
+		return r;
+	health->retries = (unsigned)retries;
+	plan->health = health;
+	return 0;
+}
+
+static int read_restart(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *policy = json_get(container, "restartPolicy");
+	int r;
+
+	if (json_is_absent(policy))
+		return 0;
+	plan->restarts = json_get_bool(policy, "enabled", false);
+	r = check_list(reading, policy, "ignoredExitCodes", &plan->ignored_exit_codes);
+	if (r < 0)
+		return r;
+	return read_seconds(reading, policy, "restartAttemptPeriod", RESTART_PERIOD,
+		&plan->restart_period_ms);
+}
+
+/* Without a file system of its own a container sees a volume only where the machine has it. */
+static int check_mounts(struct reading *reading, const struct json *spec,
+	const struct json *container)
+{
+	const struct json *list;
+	int r = check_list(reading, container, "mountPoints", &list);
+
+	if (r < 0)
+		return r;
+	JSON_EACH_ITEM (list, mount) {
+		struct span name = json_get_text(mount, "sourceVolume");
+		struct span path = json_get_text(mount, "containerPath");
+		struct span source = SPAN_NONE;
+
+		JSON_EACH_ITEM (json_get(spec, "volumes"), volume) {
+			if (span_equal(json_get_text(volume, "name"), name))
+				source = json_text(json_path(volume, "host.sourcePath"));
+		}
+		if (!source.data || !span_equal(source, path))
+			return refuse(reading,
+				"CannotCreateVolumeError: volume '%.*s' at '%.*s' needs the docker "
+				"runtime; the process runtime has volumes only at the path where "
+				"this "
+				"machine has them",
+				SPAN_ARGS(name), SPAN_ARGS(path));
+	}
+	return 0;
+}
+
+static bool is_file_name(struct span name)
+{
+	if (name.length == 0 || name.length > PLAN_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			    c == '-' || c == '_'))
+			return false;
+	}
+	return true;
+}
+
+static int read_name(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	struct span name = json_get_text(container, "name");
+	struct span image = json_get_text(container, "image");
+
+	if (!is_file_name(name))
+		return refuse(reading,
+			"a container's name is not of 1 to %d letters, digits, hyphens and "
+			"underscores",
+			PLAN_NAME_MAX);
+	for (size_t i = 0; i < reading->plan->container_count; i++)
+		if (span_equal(reading->plan->containers[i].name, name))
+			return refuse(reading, "container '%.*s' is there twice", SPAN_ARGS(name));
+	if (!span_is(image, "host"))
+		return refuse(reading,
+			"CannotStartContainerError: image '%.*s' needs the docker runtime; the "
+			"process "
+			"runtime runs programs of this machine (image \"host\")",
+			SPAN_ARGS(image));
+	plan->name = name;
+	return 0;
+}
+
+static int read_container(struct reading *reading, const struct json *spec,
+	const struct json *container, struct plan_container *plan)
+{
+	int64_t log_max = LOG_MAX;
+	int r;
+
+	reading->container = SPAN("");
+	r = read_name(reading, container, plan);
+	if (r < 0)
+		return r;
+	reading->container = plan->name;
+	plan->essential = json_get_bool(container, "essential", true);
+	plan->privileged = json_get_bool(container, "privileged", false);
+	plan->readonly_root = json_get_bool(container, "readonlyRootFilesystem", false);
+	if (json_count(json_get(container, "environmentFiles")) > 0)
+		return refuse(reading, "environmentFiles: the process runtime cannot fetch them");
+	r = read_arguments(reading, container, &plan->arguments);
+	if (r == 0)
+		r = read_environment(reading, container, plan);
+	if (r == 0)
+		r = read_limits(reading, container, plan);
+	if (r == 0)
+		r = read_ports(reading, container, plan);
+	if (r == 0)
+		r = read_health(reading, container, plan);
+	if (r == 0)
+		r = read_restart(reading, container, plan);
+	if (r == 0)
+		r = check_mounts(reading, spec, container);
+	if (r == 0)
+		r = read_optional(reading, container, "workingDirectory", &plan->working_directory);
+	if (r == 0)
+		r = read_optional(reading, container, "user", &plan->user);
+	if (r == 0)
+		r = read_optional(reading, container, "hostname", &plan->hostname);
+	if (r == 0)
+		r = read_seconds(reading, container, "startTimeout", 0, &plan->start_timeout_ms);
+	if (r == 0)
+		r = read_seconds(reading, container, "stopTimeout", STOP_TIMEOUT,
+			&plan->stop_timeout_ms);
+	if (r == 0)
+		r = read_integer(reading, container, "cpu", 0, INT32_MAX, 0, &plan->cpu);
+	if (r == 0)
+		r = read_integer(reading, container, "memory", 0, INT32_MAX, 0, &plan->memory);
+	if (r == 0)
+		r = read_integer(reading, container, "logMaxBytes", LOG_LEAST, LOG_MOST, LOG_MAX,
+			&log_max);
+	plan->log_max_bytes = (uint64_t)log_max;
+	return r;
+}
+
+static int read_dependencies(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *list;
+	int r;
+
+	reading->container = plan->name;
+	r = check_list(reading, container, "dependsOn", &list);
+	if (r < 0)
+		return r;
+	if (json_count(list) > RUNTIME_CONTAINERS_MAX)
+		return refuse(reading, "dependsOn has more than %d", RUNTIME_CONTAINERS_MAX);
+	JSON_EACH_ITEM (list, item) {
+		struct span name = json_get_text(item, "containerName");
+		struct span condition = json_get_text(item, "condition");
+		int kind = find_name(condition_names, LENGTH(condition_names), condition);
+		size_t other = 0;
+
+		while (other < reading->plan->container_count &&
+			!span_equal(reading->plan->containers[other].name, name))
+			other++;
+		if (other == reading->plan->container_count)
+			return refuse(reading, "dependsOn: there is no container '%.*s'",
+				SPAN_ARGS(name));
+		if (kind < 0)
+			return refuse(reading, "dependsOn: '%.*s' is no condition",
+				SPAN_ARGS(condition));
+		if (kind == PLAN_HEALTHY && !reading->plan->containers[other].health)
+			return refuse(reading, "dependsOn: container '%.*s' has no healthCheck",
+				SPAN_ARGS(name));
+		plan->dependencies[plan->dependency_count++] = (struct plan_dependency){
+			.container = other, .condition = (enum plan_condition)kind};
+	}
+	return 0;
+}
+
+/* Takes away, round after round, what waits for nothing that is left; a cycle remains. */
+static int check_cycles(struct reading *reading)
+{
+	const struct plan *plan = reading->plan;
+	bool gone[RUNTIME_CONTAINERS_MAX] = {false};
+
+	for (size_t round = 0; round < plan->container_count; round++)
+		for (size_t i = 0; i < plan->container_count; i++) {
+			bool waits = false;
+
+			for (size_t j = 0; j < plan->containers[i].dependency_count; j++)
+				waits |= !gone[plan->containers[i].dependencies[j].container];
+			gone[i] |= !waits;
+		}
+	for (size_t i = 0; i < plan->container_count; i++)
+		if (!gone[i]) {
+			reading->container = plan->containers[i].name;
+			return refuse(reading, "dependsOn leads back to it");
+		}
+	return 0;
+}
+
+int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **ret_plan,
+	struct err *err)
+{
+	struct plan *plan = arena_allocate(arena, sizeof(*plan));
+	struct reading reading = {.arena = arena, .plan = plan, .container = SPAN(""), .err = err};
+	const struct json *containers = json_get(spec, "containers");
+	struct span network = json_get_text(spec, "networkMode");
+	int kind = network.length ? find_name(network_names, LENGTH(network_names), network)
+				  : PLAN_NETWORK_BRIDGE;
+	int r;
+
+	plan->token = plan->instance = plan->address = SPAN("");
+	if (json_get_integer(spec, "version", 0) != RUNTIME_SPEC_VERSION)
+		return refuse(&reading, "the spec's version is not %d", RUNTIME_SPEC_VERSION);
+	if (kind < 0)
+		return refuse(&reading, "networkMode '%.*s' is unknown", SPAN_ARGS(network));
+	plan->network = (enum plan_network)kind;
+	if (json_array_count(containers) == 0 ||
+		json_array_count(containers) > RUNTIME_CONTAINERS_MAX)
+		return refuse(&reading, "containers is not a list of 1 to %d",
+			RUNTIME_CONTAINERS_MAX);
+	r = read_integer(&reading, spec, "cpu", 0, INT32_MAX, 0, &plan->cpu);
+	if (r == 0)
+		r = read_integer(&reading, spec, "memory", 0, INT32_MAX, 0, &plan->memory);
+	if (r < 0)
+		return r;
+	JSON_EACH_ITEM (containers, container) {
+		r = read_container(&reading, spec, container,
+			&plan->containers[plan->container_count]);
+		if (r < 0)
+			return r;
+		plan->container_count++;
+	}
+	for (size_t i = 0; i < plan->container_count; i++) {
+		r = read_dependencies(&reading, json_item(containers, i), &plan->containers[i]);
+		if (r < 0)
+			return r;
+	}
+	r = check_cycles(&reading);
+	if (r < 0)
+		return r;
+	*ret_plan = plan;
+	return 0;
+}
+
+int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_plan, struct err *err)
+{
+	struct json *order;
+	struct plan *plan;
+	int r = json_parse(text, arena, &order, err);
+
+	if (r < 0)
+		return r;
+	if (json_get_integer(order, "version", 0) != PLAN_ORDER_VERSION)
+		return err_set(err, -EINVAL, "the order's version is not %d", PLAN_ORDER_VERSION);
+	r = plan_parse_spec(json_get(order, "spec"), arena, &plan, err);
+	if (r < 0)
+		return r;
+	plan->token = json_get_text(order, "token");
+	plan->instance = json_get_text(order, "instance");
+	plan->address = json_get_text(order, "address");
+	plan->created_ms = json_get_integer(order, "createdMs", 0);
+	if (!plan->token.data || !plan->instance.data || !plan->address.data)
+		return err_set(err, -EINVAL, "the order lacks its token, instance or address");
+	for (size_t i = 0; i < plan->container_count; i++) {
+		const struct json *ports = json_item(json_get(order, "hostPorts"), i);
+
+		for (size_t j = 0; j < plan->containers[i].port_count; j++) {
+			int64_t port;
+
+			if (!json_integer(json_item(ports, j), &port) || port < 1 ||
+				port > UINT16_MAX)
+				return err_set(err, -EINVAL, "the order lacks a host port");
+			plan->containers[i].ports[j].host_port = (uint16_t)port;
+		}
+	}
+	*ret_plan = plan;
+	return 0;
+}
+
+void plan_write_order(const struct plan *plan, const struct json *spec, struct buffer *out)
+{
+	buffer_format(out, "{\"version\":%d,\"token\":", PLAN_ORDER_VERSION);
+	json_write_string(plan->token, out);
+	buffer_add_string(out, ",\"instance\":");
+	json_write_string(plan->instance, out);
+	buffer_format(out, ",\"createdMs\":%lld,\"address\":", (long long)plan->created_ms);
+	json_write_string(plan->address, out);
+	buffer_add_string(out, ",\"hostPorts\":[");
+	for (size_t i = 0; i < plan->container_count; i++) {
+		buffer_add_string(out, i ? ",[" : "[");
+		for (size_t j = 0; j < plan->containers[i].port_count; j++)
+			buffer_format(out, "%s%u", j ? "," : "",
+				(unsigned)plan->containers[i].ports[j].host_port);
+		buffer_add_char(out, ']');
+	}
+	buffer_add_string(out, "],\"spec\":");
+	json_write(spec, out);
+	buffer_add_char(out, '}');
+}

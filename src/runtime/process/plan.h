@@ -1,0 +1,109 @@
+/*
+ * A spec (runtime/spec.h) read into what the process runtime works with, checked once and for all:
+ * whoever holds a plan need not doubt names, cycles or limits. The server makes one to refuse what
+ * can never start; the supervisor makes the same one from the order on disk to run it.
+ *
+ * The order is the file spec.json of a task's folder: the spec, and what was decided with the
+ * start.
+ *     {"version": 1, "token": "…", "instance": "machine", "createdMs": 0,
+ *      "address": "127.64.3.9", "hostPorts": [[49153], []], "spec": {…}}
+ * hostPorts has a list for each container with a port for each of its mappings.
+ */
+#ifndef RUNTIME_PROCESS_PLAN_H
+#define RUNTIME_PROCESS_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/span.h"
+#include "runtime/runtime.h"
+
+#define PLAN_ORDER_VERSION 1
+#define PLAN_ORDER_MAX (RUNTIME_SPEC_MAX + 64 * 1024)
+#define PLAN_NAME_MAX 255
+#define PLAN_LIMITS_MAX 15 /* as many as there are names */
+#define PLAN_SECONDS_MAX ((int64_t)7 * 24 * 3600)
+
+enum plan_network {
+	PLAN_NETWORK_AWSVPC,
+	PLAN_NETWORK_BRIDGE,
+	PLAN_NETWORK_HOST,
+	PLAN_NETWORK_NONE
+};
+
+enum plan_condition { PLAN_START, PLAN_COMPLETE, PLAN_SUCCESS, PLAN_HEALTHY };
+
+struct plan_dependency {
+	size_t container; /* index */
+	enum plan_condition condition;
+};
+
+struct plan_health {
+	char **arguments; /* ends with NULL */
+	int64_t interval_ms, timeout_ms, start_period_ms;
+	unsigned retries;
+};
+
+struct plan_limit {
+	const char *name;
+	int resource; /* RLIMIT_… */
+	rlim_t soft, hard;
+};
+
+struct plan_port {
+	uint16_t container_port;
+	uint16_t host_port; /* 0: to be chosen */
+	bool udp;
+};
+
+struct plan_container {
+	struct span name; /* letters, digits, - and _: it names files */
+	bool essential;
+	char **arguments;              /* ends with NULL */
+	char **environment;            /* "NAME=value", ends with NULL */
+	const char *working_directory; /* NULL: / */
+	const char *user;              /* NULL: as the supervisor */
+	const char *hostname;          /* NULL: the machine's */
+	struct plan_limit limits[PLAN_LIMITS_MAX];
+	size_t limit_count;
+	struct plan_port *ports;
+	size_t port_count;
+	struct plan_dependency dependencies[RUNTIME_CONTAINERS_MAX];
+	size_t dependency_count;
+	const struct plan_health *health; /* NULL: none */
+	int64_t start_timeout_ms;         /* 0: none */
+	int64_t stop_timeout_ms;
+	bool restarts;
+	int64_t restart_period_ms;
+	const struct json *ignored_exit_codes;
+	uint64_t log_max_bytes;
+	int64_t cpu, memory; /* units and MiB; 0: none */
+	bool privileged, readonly_root;
+};
+
+struct plan {
+	struct span token, instance, address; /* of the order; "" in a plan of a bare spec */
+	int64_t created_ms;
+	enum plan_network network;
+	int64_t cpu, memory;
+	struct plan_container containers[RUNTIME_CONTAINERS_MAX];
+	size_t container_count;
+};
+
+/* Lives in the arena and points into spec. -EINVAL: it can never start, and why. */
+int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **ret_plan,
+	struct err *err);
+
+/* The text of an order; text must live as long as the plan. */
+int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_plan,
+	struct err *err);
+
+/* The order for a plan, with the ports and the address that its members say now. */
+void plan_write_order(const struct plan *plan, const struct json *spec, struct buffer *out);
+
+#endif

@@ -1,0 +1,514 @@
+/*
+ * The operations of the process runtime. They change folders and ask supervisors; how tasks are
+ * comes from the thread in watch.c.
+ */
+#include "runtime/process/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "runtime/process/log_files.h"
+#include "runtime/process/process_internal.h"
+#include "runtime/process/protocol.h"
+
+#define SUPERVISOR_NAME "slipway-task"
+#define FOLDER_LOCK ".lock"
+#define REMOVED_PREFIX ".removed-"
+#define OPEN_PATIENCE_US ((int64_t)10 * 1000 * 1000)
+#define KNOWN_PATIENCE_SECONDS 60
+#define LOG_READ_MAX ((size_t)16 * 1024 * 1024)
+
+static struct process_runtime *process_of(struct runtime *base)
+{
+	return CONTAINER_OF(base, struct process_runtime, runtime);
+}
+
+static int unknown(struct span token, struct err *err)
+{
+	return err_set(err, -ENOENT, "no task '%.*s'", SPAN_ARGS(token));
+}
+
+/* Waits while start() is at work. The mutex is held. */
+static struct process_task *find_started(struct process_runtime *runtime, struct span token)
+{
+	struct process_task *task;
+
+	while ((task = map_get(&runtime->tasks, token)) && task->is_starting)
+		pthread_cond_wait(&runtime->settled, &runtime->mutex);
+	return task;
+}
+
+/* Starting. */
+
+static int write_order(struct process_runtime *runtime, struct process_task *task,
+	const struct plan *plan, const struct json *spec, struct err *err)
+{
+	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	_buffer_ struct buffer text = {0};
+	int r = file_make_folder(task->folder, 0700, err);
+
+	if (r < 0)
+		return r;
+	plan_write_order(plan, spec, &text);
+	r = file_replace(path, buffer_span(&text), 0600, err);
+	return r < 0 ? r : process_sync_folder(runtime->folder, err);
+}
+
+static int supervise_new(struct process_runtime *runtime, struct process_task *task,
+	struct err *err)
+{
+	_free_ char *path = memory_format("%s/" RECORD_LOCK_FILE, task->folder);
+	_close_ int lock = -1;
+	int r = file_lock(path, &lock, err);
+
+	return r < 0 ? r : process_supervise(runtime, task->folder, &lock, err);
+}
+
+/* On a thread of the caller's, without the mutex; nobody else touches the task. */
+static int start_new(struct process_runtime *runtime, struct process_task *task,
+	const struct plan *plan, const struct json *spec, struct err *err)
+{
+	int r = write_order(runtime, task, plan, spec, err);
+
+	if (r == 0)
+		r = supervise_new(runtime, task, err);
+	/* -EAGAIN: killed at an unknown point; the probe will tell what it did. */
+	if (r == 0 || r == -EAGAIN)
+		return 0;
+	/* Else nothing of it was run; and this is not the spec's fault. */
+	process_remove_folder(task->folder, NULL);
+	return r == -EINVAL ? -EIO : r;
+}
+
+static int check_start(struct process_runtime *runtime, struct span token, struct span instance,
+	const struct json *spec, struct arena *arena, struct plan **ret_plan, struct err *err)
+{
+	_buffer_ struct buffer text = {0};
+
+	if (!process_token_is_valid(token))
+		return err_set(err, -EINVAL,
+			"a token is 1 to %d letters, digits, hyphens and underscores",
+			RUNTIME_TOKEN_MAX);
+	if (!process_has_instance(runtime, instance))
+		return err_set(err, -EINVAL, "there is no instance '%.*s'", SPAN_ARGS(instance));
+	json_write(spec, &text);
+	if (text.length > RUNTIME_SPEC_MAX)
+		return err_set(err, -EINVAL, "the spec is larger than %zu bytes", RUNTIME_SPEC_MAX);
+	return plan_parse_spec(spec, arena, ret_plan, err);
+}
+
+static int process_start(struct runtime *base, struct span token, struct span instance,
+	const struct json *spec, struct err *err)
+{
+	struct process_runtime *runtime = process_of(base);
+	_arena_ struct arena *arena = arena_new(0);
+	struct process_task *task;
+	struct plan *plan;
+	int r = check_start(runtime, token, instance, spec, arena, &plan, err);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&runtime->mutex);
+	task = find_started(runtime, token);
+	if (!task) {
+		plan->token = token;
+		plan->instance = instance;
+		plan->created_ms = clock_wall_ms(runtime->clock);
+		r = process_choose_network(runtime, plan, arena, err);
+	}
+	if (task || r < 0) {
+		pthread_mutex_unlock(&runtime->mutex);
+		return r;
+	}
+	task = process_task_new(runtime, token);
+	task->is_starting = true;
+	process_task_take_order(task, plan);
+	map_put(&runtime->tasks, token, task);
+	pthread_mutex_unlock(&runtime->mutex);
+
+	r = start_new(runtime, task, plan, spec, err);
+
+	pthread_mutex_lock(&runtime->mutex);
+	task->is_starting = false;
+	if (r < 0) {
+		map_remove(&runtime->tasks, token);
+		process_task_free(task);
+	} else {
+		process_unsettle(task);
+		process_wake(runtime);
+	}
+	pthread_cond_broadcast(&runtime->settled);
+	pthread_mutex_unlock(&runtime->mutex);
+	return r;
+}
+
+/* Asking. */
+
+static int process_list_tasks(struct runtime *base, struct arena *arena, struct span **ret_tokens,
+	size_t *ret_count, struct err *err)
+{
+	struct process_runtime *runtime = process_of(base);
+	struct span *tokens;
+	size_t count = 0;
+
+	(void)err;
+	pthread_mutex_lock(&runtime->mutex);
+	tokens = arena_allocate_array(arena, runtime->tasks.count + 1, sizeof(*tokens));
+	MAP_EACH (&runtime->tasks, entry) {
+		tokens[count++] = arena_copy_span(arena, entry->key);
+	}
+	pthread_mutex_unlock(&runtime->mutex);
+	*ret_tokens = tokens;
+	*ret_count = count;
+	return 0;
+}
+
+/* The mutex is held. *ret_line lives in the arena. */
+static int wait_for_state(struct process_runtime *runtime, struct span token, struct arena *arena,
+	struct span *ret_line, struct err *err)
+{
+	struct timespec deadline;
+	struct process_task *task;
+
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += KNOWN_PATIENCE_SECONDS;
+	while ((task = map_get(&runtime->tasks, token)) && !task->is_known)
+		if (pthread_cond_timedwait(&runtime->settled, &runtime->mutex, &deadline) ==
+			ETIMEDOUT)
+			return err_set(err, -ETIMEDOUT,
+				"task '%.*s': its supervisor does not answer", SPAN_ARGS(token));
+	if (!task)
+		return unknown(token, err);
+	*ret_line = arena_copy_span(arena, buffer_span(&task->state));
+	return 0;
+}
+
+static int process_get(struct runtime *base, struct span token, struct arena *arena,
+	struct runtime_task **ret_task, struct err *err)
+{
+	struct process_runtime *runtime = process_of(base);
+	struct json *answer;
+	struct span line;
+	int r;
+
+	pthread_mutex_lock(&runtime->mutex);
+	r = wait_for_state(runtime, token, arena, &line, err);
+	pthread_mutex_unlock(&runtime->mutex);
+	if (r == 0)
+		r = json_parse(line, arena, &answer, err);
+	return r < 0 ? r : record_read(json_get(answer, "state"), arena, ret_task, err);
+}
+
+/* A copy of the task that can be used without the mutex: its folder is all that is needed. */
+static int find_folder(struct process_runtime *runtime, struct span token, char **ret_folder,
+	bool *ret_ended, struct err *err)
+{
+	struct process_task *task;
+	int r = 0;
+
+	pthread_mutex_lock(&runtime->mutex);
+	task = find_started(runtime, token);
+	if (task) {
+		*ret_folder = memory_copy_string(task->folder);
+		*ret_ended = task->has_ended;
+	} else {
+		r = unknown(token, err);
+	}
+	pthread_mutex_unlock(&runtime->mutex);
+	return r;
+}
+
+static int process_stop(struct runtime *base, struct span token, struct span reason,
+	struct err *err)
+{
+	struct process_runtime *runtime = process_of(base);
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer line = {0};
+	_free_ char *folder = NULL;
+	_close_ int connection = -1;
+	struct json *answer;
+	bool has_ended;
+	int r = find_folder(runtime, token, &folder, &has_ended, err);
+
+	if (r < 0 || has_ended)
+		return r;
+	if (reason.length > PROTOCOL_REASON_MAX)
+		reason.length = PROTOCOL_REASON_MAX;
+	buffer_format(&line, "{\"version\":%d,\"do\":\"stop\",\"reason\":", PROTOCOL_VERSION);
+	json_write_string(reason, &line);
+	buffer_add_string(&line, "}\n");
+	r = process_connect(folder, &connection, err);
+	if (r == 0)
+		r = process_send(connection, buffer_span(&line), NULL, 0, err);
+	if (r == 0)
+		r = process_receive(connection, arena, &answer, err);
+	/* It may be at its end, or lost: the watch tells which, soon. Unknown it is not. */
+	return r < 0 ? err_prefix(err, -EAGAIN, "stop task '%.*s'", SPAN_ARGS(token)) : 0;
+}
+
+static int process_acknowledge(struct runtime *base, struct span token, struct err *err)
+{
+	struct process_runtime *runtime = process_of(base);
+	_free_ char *removed = NULL;
+	struct process_task *task;
+	int r = 0;
+
+	pthread_mutex_lock(&runtime->mutex);
+	task = find_started(runtime, token);
+	if (!task)
+		r = unknown(token, err);
+	else if (!task->has_ended)
+		r = err_set(err, -EBUSY, "task '%.*s' has not stopped", SPAN_ARGS(token));
+	if (r == 0) {
+		/* In one step: a crash leaves the whole task or none of it. */
+		removed = memory_format("%s/" REMOVED_PREFIX "%s", runtime->folder, task->token);
+		if (rename(task->folder, removed) < 0 && errno != ENOENT)
+			r = err_errno(err, "remove '%s'", task->folder);
+	}
+	if (r == 0) {
+		map_remove(&runtime->tasks, token);
+		process_task_free(task);
+	}
+	pthread_mutex_unlock(&runtime->mutex);
+	if (r == 0)
+		process_remove_folder(removed, NULL); /* or when next opened */
+	return r;
+}
+
+static int process_exec_in(struct runtime *base, struct span token, struct span container,
+	const struct json *command, bool terminal, struct runtime_exec **ret_exec, struct err *err)
+{
+	struct process_runtime *runtime = process_of(base);
+	_free_ char *folder = NULL;
+	bool has_ended;
+	int r = find_folder(runtime, token, &folder, &has_ended, err);
+
+	if (r < 0)
+		return r;
+	if (has_ended)
+		return err_set(err, -ESRCH, "task '%.*s' has stopped", SPAN_ARGS(token));
+	return process_exec(folder, container, command, terminal, ret_exec, err);
+}
+
+static int process_read_logs(struct runtime *base, struct span token, struct span container,
+	uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_free_ char *folder = NULL;
+	struct runtime_task *task;
+	bool has_ended;
+	int r = process_get(base, token, arena, &task, err);
+
+	if (r == 0)
+		r = find_folder(process_of(base), token, &folder, &has_ended, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < task->container_count; i++)
+		if (span_equal(task->containers[i].name, container))
+			return log_files_read(folder, container, offset,
+				max < LOG_READ_MAX ? max : LOG_READ_MAX,
+				task->containers[i].phase == RUNTIME_STOPPED, out, ret_offset, err);
+	return err_set(err, -ENOENT, "task '%.*s' has no container '%.*s'", SPAN_ARGS(token),
+		SPAN_ARGS(container));
+}
+
+/* Opening and closing. */
+
+static void free_runtime(struct process_runtime *runtime)
+{
+	MAP_EACH (&runtime->tasks, entry) {
+		process_task_free(entry->value);
+	}
+	map_clear(&runtime->tasks);
+	map_clear(&runtime->told);
+	free(runtime->unsettled);
+	memory_close_descriptor(&runtime->epoll);
+	memory_close_descriptor(&runtime->wake);
+	memory_close_descriptor(&runtime->folder_lock);
+	pthread_cond_destroy(&runtime->settled);
+	pthread_mutex_destroy(&runtime->mutex);
+	free(runtime->folder);
+	free(runtime->supervisor);
+	free(runtime);
+}
+
+static void free_runtime_pointer(struct process_runtime **runtime)
+{
+	if (*runtime)
+		free_runtime(*runtime);
+}
+
+static void process_close(struct runtime *base)
+{
+	struct process_runtime *runtime = process_of(base);
+
+	pthread_mutex_lock(&runtime->mutex);
+	runtime->closing = true;
+	pthread_mutex_unlock(&runtime->mutex);
+	process_wake(runtime);
+	pthread_join(runtime->thread, NULL);
+	free_runtime(runtime);
+}
+
+static const struct runtime_operations operations = {
+	.name = "process",
+	.list_instances = process_list_instances,
+	.list_tasks = process_list_tasks,
+	.start = process_start,
+	.stop = process_stop,
+	.get = process_get,
+	.acknowledge = process_acknowledge,
+	.exec = process_exec_in,
+	.read_logs = process_read_logs,
+	.close = process_close,
+};
+
+static char *supervisor_beside_us(void)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (length < 0)
+		return memory_copy_string(SUPERVISOR_NAME);
+	path[length] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	return memory_format("%s/" SUPERVISOR_NAME, path);
+}
+
+/* A server that was killed may have a child between fork and exec that still holds the lock. */
+static int lock_folder(struct process_runtime *runtime, struct err *err)
+{
+	_free_ char *path = memory_format("%s/" FOLDER_LOCK, runtime->folder);
+	int64_t deadline = clock_steady_us(clock_system()) + OPEN_PATIENCE_US;
+	struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+
+	for (;;) {
+		int r = file_lock(path, &runtime->folder_lock, err);
+
+		if (r != -EBUSY || clock_steady_us(clock_system()) >= deadline)
+			return r;
+		nanosleep(&moment, NULL);
+	}
+}
+
+/* A folder without an order was never started: its start was not answered. */
+static int adopt(struct process_runtime *runtime, struct span token, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer text = {0};
+	struct process_task *task = process_task_new(runtime, token);
+	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	struct plan *plan;
+	int r = file_read(path, PLAN_ORDER_MAX, &text, err);
+
+	if (r == -ENOENT) {
+		r = process_remove_folder(task->folder, err);
+		process_task_free(task);
+		return r;
+	}
+	if (r < 0) {
+		process_task_free(task);
+		return r;
+	}
+	/* One that cannot be understood still may have a supervisor, or a record. */
+	if (plan_parse_order(buffer_span(&text), arena, &plan, NULL) == 0)
+		process_task_take_order(task, plan);
+	map_put(&runtime->tasks, token, task);
+	process_unsettle(task);
+	return 0;
+}
+
+static int scan(struct process_runtime *runtime, struct err *err)
+{
+	DIR *listing = opendir(runtime->folder);
+	int r = 0;
+
+	if (!listing)
+		return err_errno(err, "open folder '%s'", runtime->folder);
+	errno = 0;
+	for (struct dirent *entry; r == 0 && (entry = readdir(listing)); errno = 0) {
+		struct span name = span_of(entry->d_name);
+
+		if (span_starts_with(name, SPAN(REMOVED_PREFIX))) {
+			_free_ char *path = memory_format("%s/%s", runtime->folder, entry->d_name);
+
+			r = process_remove_folder(path, err);
+		} else if (process_token_is_valid(name)) {
+			r = adopt(runtime, name, err);
+		}
+	}
+	if (r == 0 && errno != 0)
+		r = err_errno(err, "read folder '%s'", runtime->folder);
+	closedir(listing);
+	return r;
+}
+
+static int start_thread(struct process_runtime *runtime, struct err *err)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+	int number;
+
+	runtime->epoll = epoll_create1(EPOLL_CLOEXEC);
+	runtime->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (runtime->epoll < 0 || runtime->wake < 0 ||
+		epoll_ctl(runtime->epoll, EPOLL_CTL_ADD, runtime->wake, &event) < 0)
+		return err_errno(err, "make an event descriptor");
+	number = pthread_create(&runtime->thread, NULL, process_watch_main, runtime);
+	return number ? err_system(err, number, "start a thread") : 0;
+}
+
+int runtime_process_open(const struct runtime_process_config *config, struct runtime **ret_runtime,
+	struct err *err)
+{
+	CLEANUP(free_runtime_pointer)
+	struct process_runtime *runtime = memory_allocate(sizeof(*runtime));
+	pthread_condattr_t attributes;
+	int r;
+
+	*runtime = (struct process_runtime){
+		.runtime.operations = &operations,
+		.folder = memory_copy_string(config->folder),
+		.supervisor = config->supervisor ? memory_copy_string(config->supervisor)
+						 : supervisor_beside_us(),
+		.instances = config->instances ? config->instances : 1,
+		.clock = config->clock ? config->clock : clock_system(),
+		.changed = config->changed,
+		.context = config->context,
+		.folder_lock = -1,
+		.epoll = -1,
+		.wake = -1,
+	};
+	pthread_mutex_init(&runtime->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&runtime->settled, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (runtime->instances > RUNTIME_PROCESS_INSTANCES_MAX)
+		return err_set(err, -EINVAL, "instances: more than %d",
+			RUNTIME_PROCESS_INSTANCES_MAX);
+	if (access(runtime->supervisor, X_OK) < 0)
+		return err_errno(err, "supervisor '%s'", runtime->supervisor);
+	r = file_make_folder(runtime->folder, 0700, err);
+	if (r == 0)
+		r = lock_folder(runtime, err);
+	if (r == 0)
+		r = scan(runtime, err);
+	if (r == 0)
+		r = start_thread(runtime, err);
+	if (r < 0)
+		return err_prefix(err, r, "open the process runtime");
+	*ret_runtime = &TAKE(runtime)->runtime;
+	return 0;
+}

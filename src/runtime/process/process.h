@@ -1,0 +1,30 @@
+/*
+ * The process runtime: tasks are programs of this machine. Each has a supervisor process of its own
+ * (slipway-task) which goes on when the server ends, and a folder (record.h) from which a server
+ * that starts again adopts it. What the programs of a task are kept apart from is said in the
+ * task's notes.
+ *
+ * One open runtime at a time has a folder; opening waits a moment for one that was just killed.
+ */
+#ifndef RUNTIME_PROCESS_PROCESS_H
+#define RUNTIME_PROCESS_PROCESS_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "runtime/runtime.h"
+
+#define RUNTIME_PROCESS_INSTANCES_MAX 1000
+
+struct runtime_process_config {
+	const char *folder;      /* made when missing */
+	const char *supervisor;  /* path of slipway-task; NULL: beside this program */
+	unsigned instances;      /* that share the machine's resources evenly; 0 is 1 */
+	struct clock *clock;     /* NULL: clock_system() */
+	runtime_changed changed; /* may be NULL */
+	void *context;
+};
+
+int runtime_process_open(const struct runtime_process_config *config, struct runtime **ret_runtime,
+	struct err *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* What the parts of the process runtime share. */
+#ifndef RUNTIME_PROCESS_PROCESS_INTERNAL_H
+#define RUNTIME_PROCESS_PROCESS_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "runtime/process/plan.h"
+#include "runtime/process/process.h"
+#include "runtime/process/record.h"
+
+#define PROCESS_ANSWER_SECONDS 20 /* for what a supervisor answers at once */
+
+struct process_task {
+	struct process_runtime *runtime;
+	char *token;
+	char *folder;
+	char *instance;
+	char *address;   /* "": none of its own */
+	uint16_t *ports; /* on the host */
+	size_t port_count;
+	bool is_starting;    /* start() is at work on it; nobody else touches it */
+	bool is_known;       /* `state` is how it is, not how it once was */
+	bool has_ended;      /* and nobody but acknowledge() touches it */
+	struct buffer state; /* the latest line of a supervisor, or one like it */
+	int watch;           /* connection; -1: none */
+	struct buffer input;
+	bool is_unsettled; /* to be probed */
+	int64_t probe_us;
+	int64_t probe_delay_us;
+};
+
+struct process_runtime {
+	struct runtime runtime;
+	char *folder;
+	char *supervisor;
+	unsigned instances;
+	struct clock *clock;
+	runtime_changed changed;
+	void *context;
+	int folder_lock;
+
+	pthread_mutex_t mutex;  /* for all below */
+	pthread_cond_t settled; /* a task became known, was started, or failed to */
+	struct map tasks;       /* token: struct process_task */
+	struct process_task **unsettled;
+	size_t unsettled_count, unsettled_capacity;
+	struct map told; /* tokens that `changed` is to be called for */
+	bool closing;
+
+	pthread_t thread;
+	int epoll, wake;
+};
+
+/* process_task.c */
+struct process_task *process_task_new(struct process_runtime *runtime, struct span token);
+void process_task_free(struct process_task *task);
+/* Remembers what the order gave away, so that nobody else gets it. */
+void process_task_take_order(struct process_task *task, const struct plan *plan);
+bool process_token_is_valid(struct span token);
+
+/* watch.c: the thread, and finding out how tasks are. Mutex held for the first two. */
+void process_unsettle(struct process_task *task);
+void process_wake(struct process_runtime *runtime);
+void *process_watch_main(void *runtime);
+
+/* supervise.c. -EIO: the supervisor refused, nothing runs and nothing will. Takes the lock over. */
+int process_supervise(struct process_runtime *runtime, const char *folder, int *lock,
+	struct err *err);
+/* Kills what carries the token's mark. */
+void process_end_marked(const char *token);
+
+/* client.c: a connection to a supervisor, and one line each way. */
+int process_connect(const char *folder, int *ret_descriptor, struct err *err);
+int process_send(int descriptor, struct span line, const int *descriptors, size_t count,
+	struct err *err);
+/* Blocks; the answer lives in the arena. An answer with "error" is an error. */
+int process_receive(int descriptor, struct arena *arena, struct json **ret_answer, struct err *err);
+
+/* network.c: the plan gets an address and its open ports. Mutex held. */
+int process_choose_network(struct process_runtime *runtime, struct plan *plan, struct arena *arena,
+	struct err *err);
+
+/* folder.c */
+int process_remove_folder(const char *path, struct err *err);
+int process_sync_folder(const char *path, struct err *err);
+
+/* instances.c */
+int process_list_instances(struct runtime *runtime, struct arena *arena,
+	struct runtime_instance **ret_instances, size_t *ret_count, struct err *err);
+bool process_has_instance(const struct process_runtime *runtime, struct span id);
+
+/* exec.c */
+int process_exec(const char *folder, struct span container, const struct json *command,
+	bool terminal, struct runtime_exec **ret_exec, struct err *err);
+
+#endif

@@ -1,0 +1,221 @@
+/* Keeper and program. Between fork and exec only calls that need no memory are made. */
+#include "runtime/process/supervisor/launch.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "runtime/process/descendants.h"
+#include "runtime/process/protocol.h"
+#include "runtime/process/supervisor/account.h"
+
+#define EXIT_CANNOT_RUN 127
+#define FIRST_FREE_DESCRIPTOR 10 /* above the standard ones and the lock */
+
+__attribute__((noreturn, format(printf, 3, 4))) static void give_up(int report, int number,
+	const char *format, ...)
+{
+	char text[LAUNCH_REPORT_MAX];
+	va_list list;
+	int length;
+
+	va_start(list, format);
+	length = vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	if (length >= 0 && length < (int)sizeof(text))
+		snprintf(text + length, sizeof(text) - (size_t)length, ": %s", strerror(number));
+	if (write(report, text, strlen(text)) < 0)
+		_exit(EXIT_CANNOT_RUN);
+	_exit(EXIT_CANNOT_RUN);
+}
+
+static const char *path_of_environment(char *const *environment)
+{
+	for (; *environment; environment++)
+		if (strncmp(*environment, "PATH=", 5) == 0)
+			return *environment + 5;
+	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+}
+
+/* As execvpe, but with the PATH that the program will see. Returns errno. */
+static int execute(const struct launch *launch)
+{
+	const char *name = launch->arguments[0];
+	const char *path = path_of_environment(launch->environment);
+	int number = ENOENT;
+
+	if (strchr(name, '/')) {
+		execve(name, launch->arguments, launch->environment);
+		return errno;
+	}
+	while (path) {
+		const char *end = strchrnul(path, ':');
+		char file[PATH_MAX];
+		int length = snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path), path, name);
+
+		if (end > path && length < (int)sizeof(file)) {
+			execve(file, launch->arguments, launch->environment);
+			if (errno != ENOENT && errno != ENOTDIR)
+				number = errno;
+		}
+		path = *end ? end + 1 : NULL;
+	}
+	return number;
+}
+
+static void set_limits(const struct launch *launch, int report)
+{
+	for (size_t i = 0; i < launch->limit_count; i++) {
+		const struct plan_limit *limit = &launch->limits[i];
+		struct rlimit wanted = {.rlim_cur = limit->soft, .rlim_max = limit->hard};
+		struct rlimit have = {0};
+
+		if (setrlimit((__rlimit_resource_t)limit->resource, &wanted) == 0)
+			continue;
+		if (errno == EPERM && getrlimit((__rlimit_resource_t)limit->resource, &have) == 0)
+			give_up(report, EPERM,
+				"ulimit %s: hard limit %lld is above this machine's %lld",
+				limit->name, (long long)limit->hard, (long long)have.rlim_max);
+		give_up(report, errno, "ulimit %s", limit->name);
+	}
+}
+
+static void become(const struct account *account, int report)
+{
+	if (!account->change)
+		return;
+	if (setgroups(account->group_count, account->groups) < 0)
+		give_up(report, errno, "set groups");
+	if (setresgid(account->group, account->group, account->group) < 0)
+		give_up(report, errno, "set group %u", (unsigned)account->group);
+	if (setresuid(account->user, account->user, account->user) < 0)
+		give_up(report, errno, "set user %u", (unsigned)account->user);
+}
+
+static void take_streams(const struct launch *launch, int *report)
+{
+	int streams[3] = {launch->input, launch->output, launch->error};
+
+	/* All out of the way of 0 to 2 first, so that none is overwritten before it is used. */
+	*report = fcntl(*report, F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
+	for (int i = 0; i < 3; i++)
+		streams[i] = fcntl(streams[i], F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
+	for (int i = 0; i < 3; i++)
+		if (streams[i] < 0 || dup2(streams[i], i) < 0)
+			give_up(*report, errno, "set up standard streams");
+}
+
+__attribute__((noreturn)) static void be_program(const struct launch *launch,
+	const struct account *account, pid_t keeper, int report)
+{
+	sigset_t none;
+
+	take_streams(launch, &report);
+	setsid();
+	if (launch->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+		give_up(report, errno, "take the terminal");
+	umask(022);
+	set_limits(launch, report);
+	become(account, report);
+	/* After the change of user, which clears it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != keeper)
+		_exit(EXIT_CANNOT_RUN);
+	if (chdir(launch->working_directory ? launch->working_directory : "/") < 0)
+		give_up(report, errno, "working directory '%s'", launch->working_directory);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	give_up(report, execute(launch), "exec: \"%s\"", launch->arguments[0]);
+}
+
+static int code_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+__attribute__((noreturn)) static void be_keeper(const struct launch *launch,
+	const struct account *account, pid_t supervisor, int report)
+{
+	int status = 128 + SIGKILL;
+	sigset_t signals;
+	pid_t self = getpid(), program;
+
+	prctl(PR_SET_PDEATHSIG, LAUNCH_KILL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (getppid() != supervisor)
+		_exit(status);
+	program = fork();
+	if (program < 0)
+		give_up(report, errno, "fork");
+	if (program == 0)
+		be_program(launch, account, self, report);
+	/* Nothing of the program's may stay open here: pipes end when the program's side ends. */
+	close_range(0, PROTOCOL_LOCK_DESCRIPTOR - 1, 0);
+	close_range(PROTOCOL_LOCK_DESCRIPTOR + 1, ~0U, 0);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, LAUNCH_KILL);
+	status = SIGKILL; /* as waitpid would tell it */
+	for (;;) {
+		int number = sigwaitinfo(&signals, NULL);
+		bool ended = number == LAUNCH_KILL;
+
+		if (number == SIGTERM)
+			kill(program, SIGTERM);
+		for (int one; number == SIGCHLD;) {
+			pid_t pid = waitpid(-1, &one, WNOHANG);
+
+			if (pid <= 0)
+				break;
+			if (pid == program) {
+				status = one;
+				ended = true;
+				program = -1;
+				break;
+			}
+		}
+		if (!ended)
+			continue;
+		descendants_end(program, &status);
+		_exit(code_of(status));
+	}
+}
+
+int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report, struct err *err)
+{
+	pid_t supervisor = getpid(), keeper;
+	struct account account;
+	int ends[2];
+	int r = account_find(launch->user, &account, err);
+
+	if (r < 0)
+		return r;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(err, "make a pipe");
+	keeper = fork();
+	if (keeper == 0)
+		be_keeper(launch, &account, supervisor, ends[1]);
+	close(ends[1]);
+	if (keeper < 0) {
+		r = err_errno(err, "fork");
+		close(ends[0]);
+		return r;
+	}
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	*ret_keeper = keeper;
+	*ret_report = ends[0];
+	return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * One program with everything that it will ever start. The supervisor's child is not the program
+ * but its keeper: a subreaper that passes SIGTERM on, ends all that is left when the program has
+ * exited, and then exits as the program did (128 + signal when one killed it). LAUNCH_KILL makes it
+ * end everything at once; the death of the supervisor does the same. The keeper holds the task's
+ * lock, so the lock is free only when nothing of the task runs.
+ */
+#ifndef RUNTIME_PROCESS_SUPERVISOR_LAUNCH_H
+#define RUNTIME_PROCESS_SUPERVISOR_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "runtime/process/plan.h"
+
+#define LAUNCH_KILL SIGUSR1
+#define LAUNCH_REPORT_MAX 512
+
+struct launch {
+	char *const *arguments;
+	char *const *environment;
+	const char *working_directory; /* NULL: / */
+	const char *user;              /* NULL: the supervisor's */
+	const struct plan_limit *limits;
+	size_t limit_count;
+	int input, output, error; /* stay the caller's */
+	bool terminal;            /* input is a terminal, to be the program's own */
+};
+
+/* *ret_keeper: to be waited for. *ret_report: ends without a byte once the program runs, else gives
+ * the reason why it does not (at most LAUNCH_REPORT_MAX bytes); not blocking; the caller closes it.
+ * */
+int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report, struct err *err);
+
+#endif

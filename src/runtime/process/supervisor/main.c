@@ -1,0 +1,192 @@
+/*
+ * slipway-task: keeps one task running, whatever becomes of the server that started it.
+ *
+ *     slipway-task FOLDER        (descriptor 3: the locked file `lock` of that folder)
+ *
+ * It exits with 0 once it has gone to the background with its socket open and its record on disk;
+ * the process in the background goes on until the task has ended. What goes wrong before is said on
+ * standard error, and nothing has been run.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "runtime/process/descendants.h"
+#include "runtime/process/protocol.h"
+#include "runtime/process/supervisor/control.h"
+#include "runtime/process/supervisor/task.h"
+
+#define KEEPERS_MAX (2 * RUNTIME_CONTAINERS_MAX + PROTOCOL_CONNECTIONS_MAX)
+#define POLLS_MAX (2 * RUNTIME_CONTAINERS_MAX + PROTOCOL_CONNECTIONS_MAX + 2)
+
+struct supervisor {
+	struct task task;
+	struct control control;
+	int signals;
+};
+
+static int prepare(struct supervisor *supervisor, const char *folder, struct arena *arena,
+	struct err *err)
+{
+	int r;
+
+	if (chdir(folder) < 0)
+		return err_errno(err, "enter '%s'", folder);
+	if (fcntl(PROTOCOL_LOCK_DESCRIPTOR, F_SETFD, FD_CLOEXEC) < 0)
+		return err_errno(err, "the lock did not come with the start");
+	close_range(PROTOCOL_LOCK_DESCRIPTOR + 1, ~0U, 0);
+	r = task_open(&supervisor->task, arena, clock_system(), err);
+	if (r == 0)
+		r = control_open(&supervisor->control, &supervisor->task, err);
+	if (r == 0)
+		r = task_save(&supervisor->task, err);
+	return r;
+}
+
+static int go_to_background(struct supervisor *supervisor, struct err *err)
+{
+	sigset_t all;
+	int nothing;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return err_errno(err, "fork");
+	if (pid > 0)
+		_exit(0);
+	setsid();
+	/* Keepers inherit the mask: they wait for their signals, too. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; i < 3 && nothing >= 0; i++)
+		dup2(nothing, i);
+	close(nothing);
+	sigemptyset(&all);
+	sigaddset(&all, SIGCHLD);
+	sigaddset(&all, SIGTERM);
+	supervisor->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	return supervisor->signals < 0 ? err_errno(err, "make a signal descriptor") : 0;
+}
+
+/* Processes that only an untimely dead keeper can have left to us. */
+static void end_strays(struct supervisor *supervisor)
+{
+	pid_t keepers[KEEPERS_MAX];
+	size_t count = task_keepers(&supervisor->task, keepers, KEEPERS_MAX);
+
+	count += control_keepers(&supervisor->control, keepers + count, KEEPERS_MAX - count);
+	descendants_kill_children(keepers, count);
+}
+
+static void reap(struct supervisor *supervisor)
+{
+	bool strays = false;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		/* A stray that ended may have left others. */
+		strays |= WIFSIGNALED(status);
+		if (!task_keeper_ended(&supervisor->task, pid, status) &&
+			!control_keeper_ended(&supervisor->control, pid, status))
+			strays = true;
+	}
+	if (strays)
+		end_strays(supervisor);
+}
+
+static void handle_signals(struct supervisor *supervisor)
+{
+	struct signalfd_siginfo information;
+
+	while (read(supervisor->signals, &information, sizeof(information)) > 0)
+		if (information.ssi_signo == SIGTERM)
+			task_stop(&supervisor->task, RUNTIME_STOP_ASKED,
+				SPAN("The supervisor was told to end"));
+	reap(supervisor);
+}
+
+static int timeout_of(const struct task *task)
+{
+	int64_t next = task_next_us(task), now = clock_steady_us(task->clock);
+
+	if (next == TASK_NEVER)
+		return -1;
+	if (next <= now)
+		return 0;
+	next = (next - now + 999) / 1000;
+	return next > 3600000 ? 3600000 : (int)next;
+}
+
+static void wait_and_handle(struct supervisor *supervisor)
+{
+	struct pollfd polls[POLLS_MAX];
+	size_t of_task, count = 0;
+
+	polls[count++] = (struct pollfd){.fd = supervisor->signals, .events = POLLIN};
+	count += task_descriptors(&supervisor->task, polls + count, POLLS_MAX - count);
+	of_task = count;
+	count += control_descriptors(&supervisor->control, polls + count, POLLS_MAX - count);
+	if (poll(polls, count, timeout_of(&supervisor->task)) <= 0)
+		return;
+	/* Signals last: an end then finds all that was written before it already read. */
+	for (size_t i = 1; i < count; i++) {
+		if (!polls[i].revents)
+			continue;
+		if (i < of_task)
+			task_read(&supervisor->task, polls[i].fd);
+		else
+			control_handle(&supervisor->control, &polls[i]);
+	}
+	if (polls[0].revents)
+		handle_signals(supervisor);
+}
+
+static void run(struct supervisor *supervisor)
+{
+	struct task *task = &supervisor->task;
+
+	for (;;) {
+		task_step(task);
+		control_step(&supervisor->control);
+		if (task->changed && !task->unsaved) {
+			task->changed = false;
+			control_tell_watchers(&supervisor->control);
+		}
+		if (task->over)
+			return;
+		wait_and_handle(supervisor);
+	}
+}
+
+int main(int count, char **arguments)
+{
+	static struct supervisor supervisor;
+	struct arena *arena = arena_new(0);
+	struct err err;
+
+	if (count != 2) {
+		fprintf(stderr, "usage: slipway-task FOLDER\n"
+				"slipway starts it; it keeps one task running.\n");
+		return 2;
+	}
+	if (prepare(&supervisor, arguments[1], arena, &err) < 0 ||
+		go_to_background(&supervisor, &err) < 0) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	run(&supervisor);
+	for (size_t i = 0; i < supervisor.task.container_count; i++)
+		log_files_close(&supervisor.task.containers[i].log);
+	arena_free(arena);
+	return 0;
+}

@@ -1,0 +1,578 @@
+/* The life of a task: one function per step of a container, and what ends the whole. */
+#include "runtime/process/supervisor/task.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "runtime/process/descendants.h"
+#include "runtime/process/record.h"
+
+#define READ_STEP 65536
+#define READS_AT_ONCE 16 /* a program that never stops writing must not hold up the rest */
+#define SAVE_AGAIN_US ((int64_t)500 * 1000)
+#define NOTES_MAX 2048
+
+static const struct {
+	enum runtime_phase phase;
+} phases[] = {
+	[CONTAINER_WAITING] = {RUNTIME_PENDING},
+	[CONTAINER_STARTING] = {RUNTIME_PENDING},
+	[CONTAINER_RUNNING] = {RUNTIME_RUNNING},
+	[CONTAINER_STOPPING] = {RUNTIME_STOPPING},
+	[CONTAINER_STOPPED] = {RUNTIME_STOPPED},
+};
+
+static void set_step(struct container *container, enum container_step step)
+{
+	container->step = step;
+	if (container->record->phase != phases[step].phase) {
+		container->record->phase = phases[step].phase;
+		container->task->changed = true;
+	}
+}
+
+static void set_reason(struct container *container, const char *kind, const char *text)
+{
+	container->record->reason = arena_format(container->task->arena, "%s%s", kind, text);
+	container->task->changed = true;
+}
+
+/* What a task asked for and does not get here. */
+static struct span notes_of(const struct plan *plan, struct arena *arena)
+{
+	_buffer_ struct buffer notes = BUFFER_WITH_CAP(NOTES_MAX);
+	bool limits = plan->cpu > 0 || plan->memory > 0, privileged = false, readonly = false;
+
+	for (size_t i = 0; i < plan->container_count; i++) {
+		limits |= plan->containers[i].cpu > 0 || plan->containers[i].memory > 0;
+		privileged |= plan->containers[i].privileged;
+		readonly |= plan->containers[i].readonly_root;
+	}
+	buffer_add_string(&notes,
+		"plain mode: programs share files, processes and network with this machine");
+	if (plan->network == PLAN_NETWORK_AWSVPC || plan->network == PLAN_NETWORK_BRIDGE)
+		buffer_add_string(&notes,
+			"; the task's address is its own only for programs that bind to "
+			"SLIPWAY_ADDRESS");
+	if (plan->network == PLAN_NETWORK_NONE)
+		buffer_add_string(&notes, "; the network is not taken away (networkMode none)");
+	if (limits)
+		buffer_add_string(&notes, "; cpu and memory are reserved, not limited");
+	if (privileged)
+		buffer_add_string(&notes, "; privileged has no effect");
+	if (readonly)
+		buffer_add_string(&notes, "; the root file system is not read-only");
+	return arena_copy_span(arena, buffer_span(&notes));
+}
+
+int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err)
+{
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(PLAN_ORDER_MAX);
+	struct plan *plan;
+	int r = file_read(RECORD_ORDER_FILE, PLAN_ORDER_MAX, &text, err);
+
+	if (r == 0)
+		r = plan_parse_order(arena_copy_span(arena, buffer_span(&text)), arena, &plan, err);
+	if (r < 0)
+		return r;
+	*task = (struct task){
+		.arena = arena,
+		.clock = clock,
+		.plan = plan,
+		.record = record_of_plan(plan, arena),
+		.container_count = plan->container_count,
+		.save_at_us = TASK_NEVER,
+	};
+	task->record->notes = notes_of(plan, arena);
+	for (size_t i = 0; i < task->container_count; i++) {
+		struct container *container = &task->containers[i];
+
+		container->task = task;
+		container->plan = &plan->containers[i];
+		container->record = &task->record->containers[i];
+		container->report = container->output = container->health.report = -1;
+		container->environment = environment_make(task, container->plan);
+		log_files_init(&container->log, container->plan->name,
+			container->plan->log_max_bytes);
+	}
+	return 0;
+}
+
+int task_save(struct task *task, struct err *err)
+{
+	_buffer_ struct buffer text = {0};
+
+	record_write(task->record, &text);
+	return file_replace(RECORD_STATE_FILE, buffer_span(&text), 0600, err);
+}
+
+void task_stop(struct task *task, enum runtime_stop stop, struct span reason)
+{
+	if (task->stopping)
+		return;
+	task->stopping = true;
+	task->changed = true;
+	task->record->stop = stop;
+	task->record->reason = arena_copy_span(task->arena, reason);
+	task->record->phase = RUNTIME_STOPPING;
+}
+
+/* Starting. */
+
+static int make_streams(int *ret_nothing, int *ret_read, int *ret_write, struct err *err)
+{
+	_close_ int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int ends[2];
+
+	if (nothing < 0)
+		return err_errno(err, "open /dev/null");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(err, "make a pipe");
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	*ret_nothing = TAKE_FD(nothing);
+	*ret_read = ends[0];
+	*ret_write = ends[1];
+	return 0;
+}
+
+static void finish(struct container *container);
+
+static void fail_start(struct container *container, const char *text)
+{
+	container->failed_to_start = true;
+	set_reason(container, "CannotStartContainerError: ", text);
+}
+
+static void start_container(struct container *container)
+{
+	_close_ int nothing = -1, output = -1;
+	struct launch launch = {
+		.arguments = container->plan->arguments,
+		.environment = container->environment,
+		.working_directory = container->plan->working_directory,
+		.user = container->plan->user,
+		.limits = container->plan->limits,
+		.limit_count = container->plan->limit_count,
+	};
+	struct err err;
+	int r = make_streams(&nothing, &container->output, &output, &err);
+
+	container->reported_length = 0;
+	if (r == 0) {
+		launch.input = nothing;
+		launch.output = launch.error = output;
+		r = launch_start(&launch, &container->keeper, &container->report, &err);
+	}
+	if (r < 0) {
+		memory_close_descriptor(&container->output);
+		fail_start(container, err.message);
+		finish(container);
+		return;
+	}
+	set_step(container, CONTAINER_STARTING);
+}
+
+/* The report ended: the program runs, or the keeper's exit will follow. */
+static void read_report(struct container *container)
+{
+	for (;;) {
+		size_t room = sizeof(container->reported) - 1 - container->reported_length;
+		ssize_t got = read(container->report,
+			container->reported + container->reported_length, room);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EAGAIN)
+			return;
+		if (got <= 0)
+			break;
+		container->reported_length += (size_t)got;
+	}
+	memory_close_descriptor(&container->report);
+	container->reported[container->reported_length] = '\0';
+	if (container->reported_length > 0) {
+		fail_start(container, container->reported);
+		return;
+	}
+	container->was_started = true;
+	container->started_us = clock_steady_us(container->task->clock);
+	container->record->started_ms = clock_wall_ms(container->task->clock);
+	container->task->changed = true;
+	if (container->step == CONTAINER_STARTING)
+		set_step(container, CONTAINER_RUNNING);
+	health_begin(container);
+}
+
+static void read_output(struct container *container, unsigned most)
+{
+	static char data[READ_STEP];
+
+	for (unsigned i = 0; i < most; i++) {
+		ssize_t got = read(container->output, data, sizeof(data));
+
+		if (got > 0)
+			log_files_add(&container->log, data, (size_t)got);
+		else if (got < 0 && errno == EINTR)
+			continue;
+		else if (got < 0 && errno == EAGAIN)
+			return;
+		else {
+			memory_close_descriptor(&container->output);
+			return;
+		}
+	}
+}
+
+enum readiness { NOT_YET, READY, NEVER };
+
+static enum readiness dependency_readiness(const struct container *on,
+	enum plan_condition condition, int64_t now)
+{
+	const struct runtime_container *record = on->record;
+	bool stopped = on->step == CONTAINER_STOPPED;
+	bool timed_out = on->was_started && on->plan->start_timeout_ms > 0 &&
+			 now >= on->started_us + on->plan->start_timeout_ms * 1000;
+
+	if (condition == PLAN_START) {
+		if (on->was_started)
+			return READY;
+		return stopped ? NEVER : NOT_YET;
+	}
+	if (condition == PLAN_HEALTHY) {
+		if (!stopped && record->health == RUNTIME_HEALTHY)
+			return READY;
+		return stopped || timed_out ? NEVER : NOT_YET;
+	}
+	if (!stopped)
+		return timed_out ? NEVER : NOT_YET;
+	if (!on->was_started || (condition == PLAN_SUCCESS && record->exit_code != 0))
+		return NEVER;
+	return READY;
+}
+
+static void give_up_waiting(struct container *container, const struct container *on)
+{
+	static const char *const wishes[] = {"start", "complete", "succeed", "become healthy"};
+	enum plan_condition condition = PLAN_START;
+	_free_ char *text = NULL;
+
+	for (size_t i = 0; i < container->plan->dependency_count; i++)
+		if (&container->task->containers[container->plan->dependencies[i].container] == on)
+			condition = container->plan->dependencies[i].condition;
+	text = memory_format("DependencyError: container '%.*s' did not %s%s",
+		SPAN_ARGS(on->plan->name), wishes[condition],
+		on->step == CONTAINER_STOPPED ? "" : " within its start timeout");
+	set_reason(container, "", text);
+	task_stop(container->task, RUNTIME_STOP_FAILED_TO_START, container->record->reason);
+}
+
+static bool step_waiting(struct container *container)
+{
+	struct task *task = container->task;
+	int64_t now = clock_steady_us(task->clock);
+
+	if (task->stopping) {
+		finish(container);
+		return true;
+	}
+	if (container->health.keeper)
+		return false; /* a check of the run before */
+	for (size_t i = 0; i < container->plan->dependency_count; i++) {
+		const struct plan_dependency *dependency = &container->plan->dependencies[i];
+		const struct container *on = &task->containers[dependency->container];
+		enum readiness readiness = dependency_readiness(on, dependency->condition, now);
+
+		if (readiness == NOT_YET)
+			return false;
+		if (readiness == NEVER) {
+			give_up_waiting(container, on);
+			return true;
+		}
+	}
+	start_container(container);
+	return true;
+}
+
+/* Stopping: what others depend on goes after them. */
+
+static bool is_depended_on(const struct container *container)
+{
+	const struct task *task = container->task;
+
+	for (size_t i = 0; i < task->container_count; i++) {
+		const struct container *other = &task->containers[i];
+
+		if (other->step == CONTAINER_STOPPED)
+			continue;
+		for (size_t j = 0; j < other->plan->dependency_count; j++)
+			if (&task->containers[other->plan->dependencies[j].container] == container)
+				return true;
+	}
+	return false;
+}
+
+static bool step_running(struct container *container)
+{
+	struct task *task = container->task;
+
+	health_step(container);
+	if (!task->stopping || is_depended_on(container))
+		return false;
+	health_cancel(container);
+	container->deadline_us =
+		clock_steady_us(task->clock) + container->plan->stop_timeout_ms * 1000;
+	kill(container->keeper, SIGTERM);
+	set_step(container, CONTAINER_STOPPING);
+	return true;
+}
+
+static bool step_stopping(struct container *container)
+{
+	if (clock_steady_us(container->task->clock) < container->deadline_us)
+		return false;
+	container->deadline_us = TASK_NEVER;
+	kill(container->keeper, LAUNCH_KILL);
+	return false;
+}
+
+/* Ending. */
+
+static bool is_ignored(const struct container *container)
+{
+	JSON_EACH_ITEM (container->plan->ignored_exit_codes, item) {
+		int64_t code;
+
+		if (json_integer(item, &code) && code == container->record->exit_code)
+			return true;
+	}
+	return false;
+}
+
+static bool should_restart(const struct container *container)
+{
+	return container->plan->restarts && !container->task->stopping &&
+	       !container->failed_to_start && !is_ignored(container) &&
+	       clock_steady_us(container->task->clock) >=
+		       container->started_us + container->plan->restart_period_ms * 1000;
+}
+
+/* A container that will not run any more. */
+static void finish(struct container *container)
+{
+	struct task *task = container->task;
+
+	set_step(container, CONTAINER_STOPPED);
+	health_cancel(container);
+	container->record->stopped_ms = clock_wall_ms(task->clock);
+	task->unsaved = task->changed = true;
+	task->save_at_us = 0;
+	if (container->plan->essential && container->failed_to_start)
+		task_stop(task, RUNTIME_STOP_FAILED_TO_START, container->record->reason);
+	else if (container->plan->essential)
+		task_stop(task, RUNTIME_STOP_ESSENTIAL, SPAN("Essential container in task exited"));
+}
+
+static void container_ended(struct container *container, int status)
+{
+	struct runtime_container *record = container->record;
+
+	container->keeper = 0;
+	if (container->report >= 0)
+		read_report(container);
+	/* Everybody who could write is gone, so this reads to the end. */
+	if (container->output >= 0)
+		read_output(container, UINT_MAX);
+	memory_close_descriptor(&container->report);
+	memory_close_descriptor(&container->output);
+	if (!container->failed_to_start) {
+		record->has_exit_code = true;
+		record->exit_code =
+			WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	}
+	if (container->log.failure && record->reason.length == 0)
+		set_reason(container,
+			"LogError: output was lost: ", strerror(container->log.failure));
+	if (should_restart(container)) {
+		health_cancel(container);
+		record->restarts++;
+		set_step(container, CONTAINER_WAITING);
+		return;
+	}
+	finish(container);
+}
+
+bool task_keeper_ended(struct task *task, pid_t keeper, int status)
+{
+	for (size_t i = 0; i < task->container_count; i++) {
+		struct container *container = &task->containers[i];
+
+		if (container->keeper == keeper) {
+			container_ended(container, status);
+			return true;
+		}
+		if (container->health.keeper == keeper) {
+			health_ended(container, status);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The whole. */
+
+static void step_task(struct task *task)
+{
+	struct runtime_task *record = task->record;
+	bool started = true, stopped = true, checking = task->guests > 0;
+
+	for (size_t i = 0; i < task->container_count; i++) {
+		const struct container *container = &task->containers[i];
+
+		started &= container->step > CONTAINER_STARTING;
+		stopped &= container->step == CONTAINER_STOPPED;
+		checking |= container->health.keeper != 0;
+	}
+	if (stopped && !task->stopping)
+		task_stop(task, RUNTIME_STOP_ESSENTIAL, SPAN("Essential container in task exited"));
+	if (started && !task->stopping && record->phase == RUNTIME_PENDING) {
+		record->phase = RUNTIME_RUNNING;
+		record->started_ms = clock_wall_ms(task->clock);
+		task->changed = true;
+	}
+	if (stopped && !checking && record->phase != RUNTIME_STOPPED) {
+		int ignored;
+
+		/* No keeper is left; what one that died before its time left behind must not be. */
+		descendants_end(-1, &ignored);
+		record->phase = RUNTIME_STOPPED;
+		record->stopped_ms = clock_wall_ms(task->clock);
+		task->unsaved = task->changed = true;
+		task->save_at_us = 0;
+	}
+	if (task->unsaved && clock_steady_us(task->clock) >= task->save_at_us) {
+		if (task_save(task, NULL) < 0) {
+			task->save_at_us = clock_steady_us(task->clock) + SAVE_AGAIN_US;
+			return;
+		}
+		task->unsaved = false;
+		task->save_at_us = TASK_NEVER;
+		task->over = record->phase == RUNTIME_STOPPED;
+	}
+}
+
+static bool step_container(struct container *container)
+{
+	switch (container->step) {
+	case CONTAINER_WAITING: return step_waiting(container);
+	case CONTAINER_STARTING:
+	case CONTAINER_RUNNING: return step_running(container);
+	case CONTAINER_STOPPING: return step_stopping(container);
+	case CONTAINER_STOPPED: break;
+	}
+	return false;
+}
+
+void task_step(struct task *task)
+{
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < task->container_count; i++)
+			again |= step_container(&task->containers[i]);
+	}
+	for (size_t i = 0; i < task->container_count; i++)
+		if (task->containers[i].step > CONTAINER_RUNNING)
+			health_step(&task->containers[i]);
+	step_task(task);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t task_next_us(const struct task *task)
+{
+	int64_t next = task->unsaved ? task->save_at_us : TASK_NEVER;
+
+	for (size_t i = 0; i < task->container_count; i++) {
+		const struct container *container = &task->containers[i];
+
+		next = earlier(next, health_next_us(container));
+		if (container->step == CONTAINER_STOPPING)
+			next = earlier(next, container->deadline_us);
+		if (container->step != CONTAINER_WAITING)
+			continue;
+		for (size_t j = 0; j < container->plan->dependency_count; j++) {
+			const struct container *on =
+				&task->containers[container->plan->dependencies[j].container];
+
+			if (on->was_started && on->plan->start_timeout_ms > 0 &&
+				on->step != CONTAINER_STOPPED)
+				next = earlier(next,
+					on->started_us + on->plan->start_timeout_ms * 1000);
+		}
+	}
+	return next;
+}
+
+size_t task_descriptors(const struct task *task, struct pollfd *polls, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < task->container_count; i++) {
+		const struct container *container = &task->containers[i];
+
+		if (container->report >= 0 && count < max)
+			polls[count++] = (struct pollfd){.fd = container->report, .events = POLLIN};
+		if (container->output >= 0 && count < max)
+			polls[count++] = (struct pollfd){.fd = container->output, .events = POLLIN};
+	}
+	return count;
+}
+
+void task_read(struct task *task, int descriptor)
+{
+	for (size_t i = 0; i < task->container_count; i++) {
+		struct container *container = &task->containers[i];
+
+		if (container->report == descriptor) {
+			read_report(container);
+			return;
+		}
+		if (container->output == descriptor) {
+			read_output(container, READS_AT_ONCE);
+			return;
+		}
+	}
+}
+
+size_t task_keepers(const struct task *task, pid_t *keepers, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < task->container_count; i++) {
+		const struct container *container = &task->containers[i];
+
+		if (container->keeper && count < max)
+			keepers[count++] = container->keeper;
+		if (container->health.keeper && count < max)
+			keepers[count++] = container->health.keeper;
+	}
+	return count;
+}
+
+struct container *task_find(struct task *task, struct span name)
+{
+	for (size_t i = 0; i < task->container_count; i++)
+		if (span_equal(task->containers[i].plan->name, name))
+			return &task->containers[i];
+	return NULL;
+}

@@ -1,0 +1,106 @@
+/*
+ * The task that this supervisor keeps: containers that wait, start, run, stop and end, and the
+ * record that says so. Everything happens on one thread: events (a child's end, a deadline, a
+ * request) change a container, and task_step() then does whatever follows, level-triggered, until
+ * nothing does.
+ *
+ * The record on disk is made before the first program runs, and an end is told to nobody before it
+ * is on disk.
+ */
+#ifndef RUNTIME_PROCESS_SUPERVISOR_TASK_H
+#define RUNTIME_PROCESS_SUPERVISOR_TASK_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "runtime/process/log_files.h"
+#include "runtime/process/plan.h"
+#include "runtime/process/supervisor/launch.h"
+#include "runtime/runtime.h"
+
+#define TASK_NEVER INT64_MAX
+
+enum container_step {
+	CONTAINER_WAITING,  /* for what it depends on */
+	CONTAINER_STARTING, /* its keeper is there; the program has not said that it runs */
+	CONTAINER_RUNNING,
+	CONTAINER_STOPPING, /* SIGTERM sent; SIGKILL at the deadline */
+	CONTAINER_STOPPED,
+};
+
+struct health_check {
+	pid_t keeper;        /* 0: none runs */
+	int report;          /* -1: none */
+	int64_t next_us;     /* when the next one begins */
+	int64_t deadline_us; /* when the one that runs has failed */
+	bool overdue;        /* killed for that */
+	unsigned failures;   /* in a row */
+};
+
+struct container {
+	struct task *task;
+	const struct plan_container *plan;
+	struct runtime_container *record; /* in the task's record */
+	enum container_step step;
+	pid_t keeper; /* 0: none */
+	int report;   /* of the launch; -1: done */
+	char reported[LAUNCH_REPORT_MAX];
+	size_t reported_length;
+	int output; /* what it writes; -1: ended */
+	struct log_files log;
+	char **environment;
+	bool was_started; /* its program ran at least once */
+	bool failed_to_start;
+	int64_t started_us;
+	int64_t deadline_us; /* of the stop */
+	struct health_check health;
+};
+
+struct task {
+	struct arena *arena;
+	struct clock *clock;
+	const struct plan *plan;
+	struct runtime_task *record;
+	struct container containers[RUNTIME_CONTAINERS_MAX];
+	size_t container_count;
+	size_t guests; /* programs of exec that run; the task does not end before them */
+	bool stopping;
+	bool changed; /* the record, since watchers were told */
+	bool unsaved; /* an end that is not on disk */
+	bool over;    /* and saved */
+	int64_t save_at_us;
+};
+
+/* Reads the order in the working folder. */
+int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err);
+/* Makes the record durable. */
+int task_save(struct task *task, struct err *err);
+
+void task_step(struct task *task);
+/* Begins the end, unless it has begun. reason is copied. */
+void task_stop(struct task *task, enum runtime_stop stop, struct span reason);
+/* A keeper was reaped; false if it is none of the task's. */
+bool task_keeper_ended(struct task *task, pid_t keeper, int status);
+int64_t task_next_us(const struct task *task); /* when task_step() is due, at the latest */
+/* Descriptors to look at: fills what the containers wait for; task_read() handles one. */
+size_t task_descriptors(const struct task *task, struct pollfd *polls, size_t max);
+void task_read(struct task *task, int descriptor);
+/* The keepers that are alive. */
+size_t task_keepers(const struct task *task, pid_t *keepers, size_t max);
+struct container *task_find(struct task *task, struct span name);
+
+/* health.c */
+void health_begin(struct container *container); /* the program runs */
+void health_step(struct container *container);  /* when due */
+void health_ended(struct container *container, int status);
+void health_cancel(struct container *container); /* kills a check that runs */
+int64_t health_next_us(const struct container *container);
+
+/* environment.c: what a container's programs see, in the task's arena. */
+char **environment_make(struct task *task, const struct plan_container *plan);
+
+#endif
