@@ -104,6 +104,7 @@ int remote_call(const struct remote_options *options, const char *method, const 
 	struct http_client_response *response;
 	struct credentials credentials;
 	struct json *answer;
+	size_t length;
 	int code = 0;
 
 	if (options->authorities)
@@ -114,12 +115,16 @@ int remote_call(const struct remote_options *options, const char *method, const 
 		return code;
 	if (!url)
 		url = DEFAULT_SERVER;
+	length = strlen(url);
+	while (length > 0 && url[length - 1] == '/')
+		length--;
+	url = arena_copy(arena, url, length);
 	code = send_signed(url, authorities.data ? buffer_span(&authorities) : SPAN_NONE,
 		&credentials, method, path, body ? json_to_text(body, arena) : SPAN(""), arena,
 		&response, err);
 	explicit_bzero(&credentials, sizeof(credentials));
 	if (code < 0)
-		return err_prefix(err, code, "%s", url);
+		return code; /* the message names the URL */
 	code = json_parse(response->body, arena, &answer, err);
 	if (code < 0)
 		return err_set(err, -EPROTO, "%s answered %d with something that is not JSON", url,

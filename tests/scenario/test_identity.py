@@ -290,7 +290,7 @@ def test_keys_are_made_listed_and_deleted(start_slipway):
     assert {(key["user"], key["accessKeyId"]) for key in listed} == {
         ("admin", server.key["accessKeyId"]), ("ci", made["accessKeyId"])}
     assert not any("secret" in name.lower() for key in listed for name in key)
-    table = key_command(server, "list").stdout
+    table = command("key", "list", "--server", server.url + "/", "--state", server.state).stdout
     assert "ci" in table and made["secretAccessKey"] not in table
     assert key_command(server, "delete", made["accessKeyId"]).returncode == 0
     assert error_of(client.list_clusters)["Code"] == "UnrecognizedClientException"

@@ -33,8 +33,8 @@ def test_health_readiness_information(slipway):
     assert slipway.get("/readyz").status == 200
     info = slipway.get("/_slipway/info").json
     assert info["version"] == command("version").stdout.split()[1]
-    assert info["addresses"]["api"] == slipway.url
-    assert info["store"] == "sqlite"
+    assert info["addresses"] == {"api": slipway.url, "dns": None, "console": None}
+    assert (info["store"], info["runtime"], info["auth"]) == ("sqlite", "none", "signature")
     assert slipway.get("/nothing").status == 404
     assert slipway.request("DELETE", "/healthz").status == 405
     assert slipway.request("HEAD", "/healthz").body == b""
@@ -275,6 +275,23 @@ def test_reset_is_for_ephemeral_servers(slipway):
     slipway.boto().create_cluster(clusterName="stays")
     assert slipway.request("POST", "/_slipway/reset").status == 403
     assert slipway.boto().list_clusters()["clusterArns"]
+
+
+def test_reset_is_for_loopback(start_slipway):
+    """Whatever other addresses this machine has, none of them may reset."""
+    server = start_slipway("--ephemeral", "--listen", "0.0.0.0:0")
+    port = server.url.rsplit(":", 1)[1]
+    server.url = f"http://127.0.0.1:{port}"
+    server.boto().create_cluster(clusterName="a")
+    told = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=True,
+                          timeout=DEADLINE).stdout
+    for address in [word for word in told.split() if ":" not in word]:
+        server.url = f"http://{address}:{port}"
+        assert server.request("POST", "/_slipway/reset").status == 403
+    server.url = f"http://127.0.0.1:{port}"
+    assert server.boto().list_clusters()["clusterArns"]
+    assert server.request("POST", "/_slipway/reset").status == 200
+    assert not server.boto().list_clusters()["clusterArns"]
 
 
 # ---- TLS ----
