@@ -315,9 +315,34 @@ static void test_notes_say_what_is_missing(void **state)
 	assert_true(span_is(task->address, ""));
 	assert_non_null(strstr(task->notes.data, "plain mode"));
 	assert_non_null(strstr(task->notes.data, "networkMode none"));
-	assert_non_null(strstr(task->notes.data, "memory"));
 	assert_non_null(strstr(task->notes.data, "privileged"));
 	assert_non_null(strstr(task->notes.data, "read-only"));
+}
+
+/* With control groups a limit holds and is told when it is hit; without, the notes say so. */
+static void test_limits(void **state)
+{
+	struct fixture *fixture = *state;
+	struct runtime_task *task = run(fixture,
+		spec_in(fixture, "bridge",
+			"{'name':'app','image':'host','command':['true'],'memory':64,'cpu':256}"));
+
+	assert_int_equal(task->containers[0].exit_code, 0);
+	if (geteuid() != 0)
+		assert_non_null(strstr(task->notes.data, "memory is reserved, not limited"));
+	if (strstr(task->notes.data, "memory is reserved, not limited"))
+		return;
+	/* It asks for ever more, and is alone in it. */
+	task = run(fixture,
+		spec_in(fixture, "bridge",
+			SH("app", "tail /dev/zero; exit 0", ",'memory':32") "," SH("other",
+				"exec sleep 1000", ",'essential':false,'memory':32")));
+	assert_int_equal(container_of(task, "app")->exit_code, 0); /* the shell lives on */
+	task = run(fixture, spec_in(fixture, "bridge",
+				    "{'name':'app','image':'host','command':['tail','/dev/"
+				    "zero'],'memory':32}"));
+	assert_int_equal(task->containers[0].exit_code, 128 + SIGKILL);
+	assert_true(span_starts_with(task->containers[0].reason, SPAN("OutOfMemoryError: ")));
 }
 
 int main(void)
@@ -334,6 +359,7 @@ int main(void)
 		PROCESS_TEST(test_user),
 		PROCESS_TEST(test_ports_and_addresses),
 		PROCESS_TEST(test_notes_say_what_is_missing),
+		PROCESS_TEST(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

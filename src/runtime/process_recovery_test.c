@@ -73,8 +73,9 @@ static void test_tasks_are_adopted(void **state)
 static void test_a_lost_supervisor(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct json *spec =
-		shell_spec(fixture, "setsid sleep 1000 & echo once; exec sleep 1000");
+	const struct json *spec = spec_in(fixture, "bridge",
+		"{'name':'app','image':'host','memory':256,'command':['sh','-c',"
+		"'setsid sleep 1000 & echo once; exec sleep 1000']}");
 
 	for (int server_is_there = 0; server_is_there < 2; server_is_there++) {
 		struct span token = start(fixture, spec);

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/process/process.h"
 
 #define TEST_PATIENCE_US ((int64_t)60 * 1000 * 1000)
@@ -251,6 +252,26 @@ static inline size_t count_processes(const char *file, const char *text, pid_t *
 	return count;
 }
 
+/* A group of one of this test's tasks in a hierarchy of memory. */
+static inline bool any_group_has(const char *mark)
+{
+	struct cgroup_mounts mounts;
+	_free_ char *path = NULL;
+	bool found = false;
+	DIR *listing;
+
+	cgroup_find(&mounts);
+	if (mounts.memory.kind == CGROUP_NONE)
+		return false;
+	path = memory_format("%s/slipway", mounts.memory.path);
+	listing = opendir(path);
+	for (struct dirent *entry; listing && (entry = readdir(listing));)
+		found |= strncmp(entry->d_name, mark, strlen(mark)) == 0;
+	if (listing)
+		closedir(listing);
+	return found;
+}
+
 static inline int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
@@ -273,6 +294,7 @@ static inline int tear_down(void **state)
 	close_runtime(fixture);
 	WAIT_FOR(count_processes("environ", mark, NULL) == 0);
 	WAIT_FOR(count_processes("cmdline", fixture->folder, NULL) == 0);
+	assert_false(any_group_has(strchr(mark, '=') + 1));
 	unlink(lock);
 	if (rmdir(fixture->folder) < 0)
 		fail_msg("'%s' is not empty", fixture->folder);

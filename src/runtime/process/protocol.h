@@ -26,6 +26,7 @@
 #define PROTOCOL_ANSWER_MAX ((size_t)2 * 1024 * 1024)
 #define PROTOCOL_DESCRIPTORS_MAX 3
 #define PROTOCOL_CONNECTIONS_MAX 64
+#define PROTOCOL_GUESTS_MAX 32 /* programs of exec at one time */
 #define PROTOCOL_REASON_MAX 1024
 
 /* Descriptors that the supervisor is started with. */

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/process/process_internal.h"
 #include "runtime/process/protocol.h"
 
@@ -159,6 +160,15 @@ static int connect_watch(struct process_task *task, int *ret_watch)
 	return 0;
 }
 
+/* Whatever escaped the mark did not leave its control group. */
+static void remove_groups(const char *token)
+{
+	struct cgroup_mounts mounts;
+
+	cgroup_find(&mounts);
+	cgroup_remove(&mounts, span_of(token));
+}
+
 /* Nobody has the lock but us, so nothing of the task runs: it has ended, is lost, or never began.
  * */
 static enum finding resolve(struct process_task *task, int *lock, struct arena *arena,
@@ -184,6 +194,7 @@ static enum finding resolve(struct process_task *task, int *lock, struct arena *
 		if (r < 0)
 			record = record_of_order(task, arena);
 		process_end_marked(task->token);
+		remove_groups(task->token);
 		r = write_end(task, record, RUNTIME_STOP_LOST,
 			SPAN("The task's supervisor ended without a record of its end; exit codes "
 			     "that "

@@ -147,6 +147,9 @@ static int start_guest(struct control *control, struct connection *connection,
 
 	if (connection->container)
 		return err_set(err, -EINVAL, "this connection has had its exec");
+	/* Connections must be left for those who watch and stop. */
+	if (control->task->guests >= PROTOCOL_GUESTS_MAX)
+		return err_set(err, -EBUSY, "%d programs of exec run already", PROTOCOL_GUESTS_MAX);
 	if (!container || container->step != CONTAINER_RUNNING)
 		return err_set(err, -ENOENT, "the container does not run");
 	if (connection->received_count != wanted)
@@ -164,6 +167,7 @@ static int start_guest(struct control *control, struct connection *connection,
 	launch.environment = container->environment;
 	launch.working_directory = container->plan->working_directory;
 	launch.user = container->plan->user;
+	launch.groups = container->groups;
 	launch.limits = container->plan->limits;
 	launch.limit_count = container->plan->limit_count;
 	launch.input = connection->received[0];

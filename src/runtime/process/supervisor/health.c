@@ -57,6 +57,7 @@ static void start_check(struct container *container)
 		.environment = container->environment,
 		.working_directory = container->plan->working_directory,
 		.user = container->plan->user,
+		.groups = container->groups,
 		.input = nothing,
 		.output = nothing,
 		.error = nothing,

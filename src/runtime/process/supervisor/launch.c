@@ -90,6 +90,18 @@ static void set_limits(const struct launch *launch, int report)
 	}
 }
 
+static void enter_group(const char *path, int report)
+{
+	int descriptor;
+
+	if (!path[0])
+		return;
+	descriptor = open(path, O_WRONLY | O_CLOEXEC);
+	if (descriptor < 0 || write(descriptor, "0", 1) < 0)
+		give_up(report, errno, "enter control group '%s'", path);
+	close(descriptor);
+}
+
 static void become(const struct account *account, int report)
 {
 	if (!account->change)
@@ -125,6 +137,10 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 	if (launch->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		give_up(report, errno, "take the terminal");
 	umask(022);
+	if (launch->groups) {
+		enter_group(launch->groups->memory, report);
+		enter_group(launch->groups->cpu, report);
+	}
 	set_limits(launch, report);
 	become(account, report);
 	/* After the change of user, which clears it. */

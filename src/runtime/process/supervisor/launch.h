@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/process/plan.h"
 
 #define LAUNCH_KILL SIGUSR1
@@ -25,8 +26,9 @@ struct launch {
 	const char *user;              /* NULL: the supervisor's */
 	const struct plan_limit *limits;
 	size_t limit_count;
-	int input, output, error; /* stay the caller's */
-	bool terminal;            /* input is a terminal, to be the program's own */
+	const struct cgroup_entry *groups; /* NULL: none */
+	int input, output, error;          /* stay the caller's */
+	bool terminal;                     /* input is a terminal, to be the program's own */
 };
 
 /* *ret_keeper: to be waited for. *ret_report: ends without a byte once the program runs, else gives

@@ -155,6 +155,7 @@ static void run(struct supervisor *supervisor)
 {
 	struct task *task = &supervisor->task;
 
+	task_make_groups(task);
 	for (;;) {
 		task_step(task);
 		control_step(&supervisor->control);

@@ -47,10 +47,9 @@ static void set_reason(struct container *container, const char *kind, const char
 static struct span notes_of(const struct plan *plan, struct arena *arena)
 {
 	_buffer_ struct buffer notes = BUFFER_WITH_CAP(NOTES_MAX);
-	bool limits = plan->cpu > 0 || plan->memory > 0, privileged = false, readonly = false;
+	bool privileged = false, readonly = false;
 
 	for (size_t i = 0; i < plan->container_count; i++) {
-		limits |= plan->containers[i].cpu > 0 || plan->containers[i].memory > 0;
 		privileged |= plan->containers[i].privileged;
 		readonly |= plan->containers[i].readonly_root;
 	}
@@ -62,8 +61,6 @@ static struct span notes_of(const struct plan *plan, struct arena *arena)
 			"SLIPWAY_ADDRESS");
 	if (plan->network == PLAN_NETWORK_NONE)
 		buffer_add_string(&notes, "; the network is not taken away (networkMode none)");
-	if (limits)
-		buffer_add_string(&notes, "; cpu and memory are reserved, not limited");
 	if (privileged)
 		buffer_add_string(&notes, "; privileged has no effect");
 	if (readonly)
@@ -102,6 +99,26 @@ int task_open(struct task *task, struct arena *arena, struct clock *clock, struc
 			container->plan->log_max_bytes);
 	}
 	return 0;
+}
+
+void task_make_groups(struct task *task)
+{
+	_buffer_ struct buffer notes = BUFFER_WITH_CAP(NOTES_MAX);
+
+	if (!cgroup_is_wanted(task->plan))
+		return;
+	buffer_add_span(&notes, task->record->notes);
+	cgroup_find(&task->mounts);
+	cgroup_make(&task->mounts, task->plan, &notes);
+	task->has_groups = true;
+	task->record->notes = arena_copy_span(task->arena, buffer_span(&notes));
+	for (size_t i = 0; i < task->container_count; i++) {
+		struct container *container = &task->containers[i];
+
+		container->groups = arena_allocate(task->arena, sizeof(*container->groups));
+		cgroup_entry_of(&task->mounts, task->plan->token, container->plan->name,
+			container->groups);
+	}
 }
 
 int task_save(struct task *task, struct err *err)
@@ -159,6 +176,7 @@ static void start_container(struct container *container)
 		.user = container->plan->user,
 		.limits = container->plan->limits,
 		.limit_count = container->plan->limit_count,
+		.groups = container->groups,
 	};
 	struct err err;
 	int r = make_streams(&nothing, &container->output, &output, &err);
@@ -395,6 +413,15 @@ static void container_ended(struct container *container, int status)
 		record->exit_code =
 			WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	}
+	if (container->groups) {
+		unsigned kills = cgroup_count_kills(&container->task->mounts,
+			container->task->plan->token, container->plan->name);
+
+		if (kills > container->memory_kills && record->exit_code == 128 + SIGKILL)
+			set_reason(container,
+				"OutOfMemoryError: Container killed due to memory usage", "");
+		container->memory_kills = kills;
+	}
 	if (container->log.failure && record->reason.length == 0)
 		set_reason(container,
 			"LogError: output was lost: ", strerror(container->log.failure));
@@ -450,6 +477,8 @@ static void step_task(struct task *task)
 
 		/* No keeper is left; what one that died before its time left behind must not be. */
 		descendants_end(-1, &ignored);
+		if (task->has_groups)
+			cgroup_remove(&task->mounts, task->plan->token);
 		record->phase = RUNTIME_STOPPED;
 		record->stopped_ms = clock_wall_ms(task->clock);
 		task->unsaved = task->changed = true;

@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "runtime/process/cgroup.h"
 #include "runtime/process/log_files.h"
 #include "runtime/process/plan.h"
 #include "runtime/process/supervisor/launch.h"
@@ -53,7 +54,9 @@ struct container {
 	int output; /* what it writes; -1: ended */
 	struct log_files log;
 	char **environment;
-	bool was_started; /* its program ran at least once */
+	struct cgroup_entry *groups; /* NULL: none */
+	unsigned memory_kills;       /* of the runs before this one */
+	bool was_started;            /* its program ran at least once */
 	bool failed_to_start;
 	int64_t started_us;
 	int64_t deadline_us; /* of the stop */
@@ -67,6 +70,8 @@ struct task {
 	struct runtime_task *record;
 	struct container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
+	bool has_groups;
+	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
 	bool stopping;
 	bool changed; /* the record, since watchers were told */
@@ -77,6 +82,9 @@ struct task {
 
 /* Reads the order in the working folder. */
 int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err);
+/* Makes the groups, whose limits it notes; the record must be on disk, or they could stay behind.
+ * */
+void task_make_groups(struct task *task);
 /* Makes the record durable. */
 int task_save(struct task *task, struct err *err);
 

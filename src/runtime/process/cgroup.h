@@ -1,0 +1,47 @@
+/*
+ * Limits of memory and processor for a task and for its containers, where this machine has control
+ * groups and slipway is root: v2, v1, or some of each, found by what is mounted and by trying. A
+ * task has the group slipway/TOKEN, a container slipway/TOKEN/NAME, in each hierarchy that is used.
+ * Groups are made only for tasks with limits, and are gone with them.
+ *
+ * Keepers stay outside: what runs out of memory is the program, not what reports it.
+ */
+#ifndef RUNTIME_PROCESS_CGROUP_H
+#define RUNTIME_PROCESS_CGROUP_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "runtime/process/plan.h"
+
+enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+
+struct cgroup_mount {
+	enum cgroup_kind kind;
+	char path[PATH_MAX / 2]; /* where the hierarchy with this controller is */
+};
+
+struct cgroup_mounts {
+	struct cgroup_mount memory, cpu;
+};
+
+/* A file "cgroup.procs" for each hierarchy, for a process to enter; "" for none. */
+struct cgroup_entry {
+	char memory[PATH_MAX], cpu[PATH_MAX];
+};
+
+bool cgroup_is_wanted(const struct plan *plan);
+void cgroup_find(struct cgroup_mounts *ret_mounts);
+/* Makes the groups and sets the limits; adds to notes what could not be done. A hierarchy that
+ * cannot be used at all becomes CGROUP_NONE. */
+void cgroup_make(struct cgroup_mounts *mounts, const struct plan *plan, struct buffer *notes);
+void cgroup_entry_of(const struct cgroup_mounts *mounts, struct span token, struct span container,
+	struct cgroup_entry *ret_entry);
+/* How many processes of the container were killed for memory. */
+unsigned cgroup_count_kills(const struct cgroup_mounts *mounts, struct span token,
+	struct span container);
+/* Kills what is in a task's groups and removes them. */
+void cgroup_remove(const struct cgroup_mounts *mounts, struct span token);
+
+#endif
