@@ -3,8 +3,7 @@
 #include "aws/shape_filter.h"
 
 static const struct json *filter_object(const struct shape_service *service,
-					const struct shape *shape, const struct json *value,
-					struct arena *arena)
+	const struct shape *shape, const struct json *value, struct arena *arena)
 {
 	struct json *copy = NULL;
 
@@ -30,8 +29,8 @@ static const struct json *filter_object(const struct shape_service *service,
 			copy = json_new_object(arena);
 			for (size_t j = 0; j < i; j++)
 				json_set(arena, copy,
-					 arena_copy_span(arena, value->object.members[j].name).data,
-					 value->object.members[j].value);
+					arena_copy_span(arena, value->object.members[j].name).data,
+					value->object.members[j].value);
 		}
 		if (kept)
 			json_set(arena, copy, arena_copy_span(arena, member->name).data, kept);
@@ -40,8 +39,7 @@ static const struct json *filter_object(const struct shape_service *service,
 }
 
 static const struct json *filter_list(const struct shape_service *service,
-				      const struct shape *shape, const struct json *value,
-				      struct arena *arena)
+	const struct shape *shape, const struct json *value, struct arena *arena)
 {
 	const struct shape *element = &service->shapes[shape->element];
 	struct json *copy = NULL;
@@ -63,9 +61,10 @@ static const struct json *filter_list(const struct shape_service *service,
 }
 
 const struct json *shape_filter(const struct shape_service *service, const struct shape *shape,
-				const struct json *value, struct arena *arena)
+	const struct json *value, struct arena *arena)
 {
-	if (value->type == JSON_OBJECT && (shape->type == SHAPE_STRUCTURE || shape->type == SHAPE_MAP))
+	if (value->type == JSON_OBJECT &&
+		(shape->type == SHAPE_STRUCTURE || shape->type == SHAPE_MAP))
 		return filter_object(service, shape, value, arena);
 	if (value->type == JSON_ARRAY && shape->type == SHAPE_LIST)
 		return filter_list(service, shape, value, arena);

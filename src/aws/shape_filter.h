@@ -9,6 +9,6 @@
 
 /* The value itself when there is nothing to leave out, else a copy in the arena. */
 const struct json *shape_filter(const struct shape_service *service, const struct shape *shape,
-				const struct json *value, struct arena *arena);
+	const struct json *value, struct arena *arena);
 
 #endif

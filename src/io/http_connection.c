@@ -320,9 +320,17 @@ static bool write_parts(struct http_connection *connection, uv_buf_t *parts, uns
 	return true;
 }
 
+/* An exchange may be done without a byte: the end of a stream whose bytes have all left before. */
+static bool is_empty(const struct output *output)
+{
+	return output->count == 0 && output->exchanges == 0;
+}
+
 static void send_plain(struct http_connection *connection, struct output *output)
 {
-	if (output->count == 0 ||
+	if (is_empty(output))
+		return;
+	if (output->count > 0 &&
 		!write_parts(connection, output->parts, output->count, output->length))
 		return;
 	if (connection->write_pending) {
@@ -591,7 +599,7 @@ void http_connection_run(struct http_connection *connection)
 		if (connection->paused &&
 			connection->in_work < connection->loop->limits->pipelined_max)
 			resume_reading(connection);
-		else if (output.count == 0)
+		else if (is_empty(&output))
 			break;
 	}
 	if (connection->stopped && !connection->first && !connection->reading &&

@@ -176,6 +176,33 @@ static void test_http_1_0_ends_with_the_connection(void **state)
 	assert_int_equal(atomic_load(&events.gone), 0);
 }
 
+/* The end comes when everything before it has long left: there is nothing to write, but much to do. */
+static void test_an_end_without_bytes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct events events = {0}, head_events = {0};
+	_peer_ struct peer old, peer;
+	_reply_ struct reply reply = {0};
+	struct http_exchange *exchange =
+		begin(fixture, &old, "GET /later HTTP/1.0\r\n\r\n", &events);
+
+	assert_int_equal(http_stream_write(exchange, SPAN("to the end")), 0);
+	peer_read_head(&old, &reply);
+	while (old.input.length < strlen("to the end"))
+		assert_true(peer_receive(&old));
+	http_stream_end(exchange);
+	assert_false(peer_receive(&old));
+	assert_string_equal(old.input.data, "to the end");
+	WAIT_FOR(atomic_load(&events.closed) == 1);
+	/* The answer to HEAD has no last chunk either, and the next request waits behind it. */
+	exchange = begin(fixture, &peer,
+		"HEAD /later HTTP/1.1\r\n" TEST_HOST "\r\n" TEST_GET("/hello"), &head_events);
+	peer_read_head(&peer, &reply);
+	http_stream_end(exchange);
+	peer_expect(&peer, 200, "hello\n");
+	WAIT_FOR(atomic_load(&head_events.closed) == 1);
+}
+
 static void test_a_client_that_leaves(void **state)
 {
 	struct fixture *fixture = *state;
@@ -327,6 +354,7 @@ int main(void)
 		WITH_SERVER(test_a_stream_waits_for_its_turn),
 		WITH_SERVER(test_an_empty_stream_and_head),
 		WITH_SERVER(test_http_1_0_ends_with_the_connection),
+		WITH_SERVER(test_an_end_without_bytes),
 		WITH_SERVER(test_a_client_that_leaves),
 		WITH_SERVER(test_a_client_gone_before_the_stream_began),
 		WITH_SERVER(test_a_client_that_is_too_slow),

@@ -38,11 +38,11 @@
 #define RUNTIME_SPEC_MAX ((size_t)256 * 1024)
 
 struct runtime_instance {
-	struct span id;   /* stable across restarts: "machine", "machine-2" */
-	struct span name; /* host name, for people */
-	int64_t cpu;      /* units, 1024 to a processor */
-	int64_t memory;   /* MiB */
-	struct span address; /* of the machine, or "" */
+	struct span id;                /* stable across restarts: "machine", "machine-2" */
+	struct span name;              /* host name, for people */
+	int64_t cpu;                   /* units, 1024 to a processor */
+	int64_t memory;                /* MiB */
+	struct span address;           /* of the machine, or "" */
 	const struct json *attributes; /* [{"name","value"?}], what ECS agents announce */
 };
 
@@ -54,7 +54,12 @@ enum runtime_phase {
 	RUNTIME_PHASE_COUNT
 };
 
-enum runtime_health { RUNTIME_HEALTH_NONE, RUNTIME_HEALTH_UNKNOWN, RUNTIME_HEALTHY, RUNTIME_UNHEALTHY };
+enum runtime_health {
+	RUNTIME_HEALTH_NONE,
+	RUNTIME_HEALTH_UNKNOWN,
+	RUNTIME_HEALTHY,
+	RUNTIME_UNHEALTHY
+};
 
 /* Why a task stopped, in ECS's stop codes. */
 enum runtime_stop {
@@ -78,7 +83,7 @@ struct runtime_container {
 	enum runtime_phase phase;
 	enum runtime_health health;
 	bool has_exit_code;
-	int exit_code; /* 128 + signal when killed by one, as Docker says it */
+	int exit_code;      /* 128 + signal when killed by one, as Docker says it */
 	struct span reason; /* "OutOfMemoryError: …", "CannotStartContainerError: …"; "" */
 	int64_t started_ms, stopped_ms; /* wall time; 0: not yet */
 	unsigned restarts;
@@ -94,7 +99,8 @@ struct runtime_task {
 	struct span reason;  /* for people; "" */
 	struct span address; /* of the task, if it has one of its own; "" */
 	struct span mac;     /* of its interface, likewise */
-	struct span notes;   /* what could not be done as asked (a limit, a separation), for people; "" */
+	struct span
+		notes; /* what could not be done as asked (a limit, a separation), for people; "" */
 	int64_t created_ms, started_ms, stopped_ms;
 	struct runtime_container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
@@ -110,30 +116,30 @@ struct runtime_operations {
 	const char *name; /* "process" */
 	bool owns_replicas;
 	int (*list_instances)(struct runtime *runtime, struct arena *arena,
-			      struct runtime_instance **ret_instances, size_t *ret_count,
-			      struct err *err);
+		struct runtime_instance **ret_instances, size_t *ret_count, struct err *err);
 	/* Every token known, stopped and not acknowledged ones included. */
 	int (*list_tasks)(struct runtime *runtime, struct arena *arena, struct span **ret_tokens,
-			  size_t *ret_count, struct err *err);
+		size_t *ret_count, struct err *err);
 	/* spec: see runtime/spec.h. -EINVAL with a reason that goes into the task: it can never start. Other
 	 * codes: try again. The spec is durable before 0 is returned. */
 	int (*start)(struct runtime *runtime, struct span token, struct span instance,
-		     const struct json *spec, struct err *err);
+		const struct json *spec, struct err *err);
 	/* Begins stopping: SIGTERM, then SIGKILL after each container's stop timeout. -ENOENT: unknown. */
-	int (*stop)(struct runtime *runtime, struct span token, struct span reason, struct err *err);
+	int (*stop)(struct runtime *runtime, struct span token, struct span reason,
+		struct err *err);
 	int (*get)(struct runtime *runtime, struct span token, struct arena *arena,
-		   struct runtime_task **ret_task, struct err *err);
+		struct runtime_task **ret_task, struct err *err);
 	int (*acknowledge)(struct runtime *runtime, struct span token, struct err *err);
 	/* A process in a container: descriptors of its standard streams, and its exit when wait() is called.
 	 * NULL where a driver cannot. */
 	int (*exec)(struct runtime *runtime, struct span token, struct span container,
-		    const struct json *command, bool terminal, struct runtime_exec **ret_exec,
-		    struct err *err);
+		const struct json *command, bool terminal, struct runtime_exec **ret_exec,
+		struct err *err);
 	/* The logs of a container as lines already written, from `offset` bytes on; *ret_offset is where to
 	 * go on. -ENOENT: unknown. */
 	int (*read_logs)(struct runtime *runtime, struct span token, struct span container,
-			 uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset,
-			 struct err *err);
+		uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset,
+		struct err *err);
 	void (*close)(struct runtime *runtime); /* tasks go on */
 };
 
@@ -143,8 +149,10 @@ struct runtime {
 };
 
 struct runtime_exec {
-	int input, output, error; /* owned by the caller; with a terminal input and output are the same */
-	int (*wait)(struct runtime_exec *exec, int *ret_exit_code, struct err *err); /* blocks, frees */
+	int input, output,
+		error; /* owned by the caller; with a terminal input and output are the same */
+	int (*wait)(struct runtime_exec *exec, int *ret_exit_code,
+		struct err *err); /* blocks, frees */
 	void (*resize)(struct runtime_exec *exec, unsigned rows, unsigned columns);
 };
 

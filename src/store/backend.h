@@ -52,22 +52,22 @@ struct store_backend_operations {
 	/* Every live row, and the last revision given out. Called before anything else, and again when
 	 * begin or follow said -EOVERFLOW. */
 	int (*load)(struct store_backend *backend, store_row_function row, void *context,
-		    uint64_t *ret_revision, struct err *err);
+		uint64_t *ret_revision, struct err *err);
 	/* Rows of others (deletions too) in revision order, then the last revision given out. */
 	int (*begin)(struct store_backend *backend, store_row_function row, void *context,
-		     uint64_t *ret_revision, struct err *err);
+		uint64_t *ret_revision, struct err *err);
 	int (*commit)(struct store_backend *backend, const struct store_row *rows, size_t count,
-		      struct err *err);
+		struct err *err);
 	void (*rollback)(struct store_backend *backend);
 	int (*settle)(struct store_backend *backend, uint64_t first, uint64_t last,
-		      bool *ret_durable, struct err *err);
+		bool *ret_durable, struct err *err);
 	/* A descriptor that becomes readable when others wrote, or -1; and how long to wait at most
 	 * before looking anyway (milliseconds, -1: for ever). The store polls it when idle, then calls
 	 * follow (begin + rollback where that is NULL) to take over what is new. */
 	int (*wait_descriptor)(struct store_backend *backend, int *ret_timeout_ms);
 	/* As begin + rollback, without locking out the servers that write. May be NULL. */
 	int (*follow)(struct store_backend *backend, store_row_function row, void *context,
-		      uint64_t *ret_revision, struct err *err);
+		uint64_t *ret_revision, struct err *err);
 	void (*close)(struct store_backend *backend);
 };
 

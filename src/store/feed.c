@@ -221,8 +221,7 @@ int store_feed_next(struct store_feed *feed, struct store_change *changes, size_
 	if (max > INT32_MAX)
 		max = INT32_MAX;
 	pthread_mutex_lock(&ring->lock);
-	if (feed->from_future || feed->revision < ring->lost ||
-		feed->restarts != ring->restarts) {
+	if (feed->from_future || feed->revision < ring->lost || feed->restarts != ring->restarts) {
 		pthread_mutex_unlock(&ring->lock);
 		return -EOVERFLOW;
 	}

@@ -28,7 +28,8 @@ static struct store_feed *open_feed(struct store *store, uint64_t revision)
 }
 
 /* The next change has this revision and these texts (NULL: no object). */
-static void expect(struct store_feed *feed, uint64_t revision, const char *before, const char *after)
+static void expect(struct store_feed *feed, uint64_t revision, const char *before,
+	const char *after)
 {
 	struct store_change change;
 
@@ -186,8 +187,7 @@ static void test_wake(void **state)
 	struct woken woken = {.store = store};
 
 	sem_init(&woken.semaphore, 0, 0);
-	assert_int_equal(
-		store_feed_open(store, 0, take_when_woken, &woken, &woken.feed, NULL), 0);
+	assert_int_equal(store_feed_open(store, 0, take_when_woken, &woken, &woken.feed, NULL), 0);
 	for (uint64_t i = 1; i <= 5; i++) {
 		put(store, "a", "red 1");
 		sem_wait(&woken.semaphore);
@@ -230,7 +230,7 @@ static uint64_t follower_list(struct follower *follower)
 	struct store_cursor cursor = {.view = view, .kind = &thing_kind, .index = -1};
 	const struct store_object *object;
 
-	MAP_EACH(&follower->texts, entry)
+	MAP_EACH (&follower->texts, entry)
 		free(entry->value);
 	map_clear(&follower->texts);
 	while ((object = store_next(&cursor)))
@@ -313,8 +313,8 @@ static void test_list_then_follow(void **state)
 	for (size_t i = 0; i < LENGTH(followers); i++) {
 		followers[i].store = store;
 		sem_init(&followers[i].wake, 0, 0);
-		assert_int_equal(
-			pthread_create(&threads[i], NULL, follower_main, &followers[i]), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, follower_main, &followers[i]),
+			0);
 	}
 	while (number < FOLLOW_CHANGES)
 		assert_int_equal(store_write_wait(store, write_some, &number, NULL, NULL), 0);
@@ -325,7 +325,7 @@ static void test_list_then_follow(void **state)
 		assert_int_equal(store_view_revision(view), FOLLOW_CHANGES);
 		assert_int_equal(store_count(view, &thing_kind, -1, SPAN(""), false),
 			followers[i].texts.count);
-		MAP_EACH(&followers[i].texts, entry) {
+		MAP_EACH (&followers[i].texts, entry) {
 			const struct store_object *object =
 				store_get(view, &thing_kind, entry->key);
 

@@ -51,9 +51,10 @@ static void change_index(struct tree *tree, struct object_walk *old, struct obje
 	const struct tree_text *new_text = object_walk_next(new);
 
 	while (old_text || new_text) {
-		int order = !old_text ? 1 :
-			    !new_text ? -1 :
-					span_compare(tree_text_span(old_text), tree_text_span(new_text));
+		int order = !old_text   ? 1
+			    : !new_text ? -1
+					: span_compare(tree_text_span(old_text),
+						  tree_text_span(new_text));
 
 		if (order >= 0)
 			tree_put(tree, (struct tree_entry){new_text, after});
@@ -90,8 +91,7 @@ static void head_replace(struct store *store, const struct kind_place *place,
 	for (size_t i = 0; i < place->kind->index_count; i++) {
 		object_walk_index(&old);
 		object_walk_index(&new);
-		change_index(
-			view_tree(store->head.view, place, (int)i), &old, &new, before, after);
+		change_index(view_tree(store->head.view, place, (int)i), &old, &new, before, after);
 	}
 	if (after)
 		tree_put(by_key, (struct tree_entry){object_key_text(after), after});
@@ -102,9 +102,8 @@ static void head_replace(struct store *store, const struct kind_place *place,
 void head_change(struct store *store, const struct kind_place *place, uint64_t revision,
 	const struct store_object *before, const struct store_object *after)
 {
-	head_add_change(&store->head,
-		(struct store_change){revision, place->kind,
-			before ? store_object_ref(before) : NULL, after});
+	head_add_change(&store->head, (struct store_change){revision, place->kind,
+					      before ? store_object_ref(before) : NULL, after});
 	head_replace(store, place, before, after);
 	store->head.view->revision = revision;
 }
@@ -135,7 +134,8 @@ void head_end_edit(struct store *store, bool keep)
 	head->bytes = head->first_bytes;
 }
 
-void head_load(struct store *store, const struct kind_place *place, const struct store_object *object)
+void head_load(struct store *store, const struct kind_place *place,
+	const struct store_object *object)
 {
 	struct store_view *view = store->head.view;
 	struct object_walk walk;

@@ -34,8 +34,8 @@ static int hex_digit(char c)
 	return -1;
 }
 
-static int key_parse(
-	const char *path, struct span text, unsigned char ret_key[KEY_SIZE], struct err *err)
+static int key_parse(const char *path, struct span text, unsigned char ret_key[KEY_SIZE],
+	struct err *err)
 {
 	if (text.length > 0 && text.data[text.length - 1] == '\n')
 		text.length--;
@@ -114,8 +114,8 @@ int integrity_open(const char *key_path, struct integrity **ret_integrity, bool 
 static int sync_folder_of(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
-	_free_ char *folder = slash ? memory_copy_string_n(path, (size_t)(slash - path) + 1) :
-				      memory_copy_string(".");
+	_free_ char *folder = slash ? memory_copy_string_n(path, (size_t)(slash - path) + 1)
+				    : memory_copy_string(".");
 	_close_ int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (descriptor < 0 || fsync(descriptor) < 0)
@@ -127,8 +127,8 @@ static int sync_folder_of(const char *path, struct err *err)
  * now: two servers that start together must not end up with two keys. */
 int integrity_save(struct integrity *integrity, struct err *err)
 {
-	_free_ char *own = memory_format(
-		"%s.%016llx", integrity->path, (unsigned long long)random_u64(random_system()));
+	_free_ char *own = memory_format("%s.%016llx", integrity->path,
+		(unsigned long long)random_u64(random_system()));
 	_buffer_ struct buffer text = {0};
 	int code, number;
 
@@ -200,6 +200,7 @@ int integrity_check(struct integrity *integrity, const struct store_row *row, st
 	if (code < 0)
 		return code;
 	if (CRYPTO_memcmp(mac, row->mac, STORE_MAC_SIZE) != 0)
-		return err_set(err, -EBADMSG, "the record is not what was written (its seal is broken)");
+		return err_set(err, -EBADMSG,
+			"the record is not what was written (its seal is broken)");
 	return 0;
 }

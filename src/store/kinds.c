@@ -10,8 +10,7 @@ static size_t table_slot(const struct kinds *kinds, const struct store_kind *kin
 	return ((uintptr_t)kind * 0x9e3779b97f4a7c15u >> 32) & kinds->table_mask;
 }
 
-static int kind_check(
-	const struct kinds *kinds, const struct store_kind *kind, struct err *err)
+static int kind_check(const struct kinds *kinds, const struct store_kind *kind, struct err *err)
 {
 	if (kinds_find_name(kinds, span_of(kind->name)))
 		return err_set(err, -EINVAL, "two kinds are called '%s'", kind->name);

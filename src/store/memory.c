@@ -21,8 +21,8 @@ static int memory_load(struct store_backend *backend, store_row_function row, vo
 	return 0;
 }
 
-static int memory_commit(
-	struct store_backend *backend, const struct store_row *rows, size_t count, struct err *err)
+static int memory_commit(struct store_backend *backend, const struct store_row *rows, size_t count,
+	struct err *err)
 {
 	(void)err;
 	if (count > 0)

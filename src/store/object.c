@@ -90,8 +90,7 @@ void store_index_add(struct store_index_writer *writer, struct span text)
 		writer->items =
 			memory_resize(writer->items, writer->capacity * sizeof(*writer->items));
 	}
-	writer->items[writer->count++] =
-		(struct index_text){writer->texts.length, text.length};
+	writer->items[writer->count++] = (struct index_text){writer->texts.length, text.length};
 	buffer_add_span(&writer->texts, text);
 }
 
@@ -111,7 +110,8 @@ void store_index_add_format(struct store_index_writer *writer, const char *forma
 	store_index_add(writer, (struct span){text, (size_t)length});
 }
 
-static struct span writer_text(const struct store_index_writer *writer, const struct index_text *item)
+static struct span writer_text(const struct store_index_writer *writer,
+	const struct index_text *item)
 {
 	return (struct span){buffer_span(&writer->texts).data + item->offset, item->length};
 }
@@ -136,7 +136,8 @@ static void block_add_index(struct buffer *block, struct store_index_writer *wri
 	uint32_t count = 0;
 
 	if (writer->count > 1)
-		qsort_r(writer->items, writer->count, sizeof(*writer->items), compare_items, writer);
+		qsort_r(writer->items, writer->count, sizeof(*writer->items), compare_items,
+			writer);
 	block_add_number(block, 0);
 	for (size_t i = 0; i < writer->count; i++) {
 		struct span text = writer_text(writer, &writer->items[i]);

@@ -9,7 +9,7 @@
 #include "store/store.h"
 #include "store/tree.h"
 
-#define OBJECT_INDEX_TEXT_MAX 4096 /* bytes of one text of an index */
+#define OBJECT_INDEX_TEXT_MAX 4096  /* bytes of one text of an index */
 #define OBJECT_INDEX_TEXTS_MAX 1024 /* texts of one object in one index */
 
 /* What making objects needs again and again: scratch memory. Used by one thread at a time. */

@@ -74,37 +74,54 @@ static bool answers_true(const PGresult *result)
 	return PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
 }
 
-static int create_schema_if_missing(struct postgres *postgres, struct err *err)
+static int read_format(struct postgres *postgres, int *ret_format, struct err *err)
 {
 	_result_ PGresult *exists = NULL;
-	_result_ PGresult *created = NULL;
+	_result_ PGresult *result = NULL;
 	int r;
 
 	r = postgres_session_execute(postgres->session, postgres_schema_exists, &exists, err);
-	if (r < 0 || answers_true(exists))
+	if (r < 0)
 		return r;
-	r = postgres_session_execute(postgres->session, postgres_schema_create, &created, err);
-	return r < 0 ? err_prefix(err, r, "create the tables") : 0;
-}
-
-static int check_format(struct postgres *postgres, struct err *err)
-{
-	_result_ PGresult *result = NULL;
-	int version;
-	int r;
-
+	*ret_format = 0;
+	if (!answers_true(exists))
+		return 0;
 	r = postgres_session_execute(postgres->session, postgres_format_query, &result, err);
 	if (r < 0)
 		return r;
 	if (PQntuples(result) != 1)
 		return err_set(err, -EPROTO, "slipway.format in the database has no version");
-	version = atoi(PQgetvalue(result, 0, 0));
-	if (version > STORE_FORMAT)
+	*ret_format = atoi(PQgetvalue(result, 0, 0));
+	if (*ret_format < 1)
+		return err_set(err, -EPROTO, "database has an unknown format (%d)", *ret_format);
+	return 0;
+}
+
+/* Only at opening is a database brought forward: one that lost its tables later is not an empty one. */
+static int check_format(struct postgres *postgres, bool opening, struct err *err)
+{
+	int format;
+	int r;
+
+	r = read_format(postgres, &format, err);
+	while (r == 0 && opening && format < STORE_FORMAT) {
+		_result_ PGresult *stepped = NULL;
+
+		r = postgres_session_execute(postgres->session, postgres_format_steps[format],
+			&stepped, err);
+		if (r < 0)
+			return err_prefix(err, r, "bring the tables from format %d forward",
+				format);
+		r = read_format(postgres, &format, err);
+	}
+	if (r < 0)
+		return r;
+	if (format > STORE_FORMAT)
 		return err_set(err, -EPROTO,
-			"database is from a newer slipway (format %d, this one knows %d)", version,
+			"database is from a newer slipway (format %d, this one knows %d)", format,
 			STORE_FORMAT);
-	if (version < 1)
-		return err_set(err, -EPROTO, "database has an unknown format (%d)", version);
+	if (format < STORE_FORMAT)
+		return err_set(err, -EPROTO, "the tables of the store are gone from the database");
 	return 0;
 }
 
@@ -114,7 +131,6 @@ static int run_alone(struct postgres *postgres, enum statement statement, struct
 	return postgres_session_run(postgres->session, NULL, 0, err);
 }
 
-/* The tables are made at opening only: a database that lost them later is not an empty one. */
 static int connect_once(struct postgres *postgres, bool opening, struct err *err)
 {
 	struct err reason;
@@ -123,10 +139,7 @@ static int connect_once(struct postgres *postgres, bool opening, struct err *err
 	r = postgres_session_connect(postgres->session, err);
 	if (r < 0)
 		return r;
-	if (opening)
-		r = create_schema_if_missing(postgres, &reason);
-	if (r >= 0)
-		r = check_format(postgres, &reason);
+	r = check_format(postgres, opening, &reason);
 	if (r >= 0)
 		r = postgres_session_prepare(postgres->session, postgres_statements,
 			STATEMENT_COUNT, &reason);

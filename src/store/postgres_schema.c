@@ -1,4 +1,4 @@
-/* See postgres_schema.h. A change of the tables raises STORE_FORMAT and adds a migration. */
+/* See postgres_schema.h. A change of the tables raises STORE_FORMAT and adds a step. */
 #include "store/postgres_schema.h"
 
 #include "store/backend.h"
@@ -6,13 +6,10 @@
 /* Any number, the same in every version: makes servers that start at once take turns. */
 #define SCHEMA_LOCK "7565871229348311"
 
-#define TEXT_OF_(x) #x
-#define TEXT_OF(x) TEXT_OF_(x)
-
 const char postgres_schema_exists[] = "SELECT to_regclass('slipway.format') IS NOT NULL";
 
 /* What is there already was made by another server between our look and our lock. */
-const char postgres_schema_create[] =
+static const char make_tables[] =
 	"BEGIN;"
 	"SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ");"
 	"DO $$ BEGIN IF to_regnamespace('slipway') IS NULL THEN CREATE SCHEMA slipway; END IF; END "
@@ -43,10 +40,10 @@ const char postgres_schema_create[] =
 	"  PRIMARY KEY (kind, key)"
 	") WITH (fillfactor = 80);"
 	"INSERT INTO slipway.head (revision, pruned) VALUES (0, 0) ON CONFLICT DO NOTHING;"
-	"INSERT INTO slipway.format (version) VALUES (" TEXT_OF(STORE_FORMAT) ")"
-									      "  ON CONFLICT DO "
-									      "NOTHING;"
-									      "COMMIT";
+	"INSERT INTO slipway.format (version) VALUES (1) ON CONFLICT DO NOTHING;"
+	"COMMIT";
+
+const char *const postgres_format_steps[STORE_FORMAT] = {make_tables};
 
 const char postgres_format_query[] = "SELECT version FROM slipway.format";
 

@@ -5,8 +5,10 @@
 
 /* In text, before the statements are prepared. */
 extern const char postgres_schema_exists[];
-extern const char postgres_schema_create[];
 extern const char postgres_format_query[];
+/* Step n takes a database from format n to n + 1; without the schema it has format 0. Each is one
+ * transaction, and does nothing when another server has taken it meanwhile. STORE_FORMAT of them. */
+extern const char *const postgres_format_steps[];
 
 /* Prepared under these numbers on each connection. */
 enum statement {

@@ -20,7 +20,7 @@ void quarantine_init(struct quarantine *quarantine)
 void quarantine_empty(struct quarantine *quarantine)
 {
 	pthread_mutex_lock(&quarantine->lock);
-	MAP_EACH(&quarantine->records, entry)
+	MAP_EACH (&quarantine->records, entry)
 		free(entry->value);
 	map_clear(&quarantine->records);
 	pthread_mutex_unlock(&quarantine->lock);
@@ -85,7 +85,7 @@ size_t quarantine_count(struct quarantine *quarantine)
 void quarantine_list(struct quarantine *quarantine, struct buffer *out)
 {
 	pthread_mutex_lock(&quarantine->lock);
-	MAP_EACH(&quarantine->records, entry) {
+	MAP_EACH (&quarantine->records, entry) {
 		buffer_add_string(out, entry->value);
 		buffer_add_char(out, '\n');
 	}

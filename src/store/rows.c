@@ -16,14 +16,17 @@ static void report_unknown_kind(struct store *store, const struct store_row *row
 	if (map_has(&store->unknown_kinds, row->kind))
 		return;
 	map_put(&store->unknown_kinds, row->kind, store);
-	store_report(store, "the database has records of a kind '%.*s' that this slipway does not "
-			    "know; they are kept and not used", SPAN_ARGS(row->kind));
+	store_report(store,
+		"the database has records of a kind '%.*s' that this slipway does not "
+		"know; they are kept and not used",
+		SPAN_ARGS(row->kind));
 }
 
 /* Reads a row: 1 when it was quarantined. *ret_place is NULL when the kind is not known; *ret_object is
  * NULL then, for a deletion and for a quarantined row. */
 static int row_read(struct store *store, const struct store_row *row,
-	const struct kind_place **ret_place, const struct store_object **ret_object, struct err *err)
+	const struct kind_place **ret_place, const struct store_object **ret_object,
+	struct err *err)
 {
 	const struct kind_place *place = kinds_find_name(&store->kinds, row->kind);
 	const struct store_object *object = NULL;
@@ -48,16 +51,24 @@ static int row_read(struct store *store, const struct store_row *row,
 
 /* ---- all rows ---- */
 
+struct loading {
+	struct store *store;
+	size_t rows, quarantined;
+};
+
 /* store_row_function: a row found at start */
 static int load_row(void *context, const struct store_row *row, struct err *err)
 {
-	struct store *store = context;
+	struct loading *loading = context;
+	struct store *store = loading->store;
 	_object_ const struct store_object *object = NULL;
 	const struct kind_place *place = NULL;
 	int code = row_read(store, row, &place, &object, err);
 
 	if (code < 0)
 		return code;
+	loading->rows++;
+	loading->quarantined += code == 1;
 	if (!object)
 		return 0;
 	if (tree_find(view_tree(store->head.view, place, -1), row->key)) {
@@ -80,6 +91,7 @@ static int refuse_row(void *context, const struct store_row *row, struct err *er
 
 int rows_load(struct store *store, bool without_key, struct err *err)
 {
+	struct loading loading = {.store = store};
 	struct store_view *view = store->head.view;
 	uint64_t revision = 0;
 	int code;
@@ -89,7 +101,13 @@ int rows_load(struct store *store, bool without_key, struct err *err)
 	view->revision = 0;
 	quarantine_empty(&store->quarantine);
 	code = store->backend->operations->load(store->backend, without_key ? refuse_row : load_row,
-		store, &revision, err);
+		&loading, &revision, err);
+	/* Damage hits some records; all of them fail when the key is another database's. */
+	if (code == 0 && loading.rows > 1 && loading.quarantined == loading.rows)
+		return err_set(err, -EKEYREJECTED,
+			"none of the %zu records of the database passes its check: is the key file "
+			"the one of this database?",
+			loading.rows);
 	if (code == 0 && revision > view->revision)
 		view->revision = revision;
 	return code;
@@ -148,8 +166,8 @@ static int take_over(struct store *store, bool lock, struct err *err)
 	const struct store_backend_operations *operations = store->backend->operations;
 	bool begin = lock || !operations->follow;
 	uint64_t revision = 0;
-	int code = (begin ? operations->begin : operations->follow)(
-		store->backend, take_over_row, store, &revision, err);
+	int code = (begin ? operations->begin : operations->follow)(store->backend, take_over_row,
+		store, &revision, err);
 
 	if (code == 0 && begin && !lock)
 		operations->rollback(store->backend);

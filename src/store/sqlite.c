@@ -14,10 +14,10 @@
 
 #include "base/memory.h"
 #include "store/backend.h"
+#include "store/sqlite_format.h"
 
-#define APPLICATION_ID 0x736c6977 /* "sliw": what file(1) and we recognise it by */
-#define CHECKPOINT_PAGES 2000     /* of 4 KiB */
-#define WAL_KEEP_BYTES 67108864   /* a WAL that grew beyond is cut after its checkpoint */
+#define CHECKPOINT_PAGES 2000   /* of 4 KiB */
+#define WAL_KEEP_BYTES 67108864 /* a WAL that grew beyond is cut after its checkpoint */
 
 struct sqlite_backend {
 	struct store_backend backend;
@@ -67,8 +67,8 @@ static int step(struct sqlite_backend *sqlite, sqlite3_stmt *statement, struct e
 }
 
 /* The number that a query gives; *ret_number stays as it is when it gives no row. */
-static int query_number(
-	struct sqlite_backend *sqlite, const char *sql, int64_t *ret_number, struct err *err)
+static int query_number(struct sqlite_backend *sqlite, const char *sql, int64_t *ret_number,
+	struct err *err)
 {
 	sqlite3_stmt *statement = NULL;
 	int code = 0, result;
@@ -93,54 +93,6 @@ static int on_wal_commit(void *context, sqlite3 *database, const char *name, int
 	(void)database, (void)name;
 	sqlite->wal_pages = pages;
 	return SQLITE_OK;
-}
-
-static int make_tables(struct sqlite_backend *sqlite, struct err *err)
-{
-	_free_ char *format = memory_format("INSERT INTO meta VALUES('format', %d);"
-					    "INSERT INTO meta VALUES('revision', 0);"
-					    "PRAGMA application_id = %d;",
-		STORE_FORMAT, APPLICATION_ID);
-	int code;
-
-	code = run(sqlite,
-		"BEGIN;"
-		"CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-		"CREATE TABLE rows(kind TEXT NOT NULL, key BLOB NOT NULL, revision INTEGER NOT NULL,"
-		" api BLOB NOT NULL, private BLOB NOT NULL, mac BLOB NOT NULL,"
-		" PRIMARY KEY(kind, key));",
-		err);
-	if (code == 0)
-		code = run(sqlite, format, err);
-	return code == 0 ? run(sqlite, "COMMIT;", err) : code;
-}
-
-/* Makes the tables in an empty file; refuses a file that is not ours or from a newer slipway. */
-static int check_format(struct sqlite_backend *sqlite, struct err *err)
-{
-	int64_t application = 0, objects = 0, format = 0;
-	int code;
-
-	code = query_number(sqlite, "PRAGMA application_id", &application, err);
-	if (code == 0)
-		code = query_number(sqlite, "SELECT count(*) FROM sqlite_schema", &objects, err);
-	if (code < 0)
-		return code;
-	if (objects == 0 && application == 0)
-		return make_tables(sqlite, err);
-	if (application != APPLICATION_ID)
-		return err_set(err, -EINVAL, "'%s' is a database of another program", sqlite->path);
-	code = query_number(sqlite, "SELECT value FROM meta WHERE name = 'format'", &format, err);
-	if (code < 0)
-		return code;
-	if (format > STORE_FORMAT)
-		return err_set(err, -ENOTSUP,
-			"database '%s' is from a newer slipway (format %lld, this one knows %d)",
-			sqlite->path, (long long)format, STORE_FORMAT);
-	if (format != STORE_FORMAT)
-		return err_set(err, -EINVAL, "database '%s' has an unknown format (%lld)",
-			sqlite->path, (long long)format);
-	return 0;
 }
 
 static int prepare(struct sqlite_backend *sqlite, struct err *err)
@@ -196,8 +148,8 @@ static int sqlite_load(struct store_backend *backend, store_row_function functio
 	int64_t revision = 0;
 	int code, result = SQLITE_DONE;
 
-	code = query_number(
-		sqlite, "SELECT value FROM meta WHERE name = 'revision'", &revision, err);
+	code = query_number(sqlite, "SELECT value FROM meta WHERE name = 'revision'", &revision,
+		err);
 	if (code < 0)
 		return code;
 	if (sqlite3_prepare_v2(sqlite->database,
@@ -266,8 +218,8 @@ static int write_row(struct sqlite_backend *sqlite, const struct store_row *row,
 	return step(sqlite, statement, err);
 }
 
-static int sqlite_commit(
-	struct store_backend *backend, const struct store_row *rows, size_t count, struct err *err)
+static int sqlite_commit(struct store_backend *backend, const struct store_row *rows, size_t count,
+	struct err *err)
 {
 	struct sqlite_backend *sqlite = sqlite_of(backend);
 	int code = step(sqlite, sqlite->begin, err);
@@ -350,7 +302,8 @@ int store_sqlite_open(const char *path, struct store_backend **ret_backend, stru
 	sqlite->backend.operations = &sqlite_operations;
 	sqlite->path = memory_copy_string(path);
 	if (sqlite3_open_v2(path, &sqlite->database,
-		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+		    NULL) != SQLITE_OK)
 		code = sqlite_fail(sqlite, "open database", err);
 	/* The lock first: what is read before is nobody else's. */
 	if (code == 0)
@@ -363,7 +316,8 @@ int store_sqlite_open(const char *path, struct store_backend **ret_backend, stru
 	if (code == 0)
 		code = run(sqlite, limit, err);
 	if (code == 0)
-		code = check_format(sqlite, err);
+		code = sqlite_format_advance(sqlite->database, path, sqlite_format_steps,
+			STORE_FORMAT, err);
 	if (code == 0)
 		code = prepare(sqlite, err);
 	if (code < 0) {

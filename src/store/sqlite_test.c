@@ -64,9 +64,9 @@ static pid_t fork_opener(struct test_store *test, int *ret_tell)
 
 		close(ends[1]);
 		_exit(read(ends[0], &go, 1) == 1 &&
-				      store_open(&test->config, &store, NULL) == -EBUSY ?
-			      0 :
-			      1);
+					store_open(&test->config, &store, NULL) == -EBUSY
+				? 0
+				: 1);
 	}
 	close(ends[0]);
 	*ret_tell = ends[1];
@@ -104,8 +104,8 @@ static void test_formats(void **state)
 	store_close(TAKE(test->store));
 	run_sql(test, "UPDATE meta SET value = 7 WHERE name = 'format'");
 	assert_int_equal(try_open(test, &err), -ENOTSUP);
-	assert_non_null(
-		strstr(err.message, "is from a newer slipway (format 7, this one knows 1)"));
+	assert_non_null(strstr(err.message,
+		"is from a newer slipway (format 7, this one knows 1)"));
 	run_sql(test, "UPDATE meta SET value = 0 WHERE name = 'format'");
 	assert_int_equal(try_open(test, &err), -EINVAL);
 	run_sql(test, "UPDATE meta SET value = 1 WHERE name = 'format'");
@@ -121,10 +121,10 @@ static void test_files_of_others(void **state)
 	assert_int_equal(try_open(test, &err), -EINVAL);
 	assert_non_null(strstr(err.message, "is a database of another program"));
 	unlink(test->path);
-	assert_int_equal(
-		file_replace(test->path, SPAN("not a database at all, but long enough to be read "
-					      "as one: it needs a header of 100 bytes, at least."),
-			0600, NULL),
+	assert_int_equal(file_replace(test->path,
+				 SPAN("not a database at all, but long enough to be read "
+				      "as one: it needs a header of 100 bytes, at least."),
+				 0600, NULL),
 		0);
 	assert_int_equal(try_open(test, &err), -EINVAL);
 	assert_non_null(strstr(err.message, "file is not a database"));
@@ -158,6 +158,7 @@ static void test_a_flipped_bit_is_quarantined(void **state)
 	struct test_store *test = *state;
 	struct store *store = test_store_open(test);
 	struct store_statistics statistics;
+	_buffer_ struct buffer listed = {0};
 	struct err err = {0};
 
 	put(store, "good", "red 1 untouched");
@@ -171,8 +172,12 @@ static void test_a_flipped_bit_is_quarantined(void **state)
 	assert_int_equal(statistics.revision, 2);
 	assert_true(store_is_quarantined(store, &thing_kind, SPAN("bad")));
 	assert_non_null(strstr(test->reports.data, "quarantined thing 'bad' (revision 2)"));
-	assert_int_equal(
-		test_put(store, &thing_kind, "bad", "red 1", STORE_ANY, NULL, &err), -EBADMSG);
+	assert_int_equal(test_put(store, &thing_kind, "bad", "red 1", STORE_ANY, NULL, &err),
+		-EBADMSG);
+	assert_int_equal(test_delete(store, &thing_kind, "bad", STORE_ANY, NULL, &err), -EBADMSG);
+	store_list_quarantined(store, &listed);
+	assert_string_equal(listed.data, "thing bad (revision 2): the record is not what was "
+					 "written (its seal is broken)\n");
 	put(store, "good", "red 3");
 	/* It is kept as it is: flipped back, it is good again. */
 	store_close(TAKE(test->store));
@@ -194,10 +199,10 @@ static void test_tampered_rows(void **state)
 	put(store, "d", "red 4");
 	put(store, "e", "red 5");
 	store_close(TAKE(test->store));
-	run_sql(test, "UPDATE rows SET revision = 77 WHERE key = x'61';"  /* a: other revision */
-		      "UPDATE rows SET key = x'78' WHERE key = x'62';"    /* b: other key */
-		      "UPDATE rows SET kind = 'note' WHERE key = x'63';"  /* c: other kind */
-		      "UPDATE rows SET mac = x'00' WHERE key = x'64';"    /* d: mac cut off */
+	run_sql(test, "UPDATE rows SET revision = 77 WHERE key = x'61';" /* a: other revision */
+		      "UPDATE rows SET key = x'78' WHERE key = x'62';"   /* b: other key */
+		      "UPDATE rows SET kind = 'note' WHERE key = x'63';" /* c: other kind */
+		      "UPDATE rows SET mac = x'00' WHERE key = x'64';"   /* d: mac cut off */
 		      "INSERT INTO rows SELECT 'thing', x'6666', revision, api, private, mac"
 		      " FROM rows WHERE key = x'65'"); /* e again under a key of another */
 	store = test_store_open(test);
@@ -234,7 +239,8 @@ static void test_rows_that_cannot_be_read(void **state)
 	assert_non_null(strstr(reports, "thing 'a': weight is no number"));
 	reports = strstr(reports, "records of a kind 'newer' that this slipway does not know");
 	assert_non_null(reports);
-	assert_null(strstr(reports + strlen("records of a kind 'newer'"), "newer")); /* reported once */
+	assert_null(strstr(reports + strlen("records of a kind 'newer'"),
+		"newer")); /* reported once */
 	put(store, "b", "red 1");
 	/* nothing is lost for those who can read it */
 	test->config.kinds = other_kinds;
@@ -264,8 +270,8 @@ static void test_revisions_are_not_given_twice(void **state)
 	assert_int_equal(test_delete(store, &thing_kind, "a", STORE_ANY, &revision, NULL), 0);
 	assert_int_equal(revision, 4);
 	store = test_store_reopen(test);
-	assert_int_equal(
-		test_put(store, &thing_kind, "c", "red 1", STORE_ABSENT, &revision, NULL), 0);
+	assert_int_equal(test_put(store, &thing_kind, "c", "red 1", STORE_ABSENT, &revision, NULL),
+		0);
 	assert_int_equal(revision, 5);
 }
 
@@ -290,8 +296,9 @@ static void test_faults_before_the_commit(void **state)
 	put(store, "a", "red 1");
 	full = true;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(
-			test_put(store, &thing_kind, "b", "red 1", STORE_ABSENT, NULL, &err), -EIO);
+		assert_int_equal(test_put(store, &thing_kind, "b", "red 1", STORE_ABSENT, NULL,
+					 &err),
+			-EIO);
 	store_statistics(store, &statistics);
 	assert_false(statistics.available);
 	assert_int_equal(statistics.failed_groups, 3);
@@ -310,8 +317,8 @@ static int write_large(struct store_transaction *transaction, void *context, str
 
 	memset(text, 'x', 400000);
 	snprintf(key, sizeof(key), "large%u", (*number)++);
-	return store_put(transaction, &note_kind, span_of(key), (struct span){text, 400000}, SPAN(""),
-		STORE_ANY, err);
+	return store_put(transaction, &note_kind, span_of(key), (struct span){text, 400000},
+		SPAN(""), STORE_ANY, err);
 }
 
 /* A real refusal of the kernel, in a process of its own: files may not grow any more. (Exit codes
@@ -368,8 +375,7 @@ static void test_a_full_disk_passes(void **state)
 	{
 		_view_ struct store_view *view = store_view_open(store);
 
-		assert_int_equal(
-			store_count(view, &note_kind, -1, SPAN(""), false), 13 - failed);
+		assert_int_equal(store_count(view, &note_kind, -1, SPAN(""), false), 13 - failed);
 		assert_int_equal(store_count(view, &thing_kind, -1, SPAN(""), false), 2);
 		assert_int_equal(store_view_revision(view), 15 - failed);
 	}
@@ -430,13 +436,13 @@ static int write_pair(struct store_transaction *transaction, void *context, stru
 
 	/* two changes that must be there together */
 	snprintf(key, sizeof(key), "left%03d", *number);
-	code = store_put(
-		transaction, &note_kind, span_of(key), SPAN("l"), SPAN(""), STORE_ABSENT, err);
+	code = store_put(transaction, &note_kind, span_of(key), SPAN("l"), SPAN(""), STORE_ABSENT,
+		err);
 	if (code < 0)
 		return code;
 	snprintf(key, sizeof(key), "right%03d", *number);
-	return store_put(
-		transaction, &note_kind, span_of(key), SPAN("r"), SPAN(""), STORE_ABSENT, err);
+	return store_put(transaction, &note_kind, span_of(key), SPAN("r"), SPAN(""), STORE_ABSENT,
+		err);
 }
 
 static void doomed_main(struct test_store *test, struct doomed *doomed)
@@ -487,8 +493,8 @@ static void test_sudden_ends(void **state)
 			uint64_t left = store_count(view, &note_kind, -1, SPAN("left"), false);
 
 			assert_int_equal(left, end_at % 2 ? end_at : end_at - 1);
-			assert_int_equal(
-				store_count(view, &note_kind, -1, SPAN("right"), false), left);
+			assert_int_equal(store_count(view, &note_kind, -1, SPAN("right"), false),
+				left);
 			assert_int_equal(store_view_revision(view), 2 * left);
 		}
 		test_store_free(test);

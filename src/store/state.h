@@ -32,7 +32,7 @@ struct store_view {
 /* ---- head: the state that the writer works on (head.c) ---- */
 
 struct head {
-	struct store_view *view;      /* not shared, changes in place; its revision is the last taken */
+	struct store_view *view; /* not shared, changes in place; its revision is the last taken */
 	struct store_change *changes; /* not yet published, with references */
 	size_t count, capacity;
 	size_t bytes; /* of the objects put by them */
@@ -47,7 +47,8 @@ struct head {
 void head_init(struct store *store);
 void head_clear(struct store *store);
 /* Puts an object into the trees without a change: for loading only. */
-void head_load(struct store *store, const struct kind_place *place, const struct store_object *object);
+void head_load(struct store *store, const struct kind_place *place,
+	const struct store_object *object);
 /* An edit is kept as a whole or not at all. */
 void head_begin_edit(struct store *store);
 void head_end_edit(struct store *store, bool keep);
@@ -111,8 +112,8 @@ struct store {
 void store_report(struct store *store, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static inline struct tree *view_tree(
-	const struct store_view *view, const struct kind_place *place, int index)
+static inline struct tree *view_tree(const struct store_view *view, const struct kind_place *place,
+	int index)
 {
 	return (struct tree *)&view->trees[place->first_tree + (size_t)(index + 1)];
 }

@@ -18,13 +18,20 @@ void store_report(struct store *store, const char *format, ...)
 	store->report_function(store->report_context, message);
 }
 
+/* Both spellings that libpq knows. */
+static bool is_postgres(const char *url)
+{
+	return span_starts_with(span_of(url), SPAN("postgresql://")) ||
+	       span_starts_with(span_of(url), SPAN("postgres://"));
+}
+
 static int backend_open(const char *url, struct store_backend **ret_backend, struct err *err)
 {
 	_free_ char *redacted = NULL;
 
 	if (span_starts_with(span_of(url), SPAN("sqlite:")))
 		return store_sqlite_open(url + strlen("sqlite:"), ret_backend, err);
-	if (span_starts_with(span_of(url), SPAN("postgresql://")))
+	if (is_postgres(url))
 		return store_postgres_open(url, ret_backend, err);
 	if (strcmp(url, "memory:") == 0)
 		return store_memory_open(ret_backend, err);
@@ -41,7 +48,7 @@ static int config_check(const struct store_config *config, struct err *err)
 		return err_set(err, -EINVAL, "no store URL");
 	if (!in_memory && !config->key_path)
 		return err_set(err, -EINVAL, "a store that is kept needs a key file");
-	if (config->inline_writes && span_starts_with(span_of(config->url), SPAN("postgresql:")))
+	if (config->inline_writes && is_postgres(config->url))
 		return err_set(err, -EINVAL, "PostgreSQL needs a writer of its own");
 	return 0;
 }
@@ -111,8 +118,8 @@ int store_open(const struct store_config *config, struct store **ret_store, stru
 
 	code = backend_open(config->url, &store->backend, err);
 	if (code == 0)
-		code = store_load(store, strcmp(config->url, "memory:") == 0 ? NULL : config->key_path,
-			err);
+		code = store_load(store,
+			strcmp(config->url, "memory:") == 0 ? NULL : config->key_path, err);
 	if (code == 0 && !store->inline_writes)
 		code = writer_start(store->writer, err);
 	if (code < 0) {

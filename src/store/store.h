@@ -79,7 +79,7 @@ struct store_kind {
 	/* Fills facts (zeroed, facts_size bytes) from the object's key and texts. Spans in the facts may
 	 * point into the object's key, api and private text, which do not move; into nothing else. */
 	int (*extract)(const struct store_object *object, void *facts, struct arena *scratch,
-		       struct err *err);
+		struct err *err);
 	const struct store_index *indexes;
 	size_t index_count;
 };
@@ -88,9 +88,9 @@ struct store_object {
 	const struct store_kind *kind;
 	uint64_t revision;
 	struct span key;
-	struct span api;       /* may be empty */
+	struct span api;      /* may be empty */
 	struct span private_; /* may be empty */
-	const void *facts;     /* kind->facts_size bytes */
+	const void *facts;    /* kind->facts_size bytes */
 };
 
 const struct store_object *store_object_ref(const struct store_object *object);
@@ -112,7 +112,8 @@ struct store_faults {
 struct store_config {
 	/* "sqlite:PATH" (a file), "postgresql://…" or "memory:" */
 	const char *url;
-	const char *key_path; /* file of the HMAC key; made (0600) when missing. NULL with memory: */
+	const char
+		*key_path; /* file of the HMAC key; made (0600) when missing. NULL with memory: */
 	const struct store_kind *const *kinds;
 	size_t kind_count;
 	struct clock *clock;
@@ -133,13 +134,13 @@ int store_open(const struct store_config *config, struct store **ret_store, stru
 void store_close(struct store *store);
 
 struct store_statistics {
-	uint64_t revision;      /* last durable */
+	uint64_t revision; /* last durable */
 	uint64_t objects;
 	uint64_t transactions, changes, groups, failed_groups;
 	uint64_t quarantined;
 	uint64_t group_microseconds; /* sum over groups, of commit alone */
 	size_t feed_bytes;
-	size_t queue; /* writes waiting */
+	size_t queue;   /* writes waiting */
 	bool available; /* the last group could be made durable */
 };
 void store_statistics(struct store *store, struct store_statistics *ret_statistics);
@@ -158,7 +159,7 @@ uint64_t store_view_revision(const struct store_view *view);
 
 /* NULL if absent. Lives as long as the view (take a reference to keep it longer). */
 const struct store_object *store_get(const struct store_view *view, const struct store_kind *kind,
-				     struct span key);
+	struct span key);
 
 /*
  * Walking. A cursor goes over the objects of a kind in order of key (index -1) or of (index text, key),
@@ -191,26 +192,26 @@ const struct store_object *store_next(struct store_cursor *cursor);
 /* How many entries a cursor of the same description would give, and the sums of their measures, both
  * in O(log n). (An object with several texts counts once per text.) */
 uint64_t store_count(const struct store_view *view, const struct store_kind *kind, int index,
-		     struct span prefix, bool exact);
+	struct span prefix, bool exact);
 void store_sum(const struct store_view *view, const struct store_kind *kind, int index,
-	       struct span prefix, bool exact, int64_t ret_sums[STORE_MEASURES]);
+	struct span prefix, bool exact, int64_t ret_sums[STORE_MEASURES]);
 
 /* ---- writing ---- */
 
 typedef int (*store_write_function)(struct store_transaction *transaction, void *context,
-				    struct err *err);
+	struct err *err);
 /* code 0: durable and published, revision is that of the transaction's last change (or of head, if it
  * changed nothing). Negative: what the function returned, or -EIO when the group could not be made
  * durable, or -ECANCELED when the store was closed. On the writer's thread: be short, do not block. */
 typedef void (*store_done_function)(void *context, int code, uint64_t revision,
-				    const struct err *err);
+	const struct err *err);
 
 /* From any thread. -EAGAIN (done is not called) when too many writes wait. */
 int store_write(struct store *store, store_write_function function, store_done_function done,
-		void *context, struct err *err);
+	void *context, struct err *err);
 /* Blocks until durable. Not from the writer's thread or from a fiber with threads off. */
 int store_write_wait(struct store *store, store_write_function function, void *context,
-		     uint64_t *ret_revision, struct err *err);
+	uint64_t *ret_revision, struct err *err);
 
 /* Head, as this transaction sees it. Valid until the next change of the transaction: an object got
  * before stays valid until the transaction ends, a cursor does not survive a change. */
@@ -223,14 +224,14 @@ const struct store_view *store_head(struct store_transaction *transaction);
  * -EEXIST, -ESTALE when that is not so; -EINVAL when extract refuses; -E2BIG beyond a limit; -EBADMSG
  * when the key is quarantined. The texts are copied. */
 int store_put(struct store_transaction *transaction, const struct store_kind *kind, struct span key,
-	      struct span api, struct span private_, uint64_t expected, struct err *err);
+	struct span api, struct span private_, uint64_t expected, struct err *err);
 /* -ENOENT when absent, -ESTALE as above. */
 int store_delete(struct store_transaction *transaction, const struct store_kind *kind,
-		 struct span key, uint64_t expected, struct err *err);
+	struct span key, uint64_t expected, struct err *err);
 /* -ESTALE unless the object has this revision (STORE_ABSENT: does not exist). For what was only
  * read: claims, parents. */
 int store_require(struct store_transaction *transaction, const struct store_kind *kind,
-		  struct span key, uint64_t revision, struct err *err);
+	struct span key, uint64_t revision, struct err *err);
 /* The revision that the next change will take. */
 uint64_t store_next_revision(struct store_transaction *transaction);
 /* An arena that lives until the transaction is done (through `done`). */
@@ -249,7 +250,7 @@ struct store_feed;
 /* Changes after `revision` (of a view: list, then follow, and nothing falls between). wake is called
  * from the writer's thread after something was published; it must not block and may come too often. */
 int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *context),
-		    void *context, struct store_feed **ret_feed, struct err *err);
+	void *context, struct store_feed **ret_feed, struct err *err);
 void store_feed_close(struct store_feed *feed); /* wake does not run after this returned */
 /* Up to max changes; 0: none now. Both objects are referenced: call store_change_release on each.
  * -EOVERFLOW: too slow, or resumed from too long ago: list again and open anew. */

@@ -64,8 +64,8 @@ static int put_counter(struct store_transaction *transaction, uint64_t count, st
 	char text[32];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
-	return store_put(
-		transaction, &note_kind, SPAN("counter"), span_of(text), SPAN(""), STORE_ANY, err);
+	return store_put(transaction, &note_kind, SPAN("counter"), span_of(text), SPAN(""),
+		STORE_ANY, err);
 }
 
 static uint64_t read_counter(const struct store_view *view)
@@ -111,8 +111,8 @@ static int write_move(struct store_transaction *transaction, void *context, stru
 	if (gives > 0 && gives == has)
 		code = store_delete(transaction, &thing_kind, giver->key, giver->revision, err);
 	else if (gives > 0)
-		code = put_thing(
-			transaction, from, has - gives, (unsigned)random_below(random, 5), err);
+		code = put_thing(transaction, from, has - gives, (unsigned)random_below(random, 5),
+			err);
 	if (code == 0 && random_below(random, 8) == 0)
 		return err_set(err, REFUSED, "changed its mind");
 	if (code == 0 && gives > 0)
@@ -138,8 +138,7 @@ static void *writer_main(void *context)
 
 static void check_view(struct shared *shared, const struct store_view *view)
 {
-	struct store_cursor cursor = {
-		.view = view, .kind = &thing_kind, .index = THING_BY_COLOR};
+	struct store_cursor cursor = {.view = view, .kind = &thing_kind, .index = THING_BY_COLOR};
 	const struct store_object *object;
 	int64_t sums[STORE_MEASURES], weight = 0;
 	uint64_t count = 0;

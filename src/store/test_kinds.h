@@ -37,8 +37,8 @@ static inline struct span thing_cut_word(struct span *text)
 	return word;
 }
 
-static inline int thing_extract(
-	const struct store_object *object, void *facts, struct arena *scratch, struct err *err)
+static inline int thing_extract(const struct store_object *object, void *facts,
+	struct arena *scratch, struct err *err)
 {
 	struct thing *thing = facts;
 	struct span rest = object->api;
@@ -59,14 +59,14 @@ static inline int thing_extract(
 	return 0;
 }
 
-static inline void thing_write_color(
-	const struct store_object *object, struct store_index_writer *writer)
+static inline void thing_write_color(const struct store_object *object,
+	struct store_index_writer *writer)
 {
 	store_index_add(writer, thing_of(object)->color);
 }
 
-static inline void thing_write_words(
-	const struct store_object *object, struct store_index_writer *writer)
+static inline void thing_write_words(const struct store_object *object,
+	struct store_index_writer *writer)
 {
 	struct span rest = thing_of(object)->words;
 
@@ -74,15 +74,15 @@ static inline void thing_write_words(
 		store_index_add(writer, thing_cut_word(&rest));
 }
 
-static inline void thing_write_heavy(
-	const struct store_object *object, struct store_index_writer *writer)
+static inline void thing_write_heavy(const struct store_object *object,
+	struct store_index_writer *writer)
 {
 	if (thing_of(object)->weight > 100)
 		store_index_add_format(writer, "%020lld", (long long)thing_of(object)->weight);
 }
 
-static inline void thing_measure(
-	const struct store_object *object, int64_t measures[STORE_MEASURES])
+static inline void thing_measure(const struct store_object *object,
+	int64_t measures[STORE_MEASURES])
 {
 	measures[0] = thing_of(object)->weight;
 	measures[1] = thing_of(object)->word_count;
@@ -113,14 +113,14 @@ struct test_change {
 	uint64_t expected;
 };
 
-static inline int test_change_write(
-	struct store_transaction *transaction, void *context, struct err *err)
+static inline int test_change_write(struct store_transaction *transaction, void *context,
+	struct err *err)
 {
 	const struct test_change *change = context;
 
 	if (!change->api)
-		return store_delete(
-			transaction, change->kind, span_of(change->key), change->expected, err);
+		return store_delete(transaction, change->kind, span_of(change->key),
+			change->expected, err);
 	return store_put(transaction, change->kind, span_of(change->key), span_of(change->api),
 		SPAN("private"), change->expected, err);
 }

@@ -18,13 +18,14 @@ struct arena *store_transaction_arena(struct store_transaction *transaction)
 	return transaction->arena;
 }
 
-static int check_quarantine(
-	struct store *store, const struct store_kind *kind, struct span key, struct err *err)
+static int check_quarantine(struct store *store, const struct store_kind *kind, struct span key,
+	struct err *err)
 {
 	if (!quarantine_has(&store->quarantine, span_of(kind->name), key))
 		return 0;
-	return err_set(err, -EBADMSG, "%s '%.*s' is quarantined: its record in the database is damaged",
-		kind->name, SPAN_ARGS(key));
+	return err_set(err, -EBADMSG,
+		"%s '%.*s' is quarantined: its record in the database is damaged", kind->name,
+		SPAN_ARGS(key));
 }
 
 static int stale(const struct store_kind *kind, struct span key, uint64_t expected,
@@ -69,7 +70,8 @@ int store_put(struct store_transaction *transaction, const struct store_kind *ki
 		return code;
 	if (!as_expected(before, expected)) {
 		if (expected == STORE_ABSENT)
-			return err_set(err, -EEXIST, "%s '%.*s' exists", kind->name, SPAN_ARGS(key));
+			return err_set(err, -EEXIST, "%s '%.*s' exists", kind->name,
+				SPAN_ARGS(key));
 		return stale(kind, key, expected, before, err);
 	}
 	code = object_new(store->head.maker, kind, key, revision, api, private_, &after, err);
@@ -90,11 +92,12 @@ int store_delete(struct store_transaction *transaction, const struct store_kind 
 	if (code < 0)
 		return code;
 	if (!before)
-		return err_set(err, -ENOENT, "%s '%.*s' does not exist", kind->name, SPAN_ARGS(key));
+		return err_set(err, -ENOENT, "%s '%.*s' does not exist", kind->name,
+			SPAN_ARGS(key));
 	if (!as_expected(before, expected))
 		return stale(kind, key, expected, before, err);
-	head_change(store, kinds_find(&store->kinds, kind), store_next_revision(transaction), before,
-		NULL);
+	head_change(store, kinds_find(&store->kinds, kind), store_next_revision(transaction),
+		before, NULL);
 	transaction->changes++;
 	return 0;
 }

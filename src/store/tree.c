@@ -174,8 +174,8 @@ static void node_own(const struct tree_type *type, struct tree_node **node)
 /* An entry of a leaf, or the first entry below a child. */
 static const struct tree_entry *node_entry(const struct tree_node *node, size_t slot)
 {
-	return node->level > 0 ? &as_inner(node)->children[slot].first :
-				 &as_leaf(node)->entries[slot];
+	return node->level > 0 ? &as_inner(node)->children[slot].first
+			       : &as_leaf(node)->entries[slot];
 }
 
 /* The entries below the first `members` members of a node, and the sums of their measures. */
@@ -297,8 +297,7 @@ static size_t node_rank(const struct tree_node *node, const struct tree_bound *b
 	if (node->used == 0)
 		return 0;
 	/* A bound that does not agree in what they have in common has all of them on one side. */
-	if ((node->by_key &&
-		    (!of_key || !span_equal(tree_text_span(first->text), bound->text))) ||
+	if ((node->by_key && (!of_key || !span_equal(tree_text_span(first->text), bound->text))) ||
 		!agree_in(sought, entry_distinct(node, first), node->skip))
 		return entry_is_before(first, bound) ? node->used : 0;
 	head = text_head(sought, node->skip, bound->edge == TREE_AFTER_PREFIX ? 0xff : 0);
@@ -362,8 +361,8 @@ static void inner_describe(const struct tree_type *type, struct tree_inner *inne
 /* ---- putting ---- */
 
 /* Splits a full node in which a member is about to be put at `slot`; the right part is returned. */
-static struct tree_node *node_split(
-	const struct tree_type *type, struct tree_node *node, size_t slot, bool at_right_edge)
+static struct tree_node *node_split(const struct tree_type *type, struct tree_node *node,
+	size_t slot, bool at_right_edge)
 {
 	size_t keep = at_right_edge && slot == node->used ? node->used : TREE_MOST / 2;
 	struct tree_node *right = node_new(type, node->level);
@@ -378,8 +377,8 @@ static struct tree_node *node_split(
 
 /* Makes room for one member at *slot of *node and moves both to where the member then belongs.
  * Returns the new right neighbour when the node had to be split, else NULL. */
-static struct tree_node *node_make_room(
-	const struct tree_type *type, struct tree_node **node, size_t *slot, bool at_right_edge)
+static struct tree_node *node_make_room(const struct tree_type *type, struct tree_node **node,
+	size_t *slot, bool at_right_edge)
 {
 	struct tree_node *right = NULL;
 
@@ -558,7 +557,7 @@ static void node_remove(const struct tree_type *type, struct tree_node **node,
 		slot--;
 		object = leaf->entries[slot].object;
 		assert(span_equal(tree_text_span(leaf->entries[slot].text), bound->text) &&
-		       span_equal(object->key, bound->key));
+			span_equal(object->key, bound->key));
 		sums_add_object(type, object, -1, delta->sums);
 		delta->count = -1;
 		node_close_gap(type, &leaf->node, slot);
@@ -585,7 +584,7 @@ void tree_remove(struct tree *tree, struct tree_entry entry)
 
 	assert(tree->root);
 	node_remove(tree->type, &tree->root, &bound, &delta);
-	while (tree->root && tree->root->level > 0 && tree->root->used == 1) {
+	while (tree->root->level > 0 && tree->root->used == 1) {
 		struct tree_node *old = tree->root;
 
 		tree->root = node_ref(as_inner(old)->children[0].node);
@@ -644,8 +643,8 @@ uint64_t tree_rank(const struct tree *tree, const struct tree_bound *bound,
 	uint64_t count = 0;
 
 	while (node) {
-		size_t slot = node->level > 0 ? inner_slot(as_inner(node), bound) :
-						node_rank(node, bound);
+		size_t slot = node->level > 0 ? inner_slot(as_inner(node), bound)
+					      : node_rank(node, bound);
 
 		count += node_total(tree->type, node, slot, sums);
 		node = node->level > 0 ? as_inner(node)->children[slot].node : NULL;
@@ -667,8 +666,8 @@ static const struct tree_entry *path_entry(struct tree_path path)
 }
 
 /* Goes down to the leaf in which the bound lies. False: the tree is empty. */
-static bool path_descend(
-	const struct tree *tree, const struct tree_bound *bound, struct tree_path path)
+static bool path_descend(const struct tree *tree, const struct tree_bound *bound,
+	struct tree_path path)
 {
 	const struct tree_node *node = tree->root;
 
@@ -677,8 +676,8 @@ static bool path_descend(
 		size_t depth = (*path.depth)++;
 
 		path.nodes[depth] = node;
-		path.slots[depth] = node->level > 0 ? inner_slot(as_inner(node), bound) :
-						      node_rank(node, bound);
+		path.slots[depth] = node->level > 0 ? inner_slot(as_inner(node), bound)
+						    : node_rank(node, bound);
 		node = node->level > 0 ? as_inner(node)->children[path.slots[depth]].node : NULL;
 	}
 	return *path.depth > 0;
@@ -725,8 +724,8 @@ const struct tree_entry *tree_previous(struct tree_path path)
 	return path_entry(path);
 }
 
-const struct tree_entry *tree_seek_after(
-	const struct tree *tree, const struct tree_bound *bound, struct tree_path path)
+const struct tree_entry *tree_seek_after(const struct tree *tree, const struct tree_bound *bound,
+	struct tree_path path)
 {
 	size_t last;
 
@@ -735,20 +734,21 @@ const struct tree_entry *tree_seek_after(
 	last = *path.depth - 1u;
 	if (path.slots[last] < path_node(path, last)->used)
 		return path_entry(path);
-	path.slots[last]--; /* the last entry of this leaf is before the bound; a node is never empty */
+	path.slots
+		[last]--; /* the last entry of this leaf is before the bound; a node is never empty */
 	return tree_next(path);
 }
 
-const struct tree_entry *tree_seek_before(
-	const struct tree *tree, const struct tree_bound *bound, struct tree_path path)
+const struct tree_entry *tree_seek_before(const struct tree *tree, const struct tree_bound *bound,
+	struct tree_path path)
 {
 	if (!path_descend(tree, bound, path))
 		return NULL;
 	return tree_previous(path);
 }
 
-static bool node_is_sound(
-	const struct tree_type *type, const struct tree_node *node, bool at_right_edge)
+static bool node_is_sound(const struct tree_type *type, const struct tree_node *node,
+	bool at_right_edge)
 {
 	if (node->used == 0 || node->used > TREE_MOST)
 		return false;

@@ -41,7 +41,8 @@ struct tree_entry {
 
 struct tree_type {
 	bool holds_objects;
-	void (*measure)(const struct store_object *object, int64_t measures[STORE_MEASURES]); /* or NULL */
+	void (*measure)(const struct store_object *object,
+		int64_t measures[STORE_MEASURES]); /* or NULL */
 };
 
 struct tree {
@@ -87,10 +88,10 @@ struct tree_path {
 	uint8_t *depth;
 };
 /* The first entry behind the bound, the last one before it; then their neighbours. NULL: no more. */
-const struct tree_entry *tree_seek_after(
-	const struct tree *tree, const struct tree_bound *bound, struct tree_path path);
-const struct tree_entry *tree_seek_before(
-	const struct tree *tree, const struct tree_bound *bound, struct tree_path path);
+const struct tree_entry *tree_seek_after(const struct tree *tree, const struct tree_bound *bound,
+	struct tree_path path);
+const struct tree_entry *tree_seek_before(const struct tree *tree, const struct tree_bound *bound,
+	struct tree_path path);
 const struct tree_entry *tree_next(struct tree_path path);
 const struct tree_entry *tree_previous(struct tree_path path);
 

@@ -153,8 +153,8 @@ static bool is_before(const struct store_object *object, const struct tree_bound
 	return false;
 }
 
-static void check_bound(
-	const struct tree *tree, const struct model *model, const struct tree_bound *bound)
+static void check_bound(const struct tree *tree, const struct model *model,
+	const struct tree_bound *bound)
 {
 	const void *nodes[TREE_DEPTH_MAX];
 	uint16_t slots[TREE_DEPTH_MAX];
@@ -283,17 +283,17 @@ static void test_ordered_operations(void **state)
 		world_init(world, 1, &measured_type);
 		for (unsigned i = 0; i < COUNT; i++) {
 			snprintf(key, sizeof(key), "%05u",
-				order == 0 ? i :
-				order == 1 ? COUNT - i :
-				order == 2 ? (i % 2 ? COUNT + i : COUNT - i) :
-					     (i * 7919) % COUNT);
+				order == 0   ? i
+				: order == 1 ? COUNT - i
+				: order == 2 ? (i % 2 ? COUNT + i : COUNT - i)
+					     : (i * 7919) % COUNT);
 			world_put(world, order == 3 ? "" : key, key);
 		}
 		check_all(world, &world->tree, &world->model);
 		for (unsigned i = 0; world->model.count > 0; i++) {
-			world_remove_at(world, order == 0 ? 0 :
-					       order == 1 ? world->model.count - 1 :
-							    world->model.count / 2);
+			world_remove_at(world, order == 0   ? 0
+					       : order == 1 ? world->model.count - 1
+							    : world->model.count / 2);
 			if (i % 500 == 0)
 				check_all(world, &world->tree, &world->model);
 		}

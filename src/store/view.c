@@ -37,15 +37,15 @@ uint64_t store_view_revision(const struct store_view *view)
 	return view->revision;
 }
 
-static const struct tree *find_tree(
-	const struct store_view *view, const struct store_kind *kind, int index)
+static const struct tree *find_tree(const struct store_view *view, const struct store_kind *kind,
+	int index)
 {
 	assert(index >= -1 && index < (int)kind->index_count);
 	return view_tree(view, kinds_find(&view->store->kinds, kind), index);
 }
 
-const struct store_object *store_get(
-	const struct store_view *view, const struct store_kind *kind, struct span key)
+const struct store_object *store_get(const struct store_view *view, const struct store_kind *kind,
+	struct span key)
 {
 	const struct tree_entry *entry = tree_find(find_tree(view, kind, -1), key);
 
@@ -79,8 +79,8 @@ static bool in_range(const struct store_cursor *cursor, struct span text)
 }
 
 /* The position that the cursor continues from: false if it has none. */
-static bool resume_position(
-	const struct store_cursor *cursor, struct span *ret_text, struct span *ret_key)
+static bool resume_position(const struct store_cursor *cursor, struct span *ret_text,
+	struct span *ret_key)
 {
 	if (cursor->index < 0) {
 		*ret_text = *ret_key = cursor->after_key;
@@ -123,8 +123,8 @@ const struct store_object *store_next(struct store_cursor *cursor)
 		struct tree_bound start = cursor_start(cursor);
 
 		cursor->started = true;
-		entry = cursor->descending ? tree_seek_before(tree, &start, path) :
-					     tree_seek_after(tree, &start, path);
+		entry = cursor->descending ? tree_seek_before(tree, &start, path)
+					   : tree_seek_after(tree, &start, path);
 	} else if (cursor->depth == 0) {
 		return NULL;
 	} else {

@@ -17,8 +17,8 @@
 #include "base/memory.h"
 #include "store/state.h"
 
-#define QUEUE_MAX 65536                          /* writes waiting */
-#define GROUP_WRITES_MAX 1024                    /* of one commit */
+#define QUEUE_MAX 65536                           /* writes waiting */
+#define GROUP_WRITES_MAX 1024                     /* of one commit */
 #define GROUP_BYTES_MAX ((size_t)8 * 1024 * 1024) /* then the rest waits for the next group */
 #define RETRY_MS 250 /* until an idle writer asks a database again that did not answer */
 
@@ -126,8 +126,8 @@ static void group_run(struct writer *writer, struct write_list *queue, struct wr
 }
 
 /* Every write of the group that was not refused by its own function. */
-static void group_fail(
-	struct writer *writer, struct write_list *group, int code, const struct err *err)
+static void group_fail(struct writer *writer, struct write_list *group, int code,
+	const struct err *err)
 {
 	for (struct write *write = group->first; write; write = write->next)
 		if (write->code == 0)
@@ -141,8 +141,8 @@ static int group_make_rows(struct writer *writer, struct err *err)
 
 	if (writer->row_capacity < head->count) {
 		writer->row_capacity = 2 * head->count;
-		writer->rows = memory_resize(
-			writer->rows, writer->row_capacity * sizeof(*writer->rows));
+		writer->rows =
+			memory_resize(writer->rows, writer->row_capacity * sizeof(*writer->rows));
 	}
 	for (size_t i = 0; i < head->count; i++) {
 		const struct store_change *change = &head->changes[i];
@@ -208,7 +208,8 @@ static int group_make_durable(struct writer *writer, struct err *err)
 	store->statistics.group_microseconds += (uint64_t)(clock_steady_us(store->clock) - start);
 	store->statistics.groups++;
 	pthread_mutex_unlock(&store->statistics_lock);
-	if (code == 0 && faults && faults->after_commit && faults->after_commit(faults->context) < 0)
+	if (code == 0 && faults && faults->after_commit &&
+		faults->after_commit(faults->context) < 0)
 		writer->stopped = true;
 	return code;
 }
@@ -330,10 +331,12 @@ static void writer_sleep(struct writer *writer)
 
 	ready = poll(polled, polled[1].fd >= 0 ? 2 : 1, timeout_ms);
 	pthread_mutex_lock(&writer->lock);
-	others = writer->sleeping && (ready == 0 || (ready > 0 && polled[1].fd >= 0 && polled[1].revents));
+	others = writer->sleeping &&
+		 (ready == 0 || (ready > 0 && polled[1].fd >= 0 && polled[1].revents));
 	writer->sleeping = false;
 	pthread_mutex_unlock(&writer->lock);
-	if (ready > 0 && polled[0].revents && read(writer->wake_descriptor, &number, sizeof(number)) < 0)
+	if (ready > 0 && polled[0].revents &&
+		read(writer->wake_descriptor, &number, sizeof(number)) < 0)
 		assert(errno == EAGAIN);
 	if (!others)
 		return; /* a group is about to begin, which takes over what others wrote anyway */

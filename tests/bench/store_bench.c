@@ -71,8 +71,8 @@ static struct span in_text(struct span text, struct span value)
 	return found ? (struct span){found, value.length} : SPAN("");
 }
 
-static int task_extract(
-	const struct store_object *object, void *facts, struct arena *scratch, struct err *err)
+static int task_extract(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
 {
 	struct task *task = facts;
 	struct json *json;
@@ -92,8 +92,8 @@ static void write_service(const struct store_object *object, struct store_index_
 {
 	const struct task *task = object->facts;
 
-	store_index_add_format(
-		writer, "%.*s/%.*s", SPAN_ARGS(task->service), SPAN_ARGS(task->status));
+	store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(task->service),
+		SPAN_ARGS(task->status));
 }
 
 static void write_instance(const struct store_object *object, struct store_index_writer *writer)
@@ -134,7 +134,8 @@ static size_t task_text(unsigned number, unsigned version, char text[2048])
 	int length = snprintf(text, 2048,
 		"{\"taskArn\":\"arn:aws:ecs:eu-west-1:123456789012:task/production/%032x\","
 		"\"clusterArn\":\"arn:aws:ecs:eu-west-1:123456789012:cluster/production\","
-		"\"taskDefinitionArn\":\"arn:aws:ecs:eu-west-1:123456789012:task-definition/web:%u\","
+		"\"taskDefinitionArn\":\"arn:aws:ecs:eu-west-1:123456789012:task-definition/"
+		"web:%u\","
 		"\"containerInstanceArn\":\"arn:aws:ecs:eu-west-1:123456789012:container-instance/"
 		"production/%08x\",\"group\":\"service:web-%u\",\"lastStatus\":\"%s\","
 		"\"desiredStatus\":\"RUNNING\",\"cpu\":%u,\"memory\":512,\"launchType\":\"EC2\","
@@ -145,7 +146,8 @@ static size_t task_text(unsigned number, unsigned version, char text[2048])
 		"\"version\":%u,\"connectivity\":\"CONNECTED\",\"createdAt\":1700000000.123,"
 		"\"attributes\":[{\"name\":\"ecs.cpu-architecture\",\"value\":\"x86_64\"}]}",
 		number, number % 10, number % 997, number % SERVICES,
-		version % 3 ? "RUNNING" : "PENDING", number % 7 * 128, number, number % 10, version);
+		version % 3 ? "RUNNING" : "PENDING", number % 7 * 128, number, number % 10,
+		version);
 
 	return (size_t)length;
 }
@@ -196,8 +198,8 @@ static void fill(struct store *store)
 	struct err err;
 
 	for (unsigned first = 0; first < OBJECTS; first += 1000)
-		check(store_write_wait(
-			      store, write_range, &(struct range){first, 1000, 1}, NULL, &err),
+		check(store_write_wait(store, write_range, &(struct range){first, 1000, 1}, NULL,
+			      &err),
 			&err);
 }
 
@@ -232,8 +234,8 @@ static void bench_writer_alone(double making)
 			      &(struct range){i * 7919 % OBJECTS, 1, i}, NULL, &err),
 			&err);
 	writing = (now(CLOCK_THREAD_CPUTIME_ID) - start) / WRITES - making;
-	printf("%-46s %8.1f µs CPU (1 KB, 3 indexes, %d objects)\n", "one write, alone in its group",
-		writing * 1e6, OBJECTS);
+	printf("%-46s %8.1f µs CPU (1 KB, 3 indexes, %d objects)\n",
+		"one write, alone in its group", writing * 1e6, OBJECTS);
 	store_close(store);
 }
 
@@ -290,8 +292,8 @@ static void bench_writer_in_groups(double making)
 	store_statistics(store, &before);
 	writing = (run_grouped(store, &grouped, WRITES) - start) / WRITES - making;
 	store_statistics(store, &after);
-	printf("%-46s %8.1f µs CPU (groups of %.0f)\n", "one write among others",
-		writing * 1e6, (double)WRITES / (double)(after.groups - before.groups));
+	printf("%-46s %8.1f µs CPU (groups of %.0f)\n", "one write among others", writing * 1e6,
+		(double)WRITES / (double)(after.groups - before.groups));
 	store_close(store);
 	sem_destroy(&grouped.ended);
 }
@@ -391,8 +393,8 @@ static double bench_bare(const char *path, unsigned group)
 
 			task_key(number++ % OBJECTS, key);
 			sqlite3_bind_text(put, 1, key, -1, SQLITE_STATIC);
-			sqlite3_bind_text(
-				put, 2, text, (int)task_text(number, number, text), SQLITE_STATIC);
+			sqlite3_bind_text(put, 2, text, (int)task_text(number, number, text),
+				SQLITE_STATIC);
 			if (sqlite3_step(put) != SQLITE_DONE)
 				exit(1);
 			sqlite3_reset(put);

@@ -26,7 +26,7 @@ static double now(void)
 }
 
 static void put(sqlite3 *database, sqlite3_stmt *statement, const char *kind, const char *key,
-		long revision, const char *text, int length)
+	long revision, const char *text, int length)
 {
 	sqlite3_bind_text(statement, 1, kind, -1, SQLITE_STATIC);
 	sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC);
@@ -57,14 +57,16 @@ int main(int argc, char **argv)
 	memset(text, 'x', (size_t)bytes + 64);
 	need(sqlite3_open(argv[1], &database), database);
 	need(sqlite3_exec(database,
-			  "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-			  "CREATE TABLE rows(kind TEXT, key TEXT, revision INTEGER, api TEXT, private TEXT,"
-			  " mac BLOB, PRIMARY KEY(kind, key)) WITHOUT ROWID;",
-			  NULL, NULL, NULL),
-	     database);
-	need(sqlite3_prepare_v2(database, "INSERT OR REPLACE INTO rows VALUES(?1,?2,?3,?4,?5,?6)", -1,
-				&statement, NULL),
-	     database);
+		     "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA "
+		     "synchronous=FULL;"
+		     "CREATE TABLE rows(kind TEXT, key TEXT, revision INTEGER, api TEXT, private "
+		     "TEXT,"
+		     " mac BLOB, PRIMARY KEY(kind, key)) WITHOUT ROWID;",
+		     NULL, NULL, NULL),
+		database);
+	need(sqlite3_prepare_v2(database, "INSERT OR REPLACE INTO rows VALUES(?1,?2,?3,?4,?5,?6)",
+		     -1, &statement, NULL),
+		database);
 	began = now();
 	end = began + atof(argv[2]);
 	while (now() < end) {
@@ -73,7 +75,8 @@ int main(int argc, char **argv)
 			char key[64];
 
 			snprintf(key, sizeof(key), "123456789012/us-east-1/family %010ld", count);
-			put(database, statement, "ecs.task_definition", key, count * 2, text, bytes);
+			put(database, statement, "ecs.task_definition", key, count * 2, text,
+				bytes);
 			snprintf(key, sizeof(key), "123456789012/us-east-1/family-%d", i);
 			put(database, statement, "ecs.task_family", key, count * 2 + 1, text, 1);
 		}
