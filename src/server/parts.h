@@ -33,6 +33,9 @@ struct server {
 	char *url;
 	struct admin_key admin_key;
 	int64_t started_ms;
+	/* Requests may come while the listener is still being opened, before its handle and address are
+	 * known to the rest: until then they are sent away. */
+	_Atomic bool open;
 	_Atomic bool draining;
 };
 

@@ -44,6 +44,11 @@ static void handle(struct http_exchange *exchange, const struct http_request *re
 	struct server *server = context;
 	bool known = false;
 
+	if (!server->open) {
+		rest_refuse(exchange, 503, "Starting", "slipway is starting");
+		return;
+	}
+
 	for (size_t i = 0; i < LENGTH(routes); i++) {
 		if (!path_matches(&routes[i], request->path))
 			continue;
@@ -208,6 +213,7 @@ int server_open(const struct server_config *config, struct log *log, struct serv
 		server_close(server);
 		return code;
 	}
+	server->open = true;
 	*ret_server = server;
 	return 0;
 }
