@@ -167,8 +167,19 @@ void task_definition_register_resources(struct aws_request *request,
 
 struct prepared {
 	struct span members; /* of the answer, but for ARN and revision */
+	struct span private_;
 	const struct json *tags;
 };
+
+static struct span private_text(struct aws_request *request, enum task_definition_status status,
+	const struct json *tags)
+{
+	struct json *private_ = json_new_object(request->arena);
+
+	json_set_string(request->arena, private_, "status", span_of(status_names[status]));
+	tags_set(request, private_, tags);
+	return json_to_text(private_, request->arena);
+}
 
 /* Text of an object's members without the braces. */
 static struct span members_text(struct aws_request *request, const struct json *object)
@@ -195,6 +206,7 @@ int task_definition_register_prepare(struct aws_request *request)
 			SPAN_ARGS(aws_partition_of(request->caller->region)),
 			SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user)));
 	prepared->members = members_text(request, document);
+	prepared->private_ = private_text(request, TASK_DEFINITION_ACTIVE, prepared->tags);
 	request->prepared = prepared;
 	return 0;
 }
@@ -220,39 +232,35 @@ static int next_revision(struct aws_request *request, struct span family, uint64
 	return 0;
 }
 
-static struct span private_text(struct aws_request *request, enum task_definition_status status,
-	const struct json *tags)
-{
-	struct json *private_ = json_new_object(request->arena);
-
-	json_set_string(request->arena, private_, "status", span_of(status_names[status]));
-	tags_set(request, private_, tags);
-	return json_to_text(private_, request->arena);
-}
-
 int task_definition_register(struct aws_request *request)
 {
 	const struct prepared *prepared = request->prepared;
 	struct span family = json_get_text(request->input, "family");
 	struct span arn, api;
 	uint64_t revision;
+	size_t start;
 
 	if (next_revision(request, family, &revision) < 0)
 		return -EPERM;
 	arn = ecs_arn(request, "task-definition",
 		arena_format(request->arena, "%.*s:%llu", SPAN_ARGS(family),
 			(unsigned long long)revision));
-	api = arena_format(request->arena,
-		"{\"taskDefinitionArn\":\"%.*s\",\"revision\":%llu,%.*s}", SPAN_ARGS(arn),
-		(unsigned long long)revision, SPAN_ARGS(prepared->members));
+	/* Written once, into the answer; what is stored is a slice of it. */
+	buffer_add_string(request->out, "{\"taskDefinition\":");
+	start = request->out->length;
+	buffer_add_string(request->out, "{\"taskDefinitionArn\":\"");
+	buffer_add_span(request->out, arn);
+	buffer_add_string(request->out, "\",\"revision\":");
+	buffer_add_unsigned(request->out, revision);
+	buffer_add_char(request->out, ',');
+	buffer_add_span(request->out, prepared->members);
+	buffer_add_char(request->out, '}');
+	api = (struct span){request->out->data + start, request->out->length - start};
 	if (store_put(request->transaction, &task_definition_kind,
-		    definition_key(request, family, revision), api,
-		    private_text(request, TASK_DEFINITION_ACTIVE, prepared->tags), STORE_ABSENT,
-		    &request->err) < 0)
+		    definition_key(request, family, revision), api, prepared->private_,
+		    STORE_ABSENT, &request->err) < 0)
 		return aws_fail_store(request);
 	request->resource = arn;
-	buffer_add_string(request->out, "{\"taskDefinition\":");
-	buffer_add_span(request->out, api);
 	buffer_add_string(request->out, ",\"tags\":");
 	json_write(prepared->tags, request->out);
 	buffer_add_char(request->out, '}');

@@ -72,7 +72,9 @@ uint64_t audit_lost(struct audit *audit)
 
 static void add_member(struct buffer *line, const char *name, struct span value)
 {
-	buffer_format(line, ",\"%s\":", name);
+	buffer_add_string(line, ",\"");
+	buffer_add_string(line, name);
+	buffer_add_string(line, "\":");
 	json_write_string(value.data ? value : SPAN(""), line);
 }
 

@@ -1,7 +1,8 @@
 /*
  * The limit for durable writes: a loop that does nothing but commit groups of rows to SQLite, with the
- * same settings and sizes as slipway: sqlite_loop FILE SECONDS GROUP BYTES. Prints registrations per
- * second; a registration is a row of BYTES and a counter's row.
+ * same settings, table and rows as slipway: sqlite_loop FILE SECONDS GROUP BYTES FAMILIES. Prints registrations
+ * per second; a registration is a row of BYTES, under the next number of its family, and the row that
+ * counts its family.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -44,15 +45,16 @@ int main(int argc, char **argv)
 	sqlite3_stmt *statement;
 	long count = 0;
 	double began, end;
-	int group, bytes;
+	int group, bytes, families;
 	char *text;
 
-	if (argc != 5)
+	if (argc != 6)
 		return 2;
 	group = atoi(argv[3]);
 	bytes = atoi(argv[4]);
+	families = atoi(argv[5]);
 	text = malloc((size_t)bytes + 64);
-	if (!text || group < 1 || bytes < 64)
+	if (!text || group < 1 || bytes < 64 || families < 1)
 		return 2;
 	memset(text, 'x', (size_t)bytes + 64);
 	need(sqlite3_open(argv[1], &database), database);
@@ -61,7 +63,7 @@ int main(int argc, char **argv)
 		     "synchronous=FULL;"
 		     "CREATE TABLE rows(kind TEXT, key TEXT, revision INTEGER, api TEXT, private "
 		     "TEXT,"
-		     " mac BLOB, PRIMARY KEY(kind, key)) WITHOUT ROWID;",
+		     " mac BLOB, PRIMARY KEY(kind, key));",
 		     NULL, NULL, NULL),
 		database);
 	need(sqlite3_prepare_v2(database, "INSERT OR REPLACE INTO rows VALUES(?1,?2,?3,?4,?5,?6)",
@@ -73,11 +75,13 @@ int main(int argc, char **argv)
 		need(sqlite3_exec(database, "BEGIN", NULL, NULL, NULL), database);
 		for (int i = 0; i < group; i++, count++) {
 			char key[64];
+			long family = count % families;
 
-			snprintf(key, sizeof(key), "123456789012/us-east-1/family %010ld", count);
+			snprintf(key, sizeof(key), "123456789012/us-east-1/family-%ld %010ld",
+				family, count / families + 1);
 			put(database, statement, "ecs.task_definition", key, count * 2, text,
 				bytes);
-			snprintf(key, sizeof(key), "123456789012/us-east-1/family-%d", i);
+			snprintf(key, sizeof(key), "123456789012/us-east-1/family-%ld", family);
 			put(database, statement, "ecs.task_family", key, count * 2 + 1, text, 1);
 		}
 		need(sqlite3_exec(database, "COMMIT", NULL, NULL, NULL), database);
