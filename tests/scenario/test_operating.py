@@ -208,6 +208,32 @@ def test_help_for_every_command():
     assert unknown.returncode == 2 and "did you mean 'up'?" in unknown.stderr
 
 
+def test_both_spellings_of_a_postgresql_url(start_slipway, postgres_url):
+    server = start_slipway("--store", postgres_url)
+    server.boto().create_cluster(clusterName="a")
+    server.stop()
+    again = start_slipway("--store", postgres_url.replace("postgresql://", "postgres://", 1),
+                          state=server.state)
+    assert again.boto().describe_clusters(clusters=["a"])["clusters"]
+
+
+def test_a_key_file_of_another_database_is_refused(start_slipway):
+    server, other = start_slipway(), start_slipway()
+    server.boto().create_cluster(clusterName="a")
+    server.stop()
+    other.stop()
+    own = os.path.join(server.state, "integrity.key")
+    os.rename(own, own + ".kept")
+    with open(os.path.join(other.state, "integrity.key"), "rb") as theirs, open(own, "wb") as file:
+        file.write(theirs.read())
+    refused = command("up", "--listen", "127.0.0.1:0", "--state", server.state)
+    assert refused.returncode == 1
+    assert "is the key file the one of this database?" in refused.stderr
+    os.rename(own + ".kept", own)
+    again = start_slipway(state=server.state)
+    assert again.boto().describe_clusters(clusters=["a"])["clusters"]
+
+
 def test_one_state_has_one_server(start_slipway):
     server = start_slipway()
     refused = command("up", "--listen", "127.0.0.1:0", "--state", server.state)
