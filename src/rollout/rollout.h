@@ -1,0 +1,48 @@
+/*
+ * Words that both planners of this folder share. Planners are pure: they look at counts, do no I/O, know
+ * no time, and answer what may be done now. Whoever carries a plan out may do any part of it, in any
+ * order, and ask again: the bounds hold at every moment in between.
+ */
+#ifndef ROLLOUT_ROLLOUT_H
+#define ROLLOUT_ROLLOUT_H
+
+/* How far a task has come that was not asked to stop. Only healthy ones count for the lower bound; all of
+ * them, and those that are stopping, count for the upper one. */
+enum rollout_class {
+	ROLLOUT_PENDING,   /* asked for (an intent is enough), does not run yet */
+	ROLLOUT_STARTING,  /* runs; its health is not known yet, or it is in its grace period */
+	ROLLOUT_HEALTHY,   /* runs and nothing speaks against it */
+	ROLLOUT_UNHEALTHY, /* runs and is judged unhealthy: to be replaced */
+	ROLLOUT_CLASS_COUNT
+};
+
+enum rollout_action_type { ROLLOUT_START, ROLLOUT_STOP };
+
+/* Why fewer tasks can be started now than are wanted. */
+enum rollout_hindrance {
+	ROLLOUT_NOT_HINDERED,
+	ROLLOUT_BACKOFF,   /* they crash: wait */
+	ROLLOUT_PLACEMENT, /* no instance matches: wait */
+	ROLLOUT_RESOURCES, /* no instance has room or a free port: stopping another task may help */
+};
+
+/* Why nothing is done although not all is as wanted. */
+enum rollout_blocked {
+	ROLLOUT_NOT_BLOCKED,
+	ROLLOUT_WAITS,           /* for tasks to start, to become healthy or to stop */
+	ROLLOUT_BLOCKED_BACKOFF, /* starts are not allowed now: see rollout_hindrance */
+	ROLLOUT_BLOCKED_PLACEMENT,
+	ROLLOUT_BLOCKED_RESOURCES,
+	ROLLOUT_BLOCKED_NO_ROOM,     /* the percentages allow neither a start nor a stop */
+	ROLLOUT_BLOCKED_PROTECTED,   /* only protected tasks are left to stop */
+	ROLLOUT_BLOCKED_UNREACHABLE, /* an instance cannot be told to stop its task */
+};
+
+const char *rollout_class_name(enum rollout_class class);       /* "pending" */
+const char *rollout_blocked_name(enum rollout_blocked blocked); /* "no room", "" for not blocked */
+
+/* ceil and floor of a percentage of a count. */
+unsigned rollout_percent_up(unsigned count, unsigned percent);
+unsigned rollout_percent_down(unsigned count, unsigned percent);
+
+#endif
