@@ -1,0 +1,455 @@
+/* Tasks: facts and indexes, and how a task is written; see the header. */
+#include "ecs/task.h"
+
+#include <stdio.h>
+
+#include "ecs/name.h"
+#include "ecs/service_kind.h"
+
+/* ---- names ---- */
+
+static const char *const status_names[] = {
+#define X(name) [TASK_##name] = #name,
+	TASK_STATUSES(X)
+#undef X
+};
+static const char *const health_names[] = {
+#define X(name) [TASK_HEALTH_##name] = #name,
+	TASK_HEALTHS(X)
+#undef X
+};
+static const char *const launch_type_names[] = {
+#define X(name) [TASK_LAUNCH_##name] = #name,
+	TASK_LAUNCH_TYPES(X)
+#undef X
+};
+
+const char task_class_letters[TASK_CLASS_COUNT + 1] = "pshux";
+
+const char *task_status_name(enum task_status status)
+{
+	return status_names[status];
+}
+
+const char *task_health_name(enum task_health health)
+{
+	return health_names[health];
+}
+
+const char *task_launch_type_name(enum task_launch_type type)
+{
+	return launch_type_names[type];
+}
+
+static int find_name(const char *const *names, size_t count, struct span name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_is(name, names[i]))
+			return (int)i;
+	return -1;
+}
+
+bool task_status_read(struct span name, enum task_status *ret_status)
+{
+	int found = find_name(status_names, LENGTH(status_names), name);
+
+	if (found >= 0)
+		*ret_status = (enum task_status)found;
+	return found >= 0;
+}
+
+bool task_launch_type_read(struct span name, enum task_launch_type *ret_type)
+{
+	int found = find_name(launch_type_names, LENGTH(launch_type_names), name);
+
+	if (found >= 0)
+		*ret_type = (enum task_launch_type)found;
+	return found >= 0;
+}
+
+enum task_class task_class_of(const struct task_facts *facts)
+{
+	if (facts->desired == TASK_STOPPED)
+		return TASK_CLASS_STOPPING;
+	if (facts->last < TASK_RUNNING)
+		return TASK_CLASS_PENDING;
+	if (!facts->checked || facts->health == TASK_HEALTH_HEALTHY)
+		return TASK_CLASS_HEALTHY;
+	return facts->health == TASK_HEALTH_UNHEALTHY ? TASK_CLASS_UNHEALTHY : TASK_CLASS_STARTING;
+}
+
+/* ---- facts ---- */
+
+/* One table of what the private text has: written and read by it. */
+enum fact_type { FACT_TEXT, FACT_NUMBER, FACT_FLAG, FACT_STATUS, FACT_HEALTH, FACT_LAUNCH };
+static const struct fact {
+	const char *name;
+	enum fact_type type;
+	size_t offset;
+} fact_rows[] = {
+	{"family", FACT_TEXT, offsetof(struct task_facts, family)},
+	{"revision", FACT_NUMBER, offsetof(struct task_facts, revision)},
+	{"instance", FACT_TEXT, offsetof(struct task_facts, instance)},
+	{"group", FACT_TEXT, offsetof(struct task_facts, group)},
+	{"startedBy", FACT_TEXT, offsetof(struct task_facts, started_by)},
+	{"service", FACT_TEXT, offsetof(struct task_facts, service)},
+	{"deployment", FACT_TEXT, offsetof(struct task_facts, deployment)},
+	{"reference", FACT_TEXT, offsetof(struct task_facts, reference)},
+	{"launchType", FACT_LAUNCH, offsetof(struct task_facts, launch_type)},
+	{"hosted", FACT_FLAG, offsetof(struct task_facts, hosted)},
+	{"daemon", FACT_FLAG, offsetof(struct task_facts, daemon)},
+	{"network", FACT_FLAG, offsetof(struct task_facts, network)},
+	{"checked", FACT_FLAG, offsetof(struct task_facts, checked)},
+	{"cpu", FACT_NUMBER, offsetof(struct task_facts, cpu)},
+	{"memory", FACT_NUMBER, offsetof(struct task_facts, memory)},
+	{"ports", FACT_TEXT, offsetof(struct task_facts, ports)},
+	{"created", FACT_NUMBER, offsetof(struct task_facts, created_ms)},
+	{"desired", FACT_STATUS, offsetof(struct task_facts, desired)},
+	{"protectedUntil", FACT_NUMBER, offsetof(struct task_facts, protected_until_ms)},
+	{"last", FACT_STATUS, offsetof(struct task_facts, last)},
+	{"health", FACT_HEALTH, offsetof(struct task_facts, health)},
+	{"started", FACT_NUMBER, offsetof(struct task_facts, started_ms)},
+	{"stopping", FACT_NUMBER, offsetof(struct task_facts, stopping_ms)},
+	{"stopped", FACT_NUMBER, offsetof(struct task_facts, stopped_ms)},
+	{"acknowledged", FACT_FLAG, offsetof(struct task_facts, acknowledged)},
+	{"failed", FACT_FLAG, offsetof(struct task_facts, failed)},
+};
+
+static int read_fact(const struct fact *row, const struct json *private_, struct task_facts *facts,
+	struct err *err)
+{
+	void *field = (char *)facts + row->offset;
+	struct span text = json_get_text(private_, row->name);
+	int found = 0;
+
+	switch (row->type) {
+	case FACT_TEXT: *(struct span *)field = text.data ? text : SPAN(""); break;
+	case FACT_NUMBER: *(int64_t *)field = json_get_integer(private_, row->name, 0); break;
+	case FACT_FLAG: *(bool *)field = json_get_bool(private_, row->name, false); break;
+	case FACT_STATUS:
+		found = find_name(status_names, LENGTH(status_names), text);
+		*(enum task_status *)field = (enum task_status)(found < 0 ? 0 : found);
+		break;
+	case FACT_HEALTH:
+		found = text.data ? find_name(health_names, LENGTH(health_names), text) : 0;
+		*(enum task_health *)field = (enum task_health)(found < 0 ? 0 : found);
+		break;
+	case FACT_LAUNCH:
+		found = find_name(launch_type_names, LENGTH(launch_type_names), text);
+		*(enum task_launch_type *)field = (enum task_launch_type)(found < 0 ? 0 : found);
+		break;
+	}
+	if (found < 0)
+		return err_set(err, -EINVAL, "the task's %s is '%.*s'", row->name, SPAN_ARGS(text));
+	return 0;
+}
+
+static int read_facts(struct span key, struct span private_, struct arena *arena,
+	struct task_facts *facts, const struct json **ret_tags, struct err *err)
+{
+	struct json *value;
+	int code = json_parse(private_, arena, &value, err);
+
+	if (code < 0)
+		return code;
+	if (!span_split(ecs_name_of_key(key), '/', &facts->cluster, &facts->id))
+		return err_set(err, -EINVAL, "'%.*s' is not the key of a task", SPAN_ARGS(key));
+	for (size_t i = 0; i < LENGTH(fact_rows); i++) {
+		code = read_fact(&fact_rows[i], value, facts, err);
+		if (code < 0)
+			return code;
+	}
+	if (ret_tags)
+		*ret_tags = json_get(value, "tags");
+	return 0;
+}
+
+/* Texts of facts have no characters that JSON escapes (checked where they come in), so they stand in the
+ * private text as they are and facts can point there. */
+static int extract(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
+{
+	return read_facts(object->key, object->private_, scratch, facts, NULL, err);
+}
+
+static struct span private_text(const struct task_draft *draft)
+{
+	struct json *private_ = json_new_object(draft->arena);
+
+	for (size_t i = 0; i < LENGTH(fact_rows); i++) {
+		const struct fact *row = &fact_rows[i];
+		const void *field = (const char *)&draft->facts + row->offset;
+		const struct span *text = field;
+
+		switch (row->type) {
+		case FACT_TEXT:
+			if (text->length > 0)
+				json_set_string(draft->arena, private_, row->name, *text);
+			break;
+		case FACT_NUMBER:
+			if (*(const int64_t *)field != 0)
+				json_set_integer(draft->arena, private_, row->name,
+					*(const int64_t *)field);
+			break;
+		case FACT_FLAG:
+			if (*(const bool *)field)
+				json_set_bool(draft->arena, private_, row->name, true);
+			break;
+		case FACT_STATUS:
+			json_set_string(draft->arena, private_, row->name,
+				span_of(status_names[*(const enum task_status *)field]));
+			break;
+		case FACT_HEALTH:
+			if (*(const enum task_health *)field != TASK_HEALTH_UNKNOWN)
+				json_set_string(draft->arena, private_, row->name,
+					span_of(health_names[*(const enum task_health *)field]));
+			break;
+		case FACT_LAUNCH:
+			json_set_string(draft->arena, private_, row->name,
+				span_of(launch_type_names[*(const enum task_launch_type *)field]));
+			break;
+		}
+	}
+	if (json_count(draft->tags) > 0)
+		json_set(draft->arena, private_, "tags", draft->tags);
+	return json_to_text(private_, draft->arena);
+}
+
+/* ---- indexes ---- */
+
+struct span task_cluster_key(struct span key)
+{
+	size_t slashes = 0, length = 0;
+
+	while (length < key.length && (key.data[length] != '/' || ++slashes < 3))
+		length++;
+	return (struct span){key.data, length};
+}
+
+static const char *desired_name(const struct task_facts *facts)
+{
+	return status_names[facts->desired];
+}
+
+static void write_id(const struct store_object *object, struct store_index_writer *writer)
+{
+	store_index_add(writer, task_facts(object)->id);
+}
+
+static void write_desired(const struct store_object *object, struct store_index_writer *writer)
+{
+	store_index_add_format(writer, "%.*s/%s", SPAN_ARGS(task_cluster_key(object->key)),
+		desired_name(task_facts(object)));
+}
+
+static void write_family(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	store_index_add_format(writer, "%.*s/%s/%.*s", SPAN_ARGS(task_cluster_key(object->key)),
+		desired_name(facts), SPAN_ARGS(facts->family));
+}
+
+static void write_started_by(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	if (facts->started_by.length > 0)
+		store_index_add_format(writer, "%.*s/%s/%.*s",
+			SPAN_ARGS(task_cluster_key(object->key)), desired_name(facts),
+			SPAN_ARGS(facts->started_by));
+}
+
+static void write_instance(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	store_index_add_format(writer, "%.*s/%.*s/%s/%.*s",
+		SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(facts->instance),
+		facts->last < TASK_STOPPED ? "live" : "stopped", SPAN_ARGS(facts->service));
+}
+
+static void write_service(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	if (facts->service.length == 0)
+		return;
+	if (facts->last < TASK_STOPPED)
+		store_index_add_format(writer, "%.*s/%.*s/live/%.*s/%c",
+			SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(facts->service),
+			SPAN_ARGS(facts->deployment), task_class_letters[task_class_of(facts)]);
+	else
+		store_index_add_format(writer, "%.*s/%.*s/stopped/%.*s",
+			SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(facts->service),
+			SPAN_ARGS(facts->deployment));
+}
+
+static void write_protected(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	if (facts->protected_until_ms != 0 && facts->last < TASK_STOPPED &&
+		facts->service.length > 0)
+		store_index_add_format(writer, "%.*s/%.*s/%.*s",
+			SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(facts->service),
+			SPAN_ARGS(facts->deployment));
+}
+
+static void write_stopped(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	if (facts->last >= TASK_STOPPED)
+		store_index_add_format(writer, "%.*s/%015lld",
+			SPAN_ARGS(task_cluster_key(object->key)), (long long)facts->stopped_ms);
+}
+
+static void write_reference(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+
+	if (facts->reference.length > 0 && facts->desired == TASK_RUNNING &&
+		facts->last < TASK_STOPPED)
+		store_index_add_format(writer, "%.*s/%.*s/%.*s",
+			SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(facts->instance),
+			SPAN_ARGS(facts->reference));
+}
+
+static void write_definition(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct task_facts *facts = task_facts(object);
+	struct span name = ecs_name_of_key(object->key);
+
+	if (facts->last < TASK_STOPPED)
+		store_index_add_format(writer, "%.*s%.*s %010lld",
+			(int)(name.data - object->key.data), object->key.data,
+			SPAN_ARGS(facts->family), (long long)facts->revision);
+}
+
+static void measure_counts(const struct store_object *object, int64_t measures[STORE_MEASURES])
+{
+	const struct task_facts *facts = task_facts(object);
+	bool fargate = facts->launch_type == TASK_LAUNCH_FARGATE;
+	bool wanted = facts->desired == TASK_RUNNING;
+
+	measures[TASK_SUM_PENDING] = wanted && facts->last < TASK_RUNNING;
+	measures[TASK_SUM_RUNNING] = wanted && facts->last == TASK_RUNNING;
+	measures[TASK_SUM_PENDING_FARGATE] = measures[TASK_SUM_PENDING] && fargate;
+	measures[TASK_SUM_RUNNING_FARGATE] = measures[TASK_SUM_RUNNING] && fargate;
+}
+
+static void measure_resources(const struct store_object *object, int64_t measures[STORE_MEASURES])
+{
+	const struct task_facts *facts = task_facts(object);
+
+	if (facts->last >= TASK_STOPPED)
+		return;
+	measures[TASK_SUM_CPU] = facts->cpu;
+	measures[TASK_SUM_MEMORY] = facts->memory;
+	/* What the instance still carries, wanted or not: its agent would say the same. */
+	measures[TASK_SUM_INSTANCE_RUNNING] = facts->last >= TASK_RUNNING;
+	measures[TASK_SUM_INSTANCE_PENDING] = facts->last < TASK_RUNNING;
+}
+
+static const struct store_index indexes[TASK_INDEX_COUNT] = {
+	[TASK_BY_ID] = {.name = "id", .write = write_id},
+	[TASK_BY_DESIRED] = {.name = "desired", .write = write_desired, .measure = measure_counts},
+	[TASK_BY_FAMILY] = {.name = "family", .write = write_family},
+	[TASK_BY_STARTED_BY] = {.name = "startedBy", .write = write_started_by},
+	[TASK_BY_INSTANCE] = {.name = "instance",
+		.write = write_instance,
+		.measure = measure_resources},
+	[TASK_BY_SERVICE] = {.name = "service", .write = write_service, .measure = measure_counts},
+	[TASK_BY_PROTECTED] = {.name = "protected", .write = write_protected},
+	[TASK_BY_STOPPED] = {.name = "stopped", .write = write_stopped},
+	[TASK_BY_REFERENCE] = {.name = "reference", .write = write_reference},
+	[TASK_BY_DEFINITION] = {.name = "definition", .write = write_definition},
+};
+
+const struct store_kind task_kind = {
+	.name = "ecs.task",
+	.facts_size = sizeof(struct task_facts),
+	.extract = extract,
+	.indexes = indexes,
+	.index_count = LENGTH(indexes),
+};
+
+/* ---- writing ---- */
+
+struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span key)
+{
+	struct span account = key, region, name = ecs_name_of_key(key);
+
+	span_split(key, '/', &account, &region);
+	span_split(region, '/', &region, &(struct span){0});
+	return arena_format(arena, "arn:aws:ecs:%.*s:%.*s:%s/%.*s", SPAN_ARGS(region),
+		SPAN_ARGS(account), type, SPAN_ARGS(name));
+}
+
+int task_draft_open(const struct store_object *task, struct arena *arena,
+	struct task_draft *ret_draft, struct err *err)
+{
+	struct task_draft draft = {.arena = arena, .key = task->key, .revision = task->revision};
+	struct json *stored;
+	int code = json_parse(task->api, arena, &stored, err);
+
+	if (code == 0)
+		code = read_facts(task->key, task->private_, arena, &draft.facts, &draft.tags, err);
+	if (code < 0)
+		return code;
+	draft.document = json_copy_object(arena, stored);
+	*ret_draft = draft;
+	return 0;
+}
+
+static void set_time(struct task_draft *draft, const char *name, int64_t time_ms)
+{
+	if (time_ms != 0)
+		json_set_time(draft->arena, draft->document, name, time_ms);
+}
+
+int task_save(struct store_transaction *transaction, struct task_draft *draft, struct err *err)
+{
+	struct arena *arena = draft->arena;
+	struct json *document = draft->document;
+	const struct task_facts *facts = &draft->facts;
+	const struct store_object *before =
+		store_get(store_head(transaction), &task_kind, draft->key);
+	bool has_stopped = facts->last == TASK_STOPPED &&
+			   (!before || task_facts(before)->last != TASK_STOPPED);
+	int code;
+
+	json_set_string(arena, document, "lastStatus", span_of(status_names[facts->last]));
+	json_set_string(arena, document, "desiredStatus", span_of(status_names[facts->desired]));
+	json_set_string(arena, document, "healthStatus", span_of(health_names[facts->health]));
+	json_set_integer(arena, document, "version", json_get_integer(document, "version", 0) + 1);
+	set_time(draft, "createdAt", facts->created_ms);
+	set_time(draft, "startedAt", facts->started_ms);
+	set_time(draft, "stoppingAt", facts->stopping_ms);
+	set_time(draft, "stoppedAt", facts->stopped_ms);
+	code = store_put(transaction, &task_kind, draft->key, json_to_text(document, arena),
+		private_text(draft), draft->revision, err);
+	if (code == 0 && has_stopped && facts->service.length > 0)
+		code = service_task_stopped(transaction, draft->key, facts, arena, err);
+	return code;
+}
+
+int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
+	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
+	struct err *err)
+{
+	struct task_draft draft;
+	int code;
+
+	if (task_facts(task)->desired == TASK_STOPPED)
+		return 0;
+	code = task_draft_open(task, arena, &draft, err);
+	if (code < 0)
+		return code;
+	draft.facts.desired = TASK_STOPPED;
+	draft.facts.stopping_ms = now_ms;
+	json_set_string(arena, draft.document, "stopCode", span_of(stop_code));
+	json_set_string(arena, draft.document, "stoppedReason", reason);
+	return task_save(transaction, &draft, err);
+}

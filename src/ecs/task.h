@@ -1,0 +1,171 @@
+/*
+ * Tasks: what runs, or shall run, or has run, on a container instance. Keys are
+ * "ACCOUNT/REGION/CLUSTER/ID"; the id is also the token by which a runtime knows the task.
+ *
+ * The API text is the whole task of a DescribeTasks answer but its tags. What anybody decides by is in
+ * the facts, which are kept in the private text; task_save() puts those that clients see into the
+ * document, so that the two never differ.
+ *
+ * Who writes. Creating a task (RunTask, StartTask, a service) writes it down with desired status RUNNING
+ * and an instance that has room: that is the intent, and nothing runs yet. Wanting its end (StopTask, a
+ * service) sets the desired status to STOPPED. Everything else about a task is observed: the task
+ * controller asks the runtime to start or stop, and writes what the runtime says (task_controller.c); for
+ * instances with an agent of their own, that agent says it (SubmitTaskStateChange).
+ */
+#ifndef ECS_TASK_H
+#define ECS_TASK_H
+
+#include "aws/service.h"
+
+extern const struct store_kind task_kind;
+
+/* One table: the ladder in order. A task only ever goes down it, and may leave steps out. */
+#define TASK_STATUSES(X)                                                                           \
+	X(PROVISIONING)                                                                            \
+	X(PENDING) X(ACTIVATING) X(RUNNING) X(DEACTIVATING) X(STOPPING) X(DEPROVISIONING)          \
+		X(STOPPED) X(DELETED)
+enum task_status {
+#define X(name) TASK_##name,
+	TASK_STATUSES(X)
+#undef X
+		TASK_STATUS_COUNT
+};
+
+#define TASK_HEALTHS(X) X(UNKNOWN) X(HEALTHY) X(UNHEALTHY)
+enum task_health {
+#define X(name) TASK_HEALTH_##name,
+	TASK_HEALTHS(X)
+#undef X
+		TASK_HEALTH_COUNT
+};
+
+#define TASK_LAUNCH_TYPES(X) X(EC2) X(FARGATE) X(EXTERNAL)
+enum task_launch_type {
+#define X(name) TASK_LAUNCH_##name,
+	TASK_LAUNCH_TYPES(X)
+#undef X
+		TASK_LAUNCH_TYPE_COUNT
+};
+
+/*
+ * What a service plans with: how far a task is. The index TASK_BY_SERVICE has one letter for each, so
+ * that a plan needs counts only, however many tasks there are.
+ */
+enum task_class {
+	TASK_CLASS_PENDING,   /* 'p' shall run, does not yet */
+	TASK_CLASS_STARTING,  /* 's' runs, has a health check, health not known yet */
+	TASK_CLASS_HEALTHY,   /* 'h' runs, and is healthy or has no health check */
+	TASK_CLASS_UNHEALTHY, /* 'u' runs and is not healthy */
+	TASK_CLASS_STOPPING,  /* 'x' shall stop, does not run down yet */
+	TASK_CLASS_COUNT
+};
+extern const char task_class_letters[TASK_CLASS_COUNT + 1];
+
+enum task_index {
+	TASK_BY_ID,         /* "ID": from a runtime's token */
+	TASK_BY_DESIRED,    /* "ACCOUNT/REGION/CLUSTER/RUNNING" or …/STOPPED; measures: counts */
+	TASK_BY_FAMILY,     /* "ACCOUNT/REGION/CLUSTER/DESIRED/FAMILY" */
+	TASK_BY_STARTED_BY, /* "ACCOUNT/REGION/CLUSTER/DESIRED/STARTEDBY"; only those that have one */
+	/* "ACCOUNT/REGION/CLUSTER/INSTANCE/live/SERVICE" until STOPPED, then …/stopped/SERVICE (SERVICE may
+	 * be empty); measures: resources */
+	TASK_BY_INSTANCE,
+	/* "ACCOUNT/REGION/CLUSTER/SERVICE/live/DEPLOYMENT/CLASS" until STOPPED, then
+	 * …/SERVICE/stopped/DEPLOYMENT; measures: counts */
+	TASK_BY_SERVICE,
+	TASK_BY_PROTECTED, /* "ACCOUNT/REGION/CLUSTER/SERVICE/DEPLOYMENT"; live ones with protection */
+	TASK_BY_STOPPED, /* "ACCOUNT/REGION/CLUSTER/MILLISECONDS", 15 digits; STOPPED ones only */
+	TASK_BY_REFERENCE, /* "ACCOUNT/REGION/CLUSTER/INSTANCE/REFERENCE"; desired RUNNING ones only */
+	TASK_BY_DEFINITION, /* "ACCOUNT/REGION/FAMILY REVISION" (10 digits); until STOPPED */
+	TASK_INDEX_COUNT
+};
+
+/* Measures of TASK_BY_DESIRED and TASK_BY_SERVICE, as store_sum() adds them up. Pending: not RUNNING yet
+ * and wanted to run; running: last status RUNNING and wanted to run (as ECS counts). The launch types are
+ * those of `running` and `pending` tasks that are FARGATE. */
+enum { TASK_SUM_PENDING, TASK_SUM_RUNNING, TASK_SUM_PENDING_FARGATE, TASK_SUM_RUNNING_FARGATE };
+/* Measures of TASK_BY_INSTANCE: what live tasks hold (0 for STOPPED ones). */
+enum { TASK_SUM_CPU, TASK_SUM_MEMORY, TASK_SUM_INSTANCE_RUNNING, TASK_SUM_INSTANCE_PENDING };
+
+struct task_facts {
+	/* from the key */
+	struct span cluster;
+	struct span id;
+	/* decided when it was created */
+	struct span family; /* of its definition */
+	int64_t revision;
+	struct span instance;   /* id of the container instance */
+	struct span group;      /* "service:web", "family:web" or what the client said */
+	struct span started_by; /* "" if nobody said */
+	struct span service;    /* name, "" for a task of its own */
+	struct span deployment; /* "ecs-svc/123…", or a task set's id; "" likewise */
+	struct span reference;  /* of StartTask; "" */
+	enum task_launch_type launch_type;
+	bool hosted; /* the runtime of this server runs it; else an agent tells */
+	bool daemon; /* of a DAEMON service */
+	bool network; /* awsvpc: has a network interface of its own, PROVISIONING and DEPROVISIONING apply */
+	bool checked; /* an essential container has a health check, so health means something */
+	int64_t cpu, memory; /* reserved on the instance: units, MiB */
+	struct span ports;   /* fixed host ports it holds: "80/tcp,53/udp"; "" */
+	int64_t created_ms;
+	/* wanted */
+	enum task_status desired;   /* TASK_RUNNING or TASK_STOPPED */
+	int64_t protected_until_ms; /* 0: not protected */
+	/* observed */
+	enum task_status last;
+	enum task_health health;
+	int64_t started_ms;  /* 0: never ran */
+	int64_t stopping_ms; /* 0: nobody wants it to stop */
+	int64_t stopped_ms;  /* 0: not STOPPED */
+	/* The runtime may forget it (STOPPED is durable here); set by the task controller alone. */
+	bool acknowledged;
+	bool failed; /* STOPPED without having been asked to, or never started: counts against its deployment */
+};
+
+static inline const struct task_facts *task_facts(const struct store_object *task)
+{
+	return task->facts;
+}
+
+const char *task_status_name(enum task_status status);
+const char *task_health_name(enum task_health health);
+const char *task_launch_type_name(enum task_launch_type type);
+/* False if it is no such name. */
+bool task_status_read(struct span name, enum task_status *ret_status);
+bool task_launch_type_read(struct span name, enum task_launch_type *ret_type);
+enum task_class task_class_of(const struct task_facts *facts);
+
+/* A task that is being made or changed. */
+struct task_draft {
+	struct arena *arena;
+	struct span key;
+	struct task_facts facts;
+	struct json *document;   /* as DescribeTasks shows it, without tags */
+	const struct json *tags; /* an array or NULL */
+	uint64_t revision;       /* STORE_ABSENT: new */
+};
+
+/* A stored task, to be changed. */
+int task_draft_open(const struct store_object *task, struct arena *arena,
+	struct task_draft *ret_draft, struct err *err);
+/*
+ * Writes it: sets lastStatus, desiredStatus, healthStatus, version and the times of the document from
+ * the facts, then puts it. When it has just become STOPPED and belongs to a service, the service hears of
+ * it in the same transaction (service_task_stopped).
+ */
+int task_save(struct store_transaction *transaction, struct task_draft *draft, struct err *err);
+
+/*
+ * Wants a task to stop: desired status STOPPED, stopCode and stoppedReason as given (the first one to
+ * want it wins), stoppingAt. A task that no runtime has heard of is still asked of the runtime; the task
+ * controller finds that out. Saves. No change if it is wanted to stop already.
+ */
+int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
+	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
+	struct err *err);
+
+/* "ACCOUNT/REGION/CLUSTER" of a task's, service's or instance's key "ACCOUNT/REGION/CLUSTER/REST". */
+struct span task_cluster_key(struct span key);
+/* "arn:aws:ecs:REGION:ACCOUNT:TYPE/REST" of a key "ACCOUNT/REGION/REST". */
+struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span key);
+
+#endif
