@@ -6,7 +6,9 @@
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
 #include "ecs/ecs.h"
+#include "ecs/service_kind.h"
 #include "ecs/tags.h"
+#include "ecs/task.h"
 #include "ecs/task_definition.h"
 
 static const struct aws_operation operations[] = {
@@ -144,7 +146,13 @@ const struct store_kind *const ecs_kinds[] = {
 	&capacity_provider_kind,
 	&cluster_kind,
 	&container_instance_kind,
+	&service_deployment_kind,
+	&service_event_kind,
+	&service_kind,
+	&service_revision_kind,
 	&task_definition_kind,
 	&task_family_kind,
+	&task_kind,
+	&task_set_kind,
 };
 const size_t ecs_kind_count = LENGTH(ecs_kinds);

@@ -50,7 +50,7 @@ enum service_strategy {
 };
 #define SERVICE_CONTROLLERS(X) X(ECS) X(CODE_DEPLOY) X(EXTERNAL)
 enum service_controller {
-#define X(name) SERVICE_BY_##name,
+#define X(name) SERVICE_CONTROLLED_BY_##name,
 	SERVICE_CONTROLLERS(X)
 #undef X
 		SERVICE_CONTROLLER_COUNT
@@ -103,8 +103,9 @@ enum rollout_state {
 /* As DescribeServiceDeployments says it. */
 #define SERVICE_DEPLOYMENT_STATUSES(X)                                                             \
 	X(PENDING)                                                                                 \
-	X(SUCCESSFUL) X(STOPPED) X(STOP_REQUESTED) X(IN_PROGRESS) X(ROLLBACK_REQUESTED)            \
-		X(ROLLBACK_IN_PROGRESS) X(ROLLBACK_SUCCESSFUL) X(ROLLBACK_FAILED)
+	X(SUCCESSFUL)                                                                              \
+	X(STOPPED) X(STOP_REQUESTED) X(IN_PROGRESS) X(ROLLBACK_REQUESTED) X(ROLLBACK_IN_PROGRESS)  \
+		X(ROLLBACK_SUCCESSFUL) X(ROLLBACK_FAILED)
 enum service_deployment_status {
 #define X(name) SERVICE_DEPLOYMENT_##name,
 	SERVICE_DEPLOYMENT_STATUSES(X)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "ecs/fact_table.h"
 #include "ecs/name.h"
 #include "ecs/service_kind.h"
 
@@ -41,17 +42,9 @@ const char *task_launch_type_name(enum task_launch_type type)
 	return launch_type_names[type];
 }
 
-static int find_name(const char *const *names, size_t count, struct span name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (span_is(name, names[i]))
-			return (int)i;
-	return -1;
-}
-
 bool task_status_read(struct span name, enum task_status *ret_status)
 {
-	int found = find_name(status_names, LENGTH(status_names), name);
+	int found = fact_name_find(status_names, LENGTH(status_names), name);
 
 	if (found >= 0)
 		*ret_status = (enum task_status)found;
@@ -60,7 +53,7 @@ bool task_status_read(struct span name, enum task_status *ret_status)
 
 bool task_launch_type_read(struct span name, enum task_launch_type *ret_type)
 {
-	int found = find_name(launch_type_names, LENGTH(launch_type_names), name);
+	int found = fact_name_find(launch_type_names, LENGTH(launch_type_names), name);
 
 	if (found >= 0)
 		*ret_type = (enum task_launch_type)found;
@@ -80,69 +73,34 @@ enum task_class task_class_of(const struct task_facts *facts)
 
 /* ---- facts ---- */
 
-/* One table of what the private text has: written and read by it. */
-enum fact_type { FACT_TEXT, FACT_NUMBER, FACT_FLAG, FACT_STATUS, FACT_HEALTH, FACT_LAUNCH };
-static const struct fact {
-	const char *name;
-	enum fact_type type;
-	size_t offset;
-} fact_rows[] = {
-	{"family", FACT_TEXT, offsetof(struct task_facts, family)},
-	{"revision", FACT_NUMBER, offsetof(struct task_facts, revision)},
-	{"instance", FACT_TEXT, offsetof(struct task_facts, instance)},
-	{"group", FACT_TEXT, offsetof(struct task_facts, group)},
-	{"startedBy", FACT_TEXT, offsetof(struct task_facts, started_by)},
-	{"service", FACT_TEXT, offsetof(struct task_facts, service)},
-	{"deployment", FACT_TEXT, offsetof(struct task_facts, deployment)},
-	{"reference", FACT_TEXT, offsetof(struct task_facts, reference)},
-	{"launchType", FACT_LAUNCH, offsetof(struct task_facts, launch_type)},
-	{"hosted", FACT_FLAG, offsetof(struct task_facts, hosted)},
-	{"daemon", FACT_FLAG, offsetof(struct task_facts, daemon)},
-	{"network", FACT_FLAG, offsetof(struct task_facts, network)},
-	{"checked", FACT_FLAG, offsetof(struct task_facts, checked)},
-	{"cpu", FACT_NUMBER, offsetof(struct task_facts, cpu)},
-	{"memory", FACT_NUMBER, offsetof(struct task_facts, memory)},
-	{"ports", FACT_TEXT, offsetof(struct task_facts, ports)},
-	{"created", FACT_NUMBER, offsetof(struct task_facts, created_ms)},
-	{"desired", FACT_STATUS, offsetof(struct task_facts, desired)},
-	{"protectedUntil", FACT_NUMBER, offsetof(struct task_facts, protected_until_ms)},
-	{"last", FACT_STATUS, offsetof(struct task_facts, last)},
-	{"health", FACT_HEALTH, offsetof(struct task_facts, health)},
-	{"started", FACT_NUMBER, offsetof(struct task_facts, started_ms)},
-	{"stopping", FACT_NUMBER, offsetof(struct task_facts, stopping_ms)},
-	{"stopped", FACT_NUMBER, offsetof(struct task_facts, stopped_ms)},
-	{"acknowledged", FACT_FLAG, offsetof(struct task_facts, acknowledged)},
-	{"failed", FACT_FLAG, offsetof(struct task_facts, failed)},
+static const struct fact_row fact_rows[] = {
+	FACT(FACT_TEXT, task_facts, family, "family"),
+	FACT(FACT_NUMBER, task_facts, revision, "revision"),
+	FACT(FACT_TEXT, task_facts, instance, "instance"),
+	FACT(FACT_TEXT, task_facts, group, "group"),
+	FACT(FACT_TEXT, task_facts, started_by, "startedBy"),
+	FACT(FACT_TEXT, task_facts, service, "service"),
+	FACT(FACT_TEXT, task_facts, deployment, "deployment"),
+	FACT(FACT_TEXT, task_facts, reference, "reference"),
+	FACT_NAMED(task_facts, launch_type, "launchType", launch_type_names),
+	FACT(FACT_FLAG, task_facts, hosted, "hosted"),
+	FACT(FACT_FLAG, task_facts, daemon, "daemon"),
+	FACT(FACT_FLAG, task_facts, network, "network"),
+	FACT(FACT_FLAG, task_facts, checked, "checked"),
+	FACT(FACT_NUMBER, task_facts, cpu, "cpu"),
+	FACT(FACT_NUMBER, task_facts, memory, "memory"),
+	FACT(FACT_TEXT, task_facts, ports, "ports"),
+	FACT(FACT_NUMBER, task_facts, created_ms, "created"),
+	FACT_NAMED(task_facts, desired, "desired", status_names),
+	FACT(FACT_NUMBER, task_facts, protected_until_ms, "protectedUntil"),
+	FACT_NAMED(task_facts, last, "last", status_names),
+	FACT_NAMED(task_facts, health, "health", health_names),
+	FACT(FACT_NUMBER, task_facts, started_ms, "started"),
+	FACT(FACT_NUMBER, task_facts, stopping_ms, "stopping"),
+	FACT(FACT_NUMBER, task_facts, stopped_ms, "stopped"),
+	FACT(FACT_FLAG, task_facts, acknowledged, "acknowledged"),
+	FACT(FACT_FLAG, task_facts, failed, "failed"),
 };
-
-static int read_fact(const struct fact *row, const struct json *private_, struct task_facts *facts,
-	struct err *err)
-{
-	void *field = (char *)facts + row->offset;
-	struct span text = json_get_text(private_, row->name);
-	int found = 0;
-
-	switch (row->type) {
-	case FACT_TEXT: *(struct span *)field = text.data ? text : SPAN(""); break;
-	case FACT_NUMBER: *(int64_t *)field = json_get_integer(private_, row->name, 0); break;
-	case FACT_FLAG: *(bool *)field = json_get_bool(private_, row->name, false); break;
-	case FACT_STATUS:
-		found = find_name(status_names, LENGTH(status_names), text);
-		*(enum task_status *)field = (enum task_status)(found < 0 ? 0 : found);
-		break;
-	case FACT_HEALTH:
-		found = text.data ? find_name(health_names, LENGTH(health_names), text) : 0;
-		*(enum task_health *)field = (enum task_health)(found < 0 ? 0 : found);
-		break;
-	case FACT_LAUNCH:
-		found = find_name(launch_type_names, LENGTH(launch_type_names), text);
-		*(enum task_launch_type *)field = (enum task_launch_type)(found < 0 ? 0 : found);
-		break;
-	}
-	if (found < 0)
-		return err_set(err, -EINVAL, "the task's %s is '%.*s'", row->name, SPAN_ARGS(text));
-	return 0;
-}
 
 static int read_facts(struct span key, struct span private_, struct arena *arena,
 	struct task_facts *facts, const struct json **ret_tags, struct err *err)
@@ -154,18 +112,14 @@ static int read_facts(struct span key, struct span private_, struct arena *arena
 		return code;
 	if (!span_split(ecs_name_of_key(key), '/', &facts->cluster, &facts->id))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a task", SPAN_ARGS(key));
-	for (size_t i = 0; i < LENGTH(fact_rows); i++) {
-		code = read_fact(&fact_rows[i], value, facts, err);
-		if (code < 0)
-			return code;
-	}
+	code = fact_table_read(fact_rows, LENGTH(fact_rows), value, facts, err);
+	if (code < 0)
+		return code;
 	if (ret_tags)
 		*ret_tags = json_get(value, "tags");
 	return 0;
 }
 
-/* Texts of facts have no characters that JSON escapes (checked where they come in), so they stand in the
- * private text as they are and facts can point there. */
 static int extract(const struct store_object *object, void *facts, struct arena *scratch,
 	struct err *err)
 {
@@ -176,40 +130,7 @@ static struct span private_text(const struct task_draft *draft)
 {
 	struct json *private_ = json_new_object(draft->arena);
 
-	for (size_t i = 0; i < LENGTH(fact_rows); i++) {
-		const struct fact *row = &fact_rows[i];
-		const void *field = (const char *)&draft->facts + row->offset;
-		const struct span *text = field;
-
-		switch (row->type) {
-		case FACT_TEXT:
-			if (text->length > 0)
-				json_set_string(draft->arena, private_, row->name, *text);
-			break;
-		case FACT_NUMBER:
-			if (*(const int64_t *)field != 0)
-				json_set_integer(draft->arena, private_, row->name,
-					*(const int64_t *)field);
-			break;
-		case FACT_FLAG:
-			if (*(const bool *)field)
-				json_set_bool(draft->arena, private_, row->name, true);
-			break;
-		case FACT_STATUS:
-			json_set_string(draft->arena, private_, row->name,
-				span_of(status_names[*(const enum task_status *)field]));
-			break;
-		case FACT_HEALTH:
-			if (*(const enum task_health *)field != TASK_HEALTH_UNKNOWN)
-				json_set_string(draft->arena, private_, row->name,
-					span_of(health_names[*(const enum task_health *)field]));
-			break;
-		case FACT_LAUNCH:
-			json_set_string(draft->arena, private_, row->name,
-				span_of(launch_type_names[*(const enum task_launch_type *)field]));
-			break;
-		}
-	}
+	fact_table_write(fact_rows, LENGTH(fact_rows), &draft->facts, draft->arena, private_);
 	if (json_count(draft->tags) > 0)
 		json_set(draft->arena, private_, "tags", draft->tags);
 	return json_to_text(private_, draft->arena);
