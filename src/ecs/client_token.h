@@ -19,6 +19,11 @@ extern const struct store_kind client_token_kind;
 
 #define CLIENT_TOKEN_LIFE_MS (INT64_C(24) * 60 * 60 * 1000)
 
+enum client_token_index {
+	CLIENT_TOKEN_BY_EXPIRY, /* "ACCOUNT/REGION/CLUSTER/MILLISECONDS", 15 digits */
+	CLIENT_TOKEN_INDEX_COUNT
+};
+
 struct client_token_facts {
 	int64_t expires_ms;
 };

@@ -3,6 +3,7 @@
 #include "ecs/account_setting.h"
 #include "ecs/attribute.h"
 #include "ecs/capacity_provider.h"
+#include "ecs/client_token.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
 #include "ecs/ecs.h"
@@ -144,6 +145,7 @@ const struct aws_service ecs_service = {
 const struct store_kind *const ecs_kinds[] = {
 	&account_setting_kind,
 	&capacity_provider_kind,
+	&client_token_kind,
 	&cluster_kind,
 	&container_instance_kind,
 	&service_deployment_kind,

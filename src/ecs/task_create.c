@@ -1,0 +1,321 @@
+/*
+ * Making a task: its document as DescribeTasks will show it from now on, and the facts. Everything that is
+ * told later (statuses, exit codes, addresses) changes members that are written here first, so that a task
+ * always has all of them.
+ */
+#include "ecs/task_create.h"
+
+#include <ctype.h>
+
+#include "base/id.h"
+#include "ecs/container_instance.h"
+#include "ecs/task_definition.h"
+
+#define FARGATE_VERSION "1.4.0" /* what LATEST means */
+#define FARGATE_STORAGE_GIB 20
+
+/* What the instance says of itself that a task shows too. */
+struct host {
+	struct span arn, zone, architecture;
+	bool connected, hosted;
+};
+
+static struct span attribute_of(const struct json *attributes, const char *name)
+{
+	JSON_EACH_ITEM (attributes, attribute)
+		if (span_is(json_get_text(attribute, "name"), name))
+			return json_get_text(attribute, "value");
+	return SPAN_NONE;
+}
+
+static struct span lower_case(struct arena *arena, struct span text)
+{
+	char *copy = arena_copy(arena, text.data, text.length);
+
+	for (size_t i = 0; i < text.length; i++)
+		copy[i] = (char)tolower((unsigned char)copy[i]);
+	return (struct span){copy, text.length};
+}
+
+static int read_host(const struct task_order *order, struct host *ret_host, struct err *err)
+{
+	struct arena *arena = order->arena;
+	struct json *document, *private_;
+	const struct json *attributes;
+	struct span wanted = json_get_text(json_get(order->definition_document, "runtimePlatform"),
+		"cpuArchitecture");
+	struct span account, region;
+	int code = json_parse(order->instance->api, arena, &document, err);
+
+	if (code == 0)
+		code = json_parse(order->instance->private_, arena, &private_, err);
+	if (code < 0) {
+		err_prefix(err, code, "container instance '%.*s'", SPAN_ARGS(order->instance->key));
+		return code;
+	}
+	attributes = json_get(document, "attributes");
+	ret_host->arn = ecs_arn_of_key(arena, "container-instance", order->instance->key);
+	ret_host->connected = json_get_bool(document, "agentConnected", false);
+	ret_host->hosted = json_get_text(private_, "runtime").length > 0;
+	ret_host->zone = attribute_of(attributes, "ecs.availability-zone");
+	if (ret_host->zone.length == 0) {
+		span_split(order->cluster_key, '/', &account, &region);
+		span_split(region, '/', &region, &(struct span){0});
+		ret_host->zone = arena_format(arena, "%.*sa", SPAN_ARGS(region));
+	}
+	ret_host->architecture = attribute_of(attributes, "ecs.cpu-architecture");
+	if (ret_host->architecture.length == 0)
+		ret_host->architecture =
+			wanted.length > 0 ? lower_case(arena, wanted) : SPAN("x86_64");
+	return 0;
+}
+
+/* ---- the parts of the document ---- */
+
+static const struct json *override_of(const struct task_order *order, struct span container)
+{
+	JSON_EACH_ITEM (json_get(order->overrides, "containerOverrides"), item)
+		if (span_equal(json_get_text(item, "name"), container))
+			return item;
+	return NULL;
+}
+
+/* Every container is named, whether something is overridden or not. */
+static struct json *overrides_shown(const struct task_order *order)
+{
+	static const char *const echoed[] = {
+		"cpu", "memory", "executionRoleArn", "taskRoleArn", "ephemeralStorage"};
+	struct arena *arena = order->arena;
+	struct json *shown = json_new_object(arena), *containers = json_new_array(arena);
+
+	JSON_EACH_ITEM (json_get(order->definition_document, "containerDefinitions"), container) {
+		struct span name = json_get_text(container, "name");
+		const struct json *given = override_of(order, name);
+		struct json *bare;
+
+		if (!given) {
+			bare = json_new_object(arena);
+			json_set_string(arena, bare, "name", name);
+			given = bare;
+		}
+		json_append(arena, containers, given);
+	}
+	json_set(arena, shown, "containerOverrides", containers);
+	for (size_t i = 0; i < LENGTH(echoed); i++) {
+		const struct json *value = json_get(order->overrides, echoed[i]);
+
+		if (!json_is_absent(value))
+			json_set(arena, shown, echoed[i], value);
+	}
+	json_set(arena, shown, "inferenceAcceleratorOverrides", json_new_array(arena));
+	return shown;
+}
+
+/* A number of a container as text, as overridden; nothing if neither says it. */
+static void show_number(struct arena *arena, struct json *shown, const char *name,
+	const struct json *container, const struct json *given)
+{
+	int64_t value = json_get_integer(given, name, json_get_integer(container, name, INT64_MIN));
+
+	if (value != INT64_MIN)
+		json_set(arena, shown, name, json_new_format(arena, "%lld", (long long)value));
+}
+
+static const struct json *exec_agents(struct arena *arena)
+{
+	struct json *agents = json_new_array(arena), *agent = json_new_object(arena);
+
+	json_set_string(arena, agent, "name", SPAN("ExecuteCommandAgent"));
+	json_set_string(arena, agent, "lastStatus", SPAN("PENDING"));
+	json_append(arena, agents, agent);
+	return agents;
+}
+
+static const struct json *container_shown(const struct task_order *order, struct span task_key,
+	const struct json *task_arn, const struct json *container)
+{
+	struct arena *arena = order->arena;
+	struct json *shown = json_new_object(arena);
+	struct span name = json_get_text(container, "name");
+	const struct json *given = override_of(order, name);
+	char id[ID_UUID_SIZE];
+
+	id_uuid(order->random, id);
+	json_set_string(arena, shown, "containerArn",
+		ecs_arn_of_key(arena, "container",
+			arena_format(arena, "%.*s/%s", SPAN_ARGS(task_key), id)));
+	json_set(arena, shown, "taskArn", task_arn);
+	json_set_string(arena, shown, "name", name);
+	json_set(arena, shown, "image", json_get(container, "image"));
+	json_set_string(arena, shown, "lastStatus", SPAN("PENDING"));
+	if (!span_is(order->needs->network_mode, "awsvpc"))
+		json_set(arena, shown, "networkBindings", json_new_array(arena));
+	json_set(arena, shown, "networkInterfaces", json_new_array(arena));
+	json_set_string(arena, shown, "healthStatus", SPAN("UNKNOWN"));
+	if (order->enable_execute_command)
+		json_set(arena, shown, "managedAgents", exec_agents(arena));
+	show_number(arena, shown, "cpu", container, given);
+	if (!json_get(shown, "cpu"))
+		json_set_string(arena, shown, "cpu", SPAN("0"));
+	show_number(arena, shown, "memory", container, given);
+	show_number(arena, shown, "memoryReservation", container, given);
+	return shown;
+}
+
+static void add_detail(struct arena *arena, struct json *details, const char *name,
+	struct span value)
+{
+	struct json *detail = json_new_object(arena);
+
+	json_set_string(arena, detail, "name", span_of(name));
+	json_set_string(arena, detail, "value", value);
+	json_append(arena, details, detail);
+}
+
+/* The network interface that a task with awsvpc will have: any subnet of the request's. */
+static const struct json *attachments(const struct task_order *order)
+{
+	struct arena *arena = order->arena;
+	struct json *list = json_new_array(arena), *interface, *details;
+	const struct json *subnets =
+		json_get(json_get(order->network_configuration, "awsvpcConfiguration"), "subnets");
+	char id[ID_UUID_SIZE];
+
+	if (!span_is(order->needs->network_mode, "awsvpc"))
+		return list;
+	id_uuid(order->random, id);
+	interface = json_new_object(arena);
+	details = json_new_array(arena);
+	json_set_string(arena, interface, "id", span_of(id));
+	json_set_string(arena, interface, "type", SPAN("ElasticNetworkInterface"));
+	json_set_string(arena, interface, "status", SPAN("PRECREATED"));
+	if (json_count(subnets) > 0)
+		add_detail(arena, details, "subnetId",
+			json_text(json_item(subnets,
+				(size_t)random_below(order->random, json_count(subnets)))));
+	json_set(arena, interface, "details", details);
+	json_append(arena, list, interface);
+	return list;
+}
+
+static const struct json *attributes_shown(struct arena *arena, const struct host *host)
+{
+	struct json *list = json_new_array(arena), *attribute = json_new_object(arena);
+
+	json_set_string(arena, attribute, "name", SPAN("ecs.cpu-architecture"));
+	json_set_string(arena, attribute, "value", host->architecture);
+	json_append(arena, list, attribute);
+	return list;
+}
+
+/* What only a task on Fargate shows. */
+static void show_fargate(const struct task_order *order, struct json *document)
+{
+	struct arena *arena = order->arena;
+	struct span version = order->platform_version;
+	const struct json *storage = json_get(order->overrides, "ephemeralStorage");
+	struct json *usual;
+
+	if (json_is_absent(storage))
+		storage = json_get(order->definition_document, "ephemeralStorage");
+	if (json_is_absent(storage)) {
+		usual = json_new_object(arena);
+		json_set_integer(arena, usual, "sizeInGiB", FARGATE_STORAGE_GIB);
+		storage = usual;
+	}
+	if (version.length == 0 || span_is(version, "LATEST"))
+		version = SPAN(FARGATE_VERSION);
+	json_set_string(arena, document, "platformVersion", version);
+	json_set_string(arena, document, "platformFamily", SPAN("Linux"));
+	json_set(arena, document, "ephemeralStorage", storage);
+}
+
+static void set_number_text(struct arena *arena, struct json *document, const char *name,
+	int64_t value)
+{
+	json_set(arena, document, name, json_new_format(arena, "%lld", (long long)value));
+}
+
+static struct json *make_document(const struct task_order *order, struct span key,
+	const struct host *host)
+{
+	struct arena *arena = order->arena;
+	struct json *document = json_new_object(arena), *containers = json_new_array(arena);
+	const struct json *arn = json_new_string(arena, ecs_arn_of_key(arena, "task", key));
+	bool fargate = order->launch_type == TASK_LAUNCH_FARGATE;
+
+	JSON_EACH_ITEM (json_get(order->definition_document, "containerDefinitions"), container)
+		json_append(arena, containers, container_shown(order, key, arn, container));
+	json_set(arena, document, "attachments", attachments(order));
+	json_set(arena, document, "attributes", attributes_shown(arena, host));
+	json_set_string(arena, document, "availabilityZone", host->zone);
+	if (order->capacity_provider.length > 0)
+		json_set_string(arena, document, "capacityProviderName", order->capacity_provider);
+	json_set_string(arena, document, "clusterArn",
+		ecs_arn_of_key(arena, "cluster", order->cluster_key));
+	if (host->connected) {
+		json_set_string(arena, document, "connectivity", SPAN("CONNECTED"));
+		json_set_time(arena, document, "connectivityAt", order->now_ms);
+	}
+	if (!fargate)
+		json_set_string(arena, document, "containerInstanceArn", host->arn);
+	json_set(arena, document, "containers", containers);
+	set_number_text(arena, document, "cpu", order->needs->cpu);
+	json_set_bool(arena, document, "enableExecuteCommand", order->enable_execute_command);
+	json_set_string(arena, document, "group", order->group);
+	json_set_string(arena, document, "launchType",
+		span_of(task_launch_type_name(order->launch_type)));
+	set_number_text(arena, document, "memory", order->needs->memory);
+	json_set(arena, document, "overrides", overrides_shown(order));
+	if (fargate)
+		show_fargate(order, document);
+	if (order->started_by.length > 0)
+		json_set_string(arena, document, "startedBy", order->started_by);
+	json_set(arena, document, "taskArn", arn);
+	json_set(arena, document, "taskDefinitionArn",
+		json_get(order->definition_document, "taskDefinitionArn"));
+	return document;
+}
+
+int task_create(struct store_transaction *transaction, const struct task_order *order,
+	struct span *ret_key, struct err *err)
+{
+	const struct task_definition_facts *definition = task_definition_facts(order->definition);
+	bool network = span_is(order->needs->network_mode, "awsvpc");
+	struct task_draft draft = {
+		.arena = order->arena, .tags = order->tags, .revision = STORE_ABSENT};
+	struct host host;
+	char id[ID_HEX_SIZE];
+	int code = read_host(order, &host, err);
+
+	if (code < 0)
+		return code;
+	id_hex(order->random, id);
+	draft.key = arena_format(order->arena, "%.*s/%s", SPAN_ARGS(order->cluster_key), id);
+	draft.document = make_document(order, draft.key, &host);
+	draft.facts = (struct task_facts){
+		.family = definition->family,
+		.revision = definition->revision,
+		.instance = container_instance_facts(order->instance)->id,
+		.group = order->group,
+		.started_by = order->started_by,
+		.service = order->service,
+		.deployment = order->deployment,
+		.reference = order->reference,
+		.launch_type = order->launch_type,
+		.hosted = host.hosted,
+		.daemon = order->daemon,
+		.network = network,
+		.checked = order->needs->checked,
+		.cpu = order->needs->cpu,
+		.memory = order->needs->memory,
+		.ports = order->needs->ports_text,
+		.created_ms = order->now_ms,
+		.desired = TASK_RUNNING,
+		.last = network ? TASK_PROVISIONING : TASK_PENDING,
+	};
+	code = task_save(transaction, &draft, err);
+	if (code == 0)
+		*ret_key = draft.key;
+	return code;
+}
