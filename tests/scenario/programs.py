@@ -1,0 +1,68 @@
+"""Ground truth about the programs of tasks: what the machine runs, whatever slipway says.
+
+    mark = programs.Mark()
+    ecs.register_task_definition(family="web", containerDefinitions=[
+        programs.container(mark, "exec sleep 1000")])
+    ...
+    assert mark.tasks() == {"0123…"}       # ids of the tasks that have a living process
+"""
+import os
+import uuid
+
+from conftest import wait_until
+
+LONG = "exec sleep 1000"
+
+
+def living_processes():
+    """(pid, environment) of every process that has one to show and is no zombie."""
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                state = file.read().rsplit(")", 1)[1].split()[0]
+            with open(f"/proc/{name}/environ", "rb") as file:
+                pairs = file.read().decode(errors="replace").split("\0")
+        except OSError:  # it has just ended, or is another user's
+            continue
+        if state not in "ZX":
+            yield int(name), dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+class Mark:
+    """A variable in the environment of programs, by which they are found among all others."""
+
+    def __init__(self):
+        self.value = uuid.uuid4().hex
+
+    def processes(self):
+        """{pid: environment} of the programs that bear this mark."""
+        return {pid: environment for pid, environment in living_processes()
+                if environment.get("MARK") == self.value}
+
+    def tasks(self, **variables):
+        """The ids of the tasks that have a living program with this mark (and these variables)."""
+        return {environment.get("SLIPWAY_TASK") for environment in self.processes().values()
+                if all(environment.get(name) == value for name, value in variables.items())}
+
+    def wait_for(self, number, **variables):
+        """Wait until programs of so many tasks live; their ids."""
+        def condition():
+            found = self.tasks(**variables)
+            return (found or {None}) if len(found) == number else None
+
+        return wait_until(condition, f"{number} tasks have programs {variables}") - {None}
+
+
+def container(mark, script, name="app", environment=None, **members):
+    """A container of the process runtime that runs a line of shell."""
+    variables = {"MARK": mark.value, **(environment or {})}
+    return {"name": name, "image": "host", "memory": 16, "essential": True,
+            "command": ["sh", "-c", script],
+            "environment": [{"name": key, "value": value} for key, value in variables.items()],
+            **members}
+
+
+def task_id(arn):
+    return arn.rsplit("/", 1)[1]
