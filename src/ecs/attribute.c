@@ -51,6 +51,61 @@ bool attribute_is_reserved(struct span name)
 	       span_starts_with(name, SPAN("com.amazonaws."));
 }
 
+/* ---- packed ---- */
+
+struct span attribute_packed_text(struct arena *arena, struct span text)
+{
+	char *packed;
+
+	if (!text.data)
+		return SPAN("");
+	if (!memchr(text.data, '\\', text.length))
+		return text;
+	packed = arena_copy(arena, text.data, text.length);
+	for (size_t i = 0; i < text.length; i++)
+		if (packed[i] == '\\')
+			packed[i] = '|';
+	return (struct span){packed, text.length};
+}
+
+struct span attribute_pack(struct arena *arena, const struct json *attributes)
+{
+	_buffer_ struct buffer packed = {0};
+
+	if (json_count(attributes) == 0)
+		return SPAN("");
+	buffer_add_char(&packed, ';');
+	JSON_EACH_ITEM (attributes, attribute) {
+		buffer_add_span(&packed,
+			attribute_packed_text(arena, json_get_text(attribute, "name")));
+		buffer_add_char(&packed, '=');
+		buffer_add_span(&packed,
+			attribute_packed_text(arena, json_get_text(attribute, "value")));
+		buffer_add_char(&packed, ';');
+	}
+	return arena_copy_span(arena, buffer_span(&packed));
+}
+
+bool attribute_packed_find(struct span packed, struct span name, struct span *ret_value)
+{
+	const char *end = packed.data + packed.length;
+	const char *at = packed.data;
+
+	while (name.length > 0 && (at = memmem(at, (size_t)(end - at), name.data, name.length))) {
+		const char *value = at + name.length + 1, *stop;
+
+		if (at > packed.data && at[-1] == ';' && value < end && value[-1] == '=' &&
+			(stop = memchr(value, ';', (size_t)(end - value)))) {
+			*ret_value = (struct span){value, (size_t)(stop - value)};
+			return true;
+		}
+		at++;
+	}
+	return false;
+}
+
+/* ---- operations ---- */
+
 static int find_target(struct aws_request *request, const struct store_object *cluster,
 	const struct json *attribute, const struct store_object **ret_instance)
 {
@@ -85,12 +140,13 @@ static int change(struct aws_request *request, const struct store_object *instan
 	const struct json *attribute, bool remove)
 {
 	struct span name = json_get_text(attribute, "name");
-	struct json *stored, *document, *attributes = json_new_array(request->arena);
+	struct json *attributes = json_new_array(request->arena);
+	struct container_instance_draft draft;
 	size_t custom = 0;
 
-	if (json_parse(instance->api, request->arena, &stored, &request->err) < 0)
+	if (container_instance_draft_open(instance, request->arena, &draft, &request->err) < 0)
 		return aws_fail_store(request);
-	JSON_EACH_ITEM (json_get(stored, "attributes"), old) {
+	JSON_EACH_ITEM (json_get(draft.document, "attributes"), old) {
 		struct span old_name = json_get_text(old, "name");
 		struct span value = json_get_text(attribute, "value");
 		bool same = span_equal(old_name, name);
@@ -110,13 +166,8 @@ static int change(struct aws_request *request, const struct store_object *instan
 				ATTRIBUTES_MAX);
 		json_append(request->arena, attributes, clean_attribute(request, attribute));
 	}
-	document = json_copy_object(request->arena, stored);
-	json_set(request->arena, document, "attributes", attributes);
-	json_set_integer(request->arena, document, "version",
-		json_get_integer(stored, "version", 0) + 1);
-	if (store_put(request->transaction, &container_instance_kind, instance->key,
-		    json_to_text(document, request->arena), instance->private_, instance->revision,
-		    &request->err) < 0)
+	json_set(request->arena, draft.document, "attributes", attributes);
+	if (container_instance_save(request->transaction, &draft, &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
 	return 0;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "ecs/attribute.h"
 
 enum node_type { NODE_AND, NODE_OR, NODE_NOT, NODE_TERM };
 
@@ -89,6 +90,7 @@ struct node {
 struct cluster_query {
 	struct arena *arena;
 	struct node *root;
+	unsigned asks; /* enum cluster_query_ask */
 	regex_t *patterns[CLUSTER_QUERY_TERMS_MAX];
 	size_t pattern_count;
 };
@@ -177,12 +179,16 @@ static int parse_subject(struct parser *parser, struct node *term)
 		if (span_is(subject, subjects[i].name)) {
 			term->subject = subjects[i].subject;
 			term->comparison = subjects[i].comparison;
+			if (term->subject == SUBJECT_GROUP)
+				parser->query->asks |= CLUSTER_QUERY_GROUPS;
+			if (term->subject == SUBJECT_RUNNING_TASKS)
+				parser->query->asks |= CLUSTER_QUERY_RUNNING_TASKS;
 			return 0;
 		}
 	if (span_split(subject, ':', &prefix, &name) && span_is(prefix, "attribute") &&
 		name.length > 0) {
 		term->subject = SUBJECT_ATTRIBUTE;
-		term->attribute = name;
+		term->attribute = attribute_packed_text(parser->query->arena, name);
 		return 0;
 	}
 	return err_set(parser->err, -EINVAL, "'%.*s' is not a subject", SPAN_ARGS(subject));
@@ -307,6 +313,10 @@ static int parse_term(struct parser *parser, struct node **ret_node)
 		code = parse_argument(parser, term);
 	if (code == 0)
 		code = check_arguments(parser, term);
+	for (size_t i = 0;
+		code == 0 && term->subject == SUBJECT_ATTRIBUTE && i < term->argument_count; i++)
+		term->arguments[i] =
+			attribute_packed_text(parser->query->arena, term->arguments[i]);
 	if (code == 0)
 		*ret_node = term;
 	return code;
@@ -548,14 +558,10 @@ static bool value_matches(const struct node *term, struct span value)
 
 static bool any_attribute(const struct node *term, const struct cluster_query_instance *instance)
 {
-	JSON_EACH_ITEM (instance->attributes, attribute) {
-		struct span value = json_get_text(attribute, "value");
+	struct span value;
 
-		if (span_equal(json_get_text(attribute, "name"), term->attribute) &&
-			value_matches(term, value.data ? value : SPAN("")))
-			return true;
-	}
-	return false;
+	return attribute_packed_find(instance->attributes, term->attribute, &value) &&
+	       value_matches(term, value);
 }
 
 static bool any_value(const struct node *term, const struct cluster_query_instance *instance)
@@ -596,6 +602,11 @@ static bool evaluate(const struct node *node, const struct cluster_query_instanc
 	case NODE_TERM: return any_value(node, instance) != node->negative;
 	}
 	return false;
+}
+
+bool cluster_query_asks(const struct cluster_query *query, enum cluster_query_ask ask)
+{
+	return query->asks & ask;
 }
 
 bool cluster_query_matches(const struct cluster_query *query,

@@ -34,13 +34,13 @@ struct cluster_query;
 
 /* What an expression can ask of an instance. */
 struct cluster_query_instance {
-	const struct json *attributes; /* [{"name","value"?}] */
+	struct span attributes; /* packed, see attribute.h */
 	bool agent_connected;
 	struct span agent_version; /* "1.18.0"; data NULL: unknown */
 	int64_t registered_ms;
-	int64_t running_tasks;
+	int64_t running_tasks; /* needed only if the query asks for CLUSTER_QUERY_RUNNING_TASKS */
 	struct span ec2_instance_id; /* data NULL: none */
-	/* The groups of the tasks that run there. */
+	/* The groups of the tasks that run there; only for CLUSTER_QUERY_GROUPS. */
 	const struct span *groups;
 	size_t group_count;
 };
@@ -52,6 +52,9 @@ void cluster_query_free(struct cluster_query *query); /* NULL is fine */
 void cluster_query_free_pointer(struct cluster_query **query);
 #define _cluster_query_ CLEANUP(cluster_query_free_pointer)
 
+/* Does it ask for what is not in the facts of an instance and must be gathered for it? */
+enum cluster_query_ask { CLUSTER_QUERY_RUNNING_TASKS = 1, CLUSTER_QUERY_GROUPS = 2 };
+bool cluster_query_asks(const struct cluster_query *query, enum cluster_query_ask ask);
 bool cluster_query_matches(const struct cluster_query *query,
 	const struct cluster_query_instance *instance);
 

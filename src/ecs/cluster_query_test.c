@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "ecs/attribute.h"
 #include "ecs/cluster_query.h"
 
 static const struct span groups[] = {SPAN("service:web"), SPAN("family:batch")};
@@ -22,7 +23,7 @@ static struct cluster_query_instance instance(struct arena *arena)
 				 arena, &attributes, NULL),
 		0);
 	return (struct cluster_query_instance){
-		.attributes = attributes,
+		.attributes = attribute_pack(arena, attributes),
 		.agent_connected = true,
 		.agent_version = SPAN("1.18.0"),
 		.registered_ms = INT64_C(1767225600000), /* 2026-01-01 */

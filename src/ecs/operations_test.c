@@ -271,7 +271,7 @@ static void documents_are_limited(void **state)
 	test_call(server, "CreateCluster", "{}");
 	test_refused(server, "RegisterContainerInstance", "InvalidParameterException",
 		"the limit is 131072",
-		"{'totalResources':[{'name':'PORTS','stringSetValue':['%s']}]}", prefix);
+		"{'totalResources':[{'name':'GPU','stringSetValue':['%s']}]}", prefix);
 }
 
 int main(void)

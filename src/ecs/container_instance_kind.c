@@ -1,0 +1,219 @@
+/* Container instances as objects: facts, indexes, and how one is written; see container_instance.h. */
+#include "ecs/container_instance.h"
+
+#include <stdio.h>
+
+#include "ecs/attribute.h"
+#include "ecs/fact_table.h"
+#include "ecs/name.h"
+#include "ecs/task.h"
+
+static const char *const status_names[] = {
+#define X(name) [CONTAINER_INSTANCE_##name] = #name,
+	CONTAINER_INSTANCE_STATUSES(X)
+#undef X
+};
+
+const char *container_instance_status_name(enum container_instance_status status)
+{
+	return status_names[status];
+}
+
+/* ---- facts ---- */
+
+static const struct fact_row fact_rows[] = {
+	FACT_NAMED(container_instance_facts, status, "status", status_names),
+	FACT(FACT_FLAG, container_instance_facts, connected, "connected"),
+	FACT(FACT_NUMBER, container_instance_facts, cpu, "cpu"),
+	FACT(FACT_NUMBER, container_instance_facts, memory, "memory"),
+	FACT(FACT_TEXT, container_instance_facts, ports, "ports"),
+	FACT(FACT_TEXT, container_instance_facts, runtime, "runtime"),
+	FACT(FACT_TEXT, container_instance_facts, attributes, "attributes"),
+	FACT(FACT_TEXT, container_instance_facts, agent_version, "agentVersion"),
+	FACT(FACT_TEXT, container_instance_facts, ec2_instance_id, "ec2InstanceId"),
+	FACT(FACT_NUMBER, container_instance_facts, registered_ms, "registered"),
+};
+
+static int read_facts(struct span key, struct span private_, struct arena *arena,
+	struct container_instance_facts *facts, const struct json **ret_tags, struct err *err)
+{
+	struct json *value;
+	int code = json_parse(private_, arena, &value, err);
+
+	if (code < 0)
+		return code;
+	if (!span_split(ecs_name_of_key(key), '/', &facts->cluster, &facts->id))
+		return err_set(err, -EINVAL, "'%.*s' is not the key of a container instance",
+			SPAN_ARGS(key));
+	if (ret_tags)
+		*ret_tags = json_get(value, "tags");
+	return fact_table_read(fact_rows, LENGTH(fact_rows), value, facts, err);
+}
+
+static int extract(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
+{
+	return read_facts(object->key, object->private_, scratch, facts, NULL, err);
+}
+
+/* ---- indexes ---- */
+
+static void write_attributes(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct container_instance_facts *facts = container_instance_facts(object);
+	size_t scope = (size_t)(facts->id.data - object->key.data);
+	struct arena *arena = arena_new(0);
+	struct json *document;
+
+	if (json_parse(object->api, arena, &document, NULL) == 0)
+		JSON_EACH_ITEM (json_get(document, "attributes"), attribute) {
+			struct span value = json_get_text(attribute, "value");
+
+			store_index_add_format(writer, "%.*s%.*s=%.*s", (int)scope,
+				object->key.data, SPAN_ARGS(json_get_text(attribute, "name")),
+				SPAN_ARGS(value.data ? value : SPAN("")));
+		}
+	arena_free(arena);
+}
+
+static void write_status(const struct store_object *object, struct store_index_writer *writer)
+{
+	store_index_add_format(writer, "%.*s/%s", SPAN_ARGS(task_cluster_key(object->key)),
+		status_names[container_instance_facts(object)->status]);
+}
+
+static void write_runtime(const struct store_object *object, struct store_index_writer *writer)
+{
+	struct span runtime = container_instance_facts(object)->runtime;
+
+	if (runtime.length > 0)
+		store_index_add_format(writer, "%.*s/%.*s",
+			SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(runtime));
+}
+
+static const struct store_index indexes[CONTAINER_INSTANCE_INDEX_COUNT] = {
+	[CONTAINER_INSTANCE_BY_ATTRIBUTE] = {.name = "attribute", .write = write_attributes},
+	[CONTAINER_INSTANCE_BY_STATUS] = {.name = "status", .write = write_status},
+	[CONTAINER_INSTANCE_BY_RUNTIME] = {.name = "runtime", .write = write_runtime},
+};
+
+const struct store_kind container_instance_kind = {
+	.name = "ecs.container_instance",
+	.facts_size = sizeof(struct container_instance_facts),
+	.extract = extract,
+	.indexes = indexes,
+	.index_count = LENGTH(indexes),
+};
+
+/* ---- writing ---- */
+
+int container_instance_draft_open(const struct store_object *instance, struct arena *arena,
+	struct container_instance_draft *ret_draft, struct err *err)
+{
+	struct container_instance_draft draft = {
+		.arena = arena, .key = instance->key, .revision = instance->revision};
+	struct json *stored;
+	int code = json_parse(instance->api, arena, &stored, err);
+
+	if (code == 0)
+		code = read_facts(instance->key, instance->private_, arena, &draft.facts,
+			&draft.tags, err);
+	if (code < 0)
+		return code;
+	draft.document = json_copy_object(arena, stored);
+	*ret_draft = draft;
+	return 0;
+}
+
+int container_instance_save(struct store_transaction *transaction,
+	struct container_instance_draft *draft, struct err *err)
+{
+	struct arena *arena = draft->arena;
+	struct json *document = draft->document, *private_ = json_new_object(arena);
+	struct container_instance_facts *facts = &draft->facts;
+
+	facts->attributes = attribute_pack(arena, json_get(document, "attributes"));
+	json_set_string(arena, document, "status", span_of(status_names[facts->status]));
+	json_set_bool(arena, document, "agentConnected", facts->connected);
+	json_set_integer(arena, document, "version", json_get_integer(document, "version", 0) + 1);
+	if (facts->registered_ms != 0)
+		json_set_time(arena, document, "registeredAt", facts->registered_ms);
+	fact_table_write(fact_rows, LENGTH(fact_rows), facts, arena, private_);
+	if (json_count(draft->tags) > 0)
+		json_set(arena, private_, "tags", draft->tags);
+	return store_put(transaction, &container_instance_kind, draft->key,
+		json_to_text(document, arena), json_to_text(private_, arena), draft->revision, err);
+}
+
+/* ---- what its tasks make of it ---- */
+
+void container_instance_sum_tasks(const struct store_view *view,
+	const struct store_object *instance, int64_t ret_sums[STORE_MEASURES])
+{
+	char prefix[STORE_KEY_MAX + 8];
+	size_t length = instance->key.length;
+
+	memcpy(prefix, instance->key.data, length);
+	memcpy(prefix + length, "/live/", 6);
+	store_sum(view, &task_kind, TASK_BY_INSTANCE, (struct span){prefix, length + 6}, false,
+		ret_sums);
+}
+
+/* The groups of the tasks there, each once. */
+static void collect_groups(const struct store_view *view, const struct store_object *instance,
+	struct arena *arena, struct cluster_query_instance *asked)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &task_kind,
+		.index = TASK_BY_INSTANCE,
+		.prefix = arena_format(arena, "%.*s/live/", SPAN_ARGS(instance->key))};
+	const struct store_object *task;
+	struct span *groups = NULL;
+	size_t count = 0, capacity = 0;
+
+	while ((task = store_next(&cursor))) {
+		struct span group = task_facts(task)->group;
+		bool known = false;
+
+		for (size_t i = 0; i < count && !known; i++)
+			known = span_equal(groups[i], group);
+		if (known || task_facts(task)->desired != TASK_RUNNING)
+			continue;
+		if (count == capacity) {
+			struct span *more =
+				arena_allocate_array(arena, capacity * 2 + 8, sizeof(*more));
+
+			if (count > 0)
+				memcpy(more, groups, count * sizeof(*more));
+			groups = more;
+			capacity = capacity * 2 + 8;
+		}
+		groups[count++] = group;
+	}
+	asked->groups = groups;
+	asked->group_count = count;
+}
+
+bool container_instance_matches(const struct cluster_query *query, const struct store_view *view,
+	const struct store_object *instance, struct arena *arena)
+{
+	const struct container_instance_facts *facts = container_instance_facts(instance);
+	struct cluster_query_instance asked = {
+		.attributes = facts->attributes,
+		.agent_connected = facts->connected,
+		.agent_version = facts->agent_version.length ? facts->agent_version : SPAN_NONE,
+		.registered_ms = facts->registered_ms,
+		.ec2_instance_id =
+			facts->ec2_instance_id.length ? facts->ec2_instance_id : SPAN_NONE,
+	};
+
+	if (cluster_query_asks(query, CLUSTER_QUERY_RUNNING_TASKS)) {
+		int64_t sums[STORE_MEASURES];
+
+		container_instance_sum_tasks(view, instance, sums);
+		asked.running_tasks = sums[TASK_SUM_INSTANCE_RUNNING];
+	}
+	if (cluster_query_asks(query, CLUSTER_QUERY_GROUPS))
+		collect_groups(view, instance, arena, &asked);
+	return cluster_query_matches(query, &asked);
+}
