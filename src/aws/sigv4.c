@@ -44,18 +44,6 @@ static int refuse_mismatch(struct sigv4_failure *failure)
 
 /* ---- reading ---- */
 
-static struct span trim(struct span text)
-{
-	while (text.length > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
-		text.data++;
-		text.length--;
-	}
-	while (text.length > 0 &&
-		(text.data[text.length - 1] == ' ' || text.data[text.length - 1] == '\t'))
-		text.length--;
-	return text;
-}
-
 /* How often the header is there; the first value in *ret_value. */
 static size_t find_header(const struct sigv4_request *request, struct span name,
 	struct span *ret_value)
@@ -66,7 +54,7 @@ static size_t find_header(const struct sigv4_request *request, struct span name,
 		if (!span_equal_ignoring_case(request->headers[i].name, name))
 			continue;
 		if (found++ == 0)
-			*ret_value = trim(request->headers[i].value);
+			*ret_value = span_trim(request->headers[i].value);
 	}
 	return found;
 }
@@ -92,7 +80,7 @@ static int read_parameters(struct span authorization, struct span parameters,
 
 		if (!span_split(rest, ',', &item, &rest))
 			rest.length = 0;
-		item = trim(item);
+		item = span_trim(item);
 		if (!span_split(item, '=', &name, &value))
 			return sigv4_refuse(failure, INCOMPLETE,
 				"'%.*s' not a valid key=value pair (missing equal-sign) in "

@@ -44,6 +44,18 @@ bool span_equal_ignoring_case(struct span a, struct span b)
 	return true;
 }
 
+struct span span_trim(struct span text)
+{
+	while (text.length > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
+		text.data++;
+		text.length--;
+	}
+	while (text.length > 0 &&
+		(text.data[text.length - 1] == ' ' || text.data[text.length - 1] == '\t'))
+		text.length--;
+	return text;
+}
+
 bool span_split(struct span text, char separator, struct span *ret_before, struct span *ret_after)
 {
 	const char *found = text.length > 0 ? memchr(text.data, separator, text.length) : NULL;

@@ -44,6 +44,9 @@ bool span_equal_ignoring_case(struct span a, struct span b); /* ASCII only */
  * (outputs untouched) when there is none. */
 bool span_split(struct span text, char separator, struct span *ret_before, struct span *ret_after);
 
+/* Without spaces and tabs around it. */
+struct span span_trim(struct span text);
+
 /* Decimal digits only, no sign, no spaces; false if it is not a number or passes max. */
 bool span_to_unsigned(struct span text, uint64_t max, uint64_t *ret_value);
 

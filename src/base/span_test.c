@@ -60,6 +60,15 @@ static void test_split(void **state)
 	assert_int_equal(after.length, 0);
 }
 
+static void test_trim(void **state)
+{
+	(void)state;
+	assert_true(span_is(span_trim(SPAN(" \ta b\t ")), "a b"));
+	assert_true(span_is(span_trim(SPAN("a")), "a"));
+	assert_int_equal(span_trim(SPAN(" \t ")).length, 0);
+	assert_int_equal(span_trim(SPAN("")).length, 0);
+}
+
 static void test_unsigned(void **state)
 {
 	static const struct {
@@ -131,6 +140,7 @@ int main(void)
 		cmocka_unit_test(test_prefix_and_suffix),
 		cmocka_unit_test(test_ignoring_case_is_ascii_only),
 		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_unsigned),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_nearest),

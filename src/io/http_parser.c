@@ -463,18 +463,6 @@ static enum http_parser_result read_request_line(struct http_parser *parser, str
 	return HTTP_PARSER_COMPLETE;
 }
 
-static struct span trim(struct span text)
-{
-	while (text.length > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
-		text.data++;
-		text.length--;
-	}
-	while (text.length > 0 &&
-		(text.data[text.length - 1] == ' ' || text.data[text.length - 1] == '\t'))
-		text.length--;
-	return text;
-}
-
 /* Lowers the name in place: the head is ours, and llhttp has seen it already. */
 static bool read_header(char *line, size_t length, struct http_header *header)
 {
@@ -486,7 +474,7 @@ static bool read_header(char *line, size_t length, struct http_header *header)
 	if (name == 0 || name == length || line[name] != ':')
 		return false;
 	header->name = (struct span){line, name};
-	header->value = trim((struct span){line + name + 1, length - name - 1});
+	header->value = span_trim((struct span){line + name + 1, length - name - 1});
 	return is_value(header->value);
 }
 
