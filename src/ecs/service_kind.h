@@ -86,6 +86,14 @@ struct service_facts {
 
 /* ---- deployments ---- */
 
+/*
+ * Of a deployment's document the controller writes rolloutStateReason, statusReason,
+ * deploymentCircuitBreaker ({status, failureCount, threshold}, once it has tripped) and rollback ({reason,
+ * startedAt, serviceRevisionArn}); the rest is the handlers'. A rollback is a deployment of its own, with the
+ * document of the one it goes back to. Whatever of status, updatedAt and finishedAt is in the documents of
+ * services, deployments and task sets is kept equal to the facts.
+ */
+
 #define DEPLOYMENT_STATUSES(X) X(PRIMARY) X(ACTIVE) X(INACTIVE)
 enum deployment_status {
 #define X(name) DEPLOYMENT_##name,
@@ -132,8 +140,10 @@ struct service_deployment_facts {
 	enum service_deployment_status state;
 	int64_t failed; /* tasks that failed since one last succeeded */
 	int64_t failed_ever;
+	int64_t failed_ms;        /* when the last one did */
 	bool reached;             /* all tasks it wanted ran and were healthy once */
 	bool rollback;            /* it is itself the way back from a failed one */
+	int64_t backoff_round;    /* how often starting was put off, longer each time */
 	int64_t backoff_until_ms; /* crash loop: no new task before; 0 */
 	int64_t created_ms, updated_ms, finished_ms;
 };
@@ -162,7 +172,9 @@ struct task_set_facts {
 	double scale;     /* percent of the service's desired count */
 	int64_t computed; /* ceil(desired * scale / 100): kept by whoever changes either */
 	bool stable;      /* as the controller last found it; stabilityStatusAt in the document */
-	int64_t failed;
+	int64_t failed;   /* as those of a deployment */
+	int64_t failed_ms;
+	int64_t backoff_round;
 	int64_t backoff_until_ms;
 	int64_t created_ms, updated_ms;
 };
