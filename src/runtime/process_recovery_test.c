@@ -159,6 +159,7 @@ static void test_cut_starts_are_resolved(void **state)
 	struct fixture *fixture = *state;
 	struct span ordered = new_token(fixture), empty = new_token(fixture);
 	struct span broken = new_token(fixture), begun = new_token(fixture);
+	struct span torn = new_token(fixture), torn_record = new_token(fixture);
 	const struct json *spec = shell_spec(fixture, "echo once; exit 9");
 	_buffer_ struct buffer order = {0}, record = {0};
 	struct runtime_task *task;
@@ -173,7 +174,14 @@ static void test_cut_starts_are_resolved(void **state)
 	plan_write_order(plan, spec, &order);
 	write_file(fixture->folder, ordered, RECORD_ORDER_FILE, buffer_span(&order));
 	write_file(fixture->folder, empty, "", SPAN(""));
-	write_file(fixture->folder, broken, RECORD_ORDER_FILE, SPAN("{\"version\":99"));
+	write_file(fixture->folder, broken, RECORD_ORDER_FILE, SPAN("{\"version\":99}"));
+	write_file(fixture->folder, torn, RECORD_ORDER_FILE,
+		(struct span){order.data, order.length / 2});
+	plan->token = torn_record;
+	buffer_reset(&order);
+	plan_write_order(plan, spec, &order);
+	write_file(fixture->folder, torn_record, RECORD_ORDER_FILE, buffer_span(&order));
+	write_file(fixture->folder, torn_record, RECORD_STATE_FILE, SPAN("{\"version\":1,\"tok"));
 	plan->token = begun;
 	buffer_reset(&order);
 	plan_write_order(plan, spec, &order);
@@ -187,8 +195,15 @@ static void test_cut_starts_are_resolved(void **state)
 	assert_int_equal(task->containers[0].exit_code, 9);
 	assert_true(span_is(task->address, "127.64.0.9"));
 	assert_true(span_is(read_log(fixture, ordered, "app"), "once\n"));
+	/* A record that the power cut short: the supervisor had run nothing. */
+	task = wait_phase(fixture, torn_record, RUNTIME_STOPPED);
+	assert_int_equal(task->containers[0].exit_code, 9);
+	assert_true(span_is(read_log(fixture, torn_record, "app"), "once\n"));
 	/* Never promised: gone. */
 	assert_int_equal(fixture->runtime->operations->get(fixture->runtime, empty, fixture->arena,
+				 &task, &err),
+		-ENOENT);
+	assert_int_equal(fixture->runtime->operations->get(fixture->runtime, torn, fixture->arena,
 				 &task, &err),
 		-ENOENT);
 	/* Not to be understood: told, not dropped. */

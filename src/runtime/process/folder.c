@@ -7,15 +7,6 @@
 #include "base/memory.h"
 #include "runtime/process/process_internal.h"
 
-int process_sync_folder(const char *path, struct err *err)
-{
-	_close_ int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (descriptor < 0)
-		return err_errno(err, "open folder '%s'", path);
-	return fsync(descriptor) < 0 ? err_errno(err, "sync folder '%s'", path) : 0;
-}
-
 static int remove_files(const char *path, struct err *err)
 {
 	DIR *listing = opendir(path);

@@ -49,38 +49,65 @@ static struct process_task *find_started(struct process_runtime *runtime, struct
 
 /* Starting. */
 
-static int write_order(struct process_runtime *runtime, struct process_task *task,
-	const struct plan *plan, const struct json *spec, struct err *err)
+/* Not yet durable: the supervisor starts meanwhile, and brings the folder to the disk with its
+ * record. One that was cut short is known by its end, see adopt(). */
+static int write_order(const struct process_task *task, const struct plan *plan,
+	const struct json *spec, int *ret_order, struct err *err)
 {
 	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
-	int r = file_make_folder(task->folder, 0700, err);
+	_close_ int order = -1;
 
-	if (r < 0)
-		return r;
+	if (mkdir(task->folder, 0700) < 0)
+		return err_errno(err, "make folder '%s'", task->folder);
+	order = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (order < 0)
+		return err_errno(err, "make '%s'", path);
 	plan_write_order(plan, spec, &text);
-	r = file_replace(path, buffer_span(&text), 0600, err);
-	return r < 0 ? r : process_sync_folder(runtime->folder, err);
+	for (size_t done = 0; done < text.length;) {
+		ssize_t written = write(order, text.data + done, text.length - done);
+
+		if (written < 0 && errno != EINTR)
+			return err_errno(err, "write '%s'", path);
+		done += written > 0 ? (size_t)written : 0;
+	}
+	*ret_order = TAKE_FD(order);
+	return 0;
 }
 
-static int supervise_new(struct process_runtime *runtime, struct process_task *task,
-	struct err *err)
+static int supervise_new(struct process_runtime *runtime, struct process_task *task, int order,
+	int *ret_channel, struct err *err)
 {
 	_free_ char *path = memory_format("%s/" RECORD_LOCK_FILE, task->folder);
-	_close_ int lock = -1;
+	_close_ int lock = -1, channel = -1;
+	pid_t pid;
 	int r = file_lock(path, &lock, err);
 
-	return r < 0 ? r : process_supervise(runtime, task->folder, &lock, err);
+	if (r == 0)
+		r = process_supervise(runtime, task->folder, &lock, &channel, &pid, err);
+	if (r < 0)
+		return r;
+	/* While the supervisor prepares. On a disk that fails, its record fails, too. */
+	if (fsync(order) < 0)
+		r = -EAGAIN;
+	if (r == 0)
+		r = process_await(channel, pid, err);
+	else
+		process_await(channel, pid, NULL);
+	if (r == 0)
+		*ret_channel = TAKE_FD(channel);
+	return r;
 }
 
 /* On a thread of the caller's, without the mutex; nobody else touches the task. */
 static int start_new(struct process_runtime *runtime, struct process_task *task,
-	const struct plan *plan, const struct json *spec, struct err *err)
+	const struct plan *plan, const struct json *spec, int *ret_channel, struct err *err)
 {
-	int r = write_order(runtime, task, plan, spec, err);
+	_close_ int order = -1;
+	int r = write_order(task, plan, spec, &order, err);
 
 	if (r == 0)
-		r = supervise_new(runtime, task, err);
+		r = supervise_new(runtime, task, order, ret_channel, err);
 	/* -EAGAIN: killed at an unknown point; the probe will tell what it did. */
 	if (r == 0 || r == -EAGAIN)
 		return 0;
@@ -111,6 +138,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 {
 	struct process_runtime *runtime = process_of(base);
 	_arena_ struct arena *arena = arena_new(0);
+	_close_ int channel = -1;
 	struct process_task *task;
 	struct plan *plan;
 	int r = check_start(runtime, token, instance, spec, arena, &plan, err);
@@ -135,13 +163,15 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	map_put(&runtime->tasks, token, task);
 	pthread_mutex_unlock(&runtime->mutex);
 
-	r = start_new(runtime, task, plan, spec, err);
+	r = start_new(runtime, task, plan, spec, &channel, err);
 
 	pthread_mutex_lock(&runtime->mutex);
 	task->is_starting = false;
 	if (r < 0) {
 		map_remove(&runtime->tasks, token);
 		process_task_free(task);
+	} else if (channel >= 0 && process_watch(task, channel) == 0) {
+		TAKE_FD(channel);
 	} else {
 		process_unsettle(task);
 		process_wake(runtime);
@@ -252,7 +282,10 @@ static int process_stop(struct runtime *base, struct span token, struct span rea
 	if (r == 0)
 		r = process_receive(connection, arena, &answer, err);
 	/* It may be at its end, or lost: the watch tells which, soon. Unknown it is not. */
-	return r < 0 ? err_prefix(err, -EAGAIN, "stop task '%.*s'", SPAN_ARGS(token)) : 0;
+	if (r == 0)
+		return 0;
+	err_prefix(err, -EAGAIN, "stop task '%.*s'", SPAN_ARGS(token));
+	return -EAGAIN;
 }
 
 static int process_acknowledge(struct runtime *base, struct span token, struct err *err)
@@ -403,7 +436,13 @@ static int lock_folder(struct process_runtime *runtime, struct err *err)
 	}
 }
 
-/* A folder without an order was never started: its start was not answered. */
+/* An order is one JSON object; nothing of it is run before the disk has it whole. */
+static bool is_cut_short(struct span text)
+{
+	return text.length == 0 || text.data[text.length - 1] != '}';
+}
+
+/* A folder without a whole order was never started: its start was not answered. */
 static int adopt(struct process_runtime *runtime, struct span token, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -413,7 +452,7 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 	struct plan *plan;
 	int r = file_read(path, PLAN_ORDER_MAX, &text, err);
 
-	if (r == -ENOENT) {
+	if (r == -ENOENT || (r == 0 && is_cut_short(buffer_span(&text)))) {
 		r = process_remove_folder(task->folder, err);
 		process_task_free(task);
 		return r;

@@ -59,14 +59,19 @@ void process_task_free(struct process_task *task);
 void process_task_take_order(struct process_task *task, const struct plan *plan);
 bool process_token_is_valid(struct span token);
 
-/* watch.c: the thread, and finding out how tasks are. Mutex held for the first two. */
+/* watch.c: the thread, and finding out how tasks are. Mutex held for the first three. */
 void process_unsettle(struct process_task *task);
+/* Takes a connection on which "watch" was asked; on failure it stays the caller's. */
+int process_watch(struct process_task *task, int connection);
 void process_wake(struct process_runtime *runtime);
 void *process_watch_main(void *runtime);
 
-/* supervise.c. -EIO: the supervisor refused, nothing runs and nothing will. Takes the lock over. */
+/* supervise.c. Starts a supervisor, which takes the lock over. *ret_channel is its channel
+ * (protocol.h); process_await() waits until it has said that the task is on disk.
+ * -EIO: it refused, nothing runs and nothing will. -EAGAIN: it is to be found out what it did. */
 int process_supervise(struct process_runtime *runtime, const char *folder, int *lock,
-	struct err *err);
+	int *ret_channel, pid_t *ret_pid, struct err *err);
+int process_await(int channel, pid_t pid, struct err *err);
 /* Kills what carries the token's mark. */
 void process_end_marked(const char *token);
 
@@ -83,7 +88,6 @@ int process_choose_network(struct process_runtime *runtime, struct plan *plan, s
 
 /* folder.c */
 int process_remove_folder(const char *path, struct err *err);
-int process_sync_folder(const char *path, struct err *err);
 
 /* instances.c */
 int process_list_instances(struct runtime *runtime, struct arena *arena,

@@ -29,8 +29,11 @@
 #define PROTOCOL_GUESTS_MAX 32 /* programs of exec at one time */
 #define PROTOCOL_REASON_MAX 1024
 
-/* Descriptors that the supervisor is started with. */
+/* Descriptors that the supervisor is started with. The channel is a connection like those to
+ * `control`, on which "watch" has been asked: the first line says that the task is on disk and will
+ * run, or why it never will. */
 #define PROTOCOL_LOCK_DESCRIPTOR 3
+#define PROTOCOL_CHANNEL_DESCRIPTOR 4
 
 /* In the environment of every program of a task; what is left of a lost one is found by it. */
 #define PROTOCOL_TASK_VARIABLE "SLIPWAY_TASK"

@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +18,7 @@
 #define FIRST_FREE_DESCRIPTOR 10 /* so that none is in the way of those the supervisor gets */
 #define ENVIRONMENT_MAX ((size_t)1024 * 1024)
 
-static int spawn(struct process_runtime *runtime, const char *folder, int lock, int error,
+static int spawn(struct process_runtime *runtime, const char *folder, int lock, int channel,
 	pid_t *ret_pid)
 {
 	char *arguments[] = {"slipway-task", (char *)folder, NULL};
@@ -30,14 +32,14 @@ static int spawn(struct process_runtime *runtime, const char *folder, int lock, 
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes,
-		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &all);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, error, 2);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, lock, PROTOCOL_LOCK_DESCRIPTOR);
+	posix_spawn_file_actions_adddup2(&actions, channel, PROTOCOL_CHANNEL_DESCRIPTOR);
 	number = posix_spawn(ret_pid, runtime->supervisor, &actions, &attributes, arguments,
 		environment);
 	posix_spawn_file_actions_destroy(&actions);
@@ -45,58 +47,63 @@ static int spawn(struct process_runtime *runtime, const char *folder, int lock, 
 	return -number;
 }
 
-static int wait_for(pid_t pid, int *ret_status)
-{
-	while (waitpid(pid, ret_status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
-}
-
-static int read_refusal(int descriptor, struct err *err)
-{
-	char text[ERR_MESSAGE_MAX / 2];
-	ssize_t got = read(descriptor, text, sizeof(text) - 1);
-
-	while (got > 0 && text[got - 1] == '\n')
-		got--;
-	return err_set(err, -EIO, "the supervisor did not start: %.*s", got > 0 ? (int)got : 0,
-		text);
-}
-
 int process_supervise(struct process_runtime *runtime, const char *folder, int *lock,
-	struct err *err)
+	int *ret_channel, pid_t *ret_pid, struct err *err)
 {
+	struct timeval patience = {.tv_sec = PROCESS_ANSWER_SECONDS};
 	_close_ int held = TAKE_FD(*lock);
 	_close_ int locked = fcntl(held, F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
-	_close_ int reading = -1, writing = -1, moved = -1;
-	int ends[2], status, r;
-	pid_t pid;
+	_close_ int ours = -1, theirs = -1, moved = -1;
+	int ends[2], r;
 
 	if (locked < 0)
 		return err_errno(err, "duplicate the lock");
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno(err, "make a pipe");
-	reading = ends[0];
-	writing = ends[1];
-	moved = fcntl(writing, F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_errno(err, "make a channel");
+	ours = ends[0];
+	theirs = ends[1];
+	setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	moved = fcntl(theirs, F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
 	if (moved < 0)
-		return err_errno(err, "duplicate a pipe");
-	r = spawn(runtime, folder, locked, moved, &pid);
+		return err_errno(err, "duplicate a channel");
+	r = spawn(runtime, folder, locked, moved, ret_pid);
 	if (r < 0)
 		return err_system(err, -r, "run '%s'", runtime->supervisor);
-	memory_close_descriptor(&writing);
-	memory_close_descriptor(&moved);
-	r = wait_for(pid, &status);
-	/* Who ignores SIGCHLD learns nothing here, and everything from the folder. */
-	if (r < 0)
-		return 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-		return read_refusal(reading, err);
-	if (WIFSIGNALED(status))
-		return err_set(err, -EAGAIN, "the supervisor was killed by signal %d",
-			WTERMSIG(status));
+	*ret_channel = TAKE_FD(ours);
 	return 0;
+}
+
+/* The first line on the channel, which stays there unless it is a refusal. */
+static int look_at_answer(int channel, struct err *err)
+{
+	static const char refusal[] = "{\"version\":1,\"error\"";
+	_arena_ struct arena *arena = NULL;
+	char start[sizeof(refusal) - 1];
+	struct json *ignored;
+	ssize_t got;
+
+	do
+		got = recv(channel, start, sizeof(start), MSG_PEEK | MSG_WAITALL);
+	while (got < 0 && errno == EINTR);
+	if (got < (ssize_t)sizeof(start))
+		return err_set(err, -EAGAIN, "the supervisor ended before it answered");
+	if (memcmp(start, refusal, sizeof(start)) != 0)
+		return 0;
+	arena = arena_new(0);
+	if (process_receive(channel, arena, &ignored, err) != -EREMOTEIO)
+		return err_set(err, -EAGAIN, "the supervisor ended within its answer");
+	err_prefix(err, -EIO, "the supervisor did not start");
+	return -EIO;
+}
+
+int process_await(int channel, pid_t pid, struct err *err)
+{
+	int r = look_at_answer(channel, err), status;
+
+	/* It has gone to the background, or has ended. Who ignores SIGCHLD has no child to wait for. */
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return r;
 }
 
 static bool is_marked(const char *pid, struct span mark)

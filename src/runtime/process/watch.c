@@ -16,6 +16,7 @@
 #include "runtime/process/cgroup.h"
 #include "runtime/process/process_internal.h"
 #include "runtime/process/protocol.h"
+#include "runtime/process/slice.h"
 
 #define EVENTS_AT_ONCE 64
 #define PROBE_FIRST_US ((int64_t)2 * 1000)
@@ -47,6 +48,18 @@ void process_unsettle(struct process_task *task)
 	task->probe_us = 0;
 	task->probe_delay_us = PROBE_FIRST_US;
 	runtime->unsettled[runtime->unsettled_count++] = task;
+}
+
+int process_watch(struct process_task *task, int connection)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
+
+	if (fcntl(connection, F_SETFL, O_NONBLOCK) < 0 ||
+		epoll_ctl(task->runtime->epoll, EPOLL_CTL_ADD, connection, &event) < 0)
+		return -errno;
+	task->watch = connection;
+	buffer_reset(&task->input);
+	return 0;
 }
 
 /* Tells what changed, without the mutex: whoever is told may ask at once. */
@@ -83,7 +96,8 @@ static void set_state(struct process_task *task, struct span line, bool has_ende
 
 /* Ends. */
 
-/* The record in the folder as a supervisor's line. -ENOENT: there is none. */
+/* The record in the folder. -ENOENT: there is none, or one that was cut short by a power cut before
+ * it was durable; the supervisor runs nothing before that. */
 static int read_record(struct process_task *task, struct arena *arena,
 	struct runtime_task **ret_record, struct err *err)
 {
@@ -93,6 +107,8 @@ static int read_record(struct process_task *task, struct arena *arena,
 
 	if (r < 0)
 		return r;
+	if (text.length == 0 || text.data[text.length - 1] != '}')
+		return err_set(err, -ENOENT, "'%s' was cut short", path);
 	return record_parse(arena_copy_span(arena, buffer_span(&text)), arena, ret_record, err);
 }
 
@@ -155,7 +171,6 @@ static int connect_watch(struct process_task *task, int *ret_watch)
 		r = process_send(watch, span_of(watch_line), NULL, 0, NULL);
 	if (r < 0)
 		return r;
-	fcntl(watch, F_SETFL, O_NONBLOCK);
 	*ret_watch = TAKE_FD(watch);
 	return 0;
 }
@@ -172,10 +187,12 @@ static void remove_groups(const char *token)
 /* Nobody has the lock but us, so nothing of the task runs: it has ended, is lost, or never began.
  * */
 static enum finding resolve(struct process_task *task, int *lock, struct arena *arena,
-	struct runtime_task **ret_record)
+	int *ret_watch, struct runtime_task **ret_record)
 {
+	_close_ int channel = -1;
 	struct runtime_task *record;
 	struct err err;
+	pid_t pid;
 	int r = read_record(task, arena, &record, &err);
 
 	if (r == 0 && record->phase == RUNTIME_STOPPED) {
@@ -183,7 +200,13 @@ static enum finding resolve(struct process_task *task, int *lock, struct arena *
 		return FOUND_ENDED;
 	}
 	if (r == -ENOENT) {
-		r = process_supervise(task->runtime, task->folder, lock, &err);
+		r = process_supervise(task->runtime, task->folder, lock, &channel, &pid, &err);
+		if (r == 0)
+			r = process_await(channel, pid, &err);
+		if (r == 0) {
+			*ret_watch = TAKE_FD(channel);
+			return FOUND_ALIVE;
+		}
 		if (r != -EIO)
 			return FOUND_LATER;
 		/* It refused for good, and ran nothing. */
@@ -222,7 +245,7 @@ static enum finding look(struct process_task *task, struct arena *arena, int *re
 	}
 	if (file_lock(path, &lock, NULL) < 0)
 		return FOUND_LATER;
-	return resolve(task, &lock, arena, ret_record);
+	return resolve(task, &lock, arena, ret_watch, ret_record);
 }
 
 static void remove_unsettled(struct process_runtime *runtime, size_t index)
@@ -237,7 +260,6 @@ static bool probe(struct process_task *task)
 	struct process_runtime *runtime = task->runtime;
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer line = {0};
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
 	struct runtime_task *record = NULL;
 	enum finding finding;
 	int watch = -1;
@@ -245,15 +267,12 @@ static bool probe(struct process_task *task)
 	pthread_mutex_unlock(&runtime->mutex);
 	finding = look(task, arena, &watch, &record);
 	pthread_mutex_lock(&runtime->mutex);
-	if (finding == FOUND_ALIVE && epoll_ctl(runtime->epoll, EPOLL_CTL_ADD, watch, &event) < 0) {
+	if (finding == FOUND_ALIVE && process_watch(task, watch) < 0) {
 		close(watch);
 		finding = FOUND_LATER;
 	}
 	switch (finding) {
-	case FOUND_ALIVE:
-		task->watch = watch;
-		buffer_reset(&task->input);
-		return true;
+	case FOUND_ALIVE: return true;
 	case FOUND_ENDED:
 		format_line(record, &line);
 		set_state(task, buffer_span(&line), true);
@@ -346,6 +365,7 @@ void *process_watch_main(void *context)
 	struct process_runtime *runtime = context;
 	struct epoll_event events[EVENTS_AT_ONCE];
 
+	slice_shorten();
 	pthread_mutex_lock(&runtime->mutex);
 	while (!runtime->closing) {
 		int timeout = timeout_of(runtime), count;

@@ -299,26 +299,43 @@ static void handle_connection(struct control *control, struct connection *connec
 		flush(connection);
 }
 
-static void accept_one(struct control *control)
+static struct connection *add_connection(struct control *control, int descriptor)
 {
-	_close_ int descriptor =
-		accept4(control->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	if (descriptor < 0)
-		return;
 	for (size_t i = 0; i < PROTOCOL_CONNECTIONS_MAX; i++) {
 		struct connection *connection = &control->connections[i];
 
 		if (connection->descriptor >= 0 || connection->is_gone)
 			continue;
 		*connection = (struct connection){
-			.descriptor = TAKE_FD(descriptor),
+			.descriptor = descriptor,
 			.report = -1,
 			.input = BUFFER_WITH_CAP(PROTOCOL_REQUEST_MAX),
 			.output = BUFFER_WITH_CAP(PROTOCOL_ANSWER_MAX),
 		};
-		return;
+		return connection;
 	}
+	return NULL;
+}
+
+static void accept_one(struct control *control)
+{
+	_close_ int descriptor =
+		accept4(control->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (descriptor >= 0 && add_connection(control, descriptor))
+		TAKE_FD(descriptor);
+}
+
+void control_take_channel(struct control *control, int descriptor)
+{
+	struct connection *connection;
+
+	if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0)
+		return; /* nobody wants to know */
+	connection = add_connection(control, descriptor);
+	connection->watches = true;
+	add_state(control, connection);
+	flush(connection);
 }
 
 size_t control_descriptors(struct control *control, struct pollfd *polls, size_t max)

@@ -31,6 +31,8 @@ struct control {
 
 /* Listens on the socket in the working folder. */
 int control_open(struct control *control, struct task *task, struct err *err);
+/* Tells the state on a connection that came with the start, now and after every change. */
+void control_take_channel(struct control *control, int descriptor);
 size_t control_descriptors(struct control *control, struct pollfd *polls, size_t max);
 void control_handle(struct control *control, const struct pollfd *event);
 bool control_keeper_ended(struct control *control, pid_t keeper, int status);

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "runtime/process/descendants.h"
 #include "runtime/process/protocol.h"
+#include "runtime/process/slice.h"
 #include "runtime/process/supervisor/account.h"
 
 #define EXIT_CANNOT_RUN 127
@@ -141,6 +142,7 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 		enter_group(launch->groups->memory, report);
 		enter_group(launch->groups->cpu, report);
 	}
+	slice_restore();
 	set_limits(launch, report);
 	become(account, report);
 	/* After the change of user, which clears it. */

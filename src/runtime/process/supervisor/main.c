@@ -1,11 +1,11 @@
 /*
  * slipway-task: keeps one task running, whatever becomes of the server that started it.
  *
- *     slipway-task FOLDER        (descriptor 3: the locked file `lock` of that folder)
+ *     slipway-task FOLDER        (descriptor 3: the locked file `lock` of that folder; 4: a channel)
  *
- * It exits with 0 once it has gone to the background with its socket open and its record on disk;
- * the process in the background goes on until the task has ended. What goes wrong before is said on
- * standard error, and nothing has been run.
+ * It goes to the background at once, and tells on the channel (protocol.h) that its socket is open
+ * and its record on disk; the process in the background goes on until the task has ended. What goes
+ * wrong before is told there, too, and nothing has been run.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -15,12 +15,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "runtime/process/descendants.h"
 #include "runtime/process/protocol.h"
+#include "runtime/process/slice.h"
 #include "runtime/process/supervisor/control.h"
 #include "runtime/process/supervisor/task.h"
 
@@ -33,28 +36,21 @@ struct supervisor {
 	int signals;
 };
 
-static int prepare(struct supervisor *supervisor, const char *folder, struct arena *arena,
+/* Takes over what it was started with, and reads what to do. */
+static int take_order(struct supervisor *supervisor, const char *folder, struct arena *arena,
 	struct err *err)
 {
-	int r;
-
 	if (chdir(folder) < 0)
 		return err_errno(err, "enter '%s'", folder);
 	if (fcntl(PROTOCOL_LOCK_DESCRIPTOR, F_SETFD, FD_CLOEXEC) < 0)
 		return err_errno(err, "the lock did not come with the start");
-	close_range(PROTOCOL_LOCK_DESCRIPTOR + 1, ~0U, 0);
-	r = task_open(&supervisor->task, arena, clock_system(), err);
-	if (r == 0)
-		r = control_open(&supervisor->control, &supervisor->task, err);
-	if (r == 0)
-		r = task_save(&supervisor->task, err);
-	return r;
+	close_range(PROTOCOL_CHANNEL_DESCRIPTOR + 1, ~0U, 0);
+	return task_open(&supervisor->task, arena, clock_system(), err);
 }
 
-static int go_to_background(struct supervisor *supervisor, struct err *err)
+/* The caller goes on in the background. */
+static int go_to_background(struct err *err)
 {
-	sigset_t all;
-	int nothing;
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -62,19 +58,37 @@ static int go_to_background(struct supervisor *supervisor, struct err *err)
 	if (pid > 0)
 		_exit(0);
 	setsid();
+	return 0;
+}
+
+static int prepare(struct supervisor *supervisor, struct err *err)
+{
+	sigset_t signals;
+	int r;
+
 	/* Keepers inherit the mask: they wait for their signals, too. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigfillset(&signals);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; i < 3 && nothing >= 0; i++)
-		dup2(nothing, i);
-	close(nothing);
-	sigemptyset(&all);
-	sigaddset(&all, SIGCHLD);
-	sigaddset(&all, SIGTERM);
-	supervisor->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	return supervisor->signals < 0 ? err_errno(err, "make a signal descriptor") : 0;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	supervisor->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (supervisor->signals < 0)
+		return err_errno(err, "make a signal descriptor");
+	r = control_open(&supervisor->control, &supervisor->task, err);
+	return r < 0 ? r : task_begin(&supervisor->task, err);
+}
+
+static void refuse(const char *message)
+{
+	_buffer_ struct buffer line = {0};
+
+	buffer_format(&line, "{\"version\":%d,\"error\":", PROTOCOL_VERSION);
+	json_write_string(span_of(message), &line);
+	buffer_add_string(&line, "}\n");
+	if (send(PROTOCOL_CHANNEL_DESCRIPTOR, line.data, line.length, MSG_NOSIGNAL) < 0)
+		fprintf(stderr, "%s\n", message);
 }
 
 /* Processes that only an untimely dead keeper can have left to us. */
@@ -180,11 +194,13 @@ int main(int count, char **arguments)
 				"slipway starts it; it keeps one task running.\n");
 		return 2;
 	}
-	if (prepare(&supervisor, arguments[1], arena, &err) < 0 ||
-		go_to_background(&supervisor, &err) < 0) {
-		fprintf(stderr, "%s\n", err.message);
+	slice_shorten();
+	if (take_order(&supervisor, arguments[1], arena, &err) < 0 || go_to_background(&err) < 0 ||
+		prepare(&supervisor, &err) < 0) {
+		refuse(err.message);
 		return 1;
 	}
+	control_take_channel(&supervisor.control, PROTOCOL_CHANNEL_DESCRIPTOR);
 	run(&supervisor);
 	for (size_t i = 0; i < supervisor.task.container_count; i++)
 		log_files_close(&supervisor.task.containers[i].log);

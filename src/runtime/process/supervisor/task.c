@@ -121,6 +121,29 @@ void task_make_groups(struct task *task)
 	}
 }
 
+static int sync_folder(const char *path, struct err *err)
+{
+	_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return folder < 0 || fsync(folder) < 0 ? err_errno(err, "sync folder '%s'", path) : 0;
+}
+
+/* Not by replacement: a record that is cut short is as good as none, and this way the folder, the
+ * order and the record reach the disk together. */
+int task_begin(struct task *task, struct err *err)
+{
+	_close_ int file = open(RECORD_STATE_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	_buffer_ struct buffer text = {0};
+	int r;
+
+	record_write(task->record, &text);
+	if (file < 0 || write(file, text.data, text.length) != (ssize_t)text.length ||
+		fsync(file) < 0)
+		return err_errno(err, "write " RECORD_STATE_FILE);
+	r = sync_folder(".", err);
+	return r < 0 ? r : sync_folder("..", err);
+}
+
 int task_save(struct task *task, struct err *err)
 {
 	_buffer_ struct buffer text = {0};

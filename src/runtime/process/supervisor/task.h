@@ -85,7 +85,9 @@ int task_open(struct task *task, struct arena *arena, struct clock *clock, struc
 /* Makes the groups, whose limits it notes; the record must be on disk, or they could stay behind.
  * */
 void task_make_groups(struct task *task);
-/* Makes the record durable. */
+/* Makes the first record, durable with the folder that it is in: nothing runs before. */
+int task_begin(struct task *task, struct err *err);
+/* Replaces it, durable. */
 int task_save(struct task *task, struct err *err);
 
 void task_step(struct task *task);
