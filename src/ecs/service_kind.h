@@ -112,7 +112,8 @@ enum rollout_state {
 #define SERVICE_DEPLOYMENT_STATUSES(X)                                                             \
 	X(PENDING)                                                                                 \
 	X(SUCCESSFUL)                                                                              \
-	X(STOPPED) X(STOP_REQUESTED) X(IN_PROGRESS) X(ROLLBACK_REQUESTED) X(ROLLBACK_IN_PROGRESS)  \
+	X(STOPPED)                                                                                 \
+	X(STOP_REQUESTED) X(IN_PROGRESS) X(ROLLBACK_REQUESTED) X(ROLLBACK_IN_PROGRESS)             \
 		X(ROLLBACK_SUCCESSFUL) X(ROLLBACK_FAILED)
 enum service_deployment_status {
 #define X(name) SERVICE_DEPLOYMENT_##name,
@@ -140,13 +141,23 @@ struct service_deployment_facts {
 	enum service_deployment_status state;
 	int64_t failed; /* tasks that failed since one last succeeded */
 	int64_t failed_ever;
-	int64_t failed_ms;        /* when the last one did */
-	bool reached;             /* all tasks it wanted ran and were healthy once */
-	bool rollback;            /* it is itself the way back from a failed one */
+	int64_t failed_ms; /* when the last one did */
+	bool reached;      /* all tasks it wanted ran and were healthy once */
+	bool rollback;     /* it is itself the way back from a failed one */
+	bool asked; /* a client asked for its end (see below); else the circuit breaker found it failed */
 	int64_t backoff_round;    /* how often starting was put off, longer each time */
 	int64_t backoff_until_ms; /* crash loop: no new task before; 0 */
 	int64_t created_ms, updated_ms, finished_ms;
 };
+
+/*
+ * StopServiceDeployment asks for the end of a deployment that is IN_PROGRESS, by its state; the controller
+ * carries it out. In both cases `asked` is set.
+ *
+ *     ROLLBACK_REQUESTED  goes back to the last revision that was deployed successfully, as the circuit breaker
+ *                         does (ROLLBACK_IN_PROGRESS, …); ROLLBACK_FAILED when there is none
+ *     STOP_REQUESTED      becomes STOPPED, rollout FAILED: starts no more tasks, stays PRIMARY as it is
+ */
 
 /* ---- task sets ---- */
 
@@ -169,10 +180,11 @@ struct task_set_facts {
 	struct span family;
 	int64_t revision;
 	enum task_set_status status;
-	double scale;     /* percent of the service's desired count */
-	int64_t computed; /* ceil(desired * scale / 100): kept by whoever changes either */
-	bool stable;      /* as the controller last found it; stabilityStatusAt in the document */
-	int64_t failed;   /* as those of a deployment */
+	double scale;      /* percent of the service's desired count */
+	int64_t computed;  /* ceil(desired * scale / 100): kept by whoever changes either */
+	bool stable;       /* STEADY_STATE, as the controller last found it */
+	int64_t stable_ms; /* when it found that: stabilityStatusAt */
+	int64_t failed;    /* as those of a deployment */
 	int64_t failed_ms;
 	int64_t backoff_round;
 	int64_t backoff_until_ms;
