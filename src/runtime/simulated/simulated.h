@@ -94,7 +94,7 @@ struct simulated_observer {
 	void (*started)(void *context, const struct simulated_program *program);
 	void (*ended)(void *context, const struct simulated_program *program,
 		enum runtime_stop stop);
-	void (*broken)(void *context, const char *rule); /* NULL: ends the program */
+	void (*broken)(void *context, const char *rule);
 	void *context;
 };
 

@@ -1,0 +1,284 @@
+/* Reads what a simulated task does from its spec. */
+#include <inttypes.h>
+
+#include "runtime/simulated/world.h"
+#include "runtime/spec.h"
+
+#define NAME_MAX_LENGTH 255
+#define STOP_TIMEOUT_SECONDS 30
+#define STOP_TIMEOUT_MAX_SECONDS (24 * 3600)
+
+const struct simulated_behaviour simulated_behaviour_default = {
+	.run = {SIMULATED_NEVER, SIMULATED_NEVER},
+	.unhealthy = {SIMULATED_NEVER, SIMULATED_NEVER},
+};
+
+/* ---- what the first container says ---- */
+
+enum setting_type { SETTING_TIME, SETTING_TIME_OR_NEVER, SETTING_CODE, SETTING_TEXT };
+
+static const struct setting {
+	const char *name;
+	enum setting_type type;
+	size_t offset; /* in struct script */
+} settings[] = {
+	{"SIMULATED_START_MS", SETTING_TIME, offsetof(struct script, behaviour.start)},
+	{"SIMULATED_RUN_MS", SETTING_TIME_OR_NEVER, offsetof(struct script, behaviour.run)},
+	{"SIMULATED_HEALTH_MS", SETTING_TIME_OR_NEVER, offsetof(struct script, behaviour.health)},
+	{"SIMULATED_UNHEALTHY_AFTER_MS", SETTING_TIME_OR_NEVER,
+		offsetof(struct script, behaviour.unhealthy)},
+	{"SIMULATED_STOP_MS", SETTING_TIME_OR_NEVER, offsetof(struct script, behaviour.stop)},
+	{"SIMULATED_EXIT_CODE", SETTING_CODE, offsetof(struct script, behaviour.exit_code)},
+	{"SIMULATED_FAIL_START", SETTING_TEXT, offsetof(struct script, fail_start)},
+};
+
+static bool read_time(struct span text, bool may_be_never, struct simulated_time *ret_time)
+{
+	struct span least = text, most = text;
+	uint64_t least_ms, most_ms;
+
+	if (may_be_never && span_is(text, "never")) {
+		*ret_time = (struct simulated_time){SIMULATED_NEVER, SIMULATED_NEVER};
+		return true;
+	}
+	span_split(text, '-', &least, &most);
+	if (!span_to_unsigned(least, SIMULATED_TIME_MAX_MS, &least_ms) ||
+		!span_to_unsigned(most, SIMULATED_TIME_MAX_MS, &most_ms) || least_ms > most_ms)
+		return false;
+	*ret_time = (struct simulated_time){(int64_t)least_ms, (int64_t)most_ms};
+	return true;
+}
+
+static int read_setting(struct script *script, struct span name, struct span value, struct err *err)
+{
+	const struct setting *setting = settings;
+	const struct setting *end = settings + LENGTH(settings);
+	uint64_t number;
+	void *place;
+
+	if (!span_starts_with(name, SPAN("SIMULATED_")))
+		return 0;
+	while (setting < end && !span_is(name, setting->name))
+		setting++;
+	if (setting == end)
+		return 0; /* perhaps the program's own */
+	place = (char *)script + setting->offset;
+	switch (setting->type) {
+	case SETTING_TIME:
+	case SETTING_TIME_OR_NEVER:
+		if (read_time(value, setting->type == SETTING_TIME_OR_NEVER, place))
+			return 0;
+		return err_set(err, -EINVAL,
+			"%s '%.*s' is not a time: milliseconds up to %" PRId64 ", as 20 or 10-50%s",
+			setting->name, SPAN_ARGS(value), SIMULATED_TIME_MAX_MS,
+			setting->type == SETTING_TIME_OR_NEVER ? ", or never" : "");
+	case SETTING_CODE:
+		if (!span_to_unsigned(value, 255, &number))
+			return err_set(err, -EINVAL, "%s '%.*s' is not a number from 0 to 255",
+				setting->name, SPAN_ARGS(value));
+		*(int *)place = (int)number;
+		return 0;
+	case SETTING_TEXT:
+		if (value.length > SIMULATED_REASON_MAX)
+			return err_set(err, -EINVAL, "%s is longer than %d bytes", setting->name,
+				SIMULATED_REASON_MAX);
+		*(struct span *)place = arena_copy_span(script->arena, value);
+		return 0;
+	}
+	return 0;
+}
+
+static int read_settings(struct script *script, const struct json *container, struct err *err)
+{
+	int r;
+
+	JSON_EACH_ITEM (json_get(container, "environment"), item) {
+		struct span value = json_get_text(item, "value");
+
+		r = read_setting(script, json_get_text(item, "name"), value.data ? value : SPAN(""),
+			err);
+		if (r < 0)
+			return r;
+	}
+	JSON_EACH_ITEM (json_get(container, "command"), item) {
+		struct span name, value;
+
+		if (!json_is(item, JSON_STRING) || !span_split(json_text(item), '=', &name, &value))
+			continue;
+		r = read_setting(script, name, value, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- the rest of the spec ---- */
+
+static int read_port(const struct json *mapping, struct script_port *ret_port, struct err *err)
+{
+	int64_t container_port = json_get_integer(mapping, "containerPort", -1);
+	int64_t host_port = json_get_integer(mapping, "hostPort", 0);
+
+	if (container_port < 1 || container_port > UINT16_MAX)
+		return err_set(err, -EINVAL, "portMappings: containerPort is not from 1 to 65535");
+	if (host_port < 0 || host_port > UINT16_MAX)
+		return err_set(err, -EINVAL, "portMappings: hostPort is not from 0 to 65535");
+	*ret_port = (struct script_port){
+		.container_port = (uint16_t)container_port,
+		.host_port = (uint16_t)host_port,
+		.udp = span_is(json_get_text(mapping, "protocol"), "udp"),
+	};
+	return 0;
+}
+
+static int read_container(struct script *script, const struct json *container, struct err *err)
+{
+	struct script_container *out = &script->containers[script->container_count];
+	struct span name = json_get_text(container, "name");
+	const struct json *ports = json_get(container, "portMappings");
+	int r;
+
+	if (!name.data || name.length < 1 || name.length > NAME_MAX_LENGTH)
+		return err_set(err, -EINVAL, "container %zu has no name of 1 to %d bytes",
+			script->container_count + 1, NAME_MAX_LENGTH);
+	if (json_array_count(ports) > RUNTIME_BINDINGS_MAX)
+		return err_set(err, -EINVAL, "container '%.*s' has more than %d portMappings",
+			SPAN_ARGS(name), RUNTIME_BINDINGS_MAX);
+	out->name = arena_copy_span(script->arena, name);
+	out->has_health_check = json_is(json_get(container, "healthCheck"), JSON_OBJECT);
+	out->ports =
+		arena_allocate_array(script->arena, json_array_count(ports), sizeof(*out->ports));
+	JSON_EACH_ITEM (ports, mapping) {
+		r = read_port(mapping, &out->ports[out->port_count], err);
+		if (r < 0)
+			return err_prefix(err, r, "container '%.*s'", SPAN_ARGS(name));
+		out->port_count++;
+	}
+	if (script->container_count++ == 0) {
+		int64_t seconds = json_get_integer(container, "stopTimeout", STOP_TIMEOUT_SECONDS);
+
+		if (seconds < 0 || seconds > STOP_TIMEOUT_MAX_SECONDS)
+			return err_set(err, -EINVAL,
+				"container '%.*s': stopTimeout is not from 0 to %d seconds",
+				SPAN_ARGS(name), STOP_TIMEOUT_MAX_SECONDS);
+		script->stop_timeout_ms = seconds * 1000;
+		r = read_settings(script, container, err);
+		if (r < 0)
+			return err_prefix(err, r, "container '%.*s'", SPAN_ARGS(name));
+	}
+	return 0;
+}
+
+static struct span copy_member(struct script *script, const struct json *spec, const char *name)
+{
+	struct span text = json_get_text(spec, name);
+
+	return text.data ? arena_copy_span(script->arena, text) : SPAN("");
+}
+
+static int read_spec(struct script *script, const struct json *spec, struct err *err)
+{
+	const struct json *containers = json_get(spec, "containers");
+	int64_t version = json_get_integer(spec, "version", 0);
+	int r;
+
+	if (version != RUNTIME_SPEC_VERSION)
+		return err_set(err, -EINVAL, "spec has version %" PRId64 ", this runtime knows %d",
+			version, RUNTIME_SPEC_VERSION);
+	if (json_array_count(containers) < 1 ||
+		json_array_count(containers) > RUNTIME_CONTAINERS_MAX)
+		return err_set(err, -EINVAL, "a task has 1 to %d containers, not %zu",
+			RUNTIME_CONTAINERS_MAX, json_array_count(containers));
+	script->family = copy_member(script, spec, "family");
+	script->revision = json_get_integer(spec, "revision", 0);
+	script->service = copy_member(script, spec, "service");
+	script->cluster = copy_member(script, spec, "cluster");
+	script->network_mode = copy_member(script, spec, "networkMode");
+	script->fail_start = SPAN("");
+	JSON_EACH_ITEM (containers, container) {
+		r = read_container(script, container, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- equal scripts are one ---- */
+
+static void write_key(const struct script *script, struct buffer *out)
+{
+	const struct simulated_behaviour *b = &script->behaviour;
+	const struct simulated_time *times[] = {
+		&b->start, &b->run, &b->health, &b->unhealthy, &b->stop};
+	const struct span texts[] = {script->family, script->service, script->cluster,
+		script->network_mode, script->fail_start};
+
+	for (size_t i = 0; i < LENGTH(texts); i++)
+		buffer_format(out, "%zu:%.*s,", texts[i].length, SPAN_ARGS(texts[i]));
+	for (size_t i = 0; i < LENGTH(times); i++)
+		buffer_format(out, "%" PRId64 "-%" PRId64 ",", times[i]->least_ms,
+			times[i]->most_ms);
+	buffer_format(out, "%" PRId64 ",%d,%" PRId64, script->revision, b->exit_code,
+		script->stop_timeout_ms);
+	for (size_t i = 0; i < script->container_count; i++) {
+		const struct script_container *container = &script->containers[i];
+
+		buffer_format(out, ";%zu:%.*s,%d", container->name.length,
+			SPAN_ARGS(container->name), container->has_health_check);
+		for (size_t j = 0; j < container->port_count; j++)
+			buffer_format(out, ",%u=%u%s", container->ports[j].host_port,
+				container->ports[j].container_port,
+				container->ports[j].udp ? "u" : "");
+	}
+}
+
+static void script_free(struct script *script)
+{
+	arena_free(script->arena); /* it lives in there itself */
+}
+
+int simulated_script_parse(const struct json *spec, const struct simulated_behaviour *defaults,
+	struct script **ret_script, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	struct script *script = arena_allocate(arena, sizeof(*script));
+	_buffer_ struct buffer key = {0};
+	int r;
+
+	script->arena = arena;
+	script->references = 1;
+	script->behaviour = *defaults;
+	r = read_spec(script, spec, err);
+	if (r < 0) {
+		script_free(script);
+		return r;
+	}
+	write_key(script, &key);
+	script->key = arena_copy_span(arena, buffer_span(&key));
+	*ret_script = script;
+	return 0;
+}
+
+struct script *simulated_script_share(struct simulated_world *world, struct script *script)
+{
+	struct script *known = map_get(&world->scripts, script->key);
+
+	if (known == script)
+		return script;
+	if (!known) {
+		map_put(&world->scripts, script->key, script);
+		return script;
+	}
+	known->references++;
+	script_free(script);
+	return known;
+}
+
+void simulated_script_release(struct simulated_world *world, struct script *script)
+{
+	if (--script->references > 0)
+		return;
+	if (map_get(&world->scripts, script->key) == script)
+		map_remove(&world->scripts, script->key);
+	script_free(script);
+}
