@@ -1,0 +1,416 @@
+/* From an observation to a task; see the header. */
+#include "ecs/task_observe.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+#define REASON_MAX 1024 /* characters of a reason that are kept */
+
+static struct span cut(struct span text)
+{
+	if (text.length <= REASON_MAX)
+		return text;
+	text.length = REASON_MAX;
+	while (text.length > 0 && ((unsigned char)text.data[text.length] & 0xc0) == 0x80)
+		text.length--;
+	return text;
+}
+
+/* ---- the task's own ---- */
+
+static void go_down_to(struct task_draft *draft, enum task_status status)
+{
+	if (draft->facts.last < status)
+		draft->facts.last = status;
+}
+
+/* Nobody wanted it, and it stops: that is a failure. Who wanted it before has the first word. */
+static void stops_by_itself(struct task_draft *draft, const char *code, struct span reason,
+	int64_t now_ms)
+{
+	if (draft->facts.desired == TASK_STOPPED)
+		return;
+	draft->facts.desired = TASK_STOPPED;
+	draft->facts.stopping_ms = now_ms;
+	draft->facts.failed = true;
+	json_set_string(draft->arena, draft->document, "stopCode", span_of(code));
+	json_set_string(draft->arena, draft->document, "stoppedReason", cut(reason));
+}
+
+static void has_stopped(struct task_draft *draft, int64_t now_ms)
+{
+	struct span reason = json_get_text(draft->document, "stoppedReason");
+
+	if (draft->facts.last >= TASK_STOPPED)
+		return;
+	draft->facts.last = TASK_STOPPED;
+	draft->facts.stopped_ms = now_ms;
+	draft->facts.acknowledged = true;
+	if (draft->facts.stopping_ms == 0)
+		draft->facts.stopping_ms = now_ms;
+	/* A service stopped it for its health, "… failed container health checks". */
+	if (reason.data && memmem(reason.data, reason.length, "health checks", 13))
+		draft->facts.failed = true;
+}
+
+/* For the stop of a task that nobody asked for. */
+static void explain_stop(struct task_draft *draft, const struct runtime_task *seen, int64_t now_ms)
+{
+	struct span reason = seen->reason;
+
+	for (size_t i = 0; reason.length == 0 && i < seen->container_count; i++)
+		reason = seen->containers[i].reason;
+	switch (seen->stop) {
+	case RUNTIME_STOP_FAILED_TO_START:
+		stops_by_itself(draft, TASK_STOP_CODE_FAILED_TO_START,
+			reason.length ? reason : SPAN("Task failed to start"), now_ms);
+		break;
+	case RUNTIME_STOP_ESSENTIAL:
+		stops_by_itself(draft, TASK_STOP_CODE_ESSENTIAL,
+			SPAN("Essential container in task exited"), now_ms);
+		break;
+	case RUNTIME_STOP_ASKED:
+		stops_by_itself(draft, TASK_STOP_CODE_USER,
+			seen->reason.length ? seen->reason
+					    : SPAN("Task stopped outside of slipway"),
+			now_ms);
+		break;
+	case RUNTIME_STOP_NONE:
+	case RUNTIME_STOP_LOST:
+		stops_by_itself(draft,
+			draft->facts.started_ms ? TASK_STOP_CODE_ESSENTIAL
+						: TASK_STOP_CODE_FAILED_TO_START,
+			seen->reason.length ? seen->reason : SPAN("Task was lost by its runtime"),
+			now_ms);
+		break;
+	}
+}
+
+/* The latest end of a container. */
+static int64_t execution_stopped_ms(const struct runtime_task *seen)
+{
+	int64_t latest = 0;
+
+	for (size_t i = 0; i < seen->container_count; i++)
+		if (seen->containers[i].stopped_ms > latest)
+			latest = seen->containers[i].stopped_ms;
+	return latest ? latest : seen->stopped_ms;
+}
+
+static void observe_status(struct task_draft *draft, const struct runtime_task *seen,
+	int64_t now_ms)
+{
+	struct task_facts *facts = &draft->facts;
+	struct arena *arena = draft->arena;
+
+	if (seen->created_ms != 0 && !json_get(draft->document, "pullStartedAt")) {
+		json_set_time(arena, draft->document, "pullStartedAt", seen->created_ms);
+		json_set_time(arena, draft->document, "pullStoppedAt", seen->created_ms);
+	}
+	if (seen->started_ms != 0 && facts->started_ms == 0)
+		facts->started_ms = seen->started_ms;
+	if (seen->phase < RUNTIME_STOPPED && !json_get(draft->document, "connectivity")) {
+		json_set_string(arena, draft->document, "connectivity", SPAN("CONNECTED"));
+		json_set_time(arena, draft->document, "connectivityAt", now_ms);
+	}
+	switch (seen->phase) {
+	case RUNTIME_PENDING: go_down_to(draft, TASK_PENDING); break;
+	case RUNTIME_RUNNING:
+		if (facts->started_ms == 0)
+			facts->started_ms = now_ms;
+		go_down_to(draft, TASK_RUNNING);
+		break;
+	case RUNTIME_STOPPING:
+		explain_stop(draft, seen, now_ms);
+		go_down_to(draft, TASK_STOPPING);
+		break;
+	case RUNTIME_STOPPED:
+		explain_stop(draft, seen, now_ms);
+		if (seen->container_count > 0)
+			json_set_time(arena, draft->document, "executionStoppedAt",
+				execution_stopped_ms(seen));
+		has_stopped(draft, now_ms);
+		break;
+	case RUNTIME_PHASE_COUNT: break;
+	}
+}
+
+/* ---- health ---- */
+
+static bool is_essential(const struct json *containers, struct span name)
+{
+	JSON_EACH_ITEM (containers, container)
+		if (span_equal(json_get_text(container, "name"), name))
+			return json_get_bool(container, "essential", true);
+	return true;
+}
+
+/* UNHEALTHY if any essential container is, HEALTHY when all that have a check are. */
+static void observe_health(struct task_draft *draft, const struct runtime_task *seen,
+	const struct json *containers)
+{
+	enum task_health health = TASK_HEALTH_UNKNOWN;
+	bool unknown = false;
+
+	for (size_t i = 0; i < seen->container_count; i++) {
+		const struct runtime_container *container = &seen->containers[i];
+
+		if (container->health == RUNTIME_HEALTH_NONE ||
+			!is_essential(containers, container->name))
+			continue;
+		if (container->health == RUNTIME_UNHEALTHY) {
+			draft->facts.health = TASK_HEALTH_UNHEALTHY;
+			return;
+		}
+		unknown |= container->health == RUNTIME_HEALTH_UNKNOWN;
+		health = TASK_HEALTH_HEALTHY;
+	}
+	draft->facts.health = unknown ? TASK_HEALTH_UNKNOWN : health;
+}
+
+/* ---- containers ---- */
+
+/* What stops still runs. */
+static const char *const container_statuses[RUNTIME_PHASE_COUNT] = {
+	[RUNTIME_PENDING] = "PENDING",
+	[RUNTIME_RUNNING] = "RUNNING",
+	[RUNTIME_STOPPING] = "RUNNING",
+	[RUNTIME_STOPPED] = "STOPPED",
+};
+static const char *const container_healths[] = {
+	[RUNTIME_HEALTH_NONE] = "UNKNOWN",
+	[RUNTIME_HEALTH_UNKNOWN] = "UNKNOWN",
+	[RUNTIME_HEALTHY] = "HEALTHY",
+	[RUNTIME_UNHEALTHY] = "UNHEALTHY",
+};
+
+static const struct json *bindings_of(struct arena *arena, const struct runtime_container *seen)
+{
+	struct json *list = json_new_array(arena);
+
+	for (size_t i = 0; i < seen->binding_count; i++) {
+		const struct runtime_binding *binding = &seen->bindings[i];
+		struct json *made = json_new_object(arena);
+
+		json_set_string(arena, made, "bindIP",
+			binding->address.length ? binding->address : SPAN("0.0.0.0"));
+		json_set_integer(arena, made, "containerPort", binding->container_port);
+		json_set_integer(arena, made, "hostPort", binding->host_port);
+		json_set_string(arena, made, "protocol", binding->udp ? SPAN("udp") : SPAN("tcp"));
+		json_append(arena, list, made);
+	}
+	return list;
+}
+
+static const struct json *interfaces_of(struct task_draft *draft, struct span address)
+{
+	struct arena *arena = draft->arena;
+	struct json *list = json_new_array(arena), *made = json_new_object(arena);
+	struct span attachment =
+		json_get_text(json_item(json_get(draft->document, "attachments"), 0), "id");
+
+	if (attachment.data)
+		json_set_string(arena, made, "attachmentId", attachment);
+	json_set_string(arena, made, "privateIpv4Address", address);
+	json_append(arena, list, made);
+	return list;
+}
+
+static struct json *observe_container(struct task_draft *draft, const struct json *stored,
+	const struct runtime_task *task, const struct runtime_container *seen)
+{
+	struct arena *arena = draft->arena;
+	struct json *container = json_copy_object(arena, stored);
+
+	json_set_string(arena, container, "lastStatus", span_of(container_statuses[seen->phase]));
+	json_set_string(arena, container, "healthStatus", span_of(container_healths[seen->health]));
+	if (seen->runtime_id.length > 0)
+		json_set_string(arena, container, "runtimeId", seen->runtime_id);
+	if (seen->has_exit_code)
+		json_set_integer(arena, container, "exitCode", seen->exit_code);
+	if (seen->reason.length > 0)
+		json_set_string(arena, container, "reason", cut(seen->reason));
+	if (draft->facts.network && task->address.length > 0)
+		json_set(arena, container, "networkInterfaces",
+			interfaces_of(draft, task->address));
+	else if (!draft->facts.network)
+		json_set(arena, container, "networkBindings", bindings_of(arena, seen));
+	return container;
+}
+
+static void observe_containers(struct task_draft *draft, const struct runtime_task *seen)
+{
+	struct json *list = json_new_array(draft->arena);
+
+	JSON_EACH_ITEM (json_get(draft->document, "containers"), stored) {
+		const struct json *container = stored;
+
+		for (size_t i = 0; i < seen->container_count; i++)
+			if (span_equal(seen->containers[i].name, json_get_text(stored, "name")))
+				container = observe_container(draft, stored, seen,
+					&seen->containers[i]);
+		json_append(draft->arena, list, container);
+	}
+	json_set(draft->arena, draft->document, "containers", list);
+}
+
+/* For ends that no container told anything about. */
+static void containers_have_stopped(struct task_draft *draft)
+{
+	struct json *list = json_new_array(draft->arena);
+
+	JSON_EACH_ITEM (json_get(draft->document, "containers"), stored) {
+		struct json *container = json_copy_object(draft->arena, stored);
+
+		json_set_string(draft->arena, container, "lastStatus", SPAN("STOPPED"));
+		json_append(draft->arena, list, container);
+	}
+	json_set(draft->arena, draft->document, "containers", list);
+}
+
+/* ---- attachments and attributes ---- */
+
+static void set_detail(struct arena *arena, struct json *details, const char *name,
+	struct span value)
+{
+	struct json *detail = json_new_object(arena);
+
+	json_set_string(arena, detail, "name", span_of(name));
+	json_set_string(arena, detail, "value", value);
+	for (size_t i = 0; i < details->array.count; i++)
+		if (span_is(json_get_text(details->array.items[i], "name"), name)) {
+			details->array.items[i] = detail;
+			return;
+		}
+	json_append(arena, details, detail);
+}
+
+static bool has_detail(const struct json *details, const char *name)
+{
+	JSON_EACH_ITEM (details, detail)
+		if (span_is(json_get_text(detail, "name"), name))
+			return true;
+	return false;
+}
+
+static struct json *copy_list(struct arena *arena, const struct json *list)
+{
+	struct json *copy = json_new_array(arena);
+
+	JSON_EACH_ITEM (list, item)
+		json_append(arena, copy, item);
+	return copy;
+}
+
+static const struct json *details_of(struct task_draft *draft, const struct json *attachment,
+	const struct runtime_task *seen)
+{
+	struct arena *arena = draft->arena;
+	struct json *details = copy_list(arena, json_get(attachment, "details"));
+
+	/* Made from the task's id, so that it is the same whoever makes it. */
+	if (!has_detail(details, "networkInterfaceId"))
+		set_detail(arena, details, "networkInterfaceId",
+			arena_format(arena, "eni-%.17s", arena_copy_span(arena, seen->token).data));
+	if (seen->mac.length > 0)
+		set_detail(arena, details, "macAddress", seen->mac);
+	set_detail(arena, details, "privateIPv4Address", seen->address);
+	return details;
+}
+
+static void observe_attachments(struct task_draft *draft, const struct runtime_task *seen)
+{
+	struct arena *arena = draft->arena;
+	struct json *list;
+	const char *status = draft->facts.last >= TASK_STOPPED   ? "DELETED"
+			     : draft->facts.last >= TASK_RUNNING ? "ATTACHED"
+								 : "ATTACHING";
+
+	if (json_count(json_get(draft->document, "attachments")) == 0)
+		return;
+	list = json_new_array(arena);
+	JSON_EACH_ITEM (json_get(draft->document, "attachments"), stored) {
+		struct json *attachment = json_copy_object(arena, stored);
+
+		if (span_is(json_get_text(stored, "type"), "ElasticNetworkInterface")) {
+			json_set_string(arena, attachment, "status", span_of(status));
+			if (seen && seen->address.length > 0)
+				json_set(arena, attachment, "details",
+					details_of(draft, stored, seen));
+		}
+		json_append(arena, list, attachment);
+	}
+	json_set(arena, draft->document, "attachments", list);
+}
+
+/* What the runtime could not do as asked is said in an attribute of the task. */
+static void observe_notes(struct task_draft *draft, struct span notes)
+{
+	struct arena *arena = draft->arena;
+	struct json *list, *attribute;
+
+	if (notes.length == 0)
+		return;
+	list = json_new_array(arena);
+	JSON_EACH_ITEM (json_get(draft->document, "attributes"), stored)
+		if (!span_is(json_get_text(stored, "name"), TASK_NOTES_ATTRIBUTE))
+			json_append(arena, list, stored);
+	attribute = json_new_object(arena);
+	json_set_string(arena, attribute, "name", SPAN(TASK_NOTES_ATTRIBUTE));
+	json_set_string(arena, attribute, "value", cut(notes));
+	json_append(arena, list, attribute);
+	json_set(arena, draft->document, "attributes", list);
+}
+
+/* ---- all of it ---- */
+
+void task_observe(struct task_draft *draft, const struct runtime_task *seen,
+	const struct json *containers, int64_t now_ms)
+{
+	/* What is over does not change. */
+	if (draft->facts.last >= TASK_STOPPED)
+		return;
+	observe_status(draft, seen, now_ms);
+	observe_health(draft, seen, containers);
+	observe_containers(draft, seen);
+	observe_attachments(draft, seen);
+	observe_notes(draft, seen->notes);
+}
+
+static void observe_end(struct task_draft *draft, int64_t now_ms)
+{
+	if (draft->facts.last >= TASK_STOPPED)
+		return;
+	containers_have_stopped(draft);
+	has_stopped(draft, now_ms);
+	observe_attachments(draft, NULL);
+}
+
+void task_observe_failure(struct task_draft *draft, struct span reason, int64_t now_ms)
+{
+	stops_by_itself(draft, TASK_STOP_CODE_FAILED_TO_START, reason, now_ms);
+	observe_end(draft, now_ms);
+}
+
+void task_observe_not_started(struct task_draft *draft, int64_t now_ms)
+{
+	observe_end(draft, now_ms);
+}
+
+void task_observe_lost(struct task_draft *draft, int64_t now_ms)
+{
+	stops_by_itself(draft, TASK_STOP_CODE_ESSENTIAL,
+		SPAN("Task was lost: its runtime does not know it any more"), now_ms);
+	observe_end(draft, now_ms);
+}
+
+bool task_draft_differs(const struct task_draft *draft, const struct store_object *task)
+{
+	const struct task_facts *was = task_facts(task), *is = &draft->facts;
+
+	return was->last != is->last || was->desired != is->desired || was->health != is->health ||
+	       was->started_ms != is->started_ms || was->stopped_ms != is->stopped_ms ||
+	       was->failed != is->failed ||
+	       !span_equal(json_to_text(draft->document, draft->arena), task->api);
+}
