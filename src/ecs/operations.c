@@ -10,6 +10,7 @@
 #include "ecs/service_kind.h"
 #include "ecs/tags.h"
 #include "ecs/task.h"
+#include "ecs/task_api.h"
 #include "ecs/task_definition.h"
 
 static const struct aws_operation operations[] = {
@@ -66,6 +67,14 @@ static const struct aws_operation operations[] = {
 		.mode = AWS_READ,
 		.run = task_definition_describe,
 		.resources = task_definition_resources},
+	{.name = "DescribeTasks",
+		.mode = AWS_READ,
+		.run = task_describe,
+		.resources = task_resources},
+	{.name = "GetTaskProtection",
+		.mode = AWS_READ,
+		.run = task_protection_get,
+		.resources = task_resources},
 	{.name = "ListAccountSettings", .mode = AWS_READ, .run = account_setting_list},
 	{.name = "ListAttributes",
 		.mode = AWS_READ,
@@ -84,6 +93,10 @@ static const struct aws_operation operations[] = {
 		.mode = AWS_READ,
 		.run = task_definition_list_families},
 	{.name = "ListTaskDefinitions", .mode = AWS_READ, .run = task_definition_list},
+	{.name = "ListTasks",
+		.mode = AWS_READ,
+		.run = task_list,
+		.resources = cluster_resources},
 	{.name = "PutAccountSetting",
 		.mode = AWS_WRITE,
 		.prepare = account_setting_prepare,
@@ -110,6 +123,21 @@ static const struct aws_operation operations[] = {
 		.prepare = task_definition_register_prepare,
 		.run = task_definition_register,
 		.resources = task_definition_register_resources},
+	{.name = "RunTask",
+		.mode = AWS_WRITE,
+		.prepare = task_run_prepare,
+		.run = task_run,
+		.resources = task_definition_resources},
+	{.name = "StartTask",
+		.mode = AWS_WRITE,
+		.prepare = task_start_prepare,
+		.run = task_start,
+		.resources = task_definition_resources},
+	{.name = "StopTask",
+		.mode = AWS_WRITE,
+		.prepare = task_stop_prepare,
+		.run = task_stop,
+		.resources = task_resources},
 	{.name = "TagResource",
 		.mode = AWS_WRITE,
 		.prepare = tags_prepare,
@@ -131,6 +159,11 @@ static const struct aws_operation operations[] = {
 		.mode = AWS_WRITE,
 		.run = cluster_update_settings,
 		.resources = cluster_resources},
+	{.name = "UpdateTaskProtection",
+		.mode = AWS_WRITE,
+		.prepare = task_protection_update_prepare,
+		.run = task_protection_update,
+		.resources = task_resources},
 };
 
 const struct aws_service ecs_service = {

@@ -8,6 +8,7 @@
 #include <ctype.h>
 
 #include "base/id.h"
+#include "ecs/attribute.h"
 #include "ecs/container_instance.h"
 #include "ecs/task_definition.h"
 
@@ -20,14 +21,6 @@ struct host {
 	bool connected, hosted;
 };
 
-static struct span attribute_of(const struct json *attributes, const char *name)
-{
-	JSON_EACH_ITEM (attributes, attribute)
-		if (span_is(json_get_text(attribute, "name"), name))
-			return json_get_text(attribute, "value");
-	return SPAN_NONE;
-}
-
 static struct span lower_case(struct arena *arena, struct span text)
 {
 	char *copy = arena_copy(arena, text.data, text.length);
@@ -37,37 +30,30 @@ static struct span lower_case(struct arena *arena, struct span text)
 	return (struct span){copy, text.length};
 }
 
-static int read_host(const struct task_order *order, struct host *ret_host, struct err *err)
+static struct host read_host(const struct task_order *order)
 {
+	const struct container_instance_facts *facts = container_instance_facts(order->instance);
 	struct arena *arena = order->arena;
-	struct json *document, *private_;
-	const struct json *attributes;
 	struct span wanted = json_get_text(json_get(order->definition_document, "runtimePlatform"),
 		"cpuArchitecture");
+	struct host host = {
+		.arn = ecs_arn_of_key(arena, "container-instance", order->instance->key),
+		.connected = facts->connected,
+		.hosted = facts->runtime.length > 0,
+	};
 	struct span account, region;
-	int code = json_parse(order->instance->api, arena, &document, err);
 
-	if (code == 0)
-		code = json_parse(order->instance->private_, arena, &private_, err);
-	if (code < 0) {
-		err_prefix(err, code, "container instance '%.*s'", SPAN_ARGS(order->instance->key));
-		return code;
-	}
-	attributes = json_get(document, "attributes");
-	ret_host->arn = ecs_arn_of_key(arena, "container-instance", order->instance->key);
-	ret_host->connected = json_get_bool(document, "agentConnected", false);
-	ret_host->hosted = json_get_text(private_, "runtime").length > 0;
-	ret_host->zone = attribute_of(attributes, "ecs.availability-zone");
-	if (ret_host->zone.length == 0) {
+	if (!attribute_packed_find(facts->attributes, SPAN("ecs.availability-zone"), &host.zone) ||
+		host.zone.length == 0) {
 		span_split(order->cluster_key, '/', &account, &region);
 		span_split(region, '/', &region, &(struct span){0});
-		ret_host->zone = arena_format(arena, "%.*sa", SPAN_ARGS(region));
+		host.zone = arena_format(arena, "%.*sa", SPAN_ARGS(region));
 	}
-	ret_host->architecture = attribute_of(attributes, "ecs.cpu-architecture");
-	if (ret_host->architecture.length == 0)
-		ret_host->architecture =
-			wanted.length > 0 ? lower_case(arena, wanted) : SPAN("x86_64");
-	return 0;
+	if (!attribute_packed_find(facts->attributes, SPAN("ecs.cpu-architecture"),
+		    &host.architecture) ||
+		host.architecture.length == 0)
+		host.architecture = wanted.length > 0 ? lower_case(arena, wanted) : SPAN("x86_64");
+	return host;
 }
 
 /* ---- the parts of the document ---- */
@@ -284,12 +270,10 @@ int task_create(struct store_transaction *transaction, const struct task_order *
 	bool network = span_is(order->needs->network_mode, "awsvpc");
 	struct task_draft draft = {
 		.arena = order->arena, .tags = order->tags, .revision = STORE_ABSENT};
-	struct host host;
+	struct host host = read_host(order);
 	char id[ID_HEX_SIZE];
-	int code = read_host(order, &host, err);
+	int code;
 
-	if (code < 0)
-		return code;
 	id_hex(order->random, id);
 	draft.key = arena_format(order->arena, "%.*s/%s", SPAN_ARGS(order->cluster_key), id);
 	draft.document = make_document(order, draft.key, &host);
