@@ -347,8 +347,8 @@ static void test_refused(void **state)
 		"{\"version\":1,\"containers\":[{\"name\":\"\"}]}",
 		"{\"version\":1,\"containers\":[{\"name\":\"a\",\"stopTimeout\":-1}]}",
 		"{\"version\":1,\"containers\":[{\"name\":\"a\",\"portMappings\":[{}]}]}",
-		"{\"version\":1,\"containers\":[{\"name\":\"a\",\"portMappings\":[{"
-		"\"containerPort\":1,\"hostPort\":65536}]}]}",
+		("{\"version\":1,\"containers\":[{\"name\":\"a\",\"portMappings\":[{"
+		 "\"containerPort\":1,\"hostPort\":65536}]}]}"),
 	};
 	struct rig *rig = *state;
 	struct runtime *runtime = rig->servers[0].runtime;
