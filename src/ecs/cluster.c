@@ -8,6 +8,7 @@
 #include "ecs/capacity_provider.h"
 #include "ecs/container_instance.h"
 #include "ecs/document.h"
+#include "ecs/ecs.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 
@@ -464,6 +465,38 @@ int cluster_create(struct aws_request *request)
 		return -EPERM;
 	}
 	return answer_cluster(request, key, show);
+}
+
+int cluster_ensure(struct store_transaction *transaction, struct span account, struct span region,
+	struct span name, struct random *random, int64_t now_ms, struct err *err)
+{
+	static const struct aws_operation operation = {.name = "CreateCluster"};
+	struct aws_caller caller = {
+		.account = account, .region = region, .user = SPAN(""), .access_key = SPAN("")};
+	_buffer_ struct buffer out = {0};
+	struct aws_request request = {.service = &ecs_service,
+		.operation = &operation,
+		.caller = &caller,
+		.arena = store_transaction_arena(transaction),
+		.random = random,
+		.now_ms = now_ms,
+		.view = store_head(transaction),
+		.transaction = transaction,
+		.out = &out};
+	const struct store_object *existing =
+		store_get(request.view, &cluster_kind, ecs_key(&request, name));
+	struct json *input;
+
+	if (existing && cluster_facts(existing)->active)
+		return 0;
+	input = json_new_object(request.arena);
+	json_set_string(request.arena, input, "clusterName", name);
+	request.input = input;
+	if (cluster_create(&request) < 0)
+		return err_set(err, -EINVAL, "create cluster '%.*s': %.*s", SPAN_ARGS(name),
+			SPAN_ARGS(request.failure.message.data ? request.failure.message
+							       : SPAN("")));
+	return 0;
 }
 
 static unsigned shown_by_include(const struct aws_request *request)

@@ -36,6 +36,10 @@ int cluster_find(struct aws_request *request, struct span given,
 /* "arn:aws:ecs:…:cluster/NAME" for what `cluster` of the input says; for authorisation. */
 void cluster_resources(struct aws_request *request, struct aws_resources *resources);
 
+/* Makes the cluster, as CreateCluster with nothing but its name would, unless there is an ACTIVE one. */
+int cluster_ensure(struct store_transaction *transaction, struct span account, struct span region,
+	struct span name, struct random *random, int64_t now_ms, struct err *err);
+
 int cluster_create(struct aws_request *request);
 int cluster_delete(struct aws_request *request);
 int cluster_describe(struct aws_request *request);

@@ -14,7 +14,7 @@
 #include "control/controller.h"
 #include "runtime/runtime.h"
 
-#define INSTANCE_KEEPER_MAX 1000 /* instances of one runtime */
+#define INSTANCE_KEEPER_MAX 10000 /* instances of one runtime */
 
 struct instance_keeper;
 
