@@ -8,6 +8,8 @@
 #include "ecs/container_instance.h"
 #include "ecs/document.h"
 #include "ecs/name.h"
+#include "ecs/service_kind.h"
+#include "ecs/task.h"
 #include "ecs/task_definition.h"
 
 static const struct json *private_document(struct aws_request *request,
@@ -72,6 +74,31 @@ static const struct store_object *find_container_instance(struct aws_request *re
 	return container_instance_get(request, name);
 }
 
+static const struct store_object *find_service(struct aws_request *request, struct span name)
+{
+	return store_get(request->view, &service_kind, ecs_key(request, name));
+}
+
+static const struct store_object *find_task(struct aws_request *request, struct span name)
+{
+	return store_get(request->view, &task_kind, ecs_key(request, name));
+}
+
+/* "CLUSTER/SERVICE/ecs-svc/NUMBER"; the key has no "ecs-svc". */
+static const struct store_object *find_task_set(struct aws_request *request, struct span name)
+{
+	struct span cluster, service, rest;
+
+	if (!span_split(name, '/', &cluster, &rest) || !span_split(rest, '/', &service, &rest) ||
+		!span_starts_with(rest, SPAN(SERVICE_DEPLOYMENT_PREFIX)))
+		return NULL;
+	rest.data += strlen(SERVICE_DEPLOYMENT_PREFIX);
+	rest.length -= strlen(SERVICE_DEPLOYMENT_PREFIX);
+	return store_get(request->view, &task_set_kind,
+		ecs_key(request, arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(cluster),
+					 SPAN_ARGS(service), SPAN_ARGS(rest))));
+}
+
 static const struct taggable {
 	const char *type; /* in the ARN */
 	const struct store_object *(*find)(struct aws_request *request, struct span name);
@@ -79,7 +106,10 @@ static const struct taggable {
 	{"capacity-provider", find_capacity_provider},
 	{"cluster", find_cluster},
 	{"container-instance", find_container_instance},
+	{"service", find_service},
+	{"task", find_task},
 	{"task-definition", find_task_definition},
+	{"task-set", find_task_set},
 };
 
 /* NULL when it is not the ARN of anything that can have tags. */
