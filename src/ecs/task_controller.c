@@ -16,6 +16,8 @@
 #define KEY_EVERYTHING "*" /* compare all that the runtime knows with the store */
 #define KEY_TOKEN ':'      /* ":TOKEN": a token that no task has */
 
+#define PENDING_LOOK_MS 200 /* a task that is starting for so long is shown as that */
+
 struct task_controller {
 	struct task_controller_config config;
 	struct runtime *runtime;
@@ -374,6 +376,7 @@ static int reconcile_live(struct step *step)
 	struct span token = step->facts->id;
 	struct runtime_task *seen = NULL;
 	bool wanted = step->facts->desired == TASK_RUNNING;
+	int64_t now_ms = runner_wall_ms(step->call->runner);
 	int code = runtime->operations->get(runtime, token, step->arena, &seen, step->err);
 
 	if (code == -ENOENT && (!wanted || step->facts->last > TASK_PENDING))
@@ -382,6 +385,12 @@ static int reconcile_live(struct step *step)
 		code = start_and_look(step, &seen);
 	if (code < 0 || !seen)
 		return code;
+	/* Most are RUNNING in a moment: that then costs one write, and nobody waits for two. */
+	if (wanted && seen->phase == RUNTIME_PENDING &&
+		now_ms - seen->created_ms < PENDING_LOOK_MS && now_ms >= seen->created_ms) {
+		step->call->again_at_ms = seen->created_ms + PENDING_LOOK_MS;
+		return 0;
+	}
 	if (!wanted && seen->phase < RUNTIME_STOPPING) {
 		code = stop(step);
 		if (code == 0)
