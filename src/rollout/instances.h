@@ -8,9 +8,9 @@
  *     stopped only while more than ceil(N * minimum healthy percent / 100) instances have a healthy task;
  *   - start, then stop (above 100): at most floor(N * (maximum percent - 100) / 100) instances have two tasks;
  *     where a second one cannot be started for lack of resources, stop comes first if the minimum allows.
- * N is the number of active matching instances. What is down for other reasons, instances that cannot be
- * reached and stops that hang use up the same budget, so a bad version or a second update never takes
- * more instances out of service than one update may.
+ * N is the number of active matching instances that can be reached. What is down for other reasons and
+ * stops that hang use up the same budget, so a bad version or a second update never takes more instances
+ * out of service than one update may. An instance that cannot be reached is left as it is.
  */
 #ifndef ROLLOUT_INSTANCES_H
 #define ROLLOUT_INSTANCES_H
@@ -24,7 +24,7 @@
 enum rollout_instance_state {
 	ROLLOUT_INSTANCE_ACTIVE,
 	ROLLOUT_INSTANCE_DRAINING,
-	ROLLOUT_INSTANCE_UNREACHABLE, /* active, but its agent is away: neither start nor stop */
+	ROLLOUT_INSTANCE_UNREACHABLE, /* its agent is away: neither start nor stop */
 	ROLLOUT_INSTANCE_GONE,        /* and its tasks with it */
 };
 
@@ -65,7 +65,7 @@ struct rollout_instance_plan {
 	unsigned updated;             /* of those, with a healthy task of the current version */
 	unsigned lower;               /* healthy ones that must stay */
 	unsigned surge;               /* instances that may have two tasks */
-	bool complete; /* every one has a healthy current task and, but for stopping ones, no other; none
+	bool complete; /* every one of N has a healthy current task and, but for stopping ones, no other; none
 			  where none is wanted */
 	bool steady; /* complete, and nothing is stopping */
 };

@@ -33,9 +33,8 @@ enum rollout_blocked {
 	ROLLOUT_BLOCKED_BACKOFF, /* starts are not allowed now: see rollout_hindrance */
 	ROLLOUT_BLOCKED_PLACEMENT,
 	ROLLOUT_BLOCKED_RESOURCES,
-	ROLLOUT_BLOCKED_NO_ROOM,     /* the percentages allow neither a start nor a stop */
-	ROLLOUT_BLOCKED_PROTECTED,   /* only protected tasks are left to stop */
-	ROLLOUT_BLOCKED_UNREACHABLE, /* an instance cannot be told to stop its task */
+	ROLLOUT_BLOCKED_NO_ROOM,   /* the percentages allow neither a start nor a stop */
+	ROLLOUT_BLOCKED_PROTECTED, /* only protected tasks are left to stop */
 };
 
 const char *rollout_class_name(enum rollout_class class);       /* "pending" */
