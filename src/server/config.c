@@ -9,6 +9,7 @@
 #include "aws/caller.h"
 #include "base/file.h"
 #include "base/yaml.h"
+#include "ecs/name.h"
 
 #define CONFIG_FILE_MAX ((size_t)1024 * 1024)
 
@@ -47,6 +48,23 @@ static const struct key {
 		"Keep everything in memory, forget it at the end, and answer POST /_slipway/reset. "
 		"For test "
 		"suites."},
+	{"runtime", "runtime", VALUE_CHOICE, OFFSET(runtime), "process|simulated|none", 0, 0,
+		"process", "NAME",
+		"What tasks run in. process: programs of this machine (image \"host\"), which go "
+		"on "
+		"when slipway ends. simulated: nothing really runs; for trying things out. none: "
+		"only instances with agents of their own."},
+	{"cluster", "cluster", VALUE_TEXT, OFFSET(cluster), NULL, 0, 0, "default", "NAME",
+		"Cluster that this machine joins as a container instance; made when missing."},
+	{"region", "region", VALUE_TEXT, OFFSET(region), NULL, 0, 0, AWS_REGION_DEFAULT, "REGION",
+		"Region of that cluster. Requests see the region that they are signed for."},
+	{"instances", "instances", VALUE_INTEGER, OFFSET(instances), NULL, 1, 1000, "1", "N",
+		"Container instances that share this machine's resources evenly."},
+	{"secrets", "secrets", VALUE_TEXT, OFFSET(secrets), NULL, 0, 0, "", "DIR",
+		"Folder with one file for each secret that task definitions name in valueFrom."},
+	{"stop_tasks_on_exit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL,
+		0, 0, "false", NULL,
+		"Stop all tasks of this machine when slipway ends. Always so with ephemeral."},
 	{"drain_seconds", NULL, VALUE_INTEGER, OFFSET(drain_seconds), NULL, 0, 3600, "10", NULL,
 		"How long requests in flight may take after SIGTERM."},
 	{"audit.file", NULL, VALUE_TEXT, OFFSET(audit_file), NULL, 0, 0, "", NULL,
@@ -385,6 +403,19 @@ static int find_state(struct arena *arena, const char **ret_state, struct err *e
 	return 0;
 }
 
+bool server_region_is_valid(struct span region)
+{
+	if (region.length == 0 || region.length > SERVER_REGION_MAX)
+		return false;
+	for (size_t i = 0; i < region.length; i++) {
+		char c = region.data[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
+			return false;
+	}
+	return true;
+}
+
 int server_config_check(struct server_config *config, struct arena *arena, struct err *err)
 {
 	const char *address;
@@ -400,6 +431,13 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 	if (strlen(config->account) != 12 ||
 		!span_to_unsigned(span_of(config->account), UINT64_C(999999999999), &digits))
 		return err_set(err, -EINVAL, "account: '%s' is not twelve digits", config->account);
+	if (!ecs_is_name(span_of(config->cluster)))
+		return err_set(err, -EINVAL,
+			"cluster: '%s' is not 1 to 255 letters, digits, hyphens and underscores",
+			config->cluster);
+	if (!server_region_is_valid(span_of(config->region)))
+		return err_set(err, -EINVAL, "region: '%s' is not the name of a region",
+			config->region);
 	if (config->tls_key && !config->tls_certificate)
 		return err_set(err, -EINVAL, "tls.key: needs tls.certificate");
 	if (config->store && strcmp(config->store, ":memory:") == 0) /* as SQLite calls it */

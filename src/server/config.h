@@ -14,6 +14,8 @@
 #include "base/buffer.h"
 #include "base/err.h"
 
+#define SERVER_REGION_MAX 32
+
 struct server_config {
 	const char *listen;
 	const char *state;
@@ -21,6 +23,12 @@ struct server_config {
 	const char *account;
 	const char *auth;
 	bool ephemeral;
+	const char *runtime;
+	const char *cluster;
+	const char *region;
+	int64_t instances;
+	const char *secrets;
+	bool stop_tasks_on_exit;
 	int64_t drain_seconds;
 	const char *audit_file;
 	bool audit_reads;
@@ -55,6 +63,8 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
 	uint16_t *ret_port, struct err *err);
 bool server_address_is_loopback(const char *address);
+/* Regions become parts of keys and ARNs, so only what regions are made of may pass. */
+bool server_region_is_valid(struct span region);
 
 /* For people: the flags as help text, and every key as a documented slipway.yaml and as Markdown. */
 void server_config_write_flags(struct buffer *out);

@@ -51,7 +51,7 @@ void operating_info(struct server *server, struct http_exchange *exchange,
 	span_split(backend, ':', &backend,
 		&rest); /* nothing of a URL but its scheme: it has passwords */
 	json_set_string(arena, info, "version", SPAN(SLIPWAY_VERSION));
-	json_set_string(arena, info, "runtime", SPAN("none"));
+	json_set_string(arena, info, "runtime", span_of(server->config->runtime));
 	json_set_string(arena, info, "store", backend);
 	json_set_bool(arena, info, "ephemeral", server->config->ephemeral);
 	json_set_string(arena, info, "auth", span_of(server->config->auth));
@@ -217,6 +217,22 @@ static int reset_batch(struct store_transaction *transaction, void *context, str
 	return 0;
 }
 
+/* The task controller stops what no task wants any more; answered when that is done, so that whoever
+ * begins anew finds ports and memory free. */
+static void reset_tasks(void *context)
+{
+	struct reset *reset = context;
+	int code = tasks_wait_until_ended(reset->server);
+
+	if (code == 0)
+		code = tasks_wait_for_instances(reset->server);
+	if (code < 0)
+		rest_refuse(reset->exchange, 503, "TasksRunning",
+			"reset: some tasks do not stop, or instances do not come back");
+	else
+		rest_respond(reset->exchange, 200, SPAN("{}"));
+}
+
 static void reset_done(void *context, int code, uint64_t revision, const struct err *err)
 {
 	struct reset *reset = context;
@@ -225,8 +241,9 @@ static void reset_done(void *context, int code, uint64_t revision, const struct 
 	if (code == 0 && reset->more &&
 		store_write(reset->server->store, reset_batch, reset_done, reset, NULL) == 0)
 		return;
-	if (code == 0 && !reset->more)
-		rest_respond(reset->exchange, 200, SPAN("{}"));
+	if (code == 0 && !reset->more &&
+		runner_spawn(reset->server->runner, "reset", reset_tasks, reset, NULL) == 0)
+		return;
 	else
 		rest_refuse(reset->exchange, 503, "StoreUnavailable", "reset: %s",
 			code < 0 ? err->message : "too many writes are waiting");

@@ -9,7 +9,10 @@
 #include "base/log.h"
 #include "control/controller.h"
 #include "control/runner.h"
+#include "ecs/instance_keeper.h"
+#include "ecs/task_controller.h"
 #include "io/http_server.h"
+#include "runtime/simulated/simulated.h"
 #include "server/admin_key.h"
 #include "server/audit.h"
 #include "server/config.h"
@@ -29,6 +32,13 @@ struct server {
 	struct controller *controllers[SERVER_CONTROLLERS_MAX];
 	const struct controller_row *controller_rows[SERVER_CONTROLLERS_MAX];
 	size_t controller_count;
+	struct runtime *runtime; /* NULL: none */
+	struct simulated_world *world;
+	struct task_controller *task_controller;
+	struct instance_keeper *keeper;
+	_Atomic bool keeper_runs;
+	char *task_folder;
+	bool task_folder_is_temporary;
 	struct http_server *http;
 	char *url;
 	struct admin_key admin_key;
@@ -53,6 +63,18 @@ void rest_refuse(struct http_exchange *exchange, int status, const char *code, c
  */
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
 	const char *service, struct sigv4_failure *failure);
+
+/* What controllers tell of their failures goes to the log. */
+void server_report_controller(void *server, const char *controller, struct span key,
+	const struct err *err);
+
+/* tasks.c */
+int tasks_open(struct server *server, struct err *err);
+void tasks_close(struct server *server);
+/* Until nothing runs in the runtime any more; -ETIMEDOUT when that takes too long. */
+int tasks_wait_until_ended(struct server *server);
+/* Until the instances of the runtime are registered again after everything was deleted. */
+int tasks_wait_for_instances(struct server *server);
 
 /* wire.c */
 void wire_handle(struct server *server, struct http_exchange *exchange,

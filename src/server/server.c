@@ -1,4 +1,7 @@
-/* Opens the parts in order, routes requests to them, closes them in reverse. */
+/*
+ * Opens the parts in order, routes requests to them, closes them in reverse: store, runtime and tasks,
+ * controllers, HTTP. Controllers that create tasks end before those that run them.
+ */
 #include "server/server.h"
 
 #include <sys/sysinfo.h>
@@ -7,6 +10,7 @@
 #include "control/claims.h"
 #include "ecs/controllers.h"
 #include "ecs/ecs.h"
+#include "ecs/task_retention.h"
 #include "server/parts.h"
 
 #define KINDS_MAX 64
@@ -76,7 +80,7 @@ static void report_store(void *context, const char *message)
 	log_write(server->log, LOG_WARNING, message, NULL);
 }
 
-static void report_controller(void *context, const char *controller, struct span key,
+void server_report_controller(void *context, const char *controller, struct span key,
 	const struct err *err)
 {
 	struct server *server = context;
@@ -115,21 +119,28 @@ static int open_store(struct server *server, struct err *err)
 	return code < 0 ? err_prefix(err, code, "open store") : 0;
 }
 
+static int start_controller(struct server *server, const struct controller_row *row,
+	struct err *err)
+{
+	struct controller_config config = {.runner = server->runner,
+		.store = server->store,
+		.report = server_report_controller,
+		.report_context = server};
+	int code =
+		controller_start(row, &config, &server->controllers[server->controller_count], err);
+
+	if (code == 0)
+		server->controller_rows[server->controller_count++] = row;
+	return code;
+}
+
 static int start_controllers(struct server *server, struct err *err)
 {
-	for (size_t i = 0; i < ecs_controller_count; i++) {
-		struct controller_config config = {.runner = server->runner,
-			.store = server->store,
-			.report = report_controller,
-			.report_context = server};
-		int code = controller_start(&ecs_controllers[i], &config,
-			&server->controllers[server->controller_count], err);
+	int code = start_controller(server, &task_retention_row, err);
 
-		if (code < 0)
-			return code;
-		server->controller_rows[server->controller_count++] = &ecs_controllers[i];
-	}
-	return 0;
+	for (size_t i = 0; code == 0 && i < ecs_controller_count; i++)
+		code = start_controller(server, &ecs_controllers[i], err);
+	return code;
 }
 
 static int listen_http(struct server *server, struct err *err)
@@ -191,7 +202,9 @@ static int open_parts(struct server *server, struct err *err)
 	server->dispatcher = aws_dispatcher_new(&dispatch);
 	aws_dispatcher_register(server->dispatcher, &ecs_service, server);
 	server->runner = runner_threads_new(server->clock, server->random);
-	code = start_controllers(server, err);
+	code = tasks_open(server, err);
+	if (code == 0)
+		code = start_controllers(server, err);
 	if (code < 0)
 		return code;
 	return listen_http(server, err);
@@ -227,6 +240,7 @@ void server_close(struct server *server)
 		http_server_drain(server->http, (unsigned)server->config->drain_seconds * 1000);
 	for (size_t i = server->controller_count; i > 0; i--)
 		controller_stop(server->controllers[i - 1]);
+	tasks_close(server);
 	if (server->runner) {
 		runner_stop(server->runner);
 		runner_join(server->runner, NULL);

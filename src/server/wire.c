@@ -4,25 +4,9 @@
  */
 #include "server/parts.h"
 
-#define REGION_MAX 32
-
 static const struct http_header json_1_1[] = {
 	{SPAN("content-type"), SPAN("application/x-amz-json-1.1")},
 };
-
-/* Regions become parts of keys and ARNs, so only what regions are made of may pass. */
-static bool region_is_valid(struct span region)
-{
-	if (region.length == 0 || region.length > REGION_MAX)
-		return false;
-	for (size_t i = 0; i < region.length; i++) {
-		char c = region.data[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'))
-			return false;
-	}
-	return true;
-}
 
 static struct sigv4_request *signed_form(const struct http_request *request)
 {
@@ -58,7 +42,7 @@ static const struct aws_caller *anonymous(struct server *server, const struct si
 		.access_key = SPAN(""),
 		.region = SPAN(AWS_REGION_DEFAULT),
 	};
-	if (sigv4_read(form, &claim, &ignored) == 0 && region_is_valid(claim.region))
+	if (sigv4_read(form, &claim, &ignored) == 0 && server_region_is_valid(claim.region))
 		caller->region = claim.region;
 	return caller;
 }
@@ -78,7 +62,7 @@ const struct aws_caller *authenticate(struct server *server, const struct http_r
 		return NULL;
 	if (sigv4_check_service(&claim, service, failure) < 0)
 		return NULL;
-	if (!region_is_valid(claim.region)) {
+	if (!server_region_is_valid(claim.region)) {
 		sigv4_refuse(failure, "InvalidSignatureException",
 			"Credential should be scoped to a valid region.");
 		return NULL;

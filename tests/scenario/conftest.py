@@ -12,8 +12,11 @@
     def test_on_postgres(start_slipway, postgres_url):    # an empty database
         start_slipway("--store", postgres_url)
 
+    SERVER_ARGUMENTS = ["--runtime", "none"]          # for all servers of a module
+
 Every server is ended with the test (or module) that started it. One that died by itself, ended with
-a code other than 0, or reported something under a sanitizer, fails that test.
+a code other than 0, or reported something under a sanitizer, fails that test. Tasks outlive servers;
+they are ended with the test, too.
 """
 import http.client
 import json
@@ -57,6 +60,62 @@ def wait_until(condition, what, deadline=DEADLINE):
         if value:
             return value
         assert time.monotonic() < end, f"not within {deadline} s: {what}"
+        time.sleep(0.02)
+
+
+def task_processes(folder):
+    """{pid: descriptor} of the supervisors and programs of tasks that are kept below a folder. A
+    descriptor means the process that was looked at, also when its number has become another's."""
+    supervisors, programs, tokens = {}, [], set()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            descriptor = os.pidfd_open(int(name))
+        except OSError:
+            continue
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                command = file.read().decode(errors="replace").split("\0")
+            with open(f"/proc/{name}/environ", "rb") as file:
+                environment = file.read().decode(errors="replace").split("\0")
+        except OSError:  # it has just ended, or is another user's
+            command, environment = [""], []
+        token = [pair.split("=", 1)[1] for pair in environment if pair.startswith("SLIPWAY_TASK=")]
+        if command[0] == "slipway-task" and command[1].startswith(os.path.join(folder, "")):
+            supervisors[int(name)] = descriptor
+            tokens.add(os.path.basename(command[1]))
+        elif token:
+            programs.append((token[0], int(name), descriptor))
+        else:
+            os.close(descriptor)
+    for root, folders, _ in os.walk(folder):
+        if os.path.basename(root) == "tasks":
+            tokens.update(folders)
+    for token, pid, descriptor in programs:
+        if token in tokens:
+            supervisors[pid] = descriptor
+        else:
+            os.close(descriptor)
+    return supervisors
+
+
+def end_tasks(folder):
+    """End every task that is kept below a folder: supervisors are asked to, and have some seconds."""
+    patience = time.monotonic() + 5
+    deadline = time.monotonic() + DEADLINE
+    while True:
+        found = task_processes(folder)
+        if not found:
+            return
+        number = signal.SIGTERM if time.monotonic() < patience else signal.SIGKILL
+        for descriptor in found.values():
+            try:
+                signal.pidfd_send_signal(descriptor, number)
+            except ProcessLookupError:
+                pass
+            os.close(descriptor)
+        assert time.monotonic() < deadline, f"tasks of {folder} cannot be ended: {list(found)}"
         time.sleep(0.02)
 
 
@@ -107,7 +166,7 @@ class Slipway:
         with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as errors:
             self.process = subprocess.Popen(
                 command + list(args), stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
-                cwd=folder, env=dict(os.environ, HOME=self.home, **(env or {})))
+                cwd=folder, env=dict(os.environ, HOME=self.home, TMPDIR=folder, **(env or {})))
         self.url = None
 
     def wait_until_listening(self):
@@ -249,14 +308,15 @@ class Slipway:
 class Servers:
     """Starts servers and ends them all."""
 
-    def __init__(self):
+    def __init__(self, arguments=()):
         self.started = []
+        self.arguments = list(arguments)  # for all of them; their own come behind and win
         self.folder = tempfile.mkdtemp(prefix="slipway-test-")
 
     def start(self, *args, state=None, env=None):
         folder = os.path.join(self.folder, str(len(self.started)))
         os.mkdir(folder)
-        server = Slipway(folder, [str(arg) for arg in args], state, env)
+        server = Slipway(folder, self.arguments + [str(arg) for arg in args], state, env)
         self.started.append(server)
         server.wait_until_listening()
         return server
@@ -269,24 +329,30 @@ class Servers:
                 server.clean_up()
             except BaseException as problem:  # pylint: disable=broad-except
                 problems.append(problem)
+        for folder in {self.folder, *(server.state for server in self.started)}:
+            end_tasks(folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if problems:
             raise problems[0]
 
 
+def arguments_of(request):
+    return getattr(request.module, "SERVER_ARGUMENTS", ())
+
+
 @pytest.fixture
-def start_slipway():
+def start_slipway(request):
     """start_slipway(*args, state=None, env=None): `slipway up` on a free port with a state
     directory of its own (server.state), or the one given."""
-    servers = Servers()
+    servers = Servers(arguments_of(request))
     yield servers.start
     servers.end()
 
 
 @pytest.fixture(scope="module")
-def slipway():
+def slipway(request):
     """One server for all the tests of a module."""
-    servers = Servers()
+    servers = Servers(arguments_of(request))
     try:
         yield servers.start()
     finally:

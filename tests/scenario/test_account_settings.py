@@ -3,6 +3,8 @@ import pytest
 
 from ecs_requests import ACCOUNT, all_pages, cli_refused, refused, send_refused
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 ROOT = f"arn:aws:iam::{ACCOUNT}:root"
 ADMIN = f"arn:aws:iam::{ACCOUNT}:user/admin"
 SOMEBODY = f"arn:aws:iam::{ACCOUNT}:role/path/somebody"

@@ -5,6 +5,8 @@ import pytest
 
 from ecs_requests import ACCOUNT, all_pages, arn, cli_refused, refused, send, send_refused
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 pytestmark = pytest.mark.sanitized
 
 GROUP = (f"arn:aws:autoscaling:us-east-1:{ACCOUNT}:autoScalingGroup:"

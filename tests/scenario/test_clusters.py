@@ -6,6 +6,8 @@ import pytest
 from conftest import wait_until
 from ecs_requests import all_pages, arn, cli_refused, refused
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 
 @pytest.fixture(scope="module")
 def ecs(slipway):

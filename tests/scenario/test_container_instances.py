@@ -5,6 +5,8 @@ import pytest
 
 from ecs_requests import all_pages, arn, cli_refused, refused, send_refused
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 pytestmark = pytest.mark.sanitized
 
 RESOURCES = [

@@ -17,6 +17,8 @@ import pytest
 from conftest import DEADLINE, SOURCE, slipway_program, wait_until
 from writers import Refused, Writers, call, connect
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 KILLS = 100
 
 

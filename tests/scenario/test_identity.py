@@ -12,6 +12,8 @@ import pytest
 
 from conftest import DEADLINE, slipway_program
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 pytestmark = pytest.mark.sanitized
 
 

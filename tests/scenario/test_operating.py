@@ -14,6 +14,8 @@ import pytest
 
 from conftest import DEADLINE, SOURCE, slipway_program, wait_until
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 
 def command(*args):
     return subprocess.run([slipway_program(), *args], stdin=subprocess.DEVNULL, capture_output=True,

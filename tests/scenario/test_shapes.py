@@ -14,6 +14,8 @@ import pytest
 
 from conftest import DEADLINE, SOURCE, slipway_program
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 PACKAGE = os.path.join(SOURCE, "tests/scenario/node_modules/@aws-sdk/client-ecs")
 BOTOCORE = os.path.join(os.path.dirname(botocore.__file__), "data/ecs/2014-11-13/service-2.json")
 

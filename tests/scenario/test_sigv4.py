@@ -14,6 +14,8 @@ import pytest
 
 from conftest import DEADLINE
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 pytestmark = pytest.mark.sanitized
 
 TARGET = "AmazonEC2ContainerServiceV20141113.ListClusters"

@@ -8,6 +8,8 @@ from conftest import DEADLINE, slipway_program
 from ecs_requests import ACCOUNT, arn, cli_refused, container, refused, send_refused
 from test_capacity_providers import GROUP
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 
 @pytest.fixture(scope="module")
 def ecs(slipway):

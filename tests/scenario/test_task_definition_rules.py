@@ -6,6 +6,8 @@ import pytest
 
 from ecs_requests import ACCOUNT, container, refused, send, send_refused
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 pytestmark = pytest.mark.sanitized
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/execution"

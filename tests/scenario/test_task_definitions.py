@@ -9,6 +9,8 @@ import pytest
 from conftest import DEADLINE, slipway_program, wait_until
 from ecs_requests import all_pages, arn, cli_refused, container, refused, send
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 
 @pytest.fixture(scope="module")
 def ecs(slipway):

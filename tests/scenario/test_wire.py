@@ -11,6 +11,8 @@ from conftest import DEADLINE, SOURCE
 from ecs_requests import (ACCOUNT, BUILT, TARGET, arn, container, send, send_refused,
                           sign_and_send)
 
+SERVER_ARGUMENTS = ["--runtime", "none"]
+
 pytestmark = pytest.mark.sanitized
 
 PACKAGE = os.path.join(SOURCE, "tests/scenario/node_modules/@aws-sdk/client-ecs")
