@@ -10,7 +10,9 @@
 #include "ecs/document.h"
 #include "ecs/ecs.h"
 #include "ecs/name.h"
+#include "ecs/service_kind.h"
 #include "ecs/tags.h"
+#include "ecs/task.h"
 
 #define CAPACITY_PROVIDERS_MAX 20
 #define STRATEGY_MAX 20
@@ -285,33 +287,112 @@ static int read_strategy(struct aws_request *request, const struct json *given,
 
 /* ---- what goes out ---- */
 
-/* Statistics in ECS's names; all of them are texts. */
-static const char *const statistic_names[] = {
-	"runningEC2TasksCount",
-	"runningFargateTasksCount",
-	"runningExternalTasksCount",
-	"pendingEC2TasksCount",
-	"pendingFargateTasksCount",
-	"pendingExternalTasksCount",
-	"activeEC2ServiceCount",
-	"activeFargateServiceCount",
-	"activeExternalServiceCount",
-	"drainingEC2ServiceCount",
-	"drainingFargateServiceCount",
-	"drainingExternalServiceCount",
+/* How many tasks and services there are; everything is added up by the indexes. */
+struct counts {
+	int64_t running[TASK_LAUNCH_TYPE_COUNT], pending[TASK_LAUNCH_TYPE_COUNT];
+	int64_t active[TASK_LAUNCH_TYPE_COUNT], draining[TASK_LAUNCH_TYPE_COUNT];
+	int64_t all_running, all_pending, all_active;
 };
 
-static struct json *statistics(struct aws_request *request)
+/* Tasks of external machines are in no sum of their own: they are counted one by one, there. */
+static void count_external(struct aws_request *request, const struct store_object *cluster,
+	struct counts *counts)
 {
+	struct store_cursor instances = {.view = request->view,
+		.kind = &container_instance_kind,
+		.index = CONTAINER_INSTANCE_BY_ATTRIBUTE,
+		.prefix = arena_format(request->arena,
+			"%.*s/ecs.capability.external=", SPAN_ARGS(cluster->key))};
+	const struct store_object *instance, *task;
+
+	while ((instance = store_next(&instances))) {
+		struct store_cursor tasks = {.view = request->view,
+			.kind = &task_kind,
+			.index = TASK_BY_INSTANCE,
+			.prefix = arena_format(request->arena, "%.*s/live/",
+				SPAN_ARGS(instance->key))};
+
+		while ((task = store_next(&tasks))) {
+			const struct task_facts *facts = task_facts(task);
+
+			if (facts->desired != TASK_RUNNING ||
+				facts->launch_type != TASK_LAUNCH_EXTERNAL)
+				continue;
+			counts->running[TASK_LAUNCH_EXTERNAL] += facts->last == TASK_RUNNING;
+			counts->pending[TASK_LAUNCH_EXTERNAL] += facts->last < TASK_RUNNING;
+		}
+	}
+}
+
+static int64_t count_services(struct aws_request *request, const struct store_object *cluster,
+	const char *status, const char *launch_type)
+{
+	struct span prefix = arena_format(request->arena, "%.*s/%s/%s", SPAN_ARGS(cluster->key),
+		status, launch_type ? launch_type : "");
+
+	return (int64_t)store_count(request->view, &service_kind, SERVICE_BY_STATUS, prefix,
+		launch_type != NULL);
+}
+
+static void count_all(struct aws_request *request, const struct store_object *cluster,
+	struct counts *counts)
+{
+	int64_t sums[STORE_MEASURES];
+
+	*counts = (struct counts){0};
+	store_sum(request->view, &task_kind, TASK_BY_DESIRED,
+		arena_format(request->arena, "%.*s/RUNNING", SPAN_ARGS(cluster->key)), true, sums);
+	counts->all_running = sums[TASK_SUM_RUNNING];
+	counts->all_pending = sums[TASK_SUM_PENDING];
+	counts->all_active = count_services(request, cluster, "ACTIVE", NULL);
+	counts->running[TASK_LAUNCH_FARGATE] = sums[TASK_SUM_RUNNING_FARGATE];
+	counts->pending[TASK_LAUNCH_FARGATE] = sums[TASK_SUM_PENDING_FARGATE];
+	count_external(request, cluster, counts);
+	counts->running[TASK_LAUNCH_EC2] = counts->all_running -
+					   counts->running[TASK_LAUNCH_FARGATE] -
+					   counts->running[TASK_LAUNCH_EXTERNAL];
+	counts->pending[TASK_LAUNCH_EC2] = counts->all_pending -
+					   counts->pending[TASK_LAUNCH_FARGATE] -
+					   counts->pending[TASK_LAUNCH_EXTERNAL];
+	for (enum task_launch_type type = 0; type < TASK_LAUNCH_TYPE_COUNT; type++) {
+		const char *name = task_launch_type_name(type);
+
+		counts->active[type] = count_services(request, cluster, "ACTIVE", name);
+		counts->draining[type] = count_services(request, cluster, "DRAINING", name);
+	}
+}
+
+/* In ECS's names and order; all of them are texts. */
+static struct json *statistics(struct aws_request *request, const struct counts *counts)
+{
+	static const char *const types[TASK_LAUNCH_TYPE_COUNT] = {
+		[TASK_LAUNCH_EC2] = "EC2",
+		[TASK_LAUNCH_FARGATE] = "Fargate",
+		[TASK_LAUNCH_EXTERNAL] = "External",
+	};
+	const struct {
+		const char *before, *after;
+		const int64_t *numbers;
+	} rows[] = {
+		{"running", "TasksCount", counts->running},
+		{"pending", "TasksCount", counts->pending},
+		{"active", "ServiceCount", counts->active},
+		{"draining", "ServiceCount", counts->draining},
+	};
 	struct json *list = json_new_array(request->arena);
 
-	for (size_t i = 0; i < LENGTH(statistic_names); i++) {
-		struct json *pair = json_new_object(request->arena);
+	for (size_t i = 0; i < LENGTH(rows); i++)
+		for (size_t type = 0; type < LENGTH(types); type++) {
+			struct json *pair = json_new_object(request->arena);
 
-		json_set_string(request->arena, pair, "name", span_of(statistic_names[i]));
-		json_set_string(request->arena, pair, "value", SPAN("0"));
-		json_append(request->arena, list, pair);
-	}
+			json_set(request->arena, pair, "name",
+				json_new_format(request->arena, "%s%s%s", rows[i].before,
+					types[type], rows[i].after));
+			json_set(request->arena, pair, "value",
+				json_new_format(request->arena, "%lld",
+					(long long)rows[i].numbers[type]));
+			json_append(request->arena, list, pair);
+		}
 	return list;
 }
 
@@ -329,17 +410,19 @@ static const struct json *cluster_document(struct aws_request *request,
 {
 	struct arena *arena = request->arena;
 	struct json *stored, *document;
+	struct counts counts;
 
 	if (json_parse(cluster->api, arena, &stored, NULL) < 0)
 		return json_new_object(arena);
 	document = json_copy_object(arena, stored);
 	json_set_integer(arena, document, "registeredContainerInstancesCount",
 		(int64_t)container_instance_count(request->view, cluster));
-	json_set_integer(arena, document, "runningTasksCount", 0);
-	json_set_integer(arena, document, "pendingTasksCount", 0);
-	json_set_integer(arena, document, "activeServicesCount", 0);
+	count_all(request, cluster, &counts);
+	json_set_integer(arena, document, "runningTasksCount", counts.all_running);
+	json_set_integer(arena, document, "pendingTasksCount", counts.all_pending);
+	json_set_integer(arena, document, "activeServicesCount", counts.all_active);
 	json_set(arena, document, "statistics",
-		show & SHOW_STATISTICS ? statistics(request) : json_new_array(arena));
+		show & SHOW_STATISTICS ? statistics(request, &counts) : json_new_array(arena));
 	tags_set(request, document, show & SHOW_TAGS ? tags_of(request, cluster) : NULL);
 	if (!(show & SHOW_SETTINGS))
 		json_set(arena, document, "settings", json_new_array(arena));
@@ -662,7 +745,16 @@ static int check_empty(struct aws_request *request, const struct store_object *c
 {
 	const struct store_object *provider =
 		capacity_provider_of_cluster(request, cluster_facts(cluster)->name);
+	struct span prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(cluster->key));
+	uint64_t tasks = store_count(request->view, &task_kind, -1, prefix, false);
+	uint64_t stopped = store_count(request->view, &task_kind, TASK_BY_STOPPED, prefix, false);
 
+	if (store_count(request->view, &service_kind, SERVICE_BY_LISTED, cluster->key, true) > 0)
+		return aws_fail(request, "ClusterContainsServicesException",
+			"The Cluster cannot be deleted while Services are active.");
+	if (tasks > stopped)
+		return aws_fail(request, "ClusterContainsTasksException",
+			"The Cluster cannot be deleted while Tasks are active.");
 	if (container_instance_count(request->view, cluster) > 0)
 		return aws_fail(request, "ClusterContainsContainerInstancesException",
 			"The Cluster cannot be deleted while Container Instances are active or "

@@ -172,8 +172,8 @@ int container_instance_answer(struct aws_request *request, const struct json *do
 /* ---- operations ---- */
 
 /* An ARN that names another cluster is a mistake and not an instance that went away. */
-static int check_cluster_of(struct aws_request *request, const struct store_object *cluster,
-	struct span given)
+int container_instance_check_cluster(struct aws_request *request,
+	const struct store_object *cluster, struct span given)
 {
 	struct span name, in, id;
 
@@ -186,48 +186,55 @@ static int check_cluster_of(struct aws_request *request, const struct store_obje
 		SPAN_ARGS(in), SPAN_ARGS(cluster_facts(cluster)->name));
 }
 
-int container_instance_deregister(struct aws_request *request)
+const struct json *container_instance_missing(struct aws_request *request,
+	const struct store_object *cluster, struct span given)
 {
-	struct span given = json_get_text(request->input, "containerInstance");
-	const struct store_object *cluster, *instance;
-	struct json *document;
+	if (!aws_arn_looks_like(given)) {
+		struct span name = arena_format(request->arena, "%.*s/%.*s",
+			SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(given));
 
-	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0 ||
-		check_cluster_of(request, cluster, given) < 0)
-		return -EPERM;
-	instance = container_instance_in(request, cluster, given);
-	if (!instance)
-		return aws_fail_input(request,
-			"containerInstance: '%.*s' was not found in cluster '%.*s'",
-			SPAN_ARGS(given), SPAN_ARGS(cluster_facts(cluster)->name));
-	document = container_instance_document(request, instance, true);
-	json_set_string(request->arena, document, "status", SPAN("INACTIVE"));
-	json_set_bool(request->arena, document, "agentConnected", false);
-	request->resource = instance_arn(request, instance);
-	if (store_delete(request->transaction, &container_instance_kind, instance->key,
-		    instance->revision, &request->err) < 0)
-		return aws_fail_store(request);
-	return container_instance_answer(request, document);
+		given = ecs_arn(request, "container-instance", name);
+	}
+	return ecs_failure_missing(request, given);
+}
+
+/* What this server runs is as well as this server; other agents do not tell. */
+static const struct json *health_status(struct aws_request *request,
+	const struct container_instance_facts *facts)
+{
+	struct arena *arena = request->arena;
+	struct json *health = json_new_object(arena), *check = json_new_object(arena);
+	struct json *details = json_new_array(arena);
+	struct span status = SPAN("INSUFFICIENT_DATA");
+
+	if (facts->runtime.length > 0)
+		status = facts->connected ? SPAN("OK") : SPAN("IMPAIRED");
+	json_set_string(arena, check, "type", SPAN("CONTAINER_RUNTIME"));
+	json_set_string(arena, check, "status", status);
+	json_set_time(arena, check, "lastUpdated", request->now_ms);
+	json_set_time(arena, check, "lastStatusChange", facts->registered_ms);
+	json_append(arena, details, check);
+	json_set_string(arena, health, "overallStatus", status);
+	json_set(arena, health, "details", details);
+	return health;
 }
 
 static void describe_one(struct aws_request *request, const struct store_object *cluster,
 	struct span given, struct json *instances, struct json *failures)
 {
 	const struct store_object *instance = container_instance_in(request, cluster, given);
-	struct span name;
+	struct json *document;
 
-	if (instance) {
-		json_append(request->arena, instances,
-			container_instance_document(request, instance,
-				input_includes(request, "TAGS")));
+	if (!instance) {
+		json_append(request->arena, failures,
+			container_instance_missing(request, cluster, given));
 		return;
 	}
-	if (!aws_arn_looks_like(given)) {
-		name = arena_format(request->arena, "%.*s/%.*s",
-			SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(given));
-		given = ecs_arn(request, "container-instance", name);
-	}
-	json_append(request->arena, failures, ecs_failure_missing(request, given));
+	document = container_instance_document(request, instance, input_includes(request, "TAGS"));
+	if (input_includes(request, "CONTAINER_INSTANCE_HEALTH"))
+		json_set(request->arena, document, "healthStatus",
+			health_status(request, container_instance_facts(instance)));
+	json_append(request->arena, instances, document);
 }
 
 int container_instance_describe(struct aws_request *request)
@@ -243,7 +250,7 @@ int container_instance_describe(struct aws_request *request)
 		return aws_fail_input(request, "containerInstances: give 1 to %d of them",
 			DESCRIBE_MAX);
 	JSON_EACH_ITEM (given, item) {
-		if (check_cluster_of(request, cluster, json_text(item)) < 0)
+		if (container_instance_check_cluster(request, cluster, json_text(item)) < 0)
 			return -EPERM;
 		describe_one(request, cluster, json_text(item), instances, failures);
 	}

@@ -90,6 +90,13 @@ void container_instance_sum_tasks(const struct store_view *view,
 bool container_instance_matches(const struct cluster_query *query, const struct store_view *view,
 	const struct store_object *instance, struct arena *arena);
 
+/* Fails the request when `given` is an ARN that names another cluster: a mistake, and not an instance that
+ * went away. */
+int container_instance_check_cluster(struct aws_request *request,
+	const struct store_object *cluster, struct span given);
+/* For failures[]: there is no such instance. */
+const struct json *container_instance_missing(struct aws_request *request,
+	const struct store_object *cluster, struct span given);
 /* As answers show it: decisions as stored, counts and remaining resources as they are in the request's view. */
 struct json *container_instance_document(struct aws_request *request,
 	const struct store_object *instance, bool tags);
@@ -101,6 +108,8 @@ int container_instance_register_prepare(struct aws_request *request);
 int container_instance_deregister(struct aws_request *request);
 int container_instance_describe(struct aws_request *request);
 int container_instance_list(struct aws_request *request);
+int container_instance_update_agent(struct aws_request *request);
+int container_instance_update_state(struct aws_request *request);
 void container_instance_resources(struct aws_request *request, struct aws_resources *resources);
 
 #endif

@@ -1,0 +1,634 @@
+/* Placement: which instance takes a task, which one a strategy prefers, and why none does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "ecs/container_instance.h"
+#include "ecs/fact_table.h"
+#include "ecs/placement.h"
+#include "ecs/service_kind.h"
+#include "ecs/task_definition.h"
+#include "ecs/test_server.h"
+
+#define CLUSTER "123456789012/eu-west-1/default"
+
+/* ---- a cluster to place into ---- */
+
+/* Registers an instance; its id lives as long as the arena. */
+static struct span register_instance(struct test_server *server, struct arena *arena, int cpu,
+	int memory, const char *attributes)
+{
+	struct span id, rest;
+
+	test_call(server, "RegisterContainerInstance",
+		"{'totalResources':[{'name':'CPU','type':'INTEGER','integerValue':%d},"
+		"{'name':'MEMORY','type':'INTEGER','integerValue':%d},"
+		"{'name':'PORTS','type':'STRINGSET','stringSetValue':['22']}],"
+		"'attributes':[%s]}",
+		cpu, memory, attributes);
+	id = json_text(json_path(server->answer, "containerInstance.containerInstanceArn"));
+	while (span_split(id, '/', &rest, &id))
+		;
+	return arena_copy_span(arena, id);
+}
+
+struct saving {
+	struct task_facts facts;
+	int number;
+	struct arena *arena;
+};
+
+static int save(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct saving *saving = context;
+	struct task_draft draft = {.arena = saving->arena,
+		.key = arena_format(saving->arena, CLUSTER "/task%d", saving->number),
+		.facts = saving->facts,
+		.document = json_new_object(saving->arena),
+		.revision = STORE_ANY};
+
+	return task_save(transaction, &draft, err);
+}
+
+/* A task there; the same number again changes it. */
+static void put_task(struct test_server *server, int number, struct span instance,
+	struct task_facts facts)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct saving saving = {.facts = facts, .number = number, .arena = arena};
+	struct err err;
+
+	saving.facts.instance = instance;
+	if (!facts.family.data)
+		saving.facts.family = SPAN("app");
+	if (!facts.group.data)
+		saving.facts.group = SPAN("family:app");
+	if (store_write_wait(server->store, save, &saving, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static const struct task_facts running = {.desired = TASK_RUNNING, .last = TASK_RUNNING};
+
+/* ---- asking ---- */
+
+struct asked {
+	struct test_server *server;
+	struct arena *arena;
+	struct task_needs needs;
+	struct placement_config config;
+	struct placement *placement;
+	struct placement_failure failure;
+};
+
+static struct json *parse(struct arena *arena, const char *text)
+{
+	struct span copy = arena_copy_span(arena, span_of(text));
+	struct json *value;
+
+	for (size_t i = 0; i < copy.length; i++)
+		if (copy.data[i] == '\'')
+			((char *)copy.data)[i] = '"';
+	assert_int_equal(json_parse(copy, arena, &value, NULL), 0);
+	return value;
+}
+
+static struct asked *ask_new(struct test_server *server, int64_t cpu, int64_t memory)
+{
+	struct arena *arena = arena_new(0);
+	struct asked *asked = arena_allocate(arena, sizeof(*asked));
+
+	*asked = (struct asked){.server = server, .arena = arena};
+	asked->needs =
+		(struct task_needs){.cpu = cpu, .memory = memory, .network_mode = SPAN("bridge")};
+	asked->config = (struct placement_config){.arena = arena,
+		.random = &server->random.random,
+		.cluster_key = SPAN(CLUSTER),
+		.needs = &asked->needs,
+		.group = SPAN("family:app"),
+		.service = SPAN(""),
+		.launch_type = TASK_LAUNCH_EC2};
+	return asked;
+}
+
+static void ask_free(struct asked *asked)
+{
+	placement_free(asked->placement);
+	arena_free(asked->arena);
+}
+
+static void compile(struct asked *asked)
+{
+	struct err err;
+
+	placement_free(asked->placement);
+	asked->placement = NULL;
+	if (placement_new(&asked->config, &asked->placement, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+/* The id of the chosen instance, "" for none. */
+static const char *choose(struct asked *asked)
+{
+	_view_ struct store_view *view = store_view_open(asked->server->store);
+	const struct store_object *chosen;
+
+	if (!asked->placement)
+		compile(asked);
+	asked->failure = (struct placement_failure){0};
+	chosen = placement_choose(asked->placement, view, &asked->failure);
+	return chosen ? arena_copy_span(asked->arena, container_instance_facts(chosen)->id).data
+		      : "";
+}
+
+static void assert_none(struct asked *asked, const char *reason, const char *words)
+{
+	assert_string_equal(choose(asked), "");
+	assert_int_equal(asked->failure.reason.length, strlen(reason));
+	assert_memory_equal(asked->failure.reason.data, reason, strlen(reason));
+	if (!memmem(asked->failure.event.data, asked->failure.event.length, words, strlen(words)))
+		fail_msg("'%s' is not in '%.*s'", words, SPAN_ARGS(asked->failure.event));
+}
+
+static void assert_refused(struct asked *asked, const char *words)
+{
+	struct placement *placement;
+	struct err err;
+
+	assert_int_equal(placement_new(&asked->config, &placement, &err), -EINVAL);
+	if (!strstr(err.message, words))
+		fail_msg("'%s' is not in '%s'", words, err.message);
+}
+
+/* ---- room ---- */
+
+static void a_cluster_without_instances(void **state)
+{
+	struct asked *asked = ask_new(*state, 1, 1);
+
+	test_call(*state, "CreateCluster", "{}");
+	assert_none(asked, "No Container Instances were found in your cluster.",
+		"Reason: No Container Instances were found in your cluster.");
+	assert_null(asked->failure.instance.data);
+	ask_free(asked);
+}
+
+static void room_is_what_live_tasks_leave(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 512, 256);
+	struct task_facts facts = running;
+	struct span id;
+
+	test_call(server, "CreateCluster", "{}");
+	id = register_instance(server, asked->arena, 1024, 512, "");
+	assert_string_equal(choose(asked), id.data);
+	facts.cpu = 513;
+	put_task(server, 1, id, facts);
+	assert_none(asked, "RESOURCE:CPU",
+		arena_format(asked->arena,
+			"The closest matching (container-instance %s) has insufficient CPU units "
+			"available.",
+			id.data)
+			.data);
+	assert_string_equal(arena_format(asked->arena, "%.*s", SPAN_ARGS(asked->failure.instance))
+				    .data,
+		arena_format(asked->arena, CLUSTER "/%s", id.data).data);
+	facts.cpu = 512;
+	facts.memory = 257;
+	put_task(server, 1, id, facts);
+	assert_none(asked, "RESOURCE:MEMORY", "has insufficient memory available.");
+	facts.memory = 256;
+	put_task(server, 1, id, facts);
+	assert_string_equal(choose(asked), id.data);
+	/* What a stopping task holds it holds until it is STOPPED. */
+	facts.cpu = 1024;
+	facts.desired = TASK_STOPPED;
+	facts.last = TASK_STOPPING;
+	put_task(server, 1, id, facts);
+	assert_none(asked, "RESOURCE:CPU", "CPU");
+	facts.last = TASK_STOPPED;
+	put_task(server, 1, id, facts);
+	assert_string_equal(choose(asked), id.data);
+	ask_free(asked);
+}
+
+static void host_ports(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct task_facts facts = running;
+	struct span id;
+
+	test_call(server, "CreateCluster", "{}");
+	id = register_instance(server, asked->arena, 1024, 512, "");
+	facts.ports = SPAN("8080/udp,80/tcp");
+	put_task(server, 1, id, facts);
+	asked->needs.port_count = 1;
+	asked->needs.ports[0].port = 8080;
+	assert_string_equal(choose(asked), id.data);
+	asked->needs.ports[0].udp = true;
+	assert_none(asked, "RESOURCE:PORTS", "is already using a port required by your task.");
+	asked->needs.ports[0].port = 22; /* the agent's own, and tcp */
+	assert_string_equal(choose(asked), id.data);
+	asked->needs.ports[0].udp = false;
+	assert_none(asked, "RESOURCE:PORTS", "port");
+	ask_free(asked);
+}
+
+static void attributes_and_launch_types(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct span plain, special;
+
+	test_call(server, "CreateCluster", "{}");
+	plain = register_instance(server, asked->arena, 1024, 512,
+		"{'name':'ecs.capability.x-long'},{'name':'zone','value':'a\\\\b'}");
+	asked->needs.attributes = parse(asked->arena, "[{'name':'ecs.capability.x'}]");
+	assert_none(asked, "ATTRIBUTE", "is missing an attribute required by your task.");
+	asked->needs.attributes =
+		parse(asked->arena, "[{'name':'ecs.capability.x-long'},{'name':'zone',"
+				    "'value':'a\\\\b'}]");
+	compile(asked);
+	assert_string_equal(choose(asked), plain.data);
+	asked->needs.attributes = parse(asked->arena, "[{'name':'zone','value':'a'}]");
+	compile(asked);
+	assert_none(asked, "ATTRIBUTE", "attribute");
+	special = register_instance(server, asked->arena, 1024, 512,
+		"{'name':'zone','value':'a'},{'name':'ecs.capability.external'}");
+	assert_none(asked, "ATTRIBUTE", "attribute"); /* EC2 tasks do not go to external machines */
+	asked->config.launch_type = TASK_LAUNCH_EXTERNAL;
+	compile(asked);
+	assert_string_equal(choose(asked), special.data);
+	ask_free(asked);
+}
+
+static void draining_and_forced(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	_view_ struct store_view *view = NULL;
+	const struct store_object *instance;
+	struct span id;
+
+	test_call(server, "CreateCluster", "{}");
+	id = register_instance(server, asked->arena, 1024, 512, "");
+	test_call(server, "UpdateContainerInstancesState",
+		"{'containerInstances':['%s'],'status':'DRAINING'}", id.data);
+	assert_none(asked, "No Container Instances were found in your cluster.", "Reason: ");
+	view = store_view_open(server->store);
+	instance = store_get(view, &container_instance_kind,
+		arena_format(asked->arena, CLUSTER "/%s", id.data));
+	assert_false(placement_fits(asked->placement, view, instance, false, &asked->failure));
+	assert_memory_equal(asked->failure.reason.data, "DRAINING", 8);
+	assert_true(placement_fits(asked->placement, view, instance, true, &asked->failure));
+	ask_free(asked);
+}
+
+/* ---- constraints ---- */
+
+static void member_of(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct task_facts facts = running;
+	struct span a, b;
+
+	test_call(server, "CreateCluster", "{}");
+	a = register_instance(server, asked->arena, 1024, 512, "{'name':'rack','value':'1'}");
+	b = register_instance(server, asked->arena, 1024, 512, "{'name':'rack','value':'2'}");
+	asked->config.constraints =
+		parse(asked->arena, "[{'type':'memberOf','expression':'attribute:rack == 2'}]");
+	assert_string_equal(choose(asked), b.data);
+	/* Those of the definition are added. */
+	asked->needs.constraints =
+		parse(asked->arena, "[{'type':'memberOf','expression':'attribute:rack == 1'}]");
+	compile(asked);
+	assert_none(asked, "MemberOf placement constraint unsatisfied.",
+		"encountered error \"MemberOf placement constraint unsatisfied.\"");
+	asked->needs.constraints = NULL;
+	asked->config.constraints =
+		parse(asked->arena, "[{'type':'memberOf','expression':'task:group == database'}]");
+	compile(asked);
+	assert_none(asked, "MemberOf placement constraint unsatisfied.", "MemberOf");
+	facts.group = SPAN("database");
+	put_task(server, 1, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	asked->config.constraints =
+		parse(asked->arena, "[{'type':'memberOf','expression':'runningTasksCount < 1'}]");
+	compile(asked);
+	assert_string_equal(choose(asked), b.data);
+	ask_free(asked);
+}
+
+static void distinct_instances(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct task_facts facts = running;
+	struct span a, b;
+
+	test_call(server, "CreateCluster", "{}");
+	a = register_instance(server, asked->arena, 1024, 512, "");
+	b = register_instance(server, asked->arena, 1024, 512, "");
+	asked->config.constraints = parse(asked->arena, "[{'type':'distinctInstance'}]");
+	put_task(server, 1, a, running);
+	for (int i = 0; i < 10; i++)
+		assert_string_equal(choose(asked), b.data);
+	facts.group = SPAN("other");
+	put_task(server, 2, b, facts);
+	assert_string_equal(choose(asked), b.data);
+	put_task(server, 2, b, running);
+	assert_none(asked, "DistinctInstance placement constraint unsatisfied.",
+		"DistinctInstance");
+	/* Who shall stop does not count. */
+	facts = running;
+	facts.desired = TASK_STOPPED;
+	put_task(server, 1, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	/* A service looks at its own tasks. */
+	asked->config.service = SPAN("web");
+	asked->config.group = SPAN("service:web");
+	compile(asked);
+	facts = running;
+	facts.service = SPAN("web");
+	facts.group = SPAN("service:web");
+	put_task(server, 3, a, facts);
+	assert_string_equal(choose(asked), b.data);
+	ask_free(asked);
+}
+
+static void wrong_constraints_and_strategies(void **state)
+{
+	static const struct {
+		const char *constraints, *strategy, *words;
+	} table[] = {
+		{"[{'type':'memberOf'}]", NULL, "needs an expression"},
+		{"[{'type':'memberOf','expression':'attribute:x =='}]", NULL, "a value is missing"},
+		{"[{'type':'memberOf','expression':'what == 1'}]", NULL, "'what == 1'"},
+		{"[{'type':'distinctInstance','expression':'x'}]", NULL, "takes no expression"},
+		{"[{'type':'other'}]", NULL, "memberOf or distinctInstance"},
+		{"[{},{},{},{},{},{},{},{},{},{},{}]", NULL, "the limit is 10"},
+		{NULL, "[{'type':'spread'}]", "instanceId, host or attribute:NAME"},
+		{NULL, "[{'type':'spread','field':'attribute:'}]", "attribute:NAME"},
+		{NULL, "[{'type':'binpack','field':'disk'}]", "cpu or memory"},
+		{NULL, "[{'type':'random','field':'cpu'}]", "takes no field"},
+		{NULL, "[{'type':'best'}]", "random, spread or binpack"},
+		{NULL, "[{},{},{},{},{},{}]", "the limit is 5"},
+	};
+
+	for (size_t i = 0; i < LENGTH(table); i++) {
+		struct asked *asked = ask_new(*state, 1, 1);
+
+		if (table[i].constraints)
+			asked->config.constraints = parse(asked->arena, table[i].constraints);
+		if (table[i].strategy)
+			asked->config.strategy = parse(asked->arena, table[i].strategy);
+		assert_refused(asked, table[i].words);
+		ask_free(asked);
+	}
+}
+
+/* ---- strategies ---- */
+
+static void binpack(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 256, 64);
+	struct task_facts facts = running;
+	struct span a, b;
+
+	test_call(server, "CreateCluster", "{}");
+	a = register_instance(server, asked->arena, 1024, 512, "");
+	b = register_instance(server, asked->arena, 1024, 512, "");
+	facts.cpu = 512;
+	facts.memory = 1;
+	put_task(server, 1, a, facts);
+	facts.cpu = 1;
+	facts.memory = 128;
+	put_task(server, 2, b, facts);
+	asked->config.strategy = parse(asked->arena, "[{'type':'binpack','field':'cpu'}]");
+	assert_string_equal(choose(asked), a.data);
+	asked->config.strategy = parse(asked->arena, "[{'type':'binpack','field':'MEMORY'}]");
+	compile(asked);
+	assert_string_equal(choose(asked), b.data);
+	/* The fullest one that still has room. */
+	facts.memory = 500;
+	put_task(server, 2, b, facts);
+	assert_string_equal(choose(asked), a.data);
+	ask_free(asked);
+}
+
+/* Places `count` tasks one after the other and counts them per instance. */
+static void place_many(struct asked *asked, int first, int count, const struct task_facts *facts,
+	const struct span *ids, size_t id_count, int *ret_counts)
+{
+	memset(ret_counts, 0, id_count * sizeof(*ret_counts));
+	for (int i = 0; i < count; i++) {
+		const char *id = choose(asked);
+
+		assert_string_not_equal(id, "");
+		put_task(asked->server, first + i, span_of(id), *facts);
+		for (size_t k = 0; k < id_count; k++)
+			ret_counts[k] += span_is(ids[k], id);
+	}
+}
+
+static void services_are_balanced_by_themselves(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct task_facts facts = running;
+	struct span ids[5];
+	int counts[5];
+
+	test_call(server, "CreateCluster", "{}");
+	/* Zone a has one instance, zone b four. */
+	for (int i = 0; i < 5; i++)
+		ids[i] = register_instance(server, asked->arena, 1024, 512,
+			i == 0 ? "{'name':'ecs.availability-zone','value':'a'}"
+			       : "{'name':'ecs.availability-zone','value':'b'}");
+	asked->config.service = SPAN("web");
+	asked->config.group = SPAN("service:web");
+	facts.service = SPAN("web");
+	facts.group = SPAN("service:web");
+	place_many(asked, 100, 16, &facts, ids, 5, counts);
+	assert_int_equal(counts[0], 8);
+	for (int i = 1; i < 5; i++)
+		assert_int_equal(counts[i], 2);
+	/* Tasks of others do not count. */
+	asked->config.service = SPAN("api");
+	facts.service = SPAN("api");
+	compile(asked);
+	place_many(asked, 200, 2, &facts, ids, 5, counts);
+	assert_int_equal(counts[0], 1);
+	ask_free(asked);
+}
+
+static void spread_over_hosts_then_binpack(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 100, 1);
+	struct task_facts facts = running;
+	struct span ids[3];
+	int counts[3];
+
+	test_call(server, "CreateCluster", "{}");
+	for (int i = 0; i < 3; i++)
+		ids[i] = register_instance(server, asked->arena, 1000 + 100 * i, 512, "");
+	asked->config.strategy = parse(asked->arena,
+		"[{'type':'spread','field':'host'},{'type':'binpack','field':'cpu'}]");
+	facts.cpu = 100;
+	/* All are equal in tasks: the smallest one first. */
+	assert_string_equal(choose(asked), ids[0].data);
+	place_many(asked, 1, 9, &facts, ids, 3, counts);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(counts[i], 3);
+	/* When the one that a strategy prefers is full, the next one takes it. */
+	facts.cpu = 700;
+	put_task(server, 50, ids[0], facts);
+	facts.cpu = 100;
+	place_many(asked, 60, 2, &facts, ids, 3, counts);
+	assert_int_equal(counts[0], 0);
+	ask_free(asked);
+}
+
+static void chance_reaches_everybody(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct span ids[100];
+	int counts[100] = {0}, missed = 0;
+
+	test_call(server, "CreateCluster", "{}");
+	for (size_t i = 0; i < LENGTH(ids); i++)
+		ids[i] = register_instance(server, asked->arena, 1024, 512, "");
+	for (int i = 0; i < 5000; i++) {
+		const char *id = choose(asked);
+
+		for (size_t k = 0; k < LENGTH(ids); k++)
+			counts[k] += span_is(ids[k], id);
+	}
+	for (size_t k = 0; k < LENGTH(ids); k++)
+		missed += counts[k] == 0 || counts[k] > 300;
+	assert_int_equal(missed, 0);
+	/* One place among many is found. */
+	for (size_t k = 0; k < LENGTH(ids); k++) {
+		struct task_facts facts = running;
+
+		facts.cpu = k == 77 ? 1023 : 1024;
+		put_task(server, (int)k, ids[k], facts);
+	}
+	for (int i = 0; i < 20; i++)
+		assert_string_equal(choose(asked), ids[77].data);
+	ask_free(asked);
+}
+
+/* ---- daemons first ---- */
+
+struct daemon {
+	struct arena *arena;
+	const char *constraints;
+};
+
+static int put_daemon(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct daemon *daemon = context;
+	struct arena *arena = daemon->arena;
+	struct service_facts service = {.status = SERVICE_ACTIVE,
+		.strategy = SERVICE_DAEMON,
+		.launch_type = SPAN("EC2"),
+		.told = SPAN("")};
+	struct service_deployment_facts deployment = {.family = SPAN("watch"),
+		.revision = 1,
+		.service_revision = SPAN(""),
+		.source = SPAN(""),
+		.status = DEPLOYMENT_PRIMARY};
+	struct json *document = json_new_object(arena);
+	int code;
+
+	json_set(arena, document, "placementConstraints", parse(arena, daemon->constraints));
+	code = service_object_put(transaction, &service_kind, SPAN(CLUSTER "/watch"), document,
+		&service, NULL, STORE_ANY, arena, err);
+	if (code == 0)
+		code = service_object_put(transaction, &service_deployment_kind,
+			SPAN(CLUSTER "/watch/1234567890123456789"), json_new_object(arena),
+			&deployment, NULL, STORE_ANY, arena, err);
+	return code;
+}
+
+static void daemons_come_first(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct daemon daemon = {
+		asked->arena, "[{'type':'memberOf','expression':'attribute:watched exists'}]"};
+	struct task_facts facts = running;
+	struct span a, b, small;
+	struct err err;
+
+	test_call(server, "CreateCluster", "{}");
+	test_call(server, "RegisterTaskDefinition",
+		"{'family':'watch','containerDefinitions':[{'name':'w','image':'host','cpu':100,"
+		"'memory':64}]}");
+	a = register_instance(server, asked->arena, 1024, 512, "{'name':'watched'}");
+	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_none(asked, "DAEMON", "does not run all of its daemon services yet");
+	/* One that it does not match, and one that could never hold it, take tasks. */
+	b = register_instance(server, asked->arena, 1024, 512, "");
+	assert_string_equal(choose(asked), b.data);
+	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", b.data);
+	small = register_instance(server, asked->arena, 50, 512, "{'name':'watched'}");
+	assert_string_equal(choose(asked), small.data);
+	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", small.data);
+	/* Starting is not running. */
+	facts.service = SPAN("watch");
+	facts.daemon = true;
+	facts.last = TASK_PENDING;
+	put_task(server, 1, a, facts);
+	assert_none(asked, "DAEMON", "daemon");
+	facts.last = TASK_RUNNING;
+	put_task(server, 1, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	facts.desired = TASK_STOPPED;
+	put_task(server, 1, a, facts);
+	assert_none(asked, "DAEMON", "daemon");
+	/* Another revision asks of other instances: what was compiled is made anew. */
+	daemon.constraints = "[{'type':'memberOf','expression':'attribute:other exists'}]";
+	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_string_equal(choose(asked), a.data);
+	daemon.constraints = "[]";
+	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_none(asked, "DAEMON", "daemon");
+	/* The daemon itself does not wait for itself. */
+	asked->config.daemon = true;
+	compile(asked);
+	assert_string_equal(choose(asked), a.data);
+	ask_free(asked);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_WITH_SERVER(a_cluster_without_instances),
+		TEST_WITH_SERVER(room_is_what_live_tasks_leave),
+		TEST_WITH_SERVER(host_ports),
+		TEST_WITH_SERVER(attributes_and_launch_types),
+		TEST_WITH_SERVER(draining_and_forced),
+		TEST_WITH_SERVER(member_of),
+		TEST_WITH_SERVER(distinct_instances),
+		TEST_WITH_SERVER(wrong_constraints_and_strategies),
+		TEST_WITH_SERVER(binpack),
+		TEST_WITH_SERVER(services_are_balanced_by_themselves),
+		TEST_WITH_SERVER(spread_over_hosts_then_binpack),
+		TEST_WITH_SERVER(chance_reaches_everybody),
+		TEST_WITH_SERVER(daemons_come_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
