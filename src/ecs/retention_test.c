@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include "control/runner_simulated.h"
+#include "ecs/client_token.h"
 #include "ecs/controllers.h"
 #include "ecs/test_server.h"
+#include "ecs/test_tasks.h"
 
 #define MINUTE_US (INT64_C(60) * 1000 * 1000)
 #define APP "'containerDefinitions':[{'name':'app','image':'i','memory':64}]"
@@ -125,6 +127,59 @@ static void deleted_revisions_go_and_others_stay(void **state)
 	assert_string_equal(test_text(world->server, "taskDefinition.status"), "INACTIVE");
 }
 
+static void a_deleted_revision_stays_while_a_task_runs_by_it(void **state)
+{
+	struct world *world = *state;
+	char instance[TEST_ID_SIZE], id[TEST_ID_SIZE];
+
+	test_call(world->server, "CreateCluster", "{}");
+	test_instance(world->server, "default", 1000, 1000, "", instance);
+	for (int i = 0; i < 2; i++)
+		test_call(world->server, "RegisterTaskDefinition", "{'family':'f'," APP "}");
+	test_run(world->server, id, "{'taskDefinition':'f:1'}");
+	for (int i = 1; i <= 2; i++)
+		test_call(world->server, "DeregisterTaskDefinition", "{'taskDefinition':'f:%d'}",
+			i);
+	test_call(world->server, "DeleteTaskDefinitions", "{'taskDefinitions':['f:1','f:2']}");
+	minutes_pass(world, 60);
+	test_call(world->server, "DescribeTaskDefinition", "{'taskDefinition':'f:1'}");
+	assert_string_equal(test_text(world->server, "taskDefinition.status"),
+		"DELETE_IN_PROGRESS");
+	test_refused(world->server, "DescribeTaskDefinition", "ClientException",
+		"Unable to describe", "{'taskDefinition':'f:2'}");
+	test_change_task(world->server, "default", id, test_has_stopped);
+	minutes_pass(world, 1);
+	test_refused(world->server, "DescribeTaskDefinition", "ClientException",
+		"Unable to describe", "{'taskDefinition':'f:1'}");
+}
+
+static uint64_t token_count(struct world *world)
+{
+	_view_ struct store_view *view = store_view_open(world->server->store);
+
+	return store_count(view, &client_token_kind, -1, SPAN(""), false);
+}
+
+static void a_client_token_stays_for_a_day(void **state)
+{
+	struct world *world = *state;
+	char instance[TEST_ID_SIZE], id[TEST_ID_SIZE];
+
+	test_call(world->server, "CreateCluster", "{}");
+	test_instance(world->server, "default", 100000, 100000, "", instance);
+	test_call(world->server, "RegisterTaskDefinition", "{'family':'f'," APP "}");
+	for (int i = 0; i < 600; i++)
+		test_run(world->server, id, "{'taskDefinition':'f','clientToken':'early-%d'}", i);
+	minutes_pass(world, 60);
+	test_run(world->server, id, "{'taskDefinition':'f','clientToken':'late'}");
+	minutes_pass(world, 60 * 23 - 1);
+	assert_int_equal(token_count(world), 601);
+	minutes_pass(world, 2);
+	assert_int_equal(token_count(world), 1);
+	minutes_pass(world, 60);
+	assert_int_equal(token_count(world), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +188,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_cluster_that_began_anew_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(deleted_revisions_go_and_others_stay, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(a_deleted_revision_stays_while_a_task_runs_by_it,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(a_client_token_stays_for_a_day, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
