@@ -1,0 +1,106 @@
+/* What a service tells, in ECS's words. A state is told once: facts.told says which was told last. */
+#include <stdarg.h>
+
+#include "ecs/fact_table.h"
+#include "ecs/service_work.h"
+
+#define TOLD_STEADY "steady"
+#define TOLD_FAILING "failing"
+#define TOLD_UNPLACED "unplaced "
+
+int service_tell(struct service_work *work, struct err *err, const char *format, ...)
+{
+	struct span message;
+	va_list list;
+
+	if (!service_may_write(work))
+		return SERVICE_DUE;
+	va_start(list, format);
+	message = arena_format_list(work->arena, format, list);
+	va_end(list);
+	return service_event_add(work->transaction, work->key, work->random, work->now_ms,
+		work->arena, err, "%.*s", SPAN_ARGS(message));
+}
+
+static void set_told(struct service_work *work, struct span told)
+{
+	work->facts.told = told;
+	work->facts.told_ms = work->now_ms;
+	work->changed = true;
+}
+
+/* Tells a state unless it was the last one told. */
+static int tell_once(struct service_work *work, struct span state, struct span message,
+	struct err *err)
+{
+	int code;
+
+	if (span_equal(work->facts.told, state))
+		return 0;
+	code = service_tell(work, err, "%.*s", SPAN_ARGS(message));
+	if (code == 0)
+		set_told(work, state);
+	return code;
+}
+
+static struct span list_of(struct service_work *work, const struct service_told_tasks *tasks)
+{
+	_buffer_ struct buffer list = {0};
+
+	for (unsigned i = 0; i < tasks->count; i++)
+		buffer_format(&list, " (task %.*s)", SPAN_ARGS(tasks->ids[i]));
+	return arena_copy_span(work->arena, buffer_span(&list));
+}
+
+static int tell_unplaced(struct service_work *work, struct err *err)
+{
+	const struct placement_failure *failure = &work->failure;
+	/* The instance that is named may be another each time: that is no news. */
+	struct span state =
+		arena_format(work->arena, TOLD_UNPLACED "%.*s", SPAN_ARGS(failure->reason));
+
+	return tell_once(work, fact_text_is_plain(state) ? state : SPAN(TOLD_UNPLACED),
+		arena_format(work->arena,
+			"was unable to place a task because no container instance met all of its "
+			"requirements. %.*s For more information, see the Troubleshooting section "
+			"of the Amazon ECS Developer Guide.",
+			SPAN_ARGS(failure->event)),
+		err);
+}
+
+int service_tell_tasks(struct service_work *work, struct err *err)
+{
+	int code = 0;
+
+	if (work->stopped.count > 0)
+		code = service_tell(work, err, "has stopped %u running tasks:%.*s.",
+			work->stopped.count, SPAN_ARGS(list_of(work, &work->stopped)));
+	if (code == 0 && work->started.count > 0)
+		code = service_tell(work, err, "has started %u tasks:%.*s.", work->started.count,
+			SPAN_ARGS(list_of(work, &work->started)));
+	/* From here on a steady state is news again. */
+	if (code == 0 && work->started.count + work->stopped.count > 0 &&
+		span_is(work->facts.told, TOLD_STEADY))
+		set_told(work, SPAN(""));
+	if (code == 0 && work->unplaced)
+		code = tell_unplaced(work, err);
+	return code;
+}
+
+int service_tell_steady(struct service_work *work, struct err *err)
+{
+	return tell_once(work, SPAN(TOLD_STEADY), SPAN("has reached a steady state."), err);
+}
+
+int service_tell_failing(struct service_work *work, const struct service_part *part,
+	struct err *err)
+{
+	int64_t round = part->is_set ? part->set.backoff_round : part->deployment.backoff_round;
+
+	if (round < 2 || !service_part_backoff(work, part))
+		return 0;
+	return tell_once(work, SPAN(TOLD_FAILING),
+		SPAN("is unable to consistently start tasks successfully. For more information, "
+		     "see the Troubleshooting section of the Amazon ECS Developer Guide."),
+		err);
+}

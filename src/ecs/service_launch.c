@@ -1,0 +1,293 @@
+/* Starting and stopping one task of a service: what it is made from, where it goes, what its end is called. */
+#include "base/memory.h"
+#include "ecs/service_work.h"
+#include "ecs/task_definition.h"
+
+#define DOCUMENTS 3
+
+struct service_launch {
+	struct placement *placement;
+	struct task_needs needs;
+	struct task_order order;
+	const struct json *providers; /* a capacityProviderStrategy, or NULL */
+};
+
+void service_launch_free(struct service_launch *launch)
+{
+	if (launch)
+		placement_free(launch->placement);
+	free(launch);
+}
+
+void service_launch_free_pointer(struct service_launch **launch)
+{
+	service_launch_free(*launch);
+}
+
+struct placement *service_launch_placement(struct service_launch *launch)
+{
+	return launch->placement;
+}
+
+static const struct json *parse(struct service_work *work, struct span text)
+{
+	struct json *value;
+
+	return text.length > 0 && json_parse(text, work->arena, &value, NULL) == 0 ? value : NULL;
+}
+
+/* Where it is said how tasks of the part run, the most particular first. */
+static void find_documents(struct service_work *work, const struct service_part *part,
+	const struct json *documents[DOCUMENTS])
+{
+	const struct store_object *revision = NULL;
+
+	if (!part->is_set && part->deployment.service_revision.length > 0)
+		revision = store_get(service_head(work), &service_revision_kind,
+			service_part_key(work->arena, work->key,
+				part->deployment.service_revision));
+	documents[0] = revision ? parse(work, revision->api) : NULL;
+	documents[1] = part->document ? part->document : parse(work, part->object->api);
+	documents[2] = service_document(work);
+}
+
+static const struct json *first_of(const struct json *const documents[DOCUMENTS], const char *name)
+{
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		if (!json_is_absent(json_get(documents[i], name)))
+			return json_get(documents[i], name);
+	return NULL;
+}
+
+static struct span text_or_empty(const struct json *value)
+{
+	struct span text = json_text(value);
+
+	return text.data ? text : SPAN("");
+}
+
+/* A launch type or providers, whichever is said in the more particular place. */
+static void read_launch_type(struct service_launch *launch,
+	const struct json *const documents[DOCUMENTS])
+{
+	for (size_t i = 0; i < DOCUMENTS; i++) {
+		const struct json *providers = json_get(documents[i], "capacityProviderStrategy");
+
+		if (task_launch_type_read(json_get_text(documents[i], "launchType"),
+			    &launch->order.launch_type))
+			return;
+		if (json_count(providers) > 0) {
+			launch->providers = providers;
+			return;
+		}
+	}
+}
+
+/* By weight. */
+static void choose_provider(struct service_work *work, struct service_launch *launch)
+{
+	int64_t total = 0, drawn;
+	const struct json *chosen = json_item(launch->providers, 0);
+
+	JSON_EACH_ITEM (launch->providers, item)
+		total += json_get_integer(item, "weight", 0);
+	drawn = total > 0 ? (int64_t)random_below(work->random, (uint64_t)total) : 0;
+	JSON_EACH_ITEM (launch->providers, item) {
+		int64_t weight = json_get_integer(item, "weight", 0);
+
+		if (drawn < weight) {
+			chosen = item;
+			break;
+		}
+		drawn -= weight;
+	}
+	launch->order.capacity_provider = text_or_empty(json_get(chosen, "capacityProvider"));
+	launch->order.launch_type =
+		span_starts_with(launch->order.capacity_provider, SPAN("FARGATE"))
+			? TASK_LAUNCH_FARGATE
+			: TASK_LAUNCH_EC2;
+}
+
+static void add_tag(struct arena *arena, struct json *tags, const char *name, struct span value)
+{
+	struct json *tag = json_new_object(arena);
+
+	json_set_string(arena, tag, "key", span_of(name));
+	json_set_string(arena, tag, "value", value);
+	json_append(arena, tags, tag);
+}
+
+static const struct json *tags_of(struct service_work *work, const struct store_object *definition)
+{
+	const struct json *document = service_document(work), *from = NULL;
+	struct span propagate = json_get_text(document, "propagateTags");
+	struct json *tags = json_new_array(work->arena);
+
+	if (span_is(propagate, "SERVICE"))
+		from = parse(work, work->service->private_);
+	else if (span_is(propagate, "TASK_DEFINITION"))
+		from = parse(work, definition->private_);
+	JSON_EACH_ITEM (json_get(from, "tags"), tag)
+		json_append(work->arena, tags, tag);
+	if (json_get_bool(document, "enableECSManagedTags", false)) {
+		add_tag(work->arena, tags, "aws:ecs:clusterName", work->facts.cluster);
+		add_tag(work->arena, tags, "aws:ecs:serviceName", work->facts.name);
+	}
+	return json_count(tags) > 0 ? tags : NULL;
+}
+
+static void cannot_launch(struct service_work *work, const char *reason, struct span event)
+{
+	work->unplaced = true;
+	work->failure = (struct placement_failure){.reason = span_of(reason), .event = event};
+}
+
+/* "ACCOUNT/REGION/FAMILY REVISION" */
+static const struct store_object *find_definition(struct service_work *work,
+	const struct service_part *part)
+{
+	struct span cluster_key = task_cluster_key(work->key);
+	size_t prefix = cluster_key.length - work->facts.cluster.length;
+
+	return store_get(service_head(work), &task_definition_kind,
+		arena_format(work->arena, "%.*s%.*s %010lld", (int)prefix, work->key.data,
+			SPAN_ARGS(part->family), (long long)part->revision));
+}
+
+static int open_placement(struct service_work *work, struct service_launch *launch, struct err *err)
+{
+	struct placement_config config = {
+		.arena = work->arena,
+		.random = work->random,
+		.cluster_key = launch->order.cluster_key,
+		.needs = &launch->needs,
+		.constraints = json_get(service_document(work), "placementConstraints"),
+		.strategy = json_get(service_document(work), "placementStrategy"),
+		.group = launch->order.group,
+		.service = launch->order.service,
+		.daemon = launch->order.daemon,
+		.launch_type = launch->order.launch_type,
+	};
+
+	return placement_new(&config, &launch->placement, err);
+}
+
+int service_launch_open(struct service_work *work, const struct service_part *part,
+	struct service_launch **ret_launch, struct err *err)
+{
+	_launch_ struct service_launch *launch = memory_allocate(sizeof(*launch));
+	const struct store_object *definition = find_definition(work, part);
+	const struct json *documents[DOCUMENTS];
+	struct err reason = {0};
+	struct json *document;
+	int code;
+
+	*ret_launch = NULL;
+	if (!definition) {
+		cannot_launch(work, "DEFINITION",
+			arena_format(work->arena, "its task definition %.*s:%lld does not exist.",
+				SPAN_ARGS(part->family), (long long)part->revision));
+		return 0;
+	}
+	code = json_parse(definition->api, work->arena, &document, err);
+	if (code < 0)
+		return code;
+	find_documents(work, part, documents);
+	launch->order = (struct task_order){
+		.arena = work->arena,
+		.random = work->random,
+		.now_ms = work->now_ms,
+		.cluster_key = task_cluster_key(work->key),
+		.definition = definition,
+		.definition_document = document,
+		.needs = &launch->needs,
+		.network_configuration = first_of(documents, "networkConfiguration"),
+		.tags = tags_of(work, definition),
+		.group = arena_format(work->arena, "service:%.*s", SPAN_ARGS(work->facts.name)),
+		.started_by = arena_format(work->arena, SERVICE_DEPLOYMENT_PREFIX "%.*s",
+			SPAN_ARGS(part->number)),
+		.service = work->facts.name,
+		.reference = SPAN(""),
+		.launch_type = TASK_LAUNCH_EC2,
+		.capacity_provider = SPAN(""),
+		.platform_version = text_or_empty(first_of(documents, "platformVersion")),
+		.enable_execute_command =
+			json_get_bool(service_document(work), "enableExecuteCommand", false),
+		.daemon = work->facts.strategy == SERVICE_DAEMON,
+	};
+	launch->order.deployment = launch->order.started_by;
+	read_launch_type(launch, documents);
+	if (launch->providers)
+		choose_provider(work, launch);
+	code = task_needs_read(document, NULL, work->arena, &launch->needs, &reason);
+	if (code == 0)
+		code = open_placement(work, launch, &reason);
+	if (code < 0) {
+		cannot_launch(work, "DEFINITION", arena_format(work->arena, "%s.", reason.message));
+		return 0;
+	}
+	*ret_launch = TAKE(launch);
+	return 0;
+}
+
+static void note_task(struct service_work *work, struct service_told_tasks *tasks, size_t most,
+	struct span id)
+{
+	if (!tasks->ids)
+		tasks->ids = arena_allocate_array(work->arena, most, sizeof(*tasks->ids));
+	tasks->ids[tasks->count++] = arena_copy_span(work->arena, id);
+}
+
+int service_launch_start(struct service_work *work, struct service_launch *launch,
+	const struct store_object *instance, bool *ret_placed, struct err *err)
+{
+	struct span key;
+	int code;
+
+	if (!service_may_write(work))
+		return SERVICE_DUE;
+	launch->order.instance =
+		instance ? instance
+			 : placement_choose(launch->placement, service_head(work), &work->failure);
+	*ret_placed = launch->order.instance != NULL;
+	if (!launch->order.instance) {
+		work->unplaced = true;
+		return 0;
+	}
+	if (launch->providers)
+		choose_provider(work, launch);
+	code = task_create(work->transaction, &launch->order, &key, err);
+	if (code < 0)
+		return code;
+	note_task(work, &work->started, SERVICE_STARTS_MAX,
+		(struct span){key.data + launch->order.cluster_key.length + 1,
+			key.length - launch->order.cluster_key.length - 1});
+	return 0;
+}
+
+/*
+ * The one place from which a service's tasks are stopped. What sends traffic to a task (target groups,
+ * names) is to hear of its end before its program does: it is taken out here, in the same transaction, and
+ * the task controller asks the program to end only after that.
+ */
+int service_stop_task(struct service_work *work, struct service_part *part,
+	const struct store_object *task, bool unhealthy, struct err *err)
+{
+	struct span reason = SPAN("Task failed container health checks");
+	int code;
+
+	if (!service_may_write(work))
+		return SERVICE_DUE;
+	if (!unhealthy)
+		reason =
+			arena_format(work->arena, "Scaling activity initiated by (deployment %.*s)",
+				SPAN_ARGS(task_facts(task)->deployment));
+	code = task_want_stopped(work->transaction, task, "ServiceSchedulerInitiated", reason,
+		work->now_ms, work->arena, err);
+	if (code < 0)
+		return code;
+	if (unhealthy && part)
+		service_part_failed(work, part);
+	note_task(work, &work->stopped, SERVICE_STOPS_MAX, task_facts(task)->id);
+	return 0;
+}
