@@ -590,6 +590,28 @@ static void test_many(void **state)
 	runner_free(group);
 }
 
+/* Notices are under way whenever a runtime is closed. */
+static void test_closing_while_told(void **state)
+{
+	struct rig *rig = *state;
+	struct json *spec = spec_of(rig, "SIMULATED_START_MS=0-2 SIMULATED_RUN_MS=0-2", "");
+
+	for (unsigned i = 0; i < 300; i++) {
+		struct runtime *runtime;
+		char token[16];
+
+		open_server(rig, 1);
+		for (unsigned j = 0; j < 5; j++) {
+			snprintf(token, sizeof(token), "%u-%u", i, j);
+			assert_int_equal(start(rig, token, spec), 0);
+		}
+		if (i % 3 == 0)
+			wait_for(rig, token, RUNTIME_STOPPED, RUNTIME_HEALTH_NONE);
+		runtime = TAKE(rig->servers[1].runtime);
+		runtime->operations->close(runtime);
+	}
+}
+
 #define BOTH(test)                                                                                 \
 	{#test " on threads", test, set_up_threads, tear_down, NULL},                              \
 	{                                                                                          \
@@ -607,6 +629,7 @@ int main(void)
 		BOTH(test_details),
 		BOTH(test_health),
 		BOTH(test_many),
+		BOTH(test_closing_while_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
