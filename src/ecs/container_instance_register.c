@@ -7,6 +7,7 @@
 #include "aws/tag_list.h"
 #include "base/map.h"
 #include "ecs/attribute.h"
+#include "ecs/client_token.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
 #include "ecs/document.h"
@@ -19,13 +20,16 @@
 #define IDENTITY_MAX 16384
 #define EC2_INSTANCE_ID_MAX 64
 #define AGENT_VERSION_MAX 64
+#define CLIENT_TOKEN_MAX 64
 
 /* The identity document of an EC2 instance is JSON inside a text; its instanceId becomes ours. */
-static int read_identity(struct aws_request *request, struct span *ret_instance_id)
+static int read_identity(struct aws_request *request, const struct json **ret_identity,
+	struct span *ret_instance_id)
 {
 	struct span text = json_get_text(request->input, "instanceIdentityDocument");
 	struct json *identity;
 
+	*ret_identity = NULL;
 	*ret_instance_id = SPAN_NONE;
 	if (text.length == 0)
 		return 0;
@@ -35,6 +39,7 @@ static int read_identity(struct aws_request *request, struct span *ret_instance_
 			"instanceIdentityDocument: is not a JSON object of at "
 			"most %d bytes",
 			IDENTITY_MAX);
+	*ret_identity = identity;
 	*ret_instance_id = json_get_text(identity, "instanceId");
 	if (ret_instance_id->length > EC2_INSTANCE_ID_MAX || !fact_text_is_plain(*ret_instance_id))
 		return aws_fail_input(request,
@@ -48,7 +53,8 @@ static int read_identity(struct aws_request *request, struct span *ret_instance_
 struct prepared {
 	const struct json *resources, *attributes, *versions;
 	struct container_instance_facts
-		facts; /* cpu, memory, ports, agent_version, ec2_instance_id */
+		facts;             /* cpu, memory, ports, agent_version, ec2_instance_id */
+	struct client_token token; /* of agents that try a first registration again */
 };
 
 static int read_ports(struct aws_request *request, const struct json *resource,
@@ -100,9 +106,34 @@ static int read_resources(struct aws_request *request, const struct json *resour
 	return 0;
 }
 
+/* What ECS itself reads from the identity of an EC2 instance. Unsigned, so it never overrules the agent. */
+static void add_identity(struct aws_request *request, const struct json *identity,
+	struct map *attributes)
+{
+	static const struct {
+		const char *member, *attribute;
+	} rows[] = {
+		{"availabilityZone", "ecs.availability-zone"},
+		{"instanceType", "ecs.instance-type"},
+		{"imageId", "ecs.ami-id"},
+		{"architecture", "ecs.cpu-architecture"},
+	};
+
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct json *attribute = json_new_object(request->arena);
+		struct span value = json_get_text(identity, rows[i].member);
+
+		if (value.length == 0 || map_has(attributes, span_of(rows[i].attribute)))
+			continue;
+		json_set_string(request->arena, attribute, "name", span_of(rows[i].attribute));
+		json_set_string(request->arena, attribute, "value", value);
+		map_put(attributes, span_of(rows[i].attribute), attribute);
+	}
+}
+
 /* Each name once; the last one said counts. */
 static int read_attributes(struct aws_request *request, const struct json *given,
-	const struct json **ret_attributes)
+	const struct json *identity, const struct json **ret_attributes)
 {
 	struct json *attributes = json_new_array(request->arena);
 	_map_ struct map last = {0};
@@ -110,13 +141,17 @@ static int read_attributes(struct aws_request *request, const struct json *given
 	if (json_count(given) > REGISTERED_ATTRIBUTES_MAX)
 		return aws_fail_input(request, "attributes: %zu are given, the limit is %d",
 			json_count(given), REGISTERED_ATTRIBUTES_MAX);
-	JSON_EACH_ITEM (given, attribute) {
-		if (attribute_check(request, "attributes", attribute) < 0)
+	JSON_EACH_ITEM (given, attribute)
+		map_put(&last,
+			json_get_text(attribute, "name").data ? json_get_text(attribute, "name")
+							      : SPAN(""),
+			(void *)attribute);
+	add_identity(request, identity, &last);
+	MAP_EACH (&last, entry) {
+		if (attribute_check(request, "attributes", entry->value) < 0)
 			return -EPERM;
-		map_put(&last, json_get_text(attribute, "name"), (void *)attribute);
-	}
-	MAP_EACH (&last, entry)
 		json_append(request->arena, attributes, entry->value);
+	}
 	*ret_attributes = attributes;
 	return 0;
 }
@@ -124,7 +159,7 @@ static int read_attributes(struct aws_request *request, const struct json *given
 int container_instance_register_prepare(struct aws_request *request)
 {
 	struct prepared *prepared = arena_allocate(request->arena, sizeof(*prepared));
-	const struct json *input = document_input(request);
+	const struct json *input = document_input(request), *identity;
 	struct span version;
 
 	request->prepared = prepared;
@@ -138,14 +173,39 @@ int container_instance_register_prepare(struct aws_request *request)
 		return aws_fail_input(request,
 			"versionInfo.agentVersion: is not a plain text of up to %d characters",
 			AGENT_VERSION_MAX);
-	if (read_attributes(request, json_get(input, "attributes"), &prepared->attributes) < 0 ||
+	if (read_identity(request, &identity, &prepared->facts.ec2_instance_id) < 0 ||
+		read_attributes(request, json_get(input, "attributes"), identity,
+			&prepared->attributes) < 0 ||
 		read_resources(request, prepared->resources, &prepared->facts) < 0 ||
-		read_identity(request, &prepared->facts.ec2_instance_id) < 0)
+		client_token_prepare(request, CLIENT_TOKEN_MAX, &prepared->token) < 0)
 		return -EPERM;
 	prepared->facts.agent_version = version.data ? version : SPAN("");
 	if (!prepared->resources)
 		prepared->resources = json_new_array(request->arena);
 	return aws_tag_list_check(request, json_get(request->input, "tags"));
+}
+
+/* One that an agent registered before under the same token, without having heard of it. */
+static const struct store_object *find_by_token(struct aws_request *request,
+	const struct store_object *cluster)
+{
+	const struct prepared *prepared = request->prepared;
+	const struct json *ids;
+
+	client_token_find(request, &prepared->token, cluster->key, &ids);
+	if (json_count(ids) == 0)
+		return NULL;
+	return container_instance_in(request, cluster, json_text(json_item(ids, 0)));
+}
+
+static int keep_token(struct aws_request *request, const struct store_object *cluster,
+	struct span id)
+{
+	const struct prepared *prepared = request->prepared;
+	struct json *ids = json_new_array(request->arena);
+
+	json_append(request->arena, ids, json_new_string(request->arena, id));
+	return client_token_keep(request, &prepared->token, cluster->key, ids);
 }
 
 /* The instance that an agent which comes back names; NULL for a new one. */
@@ -155,8 +215,10 @@ static int find_known(struct aws_request *request, const struct store_object *cl
 	struct span given = json_get_text(request->input, "containerInstanceArn");
 
 	*ret_known = NULL;
-	if (given.length == 0)
+	if (given.length == 0) {
+		*ret_known = find_by_token(request, cluster);
 		return 0;
+	}
 	*ret_known = container_instance_in(request, cluster, given);
 	if (!*ret_known)
 		return aws_fail(request, "ClientException",
@@ -245,6 +307,8 @@ int container_instance_register(struct aws_request *request)
 		return -EPERM;
 	if (container_instance_save(request->transaction, &draft, &request->err) < 0)
 		return aws_fail_store(request);
+	if (!known && keep_token(request, cluster, span_of(id)) < 0)
+		return -EPERM;
 	request->view = store_head(request->transaction);
 	return container_instance_answer(request,
 		container_instance_document(request,

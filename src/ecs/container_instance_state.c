@@ -11,6 +11,7 @@
 #include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/task.h"
+#include "ecs/task_observe.h"
 
 #define UPDATE_MAX 10
 /* Tasks that one forced deregistration stops: all of them change in one transaction. */
@@ -105,7 +106,6 @@ int container_instance_update_state(struct aws_request *request)
 static int orphan(struct aws_request *request, const struct store_object *task)
 {
 	struct arena *arena = request->arena;
-	struct json *containers = json_new_array(arena);
 	struct task_draft draft;
 
 	if (task_draft_open(task, arena, &draft, &request->err) < 0)
@@ -116,15 +116,7 @@ static int orphan(struct aws_request *request, const struct store_object *task)
 		json_set_string(arena, draft.document, "stopCode", SPAN("UserInitiated"));
 		json_set_string(arena, draft.document, "stoppedReason", SPAN(FORCED_REASON));
 	}
-	draft.facts.last = TASK_STOPPED;
-	draft.facts.stopped_ms = request->now_ms;
-	JSON_EACH_ITEM (json_get(draft.document, "containers"), container) {
-		struct json *stopped = json_copy_object(arena, container);
-
-		json_set_string(arena, stopped, "lastStatus", SPAN("STOPPED"));
-		json_append(arena, containers, stopped);
-	}
-	json_set(arena, draft.document, "containers", containers);
+	task_observe_not_started(&draft, request->now_ms); /* all that follows from the end */
 	if (task_save(request->transaction, &draft, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;

@@ -10,6 +10,11 @@
 
 extern const struct aws_service ecs_service;
 
+/* What handlers know of the server that they answer for: the context of the service. NULL: nothing of it. */
+struct ecs_context {
+	struct span endpoint; /* where clients and agents reach it: "http://127.0.0.1:4566"; "" */
+};
+
 /* What store_open needs to know of us. */
 extern const struct store_kind *const ecs_kinds[];
 extern const size_t ecs_kind_count;

@@ -1,6 +1,7 @@
 /* The table of ECS operations. What the model has and this table has not answers
  * UnsupportedFeatureException and names itself. */
 #include "ecs/account_setting.h"
+#include "ecs/agent.h"
 #include "ecs/attribute.h"
 #include "ecs/capacity_provider.h"
 #include "ecs/client_token.h"
@@ -71,6 +72,10 @@ static const struct aws_operation operations[] = {
 		.mode = AWS_READ,
 		.run = task_describe,
 		.resources = task_resources},
+	{.name = "DiscoverPollEndpoint",
+		.mode = AWS_READ,
+		.run = agent_discover_poll_endpoint,
+		.resources = cluster_resources},
 	{.name = "GetTaskProtection",
 		.mode = AWS_READ,
 		.run = task_protection_get,
@@ -138,6 +143,21 @@ static const struct aws_operation operations[] = {
 		.prepare = task_stop_prepare,
 		.run = task_stop,
 		.resources = task_resources},
+	{.name = "SubmitAttachmentStateChanges",
+		.mode = AWS_WRITE,
+		.prepare = agent_submit_prepare,
+		.run = agent_submit_attachments,
+		.resources = cluster_resources},
+	{.name = "SubmitContainerStateChange",
+		.mode = AWS_WRITE,
+		.prepare = agent_submit_prepare,
+		.run = agent_submit_container,
+		.resources = cluster_resources},
+	{.name = "SubmitTaskStateChange",
+		.mode = AWS_WRITE,
+		.prepare = agent_submit_prepare,
+		.run = agent_submit_task,
+		.resources = cluster_resources},
 	{.name = "TagResource",
 		.mode = AWS_WRITE,
 		.prepare = tags_prepare,
