@@ -374,6 +374,10 @@ int main(void)
 		PROCESS_TEST(test_a_killed_keeper),
 		PROCESS_TEST(test_cut_starts_are_resolved),
 		PROCESS_TEST(test_servers_are_killed_at_any_moment),
+		PLAIN_TEST(test_tasks_are_adopted),
+		PLAIN_TEST(test_a_lost_supervisor),
+		PLAIN_TEST(test_everything_that_supervises_is_killed),
+		PLAIN_TEST(test_a_killed_keeper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ static void test_what_can_never_start_is_refused(void **state)
 			"containerPort is not a whole number from 1 to 65535"},
 		{"{'name':'a','image':'host','command':['true'],'mountPoints':[{'sourceVolume':'v',"
 		 "'containerPath':'/v'}]}",
-			"needs the docker runtime"},
+			"CannotCreateVolumeError: there is no volume 'v'"},
 		{"{'name':'a','image':'host','command':['true'],'healthCheck':{'command':['true']}"
 		 "}",
 			"neither CMD nor CMD-SHELL"},

@@ -26,6 +26,7 @@
 #include "base/memory.h"
 #include "runtime/process/cgroup.h"
 #include "runtime/process/process.h"
+#include "runtime/process/process_internal.h"
 
 #define TEST_PATIENCE_US ((int64_t)60 * 1000 * 1000)
 
@@ -34,6 +35,7 @@ struct fixture {
 	struct runtime *runtime;
 	struct arena *arena;
 	unsigned instances;
+	bool plain;
 	unsigned names;
 	pthread_mutex_t mutex;
 	uint64_t changes;
@@ -54,6 +56,7 @@ static inline void open_runtime(struct fixture *fixture)
 	struct runtime_process_config config = {
 		.folder = fixture->folder,
 		.instances = fixture->instances,
+		.plain = fixture->plain,
 		.changed = note_change,
 		.context = fixture,
 	};
@@ -70,7 +73,7 @@ static inline void close_runtime(struct fixture *fixture)
 	fixture->runtime = NULL;
 }
 
-static inline int set_up(void **state)
+static inline int set_up_in(void **state, bool plain)
 {
 	struct fixture *fixture = memory_allocate(sizeof(*fixture));
 
@@ -79,10 +82,21 @@ static inline int set_up(void **state)
 		return -1;
 	fixture->arena = arena_new(0);
 	fixture->instances = 2;
+	fixture->plain = plain;
 	pthread_mutex_init(&fixture->mutex, NULL);
 	open_runtime(fixture);
 	*state = fixture;
 	return 0;
+}
+
+static inline int set_up(void **state)
+{
+	return set_up_in(state, false);
+}
+
+static inline int set_up_plain(void **state)
+{
+	return set_up_in(state, true);
 }
 
 static inline void pause_a_moment(void)
@@ -272,6 +286,29 @@ static inline bool any_group_has(const char *mark)
 	return found;
 }
 
+/* An interface of this folder's bridge, or the bridge. */
+static inline bool any_interface_of(const char *folder)
+{
+	_buffer_ struct buffer text = {0};
+	char name[PLAN_BRIDGE_MAX];
+
+	process_bridge_name(folder, name);
+	assert_int_equal(file_read("/proc/net/dev", 1 << 20, &text, NULL), 0);
+	return strstr(text.data, name);
+}
+
+/* What the kernel lets us: tasks are separated, or their notes say why not. */
+static inline bool is_separated(const struct fixture *fixture, const struct runtime_task *task)
+{
+	bool plain = strstr(task->notes.data, "plain mode");
+
+	if (geteuid() == 0 && !fixture->plain && plain)
+		assert_non_null(strstr(task->notes.data, "plain mode, "));
+	if (geteuid() != 0 || fixture->plain)
+		assert_true(plain);
+	return !plain;
+}
+
 static inline int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
@@ -295,6 +332,7 @@ static inline int tear_down(void **state)
 	WAIT_FOR(count_processes("environ", mark, NULL) == 0);
 	WAIT_FOR(count_processes("cmdline", fixture->folder, NULL) == 0);
 	assert_false(any_group_has(strchr(mark, '=') + 1));
+	WAIT_FOR(!any_interface_of(fixture->folder));
 	unlink(lock);
 	if (rmdir(fixture->folder) < 0)
 		fail_msg("'%s' is not empty", fixture->folder);
@@ -305,5 +343,10 @@ static inline int tear_down(void **state)
 }
 
 #define PROCESS_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+/* Without namespaces, though we may be root. */
+#define PLAIN_TEST(function)                                                                       \
+	{                                                                                          \
+#function " (plain mode)", function, set_up_plain, tear_down, NULL                 \
+	}
 
 #endif

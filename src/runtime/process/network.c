@@ -1,7 +1,8 @@
 /*
  * Addresses and ports that are told to a task. An address is one of 127.64.0.0/10, which every
  * Linux machine answers on its loopback interface; a port is one that nobody has bound on any
- * address now and that no task here was told.
+ * address now and that no task here was told. A task with a network of its own has an address of
+ * the bridge's network, and the other one in case the machine does not let it.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -46,6 +47,39 @@ static int choose_address(struct process_runtime *runtime, struct plan *plan, st
 		return 0;
 	}
 	return err_set(err, -EAGAIN, "no address is free for the task");
+}
+
+static bool link_is_taken(const struct process_runtime *runtime, uint32_t address)
+{
+	MAP_EACH (&runtime->tasks, entry) {
+		const struct process_task *task = entry->value;
+
+		if (!task->has_ended && task->link_address == address)
+			return true;
+	}
+	return false;
+}
+
+/* Without one the task runs in plain mode, and the supervisor notes it. */
+static void choose_link(struct process_runtime *runtime, struct plan *plan)
+{
+	uint32_t hash = (uint32_t)span_hash(plan->token), hosts, network;
+	struct plan_link link;
+
+	if (geteuid() != 0 || process_bridge_make(runtime, &link) < 0)
+		return;
+	hosts = 1u << (32 - link.prefix);
+	network = link.gateway & ~(hosts - 1);
+	for (uint32_t attempt = 0; attempt < hosts; attempt++) {
+		uint32_t number = (hash + attempt) % hosts;
+
+		link.address = network + number;
+		if (number == 0 || number == hosts - 1 || link.address == link.gateway ||
+			link_is_taken(runtime, link.address))
+			continue;
+		plan->link = link;
+		return;
+	}
 }
 
 static bool port_is_taken(const struct process_runtime *runtime, const struct plan *plan,
@@ -105,6 +139,9 @@ int process_choose_network(struct process_runtime *runtime, struct plan *plan, s
 
 	if (plan->network == PLAN_NETWORK_AWSVPC || plan->network == PLAN_NETWORK_BRIDGE)
 		r = choose_address(runtime, plan, arena, err);
+	plan->plain = runtime->plain;
+	if (r == 0 && plan->network == PLAN_NETWORK_AWSVPC && !plan->plain)
+		choose_link(runtime, plan);
 	for (size_t i = 0; r == 0 && i < plan->container_count; i++)
 		for (size_t j = 0; r == 0 && j < plan->containers[i].port_count; j++) {
 			struct plan_port *port = &plan->containers[i].ports[j];

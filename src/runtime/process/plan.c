@@ -1,6 +1,8 @@
 /* From a spec to a plan. Every refusal names the container and the member. */
 #include "runtime/process/plan.h"
 
+#include <arpa/inet.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -346,35 +348,6 @@ static int read_restart(struct reading *reading, const struct json *container,
 		&plan->restart_period_ms);
 }
 
-/* Without a file system of its own a container sees a volume only where the machine has it. */
-static int check_mounts(struct reading *reading, const struct json *spec,
-	const struct json *container)
-{
-	const struct json *list;
-	int r = check_list(reading, container, "mountPoints", &list);
-
-	if (r < 0)
-		return r;
-	JSON_EACH_ITEM (list, mount) {
-		struct span name = json_get_text(mount, "sourceVolume");
-		struct span path = json_get_text(mount, "containerPath");
-		struct span source = SPAN_NONE;
-
-		JSON_EACH_ITEM (json_get(spec, "volumes"), volume) {
-			if (span_equal(json_get_text(volume, "name"), name))
-				source = json_text(json_path(volume, "host.sourcePath"));
-		}
-		if (!source.data || !span_equal(source, path))
-			return refuse(reading,
-				"CannotCreateVolumeError: volume '%.*s' at '%.*s' needs the docker "
-				"runtime; the process runtime has volumes only at the path where "
-				"this "
-				"machine has them",
-				SPAN_ARGS(name), SPAN_ARGS(path));
-	}
-	return 0;
-}
-
 static bool is_file_name(struct span name)
 {
 	if (name.length == 0 || name.length > PLAN_NAME_MAX)
@@ -387,6 +360,80 @@ static bool is_file_name(struct span name)
 			return false;
 	}
 	return true;
+}
+
+/* A path from the root without steps upwards. */
+static bool is_absolute(const char *path)
+{
+	size_t length = strlen(path);
+
+	return path[0] == '/' && length < PATH_MAX && !strstr(path, "/../") &&
+	       !(length >= 3 && strcmp(path + length - 3, "/..") == 0);
+}
+
+static int read_volume(struct reading *reading, const struct json *spec, struct span name,
+	struct plan_mount *mount)
+{
+	JSON_EACH_ITEM (json_get(spec, "volumes"), volume) {
+		const struct json *path = json_path(volume, "host.sourcePath");
+		char *source = NULL;
+		int r;
+
+		if (!span_equal(json_get_text(volume, "name"), name))
+			continue;
+		if (!json_is_absent(path)) {
+			r = read_string(reading, path, "sourcePath", &source);
+			if (r < 0)
+				return r;
+		}
+		if (source && source[0] != '\0') {
+			if (!is_absolute(source))
+				return refuse(reading,
+					"CannotCreateVolumeError: the sourcePath '%s' of volume "
+					"'%.*s' is not absolute",
+					source, SPAN_ARGS(name));
+			mount->source = source;
+			return 0;
+		}
+		if (!is_file_name(name))
+			break;
+		mount->volume = arena_copy(reading->arena, name.data, name.length);
+		return 0;
+	}
+	return refuse(reading, "CannotCreateVolumeError: there is no volume '%.*s'",
+		SPAN_ARGS(name));
+}
+
+static int read_mounts(struct reading *reading, const struct json *spec,
+	const struct json *container, struct plan_container *plan)
+{
+	const struct json *list;
+	int r = check_list(reading, container, "mountPoints", &list);
+
+	if (r < 0)
+		return r;
+	if (json_count(list) > PLAN_MOUNTS_MAX)
+		return refuse(reading, "mountPoints has more than %d", PLAN_MOUNTS_MAX);
+	plan->mounts =
+		arena_allocate_array(reading->arena, json_count(list) + 1, sizeof(*plan->mounts));
+	JSON_EACH_ITEM (list, item) {
+		struct plan_mount *mount = &plan->mounts[plan->mount_count];
+		char *target = NULL;
+
+		r = read_string(reading, json_get(item, "containerPath"), "containerPath", &target);
+		if (r < 0)
+			return r;
+		if (!is_absolute(target) || target[1] == '\0')
+			return refuse(reading,
+				"mountPoints: containerPath '%s' is not an absolute path", target);
+		r = read_volume(reading, spec, json_get_text(item, "sourceVolume"), mount);
+		if (r < 0)
+			return r;
+		mount->target = target;
+		mount->readonly = json_get_bool(item, "readOnly", false);
+		plan->mount_count++;
+	}
+	return 0;
 }
 
 static int read_name(struct reading *reading, const struct json *container,
@@ -441,7 +488,7 @@ static int read_container(struct reading *reading, const struct json *spec,
 	if (r == 0)
 		r = read_restart(reading, container, plan);
 	if (r == 0)
-		r = check_mounts(reading, spec, container);
+		r = read_mounts(reading, spec, container, plan);
 	if (r == 0)
 		r = read_optional(reading, container, "workingDirectory", &plan->working_directory);
 	if (r == 0)
@@ -534,6 +581,10 @@ int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **
 	int r;
 
 	plan->token = plan->instance = plan->address = SPAN("");
+	plan->cluster = json_get_text(spec, "cluster");
+	plan->arn = json_get_text(spec, "arn");
+	plan->family = json_get_text(spec, "family");
+	plan->revision = json_get_integer(spec, "revision", 0);
 	if (json_get_integer(spec, "version", 0) != RUNTIME_SPEC_VERSION)
 		return refuse(&reading, "the spec's version is not %d", RUNTIME_SPEC_VERSION);
 	if (kind < 0)
@@ -567,6 +618,36 @@ int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **
 	return 0;
 }
 
+static bool read_address(const struct json *link, const char *name, uint32_t *ret_address)
+{
+	struct span text = json_get_text(link, name);
+	char copy[INET_ADDRSTRLEN];
+	struct in_addr address;
+
+	snprintf(copy, sizeof(copy), "%.*s", SPAN_ARGS(text));
+	if (inet_pton(AF_INET, copy, &address) != 1)
+		return false;
+	*ret_address = ntohl(address.s_addr);
+	return true;
+}
+
+static int read_link(const struct json *order, struct plan *plan, struct err *err)
+{
+	const struct json *link = json_get(order, "link");
+	struct span bridge = json_get_text(link, "bridge");
+	int64_t prefix = json_get_integer(link, "prefix", 0);
+
+	if (json_is_absent(link))
+		return 0;
+	if (bridge.length == 0 || bridge.length >= PLAN_BRIDGE_MAX || prefix < 8 || prefix > 30 ||
+		!read_address(link, "address", &plan->link.address) ||
+		!read_address(link, "gateway", &plan->link.gateway))
+		return err_set(err, -EINVAL, "the order's link is not one");
+	memcpy(plan->link.bridge, bridge.data, bridge.length);
+	plan->link.prefix = (unsigned)prefix;
+	return 0;
+}
+
 int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_plan, struct err *err)
 {
 	struct json *order;
@@ -586,6 +667,10 @@ int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_pl
 	plan->created_ms = json_get_integer(order, "createdMs", 0);
 	if (!plan->token.data || !plan->instance.data || !plan->address.data)
 		return err_set(err, -EINVAL, "the order lacks its token, instance or address");
+	plan->plain = json_get_bool(order, "plain", false);
+	r = read_link(order, plan, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < plan->container_count; i++) {
 		const struct json *ports = json_item(json_get(order, "hostPorts"), i);
 
@@ -602,6 +687,23 @@ int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_pl
 	return 0;
 }
 
+struct span plan_address_text(uint32_t address, char text[PLAN_ADDRESS_MAX])
+{
+	struct in_addr number = {.s_addr = htonl(address)};
+
+	return span_of(inet_ntop(AF_INET, &number, text, PLAN_ADDRESS_MAX));
+}
+
+static void write_link(const struct plan_link *link, struct buffer *out)
+{
+	char text[PLAN_ADDRESS_MAX];
+
+	buffer_format(out, ",\"link\":{\"bridge\":\"%s\"", link->bridge);
+	buffer_format(out, ",\"address\":\"%s\"", plan_address_text(link->address, text).data);
+	buffer_format(out, ",\"gateway\":\"%s\"", plan_address_text(link->gateway, text).data);
+	buffer_format(out, ",\"prefix\":%u}", link->prefix);
+}
+
 void plan_write_order(const struct plan *plan, const struct json *spec, struct buffer *out)
 {
 	buffer_format(out, "{\"version\":%d,\"token\":", PLAN_ORDER_VERSION);
@@ -610,6 +712,9 @@ void plan_write_order(const struct plan *plan, const struct json *spec, struct b
 	json_write_string(plan->instance, out);
 	buffer_format(out, ",\"createdMs\":%lld,\"address\":", (long long)plan->created_ms);
 	json_write_string(plan->address, out);
+	buffer_format(out, ",\"plain\":%s", plan->plain ? "true" : "false");
+	if (plan->link.bridge[0])
+		write_link(&plan->link, out);
 	buffer_add_string(out, ",\"hostPorts\":[");
 	for (size_t i = 0; i < plan->container_count; i++) {
 		buffer_add_string(out, i ? ",[" : "[");

@@ -6,8 +6,11 @@
  * The order is the file spec.json of a task's folder: the spec, and what was decided with the
  * start.
  *     {"version": 1, "token": "…", "instance": "machine", "createdMs": 0,
- *      "address": "127.64.3.9", "hostPorts": [[49153], []], "spec": {…}}
- * hostPorts has a list for each container with a port for each of its mappings.
+ *      "address": "127.64.3.9", "hostPorts": [[49153], []], "plain": false,
+ *      "link": {"bridge": "sw1234abcd", "address": "10.3.16.7", "gateway": "10.3.16.1", "prefix": 20},
+ *      "spec": {…}}
+ * hostPorts has a list for each container with a port for each of its mappings. The address is for a
+ * task in plain mode; link, where it is there, is for one with a network of its own.
  */
 #ifndef RUNTIME_PROCESS_PLAN_H
 #define RUNTIME_PROCESS_PLAN_H
@@ -26,6 +29,9 @@
 #define PLAN_ORDER_VERSION 1
 #define PLAN_ORDER_MAX (RUNTIME_SPEC_MAX + 64 * 1024)
 #define PLAN_NAME_MAX 255
+#define PLAN_BRIDGE_MAX 16
+#define PLAN_ADDRESS_MAX 16 /* with the NUL */
+#define PLAN_MOUNTS_MAX 64
 #define PLAN_LIMITS_MAX 15 /* as many as there are names */
 #define PLAN_SECONDS_MAX ((int64_t)7 * 24 * 3600)
 
@@ -84,10 +90,31 @@ struct plan_container {
 	uint64_t log_max_bytes;
 	int64_t cpu, memory; /* units and MiB; 0: none */
 	bool privileged, readonly_root;
+	struct plan_mount *mounts;
+	size_t mount_count;
+	char **environment_files; /* paths, ends with NULL */
+};
+
+/* A place in a network of tasks. Addresses are in host order. */
+struct plan_link {
+	char bridge[PLAN_BRIDGE_MAX]; /* "": none */
+	uint32_t address, gateway;
+	unsigned prefix;
+};
+
+struct plan_mount {
+	const char *volume; /* its name, if it is the task's own; else NULL */
+	const char *source; /* else a path of this machine */
+	const char *target; /* begins with / */
+	bool readonly;
 };
 
 struct plan {
 	struct span token, instance, address; /* of the order; "" in a plan of a bare spec */
+	bool plain;                           /* of the order: without namespaces */
+	struct plan_link link;                /* of the order */
+	struct span cluster, arn, family;
+	int64_t revision;
 	int64_t created_ms;
 	enum plan_network network;
 	int64_t cpu, memory;
@@ -102,6 +129,9 @@ int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **
 /* The text of an order; text must live as long as the plan. */
 int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_plan,
 	struct err *err);
+
+/* An address as people write it. */
+struct span plan_address_text(uint32_t address, char text[PLAN_ADDRESS_MAX]);
 
 /* The order for a plan, with the ports and the address that its members say now. */
 void plan_write_order(const struct plan *plan, const struct json *spec, struct buffer *out);

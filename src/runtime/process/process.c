@@ -380,6 +380,15 @@ static void free_runtime_pointer(struct process_runtime **runtime)
 		free_runtime(*runtime);
 }
 
+static bool has_living_tasks(const struct process_runtime *runtime)
+{
+	MAP_EACH (&runtime->tasks, entry) {
+		if (!((const struct process_task *)entry->value)->has_ended)
+			return true;
+	}
+	return false;
+}
+
 static void process_close(struct runtime *base)
 {
 	struct process_runtime *runtime = process_of(base);
@@ -389,6 +398,8 @@ static void process_close(struct runtime *base)
 	pthread_mutex_unlock(&runtime->mutex);
 	process_wake(runtime);
 	pthread_join(runtime->thread, NULL);
+	if (!has_living_tasks(runtime))
+		process_bridge_remove(runtime->folder);
 	free_runtime(runtime);
 }
 
@@ -522,6 +533,7 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 		.supervisor = config->supervisor ? memory_copy_string(config->supervisor)
 						 : supervisor_beside_us(),
 		.instances = config->instances ? config->instances : 1,
+		.plain = config->plain,
 		.clock = config->clock ? config->clock : clock_system(),
 		.changed = config->changed,
 		.context = config->context,

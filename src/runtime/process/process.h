@@ -19,6 +19,7 @@ struct runtime_process_config {
 	const char *folder;      /* made when missing */
 	const char *supervisor;  /* path of slipway-task; NULL: beside this program */
 	unsigned instances;      /* that share the machine's resources evenly; 0 is 1 */
+	bool plain;              /* tasks in plain mode, though more would be allowed */
 	struct clock *clock;     /* NULL: clock_system() */
 	runtime_changed changed; /* may be NULL */
 	void *context;

@@ -16,8 +16,9 @@ struct process_task {
 	char *token;
 	char *folder;
 	char *instance;
-	char *address;   /* "": none of its own */
-	uint16_t *ports; /* on the host */
+	char *address;         /* of its own in plain mode; "": none */
+	uint32_t link_address; /* in a network of its own; 0: none */
+	uint16_t *ports;       /* on the host */
 	size_t port_count;
 	bool is_starting;    /* start() is at work on it; nobody else touches it */
 	bool is_known;       /* `state` is how it is, not how it once was */
@@ -35,6 +36,7 @@ struct process_runtime {
 	char *folder;
 	char *supervisor;
 	unsigned instances;
+	bool plain;
 	struct clock *clock;
 	runtime_changed changed;
 	void *context;
@@ -85,6 +87,11 @@ int process_receive(int descriptor, struct arena *arena, struct json **ret_answe
 /* network.c: the plan gets an address and its open ports. Mutex held. */
 int process_choose_network(struct process_runtime *runtime, struct plan *plan, struct arena *arena,
 	struct err *err);
+
+/* bridge.c: finds or makes it; *ret_link lacks the task's address. Mutex held. */
+int process_bridge_make(struct process_runtime *runtime, struct plan_link *ret_link);
+void process_bridge_remove(const char *folder);
+void process_bridge_name(const char *folder, char name[PLAN_BRIDGE_MAX]);
 
 /* folder.c */
 int process_remove_folder(const char *path, struct err *err);

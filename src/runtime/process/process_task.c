@@ -55,6 +55,7 @@ void process_task_take_order(struct process_task *task, const struct plan *plan)
 	free(task->ports);
 	task->instance = memory_copy_string_n(plan->instance.data, plan->instance.length);
 	task->address = memory_copy_string_n(plan->address.data, plan->address.length);
+	task->link_address = plan->link.bridge[0] ? plan->link.address : 0;
 	for (size_t i = 0; i < plan->container_count; i++)
 		count += plan->containers[i].port_count;
 	task->ports = memory_allocate_array(count + 1, sizeof(*task->ports));

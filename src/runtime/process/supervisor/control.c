@@ -142,7 +142,7 @@ static int start_guest(struct control *control, struct connection *connection,
 	char **arguments =
 		arena_allocate_array(arena, json_array_count(command) + 1, sizeof(*arguments));
 	size_t count = 0, wanted = terminal ? 1 : 3;
-	struct launch launch = {.arguments = arguments, .terminal = terminal};
+	struct launch launch;
 	int r;
 
 	if (connection->container)
@@ -164,12 +164,9 @@ static int start_guest(struct control *control, struct connection *connection,
 	}
 	if (count == 0)
 		return err_set(err, -EINVAL, "command is empty");
-	launch.environment = container->environment;
-	launch.working_directory = container->plan->working_directory;
-	launch.user = container->plan->user;
-	launch.groups = container->groups;
-	launch.limits = container->plan->limits;
-	launch.limit_count = container->plan->limit_count;
+	launch = task_launch_of(container);
+	launch.arguments = arguments;
+	launch.terminal = terminal;
 	launch.input = connection->received[0];
 	launch.output = connection->received[terminal ? 0 : 1];
 	launch.error = connection->received[terminal ? 0 : 2];

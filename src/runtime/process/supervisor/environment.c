@@ -71,7 +71,7 @@ char **environment_make(struct task *task, const struct plan_container *plan)
 	set(&environment, "HOSTNAME", span_of(plan->hostname ? plan->hostname : host));
 	set(&environment, "HOME", span_of(account.home));
 	set(&environment, "SLIPWAY_ADDRESS",
-		task->plan->address.length > 0 ? task->plan->address : SPAN("127.0.0.1"));
+		task->record->address.length > 0 ? task->record->address : SPAN("127.0.0.1"));
 	set_ports(&environment, plan);
 	for (size_t i = 0; i < own; i++)
 		set_text(&environment, plan->environment[i]);

@@ -52,16 +52,11 @@ static void start_check(struct container *container)
 {
 	struct health_check *check = &container->health;
 	_close_ int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct launch launch = {
-		.arguments = container->plan->health->arguments,
-		.environment = container->environment,
-		.working_directory = container->plan->working_directory,
-		.user = container->plan->user,
-		.groups = container->groups,
-		.input = nothing,
-		.output = nothing,
-		.error = nothing,
-	};
+	struct launch launch = task_launch_of(container);
+
+	launch.arguments = container->plan->health->arguments;
+	launch.input = launch.output = launch.error = nothing;
+	launch.limit_count = 0;
 
 	if (nothing < 0 || launch_start(&launch, &check->keeper, &check->report, NULL) < 0) {
 		check->keeper = 0;

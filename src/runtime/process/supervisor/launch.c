@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,12 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 	if (launch->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		give_up(report, errno, "take the terminal");
 	umask(022);
+	if (launch->mounts >= 0 && setns(launch->mounts, CLONE_NEWNS) < 0)
+		give_up(report, errno, "enter the container's mount namespace");
+	if (launch->hostname &&
+		(unshare(CLONE_NEWUTS) < 0 ||
+			sethostname(launch->hostname, strlen(launch->hostname)) < 0))
+		give_up(report, errno, "set hostname '%s'", launch->hostname);
 	if (launch->groups) {
 		enter_group(launch->groups->memory, report);
 		enter_group(launch->groups->cpu, report);

@@ -26,7 +26,9 @@ struct launch {
 	const char *user;              /* NULL: the supervisor's */
 	const struct plan_limit *limits;
 	size_t limit_count;
+	const char *hostname;              /* NULL: the machine's */
 	const struct cgroup_entry *groups; /* NULL: none */
+	int mounts;                        /* mount namespace; -1: the supervisor's */
 	int input, output, error;          /* stay the caller's */
 	bool terminal;                     /* input is a terminal, to be the program's own */
 };

@@ -48,24 +48,13 @@ static int take_order(struct supervisor *supervisor, const char *folder, struct 
 	return task_open(&supervisor->task, arena, clock_system(), err);
 }
 
-/* The caller goes on in the background. */
-static int go_to_background(struct err *err)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return err_errno(err, "fork");
-	if (pid > 0)
-		_exit(0);
-	setsid();
-	return 0;
-}
-
 static int prepare(struct supervisor *supervisor, struct err *err)
 {
 	sigset_t signals;
 	int r;
 
+	separation_make_network(supervisor->task.plan, &supervisor->task.separation);
+	task_prepare(&supervisor->task);
 	/* Keepers inherit the mask: they wait for their signals, too. */
 	sigfillset(&signals);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
@@ -195,7 +184,9 @@ int main(int count, char **arguments)
 		return 2;
 	}
 	slice_shorten();
-	if (take_order(&supervisor, arguments[1], arena, &err) < 0 || go_to_background(&err) < 0 ||
+	if (take_order(&supervisor, arguments[1], arena, &err) < 0 ||
+		separation_go_to_background(supervisor.task.plan, &supervisor.task.separation,
+			&err) < 0 ||
 		prepare(&supervisor, &err) < 0) {
 		refuse(err.message);
 		return 1;

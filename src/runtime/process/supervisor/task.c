@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "runtime/process/descendants.h"
 #include "runtime/process/record.h"
+#include "runtime/process/supervisor/mounts.h"
 
 #define READ_STEP 65536
 #define READS_AT_ONCE 16 /* a program that never stops writing must not hold up the rest */
@@ -43,31 +44,6 @@ static void set_reason(struct container *container, const char *kind, const char
 	container->task->changed = true;
 }
 
-/* What a task asked for and does not get here. */
-static struct span notes_of(const struct plan *plan, struct arena *arena)
-{
-	_buffer_ struct buffer notes = BUFFER_WITH_CAP(NOTES_MAX);
-	bool privileged = false, readonly = false;
-
-	for (size_t i = 0; i < plan->container_count; i++) {
-		privileged |= plan->containers[i].privileged;
-		readonly |= plan->containers[i].readonly_root;
-	}
-	buffer_add_string(&notes,
-		"plain mode: programs share files, processes and network with this machine");
-	if (plan->network == PLAN_NETWORK_AWSVPC || plan->network == PLAN_NETWORK_BRIDGE)
-		buffer_add_string(&notes,
-			"; the task's address is its own only for programs that bind to "
-			"SLIPWAY_ADDRESS");
-	if (plan->network == PLAN_NETWORK_NONE)
-		buffer_add_string(&notes, "; the network is not taken away (networkMode none)");
-	if (privileged)
-		buffer_add_string(&notes, "; privileged has no effect");
-	if (readonly)
-		buffer_add_string(&notes, "; the root file system is not read-only");
-	return arena_copy_span(arena, buffer_span(&notes));
-}
-
 int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err)
 {
 	_buffer_ struct buffer text = BUFFER_WITH_CAP(PLAN_ORDER_MAX);
@@ -82,23 +58,47 @@ int task_open(struct task *task, struct arena *arena, struct clock *clock, struc
 		.arena = arena,
 		.clock = clock,
 		.plan = plan,
-		.record = record_of_plan(plan, arena),
 		.container_count = plan->container_count,
 		.save_at_us = TASK_NEVER,
 	};
-	task->record->notes = notes_of(plan, arena);
+	return 0;
+}
+
+/* The address is one of the task's own network instead of one of the machine's loopback. */
+static void set_address(struct task *task)
+{
+	const uint8_t *mac = task->separation.mac;
+	char text[PLAN_ADDRESS_MAX];
+	struct span address;
+
+	if (!task->separation.own_network || task->plan->network != PLAN_NETWORK_AWSVPC)
+		return;
+	address = arena_copy_span(task->arena, plan_address_text(task->plan->link.address, text));
+	task->record->address = address;
+	task->record->mac = arena_format(task->arena, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0],
+		mac[1], mac[2], mac[3], mac[4], mac[5]);
+	for (size_t i = 0; i < task->container_count; i++)
+		for (size_t j = 0; j < task->record->containers[i].binding_count; j++)
+			task->record->containers[i].bindings[j].address = address;
+}
+
+void task_prepare(struct task *task)
+{
+	task->record = record_of_plan(task->plan, task->arena);
+	task->record->notes = notes_of(task);
+	set_address(task);
 	for (size_t i = 0; i < task->container_count; i++) {
 		struct container *container = &task->containers[i];
 
 		container->task = task;
-		container->plan = &plan->containers[i];
+		container->plan = &task->plan->containers[i];
 		container->record = &task->record->containers[i];
 		container->report = container->output = container->health.report = -1;
+		container->mounts = -1;
 		container->environment = environment_make(task, container->plan);
 		log_files_init(&container->log, container->plan->name,
 			container->plan->log_max_bytes);
 	}
-	return 0;
 }
 
 void task_make_groups(struct task *task)
@@ -183,36 +183,66 @@ static int make_streams(int *ret_nothing, int *ret_read, int *ret_write, struct 
 
 static void finish(struct container *container);
 
-static void fail_start(struct container *container, const char *text)
+static void fail_start(struct container *container, const char *kind, const char *text)
 {
 	container->failed_to_start = true;
-	set_reason(container, "CannotStartContainerError: ", text);
+	set_reason(container, kind, text);
+}
+
+struct launch task_launch_of(const struct container *container)
+{
+	return (struct launch){
+		.environment = container->environment,
+		.working_directory = container->plan->working_directory,
+		.user = container->plan->user,
+		.hostname =
+			container->task->separation.separated ? container->plan->hostname : NULL,
+		.limits = container->plan->limits,
+		.limit_count = container->plan->limit_count,
+		.groups = container->groups,
+		.mounts = container->mounts,
+	};
+}
+
+static int make_mounts(struct container *container, struct err *err)
+{
+	if (!mounts_are_wanted(container->plan) || container->mounts >= 0)
+		return 0;
+	if (!container->task->separation.separated)
+		return mounts_check_plain(container->plan, err);
+	return mounts_make(container->plan, &container->mounts, err);
+}
+
+static int launch_container(struct container *container, struct err *err)
+{
+	_close_ int nothing = -1, output = -1;
+	struct launch launch = task_launch_of(container);
+	int r = make_streams(&nothing, &container->output, &output, err);
+
+	if (r < 0)
+		return r;
+	launch.arguments = container->plan->arguments;
+	launch.input = nothing;
+	launch.output = launch.error = output;
+	r = launch_start(&launch, &container->keeper, &container->report, err);
+	if (r < 0)
+		memory_close_descriptor(&container->output);
+	return r;
 }
 
 static void start_container(struct container *container)
 {
-	_close_ int nothing = -1, output = -1;
-	struct launch launch = {
-		.arguments = container->plan->arguments,
-		.environment = container->environment,
-		.working_directory = container->plan->working_directory,
-		.user = container->plan->user,
-		.limits = container->plan->limits,
-		.limit_count = container->plan->limit_count,
-		.groups = container->groups,
-	};
+	const char *kind = "CannotCreateVolumeError: ";
 	struct err err;
-	int r = make_streams(&nothing, &container->output, &output, &err);
+	int r = make_mounts(container, &err);
 
 	container->reported_length = 0;
 	if (r == 0) {
-		launch.input = nothing;
-		launch.output = launch.error = output;
-		r = launch_start(&launch, &container->keeper, &container->report, &err);
+		kind = "CannotStartContainerError: ";
+		r = launch_container(container, &err);
 	}
 	if (r < 0) {
-		memory_close_descriptor(&container->output);
-		fail_start(container, err.message);
+		fail_start(container, kind, err.message);
 		finish(container);
 		return;
 	}
@@ -238,7 +268,7 @@ static void read_report(struct container *container)
 	memory_close_descriptor(&container->report);
 	container->reported[container->reported_length] = '\0';
 	if (container->reported_length > 0) {
-		fail_start(container, container->reported);
+		fail_start(container, "CannotStartContainerError: ", container->reported);
 		return;
 	}
 	container->was_started = true;

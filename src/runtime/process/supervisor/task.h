@@ -21,6 +21,7 @@
 #include "runtime/process/log_files.h"
 #include "runtime/process/plan.h"
 #include "runtime/process/supervisor/launch.h"
+#include "runtime/process/supervisor/separation.h"
 #include "runtime/runtime.h"
 
 #define TASK_NEVER INT64_MAX
@@ -55,6 +56,7 @@ struct container {
 	struct log_files log;
 	char **environment;
 	struct cgroup_entry *groups; /* NULL: none */
+	int mounts;                  /* its mount namespace; -1: the task's */
 	unsigned memory_kills;       /* of the runs before this one */
 	bool was_started;            /* its program ran at least once */
 	bool failed_to_start;
@@ -67,6 +69,7 @@ struct task {
 	struct arena *arena;
 	struct clock *clock;
 	const struct plan *plan;
+	struct separation separation;
 	struct runtime_task *record;
 	struct container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
@@ -82,6 +85,8 @@ struct task {
 
 /* Reads the order in the working folder. */
 int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err);
+/* Once it is known what the task is kept apart by: the record and the containers. */
+void task_prepare(struct task *task);
 /* Makes the groups, whose limits it notes; the record must be on disk, or they could stay behind.
  * */
 void task_make_groups(struct task *task);
@@ -102,6 +107,11 @@ void task_read(struct task *task, int descriptor);
 /* The keepers that are alive. */
 size_t task_keepers(const struct task *task, pid_t *keepers, size_t max);
 struct container *task_find(struct task *task, struct span name);
+/* How any program of the container is run; the caller adds what it is and its streams. */
+struct launch task_launch_of(const struct container *container);
+
+/* notes.c: what a task asked for and does not get here. */
+struct span notes_of(const struct task *task);
 
 /* health.c */
 void health_begin(struct container *container); /* the program runs */

@@ -1,0 +1,32 @@
+/*
+ * What keeps a task apart from the rest of the machine, where slipway may: a namespace of processes
+ * whose first one is the supervisor, so that its end ends everything; one of mounts, with a /proc of
+ * its own; and a network, if the task's networkMode wants one. Where the kernel does not let it, the
+ * task runs in plain mode and says why.
+ */
+#ifndef RUNTIME_PROCESS_SUPERVISOR_SEPARATION_H
+#define RUNTIME_PROCESS_SUPERVISOR_SEPARATION_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "runtime/process/plan.h"
+
+#define SEPARATION_METADATA_ADDRESS "169.254.170.2" /* on the loopback of a network of its own */
+
+struct separation {
+	bool separated;   /* processes and mounts are the task's own */
+	bool own_network; /* with an address (awsvpc), or with loopback only (none) */
+	uint8_t mac[6];   /* of its interface, if it has an address */
+	char reason[160]; /* why not separated; "" when it was not tried */
+	char network_reason[160];
+};
+
+/* Returns in a process in the background, which is the first of its namespace if it has one; the
+ * caller's own ends within. */
+int separation_go_to_background(const struct plan *plan, struct separation *ret_separation,
+	struct err *err);
+/* In that process: enters a network of its own if the task wants one. */
+void separation_make_network(const struct plan *plan, struct separation *separation);
+
+#endif
