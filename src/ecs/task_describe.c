@@ -107,7 +107,7 @@ int task_describe(struct aws_request *request)
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
 	if (json_count(given) == 0)
-		return aws_fail_input(request, "Tasks cannot be empty.");
+		return aws_fail_input(request, "tasks: Tasks cannot be empty.");
 	if (json_count(given) > DESCRIBE_MAX)
 		return aws_fail_input(request, "tasks: give 1 to %d of them", DESCRIBE_MAX);
 	buffer_add_string(request->out, "{\"tasks\":[");

@@ -20,13 +20,13 @@ BUILT = [
     "CreateCapacityProvider", "CreateCluster", "DeleteAccountSetting", "DeleteAttributes",
     "DeleteCapacityProvider", "DeleteCluster", "DeleteTaskDefinitions",
     "DeregisterContainerInstance", "DeregisterTaskDefinition", "DescribeCapacityProviders",
-    "DescribeClusters", "DescribeContainerInstances", "DescribeTaskDefinition",
-    "ListAccountSettings", "ListAttributes", "ListClusters", "ListContainerInstances",
-    "ListTagsForResource", "ListTaskDefinitionFamilies", "ListTaskDefinitions",
-    "PutAccountSetting", "PutAccountSettingDefault", "PutAttributes",
-    "PutClusterCapacityProviders", "RegisterContainerInstance", "RegisterTaskDefinition",
-    "TagResource", "UntagResource", "UpdateCapacityProvider", "UpdateCluster",
-    "UpdateClusterSettings",
+    "DescribeClusters", "DescribeContainerInstances", "DescribeTaskDefinition", "DescribeTasks",
+    "GetTaskProtection", "ListAccountSettings", "ListAttributes", "ListClusters",
+    "ListContainerInstances", "ListTagsForResource", "ListTaskDefinitionFamilies",
+    "ListTaskDefinitions", "ListTasks", "PutAccountSetting", "PutAccountSettingDefault",
+    "PutAttributes", "PutClusterCapacityProviders", "RegisterContainerInstance",
+    "RegisterTaskDefinition", "RunTask", "StartTask", "StopTask", "TagResource", "UntagResource",
+    "UpdateCapacityProvider", "UpdateCluster", "UpdateClusterSettings", "UpdateTaskProtection",
 ]
 
 

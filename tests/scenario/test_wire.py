@@ -160,6 +160,8 @@ REQUIRED = {
     "DeregisterTaskDefinition": ["taskDefinition"],
     "DescribeContainerInstances": ["containerInstances"],
     "DescribeTaskDefinition": ["taskDefinition"],
+    "DescribeTasks": ["tasks"],
+    "GetTaskProtection": ["cluster"],
     "ListAttributes": ["targetType"],
     "ListTagsForResource": ["resourceArn"],
     "PutAccountSetting": ["name", "value"],
@@ -167,11 +169,15 @@ REQUIRED = {
     "PutAttributes": ["attributes"],
     "PutClusterCapacityProviders": ["cluster", "capacityProviders",
                                     "defaultCapacityProviderStrategy"],
+    "RunTask": ["taskDefinition"],
+    "StartTask": ["containerInstances", "taskDefinition"],
+    "StopTask": ["task"],
     "TagResource": ["resourceArn", "tags"],
     "UntagResource": ["resourceArn", "tagKeys"],
     "UpdateCapacityProvider": ["name"],
     "UpdateCluster": ["cluster"],
     "UpdateClusterSettings": ["cluster", "settings"],
+    "UpdateTaskProtection": ["cluster", "protectionEnabled", "tasks"],
 }
 
 
@@ -319,4 +325,4 @@ def test_boto_sees_modelled_exceptions(slipway):
     with pytest.raises(ecs.exceptions.InvalidParameterException):
         ecs.create_cluster(clusterName="a b")
     with pytest.raises(ecs.exceptions.UnsupportedFeatureException):
-        ecs.get_task_protection(cluster="x")
+        ecs.list_services_by_namespace(namespace="x")
