@@ -200,6 +200,8 @@ static int call(struct simulated_runtime *self, struct message *message, struct 
 	int r;
 
 	simulated_world_lock(world);
+	if (message->script)
+		message->script = simulated_script_share(world, message->script);
 	if (token.length < 1 || token.length > RUNTIME_TOKEN_MAX ||
 		memchr(token.data, '\0', token.length)) {
 		r = err_set(err, -EINVAL, "a token has 1 to %d bytes", RUNTIME_TOKEN_MAX);
@@ -232,9 +234,6 @@ static int simulated_start(struct runtime *runtime, struct span token, struct sp
 	if (r < 0)
 		return r;
 	message.instance = copy_text(instance);
-	simulated_world_lock(self->world);
-	message.script = simulated_script_share(self->world, message.script);
-	simulated_world_unlock(self->world);
 	return call(self, &message, token, err);
 }
 

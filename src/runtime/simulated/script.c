@@ -205,6 +205,19 @@ static int read_spec(struct script *script, const struct json *spec, struct err 
 
 /* ---- equal scripts are one ---- */
 
+static void key_text(struct buffer *out, struct span text)
+{
+	buffer_add_unsigned(out, text.length);
+	buffer_add_char(out, ':');
+	buffer_add_span(out, text);
+}
+
+static void key_number(struct buffer *out, int64_t number)
+{
+	buffer_add_signed(out, number);
+	buffer_add_char(out, ',');
+}
+
 static void write_key(const struct script *script, struct buffer *out)
 {
 	const struct simulated_behaviour *b = &script->behaviour;
@@ -214,21 +227,25 @@ static void write_key(const struct script *script, struct buffer *out)
 		script->network_mode, script->fail_start};
 
 	for (size_t i = 0; i < LENGTH(texts); i++)
-		buffer_format(out, "%zu:%.*s,", texts[i].length, SPAN_ARGS(texts[i]));
-	for (size_t i = 0; i < LENGTH(times); i++)
-		buffer_format(out, "%" PRId64 "-%" PRId64 ",", times[i]->least_ms,
-			times[i]->most_ms);
-	buffer_format(out, "%" PRId64 ",%d,%" PRId64, script->revision, b->exit_code,
-		script->stop_timeout_ms);
+		key_text(out, texts[i]);
+	for (size_t i = 0; i < LENGTH(times); i++) {
+		key_number(out, times[i]->least_ms);
+		key_number(out, times[i]->most_ms);
+	}
+	key_number(out, script->revision);
+	key_number(out, b->exit_code);
+	key_number(out, script->stop_timeout_ms);
 	for (size_t i = 0; i < script->container_count; i++) {
 		const struct script_container *container = &script->containers[i];
 
-		buffer_format(out, ";%zu:%.*s,%d", container->name.length,
-			SPAN_ARGS(container->name), container->has_health_check);
-		for (size_t j = 0; j < container->port_count; j++)
-			buffer_format(out, ",%u=%u%s", container->ports[j].host_port,
-				container->ports[j].container_port,
-				container->ports[j].udp ? "u" : "");
+		key_text(out, container->name);
+		key_number(out, container->has_health_check);
+		key_number(out, (int64_t)container->port_count);
+		for (size_t j = 0; j < container->port_count; j++) {
+			key_number(out, container->ports[j].host_port);
+			key_number(out, container->ports[j].container_port);
+			key_number(out, container->ports[j].udp);
+		}
 	}
 }
 

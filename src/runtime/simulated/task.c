@@ -159,7 +159,7 @@ void simulated_task_begin(struct simulated_world *world, struct span token,
 	memcpy(task->token, token.data, token.length);
 	task->token_length = (uint8_t)token.length;
 	task->timer.due = task_due;
-	task->script = simulated_script_share(world, script);
+	task->script = script;
 	task->number = ++world->number;
 	task->created_ms = runner_wall_ms(world->runner);
 	task->phase = RUNTIME_PENDING;

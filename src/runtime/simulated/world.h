@@ -110,7 +110,7 @@ struct span simulated_instance_address(const struct simulated_instance *instance
 	struct arena *arena);
 
 struct simulated_task *simulated_task_of(struct simulated_world *world, struct span token);
-/* Takes the reference of the script. */
+/* Takes the reference of the script, which is a shared one. */
 void simulated_task_begin(struct simulated_world *world, struct span token,
 	struct simulated_instance *instance, struct script *script);
 void simulated_task_ask_to_stop(struct simulated_world *world, struct simulated_task *task,
