@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "control/controller.h"
 #include "control/runner.h"
+#include "ecs/ecs.h"
 #include "ecs/instance_keeper.h"
 #include "ecs/task_controller.h"
 #include "io/http_server.h"
@@ -41,6 +42,7 @@ struct server {
 	bool task_folder_is_temporary;
 	struct http_server *http;
 	char *url;
+	struct ecs_context ecs; /* what handlers know; complete when `open` is set */
 	struct admin_key admin_key;
 	int64_t started_ms;
 	/* Requests may come while the listener is still being opened, before its handle and address are

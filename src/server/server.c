@@ -172,6 +172,7 @@ static int listen_http(struct server *server, struct err *err)
 	server->url = memory_format(strchr(address, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
 		config->tls_certificate ? "https" : "http", address,
 		http_server_port(server->http));
+	server->ecs.endpoint = span_of(server->url);
 	return 0;
 }
 
@@ -200,7 +201,7 @@ static int open_parts(struct server *server, struct err *err)
 	dispatch.store = server->store;
 	dispatch.audit_context = server->audit;
 	server->dispatcher = aws_dispatcher_new(&dispatch);
-	aws_dispatcher_register(server->dispatcher, &ecs_service, server);
+	aws_dispatcher_register(server->dispatcher, &ecs_service, &server->ecs);
 	server->runner = runner_threads_new(server->clock, server->random);
 	code = tasks_open(server, err);
 	if (code == 0)
