@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "aws/arn.h"
 #include "ecs/fact_table.h"
 #include "ecs/name.h"
 #include "ecs/service_kind.h"
@@ -304,8 +305,7 @@ struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span ke
 
 	span_split(key, '/', &account, &region);
 	span_split(region, '/', &region, &(struct span){0});
-	return arena_format(arena, "arn:aws:ecs:%.*s:%.*s:%s/%.*s", SPAN_ARGS(region),
-		SPAN_ARGS(account), type, SPAN_ARGS(name));
+	return aws_arn_format(arena, "ecs", region, account, "%s/%.*s", type, SPAN_ARGS(name));
 }
 
 int task_draft_open(const struct store_object *task, struct arena *arena,

@@ -464,6 +464,23 @@ static void stopping_is_wanted_once(void **state)
 		"{'cluster':'b','task':'" TEST_ARN "task/default/%s'}", id);
 }
 
+/* Their ARNs begin otherwise; what a task shows is what other requests take. */
+static void other_partitions_have_other_arns(void **state)
+{
+	char instance[TEST_ID_SIZE], id[TEST_ID_SIZE], arn[256];
+	struct test_server *server = *state;
+
+	server->caller.region = SPAN("cn-north-1");
+	start(state, instance);
+	test_run(server, id, "{'taskDefinition':'web'}");
+	snprintf(arn, sizeof(arn), "%s", test_item(server, "tasks", 0, "taskArn"));
+	assert_int_equal(strncmp(arn, "arn:aws-cn:ecs:cn-north-1:", 26), 0);
+	test_call(server, "StartTask", "{'taskDefinition':'web','containerInstances':['%s']}",
+		test_item(server, "tasks", 0, "containerInstanceArn"));
+	assert_int_equal(test_count(server, "failures"), 0);
+	test_call(server, "StopTask", "{'task':'%s'}", arn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +497,7 @@ int main(void)
 		TEST_WITH_SERVER(start_task_goes_where_it_is_told),
 		TEST_WITH_SERVER(a_reference_starts_one_task_on_an_instance),
 		TEST_WITH_SERVER(stopping_is_wanted_once),
+		TEST_WITH_SERVER(other_partitions_have_other_arns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
