@@ -1,25 +1,59 @@
 /*
- * What becomes of a service when its tasks fail. A task that stopped without having been asked to, or that
- * never ran, counts against its deployment (or task set): failures in a row delay the next start, longer
- * each time, and may trip the circuit breaker. The count is kept in the transaction in which the task
- * becomes STOPPED, so no failure is lost and none counts twice.
+ * What becomes of a service when its tasks fail. A task that stopped without having been asked to, that
+ * never ran, or that was stopped because it was unhealthy counts against its deployment (or task set). The
+ * count is kept in the transaction in which the task becomes STOPPED (or is wanted to stop for being
+ * unhealthy), so no failure is lost and none counts twice.
+ *
+ * Crash loops. The first failure costs no delay: what ran for days and died is replaced at once. From the
+ * second on in a row the next start waits, 1 s at first, twice as long each round, 5 minutes at most; tasks
+ * that fail while a wait is on belong to the same round, so ten tasks that crash together wait as long as one.
+ * A task that became healthy after the last failure and has been so for SERVICE_SETTLED_MS ends it: count,
+ * round and wait are 0 again.
  */
-#include "base/memory.h"
-#include "ecs/service_kind.h"
+#include "ecs/service_work.h"
 
-#define BACKOFF_FREE 2                 /* failures in a row that cost no delay */
-#define BACKOFF_FIRST_MS INT64_C(1000) /* then doubling */
-#define BACKOFF_MOST_MS INT64_C(300000)
+#define FORGIVE_LOOK_MAX 1000 /* tasks looked at for a success */
 
-static int64_t backoff_until(int64_t failed, int64_t now_ms)
+struct failures {
+	int64_t *failed, *failed_ms, *round, *until_ms;
+};
+
+static struct failures of_deployment(struct service_deployment_facts *facts)
 {
-	int64_t delay = BACKOFF_FIRST_MS;
+	return (struct failures){
+		&facts->failed, &facts->failed_ms, &facts->backoff_round, &facts->backoff_until_ms};
+}
 
-	if (failed <= BACKOFF_FREE)
-		return 0;
-	for (int64_t i = BACKOFF_FREE + 1; i < failed && delay < BACKOFF_MOST_MS; i++)
+static struct failures of_set(struct task_set_facts *facts)
+{
+	return (struct failures){
+		&facts->failed, &facts->failed_ms, &facts->backoff_round, &facts->backoff_until_ms};
+}
+
+static struct failures of_part(struct service_part *part)
+{
+	return part->is_set ? of_set(&part->set) : of_deployment(&part->deployment);
+}
+
+static int64_t delay_of_round(int64_t round)
+{
+	int64_t delay = SERVICE_BACKOFF_FIRST_MS;
+
+	while (--round > 0 && delay < SERVICE_BACKOFF_MOST_MS)
 		delay *= 2;
-	return now_ms + (delay < BACKOFF_MOST_MS ? delay : BACKOFF_MOST_MS);
+	return delay < SERVICE_BACKOFF_MOST_MS ? delay : SERVICE_BACKOFF_MOST_MS;
+}
+
+static void add_failure(struct failures failures, int64_t now_ms)
+{
+	bool first = *failures.failed == 0;
+
+	++*failures.failed;
+	*failures.failed_ms = now_ms;
+	if (first || now_ms < *failures.until_ms)
+		return;
+	++*failures.round;
+	*failures.until_ms = now_ms + delay_of_round(*failures.round);
 }
 
 int service_task_stopped(struct store_transaction *transaction, struct span task_key,
@@ -28,8 +62,8 @@ int service_task_stopped(struct store_transaction *transaction, struct span task
 	const struct store_view *head = store_head(transaction);
 	struct span prefix = SPAN(SERVICE_DEPLOYMENT_PREFIX), key;
 	struct service_deployment_facts deployment;
-	const struct store_object *object;
 	struct task_set_facts task_set;
+	const struct store_object *object;
 
 	if (!facts->failed || !span_starts_with(facts->deployment, prefix))
 		return 0;
@@ -39,16 +73,82 @@ int service_task_stopped(struct store_transaction *transaction, struct span task
 	object = store_get(head, &service_deployment_kind, key);
 	if (object) {
 		deployment = *service_deployment_facts(object);
-		deployment.failed++;
 		deployment.failed_ever++;
-		deployment.backoff_until_ms = backoff_until(deployment.failed, facts->stopped_ms);
+		add_failure(of_deployment(&deployment), facts->stopped_ms);
 		return service_object_put_facts(transaction, object, &deployment, arena, err);
 	}
 	object = store_get(head, &task_set_kind, key);
 	if (!object)
 		return 0;
 	task_set = *task_set_facts(object);
-	task_set.failed++;
-	task_set.backoff_until_ms = backoff_until(task_set.failed, facts->stopped_ms);
+	add_failure(of_set(&task_set), facts->stopped_ms);
 	return service_object_put_facts(transaction, object, &task_set, arena, err);
+}
+
+void service_part_failed(struct service_work *work, struct service_part *part)
+{
+	add_failure(of_part(part), work->now_ms);
+	if (!part->is_set)
+		part->deployment.failed_ever++;
+	part->changed = true;
+}
+
+/* Whether one of its healthy tasks has settled since the last failure; if not, comes again when the first
+ * of them might have. */
+static bool has_settled(struct service_work *work, const struct service_part *part,
+	struct failures failures, bool complete)
+{
+	struct store_cursor cursor = {.view = service_head(work),
+		.kind = &task_kind,
+		.index = TASK_BY_SERVICE,
+		.prefix = arena_format(work->arena,
+			"%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/%c", SPAN_ARGS(work->key),
+			SPAN_ARGS(part->number), task_class_letters[TASK_CLASS_HEALTHY]),
+		.exact = true};
+	const struct store_object *task = NULL;
+	int64_t first_ms = 0;
+
+	for (unsigned i = 0; i < FORGIVE_LOOK_MAX && (task = store_next(&cursor)); i++) {
+		int64_t settled_ms = task_facts(task)->started_ms + SERVICE_SETTLED_MS;
+
+		if (settled_ms <= *failures.failed_ms)
+			continue;
+		if (settled_ms <= work->now_ms)
+			return true;
+		if (first_ms == 0 || settled_ms < first_ms)
+			first_ms = settled_ms;
+	}
+	if (task && complete) {
+		/* Too many to look at all of them; none is missing, and the last start was when the wait ended. */
+		int64_t since_ms = *failures.until_ms > *failures.failed_ms ? *failures.until_ms
+									    : *failures.failed_ms;
+
+		if (since_ms + SERVICE_SETTLED_MS <= work->now_ms)
+			return true;
+		first_ms = since_ms + SERVICE_SETTLED_MS;
+	}
+	service_again_at(work, first_ms);
+	return false;
+}
+
+void service_part_forgive(struct service_work *work, struct service_part *part, bool complete)
+{
+	struct failures failures = of_part(part);
+
+	if (*failures.failed == 0 || !has_settled(work, part, failures, complete))
+		return;
+	*failures.failed = 0;
+	*failures.round = 0;
+	*failures.until_ms = 0;
+	part->changed = true;
+}
+
+int64_t service_part_backoff(const struct service_work *work, const struct service_part *part)
+{
+	int64_t until_ms =
+		part->is_set ? part->set.backoff_until_ms : part->deployment.backoff_until_ms;
+
+	if (work->control && work->control->bug_no_backoff)
+		return 0;
+	return until_ms > work->now_ms ? until_ms : 0;
 }
