@@ -10,6 +10,7 @@
 #include "control/claims.h"
 #include "ecs/controllers.h"
 #include "ecs/ecs.h"
+#include "ecs/service_controller.h"
 #include "ecs/task_retention.h"
 #include "server/parts.h"
 
@@ -138,6 +139,8 @@ static int start_controllers(struct server *server, struct err *err)
 {
 	int code = start_controller(server, &task_retention_row, err);
 
+	if (code == 0)
+		code = start_controller(server, &service_controller_row, err);
 	for (size_t i = 0; code == 0 && i < ecs_controller_count; i++)
 		code = start_controller(server, &ecs_controllers[i], err);
 	return code;
