@@ -1,6 +1,6 @@
 /*
  * What is deleted goes by itself: a task definition in DELETE_IN_PROGRESS when nothing uses it any more,
- * a cluster some time after it became INACTIVE, a client token when its day is over.
+ * a cluster and a service some time after they became INACTIVE, a client token when its day is over.
  */
 #include <stdio.h>
 
@@ -9,11 +9,12 @@
 #include "ecs/cluster.h"
 #include "ecs/controllers.h"
 #include "ecs/name.h"
-#include "ecs/service_kind.h"
+#include "ecs/service_revision.h"
 #include "ecs/task.h"
 #include "ecs/task_definition.h"
 
 #define INACTIVE_CLUSTER_MS (INT64_C(60) * 60 * 1000)
+#define INACTIVE_SERVICE_MS (INT64_C(60) * 60 * 1000)
 #define TOKENS_AT_ONCE 500
 
 struct removal {
@@ -214,6 +215,42 @@ static void map_token(const struct store_change *change, void *context,
 		controller_keys_add(keys, task_cluster_key(change->after->key));
 }
 
+/* ---- services ---- */
+
+/* With all that belongs to it: nobody finds those any more. */
+static int remove_service(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct removal *removal = context;
+	const struct store_object *service =
+		store_get(store_head(transaction), &service_kind, removal->key);
+	int code;
+
+	if (!service || service->revision != removal->revision)
+		return 0;
+	code = service_parts_delete(transaction, removal->key, err);
+	if (code < 0)
+		return code;
+	return store_delete(transaction, &service_kind, removal->key, removal->revision, err);
+}
+
+static int reconcile_service(struct controller_call *call, struct span key, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(call->store);
+	const struct store_object *service = store_get(view, &service_kind, key);
+	struct removal removal = {.kind = &service_kind, .key = key};
+	int64_t due;
+
+	if (!service || service_facts(service)->status != SERVICE_INACTIVE)
+		return 0;
+	due = service_facts(service)->ended_ms + INACTIVE_SERVICE_MS;
+	if (runner_wall_ms(call->runner) < due) {
+		call->again_at_ms = due;
+		return 0;
+	}
+	removal.revision = service->revision;
+	return control_write(call->runner, call->store, remove_service, &removal, NULL, err);
+}
+
 /* ---- the table ---- */
 
 static const struct controller_watch definition_watches[] = {
@@ -223,6 +260,7 @@ static const struct controller_watch definition_watches[] = {
 	{.kind = &task_set_kind, .map = map_task_set},
 };
 static const struct controller_watch cluster_watches[] = {{.kind = &cluster_kind}};
+static const struct controller_watch service_watches[] = {{.kind = &service_kind}};
 static const struct controller_watch token_watches[] = {
 	{.kind = &client_token_kind, .map = map_token}};
 
@@ -235,6 +273,10 @@ const struct controller_row ecs_controllers[] = {
 		.watches = cluster_watches,
 		.watch_count = LENGTH(cluster_watches),
 		.reconcile = reconcile_cluster},
+	{.name = "service-retention",
+		.watches = service_watches,
+		.watch_count = LENGTH(service_watches),
+		.reconcile = reconcile_service},
 	{.name = "client-token-retention",
 		.watches = token_watches,
 		.watch_count = LENGTH(token_watches),

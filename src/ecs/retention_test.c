@@ -9,6 +9,7 @@
 #include "control/runner_simulated.h"
 #include "ecs/client_token.h"
 #include "ecs/controllers.h"
+#include "ecs/service_kind.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
 
@@ -108,6 +109,48 @@ static void a_cluster_that_began_anew_stays(void **state)
 	assert_string_equal(cluster_status(world), "");
 }
 
+/* What the service controller writes when the last task has stopped. */
+static int end_service(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct store_object *service = store_get(store_head(transaction), &service_kind,
+		SPAN("123456789012/eu-west-1/default/s"));
+	struct service_facts facts = *service_facts(service);
+
+	facts.status = SERVICE_INACTIVE;
+	facts.ended_ms = *(const int64_t *)context;
+	return service_object_put_facts(transaction, service, &facts,
+		store_transaction_arena(transaction), err);
+}
+
+static void a_deleted_service_stays_for_an_hour(void **state)
+{
+	struct world *world = *state;
+	int64_t now_ms;
+
+	test_call(world->server, "CreateCluster", "{}");
+	test_call(world->server, "RegisterTaskDefinition", "{'family':'f'," APP "}");
+	test_call(world->server, "CreateService",
+		"{'serviceName':'s','taskDefinition':'f','desiredCount':0}");
+	test_call(world->server, "DeleteService", "{'service':'s'}");
+	minutes_pass(world, 120);
+	now_ms = runner_wall_ms(world->runner);
+	assert_int_equal(store_write_wait(world->server->store, end_service, &now_ms, NULL, NULL),
+		0);
+	minutes_pass(world, 59);
+	test_call(world->server, "DescribeServices", "{'services':['s']}");
+	assert_int_equal(json_count(json_get(world->server->answer, "services")), 1);
+	minutes_pass(world, 2);
+	test_call(world->server, "DescribeServices", "{'services':['s']}");
+	assert_int_equal(json_count(json_get(world->server->answer, "services")), 0);
+	{
+		_view_ struct store_view *view = store_view_open(world->server->store);
+
+		assert_int_equal(store_count(view, &service_deployment_kind, -1, SPAN(""), false),
+			0);
+		assert_int_equal(store_count(view, &service_revision_kind, -1, SPAN(""), false), 0);
+	}
+}
+
 static void deleted_revisions_go_and_others_stay(void **state)
 {
 	struct world *world = *state;
@@ -186,6 +229,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_deleted_cluster_stays_for_an_hour, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(a_cluster_that_began_anew_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_deleted_service_stays_for_an_hour, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(deleted_revisions_go_and_others_stay, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(a_deleted_revision_stays_while_a_task_runs_by_it,

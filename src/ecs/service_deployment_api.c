@@ -95,9 +95,15 @@ static bool is_rolled_back(enum service_deployment_status state)
 	       state == SERVICE_DEPLOYMENT_ROLLBACK_FAILED;
 }
 
-/* Why it is in this state; nothing for one that goes or went well. */
-static struct span status_reason(const struct service_deployment_facts *facts)
+/* Why it is in this state, as the controller said it or as its state says; nothing for one that goes or went
+ * well. */
+static struct span status_reason(const struct service_deployment_facts *facts,
+	const struct json *stored)
 {
+	struct span own = json_get_text(stored, "statusReason");
+
+	if (own.length > 0)
+		return own;
 	if (facts->asked)
 		return is_rolled_back(facts->state)
 			       ? SPAN("Service deployment rollback was requested by a user.")
@@ -113,14 +119,25 @@ static struct span status_reason(const struct service_deployment_facts *facts)
 	return SPAN("Service deployment stopped because it was replaced by a newer one.");
 }
 
+static const struct json *stored_document(struct aws_request *request,
+	const struct store_object *deployment)
+{
+	struct json *document;
+
+	if (json_parse(deployment->api, request->arena, &document, NULL) < 0)
+		return json_new_object(request->arena);
+	return document;
+}
+
 /* What both operations show. */
-static struct json *brief(struct aws_request *request, const struct store_object *deployment)
+static struct json *brief(struct aws_request *request, const struct store_object *deployment,
+	const struct json *stored)
 {
 	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
 	struct arena *arena = request->arena;
 	struct json *shown = json_new_object(arena);
 	struct span service_key = service_key_of_part(deployment->key);
-	struct span reason = status_reason(facts);
+	struct span reason = status_reason(facts, stored);
 
 	json_set_string(arena, shown, "serviceDeploymentArn",
 		arn_of(request, "service-deployment", deployment->key));
@@ -173,47 +190,6 @@ static struct json *revision_summary(struct aws_request *request,
 	return shown;
 }
 
-/* The way back from this deployment, or NULL: the one after it that came from its revision. */
-static const struct store_object *way_back(struct aws_request *request,
-	const struct store_object *deployment)
-{
-	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
-	struct store_cursor cursor = {.view = request->view,
-		.kind = &service_deployment_kind,
-		.index = DEPLOYMENT_BY_CREATED,
-		.prefix = arena_format(request->arena, "%.*s/",
-			SPAN_ARGS(service_key_of_part(deployment->key)))};
-	const struct store_object *other;
-
-	while ((other = store_next(&cursor))) {
-		const struct service_deployment_facts *found = service_deployment_facts(other);
-
-		if (found->rollback && found->created_ms >= facts->created_ms &&
-			span_equal(found->source, facts->service_revision))
-			return other;
-	}
-	return NULL;
-}
-
-static void show_rollback(struct aws_request *request, const struct store_object *deployment,
-	struct json *shown)
-{
-	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
-	const struct store_object *back = way_back(request, deployment);
-	struct json *rollback;
-
-	if (!back || !is_rolled_back(facts->state))
-		return;
-	rollback = json_new_object(request->arena);
-	json_set_string(request->arena, rollback, "reason", status_reason(facts));
-	json_set_time(request->arena, rollback, "startedAt",
-		service_deployment_facts(back)->created_ms);
-	json_set_string(request->arena, rollback, "serviceRevisionArn",
-		revision_arn(request, deployment,
-			service_deployment_facts(back)->service_revision));
-	json_set(request->arena, shown, "rollback", rollback);
-}
-
 /* Half of the desired count, within limits. */
 static int64_t breaker_threshold(int64_t desired)
 {
@@ -222,26 +198,28 @@ static int64_t breaker_threshold(int64_t desired)
 	return half < BREAKER_LEAST ? BREAKER_LEAST : half > BREAKER_MOST ? BREAKER_MOST : half;
 }
 
-static void show_breaker(struct aws_request *request, const struct store_object *deployment,
-	const struct json *configuration, struct json *shown)
+/* When it was triggered, the controller has kept the numbers of that moment. */
+static const struct json *breaker_as_shown(struct aws_request *request,
+	const struct store_object *deployment, const struct json *stored)
 {
 	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
 	const struct store_object *service =
 		store_get(request->view, &service_kind, service_key_of_part(deployment->key));
 	struct json *breaker = json_new_object(request->arena);
-	bool enabled = json_is_true(json_path(configuration, "deploymentCircuitBreaker.enable"));
+	bool enabled = json_is_true(json_path(stored,
+		"deploymentConfiguration.deploymentCircuitBreaker.enable"));
 	struct span status = SPAN("DISABLED");
 
-	if (enabled && facts->rollout == ROLLOUT_FAILED && !facts->asked)
-		status = SPAN("TRIGGERED");
-	else if (enabled)
+	if (!json_is_absent(json_get(stored, "deploymentCircuitBreaker")))
+		return json_get(stored, "deploymentCircuitBreaker");
+	if (enabled)
 		status = facts->rollout == ROLLOUT_IN_PROGRESS ? SPAN("MONITORING")
 							       : SPAN("MONITORING_COMPLETE");
 	json_set_string(request->arena, breaker, "status", status);
 	json_set_integer(request->arena, breaker, "failureCount", facts->failed);
 	json_set_integer(request->arena, breaker, "threshold",
 		breaker_threshold(service ? service_facts(service)->desired : 0));
-	json_set(request->arena, shown, "deploymentCircuitBreaker", breaker);
+	return breaker;
 }
 
 static const struct json *deployment_as_shown(struct aws_request *request,
@@ -249,13 +227,10 @@ static const struct json *deployment_as_shown(struct aws_request *request,
 {
 	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
 	struct arena *arena = request->arena;
-	struct json *shown = brief(request, deployment), *stored;
+	const struct json *stored = stored_document(request, deployment);
+	struct json *shown = brief(request, deployment, stored);
 	struct json *sources = json_new_array(arena), *alarms = json_new_object(arena);
-	const struct json *configuration;
 
-	if (json_parse(deployment->api, arena, &stored, NULL) < 0)
-		stored = json_new_object(arena);
-	configuration = json_get(stored, "deploymentConfiguration");
 	json_set_time(arena, shown, "updatedAt", facts->updated_ms);
 	if (facts->state == SERVICE_DEPLOYMENT_STOPPED && facts->finished_ms > 0)
 		json_set_time(arena, shown, "stoppedAt", facts->finished_ms);
@@ -264,9 +239,12 @@ static const struct json *deployment_as_shown(struct aws_request *request,
 	json_set(arena, shown, "sourceServiceRevisions", sources);
 	json_set(arena, shown, "targetServiceRevision",
 		revision_summary(request, deployment, facts->service_revision));
-	json_set(arena, shown, "deploymentConfiguration", configuration);
-	show_rollback(request, deployment, shown);
-	show_breaker(request, deployment, configuration, shown);
+	json_set(arena, shown, "deploymentConfiguration",
+		json_get(stored, "deploymentConfiguration"));
+	if (is_rolled_back(facts->state))
+		json_set(arena, shown, "rollback", json_get(stored, "rollback"));
+	json_set(arena, shown, "deploymentCircuitBreaker",
+		breaker_as_shown(request, deployment, stored));
 	json_set_string(arena, alarms, "status", SPAN("DISABLED"));
 	json_set(arena, shown, "alarms", alarms);
 	return shown;
@@ -346,7 +324,7 @@ int service_deployment_list(struct aws_request *request)
 			continue;
 		if (json_count(deployments) == page.most)
 			break;
-		shown = brief(request, deployment);
+		shown = brief(request, deployment, stored_document(request, deployment));
 		json_set_string(request->arena, shown, "targetServiceRevisionArn",
 			revision_arn(request, deployment, facts->service_revision));
 		json_append(request->arena, deployments, shown);

@@ -61,7 +61,7 @@ static const struct json *deployment_as_shown(struct aws_request *request,
 	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
 	static const char *const hidden[] = {"deploymentConfiguration", "rollbackTo",
 		"loadBalancers", "serviceRegistries", "rolloutStateReason", "rollback",
-		"statusReason"};
+		"statusReason", "deploymentCircuitBreaker"};
 	struct arena *arena = request->arena;
 	int64_t sums[STORE_MEASURES];
 	struct json *stored, *shown;

@@ -155,7 +155,7 @@ struct service_deployment_facts {
  * carries it out. In both cases `asked` is set.
  *
  *     ROLLBACK_REQUESTED  goes back to the last revision that was deployed successfully, as the circuit breaker
- *                         does (ROLLBACK_IN_PROGRESS, …); ROLLBACK_FAILED when there is none
+ *                         does (ROLLBACK_IN_PROGRESS, …); STOPPED when there is none
  *     STOP_REQUESTED      becomes STOPPED, rollout FAILED: starts no more tasks, stays PRIMARY as it is
  */
 

@@ -38,7 +38,7 @@ static void set_stable(struct service_work *work, struct service_part *set, bool
 		return;
 	document = service_part_document_edit(work, set);
 	set->set.stable = stable;
-	set->set.updated_ms = work->now_ms;
+	set->set.stable_ms = set->set.updated_ms = work->now_ms;
 	json_set_string(work->arena, document, "stabilityStatus",
 		stable ? SPAN("STEADY_STATE") : SPAN("STABILIZING"));
 	json_set_time(work->arena, document, "stabilityStatusAt", work->now_ms);
