@@ -108,34 +108,29 @@ struct provider_shares {
 /* First what is missing to a base; then whoever has least for its weight. */
 static struct span next_provider(struct provider_shares *shares)
 {
-	const struct json *chosen = NULL;
-	int64_t best_given = 0, best_weight = 1;
-	size_t index = 0, place = 0;
+	size_t count = json_count(shares->strategy), chosen = SIZE_MAX;
+	int64_t chosen_beyond = 0, chosen_weight = 1;
 
-	JSON_EACH_ITEM (shares->strategy, item) {
-		int64_t base = json_get_integer(item, "base", 0);
+	for (size_t i = 0; i < count && i < PROVIDERS_MAX; i++) {
+		const struct json *item = json_item(shares->strategy, i);
+		int64_t beyond = shares->given[i] - json_get_integer(item, "base", 0);
 		int64_t weight = json_get_integer(item, "weight", 0);
-		int64_t beyond = shares->given[place] - base;
 
-		if (place >= PROVIDERS_MAX)
-			break;
 		if (beyond < 0) {
-			chosen = item;
-			index = place;
+			chosen = i;
 			break;
 		}
-		if (weight > 0 && (!chosen || beyond * best_weight < best_given * weight)) {
-			chosen = item;
-			best_given = beyond;
-			best_weight = weight;
-			index = place;
+		if (weight > 0 &&
+			(chosen == SIZE_MAX || beyond * chosen_weight < chosen_beyond * weight)) {
+			chosen = i;
+			chosen_beyond = beyond;
+			chosen_weight = weight;
 		}
-		place++;
 	}
-	if (!chosen)
+	if (chosen == SIZE_MAX)
 		return SPAN("");
-	shares->given[index]++;
-	return json_get_text(chosen, "capacityProvider");
+	shares->given[chosen]++;
+	return json_get_text(json_item(shares->strategy, chosen), "capacityProvider");
 }
 
 /* Room only shrinks: when one task finds no place, none after it would. */
