@@ -3,16 +3,12 @@
  * machine does not let slipway do it, the same tests hold that the task runs and says so.
  */
 #include "runtime/process_test.h"
+#include "runtime/process_test_network.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-
-#include "runtime/process/netlink.h"
 
 static struct span output_of(struct fixture *fixture, const struct json *spec,
 	struct runtime_task **ret_task)
@@ -28,8 +24,7 @@ static struct span output_of(struct fixture *fixture, const struct json *spec,
 static const struct json *with_volumes(struct fixture *fixture, const char *network,
 	const char *volumes, const char *containers)
 {
-	struct json *spec =
-		json_copy_object(fixture->arena, spec_in(fixture, network, containers));
+	struct json *spec = json_copy_object(fixture->arena, spec_in(fixture, network, containers));
 	struct span text = arena_format(fixture->arena, "[%s]", volumes);
 	_buffer_ struct buffer list = {0};
 	struct json *parsed;
@@ -191,71 +186,6 @@ static void test_readonly_root(void **state)
 
 /* Networks. */
 
-/* This program as a server: answers every connection with a text. */
-static int serve(const char *port, const char *text)
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
-	int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
-
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-		listen(listener, 16) < 0) {
-		perror("serve");
-		return 1;
-	}
-	for (;;) {
-		int connection = accept(listener, NULL, NULL);
-
-		if (connection < 0 || write(connection, text, strlen(text)) < 0)
-			return 2;
-		close(connection);
-	}
-}
-
-/* What a server at the address says; "" when there is none. */
-static struct span ask(struct fixture *fixture, struct span where, uint16_t port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-	_close_ int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct timeval patience = {.tv_sec = 20};
-	char text[256];
-	ssize_t got;
-
-	snprintf(text, sizeof(text), "%.*s", SPAN_ARGS(where));
-	assert_int_equal(inet_pton(AF_INET, text, &address.sin_addr), 1);
-	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (connect(connection, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return SPAN("");
-	got = read(connection, text, sizeof(text));
-	return arena_copy_span(fixture->arena, (struct span){text, got > 0 ? (size_t)got : 0});
-}
-
-static struct span start_server(struct fixture *fixture, uint16_t port, const char *text)
-{
-	char self[256] = "";
-
-	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-	return start(fixture,
-		spec_in(fixture, "awsvpc",
-			arena_format(fixture->arena,
-				"{'name':'app','image':'host','command':['%s','serve','%u','%s'],"
-				"'portMappings':[{'containerPort':%u}],'stopTimeout':2}",
-				self, (unsigned)port, text, (unsigned)port)
-				.data));
-}
-
-static uint16_t free_port(void)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET};
-	socklen_t length = sizeof(address);
-	_close_ int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(descriptor, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(getsockname(descriptor, (struct sockaddr *)&address, &length), 0);
-	return ntohs(address.sin_port);
-}
-
 static bool has_own_network(const struct runtime_task *task)
 {
 	return task->address.length > 0 && !span_starts_with(task->address, SPAN("127."));
@@ -265,7 +195,7 @@ static void test_addresses_of_their_own(void **state)
 {
 	struct fixture *fixture = *state;
 	uint16_t port = free_port();
-	struct span one = start_server(fixture, port, "one"), two;
+	struct span one = start_server(fixture, "awsvpc", port, "one"), two;
 	struct runtime_task *first = wait_phase(fixture, one, RUNTIME_RUNNING), *second, *again;
 
 	if (!has_own_network(first)) {
@@ -274,7 +204,7 @@ static void test_addresses_of_their_own(void **state)
 		assert_int_equal(first->mac.length, 0);
 		return;
 	}
-	two = start_server(fixture, port, "two");
+	two = start_server(fixture, "awsvpc", port, "two");
 	second = wait_phase(fixture, two, RUNTIME_RUNNING);
 	assert_false(span_equal(first->address, second->address));
 	assert_false(span_equal(first->mac, second->mac));
@@ -295,7 +225,7 @@ static void test_addresses_of_their_own(void **state)
 	assert_true(span_is(ask(fixture, second->address, port), "two"));
 	/* And others get theirs from the same network. */
 	acknowledge(fixture, one);
-	one = start_server(fixture, port, "three");
+	one = start_server(fixture, "awsvpc", port, "three");
 	again = wait_phase(fixture, one, RUNTIME_RUNNING);
 	WAIT_FOR(span_is(ask(fixture, again->address, port), "three"));
 }
@@ -307,7 +237,7 @@ static void test_reached_at_once(void **state)
 	uint16_t port = free_port();
 
 	for (int i = 0; i < 20; i++) {
-		struct span token = start_server(fixture, port, "here");
+		struct span token = start_server(fixture, "awsvpc", port, "here");
 		struct runtime_task *task = wait_phase(fixture, token, RUNTIME_RUNNING);
 
 		if (!has_own_network(task))
@@ -331,8 +261,8 @@ static void test_two_runtimes(void **state)
 	assert_int_equal(set_up_in(&state_of_other, fixture->plain), 0);
 	other = state_of_other;
 	other->names = 1000;
-	one = start_server(fixture, port, "one");
-	two = start_server(other, port, "two");
+	one = start_server(fixture, "awsvpc", port, "one");
+	two = start_server(other, "awsvpc", port, "two");
 	first = wait_phase(fixture, one, RUNTIME_RUNNING);
 	second = wait_phase(other, two, RUNTIME_RUNNING);
 	if (has_own_network(first)) {

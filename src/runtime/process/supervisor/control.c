@@ -174,6 +174,7 @@ static int start_guest(struct control *control, struct connection *connection,
 	if (r < 0)
 		return r;
 	connection->container = container;
+	connection->reported[0] = '\0';
 	connection->killed = false;
 	control->task->guests++;
 	return 0;
@@ -349,6 +350,9 @@ size_t control_descriptors(struct control *control, struct pollfd *polls, size_t
 				.events = (short)(POLLIN |
 						  (connection->output.length > 0 ? POLLOUT : 0)),
 			};
+		if (connection->descriptor >= 0 && connection->report >= 0 && count < max)
+			polls[count++] =
+				(struct pollfd){.fd = connection->report, .events = POLLIN};
 	}
 	return count;
 }
@@ -362,6 +366,10 @@ void control_handle(struct control *control, const struct pollfd *event)
 	for (size_t i = 0; i < PROTOCOL_CONNECTIONS_MAX; i++) {
 		struct connection *connection = &control->connections[i];
 
+		if (connection->descriptor >= 0 && connection->report == event->fd) {
+			task_take_report(control->task, &connection->report, connection->reported);
+			return;
+		}
 		if (connection->descriptor != event->fd)
 			continue;
 		if (event->revents & POLLOUT)
@@ -380,14 +388,11 @@ void control_handle(struct control *control, const struct pollfd *event)
 
 static void tell_guest_end(struct connection *connection, int status)
 {
-	char reported[LAUNCH_REPORT_MAX];
-	ssize_t got = connection->report >= 0
-			      ? read(connection->report, reported, sizeof(reported) - 1)
-			      : 0;
-
-	if (got > 0) {
-		reported[got] = '\0';
-		add_error(connection, reported);
+	if (connection->report >= 0)
+		task_take_report(connection->container->task, &connection->report,
+			connection->reported);
+	if (connection->reported[0]) {
+		add_error(connection, connection->reported);
 		return;
 	}
 	buffer_format(&connection->output, "{\"version\":%d,\"exitCode\":%d}\n", PROTOCOL_VERSION,

@@ -19,6 +19,7 @@ struct connection {
 	struct container *container;
 	pid_t keeper; /* 0: none */
 	int report;
+	char reported[LAUNCH_REPORT_MAX];
 	bool killed;
 	bool is_gone; /* the other side went; free when the keeper has ended */
 };

@@ -63,8 +63,6 @@ static void start_check(struct container *container)
 		count_result(container, false);
 		return;
 	}
-	/* What is wrong with it shows in its exit code. */
-	memory_close_descriptor(&check->report);
 	check->overdue = false;
 	check->deadline_us = clock_steady_us(container->task->clock) +
 			     container->plan->health->timeout_ms * 1000;
@@ -94,6 +92,7 @@ void health_ended(struct container *container, int status)
 		!container->health.overdue && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
 	container->health.keeper = 0;
+	memory_close_descriptor(&container->health.report);
 	if (container->step == CONTAINER_RUNNING)
 		count_result(container, succeeded);
 }

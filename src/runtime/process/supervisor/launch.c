@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,14 +22,76 @@
 #include "runtime/process/protocol.h"
 #include "runtime/process/slice.h"
 #include "runtime/process/supervisor/account.h"
+#include "runtime/process/supervisor/redirect.h"
 
 #define EXIT_CANNOT_RUN 127
 #define FIRST_FREE_DESCRIPTOR 10 /* above the standard ones and the lock */
 
+/* A report is of messages, the first byte of which says what they are. */
+enum { TAG_LISTENER = 'L', TAG_UNREDIRECTED = 'U', TAG_FAILED = 'F' };
+
+static void send_report(int report, char tag, const char *text, int descriptor)
+{
+	struct iovec parts[] = {
+		{.iov_base = &tag, .iov_len = 1},
+		{.iov_base = (char *)text, .iov_len = strlen(text)},
+	};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+	if (descriptor >= 0) {
+		message.msg_control = control.space;
+		message.msg_controllen = sizeof(control.space);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(int));
+	}
+	if (sendmsg(report, &message, MSG_NOSIGNAL) < 0)
+		_exit(EXIT_CANNOT_RUN); /* the supervisor is gone */
+}
+
+enum launch_news launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	char tag = 0;
+	struct iovec parts[] = {
+		{.iov_base = &tag, .iov_len = 1},
+		{.iov_base = text, .iov_len = LAUNCH_REPORT_MAX - 1},
+	};
+	struct msghdr message = {
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space),
+	};
+	ssize_t got;
+
+	do
+		got = recvmsg(report, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	if (got < 0 && errno == EAGAIN)
+		return LAUNCH_NO_NEWS;
+	if (got <= 0)
+		return LAUNCH_DONE;
+	text[got - 1] = '\0';
+	if (tag == TAG_LISTENER && CMSG_FIRSTHDR(&message)) {
+		memcpy(ret_listener, CMSG_DATA(&control.header), sizeof(int));
+		return LAUNCH_LISTENER;
+	}
+	return tag == TAG_UNREDIRECTED ? LAUNCH_UNREDIRECTED : LAUNCH_FAILED;
+}
+
 __attribute__((noreturn, format(printf, 3, 4))) static void give_up(int report, int number,
 	const char *format, ...)
 {
-	char text[LAUNCH_REPORT_MAX];
+	char text[LAUNCH_REPORT_MAX - 1];
 	va_list list;
 	int length;
 
@@ -36,8 +100,7 @@ __attribute__((noreturn, format(printf, 3, 4))) static void give_up(int report, 
 	va_end(list);
 	if (length >= 0 && length < (int)sizeof(text))
 		snprintf(text + length, sizeof(text) - (size_t)length, ": %s", strerror(number));
-	if (write(report, text, strlen(text)) < 0)
-		_exit(EXIT_CANNOT_RUN);
+	send_report(report, TAG_FAILED, text, -1);
 	_exit(EXIT_CANNOT_RUN);
 }
 
@@ -104,6 +167,40 @@ static void enter_group(const char *path, int report)
 	close(descriptor);
 }
 
+/* Where binds cannot be redirected, a port that somebody has would be the program's own problem. */
+static void check_ports(const struct launch *launch, int report, int reason)
+{
+	for (size_t i = 0; i < launch->port_count; i++) {
+		const struct plan_port *port = &launch->ports[i];
+		struct sockaddr_in address = {
+			.sin_family = AF_INET, .sin_port = htons(port->host_port)};
+		int one = 1, trial = socket(AF_INET, port->udp ? SOCK_DGRAM : SOCK_STREAM, 0);
+
+		if (trial < 0)
+			return;
+		setsockopt(trial, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (bind(trial, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+			errno == EADDRINUSE)
+			give_up(report, reason,
+				"port %u is in use on this machine, and binds cannot be redirected",
+				(unsigned)port->host_port);
+		close(trial);
+	}
+}
+
+static void redirect(const struct launch *launch, int report)
+{
+	int listener, r = redirect_install(&listener);
+
+	if (r < 0) {
+		check_ports(launch, report, -r);
+		send_report(report, TAG_UNREDIRECTED, strerror(-r), -1);
+		return;
+	}
+	send_report(report, TAG_LISTENER, "", listener);
+	close(listener);
+}
+
 static void become(const struct account *account, int report)
 {
 	if (!account->change)
@@ -150,6 +247,8 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 		enter_group(launch->groups->cpu, report);
 	}
 	slice_restore();
+	if (launch->redirects)
+		redirect(launch, report); /* while root needs no more for it */
 	set_limits(launch, report);
 	become(account, report);
 	/* After the change of user, which clears it. */
@@ -228,8 +327,8 @@ int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report
 
 	if (r < 0)
 		return r;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno(err, "make a pipe");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_errno(err, "make a channel");
 	keeper = fork();
 	if (keeper == 0)
 		be_keeper(launch, &account, supervisor, ends[1]);
@@ -239,7 +338,6 @@ int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report
 		close(ends[0]);
 		return r;
 	}
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	*ret_keeper = keeper;
 	*ret_report = ends[0];
 	return 0;

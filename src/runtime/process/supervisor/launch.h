@@ -29,13 +29,25 @@ struct launch {
 	const char *hostname;              /* NULL: the machine's */
 	const struct cgroup_entry *groups; /* NULL: none */
 	int mounts;                        /* mount namespace; -1: the supervisor's */
-	int input, output, error;          /* stay the caller's */
-	bool terminal;                     /* input is a terminal, to be the program's own */
+	bool redirects;                    /* its binds, see redirect.h */
+	const struct plan_port *ports;     /* that it is said to bind */
+	size_t port_count;
+	int input, output, error; /* stay the caller's */
+	bool terminal;            /* input is a terminal, to be the program's own */
 };
 
-/* *ret_keeper: to be waited for. *ret_report: ends without a byte once the program runs, else gives
- * the reason why it does not (at most LAUNCH_REPORT_MAX bytes); not blocking; the caller closes it.
+enum launch_news {
+	LAUNCH_NO_NEWS,
+	LAUNCH_LISTENER,     /* for redirect_add() */
+	LAUNCH_UNREDIRECTED, /* and why, as a text */
+	LAUNCH_FAILED,       /* likewise */
+	LAUNCH_DONE,         /* the program runs, or has failed: nothing will follow */
+};
+
+/* *ret_keeper: to be waited for. *ret_report: for launch_read(); not blocking; the caller closes it.
  * */
 int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report, struct err *err);
+/* One piece of news of a launch. */
+enum launch_news launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener);
 
 #endif

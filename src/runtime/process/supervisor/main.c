@@ -28,7 +28,8 @@
 #include "runtime/process/supervisor/task.h"
 
 #define KEEPERS_MAX (2 * RUNTIME_CONTAINERS_MAX + PROTOCOL_CONNECTIONS_MAX)
-#define POLLS_MAX (2 * RUNTIME_CONTAINERS_MAX + PROTOCOL_CONNECTIONS_MAX + 2)
+#define POLLS_MAX                                                                                  \
+	(3 * RUNTIME_CONTAINERS_MAX + 2 * PROTOCOL_CONNECTIONS_MAX + REDIRECT_LISTENERS_MAX + 2)
 
 struct supervisor {
 	struct task task;
@@ -138,6 +139,7 @@ static void wait_and_handle(struct supervisor *supervisor)
 	polls[count++] = (struct pollfd){.fd = supervisor->signals, .events = POLLIN};
 	count += task_descriptors(&supervisor->task, polls + count, POLLS_MAX - count);
 	of_task = count;
+	count += redirect_descriptors(&supervisor->task.redirect, polls + count, POLLS_MAX - count);
 	count += control_descriptors(&supervisor->control, polls + count, POLLS_MAX - count);
 	if (poll(polls, count, timeout_of(&supervisor->task)) <= 0)
 		return;
@@ -147,7 +149,7 @@ static void wait_and_handle(struct supervisor *supervisor)
 			continue;
 		if (i < of_task)
 			task_read(&supervisor->task, polls[i].fd);
-		else
+		else if (!redirect_handle(&supervisor->task.redirect, &polls[i]))
 			control_handle(&supervisor->control, &polls[i]);
 	}
 	if (polls[0].revents)

@@ -58,10 +58,12 @@ static void say_network(const struct task *task, struct notes *notes)
 		say(notes, "no network of its own: %s", separation->network_reason);
 	if (network == PLAN_NETWORK_NONE && !separation->own_network)
 		say(notes, "the network is not taken away (networkMode none)");
-	if (network == PLAN_NETWORK_BRIDGE ||
-		(network == PLAN_NETWORK_AWSVPC && !separation->own_network))
-		say(notes, "the task's address is its own only for programs that bind to "
-			   "SLIPWAY_ADDRESS");
+	if (network == PLAN_NETWORK_AWSVPC && !separation->own_network)
+		say(notes, "binds to every address are redirected to the task's address");
+	if (network == PLAN_NETWORK_BRIDGE)
+		say(notes,
+			"binds to a container port are redirected to the host port, others to the "
+			"task's address");
 }
 
 struct span notes_of(const struct task *task)

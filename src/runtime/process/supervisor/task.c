@@ -87,6 +87,10 @@ void task_prepare(struct task *task)
 	task->record = record_of_plan(task->plan, task->arena);
 	task->record->notes = notes_of(task);
 	set_address(task);
+	if (task->record->address.length > 0 && !task->separation.own_network) {
+		task->redirects = true;
+		redirect_init(&task->redirect, task->plan, task->record->address);
+	}
 	for (size_t i = 0; i < task->container_count; i++) {
 		struct container *container = &task->containers[i];
 
@@ -201,6 +205,7 @@ struct launch task_launch_of(const struct container *container)
 		.limit_count = container->plan->limit_count,
 		.groups = container->groups,
 		.mounts = container->mounts,
+		.redirects = container->task->redirects,
 	};
 }
 
@@ -222,6 +227,8 @@ static int launch_container(struct container *container, struct err *err)
 	if (r < 0)
 		return r;
 	launch.arguments = container->plan->arguments;
+	launch.ports = container->plan->ports;
+	launch.port_count = container->plan->port_count;
 	launch.input = nothing;
 	launch.output = launch.error = output;
 	r = launch_start(&launch, &container->keeper, &container->report, err);
@@ -236,7 +243,7 @@ static void start_container(struct container *container)
 	struct err err;
 	int r = make_mounts(container, &err);
 
-	container->reported_length = 0;
+	container->reported[0] = '\0';
 	if (r == 0) {
 		kind = "CannotStartContainerError: ";
 		r = launch_container(container, &err);
@@ -249,25 +256,39 @@ static void start_container(struct container *container)
 	set_step(container, CONTAINER_STARTING);
 }
 
-/* The report ended: the program runs, or the keeper's exit will follow. */
-static void read_report(struct container *container)
+static void note_unredirected(struct task *task, const char *reason)
+{
+	static const char note[] = "; binds to every address cannot be redirected: ";
+
+	if (memmem(task->record->notes.data, task->record->notes.length, note, sizeof(note) - 1))
+		return;
+	task->record->notes =
+		arena_format(task->arena, "%.*s%s%s", SPAN_ARGS(task->record->notes), note, reason);
+	task->changed = true;
+}
+
+bool task_take_report(struct task *task, int *report, char text[LAUNCH_REPORT_MAX])
 {
 	for (;;) {
-		size_t room = sizeof(container->reported) - 1 - container->reported_length;
-		ssize_t got = read(container->report,
-			container->reported + container->reported_length, room);
+		char news[LAUNCH_REPORT_MAX];
+		int listener = -1;
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0 && errno == EAGAIN)
-			return;
-		if (got <= 0)
-			break;
-		container->reported_length += (size_t)got;
+		switch (launch_read(*report, news, &listener)) {
+		case LAUNCH_NO_NEWS: return false;
+		case LAUNCH_LISTENER: redirect_add(&task->redirect, listener); break;
+		case LAUNCH_UNREDIRECTED: note_unredirected(task, news); break;
+		case LAUNCH_FAILED: memcpy(text, news, sizeof(news)); break;
+		case LAUNCH_DONE: memory_close_descriptor(report); return true;
+		}
 	}
-	memory_close_descriptor(&container->report);
-	container->reported[container->reported_length] = '\0';
-	if (container->reported_length > 0) {
+}
+
+/* At its end the program runs, or the keeper's exit will follow. */
+static void read_report(struct container *container)
+{
+	if (!task_take_report(container->task, &container->report, container->reported))
+		return;
+	if (container->reported[0]) {
 		fail_start(container, "CannotStartContainerError: ", container->reported);
 		return;
 	}
@@ -614,6 +635,9 @@ size_t task_descriptors(const struct task *task, struct pollfd *polls, size_t ma
 
 		if (container->report >= 0 && count < max)
 			polls[count++] = (struct pollfd){.fd = container->report, .events = POLLIN};
+		if (container->health.report >= 0 && count < max)
+			polls[count++] =
+				(struct pollfd){.fd = container->health.report, .events = POLLIN};
 		if (container->output >= 0 && count < max)
 			polls[count++] = (struct pollfd){.fd = container->output, .events = POLLIN};
 	}
@@ -627,6 +651,12 @@ void task_read(struct task *task, int descriptor)
 
 		if (container->report == descriptor) {
 			read_report(container);
+			return;
+		}
+		if (container->health.report == descriptor) {
+			char ignored[LAUNCH_REPORT_MAX]; /* it shows in the exit code */
+
+			task_take_report(task, &container->health.report, ignored);
 			return;
 		}
 		if (container->output == descriptor) {

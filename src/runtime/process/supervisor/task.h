@@ -21,6 +21,7 @@
 #include "runtime/process/log_files.h"
 #include "runtime/process/plan.h"
 #include "runtime/process/supervisor/launch.h"
+#include "runtime/process/supervisor/redirect.h"
 #include "runtime/process/supervisor/separation.h"
 #include "runtime/runtime.h"
 
@@ -48,11 +49,10 @@ struct container {
 	const struct plan_container *plan;
 	struct runtime_container *record; /* in the task's record */
 	enum container_step step;
-	pid_t keeper; /* 0: none */
-	int report;   /* of the launch; -1: done */
-	char reported[LAUNCH_REPORT_MAX];
-	size_t reported_length;
-	int output; /* what it writes; -1: ended */
+	pid_t keeper;                     /* 0: none */
+	int report;                       /* of the launch; -1: done */
+	char reported[LAUNCH_REPORT_MAX]; /* why it failed; "" if not */
+	int output;                       /* what it writes; -1: ended */
 	struct log_files log;
 	char **environment;
 	struct cgroup_entry *groups; /* NULL: none */
@@ -73,6 +73,8 @@ struct task {
 	struct runtime_task *record;
 	struct container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
+	bool redirects; /* the binds of its programs */
+	struct redirect redirect;
 	bool has_groups;
 	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
@@ -109,6 +111,9 @@ size_t task_keepers(const struct task *task, pid_t *keepers, size_t max);
 struct container *task_find(struct task *task, struct span name);
 /* How any program of the container is run; the caller adds what it is and its streams. */
 struct launch task_launch_of(const struct container *container);
+/* Reads what is there of a launch's report; closes it at the end, and returns true then. A reason why
+ * it failed goes into text. */
+bool task_take_report(struct task *task, int *report, char text[LAUNCH_REPORT_MAX]);
 
 /* notes.c: what a task asked for and does not get here. */
 struct span notes_of(const struct task *task);
