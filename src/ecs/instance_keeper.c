@@ -117,11 +117,15 @@ static const struct json *resources_of(const struct runtime_instance *from, stru
 struct bringing {
 	const struct instance_keeper_config *config;
 	struct span cluster_key;
+	struct arena *arena;
 	int64_t now_ms;
 	const struct runtime_instance *instances;
 	size_t count;
 	const struct map *present; /* ids of all that the runtime has; of leave() */
-	size_t left;               /* out: absent ones that still have tasks */
+	/* Of leave(): where the batch begins; out: how many of it still have tasks, and its end, data NULL
+	 * when that was the last one. */
+	struct span from_text, from_key, end_text, end_key;
+	size_t left;
 };
 
 static const struct store_object *find_hosted(const struct store_view *view, struct arena *arena,
@@ -219,32 +223,35 @@ static int leave_one(struct store_transaction *transaction, struct bringing *bri
 	return container_instance_save(transaction, &draft, err);
 }
 
+/* Looks at a batch of instances, from where the last one ended. */
 static int leave(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct bringing *bringing = context;
-	struct arena *arena = store_transaction_arena(transaction);
 	struct store_cursor cursor = {.view = store_head(transaction),
 		.kind = &container_instance_kind,
 		.index = CONTAINER_INSTANCE_BY_RUNTIME,
-		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(bringing->cluster_key))};
+		.prefix = arena_format(store_transaction_arena(transaction), "%.*s/",
+			SPAN_ARGS(bringing->cluster_key)),
+		.after_text = bringing->from_text,
+		.after_key = bringing->from_key};
 	const struct store_object *absent[BATCH], *instance;
-	size_t count = 0;
+	size_t count = 0, seen = 0;
 	int code = 0;
 
-	/* A cursor does not survive a change: first who, then what. More than a batch is for the next time. */
+	/* A cursor does not survive a change: first who, then what. */
 	bringing->left = 0;
+	bringing->end_text = bringing->end_key = SPAN_NONE;
 	while ((instance = store_next(&cursor))) {
 		const struct container_instance_facts *facts = container_instance_facts(instance);
-		bool gone = bringing->present ? !map_has(bringing->present, facts->runtime)
-					      : !facts->connected;
 
-		if (!gone)
-			continue;
-		if (count == BATCH) {
-			bringing->left++;
+		if (bringing->present ? !map_has(bringing->present, facts->runtime)
+				      : !facts->connected)
+			absent[count++] = instance;
+		if (++seen == BATCH) {
+			bringing->end_text = arena_copy_span(bringing->arena, cursor.text);
+			bringing->end_key = arena_copy_span(bringing->arena, instance->key);
 			break;
 		}
-		absent[count++] = instance;
 	}
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = leave_one(transaction, bringing, absent[i], err);
@@ -263,6 +270,23 @@ static int check_instance(const struct runtime_instance *instance, struct err *e
 	return 0;
 }
 
+static int let_go(struct instance_keeper *keeper, struct bringing *bringing, struct err *err)
+{
+	size_t left = 0;
+	int code;
+
+	do {
+		code = control_write(keeper->config.runner, keeper->config.store, leave, bringing,
+			NULL, err);
+		left += bringing->left;
+		bringing->from_text = bringing->end_text;
+		bringing->from_key = bringing->end_key;
+	} while (code == 0 && bringing->end_key.data);
+	if (code == 0)
+		atomic_store(&keeper->leaving, left > 0);
+	return code;
+}
+
 /* Lists the runtime and brings the cluster in line with it. */
 static int keep_listed(struct instance_keeper *keeper, struct err *err)
 {
@@ -277,6 +301,7 @@ static int keep_listed(struct instance_keeper *keeper, struct err *err)
 	int code = config->runtime->operations->list_instances(config->runtime, arena, &instances,
 		&count, err);
 
+	bringing.arena = arena;
 	if (code < 0)
 		return err_prefix(err, code, "list the instances of the %s runtime",
 			config->runtime->operations->name);
@@ -295,26 +320,17 @@ static int keep_listed(struct instance_keeper *keeper, struct err *err)
 		code = control_write(config->runner, config->store, bring, &bringing, NULL, err);
 	}
 	bringing.present = &present;
-	if (code == 0)
-		code = control_write(config->runner, config->store, leave, &bringing, NULL, err);
-	if (code == 0)
-		atomic_store(&keeper->leaving, bringing.left > 0);
-	return code;
+	return code < 0 ? code : let_go(keeper, &bringing, err);
 }
 
 /* Looks only after those that are disconnected already. */
 static int keep_leaving(struct instance_keeper *keeper, struct err *err)
 {
-	struct bringing bringing = {.config = &keeper->config, .cluster_key = span_of(keeper->key)};
-	int code;
+	_arena_ struct arena *arena = arena_new(0);
+	struct bringing bringing = {
+		.config = &keeper->config, .cluster_key = span_of(keeper->key), .arena = arena};
 
-	if (!atomic_load(&keeper->leaving))
-		return 0;
-	code = control_write(keeper->config.runner, keeper->config.store, leave, &bringing, NULL,
-		err);
-	if (code == 0)
-		atomic_store(&keeper->leaving, bringing.left > 0);
-	return code;
+	return atomic_load(&keeper->leaving) ? let_go(keeper, &bringing, err) : 0;
 }
 
 static int keep(struct instance_keeper *keeper, struct err *err)
