@@ -31,6 +31,8 @@ struct command {
 int up_run(const struct command *command, int count, char **arguments);
 void up_help(void);
 int key_run(const struct command *command, int count, char **arguments);
+int logs_run(const struct command *command, int count, char **arguments);
+int exec_run(const struct command *command, int count, char **arguments);
 int config_run(const struct command *command, int count, char **arguments);
 int sim_run(const struct command *command, int count, char **arguments);
 void sim_help(void);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/span.h"
 #include "cli/command.h"
+#include "cli/remote.h"
 
 static int version_run(const struct command *command, int count, char **arguments)
 {
@@ -33,21 +34,35 @@ static const struct command commands[] = {
 		"  slipway key create [--user NAME] [--policy FILE] [--account ACCOUNT]\n"
 		"  slipway key list\n"
 		"  slipway key delete ID\n\n"
-		"Options of all three:\n"
-		"  --server URL   The server. Default: $SLIPWAY_SERVER or http://127.0.0.1:4780.\n"
-		"  --state DIR    State folder of the server, for its admin key. Without it the "
-		"key comes from\n"
-		"                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, if they are set, "
-		"else from the\n"
-		"                 default state folder.\n"
-		"  --ca FILE      PEM file of the authorities to trust, for https. Default: the "
-		"system's.\n"
+		"Options of all three:\n" REMOTE_OPTIONS_HELP
 		"  -o json        Print JSON instead of a table.\n\n"
 		"A policy is a file with an IAM-style document; without one the key may do "
 		"everything in its\n"
 		"account. The secret is shown once.\n\n"
 		"Example:\n  slipway key create --user ci --policy ci-policy.json\n",
 		key_run, NULL},
+	{"logs", "[--follow] [--container NAME] TASK", "Print what a task has written.",
+		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
+		"in\n"
+		"$AWS_REGION or $AWS_DEFAULT_REGION. The logs of the last tasks that stopped are "
+		"kept, too.\n\n"
+		"Options:\n"
+		"  --follow, -f   Go on until the container ends.\n"
+		"  --container NAME, -c NAME\n"
+		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
+		"\nExample:\n  slipway logs -f 0123456789abcdef0123456789abcdef\n",
+		logs_run, NULL},
+	{"exec", "[-t] [--container NAME] TASK -- COMMAND ...",
+		"Run a program in a container of a task.",
+		"Standard input, output and error are those of this command, and so is the exit "
+		"code. When\n"
+		"this command ends, so does the program.\n\n"
+		"Options:\n"
+		"  -t             With a terminal of its own, for shells.\n"
+		"  --container NAME, -c NAME\n"
+		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
+		"\nExample:\n  slipway exec -t 0123456789abcdef0123456789abcdef -- sh\n",
+		exec_run, NULL},
 	{"sim", "toy [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
 		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
 	{"config", "[yaml|markdown]", "Print every key of slipway.yaml with its default.",
@@ -85,7 +100,8 @@ static const struct command *find(const char *name)
 
 static bool asks_for_help(int count, char **arguments)
 {
-	for (int i = 0; i < count; i++)
+	/* What stands behind "--" is another program's. */
+	for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++)
 		if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
 			return true;
 	return false;

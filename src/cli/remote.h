@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/memory.h"
 
 struct remote_options {
 	const char *server;      /* NULL: $SLIPWAY_SERVER, else the default address */
@@ -11,8 +12,33 @@ struct remote_options {
 	const char *authorities; /* PEM file; NULL: those of the system */
 };
 
-/* One signed request; a body of NULL sends none. The answer is parsed. A refusal is an error with the
- * server's own words. */
+/* In the help of every command that has them. */
+#define REMOTE_OPTIONS_HELP                                                                        \
+	"  --server URL   The server. Default: $SLIPWAY_SERVER or http://127.0.0.1:4780.\n"        \
+	"  --state DIR    State folder of the server, for its admin key. Without it the key "      \
+	"comes from\n"                                                                             \
+	"                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, if they are set, else "     \
+	"from the\n"                                                                               \
+	"                 default state folder.\n"                                                 \
+	"  --ca FILE      PEM file of the authorities to trust, for https. Default: the "          \
+	"system's.\n"
+
+/* A server that requests can be sent to, from any thread. */
+struct remote;
+int remote_open(const struct remote_options *options, struct remote **ret_remote, struct err *err);
+void remote_close(struct remote *remote); /* NULL is fine */
+void remote_close_pointer(struct remote **remote);
+#define _remote_ CLEANUP(remote_close_pointer)
+
+/* One signed request with a body of any kind. The answer is parsed. A refusal is an error with the server's
+ * own words: -EREMOTEIO, or -EAGAIN when it is to be tried again, -ENOENT when there is no such thing. */
+int remote_send(struct remote *remote, const char *method, const char *path, struct span body,
+	struct arena *arena, struct json **ret_answer, struct err *err);
+/* A signed POST whose answer is read as it comes; `chunk` returns 0, or a code that ends it. */
+int remote_stream(struct remote *remote, const char *path, const struct json *body,
+	int (*chunk)(void *context, struct span data), void *context, struct err *err);
+
+/* Opens, sends once, closes; a body of NULL sends none. */
 int remote_call(const struct remote_options *options, const char *method, const char *path,
 	const struct json *body, struct arena *arena, struct json **ret_answer, struct err *err);
 

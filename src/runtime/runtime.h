@@ -154,6 +154,8 @@ struct runtime_exec {
 	int (*wait)(struct runtime_exec *exec, int *ret_exit_code,
 		struct err *err); /* blocks, frees */
 	void (*resize)(struct runtime_exec *exec, unsigned rows, unsigned columns);
+	/* Ends it and what it started; wait() is still to be called, and may then fail. */
+	void (*kill)(struct runtime_exec *exec);
 };
 
 #endif

@@ -10,37 +10,6 @@
 #include "aws/policy.h"
 #include "server/parts.h"
 
-#define BODY_MAX ((size_t)64 * 1024)
-
-static void record(struct server *server, const struct aws_caller *caller, const char *operation,
-	bool write, struct span resource, const char *error, int status)
-{
-	char id[ID_UUID_SIZE];
-
-	id_uuid(server->random, id);
-	audit_record(server->audit, &(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
-					    .caller = caller,
-					    .service = "slipway",
-					    .operation = span_of(operation),
-					    .resource = resource,
-					    .error_type = error,
-					    .status = status,
-					    .request_id = id,
-					    .write = write});
-}
-
-static const struct aws_caller *identify(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request)
-{
-	struct sigv4_failure failure = {0};
-	const struct aws_caller *caller = authenticate(server, request, "slipway", &failure);
-
-	if (!caller)
-		rest_refuse(exchange, failure.status == 400 ? 403 : failure.status, failure.type,
-			"%s", failure.message);
-	return caller;
-}
-
 /* May the caller do the operation on the key `name` ("USER/ID")? Answers if not. */
 static bool authorise(struct server *server, struct http_exchange *exchange,
 	const struct aws_caller *caller, const char *operation, bool write, struct span name)
@@ -52,7 +21,7 @@ static bool authorise(struct server *server, struct http_exchange *exchange,
 
 	if (!caller->policy || aws_policy_allows(caller->policy, action, &resource, 1))
 		return true;
-	record(server, caller, operation, write, resource, "AccessDenied", 403);
+	rest_record(server, caller, operation, write, resource, "AccessDenied", 403);
 	rest_refuse(exchange, 403, "AccessDenied", "user '%.*s' may not do %.*s on %.*s",
 		SPAN_ARGS(caller->user), SPAN_ARGS(action), SPAN_ARGS(resource));
 	return false;
@@ -88,7 +57,7 @@ static struct json *key_document(struct arena *arena, const struct store_object 
 void keys_list(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
-	const struct aws_caller *caller = identify(server, exchange, request);
+	const struct aws_caller *caller = rest_identify(server, exchange, request);
 	struct arena *arena = request->arena;
 	struct store_cursor cursor = {.kind = &access_key_kind, .index = -1};
 	const struct store_object *object;
@@ -108,7 +77,7 @@ void keys_list(struct server *server, struct http_exchange *exchange,
 			json_append(arena, list, key_document(arena, object));
 	}
 	json_set(arena, answer, "keys", list);
-	record(server, caller, "ListKeys", false, SPAN(""), NULL, 200);
+	rest_record(server, caller, "ListKeys", false, SPAN(""), NULL, 200);
 	rest_respond(exchange, 200, json_to_text(answer, arena));
 }
 
@@ -136,8 +105,9 @@ static void created(void *context, int code, uint64_t revision, const struct err
 	struct json *answer = json_new_object(arena);
 
 	(void)revision;
-	record(creation->server, creation->caller, "CreateKey", true, span_of(creation->key.id),
-		code < 0 ? "StoreUnavailable" : NULL, code < 0 ? 503 : 201);
+	rest_record(creation->server, creation->caller, "CreateKey", true,
+		span_of(creation->key.id), code < 0 ? "StoreUnavailable" : NULL,
+		code < 0 ? 503 : 201);
 	if (code < 0) {
 		rest_refuse(creation->exchange, 503, "StoreUnavailable", "%s", err->message);
 		return;
@@ -158,30 +128,8 @@ static bool read_creation(struct creation *creation, const struct http_request *
 	struct json *body;
 	struct err err;
 
-	if (request->body.length > BODY_MAX) {
-		rest_refuse(exchange, 413, "TooLarge", "the body is larger than %zu bytes",
-			BODY_MAX);
+	if (!rest_read_body(exchange, request, known, LENGTH(known), &body))
 		return false;
-	}
-	if (json_parse(request->body, request->arena, &body, &err) < 0) {
-		rest_refuse(exchange, 400, "InvalidRequest", "%s", err.message);
-		return false;
-	}
-	if (!json_is(body, JSON_OBJECT)) {
-		rest_refuse(exchange, 400, "InvalidRequest", "the body must be an object");
-		return false;
-	}
-	for (size_t i = 0; i < body->object.count; i++) {
-		bool found = false;
-
-		for (size_t j = 0; j < LENGTH(known); j++)
-			found |= span_equal(body->object.members[i].name, known[j]);
-		if (!found) {
-			rest_refuse(exchange, 400, "InvalidRequest", "unknown member '%.*s'",
-				SPAN_ARGS(body->object.members[i].name));
-			return false;
-		}
-	}
 	creation->key.user = json_get_text(body, "user");
 	creation->key.account = json_get_text(body, "account");
 	if (!creation->key.user.data)
@@ -209,7 +157,8 @@ static bool inherit_policy(struct creation *creation, const struct http_request 
 	if (!caller->policy)
 		return true;
 	if (creation->key.policy.data) {
-		record(creation->server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
+		rest_record(creation->server, caller, "CreateKey", true, SPAN(""), "AccessDenied",
+			403);
 		rest_refuse(creation->exchange, 403, "AccessDenied",
 			"user '%.*s' has a policy, and so have the keys it makes, the same one: "
 			"name none",
@@ -231,7 +180,7 @@ static bool inherit_policy(struct creation *creation, const struct http_request 
 void keys_create(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
-	const struct aws_caller *caller = identify(server, exchange, request);
+	const struct aws_caller *caller = rest_identify(server, exchange, request);
 	struct creation *creation;
 
 	if (!caller)
@@ -244,7 +193,7 @@ void keys_create(struct server *server, struct http_exchange *exchange,
 	if (!read_creation(creation, request))
 		return;
 	if (!is_root(server, caller) && !span_equal(creation->key.account, caller->account)) {
-		record(server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
+		rest_record(server, caller, "CreateKey", true, SPAN(""), "AccessDenied", 403);
 		rest_refuse(exchange, 403, "AccessDenied",
 			"only an unrestricted key of account %s may make keys of other accounts",
 			server->config->account);
@@ -292,7 +241,8 @@ static void deleted(void *context, int code, uint64_t revision, const struct err
 					      : "StoreUnavailable";
 
 	(void)revision;
-	record(deletion->server, deletion->caller, "DeleteKey", true, deletion->id, error, status);
+	rest_record(deletion->server, deletion->caller, "DeleteKey", true, deletion->id, error,
+		status);
 	if (error)
 		rest_refuse(deletion->exchange, status, error, "%s", err->message);
 	else
@@ -313,7 +263,7 @@ static struct span name_of_key(const struct server *server, struct span id, stru
 void keys_delete(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
-	const struct aws_caller *caller = identify(server, exchange, request);
+	const struct aws_caller *caller = rest_identify(server, exchange, request);
 	size_t prefix = strlen("/v1/keys/");
 	struct span id = {request->path.data + prefix, request->path.length - prefix};
 	struct deletion *deletion;

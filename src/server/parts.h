@@ -7,7 +7,9 @@
 #include "aws/access_key.h"
 #include "aws/dispatch.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "control/controller.h"
+#include "control/lock.h"
 #include "control/runner.h"
 #include "ecs/ecs.h"
 #include "ecs/instance_keeper.h"
@@ -19,6 +21,7 @@
 #include "server/config.h"
 
 #define SERVER_CONTROLLERS_MAX 16
+#define SERVER_TASK_STREAMS_MAX 64 /* each has a thread */
 
 struct server {
 	const struct server_config *config;
@@ -40,6 +43,9 @@ struct server {
 	_Atomic bool keeper_runs;
 	char *task_folder;
 	bool task_folder_is_temporary;
+	_Atomic unsigned task_streams; /* logs and programs that are being followed */
+	struct lock exec_lock;
+	struct map exec_sessions; /* guarded by the lock: see task_exec.c */
 	struct http_server *http;
 	char *url;
 	struct ecs_context ecs; /* what handlers know; complete when `open` is set */
@@ -59,6 +65,16 @@ void rest_respond(struct http_exchange *exchange, int status, struct span json);
 void rest_refuse(struct http_exchange *exchange, int status, const char *code, const char *format,
 	...) __attribute__((format(printf, 4, 5)));
 
+/* Who asks, for service "slipway"; answers and returns NULL when the request is not to be believed. */
+const struct aws_caller *rest_identify(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* The body as an object with no other members than these; answers and returns false when it is not. */
+bool rest_read_body(struct http_exchange *exchange, const struct http_request *request,
+	const struct span *known, size_t known_count, struct json **ret_body);
+/* A line in the audit log. */
+void rest_record(struct server *server, const struct aws_caller *caller, const char *operation,
+	bool write, struct span resource, const char *error, int status);
+
 /*
  * Who asks, in the request's arena. service is the one that the signature must be for. Returns NULL and
  * fills the failure when the request is not to be believed.
@@ -77,6 +93,30 @@ void tasks_close(struct server *server);
 int tasks_wait_until_ended(struct server *server);
 /* Until the instances of the runtime are registered again after everything was deleted. */
 int tasks_wait_for_instances(struct server *server);
+
+/* task_target.c: the task and container that a request of the REST API is about. */
+struct task_target {
+	struct span token;
+	struct span arn;
+	struct span container;
+	struct span status; /* lastStatus */
+};
+/* Reads members "task" (id, CLUSTER/ID or ARN) and "container" (may be left out when there is one), and
+ * asks the caller's policy for the action. Answers and returns false when there is no such task, or it is
+ * not the caller's to look at. All texts are in the request's arena. */
+bool task_target_find(struct server *server, struct http_exchange *exchange,
+	const struct aws_caller *caller, const char *operation, const char *action, bool write,
+	const struct json *body, struct task_target *ret_target);
+/* Refuses with what a runtime's error means. */
+void task_target_refuse(struct http_exchange *exchange, int code, const struct err *err);
+/* task_logs.c */
+void task_logs_read(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* task_exec.c */
+void task_exec_begin(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void task_exec_handle(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
 
 /* wire.c */
 void wire_handle(struct server *server, struct http_exchange *exchange,

@@ -32,6 +32,9 @@ static const struct route {
 	{"GET", "/v1/keys", keys_list},
 	{"POST", "/v1/keys", keys_create},
 	{"DELETE", "/v1/keys/", keys_delete},
+	{"POST", "/v1/logs", task_logs_read},
+	{"POST", "/v1/exec", task_exec_begin},
+	{"POST", "/v1/exec/", task_exec_handle},
 };
 
 static bool path_matches(const struct route *route, struct span path)
@@ -225,6 +228,7 @@ int server_open(const struct server_config *config, struct log *log, struct serv
 	server->clock = clock_system();
 	server->random = random_system();
 	server->started_ms = clock_wall_ms(server->clock);
+	lock_init(&server->exec_lock);
 	code = open_parts(server, err);
 	if (code < 0) {
 		server_close(server);
@@ -257,6 +261,8 @@ void server_close(struct server *server)
 	access_key_ring_free(server->ring);
 	audit_close(server->audit);
 	admin_key_clear(&server->admin_key);
+	map_clear(&server->exec_sessions);
+	lock_destroy(&server->exec_lock);
 	free(server->url);
 	free(server);
 }

@@ -48,6 +48,14 @@ static void resize_guest(struct runtime_exec *exec, unsigned rows, unsigned colu
 		ioctl(guest->terminal, TIOCSWINSZ, &size);
 }
 
+/* The supervisor kills it when we hang up. */
+static void kill_guest(struct runtime_exec *exec)
+{
+	struct process_guest *guest = CONTAINER_OF(exec, struct process_guest, exec);
+
+	shutdown(guest->connection, SHUT_RDWR);
+}
+
 struct streams {
 	int ours[3], theirs[3];
 	size_t count; /* of theirs */
@@ -136,6 +144,7 @@ int process_exec(const char *folder, struct span container, const struct json *c
 	guest->exec.error = terminal ? -1 : TAKE_FD(streams.ours[2]);
 	guest->exec.wait = wait_for_guest;
 	guest->exec.resize = resize_guest;
+	guest->exec.kill = kill_guest;
 	*ret_exec = &guest->exec;
 	return 0;
 }
