@@ -29,7 +29,7 @@ int agent_discover_poll_endpoint(struct aws_request *request)
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0) {
 		struct span message = request->failure.message;
 
-		return aws_fail(request, "ClientException", "%.*s", SPAN_ARGS(message));
+		return aws_fail_input(request, "cluster: %.*s", SPAN_ARGS(message));
 	}
 	if (given.length > 0 && !container_instance_in(request, cluster, given))
 		return aws_fail(request, "ClientException",

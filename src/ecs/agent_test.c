@@ -245,7 +245,8 @@ static void the_poll_endpoint(void **state)
 	static struct ecs_context context = {.endpoint = SPAN("http://127.0.0.1:4566")};
 	struct test_server *server = *state;
 
-	test_refused(server, "DiscoverPollEndpoint", "ClientException", "Cluster not found", "{}");
+	test_refused(server, "DiscoverPollEndpoint", "InvalidParameterException",
+		"Cluster not found", "{}");
 	test_call(server, "CreateCluster", "{}");
 	test_refused(server, "DiscoverPollEndpoint", "ClientException", "does not know", "{}");
 	aws_dispatcher_free(server->dispatcher);

@@ -21,13 +21,17 @@ BUILT = [
     "DeleteCapacityProvider", "DeleteCluster", "DeleteTaskDefinitions",
     "DeregisterContainerInstance", "DeregisterTaskDefinition", "DescribeCapacityProviders",
     "DescribeClusters", "DescribeContainerInstances", "DescribeTaskDefinition", "DescribeTasks",
-    "GetTaskProtection", "ListAccountSettings", "ListAttributes", "ListClusters",
-    "ListContainerInstances", "ListTagsForResource", "ListTaskDefinitionFamilies",
+    "DiscoverPollEndpoint", "GetTaskProtection", "ListAccountSettings", "ListAttributes",
+    "ListClusters", "ListContainerInstances", "ListTagsForResource", "ListTaskDefinitionFamilies",
     "ListTaskDefinitions", "ListTasks", "PutAccountSetting", "PutAccountSettingDefault",
     "PutAttributes", "PutClusterCapacityProviders", "RegisterContainerInstance",
-    "RegisterTaskDefinition", "RunTask", "StartTask", "StopTask", "TagResource", "UntagResource",
-    "UpdateCapacityProvider", "UpdateCluster", "UpdateClusterSettings", "UpdateTaskProtection",
+    "RegisterTaskDefinition", "RunTask", "StartTask", "StopTask", "SubmitAttachmentStateChanges",
+    "SubmitContainerStateChange", "SubmitTaskStateChange", "TagResource", "UntagResource",
+    "UpdateCapacityProvider", "UpdateCluster", "UpdateClusterSettings", "UpdateContainerAgent",
+    "UpdateContainerInstancesState", "UpdateTaskProtection",
 ]
+# Those of them that have no good input here: there are no newer agents.
+REFUSED_ONLY = ["UpdateContainerAgent"]
 
 
 def arn(resource, region=REGION, account=ACCOUNT):

@@ -1,9 +1,12 @@
 """Container instances and their attributes, as agents register them and clients see them."""
 import json
+import os
 
+import botocore.exceptions
 import pytest
 
-from ecs_requests import all_pages, arn, cli_refused, refused, send_refused
+from conftest import wait_until
+from ecs_requests import all_pages, arn, cli_refused, refused, send, send_refused
 
 SERVER_ARGUMENTS = ["--runtime", "none"]
 
@@ -338,3 +341,288 @@ def test_aws_cli(slipway, ecs):
         "containerInstance"]["status"] == "INACTIVE"
     cli_refused(slipway, "InvalidParameterException", "containerInstance",
                 "deregister-container-instance", "--cluster", "cli", "--container-instance", name)
+
+
+# ---- leaving service ----
+
+def run(ecs, cluster, **parameters):
+    answer = ecs.run_task(cluster=cluster, taskDefinition="small", **parameters)
+    assert answer["failures"] == []
+    return [task["taskArn"] for task in answer["tasks"]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def definition(ecs):
+    ecs.register_task_definition(family="small", containerDefinitions=[
+        {"name": "app", "image": "host", "cpu": 128, "memory": 256, "command": ["sleep", "1"]}])
+
+
+def status_of(ecs, cluster, task):
+    return ecs.describe_tasks(cluster=cluster, tasks=[task])["tasks"][0]
+
+
+def test_draining(slipway, ecs):
+    ecs.create_cluster(clusterName="drain")
+    one, two = (register(ecs, cluster="drain", totalResources=RESOURCES)["containerInstanceArn"]
+                for _ in range(2))
+    answer = ecs.update_container_instances_state(
+        cluster="drain", containerInstances=[one, "0" * 32], status="DRAINING")
+    assert [instance["status"] for instance in answer["containerInstances"]] == ["DRAINING"]
+    assert answer["failures"] == [
+        {"arn": arn("container-instance/drain/" + "0" * 32), "reason": "MISSING"}]
+    assert ecs.list_container_instances(cluster="drain", status="DRAINING")[
+        "containerInstanceArns"] == [one]
+    assert ecs.list_container_instances(cluster="drain", status="ACTIVE")[
+        "containerInstanceArns"] == [two]
+    # It takes nothing more.
+    placed = run(ecs, "drain", count=5)
+    described_tasks = ecs.describe_tasks(cluster="drain", tasks=placed)["tasks"]
+    assert {task["containerInstanceArn"] for task in described_tasks} == {two}
+    assert slipway.aws("ecs", "update-container-instances-state", "--cluster", "drain",
+                       "--container-instances", one.split("/")[-1], "--status", "ACTIVE").json[
+                           "containerInstances"][0]["status"] == "ACTIVE"
+    cli_refused(slipway, "InvalidParameterException", "[ACTIVE, DRAINING]",
+                "update-container-instances-state", "--cluster", "drain",
+                "--container-instances", one, "--status", "REGISTERING")
+    call = ecs.update_container_instances_state
+    refused(call, "InvalidParameterException", "containerInstances", cluster="drain",
+            containerInstances=[], status="DRAINING")
+    refused(call, "InvalidParameterException", "10", cluster="drain",
+            containerInstances=[one] * 11, status="DRAINING")
+    refused(call, "InvalidParameterException", "status", cluster="drain",
+            containerInstances=[one], status="ASLEEP")
+    refused(call, "InvalidParameterException", "Invalid identifier", containerInstances=[one],
+            status="DRAINING")
+    refused(call, "ClusterNotFoundException", "Cluster not found", cluster="nobody",
+            containerInstances=[one], status="DRAINING")
+
+
+def test_deregister_with_tasks(ecs):
+    ecs.create_cluster(clusterName="busy")
+    instance = register(ecs, cluster="busy", totalResources=RESOURCES)["containerInstanceArn"]
+    (task,) = run(ecs, "busy")
+    call = ecs.deregister_container_instance
+    refused(call, "InvalidParameterException", "Found running tasks on the instance.",
+            cluster="busy", containerInstance=instance)
+    refused(ecs.delete_cluster, "ClusterContainsTasksException", "Tasks are active",
+            cluster="busy")
+    assert call(cluster="busy", containerInstance=instance, force=True)["containerInstance"][
+        "status"] == "INACTIVE"
+    # Its agent is not heard any more, so nobody can say more of the task than this.
+    stopped = status_of(ecs, "busy", task)
+    assert (stopped["lastStatus"], stopped["desiredStatus"]) == ("STOPPED", "STOPPED")
+    assert stopped["stopCode"] == "UserInitiated"
+    assert stopped["stoppedReason"] == "Container instance deregistration forced by user"
+    assert stopped["stoppedAt"] >= stopped["createdAt"]
+    ecs.delete_cluster(cluster="busy")
+
+
+def test_agents_are_not_updated(slipway, ecs):
+    instance = register(ecs)["containerInstanceArn"]
+    refused(ecs.update_container_agent, "NoUpdateAvailableException", "no update",
+            containerInstance=instance)
+    refused(ecs.update_container_agent, "InvalidParameterException", "containerInstance",
+            containerInstance="0" * 32)
+    cli_refused(slipway, "ClusterNotFoundException", "Cluster not found",
+                "update-container-agent", "--cluster", "nobody", "--container-instance", instance)
+
+
+# ---- what agents tell ----
+
+def test_the_life_of_a_task_as_an_agent_tells_it(slipway, ecs):
+    ecs.create_cluster(clusterName="told")
+    instance = register(ecs, cluster="told", totalResources=RESOURCES)
+    endpoint = ecs.discover_poll_endpoint(cluster="told",
+                                          containerInstance=instance["containerInstanceArn"])
+    assert endpoint["endpoint"] == slipway.url == endpoint["telemetryEndpoint"]
+    (task,) = run(ecs, "told")
+    shown = described(ecs, instance, cluster="told")
+    assert (shown["pendingTasksCount"], shown["runningTasksCount"]) == (1, 0)
+    assert shown["remainingResources"][0]["integerValue"] == 2048 - 128
+    assert shown["remainingResources"][1]["integerValue"] == 3768 - 256
+    assert shown["registeredResources"] == RESOURCES
+
+    binding = {"bindIP": "0.0.0.0", "containerPort": 80, "hostPort": 32768, "protocol": "tcp"}
+    assert ecs.submit_task_state_change(
+        cluster="told", task=task, status="RUNNING", reason="", containers=[
+            {"containerName": "app", "runtimeId": "abc", "status": "RUNNING",
+             "networkBindings": [binding]}])["acknowledgment"]
+    running = status_of(ecs, "told", task)
+    assert running["lastStatus"] == "RUNNING" and running["startedAt"]
+    assert running["containers"][0]["networkBindings"] == [binding]
+    assert running["containers"][0]["runtimeId"] == "abc"
+    cluster = ecs.describe_clusters(clusters=["told"], include=["STATISTICS"])["clusters"][0]
+    assert (cluster["runningTasksCount"], cluster["pendingTasksCount"]) == (1, 0)
+    assert {"name": "runningEC2TasksCount", "value": "1"} in cluster["statistics"]
+
+    # What comes late is acknowledged and changes nothing.
+    ecs.submit_task_state_change(cluster="told", task=task, status="PENDING")
+    assert status_of(ecs, "told", task) == running
+    slipway.aws("ecs", "submit-container-state-change", "--cluster", "told", "--task", task,
+                "--container-name", "app", "--status", "STOPPED", "--exit-code", "7", "--reason",
+                "it fell over")
+    slipway.aws("ecs", "submit-task-state-change", "--cluster", "told", "--task", task,
+                "--status", "STOPPED", "--reason", "Essential container in task exited")
+    stopped = status_of(ecs, "told", task)
+    assert stopped["lastStatus"] == "STOPPED"
+    assert stopped["stopCode"] == "EssentialContainerExited"
+    assert stopped["containers"][0]["exitCode"] == 7
+    assert stopped["containers"][0]["reason"] == "it fell over"
+    shown = described(ecs, instance, cluster="told")
+    assert (shown["pendingTasksCount"], shown["runningTasksCount"]) == (0, 0)
+    assert shown["remainingResources"] == RESOURCES
+
+
+def test_agents_are_refused(slipway, ecs):
+    ecs.create_cluster(clusterName="mute")
+    register(ecs, cluster="mute", totalResources=RESOURCES)
+    (task,) = run(ecs, "mute")
+    call = ecs.submit_task_state_change
+    refused(call, "InvalidParameterException", "The referenced task was not found.",
+            cluster="mute", task="0" * 32, status="RUNNING")
+    refused(call, "InvalidParameterException", "task", cluster="mute", status="RUNNING")
+    refused(call, "InvalidParameterException", "FLYING", cluster="mute", task=task,
+            status="FLYING")
+    refused(call, "InvalidParameterException", "1024", cluster="mute", task=task, status="STOPPED",
+            reason="x" * 1025)
+    refused(call, "ClusterNotFoundException", "Cluster not found", cluster="nobody", task=task)
+    refused(ecs.submit_container_state_change, "InvalidParameterException", "containerName",
+            cluster="mute", task=task, status="STOPPED")
+    refused(ecs.submit_attachment_state_changes, "InvalidParameterException", "attachment",
+            cluster="mute", attachments=[{"attachmentArn": arn("attachment/x"),
+                                          "status": "ATTACHED"}])
+    refused(ecs.submit_attachment_state_changes, "InvalidParameterException", "GLUED",
+            cluster="mute", attachments=[{"attachmentArn": arn("attachment/x"),
+                                          "status": "GLUED"}])
+    refused(ecs.discover_poll_endpoint, "InvalidParameterException", "Cluster not found",
+            cluster="nobody")
+    cli_refused(slipway, "ClientException", "is not registered", "discover-poll-endpoint",
+                "--cluster", "mute", "--container-instance", "0" * 32)
+    assert status_of(ecs, "mute", task)["lastStatus"] == "PENDING"
+
+
+def test_an_agent_tries_its_first_registration_again(slipway, ecs):
+    """The agent's own clients send a clientToken, of which the public model does not know."""
+    ecs.create_cluster(clusterName="token")
+    body = {"cluster": "token", "clientToken": "6bb1d2a7-6b5b-4f0a-8a5f-0d0c1ad0a1aa",
+            "totalResources": RESOURCES}
+    answers = [send(slipway, "RegisterContainerInstance", body).json["containerInstance"]
+               for _ in range(3)]
+    assert len({answer["containerInstanceArn"] for answer in answers}) == 1
+    assert len(ecs.list_container_instances(cluster="token")["containerInstanceArns"]) == 1
+
+
+# ---- this machine ----
+
+def machines(server, cluster="default"):
+    ecs = server.boto("ecs")
+    arns = ecs.list_container_instances(cluster=cluster)["containerInstanceArns"]
+    if not arns:
+        return []
+    return sorted(ecs.describe_container_instances(cluster=cluster, containerInstances=arns)[
+        "containerInstances"], key=lambda one: one["containerInstanceArn"])
+
+
+def amount(instance, name):
+    return next(one["integerValue"] for one in instance["registeredResources"]
+                if one["name"] == name)
+
+
+def test_this_machine_registers_itself(start_slipway):
+    server = start_slipway("--runtime", "process", "--cluster", "here", "--instances", "2")
+    found = machines(server, "here")
+    assert len(found) == 2
+    assert sum(amount(one, "CPU") for one in found) == os.cpu_count() * 1024
+    assert amount(found[0], "MEMORY") == amount(found[1], "MEMORY") > 0
+    for one in found:
+        assert one["status"] == "ACTIVE" and one["agentConnected"] is True
+        attributes = attributes_of(one)
+        assert attributes["ecs.availability-zone"] == "us-east-1a"
+        assert attributes["ecs.os-type"] == "linux"
+        assert "ecs.cpu-architecture" in attributes and "ecs.instance-type" in attributes
+    health = server.boto("ecs").describe_container_instances(
+        cluster="here", containerInstances=[found[0]["containerInstanceArn"]],
+        include=["CONTAINER_INSTANCE_HEALTH"])["containerInstances"][0]["healthStatus"]
+    assert health["overallStatus"] == "OK"
+    refused(server.boto("ecs").register_container_instance, "ClientException",
+            "run by this server", cluster="here",
+            containerInstanceArn=found[0]["containerInstanceArn"])
+
+
+def test_definitions_of_every_kind_fit_this_machine(start_slipway):
+    """Whatever a task definition requires of an instance, this machine announces it."""
+    ecs = start_slipway("--runtime", "simulated").boto("ecs")
+    drivers = ["json-file", "syslog", "journald", "gelf", "fluentd", "awslogs", "splunk",
+               "awsfirelens"]
+    for number, driver in enumerate(drivers):
+        ecs.register_task_definition(
+            family=f"d{number}", networkMode="awsvpc" if number % 2 else "bridge",
+            taskRoleArn="arn:aws:iam::123456789012:role/r",
+            containerDefinitions=[
+                {"name": "app", "image": "host", "memory": 16,
+                 "logConfiguration": {"logDriver": driver},
+                 "healthCheck": {"command": ["CMD", "true"]},
+                 "dependsOn": [{"containerName": "first", "condition": "START"}]},
+                {"name": "first", "image": "host", "memory": 16, "essential": False,
+                 **({"firelensConfiguration": {"type": "fluentbit"}}
+                    if driver == "awsfirelens" else {})}])
+        network = {"networkConfiguration": {"awsvpcConfiguration": {"subnets": ["subnet-1"]}}}
+        assert ecs.run_task(taskDefinition=f"d{number}", **(network if number % 2 else {}))[
+            "failures"] == []
+
+
+def test_this_machine_is_the_same_after_a_restart(start_slipway):
+    options = ("--runtime", "simulated", "--instances")
+    server = start_slipway(*options, "3")
+    before = machines(server)
+    assert len(before) == 3
+    server.boto("ecs").put_attributes(attributes=[
+        {"name": "rack", "value": "7", "targetId": before[0]["containerInstanceArn"]}])
+    server.boto("ecs").deregister_container_instance(
+        containerInstance=before[2]["containerInstanceArn"])
+    assert len(machines(server)) == 2
+    server.kill()
+    # One that was deregistered comes back with the next start, as another one.
+    server = start_slipway(*options, "3", state=server.state)
+    after = {one["containerInstanceArn"]: one for one in machines(server)}
+    assert len(after) == 3
+    assert before[1]["containerInstanceArn"] in after
+    assert before[2]["containerInstanceArn"] not in after
+    assert attributes_of(after[before[0]["containerInstanceArn"]])["rack"] == "7"
+    server.stop()
+    # Fewer of them: the idle ones go.
+    server = start_slipway(*options, "1", state=server.state)
+    assert len(machines(server)) == 1
+
+
+def test_this_machine_comes_back_after_a_reset(start_slipway):
+    server = start_slipway("--ephemeral", "--runtime", "simulated", "--instances", "2")
+    before = machines(server)
+    assert len(before) == 2
+    assert server.request("POST", "/_slipway/reset").status == 200
+
+    def both():
+        try:
+            return len(machines(server)) == 2
+        except botocore.exceptions.ClientError:
+            return False  # the cluster is made anew with them
+
+    wait_until(both, "the machine is registered again")
+    assert {one["containerInstanceArn"] for one in machines(server)}.isdisjoint(
+        one["containerInstanceArn"] for one in before)
+
+
+def test_an_agent_has_no_say_in_what_this_server_runs(start_slipway):
+    ecs = start_slipway("--runtime", "simulated").boto("ecs")
+    ecs.register_task_definition(family="small", containerDefinitions=[
+        {"name": "app", "image": "host", "memory": 16}])
+    (task,) = run(ecs, "default")
+    refused(ecs.submit_task_state_change, "ClientException", "run by this server", task=task,
+            status="STOPPED")
+    ecs.get_waiter("tasks_running").wait(tasks=[task], WaiterConfig={"Delay": 1})
+    (instance,) = ecs.list_container_instances()["containerInstanceArns"]
+    # Forced out, its tasks are stopped.
+    ecs.deregister_container_instance(containerInstance=instance, force=True)
+    ecs.get_waiter("tasks_stopped").wait(tasks=[task], WaiterConfig={"Delay": 1})
+    assert status_of(ecs, "default", task)["stoppedReason"] == \
+        "Container instance deregistration forced by user"

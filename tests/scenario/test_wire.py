@@ -172,11 +172,14 @@ REQUIRED = {
     "RunTask": ["taskDefinition"],
     "StartTask": ["containerInstances", "taskDefinition"],
     "StopTask": ["task"],
+    "SubmitAttachmentStateChanges": ["attachments"],
     "TagResource": ["resourceArn", "tags"],
     "UntagResource": ["resourceArn", "tagKeys"],
     "UpdateCapacityProvider": ["name"],
     "UpdateCluster": ["cluster"],
     "UpdateClusterSettings": ["cluster", "settings"],
+    "UpdateContainerAgent": ["containerInstance"],
+    "UpdateContainerInstancesState": ["containerInstances", "status"],
     "UpdateTaskProtection": ["cluster", "protectionEnabled", "tasks"],
 }
 

@@ -46,6 +46,50 @@ await call("DeleteAttributes", {cluster: "js", attributes: [{name: "rack", targe
 await refused("DeleteAttributes", {cluster: "js", attributes: []}, "InvalidParameterException",
 	"attributes");
 
+const drained = await call("UpdateContainerInstancesState", {cluster: "js", status: "DRAINING",
+	containerInstances: [instance, "0".repeat(32)]});
+assert.equal(drained.containerInstances[0].status, "DRAINING");
+assert.equal(drained.failures[0].reason, "MISSING");
+await call("UpdateContainerInstancesState", {cluster: "js", status: "ACTIVE",
+	containerInstances: [instance]});
+await refused("UpdateContainerInstancesState", {cluster: "js", status: "REGISTERING",
+	containerInstances: [instance]}, "InvalidParameterException", "[ACTIVE, DRAINING]");
+await refused("UpdateContainerAgent", {cluster: "js", containerInstance: instance},
+	"NoUpdateAvailableException", "no update");
+
+// What an agent says.
+const endpoint = await call("DiscoverPollEndpoint", {cluster: "js", containerInstance: instance});
+assert.equal(endpoint.endpoint, process.env.SLIPWAY_URL);
+await refused("DiscoverPollEndpoint", {cluster: "js", containerInstance: "0".repeat(32)},
+	"ClientException", "is not registered");
+const told = await call("RegisterContainerInstance", {cluster: "js",
+	totalResources: [{name: "CPU", type: "INTEGER", integerValue: 1024},
+		{name: "MEMORY", type: "INTEGER", integerValue: 1024}],
+	attributes: [{name: "ecs.capability.task-eni"}]});
+await call("RegisterTaskDefinition", {family: "told", networkMode: "awsvpc",
+	containerDefinitions: [{name: "app", image: "host", memory: 64}]});
+const {tasks} = await call("RunTask", {cluster: "js", taskDefinition: "told",
+	networkConfiguration: {awsvpcConfiguration: {subnets: ["subnet-1"]}}});
+const task = tasks[0].taskArn;
+const attachmentArn = arn("attachment/" + tasks[0].attachments[0].id);
+await call("SubmitAttachmentStateChanges", {cluster: "js",
+	attachments: [{attachmentArn, status: "ATTACHED"}]});
+await refused("SubmitAttachmentStateChanges", {cluster: "js",
+	attachments: [{attachmentArn, status: "GLUED"}]}, "InvalidParameterException", "GLUED");
+await call("SubmitContainerStateChange", {cluster: "js", task, containerName: "app",
+	status: "STOPPED", exitCode: 5});
+await refused("SubmitContainerStateChange", {cluster: "js", task}, "InvalidParameterException",
+	"containerName");
+const {acknowledgment} = await call("SubmitTaskStateChange", {cluster: "js", task,
+	status: "STOPPED", executionStoppedAt: new Date()});
+assert.ok(acknowledgment);
+await refused("SubmitTaskStateChange", {cluster: "js", task: "0".repeat(32), status: "STOPPED"},
+	"InvalidParameterException", "was not found");
+const ended = await call("DescribeTasks", {cluster: "js", tasks: [task]});
+assert.equal(ended.tasks[0].lastStatus, "STOPPED");
+assert.equal(ended.tasks[0].containers[0].exitCode, 5);
+listed.push(told.containerInstance.containerInstanceArn);
+
 for (const one of listed)
 	await call("DeregisterContainerInstance", {cluster: "js", containerInstance: one});
 await refused("DeregisterContainerInstance", {cluster: "js", containerInstance: instance},
