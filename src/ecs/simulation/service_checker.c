@@ -1,0 +1,479 @@
+/* See the header. Counts are kept from the differences that changes make, not by counting again. */
+#include "ecs/simulation/service_checker.h"
+
+#include <stdio.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "rollout/rollout.h"
+
+#define CHANGES_AT_ONCE 64
+
+/* A service as the changes so far have it. */
+struct watched {
+	char name[64];
+	bool bounded; /* REPLICA with deployments: the percentages hold for all of its tasks */
+	bool daemon;
+	unsigned upper, lower;
+	int64_t live, healthy;
+	int64_t ceiling; /* so many programs may run */
+	int64_t running;
+};
+
+/* A token of which the world has told. */
+struct program {
+	struct watched *service; /* NULL: a task of its own */
+	char instance[64];
+	bool runs;
+	bool late; /* its task had been given up before it began */
+	bool ended;
+	enum runtime_stop stop;
+	bool stop_decided;
+	int64_t floor; /* programs that must be left when it ends, if its service decided that */
+};
+
+struct service_checker {
+	struct runner *runner;
+	bool nothing_dies;
+	void (*broken)(void *context, const char *rule);
+	void *context;
+	struct store *store;
+	struct store_feed *feed;
+	struct map services; /* by key */
+	struct map programs; /* by token */
+	unsigned late;
+	bool looking;
+	bool behind; /* changes were lost */
+};
+
+static void take_changes(void *context);
+
+__attribute__((format(printf, 2, 3))) static void tell(struct service_checker *checker,
+	const char *format, ...)
+{
+	char rule[ERR_MESSAGE_MAX];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(rule, sizeof(rule), format, list);
+	va_end(list);
+	checker->broken(checker->context, rule);
+}
+
+/* ---- services ---- */
+
+static struct watched *service_of(struct service_checker *checker, struct span key)
+{
+	struct watched *service = map_get(&checker->services, key);
+
+	if (!service) {
+		service = memory_allocate(sizeof(*service));
+		map_put(&checker->services, key, service);
+	}
+	return service;
+}
+
+static struct watched *service_of_task(struct service_checker *checker,
+	const struct store_object *task)
+{
+	char key[STORE_KEY_MAX];
+
+	if (task_facts(task)->service.length == 0)
+		return NULL;
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(task_cluster_key(task->key)),
+		SPAN_ARGS(task_facts(task)->service));
+	return service_of(checker, span_of(key));
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* When less is allowed than before, what is there may stay until it has gone. */
+static void lower_ceiling(struct watched *service)
+{
+	if (service->ceiling > service->live)
+		service->ceiling = service->live;
+	service->ceiling = larger(service->ceiling, service->upper);
+}
+
+/* A stop that was decided when more had to stay is measured by what has to stay now. */
+static void lower_floors(struct service_checker *checker, const struct watched *service)
+{
+	MAP_EACH (&checker->programs, entry) {
+		struct program *program = entry->value;
+
+		if (program->service == service && program->floor > service->lower)
+			program->floor = service->lower;
+	}
+}
+
+static void service_changed(struct service_checker *checker, const struct store_object *object)
+{
+	const struct service_facts *facts = service_facts(object);
+	struct watched *service = service_of(checker, object->key);
+	unsigned desired = (unsigned)facts->desired;
+
+	snprintf(service->name, sizeof(service->name), "%.*s", SPAN_ARGS(facts->name));
+	service->daemon = facts->strategy == SERVICE_DAEMON;
+	service->bounded = !service->daemon && facts->controller == SERVICE_CONTROLLED_BY_ECS;
+	service->upper = rollout_percent_down(desired, (unsigned)facts->maximum);
+	service->lower = rollout_percent_up(desired, (unsigned)facts->minimum_healthy);
+	if (service->upper < desired || facts->status != SERVICE_ACTIVE)
+		service->upper = desired;
+	if (service->lower > desired)
+		service->lower = desired;
+	if (facts->status != SERVICE_ACTIVE)
+		service->lower = 0;
+	service->ceiling = larger(service->upper, larger(service->live, service->ceiling));
+	lower_ceiling(service);
+	lower_floors(checker, service);
+}
+
+/* ---- tasks ---- */
+
+static bool is_live(const struct store_object *task)
+{
+	return task && task_facts(task)->last < TASK_STOPPED;
+}
+
+static bool is_healthy(const struct store_object *task)
+{
+	return is_live(task) && task_class_of(task_facts(task)) == TASK_CLASS_HEALTHY;
+}
+
+static struct program *program_of(struct service_checker *checker, struct span token)
+{
+	struct program *program = map_get(&checker->programs, token);
+
+	if (!program) {
+		program = memory_allocate(sizeof(*program));
+		map_put(&checker->programs, token, program);
+	}
+	return program;
+}
+
+static bool api_has(const struct store_object *task, const char *words)
+{
+	return memmem(task->api.data, task->api.length, words, strlen(words)) != NULL;
+}
+
+static void check_stop(struct service_checker *checker, const struct store_change *change,
+	struct watched *service)
+{
+	struct span id = task_facts(change->after)->id;
+	struct program *program = program_of(checker, id);
+	bool by_service = api_has(change->after, "ServiceSchedulerInitiated");
+
+	program->stop_decided = true;
+	/* One that is not known to run may be stopped at any time. */
+	if (!service || !service->bounded || !by_service || !is_healthy(change->before))
+		return;
+	program->floor = service->lower;
+	if (service->healthy < service->lower)
+		tell(checker,
+			"service %s stops the healthy task %.*s and has %lld healthy ones left of "
+			"the "
+			"%u that must stay",
+			service->name, SPAN_ARGS(id), (long long)service->healthy, service->lower);
+}
+
+static void check_life(struct service_checker *checker, const struct store_change *change)
+{
+	const struct task_facts *facts = task_facts(change->after);
+	enum task_status was =
+		change->before ? task_facts(change->before)->last : TASK_PROVISIONING;
+	const struct program *program = map_get(&checker->programs, facts->id);
+
+	if (facts->last < was)
+		tell(checker, "task %.*s went back from %s to %s", SPAN_ARGS(facts->id),
+			task_status_name(was), task_status_name(facts->last));
+	if (facts->last == TASK_RUNNING && was < TASK_RUNNING &&
+		!(program && (program->runs || program->ended)))
+		tell(checker, "task %.*s is RUNNING and its program was never started",
+			SPAN_ARGS(facts->id));
+	if (facts->last == TASK_STOPPED && was < TASK_STOPPED && program && program->runs)
+		tell(checker, "task %.*s is STOPPED and its program runs", SPAN_ARGS(facts->id));
+}
+
+static void task_changed(struct service_checker *checker, const struct store_change *change)
+{
+	struct watched *service =
+		service_of_task(checker, change->after ? change->after : change->before);
+	bool stops = change->before && change->after &&
+		     task_facts(change->before)->desired == TASK_RUNNING &&
+		     task_facts(change->after)->desired == TASK_STOPPED;
+
+	if (change->after && (!change->before ||
+				     task_class_of(task_facts(change->before)) !=
+					     task_class_of(task_facts(change->after)) ||
+				     is_live(change->before) != is_live(change->after)))
+		runner_trace(checker->runner, "task %.*s of %s is %s%s",
+			SPAN_ARGS(task_facts(change->after)->id),
+			service ? service->name : "nobody",
+			task_status_name(task_facts(change->after)->last),
+			task_facts(change->after)->desired == TASK_STOPPED ? ", shall stop" : "");
+	if (service) {
+		service->live += is_live(change->after) - is_live(change->before);
+		service->healthy += is_healthy(change->after) - is_healthy(change->before);
+		if (!change->before && service->bounded && service->live > service->upper)
+			tell(checker, "service %s has %lld tasks where %u are allowed",
+				service->name, (long long)service->live, service->upper);
+		lower_ceiling(service);
+	}
+	if (stops)
+		check_stop(checker, change, service);
+	else if (change->after && !is_live(change->after))
+		program_of(checker, task_facts(change->after)->id)->stop_decided = true;
+	if (change->after)
+		check_life(checker, change);
+}
+
+/* ---- following ---- */
+
+static void learn(struct service_checker *checker)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+	struct store_cursor services = {.view = view, .kind = &service_kind, .index = -1};
+	struct store_cursor tasks = {.view = view, .kind = &task_kind, .index = -1};
+	const struct store_object *object;
+
+	MAP_EACH (&checker->services, entry) {
+		struct watched *service = entry->value;
+
+		service->live = service->healthy = 0;
+	}
+	while ((object = store_next(&tasks))) {
+		struct watched *service = service_of_task(checker, object);
+
+		if (service) {
+			service->live += is_live(object);
+			service->healthy += is_healthy(object);
+		}
+		if (task_facts(object)->desired == TASK_STOPPED)
+			program_of(checker, task_facts(object)->id)->stop_decided = true;
+	}
+	while ((object = store_next(&services)))
+		service_changed(checker, object);
+}
+
+int service_checker_follow(struct service_checker *checker, struct store *store, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(store);
+
+	checker->store = store;
+	learn(checker);
+	return store_feed_open(store, store_view_revision(view), take_changes, checker,
+		&checker->feed, err);
+}
+
+void service_checker_unfollow(struct service_checker *checker)
+{
+	if (!checker->feed)
+		return;
+	service_checker_look(checker);
+	store_feed_close(TAKE(checker->feed));
+	checker->store = NULL;
+}
+
+/* Called with every commit, so that each is looked at by itself. */
+static void take_changes(void *context)
+{
+	struct service_checker *checker = context;
+	struct store_change changes[CHANGES_AT_ONCE];
+	int count;
+
+	if (!checker->feed || checker->looking)
+		return;
+	checker->looking = true;
+	while ((count = store_feed_next(checker->feed, changes, LENGTH(changes))) > 0)
+		for (int i = 0; i < count; i++) {
+			if (changes[i].kind == &service_kind && changes[i].after)
+				service_changed(checker, changes[i].after);
+			else if (changes[i].kind == &task_kind)
+				task_changed(checker, &changes[i]);
+			store_change_release(&changes[i]);
+		}
+	checker->behind |= count == -EOVERFLOW;
+	checker->looking = false;
+}
+
+void service_checker_look(struct service_checker *checker)
+{
+	struct store *store = checker->store;
+
+	take_changes(checker);
+	if (!checker->behind)
+		return;
+	/* One commit was larger than the feed: it is not checked. */
+	checker->behind = false;
+	store_feed_close(TAKE(checker->feed));
+	service_checker_follow(checker, store, NULL);
+}
+
+/* ---- the world ---- */
+
+static const struct store_object *find_task(const struct store_view *view, struct span token)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &task_kind,
+		.index = TASK_BY_ID,
+		.prefix = token,
+		.exact = true};
+
+	return store_next(&cursor);
+}
+
+/* Programs of the service on the instance, of tasks that are not given up. */
+static unsigned count_on_instance(struct service_checker *checker, const struct store_view *view,
+	const struct watched *service, const char *instance)
+{
+	unsigned count = 0;
+
+	MAP_EACH (&checker->programs, entry) {
+		const struct program *program = entry->value;
+
+		if (program->runs && program->service == service &&
+			strcmp(program->instance, instance) == 0)
+			count += is_live(find_task(view, entry->key));
+	}
+	return count;
+}
+
+static void program_started(void *context, const struct simulated_program *told)
+{
+	struct service_checker *checker = context;
+	_view_ struct store_view *view = NULL;
+	const struct store_object *task;
+	struct program *program;
+
+	if (!checker->store)
+		return; /* it is being restarted; what was under way arrives */
+	service_checker_look(checker);
+	view = store_view_open(checker->store);
+	task = find_task(view, told->token);
+	program = program_of(checker, told->token);
+	if (!task)
+		tell(checker, "program %.*s was started and there is no such task",
+			SPAN_ARGS(told->token));
+	if (program->runs || program->ended)
+		tell(checker, "program %.*s was started twice", SPAN_ARGS(told->token));
+	program->runs = true;
+	snprintf(program->instance, sizeof(program->instance), "%.*s", SPAN_ARGS(told->instance));
+	if (!task)
+		return;
+	program->service = service_of_task(checker, task);
+	if (!is_live(task)) {
+		program->late = true;
+		checker->late++;
+		return;
+	}
+	if (!program->service)
+		return;
+	program->service->running++;
+	if (program->service->bounded && program->service->running > program->service->ceiling)
+		tell(checker, "service %s runs %lld programs where %lld are allowed",
+			program->service->name, (long long)program->service->running,
+			(long long)program->service->ceiling);
+	if (program->service->daemon &&
+		count_on_instance(checker, view, program->service, program->instance) >
+			1 + (program->service->upper > program->service->lower))
+		tell(checker, "daemon %s runs too often on %s", program->service->name,
+			program->instance);
+}
+
+static void program_ended(void *context, const struct simulated_program *told,
+	enum runtime_stop stop)
+{
+	struct service_checker *checker = context;
+	struct program *program;
+
+	service_checker_look(checker);
+	program = map_get(&checker->programs, told->token);
+	if (!program || !program->runs)
+		return;
+	program->runs = false;
+	program->ended = true;
+	program->stop = stop;
+	if (stop == RUNTIME_STOP_ASKED && !program->stop_decided && checker->store)
+		tell(checker, "program %.*s was stopped and nobody had decided that",
+			SPAN_ARGS(told->token));
+	if (!program->service || program->late)
+		return;
+	program->service->running--;
+	if (checker->nothing_dies && stop == RUNTIME_STOP_ASKED &&
+		program->service->running < program->floor)
+		tell(checker, "service %s runs %lld programs where %lld must stay",
+			program->service->name, (long long)program->service->running,
+			(long long)program->floor);
+}
+
+static void rule_broken(void *context, const char *rule)
+{
+	struct service_checker *checker = context;
+
+	tell(checker, "the world: %s", rule);
+}
+
+struct simulated_observer service_checker_observer(struct service_checker *checker)
+{
+	return (struct simulated_observer){.started = program_started,
+		.ended = program_ended,
+		.broken = rule_broken,
+		.context = checker};
+}
+
+unsigned service_checker_late_programs(const struct service_checker *checker)
+{
+	return checker->late;
+}
+
+bool service_checker_runs(const struct service_checker *checker, struct span token)
+{
+	const struct program *program = map_get(&checker->programs, token);
+
+	return program && program->runs;
+}
+
+void service_checker_check_exits(struct service_checker *checker)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+
+	MAP_EACH (&checker->programs, entry) {
+		const struct program *program = entry->value;
+		const struct store_object *task = find_task(view, entry->key);
+
+		if (program->stop == RUNTIME_STOP_ESSENTIAL && !program->late && task &&
+			task_facts(task)->last == TASK_STOPPED && !api_has(task, "\"exitCode\""))
+			tell(checker, "the exit code of task %.*s is lost", SPAN_ARGS(entry->key));
+	}
+}
+
+/* ---- life ---- */
+
+struct service_checker *service_checker_new(struct runner *runner, bool nothing_dies,
+	void (*broken)(void *context, const char *rule), void *context)
+{
+	struct service_checker *checker = memory_allocate(sizeof(*checker));
+
+	checker->runner = runner;
+	checker->nothing_dies = nothing_dies;
+	checker->broken = broken;
+	checker->context = context;
+	return checker;
+}
+
+void service_checker_free(struct service_checker *checker)
+{
+	if (!checker)
+		return;
+	store_feed_close(checker->feed);
+	MAP_EACH (&checker->services, entry)
+		free(entry->value);
+	MAP_EACH (&checker->programs, entry)
+		free(entry->value);
+	map_clear(&checker->services);
+	map_clear(&checker->programs);
+	free(checker);
+}
