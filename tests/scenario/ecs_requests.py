@@ -17,21 +17,26 @@ TARGET = "AmazonEC2ContainerServiceV20141113"
 
 # What slipway does; every other operation of the model answers UnsupportedFeatureException.
 BUILT = [
-    "CreateCapacityProvider", "CreateCluster", "DeleteAccountSetting", "DeleteAttributes",
-    "DeleteCapacityProvider", "DeleteCluster", "DeleteTaskDefinitions",
+    "ContinueServiceDeployment", "CreateCapacityProvider", "CreateCluster", "CreateService",
+    "CreateTaskSet", "DeleteAccountSetting", "DeleteAttributes", "DeleteCapacityProvider",
+    "DeleteCluster", "DeleteService", "DeleteTaskDefinitions", "DeleteTaskSet",
     "DeregisterContainerInstance", "DeregisterTaskDefinition", "DescribeCapacityProviders",
-    "DescribeClusters", "DescribeContainerInstances", "DescribeTaskDefinition", "DescribeTasks",
-    "DiscoverPollEndpoint", "GetTaskProtection", "ListAccountSettings", "ListAttributes",
-    "ListClusters", "ListContainerInstances", "ListTagsForResource", "ListTaskDefinitionFamilies",
+    "DescribeClusters", "DescribeContainerInstances", "DescribeServiceDeployments",
+    "DescribeServiceRevisions", "DescribeServices", "DescribeTaskDefinition", "DescribeTaskSets",
+    "DescribeTasks", "DiscoverPollEndpoint", "GetTaskProtection", "ListAccountSettings",
+    "ListAttributes", "ListClusters", "ListContainerInstances", "ListServiceDeployments",
+    "ListServices", "ListServicesByNamespace", "ListTagsForResource", "ListTaskDefinitionFamilies",
     "ListTaskDefinitions", "ListTasks", "PutAccountSetting", "PutAccountSettingDefault",
     "PutAttributes", "PutClusterCapacityProviders", "RegisterContainerInstance",
-    "RegisterTaskDefinition", "RunTask", "StartTask", "StopTask", "SubmitAttachmentStateChanges",
-    "SubmitContainerStateChange", "SubmitTaskStateChange", "TagResource", "UntagResource",
-    "UpdateCapacityProvider", "UpdateCluster", "UpdateClusterSettings", "UpdateContainerAgent",
-    "UpdateContainerInstancesState", "UpdateTaskProtection",
+    "RegisterTaskDefinition", "RunTask", "StartTask", "StopServiceDeployment", "StopTask",
+    "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
+    "TagResource", "UntagResource", "UpdateCapacityProvider", "UpdateCluster",
+    "UpdateClusterSettings", "UpdateContainerAgent", "UpdateContainerInstancesState",
+    "UpdateService", "UpdateServicePrimaryTaskSet", "UpdateTaskProtection", "UpdateTaskSet",
 ]
-# Those of them that have no good input here: there are no newer agents.
-REFUSED_ONLY = ["UpdateContainerAgent"]
+# Those of them that have no good input here: there are no namespaces, no lifecycle hooks and no newer
+# agents.
+REFUSED_ONLY = ["ContinueServiceDeployment", "ListServicesByNamespace", "UpdateContainerAgent"]
 
 
 def arn(resource, region=REGION, account=ACCOUNT):

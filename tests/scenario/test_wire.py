@@ -150,19 +150,30 @@ def test_wrong_types(slipway, operation, body, path):
 
 
 REQUIRED = {
+    "ContinueServiceDeployment": ["hookId", "serviceDeploymentArn"],
     "CreateCapacityProvider": ["name"],
+    "CreateService": ["serviceName"],
+    "CreateTaskSet": ["cluster", "service", "taskDefinition"],
     "DeleteAccountSetting": ["name"],
     "DeleteAttributes": ["attributes"],
     "DeleteCapacityProvider": ["capacityProvider"],
     "DeleteCluster": ["cluster"],
+    "DeleteService": ["service"],
     "DeleteTaskDefinitions": ["taskDefinitions"],
+    "DeleteTaskSet": ["cluster", "service", "taskSet"],
     "DeregisterContainerInstance": ["containerInstance"],
     "DeregisterTaskDefinition": ["taskDefinition"],
     "DescribeContainerInstances": ["containerInstances"],
+    "DescribeServiceDeployments": ["serviceDeploymentArns"],
+    "DescribeServiceRevisions": ["serviceRevisionArns"],
+    "DescribeServices": ["services"],
     "DescribeTaskDefinition": ["taskDefinition"],
+    "DescribeTaskSets": ["cluster", "service"],
     "DescribeTasks": ["tasks"],
     "GetTaskProtection": ["cluster"],
     "ListAttributes": ["targetType"],
+    "ListServiceDeployments": ["service"],
+    "ListServicesByNamespace": ["namespace"],
     "ListTagsForResource": ["resourceArn"],
     "PutAccountSetting": ["name", "value"],
     "PutAccountSettingDefault": ["name", "value"],
@@ -171,6 +182,7 @@ REQUIRED = {
                                     "defaultCapacityProviderStrategy"],
     "RunTask": ["taskDefinition"],
     "StartTask": ["containerInstances", "taskDefinition"],
+    "StopServiceDeployment": ["serviceDeploymentArn"],
     "StopTask": ["task"],
     "SubmitAttachmentStateChanges": ["attachments"],
     "TagResource": ["resourceArn", "tags"],
@@ -180,7 +192,10 @@ REQUIRED = {
     "UpdateClusterSettings": ["cluster", "settings"],
     "UpdateContainerAgent": ["containerInstance"],
     "UpdateContainerInstancesState": ["containerInstances", "status"],
+    "UpdateService": ["service"],
+    "UpdateServicePrimaryTaskSet": ["cluster", "primaryTaskSet", "service"],
     "UpdateTaskProtection": ["cluster", "protectionEnabled", "tasks"],
+    "UpdateTaskSet": ["cluster", "scale", "service", "taskSet"],
 }
 
 
@@ -327,5 +342,5 @@ def test_boto_sees_modelled_exceptions(slipway):
         ecs.describe_task_definition(taskDefinition="nobody")
     with pytest.raises(ecs.exceptions.InvalidParameterException):
         ecs.create_cluster(clusterName="a b")
-    with pytest.raises(ecs.exceptions.UnsupportedFeatureException):
+    with pytest.raises(ecs.exceptions.NamespaceNotFoundException):
         ecs.list_services_by_namespace(namespace="x")
