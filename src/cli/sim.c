@@ -10,16 +10,90 @@
 #include "base/span.h"
 #include "cli/command.h"
 #include "control/simulation/toy_simulation.h"
+#include "ecs/simulation/service_simulation.h"
+
+struct order {
+	int bug;
+	const char *folder;
+	FILE *trace;
+};
+
+static int run_toy(uint64_t seed, const struct order *order, bool print, struct err *err)
+{
+	struct toy_simulation simulation = {
+		.bug = (enum toy_bug)order->bug, .folder = order->folder, .trace = order->trace};
+	struct toy_simulation_result result;
+	int code = toy_simulation_run(seed, &simulation, &result, err);
+
+	if (code == 0 && print)
+		printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64
+		       " steps in %.3f virtual seconds\n"
+		       "  crashes %u, pauses %u, lost leases %u, lost claims %u, overflows %u\n"
+		       "  failed commits %u, restarts %u, lost answers %u, duplicates %u, deaths "
+		       "%u\n"
+		       "  refused writes %u, takeovers %u\n",
+			seed, result.hash, result.steps, (double)result.virtual_us / 1e6,
+			result.crashes, result.pauses, result.lost_leases, result.lost_claims,
+			result.overflows, result.failed_commits, result.restarts,
+			result.lost_answers, result.duplicates, result.deaths,
+			result.refused_writes, result.takeovers);
+	return code;
+}
+
+static int run_service(uint64_t seed, const struct order *order, bool print, struct err *err)
+{
+	struct service_simulation simulation = {.bug = (enum service_bug)order->bug,
+		.folder = order->folder,
+		.trace = order->trace};
+	struct service_simulation_result result;
+	int code = service_simulation_run(seed, &simulation, &result, err);
+
+	if (code == 0 && print)
+		printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64
+		       " steps in %.3f virtual seconds\n"
+		       "  programs %" PRIu64 ", requests %u, refused %u\n"
+		       "  crashes %u, pauses %u, overflows %u, failed commits %u, restarts %u\n"
+		       "  lost calls %u, late calls %u, lost notices %u, task deaths %u, instance "
+		       "deaths %u, late programs %u\n",
+			seed, result.hash, result.steps, (double)result.virtual_us / 1e6,
+			result.programs, result.requests, result.refused, result.crashes,
+			result.pauses, result.overflows, result.failed_commits, result.restarts,
+			result.lost_calls, result.late_calls, result.lost_notices,
+			result.task_deaths, result.instance_deaths, result.late_programs);
+	return code;
+}
+
+static const struct simulation {
+	const char *name;
+	const char *meaning;
+	const char *const *bugs;
+	const char *const *bug_meanings;
+	int bug_count;
+	/* 0, or what was broken; `print`: the result, if it is good. */
+	int (*run)(uint64_t seed, const struct order *order, bool print, struct err *err);
+} simulations[] = {
+	{"toy", "the smallest controller, with claims, on two servers", toy_bug_names,
+		toy_bug_meanings, TOY_BUG_COUNT, run_toy},
+	{"service", "services and their tasks, with clients, machines and everything that fails",
+		service_bug_names, service_bug_meanings, SERVICE_BUG_COUNT, run_service},
+};
 
 void sim_help(void)
 {
-	printf("  --seeds A-B    Run these seeds. Default: 1-1000.\n"
+	printf("Simulations:\n");
+	for (size_t i = 0; i < LENGTH(simulations); i++)
+		printf("  %-14s %s\n", simulations[i].name, simulations[i].meaning);
+	printf("\n  --seeds A-B    Run these seeds. Default: 1-1000.\n"
 	       "  --seed N       Run one seed and print its result.\n"
 	       "  --trace        Print what happens, with --seed.\n"
 	       "  --bug NAME     Put a bug in and see it found:\n");
-	for (int i = 0; i < TOY_BUG_COUNT; i++)
-		printf("    %-16s %s\n", toy_bug_names[i], toy_bug_meanings[i]);
-	printf("\nExample:\n  slipway sim toy --seeds 1-100\n");
+	for (size_t i = 0; i < LENGTH(simulations); i++) {
+		printf("   in %s:\n", simulations[i].name);
+		for (int bug = 0; bug < simulations[i].bug_count; bug++)
+			printf("    %-16s %s\n", simulations[i].bugs[bug],
+				simulations[i].bug_meanings[bug]);
+	}
+	printf("\nExample:\n  slipway sim service --seeds 1-100\n");
 }
 
 static bool read_range(const char *text, uint64_t *ret_first, uint64_t *ret_last)
@@ -33,30 +107,15 @@ static bool read_range(const char *text, uint64_t *ret_first, uint64_t *ret_last
 	       span_to_unsigned(last, UINT64_MAX - 1, ret_last) && *ret_first <= *ret_last;
 }
 
-static void print_result(uint64_t seed, const struct toy_simulation_result *result)
-{
-	printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64 " steps in %.3f virtual seconds\n"
-	       "  crashes %u, pauses %u, lost leases %u, lost claims %u, overflows %u\n"
-	       "  failed commits %u, restarts %u, lost answers %u, duplicates %u, deaths %u\n"
-	       "  refused writes %u, takeovers %u\n",
-		seed, result->hash, result->steps, (double)result->virtual_us / 1e6,
-		result->crashes, result->pauses, result->lost_leases, result->lost_claims,
-		result->overflows, result->failed_commits, result->restarts, result->lost_answers,
-		result->duplicates, result->deaths, result->refused_writes, result->takeovers);
-}
-
-static int run_seeds(const struct toy_simulation *simulation, uint64_t first, uint64_t last)
+static int run_seeds(const struct simulation *simulation, const struct order *order, uint64_t first,
+	uint64_t last)
 {
 	uint64_t failed = 0, count = last - first + 1;
 
 	for (uint64_t seed = first; seed <= last; seed++) {
-		struct toy_simulation_result result;
-		struct err err;
-		int code = toy_simulation_run(seed, simulation, &result, &err);
+		struct err err = {0};
 
-		if (code == 0 && count == 1)
-			print_result(seed, &result);
-		if (code < 0) {
+		if (simulation->run(seed, order, count == 1, &err) < 0) {
 			failed++;
 			printf("%s\n", err.message);
 			fflush(stdout);
@@ -66,13 +125,30 @@ static int run_seeds(const struct toy_simulation *simulation, uint64_t first, ui
 	return failed ? EXIT_FAILED : EXIT_OK;
 }
 
+static const struct simulation *find_simulation(const struct positionals *positionals)
+{
+	for (size_t i = 0; positionals->count == 1 && i < LENGTH(simulations); i++)
+		if (strcmp(positionals->items[0], simulations[i].name) == 0)
+			return &simulations[i];
+	return NULL;
+}
+
+static int find_bug(const struct simulation *simulation, const char *name)
+{
+	for (int i = 0; i < simulation->bug_count; i++)
+		if (strcmp(name, simulation->bugs[i]) == 0)
+			return i;
+	return -1;
+}
+
 int sim_run(const struct command *command, int count, char **arguments)
 {
 	const char *seeds = "1-1000", *seed = NULL, *bug = NULL;
 	bool trace = false;
 	const struct option_row rows[] = {{"seeds", &seeds, NULL}, {"seed", &seed, NULL},
 		{"bug", &bug, NULL}, {"trace", NULL, &trace}};
-	struct toy_simulation simulation = {0};
+	const struct simulation *simulation;
+	struct order order = {0};
 	char folder[] = "/tmp/slipway-sim-XXXXXX";
 	struct positionals positionals;
 	uint64_t first, last;
@@ -81,28 +157,22 @@ int sim_run(const struct command *command, int count, char **arguments)
 
 	if (code != 0)
 		return code;
-	if (positionals.count != 1 || strcmp(positionals.items[0], "toy") != 0)
-		return command_misused(command, "name a simulation: toy");
+	simulation = find_simulation(&positionals);
+	if (!simulation)
+		return command_misused(command, "name a simulation: toy or service");
 	if (!read_range(seed ? seed : seeds, &first, &last))
 		return command_misused(command, "'%s' is not a seed or a range like 1-100",
 			seed ? seed : seeds);
 	if (trace && first != last)
 		return command_misused(command, "--trace needs --seed");
-	if (bug) {
-		int found = -1;
-
-		for (int i = 0; i < TOY_BUG_COUNT; i++)
-			if (strcmp(bug, toy_bug_names[i]) == 0)
-				found = i;
-		if (found < 0)
-			return command_misused(command, "there is no bug '%s'", bug);
-		simulation.bug = (enum toy_bug)found;
-	}
+	order.bug = bug ? find_bug(simulation, bug) : 0;
+	if (order.bug < 0)
+		return command_misused(command, "there is no bug '%s'", bug);
 	if (!mkdtemp(folder))
 		return command_failed("no temporary folder: %s", strerror(errno));
-	simulation.folder = folder;
-	simulation.trace = trace ? stdout : NULL;
-	code = run_seeds(&simulation, first, last);
+	order.folder = folder;
+	order.trace = trace ? stdout : NULL;
+	code = run_seeds(simulation, &order, first, last);
 	rmdir(folder);
 	return code;
 }
