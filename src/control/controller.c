@@ -17,7 +17,8 @@
 struct controller {
 	const struct controller_row *row;
 	struct controller_config config;
-	struct runner *runner; /* a group of its own */
+	struct runner *runner;           /* a group of its own */
+	const struct store_kind **kinds; /* that it watches */
 	struct work_queue *queue;
 	struct runner_event *changed;
 	struct lock lock;
@@ -127,14 +128,20 @@ static void wake_follower(void *context)
 static int list_and_follow(struct controller *controller, struct err *err)
 {
 	struct store_view *view = store_view_open(controller->config.store);
+	int code;
 
 	queue_all_differences(controller, controller->dealt_with, view);
 	store_view_close(controller->dealt_with);
 	controller->dealt_with = view;
 	controller->position = store_view_revision(view);
 	note_progress(controller, controller->position);
-	return store_feed_open(controller->config.store, controller->position, wake_follower,
+	code = store_feed_open(controller->config.store, controller->position, wake_follower,
 		controller->changed, &controller->feed, err);
+	/* What is published in between wakes us too often, never too seldom. */
+	if (code == 0)
+		store_feed_narrow(controller->feed, controller->kinds,
+			controller->row->watch_count);
+	return code;
 }
 
 /* Queues what the feed has. -EOVERFLOW when it lost something, -ECANCELED when stopped meanwhile. */
@@ -302,6 +309,9 @@ int controller_start(const struct controller_row *row, const struct controller_c
 	assert(workers <= CONTROLLER_WORKERS_MAX);
 	controller->row = row;
 	controller->config = *config;
+	controller->kinds = memory_allocate_array(row->watch_count + 1, sizeof(*controller->kinds));
+	for (size_t i = 0; i < row->watch_count; i++)
+		controller->kinds[i] = row->watches[i].kind;
 	controller->runner = runner_group_new(config->runner, row->name);
 	controller->queue = work_queue_new(controller->runner, &config->queue);
 	controller->changed = runner_event_new(controller->runner, "changes");
@@ -331,6 +341,7 @@ void controller_stop(struct controller *controller)
 	runner_event_free(controller->changed);
 	runner_free(controller->runner);
 	lock_destroy(&controller->lock);
+	free(controller->kinds);
 	free(controller);
 }
 

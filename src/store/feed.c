@@ -27,6 +27,10 @@ struct store_feed {
 	uint64_t revision; /* of the last change given */
 	bool from_future;  /* of another database: its reader has to list again */
 	uint64_t restarts; /* of the ring, when the feed was opened */
+	/* Guarded by the ring's feeds_lock: */
+	const struct store_kind *const *kinds; /* NULL: all of them */
+	size_t kind_count;
+	uint64_t woken_at; /* revision at which it was last woken */
 	void (*wake)(void *context);
 	void *context;
 };
@@ -115,23 +119,47 @@ static void ring_trim(struct feed_ring *ring, size_t cap)
 	} while (count == LENGTH(popped));
 }
 
-static void ring_wake(struct feed_ring *ring)
+/* Is one of the changes of a kind that the feed is about? */
+static bool concerns(const struct store_feed *feed, const struct store_change *changes,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && changes[i].kind == changes[i - 1].kind)
+			continue;
+		for (size_t j = 0; j < feed->kind_count; j++)
+			if (changes[i].kind == feed->kinds[j])
+				return true;
+	}
+	return false;
+}
+
+/* count 0: anything may have changed. The last of the changes is at `revision`. */
+static void ring_wake(struct feed_ring *ring, const struct store_change *changes, size_t count,
+	uint64_t revision)
 {
 	pthread_mutex_lock(&ring->feeds_lock);
-	for (struct store_feed *feed = ring->feeds; feed; feed = feed->next)
-		if (feed->wake)
-			feed->wake(feed->context);
+	for (struct store_feed *feed = ring->feeds; feed; feed = feed->next) {
+		if (!feed->wake || (feed->kinds && count > 0 &&
+					   revision < feed->woken_at + STORE_FEED_LAG_MAX &&
+					   !concerns(feed, changes, count)))
+			continue;
+		feed->woken_at = revision;
+		feed->wake(feed->context);
+	}
 	pthread_mutex_unlock(&ring->feeds_lock);
 }
 
 void feed_ring_publish(struct feed_ring *ring, const struct store_change *changes, size_t count)
 {
+	uint64_t last = count > 0 ? changes[count - 1].revision : 0;
+
 	pthread_mutex_lock(&ring->lock);
 	for (size_t i = 0; i < count; i++)
 		ring_push(ring, &changes[i]);
 	pthread_mutex_unlock(&ring->lock);
 	ring_trim(ring, ring->cap);
-	ring_wake(ring);
+	if (count > 0)
+		ring_wake(ring, changes, count, last);
 }
 
 void feed_ring_restart(struct feed_ring *ring, uint64_t revision)
@@ -141,7 +169,7 @@ void feed_ring_restart(struct feed_ring *ring, uint64_t revision)
 	ring->lost = revision;
 	ring->restarts++;
 	pthread_mutex_unlock(&ring->lock);
-	ring_wake(ring);
+	ring_wake(ring, NULL, 0, revision);
 }
 
 size_t feed_ring_bytes(struct feed_ring *ring)
@@ -181,6 +209,15 @@ int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *c
 	pthread_mutex_unlock(&feed->ring->feeds_lock);
 	*ret_feed = feed;
 	return 0;
+}
+
+void store_feed_narrow(struct store_feed *feed, const struct store_kind *const *kinds, size_t count)
+{
+	pthread_mutex_lock(&feed->ring->feeds_lock);
+	feed->kinds = kinds;
+	feed->kind_count = count;
+	feed->woken_at = feed->revision;
+	pthread_mutex_unlock(&feed->ring->feeds_lock);
 }
 
 void store_feed_close(struct store_feed *feed)

@@ -200,6 +200,42 @@ static void test_wake(void **state)
 	sem_destroy(&woken.semaphore);
 }
 
+static void count_wake(void *context)
+{
+	atomic_fetch_add((_Atomic unsigned *)context, 1);
+}
+
+/* One that names its kinds sleeps through changes of others, but not for ever. */
+static void test_narrow_wake(void **state)
+{
+	static const struct store_kind *const kinds[] = {&thing_kind};
+	struct store *store = test_store_open(*state);
+	_Atomic unsigned wakes = 0;
+	struct store_change change;
+	struct store_feed *feed;
+	unsigned before;
+
+	assert_int_equal(store_feed_open(store, 0, count_wake, &wakes, &feed, NULL), 0);
+	store_feed_narrow(feed, kinds, LENGTH(kinds));
+	assert_int_equal(test_put(store, &note_kind, "n", "text", STORE_ANY, NULL, NULL), 0);
+	assert_int_equal(wakes, 0);
+	put(store, "a", "red 1");
+	assert_int_equal(wakes, 1);
+	/* Every change is given all the same. */
+	assert_int_equal(store_feed_next(feed, &change, 1), 1);
+	assert_ptr_equal(change.kind, &note_kind);
+	store_change_release(&change);
+	expect(feed, 2, NULL, "red 1");
+	before = wakes;
+	for (unsigned i = 0; i < STORE_FEED_LAG_MAX - 1; i++)
+		assert_int_equal(test_put(store, &note_kind, "n", "text", STORE_ANY, NULL, NULL),
+			0);
+	assert_int_equal(wakes, before);
+	assert_int_equal(test_put(store, &note_kind, "n", "text", STORE_ANY, NULL, NULL), 0);
+	assert_int_equal(wakes, before + 1);
+	store_feed_close(feed);
+}
+
 /* ---- list, then follow ---- */
 
 #define FOLLOW_CHANGES 4000
@@ -345,6 +381,7 @@ int main(void)
 		TEST_ON(test_what_was_before_the_start_is_gone, sqlite),
 		TEST_ON_ALL(test_the_slow_fall_out),
 		TEST_ON_ALL(test_wake),
+		TEST_ON_ALL(test_narrow_wake),
 		TEST_ON(test_list_then_follow, memory),
 		TEST_ON(test_list_then_follow, sqlite),
 	};

@@ -52,6 +52,7 @@
 #define STORE_INDEXES_MAX 16         /* of one kind */
 #define STORE_MEASURES 4             /* numbers that an index sums up */
 #define STORE_CHANGES_MAX 4096       /* of one transaction */
+#define STORE_FEED_LAG_MAX 512       /* revisions that a feed of some kinds may sleep through */
 
 struct store;
 struct store_view;
@@ -251,6 +252,11 @@ struct store_feed;
  * from the writer's thread after something was published; it must not block and may come too often. */
 int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *context),
 	void *context, struct store_feed **ret_feed, struct err *err);
+/* From now on wake is called only when a change is of one of these kinds, or when the feed has fallen
+ * STORE_FEED_LAG_MAX revisions behind (so that it stays in the ring and its reader lets go of old views).
+ * store_feed_next gives every change as before. The array must outlive the feed. */
+void store_feed_narrow(struct store_feed *feed, const struct store_kind *const *kinds,
+	size_t count);
 void store_feed_close(struct store_feed *feed); /* wake does not run after this returned */
 /* Up to max changes; 0: none now. Both objects are referenced: call store_change_release on each.
  * -EOVERFLOW: too slow, or resumed from too long ago: list again and open anew. */
