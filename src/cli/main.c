@@ -63,7 +63,7 @@ static const struct command commands[] = {
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
 		"\nExample:\n  slipway exec -t 0123456789abcdef0123456789abcdef -- sh\n",
 		exec_run, NULL},
-	{"sim", "toy [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
+	{"sim", "toy|service [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
 		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
 	{"config", "[yaml|markdown]", "Print every key of slipway.yaml with its default.",
 		"Example:\n  slipway config > slipway.yaml\n", config_run, NULL},
