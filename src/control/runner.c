@@ -132,6 +132,11 @@ void runner_signal(struct runner_event *event)
 	event->operations->signal(event);
 }
 
+void runner_signal_one(struct runner_event *event)
+{
+	event->operations->signal_one(event);
+}
+
 int runner_wait(struct runner *runner, struct runner_event *event, uint64_t seen,
 	int64_t deadline_us)
 {

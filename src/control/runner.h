@@ -94,6 +94,11 @@ uint64_t runner_event_count(struct runner_event *event);
  * block. In simulation from its own thread only. */
 void runner_signal(struct runner_event *event);
 
+/* As runner_signal, but wakes one of those who wait and were not woken yet, if there is one. Only for
+ * events whose waiters all look for the same things, and where whoever takes one of several signals again
+ * for the rest: two signals may meet one waiter. */
+void runner_signal_one(struct runner_event *event);
+
 /* Blocks until the event's count is no longer `seen` (0), the deadline has passed (-ETIMEDOUT) or the
  * runner is stopped (-ECANCELED, which wins). Always look at the condition again: a wake-up is a hint.
  * On the main stack of a simulation also -EDEADLK. */

@@ -17,6 +17,7 @@ struct runner_operations {
 	void (*event_free)(struct runner_event *event);
 	uint64_t (*event_count)(struct runner_event *event);
 	void (*signal)(struct runner_event *event);
+	void (*signal_one)(struct runner_event *event);
 	/* event NULL: nothing but time or a stop ends it. */
 	int (*wait)(struct runner *runner, struct runner_event *event, uint64_t seen,
 		int64_t deadline_us, bool certain);

@@ -521,6 +521,31 @@ static void simulated_signal(struct runner_event *event)
 	}
 }
 
+/* Any of the waiters, drawn from the seed: nobody may rely on which. */
+static void simulated_signal_one(struct runner_event *event)
+{
+	struct event_simulated *self = as_event(event);
+	struct world *world = self->world;
+	struct strand *chosen = NULL;
+	uint64_t waiting = 0;
+
+	assert(pthread_equal(world->thread, pthread_self()));
+	self->count++;
+	if (world->main.state == STRAND_WAITING && world->main.event == self) {
+		waiting++;
+		chosen = &world->main;
+	}
+	for (size_t i = 0; i < world->strand_count; i++) {
+		struct strand *strand = world->strands[i];
+
+		if (strand->state == STRAND_WAITING && strand->event == self &&
+			random_below(&world->schedule.random, ++waiting) == 0)
+			chosen = strand;
+	}
+	if (chosen)
+		wake(chosen, 0);
+}
+
 /* A fiber of a stopped runner has to come to its end, not wait again and again. */
 static void count_wait_after_stop(struct strand *strand)
 {
@@ -604,6 +629,7 @@ static const struct runner_operations operations = {
 	.event_free = simulated_event_free,
 	.event_count = simulated_event_count,
 	.signal = simulated_signal,
+	.signal_one = simulated_signal_one,
 	.wait = simulated_wait,
 	.yield = simulated_yield,
 	.trace = simulated_trace,

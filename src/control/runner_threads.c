@@ -20,6 +20,7 @@ struct waiter {
 	pthread_cond_t wake;
 	struct waiter *next_of_event, **previous_of_event;
 	struct waiter *next_of_runner, **previous_of_runner;
+	bool woken; /* it will look: another signal need not go to it */
 };
 
 struct strand {
@@ -282,8 +283,29 @@ static void threads_signal(struct runner_event *event)
 
 	pthread_mutex_lock(&tree->mutex);
 	self->count++;
-	for (struct waiter *waiter = self->waiters; waiter; waiter = waiter->next_of_event)
+	for (struct waiter *waiter = self->waiters; waiter; waiter = waiter->next_of_event) {
+		waiter->woken = true;
 		pthread_cond_signal(&waiter->wake);
+	}
+	pthread_mutex_unlock(&tree->mutex);
+}
+
+/* Who came last is woken first: its stack and what it looks at are still warm. */
+static void threads_signal_one(struct runner_event *event)
+{
+	struct event_thread *self = as_event(event);
+	struct tree *tree = self->tree;
+	struct waiter *waiter;
+
+	pthread_mutex_lock(&tree->mutex);
+	self->count++;
+	waiter = self->waiters;
+	while (waiter && waiter->woken)
+		waiter = waiter->next_of_event;
+	if (waiter) {
+		waiter->woken = true;
+		pthread_cond_signal(&waiter->wake);
+	}
 	pthread_mutex_unlock(&tree->mutex);
 }
 
@@ -382,6 +404,7 @@ static const struct runner_operations operations = {
 	.event_free = threads_event_free,
 	.event_count = threads_event_count,
 	.signal = threads_signal,
+	.signal_one = threads_signal_one,
 	.wait = threads_wait,
 	.yield = threads_yield,
 	.trace = NULL,

@@ -220,7 +220,7 @@ void work_queue_add(struct work_queue *queue, struct span key)
 		wake = add_item(queue, item_of(queue, key), now_us);
 	lock_release(&queue->lock);
 	if (wake)
-		runner_signal(queue->event);
+		runner_signal_one(queue->event);
 }
 
 /* True when the workers have to know: something is ready, or the earliest deadline moved forward. */
@@ -369,7 +369,7 @@ int work_queue_get(struct work_queue *queue, struct span *ret_key)
 		uint64_t seen = runner_event_count(queue->event);
 		int64_t deadline_us = RUNNER_FOREVER;
 		struct item *item;
-		bool over;
+		bool over, more;
 		int64_t now_us;
 
 		if (runner_is_stopped(queue->runner))
@@ -378,11 +378,14 @@ int work_queue_get(struct work_queue *queue, struct span *ret_key)
 		now_us = runner_now_us(queue->runner);
 		ripen(queue, now_us);
 		item = take_ready(queue, now_us);
+		more = queue->first != NULL;
 		over = queue->shut_down;
 		if (queue->heap_count > 0)
 			deadline_us = queue->heap[0]->deadline_us;
 		lock_release(&queue->lock);
 		if (item) {
+			if (more)
+				runner_signal_one(queue->event);
 			*ret_key = item->key;
 			return 0;
 		}
@@ -412,7 +415,7 @@ void work_queue_done(struct work_queue *queue, struct span key)
 	drop_if_idle(queue, item);
 	lock_release(&queue->lock);
 	if (wake)
-		runner_signal(queue->event);
+		runner_signal_one(queue->event);
 }
 
 void work_queue_shut_down(struct work_queue *queue)

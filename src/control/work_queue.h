@@ -14,10 +14,9 @@
  * cap of its own, because dropping a key would lose a change. Adding and taking are O(1), deadlines
  * O(log n). All functions may be called from any thread; only get() blocks.
  *
- * Wake-ups. Whatever makes something available earlier than the waiting workers know (a key ready, a
- * deadline before all others, shutdown) wakes all of them, and each one looks again. Waking exactly one
- * is cheaper and wrong: the one chosen may be on its way out with a deadline that passed, and the
- * wake-up dies with it.
+ * Wake-ups. A key that becomes ready wakes one worker, and whoever takes a key and leaves others behind
+ * wakes the next: so two wake-ups that met one worker are not lost. A deadline before all others, and
+ * shutdown, wake all of them, because each waits for the first deadline that it knew.
  */
 #ifndef CONTROL_WORK_QUEUE_H
 #define CONTROL_WORK_QUEUE_H

@@ -533,6 +533,80 @@ static void test_a_deadline_races_with_an_add(void **state)
 	free(hammer);
 }
 
+/* Keys that are ready at once keep as many workers busy: nobody finishes before all have begun. */
+#define MEETING 4
+
+struct meeting {
+	struct runner *runner;
+	struct work_queue *queue;
+	struct runner_event *arrival;
+	atomic_uint arrived;
+	unsigned wanted; /* changed only while nobody works */
+};
+
+static void meet(void *context)
+{
+	struct meeting *meeting = context;
+	struct span key;
+
+	while (work_queue_get(meeting->queue, &key) == 0) {
+		atomic_fetch_add(&meeting->arrived, 1);
+		runner_signal(meeting->arrival);
+		for (;;) {
+			uint64_t seen = runner_event_count(meeting->arrival);
+
+			if (atomic_load(&meeting->arrived) >= meeting->wanted ||
+				runner_wait(meeting->runner, meeting->arrival, seen,
+					RUNNER_FOREVER) < 0)
+				break;
+		}
+		work_queue_done(meeting->queue, key);
+	}
+}
+
+static bool all_have_met(struct meeting *meeting)
+{
+	struct work_queue_statistics statistics;
+
+	work_queue_statistics(meeting->queue, &statistics);
+	return atomic_load(&meeting->arrived) == meeting->wanted && statistics.processing == 0;
+}
+
+static void meet_on(struct runner *root, unsigned rounds)
+{
+	struct meeting meeting = {.runner = root, .queue = work_queue_new(root, NULL)};
+	int64_t deadline = runner_deadline_us(root, INT64_C(60000000));
+
+	meeting.arrival = runner_event_new(root, "arrival");
+	for (int i = 0; i < MEETING; i++)
+		assert_int_equal(runner_spawn(root, "worker", meet, &meeting, NULL), 0);
+	for (unsigned round = 0; round < rounds; round++) {
+		meeting.wanted += MEETING;
+		for (int i = 0; i < MEETING; i++) {
+			char key = (char)('a' + i);
+
+			work_queue_add(meeting.queue, (struct span){&key, 1});
+		}
+		while (!all_have_met(&meeting)) {
+			assert_true(runner_now_us(root) < deadline);
+			runner_sleep_until(root, runner_deadline_us(root, 50));
+		}
+	}
+	work_queue_shut_down(meeting.queue);
+	assert_int_equal(runner_join(root, NULL), 0);
+	work_queue_free(meeting.queue);
+	runner_event_free(meeting.arrival);
+	runner_free(root);
+}
+
+static void test_ready_keys_keep_workers_busy(void **state)
+{
+	(void)state;
+	meet_on(runner_threads_new(clock_system(), random_system()), 300);
+	for (uint64_t seed = 0; seed < 50; seed++)
+		meet_on(runner_simulated_new(seed), 20);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -553,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_hammer_threads),
 		cmocka_unit_test(test_hammer_simulated),
 		cmocka_unit_test(test_a_deadline_races_with_an_add),
+		cmocka_unit_test(test_ready_keys_keep_workers_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
