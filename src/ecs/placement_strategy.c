@@ -9,7 +9,7 @@
 #include "ecs/placement_internal.h"
 
 /* Up to so many tasks are looked at one by one to leave out those that are about to stop. */
-#define PEERS_OF_SERVICE_WALKED 16
+#define PEERS_OF_SERVICE_WALKED 8
 #define PEERS_OF_GROUP_WALKED 256
 
 /* ---- reading ---- */
@@ -101,8 +101,8 @@ int64_t placement_count_peers(const struct placement *placement, const struct st
 	struct store_cursor cursor = {
 		.view = view, .kind = &task_kind, .index = TASK_BY_INSTANCE, .exact = true};
 	size_t length = instance->key.length;
+	int left = of_service ? PEERS_OF_SERVICE_WALKED : PEERS_OF_GROUP_WALKED;
 	const struct store_object *task;
-	uint64_t count;
 	int64_t peers = 0;
 
 	memcpy(text, instance->key.data, length);
@@ -110,20 +110,28 @@ int64_t placement_count_peers(const struct placement *placement, const struct st
 	length += 6;
 	memcpy(text + length, config->service.data, config->service.length);
 	cursor.prefix = (struct span){text, length + config->service.length};
-	count = store_count(view, &task_kind, TASK_BY_INSTANCE, cursor.prefix, true);
-	if (count == 0 || count > (of_service ? PEERS_OF_SERVICE_WALKED : PEERS_OF_GROUP_WALKED))
-		return (int64_t)count;
-	while ((task = store_next(&cursor)))
+	while ((task = store_next(&cursor))) {
+		if (left-- == 0)
+			return (int64_t)store_count(view, &task_kind, TASK_BY_INSTANCE,
+				cursor.prefix, true);
 		peers += task_facts(task)->desired == TASK_RUNNING &&
 			 (of_service || span_equal(task_facts(task)->group, config->group));
+	}
 	return peers;
 }
 
 /* ---- ranking ---- */
 
+/* Sums of peers over the instances that have one value of an attribute: open addressing. */
+struct tally {
+	struct span value; /* data NULL: free */
+	int64_t peers;
+};
+
 struct candidate {
 	const struct store_object *instance;
 	int64_t peers;
+	struct tally *tally; /* of the attribute that is looked at just now */
 	int64_t scores[PLACEMENT_STRATEGIES_MAX + 1]; /* the last one is chance */
 };
 
@@ -132,12 +140,6 @@ struct placement_ranking {
 	size_t count, next;
 	size_t score_count;
 	bool sorted;
-};
-
-/* Sums of peers over the instances that have one value of an attribute: open addressing. */
-struct tally {
-	struct span value; /* data NULL: free */
-	int64_t peers;
 };
 
 static struct tally *tally_find(struct tally *tallies, size_t mask, struct span value)
@@ -174,15 +176,11 @@ static void score_attribute(struct placement *placement, struct placement_rankin
 	for (size_t i = 0; i < ranking->count; i++) {
 		struct candidate *candidate = &ranking->candidates[i];
 
-		tally_find(tallies, mask, value_of(candidate, attribute))->peers +=
-			candidate->peers;
+		candidate->tally = tally_find(tallies, mask, value_of(candidate, attribute));
+		candidate->tally->peers += candidate->peers;
 	}
-	for (size_t i = 0; i < ranking->count; i++) {
-		struct candidate *candidate = &ranking->candidates[i];
-
-		candidate->scores[step] =
-			tally_find(tallies, mask, value_of(candidate, attribute))->peers;
-	}
+	for (size_t i = 0; i < ranking->count; i++)
+		ranking->candidates[i].scores[step] = ranking->candidates[i].tally->peers;
 }
 
 static void score_remaining(struct placement_ranking *ranking, const struct store_view *view,
