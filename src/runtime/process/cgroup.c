@@ -310,6 +310,23 @@ unsigned cgroup_count_kills(const struct cgroup_mounts *mounts, struct span toke
 	return found ? (unsigned)strtoul(found + strlen("oom_kill "), NULL, 10) : 0;
 }
 
+bool cgroup_memory_usage(const struct cgroup_mounts *mounts, struct span token,
+	struct span container, int64_t *ret_bytes)
+{
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(64);
+	_free_ char *group = NULL, *path = NULL;
+
+	if (mounts->memory.kind == CGROUP_NONE)
+		return false;
+	group = container_path(&mounts->memory, token, container);
+	path = memory_format("%s/%s", group,
+		mounts->memory.kind == CGROUP_V2 ? "memory.current" : "memory.usage_in_bytes");
+	if (file_read(path, 63, &text, NULL) < 0 || !text.data)
+		return false;
+	*ret_bytes = strtoll(text.data, NULL, 10);
+	return true;
+}
+
 static void kill_members(const char *group)
 {
 	_free_ char *path = memory_format("%s/cgroup.procs", group);

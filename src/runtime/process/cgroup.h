@@ -41,6 +41,9 @@ void cgroup_entry_of(const struct cgroup_mounts *mounts, struct span token, stru
 /* How many processes of the container were killed for memory. */
 unsigned cgroup_count_kills(const struct cgroup_mounts *mounts, struct span token,
 	struct span container);
+/* Bytes that the container has now; false if that is not known. */
+bool cgroup_memory_usage(const struct cgroup_mounts *mounts, struct span token,
+	struct span container, int64_t *ret_bytes);
 /* Kills what is in a task's groups and removes them. */
 void cgroup_remove(const struct cgroup_mounts *mounts, struct span token);
 

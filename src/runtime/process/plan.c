@@ -201,6 +201,40 @@ static int read_environment(struct reading *reading, const struct json *containe
 	return 0;
 }
 
+/* Files of this machine; what is elsewhere cannot be fetched, and ECS has a name for that. */
+static int read_environment_files(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *list;
+	size_t count = 0;
+	int r = check_list(reading, container, "environmentFiles", &list);
+
+	if (r < 0)
+		return r;
+	if (json_count(list) > PLAN_ENVIRONMENT_FILES_MAX)
+		return refuse(reading, "environmentFiles has more than %d",
+			PLAN_ENVIRONMENT_FILES_MAX);
+	plan->environment_files = arena_allocate_array(reading->arena, json_count(list) + 1,
+		sizeof(*plan->environment_files));
+	JSON_EACH_ITEM (list, item) {
+		const struct json *value = json_get(item, "value");
+		char *path = NULL;
+
+		r = read_string(reading, json_is_absent(value) ? item : value, "environmentFiles",
+			&path);
+		if (r < 0)
+			return r;
+		if (path[0] != '/')
+			return refuse(reading,
+				"ResourceInitializationError: environment file '%s' is not a path "
+				"of "
+				"this machine, and the process runtime fetches none",
+				path);
+		plan->environment_files[count++] = path;
+	}
+	return 0;
+}
+
 static int read_limit_value(struct reading *reading, const struct json *item, const char *name,
 	rlim_t *ret_value)
 {
@@ -474,9 +508,9 @@ static int read_container(struct reading *reading, const struct json *spec,
 	plan->essential = json_get_bool(container, "essential", true);
 	plan->privileged = json_get_bool(container, "privileged", false);
 	plan->readonly_root = json_get_bool(container, "readonlyRootFilesystem", false);
-	if (json_count(json_get(container, "environmentFiles")) > 0)
-		return refuse(reading, "environmentFiles: the process runtime cannot fetch them");
 	r = read_arguments(reading, container, &plan->arguments);
+	if (r == 0)
+		r = read_environment_files(reading, container, plan);
 	if (r == 0)
 		r = read_environment(reading, container, plan);
 	if (r == 0)

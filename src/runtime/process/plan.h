@@ -32,6 +32,7 @@
 #define PLAN_BRIDGE_MAX 16
 #define PLAN_ADDRESS_MAX 16 /* with the NUL */
 #define PLAN_MOUNTS_MAX 64
+#define PLAN_ENVIRONMENT_FILES_MAX 10
 #define PLAN_LIMITS_MAX 15 /* as many as there are names */
 #define PLAN_SECONDS_MAX ((int64_t)7 * 24 * 3600)
 

@@ -29,7 +29,8 @@
 
 #define KEEPERS_MAX (2 * RUNTIME_CONTAINERS_MAX + PROTOCOL_CONNECTIONS_MAX)
 #define POLLS_MAX                                                                                  \
-	(3 * RUNTIME_CONTAINERS_MAX + 2 * PROTOCOL_CONNECTIONS_MAX + REDIRECT_LISTENERS_MAX + 2)
+	(3 * RUNTIME_CONTAINERS_MAX + 2 * PROTOCOL_CONNECTIONS_MAX + REDIRECT_LISTENERS_MAX +      \
+		METADATA_CONNECTIONS_MAX + 3)
 
 struct supervisor {
 	struct task task;
@@ -121,8 +122,11 @@ static void handle_signals(struct supervisor *supervisor)
 
 static int timeout_of(const struct task *task)
 {
-	int64_t next = task_next_us(task), now = clock_steady_us(task->clock);
+	int64_t next = task_next_us(task), of_metadata = metadata_next_us(&task->metadata),
+		now = clock_steady_us(task->clock);
 
+	if (of_metadata < next)
+		next = of_metadata;
 	if (next == TASK_NEVER)
 		return -1;
 	if (next <= now)
@@ -139,6 +143,7 @@ static void wait_and_handle(struct supervisor *supervisor)
 	polls[count++] = (struct pollfd){.fd = supervisor->signals, .events = POLLIN};
 	count += task_descriptors(&supervisor->task, polls + count, POLLS_MAX - count);
 	of_task = count;
+	count += metadata_descriptors(&supervisor->task.metadata, polls + count, POLLS_MAX - count);
 	count += redirect_descriptors(&supervisor->task.redirect, polls + count, POLLS_MAX - count);
 	count += control_descriptors(&supervisor->control, polls + count, POLLS_MAX - count);
 	if (poll(polls, count, timeout_of(&supervisor->task)) <= 0)
@@ -149,7 +154,8 @@ static void wait_and_handle(struct supervisor *supervisor)
 			continue;
 		if (i < of_task)
 			task_read(&supervisor->task, polls[i].fd);
-		else if (!redirect_handle(&supervisor->task.redirect, &polls[i]))
+		else if (!redirect_handle(&supervisor->task.redirect, &polls[i]) &&
+			 !metadata_handle(&supervisor->task.metadata, &polls[i]))
 			control_handle(&supervisor->control, &polls[i]);
 	}
 	if (polls[0].revents)
@@ -164,6 +170,7 @@ static void run(struct supervisor *supervisor)
 	for (;;) {
 		task_step(task);
 		control_step(&supervisor->control);
+		metadata_step(&task->metadata);
 		if (task->changed && !task->unsaved) {
 			task->changed = false;
 			control_tell_watchers(&supervisor->control);

@@ -18,6 +18,7 @@
 #define READS_AT_ONCE 16 /* a program that never stops writing must not hold up the rest */
 #define SAVE_AGAIN_US ((int64_t)500 * 1000)
 #define NOTES_MAX 2048
+#define METADATA_PORT 51679 /* in a network of the task's own */
 
 static const struct {
 	enum runtime_phase phase;
@@ -82,11 +83,32 @@ static void set_address(struct task *task)
 			task->record->containers[i].bindings[j].address = address;
 }
 
+/* On an address that every program of the task reaches, whatever it binds itself. */
+static void open_metadata(struct task *task)
+{
+	_free_ char *address =
+		memory_copy_string_n(task->record->address.data, task->record->address.length);
+	struct err err;
+	int r;
+
+	task->metadata.listener = -1;
+	if (task->separation.own_network)
+		r = metadata_open(&task->metadata, task, SEPARATION_METADATA_ADDRESS, METADATA_PORT,
+			&err);
+	else
+		r = metadata_open(&task->metadata, task, address, 0, &err);
+	if (r < 0)
+		task->record->notes =
+			arena_format(task->arena, "%.*s; no task metadata endpoint: %s",
+				SPAN_ARGS(task->record->notes), err.message);
+}
+
 void task_prepare(struct task *task)
 {
 	task->record = record_of_plan(task->plan, task->arena);
 	task->record->notes = notes_of(task);
 	set_address(task);
+	open_metadata(task);
 	if (task->record->address.length > 0 && !task->separation.own_network) {
 		task->redirects = true;
 		redirect_init(&task->redirect, task->plan, task->record->address);
@@ -99,7 +121,6 @@ void task_prepare(struct task *task)
 		container->record = &task->record->containers[i];
 		container->report = container->output = container->health.report = -1;
 		container->mounts = -1;
-		container->environment = environment_make(task, container->plan);
 		log_files_init(&container->log, container->plan->name,
 			container->plan->log_max_bytes);
 	}
@@ -237,13 +258,25 @@ static int launch_container(struct container *container, struct err *err)
 	return r;
 }
 
+static int make_environment(struct container *container, struct err *err)
+{
+	if (container->environment)
+		return 0;
+	return environment_make(container->task, container->plan, container->record->runtime_id,
+		&container->environment, err);
+}
+
 static void start_container(struct container *container)
 {
-	const char *kind = "CannotCreateVolumeError: ";
+	const char *kind = "ResourceInitializationError: ";
 	struct err err;
-	int r = make_mounts(container, &err);
+	int r = make_environment(container, &err);
 
 	container->reported[0] = '\0';
+	if (r == 0) {
+		kind = "CannotCreateVolumeError: ";
+		r = make_mounts(container, &err);
+	}
 	if (r == 0) {
 		kind = "CannotStartContainerError: ";
 		r = launch_container(container, &err);

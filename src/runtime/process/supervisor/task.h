@@ -21,6 +21,7 @@
 #include "runtime/process/log_files.h"
 #include "runtime/process/plan.h"
 #include "runtime/process/supervisor/launch.h"
+#include "runtime/process/supervisor/metadata.h"
 #include "runtime/process/supervisor/redirect.h"
 #include "runtime/process/supervisor/separation.h"
 #include "runtime/runtime.h"
@@ -75,6 +76,7 @@ struct task {
 	size_t container_count;
 	bool redirects; /* the binds of its programs */
 	struct redirect redirect;
+	struct metadata metadata;
 	bool has_groups;
 	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
@@ -126,6 +128,7 @@ void health_cancel(struct container *container); /* kills a check that runs */
 int64_t health_next_us(const struct container *container);
 
 /* environment.c: what a container's programs see, in the task's arena. */
-char **environment_make(struct task *task, const struct plan_container *plan);
+int environment_make(struct task *task, const struct plan_container *plan, struct span container_id,
+	char ***ret_environment, struct err *err);
 
 #endif
