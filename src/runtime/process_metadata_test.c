@@ -24,8 +24,9 @@ static const char program[] =
 	"result['post'] = code(uri, data=b'x')\n"
 	"result['long'] = raw(b'GET / HTTP/1.1\\r\\nA: ' + b'b' * 9000)\n"
 	"result['broken'] = raw(b'hello\\r\\n\\r\\n')\n"
-	"many = [socket.create_connection(tuple(uri.split('/')[2].split(':')), 30) for _ in "
-	"range(40)]\n"
+	"crowd = int(os.environ['CROWD'])\n"
+	"where = uri.split('/')[2].split(':')\n"
+	"many = [socket.create_connection(where, 50) for _ in range(crowd)]\n"
 	"result['crowd'] = code(uri)\n"
 	"print(json.dumps(result))\n";
 
