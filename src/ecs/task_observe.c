@@ -98,6 +98,23 @@ static int64_t execution_stopped_ms(const struct runtime_task *seen)
 	return latest ? latest : seen->stopped_ms;
 }
 
+/* When the last of its containers began. A task that ended at once may never have been seen RUNNING, but
+ * it was, if all of them began; 0 if not. */
+static int64_t all_started_ms(const struct runtime_task *seen)
+{
+	int64_t latest = seen->started_ms;
+
+	if (latest != 0)
+		return latest;
+	for (size_t i = 0; i < seen->container_count; i++) {
+		if (seen->containers[i].started_ms == 0)
+			return 0;
+		if (seen->containers[i].started_ms > latest)
+			latest = seen->containers[i].started_ms;
+	}
+	return latest;
+}
+
 static void observe_status(struct task_draft *draft, const struct runtime_task *seen,
 	int64_t now_ms)
 {
@@ -108,8 +125,8 @@ static void observe_status(struct task_draft *draft, const struct runtime_task *
 		json_set_time(arena, draft->document, "pullStartedAt", seen->created_ms);
 		json_set_time(arena, draft->document, "pullStoppedAt", seen->created_ms);
 	}
-	if (seen->started_ms != 0 && facts->started_ms == 0)
-		facts->started_ms = seen->started_ms;
+	if (facts->started_ms == 0 && (seen->started_ms != 0 || seen->phase == RUNTIME_STOPPED))
+		facts->started_ms = all_started_ms(seen);
 	if (seen->phase < RUNTIME_STOPPED && !json_get(draft->document, "connectivity")) {
 		json_set_string(arena, draft->document, "connectivity", SPAN("CONNECTED"));
 		json_set_time(arena, draft->document, "connectivityAt", now_ms);

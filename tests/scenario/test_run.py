@@ -259,10 +259,12 @@ def test_addresses_of_awsvpc(ecs, mark):
         assert stopped(ecs, arn)["attachments"][0]["status"] == "DELETED"
 
 
-def test_stop_timeout(ecs, mark):
+def test_stop_timeout(ecs, mark, tmp_path):
+    ready = tmp_path / "ready"
     arn, = run(ecs, define(ecs, "stubborn", container(
-        mark, "trap '' TERM; while :; do sleep 0.1; done", stopTimeout=2)))
+        mark, f"trap '' TERM; touch {ready}; while :; do sleep 0.1; done", stopTimeout=2)))
     running(ecs, arn)
+    wait_until(ready.exists, "it does not mind SIGTERM any more")
     began = time.monotonic()
     ecs.stop_task(task=arn)
     task = wait_for(ecs, arn, lambda task: task["lastStatus"] != "RUNNING", "it is stopping")
