@@ -72,10 +72,12 @@ static bool is_current(const struct placement *placement, const struct store_vie
 	size_t place = 0;
 
 	while ((service = store_next(&cursor))) {
-		const struct placement_daemon *daemon = &placement->daemons[place++];
+		const struct placement_daemon *daemon;
 
-		if (place > placement->daemon_count ||
-			service->revision != daemon->service_revision)
+		if (place == placement->daemon_count)
+			return false;
+		daemon = &placement->daemons[place++];
+		if (service->revision != daemon->service_revision)
 			return false;
 		deployment = service_primary_deployment(view, service->key);
 		if ((deployment ? deployment->revision : 0) != daemon->deployment_revision)
