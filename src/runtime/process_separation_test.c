@@ -284,6 +284,28 @@ static void test_two_runtimes(void **state)
 	tear_down(&state_of_other);
 }
 
+/* With no server there, the last task takes the bridge with it. */
+static void test_networks_go_with_their_tasks(void **state)
+{
+	struct fixture *fixture = *state;
+	_free_ char *go = memory_format("%s/.go", fixture->folder);
+	struct runtime_task *task = NULL;
+	struct err err;
+
+	for (int i = 0; i < 3; i++)
+		task = wait_phase(fixture,
+			start(fixture, spec_in(fixture, "awsvpc",
+					       "{'name':'app','image':'host','command':['sh','-c',"
+					       "'while [ ! -e @/.go ]; do sleep 0.05; done']}")),
+			RUNTIME_RUNNING);
+	close_runtime(fixture);
+	assert_int_equal(any_interface_of(fixture->folder), has_own_network(task));
+	assert_int_equal(file_replace(go, SPAN(""), 0600, &err), 0);
+	WAIT_FOR(!any_interface_of(fixture->folder));
+	WAIT_FOR(count_processes("cmdline", fixture->folder, NULL) == 0);
+	unlink(go);
+}
+
 static void test_no_network(void **state)
 {
 	struct fixture *fixture = *state;
@@ -355,6 +377,7 @@ int main(int count, char **arguments)
 		PROCESS_TEST(test_addresses_of_their_own),
 		PROCESS_TEST(test_reached_at_once),
 		PROCESS_TEST(test_two_runtimes),
+		PROCESS_TEST(test_networks_go_with_their_tasks),
 		PROCESS_TEST(test_no_network),
 		PROCESS_TEST(test_root_without_rights),
 		PLAIN_TEST(test_processes),

@@ -194,6 +194,37 @@ int netlink_forwards(int descriptor, const char *name, bool *ret_forwards)
 	return r;
 }
 
+struct port_search {
+	uint32_t bridge;
+	bool found;
+};
+
+static void take_port(void *context, const struct nlmsghdr *header)
+{
+	struct port_search *search = context;
+	const struct ifinfomsg *info = NLMSG_DATA(header);
+	const struct rtattr *master;
+
+	if (header->nlmsg_type != RTM_NEWLINK)
+		return;
+	master = find_attribute(IFLA_RTA(info), IFLA_PAYLOAD(header), IFLA_MASTER);
+	search->found |= master && RTA_PAYLOAD(master) == sizeof(uint32_t) &&
+			 memcmp(RTA_DATA(master), &search->bridge, sizeof(uint32_t)) == 0;
+}
+
+int netlink_has_ports(int descriptor, int bridge, bool *ret_has_ports)
+{
+	struct port_search search = {.bridge = (uint32_t)bridge};
+	struct message message;
+	int r;
+
+	begin(&message, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
+	r = ask(descriptor, &message, take_port, &search);
+	if (r == 0)
+		*ret_has_ports = search.found;
+	return r;
+}
+
 int netlink_remove(int descriptor, const char *name)
 {
 	struct message message;

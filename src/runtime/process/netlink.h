@@ -32,6 +32,8 @@ int netlink_add_default_route(int socket, uint32_t gateway);
 int netlink_get_address(int socket, int index, uint32_t *ret_address, unsigned *ret_prefix);
 /* True if no address and no route but the default one has anything in common with the network. */
 int netlink_is_free(int socket, uint32_t network, unsigned prefix, bool *ret_free);
+/* True if an interface is a port of the bridge. */
+int netlink_has_ports(int socket, int bridge, bool *ret_has_ports);
 /* True once a port of a bridge passes frames on. */
 int netlink_forwards(int socket, const char *name, bool *ret_forwards);
 

@@ -60,26 +60,34 @@ static bool link_is_taken(const struct process_runtime *runtime, uint32_t addres
 	return false;
 }
 
-/* Without one the task runs in plain mode, and the supervisor notes it. */
+void process_prepare_network(struct process_runtime *runtime, struct plan *plan)
+{
+	plan->plain = runtime->plain;
+	if (plan->plain || geteuid() != 0 || plan->network != PLAN_NETWORK_AWSVPC)
+		return;
+	/* Without a bridge the task runs without a network of its own, and the supervisor notes it. */
+	pthread_mutex_lock(&runtime->making_bridge);
+	if (process_bridge_make(runtime, &plan->link) < 0)
+		plan->link = (struct plan_link){0};
+	pthread_mutex_unlock(&runtime->making_bridge);
+}
+
 static void choose_link(struct process_runtime *runtime, struct plan *plan)
 {
-	uint32_t hash = (uint32_t)span_hash(plan->token), hosts, network;
-	struct plan_link link;
+	uint32_t hash = (uint32_t)span_hash(plan->token);
+	uint32_t hosts = 1u << (32 - plan->link.prefix);
+	uint32_t network = plan->link.gateway & ~(hosts - 1);
 
-	if (geteuid() != 0 || process_bridge_make(runtime, &link) < 0)
-		return;
-	hosts = 1u << (32 - link.prefix);
-	network = link.gateway & ~(hosts - 1);
 	for (uint32_t attempt = 0; attempt < hosts; attempt++) {
 		uint32_t number = (hash + attempt) % hosts;
 
-		link.address = network + number;
-		if (number == 0 || number == hosts - 1 || link.address == link.gateway ||
-			link_is_taken(runtime, link.address))
-			continue;
-		plan->link = link;
-		return;
+		plan->link.address = network + number;
+		if (number != 0 && number != hosts - 1 &&
+			plan->link.address != plan->link.gateway &&
+			!link_is_taken(runtime, plan->link.address))
+			return;
 	}
+	plan->link = (struct plan_link){0};
 }
 
 static bool port_is_taken(const struct process_runtime *runtime, const struct plan *plan,
@@ -139,8 +147,7 @@ int process_choose_network(struct process_runtime *runtime, struct plan *plan, s
 
 	if (plan->network == PLAN_NETWORK_AWSVPC || plan->network == PLAN_NETWORK_BRIDGE)
 		r = choose_address(runtime, plan, arena, err);
-	plan->plain = runtime->plain;
-	if (r == 0 && plan->network == PLAN_NETWORK_AWSVPC && !plan->plain)
+	if (plan->link.bridge[0])
 		choose_link(runtime, plan);
 	for (size_t i = 0; r == 0 && i < plan->container_count; i++)
 		for (size_t j = 0; r == 0 && j < plan->containers[i].port_count; j++) {

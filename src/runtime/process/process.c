@@ -21,7 +21,6 @@
 #include "runtime/process/protocol.h"
 
 #define SUPERVISOR_NAME "slipway-task"
-#define FOLDER_LOCK ".lock"
 #define REMOVED_PREFIX ".removed-"
 #define OPEN_PATIENCE_US ((int64_t)10 * 1000 * 1000)
 #define KNOWN_PATIENCE_SECONDS 60
@@ -145,6 +144,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 
 	if (r < 0)
 		return r;
+	process_prepare_network(runtime, plan);
 	pthread_mutex_lock(&runtime->mutex);
 	task = find_started(runtime, token);
 	if (!task) {
@@ -369,6 +369,7 @@ static void free_runtime(struct process_runtime *runtime)
 	memory_close_descriptor(&runtime->folder_lock);
 	pthread_cond_destroy(&runtime->settled);
 	pthread_mutex_destroy(&runtime->mutex);
+	pthread_mutex_destroy(&runtime->making_bridge);
 	free(runtime->folder);
 	free(runtime->supervisor);
 	free(runtime);
@@ -434,7 +435,7 @@ static char *supervisor_beside_us(void)
 /* A server that was killed may have a child between fork and exec that still holds the lock. */
 static int lock_folder(struct process_runtime *runtime, struct err *err)
 {
-	_free_ char *path = memory_format("%s/" FOLDER_LOCK, runtime->folder);
+	_free_ char *path = memory_format("%s/" RECORD_ALL_LOCK_FILE, runtime->folder);
 	int64_t deadline = clock_steady_us(clock_system()) + OPEN_PATIENCE_US;
 	struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
 
@@ -542,6 +543,7 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 		.wake = -1,
 	};
 	pthread_mutex_init(&runtime->mutex, NULL);
+	pthread_mutex_init(&runtime->making_bridge, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&runtime->settled, &attributes);

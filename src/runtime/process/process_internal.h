@@ -42,6 +42,8 @@ struct process_runtime {
 	void *context;
 	int folder_lock;
 
+	pthread_mutex_t making_bridge;
+
 	pthread_mutex_t mutex;  /* for all below */
 	pthread_cond_t settled; /* a task became known, was started, or failed to */
 	struct map tasks;       /* token: struct process_task */
@@ -74,7 +76,7 @@ void *process_watch_main(void *runtime);
 int process_supervise(struct process_runtime *runtime, const char *folder, int *lock,
 	int *ret_channel, pid_t *ret_pid, struct err *err);
 int process_await(int channel, pid_t pid, struct err *err);
-/* Kills what carries the token's mark. */
+/* Kills what carries the token's mark, and waits until it is gone. */
 void process_end_marked(const char *token);
 
 /* client.c: a connection to a supervisor, and one line each way. */
@@ -84,11 +86,13 @@ int process_send(int descriptor, struct span line, const int *descriptors, size_
 /* Blocks; the answer lives in the arena. An answer with "error" is an error. */
 int process_receive(int descriptor, struct arena *arena, struct json **ret_answer, struct err *err);
 
-/* network.c: the plan gets an address and its open ports. Mutex held. */
+/* network.c: finds out what networks there are, which may take a moment; without the mutex. */
+void process_prepare_network(struct process_runtime *runtime, struct plan *plan);
+/* The plan gets an address and its open ports. Mutex held. */
 int process_choose_network(struct process_runtime *runtime, struct plan *plan, struct arena *arena,
 	struct err *err);
 
-/* bridge.c: finds or makes it; *ret_link lacks the task's address. Mutex held. */
+/* bridge.c: finds or makes it; *ret_link lacks the task's address. Without the mutex. */
 int process_bridge_make(struct process_runtime *runtime, struct plan_link *ret_link);
 void process_bridge_remove(const char *folder);
 void process_bridge_name(const char *folder, char name[PLAN_BRIDGE_MAX]);

@@ -24,6 +24,7 @@
 #define RECORD_LOCK_FILE "lock"
 #define RECORD_STATE_FILE "state.json"
 #define RECORD_CONTROL_FILE "control"
+#define RECORD_ALL_LOCK_FILE ".lock" /* of the folder of all tasks: its server's */
 
 void record_write(const struct runtime_task *task, struct buffer *out);
 /* The task lives in the arena and points into text. */

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -16,6 +17,7 @@
 #include "runtime/process/protocol.h"
 
 #define FIRST_FREE_DESCRIPTOR 10 /* so that none is in the way of those the supervisor gets */
+#define END_ATTEMPTS 5000        /* a millisecond each */
 #define ENVIRONMENT_MAX ((size_t)1024 * 1024)
 
 static int spawn(struct process_runtime *runtime, const char *folder, int lock, int channel,
@@ -119,23 +121,37 @@ static bool is_marked(const char *pid, struct span mark)
 	       (found + mark.length == text.data + text.length || found[mark.length] == '\0');
 }
 
-void process_end_marked(const char *token)
+/* True if there was any. */
+static bool kill_marked(struct span mark)
 {
-	_free_ char *mark = memory_format(PROTOCOL_TASK_VARIABLE "=%s", token);
 	DIR *listing = opendir("/proc");
+	bool found = false;
 
 	if (!listing)
-		return;
+		return false;
 	for (struct dirent *entry; (entry = readdir(listing));) {
 		_close_ int process = -1;
 
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-			!is_marked(entry->d_name, span_of(mark)))
+			!is_marked(entry->d_name, mark))
 			continue;
 		process = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
 		/* Looked at again, now that the number cannot become another's. */
-		if (process >= 0 && is_marked(entry->d_name, span_of(mark)))
-			syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+		if (process < 0 || !is_marked(entry->d_name, mark))
+			continue;
+		syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+		found = true;
 	}
 	closedir(listing);
+	return found;
+}
+
+void process_end_marked(const char *token)
+{
+	_free_ char *mark = memory_format(PROTOCOL_TASK_VARIABLE "=%s", token);
+	struct timespec moment = {.tv_nsec = 1000 * 1000};
+
+	/* Killed is not yet gone: it has to be given the processor for that. */
+	for (int i = 0; i < END_ATTEMPTS && kill_marked(span_of(mark)); i++)
+		nanosleep(&moment, NULL);
 }

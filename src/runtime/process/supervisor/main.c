@@ -202,6 +202,7 @@ int main(int count, char **arguments)
 	}
 	control_take_channel(&supervisor.control, PROTOCOL_CHANNEL_DESCRIPTOR);
 	run(&supervisor);
+	separation_end(supervisor.task.plan, &supervisor.task.separation);
 	for (size_t i = 0; i < supervisor.task.container_count; i++)
 		log_files_close(&supervisor.task.containers[i].log);
 	arena_free(arena);

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,12 +14,14 @@
 
 #include "base/memory.h"
 #include "runtime/process/netlink.h"
+#include "runtime/process/record.h"
 
 #define NAMESPACES (CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC)
 #define INSIDE_NAME "eth0"
 #define LOOPBACK_INDEX 1
 #define METADATA_ADDRESS 0xa9feaa02u /* SEPARATION_METADATA_ADDRESS */
-#define FORWARD_ATTEMPTS 4000        /* half a millisecond each */
+#define LOCK_ATTEMPTS 10
+#define FORWARD_ATTEMPTS 4000 /* half a millisecond each */
 
 /* Processes and mounts. */
 
@@ -102,7 +105,7 @@ static int fork_separated(struct err *err)
 int separation_go_to_background(const struct plan *plan, struct separation *ret_separation,
 	struct err *err)
 {
-	struct separation separation = {0};
+	struct separation separation = {.machine = -1};
 	struct way_back back = {-1, -1, -1};
 	struct err problem;
 	pid_t pid;
@@ -168,6 +171,13 @@ static int set_up_loopback(int inside)
 	return r < 0 ? r : netlink_add_address(inside, LOOPBACK_INDEX, METADATA_ADDRESS, 32);
 }
 
+static void name_port(const struct plan_link *link, char name[NETLINK_NAME_MAX])
+{
+	unsigned number = (unsigned)(link->address & ((1u << (32 - link->prefix)) - 1));
+
+	snprintf(name, NETLINK_NAME_MAX, "%.10s-%03x", link->bridge, number & 0xfffu);
+}
+
 static int set_up_link(int machine, int inside, const struct plan_link *link, const uint8_t mac[6])
 {
 	_close_ int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -176,8 +186,7 @@ static int set_up_link(int machine, int inside, const struct plan_link *link, co
 
 	if (here < 0)
 		return -errno;
-	snprintf(name, sizeof(name), "%.10s-%03x", link->bridge,
-		(unsigned)(link->address & ((1u << (32 - link->prefix)) - 1)) & 0xfffu);
+	name_port(link, name);
 	r = netlink_find(machine, link->bridge, &bridge);
 	if (r == 0)
 		r = make_pair(machine, name, bridge, mac, here);
@@ -218,6 +227,8 @@ static int make_network(const struct plan *plan, struct separation *separation)
 	if (r < 0 && setns(back, CLONE_NEWNET) < 0)
 		return r;
 	separation->own_network = r == 0;
+	if (r == 0 && plan->network == PLAN_NETWORK_AWSVPC)
+		separation->machine = TAKE_FD(machine);
 	return r;
 }
 
@@ -232,4 +243,40 @@ void separation_make_network(const struct plan *plan, struct separation *separat
 	if (r < 0)
 		snprintf(separation->network_reason, sizeof(separation->network_reason), "%s",
 			strerror(-r));
+}
+
+/* The folder of all tasks is locked by a server that runs; another task that ends now holds it for a
+ * moment, too. A folder that is gone was a server's doing. */
+static bool lock_all(int *ret_lock)
+{
+	struct timespec moment = {.tv_nsec = 2 * 1000 * 1000};
+	_close_ int lock = open("../" RECORD_ALL_LOCK_FILE, O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; lock >= 0 && i < LOCK_ATTEMPTS; i++) {
+		if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
+			*ret_lock = TAKE_FD(lock);
+			return true;
+		}
+		nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
+void separation_end(const struct plan *plan, struct separation *separation)
+{
+	_close_ int machine = separation->machine, lock = -1;
+	char name[NETLINK_NAME_MAX];
+	bool needed = true;
+	int bridge;
+
+	separation->machine = -1;
+	if (machine < 0)
+		return;
+	name_port(&plan->link, name);
+	netlink_remove(machine, name);
+	if (!lock_all(&lock))
+		return;
+	if (netlink_find(machine, plan->link.bridge, &bridge) == 0 &&
+		netlink_has_ports(machine, bridge, &needed) == 0 && !needed)
+		netlink_remove(machine, plan->link.bridge);
 }

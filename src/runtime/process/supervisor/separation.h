@@ -18,6 +18,7 @@ struct separation {
 	bool separated;   /* processes and mounts are the task's own */
 	bool own_network; /* with an address (awsvpc), or with loopback only (none) */
 	uint8_t mac[6];   /* of its interface, if it has an address */
+	int machine;      /* netlink socket of the machine's network, if so; -1: none */
 	char reason[160]; /* why not separated; "" when it was not tried */
 	char network_reason[160];
 };
@@ -28,5 +29,8 @@ int separation_go_to_background(const struct plan *plan, struct separation *ret_
 	struct err *err);
 /* In that process: enters a network of its own if the task wants one. */
 void separation_make_network(const struct plan *plan, struct separation *separation);
+/* At the end: removes the task's interface, and the bridge if nobody is left who needs it. The
+ * working folder is the task's. */
+void separation_end(const struct plan *plan, struct separation *separation);
 
 #endif
