@@ -141,9 +141,11 @@ static bool supersede(const struct store_object *deployment, bool back,
 	return changed;
 }
 
-/* Makes way: nothing of the service stays PRIMARY or under way. */
+/* Makes way: nothing of the service stays PRIMARY or under way. The new one shall be newer than all others,
+ * also when they came within a millisecond or the clock was set back: *ret_created_ms. */
 static int supersede_all(struct store_transaction *transaction, const struct service_draft *draft,
-	bool back, int64_t now_ms, struct span *ret_source, struct err *err)
+	bool back, int64_t now_ms, struct span *ret_source, int64_t *ret_created_ms,
+	struct err *err)
 {
 	const struct store_object *changed[SERVICE_DEPLOYMENTS_MAX * 2], *deployment;
 	struct store_cursor cursor = {.view = store_head(transaction),
@@ -154,7 +156,10 @@ static int supersede_all(struct store_transaction *transaction, const struct ser
 	size_t count = 0;
 
 	*ret_source = SPAN("");
+	*ret_created_ms = now_ms;
 	while ((deployment = store_next(&cursor)) && count < LENGTH(changed)) {
+		if (service_deployment_facts(deployment)->created_ms >= *ret_created_ms)
+			*ret_created_ms = service_deployment_facts(deployment)->created_ms + 1;
 		if (service_deployment_facts(deployment)->status == DEPLOYMENT_PRIMARY)
 			*ret_source = service_deployment_facts(deployment)->service_revision;
 		if (supersede(deployment, back, &facts))
@@ -264,7 +269,6 @@ int service_deployment_begin(struct store_transaction *transaction, struct servi
 		.rollout = ROLLOUT_IN_PROGRESS,
 		.state = SERVICE_DEPLOYMENT_IN_PROGRESS,
 		.rollback = back_to.length > 0,
-		.created_ms = now_ms,
 		.updated_ms = now_ms,
 	};
 	const struct store_object *revision = store_get(store_head(transaction),
@@ -288,7 +292,8 @@ int service_deployment_begin(struct store_transaction *transaction, struct servi
 		draft->facts.launch_type = SPAN("");
 	draft->facts.told = SPAN("");
 	draft->facts.told_ms = 0;
-	code = supersede_all(transaction, draft, facts.rollback, now_ms, &facts.source, err);
+	code = supersede_all(transaction, draft, facts.rollback, now_ms, &facts.source,
+		&facts.created_ms, err);
 	if (code == 0)
 		code = put_deployment(transaction, draft, &facts, back_to, err);
 	if (code == 0)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "aws/policy.h"
 #include "ecs/service_revision.h"
 #include "ecs/test_server.h"
 
@@ -565,6 +566,66 @@ static void test_inactive_services_make_room(void **state)
 	assert_int_equal(json_count(of_service(server, "deployments")), 1);
 }
 
+/* ---- policies ---- */
+
+static void denied(struct test_server *server, const char *operation, const char *input)
+{
+	test_refused(server, operation, "AccessDeniedException", "not authorized", "%s", input);
+}
+
+static void test_policies_speak_of_services(void **state)
+{
+	struct test_server *server = *state;
+	_arena_ struct arena *arena = arena_new(0);
+	const struct aws_policy *policy;
+	char input[512];
+	static const struct {
+		const char *operation;
+		const char *format; /* with the name of a service, in one of four ways */
+	} cases[] = {
+		{"CreateService", "{'serviceName':'%s','desiredCount':1,"
+				  "'deploymentController':{'type':'EXTERNAL'}}"},
+		{"UpdateService", "{'service':'%s','desiredCount':2}"},
+		{"DescribeServices", "{'services':['%s']}"},
+		{"UpdateService", "{'service':'" ARN "service/%s','cluster':'default'}"},
+		{"UpdateService", "{'service':'" ARN "service/default/%s','cluster':'" ARN
+				  "cluster/default'}"},
+		{"CreateTaskSet", "{'service':'%s','cluster':'default','taskDefinition':'web'}"},
+		{"DescribeTaskSets", "{'service':'%s','cluster':'default'}"},
+		{"DescribeTaskSets", "{'service':'" ARN "service/default/%s','cluster':'" ARN
+				     "cluster/default','taskSets':['ecs-svc/1']}"},
+		{"ListServiceDeployments", "{'service':'%s'}"},
+		{"DescribeServiceDeployments",
+			"{'serviceDeploymentArns':['" ARN "service-deployment/default/%s/1']}"},
+		{"DescribeServiceRevisions",
+			"{'serviceRevisionArns':['" ARN "service-revision/default/%s/1']}"},
+		{"DeleteService", "{'service':'%s','force':true}"},
+	};
+	struct err err = {0};
+
+	if (aws_policy_parse(SPAN("{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":"
+				  "\"Allow\","
+				  "\"Action\":\"ecs:*\",\"Resource\":["
+				  "\"arn:aws:ecs:*:*:service/default/mine\","
+				  "\"arn:aws:ecs:*:*:task-set/default/mine/*\","
+				  "\"arn:aws:ecs:*:*:service-deployment/default/mine/*\","
+				  "\"arn:aws:ecs:*:*:service-revision/default/mine/*\"]}]}"),
+		    arena, &policy, &err) < 0)
+		fail_msg("%s", err.message);
+	server->caller.policy = policy;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		snprintf(input, sizeof(input), cases[i].format, "yours");
+		denied(server, cases[i].operation, input);
+		snprintf(input, sizeof(input), cases[i].format, "mine");
+		test_call(server, cases[i].operation, "%s", input);
+	}
+	denied(server, "ListServices", "{}");
+	denied(server, "DescribeServices", "{'services':['mine','yours']}");
+	denied(server, "UpdateService", "{'cluster':'other','service':'mine'}");
+	denied(server, "ListServicesByNamespace", "{'namespace':'ns'}");
+	server->caller.policy = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -583,6 +644,7 @@ int main(void)
 		TEST(test_missing_services_are_failures),
 		TEST(test_lists_have_pages_and_filters),
 		TEST(test_inactive_services_make_room),
+		TEST(test_policies_speak_of_services),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

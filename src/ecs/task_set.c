@@ -381,6 +381,17 @@ static int new_document(struct aws_request *request, const struct store_object *
 	return 0;
 }
 
+/* Sets of a service are told apart by their times, also when they came within a millisecond. */
+static int64_t creation_time(struct aws_request *request, const struct store_object *service)
+{
+	const struct store_object *sets[TASK_SETS_MAX];
+	size_t count = list(request->view, request->arena, service->key, sets);
+
+	if (count > 0 && task_set_facts(sets[count - 1])->created_ms >= request->now_ms)
+		return task_set_facts(sets[count - 1])->created_ms + 1;
+	return request->now_ms;
+}
+
 static int put_new(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object *service, const struct json *document, struct span *ret_key)
 {
@@ -391,7 +402,7 @@ static int put_new(struct aws_request *request, const struct store_object *clust
 		.scale = prepared->scale,
 		.computed = computed_count(service_facts(service)->desired, prepared->scale),
 		.stable_ms = request->now_ms,
-		.created_ms = request->now_ms,
+		.created_ms = creation_time(request, service),
 		.updated_ms = request->now_ms};
 	struct json *ids = json_new_array(arena);
 
