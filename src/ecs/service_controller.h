@@ -20,6 +20,9 @@
 #define SERVICE_PLACEMENT_RETRY_MS INT64_C(5000)
 /* A task that has run well for so long is a success: failures before it are forgotten. */
 #define SERVICE_SETTLED_MS INT64_C(10000)
+/* Without a health check a task counts for its deployment only when it has run for so long, so that one that
+ * crashes at once takes nobody's place; for SERVICE_SETTLED_MS when tasks of the deployment have failed. */
+#define SERVICE_READY_MS INT64_C(1000)
 #define SERVICE_BACKOFF_FIRST_MS INT64_C(1000)
 #define SERVICE_BACKOFF_MOST_MS INT64_C(300000)
 #define SERVICE_BREAKER_LEAST 3

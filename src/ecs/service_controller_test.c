@@ -32,10 +32,10 @@ static void wait_ms(struct world *world, int64_t milliseconds)
 		0);
 }
 
-/* Until the controller has nothing more to do at once. */
+/* Until the controller has nothing more to do, and what runs has proven it. */
 static void settle(struct world *world)
 {
-	wait_ms(world, 500);
+	wait_ms(world, SERVICE_READY_MS + 200);
 	assert_true(controller_is_idle(world->controller));
 }
 
@@ -465,6 +465,32 @@ static void a_large_service_does_not_wait_longer_than_a_small_one(void **state)
 	assert_int_equal(count_of(world, "web", 'p'), 10);
 }
 
+/* Without a health check all that is known is that it runs, for a moment. */
+static void a_version_that_crashes_takes_nobodys_place(void **state)
+{
+	static char keys[TASKS_MAX][128];
+	struct world *world = *state;
+
+	define(world, "web", "");
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web:1", 3, "");
+	play_until_quiet(world, "web");
+	update(world, "web", ",'taskDefinition':'web:2'");
+	for (unsigned round = 0; round < 8; round++) {
+		size_t count = tasks_of(world, "web", 'p', keys);
+
+		for (size_t i = 0; i < count; i++)
+			strike(world, span_of(keys[i]), RUNS);
+		wait_ms(world, round == 0 ? SERVICE_READY_MS / 2 : SERVICE_SETTLED_MS / 2);
+		for (size_t i = 0; i < count; i++)
+			strike(world, span_of(keys[i]), CRASHES);
+		wait_ms(world, 2000 << round);
+		assert_int_equal(count_of(world, "web", 'h'), 3);
+		assert_int_equal(count_of(world, "web", 'x'), 0);
+	}
+}
+
 static void the_breaker_stops_a_deployment_that_fails(void **state)
 {
 	struct world *world = *state;
@@ -776,6 +802,7 @@ int main(void)
 		TEST(scaling_in_evens_out),
 		TEST(crash_loops_wait_longer_each_time),
 		TEST(a_large_service_does_not_wait_longer_than_a_small_one),
+		TEST(a_version_that_crashes_takes_nobodys_place),
 		TEST(the_breaker_stops_a_deployment_that_fails),
 		TEST(the_breaker_rolls_back),
 		TEST(a_client_can_stop_a_deployment),

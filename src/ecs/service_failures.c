@@ -143,6 +143,18 @@ void service_part_forgive(struct service_work *work, struct service_part *part, 
 	part->changed = true;
 }
 
+bool service_task_is_unproven(struct service_work *work, const struct task_facts *task)
+{
+	int64_t ready_ms =
+		task->started_ms +
+		(work->primary->deployment.failed > 0 ? SERVICE_SETTLED_MS : SERVICE_READY_MS);
+
+	if (task->checked || task->last < TASK_RUNNING || ready_ms <= work->now_ms)
+		return false;
+	service_again_at(work, ready_ms);
+	return true;
+}
+
 int64_t service_part_backoff(const struct service_work *work, const struct service_part *part)
 {
 	int64_t until_ms =

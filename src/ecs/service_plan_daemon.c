@@ -10,6 +10,7 @@ struct plan {
 	struct service_work *work;
 	struct service_launch *launch;
 	bool waits; /* no task may be started now: crash loop, or a deployment that failed */
+	bool rolls; /* tasks of older deployments are to be replaced */
 	const struct store_object **objects;
 	struct rollout_instance *instances;
 	size_t count;
@@ -38,34 +39,40 @@ static enum rollout_version version_of(struct service_work *work, const struct t
 		       : ROLLOUT_OLD;
 }
 
-static enum rollout_class class_of(struct service_work *work, const struct task_facts *task)
+static enum rollout_class class_of(const struct plan *plan, const struct task_facts *task)
 {
+	struct service_work *work = plan->work;
 	bool young = task->started_ms + work->facts.grace_ms > work->now_ms;
 
 	switch (task_class_of(task)) {
 	case TASK_CLASS_PENDING: return ROLLOUT_PENDING;
 	case TASK_CLASS_STARTING: return ROLLOUT_STARTING;
 	case TASK_CLASS_UNHEALTHY: return young ? ROLLOUT_STARTING : ROLLOUT_UNHEALTHY;
-	default: return ROLLOUT_HEALTHY;
+	default:
+		return plan->rolls && version_of(work, task) == ROLLOUT_CURRENT &&
+				       service_task_is_unproven(work, task)
+			       ? ROLLOUT_STARTING
+			       : ROLLOUT_HEALTHY;
 	}
 }
 
-static void look_at_tasks(struct service_work *work, const struct store_object *object,
+static void look_at_tasks(struct plan *plan, const struct store_object *object,
 	struct rollout_instance *instance)
 {
+	struct service_work *work = plan->work;
 	struct store_cursor cursor = tasks_on(work, object, work->facts.name);
 	const struct store_object *task;
 
 	while ((task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
+		enum rollout_class class = class_of(plan, facts);
 
 		if (facts->desired == TASK_STOPPED) {
 			instance->stopping++;
 			continue;
 		}
-		instance->tasks[version_of(work, facts)][class_of(work, facts)]++;
-		if (task_class_of(facts) == TASK_CLASS_UNHEALTHY &&
-			class_of(work, facts) == ROLLOUT_STARTING)
+		instance->tasks[version_of(work, facts)][class]++;
+		if (task_class_of(facts) == TASK_CLASS_UNHEALTHY && class == ROLLOUT_STARTING)
 			service_again_at(work, facts->started_ms + work->facts.grace_ms);
 	}
 }
@@ -103,7 +110,7 @@ static void look_at(struct plan *plan, const struct store_object *object,
 					     : ROLLOUT_INSTANCE_UNREACHABLE;
 	arena_reset(placement->scratch);
 	instance->matches = !placement_match(placement, service_head(work), object);
-	look_at_tasks(work, object, instance);
+	look_at_tasks(plan, object, instance);
 	if (instance->state == ROLLOUT_INSTANCE_DRAINING)
 		instance->others_left = others_are_left(work, object);
 	if (plan->waits) {
@@ -115,6 +122,22 @@ static void look_at(struct plan *plan, const struct store_object *object,
 					      ? ROLLOUT_RESOURCES
 					      : ROLLOUT_PLACEMENT;
 		work->failure = failure;
+	}
+}
+
+static void count_parts(struct plan *plan)
+{
+	struct service_work *work = plan->work;
+
+	for (size_t i = 0; i < work->part_count; i++) {
+		struct service_part *part = &work->parts[i];
+		int64_t counts[TASK_CLASS_COUNT];
+
+		service_count_tasks(service_head(work), work->key, part->number, counts);
+		part->live = 0;
+		for (size_t class = 0; class < TASK_CLASS_COUNT; class ++)
+			part->live += counts[class];
+		plan->rolls |= part != work->primary && part->live > 0;
 	}
 }
 
@@ -134,14 +157,6 @@ static void look_at_all(struct plan *plan)
 	while (plan->count < most && (object = store_next(&cursor))) {
 		plan->objects[plan->count] = object;
 		look_at(plan, object, &plan->instances[plan->count++]);
-	}
-	for (size_t i = 0; i < work->part_count; i++) {
-		int64_t counts[TASK_CLASS_COUNT];
-
-		service_count_tasks(service_head(work), work->key, work->parts[i].number, counts);
-		work->parts[i].live = 0;
-		for (size_t class = 0; class < TASK_CLASS_COUNT; class ++)
-			work->parts[i].live += counts[class];
 	}
 }
 
@@ -167,7 +182,7 @@ static int stop_one(struct plan *plan, const struct rollout_instance_action *act
 		const struct task_facts *facts = task_facts(task);
 
 		if (facts->desired == TASK_RUNNING && version_of(work, facts) == action->version &&
-			class_of(work, facts) == action->class)
+			class_of(plan, facts) == action->class)
 			return service_stop_task(work, part_of(work, facts), task,
 				action->class == ROLLOUT_UNHEALTHY, err);
 	}
@@ -209,6 +224,7 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 		plan.waits = true;
 		service_again_at(work, backoff_ms);
 	}
+	count_parts(&plan);
 	look_at_all(&plan);
 	instances.instances = plan.instances;
 	instances.count = plan.count;

@@ -14,6 +14,7 @@
 
 #define VICTIMS_LOOK_MAX 1000 /* tasks among which those to stop are chosen */
 #define UNHEALTHY_LOOK_MAX 1000
+#define UNPROVEN_LOOK_MAX 1000
 
 static const enum task_class class_of_class[ROLLOUT_CLASS_COUNT] = {
 	[ROLLOUT_PENDING] = TASK_CLASS_PENDING,
@@ -38,6 +39,7 @@ struct plan {
 	struct moving *moving;
 	size_t moving_count, moving_room;
 	struct rollout_replicas replicas;
+	bool rolls;           /* tasks of older deployments are to be replaced */
 	unsigned stops_left;  /* of this transaction */
 	unsigned excess_left; /* frozen: no more than is too much */
 };
@@ -56,21 +58,35 @@ static bool in_grace(struct service_work *work, const struct task_facts *task)
 	return work->facts.grace_ms > 0 && task->started_ms + work->facts.grace_ms > work->now_ms;
 }
 
+static bool is_unproven(const struct plan *plan, size_t group, const struct task_facts *task)
+{
+	return plan->rolls && group == plan->target && task_class_of(task) == TASK_CLASS_HEALTHY &&
+	       service_task_is_unproven(plan->work, task);
+}
+
 /* Of a live task that nobody wants to stop. */
-static enum rollout_class class_of(struct service_work *work, const struct task_facts *task)
+static enum rollout_class class_of(const struct plan *plan, size_t group,
+	const struct task_facts *task)
 {
 	switch (task_class_of(task)) {
 	case TASK_CLASS_PENDING: return ROLLOUT_PENDING;
 	case TASK_CLASS_STARTING: return ROLLOUT_STARTING;
 	case TASK_CLASS_UNHEALTHY:
-		return in_grace(work, task) ? ROLLOUT_STARTING : ROLLOUT_UNHEALTHY;
-	default: return ROLLOUT_HEALTHY;
+		return in_grace(plan->work, task) ? ROLLOUT_STARTING : ROLLOUT_UNHEALTHY;
+	default: return is_unproven(plan, group, task) ? ROLLOUT_STARTING : ROLLOUT_HEALTHY;
 	}
 }
 
 static bool is_protected(struct service_work *work, const struct task_facts *task)
 {
 	return task->protected_until_ms > work->now_ms;
+}
+
+/* Not to be stopped now. One that is not proven yet allows no other to be stopped, but it runs, and may be
+ * what keeps the service going. */
+static bool is_kept(const struct plan *plan, size_t group, const struct task_facts *task)
+{
+	return is_protected(plan->work, task) || is_unproven(plan, group, task);
 }
 
 static struct store_cursor cursor_of(struct plan *plan, size_t group, enum task_class class)
@@ -105,6 +121,25 @@ static void excuse_young(struct plan *plan, size_t group)
 		service_again_at(plan->work,
 			task_facts(task)->started_ms + plan->work->facts.grace_ms);
 	}
+}
+
+/* Those that have just begun to run count as starting as long as they are to replace others. */
+static void doubt_unproven(struct plan *plan)
+{
+	struct rollout_replica_group *counts = &plan->groups[plan->target];
+	struct store_cursor cursor = cursor_of(plan, plan->target, TASK_CLASS_HEALTHY);
+	const struct store_object *task;
+
+	if (!plan->rolls)
+		return;
+	for (unsigned i = 0; i < UNPROVEN_LOOK_MAX && (task = store_next(&cursor)); i++)
+		if (service_task_is_unproven(plan->work, task_facts(task))) {
+			counts->tasks[ROLLOUT_HEALTHY][ROLLOUT_STAYS].count--;
+			counts->tasks[ROLLOUT_STARTING][ROLLOUT_STAYS].count++;
+			/* Those that are protected are counted as such later. */
+			counts->tasks[ROLLOUT_STARTING][ROLLOUT_STAYS].protected +=
+				!is_protected(plan->work, task_facts(task));
+		}
 }
 
 static void count_group(struct plan *plan, size_t group)
@@ -170,9 +205,12 @@ static void count_moving_on(struct plan *plan, const struct store_object *instan
 
 		if (facts->desired == TASK_STOPPED || !find_group(plan, facts, &moving.group))
 			continue;
-		moving.class = class_of(work, facts);
-		moving.protected = is_protected(work, facts) && moving.class != ROLLOUT_UNHEALTHY;
+		moving.class = class_of(plan, moving.group, facts);
+		moving.protected =
+			is_kept(plan, moving.group, facts) && moving.class != ROLLOUT_UNHEALTHY;
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_STAYS].count--;
+		plan->groups[moving.group].tasks[moving.class][ROLLOUT_STAYS].protected -=
+			is_unproven(plan, moving.group, facts) && !is_protected(work, facts);
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_MOVES].count++;
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_MOVES].protected +=
 			moving.protected;
@@ -218,7 +256,7 @@ static void count_protected(struct plan *plan, size_t group)
 
 	while ((task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
-		enum rollout_class class = class_of(work, facts);
+		enum rollout_class class = class_of(plan, group, facts);
 
 		if (!is_protected(work, facts) || facts->desired == TASK_STOPPED)
 			continue;
@@ -231,8 +269,12 @@ static void count_protected(struct plan *plan, size_t group)
 static void count_all(struct plan *plan)
 {
 	memset(plan->groups, 0, plan->count * sizeof(*plan->groups));
-	for (size_t i = 0; i < plan->count; i++)
+	plan->rolls = false;
+	for (size_t i = 0; i < plan->count; i++) {
 		count_group(plan, i);
+		plan->rolls |= i != plan->target && plan->parts[i].live > 0;
+	}
+	doubt_unproven(plan);
 	count_moving(plan);
 	for (size_t i = 0; i < plan->count; i++)
 		count_protected(plan, i);
@@ -301,15 +343,16 @@ static size_t collect_moving(struct plan *plan, const struct rollout_replica_act
 static size_t collect_class(struct plan *plan, const struct rollout_replica_action *action,
 	enum task_class class, struct victim *victims, size_t count)
 {
-	struct service_work *work = plan->work;
 	struct store_cursor cursor = cursor_of(plan, action->group, class);
 	const struct store_object *task;
 
 	while (count < VICTIMS_LOOK_MAX && (task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
 
-		if (class_of(work, facts) == action->class && !is_moving(plan, task) &&
-			(action->class == ROLLOUT_UNHEALTHY || !is_protected(work, facts)))
+		if (class_of(plan, action->group, facts) == action->class &&
+			!is_moving(plan, task) &&
+			(action->class == ROLLOUT_UNHEALTHY ||
+				!is_kept(plan, action->group, facts)))
 			victims[count++].task = task;
 	}
 	return count;
@@ -323,6 +366,7 @@ static size_t collect_victims(struct plan *plan, const struct rollout_replica_ac
 	if (action->place == ROLLOUT_MOVES)
 		return collect_moving(plan, action, victims);
 	count = collect_class(plan, action, class_of_class[action->class], victims, count);
+	/* Some that are counted as starting are filed under what they will be. */
 	if (action->class == ROLLOUT_STARTING)
 		count = collect_class(plan, action, TASK_CLASS_UNHEALTHY, victims, count);
 	return count;

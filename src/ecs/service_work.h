@@ -155,6 +155,10 @@ int service_tell_failing(struct service_work *work, const struct service_part *p
 
 /* ---- service_failures.c ---- */
 
+/* A task of the PRIMARY deployment that runs, has no health check, and has not run for long enough to take
+ * the place of a task of an older deployment. Comes again when it has. */
+bool service_task_is_unproven(struct service_work *work, const struct task_facts *task);
+
 /* Counts one failure of the part's tasks. */
 void service_part_failed(struct service_work *work, struct service_part *part);
 /* Forgets failures when a task has run well since. */
