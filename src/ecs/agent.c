@@ -83,7 +83,7 @@ static int open_task(struct aws_request *request, const struct store_object **re
 	}
 	if (!task)
 		return aws_fail_input(request, "The referenced task was not found.");
-	if (task_facts(task)->hosted)
+	if (task_facts(task)->host.length > 0)
 		return aws_fail(request, "ClientException",
 			"task: '%.*s' is run by this server, which observes it itself; an agent "
 			"has no say in it",
@@ -384,7 +384,7 @@ static const struct store_object *find_attachment(struct aws_request *request,
 	while ((task = store_next(&cursor)) && looked < ATTACHMENT_TASKS_MAX) {
 		const struct task_facts *facts = task_facts(task);
 
-		if (facts->hosted || !facts->network ||
+		if (facts->host.length > 0 || !facts->network ||
 			!memmem(task->api.data, task->api.length, id.data, id.length))
 			continue;
 		looked++;

@@ -222,7 +222,8 @@ static void what_is_refused(void **state)
 
 	setup_task(server, TASK_PENDING);
 	put_task(server, "ours",
-		(struct task_facts){.desired = TASK_RUNNING, .last = TASK_RUNNING, .hosted = true});
+		(struct task_facts){
+			.desired = TASK_RUNNING, .last = TASK_RUNNING, .host = SPAN("here")});
 	test_refused(server, "SubmitTaskStateChange", "InvalidParameterException",
 		"The referenced task was not found.", "{'task':'nobody','status':'RUNNING'}");
 	test_refused(server, "SubmitTaskStateChange", "InvalidParameterException",

@@ -28,7 +28,7 @@ enum container_instance_status {
 enum container_instance_index {
 	CONTAINER_INSTANCE_BY_ATTRIBUTE, /* "ACCOUNT/REGION/CLUSTER/NAME=VALUE", once per attribute */
 	CONTAINER_INSTANCE_BY_STATUS,    /* "ACCOUNT/REGION/CLUSTER/STATUS" */
-	CONTAINER_INSTANCE_BY_RUNTIME,   /* "ACCOUNT/REGION/CLUSTER/RUNTIME"; hosted ones only */
+	CONTAINER_INSTANCE_BY_RUNTIME, /* "ACCOUNT/REGION/CLUSTER/HOST/RUNTIME"; those of servers only */
 	CONTAINER_INSTANCE_INDEX_COUNT
 };
 
@@ -39,7 +39,8 @@ struct container_instance_facts {
 	bool connected;      /* its agent, or the runtime of this server, is there */
 	int64_t cpu, memory; /* registered: units, MiB */
 	struct span ports;   /* reserved by the agent itself: "22/tcp,53/udp"; "" */
-	/* The runtime's id of it ("machine"): this server runs its tasks. "": it has an agent of its own. */
+	/* "HOST/ID": the server whose runtime runs its tasks, and that runtime's id of it ("machine"). "": it
+	 * has an agent of its own. */
 	struct span runtime;
 	struct span attributes; /* packed, see attribute.h */
 	struct span agent_version;
@@ -52,6 +53,10 @@ container_instance_facts(const struct store_object *instance)
 {
 	return instance->facts;
 }
+
+/* The parts of facts->runtime; "" if it has an agent of its own. */
+struct span container_instance_host(const struct container_instance_facts *facts);
+struct span container_instance_runtime_id(const struct container_instance_facts *facts);
 
 const char *container_instance_status_name(enum container_instance_status status);
 

@@ -82,6 +82,22 @@ static void write_status(const struct store_object *object, struct store_index_w
 		status_names[container_instance_facts(object)->status]);
 }
 
+struct span container_instance_host(const struct container_instance_facts *facts)
+{
+	struct span host = SPAN(""), id;
+
+	span_split(facts->runtime, '/', &host, &id);
+	return host;
+}
+
+struct span container_instance_runtime_id(const struct container_instance_facts *facts)
+{
+	struct span host, id = SPAN("");
+
+	span_split(facts->runtime, '/', &host, &id);
+	return id;
+}
+
 static void write_runtime(const struct store_object *object, struct store_index_writer *writer)
 {
 	struct span runtime = container_instance_facts(object)->runtime;

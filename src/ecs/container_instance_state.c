@@ -141,7 +141,7 @@ static int stop_tasks(struct aws_request *request, struct span live)
 		tasks[count++] = task;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!task_facts(tasks[i])->hosted) {
+		if (task_facts(tasks[i])->host.length == 0) {
 			if (orphan(request, tasks[i]) < 0)
 				return -EPERM;
 		} else if (task_want_stopped(request->transaction, tasks[i], "UserInitiated",

@@ -348,7 +348,7 @@ static void deregistering(void **state)
 	id = answered_id(server);
 	facts.instance = span_of(id);
 	put_task(server, "agents", facts);
-	facts.hosted = true;
+	facts.host = SPAN("here");
 	put_task(server, "ours", facts);
 	test_refused(server, "DeregisterContainerInstance", "InvalidParameterException",
 		"Found running tasks on the instance.", "{'containerInstance':'%s'}", id);

@@ -129,13 +129,13 @@ struct bringing {
 };
 
 static const struct store_object *find_hosted(const struct store_view *view, struct arena *arena,
-	struct span cluster_key, struct span runtime)
+	struct span cluster_key, struct span host, struct span id)
 {
 	struct store_cursor cursor = {.view = view,
 		.kind = &container_instance_kind,
 		.index = CONTAINER_INSTANCE_BY_RUNTIME,
-		.prefix = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster_key),
-			SPAN_ARGS(runtime)),
+		.prefix = arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(cluster_key),
+			SPAN_ARGS(host), SPAN_ARGS(id)),
 		.exact = true};
 
 	return store_next(&cursor);
@@ -145,8 +145,8 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	const struct runtime_instance *from, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	const struct store_object *known =
-		find_hosted(store_head(transaction), arena, bringing->cluster_key, from->id);
+	const struct store_object *known = find_hosted(store_head(transaction), arena,
+		bringing->cluster_key, bringing->config->host, from->id);
 	struct container_instance_draft draft = {.arena = arena,
 		.facts = {.registered_ms = bringing->now_ms},
 		.revision = STORE_ABSENT};
@@ -182,7 +182,8 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	draft.facts.connected = true;
 	draft.facts.cpu = from->cpu;
 	draft.facts.memory = from->memory;
-	draft.facts.runtime = from->id;
+	draft.facts.runtime = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(bringing->config->host),
+		SPAN_ARGS(from->id));
 	draft.facts.agent_version = SPAN(SLIPWAY_VERSION);
 	return container_instance_save(transaction, &draft, err);
 }
@@ -230,8 +231,8 @@ static int leave(struct store_transaction *transaction, void *context, struct er
 	struct store_cursor cursor = {.view = store_head(transaction),
 		.kind = &container_instance_kind,
 		.index = CONTAINER_INSTANCE_BY_RUNTIME,
-		.prefix = arena_format(store_transaction_arena(transaction), "%.*s/",
-			SPAN_ARGS(bringing->cluster_key)),
+		.prefix = arena_format(store_transaction_arena(transaction), "%.*s/%.*s/",
+			SPAN_ARGS(bringing->cluster_key), SPAN_ARGS(bringing->config->host)),
 		.after_text = bringing->from_text,
 		.after_key = bringing->from_key};
 	const struct store_object *absent[BATCH], *instance;
@@ -244,8 +245,9 @@ static int leave(struct store_transaction *transaction, void *context, struct er
 	while ((instance = store_next(&cursor))) {
 		const struct container_instance_facts *facts = container_instance_facts(instance);
 
-		if (bringing->present ? !map_has(bringing->present, facts->runtime)
-				      : !facts->connected)
+		if (bringing->present
+				? !map_has(bringing->present, container_instance_runtime_id(facts))
+				: !facts->connected)
 			absent[count++] = instance;
 		if (++seen == BATCH) {
 			bringing->end_text = arena_copy_span(bringing->arena, cursor.text);

@@ -22,7 +22,10 @@ struct instance_keeper_config {
 	struct runner *runner;
 	struct store *store;
 	struct random *random;
-	struct runtime *runtime;              /* outlives the keeper */
+	struct runtime *runtime; /* outlives the keeper */
+	/* Tells this runtime from those of other servers that share the store: stays the same as long as
+	 * the runtime keeps its tasks, and has no '/'. Outlives the keeper. */
+	struct span host;
 	struct span account, region, cluster; /* where they go; texts outlive the keeper */
 	/* As for every controller; may be NULL. */
 	void (*report)(void *context, const char *controller, struct span key,

@@ -77,6 +77,7 @@ static void begin(struct rig *rig)
 		.store = rig->server->store,
 		.random = &rig->server->random.random,
 		.runtime = &rig->runtime.runtime,
+		.host = SPAN("here"),
 		.account = SPAN("123456789012"),
 		.region = SPAN("eu-west-1"),
 		.cluster = SPAN("machines"),
@@ -140,7 +141,7 @@ static char *id_of(struct rig *rig, const char *runtime)
 	struct store_cursor cursor = {.view = view,
 		.kind = &container_instance_kind,
 		.index = CONTAINER_INSTANCE_BY_RUNTIME,
-		.prefix = arena_format(arena, CLUSTER "/%s", runtime),
+		.prefix = arena_format(arena, CLUSTER "/here/%s", runtime),
 		.exact = true};
 	const struct store_object *instance = store_next(&cursor);
 	struct span id = instance ? container_instance_facts(instance)->id : SPAN("");
@@ -172,7 +173,7 @@ static void put_task(struct rig *rig, const char *instance, enum task_status las
 		.facts = {.family = SPAN("app"),
 			.group = SPAN("family:app"),
 			.instance = span_of(instance),
-			.hosted = true,
+			.host = SPAN("here"),
 			.desired = last < TASK_STOPPED ? TASK_RUNNING : TASK_STOPPED,
 			.last = last,
 			.cpu = 24}};

@@ -84,7 +84,7 @@ static const struct fact_row fact_rows[] = {
 	FACT(FACT_TEXT, task_facts, deployment, "deployment"),
 	FACT(FACT_TEXT, task_facts, reference, "reference"),
 	FACT_NAMED(task_facts, launch_type, "launchType", launch_type_names),
-	FACT(FACT_FLAG, task_facts, hosted, "hosted"),
+	FACT(FACT_TEXT, task_facts, host, "host"),
 	FACT(FACT_FLAG, task_facts, daemon, "daemon"),
 	FACT(FACT_FLAG, task_facts, network, "network"),
 	FACT(FACT_FLAG, task_facts, checked, "checked"),

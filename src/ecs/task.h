@@ -22,8 +22,9 @@ extern const struct store_kind task_kind;
 /* One table: the ladder in order. A task only ever goes down it, and may leave steps out. */
 #define TASK_STATUSES(X)                                                                           \
 	X(PROVISIONING)                                                                            \
-	X(PENDING) X(ACTIVATING) X(RUNNING) X(DEACTIVATING) X(STOPPING) X(DEPROVISIONING)          \
-		X(STOPPED) X(DELETED)
+	X(PENDING)                                                                                 \
+	X(ACTIVATING) X(RUNNING) X(DEACTIVATING) X(STOPPING) X(DEPROVISIONING) X(STOPPED)          \
+		X(DELETED)
 enum task_status {
 #define X(name) TASK_##name,
 	TASK_STATUSES(X)
@@ -100,7 +101,8 @@ struct task_facts {
 	struct span deployment; /* "ecs-svc/123…", or a task set's id; "" likewise */
 	struct span reference;  /* of StartTask; "" */
 	enum task_launch_type launch_type;
-	bool hosted; /* the runtime of this server runs it; else an agent tells */
+	/* The server whose runtime runs it, as instance_keeper.h names it; "": an agent tells. */
+	struct span host;
 	bool daemon; /* of a DAEMON service */
 	bool network; /* awsvpc: has a network interface of its own, PROVISIONING and DEPROVISIONING apply */
 	bool checked; /* an essential container has a health check, so health means something */

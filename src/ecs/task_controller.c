@@ -226,7 +226,7 @@ static int find_instance(struct step *step, struct span *ret_instance)
 		return err_set(step->err, -EINVAL,
 			"ResourceInitializationError: container instance %.*s is gone",
 			SPAN_ARGS(step->facts->instance));
-	*ret_instance = container_instance_facts(instance)->runtime;
+	*ret_instance = container_instance_runtime_id(container_instance_facts(instance));
 	return 0;
 }
 
@@ -485,7 +485,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 						 key.length - cluster.length - 1});
 	}
 	step.facts = task_facts(step.task);
-	if (!step.facts->hosted)
+	if (!span_equal(step.facts->host, tasks->config.host))
 		return 0;
 	if (step.facts->last >= TASK_STOPPED)
 		return end_what_runs(&step, step.facts->id, true);

@@ -37,6 +37,8 @@ struct task_controller;
 struct task_controller_config {
 	struct runner *runner;
 	struct store *store;
+	struct span
+		host; /* as the keeper of the runtime's instances has it; outlives the controller */
 	const char *secrets; /* folder, see task_spec.h; NULL: none */
 	size_t ended_kept;   /* 0: TASK_CONTROLLER_ENDED_KEPT */
 	struct work_queue_config queue;

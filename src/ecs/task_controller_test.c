@@ -48,7 +48,7 @@ static void rule_broken(void *context, const char *rule)
 static void begin(struct rig *rig)
 {
 	struct task_controller_config config = {
-		.store = rig->server->store, .ended_kept = rig->ended_kept};
+		.store = rig->server->store, .host = SPAN("here"), .ended_kept = rig->ended_kept};
 	struct runtime_simulated_config runtime = {0};
 	struct err err = {0};
 
@@ -89,7 +89,7 @@ static int put_instance(struct store_transaction *transaction, void *context, st
 			.cpu = 1 << 20,
 			.memory = 1 << 20,
 			.ports = SPAN(""),
-			.runtime = SPAN("simulated"),
+			.runtime = SPAN("here/simulated"),
 			.agent_version = SPAN(""),
 			.ec2_instance_id = SPAN("")},
 		.document = json_new_object(rig->arena)};
@@ -285,6 +285,43 @@ static size_t programs(struct rig *rig)
 }
 
 /* ---- tests ---- */
+
+/* Servers that share a store have a runtime each: one leaves the tasks of the others alone. */
+static int move_to_another_host(struct store_transaction *transaction, void *context,
+	struct err *err)
+{
+	struct rig *rig = context;
+	const struct store_object *instance = store_get(store_head(transaction),
+		&container_instance_kind, SPAN(CLUSTER "/" INSTANCE));
+	struct container_instance_draft draft;
+	int code = container_instance_draft_open(instance, rig->arena, &draft, err);
+
+	draft.facts.runtime = SPAN("elsewhere/simulated");
+	return code < 0 ? code : container_instance_save(transaction, &draft, err);
+}
+
+static void tasks_of_another_host_are_left_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct task_facts facts;
+	struct err err = {0};
+	struct span theirs, ours;
+
+	define(rig, "web", "");
+	ours = run_task(rig, "web");
+	assert_int_equal(store_write_wait(rig->server->store, move_to_another_host, rig, NULL,
+				 &err),
+		0);
+	theirs = run_task(rig, "web");
+	begin(rig);
+	seconds_pass(rig, 10);
+	assert_int_equal(programs(rig), 1);
+	assert_true(is_known(rig, ours) && !is_known(rig, theirs));
+	look(rig, ours, &facts);
+	assert_int_equal(facts.last, TASK_RUNNING);
+	look(rig, theirs, &facts);
+	assert_int_equal(facts.last, TASK_PENDING);
+}
 
 static void what_is_wanted_runs(void **state)
 {
@@ -665,6 +702,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_wanted_runs),
+		TEST(tasks_of_another_host_are_left_alone),
 		TEST(who_stops_a_task_keeps_the_word),
 		TEST(an_essential_exit_is_a_failure),
 		TEST(a_task_that_cannot_start_says_why),

@@ -18,7 +18,8 @@
 /* What the instance says of itself that a task shows too. */
 struct host {
 	struct span arn, zone, architecture;
-	bool connected, hosted;
+	struct span name; /* of the server that runs its tasks, "" if an agent does */
+	bool connected;
 };
 
 static struct span lower_case(struct arena *arena, struct span text)
@@ -39,7 +40,7 @@ static struct host read_host(const struct task_order *order)
 	struct host host = {
 		.arn = ecs_arn_of_key(arena, "container-instance", order->instance->key),
 		.connected = facts->connected,
-		.hosted = facts->runtime.length > 0,
+		.name = container_instance_host(facts),
 	};
 	struct span account, region;
 
@@ -287,7 +288,7 @@ int task_create(struct store_transaction *transaction, const struct task_order *
 		.deployment = order->deployment,
 		.reference = order->reference,
 		.launch_type = order->launch_type,
-		.hosted = host.hosted,
+		.host = host.name,
 		.daemon = order->daemon,
 		.network = network,
 		.checked = order->needs->checked,

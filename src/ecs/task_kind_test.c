@@ -22,7 +22,7 @@ static struct task_facts some_task(void)
 		.service = SPAN("web"),
 		.deployment = SPAN("ecs-svc/12"),
 		.launch_type = TASK_LAUNCH_EC2,
-		.hosted = true,
+		.host = SPAN("here"),
 		.cpu = 128,
 		.memory = 64,
 		.ports = SPAN("80/tcp"),
@@ -110,7 +110,7 @@ static void test_facts_survive(void **state)
 	assert_int_equal(stored->health, TASK_HEALTH_UNHEALTHY);
 	assert_int_equal(stored->launch_type, TASK_LAUNCH_FARGATE);
 	assert_int_equal(stored->protected_until_ms, INT64_C(1) << 42);
-	assert_true(stored->failed && stored->checked && stored->hosted);
+	assert_true(stored->failed && stored->checked && span_is(stored->host, "here"));
 	assert_false(stored->acknowledged || stored->daemon);
 	store_view_close(view);
 }

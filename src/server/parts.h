@@ -41,6 +41,7 @@ struct server {
 	struct task_controller *task_controller;
 	struct instance_keeper *keeper;
 	_Atomic bool keeper_runs;
+	char host[ID_HEX_SIZE]; /* tells this server's runtime from those that share its store */
 	char *task_folder;
 	bool task_folder_is_temporary;
 	_Atomic unsigned task_streams; /* logs and programs that are being followed */

@@ -92,7 +92,7 @@ bool task_target_find(struct server *server, struct http_exchange *exchange,
 			SPAN_ARGS(given), SPAN_ARGS(caller->region));
 		return false;
 	}
-	if (!server->runtime || !task_facts(task)->hosted) {
+	if (!server->runtime || !span_equal(task_facts(task)->host, span_of(server->host))) {
 		rest_refuse(exchange, 409, "NotHosted", "the task does not run in this server");
 		return false;
 	}

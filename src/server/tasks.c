@@ -82,12 +82,34 @@ static const struct {
 	{"simulated", open_simulated},
 };
 
+/* The name lives as long as the runtime's tasks do: in the state folder, or with the server. */
+static int read_host(struct server *server, struct err *err)
+{
+	_buffer_ struct buffer text = {0};
+	_free_ char *path = NULL;
+	int code;
+
+	id_hex(server->random, server->host);
+	if (!server->config->state)
+		return 0;
+	path = memory_format("%s/host", server->config->state);
+	code = file_read(path, ID_HEX_SIZE, &text, err);
+	if (code == -ENOENT)
+		return file_replace(path, span_of(server->host), 0600, err);
+	if (code == 0 && text.length != ID_HEX_SIZE - 1)
+		code = err_set(err, -EINVAL, "'%s' does not hold the name of a host", path);
+	if (code == 0)
+		memcpy(server->host, text.data, text.length);
+	return code;
+}
+
 static int start_keeper(struct server *server, struct err *err)
 {
 	struct instance_keeper_config config = {.runner = server->runner,
 		.store = server->store,
 		.random = server->random,
 		.runtime = server->runtime,
+		.host = span_of(server->host),
 		.account = span_of(server->config->account),
 		.region = span_of(server->config->region),
 		.cluster = span_of(server->config->cluster),
@@ -103,12 +125,13 @@ int tasks_open(struct server *server, struct err *err)
 {
 	struct task_controller_config config = {.runner = server->runner,
 		.store = server->store,
+		.host = span_of(server->host),
 		.secrets = server->config->secrets,
 		.report = server_report_controller,
 		.report_context = server};
-	int code = 0;
+	int code = read_host(server, err);
 
-	for (size_t i = 0; i < LENGTH(runtimes); i++)
+	for (size_t i = 0; code == 0 && i < LENGTH(runtimes); i++)
 		if (strcmp(server->config->runtime, runtimes[i].name) == 0) {
 			server->task_controller = task_controller_new(&config);
 			code = runtimes[i].open(server, err);
@@ -125,6 +148,7 @@ int tasks_open(struct server *server, struct err *err)
 
 struct stop_all {
 	int64_t now_ms;
+	struct span host;
 	struct span after; /* key up to which all were looked at; in the arena */
 	struct arena *arena;
 	bool more;
@@ -142,7 +166,8 @@ static int stop_batch(struct store_transaction *transaction, void *context, stru
 
 	while (count < STOP_BATCH && (task = store_next(&cursor))) {
 		stop->after = arena_copy_span(stop->arena, task->key);
-		if (task_facts(task)->hosted && task_facts(task)->desired == TASK_RUNNING)
+		if (span_equal(task_facts(task)->host, stop->host) &&
+			task_facts(task)->desired == TASK_RUNNING)
 			wanted[count++] = task;
 	}
 	stop->more = count == STOP_BATCH;
@@ -164,7 +189,8 @@ static bool any_live(struct server *server)
 	const struct store_object *task;
 
 	while ((task = store_next(&cursor)))
-		if (task_facts(task)->hosted && task_facts(task)->last < TASK_STOPPED)
+		if (span_equal(task_facts(task)->host, span_of(server->host)) &&
+			task_facts(task)->last < TASK_STOPPED)
 			return true;
 	return false;
 }
@@ -234,7 +260,9 @@ int tasks_wait_for_instances(struct server *server)
 static void stop_tasks(struct server *server)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct stop_all stop = {.now_ms = clock_wall_ms(server->clock), .arena = arena};
+	struct stop_all stop = {.now_ms = clock_wall_ms(server->clock),
+		.host = span_of(server->host),
+		.arena = arena};
 	struct err err = {0};
 	int code;
 
