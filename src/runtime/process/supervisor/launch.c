@@ -236,7 +236,9 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 	if (launch->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		give_up(report, errno, "take the terminal");
 	umask(022);
-	if (launch->mounts >= 0 && setns(launch->mounts, CLONE_NEWNS) < 0)
+	/* A process that has threads, as those under a sanitizer do, shares its root with them. */
+	if (launch->mounts >= 0 &&
+		(unshare(CLONE_FS) < 0 || setns(launch->mounts, CLONE_NEWNS) < 0))
 		give_up(report, errno, "enter the container's mount namespace");
 	if (launch->hostname &&
 		(unshare(CLONE_NEWUTS) < 0 ||

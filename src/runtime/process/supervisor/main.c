@@ -184,7 +184,7 @@ static void run(struct supervisor *supervisor)
 int main(int count, char **arguments)
 {
 	static struct supervisor supervisor;
-	struct arena *arena = arena_new(0);
+	_arena_ struct arena *arena = arena_new(0);
 	struct err err;
 
 	if (count != 2) {
@@ -205,6 +205,5 @@ int main(int count, char **arguments)
 	separation_end(supervisor.task.plan, &supervisor.task.separation);
 	for (size_t i = 0; i < supervisor.task.container_count; i++)
 		log_files_close(&supervisor.task.containers[i].log);
-	arena_free(arena);
 	return 0;
 }
