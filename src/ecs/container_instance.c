@@ -55,27 +55,33 @@ static struct span instance_arn(struct aws_request *request, const struct store_
 
 /* ---- for policies ---- */
 
+static void add_resource(struct aws_request *request, struct aws_resources *resources,
+	struct span cluster, struct span instance)
+{
+	if (resources->count == AWS_RESOURCES_MAX) {
+		resources->overflow = true;
+		return;
+	}
+	if (instance.data && !aws_arn_looks_like(instance))
+		instance = arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(cluster),
+			SPAN_ARGS(instance));
+	resources->arns[resources->count++] =
+		ecs_canonical_arn(request, "container-instance", instance);
+}
+
 /* The instances themselves, as AWS has it: "container-instance/CLUSTER/ID". */
 void container_instance_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	struct span given = json_get_text(request->input, "cluster");
+	struct span one = json_get_text(request->input, "containerInstance");
 	struct span cluster = SPAN("default");
 
 	if (given.data)
 		ecs_try_resolve(request->caller, "cluster", given, &cluster);
-	JSON_EACH_ITEM (json_get(request->input, "containerInstances"), item) {
-		struct span instance = json_text(item);
-
-		if (resources->count == AWS_RESOURCES_MAX) {
-			resources->overflow = true;
-			return;
-		}
-		if (instance.data && !aws_arn_looks_like(instance))
-			instance = arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(cluster),
-				SPAN_ARGS(instance));
-		resources->arns[resources->count++] =
-			ecs_canonical_arn(request, "container-instance", instance);
-	}
+	if (one.data)
+		add_resource(request, resources, cluster, one);
+	JSON_EACH_ITEM (json_get(request->input, "containerInstances"), item)
+		add_resource(request, resources, cluster, json_text(item));
 }
 
 /* ---- documents ---- */
@@ -98,20 +104,29 @@ static void append_ports(struct arena *arena, struct json *set, struct span port
 }
 
 /* Ports that the agent reserves and ports that live tasks hold. */
-static const struct json *used_ports(struct aws_request *request,
-	const struct store_object *instance, const char *protocol)
+struct used_ports {
+	struct json *tcp, *udp;
+};
+
+static struct used_ports used_ports(struct aws_request *request,
+	const struct store_object *instance)
 {
-	struct json *set = json_new_array(request->arena);
+	struct arena *arena = request->arena;
+	struct used_ports used = {json_new_array(arena), json_new_array(arena)};
+	struct span ports = container_instance_facts(instance)->ports;
 	struct store_cursor cursor = {.view = request->view,
 		.kind = &task_kind,
 		.index = TASK_BY_INSTANCE,
-		.prefix = arena_format(request->arena, "%.*s/live/", SPAN_ARGS(instance->key))};
+		.prefix = arena_format(arena, "%.*s/live/", SPAN_ARGS(instance->key))};
 	const struct store_object *task;
 
-	append_ports(request->arena, set, container_instance_facts(instance)->ports, protocol);
-	while ((task = store_next(&cursor)))
-		append_ports(request->arena, set, task_facts(task)->ports, protocol);
-	return set;
+	append_ports(arena, used.tcp, ports, "tcp");
+	append_ports(arena, used.udp, ports, "udp");
+	while ((task = store_next(&cursor))) {
+		append_ports(arena, used.tcp, task_facts(task)->ports, "tcp");
+		append_ports(arena, used.udp, task_facts(task)->ports, "udp");
+	}
+	return used;
 }
 
 /* What is left of each registered resource; the ports listed are those in use, as ECS has it. */
@@ -121,6 +136,7 @@ static const struct json *remaining_resources(struct aws_request *request,
 {
 	struct arena *arena = request->arena;
 	struct json *remaining = json_new_array(arena);
+	struct used_ports used = used_ports(request, instance);
 
 	JSON_EACH_ITEM (registered, resource) {
 		struct span name = json_get_text(resource, "name");
@@ -131,10 +147,10 @@ static const struct json *remaining_resources(struct aws_request *request,
 
 			json_set_integer(arena, left, "integerValue",
 				json_get_integer(resource, "integerValue", 0) - held);
-		} else if (span_is(name, "PORTS") || span_is(name, "PORTS_UDP")) {
-			json_set(arena, left, "stringSetValue",
-				used_ports(request, instance,
-					span_is(name, "PORTS") ? "tcp" : "udp"));
+		} else if (span_is(name, "PORTS")) {
+			json_set(arena, left, "stringSetValue", used.tcp);
+		} else if (span_is(name, "PORTS_UDP")) {
+			json_set(arena, left, "stringSetValue", used.udp);
 		}
 		json_append(arena, remaining, left);
 	}

@@ -49,14 +49,17 @@ static struct placement *compile(struct placement *placement, const struct store
 	definition = store_get(view, &task_definition_kind,
 		arena_format(arena, "%.*s%.*s %010lld", SPAN_ARGS(scope), SPAN_ARGS(facts->family),
 			(long long)facts->revision));
-	if (!definition || json_parse(service->api, arena, &document, NULL) < 0 ||
-		json_parse(definition->api, arena, &definition_document, NULL) < 0 ||
+	/* Copied: what is compiled may outlive the view. */
+	if (!definition ||
+		json_parse(arena_copy_span(arena, service->api), arena, &document, NULL) < 0 ||
+		json_parse(arena_copy_span(arena, definition->api), arena, &definition_document,
+			NULL) < 0 ||
 		task_needs_read(definition_document, NULL, arena, needs, NULL) < 0)
 		return NULL;
 	config.needs = needs;
 	config.constraints = json_get(document, "placementConstraints");
 	config.strategy = NULL;
-	config.service = service_facts(service)->name;
+	config.service = arena_copy_span(arena, service_facts(service)->name);
 	config.daemon = true;
 	config.launch_type = TASK_LAUNCH_EC2;
 	if (span_is(service_facts(service)->launch_type, "EXTERNAL"))
