@@ -225,14 +225,16 @@ static int converse(const struct remote_options *options, struct json *body, boo
 		tcsetattr(STDIN_FILENO, TCSANOW, &conversation->before);
 	code = report(conversation, code, &err);
 	buffer_clear(&conversation->frames);
-	/* The other thread may be reading our input for ever: it ends with the process, and what it uses
-	 * stays until then. */
-	if (!conversation->session[0]) {
-		remote_close(conversation->remote);
-		runner_free(conversation->runner);
-		memory_close_descriptor(&conversation->sizes);
-		free(conversation);
+	/* The other thread may be reading our input for ever. It ends with the process, and nothing that it
+	 * uses may be torn down before. */
+	if (conversation->session[0]) {
+		fflush(NULL);
+		_exit(code);
 	}
+	remote_close(conversation->remote);
+	runner_free(conversation->runner);
+	memory_close_descriptor(&conversation->sizes);
+	free(conversation);
 	return code;
 }
 

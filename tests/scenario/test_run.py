@@ -336,10 +336,11 @@ def test_no_exit_code_is_lost_when_the_server_is_killed(start_slipway, mark, tmp
     define(server.boto(), "job", container(
         mark, f'echo "$SLIPWAY_TASK" >> {log}; sleep 0.$((CODE % 9)); exit $CODE'))
     lock, current, expected, problems = threading.Lock(), [server], {}, []
+    over = threading.Event()
 
     def run_one(number):
         """Until it is known to have been done: the token makes that once."""
-        while True:
+        while not over.is_set():
             with lock:
                 server = current[0]
             try:
@@ -353,6 +354,7 @@ def test_no_exit_code_is_lost_when_the_server_is_killed(start_slipway, mark, tmp
                 assert answer.status >= 500, answer.text
             except (OSError, http.client.HTTPException):
                 time.sleep(0.02)
+        raise InterruptedError("the test is over")
 
     def run_all():
         try:
@@ -363,14 +365,18 @@ def test_no_exit_code_is_lost_when_the_server_is_killed(start_slipway, mark, tmp
 
     runner = threading.Thread(target=run_all)
     runner.start()
-    for count in range(kills):
-        wanted = (count + 1) * (tasks - 5) // kills
-        wait_until(lambda: len(expected) >= wanted or not runner.is_alive(), "tasks are run")
-        server.kill()
-        server = start_slipway(state=server.state)
-        with lock:
-            current[0] = server
-    runner.join()
+    try:
+        for count in range(kills):
+            wanted = (count + 1) * (tasks - 5) // kills
+            wait_until(lambda: len(expected) >= wanted or not runner.is_alive(), "tasks are run")
+            server.kill()
+            server = start_slipway(state=server.state)
+            with lock:
+                current[0] = server
+        wait_until(lambda: not runner.is_alive(), "all tasks are run")
+    finally:
+        over.set()
+        runner.join()
     assert problems == []
     assert len(expected) == tasks
     ecs = server.boto()

@@ -63,8 +63,10 @@ def test_logs(slipway, ecs, mark):
 
 
 def test_logs_of_a_chosen_container(slipway, ecs, mark):
-    arn, = run(ecs, define(ecs, "two", container(mark, "echo app"),
-                           container(mark, "echo beside", name="beside", essential=False)))
+    arn, = run(ecs, define(
+        ecs, "two", container(mark, "echo app", dependsOn=[
+            {"containerName": "beside", "condition": "COMPLETE"}]),
+        container(mark, "echo beside", name="beside", essential=False)))
     stopped(ecs, arn)
     assert slipway_run(slipway, "logs", "-c", "beside", arn).stdout == b"beside\n"
     assert slipway_run(slipway, "logs", "--container=app", arn).stdout == b"app\n"
