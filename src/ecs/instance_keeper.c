@@ -19,6 +19,8 @@ struct instance_keeper {
 	struct instance_keeper_config config;
 	struct controller *controller;
 	char *key;            /* of the cluster: the one key of work there is */
+	struct map brought;   /* ids that were registered since the start; of the one who keeps */
+	_Atomic bool forget;  /* that they were */
 	_Atomic bool list;    /* the runtime shall be listed */
 	_Atomic bool leaving; /* there are instances that wait for their last task */
 };
@@ -121,6 +123,7 @@ struct bringing {
 	int64_t now_ms;
 	const struct runtime_instance *instances;
 	size_t count;
+	const struct map *brought;
 	const struct map *present; /* ids of all that the runtime has; of leave() */
 	/* Of leave(): where the batch begins; out: how many of it still have tasks, and its end, data NULL
 	 * when that was the last one. */
@@ -154,6 +157,9 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	char id[ID_HEX_SIZE];
 	int code = 0;
 
+	/* It was there, and somebody deregistered it. */
+	if (!known && map_has(bringing->brought, from->id))
+		return 0;
 	if (known) {
 		code = container_instance_draft_open(known, arena, &draft, err);
 		if (code < 0)
@@ -289,6 +295,14 @@ static int let_go(struct instance_keeper *keeper, struct bringing *bringing, str
 	return code;
 }
 
+/* What the runtime had not for a while is new when it has it again. */
+static void forget_absent(struct instance_keeper *keeper, const struct map *present)
+{
+	MAP_EACH (&keeper->brought, entry)
+		if (!map_has(present, entry->key))
+			map_remove(&keeper->brought, entry->key);
+}
+
 /* Lists the runtime and brings the cluster in line with it. */
 static int keep_listed(struct instance_keeper *keeper, struct err *err)
 {
@@ -316,11 +330,17 @@ static int keep_listed(struct instance_keeper *keeper, struct err *err)
 			return code;
 		map_put(&present, instances[i].id, &instances[i]);
 	}
+	if (atomic_exchange(&keeper->forget, false))
+		map_clear(&keeper->brought);
+	forget_absent(keeper, &present);
+	bringing.brought = &keeper->brought;
 	for (size_t done = 0; code == 0 && done < count; done += bringing.count) {
 		bringing.instances = instances + done;
 		bringing.count = count - done < BATCH ? count - done : BATCH;
 		code = control_write(config->runner, config->store, bring, &bringing, NULL, err);
 	}
+	for (size_t i = 0; code == 0 && i < count; i++)
+		map_put(&keeper->brought, instances[i].id, keeper);
 	bringing.present = &present;
 	return code < 0 ? code : let_go(keeper, &bringing, err);
 }
@@ -372,6 +392,13 @@ const struct controller_row instance_keeper_row = {
 	.reconcile = reconcile,
 };
 
+static void free_keeper(struct instance_keeper *keeper)
+{
+	map_clear(&keeper->brought);
+	free(keeper->key);
+	free(keeper);
+}
+
 int instance_keeper_start(const struct instance_keeper_config *config,
 	struct instance_keeper **ret_keeper, struct err *err)
 {
@@ -396,8 +423,7 @@ int instance_keeper_start(const struct instance_keeper_config *config,
 		code = controller_start(&instance_keeper_row, &controller, &keeper->controller,
 			err);
 	if (code < 0) {
-		free(keeper->key);
-		free(keeper);
+		free_keeper(keeper);
 		return code;
 	}
 	controller_add(keeper->controller, span_of(keeper->key));
@@ -410,14 +436,19 @@ void instance_keeper_stop(struct instance_keeper *keeper)
 	if (!keeper)
 		return;
 	controller_stop(keeper->controller);
-	free(keeper->key);
-	free(keeper);
+	free_keeper(keeper);
 }
 
 void instance_keeper_refresh(struct instance_keeper *keeper)
 {
 	atomic_store(&keeper->list, true);
 	controller_add(keeper->controller, span_of(keeper->key));
+}
+
+void instance_keeper_reset(struct instance_keeper *keeper)
+{
+	atomic_store(&keeper->forget, true);
+	instance_keeper_refresh(keeper);
 }
 
 struct controller *instance_keeper_controller(struct instance_keeper *keeper)

@@ -4,7 +4,8 @@
  * announce, and stays registered under the same id as long as nobody deregisters it.
  *
  * - At the start, and whenever it is asked to refresh, the runtime is listed. Instances that it has are made or
- *   brought up to date and are connected; one that an operator deregistered comes back then, under a new id.
+ *   brought up to date and are connected. One that an operator deregistered comes back at the next start, under
+ *   a new id.
  * - One that the runtime no longer has is disconnected at once, and deregistered when nothing runs there any
  *   more.
  */
@@ -38,9 +39,10 @@ struct instance_keeper_config {
 int instance_keeper_start(const struct instance_keeper_config *config,
 	struct instance_keeper **ret_keeper, struct err *err);
 void instance_keeper_stop(struct instance_keeper *keeper); /* NULL is fine */
-/* Lists the runtime again, soon: after everything was reset, or when the runtime says that its instances
- * changed. From any thread, does not block. */
+/* Lists the runtime again, soon: it says that its instances changed. From any thread, does not block. */
 void instance_keeper_refresh(struct instance_keeper *keeper);
+/* As at the start, soon: everything was reset. From any thread, does not block. */
+void instance_keeper_reset(struct instance_keeper *keeper);
 /* For statistics and readiness. */
 struct controller *instance_keeper_controller(struct instance_keeper *keeper);
 extern const struct controller_row instance_keeper_row;

@@ -253,7 +253,7 @@ int tasks_wait_for_instances(struct server *server)
 {
 	if (!server->keeper_runs)
 		return 0;
-	instance_keeper_refresh(server->keeper);
+	instance_keeper_reset(server->keeper);
 	return wait_while(server, lacks_instances);
 }
 
