@@ -1,6 +1,6 @@
 /*
- * Operations on tasks: RunTask, StartTask, StopTask, DescribeTasks, ListTasks and the protection of tasks;
- * and what they share, which is finding a task and answering one.
+ * Operations on tasks: RunTask, StartTask, StopTask, DescribeTasks, ListTasks, ExecuteCommand and the
+ * protection of tasks; and what they share, which is finding a task and answering one.
  */
 #ifndef ECS_TASK_API_H
 #define ECS_TASK_API_H
@@ -25,6 +25,7 @@ int task_start(struct aws_request *request);
 int task_stop_prepare(struct aws_request *request);
 int task_stop(struct aws_request *request);
 int task_describe(struct aws_request *request);
+int task_execute(struct aws_request *request);
 int task_list(struct aws_request *request);
 int task_protection_get(struct aws_request *request);
 int task_protection_update_prepare(struct aws_request *request);

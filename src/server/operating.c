@@ -118,23 +118,44 @@ static void write_store(struct server *server, struct buffer *out)
 		store.available);
 }
 
+/* All of them, those of tasks and instances among them; how many. */
+static size_t list_controllers(struct server *server, struct controller **controllers,
+	const struct controller_row **rows)
+{
+	size_t count = 0;
+
+	for (; count < server->controller_count; count++) {
+		controllers[count] = server->controllers[count];
+		rows[count] = server->controller_rows[count];
+	}
+	if (server->keeper_runs) {
+		controllers[count] = task_controller_controller(server->task_controller);
+		rows[count++] = &task_controller_row;
+		controllers[count] = instance_keeper_controller(server->keeper);
+		rows[count++] = &instance_keeper_row;
+	}
+	return count;
+}
+
 /* The lines of one metric must stand together, hence two walks over what has two of them. */
 static void write_controllers(struct server *server, struct buffer *out)
 {
+	struct controller *controllers[SERVER_CONTROLLERS_MAX + 2];
+	const struct controller_row *rows[SERVER_CONTROLLERS_MAX + 2];
+	size_t count = list_controllers(server, controllers, rows);
 	struct controller_statistics statistics;
 
 	metric_head(out, "controller_reconciles_total", true, "Steps that controllers made");
-	for (size_t i = 0; i < server->controller_count; i++) {
-		controller_statistics(server->controllers[i], &statistics);
+	for (size_t i = 0; i < count; i++) {
+		controller_statistics(controllers[i], &statistics);
 		buffer_format(out, "slipway_controller_reconciles_total{controller=\"%s\"} %llu\n",
-			server->controller_rows[i]->name,
-			(unsigned long long)statistics.reconciles);
+			rows[i]->name, (unsigned long long)statistics.reconciles);
 	}
 	metric_head(out, "controller_failures_total", true, "Steps of controllers that failed");
-	for (size_t i = 0; i < server->controller_count; i++) {
-		controller_statistics(server->controllers[i], &statistics);
+	for (size_t i = 0; i < count; i++) {
+		controller_statistics(controllers[i], &statistics);
 		buffer_format(out, "slipway_controller_failures_total{controller=\"%s\"} %llu\n",
-			server->controller_rows[i]->name, (unsigned long long)statistics.failures);
+			rows[i]->name, (unsigned long long)statistics.failures);
 	}
 }
 

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from conftest import DEADLINE, slipway_program, wait_until
+from ecs_requests import refused
 from programs import LONG, Mark, container, task_id
 from test_run import define, describe, run, running, stopped
 
@@ -213,6 +214,14 @@ def test_exec_refused(slipway, ecs, mark, task):
     result = slipway_run(slipway, "exec", arn, "--", "true")
     assert result.returncode == 1 and b"has stopped" in result.stderr
     assert describe(ecs, task)["lastStatus"] == "RUNNING"
+
+
+def test_execute_command_names_what_works(ecs, task):
+    message = refused(ecs.execute_command, "TargetNotConnectedException", "slipway exec",
+                      task=task, command="sh", interactive=True)
+    assert task_id(task) in message
+    refused(ecs.execute_command, "InvalidParameterException", "not found", task="0" * 32,
+            command="sh", interactive=True)
 
 
 def make_key(server, policy, tmp_path):
