@@ -13,7 +13,8 @@ int main(int argc, char **argv)
 	_buffer_ struct buffer out = {0};
 
 	if (!service) {
-		fprintf(stderr, "usage: print-shapes SERVICE, where SERVICE is one of: ecs\n");
+		fprintf(stderr, "usage: print-shapes SERVICE, where SERVICE is one of: ecs, "
+				"elasticloadbalancingv2, servicediscovery\n");
 		return 2;
 	}
 	shape_write_json(service, &out);

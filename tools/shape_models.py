@@ -380,6 +380,8 @@ class Botocore:
                 self.add_structure(name, shape)
             elif "enum" in shape:
                 self.model.enums[name] = shape["enum"]
+        if self.model.metadata["protocol"] == "query":
+            self.check_query()
         for name, operation in self.source["operations"].items():
             errors = {error["shape"] for error in operation.get("errors", [])}
             self.model.operations[name] = Operation(
@@ -387,6 +389,17 @@ class Botocore:
                 operation.get("output", {}).get("shape"),
                 errors,
             )
+
+    def check_query(self):
+        """What the query protocol lets a model choose, and our tables have no words for."""
+        for name, operation in self.source["operations"].items():
+            output = operation.get("output")
+            if output and output.get("resultWrapper") != name + "Result":
+                raise Problem(f"{name}: its result is not called {name}Result")
+        for name, shape in self.shapes.items():
+            names = [shape.get(part, {}).get("locationName", part) for part in ("key", "value")]
+            if shape["type"] == "map" and names != ["key", "value"]:
+                raise Problem(f"{name}: its keys and values are called {' and '.join(names)}")
 
     def limits_of(self, name):
         shape = self.shapes[name]

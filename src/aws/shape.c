@@ -16,7 +16,8 @@
 /* How much of a client's own text an error message repeats. */
 #define SHOWN_TEXT_MAX 64
 
-static const struct shape_service *const services[] = {&shape_ecs};
+static const struct shape_service *const services[] = {&shape_ecs, &shape_elasticloadbalancingv2,
+	&shape_servicediscovery};
 
 const char *shape_type_name(enum shape_type type)
 {
@@ -42,7 +43,7 @@ const char *shape_type_name(enum shape_type type)
 const struct shape_service *shape_find_service(struct span name)
 {
 	for (size_t i = 0; i < LENGTH(services); i++)
-		if (span_is(name, services[i]->name))
+		if (span_is(name, services[i]->name) || span_is(name, services[i]->signing_name))
 			return services[i];
 	return NULL;
 }

@@ -97,6 +97,7 @@ struct shape_service {
 	const char *protocol;      /* "json" or "query" */
 	const char *version;       /* "2014-11-13" */
 	const char *target_prefix; /* of X-Amz-Target; "" when the protocol has none */
+	const char *xml_namespace; /* of answers in the query protocol, else NULL */
 	const char *names;
 	const struct shape *shapes;
 	const struct shape_member *members;
@@ -109,8 +110,10 @@ struct shape_service {
 };
 
 extern const struct shape_service shape_ecs;
+extern const struct shape_service shape_elasticloadbalancingv2;
+extern const struct shape_service shape_servicediscovery;
 
-/* NULL when there is no such service. */
+/* By its name, or by the one in credential scopes. NULL when there is no such service. */
 const struct shape_service *shape_find_service(struct span name);
 
 /* NULL when the service has no such operation. Names are compared exactly, as AWS does. */

@@ -135,8 +135,14 @@ void shape_write_json(const struct shape_service *service, struct buffer *out)
 	json_write_string(span_of(service->name), out);
 	buffer_add_string(out, ",\"protocol\":");
 	json_write_string(span_of(service->protocol), out);
+	buffer_add_string(out, ",\"version\":");
+	json_write_string(span_of(service->version), out);
 	buffer_add_string(out, ",\"targetPrefix\":");
 	json_write_string(span_of(service->target_prefix), out);
+	if (service->xml_namespace) {
+		buffer_add_string(out, ",\"xmlNamespace\":");
+		json_write_string(span_of(service->xml_namespace), out);
+	}
 	buffer_add_string(out, ",\"operations\":{");
 	for (size_t i = 0; i < service->operation_count; i++) {
 		if (i > 0)
