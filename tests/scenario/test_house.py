@@ -277,10 +277,11 @@ def test_readme_conversation_works_as_written(start_slipway):
     script = "set -e\n" + "\n".join(blocks)
     assert "http://127.0.0.1:4780" in script
     script = script.replace("http://127.0.0.1:4780", server.url)
+    script = script.replace("build/slipway", slipway_program())
     spoken = run("bash", "-c", script, env=server.aws_environment(), cwd=server.home)
     assert spoken.returncode == 0, spoken.stdout + spoken.stderr
     ecs = server.boto("ecs")
-    assert ecs.describe_clusters(clusters=["harbour"])["clusters"][0]["status"] == "ACTIVE"
+    assert ecs.describe_services(services=["greeter"])["services"][0]["status"] == "INACTIVE"
     assert [arn.split("/")[-1] for arn in ecs.list_task_definitions()["taskDefinitionArns"]] == [
         "greeter:1"]
     # What the README shows as answers is what came.
