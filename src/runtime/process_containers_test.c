@@ -345,9 +345,31 @@ static void test_limits(void **state)
 	assert_true(span_starts_with(task->containers[0].reason, SPAN("OutOfMemoryError: ")));
 }
 
+/* Whatever the supervisor has open is its own. */
+static void test_descriptors_are_the_standard_ones(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char *const limits[] = {"", ",'memory':256"};
+
+	for (size_t i = 0; i < LENGTH(limits); i++) {
+		struct span token = start(fixture,
+			spec_in(fixture, "awsvpc",
+				arena_format(fixture->arena,
+					"{'name':'app','image':'host'%s,'command':['sh','-c',"
+					"'ls /proc/$$/fd; true']}",
+					limits[i])
+					.data));
+
+		wait_phase(fixture, token, RUNTIME_STOPPED);
+		assert_true(span_is(read_log(fixture, token, "app"), "0\n1\n2\n"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		PROCESS_TEST(test_descriptors_are_the_standard_ones),
+		PLAIN_TEST(test_descriptors_are_the_standard_ones),
 		PROCESS_TEST(test_essential_container_ends_the_task),
 		PROCESS_TEST(test_conditions),
 		PROCESS_TEST(test_dependencies_that_fail),

@@ -328,8 +328,8 @@ void control_take_channel(struct control *control, int descriptor)
 {
 	struct connection *connection;
 
-	if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0)
-		return; /* nobody wants to know */
+	if (fcntl(descriptor, F_GETFD) < 0)
+		return;
 	connection = add_connection(control, descriptor);
 	connection->watches = true;
 	add_state(control, connection);

@@ -46,6 +46,7 @@ static int take_order(struct supervisor *supervisor, const char *folder, struct 
 		return err_errno(err, "enter '%s'", folder);
 	if (fcntl(PROTOCOL_LOCK_DESCRIPTOR, F_SETFD, FD_CLOEXEC) < 0)
 		return err_errno(err, "the lock did not come with the start");
+	fcntl(PROTOCOL_CHANNEL_DESCRIPTOR, F_SETFD, FD_CLOEXEC); /* if anybody wants to know */
 	close_range(PROTOCOL_CHANNEL_DESCRIPTOR + 1, ~0U, 0);
 	return task_open(&supervisor->task, arena, clock_system(), err);
 }
