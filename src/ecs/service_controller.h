@@ -37,7 +37,7 @@ struct service_control {
 	bool bug_forget_stop;    /* tasks of older deployments are left running */
 	bool bug_count_running;  /* tasks that do not run yet are not counted */
 	bool bug_stale_counts;   /* plans with what the last view showed, not head */
-	bool bug_no_backoff;     /* starts again at once, however often it failed */
+	bool bug_repeat_events;  /* tells a state at every look */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #define TOLD_STEADY "steady"
 #define TOLD_FAILING "failing"
 #define TOLD_UNPLACED "unplaced "
+#define TROUBLE_AGAIN_MS INT64_C(60000) /* between two events about trouble of different kinds */
 
 int service_tell(struct service_work *work, struct err *err, const char *format, ...)
 {
@@ -35,12 +36,25 @@ static int tell_once(struct service_work *work, struct span state, struct span m
 {
 	int code;
 
-	if (span_equal(work->facts.told, state))
+	if (span_equal(work->facts.told, state) &&
+		!(work->control && work->control->bug_repeat_events))
 		return 0;
 	code = service_tell(work, err, "%.*s", SPAN_ARGS(message));
 	if (code == 0)
 		set_told(work, state);
 	return code;
+}
+
+/* Trouble may come and go and be of several kinds at once: that is told, but not all the time. */
+static int tell_trouble(struct service_work *work, struct span state, struct span message,
+	struct err *err)
+{
+	bool in_trouble = span_is(work->facts.told, TOLD_FAILING) ||
+			  span_starts_with(work->facts.told, SPAN(TOLD_UNPLACED));
+
+	if (in_trouble && work->now_ms < work->facts.told_ms + TROUBLE_AGAIN_MS)
+		return 0;
+	return tell_once(work, state, message, err);
 }
 
 static struct span list_of(struct service_work *work, const struct service_told_tasks *tasks)
@@ -59,12 +73,20 @@ static int tell_unplaced(struct service_work *work, struct err *err)
 	struct span state =
 		arena_format(work->arena, TOLD_UNPLACED "%.*s", SPAN_ARGS(failure->reason));
 
-	return tell_once(work, fact_text_is_plain(state) ? state : SPAN(TOLD_UNPLACED),
+	return tell_trouble(work, fact_text_is_plain(state) ? state : SPAN(TOLD_UNPLACED),
 		arena_format(work->arena,
 			"was unable to place a task because no container instance met all of its "
 			"requirements. %.*s For more information, see the Troubleshooting section "
 			"of the Amazon ECS Developer Guide.",
 			SPAN_ARGS(failure->event)),
+		err);
+}
+
+static int tell_failing(struct service_work *work, struct err *err)
+{
+	return tell_trouble(work, SPAN(TOLD_FAILING),
+		SPAN("is unable to consistently start tasks successfully. For more information, "
+		     "see the Troubleshooting section of the Amazon ECS Developer Guide."),
 		err);
 }
 
@@ -82,25 +104,15 @@ int service_tell_tasks(struct service_work *work, struct err *err)
 	if (code == 0 && work->started.count + work->stopped.count > 0 &&
 		span_is(work->facts.told, TOLD_STEADY))
 		set_told(work, SPAN(""));
-	if (code == 0 && work->unplaced)
-		code = tell_unplaced(work, err);
-	return code;
+	/* What failed before is no trouble when all that is wanted is there. */
+	if (code < 0 || work->steady)
+		return code;
+	if (work->failing)
+		return tell_failing(work, err);
+	return work->unplaced ? tell_unplaced(work, err) : 0;
 }
 
 int service_tell_steady(struct service_work *work, struct err *err)
 {
 	return tell_once(work, SPAN(TOLD_STEADY), SPAN("has reached a steady state."), err);
-}
-
-int service_tell_failing(struct service_work *work, const struct service_part *part,
-	struct err *err)
-{
-	int64_t round = part->is_set ? part->set.backoff_round : part->deployment.backoff_round;
-
-	if (round < 2 || !service_part_backoff(work, part))
-		return 0;
-	return tell_once(work, SPAN(TOLD_FAILING),
-		SPAN("is unable to consistently start tasks successfully. For more information, "
-		     "see the Troubleshooting section of the Amazon ECS Developer Guide."),
-		err);
 }

@@ -160,7 +160,12 @@ int64_t service_part_backoff(const struct service_work *work, const struct servi
 	int64_t until_ms =
 		part->is_set ? part->set.backoff_until_ms : part->deployment.backoff_until_ms;
 
-	if (work->control && work->control->bug_no_backoff)
-		return 0;
 	return until_ms > work->now_ms ? until_ms : 0;
+}
+
+bool service_part_is_failing(const struct service_work *work, const struct service_part *part)
+{
+	int64_t round = part->is_set ? part->set.backoff_round : part->deployment.backoff_round;
+
+	return round >= 2 && service_part_backoff(work, part) > 0;
 }

@@ -302,7 +302,8 @@ int service_rollout_begin(struct service_work *work, struct err *err)
 	if (work->facts.breaker && primary->deployment.rollout == ROLLOUT_IN_PROGRESS &&
 		primary->deployment.failed >= threshold)
 		return trip_breaker(work, threshold, err);
-	return service_tell_failing(work, primary, err);
+	work->failing = service_part_is_failing(work, primary);
+	return 0;
 }
 
 bool service_rollout_is_frozen(const struct service_work *work)

@@ -60,10 +60,9 @@ static int step_set(struct service_work *work, struct service_part *set, struct 
 	int code;
 
 	service_part_forgive(work, set, set->set.stable);
-	code = service_tell_failing(work, set, err);
-	if (code == 0)
-		code = service_plan_replicas(work, set, 1, 0, draining ? 0 : set->set.computed,
-			false, &plan, err);
+	work->failing |= service_part_is_failing(work, set);
+	code = service_plan_replicas(work, set, 1, 0, draining ? 0 : set->set.computed, false,
+		&plan, err);
 	if (code < 0)
 		return code;
 	if (draining && set->live == 0)

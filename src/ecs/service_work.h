@@ -64,6 +64,7 @@ struct service_work {
 	/* A task could not be placed: why. */
 	struct placement_failure failure;
 	bool unplaced;
+	bool failing;          /* tasks crash again and again */
 	bool complete, steady; /* as the plan said */
 	int64_t again_ms;      /* 0: when something changes */
 };
@@ -150,8 +151,6 @@ int service_tell(struct service_work *work, struct err *err, const char *format,
 /* What was started and stopped, and what could not be. */
 int service_tell_tasks(struct service_work *work, struct err *err);
 int service_tell_steady(struct service_work *work, struct err *err);
-int service_tell_failing(struct service_work *work, const struct service_part *part,
-	struct err *err);
 
 /* ---- service_failures.c ---- */
 
@@ -165,5 +164,7 @@ void service_part_failed(struct service_work *work, struct service_part *part);
 void service_part_forgive(struct service_work *work, struct service_part *part, bool complete);
 /* No task of it may be started before; 0: any time. */
 int64_t service_part_backoff(const struct service_work *work, const struct service_part *part);
+/* It has failed in several rounds, and waits. */
+bool service_part_is_failing(const struct service_work *work, const struct service_part *part);
 
 #endif

@@ -8,6 +8,7 @@
 #include "rollout/rollout.h"
 
 #define CHANGES_AT_ONCE 64
+#define WRITES_A_SECOND_MAX 50 /* of one service: more is a controller that goes round in circles */
 
 /* A service as the changes so far have it. */
 struct watched {
@@ -17,6 +18,8 @@ struct watched {
 	unsigned upper, lower;
 	int64_t live, healthy;
 	int64_t ceiling; /* so many programs may run */
+	int64_t second;  /* of virtual time, and how often it was written in it */
+	unsigned writes;
 	int64_t running;
 };
 
@@ -109,6 +112,16 @@ static void lower_floors(struct service_checker *checker, const struct watched *
 	}
 }
 
+static void count_write(struct service_checker *checker, struct watched *service)
+{
+	int64_t second = runner_now_us(checker->runner) / 1000000;
+
+	service->writes = second == service->second ? service->writes + 1 : 0;
+	service->second = second;
+	if (service->writes == WRITES_A_SECOND_MAX)
+		tell(checker, "service %s is written again and again", service->name);
+}
+
 static void service_changed(struct service_checker *checker, const struct store_object *object)
 {
 	const struct service_facts *facts = service_facts(object);
@@ -129,6 +142,7 @@ static void service_changed(struct service_checker *checker, const struct store_
 	service->ceiling = larger(service->upper, larger(service->live, service->ceiling));
 	lower_ceiling(service);
 	lower_floors(checker, service);
+	count_write(checker, service);
 }
 
 /* ---- tasks ---- */

@@ -9,7 +9,8 @@
  * - an instance never runs two programs of one DAEMON service that is to have one;
  * - a program starts only for a task that is written down, once, and is ended only if that is written down;
  * - a task is RUNNING only when its program has started, STOPPED only when it does not run, and never goes
- *   back; the exit code of a program that ended by itself is in its task.
+ *   back; the exit code of a program that ended by itself is in its task;
+ * - no service is written over and over again.
  *
  * What it compares with is the moment of the decision, so that a client who changes the numbers while tasks
  * are on their way breaks no rule.

@@ -195,6 +195,7 @@ int service_server_boot(struct service_server *server, struct runner *root, stru
 		.bug_forget_stop = bug == SERVICE_BUG_FORGET_STOP,
 		.bug_count_running = bug == SERVICE_BUG_COUNT_RUNNING,
 		.bug_stale_counts = bug == SERVICE_BUG_STALE_COUNTS,
+		.bug_repeat_events = bug == SERVICE_BUG_REPEAT_EVENTS,
 	};
 	snprintf(name, sizeof(name), "%s.%u", server->name, ++server->boots);
 	server->runner = runner_group_new(root, name);

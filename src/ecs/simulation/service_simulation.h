@@ -28,6 +28,7 @@
 	X(FORGET_STOP, "forget-stop", "tasks of older deployments are left running")               \
 	X(COUNT_RUNNING, "count-running", "tasks that do not run yet are not counted")             \
 	X(STALE_COUNTS, "stale-counts", "plans are made from the last view instead of head")       \
+	X(REPEAT_EVENTS, "repeat-events", "a state of a service is told at every look")            \
 	X(DOUBLE_START, "double-start", "a start that failed is repeated with another token")      \
 	X(LOSE_STOP, "lose-stop", "a stop that failed is taken for done")                          \
 	X(LOSE_EXIT, "lose-exit", "the runtime forgets an exit before it is written down")         \
