@@ -125,16 +125,18 @@ int tasks_open(struct server *server, struct err *err)
 {
 	struct task_controller_config config = {.runner = server->runner,
 		.store = server->store,
-		.host = span_of(server->host),
 		.secrets = server->config->secrets,
 		.report = server_report_controller,
 		.report_context = server};
-	int code = read_host(server, err);
+	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < LENGTH(runtimes); i++)
+	for (size_t i = 0; i < LENGTH(runtimes); i++)
 		if (strcmp(server->config->runtime, runtimes[i].name) == 0) {
+			code = read_host(server, err);
+			config.host = span_of(server->host);
 			server->task_controller = task_controller_new(&config);
-			code = runtimes[i].open(server, err);
+			if (code == 0)
+				code = runtimes[i].open(server, err);
 			if (code == 0)
 				code = task_controller_start(server->task_controller,
 					server->runtime, err);
