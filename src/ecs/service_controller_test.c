@@ -234,9 +234,10 @@ static void assert_stable(struct world *world, const char *service, int64_t desi
 /* How many events of the service have these words. */
 static size_t told(struct world *world, const char *service, const char *words)
 {
+	const struct json *events = json_get(described(world, service), "events");
 	size_t count = 0;
 
-	JSON_EACH_ITEM (json_get(described(world, service), "events"), event) {
+	JSON_EACH_ITEM (events, event) {
 		struct span message = json_get_text(event, "message");
 
 		count += memmem(message.data, message.length, words, strlen(words)) != NULL;
