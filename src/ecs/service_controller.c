@@ -126,46 +126,61 @@ static int step_deployments(struct service_work *work, struct err *err)
 	return code;
 }
 
-/* Live tasks of the service, those of deployments that are gone included. */
+/* Live tasks of the service. */
 static struct span live_prefix(struct service_work *work)
 {
 	return arena_format(work->arena, "%.*s/live/", SPAN_ARGS(work->key));
 }
 
-static struct service_part *part_of_task(struct service_work *work, const struct task_facts *task)
+/* Collects up to `room` tasks of a part that nobody wants to stop yet. */
+static size_t collect_wanted(struct service_work *work, const struct service_part *part,
+	const struct store_object **tasks, size_t room)
 {
-	struct span prefix = SPAN(SERVICE_DEPLOYMENT_PREFIX);
+	size_t count = 0;
 
-	for (size_t i = 0; i < work->part_count; i++)
-		if (task->deployment.length == prefix.length + work->parts[i].number.length &&
-			span_ends_with(task->deployment, work->parts[i].number))
-			return &work->parts[i];
-	return NULL;
+	for (size_t class = 0; class < TASK_CLASS_COUNT; class ++) {
+		struct store_cursor cursor = {.view = service_head(work),
+			.kind = &task_kind,
+			.index = TASK_BY_SERVICE,
+			.prefix = arena_format(work->arena,
+				"%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/%c",
+				SPAN_ARGS(work->key), SPAN_ARGS(part->number),
+				task_class_letters[class]),
+			.exact = true};
+		const struct store_object *task;
+
+		while (class != TASK_CLASS_STOPPING && count < room && (task = store_next(&cursor)))
+			tasks[count++] = task;
+	}
+	return count;
 }
 
 /* Deleted: every task is to stop, whatever percentages and protection say. */
-static int step_draining(struct service_work *work, struct err *err)
+static int stop_all(struct service_work *work, struct err *err)
 {
-	struct span prefix = live_prefix(work);
-	const struct store_object *tasks[SERVICE_STOPS_MAX], *task;
-	struct store_cursor cursor = {.view = service_head(work),
-		.kind = &task_kind,
-		.index = TASK_BY_SERVICE,
-		.prefix = prefix};
-	size_t count = 0;
+	const struct store_object *tasks[SERVICE_STOPS_MAX];
 	int code = 0;
 
-	while (count < SERVICE_STOPS_MAX && (task = store_next(&cursor)))
-		if (task_facts(task)->desired != TASK_STOPPED)
-			tasks[count++] = task;
-	for (size_t i = 0; code == 0 && i < count; i++)
-		code = service_stop_task(work, part_of_task(work, task_facts(tasks[i])), tasks[i],
-			false, err);
-	if (code == 0)
-		code = service_tell_tasks(work, err);
-	if (count == SERVICE_STOPS_MAX)
+	for (size_t i = 0; i < work->part_count; i++) {
+		size_t room = SERVICE_STOPS_MAX - work->stopped.count;
+		size_t count = collect_wanted(work, &work->parts[i], tasks, room);
+
+		for (size_t place = 0; code == 0 && place < count; place++)
+			code = service_stop_task(work, &work->parts[i], tasks[place], false, err);
+		if (code < 0)
+			return code;
+	}
+	if (work->stopped.count == SERVICE_STOPS_MAX)
 		service_again_at(work, work->now_ms);
-	if (code < 0 || store_count(service_head(work), &task_kind, TASK_BY_SERVICE, prefix, false))
+	return service_tell_tasks(work, err);
+}
+
+static int step_draining(struct service_work *work, struct err *err)
+{
+	int code = stop_all(work, err);
+
+	if (code < 0 || store_count(service_head(work), &task_kind, TASK_BY_SERVICE,
+				live_prefix(work), false) > 0)
 		return code;
 	if (!service_may_write(work))
 		return SERVICE_DUE;
@@ -176,8 +191,7 @@ static int step_draining(struct service_work *work, struct err *err)
 		return code;
 	work->facts.status = SERVICE_INACTIVE;
 	work->facts.ended_ms = work->now_ms;
-	service_show(work, service_document_edit(work), "status",
-		json_new_string(work->arena, span_of(service_status_name(SERVICE_INACTIVE))));
+	work->changed = true;
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 #define SERVICE_STOPS_MAX 100
 /* A task that could not be placed is tried again after so long, and when an instance changes. */
 #define SERVICE_PLACEMENT_RETRY_MS INT64_C(5000)
+#define SERVICE_DAEMON_RETRY_MS INT64_C(500) /* if it waits for daemons, which are on their way */
 /* A task that has run well for so long is a success: failures before it are forgotten. */
 #define SERVICE_SETTLED_MS INT64_C(10000)
 /* Without a health check a task counts for its deployment only when it has run for so long, so that one that

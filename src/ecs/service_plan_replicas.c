@@ -557,7 +557,10 @@ int service_plan_replicas(struct service_work *work, struct service_part *parts,
 		/* What could be started is there now. Whether stopping something helps is the planner's to say. */
 		plan.replicas.starts_allowed = 0;
 		plan.replicas.hindrance = hindrance_of(&work->failure);
-		service_again_at(work, work->now_ms + SERVICE_PLACEMENT_RETRY_MS);
+		service_again_at(work,
+			work->now_ms + (span_is(work->failure.reason, "DAEMON")
+						       ? SERVICE_DAEMON_RETRY_MS
+						       : SERVICE_PLACEMENT_RETRY_MS));
 		count_all(&plan);
 		rollout_plan_replicas(&plan.replicas, work->arena, ret_plan);
 	}
