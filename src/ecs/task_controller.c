@@ -16,6 +16,8 @@
 #define KEY_EVERYTHING "*" /* compare all that the runtime knows with the store */
 #define KEY_TOKEN ':'      /* ":TOKEN": a token that no task has */
 
+#define BACKOFF_MOST_US INT64_C(5000000)
+#define RETRIES_PER_SECOND 100
 #define PENDING_LOOK_MS 200 /* a task that is starting for so long is shown as that */
 
 struct task_controller {
@@ -511,6 +513,11 @@ struct task_controller *task_controller_new(const struct task_controller_config 
 	tasks->config = *config;
 	if (tasks->config.ended_kept == 0)
 		tasks->config.ended_kept = TASK_CONTROLLER_ENDED_KEPT;
+	/* A runtime that was out of reach for a while is near: it is asked again soon, for many at once. */
+	if (tasks->config.queue.backoff_most_us == 0)
+		tasks->config.queue.backoff_most_us = BACKOFF_MOST_US;
+	if (tasks->config.queue.retries_per_second == 0)
+		tasks->config.queue.retries_per_second = RETRIES_PER_SECOND;
 	tasks->left = runner_event_new(config->runner, "notices of a runtime");
 	lock_init(&tasks->lock);
 	return tasks;

@@ -2,6 +2,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -69,6 +70,7 @@ def exit_codes(task):
 
 # ---- one task ----
 
+@pytest.mark.sanitized
 def test_a_task_runs_and_stops(slipway, ecs, mark):
     define(ecs, "plain", container(mark, "exec sleep 1000"))
     task = slipway.aws("ecs", "run-task", "--task-definition", "plain", "--started-by",
@@ -106,6 +108,7 @@ def test_exit_codes(ecs, mark, script, code):
     assert task["startedAt"]
 
 
+@pytest.mark.sanitized
 def test_an_essential_exit_ends_the_others(ecs, mark):
     arn, = run(ecs, define(ecs, "pair", container(mark, "exit 5"),
                            container(mark, LONG, name="beside")))
@@ -274,6 +277,7 @@ def test_stop_timeout(ecs, mark, tmp_path):
     assert mark.tasks() == set()
 
 
+@pytest.mark.sanitized
 def test_a_stop_that_comes_at_once(ecs, mark):
     definition = define(ecs, "early", container(mark, LONG))
     arns = [arn for _ in range(10) for arn in run(ecs, definition)]
@@ -299,6 +303,7 @@ def test_instances_share_the_machine(start_slipway, mark):
 
 # ---- what outlives what ----
 
+@pytest.mark.sanitized
 def test_tasks_go_on_when_the_server_ends(start_slipway, mark, tmp_path):
     gate = tmp_path / "gate"
     os.chmod(tmp_path, 0o777)
@@ -324,6 +329,46 @@ def test_tasks_go_on_when_the_server_ends(start_slipway, mark, tmp_path):
     ecs.stop_task(task=long)
     stopped(ecs, long)
     assert mark.tasks() == set()
+
+
+def test_tasks_go_on_when_a_server_with_postgres_is_killed(start_slipway, postgres_url, mark):
+    server = start_slipway("--store", postgres_url)
+    ecs = server.boto()
+    arn, = run(ecs, define(ecs, "long", container(mark, LONG)))
+    running(ecs, arn)
+    before = set(mark.processes())
+    server.kill()
+    ecs = start_slipway("--store", postgres_url, state=server.state).boto()
+    assert describe(ecs, arn)["lastStatus"] == "RUNNING"
+    assert set(mark.processes()) == before
+    ecs.stop_task(task=arn)
+    assert exit_codes(stopped(ecs, arn)) == {"app": 143}
+
+
+def test_servers_that_share_a_store_leave_each_others_tasks_alone(start_slipway, postgres_url, mark,
+                                                                  tmp_path):
+    first = start_slipway("--store", postgres_url)
+    for name in ("integrity.key", "admin-key.json"):
+        shutil.copy(os.path.join(first.state, name), tmp_path / name)
+    second = start_slipway("--store", postgres_url, state=str(tmp_path))
+    ecs = first.boto()
+    wait_until(lambda: len(ecs.list_container_instances()["containerInstanceArns"]) == 2,
+               "both are registered")
+    arns = run(ecs, define(ecs, "long", container(mark, LONG)), count=2,
+               placementStrategy=[{"type": "spread", "field": "instanceId"}])
+    assert len({running(ecs, arn)["containerInstanceArn"] for arn in arns}) == 2
+    programs = mark.wait_for(2)
+    second.kill()
+    ecs.stop_task(task=run(ecs, "long")[0])  # something for the first one to do
+    second = start_slipway("--store", postgres_url, state=str(tmp_path))
+    for server in (first, second):
+        for arn in arns:
+            assert describe(server.boto(), arn)["lastStatus"] == "RUNNING"
+    assert programs <= mark.tasks()
+    for arn in arns:
+        second.boto().stop_task(task=arn)
+    for arn in arns:
+        assert exit_codes(stopped(ecs, arn)) == {"app": 143}
 
 
 def test_no_exit_code_is_lost_when_the_server_is_killed(start_slipway, mark, tmp_path):

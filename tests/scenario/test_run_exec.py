@@ -54,6 +54,7 @@ def slipway_run(server, *args, key=None, **options):
 
 # ---- logs ----
 
+@pytest.mark.sanitized
 def test_logs(slipway, ecs, mark):
     arn, = run(ecs, define(ecs, "says", container(mark, "echo one; echo two >&2; printf three")))
     stopped(ecs, arn)
@@ -77,6 +78,7 @@ def test_logs_of_a_chosen_container(slipway, ecs, mark):
     assert result.returncode == 1 and b"no container 'none'" in result.stderr
 
 
+@pytest.mark.sanitized
 def test_logs_are_followed_to_the_end(slipway, ecs, mark, tmp_path):
     gate = tmp_path / "gate"
     os.chmod(tmp_path, 0o777)
@@ -98,6 +100,7 @@ def test_much_output_is_kept_and_read_whole(slipway, ecs, mark):
         b"%d\n" % number for number in range(1, 200001))
 
 
+@pytest.mark.sanitized
 def test_followers_do_not_keep_a_server_from_stopping(start_slipway, mark):
     server = start_slipway("--stop-tasks-on-exit")
     ecs = server.boto()
@@ -113,6 +116,7 @@ def test_followers_do_not_keep_a_server_from_stopping(start_slipway, mark):
 
 # ---- exec ----
 
+@pytest.mark.sanitized
 def test_exec(slipway, task):
     result = slipway_run(slipway, "exec", task, "--", "sh", "-c",
                          "echo out; echo err >&2; cat; exit 7", input=b"typed\n")
@@ -130,6 +134,7 @@ def test_exec_copies_everything(slipway, task):
     assert result.stdout == data
 
 
+@pytest.mark.sanitized
 def test_exec_of_a_program_that_reads_nothing(slipway, task):
     result = slipway_run(slipway, "exec", task, "--", "true", input=b"x" * (5 << 20))
     assert result.returncode == 0
@@ -169,6 +174,7 @@ def test_exec_with_a_terminal(slipway, task):
     assert b"got hello" in seen
 
 
+@pytest.mark.sanitized
 def test_a_program_ends_with_its_client(slipway, task, mark):
     other = Mark()
     line, environment = command(slipway, "exec", task, "--", "env", f"MARK={other.value}", "sleep",
