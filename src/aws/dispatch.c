@@ -15,6 +15,7 @@
 #include "aws/arn.h"
 #include "aws/counts.h"
 #include "aws/policy.h"
+#include "aws/query.h"
 #include "aws/throttle.h"
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -45,6 +46,8 @@ struct call {
 	struct aws_resources resources;
 	struct span name; /* of the operation, as asked for */
 	struct span body;
+	struct query_form form; /* if is_form, in the place of body */
+	bool is_form;
 	size_t row; /* for counting */
 	struct buffer out;
 	int64_t started_us;
@@ -114,6 +117,24 @@ const struct aws_service *aws_dispatcher_find_target(const struct aws_dispatcher
 	return NULL;
 }
 
+const struct aws_service *aws_dispatcher_find_version(const struct aws_dispatcher *dispatcher,
+	struct span version)
+{
+	for (size_t i = 0; i < dispatcher->service_count; i++) {
+		const struct aws_service *service = dispatcher->services[i].service;
+
+		if (query_is_protocol_of(service->shapes) &&
+			span_is(version, service->shapes->version))
+			return service;
+	}
+	return NULL;
+}
+
+void aws_dispatcher_new_id(const struct aws_dispatcher *dispatcher, char id[ID_UUID_SIZE])
+{
+	id_uuid(dispatcher->config.random, id);
+}
+
 /* ---- finish ---- */
 
 static void write_failure(struct call *call)
@@ -175,6 +196,9 @@ static void finish(struct call *call)
 		write_failure(call);
 		answer.status = request->failure.status ? request->failure.status : 400;
 		answer.error_type = request->failure.type;
+		if (call->is_form)
+			answer.status = query_error_status(request->service->shapes,
+				span_of(answer.error_type), answer.status);
 	} else if (call->out.length == 0) {
 		buffer_add_string(&call->out, "{}");
 	}
@@ -352,12 +376,27 @@ static int step_find(struct call *call)
 		service->name, SPAN_ARGS(shown(call->name)));
 }
 
+static int parse_form(struct call *call)
+{
+	struct aws_request *request = &call->request;
+	struct json *input;
+	struct err err;
+
+	if (query_read_input(request->service->shapes, call->shape, &call->form, request->arena,
+		    &input, &err) < 0)
+		return aws_fail(request, "SerializationException", "%s", err.message);
+	request->input = input;
+	return 0;
+}
+
 static int step_parse(struct call *call)
 {
 	struct aws_request *request = &call->request;
 	struct json *input;
 	struct err err;
 
+	if (call->is_form)
+		return parse_form(call);
 	if (call->body.length > AWS_REQUEST_BODY_MAX) {
 		aws_fail(request, "RequestEntityTooLargeException",
 			"The request is longer than %d bytes.", AWS_REQUEST_BODY_MAX);
@@ -480,12 +519,10 @@ static const struct registered *find_registered(const struct aws_dispatcher *dis
 	abort(); /* callers have the service from aws_dispatcher_find */
 }
 
-void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *service,
-	struct span operation, const struct aws_caller *caller, struct span body,
-	struct arena *arena, aws_done_function done, void *context)
+static struct call *begin(struct aws_dispatcher *dispatcher, const struct aws_service *service,
+	struct span operation, const struct aws_caller *caller, struct arena *arena,
+	aws_done_function done, void *context)
 {
-	static int (*const steps[])(struct call * call) = {
-		step_find, step_parse, step_authorise, step_limit, step_validate, step_prepare};
 	const struct aws_dispatch_config *config = &dispatcher->config;
 	struct call *call = arena_allocate(arena, sizeof(*call));
 	struct aws_request *request = &call->request;
@@ -494,7 +531,6 @@ void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *s
 	call->registered = find_registered(dispatcher, service);
 	call->row = call->registered->rows;
 	call->name = operation;
-	call->body = body;
 	call->done = done;
 	call->done_context = context;
 	call->started_us = clock_steady_us(config->clock);
@@ -507,6 +543,13 @@ void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *s
 	request->context = call->registered->context;
 	request->out = &call->out;
 	id_uuid(config->random, request->id);
+	return call;
+}
+
+static void go(struct call *call)
+{
+	static int (*const steps[])(struct call * call) = {
+		step_find, step_parse, step_authorise, step_limit, step_validate, step_prepare};
 
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		if (steps[i](call) < 0) {
@@ -514,12 +557,33 @@ void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *s
 			return;
 		}
 	}
-	switch (request->operation->mode) {
+	switch (call->request.operation->mode) {
 	case AWS_READ: run_read(call); break;
 	case AWS_WRITE: start_write(call); break;
 	case AWS_BLOCKING: start_blocking(call); break;
 	case AWS_UNBUILT: abort(); /* step_validate has answered */
 	}
+}
+
+void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *service,
+	struct span operation, const struct aws_caller *caller, struct span body,
+	struct arena *arena, aws_done_function done, void *context)
+{
+	struct call *call = begin(dispatcher, service, operation, caller, arena, done, context);
+
+	call->body = body;
+	go(call);
+}
+
+void aws_dispatch_form(struct aws_dispatcher *dispatcher, const struct aws_service *service,
+	struct span operation, const struct aws_caller *caller, const struct query_form *form,
+	struct arena *arena, aws_done_function done, void *context)
+{
+	struct call *call = begin(dispatcher, service, operation, caller, arena, done, context);
+
+	call->form = *form;
+	call->is_form = true;
+	go(call);
 }
 
 /* ---- counts ---- */

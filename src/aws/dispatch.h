@@ -10,6 +10,7 @@
 #ifndef AWS_DISPATCH_H
 #define AWS_DISPATCH_H
 
+#include "aws/query_form.h"
 #include "aws/service.h"
 #include "base/clock.h"
 
@@ -58,6 +59,11 @@ const struct aws_service *aws_dispatcher_find(const struct aws_dispatcher *dispa
 	struct span name);
 const struct aws_service *aws_dispatcher_find_target(const struct aws_dispatcher *dispatcher,
 	struct span json_target);
+/* The service that speaks the query protocol in this version, which names it as json_target does. */
+const struct aws_service *aws_dispatcher_find_version(const struct aws_dispatcher *dispatcher,
+	struct span version);
+/* As every answer has one, also those that are given before there is a call. */
+void aws_dispatcher_new_id(const struct aws_dispatcher *dispatcher, char id[ID_UUID_SIZE]);
 
 /* answer lives during the call. Comes on the caller's thread for reads and refusals, on the store's
  * writer for writes. */
@@ -66,6 +72,11 @@ typedef void (*aws_done_function)(void *context, const struct aws_answer *answer
 /* Runs an operation. body is JSON text; body, caller and arena must live until done. */
 void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *service,
 	struct span operation, const struct aws_caller *caller, struct span body,
+	struct arena *arena, aws_done_function done, void *context);
+/* As aws_dispatch, for a request of the query protocol. The answer is JSON all the same, but an error
+ * has the status that the query protocol gives it; aws_query_dispatch makes XML of it. */
+void aws_dispatch_form(struct aws_dispatcher *dispatcher, const struct aws_service *service,
+	struct span operation, const struct aws_caller *caller, const struct query_form *form,
 	struct arena *arena, aws_done_function done, void *context);
 
 /* Statistics for /metrics: calls one per (service, operation, result type). */

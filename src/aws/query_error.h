@@ -1,0 +1,13 @@
+/* Names and codes of errors: included by query*.c only. See query.h for which is which. */
+#ifndef AWS_QUERY_ERROR_H
+#define AWS_QUERY_ERROR_H
+
+#include "aws/shape.h"
+
+/* NULL when the model has no such error; service may be NULL. */
+const struct shape *query_find_error(const struct shape_service *service, struct span type);
+/* What the wire says for a name inside, and the way back; what neither knows stays as it is. */
+struct span query_error_code(const struct shape_service *service, struct span type);
+struct span query_error_type(const struct shape_service *service, struct span code);
+
+#endif
