@@ -44,6 +44,20 @@ static struct span bare_type(struct span type)
 	return type;
 }
 
+int aws_call_fail(const struct aws_call *call, int status, struct span type, struct span message,
+	struct aws_call_failure *failure, struct err *err)
+{
+	if (!type.data)
+		type = SPAN("UnknownError");
+	if (!message.data)
+		message = SPAN("");
+	failure->status = status;
+	snprintf(failure->type, sizeof(failure->type), "%.*s", SPAN_ARGS(type));
+	snprintf(failure->message, sizeof(failure->message), "%.*s", SPAN_ARGS(message));
+	return err_set(err, -EREMOTEIO, "%s %s: %s (%d)%s%s", call->service, call->operation,
+		failure->type, status, failure->message[0] ? ": " : "", failure->message);
+}
+
 int aws_call_read_failure(const struct aws_call *call, int status, struct span type_header,
 	struct span body, struct aws_call_failure *failure, struct err *err)
 {
@@ -56,17 +70,12 @@ int aws_call_read_failure(const struct aws_call *call, int status, struct span t
 	type = json_get_text(document, "__type");
 	if (!type.data)
 		type = type_header.data ? type_header : json_get_text(document, "code");
-	type = bare_type(type.data ? type : SPAN("UnknownError"));
+	if (type.data)
+		type = bare_type(type);
 	message = json_get_text(document, "message");
 	if (!message.data)
 		message = json_get_text(document, "Message");
-	if (!message.data)
-		message = SPAN("");
-	failure->status = status;
-	snprintf(failure->type, sizeof(failure->type), "%.*s", SPAN_ARGS(type));
-	snprintf(failure->message, sizeof(failure->message), "%.*s", SPAN_ARGS(message));
-	return err_set(err, -EREMOTEIO, "%s %s: %s (%d)%s%s", call->service, call->operation,
-		failure->type, status, failure->message[0] ? ": " : "", failure->message);
+	return aws_call_fail(call, status, type, message, failure, err);
 }
 
 int aws_call(struct aws_target *target, const char *service, const char *operation,

@@ -1,6 +1,6 @@
 /*
- * Calls to an endpoint somewhere else: AWS's JSON protocol over the HTTP client. An attempt is signed
- * anew, because a signature is good for five minutes only and waiting may take long.
+ * Calls to an endpoint somewhere else: AWS's JSON or query protocol over the HTTP client. An attempt is
+ * signed anew, because a signature is good for five minutes only and waiting may take long.
  *
  * How long to wait before the next attempt is drawn anew each time from 0 to a limit that doubles, so
  * that many callers who failed together do not come back together; if the endpoint says when
@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "aws/call_target.h"
+#include "aws/query.h"
 #include "aws/sigv4.h"
 #include "base/id.h"
 #include "base/memory.h"
@@ -41,12 +42,30 @@ struct remote_target {
 	int64_t filled_us;
 };
 
+struct protocol;
+
 struct remote_call {
 	struct remote_target *remote;
 	const struct aws_call *call;
 	const struct shape_service *shapes;
+	const struct shape_operation *operation;
+	const struct protocol *protocol;
 	struct span body;
 	bool repeatable; /* sending it twice does no harm */
+};
+
+/* How a request is written and its answer read. */
+struct protocol {
+	const char *name; /* as shapes have it */
+	const char *content_type;
+	bool has_target; /* the header X-Amz-Target says what is asked */
+	struct span (*write)(const struct remote_call *remote_call, const struct json *request);
+	int (*read_answer)(const struct remote_call *remote_call,
+		const struct http_client_response *response, struct json **ret_answer,
+		struct err *err);
+	int (*read_failure)(const struct remote_call *remote_call,
+		const struct http_client_response *response, struct aws_call_failure *failure,
+		struct err *err);
 };
 
 /* How an attempt ended. */
@@ -55,6 +74,75 @@ struct outcome {
 	bool throttled;
 	int64_t retry_after_ms; /* 0: not said */
 };
+
+/* ---- protocols ---- */
+
+static struct span write_json(const struct remote_call *remote_call, const struct json *request)
+{
+	return json_to_text(request, remote_call->call->arena);
+}
+
+static int read_json_answer(const struct remote_call *remote_call,
+	const struct http_client_response *response, struct json **ret_answer, struct err *err)
+{
+	const struct aws_call *call = remote_call->call;
+
+	return aws_call_read_answer(call, arena_copy_span(call->arena, response->body), ret_answer,
+		err);
+}
+
+static int read_json_failure(const struct remote_call *remote_call,
+	const struct http_client_response *response, struct aws_call_failure *failure,
+	struct err *err)
+{
+	return aws_call_read_failure(remote_call->call, response->status,
+		http_client_header(response, "x-amzn-errortype"), response->body, failure, err);
+}
+
+static struct span write_query(const struct remote_call *remote_call, const struct json *request)
+{
+	_buffer_ struct buffer out = {0};
+
+	query_write_form(remote_call->shapes, remote_call->operation, request, &out);
+	return arena_copy_span(remote_call->call->arena, buffer_span(&out));
+}
+
+static int read_query_answer(const struct remote_call *remote_call,
+	const struct http_client_response *response, struct json **ret_answer, struct err *err)
+{
+	const struct aws_call *call = remote_call->call;
+	int code = query_read_answer(remote_call->shapes, remote_call->operation,
+		arena_copy_span(call->arena, response->body), call->arena, ret_answer, err);
+
+	return code < 0 ? err_prefix(err, code, "%s %s", call->service, call->operation) : 0;
+}
+
+static int read_query_failure(const struct remote_call *remote_call,
+	const struct http_client_response *response, struct aws_call_failure *failure,
+	struct err *err)
+{
+	_arena_ struct arena *scratch = arena_new(0);
+	struct span type, message;
+
+	query_read_error(remote_call->shapes, response->body, scratch, &type, &message);
+	return aws_call_fail(remote_call->call, response->status, type, message, failure, err);
+}
+
+static const struct protocol protocols[] = {
+	{"json", "application/x-amz-json-1.1", true, write_json, read_json_answer,
+		read_json_failure},
+	{"query", "application/x-www-form-urlencoded; charset=utf-8", false, write_query,
+		read_query_answer, read_query_failure},
+};
+
+static const struct protocol *protocol_of(const struct shape_service *shapes)
+{
+	for (size_t i = 0; shapes && i < LENGTH(protocols); i++) {
+		if (strcmp(protocols[i].name, shapes->protocol) == 0)
+			return &protocols[i];
+	}
+	return NULL;
+}
 
 /* ---- waiting ---- */
 
@@ -146,23 +234,25 @@ static int send_once(const struct remote_call *remote_call, struct arena *scratc
 	struct http_client_response **ret_response, struct err *err)
 {
 	struct remote_target *remote = remote_call->remote;
+	const struct protocol *protocol = remote_call->protocol;
 	struct sigv4_header headers[3 + 4] = {
 		{SPAN("Host"), remote->host},
-		{SPAN("Content-Type"), SPAN("application/x-amz-json-1.1")},
+		{SPAN("Content-Type"), span_of(protocol->content_type)},
 		{SPAN("X-Amz-Target"), target_header(remote_call, scratch)},
 	};
+	size_t own = protocol->has_target ? 3 : 2;
 	struct sigv4_request request = {
 		.method = SPAN("POST"),
 		.path = remote->path,
 		.query = SPAN(""),
 		.headers = headers,
-		.header_count = 3,
+		.header_count = own,
 		.body = remote_call->body,
 	};
 	struct http_header sent[LENGTH(headers) + 1];
-	size_t count = 3 + sigv4_sign(&request, &remote->credentials, remote->region,
-				   span_of(remote_call->shapes->signing_name),
-				   runner_wall_ms(remote->target.runner), scratch, headers + 3);
+	size_t count = own + sigv4_sign(&request, &remote->credentials, remote->region,
+				     span_of(remote_call->shapes->signing_name),
+				     runner_wall_ms(remote->target.runner), scratch, headers + own);
 
 	for (size_t i = 0; i < count; i++)
 		sent[i] = (struct http_header){headers[i].name, headers[i].value};
@@ -198,10 +288,8 @@ static int attempt(const struct remote_call *remote_call, struct json **ret_answ
 		return err_prefix(err, code, "%s %s", call->service, call->operation);
 	}
 	if (response->status == 200)
-		return aws_call_read_answer(call, arena_copy_span(call->arena, response->body),
-			ret_answer, err);
-	code = aws_call_read_failure(call, response->status,
-		http_client_header(response, "x-amzn-errortype"), response->body, failure, err);
+		return remote_call->protocol->read_answer(remote_call, response, ret_answer, err);
+	code = remote_call->protocol->read_failure(remote_call, response, failure, err);
 	ret_outcome->throttled = response->status == 429 || is_throttling(failure->type);
 	ret_outcome->retry = ret_outcome->throttled || response->status >= 500;
 	ret_outcome->retry_after_ms = retry_after_ms(http_client_header(response, "retry-after"));
@@ -223,12 +311,11 @@ static bool only_reads(const char *operation)
 
 /* The request's text. An idempotency token that is missing is filled in, so that all attempts are one
  * request for the endpoint. */
-static struct span write_request(const struct remote_call *remote_call,
-	const struct shape_operation *operation, bool *ret_has_token)
+static struct span write_request(const struct remote_call *remote_call, bool *ret_has_token)
 {
 	const struct aws_call *call = remote_call->call;
 	const struct shape_service *shapes = remote_call->shapes;
-	const struct shape *input = &shapes->shapes[operation->input];
+	const struct shape *input = &shapes->shapes[remote_call->operation->input];
 	struct json *request = call->request ? json_copy_object(call->arena, call->request)
 					     : json_new_object(call->arena);
 
@@ -247,7 +334,7 @@ static struct span write_request(const struct remote_call *remote_call,
 		id_uuid(runner_random(remote_call->remote->target.runner), token);
 		json_set_string(call->arena, request, name.data, span_of(token));
 	}
-	return json_to_text(request, call->arena);
+	return remote_call->protocol->write(remote_call, request);
 }
 
 static int send_remote(struct aws_target *target, const struct aws_call *call,
@@ -255,21 +342,22 @@ static int send_remote(struct aws_target *target, const struct aws_call *call,
 {
 	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
 	struct remote_call remote_call = {.remote = remote, .call = call};
-	const struct shape_operation *operation;
 	struct outcome outcome = {0};
 	bool has_token;
 	int code = -ECANCELED;
 
 	runner_assert_may_block(target->runner);
 	remote_call.shapes = shape_find_service(span_of(call->service));
-	if (!remote_call.shapes || strcmp(remote_call.shapes->protocol, "json") != 0)
-		return err_set(err, -EINVAL, "%s %s: no service of this name speaks JSON",
-			call->service, call->operation);
-	operation = shape_find_operation(remote_call.shapes, span_of(call->operation));
-	if (!operation)
+	remote_call.protocol = protocol_of(remote_call.shapes);
+	if (!remote_call.protocol)
+		return err_set(err, -EINVAL,
+			"%s %s: there is no service of this name that can be asked", call->service,
+			call->operation);
+	remote_call.operation = shape_find_operation(remote_call.shapes, span_of(call->operation));
+	if (!remote_call.operation)
 		return err_set(err, -EINVAL, "%s %s: there is no such operation", call->service,
 			call->operation);
-	remote_call.body = write_request(&remote_call, operation, &has_token);
+	remote_call.body = write_request(&remote_call, &has_token);
 	remote_call.repeatable = has_token || only_reads(call->operation);
 
 	for (unsigned i = 0; i < remote->attempts; i++) {

@@ -24,8 +24,11 @@ struct aws_target {
 /* The answer's text, which must live as long as the arena, into a value; or -EPROTO. */
 int aws_call_read_answer(const struct aws_call *call, struct span body, struct json **ret_answer,
 	struct err *err);
-/* Fills the failure from an error's body: {"__type","message"}; type_header is the one of
- * x-amzn-errortype, or none. Returns -EREMOTEIO. */
+/* Fills the failure and err; what is SPAN_NONE is not known. Returns -EREMOTEIO. */
+int aws_call_fail(const struct aws_call *call, int status, struct span type, struct span message,
+	struct aws_call_failure *failure, struct err *err);
+/* The same from an error's body: {"__type","message"}; type_header is the one of x-amzn-errortype, or
+ * none. */
 int aws_call_read_failure(const struct aws_call *call, int status, struct span type_header,
 	struct span body, struct aws_call_failure *failure, struct err *err);
 
