@@ -1,5 +1,5 @@
-/* The simulation of services finds every deliberate bug; a server killed at any commit of a rolling deployment
- * comes to the same end. */
+/* The simulation of services finds every deliberate bug; a server killed at any commit of a deployment, a rollback or
+ * a deletion comes to the same end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,43 +57,70 @@ static void every_bug_is_found(void **state)
 	}
 }
 
-static char *crash_at(unsigned commit, bool after, unsigned *ret_commits)
+static char *crash_at(enum service_course course, unsigned commit, bool after,
+	unsigned *ret_commits)
 {
 	struct err err = {0};
 	char *end = NULL;
 
-	if (service_simulation_crash(commit, after, folder, NULL, ret_commits, &end, &err) < 0)
+	if (service_simulation_crash(course, commit, after, folder, NULL, ret_commits, &end, &err) <
+		0)
 		fail_msg("%s", err.message);
 	return end;
 }
 
-static void a_server_killed_at_any_commit_comes_to_the_same_end(void **state)
+static void sweep(enum service_course course, const char *wanted)
 {
 	unsigned commits, killed = 0;
-	_free_ char *wanted = crash_at(0, false, &commits);
+	_free_ char *undisturbed = crash_at(course, 0, false, &commits);
 
-	(void)state;
-	print_message("# %u commits: %s\n", commits, wanted);
-	assert_true(commits > 10);
+	assert_string_equal(undisturbed, wanted);
+	assert_true(commits > 3);
 	for (unsigned after = 0; after < 2; after++) {
 		for (unsigned commit = 1;; commit++) {
-			_free_ char *end = crash_at(commit, after, &commits);
+			_free_ char *end = crash_at(course, commit, after, &commits);
 
-			assert_string_equal(end, wanted);
+			if (strcmp(end, wanted) != 0)
+				fail_msg("killed %s commit %u: '%s' instead of '%s'",
+					after ? "after" : "before", commit, end, wanted);
 			if (commits < commit)
 				break; /* it was finished before */
 			killed++;
 		}
 	}
-	print_message("# killed at %u commits\n", killed);
-	assert_true(killed > 20);
+	print_message("# killed at %u commits: %s\n", killed, wanted);
+}
+
+static void a_rolling_deployment_survives_every_kill(void **state)
+{
+	(void)state;
+	sweep(SERVICE_COURSE_ROLLS, "ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
+				    "checked:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;");
+}
+
+static void a_rollback_survives_every_kill(void **state)
+{
+	(void)state;
+	sweep(SERVICE_COURSE_ROLLS_BACK,
+		"ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
+		"crashing:1 INACTIVE FAILED ROLLBACK_SUCCESSFUL, 0 healthy; "
+		"quick:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;");
+}
+
+static void a_deletion_survives_every_kill(void **state)
+{
+	(void)state;
+	sweep(SERVICE_COURSE_DELETED,
+		"INACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy;");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bug_is_found),
-		cmocka_unit_test(a_server_killed_at_any_commit_comes_to_the_same_end),
+		cmocka_unit_test(a_rolling_deployment_survives_every_kill),
+		cmocka_unit_test(a_rollback_survives_every_kill),
+		cmocka_unit_test(a_deletion_survives_every_kill),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

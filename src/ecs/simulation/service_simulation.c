@@ -479,7 +479,18 @@ int service_simulation_run(uint64_t seed, const struct service_simulation *confi
 
 /* ---- killed at one commit ---- */
 
-/* All that somebody could see of the end but ids and times. */
+static const struct course {
+	const char *operation, *request;
+	bool gone; /* the service, in the end */
+} courses[SERVICE_COURSE_COUNT] = {
+	[SERVICE_COURSE_ROLLS] = {"UpdateService", "{'service':'web','taskDefinition':'checked'}",
+		false},
+	[SERVICE_COURSE_ROLLS_BACK] = {"UpdateService",
+		"{'service':'web','taskDefinition':'crashing'}", false},
+	[SERVICE_COURSE_DELETED] = {"DeleteService", "{'service':'web','force':true}", true},
+};
+
+/* What somebody could see of the end but ids and times. */
 static void describe_end(struct simulation *simulation, struct buffer *out)
 {
 	_view_ struct store_view *view = store_view_open(simulation->store);
@@ -488,19 +499,32 @@ static void describe_end(struct simulation *simulation, struct buffer *out)
 		.kind = &service_deployment_kind,
 		.index = DEPLOYMENT_BY_CREATED,
 		.prefix = simulation_service_key(SERVICE_WEB, key)};
-	const struct store_object *object;
+	const struct store_object *service = store_get(view, &service_kind, cursor.prefix), *object;
 
+	buffer_format(out, "%s:", service_status_name(service_facts(service)->status));
 	while ((object = store_next(&cursor))) {
 		const struct service_deployment_facts *facts = service_deployment_facts(object);
 		int64_t counts[TASK_CLASS_COUNT];
 
 		service_count_tasks(view, span_of(key), facts->number, counts);
-		buffer_format(out, "%.*s:%lld %s %s %s failed %lld, healthy %lld;",
-			SPAN_ARGS(facts->family), (long long)facts->revision,
-			deployment_status_name(facts->status), rollout_state_name(facts->rollout),
-			service_deployment_status_name(facts->state), (long long)facts->failed_ever,
+		buffer_format(out, " %.*s:%lld %s %s %s, %lld healthy;", SPAN_ARGS(facts->family),
+			(long long)facts->revision, deployment_status_name(facts->status),
+			rollout_state_name(facts->rollout),
+			service_deployment_status_name(facts->state),
 			(long long)counts[TASK_CLASS_HEALTHY]);
 	}
+}
+
+static int restart_if_stopped(struct simulation *simulation, struct err *err)
+{
+	int code;
+
+	if (!simulation->store_stopped)
+		return 0;
+	code = restart_everything(simulation, err);
+	for (size_t i = 0; i < simulation->server_count; i++)
+		simulation->servers[i].boot_at_us = 0;
+	return code;
 }
 
 static int tend_until_settled(struct simulation *simulation, struct err *err)
@@ -511,11 +535,8 @@ static int tend_until_settled(struct simulation *simulation, struct err *err)
 	do {
 		int code = sleep_us(simulation, SIMULATION_SECOND_US, err);
 
-		if (code == 0 && simulation->store_stopped) {
-			code = restart_everything(simulation, err);
-			for (size_t i = 0; i < simulation->server_count; i++)
-				simulation->servers[i].boot_at_us = 0;
-		}
+		if (code == 0)
+			code = restart_if_stopped(simulation, err);
 		if (code < 0)
 			return code;
 		tend_servers(simulation);
@@ -528,7 +549,7 @@ static int tend_until_settled(struct simulation *simulation, struct err *err)
 	return 0;
 }
 
-static int roll(struct simulation *simulation, struct err *err)
+static int take_course(struct simulation *simulation, const struct course *course, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	int code;
@@ -540,23 +561,23 @@ static int roll(struct simulation *simulation, struct err *err)
 	simulation->wishes[SERVICE_WEB].exists = true;
 	simulation_request(simulation, arena, "CreateService",
 		"{'serviceName':'web','taskDefinition':'quick','desiredCount':3,"
-		"'deploymentConfiguration':{'minimumHealthyPercent':67,'maximumPercent':134}}");
+		"'deploymentConfiguration':{'minimumHealthyPercent':67,'maximumPercent':134,"
+		"'deploymentCircuitBreaker':{'enable':true,'rollback':true}}}");
 	code = tend_until_settled(simulation, err);
-	if (code < 0)
-		return code;
 	simulation->counting = true;
-	do {
-		if (simulation->store_stopped)
-			code = restart_everything(simulation, err);
-		if (code == 0)
-			simulation_request(simulation, arena, "UpdateService",
-				"{'service':'web','taskDefinition':'checked'}");
-	} while (code == 0 && simulation->store_stopped && simulation->status != 200);
+	simulation->wishes[SERVICE_WEB].exists = !course->gone;
+	while (code == 0) {
+		simulation_request(simulation, arena, course->operation, "%s", course->request);
+		if (!simulation->store_stopped)
+			break;
+		/* The client heard nothing, and asks again. */
+		code = restart_if_stopped(simulation, err);
+	}
 	return code < 0 ? code : tend_until_settled(simulation, err);
 }
 
-int service_simulation_crash(unsigned commit, bool after, const char *folder, FILE *trace,
-	unsigned *ret_commits, char **ret_end, struct err *err)
+int service_simulation_crash(enum service_course course, unsigned commit, bool after,
+	const char *folder, FILE *trace, unsigned *ret_commits, char **ret_end, struct err *err)
 {
 	struct simulation simulation = {.stop_at_commit = commit, .stop_after = after};
 	_buffer_ struct buffer end = {0};
@@ -564,15 +585,15 @@ int service_simulation_crash(unsigned commit, bool after, const char *folder, FI
 
 	set_up(&simulation, 1, trace, false);
 	simulation.server_count = 1;
-	simulation.gentle = true;
+	simulation.gentle = course == SERVICE_COURSE_ROLLS;
 	use_file(&simulation, folder, commit);
-	simulation.checker =
-		service_checker_new(simulation.root, true, simulation_broken, &simulation);
+	simulation.checker = service_checker_new(simulation.root, simulation.gentle,
+		simulation_broken, &simulation);
 	code = open_store(&simulation, err);
 	if (code == 0)
 		code = make_world(&simulation, false, err);
 	if (code == 0)
-		code = roll(&simulation, err);
+		code = take_course(&simulation, &courses[course], err);
 	if (code == 0 && simulation.store)
 		describe_end(&simulation, &end);
 	if (code == 0 && simulation.broken[0])

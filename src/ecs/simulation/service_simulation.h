@@ -66,13 +66,21 @@ struct service_simulation_result {
 int service_simulation_run(uint64_t seed, const struct service_simulation *simulation,
 	struct service_simulation_result *ret_result, struct err *err);
 
+/* What happens to the service in service_simulation_crash(). */
+enum service_course {
+	SERVICE_COURSE_ROLLS,      /* a new version takes the place of the old one */
+	SERVICE_COURSE_ROLLS_BACK, /* a new version crashes, and the old one comes back */
+	SERVICE_COURSE_DELETED,    /* all tasks stop, and it is INACTIVE */
+	SERVICE_COURSE_COUNT
+};
+
 /*
- * A rolling deployment in which the server is killed at one commit, before or after it became durable, and
- * starts again from the file. No other faults. *ret_commits is how many commits there were from the beginning
- * of the deployment on: when `commit` is larger, nobody was killed. *ret_end describes the end, the same for
- * every commit; free it.
+ * One course of things in which the server is killed at one commit, before or after it became durable, and
+ * starts again from the file. No other faults. *ret_commits is how many commits there were from the client's
+ * request on: when `commit` is larger, nobody was killed. *ret_end describes the end, the same for every
+ * commit; free it.
  */
-int service_simulation_crash(unsigned commit, bool after, const char *folder, FILE *trace,
-	unsigned *ret_commits, char **ret_end, struct err *err);
+int service_simulation_crash(enum service_course course, unsigned commit, bool after,
+	const char *folder, FILE *trace, unsigned *ret_commits, char **ret_end, struct err *err);
 
 #endif
