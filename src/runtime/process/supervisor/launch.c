@@ -190,8 +190,10 @@ static void check_ports(const struct launch *launch, int report, int reason)
 
 static void redirect(const struct launch *launch, int report)
 {
-	int listener, r = redirect_install(&listener);
+	int listener, r = launch->redirect_problem;
 
+	if (r == 0)
+		r = redirect_install(&listener);
 	if (r < 0) {
 		check_ports(launch, report, -r);
 		send_report(report, TAG_UNREDIRECTED, strerror(-r), -1);

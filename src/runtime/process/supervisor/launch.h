@@ -30,6 +30,7 @@ struct launch {
 	const struct cgroup_entry *groups; /* NULL: none */
 	int mounts;                        /* mount namespace; -1: the supervisor's */
 	bool redirects;                    /* its binds, see redirect.h */
+	int redirect_problem;              /* a negative code: it cannot be done */
 	const struct plan_port *ports;     /* that it is said to bind */
 	size_t port_count;
 	int input, output, error; /* stay the caller's */

@@ -59,11 +59,9 @@ static void say_network(const struct task *task, struct notes *notes)
 	if (network == PLAN_NETWORK_NONE && !separation->own_network)
 		say(notes, "the network is not taken away (networkMode none)");
 	if (network == PLAN_NETWORK_AWSVPC && !separation->own_network)
-		say(notes, "binds to every address are redirected to the task's address");
-	if (network == PLAN_NETWORK_BRIDGE)
-		say(notes,
-			"binds to a container port are redirected to the host port, others to the "
-			"task's address");
+		say(notes, "the task's address is one of this machine's loopback");
+	if (network == PLAN_NETWORK_BRIDGE && separation->separated)
+		say(notes, "programs share the network of this machine");
 }
 
 struct span notes_of(const struct task *task)

@@ -45,8 +45,9 @@ struct redirect {
  * Returns 0 or a negative code. */
 int redirect_install(int *ret_listener);
 
-/* address: the task's, on the machine's loopback. */
-void redirect_init(struct redirect *redirect, const struct plan *plan, struct span address);
+/* address: the task's, on the machine's loopback. Returns 0, or a negative code if the kernel does
+ * not let the supervisor do what it has to. */
+int redirect_init(struct redirect *redirect, const struct plan *plan, struct span address);
 /* Takes a listener over. */
 void redirect_add(struct redirect *redirect, int listener);
 size_t redirect_descriptors(const struct redirect *redirect, struct pollfd *polls, size_t max);

@@ -111,7 +111,8 @@ void task_prepare(struct task *task)
 	open_metadata(task);
 	if (task->record->address.length > 0 && !task->separation.own_network) {
 		task->redirects = true;
-		redirect_init(&task->redirect, task->plan, task->record->address);
+		task->redirect_problem =
+			redirect_init(&task->redirect, task->plan, task->record->address);
 	}
 	for (size_t i = 0; i < task->container_count; i++) {
 		struct container *container = &task->containers[i];
@@ -227,6 +228,7 @@ struct launch task_launch_of(const struct container *container)
 		.groups = container->groups,
 		.mounts = container->mounts,
 		.redirects = container->task->redirects,
+		.redirect_problem = container->task->redirect_problem,
 	};
 }
 

@@ -75,6 +75,7 @@ struct task {
 	struct container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
 	bool redirects; /* the binds of its programs */
+	int redirect_problem;
 	struct redirect redirect;
 	struct metadata metadata;
 	bool has_groups;
