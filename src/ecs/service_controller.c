@@ -115,6 +115,7 @@ static int step_deployments(struct service_work *work, struct err *err)
 		if (code == 0) {
 			work->complete = plan.complete;
 			work->steady = plan.steady;
+			work->stuck = plan.blocked == ROLLOUT_BLOCKED_NO_ROOM;
 		}
 	}
 	if (code == 0)

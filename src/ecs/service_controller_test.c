@@ -337,6 +337,26 @@ static void a_deployment_without_room_stops_first(void **state)
 	assert_stable(world, "web", 4);
 }
 
+static void percentages_that_allow_nothing_are_told(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web", 1, PERCENT(50, 100));
+	play_until_quiet(world, "web");
+	update(world, "web", ",'forceNewDeployment':true");
+	wait_ms(world, 600000);
+	assert_int_equal(count_of(world, "web", 0), 1);
+	assert_int_equal(told(world, "web",
+				 "was unable to stop or start tasks during a deployment because of "
+				 "the service deployment configuration."),
+		1);
+	update(world, "web", PERCENT(0, 100));
+	play_until_quiet(world, "web");
+	assert_stable(world, "web", 1);
+}
+
 static void a_service_can_be_scaled_to_nothing_and_back(void **state)
 {
 	struct world *world = *state;
@@ -798,6 +818,7 @@ int main(void)
 		TEST(a_service_gets_its_tasks),
 		TEST(a_rolling_deployment_starts_before_it_stops),
 		TEST(a_deployment_without_room_stops_first),
+		TEST(percentages_that_allow_nothing_are_told),
 		TEST(a_service_can_be_scaled_to_nothing_and_back),
 		TEST(many_tasks_come_and_go_in_portions),
 		TEST(scaling_in_evens_out),

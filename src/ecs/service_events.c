@@ -6,6 +6,7 @@
 
 #define TOLD_STEADY "steady"
 #define TOLD_FAILING "failing"
+#define TOLD_STUCK "stuck"
 #define TOLD_UNPLACED "unplaced "
 #define TROUBLE_AGAIN_MS INT64_C(60000) /* between two events about trouble of different kinds */
 
@@ -50,6 +51,7 @@ static int tell_trouble(struct service_work *work, struct span state, struct spa
 	struct err *err)
 {
 	bool in_trouble = span_is(work->facts.told, TOLD_FAILING) ||
+			  span_is(work->facts.told, TOLD_STUCK) ||
 			  span_starts_with(work->facts.told, SPAN(TOLD_UNPLACED));
 
 	if (in_trouble && work->now_ms < work->facts.told_ms + TROUBLE_AGAIN_MS)
@@ -90,6 +92,15 @@ static int tell_failing(struct service_work *work, struct err *err)
 		err);
 }
 
+static int tell_stuck(struct service_work *work, struct err *err)
+{
+	return tell_trouble(work, SPAN(TOLD_STUCK),
+		SPAN("was unable to stop or start tasks during a deployment because of the service "
+		     "deployment configuration. Update the minimumHealthyPercent or "
+		     "maximumPercent value and try again."),
+		err);
+}
+
 int service_tell_tasks(struct service_work *work, struct err *err)
 {
 	int code = 0;
@@ -109,6 +120,8 @@ int service_tell_tasks(struct service_work *work, struct err *err)
 		return code;
 	if (work->failing)
 		return tell_failing(work, err);
+	if (work->stuck)
+		return tell_stuck(work, err);
 	return work->unplaced ? tell_unplaced(work, err) : 0;
 }
 

@@ -213,6 +213,7 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 		.minimum_healthy_percent = (unsigned)work->facts.minimum_healthy,
 		.maximum_percent = (unsigned)work->facts.maximum,
 	};
+	const struct service_control *control = work->control;
 	int64_t backoff_ms = service_part_backoff(work, work->primary);
 	struct rollout_instance_plan todo;
 	int code = service_launch_open(work, work->primary, &launch, err);
@@ -220,6 +221,8 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 	if (code < 0 || !launch)
 		return code;
 	plan.launch = launch;
+	if (control && control->bug_ignore_minimum)
+		instances.minimum_healthy_percent = 0;
 	if (backoff_ms > 0) {
 		plan.waits = true;
 		service_again_at(work, backoff_ms);
@@ -243,6 +246,7 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 		work->unplaced = true;
 		service_again_at(work, work->now_ms + SERVICE_PLACEMENT_RETRY_MS);
 	}
+	work->stuck = todo.blocked == ROLLOUT_BLOCKED_NO_ROOM;
 	work->complete = todo.complete;
 	work->steady = todo.steady;
 	return 0;

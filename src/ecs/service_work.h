@@ -65,6 +65,7 @@ struct service_work {
 	struct placement_failure failure;
 	bool unplaced;
 	bool failing;          /* tasks crash again and again */
+	bool stuck;            /* the percentages allow neither a start nor a stop */
 	bool complete, steady; /* as the plan said */
 	int64_t again_ms;      /* 0: when something changes */
 };

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "ecs/container_instance.h"
 #include "rollout/rollout.h"
 
 #define CHANGES_AT_ONCE 64
@@ -15,6 +16,8 @@ struct watched {
 	char name[64];
 	bool bounded; /* REPLICA with deployments: the percentages hold for all of its tasks */
 	bool daemon;
+	bool stopped_healthy; /* a daemon's task, where it is to run */
+	int64_t minimum;      /* percent */
 	unsigned upper, lower;
 	int64_t live, healthy;
 	int64_t ceiling; /* so many programs may run */
@@ -131,6 +134,7 @@ static void service_changed(struct service_checker *checker, const struct store_
 	snprintf(service->name, sizeof(service->name), "%.*s", SPAN_ARGS(facts->name));
 	service->daemon = facts->strategy == SERVICE_DAEMON;
 	service->bounded = !service->daemon && facts->controller == SERVICE_CONTROLLED_BY_ECS;
+	service->minimum = facts->status == SERVICE_ACTIVE ? facts->minimum_healthy : 0;
 	service->upper = rollout_percent_down(desired, (unsigned)facts->maximum);
 	service->lower = rollout_percent_up(desired, (unsigned)facts->minimum_healthy);
 	if (service->upper < desired || facts->status != SERVICE_ACTIVE)
@@ -173,6 +177,55 @@ static bool api_has(const struct store_object *task, const char *words)
 	return memmem(task->api.data, task->api.length, words, strlen(words)) != NULL;
 }
 
+/* Is the instance of the task to have tasks? */
+static bool is_active(struct service_checker *checker, const struct store_object *task)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+	char key[STORE_KEY_MAX];
+	const struct store_object *instance;
+
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(task_cluster_key(task->key)),
+		SPAN_ARGS(task_facts(task)->instance));
+	instance = store_get(view, &container_instance_kind, span_of(key));
+	return instance && container_instance_facts(instance)->status == CONTAINER_INSTANCE_ACTIVE;
+}
+
+/* Whether a healthy task of the daemon is on the instance. */
+static bool has_daemon(const struct store_view *view, const struct store_object *instance,
+	const struct watched *service)
+{
+	char prefix[STORE_KEY_MAX];
+	struct store_cursor cursor = {
+		.view = view, .kind = &task_kind, .index = TASK_BY_INSTANCE, .exact = true};
+	const struct store_object *task;
+
+	snprintf(prefix, sizeof(prefix), "%.*s/live/%s", SPAN_ARGS(instance->key), service->name);
+	cursor.prefix = span_of(prefix);
+	while ((task = store_next(&cursor)))
+		if (is_healthy(task))
+			return true;
+	return false;
+}
+
+/* After a commit that stopped a healthy task of a daemon: are there enough? */
+static void check_daemon(struct service_checker *checker, struct watched *service)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+	struct store_cursor cursor = {.view = view, .kind = &container_instance_kind, .index = -1};
+	const struct store_object *instance;
+	unsigned wanted = 0, healthy = 0;
+
+	service->stopped_healthy = false;
+	while ((instance = store_next(&cursor)))
+		if (container_instance_facts(instance)->status == CONTAINER_INSTANCE_ACTIVE) {
+			wanted++;
+			healthy += has_daemon(view, instance, service);
+		}
+	if (healthy < rollout_percent_up(wanted, (unsigned)service->minimum))
+		tell(checker, "daemon %s stops a healthy task and has %u left on %u instances",
+			service->name, healthy, wanted);
+}
+
 static void check_stop(struct service_checker *checker, const struct store_change *change,
 	struct watched *service)
 {
@@ -181,6 +234,8 @@ static void check_stop(struct service_checker *checker, const struct store_chang
 	bool by_service = api_has(change->after, "ServiceSchedulerInitiated");
 
 	program->stop_decided = true;
+	if (service && service->daemon && by_service && is_healthy(change->before))
+		service->stopped_healthy |= is_active(checker, change->after);
 	/* One that is not known to run may be stopped at any time. */
 	if (!service || !service->bounded || !by_service || !is_healthy(change->before))
 		return;
@@ -309,6 +364,9 @@ static void take_changes(void *context)
 				task_changed(checker, &changes[i]);
 			store_change_release(&changes[i]);
 		}
+	MAP_EACH (&checker->services, entry)
+		if (((struct watched *)entry->value)->stopped_healthy)
+			check_daemon(checker, entry->value);
 	checker->behind |= count == -EOVERFLOW;
 	checker->looking = false;
 }

@@ -6,7 +6,8 @@
  *   more programs run than the largest number that was allowed since;
  * - no healthy task is stopped by its service when that leaves fewer than minimumHealthyPercent wants; where
  *   nothing dies by itself, the programs that run are never fewer either;
- * - an instance never runs two programs of one DAEMON service that is to have one;
+ * - no healthy task of a DAEMON service is stopped on an instance where it shall run when that leaves too few
+ *   instances with one, and no instance runs two programs of a service that is to have one;
  * - a program starts only for a task that is written down, once, and is ended only if that is written down;
  * - a task is RUNNING only when its program has started, STOPPED only when it does not run, and never goes
  *   back; the exit code of a program that ended by itself is in its task;
