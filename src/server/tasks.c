@@ -263,6 +263,7 @@ static void stop_tasks(struct server *server)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct stop_all stop = {.now_ms = clock_wall_ms(server->clock),
+		.host = span_of(server->host),
 		.arena = arena};
 	struct err err = {0};
 	int code;
