@@ -58,6 +58,9 @@ int dns_name_from_text(struct span text, struct dns_name *ret_name, struct err *
 	for (size_t at = 0; at < text.length; at += used) {
 		uint8_t byte = 0;
 
+		if (length == DNS_NAME_MAX)
+			return err_set(err, -EINVAL, "domain name '%.*s' is longer than %d bytes",
+				SPAN_ARGS(text), DNS_NAME_MAX);
 		if (text.data[at] == '.') {
 			if (length == label_at + 1)
 				return err_set(err, -EINVAL,
@@ -76,9 +79,6 @@ int dns_name_from_text(struct span text, struct dns_name *ret_name, struct err *
 					SPAN_ARGS(text), DNS_LABEL_MAX);
 			name.bytes[length++] = byte;
 		}
-		if (length > DNS_NAME_MAX)
-			return err_set(err, -EINVAL, "domain name '%.*s' is longer than %d bytes",
-				SPAN_ARGS(text), DNS_NAME_MAX);
 	}
 	/* Behind a dot at the end the label is empty: it is the root. */
 	name.bytes[label_at] = (uint8_t)(length - label_at - 1);
