@@ -206,7 +206,7 @@ struct proxy_report {
 };
 
 /* What a driver fills in. It is given states that proxy_apply() has checked and that hold only
- * listeners of its protocols. */
+ * listeners of its protocols and the groups these use. */
 struct proxy_driver {
 	const char *name;
 	unsigned protocols; /* bits 1 << enum proxy_protocol */
@@ -232,7 +232,8 @@ void proxy_free_pointer(struct proxy **proxy);
 
 /* -EINVAL the state is wrong (with -EEXIST for two of one name, -ENOENT for a group that is not
  * there, -E2BIG for a limit passed), -ENOTSUP no driver has the protocol, -EADDRINUSE and the like
- * from binding. Unless it is 0, nothing has changed. */
+ * from binding: with these, nothing has changed. -ETIMEDOUT: workers do not answer; the state holds for
+ * those that will. */
 int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err *err);
 
 /* The fast way for a listener that is applied: the weights of all its groups, in any order, at one

@@ -1,0 +1,197 @@
+#include "proxy/l4/shared.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+
+static int map(int descriptor, struct l4_shared **ret_shared, struct err *err)
+{
+	void *memory = mmap(NULL, sizeof(struct l4_shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+		descriptor, 0);
+
+	if (memory == MAP_FAILED)
+		return err_errno(err, "map the memory of the data plane");
+	*ret_shared = memory;
+	return 0;
+}
+
+int l4_shared_create(int *ret_descriptor, struct l4_shared **ret_shared, struct err *err)
+{
+	_close_ int descriptor = memfd_create("slipway-proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct l4_shared *shared;
+	int r;
+
+	if (descriptor < 0)
+		return err_errno(err, "make the memory of the data plane");
+	if (ftruncate(descriptor, sizeof(struct l4_shared)) < 0)
+		return err_errno(err, "size the memory of the data plane");
+	/* Nobody can make it shorter and let the others fault. */
+	if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return err_errno(err, "seal the memory of the data plane");
+	r = map(descriptor, &shared, err);
+	if (r < 0)
+		return r;
+	shared->format = L4_SHARED_FORMAT;
+	shared->size_check = (uint32_t)sizeof(*shared);
+	*ret_descriptor = TAKE_FD(descriptor);
+	*ret_shared = shared;
+	return 0;
+}
+
+int l4_shared_map(int descriptor, struct l4_shared **ret_shared, struct err *err)
+{
+	struct stat status;
+	struct l4_shared *shared;
+	int r;
+
+	if (fstat(descriptor, &status) < 0)
+		return err_errno(err, "look at the memory of the data plane");
+	if (status.st_size != (off_t)sizeof(struct l4_shared))
+		return err_set(err, -EPROTO, "the memory of the data plane has %lld bytes, not %zu",
+			(long long)status.st_size, sizeof(struct l4_shared));
+	r = map(descriptor, &shared, err);
+	if (r < 0)
+		return r;
+	if (shared->format != L4_SHARED_FORMAT || shared->size_check != (uint32_t)sizeof(*shared)) {
+		l4_shared_unmap(shared);
+		return err_set(err, -EPROTO, "the memory of the data plane has another format");
+	}
+	*ret_shared = shared;
+	return 0;
+}
+
+void l4_shared_unmap(struct l4_shared *shared)
+{
+	if (shared)
+		munmap(shared, sizeof(*shared));
+}
+
+uint64_t l4_active(const struct l4_counters *counters)
+{
+	uint64_t active = 0;
+
+	for (size_t i = 0; i < L4_WORKER_SLOTS; i++)
+		active += atomic_load_explicit(&counters->active[i], memory_order_relaxed);
+	return active;
+}
+
+void l4_forget_worker(struct l4_shared *shared, unsigned worker_slot)
+{
+	for (size_t i = 0; i < atomic_load(&shared->listeners_used); i++) {
+		struct l4_listener *listener = &shared->listeners[i];
+
+		atomic_store(&listener->counters.active[worker_slot], 0);
+		for (size_t k = 0; k < L4_ROUTE_SLOTS; k++)
+			atomic_store(&listener->routes[k].counters.active[worker_slot], 0);
+	}
+	for (size_t i = 0; i < atomic_load(&shared->groups_used); i++)
+		atomic_store(&shared->groups[i].counters.active[worker_slot], 0);
+	for (size_t i = 0; i < atomic_load(&shared->targets_used); i++)
+		atomic_store(&shared->targets[i].counters.active[worker_slot], 0);
+}
+
+/* ---- the active targets of a group ---- */
+
+uint32_t l4_group_count(const struct l4_group *group)
+{
+	uint32_t version = atomic_load_explicit(&group->version, memory_order_acquire);
+
+	return atomic_load_explicit(&group->lists[version & 1].count, memory_order_relaxed);
+}
+
+uint32_t l4_group_at(const struct l4_group *group, uint32_t index)
+{
+	for (;;) {
+		uint32_t version = atomic_load_explicit(&group->version, memory_order_acquire);
+		uint32_t count = atomic_load_explicit(&group->lists[version & 1].count,
+			memory_order_relaxed);
+		uint32_t slot = L4_NO_SLOT;
+
+		if (index < count && index < PROXY_GROUP_TARGETS_MAX)
+			slot = atomic_load_explicit(&group->lists[version & 1].targets[index],
+				memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&group->version, memory_order_relaxed) == version)
+			return slot < PROXY_TARGETS_MAX ? slot : L4_NO_SLOT;
+	}
+}
+
+static bool was_tried(uint32_t slot, const uint32_t *tried, size_t tried_count)
+{
+	for (size_t i = 0; i < tried_count; i++) {
+		if (tried[i] == slot)
+			return true;
+	}
+	return false;
+}
+
+uint32_t l4_group_next(struct l4_group *group, const uint32_t *tried, size_t tried_count)
+{
+	uint32_t count = l4_group_count(group);
+	uint32_t first;
+
+	if (count == 0)
+		return L4_NO_SLOT;
+	/* Only first tries take turns: if retries did, each client could begin with a dead target. */
+	first = tried_count == 0
+			? atomic_fetch_add_explicit(&group->cursor, 1, memory_order_relaxed)
+			: atomic_load_explicit(&group->cursor, memory_order_relaxed);
+	/* One more than was tried is enough to find one that was not. */
+	for (uint32_t i = 0; i < count && i <= tried_count; i++) {
+		uint32_t slot = l4_group_at(group, (first + i) % count);
+
+		if (slot != L4_NO_SLOT && !was_tried(slot, tried, tried_count))
+			return slot;
+	}
+	return L4_NO_SLOT;
+}
+
+static uint64_t mix(uint64_t value)
+{
+	value ^= value >> 30;
+	value *= UINT64_C(0xbf58476d1ce4e5b9);
+	value ^= value >> 27;
+	value *= UINT64_C(0x94d049bb133111eb);
+	return value ^ (value >> 31);
+}
+
+/* The highest of the targets' numbers wins, so one that comes or goes moves only its own clients. */
+uint32_t l4_group_of_hash(const struct l4_group *group, uint64_t hash, const uint32_t *tried,
+	size_t tried_count)
+{
+	uint32_t count = l4_group_count(group), best = L4_NO_SLOT;
+	uint64_t best_number = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t slot = l4_group_at(group, i);
+		uint64_t number = mix(hash ^ mix(slot + UINT64_C(1)));
+
+		if (slot == L4_NO_SLOT || was_tried(slot, tried, tried_count))
+			continue;
+		if (best == L4_NO_SLOT || number > best_number) {
+			best = slot;
+			best_number = number;
+		}
+	}
+	return best;
+}
+
+void l4_group_publish(struct l4_group *group, const uint32_t *targets, uint32_t count)
+{
+	uint32_t version = atomic_load(&group->version);
+	uint32_t next = (version + 1) & 1;
+	bool same = atomic_load(&group->lists[version & 1].count) == count;
+
+	for (uint32_t i = 0; same && i < count; i++)
+		same = atomic_load(&group->lists[version & 1].targets[i]) == targets[i];
+	if (same)
+		return;
+	atomic_thread_fence(memory_order_release);
+	for (uint32_t i = 0; i < count; i++)
+		atomic_store_explicit(&group->lists[next].targets[i], targets[i],
+			memory_order_relaxed);
+	atomic_store_explicit(&group->lists[next].count, count, memory_order_relaxed);
+	atomic_store_explicit(&group->version, version + 1, memory_order_release);
+}
