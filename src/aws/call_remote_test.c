@@ -182,15 +182,21 @@ static void fixture_close(struct fixture *fixture)
 	arena_free(fixture->arena);
 }
 
-static int call(struct fixture *fixture, const char *operation, const char *text)
+static int call_service(struct fixture *fixture, const char *service, const char *operation,
+	const char *text)
 {
 	struct json *request;
 
 	fixture->answer = NULL;
 	fixture->err = (struct err){0};
 	assert_int_equal(json_parse(span_of(text), fixture->arena, &request, NULL), 0);
-	return aws_call(fixture->target, "ecs", operation, request, fixture->arena,
+	return aws_call(fixture->target, service, operation, request, fixture->arena,
 		&fixture->answer, &fixture->failure, &fixture->err);
+}
+
+static int call(struct fixture *fixture, const char *operation, const char *text)
+{
+	return call_service(fixture, "ecs", operation, text);
 }
 
 static const char *request_of(struct fixture *fixture, int number)
@@ -473,6 +479,81 @@ static void a_stop_ends_waiting(void **state)
 	fixture_close(&fixture);
 }
 
+#define RULES(result) "<DescribeRulesResponse>" result "</DescribeRulesResponse>"
+
+/* The query protocol: a signed form, answered by XML. */
+static void a_form_is_sent_and_xml_comes_back(void **state)
+{
+	static const char *const names[] = {"Host", "Content-Type", "X-Amz-Date", "Authorization"};
+	struct sigv4_header headers[LENGTH(names)];
+	struct sigv4_request request = {.method = SPAN("POST"),
+		.path = SPAN("/"),
+		.query = SPAN(""),
+		.headers = headers,
+		.header_count = LENGTH(names)};
+	struct sigv4_claim claim;
+	struct sigv4_failure refused;
+	struct fixture fixture;
+	const struct json *rule;
+
+	(void)state;
+	OPEN(&fixture, NULL,
+		OK(RULES("<DescribeRulesResult><Rules><member><Priority>7</Priority>"
+			 "<IsDefault>false</IsDefault></member></Rules></DescribeRulesResult>")));
+	assert_int_equal(call_service(&fixture, "elasticloadbalancing", "DescribeRules",
+				 "{\"ListenerArn\":\"arn:x\",\"PageSize\":5,\"RuleArns\":[\"a\"]}"),
+		0);
+	rule = json_item(json_get(fixture.answer, "Rules"), 0);
+	assert_true(span_is(json_get_text(rule, "Priority"), "7"));
+	assert_true(json_is(json_get(rule, "IsDefault"), JSON_FALSE));
+	assert_true(span_is(body_of(&fixture, 0),
+		"Action=DescribeRules&Version=2015-12-01&ListenerArn=arn%3Ax&PageSize=5"
+		"&RuleArns.member.1=a"));
+	assert_null(strcasestr(request_of(&fixture, 0), "X-Amz-Target"));
+	for (size_t i = 0; i < LENGTH(names); i++)
+		headers[i] =
+			(struct sigv4_header){span_of(names[i]), header_of(&fixture, 0, names[i])};
+	assert_true(span_is(headers[1].value, "application/x-www-form-urlencoded; charset=utf-8"));
+	request.body = body_of(&fixture, 0);
+	assert_int_equal(sigv4_read(&request, &claim, &refused), 0);
+	assert_true(span_is(claim.service, "elasticloadbalancing"));
+	assert_int_equal(sigv4_verify(&request, &claim, SPAN(SECRET), clock_wall_ms(clock_system()),
+				 NULL, &refused),
+		0);
+	fixture_close(&fixture);
+}
+
+static void xml_says_no(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	OPEN(&fixture, NULL,
+		"400 Bad Request\r\n|<ErrorResponse><Error><Code>Throttling</Code><Message>Rate "
+		"exceeded</Message></Error></ErrorResponse>",
+		"400 Bad Request\r\n|<ErrorResponse><Error><Type>Sender</Type><Code>RuleNotFound"
+		"</Code><Message>No &amp; no.</Message></Error></ErrorResponse>",
+		"404 Not Found\r\n|<html>", OK(RULES("<x>")), OK(""));
+	/* The first attempt was throttled. */
+	assert_int_equal(call_service(&fixture, "elasticloadbalancing", "DescribeRules", "{}"),
+		-EREMOTEIO);
+	assert_int_equal(fixture.endpoint.count, 2);
+	assert_int_equal(fixture.failure.status, 400);
+	assert_string_equal(fixture.failure.type, "RuleNotFoundException");
+	assert_string_equal(fixture.failure.message, "No & no.");
+	assert_int_equal(call_service(&fixture, "elasticloadbalancing", "DescribeRules", "{}"),
+		-EREMOTEIO);
+	assert_string_equal(fixture.failure.type, "UnknownError");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(call_service(&fixture, "elasticloadbalancing", "DescribeRules",
+					 "{}"),
+			-EPROTO);
+		assert_int_equal(fixture.err.code, -EPROTO);
+		assert_null(fixture.answer);
+	}
+	fixture_close(&fixture);
+}
+
 static void unknown_operations_are_not_sent(void **state)
 {
 	struct fixture fixture;
@@ -552,6 +633,8 @@ int main(void)
 		cmocka_unit_test(nobody_listens),
 		cmocka_unit_test(the_budget_is_kept),
 		cmocka_unit_test(a_stop_ends_waiting),
+		cmocka_unit_test(a_form_is_sent_and_xml_comes_back),
+		cmocka_unit_test(xml_says_no),
 		cmocka_unit_test(unknown_operations_are_not_sent),
 		cmocka_unit_test(bad_targets_are_refused),
 	};

@@ -1,5 +1,6 @@
 /*
- * The words in which tools/generate-shapes writes a table: included by src/aws/shapes_*.c only.
+ * The words in which tools/generate-shapes writes a table: included by src/aws/shapes_*.c, and by
+ * tests that need a table of their own.
  *
  * Every text is a field of one structure of characters, so that its offset is a constant the
  * compiler computes and rows name texts instead of numbers. Ranges are pairs of enumerators for the
