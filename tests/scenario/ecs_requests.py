@@ -34,9 +34,10 @@ BUILT = [
     "UpdateClusterSettings", "UpdateContainerAgent", "UpdateContainerInstancesState",
     "UpdateService", "UpdateServicePrimaryTaskSet", "UpdateTaskProtection", "UpdateTaskSet",
 ]
-# Those of them that have no good input here: there are no namespaces, no lifecycle hooks and no newer
-# agents.
-REFUSED_ONLY = ["ContinueServiceDeployment", "ListServicesByNamespace", "UpdateContainerAgent"]
+# Those of them that have no good input here: there are no namespaces, no lifecycle hooks, no sessions
+# and no newer agents.
+REFUSED_ONLY = ["ContinueServiceDeployment", "ExecuteCommand", "ListServicesByNamespace",
+                "UpdateContainerAgent"]
 
 
 def arn(resource, region=REGION, account=ACCOUNT):

@@ -27,6 +27,8 @@ assert.deepEqual(described.tasks[0].tags, [{key: "a", value: "b"}]);
 assert.ok(described.tasks[0].startedAt instanceof Date);
 assert.equal(described.failures[0].reason, "MISSING");
 await refused("DescribeTasks", {tasks: []}, "InvalidParameterException", "tasks");
+await refused("ExecuteCommand", {task: tasks[0], command: "true", interactive: true},
+	"TargetNotConnectedException", "slipway exec");
 
 const listed = [];
 for await (const page of sdk.paginateListTasks({client, pageSize: 1}, {startedBy: "js"}))
