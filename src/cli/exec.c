@@ -78,7 +78,7 @@ static void post_size(struct conversation *conversation)
 		post(conversation, "size", json_to_text(body, arena));
 }
 
-/* Ends with the program, or with our input. The whole process ends when the answer does. */
+/* For as long as the process lives: it ends when the answer does. */
 static void forward_input(void *context)
 {
 	struct conversation *conversation = context;
@@ -98,13 +98,11 @@ static void forward_input(void *context)
 		got = read(STDIN_FILENO, piece, sizeof(piece));
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		if (got <= 0) {
+		if (got <= 0)
 			post(conversation, "end", SPAN(""));
+		/* Nobody takes it any more: it stays where it is. */
+		if (got <= 0 || post(conversation, "input", (struct span){piece, (size_t)got}) < 0)
 			polls[0].fd = -1;
-			continue;
-		}
-		if (post(conversation, "input", (struct span){piece, (size_t)got}) < 0)
-			return;
 	}
 }
 
