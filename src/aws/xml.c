@@ -300,20 +300,24 @@ static int take_text(struct parser *parser)
 	int code = 0;
 
 	while (code == 0 && parser->at < parser->end) {
-		if (starts(parser, "<![CDATA["))
+		char c = *parser->at;
+
+		if (c != '<' && c != '&' && c != ']')
+			code = take_character(parser, &parser->text);
+		else if (c == '&')
+			code = take_reference(parser, &parser->text);
+		else if (starts(parser, "]]>"))
+			code = bad(parser, "']]>' in text");
+		else if (c == ']')
+			code = take_character(parser, &parser->text);
+		else if (starts(parser, "<![CDATA["))
 			code = take_cdata(parser);
 		else if (starts(parser, "<!--"))
 			code = skip_comment(parser);
 		else if (starts(parser, "<?"))
 			code = skip_past(parser, "?>", "'<?' does not end");
-		else if (*parser->at == '<')
-			return 0;
-		else if (*parser->at == '&')
-			code = take_reference(parser, &parser->text);
-		else if (starts(parser, "]]>"))
-			return bad(parser, "']]>' in text");
 		else
-			code = take_character(parser, &parser->text);
+			return 0;
 	}
 	return code;
 }
