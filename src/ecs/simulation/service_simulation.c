@@ -298,7 +298,7 @@ static int act_last(struct simulation *simulation, struct err *err)
 static int run_faults(struct simulation *simulation, struct err *err)
 {
 	int64_t until_us = runner_now_us(simulation->root) +
-			   (20 + (int64_t)simulation_draw(simulation, 40)) * SIMULATION_SECOND_US;
+			   (15 + (int64_t)simulation_draw(simulation, 30)) * SIMULATION_SECOND_US;
 
 	simulation->faulty = true;
 	while (runner_now_us(simulation->root) < until_us && !simulation->broken[0]) {
