@@ -456,6 +456,16 @@ void dns_answer_query(const struct dns_transport *transport, dns_lookup lookup, 
 
 /* ---- what an upstream server said ---- */
 
+/* At least one string, each behind its length. */
+static bool strings_are_whole(const uint8_t *data, size_t length)
+{
+	size_t at = 0;
+
+	while (at < length)
+		at += 1 + (size_t)data[at];
+	return length > 0 && at == length;
+}
+
 /* One record of an upstream's answer in our own words; only types whose data we can take apart or that
  * hold no names. False: left out. */
 static bool write_foreign(struct dns_writer *writer, const uint8_t *data, size_t length,
@@ -494,6 +504,8 @@ static bool write_foreign(struct dns_writer *writer, const uint8_t *data, size_t
 		memcpy(record.address6, data + view->data_at, sizeof(record.address6));
 		break;
 	case DNS_TYPE_TXT:
+		if (!strings_are_whole(data + view->data_at, view->data_length))
+			return false;
 		record.raw = (struct span){(const char *)data + view->data_at, view->data_length};
 		break;
 	default: return false;
@@ -570,6 +582,25 @@ static bool find_end(struct dns_reader *reader, struct dns_header *header, size_
 	return true;
 }
 
+/* Names that point into the header would change with it. */
+static bool is_whole(const void *message, size_t length)
+{
+	struct dns_reader reader = {message, length, 0};
+	struct dns_header header;
+	struct dns_question question;
+	struct dns_record_view view;
+
+	if (!dns_read_header(&reader, &header) || !dns_read_question(&reader, &question))
+		return false;
+	for (int section = DNS_SECTION_ANSWER; section <= DNS_SECTION_ADDITIONAL; section++) {
+		for (unsigned i = 0; i < header.counts[section]; i++) {
+			if (!dns_read_record(&reader, &view))
+				return false;
+		}
+	}
+	return reader.at == length;
+}
+
 size_t dns_write_forwarded(const struct dns_transport *transport, const struct dns_query *query,
 	const struct dns_chain *chain, const void *upstream, size_t upstream_length, void *reply,
 	size_t capacity)
@@ -599,5 +630,6 @@ size_t dns_write_forwarded(const struct dns_transport *transport, const struct d
 		return dns_write_bare(transport, query, rcode, DNS_FLAG_TC, reply, capacity);
 	memcpy(writer.data + records_at, (const uint8_t *)upstream + records_at, end - records_at);
 	writer.length = end;
-	return finish(&writer, transport, query, rcode, 0, header.counts);
+	end = finish(&writer, transport, query, rcode, 0, header.counts);
+	return is_whole(reply, end) ? end : 0;
 }
