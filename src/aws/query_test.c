@@ -16,13 +16,13 @@
 
 /* ---- the table ---- */
 
-#define NAMES(WORD_, TEXT_)                                                                        \
-	WORD_(Bytes)                                                                               \
-	WORD_(Broken)                                                                              \
-	WORD_(BrokenException) WORD_(Color) WORD_(Colour) WORD_(Count) WORD_(Extra) WORD_(Inner)   \
-		WORD_(Items) WORD_(Item) WORD_(Make) WORD_(Name) WORD_(Parts) WORD_(Ratio)         \
-			WORD_(Reason) WORD_(Thing) WORD_(ValidationError) WORD_(When)              \
-				WORD_(message) WORD_(part) TEXT_(Two_words, "Two words")
+/* clang-format off */
+#define NAMES(WORD_, TEXT_) \
+	WORD_(Broken) WORD_(BrokenException) WORD_(Bytes) WORD_(Color) WORD_(Colour) WORD_(Count) \
+	WORD_(Extra) WORD_(Inner) WORD_(Item) WORD_(Items) WORD_(Make) WORD_(Name) WORD_(Parts) \
+	WORD_(Ratio) WORD_(Reason) WORD_(Thing) WORD_(ValidationError) WORD_(When) \
+	WORD_(message) WORD_(part) TEXT_(empty, "")
+/* clang-format on */
 
 SHAPE_NAMES(NAMES);
 
