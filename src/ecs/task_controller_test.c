@@ -207,7 +207,8 @@ static int want_stopped(struct store_transaction *transaction, void *context, st
 
 	return task_want_stopped(transaction,
 		store_get(store_head(transaction), &task_kind, creation->key), "UserInitiated",
-		SPAN("enough"), runner_wall_ms(creation->rig->runner), creation->rig->arena, err);
+		SPAN("enough of its health checks"), runner_wall_ms(creation->rig->runner),
+		creation->rig->arena, err);
 }
 
 static void stop_task(struct rig *rig, struct span key)
@@ -371,7 +372,7 @@ static void who_stops_a_task_keeps_the_word(void **state)
 	assert_false(facts.failed);
 	assert_true(facts.acknowledged);
 	assert_string_equal(text_of(rig, document, "stopCode"), "UserInitiated");
-	assert_string_equal(text_of(rig, document, "stoppedReason"), "enough");
+	assert_string_equal(text_of(rig, document, "stoppedReason"), "enough of its health checks");
 	assert_non_null(json_get(document, "executionStoppedAt"));
 	assert_non_null(json_get(document, "stoppedAt"));
 	assert_int_equal(json_get_integer(first_container(document), "exitCode", -1), 143);

@@ -40,8 +40,6 @@ static void stops_by_itself(struct task_draft *draft, const char *code, struct s
 
 static void has_stopped(struct task_draft *draft, int64_t now_ms)
 {
-	struct span reason = json_get_text(draft->document, "stoppedReason");
-
 	if (draft->facts.last >= TASK_STOPPED)
 		return;
 	draft->facts.last = TASK_STOPPED;
@@ -49,9 +47,6 @@ static void has_stopped(struct task_draft *draft, int64_t now_ms)
 	draft->facts.acknowledged = true;
 	if (draft->facts.stopping_ms == 0)
 		draft->facts.stopping_ms = now_ms;
-	/* A service stopped it for its health, "… failed container health checks". */
-	if (reason.data && memmem(reason.data, reason.length, "health checks", 13))
-		draft->facts.failed = true;
 }
 
 /* For the stop of a task that nobody asked for. */
