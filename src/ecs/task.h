@@ -23,8 +23,7 @@ extern const struct store_kind task_kind;
 #define TASK_STATUSES(X)                                                                           \
 	X(PROVISIONING)                                                                            \
 	X(PENDING)                                                                                 \
-	X(ACTIVATING) X(RUNNING) X(DEACTIVATING) X(STOPPING) X(DEPROVISIONING) X(STOPPED)          \
-		X(DELETED)
+	X(ACTIVATING) X(RUNNING) X(DEACTIVATING) X(STOPPING) X(DEPROVISIONING) X(STOPPED) X(DELETED)
 enum task_status {
 #define X(name) TASK_##name,
 	TASK_STATUSES(X)
