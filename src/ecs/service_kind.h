@@ -114,8 +114,8 @@ enum rollout_state {
 	X(SUCCESSFUL)                                                                              \
 	X(STOPPED)                                                                                 \
 	X(STOP_REQUESTED)                                                                          \
-	X(IN_PROGRESS) X(ROLLBACK_REQUESTED) X(ROLLBACK_IN_PROGRESS) X(ROLLBACK_SUCCESSFUL)        \
-		X(ROLLBACK_FAILED)
+	X(IN_PROGRESS)                                                                             \
+	X(ROLLBACK_REQUESTED) X(ROLLBACK_IN_PROGRESS) X(ROLLBACK_SUCCESSFUL) X(ROLLBACK_FAILED)
 enum service_deployment_status {
 #define X(name) SERVICE_DEPLOYMENT_##name,
 	SERVICE_DEPLOYMENT_STATUSES(X)
