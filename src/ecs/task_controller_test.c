@@ -172,7 +172,8 @@ static int create(struct store_transaction *transaction, void *context, struct e
 		.deployment = SPAN(""),
 		.reference = SPAN(""),
 		.capacity_provider = SPAN(""),
-		.platform_version = SPAN("")};
+		.platform_version = SPAN(""),
+		.enable_execute_command = true};
 	int code = json_parse(order.definition->api, rig->arena, &document, err);
 
 	if (code == 0)
@@ -376,6 +377,12 @@ static void who_stops_a_task_keeps_the_word(void **state)
 	assert_non_null(json_get(document, "executionStoppedAt"));
 	assert_non_null(json_get(document, "stoppedAt"));
 	assert_int_equal(json_get_integer(first_container(document), "exitCode", -1), 143);
+	/* Nothing here would answer ExecuteCommand, at no time. */
+	assert_string_equal(text_of(rig,
+				    json_item(json_get(first_container(document), "managedAgents"),
+					    0),
+				    "lastStatus"),
+		"STOPPED");
 	assert_int_equal(programs(rig), 0);
 }
 

@@ -108,12 +108,16 @@ static void show_number(struct arena *arena, struct json *shown, const char *nam
 		json_set(arena, shown, name, json_new_format(arena, "%lld", (long long)value));
 }
 
-static const struct json *exec_agents(struct arena *arena)
+/* A runtime of ours has no agent that would answer ExecuteCommand, and says so. */
+static const struct json *exec_agents(struct arena *arena, bool hosted)
 {
 	struct json *agents = json_new_array(arena), *agent = json_new_object(arena);
 
 	json_set_string(arena, agent, "name", SPAN("ExecuteCommandAgent"));
-	json_set_string(arena, agent, "lastStatus", SPAN("PENDING"));
+	json_set_string(arena, agent, "lastStatus", hosted ? SPAN("STOPPED") : SPAN("PENDING"));
+	if (hosted)
+		json_set_string(arena, agent, "reason",
+			SPAN("slipway exec runs programs in this task without an agent"));
 	json_append(arena, agents, agent);
 	return agents;
 }
@@ -140,7 +144,9 @@ static const struct json *container_shown(const struct task_order *order, struct
 	json_set(arena, shown, "networkInterfaces", json_new_array(arena));
 	json_set_string(arena, shown, "healthStatus", SPAN("UNKNOWN"));
 	if (order->enable_execute_command)
-		json_set(arena, shown, "managedAgents", exec_agents(arena));
+		json_set(arena, shown, "managedAgents",
+			exec_agents(arena,
+				container_instance_facts(order->instance)->runtime.length > 0));
 	show_number(arena, shown, "cpu", container, given);
 	if (!json_get(shown, "cpu"))
 		json_set_string(arena, shown, "cpu", SPAN("0"));
