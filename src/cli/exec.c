@@ -24,6 +24,7 @@
 #define INPUT_PIECE ((size_t)32 * 1024)
 #define RETRY_US INT64_C(50000)
 #define NO_EXIT_CODE (-1)
+#define EXIT_NOT_RUN 127 /* as shells have it */
 
 struct conversation {
 	struct remote *remote;
@@ -195,10 +196,12 @@ static int report(const struct conversation *conversation, int code, const struc
 {
 	if (code < 0)
 		return command_failed("%s", err->message);
+	if (conversation->exit_code == NO_EXIT_CODE && conversation->error[0]) {
+		command_failed("%s", conversation->error);
+		return EXIT_NOT_RUN;
+	}
 	if (conversation->exit_code == NO_EXIT_CODE)
-		return command_failed("%s",
-			conversation->error[0] ? conversation->error
-					       : "the server hung up before the program's end");
+		return command_failed("the server hung up before the program's end");
 	return conversation->exit_code;
 }
 

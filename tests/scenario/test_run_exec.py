@@ -212,7 +212,7 @@ def test_exec_misused(slipway, words, part):
 
 def test_exec_refused(slipway, ecs, mark, task):
     result = slipway_run(slipway, "exec", task, "--", "/no/such/program")
-    assert result.returncode == 1 and b"/no/such/program" in result.stderr
+    assert result.returncode == 127 and b"/no/such/program" in result.stderr
     result = slipway_run(slipway, "exec", "0" * 32, "--", "true")
     assert result.returncode == 1 and b"there is no task" in result.stderr
     arn, = run(ecs, define(ecs, "short", container(mark, "exit 0")))
