@@ -78,6 +78,17 @@ bool dns_address_is_private(const struct sockaddr_storage *address)
 	       (six->s6_addr[0] & 0xFE) == 0xFC;
 }
 
+bool dns_address_equal(const struct dns_address *a, const struct dns_address *b)
+{
+	if (a->storage.ss_family != b->storage.ss_family)
+		return false;
+	if (a->storage.ss_family == AF_INET)
+		return ((const struct sockaddr_in *)&a->storage)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)&b->storage)->sin_addr.s_addr;
+	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)&a->storage)->sin6_addr,
+		&((const struct sockaddr_in6 *)&b->storage)->sin6_addr);
+}
+
 static uint16_t port_of(const struct dns_address *address)
 {
 	return ntohs(address->storage.ss_family == AF_INET
@@ -613,6 +624,23 @@ static unsigned part(unsigned whole, unsigned threads)
 	return (whole + threads - 1) / threads;
 }
 
+/* A server that asks itself would do so until its limits stop it. A port that the kernel will choose
+ * cannot have been meant. */
+static int check_upstreams(const struct dns_server *server, const struct dns_server_config *config,
+	struct err *err)
+{
+	for (size_t i = 0; i < server->upstream_count; i++) {
+		const struct dns_address *upstream = &server->upstreams[i];
+		bool same = dns_address_equal(upstream, &server->address) ||
+			    (server->any_address && dns_address_is_loopback(&upstream->storage));
+
+		if (same && port_of(upstream) == config->port)
+			return err_set(err, -EINVAL, "upstream '%s' is this server itself",
+				config->upstreams[i]);
+	}
+	return 0;
+}
+
 static int configure(struct dns_server *server, const struct dns_server_config *config,
 	struct err *err)
 {
@@ -649,7 +677,7 @@ static int configure(struct dns_server *server, const struct dns_server_config *
 			return result;
 	}
 	server->upstream_count = config->upstream_count;
-	return 0;
+	return check_upstreams(server, config, err);
 }
 
 int dns_server_open(const struct dns_server_config *config, struct dns_server **ret_server,

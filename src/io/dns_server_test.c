@@ -417,6 +417,25 @@ static void test_slow_clients_are_cut(void **state)
 	assert_int_equal(statistics(fixture).connections_expired, 2);
 }
 
+/* Nor does a client stay that never takes its answers. */
+static void test_clients_that_take_nothing_are_cut(void **state)
+{
+	struct fixture *fixture = *state;
+	_close_ int tcp = -1;
+	uint8_t query[514];
+	size_t length = write_framed(query, 1, "big.example.test", DNS_TYPE_A);
+
+	fixture->config.limits.idle_ms = 300;
+	open_server(fixture);
+	tcp = to_server(fixture, SOCK_STREAM);
+	/* Until the connection is reset. */
+	while (send(tcp, query, length, MSG_NOSIGNAL) > 0)
+		;
+	while (statistics(fixture).connections_open > 0)
+		usleep(1000);
+	assert_int_equal(statistics(fixture).connections_expired, 1);
+}
+
 static void test_connections_are_limited(void **state)
 {
 	struct fixture *fixture = *state;
@@ -737,12 +756,15 @@ static void test_what_cannot_be_opened(void **state)
 	struct fixture *fixture = *state;
 	struct dns_server_config config = fixture->config;
 	struct dns_server *second = NULL;
+	char self[32];
+	const char *const itself = self;
+	uint16_t port;
 	struct err err;
 
 	config.threads = 3;
 	fixture->config.threads = 3;
 	open_server(fixture);
-	config.port = dns_server_port(fixture->server);
+	config.port = port = dns_server_port(fixture->server);
 	assert_int_equal(dns_server_open(&config, &second, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.message, "listen for DNS on 127.0.0.1 port "));
 	config.port = 0;
@@ -758,6 +780,13 @@ static void test_what_cannot_be_opened(void **state)
 		assert_int_equal(dns_server_open(&config, &second, &err), -EINVAL);
 		assert_non_null(strstr(err.message, "upstream '"));
 	}
+	snprintf(self, sizeof(self), "127.0.0.1:%u", port);
+	config.upstreams = &itself;
+	config.port = port;
+	assert_int_equal(dns_server_open(&config, &second, &err), -EINVAL);
+	assert_non_null(strstr(err.message, "is this server itself"));
+	config.address = "0.0.0.0";
+	assert_int_equal(dns_server_open(&config, &second, &err), -EINVAL);
 	config.upstream_count = DNS_UPSTREAMS_MAX + 1;
 	assert_int_equal(dns_server_open(&config, &second, &err), -EINVAL);
 	assert_null(second);
@@ -777,6 +806,7 @@ int main(void)
 		CASE(test_answers_that_wait),
 		CASE(test_what_is_not_dns_is_cut),
 		CASE(test_slow_clients_are_cut),
+		CASE(test_clients_that_take_nothing_are_cut),
 		CASE(test_connections_are_limited),
 		CASE(test_connections_of_one_address_are_limited),
 		CASE(test_answers_are_limited_in_rate),

@@ -255,17 +255,6 @@ void dns_tcp_reply(struct dns_connection *connection, const void *data, size_t l
 
 /* ---- accepting ---- */
 
-static bool same_address(const struct dns_address *a, const struct dns_address *b)
-{
-	if (a->storage.ss_family != b->storage.ss_family)
-		return false;
-	if (a->storage.ss_family == AF_INET)
-		return ((const struct sockaddr_in *)&a->storage)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)&b->storage)->sin_addr.s_addr;
-	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)&a->storage)->sin6_addr,
-		&((const struct sockaddr_in6 *)&b->storage)->sin6_addr);
-}
-
 static bool address_has_room(struct dns_worker *worker, const struct dns_address *peer)
 {
 	const struct dns_server *server = worker->server;
@@ -274,7 +263,7 @@ static bool address_has_room(struct dns_worker *worker, const struct dns_address
 	if (!server->limit_loopback && dns_address_is_loopback(&peer->storage))
 		return true;
 	for (struct dns_connection *other = worker->first; other; other = other->next)
-		count += same_address(&other->peer, peer);
+		count += dns_address_equal(&other->peer, peer);
 	return count < server->limits.connections_per_address;
 }
 

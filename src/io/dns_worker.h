@@ -102,6 +102,7 @@ void dns_worker_rewatch(struct dns_worker *worker, struct dns_watch *watch, uint
 void dns_worker_discard(struct dns_worker *worker, struct dns_watch *watch);
 struct dns_transport dns_worker_transport(const struct dns_worker *worker,
 	const struct sockaddr_storage *peer, bool tcp);
+bool dns_address_equal(const struct dns_address *a, const struct dns_address *b); /* not ports */
 bool dns_address_is_loopback(const struct sockaddr_storage *address);
 bool dns_address_is_private(const struct sockaddr_storage *address); /* loopback, too */
 /* For answers that come late. */

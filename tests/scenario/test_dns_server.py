@@ -15,6 +15,8 @@ import pytest
 
 from conftest import DEADLINE, slipway_program
 
+pytestmark = pytest.mark.sanitized
+
 CLIENTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "dns_clients.py")
 
 
