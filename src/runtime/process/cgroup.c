@@ -75,16 +75,12 @@ static void consider(struct cgroup_mount *mount, enum cgroup_kind kind, const ch
 	snprintf(mount->path, sizeof(mount->path), "%s", path);
 }
 
-void cgroup_find(struct cgroup_mounts *ret_mounts)
+void cgroup_read_mounts(char *mountinfo, struct cgroup_mounts *ret_mounts)
 {
-	_buffer_ struct buffer text = BUFFER_WITH_CAP(MOUNTS_MAX);
 	char *save = NULL;
 
 	*ret_mounts = (struct cgroup_mounts){0};
-	if (geteuid() != 0 || file_read("/proc/self/mountinfo", MOUNTS_MAX - 1, &text, NULL) < 0 ||
-		!text.data)
-		return;
-	for (char *line = strtok_r(text.data, "\n", &save); line;
+	for (char *line = strtok_r(mountinfo, "\n", &save); line;
 		line = strtok_r(NULL, "\n", &save)) {
 		char path[PATH_MAX / 2], type[32], options[256];
 		const char *behind = strstr(line, " - ");
@@ -105,6 +101,16 @@ void cgroup_find(struct cgroup_mounts *ret_mounts)
 			consider(&ret_mounts->cpu, CGROUP_V2, path, list.data, "cpu");
 		}
 	}
+}
+
+void cgroup_find(struct cgroup_mounts *ret_mounts)
+{
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(MOUNTS_MAX);
+
+	*ret_mounts = (struct cgroup_mounts){0};
+	if (geteuid() == 0 && file_read("/proc/self/mountinfo", MOUNTS_MAX - 1, &text, NULL) == 0 &&
+		text.data)
+		cgroup_read_mounts(text.data, ret_mounts);
 }
 
 static char *task_path(const struct cgroup_mount *mount, struct span token)

@@ -32,7 +32,10 @@ struct cgroup_entry {
 };
 
 bool cgroup_is_wanted(const struct plan *plan);
+/* What this machine has; nothing unless root. */
 void cgroup_find(struct cgroup_mounts *ret_mounts);
+/* The same of a text like /proc/self/mountinfo, which is cut up. */
+void cgroup_read_mounts(char *mountinfo, struct cgroup_mounts *ret_mounts);
 /* Makes the groups and sets the limits; adds to notes what could not be done. A hierarchy that
  * cannot be used at all becomes CGROUP_NONE. */
 void cgroup_make(struct cgroup_mounts *mounts, const struct plan *plan, struct buffer *notes);
