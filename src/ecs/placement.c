@@ -234,6 +234,7 @@ enum placement_obstacle placement_check(struct placement *placement, const struc
 	const struct container_instance_facts *facts = container_instance_facts(instance);
 	const struct task_needs *needs = placement->config.needs;
 	int64_t sums[STORE_MEASURES];
+	struct placement_room reserved;
 	enum placement_obstacle obstacle;
 
 	if (!facts->connected)
@@ -243,14 +244,15 @@ enum placement_obstacle placement_check(struct placement *placement, const struc
 		return obstacle;
 	if (placement->distinct && !is_distinct(placement, view, instance))
 		return PLACEMENT_OBSTACLE_DISTINCT;
-	if (placement_daemons_wait(placement, view, instance))
+	if (placement_daemons_wait(placement, view, instance, &reserved))
 		return PLACEMENT_OBSTACLE_DAEMON;
 	if (!ports_are_free(placement, view, instance))
 		return PLACEMENT_OBSTACLE_PORTS;
 	container_instance_sum_tasks(view, instance, sums);
-	if (needs->cpu > 0 && needs->cpu > facts->cpu - sums[TASK_SUM_CPU])
+	if (needs->cpu > 0 && needs->cpu > facts->cpu - sums[TASK_SUM_CPU] - reserved.cpu)
 		return PLACEMENT_OBSTACLE_CPU;
-	if (needs->memory > 0 && needs->memory > facts->memory - sums[TASK_SUM_MEMORY])
+	if (needs->memory > 0 &&
+		needs->memory > facts->memory - sums[TASK_SUM_MEMORY] - reserved.memory)
 		return PLACEMENT_OBSTACLE_MEMORY;
 	return PLACEMENT_NO_OBSTACLE;
 }

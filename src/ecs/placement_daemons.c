@@ -1,14 +1,17 @@
 /*
- * Daemons first: an instance takes other tasks only when every DAEMON service that matches it runs there. By
- * keeping the others out, room for the daemons is reserved. Without DAEMON services in the cluster this costs
- * one count.
+ * Daemons first: an instance takes other tasks only when every DAEMON service that matches it has run there
+ * once. Without DAEMON services in the cluster this costs one count.
  *
- * A daemon that asks for more than an instance has could never run there and keeps nobody waiting.
+ * Nobody waits for what may never come: a daemon that ran there before and is being replaced, whose newest
+ * deployment has failing tasks or has failed, only keeps the room that it will need. One that finds no room
+ * keeps nothing.
  */
 #include "base/memory.h"
 #include "ecs/placement_internal.h"
 #include "ecs/service_kind.h"
 #include "ecs/task_definition.h"
+
+#define PRESENCE_LOOK_MAX 100 /* tasks of a daemon on one instance */
 
 void placement_daemons_free(struct placement *placement)
 {
@@ -113,44 +116,75 @@ void placement_daemons_load(struct placement *placement, const struct store_view
 		daemon->service_key = arena_copy_span(placement->compiled, service->key);
 		daemon->service_revision = service->revision;
 		daemon->deployment_revision = deployment ? deployment->revision : 0;
+		daemon->hopeful = deployment && service_deployment_facts(deployment)->failed == 0 &&
+				  service_deployment_facts(deployment)->rollout != ROLLOUT_FAILED;
 		if (deployment)
 			daemon->placement = compile(placement, view, service, deployment);
 	}
 }
 
-static bool runs_there(const struct placement *daemon, const struct store_view *view,
-	const struct store_object *instance)
+/* What there is of a daemon on an instance. */
+struct presence {
+	bool live;    /* a task that is not STOPPED, which holds its room itself */
+	bool started; /* one that ran at some time, as far as that is remembered */
+};
+
+static void look_for(const struct placement *daemon, const struct store_view *view,
+	const struct store_object *instance, const char *state, struct presence *presence)
 {
 	struct store_cursor cursor = {.view = view,
 		.kind = &task_kind,
 		.index = TASK_BY_INSTANCE,
-		.prefix = arena_format(daemon->scratch, "%.*s/live/%.*s", SPAN_ARGS(instance->key),
-			SPAN_ARGS(daemon->config.service)),
+		.prefix = arena_format(daemon->scratch, "%.*s/%s/%.*s", SPAN_ARGS(instance->key),
+			state, SPAN_ARGS(daemon->config.service)),
 		.exact = true};
 	const struct store_object *task;
 
-	while ((task = store_next(&cursor)))
-		if (task_facts(task)->desired == TASK_RUNNING &&
-			task_facts(task)->last == TASK_RUNNING)
-			return true;
-	return false;
+	for (unsigned i = 0;
+		i < PRESENCE_LOOK_MAX && !presence->started && (task = store_next(&cursor)); i++) {
+		const struct task_facts *facts = task_facts(task);
+
+		presence->live |= facts->last < TASK_STOPPED;
+		presence->started |= facts->started_ms > 0 || facts->last == TASK_RUNNING;
+	}
+}
+
+static bool has_room(struct placement *daemon, const struct store_view *view,
+	const struct store_object *instance, const struct placement_room *reserved)
+{
+	const struct container_instance_facts *facts = container_instance_facts(instance);
+	const struct task_needs *needs = daemon->config.needs;
+	int64_t sums[STORE_MEASURES];
+
+	container_instance_sum_tasks(view, instance, sums);
+	return needs->cpu <= facts->cpu - sums[TASK_SUM_CPU] - reserved->cpu &&
+	       needs->memory <= facts->memory - sums[TASK_SUM_MEMORY] - reserved->memory &&
+	       placement_check(daemon, view, instance) == PLACEMENT_NO_OBSTACLE;
 }
 
 bool placement_daemons_wait(struct placement *placement, const struct store_view *view,
-	const struct store_object *instance)
+	const struct store_object *instance, struct placement_room *ret_reserved)
 {
-	const struct container_instance_facts *facts = container_instance_facts(instance);
-
+	*ret_reserved = (struct placement_room){0};
 	for (size_t i = 0; i < placement->daemon_count; i++) {
 		struct placement *daemon = placement->daemons[i].placement;
+		struct presence presence = {0};
 
-		if (!daemon || daemon->config.needs->cpu > facts->cpu ||
-			daemon->config.needs->memory > facts->memory)
+		if (!daemon)
 			continue;
 		arena_reset(daemon->scratch);
-		if (placement_match(daemon, view, instance) == PLACEMENT_NO_OBSTACLE &&
-			!runs_there(daemon, view, instance))
+		if (placement_match(daemon, view, instance))
+			continue;
+		look_for(daemon, view, instance, "live", &presence);
+		look_for(daemon, view, instance, "stopped", &presence);
+		if (!presence.live && !has_room(daemon, view, instance, ret_reserved))
+			continue;
+		if (!presence.started && placement->daemons[i].hopeful)
 			return true;
+		if (!presence.live) {
+			ret_reserved->cpu += daemon->config.needs->cpu;
+			ret_reserved->memory += daemon->config.needs->memory;
+		}
 	}
 	return false;
 }

@@ -46,6 +46,11 @@ struct placement_daemon {
 	struct span service_key;
 	uint64_t service_revision, deployment_revision;
 	struct placement *placement; /* NULL: it cannot be placed at all */
+	bool hopeful; /* no task of its newest deployment has failed since one did well */
+};
+
+struct placement_room {
+	int64_t cpu, memory;
 };
 
 struct placement {
@@ -88,8 +93,9 @@ const struct store_object *placement_rank_next(struct placement_ranking *ranking
 /* placement_daemons.c: finds the DAEMON services of the cluster that keep this task waiting. */
 void placement_daemons_load(struct placement *placement, const struct store_view *view);
 void placement_daemons_free(struct placement *placement);
-/* Does one of them match the instance and not run there? */
+/* Is one of them about to run on the instance for the first time? Otherwise: the room there that is kept for
+ * those that do not run now. */
 bool placement_daemons_wait(struct placement *placement, const struct store_view *view,
-	const struct store_object *instance);
+	const struct store_object *instance, struct placement_room *ret_reserved);
 
 #endif

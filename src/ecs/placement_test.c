@@ -531,6 +531,7 @@ static void chance_reaches_everybody(void **state)
 struct daemon {
 	struct arena *arena;
 	const char *constraints;
+	int64_t failed; /* tasks of its deployment */
 };
 
 static int put_daemon(struct store_transaction *transaction, void *context, struct err *err)
@@ -545,7 +546,8 @@ static int put_daemon(struct store_transaction *transaction, void *context, stru
 		.revision = 1,
 		.service_revision = SPAN(""),
 		.source = SPAN(""),
-		.status = DEPLOYMENT_PRIMARY};
+		.status = DEPLOYMENT_PRIMARY,
+		.failed = daemon->failed};
 	struct json *document = json_new_object(arena);
 	int code;
 
@@ -563,8 +565,8 @@ static void daemons_come_first(void **state)
 {
 	struct test_server *server = *state;
 	struct asked *asked = ask_new(server, 1, 1);
-	struct daemon daemon = {
-		asked->arena, "[{'type':'memberOf','expression':'attribute:watched exists'}]"};
+	struct daemon daemon = {.arena = asked->arena,
+		.constraints = "[{'type':'memberOf','expression':'attribute:watched exists'}]"};
 	struct task_facts facts = running;
 	struct span a, b, small;
 	struct err err;
@@ -593,7 +595,15 @@ static void daemons_come_first(void **state)
 	facts.last = TASK_RUNNING;
 	put_task(server, 1, a, facts);
 	assert_string_equal(choose(asked), a.data);
+	/* One that has run there, and will be replaced, keeps nobody waiting. */
 	facts.desired = TASK_STOPPED;
+	put_task(server, 1, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	facts.last = TASK_STOPPED;
+	facts.started_ms = 1;
+	put_task(server, 1, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	facts.started_ms = 0;
 	put_task(server, 1, a, facts);
 	assert_none(asked, "DAEMON", "daemon");
 	/* Another revision asks of other instances: what was compiled is made anew. */
@@ -604,6 +614,26 @@ static void daemons_come_first(void **state)
 	daemon.constraints = "[]";
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
+	assert_none(asked, "DAEMON", "daemon");
+	/* Tasks of it fail: nobody waits, but there is room for it as long as there was. */
+	daemon.failed = 1;
+	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_string_equal(choose(asked), a.data);
+	facts = running;
+	facts.memory = 512 - 64;
+	put_task(server, 2, a, facts);
+	assert_none(asked, "RESOURCE:MEMORY", "memory");
+	facts.memory = 512 - 64 + 1;
+	put_task(server, 2, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	/* Nor does anybody wait for one that finds no room. */
+	daemon.failed = 0;
+	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_string_equal(choose(asked), a.data);
+	facts.memory = 512 - 64;
+	put_task(server, 2, a, facts);
 	assert_none(asked, "DAEMON", "daemon");
 	/* The daemon itself does not wait for itself. */
 	asked->config.daemon = true;
