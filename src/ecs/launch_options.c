@@ -7,7 +7,6 @@
 #include "ecs/document.h"
 #include "ecs/name.h"
 
-#define STRATEGY_MAX 20
 #define WEIGHT_MAX 1000
 #define BASE_MAX 100000
 #define SUBNETS_MAX 16
@@ -65,10 +64,10 @@ static int read_strategy(struct aws_request *request, const struct json *provide
 	size_t bases = 0, fargate = 0;
 	int64_t weights = 0;
 
-	if (json_count(given) > STRATEGY_MAX)
+	if (json_count(given) > LAUNCH_PROVIDERS_MAX)
 		return aws_fail_input(request,
 			"capacityProviderStrategy: %zu items are given, the limit is %d",
-			json_count(given), STRATEGY_MAX);
+			json_count(given), LAUNCH_PROVIDERS_MAX);
 	JSON_EACH_ITEM (given, item) {
 		struct json *clean;
 		struct span name;
@@ -254,4 +253,43 @@ void launch_options_set(const struct launch_options *options, struct arena *aren
 		json_set_string(arena, document, "platformFamily", SPAN("Linux"));
 	}
 	json_set(arena, document, "networkConfiguration", options->network);
+}
+
+/* ---- shares ---- */
+
+void launch_shares_add(struct launch_shares *shares, struct span provider)
+{
+	size_t count = json_count(shares->strategy);
+
+	for (size_t i = 0; i < count && i < LAUNCH_PROVIDERS_MAX; i++)
+		if (span_equal(json_get_text(json_item(shares->strategy, i), "capacityProvider"),
+			    provider))
+			shares->given[i]++;
+}
+
+struct span launch_next_provider(struct launch_shares *shares)
+{
+	size_t count = json_count(shares->strategy), chosen = SIZE_MAX;
+	int64_t chosen_beyond = 0, chosen_weight = 1;
+
+	for (size_t i = 0; i < count && i < LAUNCH_PROVIDERS_MAX; i++) {
+		const struct json *item = json_item(shares->strategy, i);
+		int64_t beyond = shares->given[i] - json_get_integer(item, "base", 0);
+		int64_t weight = json_get_integer(item, "weight", 0);
+
+		if (beyond < 0) {
+			chosen = i;
+			break;
+		}
+		if (weight > 0 &&
+			(chosen == SIZE_MAX || beyond * chosen_weight < chosen_beyond * weight)) {
+			chosen = i;
+			chosen_beyond = beyond;
+			chosen_weight = weight;
+		}
+	}
+	if (chosen == SIZE_MAX)
+		return SPAN("");
+	shares->given[chosen]++;
+	return json_get_text(json_item(shares->strategy, chosen), "capacityProvider");
 }

@@ -8,6 +8,8 @@
 
 #include "aws/service.h"
 
+#define LAUNCH_PROVIDERS_MAX 20 /* of one strategy */
+
 struct launch_options {
 	struct span launch_type; /* "EC2", "FARGATE" or "EXTERNAL"; "" with a strategy */
 	const struct json
@@ -28,5 +30,17 @@ int launch_options_read(struct aws_request *request, const struct store_object *
 /* Sets those members in a document, and removes those that do not apply. */
 void launch_options_set(const struct launch_options *options, struct arena *arena,
 	struct json *document);
+
+/* How many tasks each provider of a capacityProviderStrategy has: of a request, or of a deployment. */
+struct launch_shares {
+	const struct json *strategy; /* NULL: there are no providers */
+	int64_t given[LAUNCH_PROVIDERS_MAX];
+};
+
+/* One more of this provider; none if it is not in the strategy. */
+void launch_shares_add(struct launch_shares *shares, struct span provider);
+/* The provider of the next task, which is counted: first what is missing to a base, then whoever has least
+ * for its weight. "" without providers. */
+struct span launch_next_provider(struct launch_shares *shares);
 
 #endif

@@ -18,11 +18,13 @@
 #define SERVICE_STOPS_MAX 100
 /* A task that could not be placed is tried again after so long, and when an instance changes. */
 #define SERVICE_PLACEMENT_RETRY_MS INT64_C(5000)
-#define SERVICE_DAEMON_RETRY_MS INT64_C(500) /* if it waits for daemons, which are on their way */
+/* The same if it waits for daemons, which are on their way, or if daemons wait for others to leave. */
+#define SERVICE_DAEMON_RETRY_MS INT64_C(500)
 /* A task that has run well for so long is a success: failures before it are forgotten. */
 #define SERVICE_SETTLED_MS INT64_C(10000)
 /* Without a health check a task counts for its deployment only when it has run for so long, so that one that
- * crashes at once takes nobody's place; for SERVICE_SETTLED_MS when tasks of the deployment have failed. */
+ * crashes at once takes nobody's place and is not told to be steady; for SERVICE_SETTLED_MS when tasks of
+ * the deployment have failed, or when a circuit breaker watches over it, which completes only then. */
 #define SERVICE_READY_MS INT64_C(1000)
 #define SERVICE_BACKOFF_FIRST_MS INT64_C(1000)
 #define SERVICE_BACKOFF_MOST_MS INT64_C(300000)

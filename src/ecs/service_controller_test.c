@@ -85,7 +85,8 @@ static const char *add_instance(struct world *world, int memory)
 	const char *arn;
 
 	test_call(world->server, "RegisterContainerInstance",
-		"{'attributes':[{'name':'ecs.capability.container-health-check'}],'totalResources':"
+		"{'attributes':[{'name':'ecs.capability.container-health-check'},"
+		"{'name':'ecs.capability.task-eni'}],'totalResources':"
 		"[{'name':'CPU','type':'INTEGER','integerValue':4096},"
 		"{'name':'MEMORY','type':'INTEGER','integerValue':%d}]}",
 		memory);
@@ -96,7 +97,7 @@ static const char *add_instance(struct world *world, int memory)
 
 /* ---- tasks by hand ---- */
 
-enum fate { RUNS, CRASHES, IS_HEALTHY, IS_UNHEALTHY, STOPS };
+enum fate { RUNS, CRASHES, IS_HEALTHY, IS_UNHEALTHY, STOPS, IS_LOST };
 
 struct blow {
 	struct world *world;
@@ -123,7 +124,8 @@ static int write_fate(struct store_transaction *transaction, void *context, stru
 		draft.facts.health = TASK_HEALTH_HEALTHY;
 	if (blow->fate == IS_UNHEALTHY)
 		draft.facts.health = TASK_HEALTH_UNHEALTHY;
-	if (blow->fate == CRASHES || blow->fate == STOPS) {
+	if (blow->fate == CRASHES || blow->fate == STOPS || blow->fate == IS_LOST) {
+		draft.facts.lost = blow->fate == IS_LOST;
 		draft.facts.failed = draft.facts.desired != TASK_STOPPED;
 		draft.facts.desired = draft.facts.last = TASK_STOPPED;
 		draft.facts.stopped_ms = now_ms;
@@ -191,6 +193,16 @@ static void play_until_quiet(struct world *world, const char *service)
 		play(world, service, RUNS);
 	}
 	fail_msg("service %s does not come to rest", service);
+}
+
+/* The same when a breaker is on, which has to see everything run for a while. */
+static void play_until_proven(struct world *world, const char *service)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		play_until_quiet(world, service);
+		wait_ms(world, SERVICE_SETTLED_MS);
+	}
+	play_until_quiet(world, service);
 }
 
 /* ---- services ---- */
@@ -520,7 +532,7 @@ static void the_breaker_stops_a_deployment_that_fails(void **state)
 	define(world, "web", "");
 	add_instance(world, 4096);
 	create(world, "web", "web:1", 2, BREAKER(false));
-	play_until_quiet(world, "web");
+	play_until_proven(world, "web");
 	update(world, "web", ",'taskDefinition':'web:2'");
 	for (unsigned i = 0; i < 5; i++) {
 		play(world, "web", CRASHES);
@@ -538,10 +550,10 @@ static void the_breaker_stops_a_deployment_that_fails(void **state)
 	assert_int_equal(count_of(world, "web", 'h'), 2);
 	/* Scaling in is heard, and so is the next deployment. */
 	update(world, "web", ",'desiredCount':1");
-	play_until_quiet(world, "web");
+	play_until_proven(world, "web");
 	assert_int_equal(count_of(world, "web", 'h'), 1);
 	update(world, "web", ",'taskDefinition':'web:1'");
-	play_until_quiet(world, "web");
+	play_until_proven(world, "web");
 	assert_stable(world, "web", 1);
 }
 
@@ -553,14 +565,14 @@ static void the_breaker_rolls_back(void **state)
 	define(world, "web", "");
 	add_instance(world, 4096);
 	create(world, "web", "web:1", 2, BREAKER(true));
-	play_until_quiet(world, "web");
+	play_until_proven(world, "web");
 	update(world, "web", ",'taskDefinition':'web:2'");
 	for (unsigned i = 0; i < 20 && !told(world, "web", "rolling back to deployment"); i++) {
 		play(world, "web", CRASHES);
 		wait_ms(world, 1000);
 	}
 	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
-	play_until_quiet(world, "web");
+	play_until_proven(world, "web");
 	assert_stable(world, "web", 2);
 	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
 	assert_true(span_ends_with(json_get_text(described(world, "web"), "taskDefinition"),
@@ -576,6 +588,190 @@ static void the_breaker_rolls_back(void **state)
 			found += span_is(json_get_text(item, "status"), "ROLLBACK_SUCCESSFUL");
 		assert_int_equal(found, 1);
 	}
+}
+
+/* Strikes all tasks of a class. */
+static size_t strike_all(struct world *world, const char *service, char letter, enum fate fate)
+{
+	static char keys[TASKS_MAX][128];
+	size_t count = tasks_of(world, service, letter, keys);
+
+	for (size_t i = 0; i < count; i++)
+		strike(world, span_of(keys[i]), fate);
+	return count;
+}
+
+static void strike_deployment(struct world *world, const char *service, size_t which,
+	enum fate fate)
+{
+	static char keys[TASKS_MAX][128];
+	size_t count = tasks_of(world, service, 'h', keys);
+	const char *id = deployment_text(world, service, which, "id");
+
+	for (size_t i = 0; i < count; i++) {
+		_view_ struct store_view *view = store_view_open(world->server->store);
+		const struct store_object *task = store_get(view, &task_kind, span_of(keys[i]));
+
+		if (span_is(task_facts(task)->deployment, id))
+			strike(world, span_of(keys[i]), fate);
+	}
+}
+
+/* It runs for longer than a moment before it crashes. */
+static void the_breaker_sees_a_version_that_crashes_late(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "web", "");
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web:1", 3, BREAKER(true));
+	play_until_proven(world, "web");
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
+	update(world, "web", ",'taskDefinition':'web:2'");
+	assert_int_equal(strike_all(world, "web", 'p', RUNS), 3);
+	wait_ms(world, 3000);
+	assert_int_equal(deployments(world, "web"), 2);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
+	assert_int_equal(count_of(world, "web", 'h'), 6);
+	assert_int_equal(count_of(world, "web", 'x'), 0);
+	strike_deployment(world, "web", 0, CRASHES);
+	settle(world);
+	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	play_until_proven(world, "web");
+	assert_stable(world, "web", 3);
+	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
+}
+
+/* What runs well but has not been proven yet is better than nothing. */
+static void the_breaker_rolls_back_to_what_runs(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "web", "");
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web:1", 2, BREAKER(true));
+	play_until_quiet(world, "web");
+	assert_stable(world, "web", 2);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
+	update(world, "web", ",'taskDefinition':'web:2'");
+	for (unsigned i = 0; i < 20 && !told(world, "web", "deployment failed"); i++) {
+		play(world, "web", CRASHES);
+		wait_ms(world, 500);
+	}
+	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	play_until_proven(world, "web");
+	assert_stable(world, "web", 2);
+	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
+}
+
+static void a_first_deployment_completes_when_it_is_proven(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web", 3, BREAKER(true));
+	assert_int_equal(strike_all(world, "web", 'p', RUNS), 3);
+	wait_ms(world, 3000);
+	/* Who waits for the service to be stable does not wait for the proof. */
+	assert_stable(world, "web", 3);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
+	assert_int_equal(told(world, "web", "steady"), 0);
+	strike_all(world, "web", 'h', CRASHES);
+	settle(world);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "FAILED");
+	assert_int_equal(told(world, "web", ") deployment failed: tasks failed to start."), 1);
+	wait_ms(world, 600000);
+	/* It has failed, and nothing is tried any more: that is all there is to tell. */
+	assert_int_equal(told(world, "web", "unable to consistently"), 0);
+	assert_int_equal(told(world, "web", "completed"), 0);
+	update(world, "web", ",'forceNewDeployment':true");
+	play_until_quiet(world, "web");
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
+	wait_ms(world, SERVICE_SETTLED_MS);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
+	assert_int_equal(told(world, "web", "steady"), 1);
+}
+
+static void a_daemon_completes_when_it_is_proven(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "agent", "");
+	for (unsigned i = 0; i < 3; i++)
+		add_instance(world, 4096);
+	test_call(world->server, "CreateService",
+		"{'serviceName':'agent','taskDefinition':'agent','schedulingStrategy':'DAEMON'"
+		"%s}",
+		BREAKER(false));
+	settle(world);
+	assert_int_equal(strike_all(world, "agent", 'p', RUNS), 3);
+	wait_ms(world, 3000);
+	assert_stable(world, "agent", 3);
+	assert_string_equal(deployment_text(world, "agent", 0, "rolloutState"), "IN_PROGRESS");
+	strike_all(world, "agent", 'h', CRASHES);
+	settle(world);
+	assert_string_equal(deployment_text(world, "agent", 0, "rolloutState"), "FAILED");
+	assert_int_equal(told(world, "agent", "steady"), 0);
+}
+
+/* Without a breaker: what crashes again and again is not steady in between. */
+static void a_crash_loop_is_never_steady(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web", 1, "");
+	for (unsigned round = 0; round < 6; round++) {
+		strike_all(world, "web", 'p', RUNS);
+		wait_ms(world, round == 0 ? SERVICE_READY_MS / 2 : 3000);
+		strike_all(world, "web", 'h', CRASHES);
+		wait_ms(world, 2000 << round);
+	}
+	assert_int_equal(told(world, "web", "steady"), 0);
+	play(world, "web", RUNS);
+	wait_ms(world, SERVICE_SETTLED_MS);
+	assert_int_equal(told(world, "web", "steady"), 1);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
+}
+
+/* That an instance dies says nothing about what ran there. */
+static void tasks_lost_with_their_instance_do_not_trip_the_breaker(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web", 4, BREAKER(true));
+	strike_all(world, "web", 'p', RUNS);
+	wait_ms(world, 3000);
+	assert_int_equal(strike_all(world, "web", 'h', IS_LOST), 4);
+	wait_ms(world, 2000);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
+	assert_int_equal(json_get_integer(json_item(json_get(described(world, "web"),
+							    "deployments"),
+						  0),
+				 "failedTasks", -1),
+		0);
+	assert_int_equal(count_of(world, "web", 'p'), 4);
+	/* But what is lost again and again is not started without a pause. */
+	for (unsigned i = 1; i < 4; i++) {
+		strike_all(world, "web", 'p', RUNS);
+		strike_all(world, "web", 'h', IS_LOST);
+		wait_ms(world, (SERVICE_BACKOFF_FIRST_MS << i) - 500);
+		assert_int_equal(count_of(world, "web", 0), 0);
+		wait_ms(world, 1000);
+		assert_int_equal(count_of(world, "web", 'p'), 4);
+	}
+	play_until_quiet(world, "web");
+	wait_ms(world, SERVICE_SETTLED_MS);
+	assert_stable(world, "web", 4);
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
 static void a_client_can_stop_a_deployment(void **state)
@@ -637,6 +833,13 @@ static void unhealthy_tasks_are_replaced_after_their_grace_period(void **state)
 		task = store_get(view, &task_kind, span_of(keys[0]));
 		assert_non_null(memmem(task->api.data, task->api.length,
 			"Task failed container health checks", 35));
+	}
+	{
+		_free_ char *words =
+			memory_format("(service web) (task %s) failed container health checks.",
+				strrchr(keys[0], '/') + 1);
+
+		assert_int_equal(told(world, "web", words), 1);
 	}
 	play_until_quiet(world, "web");
 	assert_int_equal(count_of(world, "web", 'h'), 2);
@@ -773,6 +976,33 @@ static void daemons_are_on_every_instance(void **state)
 	assert_stable(world, "agent", 2);
 }
 
+/* Also when the last of the others belongs to another service, whose end does not concern them. */
+static void daemons_leave_a_draining_instance_last(void **state)
+{
+	struct world *world = *state;
+	char first[64];
+
+	define(world, "agent", "");
+	define(world, "web", "");
+	snprintf(first, sizeof(first), "%s", add_instance(world, 4096));
+	test_call(world->server, "CreateService",
+		"{'serviceName':'agent','taskDefinition':'agent','schedulingStrategy':'DAEMON'}");
+	play_until_quiet(world, "agent");
+	create(world, "web", "web", 2, "");
+	play_until_quiet(world, "web");
+	assert_int_equal(tasks_on(world, first, "web"), 2);
+	add_instance(world, 4096);
+	play_until_quiet(world, "agent");
+	set_status(world, first, "DRAINING");
+	wait_ms(world, 60000);
+	assert_int_equal(tasks_on(world, first, "agent"), 1);
+	play_until_quiet(world, "web");
+	assert_int_equal(tasks_on(world, first, "web"), 0);
+	play_until_quiet(world, "agent");
+	assert_int_equal(tasks_on(world, first, "agent"), 0);
+	assert_stable(world, "agent", 1);
+}
+
 static void task_sets_have_their_share(void **state)
 {
 	struct world *world = *state;
@@ -810,6 +1040,50 @@ static void task_sets_have_their_share(void **state)
 	assert_int_equal(json_count(json_get(world->server->answer, "taskSets")), 1);
 }
 
+static size_t tasks_of_provider(struct world *world, const char *service, const char *provider)
+{
+	static char keys[TASKS_MAX][128];
+	size_t count = tasks_of(world, service, 0, keys), found = 0;
+	_view_ struct store_view *view = store_view_open(world->server->store);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct store_object *task = store_get(view, &task_kind, span_of(keys[i]));
+		_free_ char *words = memory_format("\"capacityProviderName\":\"%s\"", provider);
+
+		found += memmem(task->api.data, task->api.length, words, strlen(words)) != NULL;
+	}
+	return found;
+}
+
+/* Counted over all tasks of the deployment, whenever they were started. */
+static void providers_share_by_base_and_weight(void **state)
+{
+	struct world *world = *state;
+
+	test_call(world->server, "PutClusterCapacityProviders",
+		"{'cluster':'default','capacityProviders':['FARGATE','FARGATE_SPOT'],"
+		"'defaultCapacityProviderStrategy':[]}");
+	test_call(world->server, "RegisterTaskDefinition",
+		"{'family':'far','networkMode':'awsvpc','requiresCompatibilities':['FARGATE'],"
+		"'cpu':'256','memory':'512','containerDefinitions':[{'name':'app',"
+		"'image':'host'}]}");
+	add_instance(world, 65536);
+	create(world, "web", "far", 1,
+		",'networkConfiguration':{'awsvpcConfiguration':{'subnets':['subnet-1']}},"
+		"'capacityProviderStrategy':[{'capacityProvider':'FARGATE','base':2,'weight':1},"
+		"{'capacityProvider':'FARGATE_SPOT','weight':3}]");
+	assert_int_equal(tasks_of_provider(world, "web", "FARGATE"), 1);
+	update(world, "web", ",'desiredCount':2");
+	assert_int_equal(tasks_of_provider(world, "web", "FARGATE"), 2);
+	for (unsigned i = 3; i <= 10; i++) {
+		_free_ char *more = memory_format(",'desiredCount':%u", i);
+
+		update(world, "web", more);
+	}
+	assert_int_equal(tasks_of_provider(world, "web", "FARGATE"), 4);
+	assert_int_equal(tasks_of_provider(world, "web", "FARGATE_SPOT"), 6);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -827,6 +1101,12 @@ int main(void)
 		TEST(a_version_that_crashes_takes_nobodys_place),
 		TEST(the_breaker_stops_a_deployment_that_fails),
 		TEST(the_breaker_rolls_back),
+		TEST(the_breaker_sees_a_version_that_crashes_late),
+		TEST(the_breaker_rolls_back_to_what_runs),
+		TEST(a_first_deployment_completes_when_it_is_proven),
+		TEST(a_daemon_completes_when_it_is_proven),
+		TEST(a_crash_loop_is_never_steady),
+		TEST(tasks_lost_with_their_instance_do_not_trip_the_breaker),
 		TEST(a_client_can_stop_a_deployment),
 		TEST(unhealthy_tasks_are_replaced_after_their_grace_period),
 		TEST(the_grace_period_excuses),
@@ -835,7 +1115,9 @@ int main(void)
 		TEST(tasks_leave_a_draining_instance),
 		TEST(protected_tasks_stay_until_their_time),
 		TEST(daemons_are_on_every_instance),
+		TEST(daemons_leave_a_draining_instance_last),
 		TEST(task_sets_have_their_share),
+		TEST(providers_share_by_base_and_weight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,12 @@ int service_tell_tasks(struct service_work *work, struct err *err)
 	return work->unplaced ? tell_unplaced(work, err) : 0;
 }
 
+bool service_has_good_news(const struct service_work *work)
+{
+	return work->primary->deployment.rollout != ROLLOUT_COMPLETED ||
+	       !span_is(work->facts.told, TOLD_STEADY);
+}
+
 int service_tell_steady(struct service_work *work, struct err *err)
 {
 	return tell_once(work, SPAN(TOLD_STEADY), SPAN("has reached a steady state."), err);

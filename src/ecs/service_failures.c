@@ -7,12 +7,14 @@
  * Crash loops. The first failure costs no delay: what ran for days and died is replaced at once. From the
  * second on in a row the next start waits, 1 s at first, twice as long each round, 5 minutes at most; tasks
  * that fail while a wait is on belong to the same round, so ten tasks that crash together wait as long as one.
+ * A task that was lost with its instance is no failure of the deployment, but the next start waits likewise.
  * A task that became healthy after the last failure and has been so for SERVICE_SETTLED_MS ends it: count,
  * round and wait are 0 again.
  */
 #include "ecs/service_work.h"
 
 #define FORGIVE_LOOK_MAX 1000 /* tasks looked at for a success */
+#define PROOF_LOOK_MAX 1000   /* and for one that has just begun */
 
 struct failures {
 	int64_t *failed, *failed_ms, *round, *until_ms;
@@ -44,12 +46,15 @@ static int64_t delay_of_round(int64_t round)
 	return delay < SERVICE_BACKOFF_MOST_MS ? delay : SERVICE_BACKOFF_MOST_MS;
 }
 
-static void add_failure(struct failures failures, int64_t now_ms)
+static void add_failure(struct failures failures, int64_t now_ms, bool lost)
 {
-	bool first = *failures.failed == 0;
+	bool first = *failures.failed == 0 && *failures.until_ms == 0;
 
-	++*failures.failed;
+	*failures.failed += !lost;
 	*failures.failed_ms = now_ms;
+	/* Also one that is not counted is the first only once. */
+	if (first)
+		*failures.until_ms = now_ms;
 	if (first || now_ms < *failures.until_ms)
 		return;
 	++*failures.round;
@@ -73,24 +78,35 @@ int service_task_stopped(struct store_transaction *transaction, struct span task
 	object = store_get(head, &service_deployment_kind, key);
 	if (object) {
 		deployment = *service_deployment_facts(object);
-		deployment.failed_ever++;
-		add_failure(of_deployment(&deployment), facts->stopped_ms);
+		deployment.failed_ever += !facts->lost;
+		add_failure(of_deployment(&deployment), facts->stopped_ms, facts->lost);
 		return service_object_put_facts(transaction, object, &deployment, arena, err);
 	}
 	object = store_get(head, &task_set_kind, key);
 	if (!object)
 		return 0;
 	task_set = *task_set_facts(object);
-	add_failure(of_set(&task_set), facts->stopped_ms);
+	add_failure(of_set(&task_set), facts->stopped_ms, facts->lost);
 	return service_object_put_facts(transaction, object, &task_set, arena, err);
 }
 
 void service_part_failed(struct service_work *work, struct service_part *part)
 {
-	add_failure(of_part(part), work->now_ms);
+	add_failure(of_part(part), work->now_ms, false);
 	if (!part->is_set)
 		part->deployment.failed_ever++;
 	part->changed = true;
+}
+
+static struct store_cursor healthy_tasks(struct service_work *work, const struct service_part *part)
+{
+	return (struct store_cursor){.view = service_head(work),
+		.kind = &task_kind,
+		.index = TASK_BY_SERVICE,
+		.prefix = arena_format(work->arena,
+			"%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/%c", SPAN_ARGS(work->key),
+			SPAN_ARGS(part->number), task_class_letters[TASK_CLASS_HEALTHY]),
+		.exact = true};
 }
 
 /* Whether one of its healthy tasks has settled since the last failure; if not, comes again when the first
@@ -98,13 +114,7 @@ void service_part_failed(struct service_work *work, struct service_part *part)
 static bool has_settled(struct service_work *work, const struct service_part *part,
 	struct failures failures, bool complete)
 {
-	struct store_cursor cursor = {.view = service_head(work),
-		.kind = &task_kind,
-		.index = TASK_BY_SERVICE,
-		.prefix = arena_format(work->arena,
-			"%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/%c", SPAN_ARGS(work->key),
-			SPAN_ARGS(part->number), task_class_letters[TASK_CLASS_HEALTHY]),
-		.exact = true};
+	struct store_cursor cursor = healthy_tasks(work, part);
 	const struct store_object *task = NULL;
 	int64_t first_ms = 0;
 
@@ -135,7 +145,8 @@ void service_part_forgive(struct service_work *work, struct service_part *part, 
 {
 	struct failures failures = of_part(part);
 
-	if (*failures.failed == 0 || !has_settled(work, part, failures, complete))
+	if ((*failures.failed == 0 && *failures.until_ms == 0) ||
+		!has_settled(work, part, failures, complete))
 		return;
 	*failures.failed = 0;
 	*failures.round = 0;
@@ -143,16 +154,34 @@ void service_part_forgive(struct service_work *work, struct service_part *part, 
 	part->changed = true;
 }
 
+/* A breaker that shall save the service must see a crash before the older tasks are gone. */
+static int64_t proof_ms(const struct service_work *work)
+{
+	const struct service_deployment_facts *facts = &work->primary->deployment;
+	bool watched = work->facts.breaker && facts->rollout != ROLLOUT_COMPLETED;
+
+	return watched || facts->failed > 0 ? SERVICE_SETTLED_MS : SERVICE_READY_MS;
+}
+
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task)
 {
-	int64_t ready_ms =
-		task->started_ms +
-		(work->primary->deployment.failed > 0 ? SERVICE_SETTLED_MS : SERVICE_READY_MS);
+	int64_t ready_ms = task->started_ms + proof_ms(work);
 
 	if (task->checked || task->last < TASK_RUNNING || ready_ms <= work->now_ms)
 		return false;
 	service_again_at(work, ready_ms);
 	return true;
+}
+
+bool service_primary_is_unproven(struct service_work *work)
+{
+	struct store_cursor cursor = healthy_tasks(work, work->primary);
+	const struct store_object *task;
+	bool unproven = false;
+
+	for (unsigned i = 0; i < PROOF_LOOK_MAX && (task = store_next(&cursor)); i++)
+		unproven |= service_task_is_unproven(work, task_facts(task));
+	return unproven;
 }
 
 int64_t service_part_backoff(const struct service_work *work, const struct service_part *part)

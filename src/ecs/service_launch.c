@@ -1,5 +1,7 @@
 /* Starting and stopping one task of a service: what it is made from, where it goes, what its end is called. */
 #include "base/memory.h"
+#include "ecs/capacity_provider.h"
+#include "ecs/launch_options.h"
 #include "ecs/service_work.h"
 #include "ecs/task_definition.h"
 
@@ -9,7 +11,7 @@ struct service_launch {
 	struct placement *placement;
 	struct task_needs needs;
 	struct task_order order;
-	const struct json *providers; /* a capacityProviderStrategy, or NULL */
+	struct launch_shares shares;
 };
 
 void service_launch_free(struct service_launch *launch)
@@ -77,35 +79,60 @@ static void read_launch_type(struct service_launch *launch,
 			    &launch->order.launch_type))
 			return;
 		if (json_count(providers) > 0) {
-			launch->providers = providers;
+			launch->shares.strategy = providers;
 			return;
 		}
 	}
 }
 
-/* By weight. */
-static void choose_provider(struct service_work *work, struct service_launch *launch)
+/* How the deployment's tasks are shared among the providers. They are counted only where there is a choice:
+ * documents have to be read for it. */
+static void count_shares(struct service_work *work, const struct service_part *part,
+	struct service_launch *launch)
 {
-	int64_t total = 0, drawn;
-	const struct json *chosen = json_item(launch->providers, 0);
+	struct store_cursor cursor = {.view = service_head(work),
+		.kind = &task_kind,
+		.index = TASK_BY_SERVICE,
+		.prefix = arena_format(work->arena, "%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/",
+			SPAN_ARGS(work->key), SPAN_ARGS(part->number))};
+	_arena_ struct arena *scratch = arena_new(0);
+	const struct store_object *task;
 
-	JSON_EACH_ITEM (launch->providers, item)
-		total += json_get_integer(item, "weight", 0);
-	drawn = total > 0 ? (int64_t)random_below(work->random, (uint64_t)total) : 0;
-	JSON_EACH_ITEM (launch->providers, item) {
-		int64_t weight = json_get_integer(item, "weight", 0);
+	if (json_count(launch->shares.strategy) < 2)
+		return;
+	while ((task = store_next(&cursor))) {
+		struct json *document;
 
-		if (drawn < weight) {
-			chosen = item;
-			break;
-		}
-		drawn -= weight;
+		if (task_facts(task)->desired == TASK_STOPPED)
+			continue;
+		arena_reset(scratch);
+		if (json_parse(task->api, scratch, &document, NULL) == 0)
+			launch_shares_add(&launch->shares,
+				text_or_empty(json_get(document, "capacityProviderName")));
 	}
-	launch->order.capacity_provider = text_or_empty(json_get(chosen, "capacityProvider"));
-	launch->order.launch_type =
-		span_starts_with(launch->order.capacity_provider, SPAN("FARGATE"))
-			? TASK_LAUNCH_FARGATE
-			: TASK_LAUNCH_EC2;
+}
+
+/* All providers of a strategy are of one kind. */
+static void open_providers(struct service_work *work, const struct service_part *part,
+	struct service_launch *launch)
+{
+	struct span first =
+		json_get_text(json_item(launch->shares.strategy, 0), "capacityProvider");
+
+	launch->order.launch_type = first.data && capacity_provider_is_fargate(first)
+					    ? TASK_LAUNCH_FARGATE
+					    : TASK_LAUNCH_EC2;
+	count_shares(work, part, launch);
+}
+
+static struct span next_provider(struct service_launch *launch)
+{
+	struct span next = launch_next_provider(&launch->shares);
+
+	/* Without any weight. */
+	if (next.length == 0)
+		next = json_get_text(json_item(launch->shares.strategy, 0), "capacityProvider");
+	return next;
 }
 
 static void add_tag(struct arena *arena, struct json *tags, const char *name, struct span value)
@@ -217,8 +244,8 @@ int service_launch_open(struct service_work *work, const struct service_part *pa
 	};
 	launch->order.deployment = launch->order.started_by;
 	read_launch_type(launch, documents);
-	if (launch->providers)
-		choose_provider(work, launch);
+	if (launch->shares.strategy)
+		open_providers(work, part, launch);
 	code = task_needs_read(document, NULL, work->arena, &launch->needs, &reason);
 	if (code == 0)
 		code = open_placement(work, launch, &reason);
@@ -254,8 +281,8 @@ int service_launch_start(struct service_work *work, struct service_launch *launc
 		work->unplaced = true;
 		return 0;
 	}
-	if (launch->providers)
-		choose_provider(work, launch);
+	if (launch->shares.strategy)
+		launch->order.capacity_provider = next_provider(launch);
 	code = task_create(work->transaction, &launch->order, &key, err);
 	if (code < 0)
 		return code;
@@ -288,6 +315,11 @@ int service_stop_task(struct service_work *work, struct service_part *part,
 		return code;
 	if (unhealthy && part)
 		service_part_failed(work, part);
+	if (unhealthy)
+		code = service_tell(work, err, "(task %.*s) failed container health checks.",
+			SPAN_ARGS(task_facts(task)->id));
+	if (code < 0)
+		return code;
 	note_task(work, &work->stopped, SERVICE_STOPS_MAX, task_facts(task)->id);
 	return 0;
 }

@@ -97,6 +97,14 @@ static bool has_current(const struct rollout_instance *instance)
 	return false;
 }
 
+static bool has_tasks(const struct rollout_instance *instance)
+{
+	for (size_t i = 0; i < ROLLOUT_CLASS_COUNT; i++)
+		if (instance->tasks[ROLLOUT_OLD][i] > 0)
+			return true;
+	return has_current(instance);
+}
+
 static void look_at(struct plan *plan, const struct store_object *object,
 	struct rollout_instance *instance)
 {
@@ -113,6 +121,9 @@ static void look_at(struct plan *plan, const struct store_object *object,
 	look_at_tasks(plan, object, instance);
 	if (instance->state == ROLLOUT_INSTANCE_DRAINING)
 		instance->others_left = others_are_left(work, object);
+	/* The end of another service's task does not wake this one. */
+	if (instance->others_left && has_tasks(instance))
+		service_again_at(work, work->now_ms + SERVICE_DAEMON_RETRY_MS);
 	if (plan->waits) {
 		instance->hindrance = ROLLOUT_BACKOFF;
 	} else if (instance->matches && instance->state == ROLLOUT_INSTANCE_ACTIVE &&

@@ -7,7 +7,8 @@
  *     state     the same as DescribeServiceDeployments tells it, with what came after a failure
  *
  * A failed one starts no more tasks. If it is to be rolled back, a new deployment of the last revision that
- * was completed takes its place; that one is never given up, because there is nothing better.
+ * was completed (or, if none was yet, of the one that still runs well) takes its place; that one is never
+ * given up, because there is nothing better.
  */
 #include "base/memory.h"
 #include "ecs/service_revision.h"
@@ -139,6 +140,26 @@ static const struct store_object *last_completed(struct service_work *work,
 	return NULL;
 }
 
+/* If none was completed yet: the newest that runs beside `failed` and of which no task has failed. */
+static const struct store_object *last_running(struct service_work *work,
+	const struct service_part *failed)
+{
+	for (size_t i = work->part_count; i-- > 0;) {
+		const struct service_part *part = &work->parts[i];
+		int64_t counts[TASK_CLASS_COUNT];
+
+		service_count_tasks(service_head(work), work->key, part->number, counts);
+		if (part != failed && part->deployment.failed == 0 &&
+			part->deployment.rollout != ROLLOUT_FAILED &&
+			counts[TASK_CLASS_HEALTHY] > 0 &&
+			store_get(service_head(work), &service_revision_kind,
+				service_part_key(work->arena, work->key,
+					part->deployment.service_revision)))
+			return part->object;
+	}
+	return NULL;
+}
+
 static void show_rollback(struct service_work *work, struct service_part *failed,
 	const struct store_object *completed, struct span reason)
 {
@@ -243,12 +264,16 @@ static int fail(struct service_work *work, bool back, const char *because, struc
 	struct err *err)
 {
 	struct service_part *failed = work->primary;
-	const struct store_object *completed =
-		back && !failed->deployment.rollback ? last_completed(work, failed) : NULL;
+	const struct store_object *completed = NULL;
 	int code;
 
 	if (!service_may_write(work))
 		return SERVICE_DUE;
+	if (back && !failed->deployment.rollback) {
+		completed = last_completed(work, failed);
+		if (!completed)
+			completed = last_running(work, failed);
+	}
 	set_rollout(work, failed, ROLLOUT_FAILED, reason);
 	code = service_tell(work, err,
 		"(deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s) deployment failed: %s",
@@ -302,7 +327,8 @@ int service_rollout_begin(struct service_work *work, struct err *err)
 	if (work->facts.breaker && primary->deployment.rollout == ROLLOUT_IN_PROGRESS &&
 		primary->deployment.failed >= threshold)
 		return trip_breaker(work, threshold, err);
-	work->failing = service_part_is_failing(work, primary);
+	/* One that starts no more tasks is told to have failed, and that is all. */
+	work->failing = !service_rollout_is_frozen(work) && service_part_is_failing(work, primary);
 	return 0;
 }
 

@@ -152,12 +152,16 @@ int service_tell(struct service_work *work, struct err *err, const char *format,
 /* What was started and stopped, and what could not be. */
 int service_tell_tasks(struct service_work *work, struct err *err);
 int service_tell_steady(struct service_work *work, struct err *err);
+/* That the service is as wanted would be told or written down, if it is. */
+bool service_has_good_news(const struct service_work *work);
 
 /* ---- service_failures.c ---- */
 
 /* A task of the PRIMARY deployment that runs, has no health check, and has not run for long enough to take
- * the place of a task of an older deployment. Comes again when it has. */
+ * the place of a task of an older deployment, or to be a steady one. Comes again when it has. */
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task);
+/* One of its tasks is, so it is too early to say that all is well. */
+bool service_primary_is_unproven(struct service_work *work);
 
 /* Counts one failure of the part's tasks. */
 void service_part_failed(struct service_work *work, struct service_part *part);

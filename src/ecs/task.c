@@ -101,6 +101,7 @@ static const struct fact_row fact_rows[] = {
 	FACT(FACT_NUMBER, task_facts, stopped_ms, "stopped"),
 	FACT(FACT_FLAG, task_facts, acknowledged, "acknowledged"),
 	FACT(FACT_FLAG, task_facts, failed, "failed"),
+	FACT(FACT_FLAG, task_facts, lost, "lost"),
 };
 
 static int read_facts(struct span key, struct span private_, struct arena *arena,

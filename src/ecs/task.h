@@ -120,6 +120,7 @@ struct task_facts {
 	/* The runtime may forget it (STOPPED is durable here); set by the task controller alone. */
 	bool acknowledged;
 	bool failed; /* STOPPED without having been asked to, or never started: counts against its deployment */
+	bool lost; /* and that because its runtime or instance lost it, for which the deployment cannot help */
 };
 
 static inline const struct task_facts *task_facts(const struct store_object *task)

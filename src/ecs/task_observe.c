@@ -73,6 +73,7 @@ static void explain_stop(struct task_draft *draft, const struct runtime_task *se
 		break;
 	case RUNTIME_STOP_NONE:
 	case RUNTIME_STOP_LOST:
+		draft->facts.lost = draft->facts.started_ms != 0;
 		stops_by_itself(draft,
 			draft->facts.started_ms ? TASK_STOP_CODE_ESSENTIAL
 						: TASK_STOP_CODE_FAILED_TO_START,
@@ -412,6 +413,7 @@ void task_observe_not_started(struct task_draft *draft, int64_t now_ms)
 
 void task_observe_lost(struct task_draft *draft, int64_t now_ms)
 {
+	draft->facts.lost = true;
 	stops_by_itself(draft, TASK_STOP_CODE_ESSENTIAL,
 		SPAN("Task was lost: its runtime does not know it any more"), now_ms);
 	observe_end(draft, now_ms);

@@ -8,7 +8,6 @@
 #define RUN_STARTED_BY_MAX 128
 #define START_STARTED_BY_MAX 128
 #define TOKEN_MAX 64
-#define PROVIDERS_MAX 20
 
 /* ---- RunTask ---- */
 
@@ -99,45 +98,11 @@ static int keep_token(struct aws_request *request, const struct task_launch *lau
 	return client_token_keep(request, &launch->input->token, launch->cluster->key, ids);
 }
 
-/* How many tasks of this request each provider of the strategy has. */
-struct provider_shares {
-	const struct json *strategy;
-	int64_t given[PROVIDERS_MAX];
-};
-
-/* First what is missing to a base; then whoever has least for its weight. */
-static struct span next_provider(struct provider_shares *shares)
-{
-	size_t count = json_count(shares->strategy), chosen = SIZE_MAX;
-	int64_t chosen_beyond = 0, chosen_weight = 1;
-
-	for (size_t i = 0; i < count && i < PROVIDERS_MAX; i++) {
-		const struct json *item = json_item(shares->strategy, i);
-		int64_t beyond = shares->given[i] - json_get_integer(item, "base", 0);
-		int64_t weight = json_get_integer(item, "weight", 0);
-
-		if (beyond < 0) {
-			chosen = i;
-			break;
-		}
-		if (weight > 0 &&
-			(chosen == SIZE_MAX || beyond * chosen_weight < chosen_beyond * weight)) {
-			chosen = i;
-			chosen_beyond = beyond;
-			chosen_weight = weight;
-		}
-	}
-	if (chosen == SIZE_MAX)
-		return SPAN("");
-	shares->given[chosen]++;
-	return json_get_text(json_item(shares->strategy, chosen), "capacityProvider");
-}
-
 /* Room only shrinks: when one task finds no place, none after it would. */
 static int place_all(struct aws_request *request, struct task_launch *launch, int64_t count)
 {
 	const struct json *given = launch->input->given;
-	struct provider_shares shares = {.strategy = launch->options.strategy};
+	struct launch_shares shares = {.strategy = launch->options.strategy};
 	_placement_ struct placement *placement = NULL;
 	struct placement_failure failure = {0};
 	struct span arn = SPAN_NONE;
@@ -152,7 +117,7 @@ static int place_all(struct aws_request *request, struct task_launch *launch, in
 
 		if (!instance)
 			break;
-		launch->order.capacity_provider = next_provider(&shares);
+		launch->order.capacity_provider = launch_next_provider(&shares);
 		if (task_launch_on(request, launch, instance) < 0)
 			return -EPERM;
 	}
