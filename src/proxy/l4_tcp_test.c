@@ -276,26 +276,17 @@ static void test_slow_peer_is_bounded(void **state)
 
 /* ---- targets ---- */
 
-static unsigned closed_port(void)
-{
-	struct test_backend gone;
-	unsigned port;
-
-	test_backend_start(&gone, 'X', test_serve_letter);
-	port = gone.port;
-	test_backend_stop(&gone);
-	return port;
-}
-
 static void test_refusing_target_is_retried_in_its_group(void **state)
 {
 	struct test_plane *plane = *state;
 	struct proxy_target targets[2];
+	unsigned port;
+	int refusing = test_refuse(&port);
 
 	start_backends(plane, test_serve_letter);
 	test_plane_open(plane, PROXY_TCP, 1, 0);
 	targets[0] = targets[1] = plane->targets[0];
-	targets[1].address = test_loopback(closed_port());
+	targets[1].address = test_loopback(port);
 	plane->groups[0].targets = targets;
 	plane->groups[0].target_count = 2;
 	test_apply(plane);
@@ -304,16 +295,19 @@ static void test_refusing_target_is_retried_in_its_group(void **state)
 	assert_int_equal(test_web_counters(plane).connect_failures, 10);
 	assert_int_equal(test_web_counters(plane).retries, 10);
 	assert_int_equal(test_web_counters(plane).failed, 0);
+	close(refusing);
 }
 
 static void test_next_group_only_if_asked_for(void **state)
 {
 	struct test_plane *plane = *state;
 	char letters[3] = {0};
+	unsigned port;
+	int refusing = test_refuse(&port);
 
 	start_backends(plane, test_serve_letter);
 	test_plane_open(plane, PROXY_TCP, 1, 1);
-	plane->targets[1].address = test_loopback(closed_port());
+	plane->targets[1].address = test_loopback(port);
 	test_apply(plane);
 	for (int i = 0; i < 2; i++)
 		letters[i] = test_ask(plane->port);
@@ -327,6 +321,7 @@ static void test_next_group_only_if_asked_for(void **state)
 	test_set_weights(plane, 0, 1);
 	assert_int_equal(test_ask(plane->port), 0);
 	assert_int_equal(test_web_counters(plane).failed, 2);
+	close(refusing);
 }
 
 static void test_target_that_does_not_answer_is_given_up(void **state)
@@ -542,32 +537,62 @@ static void test_apply_again_keeps_everything(void **state)
 	assert_int_equal(test_web_counters(plane).connections, 10);
 }
 
+/* An address of this process alone, so that nobody takes a port that is free for a moment. */
+static union proxy_address own_address(unsigned port)
+{
+	unsigned number = (unsigned)getpid();
+	union proxy_address address = test_loopback(port);
+
+	address.v4.sin_addr.s_addr = htonl(0x7f000000u | (number & 0x3fffff) << 1 | 0x800000u);
+	return address;
+}
+
+static char ask_address(const union proxy_address *address)
+{
+	int client = test_connect_address(address);
+	char letter = 0;
+
+	assert_true(client >= 0);
+	assert_true(test_receive_all(client, &letter, 1));
+	close(client);
+	return letter;
+}
+
 static void test_removed_listener_frees_its_port_and_keeps_connections(void **state)
 {
 	struct test_plane *plane = *state;
+	_arena_ struct arena *arena = arena_new(0);
+	const struct proxy_listener_report *web;
+	const struct proxy_group_report *canary;
+	union proxy_address address;
 	char letter;
 	int client;
 
 	start_backends(plane, test_serve_echo);
 	test_plane_open(plane, PROXY_TCP, 1, 0);
-	client = test_connect(plane->port);
+	plane->listener.address = own_address(0);
+	test_apply(plane);
+	test_plane_report(plane, arena, &web, &canary);
+	address = web->address;
+	client = test_connect_address(&address);
+	assert_true(client >= 0);
 	assert_true(test_receive_all(client, &letter, 1));
 	/* Another listener uses the same groups, so the targets stay. */
 	plane->listener.name = "other";
 	test_apply(plane);
-	assert_int_equal(test_connect(plane->port), -1);
+	assert_int_equal(test_connect_address(&address), -1);
 	assert_true(test_send_all(client, "x", 1));
 	assert_true(test_receive_all(client, &letter, 1));
 	assert_int_equal(letter, 'x');
 	close(client);
 	/* Under its new name on the old port. */
-	plane->listener.address = test_loopback(plane->port);
+	plane->listener.address = address;
 	test_apply(plane);
-	assert_int_equal(test_ask(plane->port), 'A');
+	assert_int_equal(ask_address(&address), 'A');
 	/* And back: the socket goes from one to the other. */
 	plane->listener.name = "web";
 	test_apply(plane);
-	assert_int_equal(test_ask(plane->port), 'A');
+	assert_int_equal(ask_address(&address), 'A');
 }
 
 static void test_bad_states_change_nothing(void **state)

@@ -217,15 +217,18 @@ static void test_http(void **state)
 static void test_tcp(void **state)
 {
 	struct fixture *fixture = *state;
-	struct probe_target target;
+	struct probe_target target = target_of(fixture, PROBE_TCP);
+	unsigned port;
+	int refusing = test_refuse(&port);
 
-	test_backend_start(&fixture->backend, 'A', test_serve_letter);
-	target = target_of(fixture, PROBE_TCP);
+	target.address = test_loopback(port);
 	set(fixture, &target);
-	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
-	test_backend_stop(&fixture->backend);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_UNHEALTHY);
 	assert_int_equal(health_of(fixture, "web").reason, PROBE_REASON_FAILED);
+	assert_int_equal(listen(refusing, 1024), 0);
+	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
+	assert_int_equal(prober_set(fixture->prober, NULL, 0, NULL), 0);
+	close(refusing);
 }
 
 static void serve_nothing(struct test_backend *backend, int descriptor)

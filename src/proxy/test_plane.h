@@ -187,17 +187,38 @@ static inline void test_backend_stop(struct test_backend *backend)
 
 /* ---- clients ---- */
 
-static inline int test_connect(unsigned port)
+static inline int test_connect_address(const union proxy_address *address)
 {
-	union proxy_address address = test_loopback(port);
 	int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(descriptor >= 0);
 	test_set_deadline(descriptor);
-	if (connect(descriptor, &address.any, sizeof(address.v4)) < 0) {
+	if (connect(descriptor, &address->any, sizeof(address->v4)) < 0) {
 		close(descriptor);
 		return -1;
 	}
+	return descriptor;
+}
+
+static inline int test_connect(unsigned port)
+{
+	union proxy_address address = test_loopback(port);
+
+	return test_connect_address(&address);
+}
+
+/* A port that refuses connections as long as the descriptor is open, and is nobody else's meanwhile.
+ * listen() makes it accept. */
+static inline int test_refuse(unsigned *ret_port)
+{
+	union proxy_address address = test_loopback(0);
+	socklen_t length = sizeof(address);
+	int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(descriptor >= 0);
+	assert_int_equal(bind(descriptor, &address.any, sizeof(address.v4)), 0);
+	assert_int_equal(getsockname(descriptor, &address.any, &length), 0);
+	*ret_port = proxy_address_port(&address);
 	return descriptor;
 }
 
