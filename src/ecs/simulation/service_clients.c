@@ -212,6 +212,9 @@ static void draw_percentages(struct simulation *simulation, size_t service, int6
 		*ret_maximum = maximums[simulation_draw(simulation, LENGTH(maximums))];
 		if (services[service].daemon)
 			desired = 1; /* however few instances there are */
+		/* Of three instances, when one drains, it would allow none to be without its daemon. */
+		if (services[service].daemon && *ret_minimum == 75)
+			*ret_minimum = 50;
 	} while (desired > 0 && (desired * *ret_minimum + 99) / 100 >= desired &&
 		 desired * *ret_maximum / 100 <= desired);
 }
@@ -448,7 +451,7 @@ static void set_instance(struct simulation *simulation, const char *instance, co
 			"{'containerInstances':['%s'],'status':'%s'}", instance, status);
 }
 
-static void act_drain(struct simulation *simulation)
+void simulation_drain_one(struct simulation *simulation)
 {
 	char instance[64];
 
@@ -500,7 +503,7 @@ static const struct action {
 	{2, act_protect},
 	{4, act_run_task},
 	{5, act_stop_deployment},
-	{5, act_drain},
+	{5, simulation_drain_one},
 	{7, act_activate},
 	{6, act_make_sick},
 };

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "ecs/container_instance.h"
 #include "ecs/simulation/service_simulation_internal.h"
 
 /* The same of one whose task sets somebody else decides about. */
@@ -116,6 +117,28 @@ static const char *differs_from_world(struct simulation *simulation, const struc
 	return comparison.wrong;
 }
 
+/* Services leave an instance that drains, daemons last. */
+static bool drains_are_empty(const struct store_view *view)
+{
+	struct store_cursor cursor = {.view = view, .kind = &container_instance_kind, .index = -1};
+	const struct store_object *instance, *task;
+
+	while ((instance = store_next(&cursor))) {
+		char prefix[160];
+		struct store_cursor tasks = {
+			.view = view, .kind = &task_kind, .index = TASK_BY_INSTANCE};
+
+		if (container_instance_facts(instance)->status != CONTAINER_INSTANCE_DRAINING)
+			continue;
+		snprintf(prefix, sizeof(prefix), "%.*s/live/", SPAN_ARGS(instance->key));
+		tasks.prefix = span_of(prefix);
+		while ((task = store_next(&tasks)))
+			if (task_facts(task)->service.length > 0)
+				return false;
+	}
+	return true;
+}
+
 /* "" if all is as wanted. */
 void simulation_describe_unsettled(struct simulation *simulation, char out[128])
 {
@@ -130,7 +153,8 @@ void simulation_describe_unsettled(struct simulation *simulation, char out[128])
 			return;
 		}
 	}
-	wrong = differs_from_world(simulation, view);
+	wrong = drains_are_empty(view) ? differs_from_world(simulation, view)
+				       : "a draining instance has tasks of services";
 	if (wrong)
 		snprintf(out, 128, "%s", wrong);
 }

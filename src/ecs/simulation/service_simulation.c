@@ -28,6 +28,8 @@
 #define FILE_ONE_IN 12
 /* In one seed of so many nothing dies by itself, so that programs can be counted exactly. */
 #define GENTLE_ONE_IN 4
+/* At the end. */
+#define DRAIN_ONE_IN 3
 /* One in so many has one server only, so that nobody makes good what it missed. */
 #define ALONE_ONE_IN 3
 
@@ -292,6 +294,9 @@ static int act_last(struct simulation *simulation, struct err *err)
 			return code;
 		simulation_act_wish(simulation);
 	}
+	/* One instance leaves for good; there is room for all on the others. */
+	if (simulation_draw(simulation, DRAIN_ONE_IN) == 0)
+		simulation_drain_one(simulation);
 	return 0;
 }
 

@@ -79,6 +79,7 @@ void simulation_act_client(struct simulation *simulation);
 /* Creates or changes a service. */
 void simulation_act_wish(struct simulation *simulation);
 void simulation_activate_instances(struct simulation *simulation);
+void simulation_drain_one(struct simulation *simulation);
 /* What cannot come to an end by itself, because a client wants what does not work, is mended by the client. */
 void simulation_mend(struct simulation *simulation);
 
