@@ -1,0 +1,113 @@
+"""Services whose tasks fail or whose machines go, with real programs: who is rolled back, who waits for whom."""
+import pytest
+
+from conftest import wait_until
+from programs import LONG, Mark, container
+
+WAIT = {"Delay": 1, "MaxAttempts": 120}
+PATIENCE = 120  # a proof takes 10 s, and there may be several
+BREAKER = {"deploymentConfiguration": {
+    "deploymentCircuitBreaker": {"enable": True, "rollback": True}}}
+
+
+def register(ecs, family, *containers):
+    return ecs.register_task_definition(family=family, containerDefinitions=list(containers))[
+        "taskDefinition"]["taskDefinitionArn"]
+
+
+def service(ecs, name):
+    return ecs.describe_services(services=[name])["services"][0]
+
+
+def primary(ecs, name):
+    return next(deployment for deployment in service(ecs, name)["deployments"]
+                if deployment["status"] == "PRIMARY")
+
+
+def messages(ecs, name):
+    return [event["message"] for event in service(ecs, name)["events"]]
+
+
+def wait_stable(ecs, name):
+    ecs.get_waiter("services_stable").wait(services=[name], WaiterConfig=WAIT)
+
+
+def remove(ecs, name):
+    ecs.delete_service(service=name, force=True)
+    ecs.get_waiter("services_inactive").wait(services=[name], WaiterConfig=WAIT)
+
+
+@pytest.fixture(scope="module", name="ecs")
+def client(slipway):
+    return slipway.boto("ecs")
+
+
+def test_version_that_crashes_after_seconds_is_rolled_back(ecs):
+    mark = Mark()
+    good = register(ecs, "late", container(mark, LONG, environment={"VERSION": "1"}))
+    bad = register(ecs, "late", container(mark, "sleep 3; exit 1", environment={"VERSION": "2"}))
+    ecs.create_service(serviceName="late", taskDefinition=good, desiredCount=3, **BREAKER)
+    wait_stable(ecs, "late")
+    ecs.update_service(service="late", taskDefinition=bad)
+    fewest = 3
+
+    def is_back():
+        nonlocal fewest
+        fewest = min(fewest, len(mark.tasks(VERSION="1")))
+        now = primary(ecs, "late")
+        return now["taskDefinition"] == good and now["rolloutState"] == "COMPLETED"
+
+    wait_until(is_back, "the service is rolled back", PATIENCE)
+    assert fewest == 3
+    assert any("rolling back to deployment ecs-svc/" in text for text in messages(ecs, "late"))
+    wait_stable(ecs, "late")
+    assert len(mark.tasks(VERSION="1")) == 3 and not mark.tasks(VERSION="2")
+    remove(ecs, "late")
+
+
+def test_first_deployment_that_crashes_is_never_completed(ecs):
+    mark = Mark()
+    bad = register(ecs, "first", container(mark, "sleep 0.3; exit 1"))
+    ecs.create_service(serviceName="first", taskDefinition=bad, desiredCount=2, **BREAKER)
+    wait_until(lambda: primary(ecs, "first")["rolloutState"] != "IN_PROGRESS", "an end", PATIENCE)
+    assert primary(ecs, "first")["rolloutState"] == "FAILED"
+    told = messages(ecs, "first")
+    assert not any("steady" in text or "completed" in text for text in told)
+    assert any("deployment failed: tasks failed to start." in text for text in told)
+    remove(ecs, "first")
+
+
+def test_daemon_that_cannot_run_keeps_nobody_out(ecs):
+    mark = Mark()
+    bad = register(ecs, "daemon", container(mark, "exit 1"))
+    ecs.create_service(serviceName="daemon", taskDefinition=bad, schedulingStrategy="DAEMON")
+    ecs.create_service(serviceName="beside", desiredCount=2, taskDefinition=register(
+        ecs, "beside", container(mark, LONG, environment={"BESIDE": "1"})))
+    wait_stable(ecs, "beside")
+    assert len(mark.tasks(BESIDE="1")) == 2
+    remove(ecs, "beside")
+    remove(ecs, "daemon")
+
+
+def test_surplus_instances_go_with_their_daemons(start_slipway):
+    server = start_slipway("--instances", "3")
+    ecs = server.boto("ecs")
+    mark = Mark()
+    ecs.create_service(serviceName="agent", schedulingStrategy="DAEMON", taskDefinition=register(
+        ecs, "agent", container(mark, LONG, environment={"AGENT": "1"})))
+    wait_stable(ecs, "agent")
+    ecs.create_service(serviceName="web", desiredCount=3, taskDefinition=register(
+        ecs, "web", container(mark, LONG, environment={"WEB": "1"})))
+    wait_stable(ecs, "web")
+    mark.wait_for(3, AGENT="1")
+    server.stop()
+    server = start_slipway("--instances", "1", state=server.state)
+    ecs = server.boto("ecs")
+    wait_until(lambda: len(ecs.list_container_instances()["containerInstanceArns"]) == 1,
+               "one instance is left", PATIENCE)
+    mark.wait_for(1, AGENT="1")
+    mark.wait_for(3, WEB="1")
+    told = service(ecs, "agent")
+    assert (told["runningCount"], told["desiredCount"]) == (1, 1)
+    remove(ecs, "web")
+    remove(ecs, "agent")
