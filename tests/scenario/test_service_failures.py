@@ -1,4 +1,4 @@
-"""Services whose tasks fail or whose machines go, with real programs: who is rolled back, who waits."""
+"""Services whose tasks fail, or whose machines go, with real programs."""
 import pytest
 
 from conftest import wait_until
