@@ -11,7 +11,7 @@ SCRIPTS = os.path.join(os.path.dirname(__file__), "sdk")
 NAMES = sorted(name for name in os.listdir(SCRIPTS)
                if name.endswith(".mjs") and name != "client.mjs")
 # These want tasks to run; for the others there is no instance, and no cluster but their own.
-RUNNING = ["tasks.mjs"]
+RUNNING = ["services.mjs", "tasks.mjs"]
 
 
 def run(server, name):

@@ -1,6 +1,6 @@
 import {arn, assert, call, client, container, finish, refused, sdk} from "./client.mjs";
 
-// A cluster without instances: what is wanted stays wanted.
+// A cluster without instances: what is wanted stays wanted. At the end, one of the server's own.
 const cluster = "js";
 await call("CreateCluster", {clusterName: cluster});
 for (let i = 0; i < 2; i++)
@@ -131,4 +131,36 @@ for (const name of ["shop", "ext", "s1", "s2", "s3"]) {
 }
 await sdk.waitUntilServicesInactive({client, maxWaitTime: 60, minDelay: 1, maxDelay: 1},
 	{cluster, services: ["shop", "ext", "s1", "s2", "s3"]});
+
+// ---- a service that runs, and the SDK's own waiters ----
+
+const waiting = {client, maxWaitTime: 120, minDelay: 1, maxDelay: 2};
+const running = {services: ["runs"]};
+const program = (version) => ({name: "app", image: "host", memory: 16, essential: true,
+	command: ["sh", "-c", "exec sleep 1000"], environment: [{name: "VERSION", value: version}]});
+const tasksOf = async (desiredStatus) => (await call("ListTasks",
+	{serviceName: "runs", desiredStatus})).taskArns;
+for (const version of ["1", "2"])
+	await call("RegisterTaskDefinition", {family: "runs", containerDefinitions: [program(version)]});
+await call("CreateService", {serviceName: "runs", taskDefinition: "runs:1", desiredCount: 2});
+const stable = await sdk.waitUntilServicesStable(waiting, running);
+assert.equal(stable.state, "SUCCESS");
+const before = await tasksOf("RUNNING");
+assert.equal(before.length, 2);
+const seen = (await call("DescribeTasks", {tasks: before})).tasks;
+assert.deepEqual(seen.map(({lastStatus}) => lastStatus), ["RUNNING", "RUNNING"]);
+await call("UpdateService", {service: "runs", taskDefinition: "runs:2", desiredCount: 3});
+await sdk.waitUntilServicesStable(waiting, running);
+const [rolled] = (await call("DescribeServices", running)).services;
+assert.deepEqual(rolled.deployments.map(({status, taskDefinition, runningCount}) =>
+	[status, taskDefinition, runningCount]), [["PRIMARY", arn("task-definition/runs:2"), 3]]);
+const after = await tasksOf("RUNNING");
+assert.equal(new Set([...before, ...after]).size, 5); // all are new
+await call("DeleteService", {service: "runs", force: true});
+const inactive = await sdk.waitUntilServicesInactive(waiting, running);
+assert.equal(inactive.state, "SUCCESS");
+const [last] = (await call("DescribeServices", running)).services;
+assert.deepEqual([last.status, last.runningCount], ["INACTIVE", 0]);
+const ends = (await call("DescribeTasks", {tasks: after})).tasks;
+assert.deepEqual(ends.map(({lastStatus}) => lastStatus), ["STOPPED", "STOPPED", "STOPPED"]);
 finish();
