@@ -46,6 +46,7 @@ struct container_instance_facts {
 	struct span agent_version;
 	struct span ec2_instance_id;
 	int64_t registered_ms;
+	int64_t active_ms; /* when it became ACTIVE again; 0: it always was */
 };
 
 static inline const struct container_instance_facts *

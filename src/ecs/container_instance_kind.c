@@ -32,6 +32,7 @@ static const struct fact_row fact_rows[] = {
 	FACT(FACT_TEXT, container_instance_facts, agent_version, "agentVersion"),
 	FACT(FACT_TEXT, container_instance_facts, ec2_instance_id, "ec2InstanceId"),
 	FACT(FACT_NUMBER, container_instance_facts, registered_ms, "registered"),
+	FACT(FACT_NUMBER, container_instance_facts, active_ms, "active"),
 };
 
 static int read_facts(struct span key, struct span private_, struct arena *arena,

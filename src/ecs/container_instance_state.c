@@ -48,6 +48,8 @@ static int change_status(struct aws_request *request, const struct store_object 
 	if (container_instance_draft_open(instance, request->arena, &draft, &request->err) < 0)
 		return aws_fail_store(request);
 	draft.facts.status = status;
+	if (status == CONTAINER_INSTANCE_ACTIVE)
+		draft.facts.active_ms = request->now_ms;
 	if (container_instance_save(request->transaction, &draft, &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);

@@ -182,8 +182,10 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	if (known && draft.facts.connected && json_equal(document, draft.document))
 		return 0;
 	/* One that had left was draining by our own doing. */
-	if (!draft.facts.connected)
+	if (!draft.facts.connected) {
 		draft.facts.status = CONTAINER_INSTANCE_ACTIVE;
+		draft.facts.active_ms = bringing->now_ms;
+	}
 	draft.document = document;
 	draft.facts.connected = true;
 	draft.facts.cpu = from->cpu;

@@ -1,6 +1,6 @@
 /*
  * Daemons first: an instance takes other tasks only when every DAEMON service that matches it has run there
- * once. Without DAEMON services in the cluster this costs one count.
+ * once since it is ACTIVE. Without DAEMON services in the cluster this costs one count.
  *
  * Nobody waits for what may never come: a daemon that ran there before and is being replaced, whose newest
  * deployment has failing tasks or has failed, only keeps the room that it will need. One that finds no room
@@ -126,7 +126,7 @@ void placement_daemons_load(struct placement *placement, const struct store_view
 /* What there is of a daemon on an instance. */
 struct presence {
 	bool live;    /* a task that is not STOPPED, which holds its room itself */
-	bool started; /* one that ran at some time, as far as that is remembered */
+	bool started; /* one that ran since the instance is ACTIVE, as far as that is remembered */
 };
 
 static void look_for(const struct placement *daemon, const struct store_view *view,
@@ -138,6 +138,7 @@ static void look_for(const struct placement *daemon, const struct store_view *vi
 		.prefix = arena_format(daemon->scratch, "%.*s/%s/%.*s", SPAN_ARGS(instance->key),
 			state, SPAN_ARGS(daemon->config.service)),
 		.exact = true};
+	int64_t active_ms = container_instance_facts(instance)->active_ms;
 	const struct store_object *task;
 
 	for (unsigned i = 0;
@@ -145,7 +146,8 @@ static void look_for(const struct placement *daemon, const struct store_view *vi
 		const struct task_facts *facts = task_facts(task);
 
 		presence->live |= facts->last < TASK_STOPPED;
-		presence->started |= facts->started_ms > 0 || facts->last == TASK_RUNNING;
+		presence->started |= facts->last == TASK_RUNNING ||
+				     (facts->started_ms > 0 && facts->started_ms >= active_ms);
 	}
 }
 

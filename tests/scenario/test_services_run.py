@@ -420,7 +420,7 @@ def test_a_daemon_runs_once_on_every_instance(three, mark):
     assert len(mark.processes()) == 3
 
 
-def test_daemons_are_the_last_to_leave_and_come_back(three, mark, tmp_path):
+def test_daemons_are_the_last_to_leave_and_the_first_to_come_back(three, mark, tmp_path):
     end, web, late = tmp_path / "end", Mark(), Mark()
     create(three, "daemon", register(three, "daemon", version(mark, 1)), None, 0, 100,
            schedulingStrategy="DAEMON")
@@ -449,7 +449,7 @@ def test_daemons_are_the_last_to_leave_and_come_back(three, mark, tmp_path):
     assert instance not in places_of(three, "web").values()
     assert len(web.tasks()) == 3
     assert service(three, "daemon")["desiredCount"] == len(mark.tasks()) == 2
-    # One that can only run there waits for the instance.
+    # One that can only run there waits for the instance, and then for the daemon.
     three.put_attributes(cluster="default", attributes=[
         {"name": "home", "value": "late", "targetId": instance}])
     create(three, "late", register(three, "late", version(late, 1)), 2, placementConstraints=[
@@ -465,6 +465,9 @@ def test_daemons_are_the_last_to_leave_and_come_back(three, mark, tmp_path):
     assert mark.tasks() == set(places) and len(set(places.values())) == 3
     assert set(places_of(three, "late").values()) == {instance}
     assert set(places_of(three, "late")) == late.tasks()
+    (back,) = [task for task, place in places.items() if place == instance]
+    assert all(describe(three, back)["startedAt"] <= describe(three, task)["createdAt"]
+               for task in late.tasks())
 
 
 def test_a_draining_instance_gives_up_nothing_before_others_serve(three, mark, tmp_path):
