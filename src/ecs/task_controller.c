@@ -45,13 +45,12 @@ static const struct store_object *find_by_token(const struct store_view *view, s
 }
 
 /* The task that has the token, or the token itself. */
-static void add_token(struct task_controller *tasks, struct controller *controller,
-	const struct store_view *view, struct span token)
+static void add_token(struct controller *controller, const struct store_view *view,
+	struct span token)
 {
 	const struct store_object *task = find_by_token(view, token);
 	char key[RUNTIME_TOKEN_MAX + 2];
 
-	(void)tasks;
 	if (task) {
 		controller_add(controller, task->key);
 		return;
@@ -97,7 +96,7 @@ void task_controller_changed(void *context, struct span token)
 		controller_add(controller, SPAN(KEY_EVERYTHING));
 	} else {
 		view = store_view_open(tasks->config.store);
-		add_token(tasks, controller, view, token);
+		add_token(controller, view, token);
 	}
 	leave(tasks);
 }
@@ -444,7 +443,7 @@ static int reconcile_everything(struct step *step)
 			if (task && task_facts(task)->last >= TASK_STOPPED)
 				ended[ended_count++] =
 					(struct ended){task_facts(task)->stopped_ms, tokens[i]};
-			add_token(tasks, controller, step->view, tokens[i]);
+			add_token(controller, step->view, tokens[i]);
 		}
 		qsort(ended, ended_count, sizeof(*ended), compare_ended);
 		lock_take(&tasks->lock);

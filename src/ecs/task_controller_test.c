@@ -13,6 +13,7 @@
 #include "ecs/task_controller.h"
 #include "ecs/task_create.h"
 #include "ecs/task_definition.h"
+#include "ecs/task_observe.h"
 #include "ecs/task_retention.h"
 #include "ecs/test_server.h"
 #include "runtime/simulated/simulated.h"
@@ -287,6 +288,49 @@ static size_t programs(struct rig *rig)
 }
 
 /* ---- tests ---- */
+
+/* What a task with a network of its own goes through, by what a runtime says of it. */
+static void the_ladder_is_gone_down(void **state)
+{
+	static const struct {
+		enum runtime_phase task, container;
+		enum task_status status;
+	} steps[] = {
+		{RUNTIME_PENDING, RUNTIME_PENDING, TASK_PENDING},
+		{RUNTIME_RUNNING, RUNTIME_RUNNING, TASK_RUNNING},
+		{RUNTIME_PENDING, RUNTIME_PENDING, TASK_RUNNING}, /* never up again */
+		{RUNTIME_STOPPING, RUNTIME_RUNNING, TASK_STOPPING},
+		{RUNTIME_STOPPING, RUNTIME_STOPPED, TASK_DEPROVISIONING},
+		{RUNTIME_STOPPED, RUNTIME_STOPPED, TASK_STOPPED},
+		{RUNTIME_RUNNING, RUNTIME_RUNNING, TASK_STOPPED},
+	};
+	struct rig *rig = *state;
+	struct task_draft draft = {.arena = rig->arena,
+		.facts = {.network = true, .desired = TASK_RUNNING, .last = TASK_PROVISIONING},
+		.document = json_new_object(rig->arena)};
+	struct runtime_task seen = {.token = SPAN("t"),
+		.stop = RUNTIME_STOP_ASKED,
+		.reason = SPAN(""),
+		.address = SPAN(""),
+		.mac = SPAN(""),
+		.notes = SPAN(""),
+		.container_count = 1,
+		.containers = {{.name = SPAN("app"), .runtime_id = SPAN(""), .reason = SPAN("")}}};
+
+	for (size_t i = 0; i < LENGTH(steps); i++) {
+		seen.phase = steps[i].task;
+		seen.containers[0].phase = steps[i].container;
+		task_observe(&draft, &seen, NULL, 1000 + (int64_t)i);
+		assert_int_equal(draft.facts.last, steps[i].status);
+	}
+	/* Without a network of its own there is nothing to take away. */
+	draft.facts.network = false;
+	draft.facts.last = TASK_RUNNING;
+	seen.phase = RUNTIME_STOPPING;
+	seen.containers[0].phase = RUNTIME_STOPPED;
+	task_observe(&draft, &seen, NULL, 2000);
+	assert_int_equal(draft.facts.last, TASK_STOPPING);
+}
 
 /* Servers that share a store have a runtime each: one leaves the tasks of the others alone. */
 static int move_to_another_host(struct store_transaction *transaction, void *context,
@@ -709,6 +753,7 @@ static void nothing_is_lost_or_doubled_when_everything_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(the_ladder_is_gone_down),
 		TEST(what_is_wanted_runs),
 		TEST(tasks_of_another_host_are_left_alone),
 		TEST(who_stops_a_task_keeps_the_word),

@@ -111,6 +111,17 @@ static int64_t all_started_ms(const struct runtime_task *seen)
 	return latest;
 }
 
+/* Its programs have ended, and its network is being taken away. */
+static bool only_network_is_left(const struct task_draft *draft, const struct runtime_task *seen)
+{
+	if (!draft->facts.network || seen->container_count == 0)
+		return false;
+	for (size_t i = 0; i < seen->container_count; i++)
+		if (seen->containers[i].phase != RUNTIME_STOPPED)
+			return false;
+	return true;
+}
+
 static void observe_status(struct task_draft *draft, const struct runtime_task *seen,
 	int64_t now_ms)
 {
@@ -136,7 +147,8 @@ static void observe_status(struct task_draft *draft, const struct runtime_task *
 		break;
 	case RUNTIME_STOPPING:
 		explain_stop(draft, seen, now_ms);
-		go_down_to(draft, TASK_STOPPING);
+		go_down_to(draft,
+			only_network_is_left(draft, seen) ? TASK_DEPROVISIONING : TASK_STOPPING);
 		break;
 	case RUNTIME_STOPPED:
 		explain_stop(draft, seen, now_ms);
