@@ -2,6 +2,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -79,6 +80,11 @@ char *memory_format(const char *format, ...)
 		out_of_memory();
 	va_end(list);
 	return text;
+}
+
+void memory_give_back(void)
+{
+	malloc_trim(0);
 }
 
 void memory_free_pointer(void *pointer_to_pointer)

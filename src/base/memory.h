@@ -44,6 +44,10 @@ char *memory_copy_string(const char *text); /* NULL stays NULL */
 char *memory_copy_string_n(const char *text, size_t length);
 char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Free pages in the pools of all threads go back to the system; takes milliseconds. For after much work that comes
+ * seldom. */
+void memory_give_back(void);
+
 void memory_free_pointer(void *pointer_to_pointer);
 void memory_close_descriptor(int *descriptor);
 

@@ -69,6 +69,17 @@ bool span_split(struct span text, char separator, struct span *ret_before, struc
 	return true;
 }
 
+bool span_next_part(struct span *list, char separator, struct span *ret_part)
+{
+	if (list->length == 0)
+		return false;
+	if (!span_split(*list, separator, ret_part, list)) {
+		*ret_part = *list;
+		*list = SPAN("");
+	}
+	return true;
+}
+
 bool span_to_unsigned(struct span text, uint64_t max, uint64_t *ret_value)
 {
 	uint64_t value = 0;

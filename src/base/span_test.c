@@ -43,6 +43,17 @@ static void test_ignoring_case_is_ascii_only(void **state)
 	assert_false(span_equal_ignoring_case(SPAN("@"), SPAN("`")));
 }
 
+static void test_parts(void **state)
+{
+	struct span list = SPAN("a::bc"), part;
+
+	(void)state;
+	assert_true(span_next_part(&list, ':', &part) && span_is(part, "a"));
+	assert_true(span_next_part(&list, ':', &part) && span_is(part, ""));
+	assert_true(span_next_part(&list, ':', &part) && span_is(part, "bc"));
+	assert_false(span_next_part(&list, ':', &part));
+}
+
 static void test_split(void **state)
 {
 	struct span before = SPAN("kept");
@@ -140,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_prefix_and_suffix),
 		cmocka_unit_test(test_ignoring_case_is_ascii_only),
 		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_unsigned),
 		cmocka_unit_test(test_hash),

@@ -33,18 +33,21 @@ struct controller {
 };
 
 struct controller_keys {
-	struct work_queue *queue;
+	struct work_queue *queue; /* NULL: it is only asked whether there are any */
+	bool any;
 };
 
 void controller_keys_add(struct controller_keys *keys, struct span key)
 {
-	work_queue_add(keys->queue, key);
+	keys->any = true;
+	if (keys->queue)
+		work_queue_add(keys->queue, key);
 }
 
 static void queue_change(struct controller *controller, const struct controller_watch *watch,
 	const struct store_change *change)
 {
-	struct controller_keys keys = {controller->queue};
+	struct controller_keys keys = {.queue = controller->queue};
 
 	if (watch->map)
 		watch->map(change, controller->config.context, &keys);
@@ -120,7 +123,27 @@ static void resync(struct controller *controller)
 
 static void wake_follower(void *context)
 {
-	runner_signal(context);
+	struct controller *controller = context;
+
+	runner_signal(controller->changed);
+}
+
+/* Many watch tasks, and most changes of a task are nothing to most of them: waking them all for each costs more
+ * than the write. */
+static bool matters(const struct store_change *change, void *context)
+{
+	const struct controller *controller = context;
+	struct controller_keys keys = {0};
+
+	for (size_t i = 0; i < controller->row->watch_count && !keys.any; i++) {
+		const struct controller_watch *watch = &controller->row->watches[i];
+
+		if (watch->kind == change->kind && !watch->map)
+			return true;
+		if (watch->kind == change->kind)
+			watch->map(change, controller->config.context, &keys);
+	}
+	return keys.any;
 }
 
 /* Queues what changed since the view that was dealt with (at first: everything), and opens a feed from
@@ -136,11 +159,13 @@ static int list_and_follow(struct controller *controller, struct err *err)
 	controller->position = store_view_revision(view);
 	note_progress(controller, controller->position);
 	code = store_feed_open(controller->config.store, controller->position, wake_follower,
-		controller->changed, &controller->feed, err);
+		controller, &controller->feed, err);
 	/* What is published in between wakes us too often, never too seldom. */
-	if (code == 0)
+	if (code == 0) {
+		store_feed_filter(controller->feed, matters);
 		store_feed_narrow(controller->feed, controller->kinds,
 			controller->row->watch_count);
+	}
 	return code;
 }
 
@@ -257,6 +282,22 @@ static void queue_again(struct controller *controller, struct span key, int64_t 
 		runner_deadline_us(controller->runner, left_ms > 0 ? left_ms * 1000 : 0));
 }
 
+static void retry(struct controller *controller, struct span key, const struct err *err)
+{
+	if (controller->config.report)
+		controller->config.report(controller->config.report_context, controller->row->name,
+			key, err);
+	work_queue_add_rate_limited(controller->queue, key);
+}
+
+void controller_failed(struct controller *controller, struct span key, const struct err *err)
+{
+	lock_take(&controller->lock);
+	controller->statistics.failures++;
+	lock_release(&controller->lock);
+	retry(controller, key, err);
+}
+
 static void reconcile(struct controller *controller, struct span key)
 {
 	struct controller_call call = {
@@ -275,10 +316,7 @@ static void reconcile(struct controller *controller, struct span key)
 	if (code == -ECANCELED && runner_is_stopped(controller->runner))
 		return;
 	if (code < 0) {
-		if (controller->config.report)
-			controller->config.report(controller->config.report_context,
-				controller->row->name, key, &err);
-		work_queue_add_rate_limited(controller->queue, key);
+		retry(controller, key, &err);
 		return;
 	}
 	work_queue_forget(controller->queue, key);

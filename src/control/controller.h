@@ -38,7 +38,8 @@ void controller_keys_add(struct controller_keys *keys, struct span key);
 struct controller_watch {
 	const struct store_kind *kind;
 	/* Adds the keys that may need work because of this change; at a listing, `before` is NULL. Must not
-	 * block. NULL: the object's own key. */
+	 * block, and may be asked by the store's writer first, whether there will be any. NULL: the object's
+	 * own key. */
 	void (*map)(const struct store_change *change, void *context, struct controller_keys *keys);
 };
 
@@ -83,6 +84,9 @@ void controller_stop(struct controller *controller);
 /* Asks for a reconcile of this key: for what the feed does not tell (an observation of the world, a claim
  * that became free). From any thread, does not block. */
 void controller_add(struct controller *controller, struct span key);
+/* The same after a failure that reconcile could not return, because it was found out later: it is reported, and
+ * the key waits as any other that failed. */
+void controller_failed(struct controller *controller, struct span key, const struct err *err);
 /* True when it has listed once and has nothing queued or in work (keys that wait for a deadline or a
  * retry do not count). For tests and for readiness. */
 bool controller_is_idle(struct controller *controller);

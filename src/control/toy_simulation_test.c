@@ -11,21 +11,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/sanitized.h"
 #include "control/simulation/toy_simulation.h"
 
-/* The sanitizers make everything several times slower. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SLOW 1
-#endif
-#endif
-#ifdef SLOW
-#define SEEDS 60
-#else
-#define SEEDS 300
-#endif
+#define SEEDS (SANITIZED ? 60 : 300)
 #define SEEDS_TO_FIND_A_BUG 200
 
 static char folder[64];

@@ -1,7 +1,8 @@
 /*
  * One item per key that the queue knows something about: ready (in a list), dirty, in work, waiting for
- * a deadline (in a heap), or with failures to remember. An item with none of these is freed. Everything is
- * guarded by one lock, and everyone who waits in get() waits for one event.
+ * a deadline (in a heap), or with failures to remember. An item with none of these is freed. Ready items stand in
+ * the list of their group, and groups that have some stand in a ring; groups are kept, since there are few (one for
+ * each account). Everything is guarded by one lock, and everyone who waits in get() waits for one event.
  */
 #include "control/work_queue.h"
 
@@ -14,8 +15,18 @@
 #define NOT_IN_HEAP SIZE_MAX
 #define SECOND_US INT64_C(1000000)
 
+struct group {
+	struct item *first, **last; /* ready */
+	struct group *next;         /* among those that have some; NULL */
+	unsigned processing;
+	/* The token bucket: how many tokens there were at a time. Negative: handed out in advance. */
+	double tokens;
+	int64_t tokens_at_us;
+};
+
 struct item {
 	struct span key; /* owned, NUL-terminated */
+	struct group *group;
 	bool ready;
 	bool processing;
 	bool dirty; /* added while processing */
@@ -34,14 +45,12 @@ struct work_queue {
 	struct lock lock;
 	/* Everything below is guarded by the lock. */
 	struct map items;
-	struct item *first, **last;
+	struct map groups;
+	struct group *first, **last; /* whose turn it is, and so on */
 	struct item **heap;
 	size_t heap_count, heap_capacity;
 	uint64_t heap_order;
 	bool shut_down;
-	/* The token bucket: how many tokens there were at a time. Negative: handed out in advance. */
-	double tokens;
-	int64_t tokens_at_us;
 	struct work_queue_statistics statistics;
 };
 
@@ -63,8 +72,6 @@ struct work_queue *work_queue_new(struct runner *runner, const struct work_queue
 	queue->event = runner_event_new(runner, "work");
 	lock_init(&queue->lock);
 	queue->last = &queue->first;
-	queue->tokens = queue->config.retry_burst;
-	queue->tokens_at_us = runner_now_us(runner);
 	return queue;
 }
 
@@ -81,10 +88,69 @@ void work_queue_free(struct work_queue *queue)
 	MAP_EACH (&queue->items, entry)
 		item_free(entry->value);
 	map_clear(&queue->items);
+	MAP_EACH (&queue->groups, entry)
+		free(entry->value);
+	map_clear(&queue->groups);
 	free(queue->heap);
 	runner_event_free(queue->event);
 	lock_destroy(&queue->lock);
 	free(queue);
+}
+
+/* ---- groups ---- */
+
+static struct group *group_of(struct work_queue *queue, struct span key)
+{
+	struct span name = SPAN(""), rest;
+	struct group *group;
+
+	if (queue->config.group_by)
+		span_split(key, queue->config.group_by, &name, &rest);
+	group = map_get(&queue->groups, name);
+	if (group)
+		return group;
+	group = memory_allocate(sizeof(*group));
+	group->last = &group->first;
+	group->tokens = queue->config.retry_burst;
+	group->tokens_at_us = runner_now_us(queue->runner);
+	map_put(&queue->groups, name, group);
+	return group;
+}
+
+static void take_turn_last(struct work_queue *queue, struct group *group)
+{
+	group->next = NULL;
+	*queue->last = group;
+	queue->last = &group->next;
+}
+
+static bool has_room(const struct work_queue *queue, const struct group *group)
+{
+	return queue->config.group_most == 0 || group->processing < queue->config.group_most;
+}
+
+/* The first of those whose turn it is that may have one more in work, taken out of the ring; NULL. */
+static struct group *take_group(struct work_queue *queue)
+{
+	for (struct group **at = &queue->first; *at; at = &(*at)->next) {
+		struct group *group = *at;
+
+		if (!has_room(queue, group))
+			continue;
+		*at = group->next;
+		if (queue->last == &group->next)
+			queue->last = at;
+		return group;
+	}
+	return NULL;
+}
+
+static bool is_any_free(const struct work_queue *queue)
+{
+	for (const struct group *group = queue->first; group; group = group->next)
+		if (has_room(queue, group))
+			return true;
+	return false;
 }
 
 /* ---- items ---- */
@@ -97,6 +163,7 @@ static struct item *item_of(struct work_queue *queue, struct span key)
 		return item;
 	item = memory_allocate(sizeof(*item));
 	item->key = (struct span){memory_copy_string_n(key.data, key.length), key.length};
+	item->group = group_of(queue, key);
 	item->heap_index = NOT_IN_HEAP;
 	map_put(&queue->items, item->key, item);
 	return item;
@@ -185,11 +252,15 @@ static struct item *heap_take_first(struct work_queue *queue)
 
 static void make_ready(struct work_queue *queue, struct item *item, int64_t now_us)
 {
+	struct group *group = item->group;
+
+	if (!group->first)
+		take_turn_last(queue, group);
 	item->ready = true;
 	item->ready_since_us = now_us;
 	item->next = NULL;
-	*queue->last = item;
-	queue->last = &item->next;
+	*group->last = item;
+	group->last = &item->next;
 	queue->statistics.depth++;
 }
 
@@ -267,16 +338,16 @@ static int64_t backoff_us(const struct work_queue *queue, unsigned failures)
 }
 
 /* Takes a token, of the future if need be, and tells how long until it is there. */
-static int64_t take_token(struct work_queue *queue, int64_t now_us)
+static int64_t take_token(const struct work_queue *queue, struct group *group, int64_t now_us)
 {
 	double rate = queue->config.retries_per_second;
 
-	queue->tokens += (double)(now_us - queue->tokens_at_us) * rate / (double)SECOND_US;
-	queue->tokens_at_us = now_us;
-	if (queue->tokens > queue->config.retry_burst)
-		queue->tokens = queue->config.retry_burst;
-	queue->tokens -= 1;
-	return queue->tokens >= 0 ? 0 : (int64_t)(-queue->tokens * (double)SECOND_US / rate);
+	group->tokens += (double)(now_us - group->tokens_at_us) * rate / (double)SECOND_US;
+	group->tokens_at_us = now_us;
+	if (group->tokens > queue->config.retry_burst)
+		group->tokens = queue->config.retry_burst;
+	group->tokens -= 1;
+	return group->tokens >= 0 ? 0 : (int64_t)(-group->tokens * (double)SECOND_US / rate);
 }
 
 void work_queue_add_rate_limited(struct work_queue *queue, struct span key)
@@ -290,7 +361,7 @@ void work_queue_add_rate_limited(struct work_queue *queue, struct span key)
 	if (!queue->shut_down) {
 		struct item *item = item_of(queue, key);
 		int64_t backoff = backoff_us(queue, item->failures);
-		int64_t token = take_token(queue, now_us);
+		int64_t token = take_token(queue, item->group, now_us);
 
 		item->failures++;
 		queue->statistics.retries++;
@@ -343,14 +414,19 @@ static void ripen(struct work_queue *queue, int64_t now_us)
 
 static struct item *take_ready(struct work_queue *queue, int64_t now_us)
 {
-	struct item *item = queue->first;
+	struct group *group = take_group(queue);
+	struct item *item;
 	int64_t waited;
 
-	if (!item)
+	if (!group)
 		return NULL;
-	queue->first = item->next;
-	if (!queue->first)
-		queue->last = &queue->first;
+	item = group->first;
+	group->first = item->next;
+	if (group->first)
+		take_turn_last(queue, group);
+	else
+		group->last = &group->first;
+	group->processing++;
 	item->ready = false;
 	item->processing = true;
 	waited = now_us - item->ready_since_us;
@@ -369,7 +445,7 @@ int work_queue_get(struct work_queue *queue, struct span *ret_key)
 		uint64_t seen = runner_event_count(queue->event);
 		int64_t deadline_us = RUNNER_FOREVER;
 		struct item *item;
-		bool over, more;
+		bool over, more, left;
 		int64_t now_us;
 
 		if (runner_is_stopped(queue->runner))
@@ -378,7 +454,8 @@ int work_queue_get(struct work_queue *queue, struct span *ret_key)
 		now_us = runner_now_us(queue->runner);
 		ripen(queue, now_us);
 		item = take_ready(queue, now_us);
-		more = queue->first != NULL;
+		more = is_any_free(queue);
+		left = queue->first != NULL; /* though only of groups that have enough in work */
 		over = queue->shut_down;
 		if (queue->heap_count > 0)
 			deadline_us = queue->heap[0]->deadline_us;
@@ -389,7 +466,7 @@ int work_queue_get(struct work_queue *queue, struct span *ret_key)
 			*ret_key = item->key;
 			return 0;
 		}
-		if (over)
+		if (over && !left)
 			return -ESHUTDOWN;
 		if (runner_wait(queue->runner, queue->event, seen, deadline_us) == -ECANCELED)
 			return -ECANCELED;
@@ -400,21 +477,27 @@ void work_queue_done(struct work_queue *queue, struct span key)
 {
 	int64_t now_us = runner_now_us(queue->runner);
 	struct item *item;
-	bool wake;
+	bool wake, over;
 
 	lock_take(&queue->lock);
 	item = map_get(&queue->items, key);
 	assert(item && item->processing);
 	item->processing = false;
 	queue->statistics.processing--;
-	wake = item->dirty;
+	/* Others of its group may have waited for this. */
+	wake = item->dirty || (item->group->first && !has_room(queue, item->group));
+	item->group->processing--;
 	if (item->dirty) {
 		item->dirty = false;
 		make_ready(queue, item, now_us);
 	}
 	drop_if_idle(queue, item);
+	/* Who waits for the rest of a queue that was shut down must see its end. */
+	over = queue->shut_down && !queue->first;
 	lock_release(&queue->lock);
-	if (wake)
+	if (over)
+		runner_signal(queue->event);
+	else if (wake)
 		runner_signal_one(queue->event);
 }
 
@@ -435,7 +518,8 @@ void work_queue_statistics(struct work_queue *queue, struct work_queue_statistic
 	lock_take(&queue->lock);
 	*ret_statistics = queue->statistics;
 	ret_statistics->delayed = queue->heap_count;
-	if (queue->first && now_us > queue->first->ready_since_us)
-		ret_statistics->oldest_wait_us = now_us - queue->first->ready_since_us;
+	for (const struct group *group = queue->first; group; group = group->next)
+		if (now_us - group->first->ready_since_us > ret_statistics->oldest_wait_us)
+			ret_statistics->oldest_wait_us = now_us - group->first->ready_since_us;
 	lock_release(&queue->lock);
 }

@@ -5,7 +5,9 @@
  * - A key added while it is worked on is given out again after done (it is "dirty"), so a change that
  *   comes in the middle of the work is never lost.
  * - A key that is added again before it was given out stands in the queue once.
- * - Keys come out in the order in which they went in.
+ * - Keys come out in the order in which they went in; of a queue that is fair, the groups take turns, and the keys
+ *   of a group come out in the order in which they went in. Whoever has ten thousand keys waiting then delays
+ *   others by one turn, not by ten thousand.
  * - A key may wait for a deadline; of several, the earliest counts.
  * - A key that failed waits longer each time (5 ms, doubling up to a cap), and all failing keys
  *   together are held to a rate by a token bucket. forget() ends a key's bad record.
@@ -37,6 +39,12 @@ struct work_queue_config {
 	int64_t backoff_most_us;
 	unsigned retries_per_second;
 	unsigned retry_burst;
+	/* Fair: what is before the first such character of a key is its group. Retries are counted by group, too.
+	 * 0: all keys are one group. */
+	char group_by;
+	/* Keys of one group that may be worked on at once, so that a group whose work takes long leaves somebody
+	 * for the others; 0: as many as there are. */
+	unsigned group_most;
 	/* Deliberate bug, for proving that simulations find it. */
 	bool bug_lose_dirty;
 };

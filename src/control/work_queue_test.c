@@ -607,7 +607,123 @@ static void test_ready_keys_keep_workers_busy(void **state)
 		meet_on(runner_simulated_new(seed), 20);
 }
 
+/* ---- fairness ---- */
+
+#define CROWD 10000
+
+static int set_up_fair(void **state)
+{
+	const struct work_queue_config config = {.group_by = '/', .group_most = 3};
+
+	(void)state;
+	runner = runner_simulated_new(1);
+	queue = work_queue_new(runner, &config);
+	return 0;
+}
+
+static void add_number(const char *group, int number)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s/%d", group, number);
+	work_queue_add(queue, span_of(key));
+}
+
+static void get_and_finish(char ret_key[64])
+{
+	struct span got;
+
+	assert_int_equal(work_queue_get(queue, &got), 0);
+	snprintf(ret_key, 64, "%.*s", SPAN_ARGS(got));
+	work_queue_done(queue, got);
+}
+
+/* Counted in turns: whoever comes late waits for one turn of each other group, however long its list is. */
+static void test_groups_take_turns(void **state)
+{
+	char key[64];
+
+	(void)state;
+	for (int i = 0; i < CROWD; i++)
+		add_number("a", i);
+	for (int i = 0; i < CROWD / 2; i++)
+		add_number("b", i);
+	get_and_finish(key);
+	assert_string_equal(key, "a/0");
+	add_number("c", 0);
+	get_and_finish(key);
+	assert_string_equal(key, "b/0");
+	get_and_finish(key);
+	assert_string_equal(key, "a/1");
+	get_and_finish(key);
+	assert_string_equal(key, "c/0");
+	for (int i = 1; i < CROWD / 2; i++) {
+		char wanted[64];
+
+		get_and_finish(key);
+		snprintf(wanted, sizeof(wanted), "b/%d", i);
+		assert_string_equal(key, wanted);
+		get_and_finish(key);
+		snprintf(wanted, sizeof(wanted), "a/%d", i + 1);
+		assert_string_equal(key, wanted);
+	}
+	assert_int_equal(depth_of(queue), CROWD / 2 - 1);
+}
+
+/* A group whose work hangs leaves workers to others, and goes on when it has done something. */
+static void test_a_group_does_not_take_all_workers(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		add_number("a", i);
+	expect_get(queue, "a/0");
+	expect_get(queue, "a/1");
+	expect_get(queue, "a/2");
+	add_number("b", 0);
+	expect_get(queue, "b/0");
+	work_queue_done(queue, SPAN("a/1"));
+	expect_get(queue, "a/3");
+	work_queue_done(queue, SPAN("b/0"));
+	work_queue_shut_down(queue);
+	work_queue_done(queue, SPAN("a/0"));
+	expect_get(queue, "a/4");
+	for (int i = 2; i < 5; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "a/%d", i);
+		work_queue_done(queue, span_of(key));
+	}
+	assert_int_equal(work_queue_get(queue, &(struct span){NULL, 0}), -ESHUTDOWN);
+}
+
+/* What one group fails at does not delay what another one tries again. */
+static void test_groups_have_retries_of_their_own(void **state)
+{
+	int64_t now;
+
+	(void)state;
+	for (int i = 0; i < CROWD; i++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "a/%d", i);
+		work_queue_add_rate_limited(queue, span_of(key));
+	}
+	now = runner_now_us(runner);
+	work_queue_add_rate_limited(queue, SPAN("b/0"));
+	for (int i = 0; i <= WORK_QUEUE_RETRY_BURST; i++) {
+		char key[64];
+
+		get_and_finish(key);
+		if (strcmp(key, "b/0") == 0) {
+			assert_true(runner_now_us(runner) <= now + 2 * WORK_QUEUE_BACKOFF_FIRST_US);
+			return;
+		}
+	}
+	fail_msg("b waits behind what a failed at");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define FAIR_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_fair, tear_down)
 
 int main(void)
 {
@@ -623,6 +739,9 @@ int main(void)
 		TEST(test_shut_down_drains),
 		TEST(test_a_stopped_runner_gives_nothing),
 		TEST(test_keys_are_bytes),
+		FAIR_TEST(test_groups_take_turns),
+		FAIR_TEST(test_a_group_does_not_take_all_workers),
+		FAIR_TEST(test_groups_have_retries_of_their_own),
 		cmocka_unit_test(test_against_a_model),
 		cmocka_unit_test(test_hammer_threads),
 		cmocka_unit_test(test_hammer_simulated),

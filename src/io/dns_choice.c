@@ -57,6 +57,15 @@ static void draw_ranks(struct random *random, size_t limit, size_t *ranks, size_
 	}
 }
 
+size_t dns_draw_multivalue(struct random *random, size_t count,
+	size_t ret_chosen[DNS_MULTIVALUE_MAX])
+{
+	size_t wanted = count < DNS_MULTIVALUE_MAX ? count : DNS_MULTIVALUE_MAX;
+
+	draw_ranks(random, count, ret_chosen, wanted);
+	return wanted;
+}
+
 size_t dns_choose_multivalue(struct random *random, const struct dns_candidate *candidates,
 	size_t count, size_t ret_chosen[DNS_MULTIVALUE_MAX])
 {
@@ -64,12 +73,9 @@ size_t dns_choose_multivalue(struct random *random, const struct dns_candidate *
 	size_t healthy = count_healthy(candidates, count);
 	bool all = healthy == 0;
 	size_t eligible = all ? count : healthy;
-	size_t wanted = eligible < DNS_MULTIVALUE_MAX ? eligible : DNS_MULTIVALUE_MAX;
+	size_t wanted = dns_draw_multivalue(random, eligible, ranks);
 	size_t rank = 0;
 
-	if (wanted == 0)
-		return 0;
-	draw_ranks(random, eligible, ranks, wanted);
 	for (size_t i = 0; i < count; i++) {
 		if (!all && !candidates[i].healthy)
 			continue;

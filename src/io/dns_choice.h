@@ -35,6 +35,10 @@ struct dns_candidate {
 size_t dns_choose_multivalue(struct random *random, const struct dns_candidate *candidates,
 	size_t count, size_t ret_chosen[DNS_MULTIVALUE_MAX]);
 
+/* The same for `count` candidates of which each one may be given. */
+size_t dns_draw_multivalue(struct random *random, size_t count,
+	size_t ret_chosen[DNS_MULTIVALUE_MAX]);
+
 /* The memory of WEIGHTED. Zeroed, it is ready. The caller sees to it that one thread uses it at a time. */
 struct dns_weighted {
 	struct dns_share *shares;

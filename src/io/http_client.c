@@ -17,15 +17,15 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "io/http_client_easy.h"
+#include "io/http_client_loop.h"
 
 #define KEPT_HANDLES_MAX 64
-#define LOOP_WAIT_MS 60000
 
 struct transfer {
 	struct http_client *client;
 	const struct http_client_request *request;
 	CURL *easy;
-	struct curl_slist *headers;
+	struct http_client_easy_lists lists;
 	size_t body_max;
 	bool streaming;
 	char problem[CURL_ERROR_SIZE];
@@ -51,6 +51,7 @@ struct transfer {
 
 struct http_client {
 	CURLM *multi;
+	struct http_client_loop loop; /* its turns are the thread's */
 	pthread_t thread;
 	struct transfer *active; /* the loop's */
 
@@ -98,6 +99,13 @@ static long read_status(struct span line)
 	return (long)status;
 }
 
+/* Who waits for the whole answer is told when it is finished. */
+static void tell_reader(struct transfer *transfer)
+{
+	if (transfer->streaming)
+		pthread_cond_signal(&transfer->changed);
+}
+
 /* Called for each line. An interim answer (100 Continue) is forgotten when another one begins; what
  * comes behind the body (trailers) is not looked at. */
 static void take_header_line(struct transfer *transfer, struct span line)
@@ -112,7 +120,7 @@ static void take_header_line(struct transfer *transfer, struct span line)
 	transfer->too_large |= buffer_failed(&transfer->head);
 	if (span_equal(line, SPAN("\r\n")) || span_equal(line, SPAN("\n"))) {
 		transfer->head_complete = transfer->status >= 200;
-		pthread_cond_signal(&transfer->changed);
+		tell_reader(transfer);
 	}
 }
 
@@ -144,7 +152,7 @@ static size_t receive_body(char *data, size_t size, size_t count, void *context)
 	} else {
 		buffer_add(&transfer->body, data, length);
 	}
-	pthread_cond_signal(&transfer->changed);
+	tell_reader(transfer);
 	pthread_mutex_unlock(&transfer->lock);
 	return length;
 }
@@ -254,12 +262,10 @@ static void finish_done(struct http_client *client)
 static void *run_loop(void *context)
 {
 	struct http_client *client = context;
-	int running;
 
 	while (take_wishes(client)) {
-		curl_multi_perform(client->multi, &running);
+		http_client_loop_turn(&client->loop);
 		finish_done(client);
-		curl_multi_poll(client->multi, NULL, 0, LOOP_WAIT_MS, NULL);
 	}
 	return NULL;
 }
@@ -290,6 +296,7 @@ static void destroy(struct http_client *client)
 	for (size_t i = 0; i < client->handle_count; i++)
 		curl_easy_cleanup(client->handles[i]);
 	curl_multi_cleanup(client->multi);
+	http_client_loop_destroy(&client->loop);
 	pthread_mutex_destroy(&client->lock);
 	pthread_cond_destroy(&client->idle);
 	free(client);
@@ -309,6 +316,11 @@ int http_client_new(struct http_client **ret_client, struct err *err)
 	if (!client->multi) {
 		destroy(client);
 		return err_set(err, -ENOMEM, "start the HTTP client");
+	}
+	r = http_client_loop_init(&client->loop, client->multi, err);
+	if (r < 0) {
+		destroy(client);
+		return r;
 	}
 	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
 	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)HTTP_CLIENT_KEPT_MAX);
@@ -330,7 +342,7 @@ void http_client_free(struct http_client *client)
 	pthread_mutex_lock(&client->lock);
 	client->stopping = true;
 	pthread_mutex_unlock(&client->lock);
-	curl_multi_wakeup(client->multi);
+	http_client_loop_wake(&client->loop);
 	pthread_join(client->thread, NULL);
 	pthread_mutex_lock(&client->lock);
 	while (client->callers > 0)
@@ -350,7 +362,7 @@ static void call_attention(struct http_client *client)
 	pthread_mutex_lock(&client->lock);
 	client->attention = true;
 	pthread_mutex_unlock(&client->lock);
-	curl_multi_wakeup(client->multi);
+	http_client_loop_wake(&client->loop);
 }
 
 void http_client_cancel(struct http_client *client, struct http_client_cancel *cancel)
@@ -417,7 +429,7 @@ static void transfer_init(struct transfer *transfer, struct http_client *client,
 static void transfer_clear(struct transfer *transfer)
 {
 	return_handle(transfer->client, transfer->easy);
-	curl_slist_free_all(transfer->headers);
+	http_client_easy_lists_clear(&transfer->lists);
 	pthread_cond_destroy(&transfer->changed);
 	pthread_mutex_destroy(&transfer->lock);
 	buffer_clear(&transfer->head);
@@ -432,7 +444,7 @@ static int transfer_start(struct transfer *transfer, struct err *err)
 	bool stopping;
 	int r;
 
-	r = http_client_easy_set(easy, transfer->request, transfer->streaming, &transfer->headers,
+	r = http_client_easy_set(easy, transfer->request, transfer->streaming, &transfer->lists,
 		err);
 	if (r < 0)
 		return r;
@@ -450,7 +462,7 @@ static int transfer_start(struct transfer *transfer, struct err *err)
 	pthread_mutex_unlock(&client->lock);
 	if (stopping)
 		return http_client_easy_fail(transfer->request, -ECANCELED, "cancelled", err);
-	curl_multi_wakeup(client->multi);
+	http_client_loop_wake(&client->loop);
 	return 0;
 }
 

@@ -67,6 +67,8 @@ struct http_client_request {
 	size_t header_count;
 	struct span body;        /* SPAN_NONE: none */
 	const char *unix_socket; /* connect to this path instead of the URL's host */
+	const char
+		*connect_to; /* connect to this "host:port" instead; TLS expects the URL's host */
 	struct http_client_tls tls;
 	bool fresh; /* on a connection of its own, so that it is never sent twice */
 

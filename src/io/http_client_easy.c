@@ -197,8 +197,25 @@ static void set_timeout(CURL *easy, CURLoption option, int64_t given, int64_t ot
 			milliseconds > INT_MAX ? (long)INT_MAX : (long)milliseconds);
 }
 
+void http_client_easy_lists_clear(struct http_client_easy_lists *lists)
+{
+	curl_slist_free_all(lists->headers);
+	curl_slist_free_all(lists->connect_to);
+	*lists = (struct http_client_easy_lists){0};
+}
+
+/* libcurl's "HOST1:PORT1:HOST2:PORT2", where nothing stands for any. */
+static struct curl_slist *make_connect_to(const char *host_and_port)
+{
+	struct curl_slist *list = NULL;
+	_free_ char *line = memory_format("::%s", host_and_port);
+
+	add_header(&list, line);
+	return list;
+}
+
 int http_client_easy_set(CURL *easy, const struct http_client_request *request, bool streaming,
-	struct curl_slist **ret_headers, struct err *err)
+	struct http_client_easy_lists *ret_lists, struct err *err)
 {
 	int r;
 
@@ -232,8 +249,12 @@ int http_client_easy_set(CURL *easy, const struct http_client_request *request, 
 		HTTP_CLIENT_CONNECT_TIMEOUT_MS, INT_MAX);
 	set_timeout(easy, CURLOPT_TIMEOUT_MS, request->total_timeout_ms,
 		streaming ? -1 : HTTP_CLIENT_TOTAL_TIMEOUT_MS, 0);
-	*ret_headers = make_headers(request);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *ret_headers);
+	ret_lists->headers = make_headers(request);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, ret_lists->headers);
+	if (request->connect_to) {
+		ret_lists->connect_to = make_connect_to(request->connect_to);
+		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, ret_lists->connect_to);
+	}
 	return 0;
 }
 

@@ -10,10 +10,17 @@
 #include "base/buffer.h"
 #include "io/http_client.h"
 
-/* Sets everything but the callbacks. The request must stay as long as the handle is used with it;
- * *ret_headers too, which the caller frees. */
+/* What a handle only points to. */
+struct http_client_easy_lists {
+	struct curl_slist *headers;
+	struct curl_slist *connect_to;
+};
+void http_client_easy_lists_clear(struct http_client_easy_lists *lists);
+
+/* Sets everything but the callbacks. The request must stay as long as the handle is used with it; *ret_lists
+ * too, which the caller clears. */
 int http_client_easy_set(CURL *easy, const struct http_client_request *request, bool streaming,
-	struct curl_slist **ret_headers, struct err *err);
+	struct http_client_easy_lists *ret_lists, struct err *err);
 
 /* "GET http://host/path: reason" (without the query, which may hold secrets). */
 int http_client_easy_fail(const struct http_client_request *request, int code, const char *reason,

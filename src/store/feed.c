@@ -30,6 +30,7 @@ struct store_feed {
 	/* Guarded by the ring's feeds_lock: */
 	const struct store_kind *const *kinds; /* NULL: all of them */
 	size_t kind_count;
+	bool (*matters)(const struct store_change *change, void *context); /* NULL: all do */
 	uint64_t woken_at; /* revision at which it was last woken */
 	void (*wake)(void *context);
 	void *context;
@@ -119,16 +120,25 @@ static void ring_trim(struct feed_ring *ring, size_t cap)
 	} while (count == LENGTH(popped));
 }
 
-/* Is one of the changes of a kind that the feed is about? */
+static bool is_about(const struct store_feed *feed, const struct store_kind *kind)
+{
+	for (size_t i = 0; i < feed->kind_count; i++)
+		if (kind == feed->kinds[i])
+			return true;
+	return false;
+}
+
+/* Is one of the changes of a kind that the feed is about, and does it matter? */
 static bool concerns(const struct store_feed *feed, const struct store_change *changes,
 	size_t count)
 {
+	bool about = false;
+
 	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && changes[i].kind == changes[i - 1].kind)
-			continue;
-		for (size_t j = 0; j < feed->kind_count; j++)
-			if (changes[i].kind == feed->kinds[j])
-				return true;
+		if (i == 0 || changes[i].kind != changes[i - 1].kind)
+			about = is_about(feed, changes[i].kind);
+		if (about && (!feed->matters || feed->matters(&changes[i], feed->context)))
+			return true;
 	}
 	return false;
 }
@@ -157,9 +167,10 @@ void feed_ring_publish(struct feed_ring *ring, const struct store_change *change
 	for (size_t i = 0; i < count; i++)
 		ring_push(ring, &changes[i]);
 	pthread_mutex_unlock(&ring->lock);
-	ring_trim(ring, ring->cap);
+	/* Before anything is let go of: feeds are asked about the changes. */
 	if (count > 0)
 		ring_wake(ring, changes, count, last);
+	ring_trim(ring, ring->cap);
 }
 
 void feed_ring_restart(struct feed_ring *ring, uint64_t revision)
@@ -217,6 +228,14 @@ void store_feed_narrow(struct store_feed *feed, const struct store_kind *const *
 	feed->kinds = kinds;
 	feed->kind_count = count;
 	feed->woken_at = feed->revision;
+	pthread_mutex_unlock(&feed->ring->feeds_lock);
+}
+
+void store_feed_filter(struct store_feed *feed,
+	bool (*matters)(const struct store_change *change, void *context))
+{
+	pthread_mutex_lock(&feed->ring->feeds_lock);
+	feed->matters = matters;
 	pthread_mutex_unlock(&feed->ring->feeds_lock);
 }
 

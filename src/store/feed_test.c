@@ -236,6 +236,32 @@ static void test_narrow_wake(void **state)
 	store_feed_close(feed);
 }
 
+static bool is_after(const struct store_change *change, void *context)
+{
+	(void)context;
+	return change->after && change->before;
+}
+
+/* One that is asked is woken by what matters to it alone, and is given all the same. */
+static void test_filtered_wake(void **state)
+{
+	static const struct store_kind *const kinds[] = {&thing_kind};
+	struct store *store = test_store_open(*state);
+	_Atomic unsigned wakes = 0;
+	struct store_feed *feed;
+
+	assert_int_equal(store_feed_open(store, 0, count_wake, &wakes, &feed, NULL), 0);
+	store_feed_narrow(feed, kinds, LENGTH(kinds));
+	store_feed_filter(feed, is_after);
+	put(store, "a", "red 1");
+	assert_int_equal(wakes, 0);
+	put(store, "a", "red 2");
+	assert_int_equal(wakes, 1);
+	expect(feed, 1, NULL, "red 1");
+	expect(feed, 2, "red 1", "red 2");
+	store_feed_close(feed);
+}
+
 /* ---- list, then follow ---- */
 
 #define FOLLOW_CHANGES 4000
@@ -382,6 +408,7 @@ int main(void)
 		TEST_ON_ALL(test_the_slow_fall_out),
 		TEST_ON_ALL(test_wake),
 		TEST_ON_ALL(test_narrow_wake),
+		TEST_ON_ALL(test_filtered_wake),
 		TEST_ON(test_list_then_follow, memory),
 		TEST_ON(test_list_then_follow, sqlite),
 	};

@@ -1,5 +1,5 @@
-/* See object.h. The index texts of all indexes lie behind each other in one block: for each index a
- * count and that many texts, sorted, each padded to four bytes; they are only ever walked in order. */
+/* See object.h. The texts of all indexes are listed behind each other in one block, those of each index sorted,
+ * and behind them how many each index has; they are only ever walked in order. */
 #include "store/object.h"
 
 #include <stdarg.h>
@@ -11,9 +11,16 @@
 struct object {
 	struct store_object public;
 	_Atomic uint32_t references;
-	uint32_t size;      /* of both blocks */
-	char *index_texts;  /* NULL: no indexes */
-	max_align_t rest[]; /* facts, key text, api, private */
+	uint32_t size;                    /* of both blocks */
+	struct object_text **index_texts; /* NULL: no indexes */
+	const uint16_t *index_counts;     /* how many of them each index has */
+	max_align_t rest[];               /* facts, key text, api, private */
+};
+
+/* A text of an index, with all who use it. */
+struct object_text {
+	_Atomic uint32_t references;
+	struct tree_text text; /* last: its characters follow */
 };
 
 struct index_text {
@@ -31,7 +38,11 @@ struct store_index_writer {
 struct object_maker {
 	struct arena *scratch;
 	struct store_index_writer writer;
-	struct buffer block; /* the index texts of the object in work */
+	/* Of the object in work: */
+	struct buffer texts;  /* struct object_text * */
+	struct buffer counts; /* uint16_t */
+	size_t made;          /* bytes of those texts that nobody else has */
+	struct object_text *recent[OBJECT_RECENT_TEXTS]; /* by hash */
 };
 
 static struct object *object_of(const struct store_object *object)
@@ -45,6 +56,66 @@ const struct store_object *store_object_ref(const struct store_object *object)
 	return object;
 }
 
+/* ---- texts that are shared ---- */
+
+static struct object_text *text_new(struct span text)
+{
+	struct object_text *made =
+		memory_resize(NULL, offsetof(struct object_text, text.data) + text.length);
+	uint32_t length = (uint32_t)text.length;
+
+	atomic_init(&made->references, 1);
+	made->text.length = length;
+	memcpy(made->text.data, text.data, text.length);
+	return made;
+}
+
+static struct object_text *text_ref(struct object_text *text)
+{
+	atomic_fetch_add_explicit(&text->references, 1, memory_order_relaxed);
+	return text;
+}
+
+static void text_unref(struct object_text *text)
+{
+	if (text && atomic_fetch_sub_explicit(&text->references, 1, memory_order_acq_rel) == 1)
+		free(text);
+}
+
+/* A reference to a text that was used lately, or to a new one. */
+static struct object_text *text_take(struct object_maker *maker, struct span text)
+{
+	struct object_text **recent = &maker->recent[span_hash(text) % OBJECT_RECENT_TEXTS];
+
+	if (*recent && span_equal(tree_text_span(&(*recent)->text), text))
+		return text_ref(*recent);
+	text_unref(*recent);
+	*recent = text_new(text);
+	maker->made += sizeof(**recent) + text.length;
+	return text_ref(*recent);
+}
+
+static size_t text_count(const struct object *object)
+{
+	const struct store_kind *kind = object->public.kind;
+	size_t count = 0;
+
+	for (size_t i = 0; i < kind->index_count; i++)
+		count += object->index_counts[i];
+	return count;
+}
+
+/* ---- references ---- */
+
+static void unref_texts(struct object *object)
+{
+	size_t count = object->index_texts ? text_count(object) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		text_unref(object->index_texts[i]);
+	free(object->index_texts);
+}
+
 void store_object_unref(const struct store_object *public)
 {
 	struct object *object;
@@ -54,7 +125,7 @@ void store_object_unref(const struct store_object *public)
 	object = object_of(public);
 	if (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) != 1)
 		return;
-	free(object->index_texts);
+	unref_texts(object);
 	free(object);
 }
 
@@ -123,33 +194,48 @@ static int compare_items(const void *left, const void *right, void *context)
 	return span_compare(writer_text(writer, left), writer_text(writer, right));
 }
 
-static void block_add_number(struct buffer *block, uint32_t number)
+/* Adds what the writer collected for one index to the object in work: sorted, each text once. */
+static void add_index(struct object_maker *maker)
 {
-	buffer_add(block, &number, sizeof(number));
-}
-
-/* Adds what the writer collected for one index to the block: sorted, each text once. */
-static void block_add_index(struct buffer *block, struct store_index_writer *writer)
-{
-	static const char padding[4];
-	size_t count_at = block->length;
-	uint32_t count = 0;
+	struct store_index_writer *writer = &maker->writer;
+	uint16_t count = 0;
 
 	if (writer->count > 1)
 		qsort_r(writer->items, writer->count, sizeof(*writer->items), compare_items,
 			writer);
-	block_add_number(block, 0);
 	for (size_t i = 0; i < writer->count; i++) {
 		struct span text = writer_text(writer, &writer->items[i]);
+		struct object_text *shared;
 
 		if (i > 0 && span_equal(text, writer_text(writer, &writer->items[i - 1])))
 			continue;
-		block_add_number(block, (uint32_t)text.length);
-		buffer_add_span(block, text);
-		buffer_add(block, padding, -text.length & 3);
+		shared = text_take(maker, text);
+		buffer_add(&maker->texts, &shared, sizeof(shared));
 		count++;
 	}
-	memcpy(block->data + count_at, &count, sizeof(count));
+	buffer_add(&maker->counts, &count, sizeof(count));
+}
+
+/* The object has the references from here on. */
+static void give_texts(struct object_maker *maker, struct object *object)
+{
+	size_t size = maker->texts.length + maker->counts.length;
+	char *block = memory_resize(NULL, size);
+
+	if (maker->texts.length > 0)
+		memcpy(block, maker->texts.data, maker->texts.length);
+	memcpy(block + maker->texts.length, maker->counts.data, maker->counts.length);
+	object->index_texts = (struct object_text **)block;
+	object->index_counts = (const uint16_t *)(block + maker->texts.length);
+	object->size += (uint32_t)(size + maker->made);
+}
+
+static void drop_texts(struct object_maker *maker)
+{
+	struct object_text *const *texts = (const void *)maker->texts.data;
+
+	for (size_t i = 0; i < maker->texts.length / sizeof(*texts); i++)
+		text_unref(texts[i]);
 }
 
 static int object_write_indexes(struct object_maker *maker, struct object *object, struct err *err)
@@ -159,48 +245,47 @@ static int object_write_indexes(struct object_maker *maker, struct object *objec
 
 	if (kind->index_count == 0)
 		return 0;
-	buffer_reset(&maker->block);
+	buffer_reset(&maker->texts);
+	buffer_reset(&maker->counts);
+	maker->made = 0;
 	for (size_t i = 0; i < kind->index_count; i++) {
 		buffer_reset(&writer->texts);
 		writer->count = 0;
 		writer->failure = NULL;
 		kind->indexes[i].write(&object->public, writer);
-		if (writer->failure)
+		if (writer->failure) {
+			drop_texts(maker);
 			return err_set(err, -E2BIG, "%s '%.*s': index %s: %s", kind->name,
 				SPAN_ARGS(object->public.key), kind->indexes[i].name,
 				writer->failure);
-		block_add_index(&maker->block, writer);
+		}
+		add_index(maker);
 	}
-	object->index_texts = memory_copy(maker->block.data, maker->block.length);
-	object->size += (uint32_t)maker->block.length;
+	give_texts(maker, object);
 	return 0;
 }
 
 void object_walk_begin(struct object_walk *walk, const struct store_object *object)
 {
 	walk->at = object ? object_of(object)->index_texts : NULL;
+	walk->counts = object ? object_of(object)->index_counts : NULL;
 	walk->left = 0;
 }
 
 void object_walk_index(struct object_walk *walk)
 {
-	if (!walk->at)
+	if (!walk->counts)
 		return;
-	while (object_walk_next(walk))
-		;
-	memcpy(&walk->left, walk->at, sizeof(walk->left));
-	walk->at += sizeof(walk->left);
+	walk->at += walk->left;
+	walk->left = *walk->counts++;
 }
 
 const struct tree_text *object_walk_next(struct object_walk *walk)
 {
-	const struct tree_text *text = (const struct tree_text *)walk->at;
-
 	if (walk->left == 0)
 		return NULL;
 	walk->left--;
-	walk->at += sizeof(*text) + ((text->length + 3u) & ~3u);
-	return text;
+	return &(*walk->at++)->text;
 }
 
 /* ---- making ---- */
@@ -220,7 +305,10 @@ void object_maker_free(struct object_maker *maker)
 	arena_free(maker->scratch);
 	buffer_clear(&maker->writer.texts);
 	free(maker->writer.items);
-	buffer_clear(&maker->block);
+	buffer_clear(&maker->texts);
+	buffer_clear(&maker->counts);
+	for (size_t i = 0; i < OBJECT_RECENT_TEXTS; i++)
+		text_unref(maker->recent[i]);
 	free(maker);
 }
 

@@ -60,6 +60,22 @@ bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span
 	return found;
 }
 
+bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct span prefix)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&quarantine->lock);
+	if (quarantine->records.count > 0) {
+		_buffer_ struct buffer name = {0};
+
+		join_name(&name, kind, prefix);
+		MAP_EACH (&quarantine->records, entry)
+			found |= span_starts_with(entry->key, buffer_span(&name));
+	}
+	pthread_mutex_unlock(&quarantine->lock);
+	return found;
+}
+
 void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key)
 {
 	pthread_mutex_lock(&quarantine->lock);

@@ -20,6 +20,8 @@ void quarantine_empty(struct quarantine *quarantine);
 void quarantine_add(struct quarantine *quarantine, struct span kind, struct span key,
 	uint64_t revision, const char *reason);
 bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span key);
+/* Any record of the kind whose key begins so. */
+bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct span prefix);
 void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key);
 size_t quarantine_count(struct quarantine *quarantine);
 void quarantine_list(struct quarantine *quarantine, struct buffer *out);

@@ -173,6 +173,8 @@ static int sqlite_load(struct store_backend *backend, store_row_function functio
 	if (code == 0 && result != SQLITE_DONE)
 		code = sqlite_fail(sqlite, "read database", err);
 	sqlite3_finalize(statement);
+	/* Its pages of what was read: all of that is in memory now, and is not read again. */
+	sqlite3_db_release_memory(sqlite->database);
 	if (code < 0)
 		return code;
 	sqlite->revision = (uint64_t)revision;

@@ -165,3 +165,8 @@ bool store_is_quarantined(struct store *store, const struct store_kind *kind, st
 {
 	return quarantine_has(&store->quarantine, span_of(kind->name), key);
 }
+
+bool store_has_quarantined(struct store *store, const struct store_kind *kind, struct span prefix)
+{
+	return quarantine_has_any(&store->quarantine, span_of(kind->name), prefix);
+}

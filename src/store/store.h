@@ -149,6 +149,8 @@ void store_statistics(struct store *store, struct store_statistics *ret_statisti
 void store_list_quarantined(struct store *store, struct buffer *out);
 /* Is (kind, key) quarantined? For counters that must not go back. */
 bool store_is_quarantined(struct store *store, const struct store_kind *kind, struct span key);
+/* Is anything of this kind whose key begins so? For what must not be done on half the truth. */
+bool store_has_quarantined(struct store *store, const struct store_kind *kind, struct span prefix);
 
 /* ---- reading ---- */
 
@@ -257,6 +259,10 @@ int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *c
  * store_feed_next gives every change as before. The array must outlive the feed. */
 void store_feed_narrow(struct store_feed *feed, const struct store_kind *const *kinds,
 	size_t count);
+/* Likewise, and of those only when a change matters. Asked on the writer's thread: must not block. The context is
+ * that of wake. */
+void store_feed_filter(struct store_feed *feed,
+	bool (*matters)(const struct store_change *change, void *context));
 void store_feed_close(struct store_feed *feed); /* wake does not run after this returned */
 /* Up to max changes; 0: none now. Both objects are referenced: call store_change_release on each.
  * -EOVERFLOW: too slow, or resumed from too long ago: list again and open anew. */

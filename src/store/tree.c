@@ -329,8 +329,8 @@ static void inner_set_first(struct tree_inner *inner, size_t slot)
 	struct tree_child *child = &inner->children[slot];
 	const struct tree_entry *first = node_entry(child->node, 0);
 
-	if (child->first.text == first->text)
-		return; /* it is the text of one object alone, so nothing has changed */
+	if (child->first.text == first->text && child->first.object == first->object)
+		return;
 	child->first = *first;
 	node_set_head(&inner->node, slot);
 }
