@@ -1,0 +1,69 @@
+/*
+ * What an informer keeps of an object: its identity, and what the user's reduce function took from it,
+ * in one block of memory. Immutable and reference-counted, so that it can be handed to any thread and
+ * outlive its deletion.
+ */
+#ifndef KUBE_OBJECT_H
+#define KUBE_OBJECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/span.h"
+
+#define KUBE_OBJECT_KEPT_MAX ((size_t)256 * 1024)
+
+struct kube_object {
+	struct span key; /* "namespace/name", or "name" without namespace; as informers find it */
+	struct span namespace; /* "" without */
+	struct span name;
+	struct span uid;
+	struct span resource_version;
+	const void *data; /* what reduce returned */
+};
+
+/* From any thread. */
+const struct kube_object *kube_object_reference(const struct kube_object *object);
+void kube_object_release(const struct kube_object *object); /* NULL is fine */
+void kube_object_release_pointer(const struct kube_object **object);
+#define _kube_object_ CLEANUP(kube_object_release_pointer)
+size_t kube_object_size(const struct kube_object *object); /* bytes, all of it */
+
+/*
+ * Where a reduce function puts what it keeps. All of it becomes part of one block: pointers between its
+ * parts are fine, and nothing is freed alone. To know the size of the block before it is made, reduce is
+ * called twice for each object, first to measure: it must be a function of the object alone and ask for
+ * the same things in the same order.
+ */
+struct kube_keep;
+void *kube_keep_memory(struct kube_keep *keep,
+	size_t size); /* zeroed, aligned for any pointer or int64_t */
+void *kube_keep_array(struct kube_keep *keep, size_t count, size_t size);
+/* A copy with a NUL behind it. SPAN_NONE stays so. */
+struct span kube_keep_text(struct kube_keep *keep, struct span text);
+/* The text of a value, as JSON; SPAN_NONE for NULL. */
+struct span kube_keep_json(struct kube_keep *keep, const struct json *value);
+
+/* Takes from `object` (whole, as the API server sent it, alive during the call only) what is needed later.
+ * 0; KUBE_REDUCE_IGNORE: this object is none of ours and treated as if it were not there; negative: it
+ * makes no sense, which is counted and told, and what was kept of it before stays. */
+#define KUBE_REDUCE_IGNORE 1
+typedef int (*kube_reduce)(void *context, const struct json *object, struct kube_keep *keep,
+	const void **ret_data, struct err *err);
+
+/* Makes one by itself, for tests and for answers to writes: as an informer would. Codes of reduce, or
+ * -EINVAL without metadata.name or metadata.uid, -E2BIG beyond KUBE_OBJECT_KEPT_MAX. */
+int kube_object_make(const struct json *object, kube_reduce reduce, void *context,
+	const struct kube_object **ret_object, struct err *err);
+
+/* ---- reading what is in every object ---- */
+
+/* RFC 3339 ("2026-11-16T12:00:00Z", with fraction or offset too) in milliseconds since 1970; 0 if it is
+ * absent or not one. */
+int64_t kube_time_ms(const struct json *value);
+/* A quantity ("250m", "1Gi", "1.5", "2e3") in thousandths; false if it is not one or passes 64 bits. */
+bool kube_quantity_milli(const struct json *value, int64_t *ret_milli);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Cuts JSON that arrives in chunks into the objects it is made of, so that each can be parsed, used and
+ * dropped before the next has come. Two shapes:
+ *
+ *     a sequence   {…} {…} {…}                              what a watch sends
+ *     a list       {"kind":"PodList","metadata":{…},"items":[{…},{…}]}   what a list sends
+ *
+ * Of a list, what is around the items is collected with a 0 in the place of each, and is to be parsed at
+ * the end: so that, all in all, every byte was read by the strict parser. Inside kube/ only.
+ */
+#ifndef KUBE_PIECES_H
+#define KUBE_PIECES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/json.h"
+
+/* What is around the items of a list. */
+#define KUBE_PIECES_FRAME_MAX ((size_t)256 * 1024)
+
+struct kube_pieces {
+	/* Set by the caller. take returns 0 to go on; anything else ends feeding and is returned, err filled
+	 * if negative. The piece lives during the call only. */
+	bool list;
+	size_t piece_max;
+	int (*take)(void *context, struct span piece, struct err *err);
+	void *context;
+
+	/* Own. */
+	struct buffer piece; /* the beginning of one that is not complete */
+	struct buffer frame; /* of a list */
+	size_t depth;
+	size_t count;
+	size_t key_at, key_length; /* in the frame: the last string of its outermost object */
+	bool in_string, escaped;
+	bool in_piece;
+	bool after_colon; /* and nothing since but space */
+	bool in_items;
+	bool complete; /* the list's outermost object was closed */
+};
+
+void kube_pieces_clear(struct kube_pieces *pieces);
+
+/* -EPROTO: this cannot become such JSON; -EFBIG: a piece or the frame is too long. */
+int kube_pieces_feed(struct kube_pieces *pieces, struct span data, struct err *err);
+/* No more will come. -EPROTO if it ended in the middle. Of a list, *ret_frame (in the arena) is what was
+ * around its items; else NULL may be given. */
+int kube_pieces_end(struct kube_pieces *pieces, struct arena *arena, struct json **ret_frame,
+	struct err *err);
+
+#endif
