@@ -2,6 +2,7 @@
 #include "proxy/test_plane.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -9,7 +10,7 @@
 extern char **environ;
 
 #define CLIENTS 4
-#define LONG_LIVED 20
+#define LONG_LIVED 50
 
 static int setup(void **state)
 {
@@ -100,12 +101,14 @@ static void close_long_lived(const int clients[LONG_LIVED])
 static void test_weight_edits_lose_nothing(void **state)
 {
 	struct test_plane *plane = *state;
+	pid_t before[L4_WORKERS_MAX], after[L4_WORKERS_MAX];
 	int clients[LONG_LIVED];
 	struct load load;
 
 	start_backends(plane);
 	test_plane_open(plane, PROXY_TCP, 90, 10);
 	open_long_lived(plane, clients);
+	assert_int_equal(l4_workers(plane->driver, before), 1);
 	load_start(&load, plane);
 	for (uint32_t i = 0; i < 50; i++) {
 		test_set_weights(plane, 100 - i, i);
@@ -118,12 +121,15 @@ static void test_weight_edits_lose_nothing(void **state)
 	check_long_lived(clients);
 	close_long_lived(clients);
 	assert_int_equal(test_web_counters(plane).resets, 0);
+	/* The same process has done it all. */
+	assert_int_equal(l4_workers(plane->driver, after), 1);
+	assert_int_equal(after[0], before[0]);
 }
 
 static void test_killed_worker_loses_only_what_is_in_flight(void **state)
 {
 	struct test_plane *plane = *state;
-	enum { KILLS = 5 };
+	enum { KILLS = 20, KILL_PAUSE_MS = 110 };
 	struct load load;
 
 	start_backends(plane);
@@ -132,7 +138,11 @@ static void test_killed_worker_loses_only_what_is_in_flight(void **state)
 	for (unsigned i = 0; i < KILLS; i++) {
 		pid_t workers[L4_WORKERS_MAX];
 
+		int64_t began = test_now_ms();
+
 		wait_for_more(&load, 20);
+		/* One that dies young again and again is replaced ever more slowly. */
+		TEST_WAIT_UNTIL(test_now_ms() - began > KILL_PAUSE_MS);
 		TEST_WAIT_UNTIL(l4_workers(plane->driver, workers) == 1);
 		kill(workers[0], SIGKILL);
 	}
@@ -251,6 +261,110 @@ static void test_udp_clients_stay_when_workers_go(void **state)
 	close_long_lived(clients);
 }
 
+#define MANY_CLIENTS                                                                               \
+	900 /* so many that some fall to the same place, wherever clients are remembered */
+
+static void test_many_udp_clients_stay_when_workers_go(void **state)
+{
+	struct test_plane *plane = *state;
+	struct err err = {.message = ""};
+	int clients[MANY_CLIENTS];
+	char sides[MANY_CLIENTS];
+
+	test_backend_start(&plane->backends[0], 'A', NULL);
+	test_backend_start(&plane->backends[1], 'B', NULL);
+	test_plane_open(plane, PROXY_UDP, 50, 50);
+	for (size_t i = 0; i < MANY_CLIENTS; i++) {
+		clients[i] = open_datagram_client(plane);
+		sides[i] = exchange(clients[i]);
+	}
+	test_set_weights(plane, 100, 0);
+	if (l4_upgrade(plane->driver, &err) < 0)
+		fail_msg("%s", err.message);
+	for (size_t i = 0; i < MANY_CLIENTS; i++)
+		assert_int_equal(exchange(clients[i]), sides[i]);
+	for (size_t i = 0; i < MANY_CLIENTS; i++)
+		close(clients[i]);
+}
+
+#define UNDER_WAY 16
+
+/* A client whose datagrams have numbers. They keep their order, so one that was overtaken by a later one's
+ * answer is lost. */
+struct numbers {
+	int client;
+	uint32_t sent, answered, lost;
+	uint32_t oldest; /* that may still be answered */
+	uint32_t more;   /* that were sent because nothing came */
+};
+
+static void numbers_send(struct numbers *numbers)
+{
+	uint32_t number = numbers->sent++;
+
+	assert_int_equal(send(numbers->client, &number, sizeof(number), 0), sizeof(number));
+}
+
+/* Sends as many as may be under way, and takes the answer to one of them. When all were lost nothing comes:
+ * one more is sent then, which finds that out. */
+static void numbers_step(struct numbers *numbers)
+{
+	enum { PATIENCE_MS = 200 };
+	struct pollfd polled = {.fd = numbers->client, .events = POLLIN};
+	char answer[8];
+	uint32_t number;
+
+	while (numbers->sent - numbers->oldest < UNDER_WAY)
+		numbers_send(numbers);
+	if (poll(&polled, 1, PATIENCE_MS) == 0) {
+		numbers->more++;
+		numbers_send(numbers);
+		return;
+	}
+	assert_int_equal(recv(numbers->client, answer, sizeof(answer), 0), 1 + sizeof(number));
+	memcpy(&number, answer + 1, sizeof(number));
+	assert_true(number >= numbers->oldest && number < numbers->sent);
+	numbers->lost += number - numbers->oldest;
+	numbers->oldest = number + 1;
+	numbers->answered++;
+}
+
+static void numbers_answer(struct numbers *numbers, uint32_t more)
+{
+	uint32_t goal = numbers->answered + more;
+	int64_t end = test_now_ms() + TEST_DEADLINE_S * 1000;
+
+	while (numbers->answered < goal) {
+		assert_true(test_now_ms() < end);
+		numbers_step(numbers);
+	}
+}
+
+static void test_killed_worker_loses_only_datagrams_in_flight(void **state)
+{
+	struct test_plane *plane = *state;
+	enum { KILLS = 20, KILL_PAUSE_MS = 110 };
+	struct numbers numbers = {0};
+
+	test_backend_start(&plane->backends[0], 'A', NULL);
+	test_backend_start(&plane->backends[1], 'B', NULL);
+	test_plane_open(plane, PROXY_UDP, 50, 50);
+	numbers.client = open_datagram_client(plane);
+	for (unsigned i = 0; i < KILLS; i++) {
+		pid_t workers[L4_WORKERS_MAX];
+		int64_t began = test_now_ms();
+
+		/* One that dies young again and again is replaced ever more slowly. */
+		while (test_now_ms() - began <= KILL_PAUSE_MS)
+			numbers_answer(&numbers, 20);
+		TEST_WAIT_UNTIL(l4_workers(plane->driver, workers) == 1);
+		kill(workers[0], SIGKILL);
+	}
+	numbers_answer(&numbers, 100);
+	assert_true(numbers.lost <= KILLS * UNDER_WAY + numbers.more);
+	close(numbers.client);
+}
+
 /* ---- without a supervisor ---- */
 
 /* This program once more, with a plane of its own: it tells the port on standard output and is killed.
@@ -332,6 +446,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_killed_worker_loses_only_what_is_in_flight),
 	TEST(test_new_worker_goes_on_in_the_sequence),
 	TEST(test_udp_clients_stay_when_workers_go),
+	TEST(test_many_udp_clients_stay_when_workers_go),
+	TEST(test_killed_worker_loses_only_datagrams_in_flight),
 	TEST(test_worker_outlives_its_supervisor_for_what_is_open),
 };
 

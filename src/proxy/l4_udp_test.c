@@ -172,7 +172,7 @@ static void test_idle_sessions_end(void **state)
 	int client;
 
 	start_backends(plane);
-	plane->listener.options.udp_idle_timeout_ms = 100;
+	plane->listener.options.udp_idle_timeout_ms = 1000;
 	test_plane_open(plane, PROXY_UDP, 1, 0);
 	client = open_client(plane);
 	assert_int_equal(exchange(client, 1), 'A');
@@ -196,6 +196,34 @@ static void test_target_that_goes_down_gives_its_clients_to_others(void **state)
 	plane->targets[0].state = PROXY_TARGET_DOWN;
 	test_apply(plane);
 	assert_int_equal(exchange(client, 2), 'B');
+	close(client);
+}
+
+/* Whoever listens later, in the same place of the memory that workers share, knows nothing of it. */
+static void test_new_listener_does_not_know_clients_of_an_old_one(void **state)
+{
+	struct test_plane *plane = *state;
+	struct proxy_listener other;
+	union proxy_address address;
+	int client;
+
+	start_backends(plane);
+	test_plane_open(plane, PROXY_UDP, 1, 0);
+	client = open_client(plane);
+	assert_int_equal(exchange(client, 1), 'A');
+	/* Its groups stay in use. */
+	other = plane->listener;
+	other.name = "other";
+	plane->state.listeners = &other;
+	test_apply(plane);
+	for (unsigned i = 2; i < 5; i++) {
+		test_plane_open(plane, PROXY_UDP, 0, 1);
+		address = test_loopback(plane->port);
+		assert_int_equal(connect(client, &address.any, sizeof(address.v4)), 0);
+		assert_int_equal(exchange(client, i), 'B');
+		plane->state.listeners = &other;
+		test_apply(plane);
+	}
 	close(client);
 }
 
@@ -253,6 +281,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_large_and_empty_datagrams),
 	TEST(test_idle_sessions_end),
 	TEST(test_target_that_goes_down_gives_its_clients_to_others),
+	TEST(test_new_listener_does_not_know_clients_of_an_old_one),
 	TEST(test_answers_leave_from_where_they_were_asked),
 	TEST(test_nobody_to_ask),
 };

@@ -131,7 +131,7 @@ int probe_status_of(struct span text)
 	}
 	if (text.length < sizeof(pattern))
 		return 0;
-	if (!strchr(" \r\n", text.data[sizeof(pattern) - 1]) || status < 100)
+	if (!memchr(" \r\n", text.data[sizeof(pattern) - 1], 3) || status < 100)
 		return -1;
 	return status;
 }

@@ -3,7 +3,8 @@
  *
  * A target begins as initial. The first check that passes makes it healthy; so many that fail in a row
  * (unhealthy_threshold) make it unhealthy, and so many that pass in a row (healthy_threshold) healthy
- * again. Checks are TCP connections, or GET requests over HTTP or HTTPS whose status must match; the
+ * again. An initial target is looked at more often than that, so that it is in service as soon as it can be,
+ * but a failure counts only once an interval. Checks are TCP connections, or GET requests over HTTP or HTTPS whose status must match; the
  * certificate is not looked at. Redirects are answers, not ways.
  *
  * One thread runs any number of checks at once; a target that does not answer delays no other.

@@ -49,6 +49,7 @@ static void test_status_lines(void **state)
 	assert_int_equal(probe_status_of(SPAN("HTTP/1.1 2")), 0);
 	assert_int_equal(probe_status_of(SPAN("HTTP/1.1 200")), 0);
 	assert_int_equal(probe_status_of(SPAN("HTTP/1.1 2000 ")), -1);
+	assert_int_equal(probe_status_of(SPAN("HTTP/1.1 200\0OK")), -1);
 	assert_int_equal(probe_status_of(SPAN("HTTP/1.1 020 ")), -1);
 	assert_int_equal(probe_status_of(SPAN("HTTP/2 200 ")), -1);
 	assert_int_equal(probe_status_of(SPAN("SSH-2.0-x")), -1);
@@ -231,6 +232,30 @@ static void test_tcp(void **state)
 	close(refusing);
 }
 
+/* With an interval of minutes, a target that begins to listen late is healthy soon, and the looks that
+ * came too early did not count. */
+static void test_late_listener(void **state)
+{
+	struct fixture *fixture = *state;
+	struct probe_target target = target_of(fixture, PROBE_TCP);
+	unsigned port;
+	int refusing = test_refuse(&port);
+
+	target.address = test_loopback(port);
+	target.settings.interval_ms = PROBE_INTERVAL_MAX_MS;
+	target.settings.unhealthy_threshold = 1;
+	set(fixture, &target);
+	TEST_WAIT_UNTIL(atomic_load(&fixture->news) == 1); /* initial */
+	for (int i = 0; i < 30; i++)
+		test_pause();
+	assert_int_equal(health_of(fixture, "web").state, PROBE_INITIAL);
+	assert_int_equal(listen(refusing, 1024), 0);
+	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
+	TEST_WAIT_UNTIL(atomic_load(&fixture->news) == 2);
+	assert_int_equal(prober_set(fixture->prober, NULL, 0, NULL), 0);
+	close(refusing);
+}
+
 static void serve_nothing(struct test_backend *backend, int descriptor)
 {
 	char data[256];
@@ -348,6 +373,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_thresholds),
 	LIVE(test_http),
 	LIVE(test_tcp),
+	LIVE(test_late_listener),
 	LIVE(test_timeout),
 	LIVE(test_nonsense),
 	LIVE(test_https),

@@ -17,6 +17,7 @@
 
 #define REQUEST_MAX (PROBE_PATH_MAX + PROBE_HOST_MAX + 256)
 #define EVENTS 64
+#define PROBE_EAGER_MS INT64_C(50) /* the first look that is made early; doubling */
 
 /* One target, and its check while that is under way. */
 struct probe {
@@ -27,6 +28,9 @@ struct probe {
 	bool is_new;  /* nobody was told of it */
 	bool removed; /* freed by the thread */
 	int64_t next_us;
+	int64_t counts_us; /* while initial: a check that fails counts from then on; 0: not begun */
+	int64_t eager_us;  /* while initial: until the next look */
+	bool counts;       /* of the check under way */
 
 	int descriptor; /* -1: no check is under way */
 	int64_t until_us;
@@ -72,6 +76,8 @@ static void finish_check(struct prober *prober, struct probe *probe, enum probe_
 	bool changed;
 
 	close_check(prober, probe);
+	if (reason != PROBE_REASON_NONE && !probe->counts)
+		return;
 	lock_take(&prober->lock);
 	changed = probe_health_note(&probe->health, &probe->settings, &outcome) && !probe->removed;
 	health = probe->health;
@@ -93,12 +99,39 @@ static void write_request(struct probe *probe)
 	probe->request_length = (size_t)length;
 }
 
+/*
+ * A program that has just been started does not listen yet: looked at once an interval it would be in
+ * service late, and judged by looks that came too early. So an initial target is looked at often, and only
+ * one failure in each interval counts.
+ */
+static void plan_next(struct probe *probe, int64_t now)
+{
+	int64_t interval = (int64_t)probe->settings.interval_ms * 1000;
+
+	probe->counts = true;
+	probe->next_us = now + interval;
+	if (probe->health.state != PROBE_INITIAL)
+		return;
+	if (probe->counts_us == 0) {
+		probe->counts_us = now + interval;
+		probe->eager_us = PROBE_EAGER_MS * 1000;
+	}
+	probe->counts = now >= probe->counts_us;
+	if (probe->counts)
+		probe->counts_us = now + interval;
+	if (now + probe->eager_us < probe->counts_us)
+		probe->next_us = now + probe->eager_us;
+	else
+		probe->next_us = probe->counts_us;
+	probe->eager_us *= 2;
+}
+
 static void start_check(struct prober *prober, struct probe *probe, int64_t now)
 {
 	struct epoll_event event = {
 		.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = probe};
 
-	probe->next_us = now + (int64_t)probe->settings.interval_ms * 1000;
+	plan_next(probe, now);
 	probe->until_us = now + (int64_t)probe->settings.timeout_ms * 1000;
 	probe->connected = probe->shaken = false;
 	probe->sent = probe->head_length = 0;

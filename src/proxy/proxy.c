@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "proxy/http_check.h"
 #include "proxy/proxy.h"
 
-#define DRIVERS_MAX PROXY_PROTOCOL_COUNT
-
 struct proxy {
-	struct proxy_driver *drivers[DRIVERS_MAX];
+	struct proxy_driver *drivers[PROXY_DRIVERS_MAX];
 	size_t driver_count;
 };
 
@@ -109,6 +108,22 @@ static int check_group(const struct proxy_group *group, struct err *err)
 	if (group->target_count > PROXY_GROUP_TARGETS_MAX)
 		return err_set(err, -E2BIG, "group '%s': %zu targets, more than %d", group->name,
 			group->target_count, PROXY_GROUP_TARGETS_MAX);
+	if ((unsigned)group->balance > PROXY_RANDOM)
+		return err_set(err, -EINVAL, "group '%s': unknown balance", group->name);
+	if ((unsigned)group->sticky > PROXY_STICKY_APP_COOKIE)
+		return err_set(err, -EINVAL, "group '%s': unknown kind of stickiness", group->name);
+	if (group->sticky != PROXY_STICKY_NONE &&
+		(group->sticky_s == 0 || group->sticky_s > PROXY_STICKY_MAX_S))
+		return err_set(err, -EINVAL, "group '%s': sticky for %u s, not 1 to %d",
+			group->name, group->sticky_s, PROXY_STICKY_MAX_S);
+	if (group->sticky == PROXY_STICKY_APP_COOKIE &&
+		(!group->sticky_name || !proxy_is_token(group->sticky_name) ||
+			strlen(group->sticky_name) > PROXY_VALUE_TEXT_MAX))
+		return err_set(err, -EINVAL, "group '%s': sticky by a cookie without a right name",
+			group->name);
+	if (group->slow_start_ms > PROXY_TIMEOUT_MAX_MS)
+		return err_set(err, -EINVAL, "group '%s': slow start of %u ms, longer than %d",
+			group->name, group->slow_start_ms, PROXY_TIMEOUT_MAX_MS);
 	for (size_t i = 0; i < group->target_count; i++) {
 		const struct proxy_target *target = &group->targets[i];
 		char text[PROXY_ADDRESS_TEXT_SIZE];
@@ -162,33 +177,28 @@ static int check_options(const struct proxy_listener *listener, struct err *err)
 	return 0;
 }
 
+static bool is_http(enum proxy_protocol protocol)
+{
+	return protocol == PROXY_HTTP || protocol == PROXY_HTTPS;
+}
+
 static int check_listener(const struct proxy_listener *listener, const struct map *groups,
 	struct err *err)
 {
-	_map_ struct map seen = {0};
+	char where[PROXY_NAME_MAX + 32];
+	int r;
 
 	if ((unsigned)listener->protocol >= PROXY_PROTOCOL_COUNT)
 		return err_set(err, -EINVAL, "listener '%s': unknown protocol", listener->name);
 	if (!address_is_possible(&listener->address))
 		return err_set(err, -EINVAL, "listener '%s': no address", listener->name);
-	if (listener->route_count > PROXY_ROUTES_MAX)
-		return err_set(err, -E2BIG, "listener '%s': %zu groups, more than %d",
-			listener->name, listener->route_count, PROXY_ROUTES_MAX);
-	for (size_t i = 0; i < listener->route_count; i++) {
-		const struct proxy_route *route = &listener->routes[i];
-
-		if (!route->group || !map_has(groups, span_of(route->group)))
-			return err_set(err, -ENOENT, "listener '%s': there is no group '%.64s'",
-				listener->name, route->group ? route->group : "");
-		if (route->weight > PROXY_WEIGHT_MAX)
-			return err_set(err, -EINVAL,
-				"listener '%s': weight %u of group '%s' is above %d",
-				listener->name, route->weight, route->group, PROXY_WEIGHT_MAX);
-		if (map_put(&seen, span_of(route->group), &seen))
-			return err_set(err, -EEXIST, "listener '%s': group '%s' is there twice",
-				listener->name, route->group);
-	}
-	return check_options(listener, err);
+	snprintf(where, sizeof(where), "listener '%s'", listener->name);
+	r = proxy_routes_check(where, listener->routes, listener->route_count, groups, err);
+	if (r == 0)
+		r = check_options(listener, err);
+	if (r == 0 && (is_http(listener->protocol) || listener->protocol == PROXY_TLS_END))
+		r = proxy_http_check(listener, groups, err);
+	return r;
 }
 
 int proxy_state_check(const struct proxy_state *state, struct err *err)
@@ -247,7 +257,7 @@ int proxy_new(struct proxy_driver *const *drivers, size_t driver_count, struct p
 			r = err_set(err, -EINVAL, "driver '%s' serves a protocol of another one",
 				drivers[i]->name);
 		served |= drivers[i]->protocols;
-		if (proxy->driver_count < DRIVERS_MAX)
+		if (proxy->driver_count < PROXY_DRIVERS_MAX)
 			proxy->drivers[proxy->driver_count++] = drivers[i];
 		else
 			drivers[i]->free(drivers[i]);
@@ -283,31 +293,67 @@ static struct proxy_driver *driver_of(struct proxy *proxy, enum proxy_protocol p
 	return NULL;
 }
 
+static void use_groups(struct map *used, const struct proxy_route *routes, size_t route_count)
+{
+	for (size_t i = 0; i < route_count; i++)
+		map_put(used, span_of(routes[i].group), used);
+}
+
+static void use_groups_of_action(struct map *used, const struct proxy_action *action)
+{
+	if (action->kind == PROXY_FORWARD)
+		use_groups(used, action->routes, action->route_count);
+}
+
 /* The listeners that a driver serves, and the groups they use. */
+static void use_groups_of_listener(struct map *used, const struct proxy_listener *listener)
+{
+	use_groups(used, listener->routes, listener->route_count);
+	if (!is_http(listener->protocol))
+		return;
+	use_groups_of_action(used, &listener->http.otherwise);
+	for (size_t i = 0; i < listener->http.rule_count; i++)
+		use_groups_of_action(used, &listener->http.rules[i].action);
+}
+
+/* A driver gets the groups that its listeners use, and those that nobody uses (any more): connections of such
+ * a group may still be open, and who carries them knows it. */
 static void select_part(const struct proxy_state *state, unsigned protocols,
 	struct proxy_listener *listeners, struct proxy_group *groups, struct proxy_state *ret_part)
 {
-	_map_ struct map used = {0};
+	_map_ struct map used = {0}, used_elsewhere = {0};
 
 	for (size_t i = 0; i < state->listener_count; i++) {
 		const struct proxy_listener *listener = &state->listeners[i];
+		bool ours = protocols & (1u << listener->protocol);
 
-		if (!(protocols & (1u << listener->protocol)))
-			continue;
-		listeners[ret_part->listener_count++] = *listener;
-		for (size_t k = 0; k < listener->route_count; k++)
-			map_put(&used, span_of(listener->routes[k].group), &used);
+		if (ours)
+			listeners[ret_part->listener_count++] = *listener;
+		use_groups_of_listener(ours ? &used : &used_elsewhere, listener);
 	}
 	for (size_t i = 0; i < state->group_count; i++) {
-		if (map_has(&used, span_of(state->groups[i].name)))
+		struct span name = span_of(state->groups[i].name);
+
+		if (map_has(&used, name) || !map_has(&used_elsewhere, name))
 			groups[ret_part->group_count++] = state->groups[i];
 	}
 }
 
+static int apply_driver(struct proxy_driver *driver, const struct proxy_state *state,
+	struct err *err)
+{
+	_free_ struct proxy_listener *listeners =
+		memory_allocate_array(state->listener_count + 1, sizeof(*listeners));
+	_free_ struct proxy_group *groups =
+		memory_allocate_array(state->group_count + 1, sizeof(*groups));
+	struct proxy_state part = {.groups = groups, .listeners = listeners};
+
+	select_part(state, driver->protocols, listeners, groups, &part);
+	return driver->apply(driver, &part, err);
+}
+
 int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err *err)
 {
-	_free_ struct proxy_listener *listeners = NULL;
-	_free_ struct proxy_group *groups = NULL;
 	int r = proxy_state_check(state, err);
 
 	if (r < 0)
@@ -319,17 +365,27 @@ int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err
 			return err_set(err, -ENOTSUP, "listener '%s': nothing here serves %s",
 				listener->name, proxy_protocol_name(listener->protocol));
 	}
-	listeners = memory_allocate_array(state->listener_count + 1, sizeof(*listeners));
-	groups = memory_allocate_array(state->group_count + 1, sizeof(*groups));
-	for (size_t d = 0; d < proxy->driver_count; d++) {
-		struct proxy_state part = {.groups = groups, .listeners = listeners};
+	for (size_t i = 0; i < proxy->driver_count && r == 0; i++)
+		r = apply_driver(proxy->drivers[i], state, err);
+	return r;
+}
 
-		select_part(state, proxy->drivers[d]->protocols, listeners, groups, &part);
-		r = proxy->drivers[d]->apply(proxy->drivers[d], &part, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+size_t proxy_driver_count(const struct proxy *proxy)
+{
+	return proxy->driver_count;
+}
+
+bool proxy_driver_serves(const struct proxy *proxy, size_t driver, enum proxy_protocol protocol)
+{
+	return proxy->drivers[driver]->protocols & (1u << protocol);
+}
+
+int proxy_apply_driver(struct proxy *proxy, size_t driver, const struct proxy_state *state,
+	struct err *err)
+{
+	int r = proxy_state_check(state, err);
+
+	return r < 0 ? r : apply_driver(proxy->drivers[driver], state, err);
 }
 
 int proxy_set_weights(struct proxy *proxy, const char *listener, const struct proxy_route *routes,

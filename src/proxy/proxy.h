@@ -3,7 +3,7 @@
  * driver per family of protocols:
  *
  *     l4        tcp, udp, tls (passed through unread): slipway's own engine, proxy/l4/l4.h
- *     haproxy   http, https: per request
+ *     haproxy   http, https: per request, with rules; tls that ends here (tls-end): per connection
  *
  * Desired state. proxy_apply() takes the whole of it and is idempotent: what is the same stays
  * untouched (sockets, connections, counters, the place in the sequence of shares), what is new is
@@ -19,7 +19,9 @@
  * small share. Connections that are open stay where they are.
  *
  * Targets. Only active ones get new connections. Draining ones keep theirs until their deadline; a
- * target that is down or no longer in its group loses them at once. The plane knows nothing about
+ * target that is down or no longer in its group loses them at once (over HTTP, one that leaves while it
+ * drains keeps them, too). A group that no listener uses any more keeps its connections as long as it is in
+ * the state. The plane knows nothing about
  * health: proxy/probe.h finds out, and the caller sets states (and decides, for instance, to call all
  * targets active when none is healthy).
  *
@@ -49,6 +51,14 @@
 #define PROXY_RETRIES_MAX 4
 #define PROXY_CONNECTIONS_MAX 1000000
 #define PROXY_UDP_SESSIONS_MAX 262144
+#define PROXY_RULES_MAX 200       /* of one listener, the default not counted */
+#define PROXY_CONDITIONS_MAX 16   /* of one rule */
+#define PROXY_VALUES_MAX 32       /* of one rule's conditions together */
+#define PROXY_VALUE_TEXT_MAX 256  /* bytes of one of them, or of a redirect's part */
+#define PROXY_BODY_MAX 1024       /* of a fixed answer */
+#define PROXY_CERTIFICATES_MAX 26 /* of one listener */
+#define PROXY_CERTIFICATE_TEXT_MAX 65536
+#define PROXY_STICKY_MAX_S 604800 /* a week */
 
 /* name, what it is called in messages and APIs */
 #define PROXY_PROTOCOLS(X)                                                                         \
@@ -56,7 +66,8 @@
 	X(UDP, "udp")                                                                              \
 	X(TLS, "tls") /* passed through: the target's own certificate is what clients see */       \
 	X(HTTP, "http")                                                                            \
-	X(HTTPS, "https")
+	X(HTTPS, "https")                                                                          \
+	X(TLS_END, "tls-end") /* TLS ends here, the bytes inside go on as TCP */
 
 #define PROXY_TARGET_STATES(X)                                                                     \
 	X(ACTIVE, "active")                                                                        \
@@ -98,10 +109,34 @@ struct proxy_target {
 	uint32_t drain_ms;
 };
 
+/* How requests of a group are given to its active targets. */
+enum proxy_balance {
+	PROXY_ROUND_ROBIN,
+	PROXY_LEAST_REQUESTS, /* to the one with the fewest under way */
+	PROXY_RANDOM,
+};
+
+/* By what a client finds its target again (http and https). */
+enum proxy_sticky {
+	PROXY_STICKY_NONE,
+	PROXY_STICKY_COOKIE, /* one of ours ("AWSALB"), for sticky_s */
+	PROXY_STICKY_APP_COOKIE, /* while the application's own cookie (sticky_name) lives, at most sticky_s */
+};
+
+/* Zero is a default everywhere but for name and targets. What is not for a driver is ignored by it. */
 struct proxy_group {
 	const char *name; /* unique in the state */
 	const struct proxy_target *targets;
 	size_t target_count;
+	/* http, https and tls-end only, from here on */
+	enum proxy_balance balance;
+	bool tls; /* targets speak TLS; their certificates are not looked at */
+	enum proxy_sticky sticky;
+	uint32_t sticky_s;
+	const char *sticky_name;
+	/* A target that becomes active beside one that has its full part gets its own only after so long, rising
+	 * evenly; while nobody has a full part, those that come begin with it. All drivers. */
+	uint32_t slow_start_ms;
 };
 
 struct proxy_route {
@@ -133,6 +168,79 @@ struct proxy_options {
 	uint32_t udp_sessions_max;    /* the one idle for longest gives way; 0: 16384 */
 };
 
+/* ---- rules: http and https only ---- */
+
+enum proxy_condition_kind {
+	PROXY_IF_HOST,   /* values: patterns, compared without regard to case */
+	PROXY_IF_PATH,   /* patterns */
+	PROXY_IF_METHOD, /* exact */
+	PROXY_IF_HEADER, /* name: of the field; values: patterns, without regard to case */
+	PROXY_IF_QUERY, /* patterns; a value with a key must be a pair, one without any key or value */
+	PROXY_IF_SOURCE, /* "192.0.2.0/24": the address of the connection, not of a header */
+};
+
+/* In patterns, "*" stands for any characters and "?" for one; all else is literal. */
+struct proxy_value {
+	const char *key; /* PROXY_IF_QUERY only; NULL: none */
+	const char *value;
+};
+
+/* True if any of its values is. */
+struct proxy_condition {
+	enum proxy_condition_kind kind;
+	const char *name;
+	const struct proxy_value *values;
+	size_t value_count;
+};
+
+enum proxy_action_kind { PROXY_FORWARD, PROXY_REDIRECT, PROXY_FIXED };
+
+struct proxy_action {
+	enum proxy_action_kind kind;
+	/* forward */
+	const struct proxy_route *routes; /* in order; a group at most once */
+	size_t route_count;
+	uint32_t
+		sticky_s; /* a client stays with the group first drawn for so long ("AWSALBTG"); 0: no */
+	/* redirect: 301 or 302; parts may name #{protocol}, #{host}, #{port}, #{path}, #{query} */
+	/* fixed: 200 to 599 */
+	int status;
+	const char *protocol, *host, *port, *path, *query; /* NULL: as in the request */
+	const char *content_type;                          /* NULL: none */
+	const char *body;                                  /* NULL: empty */
+};
+
+/* The first whose conditions are all true acts. */
+struct proxy_rule {
+	const char *name; /* unique in the listener */
+	const struct proxy_condition *conditions;
+	size_t condition_count;
+	struct proxy_action action;
+};
+
+/* The first is for clients that name no host or one that no certificate has. */
+struct proxy_certificate {
+	const char *name; /* for messages */
+	const char *pem;  /* chain and private key */
+};
+
+/* What becomes of X-Forwarded-For. */
+enum proxy_forwarded { PROXY_FORWARDED_APPEND, PROXY_FORWARDED_PRESERVE, PROXY_FORWARDED_REMOVE };
+
+struct proxy_http {
+	const struct proxy_rule *rules; /* in order of priority */
+	size_t rule_count;
+	struct proxy_action otherwise;                /* used instead of the listener's routes */
+	const struct proxy_certificate *certificates; /* https and tls-end: at least one */
+	size_t certificate_count;
+	bool tls_1_3_only;
+	bool no_http2; /* https: HTTP/2 is offered unless this is set */
+	enum proxy_forwarded forwarded;
+	bool forwarded_port;       /* X-Forwarded-For says the client's port too */
+	bool drop_invalid_headers; /* fields whose names are not [-A-Za-z0-9]+ are not passed on */
+	bool rewrite_host;         /* false: Host goes on as it came */
+};
+
 struct proxy_listener {
 	const char *name; /* unique in the state */
 	enum proxy_protocol protocol;
@@ -141,6 +249,7 @@ struct proxy_listener {
 	const struct proxy_route *routes; /* in order; a group at most once */
 	size_t route_count;
 	struct proxy_options options;
+	struct proxy_http http; /* http, https; of tls-end the certificates */
 };
 
 struct proxy_state {
@@ -206,7 +315,7 @@ struct proxy_report {
 };
 
 /* What a driver fills in. It is given states that proxy_apply() has checked and that hold only
- * listeners of its protocols and the groups these use. */
+ * listeners of its protocols, the groups these use, and those that no listener uses. */
 struct proxy_driver {
 	const char *name;
 	unsigned protocols; /* bits 1 << enum proxy_protocol */
@@ -235,6 +344,14 @@ void proxy_free_pointer(struct proxy **proxy);
  * from binding: with these, nothing has changed. -ETIMEDOUT: workers do not answer; the state holds for
  * those that will. */
 int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err *err);
+
+/* For callers who would rather have one driver in trouble than all of them: as proxy_apply() for what a
+ * single driver serves; listeners of others in the state do not matter. Each protocol has one driver. */
+#define PROXY_DRIVERS_MAX PROXY_PROTOCOL_COUNT
+size_t proxy_driver_count(const struct proxy *proxy);
+bool proxy_driver_serves(const struct proxy *proxy, size_t driver, enum proxy_protocol protocol);
+int proxy_apply_driver(struct proxy *proxy, size_t driver, const struct proxy_state *state,
+	struct err *err);
 
 /* The fast way for a listener that is applied: the weights of all its groups, in any order, at one
  * moment. -ENOENT if there is no such listener, -EINVAL if routes are not exactly its groups. */

@@ -75,9 +75,9 @@ struct test_backend {
 	pthread_t thread;
 	test_serve serve; /* NULL: datagrams */
 	atomic_bool stopping;
-	atomic_uint served;  /* connections or datagrams */
-	atomic_uint running; /* threads */
-	atomic_ullong sum;   /* for the tests' own use */
+	atomic_uint served;          /* connections or datagrams */
+	atomic_uint running;         /* threads */
+	atomic_ullong sum, requests; /* for the tests' own use */
 };
 
 struct test_connection {
@@ -124,7 +124,29 @@ static void *test_backend_main(void *context)
 	}
 }
 
-/* Answers every datagram with its letter and what came. */
+/* Says its letter to one after the other, without waiting for any to go. */
+static void *test_quick_main(void *context)
+{
+	struct test_backend *backend = context;
+
+	for (;;) {
+		int descriptor = accept4(backend->listening, NULL, NULL, SOCK_CLOEXEC);
+
+		if (descriptor < 0) {
+			if (atomic_load(&backend->stopping))
+				return NULL;
+			continue;
+		}
+		atomic_fetch_add(&backend->served, 1);
+		if (send(descriptor, &backend->letter, 1, MSG_NOSIGNAL) != 1)
+			atomic_fetch_add(&backend->sum, 1);
+		close(descriptor);
+	}
+}
+
+#define TEST_MANY_ANSWERS 5
+
+/* Answers every datagram with its letter and what came; one of two bytes several times. */
 static void *test_datagrams_main(void *context)
 {
 	struct test_backend *backend = context;
@@ -142,12 +164,23 @@ static void *test_datagrams_main(void *context)
 			continue;
 		data[0] = backend->letter;
 		atomic_fetch_add(&backend->served, 1);
-		sendto(backend->listening, data, (size_t)size + 1, 0, &from.any, length);
+		for (int i = 0; i < (size == 2 ? TEST_MANY_ANSWERS : 1); i++)
+			sendto(backend->listening, data, (size_t)size + 1, 0, &from.any, length);
 	}
+}
+
+/* In place of a function that serves: test_quick_main. */
+static inline void test_serve_quick(struct test_backend *backend, int descriptor)
+{
+	(void)backend;
+	(void)descriptor;
 }
 
 static inline void test_backend_start(struct test_backend *backend, char letter, test_serve serve)
 {
+	void *(*thread_main)(void *) = !serve                      ? test_datagrams_main
+				       : serve == test_serve_quick ? test_quick_main
+								   : test_backend_main;
 	union proxy_address address = test_loopback(0);
 	socklen_t length = sizeof(address);
 
@@ -168,9 +201,7 @@ static inline void test_backend_start(struct test_backend *backend, char letter,
 	backend->port = proxy_address_port(&address);
 	if (serve)
 		assert_int_equal(listen(backend->listening, 1024), 0);
-	assert_int_equal(pthread_create(&backend->thread, NULL,
-				 serve ? test_backend_main : test_datagrams_main, backend),
-		0);
+	assert_int_equal(pthread_create(&backend->thread, NULL, thread_main, backend), 0);
 }
 
 static inline void test_backend_stop(struct test_backend *backend)

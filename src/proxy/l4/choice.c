@@ -32,15 +32,17 @@ static bool choose_in_route(struct worker *worker, struct choice *choice, uint32
 {
 	uint32_t group =
 		atomic_load_explicit(&choice->listener->routes[route].group, memory_order_acquire);
-	struct l4_group *slot;
+	const struct l4_turn turn = {
+		.now_us = worker->now_us,
+		.hash = choice->hash,
+		.tried = choice->tried,
+		.tried_count = choice->tried_count,
+	};
 	uint32_t target;
 
 	if (group >= PROXY_GROUPS_MAX)
 		return false;
-	slot = &worker->shared->groups[group];
-	target = choice->hash
-			 ? l4_group_of_hash(slot, choice->hash, choice->tried, choice->tried_count)
-			 : l4_group_next(slot, choice->tried, choice->tried_count);
+	target = l4_group_next(worker->shared, &worker->shared->groups[group], &turn);
 	choice->route = route;
 	choice->group = group;
 	if (target == L4_NO_SLOT)

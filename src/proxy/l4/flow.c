@@ -36,8 +36,10 @@ static bool take_pipe(struct worker *worker, struct flow *flow)
 		memcpy(flow->pipe, worker->pipes[worker->pipe_count], sizeof(flow->pipe));
 		return true;
 	}
-	if (worker->files + 2 > worker->files_max || pipe2(flow->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
+	if (worker->pipes_made >= WORKER_PIPES_MAX || !worker_has_room(worker, 2) ||
+		pipe2(flow->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
 		return false;
+	worker->pipes_made++;
 	worker->files += 2;
 	fcntl(flow->pipe[1], F_SETPIPE_SZ, WORKER_PIPE_BYTES); /* less is fine */
 	return true;
@@ -52,6 +54,7 @@ static void give_pipe_back(struct worker *worker, struct flow *flow)
 	} else {
 		close(flow->pipe[0]);
 		close(flow->pipe[1]);
+		worker->pipes_made--;
 		worker->files -= 2;
 	}
 	flow->pipe[0] = flow->pipe[1] = -1;
@@ -68,7 +71,7 @@ void flow_clear(struct worker *worker, struct flow *flow)
 
 /* ---- one step ---- */
 
-enum step { STEP_DONE, STEP_WAITS, STEP_BROKEN };
+enum step { STEP_DONE, STEP_WAITS, STEP_RECEIVER_RESET };
 
 static enum step after_send(struct flow *flow, struct side *to, ssize_t sent)
 {
@@ -78,8 +81,12 @@ static enum step after_send(struct flow *flow, struct side *to, ssize_t sent)
 	}
 	if (errno == EINTR)
 		return STEP_DONE;
-	if (errno != EAGAIN)
-		return STEP_BROKEN;
+	if (errno != EAGAIN) {
+		/* Whoever resets a connection may have said something before: it is read to its end. The
+		 * kernel tells a reset once, so it must be remembered. */
+		to->reset = to->shut = to->readable = true;
+		return STEP_RECEIVER_RESET;
+	}
 	to->writable = false;
 	return STEP_WAITS;
 }
@@ -123,8 +130,10 @@ static enum step after_read(struct side *from, ssize_t got)
 	}
 	if (errno == EINTR)
 		return STEP_DONE;
-	if (errno != EAGAIN)
-		return STEP_BROKEN;
+	if (errno != EAGAIN) {
+		from->reset = from->ended = true;
+		return STEP_DONE;
+	}
 	from->readable = false;
 	return STEP_WAITS;
 }
@@ -170,7 +179,7 @@ static enum step read_copied(struct worker *worker, struct flow *flow, struct si
 		sent = send(to->descriptor, worker->scratch, (size_t)got,
 			MSG_NOSIGNAL | MSG_DONTWAIT);
 		step = after_send(flow, to, sent);
-		if (step == STEP_BROKEN)
+		if (step == STEP_RECEIVER_RESET)
 			return step;
 	}
 	if (sent < 0)
@@ -195,13 +204,16 @@ enum flow_result flow_run(struct worker *worker, struct flow *flow, struct side 
 			if (!to->writable)
 				break;
 			step = flow->held ? send_held(flow, to) : send_piped(worker, flow, to);
-		} else if (from->ended) {
-			if (!to->shut)
+		} else if (from->ended || to->reset) {
+			/* The end of a connection that was reset is not an end like others. */
+			if (!to->shut && !from->reset) {
 				shutdown(to->descriptor, SHUT_WR);
-			to->shut = true;
+				to->shut = true;
+			}
 			result = FLOW_ENDED;
 			break;
-		} else if (!from->readable) {
+		} else if (!from->readable || !to->writable) {
+			/* What cannot be sent stays in the kernel, which has limits for it. */
 			break;
 		} else if (left == 0) {
 			result = FLOW_TURN;
@@ -212,8 +224,9 @@ enum flow_result flow_run(struct worker *worker, struct flow *flow, struct side 
 			if (got > 0)
 				left -= (size_t)got < left ? (size_t)got : left;
 		}
-		if (step == STEP_BROKEN) {
-			result = FLOW_BROKEN;
+		if (step == STEP_RECEIVER_RESET) {
+			flow_clear(worker, flow);
+			result = FLOW_ENDED;
 			break;
 		}
 		if (step == STEP_WAITS)

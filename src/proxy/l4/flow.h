@@ -15,6 +15,7 @@ struct side {
 	bool hung_up;            /* the end of its stream is near: reads go on until they see it */
 	bool ended;              /* it sends no more */
 	bool shut;               /* nothing more is sent to it */
+	bool reset;              /* the connection is no more; what it had sent is still read */
 };
 
 struct flow {
@@ -29,10 +30,11 @@ struct flow {
 };
 
 enum flow_result {
-	FLOW_WAITS,  /* for an event */
-	FLOW_TURN,   /* its turn is over, but there is more to do */
-	FLOW_ENDED,  /* the end was passed on; nothing will come any more */
-	FLOW_BROKEN, /* one of the sockets is reset */
+	FLOW_WAITS, /* for an event */
+	FLOW_TURN,  /* its turn is over, but there is more to do */
+	/* Nothing will come any more, and all that came was sent; a clean end was passed on. Or the
+	 * receiver is reset. */
+	FLOW_ENDED,
 };
 
 void flow_init(struct flow *flow);

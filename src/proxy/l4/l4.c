@@ -73,20 +73,43 @@ static int wait_for_sync(struct l4 *l4, uint32_t sync, struct err *err)
 
 /* ---- the driver's calls ---- */
 
+/* With the first listener. With the lock held. */
+static int start_workers(struct l4 *l4, struct err *err)
+{
+	int r = workers_start(l4, 0, err);
+
+	if (r < 0)
+		return r;
+	l4->working = true;
+	for (unsigned i = 1; i < l4->worker_count; i++) {
+		if (workers_start(l4, i, NULL) < 0)
+			l4->restart_us[i] = runner_now_us(l4->runner);
+	}
+	workers_wake(l4); /* whoever watches them knows none of them yet */
+	return 0;
+}
+
 static int l4_apply(struct proxy_driver *driver, const struct proxy_state *state, struct err *err)
 {
 	struct l4 *l4 = l4_of(driver);
 	uint32_t sync = 0;
+	bool working;
 	int r = begin(l4, err);
 
 	if (r < 0)
 		return r;
 	lock_take(&l4->lock);
-	r = plane_apply(l4, state, err);
+	if (!l4->working && state->listener_count > 0)
+		r = start_workers(l4, err);
 	if (r == 0)
+		r = plane_apply(l4, state, err);
+	if (l4->working && l4->listeners.count == 0)
+		workers_rest(l4);
+	working = l4->working;
+	if (r == 0 && working)
 		sync = ask_for_sync(l4);
 	lock_release(&l4->lock);
-	if (r == 0)
+	if (r == 0 && working)
 		r = wait_for_sync(l4, sync, err);
 	finish(l4);
 	return r;
@@ -178,10 +201,6 @@ int l4_new(struct runner *runner, const struct l4_options *options,
 		r = err_errno(err, "make an eventfd");
 	if (r == 0)
 		r = l4_shared_create(&l4->memory, &l4->shared, err);
-	lock_take(&l4->lock);
-	for (unsigned i = 0; i < l4->worker_count && r == 0; i++)
-		r = workers_start(l4, i, err);
-	lock_release(&l4->lock);
 	if (r == 0)
 		r = runner_spawn(l4->runner, "proxy-workers", workers_main, l4, err);
 	if (r < 0) {
@@ -202,6 +221,11 @@ int l4_upgrade(struct proxy_driver *driver, struct err *err)
 	if (r < 0)
 		return r;
 	lock_take(&l4->lock);
+	if (!l4->working) {
+		lock_release(&l4->lock);
+		finish(l4);
+		return 0;
+	}
 	++l4->sync; /* only the new ones will be asked */
 	sync = l4->sync;
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++)
@@ -221,6 +245,15 @@ int l4_upgrade(struct proxy_driver *driver, struct err *err)
 	lock_release(&l4->lock);
 	finish(l4);
 	return r;
+}
+
+void l4_leave(struct proxy_driver *driver)
+{
+	struct l4 *l4 = l4_of(driver);
+
+	lock_take(&l4->lock);
+	l4->leaving = true;
+	lock_release(&l4->lock);
 }
 
 size_t l4_workers(struct proxy_driver *driver, pid_t out[L4_WORKERS_MAX])

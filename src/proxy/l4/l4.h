@@ -4,6 +4,7 @@
  * their own that are handed both over a socket, accept and carry. A worker that dies is replaced: what
  * it carried is lost, what waits in the sockets is not, and weights, shares and counters go on. When
  * the supervisor's process goes away, workers stop listening, carry what is open to its end, and exit.
+ * There are workers only while there are listeners.
  */
 #ifndef PROXY_L4_L4_H
 #define PROXY_L4_L4_H
@@ -14,6 +15,7 @@
 #include "proxy/proxy.h"
 
 #define L4_WORKERS_MAX 8
+#define L4_LEFT_ALONE_S 3600 /* how long a worker without supervisor goes on at most */
 
 struct l4_options {
 	unsigned workers; /* 0: 1 */
@@ -29,6 +31,10 @@ int l4_new(struct runner *runner, const struct l4_options *options,
 /* Replaces every worker by a new one of the same command, which may be a newer program: old ones stop
  * listening and carry what is open to its end. Returns when the new ones listen. */
 int l4_upgrade(struct proxy_driver *driver, struct err *err);
+
+/* From now on, freeing the driver leaves its workers alone: they stop listening at once, carry what is
+ * open to its end, for L4_LEFT_ALONE_S at most, and exit. */
+void l4_leave(struct proxy_driver *driver);
 
 /* The process ids of the workers that accept now, for metrics and tests. Returns how many. */
 size_t l4_workers(struct proxy_driver *driver, pid_t out[L4_WORKERS_MAX]);

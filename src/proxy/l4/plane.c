@@ -239,8 +239,26 @@ static int check_room(struct l4 *l4, const struct proxy_state *state, struct err
 	return 0;
 }
 
+/* Whether a target of the group has its full part now, so that others may begin with less. */
+static bool has_warm_target(struct l4 *l4, const struct plane_group *group)
+{
+	const struct l4_group *slot = &l4->shared->groups[group->slot];
+	int64_t length_us = (int64_t)atomic_load(&slot->slow_start_ms) * 1000;
+
+	for (size_t i = 0; i < group->target_count; i++) {
+		const struct l4_target *target = &l4->shared->targets[group->targets[i].slot];
+		int64_t from = atomic_load(&target->warm_from_us);
+
+		if (atomic_load(&target->state) == PROXY_TARGET_ACTIVE &&
+			(from == 0 || runner_now_us(l4->runner) - from >= length_us))
+			return true;
+	}
+	return false;
+}
+
+/* slow: a target that becomes active begins with nothing. */
 static void set_target_state(struct l4 *l4, struct l4_target *target,
-	const struct proxy_target *wanted)
+	const struct proxy_target *wanted, bool slow)
 {
 	uint32_t before = atomic_load(&target->state);
 
@@ -249,7 +267,25 @@ static void set_target_state(struct l4 *l4, struct l4_target *target,
 			wanted->drain_ms
 				? runner_deadline_us(l4->runner, (int64_t)wanted->drain_ms * 1000)
 				: INT64_MAX);
+	if (wanted->state == PROXY_TARGET_ACTIVE && before != PROXY_TARGET_ACTIVE) {
+		atomic_store(&target->warm_from_us, slow ? runner_now_us(l4->runner) : 0);
+		atomic_store(&target->warm_credit, 0);
+	}
 	atomic_store(&target->state, wanted->state);
+}
+
+/* Until when somebody of the group has less than its full part. */
+static int64_t warm_at_us(struct l4 *l4, const uint32_t *active, uint32_t count, uint32_t length_ms)
+{
+	int64_t latest = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t from = atomic_load(&l4->shared->targets[active[i]].warm_from_us);
+
+		if (from > 0 && from + (int64_t)length_ms * 1000 > latest)
+			latest = from + (int64_t)length_ms * 1000;
+	}
+	return latest;
 }
 
 static uint32_t add_target(struct l4 *l4, const union proxy_address *address, uint32_t *from)
@@ -279,6 +315,7 @@ static void set_group(struct l4 *l4, const struct proxy_group *wanted, uint32_t 
 	_free_ uint32_t *active = NULL;
 	uint32_t active_count = 0;
 	size_t count = 0;
+	bool slow;
 
 	if (!group) {
 		group = memory_allocate(sizeof(*group));
@@ -288,6 +325,9 @@ static void set_group(struct l4 *l4, const struct proxy_group *wanted, uint32_t 
 		map_put(&l4->groups, span_of(wanted->name), group);
 	}
 	group->wanted = true;
+	/* As ELB has it: while nobody has a full part, there is no reason to give somebody less. */
+	slow = wanted->slow_start_ms > 0 && has_warm_target(l4, group);
+	atomic_store(&l4->shared->groups[group->slot].slow_start_ms, wanted->slow_start_ms);
 	targets = memory_allocate_array(wanted->target_count + group->target_count + 1,
 		sizeof(*targets));
 	active = memory_allocate_array(wanted->target_count + 1, sizeof(*active));
@@ -302,10 +342,12 @@ static void set_group(struct l4 *l4, const struct proxy_group *wanted, uint32_t 
 			group->targets[at].wanted = true;
 		}
 		targets[count++] = (struct plane_target){.slot = slot, .wanted = true};
-		set_target_state(l4, &l4->shared->targets[slot], &wanted->targets[i]);
+		set_target_state(l4, &l4->shared->targets[slot], &wanted->targets[i], slow);
 		if (wanted->targets[i].state == PROXY_TARGET_ACTIVE)
 			active[active_count++] = slot;
 	}
+	atomic_store(&l4->shared->groups[group->slot].warm_at_us,
+		warm_at_us(l4, active, active_count, wanted->slow_start_ms));
 	l4_group_publish(&l4->shared->groups[group->slot], active, active_count);
 	for (size_t i = 0; i < group->target_count; i++) {
 		if (!group->targets[i].wanted)

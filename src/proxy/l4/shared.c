@@ -118,34 +118,13 @@ uint32_t l4_group_at(const struct l4_group *group, uint32_t index)
 	}
 }
 
-static bool was_tried(uint32_t slot, const uint32_t *tried, size_t tried_count)
+static bool was_tried(uint32_t slot, const struct l4_turn *turn)
 {
-	for (size_t i = 0; i < tried_count; i++) {
-		if (tried[i] == slot)
+	for (size_t i = 0; i < turn->tried_count; i++) {
+		if (turn->tried[i] == slot)
 			return true;
 	}
 	return false;
-}
-
-uint32_t l4_group_next(struct l4_group *group, const uint32_t *tried, size_t tried_count)
-{
-	uint32_t count = l4_group_count(group);
-	uint32_t first;
-
-	if (count == 0)
-		return L4_NO_SLOT;
-	/* Only first tries take turns: if retries did, each client could begin with a dead target. */
-	first = tried_count == 0
-			? atomic_fetch_add_explicit(&group->cursor, 1, memory_order_relaxed)
-			: atomic_load_explicit(&group->cursor, memory_order_relaxed);
-	/* One more than was tried is enough to find one that was not. */
-	for (uint32_t i = 0; i < count && i <= tried_count; i++) {
-		uint32_t slot = l4_group_at(group, (first + i) % count);
-
-		if (slot != L4_NO_SLOT && !was_tried(slot, tried, tried_count))
-			return slot;
-	}
-	return L4_NO_SLOT;
 }
 
 static uint64_t mix(uint64_t value)
@@ -157,25 +136,108 @@ static uint64_t mix(uint64_t value)
 	return value ^ (value >> 31);
 }
 
-/* The highest of the targets' numbers wins, so one that comes or goes moves only its own clients. */
-uint32_t l4_group_of_hash(const struct l4_group *group, uint64_t hash, const uint32_t *tried,
-	size_t tried_count)
+static bool is_warm(const struct l4_group *group, int64_t now_us)
 {
-	uint32_t count = l4_group_count(group), best = L4_NO_SLOT;
+	return now_us >= atomic_load_explicit(&group->warm_at_us, memory_order_relaxed);
+}
+
+#define FULL_PART 65536u
+
+/* How much of its full part a target has by now. */
+static uint32_t warm_part(const struct l4_group *group, const struct l4_target *target,
+	int64_t now_us)
+{
+	int64_t from = atomic_load_explicit(&target->warm_from_us, memory_order_relaxed);
+	int64_t length =
+		(int64_t)atomic_load_explicit(&group->slow_start_ms, memory_order_relaxed) * 1000;
+
+	if (from == 0 || now_us - from >= length)
+		return FULL_PART;
+	return now_us <= from ? 0 : (uint32_t)((now_us - from) * FULL_PART / length);
+}
+
+/* Whether it is far enough for this turn. Parts of turns add up, so it is exact at any rate. */
+static bool takes_turn(const struct l4_group *group, struct l4_target *target, int64_t now_us)
+{
+	uint32_t part = warm_part(group, target, now_us);
+	uint32_t credit;
+
+	if (part == FULL_PART)
+		return true;
+	credit = atomic_fetch_add_explicit(&target->warm_credit, part, memory_order_relaxed);
+	return (credit & (FULL_PART - 1)) + part >= FULL_PART;
+}
+
+static uint32_t next_in_turn(struct l4_shared *shared, struct l4_group *group, uint32_t count,
+	const struct l4_turn *turn)
+{
+	/* Only first tries take turns: if retries did, each client could begin with a dead target. */
+	bool first_try = turn->tried_count == 0;
+	bool warm = is_warm(group, turn->now_us);
+	uint32_t at = atomic_load_explicit(&group->cursor, memory_order_relaxed);
+	uint32_t last = L4_NO_SLOT;
+
+	/* One more than was tried is enough to find one that was not, if none gives up its turn; who does
+	 * leaves it to the next turn, so that all others gain alike. */
+	for (uint32_t i = 0; i < count && (!warm || i <= turn->tried_count); i++) {
+		uint32_t slot;
+
+		if (first_try)
+			at = atomic_fetch_add_explicit(&group->cursor, 1, memory_order_relaxed);
+		slot = l4_group_at(group, (first_try ? at : at + i) % count);
+		if (slot == L4_NO_SLOT || was_tried(slot, turn))
+			continue;
+		if (warm || takes_turn(group, &shared->targets[slot], turn->now_us))
+			return slot;
+		last = slot;
+	}
+	return last;
+}
+
+/* The highest of the targets' numbers wins, so one that comes or goes moves only its own clients; and
+ * one that rises takes more and more of those that will be its own. */
+static uint32_t next_of_hash(struct l4_shared *shared, struct l4_group *group, uint32_t count,
+	const struct l4_turn *turn)
+{
+	bool warm = is_warm(group, turn->now_us);
+	uint32_t best = L4_NO_SLOT;
 	uint64_t best_number = 0;
+	bool best_takes = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t slot = l4_group_at(group, i);
-		uint64_t number = mix(hash ^ mix(slot + UINT64_C(1)));
+		uint64_t number = mix(turn->hash ^ mix(slot + UINT64_C(1)));
+		bool takes;
 
-		if (slot == L4_NO_SLOT || was_tried(slot, tried, tried_count))
+		if (slot == L4_NO_SLOT || was_tried(slot, turn))
 			continue;
-		if (best == L4_NO_SLOT || number > best_number) {
+		takes = warm || mix(number) % FULL_PART <
+					warm_part(group, &shared->targets[slot], turn->now_us);
+		if (best == L4_NO_SLOT || takes > best_takes ||
+			(takes == best_takes && number > best_number)) {
 			best = slot;
 			best_number = number;
+			best_takes = takes;
 		}
 	}
 	return best;
+}
+
+uint32_t l4_group_next(struct l4_shared *shared, struct l4_group *group, const struct l4_turn *turn)
+{
+	for (;;) {
+		uint32_t version = atomic_load_explicit(&group->version, memory_order_acquire);
+		uint32_t count = l4_group_count(group);
+		uint32_t slot = L4_NO_SLOT;
+
+		if (count > 0)
+			slot = turn->hash ? next_of_hash(shared, group, count, turn)
+					  : next_in_turn(shared, group, count, turn);
+		/* A list that got shorter meanwhile has somebody else. */
+		if (slot != L4_NO_SLOT ||
+			atomic_load_explicit(&group->version, memory_order_acquire) == version)
+			return slot;
+	}
 }
 
 void l4_group_publish(struct l4_group *group, const uint32_t *targets, uint32_t count)

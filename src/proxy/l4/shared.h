@@ -20,10 +20,11 @@
 #include "proxy/l4/l4.h"
 #include "proxy/share.h"
 
-#define L4_SHARED_FORMAT 1 /* a worker of another format refuses */
+#define L4_SHARED_FORMAT 2 /* a worker of another format refuses */
 /* Workers that accept, and old ones that still carry something. */
 #define L4_WORKER_SLOTS 32
 #define L4_STICKS 65536
+#define L4_STICKS_TOGETHER 8 /* places that a client may take */
 #define L4_NO_SLOT UINT32_MAX
 /* Groups that a listener has, and some that it had and whose connections are still open. */
 #define L4_ROUTE_SLOTS 32
@@ -57,12 +58,16 @@ struct l4_target {
 	_Atomic uint32_t incarnation;   /* 0: free */
 	_Atomic uint32_t state;         /* enum proxy_target_state */
 	_Atomic int64_t drain_until_us; /* steady time; INT64_MAX: no limit */
+	_Atomic int64_t warm_from_us;   /* its part rises from here on; 0: it has its full part */
+	_Atomic uint32_t warm_credit;   /* parts of turns while it rises; 2^16 are a turn */
 	union proxy_address address;    /* constant for one incarnation */
 	struct l4_counters counters;
 };
 
 struct l4_group {
 	_Atomic uint32_t cursor;
+	_Atomic uint32_t slow_start_ms;
+	_Atomic int64_t warm_at_us; /* before this, some target may have less than its full part */
 	/* The active targets are list[version & 1]; a reader looks at the version before and after. */
 	_Atomic uint32_t version;
 	struct {
@@ -89,8 +94,9 @@ struct l4_listener {
 	struct l4_counters counters;
 };
 
-/* Where the UDP client of a session is. A place holds one client; another one that falls to the same
- * place takes it, which costs the first its place only if its worker dies. */
+/* Where the UDP client of a session is. A client takes one of several places; where all of them are
+ * taken, it takes that of the one that was silent for longest, which costs that one its target only if
+ * its worker goes. */
 struct l4_stick {
 	_Atomic uint64_t client_and_target; /* 32 bits that tell clients apart, 32 for where */
 	_Atomic uint32_t seen_s;            /* steady time of its last datagram, about */
@@ -125,11 +131,17 @@ void l4_forget_worker(struct l4_shared *shared, unsigned worker_slot);
 /* The active targets of a group: how many, and the one at an index (L4_NO_SLOT beyond). */
 uint32_t l4_group_count(const struct l4_group *group);
 uint32_t l4_group_at(const struct l4_group *group, uint32_t index);
-/* The next one in turn that is not among those tried. */
-uint32_t l4_group_next(struct l4_group *group, const uint32_t *tried, size_t tried_count);
-/* The one that a hash falls to and that is not among those tried. */
-uint32_t l4_group_of_hash(const struct l4_group *group, uint64_t hash, const uint32_t *tried,
-	size_t tried_count);
+/* Which one a client gets. */
+struct l4_turn {
+	int64_t now_us;
+	uint64_t hash; /* 0: the next one in turn; otherwise the one that the hash falls to */
+	const uint32_t *tried; /* never one of these */
+	size_t tried_count;
+};
+/* A target with slow start gives up so many of its turns (or hashes) as it is short of its full part; if
+ * nobody else is there, it takes them all the same. */
+uint32_t l4_group_next(struct l4_shared *shared, struct l4_group *group,
+	const struct l4_turn *turn);
 void l4_group_publish(struct l4_group *group, const uint32_t *targets, uint32_t count);
 
 #endif

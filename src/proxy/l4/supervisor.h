@@ -13,7 +13,7 @@
 #define L4_SYNC_TIMEOUT_MS 15000
 #define L4_SEND_TIMEOUT_S 10
 #define L4_RESTART_DELAY_MAX_MS 1000
-#define L4_SHORT_LIFE_MS 1000 /* a worker that dies younger than this is restarted with a delay */
+#define L4_SHORT_LIFE_MS 100 /* a worker that dies younger than this is restarted with a delay */
 
 struct plane_target {
 	uint32_t slot;
@@ -60,7 +60,9 @@ struct l4 {
 	struct lock lock;
 	bool busy; /* an apply or an upgrade is under way */
 	bool stopping;
-	int wake; /* for the thread that polls */
+	bool working; /* there are workers: as long as there are listeners */
+	bool leaving; /* they outlive us */
+	int wake;     /* for the thread that polls */
 	char **command;
 	unsigned worker_count;
 	uint64_t worker_starts;
@@ -85,6 +87,8 @@ void plane_clear(struct l4 *l4);
 
 /* workers.c; all but workers_main and workers_stop with the lock held. */
 int workers_start(struct l4 *l4, unsigned index, struct err *err);
+/* There is nothing to listen to: they carry what is open to its end and exit. */
+void workers_rest(struct l4 *l4);
 /* Sends to all that accept; for UDP, only to the one that has the listener. Those that cannot be reached
  * are ended, and their successors will know. */
 void workers_tell(struct l4 *l4, const struct control_message *message, int descriptor);

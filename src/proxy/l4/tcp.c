@@ -2,8 +2,10 @@
  * TCP connections. The client's bytes are left in its socket until a target has accepted, so a target
  * that refuses or does not answer costs nothing but time: the next one gets the same connection, whole.
  * From then on each direction flows by itself, ends by itself (half-close), and a reset on one side is a
- * reset on the other.
+ * reset on the other: after the bytes that were sent before it, as a reset that overtook them would take
+ * them away.
  */
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,7 +20,7 @@
 enum tcp_state { TCP_STATE_CONNECTING, TCP_STATE_OPEN, TCP_STATE_DEAD };
 
 struct tcp {
-	struct link link;  /* connecting, connections or dead */
+	struct link link;  /* connecting, connections, lingering or dead */
 	struct link ready; /* when it has more to do */
 	enum tcp_state state;
 	struct side client, server;
@@ -27,6 +29,8 @@ struct tcp {
 	struct choice choice;
 	uint32_t idle_timeout_ms, connect_timeout_ms;
 	int64_t active_us; /* last progress; while connecting: when this try began */
+	bool lingers;
+	int unsent; /* when last looked at, while it lingers */
 };
 
 static void close_side(struct worker *worker, struct side *side)
@@ -94,28 +98,65 @@ void tcp_bury(struct worker *worker)
 
 /* ---- open ---- */
 
+static bool is_reset(const struct tcp *tcp)
+{
+	return tcp->client.reset || tcp->server.reset;
+}
+
+/* How much the side that is left has not yet got. */
+static int unsent_bytes(const struct tcp *tcp)
+{
+	const struct side *left = tcp->client.reset ? &tcp->server : &tcp->client;
+	int bytes = 0;
+
+	if (left->reset || ioctl(left->descriptor, SIOCOUTQ, &bytes) < 0)
+		return 0;
+	return bytes;
+}
+
+/* One side is reset. The other one gets what was sent to it, then the reset. */
+static void linger(struct worker *worker, struct tcp *tcp)
+{
+	int unsent = unsent_bytes(tcp);
+
+	if (!tcp->lingers) {
+		tcp->lingers = true;
+		choice_count(worker, &tcp->choice, L4_COUNT_resets, 1);
+		tcp->active_us = worker->now_us;
+		link_remove(&tcp->link);
+		link_append(&worker->lingering, &tcp->link);
+	} else if (unsent < tcp->unsent) {
+		tcp->active_us = worker->now_us;
+	}
+	tcp->unsent = unsent;
+	if (tcp->up_ended && tcp->down_ended && unsent == 0)
+		end_abruptly(worker, tcp);
+}
+
 static void run(struct worker *worker, struct tcp *tcp)
 {
-	bool up_progress = false, down_progress = false;
+	bool up_progress = false, down_progress = false, was_reset;
 	enum flow_result up = FLOW_ENDED, down = FLOW_ENDED;
 
-	if (!tcp->up_ended)
-		up = flow_run(worker, &tcp->up, &tcp->client, &tcp->server, &up_progress);
-	if (!tcp->down_ended)
-		down = flow_run(worker, &tcp->down, &tcp->server, &tcp->client, &down_progress);
-	if (up_progress || down_progress)
-		tcp->active_us = worker->now_us;
-	if (up == FLOW_BROKEN || down == FLOW_BROKEN) {
-		choice_count(worker, &tcp->choice, L4_COUNT_resets, 1);
-		end_abruptly(worker, tcp);
-		return;
-	}
-	tcp->up_ended = up == FLOW_ENDED;
-	tcp->down_ended = down == FLOW_ENDED;
+	do {
+		was_reset = is_reset(tcp);
+		if (!tcp->up_ended)
+			up = flow_run(worker, &tcp->up, &tcp->client, &tcp->server, &up_progress);
+		if (!tcp->down_ended)
+			down = flow_run(worker, &tcp->down, &tcp->server, &tcp->client,
+				&down_progress);
+		if (up_progress || down_progress)
+			tcp->active_us = worker->now_us;
+		tcp->up_ended = up == FLOW_ENDED;
+		tcp->down_ended = down == FLOW_ENDED;
+		/* What the second found out may end the first. */
+	} while (is_reset(tcp) != was_reset);
 	link_remove(&tcp->ready);
-	if (tcp->up_ended && tcp->down_ended)
+	if (is_reset(tcp))
+		linger(worker, tcp);
+	else if (tcp->up_ended && tcp->down_ended)
 		end(worker, tcp);
-	else if (up == FLOW_TURN || down == FLOW_TURN)
+	if (tcp->state == TCP_STATE_OPEN && (up == FLOW_TURN || down == FLOW_TURN))
 		link_append(&worker->ready, &tcp->ready);
 }
 
@@ -200,6 +241,7 @@ static void server_ready(struct worker *worker, struct watch *watch, uint32_t ev
 	if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
 		tcp->server.writable = true;
 	if (tcp->state == TCP_STATE_OPEN) {
+		tcp->server.reset |= (events & EPOLLERR) != 0;
 		run(worker, tcp);
 		return;
 	}
@@ -250,9 +292,10 @@ static void client_ready(struct worker *worker, struct watch *watch, uint32_t ev
 		tcp->client.hung_up = true;
 	if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
 		tcp->client.writable = true;
+	tcp->client.reset |= (events & EPOLLERR) != 0;
 	if (tcp->state == TCP_STATE_OPEN)
 		run(worker, tcp);
-	else if (events & EPOLLERR) /* it went away before anybody accepted */
+	else if (tcp->client.reset) /* it went away before anybody accepted */
 		end_abruptly(worker, tcp);
 }
 
@@ -361,6 +404,21 @@ void tcp_tick_connecting(struct worker *worker)
 		next = at->next;
 		if (is_over(worker, tcp, tcp->connect_timeout_ms))
 			connect_failed(worker, tcp);
+	}
+}
+
+void tcp_tick_lingering(struct worker *worker)
+{
+	struct link *next;
+
+	for (struct link *at = worker->lingering.next; at != &worker->lingering; at = next) {
+		struct tcp *tcp = CONTAINER_OF(at, struct tcp, link);
+
+		next = at->next;
+		if (is_over(worker, tcp, WORKER_LINGER_MS))
+			end_abruptly(worker, tcp);
+		else
+			linger(worker, tcp);
 	}
 }
 

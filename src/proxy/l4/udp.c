@@ -63,18 +63,16 @@ bool udp_is_idle(const struct worker *worker)
 
 /* ---- clients that are remembered ---- */
 
-static struct l4_stick *stick_of(struct worker *worker, uint64_t hash)
-{
-	return &worker->shared->sticks[hash % L4_STICKS];
-}
-
+_Static_assert(L4_STICKS % L4_STICKS_TOGETHER == 0, "every place is in a bucket");
 _Static_assert(PROXY_TARGETS_MAX <= 1 << 15 && L4_ROUTE_SLOTS <= 1 << 5, "fit into a stick");
+
+#define STICK_CLIENT (~UINT64_C(0xffffffff)) /* the bits of a hash that tell clients apart */
 
 static uint64_t stick_value(struct worker *worker, uint64_t hash, const struct choice *choice)
 {
 	uint32_t incarnation = atomic_load(&choice_target(worker, choice)->incarnation);
 
-	return (hash & ~UINT64_C(0xffffffff)) | (uint64_t)(incarnation & 0xfff) << 20 |
+	return (hash & STICK_CLIENT) | (uint64_t)(incarnation & 0xfff) << 20 |
 	       (uint64_t)choice->route << 15 | choice->target;
 }
 
@@ -83,10 +81,55 @@ static uint32_t seconds(const struct worker *worker)
 	return (uint32_t)(worker->now_us / 1000000);
 }
 
+/* The places where a client may be. */
+static struct l4_stick *bucket_of(struct worker *worker, uint64_t hash)
+{
+	uint64_t bucket = hash % (L4_STICKS / L4_STICKS_TOGETHER);
+
+	return &worker->shared->sticks[bucket * L4_STICKS_TOGETHER];
+}
+
+static struct l4_stick *find_stick(struct worker *worker, uint64_t hash)
+{
+	struct l4_stick *bucket = bucket_of(worker, hash);
+
+	for (size_t i = 0; i < L4_STICKS_TOGETHER; i++) {
+		uint64_t value =
+			atomic_load_explicit(&bucket[i].client_and_target, memory_order_acquire);
+
+		if (value != 0 && (value & STICK_CLIENT) == (hash & STICK_CLIENT))
+			return &bucket[i];
+	}
+	return NULL;
+}
+
+/* An empty place, or the one whose client was silent for longest. */
+static struct l4_stick *find_place(struct worker *worker, uint64_t hash)
+{
+	struct l4_stick *bucket = bucket_of(worker, hash), *place = bucket;
+	uint32_t now_s = seconds(worker), silent_s = 0;
+
+	for (size_t i = 0; i < L4_STICKS_TOGETHER; i++) {
+		uint32_t since_s = now_s - atomic_load(&bucket[i].seen_s);
+
+		if (atomic_load(&bucket[i].client_and_target) == 0)
+			return &bucket[i];
+		/* One that another worker has just seen may lie in this one's future. */
+		if (since_s <= INT32_MAX && since_s > silent_s) {
+			silent_s = since_s;
+			place = &bucket[i];
+		}
+	}
+	return place;
+}
+
+/* Two workers may take one place at the same time: the later one has it. */
 static void remember(struct worker *worker, const struct session *session)
 {
-	struct l4_stick *stick = stick_of(worker, session->hash);
+	struct l4_stick *stick = find_stick(worker, session->hash);
 
+	if (!stick)
+		stick = find_place(worker, session->hash);
 	atomic_store_explicit(&stick->seen_s, seconds(worker), memory_order_relaxed);
 	atomic_store_explicit(&stick->client_and_target,
 		stick_value(worker, session->hash, &session->choice), memory_order_release);
@@ -95,20 +138,22 @@ static void remember(struct worker *worker, const struct session *session)
 static void forget(struct worker *worker, const struct session *session)
 {
 	uint64_t value = stick_value(worker, session->hash, &session->choice);
+	struct l4_stick *stick = find_stick(worker, session->hash);
 
-	atomic_compare_exchange_strong(&stick_of(worker, session->hash)->client_and_target, &value,
-		0);
+	if (stick)
+		atomic_compare_exchange_strong(&stick->client_and_target, &value, 0);
 }
 
 /* Where a worker that is gone had the client. */
 static bool recall(struct worker *worker, uint64_t hash, uint32_t idle_timeout_ms,
 	struct choice *choice)
 {
-	struct l4_stick *stick = stick_of(worker, hash);
-	uint64_t value = atomic_load_explicit(&stick->client_and_target, memory_order_acquire);
+	struct l4_stick *stick = find_stick(worker, hash);
+	uint64_t value;
 
-	if (value == 0)
+	if (!stick)
 		return false;
+	value = atomic_load_explicit(&stick->client_and_target, memory_order_acquire);
 	choice->route = (uint32_t)(value >> 15) % L4_ROUTE_SLOTS;
 	choice->target = (uint32_t)value % PROXY_TARGETS_MAX;
 	choice->group = atomic_load(&choice->listener->routes[choice->route].group);
@@ -303,8 +348,7 @@ static struct session *session_for(struct worker *worker, struct worker_listener
 {
 	struct l4_listener *shared = listener->shared;
 	bool datagram_mode = atomic_load_explicit(&shared->udp_datagram, memory_order_relaxed);
-	uint64_t hash =
-		client_hash(client, true) ^ (uint64_t)(shared - worker->shared->listeners) * SPREAD;
+	uint64_t hash = client_hash(client, true) ^ (uint64_t)listener->incarnation * SPREAD;
 	struct choice choice = {.listener = shared};
 	struct session *session;
 	bool chosen = false;

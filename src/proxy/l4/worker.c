@@ -202,6 +202,7 @@ static void control_ready(struct worker *worker, struct watch *watch, uint32_t e
 			epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->control, NULL);
 			close(worker->control);
 			worker->control = -1;
+			worker->until_us = worker->now_us + L4_LEFT_ALONE_S * INT64_C(1000000);
 			stop_listening(worker, false);
 			return;
 		}
@@ -238,8 +239,11 @@ static int greet(struct worker *worker, struct err *err)
 
 static bool is_finished(const struct worker *worker)
 {
+	if (worker->until_us > 0 && worker->now_us >= worker->until_us)
+		return true;
 	return worker->draining && link_is_empty(&worker->connecting) &&
-	       link_is_empty(&worker->connections) && udp_is_idle(worker);
+	       link_is_empty(&worker->connections) && link_is_empty(&worker->lingering) &&
+	       udp_is_idle(worker);
 }
 
 static int timeout_ms(const struct worker *worker)
@@ -248,7 +252,7 @@ static int timeout_ms(const struct worker *worker)
 
 	if (!link_is_empty(&worker->ready))
 		return 0;
-	if (!link_is_empty(&worker->connecting))
+	if (!link_is_empty(&worker->connecting) || !link_is_empty(&worker->lingering))
 		return WORKER_CONNECT_TICK_MS;
 	if (worker->accepts_paused)
 		return WORKER_ACCEPT_PAUSE_MS;
@@ -262,6 +266,8 @@ static void tick(struct worker *worker)
 {
 	if (!link_is_empty(&worker->connecting))
 		tcp_tick_connecting(worker);
+	if (!link_is_empty(&worker->lingering))
+		tcp_tick_lingering(worker);
 	if (worker->accepts_paused && worker->now_us >= worker->accepts_resume_us)
 		resume_accepts(worker);
 	if (worker->now_us < worker->next_tick_us)
@@ -327,6 +333,7 @@ int proxy_worker_main(int argc, char **argv)
 		worker->listeners[i].descriptor = -1;
 	link_init(&worker->connecting);
 	link_init(&worker->connections);
+	link_init(&worker->lingering);
 	link_init(&worker->ready);
 	link_init(&worker->dead);
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -18,11 +18,13 @@
 #define WORKER_TURN_BYTES 524288 /* of one connection in one direction in one turn */
 #define WORKER_SCRATCH 65536     /* one read; also the largest datagram */
 #define WORKER_PIPE_BYTES 262144 /* asked for; the kernel may give less */
+#define WORKER_PIPES_MAX 1024    /* beyond, bytes are copied */
 #define WORKER_PIPES_KEPT 64
 #define WORKER_DATAGRAMS 32 /* of one recvmmsg or sendmmsg */
 #define WORKER_FILES_RESERVED 64
 #define WORKER_TICK_MS 500
 #define WORKER_CONNECT_TICK_MS 20
+#define WORKER_LINGER_MS 30000    /* for the last bytes before a reset is passed on */
 #define WORKER_ACCEPT_PAUSE_MS 50 /* when there are no descriptors left */
 
 struct worker;
@@ -65,6 +67,7 @@ struct worker {
 	struct clock *clock;
 	int64_t now_us;
 	bool draining;
+	int64_t until_us; /* without supervisor: when it ends whatever is open; 0: it has one */
 	bool failed;
 	bool accepts_paused;
 	int64_t accepts_resume_us;
@@ -73,10 +76,11 @@ struct worker {
 	struct worker_listener listeners[PROXY_LISTENERS_MAX];
 	struct link connecting;  /* struct tcp, in the order they began */
 	struct link connections; /* struct tcp, open */
+	struct link lingering;   /* struct tcp whose reset is to be passed on */
 	struct link ready;       /* struct tcp with more to do */
 	struct link dead;        /* struct tcp to be freed after the batch */
 	int pipes[WORKER_PIPES_KEPT][2];
-	size_t pipe_count;
+	size_t pipe_count, pipes_made;
 	struct udp *udp;
 	char scratch[WORKER_SCRATCH];
 };
@@ -114,6 +118,7 @@ void worker_pause_accepts(struct worker *worker);
 void tcp_accept(struct worker *worker, struct watch *watch, uint32_t events);
 void tcp_run_ready(struct worker *worker);
 void tcp_tick_connecting(struct worker *worker);
+void tcp_tick_lingering(struct worker *worker);
 void tcp_tick(struct worker *worker);
 void tcp_bury(struct worker *worker); /* after a batch */
 

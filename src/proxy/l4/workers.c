@@ -120,6 +120,15 @@ int workers_start(struct l4 *l4, unsigned index, struct err *err)
 	return 0;
 }
 
+void workers_rest(struct l4 *l4)
+{
+	l4->working = false;
+	for (unsigned i = 0; i < l4->worker_count; i++)
+		l4->restart_us[i] = 0;
+	for (unsigned i = 0; i < L4_WORKER_SLOTS; i++)
+		workers_drain(l4, i);
+}
+
 /* ---- telling ---- */
 
 void workers_tell(struct l4 *l4, const struct control_message *message, int descriptor)
@@ -284,7 +293,11 @@ void workers_stop(struct l4 *l4)
 	workers_wake(l4);
 	runner_join(l4->runner, NULL);
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++) {
-		if (l4->workers[i].state != L4_WORKER_NONE)
+		if (l4->workers[i].state == L4_WORKER_NONE)
+			continue;
+		if (l4->leaving)
+			close(l4->workers[i].control);
+		else
 			bury(l4, &l4->workers[i]);
 	}
 }

@@ -1,0 +1,36 @@
+/* Is it one? HAProxy would say so too, but only after other things have changed. */
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "proxy/haproxy/supervisor.h"
+
+int certificate_check(const char *listener, const struct proxy_certificate *certificate,
+	struct err *err)
+{
+	const char *name = certificate->name ? certificate->name : "";
+	const char *wrong = NULL;
+	BIO *text = BIO_new_mem_buf(certificate->pem, -1);
+	X509 *first = PEM_read_bio_X509(text, NULL, NULL, NULL);
+	EVP_PKEY *key;
+
+	BIO_free(text);
+	text = BIO_new_mem_buf(certificate->pem, -1);
+	/* An empty passphrase rather than a question on the terminal. */
+	key = PEM_read_bio_PrivateKey(text, NULL, NULL, (void *)"");
+	BIO_free(text);
+	if (!first)
+		wrong = "has no certificate that can be read";
+	else if (!key)
+		wrong = "has no private key that can be read";
+	else if (X509_check_private_key(first, key) != 1)
+		wrong = "has a private key that is not its own";
+	X509_free(first);
+	EVP_PKEY_free(key);
+	ERR_clear_error();
+	if (wrong)
+		return err_set(err, -EINVAL, "listener '%s': certificate '%.64s' %s", listener,
+			name, wrong);
+	return 0;
+}

@@ -1,0 +1,463 @@
+/*
+ * What has changed, as commands for processes that run. Order: servers come first, then what the maps
+ * say about them, then who is sent to them, last servers go: a request at any moment finds one.
+ */
+#include <stdio.h>
+
+#include "proxy/haproxy/supervisor.h"
+
+/* ---- servers ---- */
+
+static void format_host(const union proxy_address *address, char out[PROXY_ADDRESS_TEXT_SIZE])
+{
+	char *end;
+
+	proxy_address_format(address, out);
+	end = strrchr(out, ':');
+	*end = 0;
+	if (out[0] == '[') { /* HAProxy wants none here */
+		end[-1] = 0;
+		memmove(out, out + 1, strlen(out));
+	}
+}
+
+/* Returns whether it gets nothing more from now on. */
+static bool server_comes(struct haproxy *haproxy, const struct backend *backend, struct slot *slot,
+	struct script *script)
+{
+	_buffer_ struct buffer text = {0};
+	uint32_t needs = backend->number + 1;
+	unsigned weight = slot_weight(haproxy, backend, slot);
+	bool drains = slot->exists && weight == 0 && slot->told_weight > 0;
+	char host[PROXY_ADDRESS_TEXT_SIZE];
+
+	if (!slot->exists) {
+		section_add_server(slot, &text);
+		script_add(script, needs, false, "add server b%u/s%u %s weight %u", backend->number,
+			slot->number, text.data, weight);
+	} else if (!proxy_address_equal(&slot->told_address, &slot->address)) {
+		format_host(&slot->address, host);
+		script_add(script, needs, false, "set server b%u/s%u addr %s port %u",
+			backend->number, slot->number, host, proxy_address_port(&slot->address));
+	}
+	if (slot->exists && weight != slot->told_weight)
+		script_add(script, needs, false, "set server b%u/s%u weight %u", backend->number,
+			slot->number, weight);
+	if (slot_is_ready(slot) && !slot->told_ready)
+		script_add(script, needs, false, "set server b%u/s%u state ready", backend->number,
+			slot->number);
+	slot->exists = true;
+	slot->told_address = slot->address;
+	slot->told_weight = weight;
+	slot->told_ready |= slot_is_ready(slot);
+	return drains;
+}
+
+static void server_goes(const struct backend *backend, struct slot *slot, struct script *script)
+{
+	uint32_t needs = backend->number + 1;
+	bool optional = !slot->exists; /* only processes of before have it */
+
+	script_add(script, needs, optional, "set server b%u/s%u state maint", backend->number,
+		slot->number);
+	if (backend->group)
+		script_add(script, needs, optional, "shutdown sessions server b%u/s%u",
+			backend->number, slot->number);
+	slot->told_ready = slot->leaves = false;
+}
+
+static bool follow_servers(struct haproxy *haproxy, bool come, struct script *script)
+{
+	bool drains = false;
+
+	for (size_t i = 0; i < haproxy->backend_count; i++) {
+		struct backend *backend = haproxy->backends[i];
+
+		for (size_t k = 0; k < backend->slot_count; k++) {
+			struct slot *slot = &backend->slots[k];
+
+			if (come && slot->used)
+				drains |= server_comes(haproxy, backend, slot, script);
+			if (!come && slot_must_go(haproxy, backend, slot))
+				server_goes(backend, slot, script);
+		}
+	}
+	return drains;
+}
+
+/* HAProxy answers this when all of its threads have nothing in hands: whoever was about to choose a
+ * server has done so, and is counted as its. */
+static void wait_for_choices(struct script *script)
+{
+	script_add(script, 0, true, "del server none/none");
+}
+
+/* ---- maps ---- */
+
+/* How many backends a process must have to understand the row. */
+static uint32_t backends_of_row(size_t which, const char *value)
+{
+	uint32_t most = 0;
+
+	/* Others name none, or are text of users. */
+	if ((which != TABLE_ACTIONS || value[0] == '4') && which != TABLE_MEMBERS)
+		return 0;
+	for (const char *at = value; at; at = strchr(at, ':')) {
+		at += *at == ':';
+		if (at[0] == 'b') {
+			uint32_t number = (uint32_t)strtoul(at + 1, NULL, 10);
+
+			if (number + 1 > most)
+				most = number + 1;
+		}
+	}
+	return most;
+}
+
+/* A key as a word of a command. */
+static void add_word(struct buffer *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\\' || *text == ';' || *text == ' ')
+			buffer_add_char(out, '\\');
+		buffer_add_char(out, *text);
+	}
+}
+
+static void follow_row(size_t which, const char *key, struct row *row, struct script *script)
+{
+	_buffer_ struct buffer word = {0};
+
+	if (row->told && strcmp(row->told, row->value) == 0)
+		return;
+	add_word(&word, key);
+	script_add(script, backends_of_row(which, row->value), false, "%s map %s %s %s",
+		row->told ? "set" : "add", table_files[which], word.data, row->value);
+	free(row->told);
+	row->told = memory_copy_string(row->value);
+}
+
+static void delete_row(const char *file, const char *key, const struct row *row,
+	struct script *script)
+{
+	_buffer_ struct buffer word = {0};
+
+	add_word(&word, key);
+	if (row->told)
+		script_add(script, 0, true, "del map %s %s", file, word.data);
+}
+
+static void follow_table(struct haproxy *haproxy, size_t which, struct script *script)
+{
+	MAP_EACH (&haproxy->tables[which].rows, entry) {
+		struct row *row = entry->value;
+
+		if (row->wanted) {
+			follow_row(which, entry->key.data, row, script);
+		} else if (row->gone_us == 0) {
+			row->gone_us = runner_now_us(haproxy->runner);
+			haproxy->graves = true;
+			if (which != TABLE_TARGETS)
+				continue;
+			/* Who does not find it gets another target, and must, at once. */
+			delete_row(table_files[which], entry->key.data, row, script);
+			free(row->told);
+			row->told = NULL;
+		}
+	}
+}
+
+void follow_graves(struct haproxy *haproxy, struct script *script)
+{
+	int64_t now = runner_now_us(haproxy->runner);
+
+	haproxy->graves = false;
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		MAP_EACH (&haproxy->tables[i].rows, entry) {
+			struct row *row = entry->value;
+
+			if (row->wanted || row->gone_us == 0)
+				continue;
+			if (now - row->gone_us < GRAVE_MS * 1000) {
+				haproxy->graves = true;
+				continue;
+			}
+			delete_row(table_files[i], entry->key.data, row, script);
+			free(row->value);
+			free(row->told);
+			free(row);
+			map_remove(&haproxy->tables[i].rows, entry->key);
+		}
+	}
+}
+
+/* ---- listeners ---- */
+
+static void follow_rules(struct haproxy *haproxy, struct front *front, struct script *script)
+{
+	char key[KEY_SIZE], map[KEY_SIZE];
+	struct row *row;
+	bool row_first;
+
+	snprintf(key, sizeof(key), "l%u", front->number);
+	snprintf(map, sizeof(map), "l%u.map", front->number);
+	row = map_get(&haproxy->tables[TABLE_LISTENERS].rows, span_of(key));
+	/* Rules that look at fields find them in the subject from the first moment on. */
+	row_first = row->told && row->told[0] == '*' && row->value[0] == '+';
+	if (row_first)
+		follow_row(TABLE_LISTENERS, key, row, script);
+	if (!front->told_rules || strcmp(front->told_rules, front->rules) != 0) {
+		script_add_rules(script, map, front->rules);
+		free(front->told_rules);
+		front->told_rules = memory_copy_string(front->rules);
+	}
+	follow_row(TABLE_LISTENERS, key, row, script);
+}
+
+static void tell_certificate(struct haproxy *haproxy, const struct front *front, size_t index,
+	struct script *script)
+{
+	bool is_new = index >= front->told_certificate_count;
+	const char *pem = front->certificates[index];
+
+	if (!is_new && strcmp(pem, front->told_certificates[index]) == 0)
+		return;
+	if (strlen(pem) > COMMAND_TEXT_MAX) {
+		haproxy->out_of_step = true; /* a process reads it from its file */
+		return;
+	}
+	if (is_new)
+		script_add(script, 0, false, "new ssl cert l%u-%zu.pem", front->number, index);
+	script_add(script, 0, false, "set ssl cert l%u-%zu.pem <<\n%s", front->number, index, pem);
+	script_add(script, 0, false, "commit ssl cert l%u-%zu.pem", front->number, index);
+	if (is_new)
+		script_add(script, 0, false, "add ssl crt-list l%u.list l%u-%zu.pem", front->number,
+			front->number, index);
+}
+
+static void copy_certificates(struct front *front)
+{
+	for (size_t i = 0; i < front->told_certificate_count; i++)
+		free(front->told_certificates[i]);
+	free(front->told_certificates);
+	front->told_certificate_count = front->certificate_count;
+	front->told_certificates =
+		memory_allocate_array(front->certificate_count + 1, sizeof(char *));
+	for (size_t i = 0; i < front->certificate_count; i++)
+		front->told_certificates[i] = memory_copy_string(front->certificates[i]);
+}
+
+static void follow_certificates(struct haproxy *haproxy, struct front *front, struct script *script)
+{
+	if (front->certificate_count == 0)
+		return;
+	for (size_t i = 0; i < front->certificate_count; i++)
+		tell_certificate(haproxy, front, i, script);
+	for (size_t i = front->certificate_count; i < front->told_certificate_count; i++) {
+		script_add(script, 0, false, "del ssl crt-list l%u.list l%u-%zu.pem", front->number,
+			front->number, i);
+		script_add(script, 0, false, "del ssl cert l%u-%zu.pem", front->number, i);
+	}
+	copy_certificates(front);
+}
+
+void follow_removed(struct script *script, const struct front *front)
+{
+	script_add(script, 0, true, "shutdown frontend l%u", front->number);
+}
+
+/* ---- all of it ---- */
+
+void follow_changes(struct haproxy *haproxy, struct script *script)
+{
+	bool drains = follow_servers(haproxy, true, script);
+
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		if (i != TABLE_ACTIONS && i != TABLE_LISTENERS)
+			follow_table(haproxy, i, script);
+	}
+	follow_table(haproxy, TABLE_ACTIONS, script);
+	MAP_EACH (&haproxy->listeners, entry) {
+		struct front *front = entry->value;
+
+		if (!front->told_text)
+			continue; /* no process has it */
+		follow_certificates(haproxy, front, script);
+		follow_rules(haproxy, front, script);
+	}
+	if (drains || haproxy->must_settle)
+		wait_for_choices(script);
+	haproxy->must_settle = false;
+	follow_servers(haproxy, false, script);
+}
+
+/* The process has those only that are used; processes of before may have some that leave. */
+static void keep_slots(struct backend *backend)
+{
+	size_t kept = backend->target_count;
+
+	for (size_t i = kept; i < backend->slot_count; i++) {
+		if (!backend->slots[i].leaves)
+			continue;
+		backend->slots[kept] = backend->slots[i];
+		backend->slots[kept++].exists = false;
+	}
+	backend->slot_count = kept;
+}
+
+void follow_mark_told(struct haproxy *haproxy)
+{
+	for (size_t i = 0; i < haproxy->backend_count; i++) {
+		struct backend *backend = haproxy->backends[i];
+
+		backend->told = true;
+		backend->told_shape = backend->shape;
+		keep_slots(backend);
+		for (size_t k = 0; k < backend->target_count; k++) {
+			struct slot *slot = &backend->slots[k];
+
+			slot->exists = true;
+			slot->told_ready = slot_is_ready(slot);
+			slot->told_address = slot->address;
+			/* Weights rise meanwhile: the next tick says so. */
+			slot->told_weight =
+				slot->state == PROXY_TARGET_ACTIVE && backend->slow_start_ms
+					? 0
+					: slot_weight(haproxy, backend, slot);
+		}
+	}
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		MAP_EACH (&haproxy->tables[i].rows, entry) {
+			struct row *row = entry->value;
+
+			free(row->told);
+			row->told = row->wanted ? memory_copy_string(row->value) : NULL;
+		}
+	}
+	MAP_EACH (&haproxy->listeners, entry) {
+		struct front *front = entry->value;
+
+		free(front->told_rules);
+		front->told_rules = memory_copy_string(front->rules);
+		free(front->told_text);
+		front->told_text = memory_copy_string(front->text);
+		copy_certificates(front);
+	}
+}
+
+bool follow_needs_process(const struct haproxy *haproxy)
+{
+	if (haproxy->listeners.count == 0)
+		return false;
+	if (!haproxy->current || haproxy->out_of_step)
+		return true;
+	MAP_EACH (&haproxy->listeners, entry) {
+		const struct front *front = entry->value;
+
+		if (!front->told_text || strcmp(front->text, front->told_text) != 0)
+			return true;
+	}
+	MAP_EACH (&haproxy->groups, entry) {
+		const struct backend *backend = entry->value;
+
+		if (!backend->told || !shape_is(&backend->told_shape, &backend->shape))
+			return true;
+	}
+	return false;
+}
+
+/* ---- saying it ---- */
+
+static bool is_success(const struct buffer *answer)
+{
+	static const char *const good[] = {"New server registered", "changed from",
+		"no need to change", "Transaction created", "Transaction updated", "Success!",
+		"New empty certificate store", "deleted"};
+	const char *text = answer->data;
+
+	while (*text == '+' || *text == ' ' || *text == '\n')
+		text++;
+	if (!*text)
+		return true;
+	for (size_t i = 0; i < LENGTH(good); i++) {
+		if (strstr(text, good[i]))
+			return true;
+	}
+	return false;
+}
+
+static int say(struct haproxy *haproxy, struct process *process, const char *text, size_t length)
+{
+	_buffer_ struct buffer answer = {0};
+	int r = process_ask(haproxy, process, text, length, &answer);
+
+	if (r < 0)
+		return r;
+	return is_success(&answer) ? 0 : -EINVAL;
+}
+
+/* A whole map, in force at one moment. */
+static int say_rules(struct haproxy *haproxy, struct process *process,
+	const struct command *command)
+{
+	_buffer_ struct buffer text = {0}, answer = {0};
+	const char *line = command->rules, *number;
+	unsigned version;
+	int r;
+
+	buffer_format(&text, "prepare map %s", command->text);
+	r = process_ask(haproxy, process, text.data, text.length, &answer);
+	number = r == 0 ? strchr(answer.data, ':') : NULL;
+	if (!number)
+		return r < 0 ? r : -EINVAL;
+	version = (unsigned)strtoul(number + 1, NULL, 10);
+	while (*line && r == 0) {
+		buffer_reset(&text);
+		buffer_format(&text, "add map @%u %s <<\n", version, command->text);
+		do {
+			size_t length = strcspn(line, "\n") + 1;
+
+			buffer_add(&text, line, length);
+			line += length;
+		} while (*line && text.length + strcspn(line, "\n") + 1 < COMMAND_TEXT_MAX);
+		r = say(haproxy, process, text.data, text.length);
+	}
+	if (r < 0)
+		return r;
+	buffer_reset(&text);
+	buffer_format(&text, "commit map @%u %s", version, command->text);
+	return say(haproxy, process, text.data, text.length);
+}
+
+static int say_command(struct haproxy *haproxy, struct process *process,
+	const struct command *command)
+{
+	int r;
+
+	if (command->backends > process->backend_count)
+		return 0;
+	if (command->rules)
+		return say_rules(haproxy, process, command);
+	r = say(haproxy, process, command->text, strlen(command->text));
+	return command->optional && r == -EINVAL ? 0 : r;
+}
+
+void follow_run(struct haproxy *haproxy, const struct script *script)
+{
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		struct process *process = &haproxy->processes[i];
+		bool accepts = process->state == PROCESS_ACCEPTS;
+		int r = 0;
+
+		for (size_t k = 0; k < script->count && process->state != PROCESS_NONE; k++) {
+			r = say_command(haproxy, process, &script->commands[k]);
+			/* Those that end may lack something; who accepts may not. */
+			if (r == -EPIPE || (r < 0 && accepts))
+				break;
+		}
+		if (r < 0 && accepts)
+			haproxy->out_of_step = true;
+		if (r == -EPIPE)
+			process_bury(haproxy, process);
+	}
+}
