@@ -360,3 +360,47 @@ int access_key_authenticate(struct access_key_ring *ring, const struct sigv4_req
 		*ret_claim = claim;
 	return code;
 }
+
+static const struct store_object *find_newest(const struct store_view *view, struct span account,
+	struct span user, int64_t now_ms)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct store_cursor cursor = {.view = view,
+		.kind = &access_key_kind,
+		.index = ACCESS_KEY_BY_USER,
+		.prefix = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(account), SPAN_ARGS(user)),
+		.exact = true};
+	const struct store_object *object, *newest = NULL;
+
+	while ((object = store_next(&cursor))) {
+		const struct access_key_facts *key = object->facts,
+					      *best = newest ? newest->facts : NULL;
+
+		if ((!key->expires_ms || now_ms < key->expires_ms) &&
+			(!best || key->created_ms >= best->created_ms))
+			newest = object;
+	}
+	return newest;
+}
+
+int access_key_find_policy(struct access_key_ring *ring, struct span account, struct span user,
+	const struct aws_policy **ret_policy, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(ring->store);
+	const struct store_object *object =
+		find_newest(view, account, user, clock_wall_ms(ring->clock));
+	const struct access_key_facts *key = object ? object->facts : NULL;
+	const struct aws_policy *policy = NULL;
+
+	if (!key)
+		return err_set(err, -ENOENT, "there is no user '%.*s' with a key in account %.*s",
+			SPAN_ARGS(user), SPAN_ARGS(account));
+	if (key->policy.data) {
+		policy = policy_of(ring, object, key->policy);
+		if (!policy)
+			return err_set(err, -EINVAL, "the policy of user '%.*s' cannot be read",
+				SPAN_ARGS(user));
+	}
+	*ret_policy = policy;
+	return 0;
+}

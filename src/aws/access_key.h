@@ -65,4 +65,10 @@ int access_key_authenticate(struct access_key_ring *ring, const struct sigv4_req
 	struct arena *arena, struct sigv4_claim *ret_claim, struct aws_caller *ret_caller,
 	struct sigv4_failure *failure);
 
+struct aws_policy;
+/* What a user may do: the policy of its key that was made last, of those that are still good; NULL: everything.
+ * -ENOENT: it has none. The policy lives as long as the ring. From any thread. */
+int access_key_find_policy(struct access_key_ring *ring, struct span account, struct span user,
+	const struct aws_policy **ret_policy, struct err *err);
+
 #endif

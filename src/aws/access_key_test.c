@@ -242,6 +242,45 @@ static void policies_come_with_the_key(void **state)
 	fixture_free(fixture);
 }
 
+static void a_user_may_do_what_its_last_key_may(void **state)
+{
+	struct fixture *fixture = fixture_new(true);
+	struct access_key_new old = {
+		.account = SPAN("123456789012"), .user = SPAN("ci"), .policy = SPAN(POLICY)};
+	struct access_key_new other = {
+		.account = SPAN("222222222222"), .user = SPAN("ci"), .policy = SPAN(OTHER_POLICY)};
+	struct access_key_new expired = {.account = SPAN("123456789012"),
+		.user = SPAN("gone"),
+		.policy = SPAN(POLICY),
+		.expires_ms = NOW};
+	struct access_key_new admin = {.account = SPAN("123456789012"), .user = SPAN("admin")};
+	const struct aws_policy *policy = NULL;
+	struct err err = {0};
+
+	(void)state;
+	add_key(fixture, &old);
+	add_key(fixture, &other);
+	add_key(fixture, &expired);
+	add_key(fixture, &admin);
+	assert_int_equal(access_key_find_policy(fixture->ring, SPAN("123456789012"), SPAN("ci"),
+				 &policy, &err),
+		0);
+	assert_true(aws_policy_allows(policy, SPAN("ecs:ListClusters"), NULL, 0));
+	assert_false(aws_policy_allows(policy, SPAN("ecs:RunTask"), NULL, 0));
+	assert_int_equal(access_key_find_policy(fixture->ring, SPAN("123456789012"), SPAN("admin"),
+				 &policy, &err),
+		0);
+	assert_null(policy);
+	assert_int_equal(access_key_find_policy(fixture->ring, SPAN("123456789012"), SPAN("gone"),
+				 &policy, &err),
+		-ENOENT);
+	assert_int_equal(access_key_find_policy(fixture->ring, SPAN("123456789012"), SPAN("c"),
+				 &policy, &err),
+		-ENOENT);
+	assert_non_null(strstr(err.message, "there is no user 'c'"));
+	fixture_free(fixture);
+}
+
 static void what_is_listed_has_no_secret(void **state)
 {
 	struct fixture *fixture = fixture_new(true);
@@ -402,6 +441,7 @@ int main(void)
 		cmocka_unit_test(others_are_refused),
 		cmocka_unit_test(session_tokens_are_required_and_expire),
 		cmocka_unit_test(policies_come_with_the_key),
+		cmocka_unit_test(a_user_may_do_what_its_last_key_may),
 		cmocka_unit_test(what_is_listed_has_no_secret),
 		cmocka_unit_test(bad_keys_are_not_made),
 		cmocka_unit_test(records_that_are_not_ours_are_refused),

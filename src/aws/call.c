@@ -82,14 +82,35 @@ int aws_call(struct aws_target *target, const char *service, const char *operati
 	const struct json *request, struct arena *arena, struct json **ret_answer,
 	struct aws_call_failure *failure, struct err *err)
 {
-	const struct aws_call call = {
-		.service = service, .operation = operation, .request = request, .arena = arena};
+	return aws_call_fenced(target, NULL, service, operation, request, arena, ret_answer,
+		failure, err);
+}
+
+int aws_call_fenced(struct aws_target *target, const struct aws_fence *fence, const char *service,
+	const char *operation, const struct json *request, struct arena *arena,
+	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
+{
+	const struct aws_call call = {.service = service,
+		.operation = operation,
+		.request = request,
+		.arena = arena,
+		.fence = fence};
 	struct aws_call_failure ignored;
 
 	if (!failure)
 		failure = &ignored;
 	*failure = (struct aws_call_failure){0};
 	return target->send(target, &call, ret_answer, failure, err);
+}
+
+int aws_target_prepare(struct aws_target *target, struct err *err)
+{
+	return target->prepare ? target->prepare(target, err) : 0;
+}
+
+bool aws_call_was_not_sent(int code)
+{
+	return code == -ECONNREFUSED || code == -EHOSTUNREACH || code == -EACCES || code == -EINVAL;
 }
 
 void aws_target_cancel(struct aws_target *target)
@@ -145,6 +166,7 @@ static int send_local(struct aws_target *target, const struct aws_call *call,
 	const struct aws_service *service =
 		aws_dispatcher_find(local->dispatcher, span_of(call->service));
 	struct local_call waiting = {.arena = call->arena};
+	struct aws_caller caller = local->caller;
 	int code = runner_yield(target->runner);
 
 	if (code < 0)
@@ -153,8 +175,9 @@ static int send_local(struct aws_target *target, const struct aws_call *call,
 	if (!service)
 		return err_set(err, -EINVAL, "%s %s: there is no such service", call->service,
 			call->operation);
+	caller.fence = call->fence;
 	waiting.done = runner_event_new(target->runner, "a call");
-	aws_dispatch(local->dispatcher, service, span_of(call->operation), &local->caller,
+	aws_dispatch(local->dispatcher, service, span_of(call->operation), &caller,
 		call->request ? json_to_text(call->request, scratch) : SPAN("{}"), scratch,
 		take_answer, &waiting);
 	/* Not ended by a stop: whoever runs the operation uses our memory until it has answered. */
@@ -186,6 +209,7 @@ struct aws_target *aws_target_local(struct aws_dispatcher *dispatcher, struct ru
 		.access_key = arena_copy_span(arena, caller->access_key),
 		.region = arena_copy_span(arena, caller->region),
 		.policy = caller->policy,
+		.is_internal = true,
 	};
 	return &local->target;
 }

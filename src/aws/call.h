@@ -4,8 +4,8 @@
  * endpoint (region, credentials, TLS, SigV4, retries with jitter on 5xx, throttling and connection
  * errors, a rate budget). The delivery engine changes ECS by nothing else.
  *
- * A remote call that got no answer may have happened all the same. It is sent again only if that does no
- * harm: an operation that reads, one with an idempotency token (filled in here when the request has
+ * A remote call that got no answer, or an error of the endpoint (5xx), may have happened all the same. It is
+ * sent again only if that does no harm: an operation that reads, one with an idempotency token (filled in here when the request has
  * none), or a connection that was never made. Otherwise aws_call says so and the caller reads before it
  * writes again.
  */
@@ -16,6 +16,7 @@
 #include "control/runner.h"
 #include "io/http_client.h"
 
+struct aws_signer;
 struct aws_target;
 
 /* This process, as the given caller (copied, but for its policy, which must live as long). */
@@ -26,9 +27,12 @@ struct aws_remote_config {
 	const char *endpoint; /* "https://ecs.eu-west-1.amazonaws.com", "http://127.0.0.1:4780" */
 	const char *region;
 	const char *access_key, *secret, *session_token; /* the last may be NULL */
-	double calls_per_second;                         /* budget, retries included; 0: 20 */
-	unsigned attempts;                               /* 0: 4 */
-	int timeout_ms;                                  /* per attempt; 0: 30,000 */
+	struct aws_signer *signer;                       /* instead of the three; see signer.h */
+	struct span authorities; /* PEM: the only ones trusted with https; none: the system's */
+	double calls_per_second; /* budget, retries included; 0: 20 */
+	unsigned attempts;       /* 0: 4 */
+	int timeout_ms;          /* per attempt; 0: 30,000 */
+	int total_ms;            /* no call takes longer, retries included; 0: no limit */
 };
 int aws_target_remote(const struct aws_remote_config *config, struct http_client *client,
 	struct runner *runner, struct aws_target **ret_target, struct err *err);
@@ -38,6 +42,10 @@ void aws_target_free(struct aws_target *target);
  * which a call inside the HTTP client does not see. From any thread. */
 void aws_target_cancel(struct aws_target *target);
 
+/* What a call would do before it is sent: sees to it that there is something to sign with. Blocks; -EACCES with the
+ * cause, -ECANCELED. For those whose calls must not take longer than they expect. */
+int aws_target_prepare(struct aws_target *target, struct err *err);
+
 struct aws_call_failure {
 	int status;     /* 0: no answer came */
 	char type[128]; /* "ClusterNotFoundException"; "" if there was no answer */
@@ -45,9 +53,17 @@ struct aws_call_failure {
 };
 
 /* Blocks (through the runner) until the answer is there. 0 and the parsed answer, in the arena; or
- * -EREMOTEIO (the service said no: see failure), -ECANCELED (runner stopped), another code: no answer. */
+ * -EREMOTEIO (the service said no: see failure), -ECANCELED (runner stopped), another code: no answer.
+ * aws_call_was_not_sent() says of which codes one can be sure that nothing has happened. */
 int aws_call(struct aws_target *target, const char *service, const char *operation,
 	const struct json *request, struct arena *arena, struct json **ret_answer,
 	struct aws_call_failure *failure, struct err *err);
+/* The same for a write that counts only while something holds that this server's store knows (a claim). A call of this
+ * process passes the fence in its transaction. A remote endpoint knows no fence: send only what may arrive late. */
+int aws_call_fenced(struct aws_target *target, const struct aws_fence *fence, const char *service,
+	const char *operation, const struct json *request, struct arena *arena,
+	struct json **ret_answer, struct aws_call_failure *failure, struct err *err);
+/* Nobody was there to be asked, or there was nothing to sign with. */
+bool aws_call_was_not_sent(int code);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "aws/call_target.h"
 #include "aws/query.h"
+#include "aws/signer.h"
 #include "aws/sigv4.h"
 #include "base/id.h"
 #include "base/memory.h"
@@ -24,6 +25,7 @@
 #define BACKOFF_MAX_MS 20000
 #define RETRY_AFTER_MAX_S 60
 #define URL_MAX 2048
+#define ATTEMPT_LEAST_US INT64_C(500000) /* less is not worth an attempt */
 
 struct remote_target {
 	struct aws_target target;
@@ -32,9 +34,11 @@ struct remote_target {
 	const char *url;
 	struct span host, path;
 	struct span region;
-	struct sigv4_credentials credentials;
+	struct span authorities;              /* PEM; none: the system's */
+	struct sigv4_credentials credentials; /* without a signer */
+	struct aws_signer *signer;            /* NULL: none */
 	unsigned attempts;
-	int timeout_ms;
+	int timeout_ms, total_ms;
 
 	/* The budget: tokens may be below zero, which is how long to wait for one's turn. */
 	pthread_mutex_t lock;
@@ -52,6 +56,7 @@ struct remote_call {
 	const struct protocol *protocol;
 	struct span body;
 	bool repeatable; /* sending it twice does no harm */
+	int64_t ends_us; /* when it must be over; RUNNER_FOREVER */
 };
 
 /* How a request is written and its answer read. */
@@ -72,6 +77,7 @@ struct protocol {
 struct outcome {
 	bool retry;
 	bool throttled;
+	bool refused;           /* the credentials are not good any more */
 	int64_t retry_after_ms; /* 0: not said */
 };
 
@@ -215,6 +221,19 @@ static bool is_throttling(const char *type)
 	return false;
 }
 
+/* Answers to credentials that were good once. */
+static bool is_about_credentials(const char *type)
+{
+	static const char *const types[] = {"ExpiredTokenException", "ExpiredToken",
+		"UnrecognizedClientException", "InvalidClientTokenId"};
+
+	for (size_t i = 0; i < LENGTH(types); i++) {
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Codes of the HTTP client after which the same request may succeed. */
 static bool may_pass(int code, bool repeatable)
 {
@@ -230,7 +249,37 @@ static struct span target_header(const struct remote_call *remote_call, struct a
 		remote_call->call->operation);
 }
 
-static int send_once(const struct remote_call *remote_call, struct arena *scratch,
+/* What is left of the call's time, for one attempt. */
+static int attempt_ms(const struct remote_call *remote_call)
+{
+	struct remote_target *remote = remote_call->remote;
+	int64_t left_ms =
+		(remote_call->ends_us - runner_now_us(remote->target.runner)) / INT64_C(1000);
+
+	if (left_ms < 1)
+		return 1;
+	return left_ms < remote->timeout_ms ? (int)left_ms : remote->timeout_ms;
+}
+
+/* For an attempt after a delay. */
+static bool has_time(const struct remote_call *remote_call, int64_t delay_us)
+{
+	return remote_call->ends_us == RUNNER_FOREVER ||
+	       runner_now_us(remote_call->remote->target.runner) + delay_us + ATTEMPT_LEAST_US <
+		       remote_call->ends_us;
+}
+
+static int get_credentials(struct remote_target *remote, struct arena *arena,
+	struct sigv4_credentials *ret_credentials, struct err *err)
+{
+	if (remote->signer)
+		return aws_signer_get(remote->signer, arena, ret_credentials, err);
+	*ret_credentials = remote->credentials;
+	return 0;
+}
+
+static int send_once(const struct remote_call *remote_call,
+	const struct sigv4_credentials *credentials, struct arena *scratch,
 	struct http_client_response **ret_response, struct err *err)
 {
 	struct remote_target *remote = remote_call->remote;
@@ -250,7 +299,7 @@ static int send_once(const struct remote_call *remote_call, struct arena *scratc
 		.body = remote_call->body,
 	};
 	struct http_header sent[LENGTH(headers) + 1];
-	size_t count = own + sigv4_sign(&request, &remote->credentials, remote->region,
+	size_t count = own + sigv4_sign(&request, credentials, remote->region,
 				     span_of(remote_call->shapes->signing_name),
 				     runner_wall_ms(remote->target.runner), scratch, headers + own);
 
@@ -264,8 +313,9 @@ static int send_once(const struct remote_call *remote_call, struct arena *scratc
 			.headers = sent,
 			.header_count = count,
 			.body = remote_call->body,
+			.tls = {.authorities = remote->authorities},
 			.fresh = !remote_call->repeatable,
-			.total_timeout_ms = remote->timeout_ms,
+			.total_timeout_ms = attempt_ms(remote_call),
 			.response_max = AWS_ANSWER_MAX,
 			.cancel = &remote->cancel,
 		},
@@ -277,12 +327,20 @@ static int attempt(const struct remote_call *remote_call, struct json **ret_answ
 {
 	const struct aws_call *call = remote_call->call;
 	_arena_ struct arena *scratch = arena_new(0);
+	struct remote_target *remote = remote_call->remote;
+	struct sigv4_credentials credentials;
 	struct http_client_response *response;
 	int code;
 
 	*ret_outcome = (struct outcome){0};
 	*failure = (struct aws_call_failure){0};
-	code = send_once(remote_call, scratch, &response, err);
+	code = get_credentials(remote, scratch, &credentials, err);
+	/* Waiting for one's turn and getting them may have taken long. */
+	if (code == 0 && !has_time(remote_call, 0))
+		code = err_set(err, -EACCES, "there was no time left to send it");
+	if (code < 0)
+		return err_prefix(err, code, "%s %s", call->service, call->operation);
+	code = send_once(remote_call, &credentials, scratch, &response, err);
 	if (code < 0) {
 		ret_outcome->retry = may_pass(code, remote_call->repeatable);
 		return err_prefix(err, code, "%s %s", call->service, call->operation);
@@ -291,7 +349,12 @@ static int attempt(const struct remote_call *remote_call, struct json **ret_answ
 		return remote_call->protocol->read_answer(remote_call, response, ret_answer, err);
 	code = remote_call->protocol->read_failure(remote_call, response, failure, err);
 	ret_outcome->throttled = response->status == 429 || is_throttling(failure->type);
-	ret_outcome->retry = ret_outcome->throttled || response->status >= 500;
+	/* Whoever is turned away has changed nothing; other errors of the endpoint do not say. */
+	ret_outcome->retry = ret_outcome->throttled || response->status == 503 ||
+			     (response->status >= 500 && remote_call->repeatable);
+	ret_outcome->refused = remote->signer && is_about_credentials(failure->type);
+	if (ret_outcome->refused)
+		aws_signer_refused(remote->signer, &credentials);
 	ret_outcome->retry_after_ms = retry_after_ms(http_client_header(response, "retry-after"));
 	return code;
 }
@@ -343,7 +406,7 @@ static int send_remote(struct aws_target *target, const struct aws_call *call,
 	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
 	struct remote_call remote_call = {.remote = remote, .call = call};
 	struct outcome outcome = {0};
-	bool has_token;
+	bool has_token, renewed = false;
 	int code = -ECANCELED;
 
 	runner_assert_may_block(target->runner);
@@ -359,21 +422,42 @@ static int send_remote(struct aws_target *target, const struct aws_call *call,
 			call->operation);
 	remote_call.body = write_request(&remote_call, &has_token);
 	remote_call.repeatable = has_token || only_reads(call->operation);
+	remote_call.ends_us = remote->total_ms ? runner_deadline_us(target->runner,
+							 (int64_t)remote->total_ms * INT64_C(1000))
+					       : RUNNER_FOREVER;
 
 	for (unsigned i = 0; i < remote->attempts; i++) {
-		int64_t delay_us = i > 0 ? backoff_us(remote, i - 1, &outcome) : 0;
+		int64_t delay_us =
+			i > 0 && !outcome.refused ? backoff_us(remote, i - 1, &outcome) : 0;
 
+		/* What was said before is the answer when there is no time for another one. */
+		if (i > 0 && !has_time(&remote_call, delay_us))
+			break;
 		if (sleep_us(remote, delay_us) < 0 || sleep_us(remote, take_turn_us(remote)) < 0)
 			return err_set(err, -ECANCELED, "%s %s: stopped", call->service,
 				call->operation);
 		code = attempt(&remote_call, ret_answer, failure, &outcome, err);
-		if (code == 0 || !outcome.retry)
+		if (code == 0)
 			break;
+		/* Whoever is not believed has changed nothing; once, and then it is the answer. */
+		if (!outcome.retry && (!outcome.refused || renewed))
+			break;
+		renewed |= outcome.refused;
 	}
 	return code;
 }
 
 /* ---- the target ---- */
+
+static int prepare_remote(struct aws_target *target, struct err *err)
+{
+	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
+	_arena_ struct arena *scratch = arena_new(0);
+	struct sigv4_credentials credentials;
+
+	runner_assert_may_block(target->runner);
+	return get_credentials(remote, scratch, &credentials, err);
+}
 
 static void cancel_remote(struct aws_target *target)
 {
@@ -444,7 +528,8 @@ static int fill_remote(struct remote_target *remote, const struct aws_remote_con
 		{"secret", config->secret, &remote->credentials.secret},
 	};
 
-	for (size_t i = 0; i < LENGTH(texts); i++) {
+	remote->signer = config->signer;
+	for (size_t i = 0; i < (config->signer ? 1 : LENGTH(texts)); i++) {
 		if (!texts[i].value || !texts[i].value[0])
 			return err_set(err, -EINVAL, "%s: is missing", texts[i].name);
 		*texts[i].copy = arena_copy_span(arena, span_of(texts[i].value));
@@ -454,7 +539,7 @@ static int fill_remote(struct remote_target *remote, const struct aws_remote_con
 			arena_copy_span(arena, span_of(config->session_token));
 	if (config->attempts > ATTEMPTS_MAX)
 		return err_set(err, -EINVAL, "attempts: at most %d", ATTEMPTS_MAX);
-	if (config->calls_per_second < 0 || config->timeout_ms < 0)
+	if (config->calls_per_second < 0 || config->timeout_ms < 0 || config->total_ms < 0)
 		return err_set(err, -EINVAL, "calls per second, timeout: must not be negative");
 	return read_endpoint(remote, config->endpoint, err);
 }
@@ -470,6 +555,7 @@ int aws_target_remote(const struct aws_remote_config *config, struct http_client
 		.runner = runner,
 		.arena = arena,
 		.send = send_remote,
+		.prepare = prepare_remote,
 		.cancel = cancel_remote,
 		.close = close_remote,
 	};
@@ -479,6 +565,9 @@ int aws_target_remote(const struct aws_remote_config *config, struct http_client
 		return code;
 	remote->attempts = config->attempts ? config->attempts : ATTEMPTS;
 	remote->timeout_ms = config->timeout_ms ? config->timeout_ms : TIMEOUT_MS;
+	remote->total_ms = config->total_ms;
+	if (config->authorities.length > 0)
+		remote->authorities = arena_copy_span(arena, config->authorities);
 	remote->rate = config->calls_per_second > 0 ? config->calls_per_second : CALLS_PER_SECOND;
 	remote->tokens = remote->rate > 1 ? remote->rate : 1;
 	remote->filled_us = runner_now_us(runner);

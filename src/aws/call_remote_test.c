@@ -361,12 +361,17 @@ static void what_may_have_happened_is_not_repeated(void **state)
 	assert_string_equal(fixture.failure.type, "");
 	fixture_close(&fixture);
 
-	/* An answer that says that it did not happen is another thing. */
-	OPEN(&fixture, NULL, "500 Oops\r\n|", OK("{}"));
-	assert_int_equal(call(&fixture, "RegisterTaskDefinition",
-				 "{\"family\":\"a\",\"containerDefinitions\":[]}"),
-		0);
-	assert_int_equal(fixture.endpoint.count, 2);
+	/* Nor does an error of the other side, or of somebody in between, say that it did not happen. */
+	OPEN(&fixture, NULL, "504 Gateway Timeout\r\n|", OK("{}"));
+	assert_int_equal(call(&fixture, "StartTask", "{\"taskDefinition\":\"a\"}"), -EREMOTEIO);
+	assert_int_equal(fixture.failure.status, 504);
+	assert_int_equal(fixture.endpoint.count, 1);
+	fixture_close(&fixture);
+
+	/* Being turned away is another thing. */
+	OPEN(&fixture, NULL, "503 Busy\r\n|", THROTTLED, OK("{}"));
+	assert_int_equal(call(&fixture, "StartTask", "{\"taskDefinition\":\"a\"}"), 0);
+	assert_int_equal(fixture.endpoint.count, 3);
 	fixture_close(&fixture);
 }
 

@@ -8,8 +8,9 @@
 
 struct aws_call {
 	const char *service, *operation;
-	const struct json *request; /* NULL: {} */
-	struct arena *arena;        /* for what is given back */
+	const struct json *request;    /* NULL: {} */
+	struct arena *arena;           /* for what is given back */
+	const struct aws_fence *fence; /* NULL: none */
 };
 
 struct aws_target {
@@ -17,8 +18,9 @@ struct aws_target {
 	struct arena *arena; /* for what the target was made from */
 	int (*send)(struct aws_target *target, const struct aws_call *call,
 		struct json **ret_answer, struct aws_call_failure *failure, struct err *err);
-	void (*cancel)(struct aws_target *target); /* NULL: nothing to cancel */
-	void (*close)(struct aws_target *target);  /* NULL: nothing but the arena */
+	int (*prepare)(struct aws_target *target, struct err *err); /* NULL: there is nothing to */
+	void (*cancel)(struct aws_target *target);                  /* NULL: nothing to cancel */
+	void (*close)(struct aws_target *target); /* NULL: nothing but the arena */
 };
 
 /* The answer's text, which must live as long as the arena, into a value; or -EPROTO. */

@@ -152,6 +152,57 @@ static void calls_this_process_on_threads(void **state)
 	fixture_close(&fixture);
 }
 
+struct gate {
+	bool closed;
+	unsigned asked;
+};
+
+static int pass_gate(void *context, struct store_transaction *transaction, struct err *err)
+{
+	struct gate *gate = context;
+
+	assert_non_null(transaction);
+	gate->asked++;
+	return gate->closed ? err_set(err, -ESTALE, "the gate is closed") : 0;
+}
+
+static int create_fenced(struct fixture *fixture, const char *name, struct gate *gate,
+	struct arena *arena, struct aws_call_failure *failure)
+{
+	const struct aws_fence fence = {.require = pass_gate, .context = gate};
+	struct json *request = json_new_object(arena), *answer;
+
+	json_set_string(arena, request, "clusterName", span_of(name));
+	return aws_call_fenced(fixture->target, &fence, "ecs", "CreateCluster", request, arena,
+		&answer, failure, NULL);
+}
+
+/* What a write requires is asked in its transaction: it is done, or nothing is. */
+static void a_fence_is_passed_or_nothing_is_done(void **state)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct fixture fixture;
+	struct gate gate = {0};
+	struct aws_call_failure failure;
+	struct json *answer;
+
+	(void)state;
+	fixture_open(&fixture, runner_threads_new(clock_system(), random_system()));
+	assert_int_equal(create_fenced(&fixture, "a", &gate, arena, &failure), 0);
+	assert_int_equal(gate.asked, 1);
+	gate.closed = true;
+	assert_int_equal(create_fenced(&fixture, "b", &gate, arena, &failure), -EREMOTEIO);
+	assert_string_equal(failure.type, "ServerException");
+	assert_non_null(strstr(failure.message, "the gate is closed"));
+	assert_int_equal(gate.asked, 2);
+	/* Who only calls is not asked. */
+	assert_int_equal(aws_call(fixture.target, "ecs", "ListClusters", NULL, arena, &answer, NULL,
+				 NULL),
+		0);
+	assert_int_equal(json_get_integer(answer, "count", 0), 1);
+	fixture_close(&fixture);
+}
+
 static void talk_spawned(void *context)
 {
 	talk(context);
@@ -236,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_this_process_on_threads),
+		cmocka_unit_test(a_fence_is_passed_or_nothing_is_done),
 		cmocka_unit_test(calls_this_process_in_a_simulation),
 		cmocka_unit_test(a_stopped_runner_makes_no_calls),
 		cmocka_unit_test(many_callers_at_once),

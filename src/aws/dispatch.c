@@ -48,7 +48,9 @@ struct call {
 	struct span body;
 	struct query_form form; /* if is_form, in the place of body */
 	bool is_form;
-	size_t row; /* for counting */
+	const struct json *input; /* not NULL: in the place of body */
+	struct span problem;      /* with input: why it will be refused, or SPAN_NONE */
+	size_t row;               /* for counting */
 	struct buffer out;
 	int64_t started_us;
 	aws_done_function done;
@@ -141,11 +143,12 @@ static void write_failure(struct call *call)
 {
 	const struct aws_failure *failure = &call->request.failure;
 	const struct json *extra = failure->extra;
+	const char *message = aws_spelling_of(&call->request)->message;
 
 	buffer_reset(&call->out);
 	buffer_add_string(&call->out, "{\"__type\":");
 	json_write_string(span_of(failure->type), &call->out);
-	buffer_add_string(&call->out, ",\"message\":");
+	buffer_format(&call->out, ",\"%s\":", message ? message : "message");
 	json_write_string(failure->message, &call->out);
 	for (size_t i = 0; json_is(extra, JSON_OBJECT) && i < extra->object.count; i++) {
 		buffer_add_char(&call->out, ',');
@@ -193,6 +196,8 @@ static void finish(struct call *call)
 	int64_t duration_us = clock_steady_us(call->dispatcher->config.clock) - call->started_us;
 
 	if (request->failure.type) {
+		if (request->service->translate)
+			request->service->translate(request->service, &request->failure);
 		write_failure(call);
 		answer.status = request->failure.status ? request->failure.status : 400;
 		answer.error_type = request->failure.type;
@@ -246,6 +251,18 @@ static void run_read(struct call *call)
 	store_view_close(view);
 }
 
+static int pass_fence(struct call *call)
+{
+	struct aws_request *request = &call->request;
+	const struct aws_fence *fence = request->caller->fence;
+	struct err err = {0};
+
+	if (!fence || fence->require(fence->context, request->transaction, &err) == 0)
+		return 0;
+	return aws_fail(request, "ServerException", "%.*s came too late: %s", SPAN_ARGS(call->name),
+		err.message);
+}
+
 /* On the writer. May come again for the same call, when the group it was in had to be undone. */
 static int run_write(struct store_transaction *transaction, void *context, struct err *err)
 {
@@ -257,7 +274,7 @@ static int run_write(struct store_transaction *transaction, void *context, struc
 	request->failure = (struct aws_failure){0};
 	request->resource = SPAN_NONE;
 	buffer_reset(&call->out);
-	if (run_handler(call) == 0)
+	if (pass_fence(call) == 0 && run_handler(call) == 0)
 		return 0;
 	return err_set(err, -EPERM, "%.*s", SPAN_ARGS(request->failure.message));
 }
@@ -282,6 +299,7 @@ static void fail_write(struct call *call, int code, const char *reason)
 	}
 	aws_fail(&call->request, "ServerException", "%s%s%s", advice, reason[0] ? ": " : ".",
 		reason);
+	call->request.failure.transient = true;
 }
 
 static void write_done(void *context, int code, uint64_t revision, const struct err *err)
@@ -324,6 +342,7 @@ static void start_blocking(struct call *call)
 	aws_fail(&call->request, "ServerException",
 		"No thread is free to run %.*s. Nothing was changed; try again in a moment.",
 		SPAN_ARGS(call->name));
+	call->request.failure.transient = true;
 	finish(call);
 }
 
@@ -366,6 +385,8 @@ static int step_find(struct call *call)
 	if (service->shapes)
 		call->shape = shape_find_operation(service->shapes, call->name);
 	request->operation = operation ? operation : &unbuilt;
+	if (request->operation->context)
+		request->context = request->operation->context;
 	if (call->shape)
 		call->row = (size_t)(call->shape - service->shapes->operations);
 	else if (operation && !service->shapes)
@@ -397,6 +418,10 @@ static int step_parse(struct call *call)
 
 	if (call->is_form)
 		return parse_form(call);
+	if (call->input) {
+		request->input = call->input;
+		return 0;
+	}
 	if (call->body.length > AWS_REQUEST_BODY_MAX) {
 		aws_fail(request, "RequestEntityTooLargeException",
 			"The request is longer than %d bytes.", AWS_REQUEST_BODY_MAX);
@@ -468,16 +493,20 @@ static int step_authorise(struct call *call)
 	return 0;
 }
 
+/* What slipway does for an account by itself is neither refused nor taken from what its users may do. */
 static int step_limit(struct call *call)
 {
-	struct aws_dispatcher *dispatcher = call->dispatcher;
-	struct aws_throttle *throttle =
-		changes_something(call->request.operation) ? dispatcher->writes : dispatcher->reads;
+	const struct aws_service *service = call->registered->service;
+	const struct aws_dispatcher *dispatcher = call->dispatcher;
+	bool changes = changes_something(call->request.operation);
+	struct aws_throttle *const throttles[] = {changes ? service->writes : service->reads,
+		changes ? dispatcher->writes : dispatcher->reads};
 
-	if (!throttle ||
-		aws_throttle_take(throttle, call->request.caller->account, call->started_us))
-		return 0;
-	return aws_fail(&call->request, "ThrottlingException", "Rate exceeded");
+	for (size_t i = 0; i < LENGTH(throttles) && !call->request.caller->is_internal; i++)
+		if (throttles[i] && !aws_throttle_take(throttles[i], call->request.caller->account,
+					    call->started_us))
+			return aws_fail(&call->request, "ThrottlingException", "Rate exceeded");
+	return 0;
 }
 
 static int step_validate(struct call *call)
@@ -485,6 +514,8 @@ static int step_validate(struct call *call)
 	struct aws_request *request = &call->request;
 	struct shape_problem problem;
 
+	if (call->problem.data)
+		return aws_fail_input(request, "%.*s", SPAN_ARGS(call->problem));
 	if (request->operation->mode == AWS_UNBUILT)
 		return aws_fail(request, "UnsupportedFeatureException",
 			"slipway does not support %.*s yet.", SPAN_ARGS(call->name));
@@ -572,6 +603,17 @@ void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *s
 	struct call *call = begin(dispatcher, service, operation, caller, arena, done, context);
 
 	call->body = body;
+	go(call);
+}
+
+void aws_dispatch_input(struct aws_dispatcher *dispatcher, const struct aws_service *service,
+	struct span operation, const struct aws_caller *caller, const struct json *input,
+	struct span problem, struct arena *arena, aws_done_function done, void *context)
+{
+	struct call *call = begin(dispatcher, service, operation, caller, arena, done, context);
+
+	call->input = input;
+	call->problem = problem;
 	go(call);
 }
 

@@ -5,7 +5,7 @@
  * cannot be known.)
  *
  * Unavailability has one table: a throttled call answers ThrottlingException (400), a store that cannot
- * write ServerException (500).
+ * write ServerException (500). A service whose errors have other names and statuses translates them.
  */
 #ifndef AWS_DISPATCH_H
 #define AWS_DISPATCH_H
@@ -73,6 +73,12 @@ typedef void (*aws_done_function)(void *context, const struct aws_answer *answer
 void aws_dispatch(struct aws_dispatcher *dispatcher, const struct aws_service *service,
 	struct span operation, const struct aws_caller *caller, struct span body,
 	struct arena *arena, aws_done_function done, void *context);
+/* As aws_dispatch, for a request that another protocol has read: input is an object. If problem is not
+ * SPAN_NONE it says what was wrong with the request, which is then authorised, limited, counted and
+ * audited as any other, and refused with these words. */
+void aws_dispatch_input(struct aws_dispatcher *dispatcher, const struct aws_service *service,
+	struct span operation, const struct aws_caller *caller, const struct json *input,
+	struct span problem, struct arena *arena, aws_done_function done, void *context);
 /* As aws_dispatch, for a request of the query protocol. The answer is JSON all the same, but an error
  * has the status that the query protocol gives it; aws_query_dispatch makes XML of it. */
 void aws_dispatch_form(struct aws_dispatcher *dispatcher, const struct aws_service *service,

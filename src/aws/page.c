@@ -129,23 +129,25 @@ static bool read_token(struct aws_request *request, struct span token, struct sp
 int aws_page_read(struct aws_request *request, size_t most_default, size_t most_allowed,
 	struct span filters, struct aws_page *ret_page)
 {
-	const struct json *most = json_get(request->input, "maxResults");
-	const struct json *token = json_get(request->input, "nextToken");
+	const struct aws_spelling *spelling = aws_spelling_of(request);
+	const struct json *most = json_get(request->input, spelling->page_size);
+	const struct json *token = json_get(request->input, spelling->page_token);
 	struct aws_page page = {.most = most_default};
 	int64_t number;
 
 	if (!json_is_absent(most)) {
 		if (!json_integer(most, &number) || number < 1 || (uint64_t)number > most_allowed)
-			return aws_fail_input(request, "maxResults: must be from 1 to %zu",
-				most_allowed);
+			return aws_fail_input(request, "%s: must be from 1 to %zu",
+				spelling->page_size, most_allowed);
 		page.most = (size_t)number;
 	}
 	/* Some tools send the empty text for "from the start". */
 	if (!json_is_absent(token) && json_text(token).length > 0 &&
 		!read_token(request, json_text(token), filters, &page))
 		return aws_fail_input(request,
-			"nextToken: is not a token of this operation with these filters; take the "
-			"one of the last answer, or start again without one");
+			"%s: is not a token of this operation with these filters; take the "
+			"one of the last answer, or start again without one",
+			spelling->page_token);
 	*ret_page = page;
 	return 0;
 }

@@ -14,8 +14,8 @@ struct aws_page {
 	struct span after_key;
 };
 
-/* Reads `maxResults` (1..100 or the limits given) and `nextToken` of the input; `filters` is any text
- * that names the filters in force. Fails the request with the service's invalid-input error. */
+/* Reads `maxResults` (1..100 or the limits given) and `nextToken` of the input, as the service spells
+ * them; `filters` is any text that names the filters in force. Fails the request with the service's invalid-input error. */
 int aws_page_read(struct aws_request *request, size_t most_default, size_t most_allowed,
 	struct span filters, struct aws_page *ret_page);
 /* The token for the position behind (text, key). */

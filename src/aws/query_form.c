@@ -93,7 +93,8 @@ static bool is_utf8(struct span text)
 }
 
 /* Into *room, which has place for what is encoded, and moves it on. */
-static int decode(struct span text, char **room, struct span *ret_decoded, struct err *err)
+static int decode(struct span text, bool is_form, char **room, struct span *ret_decoded,
+	struct err *err)
 {
 	char *out = *room;
 
@@ -110,7 +111,7 @@ static int decode(struct span text, char **room, struct span *ret_decoded, struc
 					"not follow.");
 			c = (char)(high * 16 + low);
 			i += 2;
-		} else if (c == '+') {
+		} else if (c == '+' && is_form) {
 			c = ' ';
 		}
 		*out++ = c;
@@ -148,11 +149,11 @@ static int read_pair(struct span text, char **room, struct query_pair *ret_pair,
 	int code;
 
 	span_split(text, '=', &key, &value);
-	code = decode(key, room, &ret_pair->key, err);
+	code = decode(key, true, room, &ret_pair->key, err);
 	if (code == 0)
 		code = check_key(ret_pair->key, err);
 	if (code == 0)
-		code = decode(value, room, &ret_pair->value, err);
+		code = decode(value, true, room, &ret_pair->value, err);
 	return code;
 }
 
@@ -166,14 +167,22 @@ static int check_unique(const struct query_form *form, struct err *err)
 	return 0;
 }
 
-int query_form_read(struct span text, struct arena *arena, struct query_form *ret_form,
+int query_form_decode_segment(struct span text, struct arena *arena, struct span *ret_decoded,
 	struct err *err)
 {
-	size_t most = count_of(text, '&') + 1;
-	struct query_form form = {0};
+	char *room = arena_allocate_capped(arena, text.length + 1);
+
+	if (!room)
+		return err_set(err, -E2BIG, "The request needs too much memory.");
+	return decode(text, false, &room, ret_decoded, err);
+}
+
+int query_form_read_pairs(struct span text, struct arena *arena, struct query_form *ret_form,
+	struct err *err)
+{
+	size_t most = count_of(text, '&') + 1, count = 0;
 	struct query_pair *pairs;
 	char *room;
-	int code;
 
 	if (text.length > QUERY_FORM_MAX)
 		return err_set(err, -E2BIG, "The request is longer than %d bytes.", QUERY_FORM_MAX);
@@ -186,18 +195,32 @@ int query_form_read(struct span text, struct arena *arena, struct query_form *re
 		return err_set(err, -E2BIG, "The request needs too much memory.");
 	for (bool more = true; more;) {
 		struct span pair = text;
+		int code;
 
 		more = span_split(text, '&', &pair, &text);
 		if (pair.length == 0)
 			continue;
-		code = read_pair(pair, &room, &pairs[form.count], err);
+		code = read_pair(pair, &room, &pairs[count], err);
 		if (code < 0)
 			return code;
-		form.count++;
+		count++;
 	}
+	*ret_form = (struct query_form){pairs, count};
+	return 0;
+}
+
+int query_form_read(struct span text, struct arena *arena, struct query_form *ret_form,
+	struct err *err)
+{
+	struct query_form form;
+	int code = query_form_read_pairs(text, arena, &form, err);
+
+	if (code < 0)
+		return code;
+	/* The pairs are ours still. */
 	if (form.count > 1)
-		qsort(pairs, form.count, sizeof(*pairs), compare_pairs);
-	form.pairs = pairs;
+		qsort((struct query_pair *)form.pairs, form.count, sizeof(*form.pairs),
+			compare_pairs);
 	code = check_unique(&form, err);
 	if (code < 0)
 		return code;

@@ -34,6 +34,12 @@ struct query_form {
 /* Decoded copies, in the arena. code: -EINVAL bad text, -E2BIG a limit or the arena's cap is passed. */
 int query_form_read(struct span text, struct arena *arena, struct query_form *ret_form,
 	struct err *err);
+/* As query_form_read, but as they came: in no order, and a key may come again. */
+int query_form_read_pairs(struct span text, struct arena *arena, struct query_form *ret_form,
+	struct err *err);
+/* A segment of a path: %XX is decoded, and '+' stands for itself. */
+int query_form_decode_segment(struct span text, struct arena *arena, struct span *ret_decoded,
+	struct err *err);
 /* SPAN_NONE when there is no such key. */
 struct span query_form_get(const struct query_form *form, const char *key);
 

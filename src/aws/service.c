@@ -8,13 +8,35 @@
 
 #include <stdarg.h>
 
+const struct aws_spelling *aws_spelling_of(const struct aws_request *request)
+{
+	static const struct aws_spelling camel_case = {.tags = "tags",
+		.tag_key = "key",
+		.tag_value = "value",
+		.page_size = "maxResults",
+		.page_token = "nextToken"};
+
+	return request->service->spelling ? request->service->spelling : &camel_case;
+}
+
+/* Not in the middle of a character. */
+static struct span shortened(struct span message)
+{
+	if (message.length <= AWS_MESSAGE_MAX)
+		return message;
+	message.length = AWS_MESSAGE_MAX;
+	while (message.length > 0 && ((unsigned char)message.data[message.length] & 0xc0) == 0x80)
+		message.length--;
+	return message;
+}
+
 static void set_failure(struct aws_request *request, const char *type, int status,
 	const char *format, va_list list)
 {
 	request->failure = (struct aws_failure){
 		.type = type,
 		.status = status,
-		.message = arena_format_list(request->arena, format, list),
+		.message = shortened(arena_format_list(request->arena, format, list)),
 	};
 }
 
@@ -33,9 +55,11 @@ int aws_fail_store(struct aws_request *request)
 	/* A document that is too large stays so: a 500 would make clients send it for ever. */
 	if (request->err.code == -E2BIG)
 		return aws_fail_input(request, "%s", request->err.message);
-	return aws_fail(request, "ServerException",
+	aws_fail(request, "ServerException",
 		"%s. Nothing was changed; try again, and look at slipway's log if it stays so.",
 		request->err.code < 0 ? request->err.message : "The store refused the change");
+	request->failure.transient = true;
+	return -EPERM;
 }
 
 int aws_fail_input(struct aws_request *request, const char *format, ...)

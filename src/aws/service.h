@@ -34,9 +34,11 @@
 
 #define AWS_REQUEST_BODY_MAX (1024 * 1024)
 #define AWS_ANSWER_MAX (64 * 1024 * 1024)
+#define AWS_MESSAGE_MAX 4096  /* bytes of a failure's message: clients' own texts are in some */
 #define AWS_RESOURCES_MAX 128 /* of one request, for authorisation */
 
 struct aws_request;
+struct aws_throttle;
 
 enum aws_mode {
 	AWS_UNBUILT,  /* known, but slipway does not do it: UnsupportedFeatureException names it */
@@ -59,6 +61,22 @@ struct aws_operation {
 	int (*run)(struct aws_request *request);
 	/* Optional; without it the resource is "*". Runs before prepare, without a view. */
 	void (*resources)(struct aws_request *request, struct aws_resources *resources);
+	void *context; /* of its handlers; NULL: the service's */
+};
+
+/* How a service spells what all services have. */
+struct aws_spelling {
+	const char *tags, *tag_key, *tag_value; /* "tags", "key", "value" */
+	const char *page_size, *page_token;     /* "maxResults", "nextToken" */
+	const char *message;                    /* of an error; NULL: "message" */
+};
+
+struct aws_failure {
+	const char *type; /* NULL: none */
+	int status;       /* 400 unless set otherwise */
+	struct span message;
+	const struct json *extra; /* further members of the error body, or NULL */
+	bool transient;           /* nothing was changed, and the same may work in a moment */
 };
 
 struct aws_service {
@@ -69,14 +87,15 @@ struct aws_service {
 	size_t operation_count;
 	/* The name this service gives to input that breaks a rule: "InvalidParameterException". */
 	const char *invalid_input;
+	const struct aws_spelling *spelling; /* NULL: as ECS, in camelCase */
+	/* Optional: gives a failure the type and the status that this service has for it, before it is
+	 * counted, audited and answered. type stays a literal, or a text that lives as long. */
+	void (*translate)(const struct aws_service *service, struct aws_failure *failure);
+	/* Calls that an account may make of this service, beside those of all services together; NULL: any number. */
+	struct aws_throttle *reads, *writes;
 };
 
-struct aws_failure {
-	const char *type; /* NULL: none */
-	int status;       /* 400 unless set otherwise */
-	struct span message;
-	const struct json *extra; /* further members of the error body, or NULL */
-};
+const struct aws_spelling *aws_spelling_of(const struct aws_request *request);
 
 struct aws_request {
 	const struct aws_service *service;
@@ -89,7 +108,7 @@ struct aws_request {
 	const struct store_view
 		*view; /* of a read; head of a write, fresh for each run; else NULL */
 	struct store_transaction *transaction; /* of a write, else NULL */
-	void *context;                         /* of the service, as registered */
+	void *context;                         /* of the operation or the service */
 	void *prepared; /* what prepare left for run, which may come more than once: not changed there */
 	struct buffer *out;
 	struct span resource; /* for audit: what was made or changed, if the handler knows better */

@@ -16,8 +16,8 @@
 /* How much of a client's own text an error message repeats. */
 #define SHOWN_TEXT_MAX 64
 
-static const struct shape_service *const services[] = {
-	&shape_ecs, &shape_elasticloadbalancingv2, &shape_servicediscovery};
+static const struct shape_service *const services[] = {&shape_ecs, &shape_elasticloadbalancingv2,
+	&shape_servicediscovery, &shape_slipway, &shape_sts};
 
 const char *shape_type_name(enum shape_type type)
 {

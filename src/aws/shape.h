@@ -94,7 +94,7 @@ struct shape_operation {
 struct shape_service {
 	const char *name;          /* "ecs" */
 	const char *signing_name;  /* service in SigV4's credential scope */
-	const char *protocol;      /* "json" or "query" */
+	const char *protocol;      /* "json", "query" or "rest-json" */
 	const char *version;       /* "2014-11-13" */
 	const char *target_prefix; /* of X-Amz-Target; "" when the protocol has none */
 	const char *xml_namespace; /* of answers in the query protocol, else NULL */
@@ -112,6 +112,8 @@ struct shape_service {
 extern const struct shape_service shape_ecs;
 extern const struct shape_service shape_elasticloadbalancingv2;
 extern const struct shape_service shape_servicediscovery;
+extern const struct shape_service shape_slipway; /* our own: api/slipway.json */
+extern const struct shape_service shape_sts;     /* that we call, and do not answer */
 
 /* By its name, or by the one in credential scopes. NULL when there is no such service. */
 const struct shape_service *shape_find_service(struct span name);

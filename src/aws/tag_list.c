@@ -27,35 +27,48 @@ static bool allowed(struct span text)
 	return true;
 }
 
+static struct span tag_key(struct aws_request *request, const struct json *tag)
+{
+	return json_get_text(tag, aws_spelling_of(request)->tag_key);
+}
+
+static struct span tag_value(struct aws_request *request, const struct json *tag)
+{
+	return json_get_text(tag, aws_spelling_of(request)->tag_value);
+}
+
 static int check_tag(struct aws_request *request, const struct json *tag)
 {
-	struct span key = json_get_text(tag, "key");
-	struct span value = json_get_text(tag, "value");
+	const char *tags = aws_spelling_of(request)->tags;
+	struct span key = tag_key(request, tag);
+	struct span value = tag_value(request, tag);
 
 	if (!key.data || key.length == 0)
-		return aws_fail_input(request, "tags: a tag has no key");
+		return aws_fail_input(request, "%s: a tag has no key", tags);
 	if (characters(key) > KEY_MAX)
-		return aws_fail_input(request, "tags: key '%.*s' is longer than %d characters",
+		return aws_fail_input(request, "%s: key '%.*s' is longer than %d characters", tags,
 			SPAN_ARGS(key), KEY_MAX);
 	if (value.data && characters(value) > VALUE_MAX)
 		return aws_fail_input(request,
-			"tags: the value of '%.*s' is longer than %d characters", SPAN_ARGS(key),
-			VALUE_MAX);
+			"%s: the value of '%.*s' is longer than %d characters", tags,
+			SPAN_ARGS(key), VALUE_MAX);
 	if (!allowed(key) || (value.data && !allowed(value)))
 		return aws_fail_input(request,
-			"tags: '%.*s': keys and values have letters, digits, spaces and "
+			"%s: '%.*s': keys and values have letters, digits, spaces and "
 			"characters of + - = . _ : / @ only",
-			SPAN_ARGS(key));
+			tags, SPAN_ARGS(key));
 	if (key.length >= 4 && span_equal_ignoring_case((struct span){key.data, 4}, SPAN("aws:")))
 		return aws_fail_input(request,
-			"tags: key '%.*s' begins with 'aws:', which is reserved", SPAN_ARGS(key));
+			"%s: key '%.*s' begins with 'aws:', which is reserved", tags,
+			SPAN_ARGS(key));
 	return 0;
 }
 
-static const struct json *find_tag(const struct json *tags, struct span key)
+static const struct json *find_tag(struct aws_request *request, const struct json *tags,
+	struct span key)
 {
 	JSON_EACH_ITEM (tags, tag)
-		if (span_equal(json_get_text(tag, "key"), key))
+		if (span_equal(tag_key(request, tag), key))
 			return tag;
 	return NULL;
 }
@@ -65,16 +78,16 @@ int aws_tag_list_check(struct aws_request *request, const struct json *tags)
 	if (json_is_absent(tags))
 		return 0;
 	if (json_count(tags) > AWS_TAGS_MAX)
-		return aws_fail_input(request, "tags: %zu tags, the limit is %d", json_count(tags),
-			AWS_TAGS_MAX);
+		return aws_fail_input(request, "%s: %zu tags, the limit is %d",
+			aws_spelling_of(request)->tags, json_count(tags), AWS_TAGS_MAX);
 	JSON_EACH_ITEM (tags, tag) {
-		struct span key = json_get_text(tag, "key");
+		struct span key = tag_key(request, tag);
 
 		if (check_tag(request, tag) < 0)
 			return -EPERM;
-		if (find_tag(tags, key) != tag)
-			return aws_fail_input(request, "tags: key '%.*s' is given twice",
-				SPAN_ARGS(key));
+		if (find_tag(request, tags, key) != tag)
+			return aws_fail_input(request, "%s: key '%.*s' is given twice",
+				aws_spelling_of(request)->tags, SPAN_ARGS(key));
 	}
 	return 0;
 }
@@ -82,10 +95,11 @@ int aws_tag_list_check(struct aws_request *request, const struct json *tags)
 static void append_tag(struct aws_request *request, struct json *list, const struct json *tag)
 {
 	struct json *clean = json_new_object(request->arena);
-	struct span value = json_get_text(tag, "value");
+	const struct aws_spelling *spelling = aws_spelling_of(request);
+	struct span value = tag_value(request, tag);
 
-	json_set_string(request->arena, clean, "key", json_get_text(tag, "key"));
-	json_set_string(request->arena, clean, "value", value.data ? value : SPAN(""));
+	json_set_string(request->arena, clean, spelling->tag_key, tag_key(request, tag));
+	json_set_string(request->arena, clean, spelling->tag_value, value.data ? value : SPAN(""));
 	json_append(request->arena, list, clean);
 }
 
@@ -95,17 +109,17 @@ int aws_tag_list_merge(struct aws_request *request, const struct json *existing,
 	struct json *merged = json_new_array(request->arena);
 
 	JSON_EACH_ITEM (existing, tag) {
-		const struct json *newer = find_tag(added, json_get_text(tag, "key"));
+		const struct json *newer = find_tag(request, added, tag_key(request, tag));
 
 		append_tag(request, merged, newer ? newer : tag);
 	}
 	JSON_EACH_ITEM (added, tag)
-		if (!find_tag(existing, json_get_text(tag, "key")))
+		if (!find_tag(request, existing, tag_key(request, tag)))
 			append_tag(request, merged, tag);
 	if (json_count(merged) > AWS_TAGS_MAX)
 		return aws_fail_input(request,
-			"tags: the resource would have %zu tags, the limit is %d",
-			json_count(merged), AWS_TAGS_MAX);
+			"%s: the resource would have %zu tags, the limit is %d",
+			aws_spelling_of(request)->tags, json_count(merged), AWS_TAGS_MAX);
 	*ret_merged = merged;
 	return 0;
 }
@@ -119,7 +133,7 @@ const struct json *aws_tag_list_without(struct aws_request *request, const struc
 		bool removed = false;
 
 		JSON_EACH_ITEM (keys, key)
-			removed |= span_equal(json_text(key), json_get_text(tag, "key"));
+			removed |= span_equal(json_text(key), tag_key(request, tag));
 		if (!removed)
 			append_tag(request, left, tag);
 	}

@@ -1,5 +1,5 @@
 /*
- * Tags as ECS, Cloud Map and ELB have them: lists of {"key","value"}. At most 50 to a resource, keys of
+ * Tags as ECS, Cloud Map and ELB have them: lists of {"key","value"}, as the service spells these. At most 50 to a resource, keys of
  * 1 to 128 characters, values of up to 256, no prefix "aws:" in any case, no key twice. All failures
  * are the request's.
  */

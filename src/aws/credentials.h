@@ -1,0 +1,29 @@
+/*
+ * Where a key for an endpoint elsewhere comes from: an access key whose secret is in a file or an environment
+ * variable, or a profile of a file as the AWS tools have it. Read anew each time, so that a key that is replaced
+ * where it is kept is used from then on.
+ *
+ * Nothing of what is read is ever part of a message, except the names of files, variables and profiles.
+ */
+#ifndef AWS_CREDENTIALS_H
+#define AWS_CREDENTIALS_H
+
+#include "aws/sigv4.h"
+
+#define AWS_CREDENTIALS_FILE_MAX ((size_t)1024 * 1024)
+#define AWS_CREDENTIALS_TEXT_MAX 4096 /* of a key, a secret, a token */
+
+/* Either access_key and one of the two secrets, or profile. */
+struct aws_key_source {
+	const char *access_key;
+	const char *secret_file;     /* nothing but the secret; space around it is left out */
+	const char *secret_variable; /* of the environment */
+	const char *profile;
+	const char *profile_file; /* NULL: $AWS_SHARED_CREDENTIALS_FILE, or ~/.aws/credentials */
+};
+
+/* In the arena. -EINVAL, -ENOENT and other codes of files; the message says what is missing where. */
+int aws_key_source_read(const struct aws_key_source *source, struct arena *arena,
+	struct sigv4_credentials *ret_credentials, struct err *err);
+
+#endif

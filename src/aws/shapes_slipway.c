@@ -1,0 +1,965 @@
+/*
+ * The shapes of slipway.
+ * Written by tools/generate-shapes; change that, or tools/shapes-slipway.json, and write it
+ * again.
+ */
+/* clang-format off */
+#include "aws/shape_table.h"
+
+/* Every text of the table once; TEXT_ is for those that are no C identifier. */
+#define NAMES(WORD_, TEXT_) \
+	WORD_(AccessDeniedException) WORD_(AssignPublicIp) WORD_(Attribute) \
+	WORD_(AwsVpcConfiguration) WORD_(Canary) WORD_(Counts) WORD_(CreateEnvironment) \
+	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(Cron) \
+	WORD_(DISABLED) WORD_(Daemon) WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) \
+	WORD_(DeleteEnvironmentResponse) WORD_(Deployment) WORD_(DeploymentConfiguration) \
+	WORD_(DeploymentStatus) WORD_(DeploymentSummary) WORD_(DeploymentType) WORD_(DiffChange) \
+	WORD_(DiffCounts) WORD_(DiffEnvironment) WORD_(DiffEnvironmentRequest) \
+	WORD_(DiffEnvironmentResponse) WORD_(DiffItem) WORD_(ENABLED) WORD_(EcsEventFailure) \
+	WORD_(EntityVersionTooOldException) WORD_(Environment) WORD_(EnvironmentHealth) \
+	WORD_(EnvironmentStatus) WORD_(EnvironmentSummary) WORD_(EnvironmentType) \
+	WORD_(EnvironmentVersion) WORD_(FailedInstance) WORD_(GetDeployment) \
+	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
+	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
+	WORD_(GetInstanceRequest) WORD_(Instance) WORD_(InstanceGroup) \
+	WORD_(InternalServiceException) WORD_(InvalidParameterException) \
+	WORD_(LimitExceededException) WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
+	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
+	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
+	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
+	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
+	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListInstances) \
+	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListTasks) \
+	WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) \
+	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PostEcsEvents) \
+	WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) WORD_(RequestedStatus) \
+	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
+	WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
+	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
+	WORD_(RunStatus) WORD_(ScheduleState) WORD_(Service) WORD_(ServiceUnavailableException) \
+	WORD_(StartDeployment) WORD_(StartDeploymentRequest) WORD_(StartDeploymentResponse) \
+	WORD_(StopDeployment) WORD_(StopDeploymentRequest) WORD_(StopDeploymentResponse) \
+	WORD_(StreamInstances) WORD_(StreamInstancesRequest) WORD_(StreamResponse) \
+	WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(Task) WORD_(TaskDefinitionState) \
+	WORD_(TaskHealth) WORD_(ThrottlingException) WORD_(UnsupportedFeatureException) \
+	WORD_(UpdateEnvironment) WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
+	WORD_(VersionConflictException) WORD_(accepted) WORD_(active) WORD_(activeCount) \
+	WORD_(activeDeployment) WORD_(activeVersion) WORD_(after) WORD_(agentConnected) \
+	WORD_(assignPublicIp) WORD_(attempts) WORD_(attribute) WORD_(attributes) \
+	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(baseVersion) \
+	WORD_(before) WORD_(blocked) WORD_(body) WORD_(canary) WORD_(canceled) WORD_(changes) \
+	WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(completed) WORD_(containerName) \
+	WORD_(containerPort) WORD_(count) WORD_(counts) WORD_(createdAt) WORD_(createdBy) \
+	WORD_(currentState) WORD_(deleting) WORD_(deploymentConfiguration) WORD_(deploymentId) \
+	WORD_(deploymentType) WORD_(deployments) WORD_(desired) WORD_(desiredCount) \
+	WORD_(desiredStatus) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) \
+	WORD_(entityVersion) WORD_(environment) WORD_(environmentName) WORD_(environmentType) \
+	WORD_(environmentVersion) WORD_(environments) WORD_(events) WORD_(exitCode) WORD_(failed) \
+	WORD_(failedCount) WORD_(failedInstances) WORD_(failures) WORD_(group) WORD_(health) \
+	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) WORD_(ignored) \
+	TEXT_(in_progress, "in-progress") WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) \
+	WORD_(instance) WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) \
+	WORD_(keep) WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) \
+	WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) \
+	WORD_(latestVersion) WORD_(launching) WORD_(loadBalancer) WORD_(maxActivePercent) \
+	WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) WORD_(member) WORD_(message) \
+	WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) WORD_(missing) WORD_(name) \
+	WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) WORD_(nextRunAt) \
+	WORD_(nextToken) WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) \
+	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(previousVersion) \
+	WORD_(priority) WORD_(reason) WORD_(replace) WORD_(replaceThenTerminate) WORD_(requestId) \
+	WORD_(resourceId) WORD_(resourceType) WORD_(role) WORD_(rollback) WORD_(runningTasks) \
+	WORD_(runs) WORD_(schedule) WORD_(scheduleState) WORD_(securityGroups) WORD_(serviceArn) \
+	WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) \
+	WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
+	WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(target) WORD_(targetGroupArn) \
+	WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(tasks) \
+	WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
+	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(truncated) WORD_(type) \
+	WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) \
+	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds)
+
+SHAPE_NAMES(NAMES);
+
+enum {
+	S_AccessDeniedException, S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary,
+	S_Counts, S_CreateEnvironmentRequest, S_CreateEnvironmentResponse,
+	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_Deployment,
+	S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary, S_DeploymentType,
+	S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest, S_DiffEnvironmentResponse, S_DiffItem,
+	S_EcsEventFailure, S_EntityVersionTooOldException, S_Environment, S_EnvironmentHealth,
+	S_EnvironmentStatus, S_EnvironmentSummary, S_EnvironmentType, S_EnvironmentVersion,
+	S_FailedInstance, S_GetDeploymentRequest, S_GetEnvironmentRequest,
+	S_GetEnvironmentVersionRequest, S_GetInstanceRequest, S_Instance, S_InstanceGroup,
+	S_InternalServiceException, S_InvalidParameterException, S_LimitExceededException,
+	S_ListDeploymentsByStatusRequest, S_ListDeploymentsByStatusResponse,
+	S_ListDeploymentsRequest, S_ListDeploymentsResponse, S_ListEnvironmentVersionsRequest,
+	S_ListEnvironmentVersionsResponse, S_ListEnvironmentsRequest, S_ListEnvironmentsResponse,
+	S_ListInstancesRequest, S_ListInstancesResponse, S_ListTasksRequest, S_ListTasksResponse,
+	S_LoadBalancer, S_NetworkConfiguration, S_OnFailure, S_PostEcsEventsRequest,
+	S_PostEcsEventsResponse, S_RequestedStatus, S_ResourceExistsException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_RollbackDeploymentRequest,
+	S_RollbackDeploymentResponse, S_Run, S_RunStatus, S_ScheduleState,
+	S_ServiceUnavailableException, S_StartDeploymentRequest, S_StartDeploymentResponse,
+	S_StopDeploymentRequest, S_StopDeploymentResponse, S_StreamInstancesRequest,
+	S_StreamResponse, S_StreamTasksRequest, S_Task, S_TaskDefinitionState, S_TaskHealth,
+	S_ThrottlingException, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
+	S_UpdateEnvironmentResponse, S_VersionConflictException, S_blob, S_boolean, S_document,
+	S_integer, S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_1000000,
+	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
+	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
+	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
+	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
+	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Run, S_list_of_Task,
+	S_list_of_TaskDefinitionState, S_list_of_document_from_1_to_1000, S_list_of_document_to_32,
+	S_list_of_string, S_list_of_string_from_1_to_1024_to_32,
+	S_list_of_string_from_1_to_128_to_16, S_list_of_string_from_1_to_64_to_16, S_long,
+	S_long_from_0, S_string, S_string_from_1_to_1024, S_string_from_1_to_128,
+	S_string_from_1_to_30, S_string_from_1_to_4096, S_string_from_1_to_512,
+	S_string_from_1_to_64, S_string_from_6_to_256, S_timestamp,
+};
+
+/* Where the members of a structure begin and end. */
+enum {
+	RANGE(M_AccessDeniedException, 3),
+	RANGE(M_Attribute, 2),
+	RANGE(M_AwsVpcConfiguration, 3),
+	RANGE(M_Canary, 2),
+	RANGE(M_Counts, 7),
+	RANGE(M_CreateEnvironmentRequest, 10),
+	RANGE(M_CreateEnvironmentResponse, 2),
+	RANGE(M_DeleteEnvironmentRequest, 2),
+	RANGE(M_DeleteEnvironmentResponse, 2),
+	RANGE(M_Deployment, 18),
+	RANGE(M_DeploymentConfiguration, 13),
+	RANGE(M_DeploymentSummary, 15),
+	RANGE(M_DiffChange, 3),
+	RANGE(M_DiffCounts, 5),
+	RANGE(M_DiffEnvironmentRequest, 3),
+	RANGE(M_DiffEnvironmentResponse, 12),
+	RANGE(M_DiffItem, 6),
+	RANGE(M_EcsEventFailure, 2),
+	RANGE(M_EntityVersionTooOldException, 3),
+	RANGE(M_Environment, 27),
+	RANGE(M_EnvironmentSummary, 14),
+	RANGE(M_EnvironmentVersion, 12),
+	RANGE(M_FailedInstance, 6),
+	RANGE(M_GetDeploymentRequest, 2),
+	RANGE(M_GetEnvironmentRequest, 1),
+	RANGE(M_GetEnvironmentVersionRequest, 2),
+	RANGE(M_GetInstanceRequest, 3),
+	RANGE(M_Instance, 13),
+	RANGE(M_InstanceGroup, 2),
+	RANGE(M_InternalServiceException, 3),
+	RANGE(M_InvalidParameterException, 3),
+	RANGE(M_LimitExceededException, 5),
+	RANGE(M_ListDeploymentsByStatusRequest, 3),
+	RANGE(M_ListDeploymentsByStatusResponse, 2),
+	RANGE(M_ListDeploymentsRequest, 4),
+	RANGE(M_ListDeploymentsResponse, 2),
+	RANGE(M_ListEnvironmentVersionsRequest, 3),
+	RANGE(M_ListEnvironmentVersionsResponse, 2),
+	RANGE(M_ListEnvironmentsRequest, 8),
+	RANGE(M_ListEnvironmentsResponse, 2),
+	RANGE(M_ListInstancesRequest, 6),
+	RANGE(M_ListInstancesResponse, 2),
+	RANGE(M_ListTasksRequest, 7),
+	RANGE(M_ListTasksResponse, 2),
+	RANGE(M_LoadBalancer, 3),
+	RANGE(M_NetworkConfiguration, 1),
+	RANGE(M_PostEcsEventsRequest, 2),
+	RANGE(M_PostEcsEventsResponse, 3),
+	RANGE(M_ResourceExistsException, 5),
+	RANGE(M_ResourceInUseException, 5),
+	RANGE(M_ResourceNotFoundException, 5),
+	RANGE(M_RollbackDeploymentRequest, 3),
+	RANGE(M_RollbackDeploymentResponse, 3),
+	RANGE(M_Run, 10),
+	RANGE(M_ScheduleState, 7),
+	RANGE(M_ServiceUnavailableException, 3),
+	RANGE(M_StartDeploymentRequest, 3),
+	RANGE(M_StartDeploymentResponse, 3),
+	RANGE(M_StopDeploymentRequest, 2),
+	RANGE(M_StopDeploymentResponse, 2),
+	RANGE(M_StreamInstancesRequest, 3),
+	RANGE(M_StreamResponse, 1),
+	RANGE(M_StreamTasksRequest, 4),
+	RANGE(M_Task, 21),
+	RANGE(M_TaskDefinitionState, 4),
+	RANGE(M_ThrottlingException, 3),
+	RANGE(M_UnsupportedFeatureException, 3),
+	RANGE(M_UpdateEnvironmentRequest, 11),
+	RANGE(M_UpdateEnvironmentResponse, 2),
+	RANGE(M_VersionConflictException, 5),
+};
+
+static const struct shape_member members[] = {
+	/* AccessDeniedException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* Attribute */
+	MEMBER(name, string, REQUIRED),
+	MEMBER(value, string, 0),
+	/* AwsVpcConfiguration */
+	MEMBER(subnets, list_of_string_from_1_to_128_to_16, REQUIRED),
+	MEMBER(assignPublicIp, AssignPublicIp, 0),
+	MEMBER(securityGroups, list_of_string_from_1_to_128_to_16, 0),
+	/* Canary */
+	MEMBER(instances, integer_from_1_to_1000000, REQUIRED),
+	MEMBER(bakeSeconds, integer_from_0_to_2592000, 0),
+	/* Counts */
+	MEMBER(total, integer, REQUIRED),
+	MEMBER(active, integer, REQUIRED),
+	MEMBER(desired, integer, REQUIRED),
+	MEMBER(missing, integer, REQUIRED),
+	MEMBER(outdated, integer, REQUIRED),
+	MEMBER(launching, integer, REQUIRED),
+	MEMBER(unhealthy, integer, REQUIRED),
+	/* CreateEnvironmentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(priority, integer_from_0_to_1000, 0),
+	MEMBER(clientToken, string_from_1_to_128, TOKEN),
+	MEMBER(instanceGroup, InstanceGroup, REQUIRED),
+	MEMBER(taskDefinition, string_from_1_to_512, REQUIRED),
+	MEMBER(environmentType, EnvironmentType, 0),
+	MEMBER(networkConfiguration, NetworkConfiguration, 0),
+	MEMBER(deploymentConfiguration, DeploymentConfiguration, 0),
+	/* CreateEnvironmentResponse */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* DeleteEnvironmentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(terminateTasks, boolean, 0),
+	/* DeleteEnvironmentResponse */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(status, EnvironmentStatus, REQUIRED),
+	/* Deployment */
+	MEMBER(total, integer, 0),
+	MEMBER(counts, Counts, 0),
+	MEMBER(status, DeploymentStatus, REQUIRED),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(rollback, boolean, 0),
+	MEMBER(completed, integer, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(createdBy, string, 0),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(failedCount, integer, 0),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	MEMBER(statusReason, string, 0),
+	MEMBER(deploymentType, DeploymentType, REQUIRED),
+	MEMBER(taskDefinition, string, 0),
+	MEMBER(environmentName, string_from_1_to_30, REQUIRED),
+	MEMBER(failedInstances, list_of_FailedInstance, 0),
+	MEMBER(previousVersion, string_from_1_to_64, 0),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* DeploymentConfiguration */
+	MEMBER(canary, Canary, 0),
+	MEMBER(schedule, string_from_6_to_256, 0),
+	MEMBER(onFailure, OnFailure, 0),
+	MEMBER(desiredCount, integer_from_0_to_1000000, 0),
+	MEMBER(loadBalancer, LoadBalancer, 0),
+	MEMBER(warmUpSeconds, integer_from_0_to_2592000, 0),
+	MEMBER(maxOverPercent, integer_from_0_to_100, 0),
+	MEMBER(timeoutSeconds, integer_from_1_to_2592000, 0),
+	MEMBER(maxActivePercent, integer_from_100_to_1000, 0),
+	MEMBER(minHealthyPercent, integer_from_0_to_100, 0),
+	MEMBER(drainTimeoutSeconds, integer_from_0_to_2592000, 0),
+	MEMBER(replaceThenTerminate, boolean, 0),
+	MEMBER(unreachableTimeoutSeconds, integer_from_0_to_2592000, 0),
+	/* DeploymentSummary */
+	MEMBER(total, integer, 0),
+	MEMBER(counts, Counts, 0),
+	MEMBER(status, DeploymentStatus, REQUIRED),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(rollback, boolean, 0),
+	MEMBER(completed, integer, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(failedCount, integer, 0),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	MEMBER(statusReason, string, 0),
+	MEMBER(deploymentType, DeploymentType, REQUIRED),
+	MEMBER(taskDefinition, string, 0),
+	MEMBER(environmentName, string_from_1_to_30, REQUIRED),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* DiffChange */
+	MEMBER(after, document, 0),
+	MEMBER(before, document, 0),
+	MEMBER(member, string, REQUIRED),
+	/* DiffCounts */
+	MEMBER(keep, integer, REQUIRED),
+	MEMBER(stop, integer, REQUIRED),
+	MEMBER(start, integer, REQUIRED),
+	MEMBER(replace, integer, REQUIRED),
+	MEMBER(unreachable, integer, REQUIRED),
+	/* DiffEnvironmentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	MEMBER_AS(environmentVersion, string_from_1_to_64, 0, version),
+	/* DiffEnvironmentResponse */
+	MEMBER(keep, list_of_DiffItem, REQUIRED),
+	MEMBER(stop, list_of_DiffItem, REQUIRED),
+	MEMBER(stale, boolean, 0),
+	MEMBER(start, list_of_DiffItem, REQUIRED),
+	MEMBER(counts, DiffCounts, REQUIRED),
+	MEMBER(changes, list_of_DiffChange, 0),
+	MEMBER(maxDown, integer, 0),
+	MEMBER(replace, list_of_DiffItem, REQUIRED),
+	MEMBER(truncated, boolean, 0),
+	MEMBER(unreachable, list_of_DiffItem, 0),
+	MEMBER(activeVersion, string_from_1_to_64, 0),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* DiffItem */
+	MEMBER(task, string, 0),
+	MEMBER(reason, string, 0),
+	MEMBER(cluster, string, REQUIRED),
+	MEMBER(instance, string, REQUIRED),
+	MEMBER(taskDefinition, string, 0),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* EcsEventFailure */
+	MEMBER(index, integer, REQUIRED),
+	MEMBER(reason, string, REQUIRED),
+	/* EntityVersionTooOldException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* Environment */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(stale, boolean, 0),
+	MEMBER(counts, Counts, REQUIRED),
+	MEMBER(health, EnvironmentHealth, REQUIRED),
+	MEMBER(status, EnvironmentStatus, REQUIRED),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string, 0),
+	MEMBER(priority, integer_from_0_to_1000, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(updatedAt, timestamp, REQUIRED),
+	MEMBER(serviceArn, string, 0),
+	MEMBER(currentState, list_of_TaskDefinitionState, 0),
+	MEMBER(statusReason, string, 0),
+	MEMBER(activeVersion, string_from_1_to_64, 0),
+	MEMBER(instanceGroup, InstanceGroup, 0),
+	MEMBER(latestVersion, string_from_1_to_64, REQUIRED),
+	MEMBER(scheduleState, ScheduleState, 0),
+	MEMBER(taskDefinition, string_from_1_to_512, 0),
+	MEMBER(environmentType, EnvironmentType, REQUIRED),
+	MEMBER(failedInstances, list_of_FailedInstance, 0),
+	MEMBER(activeDeployment, DeploymentSummary, 0),
+	MEMBER(pendingDeployment, DeploymentSummary, 0),
+	MEMBER(inProgressDeployment, DeploymentSummary, 0),
+	MEMBER(lastCompletedVersion, string_from_1_to_64, 0),
+	MEMBER(networkConfiguration, NetworkConfiguration, 0),
+	MEMBER(deploymentConfiguration, DeploymentConfiguration, 0),
+	/* EnvironmentSummary */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(stale, boolean, 0),
+	MEMBER(counts, Counts, REQUIRED),
+	MEMBER(health, EnvironmentHealth, REQUIRED),
+	MEMBER(status, EnvironmentStatus, REQUIRED),
+	MEMBER(cluster, string, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(updatedAt, timestamp, REQUIRED),
+	MEMBER(statusReason, string, 0),
+	MEMBER(activeVersion, string_from_1_to_64, 0),
+	MEMBER(latestVersion, string_from_1_to_64, REQUIRED),
+	MEMBER(taskDefinition, string_from_1_to_512, 0),
+	MEMBER(environmentType, EnvironmentType, REQUIRED),
+	MEMBER(activeDeployment, DeploymentSummary, 0),
+	/* EnvironmentVersion */
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(number, integer, REQUIRED),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(priority, integer_from_0_to_1000, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(createdBy, string, 0),
+	MEMBER(instanceGroup, InstanceGroup, 0),
+	MEMBER(taskDefinition, string_from_1_to_512, 0),
+	MEMBER(environmentName, string_from_1_to_30, 0),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	MEMBER(networkConfiguration, NetworkConfiguration, 0),
+	MEMBER(deploymentConfiguration, DeploymentConfiguration, 0),
+	/* FailedInstance */
+	MEMBER(task, string, 0),
+	MEMBER(reason, string, REQUIRED),
+	MEMBER(cluster, string, 0),
+	MEMBER(attempts, integer, 0),
+	MEMBER(instance, string, REQUIRED),
+	MEMBER(nextAttemptAt, timestamp, 0),
+	/* GetDeploymentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER_AS(deploymentId, string_from_1_to_64, REQUIRED, id),
+	/* GetEnvironmentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	/* GetEnvironmentVersionRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER_AS(environmentVersion, string_from_1_to_64, REQUIRED, version),
+	/* GetInstanceRequest */
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string_from_1_to_512, REQUIRED),
+	MEMBER_AS(instance, string_from_1_to_512, REQUIRED, id),
+	/* Instance */
+	MEMBER(stale, boolean, 0),
+	MEMBER(status, string, REQUIRED),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string, REQUIRED),
+	MEMBER(version, long, 0),
+	MEMBER(instance, string, REQUIRED),
+	MEMBER(attributes, list_of_Attribute, 0),
+	MEMBER(observedAt, timestamp, 0),
+	MEMBER(instanceArn, string, 0),
+	MEMBER(environments, list_of_string, 0),
+	MEMBER(pendingTasks, integer, 0),
+	MEMBER(runningTasks, integer, 0),
+	MEMBER(agentConnected, boolean, 0),
+	/* InstanceGroup */
+	MEMBER(cluster, string_from_1_to_512, REQUIRED),
+	MEMBER(attributes, list_of_document_to_32, 0),
+	/* InternalServiceException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* InvalidParameterException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* LimitExceededException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	MEMBER(resourceId, string, 0),
+	MEMBER(resourceType, string, 0),
+	/* ListDeploymentsByStatusRequest */
+	MEMBER(status, DeploymentStatus, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListDeploymentsByStatusResponse */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(deployments, list_of_DeploymentSummary, REQUIRED),
+	/* ListDeploymentsRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(status, DeploymentStatus, 0),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListDeploymentsResponse */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(deployments, list_of_DeploymentSummary, REQUIRED),
+	/* ListEnvironmentVersionsRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListEnvironmentVersionsResponse */
+	MEMBER(versions, list_of_EnvironmentVersion, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	/* ListEnvironmentsRequest */
+	MEMBER(type, EnvironmentType, 0),
+	MEMBER(health, EnvironmentHealth, 0),
+	MEMBER(status, EnvironmentStatus, 0),
+	MEMBER(cluster, string_from_1_to_512, 0),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER_AS(attributes, list_of_string_from_1_to_1024_to_32, 0, attribute),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	MEMBER(namePrefix, string_from_1_to_30, 0),
+	/* ListEnvironmentsResponse */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(environments, list_of_EnvironmentSummary, REQUIRED),
+	/* ListInstancesRequest */
+	MEMBER(status, list_of_string_from_1_to_64_to_16, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string_from_1_to_512, 0),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER_AS(attributes, list_of_string_from_1_to_1024_to_32, 0, attribute),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListInstancesResponse */
+	MEMBER(instances, list_of_Instance, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	/* ListTasksRequest */
+	MEMBER(status, list_of_string_from_1_to_64_to_16, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string_from_1_to_512, 0),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(startedBy, string_from_1_to_128, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	MEMBER(environment, string_from_1_to_30, 0),
+	/* ListTasksResponse */
+	MEMBER(tasks, list_of_Task, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	/* LoadBalancer */
+	MEMBER(containerName, string, 0),
+	MEMBER(containerPort, integer_from_0_to_65535, 0),
+	MEMBER(targetGroupArn, string, REQUIRED),
+	/* NetworkConfiguration */
+	MEMBER(awsvpcConfiguration, AwsVpcConfiguration, 0),
+	/* PostEcsEventsRequest */
+	MEMBER(events, list_of_document_from_1_to_1000, REQUIRED),
+	MEMBER(target, string_from_1_to_128, 0),
+	/* PostEcsEventsResponse */
+	MEMBER(ignored, integer, REQUIRED),
+	MEMBER(accepted, integer, REQUIRED),
+	MEMBER(failures, list_of_EcsEventFailure, 0),
+	/* ResourceExistsException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	MEMBER(resourceId, string, 0),
+	MEMBER(resourceType, string, 0),
+	/* ResourceInUseException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	MEMBER(resourceId, string, 0),
+	MEMBER(resourceType, string, 0),
+	/* ResourceNotFoundException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	MEMBER(resourceId, string, 0),
+	MEMBER(resourceType, string, 0),
+	/* RollbackDeploymentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(clientToken, string_from_1_to_128, TOKEN),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* RollbackDeploymentResponse */
+	MEMBER(status, DeploymentStatus, REQUIRED),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* Run */
+	MEMBER(count, integer, 0),
+	MEMBER(dueAt, timestamp, REQUIRED),
+	MEMBER(tasks, list_of_string, 0),
+	MEMBER(reason, string, 0),
+	MEMBER(status, RunStatus, REQUIRED),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(exitCode, integer, 0),
+	MEMBER(lastDueAt, timestamp, 0),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* ScheduleState */
+	MEMBER(runs, list_of_Run, 0),
+	MEMBER(lastTask, string, 0),
+	MEMBER(lastRunAt, timestamp, 0),
+	MEMBER(nextRunAt, timestamp, 0),
+	MEMBER(missedRuns, integer, 0),
+	MEMBER(lastMissedAt, timestamp, 0),
+	MEMBER(lastMissedReason, string, 0),
+	/* ServiceUnavailableException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* StartDeploymentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(clientToken, string_from_1_to_128, TOKEN),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* StartDeploymentResponse */
+	MEMBER(status, DeploymentStatus, REQUIRED),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* StopDeploymentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER_AS(deploymentId, string_from_1_to_64, REQUIRED, id),
+	/* StopDeploymentResponse */
+	MEMBER(status, DeploymentStatus, REQUIRED),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	/* StreamInstancesRequest */
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string_from_1_to_512, 0),
+	MEMBER(entityVersion, long_from_0, 0),
+	/* StreamResponse */
+	MEMBER(body, blob, REQUIRED),
+	/* StreamTasksRequest */
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string_from_1_to_512, 0),
+	MEMBER(environment, string_from_1_to_30, 0),
+	MEMBER(entityVersion, long_from_0, 0),
+	/* Task */
+	MEMBER(task, string, REQUIRED),
+	MEMBER(group, string, 0),
+	MEMBER(stale, boolean, 0),
+	MEMBER(failed, boolean, 0),
+	MEMBER(health, TaskHealth, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(cluster, string, REQUIRED),
+	MEMBER(taskArn, string, 0),
+	MEMBER(version, long, 0),
+	MEMBER(instance, string, 0),
+	MEMBER(createdAt, timestamp, 0),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(startedBy, string, 0),
+	MEMBER(stoppedAt, timestamp, 0),
+	MEMBER(lastStatus, string, REQUIRED),
+	MEMBER(observedAt, timestamp, 0),
+	MEMBER(environment, string_from_1_to_30, 0),
+	MEMBER(desiredStatus, string, 0),
+	MEMBER(stoppedReason, string, 0),
+	MEMBER(taskDefinition, string, 0),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* TaskDefinitionState */
+	MEMBER(taskCount, integer, REQUIRED),
+	MEMBER(activeCount, integer, REQUIRED),
+	MEMBER(taskDefinition, string, REQUIRED),
+	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* ThrottlingException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* UnsupportedFeatureException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	/* UpdateEnvironmentRequest */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(status, RequestedStatus, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(priority, integer_from_0_to_1000, 0),
+	MEMBER(baseVersion, string_from_1_to_64, 0),
+	MEMBER(clientToken, string_from_1_to_128, TOKEN),
+	MEMBER(instanceGroup, InstanceGroup, 0),
+	MEMBER(taskDefinition, string_from_1_to_512, 0),
+	MEMBER(networkConfiguration, NetworkConfiguration, 0),
+	MEMBER(deploymentConfiguration, DeploymentConfiguration, 0),
+	/* UpdateEnvironmentResponse */
+	MEMBER(name, string_from_1_to_30, REQUIRED),
+	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* VersionConflictException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
+	MEMBER(resourceId, string, 0),
+	MEMBER(resourceType, string, 0),
+};
+
+/* Where the values of an enum begin and end. */
+enum {
+	RANGE(E_AssignPublicIp, 2),
+	RANGE(E_DeploymentStatus, 9),
+	RANGE(E_DeploymentType, 3),
+	RANGE(E_EnvironmentHealth, 2),
+	RANGE(E_EnvironmentStatus, 3),
+	RANGE(E_EnvironmentType, 3),
+	RANGE(E_OnFailure, 2),
+	RANGE(E_RequestedStatus, 2),
+	RANGE(E_RunStatus, 6),
+	RANGE(E_TaskHealth, 4),
+};
+
+static const struct shape_name values[] = {
+	/* AssignPublicIp */
+	NAME(ENABLED), NAME(DISABLED),
+	/* DeploymentStatus */
+	NAME(pending), NAME(in_progress), NAME(completed), NAME(unhealthy), NAME(blocked),
+	NAME(to_be_stopped), NAME(stopped), NAME(canceled), NAME(timed_out),
+	/* DeploymentType */
+	NAME(user), NAME(autoscaling), NAME(health_repair),
+	/* EnvironmentHealth */
+	NAME(healthy), NAME(unhealthy),
+	/* EnvironmentStatus */
+	NAME(inactive), NAME(active), NAME(deleting),
+	/* EnvironmentType */
+	NAME(Daemon), NAME(Service), NAME(Cron),
+	/* OnFailure */
+	NAME(stop), NAME(rollback),
+	/* RequestedStatus */
+	NAME(active), NAME(inactive),
+	/* RunStatus */
+	NAME(intended), NAME(started), NAME(succeeded), NAME(failed), NAME(skipped), NAME(missed),
+	/* TaskHealth */
+	NAME(launching), NAME(active), NAME(unhealthy), NAME(stopped),
+};
+
+enum { L_none,
+	L_any_to_16, L_any_to_32, L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_1000000,
+	L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_128, L_1_to_512, L_1_to_1000, L_1_to_1024,
+	L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_6_to_256, L_100_to_1000,
+};
+
+static const struct shape_limits limits[] = {
+	[L_none] = {INT64_MIN, INT64_MAX},
+	[L_any_to_16] = {INT64_MIN, 16},
+	[L_any_to_32] = {INT64_MIN, 32},
+	[L_0_to_any] = {0, INT64_MAX},
+	[L_0_to_100] = {0, 100},
+	[L_0_to_1000] = {0, 1000},
+	[L_0_to_65535] = {0, 65535},
+	[L_0_to_1000000] = {0, 1000000},
+	[L_0_to_2592000] = {0, 2592000},
+	[L_1_to_30] = {1, 30},
+	[L_1_to_64] = {1, 64},
+	[L_1_to_128] = {1, 128},
+	[L_1_to_512] = {1, 512},
+	[L_1_to_1000] = {1, 1000},
+	[L_1_to_1024] = {1, 1024},
+	[L_1_to_4096] = {1, 4096},
+	[L_1_to_1000000] = {1, 1000000},
+	[L_1_to_2592000] = {1, 2592000},
+	[L_6_to_256] = {6, 256},
+	[L_100_to_1000] = {100, 1000},
+};
+
+static const struct shape shapes[] = {
+	[S_AccessDeniedException] = {STRUCTURE(AccessDeniedException), .status = 403, .flags = ERROR},
+	[S_AssignPublicIp] = {ENUM(AssignPublicIp)},
+	[S_Attribute] = {STRUCTURE(Attribute), .required = 1},
+	[S_AwsVpcConfiguration] = {STRUCTURE(AwsVpcConfiguration), .required = 1},
+	[S_Canary] = {STRUCTURE(Canary), .required = 1},
+	[S_Counts] = {STRUCTURE(Counts), .required = 7},
+	[S_CreateEnvironmentRequest] = {STRUCTURE(CreateEnvironmentRequest), .required = 3},
+	[S_CreateEnvironmentResponse] = {STRUCTURE(CreateEnvironmentResponse), .required = 2},
+	[S_DeleteEnvironmentRequest] = {STRUCTURE(DeleteEnvironmentRequest), .required = 1},
+	[S_DeleteEnvironmentResponse] = {STRUCTURE(DeleteEnvironmentResponse), .required = 2},
+	[S_Deployment] = {STRUCTURE(Deployment), .required = 6},
+	[S_DeploymentConfiguration] = {STRUCTURE(DeploymentConfiguration)},
+	[S_DeploymentStatus] = {ENUM(DeploymentStatus)},
+	[S_DeploymentSummary] = {STRUCTURE(DeploymentSummary), .required = 6},
+	[S_DeploymentType] = {ENUM(DeploymentType)},
+	[S_DiffChange] = {STRUCTURE(DiffChange), .required = 1},
+	[S_DiffCounts] = {STRUCTURE(DiffCounts), .required = 5},
+	[S_DiffEnvironmentRequest] = {STRUCTURE(DiffEnvironmentRequest), .required = 1},
+	[S_DiffEnvironmentResponse] = {STRUCTURE(DiffEnvironmentResponse), .required = 6},
+	[S_DiffItem] = {STRUCTURE(DiffItem), .required = 2},
+	[S_EcsEventFailure] = {STRUCTURE(EcsEventFailure), .required = 2},
+	[S_EntityVersionTooOldException] = {STRUCTURE(EntityVersionTooOldException), .status = 410, .flags = ERROR},
+	[S_Environment] = {STRUCTURE(Environment), .required = 8},
+	[S_EnvironmentHealth] = {ENUM(EnvironmentHealth)},
+	[S_EnvironmentStatus] = {ENUM(EnvironmentStatus)},
+	[S_EnvironmentSummary] = {STRUCTURE(EnvironmentSummary), .required = 8},
+	[S_EnvironmentType] = {ENUM(EnvironmentType)},
+	[S_EnvironmentVersion] = {STRUCTURE(EnvironmentVersion), .required = 3},
+	[S_FailedInstance] = {STRUCTURE(FailedInstance), .required = 2},
+	[S_GetDeploymentRequest] = {STRUCTURE(GetDeploymentRequest), .required = 2},
+	[S_GetEnvironmentRequest] = {STRUCTURE(GetEnvironmentRequest), .required = 1},
+	[S_GetEnvironmentVersionRequest] = {STRUCTURE(GetEnvironmentVersionRequest), .required = 2},
+	[S_GetInstanceRequest] = {STRUCTURE(GetInstanceRequest), .required = 2},
+	[S_Instance] = {STRUCTURE(Instance), .required = 3},
+	[S_InstanceGroup] = {STRUCTURE(InstanceGroup), .required = 1},
+	[S_InternalServiceException] = {STRUCTURE(InternalServiceException), .status = 500, .flags = ERROR | SERVER_FAULT},
+	[S_InvalidParameterException] = {STRUCTURE(InvalidParameterException), .status = 400, .flags = ERROR},
+	[S_LimitExceededException] = {STRUCTURE(LimitExceededException), .status = 400, .flags = ERROR},
+	[S_ListDeploymentsByStatusRequest] = {STRUCTURE(ListDeploymentsByStatusRequest), .required = 1},
+	[S_ListDeploymentsByStatusResponse] = {STRUCTURE(ListDeploymentsByStatusResponse), .required = 1},
+	[S_ListDeploymentsRequest] = {STRUCTURE(ListDeploymentsRequest), .required = 1},
+	[S_ListDeploymentsResponse] = {STRUCTURE(ListDeploymentsResponse), .required = 1},
+	[S_ListEnvironmentVersionsRequest] = {STRUCTURE(ListEnvironmentVersionsRequest), .required = 1},
+	[S_ListEnvironmentVersionsResponse] = {STRUCTURE(ListEnvironmentVersionsResponse), .required = 1},
+	[S_ListEnvironmentsRequest] = {STRUCTURE(ListEnvironmentsRequest)},
+	[S_ListEnvironmentsResponse] = {STRUCTURE(ListEnvironmentsResponse), .required = 1},
+	[S_ListInstancesRequest] = {STRUCTURE(ListInstancesRequest)},
+	[S_ListInstancesResponse] = {STRUCTURE(ListInstancesResponse), .required = 1},
+	[S_ListTasksRequest] = {STRUCTURE(ListTasksRequest)},
+	[S_ListTasksResponse] = {STRUCTURE(ListTasksResponse), .required = 1},
+	[S_LoadBalancer] = {STRUCTURE(LoadBalancer), .required = 1},
+	[S_NetworkConfiguration] = {STRUCTURE(NetworkConfiguration)},
+	[S_OnFailure] = {ENUM(OnFailure)},
+	[S_PostEcsEventsRequest] = {STRUCTURE(PostEcsEventsRequest), .required = 1},
+	[S_PostEcsEventsResponse] = {STRUCTURE(PostEcsEventsResponse), .required = 2},
+	[S_RequestedStatus] = {ENUM(RequestedStatus)},
+	[S_ResourceExistsException] = {STRUCTURE(ResourceExistsException), .status = 409, .flags = ERROR},
+	[S_ResourceInUseException] = {STRUCTURE(ResourceInUseException), .status = 409, .flags = ERROR},
+	[S_ResourceNotFoundException] = {STRUCTURE(ResourceNotFoundException), .status = 404, .flags = ERROR},
+	[S_RollbackDeploymentRequest] = {STRUCTURE(RollbackDeploymentRequest), .required = 1},
+	[S_RollbackDeploymentResponse] = {STRUCTURE(RollbackDeploymentResponse), .required = 2},
+	[S_Run] = {STRUCTURE(Run), .required = 2},
+	[S_RunStatus] = {ENUM(RunStatus)},
+	[S_ScheduleState] = {STRUCTURE(ScheduleState)},
+	[S_ServiceUnavailableException] = {STRUCTURE(ServiceUnavailableException), .status = 503, .flags = ERROR | SERVER_FAULT},
+	[S_StartDeploymentRequest] = {STRUCTURE(StartDeploymentRequest), .required = 2},
+	[S_StartDeploymentResponse] = {STRUCTURE(StartDeploymentResponse), .required = 2},
+	[S_StopDeploymentRequest] = {STRUCTURE(StopDeploymentRequest), .required = 2},
+	[S_StopDeploymentResponse] = {STRUCTURE(StopDeploymentResponse), .required = 2},
+	[S_StreamInstancesRequest] = {STRUCTURE(StreamInstancesRequest)},
+	[S_StreamResponse] = {STRUCTURE(StreamResponse), .required = 1},
+	[S_StreamTasksRequest] = {STRUCTURE(StreamTasksRequest)},
+	[S_Task] = {STRUCTURE(Task), .required = 3},
+	[S_TaskDefinitionState] = {STRUCTURE(TaskDefinitionState), .required = 3},
+	[S_TaskHealth] = {ENUM(TaskHealth)},
+	[S_ThrottlingException] = {STRUCTURE(ThrottlingException), .status = 429, .flags = ERROR},
+	[S_UnsupportedFeatureException] = {STRUCTURE(UnsupportedFeatureException), .status = 400, .flags = ERROR},
+	[S_UpdateEnvironmentRequest] = {STRUCTURE(UpdateEnvironmentRequest), .required = 1},
+	[S_UpdateEnvironmentResponse] = {STRUCTURE(UpdateEnvironmentResponse), .required = 2},
+	[S_VersionConflictException] = {STRUCTURE(VersionConflictException), .status = 409, .flags = ERROR},
+	[S_blob] = {.type = SHAPE_BLOB},
+	[S_boolean] = {.type = SHAPE_BOOLEAN},
+	[S_document] = {.type = SHAPE_DOCUMENT},
+	[S_integer] = {.type = SHAPE_INTEGER},
+	[S_integer_from_0_to_100] = {.type = SHAPE_INTEGER, .limits = L_0_to_100},
+	[S_integer_from_0_to_1000] = {.type = SHAPE_INTEGER, .limits = L_0_to_1000},
+	[S_integer_from_0_to_1000000] = {.type = SHAPE_INTEGER, .limits = L_0_to_1000000},
+	[S_integer_from_0_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_0_to_2592000},
+	[S_integer_from_0_to_65535] = {.type = SHAPE_INTEGER, .limits = L_0_to_65535},
+	[S_integer_from_100_to_1000] = {.type = SHAPE_INTEGER, .limits = L_100_to_1000},
+	[S_integer_from_1_to_1000] = {.type = SHAPE_INTEGER, .limits = L_1_to_1000},
+	[S_integer_from_1_to_1000000] = {.type = SHAPE_INTEGER, .limits = L_1_to_1000000},
+	[S_integer_from_1_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_1_to_2592000},
+	[S_list_of_Attribute] = {.type = SHAPE_LIST, .element = S_Attribute},
+	[S_list_of_DeploymentSummary] = {.type = SHAPE_LIST, .element = S_DeploymentSummary},
+	[S_list_of_DiffChange] = {.type = SHAPE_LIST, .element = S_DiffChange},
+	[S_list_of_DiffItem] = {.type = SHAPE_LIST, .element = S_DiffItem},
+	[S_list_of_EcsEventFailure] = {.type = SHAPE_LIST, .element = S_EcsEventFailure},
+	[S_list_of_EnvironmentSummary] = {.type = SHAPE_LIST, .element = S_EnvironmentSummary},
+	[S_list_of_EnvironmentVersion] = {.type = SHAPE_LIST, .element = S_EnvironmentVersion},
+	[S_list_of_FailedInstance] = {.type = SHAPE_LIST, .element = S_FailedInstance},
+	[S_list_of_Instance] = {.type = SHAPE_LIST, .element = S_Instance},
+	[S_list_of_Run] = {.type = SHAPE_LIST, .element = S_Run},
+	[S_list_of_Task] = {.type = SHAPE_LIST, .element = S_Task},
+	[S_list_of_TaskDefinitionState] = {.type = SHAPE_LIST, .element = S_TaskDefinitionState},
+	[S_list_of_document_from_1_to_1000] = {.type = SHAPE_LIST, .element = S_document, .limits = L_1_to_1000},
+	[S_list_of_document_to_32] = {.type = SHAPE_LIST, .element = S_document, .limits = L_any_to_32},
+	[S_list_of_string] = {.type = SHAPE_LIST, .element = S_string},
+	[S_list_of_string_from_1_to_1024_to_32] = {.type = SHAPE_LIST, .element = S_string_from_1_to_1024, .limits = L_any_to_32},
+	[S_list_of_string_from_1_to_128_to_16] = {.type = SHAPE_LIST, .element = S_string_from_1_to_128, .limits = L_any_to_16},
+	[S_list_of_string_from_1_to_64_to_16] = {.type = SHAPE_LIST, .element = S_string_from_1_to_64, .limits = L_any_to_16},
+	[S_long] = {.type = SHAPE_LONG},
+	[S_long_from_0] = {.type = SHAPE_LONG, .limits = L_0_to_any},
+	[S_string] = {.type = SHAPE_STRING},
+	[S_string_from_1_to_1024] = {.type = SHAPE_STRING, .limits = L_1_to_1024},
+	[S_string_from_1_to_128] = {.type = SHAPE_STRING, .limits = L_1_to_128},
+	[S_string_from_1_to_30] = {.type = SHAPE_STRING, .limits = L_1_to_30},
+	[S_string_from_1_to_4096] = {.type = SHAPE_STRING, .limits = L_1_to_4096},
+	[S_string_from_1_to_512] = {.type = SHAPE_STRING, .limits = L_1_to_512},
+	[S_string_from_1_to_64] = {.type = SHAPE_STRING, .limits = L_1_to_64},
+	[S_string_from_6_to_256] = {.type = SHAPE_STRING, .limits = L_6_to_256},
+	[S_timestamp] = {.type = SHAPE_TIMESTAMP},
+};
+
+/* Where the errors of an operation begin and end. */
+enum {
+	RANGE(X_CreateEnvironment, 10),
+	RANGE(X_DeleteEnvironment, 8),
+	RANGE(X_DiffEnvironment, 7),
+	RANGE(X_GetDeployment, 7),
+	RANGE(X_GetEnvironment, 7),
+	RANGE(X_GetEnvironmentVersion, 7),
+	RANGE(X_GetInstance, 7),
+	RANGE(X_ListDeployments, 7),
+	RANGE(X_ListDeploymentsByStatus, 6),
+	RANGE(X_ListEnvironmentVersions, 7),
+	RANGE(X_ListEnvironments, 6),
+	RANGE(X_ListInstances, 7),
+	RANGE(X_ListTasks, 7),
+	RANGE(X_PostEcsEvents, 6),
+	RANGE(X_RollbackDeployment, 10),
+	RANGE(X_StartDeployment, 10),
+	RANGE(X_StopDeployment, 8),
+	RANGE(X_StreamInstances, 8),
+	RANGE(X_StreamTasks, 8),
+	RANGE(X_UpdateEnvironment, 10),
+};
+
+static const uint16_t errors[] = {
+	/* CreateEnvironment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_LimitExceededException, S_ResourceExistsException, S_ResourceInUseException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* DeleteEnvironment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* DiffEnvironment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetEnvironment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetEnvironmentVersion */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetInstance */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* ListDeployments */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* ListDeploymentsByStatus */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ListEnvironmentVersions */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* ListEnvironments */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ListInstances */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* ListTasks */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* PostEcsEvents */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* RollbackDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	S_VersionConflictException,
+	/* StartDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	S_VersionConflictException,
+	/* StopDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* StreamInstances */
+	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
+	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* StreamTasks */
+	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
+	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* UpdateEnvironment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	S_VersionConflictException,
+};
+
+static const struct shape_operation operations[] = {
+	OPERATION(CreateEnvironment, CreateEnvironmentRequest, CreateEnvironmentResponse, InvalidParameterException),
+	OPERATION(DeleteEnvironment, DeleteEnvironmentRequest, DeleteEnvironmentResponse, InvalidParameterException),
+	OPERATION(DiffEnvironment, DiffEnvironmentRequest, DiffEnvironmentResponse, InvalidParameterException),
+	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
+	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
+	OPERATION(GetEnvironmentVersion, GetEnvironmentVersionRequest, EnvironmentVersion, InvalidParameterException),
+	OPERATION(GetInstance, GetInstanceRequest, Instance, InvalidParameterException),
+	OPERATION(ListDeployments, ListDeploymentsRequest, ListDeploymentsResponse, InvalidParameterException),
+	OPERATION(ListDeploymentsByStatus, ListDeploymentsByStatusRequest, ListDeploymentsByStatusResponse, InvalidParameterException),
+	OPERATION(ListEnvironmentVersions, ListEnvironmentVersionsRequest, ListEnvironmentVersionsResponse, InvalidParameterException),
+	OPERATION(ListEnvironments, ListEnvironmentsRequest, ListEnvironmentsResponse, InvalidParameterException),
+	OPERATION(ListInstances, ListInstancesRequest, ListInstancesResponse, InvalidParameterException),
+	OPERATION(ListTasks, ListTasksRequest, ListTasksResponse, InvalidParameterException),
+	OPERATION(PostEcsEvents, PostEcsEventsRequest, PostEcsEventsResponse, InvalidParameterException),
+	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
+	OPERATION(StartDeployment, StartDeploymentRequest, StartDeploymentResponse, InvalidParameterException),
+	OPERATION(StopDeployment, StopDeploymentRequest, StopDeploymentResponse, InvalidParameterException),
+	OPERATION(StreamInstances, StreamInstancesRequest, StreamResponse, InvalidParameterException),
+	OPERATION(StreamTasks, StreamTasksRequest, StreamResponse, InvalidParameterException),
+	OPERATION(UpdateEnvironment, UpdateEnvironmentRequest, UpdateEnvironmentResponse, InvalidParameterException),
+};
+
+const struct shape_service shape_slipway = {
+	.name = "slipway",
+	.signing_name = "slipway",
+	.protocol = "rest-json",
+	.version = "2026-11-17",
+	.target_prefix = "",
+	SHAPE_TABLES,
+};

@@ -1,0 +1,305 @@
+/* See the header. */
+#include "aws/targets.h"
+
+#include "aws/arn.h"
+#include "aws/signer.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "control/lock.h"
+
+#define AUTHORITIES_MAX (1024 * 1024)
+#define USES 2
+
+/* One configured target, and what was made of it so far. */
+struct place {
+	const struct aws_target_settings *settings;
+	struct span authorities; /* PEM; none: the system's */
+	struct aws_signer *key;
+	struct aws_signer *own; /* its role's, or the key again */
+	struct map roles;       /* struct face by ARN; "" is its own */
+};
+
+/* A target in the name of somebody. */
+struct face {
+	struct aws_signer *signer; /* of a role beside the target's own; else NULL */
+	struct aws_target *targets[USES];
+};
+
+struct aws_targets {
+	struct http_client *client;
+	/* A group of its own: nothing runs on it, but it ends all waits. NULL if somebody else makes them. */
+	struct runner *runner;
+	struct place *places;
+	size_t count;
+	struct arena *arena;
+	struct lock lock;                          /* for what is in the maps */
+	struct aws_target *(*make)(void *context); /* NULL: they are of AWS */
+	void *make_context;
+};
+
+/* ---- names of AWS ---- */
+
+struct span aws_endpoint_of(struct arena *arena, const char *service, struct span region)
+{
+	return arena_format(arena, "https://%s.%.*s.amazonaws.com%s", service, SPAN_ARGS(region),
+		span_is(aws_partition_of(region), "aws-cn") ? ".cn" : "");
+}
+
+/* ---- faces ---- */
+
+static const char *endpoint_of(struct aws_targets *targets, const char *given, const char *service,
+	const char *region)
+{
+	return given ? given : aws_endpoint_of(targets->arena, service, span_of(region)).data;
+}
+
+static int make_role(struct aws_targets *targets, const struct place *place, const char *arn,
+	struct aws_signer *base, struct aws_signer **ret_signer, struct err *err)
+{
+	const struct aws_target_settings *settings = place->settings;
+	_arena_ struct arena *scratch = arena_new(0);
+	struct aws_role role = {.arn = arn,
+		.external_id = settings->external_id,
+		.session = arena_format(scratch, "slipway-%s", settings->name).data,
+		.endpoint = endpoint_of(targets, settings->sts_endpoint, "sts", settings->region),
+		.authorities = place->authorities,
+		.region = settings->region};
+
+	return aws_signer_of_role(&role, base, targets->client, targets->runner, ret_signer, err);
+}
+
+static void free_face(struct face *face)
+{
+	if (!face)
+		return;
+	for (size_t i = 0; i < USES; i++)
+		aws_target_free(face->targets[i]);
+	aws_signer_free(face->signer);
+	free(face);
+}
+
+static int make_face(struct aws_targets *targets, struct place *place, struct span role,
+	struct face **ret_face, struct err *err)
+{
+	const struct aws_target_settings *settings = place->settings;
+	struct aws_remote_config config = {
+		.endpoint = endpoint_of(targets, settings->endpoint, "ecs", settings->region),
+		.authorities = place->authorities,
+		.region = settings->region,
+		.signer = place->own,
+		.calls_per_second = settings->calls_per_second,
+		.timeout_ms = (int)settings->timeout_ms};
+	struct face *face = memory_allocate(sizeof(*face));
+	int code = 0;
+
+	if (targets->make) {
+		for (size_t i = 0; i < USES; i++)
+			face->targets[i] = targets->make(targets->make_context);
+		*ret_face = face;
+		return 0;
+	}
+	if (role.length > 0)
+		code = make_role(targets, place, arena_copy_span(targets->arena, role).data,
+			place->own, &face->signer, err);
+	if (face->signer)
+		config.signer = face->signer;
+	if (code == 0)
+		code = aws_target_remote(&config, targets->client, targets->runner,
+			&face->targets[AWS_TARGET_READS], err);
+	config.timeout_ms = config.total_ms = AWS_TARGETS_WRITE_MS;
+	if (code == 0)
+		code = aws_target_remote(&config, targets->client, targets->runner,
+			&face->targets[AWS_TARGET_WRITES], err);
+	if (code < 0) {
+		free_face(face);
+		return code;
+	}
+	*ret_face = face;
+	return 0;
+}
+
+static struct place *find_place(const struct aws_targets *targets, struct span name)
+{
+	for (size_t i = 0; targets && i < targets->count; i++)
+		if (span_is(name, targets->places[i].settings->name))
+			return &targets->places[i];
+	return NULL;
+}
+
+/* Under the lock. */
+static int find_face(struct aws_targets *targets, struct place *place, struct span role,
+	struct face **ret_face, struct err *err)
+{
+	struct face *face = map_get(&place->roles, role);
+	int code = 0;
+
+	if (!face && place->roles.count > AWS_TARGETS_ROLES_MAX)
+		return err_set(err, -E2BIG, "target '%s': more than %d roles are used",
+			place->settings->name, AWS_TARGETS_ROLES_MAX);
+	if (!face) {
+		code = make_face(targets, place, role, &face, err);
+		if (code < 0)
+			return err_prefix(err, code, "target '%s'", place->settings->name);
+		map_put(&place->roles, role, face);
+	}
+	*ret_face = face;
+	return 0;
+}
+
+int aws_targets_get(struct aws_targets *targets, struct span name, struct span role,
+	enum aws_target_use use, struct aws_target **ret_target, struct err *err)
+{
+	struct place *place = find_place(targets, name);
+	struct face *face;
+	int code;
+
+	if (!place)
+		return err_set(err, -ENOENT,
+			"there is no target '%.*s' in the server's configuration", SPAN_ARGS(name));
+	lock_take(&targets->lock);
+	code = find_face(targets, place, role, &face, err);
+	lock_release(&targets->lock);
+	if (code == 0)
+		*ret_target = face->targets[use];
+	return code;
+}
+
+const struct aws_target_settings *aws_targets_find(const struct aws_targets *targets,
+	struct span name)
+{
+	const struct place *place = find_place(targets, name);
+
+	return place ? place->settings : NULL;
+}
+
+bool aws_target_settings_allow(const struct aws_target_settings *settings, struct span account)
+{
+	for (size_t i = 0; i < settings->account_count; i++)
+		if (span_is(account, settings->accounts[i]))
+			return true;
+	return false;
+}
+
+/* ---- beginning and end ---- */
+
+static int read_authorities(struct aws_targets *targets, struct place *place, struct err *err)
+{
+	_buffer_ struct buffer text = {0};
+	int code;
+
+	if (!place->settings->ca)
+		return 0;
+	code = file_read(place->settings->ca, AUTHORITIES_MAX, &text, err);
+	if (code < 0)
+		return err_prefix(err, code, "target %s: ca", place->settings->name);
+	place->authorities = arena_copy_span(targets->arena, buffer_span(&text));
+	return 0;
+}
+
+/* Its key, its own role and its own face: what is wrong with the endpoints is seen here. */
+static int open_place(struct aws_targets *targets, struct place *place,
+	const struct aws_target_settings *settings, struct err *err)
+{
+	struct face *face;
+	int code;
+
+	place->settings = settings;
+	code = read_authorities(targets, place, err);
+	if (code < 0)
+		return code;
+	place->key = place->own = aws_signer_of_key(&settings->key, targets->runner);
+	if (settings->role)
+		code = make_role(targets, place, settings->role, place->key, &place->own, err);
+	return code < 0 ? code : find_face(targets, place, SPAN(""), &face, err);
+}
+
+int aws_targets_new(const struct aws_target_settings *settings, size_t count,
+	struct http_client *client, struct runner *runner, struct aws_targets **ret_targets,
+	struct err *err)
+{
+	struct aws_targets *targets = memory_allocate(sizeof(*targets));
+
+	targets->client = client;
+	targets->runner = runner_group_new(runner, "targets");
+	targets->arena = arena_new(0);
+	targets->places = memory_allocate_array(count + 1, sizeof(*targets->places));
+	lock_init(&targets->lock);
+	for (size_t i = 0; i < count; i++) {
+		int code;
+
+		targets->count++;
+		code = open_place(targets, &targets->places[i], &settings[i], err);
+		if (code < 0) {
+			aws_targets_free(targets);
+			return code;
+		}
+	}
+	*ret_targets = targets;
+	return 0;
+}
+
+struct aws_targets *aws_targets_made(const struct aws_target_settings *settings, size_t count,
+	struct aws_target *(*make)(void *context), void *context)
+{
+	struct aws_targets *targets = memory_allocate(sizeof(*targets));
+
+	targets->arena = arena_new(0);
+	targets->places = memory_allocate_array(count + 1, sizeof(*targets->places));
+	targets->count = count;
+	targets->make = make;
+	targets->make_context = context;
+	lock_init(&targets->lock);
+	for (size_t i = 0; i < count; i++)
+		targets->places[i].settings = &settings[i];
+	return targets;
+}
+
+void aws_targets_cancel(struct aws_targets *targets)
+{
+	if (!targets)
+		return;
+	if (targets->runner)
+		runner_stop(targets->runner);
+	lock_take(&targets->lock);
+	for (size_t i = 0; i < targets->count; i++) {
+		struct place *place = &targets->places[i];
+
+		if (place->own)
+			aws_signer_cancel(place->own);
+		MAP_EACH (&place->roles, entry) {
+			const struct face *face = entry->value;
+
+			if (face->signer)
+				aws_signer_cancel(face->signer);
+			for (size_t use = 0; use < USES; use++)
+				aws_target_cancel(face->targets[use]);
+		}
+	}
+	lock_release(&targets->lock);
+}
+
+void aws_targets_free(struct aws_targets *targets)
+{
+	if (!targets)
+		return;
+	for (size_t i = 0; i < targets->count; i++) {
+		struct place *place = &targets->places[i];
+
+		MAP_EACH (&place->roles, entry)
+			free_face(entry->value);
+		map_clear(&place->roles);
+		if (place->own != place->key)
+			aws_signer_free(place->own);
+		aws_signer_free(place->key);
+	}
+	free(targets->places);
+	if (targets->runner) {
+		runner_stop(targets->runner);
+		runner_join(targets->runner, NULL);
+	}
+	runner_free(targets->runner);
+	arena_free(targets->arena);
+	lock_destroy(&targets->lock);
+	free(targets);
+}
