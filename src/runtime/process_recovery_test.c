@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "base/random.h"
-#include "runtime/process/plan.h"
-#include "runtime/process/record.h"
+#include "runtime/task/plan.h"
+#include "runtime/task/record.h"
 
 /* A process of the task's supervisor: the supervisor itself leads its session, a keeper does not.
  * */
@@ -167,7 +167,7 @@ static void test_cut_starts_are_resolved(void **state)
 	struct err err;
 
 	close_runtime(fixture);
-	assert_int_equal(plan_parse_spec(spec, fixture->arena, &plan, &err), 0);
+	assert_int_equal(plan_parse_spec(spec, PLAN_IMAGE_HOST, fixture->arena, &plan, &err), 0);
 	plan->instance = SPAN("machine");
 	plan->address = SPAN("127.64.0.9");
 	plan->token = ordered;

@@ -2,20 +2,26 @@
  * What a runtime is asked to run: a JSON document made by ecs/ from a task definition with overrides
  * applied, secrets resolved and defaults filled in, so that a driver needs no knowledge of ECS.
  *
- *     {"version": 1, "family": "web", "revision": 3, "cluster": "default", "arn": "arn:aws:ecs:…",
+ *     {"version": 1, "family": "web", "revision": 3, "cluster": "default", "clusterArn": "arn:…",
+ *      "arn": "arn:aws:ecs:…",
  *      "networkMode": "awsvpc" | "bridge" | "host" | "none", "cpu": 256, "memory": 512,
  *      "volumes": [{"name", "host": {"sourcePath"?}}],
  *      "containers": [{
  *         "name", "image", "essential": true, "command": [], "entryPoint": [], "workingDirectory"?,
- *         "user"?, "environment": [{"name","value"}], "environmentFiles"?: [], "cpu": 0, "memory"?: MiB,
+ *         "user"?, "environment": [{"name","value","secret"?: true}], "environmentFiles"?: [], "cpu": 0, "memory"?: MiB,
  *         "memoryReservation"?, "ulimits": [{"name","softLimit","hardLimit"}],
  *         "portMappings": [{"containerPort","hostPort","protocol"}],
  *         "mountPoints": [{"sourceVolume","containerPath","readOnly"}],
  *         "dependsOn": [{"containerName","condition"}], "healthCheck"?: {"command":[],"interval",
  *         "timeout","retries","startPeriod"}, "startTimeout": s, "stopTimeout": s,
  *         "restartPolicy"?: {"enabled","ignoredExitCodes":[],"restartAttemptPeriod"},
- *         "readonlyRootFilesystem": false, "privileged": false, "hostname"?, "logMaxBytes": 10485760}]}
+ *         "readonlyRootFilesystem": false, "privileged": false, "hostname"?, "logMaxBytes": 10485760}],
+ *      "group": "service:web", "gated"?: true, "holdSeconds"?: s, "constraints"?: [{"type","expression"?}],
+ *      "strategy"?: [{"type","field"?}]}
  *
+ * cluster is a name; "clusterArn" says all of it. group, constraints and strategy are for drivers that choose
+ * instances themselves; holdSeconds is how long traffic may come after the end of a task was announced; gated: see
+ * runtime_group_operations.
  * cpu and memory of the task are 0 when the definition has none. Members that a driver cannot honour are
  * told in runtime_task.notes, or refuse the start where ignoring them would be wrong.
  */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 

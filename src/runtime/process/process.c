@@ -16,9 +16,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "runtime/process/log_files.h"
 #include "runtime/process/process_internal.h"
 #include "runtime/process/protocol.h"
+#include "runtime/task/folder.h"
+#include "runtime/task/log_files.h"
 
 #define SUPERVISOR_NAME "slipway-task"
 #define REMOVED_PREFIX ".removed-"
@@ -111,7 +112,7 @@ static int start_new(struct process_runtime *runtime, struct process_task *task,
 	if (r == 0 || r == -EAGAIN)
 		return 0;
 	/* Else nothing of it was run; and this is not the spec's fault. */
-	process_remove_folder(task->folder, NULL);
+	folder_remove(task->folder, NULL);
 	return r == -EINVAL ? -EIO : r;
 }
 
@@ -120,7 +121,7 @@ static int check_start(struct process_runtime *runtime, struct span token, struc
 {
 	_buffer_ struct buffer text = {0};
 
-	if (!process_token_is_valid(token))
+	if (!plan_token_is_valid(token))
 		return err_set(err, -EINVAL,
 			"a token is 1 to %d letters, digits, hyphens and underscores",
 			RUNTIME_TOKEN_MAX);
@@ -129,7 +130,7 @@ static int check_start(struct process_runtime *runtime, struct span token, struc
 	json_write(spec, &text);
 	if (text.length > RUNTIME_SPEC_MAX)
 		return err_set(err, -EINVAL, "the spec is larger than %zu bytes", RUNTIME_SPEC_MAX);
-	return plan_parse_spec(spec, arena, ret_plan, err);
+	return plan_parse_spec(spec, PLAN_IMAGE_HOST, arena, ret_plan, err);
 }
 
 static int process_start(struct runtime *base, struct span token, struct span instance,
@@ -313,7 +314,7 @@ static int process_acknowledge(struct runtime *base, struct span token, struct e
 	}
 	pthread_mutex_unlock(&runtime->mutex);
 	if (r == 0)
-		process_remove_folder(removed, NULL); /* or when next opened */
+		folder_remove(removed, NULL); /* or when next opened */
 	return r;
 }
 
@@ -465,7 +466,7 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 	int r = file_read(path, PLAN_ORDER_MAX, &text, err);
 
 	if (r == -ENOENT || (r == 0 && is_cut_short(buffer_span(&text)))) {
-		r = process_remove_folder(task->folder, err);
+		r = folder_remove(task->folder, err);
 		process_task_free(task);
 		return r;
 	}
@@ -474,7 +475,7 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 		return r;
 	}
 	/* One that cannot be understood still may have a supervisor, or a record. */
-	if (plan_parse_order(buffer_span(&text), arena, &plan, NULL) == 0)
+	if (plan_parse_order(buffer_span(&text), PLAN_IMAGE_HOST, arena, &plan, NULL) == 0)
 		process_task_take_order(task, plan);
 	map_put(&runtime->tasks, token, task);
 	process_unsettle(task);
@@ -495,8 +496,8 @@ static int scan(struct process_runtime *runtime, struct err *err)
 		if (span_starts_with(name, SPAN(REMOVED_PREFIX))) {
 			_free_ char *path = memory_format("%s/%s", runtime->folder, entry->d_name);
 
-			r = process_remove_folder(path, err);
-		} else if (process_token_is_valid(name)) {
+			r = folder_remove(path, err);
+		} else if (plan_token_is_valid(name)) {
 			r = adopt(runtime, name, err);
 		}
 	}

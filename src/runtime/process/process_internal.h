@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 #include "base/map.h"
-#include "runtime/process/plan.h"
 #include "runtime/process/process.h"
-#include "runtime/process/record.h"
+#include "runtime/task/plan.h"
+#include "runtime/task/record.h"
 
 #define PROCESS_ANSWER_SECONDS 20 /* for what a supervisor answers at once */
 
@@ -61,7 +61,6 @@ struct process_task *process_task_new(struct process_runtime *runtime, struct sp
 void process_task_free(struct process_task *task);
 /* Remembers what the order gave away, so that nobody else gets it. */
 void process_task_take_order(struct process_task *task, const struct plan *plan);
-bool process_token_is_valid(struct span token);
 
 /* watch.c: the thread, and finding out how tasks are. Mutex held for the first three. */
 void process_unsettle(struct process_task *task);
@@ -96,9 +95,6 @@ int process_choose_network(struct process_runtime *runtime, struct plan *plan, s
 int process_bridge_make(struct process_runtime *runtime, struct plan_link *ret_link);
 void process_bridge_remove(const char *folder);
 void process_bridge_name(const char *folder, char name[PLAN_BRIDGE_MAX]);
-
-/* folder.c */
-int process_remove_folder(const char *path, struct err *err);
 
 /* instances.c */
 int process_list_instances(struct runtime *runtime, struct arena *arena,

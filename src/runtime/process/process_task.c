@@ -4,20 +4,6 @@
 #include "base/memory.h"
 #include "runtime/process/process_internal.h"
 
-bool process_token_is_valid(struct span token)
-{
-	if (token.length == 0 || token.length > RUNTIME_TOKEN_MAX)
-		return false;
-	for (size_t i = 0; i < token.length; i++) {
-		char c = token.data[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			    c == '-' || c == '_'))
-			return false;
-	}
-	return true;
-}
-
 struct process_task *process_task_new(struct process_runtime *runtime, struct span token)
 {
 	struct process_task *task = memory_allocate(sizeof(*task));

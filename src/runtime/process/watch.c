@@ -148,8 +148,8 @@ static struct runtime_task *record_of_order(struct process_task *task, struct ar
 	struct plan *plan;
 
 	if (file_read(path, PLAN_ORDER_MAX, &text, NULL) == 0 &&
-		plan_parse_order(arena_copy_span(arena, buffer_span(&text)), arena, &plan, NULL) ==
-			0)
+		plan_parse_order(arena_copy_span(arena, buffer_span(&text)), PLAN_IMAGE_HOST, arena,
+			&plan, NULL) == 0)
 		return record_of_plan(plan, arena);
 	record = arena_allocate(arena, sizeof(*record));
 	record->token = span_of(task->token);

@@ -7,6 +7,8 @@
 #define NAME_MAX_LENGTH 255
 #define STOP_TIMEOUT_SECONDS 30
 #define STOP_TIMEOUT_MAX_SECONDS (24 * 3600)
+#define HOLD_MAX_SECONDS (24 * 3600)
+#define SIZE_MAX_OF_TASK (INT64_C(1) << 40) /* units and MiB; more fits nowhere anyway */
 
 const struct simulated_behaviour simulated_behaviour_default = {
 	.run = {SIMULATED_NEVER, SIMULATED_NEVER},
@@ -28,6 +30,7 @@ static const struct setting {
 	{"SIMULATED_UNHEALTHY_AFTER_MS", SETTING_TIME_OR_NEVER,
 		offsetof(struct script, behaviour.unhealthy)},
 	{"SIMULATED_STOP_MS", SETTING_TIME_OR_NEVER, offsetof(struct script, behaviour.stop)},
+	{"SIMULATED_PLACE_MS", SETTING_TIME, offsetof(struct script, behaviour.place)},
 	{"SIMULATED_EXIT_CODE", SETTING_CODE, offsetof(struct script, behaviour.exit_code)},
 	{"SIMULATED_FAIL_START", SETTING_TEXT, offsetof(struct script, fail_start)},
 };
@@ -176,6 +179,42 @@ static struct span copy_member(struct script *script, const struct json *spec, c
 	return text.data ? arena_copy_span(script->arena, text) : SPAN("");
 }
 
+/* Once for the task, or added up from its containers. */
+static int64_t read_size(const struct json *spec, const char *name, const char *soft_name)
+{
+	int64_t sum = json_get_integer(spec, name, 0);
+
+	if (sum > 0)
+		return sum < SIZE_MAX_OF_TASK ? sum : SIZE_MAX_OF_TASK;
+	sum = 0;
+	JSON_EACH_ITEM (json_get(spec, "containers"), container) {
+		int64_t soft = json_get_integer(container, soft_name, 0);
+		int64_t size = soft > 0 ? soft : json_get_integer(container, name, 0);
+
+		if (size > 0)
+			sum += size < SIZE_MAX_OF_TASK ? size : SIZE_MAX_OF_TASK;
+	}
+	return sum;
+}
+
+/* What only a driver that keeps replicas and chooses instances looks at. */
+static int read_group_members(struct script *script, const struct json *spec, struct err *err)
+{
+	int64_t hold_seconds = json_get_integer(spec, "holdSeconds", 0);
+
+	if (hold_seconds < 0 || hold_seconds > HOLD_MAX_SECONDS)
+		return err_set(err, -EINVAL, "holdSeconds is not from 0 to %d", HOLD_MAX_SECONDS);
+	script->hold_ms = hold_seconds * 1000;
+	script->group = copy_member(script, spec, "group");
+	script->gated = json_get_bool(spec, "gated", false);
+	script->cpu = read_size(spec, "cpu", "cpu");
+	script->memory = read_size(spec, "memory", "memoryReservation");
+	JSON_EACH_ITEM (json_get(spec, "constraints"), constraint)
+		if (span_is(json_get_text(constraint, "type"), "distinctInstance"))
+			script->distinct_instance = true;
+	return 0;
+}
+
 static int read_spec(struct script *script, const struct json *spec, struct err *err)
 {
 	const struct json *containers = json_get(spec, "containers");
@@ -200,7 +239,7 @@ static int read_spec(struct script *script, const struct json *spec, struct err 
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return read_group_members(script, spec, err);
 }
 
 /* ---- equal scripts are one ---- */
@@ -222,9 +261,12 @@ static void write_key(const struct script *script, struct buffer *out)
 {
 	const struct simulated_behaviour *b = &script->behaviour;
 	const struct simulated_time *times[] = {
-		&b->start, &b->run, &b->health, &b->unhealthy, &b->stop};
+		&b->start, &b->run, &b->health, &b->unhealthy, &b->stop, &b->place};
 	const struct span texts[] = {script->family, script->service, script->cluster,
-		script->network_mode, script->fail_start};
+		script->network_mode, script->fail_start, script->group};
+	const int64_t numbers[] = {script->revision, b->exit_code, script->stop_timeout_ms,
+		script->hold_ms, script->cpu, script->memory, script->gated,
+		script->distinct_instance};
 
 	for (size_t i = 0; i < LENGTH(texts); i++)
 		key_text(out, texts[i]);
@@ -232,9 +274,8 @@ static void write_key(const struct script *script, struct buffer *out)
 		key_number(out, times[i]->least_ms);
 		key_number(out, times[i]->most_ms);
 	}
-	key_number(out, script->revision);
-	key_number(out, b->exit_code);
-	key_number(out, script->stop_timeout_ms);
+	for (size_t i = 0; i < LENGTH(numbers); i++)
+		key_number(out, numbers[i]);
 	for (size_t i = 0; i < script->container_count; i++) {
 		const struct script_container *container = &script->containers[i];
 

@@ -16,9 +16,15 @@
  *     SIMULATED_HEALTH_MS           containers with a health check are healthy so long after RUNNING, or never
  *     SIMULATED_UNHEALTHY_AFTER_MS  and unhealthy so long after RUNNING, or never
  *     SIMULATED_STOP_MS             from stop to STOPPED, or never; killed at the stop timeout
+ *     SIMULATED_PLACE_MS            where the world chooses the instance: after so long
  *
  * A stopped program exits with 143, a killed one with 137. All containers of a task start and end
  * together; dependsOn and restart policies are not played.
+ *
+ * Groups. With `groups` in its config the world plays a driver that keeps replicas itself, as Kubernetes
+ * does: see the head of runtime/runtime.h for what that means to ecs/, and replicas.c and daemon.c for how it
+ * rolls. It then also chooses instances, holds programs for spec.holdSeconds, and a call about a group may get
+ * lost, late and repeated as any other: a late apply undoes a newer one, and makes a removed group again.
  *
  * Truth. The world tells an observer of every program that starts and ends, keeps counts, and tells of
  * broken rules: a token that is asked to run again after it was acknowledged, or on two instances.
@@ -34,7 +40,7 @@
 #include "control/runner.h"
 #include "runtime/runtime.h"
 
-#define SIMULATED_INSTANCES_MAX 10000
+#define SIMULATED_INSTANCES_MAX 100000
 #define SIMULATED_RUNTIMES_MAX 16
 #define SIMULATED_TIME_MAX_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define SIMULATED_NEVER (-1)
@@ -49,7 +55,7 @@ struct simulated_time {
 /* What a task does when its spec does not say. All zero is a good default but for the times that are
  * mostly never: see simulated_behaviour_default. */
 struct simulated_behaviour {
-	struct simulated_time start, run, health, unhealthy, stop;
+	struct simulated_time start, run, health, unhealthy, stop, place;
 	int exit_code;
 };
 
@@ -74,6 +80,7 @@ struct simulated_faults {
 	int64_t task_dies_every_us;     /* on average some running task exits with 137; 0: never */
 	int64_t instance_dies_every_us; /* on average, with all its tasks; 0: never */
 	int64_t instance_returns_within_us;
+	int64_t group_deleted_every_us; /* on average, behind everybody's back; 0: never */
 };
 
 /* Some of everything, a few times a minute: for simulations. */
@@ -87,6 +94,7 @@ struct simulated_program {
 	int64_t revision;
 	struct span service; /* member "service" of the spec, else ""; not known to all callers */
 	struct span cluster;
+	struct span group, version; /* "" for a task of its own */
 };
 
 struct simulated_observer {
@@ -106,13 +114,19 @@ struct simulated_config {
 	struct simulated_observer observer;
 	/* Keeps every token that was ever acknowledged, to find one that is started again. */
 	bool remember_tokens;
+	bool groups; /* keeps replicas itself; all below is for this */
+	/* From something that happened to a group to the moment when its replicas are looked at. */
+	struct simulated_time group_look;
+	/* A group that comes no further for so long says that it failed; 0: 600 s. */
+	int64_t group_deadline_ms;
 };
 
 struct simulated_counts {
 	uint64_t starts, ends; /* of programs */
 	uint64_t failed_calls, lost_answers, late_calls, repeated_calls, failed_reads;
 	uint64_t lost_notices, repeated_notices, slow_starts;
-	uint64_t task_deaths, instance_deaths;
+	uint64_t task_deaths, instance_deaths, group_deletions;
+	size_t groups;   /* there now */
 	size_t tasks;    /* known now */
 	size_t programs; /* running now */
 };
@@ -124,9 +138,10 @@ int simulated_world_new(struct runner *runner, const struct simulated_config *co
 void simulated_world_free(struct simulated_world *world);
 
 struct runtime_simulated_config {
-	struct runner *runner;   /* of the server: calls wait on it */
-	runtime_changed changed; /* called on the world's strand; may be NULL */
-	void *context;
+	struct runner *runner;               /* of the server: calls wait on it */
+	runtime_changed changed;             /* called on the world's strand; may be NULL */
+	runtime_group_changed group_changed; /* likewise */
+	void *context;                       /* of both */
 };
 
 /* Several can be open at once. Closing waits until a `changed` that is under way has returned. */
@@ -156,7 +171,18 @@ int simulated_world_end_task(struct simulated_world *world, struct span token, i
 int simulated_world_set_health(struct simulated_world *world, struct span token, bool healthy,
 	struct err *err);
 
+/* As anybody can who has the rights: the group is gone at once and its tasks end. -ENOENT. */
+int simulated_world_delete_group(struct simulated_world *world, struct span id, struct err *err);
+/* Something that is not slipway's has the place of this group, or has left it. */
+void simulated_world_occupy_group(struct simulated_world *world, struct span id, bool occupied);
+
 /* ---- truth ---- */
+
+/* How many tasks of a group are ready at least, and how many there are at most, while it is rolled to another
+ * version: Kubernetes' maxUnavailable and maxSurge. Where the percentages leave room for neither, one more than
+ * desired is allowed. Tasks whose end was announced count in neither. */
+void simulated_group_bounds(int64_t desired, int64_t minimum_healthy, int64_t maximum,
+	int64_t *ret_least_ready, int64_t *ret_most);
 
 void simulated_world_counts(struct simulated_world *world, struct simulated_counts *ret_counts);
 /* Each program that runs now, in the order of their starts; lock held, as in the observer. */

@@ -1,29 +1,25 @@
 /*
  * The life of a simulated task: PENDING until its start is due, RUNNING while its health changes and
- * until it exits, STOPPING until its stop is due, STOPPED until it is acknowledged. A task has one timer,
- * set for what its phase waits for next.
+ * until it exits, STOPPING while it is held and until its stop is due, STOPPED until it is acknowledged. A task
+ * has one timer, set for what its phase waits for next.
  */
-#include <inttypes.h>
-
-#include "base/clock.h"
 #include "runtime/simulated/world.h"
 
 #define EXIT_TERMINATED 143
 #define EXIT_KILLED 137
-#define DYNAMIC_PORT_FIRST 32768
-#define DYNAMIC_PORT_COUNT 28232
-#define TASK_NETWORKS 255 /* 10.255 is for instances */
 
 void simulated_task_describe_program(const struct simulated_task *task,
 	struct simulated_program *out)
 {
 	*out = (struct simulated_program){
 		.token = simulated_task_token(task),
-		.instance = task->instance->id,
+		.instance = task->instance ? task->instance->id : SPAN(""),
 		.family = task->script->family,
 		.revision = task->script->revision,
 		.service = task->script->service,
 		.cluster = task->script->cluster,
+		.group = task->version ? task->version->group->id : SPAN(""),
+		.version = task->version ? task->version->name : SPAN(""),
 	};
 }
 
@@ -37,12 +33,75 @@ static bool is_program(const struct simulated_task *task)
 	return task->phase == RUNTIME_RUNNING || task->phase == RUNTIME_STOPPING;
 }
 
-static void set_reason(struct simulated_task *task, struct span reason)
+void simulated_task_set_reason(struct simulated_task *task, struct span reason)
 {
 	size_t length = reason.length < SIMULATED_REASON_MAX ? reason.length : SIMULATED_REASON_MAX;
 
 	free(task->reason);
 	task->reason = length ? memory_copy_string_n(reason.data, length) : NULL;
+}
+
+/* ---- where it is ---- */
+
+static void link_to(struct simulated_task *task, struct simulated_task **list)
+{
+	task->next = *list;
+	task->previous = list;
+	if (task->next)
+		task->next->previous = &task->next;
+	*list = task;
+}
+
+/* Those without an instance wait in the order of their making. */
+static void link_to_unplaced(struct simulated_world *world, struct simulated_task *task)
+{
+	task->next = NULL;
+	task->previous = world->unplaced_end;
+	*world->unplaced_end = task;
+	world->unplaced_end = &task->next;
+}
+
+static void unlink_task(struct simulated_world *world, struct simulated_task *task)
+{
+	*task->previous = task->next;
+	if (task->next)
+		task->next->previous = task->previous;
+	else if (!task->instance)
+		world->unplaced_end = task->previous;
+	task->next = NULL;
+	task->previous = NULL;
+}
+
+static void take_room(struct simulated_task *task, struct simulated_instance *instance)
+{
+	task->instance = instance;
+	instance->task_count++;
+	instance->cpu_used += task->script->cpu;
+	instance->memory_used += task->script->memory;
+	link_to(task, &instance->tasks);
+}
+
+static void leave_room(struct simulated_world *world, struct simulated_task *task)
+{
+	struct simulated_instance *instance = task->instance;
+
+	unlink_task(world, task);
+	if (!instance)
+		return;
+	instance->task_count--;
+	instance->cpu_used -= task->script->cpu;
+	instance->memory_used -= task->script->memory;
+	simulated_place_changed(world);
+}
+
+/* ---- its end ---- */
+
+/* A replica that ended by itself keeps its place until that was acknowledged. */
+static void leave_group(struct simulated_task *task)
+{
+	task->version->group->live--;
+	if (task->stop == RUNTIME_STOP_ASKED || task->stop == RUNTIME_STOP_LOST)
+		simulated_version_let_go(task);
 }
 
 void simulated_task_end(struct simulated_world *world, struct simulated_task *task,
@@ -57,12 +116,11 @@ void simulated_task_end(struct simulated_world *world, struct simulated_task *ta
 	task->has_exit_code = ran && exit_code >= 0;
 	task->exit_code = exit_code;
 	if (reason.length)
-		set_reason(task, reason);
-	*task->previous = task->next;
-	if (task->next)
-		task->next->previous = task->previous;
-	task->next = NULL;
-	task->previous = NULL;
+		simulated_task_set_reason(task, reason);
+	task->held_until_us = 0;
+	leave_room(world, task);
+	if (task->version)
+		leave_group(task);
 	if (ran) {
 		world->counts.programs--;
 		world->counts.ends++;
@@ -78,6 +136,8 @@ void simulated_task_end(struct simulated_world *world, struct simulated_task *ta
 		exit_code);
 	simulated_world_task_changed(world, task);
 }
+
+/* ---- its phases ---- */
 
 /* Health and exit as they are due, and the timer for what comes next. */
 static void run_on(struct simulated_world *world, struct simulated_task *task)
@@ -137,10 +197,61 @@ static void finish_stop(struct simulated_world *world, struct simulated_task *ta
 	simulated_task_end(world, task, RUNTIME_STOP_ASKED, task->exit_code, SPAN(""));
 }
 
+/* Its program is told to end. */
+static void terminate(struct simulated_world *world, struct simulated_task *task)
+{
+	int64_t now_us = runner_now_us(world->runner), stop_us, killed_us;
+
+	stop_us = simulated_world_draw_moment(world, &task->script->behaviour.stop);
+	killed_us = now_us + task->script->stop_timeout_ms * 1000;
+	task->exit_code = stop_us <= killed_us ? EXIT_TERMINATED : EXIT_KILLED;
+	task->held_until_us = 0;
+	if (stop_us > killed_us)
+		stop_us = killed_us;
+	if (stop_us <= now_us) {
+		finish_stop(world, task);
+		return;
+	}
+	simulated_world_set_timer(world, &task->timer, stop_us);
+	simulated_world_task_changed(world, task);
+}
+
+/* The end is announced, and its program runs on. */
+static void hold(struct simulated_world *world, struct simulated_task *task)
+{
+	int64_t until_us = runner_now_us(world->runner) + task->script->hold_ms * 1000;
+
+	task->ends_ms = runner_wall_ms(world->runner) + task->script->hold_ms;
+	task->held_until_us = until_us;
+	runner_trace(world->runner, "%s is held", task->token);
+	simulated_world_set_timer(world, &task->timer,
+		task->exit_us < until_us ? task->exit_us : until_us);
+	simulated_world_task_changed(world, task);
+}
+
+static void stop_on(struct simulated_world *world, struct simulated_task *task)
+{
+	if (!task->held_until_us)
+		finish_stop(world, task);
+	else if (task->held_until_us <= runner_now_us(world->runner))
+		terminate(world, task);
+	else
+		simulated_task_end(world, task, RUNTIME_STOP_ASKED,
+			task->script->behaviour.exit_code, SPAN(""));
+}
+
+static void pend_on(struct simulated_world *world, struct simulated_task *task)
+{
+	if (task->instance)
+		begin_to_run(world, task);
+	else
+		simulated_place_task(world, task);
+}
+
 static void (*const when_due[])(struct simulated_world *world, struct simulated_task *task) = {
-	[RUNTIME_PENDING] = begin_to_run,
+	[RUNTIME_PENDING] = pend_on,
 	[RUNTIME_RUNNING] = run_on,
-	[RUNTIME_STOPPING] = finish_stop,
+	[RUNTIME_STOPPING] = stop_on,
 };
 
 static void task_due(struct simulated_world *world, struct timer *timer)
@@ -150,27 +261,12 @@ static void task_due(struct simulated_world *world, struct timer *timer)
 	when_due[task->phase](world, task);
 }
 
-void simulated_task_begin(struct simulated_world *world, struct span token,
-	struct simulated_instance *instance, struct script *script)
+static void begin_on(struct simulated_world *world, struct simulated_task *task,
+	struct simulated_instance *instance)
 {
-	struct simulated_task *task = memory_allocate(sizeof(*task) + token.length + 1);
 	int64_t start_us;
 
-	memcpy(task->token, token.data, token.length);
-	task->token_length = (uint8_t)token.length;
-	task->timer.due = task_due;
-	task->script = script;
-	task->number = ++world->number;
-	task->created_ms = runner_wall_ms(world->runner);
-	task->phase = RUNTIME_PENDING;
-	task->health = RUNTIME_HEALTH_UNKNOWN;
-	task->instance = instance;
-	task->next = instance->tasks;
-	task->previous = &instance->tasks;
-	if (task->next)
-		task->next->previous = &task->next;
-	instance->tasks = task;
-	map_put(&world->tasks, token, task);
+	take_room(task, instance);
 	start_us = simulated_world_draw_moment(world, &task->script->behaviour.start);
 	if (simulated_world_chance(world, world->faults.slow_start_one_in)) {
 		start_us += simulated_world_draw(world, world->faults.slow_start_most_us);
@@ -184,30 +280,67 @@ void simulated_task_begin(struct simulated_world *world, struct span token,
 	simulated_world_task_changed(world, task);
 }
 
+void simulated_task_begin(struct simulated_world *world, struct span token,
+	struct simulated_instance *instance, struct script *script,
+	struct simulated_version *version)
+{
+	struct simulated_task *task = memory_allocate(sizeof(*task) + token.length + 1);
+
+	memcpy(task->token, token.data, token.length);
+	task->token_length = (uint8_t)token.length;
+	task->timer.due = task_due;
+	task->script = script;
+	task->number = ++world->number;
+	task->created_ms = runner_wall_ms(world->runner);
+	task->phase = RUNTIME_PENDING;
+	task->health = RUNTIME_HEALTH_UNKNOWN;
+	map_put(&world->tasks, token, task);
+	if (version)
+		simulated_version_add(version, task);
+	if (instance) {
+		begin_on(world, task, instance);
+		return;
+	}
+	link_to_unplaced(world, task);
+	simulated_world_set_timer(world, &task->timer,
+		simulated_world_draw_moment(world, &script->behaviour.place));
+	simulated_world_task_changed(world, task);
+}
+
+void simulated_task_set_instance(struct simulated_world *world, struct simulated_task *task,
+	struct simulated_instance *instance)
+{
+	unlink_task(world, task);
+	simulated_task_set_reason(task, SPAN(""));
+	begin_on(world, task, instance);
+}
+
 void simulated_task_ask_to_stop(struct simulated_world *world, struct simulated_task *task,
 	struct span reason)
 {
-	int64_t now_us = runner_now_us(world->runner), stop_us, killed_us;
-
 	if (task->phase >= RUNTIME_STOPPING)
 		return;
 	if (task->phase == RUNTIME_PENDING) {
 		simulated_task_end(world, task, RUNTIME_STOP_ASKED, -1, reason);
 		return;
 	}
-	set_reason(task, reason);
-	stop_us = simulated_world_draw_moment(world, &task->script->behaviour.stop);
-	killed_us = now_us + task->script->stop_timeout_ms * 1000;
-	task->exit_code = stop_us <= killed_us ? EXIT_TERMINATED : EXIT_KILLED;
+	simulated_task_set_reason(task, reason);
 	task->phase = RUNTIME_STOPPING;
-	if (stop_us > killed_us)
-		stop_us = killed_us;
-	if (stop_us <= now_us) {
-		finish_stop(world, task);
+	if (task->version)
+		simulated_version_let_go(task);
+	if (world->config.groups && task->script->hold_ms > 0)
+		hold(world, task);
+	else
+		terminate(world, task);
+}
+
+void simulated_task_release(struct simulated_world *world, struct simulated_task *task)
+{
+	if (!task->held_until_us)
 		return;
-	}
-	simulated_world_set_timer(world, &task->timer, stop_us);
-	simulated_world_task_changed(world, task);
+	task->ends_ms = runner_wall_ms(world->runner);
+	runner_trace(world->runner, "%s is held no longer", task->token);
+	terminate(world, task);
 }
 
 void simulated_task_set_health(struct simulated_world *world, struct simulated_task *task,
@@ -228,102 +361,12 @@ void simulated_task_forget(struct simulated_world *world, struct simulated_task 
 			world->changed_end = task->previous_changed;
 	}
 	simulated_timers_unset(&world->timers, &task->timer);
+	if (task->version) {
+		simulated_version_let_go(task);
+		simulated_version_release(task->version);
+	}
 	map_remove(&world->tasks, simulated_task_token(task));
 	simulated_script_release(world, task->script);
 	free(task->reason);
 	free(task);
-}
-
-/* ---- what is reported ---- */
-
-struct span simulated_instance_address(const struct simulated_instance *instance,
-	struct arena *arena)
-{
-	return arena_format(arena, "10.255.%u.%u", instance->index >> 8, instance->index & 255);
-}
-
-static struct span address_of_task(const struct simulated_task *task, struct arena *arena)
-{
-	unsigned number = (unsigned)(task->number % ((uint64_t)TASK_NETWORKS << 16));
-
-	return arena_format(arena, "10.%u.%u.%u", number >> 16, number >> 8 & 255, number & 255);
-}
-
-static void report_bindings(const struct simulated_task *task,
-	const struct script_container *container, struct span own_address, struct arena *arena,
-	struct runtime_container *out)
-{
-	struct span address = own_address;
-
-	if (!address.length)
-		address = simulated_instance_address(task->instance, arena);
-	out->bindings = arena_allocate_array(arena, container->port_count, sizeof(*out->bindings));
-	out->binding_count = container->port_count;
-	for (size_t i = 0; i < container->port_count; i++) {
-		const struct script_port *port = &container->ports[i];
-		uint16_t host_port = port->host_port;
-
-		if (own_address.length || span_is(task->script->network_mode, "host"))
-			host_port = port->container_port;
-		else if (!host_port)
-			host_port = (uint16_t)(DYNAMIC_PORT_FIRST +
-					       (task->number * 7 + i) % DYNAMIC_PORT_COUNT);
-		out->bindings[i] = (struct runtime_binding){
-			.container_port = port->container_port,
-			.host_port = host_port,
-			.udp = port->udp,
-			.address = address,
-		};
-	}
-}
-
-static void report_container(const struct simulated_task *task, size_t index,
-	struct span own_address, struct arena *arena, struct runtime_container *out)
-{
-	const struct script_container *container = &task->script->containers[index];
-
-	out->name = arena_copy_span(arena, container->name);
-	out->runtime_id = arena_format(arena, "simulated-%" PRIu64 "-%zu", task->number, index);
-	out->phase = (enum runtime_phase)task->phase;
-	out->health = container->has_health_check ? (enum runtime_health)task->health
-						  : RUNTIME_HEALTH_NONE;
-	out->has_exit_code = task->has_exit_code;
-	if (out->has_exit_code)
-		/* One exits by itself, the others because of that. */
-		out->exit_code = index == 0 || task->stop == RUNTIME_STOP_ASKED ? task->exit_code
-										: EXIT_TERMINATED;
-	out->reason = task->stop == RUNTIME_STOP_FAILED_TO_START
-			      ? arena_copy_span(arena, span_of(task->reason))
-			      : SPAN("");
-	out->started_ms = task->started_ms;
-	out->stopped_ms = task->stopped_ms;
-	if (task->started_ms)
-		report_bindings(task, container, own_address, arena, out);
-}
-
-struct runtime_task *simulated_task_report(struct simulated_task *task, struct arena *arena)
-{
-	struct runtime_task *out = arena_allocate(arena, sizeof(*out));
-	unsigned number = (unsigned)task->number;
-
-	out->token = arena_copy_span(arena, simulated_task_token(task));
-	out->instance = arena_copy_span(arena, task->instance->id);
-	out->phase = (enum runtime_phase)task->phase;
-	out->stop = (enum runtime_stop)task->stop;
-	out->reason = task->reason ? arena_copy_span(arena, span_of(task->reason)) : SPAN("");
-	out->address = SPAN("");
-	out->mac = SPAN("");
-	out->notes = SPAN("simulated: no program really runs");
-	if (span_is(task->script->network_mode, "awsvpc")) {
-		out->address = address_of_task(task, arena);
-		out->mac = arena_format(arena, "02:00:%02x:%02x:%02x:%02x", number >> 24 & 255,
-			number >> 16 & 255, number >> 8 & 255, number & 255);
-	}
-	out->created_ms = task->created_ms;
-	out->started_ms = task->started_ms;
-	out->stopped_ms = task->stopped_ms;
-	out->container_count = task->script->container_count;
-	for (size_t i = 0; i < out->container_count; i++)
-		report_container(task, i, out->address, arena, &out->containers[i]);
-	return out;
 }

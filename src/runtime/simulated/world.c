@@ -1,7 +1,5 @@
 /*
- * The world: its instances, the strand that makes due what is due, the notices to servers, and deaths
- * by chance. Notices are a list of tasks, each in it once however often it changed, so a slow receiver
- * costs no memory.
+ * The world: its instances, the strand that makes due what is due, and deaths by chance.
  */
 #include "runtime/simulated/world.h"
 
@@ -11,8 +9,6 @@
 #define CPU_DEFAULT ((int64_t)64 * 1024)
 #define MEMORY_DEFAULT ((int64_t)256 * 1024)
 #define RULE_MAX 512
-/* Timers are looked at again after so many notices. */
-#define NOTICES_AT_ONCE 256
 
 const struct simulated_faults simulated_faults_rough = {
 	.call_fails_one_in = 15,
@@ -30,6 +26,7 @@ const struct simulated_faults simulated_faults_rough = {
 	.task_dies_every_us = INT64_C(20000000),
 	.instance_dies_every_us = INT64_C(120000000),
 	.instance_returns_within_us = INT64_C(60000000),
+	.group_deleted_every_us = INT64_C(120000000),
 };
 
 static const struct simulated_faults no_faults;
@@ -41,20 +38,12 @@ void simulated_world_lock(struct simulated_world *world)
 	lock_take(&world->lock);
 }
 
-static bool has_runtime_to_tell(const struct simulated_world *world)
-{
-	for (size_t i = 0; i < LENGTH(world->runtimes); i++)
-		if (world->runtimes[i] && world->runtimes[i]->resync_due)
-			return true;
-	return world->changed != NULL;
-}
-
 void simulated_world_unlock(struct simulated_world *world)
 {
 	const struct timer *first = simulated_timers_first(&world->timers);
-	bool wake =
-		world->asleep_until_us != INT64_MIN &&
-		(has_runtime_to_tell(world) || (first && first->at_us < world->asleep_until_us));
+	bool wake = world->asleep_until_us != INT64_MIN &&
+		    (simulated_world_has_to_tell(world) ||
+			    (first && first->at_us < world->asleep_until_us));
 
 	if (wake)
 		world->asleep_until_us = INT64_MIN;
@@ -104,115 +93,6 @@ void simulated_world_broken(struct simulated_world *world, const char *format, .
 	world->config.observer.broken(world->config.observer.context, rule);
 }
 
-/* ---- notices ---- */
-
-void simulated_world_task_changed(struct simulated_world *world, struct simulated_task *task)
-{
-	if (task->previous_changed)
-		return;
-	task->previous_changed = world->changed_end;
-	task->next_changed = NULL;
-	*world->changed_end = task;
-	world->changed_end = &task->next_changed;
-}
-
-void simulated_world_all_changed(struct simulated_world *world)
-{
-	for (size_t i = 0; i < LENGTH(world->runtimes); i++)
-		if (world->runtimes[i])
-			world->runtimes[i]->resync_due = true;
-}
-
-static void resync_due(struct simulated_world *world, struct timer *timer)
-{
-	(void)world;
-	CONTAINER_OF(timer, struct simulated_runtime, resync)->resync_due = true;
-}
-
-/* Held again afterwards, but not while the receiver is called. */
-static void tell(struct simulated_world *world, struct simulated_runtime *runtime,
-	struct span token, unsigned times)
-{
-	world->delivering = runtime;
-	lock_release(&world->lock);
-	while (times-- > 0)
-		runtime->config.changed(runtime->config.context, token);
-	lock_take(&world->lock);
-	world->delivering = NULL;
-	if (runtime->closing)
-		runner_signal(world->delivered);
-}
-
-/* How often this notice arrives. */
-static unsigned draw_times(struct simulated_world *world, struct simulated_runtime *runtime)
-{
-	const struct simulated_faults *faults = &world->faults;
-
-	if (simulated_world_chance(world, faults->notice_lost_one_in)) {
-		world->counts.lost_notices++;
-		if (faults->notice_resync_us && !runtime->resync.position)
-			simulated_timers_set(&world->timers, &runtime->resync,
-				runner_now_us(world->runner) +
-					simulated_world_draw(world, faults->notice_resync_us));
-		return 0;
-	}
-	if (simulated_world_chance(world, faults->notice_repeated_one_in)) {
-		world->counts.repeated_notices++;
-		return 2;
-	}
-	return 1;
-}
-
-static bool listens(const struct simulated_runtime *runtime)
-{
-	return runtime && !runtime->closing && runtime->config.changed;
-}
-
-static void deliver_resyncs(struct simulated_world *world)
-{
-	for (size_t i = 0; i < LENGTH(world->runtimes); i++) {
-		struct simulated_runtime *runtime = world->runtimes[i];
-
-		if (!runtime || !runtime->resync_due)
-			continue;
-		runtime->resync_due = false;
-		if (listens(runtime))
-			tell(world, runtime, SPAN(""), 1);
-	}
-}
-
-static void deliver_notice(struct simulated_world *world, struct simulated_task *task)
-{
-	char token[RUNTIME_TOKEN_MAX + 1];
-	size_t length = task->token_length;
-
-	memcpy(token, task->token, length + 1);
-	world->changed = task->next_changed;
-	if (world->changed)
-		world->changed->previous_changed = &world->changed;
-	else
-		world->changed_end = &world->changed;
-	task->next_changed = NULL;
-	task->previous_changed = NULL;
-	/* From here on the task may be gone. */
-	for (size_t i = 0; i < LENGTH(world->runtimes); i++) {
-		unsigned times;
-
-		if (!listens(world->runtimes[i]))
-			continue;
-		times = draw_times(world, world->runtimes[i]);
-		if (times)
-			tell(world, world->runtimes[i], (struct span){token, length}, times);
-	}
-}
-
-static void deliver(struct simulated_world *world)
-{
-	deliver_resyncs(world);
-	for (unsigned i = 0; world->changed && i < NOTICES_AT_ONCE; i++)
-		deliver_notice(world, world->changed);
-}
-
 /* ---- the strand ---- */
 
 static void make_due(struct simulated_world *world)
@@ -238,10 +118,10 @@ static void run(void *context)
 		lock_take(&world->lock);
 		world->asleep_until_us = INT64_MIN;
 		make_due(world);
-		deliver(world);
+		simulated_world_tell(world);
 		first = simulated_timers_first(&world->timers);
 		until_us = first ? first->at_us : RUNNER_FOREVER;
-		if (has_runtime_to_tell(world)) {
+		if (simulated_world_has_to_tell(world)) {
 			lock_release(&world->lock);
 			continue;
 		}
@@ -266,6 +146,7 @@ static void instance_return(struct simulated_world *world, struct simulated_inst
 		return;
 	instance->dead = false;
 	runner_trace(world->runner, "instance %s is back", instance->id.data);
+	simulated_groups_instances_changed(world);
 	simulated_world_all_changed(world);
 }
 
@@ -284,6 +165,7 @@ static void instance_die(struct simulated_world *world, struct simulated_instanc
 	while (instance->tasks)
 		simulated_task_end(world, instance->tasks, RUNTIME_STOP_LOST, -1,
 			SPAN("Its instance was lost"));
+	simulated_groups_instances_changed(world);
 	simulated_world_all_changed(world);
 }
 
@@ -298,6 +180,7 @@ static void add_instance(struct simulated_world *world)
 	instance->id = span_of(memory_copy_string(id));
 	instance->returns.due = instance_returns;
 	map_put(&world->instances, instance->id, instance);
+	simulated_groups_instances_changed(world);
 	simulated_world_all_changed(world);
 }
 
@@ -363,6 +246,27 @@ static void instance_death_due(struct simulated_world *world, struct timer *time
 			simulated_world_draw(world, world->faults.instance_returns_within_us));
 }
 
+static bool group_stays(const void *group)
+{
+	return !((const struct simulated_group *)group)->ending;
+}
+
+static void delete_group(struct simulated_world *world, struct simulated_group *group)
+{
+	world->counts.group_deletions++;
+	runner_trace(world->runner, "group %s is deleted", group->id.data);
+	simulated_group_delete(group);
+}
+
+static void group_death_due(struct simulated_world *world, struct timer *timer)
+{
+	struct simulated_group *group = draw_entry(world, &world->groups, group_stays);
+
+	plan_death(world, timer, world->faults.group_deleted_every_us);
+	if (group)
+		delete_group(world, group);
+}
+
 static void set_faults(struct simulated_world *world, const struct simulated_faults *faults)
 {
 	world->faults = faults ? *faults : no_faults;
@@ -371,6 +275,8 @@ static void set_faults(struct simulated_world *world, const struct simulated_fau
 		world->remembers = true;
 	plan_death(world, &world->task_death, world->faults.task_dies_every_us);
 	plan_death(world, &world->instance_death, world->faults.instance_dies_every_us);
+	plan_death(world, &world->group_death,
+		world->config.groups ? world->faults.group_deleted_every_us : 0);
 }
 
 /* ---- what others call ---- */
@@ -399,9 +305,14 @@ int simulated_world_new(struct runner *runner, const struct simulated_config *co
 	world->behaviour = *world->config.behaviour;
 	world->remembers = config->remember_tokens;
 	world->changed_end = &world->changed;
+	world->groups_changed_end = &world->groups_changed;
+	world->unplaced_end = &world->unplaced;
+	if (config->groups)
+		world->name_key = random_u64(runner_random(world->runner));
 	world->asleep_until_us = INT64_MIN;
 	world->task_death.due = task_death_due;
 	world->instance_death.due = instance_death_due;
+	world->group_death.due = group_death_due;
 	for (unsigned i = 0; i < (config->instances ? config->instances : 1); i++)
 		add_instance(world);
 	set_faults(world, config->faults);
@@ -424,6 +335,7 @@ void simulated_world_free(struct simulated_world *world)
 	runner_join(world->runner, NULL);
 	MAP_EACH (&world->tasks, entry)
 		simulated_task_forget(world, entry->value);
+	simulated_groups_free(world);
 	/* Calls under way are timers that own themselves. */
 	while ((timer = simulated_timers_first(&world->timers))) {
 		simulated_timers_unset(&world->timers, timer);
@@ -454,10 +366,11 @@ int runtime_simulated_open(struct simulated_world *world,
 {
 	struct simulated_runtime *self = memory_allocate(sizeof(*self));
 
-	self->runtime.operations = &simulated_operations;
+	self->runtime.operations =
+		world->config.groups ? &simulated_operations_with_groups : &simulated_operations;
 	self->world = world;
 	self->config = *config;
-	self->resync.due = resync_due;
+	self->resync.due = simulated_runtime_resync_due;
 	simulated_world_lock(world);
 	for (size_t i = 0; i < LENGTH(world->runtimes); i++) {
 		if (world->runtimes[i])
@@ -589,11 +502,34 @@ int simulated_world_set_health(struct simulated_world *world, struct span token,
 	return task ? 0 : err_set(err, -ENOENT, "no program '%.*s' runs", SPAN_ARGS(token));
 }
 
+int simulated_world_delete_group(struct simulated_world *world, struct span id, struct err *err)
+{
+	struct simulated_group *group;
+
+	simulated_world_lock(world);
+	group = map_get(&world->groups, id);
+	if (group)
+		delete_group(world, group);
+	simulated_world_unlock(world);
+	return group ? 0 : err_set(err, -ENOENT, "no group '%.*s'", SPAN_ARGS(id));
+}
+
+void simulated_world_occupy_group(struct simulated_world *world, struct span id, bool occupied)
+{
+	simulated_world_lock(world);
+	if (occupied)
+		map_put(&world->occupied, id, world);
+	else
+		map_remove(&world->occupied, id);
+	simulated_world_unlock(world);
+}
+
 void simulated_world_counts(struct simulated_world *world, struct simulated_counts *ret_counts)
 {
 	simulated_world_lock(world);
 	*ret_counts = world->counts;
 	ret_counts->tasks = world->tasks.count;
+	ret_counts->groups = world->groups.count;
 	simulated_world_unlock(world);
 }
 

@@ -1,10 +1,19 @@
 /*
  * The inside of the simulated runtime, shared by its files:
- *     script.c      a spec read into what a task does, shared by all tasks that do the same
- *     timers.c      a heap of what is due when
- *     task.c        the life of a task
- *     world.c       instances, the strand, notices, deaths by chance
- *     operations.c  struct runtime_operations, with calls that get lost, late and repeated
+ *     script.c            a spec read into what a task does, shared by all tasks that do the same
+ *     timers.c            a heap of what is due when
+ *     task.c              the life of a task
+ *     report.c            what is said of a task
+ *     place.c             the choice of instances
+ *     group.c             the life of a group and of its versions
+ *     replicas.c          how many tasks of each version a group has, when it is rolled and scaled
+ *     daemon.c            likewise with one task on each instance
+ *     group_report.c      what is said of a group, its events included
+ *     world.c             instances, the strand, deaths by chance
+ *     notices.c           what servers are told
+ *     messages.c          calls that get lost, late and repeated
+ *     operations.c        struct runtime_operations
+ *     group_operations.c  struct runtime_group_operations
  * One lock guards everything in a world; `changed` is called without it.
  */
 #ifndef RUNTIME_SIMULATED_WORLD_H
@@ -59,7 +68,10 @@ struct script {
 	int64_t revision;
 	struct simulated_behaviour behaviour;
 	struct span fail_start; /* "": it does not */
-	int64_t stop_timeout_ms;
+	int64_t stop_timeout_ms, hold_ms;
+	struct span group; /* "service:web" */
+	int64_t cpu, memory;
+	bool gated, distinct_instance;
 	struct script_container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
 };
@@ -74,29 +86,36 @@ void simulated_script_release(struct simulated_world *world, struct script *scri
 /* ---- instances and tasks ---- */
 
 struct simulated_task;
+struct simulated_version;
 
 struct simulated_instance {
 	struct timer returns;
 	struct span id;
 	unsigned index;
-	bool dead;
+	bool dead, cordoned;
 	struct simulated_task *tasks; /* that have not stopped */
+	size_t task_count;
+	int64_t cpu_used, memory_used;
 };
 
 /* Small: there are many. */
 struct simulated_task {
 	struct timer timer; /* what its phase waits for */
 	struct script *script;
-	struct simulated_instance *instance;
-	struct simulated_task *next, **previous;                 /* on its instance */
+	struct simulated_instance *instance;     /* NULL: none was chosen yet */
+	struct simulated_task *next, **previous; /* on its instance, or of those without one */
 	struct simulated_task *next_changed, **previous_changed; /* NULL: nothing to tell */
+	struct simulated_version *version;                       /* NULL: a task of its own */
+	struct simulated_task *next_replica, **previous_replica; /* NULL: it counts no more */
 	char *reason;                                            /* NULL: none */
-	int64_t created_ms, started_ms, stopped_ms;
+	int64_t created_ms, started_ms, stopped_ms, ends_ms;
 	int64_t health_us, unhealthy_us, exit_us;
-	uint64_t number; /* from 1; gives it its address */
+	int64_t ready_us;      /* since when, as its group has seen it; 0: it is not */
+	int64_t held_until_us; /* while it is held, else 0 */
+	uint64_t number;       /* from 1; gives it its address */
 	int exit_code;
 	uint8_t phase, stop, health; /* enum runtime_… */
-	bool has_exit_code;
+	bool has_exit_code, gate_open;
 	uint8_t token_length;
 	char token[];
 };
@@ -110,11 +129,18 @@ struct span simulated_instance_address(const struct simulated_instance *instance
 	struct arena *arena);
 
 struct simulated_task *simulated_task_of(struct simulated_world *world, struct span token);
-/* Takes the reference of the script, which is a shared one. */
+/* Takes the reference of the script, which is a shared one. instance NULL: the world chooses one. version NULL:
+ * a task of its own. */
 void simulated_task_begin(struct simulated_world *world, struct span token,
-	struct simulated_instance *instance, struct script *script);
+	struct simulated_instance *instance, struct script *script,
+	struct simulated_version *version);
+/* An instance was chosen for one that had none. */
+void simulated_task_set_instance(struct simulated_world *world, struct simulated_task *task,
+	struct simulated_instance *instance);
 void simulated_task_ask_to_stop(struct simulated_world *world, struct simulated_task *task,
 	struct span reason);
+/* One that is held need not be any longer; of others nothing. */
+void simulated_task_release(struct simulated_world *world, struct simulated_task *task);
 /* Ends one that has not stopped. exit_code below 0: nobody knows. */
 void simulated_task_end(struct simulated_world *world, struct simulated_task *task,
 	enum runtime_stop stop, int exit_code, struct span reason);
@@ -124,6 +150,105 @@ void simulated_task_set_health(struct simulated_world *world, struct simulated_t
 void simulated_task_describe_program(const struct simulated_task *task,
 	struct simulated_program *out);
 struct runtime_task *simulated_task_report(struct simulated_task *task, struct arena *arena);
+
+void simulated_task_set_reason(struct simulated_task *task, struct span reason);
+
+/* Looks for an instance; if there is none the task waits until something may have changed that. */
+void simulated_place_task(struct simulated_world *world, struct simulated_task *task);
+/* There is room, or there are instances, where there were none. */
+void simulated_place_changed(struct simulated_world *world);
+
+/* ---- groups ---- */
+
+/* The tasks of a group that are made from one spec, as a ReplicaSet has them. */
+struct simulated_version {
+	struct simulated_group *group;
+	struct simulated_version *next; /* older; unused when it is not listed */
+	struct span name;
+	struct script *script; /* a reference */
+	int64_t created_ms;
+	int64_t desired;
+	size_t references;                /* tasks, and one of the group's list */
+	struct simulated_task *replicas;  /* that count, newest first */
+	int64_t told_current, told_ready; /* as of the last look at its group */
+};
+
+struct simulated_event {
+	uint64_t number;
+	int64_t at_ms, count;
+	bool warning;
+	char *text;
+};
+
+/* What was asked for. */
+struct simulated_wish {
+	char *version;
+	struct script *script; /* a reference */
+	bool daemon;
+	int64_t desired, minimum_healthy, maximum, settle_seconds;
+};
+
+struct simulated_group {
+	struct timer look; /* at its replicas */
+	struct simulated_world *world;
+	struct span id;
+	struct simulated_wish wish;
+	struct simulated_version *versions; /* newest first */
+	struct simulated_group *next_changed;
+	bool is_changed;   /* in the list of notices */
+	bool look_is_near; /* something happened; else `look` is for the deadline */
+	bool exists;       /* in the world's map */
+	bool settled, ending, failed;
+	bool complete;     /* the newest version has been rolled out */
+	size_t references; /* versions */
+	size_t live;       /* tasks that have not stopped */
+	int64_t scaled_to; /* desired, when it was last looked at */
+	int64_t progress_us;
+	int64_t told_desired, told_current, told_updated, told_ready; /* as of the last look */
+	struct simulated_event events[RUNTIME_EVENTS_MAX];            /* oldest first */
+	size_t event_count;
+};
+
+/* Makes it what it is to be; takes what the wish owns. */
+int simulated_group_apply(struct simulated_world *world, struct span id,
+	struct simulated_wish *wish, struct err *err);
+void simulated_wish_clear(struct simulated_world *world, struct simulated_wish *wish);
+/* Its end begins; it is there until its tasks have ended. */
+void simulated_group_remove(struct simulated_group *group);
+/* It is gone at once, its tasks end. */
+void simulated_group_delete(struct simulated_group *group);
+/* With all its versions; no task of any may be left. */
+void simulated_groups_free(struct simulated_world *world);
+/* Something happened to it or to one of its tasks: its replicas are to be looked at. */
+void simulated_group_touch(struct simulated_group *group);
+void simulated_groups_instances_changed(struct simulated_world *world);
+/* In the list of notices no more: it may be freed here. */
+void simulated_group_told(struct simulated_group *group);
+
+/* Starts one more. instance NULL: the world chooses. */
+void simulated_version_start_task(struct simulated_version *version,
+	struct simulated_instance *instance);
+/* A new task counts as one of its replicas. */
+void simulated_version_add(struct simulated_version *version, struct simulated_task *task);
+/* It has a place among the replicas no more; another one may have it. */
+void simulated_version_let_go(struct simulated_task *task);
+/* The end of a replica, because the group wants fewer. */
+void simulated_version_stop_task(struct simulated_task *task, struct span reason);
+void simulated_version_release(struct simulated_version *version);
+bool simulated_task_is_ready(const struct simulated_task *task);
+/* It has been ready for as long as its group wants. */
+bool simulated_task_is_available(const struct simulated_task *task);
+void simulated_version_count(const struct simulated_version *version, int64_t *ret_current,
+	int64_t *ret_ready, int64_t *ret_available);
+
+/* Starts and stops tasks of a group as it is to be done now. */
+void simulated_replicas_look(struct simulated_group *group);
+void simulated_daemon_look(struct simulated_group *group);
+
+void simulated_group_event(struct simulated_group *group, bool warning, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+struct runtime_group_state *simulated_group_report(const struct simulated_group *group,
+	struct arena *arena);
 
 /* ---- runtimes: what servers have of the world ---- */
 
@@ -136,9 +261,42 @@ struct simulated_runtime {
 };
 
 extern const struct runtime_operations simulated_operations;
+extern const struct runtime_operations simulated_operations_with_groups;
+extern const struct runtime_group_operations simulated_group_operations;
 
 void simulated_runtime_close(struct runtime *runtime);
-/* A call that is under way: a timer that owns itself. */
+
+static inline struct simulated_runtime *simulated_runtime_of(struct runtime *runtime)
+{
+	return CONTAINER_OF(runtime, struct simulated_runtime, runtime);
+}
+
+/* With the lock held afterwards if 0 is returned. */
+int simulated_begin_reading(struct simulated_runtime *self, struct err *err);
+
+/* ---- messages: calls that change something ---- */
+
+struct message {
+	struct timer timer;
+	/* What happens when it is there; the lock is held. */
+	int (*arrive)(struct simulated_world *world, struct message *message, struct err *err);
+	bool echo;             /* a late or repeated one: nobody hears its answer */
+	struct script *script; /* start, apply: a reference; NULL when it was given away */
+	char token[RUNTIME_TOKEN_MAX + 1];
+	char *instance; /* start, cordon */
+	char *reason;   /* stop */
+	char *group;    /* its id: apply, remove */
+	char *version;  /* apply */
+	bool releases;  /* stop: of one that is held */
+	bool daemon, closed;
+	int64_t desired, minimum_healthy, maximum, settle_seconds;
+};
+
+/* Sends it and says what is answered. Takes what the message owns. token SPAN_NONE: it is of none. */
+int simulated_call(struct simulated_runtime *self, struct message *message, struct span token,
+	struct err *err);
+char *simulated_copy_text(struct span text, size_t most);
+/* One that is under way: a timer that owns itself. */
 void simulated_message_due(struct simulated_world *world, struct timer *timer);
 void simulated_message_free(struct simulated_world *world, struct timer *timer);
 
@@ -157,14 +315,20 @@ struct simulated_world {
 	bool remembers; /* config.remember_tokens, or there have been faults */
 	struct simulated_counts counts;
 	struct timers timers;
-	struct timer task_death, instance_death;
+	struct timer task_death, instance_death, group_death;
 	int64_t asleep_until_us; /* the strand; INT64_MIN: it is awake or was woken */
 	struct map scripts;      /* by key */
 	struct map tasks;        /* by token */
 	struct map acknowledged; /* tokens, when they are remembered */
 	struct map instances;    /* by id */
+	struct simulated_task *unplaced, **unplaced_end; /* tasks without an instance */
+	struct map groups;                               /* by id */
+	struct map occupied; /* ids of groups that something else has the place of */
 	struct simulated_task *changed, **changed_end;
+	struct simulated_group *groups_changed, **groups_changed_end;
 	uint64_t number;
+	uint64_t event_number;
+	uint64_t name_key; /* of tokens */
 	struct simulated_runtime *runtimes[SIMULATED_RUNTIMES_MAX];
 	struct simulated_runtime *delivering;
 };
@@ -180,7 +344,11 @@ int64_t simulated_world_draw_moment(struct simulated_world *world,
 void simulated_world_set_timer(struct simulated_world *world, struct timer *timer, int64_t at_us);
 /* Every runtime is to be told. */
 void simulated_world_task_changed(struct simulated_world *world, struct simulated_task *task);
+void simulated_world_group_changed(struct simulated_world *world, struct simulated_group *group);
 void simulated_world_all_changed(struct simulated_world *world);
+bool simulated_world_has_to_tell(const struct simulated_world *world);
+void simulated_world_tell(struct simulated_world *world);
+void simulated_runtime_resync_due(struct simulated_world *world, struct timer *timer);
 void simulated_world_broken(struct simulated_world *world, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

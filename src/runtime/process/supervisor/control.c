@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "runtime/process/record.h"
+#include "runtime/task/record.h"
 
 #define BACKLOG 64
 

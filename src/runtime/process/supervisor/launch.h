@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "runtime/process/cgroup.h"
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 #define LAUNCH_KILL SIGUSR1
 #define LAUNCH_REPORT_MAX 512

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 bool mounts_are_wanted(const struct plan_container *plan);
 /* A descriptor of the namespace, to be entered with setns(2). The working folder is the task's. */

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 #define REDIRECT_LISTENERS_MAX 128
 #define REDIRECT_PORTS_MAX 1024

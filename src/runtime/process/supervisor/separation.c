@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "runtime/process/netlink.h"
-#include "runtime/process/record.h"
+#include "runtime/task/record.h"
 
 #define NAMESPACES (CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC)
 #define INSIDE_NAME "eth0"

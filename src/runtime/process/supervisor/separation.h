@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 #define SEPARATION_METADATA_ADDRESS "169.254.170.2" /* on the loopback of a network of its own */
 

@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "runtime/process/descendants.h"
-#include "runtime/process/record.h"
 #include "runtime/process/supervisor/mounts.h"
+#include "runtime/task/record.h"
 
 #define READ_STEP 65536
 #define READS_AT_ONCE 16 /* a program that never stops writing must not hold up the rest */
@@ -52,7 +52,8 @@ int task_open(struct task *task, struct arena *arena, struct clock *clock, struc
 	int r = file_read(RECORD_ORDER_FILE, PLAN_ORDER_MAX, &text, err);
 
 	if (r == 0)
-		r = plan_parse_order(arena_copy_span(arena, buffer_span(&text)), arena, &plan, err);
+		r = plan_parse_order(arena_copy_span(arena, buffer_span(&text)), PLAN_IMAGE_HOST,
+			arena, &plan, err);
 	if (r < 0)
 		return r;
 	*task = (struct task){

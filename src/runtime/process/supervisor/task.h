@@ -18,13 +18,13 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "runtime/process/cgroup.h"
-#include "runtime/process/log_files.h"
-#include "runtime/process/plan.h"
 #include "runtime/process/supervisor/launch.h"
 #include "runtime/process/supervisor/metadata.h"
 #include "runtime/process/supervisor/redirect.h"
 #include "runtime/process/supervisor/separation.h"
 #include "runtime/runtime.h"
+#include "runtime/task/log_files.h"
+#include "runtime/task/plan.h"
 
 #define TASK_NEVER INT64_MAX
 

@@ -4,8 +4,8 @@
  * are kept, together at most about the limit; the older one goes when a third begins. A new file
  * begins with a new line, unless a line alone passes the limit.
  */
-#ifndef RUNTIME_PROCESS_LOG_FILES_H
-#define RUNTIME_PROCESS_LOG_FILES_H
+#ifndef RUNTIME_TASK_LOG_FILES_H
+#define RUNTIME_TASK_LOG_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +24,13 @@ struct log_files {
 	int failure;    /* the last errno of writing; 0: none */
 };
 
-/* Files are made in the working folder, when the first byte comes. */
+/* Files are made in the working folder, when the first byte comes; or, with a name that is a path, where
+ * that leads. */
 void log_files_init(struct log_files *files, struct span name, uint64_t limit);
+/* Goes on at `end`, where the last writer was: what is in FOLDER/NAME.log.N behind it is cut off, and what
+ * is missing before it stays missing. */
+void log_files_resume(struct log_files *files, const char *folder, struct span name, uint64_t limit,
+	uint64_t end);
 void log_files_close(struct log_files *files);
 /* Never fails: what cannot be written is dropped and remembered in `failure`. */
 void log_files_add(struct log_files *files, const char *data, size_t length);

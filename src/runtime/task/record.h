@@ -13,8 +13,8 @@
  * No record: nothing was run. A record without an end, and the lock free: lost, and never run
  * again.
  */
-#ifndef RUNTIME_PROCESS_RECORD_H
-#define RUNTIME_PROCESS_RECORD_H
+#ifndef RUNTIME_TASK_RECORD_H
+#define RUNTIME_TASK_RECORD_H
 
 #include "runtime/runtime.h"
 

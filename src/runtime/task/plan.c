@@ -1,5 +1,5 @@
 /* From a spec to a plan. Every refusal names the container and the member. */
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -44,6 +44,7 @@ static const char *const network_names[] = {"awsvpc", "bridge", "host", "none"};
 static const char *const condition_names[] = {"START", "COMPLETE", "SUCCESS", "HEALTHY"};
 
 struct reading {
+	enum plan_images images;
 	struct arena *arena;
 	struct plan *plan;
 	struct span container; /* whose members are read, for messages */
@@ -142,7 +143,7 @@ static int find_name(const char *const *names, size_t count, struct span name)
 }
 
 static int read_arguments(struct reading *reading, const struct json *container,
-	char ***ret_arguments)
+	struct plan_container *plan)
 {
 	static const char *const parts[] = {"entryPoint", "command"};
 	char **arguments;
@@ -165,11 +166,12 @@ static int read_arguments(struct reading *reading, const struct json *container,
 			count++;
 		}
 	}
-	if (count == 0 || arguments[0][0] == '\0')
+	if (reading->images == PLAN_IMAGE_HOST && (count == 0 || arguments[0][0] == '\0'))
 		return refuse(reading, "no command: image \"host\" has none of its own, so the "
 				       "task definition must "
 				       "name one");
-	*ret_arguments = arguments;
+	plan->arguments = arguments;
+	plan->entry_point_count = json_count(json_get(container, "entryPoint"));
 	return 0;
 }
 
@@ -227,8 +229,7 @@ static int read_environment_files(struct reading *reading, const struct json *co
 		if (path[0] != '/')
 			return refuse(reading,
 				"ResourceInitializationError: environment file '%s' is not a path "
-				"of "
-				"this machine, and the process runtime fetches none",
+				"of this machine, and none is fetched",
 				path);
 		plan->environment_files[count++] = path;
 	}
@@ -382,9 +383,9 @@ static int read_restart(struct reading *reading, const struct json *container,
 		&plan->restart_period_ms);
 }
 
-static bool is_file_name(struct span name)
+static bool is_file_name(struct span name, size_t most)
 {
-	if (name.length == 0 || name.length > PLAN_NAME_MAX)
+	if (name.length == 0 || name.length > most)
 		return false;
 	for (size_t i = 0; i < name.length; i++) {
 		char c = name.data[i];
@@ -394,6 +395,11 @@ static bool is_file_name(struct span name)
 			return false;
 	}
 	return true;
+}
+
+bool plan_token_is_valid(struct span token)
+{
+	return is_file_name(token, RUNTIME_TOKEN_MAX);
 }
 
 /* A path from the root without steps upwards. */
@@ -429,7 +435,7 @@ static int read_volume(struct reading *reading, const struct json *spec, struct 
 			mount->source = source;
 			return 0;
 		}
-		if (!is_file_name(name))
+		if (!is_file_name(name, PLAN_NAME_MAX))
 			break;
 		mount->volume = arena_copy(reading->arena, name.data, name.length);
 		return 0;
@@ -476,7 +482,7 @@ static int read_name(struct reading *reading, const struct json *container,
 	struct span name = json_get_text(container, "name");
 	struct span image = json_get_text(container, "image");
 
-	if (!is_file_name(name))
+	if (!is_file_name(name, PLAN_NAME_MAX))
 		return refuse(reading,
 			"a container's name is not of 1 to %d letters, digits, hyphens and "
 			"underscores",
@@ -484,13 +490,14 @@ static int read_name(struct reading *reading, const struct json *container,
 	for (size_t i = 0; i < reading->plan->container_count; i++)
 		if (span_equal(reading->plan->containers[i].name, name))
 			return refuse(reading, "container '%.*s' is there twice", SPAN_ARGS(name));
-	if (!span_is(image, "host"))
+	if (reading->images == PLAN_IMAGE_HOST && !span_is(image, "host"))
 		return refuse(reading,
 			"CannotStartContainerError: image '%.*s' needs the docker runtime; the "
 			"process "
 			"runtime runs programs of this machine (image \"host\")",
 			SPAN_ARGS(image));
 	plan->name = name;
+	plan->image = image.data ? image : SPAN("");
 	return 0;
 }
 
@@ -508,7 +515,7 @@ static int read_container(struct reading *reading, const struct json *spec,
 	plan->essential = json_get_bool(container, "essential", true);
 	plan->privileged = json_get_bool(container, "privileged", false);
 	plan->readonly_root = json_get_bool(container, "readonlyRootFilesystem", false);
-	r = read_arguments(reading, container, &plan->arguments);
+	r = read_arguments(reading, container, plan);
 	if (r == 0)
 		r = read_environment_files(reading, container, plan);
 	if (r == 0)
@@ -538,6 +545,9 @@ static int read_container(struct reading *reading, const struct json *spec,
 		r = read_integer(reading, container, "cpu", 0, INT32_MAX, 0, &plan->cpu);
 	if (r == 0)
 		r = read_integer(reading, container, "memory", 0, INT32_MAX, 0, &plan->memory);
+	if (r == 0)
+		r = read_integer(reading, container, "memoryReservation", 0, INT32_MAX, 0,
+			&plan->memory_reservation);
 	if (r == 0)
 		r = read_integer(reading, container, "logMaxBytes", LOG_LEAST, LOG_MOST, LOG_MAX,
 			&log_max);
@@ -603,11 +613,12 @@ static int check_cycles(struct reading *reading)
 	return 0;
 }
 
-int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **ret_plan,
-	struct err *err)
+int plan_parse_spec(const struct json *spec, enum plan_images images, struct arena *arena,
+	struct plan **ret_plan, struct err *err)
 {
 	struct plan *plan = arena_allocate(arena, sizeof(*plan));
-	struct reading reading = {.arena = arena, .plan = plan, .container = SPAN(""), .err = err};
+	struct reading reading = {
+		.images = images, .arena = arena, .plan = plan, .container = SPAN(""), .err = err};
 	const struct json *containers = json_get(spec, "containers");
 	struct span network = json_get_text(spec, "networkMode");
 	int kind = network.length ? find_name(network_names, LENGTH(network_names), network)
@@ -682,7 +693,8 @@ static int read_link(const struct json *order, struct plan *plan, struct err *er
 	return 0;
 }
 
-int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_plan, struct err *err)
+int plan_parse_order(struct span text, enum plan_images images, struct arena *arena,
+	struct plan **ret_plan, struct err *err)
 {
 	struct json *order;
 	struct plan *plan;
@@ -692,7 +704,7 @@ int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_pl
 		return r;
 	if (json_get_integer(order, "version", 0) != PLAN_ORDER_VERSION)
 		return err_set(err, -EINVAL, "the order's version is not %d", PLAN_ORDER_VERSION);
-	r = plan_parse_spec(json_get(order, "spec"), arena, &plan, err);
+	r = plan_parse_spec(json_get(order, "spec"), images, arena, &plan, err);
 	if (r < 0)
 		return r;
 	plan->token = json_get_text(order, "token");
@@ -711,8 +723,9 @@ int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_pl
 		for (size_t j = 0; j < plan->containers[i].port_count; j++) {
 			int64_t port;
 
-			if (!json_integer(json_item(ports, j), &port) || port < 1 ||
-				port > UINT16_MAX)
+			/* Docker chooses ports itself, and later. */
+			if (!json_integer(json_item(ports, j), &port) ||
+				port < (images == PLAN_IMAGE_HOST ? 1 : 0) || port > UINT16_MAX)
 				return err_set(err, -EINVAL, "the order lacks a host port");
 			plan->containers[i].ports[j].host_port = (uint16_t)port;
 		}

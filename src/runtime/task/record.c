@@ -1,9 +1,9 @@
 /* The record, written and read. Enumerations travel by name, so that versions can differ in order.
  * */
-#include "runtime/process/record.h"
+#include "runtime/task/record.h"
 
 #include "base/memory.h"
-#include "runtime/process/plan.h"
+#include "runtime/task/plan.h"
 
 static const char *const phase_names[RUNTIME_PHASE_COUNT] = {
 	"PENDING", "RUNNING", "STOPPING", "STOPPED"};

@@ -1,10 +1,11 @@
 /* Writing and reading NAME.log.N. */
-#include "runtime/process/log_files.h"
+#include "runtime/task/log_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 
@@ -130,6 +131,40 @@ static int list_files(const char *folder, struct span name, uint64_t begins[FILE
 	closedir(listing);
 	*ret_count = count;
 	return 0;
+}
+
+void log_files_resume(struct log_files *files, const char *folder, struct span name, uint64_t limit,
+	uint64_t end)
+{
+	_free_ char *path = memory_format("%s/%.*s", folder, SPAN_ARGS(name));
+	uint64_t begins[FILES_SEEN_MAX];
+	struct stat status;
+	size_t count = 0;
+
+	log_files_init(files, span_of(path), limit);
+	files->begin = end;
+	if (list_files(folder, name, begins, &count, NULL) < 0)
+		return;
+	for (; count > 0 && begins[count - 1] > end; count--) {
+		_free_ char *behind = memory_format("%s.log.%" PRIu64, path, begins[count - 1]);
+
+		unlink(behind);
+	}
+	if (count == 0)
+		return;
+	files->has_older = count > 1;
+	files->older = count > 1 ? begins[count - 2] : 0;
+	open_file(files, begins[count - 1]);
+	if (files->descriptor >= 0 && fstat(files->descriptor, &status) == 0 &&
+		(uint64_t)status.st_size >= end - files->begin &&
+		ftruncate(files->descriptor, (off_t)(end - files->begin)) == 0) {
+		files->size = end - files->begin;
+		return;
+	}
+	memory_close_descriptor(&files->descriptor);
+	files->has_older = true;
+	files->older = begins[count - 1];
+	files->begin = end;
 }
 
 /* One read at offset. 0: nothing there. -ESTALE: the file went meanwhile. */

@@ -1,7 +1,8 @@
 /*
- * A spec (runtime/spec.h) read into what the process runtime works with, checked once and for all:
- * whoever holds a plan need not doubt names, cycles or limits. The server makes one to refuse what
- * can never start; the supervisor makes the same one from the order on disk to run it.
+ * A spec (runtime/spec.h) read into what a driver that runs containers itself works with, checked
+ * once and for all: whoever holds a plan need not doubt names, cycles or limits. The server makes one
+ * to refuse what can never start; it, or the supervisor of a task, makes the same one from the order
+ * on disk to run it.
  *
  * The order is the file spec.json of a task's folder: the spec, and what was decided with the
  * start.
@@ -12,8 +13,8 @@
  * hostPorts has a list for each container with a port for each of its mappings. The address is for a
  * task in plain mode; link, where it is there, is for one with a network of its own.
  */
-#ifndef RUNTIME_PROCESS_PLAN_H
-#define RUNTIME_PROCESS_PLAN_H
+#ifndef RUNTIME_TASK_PLAN_H
+#define RUNTIME_TASK_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,8 +71,10 @@ struct plan_port {
 
 struct plan_container {
 	struct span name; /* letters, digits, - and _: it names files */
+	struct span image;
 	bool essential;
-	char **arguments;              /* ends with NULL */
+	char **arguments;              /* ends with NULL; the entry point's first */
+	size_t entry_point_count;      /* of the arguments */
 	char **environment;            /* "NAME=value", ends with NULL */
 	const char *working_directory; /* NULL: / */
 	const char *user;              /* NULL: as the supervisor */
@@ -90,6 +93,7 @@ struct plan_container {
 	const struct json *ignored_exit_codes;
 	uint64_t log_max_bytes;
 	int64_t cpu, memory; /* units and MiB; 0: none */
+	int64_t memory_reservation;
 	bool privileged, readonly_root;
 	struct plan_mount *mounts;
 	size_t mount_count;
@@ -123,13 +127,19 @@ struct plan {
 	size_t container_count;
 };
 
+/* What a driver takes for an image: only "host", which has no command of its own, or any. */
+enum plan_images { PLAN_IMAGE_HOST, PLAN_IMAGE_ANY };
+
 /* Lives in the arena and points into spec. -EINVAL: it can never start, and why. */
-int plan_parse_spec(const struct json *spec, struct arena *arena, struct plan **ret_plan,
-	struct err *err);
+int plan_parse_spec(const struct json *spec, enum plan_images images, struct arena *arena,
+	struct plan **ret_plan, struct err *err);
 
 /* The text of an order; text must live as long as the plan. */
-int plan_parse_order(struct span text, struct arena *arena, struct plan **ret_plan,
-	struct err *err);
+int plan_parse_order(struct span text, enum plan_images images, struct arena *arena,
+	struct plan **ret_plan, struct err *err);
+
+/* Tokens name folders. */
+bool plan_token_is_valid(struct span token);
 
 /* An address as people write it. */
 struct span plan_address_text(uint32_t address, char text[PLAN_ADDRESS_MAX]);

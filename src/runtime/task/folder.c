@@ -1,10 +1,11 @@
 /* Folders of tasks: files, and folders of volumes with whatever programs left in them. */
+#include "runtime/task/folder.h"
+
 #include <ftw.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-#include "runtime/process/process_internal.h"
+#include "base/err.h"
 
 #define DESCRIPTORS 16
 
@@ -17,7 +18,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 	return 0;
 }
 
-int process_remove_folder(const char *path, struct err *err)
+int folder_remove(const char *path, struct err *err)
 {
 	/* Never through symbolic links, nor into what is mounted there. */
 	int r = nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);

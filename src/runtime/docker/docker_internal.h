@@ -1,0 +1,110 @@
+/* What the parts of the docker runtime share. */
+#ifndef RUNTIME_DOCKER_DOCKER_INTERNAL_H
+#define RUNTIME_DOCKER_DOCKER_INTERNAL_H
+
+#include "base/map.h"
+#include "control/lock.h"
+#include "control/work_queue.h"
+#include "runtime/docker/api.h"
+#include "runtime/docker/create.h"
+#include "runtime/docker/docker.h"
+#include "runtime/docker/images.h"
+#include "runtime/docker/logs.h"
+#include "runtime/docker/step.h"
+
+#define DOCKER_KEY_EVERYTHING "*" /* of the work queue; no token has this character */
+
+struct docker_task {
+	char *token;
+	char *folder;
+	struct arena *order; /* of the plan */
+	const struct plan *plan;
+	bool gone;      /* acknowledged: whoever holds it lets go */
+	unsigned users; /* who hold it; at 0 and gone it is freed */
+	/* Changed under the lock, and by the worker that has its token alone, or by stop(). */
+	struct docker_state state;
+};
+
+struct docker_runtime {
+	struct runtime runtime;
+	struct runner *runner; /* a group of ours */
+	char *folder, *host, *pause;
+	unsigned instances;
+	bool forgets;
+	runtime_changed changed;
+	void *context;
+	int folder_lock;
+	struct docker_api api;
+	struct work_queue *work; /* tokens */
+	struct docker_images images;
+	struct docker_logs logs;
+	struct runner_event *settled; /* a task's state changed */
+
+	pthread_mutex_t making_network;
+
+	struct lock lock;    /* for all below */
+	struct map tasks;    /* token: struct docker_task */
+	struct map starting; /* tokens whose folder is being made */
+	bool is_heard;       /* the stream of events began */
+	bool has_abilities;
+	struct docker_abilities abilities;
+};
+
+/* Finds a task and holds it; NULL: unknown. */
+struct docker_task *docker_task_hold(struct docker_runtime *runtime, struct span token);
+void docker_task_release(struct docker_runtime *runtime, struct docker_task *task);
+
+/* store.c: the folder of a task. Reads or makes a task that nobody else knows yet. */
+int docker_task_make(struct docker_runtime *runtime, struct span token, struct span instance,
+	const struct json *spec, struct docker_task **ret_task, struct err *err);
+int docker_task_read(struct docker_runtime *runtime, struct span token,
+	struct docker_task **ret_task, struct err *err);
+void docker_task_free(struct docker_task *task);
+/* The state is durable when 0 is returned. */
+int docker_task_save(struct docker_runtime *runtime, struct docker_task *task, struct err *err);
+/* Takes a folder away at once; what it holds goes after that. */
+int docker_task_remove(struct docker_runtime *runtime, struct docker_task *task, struct err *err);
+/* Every token that has a folder is given to `found`. */
+int docker_folder_scan(struct docker_runtime *runtime,
+	int (*found)(struct docker_runtime *runtime, struct span token, struct err *err),
+	struct err *err);
+
+/* work.c: what makes tasks go on. */
+void docker_work_main(void *runtime);
+/* How the containers are. -EAGAIN: the daemon does not say. */
+int docker_look(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
+	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err);
+
+/* prepare.c: images, network, volumes and containers of a task. Failures of the task's own go into its
+ * state. 0: all is there; -EINPROGRESS: an image is being pulled, and the task's token comes back. */
+int docker_prepare(struct docker_runtime *runtime, struct docker_task *task, struct err *err);
+/* Containers and volumes; those that are not there are fine. */
+int docker_remove(struct docker_runtime *runtime, const struct plan *plan, struct err *err);
+/* Containers with our label whose task has no folder. */
+int docker_remove_orphans(struct docker_runtime *runtime, struct err *err);
+
+/* network.c */
+/* Finds or makes the network of tasks with an address of their own. */
+int docker_network_make(struct docker_runtime *runtime, struct arena *arena, struct span *ret_id,
+	struct err *err);
+void docker_network_remove(struct docker_runtime *runtime);
+/* The image for what holds a task's network; the daemon has it when 0 is returned. */
+int docker_pause_image(struct docker_runtime *runtime, struct arena *arena, struct span *ret_image,
+	struct err *err);
+
+/* events.c */
+void docker_events_main(void *runtime);
+void docker_tell(struct docker_runtime *runtime, struct span token);
+
+/* instances.c */
+int docker_list_instances(struct runtime *runtime, struct arena *arena,
+	struct runtime_instance **ret_instances, size_t *ret_count, struct err *err);
+bool docker_has_instance(const struct docker_runtime *runtime, struct span id);
+int docker_learn_abilities(struct docker_runtime *runtime, struct docker_abilities *ret_abilities,
+	struct err *err);
+
+/* exec.c */
+int docker_exec(struct docker_runtime *runtime, struct span id, const struct json *command,
+	bool terminal, struct runtime_exec **ret_exec, struct err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Images that tasks wait for. Each is pulled once however many want it, on a few threads of their own: a
+ * pull may take minutes, and nobody else waits for it. How a pull ended is told once to each task that
+ * wanted it; the token goes back to the work queue.
+ */
+#ifndef RUNTIME_DOCKER_IMAGES_H
+#define RUNTIME_DOCKER_IMAGES_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "control/lock.h"
+#include "control/work_queue.h"
+#include "runtime/docker/api.h"
+
+#define DOCKER_PULLERS 4
+#define DOCKER_IMAGE_MAX 1024
+
+struct docker_images {
+	struct docker_api *api;
+	struct work_queue *tasks;
+	struct work_queue *wanted; /* images */
+	struct lock lock;
+	struct map pulls;    /* image: struct map of tokens that wait */
+	struct map failures; /* "TOKEN IMAGE": why, as text */
+};
+
+void docker_images_init(struct docker_images *images, struct runner *runner, struct docker_api *api,
+	struct work_queue *tasks);
+void docker_images_clear(struct docker_images *images);
+/* The body of a thread. */
+void docker_images_main(void *images);
+
+/* 0: the daemon has it. -EINPROGRESS: it is being pulled. -EREMOTEIO: it cannot be pulled, with the
+ * daemon's words. -EAGAIN: the daemon does not answer. */
+int docker_images_want(struct docker_images *images, struct span image, struct span token,
+	struct err *err);
+
+bool docker_image_is_name(struct span image);
+/* The task is no more: nobody asks how its pulls ended. */
+void docker_images_forget(struct docker_images *images, struct span token);
+
+/* "repository" and "tag" as the daemon wants them: a tag, a digest, or "latest". */
+void docker_image_split(struct span image, struct span *ret_repository, struct span *ret_tag);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * What to do next with a task. Pure: it is told how the containers are (facts.h) and what time it is, and
+ * changes only the state, which is what slipway has decided. Whoever does the step looks again and asks
+ * again, so that a crash between any two lines is a pause.
+ *
+ * The state is on disk before a step that follows from it is done (`unsaved`), so that what began goes on:
+ * a stop stays a stop, a restart is counted once, and an end is an end though the container be removed.
+ * Until `begun`, nothing of the task has run and its containers are made; from then on one that is not
+ * there has been removed by somebody else, and is never made again.
+ */
+#ifndef RUNTIME_DOCKER_STEP_H
+#define RUNTIME_DOCKER_STEP_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/err.h"
+#include "runtime/docker/facts.h"
+#include "runtime/runtime.h"
+#include "runtime/task/plan.h"
+
+#define DOCKER_FACTS_MAX (RUNTIME_CONTAINERS_MAX + 1)
+
+struct docker_state {
+	struct arena *arena; /* of all below */
+	const struct plan *plan;
+	struct runtime_task *record; /* what runtime_get() says */
+	bool begun;
+	int64_t signalled_ms[RUNTIME_CONTAINERS_MAX]; /* when it was told to end; 0: not */
+	int64_t ended_ns
+		[RUNTIME_CONTAINERS_MAX]; /* the end that was counted last: a run ends once */
+	/* Not on disk: */
+	int64_t killed_ms[RUNTIME_CONTAINERS_MAX];
+	bool unsaved; /* to be on disk before the next step is done */
+	bool changed; /* somebody is to be told */
+};
+
+enum docker_action {
+	DOCKER_WAIT,    /* until at_ms, or for a change */
+	DOCKER_PREPARE, /* images, network, volumes, containers; then begun */
+	DOCKER_START,
+	DOCKER_SIGNAL, /* SIGTERM, or what the image wants */
+	DOCKER_KILL,
+	DOCKER_OVER, /* nothing will ever be to do again */
+};
+
+struct docker_step {
+	enum docker_action action;
+	size_t container; /* plan->container_count: what holds the network */
+	int64_t at_ms;    /* INT64_MAX: never */
+};
+
+/* A state for a task of which nothing has been done. */
+void docker_state_init(struct docker_state *state, const struct plan *plan, struct arena *arena);
+/* The text of a state, and back. */
+void docker_state_write(const struct docker_state *state, struct buffer *out);
+int docker_state_read(struct docker_state *state, const struct plan *plan, struct span text,
+	struct arena *arena, struct err *err);
+
+/* facts: one for each container, and one for what holds the network. */
+void docker_observe(struct docker_state *state, const struct docker_facts *facts, int64_t now_ms);
+struct docker_step docker_next(struct docker_state *state, const struct docker_facts *facts,
+	int64_t now_ms);
+
+/* A container could not be made or started. kind: "CannotPullContainerError", … */
+void docker_fail(struct docker_state *state, size_t container, const char *kind,
+	const char *message, int64_t now_ms);
+/* Begins the end of the task; the first reason counts. */
+void docker_stop(struct docker_state *state, enum runtime_stop stop, struct span reason);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * What makes tasks go on: workers take tokens from a queue, look at the task's containers, decide (step.h)
+ * and do one step after the other until there is nothing to do but wait. A token is never with two
+ * workers. What the daemon does not answer is asked again later, and nothing is concluded from it.
+ */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "runtime/docker/docker_internal.h"
+
+#define START_MS 120000
+#define STEPS_MAX 1000 /* in one go; beyond it others have their turn */
+
+int docker_look(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
+	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err)
+{
+	for (size_t i = 0; i <= plan->container_count; i++) {
+		struct span name = i < plan->container_count ? plan->containers[i].name : SPAN("");
+		struct json *inspected;
+		int r;
+
+		facts[i] = (struct docker_facts){.status = DOCKER_ABSENT};
+		if (i == plan->container_count && plan->network != PLAN_NETWORK_AWSVPC)
+			break;
+		r = docker_call(&runtime->api, NULL, arena, &inspected, err, "/containers/%s/json",
+			docker_container_name(arena, runtime->host, plan->token, name).data);
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return r == -ECANCELED ? r : -EAGAIN;
+		docker_facts_read(inspected, arena, &facts[i]);
+	}
+	return 0;
+}
+
+/* ---- steps ---- */
+
+static struct span step_name(struct docker_runtime *runtime, const struct docker_task *task,
+	struct arena *arena, size_t index)
+{
+	return docker_container_name(arena, runtime->host, task->plan->token,
+		index < task->plan->container_count ? task->plan->containers[index].name
+						    : SPAN(""));
+}
+
+/* What the daemon says no to fails the container, but silence fails nobody. */
+static int start(struct docker_runtime *runtime, struct docker_task *task, struct arena *arena,
+	size_t index, struct err *err)
+{
+	struct docker_request request = {.method = "POST", .timeout_ms = START_MS};
+	int r = docker_call(&runtime->api, &request, arena, NULL, err, "/containers/%s/start",
+		step_name(runtime, task, arena, index).data);
+
+	if (r == 0 || r == -EAGAIN || r == -ECANCELED)
+		return r;
+	if (r == -ENOENT)
+		return 0; /* removed meanwhile: the next look tells */
+	lock_take(&runtime->lock);
+	docker_fail(&task->state, index,
+		index < task->plan->container_count ? "CannotStartContainerError"
+						    : "ResourceInitializationError",
+		err->message, runner_wall_ms(runtime->runner));
+	lock_release(&runtime->lock);
+	return 0;
+}
+
+static int send_signal(struct docker_runtime *runtime, struct docker_task *task,
+	struct arena *arena, size_t index, const char *signal, struct err *err)
+{
+	struct docker_request request = {.method = "POST"};
+	int r = docker_call(&runtime->api, &request, arena, NULL, err,
+		"/containers/%s/kill?signal=%s", step_name(runtime, task, arena, index).data,
+		docker_escape(arena, span_of(signal)).data);
+
+	/* It is not there, or does not run any more: the next look tells. */
+	return r == -EAGAIN || r == -ECANCELED || r == -EREMOTEIO ? r : 0;
+}
+
+static int do_step(struct docker_runtime *runtime, struct docker_task *task, struct arena *arena,
+	const struct docker_step *step, const struct docker_facts *facts, struct err *err)
+{
+	const char *signal = facts[step->container].stop_signal;
+
+	switch (step->action) {
+	case DOCKER_PREPARE: return docker_prepare(runtime, task, err);
+	case DOCKER_START: return start(runtime, task, arena, step->container, err);
+	case DOCKER_SIGNAL:
+		return send_signal(runtime, task, arena, step->container,
+			signal[0] ? signal : "SIGTERM", err);
+	case DOCKER_KILL: return send_signal(runtime, task, arena, step->container, "SIGKILL", err);
+	case DOCKER_WAIT:
+	case DOCKER_OVER: break;
+	}
+	return 0;
+}
+
+/* ---- a task ---- */
+
+static void follow_logs(struct docker_runtime *runtime, struct docker_task *task,
+	const struct docker_facts *facts)
+{
+	for (size_t i = 0; i < task->plan->container_count; i++) {
+		struct docker_log_source source = {.token = span_of(task->token),
+			.name = task->plan->containers[i].name,
+			.folder = task->folder,
+			.id = facts[i].id,
+			.most = task->plan->containers[i].log_max_bytes,
+			.runs = facts[i].status == DOCKER_RUNNING};
+
+		if (facts[i].status == DOCKER_RUNNING || facts[i].status == DOCKER_ENDED)
+			docker_logs_follow(&runtime->logs, &source);
+	}
+}
+
+/* Looks and decides. *ret_saved: the state is on disk, and somebody was told if that is to be. */
+static int look_and_decide(struct docker_runtime *runtime, struct docker_task *task,
+	struct arena *arena, struct docker_facts *facts, struct docker_step *ret_step,
+	struct err *err)
+{
+	int64_t now_ms;
+	bool unsaved, changed;
+	int r = docker_look(runtime, task->plan, arena, facts, err);
+
+	if (r < 0)
+		return r;
+	follow_logs(runtime, task, facts);
+	now_ms = runner_wall_ms(runtime->runner);
+	lock_take(&runtime->lock);
+	docker_observe(&task->state, facts, now_ms);
+	*ret_step = docker_next(&task->state, facts, now_ms);
+	unsaved = task->state.unsaved;
+	changed = task->state.changed;
+	task->state.changed = false;
+	lock_release(&runtime->lock);
+	if (unsaved)
+		r = docker_task_save(runtime, task, err);
+	if (changed)
+		docker_tell(runtime, span_of(task->token));
+	return r;
+}
+
+static int advance(struct docker_runtime *runtime, struct docker_task *task, struct err *err)
+{
+	for (unsigned i = 0; i < STEPS_MAX; i++) {
+		_arena_ struct arena *arena = arena_new(0);
+		struct docker_facts facts[DOCKER_FACTS_MAX];
+		struct docker_step step;
+		int r = look_and_decide(runtime, task, arena, facts, &step, err);
+
+		if (r < 0 || step.action == DOCKER_OVER)
+			return r;
+		if (step.action == DOCKER_WAIT) {
+			int64_t wait_ms = step.at_ms - runner_wall_ms(runtime->runner);
+
+			if (step.at_ms != INT64_MAX)
+				work_queue_add_at(runtime->work, span_of(task->token),
+					runner_deadline_us(runtime->runner, wait_ms * 1000));
+			return 0;
+		}
+		r = do_step(runtime, task, arena, &step, facts, err);
+		if (r < 0)
+			return r;
+	}
+	work_queue_add(runtime->work, span_of(task->token));
+	return 0;
+}
+
+static bool is_over(struct docker_runtime *runtime, struct docker_task *task)
+{
+	bool over;
+
+	lock_take(&runtime->lock);
+	over = task->gone || (task->state.record->phase == RUNTIME_STOPPED && !task->state.unsaved);
+	lock_release(&runtime->lock);
+	return over;
+}
+
+static int work_on(struct docker_runtime *runtime, struct span key, struct err *err)
+{
+	struct docker_task *task;
+	int r = 0;
+
+	if (span_is(key, DOCKER_KEY_EVERYTHING))
+		return docker_remove_orphans(runtime, err);
+	task = docker_task_hold(runtime, key);
+	if (!task)
+		return 0;
+	if (!is_over(runtime, task))
+		r = advance(runtime, task, err);
+	docker_task_release(runtime, task);
+	return r;
+}
+
+void docker_work_main(void *context)
+{
+	struct docker_runtime *runtime = context;
+	struct span key;
+
+	while (work_queue_get(runtime->work, &key) == 0) {
+		struct err err = {0};
+		int r = work_on(runtime, key, &err);
+
+		if (r == 0 || r == -EINPROGRESS || r == -ECANCELED)
+			work_queue_forget(runtime->work, key);
+		else
+			work_queue_add_rate_limited(runtime->work, key);
+		work_queue_done(runtime->work, key);
+	}
+}

@@ -1,0 +1,212 @@
+/*
+ * What the runtime does by itself: ends pods whose task has ended, tells when time alone changed a task, asks
+ * again for what no informer has shown, and clears away what starts left behind. Each chore looks at how
+ * things are now and may be done too often.
+ */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "runtime/kubernetes/internal.h"
+#include "runtime/kubernetes/pod_task.h"
+
+void kubernetes_chore_add(struct kubernetes_runtime *runtime, char about, struct span which)
+{
+	char key[KUBERNETES_CHORE_MAX];
+
+	snprintf(key, sizeof(key), "%c%.*s", about, SPAN_ARGS(which));
+	work_queue_add(runtime->chores, span_of(key));
+}
+
+void kubernetes_chore_add_at(struct kubernetes_runtime *runtime, char about, struct span which,
+	int64_t deadline_us)
+{
+	char key[KUBERNETES_CHORE_MAX];
+
+	snprintf(key, sizeof(key), "%c%.*s", about, SPAN_ARGS(which));
+	work_queue_add_at(runtime->chores, span_of(key), deadline_us);
+}
+
+/* Is what an API server answered to a write still there? No informer has shown it. */
+static int ask_again(struct kubernetes_runtime *runtime, const struct kube_kind *kind,
+	const struct kube_object *object, struct json **ret_answer, struct arena *arena,
+	struct err *err)
+{
+	struct kube_target target = {
+		.kind = kind, .namespace = object->namespace, .name = object->name};
+	int r = kube_get(runtime->client, &target, NULL, arena, ret_answer, err);
+
+	if (r == 0 &&
+		!span_equal(json_get_text(json_get(*ret_answer, "metadata"), "uid"), object->uid))
+		return -ENOENT;
+	return r;
+}
+
+/* ---- pods ---- */
+
+static int look_at_pod(struct kubernetes_runtime *runtime, struct span token, struct err *err)
+{
+	_kube_object_ const struct kube_object *pod = kubernetes_find_pod(runtime, token);
+	_arena_ struct arena *arena = arena_new(0);
+	int64_t now_ms = runner_wall_ms(runtime->runner);
+	struct kubernetes_told *told;
+
+	if (!pod)
+		return 0;
+	told = kubernetes_pod_tell(pod->data, now_ms, arena);
+	if (told->must_end)
+		return kubernetes_end_pod(runtime, pod, told->task.stop, told->task.reason, err);
+	if (told->remind_ms > now_ms)
+		kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_POD, token,
+			runner_deadline_us(runtime->runner, (told->remind_ms - now_ms) * 1000));
+	else if (told->remind_ms != 0)
+		return kubernetes_remind_node(runtime, pod, err);
+	if (told->again_ms > now_ms)
+		kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_TIME, token,
+			runner_deadline_us(runtime->runner, (told->again_ms - now_ms) * 1000));
+	return 0;
+}
+
+void kubernetes_chore_of_pod(struct kubernetes_runtime *runtime, const struct kubernetes_pod *pod)
+{
+	_arena_ struct arena *arena = NULL;
+	int64_t now_ms = runner_wall_ms(runtime->runner);
+	const struct kubernetes_told *told;
+
+	if (pod->acknowledged || kubernetes_check_synced(runtime, NULL) < 0)
+		return;
+	arena = arena_new(0);
+	told = kubernetes_pod_tell(pod, now_ms, arena);
+	if (told->must_end || told->remind_ms != 0 || told->again_ms > now_ms)
+		kubernetes_chore_add(runtime, KUBERNETES_CHORE_POD, pod->token);
+}
+
+static int tell_again(struct kubernetes_runtime *runtime, struct span token, struct err *err)
+{
+	(void)err;
+	kubernetes_tell_task(runtime, token);
+	return 0;
+}
+
+static int check_fresh_pod(struct kubernetes_runtime *runtime, struct span token, struct err *err)
+{
+	_kube_object_ const struct kube_object *pod =
+		kubernetes_fresh_choose(&runtime->pods, token, NULL);
+	_arena_ struct arena *arena = arena_new(0);
+	struct json *answer;
+	int r;
+
+	if (!pod)
+		return 0;
+	r = ask_again(runtime, &kube_pods, pod, &answer, arena, err);
+	if (r == 0)
+		return kubernetes_take_pod(runtime, answer, err);
+	if (r != -ENOENT)
+		return r;
+	kubernetes_fresh_drop(&runtime->pods, token);
+	kubernetes_tell_task(runtime, token);
+	return 0;
+}
+
+static int release_pod(struct kubernetes_runtime *runtime, struct span token, struct err *err)
+{
+	_kube_object_ const struct kube_object *pod = kubernetes_find_pod(runtime, token);
+	int r;
+
+	if (!pod || ((const struct kubernetes_pod *)pod->data)->gone)
+		return 0;
+	r = kubernetes_release_held(runtime, pod, err);
+	if (r != -EAGAIN)
+		return r;
+	kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_RELEASE, token,
+		runner_deadline_us(runtime->runner, KUBERNETES_RELEASE_US));
+	return 0;
+}
+
+/* ---- groups ---- */
+
+static int check_fresh_group(struct kubernetes_runtime *runtime, struct span id, struct err *err)
+{
+	_kube_object_ const struct kube_object *group =
+		kubernetes_fresh_choose(&runtime->groups, id, NULL);
+	_arena_ struct arena *arena = arena_new(0);
+	const struct kubernetes_workload *workload;
+	struct json *answer;
+	int r;
+
+	if (!group)
+		return 0;
+	workload = group->data;
+	r = ask_again(runtime, kubernetes_workload_kind(workload->daemon), group, &answer, arena,
+		err);
+	if (r == 0)
+		return kubernetes_take_workload(runtime, workload->daemon, answer, err);
+	if (r != -ENOENT)
+		return r;
+	kubernetes_fresh_drop(&runtime->groups, id);
+	kubernetes_tell_group(runtime, id);
+	return 0;
+}
+
+/* ---- the worker ---- */
+
+static int sweep(struct kubernetes_runtime *runtime, struct span which, struct err *err)
+{
+	kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_SWEEP, which,
+		runner_deadline_us(runtime->runner, KUBERNETES_SWEEP_US));
+	return kubernetes_secrets_sweep(runtime, err);
+}
+
+/* Thousands of pods at once take memory that nobody needs again before the next start, in the pools of all
+ * threads. */
+static int shrink(struct kubernetes_runtime *runtime, struct span which, struct err *err)
+{
+	(void)runtime;
+	(void)which;
+	(void)err;
+	memory_give_back();
+	return 0;
+}
+
+static const struct {
+	char about;
+	int (*look)(struct kubernetes_runtime *runtime, struct span which, struct err *err);
+} chores[] = {
+	{KUBERNETES_CHORE_POD, look_at_pod},
+	{KUBERNETES_CHORE_TIME, tell_again},
+	{KUBERNETES_CHORE_FRESH_POD, check_fresh_pod},
+	{KUBERNETES_CHORE_FRESH_GROUP, check_fresh_group},
+	{KUBERNETES_CHORE_RELEASE, release_pod},
+	{KUBERNETES_CHORE_LEFT, kubernetes_left_over_remove},
+	{KUBERNETES_CHORE_SWEEP, sweep},
+	{KUBERNETES_CHORE_SHRINK, shrink},
+};
+
+static int do_chore(struct kubernetes_runtime *runtime, struct span key, struct err *err)
+{
+	struct span which = {key.data + 1, key.length - 1};
+	int r = kubernetes_check_synced(runtime, err);
+
+	for (size_t i = 0; r == 0 && i < LENGTH(chores); i++)
+		if (key.data[0] == chores[i].about)
+			return chores[i].look(runtime, which, err);
+	return r;
+}
+
+void kubernetes_chores_run(void *context)
+{
+	struct kubernetes_runtime *runtime = context;
+	struct span key;
+
+	while (work_queue_get(runtime->chores, &key) == 0) {
+		struct err err = {0};
+		int r = do_chore(runtime, key, &err);
+
+		if (r == 0)
+			work_queue_forget(runtime->chores, key);
+		else if (r != -ECANCELED)
+			work_queue_add_rate_limited(runtime->chores, key);
+		if (r < 0 && r != -ECANCELED && r != -EAGAIN && runtime->config.report)
+			runtime->config.report(runtime->config.context, "pods", &err);
+		work_queue_done(runtime->chores, key);
+	}
+}

@@ -1,0 +1,104 @@
+/*
+ * What things of ECS are called in Kubernetes, and how Kubernetes objects say whose they are.
+ *
+ * A name is for people: a part that can be read, made of what ECS calls the thing, and a hash over all that
+ * the thing is, so that two things never share one however their names were bent. Names are never parsed.
+ * What an object stands for is in its annotations, in full; labels are for selecting, and hold hashes where
+ * the value would not fit.
+ *
+ *     cluster 123456789012/us-gov-west-1/Web_Shop    namespace   web-shop-us-gov-west-1-5d41402abc
+ *     group …/Web_Shop/Front/8734…                   Deployment  front-7d793037a0
+ *     task 0f3c… of family worker                    Pod         worker-0f3c…
+ *
+ * Only objects with our `managed-by` label and our host's name are ours, and only those are ever changed.
+ */
+#ifndef RUNTIME_KUBERNETES_NAMES_H
+#define RUNTIME_KUBERNETES_NAMES_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/span.h"
+#include "runtime/runtime.h"
+
+/* Labels, of everything that slipway makes. */
+#define KUBERNETES_LABEL_MANAGED "app.kubernetes.io/managed-by"
+#define KUBERNETES_MANAGER "slipway"
+#define KUBERNETES_LABEL_OWNER "slipway.dev/owner" /* the host, as a label can say it */
+#define KUBERNETES_LABEL_GROUP "slipway.dev/group" /* hash of the group's id */
+/* Hash of the cluster and of "service:web" or "family:worker": whom to keep apart. */
+#define KUBERNETES_LABEL_PLACED "slipway.dev/placed"
+
+/* Annotations. */
+#define KUBERNETES_HOST "slipway.dev/host" /* which slipway's state it belongs to */
+#define KUBERNETES_CLUSTER "slipway.dev/cluster-arn"
+#define KUBERNETES_GROUP "slipway.dev/group"
+#define KUBERNETES_VERSION "slipway.dev/version"
+#define KUBERNETES_TASK "slipway.dev/task"     /* the token of a task that is no group's */
+#define KUBERNETES_PLAN "slipway.dev/plan"     /* plan.h */
+#define KUBERNETES_NOTES "slipway.dev/notes"   /* what could not be done as asked */
+#define KUBERNETES_END "slipway.dev/end"       /* why a pod was deleted, written before it is */
+#define KUBERNETES_SECRET "slipway.dev/secret" /* the Secret of a task; of a group: it has some */
+#define KUBERNETES_ACKNOWLEDGED "slipway.dev/acknowledged" /* its end is known to ECS */
+#define KUBERNETES_REMINDED                                                                        \
+	"slipway.dev/reminded" /* when the node of a pod was told again of its deletion */
+#define KUBERNETES_CORDONED "slipway.dev/cordoned" /* a node that we closed, and who */
+#define KUBERNETES_NAME                                                                            \
+	"slipway.dev/name" /* of service discovery, with its domain: "web.shop.local" */
+
+/* Holds a pod's object until its end is durable in ECS. */
+#define KUBERNETES_FINALIZER "slipway.dev/task"
+
+/* The condition of a pod that says whether what sends traffic to it does: its readiness gate. */
+#define KUBERNETES_GATE "slipway.dev/traffic"
+
+#define KUBERNETES_LABEL_MAX 63
+/* The names of a Deployment's pods add 17 characters, and are to fit into a label as well. */
+#define KUBERNETES_GROUP_NAME_MAX 46
+#define KUBERNETES_TOKEN_DIGITS 32
+#define KUBERNETES_HASH_DIGITS 10
+#define KUBERNETES_HASH_SIZE (KUBERNETES_HASH_DIGITS + 1)
+
+/* Of the parts in this order; ("a", "bc") is not ("ab", "c"). */
+void kubernetes_hash(const struct span *parts, size_t count, char ret_hash[KUBERNETES_HASH_SIZE]);
+
+/* Lower case letters, digits and single dashes, a letter or digit at both ends; at most `max` bytes. "" if
+ * nothing of the text can stay. */
+struct span kubernetes_readable(struct arena *arena, struct span text, size_t max);
+/* The text itself if it is a DNS label of at most max bytes, else what is readable of it, and a hash. */
+struct span kubernetes_label_name(struct arena *arena, struct span text, size_t max);
+/* The text itself if a label may have it as value, else what is readable of it, and a hash. */
+struct span kubernetes_label_value(struct arena *arena, struct span text);
+
+/* -EINVAL if the ARN is not one of a cluster. */
+int kubernetes_namespace_name(struct arena *arena, struct span cluster_arn, struct span *ret_name,
+	struct err *err);
+/* shown is what people call it: "service:web". */
+struct span kubernetes_group_name(struct arena *arena, struct span id, struct span shown);
+struct span kubernetes_pod_name(struct arena *arena, struct span token, struct span family);
+/* Of a group's version, or of a task (version ""). */
+struct span kubernetes_secret_name(struct arena *arena, struct span owner, struct span version);
+/* The label of a node which daemons of the cluster with this namespace are to leave. */
+struct span kubernetes_drained_label(struct arena *arena, struct span namespace);
+bool kubernetes_is_drained_label(struct span label);
+/* The value of KUBERNETES_LABEL_GROUP. */
+struct span kubernetes_group_label(struct arena *arena, struct span id);
+
+/* Labels that all objects of the host have. */
+struct json *kubernetes_labels(struct arena *arena, struct span host);
+/* "app.kubernetes.io/managed-by=slipway,slipway.dev/owner=…". */
+struct span kubernetes_selector(struct arena *arena, struct span host);
+
+enum kubernetes_claim {
+	KUBERNETES_OURS,
+	KUBERNETES_UNCLAIMED, /* has our label and nobody's name: made for us beforehand */
+	KUBERNETES_FOREIGN,
+};
+/* Whose the object is. */
+enum kubernetes_claim kubernetes_claim(const struct json *object, struct span host);
+/* Which controller's the object is, as span_hash() of its uid; 0: no one's. */
+uint64_t kubernetes_owner(const struct json *object);
+
+#endif

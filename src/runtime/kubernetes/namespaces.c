@@ -1,0 +1,186 @@
+/*
+ * A cluster's things are in a namespace of its own. It is made when it is first needed, or may be there
+ * already: an operator who wants to decide about quotas and rights beforehand makes it and labels it as
+ * managed by slipway, and then it is taken. One without that label, or of another slipway, is refused. It is
+ * never deleted: with it would go whatever others have put there.
+ *
+ * Where slipway runs as a service account with the rights of deploy/kubernetes, what it may do in a namespace
+ * is a role of its own, which it binds to itself there; if it may not, an operator has done it or will.
+ */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "runtime/kubernetes/internal.h"
+#include "runtime/kubernetes/names.h"
+#include "runtime/kubernetes/objects.h"
+
+#define NAMESPACES_MAX 10000       /* known at once */
+#define TRUST_US INT64_C(10000000) /* then it is looked whether they are still what they were */
+#define TASKS_ROLE "slipway-tasks"
+
+static bool is_known(struct kubernetes_runtime *runtime, struct span name)
+{
+	int64_t now_us = runner_now_us(runtime->runner);
+	bool known;
+
+	lock_take(&runtime->lock);
+	if (now_us - runtime->namespaces_us > TRUST_US) {
+		map_clear(&runtime->namespaces);
+		runtime->namespaces_us = now_us;
+	}
+	known = map_has(&runtime->namespaces, name);
+	lock_release(&runtime->lock);
+	return known;
+}
+
+static void remember(struct kubernetes_runtime *runtime, struct span name)
+{
+	lock_take(&runtime->lock);
+	if (runtime->namespaces.count >= NAMESPACES_MAX)
+		map_clear(&runtime->namespaces);
+	map_put(&runtime->namespaces, name, runtime);
+	lock_release(&runtime->lock);
+}
+
+void kubernetes_namespace_doubt(struct kubernetes_runtime *runtime, struct span name)
+{
+	lock_take(&runtime->lock);
+	map_remove(&runtime->namespaces, name);
+	lock_release(&runtime->lock);
+}
+
+static struct kube_target target_of(struct span name)
+{
+	return (struct kube_target){.kind = &kube_namespaces, .name = name};
+}
+
+/* ---- rights ---- */
+
+static const struct kube_kind role_bindings = {
+	"rbac.authorization.k8s.io", "RoleBinding", "rolebindings", true, {"v1"}};
+
+static struct json *binding_document(struct span account, struct span host, struct arena *arena)
+{
+	struct json *document = json_new_object(arena), *metadata = json_new_object(arena);
+	struct json *role = json_new_object(arena), *subject = json_new_object(arena);
+	struct json *subjects = json_new_array(arena);
+	struct span namespace, name;
+
+	/* system:serviceaccount:NAMESPACE:NAME */
+	account = (struct span){account.data + strlen(KUBERNETES_ACCOUNT_PREFIX),
+		account.length - strlen(KUBERNETES_ACCOUNT_PREFIX)};
+	if (!span_split(account, ':', &namespace, &name))
+		return NULL;
+	json_set_string(arena, metadata, "name", SPAN(TASKS_ROLE));
+	json_set(arena, metadata, "labels", kubernetes_labels(arena, host));
+	json_set_string(arena, role, "apiGroup", SPAN("rbac.authorization.k8s.io"));
+	json_set_string(arena, role, "kind", SPAN("ClusterRole"));
+	json_set_string(arena, role, "name", SPAN(TASKS_ROLE));
+	json_set_string(arena, subject, "kind", SPAN("ServiceAccount"));
+	json_set_string(arena, subject, "namespace", namespace);
+	json_set_string(arena, subject, "name", name);
+	json_append(arena, subjects, subject);
+	json_set(arena, document, "metadata", metadata);
+	json_set(arena, document, "roleRef", role);
+	json_set(arena, document, "subjects", subjects);
+	return document;
+}
+
+static int bind_role(struct kubernetes_runtime *runtime, struct span namespace, struct arena *arena,
+	struct err *err)
+{
+	struct kube_target target = {.kind = &role_bindings, .namespace = namespace};
+	struct json *document, *answer;
+	int r;
+
+	if (runtime->account.length == 0)
+		return 0;
+	document = binding_document(runtime->account, runtime->config.host, arena);
+	if (!document)
+		return 0;
+	r = kube_create(runtime->client, &target, document, NULL, arena, &answer, err);
+	/* There already; or not ours to do, or without such a role: then what is missing is told when it is
+	 * needed. */
+	return r == -EEXIST || r == -EACCES || r == -ENOENT ? 0 : r;
+}
+
+/* ---- being there ---- */
+
+/* Writes our name into one that was made for us. */
+static int take_over(struct kubernetes_runtime *runtime, const struct json *found, struct span name,
+	struct span cluster_arn, struct arena *arena, struct err *err)
+{
+	struct kube_target target = target_of(name);
+	struct json *patch = json_new_object(arena), *metadata = json_new_object(arena);
+	struct json *annotations = json_new_object(arena), *answer;
+
+	json_set_string(arena, annotations, KUBERNETES_HOST, runtime->config.host);
+	json_set_string(arena, annotations, KUBERNETES_CLUSTER, cluster_arn);
+	/* Only if nobody else did meanwhile. */
+	json_set_string(arena, metadata, "resourceVersion",
+		json_get_text(json_get(found, "metadata"), "resourceVersion"));
+	json_set(arena, metadata, "annotations", annotations);
+	json_set(arena, metadata, "labels", kubernetes_labels(arena, runtime->config.host));
+	json_set(arena, patch, "metadata", metadata);
+	return kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena, &answer,
+		err);
+}
+
+static int check(struct kubernetes_runtime *runtime, const struct json *found, struct span name,
+	struct span cluster_arn, struct arena *arena, struct err *err)
+{
+	const struct json *annotations = json_path(found, "metadata.annotations");
+
+	if (!json_is_absent(json_path(found, "metadata.deletionTimestamp")))
+		return err_set(err, -EAGAIN, "namespace '%.*s' is being deleted", SPAN_ARGS(name));
+	switch (kubernetes_claim(found, runtime->config.host)) {
+	case KUBERNETES_UNCLAIMED: return take_over(runtime, found, name, cluster_arn, arena, err);
+	case KUBERNETES_OURS:
+		if (span_equal(json_get_text(annotations, KUBERNETES_CLUSTER), cluster_arn))
+			return 0;
+		return err_set(err, -EEXIST, "namespace '%.*s' is that of another cluster",
+			SPAN_ARGS(name));
+	case KUBERNETES_FOREIGN: break;
+	}
+	if (json_get_text(annotations, KUBERNETES_HOST).length > 0)
+		return err_set(err, -EEXIST,
+			"namespace '%.*s' belongs to another slipway; each needs a Kubernetes "
+			"cluster, an account or a region of its own",
+			SPAN_ARGS(name));
+	return err_set(err, -EEXIST,
+		"namespace '%.*s' was not made by slipway; label it " KUBERNETES_LABEL_MANAGED
+		"=" KUBERNETES_MANAGER " to let slipway use it",
+		SPAN_ARGS(name));
+}
+
+int kubernetes_namespace_ensure(struct kubernetes_runtime *runtime, struct span cluster_arn,
+	struct arena *arena, struct span *ret_name, struct err *err)
+{
+	struct kube_target target;
+	struct json *found;
+	struct span name;
+	int r = kubernetes_namespace_name(arena, cluster_arn, &name, err);
+
+	if (r < 0)
+		return r;
+	*ret_name = name;
+	if (is_known(runtime, name))
+		return 0;
+	target = target_of(name);
+	r = kube_get(runtime->client, &target, NULL, arena, &found, err);
+	if (r == -ENOENT)
+		r = kube_create(runtime->client, &target,
+			kubernetes_namespace_document(arena, name, runtime->config.host,
+				cluster_arn),
+			NULL, arena, &found, err);
+	if (r == -EEXIST) /* made in this moment: look next time */
+		return err_set(err, -EAGAIN, "namespace '%.*s' was made by somebody else just now",
+			SPAN_ARGS(name));
+	if (r == 0)
+		r = check(runtime, found, name, cluster_arn, arena, err);
+	if (r == 0)
+		r = bind_role(runtime, name, arena, err);
+	if (r == 0)
+		remember(runtime, name);
+	return r < 0 ? err_prefix(err, r, "namespace of '%.*s'", SPAN_ARGS(cluster_arn)) : 0;
+}

@@ -1,0 +1,114 @@
+/*
+ * What is kept of a Pod: all that is needed to tell of it as a task, and nothing else. How it is told is in
+ * pod_task.h.
+ */
+#ifndef RUNTIME_KUBERNETES_POD_H
+#define RUNTIME_KUBERNETES_POD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "kube/object.h"
+#include "runtime/runtime.h"
+
+#define KUBERNETES_REASON_MAX 512 /* bytes of a reason or message that are kept */
+#define KUBERNETES_PORTS_MAX RUNTIME_BINDINGS_MAX
+#define KUBERNETES_IGNORED_CODES_MAX 50
+
+enum kubernetes_phase {
+	KUBERNETES_PENDING,
+	KUBERNETES_RUNNING,
+	KUBERNETES_SUCCEEDED,
+	KUBERNETES_FAILED,
+	KUBERNETES_UNKNOWN, /* its node does not answer */
+};
+
+enum kubernetes_network {
+	KUBERNETES_NETWORK_OWN, /* awsvpc, and what is like it on Kubernetes */
+	KUBERNETES_NETWORK_BRIDGE,
+	KUBERNETES_NETWORK_HOST,
+};
+
+/* A run of a container's program that has ended. */
+struct kubernetes_run {
+	int exit_code;
+	int64_t started_ms, finished_ms;
+	struct span reason, message;
+};
+
+struct kubernetes_port {
+	uint16_t container, host;
+	bool udp;
+};
+
+struct kubernetes_container {
+	/* From the plan. */
+	struct span name; /* ECS's */
+	struct span as;   /* Kubernetes's */
+	bool essential, initial, any_exit;
+	bool has_health;
+	int32_t interval, timeout, retries, start_period; /* seconds */
+	bool restarts;
+	int32_t restart_period;
+	int32_t *ignored_codes;
+	size_t ignored_count;
+	struct kubernetes_port *ports;
+	size_t port_count;
+	/* From the status. */
+	struct span id;
+	bool ready;
+	unsigned restart_count;
+	struct span waiting, waiting_message; /* why it waits; "" if it does not */
+	int64_t running_ms;                   /* since when it runs; 0: it does not */
+	const struct kubernetes_run *ended;   /* and was not started again; NULL: it has not */
+	const struct kubernetes_run *last;    /* the run before this one; NULL: there was none */
+};
+
+/* What most pods have nothing of: "" each. */
+struct kubernetes_words {
+	struct span notes;
+	struct span reason, message; /* of the phase */
+	struct span unscheduled;     /* why no node was found */
+	struct span installer;       /* why slipway's own init container did not run */
+	struct span end_reason;      /* why it was deleted */
+};
+
+struct kubernetes_pod {
+	struct span token;
+	struct span group, version;        /* "" for a task of its own */
+	uint64_t owner;                    /* kubernetes_owner(); 0 likewise */
+	struct span node;                  /* "": none yet */
+	struct span address, host_address; /* "": none yet */
+	const struct kubernetes_words *words;
+	enum kubernetes_phase phase;
+	int64_t created_ms;
+	int64_t ending_ms;    /* when its deletion was asked for; 0: it was not */
+	bool gone;            /* its node says that nothing of it is left, or was not asked */
+	int64_t was_ready_ms; /* when its containers last changed between ready and not */
+	int64_t reminded_ms;  /* KUBERNETES_REMINDED; 0: never */
+	bool gated, gate_open;
+	bool acknowledged;
+	bool held;       /* has our finalizer */
+	bool has_secret; /* of its own, with its name */
+	bool has_end;    /* why it was deleted was written down before */
+	enum runtime_stop end;
+	int32_t hold;  /* seconds, and so are: */
+	int32_t stop;  /* how long its containers may take to end */
+	int32_t grace; /* how long its end may take in all, since that was asked for */
+	enum kubernetes_network network;
+	struct kubernetes_container *containers;
+	size_t container_count;
+};
+
+/* Of all reduce functions of this folder: whose objects are ours. */
+struct kubernetes_reduce_context {
+	struct span host;
+};
+int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_keep *keep,
+	const void **ret_data, struct err *err);
+
+/* Why a pod is deleted, as the annotation KUBERNETES_END has it. */
+struct json *kubernetes_end_write(struct arena *arena, enum runtime_stop stop, struct span reason);
+
+#endif

@@ -1,0 +1,565 @@
+/* See the header. */
+#include "runtime/kubernetes/pod_task.h"
+
+#include "base/memory.h"
+#include "runtime/pod/protocol.h"
+
+#define SECOND_MS 1000
+#define EXIT_MAX 255
+#define OVERDUE_MS 10000  /* for containers that run: nodes may be slow */
+#define FORGOTTEN_MS 3000 /* when nothing runs any more */
+
+struct telling {
+	const struct kubernetes_pod *pod;
+	int64_t now_ms;
+	struct arena *arena;
+	struct kubernetes_told *told;
+	/* The verdict. */
+	enum runtime_stop stop; /* NONE: there is none */
+	struct span reason;
+};
+
+/* ---- words ---- */
+
+/* Why a container does not start, in ECS's words. `final`: it will not without somebody's help. A pull that
+ * failed once is tried again at once; when the node begins to wait between tries (BackOff) ECS gives up. unborn:
+ * there is no container yet that could run. */
+static const struct {
+	const char *reason, *error;
+	bool final, unborn;
+} waiting_words[] = {
+	{"ErrImagePull", "CannotPullContainerError", false, true},
+	{"ImagePullBackOff", "CannotPullContainerError", true, true},
+	{"ErrImageNeverPull", "CannotPullContainerError", true, true},
+	{"InvalidImageName", "CannotPullContainerError", true, true},
+	{"ImageInspectError", "CannotInspectContainerError", true, true},
+	{"RegistryUnavailable", "CannotPullContainerError", false, true},
+	{"CreateContainerConfigError", "ResourceInitializationError", true, true},
+	{"CreateContainerError", "CannotCreateContainerError", true, false},
+	{"RunContainerError", "CannotStartContainerError", true, false},
+	{"PreStartHookError", "CannotStartContainerError", true, false},
+	{"PostStartHookError", "CannotStartContainerError", true, false},
+};
+
+/* Why a container ended, likewise. started: there was a program. */
+static const struct {
+	const char *reason, *error, *text;
+	bool started;
+} ended_words[] = {
+	{"OOMKilled", "OutOfMemoryError", "Container killed due to memory usage", true},
+	{"StartError", "CannotStartContainerError", NULL, false},
+	{"ContainerCannotRun", "CannotStartContainerError", NULL, false},
+	{"RunContainerError", "CannotStartContainerError", NULL, false},
+};
+
+static struct span say(struct telling *telling, const char *error, struct span text)
+{
+	return arena_format(telling->arena, "%s: %.*s", error, SPAN_ARGS(text));
+}
+
+/* What slipway-pod wrote into the termination log, behind what the program wrote; SPAN_NONE: nothing. */
+static struct span said_by_slipway(const struct kubernetes_run *run, const char *prefix)
+{
+	const char *found = run->message.length > 0 ? memmem(run->message.data, run->message.length,
+							      prefix, strlen(prefix))
+						    : NULL;
+
+	if (!found)
+		return SPAN_NONE;
+	found += strlen(prefix);
+	return (struct span){found, run->message.length - (size_t)(found - run->message.data)};
+}
+
+static bool was_started(const struct kubernetes_run *run)
+{
+	if (said_by_slipway(run, POD_CANNOT_RUN).data || said_by_slipway(run, POD_NOT_AFTER).data)
+		return false;
+	for (size_t i = 0; i < LENGTH(ended_words); i++)
+		if (span_is(run->reason, ended_words[i].reason))
+			return ended_words[i].started;
+	return true;
+}
+
+static struct span ended_reason(struct telling *telling,
+	const struct kubernetes_container *container, const struct kubernetes_run *run)
+{
+	struct span said = said_by_slipway(run, POD_CANNOT_RUN);
+
+	if (said.data)
+		return say(telling, "CannotStartContainerError", said);
+	said = said_by_slipway(run, POD_NOT_AFTER);
+	if (said.data)
+		return say(telling, "DependencyError", said);
+	if (said_by_slipway(run, POD_UNHEALTHY).data)
+		return arena_format(telling->arena,
+			"DependencyError: container '%.*s' did not become healthy",
+			SPAN_ARGS(container->name));
+	for (size_t i = 0; i < LENGTH(ended_words); i++)
+		if (span_is(run->reason, ended_words[i].reason))
+			return say(telling, ended_words[i].error,
+				ended_words[i].text ? span_of(ended_words[i].text) : run->message);
+	return SPAN("");
+}
+
+/* "" if it only takes its time. */
+static struct span waiting_reason(struct telling *telling,
+	const struct kubernetes_container *container, bool *ret_final)
+{
+	struct span text = container->waiting_message.length > 0 ? container->waiting_message
+								 : container->waiting;
+
+	*ret_final = false;
+	for (size_t i = 0; i < LENGTH(waiting_words); i++)
+		if (span_is(container->waiting, waiting_words[i].reason)) {
+			/* The node has not seen a secret yet that is there. */
+			*ret_final = waiting_words[i].final &&
+				     !memmem(text.data, text.length, "failed to sync", 14);
+			return say(telling, waiting_words[i].error, text);
+		}
+	return SPAN("");
+}
+
+/* ---- runs ---- */
+
+static bool is_ignored(const struct kubernetes_container *container, int exit_code)
+{
+	for (size_t i = 0; i < container->ignored_count; i++)
+		if (container->ignored_codes[i] == exit_code)
+			return true;
+	return false;
+}
+
+/* ECS would not have started it again after this run. */
+static bool is_final(const struct kubernetes_container *container, const struct kubernetes_run *run)
+{
+	if (!run)
+		return false;
+	if (!container->restarts || is_ignored(container, run->exit_code))
+		return true;
+	return run->finished_ms - run->started_ms < (int64_t)container->restart_period * SECOND_MS;
+}
+
+/* The run that ended the container for good, as ECS sees it; NULL: it has not ended. */
+static const struct kubernetes_run *final_run(const struct telling *telling,
+	const struct kubernetes_container *container)
+{
+	if (is_final(container, container->last) && container->restart_count > 0)
+		return container->last;
+	if (container->ended &&
+		(is_final(container, container->ended) || telling->pod->ending_ms != 0 ||
+			telling->pod->phase == KUBERNETES_SUCCEEDED ||
+			telling->pod->phase == KUBERNETES_FAILED))
+		return container->ended;
+	return NULL;
+}
+
+/* When its first known run began; 0: none has. */
+static int64_t first_start(const struct kubernetes_container *container)
+{
+	if (container->last && was_started(container->last))
+		return container->last->started_ms;
+	if (container->running_ms != 0)
+		return container->running_ms;
+	if (container->ended && was_started(container->ended))
+		return container->ended->started_ms;
+	return 0;
+}
+
+static int exit_code_of(const struct kubernetes_container *container,
+	const struct kubernetes_run *run)
+{
+	struct span said = said_by_slipway(run, POD_EXITED);
+	uint64_t code;
+
+	/* slipway-pod's own ends are no container's. */
+	if (said_by_slipway(run, POD_NOT_AFTER).data)
+		return -1;
+	return container->any_exit && said.data && span_to_unsigned(said, EXIT_MAX, &code)
+		       ? (int)code
+		       : run->exit_code;
+}
+
+/* ---- the verdict ---- */
+
+static void judge(struct telling *telling, enum runtime_stop stop, struct span reason)
+{
+	if (telling->stop != RUNTIME_STOP_NONE)
+		return;
+	telling->stop = stop;
+	telling->reason = reason;
+}
+
+/* An end that came after its deletion was asked for is part of that. Times are whole seconds. */
+static bool came_before_deletion(const struct telling *telling, const struct kubernetes_run *run)
+{
+	if (telling->pod->ending_ms == 0)
+		return true;
+	return run->finished_ms != 0 && run->finished_ms < telling->pod->ending_ms;
+}
+
+static void judge_initial(struct telling *telling, const struct kubernetes_container *container)
+{
+	const struct kubernetes_run *run = container->ended ? container->ended : container->last;
+
+	if (!run || !came_before_deletion(telling, run) || run->exit_code == 0)
+		return;
+	if (!was_started(run))
+		judge(telling, RUNTIME_STOP_FAILED_TO_START, ended_reason(telling, container, run));
+	else
+		judge(telling, RUNTIME_STOP_FAILED_TO_START,
+			arena_format(telling->arena,
+				"container '%.*s' exited with %d, and others wait for its %s",
+				SPAN_ARGS(container->name), run->exit_code,
+				container->any_exit ? "COMPLETE" : "SUCCESS"));
+}
+
+static void judge_running(struct telling *telling, const struct kubernetes_container *container)
+{
+	const struct kubernetes_run *run = final_run(telling, container);
+
+	if (!run || !came_before_deletion(telling, run))
+		return;
+	if (said_by_slipway(run, POD_UNHEALTHY).data || said_by_slipway(run, POD_NOT_AFTER).data) {
+		judge(telling, RUNTIME_STOP_FAILED_TO_START, ended_reason(telling, container, run));
+		return;
+	}
+	if (!container->essential)
+		return;
+	if (!was_started(run))
+		judge(telling, RUNTIME_STOP_FAILED_TO_START, ended_reason(telling, container, run));
+	else
+		judge(telling, RUNTIME_STOP_ESSENTIAL, ended_reason(telling, container, run));
+}
+
+static void judge_waiting(struct telling *telling, const struct kubernetes_container *container)
+{
+	bool final;
+	struct span reason = waiting_reason(telling, container, &final);
+
+	if (final && telling->pod->ending_ms == 0)
+		judge(telling, RUNTIME_STOP_FAILED_TO_START, reason);
+}
+
+static void judge_installer(struct telling *telling)
+{
+	static const char *const starting[] = {
+		"PodInitializing", "ContainerCreating", "ErrImagePull"};
+	struct span reason = telling->pod->words->installer;
+
+	for (size_t i = 0; i < LENGTH(starting); i++)
+		if (span_is(reason, starting[i]))
+			return;
+	if (reason.length > 0 && telling->pod->ending_ms == 0)
+		judge(telling, RUNTIME_STOP_FAILED_TO_START,
+			arena_format(telling->arena,
+				"ResourceInitializationError: slipway's own image "
+				"(kubernetes.helperImage) could not be run: %.*s",
+				SPAN_ARGS(reason)));
+}
+
+/* Evicted, preempted, refused by the node: none of its containers is to blame. */
+static void judge_phase(struct telling *telling)
+{
+	const struct kubernetes_pod *pod = telling->pod;
+	bool started = false;
+
+	if (pod->phase != KUBERNETES_FAILED || pod->words->reason.length == 0)
+		return;
+	for (size_t i = 0; i < pod->container_count; i++)
+		started |= first_start(&pod->containers[i]) != 0;
+	judge(telling, started ? RUNTIME_STOP_LOST : RUNTIME_STOP_FAILED_TO_START,
+		arena_format(telling->arena, "%.*s: %.*s", SPAN_ARGS(pod->words->reason),
+			SPAN_ARGS(pod->words->message)));
+}
+
+static void find_verdict(struct telling *telling)
+{
+	const struct kubernetes_pod *pod = telling->pod;
+
+	if (pod->has_end) {
+		judge(telling, pod->end, pod->words->end_reason);
+		return;
+	}
+	judge_phase(telling);
+	for (size_t i = 0; i < pod->container_count; i++) {
+		const struct kubernetes_container *container = &pod->containers[i];
+
+		if (container->initial)
+			judge_initial(telling, container);
+		else
+			judge_running(telling, container);
+	}
+	for (size_t i = 0; i < pod->container_count; i++)
+		judge_waiting(telling, &pod->containers[i]);
+	judge_installer(telling);
+	/* Somebody else's wish: the controller of a Deployment, a person, an eviction. */
+	if (pod->ending_ms != 0)
+		judge(telling, RUNTIME_STOP_ASKED, SPAN(""));
+	else if (pod->phase == KUBERNETES_FAILED || pod->phase == KUBERNETES_SUCCEEDED)
+		judge(telling, RUNTIME_STOP_LOST,
+			SPAN("the pod ended without an end of its containers"));
+}
+
+/* ---- phases ---- */
+
+static bool is_unborn(const struct kubernetes_container *container)
+{
+	for (size_t i = 0; i < LENGTH(waiting_words); i++)
+		if (span_is(container->waiting, waiting_words[i].reason))
+			return waiting_words[i].unborn && first_start(container) == 0;
+	return false;
+}
+
+/* A pod that is being deleted starts nothing any more. If there is nothing that could run, its end need not be
+ * waited for, which takes some nodes half a minute. */
+static bool has_nothing_to_end(const struct kubernetes_pod *pod)
+{
+	for (size_t i = 0; i < pod->container_count; i++)
+		if (!pod->containers[i].initial && !is_unborn(&pod->containers[i]))
+			return false;
+	return pod->container_count > 0;
+}
+
+static bool all_ended(const struct kubernetes_pod *pod)
+{
+	for (size_t i = 0; i < pod->container_count; i++)
+		if (!pod->containers[i].initial && !pod->containers[i].ended)
+			return false;
+	return true;
+}
+
+static bool all_started(const struct kubernetes_pod *pod)
+{
+	for (size_t i = 0; i < pod->container_count; i++)
+		if (!pod->containers[i].initial && first_start(&pod->containers[i]) == 0)
+			return false;
+	return true;
+}
+
+static enum runtime_phase phase_of(struct telling *telling)
+{
+	const struct kubernetes_pod *pod = telling->pod;
+	bool asked = pod->ending_ms != 0 || (pod->has_end && pod->end == RUNTIME_STOP_ASKED);
+
+	if (pod->gone || pod->phase == KUBERNETES_SUCCEEDED || pod->phase == KUBERNETES_FAILED ||
+		(pod->ending_ms != 0 && (all_ended(pod) || has_nothing_to_end(pod))))
+		return RUNTIME_STOPPED;
+	if (telling->stop != RUNTIME_STOP_NONE && telling->stop != RUNTIME_STOP_ASKED &&
+		pod->group.length > 0)
+		return RUNTIME_STOPPED;
+	if (telling->stop != RUNTIME_STOP_NONE || asked) {
+		telling->told->must_end = pod->ending_ms == 0;
+		return RUNTIME_STOPPING;
+	}
+	return all_started(pod) ? RUNTIME_RUNNING : RUNTIME_PENDING;
+}
+
+/* ---- health ---- */
+
+static enum runtime_health health_of(struct telling *telling,
+	const struct kubernetes_container *container)
+{
+	int64_t patience;
+
+	if (!container->has_health)
+		return RUNTIME_HEALTH_NONE;
+	if (container->ready)
+		return RUNTIME_HEALTHY;
+	if (container->running_ms == 0)
+		return RUNTIME_HEALTH_UNKNOWN;
+	/* It was ready once: as many checks as are needed have failed since. */
+	if (telling->pod->was_ready_ms > container->running_ms)
+		return RUNTIME_UNHEALTHY;
+	patience = (int64_t)container->start_period +
+		   (int64_t)container->retries * container->interval + container->timeout;
+	patience = container->running_ms + patience * SECOND_MS;
+	if (telling->now_ms >= patience)
+		return RUNTIME_UNHEALTHY;
+	if (telling->told->again_ms == 0 || patience < telling->told->again_ms)
+		telling->told->again_ms = patience;
+	return RUNTIME_HEALTH_UNKNOWN;
+}
+
+/* ---- containers ---- */
+
+static void tell_bindings(struct telling *telling, const struct kubernetes_container *container,
+	struct runtime_container *ret_container)
+{
+	const struct kubernetes_pod *pod = telling->pod;
+	struct runtime_binding *bindings =
+		arena_allocate_array(telling->arena, container->port_count, sizeof(*bindings));
+
+	for (size_t i = 0; i < container->port_count; i++) {
+		const struct kubernetes_port *port = &container->ports[i];
+		bool at_host = pod->network == KUBERNETES_NETWORK_HOST ||
+			       (pod->network == KUBERNETES_NETWORK_BRIDGE && port->host != 0);
+		struct span address = at_host ? pod->host_address : pod->address;
+
+		if (address.length == 0)
+			continue;
+		bindings[ret_container->binding_count++] = (struct runtime_binding){
+			.container_port = port->container,
+			.host_port = at_host && pod->network == KUBERNETES_NETWORK_BRIDGE
+					     ? port->host
+					     : port->container,
+			.udp = port->udp,
+			.address = address,
+		};
+	}
+	ret_container->bindings = bindings;
+}
+
+static void tell_end(struct telling *telling, const struct kubernetes_container *container,
+	const struct kubernetes_run *run, struct runtime_container *ret_container)
+{
+	ret_container->phase = RUNTIME_STOPPED;
+	ret_container->stopped_ms = run->finished_ms;
+	ret_container->reason = ended_reason(telling, container, run);
+	ret_container->exit_code = exit_code_of(container, run);
+	ret_container->has_exit_code = ret_container->exit_code >= 0;
+}
+
+static void tell_container(struct telling *telling, const struct kubernetes_container *container,
+	struct runtime_container *ret_container)
+{
+	const struct kubernetes_run *run =
+		container->initial ? container->ended : final_run(telling, container);
+	bool final;
+
+	*ret_container = (struct runtime_container){
+		.name = container->name,
+		.runtime_id = container->id,
+		.started_ms = first_start(container),
+		.restarts = container->restarts ? container->restart_count : 0,
+		.reason = SPAN(""),
+	};
+	if (run) {
+		tell_end(telling, container, run, ret_container);
+	} else if (telling->told->task.phase == RUNTIME_STOPPED) {
+		ret_container->phase = RUNTIME_STOPPED;
+		ret_container->reason = waiting_reason(telling, container, &final);
+	} else if (ret_container->started_ms == 0) {
+		ret_container->phase = RUNTIME_PENDING;
+		ret_container->reason = waiting_reason(telling, container, &final);
+	} else {
+		ret_container->phase = telling->told->task.phase == RUNTIME_STOPPING
+					       ? RUNTIME_STOPPING
+					       : RUNTIME_RUNNING;
+		ret_container->health = health_of(telling, container);
+		tell_bindings(telling, container, ret_container);
+	}
+	if (ret_container->health == RUNTIME_HEALTH_NONE && container->has_health)
+		ret_container->health = RUNTIME_HEALTH_UNKNOWN;
+}
+
+/* ---- the task ---- */
+
+static void tell_times(const struct kubernetes_pod *pod, struct runtime_task *task)
+{
+	int64_t started = 0, stopped = 0;
+
+	for (size_t i = 0; i < pod->container_count; i++) {
+		const struct kubernetes_container *container = &pod->containers[i];
+		int64_t own = first_start(container);
+
+		if (!container->initial && own > started)
+			started = own;
+		if (task->containers[i].stopped_ms > stopped)
+			stopped = task->containers[i].stopped_ms;
+	}
+	task->created_ms = pod->created_ms;
+	task->started_ms = all_started(pod) ? started : 0;
+	if (task->phase != RUNTIME_STOPPED)
+		return;
+	if (stopped == 0)
+		stopped = pod->ending_ms != 0 ? pod->ending_ms : pod->created_ms;
+	task->stopped_ms = stopped;
+}
+
+/* Why it does not run yet. */
+static struct span pending_reason(struct telling *telling)
+{
+	const struct kubernetes_pod *pod = telling->pod;
+	struct span reason = pod->words->unscheduled;
+	bool final;
+
+	for (size_t i = 0; reason.length == 0 && i < pod->container_count; i++)
+		reason = waiting_reason(telling, &pod->containers[i], &final);
+	return reason;
+}
+
+/* For how long its programs are held since its deletion was asked for. Who is in a hurry, as we are when nobody
+ * comes any more, gives it less time. */
+static int64_t held_s(const struct kubernetes_pod *pod)
+{
+	int64_t rest = (int64_t)pod->grace - pod->stop;
+
+	if (pod->ending_ms == 0 || rest < 0)
+		return 0;
+	return pod->hold < rest ? pod->hold : rest;
+}
+
+static bool is_running(const struct kubernetes_container *container)
+{
+	return !container->initial && container->running_ms != 0;
+}
+
+/* When its node is to be reminded of its deletion: at once if containers began after it, else when they should be
+ * long over; then at longer and longer intervals. Not earlier than it has to be: a node that is just ending it
+ * could forget how its containers ended. */
+static int64_t remind_ms(const struct kubernetes_pod *pod, enum runtime_phase phase)
+{
+	int64_t at = pod->ending_ms + FORGOTTEN_MS;
+	int64_t next = pod->reminded_ms + (pod->reminded_ms - pod->ending_ms) / 4;
+
+	if (pod->ending_ms == 0 || phase != RUNTIME_STOPPING)
+		return 0;
+	for (size_t i = 0; i < pod->container_count; i++) {
+		const struct kubernetes_container *container = &pod->containers[i];
+
+		if (is_running(container) && container->running_ms >= pod->ending_ms &&
+			pod->reminded_ms == 0)
+			return container->running_ms;
+		if (is_running(container))
+			at = pod->ending_ms + (int64_t)pod->grace * SECOND_MS + OVERDUE_MS;
+	}
+	if (pod->reminded_ms < at)
+		return at;
+	return next > pod->reminded_ms + FORGOTTEN_MS ? next : pod->reminded_ms + FORGOTTEN_MS;
+}
+
+struct kubernetes_told *kubernetes_pod_tell(const struct kubernetes_pod *pod, int64_t now_ms,
+	struct arena *arena)
+{
+	struct telling telling = {.pod = pod,
+		.now_ms = now_ms,
+		.arena = arena,
+		.told = arena_allocate(arena, sizeof(struct kubernetes_told)),
+		.reason = SPAN("")};
+	struct runtime_task *task = &telling.told->task;
+
+	find_verdict(&telling);
+	task->token = pod->token;
+	task->instance = pod->node;
+	task->group = pod->group;
+	task->version = pod->version;
+	task->notes = pod->words->notes;
+	task->address = pod->network == KUBERNETES_NETWORK_HOST ? SPAN("") : pod->address;
+	task->mac = SPAN("");
+	task->phase = phase_of(&telling);
+	task->stop = telling.stop;
+	task->reason = task->phase == RUNTIME_PENDING ? pending_reason(&telling) : telling.reason;
+	if (pod->ending_ms != 0)
+		task->deletion_ms = pod->ending_ms + (int64_t)pod->grace * SECOND_MS;
+	/* Its node removes containers and logs of what is deleted, and others may wait for it to go. */
+	task->unkept = pod->ending_ms != 0;
+	task->gate_closed = pod->gated && !pod->gate_open;
+	if (task->phase == RUNTIME_STOPPING && held_s(pod) > 0)
+		task->ends_ms = pod->ending_ms + held_s(pod) * SECOND_MS;
+	task->container_count = pod->container_count;
+	for (size_t i = 0; i < pod->container_count; i++)
+		tell_container(&telling, &pod->containers[i], &task->containers[i]);
+	tell_times(pod, task);
+	telling.told->remind_ms = remind_ms(pod, task->phase);
+	return telling.told;
+}

@@ -1,0 +1,259 @@
+/*
+ * Secrets that pods refer to. One belongs to its pod, or to its group's Deployment or DaemonSet, and vanishes
+ * with it. It is made before them, because a node that does not find it waits long before it looks again; so
+ * for a moment it belongs to nobody. One whose start was not completed is swept away later, or given its owner
+ * if that is there after all, if we may list secrets. Nothing else here reads one: in a cluster slipway runs
+ * without that right.
+ */
+#include "base/memory.h"
+#include "runtime/kubernetes/internal.h"
+#include "runtime/kubernetes/names.h"
+#include "runtime/kubernetes/objects.h"
+
+static int look_once(struct kubernetes_runtime *runtime, const struct kube_target *target,
+	struct arena *arena, struct json **ret_found, struct err *err)
+{
+	struct kube_options options = {.dry_run = true};
+
+	return kube_patch(runtime->client, target, KUBE_PATCH_MERGE, json_new_object(arena),
+		&options, arena, ret_found, err);
+}
+
+/* What has the name, if it is ours. -EEXIST: somebody else's. We may not be allowed to read it, so it is asked what
+ * would become of it if nothing were changed; twice if need be, since that does no harm and all else waits for it. */
+static int look(struct kubernetes_runtime *runtime, const struct kube_target *target,
+	struct arena *arena, struct json **ret_found, struct err *err)
+{
+	struct json *found;
+	int r = look_once(runtime, target, arena, &found, err);
+
+	if (r < 0 && r != -ENOENT && r != -EACCES && r != -ECANCELED)
+		r = look_once(runtime, target, arena, &found, err);
+	if (r < 0)
+		return r;
+	if (kubernetes_claim(found, runtime->config.host) != KUBERNETES_OURS)
+		return err_set(err, -EEXIST, "a Secret '%.*s' that is not slipway's is in the way",
+			SPAN_ARGS(target->name));
+	*ret_found = found;
+	return 0;
+}
+
+static struct span uid_of(const struct json *secret)
+{
+	return json_get_text(json_get(secret, "metadata"), "uid");
+}
+
+/* There is one already, of a start that was not completed. It is written only if it is another one by what it says, and
+ * still the one that was looked at. */
+static int write_again(struct kubernetes_runtime *runtime, const struct kube_target *target,
+	const struct json *document, struct arena *arena, struct json **ret_secret, struct err *err)
+{
+	struct json *changed = json_copy_object(arena, document);
+	struct json *metadata = json_copy_object(arena, json_get(document, "metadata"));
+	struct json *found;
+	int r = look(runtime, target, arena, &found, err);
+
+	if (r < 0)
+		return r;
+	if (json_equal(json_get(found, "data"), json_get(document, "data"))) {
+		*ret_secret = found;
+		return 0;
+	}
+	json_set_string(arena, metadata, "uid", uid_of(found));
+	json_set(arena, changed, "metadata", metadata);
+	return kube_apply(runtime->client, target, changed, true, NULL, arena, ret_secret, err);
+}
+
+int kubernetes_secret_write(struct kubernetes_runtime *runtime, struct span namespace,
+	struct span name, const struct kubernetes_template *template,
+	const struct kubernetes_owner *owner, struct arena *arena, struct span *ret_uid,
+	struct err *err)
+{
+	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
+	struct json *document, *secret;
+	int r;
+
+	if (!template->secrets) {
+		*ret_uid = SPAN("");
+		return 0;
+	}
+	document = kubernetes_secret_document(arena, namespace, name, template, owner);
+	r = kube_create(runtime->client, &target, document, NULL, arena, &secret, err);
+	if (r == -EEXIST) {
+		r = write_again(runtime, &target, document, arena, &secret, err);
+		if (r == -EEXIST)
+			return r;
+	}
+	if (r < 0)
+		return err_prefix(err, r, "secret '%.*s'", SPAN_ARGS(name));
+	*ret_uid = uid_of(secret);
+	return 0;
+}
+
+int kubernetes_secret_own(struct kubernetes_runtime *runtime, struct span namespace,
+	struct span name, struct span uid, const struct kubernetes_owner *owner,
+	struct arena *arena, struct err *err)
+{
+	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
+	struct json *answer;
+	int r;
+
+	if (uid.length == 0)
+		return 0;
+	r = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE,
+		kubernetes_owner_patch(arena, owner, uid), NULL, arena, &answer, err);
+	return r < 0 ? err_prefix(err, r, "secret '%.*s'", SPAN_ARGS(name)) : 0;
+}
+
+int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span namespace,
+	struct span name, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
+	struct json *found;
+	int r = look(runtime, &target, arena, &found, err);
+
+	if (r == 0) {
+		struct kube_deletion deletion = {.uid = uid_of(found)};
+
+		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
+	}
+	return r == -ENOENT || r == -EEXIST ? 0 : r;
+}
+
+/* ---- versions of groups ---- */
+
+static bool has_pods(struct kubernetes_runtime *runtime, struct span group, struct span version,
+	struct arena *arena)
+{
+	_kube_object_list_ struct kube_object_list pods = {0};
+
+	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_PODS), "group", group, arena,
+		&pods);
+	for (size_t i = 0; i < pods.count; i++)
+		if (span_equal(((const struct kubernetes_pod *)pods.objects[i]->data)->version,
+			    version))
+			return true;
+	return false;
+}
+
+int kubernetes_secrets_prune(struct kubernetes_runtime *runtime, struct span namespace,
+	struct span owner, struct span group, struct span version, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_kube_object_list_ struct kube_object_list sets = {0};
+
+	/* Old versions are known as long as their ReplicaSets are kept for history. */
+	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_REPLICA_SETS), "group", group,
+		arena, &sets);
+	for (size_t i = 0; i < sets.count; i++) {
+		const struct kubernetes_replica_set *set = sets.objects[i]->data;
+		int r;
+
+		if (span_equal(set->version, version) || set->desired > 0 || set->current > 0 ||
+			has_pods(runtime, group, set->version, arena))
+			continue;
+		r = kubernetes_secret_remove(runtime, namespace,
+			kubernetes_secret_name(arena, owner, set->version), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int kubernetes_secrets_remove(struct kubernetes_runtime *runtime, const struct kube_object *group,
+	struct err *err)
+{
+	const struct kubernetes_workload *workload = group->data;
+	_arena_ struct arena *arena = arena_new(0);
+	_kube_object_list_ struct kube_object_list sets = {0};
+	int r = kubernetes_secret_remove(runtime, group->namespace,
+		kubernetes_secret_name(arena, group->name, workload->version), err);
+
+	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_REPLICA_SETS), "group",
+		workload->group, arena, &sets);
+	for (size_t i = 0; r == 0 && i < sets.count; i++) {
+		const struct kubernetes_replica_set *set = sets.objects[i]->data;
+
+		if (!span_equal(set->version, workload->version))
+			r = kubernetes_secret_remove(runtime, group->namespace,
+				kubernetes_secret_name(arena, group->name, set->version), err);
+	}
+	return r;
+}
+
+/* ---- left behind ---- */
+
+/* The pod, Deployment or DaemonSet that uses it; NULL: there is none. */
+static const struct kube_object *find_owner(struct kubernetes_runtime *runtime,
+	const struct json *annotations, struct kubernetes_owner *ret_owner)
+{
+	struct span task = json_get_text(annotations, KUBERNETES_TASK);
+	struct span group = json_get_text(annotations, KUBERNETES_GROUP);
+	const struct kube_object *found = NULL;
+
+	if (task.length > 0) {
+		found = kubernetes_find_pod(runtime, task);
+		*ret_owner = (struct kubernetes_owner){.api_version = "v1", .kind = "Pod"};
+	} else if (group.length > 0) {
+		found = kubernetes_find_workload(runtime, group);
+		*ret_owner = (struct kubernetes_owner){.api_version = "apps/v1"};
+	}
+	if (found && !ret_owner->kind)
+		ret_owner->kind =
+			kubernetes_workload_kind(((const struct kubernetes_workload *)found->data)
+							 ->daemon)
+				->kind;
+	if (found) {
+		ret_owner->name = found->name;
+		ret_owner->uid = found->uid;
+	}
+	return found;
+}
+
+/* Its making was not completed, or its owner was not told. */
+static int settle_secret(struct kubernetes_runtime *runtime, const struct json *secret,
+	struct arena *arena, struct err *err)
+{
+	const struct json *metadata = json_get(secret, "metadata");
+	struct kubernetes_owner owner = {0};
+	_kube_object_ const struct kube_object *user =
+		find_owner(runtime, json_get(metadata, "annotations"), &owner);
+	struct kube_target target = {.kind = &kube_secrets,
+		.namespace = json_get_text(metadata, "namespace"),
+		.name = json_get_text(metadata, "name")};
+	struct kube_deletion deletion = {.uid = json_get_text(metadata, "uid")};
+	struct json *answer;
+	int r = user ? kube_patch(runtime->client, &target, KUBE_PATCH_MERGE,
+			       kubernetes_owner_patch(arena, &owner, deletion.uid), NULL, arena,
+			       &answer, err)
+		     : kube_delete(runtime->client, &target, &deletion, NULL, err);
+
+	return r == -ENOENT || r == -EAGAIN ? 0 : r;
+}
+
+int kubernetes_secrets_sweep(struct kubernetes_runtime *runtime, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct kube_target target = {.kind = &kube_secrets};
+	struct kube_selection selection = {
+		.labels = kubernetes_selector(arena, runtime->config.host).data};
+	int64_t before_ms = runner_wall_ms(runtime->runner) - KUBERNETES_SECRET_AGE_MS;
+	struct json *secrets;
+	int r = kube_list(runtime->client, &target, &selection, NULL, arena, &secrets, NULL, err);
+
+	if (r < 0)
+		return r == -EACCES ? 0 : r;
+	JSON_EACH_ITEM (secrets, secret) {
+		const struct json *metadata = json_get(secret, "metadata");
+
+		if (kubernetes_claim(secret, runtime->config.host) != KUBERNETES_OURS ||
+			json_count(json_get(metadata, "ownerReferences")) > 0 ||
+			kube_time_ms(json_get(metadata, "creationTimestamp")) > before_ms)
+			continue;
+		r = settle_secret(runtime, secret, arena, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
