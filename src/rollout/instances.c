@@ -215,6 +215,7 @@ static enum rollout_blocked reason_of(const struct rollout_instance *instance)
 		[ROLLOUT_BACKOFF] = ROLLOUT_BLOCKED_BACKOFF,
 		[ROLLOUT_PLACEMENT] = ROLLOUT_BLOCKED_PLACEMENT,
 		[ROLLOUT_RESOURCES] = ROLLOUT_BLOCKED_RESOURCES,
+		[ROLLOUT_UNSTARTABLE] = ROLLOUT_BLOCKED_UNSTARTABLE,
 	};
 	const unsigned *current = instance->tasks[ROLLOUT_CURRENT];
 
@@ -238,6 +239,7 @@ static void find_reason(struct work *work)
 		[ROLLOUT_BLOCKED_PLACEMENT] = 3,
 		[ROLLOUT_BLOCKED_RESOURCES] = 3,
 		[ROLLOUT_BLOCKED_BACKOFF] = 3,
+		[ROLLOUT_BLOCKED_UNSTARTABLE] = 3,
 	};
 
 	for (size_t i = 0; i < work->in->count; i++) {

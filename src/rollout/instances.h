@@ -21,13 +21,6 @@
 #include "base/arena.h"
 #include "rollout/rollout.h"
 
-enum rollout_instance_state {
-	ROLLOUT_INSTANCE_ACTIVE,
-	ROLLOUT_INSTANCE_DRAINING,
-	ROLLOUT_INSTANCE_UNREACHABLE, /* its agent is away: neither start nor stop */
-	ROLLOUT_INSTANCE_GONE,        /* and its tasks with it */
-};
-
 enum rollout_version { ROLLOUT_CURRENT, ROLLOUT_OLD, ROLLOUT_VERSION_COUNT };
 
 struct rollout_instance {

@@ -238,6 +238,7 @@ static enum rollout_blocked find_reason(const struct work *work)
 		[ROLLOUT_BACKOFF] = ROLLOUT_BLOCKED_BACKOFF,
 		[ROLLOUT_PLACEMENT] = ROLLOUT_BLOCKED_PLACEMENT,
 		[ROLLOUT_RESOURCES] = ROLLOUT_BLOCKED_RESOURCES,
+		[ROLLOUT_UNSTARTABLE] = ROLLOUT_BLOCKED_UNSTARTABLE,
 	};
 	bool moves = work->stopping > 0, protected = false;
 

@@ -17,6 +17,7 @@ static const char *const blocked_names[] = {
 	[ROLLOUT_BLOCKED_RESOURCES] = "resources",
 	[ROLLOUT_BLOCKED_NO_ROOM] = "no room",
 	[ROLLOUT_BLOCKED_PROTECTED] = "protected",
+	[ROLLOUT_BLOCKED_UNSTARTABLE] = "unstartable",
 };
 
 const char *rollout_class_name(enum rollout_class class)

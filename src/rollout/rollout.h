@@ -1,10 +1,16 @@
 /*
- * Words that both planners of this folder share. Planners are pure: they look at counts, do no I/O, know
+ * Words that the planners of this folder share. Planners are pure: they look at counts, do no I/O, know
  * no time, and answer what may be done now. Whoever carries a plan out may do any part of it, in any
  * order, and ask again: the bounds hold at every moment in between.
  */
 #ifndef ROLLOUT_ROLLOUT_H
 #define ROLLOUT_ROLLOUT_H
+
+#include <stdint.h>
+
+/* For those who say how far a task has come: without a health check it counts as healthy only when it has run for so
+ * long, so that one that crashes at once takes nobody's place and completes nothing. */
+#define ROLLOUT_READY_MS INT64_C(1000)
 
 /* How far a task has come that was not asked to stop. Only healthy ones count for the lower bound; all of
  * them, and those that are stopping, count for the upper one. */
@@ -16,6 +22,13 @@ enum rollout_class {
 	ROLLOUT_CLASS_COUNT
 };
 
+enum rollout_instance_state {
+	ROLLOUT_INSTANCE_ACTIVE,
+	ROLLOUT_INSTANCE_DRAINING,
+	ROLLOUT_INSTANCE_UNREACHABLE, /* its agent is away: neither start nor stop */
+	ROLLOUT_INSTANCE_GONE,        /* and its tasks with it */
+};
+
 enum rollout_action_type { ROLLOUT_START, ROLLOUT_STOP };
 
 /* Why fewer tasks can be started now than are wanted. */
@@ -24,6 +37,7 @@ enum rollout_hindrance {
 	ROLLOUT_BACKOFF,   /* they crash: wait */
 	ROLLOUT_PLACEMENT, /* no instance matches: wait */
 	ROLLOUT_RESOURCES, /* no instance has room or a free port: stopping another task may help */
+	ROLLOUT_UNSTARTABLE, /* not at all: its definition is gone, say */
 };
 
 /* Why nothing is done although not all is as wanted. */
@@ -35,6 +49,7 @@ enum rollout_blocked {
 	ROLLOUT_BLOCKED_RESOURCES,
 	ROLLOUT_BLOCKED_NO_ROOM,   /* the percentages allow neither a start nor a stop */
 	ROLLOUT_BLOCKED_PROTECTED, /* only protected tasks are left to stop */
+	ROLLOUT_BLOCKED_UNSTARTABLE,
 };
 
 const char *rollout_class_name(enum rollout_class class);       /* "pending" */
