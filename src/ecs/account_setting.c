@@ -90,7 +90,7 @@ static int read_principal(struct aws_request *request, struct span *ret_principa
 
 static struct span setting_key(struct aws_request *request, struct span name, struct span principal)
 {
-	return ecs_key(request,
+	return aws_key(request,
 		arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(name), SPAN_ARGS(principal)));
 }
 

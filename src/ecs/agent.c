@@ -2,10 +2,10 @@
 #include "ecs/agent.h"
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "base/memory.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
-#include "ecs/document.h"
 #include "ecs/ecs.h"
 #include "ecs/name.h"
 #include "ecs/task.h"
@@ -90,7 +90,8 @@ static int open_task(struct aws_request *request, const struct store_object **re
 			SPAN_ARGS(task_facts(task)->id));
 	if (task_draft_open(task, request->arena, ret_draft, &request->err) < 0)
 		return aws_fail_store(request);
-	request->resource = ecs_arn(request, "task", ecs_name_of_key(task->key));
+	ret_draft->now_ms = request->now_ms;
+	request->resource = ecs_arn(request, "task", aws_name_of_key(task->key));
 	*ret_task = task;
 	return 0;
 }
@@ -294,7 +295,8 @@ static void task_runs(struct aws_request *request, struct task_draft *draft)
 {
 	if (draft->facts.started_ms == 0)
 		draft->facts.started_ms = request->now_ms;
-	draft->facts.last = TASK_RUNNING;
+	/* When it is registered with what sends traffic to it, it is RUNNING: task_save() does that. */
+	draft->facts.last = task_awaits_traffic(&draft->facts) ? TASK_ACTIVATING : TASK_RUNNING;
 }
 
 static void task_ends(struct aws_request *request, struct task_draft *draft, struct span reason)

@@ -195,7 +195,7 @@ static int change_all(struct aws_request *request, bool remove)
 			return -EPERM;
 		json_set_string(request->arena, shown, "targetType", SPAN("container-instance"));
 		json_set_string(request->arena, shown, "targetId",
-			ecs_arn(request, "container-instance", ecs_name_of_key(instance->key)));
+			ecs_arn(request, "container-instance", aws_name_of_key(instance->key)));
 		json_append(request->arena, answered, shown);
 		if (change(request, instance, attribute, remove) < 0)
 			return -EPERM;
@@ -253,7 +253,7 @@ int attribute_list(struct aws_request *request)
 		if (shown_value.length > 0)
 			json_set_string(request->arena, shown, "value", shown_value);
 		json_set_string(request->arena, shown, "targetId",
-			ecs_arn(request, "container-instance", ecs_name_of_key(instance->key)));
+			ecs_arn(request, "container-instance", aws_name_of_key(instance->key)));
 		if (count++ > 0)
 			buffer_add_char(request->out, ',');
 		json_write(shown, request->out);

@@ -2,10 +2,10 @@
 #include "ecs/capacity_provider.h"
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/page.h"
 #include "aws/tag_list.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 
@@ -27,7 +27,7 @@ static struct span cluster_of(const struct store_object *provider, struct arena 
 
 static void write_cluster(const struct store_object *object, struct store_index_writer *writer)
 {
-	size_t scope = object->key.length - ecs_name_of_key(object->key).length;
+	size_t scope = object->key.length - aws_name_of_key(object->key).length;
 	_arena_ struct arena *arena = arena_new(0);
 	struct span cluster = cluster_of(object, arena);
 
@@ -63,7 +63,7 @@ bool capacity_provider_is_for(struct aws_request *request, struct span name, str
 
 	if (capacity_provider_is_fargate(name))
 		return true;
-	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	provider = store_get(request->view, &capacity_provider_kind, aws_key(request, name));
 	if (!provider)
 		return false;
 	own = cluster_of(provider, request->arena);
@@ -76,7 +76,7 @@ const struct store_object *capacity_provider_of_cluster(struct aws_request *requ
 	return store_next(&(struct store_cursor){.view = request->view,
 		.kind = &capacity_provider_kind,
 		.index = CAPACITY_PROVIDER_BY_CLUSTER,
-		.prefix = ecs_key(request, cluster),
+		.prefix = aws_key(request, cluster),
 		.exact = true});
 }
 
@@ -250,7 +250,7 @@ int capacity_provider_create(struct aws_request *request)
 	const struct json *input = document_input(request);
 	const struct json *group = json_get(input, "autoScalingGroupProvider");
 	struct span name = json_get_text(input, "name");
-	struct span key = ecs_key(request, name), api;
+	struct span key = aws_key(request, name), api;
 	const struct json *tags;
 	struct json *document;
 
@@ -311,7 +311,7 @@ static int find_own(struct aws_request *request, const char *member,
 			return -EPERM;
 		in_cluster = cluster_facts(cluster)->name;
 	}
-	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	provider = store_get(request->view, &capacity_provider_kind, aws_key(request, name));
 	if (!provider || (in_cluster.data && !capacity_provider_is_for(request, name, in_cluster)))
 		return aws_fail_input(request,
 			"The specified capacity provider '%.*s' was not found. Specify a "
@@ -426,7 +426,7 @@ static int read_scope(struct aws_request *request, const struct json **ret_names
 		json_append(request->arena, names, name);
 	cursor.prefix = cluster->key;
 	while ((provider = store_next(&cursor))) {
-		struct span name = ecs_name_of_key(provider->key);
+		struct span name = aws_name_of_key(provider->key);
 
 		if (!document_list_has(names, name))
 			json_append(request->arena, names, json_new_string(request->arena, name));
@@ -444,7 +444,7 @@ static bool show_named(struct aws_request *request, struct span name, struct jso
 		append_shown(request, list, provider_base(request, name, name), NULL);
 		return true;
 	}
-	provider = store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	provider = store_get(request->view, &capacity_provider_kind, aws_key(request, name));
 	if (provider)
 		append_shown(request, list, stored_document(request, provider), provider);
 	return provider != NULL;
@@ -493,9 +493,9 @@ static struct span describe_all(struct aws_request *request, const struct aws_pa
 	struct store_cursor cursor = {.view = request->view,
 		.kind = &capacity_provider_kind,
 		.index = -1,
-		.prefix = ecs_key_prefix(request)};
+		.prefix = aws_key_prefix(request)};
 	const struct store_object *provider = NULL;
-	struct span last = ecs_key_prefix(request); /* before the first of our own */
+	struct span last = aws_key_prefix(request); /* before the first of our own */
 	uint64_t shown = 0;
 
 	if (page->after_key.data) {

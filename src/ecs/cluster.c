@@ -2,15 +2,15 @@
 #include "ecs/cluster.h"
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/page.h"
 #include "aws/tag_list.h"
 #include "ecs/account_setting.h"
 #include "ecs/capacity_provider.h"
 #include "ecs/container_instance.h"
-#include "ecs/document.h"
 #include "ecs/ecs.h"
 #include "ecs/name.h"
-#include "ecs/service_kind.h"
+#include "ecs/service.h"
 #include "ecs/tags.h"
 #include "ecs/task.h"
 
@@ -31,7 +31,7 @@ static int cluster_extract(const struct store_object *object, void *facts, struc
 
 	if (code < 0)
 		return code;
-	cluster->name = ecs_name_of_key(object->key);
+	cluster->name = aws_name_of_key(object->key);
 	cluster->deleted_ms = json_get_integer(private_, "deletedAt", 0);
 	cluster->active = cluster->deleted_ms == 0;
 	return 0;
@@ -39,7 +39,7 @@ static int cluster_extract(const struct store_object *object, void *facts, struc
 
 static struct span scope_of_key(struct span key)
 {
-	return (struct span){key.data, key.length - ecs_name_of_key(key).length};
+	return (struct span){key.data, key.length - aws_name_of_key(key).length};
 }
 
 static void cluster_write_status(const struct store_object *object,
@@ -94,7 +94,7 @@ int cluster_find(struct aws_request *request, struct span given,
 
 	if (ecs_resolve(request, "cluster", "cluster", given_or_default(given), &name) < 0)
 		return -EPERM;
-	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
+	cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
 	if (!cluster || !cluster_facts(cluster)->active)
 		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
 			SPAN_ARGS(name));
@@ -170,15 +170,31 @@ static int check_configuration(struct aws_request *request, const struct json *c
 	return 0;
 }
 
-static int check_service_connect(struct aws_request *request)
+/* The default is kept and shown. No service can make use of it, and says so (service_check_connect). */
+static int read_service_connect(struct aws_request *request, struct json *document)
 {
-	struct span namespace_ =
-		json_get_text(json_get(request->input, "serviceConnectDefaults"), "namespace");
+	const struct json *given = json_get(request->input, "serviceConnectDefaults");
+	struct span name = json_get_text(given, "namespace");
+	struct arena *arena = request->arena;
+	const struct store_object *found;
+	struct json *defaults;
 
-	if (namespace_.length > 0)
+	if (json_is_absent(given))
+		return 0;
+	json_unset(document, "serviceConnectDefaults");
+	if (name.length == 0)
+		return 0;
+	found = service_find_namespace(request, name);
+	if (!found)
 		return aws_fail(request, "NamespaceNotFoundException",
 			"serviceConnectDefaults.namespace: there is no namespace '%.*s'",
-			SPAN_ARGS(namespace_));
+			SPAN_ARGS(name));
+	defaults = json_new_object(arena);
+	json_set_string(arena, defaults, "namespace",
+		aws_arn_of_key(arena, "servicediscovery", found->key,
+			arena_format(arena, "namespace/%.*s",
+				SPAN_ARGS(aws_name_of_key(found->key)))));
+	json_set(arena, document, "serviceConnectDefaults", defaults);
 	return 0;
 }
 
@@ -486,7 +502,7 @@ static int new_document(struct aws_request *request, struct span name, struct js
 
 	if (check_settings(request, json_get(input, "settings")) < 0 ||
 		check_configuration(request, json_get(input, "configuration")) < 0 ||
-		check_service_connect(request) < 0 ||
+		read_service_connect(request, document) < 0 ||
 		read_providers(request, name, json_get(input, "capacityProviders"), &providers) <
 			0 ||
 		read_strategy(request, json_get(input, "defaultCapacityProviderStrategy"),
@@ -529,7 +545,7 @@ int cluster_create(struct aws_request *request)
 {
 	struct span name = given_or_default(json_get_text(request->input, "clusterName"));
 	const struct json *given_tags = json_get(request->input, "tags");
-	struct span key = ecs_key(request, name);
+	struct span key = aws_key(request, name);
 	const unsigned show = SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS;
 	const struct store_object *existing;
 	struct json *document;
@@ -567,7 +583,7 @@ int cluster_ensure(struct store_transaction *transaction, struct span account, s
 		.transaction = transaction,
 		.out = &out};
 	const struct store_object *existing =
-		store_get(request.view, &cluster_kind, ecs_key(&request, name));
+		store_get(request.view, &cluster_kind, aws_key(&request, name));
 	struct json *input;
 
 	if (existing && cluster_facts(existing)->active)
@@ -599,7 +615,7 @@ static void describe_one(struct aws_request *request, struct span given, struct 
 	struct span name = given;
 
 	if (ecs_try_resolve(request->caller, "cluster", given, &name))
-		cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
+		cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
 	if (cluster)
 		json_append(request->arena, clusters,
 			cluster_document(request, cluster, shown_by_include(request)));
@@ -638,7 +654,7 @@ int cluster_list(struct aws_request *request)
 		.kind = &cluster_kind,
 		.index = CLUSTER_BY_STATUS,
 		.prefix = arena_format(request->arena, "%.*sACTIVE/",
-			SPAN_ARGS(ecs_key_prefix(request))),
+			SPAN_ARGS(aws_key_prefix(request))),
 		.exact = true,
 	};
 	const struct store_object *cluster, *last = NULL;
@@ -692,7 +708,7 @@ int cluster_update(struct aws_request *request)
 	if (open_document(request, &cluster, &document) < 0 ||
 		check_settings(request, settings) < 0 ||
 		check_configuration(request, configuration) < 0 ||
-		check_service_connect(request) < 0)
+		read_service_connect(request, document) < 0)
 		return -EPERM;
 	if (json_count(settings) > 0)
 		json_set(request->arena, document, "settings", settings);
@@ -740,6 +756,56 @@ int cluster_put_capacity_providers(struct aws_request *request)
 		SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS | SHOW_ATTACHMENTS);
 }
 
+/* Instances that every cluster has because their runtime shares them among all: they go with it. */
+static struct store_cursor shared_instances(struct aws_request *request,
+	const struct store_object *cluster)
+{
+	const struct ecs_context *context = request->context;
+
+	return (struct store_cursor){.view = request->view,
+		.kind = &container_instance_kind,
+		.index = CONTAINER_INSTANCE_BY_RUNTIME,
+		.prefix = arena_format(request->arena, "%.*s/%.*s/", SPAN_ARGS(cluster->key),
+			SPAN_ARGS(context->scheduler))};
+}
+
+static bool shares_instances(const struct aws_request *request)
+{
+	const struct ecs_context *context = request->context;
+
+	return context && context->scheduler.length > 0;
+}
+
+static uint64_t count_shared(struct aws_request *request, const struct store_object *cluster)
+{
+	struct store_cursor cursor;
+
+	if (!shares_instances(request))
+		return 0;
+	cursor = shared_instances(request, cluster);
+	return store_count(cursor.view, cursor.kind, cursor.index, cursor.prefix, false);
+}
+
+static int delete_shared(struct aws_request *request, const struct store_object *cluster)
+{
+	uint64_t count = count_shared(request, cluster), found = 0;
+	const struct store_object **instances =
+		arena_allocate_array(request->arena, count + 1, sizeof(*instances));
+	struct store_cursor cursor;
+
+	if (count == 0)
+		return 0;
+	/* A cursor does not survive a change: first who, then what. */
+	cursor = shared_instances(request, cluster);
+	while (found < count && (instances[found] = store_next(&cursor)))
+		found++;
+	for (uint64_t i = 0; i < found; i++)
+		if (store_delete(request->transaction, &container_instance_kind, instances[i]->key,
+			    instances[i]->revision, &request->err) < 0)
+			return aws_fail_store(request);
+	return 0;
+}
+
 /* What is still there and must go first. */
 static int check_empty(struct aws_request *request, const struct store_object *cluster)
 {
@@ -755,7 +821,7 @@ static int check_empty(struct aws_request *request, const struct store_object *c
 	if (tasks > stopped)
 		return aws_fail(request, "ClusterContainsTasksException",
 			"The Cluster cannot be deleted while Tasks are active.");
-	if (container_instance_count(request->view, cluster) > 0)
+	if (container_instance_count(request->view, cluster) > count_shared(request, cluster))
 		return aws_fail(request, "ClusterContainsContainerInstancesException",
 			"The Cluster cannot be deleted while Container Instances are active or "
 			"draining.");
@@ -763,7 +829,7 @@ static int check_empty(struct aws_request *request, const struct store_object *c
 		return aws_fail(request, "ClusterContainsCapacityProviderException",
 			"The Cluster cannot be deleted while Capacity Providers are active: "
 			"%.*s.",
-			SPAN_ARGS(ecs_name_of_key(provider->key)));
+			SPAN_ARGS(aws_name_of_key(provider->key)));
 	return 0;
 }
 
@@ -778,10 +844,11 @@ int cluster_delete(struct aws_request *request)
 	if (ecs_resolve(request, "cluster", "cluster", json_get_text(request->input, "cluster"),
 		    &name) < 0)
 		return -EPERM;
-	cluster = store_get(request->view, &cluster_kind, ecs_key(request, name));
+	cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
 	if (cluster && !cluster_facts(cluster)->active)
 		return answer_cluster(request, cluster->key, show);
-	if (open_document(request, &cluster, &document) < 0 || check_empty(request, cluster) < 0)
+	if (open_document(request, &cluster, &document) < 0 || check_empty(request, cluster) < 0 ||
+		delete_shared(request, cluster) < 0)
 		return -EPERM;
 	private_ = json_new_object(request->arena);
 	tags_set(request, private_, NULL);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/page.h"
 #include "ecs/cluster.h"
 #include "ecs/cluster_query.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 #include "ecs/task.h"
@@ -20,7 +20,7 @@
 
 const struct store_object *container_instance_get(struct aws_request *request, struct span name)
 {
-	return store_get(request->view, &container_instance_kind, ecs_key(request, name));
+	return store_get(request->view, &container_instance_kind, aws_key(request, name));
 }
 
 const struct store_object *container_instance_in(struct aws_request *request,
@@ -50,7 +50,7 @@ uint64_t container_instance_count(const struct store_view *view, const struct st
 
 static struct span instance_arn(struct aws_request *request, const struct store_object *instance)
 {
-	return ecs_arn(request, "container-instance", ecs_name_of_key(instance->key));
+	return ecs_arn(request, "container-instance", aws_name_of_key(instance->key));
 }
 
 /* ---- for policies ---- */

@@ -29,6 +29,7 @@ enum container_instance_index {
 	CONTAINER_INSTANCE_BY_ATTRIBUTE, /* "ACCOUNT/REGION/CLUSTER/NAME=VALUE", once per attribute */
 	CONTAINER_INSTANCE_BY_STATUS,    /* "ACCOUNT/REGION/CLUSTER/STATUS" */
 	CONTAINER_INSTANCE_BY_RUNTIME, /* "ACCOUNT/REGION/CLUSTER/HOST/RUNTIME"; those of servers only */
+	CONTAINER_INSTANCE_BY_EC2, /* "ACCOUNT/REGION/i-…"; those that have one */
 	CONTAINER_INSTANCE_INDEX_COUNT
 };
 
@@ -36,7 +37,8 @@ struct container_instance_facts {
 	struct span id;
 	struct span cluster;
 	enum container_instance_status status;
-	bool connected;      /* its agent, or the runtime of this server, is there */
+	bool connected; /* its agent, or the runtime of this server, is there */
+	bool left; /* of a server's own: its runtime has it no more, and it goes with its last task */
 	int64_t cpu, memory; /* registered: units, MiB */
 	struct span ports;   /* reserved by the agent itself: "22/tcp,53/udp"; "" */
 	/* "HOST/ID": the server whose runtime runs its tasks, and that runtime's id of it ("machine"). "": it
@@ -44,7 +46,8 @@ struct container_instance_facts {
 	struct span runtime;
 	struct span attributes; /* packed, see attribute.h */
 	struct span agent_version;
-	struct span ec2_instance_id;
+	struct span ec2_instance_id; /* of a server's own: "i-" and the beginning of its id */
+	struct span address;         /* where its host ports are reached; "" if nobody said */
 	int64_t registered_ms;
 	int64_t active_ms; /* when it became ACTIVE again; 0: it always was */
 };
@@ -58,6 +61,15 @@ container_instance_facts(const struct store_object *instance)
 /* The parts of facts->runtime; "" if it has an agent of its own. */
 struct span container_instance_host(const struct container_instance_facts *facts);
 struct span container_instance_runtime_id(const struct container_instance_facts *facts);
+
+/* The instance that a server's runtime (as instance_keeper.h names it) calls `id`; NULL if there is none. */
+const struct store_object *container_instance_of_runtime(const struct store_view *view,
+	struct arena *arena, struct span cluster_key, struct span host, struct span id);
+
+/* The address of the instance with this EC2 instance id, of the scope "ACCOUNT/REGION/"; "" if it is not known.
+ * As struct elb_context wants it. */
+struct span container_instance_address(const struct store_view *view, struct span scope,
+	struct span ec2_instance_id, struct arena *arena);
 
 const char *container_instance_status_name(enum container_instance_status status);
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "ecs/attribute.h"
-#include "ecs/fact_table.h"
 #include "ecs/name.h"
 #include "ecs/task.h"
+#include "store/fact_table.h"
 
 static const char *const status_names[] = {
 #define X(name) [CONTAINER_INSTANCE_##name] = #name,
@@ -24,6 +24,7 @@ const char *container_instance_status_name(enum container_instance_status status
 static const struct fact_row fact_rows[] = {
 	FACT_NAMED(container_instance_facts, status, "status", status_names),
 	FACT(FACT_FLAG, container_instance_facts, connected, "connected"),
+	FACT(FACT_FLAG, container_instance_facts, left, "left"),
 	FACT(FACT_NUMBER, container_instance_facts, cpu, "cpu"),
 	FACT(FACT_NUMBER, container_instance_facts, memory, "memory"),
 	FACT(FACT_TEXT, container_instance_facts, ports, "ports"),
@@ -31,6 +32,7 @@ static const struct fact_row fact_rows[] = {
 	FACT(FACT_TEXT, container_instance_facts, attributes, "attributes"),
 	FACT(FACT_TEXT, container_instance_facts, agent_version, "agentVersion"),
 	FACT(FACT_TEXT, container_instance_facts, ec2_instance_id, "ec2InstanceId"),
+	FACT(FACT_TEXT, container_instance_facts, address, "address"),
 	FACT(FACT_NUMBER, container_instance_facts, registered_ms, "registered"),
 	FACT(FACT_NUMBER, container_instance_facts, active_ms, "active"),
 };
@@ -43,7 +45,7 @@ static int read_facts(struct span key, struct span private_, struct arena *arena
 
 	if (code < 0)
 		return code;
-	if (!span_split(ecs_name_of_key(key), '/', &facts->cluster, &facts->id))
+	if (!span_split(aws_name_of_key(key), '/', &facts->cluster, &facts->id))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a container instance",
 			SPAN_ARGS(key));
 	if (ret_tags)
@@ -108,10 +110,21 @@ static void write_runtime(const struct store_object *object, struct store_index_
 			SPAN_ARGS(task_cluster_key(object->key)), SPAN_ARGS(runtime));
 }
 
+static void write_ec2(const struct store_object *object, struct store_index_writer *writer)
+{
+	struct span name = aws_name_of_key(object->key);
+	struct span id = container_instance_facts(object)->ec2_instance_id;
+
+	if (id.length > 0)
+		store_index_add_format(writer, "%.*s%.*s", (int)(name.data - object->key.data),
+			object->key.data, SPAN_ARGS(id));
+}
+
 static const struct store_index indexes[CONTAINER_INSTANCE_INDEX_COUNT] = {
 	[CONTAINER_INSTANCE_BY_ATTRIBUTE] = {.name = "attribute", .write = write_attributes},
 	[CONTAINER_INSTANCE_BY_STATUS] = {.name = "status", .write = write_status},
 	[CONTAINER_INSTANCE_BY_RUNTIME] = {.name = "runtime", .write = write_runtime},
+	[CONTAINER_INSTANCE_BY_EC2] = {.name = "ec2", .write = write_ec2},
 };
 
 const struct store_kind container_instance_kind = {
@@ -121,6 +134,37 @@ const struct store_kind container_instance_kind = {
 	.indexes = indexes,
 	.index_count = LENGTH(indexes),
 };
+
+const struct store_object *container_instance_of_runtime(const struct store_view *view,
+	struct arena *arena, struct span cluster_key, struct span host, struct span id)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &container_instance_kind,
+		.index = CONTAINER_INSTANCE_BY_RUNTIME,
+		.prefix = arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(cluster_key),
+			SPAN_ARGS(host), SPAN_ARGS(id)),
+		.exact = true};
+
+	return store_next(&cursor);
+}
+
+struct span container_instance_address(const struct store_view *view, struct span scope,
+	struct span ec2_instance_id, struct arena *arena)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &container_instance_kind,
+		.index = CONTAINER_INSTANCE_BY_EC2,
+		.prefix = arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope),
+			SPAN_ARGS(ec2_instance_id)),
+		.exact = true};
+	const struct store_object *instance;
+
+	/* One machine may be an instance of several clusters. */
+	while ((instance = store_next(&cursor)))
+		if (container_instance_facts(instance)->address.length > 0)
+			return arena_copy_span(arena, container_instance_facts(instance)->address);
+	return SPAN("");
+}
 
 /* ---- writing ---- */
 

@@ -4,33 +4,34 @@
  */
 #include <stdio.h>
 
+#include "aws/document.h"
 #include "aws/tag_list.h"
 #include "base/map.h"
 #include "ecs/attribute.h"
 #include "ecs/client_token.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
-#include "ecs/document.h"
-#include "ecs/fact_table.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
+#include "store/fact_table.h"
 
 #define REGISTERED_ATTRIBUTES_MAX 500
 #define RESOURCES_MAX 100
 #define IDENTITY_MAX 16384
+#define ADDRESS_MAX 45 /* characters, IPv6 at its longest */
 #define EC2_INSTANCE_ID_MAX 64
 #define AGENT_VERSION_MAX 64
 #define CLIENT_TOKEN_MAX 64
 
 /* The identity document of an EC2 instance is JSON inside a text; its instanceId becomes ours. */
 static int read_identity(struct aws_request *request, const struct json **ret_identity,
-	struct span *ret_instance_id)
+	struct span *ret_instance_id, struct span *ret_address)
 {
 	struct span text = json_get_text(request->input, "instanceIdentityDocument");
 	struct json *identity;
 
 	*ret_identity = NULL;
-	*ret_instance_id = SPAN_NONE;
+	*ret_instance_id = *ret_address = SPAN_NONE;
 	if (text.length == 0)
 		return 0;
 	if (text.length > IDENTITY_MAX || json_parse(text, request->arena, &identity, NULL) < 0 ||
@@ -46,6 +47,10 @@ static int read_identity(struct aws_request *request, const struct json **ret_id
 			"instanceIdentityDocument: its instanceId is not a plain text of up to "
 			"%d characters",
 			EC2_INSTANCE_ID_MAX);
+	*ret_address = json_get_text(identity, "privateIp");
+	if (ret_address->length > ADDRESS_MAX || !fact_text_is_plain(*ret_address))
+		return aws_fail_input(request,
+			"instanceIdentityDocument: its privateIp is not an address");
 	return 0;
 }
 
@@ -173,7 +178,8 @@ int container_instance_register_prepare(struct aws_request *request)
 		return aws_fail_input(request,
 			"versionInfo.agentVersion: is not a plain text of up to %d characters",
 			AGENT_VERSION_MAX);
-	if (read_identity(request, &identity, &prepared->facts.ec2_instance_id) < 0 ||
+	if (read_identity(request, &identity, &prepared->facts.ec2_instance_id,
+		    &prepared->facts.address) < 0 ||
 		read_attributes(request, json_get(input, "attributes"), identity,
 			&prepared->attributes) < 0 ||
 		read_resources(request, prepared->resources, &prepared->facts) < 0 ||
@@ -301,7 +307,8 @@ int container_instance_register(struct aws_request *request)
 	facts->ports = prepared->facts.ports;
 	facts->agent_version = prepared->facts.agent_version;
 	facts->ec2_instance_id = prepared->facts.ec2_instance_id;
-	request->resource = ecs_arn(request, "container-instance", ecs_name_of_key(draft.key));
+	facts->address = prepared->facts.address;
+	request->resource = ecs_arn(request, "container-instance", aws_name_of_key(draft.key));
 	draft.document = registered_document(request, before);
 	if (document_text(request, draft.document, &text) < 0)
 		return -EPERM;

@@ -6,9 +6,9 @@
  * tasks away within their percentages. Deregistering is refused while tasks are there, unless forced; then
  * tasks that this server runs are stopped, and those of an agent that will not be heard any more are STOPPED.
  */
+#include "aws/document.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/task.h"
 #include "ecs/task_observe.h"
@@ -31,7 +31,7 @@ static int find_instance(struct aws_request *request, const struct store_object 
 		return aws_fail_input(request,
 			"containerInstance: '%.*s' was not found in cluster '%.*s'",
 			SPAN_ARGS(given), SPAN_ARGS(cluster_facts(cluster)->name));
-	request->resource = ecs_arn(request, "container-instance", ecs_name_of_key(instance->key));
+	request->resource = ecs_arn(request, "container-instance", aws_name_of_key(instance->key));
 	*ret_instance = instance;
 	return 0;
 }

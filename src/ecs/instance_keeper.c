@@ -10,19 +10,28 @@
 #include "ecs/attribute.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
-#include "ecs/fact_table.h"
 #include "ecs/task.h"
+#include "store/fact_table.h"
 
 #define BATCH 500 /* instances that one transaction writes */
+
+/* One of the clusters, whose keys are the keys of work; belongs to the one worker there is. */
+struct kept {
+	struct map
+		brought; /* ids that were registered here since the start, or since the last reset */
+	uint64_t listed;    /* the last wish to list the runtime that was fulfilled */
+	uint64_t forgotten; /* the last reset that was */
+	bool leaving;       /* there are instances that wait for their last task */
+};
 
 struct instance_keeper {
 	struct instance_keeper_config config;
 	struct controller *controller;
-	char *key;            /* of the cluster: the one key of work there is */
-	struct map brought;   /* ids that were registered since the start; of the one who keeps */
-	_Atomic bool forget;  /* that they were */
-	_Atomic bool list;    /* the runtime shall be listed */
-	_Atomic bool leaving; /* there are instances that wait for their last task */
+	char *key;                /* of the cluster that is there for the instances' sake */
+	struct map clusters;      /* struct kept by key; of the one who keeps */
+	_Atomic uint64_t lists;   /* wishes to list the runtime */
+	_Atomic uint64_t resets;  /* and to forget what was registered */
+	_Atomic uint64_t leaving; /* clusters with instances that wait for their last task */
 };
 
 /*
@@ -119,6 +128,7 @@ static const struct json *resources_of(const struct runtime_instance *from, stru
 struct bringing {
 	const struct instance_keeper_config *config;
 	struct span cluster_key;
+	bool ensure; /* the cluster is made when missing */
 	struct arena *arena;
 	int64_t now_ms;
 	const struct runtime_instance *instances;
@@ -131,25 +141,27 @@ struct bringing {
 	size_t left;
 };
 
-static const struct store_object *find_hosted(const struct store_view *view, struct arena *arena,
-	struct span cluster_key, struct span host, struct span id)
+/* What target groups with targets of type instance know it by: shaped as EC2 shapes them, always the same. */
+static struct span ec2_id_of(struct arena *arena, struct span key)
 {
-	struct store_cursor cursor = {.view = view,
-		.kind = &container_instance_kind,
-		.index = CONTAINER_INSTANCE_BY_RUNTIME,
-		.prefix = arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(cluster_key),
-			SPAN_ARGS(host), SPAN_ARGS(id)),
-		.exact = true};
+	size_t cluster = task_cluster_key(key).length;
 
-	return store_next(&cursor);
+	return arena_format(arena, "i-%.17s", key.data + cluster + 1);
+}
+
+/* One that had left was draining by our own doing. */
+static bool is_back(const struct container_instance_facts *facts,
+	const struct runtime_instance *from)
+{
+	return facts->left && !from->away;
 }
 
 static int bring_one(struct store_transaction *transaction, const struct bringing *bringing,
 	const struct runtime_instance *from, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	const struct store_object *known = find_hosted(store_head(transaction), arena,
-		bringing->cluster_key, bringing->config->host, from->id);
+	const struct store_object *known = container_instance_of_runtime(store_head(transaction),
+		arena, bringing->cluster_key, bringing->config->host, from->id);
 	struct container_instance_draft draft = {.arena = arena,
 		.facts = {.registered_ms = bringing->now_ms},
 		.revision = STORE_ABSENT};
@@ -173,36 +185,52 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	}
 	json_set_string(arena, versions, "agentVersion", SPAN(SLIPWAY_VERSION));
 	document = json_copy_object(arena, draft.document);
+	json_set_string(arena, document, "ec2InstanceId", ec2_id_of(arena, draft.key));
 	json_set(arena, document, "versionInfo", versions);
 	json_set(arena, document, "registeredResources", resources_of(from, arena));
 	json_set(arena, document, "attributes",
 		attributes_of(bringing->config, from, json_get(draft.document, "attributes"),
 			arena));
 	json_set(arena, document, "attachments", json_new_array(arena));
-	if (known && draft.facts.connected && json_equal(document, draft.document))
+	if (known && draft.facts.connected == !from->away && !is_back(&draft.facts, from) &&
+		span_equal(draft.facts.address, from->address) &&
+		json_equal(document, draft.document))
 		return 0;
-	/* One that had left was draining by our own doing. */
-	if (!draft.facts.connected) {
+	if (!known || is_back(&draft.facts, from)) {
 		draft.facts.status = CONTAINER_INSTANCE_ACTIVE;
 		draft.facts.active_ms = bringing->now_ms;
 	}
 	draft.document = document;
-	draft.facts.connected = true;
+	draft.facts.connected = !from->away;
+	draft.facts.left = false;
 	draft.facts.cpu = from->cpu;
 	draft.facts.memory = from->memory;
 	draft.facts.runtime = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(bringing->config->host),
 		SPAN_ARGS(from->id));
 	draft.facts.agent_version = SPAN(SLIPWAY_VERSION);
+	draft.facts.ec2_instance_id = ec2_id_of(arena, draft.key);
+	draft.facts.address = from->address;
 	return container_instance_save(transaction, &draft, err);
+}
+
+static bool cluster_is_active(const struct store_view *view, struct span key)
+{
+	const struct store_object *cluster = store_get(view, &cluster_kind, key);
+
+	return cluster && cluster_facts(cluster)->active;
 }
 
 static int bring(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct bringing *bringing = context;
 	const struct instance_keeper_config *config = bringing->config;
-	int code = cluster_ensure(transaction, config->account, config->region, config->cluster,
-		config->random, bringing->now_ms, err);
+	int code = 0;
 
+	if (bringing->ensure)
+		code = cluster_ensure(transaction, config->account, config->region, config->cluster,
+			config->random, bringing->now_ms, err);
+	else if (!cluster_is_active(store_head(transaction), bringing->cluster_key))
+		return 0;
 	for (size_t i = 0; code == 0 && i < bringing->count; i++)
 		code = bring_one(transaction, bringing, &bringing->instances[i], err);
 	return code;
@@ -222,12 +250,13 @@ static int leave_one(struct store_transaction *transaction, struct bringing *bri
 		return store_delete(transaction, &container_instance_kind, instance->key,
 			instance->revision, err);
 	bringing->left++;
-	if (!container_instance_facts(instance)->connected)
+	if (container_instance_facts(instance)->left)
 		return 0;
 	code = container_instance_draft_open(instance, arena, &draft, err);
 	if (code < 0)
 		return code;
 	draft.facts.connected = false;
+	draft.facts.left = true;
 	draft.facts.status = CONTAINER_INSTANCE_DRAINING;
 	return container_instance_save(transaction, &draft, err);
 }
@@ -255,7 +284,7 @@ static int leave(struct store_transaction *transaction, void *context, struct er
 
 		if (bringing->present
 				? !map_has(bringing->present, container_instance_runtime_id(facts))
-				: !facts->connected)
+				: facts->left)
 			absent[count++] = instance;
 		if (++seen == BATCH) {
 			bringing->end_text = arena_copy_span(bringing->arena, cursor.text);
@@ -272,7 +301,7 @@ static int leave(struct store_transaction *transaction, void *context, struct er
 
 static int check_instance(const struct runtime_instance *instance, struct err *err)
 {
-	if (instance->id.length == 0 || instance->id.length > RUNTIME_TOKEN_MAX ||
+	if (instance->id.length == 0 || instance->id.length > RUNTIME_INSTANCE_MAX ||
 		!fact_text_is_plain(instance->id) ||
 		memchr(instance->id.data, '/', instance->id.length))
 		return err_set(err, -EINVAL, "the runtime has an instance with the id '%.*s'",
@@ -280,7 +309,8 @@ static int check_instance(const struct runtime_instance *instance, struct err *e
 	return 0;
 }
 
-static int let_go(struct instance_keeper *keeper, struct bringing *bringing, struct err *err)
+static int let_go(struct instance_keeper *keeper, struct kept *kept, struct bringing *bringing,
+	struct err *err)
 {
 	size_t left = 0;
 	int code;
@@ -292,34 +322,33 @@ static int let_go(struct instance_keeper *keeper, struct bringing *bringing, str
 		bringing->from_text = bringing->end_text;
 		bringing->from_key = bringing->end_key;
 	} while (code == 0 && bringing->end_key.data);
-	if (code == 0)
-		atomic_store(&keeper->leaving, left > 0);
+	if (code == 0 && kept->leaving != (left > 0)) {
+		kept->leaving = left > 0;
+		if (left > 0)
+			atomic_fetch_add(&keeper->leaving, 1);
+		else
+			atomic_fetch_sub(&keeper->leaving, 1);
+	}
 	return code;
 }
 
 /* What the runtime had not for a while is new when it has it again. */
-static void forget_absent(struct instance_keeper *keeper, const struct map *present)
+static void forget_absent(struct kept *kept, const struct map *present)
 {
-	MAP_EACH (&keeper->brought, entry)
+	MAP_EACH (&kept->brought, entry)
 		if (!map_has(present, entry->key))
-			map_remove(&keeper->brought, entry->key);
+			map_remove(&kept->brought, entry->key);
 }
 
-/* Lists the runtime and brings the cluster in line with it. */
-static int keep_listed(struct instance_keeper *keeper, struct err *err)
+static int list_runtime(const struct instance_keeper_config *config, struct arena *arena,
+	struct map *present, struct runtime_instance **ret_instances, size_t *ret_count,
+	struct err *err)
 {
-	const struct instance_keeper_config *config = &keeper->config;
-	struct bringing bringing = {.config = config,
-		.cluster_key = span_of(keeper->key),
-		.now_ms = runner_wall_ms(config->runner)};
-	_arena_ struct arena *arena = arena_new(0);
-	_map_ struct map present = {0};
 	struct runtime_instance *instances;
 	size_t count = 0;
 	int code = config->runtime->operations->list_instances(config->runtime, arena, &instances,
 		&count, err);
 
-	bringing.arena = arena;
 	if (code < 0)
 		return err_prefix(err, code, "list the instances of the %s runtime",
 			config->runtime->operations->name);
@@ -330,63 +359,137 @@ static int keep_listed(struct instance_keeper *keeper, struct err *err)
 		code = check_instance(&instances[i], err);
 		if (code < 0)
 			return code;
-		map_put(&present, instances[i].id, &instances[i]);
+		map_put(present, instances[i].id, &instances[i]);
 	}
-	if (atomic_exchange(&keeper->forget, false))
-		map_clear(&keeper->brought);
-	forget_absent(keeper, &present);
-	bringing.brought = &keeper->brought;
+	*ret_instances = instances;
+	*ret_count = count;
+	return 0;
+}
+
+/* Lists the runtime and brings the cluster in line with it. */
+static int keep_listed(struct instance_keeper *keeper, struct kept *kept, struct span key,
+	struct err *err)
+{
+	const struct instance_keeper_config *config = &keeper->config;
+	_arena_ struct arena *arena = arena_new(0);
+	struct bringing bringing = {.config = config,
+		.cluster_key = key,
+		.ensure = span_is(key, keeper->key),
+		.arena = arena,
+		.now_ms = runner_wall_ms(config->runner)};
+	_map_ struct map present = {0};
+	struct runtime_instance *instances = NULL;
+	size_t count = 0;
+	uint64_t resets = atomic_load(&keeper->resets);
+	int code = list_runtime(config, arena, &present, &instances, &count, err);
+
+	if (code < 0)
+		return code;
+	if (kept->forgotten != resets)
+		map_clear(&kept->brought);
+	kept->forgotten = resets;
+	forget_absent(kept, &present);
+	bringing.brought = &kept->brought;
 	for (size_t done = 0; code == 0 && done < count; done += bringing.count) {
 		bringing.instances = instances + done;
 		bringing.count = count - done < BATCH ? count - done : BATCH;
 		code = control_write(config->runner, config->store, bring, &bringing, NULL, err);
 	}
 	for (size_t i = 0; code == 0 && i < count; i++)
-		map_put(&keeper->brought, instances[i].id, keeper);
+		map_put(&kept->brought, instances[i].id, keeper);
 	bringing.present = &present;
-	return code < 0 ? code : let_go(keeper, &bringing, err);
+	return code < 0 ? code : let_go(keeper, kept, &bringing, err);
 }
 
 /* Looks only after those that are disconnected already. */
-static int keep_leaving(struct instance_keeper *keeper, struct err *err)
+static int keep_leaving(struct instance_keeper *keeper, struct kept *kept, struct span key,
+	struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct bringing bringing = {
-		.config = &keeper->config, .cluster_key = span_of(keeper->key), .arena = arena};
+	struct bringing bringing = {.config = &keeper->config, .cluster_key = key, .arena = arena};
 
-	return atomic_load(&keeper->leaving) ? let_go(keeper, &bringing, err) : 0;
+	return kept->leaving ? let_go(keeper, kept, &bringing, err) : 0;
 }
 
-static int keep(struct instance_keeper *keeper, struct err *err)
+static struct kept *find_kept(struct instance_keeper *keeper, struct span key)
 {
+	struct kept *kept = map_get(&keeper->clusters, key);
+
+	if (!kept) {
+		kept = memory_allocate(sizeof(*kept));
+		map_put(&keeper->clusters, key, kept);
+	}
+	return kept;
+}
+
+static int keep(struct instance_keeper *keeper, struct span key, struct err *err)
+{
+	struct kept *kept = find_kept(keeper, key);
+	uint64_t lists = atomic_load(&keeper->lists);
 	int code;
 
-	if (!atomic_exchange(&keeper->list, false))
-		return keep_leaving(keeper, err);
-	code = keep_listed(keeper, err);
-	if (code < 0)
-		atomic_store(&keeper->list, true);
+	if (kept->listed == lists)
+		return keep_leaving(keeper, kept, key, err);
+	code = keep_listed(keeper, kept, key, err);
+	if (code == 0)
+		kept->listed = lists;
 	return code;
 }
 
+/* Is it a cluster whose instances we keep? */
+static bool is_kept(const struct instance_keeper *keeper, struct span key)
+{
+	struct span account, region, cluster;
+
+	if (span_is(key, keeper->key))
+		return true;
+	return keeper->config.every_cluster && span_split(key, '/', &account, &region) &&
+	       span_split(region, '/', &region, &cluster) &&
+	       span_equal(account, keeper->config.account) &&
+	       span_equal(region, keeper->config.region);
+}
+
+static void forget_cluster(struct instance_keeper *keeper, struct span key)
+{
+	struct kept *kept = map_get(&keeper->clusters, key);
+
+	if (!kept)
+		return;
+	if (kept->leaving)
+		atomic_fetch_sub(&keeper->leaving, 1);
+	map_remove(&keeper->clusters, key);
+	map_clear(&kept->brought);
+	free(kept);
+}
+
+/* Another cluster than our own that is gone has no instances either: they went with it. */
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
 {
 	struct instance_keeper *keeper = call->context;
+	_view_ struct store_view *view = store_view_open(call->store);
 
-	return span_is(key, keeper->key) ? keep(keeper, err) : 0;
+	if (!is_kept(keeper, key))
+		return 0;
+	if (!span_is(key, keeper->key) && !cluster_is_active(view, key)) {
+		forget_cluster(keeper, key);
+		return 0;
+	}
+	return keep(keeper, key, err);
 }
 
 /* Tasks matter only while somebody waits for the last of them. */
 static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
 {
 	struct instance_keeper *keeper = context;
+	struct span key = change->after ? change->after->key : change->before->key;
 
-	if (atomic_load(&keeper->leaving) &&
+	if (atomic_load(&keeper->leaving) > 0 &&
 		(!change->after || task_facts(change->after)->last >= TASK_STOPPED))
-		controller_keys_add(keys, span_of(keeper->key));
+		controller_keys_add(keys, task_cluster_key(key));
 }
 
-static const struct controller_watch watches[] = {{.kind = &task_kind, .map = map_task}};
+static const struct controller_watch watches[] = {
+	{.kind = &task_kind, .map = map_task}, {.kind = &cluster_kind}};
 const struct controller_row instance_keeper_row = {
 	.name = "instance-keeper",
 	.watches = watches,
@@ -396,7 +499,13 @@ const struct controller_row instance_keeper_row = {
 
 static void free_keeper(struct instance_keeper *keeper)
 {
-	map_clear(&keeper->brought);
+	MAP_EACH (&keeper->clusters, entry) {
+		struct kept *kept = entry->value;
+
+		map_clear(&kept->brought);
+		free(kept);
+	}
+	map_clear(&keeper->clusters);
 	free(keeper->key);
 	free(keeper);
 }
@@ -415,9 +524,9 @@ int instance_keeper_start(const struct instance_keeper_config *config,
 	keeper->config = *config;
 	keeper->key = memory_format("%.*s/%.*s/%.*s", SPAN_ARGS(config->account),
 		SPAN_ARGS(config->region), SPAN_ARGS(config->cluster));
-	atomic_store(&keeper->list, true);
+	atomic_store(&keeper->lists, 1);
 	/* A runtime that cannot be listed right now is no reason not to start: the controller goes on trying. */
-	code = keep(keeper, err);
+	code = keep(keeper, span_of(keeper->key), err);
 	if (code < 0 && code != -ECANCELED && config->report)
 		config->report(config->report_context, instance_keeper_row.name,
 			span_of(keeper->key), err);
@@ -441,15 +550,32 @@ void instance_keeper_stop(struct instance_keeper *keeper)
 	free_keeper(keeper);
 }
 
+/* Every cluster that is kept. */
+static void add_clusters(struct instance_keeper *keeper)
+{
+	_view_ struct store_view *view = store_view_open(keeper->config.store);
+	_arena_ struct arena *arena = arena_new(0);
+	struct store_cursor cursor = {.view = view,
+		.kind = &cluster_kind,
+		.index = -1,
+		.prefix = arena_format(arena, "%.*s/%.*s/", SPAN_ARGS(keeper->config.account),
+			SPAN_ARGS(keeper->config.region))};
+	const struct store_object *cluster;
+
+	controller_add(keeper->controller, span_of(keeper->key));
+	while (keeper->config.every_cluster && (cluster = store_next(&cursor)))
+		controller_add(keeper->controller, cluster->key);
+}
+
 void instance_keeper_refresh(struct instance_keeper *keeper)
 {
-	atomic_store(&keeper->list, true);
-	controller_add(keeper->controller, span_of(keeper->key));
+	atomic_fetch_add(&keeper->lists, 1);
+	add_clusters(keeper);
 }
 
 void instance_keeper_reset(struct instance_keeper *keeper)
 {
-	atomic_store(&keeper->forget, true);
+	atomic_fetch_add(&keeper->resets, 1);
 	instance_keeper_refresh(keeper);
 }
 

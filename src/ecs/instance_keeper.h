@@ -6,6 +6,7 @@
  * - At the start, and whenever it is asked to refresh, the runtime is listed. Instances that it has are made or
  *   brought up to date and are connected. One that an operator deregistered comes back at the next start, under
  *   a new id.
+ * - One that the runtime says is away is disconnected, and takes no tasks; what runs there is not lost yet.
  * - One that the runtime no longer has is disconnected at once, and deregistered when nothing runs there any
  *   more.
  */
@@ -15,7 +16,7 @@
 #include "control/controller.h"
 #include "runtime/runtime.h"
 
-#define INSTANCE_KEEPER_MAX 10000 /* instances of one runtime */
+#define INSTANCE_KEEPER_MAX 100000
 
 struct instance_keeper;
 
@@ -28,6 +29,8 @@ struct instance_keeper_config {
 	 * the runtime keeps its tasks, and has no '/'. Outlives the keeper. */
 	struct span host;
 	struct span account, region, cluster; /* where they go; texts outlive the keeper */
+	/* They are instances of every other ACTIVE cluster of the region, too: what runs there shares them. */
+	bool every_cluster;
 	/* As for every controller; may be NULL. */
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);

@@ -1,10 +1,10 @@
 /* Launch types, capacity provider strategies, platform versions and networks of requests; see the header. */
 #include "ecs/launch_options.h"
 
+#include "aws/document.h"
 #include "base/memory.h"
 #include "ecs/capacity_provider.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 
 #define WEIGHT_MAX 1000

@@ -5,16 +5,9 @@
 #ifndef ECS_NAME_H
 #define ECS_NAME_H
 
-#include "aws/service.h"
+#include "aws/key.h"
 
 #define ECS_NAME_MAX 255
-
-/* "ACCOUNT/REGION/NAME" in the request's arena. */
-struct span ecs_key(struct aws_request *request, struct span name);
-/* "ACCOUNT/REGION/", the range of the request's account and region. */
-struct span ecs_key_prefix(struct aws_request *request);
-/* What is behind "ACCOUNT/REGION/". */
-struct span ecs_name_of_key(struct span key);
 
 /* [a-zA-Z0-9_-]{1,255}; fails the request with the service's input error and the member's name. */
 int ecs_check_name(struct aws_request *request, const char *member, struct span name);

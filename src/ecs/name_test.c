@@ -74,14 +74,14 @@ static void makes_keys_and_arns(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct aws_request request = {.caller = &caller, .arena = arena};
-	struct span key = ecs_key(&request, SPAN("we\0b"));
+	struct span key = aws_key(&request, SPAN("we\0b"));
 
 	(void)state;
 	assert_true(span_equal(key, SPAN(ACCOUNT "/" REGION "/we\0b")));
-	assert_true(span_equal(ecs_name_of_key(key), SPAN("we\0b")));
-	assert_true(span_is(ecs_key_prefix(&request), ACCOUNT "/" REGION "/"));
-	assert_true(span_is(ecs_name_of_key(SPAN("a/b/c/d e")), "c/d e"));
-	assert_true(span_is(ecs_name_of_key(SPAN("a/b")), ""));
+	assert_true(span_equal(aws_name_of_key(key), SPAN("we\0b")));
+	assert_true(span_is(aws_key_prefix(&request), ACCOUNT "/" REGION "/"));
+	assert_true(span_is(aws_name_of_key(SPAN("a/b/c/d e")), "c/d e"));
+	assert_true(span_is(aws_name_of_key(SPAN("a/b")), ""));
 	assert_true(span_is(ecs_arn(&request, "cluster", SPAN("web")), ARN("cluster/web")));
 	/* One ARN for policies, whichever way a resource is named. */
 	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN("web")),

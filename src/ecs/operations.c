@@ -8,6 +8,7 @@
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
 #include "ecs/ecs.h"
+#include "ecs/reservation.h"
 #include "ecs/service.h"
 #include "ecs/service_kind.h"
 #include "ecs/tags.h"
@@ -275,6 +276,7 @@ const struct store_kind *const ecs_kinds[] = {
 	&client_token_kind,
 	&cluster_kind,
 	&container_instance_kind,
+	&reservation_kind,
 	&service_deployment_kind,
 	&service_event_kind,
 	&service_kind,

@@ -6,8 +6,8 @@
  * An instance takes a task when it is ACTIVE and its agent is connected, has the CPU, memory and host
  * ports left, has the attributes that the definition requires, and satisfies every constraint (memberOf
  * in the cluster query language, distinctInstance). Daemons first: room for the DAEMON services of the
- * cluster that match an instance is reserved there, and a task of another kind goes there only when those
- * run.
+ * cluster and for reservations (reservation.h) that match an instance is kept there, and a task of another kind
+ * goes there only when those run.
  */
 #ifndef ECS_PLACEMENT_H
 #define ECS_PLACEMENT_H
@@ -40,6 +40,7 @@ struct placement_config {
 	struct span group;           /* for distinctInstance: "service:web"; tasks of it count */
 	struct span service; /* name; "" : spread counts tasks of the group's family instead */
 	bool daemon;
+	int64_t now_ms;
 	enum task_launch_type launch_type;
 };
 

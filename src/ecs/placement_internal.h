@@ -17,7 +17,7 @@
 	X(DISTINCT, "DistinctInstance placement constraint unsatisfied.",                          \
 		"encountered error \"DistinctInstance placement constraint unsatisfied.\"")        \
 	X(DAEMON, "DAEMON",                                                                        \
-		"does not run all of its daemon services yet, and takes other tasks after them")   \
+		"does not run all of its daemons yet, and takes other tasks after them")           \
 	X(PORTS, "RESOURCE:PORTS", "is already using a port required by your task")                \
 	X(CPU, "RESOURCE:CPU", "has insufficient CPU units available")                             \
 	X(MEMORY, "RESOURCE:MEMORY", "has insufficient memory available")
@@ -41,12 +41,13 @@ struct placement_step {
 	struct span attribute; /* packed name */
 };
 
-/* A DAEMON service of the cluster: what it asks of an instance. */
+/* A DAEMON service or a reservation of the cluster: what it asks of an instance. */
 struct placement_daemon {
-	struct span service_key;
-	uint64_t service_revision, deployment_revision;
-	struct placement *placement; /* NULL: it cannot be placed at all */
-	bool hopeful; /* no task of its newest deployment has failed since one did well */
+	struct span key;
+	uint64_t revision, deployment_revision; /* 0: there is none */
+	struct placement *placement;            /* NULL: it cannot be placed at all */
+	bool hopeful; /* a service: no task of its newest deployment has failed since one did well */
+	int64_t since_ms; /* a reservation: when it was made; 0: a service */
 };
 
 struct placement_room {
@@ -90,7 +91,7 @@ struct placement_ranking *placement_rank(struct placement *placement, const stru
 	size_t count);
 const struct store_object *placement_rank_next(struct placement_ranking *ranking);
 
-/* placement_daemons.c: finds the DAEMON services of the cluster that keep this task waiting. */
+/* placement_daemons.c: finds the DAEMON services and reservations of the cluster that keep this task waiting. */
 void placement_daemons_load(struct placement *placement, const struct store_view *view);
 void placement_daemons_free(struct placement *placement);
 /* Is one of them about to run on the instance for the first time? Otherwise: the room there that is kept for

@@ -6,11 +6,13 @@
 #include <cmocka.h>
 
 #include "ecs/container_instance.h"
-#include "ecs/fact_table.h"
 #include "ecs/placement.h"
+#include "ecs/preemption.h"
+#include "ecs/reservation.h"
 #include "ecs/service_kind.h"
 #include "ecs/task_definition.h"
 #include "ecs/test_server.h"
+#include "store/fact_table.h"
 
 #define CLUSTER "123456789012/eu-west-1/default"
 
@@ -578,7 +580,7 @@ static void daemons_come_first(void **state)
 	a = register_instance(server, asked->arena, 1024, 512, "{'name':'watched'}");
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_none(asked, "DAEMON", "does not run all of its daemon services yet");
+	assert_none(asked, "DAEMON", "does not run all of its daemons yet");
 	/* One that it does not match, and one that could never hold it, take tasks. */
 	b = register_instance(server, asked->arena, 1024, 512, "");
 	assert_string_equal(choose(asked), b.data);
@@ -642,6 +644,160 @@ static void daemons_come_first(void **state)
 	ask_free(asked);
 }
 
+static int put_reservation(struct store_transaction *transaction, void *context, struct err *err)
+{
+	return reservation_put(transaction, SPAN(CLUSTER "/env:watch"), context, err);
+}
+
+static void reserve(struct test_server *server, const struct reservation_facts *facts)
+{
+	struct reservation_facts copy = *facts;
+	struct err err;
+
+	if (store_write_wait(server->store, put_reservation, &copy, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static int64_t active_since(struct test_server *server, struct span id)
+{
+	_view_ struct store_view *view = store_view_open(server->store);
+	_arena_ struct arena *arena = arena_new(0);
+
+	return container_instance_facts(store_get(view, &container_instance_kind,
+						arena_format(arena, CLUSTER "/%s", id.data)))
+		->registered_ms;
+}
+
+static void reservations_come_first(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct reservation_facts reservation = {.family = SPAN("watch"),
+		.revision = 1,
+		.attributes = SPAN(";watched;rack=r1;"),
+		.since_ms = 1};
+	struct task_facts facts = running;
+	struct span a, b;
+
+	test_call(server, "CreateCluster", "{}");
+	test_call(server, "RegisterTaskDefinition",
+		"{'family':'watch','containerDefinitions':[{'name':'w','image':'host','cpu':100,"
+		"'memory':64}]}");
+	a = register_instance(server, asked->arena, 1024, 512,
+		"{'name':'watched'},{'name':'rack','value':'r1'}");
+	reserve(server, &reservation);
+	asked->config.now_ms = active_since(server, a);
+	assert_none(asked, "DAEMON", "does not run all of its daemons yet");
+	/* Whoever lacks one of its attributes takes tasks. */
+	b = register_instance(server, asked->arena, 1024, 512,
+		"{'name':'watched'},{'name':'rack','value':'r2'}");
+	assert_string_equal(choose(asked), b.data);
+	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", b.data);
+	/* Somebody else's task by hand is not what is waited for. */
+	facts.group = SPAN("family:watch");
+	put_task(server, 1, a, facts);
+	assert_none(asked, "DAEMON", "daemon");
+	facts.group = SPAN("env:watch");
+	facts.last = TASK_PENDING;
+	put_task(server, 1, a, facts);
+	assert_none(asked, "DAEMON", "daemon");
+	facts.last = TASK_RUNNING;
+	put_task(server, 1, a, facts);
+	assert_string_equal(choose(asked), a.data);
+	/* Nobody waits for ever, but the room is kept: of 512 there are 448 left, 64 less than free. */
+	facts.group = SPAN("family:watch");
+	facts.memory = 1;
+	facts.cpu = 0;
+	put_task(server, 1, a, facts);
+	asked->needs.memory = 512 - 64 - 1;
+	asked->config.now_ms += RESERVATION_WAIT_MS - 1;
+	compile(asked);
+	assert_none(asked, "DAEMON", "daemon");
+	asked->config.now_ms += 1;
+	compile(asked);
+	assert_string_equal(choose(asked), a.data);
+	asked->needs.memory++;
+	compile(asked);
+	assert_none(asked, "RESOURCE:MEMORY", "memory");
+	/* One that was made later has its own time. */
+	reservation.since_ms = asked->config.now_ms;
+	reserve(server, &reservation);
+	assert_none(asked, "DAEMON", "daemon");
+	/* And what its attributes are now is what counts. */
+	reservation.attributes = SPAN(";other;");
+	reserve(server, &reservation);
+	assert_string_equal(choose(asked), a.data);
+	ask_free(asked);
+}
+
+/* ---- who makes room ---- */
+
+/* The ids of those that leave, joined by spaces. */
+static const char *leaving(struct asked *asked, struct span instance, int64_t now_ms)
+{
+	_view_ struct store_view *view = store_view_open(asked->server->store);
+	struct span joined = SPAN(""), *ids;
+	size_t count = preemption_choose(view, SPAN(CLUSTER "/env:watch"),
+		arena_format(asked->arena, CLUSTER "/%s", instance.data), now_ms, asked->arena,
+		&ids);
+
+	for (size_t i = 0; i < count; i++)
+		joined = arena_format(asked->arena, "%.*s%s%.*s", SPAN_ARGS(joined),
+			i > 0 ? " " : "", SPAN_ARGS(ids[i]));
+	return arena_format(asked->arena, "%.*s", SPAN_ARGS(joined)).data;
+}
+
+static void priority_makes_room(void **state)
+{
+	struct test_server *server = *state;
+	struct asked *asked = ask_new(server, 1, 1);
+	struct reservation_facts reservation = {
+		.family = SPAN("watch"), .revision = 1, .attributes = SPAN(""), .since_ms = 1};
+	struct task_facts facts = running;
+	struct span a;
+
+	test_call(server, "CreateCluster", "{}");
+	test_call(server, "RegisterTaskDefinition",
+		"{'family':'watch','containerDefinitions':[{'name':'w','image':'host','cpu':100,"
+		"'memory':64}]}");
+	a = register_instance(server, asked->arena, 1024, 512, "");
+	reserve(server, &reservation);
+	facts.cpu = 1;
+	facts.group = SPAN("family:app");
+	for (unsigned i = 1; i <= 5; i++) {
+		facts.memory = i == 5 ? 12 : 125; /* all of 512 */
+		facts.created_ms = i;
+		put_task(server, i, a, facts);
+	}
+	assert_string_equal(leaving(asked, a, 10), ""); /* it has no priority */
+	reservation.priority = 5;
+	reserve(server, &reservation);
+	/* The newest is too small to help alone; then it does not have to go. */
+	assert_string_equal(leaving(asked, a, 10), "task4");
+	/* Protected ones stay. */
+	facts.memory = 125;
+	facts.created_ms = 4;
+	facts.protected_until_ms = 11;
+	put_task(server, 4, a, facts);
+	assert_string_equal(leaving(asked, a, 10), "task3");
+	assert_string_equal(leaving(asked, a, 11), "task4");
+	/* One that leaves already makes the same room. */
+	facts.created_ms = 1;
+	facts.protected_until_ms = 0;
+	facts.desired = TASK_STOPPED;
+	put_task(server, 1, a, facts);
+	assert_string_equal(leaving(asked, a, 10), "");
+	/* Those with as much priority do not go; when the rest would not be enough, nobody does. */
+	facts.desired = TASK_RUNNING;
+	facts.group = SPAN("env:watch");
+	for (unsigned i = 1; i <= 4; i++) {
+		facts.created_ms = i;
+		put_task(server, i, a, facts);
+	}
+	assert_string_equal(leaving(asked, a, 10), "");
+	ask_free(asked);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -658,6 +814,8 @@ int main(void)
 		TEST_WITH_SERVER(spread_over_hosts_then_binpack),
 		TEST_WITH_SERVER(chance_reaches_everybody),
 		TEST_WITH_SERVER(daemons_come_first),
+		TEST_WITH_SERVER(reservations_come_first),
+		TEST_WITH_SERVER(priority_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void add_definition(struct controller_keys *keys, struct span user, struc
 	int64_t revision)
 {
 	char text[STORE_KEY_MAX];
-	struct span name = ecs_name_of_key(user);
+	struct span name = aws_name_of_key(user);
 	int length = snprintf(text, sizeof(text), "%.*s%.*s %010lld", (int)(name.data - user.data),
 		user.data, SPAN_ARGS(family), (long long)revision);
 

@@ -2,11 +2,11 @@
 #include "ecs/service.h"
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/tag_list.h"
 #include "base/memory.h"
 #include "ecs/client_token.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/task_set.h"
 

@@ -34,8 +34,20 @@ int service_check_update(struct aws_request *request, const struct store_object 
 /* The ACTIVE task definition that a request names; fails the request. */
 int service_find_definition(struct aws_request *request, struct span given, struct span *ret_arn,
 	const struct json **ret_document);
-/* Load balancers and registries that do not exist. */
-int service_check_neighbours(struct aws_request *request, const struct json *input);
+
+/* ---- rules of traffic (service_traffic.c) ---- */
+
+/* loadBalancers and serviceRegistries of a service's or task set's document must find tasks of the definition;
+ * fails the request. */
+int service_check_traffic(struct aws_request *request, const struct json *definition,
+	const struct json *document);
+/* The same of an update: `document` is the service as it is to be, `input` says what of that is new. */
+int service_check_traffic_update(struct aws_request *request, const struct json *definition,
+	const struct json *input, const struct json *document);
+/* serviceConnectConfiguration of an input: fails the request if it is enabled. */
+int service_check_connect(struct aws_request *request, const struct json *input);
+/* The namespace of Cloud Map that `given` names, by name or ARN; NULL if there is none. */
+const struct store_object *service_find_namespace(struct aws_request *request, struct span given);
 
 /* ---- answers (service_describe.c) ---- */
 

@@ -3,9 +3,9 @@
  * which changes need a new deployment. Words are those of ECS where it has some.
  */
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "base/memory.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
 #include "ecs/launch_options.h"
 #include "ecs/name.h"
 #include "ecs/placement.h"
@@ -64,42 +64,7 @@ static int check_supported(struct aws_request *request, const struct json *input
 		return aws_fail(request, "UnsupportedFeatureException",
 			"deploymentConfiguration.earlySuccessCriteria: slipway does not "
 			"support early success");
-	if (json_is_true(json_path(input, "serviceConnectConfiguration.enabled"))) {
-		struct span name =
-			json_get_text(json_get(input, "serviceConnectConfiguration"), "namespace");
-
-		return aws_fail(request, "NamespaceNotFoundException",
-			"serviceConnectConfiguration.namespace: there is no namespace '%.*s'",
-			SPAN_ARGS(name.data ? name : SPAN("")));
-	}
-	return 0;
-}
-
-int service_check_neighbours(struct aws_request *request, const struct json *input)
-{
-	JSON_EACH_ITEM (json_get(input, "loadBalancers"), balancer) {
-		struct span group = json_get_text(balancer, "targetGroupArn");
-		struct span name = json_get_text(balancer, "loadBalancerName");
-
-		if (group.length > 0)
-			return aws_fail_input(request,
-				"loadBalancers: The target group with targetGroupArn %.*s does not "
-				"exist.",
-				SPAN_ARGS(group));
-		return aws_fail_input(request,
-			"loadBalancers: The load balancer '%.*s' does not "
-			"exist.",
-			SPAN_ARGS(name.data ? name : SPAN("")));
-	}
-	JSON_EACH_ITEM (json_get(input, "serviceRegistries"), registry) {
-		struct span arn = json_get_text(registry, "registryArn");
-
-		return aws_fail_input(request,
-			"serviceRegistries: The service registry with registryArn %.*s does not "
-			"exist.",
-			SPAN_ARGS(arn.data ? arn : SPAN("")));
-	}
-	return 0;
+	return service_check_connect(request, input);
 }
 
 /* ---- counts and percentages ---- */
@@ -353,6 +318,7 @@ static int read_scheduling(struct aws_request *request, const struct json *input
 {
 	struct service_facts *facts = &draft->facts;
 	struct json *controller = json_new_object(draft->arena);
+	bool balanced = json_count(json_get(input, "loadBalancers")) > 0;
 
 	facts->strategy = (enum service_strategy)find_name(strategy_name, SERVICE_STRATEGY_COUNT,
 		json_get_text(input, "schedulingStrategy"));
@@ -364,15 +330,19 @@ static int read_scheduling(struct aws_request *request, const struct json *input
 			"The daemon scheduling strategy does not support the %s deployment "
 			"controller.",
 			service_controller_name(facts->controller));
-	if (facts->controller == SERVICE_CONTROLLED_BY_CODE_DEPLOY)
+	if (facts->controller == SERVICE_CONTROLLED_BY_CODE_DEPLOY && !balanced)
 		return aws_fail_input(request,
 			"deploymentController: a service with a CODE_DEPLOY deployment controller "
 			"needs a load balancer");
+	if (facts->controller == SERVICE_CONTROLLED_BY_CODE_DEPLOY)
+		return aws_fail(request, "UnsupportedFeatureException",
+			"deploymentController: slipway has no CodeDeploy; use an ECS or an "
+			"EXTERNAL deployment controller");
 	if (facts->strategy == SERVICE_REPLICA && facts->controller == SERVICE_CONTROLLED_BY_ECS &&
 		json_is_absent(json_get(input, "desiredCount")))
 		return aws_fail_input(request, "desiredCount: is required with scheduling strategy "
 					       "REPLICA");
-	if (!json_is_absent(json_get(input, "role")))
+	if (!json_is_absent(json_get(input, "role")) && !balanced)
 		return aws_fail_input(request, "role: is only for services with a load balancer");
 	json_set_string(draft->arena, controller, "type",
 		span_of(service_controller_name(facts->controller)));
@@ -386,7 +356,8 @@ static int read_scheduling(struct aws_request *request, const struct json *input
 static int check_blank(struct aws_request *request, const struct json *input)
 {
 	static const char *const blank[] = {"taskDefinition", "launchType",
-		"capacityProviderStrategy", "platformVersion", "networkConfiguration"};
+		"capacityProviderStrategy", "platformVersion", "networkConfiguration",
+		"loadBalancers", "serviceRegistries"};
 
 	for (size_t i = 0; i < LENGTH(blank); i++)
 		if (is_said(json_get(input, blank[i])))
@@ -425,6 +396,10 @@ static int read_launch(struct aws_request *request, const struct store_object *c
 			"Change the launch type and try again");
 	json_set_string(draft->arena, draft->document, "taskDefinition", arn);
 	launch_options_set(&options, draft->arena, draft->document);
+	copy_given(draft, input, "loadBalancers");
+	copy_given(draft, input, "serviceRegistries");
+	if (service_check_traffic(request, *ret_definition, draft->document) < 0)
+		return -EPERM;
 	draft->facts.launch_type = options.launch_type;
 	*ret_fargate = options.fargate;
 	return 0;
@@ -437,7 +412,7 @@ static void set_identity(struct aws_request *request, const struct store_object 
 	struct span partition = aws_partition_of(request->caller->region);
 
 	json_set_string(arena, draft->document, "serviceArn",
-		ecs_arn(request, "service", ecs_name_of_key(draft->key)));
+		ecs_arn(request, "service", aws_name_of_key(draft->key)));
 	json_set_string(arena, draft->document, "serviceName", draft->facts.name);
 	json_set_string(arena, draft->document, "clusterArn",
 		ecs_arn(request, "cluster", cluster_facts(cluster)->name));
@@ -445,8 +420,9 @@ static void set_identity(struct aws_request *request, const struct store_object 
 	json_set_string(arena, draft->document, "createdBy",
 		arena_format(arena, "arn:%.*s:iam::%.*s:user/%.*s", SPAN_ARGS(partition),
 			SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user)));
-	/* ECS uses this role for every service that needs network interfaces. */
-	if (!json_is_absent(json_get(draft->document, "networkConfiguration")))
+	/* ECS uses this role for every service that needs network interfaces or load balancers. */
+	if (!json_is_absent(json_get(draft->document, "networkConfiguration")) ||
+		json_count(json_get(draft->document, "loadBalancers")) > 0)
 		json_set_string(arena, draft->document, "roleArn",
 			arena_format(arena,
 				"arn:%.*s:iam::%.*s:role/aws-service-role/ecs.amazonaws.com/"
@@ -478,8 +454,7 @@ int service_check_create(struct aws_request *request, const struct store_object 
 	const struct json *input = document_input(request);
 	bool fargate;
 
-	if (check_supported(request, input) < 0 || service_check_neighbours(request, input) < 0 ||
-		read_scheduling(request, input, draft) < 0 ||
+	if (check_supported(request, input) < 0 || read_scheduling(request, input, draft) < 0 ||
 		read_launch(request, cluster, input, draft, ret_definition, &fargate) < 0 ||
 		read_desired(request, input, &draft->facts) < 0 ||
 		read_deployment_configuration(request, input, draft) < 0 ||
@@ -620,6 +595,10 @@ static int update_launch(struct aws_request *request, const struct store_object 
 			"that uses the DAEMON scheduling strategy.");
 	json_set_string(draft->arena, draft->document, "taskDefinition", arn);
 	launch_options_set(&options, draft->arena, draft->document);
+	copy_given(draft, input, "loadBalancers");
+	copy_given(draft, input, "serviceRegistries");
+	if (service_check_traffic_update(request, *ret_definition, input, draft->document) < 0)
+		return -EPERM;
 	if (!same_member(before, draft->document, "capacityProviderStrategy") &&
 		!json_get_bool(input, "forceNewDeployment", false))
 		return aws_fail_input(request,
@@ -641,7 +620,7 @@ int service_check_update(struct aws_request *request, const struct store_object 
 
 	*ret_definition = NULL;
 	*ret_deploy = false;
-	if (check_supported(request, input) < 0 || service_check_neighbours(request, input) < 0 ||
+	if (check_supported(request, input) < 0 ||
 		check_controller(request, input, &draft->facts) < 0 ||
 		read_desired(request, input, &draft->facts) < 0 ||
 		read_deployment_configuration(request, input, draft) < 0 ||

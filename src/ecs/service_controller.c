@@ -96,6 +96,24 @@ int service_write_changes(struct service_work *work, struct err *err)
 
 /* ---- the steps ---- */
 
+/* Live tasks of the service. */
+static struct span live_prefix(struct service_work *work)
+{
+	return arena_format(work->arena, "%.*s/live/", SPAN_ARGS(work->key));
+}
+
+/* A runtime that keeps replicas itself may have made tasks of a deployment that had none left when we last heard of
+ * it: they go as it lowers their number, and until then the service is not what it is to be. */
+static bool has_stray_tasks(struct service_work *work)
+{
+	int64_t live = (int64_t)store_count(service_head(work), &task_kind, TASK_BY_SERVICE,
+		live_prefix(work), false);
+
+	for (size_t i = 0; i < work->part_count; i++)
+		live -= work->parts[i].live;
+	return live > 0;
+}
+
 static int step_deployments(struct service_work *work, struct err *err)
 {
 	int code = service_rollout_begin(work, err);
@@ -118,6 +136,8 @@ static int step_deployments(struct service_work *work, struct err *err)
 			work->stuck = plan.blocked == ROLLOUT_BLOCKED_NO_ROOM;
 		}
 	}
+	if (code == 0 && service_is_group(work) && has_stray_tasks(work))
+		work->steady = work->complete = false;
 	if (code == 0)
 		code = service_tell_tasks(work, err);
 	if (code == 0 && work->complete && service_has_good_news(work) &&
@@ -130,12 +150,6 @@ static int step_deployments(struct service_work *work, struct err *err)
 	if (code == 0 && work->steady && !frozen)
 		code = service_tell_steady(work, err);
 	return code;
-}
-
-/* Live tasks of the service. */
-static struct span live_prefix(struct service_work *work)
-{
-	return arena_format(work->arena, "%.*s/live/", SPAN_ARGS(work->key));
 }
 
 /* Collects up to `room` tasks of a part that nobody wants to stop yet. */
@@ -315,6 +329,7 @@ static bool task_matters(const struct task_facts *before, const struct task_fact
 {
 	return !before || !after || before->last != after->last ||
 	       task_class_of(before) != task_class_of(after) ||
+	       !span_equal(before->instance, after->instance) ||
 	       before->protected_until_ms != after->protected_until_ms;
 }
 

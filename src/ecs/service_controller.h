@@ -13,6 +13,7 @@
 
 #include "control/controller.h"
 #include "ecs/service_kind.h"
+#include "rollout/rollout.h"
 
 #define SERVICE_STARTS_MAX 100 /* of one transaction; then it comes again */
 #define SERVICE_STOPS_MAX 100
@@ -22,10 +23,9 @@
 #define SERVICE_DAEMON_RETRY_MS INT64_C(500)
 /* A task that has run well for so long is a success: failures before it are forgotten. */
 #define SERVICE_SETTLED_MS INT64_C(10000)
-/* Without a health check a task counts for its deployment only when it has run for so long, so that one that
- * crashes at once takes nobody's place and is not told to be steady; for SERVICE_SETTLED_MS when tasks of
- * the deployment have failed, or when a circuit breaker watches over it, which completes only then. */
-#define SERVICE_READY_MS INT64_C(1000)
+/* Without a health check a task counts for its deployment only when it has run for so long; for SERVICE_SETTLED_MS
+ * when tasks of the deployment have failed, or when a circuit breaker watches over it, which completes only then. */
+#define SERVICE_READY_MS ROLLOUT_READY_MS
 #define SERVICE_BACKOFF_FIRST_MS INT64_C(1000)
 #define SERVICE_BACKOFF_MOST_MS INT64_C(300000)
 #define SERVICE_BREAKER_LEAST 3
@@ -33,8 +33,12 @@
 
 extern const struct controller_row service_controller_row;
 
-/* The row's context, or NULL. For simulations: bugs that they must find. */
+/* The row's context, or NULL. */
 struct service_control {
+	/* The runtime keeps replicas itself (group_controller.h): nothing is started here, and a task is stopped
+	 * only to be replaced, because it is unhealthy or its instance drains. */
+	bool groups;
+	/* For simulations: bugs that they must find. */
 	bool bug_ignore_minimum; /* takes minimumHealthyPercent for 0 */
 	bool bug_ignore_maximum; /* takes maximumPercent for 1000 */
 	bool bug_forget_stop;    /* tasks of older deployments are left running */

@@ -4,9 +4,9 @@
  * that one and not by itself (service_revision.h).
  */
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/page.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/service.h"
 
@@ -29,7 +29,7 @@ static const struct store_object *get(struct aws_request *request, const char *t
 		!span_split(service, '/', &service, &number) || !ecs_is_name(cluster) ||
 		!ecs_is_name(service) || !ecs_is_name(number))
 		return NULL;
-	return store_get(request->view, kind, ecs_key(request, rest));
+	return store_get(request->view, kind, aws_key(request, rest));
 }
 
 static const struct store_object *get_deployment(struct aws_request *request, struct span given)
@@ -70,7 +70,7 @@ void service_deployment_resources(struct aws_request *request, struct aws_resour
 
 static struct span arn_of(struct aws_request *request, const char *type, struct span key)
 {
-	return ecs_arn(request, type, ecs_name_of_key(key));
+	return ecs_arn(request, type, aws_name_of_key(key));
 }
 
 static struct span revision_arn(struct aws_request *request, const struct store_object *deployment,

@@ -6,6 +6,7 @@
 #include "ecs/cluster.h"
 #include "ecs/name.h"
 #include "ecs/service.h"
+#include "ecs/sync_status.h"
 #include "ecs/tags.h"
 #include "ecs/task_set.h"
 
@@ -170,7 +171,7 @@ static void show_task_sets(struct aws_request *request, const struct store_objec
 {
 	static const char *const taken[] = {"taskDefinition", "launchType",
 		"capacityProviderStrategy", "platformVersion", "platformFamily",
-		"networkConfiguration"};
+		"networkConfiguration", "loadBalancers", "serviceRegistries"};
 	const struct json *sets = task_set_list_shown(request, service->key);
 
 	json_set(request->arena, document, "taskSets", sets);
@@ -223,13 +224,14 @@ const struct json *service_as_shown(struct aws_request *request, const struct st
 	json_set_string(arena, shown, "resourceManagementType", SPAN("CUSTOMER"));
 	if (with_tags)
 		tags_set(request, shown, tags_of(request, service));
+	sync_show_service(request, service, shown, with_tags);
 	return shown;
 }
 
 int service_answer(struct aws_request *request, struct span key)
 {
 	request->view = store_head(request->transaction);
-	request->resource = ecs_arn(request, "service", ecs_name_of_key(key));
+	request->resource = ecs_arn(request, "service", aws_name_of_key(key));
 	buffer_add_string(request->out, "{\"service\":");
 	json_write(service_as_shown(request, store_get(request->view, &service_kind, key), true),
 		request->out);

@@ -1,8 +1,8 @@
 /* What a service tells, in ECS's words. A state is told once: facts.told says which was told last. */
 #include <stdarg.h>
 
-#include "ecs/fact_table.h"
 #include "ecs/service_work.h"
+#include "store/fact_table.h"
 
 #define TOLD_STEADY "steady"
 #define TOLD_FAILING "failing"
@@ -123,6 +123,26 @@ int service_tell_tasks(struct service_work *work, struct err *err)
 	if (work->stuck)
 		return tell_stuck(work, err);
 	return work->unplaced ? tell_unplaced(work, err) : 0;
+}
+
+int service_tell_of_task(struct store_transaction *transaction, struct span task_key,
+	const char *verb, const char *things, int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *task = store_get(store_head(transaction), &task_kind, task_key);
+	struct span service_key = arena_format(arena, "%.*s/%.*s",
+		SPAN_ARGS(task_cluster_key(task_key)), SPAN_ARGS(task_facts(task)->service));
+	const struct store_object *service;
+	struct service_facts facts;
+	int code = service_event_count(transaction, service_key, task_facts(task)->id, now_ms,
+		arena, verb, things, err);
+
+	service = store_get(store_head(transaction), &service_kind, service_key);
+	if (code < 0 || !service || !span_is(service_facts(service)->told, TOLD_STEADY))
+		return code;
+	facts = *service_facts(service);
+	facts.told = SPAN("");
+	return service_object_put_facts(transaction, service, &facts, arena, err);
 }
 
 bool service_has_good_news(const struct service_work *work)

@@ -61,6 +61,37 @@ static void add_failure(struct failures failures, int64_t now_ms, bool lost)
 	*failures.until_ms = now_ms + delay_of_round(*failures.round);
 }
 
+/* Of the deployment or task set that a task is of. */
+static struct span part_key_of(struct span task_key, const struct task_facts *facts,
+	struct arena *arena)
+{
+	size_t prefix = sizeof(SERVICE_DEPLOYMENT_PREFIX) - 1;
+
+	return arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(task_cluster_key(task_key)),
+		SPAN_ARGS(facts->service), (int)(facts->deployment.length - prefix),
+		facts->deployment.data + prefix);
+}
+
+int64_t service_task_backoff_ms(const struct store_view *view, struct span task_key,
+	const struct task_facts *facts, struct arena *arena)
+{
+	const struct store_object *object;
+	struct span key;
+
+	if (!span_starts_with(facts->deployment, SPAN(SERVICE_DEPLOYMENT_PREFIX)))
+		return 0;
+	key = part_key_of(task_key, facts, arena);
+	object = store_get(view, &service_deployment_kind, key);
+	if (object && service_deployment_facts(object)->status == DEPLOYMENT_PRIMARY &&
+		service_deployment_facts(object)->rollout == ROLLOUT_FAILED &&
+		!service_deployment_facts(object)->rollback)
+		return SERVICE_BACKOFF_FROZEN;
+	if (object)
+		return service_deployment_facts(object)->backoff_until_ms;
+	object = store_get(view, &task_set_kind, key);
+	return object ? task_set_facts(object)->backoff_until_ms : 0;
+}
+
 int service_task_stopped(struct store_transaction *transaction, struct span task_key,
 	const struct task_facts *facts, struct arena *arena, struct err *err)
 {
@@ -72,9 +103,7 @@ int service_task_stopped(struct store_transaction *transaction, struct span task
 
 	if (!facts->failed || !span_starts_with(facts->deployment, prefix))
 		return 0;
-	key = arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(task_cluster_key(task_key)),
-		SPAN_ARGS(facts->service), (int)(facts->deployment.length - prefix.length),
-		facts->deployment.data + prefix.length);
+	key = part_key_of(task_key, facts, arena);
 	object = store_get(head, &service_deployment_kind, key);
 	if (object) {
 		deployment = *service_deployment_facts(object);
@@ -167,7 +196,8 @@ bool service_task_is_unproven(struct service_work *work, const struct task_facts
 {
 	int64_t ready_ms = task->started_ms + proof_ms(work);
 
-	if (task->checked || task->last < TASK_RUNNING || ready_ms <= work->now_ms)
+	if (task->checked || task->balance == TASK_BALANCE_HEALTHY || task->last < TASK_RUNNING ||
+		ready_ms <= work->now_ms)
 		return false;
 	service_again_at(work, ready_ms);
 	return true;

@@ -5,10 +5,11 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "ecs/fact_table.h"
 #include "ecs/name.h"
+#include "store/fact_table.h"
 
 #define NUMBER_DIGITS 19
+#define COUNTS_LOOK_MAX 8 /* of the newest events, for one to count in */
 
 /* ---- names ---- */
 
@@ -108,6 +109,7 @@ static const struct fact_row service_rows[] = {
 	FACT(FACT_NUMBER, service_facts, ended_ms, "ended"),
 	FACT(FACT_TEXT, service_facts, told, "told"),
 	FACT(FACT_NUMBER, service_facts, told_ms, "toldAt"),
+	FACT(FACT_FLAG, service_facts, group_failed, "groupFailed"),
 };
 
 static const struct fact_row deployment_rows[] = {
@@ -184,7 +186,7 @@ static int extract_service(const struct store_object *object, void *facts, struc
 {
 	struct service_facts *service = facts;
 
-	if (!span_split(ecs_name_of_key(object->key), '/', &service->cluster, &service->name))
+	if (!span_split(aws_name_of_key(object->key), '/', &service->cluster, &service->name))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a service",
 			SPAN_ARGS(object->key));
 	return read_rows(object, facts, scratch, err);
@@ -195,7 +197,7 @@ static int extract_deployment(const struct store_object *object, void *facts, st
 {
 	struct service_deployment_facts *deployment = facts;
 
-	deployment->service = ecs_name_of_key(service_key_of_part(object->key));
+	deployment->service = aws_name_of_key(service_key_of_part(object->key));
 	deployment->number = last_of_key(object->key);
 	return read_rows(object, facts, scratch, err);
 }
@@ -205,7 +207,7 @@ static int extract_task_set(const struct store_object *object, void *facts, stru
 {
 	struct task_set_facts *task_set = facts;
 
-	task_set->service = ecs_name_of_key(service_key_of_part(object->key));
+	task_set->service = aws_name_of_key(service_key_of_part(object->key));
 	task_set->number = last_of_key(object->key);
 	return read_rows(object, facts, scratch, err);
 }
@@ -243,7 +245,7 @@ static const struct store_index service_indexes[SERVICE_INDEX_COUNT] = {
 static void add_definition(const struct store_object *object, struct span family, int64_t revision,
 	struct store_index_writer *writer)
 {
-	struct span name = ecs_name_of_key(object->key);
+	struct span name = aws_name_of_key(object->key);
 
 	store_index_add_format(writer, "%.*s%.*s %010lld", (int)(name.data - object->key.data),
 		object->key.data, SPAN_ARGS(family), (long long)revision);
@@ -398,25 +400,18 @@ static int drop_oldest_events(struct store_transaction *transaction, struct span
 	return 0;
 }
 
-int service_event_add(struct store_transaction *transaction, struct span service_key,
-	struct random *random, int64_t now_ms, struct arena *arena, struct err *err,
-	const char *format, ...)
+static int put_event(struct store_transaction *transaction, struct span service_key, struct span id,
+	struct span message, int64_t now_ms, struct arena *arena, struct err *err)
 {
 	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(service_key));
 	struct json *event = json_new_object(arena);
-	char id[ID_UUID_SIZE];
-	struct span message, name, cluster;
-	va_list list;
+	struct span name, cluster;
 	int code = drop_oldest_events(transaction, prefix, err);
 
 	if (code < 0)
 		return code;
-	va_start(list, format);
-	message = arena_format_list(arena, format, list);
-	va_end(list);
-	span_split(ecs_name_of_key(service_key), '/', &cluster, &name);
-	id_uuid(random, id);
-	json_set_string(arena, event, "id", span_of(id));
+	span_split(aws_name_of_key(service_key), '/', &cluster, &name);
+	json_set_string(arena, event, "id", id);
 	json_set_time(arena, event, "createdAt", now_ms);
 	json_set_string(arena, event, "message",
 		arena_format(arena, "(service %.*s) %.*s", SPAN_ARGS(name), SPAN_ARGS(message)));
@@ -425,4 +420,151 @@ int service_event_add(struct store_transaction *transaction, struct span service
 		arena_format(arena, "%.*s%020llu", SPAN_ARGS(prefix),
 			(unsigned long long)store_next_revision(transaction)),
 		json_to_text(event, arena), SPAN(""), STORE_ABSENT, err);
+}
+
+int service_event_add(struct store_transaction *transaction, struct span service_key,
+	struct random *random, int64_t now_ms, struct arena *arena, struct err *err,
+	const char *format, ...)
+{
+	char id[ID_UUID_SIZE];
+	struct span message;
+	va_list list;
+
+	va_start(list, format);
+	message = arena_format_list(arena, format, list);
+	va_end(list);
+	id_uuid(random, id);
+	return put_event(transaction, service_key, span_of(id), message, now_ms, arena, err);
+}
+
+/* The number in "(service NAME) VERB N THINGS"; 0 if the message is another. */
+static uint64_t count_in(struct span message, struct span head, struct span tail)
+{
+	uint64_t count = 0;
+
+	if (message.length <= head.length + tail.length || !span_starts_with(message, head) ||
+		!span_ends_with(message, tail) ||
+		!span_to_unsigned((struct span){message.data + head.length,
+					  message.length - head.length - tail.length},
+			UINT32_MAX, &count))
+		return 0;
+	return count;
+}
+
+/* Counts in one of the newest events; *ret_done false: none is of this. */
+static int count_in_event(struct store_transaction *transaction, struct span service_key,
+	struct span head, struct span tail, int64_t now_ms, struct arena *arena, bool *ret_done,
+	struct err *err)
+{
+	struct store_cursor cursor = {.view = store_head(transaction),
+		.kind = &service_event_kind,
+		.index = -1,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(service_key)),
+		.descending = true};
+	const struct store_object *object;
+
+	*ret_done = false;
+	for (unsigned i = 0; i < COUNTS_LOOK_MAX && (object = store_next(&cursor)); i++) {
+		struct json *stored, *event;
+		uint64_t count;
+		double at;
+
+		if (json_parse(object->api, arena, &stored, NULL) < 0)
+			continue;
+		count = count_in(json_get_text(stored, "message"), head, tail);
+		if (count == 0 || !json_double(json_get(stored, "createdAt"), &at) ||
+			(int64_t)(at * 1000) + SERVICE_EVENT_COUNTS_MS < now_ms)
+			continue;
+		event = json_copy_object(arena, stored);
+		json_set_string(arena, event, "message",
+			arena_format(arena, "%.*s%llu%.*s", SPAN_ARGS(head),
+				(unsigned long long)count + 1, SPAN_ARGS(tail)));
+		*ret_done = true;
+		return store_put(transaction, &service_event_kind, object->key,
+			json_to_text(event, arena), SPAN(""), object->revision, err);
+	}
+	return 0;
+}
+
+/* Whether one of the service's events has the id, or the message if that is "". */
+static bool event_is_there(const struct store_view *view, struct span service_key, struct span id,
+	struct span message, struct arena *arena)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &service_event_kind,
+		.index = -1,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(service_key))};
+	const struct store_object *object;
+	struct json *event;
+
+	while ((object = store_next(&cursor))) {
+		if (json_parse(object->api, arena, &event, NULL) < 0)
+			continue;
+		if (id.length > 0 ? span_equal(json_get_text(event, "id"), id)
+				  : span_ends_with(json_get_text(event, "message"), message))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it happened before the oldest of as many events as are kept: then it was told, and has gone. */
+static bool event_was_there(const struct store_view *view, struct span service_key, int64_t at_ms,
+	struct arena *arena)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &service_event_kind,
+		.index = -1,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(service_key))};
+	const struct store_object *oldest;
+	struct json *event;
+	double oldest_s;
+
+	if (store_count(view, cursor.kind, -1, cursor.prefix, false) < SERVICE_EVENTS_MAX)
+		return false;
+	oldest = store_next(&cursor);
+	return json_parse(oldest->api, arena, &event, NULL) == 0 &&
+	       json_double(json_get(event, "createdAt"), &oldest_s) &&
+	       (double)at_ms < oldest_s * 1000;
+}
+
+int service_event_add_once(struct store_transaction *transaction, struct span service_key,
+	struct span id, struct span message, int64_t at_ms, struct random *random, struct err *err)
+{
+	const struct store_view *head = store_head(transaction);
+	struct arena *arena = store_transaction_arena(transaction);
+	char made[ID_UUID_SIZE];
+
+	if (!store_get(head, &service_kind, service_key) ||
+		event_is_there(head, service_key, id, message, arena) ||
+		event_was_there(head, service_key, at_ms, arena))
+		return 0;
+	if (id.length == 0) {
+		id_uuid(random, made);
+		id = span_of(made);
+	}
+	return put_event(transaction, service_key, id, message, at_ms, arena, err);
+}
+
+int service_event_count(struct store_transaction *transaction, struct span service_key,
+	struct span maker, int64_t now_ms, struct arena *arena, const char *verb,
+	const char *things, struct err *err)
+{
+	struct span name, cluster, head, id;
+	bool counted;
+	int code;
+
+	if (!store_get(store_head(transaction), &service_kind, service_key))
+		return 0;
+	span_split(aws_name_of_key(service_key), '/', &cluster, &name);
+	head = arena_format(arena, "(service %.*s) %s ", SPAN_ARGS(name), verb);
+	code = count_in_event(transaction, service_key, head, arena_format(arena, " %s", things),
+		now_ms, arena, &counted, err);
+	if (code < 0 || counted)
+		return code;
+	/* As random as the task's id, and another one for each event. */
+	id = arena_format(arena, "%.8s-%.4s-4%.3s-a%.3s-%012llx", maker.data, maker.data + 8,
+		maker.data + 12, maker.data + 15,
+		(unsigned long long)store_next_revision(transaction) & 0xffffffffffffULL);
+	return put_event(transaction, service_key, id, arena_format(arena, "%s 1 %s", verb, things),
+		now_ms, arena, err);
 }

@@ -30,8 +30,9 @@ extern const struct store_kind service_revision_kind;
 extern const struct store_kind task_set_kind;
 extern const struct store_kind service_event_kind;
 
-#define SERVICE_EVENTS_MAX 100      /* kept of one service */
-#define SERVICE_DEPLOYMENTS_MAX 100 /* finished ones kept of one service */
+#define SERVICE_EVENTS_MAX 100                 /* kept of one service */
+#define SERVICE_EVENT_COUNTS_MS INT64_C(10000) /* so long things are counted in one event */
+#define SERVICE_DEPLOYMENTS_MAX 100            /* finished ones kept of one service */
 #define SERVICE_DEPLOYMENT_PREFIX "ecs-svc/"
 
 #define SERVICE_STATUSES(X) X(ACTIVE) X(DRAINING) X(INACTIVE)
@@ -82,6 +83,8 @@ struct service_facts {
 	struct span
 		told; /* the last state told by an event that is not to be repeated: "steady", "unable", … */
 	int64_t told_ms;
+	/* By the group controller: the runtime that keeps its replicas says that it cannot go on by itself. */
+	bool group_failed;
 };
 
 /* ---- deployments ---- */
@@ -245,6 +248,30 @@ void service_count_tasks(const struct store_view *view, struct span service_key,
 int service_event_add(struct store_transaction *transaction, struct span service_key,
 	struct random *random, int64_t now_ms, struct arena *arena, struct err *err,
 	const char *format, ...) __attribute__((format(printf, 7, 8)));
+
+/*
+ * Counts one more in an event "VERB N THINGS": the one that was told of the same in the last seconds, or a new
+ * one. So a hundred tasks that start together are told of once. `maker` makes the event's id: the id of the
+ * task that is counted. No change if there is no such service.
+ */
+int service_event_count(struct store_transaction *transaction, struct span service_key,
+	struct span maker, int64_t now_ms, struct arena *arena, const char *verb,
+	const char *things, struct err *err);
+
+/* When the next task of the deployment or task set of a task may be started; 0: now. SERVICE_BACKOFF_FROZEN: its
+ * deployment has failed, and starts no more. */
+#define SERVICE_BACKOFF_FROZEN INT64_MAX
+int64_t service_task_backoff_ms(const struct store_view *view, struct span task_key,
+	const struct task_facts *facts, struct arena *arena);
+
+/* The same, of a task that its runtime started or stopped by itself: from here on a steady state is news again. */
+int service_tell_of_task(struct store_transaction *transaction, struct span task_key,
+	const char *verb, const char *things, int64_t now_ms, struct err *err);
+
+/* Adds an event unless one of the service's has this id, or, with id "", this message. No change if there is no
+ * such service. */
+int service_event_add_once(struct store_transaction *transaction, struct span service_key,
+	struct span id, struct span message, int64_t at_ms, struct random *random, struct err *err);
 
 /* A task of a service has just become STOPPED, in this transaction: its deployment or task set keeps
  * account of failures (failed, failed_ever, backoff_until_ms). */

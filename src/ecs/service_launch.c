@@ -4,6 +4,7 @@
 #include "ecs/launch_options.h"
 #include "ecs/service_work.h"
 #include "ecs/task_definition.h"
+#include "ecs/task_traffic.h"
 
 #define DOCUMENTS 3
 
@@ -193,13 +194,35 @@ static int open_placement(struct service_work *work, struct service_launch *laun
 		.group = launch->order.group,
 		.service = launch->order.service,
 		.daemon = launch->order.daemon,
+		.now_ms = work->now_ms,
 		.launch_type = launch->order.launch_type,
 	};
 
 	return placement_new(&config, &launch->placement, err);
 }
 
-int service_launch_open(struct service_work *work, const struct service_part *part,
+/* What will send traffic to the tasks. */
+static int open_traffic(struct service_work *work, const struct service_part *part,
+	const struct json *const documents[DOCUMENTS], struct service_launch *launch,
+	struct err *err)
+{
+	struct span cluster_key = task_cluster_key(work->key);
+	struct span scope = {work->key.data, cluster_key.length - work->facts.cluster.length};
+
+	return task_traffic_new(service_head(work), scope, first_of(documents, "loadBalancers"),
+		first_of(documents, "serviceRegistries"),
+		text_or_empty(part->is_set ? json_get(documents[1], "externalId") : NULL),
+		work->arena, &launch->order.traffic, err);
+}
+
+const struct task_order *service_launch_order(struct service_launch *launch)
+{
+	if (launch->shares.strategy)
+		launch->order.capacity_provider = next_provider(launch);
+	return &launch->order;
+}
+
+int service_launch_read(struct service_work *work, const struct service_part *part,
 	struct service_launch **ret_launch, struct err *err)
 {
 	_launch_ struct service_launch *launch = memory_allocate(sizeof(*launch));
@@ -241,19 +264,42 @@ int service_launch_open(struct service_work *work, const struct service_part *pa
 		.enable_execute_command =
 			json_get_bool(service_document(work), "enableExecuteCommand", false),
 		.daemon = work->facts.strategy == SERVICE_DAEMON,
+		.wishes = task_wishes(work->arena, document,
+			json_get(service_document(work), "placementConstraints"),
+			json_get(service_document(work), "placementStrategy")),
 	};
 	launch->order.deployment = launch->order.started_by;
 	read_launch_type(launch, documents);
 	if (launch->shares.strategy)
 		open_providers(work, part, launch);
+	code = open_traffic(work, part, documents, launch, &reason);
+	if (code < 0) {
+		cannot_launch(work, "TRAFFIC", arena_format(work->arena, "%s", reason.message));
+		return 0;
+	}
 	code = task_needs_read(document, NULL, work->arena, &launch->needs, &reason);
-	if (code == 0)
-		code = open_placement(work, launch, &reason);
 	if (code < 0) {
 		cannot_launch(work, "DEFINITION", arena_format(work->arena, "%s.", reason.message));
 		return 0;
 	}
 	*ret_launch = TAKE(launch);
+	return 0;
+}
+
+int service_launch_open(struct service_work *work, const struct service_part *part,
+	struct service_launch **ret_launch, struct err *err)
+{
+	_launch_ struct service_launch *launch = NULL;
+	struct err reason = {0};
+	int code = service_launch_read(work, part, &launch, err);
+
+	*ret_launch = NULL;
+	if (code < 0 || !launch)
+		return code;
+	if (open_placement(work, launch, &reason) < 0)
+		cannot_launch(work, "DEFINITION", arena_format(work->arena, "%s.", reason.message));
+	else
+		*ret_launch = TAKE(launch);
 	return 0;
 }
 
@@ -292,34 +338,62 @@ int service_launch_start(struct service_work *work, struct service_launch *launc
 	return 0;
 }
 
+/* Why an unhealthy task is stopped, for it and for the events. */
+static int explain_unhealthy(struct service_work *work, const struct store_object *task,
+	struct span *ret_reason, struct err *err)
+{
+	const struct task_facts *facts = task_facts(task);
+	struct task_traffic_trouble trouble;
+	struct span who;
+
+	*ret_reason = SPAN("Task failed container health checks");
+	if ((facts->checked && facts->health == TASK_HEALTH_UNHEALTHY) ||
+		!task_traffic_find_trouble(service_head(work), task, work->arena, &trouble))
+		return service_tell(work, err, "(task %.*s) failed container health checks.",
+			SPAN_ARGS(facts->id));
+	*ret_reason =
+		arena_format(work->arena, "Task failed ELB health checks in (target-group %.*s)",
+			SPAN_ARGS(trouble.group_arn));
+	who = trouble.instance.length > 0
+		      ? arena_format(work->arena, "(instance %.*s) ", SPAN_ARGS(trouble.instance))
+		      : SPAN("");
+	return service_tell(work, err,
+		"%.*s(port %lld) is unhealthy in (target-group %.*s) due to (reason %.*s).",
+		SPAN_ARGS(who), (long long)trouble.port, SPAN_ARGS(trouble.group_arn),
+		SPAN_ARGS(trouble.reason));
+}
+
 /*
  * The one place from which a service's tasks are stopped. What sends traffic to a task (target groups,
- * names) is to hear of its end before its program does: it is taken out here, in the same transaction, and
- * the task controller asks the program to end only after that.
+ * names) hears of its end before its program does: it is taken out here, in the same transaction, and the
+ * task controller asks the program to end only after that (task_traffic.h).
  */
 int service_stop_task(struct service_work *work, struct service_part *part,
 	const struct store_object *task, bool unhealthy, struct err *err)
 {
-	struct span reason = SPAN("Task failed container health checks");
-	int code;
+	struct span reason;
+	int code = 0;
 
 	if (!service_may_write(work))
 		return SERVICE_DUE;
-	if (!unhealthy)
+	if (unhealthy)
+		code = explain_unhealthy(work, task, &reason, err);
+	else
 		reason =
 			arena_format(work->arena, "Scaling activity initiated by (deployment %.*s)",
 				SPAN_ARGS(task_facts(task)->deployment));
+	if (code == 0 && task_facts(task)->traffic == TASK_TRAFFIC_REGISTERED)
+		code = service_event_count(work->transaction, work->key, task_facts(task)->id,
+			work->now_ms, work->arena, "has begun draining connections on", "tasks.",
+			err);
+	if (code < 0)
+		return code;
 	code = task_want_stopped(work->transaction, task, "ServiceSchedulerInitiated", reason,
 		work->now_ms, work->arena, err);
 	if (code < 0)
 		return code;
 	if (unhealthy && part)
 		service_part_failed(work, part);
-	if (unhealthy)
-		code = service_tell(work, err, "(task %.*s) failed container health checks.",
-			SPAN_ARGS(task_facts(task)->id));
-	if (code < 0)
-		return code;
 	note_task(work, &work->stopped, SERVICE_STOPS_MAX, task_facts(task)->id);
 	return 0;
 }

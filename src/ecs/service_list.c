@@ -65,7 +65,7 @@ int service_list(struct aws_request *request)
 			break;
 		if (count++ > 0)
 			buffer_add_char(request->out, ',');
-		json_write_string(ecs_arn(request, "service", ecs_name_of_key(service->key)),
+		json_write_string(ecs_arn(request, "service", aws_name_of_key(service->key)),
 			request->out);
 		last = service;
 	}
@@ -77,7 +77,7 @@ int service_list(struct aws_request *request)
 	return 0;
 }
 
-/* Services join namespaces by Service Connect, and there is no namespace yet. */
+/* Services join namespaces by Service Connect, which slipway has not: no namespace has any. */
 int service_list_by_namespace(struct aws_request *request)
 {
 	struct span name = json_get_text(request->input, "namespace");
@@ -87,6 +87,9 @@ int service_list_by_namespace(struct aws_request *request)
 		return aws_fail_input(request, "namespace: must not be empty");
 	if (aws_page_read(request, LIST_DEFAULT, LIST_MAX, name, &page) < 0)
 		return -EPERM;
-	return aws_fail(request, "NamespaceNotFoundException",
-		"namespace: there is no namespace '%.*s'", SPAN_ARGS(name));
+	if (!service_find_namespace(request, name))
+		return aws_fail(request, "NamespaceNotFoundException",
+			"namespace: there is no namespace '%.*s'", SPAN_ARGS(name));
+	buffer_add_string(request->out, "{\"serviceArns\":[]}");
+	return 0;
 }

@@ -244,7 +244,10 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 	instances.count = plan.count;
 	rollout_plan_instances(&instances, work->arena, &todo);
 	for (size_t i = 0; code == 0 && i < todo.action_count; i++)
-		if (!frozen || !plan.instances[todo.actions[i].instance].matches)
+		if (service_is_group(work)
+				? todo.actions[i].type == ROLLOUT_STOP &&
+					  todo.actions[i].class == ROLLOUT_UNHEALTHY
+				: !frozen || !plan.instances[todo.actions[i].instance].matches)
 			code = act(&plan, &todo.actions[i], err);
 	if (code < 0)
 		return code;
@@ -252,8 +255,8 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 		work->facts.desired = todo.wanted;
 		work->changed = true;
 	}
-	if (todo.blocked == ROLLOUT_BLOCKED_RESOURCES ||
-		todo.blocked == ROLLOUT_BLOCKED_PLACEMENT) {
+	if (!service_is_group(work) && (todo.blocked == ROLLOUT_BLOCKED_RESOURCES ||
+					       todo.blocked == ROLLOUT_BLOCKED_PLACEMENT)) {
 		work->unplaced = true;
 		service_again_at(work, work->now_ms + SERVICE_PLACEMENT_RETRY_MS);
 	}

@@ -523,6 +523,10 @@ static int make_stops(struct plan *plan, const struct rollout_replica_plan *acti
 
 		if (action->type != ROLLOUT_STOP)
 			continue;
+		/* Who keeps the replicas stops the others. */
+		if (service_is_group(plan->work) && action->class != ROLLOUT_UNHEALTHY &&
+			action->place != ROLLOUT_MOVES)
+			continue;
 		if (control && control->bug_forget_stop && action->group != plan->target)
 			continue;
 		code = stop_tasks(plan, action, err);
@@ -550,7 +554,7 @@ int service_plan_replicas(struct service_work *work, struct service_part *parts,
 	set_up(&plan, desired, frozen);
 	rollout_plan_replicas(&plan.replicas, work->arena, ret_plan);
 	work->unplaced = false;
-	code = make_starts(&plan, ret_plan, err);
+	code = service_is_group(work) ? 0 : make_starts(&plan, ret_plan, err);
 	if (code < 0)
 		return code;
 	if (work->unplaced) {

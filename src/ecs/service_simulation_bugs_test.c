@@ -12,9 +12,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/sanitized.h"
 #include "ecs/simulation/service_simulation.h"
 
 #define SEEDS_TO_FIND_A_BUG 1000 /* some need a rare moment */
+#define BUGS_TRIED (SANITIZED ? 6 : SERVICE_BUG_COUNT)
+#define COURSES_TRIED (SANITIZED ? 1 : SERVICE_COURSE_COUNT)
 
 static char folder[64];
 
@@ -37,8 +40,9 @@ static int remove_folder(void **state)
 static void every_bug_is_found(void **state)
 {
 	(void)state;
-	for (enum service_bug bug = SERVICE_BUG_NONE + 1; bug < SERVICE_BUG_COUNT; bug++) {
-		struct service_simulation simulation = {.bug = bug};
+	for (enum service_bug bug = SERVICE_BUG_NONE + 1; bug < BUGS_TRIED; bug++) {
+		struct service_simulation simulation = {
+			.bug = bug, .groups = bug >= SERVICE_BUG_GROUPS};
 		struct service_simulation_result first, second;
 		struct err err = {0}, again = {0};
 		uint64_t seed;
@@ -57,33 +61,33 @@ static void every_bug_is_found(void **state)
 	}
 }
 
-static char *crash_at(enum service_course course, unsigned commit, bool after,
-	unsigned *ret_commits)
+static char *crash_at(const struct service_kill *kill, unsigned *ret_commits)
 {
 	struct err err = {0};
 	char *end = NULL;
 
-	if (service_simulation_crash(course, commit, after, folder, NULL, ret_commits, &end, &err) <
-		0)
+	if (service_simulation_crash(kill, ret_commits, &end, &err) < 0)
 		fail_msg("%s", err.message);
 	return end;
 }
 
-static void sweep(enum service_course course, const char *wanted)
+static void sweep(enum service_course course, bool groups, const char *wanted)
 {
+	struct service_kill kill = {.course = course, .groups = groups, .folder = folder};
 	unsigned commits, killed = 0;
-	_free_ char *undisturbed = crash_at(course, 0, false, &commits);
+	_free_ char *undisturbed = crash_at(&kill, &commits);
 
 	assert_string_equal(undisturbed, wanted);
 	assert_true(commits > 3);
 	for (unsigned after = 0; after < 2; after++) {
-		for (unsigned commit = 1;; commit++) {
-			_free_ char *end = crash_at(course, commit, after, &commits);
+		kill.after = after;
+		for (kill.commit = 1;; kill.commit++) {
+			_free_ char *end = crash_at(&kill, &commits);
 
 			if (strcmp(end, wanted) != 0)
 				fail_msg("killed %s commit %u: '%s' instead of '%s'",
-					after ? "after" : "before", commit, end, wanted);
-			if (commits < commit)
+					after ? "after" : "before", kill.commit, end, wanted);
+			if (commits < kill.commit)
 				break; /* it was finished before */
 			killed++;
 		}
@@ -91,36 +95,36 @@ static void sweep(enum service_course course, const char *wanted)
 	print_message("# killed at %u commits: %s\n", killed, wanted);
 }
 
-static void a_rolling_deployment_survives_every_kill(void **state)
+/* The end is the same whoever keeps the replicas. */
+static const char *const ends[SERVICE_COURSE_COUNT] = {
+	[SERVICE_COURSE_ROLLS] = "ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
+				 "checked:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;",
+	[SERVICE_COURSE_ROLLS_BACK] = "ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
+				      "crashing:1 INACTIVE FAILED ROLLBACK_SUCCESSFUL, 0 healthy; "
+				      "quick:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;",
+	[SERVICE_COURSE_DELETED] = "INACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy;",
+};
+
+static void every_course_survives_every_kill(void **state)
 {
 	(void)state;
-	sweep(SERVICE_COURSE_ROLLS, "ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
-				    "checked:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;");
+	for (enum service_course course = 0; course < COURSES_TRIED; course++)
+		sweep(course, false, ends[course]);
 }
 
-static void a_rollback_survives_every_kill(void **state)
+static void every_course_of_groups_survives_every_kill(void **state)
 {
 	(void)state;
-	sweep(SERVICE_COURSE_ROLLS_BACK,
-		"ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
-		"crashing:1 INACTIVE FAILED ROLLBACK_SUCCESSFUL, 0 healthy; "
-		"quick:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;");
-}
-
-static void a_deletion_survives_every_kill(void **state)
-{
-	(void)state;
-	sweep(SERVICE_COURSE_DELETED,
-		"INACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy;");
+	for (enum service_course course = 0; course < COURSES_TRIED; course++)
+		sweep(course, true, ends[course]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bug_is_found),
-		cmocka_unit_test(a_rolling_deployment_survives_every_kill),
-		cmocka_unit_test(a_rollback_survives_every_kill),
-		cmocka_unit_test(a_deletion_survives_every_kill),
+		cmocka_unit_test(every_course_survives_every_kill),
+		cmocka_unit_test(every_course_of_groups_survives_every_kill),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

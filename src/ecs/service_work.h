@@ -81,6 +81,12 @@ static inline bool service_may_write(const struct service_work *work)
 	return work->transaction != NULL;
 }
 
+/* Nothing is started here: see struct service_control. */
+static inline bool service_is_group(const struct service_work *work)
+{
+	return work->control && work->control->groups;
+}
+
 /* Come again then at the latest. */
 void service_again_at(struct service_work *work, int64_t at_ms);
 /* The service's document, parsed once; an empty object if it cannot be. */
@@ -112,6 +118,11 @@ struct service_launch;
 
 /* What tasks of this part are made from. *ret_launch NULL: its definition is gone or cannot be used, and
  * work->failure says so. Free it. */
+int service_launch_read(struct service_work *work, const struct service_part *part,
+	struct service_launch **ret_launch, struct err *err);
+/* Of the next task: all but id, host and instance. */
+const struct task_order *service_launch_order(struct service_launch *launch);
+/* The same, and ready to choose instances. */
 int service_launch_open(struct service_work *work, const struct service_part *part,
 	struct service_launch **ret_launch, struct err *err);
 void service_launch_free(struct service_launch *launch); /* NULL is fine */

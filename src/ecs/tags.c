@@ -2,11 +2,11 @@
 #include "ecs/tags.h"
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/tag_list.h"
 #include "ecs/capacity_provider.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/service_kind.h"
 #include "ecs/task.h"
@@ -53,7 +53,7 @@ bool input_includes(const struct aws_request *request, const char *field)
 
 static const struct store_object *find_cluster(struct aws_request *request, struct span name)
 {
-	return store_get(request->view, &cluster_kind, ecs_key(request, name));
+	return store_get(request->view, &cluster_kind, aws_key(request, name));
 }
 
 static const struct store_object *find_task_definition(struct aws_request *request,
@@ -65,7 +65,7 @@ static const struct store_object *find_task_definition(struct aws_request *reque
 static const struct store_object *find_capacity_provider(struct aws_request *request,
 	struct span name)
 {
-	return store_get(request->view, &capacity_provider_kind, ecs_key(request, name));
+	return store_get(request->view, &capacity_provider_kind, aws_key(request, name));
 }
 
 static const struct store_object *find_container_instance(struct aws_request *request,
@@ -76,12 +76,12 @@ static const struct store_object *find_container_instance(struct aws_request *re
 
 static const struct store_object *find_service(struct aws_request *request, struct span name)
 {
-	return store_get(request->view, &service_kind, ecs_key(request, name));
+	return store_get(request->view, &service_kind, aws_key(request, name));
 }
 
 static const struct store_object *find_task(struct aws_request *request, struct span name)
 {
-	return store_get(request->view, &task_kind, ecs_key(request, name));
+	return store_get(request->view, &task_kind, aws_key(request, name));
 }
 
 /* "CLUSTER/SERVICE/ecs-svc/NUMBER"; the key has no "ecs-svc". */
@@ -95,7 +95,7 @@ static const struct store_object *find_task_set(struct aws_request *request, str
 	rest.data += strlen(SERVICE_DEPLOYMENT_PREFIX);
 	rest.length -= strlen(SERVICE_DEPLOYMENT_PREFIX);
 	return store_get(request->view, &task_set_kind,
-		ecs_key(request, arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(cluster),
+		aws_key(request, arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(cluster),
 					 SPAN_ARGS(service), SPAN_ARGS(rest))));
 }
 

@@ -4,9 +4,12 @@
 #include <stdio.h>
 
 #include "aws/arn.h"
-#include "ecs/fact_table.h"
 #include "ecs/name.h"
 #include "ecs/service_kind.h"
+#include "ecs/task_traffic.h"
+#include "store/fact_table.h"
+
+#define WISHES_MEMBER "wishes"
 
 /* ---- names ---- */
 
@@ -23,6 +26,17 @@ static const char *const health_names[] = {
 static const char *const launch_type_names[] = {
 #define X(name) [TASK_LAUNCH_##name] = #name,
 	TASK_LAUNCH_TYPES(X)
+#undef X
+};
+
+static const char *const traffic_names[] = {
+#define X(name) [TASK_TRAFFIC_##name] = #name,
+	TASK_TRAFFICS(X)
+#undef X
+};
+static const char *const balance_names[] = {
+#define X(name) [TASK_BALANCE_##name] = #name,
+	TASK_BALANCES(X)
 #undef X
 };
 
@@ -65,11 +79,15 @@ enum task_class task_class_of(const struct task_facts *facts)
 {
 	if (facts->desired == TASK_STOPPED)
 		return TASK_CLASS_STOPPING;
-	if (facts->last < TASK_RUNNING)
+	if (facts->last < TASK_ACTIVATING)
 		return TASK_CLASS_PENDING;
-	if (!facts->checked || facts->health == TASK_HEALTH_HEALTHY)
-		return TASK_CLASS_HEALTHY;
-	return facts->health == TASK_HEALTH_UNHEALTHY ? TASK_CLASS_UNHEALTHY : TASK_CLASS_STARTING;
+	if ((facts->checked && facts->health == TASK_HEALTH_UNHEALTHY) ||
+		facts->balance == TASK_BALANCE_UNHEALTHY)
+		return TASK_CLASS_UNHEALTHY;
+	if (facts->last < TASK_RUNNING || facts->balance == TASK_BALANCE_WAITING ||
+		(facts->checked && facts->health != TASK_HEALTH_HEALTHY))
+		return TASK_CLASS_STARTING;
+	return TASK_CLASS_HEALTHY;
 }
 
 /* ---- facts ---- */
@@ -99,26 +117,34 @@ static const struct fact_row fact_rows[] = {
 	FACT(FACT_NUMBER, task_facts, started_ms, "started"),
 	FACT(FACT_NUMBER, task_facts, stopping_ms, "stopping"),
 	FACT(FACT_NUMBER, task_facts, stopped_ms, "stopped"),
+	FACT(FACT_NUMBER, task_facts, deletion_ms, "deletion"),
+	FACT(FACT_FLAG, task_facts, let_go, "letGo"),
 	FACT(FACT_FLAG, task_facts, acknowledged, "acknowledged"),
 	FACT(FACT_FLAG, task_facts, failed, "failed"),
 	FACT(FACT_FLAG, task_facts, lost, "lost"),
+	FACT_NAMED(task_facts, traffic, "trafficState", traffic_names),
+	FACT_NAMED(task_facts, balance, "balance", balance_names),
+	FACT(FACT_NUMBER, task_facts, leaves_ms, "leaves"),
 };
 
 static int read_facts(struct span key, struct span private_, struct arena *arena,
-	struct task_facts *facts, const struct json **ret_tags, struct err *err)
+	struct task_facts *facts, struct task_draft *ret_rest, struct err *err)
 {
 	struct json *value;
 	int code = json_parse(private_, arena, &value, err);
 
 	if (code < 0)
 		return code;
-	if (!span_split(ecs_name_of_key(key), '/', &facts->cluster, &facts->id))
+	if (!span_split(aws_name_of_key(key), '/', &facts->cluster, &facts->id))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a task", SPAN_ARGS(key));
 	code = fact_table_read(fact_rows, LENGTH(fact_rows), value, facts, err);
 	if (code < 0)
 		return code;
-	if (ret_tags)
-		*ret_tags = json_get(value, "tags");
+	if (ret_rest) {
+		ret_rest->tags = json_get(value, "tags");
+		ret_rest->traffic = json_get(value, TASK_TRAFFIC_MEMBER);
+		ret_rest->wishes = json_get(value, WISHES_MEMBER);
+	}
 	return 0;
 }
 
@@ -135,6 +161,8 @@ static struct span private_text(const struct task_draft *draft)
 	fact_table_write(fact_rows, LENGTH(fact_rows), &draft->facts, draft->arena, private_);
 	if (json_count(draft->tags) > 0)
 		json_set(draft->arena, private_, "tags", draft->tags);
+	json_set(draft->arena, private_, TASK_TRAFFIC_MEMBER, draft->traffic);
+	json_set(draft->arena, private_, WISHES_MEMBER, draft->wishes);
 	return json_to_text(private_, draft->arena);
 }
 
@@ -242,7 +270,7 @@ static void write_reference(const struct store_object *object, struct store_inde
 static void write_definition(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct task_facts *facts = task_facts(object);
-	struct span name = ecs_name_of_key(object->key);
+	struct span name = aws_name_of_key(object->key);
 
 	if (facts->last < TASK_STOPPED)
 		store_index_add_format(writer, "%.*s%.*s %010lld",
@@ -302,7 +330,7 @@ const struct store_kind task_kind = {
 
 struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span key)
 {
-	struct span account = key, region, name = ecs_name_of_key(key);
+	struct span account = key, region, name = aws_name_of_key(key);
 
 	span_split(key, '/', &account, &region);
 	span_split(region, '/', &region, &(struct span){0});
@@ -317,7 +345,7 @@ int task_draft_open(const struct store_object *task, struct arena *arena,
 	int code = json_parse(task->api, arena, &stored, err);
 
 	if (code == 0)
-		code = read_facts(task->key, task->private_, arena, &draft.facts, &draft.tags, err);
+		code = read_facts(task->key, task->private_, arena, &draft.facts, &draft, err);
 	if (code < 0)
 		return code;
 	draft.document = json_copy_object(arena, stored);
@@ -338,10 +366,13 @@ int task_save(struct store_transaction *transaction, struct task_draft *draft, s
 	const struct task_facts *facts = &draft->facts;
 	const struct store_object *before =
 		store_get(store_head(transaction), &task_kind, draft->key);
-	bool has_stopped = facts->last == TASK_STOPPED &&
-			   (!before || task_facts(before)->last != TASK_STOPPED);
-	int code;
+	int code = task_traffic_follow(transaction, draft, before, err);
+	bool has_stopped;
 
+	if (code < 0)
+		return code;
+	has_stopped = facts->last == TASK_STOPPED &&
+		      (!before || task_facts(before)->last != TASK_STOPPED);
 	json_set_string(arena, document, "lastStatus", span_of(status_names[facts->last]));
 	json_set_string(arena, document, "desiredStatus", span_of(status_names[facts->desired]));
 	json_set_string(arena, document, "healthStatus", span_of(health_names[facts->health]));
@@ -357,6 +388,18 @@ int task_save(struct store_transaction *transaction, struct task_draft *draft, s
 	return code;
 }
 
+static void want_stopped(struct task_draft *draft, const char *stop_code, struct span reason,
+	int64_t now_ms)
+{
+	draft->now_ms = now_ms;
+	if (draft->facts.desired == TASK_STOPPED)
+		return;
+	draft->facts.desired = TASK_STOPPED;
+	draft->facts.stopping_ms = now_ms;
+	json_set_string(draft->arena, draft->document, "stopCode", span_of(stop_code));
+	json_set_string(draft->arena, draft->document, "stoppedReason", reason);
+}
+
 int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
 	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
 	struct err *err)
@@ -369,9 +412,24 @@ int task_want_stopped(struct store_transaction *transaction, const struct store_
 	code = task_draft_open(task, arena, &draft, err);
 	if (code < 0)
 		return code;
-	draft.facts.desired = TASK_STOPPED;
-	draft.facts.stopping_ms = now_ms;
-	json_set_string(arena, draft.document, "stopCode", span_of(stop_code));
-	json_set_string(arena, draft.document, "stoppedReason", reason);
+	want_stopped(&draft, stop_code, reason, now_ms);
 	return task_save(transaction, &draft, err);
+}
+
+int task_want_stopped_at_once(struct store_transaction *transaction,
+	const struct store_object *task, const char *stop_code, struct span reason, int64_t now_ms,
+	struct arena *arena, struct err *err)
+{
+	struct task_draft draft;
+	int code;
+
+	if (task_facts(task)->desired == TASK_STOPPED &&
+		task_facts(task)->traffic != TASK_TRAFFIC_LEAVING)
+		return 0;
+	code = task_draft_open(task, arena, &draft, err);
+	if (code < 0)
+		return code;
+	want_stopped(&draft, stop_code, reason, now_ms);
+	code = task_traffic_remove(transaction, &draft, err);
+	return code < 0 ? code : task_save(transaction, &draft, err);
 }

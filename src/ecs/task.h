@@ -39,6 +39,36 @@ enum task_health {
 		TASK_HEALTH_COUNT
 };
 
+/*
+ * How far a task is with what sends traffic to it (task_traffic.h). It is registered once in its life:
+ * what a client takes out stays out.
+ */
+#define TASK_TRAFFICS(X)                                                                           \
+	X(NONE)       /* no target group and no name is its business */                            \
+	X(WAITING)    /* it is to be registered when it runs and is healthy */                     \
+	X(REGISTERED) /* it was */                                                                 \
+	X(LEAVING)    /* taken out; what knows it still may come, so it runs on */                 \
+	X(LEFT)       /* nobody comes any more */
+enum task_traffic {
+#define X(name) TASK_TRAFFIC_##name,
+	TASK_TRAFFICS(X)
+#undef X
+		TASK_TRAFFIC_COUNT
+};
+
+/* What its load balancers think of it. */
+#define TASK_BALANCES(X)                                                                           \
+	X(NONE)    /* nothing: there is none, or none that checks it */                            \
+	X(WAITING) /* one of them does not know yet */                                             \
+	X(HEALTHY)                                                                                 \
+	X(UNHEALTHY) /* one of them finds it unhealthy */
+enum task_balance {
+#define X(name) TASK_BALANCE_##name,
+	TASK_BALANCES(X)
+#undef X
+		TASK_BALANCE_COUNT
+};
+
 #define TASK_LAUNCH_TYPES(X) X(EC2) X(FARGATE) X(EXTERNAL)
 enum task_launch_type {
 #define X(name) TASK_LAUNCH_##name,
@@ -52,9 +82,9 @@ enum task_launch_type {
  * that a plan needs counts only, however many tasks there are.
  */
 enum task_class {
-	TASK_CLASS_PENDING,   /* 'p' shall run, does not yet */
-	TASK_CLASS_STARTING,  /* 's' runs, has a health check, health not known yet */
-	TASK_CLASS_HEALTHY,   /* 'h' runs, and is healthy or has no health check */
+	TASK_CLASS_PENDING, /* 'p' shall run, does not yet */
+	TASK_CLASS_STARTING, /* 's' runs, and its containers or load balancers do not know its health yet */
+	TASK_CLASS_HEALTHY, /* 'h' runs, and is healthy to all who check it; perhaps nobody does */
 	TASK_CLASS_UNHEALTHY, /* 'u' runs and is not healthy */
 	TASK_CLASS_STOPPING,  /* 'x' shall stop, does not run down yet */
 	TASK_CLASS_COUNT
@@ -93,7 +123,8 @@ struct task_facts {
 	/* decided when it was created */
 	struct span family; /* of its definition */
 	int64_t revision;
-	struct span instance;   /* id of the container instance */
+	struct span
+		instance; /* id of the container instance; "": its runtime has not chosen one yet */
 	struct span group;      /* "service:web", "family:web" or what the client said */
 	struct span started_by; /* "" if nobody said */
 	struct span service;    /* name, "" for a task of its own */
@@ -117,15 +148,32 @@ struct task_facts {
 	int64_t started_ms;  /* 0: never ran */
 	int64_t stopping_ms; /* 0: nobody wants it to stop */
 	int64_t stopped_ms;  /* 0: not STOPPED */
+	int64_t deletion_ms; /* runtime_task, as it was when the runtime was last seen to end it; 0 */
+	bool let_go; /* its runtime ends it: another one may have its place among the replicas of its group */
 	/* The runtime may forget it (STOPPED is durable here); set by the task controller alone. */
 	bool acknowledged;
 	bool failed; /* STOPPED without having been asked to, or never started: counts against its deployment */
+	/* Traffic, see above. */
+	enum task_traffic traffic;
+	enum task_balance balance; /* as the traffic controller last found it */
+	int64_t leaves_ms; /* of LEAVING: no client remembers its names any more; 0: it had none */
 	bool lost; /* and that because its runtime or instance lost it, for which the deployment cannot help */
 };
 
 static inline const struct task_facts *task_facts(const struct store_object *task)
 {
 	return task->facts;
+}
+
+/* It runs, but what is to send traffic to it does not yet: it is not registered, or its load balancers have
+ * not found it healthy for the first time. RUNNING comes after that, so that whoever waits for a service to be
+ * stable finds it reachable. */
+static inline bool task_awaits_traffic(const struct task_facts *facts)
+{
+	return facts->traffic == TASK_TRAFFIC_WAITING ||
+	       (facts->traffic == TASK_TRAFFIC_REGISTERED &&
+		       (facts->balance == TASK_BALANCE_WAITING ||
+			       facts->balance == TASK_BALANCE_UNHEALTHY));
 }
 
 const char *task_status_name(enum task_status status);
@@ -141,9 +189,15 @@ struct task_draft {
 	struct arena *arena;
 	struct span key;
 	struct task_facts facts;
-	struct json *document;   /* as DescribeTasks shows it, without tags */
-	const struct json *tags; /* an array or NULL */
-	uint64_t revision;       /* STORE_ABSENT: new */
+	struct json *document;      /* as DescribeTasks shows it, without tags */
+	const struct json *tags;    /* an array or NULL */
+	const struct json *traffic; /* as task_traffic.h has it, or NULL */
+	/* For a runtime that chooses the instance: {"constraints":[…],"strategy":[…]}, or NULL. */
+	const struct json *wishes;
+	uint64_t revision; /* STORE_ABSENT: new */
+	int64_t now_ms;    /* 0: as the latest of its times says */
+	/* Deliberate bug, for proving that simulations find it: registers a task before it is healthy. */
+	bool bug_register_early;
 };
 
 /* A stored task, to be changed. */
@@ -151,19 +205,27 @@ int task_draft_open(const struct store_object *task, struct arena *arena,
 	struct task_draft *ret_draft, struct err *err);
 /*
  * Writes it: sets lastStatus, desiredStatus, healthStatus, version and the times of the document from
- * the facts, then puts it. When it has just become STOPPED and belongs to a service, the service hears of
- * it in the same transaction (service_task_stopped).
+ * the facts, then puts it. In the same transaction it is registered with what sends traffic to it when it
+ * has become ready for that, and taken out when it is to end (task_traffic_follow), and when it has just
+ * become STOPPED and belongs to a service, the service hears of it (service_task_stopped).
  */
 int task_save(struct store_transaction *transaction, struct task_draft *draft, struct err *err);
 
 /*
  * Wants a task to stop: desired status STOPPED, stopCode and stoppedReason as given (the first one to
  * want it wins), stoppingAt. A task that no runtime has heard of is still asked of the runtime; the task
- * controller finds that out. Saves. No change if it is wanted to stop already.
+ * controller finds that out. What sends traffic to it hears of it first, in this transaction; the program
+ * is asked to end when that has left (facts.traffic). Saves. No change if it is wanted to stop already.
  */
 int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
 	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
 	struct err *err);
+
+/* The same, and nobody is waited for: whoever sends traffic to it goes down, too. Also of one that is wanted
+ * to stop and still waits. */
+int task_want_stopped_at_once(struct store_transaction *transaction,
+	const struct store_object *task, const char *stop_code, struct span reason, int64_t now_ms,
+	struct arena *arena, struct err *err);
 
 /* "ACCOUNT/REGION/CLUSTER" of a task's, service's or instance's key "ACCOUNT/REGION/CLUSTER/REST". */
 struct span task_cluster_key(struct span key);

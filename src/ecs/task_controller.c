@@ -5,9 +5,11 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/lock.h"
+#include "control/controller_door.h"
 #include "control/write.h"
 #include "ecs/container_instance.h"
+#include "ecs/service_group.h"
+#include "ecs/task_create.h"
 #include "ecs/task_definition.h"
 #include "ecs/task_observe.h"
 #include "ecs/task_spec.h"
@@ -18,17 +20,22 @@
 
 #define BACKOFF_MOST_US INT64_C(5000000)
 #define RETRIES_PER_SECOND 100
-#define PENDING_LOOK_MS 200 /* a task that is starting for so long is shown as that */
+#define PENDING_LOOK_MS 200  /* a task that is starting for so long is shown as that */
+#define FROZEN_LOOK_MS 10000 /* whether a deployment that failed is still the one that is wanted */
+/* A task of a group that cannot be written down and has ended is replaced after so long. */
+#define UNWRITTEN_MS 60000
+/* A runtime that does not know yet tells when it does; what it then says nothing of is looked at so late. */
+#define UNKNOWN_LOOK_MS 1000
 
 struct task_controller {
 	struct task_controller_config config;
+	struct controller_row row; /* as task_controller_row, with the config's workers */
 	struct runtime *runtime;
-	struct runner_event *left; /* signalled when nobody is in `changed` any more */
+	struct controller_door door; /* for what the runtime tells */
 	struct lock lock;
 	/* Guarded by the lock: */
-	struct controller *controller; /* NULL: does not run */
-	unsigned inside;               /* calls of `changed` that use the controller */
-	struct map ended; /* tokens that the runtime keeps for their logs, oldest first */
+	struct map ended;   /* tokens that the runtime keeps for their logs, oldest first */
+	struct map refused; /* tokens whose adoption was, until their next turn */
 };
 
 /* ---- what the runtime tells ---- */
@@ -61,33 +68,10 @@ static void add_token(struct controller *controller, const struct store_view *vi
 	controller_add(controller, span_of(key));
 }
 
-static struct controller *enter(struct task_controller *tasks)
-{
-	struct controller *controller;
-
-	lock_take(&tasks->lock);
-	controller = tasks->controller;
-	if (controller)
-		tasks->inside++;
-	lock_release(&tasks->lock);
-	return controller;
-}
-
-static void leave(struct task_controller *tasks)
-{
-	bool last;
-
-	lock_take(&tasks->lock);
-	last = --tasks->inside == 0 && !tasks->controller;
-	lock_release(&tasks->lock);
-	if (last)
-		runner_signal(tasks->left);
-}
-
 void task_controller_changed(void *context, struct span token)
 {
 	struct task_controller *tasks = context;
-	struct controller *controller = enter(tasks);
+	struct controller *controller = controller_door_enter(&tasks->door);
 	_view_ struct store_view *view = NULL;
 
 	if (!controller)
@@ -98,7 +82,7 @@ void task_controller_changed(void *context, struct span token)
 		view = store_view_open(tasks->config.store);
 		add_token(controller, view, token);
 	}
-	leave(tasks);
+	controller_door_leave(&tasks->door);
 }
 
 /* ---- writing what was seen ---- */
@@ -109,15 +93,32 @@ struct observation {
 	const struct runtime_task *seen; /* NULL: the runtime does not know it */
 	struct span failure;             /* data NULL: none */
 	int64_t now_ms;
+	bool bug_register_early;
 };
 
 /* The containerDefinitions of its definition, when anybody's health depends on them. */
 static const struct json *definition_containers(const struct store_view *view,
 	const struct task_draft *draft, const struct runtime_task *seen);
 
+/* A runtime that chooses instances has chosen one. */
+static void observe_place(const struct store_view *view, struct task_draft *draft,
+	struct span instance)
+{
+	const struct store_object *chosen;
+
+	if (draft->facts.instance.length > 0 || instance.length == 0)
+		return;
+	chosen = container_instance_of_runtime(view, draft->arena, task_cluster_key(draft->key),
+		draft->facts.host, instance);
+	if (chosen)
+		task_place(draft, chosen);
+}
+
 static void observe(const struct store_view *view, const struct observation *observation,
 	struct task_draft *draft)
 {
+	if (observation->seen)
+		observe_place(view, draft, observation->seen->instance);
 	if (observation->seen)
 		task_observe(draft, observation->seen,
 			definition_containers(view, draft, observation->seen), observation->now_ms);
@@ -135,6 +136,7 @@ static int write_observation(struct store_transaction *transaction, void *contex
 	const struct store_object *task =
 		store_get(store_head(transaction), &task_kind, observation->key);
 	struct task_draft draft;
+	bool was_wanted;
 	int code;
 
 	/* Deleted meanwhile: the feed tells us. */
@@ -143,8 +145,42 @@ static int write_observation(struct store_transaction *transaction, void *contex
 	code = task_draft_open(task, store_transaction_arena(transaction), &draft, err);
 	if (code < 0)
 		return code;
+	draft.now_ms = observation->now_ms;
+	draft.bug_register_early = observation->bug_register_early;
 	observe(store_head(transaction), observation, &draft);
-	return task_draft_differs(&draft, task) ? task_save(transaction, &draft, err) : 0;
+	if (!task_draft_differs(&draft, task))
+		return 0;
+	was_wanted = task_facts(task)->desired == TASK_RUNNING;
+	code = task_save(transaction, &draft, err);
+	/* Only a runtime that keeps replicas itself ends tasks in its service's name. */
+	if (code < 0 || !was_wanted || draft.facts.desired != TASK_STOPPED || draft.facts.failed)
+		return code;
+	if (task_facts(task)->traffic == TASK_TRAFFIC_REGISTERED)
+		code = service_tell_of_task(transaction, observation->key,
+			"has begun draining connections on", "tasks.", observation->now_ms, err);
+	return code < 0 ? code
+			: service_tell_of_task(transaction, observation->key, "has stopped",
+				  "running tasks.", observation->now_ms, err);
+}
+
+/* A task that the runtime made for a group. */
+struct adoption {
+	struct observation observation; /* its key is known when it is written down */
+	struct span host;
+	struct random *random;
+};
+
+static int adopt(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct adoption *adoption = context;
+	const struct runtime_task *seen = adoption->observation.seen;
+	int code = service_group_adopt(transaction, seen, adoption->host, adoption->random, err);
+
+	/* One that runs already is RUNNING at once; the others have their turn when the feed tells of them. */
+	if (code < 0 || seen->phase != RUNTIME_RUNNING)
+		return code;
+	adoption->observation.key = find_by_token(store_head(transaction), seen->token)->key;
+	return write_observation(transaction, &adoption->observation, err);
 }
 
 struct step {
@@ -154,25 +190,103 @@ struct step {
 	struct store_view *view;
 	const struct store_object *task;
 	const struct task_facts *facts;
-	struct arena *arena;
+	struct arena *arena; /* NULL: somebody else's now, with all that is in it */
 	struct err *err;
 };
 
-/* Most observations say what is known already: those cost no write. */
+/* Something seen that is on its way to the store, with the memory that it lives in. */
+struct deferred {
+	struct adoption adoption;
+	bool adopts;     /* or only observes */
+	struct span key; /* of the work */
+	struct task_controller *tasks;
+	struct arena *arena;
+};
+
+static int write_deferred(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct deferred *deferred = context;
+
+	return deferred->adopts
+		       ? adopt(transaction, &deferred->adoption, err)
+		       : write_observation(transaction, &deferred->adoption.observation, err);
+}
+
+/* Not for a failure of the store: what follows needs calls, which its next turn makes. */
+static bool note_refusal(struct deferred *deferred, int code)
+{
+	struct task_controller *tasks = deferred->tasks;
+
+	if (!deferred->adopts || (code != -ENOENT && code != -EINVAL))
+		return false;
+	lock_take(&tasks->lock);
+	map_put(&tasks->refused, deferred->adoption.observation.seen->token, tasks);
+	lock_release(&tasks->lock);
+	return true;
+}
+
+static void end_deferred(void *context, int code, const struct err *err)
+{
+	struct deferred *deferred = context;
+	struct controller *controller = controller_door_enter(&deferred->tasks->door);
+
+	if (controller && code < 0 && note_refusal(deferred, code)) {
+		controller_add(controller, deferred->key);
+	} else if (controller && code < 0 && code != -ECANCELED) {
+		controller_failed(controller, deferred->key, err);
+		sync_statistics_note_error(deferred->tasks->config.statistics, SYNC_TASK,
+			SYNC_ERROR_STORE);
+	}
+	if (controller)
+		controller_door_leave(&deferred->tasks->door);
+	arena_free(deferred->arena);
+}
+
+/* The step's memory goes with it. Waits while too much is on its way already: who finds more only to be refused
+ * would have to find it again. */
+static int defer(struct step *step, const struct adoption *adoption, bool adopts, struct span key)
+{
+	struct write_batch *batch = step->tasks->config.batch;
+	struct deferred *deferred = arena_allocate(step->arena, sizeof(*deferred));
+	int code;
+
+	*deferred = (struct deferred){.adoption = *adoption,
+		.adopts = adopts,
+		.key = arena_copy_span(step->arena, key),
+		.tasks = step->tasks,
+		.arena = step->arena};
+	if (!adopts)
+		deferred->adoption.observation.key = deferred->key;
+	while ((code = write_batch_add(batch, write_deferred, end_deferred, deferred, step->err)) ==
+		-EBUSY)
+		if (write_batch_wait(batch, step->call->runner) == -ECANCELED)
+			return -ECANCELED;
+	if (code == 0)
+		step->arena = NULL;
+	return code;
+}
+
+/* The last thing that a step does. Most observations say what is known already: those cost no write. */
 static int write_seen(struct step *step, const struct runtime_task *seen, struct span failure)
 {
 	struct observation observation = {.key = step->task->key,
 		.seen = seen,
 		.failure = failure,
-		.now_ms = runner_wall_ms(step->call->runner)};
+		.now_ms = runner_wall_ms(step->call->runner),
+		.bug_register_early = step->tasks->config.bug_register_early};
+	/* Not the step's: thousands of observations may be on their way, and keep the step's memory. */
+	_arena_ struct arena *scratch = arena_new(0);
 	struct task_draft draft;
-	int code = task_draft_open(step->task, step->arena, &draft, step->err);
+	int code = task_draft_open(step->task, scratch, &draft, step->err);
 
 	if (code < 0)
 		return code;
 	observe(step->view, &observation, &draft);
 	if (!task_draft_differs(&draft, step->task))
 		return 0;
+	if (step->tasks->config.batch)
+		return defer(step, &(struct adoption){.observation = observation}, false,
+			observation.key);
 	return control_write(step->call->runner, step->call->store, write_observation, &observation,
 		NULL, step->err);
 }
@@ -216,13 +330,16 @@ static const struct json *definition_containers(const struct store_view *view,
 	return NULL;
 }
 
-/* The runtime's name for the instance that the task was placed on. */
+/* The runtime's name for the instance that the task was placed on; "" if the runtime is to choose. */
 static int find_instance(struct step *step, struct span *ret_instance)
 {
 	struct span key = arena_format(step->arena, "%.*s/%.*s",
 		SPAN_ARGS(task_cluster_key(step->task->key)), SPAN_ARGS(step->facts->instance));
 	const struct store_object *instance = store_get(step->view, &container_instance_kind, key);
 
+	*ret_instance = SPAN("");
+	if (step->facts->instance.length == 0)
+		return 0;
 	if (!instance || container_instance_facts(instance)->runtime.length == 0)
 		return err_set(step->err, -EINVAL,
 			"ResourceInitializationError: container instance %.*s is gone",
@@ -237,9 +354,10 @@ static int start(struct step *step)
 		.task_key = step->task->key,
 		.facts = step->facts,
 		.secrets = step->tasks->config.secrets};
-	struct json *document, *definition, *spec;
+	struct json *definition, *spec;
+	struct task_draft draft;
 	struct span instance;
-	int code = json_parse(step->task->api, step->arena, &document, step->err);
+	int code = task_draft_open(step->task, step->arena, &draft, step->err);
 
 	if (code == 0)
 		code = find_instance(step, &instance);
@@ -248,7 +366,8 @@ static int start(struct step *step)
 			&definition, step->err);
 	if (code == 0) {
 		order.definition = definition;
-		order.overrides = json_get(document, "overrides");
+		order.overrides = json_get(draft.document, "overrides");
+		order.wishes = draft.wishes;
 		code = task_spec_make(&order, &spec, step->err);
 	}
 	if (code == 0)
@@ -317,7 +436,7 @@ static int keep_ended(struct task_controller *tasks, struct span token, struct e
 }
 
 /* A task that is STOPPED, or that there is no more: nothing of it may run. */
-static int end_what_runs(struct step *step, struct span token, bool keep)
+static int end_what_runs(struct step *step, struct span token, struct span reason, bool keep)
 {
 	struct task_controller *tasks = step->tasks;
 	struct runtime *runtime = step->runtime;
@@ -325,10 +444,8 @@ static int end_what_runs(struct step *step, struct span token, bool keep)
 	int code = runtime->operations->get(runtime, token, step->arena, &seen, step->err);
 
 	if (code == 0 && seen->phase < RUNTIME_STOPPING)
-		code = runtime->operations->stop(runtime, token,
-			keep ? SPAN("The task has stopped already") : SPAN("There is no such task"),
-			step->err);
-	else if (code == 0 && seen->phase == RUNTIME_STOPPED && keep)
+		code = runtime->operations->stop(runtime, token, reason, step->err);
+	else if (code == 0 && seen->phase == RUNTIME_STOPPED && keep && !seen->unkept)
 		return keep_ended(tasks, token, step->err);
 	else if (code == 0 && seen->phase == RUNTIME_STOPPED)
 		code = acknowledge(tasks, token, step->err);
@@ -340,6 +457,40 @@ static int end_what_runs(struct step *step, struct span token, bool keep)
 	map_remove(&tasks->ended, token);
 	lock_release(&tasks->lock);
 	return 0;
+}
+
+static int end_stopped(struct step *step, bool keep)
+{
+	return end_what_runs(step, step->facts->id, SPAN("The task has stopped already"), keep);
+}
+
+/* Comes again then; false if that has passed. */
+static bool wait_until(struct step *step, int64_t at_ms)
+{
+	if (at_ms <= runner_wall_ms(step->call->runner))
+		return false;
+	step->call->again_at_ms = at_ms;
+	return true;
+}
+
+/* When a failed task of a group may be replaced: one that fails again and again has to wait, as it would if we
+ * started it ourselves, and a deployment that failed starts no more tasks. */
+static int64_t replaced_ms(struct step *step)
+{
+	int64_t until_ms;
+
+	if (!step->facts->failed)
+		return 0;
+	until_ms = service_task_backoff_ms(step->view, step->task->key, step->facts, step->arena);
+	return until_ms == SERVICE_BACKOFF_FROZEN
+		       ? runner_wall_ms(step->call->runner) + FROZEN_LOOK_MS
+		       : until_ms;
+}
+
+/* A task of a group is replaced when its end is acknowledged. */
+static int let_be_replaced(struct step *step)
+{
+	return wait_until(step, replaced_ms(step)) ? 0 : end_stopped(step, false);
 }
 
 /* A record that failed its check is not read, but what it is about is not to be ended for that. */
@@ -355,10 +506,77 @@ static int end_orphan(struct step *step, struct span token)
 {
 	if (may_be_quarantined(step->call->store, token))
 		return 0;
-	return end_what_runs(step, token, false);
+	return end_what_runs(step, token, SPAN("There is no such task"), false);
+}
+
+static bool was_refused(struct task_controller *tasks, struct span token)
+{
+	bool refused;
+
+	lock_take(&tasks->lock);
+	refused = map_remove(&tasks->refused, token) != NULL;
+	lock_release(&tasks->lock);
+	return refused;
+}
+
+/* The runtime has not looked at everything yet; nothing has failed. */
+static int look_when_known(struct step *step)
+{
+	step->call->again_at_ms = runner_wall_ms(step->call->runner) + UNKNOWN_LOOK_MS;
+	return 0;
+}
+
+/* A token that no task has: the runtime made it for a group, or it is an orphan. */
+static int adopt_or_end(struct step *step, struct span key, struct span token)
+{
+	struct runtime *runtime = step->runtime;
+	struct adoption adoption = {
+		.observation = {.now_ms = runner_wall_ms(step->call->runner),
+			.bug_register_early = step->tasks->config.bug_register_early},
+		.host = step->tasks->config.host,
+		.random = runner_random(step->call->runner)};
+	bool refused = was_refused(step->tasks, token);
+	struct runtime_task *seen;
+	int code = -ENOENT;
+
+	if (runtime->operations->groups)
+		code = runtime->operations->get(runtime, token, step->arena, &seen, step->err);
+	if (code == -EAGAIN)
+		return look_when_known(step);
+	if (code < 0 && code != -ENOENT)
+		return code;
+	if (code == 0 && seen->group.length > 0) {
+		adoption.observation.seen = seen;
+		if (step->tasks->config.batch && !refused)
+			return defer(step, &adoption, true, key);
+		code = control_write(step->call->runner, step->call->store, adopt, &adoption, NULL,
+			step->err);
+		if (code != -ENOENT && (code != -EINVAL || seen->phase < RUNTIME_STOPPED))
+			return code;
+		if (code == -EINVAL && wait_until(step, seen->stopped_ms + UNWRITTEN_MS))
+			return 0;
+	}
+	return end_orphan(step, token);
 }
 
 /* ---- one task ---- */
+
+/* Its runtime started it, for its service, and would start another one. */
+static bool task_is_of_group(const struct step *step)
+{
+	return step->runtime->operations->groups && step->facts->service.length > 0;
+}
+
+/* What is to send traffic to it does: now it may take an older one's place. */
+static int open_gate(struct step *step, const struct runtime_task *seen)
+{
+	int code;
+
+	if (!seen->gate_closed || step->facts->last != TASK_RUNNING)
+		return 0;
+	code = step->runtime->operations->groups->open_gate(step->runtime, seen->token, step->err);
+	return code == -ENOENT ? 0 : code;
+}
 
 static int stop(struct step *step)
 {
@@ -376,11 +594,14 @@ static int reconcile_live(struct step *step)
 	struct runtime *runtime = step->runtime;
 	struct span token = step->facts->id;
 	struct runtime_task *seen = NULL;
-	bool wanted = step->facts->desired == TASK_RUNNING;
+	bool wanted = step->facts->desired == TASK_RUNNING, ended;
 	int64_t now_ms = runner_wall_ms(step->call->runner);
 	int code = runtime->operations->get(runtime, token, step->arena, &seen, step->err);
 
-	if (code == -ENOENT && (!wanted || step->facts->last > TASK_PENDING))
+	if (code == -EAGAIN)
+		return look_when_known(step);
+	if (code == -ENOENT &&
+		(!wanted || step->facts->last > TASK_PENDING || task_is_of_group(step)))
 		return write_seen(step, NULL, SPAN_NONE);
 	if (code == -ENOENT)
 		code = start_and_look(step, &seen);
@@ -392,7 +613,11 @@ static int reconcile_live(struct step *step)
 		step->call->again_at_ms = seen->created_ms + PENDING_LOOK_MS;
 		return 0;
 	}
-	if (!wanted && seen->phase < RUNTIME_STOPPING) {
+	/* While somebody may still come to it, it runs on; the traffic controller writes when nobody does. */
+	if (!wanted && (seen->phase < RUNTIME_STOPPING || seen->ends_ms > now_ms) &&
+		(step->facts->traffic != TASK_TRAFFIC_LEAVING ||
+			step->tasks->config.bug_stop_at_once) &&
+		!(task_is_of_group(step) && wait_until(step, replaced_ms(step)))) {
 		code = stop(step);
 		if (code == 0)
 			code = runtime->operations->get(runtime, token, step->arena, &seen,
@@ -400,8 +625,17 @@ static int reconcile_live(struct step *step)
 		if (code < 0)
 			return code;
 	}
-	code = write_seen(step, seen, SPAN_NONE);
-	if (code == 0 && seen->phase == RUNTIME_STOPPED)
+	/* It was placed on an instance that is about to be registered. */
+	if (step->facts->instance.length == 0 && seen->instance.length > 0 &&
+		!container_instance_of_runtime(step->view, step->arena,
+			task_cluster_key(step->task->key), step->facts->host, seen->instance))
+		step->call->again_at_ms = now_ms + PENDING_LOOK_MS;
+	ended = seen->phase == RUNTIME_STOPPED && !task_is_of_group(step);
+	code = open_gate(step, seen);
+	if (code == 0)
+		code = write_seen(step, seen, SPAN_NONE);
+	/* One whose end is still on its way comes again when that is stored. */
+	if (code == 0 && ended && !step->tasks->config.batch)
 		code = keep_ended(step->tasks, token, step->err);
 	return code;
 }
@@ -425,7 +659,7 @@ static int compare_ended(const void *a, const void *b)
 static int reconcile_everything(struct step *step)
 {
 	struct task_controller *tasks = step->tasks;
-	struct controller *controller = enter(tasks);
+	struct controller *controller = controller_door_enter(&tasks->door);
 	struct ended *ended;
 	struct span *tokens;
 	size_t count, ended_count = 0;
@@ -452,48 +686,60 @@ static int reconcile_everything(struct step *step)
 				map_put(&tasks->ended, ended[i].token, tasks);
 		lock_release(&tasks->lock);
 		step->call->again_at_ms =
-			runner_wall_ms(step->call->runner) + TASK_CONTROLLER_RELIST_MS;
+			runner_wall_ms(step->call->runner) + tasks->config.relist_ms;
 	}
-	leave(tasks);
+	controller_door_leave(&tasks->door);
 	return code;
 }
+
+static int reconcile_step(struct step *step, struct span key)
+{
+	struct span token;
+
+	if (span_is(key, KEY_EVERYTHING))
+		return reconcile_everything(step);
+	if (key.data[0] == KEY_TOKEN) {
+		token = (struct span){key.data + 1, key.length - 1};
+		/* A task that was made meanwhile has its own turn. */
+		return find_by_token(step->view, token) ? 0 : adopt_or_end(step, key, token);
+	}
+	step->task = store_get(step->view, &task_kind, key);
+	if (!step->task) {
+		struct span cluster = task_cluster_key(key);
+
+		return end_orphan(step, (struct span){key.data + cluster.length + 1,
+						key.length - cluster.length - 1});
+	}
+	step->facts = task_facts(step->task);
+	if (!span_equal(step->facts->host, step->tasks->config.host))
+		return 0;
+	if (step->facts->last >= TASK_STOPPED && task_is_of_group(step))
+		return let_be_replaced(step);
+	if (step->facts->last >= TASK_STOPPED)
+		return end_stopped(step, true);
+	return reconcile_live(step);
+}
+
+static const struct controller_watch watches[] = {{.kind = &task_kind}};
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
 {
 	_view_ struct store_view *view = store_view_open(call->store);
-	_arena_ struct arena *arena = arena_new(0);
 	struct task_controller *tasks = call->context;
 	struct step step = {.call = call,
 		.tasks = tasks,
 		.runtime = tasks->runtime,
 		.view = view,
-		.arena = arena,
+		.arena = arena_new(0),
 		.err = err};
-	struct span token;
+	int64_t began_us = runner_now_us(call->runner);
+	int code = reconcile_step(&step, key);
 
-	if (span_is(key, KEY_EVERYTHING))
-		return reconcile_everything(&step);
-	if (key.data[0] == KEY_TOKEN) {
-		token = (struct span){key.data + 1, key.length - 1};
-		/* A task that was made meanwhile has its own turn. */
-		return find_by_token(view, token) ? 0 : end_orphan(&step, token);
-	}
-	step.task = store_get(view, &task_kind, key);
-	if (!step.task) {
-		struct span cluster = task_cluster_key(key);
-
-		return end_orphan(&step, (struct span){key.data + cluster.length + 1,
-						 key.length - cluster.length - 1});
-	}
-	step.facts = task_facts(step.task);
-	if (!span_equal(step.facts->host, tasks->config.host))
-		return 0;
-	if (step.facts->last >= TASK_STOPPED)
-		return end_what_runs(&step, step.facts->id, true);
-	return reconcile_live(&step);
+	arena_free(step.arena);
+	sync_statistics_note(tasks->config.statistics, SYNC_TASK,
+		runner_now_us(call->runner) - began_us, code);
+	return code;
 }
-
-static const struct controller_watch watches[] = {{.kind = &task_kind}};
 
 const struct controller_row task_controller_row = {
 	.name = "tasks",
@@ -512,12 +758,14 @@ struct task_controller *task_controller_new(const struct task_controller_config 
 	tasks->config = *config;
 	if (tasks->config.ended_kept == 0)
 		tasks->config.ended_kept = TASK_CONTROLLER_ENDED_KEPT;
+	if (tasks->config.relist_ms == 0)
+		tasks->config.relist_ms = TASK_CONTROLLER_RELIST_MS;
 	/* A runtime that was out of reach for a while is near: it is asked again soon, for many at once. */
 	if (tasks->config.queue.backoff_most_us == 0)
 		tasks->config.queue.backoff_most_us = BACKOFF_MOST_US;
 	if (tasks->config.queue.retries_per_second == 0)
 		tasks->config.queue.retries_per_second = RETRIES_PER_SECOND;
-	tasks->left = runner_event_new(config->runner, "notices of a runtime");
+	controller_door_init(&tasks->door, config->runner, "notices of a runtime");
 	lock_init(&tasks->lock);
 	return tasks;
 }
@@ -534,12 +782,13 @@ int task_controller_start(struct task_controller *tasks, struct runtime *runtime
 	int code;
 
 	tasks->runtime = runtime;
-	code = controller_start(&task_controller_row, &config, &controller, err);
+	tasks->row = task_controller_row;
+	if (tasks->config.workers > 0)
+		tasks->row.workers = tasks->config.workers;
+	code = controller_start(&tasks->row, &config, &controller, err);
 	if (code < 0)
 		return code;
-	lock_take(&tasks->lock);
-	tasks->controller = controller;
-	lock_release(&tasks->lock);
+	controller_door_open(&tasks->door, controller);
 	/* From here on notices are heard; what happened before is in the listing. */
 	controller_add(controller, SPAN(KEY_EVERYTHING));
 	return 0;
@@ -547,26 +796,8 @@ int task_controller_start(struct task_controller *tasks, struct runtime *runtime
 
 void task_controller_stop(struct task_controller *tasks)
 {
-	struct controller *controller;
-	uint64_t seen;
-
-	if (!tasks)
-		return;
-	lock_take(&tasks->lock);
-	controller = TAKE(tasks->controller);
-	lock_release(&tasks->lock);
-	for (;;) {
-		bool empty;
-
-		seen = runner_event_count(tasks->left);
-		lock_take(&tasks->lock);
-		empty = tasks->inside == 0;
-		lock_release(&tasks->lock);
-		if (empty)
-			break;
-		runner_wait_certain(tasks->config.runner, tasks->left, seen);
-	}
-	controller_stop(controller);
+	if (tasks)
+		controller_door_close(&tasks->door);
 }
 
 void task_controller_free(struct task_controller *tasks)
@@ -574,12 +805,13 @@ void task_controller_free(struct task_controller *tasks)
 	if (!tasks)
 		return;
 	map_clear(&tasks->ended);
-	runner_event_free(tasks->left);
+	map_clear(&tasks->refused);
+	controller_door_destroy(&tasks->door);
 	lock_destroy(&tasks->lock);
 	free(tasks);
 }
 
 struct controller *task_controller_controller(struct task_controller *tasks)
 {
-	return tasks->controller;
+	return tasks->door.controller;
 }

@@ -10,18 +10,20 @@
  *     RUNNING   any             known               write what it says
  *     any       RUNNING or on   unknown             STOPPED: it was lost, and is never run again
  *     STOPPED   before RUNNING  unknown             STOPPED without having been started
- *     STOPPED   any             not stopping        stop it
+ *     STOPPED   any             not stopping        stop it, when no traffic comes any more (task_traffic.h)
  *     (none)    (no task)       known               an orphan: stop it, then let it be forgotten
  *     any       STOPPED         still running       a start that came late: stop it
  *
  * Ends. A runtime is told to forget a task (runtime acknowledge) only after STOPPED is durable here, and
  * later than that: with it go the logs. The last TASK_CONTROLLER_ENDED_KEPT ended tasks are kept in the
- * runtime, until their tasks are deleted.
+ * runtime, until their tasks are deleted; but for those of which it has nothing any more.
  */
 #ifndef ECS_TASK_CONTROLLER_H
 #define ECS_TASK_CONTROLLER_H
 
 #include "control/controller.h"
+#include "control/write_batch.h"
+#include "ecs/sync_statistics.h"
 #include "ecs/task.h"
 #include "runtime/runtime.h"
 
@@ -42,9 +44,18 @@ struct task_controller_config {
 	const char *secrets; /* folder, see task_spec.h; NULL: none */
 	size_t ended_kept;   /* 0: TASK_CONTROLLER_ENDED_KEPT */
 	struct work_queue_config queue;
+	unsigned workers;  /* 0: TASK_CONTROLLER_WORKERS */
+	int64_t relist_ms; /* 0: TASK_CONTROLLER_RELIST_MS */
+	/* What was observed is stored through it, so that nobody waits for a commit; NULL: each by itself.
+	 * Outlives the controller's start and stop. */
+	struct write_batch *batch;
+	/* Deliberate bug, for proving that simulations find it: does not wait for traffic to leave. */
+	bool bug_stop_at_once;
+	bool bug_register_early; /* another one: see task.h */
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
 	void *report_context;
+	struct sync_statistics *statistics; /* or NULL */
 };
 
 /* Three steps, because each of a runtime and its controller needs the other: make the controller, open

@@ -17,7 +17,8 @@
 
 /* What the instance says of itself that a task shows too. */
 struct host {
-	struct span arn, zone, architecture;
+	struct span arn; /* data NULL: none was chosen yet */
+	struct span zone, architecture;
 	struct span name; /* of the server that runs its tasks, "" if an agent does */
 	bool connected;
 };
@@ -31,29 +32,48 @@ static struct span lower_case(struct arena *arena, struct span text)
 	return (struct span){copy, text.length};
 }
 
+static struct span zone_of(struct arena *arena, struct span cluster_key,
+	const struct container_instance_facts *instance)
+{
+	struct span account, region, zone;
+
+	if (instance &&
+		attribute_packed_find(instance->attributes, SPAN("ecs.availability-zone"), &zone) &&
+		zone.length > 0)
+		return zone;
+	span_split(cluster_key, '/', &account, &region);
+	span_split(region, '/', &region, &(struct span){0});
+	return arena_format(arena, "%.*sa", SPAN_ARGS(region));
+}
+
+static struct span architecture_of(struct arena *arena, const struct json *definition,
+	const struct container_instance_facts *instance)
+{
+	struct span wanted =
+		json_get_text(json_get(definition, "runtimePlatform"), "cpuArchitecture");
+	struct span architecture;
+
+	if (instance &&
+		attribute_packed_find(instance->attributes, SPAN("ecs.cpu-architecture"),
+			&architecture) &&
+		architecture.length > 0)
+		return architecture;
+	return wanted.length > 0 ? lower_case(arena, wanted) : SPAN("x86_64");
+}
+
 static struct host read_host(const struct task_order *order)
 {
-	const struct container_instance_facts *facts = container_instance_facts(order->instance);
-	struct arena *arena = order->arena;
-	struct span wanted = json_get_text(json_get(order->definition_document, "runtimePlatform"),
-		"cpuArchitecture");
+	const struct container_instance_facts *facts =
+		order->instance ? container_instance_facts(order->instance) : NULL;
 	struct host host = {
-		.arn = ecs_arn_of_key(arena, "container-instance", order->instance->key),
-		.connected = facts->connected,
-		.name = container_instance_host(facts),
+		.name = facts ? container_instance_host(facts) : order->host,
+		.connected = facts && facts->connected,
+		.zone = zone_of(order->arena, order->cluster_key, facts),
+		.architecture = architecture_of(order->arena, order->definition_document, facts),
 	};
-	struct span account, region;
 
-	if (!attribute_packed_find(facts->attributes, SPAN("ecs.availability-zone"), &host.zone) ||
-		host.zone.length == 0) {
-		span_split(order->cluster_key, '/', &account, &region);
-		span_split(region, '/', &region, &(struct span){0});
-		host.zone = arena_format(arena, "%.*sa", SPAN_ARGS(region));
-	}
-	if (!attribute_packed_find(facts->attributes, SPAN("ecs.cpu-architecture"),
-		    &host.architecture) ||
-		host.architecture.length == 0)
-		host.architecture = wanted.length > 0 ? lower_case(arena, wanted) : SPAN("x86_64");
+	if (facts)
+		host.arn = ecs_arn_of_key(order->arena, "container-instance", order->instance->key);
 	return host;
 }
 
@@ -123,7 +143,7 @@ static const struct json *exec_agents(struct arena *arena, bool hosted)
 }
 
 static const struct json *container_shown(const struct task_order *order, struct span task_key,
-	const struct json *task_arn, const struct json *container)
+	const struct json *task_arn, bool hosted, const struct json *container)
 {
 	struct arena *arena = order->arena;
 	struct json *shown = json_new_object(arena);
@@ -144,9 +164,7 @@ static const struct json *container_shown(const struct task_order *order, struct
 	json_set(arena, shown, "networkInterfaces", json_new_array(arena));
 	json_set_string(arena, shown, "healthStatus", SPAN("UNKNOWN"));
 	if (order->enable_execute_command)
-		json_set(arena, shown, "managedAgents",
-			exec_agents(arena,
-				container_instance_facts(order->instance)->runtime.length > 0));
+		json_set(arena, shown, "managedAgents", exec_agents(arena, hosted));
 	show_number(arena, shown, "cpu", container, given);
 	if (!json_get(shown, "cpu"))
 		json_set_string(arena, shown, "cpu", SPAN("0"));
@@ -238,7 +256,8 @@ static struct json *make_document(const struct task_order *order, struct span ke
 	bool fargate = order->launch_type == TASK_LAUNCH_FARGATE;
 
 	JSON_EACH_ITEM (json_get(order->definition_document, "containerDefinitions"), container)
-		json_append(arena, containers, container_shown(order, key, arn, container));
+		json_append(arena, containers,
+			container_shown(order, key, arn, host->name.length > 0, container));
 	json_set(arena, document, "attachments", attachments(order));
 	json_set(arena, document, "attributes", attributes_shown(arena, host));
 	json_set_string(arena, document, "availabilityZone", host->zone);
@@ -250,7 +269,7 @@ static struct json *make_document(const struct task_order *order, struct span ke
 		json_set_string(arena, document, "connectivity", SPAN("CONNECTED"));
 		json_set_time(arena, document, "connectivityAt", order->now_ms);
 	}
-	if (!fargate)
+	if (!fargate && host->arn.data)
 		json_set_string(arena, document, "containerInstanceArn", host->arn);
 	json_set(arena, document, "containers", containers);
 	set_number_text(arena, document, "cpu", order->needs->cpu);
@@ -275,19 +294,29 @@ int task_create(struct store_transaction *transaction, const struct task_order *
 {
 	const struct task_definition_facts *definition = task_definition_facts(order->definition);
 	bool network = span_is(order->needs->network_mode, "awsvpc");
-	struct task_draft draft = {
-		.arena = order->arena, .tags = order->tags, .revision = STORE_ABSENT};
+	struct task_draft draft = {.arena = order->arena,
+		.tags = order->tags,
+		.traffic = order->traffic,
+		.wishes = order->wishes,
+		.revision = STORE_ABSENT,
+		.now_ms = order->now_ms};
 	struct host host = read_host(order);
-	char id[ID_HEX_SIZE];
+	char made[ID_HEX_SIZE];
+	struct span id = order->id;
 	int code;
 
-	id_hex(order->random, id);
-	draft.key = arena_format(order->arena, "%.*s/%s", SPAN_ARGS(order->cluster_key), id);
+	if (id.length == 0) {
+		id_hex(order->random, made);
+		id = span_of(made);
+	}
+	draft.key = arena_format(order->arena, "%.*s/%.*s", SPAN_ARGS(order->cluster_key),
+		SPAN_ARGS(id));
 	draft.document = make_document(order, draft.key, &host);
 	draft.facts = (struct task_facts){
 		.family = definition->family,
 		.revision = definition->revision,
-		.instance = container_instance_facts(order->instance)->id,
+		.instance =
+			order->instance ? container_instance_facts(order->instance)->id : SPAN(""),
 		.group = order->group,
 		.started_by = order->started_by,
 		.service = order->service,
@@ -304,9 +333,39 @@ int task_create(struct store_transaction *transaction, const struct task_order *
 		.created_ms = order->now_ms,
 		.desired = TASK_RUNNING,
 		.last = network ? TASK_PROVISIONING : TASK_PENDING,
+		.traffic = order->traffic ? TASK_TRAFFIC_WAITING : TASK_TRAFFIC_NONE,
 	};
 	code = task_save(transaction, &draft, err);
 	if (code == 0)
 		*ret_key = draft.key;
 	return code;
+}
+
+void task_place(struct task_draft *draft, const struct store_object *instance)
+{
+	const struct container_instance_facts *facts = container_instance_facts(instance);
+	struct arena *arena = draft->arena;
+
+	draft->facts.instance = arena_copy_span(arena, facts->id);
+	json_set_string(arena, draft->document, "availabilityZone",
+		arena_copy_span(arena, zone_of(arena, task_cluster_key(draft->key), facts)));
+	if (draft->facts.launch_type != TASK_LAUNCH_FARGATE)
+		json_set_string(arena, draft->document, "containerInstanceArn",
+			ecs_arn_of_key(arena, "container-instance", instance->key));
+}
+
+const struct json *task_wishes(struct arena *arena, const struct json *definition,
+	const struct json *constraints, const struct json *strategy)
+{
+	struct json *wishes = json_new_object(arena), *all = json_new_array(arena);
+
+	JSON_EACH_ITEM (json_get(definition, "placementConstraints"), constraint)
+		json_append(arena, all, constraint);
+	JSON_EACH_ITEM (constraints, constraint)
+		json_append(arena, all, constraint);
+	if (json_count(all) > 0)
+		json_set(arena, wishes, "constraints", all);
+	if (json_count(strategy) > 0)
+		json_set(arena, wishes, "strategy", strategy);
+	return json_count(wishes) > 0 ? wishes : NULL;
 }

@@ -38,20 +38,31 @@ struct task_order {
 	const struct store_object *definition;  /* of kind task_definition */
 	const struct json *definition_document; /* parsed */
 	const struct task_needs *needs;
-	const struct store_object *instance;      /* of kind container_instance */
-	const struct json *overrides;             /* or NULL */
-	const struct json *network_configuration; /* or NULL */
-	const struct json *tags;                  /* an array or NULL */
+	const struct store_object
+		*instance;            /* of kind container_instance; NULL: its runtime chooses */
+	struct span host;             /* that runtime, as instance_keeper.h names it */
+	struct span id;               /* "": one that nobody has */
+	const struct json *overrides; /* or NULL */
+	const struct json *network_configuration;                      /* or NULL */
+	const struct json *tags;                                       /* an array or NULL */
 	struct span group, started_by, service, deployment, reference; /* "" where there is none */
 	enum task_launch_type launch_type;
 	struct span capacity_provider; /* "" */
 	struct span platform_version;  /* "" */
+	const struct json *traffic;    /* as task_traffic.h has it, or NULL */
+	const struct json *wishes;     /* as task_draft has them, or NULL */
 	bool enable_execute_command;
 	bool daemon;
 };
 
-/* Writes the task; *ret_key lives in the arena. */
+/* Writes the task; *ret_key lives in the arena. The order's id must be that of no task. */
 int task_create(struct store_transaction *transaction, const struct task_order *order,
 	struct span *ret_key, struct err *err);
+
+/* What a runtime that chooses instances is told of the wishes of definition and request; NULL: none. */
+const struct json *task_wishes(struct arena *arena, const struct json *definition,
+	const struct json *constraints, const struct json *strategy);
+/* Its runtime has chosen an instance. The caller saves. */
+void task_place(struct task_draft *draft, const struct store_object *instance);
 
 #endif

@@ -33,7 +33,7 @@ static int extract(const struct store_object *object, void *facts, struct arena 
 
 	if (code < 0)
 		return code;
-	if (!span_split(ecs_name_of_key(object->key), ' ', &definition->family, &digits) ||
+	if (!span_split(aws_name_of_key(object->key), ' ', &definition->family, &digits) ||
 		!span_to_unsigned(digits, REVISION_MAX, &revision))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a task definition",
 			SPAN_ARGS(object->key));
@@ -77,7 +77,7 @@ const struct store_kind task_family_kind = {.name = "ecs.task_family"};
 static struct span definition_key(struct aws_request *request, struct span family,
 	uint64_t revision)
 {
-	return ecs_key(request, arena_format(request->arena, "%.*s %010llu", SPAN_ARGS(family),
+	return aws_key(request, arena_format(request->arena, "%.*s %010llu", SPAN_ARGS(family),
 					(unsigned long long)revision));
 }
 
@@ -100,7 +100,7 @@ const struct store_object *task_definition_latest(struct aws_request *request, s
 		.kind = &task_definition_kind,
 		.index = TASK_DEFINITION_BY_STATUS,
 		.prefix = arena_format(request->arena, "%.*sACTIVE/%.*s",
-			SPAN_ARGS(ecs_key_prefix(request)), SPAN_ARGS(family)),
+			SPAN_ARGS(aws_key_prefix(request)), SPAN_ARGS(family)),
 		.exact = true,
 		.descending = true,
 	};
@@ -214,7 +214,7 @@ int task_definition_register_prepare(struct aws_request *request)
 /* The next number of the family, written down so that it is never given again. */
 static int next_revision(struct aws_request *request, struct span family, uint64_t *ret_revision)
 {
-	struct span key = ecs_key(request, family);
+	struct span key = aws_key(request, family);
 	const struct store_object *counter = store_get(request->view, &task_family_kind, key);
 	uint64_t last = 0;
 

@@ -2,8 +2,8 @@
  * RegisterTaskDefinition: every rule in turn, then the document that answers show, with the defaults
  * that ECS fills in. Every field that was given comes back.
  */
+#include "aws/document.h"
 #include "ecs/definition_rules.h"
-#include "ecs/document.h"
 #include "ecs/name.h"
 #include "ecs/task_definition.h"
 #include "ecs/task_size.h"

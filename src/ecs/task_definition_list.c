@@ -10,7 +10,7 @@
  * may hold a zero byte. */
 static struct span status_text(struct aws_request *request, struct span status, struct span family)
 {
-	struct span scope = ecs_key_prefix(request);
+	struct span scope = aws_key_prefix(request);
 	size_t length = scope.length + status.length + 1 + family.length;
 	char *text = arena_allocate(request->arena, length + 1);
 	char *at = text;

@@ -2,6 +2,7 @@
 #include "aws/arn.h"
 #include "ecs/cluster.h"
 #include "ecs/name.h"
+#include "ecs/sync_status.h"
 #include "ecs/tags.h"
 #include "ecs/task_api.h"
 
@@ -49,7 +50,7 @@ struct span task_arn_given(struct aws_request *request, const struct store_objec
 
 struct span task_arn(struct aws_request *request, const struct store_object *task)
 {
-	return ecs_arn(request, "task", ecs_name_of_key(task->key));
+	return ecs_arn(request, "task", aws_name_of_key(task->key));
 }
 
 /* ---- for policies ---- */
@@ -85,12 +86,14 @@ void task_resources(struct aws_request *request, struct aws_resources *resources
 
 void task_answer(struct aws_request *request, const struct store_object *task, bool tags)
 {
+	struct span shown = sync_show_task(request, task);
+
 	if (!tags) {
-		buffer_add_span(request->out, task->api);
+		buffer_add_span(request->out, shown);
 		return;
 	}
-	/* The stored text is an object and never an empty one. */
-	buffer_add(request->out, task->api.data, task->api.length - 1);
+	/* The text is an object and never an empty one. */
+	buffer_add(request->out, shown.data, shown.length - 1);
 	buffer_add_string(request->out, ",\"tags\":");
 	json_write(tags_of(request, task), request->out);
 	buffer_add_char(request->out, '}');

@@ -5,10 +5,10 @@
 
 #include <cmocka.h>
 
-#include "ecs/fact_table.h"
 #include "ecs/service_kind.h"
 #include "ecs/task.h"
 #include "ecs/test_server.h"
+#include "store/fact_table.h"
 
 #define CLUSTER "123456789012/eu-west-1/default"
 
@@ -178,15 +178,25 @@ static void test_classes(void **state)
 		bool checked;
 		enum task_health health;
 		enum task_class class;
+		enum task_balance balance;
 	} rows[] = {
-		{TASK_PROVISIONING, TASK_RUNNING, false, 0, TASK_CLASS_PENDING},
-		{TASK_ACTIVATING, TASK_RUNNING, true, TASK_HEALTH_HEALTHY, TASK_CLASS_PENDING},
-		{TASK_RUNNING, TASK_RUNNING, false, TASK_HEALTH_UNKNOWN, TASK_CLASS_HEALTHY},
-		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_UNKNOWN, TASK_CLASS_STARTING},
-		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_HEALTHY, TASK_CLASS_HEALTHY},
-		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_UNHEALTHY, TASK_CLASS_UNHEALTHY},
-		{TASK_RUNNING, TASK_STOPPED, true, TASK_HEALTH_HEALTHY, TASK_CLASS_STOPPING},
-		{TASK_PENDING, TASK_STOPPED, false, 0, TASK_CLASS_STOPPING},
+		{TASK_PROVISIONING, TASK_RUNNING, false, 0, TASK_CLASS_PENDING, 0},
+		{TASK_ACTIVATING, TASK_RUNNING, true, TASK_HEALTH_HEALTHY, TASK_CLASS_STARTING, 0},
+		{TASK_ACTIVATING, TASK_RUNNING, true, TASK_HEALTH_UNHEALTHY, TASK_CLASS_UNHEALTHY,
+			0},
+		{TASK_RUNNING, TASK_RUNNING, false, TASK_HEALTH_UNKNOWN, TASK_CLASS_HEALTHY, 0},
+		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_UNKNOWN, TASK_CLASS_STARTING, 0},
+		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_HEALTHY, TASK_CLASS_HEALTHY, 0},
+		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_UNHEALTHY, TASK_CLASS_UNHEALTHY, 0},
+		{TASK_RUNNING, TASK_STOPPED, true, TASK_HEALTH_HEALTHY, TASK_CLASS_STOPPING, 0},
+		{TASK_PENDING, TASK_STOPPED, false, 0, TASK_CLASS_STOPPING, 0},
+		{TASK_RUNNING, TASK_RUNNING, false, 0, TASK_CLASS_STARTING, TASK_BALANCE_WAITING},
+		{TASK_RUNNING, TASK_RUNNING, false, 0, TASK_CLASS_HEALTHY, TASK_BALANCE_HEALTHY},
+		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_UNKNOWN, TASK_CLASS_STARTING,
+			TASK_BALANCE_HEALTHY},
+		{TASK_RUNNING, TASK_RUNNING, true, TASK_HEALTH_HEALTHY, TASK_CLASS_UNHEALTHY,
+			TASK_BALANCE_UNHEALTHY},
+		{TASK_DEACTIVATING, TASK_STOPPED, false, 0, TASK_CLASS_STOPPING, 0},
 	};
 
 	(void)state;
@@ -194,7 +204,8 @@ static void test_classes(void **state)
 		struct task_facts facts = {.last = rows[i].last,
 			.desired = rows[i].desired,
 			.checked = rows[i].checked,
-			.health = rows[i].health};
+			.health = rows[i].health,
+			.balance = rows[i].balance};
 
 		assert_int_equal(task_class_of(&facts), rows[i].class);
 	}

@@ -1,9 +1,10 @@
 /* What RunTask and StartTask have in common; see the header. */
 #include "ecs/task_launch.h"
 
+#include "aws/document.h"
 #include "aws/tag_list.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
+#include "ecs/ecs.h"
 #include "ecs/name.h"
 #include "ecs/tags.h"
 #include "ecs/task_api.h"
@@ -132,6 +133,7 @@ static int check_platform(struct aws_request *request, const struct task_launch 
 int task_launch_begin(struct aws_request *request, const struct task_launch_input *input,
 	const struct store_object *cluster, const struct json *given, struct task_launch *launch)
 {
+	const struct ecs_context *context = request->context;
 	const struct store_object *definition;
 	struct json *document;
 
@@ -151,6 +153,8 @@ int task_launch_begin(struct aws_request *request, const struct task_launch_inpu
 	if (task_overrides_fit(request, document, input->overrides, &launch->needs,
 		    launch->options.fargate) < 0)
 		return -EPERM;
+	if (context)
+		launch->order.host = context->scheduler;
 	launch->order.arena = request->arena;
 	launch->order.random = request->random;
 	launch->order.now_ms = request->now_ms;
@@ -191,6 +195,7 @@ int task_launch_placement(struct aws_request *request, const struct task_launch 
 		.strategy = strategy,
 		.group = launch->order.group,
 		.service = SPAN(""),
+		.now_ms = request->now_ms,
 		.launch_type = launch->order.launch_type,
 	};
 

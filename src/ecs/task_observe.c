@@ -49,10 +49,35 @@ static void has_stopped(struct task_draft *draft, int64_t now_ms)
 		draft->facts.stopping_ms = now_ms;
 }
 
+/* A runtime that keeps replicas itself ends tasks for the service's sake: nobody has failed. */
+static void ends_for_its_service(struct task_draft *draft, int64_t now_ms)
+{
+	if (draft->facts.desired == TASK_STOPPED)
+		return;
+	stops_by_itself(draft, TASK_STOP_CODE_SERVICE,
+		arena_format(draft->arena, "Scaling activity initiated by (deployment %.*s)",
+			SPAN_ARGS(draft->facts.deployment)),
+		now_ms);
+	draft->facts.failed = false;
+}
+
+/* One of a group that ends, and not by itself. */
+static bool is_ended_by_its_group(const struct runtime_task *seen)
+{
+	return seen->group.length > 0 &&
+	       (seen->stop == RUNTIME_STOP_ASKED ||
+		       (seen->stop == RUNTIME_STOP_NONE && seen->phase == RUNTIME_STOPPING));
+}
+
 /* For the stop of a task that nobody asked for. */
 static void explain_stop(struct task_draft *draft, const struct runtime_task *seen, int64_t now_ms)
 {
 	struct span reason = seen->reason;
+
+	if (is_ended_by_its_group(seen)) {
+		ends_for_its_service(draft, now_ms);
+		return;
+	}
 
 	for (size_t i = 0; reason.length == 0 && i < seen->container_count; i++)
 		reason = seen->containers[i].reason;
@@ -122,31 +147,46 @@ static bool only_network_is_left(const struct task_draft *draft, const struct ru
 	return true;
 }
 
+/* Runtimes may know times in whole seconds only: nothing happened before what had to happen first. */
+static int64_t not_before(int64_t at_ms, int64_t earlier_ms)
+{
+	return at_ms != 0 && at_ms < earlier_ms ? earlier_ms : at_ms;
+}
+
 static void observe_status(struct task_draft *draft, const struct runtime_task *seen,
 	int64_t now_ms)
 {
 	struct task_facts *facts = &draft->facts;
 	struct arena *arena = draft->arena;
 
-	if (seen->created_ms != 0 && !json_get(draft->document, "pullStartedAt")) {
-		json_set_time(arena, draft->document, "pullStartedAt", seen->created_ms);
-		json_set_time(arena, draft->document, "pullStoppedAt", seen->created_ms);
+	int64_t pulled_ms = not_before(seen->created_ms, facts->created_ms);
+
+	if (pulled_ms != 0 && !json_get(draft->document, "pullStartedAt")) {
+		json_set_time(arena, draft->document, "pullStartedAt", pulled_ms);
+		json_set_time(arena, draft->document, "pullStoppedAt", pulled_ms);
 	}
 	if (facts->started_ms == 0 && (seen->started_ms != 0 || seen->phase == RUNTIME_STOPPED))
-		facts->started_ms = all_started_ms(seen);
+		facts->started_ms = not_before(all_started_ms(seen), pulled_ms);
 	if (seen->phase < RUNTIME_STOPPED && !json_get(draft->document, "connectivity")) {
 		json_set_string(arena, draft->document, "connectivity", SPAN("CONNECTED"));
 		json_set_time(arena, draft->document, "connectivityAt", now_ms);
 	}
+	facts->let_go |= seen->phase >= RUNTIME_STOPPING;
+	if (seen->phase >= RUNTIME_STOPPING && seen->deletion_ms != 0)
+		facts->deletion_ms = seen->deletion_ms;
 	switch (seen->phase) {
 	case RUNTIME_PENDING: go_down_to(draft, TASK_PENDING); break;
 	case RUNTIME_RUNNING:
 		if (facts->started_ms == 0)
 			facts->started_ms = now_ms;
-		go_down_to(draft, TASK_RUNNING);
+		/* What sends traffic to it comes first; task_save() does that when it is healthy. */
+		go_down_to(draft, task_awaits_traffic(facts) ? TASK_ACTIVATING : TASK_RUNNING);
 		break;
 	case RUNTIME_STOPPING:
 		explain_stop(draft, seen, now_ms);
+		/* Its programs run on for those who still come: what sends them is told now. */
+		if (seen->ends_ms > now_ms)
+			break;
 		go_down_to(draft,
 			only_network_is_left(draft, seen) ? TASK_DEPROVISIONING : TASK_STOPPING);
 		break;
@@ -154,7 +194,7 @@ static void observe_status(struct task_draft *draft, const struct runtime_task *
 		explain_stop(draft, seen, now_ms);
 		if (seen->container_count > 0)
 			json_set_time(arena, draft->document, "executionStoppedAt",
-				execution_stopped_ms(seen));
+				not_before(execution_stopped_ms(seen), facts->started_ms));
 		has_stopped(draft, now_ms);
 		break;
 	case RUNTIME_PHASE_COUNT: break;
@@ -256,6 +296,11 @@ static struct json *observe_container(struct task_draft *draft, const struct jso
 		json_set_integer(arena, container, "exitCode", seen->exit_code);
 	if (seen->reason.length > 0)
 		json_set_string(arena, container, "reason", cut(seen->reason));
+	else if (seen->phase == RUNTIME_PENDING && task->reason.length > 0)
+		json_set_string(arena, container, "reason",
+			cut(task->reason)); /* what it waits for */
+	else if (seen->phase == RUNTIME_RUNNING)
+		json_unset(container, "reason");
 	if (draft->facts.network && task->address.length > 0)
 		json_set(arena, container, "networkInterfaces",
 			interfaces_of(draft, task->address));
@@ -348,9 +393,9 @@ static void observe_attachments(struct task_draft *draft, const struct runtime_t
 {
 	struct arena *arena = draft->arena;
 	struct json *list;
-	const char *status = draft->facts.last >= TASK_STOPPED   ? "DELETED"
-			     : draft->facts.last >= TASK_RUNNING ? "ATTACHED"
-								 : "ATTACHING";
+	const char *status = draft->facts.last >= TASK_STOPPED      ? "DELETED"
+			     : draft->facts.last >= TASK_ACTIVATING ? "ATTACHED"
+								    : "ATTACHING";
 
 	if (json_count(json_get(draft->document, "attachments")) == 0)
 		return;
@@ -420,6 +465,7 @@ void task_observe_failure(struct task_draft *draft, struct span reason, int64_t 
 
 void task_observe_not_started(struct task_draft *draft, int64_t now_ms)
 {
+	ends_for_its_service(draft, now_ms);
 	observe_end(draft, now_ms);
 }
 
@@ -437,6 +483,7 @@ bool task_draft_differs(const struct task_draft *draft, const struct store_objec
 
 	return was->last != is->last || was->desired != is->desired || was->health != is->health ||
 	       was->started_ms != is->started_ms || was->stopped_ms != is->stopped_ms ||
-	       was->failed != is->failed ||
+	       was->failed != is->failed || was->let_go != is->let_go ||
+	       (was->deletion_ms == 0 && is->deletion_ms != 0) ||
 	       !span_equal(json_to_text(draft->document, draft->arena), task->api);
 }

@@ -22,7 +22,7 @@ void task_observe(struct task_draft *draft, const struct runtime_task *seen,
 	const struct json *containers, int64_t now_ms);
 /* It cannot start, for this reason. */
 void task_observe_failure(struct task_draft *draft, struct span reason, int64_t now_ms);
-/* Somebody wants it to stop, and it never began. */
+/* It never began: somebody wants it to stop, or its runtime, which made it for its service, has it no more. */
 void task_observe_not_started(struct task_draft *draft, int64_t now_ms);
 /* It ran, and its runtime knows nothing of it any more. */
 void task_observe_lost(struct task_draft *draft, int64_t now_ms);

@@ -93,9 +93,30 @@ static int keep_token(struct aws_request *request, const struct task_launch *lau
 		return 0;
 	ids = json_new_array(request->arena);
 	for (size_t i = 0; i < launch->count; i++)
-		if (span_split(ecs_name_of_key(launch->keys[i]), '/', &cluster, &id))
+		if (span_split(aws_name_of_key(launch->keys[i]), '/', &cluster, &id))
 			json_append(request->arena, ids, json_new_string(request->arena, id));
 	return client_token_keep(request, &launch->input->token, launch->cluster->key, ids);
+}
+
+/* The runtime chooses: it is told what the client wishes, and says later what came of it. */
+static int leave_all(struct aws_request *request, struct task_launch *launch, int64_t count)
+{
+	const struct json *given = launch->input->given;
+	struct launch_shares shares = {.strategy = launch->options.strategy};
+	_placement_ struct placement *placement = NULL;
+
+	/* Only for what it says of bad wishes. */
+	if (task_launch_placement(request, launch, json_get(given, "placementConstraints"),
+		    json_get(given, "placementStrategy"), &placement) < 0)
+		return -EPERM;
+	launch->order.wishes = task_wishes(request->arena, launch->order.definition_document,
+		json_get(given, "placementConstraints"), json_get(given, "placementStrategy"));
+	for (int64_t i = 0; i < count; i++) {
+		launch->order.capacity_provider = launch_next_provider(&shares);
+		if (task_launch_on(request, launch, NULL) < 0)
+			return -EPERM;
+	}
+	return 0;
 }
 
 /* Room only shrinks: when one task finds no place, none after it would. */
@@ -108,6 +129,8 @@ static int place_all(struct aws_request *request, struct task_launch *launch, in
 	struct span arn = SPAN_NONE;
 	int64_t placed = 0;
 
+	if (launch->order.host.length > 0)
+		return leave_all(request, launch, count);
 	if (task_launch_placement(request, launch, json_get(given, "placementConstraints"),
 		    json_get(given, "placementStrategy"), &placement) < 0)
 		return -EPERM;
@@ -124,7 +147,7 @@ static int place_all(struct aws_request *request, struct task_launch *launch, in
 	if (placed == count)
 		return 0;
 	if (failure.instance.data)
-		arn = ecs_arn(request, "container-instance", ecs_name_of_key(failure.instance));
+		arn = ecs_arn(request, "container-instance", aws_name_of_key(failure.instance));
 	else if (placed == 0)
 		return aws_fail_input(request, "%.*s", SPAN_ARGS(failure.reason));
 	for (; placed < count; placed++)
@@ -227,7 +250,7 @@ static int start_on(struct aws_request *request, struct task_launch *launch,
 	if (!placement_fits(placement, store_head(request->transaction), instance, true,
 		    &failure)) {
 		task_launch_failed(request, launch,
-			ecs_arn(request, "container-instance", ecs_name_of_key(instance->key)),
+			ecs_arn(request, "container-instance", aws_name_of_key(instance->key)),
 			failure.reason);
 		return 0;
 	}

@@ -2,11 +2,11 @@
 #include "ecs/task_set.h"
 
 #include "aws/arn.h"
+#include "aws/document.h"
 #include "aws/tag_list.h"
 #include "base/memory.h"
 #include "ecs/client_token.h"
 #include "ecs/cluster.h"
-#include "ecs/document.h"
 #include "ecs/launch_options.h"
 #include "ecs/name.h"
 #include "ecs/service.h"
@@ -211,7 +211,7 @@ static int find_service(struct aws_request *request, const struct store_object *
 static const struct store_object *get(struct aws_request *request,
 	const struct store_object *service, struct span given)
 {
-	struct span owner = ecs_name_of_key(service->key), prefix = SPAN(SERVICE_DEPLOYMENT_PREFIX);
+	struct span owner = aws_name_of_key(service->key), prefix = SPAN(SERVICE_DEPLOYMENT_PREFIX);
 	struct span id;
 
 	if (!ecs_try_resolve(request->caller, "task-set", given, &id))
@@ -356,27 +356,31 @@ static int find_same(struct aws_request *request, const struct store_object *clu
 static int new_document(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object *service, struct json **ret_document)
 {
+	static const char *const lists[] = {"loadBalancers", "serviceRegistries"};
 	const struct json *input = document_input(request), *definition;
 	struct arena *arena = request->arena;
 	struct json *document = json_new_object(arena);
 	struct launch_options options;
 	struct span arn;
 
-	if (service_check_neighbours(request, input) < 0 ||
-		service_find_definition(request, json_get_text(input, "taskDefinition"), &arn,
-			&definition) < 0 ||
+	if (service_find_definition(request, json_get_text(input, "taskDefinition"), &arn,
+		    &definition) < 0 ||
 		launch_options_read(request, cluster, definition, input, &options) < 0)
 		return -EPERM;
 	json_set_string(arena, document, "serviceArn",
-		ecs_arn(request, "service", ecs_name_of_key(service->key)));
+		ecs_arn(request, "service", aws_name_of_key(service->key)));
 	json_set_string(arena, document, "clusterArn",
 		ecs_arn(request, "cluster", cluster_facts(cluster)->name));
 	if (!json_is_absent(json_get(input, "externalId")))
 		json_set(arena, document, "externalId", json_get(input, "externalId"));
 	json_set_string(arena, document, "taskDefinition", arn);
 	launch_options_set(&options, arena, document);
-	json_set(arena, document, "loadBalancers", json_new_array(arena));
-	json_set(arena, document, "serviceRegistries", json_new_array(arena));
+	for (size_t i = 0; i < LENGTH(lists); i++)
+		json_set(arena, document, lists[i],
+			json_is_absent(json_get(input, lists[i])) ? json_new_array(arena)
+								  : json_get(input, lists[i]));
+	if (service_check_traffic(request, definition, document) < 0)
+		return -EPERM;
 	*ret_document = document;
 	return 0;
 }
@@ -455,7 +459,7 @@ static void describe_one(struct aws_request *request, const struct store_object 
 					? given
 					: ecs_arn(request, "task-set",
 						  arena_format(request->arena, "%.*s/%.*s",
-							  SPAN_ARGS(ecs_name_of_key(service->key)),
+							  SPAN_ARGS(aws_name_of_key(service->key)),
 							  SPAN_ARGS(given)))));
 }
 

@@ -118,12 +118,14 @@ static int read_secret(const struct task_spec_order *order, struct span value_fr
 /* ---- containers ---- */
 
 static void put_variable(struct arena *arena, struct json *list, struct span name,
-	struct span value)
+	struct span value, bool secret)
 {
 	struct json *variable = json_new_object(arena);
 
 	json_set_string(arena, variable, "name", name);
 	json_set_string(arena, variable, "value", value.data ? value : SPAN(""));
+	if (secret)
+		json_set_bool(arena, variable, "secret", true);
 	for (size_t i = 0; i < list->array.count; i++)
 		if (span_equal(json_get_text(list->array.items[i], "name"), name)) {
 			list->array.items[i] = variable;
@@ -140,7 +142,7 @@ static int make_environment(const struct task_spec_order *order, const struct js
 
 	JSON_EACH_ITEM (json_get(container, "environment"), variable)
 		put_variable(arena, list, json_get_text(variable, "name"),
-			json_get_text(variable, "value"));
+			json_get_text(variable, "value"), false);
 	JSON_EACH_ITEM (json_get(container, "secrets"), secret) {
 		struct span from = json_get_text(secret, "valueFrom"), value;
 		struct err why;
@@ -150,11 +152,11 @@ static int make_environment(const struct task_spec_order *order, const struct js
 				"ResourceInitializationError: unable to pull secrets or registry "
 				"auth: unable to retrieve secret '%.*s': %s",
 				SPAN_ARGS(from), why.message);
-		put_variable(arena, list, json_get_text(secret, "name"), value);
+		put_variable(arena, list, json_get_text(secret, "name"), value, true);
 	}
 	JSON_EACH_ITEM (json_get(override, "environment"), variable)
 		put_variable(arena, list, json_get_text(variable, "name"),
-			json_get_text(variable, "value"));
+			json_get_text(variable, "value"), false);
 	*ret_list = list;
 	return 0;
 }
@@ -229,13 +231,13 @@ static const struct json *make_health_check(struct arena *arena, const struct js
 
 /* Members that go over as they are; those of overrides win. */
 static const char *const copied[] = {"name", "image", "command", "entryPoint", "workingDirectory",
-	"user", "cpu", "memory", "memoryReservation", "ulimits", "mountPoints", "dependsOn",
-	"startTimeout", "restartPolicy", "readonlyRootFilesystem", "privileged", "hostname",
+	"user", "cpu", "memory", "memoryReservation", "ulimits", "dependsOn", "startTimeout",
+	"restartPolicy", "readonlyRootFilesystem", "privileged", "hostname",
 	"resourceRequirements"};
 static const char *const overridden[] = {
 	"command", "cpu", "memory", "memoryReservation", "resourceRequirements"};
 /* Members that are always there. */
-static const char *const lists[] = {"command", "entryPoint", "ulimits", "mountPoints", "dependsOn"};
+static const char *const lists[] = {"command", "entryPoint", "ulimits", "dependsOn"};
 
 static void set_present(struct arena *arena, struct json *to, const struct json *from,
 	const char *name)
@@ -244,6 +246,48 @@ static void set_present(struct arena *arena, struct json *to, const struct json 
 
 	if (!json_is_absent(value))
 		json_set(arena, to, name, value);
+}
+
+static const struct json *find_container(const struct json *list, struct span name)
+{
+	JSON_EACH_ITEM (list, container)
+		if (span_equal(json_get_text(container, "name"), name))
+			return container;
+	return NULL;
+}
+
+static bool is_mounted_at(const struct json *mounts, struct span path)
+{
+	JSON_EACH_ITEM (mounts, mount)
+		if (span_equal(json_get_text(mount, "containerPath"), path))
+			return true;
+	return false;
+}
+
+/* Its own, and those of the containers that volumesFrom names, where it has nothing of its own. */
+static struct json *make_mounts(const struct task_spec_order *order, const struct json *container)
+{
+	struct arena *arena = order->arena;
+	struct json *mounts = json_new_array(arena);
+
+	JSON_EACH_ITEM (json_get(container, "mountPoints"), own)
+		json_append(arena, mounts, own);
+	JSON_EACH_ITEM (json_get(container, "volumesFrom"), from) {
+		const struct json *source =
+			find_container(json_get(order->definition, "containerDefinitions"),
+				json_get_text(from, "sourceContainer"));
+
+		JSON_EACH_ITEM (json_get(source, "mountPoints"), given) {
+			struct json *mount = json_copy_object(arena, given);
+
+			if (is_mounted_at(mounts, json_get_text(given, "containerPath")))
+				continue;
+			if (json_get_bool(from, "readOnly", false))
+				json_set_bool(arena, mount, "readOnly", true);
+			json_append(arena, mounts, mount);
+		}
+	}
+	return mounts;
 }
 
 static int make_container(const struct task_spec_order *order, const struct json *container,
@@ -273,6 +317,7 @@ static int make_container(const struct task_spec_order *order, const struct json
 	json_set_bool(arena, made, "essential", json_get_bool(container, "essential", true));
 	json_set(arena, made, "environment", environment);
 	json_set(arena, made, "portMappings", ports);
+	json_set(arena, made, "mountPoints", make_mounts(order, container));
 	json_set(arena, made, "healthCheck",
 		make_health_check(arena, json_get(container, "healthCheck")));
 	json_set_integer(arena, made, "stopTimeout",
@@ -280,14 +325,6 @@ static int make_container(const struct task_spec_order *order, const struct json
 	json_set_integer(arena, made, "logMaxBytes", LOG_MAX_BYTES);
 	*ret_container = made;
 	return 0;
-}
-
-static const struct json *find_override(const struct json *overrides, struct span name)
-{
-	JSON_EACH_ITEM (json_get(overrides, "containerOverrides"), override)
-		if (span_equal(json_get_text(override, "name"), name))
-			return override;
-	return NULL;
 }
 
 /* ---- the task ---- */
@@ -303,34 +340,80 @@ static int64_t read_size(const struct task_spec_order *order, const char *name,
 	return text.data && read(text, &value) ? value : 0;
 }
 
-/* Names, and the machine's paths behind them; other kinds of volumes are for drivers to refuse. */
-static const struct json *make_volumes(const struct task_spec_order *order)
+/* Whoever asks for storage that outlives the task must not be given an empty folder instead. */
+static int check_volume(const struct json *volume, struct err *err)
+{
+	static const struct {
+		const char *member, *what;
+	} missing[] = {
+		{"efsVolumeConfiguration", "Amazon EFS"},
+		{"fsxWindowsFileServerVolumeConfiguration", "Amazon FSx"},
+		{"s3filesVolumeConfiguration", "Amazon S3"},
+	};
+	const struct json *docker = json_get(volume, "dockerVolumeConfiguration");
+	struct span name = json_get_text(volume, "name");
+	struct span driver = json_get_text(docker, "driver");
+
+	for (size_t i = 0; i < LENGTH(missing); i++)
+		if (!json_is_absent(json_get(volume, missing[i].member)))
+			return err_set(err, -EINVAL,
+				"ResourceInitializationError: volume '%.*s': slipway has no %s; "
+				"give "
+				"it a 'sourcePath' of the instance where the data is mounted",
+				SPAN_ARGS(name), missing[i].what);
+	if (json_get_bool(volume, "configuredAtLaunch", false))
+		return err_set(err, -EINVAL,
+			"ResourceInitializationError: volume '%.*s': slipway has no Amazon EBS to "
+			"configure at launch",
+			SPAN_ARGS(name));
+	if (span_is(json_get_text(docker, "scope"), "shared") ||
+		(driver.data && !span_is(driver, "local")))
+		return err_set(err, -EINVAL,
+			"ResourceInitializationError: volume '%.*s': of Docker's volumes slipway "
+			"has "
+			"those with the scope 'task' and the driver 'local'; give it a "
+			"'sourcePath' "
+			"to keep data beyond a task",
+			SPAN_ARGS(name));
+	return 0;
+}
+
+/* Names, and the machine's paths behind them. */
+static int make_volumes(const struct task_spec_order *order, struct json **ret_volumes,
+	struct err *err)
 {
 	struct arena *arena = order->arena;
 	struct json *list = json_new_array(arena);
 
 	JSON_EACH_ITEM (json_get(order->definition, "volumes"), volume) {
 		struct json *made = json_new_object(arena);
+		int code = check_volume(volume, err);
 
+		if (code < 0)
+			return code;
 		set_present(arena, made, volume, "name");
 		set_present(arena, made, volume, "host");
 		json_append(arena, list, made);
 	}
-	return list;
+	*ret_volumes = list;
+	return 0;
 }
 
 int task_spec_make(const struct task_spec_order *order, struct json **ret_spec, struct err *err)
 {
 	struct arena *arena = order->arena;
 	const struct task_facts *facts = order->facts;
-	struct json *spec = json_new_object(arena), *containers = json_new_array(arena);
+	struct json *spec = json_new_object(arena), *containers = json_new_array(arena), *volumes;
 	struct span mode = json_get_text(order->definition, "networkMode");
 
+	if (make_volumes(order, &volumes, err) < 0)
+		return -EINVAL;
 	JSON_EACH_ITEM (json_get(order->definition, "containerDefinitions"), container) {
 		struct json *made;
 		int code = make_container(order, container,
-			find_override(order->overrides, json_get_text(container, "name")), &made,
-			err);
+			find_container(json_get(order->overrides, "containerOverrides"),
+				json_get_text(container, "name")),
+			&made, err);
 
 		if (code < 0)
 			return code;
@@ -342,11 +425,23 @@ int task_spec_make(const struct task_spec_order *order, struct json **ret_spec, 
 	json_set_string(arena, spec, "cluster", facts->cluster);
 	if (facts->service.length > 0)
 		json_set_string(arena, spec, "service", facts->service);
-	json_set_string(arena, spec, "arn", ecs_arn_of_key(arena, "task", order->task_key));
+	json_set_string(arena, spec, "clusterArn",
+		ecs_arn_of_key(arena, "cluster",
+			order->task_key.data ? task_cluster_key(order->task_key)
+					     : order->cluster_key));
+	if (order->task_key.data)
+		json_set_string(arena, spec, "arn", ecs_arn_of_key(arena, "task", order->task_key));
+	json_set_string(arena, spec, "group", facts->group);
+	if (order->gated)
+		json_set_bool(arena, spec, "gated", true);
+	if (order->hold_seconds > 0)
+		json_set_integer(arena, spec, "holdSeconds", order->hold_seconds);
+	set_present(arena, spec, order->wishes, "constraints");
+	set_present(arena, spec, order->wishes, "strategy");
 	json_set_string(arena, spec, "networkMode", mode.data ? mode : SPAN("bridge"));
 	json_set_integer(arena, spec, "cpu", read_size(order, "cpu", task_size_read_cpu));
 	json_set_integer(arena, spec, "memory", read_size(order, "memory", task_size_read_memory));
-	json_set(arena, spec, "volumes", make_volumes(order));
+	json_set(arena, spec, "volumes", volumes);
 	json_set(arena, spec, "containers", containers);
 	*ret_spec = spec;
 	return 0;

@@ -16,11 +16,15 @@
 
 struct task_spec_order {
 	struct arena *arena;
-	struct span task_key;
+	struct span task_key;    /* data NULL: for all tasks of a group */
+	struct span cluster_key; /* of a group's */
 	const struct task_facts *facts;
 	const struct json *definition; /* the document of its definition */
 	const struct json *overrides;  /* of the task's document, or NULL */
-	const char *secrets;           /* a folder, or NULL: there are none */
+	const struct json *wishes;     /* as task_draft has them, or NULL */
+	bool gated;                    /* as runtime/spec.h says */
+	int64_t hold_seconds;
+	const char *secrets; /* a folder, or NULL: there are none */
 };
 
 /* -EINVAL: it can never start as it is; the message goes into the task, and begins in ECS's words. */

@@ -219,7 +219,8 @@ static void secrets_are_files(void **state)
 				cases[i].from)
 				.data,
 			NULL, ".environment",
-			arena_format(rig->arena, "[{'name':'A','value':'%s'}]", cases[i].value)
+			arena_format(rig->arena, "[{'name':'A','value':'%s','secret':true}]",
+				cases[i].value)
 				.data);
 	for (size_t i = 0; i < LENGTH(refused); i++)
 		expect_refused(rig,
@@ -239,6 +240,52 @@ static void what_there_is_none_of_here_is_refused(void **state)
 		"ResourceInitializationError: failed to download env files");
 }
 
+#define WITH_VOLUME(source)                                                                        \
+	"{'volumes':[{'name':'data'," source "}],'containerDefinitions':[{'name':'app',"           \
+	"'image':'host','mountPoints':[{'sourceVolume':'data','containerPath':'/data'}]}]}"
+
+/* An empty folder in the place of one's data would be worse than no task. */
+static void volumes_that_are_not_had_are_refused(void **state)
+{
+	static const struct {
+		const char *definition, *words;
+	} refused[] = {
+		{WITH_VOLUME("'efsVolumeConfiguration':{'fileSystemId':'fs-1'}"),
+			"volume 'data': slipway has no Amazon EFS"},
+		{WITH_VOLUME("'fsxWindowsFileServerVolumeConfiguration':{}"), "no Amazon FSx"},
+		{WITH_VOLUME("'s3filesVolumeConfiguration':{}"), "no Amazon S3"},
+		{WITH_VOLUME("'configuredAtLaunch':true"), "no Amazon EBS"},
+		{WITH_VOLUME("'dockerVolumeConfiguration':{'scope':'shared'}"), "scope 'task'"},
+		{WITH_VOLUME("'dockerVolumeConfiguration':{'driver':'rexray'}"), "driver 'local'"},
+	};
+
+	for (size_t i = 0; i < LENGTH(refused); i++)
+		expect_refused(*state, refused[i].definition, refused[i].words);
+	expect(*state, WITH_VOLUME("'dockerVolumeConfiguration':{'scope':'task','driver':'local'}"),
+		NULL, "volumes", "[{'name':'data'}]");
+	expect(*state, WITH_VOLUME("'host':{'sourcePath':'/srv'}"), NULL, "volumes",
+		"[{'name':'data','host':{'sourcePath':'/srv'}}]");
+}
+
+static void volumes_come_from_other_containers(void **state)
+{
+	expect(*state,
+		"{'containerDefinitions':["
+		"{'name':'app','image':'host','volumesFrom':[{'sourceContainer':'one','readOnly':"
+		"true},"
+		"{'sourceContainer':'two'}],"
+		"'mountPoints':[{'sourceVolume':'own','containerPath':'/own'}]},"
+		"{'name':'one','image':'host','mountPoints':["
+		"{'sourceVolume':'a','containerPath':'/own'},"
+		"{'sourceVolume':'b','containerPath':'/b','readOnly':false}]},"
+		"{'name':'two','image':'host','mountPoints':["
+		"{'sourceVolume':'c','containerPath':'/c'}]}]}",
+		NULL, ".mountPoints",
+		"[{'sourceVolume':'own','containerPath':'/own'},"
+		"{'sourceVolume':'b','containerPath':'/b','readOnly':true},"
+		"{'sourceVolume':'c','containerPath':'/c'}]");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -249,6 +296,8 @@ int main(void)
 		TEST(ports_and_health_checks_take_one_form),
 		TEST(secrets_are_files),
 		TEST(what_there_is_none_of_here_is_refused),
+		TEST(volumes_that_are_not_had_are_refused),
+		TEST(volumes_come_from_other_containers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

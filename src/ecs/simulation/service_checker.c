@@ -5,7 +5,9 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "cloudmap/cloudmap.h"
 #include "ecs/container_instance.h"
+#include "elb/elb.h"
 #include "rollout/rollout.h"
 
 #define CHANGES_AT_ONCE 64
@@ -15,7 +17,7 @@
 struct watched {
 	char name[64];
 	bool bounded; /* REPLICA with deployments: the percentages hold for all of its tasks */
-	bool daemon;
+	bool daemon;  /* both only where nobody but its service starts and stops its tasks */
 	bool stopped_healthy; /* a daemon's task, where it is to run */
 	int64_t minimum;      /* percent */
 	unsigned upper, lower;
@@ -30,19 +32,18 @@ struct watched {
 struct program {
 	struct watched *service; /* NULL: a task of its own */
 	char instance[64];
+	char group[128], version[64]; /* "" for a task of its own */
 	bool runs;
 	bool late; /* its task had been given up before it began */
 	bool ended;
 	enum runtime_stop stop;
 	bool stop_decided;
+	int64_t forgotten_ms; /* its name was taken out; when clients have forgotten it */
 	int64_t floor; /* programs that must be left when it ends, if its service decided that */
 };
 
 struct service_checker {
-	struct runner *runner;
-	bool nothing_dies;
-	void (*broken)(void *context, const char *rule);
-	void *context;
+	struct service_checker_config config;
 	struct store *store;
 	struct store_feed *feed;
 	struct map services; /* by key */
@@ -54,8 +55,7 @@ struct service_checker {
 
 static void take_changes(void *context);
 
-__attribute__((format(printf, 2, 3))) static void tell(struct service_checker *checker,
-	const char *format, ...)
+void service_checker_tell(struct service_checker *checker, const char *format, ...)
 {
 	char rule[ERR_MESSAGE_MAX];
 	va_list list;
@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct service_checker *c
 	va_start(list, format);
 	vsnprintf(rule, sizeof(rule), format, list);
 	va_end(list);
-	checker->broken(checker->context, rule);
+	checker->config.broken(checker->config.context, rule);
 }
 
 /* ---- services ---- */
@@ -117,12 +117,13 @@ static void lower_floors(struct service_checker *checker, const struct watched *
 
 static void count_write(struct service_checker *checker, struct watched *service)
 {
-	int64_t second = runner_now_us(checker->runner) / 1000000;
+	int64_t second = runner_now_us(checker->config.runner) / 1000000;
 
 	service->writes = second == service->second ? service->writes + 1 : 0;
 	service->second = second;
 	if (service->writes == WRITES_A_SECOND_MAX)
-		tell(checker, "service %s is written again and again", service->name);
+		service_checker_tell(checker, "service %s is written again and again",
+			service->name);
 }
 
 static void service_changed(struct service_checker *checker, const struct store_object *object)
@@ -132,8 +133,9 @@ static void service_changed(struct service_checker *checker, const struct store_
 	unsigned desired = (unsigned)facts->desired;
 
 	snprintf(service->name, sizeof(service->name), "%.*s", SPAN_ARGS(facts->name));
-	service->daemon = facts->strategy == SERVICE_DAEMON;
-	service->bounded = !service->daemon && facts->controller == SERVICE_CONTROLLED_BY_ECS;
+	service->daemon = facts->strategy == SERVICE_DAEMON && !checker->config.groups;
+	service->bounded = !service->daemon && !checker->config.groups &&
+			   facts->controller == SERVICE_CONTROLLED_BY_ECS;
 	service->minimum = facts->status == SERVICE_ACTIVE ? facts->minimum_healthy : 0;
 	service->upper = rollout_percent_down(desired, (unsigned)facts->maximum);
 	service->lower = rollout_percent_up(desired, (unsigned)facts->minimum_healthy);
@@ -222,7 +224,8 @@ static void check_daemon(struct service_checker *checker, struct watched *servic
 			healthy += has_daemon(view, instance, service);
 		}
 	if (healthy < rollout_percent_up(wanted, (unsigned)service->minimum))
-		tell(checker, "daemon %s stops a healthy task and has %u left on %u instances",
+		service_checker_tell(checker,
+			"daemon %s stops a healthy task and has %u left on %u instances",
 			service->name, healthy, wanted);
 }
 
@@ -241,7 +244,7 @@ static void check_stop(struct service_checker *checker, const struct store_chang
 		return;
 	program->floor = service->lower;
 	if (service->healthy < service->lower)
-		tell(checker,
+		service_checker_tell(checker,
 			"service %s stops the healthy task %.*s and has %lld healthy ones left of "
 			"the "
 			"%u that must stay",
@@ -256,14 +259,16 @@ static void check_life(struct service_checker *checker, const struct store_chang
 	const struct program *program = map_get(&checker->programs, facts->id);
 
 	if (facts->last < was)
-		tell(checker, "task %.*s went back from %s to %s", SPAN_ARGS(facts->id),
-			task_status_name(was), task_status_name(facts->last));
+		service_checker_tell(checker, "task %.*s went back from %s to %s",
+			SPAN_ARGS(facts->id), task_status_name(was), task_status_name(facts->last));
 	if (facts->last == TASK_RUNNING && was < TASK_RUNNING &&
 		!(program && (program->runs || program->ended)))
-		tell(checker, "task %.*s is RUNNING and its program was never started",
+		service_checker_tell(checker,
+			"task %.*s is RUNNING and its program was never started",
 			SPAN_ARGS(facts->id));
 	if (facts->last == TASK_STOPPED && was < TASK_STOPPED && program && program->runs)
-		tell(checker, "task %.*s is STOPPED and its program runs", SPAN_ARGS(facts->id));
+		service_checker_tell(checker, "task %.*s is STOPPED and its program runs",
+			SPAN_ARGS(facts->id));
 }
 
 static void task_changed(struct service_checker *checker, const struct store_change *change)
@@ -278,7 +283,7 @@ static void task_changed(struct service_checker *checker, const struct store_cha
 				     task_class_of(task_facts(change->before)) !=
 					     task_class_of(task_facts(change->after)) ||
 				     is_live(change->before) != is_live(change->after)))
-		runner_trace(checker->runner, "task %.*s of %s is %s%s",
+		runner_trace(checker->config.runner, "task %.*s of %s is %s%s",
 			SPAN_ARGS(task_facts(change->after)->id),
 			service ? service->name : "nobody",
 			task_status_name(task_facts(change->after)->last),
@@ -287,8 +292,9 @@ static void task_changed(struct service_checker *checker, const struct store_cha
 		service->live += is_live(change->after) - is_live(change->before);
 		service->healthy += is_healthy(change->after) - is_healthy(change->before);
 		if (!change->before && service->bounded && service->live > service->upper)
-			tell(checker, "service %s has %lld tasks where %u are allowed",
-				service->name, (long long)service->live, service->upper);
+			service_checker_tell(checker,
+				"service %s has %lld tasks where %u are allowed", service->name,
+				(long long)service->live, service->upper);
 		lower_ceiling(service);
 	}
 	if (stops)
@@ -297,6 +303,89 @@ static void task_changed(struct service_checker *checker, const struct store_cha
 		program_of(checker, task_facts(change->after)->id)->stop_decided = true;
 	if (change->after)
 		check_life(checker, change);
+}
+
+/* ---- traffic ---- */
+
+static const struct store_object *find_task(const struct store_view *view, struct span token)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &task_kind,
+		.index = TASK_BY_ID,
+		.prefix = token,
+		.exact = true};
+
+	return store_next(&cursor);
+}
+
+/* Something has just begun to send traffic to the task of this token, whose key is known or "". */
+static void check_registered(struct service_checker *checker, struct span token)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+	const struct program *program = map_get(&checker->programs, token);
+	const struct store_object *task = find_task(view, token);
+
+	if (!program || !(program->runs || program->ended))
+		service_checker_tell(checker,
+			"task %.*s is registered and its program was never started",
+			SPAN_ARGS(token));
+	else if (task && task_facts(task)->checked &&
+		 task_facts(task)->health != TASK_HEALTH_HEALTHY &&
+		 task_facts(task)->last < TASK_DEACTIVATING)
+		service_checker_tell(checker, "task %.*s is registered and not healthy",
+			SPAN_ARGS(token));
+}
+
+static void target_changed(struct service_checker *checker, const struct store_change *change)
+{
+	struct span owner = change->after ? elb_target_facts(change->after)->owner : SPAN("");
+	size_t cluster = task_cluster_key(owner).length;
+
+	if (!change->before && owner.length > cluster)
+		check_registered(checker,
+			(struct span){owner.data + cluster + 1, owner.length - cluster - 1});
+}
+
+static void name_changed(struct service_checker *checker, const struct store_change *change)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+	const struct store_object *object = change->after ? change->after : change->before;
+	const struct cloudmap_instance_facts *facts = cloudmap_instance_facts(object);
+	struct span key = service_key_of_part(object->key);
+	const struct store_object *service = store_get(view, &cloudmap_service_kind, key);
+
+	if (!change->before)
+		check_registered(checker, facts->id);
+	else if (!change->after && service)
+		program_of(checker, facts->id)->forgotten_ms =
+			runner_wall_ms(checker->config.runner) +
+			1000 * cloudmap_service_facts(service)->ttl_srv;
+}
+
+/* A program was asked to end, and did. Nobody may have been on the way to it. */
+static void check_left(struct service_checker *checker, const struct program *program,
+	struct span token)
+{
+	_view_ struct store_view *view = store_view_open(checker->store);
+	const struct store_object *task = find_task(view, token);
+	struct store_cursor targets = {.view = view,
+		.kind = &elb_target_kind,
+		.index = ELB_TARGET_BY_OWNER,
+		.exact = true};
+
+	/* One that was given up is ended whenever it is found. */
+	if (!task || task_facts(task)->last >= TASK_STOPPED)
+		return;
+	targets.prefix = task->key;
+	if (store_next(&targets))
+		service_checker_tell(checker, "program %.*s was stopped while it had a target",
+			SPAN_ARGS(token));
+	if (program->forgotten_ms > runner_wall_ms(checker->config.runner))
+		service_checker_tell(checker,
+			"program %.*s was stopped while its name was remembered", SPAN_ARGS(token));
+	if (task_facts(task)->traffic == TASK_TRAFFIC_REGISTERED)
+		service_checker_tell(checker, "program %.*s was stopped while it was registered",
+			SPAN_ARGS(token));
 }
 
 /* ---- following ---- */
@@ -362,6 +451,10 @@ static void take_changes(void *context)
 				service_changed(checker, changes[i].after);
 			else if (changes[i].kind == &task_kind)
 				task_changed(checker, &changes[i]);
+			else if (changes[i].kind == &elb_target_kind)
+				target_changed(checker, &changes[i]);
+			else if (changes[i].kind == &cloudmap_instance_kind)
+				name_changed(checker, &changes[i]);
 			store_change_release(&changes[i]);
 		}
 	MAP_EACH (&checker->services, entry)
@@ -386,17 +479,6 @@ void service_checker_look(struct service_checker *checker)
 
 /* ---- the world ---- */
 
-static const struct store_object *find_task(const struct store_view *view, struct span token)
-{
-	struct store_cursor cursor = {.view = view,
-		.kind = &task_kind,
-		.index = TASK_BY_ID,
-		.prefix = token,
-		.exact = true};
-
-	return store_next(&cursor);
-}
-
 /* Programs of the service on the instance, of tasks that are not given up. */
 static unsigned count_on_instance(struct service_checker *checker, const struct store_view *view,
 	const struct watched *service, const char *instance)
@@ -413,6 +495,33 @@ static unsigned count_on_instance(struct service_checker *checker, const struct 
 	return count;
 }
 
+static void note_program(struct service_checker *checker, struct program *program,
+	const struct simulated_program *told)
+{
+	if (program->runs || program->ended)
+		service_checker_tell(checker, "program %.*s was started twice",
+			SPAN_ARGS(told->token));
+	program->runs = true;
+	snprintf(program->instance, sizeof(program->instance), "%.*s", SPAN_ARGS(told->instance));
+	snprintf(program->group, sizeof(program->group), "%.*s", SPAN_ARGS(told->group));
+	snprintf(program->version, sizeof(program->version), "%.*s", SPAN_ARGS(told->version));
+}
+
+static void check_bounds(struct service_checker *checker, const struct store_view *view,
+	const struct program *program)
+{
+	const struct watched *service = program->service;
+
+	if (service->bounded && service->running > service->ceiling)
+		service_checker_tell(checker,
+			"service %s runs %lld programs where %lld are allowed", service->name,
+			(long long)service->running, (long long)service->ceiling);
+	if (service->daemon && count_on_instance(checker, view, service, program->instance) >
+				       1 + (service->upper > service->lower))
+		service_checker_tell(checker, "daemon %s runs too often on %s", service->name,
+			program->instance);
+}
+
 static void program_started(void *context, const struct simulated_program *told)
 {
 	struct service_checker *checker = context;
@@ -420,19 +529,19 @@ static void program_started(void *context, const struct simulated_program *told)
 	const struct store_object *task;
 	struct program *program;
 
-	if (!checker->store)
+	/* One of a group is written down when it is found. */
+	if (told->group.length > 0)
+		note_program(checker, program_of(checker, told->token), told);
+	if (!checker->store || told->group.length > 0)
 		return; /* it is being restarted; what was under way arrives */
 	service_checker_look(checker);
 	view = store_view_open(checker->store);
 	task = find_task(view, told->token);
 	program = program_of(checker, told->token);
 	if (!task)
-		tell(checker, "program %.*s was started and there is no such task",
+		service_checker_tell(checker, "program %.*s was started and there is no such task",
 			SPAN_ARGS(told->token));
-	if (program->runs || program->ended)
-		tell(checker, "program %.*s was started twice", SPAN_ARGS(told->token));
-	program->runs = true;
-	snprintf(program->instance, sizeof(program->instance), "%.*s", SPAN_ARGS(told->instance));
+	note_program(checker, program, told);
 	if (!task)
 		return;
 	program->service = service_of_task(checker, task);
@@ -444,15 +553,7 @@ static void program_started(void *context, const struct simulated_program *told)
 	if (!program->service)
 		return;
 	program->service->running++;
-	if (program->service->bounded && program->service->running > program->service->ceiling)
-		tell(checker, "service %s runs %lld programs where %lld are allowed",
-			program->service->name, (long long)program->service->running,
-			(long long)program->service->ceiling);
-	if (program->service->daemon &&
-		count_on_instance(checker, view, program->service, program->instance) >
-			1 + (program->service->upper > program->service->lower))
-		tell(checker, "daemon %s runs too often on %s", program->service->name,
-			program->instance);
+	check_bounds(checker, view, program);
 }
 
 static void program_ended(void *context, const struct simulated_program *told,
@@ -468,15 +569,20 @@ static void program_ended(void *context, const struct simulated_program *told,
 	program->runs = false;
 	program->ended = true;
 	program->stop = stop;
+	if (program->group[0])
+		return; /* what was asked is looked at when it is asked */
 	if (stop == RUNTIME_STOP_ASKED && !program->stop_decided && checker->store)
-		tell(checker, "program %.*s was stopped and nobody had decided that",
+		service_checker_tell(checker,
+			"program %.*s was stopped and nobody had decided that",
 			SPAN_ARGS(told->token));
+	if (stop == RUNTIME_STOP_ASKED && !program->late && checker->store)
+		check_left(checker, program, told->token);
 	if (!program->service || program->late)
 		return;
 	program->service->running--;
-	if (checker->nothing_dies && stop == RUNTIME_STOP_ASKED &&
+	if (checker->config.nothing_dies && stop == RUNTIME_STOP_ASKED &&
 		program->service->running < program->floor)
-		tell(checker, "service %s runs %lld programs where %lld must stay",
+		service_checker_tell(checker, "service %s runs %lld programs where %lld must stay",
 			program->service->name, (long long)program->service->running,
 			(long long)program->floor);
 }
@@ -485,7 +591,7 @@ static void rule_broken(void *context, const char *rule)
 {
 	struct service_checker *checker = context;
 
-	tell(checker, "the world: %s", rule);
+	service_checker_tell(checker, "the world: %s", rule);
 }
 
 struct simulated_observer service_checker_observer(struct service_checker *checker)
@@ -518,21 +624,41 @@ void service_checker_check_exits(struct service_checker *checker)
 
 		if (program->stop == RUNTIME_STOP_ESSENTIAL && !program->late && task &&
 			task_facts(task)->last == TASK_STOPPED && !api_has(task, "\"exitCode\""))
-			tell(checker, "the exit code of task %.*s is lost", SPAN_ARGS(entry->key));
+			service_checker_tell(checker, "the exit code of task %.*s is lost",
+				SPAN_ARGS(entry->key));
 	}
+}
+
+/* ---- for those who look at calls ---- */
+
+struct store *service_checker_store(const struct service_checker *checker)
+{
+	return checker->store;
+}
+
+int64_t service_checker_forgotten_ms(const struct service_checker *checker, struct span token)
+{
+	const struct program *program = map_get(&checker->programs, token);
+
+	return program ? program->forgotten_ms : 0;
+}
+
+void service_checker_find_group(const struct service_checker *checker, struct span token,
+	struct span *ret_group, struct span *ret_version)
+{
+	const struct program *program = map_get(&checker->programs, token);
+
+	*ret_group = program ? span_of(program->group) : SPAN("");
+	*ret_version = program ? span_of(program->version) : SPAN("");
 }
 
 /* ---- life ---- */
 
-struct service_checker *service_checker_new(struct runner *runner, bool nothing_dies,
-	void (*broken)(void *context, const char *rule), void *context)
+struct service_checker *service_checker_new(const struct service_checker_config *config)
 {
 	struct service_checker *checker = memory_allocate(sizeof(*checker));
 
-	checker->runner = runner;
-	checker->nothing_dies = nothing_dies;
-	checker->broken = broken;
-	checker->context = context;
+	checker->config = *config;
 	return checker;
 }
 

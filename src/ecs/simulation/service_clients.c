@@ -80,24 +80,21 @@ static void take_answer(void *context, const struct aws_answer *answer)
 		exchange->answer = NULL;
 }
 
-const struct json *simulation_request(struct simulation *simulation, struct arena *arena,
-	const char *operation, const char *format, ...)
+static const struct json *request_list(struct simulation *simulation,
+	const struct aws_service *service, struct arena *arena, const char *operation,
+	const char *format, va_list list)
 {
 	static const struct aws_caller caller = {.account = {SIMULATION_ACCOUNT, 12},
 		.user = {"admin", 5},
 		.access_key = {"", 0},
 		.region = {SIMULATION_REGION, 9}};
 	struct exchange exchange = {.arena = arena};
-	struct span body, message;
-	va_list list;
+	struct span body = arena_format_list(arena, format, list), message;
 
-	va_start(list, format);
-	body = arena_format_list(arena, format, list);
-	va_end(list);
 	for (size_t i = 0; i < body.length; i++)
 		if (body.data[i] == '\'')
 			((char *)body.data)[i] = '"';
-	aws_dispatch(simulation->dispatcher, &ecs_service, span_of(operation), &caller, body, arena,
+	aws_dispatch(simulation->dispatcher, service, span_of(operation), &caller, body, arena,
 		take_answer, &exchange);
 	simulation->result.requests++;
 	simulation->status = exchange.status;
@@ -109,6 +106,31 @@ const struct json *simulation_request(struct simulation *simulation, struct aren
 	if (exchange.status != 200)
 		simulation->result.refused++;
 	return exchange.status == 200 ? exchange.answer : NULL;
+}
+
+const struct json *simulation_request(struct simulation *simulation, struct arena *arena,
+	const char *operation, const char *format, ...)
+{
+	const struct json *answer;
+	va_list list;
+
+	va_start(list, format);
+	answer = request_list(simulation, &ecs_service, arena, operation, format, list);
+	va_end(list);
+	return answer;
+}
+
+const struct json *simulation_request_to(struct simulation *simulation,
+	const struct aws_service *service, struct arena *arena, const char *operation,
+	const char *format, ...)
+{
+	const struct json *answer;
+	va_list list;
+
+	va_start(list, format);
+	answer = request_list(simulation, service, arena, operation, format, list);
+	va_end(list);
+	return answer;
 }
 
 /* ---- what is there ---- */
@@ -181,13 +203,14 @@ int simulation_define_all(struct simulation *simulation, struct err *err)
 	for (size_t i = 0; i < LENGTH(definitions); i++)
 		if (!simulation_request(simulation, arena, "RegisterTaskDefinition",
 			    "{'family':'%s','containerDefinitions':[{'name':'app','image':'host',"
-			    "'memory':%d,'stopTimeout':8,'command':[%s]%s}]}",
+			    "'memory':%d,'stopTimeout':8,'portMappings':[{'containerPort':80}],"
+			    "'command':[%s]%s}]}",
 			    definitions[i].family, TASK_MEMORY, definitions[i].behaviour,
 			    definitions[i].checked ? ",'healthCheck':{'command':['CMD','true']}"
 						   : ""))
 			return err_set(err, -EIO, "'%s' could not be registered",
 				definitions[i].family);
-	return 0;
+	return simulation_define_traffic(simulation, err);
 }
 
 static const struct definition *draw_definition(struct simulation *simulation)
@@ -255,19 +278,21 @@ static void create_service(struct simulation *simulation, size_t service)
 		simulation_request(simulation, arena, "CreateService",
 			"{'serviceName':'%s','taskDefinition':'%s','schedulingStrategy':'DAEMON',"
 			"'deploymentConfiguration':{'minimumHealthyPercent':%d,'maximumPercent':%d%"
-			"s}}",
+			"s}%s}",
 			services[service].name, draw_definition(simulation)->family, minimum,
-			maximum > 100 && minimum < 100 ? 100 : maximum, draw_breaker(simulation));
+			maximum > 100 && minimum < 100 ? 100 : maximum, draw_breaker(simulation),
+			simulation_draw_traffic(simulation, service, arena));
 	else
 		simulation_request(simulation, arena, "CreateService",
 			"{'serviceName':'%s','taskDefinition':'%s','desiredCount':%" PRId64
 			",'deploymentConfiguration':{'minimumHealthyPercent':%d,'maximumPercent':%"
 			"d%s}"
-			"%s}",
+			"%s%s}",
 			services[service].name, draw_definition(simulation)->family, desired,
 			minimum, maximum, draw_breaker(simulation),
 			simulation_draw(simulation, 3) == 0 ? ",'healthCheckGracePeriodSeconds':4"
-							    : "");
+							    : "",
+			simulation_draw_traffic(simulation, service, arena));
 	if (simulation->status == 200 || simulation->unknown_end) {
 		simulation->wishes[service].exists = true;
 		simulation->wishes[service].certain = desired;
@@ -293,6 +318,10 @@ static void update_service(struct simulation *simulation, size_t service,
 		buffer_format(&body, ",'taskDefinition':'%s'", draw_definition(simulation)->family);
 	else if (simulation_draw(simulation, 4) == 0)
 		buffer_format(&body, ",'forceNewDeployment':true");
+	if (simulation_draw(simulation, 6) == 0)
+		buffer_format(&body, "%s", simulation_draw_traffic(simulation, service, arena));
+	else if (simulation_draw(simulation, 12) == 0)
+		buffer_format(&body, ",'loadBalancers':[],'serviceRegistries':[]");
 	draw_percentages(simulation, service, desired, &minimum, &maximum);
 	if (services[service].daemon && maximum > 100 && minimum < 100)
 		maximum = 100;
@@ -347,9 +376,10 @@ static void change_sets(struct simulation *simulation, size_t service)
 	if (count == 0 || (count < SETS_MAX && simulation_draw(simulation, 3) == 0))
 		simulation_request(simulation, arena, "CreateTaskSet",
 			"{'cluster':'default','service':'%s','taskDefinition':'%s',"
-			"'scale':{'value':%d,'unit':'PERCENT'}}",
+			"'scale':{'value':%d,'unit':'PERCENT'}%s}",
 			name, draw_definition(simulation)->family,
-			(int)simulation_draw(simulation, 101));
+			(int)simulation_draw(simulation, 101),
+			simulation_draw_traffic(simulation, service, arena));
 	else if (simulation_draw(simulation, 4) == 0)
 		simulation_request(simulation, arena, "DeleteTaskSet",
 			"{'cluster':'default','service':'%s','taskSet':'%s','force':true}", name,

@@ -1,11 +1,12 @@
 /*
  * A server of the service simulation: the real controllers on a store, and, if it has machines, the real
- * task controller and the keeper of instances on a runtime of the simulated world. Deliberate bugs sit here:
+ * task controller, the group controller and the keeper of instances on a runtime of the simulated world. Deliberate bugs sit here:
  * some in the controllers' own configuration, some between the task controller and its runtime.
  */
 #ifndef ECS_SIMULATION_SERVICE_SERVER_H
 #define ECS_SIMULATION_SERVICE_SERVER_H
 
+#include "ecs/group_controller.h"
 #include "ecs/instance_keeper.h"
 #include "ecs/service_controller.h"
 #include "ecs/simulation/service_simulation.h"
@@ -14,19 +15,25 @@
 
 #define SIMULATION_ACCOUNT "123456789012"
 #define SIMULATION_REGION "eu-west-1"
+#define SIMULATION_HOST "machines"
 #define SIMULATION_CLUSTER SIMULATION_ACCOUNT "/" SIMULATION_REGION "/default"
 
 struct service_server {
 	const char *name;
 	bool has_machines;
 	enum service_bug bug;
+	struct service_checker
+		*checker; /* of calls, if the runtime keeps replicas itself; else NULL */
 	unsigned boots;
 	int64_t boot_at_us;    /* when down */
 	struct runner *runner; /* NULL: down */
 	struct runtime *runtime;
+	struct write_batch
+		*batch; /* for what is observed, as a server does whose runtime is far away */
 	struct task_controller *tasks;
+	struct group_controller *groups;
 	struct instance_keeper *keeper;
-	struct controller *services;
+	struct controller *services, *traffic;
 	struct service_control control;
 };
 

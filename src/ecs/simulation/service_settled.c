@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/map.h"
 #include "ecs/container_instance.h"
 #include "ecs/simulation/service_simulation_internal.h"
 
@@ -117,6 +118,32 @@ static const char *differs_from_world(struct simulation *simulation, const struc
 	return comparison.wrong;
 }
 
+/* How many groups the runtime is to have. */
+static size_t count_wanted_groups(const struct store_view *view)
+{
+	struct store_cursor services = {.view = view, .kind = &service_kind, .index = -1};
+	struct store_cursor sets = {.view = view, .kind = &task_set_kind, .index = -1};
+	const struct store_object *object;
+	size_t count = 0;
+
+	while ((object = store_next(&services)))
+		count += service_facts(object)->status == SERVICE_ACTIVE &&
+			 service_facts(object)->controller == SERVICE_CONTROLLED_BY_ECS;
+	while ((object = store_next(&sets)))
+		count += task_set_facts(object)->status != TASK_SET_DRAINING;
+	return count;
+}
+
+static const char *groups_differ(struct simulation *simulation, const struct store_view *view)
+{
+	struct simulated_counts counts;
+
+	simulated_world_counts(simulation->world, &counts);
+	return simulation->groups && counts.groups != count_wanted_groups(view)
+		       ? "the runtime has other groups than are wanted"
+		       : NULL;
+}
+
 /* Services leave an instance that drains, daemons last. */
 static bool drains_are_empty(const struct store_view *view)
 {
@@ -155,6 +182,10 @@ void simulation_describe_unsettled(struct simulation *simulation, char out[128])
 	}
 	wrong = drains_are_empty(view) ? differs_from_world(simulation, view)
 				       : "a draining instance has tasks of services";
+	if (!wrong)
+		wrong = groups_differ(simulation, view);
+	if (!wrong)
+		wrong = simulation_stray_traffic(view);
 	if (wrong)
 		snprintf(out, 128, "%s", wrong);
 }
@@ -196,6 +227,25 @@ static void check_answer(struct simulation *simulation, size_t service)
 	simulation_broken(simulation, rule);
 }
 
+/* What happens is told once, by whatever number of servers one after the other. */
+static void check_events(struct simulation *simulation, const struct store_view *view,
+	size_t service)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_map_ struct map ids = {0};
+	char prefix[160], key[SIMULATION_KEY_SIZE];
+	struct store_cursor cursor = {.view = view, .kind = &service_event_kind, .index = -1};
+	const struct store_object *object;
+	struct json *event;
+
+	snprintf(prefix, sizeof(prefix), "%.*s/", SPAN_ARGS(simulation_service_key(service, key)));
+	cursor.prefix = span_of(prefix);
+	while ((object = store_next(&cursor)))
+		if (json_parse(object->api, arena, &event, NULL) == 0 &&
+			map_put(&ids, json_get_text(event, "id"), simulation))
+			simulation_broken(simulation, "an event is told twice");
+}
+
 void simulation_check_answers(struct simulation *simulation)
 {
 	_view_ struct store_view *view = store_view_open(simulation->store);
@@ -203,5 +253,6 @@ void simulation_check_answers(struct simulation *simulation)
 	for (size_t i = 0; i < SIMULATION_SERVICES; i++) {
 		check_wish(simulation, view, i);
 		check_answer(simulation, i);
+		check_events(simulation, view, i);
 	}
 }

@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cloudmap/cloudmap.h"
 #include "control/runner_simulated.h"
+#include "ecs/container_instance.h"
 #include "ecs/ecs.h"
 #include "ecs/simulation/service_simulation_internal.h"
+#include "elb/elb.h"
 
+#define KINDS_MAX 64
 #define INSTANCES 4
 #define INSTANCE_MEMORY 1024
 #define CONVERGE_WITHIN_US (1800 * SIMULATION_SECOND_US)
@@ -28,10 +32,15 @@
 #define FILE_ONE_IN 12
 /* In one seed of so many nothing dies by itself, so that programs can be counted exactly. */
 #define GENTLE_ONE_IN 4
+/* And in one of so many nothing sends traffic to anybody. */
+#define QUIET_ONE_IN 4
 /* At the end. */
 #define DRAIN_ONE_IN 3
 /* One in so many has one server only, so that nobody makes good what it missed. */
 #define ALONE_ONE_IN 3
+/* How fast a runtime that keeps replicas itself does so. */
+#define GROUP_LOOK_MS 300
+#define PLACE_MS 300
 
 const char *const service_bug_names[SERVICE_BUG_COUNT] = {
 #define X(name, text, meaning) [SERVICE_BUG_##name] = text,
@@ -113,14 +122,44 @@ static int after_commit(void *context)
 	return -ECANCELED;
 }
 
+static size_t collect_kinds(const struct store_kind *kinds[KINDS_MAX])
+{
+	const struct {
+		const struct store_kind *const *kinds;
+		size_t count;
+	} tables[] = {
+		{ecs_kinds, ecs_kind_count},
+		{cloudmap_kinds, cloudmap_kind_count},
+		{elb_kinds, elb_kind_count},
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < LENGTH(tables); i++)
+		for (size_t j = 0; j < tables[i].count; j++)
+			kinds[count++] = tables[i].kinds[j];
+	return count;
+}
+
+static struct elb_context elb_context = {
+	.domain = {"simulated.internal", 18},
+	.addresses = {"127.192.0.0/16", 14},
+	.instance_address = container_instance_address,
+};
+
+static struct ecs_context ecs_context = {
+	.endpoint = {"", 0},
+	.scheduler = {SIMULATION_HOST, sizeof(SIMULATION_HOST) - 1},
+};
+
 static int open_store(struct simulation *simulation, struct err *err)
 {
 	_free_ char *url = simulation->path ? memory_format("sqlite:%s", simulation->path) : NULL;
+	const struct store_kind *kinds[KINDS_MAX];
 	struct store_config config = {
 		.url = url ? url : "memory:",
 		.key_path = simulation->key_path,
-		.kinds = ecs_kinds,
-		.kind_count = ecs_kind_count,
+		.kinds = kinds,
+		.kind_count = collect_kinds(kinds),
 		.clock = runner_clock(simulation->root),
 		.feed_bytes = FEED_BYTES,
 		.inline_writes = true,
@@ -138,7 +177,10 @@ static int open_store(struct simulation *simulation, struct err *err)
 		return code;
 	dispatch.store = simulation->store;
 	simulation->dispatcher = aws_dispatcher_new(&dispatch);
-	aws_dispatcher_register(simulation->dispatcher, &ecs_service, NULL);
+	aws_dispatcher_register(simulation->dispatcher, &ecs_service,
+		simulation->groups ? &ecs_context : NULL);
+	aws_dispatcher_register(simulation->dispatcher, &cloudmap_service, NULL);
+	aws_dispatcher_register(simulation->dispatcher, &elb_service, &elb_context);
 	return service_checker_follow(simulation->checker, simulation->store, err);
 }
 
@@ -214,6 +256,7 @@ static void act_restart(struct simulation *simulation)
 
 static void tend_servers(struct simulation *simulation)
 {
+	simulation_tend_targets(simulation);
 	for (size_t i = 0; i < simulation->server_count; i++) {
 		struct service_server *server = &simulation->servers[i];
 		struct err err = {0};
@@ -376,6 +419,7 @@ static void take_counts(struct simulation *simulation)
 	result->lost_notices = (unsigned)counts.lost_notices;
 	result->task_deaths = (unsigned)counts.task_deaths;
 	result->instance_deaths = (unsigned)counts.instance_deaths;
+	result->group_deletions = (unsigned)counts.group_deletions;
 	result->late_programs = service_checker_late_programs(simulation->checker);
 	result->virtual_us = runner_now_us(simulation->root);
 	result->steps = runner_simulated_steps(simulation->root);
@@ -385,14 +429,20 @@ static void take_counts(struct simulation *simulation)
 static int make_world(struct simulation *simulation, bool faulty, struct err *err)
 {
 	struct simulated_faults faults = simulated_faults_rough;
+	struct simulated_behaviour behaviour = simulated_behaviour_default;
 	struct simulated_config config = {.instances = INSTANCES,
 		.cpu = 4096,
 		.memory = INSTANCE_MEMORY,
+		.behaviour = &behaviour,
 		.remember_tokens = true,
-		.observer = service_checker_observer(simulation->checker)};
+		.observer = service_checker_observer(simulation->checker),
+		.groups = simulation->groups,
+		.group_look = {0, GROUP_LOOK_MS}};
 
+	behaviour.place = (struct simulated_time){0, PLACE_MS};
 	if (simulation->gentle)
-		faults.task_dies_every_us = faults.instance_dies_every_us = 0;
+		faults.task_dies_every_us = faults.instance_dies_every_us =
+			faults.group_deleted_every_us = 0;
 	if (faulty)
 		config.faults = &faults;
 	return simulated_world_new(simulation->root, &config, &simulation->world, err);
@@ -438,6 +488,20 @@ static void set_up(struct simulation *simulation, uint64_t seed, FILE *trace, bo
 	}
 }
 
+/* When it is known what kind of run it is. */
+static void set_up_checker(struct simulation *simulation)
+{
+	struct service_checker_config config = {.runner = simulation->root,
+		.nothing_dies = simulation->gentle,
+		.groups = simulation->groups,
+		.broken = simulation_broken,
+		.context = simulation};
+
+	simulation->checker = service_checker_new(&config);
+	for (size_t i = 0; simulation->groups && i < SIMULATION_SERVERS; i++)
+		simulation->servers[i].checker = simulation->checker;
+}
+
 static void use_file(struct simulation *simulation, const char *folder, uint64_t number)
 {
 	simulation->path = memory_format("%s/service-%" PRIu64 ".db", folder, number);
@@ -455,6 +519,10 @@ static void finish(struct simulation *simulation)
 	service_checker_free(simulation->checker);
 	runner_free(simulation->root);
 	remove_files(simulation);
+	for (size_t i = 0; i < SIMULATION_GROUPS; i++) {
+		free(simulation->group_arns[i]);
+		free(simulation->registry_arns[i]);
+	}
 	free(simulation->path);
 	free(simulation->key_path);
 }
@@ -462,17 +530,17 @@ static void finish(struct simulation *simulation)
 int service_simulation_run(uint64_t seed, const struct service_simulation *config,
 	struct service_simulation_result *ret_result, struct err *err)
 {
-	struct simulation simulation = {.config = config};
+	struct simulation simulation = {.config = config, .groups = config->groups};
 	int code;
 
 	set_up(&simulation, seed, config->trace, config->trace_steps);
 	if (simulation_draw(&simulation, FILE_ONE_IN) == 0 && config->folder)
 		use_file(&simulation, config->folder, seed);
 	simulation.gentle = simulation_draw(&simulation, GENTLE_ONE_IN) == 0;
+	simulation.traffic = simulation_draw(&simulation, QUIET_ONE_IN) > 0;
 	simulation.server_count =
 		simulation_draw(&simulation, ALONE_ONE_IN) == 0 ? 1 : SIMULATION_SERVERS;
-	simulation.checker = service_checker_new(simulation.root, simulation.gentle,
-		simulation_broken, &simulation);
+	set_up_checker(&simulation);
 	code = run(&simulation, err);
 	if (code == 0 && simulation.broken[0])
 		code = err_set(err, -EBADMSG, "seed %" PRIu64 ": %s", seed, simulation.broken);
@@ -567,7 +635,12 @@ static int take_course(struct simulation *simulation, const struct course *cours
 	simulation_request(simulation, arena, "CreateService",
 		"{'serviceName':'web','taskDefinition':'quick','desiredCount':3,"
 		"'deploymentConfiguration':{'minimumHealthyPercent':67,'maximumPercent':134,"
-		"'deploymentCircuitBreaker':{'enable':true,'rollback':true}}}");
+		"'deploymentCircuitBreaker':{'enable':true,'rollback':true}},"
+		"'loadBalancers':[{'targetGroupArn':'%s','containerName':'app','containerPort':80}"
+		"],"
+		"'serviceRegistries':[{'registryArn':'%s','containerName':'app','containerPort':80}"
+		"]}",
+		simulation->group_arns[0], simulation->registry_arns[0]);
 	code = tend_until_settled(simulation, err);
 	simulation->counting = true;
 	simulation->wishes[SERVICE_WEB].exists = !course->gone;
@@ -581,29 +654,30 @@ static int take_course(struct simulation *simulation, const struct course *cours
 	return code < 0 ? code : tend_until_settled(simulation, err);
 }
 
-int service_simulation_crash(enum service_course course, unsigned commit, bool after,
-	const char *folder, FILE *trace, unsigned *ret_commits, char **ret_end, struct err *err)
+int service_simulation_crash(const struct service_kill *kill, unsigned *ret_commits, char **ret_end,
+	struct err *err)
 {
-	struct simulation simulation = {.stop_at_commit = commit, .stop_after = after};
+	struct simulation simulation = {
+		.stop_at_commit = kill->commit, .stop_after = kill->after, .groups = kill->groups};
 	_buffer_ struct buffer end = {0};
 	int code;
 
-	set_up(&simulation, 1, trace, false);
+	set_up(&simulation, 1, kill->trace, false);
 	simulation.server_count = 1;
-	simulation.gentle = course == SERVICE_COURSE_ROLLS;
-	use_file(&simulation, folder, commit);
-	simulation.checker = service_checker_new(simulation.root, simulation.gentle,
-		simulation_broken, &simulation);
+	simulation.gentle = kill->course == SERVICE_COURSE_ROLLS;
+	simulation.traffic = true;
+	use_file(&simulation, kill->folder, kill->commit);
+	set_up_checker(&simulation);
 	code = open_store(&simulation, err);
 	if (code == 0)
 		code = make_world(&simulation, false, err);
 	if (code == 0)
-		code = take_course(&simulation, &courses[course], err);
+		code = take_course(&simulation, &courses[kill->course], err);
 	if (code == 0 && simulation.store)
 		describe_end(&simulation, &end);
 	if (code == 0 && simulation.broken[0])
-		code = err_set(err, -EBADMSG, "killed %s commit %u: %s", after ? "after" : "before",
-			commit, simulation.broken);
+		code = err_set(err, -EBADMSG, "killed %s commit %u: %s",
+			kill->after ? "after" : "before", kill->commit, simulation.broken);
 	for (size_t i = 0; i < SIMULATION_SERVERS; i++)
 		service_server_take_down(&simulation.servers[i]);
 	if (code == 0) {

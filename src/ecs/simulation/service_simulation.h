@@ -5,11 +5,16 @@
  * real API, with definitions that work, are slow, crash, do not start or are unhealthy. Meanwhile servers
  * crash (also just before and after a commit) and are paused, commits fail, calls to the runtime get lost,
  * arrive late or twice, notices are lost, tasks die, instances die, drain and come back, and everything is
- * restarted from its file. Then the faults end, and every service must become what was last asked for.
+ * restarted from its file. Services are behind load balancers and have names; a plane that is a few draws of
+ * chance makes their targets healthy, unhealthy and drained. Then the faults end, and every service must become
+ * what was last asked for.
  *
  * What is checked all the time is in service_checker.h. Checked at the end: exactly the wanted tasks of the
  * newest definition run and are healthy, one deployment is left and is completed, nothing else runs, no exit
  * code is lost, and no acknowledged request is.
+ *
+ * With `groups` the world keeps replicas itself, as Kubernetes does, and groups are deleted behind everybody's
+ * back, too. What is asked of it is checked at the moment of asking (watched_runtime.h).
  */
 #ifndef ECS_SIMULATION_SERVICE_SIMULATION_H
 #define ECS_SIMULATION_SERVICE_SIMULATION_H
@@ -34,7 +39,15 @@
 	X(LOSE_EXIT, "lose-exit", "the runtime forgets an exit before it is written down")         \
 	X(READ_AS_EMPTY, "read-as-empty", "a task that could not be read is taken for unknown")    \
 	X(DEAF, "deaf", "changes lost by a slow feed are not listed again")                        \
-	X(LOSE_DIRTY, "lose-dirty", "a key added while in work is not worked on again")
+	X(STOP_REGISTERED, "stop-registered", "a task is stopped before its traffic has left")     \
+	X(REGISTER_EARLY, "register-early", "a task is registered before it is healthy")           \
+	X(LOSE_DIRTY, "lose-dirty", "a key added while in work is not worked on again")            \
+	X(APPLY_ONCE, "apply-once", "groups: what was applied is not applied again")               \
+	X(REMOVE_ONCE, "remove-once", "groups: a removal that failed is taken for done")           \
+	X(OPEN_EARLY, "open-early", "groups: a gate is opened before traffic comes")               \
+	X(END_UNKNOWN, "end-unknown", "groups: tasks that the runtime made are taken for orphans")
+/* From here on: of a runtime that keeps replicas itself. */
+#define SERVICE_BUG_GROUPS SERVICE_BUG_APPLY_ONCE
 enum service_bug {
 #define X(name, text, meaning) SERVICE_BUG_##name,
 	SERVICE_BUGS(X)
@@ -46,6 +59,8 @@ extern const char *const service_bug_meanings[SERVICE_BUG_COUNT];
 
 struct service_simulation {
 	enum service_bug bug;
+	/* The runtime keeps replicas itself, as Kubernetes does, and group_controller.h tells it of services. */
+	bool groups;
 	/* An existing folder for the store's file, which some seeds use; emptied again. NULL: memory only. */
 	const char *folder;
 	FILE *trace; /* NULL: none */
@@ -59,6 +74,7 @@ struct service_simulation_result {
 	uint64_t programs; /* that were started */
 	unsigned requests, refused, crashes, pauses, overflows, failed_commits, restarts;
 	unsigned lost_calls, late_calls, lost_notices, task_deaths, instance_deaths, late_programs;
+	unsigned group_deletions;
 };
 
 /* 0, or -EBADMSG with the first rule that was broken, or another code when the simulation itself could not
@@ -74,13 +90,21 @@ enum service_course {
 	SERVICE_COURSE_COUNT
 };
 
+struct service_kill {
+	enum service_course course;
+	unsigned commit; /* from 1, counted from the client's request on; 0: nobody is killed */
+	bool after;      /* it became durable; else before */
+	bool groups;     /* as above */
+	const char *folder;
+	FILE *trace; /* NULL: none */
+};
+
 /*
- * One course of things in which the server is killed at one commit, before or after it became durable, and
- * starts again from the file. No other faults. *ret_commits is how many commits there were from the client's
- * request on: when `commit` is larger, nobody was killed. *ret_end describes the end, the same for every
- * commit; free it.
+ * One course of things in which the server is killed at one commit and starts again from the file. No other
+ * faults. *ret_commits is how many commits there were from the client's request on: when that is fewer than
+ * kill->commit, nobody was killed. *ret_end describes the end, the same for every commit; free it.
  */
-int service_simulation_crash(enum service_course course, unsigned commit, bool after,
-	const char *folder, FILE *trace, unsigned *ret_commits, char **ret_end, struct err *err);
+int service_simulation_crash(const struct service_kill *kill, unsigned *ret_commits, char **ret_end,
+	struct err *err);
 
 #endif
