@@ -1,0 +1,590 @@
+/* The replica of a cluster: news in every order, listings that are whole or cut, and what is forgotten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "daemon/cluster_state.h"
+
+#define NOW INT64_C(1700000000000)
+static const struct cluster_state_limits wide = {.stopped_max = 1000,
+	.stopped_ms = 3600000,
+	.tombstones_max = 1000,
+	.tombstones_ms = 7200000};
+
+/* ---- what is put ---- */
+
+static struct state_instance instance(const char *id, uint64_t version)
+{
+	return (struct state_instance){.id = span_of(id),
+		.arn = span_of(id),
+		.host = SPAN(""),
+		.status = STATE_INSTANCE_ACTIVE,
+		.connected = true,
+		.attributes = SPAN(";stack=prod;"),
+		.version = version};
+}
+
+static struct state_task task(const char *arn, const char *on, enum state_task_status last,
+	uint64_t version)
+{
+	return (struct state_task){.arn = span_of(arn),
+		.instance = span_of(on),
+		.group = SPAN("env:log"),
+		.started_by = SPAN("d-1"),
+		.task_definition = SPAN("log:1"),
+		.last = last,
+		.wanted = last < STATE_TASK_DEACTIVATING,
+		.created_ms = NOW,
+		.stopped_ms = last == STATE_TASK_STOPPED ? NOW + (int64_t)version : 0,
+		.stop_code = SPAN(""),
+		.stopped_reason = SPAN(""),
+		.version = version};
+}
+
+static bool put_instance(struct cluster_state *state, const char *id, uint64_t version)
+{
+	struct state_instance given = instance(id, version);
+
+	return cluster_state_put_instance(state, &given, NOW);
+}
+
+static bool put_task(struct cluster_state *state, const char *arn, const char *on,
+	enum state_task_status last, uint64_t version)
+{
+	struct state_task given = task(arn, on, last, version);
+
+	return cluster_state_put_task(state, &given, NOW);
+}
+
+static bool list_task(struct cluster_state *state, const char *arn, const char *on,
+	enum state_task_status last, uint64_t version)
+{
+	struct state_task given = task(arn, on, last, version);
+
+	return cluster_state_list_task(state, &given, NOW);
+}
+
+static bool list_instance(struct cluster_state *state, const char *id, uint64_t version)
+{
+	struct state_instance given = instance(id, version);
+
+	return cluster_state_list_instance(state, &given, NOW);
+}
+
+static bool has_instance(struct cluster_state *state, const char *id)
+{
+	_arena_ struct arena *arena = arena_new(0);
+
+	return cluster_state_get_instance(state, span_of(id), arena);
+}
+
+/* -1: there is none. */
+static int last_of(struct cluster_state *state, const char *arn)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	const struct state_task *found = cluster_state_get_task(state, span_of(arn), arena);
+
+	return found ? (int)found->last : -1;
+}
+
+/* ---- everything as text, in an order that does not depend on how it came about ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	return span_compare(*(const struct span *)a, *(const struct span *)b);
+}
+
+static struct span describe(const struct cluster_state *state, struct arena *arena)
+{
+	struct span *lines = arena_allocate_array(arena, 1000, sizeof(*lines)), *ids;
+	size_t count = 0, instances = cluster_state_list(state, arena, &ids), position = 0;
+	_buffer_ struct buffer out = {0};
+	const struct state_task *found;
+
+	for (size_t i = 0; i < instances; i++) {
+		const struct state_instance *known =
+			cluster_state_get_instance(state, ids[i], arena);
+		struct span live = SPAN("");
+
+		for (size_t j = 0; j < known->task_count; j++)
+			live = arena_format(arena, "%.*s %.*s", SPAN_ARGS(live),
+				SPAN_ARGS(known->tasks[j].arn));
+		lines[count++] = arena_format(arena, "i %.*s v%llu %d:%.*s", SPAN_ARGS(known->id),
+			(unsigned long long)known->version, known->status, SPAN_ARGS(live));
+	}
+	while ((found = cluster_state_next_task(state, &position))) {
+		const struct state_task *latest =
+			cluster_state_last_stopped(state, found->instance, found->group, arena);
+
+		lines[count++] = arena_format(arena, "t %.*s on %.*s v%llu %d, latest %.*s",
+			SPAN_ARGS(found->arn), SPAN_ARGS(found->instance),
+			(unsigned long long)found->version, found->last,
+			SPAN_ARGS(latest ? latest->arn : SPAN("none")));
+	}
+	qsort(lines, count, sizeof(*lines), by_text);
+	for (size_t i = 0; i < count; i++)
+		buffer_format(&out, "%.*s\n", SPAN_ARGS(lines[i]));
+	return arena_copy_span(arena, buffer_span(&out));
+}
+
+static void assert_same(struct span a, struct span b)
+{
+	if (!span_equal(a, b))
+		fail_msg("%.*s\nis not\n%.*s", SPAN_ARGS(a), SPAN_ARGS(b));
+}
+
+/* ---- news ---- */
+
+struct news {
+	char type; /* i, t: put; I, T: remove */
+	const char *name, *on;
+	int status;
+	uint64_t version;
+};
+
+static bool apply(struct cluster_state *state, const struct news *news)
+{
+	struct state_instance given;
+
+	switch (news->type) {
+	case 'i':
+		given = instance(news->name, news->version);
+		given.status = (enum state_instance_status)news->status;
+		return cluster_state_put_instance(state, &given, NOW);
+	case 'I':
+		return cluster_state_remove_instance(state, span_of(news->name), news->version,
+			NOW);
+	case 't':
+		return put_task(state, news->name, news->on, (enum state_task_status)news->status,
+			news->version);
+	default:
+		return cluster_state_remove_task(state, span_of(news->name), news->version, NOW,
+			NULL, NULL);
+	}
+}
+
+/* Scenario 62. */
+static void test_versions(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+
+	(void)unused;
+	assert_true(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_PENDING, 4));
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_PENDING, 5));
+	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
+	assert_true(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 7));
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_STOPPING, 6));
+	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPED);
+
+	assert_true(put_instance(state, "i1", 2));
+	assert_false(put_instance(state, "i1", 1));
+	assert_false(put_instance(state, "i1", 2));
+	assert_int_equal(cluster_state_get_instance(state, SPAN("i1"), arena)->version, 2);
+	assert_null(cluster_state_get_instance(state, SPAN("i2"), arena));
+	assert_int_equal(cluster_state_instance_count(state), 1);
+	assert_int_equal(cluster_state_task_count(state), 1);
+}
+
+/* Scenario 64. */
+static void test_no_resurrection(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	struct span on;
+
+	(void)unused;
+	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5);
+	assert_true(cluster_state_remove_task(state, SPAN("t1"), 6, NOW, arena, &on));
+	assert_true(span_is(on, "i1"));
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 6));
+	assert_false(cluster_state_remove_task(state, SPAN("t1"), 6, NOW, arena, &on));
+	assert_true(span_is(on, ""));
+	assert_int_equal(last_of(state, "t1"), -1);
+	/* Nothing was known of it, and it is held against it all the same. */
+	assert_false(cluster_state_remove_instance(state, SPAN("i9"), 3, NOW));
+	assert_false(put_instance(state, "i9", 2));
+	assert_true(put_instance(state, "i9", 4));
+
+	/* A listing did not find it: whatever was sent before, it is late. */
+	put_task(state, "t2", "i1", STATE_TASK_RUNNING, 5);
+	cluster_state_list_begin(state);
+	list_instance(state, "i9", 4);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_int_equal(last_of(state, "t2"), -1);
+	assert_false(put_task(state, "t2", "i1", STATE_TASK_RUNNING, 99));
+	assert_int_equal(last_of(state, "t2"), -1);
+	/* Another one does: the first had been wrong. */
+	cluster_state_list_begin(state);
+	assert_false(list_task(state, "t2", "i1", STATE_TASK_RUNNING, 4));
+	assert_true(list_task(state, "t2", "i1", STATE_TASK_RUNNING, 5));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_int_equal(last_of(state, "t2"), STATE_TASK_RUNNING);
+	assert_false(has_instance(state, "i9"));
+}
+
+#define EVENTS_MAX 7
+
+static void try_orders(const struct news *events, size_t count, size_t *order, size_t filled,
+	unsigned used, struct span wanted)
+{
+	if (filled < count) {
+		for (size_t i = 0; i < count; i++) {
+			if (used & (1u << i))
+				continue;
+			order[filled] = i;
+			try_orders(events, count, order, filled + 1, used | (1u << i), wanted);
+		}
+		return;
+	}
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+
+	for (size_t i = 0; i < count; i++)
+		apply(state, &events[order[i]]);
+	assert_same(describe(state, arena), wanted);
+	/* Said twice, nothing is new. */
+	for (size_t i = 0; i < count; i++)
+		assert_false(apply(state, &events[order[i]]));
+}
+
+/* S13: all orders of small sets. */
+static void test_every_order(void **unused)
+{
+	static const struct {
+		size_t count;
+		struct news events[EVENTS_MAX];
+		const char *wanted;
+	} rows[] = {
+		{7,
+			{{'t', "t1", "i1", STATE_TASK_PENDING, 1},
+				{'t', "t1", "i1", STATE_TASK_RUNNING, 2},
+				{'t', "t1", "i1", STATE_TASK_STOPPING, 3},
+				{'t', "t1", "i1", STATE_TASK_STOPPED, 4},
+				{'i', "i1", "", STATE_INSTANCE_ACTIVE, 1},
+				{'i', "i1", "", STATE_INSTANCE_DRAINING, 2},
+				{'t', "t2", "i1", STATE_TASK_RUNNING, 2}},
+			"i i1 v2 1: t2\nt t1 on i1 v4 7, latest t1\nt t2 on i1 v2 3, latest t1\n"},
+		{6,
+			{{'i', "i1", "", STATE_INSTANCE_ACTIVE, 1}, {'I', "i1", "", 0, 2},
+				{'t', "t1", "i1", STATE_TASK_RUNNING, 5}, {'T', "t1", "", 0, 5},
+				{'i', "i2", "", STATE_INSTANCE_ACTIVE, 9}, {'I', "i2", "", 0, 8}},
+			"i i2 v9 0:\n"},
+		/* A task whose instance was chosen later, and two that stopped. */
+		{6,
+			{{'t', "t1", "", STATE_TASK_PROVISIONING, 1},
+				{'t', "t1", "i1", STATE_TASK_PENDING, 2},
+				{'t', "t2", "i1", STATE_TASK_STOPPED, 20},
+				{'t', "t3", "i1", STATE_TASK_STOPPED, 30}, {'T', "t3", "", 0, 31},
+				{'t', "t4", "i1", STATE_TASK_STOPPED, 20}},
+			"t t1 on i1 v2 1, latest t4\nt t2 on i1 v20 7, latest t4\n"
+			"t t4 on i1 v20 7, latest t4\n"},
+	};
+	size_t order[EVENTS_MAX];
+
+	(void)unused;
+	for (size_t i = 0; i < LENGTH(rows); i++)
+		try_orders(rows[i].events, rows[i].count, order, 0, 0, span_of(rows[i].wanted));
+}
+
+/* The same against a model that knows the highest version only, with long sets in random orders. */
+static void test_random_orders(void **unused)
+{
+	enum { NAMES = 6, EVENTS = 60, ROUNDS = 300 };
+	static const char *const tasks[NAMES] = {"t0", "t1", "t2", "t3", "t4", "t5"};
+	static const char *const instances[3] = {"i0", "i1", "i2"};
+	struct random_seeded random;
+
+	(void)unused;
+	random_seeded_init(&random, 64);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+		struct news events[EVENTS];
+		uint64_t highest[NAMES] = {0};
+		const struct news *best[NAMES] = {0};
+
+		for (size_t i = 0; i < EVENTS; i++) {
+			uint64_t at = random_below(&random.random, NAMES);
+			/* The same version says the same: what it says follows from it. */
+			uint64_t version = 1 + random_below(&random.random, 30);
+
+			events[i] = (struct news){version % 7 == 6 ? 'T' : 't', tasks[at],
+				instances[version % 3], (int)(version % 8), version};
+		}
+		for (size_t i = 0; i < EVENTS; i++) {
+			size_t at = (size_t)(events[i].name[1] - '0');
+			bool news = events[i].version > highest[at];
+			bool shown = news &&
+				     (events[i].type == 't' || (best[at] && best[at]->type == 't'));
+
+			if (news) {
+				highest[at] = events[i].version;
+				best[at] = &events[i];
+			}
+			assert_int_equal(apply(state, &events[i]), shown);
+		}
+		for (size_t i = 0; i < NAMES; i++)
+			assert_int_equal(last_of(state, tasks[i]),
+				best[i] && best[i]->type == 't' ? best[i]->status : -1);
+	}
+}
+
+/* ---- listings ---- */
+
+static void count_removed(void *context, struct span on)
+{
+	buffer_format(context, "%.*s ", SPAN_ARGS(on));
+}
+
+/* S17. */
+static void test_listings(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer removed = {0};
+	struct span *missing;
+
+	(void)unused;
+	put_instance(state, "i1", 1);
+	put_instance(state, "i2", 1);
+	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 1);
+	put_task(state, "t2", "i2", STATE_TASK_RUNNING, 1);
+
+	/* Cut: nothing is concluded. */
+	cluster_state_list_begin(state);
+	assert_false(list_instance(state, "i1", 1));
+	assert_int_equal(cluster_state_list_missing_instances(state, arena, &missing), 1);
+	assert_true(span_is(missing[0], "i2"));
+	assert_int_equal(cluster_state_list_missing_tasks(state, arena, &missing), 2);
+	cluster_state_list_abort(state);
+	assert_int_equal(cluster_state_instance_count(state), 2);
+	assert_int_equal(cluster_state_task_count(state), 2);
+
+	/* Whole: what changed since it began is left alone, whether it was mentioned or not. */
+	cluster_state_list_begin(state);
+	list_instance(state, "i1", 1);
+	list_task(state, "t1", "i1", STATE_TASK_RUNNING, 1);
+	put_task(state, "t3", "i2", STATE_TASK_PENDING, 1);
+	put_instance(state, "i3", 1);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, count_removed, &removed);
+	assert_true(span_is(buffer_span(&removed), "i2 i2 "));
+	assert_true(has_instance(state, "i1"));
+	assert_false(has_instance(state, "i2"));
+	assert_true(has_instance(state, "i3"));
+	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
+	assert_int_equal(last_of(state, "t2"), -1);
+	assert_int_equal(last_of(state, "t3"), STATE_TASK_PENDING);
+
+	/* An older answer than what is known changes nothing, and is a proof that it exists. */
+	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 8);
+	cluster_state_list_begin(state);
+	list_instance(state, "i1", 1);
+	list_instance(state, "i3", 1);
+	assert_false(list_task(state, "t1", "i1", STATE_TASK_PENDING, 7));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
+	assert_int_equal(last_of(state, "t3"), -1);
+}
+
+/* Something was removed while a listing that had found it was under way. */
+static void test_removed_meanwhile(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+
+	(void)unused;
+	put_instance(state, "i1", 3);
+	cluster_state_list_begin(state);
+	assert_true(cluster_state_remove_instance(state, SPAN("i1"), 4, NOW));
+	assert_false(list_instance(state, "i1", 3));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_false(has_instance(state, "i1"));
+	/* Removed by name, it does not come back with the version that it had, even listed later. */
+	cluster_state_list_begin(state);
+	assert_false(list_instance(state, "i1", 3));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_false(has_instance(state, "i1"));
+}
+
+/* Scenario 26: attributes change, and the version does not. */
+static void test_equal_versions(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	struct state_instance changed = instance("i1", 5);
+
+	(void)unused;
+	put_instance(state, "i1", 5);
+	put_task(state, "t1", "i1", STATE_TASK_STOPPING, 0);
+	changed.attributes = SPAN(";stack=dev;");
+	assert_false(cluster_state_put_instance(state, &changed, NOW));
+	cluster_state_list_begin(state);
+	assert_true(cluster_state_list_instance(state, &changed, NOW));
+	assert_false(cluster_state_list_instance(state, &changed, NOW));
+	/* Where there are no versions: never back, but on. */
+	assert_false(list_task(state, "t1", "i1", STATE_TASK_RUNNING, 0));
+	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPING);
+	assert_true(list_task(state, "t1", "i1", STATE_TASK_STOPPED, 0));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_true(span_is(cluster_state_get_instance(state, SPAN("i1"), arena)->attributes,
+		";stack=dev;"));
+	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPED);
+	/* An answer from before a change: the change counts. */
+	cluster_state_list_begin(state);
+	assert_true(put_instance(state, "i1", 6));
+	changed.version = 6;
+	assert_false(cluster_state_list_instance(state, &changed, NOW));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_true(span_is(cluster_state_get_instance(state, SPAN("i1"), arena)->attributes,
+		";stack=prod;"));
+}
+
+static void test_disconnected(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	struct state_instance given = instance("i1", 1);
+	static const struct {
+		bool connected;
+		int64_t since_ms;
+	} steps[] = {{true, 0}, {false, NOW + 1}, {false, NOW + 1}, {true, 0}, {false, NOW + 4}};
+
+	(void)unused;
+	for (size_t i = 0; i < LENGTH(steps); i++) {
+		given.version++;
+		given.connected = steps[i].connected;
+		assert_true(cluster_state_put_instance(state, &given, NOW + (int64_t)i));
+		assert_int_equal(cluster_state_get_instance(state, given.id, arena)
+					 ->disconnected_ms,
+			steps[i].since_ms);
+	}
+}
+
+/* ---- what is kept, and for how long ---- */
+
+static void test_limits(void **unused)
+{
+	const struct cluster_state_limits narrow = {
+		.stopped_max = 2, .stopped_ms = 1000, .tombstones_max = 2, .tombstones_ms = 5000};
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&narrow);
+
+	(void)unused;
+	put_task(state, "t1", "i1", STATE_TASK_STOPPED, 9);
+	put_task(state, "t2", "i1", STATE_TASK_STOPPED, 9);
+	put_task(state, "t3", "i1", STATE_TASK_STOPPED, 9);
+	assert_int_equal(cluster_state_task_count(state), 2);
+	assert_int_equal(last_of(state, "t1"), -1);
+	/* Forgotten, but not to be brought back. */
+	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 8));
+	cluster_state_list_begin(state);
+	assert_false(list_task(state, "t1", "i1", STATE_TASK_STOPPED, 9));
+	cluster_state_list_abort(state);
+	assert_int_equal(cluster_state_forgotten_ms(state), 0);
+
+	cluster_state_expire(state, NOW + 999);
+	assert_int_equal(cluster_state_task_count(state), 2);
+	cluster_state_expire(state, NOW + 1000);
+	assert_int_equal(cluster_state_task_count(state), 0);
+	/* Of three tombstones the first had to go, and it is told. */
+	assert_int_equal(cluster_state_forgotten_ms(state), NOW);
+	cluster_state_expire(state, NOW + 6000);
+	assert_int_equal(cluster_state_forgotten_ms(state), NOW + 1000);
+	assert_true(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 1));
+}
+
+/* Whatever an environment's neighbours have on an instance. */
+static void test_of_one_environment(void **unused)
+{
+	static const char *const groups[] = {"env:log", "env:mon", "service:web", "", "env:log"};
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	const struct state_instance *found;
+	struct state_task given;
+	char name[8];
+
+	(void)unused;
+	put_instance(state, "i1", 1);
+	for (size_t i = 0; i < LENGTH(groups); i++) {
+		snprintf(name, sizeof(name), "t%zu", i);
+		given = task(name, "i1", STATE_TASK_RUNNING, 1);
+		given.group = span_of(groups[i]);
+		assert_true(cluster_state_put_task(state, &given, NOW));
+	}
+	assert_null(cluster_state_get_instance_for(state, SPAN("i2"), SPAN("log"), arena));
+	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
+	assert_int_equal(found->task_count, 4);
+	assert_true(span_is(found->tasks[0].arn, "t0") && span_is(found->tasks[1].arn, "t2") &&
+		    span_is(found->tasks[2].arn, "t3") && span_is(found->tasks[3].arn, "t4"));
+	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("none"), arena);
+	assert_int_equal(found->task_count, 2);
+	/* Each of them may be the first, the last or the only one of its own. */
+	put_task(state, "t4", "i1", STATE_TASK_STOPPED, 2);
+	cluster_state_remove_task(state, SPAN("t1"), 2, NOW, NULL, NULL);
+	cluster_state_remove_task(state, SPAN("t2"), 2, NOW, NULL, NULL);
+	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("mon"), arena);
+	assert_int_equal(found->task_count, 1);
+	assert_true(span_is(found->tasks[0].arn, "t3"));
+	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
+	assert_int_equal(found->task_count, 2);
+	put_task(state, "t0", "i2", STATE_TASK_RUNNING, 2);
+	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
+	assert_int_equal(found->task_count, 1);
+	assert_int_equal(cluster_state_get_instance(state, SPAN("i1"), arena)->task_count, 1);
+}
+
+static void test_last_stopped(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	struct state_task other = task("t9", "i1", STATE_TASK_STOPPED, 99);
+
+	(void)unused;
+	other.group = SPAN("service:web");
+	assert_null(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena));
+	put_task(state, "t3", "i1", STATE_TASK_STOPPED, 3);
+	put_task(state, "t5", "i1", STATE_TASK_STOPPED, 5);
+	put_task(state, "t4", "i1", STATE_TASK_STOPPED, 4);
+	put_task(state, "t6", "i2", STATE_TASK_STOPPED, 6);
+	cluster_state_put_task(state, &other, NOW);
+	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)
+				    ->arn,
+		"t5"));
+	cluster_state_remove_task(state, SPAN("t5"), 6, NOW, NULL, NULL);
+	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)
+				    ->arn,
+		"t4"));
+	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("service:web"),
+				    arena)
+				    ->arn,
+		"t9"));
+	assert_null(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:mon"), arena));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_no_resurrection),
+		cmocka_unit_test(test_every_order),
+		cmocka_unit_test(test_random_orders),
+		cmocka_unit_test(test_listings),
+		cmocka_unit_test(test_removed_meanwhile),
+		cmocka_unit_test(test_equal_versions),
+		cmocka_unit_test(test_disconnected),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_of_one_environment),
+		cmocka_unit_test(test_last_stopped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

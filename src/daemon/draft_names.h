@@ -1,0 +1,24 @@
+/*
+ * What a version of an environment names: its target, cluster, task definition and role. Those of this server are
+ * looked up. Of those elsewhere only the names are checked: whether they are there is seen, and told, when they are
+ * used, so that environments can be made and changed while the target is away.
+ */
+#ifndef DAEMON_DRAFT_NAMES_H
+#define DAEMON_DRAFT_NAMES_H
+
+#include "aws/service.h"
+
+struct draft_names {
+	/* As given, or as the version before has it; data NULL: not given. */
+	struct span target, cluster, task_definition, role;
+	bool is_cluster_given, is_role_given; /* with this request */
+	/* What they mean. */
+	struct span place; /* see kinds.h */
+	struct span cluster_arn, task_definition_arn;
+};
+
+/* On the writer. target becomes "" for this server, role "" for none. before: the place of the version before, or
+ * SPAN_NONE. Fails the request. */
+int draft_names_find(struct aws_request *request, struct span before, struct draft_names *names);
+
+#endif

@@ -1,0 +1,487 @@
+/* Environments and their versions as clients see them. Counts are those of this moment. */
+#include "aws/arn.h"
+#include "aws/page.h"
+#include "daemon/cron.h"
+#include "daemon/draft.h"
+#include "daemon/environment_type.h"
+#include "daemon/fail.h"
+#include "daemon/internal.h"
+#include "daemon/matching.h"
+#include "daemon/quarantine_guard.h"
+#include "daemon/state.h"
+#include "ecs/name.h"
+
+#define PAGE_DEFAULT 100
+#define PAGE_MAX 100
+#define LOOKED_AT_MAX 1000 /* environments that filters may leave out on one page */
+
+/* ---- documents ---- */
+
+static struct json *counts_document(struct arena *arena, const struct environment_counts *counts)
+{
+	struct json *made = json_new_object(arena);
+
+	json_set_integer(arena, made, "desired", counts->total);
+	json_set_integer(arena, made, "active", counts->active);
+	json_set_integer(arena, made, "launching", counts->launching);
+	json_set_integer(arena, made, "unhealthy", counts->unhealthy);
+	json_set_integer(arena, made, "missing", counts->missing);
+	json_set_integer(arena, made, "outdated", counts->outdated);
+	json_set_integer(arena, made, "total", counts->total);
+	return made;
+}
+
+static void count(struct aws_request *request, const struct store_object *environment,
+	struct environment_counts *ret_counts)
+{
+	const struct daemon_context *context = request->context;
+
+	*ret_counts = (struct environment_counts){0};
+	if (context && context->count)
+		context->count(context->count_context, environment->key, ret_counts);
+}
+
+static const char *health_of(const struct environment_counts *counts)
+{
+	return environment_is_unhealthy(counts) ? "unhealthy" : "healthy";
+}
+
+/* The version that a task definition is of, among those that matter now; "". */
+static struct span version_of(struct aws_request *request, const struct store_object *environment,
+	struct span task_definition)
+{
+	const struct environment_facts *facts = environment_facts(environment);
+	const struct span ids[] = {facts->target, facts->completed, facts->latest};
+
+	for (size_t i = 0; i < LENGTH(ids); i++) {
+		const struct store_object *version =
+			store_get(request->view, &environment_version_kind,
+				environment_part_key(request->arena, environment->key, ids[i]));
+
+		if (version && span_equal(environment_version_facts(version)->task_definition,
+				       task_definition))
+			return ids[i];
+	}
+	return SPAN("");
+}
+
+static struct json *running_document(struct aws_request *request,
+	const struct store_object *environment)
+{
+	const struct daemon_context *context = request->context;
+	struct arena *arena = request->arena;
+	struct json *list = json_new_array(arena);
+	struct environment_running *running;
+	size_t count = 0;
+
+	if (context && context->list_running)
+		count = context->list_running(context->count_context, environment->key, arena,
+			&running);
+	for (size_t i = 0; i < count; i++) {
+		struct json *item = json_new_object(arena);
+		struct span version = version_of(request, environment, running[i].task_definition);
+
+		json_set_string(arena, item, "taskDefinition", running[i].task_definition);
+		if (version.length > 0)
+			json_set_string(arena, item, "environmentVersion", version);
+		json_set_integer(arena, item, "taskCount", running[i].tasks);
+		json_set_integer(arena, item, "activeCount", running[i].active);
+		json_append(arena, list, item);
+	}
+	return list;
+}
+
+static void set_text(struct arena *arena, struct json *object, const char *name, struct span text)
+{
+	if (text.length > 0)
+		json_set_string(arena, object, name, text);
+}
+
+static void set_deployment(struct aws_request *request, const struct store_object *environment,
+	struct json *object)
+{
+	const struct environment_facts *facts = environment_facts(environment);
+	const struct store_object *deployment =
+		environment_deployment_of(request->view, request->arena, environment->key,
+			facts->in_progress.length > 0 ? facts->in_progress : facts->pending);
+
+	if (deployment)
+		json_set(request->arena, object, "activeDeployment",
+			environment_deployment_document(request->arena, deployment));
+}
+
+static bool is_damaged(struct aws_request *request, const struct store_object *environment)
+{
+	const struct daemon_context *context = request->context;
+
+	return context && context->store &&
+	       environment_is_damaged(context->store, environment->key);
+}
+
+/* Of a Service elsewhere the service can be less known than its cluster: who may list may not describe it. */
+static void look_at_service(struct aws_request *request, const struct store_object *environment,
+	struct span place, struct state_info *info)
+{
+	const struct daemon_context *context = request->context;
+	const struct environment_facts *facts = environment_facts(environment);
+	struct state_service_info service;
+
+	if (facts->type != ENVIRONMENT_TYPE_Service)
+		return;
+	state_get_service(context->state, place,
+		environment_service_name(request->arena, facts->name), request->arena, &service);
+	if (!service.known && !service.error[0])
+		return;
+	info->stale = service.stale;
+	memcpy(info->error, service.error, sizeof(info->error));
+}
+
+/* How well the clusters are known that it is in, and what is wrong with that, or with its deployment. */
+static void set_sight(struct aws_request *request, const struct store_object *environment,
+	struct json *object)
+{
+	const struct daemon_context *context = request->context;
+	struct span rest = environment_facts(environment)->places, place,
+		    reason = json_text(json_path(object, "activeDeployment.statusReason"));
+	struct state_info info;
+	bool stale = false;
+
+	while (context && context->state && span_next_part(&rest, ' ', &place)) {
+		if (span_starts_with(place, SPAN(":")) ||
+			!state_get_info(context->state, place, &info))
+			continue;
+		if (!info.stale)
+			look_at_service(request, environment, place, &info);
+		stale |= info.stale;
+		if (info.stale && info.error[0])
+			reason = arena_copy_span(request->arena, span_of(info.error));
+	}
+	if (stale)
+		json_set_bool(request->arena, object, "stale", true);
+	if (reason.length > 0)
+		json_set_string(request->arena, object, "statusReason", reason);
+}
+
+static struct json *environment_document(struct aws_request *request,
+	const struct store_object *environment, const struct environment_counts *counts)
+{
+	const struct environment_facts *facts = environment_facts(environment);
+	struct arena *arena = request->arena;
+	struct json *made = json_new_object(arena);
+
+	json_set_string(arena, made, "name", facts->name);
+	json_set_string(arena, made, "environmentType",
+		span_of(environment_type_name(facts->type)));
+	json_set_string(arena, made, "status", span_of(environment_status_name(facts->status)));
+	json_set_string(arena, made, "health", span_of(health_of(counts)));
+	if (is_damaged(request, environment))
+		json_set_string(arena, made, "statusReason", SPAN("QUARANTINED"));
+	json_set_string(arena, made, "latestVersion", facts->latest);
+	set_text(arena, made, "activeVersion", facts->target);
+	set_text(arena, made, "lastCompletedVersion", facts->completed);
+	json_set_time(arena, made, "createdAt", facts->created_ms);
+	json_set_time(arena, made, "updatedAt", facts->updated_ms);
+	json_set(arena, made, "counts", counts_document(arena, counts));
+	set_deployment(request, environment, made);
+	set_sight(request, environment, made);
+	return made;
+}
+
+/* ---- environments ---- */
+
+/* In the cluster of the version that is wanted now. */
+static struct span service_arn(struct aws_request *request, const struct store_object *environment,
+	const struct store_object *latest)
+{
+	const struct environment_facts *facts = environment_facts(environment);
+	const struct store_object *target = store_get(request->view, &environment_version_kind,
+		environment_part_key(request->arena, environment->key, facts->target));
+	struct span place = environment_version_facts(target ? target : latest)->place, part[3];
+
+	span_split(place, ':', &part[0], &place);
+	for (size_t i = 0; i < LENGTH(part); i++)
+		span_next_part(&place, '/', &part[i]);
+	return arena_format(request->arena, "arn:aws:ecs:%.*s:%.*s:service/%.*s/%.*s",
+		SPAN_ARGS(part[1]), SPAN_ARGS(part[0]), SPAN_ARGS(part[2]),
+		SPAN_ARGS(environment_service_name(request->arena, facts->name)));
+}
+
+int environment_get(struct aws_request *request)
+{
+	const struct store_object *environment, *version;
+	/* Of the latest version. */
+	static const char *const shown[] = {"taskDefinition", "instanceGroup", "target", "role",
+		"deploymentConfiguration", "networkConfiguration", "priority", "description"};
+	struct environment_counts counts;
+	struct json *made, *configuration;
+
+	if (environment_find(request, &environment) < 0 ||
+		environment_version_find(request, environment,
+			environment_facts(environment)->latest, &version) < 0)
+		return -EPERM;
+	count(request, environment, &counts);
+	made = environment_document(request, environment, &counts);
+	if (json_parse(version->api, request->arena, &configuration, &request->err) < 0)
+		return aws_fail_store(request);
+	for (size_t i = 0; i < LENGTH(shown); i++)
+		json_set(request->arena, made, shown[i], json_get(configuration, shown[i]));
+	json_set(request->arena, made, "currentState", running_document(request, environment));
+	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Cron)
+		cron_show(request, environment, made);
+	else if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Service)
+		json_set_string(request->arena, made, "serviceArn",
+			service_arn(request, environment, version));
+	json_write(made, request->out);
+	return 0;
+}
+
+struct filters {
+	struct span type, status, health, cluster, prefix;
+	const struct json *attributes; /* texts, all of which are wanted; NULL */
+};
+
+/* Of a cluster that is not of this server, given by its ARN: its place without the target; "" if it is no such ARN. */
+static struct span cluster_elsewhere(struct aws_request *request, struct span given)
+{
+	struct span type, name;
+	struct aws_arn arn;
+
+	if (!aws_arn_parse(given, &arn) || !span_split(arn.resource, '/', &type, &name) ||
+		!span_is(type, "cluster"))
+		return SPAN("");
+	return arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(arn.account),
+		SPAN_ARGS(arn.region), SPAN_ARGS(name));
+}
+
+static bool is_in_cluster_elsewhere(struct aws_request *request,
+	const struct environment_facts *facts, struct span given)
+{
+	struct span rest = facts->places, part, target, cluster,
+		    wanted = cluster_elsewhere(request, given);
+
+	while (span_next_part(&rest, ' ', &part))
+		if (span_split(part, ':', &target, &cluster) && target.length > 0 &&
+			span_equal(cluster, wanted))
+			return true;
+	return false;
+}
+
+/* The place of a cluster of this server that is given by its name or ARN; SPAN_NONE if it is neither. */
+static struct span place_of_cluster(struct aws_request *request, struct span given)
+{
+	struct span name;
+
+	if (!ecs_try_resolve(request->caller, "cluster", given, &name))
+		return SPAN_NONE;
+	return arena_format(request->arena, ":%.*s/%.*s/%.*s", SPAN_ARGS(request->caller->account),
+		SPAN_ARGS(request->caller->region), SPAN_ARGS(name));
+}
+
+static bool is_in_cluster(struct aws_request *request, const struct environment_facts *facts,
+	struct span given)
+{
+	struct span rest = facts->places, part, wanted = place_of_cluster(request, given);
+
+	if (!wanted.data)
+		return is_in_cluster_elsewhere(request, facts, given);
+	while (span_next_part(&rest, ' ', &part)) {
+		if (span_equal(part, wanted))
+			return true;
+	}
+	return false;
+}
+
+static bool has_attribute(const struct environment_facts *facts, struct span wanted)
+{
+	struct span rest = facts->attributes, part;
+
+	while (span_next_part(&rest, ';', &part))
+		if (span_equal(part, wanted))
+			return true;
+	return false;
+}
+
+static bool has_attributes(const struct environment_facts *facts, const struct json *wanted)
+{
+	JSON_EACH_ITEM (wanted, item)
+		if (!has_attribute(facts, json_text(item)))
+			return false;
+	return true;
+}
+
+static bool passes(struct aws_request *request, const struct filters *filters,
+	const struct store_object *environment, const struct environment_counts *counts)
+{
+	const struct environment_facts *facts = environment_facts(environment);
+
+	return (!filters->type.data ||
+		       span_is(filters->type, environment_type_name(facts->type))) &&
+	       (!filters->status.data ||
+		       span_is(filters->status, environment_status_name(facts->status))) &&
+	       (!filters->health.data || span_is(filters->health, health_of(counts))) &&
+	       (!filters->cluster.data || is_in_cluster(request, facts, filters->cluster)) &&
+	       has_attributes(facts, filters->attributes);
+}
+
+/* The one that leaves out most, as far as one can tell; what others leave out is seen by looking. */
+static void choose_index(struct aws_request *request, const struct filters *filters,
+	struct store_cursor *cursor)
+{
+	struct span account = request->caller->account;
+	struct span place = SPAN_NONE;
+
+	cursor->exact = true;
+	if (filters->cluster.data && !filters->prefix.data)
+		place = place_of_cluster(request, filters->cluster);
+	if (json_count(filters->attributes) > 0 && !filters->prefix.data) {
+		cursor->index = ENVIRONMENT_BY_ATTRIBUTE;
+		cursor->prefix = environment_key(request->arena, account,
+			json_text(json_item(filters->attributes, 0)));
+	} else if (place.data) {
+		cursor->index = ENVIRONMENT_BY_PLACE;
+		cursor->prefix = place;
+	} else if (filters->cluster.data && !filters->prefix.data) {
+		cursor->index = ENVIRONMENT_BY_CLUSTER;
+		cursor->prefix = environment_key(request->arena, account,
+			cluster_elsewhere(request, filters->cluster));
+	} else if (filters->health.data && !filters->prefix.data) {
+		cursor->index = ENVIRONMENT_BY_HEALTH;
+		cursor->prefix = environment_key(request->arena, account, filters->health);
+	} else if (filters->status.data && !filters->prefix.data) {
+		cursor->index = ENVIRONMENT_BY_STATUS;
+		cursor->prefix = environment_key(request->arena, account, filters->status);
+	} else if (filters->type.data && !filters->prefix.data) {
+		cursor->index = ENVIRONMENT_BY_TYPE;
+		cursor->prefix = environment_key(request->arena, account, filters->type);
+	} else {
+		cursor->exact = false;
+		cursor->prefix = environment_key(request->arena, account,
+			filters->prefix.data ? filters->prefix : SPAN(""));
+	}
+}
+
+static int read_filters(struct aws_request *request, struct filters *ret_filters)
+{
+	const struct json *input = request->input, *attributes = json_get(input, "attributes");
+
+	JSON_EACH_ITEM (attributes, item)
+		if (!environment_draft_is_attribute(json_text(item)))
+			return aws_fail_input(request,
+				"attribute: '%.*s' is neither NAME nor NAME=VALUE",
+				SPAN_ARGS(json_text(item)));
+	*ret_filters = (struct filters){.type = json_get_text(input, "type"),
+		.status = json_get_text(input, "status"),
+		.health = json_get_text(input, "health"),
+		.cluster = json_get_text(input, "cluster"),
+		.prefix = json_get_text(input, "namePrefix"),
+		.attributes = attributes};
+	return 0;
+}
+
+static struct span filters_text(struct aws_request *request, const struct filters *filters)
+{
+	struct span attributes =
+		filters->attributes ? json_to_text(filters->attributes, request->arena) : SPAN("");
+
+	return arena_format(request->arena, "%.*s|%.*s|%.*s|%.*s|%.*s|%.*s",
+		(int)filters->type.length, filters->type.data ? filters->type.data : "",
+		(int)filters->status.length, filters->status.data ? filters->status.data : "",
+		(int)filters->health.length, filters->health.data ? filters->health.data : "",
+		(int)filters->cluster.length, filters->cluster.data ? filters->cluster.data : "",
+		(int)filters->prefix.length, filters->prefix.data ? filters->prefix.data : "",
+		SPAN_ARGS(attributes));
+}
+
+static void write_list(struct aws_request *request, const char *member, const struct json *list,
+	struct span token)
+{
+	buffer_format(request->out, "{\"%s\":", member);
+	json_write(list, request->out);
+	if (token.length > 0) {
+		buffer_add_string(request->out, ",\"nextToken\":");
+		json_write_string(token, request->out);
+	}
+	buffer_add_char(request->out, '}');
+}
+
+int environment_list(struct aws_request *request)
+{
+	struct filters filters;
+	struct span text, token = SPAN("");
+	struct json *list = json_new_array(request->arena);
+	struct store_cursor cursor = {
+		.view = request->view, .kind = &environment_kind, .index = -1};
+	const struct store_object *environment;
+	struct environment_counts counts;
+	struct aws_page page;
+	size_t found = 0;
+
+	if (read_filters(request, &filters) < 0)
+		return -EPERM;
+	text = filters_text(request, &filters);
+	if (aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, text, &page) < 0)
+		return -EPERM;
+	choose_index(request, &filters, &cursor);
+	cursor.after_text = page.after_text;
+	cursor.after_key = page.after_key;
+	for (size_t looked = 0; (environment = store_next(&cursor)); looked++) {
+		count(request, environment, &counts);
+		if (passes(request, &filters, environment, &counts)) {
+			json_append(request->arena, list,
+				environment_document(request, environment, &counts));
+			found++;
+		}
+		if (found == page.most || looked == LOOKED_AT_MAX) {
+			token = aws_page_token(request, text, cursor.text, environment->key);
+			break;
+		}
+	}
+	write_list(request, "environments", list, token);
+	return 0;
+}
+
+/* ---- versions ---- */
+
+int environment_version_get(struct aws_request *request)
+{
+	const struct store_object *environment, *version;
+
+	if (environment_find(request, &environment) < 0 ||
+		environment_version_find(request, environment,
+			json_get_text(request->input, "environmentVersion"), &version) < 0)
+		return -EPERM;
+	buffer_add_span(request->out, version->api);
+	return 0;
+}
+
+int environment_version_list(struct aws_request *request)
+{
+	const struct store_object *environment, *version;
+	struct json *list = json_new_array(request->arena), *document;
+	struct store_cursor cursor = {.kind = &environment_version_kind,
+		.index = ENVIRONMENT_VERSION_BY_NUMBER,
+		.descending = true};
+	struct span token = SPAN("");
+	struct aws_page page;
+	size_t found = 0;
+
+	if (environment_find(request, &environment) < 0 ||
+		aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, environment->key, &page) < 0)
+		return -EPERM;
+	cursor.view = request->view;
+	cursor.prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(environment->key));
+	cursor.after_text = page.after_text;
+	cursor.after_key = page.after_key;
+	while ((version = store_next(&cursor))) {
+		if (json_parse(version->api, request->arena, &document, &request->err) < 0)
+			return aws_fail_store(request);
+		json_append(request->arena, list, document);
+		if (++found == page.most) {
+			token = aws_page_token(request, environment->key, cursor.text,
+				version->key);
+			break;
+		}
+	}
+	write_list(request, "versions", list, token);
+	return 0;
+}

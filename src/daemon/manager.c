@@ -1,0 +1,485 @@
+/* See the header. */
+#include "daemon/manager.h"
+
+#include <stdio.h>
+
+#include "aws/arn.h"
+#include "base/memory.h"
+#include "daemon/environment_type.h"
+#include "daemon/manager_internal.h"
+#include "daemon/matching.h"
+#include "daemon/quarantine_guard.h"
+#include "ecs/service_kind.h"
+
+#define RESYNC_MS 60000
+#define REASON_MAX 300
+
+/* ---- crews ---- */
+
+static struct crew *find_crew(struct manager *manager, struct span key, bool make)
+{
+	struct crew *crew;
+
+	lock_take(&manager->lock);
+	crew = map_get(&manager->crews, key);
+	if (!crew && make) {
+		crew = crew_new(key);
+		map_put(&manager->crews, key, crew);
+	}
+	lock_release(&manager->lock);
+	return crew;
+}
+
+/* Only its manager's worker does that, and no other works on the same key: but others may be counting. */
+static void drop_crew(struct manager *manager, struct span key)
+{
+	struct crew *crew;
+
+	lock_take(&manager->lock);
+	crew = map_remove(&manager->crews, key);
+	crew_free(crew);
+	lock_release(&manager->lock);
+}
+
+void manager_count(void *context, struct span environment_key,
+	struct environment_counts *ret_counts)
+{
+	struct manager *manager = context;
+	struct crew *crew;
+
+	*ret_counts = (struct environment_counts){0};
+	lock_take(&manager->lock);
+	crew = map_get(&manager->crews, environment_key);
+	if (crew)
+		crew_count(crew, ret_counts);
+	lock_release(&manager->lock);
+}
+
+size_t manager_list_running(void *context, struct span environment_key, struct arena *arena,
+	struct environment_running **ret_running)
+{
+	struct manager *manager = context;
+	struct crew *crew;
+	size_t count = 0;
+
+	lock_take(&manager->lock);
+	crew = map_get(&manager->crews, environment_key);
+	if (crew)
+		count = crew_list_running(crew, arena, ret_running);
+	lock_release(&manager->lock);
+	return count;
+}
+
+static void let_look(struct manager *manager, struct controller *controller,
+	const struct store_object *environment, struct span place, struct span instance)
+{
+	struct crew *crew;
+
+	lock_take(&manager->lock);
+	crew = map_get(&manager->crews, environment->key);
+	if (crew)
+		crew_instance_changed(crew, place, instance);
+	lock_release(&manager->lock);
+	controller_add(controller, environment->key);
+}
+
+/* The environment of a group in a place of this server, if it has anything to do with that place; NULL. */
+static const struct store_object *find_owner(const struct store_view *view, struct span place,
+	struct span name, struct arena *arena)
+{
+	struct span account, rest, part;
+	const struct store_object *environment;
+
+	if (!span_split((struct span){place.data + 1, place.length - 1}, '/', &account, &rest))
+		return NULL;
+	environment = store_get(view, &environment_kind,
+		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(account), SPAN_ARGS(name)));
+	rest = environment ? environment_facts(environment)->places : SPAN("");
+	while (span_next_part(&rest, ' ', &part))
+		if (span_equal(part, place))
+			return environment;
+	return NULL;
+}
+
+/* News of the state service: whose place it is will have to look. A task of an environment is nobody else's business:
+ * where there are hundreds of them on each instance, all would look at each task of all. */
+static void state_changed(void *context, struct span place, struct span instance, struct span group)
+{
+	struct manager *manager = context;
+	_view_ struct store_view *view = store_view_open(manager->config.store);
+	_arena_ struct arena *arena = arena_new(0);
+	struct store_cursor cursor = environments_at(view, place);
+	struct span name = environment_name_of_group(group);
+	struct controller *controller = controller_door_enter(&manager->door);
+	const struct store_object *environment;
+
+	if (!controller)
+		return;
+	if (name.length > 0 && place.data[0] == ':') {
+		environment = find_owner(view, place, name, arena);
+		if (environment)
+			let_look(manager, controller, environment, place, instance);
+		controller_door_leave(&manager->door);
+		return;
+	}
+	while ((environment = store_next(&cursor)))
+		if (name.length == 0 || span_equal(environment_name_of_key(environment->key), name))
+			let_look(manager, controller, environment, place, instance);
+	controller_door_leave(&manager->door);
+}
+
+/* And of a service of theirs, elsewhere. */
+static void service_changed(void *context, struct span place, struct span name)
+{
+	struct manager *manager = context;
+	_arena_ struct arena *arena = arena_new(0);
+	_view_ struct store_view *view = store_view_open(manager->config.store);
+	struct store_cursor cursor = environments_at(view, place);
+	struct controller *controller = controller_door_enter(&manager->door);
+	const struct store_object *environment;
+
+	if (!controller)
+		return;
+	while ((environment = store_next(&cursor)))
+		if (span_equal(environment_service_name(arena,
+				       environment_facts(environment)->name),
+			    name))
+			controller_add(controller, environment->key);
+	controller_door_leave(&manager->door);
+}
+
+/* ---- looking at an environment ---- */
+
+void manager_again_at(struct manager_look *look, int64_t at_ms)
+{
+	if (at_ms > 0 && (look->again_ms == 0 || at_ms < look->again_ms))
+		look->again_ms = at_ms;
+}
+
+static const struct store_object *find_version(const struct manager_look *look, struct span id)
+{
+	return id.length == 0 ? NULL
+			      : store_get(look->sight.view, &environment_version_kind,
+					environment_part_key(look->arena,
+						look->sight.environment->key, id));
+}
+
+static bool is_rolling(const struct environment_deployment_facts *deployment)
+{
+	return deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
+	       (deployment->status == ENVIRONMENT_DEPLOYMENT_in_progress ||
+		       deployment->status == ENVIRONMENT_DEPLOYMENT_unhealthy ||
+		       deployment->status == ENVIRONMENT_DEPLOYMENT_blocked);
+}
+
+static void set_sight(struct manager_look *look)
+{
+	const struct environment_facts *facts = environment_facts(look->sight.environment);
+	const struct store_object *deployment = environment_deployment_of(look->sight.view,
+		look->arena, look->sight.environment->key, facts->in_progress);
+
+	look->sight.target = find_version(look, facts->target);
+	/* Before the first deployment the latest version is what counts are about. */
+	if (!look->sight.target)
+		look->sight.target = find_version(look, facts->latest);
+	look->sight.rolls = deployment && is_rolling(environment_deployment_facts(deployment));
+	if (look->sight.rolls && look->sight.target) {
+		const struct environment_version_facts *target =
+			environment_version_facts(look->sight.target);
+
+		look->sight.canary = target->canary_instances > 0 &&
+				     !environment_deployment_facts(deployment)->canary_proved;
+	}
+}
+
+struct span manager_reason(struct arena *arena, const char *word, struct span text)
+{
+	struct span made = arena_format(arena, "%s: %.*s", word,
+		(int)(text.length < REASON_MAX ? text.length : REASON_MAX), text.data);
+
+	for (size_t i = 0; i < made.length; i++) {
+		char *c = (char *)made.data + i;
+
+		if (*c == '"' || *c == '\\')
+			*c = '\'';
+		else if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+			*c = ' ';
+	}
+	return made;
+}
+
+/* Whether the target's place is known well enough to decide anything; if not, the cause is noted. -EAGAIN: nothing has
+ * been heard of it yet, good or bad. */
+static int check_sight(struct manager_look *look, struct err *err)
+{
+	struct span rest = environment_facts(look->sight.environment)->places, place;
+	struct state_info info;
+
+	if (!span_next_part(&rest, ' ', &place) || !manager_is_elsewhere(place))
+		return 0;
+	state_watch(look->sight.state, place);
+	if (!state_get_info(look->sight.state, place, &info) || (!info.complete && !info.error[0]))
+		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
+			SPAN_ARGS(place));
+	if (info.complete && !info.stale)
+		return 0;
+	look->cause =
+		manager_reason(look->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
+			span_of(info.error[0] ? info.error : "listing it takes too long"));
+	manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+	return 0;
+}
+
+/* Takes in what there is to be seen. */
+static int see(struct manager_look *look, struct err *err)
+{
+	int64_t again_ms;
+	const struct environment_facts *facts = environment_facts(look->sight.environment);
+	int code = check_sight(look, err);
+
+	if (code < 0 || look->cause.length > 0)
+		return code;
+	/* What was rolled out completely is for those, too, who were away meanwhile. */
+	look->sight.rolls |=
+		facts->target.length > 0 && span_equal(facts->target, facts->completed);
+	code = crew_look(look->crew, &look->sight, &again_ms, err);
+	if (code < 0)
+		return code;
+	manager_again_at(look, again_ms);
+	if (look->crew->is_partly_known)
+		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+	return 0;
+}
+
+static bool may_be_deleted(const struct manager_look *look)
+{
+	const struct environment_facts *facts = environment_facts(look->sight.environment);
+
+	if (facts->status != ENVIRONMENT_deleting)
+		return false;
+	return !facts->terminate || (look->cause.length == 0 && !look->crew->is_partly_known &&
+					    fleet_steady(look->crew->fleet));
+}
+
+static int work_daemon(struct manager_look *look, bool *ret_more, struct err *err)
+{
+	bool changed = false, caught_up = crew_is_caught_up(look->crew, &look->sight);
+	int code = see(look, err);
+
+	if (code < 0)
+		return code;
+	code = claims_acquire(look->manager->config.claims, look->claim_key, &look->claim, err);
+	if (code == -EBUSY)
+		return 0; /* another server's; it tells when it is free */
+	if (look->sight.bug == DAEMON_BUG_NO_CATCH_UP) {
+		caught_up = true;
+	} else if (code == 0 && look->claim.epoch != look->crew->epoch) {
+		crew_claimed(look->crew, &look->sight, look->claim.epoch);
+		caught_up = false;
+	}
+	if (code == 0 && !caught_up && look->cause.length == 0) {
+		/* What the one before us did last may be in no replica of ours yet. */
+		*ret_more = crew_is_caught_up(look->crew, &look->sight);
+		return *ret_more ? 0
+				 : err_set(err, -EAGAIN, "environment %.*s was just taken over",
+					   SPAN_ARGS(look->crew->key));
+	}
+	if (code == 0 && look->cause.length == 0)
+		code = manager_forget_gone(look, err);
+	if (code == 0)
+		code = manager_step_deployments(look, &changed, err);
+	if (code < 0)
+		return code;
+	if (changed) {
+		*ret_more = true;
+		return 0;
+	}
+	if (may_be_deleted(look))
+		return manager_delete(look, ret_more, err);
+	return look->cause.length > 0 ? 0 : manager_act(look, ret_more, err);
+}
+
+static int work(struct manager_look *look, bool *ret_more, struct err *err)
+{
+	static int (*const types[])(struct manager_look *, bool *, struct err *) = {
+		[ENVIRONMENT_TYPE_Daemon] = work_daemon,
+		[ENVIRONMENT_TYPE_Service] = manager_work_service,
+		[ENVIRONMENT_TYPE_Cron] = manager_work_cron,
+	};
+
+	return types[environment_facts(look->sight.environment)->type](look, ret_more, err);
+}
+
+static int reconcile(struct controller_call *call, struct span key, struct err *err)
+{
+	struct manager *manager = call->context;
+	_view_ struct store_view *view = store_view_open(call->store);
+	_arena_ struct arena *arena = arena_new(0);
+	const struct store_object *environment = store_get(view, &environment_kind, key);
+	struct manager_look look = {.manager = manager,
+		.call = call,
+		.arena = arena,
+		.claim_key = arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)),
+		.cause = SPAN(""),
+		.sight = {.view = view,
+			.state = manager->state,
+			.environment = environment,
+			.now_ms = runner_wall_ms(call->runner),
+			.arena = arena,
+			.bug = manager->config.bug}};
+	bool more = false;
+	int code;
+
+	if (!environment) {
+		drop_crew(manager, key);
+		return 0;
+	}
+	/* Told as a failure, again and again: somebody has to do something about it. */
+	if (environment_is_damaged(call->store, key))
+		return err_set(err, -EBADMSG,
+			"a record of the environment is quarantined: nothing is done for it");
+	look.crew = find_crew(manager, key, true);
+	set_sight(&look);
+	code = work(&look, &more, err);
+	if (code == -EAGAIN) {
+		/* What is missing is told when it comes; to be safe we look again. */
+		manager_again_at(&look, look.sight.now_ms + 1000);
+		code = 0;
+	}
+	if (more)
+		look.again_ms = look.sight.now_ms;
+	call->again_at_ms = look.again_ms;
+	return code;
+}
+
+/* ---- the controller ---- */
+
+static void map_part(const struct store_change *change, void *context, struct controller_keys *keys)
+{
+	const struct store_object *object = change->after ? change->after : change->before;
+
+	(void)context;
+	controller_keys_add(keys, environment_of_part_key(object->key));
+}
+
+/* "ACCOUNT/REGION/CLUSTER/env-NAME…": the service of an environment, or something of it. */
+static void map_service(const struct store_change *change, void *context,
+	struct controller_keys *keys)
+{
+	const struct store_object *object = change->after ? change->after : change->before;
+	struct span parts[4], rest = object->key;
+	char key[ENVIRONMENT_NAME_MAX + 32];
+
+	(void)context;
+	for (size_t i = 0; i < LENGTH(parts); i++)
+		if (!span_next_part(&rest, '/', &parts[i]))
+			return;
+	if (!span_starts_with(parts[3], SPAN(ENVIRONMENT_SERVICE_PREFIX)) ||
+		parts[3].length > ENVIRONMENT_NAME_MAX + sizeof(ENVIRONMENT_SERVICE_PREFIX))
+		return;
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(parts[0]),
+		(int)(parts[3].length - sizeof(ENVIRONMENT_SERVICE_PREFIX) + 1),
+		parts[3].data + sizeof(ENVIRONMENT_SERVICE_PREFIX) - 1);
+	controller_keys_add(keys, span_of(key));
+}
+
+static const struct controller_watch watches[] = {
+	{.kind = &environment_kind},
+	{.kind = &environment_deployment_kind, .map = map_part},
+	{.kind = &service_kind, .map = map_service},
+	{.kind = &service_deployment_kind, .map = map_service},
+};
+
+static const struct controller_row row = {
+	.name = "environments",
+	.watches = watches,
+	.watch_count = LENGTH(watches),
+	.reconcile = reconcile,
+	.workers = MANAGER_WORKERS,
+	.resync_ms = RESYNC_MS,
+};
+
+static void claim_freed(void *context, struct span key)
+{
+	struct manager *manager = context;
+	struct controller *controller = controller_door_enter(&manager->door);
+	size_t prefix = sizeof(MANAGER_CLAIM_PREFIX) - 1;
+
+	if (!controller)
+		return;
+	controller_add(controller, (struct span){key.data + prefix, key.length - prefix});
+	controller_door_leave(&manager->door);
+}
+
+int manager_start(const struct manager_config *config, struct manager **ret_manager,
+	struct err *err)
+{
+	struct manager *manager = memory_allocate(sizeof(*manager));
+	struct controller_config controller = {.store = config->store,
+		.context = manager,
+		/* Keys begin with the account. */
+		.queue = {.group_by = '/', .group_most = MANAGER_WORKERS - 1},
+		.report = config->report,
+		.report_context = config->report_context};
+	struct state_config state = {.store = config->store,
+		.changed = state_changed,
+		.resolve = manager_resolve,
+		.get_poll_ms = manager_get_poll_ms,
+		.is_wanted = manager_is_wanted,
+		.list_services = manager_list_services,
+		.service_changed = service_changed,
+		.context = manager};
+	int code;
+
+	manager->config = *config;
+	manager->runner = runner_group_new(config->runner, "environments");
+	lock_init(&manager->lock);
+	controller_door_init(&manager->door, manager->runner, "environments");
+	state.runner = manager->runner;
+	controller.runner = manager->runner;
+	code = state_service_new(&state, &manager->state, err);
+	if (code == 0)
+		code = controller_start(&row, &controller, &manager->controller, err);
+	if (code < 0) {
+		manager_stop(manager);
+		return code;
+	}
+	controller_door_open(&manager->door, manager->controller);
+	claims_subscribe(config->claims, SPAN(MANAGER_CLAIM_PREFIX), claim_freed, manager);
+	*ret_manager = manager;
+	return 0;
+}
+
+void manager_stop(struct manager *manager)
+{
+	if (!manager)
+		return;
+	if (manager->controller)
+		claims_unsubscribe(manager->config.claims, manager);
+	MAP_EACH (&manager->targets, entry)
+		aws_target_cancel(entry->value);
+	controller_door_close(&manager->door); /* and stops the controller */
+	state_service_free(manager->state);
+	runner_stop(manager->runner);
+	runner_join(manager->runner, NULL);
+	MAP_EACH (&manager->crews, entry)
+		crew_free(entry->value);
+	MAP_EACH (&manager->targets, entry)
+		aws_target_free(entry->value);
+	map_clear(&manager->crews);
+	map_clear(&manager->targets);
+	controller_door_destroy(&manager->door);
+	lock_destroy(&manager->lock);
+	runner_free(manager->runner);
+	free(manager);
+}
+
+struct state_service *manager_state(struct manager *manager)
+{
+	return manager->state;
+}
+
+struct controller *manager_controller(struct manager *manager)
+{
+	return manager->controller;
+}

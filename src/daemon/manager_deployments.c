@@ -1,0 +1,550 @@
+/*
+ * What becomes of the deployments of an environment. Decided on what the crew saw, written in one transaction under
+ * the claim, which looks again at what it changes: a client may have been faster.
+ */
+#include "base/memory.h"
+#include "daemon/deployment_life.h"
+#include "daemon/derived.h"
+#include "daemon/manager_internal.h"
+#include "daemon/reserving.h"
+
+#define FAILED_INSTANCES_MAX 100 /* that are named */
+#define CANARY_AGAIN_MS 50       /* until all is seen that says how it is */
+#define PROGRESS_MS 500          /* between two writes of nothing but progress */
+#define ADOPTED_MAX 1000         /* in one transaction */
+
+/* One step. */
+struct step {
+	struct manager_look *look;
+	enum {
+		STEP_NONE,
+		STEP_STOPPED, /* what was to be stopped is */
+		STEP_BEGIN,   /* a user's that waited */
+		STEP_MONITOR, /* one of our own, for instances without a task */
+		STEP_MOVE,    /* the one in progress, to `status` */
+		STEP_CANARY,  /* it is well, is not any more, or has proved itself */
+		STEP_PROGRESS,
+		STEP_HEALTH, /* as the counts are now */
+		STEP_ADOPT, /* instances have their task, and belong to another version by what was decided */
+	} type;
+	enum environment_deployment_type monitor;
+	enum environment_deployment_status status;
+	struct span reason;
+	struct span failed; /* text of its document */
+	int64_t done, total;
+	int64_t canary_ms;
+	bool canary_proved;
+	bool rolls_back;
+	char id[ID_UUID_SIZE]; /* of one that is made */
+	bool done_nothing;
+};
+
+/* ---- writing it ---- */
+
+static int put_progress(const struct deployment_scope *scope, const struct step *step,
+	struct span id, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(scope->transaction);
+	const struct store_object *object = store_get(store_head(scope->transaction),
+		&environment_deployment_kind, environment_part_key(arena, scope->environment, id));
+	struct environment_deployment_facts facts;
+
+	if (!object)
+		return 0;
+	facts = *environment_deployment_facts(object);
+	facts.done = step->done;
+	facts.total = step->total;
+	return environment_put(scope->transaction, &environment_deployment_kind, object->key,
+		step->failed, &facts, object->revision, err);
+}
+
+/* A failed rollout goes back to what was completed before it. */
+static int add_rollback(const struct deployment_scope *scope, const struct step *step,
+	struct span failed_version, struct err *err)
+{
+	struct environment_deployment_facts made = {.id = span_of(step->id),
+		.type = ENVIRONMENT_DEPLOYMENT_TYPE_user,
+		.rollback = true,
+		.version = scope->facts->completed,
+		.reason = SPAN("ON_FAILURE"),
+		.token = SPAN(""),
+		.token_hash = SPAN("")};
+	int code;
+
+	if (scope->facts->pending.length > 0 || scope->facts->completed.length == 0 ||
+		span_equal(scope->facts->completed, failed_version))
+		return 0;
+	code = deployment_add(scope, &made, err);
+	if (code == 0)
+		scope->facts->pending = made.id;
+	return code;
+}
+
+static int write_move(const struct deployment_scope *scope, struct step *step, struct err *err)
+{
+	struct span id = scope->facts->in_progress, version = scope->facts->target;
+	/* Who sees nothing knows no better than before. */
+	int code = step->look->cause.length > 0 ? 0 : put_progress(scope, step, id, err);
+
+	if (code == 0)
+		code = deployment_move(scope, id, step->status, step->reason, err);
+	if (code == 0 && step->rolls_back)
+		code = add_rollback(scope, step, version, err);
+	return code;
+}
+
+static int write_begin(const struct deployment_scope *scope, struct err *err)
+{
+	struct span running = scope->facts->in_progress;
+	int code = 0;
+
+	/* A monitor's makes room: its instances are the other one's too. */
+	if (running.length > 0)
+		code = deployment_move(scope, running, ENVIRONMENT_DEPLOYMENT_to_be_stopped,
+			SPAN("SUPERSEDED"), err);
+	if (code == 0 && running.length > 0)
+		code = deployment_move(scope, running, ENVIRONMENT_DEPLOYMENT_stopped,
+			SPAN("SUPERSEDED"), err);
+	return code < 0 ? code : deployment_begin(scope, scope->facts->pending, err);
+}
+
+static int write_monitor(const struct deployment_scope *scope, const struct step *step,
+	struct err *err)
+{
+	struct environment_deployment_facts made = {.id = span_of(step->id),
+		.type = step->monitor,
+		.version = scope->facts->target,
+		.reason = SPAN(""),
+		.token = SPAN(""),
+		.token_hash = SPAN("")};
+	int code = deployment_add(scope, &made, err);
+
+	return code < 0 ? code : deployment_begin(scope, made.id, err);
+}
+
+static int write_canary(const struct deployment_scope *scope, const struct step *step,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(scope->transaction);
+	const struct store_object *object =
+		store_get(store_head(scope->transaction), &environment_deployment_kind,
+			environment_part_key(arena, scope->environment, scope->facts->in_progress));
+	struct environment_deployment_facts facts;
+
+	if (!object)
+		return 0;
+	facts = *environment_deployment_facts(object);
+	facts.canary_ms = step->canary_ms;
+	facts.canary_proved = step->canary_proved;
+	return environment_put(scope->transaction, &environment_deployment_kind, object->key,
+		object->api, &facts, object->revision, err);
+}
+
+/* The next member whose task is of the target version while its placement says another one: a start was refused, or
+ * undone by a rollback, before anything was stopped. */
+static const struct crew_member *next_adopted(const struct crew *crew, size_t *position)
+{
+	const struct map_entry *entry;
+
+	while ((entry = map_next(&crew->members, position))) {
+		const struct crew_member *member = entry->value;
+		const struct fleet_instance *now = fleet_get(crew->fleet, member->index);
+
+		if (now->state == ROLLOUT_INSTANCE_ACTIVE && now->matches &&
+			now->assigned == FLEET_ASSIGNED_OLD &&
+			now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY] > 0)
+			return member;
+	}
+	return NULL;
+}
+
+/* It belongs to the version that it has: that is the one to start again when it dies. */
+static int write_adopt(const struct deployment_scope *scope, const struct step *step,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(scope->transaction);
+	const struct crew *crew = step->look->crew;
+	const struct crew_member *member;
+	size_t position = 0, count = 0;
+
+	while (count++ < ADOPTED_MAX && (member = next_adopted(crew, &position))) {
+		struct span key = environment_placement_key(arena, scope->environment,
+			member->place, member->id);
+		const struct store_object *object =
+			store_get(store_head(scope->transaction), &environment_placement_kind, key);
+		struct environment_placement_facts facts;
+		int code;
+
+		if (!object)
+			continue;
+		facts = *environment_placement_facts(object);
+		facts.version = scope->facts->target;
+		facts.deployment = scope->facts->in_progress;
+		facts.attempt = facts.failures = facts.until_ms = 0;
+		facts.intent = ENVIRONMENT_INTENT_none;
+		facts.epoch = (int64_t)step->look->claim.epoch;
+		code = environment_put(scope->transaction, &environment_placement_kind, key,
+			SPAN(""), &facts, object->revision, err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int write_step(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct step *step = context;
+	const struct store_object *seen = step->look->sight.environment;
+	const struct store_object *now =
+		store_get(store_head(transaction), &environment_kind, seen->key);
+	struct environment_facts facts;
+	struct deployment_scope scope = {.transaction = transaction,
+		.webhooks = step->look->manager->config.webhooks,
+		.environment = seen->key,
+		.facts = &facts,
+		.now_ms = step->look->sight.now_ms};
+	int code = 0;
+
+	step->done_nothing = !now || now->revision != seen->revision;
+	if (step->done_nothing)
+		return 0; /* we are told, and look again */
+	facts = *environment_facts(now);
+	switch (step->type) {
+	case STEP_NONE: return 0;
+	case STEP_STOPPED:
+		code = deployment_move(&scope, facts.in_progress, ENVIRONMENT_DEPLOYMENT_stopped,
+			step->reason, err);
+		break;
+	case STEP_BEGIN: code = write_begin(&scope, err); break;
+	case STEP_MONITOR: code = write_monitor(&scope, step, err); break;
+	case STEP_MOVE: code = write_move(&scope, step, err); break;
+	case STEP_CANARY: return write_canary(&scope, step, err);
+	case STEP_PROGRESS: return put_progress(&scope, step, facts.in_progress, err);
+	case STEP_HEALTH:
+		facts.unhealthy = !facts.unhealthy;
+		code = webhook_tell_health(transaction, scope.webhooks, seen->key, &facts,
+			scope.now_ms, err);
+		break;
+	case STEP_ADOPT: return write_adopt(&scope, step, err);
+	}
+	environment_derive(transaction, step->look->sight.bug, now->key, &facts);
+	if (code == 0)
+		code = environment_reserve(transaction, now->key, &facts, scope.now_ms, err);
+	if (code < 0)
+		return code;
+	return environment_put(transaction, &environment_kind, now->key, now->api, &facts,
+		now->revision, err);
+}
+
+/* ---- deciding it ---- */
+
+static const char *reason_of(enum fleet_cause cause)
+{
+	return cause == FLEET_UNSATISFIABLE ? "MIN_HEALTHY_UNSATISFIABLE" : fleet_cause_name(cause);
+}
+
+/* Not only a matter of waiting for one's turn. */
+static bool is_failure(enum fleet_cause cause)
+{
+	return cause == FLEET_UNREACHABLE || cause == FLEET_UNSATISFIABLE || cause >= FLEET_HANGS;
+}
+
+static void name_failure(struct step *step, const struct manager_progress *progress)
+{
+	struct arena *arena = step->look->arena;
+	struct json *made = json_new_object(arena), *list = json_new_array(arena),
+		    *item = json_new_object(arena);
+
+	if (progress->failure.length == 0)
+		return;
+	json_set_string(arena, item, "instance", progress->what);
+	json_set_string(arena, item, "reason", progress->failure);
+	json_append(arena, list, item);
+	json_set(arena, made, "failedInstances", list);
+	step->failed = json_to_text(made, arena);
+}
+
+/* What somebody said of why this instance cannot be served; data NULL: nobody did. */
+static struct span words_of(const struct manager_look *look, const struct crew_member *member)
+{
+	const struct store_object *placement = crew_placement(look->crew, &look->sight, member);
+	struct json *kept;
+
+	if (!placement || json_parse(placement->api, look->arena, &kept, NULL) < 0)
+		return SPAN_NONE;
+	return json_get_text(kept, "reason");
+}
+
+/* Instances that cannot be served now, and why; in words, where somebody said some. */
+static void name_failed(struct step *step)
+{
+	struct manager_look *look = step->look;
+	struct fleet_reason reasons[FAILED_INSTANCES_MAX];
+	size_t count = fleet_reasons(look->crew->fleet, reasons, LENGTH(reasons));
+	struct json *made = json_new_object(look->arena), *list = json_new_array(look->arena);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct crew_member *member = crew_member_at(look->crew, reasons[i].instance);
+		struct json *item = json_new_object(look->arena);
+		struct span words = words_of(look, member);
+
+		if (!is_failure(reasons[i].cause))
+			continue;
+		json_set_string(look->arena, item, "instance", member->id);
+		json_set_string(look->arena, item, "reason",
+			words.length > 0 ? words : span_of(reason_of(reasons[i].cause)));
+		json_append(look->arena, list, item);
+	}
+	if (json_count(list) > 0)
+		json_set(look->arena, made, "failedInstances", list);
+	step->failed = json_count(list) > 0 ? json_to_text(made, look->arena) : SPAN("");
+}
+
+/* What was done stays done for those who watch, though a task may die later: while there are as many instances, the
+ * number does not fall. */
+static void count_progress(struct step *step, const struct environment_deployment_facts *running)
+{
+	const struct fleet_counts *counts = fleet_counts(step->look->crew->fleet);
+	const struct manager_progress *progress = step->look->progress;
+
+	step->done = progress ? progress->done : counts->updated;
+	step->total = progress ? progress->total : counts->total;
+	if (running && running->total == step->total && running->done > step->done)
+		step->done = running->done;
+}
+
+static bool is_over(const struct manager_look *look,
+	const struct environment_deployment_facts *deployment)
+{
+	const struct fleet_counts *counts = fleet_counts(look->crew->fleet);
+
+	if (look->progress)
+		return look->progress->is_over;
+	if (look->sight.bug == DAEMON_BUG_HASTY_COMPLETE)
+		return counts->launching == 0;
+	if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
+		return fleet_complete(look->crew->fleet) && !look->crew->is_partly_known;
+	/* What a monitor began for: everybody has a task, of the version that is due. */
+	return counts->launching == 0 && counts->missing == 0 && counts->unhealthy == 0 &&
+	       !(look->sight.rolls && counts->outdated > 0);
+}
+
+static enum environment_deployment_status status_now(const struct manager_look *look,
+	struct span *ret_reason)
+{
+	struct fleet_reason blocked = fleet_blocked(look->crew->fleet);
+	struct span words;
+
+	*ret_reason = look->progress ? look->progress->reason : SPAN("");
+	if (look->progress)
+		return look->progress->status;
+	if (fleet_counts(look->crew->fleet)->unhealthy > 0 || blocked.cause == FLEET_BACKOFF) {
+		*ret_reason = span_of(reason_of(blocked.cause));
+		return ENVIRONMENT_DEPLOYMENT_unhealthy;
+	}
+	if (look->crew->is_partly_known && fleet_complete(look->crew->fleet)) {
+		*ret_reason = SPAN("CLUSTER_UNKNOWN: the cluster that it leaves");
+		return ENVIRONMENT_DEPLOYMENT_blocked;
+	}
+	if (blocked.cause == FLEET_UNREACHABLE || !is_failure(blocked.cause))
+		return ENVIRONMENT_DEPLOYMENT_in_progress;
+	*ret_reason = span_of(reason_of(blocked.cause));
+	words = words_of(look, crew_member_at(look->crew, blocked.instance));
+	/* Of what does not depend on the instance one wants to know more than the word. */
+	if (words.length > 0 && (blocked.cause == FLEET_PLACEMENT || blocked.cause == FLEET_HANGS))
+		*ret_reason = manager_reason(look->arena, reason_of(blocked.cause), words);
+	return ENVIRONMENT_DEPLOYMENT_blocked;
+}
+
+/* What has failed is being tried again: as long as nobody knows what becomes of that, all is as it was. */
+static void keep_trouble(struct step *step, const struct environment_deployment_facts *deployment)
+{
+	if (step->look->progress || crew_troubled(step->look->crew) == 0 || step->reason.length > 0)
+		return;
+	if (deployment->status != ENVIRONMENT_DEPLOYMENT_unhealthy &&
+		deployment->status != ENVIRONMENT_DEPLOYMENT_blocked)
+		return;
+	step->status = deployment->status;
+	step->reason = deployment->reason;
+}
+
+/* Nothing is known of the instances, so nothing is done: but time goes on. */
+static void decide_blind(struct step *step, const struct environment_deployment_facts *deployment)
+{
+	struct manager_look *look = step->look;
+	const struct environment_version_facts *target =
+		environment_version_facts(look->sight.target);
+	int64_t ends_ms = deployment->started_ms + target->timeout_ms;
+	bool over = ends_ms <= look->sight.now_ms;
+
+	manager_again_at(look, over ? 0 : ends_ms);
+	step->status = over ? ENVIRONMENT_DEPLOYMENT_timed_out : ENVIRONMENT_DEPLOYMENT_blocked;
+	step->reason = look->cause;
+	step->rolls_back = over && deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
+			   target->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
+	if (step->status != deployment->status || !span_equal(step->reason, deployment->reason))
+		step->type = STEP_MOVE;
+}
+
+static void decide_running(struct step *step, const struct environment_deployment_facts *deployment)
+{
+	struct manager_look *look = step->look;
+	const struct environment_version_facts *target =
+		environment_version_facts(look->sight.target);
+	int64_t ends_ms = deployment->started_ms + target->timeout_ms;
+
+	step->type = STEP_MOVE;
+	if (is_over(look, deployment)) {
+		size_t position = 0;
+
+		if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
+			next_adopted(look->crew, &position)) {
+			step->type = STEP_ADOPT;
+			return;
+		}
+		step->status = ENVIRONMENT_DEPLOYMENT_completed;
+		step->reason = SPAN("");
+		return;
+	}
+	if (ends_ms <= look->sight.now_ms || (look->progress && look->progress->has_failed)) {
+		step->status = ENVIRONMENT_DEPLOYMENT_timed_out;
+		step->reason = look->progress
+				       ? look->progress->reason
+				       : span_of(reason_of(fleet_blocked(look->crew->fleet).cause));
+		step->rolls_back = deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
+				   target->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
+		return;
+	}
+	manager_again_at(look, ends_ms);
+	step->status = status_now(look, &step->reason);
+	keep_trouble(step, deployment);
+	if (step->status != deployment->status || !span_equal(step->reason, deployment->reason))
+		return;
+	step->type = STEP_NONE;
+	if (step->done == deployment->done && step->total == deployment->total)
+		return;
+	if (look->crew->progress_ms + PROGRESS_MS <= look->sight.now_ms)
+		step->type = STEP_PROGRESS;
+	else
+		manager_again_at(look, look->crew->progress_ms + PROGRESS_MS);
+}
+
+/* All of the canary's instances are well; the rest may follow when it has baked. That it has is written down by who sees it
+ * well then: time alone says nothing of what happened while nobody looked. */
+static void decide_canary(struct step *step, const struct environment_deployment_facts *deployment)
+{
+	struct manager_look *look = step->look;
+	const struct environment_version_facts *target =
+		environment_version_facts(look->sight.target);
+	const struct fleet_counts *counts = fleet_counts(look->crew->fleet);
+	int64_t wanted =
+		target->canary_instances < counts->total ? target->canary_instances : counts->total;
+	bool well = counts->proved >= wanted && counts->unproved == 0;
+	int64_t baked_ms = deployment->canary_ms + target->canary_bake_ms;
+
+	if (!look->sight.canary || (!well && deployment->canary_ms == 0))
+		return;
+	if (well && deployment->canary_ms > 0 && baked_ms > look->sight.now_ms) {
+		manager_again_at(look, baked_ms);
+		return;
+	}
+	/* It may have died while we slept: then that is told in a moment. */
+	if (well && !crew_is_current(look->crew, &look->sight)) {
+		manager_again_at(look, look->sight.now_ms + CANARY_AGAIN_MS);
+		return;
+	}
+	step->type = STEP_CANARY;
+	step->canary_proved = well && deployment->canary_ms > 0;
+	step->canary_ms = well ? look->sight.now_ms : 0;
+}
+
+static bool needs_monitor(const struct manager_look *look)
+{
+	const struct environment_facts *facts = environment_facts(look->sight.environment);
+	const struct fleet_counts *counts = fleet_counts(look->crew->fleet);
+
+	if (facts->status != ENVIRONMENT_active || facts->target.length == 0)
+		return false;
+	/* Who comes back with an older version gets the one that is due, as soon as that can be done. Where both are
+	 * there, the older one is only in excess. */
+	return counts->missing > 0 ||
+	       (look->sight.rolls && counts->outdated > counts->doubled &&
+		       fleet_blocked(look->crew->fleet).cause == FLEET_NO_CAUSE);
+}
+
+static bool has_timed_out(const struct manager_look *look)
+{
+	struct span prefix = arena_format(look->arena, "%.*s/timed-out/",
+		SPAN_ARGS(look->sight.environment->key));
+
+	return store_count(look->sight.view, &environment_deployment_kind,
+		       ENVIRONMENT_DEPLOYMENT_BY_STATUS, prefix, false) > 0;
+}
+
+static void decide(struct step *step)
+{
+	struct manager_look *look = step->look;
+	const struct environment_facts *facts = environment_facts(look->sight.environment);
+	const struct store_object *object = environment_deployment_of(look->sight.view, look->arena,
+		look->sight.environment->key, facts->in_progress);
+	const struct environment_deployment_facts *running =
+		object ? environment_deployment_facts(object) : NULL;
+
+	count_progress(step, running);
+	if (running && running->status == ENVIRONMENT_DEPLOYMENT_to_be_stopped) {
+		step->type = STEP_STOPPED;
+		step->reason = running->reason;
+	} else if (facts->pending.length > 0 &&
+		   (!running || running->type != ENVIRONMENT_DEPLOYMENT_TYPE_user)) {
+		if (look->sight.bug != DAEMON_BUG_FAILURE_STAYS || !has_timed_out(look))
+			step->type = STEP_BEGIN;
+	} else if (running && look->sight.target && facts->status == ENVIRONMENT_active &&
+		   look->cause.length > 0) {
+		decide_blind(step, running);
+	} else if (look->cause.length > 0) {
+		return;
+	} else if (running && look->sight.target && facts->status == ENVIRONMENT_active) {
+		decide_running(step, running);
+		if (step->type == STEP_NONE)
+			decide_canary(step, running);
+	} else if (!running && needs_monitor(look)) {
+		step->type = STEP_MONITOR;
+		step->monitor =
+			look->crew->new_count > 0 || fleet_counts(look->crew->fleet)->missing == 0
+				? ENVIRONMENT_DEPLOYMENT_TYPE_autoscaling
+				: ENVIRONMENT_DEPLOYMENT_TYPE_health_repair;
+	}
+}
+
+static bool health_has_changed(const struct manager_look *look)
+{
+	struct environment_counts counts;
+
+	crew_count(look->crew, &counts);
+	return environment_is_unhealthy(&counts) !=
+	       environment_facts(look->sight.environment)->unhealthy;
+}
+
+int manager_step_deployments(struct manager_look *look, bool *ret_changed, struct err *err)
+{
+	struct step step = {.look = look, .reason = SPAN(""), .failed = SPAN("")};
+	int code;
+
+	decide(&step);
+	if (step.type == STEP_NONE && health_has_changed(look))
+		step.type = STEP_HEALTH;
+	if (step.type == STEP_NONE)
+		return 0;
+	id_uuid(runner_random(look->call->runner), step.id);
+	look->crew->progress_ms = look->sight.now_ms;
+	if (look->progress)
+		name_failure(&step, look->progress);
+	else if (look->cause.length == 0)
+		name_failed(&step);
+	code = claims_write(look->manager->config.claims, &look->claim, write_step, &step, NULL,
+		err);
+	if (code == 0 && step.type == STEP_ADOPT)
+		crew_instance_changed(look->crew, SPAN(""), SPAN("")); /* their placements did */
+	*ret_changed = code == 0;
+	return code;
+}

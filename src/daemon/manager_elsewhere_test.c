@@ -1,0 +1,565 @@
+/*
+ * Cron and Service environments in a cluster elsewhere, on virtual time: the real manager here, the real ECS there, and
+ * between them a target that fails as networks and services do. Whatever happens, each due time has one record, and as
+ * many tasks as it says; and there is one service, which is as the last deployment wants it in the end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "aws/call_target.h"
+#include "aws/targets.h"
+#include "daemon/cron.h"
+#include "daemon/test_manager.h"
+#include "ecs/service_kind.h"
+
+#define MINUTE_MS INT64_C(60000)
+#define SEEDS 20
+#define TIMEOUT_US (AWS_TARGETS_WRITE_MS * INT64_C(1000))
+
+/* What happens to a call. */
+enum fault {
+	NO_FAULT,
+	FAULT_LOST,      /* it never arrives, and no answer comes */
+	FAULT_SILENT,    /* it is done, and no answer comes */
+	FAULT_GATEWAY,   /* it is done, and the answer is that something went wrong */
+	FAULT_ERROR,     /* it is not done, and the answer is the same */
+	FAULT_THROTTLED, /* it is not done, and that is told */
+	FAULT_AWAY,      /* nobody is there */
+	FAULT_COUNT,
+	FAULT_LATE, /* no answer comes, and it is done much later */
+};
+#define LATE_US (75 * SECOND_US)
+
+struct bench {
+	struct test_manager *near;
+	struct test_server *far;
+	enum fault fault;
+	const char *operation; /* that it strikes; NULL: any */
+	unsigned times;        /* it strikes */
+	unsigned one_in;       /* 0: always; else by chance, whichever fault */
+	unsigned runs;         /* calls of RunTask */
+	unsigned creates;      /* of CreateService */
+	unsigned changes;      /* of whatever changes something */
+};
+
+struct far_target {
+	struct aws_target target;
+	struct aws_target *inner;
+	struct bench *bench;
+};
+
+static enum fault next_fault(struct bench *bench, const struct aws_call *call)
+{
+	if (bench->times == 0 ||
+		(bench->operation && strcmp(bench->operation, call->operation) != 0))
+		return NO_FAULT;
+	if (bench->one_in == 0) {
+		bench->times--;
+		return bench->fault;
+	}
+	if (random_below(runner_random(bench->near->runner), bench->one_in) > 0)
+		return NO_FAULT;
+	return (enum fault)(1 + random_below(runner_random(bench->near->runner), FAULT_COUNT - 1));
+}
+
+static int wait_in_vain(struct bench *bench, struct err *err)
+{
+	runner_sleep_until(bench->near->runner,
+		runner_deadline_us(bench->near->runner, TIMEOUT_US));
+	return err_set(err, -ETIMEDOUT, "no answer came");
+}
+
+/* A call that is on its way. */
+struct late {
+	struct far_target *far;
+	char *operation, *request;
+};
+
+static void arrive(void *context)
+{
+	struct late *late = context;
+	struct runner *runner = late->far->bench->near->runner;
+	_arena_ struct arena *arena = arena_new(0);
+	struct json *request, *answer;
+
+	runner_sleep_until(runner, runner_deadline_us(runner, LATE_US));
+	assert_int_equal(json_parse(span_of(late->request), arena, &request, NULL), 0);
+	assert_int_equal(aws_call(late->far->inner, "ecs", late->operation, request, arena, &answer,
+				 NULL, NULL),
+		0);
+	free(late->operation);
+	free(late->request);
+	free(late);
+}
+
+static int send_late(struct far_target *far, const struct aws_call *call, struct err *err)
+{
+	struct span text = json_to_text(call->request, call->arena);
+	struct late *late = memory_allocate(sizeof(*late));
+
+	*late = (struct late){.far = far,
+		.operation = memory_copy_string(call->operation),
+		.request = memory_copy_string_n(text.data, text.length)};
+	assert_int_equal(runner_spawn(far->bench->near->runner, "late", arrive, late, NULL), 0);
+	return wait_in_vain(far->bench, err);
+}
+
+static int far_send(struct aws_target *target, const struct aws_call *call,
+	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
+{
+	struct far_target *far = CONTAINER_OF(target, struct far_target, target);
+	enum fault fault = next_fault(far->bench, call);
+	int code = 0;
+
+	far->bench->runs += strcmp(call->operation, "RunTask") == 0;
+	far->bench->creates += strcmp(call->operation, "CreateService") == 0;
+	far->bench->changes += strncmp(call->operation, "List", 4) != 0 &&
+			       strncmp(call->operation, "Describe", 8) != 0;
+	if (fault == NO_FAULT || fault == FAULT_SILENT || fault == FAULT_GATEWAY)
+		code = far->inner->send(far->inner, call, ret_answer, failure, err);
+	switch (fault) {
+	case FAULT_LOST:
+	case FAULT_SILENT: return wait_in_vain(far->bench, err);
+	case FAULT_GATEWAY:
+	case FAULT_ERROR:
+		return aws_call_fail(call, 504, SPAN("ServerException"), SPAN("went wrong"),
+			failure, err);
+	case FAULT_THROTTLED:
+		return aws_call_fail(call, 400, SPAN("ThrottlingException"), SPAN("Rate exceeded"),
+			failure, err);
+	case FAULT_AWAY: return err_set(err, -ECONNREFUSED, "nobody is there");
+	case FAULT_LATE: return send_late(far, call, err);
+	default: return code;
+	}
+}
+
+static void far_close(struct aws_target *target)
+{
+	struct far_target *far = CONTAINER_OF(target, struct far_target, target);
+
+	aws_target_free(far->inner);
+}
+
+static struct aws_target *make_target(void *context)
+{
+	struct bench *bench = context;
+	struct arena *arena = arena_new(0);
+	struct far_target *far = arena_allocate(arena, sizeof(*far));
+
+	*far = (struct far_target){.target = {.runner = bench->near->runner,
+					   .arena = arena,
+					   .send = far_send,
+					   .close = far_close},
+		.inner = aws_target_local(bench->far->dispatcher, bench->near->runner,
+			&bench->far->caller),
+		.bench = bench};
+	return &far->target;
+}
+
+static const char *const accounts[] = {"123456789012"};
+static const struct aws_target_settings settings = {.name = "far",
+	.region = "eu-west-1",
+	.account = "123456789012",
+	.accounts = accounts,
+	.account_count = 1,
+	.poll_ms = 5000};
+
+static struct bench *bench_new(uint64_t seed)
+{
+	struct bench *bench = memory_allocate(sizeof(*bench));
+	char id[TEST_ID_SIZE];
+
+	bench->near = test_manager_new(seed);
+	bench->far = test_server_new_on(runner_clock(bench->near->runner));
+	test_manager_stop(bench->near);
+	bench->near->targets = aws_targets_made(&settings, 1, make_target, bench);
+	test_manager_start(bench->near);
+	test_call(bench->far, "CreateCluster", "{'clusterName':'default'}");
+	test_instance(bench->far, "default", 8192, 8192, "", id);
+	test_call(bench->far, "RegisterTaskDefinition",
+		"{'family':'tidy','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
+	return bench;
+}
+
+static void bench_free(struct bench *bench)
+{
+	if (bench->near->manager)
+		test_manager_stop(bench->near);
+	aws_targets_free(bench->near->targets);
+	test_server_free(bench->far);
+	test_manager_free(bench->near);
+	free(bench);
+}
+
+static void strike(struct bench *bench, enum fault fault, const char *operation, unsigned times)
+{
+	bench->fault = fault;
+	bench->operation = operation;
+	bench->times = times;
+}
+
+static void pass_s(struct bench *bench, int64_t seconds)
+{
+	test_manager_pass(bench->near, seconds * SECOND_US);
+}
+
+static void make(struct bench *bench, const char *more)
+{
+	char version[64];
+
+	test_manager_ask(bench->near, "CreateEnvironment",
+		"{'name':'tidy','environmentType':'Cron','taskDefinition':'tidy:1','target':'far',"
+		"'instanceGroup':{'cluster':'default'},'deploymentConfiguration':{'schedule':"
+		"'rate(1 minute)'%s}}",
+		more);
+	snprintf(version, sizeof(version), "%s",
+		test_text(bench->near->server, "environmentVersion"));
+	test_manager_ask(bench->near, "StartDeployment",
+		"{'name':'tidy','environmentVersion':'%s'}", version);
+	pass_s(bench, 1);
+}
+
+static void test_due_and_followed(void **state)
+{
+	struct bench *bench = bench_new(1);
+	struct environment_run_facts runs[8];
+
+	(void)state;
+	make(bench, ",'desiredCount':2");
+	pass_s(bench, 62);
+	assert_int_equal(test_list_runs(bench->near->server, runs, LENGTH(runs)), 1);
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
+	assert_int_equal(test_count_tasks(bench->far), 2);
+	/* It goes on: the next one is skipped. It ends: that is seen. */
+	pass_s(bench, 60);
+	assert_int_equal(test_list_runs(bench->near->server, runs, LENGTH(runs)), 2);
+	assert_int_equal(runs[1].status, ENVIRONMENT_RUN_skipped);
+	test_end_tasks(bench->far);
+	pass_s(bench, 12);
+	test_list_runs(bench->near->server, runs, LENGTH(runs));
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_failed);
+	pass_s(bench, 50);
+	assert_int_equal(test_list_runs(bench->near->server, runs, LENGTH(runs)), 3);
+	assert_int_equal(runs[2].status, ENVIRONMENT_RUN_started);
+	assert_int_equal(test_count_tasks(bench->far), 4);
+	assert_int_equal(bench->runs, 2);
+	bench_free(bench);
+}
+
+/* One or some calls go wrong: it is started all the same, and once. */
+static void test_72_calls_that_go_wrong(void **state)
+{
+	(void)state;
+	for (enum fault fault = NO_FAULT + 1; fault < FAULT_COUNT; fault++) {
+		for (unsigned times = 1; times <= 3; times++) {
+			struct bench *bench = bench_new(fault);
+			struct environment_run_facts runs[8];
+
+			make(bench, "");
+			strike(bench, fault, "RunTask", times);
+			pass_s(bench, 59 + 35);
+			assert_int_equal(test_list_runs(bench->near->server, runs, LENGTH(runs)),
+				1);
+			assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
+			assert_int_equal(test_count_tasks(bench->far), 1);
+			assert_int_equal(bench->runs, times + 1);
+			bench_free(bench);
+		}
+	}
+}
+
+/* What was started, though the answer is lost and nobody is there any more, is found when it is too late to ask. */
+static void test_72_found_again(void **state)
+{
+	struct bench *bench = bench_new(3);
+	struct environment_run_facts runs[8];
+
+	(void)state;
+	make(bench, "");
+	strike(bench, FAULT_SILENT, "RunTask", 1);
+	pass_s(bench, 62);
+	assert_int_equal(bench->runs, 1);
+	strike(bench, FAULT_AWAY, NULL, UINT32_MAX);
+	test_manager_stop(bench->near);
+	test_manager_start(bench->near);
+	pass_s(bench, 200);
+	assert_true(test_list_runs(bench->near->server, runs, LENGTH(runs)) >= 3);
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_intended);
+	assert_int_equal(runs[1].status, ENVIRONMENT_RUN_skipped);
+	strike(bench, NO_FAULT, NULL, 0);
+	pass_s(bench, 90);
+	test_list_runs(bench->near->server, runs, LENGTH(runs));
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
+	assert_int_equal(test_count_tasks(bench->far), 1);
+	bench_free(bench);
+}
+
+/* It arrives when it is too late to ask again, and a listing has not found it: nobody says before that it never was. */
+static void test_72_a_call_that_arrives_late(void **state)
+{
+	struct bench *bench = bench_new(6);
+	struct environment_run_facts runs[8];
+
+	(void)state;
+	make(bench, "");
+	strike(bench, FAULT_LATE, "RunTask", 1);
+	pass_s(bench, 60);
+	assert_int_equal(bench->runs, 1);
+	strike(bench, FAULT_AWAY, NULL, UINT32_MAX);
+	pass_s(bench, 62);
+	strike(bench, NO_FAULT, NULL, 0);
+	pass_s(bench, 8);
+	test_list_runs(bench->near->server, runs, LENGTH(runs));
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_intended);
+	assert_int_equal(test_count_tasks(bench->far), 0);
+	pass_s(bench, 20);
+	test_list_runs(bench->near->server, runs, LENGTH(runs));
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
+	pass_s(bench, 60);
+	assert_int_equal(test_count_tasks(bench->far), 1);
+	bench_free(bench);
+}
+
+/* Nobody is there when it is due: it is not made up for, and told when that is sure. */
+static void test_83_away_when_due(void **state)
+{
+	struct bench *bench = bench_new(4);
+	static struct environment_run_facts runs[16];
+	const struct json *told;
+	size_t count;
+
+	(void)state;
+	make(bench, "");
+	pass_s(bench, 10);
+	strike(bench, FAULT_AWAY, NULL, UINT32_MAX);
+	pass_s(bench, 300);
+	assert_int_equal(bench->runs, 0); /* nothing is asked for where nothing is known */
+	told = test_manager_ask(bench->near, "GetEnvironment", "{'name':'tidy'}");
+	assert_true(json_get_bool(told, "stale", false));
+	strike(bench, NO_FAULT, NULL, 0);
+	pass_s(bench, 130);
+	count = test_list_runs(bench->near->server, runs, LENGTH(runs));
+	assert_true(count >= 6);
+	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_failed);
+	assert_int_equal(runs[0].started_ms, 0);
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(runs[i].status, ENVIRONMENT_RUN_skipped);
+	assert_int_equal(test_count_tasks(bench->far), 1);
+	assert_int_equal(bench->runs, 1);
+	bench_free(bench);
+}
+
+static void test_deleted_with_its_tasks(void **state)
+{
+	struct bench *bench = bench_new(5);
+
+	(void)state;
+	make(bench, "");
+	pass_s(bench, 62);
+	assert_int_equal(test_count_tasks(bench->far), 1);
+	strike(bench, FAULT_SILENT, "StopTask", 1);
+	test_manager_ask(bench->near, "UpdateEnvironment", "{'name':'tidy','status':'inactive'}");
+	test_manager_ask(bench->near, "DeleteEnvironment", "{'name':'tidy','terminateTasks':true}");
+	pass_s(bench, 10);
+	/* It was told to stop, and is waited for. */
+	test_manager_ask(bench->near, "GetEnvironment", "{'name':'tidy'}");
+	test_end_tasks(bench->far);
+	pass_s(bench, 20);
+	test_send_to(bench->near->server, &bench->near->service, "GetEnvironment",
+		SPAN("{\"name\":\"tidy\"}"));
+	assert_string_equal(bench->near->server->error_type, "ResourceNotFoundException");
+	bench_free(bench);
+}
+
+/* Servers that die at any moment, and calls that go wrong by chance: one record for each due time, and one task for each
+ * that says it was started. */
+static void test_70_crashes_at_any_moment(void **state)
+{
+	size_t started = 0, failed = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct bench *bench = bench_new(seed);
+		struct random *random = runner_random(bench->near->runner);
+		static struct environment_run_facts runs[CRON_RUNS_KEPT];
+		size_t count, begun = 0;
+
+		make(bench, "");
+		strike(bench, NO_FAULT, NULL, 1);
+		bench->one_in = 8;
+		for (int i = 0; i < 40; i++) {
+			test_manager_pass(bench->near,
+				(int64_t)random_below(random, 50 * SECOND_US));
+			test_manager_stop(bench->near);
+			test_manager_pass(bench->near,
+				(int64_t)random_below(random, 15 * SECOND_US));
+			test_manager_start(bench->near);
+			if (i % 2)
+				test_end_tasks(bench->far);
+		}
+		strike(bench, NO_FAULT, NULL, 0);
+		pass_s(bench, 300);
+		count = test_list_runs(bench->near->server, runs, LENGTH(runs));
+		assert_true(count > 10);
+		for (size_t i = 0; i < count; i++) {
+			int64_t before = i == 0 ? 0
+					 : runs[i - 1].status == ENVIRONMENT_RUN_missed
+						 ? runs[i - 1].last_ms
+						 : runs[i - 1].due_ms;
+
+			if (i > 0)
+				assert_int_equal(runs[i].due_ms, before + MINUTE_MS);
+			begun += runs[i].started_ms > 0;
+			failed +=
+				runs[i].status == ENVIRONMENT_RUN_failed && runs[i].started_ms == 0;
+		}
+		assert_int_equal(test_count_tasks(bench->far), begun);
+		started += begun;
+		bench_free(bench);
+	}
+	print_message("%zu runs were started, %zu were not\n", started, failed);
+	assert_true(started > 3 * SEEDS);
+}
+
+/* ---- Service ---- */
+
+/* The services that are there: how many, and what the last one is to have. */
+static size_t count_services(struct bench *bench, int64_t *ret_desired)
+{
+	_view_ struct store_view *view = store_view_open(bench->far->store);
+	struct store_cursor cursor = {.view = view,
+		.kind = &service_kind,
+		.index = -1,
+		.prefix = SPAN("123456789012/eu-west-1/default/")};
+	const struct store_object *service;
+	size_t count = 0;
+
+	while ((service = store_next(&cursor)))
+		if (service_facts(service)->status == SERVICE_ACTIVE) {
+			*ret_desired = service_facts(service)->desired;
+			count++;
+		}
+	return count;
+}
+
+/* Nothing runs there, so no rollout ever ends by itself. */
+static void stop_rollout(struct bench *bench)
+{
+	const struct json *environment =
+		test_manager_ask(bench->near, "GetEnvironment", "{'name':'web'}");
+	struct span id = json_text(json_path(environment, "activeDeployment.deploymentId")),
+		    status = json_text(json_path(environment, "activeDeployment.status"));
+	char text[64];
+
+	if (!id.data || span_is(status, "to-be-stopped"))
+		return;
+	snprintf(text, sizeof(text), "%.*s", SPAN_ARGS(id));
+	test_manager_ask(bench->near, "StopDeployment", "{'name':'web','deploymentId':'%s'}", text);
+}
+
+/* Another version, with so many tasks, and its deployment. */
+static void roll_out(struct bench *bench, int count)
+{
+	char version[64];
+
+	test_manager_ask(bench->near, "UpdateEnvironment",
+		"{'name':'web','taskDefinition':'tidy:1','deploymentConfiguration':"
+		"{'desiredCount':%d}}",
+		count);
+	snprintf(version, sizeof(version), "%s",
+		test_text(bench->near->server, "environmentVersion"));
+	test_manager_ask(bench->near, "StartDeployment", "{'name':'web','environmentVersion':'%s'}",
+		version);
+}
+
+static void test_70_a_service_in_a_storm(void **state)
+{
+	size_t repeated = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct bench *bench = bench_new(seed);
+		struct random *random = runner_random(bench->near->runner);
+		int64_t desired = 0;
+
+		test_manager_ask(bench->near, "CreateEnvironment",
+			"{'name':'web','environmentType':'Service','taskDefinition':'tidy:1',"
+			"'target':'far','instanceGroup':{'cluster':'default'}}");
+		strike(bench, NO_FAULT, NULL, 1);
+		bench->one_in = 4;
+		for (int i = 1; i <= 20; i++) {
+			if (i % 4 == 2)
+				stop_rollout(bench);
+			if (i % 4 == 0)
+				roll_out(bench, i);
+			test_manager_pass(bench->near,
+				(int64_t)random_below(random, 20 * SECOND_US));
+			test_manager_stop(bench->near);
+			test_manager_start(bench->near);
+			assert_true(count_services(bench, &desired) <= 1);
+		}
+		strike(bench, NO_FAULT, NULL, 0);
+		stop_rollout(bench);
+		pass_s(bench, 120);
+		roll_out(bench, 21);
+		pass_s(bench, 60);
+		assert_int_equal(count_services(bench, &desired), 1);
+		assert_int_equal(desired, 21);
+		repeated += bench->creates > 1;
+		/* And then nobody asks for anything any more. */
+		bench->changes = 0;
+		pass_s(bench, 120);
+		assert_int_equal(bench->changes, 0);
+		bench_free(bench);
+	}
+	assert_true(repeated > 0);
+}
+
+/* What is known of a service is no reason to act once it is too old, though the cluster's answers to other calls come. */
+static void test_a_service_that_may_not_be_described(void **state)
+{
+	struct bench *bench = bench_new(1);
+	const struct json *told;
+	int64_t desired;
+
+	(void)state;
+	test_manager_ask(bench->near, "CreateEnvironment",
+		"{'name':'web','environmentType':'Service','taskDefinition':'tidy:1',"
+		"'target':'far','instanceGroup':{'cluster':'default'}}");
+	strike(bench, FAULT_ERROR, "DescribeServices", UINT32_MAX);
+	roll_out(bench, 2);
+	pass_s(bench, 60);
+	assert_int_equal(bench->changes, 0);
+	assert_int_equal(count_services(bench, &desired), 0);
+	told = test_manager_ask(bench->near, "GetEnvironment", "{'name':'web'}");
+	assert_true(json_get_bool(told, "stale", false));
+	assert_true(span_is(json_text(json_path(told, "activeDeployment.status")), "blocked"));
+	assert_true(span_starts_with(json_text(json_path(told, "activeDeployment.statusReason")),
+		SPAN("CLUSTER_UNKNOWN")));
+	strike(bench, NO_FAULT, NULL, 0);
+	pass_s(bench, 30);
+	assert_int_equal(count_services(bench, &desired), 1);
+	assert_int_equal(desired, 2);
+	bench_free(bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_due_and_followed),
+		cmocka_unit_test(test_72_calls_that_go_wrong),
+		cmocka_unit_test(test_72_found_again),
+		cmocka_unit_test(test_72_a_call_that_arrives_late),
+		cmocka_unit_test(test_83_away_when_due),
+		cmocka_unit_test(test_deleted_with_its_tasks),
+		cmocka_unit_test(test_70_crashes_at_any_moment),
+		cmocka_unit_test(test_70_a_service_in_a_storm),
+		cmocka_unit_test(test_a_service_that_may_not_be_described),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

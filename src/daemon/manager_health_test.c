@@ -1,0 +1,225 @@
+/*
+ * What counts as healthy, on virtual time: the real manager, store and ECS, without programs. Without a health check
+ * a task has to run for a moment before it counts, so that one that crashes at once completes nothing and takes
+ * nobody's place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "daemon/test_manager.h"
+
+#define INSTANCES 3
+#define MOMENT_US (ROLLOUT_READY_MS * 1000 / 2)
+
+static struct test_manager *new_bench(uint64_t seed)
+{
+	struct test_manager *bench = test_manager_new(seed);
+	char id[TEST_ID_SIZE];
+
+	test_call(bench->server, "CreateCluster", "{'clusterName':'default'}");
+	for (int i = 0; i < INSTANCES; i++)
+		test_instance(bench->server, "default", 4096, 4096, "", id);
+	/* Two that nothing checks, and one with a health check. */
+	for (int i = 0; i < 3; i++)
+		test_call(bench->server, "RegisterTaskDefinition",
+			"{'family':'log','containerDefinitions':[{'name':'a','image':'a',"
+			"'memory':16%s}]}",
+			i == 2 ? ",'healthCheck':{'command':['CMD','true']}" : "");
+	return bench;
+}
+
+/* Of log:REVISION, as an update if there is one already. */
+static void deploy(struct test_manager *bench, bool update, int revision, char id[64])
+{
+	char version[64];
+
+	test_manager_ask(bench, update ? "UpdateEnvironment" : "CreateEnvironment",
+		"{'name':'log','taskDefinition':'log:%d','instanceGroup':{'cluster':'default'},"
+		"'deploymentConfiguration':{'minHealthyPercent':60}}",
+		revision);
+	snprintf(version, sizeof(version), "%s", test_text(bench->server, "environmentVersion"));
+	test_manager_ask(bench, "StartDeployment", "{'name':'log','environmentVersion':'%s'}",
+		version);
+	snprintf(id, 64, "%s", test_text(bench->server, "deploymentId"));
+	test_manager_pass(bench, MOMENT_US);
+}
+
+static const char *status_of(struct test_manager *bench, const char *id)
+{
+	test_manager_ask(bench, "GetDeployment", "{'name':'log','deploymentId':'%s'}", id);
+	return test_text(bench->server, "status");
+}
+
+/* Tasks of log:REVISION that are in this status, and shall run or not, are told to be in another; how many. */
+static size_t move(struct test_manager *bench, int revision, bool wanted, enum task_status from,
+	const char *to)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_view_ struct store_view *view = store_view_open(bench->server->store);
+	struct store_cursor cursor = {.view = view,
+		.kind = &task_kind,
+		.index = -1,
+		.prefix = SPAN(TEST_ACCOUNT_KEY "/default/")};
+	const struct store_object *task;
+	size_t count = 0;
+
+	while ((task = store_next(&cursor))) {
+		const struct task_facts *facts = task_facts(task);
+		char id[TEST_ID_SIZE];
+
+		if (facts->last != from || facts->revision != revision ||
+			(facts->desired == TASK_RUNNING) != wanted)
+			continue;
+		count++;
+		test_id_of(arena_copy_span(arena, task->key).data, id);
+		if (to)
+			test_call(bench->server, "SubmitTaskStateChange",
+				"{'cluster':'default','task':'%s','status':'%s'}", id, to);
+	}
+	return count;
+}
+
+static size_t count_running(struct test_manager *bench, int revision)
+{
+	return move(bench, revision, true, TASK_RUNNING, NULL);
+}
+
+/* Whatever starts runs, and what shall stop stops, for so long. */
+static void let_run(struct test_manager *bench, int revision, int seconds)
+{
+	for (int i = 0; i < 2 * seconds; i++) {
+		for (int old = 1; old <= revision; old++)
+			move(bench, old, false, TASK_RUNNING, "STOPPED");
+		move(bench, revision, true, TASK_PENDING, "RUNNING");
+		test_manager_pass(bench, MOMENT_US);
+	}
+}
+
+static void test_a_moment_is_not_enough(void **state)
+{
+	struct test_manager *bench = new_bench(1);
+	char id[64];
+
+	(void)state;
+	deploy(bench, false, 1, id);
+	assert_int_equal(move(bench, 1, true, TASK_PENDING, "RUNNING"), INSTANCES);
+	test_manager_pass(bench, MOMENT_US);
+	assert_int_equal(count_running(bench, 1), INSTANCES);
+	assert_string_equal(status_of(bench, id), "in-progress");
+	/* Nobody tells that it goes on running: that is looked at when its moment is over. */
+	test_manager_pass(bench, 2 * MOMENT_US);
+	assert_string_equal(status_of(bench, id), "completed");
+	test_manager_free(bench);
+}
+
+static void test_what_crashes_at_once_completes_nothing(void **state)
+{
+	struct test_manager *bench = new_bench(2);
+	char id[64];
+	size_t crashes = 0;
+
+	(void)state;
+	deploy(bench, false, 1, id);
+	for (int i = 0; i < 200; i++) {
+		crashes += move(bench, 1, true, TASK_RUNNING, "STOPPED");
+		move(bench, 1, true, TASK_PENDING, "RUNNING");
+		test_manager_pass(bench, MOMENT_US);
+		assert_string_not_equal(status_of(bench, id), "completed");
+	}
+	assert_true(crashes > INSTANCES);
+	test_manager_free(bench);
+}
+
+/* Of three instances one may be down: it, and no other, is lost to a version that crashes at once. */
+static void test_39_what_crashes_at_once_takes_one_instance(void **state)
+{
+	struct test_manager *bench = new_bench(3);
+	char id[64];
+
+	(void)state;
+	deploy(bench, false, 1, id);
+	let_run(bench, 1, 3);
+	assert_string_equal(status_of(bench, id), "completed");
+	deploy(bench, true, 2, id);
+	for (int i = 0; i < 200; i++) {
+		move(bench, 1, false, TASK_RUNNING, "STOPPED");
+		move(bench, 2, true, TASK_RUNNING, "STOPPED");
+		move(bench, 2, true, TASK_PENDING, "RUNNING");
+		test_manager_pass(bench, MOMENT_US);
+		assert_true(count_running(bench, 1) >= INSTANCES - 1);
+	}
+	assert_string_not_equal(status_of(bench, id), "completed");
+	test_manager_free(bench);
+}
+
+static void test_warm_up_of_a_version_is_kept(void **state)
+{
+	struct test_manager *bench = new_bench(4);
+	char id[64], version[64];
+
+	(void)state;
+	test_manager_ask(bench, "CreateEnvironment",
+		"{'name':'log','taskDefinition':'log:1','instanceGroup':{'cluster':'default'},"
+		"'deploymentConfiguration':{'warmUpSeconds':30}}");
+	snprintf(version, sizeof(version), "%s", test_text(bench->server, "environmentVersion"));
+	test_manager_ask(bench, "StartDeployment", "{'name':'log','environmentVersion':'%s'}",
+		version);
+	snprintf(id, sizeof(id), "%s", test_text(bench->server, "deploymentId"));
+	test_manager_pass(bench, MOMENT_US);
+	move(bench, 1, true, TASK_PENDING, "RUNNING");
+	test_manager_pass(bench, 29 * SECOND_US);
+	assert_string_equal(status_of(bench, id), "in-progress");
+	test_manager_pass(bench, 2 * SECOND_US);
+	assert_string_equal(status_of(bench, id), "completed");
+	test_manager_free(bench);
+}
+
+static void be_healthy(struct task_facts *facts)
+{
+	facts->health = TASK_HEALTH_HEALTHY;
+}
+
+/* Who checks it knows better. */
+static void test_a_health_check_is_believed_at_once(void **state)
+{
+	struct test_manager *bench = new_bench(5);
+	_arena_ struct arena *arena = arena_new(0);
+	char id[64], task_id[TEST_ID_SIZE];
+
+	(void)state;
+	deploy(bench, false, 3, id);
+	move(bench, 3, true, TASK_PENDING, "RUNNING");
+	{
+		_view_ struct store_view *view = store_view_open(bench->server->store);
+		struct store_cursor cursor = {.view = view,
+			.kind = &task_kind,
+			.index = -1,
+			.prefix = SPAN(TEST_ACCOUNT_KEY "/default/")};
+		const struct store_object *task;
+
+		while ((task = store_next(&cursor))) {
+			test_id_of(arena_copy_span(arena, task->key).data, task_id);
+			test_change_task(bench->server, "default", task_id, be_healthy);
+		}
+	}
+	test_manager_pass(bench, MOMENT_US);
+	assert_string_equal(status_of(bench, id), "completed");
+	test_manager_free(bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_moment_is_not_enough),
+		cmocka_unit_test(test_what_crashes_at_once_completes_nothing),
+		cmocka_unit_test(test_39_what_crashes_at_once_takes_one_instance),
+		cmocka_unit_test(test_warm_up_of_a_version_is_kept),
+		cmocka_unit_test(test_a_health_check_is_believed_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

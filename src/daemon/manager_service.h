@@ -1,0 +1,41 @@
+/* What the files of the manager of Service environments share. */
+#ifndef DAEMON_MANAGER_SERVICE_H
+#define DAEMON_MANAGER_SERVICE_H
+
+#include "daemon/manager_internal.h"
+#include "daemon/service_sight.h"
+
+/* The ECS service of an environment in one place. */
+struct service_look {
+	struct manager_look *look;
+	struct span name; /* of the environment */
+	struct span place;
+	const struct environment_placement_facts *placement; /* NULL: nothing was asked for yet */
+	struct span told;             /* why the last call was refused, in words; "" */
+	struct json *wanted;          /* what CreateService needs; NULL */
+	const struct json *described; /* by DescribeServices; NULL: there is none */
+	struct service_sight is;
+	struct span cause;                         /* why nothing is known of it, or too old; "" */
+	bool is_caught_up;                         /* what was asked for before is seen */
+	struct environment_placement_facts intent; /* as it is written */
+	struct span refused;
+};
+
+/* manager_service_ask.c */
+struct span service_placement_key(const struct service_look *service, struct arena *arena);
+/* Whether the last that was asked for is of the deployment in progress, or of none and there is none. */
+bool service_is_same_ask(const struct service_look *service);
+/* It was refused, and is not asked for again yet. */
+bool service_must_wait(const struct service_look *service);
+/* It is looked at again soon; of this server it is at every look. */
+void service_want(const struct service_look *service);
+/* What is about to be asked for. */
+void service_begin_intent(struct service_look *service, enum environment_intent intent);
+/* Writes it down, asks, writes down what was refused. -ESTALE: look again. */
+int service_ask(struct service_look *service, const char *operation, const struct json *request,
+	struct err *err);
+/* The intent as it is now, and that the service is gone. */
+int service_write_intent(struct service_look *service, struct err *err);
+int service_write_gone(struct service_look *service, struct err *err);
+
+#endif

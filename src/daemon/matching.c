@@ -1,0 +1,47 @@
+#include "daemon/matching.h"
+
+#include "ecs/attribute.h"
+
+bool environment_version_matches(const struct environment_version_facts *version, struct span place,
+	const struct state_instance *instance)
+{
+	struct span rest = version->attributes, part, name, value, found;
+
+	if (!span_equal(version->place, place))
+		return false;
+	while (span_next_part(&rest, ';', &part)) {
+		bool has_value = span_split(part, '=', &name, &value);
+
+		if (part.length == 0)
+			continue;
+		if (!attribute_packed_find(instance->attributes, has_value ? name : part, &found) ||
+			(has_value && !span_equal(found, value)))
+			return false;
+	}
+	return true;
+}
+
+bool environment_owns_any(const struct state_task *task)
+{
+	return span_starts_with(task->group, SPAN(ENVIRONMENT_GROUP_PREFIX));
+}
+
+struct span environment_name_of_group(struct span group)
+{
+	size_t prefix = sizeof(ENVIRONMENT_GROUP_PREFIX) - 1;
+
+	return span_starts_with(group, SPAN(ENVIRONMENT_GROUP_PREFIX))
+		       ? (struct span){group.data + prefix, group.length - prefix}
+		       : SPAN("");
+}
+
+bool environment_owns(struct span name, const struct state_task *task)
+{
+	return environment_owns_any(task) &&
+	       span_equal(environment_name_of_group(task->group), name);
+}
+
+bool state_task_stays(const struct state_task *task)
+{
+	return task->wanted && task->last <= STATE_TASK_RUNNING;
+}

@@ -1,0 +1,19 @@
+/* Which instances a version is for, and whose a task is. */
+#ifndef DAEMON_MATCHING_H
+#define DAEMON_MATCHING_H
+
+#include "daemon/kinds.h"
+#include "daemon/state.h"
+
+/* Of its place, with all its attributes. */
+bool environment_version_matches(const struct environment_version_facts *version, struct span place,
+	const struct state_instance *instance);
+/* A task of the environment of this name; of any environment. */
+bool environment_owns(struct span name, const struct state_task *task);
+bool environment_owns_any(const struct state_task *task);
+/* The name of the environment whose group of tasks this is; "": it is none. */
+struct span environment_name_of_group(struct span group);
+/* Shall run, and is not on its way out. */
+bool state_task_stays(const struct state_task *task);
+
+#endif

@@ -1,0 +1,780 @@
+/* Following stores; environments and their deployments. See the header. */
+#include "daemon/simulation/daemon_checker.h"
+
+#include <stdio.h>
+
+#include "control/claims.h"
+#include "daemon/simulation/daemon_checker_internal.h"
+#include "ecs/container_instance.h"
+
+#define CHANGES_AT_ONCE 64
+
+const char *const daemon_property_names[DAEMON_PROPERTY_COUNT] = {
+#define X(name, text, meaning) [DAEMON_PROPERTY_##name] = text,
+	DAEMON_PROPERTIES(X)
+#undef X
+};
+
+const char *const daemon_property_meanings[DAEMON_PROPERTY_COUNT] = {
+#define X(name, text, meaning) [DAEMON_PROPERTY_##name] = meaning,
+	DAEMON_PROPERTIES(X)
+#undef X
+};
+
+/* ---- telling, and being patient ---- */
+
+void daemon_checker_count(struct daemon_checker *checker, enum daemon_property property)
+{
+	checker->counts[property]++;
+}
+
+void daemon_checker_tell(struct daemon_checker *checker, enum daemon_property property,
+	const char *format, ...)
+{
+	char rule[ERR_MESSAGE_MAX];
+	va_list list;
+	int length = snprintf(rule, sizeof(rule), "%s: ", daemon_property_names[property]);
+
+	va_start(list, format);
+	vsnprintf(rule + length, sizeof(rule) - (size_t)length, format, list);
+	va_end(list);
+	checker->config.broken(checker->config.context, rule);
+}
+
+static bool is_pause_felt(const struct daemon_checker *checker)
+{
+	return checker_now_us(checker) < checker->paused_till_us + checker->config.patience_us;
+}
+
+int64_t checker_since_us(const struct daemon_checker *checker)
+{
+	int64_t from_us = is_pause_felt(checker) ? checker->paused_us : checker_now_us(checker);
+
+	return from_us - checker->config.patience_us;
+}
+
+bool checker_is_late(const struct daemon_checker *checker)
+{
+	return checker_now_us(checker) < checker->late_till_us;
+}
+
+void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us)
+{
+	int64_t now_us = checker_now_us(checker);
+
+	if (!is_pause_felt(checker))
+		checker->paused_us = now_us;
+	if (checker->paused_till_us < now_us + duration_us)
+		checker->paused_till_us = now_us + duration_us;
+}
+
+void daemon_checker_late(struct daemon_checker *checker, int64_t duration_us)
+{
+	int64_t till_us = checker_now_us(checker) + duration_us;
+
+	if (checker->late_till_us < till_us)
+		checker->late_till_us = till_us;
+}
+
+/* ---- texts ---- */
+
+#define COPY(to, span) snprintf((to), sizeof(to), "%.*s", SPAN_ARGS(span))
+
+static uint64_t hash_of(struct span text)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < text.length; i++)
+		hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(1099511628211);
+	return hash;
+}
+
+/* Its deployments are looked at when the commit is complete. */
+static void touch(struct daemon_checker *checker, struct truth_environment *environment)
+{
+	if (environment->touched)
+		return;
+	environment->touched = true;
+	environment->next_touched = checker->touched;
+	checker->touched = environment;
+}
+
+/* ---- versions, deployments, claims ---- */
+
+/* Puts down that the environment of this key has a version of that. */
+static void note_wanted(struct daemon_checker *checker, struct span environment_key,
+	const struct truth_version *version)
+{
+	const struct truth_environment *environment =
+		truth_environment(&checker->truth, environment_key);
+	char what[2 * TRUTH_TEXT_MAX];
+	struct truth_wanted *wanted;
+
+	snprintf(what, sizeof(what), "%s %s", version->place, version->definition);
+	wanted = map_get(&checker->truth.wanted, span_of(what));
+	if (!wanted) {
+		wanted = memory_allocate(sizeof(*wanted));
+		wanted->first = environment;
+		map_put(&checker->truth.wanted, span_of(what), wanted);
+	}
+	wanted->by_several |= wanted->first != environment;
+}
+
+static void take_version(struct daemon_checker *checker, struct span key,
+	const struct store_object *after)
+{
+	struct truth_version *version = map_get(&checker->truth.versions, key);
+	const struct environment_version_facts *facts;
+
+	if (!after)
+		return; /* what was started by it may still be there */
+	facts = environment_version_facts(after);
+	if (version) {
+		daemon_checker_count(checker, DAEMON_PROPERTY_S8);
+		if (version->hash != hash_of(after->api))
+			daemon_checker_tell(checker, DAEMON_PROPERTY_S8, "version %.*s has changed",
+				SPAN_ARGS(key));
+		return;
+	}
+	version = memory_allocate(sizeof(*version));
+	COPY(version->place, facts->place);
+	COPY(version->definition, facts->task_definition);
+	COPY(version->attributes, facts->attributes);
+	version->minimum_given = facts->minimum_given;
+	version->minimum_healthy = (unsigned)facts->minimum_healthy;
+	version->surge = facts->surge;
+	version->maximum_over = (unsigned)facts->maximum_over;
+	version->canary_instances = (unsigned)facts->canary_instances;
+	version->canary_bake_ms = facts->canary_bake_ms;
+	version->rolls_back = facts->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
+	version->warm_up_ms = facts->warm_up_ms;
+	version->hash = hash_of(after->api);
+	map_put(&checker->truth.versions, key, version);
+	note_wanted(checker, environment_of_part_key(key), version);
+}
+
+/* The automaton once more, so that a wrong one in the program is found. */
+static bool may_become(enum environment_deployment_status from,
+	enum environment_deployment_status to)
+{
+#define BIT(name) (1u << ENVIRONMENT_DEPLOYMENT_##name)
+	static const unsigned moves[ENVIRONMENT_DEPLOYMENT_STATUS_COUNT] = {
+		[ENVIRONMENT_DEPLOYMENT_pending] = BIT(in_progress) | BIT(canceled),
+		[ENVIRONMENT_DEPLOYMENT_in_progress] = BIT(completed) | BIT(unhealthy) |
+						       BIT(blocked) | BIT(to_be_stopped) |
+						       BIT(timed_out),
+		[ENVIRONMENT_DEPLOYMENT_unhealthy] = BIT(completed) | BIT(in_progress) |
+						     BIT(blocked) | BIT(to_be_stopped) |
+						     BIT(timed_out),
+		[ENVIRONMENT_DEPLOYMENT_blocked] = BIT(completed) | BIT(in_progress) |
+						   BIT(unhealthy) | BIT(to_be_stopped) |
+						   BIT(timed_out),
+		[ENVIRONMENT_DEPLOYMENT_to_be_stopped] = BIT(stopped),
+	};
+
+	return moves[from] & (1u << to);
+#undef BIT
+}
+
+static bool has_ended(enum environment_deployment_status status)
+{
+	return status == ENVIRONMENT_DEPLOYMENT_completed ||
+	       status == ENVIRONMENT_DEPLOYMENT_stopped ||
+	       status == ENVIRONMENT_DEPLOYMENT_canceled ||
+	       status == ENVIRONMENT_DEPLOYMENT_timed_out;
+}
+
+/* The two steps of one commit that makes room for a user's deployment are one. */
+static bool is_one_commit(enum environment_deployment_status from,
+	enum environment_deployment_status to)
+{
+	return to == ENVIRONMENT_DEPLOYMENT_stopped &&
+	       may_become(from, ENVIRONMENT_DEPLOYMENT_to_be_stopped);
+}
+
+static void take_deployment(struct daemon_checker *checker, struct span key,
+	const struct store_object *after)
+{
+	struct truth_environment *environment =
+		truth_environment(&checker->truth, environment_of_part_key(key));
+	const struct environment_deployment_facts *facts;
+	struct truth_deployment *deployment;
+	struct span id;
+
+	if (!environment)
+		return;
+	id = (struct span){
+		key.data + strlen(environment->key) + 1, key.length - strlen(environment->key) - 1};
+	deployment = map_get(&environment->deployments, id);
+	touch(checker, environment);
+	if (!after) {
+		if (deployment)
+			deployment->exists = false;
+		return;
+	}
+	facts = environment_deployment_facts(after);
+	if (!deployment) {
+		deployment = memory_allocate(sizeof(*deployment));
+		deployment->status = facts->status;
+		deployment->type = facts->type;
+		COPY(deployment->version, facts->version);
+		map_put(&environment->deployments, id, deployment);
+	}
+	deployment->exists = true;
+	daemon_checker_count(checker, DAEMON_PROPERTY_S7);
+	if (!span_is(facts->version, deployment->version))
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S8,
+			"deployment %.*s changes its version", SPAN_ARGS(id));
+	if (deployment->status == facts->status)
+		return;
+	if (!may_become(deployment->status, facts->status) &&
+		!is_one_commit(deployment->status, facts->status))
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
+			"deployment %.*s goes from %s to %s", SPAN_ARGS(id),
+			environment_deployment_status_name(deployment->status),
+			environment_deployment_status_name(facts->status));
+	deployment->status = facts->status;
+	runner_trace(checker->config.runner, "%s: deployment %.*s is %s %.*s", environment->key,
+		SPAN_ARGS(id), environment_deployment_status_name(facts->status),
+		SPAN_ARGS(facts->reason));
+	if (facts->status == ENVIRONMENT_DEPLOYMENT_timed_out &&
+		facts->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
+		environment->failed = deployment;
+	if (facts->status == ENVIRONMENT_DEPLOYMENT_completed &&
+		facts->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
+		environment->type == ENVIRONMENT_TYPE_Daemon)
+		checker_completed(checker, environment, deployment);
+}
+
+static void take_claim(struct daemon_checker *checker, struct span key,
+	const struct store_object *after)
+{
+	if (after)
+		map_put(&checker->truth.claims, key, (void *)(uintptr_t)after->revision);
+	else
+		map_remove(&checker->truth.claims, key);
+}
+
+/* ---- environments ---- */
+
+/* What it ran until now may be another one's in the same commit. */
+static void release_definition(struct daemon_checker *checker,
+	struct truth_environment *environment)
+{
+	struct map *running = &checker->truth.running;
+
+	if (map_get(running, span_of(environment->runs)) == environment)
+		map_remove(running, span_of(environment->runs));
+	environment->runs[0] = '\0';
+}
+
+/* What an active daemon environment shall run, no other one runs in that cluster, whatever they say of themselves. It
+ * is put to the test where another one had a version of the same once: who goes back to it may meet who has it now. */
+static void check_alone(struct daemon_checker *checker, struct truth_environment *environment)
+{
+	const struct truth_version *rules = environment->rules;
+	const struct truth_environment *other;
+	const struct truth_wanted *wanted;
+
+	release_definition(checker, environment);
+	if (!environment->exists || environment->type != ENVIRONMENT_TYPE_Daemon || !rules ||
+		environment->status != ENVIRONMENT_active)
+		return;
+	snprintf(environment->runs, sizeof(environment->runs), "%s %s", rules->place,
+		rules->definition);
+	wanted = map_get(&checker->truth.wanted, span_of(environment->runs));
+	if (wanted && wanted->by_several)
+		daemon_checker_count(checker, DAEMON_PROPERTY_S9);
+	other = map_get(&checker->truth.running, span_of(environment->runs));
+	if (other && other != environment)
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S9,
+			"environments %s and %s both run %s", environment->key, other->key,
+			environment->runs);
+	else
+		map_put(&checker->truth.running, span_of(environment->runs), environment);
+}
+
+static void update_members(struct daemon_checker *checker,
+	const struct truth_environment *environment)
+{
+	MAP_EACH (&checker->truth.instances, entry)
+		truth_update_member(environment, entry->value, checker_now_us(checker), true);
+}
+
+static void set_rules(struct daemon_checker *checker, struct truth_environment *environment,
+	const struct environment_facts *facts)
+{
+	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
+	const struct truth_version *rules;
+
+	snprintf(key, sizeof(key), "%s/%.*s", environment->key, SPAN_ARGS(facts->target));
+	rules = map_get(&checker->truth.versions, span_of(key));
+	if (rules == environment->rules)
+		return;
+	environment->rules = rules;
+	environment->rules_us = checker_now_us(checker);
+	update_members(checker, environment);
+}
+
+static void take_environment(struct daemon_checker *checker, struct span key,
+	const struct store_object *after)
+{
+	struct truth_environment *environment = truth_environment(&checker->truth, key);
+	const struct environment_facts *facts = after ? environment_facts(after) : NULL;
+	int64_t now_us = checker_now_us(checker);
+	bool was_active =
+		environment && environment->exists && environment->status != ENVIRONMENT_inactive;
+
+	if (!environment)
+		return;
+	touch(checker, environment);
+	if (was_active)
+		environment->active_us = now_us;
+	if (!facts) {
+		environment->exists = false;
+		environment->rules = NULL;
+		update_members(checker, environment);
+		release_definition(checker, environment);
+		MAP_EACH (&environment->deployments, entry)
+			((struct truth_deployment *)entry->value)->exists = false;
+		return;
+	}
+	if (environment->exists && facts->version_count < environment->version_count)
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S8,
+			"environment %s was made over another one", environment->key);
+	environment->exists = true;
+	environment->type = facts->type;
+	environment->version_count = facts->version_count;
+	if (environment->status != facts->status)
+		environment->rules_us = now_us;
+	environment->status = facts->status;
+	environment->terminate = facts->terminate;
+	COPY(environment->target, facts->target);
+	COPY(environment->latest, facts->latest);
+	COPY(environment->in_progress, facts->in_progress);
+	COPY(environment->pending, facts->pending);
+	COPY(environment->completed, facts->completed);
+	release_definition(checker, environment);
+	set_rules(checker, environment, facts);
+}
+
+/* At the end of a commit: what the environment says of its deployments is so. */
+static void check_deployments(struct daemon_checker *checker,
+	const struct truth_environment *environment)
+{
+	unsigned running = 0, waiting = 0;
+	bool names_running = !environment->in_progress[0], names_waiting = !environment->pending[0];
+
+	if (!environment->exists)
+		return;
+	MAP_EACH (&environment->deployments, entry) {
+		const struct truth_deployment *deployment = entry->value;
+		bool waits = deployment->status == ENVIRONMENT_DEPLOYMENT_pending;
+
+		if (!deployment->exists || has_ended(deployment->status))
+			continue;
+		running += !waits;
+		waiting += waits && deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user;
+		names_running |= !waits && span_is(entry->key, environment->in_progress);
+		names_waiting |= waits && span_is(entry->key, environment->pending);
+	}
+	daemon_checker_count(checker, DAEMON_PROPERTY_S7);
+	if (running > 1 || waiting > 1)
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
+			"environment %s has %u deployments in progress and %u waiting",
+			environment->name, running, waiting);
+	if (!names_running || !names_waiting || (running > 0) != (environment->in_progress[0] != 0))
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
+			"environment %s names '%s' and '%s', which are not its deployments",
+			environment->name, environment->in_progress, environment->pending);
+}
+
+static const struct truth_version *version_of(struct daemon_checker *checker,
+	const struct truth_environment *environment, const char *id)
+{
+	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
+
+	snprintf(key, sizeof(key), "%s/%s", environment->key, id);
+	return map_get(&checker->truth.versions, span_of(key));
+}
+
+/* Where that was asked for, what failed is followed by what was completed before, unless somebody waits already, or
+ * another one may run that by now. */
+static void check_rolled_back(struct daemon_checker *checker,
+	const struct truth_environment *environment, const struct truth_deployment *failed)
+{
+	const struct truth_version *version = version_of(checker, environment, failed->version);
+	const struct truth_version *before =
+		version_of(checker, environment, environment->completed);
+	const struct truth_deployment *next =
+		map_get(&environment->deployments, span_of(environment->pending));
+	const struct truth_wanted *wanted;
+	char what[2 * TRUTH_TEXT_MAX];
+
+	if (!environment->exists || !version || !version->rolls_back || !before ||
+		strcmp(environment->completed, failed->version) == 0)
+		return;
+	snprintf(what, sizeof(what), "%s %s", before->place, before->definition);
+	wanted = map_get(&checker->truth.wanted, span_of(what));
+	if (!next && wanted && wanted->by_several)
+		return;
+	daemon_checker_count(checker, DAEMON_PROPERTY_ROLLBACK);
+	if (!next || next->status != ENVIRONMENT_DEPLOYMENT_pending)
+		daemon_checker_tell(checker, DAEMON_PROPERTY_ROLLBACK,
+			"a deployment of environment %s timed out, and nothing goes back to %s",
+			environment->name, environment->completed);
+}
+
+/* ---- placements ---- */
+
+static struct truth_instance *instance_of(struct daemon_checker *checker,
+	const struct environment_placement_facts *facts)
+{
+	char key[2 * TRUTH_TEXT_MAX];
+	struct span target, scope;
+
+	if (!span_split(facts->place, ':', &target, &scope))
+		return NULL;
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(scope), SPAN_ARGS(facts->instance));
+	return map_get(&checker->truth.instances, span_of(key));
+}
+
+static void take_placement(struct daemon_checker *checker, struct span key,
+	const struct store_object *before, const struct store_object *after)
+{
+	struct truth_placement *placement = map_get(&checker->truth.placements, key), old = {0};
+	const struct environment_placement_facts *facts =
+		environment_placement_facts(after ? after : before);
+
+	if (!after) {
+		if (placement && placement->exists)
+			checker_forgot(checker, placement, instance_of(checker, facts));
+		if (placement)
+			placement->exists = false;
+		return;
+	}
+	if (!placement) {
+		placement = memory_allocate(sizeof(*placement));
+		map_put(&checker->truth.placements, key, placement);
+	}
+	old = *placement;
+	placement->environment = truth_environment(&checker->truth, facts->environment);
+	if (!placement->environment)
+		return;
+	placement->facts = *facts;
+	placement->exists = true;
+	/* What was refused had no effect. */
+	placement->used = false;
+	COPY(placement->version, facts->version);
+	COPY(placement->deployment, facts->deployment);
+	COPY(placement->task, facts->task);
+	checker_decided(checker, placement, &old, instance_of(checker, facts));
+}
+
+/* ---- instances and tasks ---- */
+
+static void take_instance(struct daemon_checker *checker, struct span key,
+	const struct store_object *after)
+{
+	struct truth_instance *instance = truth_instance(&checker->truth, key);
+	const struct container_instance_facts *facts =
+		after ? container_instance_facts(after) : NULL;
+	int64_t now_us = checker_now_us(checker);
+
+	instance->exists = facts;
+	instance->changed_us = now_us;
+	if (facts) {
+		instance->connected = facts->connected;
+		instance->draining = facts->status == CONTAINER_INSTANCE_DRAINING;
+		COPY(instance->attributes, facts->attributes);
+	} else {
+		instance->gone_us = now_us;
+	}
+	truth_update_members(&checker->truth, instance, now_us, false);
+	for (struct truth_task *task = instance->tasks; task; task = task->beside)
+		heap_put(&checker->truth.agenda, &task->life.item, 0);
+}
+
+static struct truth_task *make_task(struct daemon_checker *checker,
+	const struct store_object *object)
+{
+	const struct task_facts *facts = task_facts(object);
+	struct span cluster = task_cluster_key(object->key);
+	struct truth_task *task = memory_allocate(sizeof(*task));
+	char key[2 * TRUTH_TEXT_MAX];
+	struct span account, rest, region, name;
+
+	COPY(task->key, object->key);
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(cluster), SPAN_ARGS(facts->instance));
+	task->instance = truth_instance(&checker->truth, span_of(key));
+	task->environment = truth_owner(&checker->truth, cluster, facts->group);
+	if (task->environment && task->environment->type != ENVIRONMENT_TYPE_Daemon)
+		task->environment = NULL;
+	span_split(cluster, '/', &account, &rest);
+	span_split(rest, '/', &region, &name);
+	snprintf(task->arn, sizeof(task->arn), "arn:aws:ecs:%.*s:%.*s:task/%.*s/%.*s",
+		SPAN_ARGS(region), SPAN_ARGS(account), SPAN_ARGS(name), SPAN_ARGS(facts->id));
+	snprintf(task->definition, sizeof(task->definition),
+		"arn:aws:ecs:%.*s:%.*s:task-definition/%.*s:%lld", SPAN_ARGS(region),
+		SPAN_ARGS(account), SPAN_ARGS(facts->family), (long long)facts->revision);
+	COPY(task->started_by, facts->started_by);
+	task->checked = facts->checked;
+	return task;
+}
+
+static bool is_our_stop(const struct store_object *object, struct span *ret_reason)
+{
+	static const char member[] = "\"stoppedReason\":\"";
+	const char *found = memmem(object->api.data, object->api.length, member, strlen(member));
+	const char *end;
+
+	if (!found)
+		return false;
+	found += strlen(member);
+	end = memchr(found, '"', (size_t)(object->api.data + object->api.length - found));
+	*ret_reason = (struct span){found, end ? (size_t)(end - found) : 0};
+	return span_starts_with(*ret_reason, SPAN("Environment "));
+}
+
+static void take_task(struct daemon_checker *checker, struct span key,
+	const struct store_object *after)
+{
+	struct truth_task *task = map_get(&checker->truth.tasks, key);
+	const struct task_facts *facts = after ? task_facts(after) : NULL;
+	struct truth_environment *environment;
+	struct truth_instance *instance;
+	bool was_wanted, by_us = false;
+	struct span reason = SPAN_NONE;
+
+	if (!task && (!facts || facts->last >= TASK_STOPPED))
+		return;
+	if (!task) {
+		task = make_task(checker, after);
+		map_put(&checker->truth.tasks, key, task);
+		if (task->environment)
+			checker_started(checker, task);
+		task->wanted = true;
+		truth_add_task(&checker->truth, task);
+	}
+	environment = task->environment;
+	instance = task->instance;
+	heap_put(&checker->truth.agenda, &task->life.item, 0);
+	was_wanted = task->wanted;
+	if (facts) {
+		task->wanted = facts->desired == TASK_RUNNING;
+		task->last = facts->last;
+		task->health = facts->health;
+		if (facts->started_ms > 0 && task->started_us == 0)
+			task->started_us = checker_now_us(checker);
+		by_us = was_wanted && !task->wanted && is_our_stop(after, &reason);
+	}
+	if (by_us)
+		checker_stopped(checker, task, reason);
+	if (!facts || facts->last >= TASK_STOPPED)
+		truth_drop_task(&checker->truth, task);
+	if (environment)
+		truth_update_member(environment, instance, checker_now_us(checker), by_us);
+}
+
+/* ---- following ---- */
+
+/* In the order in which what is new about them is taken in where nobody told it in order. */
+static const struct store_kind *const kinds[] = {&environment_version_kind,
+	&environment_deployment_kind, &environment_kind, &claim_kind, &container_instance_kind,
+	&environment_placement_kind, &task_kind};
+
+static void take(struct daemon_checker *checker, const struct store_kind *kind, struct span key,
+	const struct store_object *before, const struct store_object *after)
+{
+	if (kind == &environment_version_kind)
+		take_version(checker, key, after);
+	else if (kind == &environment_deployment_kind)
+		take_deployment(checker, key, after);
+	else if (kind == &environment_kind)
+		take_environment(checker, key, after);
+	else if (kind == &claim_kind)
+		take_claim(checker, key, after);
+	else if (kind == &environment_placement_kind)
+		take_placement(checker, key, before, after);
+	else if (kind == &container_instance_kind)
+		take_instance(checker, key, after);
+	else if (kind == &task_kind)
+		take_task(checker, key, after);
+}
+
+static void end_commit(struct daemon_checker *checker)
+{
+	while (checker->touched) {
+		struct truth_environment *environment = checker->touched;
+
+		checker->touched = environment->next_touched;
+		environment->touched = false;
+		check_deployments(checker, environment);
+		if (environment->failed)
+			check_rolled_back(checker, environment, TAKE(environment->failed));
+		check_alone(checker, environment);
+	}
+	if (checker->changed)
+		checker->changed(checker->changed_context);
+}
+
+static void look(void *context)
+{
+	struct daemon_checker *checker = context;
+
+	for (size_t i = 0; i < checker->store_count; i++) {
+		struct store_change changes[CHANGES_AT_ONCE];
+		int count;
+
+		if (!checker->feeds[i])
+			continue;
+		while ((count = store_feed_next(checker->feeds[i], changes, CHANGES_AT_ONCE)) > 0)
+			for (int j = 0; j < count; j++) {
+				const struct store_object *object =
+					changes[j].after ? changes[j].after : changes[j].before;
+
+				take(checker, changes[j].kind, object->key, changes[j].before,
+					changes[j].after);
+				store_change_release(&changes[j]);
+			}
+		if (count < 0)
+			checker->config.broken(checker->config.context,
+				"the checker itself lost its place");
+	}
+	end_commit(checker);
+}
+
+static bool is_same_placement(const struct truth_placement *known,
+	const struct store_object *object)
+{
+	const struct environment_placement_facts *facts = environment_placement_facts(object);
+
+	return known && known->exists && known->facts.intent == facts->intent &&
+	       known->facts.intent_ms == facts->intent_ms &&
+	       known->facts.until_ms == facts->until_ms && span_is(facts->version, known->version);
+}
+
+/* Of one kind: what is there, and what is not any more. The last commit before a restart was told to nobody. */
+static void take_in(struct daemon_checker *checker, const struct store_view *view,
+	const struct store_kind *kind)
+{
+	struct store_cursor cursor = {.view = view, .kind = kind, .index = -1, .prefix = SPAN("")};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor)))
+		if (kind != &environment_placement_kind ||
+			!is_same_placement(map_get(&checker->truth.placements, object->key),
+				object))
+			take(checker, kind, object->key, NULL, object);
+}
+
+/* What is gone without having been told: at most what one commit deleted. */
+static void take_out(struct daemon_checker *checker, const struct store_view *view)
+{
+	for (unsigned i = 0; i < checker->truth.environment_count; i++)
+		if (checker->truth.environments[i]->exists &&
+			!store_get(view, &environment_kind,
+				span_of(checker->truth.environments[i]->key)))
+			take(checker, &environment_kind,
+				span_of(checker->truth.environments[i]->key), NULL, NULL);
+	MAP_EACH (&checker->truth.placements, entry)
+		if (!store_get(view, &environment_placement_kind, entry->key))
+			((struct truth_placement *)entry->value)->exists = false;
+}
+
+/* Which of the stores has it. */
+static bool is_of(const struct daemon_checker *checker, struct span key, size_t store)
+{
+	const char *far = checker->truth.far_account;
+
+	return (far && span_starts_with(key, span_of(far))) == (store > 0);
+}
+
+static void take_out_backend(struct daemon_checker *checker, const struct store_view *view,
+	size_t store)
+{
+	_map_ struct map gone = {0};
+
+	MAP_EACH (&checker->truth.tasks, entry)
+		if (is_of(checker, entry->key, store) && !store_get(view, &task_kind, entry->key))
+			map_put(&gone, entry->key, checker);
+	MAP_EACH (&gone, entry)
+		take(checker, &task_kind, entry->key, NULL, NULL);
+	MAP_EACH (&checker->truth.instances, entry)
+		if (is_of(checker, entry->key, store) &&
+			((struct truth_instance *)entry->value)->exists &&
+			!store_get(view, &container_instance_kind, entry->key))
+			take(checker, &container_instance_kind, entry->key, NULL, NULL);
+}
+
+int daemon_checker_follow(struct daemon_checker *checker, struct store *store, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(store);
+	size_t index = checker->store_count;
+	int code = store_feed_open(store, store_view_revision(view), look, checker,
+		&checker->feeds[index], err);
+
+	if (code < 0)
+		return code;
+	checker->store_count++;
+	checker->stores[index] = store;
+	for (size_t i = 0; i < LENGTH(kinds); i++)
+		take_in(checker, view, kinds[i]);
+	if (index == 0)
+		take_out(checker, view);
+	take_out_backend(checker, view, index);
+	end_commit(checker);
+	return 0;
+}
+
+void daemon_checker_unfollow(struct daemon_checker *checker)
+{
+	for (size_t i = 0; i < checker->store_count; i++)
+		store_feed_close(TAKE(checker->feeds[i]));
+	checker->store_count = 0;
+}
+
+/* ---- beginning and end ---- */
+
+struct daemon_checker *daemon_checker_new(const struct daemon_checker_config *config)
+{
+	struct daemon_checker *checker = memory_allocate(sizeof(*checker));
+
+	checker->config = *config;
+	checker->paused_till_us = -config->patience_us - 1;
+	return checker;
+}
+
+void daemon_checker_free(struct daemon_checker *checker)
+{
+	if (!checker)
+		return;
+	daemon_checker_unfollow(checker);
+	truth_clear(&checker->truth);
+	MAP_EACH (&checker->starts, entry)
+		free(entry->value);
+	map_clear(&checker->starts);
+	free(checker);
+}
+
+struct truth *daemon_checker_truth(struct daemon_checker *checker)
+{
+	return &checker->truth;
+}
+
+const uint64_t *daemon_checker_counts(const struct daemon_checker *checker)
+{
+	return checker->counts;
+}
+
+uint64_t daemon_checker_actions(const struct daemon_checker *checker)
+{
+	return checker->actions;
+}
+
+void daemon_checker_on_change(struct daemon_checker *checker, void (*changed)(void *context),
+	void *context)
+{
+	checker->changed = changed;
+	checker->changed_context = context;
+}

@@ -1,0 +1,184 @@
+/*
+ * What is really there, for the checker of the daemon simulation: environments, versions, deployments, placements
+ * and claims as the store of the servers has them, instances and tasks as the ECS that runs them has them. Filled
+ * from the change feeds of those stores at the moment of each commit, so that it has a time for everything, and
+ * nothing of what the servers believe is in it.
+ *
+ * There may be many environments: what one of them has on an instance is found without looking at the others.
+ */
+#ifndef DAEMON_SIMULATION_DAEMON_TRUTH_H
+#define DAEMON_SIMULATION_DAEMON_TRUTH_H
+
+#include "base/heap.h"
+#include "base/map.h"
+#include "daemon/kinds.h"
+#include "ecs/task.h"
+
+#define TRUTH_ENVIRONMENTS_MAX 10000
+#define TRUTH_TEXT_MAX 160
+
+/* Who ever had a version of one task definition in one cluster. */
+struct truth_wanted {
+	const struct truth_environment *first;
+	bool by_several;
+};
+
+struct truth_version {
+	char place[TRUTH_TEXT_MAX], definition[TRUTH_TEXT_MAX], attributes[TRUTH_TEXT_MAX];
+	bool minimum_given, surge;
+	unsigned minimum_healthy, maximum_over, canary_instances;
+	bool rolls_back; /* when it fails */
+	int64_t warm_up_ms, canary_bake_ms;
+	uint64_t hash; /* of its text */
+};
+
+struct truth_deployment {
+	enum environment_deployment_status status;
+	enum environment_deployment_type type;
+	char version[ID_UUID_SIZE];
+	bool exists;
+	bool proved; /* its canary has */
+};
+
+struct truth_environment {
+	unsigned index;
+	char key[TRUTH_TEXT_MAX];
+	const char *name; /* in the key */
+	bool exists;
+	enum environment_type
+		type; /* what is said of instances and their tasks is said of daemons */
+	enum environment_status status;
+	bool terminate;
+	char target[ID_UUID_SIZE], latest[ID_UUID_SIZE];
+	char in_progress[ID_UUID_SIZE], pending[ID_UUID_SIZE], completed[ID_UUID_SIZE];
+	const struct truth_deployment *failed; /* in the commit that is being looked at; NULL */
+	char runs[2 * TRUTH_TEXT_MAX]; /* "PLACE DEFINITION" of its target while it is active; "" */
+	int64_t version_count;
+	const struct truth_version *rules; /* of the target; NULL */
+	int64_t rules_us;                  /* when they, or what they are for, changed last */
+	int64_t active_us;                 /* when it was last allowed to do something; -1: never */
+	struct map deployments; /* struct truth_deployment by id, those that are gone too */
+	bool touched;           /* in the commit that is being looked at */
+	struct truth_environment *next_touched;
+};
+
+struct truth_placement {
+	bool exists, used; /* used: a task was started for this intent */
+	struct truth_environment *environment;
+	int64_t since_us; /* when its writes began to be counted */
+	unsigned writes;
+	struct environment_placement_facts facts; /* spans are not valid */
+	char version[ID_UUID_SIZE], deployment[ID_UUID_SIZE], task[TRUTH_TEXT_MAX];
+};
+
+/* What is to become of a task, for whoever plays the machines: moments, 0 for never. */
+struct truth_life {
+	struct heap_item item; /* in the agenda */
+	bool planned;
+	int64_t runs_us, healthy_us, ill_us, dies_us, stops_us;
+};
+
+struct truth_task {
+	uint64_t number; /* in the order in which they were first seen */
+	char key[TRUTH_TEXT_MAX], arn[TRUTH_TEXT_MAX];
+	struct truth_instance *instance;
+	struct truth_environment *environment; /* NULL: foreign */
+	char definition[TRUTH_TEXT_MAX], started_by[64];
+	bool wanted, checked, stopped_by_us;
+	enum task_status last;
+	enum task_health health;
+	int64_t started_us;
+	struct truth_life life;
+	/* Lists; STOPPED ones are not in them. */
+	struct truth_task *next;                  /* of the environment on the instance */
+	struct truth_task *beside, **beside_link; /* on the instance, and what points to it */
+};
+
+/* One instance as one environment sees it. */
+struct truth_membership {
+	bool in;          /* active, connected, matches */
+	unsigned healthy; /* tasks */
+	int64_t entered_us, left_us;
+	/* When it had several healthy ones and lost one that was no stop of ours; -1: never. */
+	int64_t spare_us;
+	/* When it had one and lost it, not by a stop of ours; -1: never. A stop of ours that takes the last one takes
+	 * it because the spare one was lost: that moment counts. */
+	int64_t lost_us;
+	struct truth_task *tasks;
+	/* Since when it has a healthy task of these rules' definition; 0: it has none. And how long it had one. */
+	const struct truth_version *rules;
+	int64_t well_us, longest_us;
+};
+
+struct truth_instance {
+	char key[TRUTH_TEXT_MAX], place[TRUTH_TEXT_MAX];
+	const char *id; /* in the key */
+	bool exists, connected, draining;
+	char attributes[2 * TRUTH_TEXT_MAX];
+	int64_t gone_us, changed_us;      /* changed: its connection, status or attributes */
+	struct truth_task *tasks;         /* foreign ones, too */
+	struct truth_membership *members; /* by index of the environment; more are made as needed */
+	unsigned member_count;
+};
+
+struct truth {
+	/* Clusters of this account are elsewhere, behind this target; NULL: none is. */
+	const char *far_account, *far_target;
+	struct truth_environment **environments;
+	unsigned environment_count;
+	struct map environments_by_key;
+	struct map running; /* by "PLACE DEFINITION", the active environment whose target that is */
+	struct map wanted;  /* by the same, the environments that ever had a version of it */
+	struct map versions;   /* by key */
+	struct map placements; /* by key */
+	struct map instances;  /* by key; those that are gone too */
+	struct map tasks;      /* by key; STOPPED ones are dropped */
+	struct map claims;     /* revision by key, as a pointer */
+	/* Tasks whose machines have something to do, by when; at 0 those that changed. */
+	struct heap agenda;
+	uint64_t task_count; /* that there ever were */
+};
+
+void truth_clear(struct truth *truth);
+
+/* The one of this key, made when it is not there yet. */
+struct truth_environment *truth_environment(struct truth *truth, struct span key);
+/* The environment that a task of this cluster and group belongs to; NULL. */
+struct truth_environment *truth_owner(struct truth *truth, struct span cluster_key,
+	struct span group);
+struct truth_instance *truth_instance(struct truth *truth, struct span key);
+/* Never NULL; valid until the next update. */
+const struct truth_membership *truth_member(const struct truth_environment *environment,
+	const struct truth_instance *instance);
+
+void truth_add_task(struct truth *truth, struct truth_task *task);
+void truth_drop_task(struct truth *truth, struct truth_task *task); /* and frees it */
+
+/* Wanted, and not on its way out. */
+bool truth_stays(const struct truth_task *task);
+bool truth_is_healthy(const struct truth_task *task, const struct truth_version *rules,
+	int64_t now_us);
+bool truth_matches(const struct truth_version *version, const struct truth_instance *instance);
+/* Active, connected, matching, for the target version. */
+bool truth_is_member(const struct truth_environment *environment,
+	const struct truth_instance *instance);
+/* Tasks of the environment that stay, on the instance; with `all`, also those on their way out. */
+unsigned truth_count_tasks(const struct truth_environment *environment,
+	const struct truth_instance *instance, bool all);
+unsigned truth_count_healthy(const struct truth_environment *environment,
+	const struct truth_instance *instance, int64_t now_us);
+/* What the rules require of so many instances. */
+unsigned truth_required(const struct truth_version *rules, unsigned count);
+
+/* Whether it has, or had, a healthy task of the target's definition for so long. */
+bool truth_was_well(const struct truth_environment *environment,
+	const struct truth_instance *instance, int64_t duration_us, int64_t now_us);
+
+/* Brings the membership of an instance up to date; `by_us`: what changed was our own stop. */
+void truth_update_member(const struct truth_environment *environment,
+	struct truth_instance *instance, int64_t now_us, bool by_us);
+/* In all environments. */
+void truth_update_members(struct truth *truth, struct truth_instance *instance, int64_t now_us,
+	bool by_us);
+
+#endif

@@ -1,0 +1,132 @@
+/* Between state.c and the sources that it is fed by (state_own.c, state_remote.c, state_event.c). */
+#ifndef DAEMON_STATE_INTERNAL_H
+#define DAEMON_STATE_INTERNAL_H
+
+#include "base/map.h"
+#include "control/lock.h"
+#include "daemon/cluster_state.h"
+#include "daemon/state.h"
+
+struct aws_request;
+struct state_log;
+struct state_own;
+struct state_remote;
+struct state_tail;
+
+/* Lives until the service is freed; names do not change, the rest is guarded by the service's lock. */
+struct state_place {
+	struct span name;   /* "TARGET:ACCOUNT/REGION/CLUSTER" */
+	struct span target; /* "" for this server */
+	struct span scope;  /* "ACCOUNT/REGION/CLUSTER" */
+	struct cluster_state *replica;
+	bool watched; /* elsewhere: somebody lists it */
+	bool complete;
+	uint64_t listings;
+	uint64_t mark;      /* of the last complete listing */
+	struct map waiting; /* instances (""): the mark that somebody waits for, as a pointer */
+	int64_t listing_ms; /* when the last listing began, complete or not; wall time */
+	int64_t listed_ms;  /* when the last complete listing began; wall time */
+	int64_t listed_us;  /* the same in steady time */
+	int64_t took_us;    /* and how long it took */
+	char error[ERR_MESSAGE_MAX]; /* of the last listing; "" */
+	struct state_remote *remote; /* NULL for this server */
+	/* state_services.c: ECS services by name, those that somebody wants to know soon, and why asking failed. */
+	struct map services;
+	struct map services_wanted; /* names */
+	char services_error[ERR_MESSAGE_MAX];
+	struct state_log *log; /* elsewhere, from when somebody follows it; NULL */
+	char text[];
+};
+
+struct state_service {
+	struct state_config config;
+	struct runner *runner;       /* a group of its own */
+	struct runner_event *wanted; /* somebody waits for a place elsewhere to be listed */
+	struct lock lock;
+	/* Guarded by the lock: */
+	struct map places; /* by name */
+	size_t remote_count;
+	struct state_own *own;
+};
+
+/* What is to be told when the lock is released. */
+struct state_news {
+	struct arena *arena;
+	struct state_news_item *first, **last;
+};
+void state_news_init(struct state_news *news, struct arena *arena);
+/* Under the lock. Says nothing while the place is not complete: nobody may look at it. */
+void state_news_add(struct state_news *news, const struct state_place *place, struct span instance);
+/* Only of a task of this group on it. */
+void state_news_add_task(struct state_news *news, const struct state_place *place,
+	struct span instance, struct span group);
+/* Without the lock. */
+void state_news_tell(struct state_service *service, struct state_news *news);
+
+/* Under the lock: the listing that began at this mark (and moment) is through. Adds to the news who waited. */
+void state_place_listed(struct state_service *service, struct state_place *place, uint64_t mark,
+	int64_t listed_ms, int64_t listed_us, struct state_news *news);
+/* Under the lock: tells those who waited for a mark that is reached now. */
+void state_place_advanced(struct state_service *service, struct state_place *place,
+	struct state_news *news);
+
+/* state_own.c: clusters of this server, from the store's change feed. */
+/* What an object of ECS says; texts may be those of the object. */
+struct state_instance state_own_instance(const struct store_object *object, struct arena *arena);
+struct state_task state_own_task(const struct store_object *object, struct arena *arena);
+/* state_api.c: the same as clients see it. Of the request: caller, view and arena. */
+struct json *state_api_instance_document(struct aws_request *request, struct span place,
+	const struct state_instance *instance);
+struct json *state_api_task_document(struct aws_request *request, struct span place,
+	const struct state_task *task);
+int state_own_new(struct state_service *service, struct state_own **ret_own, struct err *err);
+void state_own_free(struct state_own *own); /* its strand has ended; NULL is fine */
+/* There is a new place, or somebody waits for a mark. From any thread. */
+void state_own_wake(struct state_own *own);
+/* Under the lock: the revision up to which everything was told. */
+uint64_t state_own_position(const struct state_own *own);
+
+/* state_remote.c: clusters elsewhere, by listing them again and again. */
+int state_remote_start(struct state_service *service, struct state_place *place, struct err *err);
+void state_remote_free(struct state_remote *remote); /* its strand has ended; NULL is fine */
+/* Under the lock: an unknown health of a task of this definition means that nothing checks it. */
+/* Of a task by this definition whose health ECS calls UNKNOWN. */
+enum state_health state_remote_health(const struct state_remote *remote,
+	struct span task_definition);
+/* Under the lock. */
+int64_t state_remote_period_us(const struct state_remote *remote);
+/* state_services.c: ECS services of a place elsewhere. On its strand: asks for all that somebody needs, or only for those
+ * that somebody wants to know soon. */
+int state_services_look(struct state_service *service, struct state_place *place, bool all,
+	struct aws_target *target, struct err *err);
+/* Under the lock. */
+bool state_services_has(const struct state_place *place, struct span name);
+void state_services_forget(struct state_place *place);
+/* Under the lock: longer ago than it should be. */
+bool state_place_is_late(const struct state_place *place, int64_t since_us, int64_t now_us);
+
+/* Under the lock: an empty replica for a place; whoever follows the old one begins anew. */
+void state_place_reset(struct state_service *service, struct state_place *place);
+/* Under the lock: it is known now whether tasks of this definition are checked, which is news of each of them. */
+void state_place_settled(struct state_place *place, struct span task_definition);
+
+/* state_follow.c: what there is in a place elsewhere, and a tail from there. */
+struct state_snapshot {
+	const struct state_task *tasks;
+	size_t task_count;
+	const struct state_instance *instances; /* without their tasks */
+	size_t instance_count;
+};
+/* Behind a position, or (NULL) with all there is in the arena. -ESTALE: the position is too old, or not of this place;
+ * -EAGAIN: nothing is known of it. */
+int state_follow(struct state_service *service, struct span place, const uint64_t *position,
+	void (*wake)(void *context), void *context, struct arena *arena,
+	struct state_snapshot *ret_snapshot, struct state_tail **ret_tail, struct err *err);
+/* Under the lock: what changes in its replica goes into its log, if it has one. */
+void state_follow_replica(struct state_place *place);
+/* Under the lock: as others see it. Elsewhere, "unknown" is also said of tasks that nothing checks. */
+void state_place_settle_health(const struct state_place *place, struct state_task *task);
+/* state_api.c: the place that `target` and `cluster` of a request name. Fails the request. */
+int state_api_find_place(struct aws_request *request, struct span *ret_place);
+
+#endif

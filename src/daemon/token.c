@@ -1,0 +1,94 @@
+#include "daemon/token.h"
+
+#include "daemon/fail.h"
+#include "daemon/kinds.h"
+#include "daemon/matching.h"
+
+#define TOKEN_MAX 64
+#define TOKENS_MAX 16 /* of one deployment */
+
+int daemon_token_prepare(struct aws_request *request)
+{
+	struct client_token *token = arena_allocate(request->arena, sizeof(*token));
+
+	if (client_token_prepare(request, TOKEN_MAX, token) < 0)
+		return -EPERM;
+	request->prepared = token;
+	return 0;
+}
+
+struct span daemon_token_text(const struct aws_request *request)
+{
+	const struct client_token *token = request->prepared;
+
+	return token->text.data ? token->text : SPAN("");
+}
+
+struct span daemon_token_hash(const struct aws_request *request)
+{
+	const struct client_token *token = request->prepared;
+
+	return token->text.data ? token->hash : SPAN("");
+}
+
+/* The hash that stands where the token stands; SPAN_NONE. */
+static struct span hash_beside(struct span tokens, struct span hashes, struct span token)
+{
+	struct span one, hash;
+
+	while (span_next_part(&tokens, ' ', &one) && span_next_part(&hashes, ' ', &hash))
+		if (span_equal(one, token))
+			return hash;
+	return SPAN_NONE;
+}
+
+int daemon_token_find(struct aws_request *request, const struct store_kind *kind, int index,
+	struct span environment_key,
+	void (*tokens_of)(const struct store_object *made, struct span *ret_tokens,
+		struct span *ret_hashes),
+	const struct store_object **ret_made)
+{
+	struct span token = daemon_token_text(request), tokens, hashes;
+
+	*ret_made = NULL;
+	if (token.length == 0)
+		return 0;
+	*ret_made = store_next(&(struct store_cursor){.view = request->view,
+		.kind = kind,
+		.index = index,
+		.prefix = environment_part_key(request->arena, environment_key, token),
+		.exact = true});
+	if (!*ret_made)
+		return 0;
+	tokens_of(*ret_made, &tokens, &hashes);
+	if (span_equal(hash_beside(tokens, hashes, token), daemon_token_hash(request)))
+		return 0;
+	return daemon_fail(request, "ResourceExistsException", "clientToken", token,
+		"clientToken: '%.*s' was used by a request that asked for something else",
+		SPAN_ARGS(token));
+}
+
+static void append(struct arena *arena, struct span *list, struct span text)
+{
+	struct span rest = *list, first;
+	size_t count = 0;
+
+	while (span_next_part(&rest, ' ', &first))
+		count++;
+	rest = *list;
+	if (count >= TOKENS_MAX)
+		span_next_part(&rest, ' ', &first);
+	*list = rest.length > 0 ? arena_format(arena, "%.*s %.*s", SPAN_ARGS(rest), SPAN_ARGS(text))
+				: text;
+}
+
+bool daemon_token_add(const struct aws_request *request, struct span *tokens, struct span *hashes)
+{
+	struct span token = daemon_token_text(request);
+
+	if (token.length == 0)
+		return false;
+	append(request->arena, tokens, token);
+	append(request->arena, hashes, daemon_token_hash(request));
+	return true;
+}

@@ -1,0 +1,194 @@
+/* See the header. */
+#include "daemon/webhook.h"
+
+#include "base/id.h"
+#include "daemon/daemon.h"
+#include "store/fact_table.h"
+
+/* ---- the kind ---- */
+
+static const struct fact_row rows[] = {
+	FACT(FACT_TEXT, webhook_notice_facts, event, "event"),
+	FACT(FACT_NUMBER, webhook_notice_facts, created_ms, "created"),
+	FACT(FACT_NUMBER, webhook_notice_facts, dropped, "dropped"),
+};
+
+static int extract(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
+{
+	struct json *private_;
+	int code = json_parse(object->private_, scratch, &private_, err);
+
+	return code < 0 ? code : fact_table_read(rows, LENGTH(rows), private_, facts, err);
+}
+
+const struct store_kind webhook_notice_kind = {
+	.name = "daemon.notice",
+	.facts_size = sizeof(struct webhook_notice_facts),
+	.extract = extract,
+};
+
+/* ---- who wants what ---- */
+
+const struct webhook *webhook_find(const struct webhook_set *set, struct span name)
+{
+	for (size_t i = 0; set && i < set->count; i++)
+		if (span_is(name, set->items[i].name))
+			return &set->items[i];
+	return NULL;
+}
+
+struct span webhook_stream_of(struct span key)
+{
+	for (size_t i = key.length; i > 0; i--)
+		if (key.data[i - 1] == '/')
+			return (struct span){key.data, i - 1};
+	return key;
+}
+
+static bool is_listed(const char *const *list, size_t count, struct span text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_is(text, list[i]))
+			return true;
+	return count == 0;
+}
+
+bool webhook_wants(const struct webhook *webhook, struct span account, struct span event)
+{
+	struct span group = event, rest;
+
+	span_split(event, '.', &group, &rest);
+	return is_listed(webhook->accounts, webhook->account_count, account) &&
+	       (is_listed(webhook->events, webhook->event_count, event) ||
+		       is_listed(webhook->events, webhook->event_count, group));
+}
+
+/* ---- notices ---- */
+
+/* Makes room for one more; how many had to go so far. */
+static int make_room(struct store_transaction *transaction, struct span prefix,
+	int64_t *ret_dropped, struct err *err)
+{
+	struct store_cursor newest = {.view = store_head(transaction),
+		.kind = &webhook_notice_kind,
+		.index = -1,
+		.prefix = prefix,
+		.descending = true};
+	struct store_cursor oldest = {.view = store_head(transaction),
+		.kind = &webhook_notice_kind,
+		.index = -1,
+		.prefix = prefix};
+	const struct store_object *last = store_next(&newest), *first;
+
+	*ret_dropped = last ? webhook_notice_facts(last)->dropped : 0;
+	if (store_count(store_head(transaction), &webhook_notice_kind, -1, prefix, false) <
+		WEBHOOK_NOTICES_MAX)
+		return 0;
+	first = store_next(&oldest);
+	++*ret_dropped;
+	return store_delete(transaction, &webhook_notice_kind, first->key, first->revision, err);
+}
+
+struct telling {
+	struct store_transaction *transaction;
+	struct span environment_key;
+	struct environment_facts *environment;
+	struct span event;
+	const char *member; /* of the body: "deployment"; NULL: none */
+	const struct json *document;
+	int64_t now_ms;
+	int64_t sequence;
+};
+
+static struct span body_of(const struct telling *telling, const struct webhook *webhook,
+	int64_t dropped)
+{
+	struct arena *arena = store_transaction_arena(telling->transaction);
+	struct json *body = json_new_object(arena);
+
+	json_set_string(arena, body, "webhook", span_of(webhook->name));
+	json_set_string(arena, body, "event", telling->event);
+	json_set_time(arena, body, "time", telling->now_ms);
+	json_set_integer(arena, body, "sequence", telling->sequence);
+	json_set_string(arena, body, "account", telling->environment->account);
+	json_set_string(arena, body, "environment", telling->environment->name);
+	json_set_string(arena, body, "environmentType",
+		span_of(environment_type_name(telling->environment->type)));
+	if (dropped > 0)
+		json_set_integer(arena, body, "dropped", dropped);
+	if (telling->member)
+		json_set(arena, body, telling->member, telling->document);
+	return json_to_text(body, arena);
+}
+
+static int add_notice(const struct telling *telling, const struct webhook *webhook, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(telling->transaction);
+	struct webhook_notice_facts facts = {
+		.event = telling->event, .created_ms = telling->now_ms};
+	struct span prefix =
+		arena_format(arena, "%s/%.*s/", webhook->name, SPAN_ARGS(telling->environment_key));
+	struct json *private_ = json_new_object(arena);
+	int code = make_room(telling->transaction, prefix, &facts.dropped, err);
+
+	if (code < 0)
+		return code;
+	fact_table_write(rows, LENGTH(rows), &facts, arena, private_);
+	/* Of two environments of the same name the later one comes later. */
+	return store_put(telling->transaction, &webhook_notice_kind,
+		arena_format(arena, "%.*s%015lld-%010lld", SPAN_ARGS(prefix),
+			(long long)telling->environment->created_ms, (long long)telling->sequence),
+		body_of(telling, webhook, facts.dropped), json_to_text(private_, arena),
+		STORE_ABSENT, err);
+}
+
+static int tell(struct telling *telling, const struct webhook_set *set, struct err *err)
+{
+	int code = 0;
+
+	telling->sequence = ++telling->environment->notice_count;
+	for (size_t i = 0; code == 0 && i < set->count; i++)
+		if (webhook_wants(&set->items[i], telling->environment->account, telling->event))
+			code = add_notice(telling, &set->items[i], err);
+	return code;
+}
+
+int webhook_tell_deployment(struct store_transaction *transaction, const struct webhook_set *set,
+	struct span environment_key, struct environment_facts *environment, struct span deployment,
+	int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	struct telling telling = {.transaction = transaction,
+		.environment_key = environment_key,
+		.environment = environment,
+		.member = "deployment",
+		.now_ms = now_ms};
+	const struct store_object *object;
+
+	if (!set || set->count == 0)
+		return 0;
+	object = environment_deployment_of(store_head(transaction), arena, environment_key,
+		deployment);
+	if (!object)
+		return 0;
+	telling.event = arena_format(arena, "deployment.%s",
+		environment_deployment_status_name(environment_deployment_facts(object)->status));
+	telling.document = environment_deployment_document(arena, object);
+	return tell(&telling, set, err);
+}
+
+int webhook_tell_health(struct store_transaction *transaction, const struct webhook_set *set,
+	struct span environment_key, struct environment_facts *environment, int64_t now_ms,
+	struct err *err)
+{
+	struct telling telling = {.transaction = transaction,
+		.environment_key = environment_key,
+		.environment = environment,
+		.event = environment->unhealthy ? SPAN("health.unhealthy") : SPAN("health.healthy"),
+		.now_ms = now_ms};
+
+	if (!set || set->count == 0)
+		return 0;
+	return tell(&telling, set, err);
+}
