@@ -31,8 +31,12 @@ struct command {
 int up_run(const struct command *command, int count, char **arguments);
 void up_help(void);
 int key_run(const struct command *command, int count, char **arguments);
+int env_run(const struct command *command, int count, char **arguments);
 int logs_run(const struct command *command, int count, char **arguments);
 int exec_run(const struct command *command, int count, char **arguments);
+int dns_run(const struct command *command, int count, char **arguments);
+int demo_run(const struct command *command, int count, char **arguments);
+int demo_web_run(const struct command *command, int count, char **arguments);
 int config_run(const struct command *command, int count, char **arguments);
 int sim_run(const struct command *command, int count, char **arguments);
 void sim_help(void);

@@ -9,6 +9,7 @@
 #include "base/span.h"
 #include "cli/command.h"
 #include "cli/remote.h"
+#include "proxy/l4/l4.h"
 
 static int version_run(const struct command *command, int count, char **arguments)
 {
@@ -17,6 +18,12 @@ static int version_run(const struct command *command, int count, char **argument
 		return command_misused(command, "takes no arguments");
 	puts("slipway " SLIPWAY_VERSION);
 	return EXIT_OK;
+}
+
+static int proxy_worker_run(const struct command *command, int count, char **arguments)
+{
+	(void)command;
+	return proxy_worker_main(count, arguments);
 }
 
 static const struct command commands[] = {
@@ -41,6 +48,76 @@ static const struct command commands[] = {
 		"account. The secret is shown once.\n\n"
 		"Example:\n  slipway key create --user ci --policy ci-policy.json\n",
 		key_run, NULL},
+	{"env",
+		"create|update|diff|deploy|rollback|stop|delete|status|history NAME ... | "
+		"deployments | list",
+		"Environments: one task on every matching instance, a service, or a schedule.",
+		"  slipway env create NAME --cluster C --task-definition T [--attributes A,B=V]\n"
+		"  slipway env update NAME [...]      Make a new version; what runs is unchanged.\n"
+		"  slipway env diff NAME [--version V]  What a deployment would do.\n"
+		"  slipway env deploy NAME [--version V] [--watch]\n"
+		"  slipway env rollback NAME [--version V] [--watch]\n"
+		"  slipway env stop NAME [DEPLOYMENT]\n"
+		"  slipway env delete NAME [--terminate-tasks]\n"
+		"  slipway env status NAME [--watch]\n"
+		"  slipway env history NAME\n"
+		"  slipway env deployments --status STATUS  Those of all environments.\n"
+		"  slipway env list\n\n"
+		"Options of create and update:\n"
+		"  --attributes LIST   Instances that have all of these: gpu,stack=prod.\n"
+		"  --min-healthy N     Percent of instances that must have a healthy task. "
+		"Default: "
+		"90, and\n"
+		"                      one may always be down.\n"
+		"  --replace-first     Start the new task before the old one is stopped;\n"
+		"  --max-over N        on so many percent of the instances at once. Default: 100.\n"
+		"  --canary N          Begin with N instances, and go on when they have been well\n"
+		"  --bake SECONDS      for so long.\n"
+		"  --timeout SECONDS   After which a deployment has failed. Default: 3600.\n"
+		"  --warm-up SECONDS   How long a task must run to count as healthy. Default: 0, "
+		"and 1\n"
+		"                      without a health check.\n"
+		"  --drain-timeout SECONDS\n"
+		"                      How long others may take to leave a draining instance "
+		"first. Default: 3600.\n"
+		"  --unreachable-timeout SECONDS\n"
+		"                      How long a rollout waits for instances that do not answer. "
+		"Default: 60.\n"
+		"  --priority N        Take the room of tasks with less, 1 to 1000. Default: "
+		"nobody's.\n"
+		"  --on-failure WHAT   stop (default), or rollback to what was completed before.\n"
+		"  --target NAME       Where the cluster is: a target of the server's "
+		"configuration,\n"
+		"                      or local.\n"
+		"  --role NAME         In whose name tasks are started and stopped.\n"
+		"  --base-version V    update: only if V is the latest version.\n"
+		"  --type TYPE         create: Daemon (default), Service or Cron.\n"
+		"  --count N           Service, Cron: how many tasks. Default: 1.\n"
+		"  --max-active N      Service: percent of them that may run during a rollout.\n"
+		"  --target-group ARN  Service: its tasks are targets of this group;\n"
+		"  --container NAME, --container-port N\n"
+		"                      which container and port, when there are several.\n"
+		"  --schedule TEXT     Cron: 'rate(5 minutes)' or 'cron(0 10 * * ? *)', in UTC.\n"
+		"  --subnets LIST      Of task definitions with networkMode awsvpc: "
+		"subnet-1,subnet-2;\n"
+		"  --security-groups LIST\n"
+		"                      those of their tasks; and whether those have public "
+		"addresses:\n"
+		"  --assign-public-ip enabled|disabled\n\n"
+		"Option of deployments:\n"
+		"  --status STATUS     pending, in-progress, unhealthy, blocked, to-be-stopped, "
+		"completed,\n"
+		"                      stopped, canceled or timed-out.\n\n"
+		"Options of all:\n" REMOTE_OPTIONS_HELP
+		"  --watch             Show progress. deploy and rollback end with 0 when it was "
+		"completed.\n"
+		"  -o json             Print JSON.\n\n"
+		"Example:\n  slipway env create log --cluster default --task-definition log:1\n"
+		"  slipway env deploy log --watch\n"
+		"  slipway env deployments --status in-progress\n"
+		"  slipway env create tidy --type Cron --schedule 'rate(1 hour)' \\\n"
+		"      --cluster default --task-definition tidy:3\n",
+		env_run, NULL},
 	{"logs", "[--follow] [--container NAME] TASK", "Print what a task has written.",
 		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
 		"in\n"
@@ -63,11 +140,54 @@ static const struct command commands[] = {
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
 		"\nExample:\n  slipway exec -t 0123456789abcdef0123456789abcdef -- sh\n",
 		exec_run, NULL},
-	{"sim", "toy|service [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
+	{"dns", "install|lookup ...", "Point this machine at slipway's names; look one up.",
+		"  slipway dns install [--systemd-resolved | --dnsmasq | --resolv-conf]\n"
+		"  slipway dns lookup NAME [TYPE]\n\n"
+		"install prints what the resolver of this machine must be told so that it asks "
+		"slipway for the\n"
+		"names of the namespaces there are now, and for slipway's own domain. It changes "
+		"nothing. With\n"
+		"one of the options it prints just the file for that resolver. lookup asks slipway "
+		"itself.\n\n"
+		"Options of both:\n" REMOTE_OPTIONS_HELP "\nExample:\n"
+		"  slipway dns install --dnsmasq | sudo tee /etc/dnsmasq.d/slipway.conf\n"
+		"  slipway dns lookup web.shop.local SRV\n",
+		dns_run, NULL},
+	{"demo", "[--once] [--network]", "Show a service move from one version to the next, live.",
+		"Brings up a server of its own, in memory and on free ports, and in it a small web "
+		"service in two\n"
+		"versions, behind a load balancer and behind a name. Moves the traffic from the "
+		"first version to\n"
+		"the second in steps, while clients go on asking, and says what they saw. It needs "
+		"neither root\n"
+		"nor Docker nor a network, and leaves nothing behind.\n\n"
+		"Without --once it then stays up, with its addresses, a key and commands to try, "
+		"until Ctrl-C.\n"
+		"Exit code 0: every step had exactly the shares that were asked for, and no "
+		"request "
+		"failed.\n\n"
+		"Options:\n"
+		"  --once         End when everything was shown.\n"
+		"  --network      A network load balancer, which divides connections, in place of "
+		"an application\n"
+		"                 load balancer, which divides requests and needs haproxy.\n\n"
+		"Example:\n  slipway demo --once\n",
+		demo_run, NULL},
+	{"sim", "toy|service|daemon [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
 		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
-	{"config", "[yaml|markdown]", "Print every key of slipway.yaml with its default.",
-		"Example:\n  slipway config > slipway.yaml\n", config_run, NULL},
+	{"config", "[yaml|markdown|check FILE]",
+		"Print every key of slipway.yaml with its default, or check a file.",
+		"check also reads the credentials of targets, which slipway up does when they are "
+		"needed.\n\n"
+		"Example:\n  slipway config > slipway.yaml\n  slipway config check slipway.yaml\n",
+		config_run, NULL},
 	{"version", "", "Print the version.", "", version_run, NULL},
+	/* For slipway itself; what has no summary is not in the overview. */
+	{"proxy-worker", "", "",
+		"A process that carries TCP and UDP of load balancers. 'slipway up' starts it.\n",
+		proxy_worker_run, NULL},
+	{"demo-web", "", "", "The web server of the tasks of 'slipway demo'.\n", demo_web_run,
+		NULL},
 };
 
 static void print_overview(FILE *out)
@@ -77,7 +197,8 @@ static void print_overview(FILE *out)
 	      "Usage: slipway COMMAND ...\n\nCommands:\n",
 		out);
 	for (size_t i = 0; i < LENGTH(commands); i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		if (commands[i].summary[0])
+			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n'slipway COMMAND --help' tells more about one of them.\n", out);
 }
 

@@ -151,6 +151,7 @@ static struct http_client_request *sign(struct remote *remote, const char *metho
 	struct http_header *headers =
 		arena_allocate_array(arena, LENGTH(added) + 1, sizeof(*headers));
 
+	span_split(span_of(path), '?', &form.path, &form.query);
 	*request = (struct http_client_request){
 		.method = method,
 		.url = arena_format(arena, "%s%s", remote->url, path).data,

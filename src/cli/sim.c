@@ -10,10 +10,17 @@
 #include "base/span.h"
 #include "cli/command.h"
 #include "control/simulation/toy_simulation.h"
+#include "daemon/simulation/daemon_simulation.h"
 #include "ecs/simulation/service_simulation.h"
+
+#define INSTANCES_MAX 10000
+#define ENVIRONMENTS_MAX 1000
+#define HOURS_MAX 1000
 
 struct order {
 	int bug;
+	bool groups;
+	unsigned instances, environments, hours;
 	const char *folder;
 	FILE *trace;
 };
@@ -43,6 +50,7 @@ static int run_toy(uint64_t seed, const struct order *order, bool print, struct 
 static int run_service(uint64_t seed, const struct order *order, bool print, struct err *err)
 {
 	struct service_simulation simulation = {.bug = (enum service_bug)order->bug,
+		.groups = order->groups,
 		.folder = order->folder,
 		.trace = order->trace};
 	struct service_simulation_result result;
@@ -63,6 +71,36 @@ static int run_service(uint64_t seed, const struct order *order, bool print, str
 	return code;
 }
 
+static int run_daemon(uint64_t seed, const struct order *order, bool print, struct err *err)
+{
+	struct daemon_simulation simulation = {.bug = (enum daemon_bug)order->bug,
+		.instances = order->instances,
+		.environments = order->environments,
+		.hours = order->hours,
+		.folder = order->folder,
+		.trace = order->trace,
+		.progress = print && order->hours > 0 ? stderr : NULL};
+	struct daemon_simulation_result result;
+	int code = daemon_simulation_run(seed, &simulation, &result, err);
+
+	if (code < 0 || !print)
+		return code;
+	printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64 " steps in %.3f virtual seconds\n"
+	       "  requests %u, refused %u, repeated %u\n"
+	       "  crashes %u, pauses %u, failed commits %u, restarts %u\n"
+	       "  changes of instances %u, deaths of tasks %u\n"
+	       "  lost calls %u, late calls %u, lost events %u\n"
+	       "  put to the test:",
+		seed, result.hash, result.steps, (double)result.virtual_us / 1e6, result.requests,
+		result.refused, result.repeats, result.crashes, result.pauses,
+		result.failed_commits, result.restarts, result.instance_changes, result.task_deaths,
+		result.lost_calls, result.late_calls, result.lost_events);
+	for (size_t i = 0; i < DAEMON_PROPERTY_COUNT; i++)
+		printf(" %s %" PRIu64, daemon_property_names[i], result.exercised[i]);
+	printf("\n");
+	return code;
+}
+
 static const struct simulation {
 	const char *name;
 	const char *meaning;
@@ -76,6 +114,10 @@ static const struct simulation {
 		toy_bug_meanings, TOY_BUG_COUNT, run_toy},
 	{"service", "services and their tasks, with clients, machines and everything that fails",
 		service_bug_names, service_bug_meanings, SERVICE_BUG_COUNT, run_service},
+	{"daemon",
+		"environments and their managers, with clients, instances and everything that "
+		"fails",
+		daemon_bug_names, daemon_bug_meanings, DAEMON_BUG_COUNT, run_daemon},
 };
 
 void sim_help(void)
@@ -86,6 +128,12 @@ void sim_help(void)
 	printf("\n  --seeds A-B    Run these seeds. Default: 1-1000.\n"
 	       "  --seed N       Run one seed and print its result.\n"
 	       "  --trace        Print what happens, with --seed.\n"
+	       "  --groups       The runtime keeps replicas itself, as Kubernetes does; of "
+	       "service.\n"
+	       "  --instances N  At most so many in a cluster; of daemon.\n"
+	       "  --environments N\n"
+	       "                 So many can there be, instead of three; of daemon.\n"
+	       "  --hours N      So long with faults, in virtual time; of daemon.\n"
 	       "  --bug NAME     Put a bug in and see it found:\n");
 	for (size_t i = 0; i < LENGTH(simulations); i++) {
 		printf("   in %s:\n", simulations[i].name);
@@ -105,6 +153,17 @@ static bool read_range(const char *text, uint64_t *ret_first, uint64_t *ret_last
 		       (*ret_last = *ret_first, true);
 	return span_to_unsigned(first, UINT64_MAX, ret_first) &&
 	       span_to_unsigned(last, UINT64_MAX - 1, ret_last) && *ret_first <= *ret_last;
+}
+
+/* 0 where none is given. */
+static bool read_number(const char *text, unsigned most, unsigned *ret_number)
+{
+	uint64_t number = 0;
+
+	if (text && !span_to_unsigned(span_of(text), most, &number))
+		return false;
+	*ret_number = (unsigned)number;
+	return true;
 }
 
 static int run_seeds(const struct simulation *simulation, const struct order *order, uint64_t first,
@@ -143,10 +202,13 @@ static int find_bug(const struct simulation *simulation, const char *name)
 
 int sim_run(const struct command *command, int count, char **arguments)
 {
-	const char *seeds = "1-1000", *seed = NULL, *bug = NULL;
-	bool trace = false;
+	const char *seeds = "1-1000", *seed = NULL, *bug = NULL, *instances = NULL, *hours = NULL,
+		   *environments = NULL;
+	bool trace = false, groups = false;
 	const struct option_row rows[] = {{"seeds", &seeds, NULL}, {"seed", &seed, NULL},
-		{"bug", &bug, NULL}, {"trace", NULL, &trace}};
+		{"bug", &bug, NULL}, {"instances", &instances, NULL},
+		{"environments", &environments, NULL}, {"hours", &hours, NULL},
+		{"trace", NULL, &trace}, {"groups", NULL, &groups}};
 	const struct simulation *simulation;
 	struct order order = {0};
 	char folder[] = "/tmp/slipway-sim-XXXXXX";
@@ -159,7 +221,7 @@ int sim_run(const struct command *command, int count, char **arguments)
 		return code;
 	simulation = find_simulation(&positionals);
 	if (!simulation)
-		return command_misused(command, "name a simulation: toy or service");
+		return command_misused(command, "name a simulation: toy, service or daemon");
 	if (!read_range(seed ? seed : seeds, &first, &last))
 		return command_misused(command, "'%s' is not a seed or a range like 1-100",
 			seed ? seed : seeds);
@@ -168,6 +230,14 @@ int sim_run(const struct command *command, int count, char **arguments)
 	order.bug = bug ? find_bug(simulation, bug) : 0;
 	if (order.bug < 0)
 		return command_misused(command, "there is no bug '%s'", bug);
+	order.groups = groups;
+	if (!read_number(instances, INSTANCES_MAX, &order.instances))
+		return command_misused(command, "--instances: a number up to %d", INSTANCES_MAX);
+	if (!read_number(environments, ENVIRONMENTS_MAX, &order.environments))
+		return command_misused(command, "--environments: a number up to %d",
+			ENVIRONMENTS_MAX);
+	if (!read_number(hours, HOURS_MAX, &order.hours))
+		return command_misused(command, "--hours: a number up to %d", HOURS_MAX);
 	if (!mkdtemp(folder))
 		return command_failed("no temporary folder: %s", strerror(errno));
 	order.folder = folder;

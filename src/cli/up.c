@@ -87,6 +87,8 @@ static void say_hello(const struct server *server, const struct server_config *c
 	const char *path = server_admin_key_path(server);
 
 	printf("slipway listens on %s\n", server_url(server));
+	if (server_dns_address(server))
+		printf("slipway answers DNS on %s\n", server_dns_address(server));
 	if (strcmp(config->auth, "none") == 0)
 		printf("Requests need no signature (auth none).\n");
 	else if (server_made_key(server))

@@ -226,8 +226,8 @@ static void failures_are_told(void **state)
 	struct audit *audit;
 	struct err err;
 
-	assert_int_equal(audit_open("/nonexistent/audit.log", false, &audit, &err), -ENOENT);
-	assert_non_null(strstr(err.message, "open audit log '/nonexistent/audit.log'"));
+	assert_int_equal(audit_open("/proc/nonexistent/audit.log", false, &audit, &err), -ENOENT);
+	assert_non_null(strstr(err.message, "open audit log '/proc/nonexistent/audit.log'"));
 	assert_int_equal(audit_open("/dev/full", false, &audit, &err), 0);
 	audit_record(audit, &record);
 	audit_record(audit, &record);

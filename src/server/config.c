@@ -10,10 +10,17 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "ecs/name.h"
+#include "io/dns_message.h"
+#include "proxy/l4/l4.h"
+#include "runtime/docker/docker.h"
+#include "server/config_targets.h"
+#include "server/config_value.h"
+#include "server/config_webhooks.h"
 
+#define INSTANCES_MAX 1000 /* that share a machine */
 #define CONFIG_FILE_MAX ((size_t)1024 * 1024)
 
-enum value_type { VALUE_TEXT, VALUE_BOOL, VALUE_INTEGER, VALUE_CHOICE };
+enum value_type { VALUE_TEXT, VALUE_BOOL, VALUE_INTEGER, VALUE_CHOICE, VALUE_DURATION };
 
 static const struct key {
 	const char *path; /* "tls.certificate" */
@@ -21,7 +28,7 @@ static const struct key {
 	enum value_type type;
 	size_t offset;
 	const char *choices;   /* of VALUE_CHOICE: "a|b" */
-	int64_t least, most;   /* of VALUE_INTEGER */
+	int64_t least, most;   /* of VALUE_INTEGER, and of VALUE_DURATION in milliseconds */
 	const char *otherwise; /* the default, as one would write it; "": none */
 	const char *argument;  /* in help */
 	const char *help;
@@ -48,18 +55,76 @@ static const struct key {
 		"Keep everything in memory, forget it at the end, and answer POST /_slipway/reset. "
 		"For test "
 		"suites."},
-	{"runtime", "runtime", VALUE_CHOICE, OFFSET(runtime), "process|simulated|none", 0, 0,
-		"process", "NAME",
+	{"runtime", "runtime", VALUE_CHOICE, OFFSET(runtime),
+		"process|docker|kubernetes|simulated|none", 0, 0, "process", "NAME",
 		"What tasks run in. process: programs of this machine (image \"host\"), which go "
 		"on "
-		"when slipway ends. simulated: nothing really runs; for trying things out. none: "
+		"when slipway ends. docker: containers of a Docker Engine, which do, too. "
+		"kubernetes: pods of a Kubernetes cluster; its nodes are the "
+		"container instances. simulated: nothing really runs; for trying things out. none: "
 		"only instances with agents of their own."},
+	{"docker.socket", "docker-socket", VALUE_TEXT, OFFSET(docker_socket), NULL, 0, 0,
+		RUNTIME_DOCKER_SOCKET, "PATH",
+		"Unix socket of the Docker Engine, or of Podman, for the runtime docker."},
 	{"cluster", "cluster", VALUE_TEXT, OFFSET(cluster), NULL, 0, 0, "default", "NAME",
 		"Cluster that this machine joins as a container instance; made when missing."},
 	{"region", "region", VALUE_TEXT, OFFSET(region), NULL, 0, 0, AWS_REGION_DEFAULT, "REGION",
 		"Region of that cluster. Requests see the region that they are signed for."},
-	{"instances", "instances", VALUE_INTEGER, OFFSET(instances), NULL, 1, 1000, "1", "N",
-		"Container instances that share this machine's resources evenly."},
+	{"instances", "instances", VALUE_INTEGER, OFFSET(instances), NULL, 1, 100000, "1", "N",
+		"Container instances that share this machine's resources evenly, at most 1000; "
+		"simulated ones 100000."},
+	{"kubernetes.kubeconfig", "kubeconfig", VALUE_TEXT, OFFSET(kubernetes_kubeconfig), NULL, 0,
+		0, "", "FILE",
+		"How to reach the Kubernetes cluster. Without it: $KUBECONFIG, then "
+		"~/.kube/config, "
+		"then the service account of the pod that slipway runs in."},
+	{"kubernetes.context", "context", VALUE_TEXT, OFFSET(kubernetes_context), NULL, 0, 0, "",
+		"NAME",
+		"Context of the kubeconfig to use. Without it: the one that it calls current."},
+	{"kubernetes.helperImage", NULL, VALUE_TEXT, OFFSET(kubernetes_helper_image), NULL, 0, 0,
+		"", NULL,
+		"Image with slipway-pod, which an init container brings into pods that wait for "
+		"each other's health or are held while traffic leaves. Without it: "
+		"slipway:VERSION."},
+	{"kubernetes.imagePullPolicy", NULL, VALUE_CHOICE, OFFSET(kubernetes_pull_policy),
+		"IfNotPresent|Always|Never", 0, 0, "IfNotPresent", NULL,
+		"When nodes pull the images of containers."},
+	{"kubernetes.rateLimit.qps", NULL, VALUE_INTEGER, OFFSET(kubernetes_qps), NULL, 1, 10000,
+		"500", NULL, "Calls per second to the API server of Kubernetes."},
+	{"kubernetes.rateLimit.burst", NULL, VALUE_INTEGER, OFFSET(kubernetes_burst), NULL, 1,
+		10000, "1000", NULL, "How many of those may come at once."},
+	{"sync.enabled", NULL, VALUE_BOOL, OFFSET(sync_enabled), NULL, 0, 0, "true", NULL,
+		"Follow every change of the Kubernetes cluster. false: compare with it every "
+		"resyncPeriod only."},
+	{"sync.workers", NULL, VALUE_INTEGER, OFFSET(sync_workers), NULL, 1, 64, "4", NULL,
+		"Threads that bring ECS objects in line with the Kubernetes cluster."},
+	{"sync.resyncPeriod", NULL, VALUE_DURATION, OFFSET(sync_resync_ms), NULL, 1000, 86400000,
+		"5m", NULL,
+		"How often everything is compared, in case a notice was lost: 30s, 5m, 1h."},
+	{"sync.batchSize", NULL, VALUE_INTEGER, OFFSET(sync_batch_size), NULL, 1, 1000, "100", NULL,
+		"Most changes that are stored together."},
+	{"sync.batchDelay", NULL, VALUE_DURATION, OFFSET(sync_batch_delay_ms), NULL, 0, 60000, "2s",
+		NULL,
+		"Longest time that a change should wait to be stored with others; nothing waits "
+		"while the store is idle. Later ones are counted "
+		"(slipway_sync_changes_late_total). "
+		"0s: none is."},
+	{"sync.rateLimit.qps", NULL, VALUE_INTEGER, OFFSET(sync_qps), NULL, 1, 10000, "10", NULL,
+		"Changes per second that are tried again after a failure."},
+	{"sync.rateLimit.burst", NULL, VALUE_INTEGER, OFFSET(sync_burst), NULL, 1, 10000, "20",
+		NULL, "How many of those may come at once."},
+	{"sync.serviceStatus", NULL, VALUE_CHOICE, OFFSET(sync_service_status), "ecs|seed", 0, 0,
+		"ecs", NULL,
+		"ecs: services on Kubernetes are ACTIVE, DRAINING or INACTIVE, as those of AWS. "
+		"seed: their status says how far the Deployment is (PROVISIONING, UPDATING, "
+		"FAILED, …), which waiters of AWS clients do not understand."},
+	{"sync.taskStatus", NULL, VALUE_CHOICE, OFFSET(sync_task_status), "ecs|seed", 0, 0, "ecs",
+		NULL,
+		"ecs: a task is STOPPED when that is known, and its times are when that happened. "
+		"seed: a task on a node that is lost is STOPPED, one that is not ready is "
+		"ACTIVATING again, it started when its pod was made, and stopped at the time that "
+		"its "
+		"deletion has."},
 	{"secrets", "secrets", VALUE_TEXT, OFFSET(secrets), NULL, 0, 0, "", "DIR",
 		"Folder with one file for each secret that task definitions name in valueFrom."},
 	{"stop_tasks_on_exit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL,
@@ -67,6 +132,34 @@ static const struct key {
 		"Stop all tasks of this machine when slipway ends. Always so with ephemeral."},
 	{"drain_seconds", NULL, VALUE_INTEGER, OFFSET(drain_seconds), NULL, 0, 3600, "10", NULL,
 		"How long requests in flight may take after SIGTERM."},
+	{"dns.listen", "dns", VALUE_TEXT, OFFSET(dns_listen), NULL, 0, 0, "127.0.0.1:4753",
+		"ADDR:PORT",
+		"Address and port of the DNS server (UDP and TCP). Port 0 takes a free one; off: "
+		"there is none."},
+	{"dns.domain", "dns-domain", VALUE_TEXT, OFFSET(dns_domain), NULL, 0, 0, "slipway.internal",
+		"NAME",
+		"Domain of slipway's own names: api.DOMAIN is this server, load balancers are "
+		"below elb.DOMAIN."},
+	{"dns.forward", "dns-forward", VALUE_TEXT, OFFSET(dns_forward), NULL, 0, 0, "", "ADDR,...",
+		"Up to four resolvers (ADDR or ADDR:PORT), separated by commas, that are asked for "
+		"names that are not slipway's, for clients with private addresses. Without it: "
+		"other names are refused."},
+	{"dns.threads", NULL, VALUE_INTEGER, OFFSET(dns_threads), NULL, 0, 64, "0", NULL,
+		"Threads that answer DNS queries. 0: half as many as there are processors, at "
+		"least one."},
+	{"balancers.addresses", "balancers", VALUE_TEXT, OFFSET(balancers_addresses), NULL, 0, 0,
+		"127.192.0.0/16", "CIDR|ADDR",
+		"Where load balancers get their addresses from: of an IPv4 network (/8 to /32) "
+		"each "
+		"one its own; a single address is shared by all, and their ports must differ."},
+	{"balancers.certificates", "certificates", VALUE_TEXT, OFFSET(balancers_certificates), NULL,
+		0, 0, "", "DIR",
+		"Folder of certificates for HTTPS and TLS listeners: NAME.pem is certificate/NAME. "
+		"Read again when a file changes."},
+	{"balancers.workers", NULL, VALUE_INTEGER, OFFSET(balancers_workers), NULL, 0,
+		L4_WORKERS_MAX, "0", NULL,
+		"Processes that carry TCP and UDP. 0: half as many as there are processors, at "
+		"least one."},
 	{"audit.file", NULL, VALUE_TEXT, OFFSET(audit_file), NULL, 0, 0, "", NULL,
 		"The audit log, one JSON object a line. Without it: audit.log in the state folder; "
 		"none with "
@@ -89,6 +182,16 @@ static const struct key {
 	{"limits.writes_per_second", NULL, VALUE_INTEGER, OFFSET(limits_writes_per_second), NULL, 0,
 		1000000000, "0", NULL,
 		"Writes an account may make per second before it is throttled. 0: no limit."},
+	{"limits.environments", NULL, VALUE_INTEGER, OFFSET(limits_environments), NULL, 1, 1000000,
+		"1000", NULL, "Environments that an account may have."},
+	{"limits.environment_reads_per_second", NULL, VALUE_INTEGER,
+		OFFSET(limits_environment_reads_per_second), NULL, 0, 1000000000, "1000", NULL,
+		"Reads of environments, deployments and their state that an account may make per "
+		"second. 0: no limit."},
+	{"limits.environment_writes_per_second", NULL, VALUE_INTEGER,
+		OFFSET(limits_environment_writes_per_second), NULL, 0, 1000000000, "200", NULL,
+		"Changes of environments and deployments that an account may ask for per second. "
+		"0: no limit."},
 	{"log.level", "log-level", VALUE_CHOICE, OFFSET(log_level), "debug|info|warning|error", 0,
 		0, "info", "LEVEL", "Least severe messages that are logged (on standard error)."},
 	{"log.format", "log-format", VALUE_CHOICE, OFFSET(log_format), "auto|json|text", 0, 0,
@@ -129,6 +232,27 @@ static bool read_integer(struct span text, int64_t *ret_value)
 	return true;
 }
 
+bool config_read_duration(struct span text, int64_t *ret_ms)
+{
+	static const struct {
+		const char *unit;
+		int64_t ms;
+	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+
+	for (size_t i = 0; i < LENGTH(units); i++) {
+		struct span unit = span_of(units[i].unit);
+		uint64_t value;
+
+		if (text.length > unit.length && span_ends_with(text, unit) &&
+			span_to_unsigned((struct span){text.data, text.length - unit.length},
+				INT32_MAX, &value)) {
+			*ret_ms = (int64_t)value * units[i].ms;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Sets a key from text. `name` is what the user knows it by: the key's path, or a flag. */
 static int set_text(struct server_config *config, const struct key *key, const char *name,
 	struct span value, struct arena *arena, struct err *err)
@@ -159,6 +283,15 @@ static int set_text(struct server_config *config, const struct key *key, const c
 				(long long)key->least, (long long)key->most);
 		*(int64_t *)field(config, key) = number;
 		return 0;
+	case VALUE_DURATION:
+		if (!config_read_duration(value, &number) || number < key->least ||
+			number > key->most)
+			return err_set(err, -EINVAL,
+				"%s: must be a time from %lldms to %llds, for example 500ms, 30s, "
+				"5m",
+				name, (long long)key->least, (long long)key->most / 1000);
+		*(int64_t *)field(config, key) = number;
+		return 0;
 	}
 	return err_set(err, -EINVAL, "%s: has no type", name);
 }
@@ -173,6 +306,8 @@ void server_config_init(struct server_config *config)
 			*(bool *)field(config, key) = strcmp(key->otherwise, "true") == 0;
 		else if (key->type == VALUE_INTEGER)
 			*(int64_t *)field(config, key) = strtoll(key->otherwise, NULL, 10);
+		else if (key->type == VALUE_DURATION)
+			config_read_duration(span_of(key->otherwise), field(config, key));
 		else if (key->otherwise[0])
 			*(const char **)field(config, key) = key->otherwise;
 	}
@@ -189,11 +324,11 @@ struct reading {
 
 static int unknown_key(struct reading *reading, struct span name, unsigned line)
 {
-	struct span known[LENGTH(keys)];
+	struct span known[LENGTH(keys) + 2] = {SPAN("targets"), SPAN("webhooks")};
 	struct span nearest;
 
 	for (size_t i = 0; i < LENGTH(keys); i++)
-		known[i] = span_of(keys[i].path);
+		known[i + 2] = span_of(keys[i].path);
 	nearest = span_nearest(name, known, LENGTH(known));
 	if (nearest.data)
 		return err_set(reading->err, -EINVAL,
@@ -219,6 +354,7 @@ static int read_value(struct reading *reading, const struct key *key, const stru
 {
 	static const enum json_type expected[] = {[VALUE_TEXT] = JSON_STRING,
 		[VALUE_CHOICE] = JSON_STRING,
+		[VALUE_DURATION] = JSON_STRING,
 		[VALUE_INTEGER] = JSON_NUMBER};
 	struct span text;
 	bool fits = key->type == VALUE_BOOL
@@ -260,7 +396,13 @@ static int read_section(struct reading *reading, const struct json *section, str
 		for (size_t j = 0; j < LENGTH(keys); j++)
 			if (span_is(path, keys[j].path))
 				key = &keys[j];
-		if (key)
+		if (span_is(path, "targets"))
+			code = config_targets_read(reading->config, member->value, reading->path,
+				reading->arena, reading->err);
+		else if (span_is(path, "webhooks"))
+			code = config_webhooks_read(reading->config, member->value, reading->path,
+				reading->arena, reading->err);
+		else if (key)
 			code = json_is_absent(member->value)
 				       ? 0
 				       : read_value(reading, key, member->value);
@@ -362,28 +504,34 @@ bool server_address_is_loopback(const char *address)
 	return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
-	uint16_t *ret_port, struct err *err)
+int server_config_split_address(const char *key, const char *text, struct arena *arena,
+	const char **ret_address, uint16_t *ret_port, struct err *err)
 {
-	const char *colon = strrchr(listen, ':');
-	const char *address = listen;
+	const char *colon = strrchr(text, ':');
+	const char *address = text;
 	size_t length;
 	uint64_t port;
 
 	if (!colon || !span_to_unsigned(span_of(colon + 1), 65535, &port))
 		return err_set(err, -EINVAL,
-			"listen: '%s' is not ADDR:PORT, for example 127.0.0.1:4780", listen);
+			"%s: '%s' is not ADDR:PORT, for example 127.0.0.1:4780", key, text);
 	length = (size_t)(colon - address);
 	if (length >= 2 && address[0] == '[' && address[length - 1] == ']') {
 		address++;
 		length -= 2;
 	} else if (memchr(address, ':', length)) {
-		return err_set(err, -EINVAL, "listen: write an IPv6 address in brackets: [%.*s]:%s",
-			(int)length, address, colon + 1);
+		return err_set(err, -EINVAL, "%s: write an IPv6 address in brackets: [%.*s]:%s",
+			key, (int)length, address, colon + 1);
 	}
 	*ret_address = length > 0 ? arena_copy(arena, address, length) : "0.0.0.0";
 	*ret_port = (uint16_t)port;
 	return 0;
+}
+
+int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
+	uint16_t *ret_port, struct err *err)
+{
+	return server_config_split_address("listen", listen, arena, ret_address, ret_port, err);
 }
 
 static int find_state(struct arena *arena, const char **ret_state, struct err *err)
@@ -416,6 +564,51 @@ bool server_region_is_valid(struct span region)
 	return true;
 }
 
+static int check_dns(struct server_config *config, struct arena *arena, struct err *err)
+{
+	struct dns_name name;
+	const char *address;
+	uint16_t port;
+	int code = dns_name_from_text(span_of(config->dns_domain), &name, err);
+
+	if (code < 0)
+		return err_prefix(err, code, "dns.domain");
+	if (name.length == 1)
+		return err_set(err, -EINVAL, "dns.domain: must not be the root of all names");
+	if (!config->dns_listen || strcmp(config->dns_listen, "off") == 0) {
+		config->dns_listen = NULL;
+		return 0;
+	}
+	return server_config_split_address("dns.listen", config->dns_listen, arena, &address, &port,
+		err);
+}
+
+/* An address, or an IPv4 network that begins where it says. */
+static int check_balancers(struct server_config *config, struct arena *arena, struct err *err)
+{
+	struct span text = span_of(config->balancers_addresses), host = text, bits;
+	bool network = span_split(text, '/', &host, &bits);
+	const char *address = arena_copy(arena, host.data, host.length);
+	struct in6_addr six;
+	struct in_addr four;
+	uint64_t length = 32;
+
+	if (!network && inet_pton(AF_INET6, address, &six) == 1)
+		return 0;
+	if (inet_pton(AF_INET, address, &four) != 1 ||
+		(network && (!span_to_unsigned(bits, 32, &length) || length < 8)))
+		return err_set(err, -EINVAL,
+			"balancers.addresses: '%s' is neither an address nor an IPv4 network from "
+			"/8 "
+			"to /32, for example 127.192.0.0/16",
+			config->balancers_addresses);
+	if (ntohl(four.s_addr) & (UINT32_MAX >> 1 >> (length - 1)))
+		return err_set(err, -EINVAL,
+			"balancers.addresses: '%s' does not begin at the network's first address",
+			config->balancers_addresses);
+	return 0;
+}
+
 int server_config_check(struct server_config *config, struct arena *arena, struct err *err)
 {
 	const char *address;
@@ -438,6 +631,14 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 	if (!server_region_is_valid(span_of(config->region)))
 		return err_set(err, -EINVAL, "region: '%s' is not the name of a region",
 			config->region);
+	if (config->instances > INSTANCES_MAX && strcmp(config->runtime, "simulated") != 0)
+		return err_set(err, -EINVAL, "instances: at most %d of runtime %s", INSTANCES_MAX,
+			config->runtime);
+	code = check_dns(config, arena, err);
+	if (code == 0)
+		code = check_balancers(config, arena, err);
+	if (code < 0)
+		return code;
 	if (config->tls_key && !config->tls_certificate)
 		return err_set(err, -EINVAL, "tls.key: needs tls.certificate");
 	if (config->store && strcmp(config->store, ":memory:") == 0) /* as SQLite calls it */
@@ -455,6 +656,7 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 		config->store = arena_format(arena, "sqlite:%s/slipway.db", config->state).data;
 	if (!config->audit_file && config->state)
 		config->audit_file = arena_format(arena, "%s/audit.log", config->state).data;
+	config_targets_settle(config, arena);
 	return 0;
 }
 
@@ -479,12 +681,12 @@ void server_config_write_flags(struct buffer *out)
 	}
 }
 
+/* All but the last part of a path; "" if there is only one. */
 static struct span section_of(const struct key *key)
 {
-	struct span section = SPAN(""), name;
+	const char *dot = strrchr(key->path, '.');
 
-	span_split(span_of(key->path), '.', &section, &name);
-	return section;
+	return dot ? (struct span){key->path, (size_t)(dot - key->path)} : SPAN("");
 }
 
 static void write_comment(struct buffer *out, const char *text, const char *indent)
@@ -507,26 +709,59 @@ static void write_comment(struct buffer *out, const char *text, const char *inde
 	buffer_add_char(out, '\n');
 }
 
+/* The heads of the sections that begin here, each indented in the one before. */
+static void write_sections(struct buffer *out, struct span section, struct span last)
+{
+	struct span rest = section, part;
+	size_t begin = 0, depth = 0;
+
+	if (section.length == 0)
+		return;
+	for (bool more = true; more; depth++) {
+		struct span whole;
+
+		more = span_split(rest, '.', &part, &rest);
+		if (!more)
+			part = rest;
+		whole = (struct span){section.data, begin + part.length};
+		begin = whole.length + 1;
+		if (!(span_starts_with(last, whole) &&
+			    (last.length == whole.length || last.data[whole.length] == '.')))
+			buffer_format(out, "%*s%.*s:\n", (int)(2 * depth), "", SPAN_ARGS(part));
+	}
+}
+
+static size_t depth_of(struct span section)
+{
+	size_t depth = section.length > 0;
+
+	for (size_t i = 0; i < section.length; i++)
+		depth += section.data[i] == '.';
+	return depth;
+}
+
 void server_config_write_yaml(struct buffer *out)
 {
+	static const char spaces[] = "      ";
 	struct span last = SPAN("");
 
 	for (size_t i = 0; i < LENGTH(keys); i++) {
 		const struct key *key = &keys[i];
 		struct span section = section_of(key);
-		const char *indent = section.length > 0 ? "  " : "";
+		const char *indent = spaces + sizeof(spaces) - 1 - 2 * depth_of(section);
 		const char *name = section.length > 0 ? key->path + section.length + 1 : key->path;
 
 		if (i > 0)
 			buffer_add_char(out, '\n');
-		if (section.length > 0 && !span_equal(section, last))
-			buffer_format(out, "%.*s:\n", SPAN_ARGS(section));
+		write_sections(out, section, last);
 		last = section;
 		write_comment(out, key->help, indent);
 		buffer_format(out, "%s%s%s: %s%s%s\n", indent, key->otherwise[0] ? "" : "# ", name,
 			strcmp(key->path, "account") == 0 ? "\"" : "", key->otherwise,
 			strcmp(key->path, "account") == 0 ? "\"" : "");
 	}
+	config_list_write_yaml(&config_targets, out);
+	config_list_write_yaml(&config_webhooks, out);
 }
 
 void server_config_write_markdown(struct buffer *out)
@@ -543,4 +778,6 @@ void server_config_write_markdown(struct buffer *out)
 			buffer_format(out, "`%s`", key->otherwise);
 		buffer_format(out, " | %s |\n", key->help);
 	}
+	config_list_write_markdown(&config_targets, out);
+	config_list_write_markdown(&config_webhooks, out);
 }

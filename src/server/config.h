@@ -13,8 +13,11 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/err.h"
+#include "daemon/webhook.h"
 
 #define SERVER_REGION_MAX 32
+
+struct aws_target_settings;
 
 struct server_config {
 	const char *listen;
@@ -24,12 +27,35 @@ struct server_config {
 	const char *auth;
 	bool ephemeral;
 	const char *runtime;
+	const char *docker_socket;
 	const char *cluster;
 	const char *region;
 	int64_t instances;
+	const char *kubernetes_kubeconfig;
+	const char *kubernetes_context;
+	const char *kubernetes_helper_image; /* NULL: slipway's own */
+	const char *kubernetes_pull_policy;
+	int64_t kubernetes_qps;
+	int64_t kubernetes_burst;
+	bool sync_enabled;
+	int64_t sync_workers;
+	int64_t sync_resync_ms;
+	int64_t sync_batch_size;
+	int64_t sync_batch_delay_ms;
+	int64_t sync_qps;
+	int64_t sync_burst;
+	const char *sync_service_status;
+	const char *sync_task_status;
 	const char *secrets;
 	bool stop_tasks_on_exit;
 	int64_t drain_seconds;
+	const char *dns_listen; /* NULL after the check: off */
+	const char *dns_domain;
+	const char *dns_forward;
+	int64_t dns_threads;
+	const char *balancers_addresses;
+	const char *balancers_certificates;
+	int64_t balancers_workers;
 	const char *audit_file;
 	bool audit_reads;
 	int64_t http_threads;
@@ -38,10 +64,17 @@ struct server_config {
 	int64_t http_connections_per_address;
 	int64_t limits_reads_per_second;
 	int64_t limits_writes_per_second;
+	int64_t limits_environments;
+	int64_t limits_environment_reads_per_second;
+	int64_t limits_environment_writes_per_second;
 	const char *log_level;
 	const char *log_format;
 	const char *tls_certificate;
 	const char *tls_key;
+	/* ECS elsewhere; see config_targets.h. */
+	const struct aws_target_settings *targets;
+	size_t target_count;
+	struct webhook_set webhooks; /* see config_webhooks.h */
 };
 
 /* Defaults; the strings are literals. */
@@ -59,7 +92,9 @@ bool server_config_flag_is_bool(const char *flag);
  * the state folder when none is given. */
 int server_config_check(struct server_config *config, struct arena *arena, struct err *err);
 
-/* "ADDR:PORT" or "[ADDR]:PORT" taken apart. */
+/* "ADDR:PORT" or "[ADDR]:PORT" taken apart. key: what messages call it ("listen"). */
+int server_config_split_address(const char *key, const char *text, struct arena *arena,
+	const char **ret_address, uint16_t *ret_port, struct err *err);
 int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
 	uint16_t *ret_port, struct err *err);
 bool server_address_is_loopback(const char *address);

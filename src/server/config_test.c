@@ -169,6 +169,17 @@ static void says_where_the_file_is_wrong(void **state)
 		{"tls: {certificat: x}\n", "did you mean 'tls.certificate'?"},
 		{"log.level: info\nlisten: 5\n", ":2: listen: must be a string, not a number"},
 		{"log: info\n", ":1: 'log' must have keys below it"},
+		{"sync:\n  rateLimit: 5\n", ":2: 'sync.rateLimit' must have keys below it"},
+		{"sync:\n  rateLimit:\n    qsp: 5\n",
+			":3: unknown key 'sync.rateLimit.qsp'; did you mean 'sync.rateLimit.qps'?"},
+		{"sync: {resyncPeriod: 5 minutes}\n", "sync.resyncPeriod: must be a time from"},
+		{"sync: {resyncPeriod: 5d}\n", "sync.resyncPeriod: must be a time from"},
+		{"sync: {resyncPeriod: ms}\n", "sync.resyncPeriod: must be a time from"},
+		{"sync: {resyncPeriod: 999ms}\n", "sync.resyncPeriod: must be a time from"},
+		{"sync: {resyncPeriod: 99999999999h}\n", "sync.resyncPeriod: must be a time from"},
+		{"sync: {batchDelay: 2}\n", "sync.batchDelay: must be a string, not a number"},
+		{"sync: {serviceStatus: kecs}\n",
+			"sync.serviceStatus: 'kecs' is not one of ecs|seed"},
 		{"log: [info]\n", ":1: 'log' must have keys below it"},
 		{"log:\n  level: loud\n",
 			":2: log.level: 'loud' is not one of debug|info|warning|error"},
@@ -442,12 +453,39 @@ static void every_flag_is_in_the_help(void **state)
 	assert_non_null(strstr(help.data, "Default: 127.0.0.1:4780."));
 }
 
+static void the_block_of_synchronization(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t resync_ms, delay_ms;
+	} cases[] = {
+		{"listen: 127.0.0.1:0\n", 300000, 2000},
+		{"sync: {resyncPeriod: 30s, batchDelay: 500ms}\n", 30000, 500},
+		{"sync: {resyncPeriod: 1h, batchDelay: 0ms}\n", 3600000, 0},
+		{"sync: {resyncPeriod: 1000ms, batchDelay: 1m}\n", 1000, 60000},
+	};
+	struct fixture *fixture = *state;
+	struct server_config *config = &fixture->config;
+
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		server_config_init(config);
+		if (read_text(fixture, span_of(cases[i].text)) < 0)
+			fail_msg("%zu: %s", i, fixture->err.message);
+		assert_int_equal(config->sync_resync_ms, cases[i].resync_ms);
+		assert_int_equal(config->sync_batch_delay_ms, cases[i].delay_ms);
+		assert_int_equal(config->sync_qps, 10);
+		assert_int_equal(config->sync_burst, 20);
+		assert_true(config->sync_enabled);
+	}
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(has_defaults),
+		TEST(the_block_of_synchronization),
 		TEST(finds_a_state_folder),
 		TEST(reads_every_type),
 		TEST(an_empty_file_changes_nothing),

@@ -36,6 +36,12 @@ void operating_ready(struct server *server, struct http_exchange *exchange,
 		rest_refuse(exchange, 503, "Draining", "slipway is stopping");
 	else if (!store.available)
 		rest_refuse(exchange, 503, "StoreUnavailable", "the store cannot be written");
+	else if (!kubernetes_is_ready(server))
+		rest_refuse(exchange, 503, "KubernetesUnknown",
+			"the Kubernetes cluster is not known yet");
+	else if (!traffic_is_ready(server))
+		rest_refuse(exchange, 503, "TrafficStarting",
+			"load balancers do not carry traffic yet");
 	else
 		http_respond(exchange, 200, text_plain, 1, HTTP_BODY_STATIC(SPAN("ready\n")));
 }
@@ -56,7 +62,10 @@ void operating_info(struct server *server, struct http_exchange *exchange,
 	json_set_bool(arena, info, "ephemeral", server->config->ephemeral);
 	json_set_string(arena, info, "auth", span_of(server->config->auth));
 	json_set_string(arena, addresses, "api", span_of(server->url));
-	json_set(arena, addresses, "dns", json_new_null(arena));
+	if (server->dns_address)
+		json_set_string(arena, addresses, "dns", span_of(server->dns_address));
+	else
+		json_set(arena, addresses, "dns", json_new_null(arena));
 	json_set(arena, addresses, "console", json_new_null(arena));
 	json_set(arena, info, "addresses", addresses);
 	rest_respond(exchange, 200, json_to_text(info, arena));
@@ -64,13 +73,17 @@ void operating_info(struct server *server, struct http_exchange *exchange,
 
 /* ---- metrics ---- */
 
-static void metric_head(struct buffer *out, const char *name, bool grows, const char *help)
+void metric_type(struct buffer *out, const char *name, const char *type, const char *help)
 {
-	buffer_format(out, "# HELP slipway_%s %s\n# TYPE slipway_%s %s\n", name, help, name,
-		grows ? "counter" : "gauge");
+	buffer_format(out, "# HELP slipway_%s %s\n# TYPE slipway_%s %s\n", name, help, name, type);
 }
 
-static void metric(struct buffer *out, const char *name, bool grows, const char *help,
+void metric_head(struct buffer *out, const char *name, bool grows, const char *help)
+{
+	metric_type(out, name, grows ? "counter" : "gauge", help);
+}
+
+void metric(struct buffer *out, const char *name, bool grows, const char *help,
 	unsigned long long value)
 {
 	metric_head(out, name, grows, help);
@@ -94,6 +107,17 @@ static void write_call_seconds(void *context, const char *service, const char *o
 		"slipway_call_seconds_total{service=\"%s\",operation=\"%s\",result=\"%s\"} "
 		"%.6f\n",
 		service, operation, result, seconds);
+}
+
+static void write_dns(struct server *server, struct buffer *out)
+{
+	struct dns_statistics dns = {0};
+
+	if (server->dns && !server->draining)
+		dns_server_statistics(server->dns, &dns);
+#define WRITE_DNS(name, grows, help) metric(out, "dns_" #name, grows, help, dns.name);
+	DNS_STATISTICS(WRITE_DNS)
+#undef WRITE_DNS
 }
 
 static void write_store(struct server *server, struct buffer *out)
@@ -133,6 +157,9 @@ static size_t list_controllers(struct server *server, struct controller **contro
 		rows[count++] = &task_controller_row;
 		controllers[count] = instance_keeper_controller(server->keeper);
 		rows[count++] = &instance_keeper_row;
+		controllers[count] = group_controller_controller(server->group_controller);
+		rows[count] = &group_controller_row;
+		count += controllers[count] != NULL;
 	}
 	return count;
 }
@@ -140,8 +167,8 @@ static size_t list_controllers(struct server *server, struct controller **contro
 /* The lines of one metric must stand together, hence two walks over what has two of them. */
 static void write_controllers(struct server *server, struct buffer *out)
 {
-	struct controller *controllers[SERVER_CONTROLLERS_MAX + 2];
-	const struct controller_row *rows[SERVER_CONTROLLERS_MAX + 2];
+	struct controller *controllers[SERVER_CONTROLLERS_MAX + 3];
+	const struct controller_row *rows[SERVER_CONTROLLERS_MAX + 3];
 	size_t count = list_controllers(server, controllers, rows);
 	struct controller_statistics statistics;
 
@@ -190,6 +217,11 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 #define WRITE_HTTP(name, grows, help) metric(&out, "http_" #name, grows, help, http.name);
 	HTTP_STATISTICS(WRITE_HTTP)
 #undef WRITE_HTTP
+	write_dns(server, &out);
+	traffic_write_metrics(server, &out);
+	kubernetes_write_metrics(server, &out);
+	sync_write_metrics(server, &out);
+	environments_write_metrics(server, &out);
 	write_store(server, &out);
 	write_controllers(server, &out);
 	metric(&out, "audit_lost_total", true, "Audit lines that could not be written",
@@ -210,32 +242,36 @@ struct reset {
 	bool more;
 };
 
+/* Removes objects of one kind as long as there is room in the batch. */
+static int reset_kind(struct store_transaction *transaction, const struct store_kind *kind,
+	size_t *removed, struct err *err)
+{
+	for (; *removed < RESET_BATCH; ++*removed) {
+		struct store_cursor cursor = {
+			.view = store_head(transaction), .kind = kind, .index = -1};
+		const struct store_object *object = store_next(&cursor);
+		int code =
+			object ? store_delete(transaction, kind, object->key, STORE_ANY, err) : 0;
+
+		if (!object || code < 0)
+			return code;
+	}
+	return 0;
+}
+
 /* Removes everything but the keys that people signed in with, a batch at a time. */
 static int reset_batch(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct reset *reset = context;
 	size_t removed = 0;
+	int code = 0;
 
-	reset->more = false;
-	for (size_t i = 0; i < ecs_kind_count; i++) {
-		for (;;) {
-			struct store_cursor cursor = {
-				.view = store_head(transaction), .kind = ecs_kinds[i], .index = -1};
-			const struct store_object *object = store_next(&cursor);
-			int code;
-
-			if (!object)
-				break;
-			if (removed++ == RESET_BATCH) {
-				reset->more = true;
-				return 0;
-			}
-			code = store_delete(transaction, ecs_kinds[i], object->key, STORE_ANY, err);
-			if (code < 0)
-				return code;
-		}
-	}
-	return 0;
+	for (size_t i = 0; code == 0 && i < SERVER_KIND_TABLES; i++)
+		for (size_t j = 0; code == 0 && j < *server_kind_tables[i].count; j++)
+			code = reset_kind(transaction, server_kind_tables[i].kinds[j], &removed,
+				err);
+	reset->more = removed == RESET_BATCH;
+	return code;
 }
 
 /* The task controller stops what no task wants any more; answered when that is done, so that whoever
@@ -246,10 +282,13 @@ static void reset_tasks(void *context)
 	int code = tasks_wait_until_ended(reset->server);
 
 	if (code == 0)
+		code = traffic_wait_until_settled(reset->server);
+	if (code == 0)
 		code = tasks_wait_for_instances(reset->server);
 	if (code < 0)
 		rest_refuse(reset->exchange, 503, "TasksRunning",
-			"reset: some tasks do not stop, or instances do not come back");
+			"reset: some tasks or listeners do not stop, or instances do not come "
+			"back");
 	else
 		rest_respond(reset->exchange, 200, SPAN("{}"));
 }

@@ -1,17 +1,19 @@
 /*
  * Opens the parts in order, routes requests to them, closes them in reverse: store, runtime and tasks,
- * controllers, HTTP. Controllers that create tasks end before those that run them.
+ * controllers, HTTP, DNS. Controllers that create tasks end before those that run them.
  */
 #include "server/server.h"
 
 #include <sys/sysinfo.h>
 
 #include "base/file.h"
+#include "cloudmap/cloudmap.h"
 #include "control/claims.h"
 #include "ecs/controllers.h"
 #include "ecs/ecs.h"
 #include "ecs/service_controller.h"
 #include "ecs/task_retention.h"
+#include "ecs/task_traffic.h"
 #include "server/parts.h"
 
 #define KINDS_MAX 64
@@ -24,14 +26,19 @@ static const struct route {
 	route_handler handle;
 } routes[] = {
 	{"POST", "/", wire_handle},
+	{"GET", "/", wire_handle_get},
 	{"GET", "/healthz", operating_health},
 	{"GET", "/readyz", operating_ready},
 	{"GET", "/metrics", operating_metrics},
 	{"GET", "/_slipway/info", operating_info},
 	{"POST", "/_slipway/reset", operating_reset},
+	{"GET", "/v1/ping", rest_wire_ping},
+	{"GET", "/v1/openapi.json", rest_wire_openapi},
+	{"GET", "/v1/traffic", traffic_describe},
 	{"GET", "/v1/keys", keys_list},
 	{"POST", "/v1/keys", keys_create},
 	{"DELETE", "/v1/keys/", keys_delete},
+	{"GET", "/v1/dns", dns_describe},
 	{"POST", "/v1/logs", task_logs_read},
 	{"POST", "/v1/exec", task_exec_begin},
 	{"POST", "/v1/exec/", task_exec_handle},
@@ -70,12 +77,21 @@ static void handle(struct http_exchange *exchange, const struct http_request *re
 	if (known)
 		rest_refuse(exchange, 405, "MethodNotAllowed", "%.*s is not for this path",
 			SPAN_ARGS(request->method));
+	else if (span_starts_with(request->path, SPAN("/v1/")))
+		rest_wire_handle(server, exchange, request);
 	else
 		rest_refuse(exchange, 404, "NotFound", "there is nothing at %.*s",
 			SPAN_ARGS(request->path));
 }
 
 /* ---- opening ---- */
+
+const struct server_kind_table server_kind_tables[SERVER_KIND_TABLES] = {
+	{ecs_kinds, &ecs_kind_count},
+	{cloudmap_kinds, &cloudmap_kind_count},
+	{elb_kinds, &elb_kind_count},
+	{daemon_kinds, &daemon_kind_count},
+};
 
 static void report_store(void *context, const char *message)
 {
@@ -89,9 +105,11 @@ void server_report_controller(void *context, const char *controller, struct span
 {
 	struct server *server = context;
 	char *key_text = memory_copy_string_n(key.data, key.length);
+	/* Until Kubernetes was listed everything has to wait: that is no news. */
+	bool waits = err->code == -EAGAIN && !kubernetes_is_ready(server);
 
-	log_write(server->log, LOG_WARNING, "reconcile failed", "controller", controller, "key",
-		key_text, "error", err->message, NULL);
+	log_write(server->log, waits ? LOG_DEBUG : LOG_WARNING, "reconcile failed", "controller",
+		controller, "key", key_text, "error", err->message, NULL);
 	free(key_text);
 }
 
@@ -107,8 +125,9 @@ static int open_store(struct server *server, struct err *err)
 		.report_context = server};
 	int code;
 
-	for (size_t i = 0; i < ecs_kind_count; i++)
-		kinds[store.kind_count++] = ecs_kinds[i];
+	for (size_t i = 0; i < SERVER_KIND_TABLES; i++)
+		for (size_t j = 0; j < *server_kind_tables[i].count; j++)
+			kinds[store.kind_count++] = server_kind_tables[i].kinds[j];
 	kinds[store.kind_count++] = &access_key_kind;
 	kinds[store.kind_count++] = &server_kind;
 	kinds[store.kind_count++] = &claim_kind;
@@ -123,11 +142,12 @@ static int open_store(struct server *server, struct err *err)
 	return code < 0 ? err_prefix(err, code, "open store") : 0;
 }
 
-static int start_controller(struct server *server, const struct controller_row *row,
+static int start_controller(struct server *server, const struct controller_row *row, void *context,
 	struct err *err)
 {
 	struct controller_config config = {.runner = server->runner,
 		.store = server->store,
+		.context = context,
 		.report = server_report_controller,
 		.report_context = server};
 	int code =
@@ -140,12 +160,20 @@ static int start_controller(struct server *server, const struct controller_row *
 
 static int start_controllers(struct server *server, struct err *err)
 {
-	int code = start_controller(server, &task_retention_row, err);
+	int code = start_controller(server, &task_retention_row, NULL, err);
 
 	if (code == 0)
-		code = start_controller(server, &service_controller_row, err);
+		code = start_controller(server, &service_controller_row, &server->service_control,
+			err);
+	if (code == 0)
+		code = start_controller(server, &task_traffic_controller_row, NULL, err);
 	for (size_t i = 0; code == 0 && i < ecs_controller_count; i++)
-		code = start_controller(server, &ecs_controllers[i], err);
+		code = start_controller(server, &ecs_controllers[i], NULL, err);
+	if (code == 0 && server->runtime && server->runtime->operations->groups &&
+		server->runtime->operations->groups->publish)
+		code = start_controller(server, &name_publisher_row, &server->name_publisher, err);
+	for (size_t i = 0; code == 0 && i < cloudmap_controller_count; i++)
+		code = start_controller(server, &cloudmap_controllers[i], NULL, err);
 	return code;
 }
 
@@ -208,13 +236,24 @@ static int open_parts(struct server *server, struct err *err)
 	dispatch.audit_context = server->audit;
 	server->dispatcher = aws_dispatcher_new(&dispatch);
 	aws_dispatcher_register(server->dispatcher, &ecs_service, &server->ecs);
+	aws_dispatcher_register(server->dispatcher, &cloudmap_service, NULL);
+	server->elb.store = server->store;
+	aws_dispatcher_register(server->dispatcher, &elb_service, &server->elb);
+	environments_register(server);
+	rest_register(server);
 	server->runner = runner_threads_new(server->clock, server->random);
 	code = tasks_open(server, err);
 	if (code == 0)
 		code = start_controllers(server, err);
-	if (code < 0)
-		return code;
-	return listen_http(server, err);
+	if (code == 0)
+		code = traffic_open(server, err);
+	if (code == 0)
+		code = environments_open(server, err);
+	if (code == 0)
+		code = listen_http(server, err);
+	if (code == 0)
+		code = dns_open(server, err);
+	return code;
 }
 
 int server_open(const struct server_config *config, struct log *log, struct server **ret_server,
@@ -244,10 +283,14 @@ void server_close(struct server *server)
 	if (!server)
 		return;
 	server->draining = true;
+	state_streams_end(server);
 	if (server->http)
 		http_server_drain(server->http, (unsigned)server->config->drain_seconds * 1000);
+	dns_close(server);
+	environments_close(server);
 	for (size_t i = server->controller_count; i > 0; i--)
 		controller_stop(server->controllers[i - 1]);
+	traffic_close(server);
 	tasks_close(server);
 	if (server->runner) {
 		runner_stop(server->runner);
@@ -258,6 +301,7 @@ void server_close(struct server *server)
 	store_close(server->store);
 	http_server_close(server->http);
 	aws_dispatcher_free(server->dispatcher);
+	rest_close(server);
 	access_key_ring_free(server->ring);
 	audit_close(server->audit);
 	admin_key_clear(&server->admin_key);
@@ -270,6 +314,11 @@ void server_close(struct server *server)
 const char *server_url(const struct server *server)
 {
 	return server->url;
+}
+
+const char *server_dns_address(const struct server *server)
+{
+	return server->dns_address;
 }
 
 bool server_made_key(const struct server *server)
@@ -300,5 +349,6 @@ int server_reload(struct server *server, struct err *err)
 		code = audit_reopen(server->audit, err);
 	if (code == 0 && server->config->tls_certificate)
 		code = http_server_reload_tls(server->http, err);
+	traffic_reload(server);
 	return code;
 }

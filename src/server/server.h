@@ -19,6 +19,8 @@ void server_close(struct server *server);
 
 /* "http://127.0.0.1:4780" */
 const char *server_url(const struct server *server);
+/* "127.0.0.1:4753"; NULL: off. */
+const char *server_dns_address(const struct server *server);
 /* True if this start made the admin key. */
 bool server_made_key(const struct server *server);
 const char *server_admin_key_id(const struct server *server);

@@ -5,7 +5,8 @@
  */
 #include "server/parts.h"
 
-#define PIECE ((size_t)64 * 1024)
+/* Where logs are read again from the beginning of a second, small pieces would read it many times. */
+#define PIECE ((size_t)1024 * 1024)
 #define BEHIND_MAX ((size_t)256 * 1024) /* that a client may be behind before we wait for it */
 #define LOOK_US INT64_C(100000)
 #define START_PATIENCE_US INT64_C(10000000)

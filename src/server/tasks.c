@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "ecs/container_instance.h"
 #include "ecs/task_observe.h"
+#include "runtime/docker/docker.h"
 #include "runtime/process/process.h"
 #include "server/parts.h"
 
@@ -18,7 +19,7 @@
 
 /* ---- opening ---- */
 
-static void changed(void *context, struct span token)
+void tasks_changed(void *context, struct span token)
 {
 	struct server *server = context;
 
@@ -53,7 +54,7 @@ static int open_process(struct server *server, struct err *err)
 {
 	struct runtime_process_config config = {.instances = (unsigned)server->config->instances,
 		.clock = server->clock,
-		.changed = changed,
+		.changed = tasks_changed,
 		.context = server};
 	int code = make_folder(server, err);
 
@@ -63,11 +64,37 @@ static int open_process(struct server *server, struct err *err)
 	return runtime_process_open(&config, &server->runtime, err);
 }
 
+static void group_changed(void *context, struct span id)
+{
+	struct server *server = context;
+
+	group_controller_changed(server->group_controller, id);
+}
+
+static int open_docker(struct server *server, struct err *err)
+{
+	struct runtime_docker_config config = {.runner = server->runner,
+		.socket = server->config->docker_socket,
+		.host = server->host,
+		.instances = (unsigned)server->config->instances,
+		.changed = tasks_changed,
+		.context = server};
+	int code = make_folder(server, err);
+
+	if (code < 0)
+		return code;
+	config.folder = server->task_folder;
+	config.forgets = server->task_folder_is_temporary || server->config->ephemeral;
+	return runtime_docker_open(&config, &server->runtime, err);
+}
+
 static int open_simulated(struct server *server, struct err *err)
 {
 	struct simulated_config world = {.instances = (unsigned)server->config->instances};
-	struct runtime_simulated_config config = {
-		.runner = server->runner, .changed = changed, .context = server};
+	struct runtime_simulated_config config = {.runner = server->runner,
+		.changed = tasks_changed,
+		.group_changed = group_changed,
+		.context = server};
 	int code = simulated_world_new(server->runner, &world, &server->world, err);
 
 	return code < 0 ? code
@@ -78,11 +105,13 @@ static const struct {
 	const char *name;
 	int (*open)(struct server *server, struct err *err);
 } runtimes[] = {
+	{"docker", open_docker},
 	{"process", open_process},
+	{"kubernetes", kubernetes_open},
 	{"simulated", open_simulated},
 };
 
-/* The name lives as long as the runtime's tasks do: in the state folder, or with the server. */
+/* The name of this server lives as long as its runtime's tasks do: in the state folder, or with the server. */
 static int read_host(struct server *server, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
@@ -113,6 +142,7 @@ static int start_keeper(struct server *server, struct err *err)
 		.account = span_of(server->config->account),
 		.region = span_of(server->config->region),
 		.cluster = span_of(server->config->cluster),
+		.every_cluster = server->runtime->operations->groups != NULL,
 		.report = server_report_controller,
 		.report_context = server};
 	int code = instance_keeper_start(&config, &server->keeper, err);
@@ -121,28 +151,85 @@ static int start_keeper(struct server *server, struct err *err)
 	return code;
 }
 
-int tasks_open(struct server *server, struct err *err)
+/* A runtime that keeps replicas itself also chooses instances: requests and services are left to it. */
+static void note_scheduler(struct server *server)
 {
-	struct task_controller_config config = {.runner = server->runner,
+	if (!server->runtime->operations->groups)
+		return;
+	server->ecs.scheduler = span_of(server->host);
+	server->service_control.groups = true;
+	server->name_publisher = (struct name_publisher){.runtime = server->runtime,
+		.host = span_of(server->host),
+		.account = span_of(server->config->account),
+		.region = span_of(server->config->region)};
+	server->ecs.seed_service_status = strcmp(server->config->sync_service_status, "seed") == 0;
+	server->ecs.seed_task_status = strcmp(server->config->sync_task_status, "seed") == 0;
+}
+
+/* What is said of synchronization is for a runtime that is far away; one on this machine needs none of it. */
+static int tune(struct server *server, struct task_controller_config *tasks,
+	struct group_controller_config *groups, struct err *err)
+{
+	const struct server_config *config = server->config;
+	struct work_queue_config queue = {.retries_per_second = (unsigned)config->sync_qps,
+		.retry_burst = (unsigned)config->sync_burst};
+	int code;
+
+	if (strcmp(config->runtime, "kubernetes") != 0)
+		return 0;
+	code = sync_open(server, err);
+	if (code < 0)
+		return code;
+	tasks->batch = server->batch;
+	tasks->workers = groups->workers = (unsigned)config->sync_workers;
+	tasks->relist_ms = groups->relist_ms = config->sync_resync_ms;
+	tasks->queue = groups->queue = queue;
+	return 0;
+}
+
+static int open_runtime(struct server *server, int (*open)(struct server *server, struct err *err),
+	struct err *err)
+{
+	struct task_controller_config tasks = {.runner = server->runner,
 		.store = server->store,
+		.host = span_of(server->host),
 		.secrets = server->config->secrets,
 		.report = server_report_controller,
-		.report_context = server};
-	int code = 0;
+		.report_context = server,
+		.statistics = &server->sync};
+	struct group_controller_config groups = {.runner = server->runner,
+		.store = server->store,
+		.host = span_of(server->host),
+		.account = span_of(server->config->account),
+		.region = span_of(server->config->region),
+		.secrets = server->config->secrets,
+		.report = server_report_controller,
+		.report_context = server,
+		.statistics = &server->sync};
+	int code = tune(server, &tasks, &groups, err);
 
-	for (size_t i = 0; i < LENGTH(runtimes); i++)
-		if (strcmp(server->config->runtime, runtimes[i].name) == 0) {
-			code = read_host(server, err);
-			config.host = span_of(server->host);
-			server->task_controller = task_controller_new(&config);
-			if (code == 0)
-				code = runtimes[i].open(server, err);
-			if (code == 0)
-				code = task_controller_start(server->task_controller,
-					server->runtime, err);
-			if (code == 0)
-				code = start_keeper(server, err);
-		}
+	server->task_controller = task_controller_new(&tasks);
+	server->group_controller = group_controller_new(&groups);
+	if (code == 0)
+		code = open(server, err);
+	if (code < 0)
+		return code;
+	note_scheduler(server);
+	code = start_keeper(server, err);
+	if (code == 0)
+		code = task_controller_start(server->task_controller, server->runtime, err);
+	if (code == 0)
+		code = group_controller_start(server->group_controller, server->runtime, err);
+	return code;
+}
+
+int tasks_open(struct server *server, struct err *err)
+{
+	int code = read_host(server, err);
+
+	for (size_t i = 0; code == 0 && i < LENGTH(runtimes); i++)
+		if (strcmp(server->config->runtime, runtimes[i].name) == 0)
+			return open_runtime(server, runtimes[i].open, err);
 	return code;
 }
 
@@ -169,12 +256,14 @@ static int stop_batch(struct store_transaction *transaction, void *context, stru
 	while (count < STOP_BATCH && (task = store_next(&cursor))) {
 		stop->after = arena_copy_span(stop->arena, task->key);
 		if (span_equal(task_facts(task)->host, stop->host) &&
-			task_facts(task)->desired == TASK_RUNNING)
+			(task_facts(task)->desired == TASK_RUNNING ||
+				task_facts(task)->traffic == TASK_TRAFFIC_LEAVING))
 			wanted[count++] = task;
 	}
 	stop->more = count == STOP_BATCH;
 	for (size_t i = 0; i < count; i++) {
-		int code = task_want_stopped(transaction, wanted[i], TASK_STOP_CODE_USER,
+		/* Load balancers and names end with the server: nobody comes any more. */
+		int code = task_want_stopped_at_once(transaction, wanted[i], TASK_STOP_CODE_USER,
 			SPAN("slipway stopped, and its tasks with it"), stop->now_ms,
 			store_transaction_arena(transaction), err);
 
@@ -197,7 +286,9 @@ static bool any_live(struct server *server)
 	return false;
 }
 
-/* Is anything that the runtime knows not at its end? An error counts as yes. */
+/* Is anything that the runtime knows not at its end? An error counts as yes, unless it was never known: then what
+ * the store has is all there is. So does a task of a group that has ended: it is forgotten when that was
+ * acknowledged, and would outlive us until then. */
 static bool any_runs(struct server *server)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -206,12 +297,15 @@ static bool any_runs(struct server *server)
 	struct span *tokens;
 	size_t count;
 
+	if (!kubernetes_is_ready(server))
+		return false;
 	if (runtime->operations->list_tasks(runtime, arena, &tokens, &count, NULL) < 0)
 		return true;
 	for (size_t i = 0; i < count; i++) {
 		int code = runtime->operations->get(runtime, tokens[i], arena, &seen, NULL);
 
-		if (code != -ENOENT && (code < 0 || seen->phase != RUNTIME_STOPPED))
+		if (code != -ENOENT &&
+			(code < 0 || seen->phase != RUNTIME_STOPPED || seen->group.length > 0))
 			return true;
 	}
 	return false;
@@ -259,6 +353,28 @@ int tasks_wait_for_instances(struct server *server)
 	return wait_while(server, lacks_instances);
 }
 
+/* A runtime that keeps replicas itself would start others. They are made again with the next server, if the store
+ * still knows their services. */
+static void remove_groups(struct server *server)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct runtime *runtime = server->runtime;
+	const struct runtime_group_operations *groups = runtime->operations->groups;
+	struct err err = {0};
+	struct span *ids;
+	size_t count = 0;
+	int code = groups->list(runtime, arena, &ids, &count, &err);
+
+	for (size_t i = 0; i < count && code == 0; i++) {
+		code = groups->remove(runtime, ids[i], &err);
+		if (code == -ENOENT)
+			code = 0;
+	}
+	if (code < 0)
+		log_write(server->log, LOG_ERROR, "services are not ended", "error", err.message,
+			NULL);
+}
+
 static void stop_tasks(struct server *server)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -293,14 +409,20 @@ void tasks_close(struct server *server)
 	bool stop = server->config->stop_tasks_on_exit || server->config->ephemeral;
 
 	server->keeper_runs = false;
-	if (server->runtime && stop && server->open)
+	group_controller_stop(server->group_controller);
+	if (server->runtime && stop && server->open) {
+		if (server->runtime->operations->groups)
+			remove_groups(server);
 		stop_tasks(server);
+	}
 	task_controller_stop(server->task_controller);
+	sync_close(server);
 	instance_keeper_stop(server->keeper);
 	if (server->runtime)
 		server->runtime->operations->close(server->runtime);
 	simulated_world_free(server->world);
 	task_controller_free(server->task_controller);
+	group_controller_free(server->group_controller);
 	if (server->task_folder_is_temporary)
 		nftw(server->task_folder, remove_entry, FOLDERS_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
 	free(server->task_folder);

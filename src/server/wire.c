@@ -1,7 +1,10 @@
 /*
- * AWS's JSON 1.1 protocol over HTTP: X-Amz-Target names service and operation, the signature says who
- * asks, the body is the request. Everything else happens behind aws_dispatch.
+ * AWS's protocols over HTTP. JSON 1.1: X-Amz-Target names service and operation, the signature says who
+ * asks, the body is the request. Query: a form names version and action, the answer is XML. Everything
+ * else happens behind aws_dispatch.
  */
+#include "aws/query_dispatch.h"
+#include "elb/elb.h"
 #include "server/parts.h"
 
 static const struct http_header json_1_1[] = {
@@ -97,6 +100,56 @@ static void answered(void *context, const struct aws_answer *answer)
 	respond(context, answer->status, answer->request_id, answer->body);
 }
 
+/* ---- the query protocol ---- */
+
+static void query_answered(void *context, const struct aws_answer *answer)
+{
+	const struct http_header headers[] = {
+		{SPAN("content-type"), SPAN(AWS_QUERY_CONTENT_TYPE)},
+		{SPAN("x-amzn-requestid"), span_of(answer->request_id)},
+	};
+
+	http_respond_text(context, answer->status, headers, LENGTH(headers), answer->body);
+}
+
+static void handle_query(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request)
+{
+	struct aws_query *query = arena_allocate(request->arena, sizeof(*query));
+	struct sigv4_failure failure = {0};
+	const struct aws_caller *caller;
+
+	aws_query_read(server->dispatcher,
+		span_is(request->method, "GET") ? request->query : request->body, request->arena,
+		query);
+	caller = authenticate(server, request,
+		query->service ? query->service->name : elb_service.name, &failure);
+	if (caller)
+		aws_query_dispatch(query, caller, request->arena, query_answered, exchange);
+	else
+		aws_query_refuse(query, failure.type, span_of(failure.message), query_answered,
+			exchange);
+}
+
+static bool is_query(const struct http_request *request)
+{
+	return !http_request_header(request, SPAN("x-amz-target")).data &&
+	       aws_query_is_request(request->method,
+		       http_request_header(request, SPAN("content-type")), request->query);
+}
+
+void wire_handle_get(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request)
+{
+	if (is_query(request))
+		handle_query(server, exchange, request);
+	else
+		rest_refuse(exchange, 405, "MethodNotAllowed",
+			"requests to the AWS APIs are POSTs, or GETs with an Action");
+}
+
+/* ---- JSON ---- */
+
 void wire_handle(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
@@ -106,6 +159,10 @@ void wire_handle(struct server *server, struct http_exchange *exchange,
 	const struct aws_caller *caller;
 	struct span prefix, operation;
 
+	if (is_query(request)) {
+		handle_query(server, exchange, request);
+		return;
+	}
 	if (target.data && span_split(target, '.', &prefix, &operation))
 		service = aws_dispatcher_find_target(server->dispatcher, prefix);
 	caller = authenticate(server, request, service ? service->name : "ecs", &failure);

@@ -1,0 +1,175 @@
+/* See the header. */
+#include "server/config_targets.h"
+
+#include "aws/arn.h"
+#include "aws/targets.h"
+#include "base/memory.h"
+#include "server/config_list.h"
+
+#define TARGET_ACCOUNTS_MAX 100
+#define CALLS_PER_SECOND_DEFAULT 10
+#define POLL_DEFAULT_MS INT64_C(10000)
+#define TIMEOUT_DEFAULT_MS INT64_C(30000)
+
+static const struct config_member members[] = {
+#define OFFSET(member) offsetof(struct aws_target_settings, member)
+	{"name", CONFIG_NAME, true, OFFSET(name), 0, 0, SERVER_TARGET_NAME_MAX, "production",
+		"What environments call it."},
+	{"region", CONFIG_TEXT, true, OFFSET(region), 0, 0, 0, "eu-west-1", "Of its clusters."},
+	{"account", CONFIG_TEXT, true, OFFSET(account), 0, 0, 0, "\"111122223333\"",
+		"Twelve digits, in quotes: the account that its clusters are in."},
+	{"endpoint", CONFIG_URL, false, OFFSET(endpoint), 0, 0, 0,
+		"https://ecs.eu-west-1.amazonaws.com",
+		"Of ECS, http:// or https://. Without it: AWS's of the region."},
+	{"stsEndpoint", CONFIG_URL, false, OFFSET(sts_endpoint), 0, 0, 0,
+		"https://sts.eu-west-1.amazonaws.com",
+		"Of STS, which roles are assumed from. Without it: AWS's of the region."},
+	{"ca", CONFIG_TEXT, false, OFFSET(ca), 0, 0, 0, "/etc/slipway/ca.pem",
+		"PEM file of the authorities to trust with https. Without it: the system's."},
+	{"credentials.profile", CONFIG_TEXT, false, OFFSET(key.profile), 0, 0, 0, "production",
+		"A profile of a credentials file as the AWS tools have it; or the next ones."},
+	{"credentials.profileFile", CONFIG_TEXT, false, OFFSET(key.profile_file), 0, 0, 0,
+		"/etc/slipway/credentials",
+		"That file. Without it: $AWS_SHARED_CREDENTIALS_FILE, or ~/.aws/credentials."},
+	{"credentials.accessKey", CONFIG_TEXT, false, OFFSET(key.access_key), 0, 0, 0,
+		"AKIAIOSFODNN7EXAMPLE", "The id of a key, whose secret is in one of the next two."},
+	{"credentials.secretFile", CONFIG_TEXT, false, OFFSET(key.secret_file), 0, 0, 0,
+		"/etc/slipway/production.secret", "A file with the secret and nothing else."},
+	{"credentials.secretVariable", CONFIG_TEXT, false, OFFSET(key.secret_variable), 0, 0, 0,
+		"PRODUCTION_SECRET", "An environment variable with the secret."},
+	{"role", CONFIG_TEXT, false, OFFSET(role), 0, 0, 0,
+		"arn:aws:iam::111122223333:role/slipway",
+		"Role (ARN) that is assumed with those credentials before any call."},
+	{"externalId", CONFIG_TEXT, false, OFFSET(external_id), 0, 0, 0, "slipway",
+		"Given to STS whenever a role is assumed."},
+	{"accounts", CONFIG_ACCOUNTS, false, OFFSET(accounts), OFFSET(account_count), 0,
+		TARGET_ACCOUNTS_MAX, "[\"123456789012\"]",
+		"Accounts of this server that may use the target. Without it: the one of the key "
+		"`account`."},
+	{"callsPerSecond", CONFIG_NUMBER, false, OFFSET(calls_per_second), 0, 1, 1000, "10",
+		"Most calls per second that read, and as many that start and stop; retries count."},
+	{"pollInterval", CONFIG_DURATION, false, OFFSET(poll_ms), 0, 100, 3600000, "10s",
+		"How often each of its clusters is listed. Events that are posted to "
+		"/v1/ecs-events come in between."},
+	{"timeout", CONFIG_DURATION, false, OFFSET(timeout_ms), 0, 100, 300000, "30s",
+		"Of a call that reads. Those that start and stop tasks end after 4s, whatever "
+		"happened, and are looked after."},
+#undef OFFSET
+};
+
+static const struct aws_target_settings defaults = {.calls_per_second = CALLS_PER_SECOND_DEFAULT,
+	.poll_ms = POLL_DEFAULT_MS,
+	.timeout_ms = TIMEOUT_DEFAULT_MS};
+
+/* ---- what the table cannot say ---- */
+
+static int check_credentials(const struct config_list_reading *reading,
+	const struct aws_target_settings *settings)
+{
+	const struct aws_key_source *key = &settings->key;
+
+	if (!key->profile && !key->access_key)
+		return config_list_refuse(reading, reading->object, "credentials",
+			"needs a profile, or an accessKey with secretFile or secretVariable");
+	if (key->profile && (key->access_key || key->secret_file || key->secret_variable))
+		return config_list_refuse(reading, reading->object, "credentials",
+			"has a profile and a key; only one of them can be used");
+	if (key->profile_file && !key->profile)
+		return config_list_refuse(reading, reading->object, "credentials.profileFile",
+			"needs profile");
+	if (key->access_key && !key->secret_file == !key->secret_variable)
+		return config_list_refuse(reading, reading->object, "credentials.accessKey",
+			"needs one of secretFile and secretVariable");
+	for (const char *at = key->access_key; at && *at; at++)
+		if (!((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z')))
+			return config_list_refuse(reading, reading->object, "credentials.accessKey",
+				"has characters that no key's id has");
+	return 0;
+}
+
+static int check_role(const struct config_list_reading *reading,
+	const struct aws_target_settings *settings)
+{
+	const char *role = settings->role, *external = settings->external_id;
+	struct aws_arn arn;
+
+	if (role && (!aws_arn_parse(span_of(role), &arn) || !span_is(arn.service, "iam") ||
+			    !span_starts_with(arn.resource, SPAN("role/"))))
+		return config_list_refuse(reading, reading->object, "role",
+			"'%s' is not the ARN of a role, for example "
+			"arn:aws:iam::111122223333:role/slipway",
+			role);
+	if (external && (strlen(external) < 2 || strlen(external) > 1224))
+		return config_list_refuse(reading, reading->object, "externalId",
+			"has 2 to 1224 characters");
+	return 0;
+}
+
+static int check_target(const struct config_list_reading *reading, void *item)
+{
+	const struct aws_target_settings *settings = item;
+
+	if (strcmp(settings->name, AWS_TARGET_LOCAL) == 0)
+		return config_list_refuse(reading, reading->object, "name",
+			"'%s' means this server", settings->name);
+	if (!server_region_is_valid(span_of(settings->region)))
+		return config_list_refuse(reading, reading->object, "region",
+			"'%s' is not the name of a region", settings->region);
+	if (!config_is_account(span_of(settings->account)))
+		return config_list_refuse(reading, reading->object, "account",
+			"'%s' is not twelve digits", settings->account);
+	if (check_credentials(reading, settings) < 0)
+		return -EINVAL;
+	return check_role(reading, settings);
+}
+
+const struct config_list config_targets = {.name = "targets",
+	.help = "ECS elsewhere that environments may be in",
+	.most = AWS_TARGETS_MAX,
+	.size = sizeof(struct aws_target_settings),
+	.members = members,
+	.member_count = LENGTH(members),
+	.defaults = &defaults,
+	.check = check_target};
+
+int config_targets_read(struct server_config *config, const struct json *block, const char *path,
+	struct arena *arena, struct err *err)
+{
+	void *items;
+	int code = config_list_read(&config_targets, block, path, arena, &items,
+		&config->target_count, err);
+
+	config->targets = items;
+	return code;
+}
+
+void config_targets_settle(struct server_config *config, struct arena *arena)
+{
+	const char **account = arena_allocate(arena, sizeof(*account));
+	struct aws_target_settings *settled;
+
+	if (config->target_count == 0)
+		return;
+	settled = arena_allocate_array(arena, config->target_count, sizeof(*settled));
+	memcpy(settled, config->targets, config->target_count * sizeof(*settled));
+	*account = config->account;
+	for (size_t i = 0; i < config->target_count; i++)
+		if (settled[i].account_count == 0) {
+			settled[i].accounts = account;
+			settled[i].account_count = 1;
+		}
+	config->targets = settled;
+}
+
+int config_targets_check_keys(const struct server_config *config, struct err *err)
+{
+	for (size_t i = 0; i < config->target_count; i++) {
+		_arena_ struct arena *scratch = arena_new(0);
+		struct sigv4_credentials credentials;
+		int code = aws_key_source_read(&config->targets[i].key, scratch, &credentials, err);
+
+		if (code < 0)
+			return err_prefix(err, code, "targets[%zu].credentials", i);
+	}
+	return 0;
+}

@@ -1,0 +1,199 @@
+/*
+ * Names: the zone over the store, and the DNS server that answers from it. It opens last, when it is known
+ * where the API listens, and closes first.
+ */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/sysinfo.h>
+
+#include "aws/policy.h"
+#include "cloudmap/cloudmap.h"
+#include "elb/names.h"
+#include "server/parts.h"
+
+static bool is_any(const char *address)
+{
+	return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
+}
+
+/* An address as every resolver writes it; text in the arena. */
+static const char *address_text(const struct sockaddr *address, struct arena *arena)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (address->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text,
+			sizeof(text));
+	else
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text,
+			sizeof(text));
+	return arena_copy_string(arena, text);
+}
+
+/* The first address of this machine that is not loopback: clients elsewhere could not use that. */
+static const char *machine_address(struct arena *arena)
+{
+	struct ifaddrs *list = NULL;
+	const char *found = "127.0.0.1";
+
+	if (getifaddrs(&list) < 0)
+		return found;
+	for (struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
+		if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET ||
+			entry->ifa_flags & IFF_LOOPBACK || !(entry->ifa_flags & IFF_UP))
+			continue;
+		found = address_text(entry->ifa_addr, arena);
+		break;
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+/* The address under which clients find what listens on this one. */
+static const char *reachable_address(const char *address, struct arena *arena)
+{
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	const char *text = address;
+
+	if (strcmp(address, "localhost") == 0)
+		return "127.0.0.1";
+	if (is_any(address))
+		return machine_address(arena);
+	/* There are other spellings ("127.1", "fe80::1%eth0") than the one for names. */
+	if (getaddrinfo(address, NULL, &hints, &found) == 0)
+		text = address_text(found->ai_addr, arena);
+	if (found)
+		freeaddrinfo(found);
+	return text;
+}
+
+/* One more than there may be: too many are the DNS server's to refuse. */
+static size_t split_upstreams(const char *text, struct arena *arena,
+	const char *upstreams[DNS_UPSTREAMS_MAX + 1])
+{
+	struct span rest = span_of(text), item;
+	size_t count = 0;
+
+	while (text && count <= DNS_UPSTREAMS_MAX) {
+		bool more = span_split(rest, ',', &item, &rest);
+
+		item = span_trim(more ? item : rest);
+		upstreams[count++] = arena_copy(arena, item.data, item.length);
+		if (!more)
+			break;
+	}
+	return count;
+}
+
+int dns_open(struct server *server, struct err *err)
+{
+	const struct server_config *config = server->config;
+	_arena_ struct arena *arena = arena_new(0);
+	const char *upstreams[DNS_UPSTREAMS_MAX + 1], *api, *address;
+	struct dns_server_config dns = {.threads = (unsigned)config->dns_threads,
+		.lookup = zone_lookup,
+		.upstreams = upstreams};
+	struct zone_config zone = {.store = server->store,
+		.runner = server->runner,
+		.domain = span_of(config->dns_domain),
+		.names = elb_names,
+		.names_context = &server->elb};
+	uint16_t port;
+	int code;
+
+	if (!config->dns_listen)
+		return 0;
+	code = server_config_split_listen(config->listen, arena, &api, &port, err);
+	if (code == 0)
+		code = server_config_split_address("dns.listen", config->dns_listen, arena,
+			&address, &dns.port, err);
+	if (code < 0)
+		return code;
+	zone.api_address = span_of(reachable_address(api, arena));
+	zone.dns_address = span_of(reachable_address(address, arena));
+	code = zone_open(&zone, &server->zone, err);
+	if (code < 0)
+		return code;
+	dns.address = strcmp(address, "localhost") == 0 ? "127.0.0.1" : address;
+	dns.context = server->zone;
+	dns.upstream_count = split_upstreams(config->dns_forward, arena, upstreams);
+	if (dns.threads == 0)
+		dns.threads = get_nprocs() > 3 ? (unsigned)get_nprocs() / 2 : 1;
+	code = dns_server_open(&dns, &server->dns, err);
+	if (code == -EADDRINUSE || code == -EACCES || code == -EADDRNOTAVAIL)
+		return err_set(err, code,
+			"%s; choose another address with --dns ADDR:PORT (dns.listen), or --dns "
+			"off",
+			arena_copy_string(arena, err->message));
+	if (code < 0)
+		return err_prefix(err, code, "DNS");
+	server->dns_address = memory_format(strchr(dns.address, ':') ? "[%s]:%u" : "%s:%u",
+		dns.address, dns_server_port(server->dns));
+	return 0;
+}
+
+void dns_close(struct server *server)
+{
+	dns_server_close(TAKE(server->dns));
+	zone_close(TAKE(server->zone));
+	free(TAKE(server->dns_address));
+}
+
+/* ---- GET /v1/dns ---- */
+
+/* Names of zones, without repeating those that several accounts or regions have. Those of other accounts
+ * are for callers who may do everything. */
+static struct json *list_zones(struct server *server, const struct aws_caller *caller,
+	struct arena *arena)
+{
+	bool all = !caller->policy && span_is(caller->account, server->config->account);
+	_view_ struct store_view *view = store_view_open(server->store);
+	struct store_cursor cursor = {.view = view,
+		.kind = &cloudmap_namespace_kind,
+		.index = CLOUDMAP_NAMESPACE_BY_ZONE};
+	struct json *zones = json_new_array(arena);
+	struct span last = SPAN(""),
+		    scope = arena_format(arena, "%.*s/", SPAN_ARGS(caller->account));
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		if (span_equal(cursor.text, last) ||
+			(!all && !span_starts_with(object->key, scope)))
+			continue;
+		last = cursor.text;
+		json_append(arena, zones, json_new_string(arena, arena_copy_span(arena, last)));
+	}
+	return zones;
+}
+
+/* What `slipway dns` must know: where DNS is answered, and for which zones. */
+void dns_describe(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request)
+{
+	const struct aws_caller *caller = rest_identify(server, exchange, request);
+	struct arena *arena = request->arena;
+	struct json *answer = json_new_object(arena);
+	struct span resource;
+
+	if (!caller)
+		return;
+	resource = arena_format(arena, "arn:aws:slipway:%.*s:%.*s:dns", SPAN_ARGS(caller->region),
+		SPAN_ARGS(caller->account));
+	if (caller->policy &&
+		!aws_policy_allows(caller->policy, SPAN("slipway:DescribeDns"), &resource, 1)) {
+		rest_record(server, caller, "DescribeDns", false, resource, "AccessDenied", 403);
+		rest_refuse(exchange, 403, "AccessDenied",
+			"user '%.*s' may not do slipway:DescribeDns on %.*s",
+			SPAN_ARGS(caller->user), SPAN_ARGS(resource));
+		return;
+	}
+	if (server->dns_address)
+		json_set_string(arena, answer, "address", span_of(server->dns_address));
+	json_set_string(arena, answer, "domain", span_of(server->config->dns_domain));
+	json_set(arena, answer, "zones", list_zones(server, caller, arena));
+	rest_record(server, caller, "DescribeDns", false, SPAN(""), NULL, 200);
+	rest_respond(exchange, 200, json_to_text(answer, arena));
+}

@@ -1,0 +1,226 @@
+/*
+ * Service "slipway" over HTTP: what is below /v1/ and in the model goes to aws/rest.h, signed for
+ * service "slipway". The operations come from several folders; each adds its table before the server
+ * listens, and what no folder has added answers UnsupportedFeatureException.
+ */
+#include "aws/rest.h"
+#include "aws/throttle.h"
+#include "server/parts.h"
+
+/* ---- the service ---- */
+
+static int compare_operations(const void *left, const void *right)
+{
+	const struct aws_operation *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+void rest_add_operations(struct server *server, const struct aws_operation *operations,
+	size_t count, void *context)
+{
+	struct rest_service *rest = &server->rest;
+
+	if (rest->service.operation_count + count > SERVER_REST_OPERATIONS_MAX)
+		abort(); /* a program with more operations must raise the number */
+	for (size_t i = 0; i < count; i++) {
+		struct aws_operation *row = &rest->operations[rest->service.operation_count++];
+
+		*row = operations[i];
+		row->context = context;
+	}
+}
+
+void rest_register(struct server *server)
+{
+	struct rest_service *rest = &server->rest;
+
+	qsort(rest->operations, rest->service.operation_count, sizeof(rest->operations[0]),
+		compare_operations);
+	rest->service.name = "slipway";
+	rest->service.shapes = &shape_slipway;
+	rest->service.operations = rest->operations;
+	rest->service.invalid_input = "InvalidParameterException";
+	rest->service.translate = rest_translate;
+	if (server->config->limits_environment_reads_per_second > 0)
+		rest->service.reads =
+			aws_throttle_new((double)server->config
+						 ->limits_environment_reads_per_second);
+	if (server->config->limits_environment_writes_per_second > 0)
+		rest->service.writes =
+			aws_throttle_new((double)server->config
+						 ->limits_environment_writes_per_second);
+	aws_dispatcher_register(server->dispatcher, &rest->service, NULL);
+}
+
+void rest_close(struct server *server)
+{
+	aws_throttle_free(server->rest.service.reads);
+	aws_throttle_free(server->rest.service.writes);
+}
+
+/* ---- requests ---- */
+
+struct headers {
+	struct http_header rows[5];
+	size_t count;
+};
+
+static void add_header(struct headers *headers, struct span name, struct span value)
+{
+	headers->rows[headers->count++] = (struct http_header){name, value};
+}
+
+static void respond(struct http_exchange *exchange, const struct aws_answer *answer,
+	const char *allow)
+{
+	struct headers headers = {.count = 0};
+
+	add_header(&headers, SPAN("content-type"), SPAN("application/json"));
+	add_header(&headers, SPAN("x-amzn-requestid"), span_of(answer->request_id));
+	if (answer->error_type)
+		add_header(&headers, SPAN("x-amzn-errortype"), span_of(answer->error_type));
+	if (rest_says_retry(answer->status))
+		add_header(&headers, SPAN("retry-after"), SPAN("1"));
+	if (allow)
+		add_header(&headers, SPAN("allow"), span_of(allow));
+	http_respond_text(exchange, answer->status, headers.rows, headers.count, answer->body);
+}
+
+static void answered(void *context, const struct aws_answer *answer)
+{
+	respond(context, answer, NULL);
+}
+
+struct refusing {
+	struct http_exchange *exchange;
+	const char *allow;
+};
+
+static void refused(void *context, const struct aws_answer *answer)
+{
+	const struct refusing *refusing = context;
+
+	respond(refusing->exchange, answer, refusing->allow);
+}
+
+static void refuse_route(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request, const char *allow)
+{
+	struct refusing refusing = {exchange, allow};
+
+	if (allow)
+		rest_refuse_request(server->dispatcher, 405, "MethodNotAllowed",
+			arena_format(request->arena, "%.*s is not for this path; %s is",
+				SPAN_ARGS(request->method), allow),
+			refused, &refusing);
+	else
+		rest_refuse_request(server->dispatcher, 404, "NotFound",
+			arena_format(request->arena, "there is nothing at %.*s",
+				SPAN_ARGS(request->path)),
+			refused, &refusing);
+}
+
+/* Who was not believed is written down, too: by the request's id, since nobody knows who it was. */
+struct disbelieved {
+	struct server *server;
+	struct http_exchange *exchange;
+	const struct rest_match *match;
+};
+
+static void disbelieved(void *context, const struct aws_answer *answer)
+{
+	static const struct aws_caller nobody = {
+		.account = SPAN(""), .user = SPAN(""), .access_key = SPAN(""), .region = SPAN("")};
+	const struct disbelieved *refused = context;
+	struct server *server = refused->server;
+
+	audit_record(server->audit,
+		&(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
+			.caller = &nobody,
+			.service = server->rest.service.name,
+			.operation = span_of(refused->match->route->operation),
+			.resource = SPAN(""),
+			.error_type = answer->error_type,
+			.status = answer->status,
+			.request_id = answer->request_id,
+			.write = strcmp(refused->match->route->method, "GET") != 0});
+	respond(refused->exchange, answer, NULL);
+}
+
+/* A stream goes through the same door as everything else, and begins when it was let through. */
+struct beginning {
+	struct server *server;
+	struct http_exchange *exchange;
+	const struct aws_caller *caller;
+	const char *operation;
+};
+
+static void begin_stream(void *context, const struct aws_answer *answer)
+{
+	const struct beginning *beginning = context;
+
+	if (answer->error_type)
+		respond(beginning->exchange, answer, NULL);
+	else
+		state_streams_begin(beginning->server, beginning->exchange, beginning->operation,
+			beginning->caller, answer->body, answered, beginning->exchange);
+}
+
+static void dispatch(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request, const struct rest_match *match,
+	const struct aws_caller *caller)
+{
+	struct beginning *beginning;
+
+	if (!state_streams_are(match->route->operation)) {
+		rest_dispatch(server->dispatcher, &server->rest.service, match, caller,
+			request->query, request->body, request->arena, answered, exchange);
+		return;
+	}
+	beginning = arena_allocate(request->arena, sizeof(*beginning));
+	*beginning = (struct beginning){server, exchange, caller, match->route->operation};
+	rest_dispatch(server->dispatcher, &server->rest.service, match, caller, request->query,
+		request->body, request->arena, begin_stream, beginning);
+}
+
+void rest_wire_handle(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request)
+{
+	struct sigv4_failure failure = {0};
+	const struct aws_caller *caller;
+	struct rest_match match;
+	struct disbelieved refusing = {server, exchange, &match};
+	int code = rest_find(&rest_slipway, request->method, request->path, &match);
+
+	if (code < 0) {
+		refuse_route(server, exchange, request, code == -EPERM ? match.allow : NULL);
+		return;
+	}
+	caller = authenticate(server, request, server->rest.service.name, &failure);
+	if (caller)
+		dispatch(server, exchange, request, &match, caller);
+	else
+		rest_refuse_request(server->dispatcher,
+			failure.status == 400 ? 403 : failure.status, failure.type,
+			span_of(failure.message), disbelieved, &refusing);
+}
+
+void rest_wire_ping(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request)
+{
+	(void)server, (void)request;
+	rest_respond(exchange, 200, SPAN("{\"status\":\"ok\"}"));
+}
+
+void rest_wire_openapi(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request)
+{
+	static const struct http_header headers[] = {
+		{SPAN("content-type"), SPAN("application/json")},
+	};
+
+	(void)server, (void)request;
+	http_respond(exchange, 200, headers, LENGTH(headers),
+		HTTP_BODY_STATIC(rest_openapi_slipway));
+}
