@@ -32,12 +32,15 @@ import uuid
 import boto3
 import botocore.config
 import pytest
+from aws_shell import run_aws
 
-DEADLINE = 60  # seconds that anything may take on a busy machine
+# Seconds that anything may take on a busy machine.
+DEADLINE = int(os.environ.get("SLIPWAY_TEST_DEADLINE") or 60)
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 REGION = "us-east-1"
 
 ADDRESS_LINE = re.compile(r"^slipway listens on (http\S+)$", re.MULTILINE)
+DNS_LINE = re.compile(r"^slipway answers DNS on (\S+):(\d+)$", re.MULTILINE)
 SANITIZER_REPORT = re.compile(
     r"ERROR: \w*Sanitizer|WARNING: ThreadSanitizer|runtime error:|\w+Sanitizer:DEADLYSIGNAL")
 
@@ -46,6 +49,11 @@ for name in list(os.environ):
     if name.startswith("AWS_") or name.lower().endswith("_proxy"):
         del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+def pytest_collection_modifyitems(items):
+    """Modules that say so (TAKES_MINUTES) come first: what waits for whole minutes must not begin when all else is done."""
+    items.sort(key=lambda item: not getattr(item.module, "TAKES_MINUTES", False))
 
 
 def slipway_program():
@@ -119,6 +127,13 @@ def end_tasks(folder):
         time.sleep(0.02)
 
 
+def remove_proxy_files(state):
+    """What a server that ran as root and was killed has left of HAProxy's files."""
+    if os.path.isdir(state):
+        status = os.stat(state)
+        shutil.rmtree(f"/run/slipway-{status.st_dev:x}-{status.st_ino:x}", ignore_errors=True)
+
+
 class Answer:
     """An HTTP answer: status, headers (names in lower case), body."""
 
@@ -163,11 +178,14 @@ class Slipway:
         command = [slipway_program(), "up", "--state", self.state]
         if "--listen" not in args:
             command += ["--listen", "127.0.0.1:0"]
+        if "--dns" not in args:
+            command += ["--dns", "127.0.0.1:0"]
         with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as errors:
             self.process = subprocess.Popen(
                 command + list(args), stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
                 cwd=folder, env=dict(os.environ, HOME=self.home, TMPDIR=folder, **(env or {})))
         self.url = None
+        self.dns_port = None  # None as well when it was started with --dns off
 
     def wait_until_listening(self):
         def address():
@@ -179,6 +197,9 @@ class Slipway:
             return match
 
         self.url = wait_until(address, "slipway prints its address").group(1)
+        # What it prints comes in one piece, so this line is there if it will ever be.
+        dns = DNS_LINE.search(self.stdout)
+        self.dns_port = int(dns.group(2)) if dns else None
 
     @property
     def stdout(self):
@@ -281,12 +302,11 @@ class Slipway:
             environment["AWS_SESSION_TOKEN"] = key["sessionToken"]
         return environment
 
-    def aws(self, *args, check=True, key=None, region=REGION):
-        """Run `aws --endpoint-url URL ARGS…`; .stdout, .stderr, .returncode, .json."""
-        completed = subprocess.run(
-            ["aws", "--endpoint-url", self.url, *args], env=self.aws_environment(key, region),
-            cwd=self.home, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=DEADLINE * 2, check=False)
+    def aws(self, *args, check=True, key=None, region=REGION, fresh=False):
+        """Run `aws --endpoint-url URL ARGS…`; .stdout, .stderr, .returncode, .json. fresh: it finds models that were
+        added to this home."""
+        completed = run_aws(["--endpoint-url", self.url, *args], self.aws_environment(key, region),
+                            self.home, fresh)
         if check and completed.returncode:
             pytest.fail(f"aws {' '.join(args)} ended with {completed.returncode}:\n"
                         f"{completed.stderr}")
@@ -331,6 +351,7 @@ class Servers:
                 problems.append(problem)
         for folder in {self.folder, *(server.state for server in self.started)}:
             end_tasks(folder)
+            remove_proxy_files(folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if problems:
             raise problems[0]

@@ -3,13 +3,15 @@
     python3 dns_clients.py glibc-addresses PORT NAME      getaddrinfo of the C library
     python3 dns_clients.py cares-addresses PORT NAME      ares_gethostbyname
     python3 dns_clients.py cares-services PORT NAME       ares_query for SRV
+    python3 dns_clients.py aws PORT ARGUMENTS…            the aws command, over getaddrinfo
 
-Each prints JSON: a list of addresses, or of [priority, weight, port, target]; or {"error": name}.
+Each but the last prints JSON: a list of addresses, or of [priority, weight, port, target]; or {"error": name}.
 A process of its own for each: what it changes of the C library is its own.
 """
 import ctypes
 import ctypes.util
 import json
+import runpy
 import select
 import socket
 import sys
@@ -29,7 +31,8 @@ class ResolverState(ctypes.Structure):
                 ("nscount", ctypes.c_int), ("servers", SocketAddress * 3)]
 
 
-def glibc_addresses(port, name):
+def point_glibc_at(port):
+    """From here on getaddrinfo of this thread asks 127.0.0.1:PORT only."""
     library = ctypes.CDLL(None)
     library.__nss_configure_lookup(b"hosts", b"dns")
     library.__res_init()
@@ -39,6 +42,10 @@ def glibc_addresses(port, name):
     state.retrans, state.retry, state.nscount = 30, 2, 1
     state.servers[0] = SocketAddress(socket.AF_INET, socket.htons(port),
                                      (ctypes.c_ubyte * 4)(127, 0, 0, 1))
+
+
+def glibc_addresses(port, name):
+    point_glibc_at(port)
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
@@ -135,8 +142,17 @@ class Cares:
         return self.wait()
 
 
+def aws(port, arguments):
+    point_glibc_at(port)
+    sys.argv = ["aws", *arguments]
+    runpy.run_path("/usr/bin/aws", run_name="__main__")
+
+
 def main():
     what, port, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    if what == "aws":
+        aws(port, sys.argv[3:])
+        return
     if what == "glibc-addresses":
         found = glibc_addresses(port, name)
     elif what == "cares-addresses":
@@ -146,4 +162,5 @@ def main():
     print(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,20 +4,17 @@ The server is build/serve-zone, which serves the zone example.test of src/io/dns
 """
 import collections
 import contextlib
-import json
 import os
 import re
 import socket
 import subprocess
-import sys
 
 import pytest
 
 from conftest import DEADLINE, slipway_program
+from dns_questions import client, data, dig, flags, section, status
 
 pytestmark = pytest.mark.sanitized
-
-CLIENTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "dns_clients.py")
 
 
 @contextlib.contextmanager
@@ -38,42 +35,6 @@ def serve_zone(*arguments):
 def port():
     with serve_zone("--threads", "2") as number:
         yield number
-
-
-def dig(port, *arguments):
-    asked = subprocess.run(["dig", "@127.0.0.1", "-p", str(port), "+time=30", "+tries=2",
-                            *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                           timeout=DEADLINE * 3, check=False)
-    assert asked.returncode == 0, asked.stdout + asked.stderr
-    assert "Warning" not in asked.stdout and "malformed" not in asked.stdout, asked.stdout
-    return asked.stdout
-
-
-def status(text):
-    return re.search(r"status: (\w+)", text).group(1)
-
-
-def flags(text):
-    return re.search(r"flags: ([a-z ]*);", text).group(1).split()
-
-
-def section(text, name):
-    """The records of a section: [owner, ttl, class, type, data]."""
-    found = re.search(rf"^;; {name} SECTION:\n((?:[^;\n].*\n)*)", text, re.MULTILINE)
-    lines = found.group(1).splitlines() if found else []
-    return [line.split(None, 4) for line in lines]
-
-
-def data(text, name="ANSWER"):
-    return [record[4] for record in section(text, name)]
-
-
-def client(what, port, name):
-    ran = subprocess.run([sys.executable, CLIENTS, what, str(port), name],
-                         stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                         timeout=DEADLINE * 3, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
 
 
 # ---- dig ----

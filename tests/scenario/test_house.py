@@ -62,7 +62,8 @@ def test_upward_include_stops_the_build(sources):
     """meson runs the check: a spoiled tree does not compile, whatever else is right with it."""
     for name in ("meson.build", "meson_options.txt"):
         shutil.copy(os.path.join(SOURCE, name), sources)
-    for folder in ("tools", "tests/bench", "tests/fuzz"):
+    for folder in ("api", "tools", "tests/bench", "tests/fuzz", "tests/kubernetes/parts",
+                   "tests/model"):
         shutil.copytree(os.path.join(SOURCE, folder), sources / folder)
     configured = run("meson", "setup", str(sources / "build"), str(sources))
     assert configured.returncode == 0, configured.stdout
@@ -224,7 +225,7 @@ def test_dev_helps_with_every_command():
     overview = run("./dev", "help", cwd=SOURCE)
     assert overview.returncode == 0
     commands = re.findall(r"^  (\w+)  ", overview.stdout, re.MULTILINE)
-    assert commands == "up build test bench fuzz sim lint package clean".split()
+    assert commands == "up build test bench kubernetes fuzz sim lint package image clean".split()
     for command in commands:
         told = run("./dev", command, "--help", cwd=SOURCE)
         assert told.returncode == 0
@@ -265,12 +266,12 @@ def shell_blocks(text):
     return re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.sanitized
 def test_readme_conversation_works_as_written(start_slipway):
-    """Every shell block of the section, line by line as a reader would type it."""
+    """Every shell block of the two sections, line by line as a reader would type it."""
     with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
-        section = re.search(r"^## A first conversation$(.*?)^## ", file.read(),
+        section = re.search(r"^## A first conversation$(.*?)^## How it is made$", file.read(),
                             re.MULTILINE | re.DOTALL).group(1)
+    assert "## Traffic" in section and "## One task on every instance" in section
     blocks = shell_blocks(section)
     assert len(blocks) >= 3
     server = start_slipway()
@@ -281,9 +282,12 @@ def test_readme_conversation_works_as_written(start_slipway):
     spoken = run("bash", "-c", script, env=server.aws_environment(), cwd=server.home)
     assert spoken.returncode == 0, spoken.stdout + spoken.stderr
     ecs = server.boto("ecs")
-    assert ecs.describe_services(services=["greeter"])["services"][0]["status"] == "INACTIVE"
+    assert [service["status"] for service in ecs.describe_services(
+        services=["greeter", "web"])["services"]] == ["INACTIVE", "INACTIVE"]
     assert [arn.split("/")[-1] for arn in ecs.list_task_definitions()["taskDefinitionArns"]] == [
-        "greeter:1"]
+        "greeter:1", "watcher:1", "watcher:2", "web:1"]
+    assert spoken.stdout.count(": completed") == 3, "two deployments and a rollback"
+    assert "watcher:1: 1 of 1 tasks active" in spoken.stdout
     # What the README shows as answers is what came.
     answers = re.findall(r"^```json\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     assert answers
@@ -311,3 +315,9 @@ def test_links_between_documents_lead_somewhere():
         for link in links:
             target = os.path.join(SOURCE, os.path.dirname(document), link)
             assert os.path.exists(target), f"{document} links to {link}"
+
+
+def test_the_image_that_is_deployed_has_this_version():
+    version = run(slipway_program(), "--version").stdout.split()[-1]
+    with open(os.path.join(SOURCE, "deploy/kubernetes/kustomization.yaml"), encoding="utf-8") as file:
+        assert f"newTag: {version}\n" in file.read()

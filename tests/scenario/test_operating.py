@@ -35,7 +35,8 @@ def test_health_readiness_information(slipway):
     assert slipway.get("/readyz").status == 200
     info = slipway.get("/_slipway/info").json
     assert info["version"] == command("version").stdout.split()[1]
-    assert info["addresses"] == {"api": slipway.url, "dns": None, "console": None}
+    assert info["addresses"] == {"api": slipway.url, "dns": f"127.0.0.1:{slipway.dns_port}",
+                                 "console": None}
     assert (info["store"], info["runtime"], info["auth"]) == ("sqlite", "none", "signature")
     assert slipway.get("/nothing").status == 404
     assert slipway.request("DELETE", "/healthz").status == 405
@@ -169,6 +170,9 @@ def test_a_wrong_configuration_says_where(tmp_path, text, complaint):
     (["--ephemeral", "--store", "sqlite:/x"], "leave store out"),
     (["--store", "oracle:x", "--state", "STATE"], "oracle"),
     (["--listen", "256.1.1.1:0", "--ephemeral"], "256.1.1.1"),
+    (["--balancers", "127.0.0.0/7", "--ephemeral"], "neither an address nor an IPv4 network"),
+    (["--balancers", "::1/128", "--ephemeral"], "neither an address nor an IPv4 network"),
+    (["--balancers", "127.1.2.3/16", "--ephemeral"], "'127.1.2.3/16' does not begin at"),
 ])
 def test_a_wrong_command_line_says_why(tmp_path, args, complaint):
     refused = command("up", *[str(tmp_path / "s") if arg == "STATE" else arg for arg in args])

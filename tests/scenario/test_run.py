@@ -471,6 +471,8 @@ def test_tasks_stop_with_the_server_when_asked_to(start_slipway, mark):
     ecs = server.boto()
     arns = run(ecs, define(ecs, "long", container(mark, LONG)), count=3)
     mark.wait_for(3)
+    for arn in arns:
+        running(ecs, arn)
     server.stop()
     assert mark.tasks() == set()
     assert task_processes(server.state) == {}
@@ -485,8 +487,9 @@ def test_an_ephemeral_server_leaves_nothing(mark, tmp_path):
     """Without a state folder of its own, too."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     with subprocess.Popen([slipway_program(), "up", "--ephemeral", "--auth", "none", "--listen",
-                           "127.0.0.1:0"], env=environment, stdout=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+                           "127.0.0.1:0", "--dns", "127.0.0.1:0"], env=environment,
+                          stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as server:
         try:
             url = server.stdout.readline().split()[-1]
 

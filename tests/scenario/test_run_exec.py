@@ -140,9 +140,15 @@ def test_exec_of_a_program_that_reads_nothing(slipway, task):
     assert result.returncode == 0
 
 
-def test_exec_with_a_terminal(slipway, task):
+@pytest.fixture
+def tell_size():
+    """A program's terminal has its size before the program begins."""
+    return "stty size"
+
+
+def test_exec_with_a_terminal(slipway, task, tell_size):
     line, environment = command(slipway, "exec", "-t", task, "--", "sh", "-c",
-                                "test -t 0 && stty size; read word; echo got $word; exit 3")
+                                f"{tell_size}; read word; echo got $word; exit 3")
     ours, theirs = pty.openpty()
     seen = b""
     try:
@@ -166,7 +172,10 @@ def test_exec_with_a_terminal(slipway, task):
                 if b"33 77" in seen and not typed:
                     os.write(ours, b"hello\r")
                     typed = True
-            assert client.wait(DEADLINE) == 3, seen
+            try:
+                assert client.wait(DEADLINE) == 3, seen
+            finally:
+                client.kill()
     finally:
         os.close(ours)
         if theirs >= 0:
@@ -176,7 +185,7 @@ def test_exec_with_a_terminal(slipway, task):
 
 @pytest.mark.sanitized
 def test_a_program_ends_with_its_client(slipway, task, mark):
-    other = Mark()
+    other = mark.another()
     line, environment = command(slipway, "exec", task, "--", "env", f"MARK={other.value}", "sleep",
                                 "1000")
     with subprocess.Popen(line, env=environment, stdin=subprocess.DEVNULL,

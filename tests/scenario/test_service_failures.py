@@ -42,8 +42,12 @@ def client(slipway):
     return slipway.boto("ecs")
 
 
-def test_version_that_crashes_after_seconds_is_rolled_back(ecs):
-    mark = Mark()
+@pytest.fixture
+def mark():
+    return Mark()
+
+
+def test_version_that_crashes_after_seconds_is_rolled_back(ecs, mark):
     good = register(ecs, "late", container(mark, LONG, environment={"VERSION": "1"}))
     bad = register(ecs, "late", container(mark, "sleep 3; exit 1", environment={"VERSION": "2"}))
     ecs.create_service(serviceName="late", taskDefinition=good, desiredCount=3, **BREAKER)
@@ -65,8 +69,7 @@ def test_version_that_crashes_after_seconds_is_rolled_back(ecs):
     remove(ecs, "late")
 
 
-def test_first_deployment_that_crashes_is_never_completed(ecs):
-    mark = Mark()
+def test_first_deployment_that_crashes_is_never_completed(ecs, mark):
     bad = register(ecs, "first", container(mark, "sleep 0.3; exit 1"))
     ecs.create_service(serviceName="first", taskDefinition=bad, desiredCount=2, **BREAKER)
     wait_until(lambda: primary(ecs, "first")["rolloutState"] != "IN_PROGRESS", "an end", PATIENCE)
@@ -77,8 +80,7 @@ def test_first_deployment_that_crashes_is_never_completed(ecs):
     remove(ecs, "first")
 
 
-def test_daemon_that_cannot_run_keeps_nobody_out(ecs):
-    mark = Mark()
+def test_daemon_that_cannot_run_keeps_nobody_out(ecs, mark):
     bad = register(ecs, "daemon", container(mark, "exit 1"))
     ecs.create_service(serviceName="daemon", taskDefinition=bad, schedulingStrategy="DAEMON")
     ecs.create_service(serviceName="beside", desiredCount=2, taskDefinition=register(
@@ -89,10 +91,9 @@ def test_daemon_that_cannot_run_keeps_nobody_out(ecs):
     remove(ecs, "daemon")
 
 
-def test_surplus_instances_go_with_their_daemons(start_slipway):
+def test_surplus_instances_go_with_their_daemons(start_slipway, mark):
     server = start_slipway("--instances", "3")
     ecs = server.boto("ecs")
-    mark = Mark()
     ecs.create_service(serviceName="agent", schedulingStrategy="DAEMON", taskDefinition=register(
         ecs, "agent", container(mark, LONG, environment={"AGENT": "1"})))
     wait_stable(ecs, "agent")

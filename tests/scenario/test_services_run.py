@@ -8,7 +8,7 @@ import pytest
 
 from conftest import DEADLINE, wait_until
 from ecs_requests import send
-from programs import Mark, container, living_processes, task_id
+from programs import Mark, container, task_id
 
 WAIT = {"Delay": 1, "MaxAttempts": 120}
 # Without a health check a program counts as serving when it has run for 1 s; the machine counts ticks.
@@ -42,7 +42,7 @@ class Watch:
     one look has seen did live at the same moment, namely when it began to read."""
 
     def __init__(self, *marks):
-        self.marks = [mark.value for mark in marks]
+        self.marks = marks
         self.looks = []  # {task: (version, seconds that it has run)}
         self.ended = threading.Event()
         self.problem = None
@@ -50,8 +50,8 @@ class Watch:
 
     def look(self):
         found = {}
-        for pid, environment in living_processes():
-            if environment.get("MARK") in self.marks:
+        for mark in self.marks:
+            for pid, environment in mark.processes().items():
                 task = environment.get("SLIPWAY_TASK")
                 age = max(age_of(pid), found.get(task, (None, 0.0))[1])
                 found[task] = (environment.get("VERSION"), age)
@@ -225,10 +225,10 @@ def test_a_version_that_fails_is_rolled_back(slipway, ecs, mark, script):
     mark.wait_for(2, VERSION="1")
     mark.wait_for(0, VERSION="2")
     # What is gone was stopped by the service, to bring the revision in again; the rest is as it was.
-    stopped = "".join(text for text in messages(ecs, name) if "has stopped" in text)
     after = mark.processes()
     for pid, environment in before.items():
-        assert pid in after or f"(task {environment['SLIPWAY_TASK']})" in stopped
+        assert pid in after or describe(ecs, environment["SLIPWAY_TASK"])["stopCode"] == \
+            "ServiceSchedulerInitiated"
     states = service_deployments(slipway, name)
     assert [one["status"] for one in states] == ["ROLLBACK_SUCCESSFUL", "SUCCESSFUL"]
     assert states[0]["deploymentCircuitBreaker"]["status"] == "TRIGGERED"
@@ -421,7 +421,7 @@ def test_a_daemon_runs_once_on_every_instance(three, mark):
 
 
 def test_daemons_are_the_last_to_leave_and_the_first_to_come_back(three, mark, tmp_path):
-    end, web, late = tmp_path / "end", Mark(), Mark()
+    end, web, late = tmp_path / "end", mark.another(), mark.another()
     create(three, "daemon", register(three, "daemon", version(mark, 1)), None, 0, 100,
            schedulingStrategy="DAEMON")
     mark.wait_for(3)
@@ -500,7 +500,7 @@ def test_a_draining_instance_gives_up_nothing_before_others_serve(three, mark, t
 
 
 def test_a_daemon_that_fails_keeps_nobody_from_being_replaced(start_slipway, mark):
-    ecs, bad = start_slipway().boto("ecs"), Mark()
+    ecs, bad = start_slipway().boto("ecs"), mark.another()
     create(ecs, "web", register(ecs, "web", version(mark, 1)), 2)
     wait_stable(ecs, "web")
     create(ecs, "bad", register(ecs, "bad", version(bad, 1, "exit 1")), None, 0, 100,

@@ -378,3 +378,11 @@ def test_table_is_what_the_generator_writes(service):
     path = f"src/aws/shapes_{service.name}.c"
     with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
         assert file.read() == written, f"write {path} again with tools/generate-shapes"
+
+
+def test_table_of_sts_is_what_the_generator_writes():
+    """Called, and not answered: one model is enough."""
+    written = output_of(os.path.join(SOURCE, "tools/generate-shapes"), "sts",
+                        os.path.join(BOTOCORE, "sts/2011-06-15/service-2.json"))
+    with open(os.path.join(SOURCE, "src/aws/shapes_sts.c"), encoding="utf-8") as file:
+        assert file.read() == written, "write src/aws/shapes_sts.c again with tools/generate-shapes"

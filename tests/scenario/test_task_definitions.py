@@ -299,8 +299,8 @@ def test_deregister_and_delete(slipway, ecs):
         assert "does not exist" in reasons[name]
 
     def is_gone():
-        listed = ecs.list_task_definitions(familyPrefix="life", status="INACTIVE")
-        return listed["taskDefinitionArns"] == []
+        return not any(ecs.list_task_definitions(familyPrefix="life", status=status)[
+            "taskDefinitionArns"] for status in ("INACTIVE", "DELETE_IN_PROGRESS"))
 
     wait_until(is_gone, "the deleted revision goes")
     refused(ecs.deregister_task_definition, "ClientException", "does not exist",

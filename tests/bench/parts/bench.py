@@ -53,7 +53,8 @@ class Server:
         began = time.monotonic()
         with open(self.output, "wb") as out:
             self.process = subprocess.Popen(
-                [PROGRAM, "up", "--listen", "127.0.0.1:0", "--state", self.state, *args],
+                [PROGRAM, "up", "--listen", "127.0.0.1:0", "--dns", "127.0.0.1:0",
+                 "--state", self.state, *args],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         self.url = self.wait_for_address()
         self.start_seconds = time.monotonic() - began
@@ -145,7 +146,7 @@ def run_wrk(url, connections, seconds=SECONDS, requests=None, threads=1):
     rate = re.search(r"Requests/sec:\s+([0-9.]+)", text)
     if told.returncode or not rate or "Non-2xx" in text or "Socket errors" in text:
         sys.exit(f"wrk: {text}{told.stderr}")
-    latency = re.search(r"99%\s+(\S+)", text).group(1)
+    latency = re.search(r"^ *99%\s+(\S+)", text, re.MULTILINE).group(1)
     total = int(re.search(r"(\d+) requests in", text).group(1))
     return float(rate.group(1)), latency, total
 

@@ -2,13 +2,14 @@
  * Traffic for tests/bench/proxy.py, all on the loopback. Ports are printed on standard output, and
  * everything ends with standard input.
  *
- *     proxy_traffic plane NAME=PROTOCOL:PORT[,PORT]…   slipway's L4 engine with those listeners; the
- *                                                      targets are groups a and b with weights 90 and 10.
- *                                                      A line "NAME A B" sets weights.
+ *     proxy_traffic plane FOLDER NAME=PROTOCOL:PORT[,PORT]…
+ *                                                      slipway's data plane with those listeners (tcp, udp,
+ *                                                      http); the targets are groups a and b with weights
+ *                                                      90 and 10. A line "NAME A B" sets weights.
  *     proxy_traffic serve bulk|udp|LETTER              a backend
  *     proxy_traffic bulk PORT SECONDS                  bytes per second from a bulk backend
  *     proxy_traffic udp PORT SECONDS WINDOW            answers per second, and how many were lost
- *     proxy_traffic hold PORT COUNT                    opens connections and keeps them
+ *     proxy_traffic hold PORT COUNT tcp|http           opens connections and keeps them
  *     proxy_traffic proxy-worker                       what the engine starts
  */
 #include <poll.h>
@@ -22,6 +23,7 @@
 #include <sys/time.h>
 
 #include "base/memory.h"
+#include "proxy/haproxy/haproxy.h"
 #include "proxy/l4/l4.h"
 
 #define CHUNK 65536
@@ -215,14 +217,19 @@ static int udp(unsigned port, double seconds, unsigned window)
 	return 0;
 }
 
-static int hold(unsigned port, unsigned count)
+/* With HTTP, each has had its answer and waits for the next request. */
+static int hold(unsigned port, unsigned count, bool http)
 {
-	char byte;
+	static const char request[] = "GET / HTTP/1.1\r\nHost: bench\r\n\r\n";
+	char byte, answer[4096];
 
 	for (unsigned i = 0; i < count; i++) {
 		int descriptor = connect_to(SOCK_STREAM, port);
 
-		if (recv(descriptor, &byte, 1, 0) != 1)
+		if (http && (send(descriptor, request, sizeof(request) - 1, 0) < 0 ||
+				    recv(descriptor, answer, sizeof(answer), 0) < 12))
+			die("a request was not answered");
+		if (!http && recv(descriptor, &byte, 1, 0) != 1)
 			die("a connection was not answered");
 	}
 	printf("held\n");
@@ -252,30 +259,38 @@ static void parse_listener(char *text, struct listener_part *part, struct proxy_
 	}
 	*protocol++ = *ports++ = '\0';
 	listener->name = text;
-	listener->protocol = strcmp(protocol, "udp") == 0 ? PROXY_UDP : PROXY_TCP;
+	listener->protocol = strcmp(protocol, "udp") == 0    ? PROXY_UDP
+			     : strcmp(protocol, "http") == 0 ? PROXY_HTTP
+							     : PROXY_TCP;
 	listener->address = loopback(0);
 	listener->routes = part->routes;
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(part->names[i], sizeof(part->names[i]), "%.32s-%c", text, i ? 'b' : 'a');
 		part->targets[i].address = loopback((unsigned)strtoul(ports, &ports, 10));
-		groups[i] = (struct proxy_group){part->names[i], &part->targets[i], 1};
+		groups[i] = (struct proxy_group){
+			.name = part->names[i], .targets = &part->targets[i], .target_count = 1};
 		part->routes[i] = (struct proxy_route){part->names[i], i ? 10 : 90};
 		listener->route_count++;
 		if (*ports++ != ',')
 			break;
 	}
+	if (listener->protocol == PROXY_HTTP)
+		listener->http.otherwise = (struct proxy_action){.kind = PROXY_FORWARD,
+			.routes = part->routes,
+			.route_count = listener->route_count};
 }
 
-static int plane(int count, char **texts)
+static int plane(const char *folder, int count, char **texts)
 {
 	struct listener_part *parts = memory_allocate_array((size_t)count, sizeof(*parts));
 	struct proxy_group *groups = memory_allocate_array((size_t)count * 2, sizeof(*groups));
 	struct proxy_listener *listeners = memory_allocate_array((size_t)count, sizeof(*listeners));
 	struct proxy_state state = {groups, 0, listeners, (size_t)count};
 	struct l4_options options = {.workers = 1};
+	struct haproxy_options http_options = {.folder = folder, .threads = 1};
 	struct arena *arena = arena_new(0);
 	struct proxy_report report;
-	struct proxy_driver *driver;
+	struct proxy_driver *drivers[2];
 	struct proxy *proxy;
 	struct runner *runner = runner_threads_new(clock_system(), random_system());
 	pid_t workers[L4_WORKERS_MAX];
@@ -287,16 +302,19 @@ static int plane(int count, char **texts)
 		parse_listener(texts[i], &parts[i], groups + state.group_count, &listeners[i]);
 		state.group_count += listeners[i].route_count;
 	}
-	if (l4_new(runner, &options, &driver, &err) < 0 ||
-		proxy_new(&driver, 1, &proxy, &err) < 0 || proxy_apply(proxy, &state, &err) < 0) {
+	if (l4_new(runner, &options, &drivers[0], &err) < 0 ||
+		haproxy_new(runner, &http_options, &drivers[1], &err) < 0 ||
+		proxy_new(drivers, LENGTH(drivers), &proxy, &err) < 0 ||
+		proxy_apply(proxy, &state, &err) < 0) {
 		fprintf(stderr, "proxy_traffic: %s\n", err.message);
 		return 1;
 	}
 	proxy_report(proxy, arena, &report);
-	for (int i = 0; i < count; i++)
-		printf("%s=%u ", texts[i], proxy_address_port(&report.listeners[i].address));
-	l4_workers(driver, workers);
-	printf("worker=%d\n", (int)workers[0]);
+	for (size_t i = 0; i < report.listener_count; i++)
+		printf("%s=%u ", report.listeners[i].name,
+			proxy_address_port(&report.listeners[i].address));
+	printf("worker=%d haproxy=%d\n", l4_workers(drivers[0], workers) ? (int)workers[0] : 0,
+		(int)haproxy_process(drivers[1]));
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		struct proxy_route routes[2];
@@ -334,16 +352,17 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 2 && strcmp(argv[1], "proxy-worker") == 0)
 		return proxy_worker_main(argc, argv);
-	if (argc > 2 && strcmp(argv[1], "plane") == 0)
-		return plane(argc - 2, argv + 2);
+	if (argc > 3 && strcmp(argv[1], "plane") == 0)
+		return plane(argv[2], argc - 3, argv + 3);
 	if (argc == 3 && strcmp(argv[1], "serve") == 0)
 		return serve(argv[2]);
 	if (argc == 4 && strcmp(argv[1], "bulk") == 0)
 		return bulk((unsigned)atoi(argv[2]), atof(argv[3]));
 	if (argc == 5 && strcmp(argv[1], "udp") == 0)
 		return udp((unsigned)atoi(argv[2]), atof(argv[3]), (unsigned)atoi(argv[4]));
-	if (argc == 4 && strcmp(argv[1], "hold") == 0)
-		return hold((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
+	if (argc == 5 && strcmp(argv[1], "hold") == 0)
+		return hold((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]),
+			strcmp(argv[4], "http") == 0);
 	fprintf(stderr, "usage: see the head of proxy_traffic.c\n");
 	return 2;
 }

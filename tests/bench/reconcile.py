@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+"""Scenario 92: many environments on many simulated instances. What a look at everything costs, and what one change of an
+instance does: it must depend on the environments that are there, and not on how many instances there are. And scenario
+91 elsewhere: how long after a program has died StartTask is called by a server that only lists the cluster."""
+import json
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "parts"))
+from bench import Server, cpu_seconds, stamp, table  # noqa: E402
+from environments import command, count, describe, living, wait_for  # noqa: E402
+
+SIZES = [int(size) for size in os.environ.get("SLIPWAY_BENCH_INSTANCES", "500 5000").split()]
+ENVIRONMENTS = 20
+CHANGES = 500
+LOOK_SECONDS = 60  # between two looks at everything
+AIM_FLAT = 2       # an event among ten times as many instances may cost so much more, for caches
+POLL_SECONDS = 10  # R: the default
+KILLS = 20
+AIM_LISTED = POLL_SECONDS + 1
+
+
+def change_instances(server, arns):
+    """CPU microseconds of one change that concerns no task."""
+    before = cpu_seconds([server.process.pid])
+    for number in range(CHANGES):
+        server.call("PutAttributes", attributes=[{
+            "name": "bench", "value": str(number), "targetType": "container-instance",
+            "targetId": arns[number * 7919 % len(arns)]}])
+    time.sleep(2)
+    return (cpu_seconds([server.process.pid]) - before) / CHANGES * 1e6
+
+
+def instances_of(server):
+    arns, token = [], {}
+    while True:
+        answer = json.loads(server.call("ListContainerInstances", **token))
+        arns += answer["containerInstanceArns"]
+        if "nextToken" not in answer:
+            return arns
+        token = {"nextToken": answer["nextToken"]}
+
+
+def measure(instances):
+    with Server("--runtime", "simulated", "--instances", str(instances)) as server:
+        wait_for(lambda: len(instances_of(server)) == instances, "they are registered", 0.5)
+        arns = instances_of(server)
+        alone = change_instances(server, arns)
+        for number in range(ENVIRONMENTS):
+            name = f"log-{number}"
+            server.call("RegisterTaskDefinition", family=name, networkMode="bridge", containerDefinitions=[
+                {"name": "app", "image": "host", "memory": 4, "essential": True, "command": ["serve"]}])
+            command(server, "create", name, "--cluster", "default", "--task-definition", name + ":1")
+        pid = server.process.pid
+        began, before = time.monotonic(), cpu_seconds([pid])
+        for number in range(ENVIRONMENTS):
+            command(server, "deploy", f"log-{number}")
+        wait_for(lambda: count(server, "running") == ENVIRONMENTS * instances, "all run", 0.5)
+        covered, spent = time.monotonic() - began, cpu_seconds([pid]) - before
+        time.sleep(5)
+        before = cpu_seconds([pid])
+        time.sleep(LOOK_SECONDS)
+        look = cpu_seconds([pid]) - before
+        event = change_instances(server, arns) - alone
+        return [f"{instances:,}", f"{covered:.1f}", f"{spent / instances / ENVIRONMENTS * 1e6:.0f}",
+                f"{look * 1000:.0f}", event]
+
+
+def repair_by_listing():
+    """Seconds from the end of a program to the creation of the task that follows it, when no events come."""
+    times = []
+    with Server("--instances", "4", "--stop-tasks-on-exit") as there:
+        settings, secret = (os.path.join(there.folder, name) for name in ("slipway.yaml", "secret"))
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write(there.key["secretAccessKey"])
+        os.chmod(secret, 0o600)
+        with open(settings, "w", encoding="utf-8") as file:
+            json.dump({"targets": [{
+                "name": "there", "region": "us-east-1", "endpoint": there.url,
+                "account": there.key["account"], "pollInterval": f"{POLL_SECONDS}s",
+                "credentials": {"accessKey": there.key["accessKeyId"], "secretFile": secret}}]}, file)
+        with Server("--runtime", "none", "--config", settings) as here:
+            there.call("RegisterTaskDefinition", family="log", networkMode="bridge", containerDefinitions=[
+                {"name": "app", "image": "host", "memory": 16, "essential": True,
+                 "command": ["env", f"BENCH_MARK={os.getpid()}", "sleep", "1000"]}])
+            command(here, "create", "log", "--target", "there", "--cluster", "default",
+                    "--task-definition", "log:1")
+            command(here, "deploy", "log")
+            wait_for(lambda: len(living()) == 4, "all run")
+            while len(times) < KILLS:
+                time.sleep(11)
+                tasks, victims = describe(there), living()
+                killed = {tasks[task]["containerInstanceArn"]: time.time() for task in victims}
+                for pid in victims.values():
+                    os.kill(pid, signal.SIGKILL)
+                wait_for(lambda: not set(victims) & set(living()) and len(living()) == 4, "all run again")
+                times += [task["createdAt"] - killed[task["containerInstanceArn"]]
+                          for identifier, task in describe(there).items()
+                          if identifier not in victims and task["containerInstanceArn"] in killed]
+    return sorted(times)
+
+
+def main():
+    stamp()
+    rows = [measure(size) for size in SIZES]
+    table([["instances", f"{ENVIRONMENTS} environments cover them, s", "CPU us a task",
+            "a minute of looking, CPU ms", "a change of an instance, CPU us"],
+           *([*row[:4], f"{row[4]:.0f}"] for row in rows)])
+    ratio = rows[-1][4] / rows[0][4]
+    print(f"\na change among {SIZES[-1]:,} instances costs {ratio:.2f} of one among {SIZES[0]:,} (aim: "
+          f"{AIM_FLAT} at most: {'met' if ratio <= AIM_FLAT else 'MISSED'})\n")
+    times = repair_by_listing()
+    worst = times[len(times) * 99 // 100]
+    table([["from the end of a program to StartTask, listed every 10 s", "median, s", "99 %, s", "aim"],
+           [f"{len(times)} programs killed", f"{times[len(times) // 2]:.2f}", f"{worst:.2f}",
+            f"{AIM_LISTED} at 99 %: {'met' if worst <= AIM_LISTED else 'MISSED'}"]])
+    print(f"\nload after: {' '.join(f'{value:.2f}' for value in os.getloadavg())}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+/*
+ * Events of ECS, one on each line, as /v1/ecs-events takes them. Whatever they say, reading them ends, versions of
+ * what is known never go back, and the same events the other way round make the same replica, unless two say
+ * different things of one entity under one version.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/cluster_state.h"
+#include "daemon/state_document.h"
+
+#define EVENTS_MAX 64
+#define NOW_MS INT64_C(1000000)
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct news {
+	bool is_task, gone;
+	struct state_task task;
+	struct state_instance instance;
+};
+
+static const struct cluster_state_limits limits = {
+	.stopped_max = 1000, .stopped_ms = NOW_MS, .tombstones_max = 1000, .tombstones_ms = NOW_MS};
+
+static bool read_news(struct span line, struct arena *arena, struct news *ret_news)
+{
+	struct json *event;
+	const struct json *detail;
+	struct err err;
+	int64_t moment;
+
+	*ret_news = (struct news){0};
+	if (json_parse(line, arena, &event, NULL) < 0)
+		return false;
+	detail = json_get(event, "detail");
+	state_document_time(json_get(event, "time"), arena, &moment);
+	state_event_place(SPAN("there"), event, arena);
+	if (state_document_task(detail, arena, &ret_news->task, &err) == 0) {
+		ret_news->is_task = true;
+		return ret_news->task.version > 0;
+	}
+	return state_document_instance(detail, arena, &ret_news->instance, &ret_news->gone, &err) ==
+		       0 &&
+	       ret_news->instance.version > 0;
+}
+
+static uint64_t known_version(const struct cluster_state *state, const struct news *news,
+	struct arena *arena)
+{
+	const struct state_task *task;
+	const struct state_instance *instance;
+
+	if (news->is_task) {
+		task = cluster_state_get_task(state, news->task.arn, arena);
+		return task ? task->version : 0;
+	}
+	instance = cluster_state_get_instance(state, news->instance.id, arena);
+	return instance ? instance->version : 0;
+}
+
+static void apply(struct cluster_state *state, const struct news *news, struct arena *arena)
+{
+	uint64_t before = known_version(state, news, arena), after;
+
+	if (news->is_task)
+		cluster_state_put_task(state, &news->task, NOW_MS);
+	else if (news->gone)
+		cluster_state_remove_instance(state, news->instance.id, news->instance.version,
+			NOW_MS);
+	else
+		cluster_state_put_instance(state, &news->instance, NOW_MS);
+	after = known_version(state, news, arena);
+	CHECK(after == 0 || after >= before);
+}
+
+/* Two pieces of news about one entity under one version. */
+static bool contradict(const struct news *a, const struct news *b)
+{
+	if (a->is_task != b->is_task)
+		return false;
+	if (a->is_task)
+		return span_equal(a->task.arn, b->task.arn) && a->task.version == b->task.version;
+	return span_equal(a->instance.id, b->instance.id) &&
+	       a->instance.version == b->instance.version;
+}
+
+static bool is_consistent(const struct news *news, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (contradict(&news[i], &news[j]))
+				return false;
+	return true;
+}
+
+static void check_same(const struct cluster_state *a, const struct cluster_state *b,
+	const struct news *news, size_t count, struct arena *arena)
+{
+	CHECK(cluster_state_instance_count(a) == cluster_state_instance_count(b));
+	CHECK(cluster_state_task_count(a) == cluster_state_task_count(b));
+	for (size_t i = 0; i < count; i++)
+		CHECK(known_version(a, &news[i], arena) == known_version(b, &news[i], arena));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_cluster_state_ struct cluster_state *forwards = cluster_state_new(&limits);
+	_cluster_state_ struct cluster_state *backwards = cluster_state_new(&limits);
+	struct span text = {(const char *)data, size}, line;
+	struct news news[EVENTS_MAX];
+	size_t count = 0;
+
+	while (count < EVENTS_MAX && span_next_part(&text, '\n', &line))
+		count += read_news(line, arena, &news[count]);
+	for (size_t i = 0; i < count; i++)
+		apply(forwards, &news[i], arena);
+	for (size_t i = count; i > 0; i--)
+		apply(backwards, &news[i - 1], arena);
+	if (is_consistent(news, count))
+		check_same(forwards, backwards, news, count, arena);
+	return 0;
+}

@@ -1,0 +1,81 @@
+"""What tests on Kubernetes share beside the servers and clients of the scenario tests: real
+clusters, started and ended for them.
+
+    def test_pods(hollow_cluster):                    # one cluster per module, with hollow nodes
+        hollow_cluster.kubectl("get", "nodes")
+
+    @pytest.mark.node                                 # one cluster for all, with a real node
+    def test_traffic(node_cluster):
+        ...
+
+    def test_faults(start_cluster):                   # clusters of one's own
+        cluster = start_cluster(parts=("etcd", "api"))
+        cluster.kill_api_server()
+
+Servers of modules that share a cluster have accounts of their own, so they do not meet there. Every cluster ends
+with the test (or module, or run) that started it, and leaves nothing behind.
+"""
+import random
+
+import pytest
+
+from cluster import Cluster
+from scenario.conftest import *  # noqa: F403  pylint: disable=wildcard-import
+
+HOLLOW_NODES = 3
+
+
+def run_cluster(**options):
+    with Cluster() as cluster:
+        cluster.up(**options)
+        yield cluster
+
+
+def run_clusters():
+    """Yields a function that starts clusters; ends them all."""
+    started = []
+
+    def start(**options):
+        cluster = Cluster()
+        started.append(cluster)
+        cluster.up(**options)
+        return cluster
+
+    yield start
+    for cluster in reversed(started):
+        cluster.down()
+
+
+@pytest.fixture
+def start_cluster():
+    """start_cluster(**options of Cluster.up): a cluster for this test alone."""
+    yield from run_clusters()
+
+
+@pytest.fixture(scope="module")
+def start_clusters():
+    """The same for a module."""
+    yield from run_clusters()
+
+
+@pytest.fixture(scope="module")
+def hollow_cluster():
+    yield from run_cluster(hollow=HOLLOW_NODES)
+
+
+@pytest.fixture(scope="session")
+def node_cluster():
+    yield from run_cluster(node=True)
+
+
+def account():
+    """Arguments of a server that meets no other one in its cluster."""
+    return ["--account", str(random.randrange(10**11, 10**12))]
+
+
+@pytest.fixture(scope="module")
+def module_slipway(request):
+    """module_slipway(*arguments): a server for all tests of a module, with an account of theirs."""
+    servers = Servers([*arguments_of(request), *account()])  # noqa: F405
+    yield servers.start
+    servers.end()
