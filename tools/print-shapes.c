@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 
 	if (!service) {
 		fprintf(stderr, "usage: print-shapes SERVICE, where SERVICE is one of: ecs, "
-				"elasticloadbalancingv2, servicediscovery\n");
+				"elasticloadbalancingv2, servicediscovery, slipway, sts\n");
 		return 2;
 	}
 	shape_write_json(service, &out);
