@@ -613,7 +613,10 @@ static void test_documents(void **state)
 				 true, NULL, &template, &err),
 		0);
 	document =
-		kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template, 0);
+		kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template,
+			SPAN("web-1-a web-1-b"), 0);
+	assert_true(span_is(json_get_text(at(document, "metadata annotations"), KUBERNETES_SECRET),
+		"web-1-a web-1-b"));
 	check_at(arena, "group", document, "spec replicas", "4");
 	check_at(arena, "group", document, "spec minReadySeconds", "10");
 	check_at(arena, "group", document, "spec strategy rollingUpdate",
@@ -636,7 +639,10 @@ static void test_documents(void **state)
 	check_at(arena, "numbers", document, "spec replicas", "4");
 	group.daemon = true;
 	document =
-		kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template, 0);
+		kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template,
+			SPAN_NONE, 0);
+	assert_true(json_is_absent(
+		json_get(at(document, "metadata annotations"), KUBERNETES_SECRET)));
 	check_at(arena, "daemon", document, "spec replicas", NULL);
 	check_at(arena, "daemon", document, "spec minReadySeconds", "10");
 	check_at(arena, "daemon", document, "spec updateStrategy rollingUpdate",

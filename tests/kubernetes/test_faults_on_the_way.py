@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import wait_until
+from conftest import HOLLOW_NODES, wait_until
 from faults import Faults
 from test_faults import World
 from test_state import WAIT, described, ids_of, tasks_of, wait_for_status
@@ -13,7 +13,7 @@ from witness import annotations, task_ids
 
 WRITE = "^(POST|PUT|PATCH|DELETE) "
 DOMAIN = "faults.test"
-REVISIONS_KEPT = 3
+SECRETS_KEPT = 5  # of this version and the one before, and of what was seen to end too late
 
 
 class WorldBehind(World):
@@ -62,9 +62,11 @@ class WorldBehind(World):
                 for item in pod["spec"]["containers"][0]["env"] if "valueFrom" in item}
         there = {item["metadata"]["name"]: item["metadata"].get("ownerReferences")
                  for item in self.witness.items("secrets")}
-        uid = self.witness.deployment("web")["metadata"]["uid"]
-        # Those of versions before go with the next ones, all of them with the Deployment.
-        assert len(used) == 1 and used <= set(there) and len(there) <= REVISIONS_KEPT + 2
+        deployment = self.witness.deployment("web")
+        uid = deployment["metadata"]["uid"]
+        # Those of versions before go with the next ones, all of them with the Deployment, which knows them all.
+        assert len(used) == 1 and used <= set(there) and len(there) <= SECRETS_KEPT
+        assert set(annotations(deployment)["slipway.dev/secret"].split()) == set(there)
         assert all(owners and owners[0]["uid"] == uid for owners in there.values()), there
         assert len(self.witness.items("services")) == 1
 
@@ -213,6 +215,30 @@ def test_secrets_that_may_not_be_deleted_any_more(world):
     world.cluster.kubectl("delete", "pod", pod["name"], "-n", pod["namespace"], "--wait=false")
     wait_for_status(world.ecs, arn, "STOPPED")
     wait_until(lambda: world.witness.pod(arn.rsplit("/", 1)[1]) is None, "the pod is gone")
+
+
+def test_secrets_of_a_daemon_go_with_its_versions(world):
+    """A DaemonSet has no ReplicaSets that tell of its versions."""
+    world.roll(world.image)
+    world.settle_named(2, world.image)
+    others = {item["metadata"]["name"] for item in world.witness.items("secrets")}
+    network = {"awsvpcConfiguration": {"subnets": ["subnet-1"]}}
+    images = [f"{world.image}-{number}" for number in range(4)]
+    world.ecs.create_service(serviceName="agent", schedulingStrategy="DAEMON", networkConfiguration=network,
+                             taskDefinition=world.definition(images[0]))
+    world.settle("agent", HOLLOW_NODES, images[0])
+    for image in images[1:]:
+        world.ecs.update_service(service="agent", taskDefinition=world.definition(image))
+        world.settle("agent", HOLLOW_NODES, image)
+        wait_until(lambda: len(world.witness.pods("agent", ending=True)) == HOLLOW_NODES, "nothing is left of others")
+
+    def own():
+        return {item["metadata"]["name"] for item in world.witness.items("secrets")} - others
+
+    assert 0 < len(own()) < len(images)
+    world.ecs.delete_service(service="agent", force=True)
+    world.ecs.get_waiter("services_inactive").wait(services=["agent"], WaiterConfig=WAIT)
+    wait_until(lambda: not own(), "they go with it")
 
 
 # ---- slipway is killed ----

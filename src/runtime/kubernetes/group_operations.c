@@ -46,64 +46,110 @@ static int change_numbers(struct kubernetes_runtime *runtime, const struct kube_
 	return r < 0 ? r : kubernetes_take_workload(runtime, group->daemon, answer, err);
 }
 
-/* Is what has the name this group, or nobody? *ret_uid: its uid, "" if nobody has it. */
-static int check_place(struct kubernetes_runtime *runtime, const struct kube_target *target,
-	const struct runtime_group *group, struct arena *arena, struct span *ret_uid,
-	struct err *err)
-{
-	struct json *found;
-	int r = kube_get(runtime->client, target, NULL, arena, &found, err);
-
-	*ret_uid = SPAN("");
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0)
-		return r;
-	if (kubernetes_claim(found, runtime->config.host) != KUBERNETES_OURS ||
-		!span_equal(json_get_text(json_path(found, "metadata.annotations"),
-				    KUBERNETES_GROUP),
-			group->id))
-		return err_set(err, -EEXIST, "a %s '%.*s' that is not slipway's is in the way",
-			target->kind->kind, SPAN_ARGS(target->name));
-	if (!json_is_absent(json_path(found, "metadata.deletionTimestamp")))
-		return err_set(err, -EAGAIN, "its predecessor is still being deleted");
-	*ret_uid = json_get_text(json_get(found, "metadata"), "uid");
-	return 0;
-}
-
 /* What is written when a version is, and where. */
 struct writing {
 	struct kube_target target;
 	const struct runtime_group *group;
 	struct kubernetes_template template;
-	struct span secret; /* what the version's Secret is called */
+	struct span uid;     /* of what has the name; "": nobody has it */
+	struct span secret;  /* what the version's Secret is called, */
+	struct span before;  /* that of the version before, */
+	struct span secrets; /* and all of them; SPAN_NONE: none is known of */
 	int64_t nodes;
 };
+
+/* Is what has the name this group, or nobody? */
+static int check_place(struct kubernetes_runtime *runtime, struct writing *writing,
+	struct arena *arena, struct err *err)
+{
+	const struct kube_target *target = &writing->target;
+	const struct json *annotations;
+	struct json *found;
+	int r = kube_get(runtime->client, target, NULL, arena, &found, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	annotations = json_path(found, "metadata.annotations");
+	if (kubernetes_claim(found, runtime->config.host) != KUBERNETES_OURS ||
+		!span_equal(json_get_text(annotations, KUBERNETES_GROUP), writing->group->id))
+		return err_set(err, -EEXIST, "a %s '%.*s' that is not slipway's is in the way",
+			target->kind->kind, SPAN_ARGS(target->name));
+	if (!json_is_absent(json_path(found, "metadata.deletionTimestamp")))
+		return err_set(err, -EAGAIN, "its predecessor is still being deleted");
+	writing->uid = json_get_text(json_get(found, "metadata"), "uid");
+	writing->before = kubernetes_secret_name(
+		arena, target->name, json_get_text(annotations, KUBERNETES_VERSION));
+	writing->secrets = json_get_text(annotations, KUBERNETES_SECRET);
+	return 0;
+}
+
+static bool has_name(struct span names, struct span wanted)
+{
+	struct span name;
+
+	while (span_next_part(&names, ' ', &name))
+		if (span_equal(name, wanted))
+			return true;
+	return false;
+}
+
+/* Secrets of old versions go, and the one that comes is told of before it is there. */
+static int settle_secrets(struct kubernetes_runtime *runtime, struct writing *writing,
+	struct arena *arena, struct err *err)
+{
+	const struct kube_target *target = &writing->target;
+	struct kubernetes_secrets secrets = {.namespace = target->namespace,
+		.owner = target->name,
+		.group = writing->group->id,
+		.names = writing->secrets};
+	const struct span wanted[] = {writing->secret, writing->before};
+	struct json *answer;
+	int r = kubernetes_secrets_prune(runtime, &secrets, wanted, arena, &writing->secrets, err);
+
+	if (r < 0 || !writing->template.secrets || has_name(writing->secrets, writing->secret))
+		return r;
+	writing->secrets = writing->secrets.length > 0
+				   ? arena_format(arena, "%.*s %.*s", SPAN_ARGS(writing->secrets),
+					     SPAN_ARGS(writing->secret))
+				   : writing->secret;
+	if (writing->uid.length == 0)
+		return 0;
+	r = kube_patch(runtime->client, target, KUBE_PATCH_MERGE,
+		kubernetes_group_secrets(arena, writing->secrets, writing->uid), NULL, arena,
+		&answer, err);
+	if (r == -ENOENT)
+		return err_set(err, -EAGAIN, "it vanished just now");
+	return r < 0 ? r
+		     : kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
+}
 
 /* Only a Deployment that is new has a Secret that belongs to nobody for a moment. For all others it is given its
  * owner at once: once the version is written nobody comes back here, whatever the answer was. */
 static int write_all(struct kubernetes_runtime *runtime, const struct writing *writing,
-	struct span uid, struct arena *arena, struct err *err)
+	struct arena *arena, struct err *err)
 {
 	const struct kube_target *target = &writing->target;
 	const struct kubernetes_template *template = &writing->template;
 	const struct json *document = kubernetes_group_document(arena, target->namespace,
-		target->name, writing->group, template, writing->nodes);
+		target->name, writing->group, template, writing->secrets, writing->nodes);
 	struct kubernetes_owner owner = {.api_version = "apps/v1",
 		.kind = target->kind->kind,
 		.name = target->name,
-		.uid = uid};
+		.uid = writing->uid};
+	bool is_new = writing->uid.length == 0;
 	struct kube_failure failure = {0};
 	struct kube_options options = {.failure = &failure};
 	struct json *answer;
 	struct span secret;
 	int r = kubernetes_secret_write(runtime, target->namespace, writing->secret, template,
-		uid.length > 0 ? &owner : NULL, arena, &secret, err);
+		is_new ? NULL : &owner, arena, &secret, err);
 
-	if (r == 0 && uid.length > 0)
+	if (r == 0 && !is_new)
 		r = kube_patch(runtime->client, target, KUBE_PATCH_JSON,
-			kubernetes_group_replacement(arena, document, uid), &options, arena,
-			&answer, err);
+			kubernetes_group_replacement(arena, document, writing->uid), &options,
+			arena, &answer, err);
 	else if (r == 0)
 		r = kube_apply(runtime->client, target, document, true, &options, arena, &answer,
 			err);
@@ -117,12 +163,10 @@ static int write_all(struct kubernetes_runtime *runtime, const struct writing *w
 	if (r < 0 || !template->secrets)
 		return r;
 	owner.uid = json_get_text(json_get(answer, "metadata"), "uid");
-	if (!span_equal(owner.uid, uid))
-		r = kubernetes_secret_own(runtime, target->namespace, writing->secret, secret,
-			&owner, arena, err);
-	return r < 0 ? r
-		     : kubernetes_secrets_prune(runtime, target->namespace, target->name,
-			       writing->group->id, writing->group->version, err);
+	if (span_equal(owner.uid, writing->uid))
+		return 0;
+	return kubernetes_secret_own(runtime, target->namespace, writing->secret, secret, &owner,
+		arena, err);
 }
 
 /* For what is new, which is seldom, it is looked whether the namespace is still ours. */
@@ -149,9 +193,10 @@ static int apply(struct kubernetes_runtime *runtime, const struct runtime_group 
 		.group = group->id,
 		.version = group->version,
 		.daemon = group->daemon};
-	struct writing writing = {
-		.target = {.kind = kubernetes_workload_kind(group->daemon)}, .group = group};
-	struct span uid = SPAN("");
+	struct writing writing = {.target = {.kind = kubernetes_workload_kind(group->daemon)},
+		.group = group,
+		.uid = SPAN(""),
+		.before = SPAN("")};
 	int r;
 
 	if (known && workload_of(known)->ending)
@@ -170,8 +215,10 @@ static int apply(struct kubernetes_runtime *runtime, const struct runtime_group 
 		r = ensure_namespace(runtime, json_get_text(group->spec, "clusterArn"), !known,
 			arena, &writing.target.namespace, err);
 	if (r == 0)
-		r = check_place(runtime, &writing.target, group, arena, &uid, err);
-	return r < 0 ? r : write_all(runtime, &writing, uid, arena, err);
+		r = check_place(runtime, &writing, arena, err);
+	if (r == 0)
+		r = settle_secrets(runtime, &writing, arena, err);
+	return r < 0 ? r : write_all(runtime, &writing, arena, err);
 }
 
 static int kubernetes_group_apply(struct runtime *base, const struct runtime_group *group,
@@ -195,6 +242,7 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 	_kube_object_ const struct kube_object *known = NULL;
 	/* In the background, so that its name is free at once; its tasks end on their own. */
 	struct kube_deletion deletion = {.propagation = KUBE_PROPAGATION_BACKGROUND};
+	struct kubernetes_secrets secrets = {.group = id};
 	struct kube_target target;
 	int r = kubernetes_check_synced(runtime, err);
 
@@ -208,8 +256,10 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 	target = target_of(known);
 	deletion.uid = known->uid;
 	/* They vanish with it, unless its making ended before they were given their owner. */
-	if (workload_of(known)->has_secret)
-		r = kubernetes_secrets_remove(runtime, known, err);
+	secrets.namespace = known->namespace;
+	secrets.owner = known->name;
+	secrets.names = workload_of(known)->secrets;
+	r = kubernetes_secrets_remove(runtime, &secrets, err);
 	if (r == 0)
 		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
 	if (r == 0 || r == -ENOENT)

@@ -180,12 +180,20 @@ int kubernetes_secret_own(struct kubernetes_runtime *runtime, struct span namesp
 /* 0 also if there is none that is ours. */
 int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span namespace,
 	struct span name, struct err *err);
-/* Deletes those of versions of a group that nothing runs of any more; owner: what its Deployment is called. */
-int kubernetes_secrets_prune(struct kubernetes_runtime *runtime, struct span namespace,
-	struct span owner, struct span group, struct span version, struct err *err);
-/* Deletes all of a group, given by its Deployment or DaemonSet. */
-int kubernetes_secrets_remove(struct kubernetes_runtime *runtime, const struct kube_object *group,
-	struct err *err);
+/* Which Secrets of a group there may be. Its Deployment or DaemonSet says so before one is made and after one is
+ * deleted, so none is forgotten whatever happens in between. */
+struct kubernetes_secrets {
+	struct span namespace, owner; /* what the Deployment or DaemonSet is called */
+	struct span group;
+	struct span names; /* with spaces between; SPAN_NONE: there were never any */
+};
+/* Deletes those that nothing runs of any more, but for two that are wanted. *ret_names: what is left. */
+int kubernetes_secrets_prune(struct kubernetes_runtime *runtime,
+	const struct kubernetes_secrets *secrets, const struct span wanted[2], struct arena *arena,
+	struct span *ret_names, struct err *err);
+/* Deletes all. */
+int kubernetes_secrets_remove(struct kubernetes_runtime *runtime,
+	const struct kubernetes_secrets *secrets, struct err *err);
 /* Deletes those that a start left behind. */
 int kubernetes_secrets_sweep(struct kubernetes_runtime *runtime, struct err *err);
 

@@ -40,7 +40,8 @@
 #define KUBERNETES_PLAN "slipway.dev/plan"     /* plan.h */
 #define KUBERNETES_NOTES "slipway.dev/notes"   /* what could not be done as asked */
 #define KUBERNETES_END "slipway.dev/end"       /* why a pod was deleted, written before it is */
-#define KUBERNETES_SECRET "slipway.dev/secret" /* the Secret of a task; of a group: it has some */
+/* What the Secret of a task is called; of a group: what those of its versions are, with spaces between. */
+#define KUBERNETES_SECRET "slipway.dev/secret"
 #define KUBERNETES_ACKNOWLEDGED "slipway.dev/acknowledged" /* its end is known to ECS */
 #define KUBERNETES_REMINDED                                                                        \
 	"slipway.dev/reminded" /* when the node of a pod was told again of its deletion */

@@ -93,7 +93,7 @@ static void set_numbers(struct arena *arena, struct json *spec, const struct run
 
 struct json *kubernetes_group_document(struct arena *arena, struct span namespace, struct span name,
 	const struct runtime_group *group, const struct kubernetes_template *template,
-	int64_t nodes)
+	struct span secrets, int64_t nodes)
 {
 	struct json *labels = pick(arena, template->labels, selecting, LENGTH(selecting));
 	struct json *spec = json_new_object(arena), *selector = json_new_object(arena);
@@ -109,8 +109,8 @@ struct json *kubernetes_group_document(struct arena *arena, struct span namespac
 	json_set_integer(arena, spec, "revisionHistoryLimit", KUBERNETES_REVISIONS_KEPT);
 	json_set(arena, spec, "selector", selector);
 	json_set(arena, spec, "template", new_document(arena, inner, template->spec));
-	if (template->secrets)
-		json_set_string(arena, annotations, KUBERNETES_SECRET, SPAN("true"));
+	if (secrets.data)
+		json_set_string(arena, annotations, KUBERNETES_SECRET, secrets);
 	return new_document(arena,
 		new_metadata(arena, namespace, name, template->labels, annotations), spec);
 }
@@ -156,6 +156,18 @@ struct json *kubernetes_group_replacement(struct arena *arena, const struct json
 		json_path(document, "metadata.annotations"));
 	add_operation(arena, list, "replace", SPAN("/spec"), json_get(document, "spec"));
 	return list;
+}
+
+struct json *kubernetes_group_secrets(struct arena *arena, struct span secrets, struct span uid)
+{
+	struct json *patch = json_new_object(arena), *metadata = json_new_object(arena);
+	struct json *annotations = json_new_object(arena);
+
+	json_set_string(arena, annotations, KUBERNETES_SECRET, secrets);
+	json_set_string(arena, metadata, "uid", uid);
+	json_set(arena, metadata, "annotations", annotations);
+	json_set(arena, patch, "metadata", metadata);
+	return patch;
 }
 
 struct json *kubernetes_group_numbers(struct arena *arena, const struct runtime_group *group,

@@ -18,10 +18,13 @@ struct json *kubernetes_namespace_document(struct arena *arena, struct span name
 /* Of a task of its own. */
 struct json *kubernetes_pod_document(struct arena *arena, struct span namespace, struct span name,
 	const struct kubernetes_template *template);
-/* A Deployment, or a DaemonSet of `nodes` nodes (0: not known), all of it. */
+/* A Deployment, or a DaemonSet of `nodes` nodes (0: not known), all of it. secrets: what those of its versions are
+ * called, with spaces between; SPAN_NONE: nothing is said of them. */
 struct json *kubernetes_group_document(struct arena *arena, struct span namespace, struct span name,
 	const struct runtime_group *group, const struct kubernetes_template *template,
-	int64_t nodes);
+	struct span secrets, int64_t nodes);
+/* A merge patch for one with this uid that says only what its Secrets are called. */
+struct json *kubernetes_group_secrets(struct arena *arena, struct span secrets, struct span uid);
 /* A JSON patch that makes one with this uid what the document says, and leaves what others wrote beside it. What
  * is applied cannot lose a probe or a hook: of those, defaults that nobody owns would stay, and be invalid. */
 struct json *kubernetes_group_replacement(struct arena *arena, const struct json *document,

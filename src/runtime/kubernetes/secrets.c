@@ -3,7 +3,7 @@
  * with it. It is made before them, because a node that does not find it waits long before it looks again; so
  * for a moment it belongs to nobody. One whose start was not completed is swept away later, or given its owner
  * if that is there after all, if we may list secrets. Nothing else here reads one: in a cluster slipway runs
- * without that right.
+ * without that right, so a group says in an annotation what those of its versions are called.
  */
 #include "base/memory.h"
 #include "runtime/kubernetes/internal.h"
@@ -123,62 +123,74 @@ int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span nam
 
 /* ---- versions of groups ---- */
 
-static bool has_pods(struct kubernetes_runtime *runtime, struct span group, struct span version,
-	struct arena *arena)
+static bool is_of(struct arena *arena, const struct kubernetes_secrets *secrets,
+	struct span version, struct span name)
 {
-	_kube_object_list_ struct kube_object_list pods = {0};
+	return span_equal(kubernetes_secret_name(arena, secrets->owner, version), name);
+}
 
-	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_PODS), "group", group, arena,
-		&pods);
-	for (size_t i = 0; i < pods.count; i++)
-		if (span_equal(((const struct kubernetes_pod *)pods.objects[i]->data)->version,
-			    version))
+static bool is_used(struct kubernetes_runtime *runtime, const struct kubernetes_secrets *secrets,
+	struct span name, struct arena *arena)
+{
+	_kube_object_list_ struct kube_object_list pods = {0}, sets = {0};
+
+	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_PODS), "group", secrets->group,
+		arena, &pods);
+	for (size_t i = 0; i < pods.count; i++) {
+		const struct kubernetes_pod *pod = pods.objects[i]->data;
+
+		if (is_of(arena, secrets, pod->version, name))
 			return true;
+	}
+	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_REPLICA_SETS), "group",
+		secrets->group, arena, &sets);
+	for (size_t i = 0; i < sets.count; i++) {
+		const struct kubernetes_replica_set *set = sets.objects[i]->data;
+
+		if ((set->desired > 0 || set->current > 0) &&
+			is_of(arena, secrets, set->version, name))
+			return true;
+	}
 	return false;
 }
 
-int kubernetes_secrets_prune(struct kubernetes_runtime *runtime, struct span namespace,
-	struct span owner, struct span group, struct span version, struct err *err)
+int kubernetes_secrets_prune(struct kubernetes_runtime *runtime,
+	const struct kubernetes_secrets *secrets, const struct span wanted[2], struct arena *arena,
+	struct span *ret_names, struct err *err)
 {
-	_arena_ struct arena *arena = arena_new(0);
-	_kube_object_list_ struct kube_object_list sets = {0};
+	_buffer_ struct buffer left = {0};
+	struct span rest = secrets->names, name;
 
-	/* Old versions are known as long as their ReplicaSets are kept for history. */
-	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_REPLICA_SETS), "group", group,
-		arena, &sets);
-	for (size_t i = 0; i < sets.count; i++) {
-		const struct kubernetes_replica_set *set = sets.objects[i]->data;
-		int r;
+	while (span_next_part(&rest, ' ', &name)) {
+		bool stays = span_equal(name, wanted[0]) || span_equal(name, wanted[1]) ||
+			     is_used(runtime, secrets, name, arena);
 
-		if (span_equal(set->version, version) || set->desired > 0 || set->current > 0 ||
-			has_pods(runtime, group, set->version, arena))
-			continue;
-		r = kubernetes_secret_remove(runtime, namespace,
-			kubernetes_secret_name(arena, owner, set->version), err);
-		if (r < 0)
-			return r;
+		if (!stays) {
+			int r = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
+
+			/* What we may not delete is no reason to run an old version. */
+			stays = r == -EACCES;
+			if (r < 0 && !stays)
+				return r;
+		}
+		if (stays)
+			buffer_format(&left, "%s%.*s", left.length > 0 ? " " : "", SPAN_ARGS(name));
 	}
+	if (secrets->names.data)
+		*ret_names = left.length > 0 ? arena_copy_span(arena, buffer_span(&left)) : SPAN("");
+	else
+		*ret_names = SPAN_NONE;
 	return 0;
 }
 
-int kubernetes_secrets_remove(struct kubernetes_runtime *runtime, const struct kube_object *group,
-	struct err *err)
+int kubernetes_secrets_remove(struct kubernetes_runtime *runtime,
+	const struct kubernetes_secrets *secrets, struct err *err)
 {
-	const struct kubernetes_workload *workload = group->data;
-	_arena_ struct arena *arena = arena_new(0);
-	_kube_object_list_ struct kube_object_list sets = {0};
-	int r = kubernetes_secret_remove(runtime, group->namespace,
-		kubernetes_secret_name(arena, group->name, workload->version), err);
+	struct span rest = secrets->names, name;
+	int r = 0;
 
-	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_REPLICA_SETS), "group",
-		workload->group, arena, &sets);
-	for (size_t i = 0; r == 0 && i < sets.count; i++) {
-		const struct kubernetes_replica_set *set = sets.objects[i]->data;
-
-		if (!span_equal(set->version, workload->version))
-			r = kubernetes_secret_remove(runtime, group->namespace,
-				kubernetes_secret_name(arena, group->name, set->version), err);
-	}
+	while (r == 0 && span_next_part(&rest, ' ', &name))
+		r = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
 	return r;
 }
 

@@ -66,8 +66,7 @@ static struct kubernetes_workload *begin_workload(const struct kubernetes_reduce
 	workload->version = keep_annotation(keep, metadata, KUBERNETES_VERSION);
 	workload->cluster_arn = keep_annotation(keep, metadata, KUBERNETES_CLUSTER);
 	workload->ending = !json_is_absent(json_get(metadata, "deletionTimestamp"));
-	workload->has_secret =
-		!json_is_absent(json_get(json_get(metadata, "annotations"), KUBERNETES_SECRET));
+	workload->secrets = keep_annotation(keep, metadata, KUBERNETES_SECRET);
 	workload->generation = json_get_integer(metadata, "generation", 0);
 	workload->observed = json_get_integer(status, "observedGeneration", 0);
 	workload->failure = keep_failure(keep, status);

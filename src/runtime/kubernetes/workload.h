@@ -13,7 +13,8 @@
 struct kubernetes_workload {
 	struct span group, version;
 	struct span cluster_arn;
-	bool daemon, ending, has_secret;
+	struct span secrets; /* what they are called, with spaces between; "" */
+	bool daemon, ending;
 	int64_t generation, observed;
 	int64_t desired, current, updated, ready, available;
 	/* As its spec has them, for comparing: */
