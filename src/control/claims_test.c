@@ -480,11 +480,15 @@ static void test_threads_take_over(void **state)
 	} while (code == -EAGAIN && runner_now_us(bench.runner) < deadline);
 	assert_int_equal(code, 0);
 	crash(a);
-	while ((code = acquire(b, &other)) != 0 && runner_now_us(bench.runner) < deadline)
-		pass_time(SECOND / 100);
+	/* A thread that is late for a whole lease loses it for a moment, and with it the right to write. */
+	do {
+		while ((code = acquire(b, &other)) != 0 && runner_now_us(bench.runner) < deadline)
+			pass_time(SECOND / 100);
+		assert_int_equal(code, 0);
+		assert_true(other.epoch > claim.epoch);
+		code = write_with(b, &other);
+	} while (code == -ESTALE && runner_now_us(bench.runner) < deadline);
 	assert_int_equal(code, 0);
-	assert_true(other.epoch > claim.epoch);
-	assert_int_equal(write_with(b, &other), 0);
 	tear_down(NULL);
 }
 

@@ -26,7 +26,7 @@
 #define KILLS 25
 #define TOYS 3
 #define PATIENCE_US INT64_C(120000000)
-#define LEASE_US INT64_C(5000000) /* longer than a busy machine makes a thread wait */
+#define LEASE_US INT64_C(12000000) /* longer than a busy machine makes a thread wait */
 
 static const char *const toy_names[TOYS] = {"ball", "doll", "kite"};
 

@@ -446,7 +446,7 @@ static void hammer_with(struct runner *root)
 {
 	struct hammer *hammer = memory_allocate(sizeof(*hammer));
 	struct runner *producers = runner_group_new(root, "producers");
-	int64_t deadline = runner_deadline_us(root, INT64_C(60000000));
+	int64_t deadline;
 	struct work_queue_statistics statistics;
 
 	hammer->runner = root;
@@ -458,6 +458,7 @@ static void hammer_with(struct runner *root)
 		assert_int_equal(runner_spawn(producers, "producer", hammer_produce, hammer, NULL),
 			0);
 	assert_int_equal(runner_join(producers, NULL), 0);
+	deadline = runner_deadline_us(root, INT64_C(60000000));
 	for (;;) {
 		uint64_t seen = runner_event_count(hammer->progress);
 
@@ -497,7 +498,6 @@ static void test_a_deadline_races_with_an_add(void **state)
 {
 	struct hammer *hammer = memory_allocate(sizeof(*hammer));
 	struct runner *root = runner_threads_new(clock_system(), random_system());
-	int64_t deadline = runner_deadline_us(root, INT64_C(60000000));
 
 	(void)state;
 	hammer->runner = root;
@@ -506,6 +506,7 @@ static void test_a_deadline_races_with_an_add(void **state)
 	for (int i = 0; i < HAMMER_WORKERS; i++)
 		assert_int_equal(runner_spawn(root, "worker", hammer_work, hammer, NULL), 0);
 	for (unsigned round = 0; round < 2000; round++) {
+		int64_t deadline = runner_deadline_us(root, INT64_C(60000000));
 		char later[16], now[16];
 
 		hammer_key(0, later);
@@ -575,12 +576,13 @@ static bool all_have_met(struct meeting *meeting)
 static void meet_on(struct runner *root, unsigned rounds)
 {
 	struct meeting meeting = {.runner = root, .queue = work_queue_new(root, NULL)};
-	int64_t deadline = runner_deadline_us(root, INT64_C(60000000));
 
 	meeting.arrival = runner_event_new(root, "arrival");
 	for (int i = 0; i < MEETING; i++)
 		assert_int_equal(runner_spawn(root, "worker", meet, &meeting, NULL), 0);
 	for (unsigned round = 0; round < rounds; round++) {
+		int64_t deadline = runner_deadline_us(root, INT64_C(60000000));
+
 		meeting.wanted += MEETING;
 		for (int i = 0; i < MEETING; i++) {
 			char key = (char)('a' + i);

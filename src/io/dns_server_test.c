@@ -640,6 +640,7 @@ static void test_the_next_upstream_helps(void **state)
 	struct dns_server *upstream = open_upstream(address);
 	_close_ int mute = open_mute(mute_address);
 	const char *const upstreams[] = {closed_address, mute_address, address};
+	int64_t until_us = clock_steady_us(clock_system()) + PATIENCE_MS * INT64_C(1000);
 
 	assert_true(mute >= 0);
 	close(open_mute(closed_address)); /* nobody is there any more */
@@ -647,7 +648,11 @@ static void test_the_next_upstream_helps(void **state)
 	fixture->config.upstream_count = 3;
 	fixture->config.limits.forward_ms = 2000;
 	open_server(fixture);
-	ask_udp(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+	/* On a slow machine the last one may be too late as well: then one asks again. */
+	do {
+		assert_true(clock_steady_us(clock_system()) < until_us);
+		ask_udp(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+	} while (rcode(fixture) == DNS_RCODE_SERVFAIL);
 	assert_int_equal(fixture->header.counts[1], 1);
 	/* A name that the upstream refuses is refused, after all were asked. */
 	ask_udp(fixture, "www.third.test", DNS_TYPE_A, 0);

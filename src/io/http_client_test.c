@@ -729,11 +729,11 @@ static void test_silent_stream(void **state)
 	(void)state;
 	assert_int_equal(stream(&reading, &caller.request, &err), -ETIMEDOUT);
 	assert_non_null(strstr(err.message, "nothing came for too long"));
-	/* From another thread, while nothing comes. */
+	/* From another thread, while nothing comes. The first one may have given up before it asked. */
 	caller.request.idle_timeout_ms = -1;
 	caller.request.cancel = &cancel;
 	pthread_create(&caller.thread, NULL, run_silent_stream, &caller);
-	assert_true(server_wait_requests(server, 2));
+	assert_true(server_wait_requests(server, 1));
 	http_client_cancel(client, &cancel);
 	pthread_join(caller.thread, NULL);
 	assert_int_equal(caller.r, -ECANCELED);

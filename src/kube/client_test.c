@@ -248,13 +248,13 @@ static void test_a_busy_server_is_asked_again(void **state)
 		STEP("GET " POD_PATH, 503, ""),
 		/* Later than there is time. */
 		STEP("GET " POD_PATH, 429, STATUS(429, "TooManyRequests"),
-			.headers = "Retry-After: 9\r\n"),
+			.headers = "Retry-After: 50\r\n"),
 	};
 	struct test_world world;
 	struct kube_target target = pod_p();
 	struct kube_failure failure;
 	struct kube_options impatient = {.impatient = true, .failure = &failure};
-	struct kube_options hasty = {.timeout_ms = 5000, .failure = &failure};
+	struct kube_options hasty = {.timeout_ms = 40000, .failure = &failure};
 	struct kube_client_statistics statistics;
 	struct json *answer;
 
@@ -305,7 +305,7 @@ static void test_no_answer(void **state)
 	};
 	struct test_world world;
 	struct kube_target target = pod_p();
-	struct kube_options hasty = {.timeout_ms = 3000};
+	struct kube_options hasty = {.timeout_ms = 12000}; /* the request is sent before, always */
 	struct json *answer = NULL;
 	struct err err;
 
@@ -364,7 +364,13 @@ static void test_rate_limit(void **state)
 static void *cancel_soon(void *context)
 {
 	struct test_world *world = context;
+	struct test_server *server = world->server;
 
+	/* Not before it was asked at all. */
+	pthread_mutex_lock(&server->lock);
+	while (server->step < server->step_count)
+		pthread_cond_wait(&server->changed, &server->lock);
+	pthread_mutex_unlock(&server->lock);
 	poll(NULL, 0, 50);
 	kube_client_cancel(world->client);
 	return NULL;

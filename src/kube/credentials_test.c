@@ -433,7 +433,7 @@ static void test_a_plugin_that_hangs(void **state)
 
 		if (file_read(path.data, 4096, &status, NULL) < 0 || strstr(status.data, ") Z "))
 			break;
-		assert_true(++tries < 2000);
+		assert_true(++tries < 12000);
 		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 	}
 	end(&world);

@@ -112,7 +112,7 @@ static void start(struct fixture *fixture, const char *token, const char *image)
 {
 	struct span text = arena_format(fixture->arena,
 		"{\"version\":1,\"networkMode\":\"bridge\",\"containers\":[{\"name\":\"app\","
-		"\"image\":\"%s\",\"stopTimeout\":1}]}",
+		"\"image\":\"%s\",\"stopTimeout\":60}]}",
 		image);
 	struct err err = {.message = ""};
 	struct json *spec;

@@ -618,7 +618,7 @@ static void test_documents(void **state)
 	assert_true(span_is(json_get_text(at(document, "metadata annotations"), KUBERNETES_SECRET),
 		"web-1-a web-1-b"));
 	check_at(arena, "group", document, "spec replicas", "4");
-	check_at(arena, "group", document, "spec minReadySeconds", "10");
+	check_at(arena, "group", document, "spec minReadySeconds", "11");
 	check_at(arena, "group", document, "spec strategy rollingUpdate",
 		"{'maxUnavailable':2,'maxSurge':4}");
 	check_at(arena, "group", document, "spec template metadata finalizers",
@@ -644,7 +644,7 @@ static void test_documents(void **state)
 	assert_true(json_is_absent(
 		json_get(at(document, "metadata annotations"), KUBERNETES_SECRET)));
 	check_at(arena, "daemon", document, "spec replicas", NULL);
-	check_at(arena, "daemon", document, "spec minReadySeconds", "10");
+	check_at(arena, "daemon", document, "spec minReadySeconds", "11");
 	check_at(arena, "daemon", document, "spec updateStrategy rollingUpdate",
 		"{'maxUnavailable':'50%'}");
 	document = kubernetes_secret_document(arena, SPAN("ns"), SPAN("s"), &template, &owner);

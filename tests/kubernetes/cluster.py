@@ -11,6 +11,7 @@ Two clusters never meet: without a real node all ports are free ones of the loop
 one, everything listens in a network namespace. Nothing of a cluster is left after down().
 """
 import functools
+import http.client
 import json
 import os
 import random
@@ -216,7 +217,7 @@ class Cluster:
             alive = self.processes[name].is_alive()
             try:
                 value = condition()
-            except (OSError, ApiError):
+            except (OSError, http.client.HTTPException, ApiError):
                 value = None
             if value:
                 return value
@@ -363,6 +364,14 @@ class Cluster:
 
     def resume_api_server(self):
         self.processes["kube-apiserver"].resume()
+
+    def mend(self):
+        """After a test that failed while the API server was away or paused: it answers again."""
+        process = self.processes.get("kube-apiserver")
+        if process and process.is_alive():
+            process.resume()
+        else:
+            self.start_api_server()
 
     # ---- clients ----
 

@@ -63,6 +63,16 @@ def hollow_cluster():
     yield from run_cluster(hollow=HOLLOW_NODES)
 
 
+@pytest.fixture(autouse=True)
+def mended(request):
+    """A test that fails while the API server is away takes no other one with it."""
+    clusters = [request.getfixturevalue(name) for name in ("hollow_cluster", "api_server")
+                if name in request.fixturenames]
+    yield
+    for cluster in clusters:
+        cluster.mend()
+
+
 @pytest.fixture(scope="session")
 def node_cluster():
     yield from run_cluster(node=True)

@@ -14,6 +14,7 @@ import argparse
 import datetime
 import hashlib
 import heapq
+import http.client
 import json
 import os
 import queue
@@ -31,6 +32,8 @@ SECONDS = 60  # for one call of a test
 WORKERS = 8  # each has one request under way
 MESSAGE_MAX = 1 << 20
 DEFAULT_GRACE = 30
+# The server is away, perhaps in the middle of an answer.
+AWAY = (OSError, ValueError, http.client.HTTPException)
 
 
 def now():
@@ -343,7 +346,7 @@ class Kubelets:
             except ApiError:
                 revision = None
                 time.sleep(0.2)
-            except (OSError, ValueError) as error:  # the server is away
+            except AWAY as error:
                 print("watch:", error, file=sys.stderr)
                 time.sleep(0.2)
 
@@ -451,7 +454,7 @@ class Kubelets:
                 print("write:", error, file=sys.stderr)
                 if error.status < 500 and error.status != 429:
                     return False
-            except (OSError, ValueError) as error:
+            except AWAY as error:
                 print("write:", error, file=sys.stderr)
             time.sleep(0.2)
 
@@ -469,7 +472,7 @@ class Kubelets:
         def post():
             try:
                 self.api.post(f"/api/v1/namespaces/{pod.namespace}/events", document)
-            except (OSError, ApiError) as error:
+            except (*AWAY, ApiError) as error:
                 print("event:", error, file=sys.stderr)
             finally:
                 self.api.close()
@@ -624,7 +627,7 @@ class Kubelets:
                 raise LookupError(f"no call {name}")
             with self.lock:
                 return {"value": getattr(self, f"do_{name}")(**arguments)}
-        except (LookupError, TypeError, ValueError, OSError, ApiError) as error:
+        except (LookupError, TypeError, *AWAY, ApiError) as error:
             return {"error": str(error)}
 
 

@@ -8,7 +8,7 @@ import os
 import re
 
 import images
-from programs import Mark
+from programs import NOT_THERE, Mark
 from test_services_traffic import PROGRAM, Programs, Traffic
 
 POD = re.compile(r"/pod([-0-9a-f]{36})/")
@@ -26,7 +26,7 @@ def read(pid, name):
     try:
         with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
             return file.read()
-    except OSError:  # it has just ended
+    except NOT_THERE:
         return ""
 
 
@@ -53,8 +53,12 @@ class NodeMark(Mark):
 
     @staticmethod
     def program(command, **members):
-        return {"image": images.BUSYBOX, "memory": 32, "stopTimeout": 5,
+        return {"image": images.BUSYBOX, "memory": 32, "stopTimeout": 15,
                 "entryPoint": ["sh", "-c", INIT, "init"], "command": command, **members}
+
+    def assert_ended(self):
+        """Kubernetes may make one more pod while it is told to delete all of them."""
+        self.wait_for(0)
 
     def processes(self):
         found = {}
@@ -72,7 +76,7 @@ class NodePrograms(Programs):
         folders = {"/usr": True, os.path.dirname(PROGRAM): True, self.folder: False}
         return [{
             "name": "web", "image": images.BUSYBOX, "memory": 64, "essential": True,
-            "stopTimeout": 5, "entryPoint": ["/usr/bin/python3"],
+            "stopTimeout": 15, "entryPoint": ["/usr/bin/python3"],
             "command": [PROGRAM, self.folder, *map(str, ports)],
             "portMappings": mappings or [{"containerPort": port} for port in ports],
             "environment": [{"name": "VERSION", "value": version}],

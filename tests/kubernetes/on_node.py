@@ -30,7 +30,7 @@ def load_own_image(cluster, folder):
 def container(script, name="app", **members):
     """A container that runs a line of shell. The entry point is named, as slipway-pod needs it."""
     return {"name": name, "image": images.BUSYBOX, "memory": 32, "essential": True,
-            "stopTimeout": 5, "entryPoint": ["sh", "-c"], "command": [script], **members}
+            "stopTimeout": 15, "entryPoint": ["sh", "-c"], "command": [script], **members}
 
 
 def wait_until_ready(server):

@@ -44,7 +44,8 @@ class Chaos(World):
         """Each has a name in Cloud Map, and with it an EndpointSlice."""
         names = self.server.boto("servicediscovery")
         made = names.create_private_dns_namespace(Name="chaos.test", Vpc="vpc-1")["OperationId"]
-        space = names.get_operation(OperationId=made)["Operation"]["Targets"]["NAMESPACE"]
+        space = wait_until(lambda: names.get_operation(OperationId=made)["Operation"].get(
+            "Targets", {}).get("NAMESPACE"), "the namespace is there")
         self.registries = {name: names.create_service(Name=name, NamespaceId=space, DnsConfig={
             "DnsRecords": [{"Type": "A", "TTL": 1}]})["Service"] for name in SERVICES}
 
@@ -163,7 +164,8 @@ class Chaos(World):
     def do_delete_namespace(self):
         items = self.witness.all_pods()
         if items and self.random.random() < 0.3:
-            self.cluster.kubectl("delete", "namespace", items[0]["metadata"]["namespace"], "--wait=false")
+            self.cluster.kubectl("delete", "namespace", items[0]["metadata"]["namespace"], "--wait=false",
+                                 check=False)
 
     def do_change_replicas(self):
         items = self.witness.items("deployments")
@@ -232,10 +234,6 @@ class Chaos(World):
                 "Delay": 1, "MaxAttempts": 2 * SETTLE_SECONDS})
             wait_until(lambda: self.is_exact(name, count, image),  # pylint: disable=cell-var-from-loop
                        f"{name} is exactly {count} pods of {image}, and its tasks are they", SETTLE_SECONDS)
-            found = described(self.ecs, name)
-            assert (found["runningCount"], found["pendingCount"]) == (count, 0)
-            assert len(found["deployments"]) == 1
-            assert self.named(name) == ids_of(tasks_of(self.ecs, name))
         wait_until(lambda: self.groups() == sorted(self.wanted), "each service has one Deployment", SETTLE_SECONDS)
         wait_until(lambda: self.running() == task_ids(self.live_pods()), "all tasks are pods", SETTLE_SECONDS)
         wait_until(lambda: self.published() == sorted(
@@ -246,10 +244,11 @@ class Chaos(World):
         assert all("stoppedAt" in item and item["stoppedReason"] for item in stopped)
 
     def is_exact(self, name, count, image):
-        pods = self.witness.pods(name, ending=True)
-        return (len(pods) == count and all(is_ready(pod) for pod in pods)
+        pods, found = self.witness.pods(name, ending=True), described(self.ecs, name)
+        return ((found["runningCount"], found["pendingCount"], len(found["deployments"])) == (count, 0, 1)
+                and len(pods) == count and all(is_ready(pod) for pod in pods)
                 and {pod["spec"]["containers"][0]["image"] for pod in pods} <= {image}
-                and ids_of(tasks_of(self.ecs, name)) == task_ids(pods))
+                and ids_of(tasks_of(self.ecs, name)) == task_ids(pods) == self.named(name))
 
     def named(self, name):
         found = self.server.boto("servicediscovery").list_instances(ServiceId=self.registries[name]["Id"])
@@ -260,7 +259,7 @@ class Chaos(World):
         spaces = {item["metadata"]["name"] for item in self.witness.items("namespaces")}
         return sorted(address for item in self.witness.items("endpointslices")
                       if item["metadata"]["namespace"] in spaces
-                      for endpoint in item["endpoints"] for address in endpoint["addresses"])
+                      for endpoint in item["endpoints"] or () for address in endpoint["addresses"])
 
     def groups(self):
         return sorted(item["metadata"]["annotations"]["slipway.dev/group"].split("/")[3]

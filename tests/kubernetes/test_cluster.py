@@ -76,7 +76,9 @@ def test_every_kind_of_kubeconfig(api_server):
              credentials.exec_kubeconfig("plugin"),
              credentials.exec_kubeconfig("expiring", expires="2099-01-01T00:00:00Z")]
     for file in files:
-        assert "kube-system" in api_server.kubectl("--kubeconfig", file, "get", "ns").stdout
+        # A new API server makes its own namespaces when it answers already.
+        wait_until(lambda file=file: "kube-system" in api_server.kubectl("--kubeconfig", file, "get", "ns").stdout,
+                   "kubectl is answered")
     assert os.path.getsize(credentials.path("plugin.plugin-token.asked")) >= 1
 
 
@@ -106,7 +108,7 @@ def test_paused_api_server_says_nothing(api_server):
         connection.request("GET", "/readyz", headers=api_server.api.headers())
         connection.getresponse()
     api_server.resume_api_server()
-    assert api_server.api.get("/readyz") == "ok"
+    api_server.wait_for("kube-apiserver", lambda: api_server.api.get("/readyz") == "ok")
 
 
 def test_forgotten_history_is_gone(api_server):

@@ -1,13 +1,14 @@
 """Tasks in real containers on a real node: what a task definition says about its containers is what happens in the
 pod. The witness is what the containers themselves write, and the API server."""
 import json
+import subprocess
 import time
 
 import images
 import pytest
 from conftest import wait_until
-from on_node import load_own_image
-from test_run_exec import slipway_run
+from on_node import load_own_image, wait_until_ready
+from test_run_exec import command, slipway_run
 from test_state import WAIT, ids_of, task, tasks_of, wait_for_status
 from witness import Witness, task_ids
 
@@ -27,8 +28,10 @@ def secrets(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(node_cluster, module_slipway, secrets, tmp_path_factory):
     load_own_image(node_cluster, tmp_path_factory.mktemp("image"))
-    return module_slipway("--runtime", "kubernetes", "--secrets", secrets, "--kubeconfig",
-                          node_cluster.credentials.path("admin.kubeconfig"))
+    started = module_slipway("--runtime", "kubernetes", "--secrets", secrets, "--kubeconfig",
+                             node_cluster.credentials.path("admin.kubeconfig"))
+    wait_until_ready(started)
+    return started
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +96,18 @@ def test_secrets_are_in_no_pod(ecs, server, node_cluster, witness, name):
     pod = witness.pod(arn.rsplit("/", 1)[1])
     assert "correct horse" not in json.dumps(pod)
     space = pod["metadata"]["namespace"]
-    secret, = node_cluster.kubectl_json("get", "secrets", "-n", space, "-l",
-                                        "app.kubernetes.io/managed-by=slipway")["items"]
+
+    def secrets():
+        return node_cluster.kubectl_json("get", "secrets", "-n", space, "-l",
+                                         "app.kubernetes.io/managed-by=slipway")["items"]
+
+    # It is made before its pod, which is there before it is its owner.
+    secret, = wait_until(lambda: [item for item in secrets() if "ownerReferences" in item["metadata"]],
+                         "it has an owner")
     assert secret["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
     ecs.stop_task(task=arn)
     wait_for_status(ecs, arn, "STOPPED")
-    wait_until(lambda: not node_cluster.kubectl_json("get", "pods,secrets", "-n", space, "-l",
-                                                     "app.kubernetes.io/managed-by=slipway")["items"], "both are gone")
+    wait_until(lambda: not secrets() and witness.pod(arn.rsplit("/", 1)[1]) is None, "both are gone")
 
 
 def test_volumes_are_shared(ecs, server, name):
@@ -130,12 +138,19 @@ def test_program_that_is_not_there(ecs, name):
     assert "/no/such/program" in stopped["stoppedReason"]
 
 
-def test_logs_are_read_on(ecs, server, name):
+def test_logs_are_read_on(ecs, server, node_cluster, witness, name):
+    # It ends when that is heard: containerd may lose what is written right before the end.
     arn = run(ecs, name, box("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; sleep 2; echo end; "
-                           "sleep 1"))  # containerd may lose what is written right before the end
-    wait_until(lambda: task(ecs, arn)["lastStatus"] not in ("PROVISIONING", "PENDING"), "it has started")
-    result = slipway_run(server, "logs", "--follow", arn)
-    assert result.stdout.decode().splitlines() == [f"line {number}" for number in range(3000)] + ["end"]
+                             "until [ -e /tmp/heard ]; do sleep 0.1; done"))
+    wait_for_status(ecs, arn, "RUNNING")
+    pod = witness.pod(arn.rsplit("/", 1)[1])["metadata"]
+    line, environment = command(server, "logs", "--follow", arn)
+    with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as follower:
+        heard = [follower.stdout.readline().decode().rstrip("\n") for _ in range(3001)]
+        assert heard == [f"line {number}" for number in range(3000)] + ["end"]
+        node_cluster.kubectl("exec", "-n", pod["namespace"], pod["name"], "--", "touch", "/tmp/heard")
+        assert follower.stdout.read() == b""
+    assert follower.returncode == 0
     wait_for_status(ecs, arn, "STOPPED")
 
 
@@ -190,7 +205,8 @@ def test_what_a_task_runs_it_runs_once(node_cluster, ecs, witness, service, name
     folder = f"/var/lib/{name}"
     node_cluster.place.run_command("mkdir", "-p", folder)
     service(define(ecs, name, box(
-        "hostname >>/out/app; sleep 1; exit 9",
+        # The other one has been started and has ended before it ends, too.
+        "hostname >>/out/app; until grep -q $(hostname) /out/once; do sleep 0.1; done; sleep 1; exit 9",
         mountPoints=[{"sourceVolume": "out", "containerPath": "/out"}]),
         box("hostname >>/out/once; exit 4", "once", essential=False,
             mountPoints=[{"sourceVolume": "out", "containerPath": "/out"}]),

@@ -53,11 +53,14 @@ class Environment:
         return found
 
     def assert_one_each(self, version, nodes=NODES):
-        found = self.pods()
-        assert None not in found and len(found) == nodes
-        for pods in found.values():
-            assert len(pods) == 1 and is_ready(pods[0])
-            assert pods[0]["spec"]["containers"][0]["image"].endswith(f":{version}")
+        """One that has been stopped may be there a moment longer."""
+        def is_so():
+            found = self.pods()
+            return None not in found and len(found) == nodes and all(
+                len(pods) == 1 and is_ready(pods[0])
+                and pods[0]["spec"]["containers"][0]["image"].endswith(f":{version}") for pods in found.values())
+
+        wait_until(is_so, f"there is one of version {version} on each of {nodes} nodes")
 
     def remove(self):
         self.api.delete_environment(name=self.name, terminateTasks=True)

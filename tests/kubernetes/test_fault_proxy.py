@@ -30,7 +30,9 @@ PATH = "/api/v1/namespaces"
 def test_hands_on(cluster, faults, client):
     client.post(PATH, {"metadata": {"name": "a"}})
     assert cluster.api.get(f"{PATH}/a")["metadata"]["name"] == "a"
-    assert "kube-system" in cluster.kubectl("--kubeconfig", faults.kubeconfig(), "get", "ns").stdout
+    # A new API server makes its own namespaces when it answers already.
+    wait_until(lambda: "kube-system" in cluster.kubectl("--kubeconfig", faults.kubeconfig(), "get", "ns").stdout,
+               "kubectl is answered")
     assert f"POST {PATH}" in faults.requests()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from conftest import account, wait_until
 from test_state import WAIT, definition, described, ids_of, task, tasks_of, wait_for_status
-from witness import Witness, is_ready, task_ids
+from witness import GROUP, Witness, annotations, is_ready, task_ids
 
 
 @pytest.fixture
@@ -24,6 +24,8 @@ class World:
         self.server = None
         self.start()
         self.witness = Witness(cluster, self.server.key["account"])
+        # It is there when the nodes are known.
+        wait_until(lambda: self.ecs.list_clusters()["clusterArns"], "the cluster is there")
 
     def start(self):
         self.server = self.start_slipway(
@@ -43,21 +45,19 @@ class World:
                                 taskDefinition=definition(self.ecs, name, image))
 
     def settle(self, name, count, image="local.test/web:1"):
-        """Wait until ECS says that the service is stable, and hold that against the cluster."""
+        """Wait until ECS says that the service is stable, and hold that against the cluster. What a server that was
+        just started says may be what was, so all of it must be true at once."""
         self.ecs.get_waiter("services_stable").wait(services=[name], WaiterConfig=WAIT)
 
         def is_exact():
-            pods = self.witness.pods(name)
-            return (len(pods) == count and all(is_ready(pod) for pod in pods)
+            pods, found = self.witness.pods(name), described(self.ecs, name)
+            return ((found["runningCount"], found["pendingCount"], len(found["deployments"])) == (count, 0, 1)
+                    and len(pods) == count and all(is_ready(pod) for pod in pods)
                     and {pod["spec"]["containers"][0]["image"] for pod in pods} == {image}
                     and ids_of(tasks_of(self.ecs, name)) == task_ids(pods))
 
         wait_until(is_exact, f"{name} is exactly {count} pods of {image}, and its tasks are they")
-        found = described(self.ecs, name)
-        assert (found["runningCount"], found["pendingCount"]) == (count, 0)
-        assert len(found["deployments"]) == 1
-        deployments = [item for item in self.witness.items("deployments")]
-        names = [item["metadata"]["annotations"]["slipway.dev/group"] for item in deployments]
+        names = [annotations(item)[GROUP] for item in self.witness.items("deployments") if GROUP in annotations(item)]
         assert len(names) == len(set(names))
 
 
@@ -90,9 +90,11 @@ def test_api_server_that_is_slow(world):
     world.settle("web", 2)
     for _ in range(3):
         world.cluster.pause_api_server()
-        world.ecs.update_service(service="web", desiredCount=3)
-        time.sleep(2)
-        world.cluster.resume_api_server()
+        try:
+            world.ecs.update_service(service="web", desiredCount=3)
+            time.sleep(2)
+        finally:
+            world.cluster.resume_api_server()
     world.settle("web", 3)
 
 
@@ -110,16 +112,19 @@ def test_what_happened_while_slipway_was_down(world):
     world.settle("web", 3)
     ended = wait_for_status(world.ecs, before[task_ids([exits]).pop()], "STOPPED")
     assert ended["containers"][0]["exitCode"] == 5
-    assert task(world.ecs, before[task_ids([deleted]).pop()])["lastStatus"] == "STOPPED"
+    wait_for_status(world.ecs, before[task_ids([deleted]).pop()], "STOPPED")
 
 
 def test_deployment_deleted_while_slipway_was_down(world):
     world.make("web", 2)
     world.settle("web", 2)
     deployment = world.witness.deployment("web")["metadata"]
+    before = task_ids(world.witness.pods("web"))
     world.kill()
     world.cluster.kubectl("delete", "deployment", deployment["name"], "-n", deployment["namespace"])
     world.start()
+    # Kubernetes may take its time to end them: until then all looks as it was.
+    wait_until(lambda: not before & task_ids(world.witness.pods("web")), "the pods of before are ended")
     world.settle("web", 2)
 
 
@@ -140,6 +145,8 @@ def test_namespace_deleted_behind_our_back(world):
     uid = world.cluster.kubectl_json("get", "namespace", pod["namespace"])["metadata"]["uid"]
     world.cluster.kubectl("delete", "namespace", pod["namespace"], "--wait=false")
     assert wait_for_status(world.ecs, runs, "STOPPED")["stoppedReason"]
+    # Its pods are deleted one after the other.
+    wait_until(lambda: not before & ids_of(tasks_of(world.ecs, "web")), "no task of before is left")
     world.settle("web", 2)
     assert not before & ids_of(tasks_of(world.ecs, "web"))
     assert world.cluster.kubectl_json("get", "namespace", pod["namespace"])["metadata"]["uid"] != uid

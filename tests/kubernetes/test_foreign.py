@@ -27,8 +27,24 @@ def namespace(world):
     return world.witness.deployment("web")["metadata"]["namespace"]
 
 
+@pytest.fixture(autouse=True)
+def tidy(world):
+    """What a test that failed has left is in no other one's way."""
+    yield
+    for foreign in list(Foreign.there):
+        foreign.delete()
+    if world.server.ended:
+        world.start()
+    for arn in world.ecs.list_services()["serviceArns"]:
+        if not arn.endswith("/web"):
+            world.ecs.delete_service(service=arn, force=True)
+            world.ecs.get_waiter("services_inactive").wait(services=[arn], WaiterConfig=WAIT)
+
+
 class Foreign:
     """Somebody else's object, and what it was when it was made."""
+
+    there = []
 
     def __init__(self, cluster, namespace, document):
         self.cluster = cluster
@@ -37,6 +53,7 @@ class Foreign:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(document, file)
         cluster.kubectl("create", "-n", namespace, "-f", path)
+        self.there.append(self)
         self.before = self.read()
 
     def read(self):
@@ -54,7 +71,11 @@ class Foreign:
 
     def remove(self):
         self.check()
-        self.cluster.kubectl("delete", *self.place)
+        self.delete()
+
+    def delete(self):
+        self.there.remove(self)
+        self.cluster.kubectl("delete", *self.place, "--ignore-not-found")
 
 
 def deployment(name, labels):
@@ -128,7 +149,9 @@ def test_a_secret_in_our_place(world, namespace):
                            for message in events_of(world.ecs, "safe")), "an event of the service says so")
     foreign.remove()
     world.settle("safe", 1)
-    made, = world.witness.items("secrets")
+    # It is made before its Deployment, which is there before it is its owner.
+    made, = wait_until(lambda: [item for item in world.witness.items("secrets")
+                                if "ownerReferences" in item["metadata"]], "it is made and has an owner")
     assert made["metadata"]["name"] == name and list(made["data"].values()) == ["Y29ycmVjdCBob3JzZQ=="]
     assert [item["kind"] for item in made["metadata"]["ownerReferences"]] == ["Deployment"]
     world.cluster.kubectl("delete", "secret", name, "-n", namespace)
@@ -141,10 +164,12 @@ def test_a_secret_in_our_place(world, namespace):
 def test_a_pod_that_only_looks_like_ours(world, namespace):
     foreign = Foreign(world.cluster, namespace, {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "labels": dict([MANAGED.split("=")])},
-        "spec": {"containers": [{"name": "other", "image": "local.test/other:1"}]}})
+        # With its node, which a scheduler would write into it.
+        "spec": {"nodeName": "hollow-0", "containers": [{"name": "other", "image": "local.test/other:1"}]}})
     tasks = ids_of(tasks_of(world.ecs, "web"))
     world.kill()
     world.start()
+    wait_until(lambda: world.server.get("/readyz").status == 200, "it knows the cluster")
     world.settle("web", 1)
     assert ids_of(tasks_of(world.ecs, "web")) == tasks
     assert foreign.before[0]["uid"].replace("-", "") not in str(world.ecs.list_tasks())
@@ -175,7 +200,7 @@ def test_services_and_slices_in_our_place(world, namespace):
     def addresses(full_name):
         return {address for item in world.witness.items("endpointslices")
                 if item["metadata"]["annotations"]["slipway.dev/name"] == full_name
-                for endpoint in item["endpoints"] for address in endpoint["addresses"]}
+                for endpoint in item["endpoints"] or () for address in endpoint["addresses"]}
 
     world.settle("taken", 1)
     wait_until(lambda: addresses("taken.foreign.test")
@@ -201,13 +226,16 @@ def test_a_node_that_somebody_else_closed_stays_closed(world):
         containerInstances=arns)["containerInstances"]
         if {"name": "ecs.instance-name", "value": node} in found["attributes"])
     world.cluster.kubectl("cordon", node)
-    for status in ("DRAINING", "ACTIVE"):
-        world.ecs.update_container_instances_state(containerInstances=[arn], status=status)
-        wait_until(lambda status=status: world.ecs.describe_container_instances(containerInstances=[arn])[
-            "containerInstances"][0]["status"] == status, f"it is {status}")
-        world.settle("web", 1)
-    assert world.cluster.kubectl_json("get", "node", node)["spec"]["unschedulable"]
-    world.cluster.kubectl("uncordon", node)
+    try:
+        for status in ("DRAINING", "ACTIVE"):
+            world.ecs.update_container_instances_state(containerInstances=[arn], status=status)
+            wait_until(lambda status=status: world.ecs.describe_container_instances(containerInstances=[arn])[
+                "containerInstances"][0]["status"] == status, f"it is {status}")
+            world.settle("web", 1)
+        assert world.cluster.kubectl_json("get", "node", node)["spec"]["unschedulable"]
+    finally:
+        world.ecs.update_container_instances_state(containerInstances=[arn], status="ACTIVE")
+        world.cluster.kubectl("uncordon", node)
 
 
 def test_two_slipways_on_one_kubernetes(world, namespace, module_slipway):
@@ -215,6 +243,7 @@ def test_two_slipways_on_one_kubernetes(world, namespace, module_slipway):
     before = world.witness.deployment("web")["metadata"]
     other = module_slipway("--runtime", "kubernetes", "--kubeconfig",
                            world.cluster.credentials.path("admin.kubeconfig")).boto("ecs")
+    wait_until(lambda: other.list_clusters()["clusterArns"], "the cluster is there")
     other.create_service(serviceName="web", desiredCount=2, taskDefinition=definition(other, "web"))
     wait_until(lambda: any(f"namespace '{namespace}' belongs to another slipway" in message
                            for message in events_of(other, "web")), "an event says why nothing happens")

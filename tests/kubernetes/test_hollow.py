@@ -1,7 +1,7 @@
 """Hollow nodes do to pods what kubelets do, as far as the API server and its clients can see."""
 import pytest
 from api import STRATEGIC
-from conftest import wait_until
+from conftest import DEADLINE, wait_until
 
 IMAGE = "none/none:1"
 
@@ -53,12 +53,12 @@ def first(status):
 def test_a_deployment_rolls(cluster, namespace):
     cluster.kubectl("-n", namespace, "create", "deployment", "web", f"--image={IMAGE}",
                     "--replicas=10")
-    cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", "--timeout=60s")
+    cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", f"--timeout={DEADLINE}s")
     pods = cluster.kubectl_json("-n", namespace, "get", "pods")["items"]
     assert len({pod["status"]["podIP"] for pod in pods}) == 10
     assert {pod["spec"]["nodeName"] for pod in pods} == {"hollow-0", "hollow-1", "hollow-2"}
     cluster.kubectl("-n", namespace, "set", "image", "deployment/web", "none=none/none:2")
-    cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", "--timeout=60s")
+    cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", f"--timeout={DEADLINE}s")
     cluster.kubectl("-n", namespace, "delete", "deployment", "web")
     wait_until(lambda: not cluster.kubectl_json("-n", namespace, "get", "pods")["items"],
                "all pods are gone")
@@ -83,9 +83,12 @@ def test_restart_policies(cluster, namespace):
 
 def test_second_crash_backs_off(cluster, namespace):
     make_pod(cluster, namespace)
-    cluster.hollow.set_times(restart_seconds=3)
-    cluster.hollow.exit(namespace, "pod", code=1)
-    cluster.hollow.exit(namespace, "pod", code=137, reason="OOMKilled")
+    cluster.hollow.set_times(restart_seconds=20)  # long enough to be seen
+    try:
+        cluster.hollow.exit(namespace, "pod", code=1)
+        cluster.hollow.exit(namespace, "pod", code=137, reason="OOMKilled")
+    finally:
+        cluster.hollow.set_times(restart_seconds=1)
     status = status_when(cluster, namespace, lambda found: "waiting" in first(found)["state"],
                          "the container waits")
     assert first(status)["state"]["waiting"]["reason"] == "CrashLoopBackOff"
@@ -154,11 +157,13 @@ def test_refused_image(cluster, namespace):
 
 def test_held_pods_wait(cluster, namespace):
     cluster.hollow.hold()
-    make_pod(cluster, namespace)
-    status = status_when(cluster, namespace, lambda found: found.get("containerStatuses"),
-                         "kubelet looked at it")
-    assert first(status)["state"]["waiting"]["reason"] == "ContainerCreating"
-    cluster.hollow.release()
+    try:
+        make_pod(cluster, namespace)
+        status = status_when(cluster, namespace, lambda found: found.get("containerStatuses"),
+                             "kubelet looked at it")
+        assert first(status)["state"]["waiting"]["reason"] == "ContainerCreating"
+    finally:
+        cluster.hollow.release()
     running(cluster, namespace)
 
 
@@ -214,9 +219,11 @@ def test_silent_node_lets_deletions_hang(cluster, namespace):
 
 def test_lost_node(cluster):
     cluster.hollow.set_node("hollow-2", "Unknown")
-    wait_until(lambda: "unreachable" in cluster.kubectl("describe", "node", "hollow-2").stdout,
-               "the controllers taint it")
-    cluster.hollow.set_node("hollow-2", "True")
+    try:
+        wait_until(lambda: "unreachable" in cluster.kubectl("describe", "node", "hollow-2").stdout,
+                   "the controllers taint it")
+    finally:
+        cluster.hollow.set_node("hollow-2", "True")
     wait_until(lambda: "unreachable" not in cluster.kubectl("describe", "node", "hollow-2").stdout,
                "the controllers take the taint away")
 

@@ -10,13 +10,13 @@ from traces import Traces, cgroups_named
 pytestmark = pytest.mark.node
 
 WEB = "mkdir /www; echo \"$NAME\" >/www/index.html; exec httpd -f -p 8080 -h /www"
-# What is written right before the end containerd may lose, so they wait.
+# What is written right before the end containerd may lose, so they wait until it was heard.
+HEARD = "until [ -e /heard ]; do sleep 0.1; done"
 ASK_API_SERVER = """\
 cd /var/run/secrets/kubernetes.io/serviceaccount
 wget -q -O - --no-check-certificate --header "Authorization: Bearer $(cat token)" \\
-    https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat namespace) && sleep 1
-"""
-ASK_SERVICE = "until timeout 5 wget -q -O - http://$WEB_SERVICE_HOST/; do :; done; sleep 1"
+    https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat namespace) && """ + HEARD
+ASK_SERVICE = "until timeout 5 wget -q -O - http://$WEB_SERVICE_HOST/; do :; done; " + HEARD
 
 
 def pod(name, script, policy="Never", **members):
@@ -49,6 +49,12 @@ def end_of(cluster, name):
     return status["containerStatuses"][0]["state"]["terminated"]
 
 
+def end_of_one_that_says(cluster, name, text):
+    wait_until(lambda: text in cluster.kubectl("logs", name, check=False).stdout, f"{name} says {text}")
+    cluster.kubectl("exec", name, "--", "touch", "/heard")
+    return end_of(cluster, name)
+
+
 def fetch(address, port=8080):
     connection = http.client.HTTPConnection(address, port, timeout=DEADLINE)
     try:
@@ -69,11 +75,11 @@ def test_pods_answer_on_their_addresses(node_cluster):
 
 
 def test_ends_and_their_reasons(node_cluster):
-    make(node_cluster, pod("good", "echo done; sleep 1"))
+    make(node_cluster, pod("good", "echo done; " + HEARD))
     make(node_cluster, pod("bad", "exit 7"))
     make(node_cluster, pod("greedy", "x=0123456789; while :; do x=$x$x; done",
                            resources={"limits": {"memory": "20Mi"}}))
-    assert end_of(node_cluster, "good")["exitCode"] == 0
+    assert end_of_one_that_says(node_cluster, "good", "done\n")["exitCode"] == 0
     assert end_of(node_cluster, "bad")["exitCode"] == 7
     greedy = end_of(node_cluster, "greedy")
     assert (greedy["exitCode"], greedy["reason"]) == (137, "OOMKilled")
@@ -102,8 +108,7 @@ def test_pods_reach_the_api_server_as_their_service_account(node_cluster):
     node_cluster.kubectl("create", "rolebinding", "view", "--clusterrole=view",
                          "--serviceaccount=default:default")
     make(node_cluster, pod("inside", ASK_API_SERVER))
-    assert end_of(node_cluster, "inside")["exitCode"] == 0
-    assert '"name": "default"' in node_cluster.kubectl("logs", "inside").stdout
+    assert end_of_one_that_says(node_cluster, "inside", '"name": "default"')["exitCode"] == 0
 
 
 def test_services_lead_to_pods_and_nothing_is_left(start_cluster):
@@ -112,7 +117,7 @@ def test_services_lead_to_pods_and_nothing_is_left(start_cluster):
     status_when(cluster, "web", ready, "it is ready")
     cluster.kubectl("expose", "pod", "web", "--port=80", "--target-port=8080")
     make(cluster, pod("client", ASK_SERVICE))
-    assert end_of(cluster, "client")["exitCode"] == 0
+    assert end_of_one_that_says(cluster, "client", "by the service\n")["exitCode"] == 0
     assert cluster.kubectl("logs", "client").stdout == "by the service\n"
 
     with Traces(cluster) as traces:

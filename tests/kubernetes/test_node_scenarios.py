@@ -116,7 +116,14 @@ def witnesses(place, ecs):
         return {arn.rsplit("/", 1)[1] for arn in arns} == task_ids(pods) \
             and all(place.container_ids(pods).values())
 
-    wait_until(agree, "ECS, kubectl and the node agree")
+    try:
+        wait_until(agree, "ECS, kubectl and the node agree")
+    finally:  # what a test that failed has left would be in the way of others
+        for arn in ecs.list_services()["serviceArns"]:
+            remove(ecs, arn)
+        for arn in ecs.list_tasks()["taskArns"]:
+            ecs.stop_task(task=arn)
+            stopped(ecs, arn)
 
 
 # One case of each is enough to see that Kubernetes does as it is told.
@@ -213,7 +220,8 @@ def test_a_daemon_runs_on_the_node(place, ecs, mark):
     first, = mark.wait_for(1, VERSION="1")
     wait_completed(ecs, name, old)
     assert (service(ecs, name)["desiredCount"], service(ecs, name)["runningCount"]) == (1, 1)
-    assert place.witness.deployment(name, "daemonsets")["status"]["numberReady"] == 1
+    wait_until(lambda: place.witness.deployment(name, "daemonsets")["status"]["numberReady"] == 1,
+               "kubectl says so, too")
     ecs.update_service(service=name, taskDefinition=new)
     wait_completed(ecs, name, new)
     second, = mark.wait_for(1, VERSION="2")
@@ -224,33 +232,34 @@ def test_a_daemon_runs_on_the_node(place, ecs, mark):
     set_state(ecs, the_instance(ecs), "DRAINING")
     try:
         mark.wait_for(0)
+        wait_until(lambda: service(ecs, name)["desiredCount"] == 0, "none is wanted")
         wait_stable(ecs, name)
-        assert service(ecs, name)["desiredCount"] == 0
     finally:
         set_state(ecs, the_instance(ecs), "ACTIVE")
     third, = mark.wait_for(1, VERSION="2")
     assert third not in (first, second)
     remove(ecs, name)
-    assert not mark.processes()
+    mark.wait_for(0)
 
 
 def test_a_draining_node_gives_up_nothing_before_others_serve(place, ecs, mark):
     name = "stays-" + mark.value
     create(ecs, name, register(ecs, name, version(mark, 1)), 1)
     wait_stable(ecs, name)
+    mark.wait_for(1)
     before = mark.processes()
     with Watch(mark) as watch:
         set_state(ecs, the_instance(ecs), "DRAINING")
         try:
             wait_until(lambda: len(place.witness.pods(name)) == 2, "another one is wanted")
-            node = place.cluster.kubectl_json("get", "node", place.cluster.place.name)
-            assert node["spec"]["unschedulable"]
+            wait_until(lambda: place.cluster.kubectl_json("get", "node", place.cluster.place.name)["spec"].get(
+                "unschedulable"), "it is closed")
             watch.wait_for_looks()
             assert mark.processes() == before
         finally:
             set_state(ecs, the_instance(ecs), "ACTIVE")
         wait_until(lambda: len(place.witness.pods(name)) == 1, "one is left")
         wait_stable(ecs, name)
-    assert watch.fewest() >= 1
+    assert watch.fewest() >= 1, watch.story()
     remove(ecs, name)
-    assert not mark.processes()
+    mark.wait_for(0)

@@ -38,6 +38,14 @@ def task_id(arn):
     return arn.rsplit("/", 1)[1]
 
 
+def answer(address):
+    """What is said there; None while nobody listens."""
+    try:
+        return fetch(address)
+    except OSError:
+        return None
+
+
 def said(place, arn, *arguments):
     result = slipway_run(place.server, "logs", *arguments, arn)
     assert result.returncode == 0, result.stderr
@@ -56,7 +64,7 @@ def test_a_task_runs_at_an_address(place, ecs, name):
     assert pod["status"]["phase"] == "Running" and pod["spec"]["restartPolicy"] == "Never"
     address = task["containers"][0]["networkInterfaces"][0]["privateIpv4Address"]
     assert address == pod["status"]["podIP"]
-    wait_until(lambda: fetch(address) == "hello", "it answers at its address")
+    wait_until(lambda: answer(address) == "hello", "it answers at its address")
     ids = place.container_ids([pod])[pod["metadata"]["name"]]
     assert ids["app"].startswith(task["containers"][0]["runtimeId"].split("//")[-1][:12])
     ecs.stop_task(task=arn, reason="enough")
@@ -70,7 +78,7 @@ def test_stopping(place, ecs, name):
     polite, = run(ecs, define(ecs, "polite", container(
         "trap 'echo asked; exit 5' TERM; echo ready; while :; do sleep 0.1; done")))
     stubborn, = run(ecs, define(ecs, "stubborn", container(
-        "trap 'echo asked' TERM; echo ready; while :; do sleep 0.1; done", stopTimeout=3)))
+        "trap 'echo asked' TERM; echo ready; while :; do sleep 0.1; done", stopTimeout=10)))
     for arn in (polite, stubborn):
         running(ecs, arn)
         wait_until(lambda arn=arn: said(place, arn) == "ready\n", "it minds signals")
@@ -84,7 +92,7 @@ def test_stopping(place, ecs, name):
         assert follower.stdout.read() == b"asked\n"
     assert exit_codes(stopped(ecs, polite)) == {"app": 5}
     assert exit_codes(stopped(ecs, stubborn)) == {"app": 137}
-    assert time.monotonic() - began >= 3
+    assert time.monotonic() - began >= 10
 
 
 def test_a_missing_image_is_told(place, ecs, name):
@@ -155,7 +163,7 @@ def test_containers_wait_for_the_health_of_others(place, ecs, name):
         container(f"{stamp('base')}; sleep 2; {stamp('well')}; {SLEEP}", "base",
                   mountPoints=MOUNTS, healthCheck={
                       "command": ["CMD-SHELL", "test -e /shared/well"], "interval": 5,
-                      "timeout": 2, "retries": 3}), volumes=SHARED))
+                      "timeout": 2, "retries": 10}), volumes=SHARED))
     task = running(ecs, arn)
     times = wait_until(lambda: len(found := said(place, arn, "-c", "app").split()) == 3 and found,
                        "it ran last")
@@ -217,14 +225,16 @@ def service(place, name):
 
 
 def assert_tasks_are_pods(place, name, count):
-    """ECS, Kubernetes and the node agree."""
-    pods = place.witness.pods(name)
-    tasks = place.tasks(name)
-    assert set(tasks) == task_ids(pods) and len(pods) == count
-    assert {task["lastStatus"] for task in tasks.values()} == {"RUNNING"}
-    assert all(ids.keys() == {"app"} for ids in place.container_ids(pods).values())
-    assert {item["restartCount"] for pod in pods
-            for item in pod["status"]["containerStatuses"]} == {0}
+    """ECS, Kubernetes and the node agree. Each hears of it in its own time."""
+    def agree():
+        pods = place.witness.pods(name)
+        tasks = place.tasks(name)
+        return set(tasks) == task_ids(pods) and len(pods) == count \
+            and {task["lastStatus"] for task in tasks.values()} == {"RUNNING"} \
+            and all(ids.keys() == {"app"} for ids in place.container_ids(pods).values()) \
+            and {item["restartCount"] for pod in pods for item in pod["status"]["containerStatuses"]} == {0}
+
+    wait_until(agree, f"{count} tasks are pods, and run")
 
 
 def test_a_killed_program_ends_its_task_and_another_takes_its_place(place, service, name):
@@ -254,7 +264,7 @@ def test_a_new_version_rolls(place, service, name):
     assert not before & set(tasks)
     assert {task["taskDefinitionArn"] for task in tasks.values()} == {new}
     for token in tasks:
-        assert said(place, token) == "new\n"
+        wait_until(lambda token=token: said(place, token) == "new\n", "it speaks")
     old = place.ecs.describe_tasks(tasks=sorted(before))["tasks"]
     wait_until(lambda: {task["lastStatus"] for task in place.ecs.describe_tasks(
         tasks=sorted(before))["tasks"]} == {"STOPPED"}, f"the old ones are STOPPED: {old}")

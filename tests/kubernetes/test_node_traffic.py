@@ -1,5 +1,6 @@
 """Services behind load balancers and names on a real node: connections are real and lead to real pods. What is
 asserted is what clients got, beside what the API server and the node say."""
+import datetime
 import http.client
 import random
 import threading
@@ -7,6 +8,7 @@ import time
 
 import pytest
 from balancing import Load
+from balancing import traffic as in_effect
 from conftest import DEADLINE, wait_until
 from on_node import Place, container
 from test_services_traffic import Looking, Traffic, address_of, balancers, lookup
@@ -16,7 +18,8 @@ pytestmark = pytest.mark.node
 
 GATE = "slipway.dev/traffic"
 DELAY = 5  # of deregistration, seconds
-TTL = 3  # so long that a program which is not held would have ended before
+TTL = 15  # so long that a program which is not held would have ended before
+LATE = 10  # seconds that a client may need from an address that it knows to its connection
 # Asked to end it ends at once: who comes later is lost.
 WEB = """\
 mkdir /www; echo "$VERSION" >/www/index.html; echo fine >/www/health
@@ -85,7 +88,7 @@ class FrontClient:
 
 
 class NameClient(FrontClient):
-    """Asks DNS before it connects, and keeps an answer for as long as it may."""
+    """Asks DNS before it connects, and keeps an answer for as long as it may, less the time that it may need itself."""
 
     server = None
     known = {}  # {name: (until, addresses)}
@@ -99,7 +102,7 @@ class NameClient(FrontClient):
                 found = lookup(self.server, self.address)
                 assert found, "the name has no address"
                 addresses = [address for _, address in found]
-                self.known[self.address] = (began + min(ttl for ttl, _ in found), addresses)
+                self.known[self.address] = (began + min(ttl for ttl, _ in found) - LATE, addresses)
         return get(random.choice(addresses), self.port)
 
 
@@ -138,10 +141,14 @@ class Watch:
 
     def first(self, pod, condition):
         """When a condition(kind of the change, pod) was first true of a pod."""
+        return self.change(pod, condition)[0]
+
+    def change(self, pod, condition):
+        """That, and what the pod was then."""
         assert self.problem is None, self.problem
-        return next((at for at, kind, item in list(self.events)
+        return next(((at, item) for at, kind, item in list(self.events)
                      if item["metadata"]["uid"] == pod["metadata"]["uid"]
-                     and condition(kind, item)), None)
+                     and condition(kind, item)), (None, None))
 
     def end(self):
         self.ending = True
@@ -157,6 +164,13 @@ def watch(node_cluster):
 
 def is_ending(_, pod):
     return "deletionTimestamp" in pod["metadata"]
+
+
+def deleted_at(pod):
+    """When the deletion of a pod was asked for, in seconds of time.monotonic() and never too late: Kubernetes says
+    when it shall be over, in whole seconds."""
+    over = datetime.datetime.strptime(pod["metadata"]["deletionTimestamp"], "%Y-%m-%dT%H:%M:%S%z").timestamp()
+    return over - pod["metadata"]["deletionGracePeriodSeconds"] - time.time() + time.monotonic()
 
 
 def has_ended(kind, pod):
@@ -181,8 +195,8 @@ def assert_they_were_held(watch, pods, seconds):
     """Nobody's programs ended before the time in which clients may still know the address."""
     for pod in pods:
         wait_until(lambda pod=pod: watch.first(pod, has_ended), "it has ended")
-        # Kubernetes says so in whole seconds, and the watch comes a little later.
-        assert watch.first(pod, has_ended) - watch.first(pod, is_ending) > seconds - 1
+        # The watch may come later, so what it says of the beginning counts, and not when.
+        assert watch.first(pod, has_ended) - deleted_at(watch.change(pod, is_ending)[1]) >= seconds
 
 
 def test_a_rolling_update_behind_a_load_balancer_loses_nothing(place, traffic, create, watch):
@@ -194,6 +208,7 @@ def test_a_rolling_update_behind_a_load_balancer_loses_nothing(place, traffic, c
     assert set(targets) == {(pod["status"]["podIP"], 8080) for pod in pods}
     assert {address_of(task) for task in traffic.tasks("front").values()} == {
         address for address, _ in targets}
+    wait_until(lambda: in_effect(place.server)["settled"], "it is in effect")
     assert get(*front) == "1"
 
     with Looking(lambda: traffic.targets(group)) as looking:
@@ -208,8 +223,8 @@ def test_a_rolling_update_behind_a_load_balancer_loses_nothing(place, traffic, c
             lambda seen, target=target: seen.get(target) == "healthy")
     # The gate of a new one opened before Kubernetes took an old one away.
     new = place.witness.pods("front")
-    opened = [watch.first(pod, lambda _, item: gate_of(item) == "True") for pod in new]
-    assert all(opened)
+    opened = wait_until(lambda: all(found := [watch.first(pod, lambda _, item: gate_of(item) == "True")
+                                              for pod in new]) and found, "the gates of all are open")
     assert min(watch.first(pod, is_ending) for pod in old) >= min(opened) - 0.5
     assert set(traffic.wait_for_targets(group, 2)) == {
         (pod["status"]["podIP"], 8080) for pod in new}
@@ -235,6 +250,7 @@ def test_the_gate_opens_when_the_balancer_finds_it_healthy(place, traffic, creat
     place.execute(pod, "web", "touch", "/tmp/go")
     wait_until(lambda: gate_of(now()) == "True" and is_ready(now()), "the gate is open")
     assert set(traffic.targets(group).values()) == {"healthy"}
+    wait_until(lambda: in_effect(place.server)["settled"], "it is in effect")
     assert get(*front) == "1"
     place.wait_until_stable("gated")
 
@@ -287,6 +303,7 @@ def test_ports_that_are_not_the_nodes(place, traffic):
         assert sorted((item["AWS_INSTANCE_IPV4"], item["AWS_INSTANCE_PORT"])
                       for item in traffic.instances(registry).values()) == sorted(
                           (address, "8080") for address in pods.values())
+        wait_until(lambda: in_effect(place.server)["settled"], "it is in effect")
         answered = set()
         wait_until(lambda: answered.add(get(*front)) or answered == set(pods), "both are asked")
     finally:

@@ -25,10 +25,10 @@ pytestmark = pytest.mark.node
 # Answers datagrams with its version, and health checks.
 UDP = """exec /usr/bin/python3 -c '
 import http.server, os, socket, threading
-threading.Thread(target=http.server.HTTPServer(
-    ("", 8080), http.server.SimpleHTTPRequestHandler).serve_forever, daemon=True).start()
 here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 here.bind(("", 9000))
+threading.Thread(target=http.server.HTTPServer(
+    ("", 8080), http.server.SimpleHTTPRequestHandler).serve_forever, daemon=True).start()
 while True:
     data, client = here.recvfrom(100)
     here.sendto(os.environ["VERSION"].encode() + b" " + data, client)
@@ -57,10 +57,13 @@ def tidy(place, traffic):
     agree about who is there."""
     yield
     names = [arn.rsplit("/", 1)[1] for arn in traffic.ecs.list_services()["serviceArns"]]
-    for name in names:
-        wait_until(lambda name=name: set(traffic.tasks(name)) == task_ids(place.witness.pods(name)),
-                   "tasks are pods")
-        place.ecs.delete_service(service=name, force=True)
+    try:
+        for name in names:
+            wait_until(lambda name=name: set(traffic.tasks(name)) == task_ids(place.witness.pods(name)),
+                       "tasks are pods")
+    finally:
+        for name in names:
+            place.ecs.delete_service(service=name, force=True)
     for name in names:
         wait_until(lambda name=name: not place.witness.pods(name, ending=True), "its pods are gone")
 
@@ -109,6 +112,7 @@ def test_datagrams_reach_pods(place, traffic):
 
     traffic.create("datagrams", version(1), 2, groups=[(group, 9000)])
     traffic.wait_until_completed("datagrams")
+    wait_until(lambda: in_effect(place.server)["settled"], "it is in effect")
     assert set(traffic.wait_for_targets(group, 2)) == {
         (pod["status"]["podIP"], 9000) for pod in place.witness.pods("datagrams")}
     assert {ask_new(Session)(*front) for _ in range(20)} == {"1"}
@@ -116,5 +120,6 @@ def test_datagrams_reach_pods(place, traffic):
     assert kept.ask() == "1"
     traffic.ecs.update_service(service="datagrams", taskDefinition=version(2))
     traffic.wait_until_completed("datagrams")
+    wait_until(lambda: in_effect(place.server)["settled"], "it is in effect")
     assert {ask_new(Session)(*front) for _ in range(20)} == {"2"}
     kept.close()

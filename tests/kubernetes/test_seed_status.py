@@ -61,6 +61,7 @@ def counts_are(ecs, name, running, pending):
 
 def test_seed_tables(hollow_cluster, witness, start):
     ecs = start(SEED).boto("ecs", region="us-gov-west-1")
+    wait_until(lambda: ecs.describe_clusters(clusters=["default"])["clusters"], "there is a cluster")
     hollow = hollow_cluster.hollow
     hollow.hold()
     try:
@@ -87,6 +88,7 @@ def test_seed_tables(hollow_cluster, witness, start):
         ecs.update_service(service="seed", desiredCount=3)
         status_is(ecs, "seed", "UPDATING")
         counts_are(ecs, "seed", 2, 1)
+        wait_until(lambda: len(witness.pods("seed")) == 3, "the third one is made")
         ecs.update_service(service="seed", desiredCount=2)
     finally:
         hollow.release()
@@ -158,6 +160,7 @@ def test_a_task_stops_at_the_time_of_its_deletion(hollow_cluster, witness, start
 
 def test_finer_state_beside_awss_statuses(hollow_cluster, witness, start):
     ecs = start().boto("ecs")
+    wait_until(lambda: ecs.describe_clusters(clusters=["default"])["clusters"], "there is a cluster")
 
     def state(name):
         found = ecs.describe_services(services=[name], include=["TAGS"])["services"][0]
@@ -169,6 +172,9 @@ def test_finer_state_beside_awss_statuses(hollow_cluster, witness, start):
     namespace = witness.pods("fine")[0]["metadata"]["namespace"]
     hollow_cluster.kubectl("create", "quota", "none", "--hard=pods=1", "-n", namespace)
     try:
+        # Before it is counted it may not hold yet.
+        wait_until(lambda: hollow_cluster.kubectl_json("get", "quota", "none", "-n", namespace).get("status", {}).get(
+            "used", {}).get("pods") == "1", "the quota is counted")
         ecs.update_service(service="fine", desiredCount=2)
         wait_until(lambda: state("fine") == "FAILED", "the tag says that it cannot go on")
         assert described(ecs, "fine")["deployments"][0]["rolloutState"] == "FAILED"

@@ -22,8 +22,11 @@ def definition(ecs, family, image=IMAGE, **members):
 
 @pytest.fixture(scope="module")
 def server(hollow_cluster, module_slipway):
-    return module_slipway("--runtime", "kubernetes", "--kubeconfig",
-                          hollow_cluster.credentials.path("admin.kubeconfig"))
+    started = module_slipway("--runtime", "kubernetes", "--kubeconfig",
+                             hollow_cluster.credentials.path("admin.kubeconfig"))
+    # It is there when the nodes are known.
+    wait_until(lambda: started.boto("ecs").list_clusters()["clusterArns"], "the cluster is there")
+    return started
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +89,12 @@ def wait_for_status(ecs, arn, status):
                       f"{arn} is {status}")
 
 
+def wait_for_rollout(ecs, name):
+    """All tasks of a stable service run; that this was all is said a little later."""
+    wait_until(lambda: [item["rolloutState"] for item in described(ecs, name)["deployments"]] == ["COMPLETED"],
+               f"the deployment of {name} is completed")
+
+
 def events_of(ecs, name):
     return [event["message"] for event in described(ecs, name)["events"]]
 
@@ -107,6 +116,9 @@ def test_nodes_are_container_instances(hollow_cluster, ecs):
 def test_clusters_are_namespaces_and_share_the_nodes(hollow_cluster, ecs, witness, service, name):
     ecs.create_cluster(clusterName="Web_Shop")
     service(2, cluster="Web_Shop")
+    # The instances of a new cluster may come after its first tasks.
+    wait_until(lambda: all("containerInstanceArn" in item for item in tasks_of(ecs, name, "Web_Shop")),
+               "it is known where they run")
     tasks = tasks_of(ecs, name, "Web_Shop")
     pods = witness.pods(name)
     assert ids_of(tasks) == task_ids(pods)
@@ -123,7 +135,7 @@ def test_clusters_are_namespaces_and_share_the_nodes(hollow_cluster, ecs, witnes
 def test_service_becomes_a_deployment(ecs, witness, service, name):
     found = service(3)
     assert (found["status"], found["runningCount"], found["pendingCount"]) == ("ACTIVE", 3, 0)
-    assert [item["rolloutState"] for item in found["deployments"]] == ["COMPLETED"]
+    wait_for_rollout(ecs, name)
     assert witness.deployment(name)["spec"]["replicas"] == 3
     pods = witness.pods(name)
     tasks = tasks_of(ecs, name)
@@ -140,7 +152,7 @@ def test_service_becomes_a_deployment(ecs, witness, service, name):
         assert {"name": "ecs.instance-name", "value": pod["spec"]["nodeName"]} in instance["attributes"]
         assert shown["attachments"] == []  # without awsvpc it has no interface of its own
         assert shown["containers"][0]["runtimeId"] == pod["status"]["containerStatuses"][0]["containerID"]
-    assert any("has reached a steady state" in message for message in events_of(ecs, name))
+    wait_until(lambda: any("has reached a steady state" in message for message in events_of(ecs, name)), "that is told")
 
 
 def test_scaling_follows(ecs, witness, service, name):
@@ -200,7 +212,7 @@ def test_new_version_rolls(hollow_cluster, ecs, witness, service, name):
     assert ids_of(tasks_of(ecs, name)) == task_ids(pods)
     assert not before & task_ids(pods)
     assert len([item for item in witness.items("deployments") if is_of(item, name)]) == 1
-    assert [item["rolloutState"] for item in described(ecs, name)["deployments"]] == ["COMPLETED"]
+    wait_for_rollout(ecs, name)
 
 
 def test_exit_of_an_essential_container_ends_the_task(hollow_cluster, ecs, witness, service, name):
@@ -295,7 +307,7 @@ def test_service_is_deleted_with_all_that_was_its(ecs, witness, name):
     arns = [item["taskArn"] for item in tasks_of(ecs, name)]
     ecs.delete_service(service=name, force=True)
     ecs.get_waiter("services_inactive").wait(services=[name], WaiterConfig=WAIT)
-    assert witness.deployment(name) is None
+    wait_until(lambda: witness.deployment(name) is None, "its Deployment is gone")
     wait_until(lambda: not witness.pods(name, ending=True), "its pods are gone")
     assert {task(ecs, arn)["lastStatus"] for arn in arns} == {"STOPPED"}
 
@@ -504,9 +516,9 @@ def test_draining_cordons_and_moves(hollow_cluster, ecs, witness, service, name)
     try:
         wait_until(lambda: all(item["spec"].get("nodeName", node) != node for item in witness.pods(name)),
                    "no pod is left there")
-        assert hollow_cluster.kubectl_json("get", "node", node)["spec"]["unschedulable"]
+        wait_until(lambda: hollow_cluster.kubectl_json("get", "node", node)["spec"].get("unschedulable"), "closed")
         ecs.get_waiter("services_stable").wait(services=[name], WaiterConfig=WAIT)
-        assert len(witness.pods(name)) == 3
+        wait_until(lambda: len(witness.pods(name)) == 3, "there are no more than were wanted")
     finally:
         ecs.update_container_instances_state(containerInstances=[arn], status="ACTIVE")
     wait_until(lambda: not hollow_cluster.kubectl_json("get", "node", node)["spec"].get(
@@ -529,7 +541,7 @@ def test_daemons_are_the_last_to_leave_and_come_back(hollow_cluster, ecs, witnes
     try:
         service(len(nodes))
         wait_until(lambda: places() == places(other) == sorted(nodes), "they are everywhere")
-        ecs.get_waiter("services_stable").wait(services=[daemon], WaiterConfig=WAIT)
+        wait_until(lambda: described(ecs, daemon)["runningCount"] == len(nodes), "and known")
         own = ecs.run_task(taskDefinition=definition(ecs, name + "-own"))["tasks"][0]["taskArn"]
         instance = wait_for_status(ecs, own, "RUNNING")["containerInstanceArn"]
         node = witness.pod(own.rsplit("/", 1)[1])["spec"]["nodeName"]
@@ -589,8 +601,8 @@ def test_foreign_objects_are_left_alone(hollow_cluster, ecs, witness, service, n
     assert after["uid"] == before["uid"] and after["generation"] == before["generation"]
     wait_until(lambda: ids_of(tasks_of(ecs, name)) == task_ids(witness.pods(name)),
                "tasks are the pods of the service, and no others")
-    pods = hollow_cluster.kubectl_json("get", "pods", "-l", "app=foreign")["items"]
-    assert pods and not any(pod["metadata"]["uid"].replace("-", "") in str(ecs.list_tasks())
+    pods = wait_until(lambda: hollow_cluster.kubectl_json("get", "pods", "-l", "app=foreign")["items"], "it has pods")
+    assert not any(pod["metadata"]["uid"].replace("-", "") in str(ecs.list_tasks())
                             for pod in pods)
     hollow_cluster.kubectl("delete", "deployment", "foreign")
 
@@ -620,13 +632,14 @@ def test_the_aws_command_waits(server, ecs, witness, name):
     aws("delete-service", "--service", name, "--force")
     ecs.get_waiter("services_inactive").wait(services=[name], WaiterConfig=WAIT)
     aws("wait", "services-inactive", "--services", name)
-    assert witness.pods(name) == [] and witness.deployment(name) is None
+    wait_until(lambda: witness.pods(name) == [] and witness.deployment(name) is None, "nothing of it is left")
 
 
 def test_an_ephemeral_server_leaves_nothing(hollow_cluster, witness, start_slipway, name):
     server = start_slipway("--ephemeral", "--runtime", "kubernetes", "--kubeconfig",
                            hollow_cluster.credentials.path("admin.kubeconfig"), *account())
     ecs = server.boto("ecs")
+    wait_until(lambda: ecs.list_clusters()["clusterArns"], "the cluster is there")
     ecs.create_service(serviceName=name, desiredCount=2, taskDefinition=definition(ecs, name))
     ecs.create_service(serviceName=name + "-d", schedulingStrategy="DAEMON", taskDefinition=name)
     arn = ecs.run_task(taskDefinition=name)["tasks"][0]["taskArn"]
@@ -639,7 +652,7 @@ def test_an_ephemeral_server_leaves_nothing(hollow_cluster, witness, start_slipw
                 for item in witness.items(kind) if ours in annotations(item)["slipway.dev/cluster-arn"]
                 and item.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
 
-    assert len(left()) >= 6
+    wait_until(lambda: len(left()) >= 6, "there is something of each")  # of the daemon, too
     server.stop()
     wait_until(lambda: not left(), "nothing of it is left")
 

@@ -103,6 +103,7 @@ class Between:
         self.skew = 0.0  # seconds that the other's clock is ahead, as its tasks tell it
         self.faults = []
         self.calls = []
+        self.connections = 0  # that are open: whoever has gone may have left calls in them
         self.sts = Sts()
         self.ended = threading.Event()
         self.lock = threading.Lock()
@@ -112,6 +113,18 @@ class Between:
             """One connection."""
             protocol_version = "HTTP/1.1"
             timeout = DEADLINE
+
+            def setup(self):
+                with between.lock:
+                    between.connections += 1
+                super().setup()
+
+            def finish(self):
+                try:
+                    super().finish()
+                finally:
+                    with between.lock:
+                        between.connections -= 1
 
             def do_POST(self):
                 between.handle(self)
@@ -181,7 +194,6 @@ class Between:
                     self.faults.remove(fault)
         kind = fault.kind if fault else "forward"
         getattr(self, "do_" + kind)(handler, call, body, fault)
-        call.answered_at = time.monotonic()
 
     def answer(self, handler, call, status, document):
         call.status = status
@@ -247,6 +259,7 @@ class Between:
         call.status = status
         if self.skew:
             text = json.dumps(self.skewed(json.loads(text))).encode()
+        call.answered_at = time.monotonic()  # before anybody can act upon it
         self.send(handler, status, text, dict(headers).get("content-type", "text/plain"))
 
     def skewed(self, value):

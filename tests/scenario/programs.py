@@ -7,11 +7,30 @@
     assert mark.tasks() == {"0123…"}       # ids of the tasks that have a living process
 """
 import os
+import time
 import uuid
 
 from conftest import wait_until
 
 LONG = "exec sleep 1000"
+# A process has just ended, or is another user's. Anything else is no reason to count it out.
+NOT_THERE = (FileNotFoundError, ProcessLookupError, PermissionError)
+
+
+HAS_NONE = 0x00200000 | 0x4  # flags of a process: it is one of the kernel's, or about to end
+
+
+def environment_of(name):
+    """(text,) of a living process, () of one that has ended. None: it is becoming another program, and has no
+    environment for a moment."""
+    with open(f"/proc/{name}/environ", "rb") as file:
+        text = file.read()
+    with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    state, flags, begin, end = fields[0], int(fields[6]), int(fields[47]), int(fields[48])
+    if state in "ZX":
+        return ()
+    return (text,) if text or flags & HAS_NONE or begin == end != 0 else None
 
 
 def living_processes():
@@ -20,13 +39,12 @@ def living_processes():
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                state = file.read().rsplit(")", 1)[1].split()[0]
-            with open(f"/proc/{name}/environ", "rb") as file:
-                pairs = file.read().decode(errors="replace").split("\0")
-        except OSError:  # it has just ended, or is another user's
+            while (found := environment_of(name)) is None:
+                time.sleep(0.001)
+        except NOT_THERE:
             continue
-        if state not in "ZX":
+        for text in found:
+            pairs = text.decode(errors="replace").split("\0")
             yield int(name), dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
@@ -63,6 +81,10 @@ class Mark:
             return (found or {None}) if len(found) == number else None
 
         return wait_until(condition, f"{number} tasks have programs {variables}") - {None}
+
+    def assert_ended(self):
+        """When a service is INACTIVE nothing of it runs."""
+        assert not self.processes()
 
 
 def container(mark, script, name="app", environment=None, **members):

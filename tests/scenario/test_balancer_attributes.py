@@ -136,10 +136,12 @@ def test_the_target_with_the_fewest_requests_is_next(web, backends):
     held = [hold(web, web.http, backends) for _ in range(2)]
     busy = [name for _, name in held]
     free, = set("ABC") - set(busy)
-    browser = Browser(web.address, web.http)
-    assert browser.asks() == {free}
+    # On one connection: whoever comes on another one may find that request not counted out yet.
+    client = Web(web.address, web.http)
+    assert {client.ask() for _ in range(9)} == {free}
+    client.close()
     set_group(web, "all", load_balancing__algorithm__type="round_robin")
-    assert browser.asks() == set("ABC")
+    assert Browser(web.address, web.http).asks() == set("ABC")
     backends.tell("release")
     for client, name in held:
         answer = client.connection.getresponse()
@@ -278,7 +280,7 @@ def test_silence_ends_requests_and_connections(slipway, backends):
     port = balancer.listen("HTTP", {"all": 1})
     balancer.wait_until_healthy()
     patient, _ = hold(balancer, port, backends)
-    set_balancer(balancer, idle_timeout__timeout_seconds="4")
+    set_balancer(balancer, idle_timeout__timeout_seconds="15")  # longer than the machine may be busy
     assert ask_new(Web)(balancer.address, port) == "A"
     client = Web(balancer.address, port)
     assert client.get("/hold").status == 504

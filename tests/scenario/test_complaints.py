@@ -100,9 +100,10 @@ def test_second_deployment_is_visible_during_a_rollout(ecs, tmp_path):
     assert states["ACTIVE"]["runningCount"] == len(mark.tasks(VERSION="1")) == 2
     gate.touch()
     wait_stable(ecs, "rolls")
-    told = service(ecs, "rolls")["deployments"]
-    assert [(deployment["status"], deployment["taskDefinition"], deployment["rolloutState"])
-            for deployment in told] == [("PRIMARY", new, "COMPLETED")]
+    wait_until(lambda: [
+        (deployment["status"], deployment["taskDefinition"], deployment["rolloutState"])
+        for deployment in service(ecs, "rolls")["deployments"]] == [("PRIMARY", new, "COMPLETED")],
+               "only the new one is left, and completed")
     assert len(mark.tasks(VERSION="2")) == 2
     mark.wait_for(0, VERSION="1")
     remove(ecs, "rolls")

@@ -55,6 +55,7 @@ def test_status_is_watched(fleet, tmp_path):
     with Gate() as gate:
         one = gate.define(fleet, 1)
         fleet.roll_out(one, minHealthyPercent=60)
+        gate.ready(fleet, 1)
         with Watching(fleet.server, os.fspath(tmp_path / "said"), "status", fleet.name,
                       "--watch") as status:
             status.wait_for(f".*{re.escape(one)}: {INSTANCES} of {INSTANCES} tasks active")
@@ -78,7 +79,7 @@ def test_status_is_watched(fleet, tmp_path):
 
 def test_what_is_in_progress_is_stopped(fleet):
     with Gate() as gate:
-        fleet.roll_out(gate.define(fleet, 1), minHealthyPercent=60)
+        gate.roll_out(fleet, minHealthyPercent=60)
         identifier = fleet.deploy(fleet.update(fleet.define(2)))
         asked = gate.wait_for(2)
         said = env_command(fleet.server, "stop", fleet.name)

@@ -131,8 +131,9 @@ def test_instances_are_told(slipway, fleet):
     instance = fleet.instances()[0]
     fleet.ecs.put_attributes(attributes=[{"name": fleet.name, "value": "x", "targetId": instance,
                                           "targetType": "container-instance"}])
-    told = wait_until(lambda: reader.of("updated"), "it is told")[0]["instance"]
-    assert {"name": fleet.name, "value": "x"} in told["attributes"]
+    # Others may be told before, of tasks of tests before that end.
+    told = wait_until(lambda: [line["instance"] for line in reader.of("updated") if {
+        "name": fleet.name, "value": "x"} in line["instance"]["attributes"]], "it is told")[0]
     assert told["cluster"] == "default"
     reader.close()
     assert slipway.process.poll() is None
@@ -205,12 +206,23 @@ def test_a_client_that_does_not_read_is_cut_off_and_told(start_slipway):
         ecs.run_task(cluster="many", taskDefinition="small", count=10)
     address = urllib.parse.urlsplit(server.url)
     path = "/v1/stream/tasks"
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=DEADLINE)
-    connection.request("GET", path, headers=signed(server, "GET", path))
-    answer = connection.getresponse()
-    time.sleep(20)
-    lines = answer.read().splitlines()
-    connection.close()
+
+    def come_late():
+        """The patience is 15 s, and who takes nothing for 30 s is not even told: then one was too late."""
+        began = time.monotonic()
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=DEADLINE)
+        try:
+            connection.request("GET", path, headers=signed(server, "GET", path))
+            answer = connection.getresponse()
+            time.sleep(22)
+            return answer.read().splitlines()
+        except http.client.IncompleteRead:
+            assert time.monotonic() - began >= 30
+            return None
+        finally:
+            connection.close()
+
+    lines = wait_until(come_late, "it is told", 3 * DEADLINE)
     assert len(lines) < 15000
     assert json.loads(lines[-1]) == {"change": "end", "reason": "SLOW_CONSUMER"}
 

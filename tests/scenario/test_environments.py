@@ -123,18 +123,32 @@ class Gate:
         return self
 
     def __exit__(self, *_):
-        shutil.rmtree(self.folder)  # all may
+        os.rename(self.folder, self.folder + "-gone")  # all may, and nobody writes there any more
+        shutil.rmtree(self.folder + "-gone")
 
     def define(self, fleet, version):
         return fleet.define(version, (
-            "set -- $(cat /proc/$$/stat); "
-            f"echo ${{22}} > {self.folder}/begun-$SLIPWAY_TASK; "
             "trap 'read up idle < /proc/uptime; "
             f"echo $up > {self.folder}/new-$SLIPWAY_TASK; "
             f"mv {self.folder}/new-$SLIPWAY_TASK {self.folder}/asked-$SLIPWAY_TASK; "
             f"while [ -d {self.folder} ] && [ ! -e {self.folder}/open ] && "
             f"[ ! -e {self.folder}/may-$SLIPWAY_TASK ]; do sleep 0.05; done; exit 0' TERM; "
+            "set -- $(cat /proc/$$/stat); "
+            f"echo ${{22}} > {self.folder}/early-$SLIPWAY_TASK; "
+            f"mv {self.folder}/early-$SLIPWAY_TASK {self.folder}/begun-$SLIPWAY_TASK; "
             "while :; do sleep 0.1; done"), stopTimeout=120)
+
+    def roll_out(self, fleet, **configuration):
+        """Version 1; the environment's."""
+        made = fleet.roll_out(self.define(fleet, 1), **configuration)
+        self.ready(fleet, 1)
+        return made
+
+    def ready(self, fleet, version):
+        """Wait until all programs of a version have written down when they were started, and mind being asked: that they
+        run does not mean that they have got that far."""
+        wait_until(lambda: (now := fleet.mark.tasks(VERSION=str(version))) and now <= set(self.begun()),
+                   f"programs of version {version} are ready")
 
     def written(self, what):
         found = {}
@@ -149,7 +163,7 @@ class Gate:
         return self.written("asked-")
 
     def begun(self):
-        """{task: when} of all that ever ran."""
+        """{task: when} of all that ever got ready."""
         return {task: ticks / os.sysconf("SC_CLK_TCK")
                 for task, ticks in self.written("begun-").items()}
 
@@ -166,6 +180,20 @@ class Gate:
     def open(self):
         with open(os.path.join(self.folder, "open"), "w", encoding="utf-8"):
             pass
+
+
+def remaining_memory(fleet, instance):
+    """When all that was asked to stop there, by tests before too, has: what stops gives back its own only then."""
+    def have_stopped():
+        pages = fleet.ecs.get_paginator("list_tasks").paginate(containerInstance=instance,
+                                                               desiredStatus="STOPPED")
+        return all(task["lastStatus"] == "STOPPED" for page in pages if page["taskArns"]
+                   for task in fleet.ecs.describe_tasks(tasks=page["taskArns"])["tasks"])
+
+    wait_until(have_stopped, "nothing is on its way out")
+    found = fleet.ecs.describe_container_instances(containerInstances=[instance])
+    return next(item["integerValue"] for item in found["containerInstances"][0]["remainingResources"]
+                if item["name"] == "MEMORY")
 
 
 @pytest.fixture(name="fleet")
@@ -359,6 +387,7 @@ def test_7_what_is_deployed_is_claimed_though_another_version_is_the_latest(flee
         versions = [fleet.create(definitions[0], minHealthyPercent=20),
                     *(fleet.update(definition) for definition in definitions[1:])]
         fleet.wait_for(fleet.deploy(versions[0]), "completed")
+        gate.ready(fleet, 1)
         claimed(definitions[0])
         running = fleet.deploy(versions[1])
         gate.wait_for(4)
@@ -489,9 +518,7 @@ def test_19_versions_of_others_and_of_before(fleet):
 
 def test_20_what_does_not_fit_is_named_and_comes_when_it_does(fleet):
     instance = fleet.instances()[0]
-    free = next(item["integerValue"] for item in fleet.ecs.describe_container_instances(
-        containerInstances=[instance])["containerInstances"][0]["remainingResources"]
-        if item["name"] == "MEMORY")
+    free = remaining_memory(fleet, instance)
     big = fleet.ecs.register_task_definition(family=fleet.name + "-big", containerDefinitions=[
         {**container(Mark(), LONG), "memory": free - 8}])["taskDefinition"]["taskDefinitionArn"]
     hog = fleet.ecs.start_task(taskDefinition=big, containerInstances=[instance])["tasks"][0]
@@ -546,7 +573,7 @@ def test_21_a_client_that_never_heard_the_answer_asks_again(fleet):
 
 def test_21_53_what_is_on_its_way_is_not_deployed_twice_and_what_waits_can_be_stopped(fleet):
     with Gate() as gate:
-        fleet.roll_out(gate.define(fleet, 1), minHealthyPercent=60)
+        gate.roll_out(fleet, minHealthyPercent=60)
         second, third = [fleet.update(fleet.define(number)) for number in (2, 3)]
         running = fleet.deploy(second)
         gate.wait_for(2)
@@ -739,10 +766,8 @@ def test_34_replaced_in_batches(fleet):
         identifier = fleet.deploy(version)
         fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
-    counts = [len(look) for look in watch.looks]
-    least = min(max(pair) for pair in zip(counts, counts[1:]))
-    assert least >= 3, counts
-    assert max(counts) <= INSTANCES
+    assert watch.fewest() >= 3, [len(look) for look in watch.looks]
+    assert watch.most() <= INSTANCES
 
 
 def test_37_the_new_one_before_the_old_one_goes(fleet):
@@ -752,9 +777,8 @@ def test_37_the_new_one_before_the_old_one_goes(fleet):
     with Watch(fleet.mark) as watch:
         fleet.wait_for(fleet.deploy(version), "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
-    counts = [len(look) for look in watch.looks]
-    assert min(max(pair) for pair in zip(counts, counts[1:])) >= INSTANCES
-    assert max(counts) <= INSTANCES + 2
+    assert watch.fewest() >= INSTANCES
+    assert watch.most() <= INSTANCES + 2
 
 
 def test_39_40_44_bad_versions_take_one_batch_and_poison_nothing(fleet):
@@ -793,19 +817,21 @@ def test_45_only_the_instances_change(fleet):
 # ---- E. pending, stop, rollback, delete ----
 
 def test_49_50_one_waits_and_the_last_one_wins(fleet):
-    slow = "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done"
-    fleet.roll_out(fleet.define(1, slow), minHealthyPercent=80)
-    versions = [fleet.update(fleet.define(number, slow)) for number in (2, 3, 4, 5)]
-    first = fleet.deploy(versions[0])
-    fleet.wait_for(first, "in-progress")
-    second = fleet.deploy(versions[1])
-    third = fleet.deploy(versions[2])
-    assert fleet.deployment(second)["status"] == "canceled"
-    assert fleet.deployment(third)["status"] == "pending"
-    fleet.update(fleet.define(6, slow))
-    assert fleet.deployment(third)["status"] == "canceled"
-    last = fleet.deploy(versions[3])
-    fleet.wait_for(last, "completed")
+    with Gate() as gate:
+        gate.roll_out(fleet, minHealthyPercent=80)
+        versions = [fleet.update(fleet.define(number)) for number in (2, 3, 4, 5)]
+        first = fleet.deploy(versions[0])
+        gate.wait_for(1)  # and no further for now
+        assert fleet.deployment(first)["status"] == "in-progress"
+        second = fleet.deploy(versions[1])
+        third = fleet.deploy(versions[2])
+        assert fleet.deployment(second)["status"] == "canceled"
+        assert fleet.deployment(third)["status"] == "pending"
+        fleet.update(fleet.define(6))
+        assert fleet.deployment(third)["status"] == "canceled"
+        last = fleet.deploy(versions[3])
+        gate.open()
+        fleet.wait_for(last, "completed")
     assert fleet.deployment(first)["status"] == "completed"
     fleet.assert_one_each(fleet.instances(), VERSION="5")
     for number in ("3", "4"):
@@ -813,19 +839,21 @@ def test_49_50_one_waits_and_the_last_one_wins(fleet):
 
 
 def test_52_53_54_stopped_and_started_again(fleet):
-    slow = "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done"
-    fleet.roll_out(fleet.define(1, slow), minHealthyPercent=60)
-    version = fleet.update(fleet.define(2, slow))
-    identifier = fleet.deploy(version)
-    wait_until(lambda: fleet.mark.tasks(VERSION="2"), "one was replaced")
-    for _ in range(2):
-        fleet.api.stop_deployment(name=fleet.name, deploymentId=identifier)
-    fleet.wait_for(identifier, "stopped")
-    assert fleet.get()["status"] == "inactive"
-    wait_until(lambda: fleet.mark.tasks() == {task for tasks in fleet.places().values()
-                                              for task in tasks}, "nothing is under way")
-    again = fleet.deploy(version)
-    fleet.wait_for(again, "completed")
+    with Gate() as gate:
+        gate.roll_out(fleet, minHealthyPercent=60)
+        version = fleet.update(fleet.define(2))
+        identifier = fleet.deploy(version)
+        gate.let(sorted(gate.wait_for(2))[0])
+        wait_until(lambda: fleet.mark.tasks(VERSION="2"), "one was replaced")
+        for _ in range(2):
+            fleet.api.stop_deployment(name=fleet.name, deploymentId=identifier)
+        fleet.wait_for(identifier, "stopped")
+        assert fleet.get()["status"] == "inactive"
+        gate.open()
+        wait_until(lambda: fleet.mark.tasks() == {task for tasks in fleet.places().values()
+                                                  for task in tasks}, "nothing is under way")
+        again = fleet.deploy(version)
+        fleet.wait_for(again, "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
     refusal(fleet.api.stop_deployment, "ResourceInUseException", 409, name=fleet.name,
             deploymentId=again)
@@ -855,24 +883,26 @@ def test_55_rolled_back(fleet):
 
 
 def test_57_60_deleted(fleet):
-    slow = "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done"
-    fleet.roll_out(fleet.define(1, slow), minHealthyPercent=80)
-    identifier = fleet.deploy(fleet.update(fleet.define(2, slow)))
-    fleet.wait_for(identifier, "in-progress")
-    refusal(fleet.api.delete_environment, "ResourceInUseException", 409, name=fleet.name)
-    fleet.api.stop_deployment(name=fleet.name, deploymentId=identifier)
-    fleet.wait_for(identifier, "stopped")
-    wait_until(lambda: fleet.mark.tasks() == {task for tasks in fleet.places().values()
-                                              for task in tasks}, "nothing is under way")
-    before = fleet.mark.tasks()
-    fleet.api.delete_environment(name=fleet.name)
-    wait_until(lambda: not fleet.exists(), "it is gone")
-    refusal(fleet.api.delete_environment, "ResourceNotFoundException", 404, name=fleet.name)
-    refusal(fleet.api.list_deployments, "ResourceNotFoundException", 404, name=fleet.name)
-    assert before and fleet.mark.tasks() == before
-    # One of the same name finds what its predecessor left, and replaces it.
-    version = fleet.create(fleet.define(3), minHealthyPercent=60)
-    fleet.wait_for(fleet.deploy(version), "completed")
+    with Gate() as gate:
+        gate.roll_out(fleet, minHealthyPercent=80)
+        identifier = fleet.deploy(fleet.update(fleet.define(2)))
+        gate.wait_for(1)  # and no further for now
+        assert fleet.deployment(identifier)["status"] == "in-progress"
+        refusal(fleet.api.delete_environment, "ResourceInUseException", 409, name=fleet.name)
+        fleet.api.stop_deployment(name=fleet.name, deploymentId=identifier)
+        fleet.wait_for(identifier, "stopped")
+        gate.open()
+        wait_until(lambda: fleet.mark.tasks() == {task for tasks in fleet.places().values()
+                                                  for task in tasks}, "nothing is under way")
+        before = fleet.mark.tasks()
+        fleet.api.delete_environment(name=fleet.name)
+        wait_until(lambda: not fleet.exists(), "it is gone")
+        refusal(fleet.api.delete_environment, "ResourceNotFoundException", 404, name=fleet.name)
+        refusal(fleet.api.list_deployments, "ResourceNotFoundException", 404, name=fleet.name)
+        assert before and fleet.mark.tasks() == before
+        # One of the same name finds what its predecessor left, and replaces it.
+        version = fleet.create(fleet.define(3), minHealthyPercent=60)
+        fleet.wait_for(fleet.deploy(version), "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="3")
 
 

@@ -79,7 +79,7 @@ def test_a_task_runs_and_stops(slipway, ecs, mark):
     assert task["desiredStatus"] == "RUNNING"
     arn = task["taskArn"]
     slipway.aws("ecs", "wait", "tasks-running", "--tasks", arn)
-    assert mark.tasks() == {task_id(arn)}
+    assert mark.wait_for(1) == {task_id(arn)}
     task = describe(ecs, arn)
     assert (task["lastStatus"], task["connectivity"]) == ("RUNNING", "CONNECTED")
     assert task["createdAt"] <= task["pullStartedAt"] <= task["pullStoppedAt"] <= task["startedAt"]
@@ -110,7 +110,8 @@ def test_exit_codes(ecs, mark, script, code):
 
 @pytest.mark.sanitized
 def test_an_essential_exit_ends_the_others(ecs, mark):
-    arn, = run(ecs, define(ecs, "pair", container(mark, "exit 5"),
+    # The other one must have got so far that it can be asked to end.
+    arn, = run(ecs, define(ecs, "pair", container(mark, "sleep 1; exit 5"),
                            container(mark, LONG, name="beside")))
     task = stopped(ecs, arn)
     assert exit_codes(task) == {"app": 5, "beside": 143}
@@ -120,7 +121,8 @@ def test_an_essential_exit_ends_the_others(ecs, mark):
 def test_a_container_that_is_not_essential_may_end(ecs, mark):
     arn, = run(ecs, define(ecs, "side", container(mark, LONG),
                            container(mark, "exit 4", name="side", essential=False)))
-    task = wait_for(ecs, arn, lambda task: exit_codes(task)["side"] == 4, "the side ends")
+    task = wait_for(ecs, arn, lambda task: exit_codes(task)["side"] == 4
+                    and task["lastStatus"] == "RUNNING", "the side ends")
     statuses = {item["name"]: item["lastStatus"] for item in task["containers"]}
     assert statuses == {"app": "RUNNING", "side": "STOPPED"}
     assert (task["lastStatus"], task["desiredStatus"]) == ("RUNNING", "RUNNING")
@@ -442,6 +444,7 @@ def test_what_a_reboot_ends_is_told_and_not_run_again(start_slipway, mark, tmp_p
     for arn in arns:
         running(ecs, arn)
     mark.wait_for(3)
+    wait_until(lambda: log.exists() and log.read_text() == "run\n" * 3, "each has run")
     server.kill()
     # All at once, as when the power goes: nobody may see another end.
     found = task_processes(server.state)

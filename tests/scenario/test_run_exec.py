@@ -65,10 +65,11 @@ def test_logs(slipway, ecs, mark):
 
 
 def test_logs_of_a_chosen_container(slipway, ecs, mark):
+    """What is said last before an end, containerd may lose."""
     arn, = run(ecs, define(
-        ecs, "two", container(mark, "echo app", dependsOn=[
+        ecs, "two", container(mark, "echo app; sleep 1", dependsOn=[
             {"containerName": "beside", "condition": "COMPLETE"}]),
-        container(mark, "echo beside", name="beside", essential=False)))
+        container(mark, "echo beside; sleep 1", name="beside", essential=False)))
     stopped(ecs, arn)
     assert slipway_run(slipway, "logs", "-c", "beside", arn).stdout == b"beside\n"
     assert slipway_run(slipway, "logs", "--container=app", arn).stdout == b"app\n"
@@ -253,7 +254,7 @@ def test_policies_hold(slipway, task, tmp_path):
                                "Resource": task}], tmp_path)
     programs = make_key(slipway, [{"Effect": "Allow", "Action": "ecs:ExecuteCommand",
                                    "Resource": "arn:aws:ecs:*:*:task/default/*"}], tmp_path)
-    assert slipway_run(slipway, "logs", task, key=logs).stdout == b"begun\n"
+    wait_until(lambda: slipway_run(slipway, "logs", task, key=logs).stdout == b"begun\n", "it is read")
     result = slipway_run(slipway, "exec", task, "--", "true", key=logs)
     assert result.returncode == 1 and b"may not do ecs:ExecuteCommand" in result.stderr
     assert slipway_run(slipway, "exec", task, "--", "true", key=programs).returncode == 0
@@ -270,10 +271,14 @@ def test_policies_hold(slipway, task, tmp_path):
 
 def test_audit_has_programs(slipway, task):
     slipway_run(slipway, "exec", task, "--", "true")
-    with open(os.path.join(slipway.state, "audit.log"), encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file]
-    assert any(line["operation"] == "slipway:ExecuteCommand" and line["resource"] == task
-               for line in lines)
+
+    def is_written():
+        with open(os.path.join(slipway.state, "audit.log"), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        return any(line["operation"] == "slipway:ExecuteCommand" and line["resource"] == task
+                   for line in lines)
+
+    wait_until(is_written, "it is written down")
 
 
 def test_a_client_that_does_not_read_is_waited_for(slipway, task):

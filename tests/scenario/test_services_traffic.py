@@ -130,14 +130,15 @@ class Traffic:
                 Attributes=[{"Key": "idle_timeout.timeout_seconds", "Value": "4000"}])
         return made
 
-    def group(self, balancer, protocol="TCP", kind="ip", delay=2, port=8080, interval=5):
-        """A target group behind a listener of its own; (ARN, (address, port))."""
+    def group(self, balancer, protocol="TCP", kind="ip", delay=2, port=8080, interval=5, unhealthy=10):
+        """A target group behind a listener of its own; (ARN, (address, port)). Tasks that are found unhealthy are
+        replaced, hence so many checks that must fail: the machine may be slow."""
         self.count += 1
         arn = self.elb.create_target_group(
             Name=f"group-{self.count}", Protocol=protocol, Port=port, TargetType=kind, VpcId="vpc-1",
             HealthCheckProtocol="HTTP", HealthCheckPath="/health",
             HealthCheckIntervalSeconds=interval, HealthCheckTimeoutSeconds=interval - 1,
-            HealthyThresholdCount=2, UnhealthyThresholdCount=2)["TargetGroups"][0]["TargetGroupArn"]
+            HealthyThresholdCount=2, UnhealthyThresholdCount=unhealthy)["TargetGroups"][0]["TargetGroupArn"]
         self.elb.modify_target_group_attributes(TargetGroupArn=arn, Attributes=[
             {"Key": "deregistration_delay.timeout_seconds", "Value": str(delay)}])
         address = lookup(self.server, balancer["DNSName"])[0][1]
@@ -469,13 +470,13 @@ def stays(address):
 
 
 def remembers(server, name, port):
-    """A lease on an address of a name, for less than its TTL: who asks for it on a busy machine may arrive late
-    himself."""
+    """A lease on an address of a name, for less than its TTL: who asks for it on a busy machine may arrive ten
+    seconds late himself."""
     def lease():
         asked = time.monotonic()
         found = lookup(server, name)
         assert found, "the name has no address"
-        return (random.choice(found)[1], port), asked + min(ttl for ttl, _ in found) - 2
+        return (random.choice(found)[1], port), asked + min(ttl for ttl, _ in found) - 10
     return lambda: lease
 
 
@@ -514,9 +515,9 @@ def test_a_rolling_update_under_load_loses_nothing(traffic, programs, way):
     """Three tasks are replaced, whose clients have requests under way that take one or two seconds."""
     graceful = [{"name": "GRACEFUL", "value": ""}] if way == "name" else []
     old, new = (traffic.register("web", programs.containers(8080, environment=[
-        {"name": "VERSION", "value": version}] + graceful)) for version in "12")
+        {"name": "VERSION", "value": version}] + graceful, stopTimeout=120)) for version in "12")
     if way == "name":
-        arn, _, name = traffic.registry("web", ttl=3)
+        arn, _, name = traffic.registry("web", ttl=12)
         traffic.create(way, old, count=3, registry={"registryArn": arn})
         lease, keep = remembers(traffic.server, name, 8080), 1000
     else:
@@ -616,7 +617,7 @@ def test_a_switch_from_one_service_to_another_loses_nothing(traffic, programs, t
 # ---- health ----
 
 def test_what_a_balancer_finds_unhealthy_is_replaced_when_its_grace_is_over(traffic, programs):
-    group, _ = traffic.group(traffic.balancer())
+    group, _ = traffic.group(traffic.balancer(), unhealthy=2)
     traffic.create("sick", traffic.register("web", programs.containers(8080)), groups=[(group, 8080)],
                    healthCheckGracePeriodSeconds=3600)
     task = list(traffic.wait_for_tasks("sick", 1))[0]
@@ -666,7 +667,8 @@ def test_what_is_taken_out_on_purpose_stays_out(traffic, programs):
 
     traffic.ecs.stop_task(task=task)
     traffic.wait_for_targets(group, 2)
-    assert set(traffic.instances(registry)) == set(traffic.wait_for_tasks("out", 2))
+    running = set(traffic.wait_for_tasks("out", 2))
+    assert set(traffic.instances(registry)) == running
 
 
 # ---- task sets, and what changes ----
@@ -732,7 +734,8 @@ def test_services_on_the_machines_own_network(traffic, programs):
     traffic.ecs.update_service(service="ports", loadBalancers=[])
     traffic.wait_until_completed("ports")
     wait_until(lambda: not traffic.targets(group), "no target is left")
-    assert set(traffic.instances(registry)) == set(traffic.tasks("ports"))
+    wait_until(lambda: set(traffic.instances(registry)) == set(traffic.tasks("ports")),
+               "the name is that of the new tasks")
     assert traffic.service("ports")["loadBalancers"] == []
     traffic.ecs.delete_service(service="ports", force=True)
     wait_until(lambda: traffic.service("ports")["status"] == "INACTIVE", "it is gone")

@@ -4,6 +4,7 @@ there is answered, except what a killed program had under way; and whatever is s
 
     SLIPWAY_CHANCE_SEED=7 SLIPWAY_CHANCE_STEPS=500 ./dev test scenario -- -k by_chance     # another one, and longer
 """
+import contextlib
 import os
 import random
 import signal
@@ -58,7 +59,9 @@ class World:
         self.slipway, self.backends, self.random = slipway, backends, random.Random(seed)
         self.web, self.net = Balancer(slipway, f"web-{seed}", "application"), Balancer(slipway, f"net-{seed}")
         for name, (first, *_) in GROUPS.items():
-            self.web.group(name, "HTTP", [backends[first].http], HealthCheckPath="/health")
+            # Soon unhealthy, when told to be so: that cuts nothing off.
+            self.web.group(name, "HTTP", [backends[first].http], HealthCheckPath="/health",
+                           UnhealthyThresholdCount=2)
             self.net.group(f"tcp-{name}", "TCP", [backends[first].port])
             self.net.group(f"udp-{name}", "UDP", [backends[first].port])
         self.http = self.web.listen("HTTP", dict.fromkeys(GROUPS, 1))
@@ -147,7 +150,8 @@ class World:
 
     def do_attributes(self):
         values = {"load_balancing.algorithm.type": self.random.choice(("round_robin", "least_outstanding_requests")),
-                  "deregistration_delay.timeout_seconds": self.random.choice(("0", "1", "60"))}
+                  # What is under way ends well before: later than that it may be cut off.
+                  "deregistration_delay.timeout_seconds": self.random.choice(("60", "90", "300"))}
         self.web.elb.modify_target_group_attributes(
             TargetGroupArn=self.web.groups["c"],
             Attributes=[{"Key": key, "Value": value} for key, value in values.items()])
@@ -180,9 +184,11 @@ class World:
 
     def kill(self, word):
         for pid in children(self.slipway.process.pid, word):
-            os.kill(pid, signal.SIGKILL)
-            wait_until_gone(pid)
-            self.kills[word] += 1
+            # One that finishes what it has, beside its successor, may have ended by itself meanwhile.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                wait_until_gone(pid)
+                self.kills[word] += 1
 
     def do_kill_haproxy(self):
         if self.random.random() < 0.3:

@@ -79,7 +79,9 @@ static struct json *pick(struct arena *arena, const struct json *from, const cha
 static void set_numbers(struct arena *arena, struct json *spec, const struct runtime_group *group,
 	int64_t nodes)
 {
-	json_set_integer(arena, spec, "minReadySeconds", group->settle_seconds);
+	/* Since when a pod is ready is written down in whole seconds, so it could seem to be a second older. */
+	json_set_integer(arena, spec, "minReadySeconds",
+		group->settle_seconds > 0 ? group->settle_seconds + 1 : 0);
 	if (group->daemon) {
 		json_set(arena, spec, "updateStrategy",
 			kubernetes_rolling_write_daemon(arena, group->minimum_healthy, nodes));
