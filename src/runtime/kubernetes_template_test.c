@@ -612,9 +612,8 @@ static void test_documents(void **state)
 	assert_int_equal(make(arena, ONE("'environment':[{'name':'A','value':'v','secret':true}]"),
 				 true, NULL, &template, &err),
 		0);
-	document =
-		kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template,
-			SPAN("web-1-a web-1-b"), 0);
+	document = kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template,
+		SPAN("web-1-a web-1-b"), 0);
 	assert_true(span_is(json_get_text(at(document, "metadata annotations"), KUBERNETES_SECRET),
 		"web-1-a web-1-b"));
 	check_at(arena, "group", document, "spec replicas", "4");
@@ -638,11 +637,10 @@ static void test_documents(void **state)
 	check_at(arena, "numbers", document, "spec template", NULL);
 	check_at(arena, "numbers", document, "spec replicas", "4");
 	group.daemon = true;
-	document =
-		kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template,
-			SPAN_NONE, 0);
-	assert_true(json_is_absent(
-		json_get(at(document, "metadata annotations"), KUBERNETES_SECRET)));
+	document = kubernetes_group_document(arena, SPAN("ns"), SPAN("web-1"), &group, &template,
+		SPAN_NONE, 0);
+	assert_true(json_is_absent(json_get(at(document, "metadata annotations"),
+		KUBERNETES_SECRET)));
 	check_at(arena, "daemon", document, "spec replicas", NULL);
 	check_at(arena, "daemon", document, "spec minReadySeconds", "11");
 	check_at(arena, "daemon", document, "spec updateStrategy rollingUpdate",
