@@ -82,7 +82,8 @@ def test_ends_and_their_reasons(node_cluster):
     assert end_of_one_that_says(node_cluster, "good", "done\n")["exitCode"] == 0
     assert end_of(node_cluster, "bad")["exitCode"] == 7
     greedy = end_of(node_cluster, "greedy")
-    assert (greedy["exitCode"], greedy["reason"]) == (137, "OOMKilled")
+    # Or without its reason, when containerd has heard of that too late.
+    assert (greedy["exitCode"], greedy["reason"]) in ((137, "OOMKilled"), (137, "Error"))
     assert node_cluster.kubectl("logs", "good").stdout == "done\n"
 
 
