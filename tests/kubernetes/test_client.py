@@ -699,7 +699,7 @@ def test_logs(node_cluster):
     with subprocess.Popen([probe_module.PATH, "logs", "default", "counts", "follow"], env=probe.environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as follower:
         assert follower.stdout.read(len(expected)) == expected
-        node_cluster.kubectl("exec", "counts", "--", "touch", "/heard")
+        node_cluster.kubectl("exec", "counts", "--", "touch", "/heard", check=False)  # may be ended with what it ends
         assert follower.stdout.read() == b""
     assert follower.returncode == 0
     assert probe.run("logs", "default", "counts").stdout == expected

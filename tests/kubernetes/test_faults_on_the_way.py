@@ -11,6 +11,7 @@ from test_faults import World
 from test_state import WAIT, described, ids_of, tasks_of, wait_for_status
 from witness import annotations, task_ids
 
+TAKES_MINUTES = True
 WRITE = "^(POST|PUT|PATCH|DELETE) "
 DOMAIN = "faults.test"
 SECRETS_KEPT = 5  # of this version and the one before, and of what was seen to end too late
