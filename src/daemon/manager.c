@@ -418,7 +418,7 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 	struct controller_config controller = {.store = config->store,
 		.context = manager,
 		/* Keys begin with the account. */
-		.queue = {.group_by = '/', .group_most = MANAGER_WORKERS - 1},
+		.queue = {.group_by = '/', .group_most = MANAGER_ACCOUNT_WORKERS},
 		.report = config->report,
 		.report_context = config->report_context};
 	struct state_config state = {.store = config->store,

@@ -16,8 +16,9 @@
 #include "control/controller.h"
 #include "daemon/crew.h"
 
-#define MANAGER_ACTIONS_MAX 30           /* of one look: small, since others wait for the writer */
-#define MANAGER_WORKERS 8                /* one account has all but one of them at most */
+#define MANAGER_ACTIONS_MAX 30 /* of one look: small, since others wait for the writer */
+#define MANAGER_WORKERS 8
+#define MANAGER_ACCOUNT_WORKERS 4        /* that one account has at most */
 #define MANAGER_START_INSTANCES 10       /* of one StartTask, as ECS allows */
 #define MANAGER_CALL_US INT64_C(3000000) /* our lease must outlast a call by so much */
 #define MANAGER_ELSEWHERE_US                                                                       \

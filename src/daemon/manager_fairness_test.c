@@ -101,7 +101,7 @@ static void test_85_noisy_neighbour(void **state)
 		      "one's\n",
 		ENVIRONMENTS * INSTANCES, meanwhile);
 	/* One look of each of the workers that it may have at once, and not one of each of its environments. */
-	assert_true(meanwhile <= (size_t)(MANAGER_WORKERS - 1) * MANAGER_ACTIONS_MAX);
+	assert_true(meanwhile <= (size_t)MANAGER_ACCOUNT_WORKERS * MANAGER_ACTIONS_MAX);
 	test_manager_free(bench);
 }
 

@@ -9,7 +9,8 @@
 #define TOKEN_DIGITS 32
 #define TOKEN_WORDS_MAX 1024
 
-#define ELSEWHERE_MAX 4 /* workers that call targets elsewhere at once */
+/* Workers that call targets elsewhere at once, where they may have to wait: an account has one more for what is here. */
+#define ELSEWHERE_MAX (MANAGER_ACCOUNT_WORKERS - 1)
 
 /* ---- calling ---- */
 
