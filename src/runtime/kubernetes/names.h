@@ -36,10 +36,10 @@
 #define KUBERNETES_CLUSTER "slipway.dev/cluster-arn"
 #define KUBERNETES_GROUP "slipway.dev/group"
 #define KUBERNETES_VERSION "slipway.dev/version"
-#define KUBERNETES_TASK "slipway.dev/task"     /* the token of a task that is no group's */
-#define KUBERNETES_PLAN "slipway.dev/plan"     /* plan.h */
-#define KUBERNETES_NOTES "slipway.dev/notes"   /* what could not be done as asked */
-#define KUBERNETES_END "slipway.dev/end"       /* why a pod was deleted, written before it is */
+#define KUBERNETES_TASK "slipway.dev/task"   /* the token of a task that is no group's */
+#define KUBERNETES_PLAN "slipway.dev/plan"   /* plan.h */
+#define KUBERNETES_NOTES "slipway.dev/notes" /* what could not be done as asked */
+#define KUBERNETES_END "slipway.dev/end"     /* why a pod was deleted, written before it is */
 /* What the Secret of a task is called; of a group: what those of its versions are, with spaces between. */
 #define KUBERNETES_SECRET "slipway.dev/secret"
 #define KUBERNETES_ACKNOWLEDGED "slipway.dev/acknowledged" /* its end is known to ECS */
