@@ -644,6 +644,43 @@ static void the_breaker_sees_a_version_that_crashes_late(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
+/* One task of the version that is taken back runs for a moment, and counts for nobody: the older ones stay until others
+ * have taken their place. */
+static void going_back_counts_on_nothing_that_fails(void **state)
+{
+	struct world *world = *state;
+	static char keys[TASKS_MAX][128];
+	char first[64];
+	size_t count, left = 0;
+
+	define(world, "web", "");
+	define(world, "web", "");
+	add_instance(world, 4096);
+	create(world, "web", "web:1", 2, BREAKER(true));
+	play_until_proven(world, "web");
+	snprintf(first, sizeof(first), "%s", deployment_text(world, "web", 0, "id"));
+	update(world, "web", ",'taskDefinition':'web:2'");
+	assert_int_equal(tasks_of(world, "web", 'p', keys), 2);
+	strike(world, span_of(keys[0]), RUNS);
+	for (unsigned i = 0; i < 8 && !told(world, "web", "deployment failed"); i++) {
+		play(world, "web", CRASHES);
+		wait_ms(world, 900);
+	}
+	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	count = tasks_of(world, "web", 'h', keys);
+	for (size_t i = 0; i < count; i++) {
+		_view_ struct store_view *view = store_view_open(world->server->store);
+		const struct store_object *task = store_get(view, &task_kind, span_of(keys[i]));
+
+		left += span_is(task_facts(task)->deployment, first);
+	}
+	assert_int_equal(left, 2);
+	play_until_proven(world, "web");
+	assert_stable(world, "web", 2);
+	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
+	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
+}
+
 /* What runs well but has not been proven yet is better than nothing. */
 static void the_breaker_rolls_back_to_what_runs(void **state)
 {
@@ -1103,6 +1140,7 @@ int main(void)
 		TEST(the_breaker_rolls_back),
 		TEST(the_breaker_sees_a_version_that_crashes_late),
 		TEST(the_breaker_rolls_back_to_what_runs),
+		TEST(going_back_counts_on_nothing_that_fails),
 		TEST(a_first_deployment_completes_when_it_is_proven),
 		TEST(a_daemon_completes_when_it_is_proven),
 		TEST(a_crash_loop_is_never_steady),

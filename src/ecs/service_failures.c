@@ -183,18 +183,32 @@ void service_part_forgive(struct service_work *work, struct service_part *part, 
 	part->changed = true;
 }
 
-/* A breaker that shall save the service must see a crash before the older tasks are gone. */
-static int64_t proof_ms(const struct service_work *work)
+/* NULL: its deployment is forgotten. */
+static const struct service_part *part_of(const struct service_work *work,
+	const struct task_facts *task)
 {
-	const struct service_deployment_facts *facts = &work->primary->deployment;
-	bool watched = work->facts.breaker && facts->rollout != ROLLOUT_COMPLETED;
+	size_t prefix = sizeof(SERVICE_DEPLOYMENT_PREFIX) - 1;
 
-	return watched || facts->failed > 0 ? SERVICE_SETTLED_MS : SERVICE_READY_MS;
+	for (size_t i = 0; i < work->part_count; i++)
+		if (task->deployment.length == prefix + work->parts[i].number.length &&
+			span_ends_with(task->deployment, work->parts[i].number))
+			return &work->parts[i];
+	return NULL;
+}
+
+/* A breaker that shall save the service must see a crash before the older tasks are gone. */
+static int64_t proof_ms(const struct service_work *work, const struct service_part *part)
+{
+	bool watched = part && part == work->primary && work->facts.breaker &&
+		       part->deployment.rollout != ROLLOUT_COMPLETED;
+
+	return watched || (part && part->deployment.failed > 0) ? SERVICE_SETTLED_MS
+								: SERVICE_READY_MS;
 }
 
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task)
 {
-	int64_t ready_ms = task->started_ms + proof_ms(work);
+	int64_t ready_ms = task->started_ms + proof_ms(work, part_of(work, task));
 
 	if (task->checked || task->balance == TASK_BALANCE_HEALTHY || task->last < TASK_RUNNING ||
 		ready_ms <= work->now_ms)

@@ -58,22 +58,21 @@ static bool in_grace(struct service_work *work, const struct task_facts *task)
 	return work->facts.grace_ms > 0 && task->started_ms + work->facts.grace_ms > work->now_ms;
 }
 
-static bool is_unproven(const struct plan *plan, size_t group, const struct task_facts *task)
+static bool is_unproven(const struct plan *plan, const struct task_facts *task)
 {
-	return plan->rolls && group == plan->target && task_class_of(task) == TASK_CLASS_HEALTHY &&
+	return plan->rolls && task_class_of(task) == TASK_CLASS_HEALTHY &&
 	       service_task_is_unproven(plan->work, task);
 }
 
 /* Of a live task that nobody wants to stop. */
-static enum rollout_class class_of(const struct plan *plan, size_t group,
-	const struct task_facts *task)
+static enum rollout_class class_of(const struct plan *plan, const struct task_facts *task)
 {
 	switch (task_class_of(task)) {
 	case TASK_CLASS_PENDING: return ROLLOUT_PENDING;
 	case TASK_CLASS_STARTING: return ROLLOUT_STARTING;
 	case TASK_CLASS_UNHEALTHY:
 		return in_grace(plan->work, task) ? ROLLOUT_STARTING : ROLLOUT_UNHEALTHY;
-	default: return is_unproven(plan, group, task) ? ROLLOUT_STARTING : ROLLOUT_HEALTHY;
+	default: return is_unproven(plan, task) ? ROLLOUT_STARTING : ROLLOUT_HEALTHY;
 	}
 }
 
@@ -84,9 +83,9 @@ static bool is_protected(struct service_work *work, const struct task_facts *tas
 
 /* Not to be stopped now. One that is not proven yet allows no other to be stopped, but it runs, and may be
  * what keeps the service going. */
-static bool is_kept(const struct plan *plan, size_t group, const struct task_facts *task)
+static bool is_kept(const struct plan *plan, const struct task_facts *task)
 {
-	return is_protected(plan->work, task) || is_unproven(plan, group, task);
+	return is_protected(plan->work, task) || is_unproven(plan, task);
 }
 
 static struct store_cursor cursor_of(struct plan *plan, size_t group, enum task_class class)
@@ -123,17 +122,17 @@ static void excuse_young(struct plan *plan, size_t group)
 	}
 }
 
-/* Those that have just begun to run count as starting as long as they are to replace others. */
-static void doubt_unproven(struct plan *plan)
+/* Those that have just begun to run count as starting as long as some replace others. */
+static void doubt_unproven(struct plan *plan, size_t group)
 {
-	struct rollout_replica_group *counts = &plan->groups[plan->target];
-	struct store_cursor cursor = cursor_of(plan, plan->target, TASK_CLASS_HEALTHY);
+	struct rollout_replica_group *counts = &plan->groups[group];
+	struct store_cursor cursor = cursor_of(plan, group, TASK_CLASS_HEALTHY);
 	const struct store_object *task;
 
 	if (!plan->rolls)
 		return;
 	for (unsigned i = 0; i < UNPROVEN_LOOK_MAX && (task = store_next(&cursor)); i++)
-		if (service_task_is_unproven(plan->work, task_facts(task))) {
+		if (is_unproven(plan, task_facts(task))) {
 			counts->tasks[ROLLOUT_HEALTHY][ROLLOUT_STAYS].count--;
 			counts->tasks[ROLLOUT_STARTING][ROLLOUT_STAYS].count++;
 			/* Those that are protected are counted as such later. */
@@ -205,12 +204,11 @@ static void count_moving_on(struct plan *plan, const struct store_object *instan
 
 		if (facts->desired == TASK_STOPPED || !find_group(plan, facts, &moving.group))
 			continue;
-		moving.class = class_of(plan, moving.group, facts);
-		moving.protected =
-			is_kept(plan, moving.group, facts) && moving.class != ROLLOUT_UNHEALTHY;
+		moving.class = class_of(plan, facts);
+		moving.protected = is_kept(plan, facts) && moving.class != ROLLOUT_UNHEALTHY;
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_STAYS].count--;
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_STAYS].protected -=
-			is_unproven(plan, moving.group, facts) && !is_protected(work, facts);
+			is_unproven(plan, facts) && !is_protected(work, facts);
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_MOVES].count++;
 		plan->groups[moving.group].tasks[moving.class][ROLLOUT_MOVES].protected +=
 			moving.protected;
@@ -256,7 +254,7 @@ static void count_protected(struct plan *plan, size_t group)
 
 	while ((task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
-		enum rollout_class class = class_of(plan, group, facts);
+		enum rollout_class class = class_of(plan, facts);
 
 		if (!is_protected(work, facts) || facts->desired == TASK_STOPPED)
 			continue;
@@ -274,7 +272,8 @@ static void count_all(struct plan *plan)
 		count_group(plan, i);
 		plan->rolls |= i != plan->target && plan->parts[i].live > 0;
 	}
-	doubt_unproven(plan);
+	for (size_t i = 0; i < plan->count; i++)
+		doubt_unproven(plan, i);
 	count_moving(plan);
 	for (size_t i = 0; i < plan->count; i++)
 		count_protected(plan, i);
@@ -349,10 +348,8 @@ static size_t collect_class(struct plan *plan, const struct rollout_replica_acti
 	while (count < VICTIMS_LOOK_MAX && (task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
 
-		if (class_of(plan, action->group, facts) == action->class &&
-			!is_moving(plan, task) &&
-			(action->class == ROLLOUT_UNHEALTHY ||
-				!is_kept(plan, action->group, facts)))
+		if (class_of(plan, facts) == action->class && !is_moving(plan, task) &&
+			(action->class == ROLLOUT_UNHEALTHY || !is_kept(plan, facts)))
 			victims[count++].task = task;
 	}
 	return count;

@@ -168,10 +168,11 @@ bool service_has_good_news(const struct service_work *work);
 
 /* ---- service_failures.c ---- */
 
-/* A task of the PRIMARY deployment that runs, has no health check, and has not run for long enough to take
- * the place of a task of an older deployment, or to be a steady one. Comes again when it has. */
+/* A task that runs, has no health check, and has not run for long enough to take the place of another one, or to be a
+ * steady one. Comes again when it has. One of an older deployment counts no more than that: what crashes is seen to run
+ * for a moment, also by who takes it back. */
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task);
-/* One of its tasks is, so it is too early to say that all is well. */
+/* One of the tasks of PRIMARY is unproven, so it is too early to say that all is well. */
 bool service_primary_is_unproven(struct service_work *work);
 
 /* Counts one failure of the part's tasks. */
