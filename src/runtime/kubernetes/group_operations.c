@@ -79,8 +79,8 @@ static int check_place(struct kubernetes_runtime *runtime, struct writing *writi
 	if (!json_is_absent(json_path(found, "metadata.deletionTimestamp")))
 		return err_set(err, -EAGAIN, "its predecessor is still being deleted");
 	writing->uid = json_get_text(json_get(found, "metadata"), "uid");
-	writing->before = kubernetes_secret_name(
-		arena, target->name, json_get_text(annotations, KUBERNETES_VERSION));
+	writing->before = kubernetes_secret_name(arena, target->name,
+		json_get_text(annotations, KUBERNETES_VERSION));
 	writing->secrets = json_get_text(annotations, KUBERNETES_SECRET);
 	return 0;
 }
@@ -121,8 +121,7 @@ static int settle_secrets(struct kubernetes_runtime *runtime, struct writing *wr
 		&answer, err);
 	if (r == -ENOENT)
 		return err_set(err, -EAGAIN, "it vanished just now");
-	return r < 0 ? r
-		     : kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
+	return r < 0 ? r : kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
 }
 
 /* Only a Deployment that is new has a Secret that belongs to nobody for a moment. For all others it is given its

@@ -177,7 +177,8 @@ int kubernetes_secrets_prune(struct kubernetes_runtime *runtime,
 			buffer_format(&left, "%s%.*s", left.length > 0 ? " " : "", SPAN_ARGS(name));
 	}
 	if (secrets->names.data)
-		*ret_names = left.length > 0 ? arena_copy_span(arena, buffer_span(&left)) : SPAN("");
+		*ret_names =
+			left.length > 0 ? arena_copy_span(arena, buffer_span(&left)) : SPAN("");
 	else
 		*ret_names = SPAN_NONE;
 	return 0;
