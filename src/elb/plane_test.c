@@ -572,10 +572,13 @@ static void a_draining_target_goes_when_nobody_uses_it(void **state)
 
 	make_balancer(fixture);
 	listen_on(fixture, 5000);
-	/* What is not in use yet goes at once. */
+	/* What is not in use yet, or not known to be, goes at once. */
+	WAIT_UNTIL(fixture,
+		is_applied(fixture, LISTENER(5000) SCOPE
+			"blue: 127.0.0.1:1 active 127.0.0.1:2 active\n" SCOPE "green:\n"));
 	for (int64_t port = 1; port <= 2; port++)
-		WAIT_UNTIL(fixture,
-			!target_is(fixture, fixture->blue, port, "unused", "Target.NotInUse"));
+		WAIT_UNTIL(fixture, target_is(fixture, fixture->blue, port, "initial",
+					    "Elb.InitialHealthChecking"));
 	lock_take(&fixture->fake->lock);
 	fixture->fake->active = 1;
 	lock_release(&fixture->fake->lock);
