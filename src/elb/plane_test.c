@@ -475,7 +475,7 @@ static void what_is_stored_is_applied(void **state)
 
 	make_balancer(fixture);
 	WAIT_UNTIL(fixture, state_is(fixture, "active"));
-	assert_true(target_is(fixture, fixture->blue, 1, "unused", "Target.NotInUse"));
+	WAIT_UNTIL(fixture, target_is(fixture, fixture->blue, 1, "unused", "Target.NotInUse"));
 	assert_int_equal(count_applies(fixture), 0);
 	listen_on(fixture, 5000);
 	WAIT_UNTIL(fixture, elb_plane_is_settled(fixture->plane));
