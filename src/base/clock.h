@@ -16,6 +16,11 @@ struct clock {
 
 struct clock *clock_system(void);
 
+/* A moment by both clocks. Whoever waits, waits by the steady one: the other is set while programs run. */
+struct moment {
+	int64_t wall_ms, steady_ms;
+};
+
 static inline int64_t clock_wall_ms(struct clock *clock)
 {
 	return clock->wall_ms(clock);

@@ -87,12 +87,12 @@ static int run_daemon(uint64_t seed, const struct order *order, bool print, stru
 		return code;
 	printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64 " steps in %.3f virtual seconds\n"
 	       "  requests %u, refused %u, repeated %u\n"
-	       "  crashes %u, pauses %u, failed commits %u, restarts %u\n"
+	       "  crashes %u, pauses %u, clocks set %u, failed commits %u, restarts %u\n"
 	       "  changes of instances %u, deaths of tasks %u\n"
 	       "  lost calls %u, late calls %u, lost events %u\n"
 	       "  put to the test:",
 		seed, result.hash, result.steps, (double)result.virtual_us / 1e6, result.requests,
-		result.refused, result.repeats, result.crashes, result.pauses,
+		result.refused, result.repeats, result.crashes, result.pauses, result.jumps,
 		result.failed_commits, result.restarts, result.instance_changes, result.task_deaths,
 		result.lost_calls, result.late_calls, result.lost_events);
 	for (size_t i = 0; i < DAEMON_PROPERTY_COUNT; i++)

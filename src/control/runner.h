@@ -83,6 +83,12 @@ static inline int64_t runner_wall_ms(struct runner *runner)
 	return clock_wall_ms(runner_clock(runner));
 }
 
+static inline struct moment runner_moment(struct runner *runner)
+{
+	return (struct moment){
+		.wall_ms = runner_wall_ms(runner), .steady_ms = runner_now_us(runner) / 1000};
+}
+
 /* now + delay without overflow; a negative delay counts as 0. */
 int64_t runner_deadline_us(struct runner *runner, int64_t delay_us);
 

@@ -675,3 +675,10 @@ void runner_simulated_shift_clocks(struct runner *runner, int64_t steady_us, int
 	as_simulated(runner)->steady_shift_us = steady_us;
 	as_simulated(runner)->wall_shift_ms = wall_ms;
 }
+
+void runner_simulated_set_wall(struct runner *runner, int64_t wall_ms)
+{
+	as_simulated(runner)->wall_shift_ms = wall_ms;
+	for (struct runner *child = runner->first_child; child; child = child->next_sibling)
+		runner_simulated_set_wall(child, wall_ms);
+}

@@ -35,5 +35,8 @@ void runner_simulated_pause(struct runner *runner, int64_t duration_us);
 /* Clocks of different machines do not agree: shifts both clocks of this runner, and of groups made
  * afterwards. Before anything is spawned on it. */
 void runner_simulated_shift_clocks(struct runner *runner, int64_t steady_us, int64_t wall_ms);
+/* Somebody sets the clock of a machine while it runs: its wall clock, and those of its groups, differ by so much from now
+ * on. */
+void runner_simulated_set_wall(struct runner *runner, int64_t wall_ms);
 
 #endif

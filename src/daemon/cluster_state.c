@@ -6,10 +6,13 @@
 #include "daemon/cluster_state.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/map.h"
 #include "base/memory.h"
 #include "daemon/matching.h"
+
+#define CLOCK_SET_MS 1000 /* by more than that: others differ by as much anyway */
 
 enum entity_type { INSTANCE, TASK, TYPE_COUNT };
 
@@ -29,7 +32,8 @@ struct entity {
 	/* In the line of tombstones, or of stopped tasks; not at all otherwise. */
 	struct line *line;
 	struct entity *before, *behind;
-	int64_t since_ms;
+	struct moment since;
+	int64_t seen_ms; /* when it was heard of last, by the steady clock */
 	/* Tasks, at their instance: live ones in no order, stopped ones of a group with the latest first. */
 	struct slot *slot;
 	struct entity *previous, *next;
@@ -49,6 +53,7 @@ struct slot {
 	struct map stopped;   /* the latest one of each group that has stopped */
 	struct map owned;     /* the first live one of each environment, by its name */
 	struct entity *loose; /* the first live one of nobody */
+	bool by_version;      /* is how stopped ones are ordered */
 };
 
 struct cluster_state {
@@ -62,19 +67,17 @@ struct cluster_state {
 	bool lists;
 	uint64_t listing_began; /* in changes */
 	int64_t forgotten_ms;
+	int64_t clocks_apart_ms; /* the wall clock from the steady one, at first */
 	void (*changed)(void *context, const struct cluster_state_change *change); /* or NULL */
 	void *context;
 };
 
 /* ---- lines ---- */
 
-static void line_add(struct line *line, struct entity *entity, int64_t now_ms)
+static void line_add(struct line *line, struct entity *entity, struct moment now)
 {
-	/* Wall clocks go back; the line does not. */
-	if (line->last && line->last->since_ms > now_ms)
-		now_ms = line->last->since_ms;
 	entity->line = line;
-	entity->since_ms = now_ms;
+	entity->since = now;
 	entity->before = line->last;
 	entity->behind = NULL;
 	if (line->last)
@@ -112,6 +115,7 @@ static struct slot *slot_of(struct cluster_state *state, struct span id)
 	if (slot)
 		return slot;
 	slot = memory_allocate(sizeof(*slot));
+	slot->by_version = state->limits.versions_are_ordered;
 	map_put(&state->slots, id, slot);
 	return slot;
 }
@@ -136,9 +140,11 @@ static bool has_stopped(const struct entity *task)
 	return task->task.last == STATE_TASK_STOPPED;
 }
 
-/* By when it stopped, of equals by name, so that the order does not depend on who came first. */
-static bool stopped_later(const struct entity *a, const struct entity *b)
+/* By when it stopped (or by version, see the limits), of equals by name, so that the order does not depend on who came first. */
+static bool stopped_later(const struct slot *slot, const struct entity *a, const struct entity *b)
 {
+	if (slot->by_version && a->version != b->version)
+		return a->version > b->version;
 	if (a->task.stopped_ms != b->task.stopped_ms)
 		return a->task.stopped_ms > b->task.stopped_ms;
 	return span_compare(a->name, b->name) > 0;
@@ -206,7 +212,7 @@ static void slot_add_task(struct slot *slot, struct entity *task)
 	latest = map_get(&slot->stopped, task->task.group);
 	/* Tasks without instance are looked up by name only. */
 	if (task->task.instance.length > 0)
-		for (struct entity *at = latest; at && stopped_later(at, task); at = at->next)
+		for (struct entity *at = latest; at && stopped_later(slot, at, task); at = at->next)
 			previous = at;
 	insert(previous, latest, task);
 	if (!previous)
@@ -237,12 +243,12 @@ static void slot_remove_task(struct entity *task)
 /* ---- entities ---- */
 
 /* Hangs it where it is found; the map has it already. */
-static void attach(struct cluster_state *state, struct entity *entity, int64_t now_ms)
+static void attach(struct cluster_state *state, struct entity *entity, struct moment now)
 {
 	struct slot *slot;
 
 	if (entity->gone) {
-		line_add(&state->tombstones, entity, now_ms);
+		line_add(&state->tombstones, entity, now);
 		return;
 	}
 	state->counts[entity->type]++;
@@ -253,7 +259,7 @@ static void attach(struct cluster_state *state, struct entity *entity, int64_t n
 	}
 	slot_add_task(slot, entity);
 	if (has_stopped(entity))
-		line_add(&state->stopped, entity, now_ms);
+		line_add(&state->stopped, entity, now);
 }
 
 static void detach(struct cluster_state *state, struct entity *entity)
@@ -296,15 +302,17 @@ static void tell(const struct cluster_state *state, const struct entity *old,
 }
 
 /* Puts it in place of what has its name, if anything. */
-static void replace(struct cluster_state *state, struct entity *entity, int64_t now_ms)
+static void replace(struct cluster_state *state, struct entity *entity, struct moment now)
 {
 	struct entity *old = map_put(&state->entities[entity->type], entity->name, entity);
 
+	if (state->clocks_apart_ms == 0)
+		state->clocks_apart_ms = now.wall_ms - now.steady_ms;
 	entity->changed = ++state->changes;
 	entity->listing = old ? old->listing : 0;
 	tell(state, old, entity);
 	/* The new one first: the slot stays. */
-	attach(state, entity, now_ms);
+	attach(state, entity, now);
 	if (old) {
 		/* attach() has made the new one the instance of the slot. */
 		if (old->type == INSTANCE && !old->gone && !entity->gone)
@@ -386,29 +394,30 @@ static struct entity *tombstone_new(enum entity_type type, struct span name, uin
 
 static void forget(struct cluster_state *state, struct entity *tombstone)
 {
-	if (tombstone->since_ms > state->forgotten_ms)
-		state->forgotten_ms = tombstone->since_ms;
+	if (tombstone->since.wall_ms > state->forgotten_ms)
+		state->forgotten_ms = tombstone->since.wall_ms;
 	detach(state, tombstone);
 	map_remove(&state->entities[tombstone->type], tombstone->name);
 	free(tombstone);
 }
 
 static void bury(struct cluster_state *state, struct entity *entity, uint64_t version,
-	int64_t now_ms)
+	struct moment now)
 {
-	replace(state, tombstone_new(entity->type, entity->name, version, entity->version), now_ms);
+	replace(state, tombstone_new(entity->type, entity->name, version, entity->version), now);
 }
 
-void cluster_state_expire(struct cluster_state *state, int64_t now_ms)
+void cluster_state_expire(struct cluster_state *state, struct moment now)
 {
 	struct line *stopped = &state->stopped, *tombstones = &state->tombstones;
 
 	while (stopped->count > state->limits.stopped_max ||
-		(stopped->first && now_ms - stopped->first->since_ms >= state->limits.stopped_ms))
-		bury(state, stopped->first, stopped->first->version, now_ms);
+		(stopped->first && now.steady_ms - stopped->first->since.steady_ms >=
+					   state->limits.stopped_ms))
+		bury(state, stopped->first, stopped->first->version, now);
 	while (tombstones->count > state->limits.tombstones_max ||
-		(tombstones->first &&
-			now_ms - tombstones->first->since_ms >= state->limits.tombstones_ms))
+		(tombstones->first && now.steady_ms - tombstones->first->since.steady_ms >=
+					      state->limits.tombstones_ms))
 		forget(state, tombstones->first);
 }
 
@@ -457,8 +466,24 @@ static bool same_task(const struct state_task *a, const struct state_task *b)
 	       span_equal(a->stopped_reason, b->stopped_reason);
 }
 
+/* The version alone is new, and that is no news: with each task that comes or goes an instance has more or less room, and
+ * everybody would look at it. */
+static bool take_version(struct cluster_state *state, struct entity *known, uint64_t version)
+{
+	const struct entity before = *known;
+
+	known->version = version;
+	if (known->type == TASK)
+		known->task.version = version;
+	else
+		known->instance.version = version;
+	known->changed = ++state->changes;
+	tell(state, &before, known);
+	return false;
+}
+
 static bool take_instance(struct cluster_state *state, const struct state_instance *given,
-	bool listed, int64_t now_ms)
+	bool listed, struct moment now)
 {
 	struct entity *known = map_get(&state->entities[INSTANCE], given->id), *made;
 	enum verdict verdict = judge(state, known, given->version, listed);
@@ -467,21 +492,65 @@ static bool take_instance(struct cluster_state *state, const struct state_instan
 		known->listing = state->listing;
 	if (verdict == OLD || (verdict == PERHAPS && same_instance(&known->instance, given)))
 		return false;
+	if (known && !known->gone && same_instance(&known->instance, given))
+		return take_version(state, known, given->version);
 	made = instance_new(given);
-	made->instance.disconnected_ms = 0;
+	made->instance.away_ms = 0;
 	if (!given->connected)
-		made->instance.disconnected_ms = known && !known->gone && !known->instance.connected
-							 ? known->instance.disconnected_ms
-							 : now_ms;
-	replace(state, made, now_ms);
+		made->instance.away_ms = known && !known->gone && !known->instance.connected
+						 ? known->instance.away_ms
+						 : now.steady_ms;
+	replace(state, made, now);
 	if (listed)
 		made->listing = state->listing;
-	cluster_state_expire(state, now_ms);
+	cluster_state_expire(state, now);
 	return true;
 }
 
+enum phase { BEFORE, RUNS, HAS_STOPPED };
+
+static enum phase phase_of(const struct state_task *task)
+{
+	if (task->last < STATE_TASK_RUNNING)
+		return BEFORE;
+	return task->last < STATE_TASK_STOPPED ? RUNS : HAS_STOPPED;
+}
+
+/* Whether our wall clock was set since the replica was made: then it says nothing of how long ago something was. */
+static bool clock_was_set(const struct cluster_state *state, struct moment now)
+{
+	return state->clocks_apart_ms != 0 &&
+	       llabs(now.wall_ms - now.steady_ms - state->clocks_apart_ms) > CLOCK_SET_MS;
+}
+
+/* Since when it runs, or has stopped, by the steady clock. What says it is the clock of those who run it, as far as that
+ * agrees with ours and with what was seen; else it is so from now on, and perhaps for longer. */
+static void find_since(const struct cluster_state *state, const struct entity *known,
+	struct state_task *task, struct moment now)
+{
+	bool was_there = known && !known->gone;
+	enum phase phase = phase_of(task);
+	int64_t happened_ms = phase == HAS_STOPPED ? task->stopped_ms : task->started_ms;
+
+	task->since_ms = 0;
+	task->is_doubtful = false;
+	if (phase == BEFORE)
+		return;
+	if (was_there && phase_of(&known->task) == phase) {
+		task->since_ms = known->task.since_ms;
+		task->is_doubtful = known->task.is_doubtful;
+		return;
+	}
+	task->since_ms = now.steady_ms;
+	task->is_doubtful = happened_ms > now.wall_ms || clock_was_set(state, now);
+	if (!task->is_doubtful && happened_ms > 0)
+		task->since_ms -= now.wall_ms - happened_ms;
+	if (was_there && task->since_ms < known->seen_ms)
+		task->since_ms = known->seen_ms;
+}
+
 static bool take_task(struct cluster_state *state, const struct state_task *given, bool listed,
-	int64_t now_ms)
+	struct moment now)
 {
 	struct entity *known = map_get(&state->entities[TASK], given->arn), *made;
 	enum verdict verdict = judge(state, known, given->version, listed);
@@ -489,57 +558,66 @@ static bool take_task(struct cluster_state *state, const struct state_task *give
 	if (known && listed)
 		known->listing = state->listing;
 	if (verdict == OLD || (verdict == PERHAPS && (given->last < known->task.last ||
-							     same_task(&known->task, given))))
+							     same_task(&known->task, given)))) {
+		/* What is older says nothing of now. */
+		if (known && verdict == PERHAPS)
+			known->seen_ms = now.steady_ms;
 		return false;
+	}
+	if (known && !known->gone && same_task(&known->task, given)) {
+		known->seen_ms = now.steady_ms;
+		return take_version(state, known, given->version);
+	}
 	made = task_new(given);
-	replace(state, made, now_ms);
+	find_since(state, known, &made->task, now);
+	made->seen_ms = now.steady_ms;
+	replace(state, made, now);
 	if (listed)
 		made->listing = state->listing;
-	cluster_state_expire(state, now_ms);
+	cluster_state_expire(state, now);
 	return true;
 }
 
 bool cluster_state_put_instance(struct cluster_state *state, const struct state_instance *instance,
-	int64_t now_ms)
+	struct moment now)
 {
-	return take_instance(state, instance, false, now_ms);
+	return take_instance(state, instance, false, now);
 }
 
 bool cluster_state_put_task(struct cluster_state *state, const struct state_task *task,
-	int64_t now_ms)
+	struct moment now)
 {
-	return take_task(state, task, false, now_ms);
+	return take_task(state, task, false, now);
 }
 
 static bool take_removal(struct cluster_state *state, enum entity_type type, struct span name,
-	uint64_t version, int64_t now_ms)
+	uint64_t version, struct moment now)
 {
 	struct entity *known = map_get(&state->entities[type], name);
 	bool was_there = known && !known->gone;
 
 	if (known && version < known->version)
 		return false;
-	replace(state, tombstone_new(type, name, version, known ? known->version : version),
-		now_ms);
-	cluster_state_expire(state, now_ms);
+	replace(state, tombstone_new(type, name, version, known ? known->version : version), now);
+	cluster_state_expire(state, now);
 	return was_there;
 }
 
 bool cluster_state_remove_instance(struct cluster_state *state, struct span id, uint64_t version,
-	int64_t now_ms)
+	struct moment now)
 {
-	return take_removal(state, INSTANCE, id, version, now_ms);
+	return take_removal(state, INSTANCE, id, version, now);
 }
 
 bool cluster_state_remove_task(struct cluster_state *state, struct span arn, uint64_t version,
-	int64_t now_ms, struct arena *arena, struct span *ret_instance)
+	struct moment now, struct arena *arena, struct span *ret_instance)
 {
 	struct entity *known = map_get(&state->entities[TASK], arn);
 
 	if (ret_instance)
 		*ret_instance = known && !known->gone ? arena_copy_span(arena, known->task.instance)
 						      : SPAN("");
-	return take_removal(state, TASK, arn, version, now_ms);
+	return take_removal(state, TASK, arn, version, now);
 }
 
 bool cluster_state_knows_instance(const struct cluster_state *state, struct span id)
@@ -563,17 +641,17 @@ void cluster_state_list_begin(struct cluster_state *state)
 }
 
 bool cluster_state_list_instance(struct cluster_state *state, const struct state_instance *instance,
-	int64_t now_ms)
+	struct moment now)
 {
 	assert(state->lists);
-	return take_instance(state, instance, true, now_ms);
+	return take_instance(state, instance, true, now);
 }
 
 bool cluster_state_list_task(struct cluster_state *state, const struct state_task *task,
-	int64_t now_ms)
+	struct moment now)
 {
 	assert(state->lists);
-	return take_task(state, task, true, now_ms);
+	return take_task(state, task, true, now);
 }
 
 static bool is_missing(const struct cluster_state *state, const struct entity *entity)
@@ -609,7 +687,7 @@ size_t cluster_state_list_missing_tasks(struct cluster_state *state, struct aren
 	return list_missing(state, TASK, arena, ret_arns);
 }
 
-void cluster_state_list_end(struct cluster_state *state, uint64_t version, int64_t now_ms,
+void cluster_state_list_end(struct cluster_state *state, uint64_t version, struct moment now,
 	void (*removed)(void *context, struct span instance), void *context)
 {
 	assert(state->lists);
@@ -623,10 +701,10 @@ void cluster_state_list_end(struct cluster_state *state, uint64_t version, int64
 			if (removed)
 				removed(context,
 					type == TASK ? entity->task.instance : entity->name);
-			bury(state, entity, version, now_ms);
+			bury(state, entity, version, now);
 		}
 	state->lists = false;
-	cluster_state_expire(state, now_ms);
+	cluster_state_expire(state, now);
 }
 
 void cluster_state_list_abort(struct cluster_state *state)

@@ -30,6 +30,9 @@ struct cluster_state_limits {
 	int64_t stopped_ms;    /* how long they are kept */
 	size_t tombstones_max; /* of both kinds */
 	int64_t tombstones_ms;
+	/* All tasks have versions of one order, in which the last one to stop is the highest. Else the clock of those who
+	 * run them says which that is. */
+	bool versions_are_ordered;
 };
 
 struct cluster_state;
@@ -50,20 +53,20 @@ void cluster_state_listen(struct cluster_state *state,
 
 /* ---- news: true if they changed anything ---- */
 
-/* Its tasks and disconnected_ms are not looked at. now_ms: wall time, here and below. */
+/* Its tasks and away_ms are not looked at, nor since_ms of tasks. */
 bool cluster_state_put_instance(struct cluster_state *state, const struct state_instance *instance,
-	int64_t now_ms);
+	struct moment now);
 bool cluster_state_put_task(struct cluster_state *state, const struct state_task *task,
-	int64_t now_ms);
+	struct moment now);
 /* True if it was there. Counts against a version that is equal, too. ret_instance (may be NULL): where it was,
  * in the arena; "" if it was not there. */
 bool cluster_state_remove_instance(struct cluster_state *state, struct span id, uint64_t version,
-	int64_t now_ms);
+	struct moment now);
 bool cluster_state_remove_task(struct cluster_state *state, struct span arn, uint64_t version,
-	int64_t now_ms, struct arena *arena, struct span *ret_instance);
+	struct moment now, struct arena *arena, struct span *ret_instance);
 
 /* Forgets what was kept long enough. Each change does that, too. */
-void cluster_state_expire(struct cluster_state *state, int64_t now_ms);
+void cluster_state_expire(struct cluster_state *state, struct moment now);
 /* News from before this moment may be about something that was removed and forgotten since; 0: none. */
 int64_t cluster_state_forgotten_ms(const struct cluster_state *state);
 
@@ -76,9 +79,9 @@ bool cluster_state_knows_task(const struct cluster_state *state, struct span arn
 void cluster_state_list_begin(struct cluster_state *state);
 /* It exists. True if that changed anything. */
 bool cluster_state_list_instance(struct cluster_state *state, const struct state_instance *instance,
-	int64_t now_ms);
+	struct moment now);
 bool cluster_state_list_task(struct cluster_state *state, const struct state_task *task,
-	int64_t now_ms);
+	struct moment now);
 /* What would be removed if the listing ended now: ids or ARNs in the arena; how many. So that a source may ask
  * for each before it believes that. */
 size_t cluster_state_list_missing_instances(struct cluster_state *state, struct arena *arena,
@@ -87,7 +90,7 @@ size_t cluster_state_list_missing_tasks(struct cluster_state *state, struct aren
 	struct span **ret_arns);
 /* Everything was mentioned. Removes the rest as of `version`; removed() (may be NULL) hears of the instance
  * that went or whose task went. */
-void cluster_state_list_end(struct cluster_state *state, uint64_t version, int64_t now_ms,
+void cluster_state_list_end(struct cluster_state *state, uint64_t version, struct moment now,
 	void (*removed)(void *context, struct span instance), void *context);
 void cluster_state_list_abort(struct cluster_state *state); /* also if there is none */
 

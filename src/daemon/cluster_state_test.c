@@ -14,6 +14,7 @@
 #include "daemon/cluster_state.h"
 
 #define NOW INT64_C(1700000000000)
+#define STEADY 5000 /* then */
 static const struct cluster_state_limits wide = {.stopped_max = 1000,
 	.stopped_ms = 3600000,
 	.tombstones_max = 1000,
@@ -30,6 +31,11 @@ static struct state_instance instance(const char *id, uint64_t version)
 		.connected = true,
 		.attributes = SPAN(";stack=prod;"),
 		.version = version};
+}
+
+static struct moment at(int64_t after_ms)
+{
+	return (struct moment){.wall_ms = NOW + after_ms, .steady_ms = STEADY + after_ms};
 }
 
 static struct state_task task(const char *arn, const char *on, enum state_task_status last,
@@ -53,7 +59,7 @@ static bool put_instance(struct cluster_state *state, const char *id, uint64_t v
 {
 	struct state_instance given = instance(id, version);
 
-	return cluster_state_put_instance(state, &given, NOW);
+	return cluster_state_put_instance(state, &given, at(0));
 }
 
 static bool put_task(struct cluster_state *state, const char *arn, const char *on,
@@ -61,7 +67,7 @@ static bool put_task(struct cluster_state *state, const char *arn, const char *o
 {
 	struct state_task given = task(arn, on, last, version);
 
-	return cluster_state_put_task(state, &given, NOW);
+	return cluster_state_put_task(state, &given, at(0));
 }
 
 static bool list_task(struct cluster_state *state, const char *arn, const char *on,
@@ -69,14 +75,14 @@ static bool list_task(struct cluster_state *state, const char *arn, const char *
 {
 	struct state_task given = task(arn, on, last, version);
 
-	return cluster_state_list_task(state, &given, NOW);
+	return cluster_state_list_task(state, &given, at(0));
 }
 
 static bool list_instance(struct cluster_state *state, const char *id, uint64_t version)
 {
 	struct state_instance given = instance(id, version);
 
-	return cluster_state_list_instance(state, &given, NOW);
+	return cluster_state_list_instance(state, &given, at(0));
 }
 
 static bool has_instance(struct cluster_state *state, const char *id)
@@ -158,15 +164,15 @@ static bool apply(struct cluster_state *state, const struct news *news)
 	case 'i':
 		given = instance(news->name, news->version);
 		given.status = (enum state_instance_status)news->status;
-		return cluster_state_put_instance(state, &given, NOW);
+		return cluster_state_put_instance(state, &given, at(0));
 	case 'I':
 		return cluster_state_remove_instance(state, span_of(news->name), news->version,
-			NOW);
+			at(0));
 	case 't':
 		return put_task(state, news->name, news->on, (enum state_task_status)news->status,
 			news->version);
 	default:
-		return cluster_state_remove_task(state, span_of(news->name), news->version, NOW,
+		return cluster_state_remove_task(state, span_of(news->name), news->version, at(0),
 			NULL, NULL);
 	}
 }
@@ -205,15 +211,15 @@ static void test_no_resurrection(void **unused)
 
 	(void)unused;
 	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5);
-	assert_true(cluster_state_remove_task(state, SPAN("t1"), 6, NOW, arena, &on));
+	assert_true(cluster_state_remove_task(state, SPAN("t1"), 6, at(0), arena, &on));
 	assert_true(span_is(on, "i1"));
 	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
 	assert_false(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 6));
-	assert_false(cluster_state_remove_task(state, SPAN("t1"), 6, NOW, arena, &on));
+	assert_false(cluster_state_remove_task(state, SPAN("t1"), 6, at(0), arena, &on));
 	assert_true(span_is(on, ""));
 	assert_int_equal(last_of(state, "t1"), -1);
 	/* Nothing was known of it, and it is held against it all the same. */
-	assert_false(cluster_state_remove_instance(state, SPAN("i9"), 3, NOW));
+	assert_false(cluster_state_remove_instance(state, SPAN("i9"), 3, at(0)));
 	assert_false(put_instance(state, "i9", 2));
 	assert_true(put_instance(state, "i9", 4));
 
@@ -221,7 +227,7 @@ static void test_no_resurrection(void **unused)
 	put_task(state, "t2", "i1", STATE_TASK_RUNNING, 5);
 	cluster_state_list_begin(state);
 	list_instance(state, "i9", 4);
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_int_equal(last_of(state, "t2"), -1);
 	assert_false(put_task(state, "t2", "i1", STATE_TASK_RUNNING, 99));
 	assert_int_equal(last_of(state, "t2"), -1);
@@ -229,7 +235,7 @@ static void test_no_resurrection(void **unused)
 	cluster_state_list_begin(state);
 	assert_false(list_task(state, "t2", "i1", STATE_TASK_RUNNING, 4));
 	assert_true(list_task(state, "t2", "i1", STATE_TASK_RUNNING, 5));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_int_equal(last_of(state, "t2"), STATE_TASK_RUNNING);
 	assert_false(has_instance(state, "i9"));
 }
@@ -325,8 +331,13 @@ static void test_random_orders(void **unused)
 		for (size_t i = 0; i < EVENTS; i++) {
 			size_t at = (size_t)(events[i].name[1] - '0');
 			bool news = events[i].version > highest[at];
-			bool shown = news &&
-				     (events[i].type == 't' || (best[at] && best[at]->type == 't'));
+			bool was_there = best[at] && best[at]->type == 't';
+			/* A version alone is not shown; what has stopped says when, which follows from it. */
+			bool same = was_there && events[i].type == 't' &&
+				    events[i].status == best[at]->status &&
+				    events[i].status != STATE_TASK_STOPPED &&
+				    events[i].on == best[at]->on;
+			bool shown = news && !same && (events[i].type == 't' || was_there);
 
 			if (news) {
 				highest[at] = events[i].version;
@@ -377,7 +388,7 @@ static void test_listings(void **unused)
 	list_task(state, "t1", "i1", STATE_TASK_RUNNING, 1);
 	put_task(state, "t3", "i2", STATE_TASK_PENDING, 1);
 	put_instance(state, "i3", 1);
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, count_removed, &removed);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), count_removed, &removed);
 	assert_true(span_is(buffer_span(&removed), "i2 i2 "));
 	assert_true(has_instance(state, "i1"));
 	assert_false(has_instance(state, "i2"));
@@ -392,7 +403,7 @@ static void test_listings(void **unused)
 	list_instance(state, "i1", 1);
 	list_instance(state, "i3", 1);
 	assert_false(list_task(state, "t1", "i1", STATE_TASK_PENDING, 7));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
 	assert_int_equal(last_of(state, "t3"), -1);
 }
@@ -405,14 +416,14 @@ static void test_removed_meanwhile(void **unused)
 	(void)unused;
 	put_instance(state, "i1", 3);
 	cluster_state_list_begin(state);
-	assert_true(cluster_state_remove_instance(state, SPAN("i1"), 4, NOW));
+	assert_true(cluster_state_remove_instance(state, SPAN("i1"), 4, at(0)));
 	assert_false(list_instance(state, "i1", 3));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_false(has_instance(state, "i1"));
 	/* Removed by name, it does not come back with the version that it had, even listed later. */
 	cluster_state_list_begin(state);
 	assert_false(list_instance(state, "i1", 3));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_false(has_instance(state, "i1"));
 }
 
@@ -427,15 +438,15 @@ static void test_equal_versions(void **unused)
 	put_instance(state, "i1", 5);
 	put_task(state, "t1", "i1", STATE_TASK_STOPPING, 0);
 	changed.attributes = SPAN(";stack=dev;");
-	assert_false(cluster_state_put_instance(state, &changed, NOW));
+	assert_false(cluster_state_put_instance(state, &changed, at(0)));
 	cluster_state_list_begin(state);
-	assert_true(cluster_state_list_instance(state, &changed, NOW));
-	assert_false(cluster_state_list_instance(state, &changed, NOW));
+	assert_true(cluster_state_list_instance(state, &changed, at(0)));
+	assert_false(cluster_state_list_instance(state, &changed, at(0)));
 	/* Where there are no versions: never back, but on. */
 	assert_false(list_task(state, "t1", "i1", STATE_TASK_RUNNING, 0));
 	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPING);
 	assert_true(list_task(state, "t1", "i1", STATE_TASK_STOPPED, 0));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_true(span_is(cluster_state_get_instance(state, SPAN("i1"), arena)->attributes,
 		";stack=dev;"));
 	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPED);
@@ -443,8 +454,8 @@ static void test_equal_versions(void **unused)
 	cluster_state_list_begin(state);
 	assert_true(put_instance(state, "i1", 6));
 	changed.version = 6;
-	assert_false(cluster_state_list_instance(state, &changed, NOW));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, NOW, NULL, NULL);
+	assert_false(cluster_state_list_instance(state, &changed, at(0)));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	assert_true(span_is(cluster_state_get_instance(state, SPAN("i1"), arena)->attributes,
 		";stack=prod;"));
 }
@@ -457,16 +468,121 @@ static void test_disconnected(void **unused)
 	static const struct {
 		bool connected;
 		int64_t since_ms;
-	} steps[] = {{true, 0}, {false, NOW + 1}, {false, NOW + 1}, {true, 0}, {false, NOW + 4}};
+	} steps[] = {{true, 0}, {false, STEADY + 1}, {false, STEADY + 1}, {true, 0},
+		{false, STEADY + 4}};
 
 	(void)unused;
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		given.version++;
 		given.connected = steps[i].connected;
-		assert_true(cluster_state_put_instance(state, &given, NOW + (int64_t)i));
-		assert_int_equal(cluster_state_get_instance(state, given.id, arena)
-					 ->disconnected_ms,
+		/* That it is away still is no news. */
+		assert_int_equal(cluster_state_put_instance(state, &given, at((int64_t)i)), i != 2);
+		assert_int_equal(cluster_state_get_instance(state, given.id, arena)->away_ms,
 			steps[i].since_ms);
+		assert_int_equal(cluster_state_get_instance(state, given.id, arena)->version,
+			given.version);
+	}
+}
+
+/* ---- since when ---- */
+
+static int64_t since(struct cluster_state *state, const char *arn, bool *ret_doubtful)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	const struct state_task *known = cluster_state_get_task(state, span_of(arn), arena);
+
+	*ret_doubtful = known->is_doubtful;
+	return known->since_ms - STEADY;
+}
+
+static void run_task(struct cluster_state *state, const char *arn, uint64_t version,
+	int64_t started_ms, struct moment now)
+{
+	struct state_task given = task(arn, "i1", STATE_TASK_RUNNING, version);
+
+	given.started_ms = started_ms;
+	cluster_state_put_task(state, &given, now);
+}
+
+static void test_since_when_tasks_run(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	bool doubtful;
+
+	(void)unused;
+	put_instance(state, "i1", 1);
+	/* Nobody has seen it before: its own clock says it. */
+	run_task(state, "t1", 1, NOW - 4000, at(0));
+	assert_int_equal(since(state, "t1", &doubtful), -4000);
+	assert_false(doubtful);
+	/* It was not so when it was seen to be otherwise. */
+	put_task(state, "t2", "i1", STATE_TASK_PENDING, 1);
+	assert_int_equal(since(state, "t2", &doubtful), -STEADY);
+	run_task(state, "t2", 2, NOW - 4000, at(300));
+	assert_int_equal(since(state, "t2", &doubtful), 0);
+	put_task(state, "t3", "i1", STATE_TASK_PENDING, 1);
+	run_task(state, "t3", 2, NOW + 100, at(300));
+	assert_int_equal(since(state, "t3", &doubtful), 100);
+	assert_false(doubtful);
+	/* Their clock is ahead of ours: it may be so for long, or not. */
+	run_task(state, "t4", 1, NOW + 60000, at(500));
+	assert_int_equal(since(state, "t4", &doubtful), 500);
+	assert_true(doubtful);
+	/* It stays what it was as long as it runs. */
+	run_task(state, "t4", 2, NOW + 70000, at(900));
+	assert_int_equal(since(state, "t4", &doubtful), 500);
+	assert_true(doubtful);
+}
+
+static void test_clocks_that_are_set(void **unused)
+{
+	static const int64_t by_ms[] = {-3600000, 3600000};
+	bool doubtful;
+
+	(void)unused;
+	for (size_t i = 0; i < LENGTH(by_ms); i++) {
+		_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+		struct moment now = at(2000);
+
+		put_instance(state, "i1", 1);
+		run_task(state, "t1", 1, NOW - 4000, at(0));
+		put_task(state, "t2", "i1", STATE_TASK_PENDING, 1);
+		now.wall_ms += by_ms[i];
+		/* What was known stays so; of what comes then nobody believes the clocks. */
+		run_task(state, "t1", 2, NOW - 4000, now);
+		assert_int_equal(since(state, "t1", &doubtful), -4000);
+		assert_false(doubtful);
+		run_task(state, "t2", 2, NOW + 1000, now);
+		assert_int_equal(since(state, "t2", &doubtful), 2000);
+		assert_true(doubtful);
+		/* And what is kept for a time is kept by the other clock. */
+		put_task(state, "t2", "i1", STATE_TASK_STOPPED, 3);
+		cluster_state_expire(state, now);
+		assert_int_equal(last_of(state, "t2"), STATE_TASK_STOPPED);
+	}
+}
+
+/* Where versions are of one order, the clock that says when tasks stopped may be set meanwhile. */
+static void test_the_last_to_stop(void **unused)
+{
+	struct cluster_state_limits limits = wide;
+
+	(void)unused;
+	for (int ordered = 0; ordered <= 1; ordered++) {
+		_arena_ struct arena *arena = arena_new(0);
+		_cluster_state_ struct cluster_state *state;
+		struct state_task first = task("t1", "i1", STATE_TASK_STOPPED, 5),
+				  then = task("t2", "i1", STATE_TASK_STOPPED, 6);
+		const struct state_task *last;
+
+		limits.versions_are_ordered = ordered;
+		state = cluster_state_new(&limits);
+		first.stopped_ms = NOW + 3600000;
+		then.stopped_ms = NOW;
+		cluster_state_put_task(state, &first, at(0));
+		cluster_state_put_task(state, &then, at(0));
+		last = cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena);
+		assert_true(span_is(last->arn, ordered ? "t2" : "t1"));
 	}
 }
 
@@ -491,13 +607,13 @@ static void test_limits(void **unused)
 	cluster_state_list_abort(state);
 	assert_int_equal(cluster_state_forgotten_ms(state), 0);
 
-	cluster_state_expire(state, NOW + 999);
+	cluster_state_expire(state, at(999));
 	assert_int_equal(cluster_state_task_count(state), 2);
-	cluster_state_expire(state, NOW + 1000);
+	cluster_state_expire(state, at(1000));
 	assert_int_equal(cluster_state_task_count(state), 0);
 	/* Of three tombstones the first had to go, and it is told. */
 	assert_int_equal(cluster_state_forgotten_ms(state), NOW);
-	cluster_state_expire(state, NOW + 6000);
+	cluster_state_expire(state, at(6000));
 	assert_int_equal(cluster_state_forgotten_ms(state), NOW + 1000);
 	assert_true(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 1));
 }
@@ -518,7 +634,7 @@ static void test_of_one_environment(void **unused)
 		snprintf(name, sizeof(name), "t%zu", i);
 		given = task(name, "i1", STATE_TASK_RUNNING, 1);
 		given.group = span_of(groups[i]);
-		assert_true(cluster_state_put_task(state, &given, NOW));
+		assert_true(cluster_state_put_task(state, &given, at(0)));
 	}
 	assert_null(cluster_state_get_instance_for(state, SPAN("i2"), SPAN("log"), arena));
 	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
@@ -529,8 +645,8 @@ static void test_of_one_environment(void **unused)
 	assert_int_equal(found->task_count, 2);
 	/* Each of them may be the first, the last or the only one of its own. */
 	put_task(state, "t4", "i1", STATE_TASK_STOPPED, 2);
-	cluster_state_remove_task(state, SPAN("t1"), 2, NOW, NULL, NULL);
-	cluster_state_remove_task(state, SPAN("t2"), 2, NOW, NULL, NULL);
+	cluster_state_remove_task(state, SPAN("t1"), 2, at(0), NULL, NULL);
+	cluster_state_remove_task(state, SPAN("t2"), 2, at(0), NULL, NULL);
 	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("mon"), arena);
 	assert_int_equal(found->task_count, 1);
 	assert_true(span_is(found->tasks[0].arn, "t3"));
@@ -555,11 +671,11 @@ static void test_last_stopped(void **unused)
 	put_task(state, "t5", "i1", STATE_TASK_STOPPED, 5);
 	put_task(state, "t4", "i1", STATE_TASK_STOPPED, 4);
 	put_task(state, "t6", "i2", STATE_TASK_STOPPED, 6);
-	cluster_state_put_task(state, &other, NOW);
+	cluster_state_put_task(state, &other, at(0));
 	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)
 				    ->arn,
 		"t5"));
-	cluster_state_remove_task(state, SPAN("t5"), 6, NOW, NULL, NULL);
+	cluster_state_remove_task(state, SPAN("t5"), 6, at(0), NULL, NULL);
 	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)
 				    ->arn,
 		"t4"));
@@ -581,6 +697,9 @@ int main(void)
 		cmocka_unit_test(test_removed_meanwhile),
 		cmocka_unit_test(test_equal_versions),
 		cmocka_unit_test(test_disconnected),
+		cmocka_unit_test(test_since_when_tasks_run),
+		cmocka_unit_test(test_clocks_that_are_set),
+		cmocka_unit_test(test_the_last_to_stop),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_of_one_environment),
 		cmocka_unit_test(test_last_stopped),

@@ -15,6 +15,8 @@ struct crew *crew_new(struct span key)
 	struct crew *crew = memory_allocate(sizeof(*crew));
 
 	crew->key = (struct span){memory_copy_string_n(key.data, key.length), key.length};
+	crew->group = span_of(memory_format(ENVIRONMENT_GROUP_PREFIX "%.*s",
+		SPAN_ARGS(environment_name_of_key(crew->key))));
 	crew->fleet = fleet_new();
 	crew->all_changed = true;
 	lock_init(&crew->lock);
@@ -45,6 +47,7 @@ void crew_free(struct crew *crew)
 	free(crew->places);
 	free(crew->balancer);
 	free((char *)crew->key.data);
+	free((char *)crew->group.data);
 	lock_destroy(&crew->lock);
 	free(crew);
 }
@@ -309,7 +312,7 @@ static int64_t warm_up_ms(const struct crew_sight *sight, const struct state_tas
 static enum rollout_class class_of_task(const struct crew_sight *sight,
 	const struct state_task *task, int64_t *ret_again_ms)
 {
-	int64_t warm_ms = task->started_ms + warm_up_ms(sight, task);
+	int64_t warm_ms = task->since_ms + warm_up_ms(sight, task);
 
 	*ret_again_ms = 0;
 	if (sight->bug == DAEMON_BUG_DESIRED_HEALTHY)
@@ -320,7 +323,7 @@ static enum rollout_class class_of_task(const struct crew_sight *sight,
 		return ROLLOUT_UNHEALTHY;
 	if (task->health == STATE_HEALTH_UNKNOWN || task->health == STATE_HEALTH_UNSURE)
 		return ROLLOUT_STARTING;
-	if (warm_ms > sight->now_ms) {
+	if (warm_ms > sight->steady_ms) {
 		if (sight->bug != DAEMON_BUG_NO_WAKE)
 			*ret_again_ms = warm_ms;
 		return ROLLOUT_STARTING;
@@ -343,6 +346,8 @@ static void set_asked(const struct crew_sight *sight, struct crew_member *member
 	member->asked_version = version;
 	if (task.length > 0)
 		member->asked_task = memory_copy_string_n(task.data, task.length);
+	if (intent == ENVIRONMENT_INTENT_start)
+		member->started = task.length > 0 ? span_hash(task) : 0;
 	member->asked_mark = state_mark(sight->state, member->place);
 }
 
@@ -362,7 +367,7 @@ static bool is_asked_to_stop(const struct crew_member *member, const struct stat
 /* Whether that moment is still to come; then one has to look again. */
 static bool lies_ahead(const struct looking *looking, int64_t at_ms)
 {
-	bool ahead = looking->sight->now_ms < at_ms;
+	bool ahead = looking->sight->steady_ms < at_ms;
 
 	look_again(looking->member, ahead ? at_ms : 0);
 	return ahead;
@@ -380,8 +385,8 @@ static void tell_state(struct looking *looking)
 	if (!instance->connected) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 		/* Counts as down for a while, and then not at all. */
-		now->awaited = target && lies_ahead(looking, instance->disconnected_ms +
-								     target->unreachable_ms);
+		now->awaited =
+			target && lies_ahead(looking, instance->away_ms + target->unreachable_ms);
 	} else if (instance->status == STATE_INSTANCE_DRAINING) {
 		now->state = ROLLOUT_INSTANCE_DRAINING;
 	} else if (instance->status != STATE_INSTANCE_ACTIVE) {
@@ -393,6 +398,7 @@ static void tell_tasks(struct looking *looking)
 {
 	struct fleet_instance *now = &looking->now;
 	enum fleet_version version;
+	enum rollout_class class;
 	bool unsure = false;
 
 	for (size_t i = 0; i < looking->instance->task_count; i++) {
@@ -412,8 +418,11 @@ static void tell_tasks(struct looking *looking)
 			continue;
 		}
 		version = class_of_version(looking->crew, looking->sight, looking->placement, task);
-		unsure |= version != FLEET_TARGET && task->health == STATE_HEALTH_UNSURE;
-		now->tasks[version][class_of_task(looking->sight, task, &again_ms)]++;
+		class = class_of_task(looking->sight, task, &again_ms);
+		/* It may be warm, or not: nobody knows yet. */
+		unsure |= version != FLEET_TARGET && (task->health == STATE_HEALTH_UNSURE ||
+							     (again_ms > 0 && task->is_doubtful));
+		now->tasks[version][class]++;
 		look_again(looking->member, again_ms);
 	}
 	looking->unsure = unsure;
@@ -446,13 +455,37 @@ static void tell_draining(struct looking *looking)
 		return;
 	}
 	if (member->draining_ms == 0)
-		member->draining_ms = looking->sight->now_ms;
+		member->draining_ms = looking->sight->steady_ms;
 	if (looking->now.others_left && target)
 		looking->now.others_left = lies_ahead(looking,
 			member->draining_ms + environment_version_facts(target)->drain_timeout_ms);
 }
 
 /* ---- what was asked for ---- */
+
+int64_t crew_moment(struct crew_moment *moment, const struct crew_sight *sight, int64_t written_ms,
+	int64_t most_ahead_ms)
+{
+	int64_t ahead_ms = written_ms - sight->now_ms;
+
+	if (moment->written_ms != written_ms)
+		*moment = (struct crew_moment){written_ms,
+			sight->steady_ms + (ahead_ms < most_ahead_ms ? ahead_ms : most_ahead_ms)};
+	return moment->steady_ms;
+}
+
+/* Of what was decided for it: since when it is intended, and until when it was refused. */
+static int64_t intended_ms(const struct looking *looking)
+{
+	return crew_moment(&looking->member->intended, looking->sight,
+		environment_placement_facts(looking->placement)->intent_ms, 0);
+}
+
+static int64_t refused_until_ms(const struct looking *looking)
+{
+	return crew_moment(&looking->member->refused_until, looking->sight,
+		environment_placement_facts(looking->placement)->until_ms, CREW_REFUSED_MOST_MS);
+}
 
 static unsigned count_tasks(const struct fleet_instance *now)
 {
@@ -478,8 +511,8 @@ static void recover_asked(struct looking *looking)
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
 		member->asked != ENVIRONMENT_INTENT_none || member->place.data[0] == ':')
 		return;
-	left_ms = placement->intent_ms + ELSEWHERE_MS - looking->sight->now_ms;
-	if (left_ms <= 0 || left_ms > ELSEWHERE_MS)
+	left_ms = intended_ms(looking) + ELSEWHERE_MS - looking->sight->steady_ms;
+	if (left_ms <= 0)
 		return;
 	set_asked(looking->sight, member, placement->intent,
 		looking->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
@@ -511,12 +544,12 @@ static void settle_asked(struct looking *looking)
 	if (looking->sight->bug == DAEMON_BUG_FORGET_ASKED ||
 		(!lies_ahead(looking, member->asked_until_ms) &&
 			(has_ended_again(looking) ||
-				state_reaches_on(looking->sight->state, member->place, member->id,
-					member->asked_mark)))) {
+				state_reaches_for(looking->sight->state, member->place, member->id,
+					looking->crew->group, member->asked_mark)))) {
 		forget_asked(member);
 		return;
 	}
-	look_again(member, looking->sight->now_ms + 1000);
+	look_again(member, looking->sight->steady_ms + 1000);
 }
 
 static void tell_asked(struct looking *looking)
@@ -541,17 +574,16 @@ static void tell_hindrance(struct looking *looking)
 		return;
 	placement = environment_placement_facts(looking->placement);
 	if (placement->until_ms > 0) {
-		until_ms = placement->until_ms;
+		until_ms = refused_until_ms(looking);
 		hindrance = placement->refused_for_room ? ROLLOUT_RESOURCES : ROLLOUT_PLACEMENT;
 	} else {
-		until_ms = crew_crash_backoff_ms(looking->member,
-			crew_find_crash(looking->crew, looking->sight, looking->member, placement),
+		until_ms = crew_crash_backoff_ms(crew_find_crash(looking->crew, looking->sight,
+							 looking->member, placement),
 			placement);
 		hindrance = ROLLOUT_BACKOFF;
 	}
-	if (until_ms <= looking->sight->now_ms)
+	if (!lies_ahead(looking, until_ms))
 		return;
-	look_again(looking->member, until_ms);
 	if (looking->now.assigned == FLEET_ASSIGNED_OLD)
 		looking->now.old_hindrance = hindrance;
 	else
@@ -566,9 +598,9 @@ static void tell_hanging(struct looking *looking)
 
 	if (!looking->now.stopping || !placement || placement->intent != ENVIRONMENT_INTENT_stop)
 		return;
-	hangs_ms = placement->intent_ms + CREW_HANGS_MS;
-	looking->now.hangs = hangs_ms <= looking->sight->now_ms ||
-			     placement->until_ms > looking->sight->now_ms; /* it was refused */
+	hangs_ms = intended_ms(looking) + CREW_HANGS_MS;
+	looking->now.hangs = hangs_ms <= looking->sight->steady_ms ||
+			     refused_until_ms(looking) > looking->sight->steady_ms;
 	look_again(looking->member, looking->now.hangs ? 0 : hangs_ms);
 }
 
@@ -612,6 +644,12 @@ void crew_claimed(struct crew *crew, const struct crew_sight *sight, uint64_t ep
 	if (crew->epoch == epoch)
 		return;
 	crew->epoch = epoch;
+	MAP_EACH (&crew->members, entry) {
+		struct crew_member *member = entry->value;
+
+		member->started = 0;
+		member->was_looked_at = false;
+	}
 	map_clear(&crew->gone); /* as it looked then */
 	map_clear(&crew->marks);
 	while (span_next_part(&rest, ' ', &place))
@@ -624,7 +662,8 @@ bool crew_is_caught_up(struct crew *crew, const struct crew_sight *sight)
 
 	span_next_part(&rest, ' ', &first);
 	MAP_EACH (&crew->marks, entry) {
-		if (!state_reaches(sight->state, entry->key, (uintptr_t)entry->value)) {
+		if (!state_reaches_for(sight->state, entry->key, SPAN(""), crew->group,
+			    (uintptr_t)entry->value)) {
 			/* One elsewhere that only has to be left may be away for good. */
 			if (entry->key.data[0] == ':' || span_equal(entry->key, first))
 				return false;
@@ -644,7 +683,8 @@ bool crew_is_current(struct crew *crew, const struct crew_sight *sight)
 
 	if (!span_next_part(&rest, ' ', &place) || place.data[0] != ':')
 		return true;
-	if (!state_reaches(sight->state, place, state_mark(sight->state, place)))
+	if (!state_reaches_for(sight->state, place, SPAN(""), crew->group,
+		    state_mark(sight->state, place)))
 		return false;
 	lock_take(&crew->lock);
 	unseen = crew->all_changed || crew->changed.count > 0;
@@ -850,13 +890,13 @@ static void look_at_due(struct crew *crew, const struct crew_sight *sight)
 {
 	struct heap_item *first;
 
-	while ((first = heap_first(&crew->waiting)) && first->at <= sight->now_ms) {
+	while ((first = heap_first(&crew->waiting)) && first->at <= sight->steady_ms) {
 		struct crew_member *member = CONTAINER_OF(first, struct crew_member, waiting);
 
 		crew_look_at(crew, sight, member);
 		/* Whatever it waits for now is not due yet. */
-		if (member->again_ms > 0 && member->again_ms <= sight->now_ms)
-			heap_put(&crew->waiting, &member->waiting, sight->now_ms + 1);
+		if (member->again_ms > 0 && member->again_ms <= sight->steady_ms)
+			heap_put(&crew->waiting, &member->waiting, sight->steady_ms + 1);
 	}
 }
 
@@ -933,7 +973,7 @@ int crew_look(struct crew *crew, const struct crew_sight *sight, int64_t *ret_ag
 	/* Old tasks that may be healthy, or may not: nobody is stopped before that is known. */
 	if (crew->unsure_count > 0)
 		return err_set(err, -EAGAIN,
-			"of %zu instances it is not known yet whether something checks their tasks",
+			"of %zu instances it is not known yet whether their tasks are healthy",
 			crew->unsure_count);
 	*ret_again_ms = heap_first(&crew->waiting) ? heap_first(&crew->waiting)->at : 0;
 	return 0;

@@ -42,31 +42,41 @@ enum crew_trouble {
 	CREW_TROUBLE_COUNT
 };
 
-/* One instance of one of the environment's places. */
+/* A moment that was written down, perhaps by another server, by this one's steady clock: worked out when it is first seen
+ * and kept, because clocks are set while programs run. */
+struct crew_moment {
+	int64_t written_ms, steady_ms;
+};
+
+/* One instance of one of the environment's places. All moments of it are steady time. */
 struct crew_member {
 	uint32_t index;        /* in the fleet */
 	struct span place, id; /* own memory */
 	/* What was asked for and may not be seen yet. */
 	enum environment_intent asked;
 	enum fleet_version asked_version; /* of a start: the target or the older one */
-	char *asked_task;       /* its ARN, own memory; NULL: of a start that was not answered */
+	char *asked_task; /* its ARN, own memory; NULL: of a start that was not answered */
+	uint64_t
+		started; /* hash of the ARN of the task that was started last under this claim; 0: not known */
 	uint64_t asked_mark;    /* of the state service; seen when it reaches this, */
 	int64_t asked_until_ms; /* but not before; 0 */
-	bool was_looked_at;     /* by this crew */
+	bool was_looked_at;     /* under this claim */
 	int64_t again_ms;       /* 0: only when something changes */
 	int64_t draining_ms;    /* since when it is seen to; 0: it does not */
 	bool is_new;            /* matches, and nothing was decided for it yet */
-	bool is_unsure; /* has an old task of which nobody knows yet whether it is checked */
+	bool is_unsure; /* has an old task of which nobody knows yet whether it is checked, or warm */
 	/* Its last start came to nothing, and no task has become healthy since: told as unhealthy, whether the next
 	 * one waits or is being tried. */
 	enum crew_trouble trouble;
-	struct heap_item waiting; /* while it has an again_ms */
+	struct heap_item waiting;                   /* while it has an again_ms */
+	struct crew_moment intended, refused_until; /* as its placement says */
 	struct crew_share shares[CREW_SHARES_MAX];
 	size_t share_count;
 };
 
 struct crew {
-	struct span key; /* of the environment; own memory */
+	struct span key;   /* of the environment; own memory */
+	struct span group; /* of its tasks; own memory */
 	struct fleet *fleet;
 	struct map members; /* "PLACE/ID" */
 	struct crew_member **by_index;
@@ -76,7 +86,8 @@ struct crew {
 	size_t trouble_counts[CREW_TROUBLE_COUNT];
 	/* What it was made for. */
 	char target[ID_UUID_SIZE];
-	int64_t progress_ms;  /* when its deployment's was written last */
+	int64_t progress_ms; /* when its deployment's was written last; steady time */
+	struct crew_moment began, canary_began; /* its deployment, and the canary of that */
 	bool is_looked_at;    /* everything, at least once since the target changed */
 	bool is_partly_known; /* places that it only has to leave are not known now */
 	struct map gone;      /* keys of placements whose instance is gone: to be deleted */
@@ -124,14 +135,19 @@ struct crew_sight {
 	const struct store_object
 		*target; /* the version that is wanted; NULL: none yet, the latest */
 	bool rolls; /* a user's deployment is in progress, or was completed: older versions are replaced */
-	bool canary; /* its canary has not proved itself yet */
-	int64_t now_ms;
+	bool canary;       /* its canary has not proved itself yet */
+	int64_t now_ms;    /* for what is written down */
+	int64_t steady_ms; /* for waiting */
 	struct arena *arena;
 	enum daemon_bug bug; /* DAEMON_BUG_NONE but in simulations */
 };
 
-/* Takes in what changed. Returns when it must look again because of time; 0: never. -EAGAIN: the place of the target is
- * not known completely yet. */
+/* In steady time; no further ahead than that. Who wrote it may have had another clock. */
+int64_t crew_moment(struct crew_moment *moment, const struct crew_sight *sight, int64_t written_ms,
+	int64_t most_ahead_ms);
+
+/* Takes in what changed. Returns when it must look again because of time (steady); 0: never. -EAGAIN: the place of the
+ * target is not known completely yet. */
 int crew_look(struct crew *crew, const struct crew_sight *sight, int64_t *ret_again_ms,
 	struct err *err);
 /* The claim is of this epoch now. Whoever takes it over knows up to when he has to look. */
@@ -161,7 +177,7 @@ const struct state_task *crew_find_task(const struct crew *crew, const struct cr
 const struct state_task *crew_find_crash(const struct crew *crew, const struct crew_sight *sight,
 	const struct crew_member *member, const struct environment_placement_facts *placement);
 /* Until when the next start has to wait for it (which may be NULL); 0: it has not to. */
-int64_t crew_crash_backoff_ms(const struct crew_member *member, const struct state_task *crash,
+int64_t crew_crash_backoff_ms(const struct state_task *crash,
 	const struct environment_placement_facts *placement);
 /* How many starts of its version have failed in a row, the last one included. */
 int64_t crew_failures(const struct crew *crew, const struct crew_sight *sight,

@@ -2,8 +2,8 @@
  * Tasks that end soon after they were started, and what is done about it: they are started again at once, and then later
  * each time.
  *
- * Elsewhere another clock says when a task was made and when it ended; it differs from ours by no more than signatures
- * allow. So moments are only compared with that much room, and what matters is counted from when we asked for it.
+ * Elsewhere another clock says when a task was made; it differs from ours by no more than signatures allow. So moments are
+ * only compared with that much room.
  */
 #include "aws/sigv4.h"
 #include "daemon/crew.h"
@@ -21,26 +21,19 @@ const struct state_task *crew_find_crash(const struct crew *crew, const struct c
 
 	if (placement->intent != ENVIRONMENT_INTENT_start)
 		return NULL;
-	last = state_last_stopped(sight->state, member->place, member->id,
-		arena_format(sight->arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
-			SPAN_ARGS(environment_name_of_key(crew->key))),
+	last = state_last_stopped(sight->state, member->place, member->id, crew->group,
 		sight->arena);
-	if (!last || last->created_ms + room_ms < placement->intent_ms ||
-		!span_equal(last->started_by, placement->deployment))
+	if (!last || !span_equal(last->started_by, placement->deployment))
+		return NULL;
+	if (member->started ? member->started != span_hash(last->arn)
+			    : last->created_ms + room_ms < placement->intent_ms)
 		return NULL;
 	if (last->started_ms > 0 && last->stopped_ms - last->started_ms >= CREW_SETTLED_MS)
 		return NULL;
 	return last;
 }
 
-static int64_t ended_ms(const struct crew_member *member, const struct state_task *crash,
-	const struct environment_placement_facts *placement)
-{
-	return is_elsewhere(member) ? placement->intent_ms + (crash->stopped_ms - crash->created_ms)
-				    : crash->stopped_ms;
-}
-
-int64_t crew_crash_backoff_ms(const struct crew_member *member, const struct state_task *crash,
+int64_t crew_crash_backoff_ms(const struct state_task *crash,
 	const struct environment_placement_facts *placement)
 {
 	int64_t delay_ms = CREW_BACKOFF_FIRST_MS;
@@ -49,7 +42,7 @@ int64_t crew_crash_backoff_ms(const struct crew_member *member, const struct sta
 		return 0;
 	for (int64_t i = 1; i < placement->failures && delay_ms < CREW_BACKOFF_MOST_MS; i++)
 		delay_ms *= 2;
-	return ended_ms(member, crash, placement) +
+	return crash->since_ms +
 	       (delay_ms < CREW_BACKOFF_MOST_MS ? delay_ms : CREW_BACKOFF_MOST_MS);
 }
 

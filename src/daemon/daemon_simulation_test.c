@@ -65,6 +65,7 @@ static void all_seeds_hold(void **state)
 			sum.exercised[i] += result.exercised[i];
 		sum.crashes += result.crashes;
 		sum.pauses += result.pauses;
+		sum.jumps += result.jumps;
 		sum.failed_commits += result.failed_commits;
 		sum.restarts += result.restarts;
 		sum.repeats += result.repeats;
@@ -78,15 +79,16 @@ static void all_seeds_hold(void **state)
 		sum.malformed_events += result.malformed_events;
 		sum.bursts += result.bursts;
 	}
-	print_message("# crashes %u, pauses %u, failed commits %u, restarts %u, repeats %u, "
+	print_message("# crashes %u, pauses %u, clocks set %u, failed commits %u, restarts %u, "
+		      "repeats %u, "
 		      "changes of "
 		      "instances %u, deaths of tasks %u, lost calls %u, late calls %u, lost events "
 		      "%u, unexpected calls %u, stale reads %u, malformed events %u, bursts %u\n",
-		sum.crashes, sum.pauses, sum.failed_commits, sum.restarts, sum.repeats,
+		sum.crashes, sum.pauses, sum.jumps, sum.failed_commits, sum.restarts, sum.repeats,
 		sum.instance_changes, sum.task_deaths, sum.lost_calls, sum.late_calls,
 		sum.lost_events, sum.unexpected_calls, sum.stale_reads, sum.malformed_events,
 		sum.bursts);
-	assert_true(sum.crashes > 0 && sum.pauses > 0 && sum.failed_commits > 0);
+	assert_true(sum.crashes > 0 && sum.pauses > 0 && sum.jumps > 0 && sum.failed_commits > 0);
 	assert_true(sum.restarts > 0 && sum.repeats > 0);
 	assert_true(sum.instance_changes > 0 && sum.task_deaths > 0);
 	assert_true(sum.lost_calls > 0 && sum.late_calls > 0 && sum.unexpected_calls > 0);

@@ -156,6 +156,19 @@ void manager_again_at(struct manager_look *look, int64_t at_ms)
 		look->again_ms = at_ms;
 }
 
+void manager_again_when(struct manager_look *look, int64_t wall_ms)
+{
+	if (wall_ms > 0)
+		manager_again_at(look, look->sight.steady_ms + wall_ms - look->sight.now_ms);
+}
+
+bool manager_must_wait(const struct manager_look *look, int64_t until_ms, int64_t most_ms)
+{
+	int64_t left_ms = until_ms - look->sight.now_ms;
+
+	return left_ms > 0 && left_ms <= most_ms;
+}
+
 static const struct store_object *find_version(const struct manager_look *look, struct span id)
 {
 	return id.length == 0 ? NULL
@@ -226,7 +239,7 @@ static int check_sight(struct manager_look *look, struct err *err)
 	look->cause =
 		manager_reason(look->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
 			span_of(info.error[0] ? info.error : "listing it takes too long"));
-	manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+	manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 	return 0;
 }
 
@@ -247,7 +260,7 @@ static int see(struct manager_look *look, struct err *err)
 		return code;
 	manager_again_at(look, again_ms);
 	if (look->crew->is_partly_known)
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 	return 0;
 }
 
@@ -264,10 +277,12 @@ static bool may_be_deleted(const struct manager_look *look)
 static int work_daemon(struct manager_look *look, bool *ret_more, struct err *err)
 {
 	bool changed = false, caught_up = crew_is_caught_up(look->crew, &look->sight);
-	int code = see(look, err);
+	struct err blind = {0};
+	int seen = see(look, &blind), code;
 
-	if (code < 0)
-		return code;
+	if (seen < 0 && seen != -EAGAIN)
+		return err_set(err, seen, "%s", blind.message);
+	/* Also by who sees nothing yet: what it waits for is what comes after this. */
 	code = claims_acquire(look->manager->config.claims, look->claim_key, &look->claim, err);
 	if (code == -EBUSY)
 		return 0; /* another server's; it tells when it is free */
@@ -277,6 +292,8 @@ static int work_daemon(struct manager_look *look, bool *ret_more, struct err *er
 		crew_claimed(look->crew, &look->sight, look->claim.epoch);
 		caught_up = false;
 	}
+	if (code == 0 && seen < 0)
+		return err_set(err, seen, "%s", blind.message);
 	if (code == 0 && !caught_up && look->cause.length == 0) {
 		/* What the one before us did last may be in no replica of ours yet. */
 		*ret_more = crew_is_caught_up(look->crew, &look->sight);
@@ -325,6 +342,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 			.state = manager->state,
 			.environment = environment,
 			.now_ms = runner_wall_ms(call->runner),
+			.steady_ms = runner_now_us(call->runner) / 1000,
 			.arena = arena,
 			.bug = manager->config.bug}};
 	bool more = false;
@@ -343,12 +361,14 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	code = work(&look, &more, err);
 	if (code == -EAGAIN) {
 		/* What is missing is told when it comes; to be safe we look again. */
-		manager_again_at(&look, look.sight.now_ms + 1000);
+		manager_again_at(&look, look.sight.steady_ms + 1000);
 		code = 0;
 	}
 	if (more)
-		look.again_ms = look.sight.now_ms;
-	call->again_at_ms = look.again_ms;
+		look.again_ms = look.sight.steady_ms;
+	if (look.again_ms > 0)
+		call->again_at_ms = runner_wall_ms(call->runner) + look.again_ms -
+				    runner_now_us(call->runner) / 1000;
 	return code;
 }
 

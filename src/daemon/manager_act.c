@@ -281,7 +281,8 @@ static void refuse_stop(struct acting *acting, struct act *act, struct span reas
 	refuse(acting, act, reason);
 	act->placement.intent = ENVIRONMENT_INTENT_stop;
 	note_asked(acting, act);
-	act->member->asked_until_ms = act->placement.until_ms;
+	act->member->asked_until_ms = crew_moment(&act->member->refused_until, &acting->look->sight,
+		act->placement.until_ms, CREW_REFUSED_MOST_MS);
 }
 
 static void refuse_any(struct acting *acting, struct act *act, struct span reason)
@@ -629,7 +630,7 @@ int manager_act(struct manager_look *look, bool *ret_more, struct err *err)
 		return 0;
 	if (!manager_enter(look->manager, place_of(acting))) {
 		look_again(acting);
-		manager_again_at(look, look->sight.now_ms + LOOK_AGAIN_MS);
+		manager_again_at(look, look->sight.steady_ms + LOOK_AGAIN_MS);
 		return 0;
 	}
 	code = find_targets(acting, err);
@@ -656,6 +657,6 @@ int manager_act(struct manager_look *look, bool *ret_more, struct err *err)
 	/* Nor does it help to ask at once again whether a lease that nearly ends outlasts a call. Of an environment that
 	 * has changed we are told. */
 	if (!*ret_more)
-		manager_again_at(look, look->sight.now_ms + LOOK_AGAIN_MS);
+		manager_again_at(look, look->sight.steady_ms + LOOK_AGAIN_MS);
 	return code == -ESTALE ? 0 : code;
 }

@@ -49,7 +49,7 @@ static bool is_fresh(struct cron_look *cron, struct state_info *ret_info)
 
 	if (is_elsewhere(cron) && (!state_get_info(look->sight.state, cron->run.place, ret_info) ||
 					  !ret_info->complete || ret_info->stale)) {
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 		return false;
 	}
 	return true;
@@ -194,7 +194,7 @@ static void read_started(struct cron_look *cron, const struct json *answer)
 static void wait_for_answer(struct cron_look *cron, struct span reason)
 {
 	cron->run.until_ms = runner_wall_ms(cron->look->call->runner) + UNANSWERED_MS;
-	manager_again_at(cron->look, cron->run.until_ms);
+	manager_again_when(cron->look, cron->run.until_ms);
 	cron->api = reason_document(cron->look->arena, reason, 0, false);
 }
 
@@ -244,14 +244,14 @@ static int launch(struct cron_look *cron, struct err *err)
 	if (!is_fresh(cron, &info))
 		return 0;
 	if (!manager_enter(look->manager, cron->run.place)) {
-		manager_again_at(look, look->sight.now_ms + NOT_NOW_MS);
+		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
 		return 0;
 	}
 	code = call_run(cron, version, err);
 	manager_leave(look->manager, cron->run.place);
 	/* Our lease does not outlast a call: soon it does, or another server has the claim. */
 	if (code == -ESTALE)
-		manager_again_at(look, look->sight.now_ms + NOT_NOW_MS);
+		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
 	return code == -ESTALE ? 0 : code;
 }
 
@@ -346,9 +346,9 @@ static bool is_settled(struct cron_look *cron, const struct state_info *info)
 	}
 	if (known_ms >= settled_ms)
 		return true;
-	manager_again_at(look, settled_ms > look->sight.now_ms
-				       ? settled_ms
-				       : look->sight.now_ms + MANAGER_BLIND_MS);
+	manager_again_when(look, settled_ms > look->sight.now_ms
+					 ? settled_ms
+					 : look->sight.now_ms + MANAGER_BLIND_MS);
 	return false;
 }
 
@@ -425,7 +425,7 @@ static bool may_have_ended(struct cron_look *cron)
 
 		if (task ? task->last != STATE_TASK_STOPPED
 			 : info.observed_ms < cron->run.started_ms) {
-			manager_again_at(look, look->sight.now_ms + FOLLOW_MS);
+			manager_again_at(look, look->sight.steady_ms + FOLLOW_MS);
 			return false;
 		}
 	}
@@ -440,13 +440,13 @@ static int describe_run(struct cron_look *cron, const struct json *arns, struct 
 	int code;
 
 	if (!manager_enter(look->manager, cron->run.place)) {
-		manager_again_at(look, look->sight.now_ms + NOT_NOW_MS);
+		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
 		return 0;
 	}
 	code = describe_tasks(cron, arns, ret_answer, err);
 	manager_leave(look->manager, cron->run.place);
 	if (code < 0 && code != -ECANCELED && is_elsewhere(cron)) {
-		manager_again_at(look, look->sight.now_ms + FOLLOW_MS);
+		manager_again_at(look, look->sight.steady_ms + FOLLOW_MS);
 		*ret_answer = NULL;
 		return 0;
 	}
@@ -471,7 +471,7 @@ static int follow(struct cron_look *cron, struct err *err)
 		return code;
 	JSON_EACH_ITEM (json_get(answer, "tasks"), task) {
 		if (!span_is(json_get_text(task, "lastStatus"), "STOPPED")) {
-			manager_again_at(look, look->sight.now_ms + FOLLOW_MS);
+			manager_again_at(look, look->sight.steady_ms + FOLLOW_MS);
 			return 0;
 		}
 		if (moment_of(task, "stoppedAt") > ended_ms)
@@ -509,8 +509,8 @@ static int step_open(struct cron_look *cron, bool *ret_changed, struct err *err)
 	} else if (!active || cron->run.intended_ms + TOKEN_MS <= now_ms ||
 		   cron->run.due_ms + CRON_LATE_MS < now_ms) {
 		code = resolve(cron, err);
-	} else if (cron->run.until_ms > now_ms) {
-		manager_again_at(look, cron->run.until_ms);
+	} else if (manager_must_wait(look, cron->run.until_ms, RETRY_MOST_MS)) {
+		manager_again_when(look, cron->run.until_ms);
 		return 0;
 	} else {
 		code = launch(cron, err);
@@ -581,7 +581,7 @@ static int step_due(struct cron_look *cron, bool *ret_changed, struct err *err)
 		cron_cursor(look->sight.view, look->arena, look->sight.environment),
 		facts->active_ms);
 	if (due_ms < 0 || due_ms > now_ms) {
-		manager_again_at(look, due_ms);
+		manager_again_when(look, due_ms);
 		return 0;
 	}
 	cron->is_new = true;
@@ -658,7 +658,7 @@ static int stop_tasks(struct cron_look *cron, struct err *err)
 
 	cron->run = *environment_run_facts(cron->open);
 	if (!is_fresh(cron, &info) || !manager_enter(look->manager, cron->run.place)) {
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 		return 0;
 	}
 	while (code == 0 && span_next_part(&rest, ' ', &arn)) {
@@ -676,7 +676,7 @@ static int stop_tasks(struct cron_look *cron, struct err *err)
 			code = 0;
 	}
 	manager_leave(look->manager, cron->run.place);
-	manager_again_at(look, look->sight.now_ms + 1000);
+	manager_again_at(look, look->sight.steady_ms + 1000);
 	return code == -ECANCELED || !is_elsewhere(cron) ? code : 0;
 }
 

@@ -368,14 +368,21 @@ static void keep_trouble(struct step *step, const struct environment_deployment_
 	step->reason = deployment->reason;
 }
 
+int64_t manager_ends_ms(const struct manager_look *look,
+	const struct environment_deployment_facts *deployment)
+{
+	return crew_moment(&look->crew->began, &look->sight, deployment->started_ms, 0) +
+	       environment_version_facts(look->sight.target)->timeout_ms;
+}
+
 /* Nothing is known of the instances, so nothing is done: but time goes on. */
 static void decide_blind(struct step *step, const struct environment_deployment_facts *deployment)
 {
 	struct manager_look *look = step->look;
 	const struct environment_version_facts *target =
 		environment_version_facts(look->sight.target);
-	int64_t ends_ms = deployment->started_ms + target->timeout_ms;
-	bool over = ends_ms <= look->sight.now_ms;
+	int64_t ends_ms = manager_ends_ms(look, deployment);
+	bool over = ends_ms <= look->sight.steady_ms;
 
 	manager_again_at(look, over ? 0 : ends_ms);
 	step->status = over ? ENVIRONMENT_DEPLOYMENT_timed_out : ENVIRONMENT_DEPLOYMENT_blocked;
@@ -391,7 +398,7 @@ static void decide_running(struct step *step, const struct environment_deploymen
 	struct manager_look *look = step->look;
 	const struct environment_version_facts *target =
 		environment_version_facts(look->sight.target);
-	int64_t ends_ms = deployment->started_ms + target->timeout_ms;
+	int64_t ends_ms = manager_ends_ms(look, deployment);
 
 	step->type = STEP_MOVE;
 	if (is_over(look, deployment)) {
@@ -406,7 +413,7 @@ static void decide_running(struct step *step, const struct environment_deploymen
 		step->reason = SPAN("");
 		return;
 	}
-	if (ends_ms <= look->sight.now_ms || (look->progress && look->progress->has_failed)) {
+	if (ends_ms <= look->sight.steady_ms || (look->progress && look->progress->has_failed)) {
 		step->status = ENVIRONMENT_DEPLOYMENT_timed_out;
 		step->reason = look->progress
 				       ? look->progress->reason
@@ -423,7 +430,7 @@ static void decide_running(struct step *step, const struct environment_deploymen
 	step->type = STEP_NONE;
 	if (step->done == deployment->done && step->total == deployment->total)
 		return;
-	if (look->crew->progress_ms + PROGRESS_MS <= look->sight.now_ms)
+	if (look->crew->progress_ms + PROGRESS_MS <= look->sight.steady_ms)
 		step->type = STEP_PROGRESS;
 	else
 		manager_again_at(look, look->crew->progress_ms + PROGRESS_MS);
@@ -440,17 +447,19 @@ static void decide_canary(struct step *step, const struct environment_deployment
 	int64_t wanted =
 		target->canary_instances < counts->total ? target->canary_instances : counts->total;
 	bool well = counts->proved >= wanted && counts->unproved == 0;
-	int64_t baked_ms = deployment->canary_ms + target->canary_bake_ms;
+	int64_t baked_ms =
+		crew_moment(&look->crew->canary_began, &look->sight, deployment->canary_ms, 0) +
+		target->canary_bake_ms;
 
 	if (!look->sight.canary || (!well && deployment->canary_ms == 0))
 		return;
-	if (well && deployment->canary_ms > 0 && baked_ms > look->sight.now_ms) {
+	if (well && deployment->canary_ms > 0 && baked_ms > look->sight.steady_ms) {
 		manager_again_at(look, baked_ms);
 		return;
 	}
 	/* It may have died while we slept: then that is told in a moment. */
 	if (well && !crew_is_current(look->crew, &look->sight)) {
-		manager_again_at(look, look->sight.now_ms + CANARY_AGAIN_MS);
+		manager_again_at(look, look->sight.steady_ms + CANARY_AGAIN_MS);
 		return;
 	}
 	step->type = STEP_CANARY;
@@ -536,7 +545,7 @@ int manager_step_deployments(struct manager_look *look, bool *ret_changed, struc
 	if (step.type == STEP_NONE)
 		return 0;
 	id_uuid(runner_random(look->call->runner), step.id);
-	look->crew->progress_ms = look->sight.now_ms;
+	look->crew->progress_ms = look->sight.steady_ms;
 	if (look->progress)
 		name_failure(&step, look->progress);
 	else if (look->cause.length == 0)

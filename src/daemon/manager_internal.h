@@ -46,7 +46,15 @@ struct manager_look {
 #define MANAGER_BLIND_MS                                                                           \
 	1000 /* between two looks at a place of which nothing is known, or too old */
 
+/* Steady time, or what a clock on the wall shows. */
 void manager_again_at(struct manager_look *look, int64_t at_ms);
+void manager_again_when(struct manager_look *look, int64_t wall_ms);
+/* Until a moment that was written down. Nobody waits longer than most_ms: if that is what is left, the clock was set back
+ * since. */
+bool manager_must_wait(const struct manager_look *look, int64_t until_ms, int64_t most_ms);
+/* When a deployment's time is over; steady time. */
+int64_t manager_ends_ms(const struct manager_look *look,
+	const struct environment_deployment_facts *deployment);
 /* "WORD: text", cut, and made such that facts can hold it. */
 struct span manager_reason(struct arena *arena, const char *word, struct span text);
 

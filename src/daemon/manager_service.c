@@ -129,13 +129,13 @@ static int see_elsewhere(struct service_look *service, struct err *err)
 		service->cause = manager_reason(look->arena,
 			info.known ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
 			span_of(info.error[0] ? info.error : "asking for the service takes long"));
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 		return 0;
 	}
 	service->is_caught_up = info.mark >= look->crew->asked_mark;
 	if (!service->is_caught_up) {
 		service_want(service);
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 	}
 	service->described = info.service;
 	return 0;
@@ -227,7 +227,7 @@ static int change(struct service_look *service, bool *ret_more, struct err *err)
 		(service->is.exists && !service->is.is_ours))
 		return 0;
 	if (service_must_wait(service)) {
-		manager_again_at(look, service->placement->until_ms);
+		manager_again_when(look, service->placement->until_ms);
 		return 0;
 	}
 	service_begin_intent(service, ENVIRONMENT_INTENT_start);
@@ -246,7 +246,7 @@ static int change(struct service_look *service, bool *ret_more, struct err *err)
 	*ret_more = code == 0 && service->refused.length == 0;
 	/* Our lease does not outlast a call: soon it does, or another server has the claim. */
 	if (code == -ESTALE)
-		manager_again_at(look, look->sight.now_ms + LOOK_AGAIN_MS);
+		manager_again_at(look, look->sight.steady_ms + LOOK_AGAIN_MS);
 	return code == -ESTALE ? 0 : code;
 }
 
@@ -377,12 +377,9 @@ static void tell_progress(const struct service_look *service, struct manager_pro
 static bool must_halt(const struct service_look *service,
 	const struct environment_deployment_facts *deployment)
 {
-	const struct environment_version_facts *target =
-		environment_version_facts(service->look->sight.target);
-
 	if (deployment->status == ENVIRONMENT_DEPLOYMENT_to_be_stopped)
 		return span_is(deployment->reason, "STOPPED_BY_USER");
-	return deployment->started_ms + target->timeout_ms <= service->look->sight.now_ms;
+	return manager_ends_ms(service->look, deployment) <= service->look->sight.steady_ms;
 }
 
 /* ---- deleting ---- */
@@ -399,7 +396,7 @@ static int delete_service(struct service_look *service, bool *ret_left, struct e
 	code = describe(service, err);
 	if (code == -EAGAIN) {
 		*ret_left = true;
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 		return 0;
 	}
 	if (code < 0)
@@ -412,7 +409,7 @@ static int delete_service(struct service_look *service, bool *ret_left, struct e
 	if (!service->is.exists || !service->is.is_ours)
 		return service_write_gone(service, err);
 	*ret_left = true;
-	manager_again_at(look, look->sight.now_ms + LOOK_DELETING_MS);
+	manager_again_at(look, look->sight.steady_ms + LOOK_DELETING_MS);
 	service_want(service);
 	if (service->is.drains || service_must_wait(service))
 		return 0;
@@ -506,7 +503,7 @@ static void take_over(struct service_look *service)
 	if (manager_is_elsewhere(service->place)) {
 		service->is_caught_up = false;
 		service_want(service);
-		manager_again_at(look, look->sight.now_ms + MANAGER_BLIND_MS);
+		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 	}
 }
 
@@ -564,7 +561,7 @@ int manager_work_service(struct manager_look *look, bool *ret_more, struct err *
 	if (service.cause.length > 0)
 		return 0;
 	if (look->sight.rolls) {
-		manager_again_at(look, look->sight.now_ms + LOOK_ROLLING_MS);
+		manager_again_at(look, look->sight.steady_ms + LOOK_ROLLING_MS);
 		service_want(&service);
 	}
 	return work_active(&service, ret_more, err);

@@ -87,7 +87,7 @@ bool service_is_same_ask(const struct service_look *service)
 bool service_must_wait(const struct service_look *service)
 {
 	return service_is_same_ask(service) &&
-	       service->placement->until_ms > service->look->sight.now_ms;
+	       manager_must_wait(service->look, service->placement->until_ms, CREW_REFUSED_MOST_MS);
 }
 
 void service_want(const struct service_look *service)
@@ -128,7 +128,7 @@ static int refuse(struct service_look *service, struct span reason, bool surely,
 	if (surely)
 		service->intent.intent = ENVIRONMENT_INTENT_none;
 	service->refused = arena_copy_span(service->look->arena, reason);
-	manager_again_at(service->look, service->intent.until_ms);
+	manager_again_when(service->look, service->intent.until_ms);
 	return write_down(service, write_refusal, err);
 }
 
@@ -165,7 +165,7 @@ int service_ask(struct service_look *service, const char *operation, const struc
 	int code;
 
 	if (!manager_enter(look->manager, service->place)) {
-		manager_again_at(look, look->sight.now_ms + NOT_NOW_MS);
+		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
 		return err_set(err, -ESTALE, "others are calling");
 	}
 	code = manager_prepare(look, service->place, role, err);

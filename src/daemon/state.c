@@ -84,12 +84,13 @@ static void tell_waiting(struct state_service *service, struct state_place *plac
 	struct state_news *news)
 {
 	uint64_t up_to = reached(service, place);
+	struct span group, instance;
 
 	MAP_EACH (&place->waiting, entry) {
 		if ((uintptr_t)entry->value > up_to)
 			continue;
-		if (!all_at_once)
-			state_news_add(news, place, entry->key);
+		if (!all_at_once && span_split(entry->key, ' ', &group, &instance))
+			state_news_add_task(news, place, instance, group);
 		map_remove(&place->waiting, entry->key);
 	}
 	if (all_at_once)
@@ -123,6 +124,7 @@ static struct cluster_state *new_replica(const struct state_place *place)
 	struct cluster_state_limits limits = {.stopped_max = STATE_STOPPED_MAX,
 		.stopped_ms = STATE_STOPPED_MS,
 		.tombstones_ms = TOMBSTONES_MS,
+		.versions_are_ordered = is_own(place),
 		.tombstones_max = is_own(place) ? OWN_TOMBSTONES_MAX : REMOTE_TOMBSTONES_MAX};
 
 	return cluster_state_new(&limits);
@@ -240,18 +242,21 @@ uint64_t state_mark(struct state_service *service, struct span name)
 
 bool state_reaches(struct state_service *service, struct span name, uint64_t mark)
 {
-	return state_reaches_on(service, name, SPAN(""), mark);
+	return state_reaches_for(service, name, SPAN(""), SPAN(""), mark);
 }
 
-bool state_reaches_on(struct state_service *service, struct span name, struct span instance,
-	uint64_t mark)
+bool state_reaches_for(struct state_service *service, struct span name, struct span instance,
+	struct span group, uint64_t mark)
 {
+	_buffer_ struct buffer who = {0};
 	struct state_place *place = lock_place(service, name);
 	bool reaches = place && place->complete && reached(service, place) >= mark;
 	bool wait = place && !reaches, first = false;
 
-	if (wait && (uintptr_t)map_get(&place->waiting, instance) < mark) {
-		map_put(&place->waiting, instance, (void *)(uintptr_t)mark);
+	if (wait)
+		buffer_format(&who, "%.*s %.*s", SPAN_ARGS(group), SPAN_ARGS(instance));
+	if (wait && (uintptr_t)map_get(&place->waiting, buffer_span(&who)) < mark) {
+		map_put(&place->waiting, buffer_span(&who), (void *)(uintptr_t)mark);
 		first = true;
 	}
 	lock_release(&service->lock);

@@ -61,8 +61,10 @@ struct state_task {
 	enum state_task_status last;
 	bool wanted; /* desiredStatus RUNNING */
 	enum state_health health;
-	int64_t created_ms, started_ms, stopped_ms; /* 0: not yet */
-	struct span stop_code, stopped_reason;      /* "" */
+	int64_t created_ms, started_ms, stopped_ms; /* as it says itself; 0: not yet */
+	int64_t since_ms; /* since when it runs, or has stopped: steady time of this server; 0 before */
+	bool is_doubtful; /* clocks do not agree: it may be so for longer than since_ms says */
+	struct span stop_code, stopped_reason; /* "" */
 	uint64_t version;
 };
 
@@ -74,7 +76,7 @@ struct state_instance {
 	bool connected;
 	struct span attributes; /* packed, see ecs/attribute.h */
 	uint64_t version;
-	int64_t disconnected_ms; /* since when, as far as is known; 0 while connected */
+	int64_t away_ms; /* since when, as far as is known: steady time of this server; 0 while connected */
 	/* Its tasks that have not stopped, of whomever. */
 	const struct state_task *tasks;
 	size_t task_count;
@@ -121,11 +123,11 @@ void state_watch(struct state_service *service, struct span place);
 bool state_is_complete(struct state_service *service, struct span place);
 
 uint64_t state_mark(struct state_service *service, struct span place);
-/* If it does not, changed() is called when it does: for all of the place, or for the instance that is asked
- * about. */
+/* If it does not, changed() is called when it does: for all of the place, or for the instance that is asked about, of
+ * this group alone; "": for everybody. */
 bool state_reaches(struct state_service *service, struct span place, uint64_t mark);
-bool state_reaches_on(struct state_service *service, struct span place, struct span instance,
-	uint64_t mark);
+bool state_reaches_for(struct state_service *service, struct span place, struct span instance,
+	struct span group, uint64_t mark);
 
 /* What is known now, in the arena. NULL: there is no such instance. */
 struct state_instance *state_get_instance(struct state_service *service, struct span place,

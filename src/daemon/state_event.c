@@ -123,16 +123,16 @@ static bool is_doubtful(const struct state_place *place, const struct event *eve
 	return !event->gone && !cluster_state_knows_instance(place->replica, event->instance.id);
 }
 
-static bool apply(struct state_place *place, const struct event *event, int64_t now_ms)
+static bool apply(struct state_place *place, const struct event *event, struct moment now)
 {
 	if (event->sent_ms <= cluster_state_forgotten_ms(place->replica))
 		return false;
 	if (event->is_task)
-		return cluster_state_put_task(place->replica, &event->task, now_ms);
+		return cluster_state_put_task(place->replica, &event->task, now);
 	if (event->gone)
 		return cluster_state_remove_instance(place->replica, event->instance.id,
-			event->instance.version, now_ms);
-	return cluster_state_put_instance(place->replica, &event->instance, now_ms);
+			event->instance.version, now);
+	return cluster_state_put_instance(place->replica, &event->instance, now);
 }
 
 static int post_service(struct state_service *service, struct span place_name, struct span name)
@@ -173,7 +173,7 @@ int state_post_event(struct state_service *service, struct span target, const st
 	if (place)
 		doubtful = is_doubtful(place, &event);
 	if (place && !doubtful)
-		changed = apply(place, &event, runner_wall_ms(service->runner));
+		changed = apply(place, &event, runner_moment(service->runner));
 	if (changed)
 		state_news_add(&news, place,
 			event.is_task ? event.task.instance : event.instance.id);
@@ -201,7 +201,7 @@ int state_post_task(struct state_service *service, struct span place_name,
 	place = map_get(&service->places, place_name);
 	if (place && place->target.length > 0)
 		changed = cluster_state_put_task(place->replica, &task,
-			runner_wall_ms(service->runner));
+			runner_moment(service->runner));
 	if (changed)
 		state_news_add_task(&news, place, task.instance, task.group);
 	lock_release(&service->lock);

@@ -22,12 +22,13 @@ struct state_place {
 	bool watched; /* elsewhere: somebody lists it */
 	bool complete;
 	uint64_t listings;
-	uint64_t mark;      /* of the last complete listing */
-	struct map waiting; /* instances (""): the mark that somebody waits for, as a pointer */
-	int64_t listing_ms; /* when the last listing began, complete or not; wall time */
-	int64_t listed_ms;  /* when the last complete listing began; wall time */
-	int64_t listed_us;  /* the same in steady time */
-	int64_t took_us;    /* and how long it took */
+	uint64_t mark; /* of the last complete listing */
+	struct map
+		waiting; /* "GROUP INSTANCE", both may be "": the mark that is waited for, as a pointer */
+	int64_t listing_ms;          /* when the last listing began, complete or not; wall time */
+	int64_t listed_ms;           /* when the last complete listing began; wall time */
+	int64_t listed_us;           /* the same in steady time */
+	int64_t took_us;             /* and how long it took */
 	char error[ERR_MESSAGE_MAX]; /* of the last listing; "" */
 	struct state_remote *remote; /* NULL for this server */
 	/* state_services.c: ECS services by name, those that somebody wants to know soon, and why asking failed. */

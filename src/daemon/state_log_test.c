@@ -160,33 +160,33 @@ static void follow(struct mirror *mirror, struct state_tail *tail)
 	assert_int_equal(code, 0);
 }
 
-static void change_something(struct cluster_state *replica, struct random *random, int64_t now_ms,
-	bool *lists)
+static void change_something(struct cluster_state *replica, struct random *random,
+	struct moment now, bool *lists)
 {
 	char name[2] = {(char)('a' + random_below(random, NAMES)), '\0'};
 	struct state_task task = task_of(span_of(name), 1 + random_below(random, 50));
 
 	if (random_below(random, 4) == 0) {
 		task.last = STATE_TASK_STOPPED;
-		task.stopped_ms = now_ms;
+		task.stopped_ms = now.wall_ms;
 	}
 	switch (random_below(random, 6)) {
 	case 0:
-		cluster_state_remove_task(replica, span_of(name), task.version, now_ms, NULL, NULL);
+		cluster_state_remove_task(replica, span_of(name), task.version, now, NULL, NULL);
 		break;
 	case 1:
 		if (*lists)
-			cluster_state_list_end(replica, CLUSTER_STATE_FOR_EVER, now_ms, NULL, NULL);
+			cluster_state_list_end(replica, CLUSTER_STATE_FOR_EVER, now, NULL, NULL);
 		else
 			cluster_state_list_begin(replica);
 		*lists = !*lists;
 		break;
 	case 2:
 		if (*lists)
-			cluster_state_list_task(replica, &task, now_ms);
+			cluster_state_list_task(replica, &task, now);
 		break;
-	case 3: cluster_state_expire(replica, now_ms); break;
-	default: cluster_state_put_task(replica, &task, now_ms);
+	case 3: cluster_state_expire(replica, now); break;
+	default: cluster_state_put_task(replica, &task, now);
 	}
 }
 
@@ -219,7 +219,8 @@ static void test_changes_make_the_replica_anew(void **state)
 		random_seeded_init(&seeded, seed);
 		cluster_state_listen(replica, note, &mirror);
 		for (int64_t step = 0; step < STEPS; step++) {
-			change_something(replica, &seeded.random, step * 10, &lists);
+			change_something(replica, &seeded.random,
+				(struct moment){step * 10, step * 10}, &lists);
 			if (random_below(&seeded.random, 5) > 0)
 				continue;
 			follow(&mirror, tail);

@@ -157,7 +157,7 @@ struct listing {
 };
 
 static void list_object(struct listing *listing, const struct store_object *object, bool in_order,
-	int64_t now_ms)
+	struct moment now)
 {
 	struct cluster_state *replica = listing->place->replica;
 	struct arena *arena = listing->own->arena;
@@ -167,13 +167,13 @@ static void list_object(struct listing *listing, const struct store_object *obje
 			return; /* its turn comes */
 		struct state_task task = state_own_task(object, arena);
 
-		if (cluster_state_list_task(replica, &task, now_ms))
+		if (cluster_state_list_task(replica, &task, now))
 			state_news_add_task(&listing->news, listing->place, task.instance,
 				task.group);
 	} else {
 		struct state_instance instance = state_own_instance(object, arena);
 
-		if (cluster_state_list_instance(replica, &instance, now_ms))
+		if (cluster_state_list_instance(replica, &instance, now))
 			state_news_add(&listing->news, listing->place, instance.id);
 	}
 }
@@ -182,12 +182,12 @@ static void list_object(struct listing *listing, const struct store_object *obje
 static bool list_some(struct listing *listing, struct store_cursor *cursor)
 {
 	struct state_service *service = listing->own->service;
-	int64_t now_ms = runner_wall_ms(service->runner);
+	struct moment now = runner_moment(service->runner);
 	const struct store_object *object = NULL;
 
 	lock_take(&service->lock);
 	for (size_t i = 0; i < LISTED_AT_ONCE && (object = store_next(cursor)); i++)
-		list_object(listing, object, cursor->index >= 0, now_ms);
+		list_object(listing, object, cursor->index >= 0, now);
 	lock_release(&service->lock);
 	state_news_tell(service, &listing->news);
 	arena_reset(listing->own->arena);
@@ -216,11 +216,11 @@ static void end_listing(struct listing *listing)
 {
 	struct state_service *service = listing->own->service;
 	uint64_t revision = store_view_revision(listing->view);
-	int64_t now_ms = runner_wall_ms(service->runner);
+	struct moment now = runner_moment(service->runner);
 
 	lock_take(&service->lock);
-	cluster_state_list_end(listing->place->replica, revision, now_ms, note_removed, listing);
-	state_place_listed(service, listing->place, revision, now_ms,
+	cluster_state_list_end(listing->place->replica, revision, now, note_removed, listing);
+	state_place_listed(service, listing->place, revision, now.wall_ms,
 		runner_now_us(service->runner), &listing->news);
 	lock_release(&service->lock);
 	state_news_tell(service, &listing->news);
@@ -326,26 +326,26 @@ static struct state_place *place_of(struct state_own *own, struct span key)
 }
 
 static void apply_instance(struct state_own *own, struct state_place *place,
-	const struct store_change *change, struct state_news *news, int64_t now_ms)
+	const struct store_change *change, struct state_news *news, struct moment now)
 {
 	const struct store_object *object = change->after ? change->after : change->before;
 	struct state_instance instance = state_own_instance(object, own->arena);
 
-	if (change->after ? cluster_state_put_instance(place->replica, &instance, now_ms)
+	if (change->after ? cluster_state_put_instance(place->replica, &instance, now)
 			  : cluster_state_remove_instance(place->replica, instance.id,
-				    change->revision, now_ms))
+				    change->revision, now))
 		state_news_add(news, place, instance.id);
 }
 
 static void apply_task(struct state_own *own, struct state_place *place,
-	const struct store_change *change, struct state_news *news, int64_t now_ms)
+	const struct store_change *change, struct state_news *news, struct moment now)
 {
 	const struct store_object *object = change->after ? change->after : change->before;
 	struct state_task task = state_own_task(object, own->arena);
 
-	if (change->after ? cluster_state_put_task(place->replica, &task, now_ms)
+	if (change->after ? cluster_state_put_task(place->replica, &task, now)
 			  : cluster_state_remove_task(place->replica, task.arn, change->revision,
-				    now_ms, NULL, NULL))
+				    now, NULL, NULL))
 		state_news_add_task(news, place, task.instance, task.group);
 	/* Its runtime has chosen another instance for it. */
 	if (change->after && change->before &&
@@ -354,7 +354,7 @@ static void apply_task(struct state_own *own, struct state_place *place,
 }
 
 static void apply(struct state_own *own, const struct store_change *change, struct state_news *news,
-	int64_t now_ms)
+	struct moment now)
 {
 	struct state_place *place;
 
@@ -365,9 +365,9 @@ static void apply(struct state_own *own, const struct store_change *change, stru
 	if (!place || !place->complete || change->revision <= place->mark)
 		return;
 	if (change->kind == &task_kind)
-		apply_task(own, place, change, news, now_ms);
+		apply_task(own, place, change, news, now);
 	else
-		apply_instance(own, place, change, news, now_ms);
+		apply_instance(own, place, change, news, now);
 }
 
 static uint64_t store_revision(struct state_own *own)
@@ -415,11 +415,11 @@ static int drain_feed(struct state_own *own)
 
 	state_news_init(&news, own->arena);
 	while ((count = store_feed_next(own->feed, changes, LENGTH(changes))) > 0) {
-		int64_t now_ms = runner_wall_ms(service->runner);
+		struct moment now = runner_moment(service->runner);
 
 		lock_take(&service->lock);
 		for (int i = 0; i < count; i++)
-			apply(own, &changes[i], &news, now_ms);
+			apply(own, &changes[i], &news, now);
 		own->position = changes[count - 1].revision;
 		lock_release(&service->lock);
 		for (int i = 0; i < count; i++)

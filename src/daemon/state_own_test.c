@@ -307,7 +307,7 @@ static void test_marks(void **unused)
 	forget_news(bench);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'sixth'}");
 	mark = state_mark(bench->service, SPAN(PLACE));
-	assert_false(state_reaches_on(bench->service, SPAN(PLACE), SPAN("i"), mark));
+	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""), mark));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(told(bench, PLACE, "i"), 1);
 	assert_int_equal(told(bench, PLACE, ""), 0);

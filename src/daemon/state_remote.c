@@ -78,7 +78,7 @@ struct part {
 	const char *describe, *names; /* operation, and member of its request */
 	const char *documents, *arn;  /* member of its answer, and of each of those */
 	/* Under the lock. Takes one document. */
-	int (*take)(struct listing *listing, const struct json *document, int64_t now_ms,
+	int (*take)(struct listing *listing, const struct json *document, struct moment now,
 		struct err *err);
 	size_t (*missing)(struct cluster_state *state, struct arena *arena,
 		struct span **ret_names);
@@ -92,7 +92,7 @@ static int call(struct listing *listing, const char *operation, struct json *req
 		NULL, err);
 }
 
-static int take_instance(struct listing *listing, const struct json *document, int64_t now_ms,
+static int take_instance(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
 	struct state_place *place = listing->remote->place;
@@ -102,14 +102,14 @@ static int take_instance(struct listing *listing, const struct json *document, i
 	if (state_document_instance(document, listing->arena, &instance, &gone, err) < 0)
 		return -EINVAL;
 	changed = gone ? cluster_state_remove_instance(place->replica, instance.id,
-				 instance.version, now_ms)
-		       : cluster_state_list_instance(place->replica, &instance, now_ms);
+				 instance.version, now)
+		       : cluster_state_list_instance(place->replica, &instance, now);
 	if (changed)
 		state_news_add(&listing->news, place, instance.id);
 	return 0;
 }
 
-static int take_task(struct listing *listing, const struct json *document, int64_t now_ms,
+static int take_task(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
 	struct state_place *place = listing->remote->place;
@@ -117,7 +117,7 @@ static int take_task(struct listing *listing, const struct json *document, int64
 
 	if (state_document_task(document, listing->arena, &task, err) < 0)
 		return -EINVAL;
-	if (cluster_state_list_task(place->replica, &task, now_ms))
+	if (cluster_state_list_task(place->replica, &task, now))
 		state_news_add_task(&listing->news, place, task.instance, task.group);
 	return 0;
 }
@@ -156,12 +156,12 @@ static int take_documents(struct listing *listing, const struct part *part,
 	const struct json *documents, struct err *err)
 {
 	struct state_service *service = listing->remote->service;
-	int64_t now_ms = runner_wall_ms(service->runner);
+	struct moment now = runner_moment(service->runner);
 	int code = 0;
 
 	lock_take(&service->lock);
 	JSON_EACH_ITEM (documents, document) {
-		code = part->take(listing, document, now_ms, err);
+		code = part->take(listing, document, now, err);
 		if (code < 0)
 			break;
 	}
@@ -322,7 +322,7 @@ static int list_place(struct listing *listing, struct err *err)
 	lock_take(&service->lock);
 	if (code == 0) {
 		cluster_state_list_end(remote->place->replica, CLUSTER_STATE_FOR_EVER,
-			runner_wall_ms(service->runner), note_removed, listing);
+			runner_moment(service->runner), note_removed, listing);
 		remote->place->took_us = runner_now_us(service->runner) - began_us;
 		state_place_listed(service, remote->place, (uint64_t)(began_us / 1000), began_ms,
 			began_us, &listing->news);

@@ -489,7 +489,8 @@ static void test_marks(void **unused)
 	while (info(bench).listings == listings)
 		sleep_ms(bench, 100);
 	assert_true(bench->mark > 0);
-	assert_false(state_reaches_on(bench->service, SPAN(PLACE), SPAN("i"), bench->mark));
+	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
+		bench->mark));
 	map_clear(&bench->news);
 	while (info(bench).listings == listings + 1) {
 		assert_int_equal(told(bench, "i"), 0);
@@ -974,7 +975,7 @@ static void test_threads(void **unused)
 		post_task(bench, "t1", "RUNNING", version);
 		for (size_t i = 0; i < MANY; i++)
 			assert_non_null(get(bench, bench->ids[i]));
-		state_reaches_on(bench->service, SPAN(PLACE), SPAN("i1"),
+		state_reaches_for(bench->service, SPAN(PLACE), SPAN("i1"), SPAN(""),
 			state_mark(bench->service, SPAN(PLACE)));
 		arena_reset(bench->arena);
 	}

@@ -7,6 +7,8 @@
 #include "daemon/simulation/daemon_checker_internal.h"
 #include "ecs/container_instance.h"
 
+#define MADE_WITHIN_US INT64_C(10000000)
+#define MADE_MAX 300 /* deployments of one environment within that time */
 #define CHANGES_AT_ONCE 64
 
 const char *const daemon_property_names[DAEMON_PROPERTY_COUNT] = {
@@ -192,6 +194,22 @@ static bool is_one_commit(enum environment_deployment_status from,
 	       may_become(from, ENVIRONMENT_DEPLOYMENT_to_be_stopped);
 }
 
+/* Nobody makes one after another to no end. */
+static void check_made(struct daemon_checker *checker, struct truth_environment *environment)
+{
+	int64_t now_us = checker_now_us(checker);
+
+	if (now_us - environment->made_us > MADE_WITHIN_US) {
+		environment->made_us = now_us;
+		environment->made = 0;
+	}
+	daemon_checker_count(checker, DAEMON_PROPERTY_S16);
+	if (++environment->made == MADE_MAX)
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S16,
+			"environment %s has %d deployments within %d s", environment->name,
+			MADE_MAX, (int)(MADE_WITHIN_US / 1000000));
+}
+
 static void take_deployment(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
@@ -219,6 +237,7 @@ static void take_deployment(struct daemon_checker *checker, struct span key,
 		deployment->type = facts->type;
 		COPY(deployment->version, facts->version);
 		map_put(&environment->deployments, id, deployment);
+		check_made(checker, environment);
 	}
 	deployment->exists = true;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S7);

@@ -37,7 +37,7 @@ struct daemon_simulation_result {
 	uint64_t steps;
 	int64_t virtual_us;
 	uint64_t starts, stops; /* of tasks */
-	unsigned requests, refused, crashes, pauses, failed_commits, restarts, repeats;
+	unsigned requests, refused, crashes, pauses, jumps, failed_commits, restarts, repeats;
 	unsigned instance_changes, task_deaths, lost_calls, late_calls, lost_events;
 	unsigned unexpected_calls, stale_reads, malformed_events, bursts;
 	uint64_t exercised[DAEMON_PROPERTY_COUNT];

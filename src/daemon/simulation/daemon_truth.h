@@ -58,7 +58,9 @@ struct truth_environment {
 	int64_t rules_us;                  /* when they, or what they are for, changed last */
 	int64_t active_us;                 /* when it was last allowed to do something; -1: never */
 	struct map deployments; /* struct truth_deployment by id, those that are gone too */
-	bool touched;           /* in the commit that is being looked at */
+	int64_t made_us;        /* since when new ones are counted */
+	unsigned made;
+	bool touched; /* in the commit that is being looked at */
 	struct truth_environment *next_touched;
 };
 

@@ -23,6 +23,8 @@
 #define PAUSE_AT_COMMIT_ONE_IN 400
 #define PAUSE_MOST_US (25 * REHEARSAL_SECOND_US) /* longer than a lease */
 #define CLOCKS_DIFFER_MS 2000
+#define BOOTS_WITHIN_US REHEARSAL_SECOND_US
+#define CLOCK_JUMPS_MS INT64_C(7200000) /* forward or back, at most */
 /* Who waits for the end of a lease adds a margin, and looks now and then. Who could not write down that it has ended
  * waits once more. */
 #define LEASE_ENDS_US (REHEARSAL_LEASE_US + REHEARSAL_LEASE_US / 10)
@@ -508,12 +510,32 @@ static void hand_over(struct rehearsal *rehearsal, struct rehearsal_server *from
 	from->boot_at_us = runner_now_us(rehearsal->root) + 2 * half_us;
 }
 
+/* Its clock is set while it runs: a little, or by hours. The next boot sets it right again. */
+static void set_clock(struct rehearsal *rehearsal, struct rehearsal_server *server)
+{
+	int64_t most_ms = rehearsal_one_in(rehearsal, 2) ? CLOCK_JUMPS_MS : CLOCKS_DIFFER_MS;
+	int64_t shift_ms = (int64_t)rehearsal_draw(rehearsal, 2 * (uint64_t)most_ms) - most_ms;
+
+	/* Who boots has to believe those who say since when a task runs. */
+	if (shift_ms > CLOCKS_DIFFER_MS &&
+		runner_now_us(rehearsal->root) - server->awake_us < BOOTS_WITHIN_US)
+		return;
+	runner_trace(rehearsal->root, "the clock of %s is %.3f s off", runner_name(server->runner),
+		(double)shift_ms / 1000);
+	rehearsal->result.jumps++;
+	runner_simulated_set_wall(server->runner, shift_ms);
+}
+
 void rehearsal_act_server(struct rehearsal *rehearsal)
 {
 	struct rehearsal_server *server = rehearsal_some_server(rehearsal);
 
 	if (!server)
 		return;
+	if (rehearsal_one_in(rehearsal, 4)) {
+		set_clock(rehearsal, server);
+		return;
+	}
 	switch (rehearsal_draw(rehearsal, 8)) {
 	case 0:
 		if (rehearsal->path)
