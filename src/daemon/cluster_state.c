@@ -532,12 +532,13 @@ static void find_since(const struct cluster_state *state, const struct entity *k
 	enum phase phase = phase_of(task);
 	int64_t happened_ms = phase == HAS_STOPPED ? task->stopped_ms : task->started_ms;
 
-	task->since_ms = 0;
+	task->since_ms = task->ran_ms = 0;
 	task->is_doubtful = false;
 	if (phase == BEFORE)
 		return;
 	if (was_there && phase_of(&known->task) == phase) {
 		task->since_ms = known->task.since_ms;
+		task->ran_ms = known->task.ran_ms;
 		task->is_doubtful = known->task.is_doubtful;
 		return;
 	}
@@ -547,6 +548,10 @@ static void find_since(const struct cluster_state *state, const struct entity *k
 		task->since_ms -= now.wall_ms - happened_ms;
 	if (was_there && task->since_ms < known->seen_ms)
 		task->since_ms = known->seen_ms;
+	if (phase == HAS_STOPPED && task->started_ms > 0)
+		task->ran_ms = was_there && phase_of(&known->task) == RUNS
+				       ? task->since_ms - known->task.since_ms
+				       : task->stopped_ms - task->started_ms;
 }
 
 static bool take_task(struct cluster_state *state, const struct state_task *given, bool listed,

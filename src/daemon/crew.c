@@ -577,8 +577,7 @@ static void tell_hindrance(struct looking *looking)
 		until_ms = refused_until_ms(looking);
 		hindrance = placement->refused_for_room ? ROLLOUT_RESOURCES : ROLLOUT_PLACEMENT;
 	} else {
-		until_ms = crew_crash_backoff_ms(crew_find_crash(looking->crew, looking->sight,
-							 looking->member, placement),
+		until_ms = crew_crash_backoff_ms(looking->crew, looking->sight, looking->member,
 			placement);
 		hindrance = ROLLOUT_BACKOFF;
 	}
@@ -630,7 +629,7 @@ static enum crew_trouble trouble_of(const struct looking *looking)
 		return count_starting(now) == count ? CREW_TROUBLE_LAUNCHING : CREW_NO_TROUBLE;
 	/* One that had run for long and died is not what failed. */
 	if (placement->until_ms == 0 &&
-		!crew_find_crash(looking->crew, looking->sight, looking->member, placement))
+		!crew_has_crashed(looking->crew, looking->sight, looking->member, placement))
 		return CREW_NO_TROUBLE;
 	return CREW_TROUBLE_MISSING;
 }

@@ -61,9 +61,11 @@ struct crew_member {
 	uint64_t asked_mark;    /* of the state service; seen when it reaches this, */
 	int64_t asked_until_ms; /* but not before; 0 */
 	bool was_looked_at;     /* under this claim */
-	int64_t again_ms;       /* 0: only when something changes */
-	int64_t draining_ms;    /* since when it is seen to; 0: it does not */
-	bool is_new;            /* matches, and nothing was decided for it yet */
+	int64_t crashed_ms,
+		crash_of_ms; /* when its last start crashed, and when that was intended (wall time) */
+	int64_t again_ms;    /* 0: only when something changes */
+	int64_t draining_ms; /* since when it is seen to; 0: it does not */
+	bool is_new;         /* matches, and nothing was decided for it yet */
 	bool is_unsure; /* has an old task of which nobody knows yet whether it is checked, or warm */
 	/* Its last start came to nothing, and no task has become healthy since: told as unhealthy, whether the next
 	 * one waits or is being tried. */
@@ -173,14 +175,14 @@ const struct store_object *crew_placement(const struct crew *crew, const struct 
 const struct state_task *crew_find_task(const struct crew *crew, const struct crew_sight *sight,
 	const struct crew_member *member, enum fleet_version version, enum rollout_class class,
 	struct arena *arena);
-/* crew_crash.c: the task that the last start of a member led to, when it has stopped and did not run for long; NULL. */
-const struct state_task *crew_find_crash(const struct crew *crew, const struct crew_sight *sight,
-	const struct crew_member *member, const struct environment_placement_facts *placement);
-/* Until when the next start has to wait for it (which may be NULL); 0: it has not to. */
-int64_t crew_crash_backoff_ms(const struct state_task *crash,
-	const struct environment_placement_facts *placement);
+/* crew_crash.c: the last start of a member led to a task that has stopped and did not run for long. */
+bool crew_has_crashed(const struct crew *crew, const struct crew_sight *sight,
+	struct crew_member *member, const struct environment_placement_facts *placement);
+/* Until when the next start has to wait for that; 0: it has not to. */
+int64_t crew_crash_backoff_ms(const struct crew *crew, const struct crew_sight *sight,
+	struct crew_member *member, const struct environment_placement_facts *placement);
 /* How many starts of its version have failed in a row, the last one included. */
 int64_t crew_failures(const struct crew *crew, const struct crew_sight *sight,
-	const struct crew_member *member);
+	struct crew_member *member);
 
 #endif

@@ -13,41 +13,53 @@ static bool is_elsewhere(const struct crew_member *member)
 	return member->place.data[0] != ':';
 }
 
-const struct state_task *crew_find_crash(const struct crew *crew, const struct crew_sight *sight,
-	const struct crew_member *member, const struct environment_placement_facts *placement)
+/* It is the one that was started last, and did not run for long. */
+static bool has_crashed(const struct crew_member *member, const struct state_task *last,
+	const struct environment_placement_facts *placement)
 {
 	int64_t room_ms = is_elsewhere(member) ? SIGV4_SKEW_MS : 0;
+
+	if (!span_equal(last->started_by, placement->deployment))
+		return false;
+	if (member->started ? member->started != span_hash(last->arn)
+			    : last->created_ms + room_ms < placement->intent_ms)
+		return false;
+	return last->ran_ms < CREW_SETTLED_MS;
+}
+
+/* Once seen it is remembered here: of tasks that have stopped the state service keeps so many, and where thousands crash
+ * all the time that is not for long. */
+bool crew_has_crashed(const struct crew *crew, const struct crew_sight *sight,
+	struct crew_member *member, const struct environment_placement_facts *placement)
+{
 	const struct state_task *last;
 
 	if (placement->intent != ENVIRONMENT_INTENT_start)
-		return NULL;
+		return false;
 	last = state_last_stopped(sight->state, member->place, member->id, crew->group,
 		sight->arena);
-	if (!last || !span_equal(last->started_by, placement->deployment))
-		return NULL;
-	if (member->started ? member->started != span_hash(last->arn)
-			    : last->created_ms + room_ms < placement->intent_ms)
-		return NULL;
-	if (last->started_ms > 0 && last->stopped_ms - last->started_ms >= CREW_SETTLED_MS)
-		return NULL;
-	return last;
+	if (last && has_crashed(member, last, placement)) {
+		member->crashed_ms = last->since_ms;
+		member->crash_of_ms = placement->intent_ms;
+	}
+	return member->crash_of_ms > 0 && member->crash_of_ms == placement->intent_ms;
 }
 
-int64_t crew_crash_backoff_ms(const struct state_task *crash,
-	const struct environment_placement_facts *placement)
+int64_t crew_crash_backoff_ms(const struct crew *crew, const struct crew_sight *sight,
+	struct crew_member *member, const struct environment_placement_facts *placement)
 {
 	int64_t delay_ms = CREW_BACKOFF_FIRST_MS;
 
-	if (!crash || placement->failures == 0)
+	if (!crew_has_crashed(crew, sight, member, placement) || placement->failures == 0)
 		return 0;
 	for (int64_t i = 1; i < placement->failures && delay_ms < CREW_BACKOFF_MOST_MS; i++)
 		delay_ms *= 2;
-	return crash->since_ms +
+	return member->crashed_ms +
 	       (delay_ms < CREW_BACKOFF_MOST_MS ? delay_ms : CREW_BACKOFF_MOST_MS);
 }
 
 int64_t crew_failures(const struct crew *crew, const struct crew_sight *sight,
-	const struct crew_member *member)
+	struct crew_member *member)
 {
 	const struct store_object *object = crew_placement(crew, sight, member);
 	const struct environment_placement_facts *placement =
@@ -55,7 +67,7 @@ int64_t crew_failures(const struct crew *crew, const struct crew_sight *sight,
 
 	if (!placement)
 		return 0;
-	if (crew_find_crash(crew, sight, member, placement))
+	if (crew_has_crashed(crew, sight, member, placement))
 		return placement->failures + 1;
 	return placement->until_ms > 0 ? placement->failures : 0;
 }

@@ -211,6 +211,94 @@ static void test_a_health_check_is_believed_at_once(void **state)
 	test_manager_free(bench);
 }
 
+/* So many tasks of somebody else come and go. */
+static void let_others_stop(struct test_manager *bench, size_t count)
+{
+	char id[TEST_ID_SIZE], instance[512];
+
+	test_call(bench->server, "ListContainerInstances", "{'cluster':'default'}");
+	snprintf(instance, sizeof(instance), "%s",
+		test_texts(bench->server, "containerInstanceArns"));
+	*strchr(instance, ' ') = '\0';
+	test_call(bench->server, "RegisterTaskDefinition",
+		"{'family':'other','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
+	for (size_t i = 0; i < count; i++) {
+		test_call(bench->server, "StartTask",
+			"{'cluster':'default','taskDefinition':'other','containerInstances':['%s']"
+			"}",
+			instance);
+		test_id_of(test_item(bench->server, "tasks", 0, "taskArn"), id);
+		test_call(bench->server, "SubmitTaskStateChange",
+			"{'cluster':'default','task':'%s','status':'STOPPED'}", id);
+		if (i % 100 == 0)
+			test_manager_pass(bench, 1000);
+	}
+}
+
+/* Of tasks that have stopped not all are kept: that one crashed is not forgotten with it. */
+static void test_others_do_not_end_its_backoff(void **state)
+{
+	struct test_manager *bench = new_bench(6);
+	char id[64];
+
+	(void)state;
+	deploy(bench, false, 1, id);
+	/* Until the next start has to wait for half a minute or more. */
+	for (int i = 0; i < 100; i++) {
+		move(bench, 1, true, TASK_PENDING, "RUNNING");
+		move(bench, 1, true, TASK_RUNNING, "STOPPED");
+		test_manager_pass(bench, MOMENT_US);
+	}
+	assert_int_equal(move(bench, 1, true, TASK_PENDING, NULL), 0);
+	let_others_stop(bench, STATE_STOPPED_MAX + 10);
+	test_manager_pass(bench, 2 * SECOND_US);
+	assert_int_equal(move(bench, 1, true, TASK_PENDING, NULL), 0);
+	test_manager_pass(bench, 120 * SECOND_US);
+	assert_int_equal(move(bench, 1, true, TASK_PENDING, NULL), INSTANCES);
+	test_manager_free(bench);
+}
+
+/* The clock on the wall is set by an hour while tasks run, crash and are waited for: nothing takes longer, nothing is over
+ * sooner. */
+static void test_clocks_that_are_set(void **state)
+{
+	static const int64_t by_ms[] = {-3600000, 3600000};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(by_ms); i++) {
+		struct test_manager *bench = new_bench(7);
+		char id[64];
+
+		deploy(bench, false, 1, id);
+		move(bench, 1, true, TASK_PENDING, "RUNNING");
+		runner_simulated_set_wall(bench->runner, by_ms[i]);
+		test_manager_pass(bench, MOMENT_US);
+		assert_string_equal(status_of(bench, id), "in-progress");
+		test_manager_pass(bench, 2 * MOMENT_US);
+		assert_string_equal(status_of(bench, id), "completed");
+		/* What dies is started again, and what crashes later each time. */
+		for (int crash = 0; crash < 4; crash++) {
+			assert_int_equal(move(bench, 1, true, TASK_RUNNING, "STOPPED"), INSTANCES);
+			test_manager_pass(bench, MOMENT_US / 2);
+			runner_simulated_set_wall(bench->runner, crash % 2 ? by_ms[i] : 0);
+			assert_int_equal(move(bench, 1, true, TASK_PENDING, NULL),
+				crash < 1 ? INSTANCES : 0);
+			test_manager_pass(bench, 5 * SECOND_US);
+			assert_int_equal(move(bench, 1, true, TASK_PENDING, "RUNNING"), INSTANCES);
+			test_manager_pass(bench, MOMENT_US / 2);
+		}
+		/* And the next version is neither late nor out of time. */
+		deploy(bench, true, 2, id);
+		test_manager_pass(bench, 60 * SECOND_US);
+		runner_simulated_set_wall(bench->runner, by_ms[i]);
+		test_manager_pass(bench, 60 * SECOND_US);
+		assert_string_equal(status_of(bench, id), "in-progress");
+		let_run(bench, 2, 20);
+		assert_string_equal(status_of(bench, id), "completed");
+		test_manager_free(bench);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +307,8 @@ int main(void)
 		cmocka_unit_test(test_39_what_crashes_at_once_takes_one_instance),
 		cmocka_unit_test(test_warm_up_of_a_version_is_kept),
 		cmocka_unit_test(test_a_health_check_is_believed_at_once),
+		cmocka_unit_test(test_others_do_not_end_its_backoff),
+		cmocka_unit_test(test_clocks_that_are_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

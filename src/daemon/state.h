@@ -63,6 +63,7 @@ struct state_task {
 	enum state_health health;
 	int64_t created_ms, started_ms, stopped_ms; /* as it says itself; 0: not yet */
 	int64_t since_ms; /* since when it runs, or has stopped: steady time of this server; 0 before */
+	int64_t ran_ms;   /* once it has stopped: for how long; 0: it never ran */
 	bool is_doubtful; /* clocks do not agree: it may be so for longer than since_ms says */
 	struct span stop_code, stopped_reason; /* "" */
 	uint64_t version;

@@ -18,6 +18,8 @@
 #define INSTANCES_DEFAULT 8
 #define HOUR_US (3600 * REHEARSAL_SECOND_US)
 #define BOOT_ONE_IN 10
+#define LARGE_PACE 4
+#define POPULATE_US (REHEARSAL_SECOND_US / 2)
 #define PATIENCE_US (2 * REHEARSAL_SECOND_US)
 /* One seed in so many has the clusters of an account elsewhere. What is known of them may be some seconds old, and
  * then nothing is done. */
@@ -67,17 +69,12 @@ int rehearsal_pass_time(struct rehearsal *rehearsal, int64_t duration_us, struct
 	return 0;
 }
 
-static bool is_large(const struct rehearsal *rehearsal)
-{
-	return rehearsal->config->hours > 0 && rehearsal->crowd > 1;
-}
-
 static void act(struct rehearsal *rehearsal)
 {
 	switch (rehearsal_draw(rehearsal, 10)) {
 	case 0:
-		/* Who boots reads everything: where that is much, for a long time, it happens every few minutes. */
-		if (!is_large(rehearsal) || rehearsal_one_in(rehearsal, BOOT_ONE_IN))
+		/* Who boots reads everything: where that is much it happens every few minutes. */
+		if (!rehearsal->large || rehearsal_one_in(rehearsal, BOOT_ONE_IN))
 			rehearsal_act_server(rehearsal);
 		break;
 	case 1:
@@ -109,6 +106,19 @@ static void tell_progress(const struct rehearsal *rehearsal, int64_t began_us, i
 	fflush(rehearsal->config->progress);
 }
 
+/* Clients that come one by one would need a day for so many environments. */
+static int populate(struct rehearsal *rehearsal, struct err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < rehearsal->environment_count; i++) {
+		rehearsal_wish_well(rehearsal, i);
+		code = rehearsal_pass_time(rehearsal, POPULATE_US, err);
+	}
+	rehearsal->only_good = false;
+	return code;
+}
+
 static int run_faults(struct rehearsal *rehearsal, struct err *err)
 {
 	int64_t minutes = rehearsal->config->hours > 0 ? 60 * (int64_t)rehearsal->config->hours
@@ -119,6 +129,13 @@ static int run_faults(struct rehearsal *rehearsal, struct err *err)
 	/* Sometimes much happens at once, sometimes there is time for things to settle. */
 	int64_t pace_us = (1 + (int64_t)rehearsal_draw(rehearsal, 8)) * REHEARSAL_SECOND_US;
 
+	if (rehearsal->large) {
+		int code = populate(rehearsal, err);
+
+		if (code < 0)
+			return code;
+		pace_us *= LARGE_PACE;
+	}
 	rehearsal->faulty = true;
 	while (runner_now_us(rehearsal->root) < until_us && !rehearsal->broken[0]) {
 		int code = rehearsal_pass_time(rehearsal,
@@ -297,6 +314,10 @@ void rehearsal_set_up(struct rehearsal *rehearsal, uint64_t seed)
 	rehearsal_set_up_environments(rehearsal, config->environments);
 	rehearsal->server_count = REHEARSAL_SERVERS;
 	rehearsal->instances_max = config->instances > 0 ? config->instances : INSTANCES_DEFAULT;
+	rehearsal->large = config->hours > 0 && rehearsal->crowd > 1;
+	rehearsal->rarity = rehearsal->crowd;
+	if (rehearsal->crowd > 1 && rehearsal->instances_max > INSTANCES_DEFAULT)
+		rehearsal->rarity *= rehearsal->instances_max / INSTANCES_DEFAULT;
 	checker.runner = rehearsal->root;
 	rehearsal->checker = daemon_checker_new(&checker);
 }

@@ -150,9 +150,11 @@ struct rehearsal {
 	struct rehearsal_environment *environments;
 	size_t environment_count;
 	struct map orphans; /* struct rehearsal_orphan by claim */
-	/* How many times more there are than usual. Instances have so much more room, and what happens by chance at a
-	 * commit happens so much more rarely: there are more commits. */
+	/* How many times more there are than usual. Instances have so much more room. */
 	unsigned crowd;
+	/* How many times more rarely something happens by chance at a commit: as there are more commits. */
+	uint64_t rarity;
+	bool large; /* all of that for hours: what is done then leads to much, and is done more rarely */
 	/* Machines: */
 	struct truth_task **due; /* what is looked at */
 	size_t due_size;

@@ -93,7 +93,7 @@ static int before_commit(void *context)
 		return -EIO;
 	if (!rehearsal->faulty)
 		return 0;
-	if (rehearsal_one_in(rehearsal, CRASH_AT_COMMIT_ONE_IN * rehearsal->crowd))
+	if (rehearsal_one_in(rehearsal, CRASH_AT_COMMIT_ONE_IN * rehearsal->rarity))
 		stop_some_server(rehearsal);
 	else if (!rehearsal_one_in(rehearsal, FAIL_COMMIT_ONE_IN))
 		return 0;
@@ -109,11 +109,11 @@ static int after_commit(void *context)
 		return -ECANCELED;
 	if (!rehearsal->faulty)
 		return 0;
-	if (rehearsal_one_in(rehearsal, CRASH_AT_COMMIT_ONE_IN * rehearsal->crowd))
+	if (rehearsal_one_in(rehearsal, CRASH_AT_COMMIT_ONE_IN * rehearsal->rarity))
 		stop_some_server(rehearsal);
-	else if (rehearsal_one_in(rehearsal, PAUSE_AT_COMMIT_ONE_IN * rehearsal->crowd))
+	else if (rehearsal_one_in(rehearsal, PAUSE_AT_COMMIT_ONE_IN * rehearsal->rarity))
 		pause_some_server(rehearsal);
-	if (!rehearsal->path || !rehearsal_one_in(rehearsal, STOP_STORE_ONE_IN * rehearsal->crowd))
+	if (!rehearsal->path || !rehearsal_one_in(rehearsal, STOP_STORE_ONE_IN * rehearsal->rarity))
 		return 0;
 	runner_trace(rehearsal->root, "everything stops at a commit");
 	rehearsal->store_stopped = true;
