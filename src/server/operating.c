@@ -29,11 +29,15 @@ void operating_ready(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
 	struct store_statistics store;
+	_buffer_ struct buffer outdated = {0};
 
 	(void)request;
 	store_statistics(server->store, &store);
 	if (server->draining)
 		rest_refuse(exchange, 503, "Draining", "slipway is stopping");
+	else if (store_is_outdated(server->store, &outdated))
+		rest_refuse(exchange, 503, "StoreUnavailable", "the store cannot be written: %.*s",
+			SPAN_ARGS(buffer_span(&outdated)));
 	else if (!store.available)
 		rest_refuse(exchange, 503, "StoreUnavailable", "the store cannot be written");
 	else if (!kubernetes_is_ready(server))

@@ -16,6 +16,9 @@
  * database was put back to an older state. The store then calls load again, takes what that gives as
  * all there is, and tells every reader of the feed to list again.
  *
+ * -ENOTSUP from opening, load, begin or follow: a newer slipway has brought the database forward. Nothing of
+ * it was given and nothing can be written, until the database is put back.
+ *
  * settle(first, last, ret_durable): asks the database, reconnecting as often as it takes within a
  * time limit, whether the group with these revisions is durable. PostgreSQL only.
  */
@@ -28,7 +31,8 @@
 #include "base/err.h"
 #include "base/span.h"
 
-#define STORE_FORMAT 1 /* of the database; raised with a migration in the backend */
+/* Of the database; raised with a step in each backend. What raises it: docs/architecture.md. */
+#define STORE_FORMAT 1
 #define STORE_MAC_SIZE 32
 
 struct store_row {

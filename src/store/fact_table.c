@@ -20,45 +20,76 @@ bool fact_text_is_plain(struct span text)
 	return true;
 }
 
-static int read_name(const struct fact_row *row, const struct json *private_, unsigned *ret_value,
-	struct err *err)
+/* A text that was escaped has been decoded to a place that does not last. */
+static int read_text(struct span text, struct span *ret_text)
 {
-	struct span text = json_get_text(private_, row->name);
-	int found = text.data ? fact_name_find(row->names, row->name_count, text) : 0;
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] < 0x20 || text.data[i] == '"' ||
+			text.data[i] == '\\')
+			return -EINVAL;
+	*ret_text = text;
+	return 0;
+}
+
+static int read_name(const struct fact_row *row, struct span text, unsigned *ret_value)
+{
+	int found = fact_name_find(row->names, row->name_count, text);
 
 	if (found < 0)
-		return err_set(err, -EINVAL, "%s is '%.*s'", row->name, SPAN_ARGS(text));
+		return -EINVAL;
 	*ret_value = (unsigned)found;
 	return 0;
+}
+
+/* What a row makes of its member, which is there. */
+static int read_member(const struct fact_row *row, const struct json *member, void *field)
+{
+	bool is_text = json_is(member, JSON_STRING);
+
+	switch (row->type) {
+	case FACT_TEXT: return is_text ? read_text(json_text(member), field) : -EINVAL;
+	case FACT_NAME: return is_text ? read_name(row, json_text(member), field) : -EINVAL;
+	case FACT_NUMBER: return json_integer(member, field) ? 0 : -EINVAL;
+	case FACT_REAL: return json_double(member, field) ? 0 : -EINVAL;
+	case FACT_FLAG:
+		*(bool *)field = json_is_true(member);
+		return json_is(member, JSON_TRUE) || json_is(member, JSON_FALSE) ? 0 : -EINVAL;
+	}
+	return -EINVAL;
+}
+
+static void read_absent(const struct fact_row *row, void *field)
+{
+	switch (row->type) {
+	case FACT_TEXT: *(struct span *)field = SPAN(""); break;
+	case FACT_NUMBER: *(int64_t *)field = 0; break;
+	case FACT_FLAG: *(bool *)field = false; break;
+	case FACT_NAME: *(unsigned *)field = 0; break;
+	case FACT_REAL: *(double *)field = 0; break;
+	}
+}
+
+static int refuse_member(const struct fact_row *row, const struct json *member, struct err *err)
+{
+	if (json_is(member, JSON_STRING))
+		return err_set(err, -EINVAL, "%s is '%.*s'", row->name,
+			SPAN_ARGS(json_text(member)));
+	return err_set(err, -EINVAL, "%s is %s", row->name, json_type_name(member->type));
 }
 
 int fact_table_read(const struct fact_row *rows, size_t count, const struct json *private_,
 	void *facts, struct err *err)
 {
+	if (!json_is(private_, JSON_OBJECT))
+		return err_set(err, -EINVAL, "the private text is no object");
 	for (size_t i = 0; i < count; i++) {
+		const struct json *member = json_get(private_, rows[i].name);
 		void *field = (char *)facts + rows[i].offset;
-		struct span text;
-		int code = 0;
 
-		switch (rows[i].type) {
-		case FACT_TEXT:
-			text = json_get_text(private_, rows[i].name);
-			*(struct span *)field = text.data ? text : SPAN("");
-			break;
-		case FACT_NUMBER:
-			*(int64_t *)field = json_get_integer(private_, rows[i].name, 0);
-			break;
-		case FACT_FLAG:
-			*(bool *)field = json_get_bool(private_, rows[i].name, false);
-			break;
-		case FACT_NAME: code = read_name(&rows[i], private_, field, err); break;
-		case FACT_REAL:
-			if (!json_double(json_get(private_, rows[i].name), field))
-				*(double *)field = 0;
-			break;
-		}
-		if (code < 0)
-			return code;
+		if (json_is_absent(member))
+			read_absent(&rows[i], field);
+		else if (read_member(&rows[i], member, field) < 0)
+			return refuse_member(&rows[i], member, err);
 	}
 	return 0;
 }

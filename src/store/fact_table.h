@@ -2,6 +2,10 @@
  * Facts that are kept in the private text of an object: one table says which members there are, and both
  * writing and reading are expansions of it. Members that are empty, 0 or false are left out.
  *
+ * A member that has another type than its row says, or a name that its table does not have, is a newer
+ * slipway's: the record is refused as a whole, and not read as if the member were not there. Members that
+ * no row knows are not looked at; a record that is written again does not have them any more.
+ *
  * Texts of facts must not have characters that JSON escapes: then they stand in the private text as they
  * are, and facts can point there. Whoever lets texts in checks that (fact_text_is_plain).
  */
@@ -30,6 +34,7 @@ struct fact_row {
 		.names = (names_), .name_count = LENGTH(names_)                                    \
 	}
 
+/* -EINVAL when private_ is no object, or a member is not what its row says. */
 int fact_table_read(const struct fact_row *rows, size_t count, const struct json *private_,
 	void *facts, struct err *err);
 void fact_table_write(const struct fact_row *rows, size_t count, const void *facts,

@@ -8,7 +8,8 @@
  *
  * Who writes locks the head's row, reads what others appended since it looked last, appends, moves the
  * head and commits: so the log has one order, and every server has seen all of it before it decides.
- * Both halves are one round trip each.
+ * Both halves are one round trip each. The format is looked at under the same lock (postgres_format.h), and
+ * by whoever only reads: rows of another format than ours are neither written nor taken over.
  *
  * A log row stays while it is live, and at least until `keep` more revisions were given out. Each row
  * says which one it replaced, so that pruning a stretch of the log removes exactly the rows replaced
@@ -30,6 +31,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "store/backend.h"
+#include "store/postgres_format.h"
 #include "store/postgres_schema.h"
 #include "store/postgres_session.h"
 
@@ -69,62 +71,6 @@ static void clear_results(PGresult **results, size_t count)
 
 /* ---- connecting ---- */
 
-static bool answers_true(const PGresult *result)
-{
-	return PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
-}
-
-static int read_format(struct postgres *postgres, int *ret_format, struct err *err)
-{
-	_result_ PGresult *exists = NULL;
-	_result_ PGresult *result = NULL;
-	int r;
-
-	r = postgres_session_execute(postgres->session, postgres_schema_exists, &exists, err);
-	if (r < 0)
-		return r;
-	*ret_format = 0;
-	if (!answers_true(exists))
-		return 0;
-	r = postgres_session_execute(postgres->session, postgres_format_query, &result, err);
-	if (r < 0)
-		return r;
-	if (PQntuples(result) != 1)
-		return err_set(err, -EPROTO, "slipway.format in the database has no version");
-	*ret_format = atoi(PQgetvalue(result, 0, 0));
-	if (*ret_format < 1)
-		return err_set(err, -EPROTO, "database has an unknown format (%d)", *ret_format);
-	return 0;
-}
-
-/* Only at opening is a database brought forward: one that lost its tables later is not an empty one. */
-static int check_format(struct postgres *postgres, bool opening, struct err *err)
-{
-	int format;
-	int r;
-
-	r = read_format(postgres, &format, err);
-	while (r == 0 && opening && format < STORE_FORMAT) {
-		_result_ PGresult *stepped = NULL;
-
-		r = postgres_session_execute(postgres->session, postgres_format_steps[format],
-			&stepped, err);
-		if (r < 0)
-			return err_prefix(err, r, "bring the tables from format %d forward",
-				format);
-		r = read_format(postgres, &format, err);
-	}
-	if (r < 0)
-		return r;
-	if (format > STORE_FORMAT)
-		return err_set(err, -EPROTO,
-			"database is from a newer slipway (format %d, this one knows %d)", format,
-			STORE_FORMAT);
-	if (format < STORE_FORMAT)
-		return err_set(err, -EPROTO, "the tables of the store are gone from the database");
-	return 0;
-}
-
 static int run_alone(struct postgres *postgres, enum statement statement, struct err *err)
 {
 	postgres_session_add(postgres->session, statement, NULL);
@@ -139,7 +85,9 @@ static int connect_once(struct postgres *postgres, bool opening, struct err *err
 	r = postgres_session_connect(postgres->session, err);
 	if (r < 0)
 		return r;
-	r = check_format(postgres, opening, &reason);
+	/* Only at opening is a database brought forward: one that lost its tables later is not an empty one. */
+	r = postgres_format_open(postgres->session, postgres_format_steps, STORE_FORMAT, opening,
+		&reason);
 	if (r >= 0)
 		r = postgres_session_prepare(postgres->session, postgres_statements,
 			STATEMENT_COUNT, &reason);
@@ -199,32 +147,61 @@ static void read_row(const PGresult *result, int number, struct store_row *ret_r
 		memcpy(ret_row->mac, mac.data, STORE_MAC_SIZE);
 }
 
+static int head_missing(struct err *err)
+{
+	return err_set(err, -EPROTO, "slipway.head in the database has no row");
+}
+
+/* May what comes with this answer to READ_FORMAT be used? */
+static int check_format(const PGresult *format, struct err *err)
+{
+	if (PQntuples(format) != 1)
+		return err_set(err, -EPROTO, "slipway.format in the database has no version");
+	return postgres_format_check(postgres_integer(format, 0, 0), STORE_FORMAT, err);
+}
+
+/* Lets go of a database that is not ours any more; whether that is still so, the next connection tells. */
+static int accept_format(struct postgres *postgres, const PGresult *format, struct err *err)
+{
+	struct err reason;
+	int r = check_format(format, &reason);
+
+	if (r >= 0)
+		return 0;
+	abandon(postgres);
+	postgres_session_reject(postgres->session, &reason);
+	return err_set(err, r, "%s", reason.message);
+}
+
 struct load {
 	store_row_function row;
 	void *context;
+	PGresult **format;
+	bool checked;
 };
 
 static int load_row(void *context, const PGresult *result, struct err *err)
 {
 	struct load *load = context;
 	struct store_row row;
+	int r = 0;
 
+	if (!load->checked)
+		r = check_format(*load->format, err);
+	if (r < 0)
+		return r;
+	load->checked = true;
 	read_row(result, 0, &row);
 	return load->row(load->context, &row, err);
-}
-
-static int head_missing(struct err *err)
-{
-	return err_set(err, -EPROTO, "slipway.head in the database has no row");
 }
 
 static int postgres_load(struct store_backend *backend, store_row_function row, void *context,
 	uint64_t *ret_revision, struct err *err)
 {
-	enum { HEAD = 2, ROWS = 3, RESULTS = 5 };
+	enum { HEAD = 2, FORMAT = 3, ROWS = 4, RESULTS = 5 };
 	struct postgres *postgres = postgres_of(backend);
-	struct load load = {row, context};
 	PGresult *results[RESULTS] = {0};
+	struct load load = {row, context, &results[FORMAT], false};
 	_result_ PGresult *last = NULL;
 	uint64_t revision = 0;
 	int r;
@@ -235,11 +212,14 @@ static int postgres_load(struct store_backend *backend, store_row_function row, 
 	postgres_session_add(postgres->session, BEGIN_READ, NULL);
 	postgres_session_add(postgres->session, UNLIMITED, NULL);
 	postgres_session_add(postgres->session, READ_HEAD, NULL);
+	postgres_session_add(postgres->session, READ_FORMAT, NULL);
 	postgres_session_add(postgres->session, READ_LIVE, NULL);
 	r = postgres_session_stream(postgres->session, ROWS, load_row, &load, results, RESULTS,
 		err);
 	if (r >= 0 && PQntuples(results[HEAD]) != 1)
 		r = head_missing(err);
+	if (r >= 0)
+		r = check_format(results[FORMAT], err);
 	if (r >= 0) {
 		_arguments_ struct postgres_arguments arguments = {0};
 
@@ -310,7 +290,7 @@ static int give_rows(struct postgres *postgres, const PGresult *rows, store_row_
 static int read_changes(struct postgres *postgres, bool locking, store_row_function row,
 	void *context, uint64_t *ret_revision, struct err *err)
 {
-	enum { HEAD = 1, ROWS = 2, RESULTS = 3 };
+	enum { HEAD = 1, FORMAT = 2, ROWS = 3, RESULTS = 4 };
 	_arguments_ struct postgres_arguments arguments = {0};
 	PGresult *results[RESULTS] = {0};
 	int r;
@@ -319,12 +299,15 @@ static int read_changes(struct postgres *postgres, bool locking, store_row_funct
 	postgres_add_integer(&arguments, FOLLOW_MAX + 1);
 	postgres_session_add(postgres->session, locking ? BEGIN_WRITE : BEGIN_READ, NULL);
 	postgres_session_add(postgres->session, locking ? LOCK_HEAD : READ_HEAD, NULL);
+	postgres_session_add(postgres->session, READ_FORMAT, NULL);
 	postgres_session_add(postgres->session, READ_LOG, &arguments);
 	if (!locking)
 		postgres_session_add(postgres->session, COMMIT, NULL);
 	r = postgres_session_run(postgres->session, results, RESULTS, err);
 	if (r >= 0 && PQntuples(results[HEAD]) != 1)
 		r = head_missing(err);
+	if (r >= 0)
+		r = accept_format(postgres, results[FORMAT], err);
 	if (r >= 0)
 		r = check_continues(postgres, results[HEAD], results[ROWS], err);
 	if (r >= 0)
@@ -624,7 +607,8 @@ static int postgres_settle(struct store_backend *backend, uint64_t first, uint64
 		r = connect_if_lost(postgres, err);
 		if (r >= 0)
 			r = look_for_group(postgres, last, ret_durable, err);
-		if (r >= 0 || clock_steady_us(clock) >= deadline)
+		/* A newer slipway's database will not be ours again within that time. */
+		if (r >= 0 || r == -ENOTSUP || clock_steady_us(clock) >= deadline)
 			return r;
 		poll(NULL, 0, SETTLE_PAUSE_MS);
 	}

@@ -1,4 +1,4 @@
-/* See postgres_schema.h. A change of the tables raises STORE_FORMAT and adds a step. */
+/* See postgres_schema.h. What raises STORE_FORMAT is told in docs/architecture.md; it adds a step here. */
 #include "store/postgres_schema.h"
 
 #include "store/backend.h"
@@ -6,12 +6,18 @@
 /* Any number, the same in every version: makes servers that start at once take turns. */
 #define SCHEMA_LOCK "7565871229348311"
 
-const char postgres_schema_exists[] = "SELECT to_regclass('slipway.format') IS NOT NULL";
+/* What is looked at after a lock must be as it is then, whatever this database's usual isolation is. */
+#define LOCK_SCHEMA                                                                                \
+	"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"                                         \
+	"SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ")"
 
-/* What is there already was made by another server between our look and our lock. */
+const char postgres_schema_exists[] = "SELECT to_regclass('slipway.format') IS NOT NULL";
+const char postgres_format_lock_empty[] = LOCK_SCHEMA;
+const char postgres_format_lock[] =
+	LOCK_SCHEMA ";SELECT revision FROM slipway.head WHERE single FOR UPDATE";
+
+/* The operator may have made the schema. */
 static const char make_tables[] =
-	"BEGIN;"
-	"SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ");"
 	"DO $$ BEGIN IF to_regnamespace('slipway') IS NULL THEN CREATE SCHEMA slipway; END IF; END "
 	"$$;"
 	"CREATE TABLE IF NOT EXISTS slipway.format ("
@@ -40,8 +46,7 @@ static const char make_tables[] =
 	"  PRIMARY KEY (kind, key)"
 	") WITH (fillfactor = 80);"
 	"INSERT INTO slipway.head (revision, pruned) VALUES (0, 0) ON CONFLICT DO NOTHING;"
-	"INSERT INTO slipway.format (version) VALUES (1) ON CONFLICT DO NOTHING;"
-	"COMMIT";
+	"INSERT INTO slipway.format (version) VALUES (0) ON CONFLICT DO NOTHING";
 
 const char *const postgres_format_steps[STORE_FORMAT] = {make_tables};
 
@@ -68,6 +73,9 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 	[ROLLBACK] = "ROLLBACK",
 	[LOCK_HEAD] = "SELECT revision, pruned, keep FROM slipway.head WHERE single FOR UPDATE",
 	[READ_HEAD] = "SELECT revision, pruned, keep FROM slipway.head WHERE single",
+	/* A statement of its own, behind the lock: what LOCK_HEAD itself would see beside the head's row
+	 * is from before it waited. */
+	[READ_FORMAT] = "SELECT version::bigint FROM slipway.format WHERE single",
 	/* From the last row we know, without its texts: it tells whether this is still our log. */
 	[READ_LOG] = "SELECT revision, kind, key, deleted,"
 		     " CASE WHEN revision > $1::bigint THEN api END,"

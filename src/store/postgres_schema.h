@@ -6,8 +6,13 @@
 /* In text, before the statements are prepared. */
 extern const char postgres_schema_exists[];
 extern const char postgres_format_query[];
-/* Step n takes a database from format n to n + 1; without the schema it has format 0. Each is one
- * transaction, and does nothing when another server has taken it meanwhile. STORE_FORMAT of them. */
+/* Begin a transaction and lock out whoever takes a step or, with tables, writes. */
+extern const char postgres_format_lock_empty[];
+extern const char postgres_format_lock[];
+/* What postgres_format.h does within a transaction, under these locks: STORE_FORMAT of them. A step must
+ * leave slipway.format and slipway.head's row where they are, for the servers that know less to find out;
+ * and must not rewrite or empty the log or live, which whoever reads with a snapshot of before would
+ * find without a row. */
 extern const char *const postgres_format_steps[];
 
 /* Prepared under these numbers on each connection. */
@@ -20,6 +25,7 @@ enum statement {
 	ROLLBACK,
 	LOCK_HEAD,
 	READ_HEAD,
+	READ_FORMAT,
 	READ_LOG,
 	READ_LIVE,
 	READ_MAC,

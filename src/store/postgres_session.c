@@ -437,14 +437,26 @@ static bool is_success(const PGresult *result)
 	       status == PGRES_SINGLE_TUPLE || status == PGRES_PIPELINE_SYNC;
 }
 
-/* Ends a connection that the database itself ended, or that is of no use for writing: a server that
- * became a standby answers for ever that it is read-only. */
+/* What the database answers for ever to a connection that is of no use any more. */
+static const char *const useless_states[] = {
+	"25006", /* read-only: the server became a standby */
+	/* The prepared statements do not fit the tables any more: a newer slipway may have changed them, which
+	 * shows when connecting. */
+	"0A000", /* a plan would have another result */
+	"3F000", /* no such schema */
+	"42703", /* no such column */
+	"42P01", /* no such table */
+};
+
+/* Ends a connection that the database itself ended, or that is of no use. */
 static void drop_if_useless(struct postgres_session *session, const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	bool useless = PQstatus(session->connection) == CONNECTION_BAD;
 
-	if (PQstatus(session->connection) == CONNECTION_BAD ||
-		(state && strcmp(state, "25006") == 0))
+	for (size_t i = 0; state && i < LENGTH(useless_states); i++)
+		useless |= strcmp(state, useless_states[i]) == 0;
+	if (useless)
 		postgres_session_drop(session);
 }
 

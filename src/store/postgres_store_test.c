@@ -452,6 +452,182 @@ static void test_changed_byte_is_quarantined(void **state)
 	store_close(fresh);
 }
 
+/* ---- what a newer slipway of the same format writes ---- */
+
+static struct store *open_newer(struct test_store *test, const char *url,
+	const struct store_kind *const *kinds, size_t count)
+{
+	const struct store_kind *const *before = test->config.kinds;
+	size_t before_count = test->config.kind_count;
+	struct store *store;
+
+	test->config.kinds = kinds;
+	test->config.kind_count = count;
+	store = open_store(test, url);
+	test->config.kinds = before;
+	test->config.kind_count = before_count;
+	return store;
+}
+
+static bool is_quarantined(struct store *store, const char *key)
+{
+	return store_is_quarantined(store, &thing_kind, span_of(key));
+}
+
+/* It is visible to nobody, nobody overwrites it, and everything else goes on. */
+static void test_newer_records_are_left_alone(void **state)
+{
+	static const struct store_kind free_thing = {.name = "thing"}, newer = {.name = "newer"};
+	const struct store_kind *const kinds[] = {&free_thing, &newer, &note_kind};
+	struct fixture *fixture = *state;
+	struct store *store =
+		open_newer(fixture->test, fixture->database.url, kinds, LENGTH(kinds));
+	struct store *both[] = {fixture->a, fixture->b};
+	_buffer_ struct buffer shown = {0};
+	struct err err;
+
+	test_put(fixture->a, &thing_kind, "a", "red 1", STORE_ANY, NULL, NULL);
+	test_put(fixture->a, &thing_kind, "b", "red 1", STORE_ANY, NULL, NULL);
+	assert_int_equal(test_put(store, &free_thing, "a", "!new", STORE_ANY, NULL, NULL), 0);
+	assert_int_equal(test_put(store, &newer, "n", "new", STORE_ANY, NULL, NULL), 0);
+	assert_int_equal(test_put(store, &free_thing, "c", "!new", STORE_ANY, NULL, NULL), 0);
+	for (size_t i = 0; i < LENGTH(both); i++)
+		wait_for_revision(both[i], 5);
+	for (size_t i = 0; i < LENGTH(both); i++) {
+		assert_true(is_quarantined(both[i], "a") && is_quarantined(both[i], "c"));
+		buffer_reset(&shown);
+		describe_store(both[i], &shown);
+		assert_string_equal(shown.data, "b 2 red 1\n");
+		assert_int_equal(test_put(both[i], &thing_kind, "a", "red 2", STORE_ANY, NULL,
+					 &err),
+			-EBADMSG);
+		assert_int_equal(test_put(both[i], &thing_kind, "c", "red 2", STORE_ABSENT, NULL,
+					 &err),
+			-EBADMSG);
+		assert_int_equal(test_delete(both[i], &thing_kind, "a", STORE_ANY, NULL, &err),
+			-EBADMSG);
+	}
+	assert_int_equal(test_put(fixture->a, &thing_kind, "b", "red 1", 2, NULL, &err), 0);
+	{
+		_view_ struct store_view *view = store_view_open(store);
+
+		assert_true(span_is(store_get(view, &free_thing, SPAN("a"))->api, "!new"));
+		assert_true(span_is(store_get(view, &newer, SPAN("n"))->api, "new"));
+	}
+	/* What can be read again is used again; what was deleted is gone. */
+	assert_int_equal(test_put(store, &free_thing, "a", "blue 2", STORE_ANY, NULL, NULL), 0);
+	assert_int_equal(test_delete(store, &free_thing, "c", STORE_ANY, NULL, NULL), 0);
+	wait_for_revision(fixture->b, 8);
+	assert_int_equal(test_put(fixture->b, &thing_kind, "c", "red 9", STORE_ABSENT, NULL, NULL),
+		0);
+	assert_false(is_quarantined(fixture->b, "a") || is_quarantined(fixture->b, "c"));
+	buffer_reset(&shown);
+	describe_store(fixture->b, &shown);
+	assert_string_equal(shown.data, "a 7 blue 2\nb 6 red 1\nc 9 red 9\n");
+	store_close(store);
+}
+
+/* One row after the other in the same step: the last one holds. */
+static void test_mended_and_broken_again(void **state)
+{
+	static const struct store_kind free_thing = {.name = "thing"};
+	const struct store_kind *const kinds[] = {&free_thing};
+	struct fixture *fixture = *state;
+	struct store *store =
+		open_newer(fixture->test, fixture->database.url, kinds, LENGTH(kinds));
+
+	test_put(store, &free_thing, "a", "!1", STORE_ANY, NULL, NULL);
+	wait_for_revision(fixture->b, 1);
+	assert_true(is_quarantined(fixture->b, "a"));
+	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	test_put(store, &free_thing, "a", "red 1", STORE_ANY, NULL, NULL);
+	test_put(store, &free_thing, "a", "!2", STORE_ANY, NULL, NULL);
+	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	wait_for_revision(fixture->b, 3);
+	assert_true(is_quarantined(fixture->b, "a"));
+	store_close(store);
+}
+
+struct lookout {
+	pthread_t thread;
+	struct store *store;
+	atomic_bool stop;
+	atomic_int missed;
+};
+
+/* Whoever takes the record for deleted acts upon that: it must be quarantined whenever one looks. */
+static void *look_out(void *context)
+{
+	struct lookout *lookout = context;
+
+	while (!atomic_load(&lookout->stop))
+		if (!is_quarantined(lookout->store, "bad"))
+			atomic_fetch_add(&lookout->missed, 1);
+	return NULL;
+}
+
+static void wait_until_available(struct store *store)
+{
+	struct clock *clock = clock_system();
+	int64_t deadline = clock_steady_us(clock) + DEADLINE_MS * 1000;
+	struct err err = {0};
+
+	while (test_put(store, &thing_kind, "good0", "red 1", 0, NULL, &err) != -EEXIST) {
+		if (clock_steady_us(clock) > deadline)
+			fail_msg("it cannot be written: %s", err.message);
+		poll(NULL, 0, 20);
+	}
+}
+
+static void test_reading_anew_keeps_what_is_quarantined(void **state)
+{
+	enum { TIMES = 20 };
+	struct fixture *fixture = *state;
+	struct lookout lookout = {.store = fixture->b};
+	struct err err;
+
+	for (int i = 0; i < 20; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "good%d", i);
+		test_put(fixture->a, &thing_kind, key, "red 1", STORE_ANY, NULL, NULL);
+	}
+	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	test_put(fixture->a, &thing_kind, "bad", "red 1", STORE_ANY, NULL, NULL);
+	test_database_run(fixture->database.url,
+		"UPDATE slipway.log SET api = set_byte(api, 4, 50) WHERE revision = 21");
+	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	wait_for_revision(fixture->b, 21);
+	assert_true(is_quarantined(fixture->b, "bad"));
+
+	pthread_create(&lookout.thread, NULL, look_out, &lookout);
+	for (int i = 0; i < TIMES; i++) {
+		test_database_run(fixture->database.url,
+			"UPDATE slipway.head SET pruned = revision + 1");
+		test_database_run(fixture->database.url, "NOTIFY slipway");
+		/* Every other time it cannot be read. */
+		if (i % 2) {
+			test_database_run(fixture->database.url,
+				"ALTER TABLE slipway.live RENAME TO away");
+			assert_int_equal(test_put(fixture->b, &thing_kind, "x", "red 1", STORE_ANY,
+						 NULL, &err),
+				-EIO);
+			test_database_run(fixture->database.url,
+				"ALTER TABLE slipway.away RENAME TO live");
+		} else {
+			poll(NULL, 0, 20);
+		}
+		test_database_run(fixture->database.url, "UPDATE slipway.head SET pruned = 0");
+		wait_until_available(fixture->b);
+		assert_int_equal(revision_of(fixture->b), 21);
+	}
+	atomic_store(&lookout.stop, true);
+	pthread_join(lookout.thread, NULL);
+	assert_int_equal(atomic_load(&lookout.missed), 0);
+	assert_int_equal(test_put(fixture->b, &thing_kind, "bad", "red 2", STORE_ANY, NULL, &err),
+		-EBADMSG);
+}
+
 static void test_password_is_never_told(void **state)
 {
 	static const char *const urls[] = {
@@ -599,6 +775,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_database_away_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far_behind_reads_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_byte_is_quarantined, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_newer_records_are_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mended_and_broken_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reading_anew_keeps_what_is_quarantined, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(test_password_is_never_told, setup, teardown),
 		cmocka_unit_test(test_database_crashes),
 	};

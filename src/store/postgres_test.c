@@ -478,7 +478,7 @@ static void test_newer_format_is_refused(void **state)
 	struct err err;
 
 	test_database_run(fixture->database.url, "UPDATE slipway.format SET version = 7");
-	assert_int_equal(store_postgres_open(fixture->database.url, &backend, &err), -EPROTO);
+	assert_int_equal(store_postgres_open(fixture->database.url, &backend, &err), -ENOTSUP);
 	assert_string_equal(err.message,
 		"database is from a newer slipway (format 7, this one knows 1)");
 	assert_int_equal(test_database_number(fixture->database.url,

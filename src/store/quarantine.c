@@ -32,6 +32,18 @@ void quarantine_clear(struct quarantine *quarantine)
 	pthread_mutex_destroy(&quarantine->lock);
 }
 
+void quarantine_replace(struct quarantine *quarantine, struct quarantine *other)
+{
+	struct map before;
+
+	pthread_mutex_lock(&quarantine->lock);
+	before = quarantine->records;
+	quarantine->records = other->records;
+	pthread_mutex_unlock(&quarantine->lock);
+	other->records = before;
+	quarantine_empty(other);
+}
+
 void quarantine_add(struct quarantine *quarantine, struct span kind, struct span key,
 	uint64_t revision, const char *reason)
 {
@@ -85,6 +97,14 @@ void quarantine_remove(struct quarantine *quarantine, struct span kind, struct s
 		join_name(&name, kind, key);
 		free(map_remove(&quarantine->records, buffer_span(&name)));
 	}
+	pthread_mutex_unlock(&quarantine->lock);
+}
+
+void quarantine_remove_all(struct quarantine *quarantine, struct quarantine *other)
+{
+	pthread_mutex_lock(&quarantine->lock);
+	MAP_EACH (&other->records, entry)
+		free(map_remove(&quarantine->records, entry->key));
 	pthread_mutex_unlock(&quarantine->lock);
 }
 

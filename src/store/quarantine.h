@@ -16,6 +16,8 @@ struct quarantine {
 void quarantine_init(struct quarantine *quarantine);
 void quarantine_clear(struct quarantine *quarantine);
 void quarantine_empty(struct quarantine *quarantine);
+/* Has what another one has, which is left empty, in place of its own. */
+void quarantine_replace(struct quarantine *quarantine, struct quarantine *other);
 /* Adds the record, or replaces what was said about it. */
 void quarantine_add(struct quarantine *quarantine, struct span kind, struct span key,
 	uint64_t revision, const char *reason);
@@ -23,6 +25,8 @@ bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span
 /* Any record of the kind whose key begins so. */
 bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct span prefix);
 void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key);
+/* Every record that another one has, too. */
+void quarantine_remove_all(struct quarantine *quarantine, struct quarantine *other);
 size_t quarantine_count(struct quarantine *quarantine);
 void quarantine_list(struct quarantine *quarantine, struct buffer *out);
 

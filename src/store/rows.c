@@ -1,11 +1,21 @@
-/* From rows of the database to objects: all of them at start, and those that other servers wrote later.
- * What cannot be trusted or read is quarantined here and goes no further. */
+/*
+ * From rows of the database to objects: all of them at start, and those that other servers wrote later.
+ * What cannot be trusted or read is quarantined here and goes no further.
+ *
+ * Whoever finds a record neither in a view nor in the quarantine takes it for deleted, and acts upon that.
+ * So a record is in the quarantine before it leaves the view, and in the view before it leaves the
+ * quarantine.
+ */
 #include "base/memory.h"
 #include "store/state.h"
 
-static void quarantine_row(struct store *store, const struct store_row *row, const char *reason)
+/* found: those of one load, which will be all there are; or NULL. */
+static void quarantine_row(struct store *store, struct quarantine *found,
+	const struct store_row *row, const char *reason)
 {
 	quarantine_add(&store->quarantine, row->kind, row->key, row->revision, reason);
+	if (found)
+		quarantine_add(found, row->kind, row->key, row->revision, reason);
 	store_report(store, "quarantined %.*s '%.*s' (revision %llu): %s", SPAN_ARGS(row->kind),
 		SPAN_ARGS(row->key), (unsigned long long)row->revision, reason);
 }
@@ -24,7 +34,7 @@ static void report_unknown_kind(struct store *store, const struct store_row *row
 
 /* Reads a row: 1 when it was quarantined. *ret_place is NULL when the kind is not known; *ret_object is
  * NULL then, for a deletion and for a quarantined row. */
-static int row_read(struct store *store, const struct store_row *row,
+static int row_read(struct store *store, struct quarantine *found, const struct store_row *row,
 	const struct kind_place **ret_place, const struct store_object **ret_object,
 	struct err *err)
 {
@@ -43,7 +53,7 @@ static int row_read(struct store *store, const struct store_row *row,
 		code = object_new(store->head.maker, place->kind, row->key, row->revision, row->api,
 			row->private_, &object, &reason);
 	if (code < 0)
-		quarantine_row(store, row, reason.message);
+		quarantine_row(store, found, row, reason.message);
 	*ret_place = place;
 	*ret_object = object;
 	return code < 0;
@@ -53,6 +63,7 @@ static int row_read(struct store *store, const struct store_row *row,
 
 struct loading {
 	struct store *store;
+	struct quarantine *found;
 	size_t rows, quarantined;
 };
 
@@ -63,7 +74,7 @@ static int load_row(void *context, const struct store_row *row, struct err *err)
 	struct store *store = loading->store;
 	_object_ const struct store_object *object = NULL;
 	const struct kind_place *place = NULL;
-	int code = row_read(store, row, &place, &object, err);
+	int code = row_read(store, loading->found, row, &place, &object, err);
 
 	if (code < 0)
 		return code;
@@ -72,7 +83,7 @@ static int load_row(void *context, const struct store_row *row, struct err *err)
 	if (!object)
 		return 0;
 	if (tree_find(view_tree(store->head.view, place, -1), row->key)) {
-		quarantine_row(store, row, "the database has this key twice");
+		quarantine_row(store, loading->found, row, "the database has this key twice");
 		return 0;
 	}
 	head_load(store, place, object);
@@ -89,9 +100,10 @@ static int refuse_row(void *context, const struct store_row *row, struct err *er
 		"the database has records, but the key file that seals them is missing");
 }
 
-int rows_load(struct store *store, bool without_key, struct err *err)
+static int load_all(struct store *store, bool without_key, struct quarantine *found,
+	struct err *err)
 {
-	struct loading loading = {.store = store};
+	struct loading loading = {.store = store, .found = found};
 	struct store_view *view = store->head.view;
 	uint64_t revision = 0;
 	int code;
@@ -99,7 +111,6 @@ int rows_load(struct store *store, bool without_key, struct err *err)
 	for (size_t i = 0; i < store->kinds.tree_count; i++)
 		tree_release(&view->trees[i]);
 	view->revision = 0;
-	quarantine_empty(&store->quarantine);
 	code = store->backend->operations->load(store->backend, without_key ? refuse_row : load_row,
 		&loading, &revision, err);
 	/* Damage hits some records; all of them fail when the key is another database's. */
@@ -113,12 +124,29 @@ int rows_load(struct store *store, bool without_key, struct err *err)
 	return code;
 }
 
+int rows_load(struct store *store, bool without_key, struct err *err)
+{
+	return load_all(store, without_key, NULL, err);
+}
+
 /* ---- rows of others ---- */
+
+struct taking {
+	struct store *store;
+	struct quarantine mended; /* records that were quarantined and can be read again */
+};
+
+static void note_mended(struct taking *taking, const struct store_row *row)
+{
+	if (quarantine_has(&taking->store->quarantine, row->kind, row->key))
+		quarantine_add(&taking->mended, row->kind, row->key, row->revision, "");
+}
 
 /* store_row_function: a row that another server wrote */
 static int take_over_row(void *context, const struct store_row *row, struct err *err)
 {
-	struct store *store = context;
+	struct taking *taking = context;
+	struct store *store = taking->store;
 	_object_ const struct store_object *object = NULL;
 	const struct kind_place *place = kinds_find_name(&store->kinds, row->kind);
 	const struct store_object *before = NULL;
@@ -129,13 +157,15 @@ static int take_over_row(void *context, const struct store_row *row, struct err 
 		before = store_get(store->head.view, place->kind, row->key);
 	if (before && before->revision >= revision)
 		return 0; /* told twice */
-	code = row_read(store, row, &place, &object, err);
+	code = row_read(store, NULL, row, &place, &object, err);
 	if (code < 0)
 		return code;
-	if (code == 0)
-		quarantine_remove(&store->quarantine, row->kind, row->key);
-	else /* its revision is not to be trusted, but it is at least this */
+	if (code == 0) {
+		note_mended(taking, row);
+	} else { /* its revision is not to be trusted, but it is at least this */
+		quarantine_remove(&taking->mended, row->kind, row->key);
 		revision = store->head.view->revision + 1;
+	}
 	if (!object && !before)
 		return 0; /* nothing of it was ever visible here */
 	head_begin_edit(store);
@@ -147,28 +177,35 @@ static int take_over_row(void *context, const struct store_row *row, struct err 
 /* Takes what the database has now as all there is. */
 static int rows_load_again(struct store *store, const struct err *reason, struct err *err)
 {
+	struct quarantine found;
 	int code;
 
 	store_report(store, "everything is read anew: %s", reason->message);
-	code = rows_load(store, false, err);
+	quarantine_init(&found);
+	code = load_all(store, false, &found, err);
 	if (code < 0) {
 		head_restore(store);
-		return code;
+	} else {
+		/* Who opens a feed from a view of before is told to list again, whatever comes first. */
+		head_publish(store);
+		feed_ring_restart(store->ring, store->head.view->revision);
+		quarantine_replace(&store->quarantine, &found);
 	}
-	/* Who opens a feed from a view of before is told to list again, whatever comes first. */
-	head_publish(store);
-	feed_ring_restart(store->ring, store->head.view->revision);
-	return 0;
+	quarantine_clear(&found);
+	return code;
 }
 
 static int take_over(struct store *store, bool lock, struct err *err)
 {
 	const struct store_backend_operations *operations = store->backend->operations;
 	bool begin = lock || !operations->follow;
+	struct taking taking = {.store = store};
 	uint64_t revision = 0;
-	int code = (begin ? operations->begin : operations->follow)(store->backend, take_over_row,
-		store, &revision, err);
+	int code;
 
+	quarantine_init(&taking.mended);
+	code = (begin ? operations->begin : operations->follow)(store->backend, take_over_row,
+		&taking, &revision, err);
 	if (code == 0 && begin && !lock)
 		operations->rollback(store->backend);
 	/* What others wrote is durable, so it is shown at once; it is not told a second time. */
@@ -176,6 +213,8 @@ static int take_over(struct store *store, bool lock, struct err *err)
 		store->head.view->revision = revision;
 	if (store->head.view->revision > store->published->revision)
 		head_publish(store);
+	quarantine_remove_all(&store->quarantine, &taking.mended);
+	quarantine_clear(&taking.mended);
 	return code;
 }
 

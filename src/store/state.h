@@ -107,6 +107,7 @@ struct store {
 
 	pthread_mutex_t statistics_lock;
 	struct store_statistics statistics;
+	char *outdated; /* why, when a newer slipway brought the database forward; else NULL */
 };
 
 void store_report(struct store *store, const char *format, ...)

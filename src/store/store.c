@@ -88,6 +88,7 @@ static void store_free(struct store *store)
 	kinds_clear(&store->kinds);
 	pthread_mutex_destroy(&store->view_lock);
 	pthread_mutex_destroy(&store->statistics_lock);
+	free(store->outdated);
 	free(store);
 }
 
@@ -154,6 +155,18 @@ void store_statistics(struct store *store, struct store_statistics *ret_statisti
 	statistics.feed_bytes = feed_ring_bytes(store->ring);
 	statistics.queue = writer_queue_length(store->writer);
 	*ret_statistics = statistics;
+}
+
+bool store_is_outdated(struct store *store, struct buffer *out)
+{
+	bool outdated;
+
+	pthread_mutex_lock(&store->statistics_lock);
+	outdated = store->outdated != NULL;
+	if (outdated)
+		buffer_add_string(out, store->outdated);
+	pthread_mutex_unlock(&store->statistics_lock);
+	return outdated;
 }
 
 void store_list_quarantined(struct store *store, struct buffer *out)

@@ -145,6 +145,9 @@ struct store_statistics {
 	bool available; /* the last group could be made durable */
 };
 void store_statistics(struct store *store, struct store_statistics *ret_statistics);
+/* Has a newer slipway brought the database forward? Then nothing is written and nothing of others is taken
+ * over until this one is replaced, or the database put back. The reason is added to out (not NULL). */
+bool store_is_outdated(struct store *store, struct buffer *out);
 /* One line per quarantined record: "kind key (revision N): reason". */
 void store_list_quarantined(struct store *store, struct buffer *out);
 /* Is (kind, key) quarantined? For counters that must not go back. */

@@ -601,7 +601,7 @@ static void test_a_group_shares_its_fate(void **state)
 	assert_int_equal(statistics.objects, 2);
 	assert_true(statistics.available);
 	assert_string_equal(buffer_span(&test->reports).data,
-		"the database cannot be written: cannot be made durable: fault before the commit\n"
+		"the database cannot be written: fault before the commit\n"
 		"the database can be written again\n");
 	sem_destroy(&started);
 	sem_destroy(&hold);

@@ -214,16 +214,26 @@ static int group_make_durable(struct writer *writer, struct err *err)
 	return code;
 }
 
-static void set_available(struct writer *writer, bool available, const struct err *err)
+/* After an attempt that ended with this code. A database that is a newer slipway's and does not answer for
+ * a while is still that: only one that can be written is ours again. */
+static void set_available(struct writer *writer, int code, const struct err *err)
 {
 	struct store *store = writer->store;
-	bool before;
+	bool available = code >= 0, before, outdated;
 
 	pthread_mutex_lock(&store->statistics_lock);
 	before = store->statistics.available;
 	store->statistics.available = available;
+	outdated = code == -ENOTSUP && !store->outdated;
+	if (available)
+		free(TAKE(store->outdated));
+	else if (outdated)
+		store->outdated = memory_copy_string(err->message);
 	pthread_mutex_unlock(&store->statistics_lock);
-	if (before && !available)
+	if (outdated)
+		store_report(store, "%s: this server decides nothing more until it is replaced",
+			err->message);
+	else if (before && !available)
 		store_report(store, "the database cannot be written: %s", err->message);
 	else if (!before && available)
 		store_report(store, "the database can be written again");
@@ -279,16 +289,16 @@ static void writer_run_group(struct writer *writer, struct write_list *queue)
 		group_fail(writer, &group, -ECANCELED, &err);
 		changes = 0;
 	} else if (code < 0) {
+		set_available(writer, code, &err);
 		err_prefix(&err, code, "cannot be made durable");
 		head_restore(store);
 		group_fail(writer, &group, -EIO, &err);
-		set_available(writer, false, &err);
 		pthread_mutex_lock(&store->statistics_lock);
 		store->statistics.failed_groups++;
 		pthread_mutex_unlock(&store->statistics_lock);
 		changes = 0;
 	} else {
-		set_available(writer, true, NULL);
+		set_available(writer, 0, NULL);
 		if (changes > 0)
 			head_publish(store);
 	}
@@ -312,7 +322,7 @@ static void writer_sleep(struct writer *writer)
 {
 	struct store *store = writer->store;
 	struct pollfd polled[2] = {{.fd = writer->wake_descriptor, .events = POLLIN}};
-	int timeout_ms = -1, ready;
+	int timeout_ms = -1, ready, code;
 	bool others = false;
 	uint64_t number;
 	struct err err;
@@ -341,8 +351,9 @@ static void writer_sleep(struct writer *writer)
 	if (!others)
 		return; /* a group is about to begin, which takes over what others wrote anyway */
 
-	writer->unreachable = rows_take_over(store, false, &err) < 0;
-	set_available(writer, !writer->unreachable, &err);
+	code = rows_take_over(store, false, &err);
+	writer->unreachable = code < 0;
+	set_available(writer, code, &err);
 }
 
 static bool statistics_available(struct store *store)

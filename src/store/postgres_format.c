@@ -1,0 +1,96 @@
+/* See postgres_format.h. */
+#include "store/postgres_format.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/postgres_schema.h"
+
+/* A step may take as long as it takes. The servers that go on writing wait, and are told when it is done
+ * that something happened: they look, and see what. */
+#define STEP "SET LOCAL statement_timeout = 0;"
+#define STEP_END "; UPDATE slipway.format SET version = %d; NOTIFY slipway; COMMIT"
+
+int postgres_format_check(int64_t format, int known, struct err *err)
+{
+	if (format > known)
+		return err_set(err, -ENOTSUP,
+			"database is from a newer slipway (format %" PRId64 ", this one knows %d)",
+			format, known);
+	if (format == 0)
+		return err_set(err, -EPROTO, "the tables of the store are gone from the database");
+	if (format < known)
+		return err_set(err, -EPROTO,
+			"database was put back to an older format (%" PRId64
+			", this slipway writes %d): start it again to bring that forward",
+			format, known);
+	return 0;
+}
+
+static bool answers_true(const PGresult *result)
+{
+	return PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+}
+
+static int read_format(struct postgres_session *session, int *ret_format, struct err *err)
+{
+	_result_ PGresult *exists = NULL;
+	_result_ PGresult *result = NULL;
+	int r;
+
+	r = postgres_session_execute(session, postgres_schema_exists, &exists, err);
+	if (r < 0)
+		return r;
+	if (!answers_true(exists)) {
+		*ret_format = 0;
+		return 0;
+	}
+	r = postgres_session_execute(session, postgres_format_query, &result, err);
+	if (r < 0)
+		return r;
+	if (PQntuples(result) != 1)
+		return err_set(err, -EPROTO, "slipway.format in the database has no version");
+	*ret_format = atoi(PQgetvalue(result, 0, 0));
+	if (*ret_format < 1)
+		return err_set(err, -EPROTO, "database has an unknown format (%d)", *ret_format);
+	return 0;
+}
+
+static int execute(struct postgres_session *session, const char *text, struct err *err)
+{
+	_result_ PGresult *result = NULL;
+
+	return postgres_session_execute(session, text, &result, err);
+}
+
+/* Another server may have taken the step between our look and our lock: then there is nothing to do. What
+ * fails leaves a transaction behind, which ends with the connection. */
+static int take_step(struct postgres_session *session, const char *step, int from, struct err *err)
+{
+	_free_ char *text = memory_format(STEP "%s" STEP_END, step, from + 1);
+	int format = 0;
+	int r;
+
+	r = execute(session, from == 0 ? postgres_format_lock_empty : postgres_format_lock, err);
+	if (r >= 0)
+		r = read_format(session, &format, err);
+	if (r >= 0)
+		r = execute(session, format == from ? text : "ROLLBACK", err);
+	return r < 0 ? err_prefix(err, r, "bring the tables from format %d forward", from) : 0;
+}
+
+int postgres_format_open(struct postgres_session *session, const char *const *steps, int step_count,
+	bool forward, struct err *err)
+{
+	int format = 0;
+	int r;
+
+	r = read_format(session, &format, err);
+	while (r >= 0 && forward && format < step_count) {
+		r = take_step(session, steps[format], format, err);
+		if (r >= 0)
+			r = read_format(session, &format, err);
+	}
+	return r < 0 ? r : postgres_format_check(format, step_count, err);
+}
