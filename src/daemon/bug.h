@@ -32,6 +32,7 @@
 	X(NO_PACE, "no-pace", "everything that is down changes its version at once")               \
 	X(NO_CANARY, "no-canary", "the others do not wait for the canary")                         \
 	X(STALE_CLAIMS, "stale-claims", "only the version that was declared last is claimed")      \
+	X(WALL_CLOCK, "wall-clock", "a warm-up goes by clocks that differ, and are set")           \
 	X(FIRST_PAGE, "first-page", "elsewhere: only the first page of a list is read")            \
 	X(LIST_EMPTY, "list-empty", "elsewhere: a list that could not be read is taken for empty") \
 	X(FAILED_IS_GONE, "failed-is-gone",                                                        \

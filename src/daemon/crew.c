@@ -314,6 +314,9 @@ static enum rollout_class class_of_task(const struct crew_sight *sight,
 {
 	int64_t warm_ms = task->since_ms + warm_up_ms(sight, task);
 
+	if (sight->bug == DAEMON_BUG_WALL_CLOCK)
+		warm_ms = task->started_ms + warm_up_ms(sight, task) + sight->steady_ms -
+			  sight->now_ms;
 	*ret_again_ms = 0;
 	if (sight->bug == DAEMON_BUG_DESIRED_HEALTHY)
 		return ROLLOUT_HEALTHY;

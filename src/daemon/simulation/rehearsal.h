@@ -143,6 +143,7 @@ struct rehearsal {
 	size_t call_count;
 	struct map
 		answers; /* struct rehearsal_answer by operation and request: what is read again later */
+	int64_t stale_us; /* when something was answered as it was before; 0: never */
 	struct daemon_checker *checker;
 	struct rehearsal_server servers[REHEARSAL_SERVERS];
 	unsigned server_count;

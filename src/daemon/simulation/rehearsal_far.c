@@ -229,6 +229,7 @@ static bool answer_as_before(struct far_target *far, const struct aws_call *call
 			ret_answer, NULL) < 0)
 		return false;
 	rehearsal->result.stale_reads++;
+	rehearsal->stale_us = runner_now_us(rehearsal->root);
 	return true;
 }
 
