@@ -10,6 +10,7 @@
 #include "ecs/container_instance.h"
 #include "ecs/task_retention.h"
 
+#define LARGE_ILL 20             /* times as long in large runs */
 #define AGAIN_US INT64_C(200000) /* after a commit that failed */
 #define FAR_AGAIN_US INT64_C(100000)
 
@@ -118,6 +119,9 @@ static void plan_running(struct rehearsal *rehearsal, struct truth_task *task, i
 	task->life.runs_us = 0;
 	task->life.healthy_us = draw_time(rehearsal, behaviour->health_ms, now_us);
 	task->life.ill_us = draw_time(rehearsal, behaviour->ill_ms, now_us);
+	/* Each is replaced by another one that falls ill: where there are thousands they take their time. */
+	if (rehearsal->large && task->life.ill_us > 0)
+		task->life.ill_us = now_us + LARGE_ILL * (task->life.ill_us - now_us);
 	if (task->life.ill_us > 0 && task->life.ill_us <= task->life.healthy_us)
 		task->life.ill_us = task->life.healthy_us + 1000000;
 	task->life.dies_us = draw_time(rehearsal, behaviour->run_ms, now_us);
