@@ -18,7 +18,7 @@
 #define INSTANCES_DEFAULT 8
 #define HOUR_US (3600 * REHEARSAL_SECOND_US)
 #define BOOT_ONE_IN 10
-#define LARGE_PACE 12
+#define LARGE_PACE 16
 #define POPULATE_US (REHEARSAL_SECOND_US / 2)
 #define PATIENCE_US (2 * REHEARSAL_SECOND_US)
 /* One seed in so many has the clusters of an account elsewhere. What is known of them may be some seconds old, and

@@ -10,7 +10,7 @@
 #include "ecs/container_instance.h"
 #include "ecs/task_retention.h"
 
-#define LARGE_ILL 20             /* times as long in large runs */
+#define LARGE_ILL 100            /* times as long in large runs */
 #define AGAIN_US INT64_C(200000) /* after a commit that failed */
 #define FAR_AGAIN_US INT64_C(100000)
 
