@@ -727,6 +727,8 @@ void crew_look_at(struct crew *crew, const struct crew_sight *sight, struct crew
 		tell_tasks(&looking);
 		tell_draining(&looking);
 		tell_asked(&looking);
+		member->is_bare = count_tasks(&looking.now) == 0 && !looking.now.stopping &&
+				  member->asked == ENVIRONMENT_INTENT_none;
 		tell_hindrance(&looking);
 		tell_hanging(&looking);
 	}

@@ -65,6 +65,7 @@ struct crew_member {
 		crash_of_ms; /* when its last start crashed, and when that was intended (wall time) */
 	int64_t again_ms;    /* 0: only when something changes */
 	int64_t draining_ms; /* since when it is seen to; 0: it does not */
+	bool is_bare;        /* has no task, and none is asked for */
 	bool is_new;         /* matches, and nothing was decided for it yet */
 	bool is_unsure; /* has an old task of which nobody knows yet whether it is checked, or warm */
 	/* Its last start came to nothing, and no task has become healthy since: told as unhealthy, whether the next

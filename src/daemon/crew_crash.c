@@ -27,6 +27,16 @@ static bool has_crashed(const struct crew_member *member, const struct state_tas
 	return last->ran_ms < CREW_SETTLED_MS;
 }
 
+/* It was started under this claim, is not there, and nothing says how it ended: its record is gone already, as when a clock
+ * was set forward. Not long after the start that was a crash, too. */
+static bool has_vanished(const struct crew_sight *sight, struct crew_member *member,
+	const struct environment_placement_facts *placement)
+{
+	return member->started && member->is_bare &&
+	       sight->steady_ms - crew_moment(&member->intended, sight, placement->intent_ms, 0) <
+		       CREW_SETTLED_MS;
+}
+
 /* Once seen it is remembered here: of tasks that have stopped the state service keeps so many, and where thousands crash
  * all the time that is not for long. */
 bool crew_has_crashed(const struct crew *crew, const struct crew_sight *sight,
@@ -40,6 +50,11 @@ bool crew_has_crashed(const struct crew *crew, const struct crew_sight *sight,
 		sight->arena);
 	if (last && has_crashed(member, last, placement)) {
 		member->crashed_ms = last->since_ms;
+		member->crash_of_ms = placement->intent_ms;
+	} else if (member->crash_of_ms != placement->intent_ms &&
+		   has_vanished(sight, member, placement) &&
+		   (!last || member->started != span_hash(last->arn))) {
+		member->crashed_ms = sight->steady_ms;
 		member->crash_of_ms = placement->intent_ms;
 	}
 	return member->crash_of_ms > 0 && member->crash_of_ms == placement->intent_ms;

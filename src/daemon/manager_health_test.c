@@ -258,6 +258,56 @@ static void test_others_do_not_end_its_backoff(void **state)
 	test_manager_free(bench);
 }
 
+static int forget_task(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct span *key = context;
+
+	return store_delete(transaction, &task_kind, *key, STORE_ANY, err);
+}
+
+/* Of what has stopped nothing is left; how many were. */
+static size_t forget_stopped(struct test_manager *bench)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_view_ struct store_view *view = store_view_open(bench->server->store);
+	struct store_cursor cursor = {
+		.view = view, .kind = &task_kind, .index = -1, .prefix = TEST_TASKS};
+	const struct store_object *task;
+	size_t count = 0;
+
+	while ((task = store_next(&cursor))) {
+		struct span key = arena_copy_span(arena, task->key);
+
+		if (task_facts(task)->last != TASK_STOPPED)
+			continue;
+		count++;
+		assert_int_equal(store_write_wait(bench->server->store, forget_task, &key, NULL,
+					 NULL),
+			0);
+	}
+	return count;
+}
+
+/* A clock that is ahead lets records of tasks go as soon as they stop: they are waited for all the same. */
+static void test_crashes_without_a_trace(void **state)
+{
+	struct test_manager *bench = new_bench(8);
+	size_t crashes = 0;
+	char id[64];
+
+	(void)state;
+	deploy(bench, false, 1, id);
+	for (int i = 0; i < 120; i++) {
+		move(bench, 1, true, TASK_PENDING, "RUNNING");
+		move(bench, 1, true, TASK_RUNNING, "STOPPED");
+		crashes += forget_stopped(bench);
+		test_manager_pass(bench, MOMENT_US);
+	}
+	/* At once, and then after 1, 2, 4, 8 and 16 seconds of these sixty. */
+	assert_in_range(crashes, 6 * INSTANCES, 8 * INSTANCES);
+	test_manager_free(bench);
+}
+
 /* The clock on the wall is set by an hour while tasks run, crash and are waited for: nothing takes longer, nothing is over
  * sooner. */
 static void test_clocks_that_are_set(void **state)
@@ -308,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_warm_up_of_a_version_is_kept),
 		cmocka_unit_test(test_a_health_check_is_believed_at_once),
 		cmocka_unit_test(test_others_do_not_end_its_backoff),
+		cmocka_unit_test(test_crashes_without_a_trace),
 		cmocka_unit_test(test_clocks_that_are_set),
 	};
 

@@ -56,7 +56,8 @@ def test_a_deployment_rolls(cluster, namespace):
     cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", f"--timeout={DEADLINE}s")
     pods = cluster.kubectl_json("-n", namespace, "get", "pods")["items"]
     assert len({pod["status"]["podIP"] for pod in pods}) == 10
-    assert {pod["spec"]["nodeName"] for pod in pods} == {"hollow-0", "hollow-1", "hollow-2"}
+    # One that was late with its heartbeat gets none.
+    assert {pod["spec"]["nodeName"] for pod in pods} <= {"hollow-0", "hollow-1", "hollow-2"}
     cluster.kubectl("-n", namespace, "set", "image", "deployment/web", "none=none/none:2")
     cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", f"--timeout={DEADLINE}s")
     cluster.kubectl("-n", namespace, "delete", "deployment", "web")
