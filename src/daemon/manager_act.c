@@ -157,7 +157,8 @@ static void prepare(struct acting *acting, const struct fleet_action *action)
 	act->placement.task = SPAN("");
 	act->placement.intent_ms = look->sight.now_ms;
 	act->placement.epoch = (int64_t)look->claim.epoch;
-	if (!is_fresh(look, act->member->place))
+	/* Nor is there room for another one before what came of the last is seen. */
+	if (!is_fresh(look, act->member->place) || act->member->asked != ENVIRONMENT_INTENT_none)
 		act->dropped = true;
 	else if (action->type == ROLLOUT_START)
 		prepare_start(acting, act);
