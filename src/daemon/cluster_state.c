@@ -548,7 +548,7 @@ static void find_since(const struct cluster_state *state, const struct entity *k
 		task->since_ms -= now.wall_ms - happened_ms;
 	if (was_there && task->since_ms < known->seen_ms)
 		task->since_ms = known->seen_ms;
-	if (phase == HAS_STOPPED && task->started_ms > 0)
+	if (phase == HAS_STOPPED && task->started_ms > 0 && task->stopped_ms > 0)
 		task->ran_ms = was_there && phase_of(&known->task) == RUNS
 				       ? task->since_ms - known->task.since_ms
 				       : task->stopped_ms - task->started_ms;

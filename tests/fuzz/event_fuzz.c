@@ -28,6 +28,7 @@ struct news {
 	struct state_instance instance;
 };
 
+static const struct moment now = {.wall_ms = NOW_MS, .steady_ms = NOW_MS};
 static const struct cluster_state_limits limits = {
 	.stopped_max = 1000, .stopped_ms = NOW_MS, .tombstones_max = 1000, .tombstones_ms = NOW_MS};
 
@@ -72,12 +73,12 @@ static void apply(struct cluster_state *state, const struct news *news, struct a
 	uint64_t before = known_version(state, news, arena), after;
 
 	if (news->is_task)
-		cluster_state_put_task(state, &news->task, NOW_MS);
+		cluster_state_put_task(state, &news->task, now);
 	else if (news->gone)
 		cluster_state_remove_instance(state, news->instance.id, news->instance.version,
-			NOW_MS);
+			now);
 	else
-		cluster_state_put_instance(state, &news->instance, NOW_MS);
+		cluster_state_put_instance(state, &news->instance, now);
 	after = known_version(state, news, arena);
 	CHECK(after == 0 || after >= before);
 }
