@@ -53,7 +53,6 @@ struct slot {
 	struct map stopped;   /* the latest one of each group that has stopped */
 	struct map owned;     /* the first live one of each environment, by its name */
 	struct entity *loose; /* the first live one of nobody */
-	bool by_version;      /* is how stopped ones are ordered */
 };
 
 struct cluster_state {
@@ -115,7 +114,6 @@ static struct slot *slot_of(struct cluster_state *state, struct span id)
 	if (slot)
 		return slot;
 	slot = memory_allocate(sizeof(*slot));
-	slot->by_version = state->limits.versions_are_ordered;
 	map_put(&state->slots, id, slot);
 	return slot;
 }
@@ -140,10 +138,11 @@ static bool has_stopped(const struct entity *task)
 	return task->task.last == STATE_TASK_STOPPED;
 }
 
-/* By when it stopped (or by version, see the limits), of equals by name, so that the order does not depend on who came first. */
-static bool stopped_later(const struct slot *slot, const struct entity *a, const struct entity *b)
+/* By when it stopped, or by version (see the limits); of equals by name, so that the order does not depend on who came
+ * first. */
+static bool stopped_later(const struct entity *a, const struct entity *b, bool by_version)
 {
-	if (slot->by_version && a->version != b->version)
+	if (by_version && a->version != b->version)
 		return a->version > b->version;
 	if (a->task.stopped_ms != b->task.stopped_ms)
 		return a->task.stopped_ms > b->task.stopped_ms;
@@ -197,7 +196,7 @@ static void leave_fellows(struct slot *slot, struct entity *task)
 		set_first_fellow(slot, environment_name_of_group(task->task.group), task->fellow);
 }
 
-static void slot_add_task(struct slot *slot, struct entity *task)
+static void slot_add_task(struct slot *slot, struct entity *task, bool by_version)
 {
 	struct entity *previous = NULL, *latest;
 
@@ -212,7 +211,8 @@ static void slot_add_task(struct slot *slot, struct entity *task)
 	latest = map_get(&slot->stopped, task->task.group);
 	/* Tasks without instance are looked up by name only. */
 	if (task->task.instance.length > 0)
-		for (struct entity *at = latest; at && stopped_later(slot, at, task); at = at->next)
+		for (struct entity *at = latest; at && stopped_later(at, task, by_version);
+			at = at->next)
 			previous = at;
 	insert(previous, latest, task);
 	if (!previous)
@@ -257,7 +257,7 @@ static void attach(struct cluster_state *state, struct entity *entity, struct mo
 		slot->instance = entity;
 		return;
 	}
-	slot_add_task(slot, entity);
+	slot_add_task(slot, entity, state->limits.versions_are_ordered);
 	if (has_stopped(entity))
 		line_add(&state->stopped, entity, now);
 }

@@ -56,13 +56,13 @@ struct crew_member {
 	enum environment_intent asked;
 	enum fleet_version asked_version; /* of a start: the target or the older one */
 	char *asked_task; /* its ARN, own memory; NULL: of a start that was not answered */
-	uint64_t
-		started; /* hash of the ARN of the task that was started last under this claim; 0: not known */
+	/* Hash of the ARN of the task that was started last under this claim; 0: not known. */
+	uint64_t started;
 	uint64_t asked_mark;    /* of the state service; seen when it reaches this, */
 	int64_t asked_until_ms; /* but not before; 0 */
 	bool was_looked_at;     /* under this claim */
-	int64_t crashed_ms,
-		crash_of_ms; /* when its last start crashed, and when that was intended (wall time) */
+	/* When its last start crashed, and when that start was intended (wall time). */
+	int64_t crashed_ms, crash_of_ms;
 	int64_t again_ms;    /* 0: only when something changes */
 	int64_t draining_ms; /* since when it is seen to; 0: it does not */
 	bool is_bare;        /* has no task, and none is asked for */

@@ -1,4 +1,6 @@
 """Hollow nodes do to pods what kubelets do, as far as the API server and its clients can see."""
+import json
+
 import pytest
 from api import STRATEGIC
 from conftest import DEADLINE, wait_until
@@ -51,13 +53,17 @@ def first(status):
 
 
 def test_a_deployment_rolls(cluster, namespace):
+    # Spread over all nodes: one that was late with its heartbeat is waited for.
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+              "labelSelector": {"matchLabels": {"app": "web"}}}
     cluster.kubectl("-n", namespace, "create", "deployment", "web", f"--image={IMAGE}",
-                    "--replicas=10")
+                    "--replicas=0")
+    cluster.kubectl("-n", namespace, "patch", "deployment", "web", "-p", json.dumps(
+        {"spec": {"replicas": 10, "template": {"spec": {"topologySpreadConstraints": [spread]}}}}))
     cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", f"--timeout={DEADLINE}s")
     pods = cluster.kubectl_json("-n", namespace, "get", "pods")["items"]
     assert len({pod["status"]["podIP"] for pod in pods}) == 10
-    # One that was late with its heartbeat gets none.
-    assert {pod["spec"]["nodeName"] for pod in pods} <= {"hollow-0", "hollow-1", "hollow-2"}
+    assert {pod["spec"]["nodeName"] for pod in pods} == {"hollow-0", "hollow-1", "hollow-2"}
     cluster.kubectl("-n", namespace, "set", "image", "deployment/web", "none=none/none:2")
     cluster.kubectl("-n", namespace, "rollout", "status", "deployment", "web", f"--timeout={DEADLINE}s")
     cluster.kubectl("-n", namespace, "delete", "deployment", "web")

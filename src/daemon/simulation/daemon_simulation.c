@@ -341,6 +341,8 @@ void rehearsal_finish(struct rehearsal *rehearsal)
 	free(rehearsal->key_path);
 	free(rehearsal->environments);
 	rehearsal_forget_answers(rehearsal);
+	for (size_t i = 0; i < REHEARSAL_STALE; i++)
+		free(rehearsal->stale[i].text);
 	MAP_EACH (&rehearsal->orphans, entry)
 		free(entry->value);
 	map_clear(&rehearsal->orphans);

@@ -110,6 +110,8 @@ struct rehearsal_answer {
 	char *text;
 };
 
+#define REHEARSAL_STALE 16
+
 /* What a client remembers of its last request with a token. */
 struct rehearsal_token {
 	char token[40], operation[32], body[1024], answer[REHEARSAL_TEXT_MAX];
@@ -143,7 +145,8 @@ struct rehearsal {
 	size_t call_count;
 	struct map
 		answers; /* struct rehearsal_answer by operation and request: what is read again later */
-	int64_t stale_us; /* when something was answered as it was before; 0: never */
+	struct rehearsal_answer stale[REHEARSAL_STALE]; /* the last ones that were as before */
+	unsigned stale_count;
 	struct daemon_checker *checker;
 	struct rehearsal_server servers[REHEARSAL_SERVERS];
 	unsigned server_count;

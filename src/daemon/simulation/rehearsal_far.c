@@ -223,13 +223,17 @@ static bool answer_as_before(struct far_target *far, const struct aws_call *call
 {
 	struct rehearsal *rehearsal = far->rehearsal;
 	const struct rehearsal_answer *kept = map_get(&rehearsal->answers, name_of(call));
+	struct rehearsal_answer *last;
 
 	if (!kept || runner_now_us(rehearsal->root) - kept->at_us > STALE_MOST_US ||
 		json_parse(arena_copy_span(call->arena, span_of(kept->text)), call->arena,
 			ret_answer, NULL) < 0)
 		return false;
 	rehearsal->result.stale_reads++;
-	rehearsal->stale_us = runner_now_us(rehearsal->root);
+	last = &rehearsal->stale[rehearsal->stale_count++ % REHEARSAL_STALE];
+	free(last->text);
+	*last = (struct rehearsal_answer){
+		runner_now_us(rehearsal->root), memory_copy_string(kept->text)};
 	return true;
 }
 

@@ -613,8 +613,13 @@ static char is_known, is_gone; /* values of the map */
 static bool may_be_mistaken(const struct rehearsal *rehearsal,
 	const struct truth_instance *instance)
 {
-	return rehearsal->stale_us > 0 && instance->place[0] != ':' &&
-	       runner_now_us(rehearsal->root) - rehearsal->stale_us < MISTAKEN_US;
+	int64_t since_us = runner_now_us(rehearsal->root) - MISTAKEN_US;
+
+	for (size_t i = 0; i < REHEARSAL_STALE; i++)
+		if (rehearsal->stale[i].text && rehearsal->stale[i].at_us > since_us &&
+			strstr(rehearsal->stale[i].text, instance->id))
+			return true;
+	return false;
 }
 
 /* What was seen to be gone, and is, does not come back. */
