@@ -141,10 +141,8 @@ static int step_deployments(struct service_work *work, struct err *err)
 	if (code == 0)
 		code = service_tell_tasks(work, err);
 	if (code == 0 && work->complete && service_has_good_news(work) &&
-		service_primary_is_unproven(work)) {
-		work->steady = false;
-		work->complete = !work->facts.breaker;
-	}
+		service_primary_is_unproven(work))
+		work->steady = work->complete = false;
 	if (code == 0)
 		code = service_rollout_end(work, err);
 	if (code == 0 && work->steady && !frozen)

@@ -23,8 +23,8 @@
 #define SERVICE_DAEMON_RETRY_MS INT64_C(500)
 /* A task that has run well for so long is a success: failures before it are forgotten. */
 #define SERVICE_SETTLED_MS INT64_C(10000)
-/* Without a health check a task counts for its deployment only when it has run for so long; for SERVICE_SETTLED_MS
- * when tasks of the deployment have failed, or when a circuit breaker watches over it, which completes only then. */
+/* Without a health check a task counts for its deployment, which completes only then, when it has run for so long; for
+ * SERVICE_SETTLED_MS when tasks of the deployment have failed, or when a circuit breaker watches over it. */
 #define SERVICE_READY_MS ROLLOUT_READY_MS
 #define SERVICE_BACKOFF_FIRST_MS INT64_C(1000)
 #define SERVICE_BACKOFF_MOST_MS INT64_C(300000)

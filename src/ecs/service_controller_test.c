@@ -777,6 +777,39 @@ static void a_crash_loop_is_never_steady(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
+/* Nothing is there that it could replace, and nobody watches: that it ran for a moment is still no success. */
+static void a_first_version_that_crashes_completes_nothing(void **state)
+{
+	static const char *const strategies[] = {
+		"'desiredCount':2", "'schedulingStrategy':'DAEMON'"};
+	struct world *world = *state;
+
+	define(world, "web", "");
+	add_instance(world, 4096);
+	add_instance(world, 4096);
+	for (size_t i = 0; i < LENGTH(strategies); i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "web%zu", i);
+		test_call(world->server, "CreateService",
+			"{'serviceName':'%s','taskDefinition':'web',%s}", name, strategies[i]);
+		settle(world);
+		for (unsigned round = 0; round < 6; round++) {
+			assert_int_equal(strike_all(world, name, 'p', RUNS), 2);
+			wait_ms(world, SERVICE_READY_MS / 2);
+			assert_string_equal(deployment_text(world, name, 0, "rolloutState"),
+				"IN_PROGRESS");
+			assert_int_equal(strike_all(world, name, 'h', CRASHES), 2);
+			wait_ms(world, 1000 + (SERVICE_BACKOFF_FIRST_MS << round));
+			assert_string_equal(deployment_text(world, name, 0, "rolloutState"),
+				"IN_PROGRESS");
+		}
+		play(world, name, RUNS);
+		wait_ms(world, SERVICE_SETTLED_MS);
+		assert_string_equal(deployment_text(world, name, 0, "rolloutState"), "COMPLETED");
+	}
+}
+
 /* That an instance dies says nothing about what ran there. */
 static void tasks_lost_with_their_instance_do_not_trip_the_breaker(void **state)
 {
@@ -1144,6 +1177,7 @@ int main(void)
 		TEST(a_first_deployment_completes_when_it_is_proven),
 		TEST(a_daemon_completes_when_it_is_proven),
 		TEST(a_crash_loop_is_never_steady),
+		TEST(a_first_version_that_crashes_completes_nothing),
 		TEST(tasks_lost_with_their_instance_do_not_trip_the_breaker),
 		TEST(a_client_can_stop_a_deployment),
 		TEST(unhealthy_tasks_are_replaced_after_their_grace_period),

@@ -63,6 +63,7 @@ struct test_server_options {
 	size_t feed_bytes;                     /* of the store's change feed; 0: as usual */
 	const struct store_kind *const *kinds; /* of other folders */
 	size_t kind_count;
+	const struct store_faults *faults; /* outlive it; NULL: none */
 };
 
 static inline struct test_server *test_server_new_of(const struct test_server_options *options)
@@ -76,6 +77,7 @@ static inline struct test_server *test_server_new_of(const struct test_server_op
 		.clock = options->clock ? options->clock : &server->clock.clock,
 		.feed_bytes = options->feed_bytes,
 		.inline_writes = true,
+		.faults = options->faults,
 	};
 	struct aws_dispatch_config config = {
 		.clock = store_config.clock, .random = &server->random.random};

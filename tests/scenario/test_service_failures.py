@@ -70,6 +70,15 @@ def test_version_that_crashes_after_seconds_is_rolled_back(ecs, mark):
     remove(ecs, "late")
 
 
+def test_first_deployment_that_crashes_is_not_completed_without_a_breaker(ecs, mark):
+    bad = register(ecs, "unwatched", container(mark, "exit 3"))
+    ecs.create_service(serviceName="unwatched", taskDefinition=bad, desiredCount=2)
+    wait_until(lambda: primary(ecs, "unwatched")["failedTasks"] >= 6, "it has failed", PATIENCE)
+    assert primary(ecs, "unwatched")["rolloutState"] == "IN_PROGRESS"
+    assert not any("steady" in text or "completed" in text for text in messages(ecs, "unwatched"))
+    remove(ecs, "unwatched")
+
+
 def test_first_deployment_that_crashes_is_never_completed(ecs, mark):
     bad = register(ecs, "first", container(mark, "sleep 0.3; exit 1"))
     ecs.create_service(serviceName="first", taskDefinition=bad, desiredCount=2, **BREAKER)
