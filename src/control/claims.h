@@ -119,5 +119,8 @@ int claims_forget(struct claims *claims, struct store_transaction *transaction,
 /* Whether our lease holds now, and until when by runner_now_us. */
 bool claims_has_lease(struct claims *claims, int64_t *ret_until_us);
 const char *claims_server(const struct claims *claims);
+/* Whether another server has the claim and renews its lease, as far as we have seen. To be told to people: it is no
+ * reason to do anything. */
+bool claims_is_kept_by_another(struct claims *claims, struct span key);
 
 #endif

@@ -9,7 +9,8 @@
 /* Another server, as we saw it last. */
 struct observed {
 	uint64_t revision;
-	int64_t seen_at_us;
+	int64_t seen_at_us;    /* or excused */
+	int64_t changed_at_us; /* guarded by the lock */
 	int64_t lease_us;
 };
 
@@ -46,7 +47,8 @@ struct claims {
 	/* The strand's own: */
 	struct store_feed *feed;
 	char next_incarnation[CLAIMS_INCARNATION_SIZE]; /* "": none tried yet */
-	struct map observed;                            /* name → struct observed */
+	/* name → struct observed; changed under the lock, so that others may look. */
+	struct map observed;
 	int64_t renew_at_us;
 };
 

@@ -215,18 +215,28 @@ static void observe(struct claims *claims, const struct store_object *server)
 	observed = map_get(&claims->observed, server->key);
 	if (!observed) {
 		observed = memory_allocate(sizeof(*observed));
+		lock_take(&claims->lock);
 		map_put(&claims->observed, server->key, observed);
+		lock_release(&claims->lock);
 	}
 	if (observed->revision == server->revision)
 		return;
 	observed->revision = server->revision;
 	observed->seen_at_us = runner_now_us(claims->runner);
+	lock_take(&claims->lock);
+	observed->changed_at_us = observed->seen_at_us;
 	observed->lease_us = facts->lease_us;
+	lock_release(&claims->lock);
 }
 
 static void unobserve(struct claims *claims, struct span server)
 {
-	free(map_remove(&claims->observed, server));
+	struct observed *observed;
+
+	lock_take(&claims->lock);
+	observed = map_remove(&claims->observed, server);
+	lock_release(&claims->lock);
+	free(observed);
 }
 
 static void tell_freed(struct claims *claims, struct span key)
@@ -363,15 +373,40 @@ static int write_death(struct store_transaction *transaction, void *context, str
 	return store_delete(transaction, &server_kind, death->server, death->revision, err);
 }
 
+/* What a record promises, as others count it. */
+static int64_t patience_us(const struct observed *observed)
+{
+	int64_t lease_us = observed->lease_us < INT64_MAX / 4 ? observed->lease_us : INT64_MAX / 4;
+
+	return lease_us + lease_us / MARGIN_DIVISOR;
+}
+
 static int64_t expires_at_us(const struct claims *claims, const struct observed *observed)
 {
-	int64_t lease_us = observed->lease_us;
-
 	if (claims->config.bug_hasty_death)
-		return observed->seen_at_us + lease_us / RENEWALS_PER_LEASE / 2;
-	if (lease_us > INT64_MAX / 4)
-		lease_us = INT64_MAX / 4;
-	return observed->seen_at_us + lease_us + lease_us / MARGIN_DIVISOR;
+		return observed->seen_at_us + observed->lease_us / RENEWALS_PER_LEASE / 2;
+	return observed->seen_at_us + patience_us(observed);
+}
+
+bool claims_is_kept_by_another(struct claims *claims, struct span key)
+{
+	_view_ struct store_view *view = store_view_open(claims->config.store);
+	const struct store_object *claim = store_get(view, &claim_kind, key);
+	struct span owner;
+	const struct observed *observed;
+	bool is_kept;
+
+	if (claim_is_free(view, claim))
+		return false;
+	owner = ((const struct claim_facts *)claim->facts)->server;
+	if (span_is(owner, claims->server))
+		return false;
+	lock_take(&claims->lock);
+	observed = map_get(&claims->observed, owner);
+	is_kept = !observed ||
+		  runner_now_us(claims->runner) < observed->changed_at_us + patience_us(observed);
+	lock_release(&claims->lock);
+	return is_kept;
 }
 
 /* Declares dead whose lease ran out; a renewal that we have not seen yet makes the delete fail. Returns

@@ -36,12 +36,17 @@ struct bench {
 	struct store *store;
 	struct store_faults faults;
 	bool commits_fail;
+	const char *fails; /* commits of this runner do; NULL */
 	struct machine machines[3];
 };
 
 static int before_commit(void *context)
 {
-	return ((struct bench *)context)->commits_fail ? -EIO : 0;
+	struct bench *self = context;
+
+	if (self->fails && strcmp(runner_simulated_running(self->runner), self->fails) == 0)
+		return -EIO;
+	return self->commits_fail ? -EIO : 0;
 }
 
 static void note_freed(void *context, struct span key)
@@ -248,6 +253,181 @@ static void test_a_paused_owner_learns_it_before_it_acts(void **state)
 	assert_int_equal(acquire(a, &again), -EBUSY);
 	assert_int_equal(write_with(b, &other), 0);
 	assert_non_null(strstr(a->report, "the lease of 'a' was lost"));
+}
+
+/* Nobody sleeps: only what renews the lease fails. */
+static void test_77_heartbeats_fail_and_the_owner_goes_on(void **state)
+{
+	struct machine *a = boot(0, "a"), *b = boot(1, "b");
+	struct claim claim, other, again;
+	unsigned written = 0;
+	int64_t failed_at;
+	bool checked;
+
+	(void)state;
+	assert_int_equal(acquire(a, &claim), 0);
+	pass_time(3 * LEASE);
+	bench.fails = "a/claims";
+	failed_at = runner_now_us(bench.runner);
+	while (acquire(b, &other) == -EBUSY) {
+		/* What it writes is kept until another one has the claim; the world it leaves alone before. */
+		checked = claims_check(a->claims, &claim, 0, NULL) == 0;
+		assert_int_equal(checked, claims_has_lease(a->claims, NULL));
+		assert_int_equal(write_with(a, &claim), 0);
+		written++;
+		if (runner_now_us(bench.runner) - failed_at < LEASE / 2)
+			assert_true(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+		pass_time(SECOND / 10);
+	}
+	assert_in_range(runner_now_us(bench.runner) - failed_at, LEASE * 2 / 3, LEASE * 12 / 10);
+	assert_true(written > 50);
+	/* From then on nothing of it takes effect, however often it tries. */
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(claims_check(a->claims, &claim, 0, NULL), -ESTALE);
+		assert_int_equal(write_with(a, &claim), -ESTALE);
+		assert_int_not_equal(acquire(a, &again), 0);
+		assert_int_equal(write_with(b, &other), 0);
+		pass_time(SECOND / 10);
+	}
+	assert_true(claims_is_kept_by_another(a->claims, SPAN("toy/web")));
+	assert_false(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+	bench.fails = NULL;
+	pass_time(LEASE);
+	assert_true(claims_has_lease(a->claims, NULL));
+	assert_int_equal(write_with(a, &claim), -ESTALE);
+	assert_int_equal(acquire(a, &again), -EBUSY);
+	assert_int_equal(write_with(b, &other), 0);
+}
+
+/* Of an owner that nobody can declare dead it is known all the same that it does not renew. */
+static void test_an_owner_that_is_silent(void **state)
+{
+	struct machine *a = boot(0, "a"), *b = boot(1, "b");
+	struct claim claim;
+
+	(void)state;
+	assert_int_equal(acquire(a, &claim), 0);
+	pass_time(3 * LEASE);
+	assert_true(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+	assert_false(claims_is_kept_by_another(b->claims, SPAN("toy/nobodys")));
+	bench.commits_fail = true;
+	pass_time(LEASE / 2);
+	assert_true(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+	pass_time(2 * LEASE);
+	assert_false(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+	pass_time(5 * LEASE);
+	assert_false(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+	bench.commits_fail = false;
+	pass_time(LEASE);
+	assert_true(claims_is_kept_by_another(b->claims, SPAN("toy/web")));
+}
+
+/* ---- clocks that do not agree ---- */
+
+/* One server's clock is off by a fifth of a lease, or runs so much faster that it gains a fifth of a lease in one. */
+struct skew {
+	int64_t shift_us; /* what it shows more */
+	int64_t pace;     /* percent */
+};
+
+static struct machine *boot_skewed(size_t number, const char *name, const struct skew *skew)
+{
+	struct machine *machine = &bench.machines[number];
+	struct claims_config config = {.store = bench.store,
+		.server = name,
+		.lease_us = LEASE,
+		.report = note_report,
+		.report_context = machine};
+
+	*machine = (struct machine){.runner = runner_group_new(bench.runner, name)};
+	lock_init(&machine->lock);
+	runner_simulated_shift_clocks(machine->runner, skew->shift_us, skew->shift_us / 1000);
+	runner_simulated_set_pace(machine->runner, skew->pace);
+	config.runner = machine->runner;
+	assert_int_equal(claims_start(&config, &machine->claims, NULL), 0);
+	return machine;
+}
+
+/* Another one each time that server a has renewed it; 0: it is gone. */
+static uint64_t lease_revision(void)
+{
+	_view_ struct store_view *view = store_view_open(bench.store);
+	const struct store_object *server = store_get(view, &server_kind, SPAN("a"));
+
+	return server ? server->revision : 0;
+}
+
+/* How long after its last renewal a's claim was b's, in real time. */
+static int64_t take_over(const struct skew *a_skew, const struct skew *b_skew, bool set_clocks)
+{
+	struct machine *a = boot_skewed(0, "a", a_skew), *b = boot_skewed(1, "b", b_skew);
+	struct claim claim, other;
+	int64_t renewed_us = 0, waited_us;
+	uint64_t revision = 0;
+
+	assert_int_equal(acquire(a, &claim), 0);
+	/* As long as it renews, nobody takes it, whatever the clocks say. */
+	for (int64_t passed = 0; passed < 20 * LEASE; passed += SECOND / 100) {
+		if (lease_revision() != revision) {
+			revision = lease_revision();
+			renewed_us = runner_now_us(bench.runner);
+		}
+		pass_time(SECOND / 100);
+	}
+	assert_int_equal(acquire(b, &other), -EBUSY);
+	assert_int_equal(claims_check(a->claims, &claim, 0, NULL), 0);
+	/* As kill -9, but that it can be asked whether it would still act. */
+	bench.fails = "a/claims";
+	for (int step = 0; acquire(b, &other) == -EBUSY; step++) {
+		if (set_clocks) {
+			runner_simulated_set_wall(a->runner, (step % 3 - 1) * LEASE / 5000);
+			runner_simulated_set_wall(b->runner, (step % 2 - 1) * LEASE / 5000);
+		}
+		if (lease_revision() != revision) {
+			revision = lease_revision();
+			renewed_us = runner_now_us(bench.runner);
+		}
+		pass_time(SECOND / 100);
+	}
+	waited_us = runner_now_us(bench.runner) - renewed_us;
+	/* Never before: who had it does nothing any more, by its own clock. */
+	assert_int_equal(claims_check(a->claims, &claim, 0, NULL), -ESTALE);
+	assert_false(claims_has_lease(a->claims, NULL));
+	assert_int_equal(write_with(a, &claim), -ESTALE);
+	bench.fails = NULL;
+	crash(a);
+	crash(b);
+	return waited_us;
+}
+
+static void test_76_taken_over_after_the_lease_and_never_before(void **state)
+{
+	static const int64_t shifts[] = {-LEASE / 5, 0, LEASE / 5};
+	static const struct {
+		int64_t a, b; /* percent */
+	} paces[] = {{100, 100}, {100, 120}, {120, 100}, {100, 83}, {84, 100}, {90, 109}};
+	unsigned count = 0;
+
+	(void)state;
+	tear_down(NULL);
+	for (size_t i = 0; i < LENGTH(shifts); i++)
+		for (size_t j = 0; j < LENGTH(shifts); j++)
+			for (size_t k = 0; k < LENGTH(paces); k++) {
+				const struct skew a = {LEASE + shifts[i], paces[k].a};
+				const struct skew b = {LEASE + shifts[j], paces[k].b};
+				/* A lease and a tenth by the clock of who takes it, and some steps. */
+				int64_t wanted = LEASE * 110 / b.pace, waited;
+
+				open_bench(runner_simulated_new(76 + count));
+				waited = take_over(&a, &b, count++ % 2);
+				assert_in_range(waited, wanted - SECOND / 20, wanted + SECOND / 5);
+				/* By clocks that run alike, that is after the lease. */
+				if (b.pace <= 109)
+					assert_true(waited >= LEASE);
+				tear_down(NULL);
+			}
+	assert_int_equal(count, 54);
+	set_up(NULL);
 }
 
 static void test_a_short_pause_loses_nothing(void **state)
@@ -500,6 +680,9 @@ int main(void)
 		TEST(test_one_owner),
 		TEST(test_a_dead_owner_is_replaced_after_its_lease),
 		TEST(test_a_paused_owner_learns_it_before_it_acts),
+		TEST(test_77_heartbeats_fail_and_the_owner_goes_on),
+		TEST(test_an_owner_that_is_silent),
+		TEST(test_76_taken_over_after_the_lease_and_never_before),
 		TEST(test_a_short_pause_loses_nothing),
 		TEST(test_resigning_frees_at_once),
 		TEST(test_releasing_one_claim),

@@ -57,6 +57,7 @@ struct world {
 	struct strand **ready; /* room for choosing */
 	struct strand *ended;  /* whose stack can go as soon as we are on another */
 	uint64_t hash, steps, steps_at_once;
+	uint64_t break_at; /* 0: never */
 	FILE *trace;
 	bool trace_steps;
 	struct buffer trouble;
@@ -67,6 +68,7 @@ struct runner_simulated {
 	struct world *world;
 	struct clock clock;
 	int64_t steady_shift_us, wall_shift_ms;
+	int64_t pace; /* of the steady clock, in percent */
 	int64_t paused_until_us;
 	bool stopped;
 	size_t live; /* strands of this runner and of its groups */
@@ -247,6 +249,12 @@ static struct strand *choose(struct world *world)
 				report_trouble(world, "deadlock");
 			continue;
 		}
+		if (world->break_at > 0 && world->steps >= world->break_at &&
+			world->main.state == STRAND_WAITING) {
+			world->break_at = 0;
+			wake(&world->main, 0);
+			return &world->main;
+		}
 		chosen = count == 1 ? 0 : (size_t)random_below(&world->schedule.random, count);
 		if (++world->steps_at_once > RUNNER_STEPS_AT_ONCE_MAX) {
 			world->steps_at_once = 0;
@@ -305,7 +313,19 @@ static int64_t simulated_steady_us(struct clock *clock)
 {
 	struct runner_simulated *self = CONTAINER_OF(clock, struct runner_simulated, clock);
 
-	return self->world->now_us + self->steady_shift_us;
+	return self->world->now_us * self->pace / 100 + self->steady_shift_us;
+}
+
+/* When the steady clock of this runner will show so much. */
+static int64_t in_world_time(const struct runner_simulated *self, int64_t steady_us)
+{
+	int64_t passed;
+
+	if (steady_us == RUNNER_FOREVER ||
+		__builtin_sub_overflow(steady_us, self->steady_shift_us, &passed) ||
+		(self->pace != 100 && __builtin_mul_overflow(passed, 100, &passed)))
+		return RUNNER_FOREVER;
+	return self->pace == 100 ? passed : passed / self->pace + (passed % self->pace > 0);
 }
 
 static struct runner_event *simulated_event_new(struct runner *runner, const char *name)
@@ -328,6 +348,7 @@ static struct runner_simulated *simulated_new(struct world *world)
 	self->clock.wall_ms = simulated_wall_ms;
 	self->clock.steady_us = simulated_steady_us;
 	self->world = world;
+	self->pace = 100;
 	self->paused_until_us = INT64_MIN;
 	self->joined = as_event(simulated_event_new(&self->runner, "others to end"));
 	return self;
@@ -358,6 +379,7 @@ static struct runner *simulated_group_new(struct runner *parent, const char *nam
 	runner_set_name(&self->runner, parent, name);
 	self->steady_shift_us = as_simulated(parent)->steady_shift_us;
 	self->wall_shift_ms = as_simulated(parent)->wall_shift_ms;
+	self->pace = as_simulated(parent)->pace;
 	self->stopped = as_simulated(parent)->stopped;
 	runner_link(parent, &self->runner);
 	return &self->runner;
@@ -567,9 +589,7 @@ static int simulated_wait(struct runner *runner, struct runner_event *event, uin
 		count_wait_after_stop(strand);
 		return -ECANCELED;
 	}
-	if (deadline_us != RUNNER_FOREVER &&
-		__builtin_sub_overflow(deadline_us, self->steady_shift_us, &deadline_us))
-		deadline_us = RUNNER_FOREVER;
+	deadline_us = in_world_time(self, deadline_us);
 	if (event && as_event(event)->count != seen) {
 		/* Nothing to wait for; others may run all the same, as they might on threads. */
 		wake(strand, 0);
@@ -642,6 +662,13 @@ uint64_t runner_simulated_hash(struct runner *runner)
 	return world_of(runner)->hash;
 }
 
+const char *runner_simulated_current(struct runner *runner)
+{
+	const struct strand *strand = world_of(runner)->current;
+
+	return strand->runner ? strand->runner->runner.name : "";
+}
+
 uint64_t runner_simulated_steps(struct runner *runner)
 {
 	return world_of(runner)->steps;
@@ -681,4 +708,21 @@ void runner_simulated_set_wall(struct runner *runner, int64_t wall_ms)
 	as_simulated(runner)->wall_shift_ms = wall_ms;
 	for (struct runner *child = runner->first_child; child; child = child->next_sibling)
 		runner_simulated_set_wall(child, wall_ms);
+}
+
+void runner_simulated_set_pace(struct runner *runner, int64_t percent)
+{
+	as_simulated(runner)->pace = percent;
+}
+
+void runner_simulated_break_at(struct runner *runner, uint64_t steps)
+{
+	world_of(runner)->break_at = steps;
+}
+
+const char *runner_simulated_running(struct runner *runner)
+{
+	const struct strand *strand = world_of(runner)->current;
+
+	return strand->runner ? strand->runner->runner.name : "";
 }

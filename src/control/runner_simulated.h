@@ -23,6 +23,8 @@
 /* runner_yield() takes this long at most, drawn from the seed (mostly nothing). */
 #define RUNNER_YIELD_MOST_US 2000
 
+/* The name of the runner whose fiber runs now, as runner_name() has it; "" for the main one. */
+const char *runner_simulated_current(struct runner *runner);
 uint64_t runner_simulated_hash(struct runner *runner);
 uint64_t runner_simulated_steps(struct runner *runner);
 /* Prints every runner_trace() line; steps too when asked. NULL: no more. */
@@ -38,5 +40,13 @@ void runner_simulated_shift_clocks(struct runner *runner, int64_t steady_us, int
 /* Somebody sets the clock of a machine while it runs: its wall clock, and those of its groups, differ by so much from now
  * on. */
 void runner_simulated_set_wall(struct runner *runner, int64_t wall_ms);
+/* Nor do they run alike: the steady clock of this runner, and of groups made afterwards, shows so much of the time that
+ * really passes. Before anything is spawned on it. */
+void runner_simulated_set_pace(struct runner *runner, int64_t percent);
+/* When so many steps have been made main is the next to run, if it waits: that ends as by a signal. 0: no more. So that it
+ * can come between any two steps of the others. */
+void runner_simulated_break_at(struct runner *runner, uint64_t steps);
+/* Who runs now, by the name of its runner: "server-a/toy"; "" is main. For those who watch what others do. */
+const char *runner_simulated_running(struct runner *runner);
 
 #endif

@@ -535,6 +535,83 @@ static void test_clocks_of_machines_disagree(void **state)
 	runner_free(root);
 }
 
+static void test_a_clock_that_runs_slowly(void **state)
+{
+	struct runner *root = runner_simulated_new(5), *machine = runner_group_new(root, "machine"),
+		      *part;
+
+	(void)state;
+	runner_simulated_shift_clocks(machine, 5000, 0);
+	runner_simulated_set_pace(machine, 80);
+	part = runner_group_new(machine, "part");
+	assert_int_equal(runner_sleep_until(part, 5000 + 801), 0);
+	assert_int_equal(runner_now_us(part), 5000 + 801);
+	assert_int_equal(runner_now_us(root), 1002);
+	/* Others do not mind. */
+	assert_int_equal(runner_sleep_until(root, 2000), 0);
+	assert_int_equal(runner_now_us(machine), 5000 + 1600);
+	runner_free(part);
+	runner_free(machine);
+	runner_free(root);
+}
+
+struct counting {
+	struct runner *runner;
+	unsigned count;
+};
+
+static void count_up(void *context)
+{
+	struct counting *counting = context;
+
+	while (counting->count < 100) {
+		counting->count++;
+		runner_sleep_until(counting->runner, runner_deadline_us(counting->runner, 10));
+	}
+}
+
+/* Main comes between any two steps of somebody else. */
+static void test_a_break(void **state)
+{
+	(void)state;
+	for (uint64_t steps = 1; steps < 100; steps++) {
+		struct runner *root = runner_simulated_new(6);
+		struct counting counting = {.runner = runner_group_new(root, "machine")};
+		struct runner_event *never = runner_event_new(root, "never");
+
+		assert_int_equal(runner_spawn(counting.runner, "strand", count_up, &counting, NULL),
+			0);
+		runner_simulated_break_at(root, steps);
+		assert_int_equal(runner_wait(root, never, 0, RUNNER_FOREVER), 0);
+		assert_int_equal(counting.count, steps);
+		assert_int_equal(runner_join(counting.runner, NULL), 0);
+		assert_int_equal(counting.count, 100);
+		runner_event_free(never);
+		runner_free(counting.runner);
+		runner_free(root);
+	}
+}
+
+static void note_running(void *context)
+{
+	struct runner *runner = context;
+
+	assert_string_equal(runner_simulated_running(runner), "machine");
+}
+
+static void test_who_runs_now(void **state)
+{
+	struct runner *root = runner_simulated_new(6), *machine = runner_group_new(root, "machine");
+
+	(void)state;
+	assert_string_equal(runner_simulated_running(root), "");
+	assert_int_equal(runner_spawn(machine, "strand", note_running, machine, NULL), 0);
+	assert_int_equal(runner_join(machine, NULL), 0);
+	assert_string_equal(runner_simulated_running(root), "");
+	runner_free(machine);
+	runner_free(root);
+}
+
 static void test_a_trace_can_be_read(void **state)
 {
 	struct runner *runner = runner_simulated_new(7);
@@ -582,6 +659,9 @@ int main(void)
 		cmocka_unit_test(test_a_livelock_is_reported),
 		cmocka_unit_test(test_a_pause_stops_a_machine_and_its_groups),
 		cmocka_unit_test(test_clocks_of_machines_disagree),
+		cmocka_unit_test(test_a_clock_that_runs_slowly),
+		cmocka_unit_test(test_a_break),
+		cmocka_unit_test(test_who_runs_now),
 		cmocka_unit_test(test_a_trace_can_be_read),
 	};
 
