@@ -25,6 +25,7 @@ static const struct rest_parameter query_of_ListEnvironments[] = {
 	{"namePrefix", "namePrefix"},
 	{"nextToken", "nextToken"},
 	{"status", "status"},
+	{"target", "target"},
 	{"type", "type"},
 };
 

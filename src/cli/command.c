@@ -71,7 +71,8 @@ int command_read_options(const struct command *command, int count, char **argume
 		} else if (i + 1 < count) {
 			*row->value = arguments[++i];
 		} else {
-			return command_misused(command, "--%s needs a value", row->name);
+			return command_misused(command, "%s%s needs a value",
+				row->name[1] ? "--" : "-", row->name);
 		}
 	}
 	return 0;

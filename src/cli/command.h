@@ -15,6 +15,10 @@ enum exit_code {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* it was tried and did not work */
 	EXIT_USAGE = 2,  /* the command line makes no sense */
+	/* Of commands about environments: */
+	EXIT_NOT_COMPLETED = 3, /* a deployment ended otherwise */
+	EXIT_UNREACHABLE = 4,   /* the server is not there now */
+	EXIT_INTERRUPTED = 130, /* by ctrl-c, as shells have it */
 };
 
 struct command {
@@ -26,12 +30,16 @@ struct command {
 	int (*run)(const struct command *command, int count, char **arguments);
 	/* Optional: more help that is computed. */
 	void (*more_help)(void);
+	/* Optional: prints help for these arguments in place of all of the above, or returns false. */
+	bool (*help_of)(int count, char **arguments);
 };
 
 int up_run(const struct command *command, int count, char **arguments);
 void up_help(void);
 int key_run(const struct command *command, int count, char **arguments);
 int env_run(const struct command *command, int count, char **arguments);
+void env_help(void);
+bool env_help_of(int count, char **arguments);
 int logs_run(const struct command *command, int count, char **arguments);
 int exec_run(const struct command *command, int count, char **arguments);
 int dns_run(const struct command *command, int count, char **arguments);

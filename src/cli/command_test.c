@@ -95,6 +95,9 @@ static void mistakes_are_told(void **state)
 	parsed = PARSE("create", "--user");
 	assert_int_equal(parsed.code, EXIT_USAGE);
 	assert_non_null(strstr(parsed.told, "--user needs a value"));
+	parsed = PARSE("create", "-o");
+	assert_int_equal(parsed.code, EXIT_USAGE);
+	assert_non_null(strstr(parsed.told, ": -o needs a value"));
 	parsed = PARSE("--trace=yes");
 	assert_int_equal(parsed.code, EXIT_USAGE);
 	assert_non_null(strstr(parsed.told, "trace"));

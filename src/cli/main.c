@@ -36,7 +36,7 @@ static const struct command commands[] = {
 		"let requests in flight finish; SIGHUP reads certificates again and reopens the "
 		"audit log.\n\n"
 		"Example:\n  slipway up --listen 127.0.0.1:4780 --state ~/slipway\n\n",
-		up_run, up_help},
+		up_run, up_help, NULL},
 	{"key", "create|list|delete ...", "Manage access keys of a running server.",
 		"  slipway key create [--user NAME] [--policy FILE] [--account ACCOUNT]\n"
 		"  slipway key list\n"
@@ -47,77 +47,10 @@ static const struct command commands[] = {
 		"everything in its\n"
 		"account. The secret is shown once.\n\n"
 		"Example:\n  slipway key create --user ci --policy ci-policy.json\n",
-		key_run, NULL},
-	{"env",
-		"create|update|diff|deploy|rollback|stop|delete|status|history NAME ... | "
-		"deployments | list",
+		key_run, NULL, NULL},
+	{"env", "VERB [NAME] ...",
 		"Environments: one task on every matching instance, a service, or a schedule.",
-		"  slipway env create NAME --cluster C --task-definition T [--attributes A,B=V]\n"
-		"  slipway env update NAME [...]      Make a new version; what runs is unchanged.\n"
-		"  slipway env diff NAME [--version V]  What a deployment would do.\n"
-		"  slipway env deploy NAME [--version V] [--watch]\n"
-		"  slipway env rollback NAME [--version V] [--watch]\n"
-		"  slipway env stop NAME [DEPLOYMENT]\n"
-		"  slipway env delete NAME [--terminate-tasks]\n"
-		"  slipway env status NAME [--watch]\n"
-		"  slipway env history NAME\n"
-		"  slipway env deployments --status STATUS  Those of all environments.\n"
-		"  slipway env list\n\n"
-		"Options of create and update:\n"
-		"  --attributes LIST   Instances that have all of these: gpu,stack=prod.\n"
-		"  --min-healthy N     Percent of instances that must have a healthy task. "
-		"Default: "
-		"90, and\n"
-		"                      one may always be down.\n"
-		"  --replace-first     Start the new task before the old one is stopped;\n"
-		"  --max-over N        on so many percent of the instances at once. Default: 100.\n"
-		"  --canary N          Begin with N instances, and go on when they have been well\n"
-		"  --bake SECONDS      for so long.\n"
-		"  --timeout SECONDS   After which a deployment has failed. Default: 3600.\n"
-		"  --warm-up SECONDS   How long a task must run to count as healthy. Default: 0, "
-		"and 1\n"
-		"                      without a health check.\n"
-		"  --drain-timeout SECONDS\n"
-		"                      How long others may take to leave a draining instance "
-		"first. Default: 3600.\n"
-		"  --unreachable-timeout SECONDS\n"
-		"                      How long a rollout waits for instances that do not answer. "
-		"Default: 60.\n"
-		"  --priority N        Take the room of tasks with less, 1 to 1000. Default: "
-		"nobody's.\n"
-		"  --on-failure WHAT   stop (default), or rollback to what was completed before.\n"
-		"  --target NAME       Where the cluster is: a target of the server's "
-		"configuration,\n"
-		"                      or local.\n"
-		"  --role NAME         In whose name tasks are started and stopped.\n"
-		"  --base-version V    update: only if V is the latest version.\n"
-		"  --type TYPE         create: Daemon (default), Service or Cron.\n"
-		"  --count N           Service, Cron: how many tasks. Default: 1.\n"
-		"  --max-active N      Service: percent of them that may run during a rollout.\n"
-		"  --target-group ARN  Service: its tasks are targets of this group;\n"
-		"  --container NAME, --container-port N\n"
-		"                      which container and port, when there are several.\n"
-		"  --schedule TEXT     Cron: 'rate(5 minutes)' or 'cron(0 10 * * ? *)', in UTC.\n"
-		"  --subnets LIST      Of task definitions with networkMode awsvpc: "
-		"subnet-1,subnet-2;\n"
-		"  --security-groups LIST\n"
-		"                      those of their tasks; and whether those have public "
-		"addresses:\n"
-		"  --assign-public-ip enabled|disabled\n\n"
-		"Option of deployments:\n"
-		"  --status STATUS     pending, in-progress, unhealthy, blocked, to-be-stopped, "
-		"completed,\n"
-		"                      stopped, canceled or timed-out.\n\n"
-		"Options of all:\n" REMOTE_OPTIONS_HELP
-		"  --watch             Show progress. deploy and rollback end with 0 when it was "
-		"completed.\n"
-		"  -o json             Print JSON.\n\n"
-		"Example:\n  slipway env create log --cluster default --task-definition log:1\n"
-		"  slipway env deploy log --watch\n"
-		"  slipway env deployments --status in-progress\n"
-		"  slipway env create tidy --type Cron --schedule 'rate(1 hour)' \\\n"
-		"      --cluster default --task-definition tidy:3\n",
-		env_run, NULL},
+		"Verbs:\n", env_run, env_help, env_help_of},
 	{"logs", "[--follow] [--container NAME] TASK", "Print what a task has written.",
 		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
 		"in\n"
@@ -128,7 +61,7 @@ static const struct command commands[] = {
 		"  --container NAME, -c NAME\n"
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
 		"\nExample:\n  slipway logs -f 0123456789abcdef0123456789abcdef\n",
-		logs_run, NULL},
+		logs_run, NULL, NULL},
 	{"exec", "[-t] [--container NAME] TASK -- COMMAND ...",
 		"Run a program in a container of a task.",
 		"Standard input, output and error are those of this command, and so is the exit "
@@ -139,7 +72,7 @@ static const struct command commands[] = {
 		"  --container NAME, -c NAME\n"
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
 		"\nExample:\n  slipway exec -t 0123456789abcdef0123456789abcdef -- sh\n",
-		exec_run, NULL},
+		exec_run, NULL, NULL},
 	{"dns", "install|lookup ...", "Point this machine at slipway's names; look one up.",
 		"  slipway dns install [--systemd-resolved | --dnsmasq | --resolv-conf]\n"
 		"  slipway dns lookup NAME [TYPE]\n\n"
@@ -152,7 +85,7 @@ static const struct command commands[] = {
 		"Options of both:\n" REMOTE_OPTIONS_HELP "\nExample:\n"
 		"  slipway dns install --dnsmasq | sudo tee /etc/dnsmasq.d/slipway.conf\n"
 		"  slipway dns lookup web.shop.local SRV\n",
-		dns_run, NULL},
+		dns_run, NULL, NULL},
 	{"demo", "[--once] [--network]", "Show a service move from one version to the next, live.",
 		"Brings up a server of its own, in memory and on free ports, and in it a small web "
 		"service in two\n"
@@ -172,21 +105,22 @@ static const struct command commands[] = {
 		"an application\n"
 		"                 load balancer, which divides requests and needs haproxy.\n\n"
 		"Example:\n  slipway demo --once\n",
-		demo_run, NULL},
+		demo_run, NULL, NULL},
 	{"sim", "toy|service|daemon [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
-		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help},
+		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help,
+		NULL},
 	{"config", "[yaml|markdown|check FILE]",
 		"Print every key of slipway.yaml with its default, or check a file.",
 		"check also reads the credentials of targets, which slipway up does when they are "
 		"needed.\n\n"
 		"Example:\n  slipway config > slipway.yaml\n  slipway config check slipway.yaml\n",
-		config_run, NULL},
-	{"version", "", "Print the version.", "", version_run, NULL},
+		config_run, NULL, NULL},
+	{"version", "", "Print the version.", "", version_run, NULL, NULL},
 	/* For slipway itself; what has no summary is not in the overview. */
 	{"proxy-worker", "", "",
 		"A process that carries TCP and UDP of load balancers. 'slipway up' starts it.\n",
-		proxy_worker_run, NULL},
-	{"demo-web", "", "", "The web server of the tasks of 'slipway demo'.\n", demo_web_run,
+		proxy_worker_run, NULL, NULL},
+	{"demo-web", "", "", "The web server of the tasks of 'slipway demo'.\n", demo_web_run, NULL,
 		NULL},
 };
 
@@ -202,8 +136,10 @@ static void print_overview(FILE *out)
 	fputs("\n'slipway COMMAND --help' tells more about one of them.\n", out);
 }
 
-static void print_help(const struct command *command)
+static void print_help(const struct command *command, int count, char **arguments)
 {
+	if (command->help_of && command->help_of(count, arguments))
+		return;
 	printf("Usage: slipway %s %s\n\n%s\n\n%s", command->name, command->arguments,
 		command->summary, command->details);
 	fflush(stdout);
@@ -243,7 +179,7 @@ int main(int argc, char **argv)
 		strcmp(argv[1], "-h") == 0) {
 		command = argc > 2 ? find(argv[2]) : NULL;
 		if (command)
-			print_help(command);
+			print_help(command, argc - 3, argv + 3);
 		else
 			print_overview(stdout);
 		return EXIT_OK;
@@ -261,7 +197,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (asks_for_help(argc - 2, argv + 2)) {
-		print_help(command);
+		print_help(command, argc - 2, argv + 2);
 		return EXIT_OK;
 	}
 	return command->run(command, argc - 2, argv + 2);

@@ -169,6 +169,18 @@ static struct http_client_request *sign(struct remote *remote, const char *metho
 	return request;
 }
 
+static int code_of(int status)
+{
+	static const struct {
+		int status, code;
+	} codes[] = {{404, -ENOENT}, {429, -EAGAIN}, {502, -EBUSY}, {503, -EBUSY}, {504, -EBUSY}};
+
+	for (size_t i = 0; i < LENGTH(codes); i++)
+		if (codes[i].status == status)
+			return codes[i].code;
+	return -EREMOTEIO;
+}
+
 /* The answer as JSON, or the error that it says. */
 static int read_answer(const struct remote *remote, int status, struct span body,
 	struct arena *arena, struct json **ret_answer, struct err *err)
@@ -177,14 +189,11 @@ static int read_answer(const struct remote *remote, int status, struct span body
 	int code = json_parse(body, arena, &answer, err);
 
 	if (code < 0)
-		return err_set(err, -EPROTO, "%s answered %d with something that is not JSON",
-			remote->url, status);
+		return err_set(err, status >= 300 ? code_of(status) : -EPROTO,
+			"%s answered %d with something that is not JSON", remote->url, status);
 	if (status >= 300)
-		return err_set(err,
-			status == 429   ? -EAGAIN
-			: status == 404 ? -ENOENT
-					: -EREMOTEIO,
-			"%.*s (%.*s, HTTP %d)", SPAN_ARGS(json_get_text(answer, "message")),
+		return err_set(err, code_of(status), "%.*s (%.*s, HTTP %d)",
+			SPAN_ARGS(json_get_text(answer, "message")),
 			SPAN_ARGS(json_get_text(answer, "code")), status);
 	*ret_answer = answer;
 	return 0;

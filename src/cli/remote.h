@@ -31,7 +31,8 @@ void remote_close_pointer(struct remote **remote);
 #define _remote_ CLEANUP(remote_close_pointer)
 
 /* One signed request with a body of any kind. The answer is parsed. A refusal is an error with the server's
- * own words: -EREMOTEIO, or -EAGAIN when it is to be tried again, -ENOENT when there is no such thing. */
+ * own words: -EREMOTEIO, or -EAGAIN when it is to be tried again (HTTP 429), -EBUSY when the server is not ready (502 to
+ * 504), -ENOENT when there is no such thing. */
 int remote_send(struct remote *remote, const char *method, const char *path, struct span body,
 	struct arena *arena, struct json **ret_answer, struct err *err);
 /* A signed POST whose answer is read as it comes; `chunk` returns 0, or a code that ends it. */

@@ -18,6 +18,10 @@
 	X(NO_CATCH_UP, "no-catch-up", "who takes over acts on what was known before")              \
 	X(WRONG_ARN, "wrong-arn", "StopTask is given the ARN of the task definition")              \
 	X(INVERTED, "inverted", "a start that succeeded is taken for refused")                     \
+	X(INVERTED_STOP, "inverted-stop", "a stop that succeeded is taken for refused")            \
+	X(NEVER_EMPTY, "never-empty", "where there are no instances nothing is ever completed")    \
+	X(LOST_UPDATE, "lost-update",                                                              \
+		"an update does not look at the version that it was made of")                      \
 	X(DESIRED_HEALTHY, "desired-healthy", "a task that shall run counts as healthy")           \
 	X(DROP_GROUP, "drop-group", "an update drops the attributes of the instance group")        \
 	X(CREATE_OVER, "create-over", "an environment can be made over another one")               \

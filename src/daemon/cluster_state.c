@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "daemon/matching.h"
 
+#define CLOCKS_WRONG_MS 10000
 #define CLOCK_SET_MS 1000 /* by more than that: others differ by as much anyway */
 
 enum entity_type { INSTANCE, TASK, TYPE_COUNT };
@@ -38,6 +39,7 @@ struct entity {
 	struct slot *slot;
 	struct entity *previous, *next;
 	struct entity *fellow_before, *fellow; /* live ones of the same environment, or of none */
+	struct cluster_index_entry *indexed;   /* NULL: it is gone */
 	struct span name;                      /* in text */
 	union {
 		struct state_instance instance;
@@ -59,6 +61,7 @@ struct cluster_state {
 	struct cluster_state_limits limits;
 	struct map entities[TYPE_COUNT];
 	struct map slots; /* by instance id */
+	struct cluster_index *index;
 	size_t counts[TYPE_COUNT];
 	struct line stopped, tombstones;
 	uint64_t changes;
@@ -301,6 +304,22 @@ static void tell(const struct cluster_state *state, const struct entity *old,
 		state->changed(state->context, &change);
 }
 
+/* What was found before is found as this from now on, or not any more. */
+static void index_anew(struct cluster_state *state, const struct entity *old, struct entity *now)
+{
+	struct cluster_index_entry *entry = old ? old->indexed : NULL;
+
+	if (!now->gone && now->type == TASK)
+		cluster_index_put_task(state->index, &entry, &now->task);
+	else if (!now->gone)
+		cluster_index_put_instance(state->index, &entry, &now->instance);
+	else if (entry && now->type == TASK)
+		cluster_index_remove_task(state->index, entry);
+	else if (entry)
+		cluster_index_remove_instance(state->index, entry);
+	now->indexed = now->gone ? NULL : entry;
+}
+
 /* Puts it in place of what has its name, if anything. */
 static void replace(struct cluster_state *state, struct entity *entity, struct moment now)
 {
@@ -311,6 +330,7 @@ static void replace(struct cluster_state *state, struct entity *entity, struct m
 	entity->changed = ++state->changes;
 	entity->listing = old ? old->listing : 0;
 	tell(state, old, entity);
+	index_anew(state, old, entity);
 	/* The new one first: the slot stays. */
 	attach(state, entity, now);
 	if (old) {
@@ -546,6 +566,12 @@ static void find_since(const struct cluster_state *state, const struct entity *k
 	task->is_doubtful = happened_ms > now.wall_ms || clock_was_set(state, now);
 	if (!task->is_doubtful && happened_ms > 0)
 		task->since_ms -= now.wall_ms - happened_ms;
+	/* It was not so when it was heard of last. Clocks that say so all the same, and by more than news are late, are
+	 * wrong. */
+	if (was_there && known->seen_ms - task->since_ms > CLOCKS_WRONG_MS && phase == RUNS) {
+		task->since_ms = now.steady_ms;
+		task->is_doubtful = true;
+	}
 	if (was_there && task->since_ms < known->seen_ms)
 		task->since_ms = known->seen_ms;
 	if (phase == HAS_STOPPED && task->started_ms > 0 && task->stopped_ms > 0)
@@ -837,6 +863,36 @@ struct state_task *cluster_state_last_stopped(const struct cluster_state *state,
 	return copied_task(map_get(&slot->stopped, group), arena);
 }
 
+size_t cluster_state_select_tasks(const struct cluster_state *state,
+	const struct state_task_query *query, struct span *after, size_t most, struct arena *arena,
+	struct state_task *tasks)
+{
+	const struct state_task **found;
+	size_t count = cluster_index_find_tasks(state->index, query, after, most, arena, &found);
+
+	for (size_t i = 0; i < count; i++)
+		copy_task(found[i], arena, &tasks[i]);
+	return count;
+}
+
+size_t cluster_state_select_instances(const struct cluster_state *state,
+	const struct state_instance_query *query, struct span *after, size_t most,
+	struct arena *arena, struct state_instance *instances)
+{
+	const struct state_instance **found;
+	size_t count =
+		cluster_index_find_instances(state->index, query, after, most, arena, &found);
+
+	for (size_t i = 0; i < count; i++)
+		instances[i] = *cluster_state_get_instance(state, found[i]->id, arena);
+	return count;
+}
+
+struct cluster_index_work cluster_state_index_work(const struct cluster_state *state)
+{
+	return cluster_index_work(state->index);
+}
+
 static const struct entity *next_entity(const struct cluster_state *state, enum entity_type type,
 	size_t *position)
 {
@@ -883,6 +939,7 @@ struct cluster_state *cluster_state_new(const struct cluster_state_limits *limit
 	struct cluster_state *state = memory_allocate(sizeof(*state));
 
 	state->limits = *limits;
+	state->index = cluster_index_new();
 	return state;
 }
 
@@ -898,6 +955,7 @@ void cluster_state_free(struct cluster_state *state)
 	MAP_EACH (&state->slots, entry)
 		slot_free(entry->value);
 	map_clear(&state->slots);
+	cluster_index_free(state->index);
 	free(state);
 }
 

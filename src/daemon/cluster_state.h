@@ -20,6 +20,7 @@
 #define DAEMON_CLUSTER_STATE_H
 
 #include "base/arena.h"
+#include "daemon/cluster_index.h"
 #include "daemon/state.h"
 
 /* Of a removal: no news bring it back, only a listing that begins later. */
@@ -108,6 +109,14 @@ struct state_task *cluster_state_get_task(const struct cluster_state *state, str
 	struct arena *arena);
 struct state_task *cluster_state_last_stopped(const struct cluster_state *state,
 	struct span instance, struct span group, struct arena *arena);
+/* A page, and perhaps less than that: see cluster_index_find_tasks() for *after. */
+size_t cluster_state_select_tasks(const struct cluster_state *state,
+	const struct state_task_query *query, struct span *after, size_t most, struct arena *arena,
+	struct state_task *tasks);
+size_t cluster_state_select_instances(const struct cluster_state *state,
+	const struct state_instance_query *query, struct span *after, size_t most,
+	struct arena *arena, struct state_instance *instances);
+struct cluster_index_work cluster_state_index_work(const struct cluster_state *state);
 /* Ids, in the order in which they were first heard of. */
 size_t cluster_state_list(const struct cluster_state *state, struct arena *arena,
 	struct span **ret_ids);

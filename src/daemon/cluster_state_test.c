@@ -528,6 +528,11 @@ static void test_since_when_tasks_run(void **unused)
 	run_task(state, "t4", 1, NOW + 60000, at(500));
 	assert_int_equal(since(state, "t4", &doubtful), 500);
 	assert_true(doubtful);
+	/* Ours is ahead of theirs, and always was: long after they say that it began it was seen not to run. */
+	put_task(state, "t5", "i1", STATE_TASK_PENDING, 1);
+	run_task(state, "t5", 2, NOW - 3600000, at(300));
+	assert_int_equal(since(state, "t5", &doubtful), 300);
+	assert_true(doubtful);
 	/* It stays what it was as long as it runs. */
 	run_task(state, "t4", 2, NOW + 70000, at(900));
 	assert_int_equal(since(state, "t4", &doubtful), 500);

@@ -1,22 +1,18 @@
 /* See the header. */
-#include "daemon/crew.h"
+#include "daemon/crew_internal.h"
 
 #include <stdio.h>
 
-#include "aws/targets.h"
 #include "base/memory.h"
-#include "daemon/matching.h"
 
-/* A call elsewhere has arrived by then, or never will. */
-#define ELSEWHERE_MS (AWS_TARGETS_WRITE_MS + INT64_C(1000))
-
-struct crew *crew_new(struct span key)
+struct crew *crew_new(struct span key, struct interest *interest)
 {
 	struct crew *crew = memory_allocate(sizeof(*crew));
 
 	crew->key = (struct span){memory_copy_string_n(key.data, key.length), key.length};
 	crew->group = span_of(memory_format(ENVIRONMENT_GROUP_PREFIX "%.*s",
 		SPAN_ARGS(environment_name_of_key(crew->key))));
+	crew->interest = interest;
 	crew->fleet = fleet_new();
 	crew->all_changed = true;
 	lock_init(&crew->lock);
@@ -30,6 +26,8 @@ void crew_free(struct crew *crew)
 	MAP_EACH (&crew->members, entry) {
 		struct crew_member *member = entry->value;
 
+		if (member->is_cared_for)
+			interest_remove(crew->interest, entry->key, crew->key);
 		free((char *)member->place.data);
 		free((char *)member->id.data);
 		free(member->asked_task);
@@ -176,6 +174,18 @@ static struct crew_member *find_or_add(struct crew *crew, struct span place, str
 	return member;
 }
 
+static void set_cared_for(struct crew *crew, struct crew_member *member, bool is_cared_for)
+{
+	_arena_ struct arena *arena = NULL;
+
+	if (member->is_cared_for == is_cared_for)
+		return;
+	arena = arena_new(0);
+	(is_cared_for ? interest_add : interest_remove)(crew->interest,
+		member_key(arena, member->place, member->id), crew->key);
+	member->is_cared_for = is_cared_for;
+}
+
 static void set_new(struct crew *crew, struct crew_member *member, bool is_new)
 {
 	crew->new_count += is_new;
@@ -205,6 +215,7 @@ static void forget(struct crew *crew, struct crew_member *member)
 {
 	_arena_ struct arena *arena = arena_new(0);
 
+	set_cared_for(crew, member, false);
 	set_new(crew, member, false);
 	set_trouble(crew, member, CREW_NO_TROUBLE);
 	set_unsure(crew, member, false);
@@ -219,422 +230,6 @@ static void forget(struct crew *crew, struct crew_member *member)
 	free((char *)member->id.data);
 	free(member->asked_task);
 	free(member);
-}
-
-static void look_again(struct crew_member *member, int64_t at_ms)
-{
-	if (at_ms > 0 && (member->again_ms == 0 || at_ms < member->again_ms))
-		member->again_ms = at_ms;
-}
-
-/* ---- what a member is ---- */
-
-struct looking {
-	const struct crew *crew;
-	const struct crew_sight *sight;
-	struct crew_member *member;
-	const struct store_object *placement;  /* NULL: nothing was decided yet */
-	const struct state_instance *instance; /* NULL: it is gone */
-	struct fleet_instance now;
-	bool unsure;
-};
-
-const struct store_object *crew_placement(const struct crew *crew, const struct crew_sight *sight,
-	const struct crew_member *member)
-{
-	return store_get(sight->view, &environment_placement_kind,
-		environment_placement_key(sight->arena, crew->key, member->place, member->id));
-}
-
-static struct span target_id(const struct crew_sight *sight)
-{
-	return sight->target ? environment_version_facts(sight->target)->id : SPAN("");
-}
-
-static bool is_ours(const struct crew *crew, const struct crew_sight *sight,
-	const struct state_task *task)
-{
-	if (sight->bug == DAEMON_BUG_FORGET_OLD &&
-		!environment_deployment_of(sight->view, sight->arena, crew->key, task->started_by))
-		return false;
-	return environment_owns(environment_name_of_key(crew->key), task);
-}
-
-/* A version of the environment that runs this task definition, of which there may be several: who only chooses other
- * instances, or rolls out differently, replaces nothing. */
-static bool runs(const struct store_object *version, struct span task_definition)
-{
-	return version &&
-	       span_equal(environment_version_facts(version)->task_definition, task_definition);
-}
-
-static const struct store_object *assigned_version(const struct crew *crew,
-	const struct crew_sight *sight, const struct store_object *placement)
-{
-	struct span id = placement ? environment_placement_facts(placement)->version : SPAN("");
-
-	return id.length == 0 ? NULL
-			      : store_get(sight->view, &environment_version_kind,
-					environment_part_key(sight->arena, crew->key, id));
-}
-
-static enum fleet_version class_of_version(const struct crew *crew, const struct crew_sight *sight,
-	const struct store_object *placement, const struct state_task *task)
-{
-	if (runs(sight->target, task->task_definition))
-		return FLEET_TARGET;
-	if (runs(assigned_version(crew, sight, placement), task->task_definition))
-		return FLEET_OLD;
-	return FLEET_OTHER;
-}
-
-static enum fleet_assigned assigned_of(const struct crew *crew, const struct crew_sight *sight,
-	const struct store_object *placement)
-{
-	const struct store_object *version = assigned_version(crew, sight, placement);
-
-	if (!version)
-		return FLEET_ASSIGNED_NONE;
-	return runs(sight->target, environment_version_facts(version)->task_definition)
-		       ? FLEET_ASSIGNED_TARGET
-		       : FLEET_ASSIGNED_OLD;
-}
-
-/* How long it has to run before it counts. */
-static int64_t warm_up_ms(const struct crew_sight *sight, const struct state_task *task)
-{
-	int64_t least_ms = task->health == STATE_HEALTH_NONE ? ROLLOUT_READY_MS : 0;
-	int64_t given_ms = sight->target ? environment_version_facts(sight->target)->warm_up_ms : 0;
-
-	return given_ms > least_ms ? given_ms : least_ms;
-}
-
-static enum rollout_class class_of_task(const struct crew_sight *sight,
-	const struct state_task *task, int64_t *ret_again_ms)
-{
-	int64_t warm_ms = task->since_ms + warm_up_ms(sight, task);
-
-	if (sight->bug == DAEMON_BUG_WALL_CLOCK)
-		warm_ms = task->started_ms + warm_up_ms(sight, task) + sight->steady_ms -
-			  sight->now_ms;
-	*ret_again_ms = 0;
-	if (sight->bug == DAEMON_BUG_DESIRED_HEALTHY)
-		return ROLLOUT_HEALTHY;
-	if (task->last < STATE_TASK_RUNNING)
-		return ROLLOUT_PENDING;
-	if (task->health == STATE_UNHEALTHY)
-		return ROLLOUT_UNHEALTHY;
-	if (task->health == STATE_HEALTH_UNKNOWN || task->health == STATE_HEALTH_UNSURE)
-		return ROLLOUT_STARTING;
-	if (warm_ms > sight->steady_ms) {
-		if (sight->bug != DAEMON_BUG_NO_WAKE)
-			*ret_again_ms = warm_ms;
-		return ROLLOUT_STARTING;
-	}
-	return ROLLOUT_HEALTHY;
-}
-
-static void forget_asked(struct crew_member *member)
-{
-	member->asked = ENVIRONMENT_INTENT_none;
-	member->asked_until_ms = 0;
-	free(TAKE(member->asked_task));
-}
-
-static void set_asked(const struct crew_sight *sight, struct crew_member *member,
-	enum environment_intent intent, enum fleet_version version, struct span task)
-{
-	forget_asked(member);
-	member->asked = intent;
-	member->asked_version = version;
-	if (task.length > 0)
-		member->asked_task = memory_copy_string_n(task.data, task.length);
-	if (intent == ENVIRONMENT_INTENT_start)
-		member->started = task.length > 0 ? span_hash(task) : 0;
-	member->asked_mark = state_mark(sight->state, member->place);
-}
-
-void crew_asked(struct crew *crew, const struct crew_sight *sight, struct crew_member *member,
-	enum environment_intent intent, enum fleet_version version, struct span task)
-{
-	(void)crew;
-	set_asked(sight, member, intent, version, task);
-}
-
-static bool is_asked_to_stop(const struct crew_member *member, const struct state_task *task)
-{
-	return member->asked == ENVIRONMENT_INTENT_stop &&
-	       span_equal(task->arn, span_of(member->asked_task));
-}
-
-/* Whether that moment is still to come; then one has to look again. */
-static bool lies_ahead(const struct looking *looking, int64_t at_ms)
-{
-	bool ahead = looking->sight->steady_ms < at_ms;
-
-	look_again(looking->member, ahead ? at_ms : 0);
-	return ahead;
-}
-
-static void tell_state(struct looking *looking)
-{
-	const struct state_instance *instance = looking->instance;
-	const struct environment_version_facts *target =
-		looking->sight->target ? environment_version_facts(looking->sight->target) : NULL;
-	struct fleet_instance *now = &looking->now;
-
-	now->matches =
-		target && environment_version_matches(target, looking->member->place, instance);
-	if (!instance->connected) {
-		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
-		/* Counts as down for a while, and then not at all. */
-		now->awaited =
-			target && lies_ahead(looking, instance->away_ms + target->unreachable_ms);
-	} else if (instance->status == STATE_INSTANCE_DRAINING) {
-		now->state = ROLLOUT_INSTANCE_DRAINING;
-	} else if (instance->status != STATE_INSTANCE_ACTIVE) {
-		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
-	}
-}
-
-static void tell_tasks(struct looking *looking)
-{
-	struct fleet_instance *now = &looking->now;
-	enum fleet_version version;
-	enum rollout_class class;
-	bool unsure = false;
-
-	for (size_t i = 0; i < looking->instance->task_count; i++) {
-		const struct state_task *task = &looking->instance->tasks[i];
-		int64_t again_ms;
-
-		if (!is_ours(looking->crew, looking->sight, task)) {
-			now->others_left |=
-				task->last < STATE_TASK_STOPPED && !environment_owns_any(task);
-			continue;
-		}
-		if (looking->sight->bug == DAEMON_BUG_START_EVERYWHERE &&
-			!runs(looking->sight->target, task->task_definition))
-			continue;
-		if (!state_task_stays(task) || is_asked_to_stop(looking->member, task)) {
-			now->stopping++;
-			continue;
-		}
-		version = class_of_version(looking->crew, looking->sight, looking->placement, task);
-		class = class_of_task(looking->sight, task, &again_ms);
-		/* It may be warm, or not: nobody knows yet. */
-		unsure |= version != FLEET_TARGET && (task->health == STATE_HEALTH_UNSURE ||
-							     (again_ms > 0 && task->is_doubtful));
-		now->tasks[version][class]++;
-		look_again(looking->member, again_ms);
-	}
-	looking->unsure = unsure;
-}
-
-static void count_running(struct crew *crew, const struct looking *looking)
-{
-	lock_take(&crew->lock);
-	drop_shares(crew, looking->member);
-	for (size_t i = 0; looking->instance && i < looking->instance->task_count; i++) {
-		const struct state_task *task = &looking->instance->tasks[i];
-		int64_t again_ms;
-
-		if (is_ours(crew, looking->sight, task) && task->last < STATE_TASK_STOPPED)
-			add_share(crew, looking->member, task->task_definition,
-				state_task_stays(task) && class_of_task(looking->sight, task,
-								  &again_ms) == ROLLOUT_HEALTHY);
-	}
-	lock_release(&crew->lock);
-}
-
-/* The others have their time to leave a draining instance before us, and no more. */
-static void tell_draining(struct looking *looking)
-{
-	const struct store_object *target = looking->sight->target;
-	struct crew_member *member = looking->member;
-
-	if (looking->now.state != ROLLOUT_INSTANCE_DRAINING) {
-		member->draining_ms = 0;
-		return;
-	}
-	if (member->draining_ms == 0)
-		member->draining_ms = looking->sight->steady_ms;
-	if (looking->now.others_left && target)
-		looking->now.others_left = lies_ahead(looking,
-			member->draining_ms + environment_version_facts(target)->drain_timeout_ms);
-}
-
-/* ---- what was asked for ---- */
-
-int64_t crew_moment(struct crew_moment *moment, const struct crew_sight *sight, int64_t written_ms,
-	int64_t most_ahead_ms)
-{
-	int64_t ahead_ms = written_ms - sight->now_ms;
-
-	if (moment->written_ms != written_ms)
-		*moment = (struct crew_moment){written_ms,
-			sight->steady_ms + (ahead_ms < most_ahead_ms ? ahead_ms : most_ahead_ms)};
-	return moment->steady_ms;
-}
-
-/* Of what was decided for it: since when it is intended, and until when it was refused. */
-static int64_t intended_ms(const struct looking *looking)
-{
-	return crew_moment(&looking->member->intended, looking->sight,
-		environment_placement_facts(looking->placement)->intent_ms, 0);
-}
-
-static int64_t refused_until_ms(const struct looking *looking)
-{
-	return crew_moment(&looking->member->refused_until, looking->sight,
-		environment_placement_facts(looking->placement)->until_ms, CREW_REFUSED_MOST_MS);
-}
-
-static unsigned count_tasks(const struct fleet_instance *now)
-{
-	unsigned count = 0;
-
-	for (unsigned v = 0; v < FLEET_VERSION_COUNT; v++)
-		for (unsigned c = 0; c < ROLLOUT_CLASS_COUNT; c++)
-			count += now->tasks[v][c];
-	return count;
-}
-
-/* What whoever worked on this before us was about to do elsewhere may still be on its way: nothing is done about it until
- * a listing that began after that is through. */
-static void recover_asked(struct looking *looking)
-{
-	const struct environment_placement_facts *placement =
-		looking->placement ? environment_placement_facts(looking->placement) : NULL;
-	struct crew_member *member = looking->member;
-	bool first = !member->was_looked_at;
-	int64_t left_ms;
-
-	member->was_looked_at = true;
-	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
-		member->asked != ENVIRONMENT_INTENT_none || member->place.data[0] == ':')
-		return;
-	left_ms = intended_ms(looking) + ELSEWHERE_MS - looking->sight->steady_ms;
-	if (left_ms <= 0)
-		return;
-	set_asked(looking->sight, member, placement->intent,
-		looking->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
-		placement->task);
-	member->asked_mark += (uint64_t)left_ms; /* elsewhere, marks are milliseconds */
-}
-
-/* The task that it was told of has been seen to stop: who tells that knows more than a listing. */
-static bool has_ended_again(const struct looking *looking)
-{
-	const struct crew_member *member = looking->member;
-	const struct state_task *task;
-
-	if (member->asked != ENVIRONMENT_INTENT_start || !member->asked_task)
-		return false;
-	task = state_get_task(looking->sight->state, member->place, span_of(member->asked_task),
-		looking->sight->arena);
-	return task && task->last == STATE_TASK_STOPPED;
-}
-
-/* Until the state service must have seen what came of it, it counts as under way. Before anything is told: what was
- * asked for says how tasks count. */
-static void settle_asked(struct looking *looking)
-{
-	struct crew_member *member = looking->member;
-
-	if (member->asked == ENVIRONMENT_INTENT_none)
-		return;
-	if (looking->sight->bug == DAEMON_BUG_FORGET_ASKED ||
-		(!lies_ahead(looking, member->asked_until_ms) &&
-			(has_ended_again(looking) ||
-				state_reaches_for(looking->sight->state, member->place, member->id,
-					looking->crew->group, member->asked_mark)))) {
-		forget_asked(member);
-		return;
-	}
-	look_again(member, looking->sight->steady_ms + 1000);
-}
-
-static void tell_asked(struct looking *looking)
-{
-	const struct crew_member *member = looking->member;
-	unsigned *tasks = looking->now.tasks[member->asked_version];
-
-	if (member->asked == ENVIRONMENT_INTENT_start && !tasks[ROLLOUT_PENDING] &&
-		!tasks[ROLLOUT_STARTING] && !tasks[ROLLOUT_HEALTHY] && !tasks[ROLLOUT_UNHEALTHY])
-		tasks[ROLLOUT_PENDING]++;
-}
-
-/* Whether the next start has to wait: what crashed once is started again at once, then later each time; what was
- * refused is asked for again after a while. */
-static void tell_hindrance(struct looking *looking)
-{
-	const struct environment_placement_facts *placement;
-	enum rollout_hindrance hindrance = ROLLOUT_NOT_HINDERED;
-	int64_t until_ms;
-
-	if (!looking->placement)
-		return;
-	placement = environment_placement_facts(looking->placement);
-	if (placement->until_ms > 0) {
-		until_ms = refused_until_ms(looking);
-		hindrance = placement->refused_for_room ? ROLLOUT_RESOURCES : ROLLOUT_PLACEMENT;
-	} else {
-		until_ms = crew_crash_backoff_ms(looking->crew, looking->sight, looking->member,
-			placement);
-		hindrance = ROLLOUT_BACKOFF;
-	}
-	if (!lies_ahead(looking, until_ms))
-		return;
-	if (looking->now.assigned == FLEET_ASSIGNED_OLD)
-		looking->now.old_hindrance = hindrance;
-	else
-		looking->now.hindrance = hindrance;
-}
-
-static void tell_hanging(struct looking *looking)
-{
-	const struct environment_placement_facts *placement =
-		looking->placement ? environment_placement_facts(looking->placement) : NULL;
-	int64_t hangs_ms;
-
-	if (!looking->now.stopping || !placement || placement->intent != ENVIRONMENT_INTENT_stop)
-		return;
-	hangs_ms = intended_ms(looking) + CREW_HANGS_MS;
-	looking->now.hangs = hangs_ms <= looking->sight->steady_ms ||
-			     refused_until_ms(looking) > looking->sight->steady_ms;
-	look_again(looking->member, looking->now.hangs ? 0 : hangs_ms);
-}
-
-static unsigned count_starting(const struct fleet_instance *now)
-{
-	unsigned count = 0;
-
-	for (unsigned v = 0; v < FLEET_VERSION_COUNT; v++)
-		count += now->tasks[v][ROLLOUT_PENDING] + now->tasks[v][ROLLOUT_STARTING];
-	return count;
-}
-
-/* It should have a healthy task, and has none since a start came to nothing. That is so until one is healthy: who is told
- * of it would hear at each new try that all is well. A first crash is not counted yet; it is made good at once. */
-static enum crew_trouble trouble_of(const struct looking *looking)
-{
-	const struct environment_placement_facts *placement =
-		looking->placement ? environment_placement_facts(looking->placement) : NULL;
-	const struct fleet_instance *now = &looking->now;
-	unsigned count = count_tasks(now);
-
-	if (!placement || placement->failures == 0 || now->stopping ||
-		placement->intent == ENVIRONMENT_INTENT_stop ||
-		now->state != ROLLOUT_INSTANCE_ACTIVE || !now->matches)
-		return CREW_NO_TROUBLE;
-	if (count > 0)
-		return count_starting(now) == count ? CREW_TROUBLE_LAUNCHING : CREW_NO_TROUBLE;
-	/* One that had run for long and died is not what failed. */
-	if (placement->until_ms == 0 &&
-		!crew_has_crashed(looking->crew, looking->sight, looking->member, placement))
-		return CREW_NO_TROUBLE;
-	return CREW_TROUBLE_MISSING;
 }
 
 /* ---- taking over ---- */
@@ -709,58 +304,37 @@ static void wait_if_needed(struct crew *crew, struct crew_member *member)
 		heap_remove(&crew->waiting, &member->waiting);
 }
 
-void crew_look_at(struct crew *crew, const struct crew_sight *sight, struct crew_member *member)
+/* What of it runs, by task definition. */
+static void count_running(struct crew *crew, const struct crew_sight *sight,
+	struct crew_member *member, const struct state_instance *instance)
 {
-	struct looking looking = {.crew = crew, .sight = sight, .member = member};
-
-	looking.instance = state_get_instance_for(sight->state, member->place, member->id,
-		environment_name_of_key(crew->key), sight->arena);
-	looking.placement = crew_placement(crew, sight, member);
-	member->again_ms = 0;
-	looking.now.state = ROLLOUT_INSTANCE_GONE;
-	looking.now.assigned = assigned_of(crew, sight, looking.placement);
-	if (looking.instance) {
-		looking.now.state = ROLLOUT_INSTANCE_ACTIVE;
-		tell_state(&looking);
-		recover_asked(&looking);
-		settle_asked(&looking);
-		tell_tasks(&looking);
-		tell_draining(&looking);
-		tell_asked(&looking);
-		member->is_bare = count_tasks(&looking.now) == 0 && !looking.now.stopping &&
-				  member->asked == ENVIRONMENT_INTENT_none;
-		tell_hindrance(&looking);
-		tell_hanging(&looking);
-	}
-	count_running(crew, &looking);
-	set_new(crew, member,
-		looking.now.state == ROLLOUT_INSTANCE_ACTIVE && looking.now.matches &&
-			looking.now.assigned == FLEET_ASSIGNED_NONE);
-	set_trouble(crew, member, trouble_of(&looking));
-	set_unsure(crew, member, looking.unsure);
-	fleet_set(crew->fleet, member->index, &looking.now);
-	wait_if_needed(crew, member);
-}
-
-const struct state_task *crew_find_task(const struct crew *crew, const struct crew_sight *sight,
-	const struct crew_member *member, enum fleet_version version, enum rollout_class class,
-	struct arena *arena)
-{
-	const struct state_instance *instance = state_get_instance_for(sight->state, member->place,
-		member->id, environment_name_of_key(crew->key), arena);
-	const struct store_object *placement = crew_placement(crew, sight, member);
-
+	lock_take(&crew->lock);
+	drop_shares(crew, member);
 	for (size_t i = 0; instance && i < instance->task_count; i++) {
 		const struct state_task *task = &instance->tasks[i];
-		int64_t again_ms;
 
-		if (is_ours(crew, sight, task) && state_task_stays(task) &&
-			!is_asked_to_stop(member, task) &&
-			class_of_version(crew, sight, placement, task) == version &&
-			class_of_task(sight, task, &again_ms) == class)
-			return task;
+		if (crew_owns(crew, sight, task) && task->last < STATE_TASK_STOPPED)
+			add_share(crew, member, task->task_definition,
+				crew_is_healthy(sight, task));
 	}
-	return NULL;
+	lock_release(&crew->lock);
+}
+
+void crew_look_at(struct crew *crew, const struct crew_sight *sight, struct crew_member *member)
+{
+	struct crew_seen seen;
+
+	set_cared_for(crew, member, true);
+	crew_see(crew, sight, member, &seen);
+	set_cared_for(crew, member, seen.concerns_us);
+	count_running(crew, sight, member, seen.instance);
+	set_new(crew, member,
+		seen.now.state == ROLLOUT_INSTANCE_ACTIVE && seen.now.matches &&
+			seen.now.assigned == FLEET_ASSIGNED_NONE);
+	set_trouble(crew, member, seen.trouble);
+	set_unsure(crew, member, seen.is_unsure);
+	fleet_set(crew->fleet, member->index, &seen.now);
+	wait_if_needed(crew, member);
 }
 
 static enum fleet_bug bug_of(enum daemon_bug bug)
@@ -920,7 +494,8 @@ static void publish_counts(struct crew *crew)
 		.unhealthy = counts->unhealthy + missing + launching,
 		.missing = counts->missing - missing,
 		.outdated = counts->outdated,
-		.completed = counts->updated};
+		.completed = counts->updated,
+		.unreachable = counts->unreachable};
 	lock_release(&crew->lock);
 }
 
@@ -949,7 +524,8 @@ static int watch_places(struct crew *crew, const struct crew_sight *sight, struc
 int crew_look(struct crew *crew, const struct crew_sight *sight, int64_t *ret_again_ms,
 	struct err *err)
 {
-	struct span target = target_id(sight),
+	struct span target =
+			    sight->target ? environment_version_facts(sight->target)->id : SPAN(""),
 		    places = environment_facts(sight->environment)->places;
 	struct fleet_rules rules = rules_of(sight);
 	struct map changed;

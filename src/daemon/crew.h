@@ -15,10 +15,12 @@
 #include "control/lock.h"
 #include "daemon/bug.h"
 #include "daemon/daemon.h"
+#include "daemon/interest.h"
 #include "daemon/state.h"
 #include "rollout/fleet.h"
 
 #define CREW_SETTLED_MS INT64_C(10000)      /* who ran so long has not crashed at once */
+#define CREW_WELL_MS INT64_C(600000)        /* who fell ill after so long had been well before */
 #define CREW_BACKOFF_FIRST_MS INT64_C(1000) /* before the third start in a row, doubling */
 #define CREW_BACKOFF_MOST_MS INT64_C(300000)
 #define CREW_REFUSED_FIRST_MS INT64_C(1000) /* before asking again for what was refused, doubling */
@@ -66,6 +68,7 @@ struct crew_member {
 	int64_t again_ms;    /* 0: only when something changes */
 	int64_t draining_ms; /* since when it is seen to; 0: it does not */
 	bool is_bare;        /* has no task, and none is asked for */
+	bool is_cared_for;   /* its news are for this crew, too; see interest.h */
 	bool is_new;         /* matches, and nothing was decided for it yet */
 	bool is_unsure; /* has an old task of which nobody knows yet whether it is checked, or warm */
 	/* Its last start came to nothing, and no task has become healthy since: told as unhealthy, whether the next
@@ -78,6 +81,7 @@ struct crew_member {
 };
 
 struct crew {
+	struct interest *interest;
 	struct span key;   /* of the environment; own memory */
 	struct span group; /* of its tasks; own memory */
 	struct fleet *fleet;
@@ -109,6 +113,8 @@ struct crew {
 	struct map changed; /* "PLACE/ID" */
 	bool all_changed;
 	struct environment_counts counts;
+	int64_t failing_ms; /* since when every look of its manager failed (steady); 0: the last did not */
+	char failing[ERR_MESSAGE_MAX]; /* how the last one did */
 	struct {
 		char *name; /* NULL: not in use */
 		int64_t tasks, active;
@@ -121,7 +127,7 @@ static inline size_t crew_troubled(const struct crew *crew)
 	       crew->trouble_counts[CREW_TROUBLE_LAUNCHING];
 }
 
-struct crew *crew_new(struct span key);
+struct crew *crew_new(struct span key, struct interest *interest);
 void crew_free(struct crew *crew);
 
 /* Something about this instance is new; "": about all. */
@@ -179,7 +185,14 @@ const struct state_task *crew_find_task(const struct crew *crew, const struct cr
 /* crew_crash.c: the last start of a member led to a task that has stopped and did not run for long. */
 bool crew_has_crashed(const struct crew *crew, const struct crew_sight *sight,
 	struct crew_member *member, const struct environment_placement_facts *placement);
-/* Until when the next start has to wait for that; 0: it has not to. */
+/* The last task was stopped because it was ill and never well for long, which is as good as a crash: the stop says how
+ * many starts have failed in a row. */
+static inline bool crew_was_ill(const struct environment_placement_facts *placement)
+{
+	return placement->intent == ENVIRONMENT_INTENT_stop && placement->until_ms == 0 &&
+	       placement->failures > 0;
+}
+/* Until when the next start has to wait for either; 0: it has not to. */
 int64_t crew_crash_backoff_ms(const struct crew *crew, const struct crew_sight *sight,
 	struct crew_member *member, const struct environment_placement_facts *placement);
 /* How many starts of its version have failed in a row, the last one included. */

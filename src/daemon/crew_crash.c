@@ -1,6 +1,6 @@
 /*
- * Tasks that end soon after they were started, and what is done about it: they are started again at once, and then later
- * each time.
+ * Tasks that end, or have to be ended, soon after they were started, and what is done about it: they are started again at
+ * once, and then later each time.
  *
  * Elsewhere another clock says when a task was made; it differs from ours by no more than signatures allow. So moments are
  * only compared with that much room.
@@ -63,14 +63,21 @@ bool crew_has_crashed(const struct crew *crew, const struct crew_sight *sight,
 int64_t crew_crash_backoff_ms(const struct crew *crew, const struct crew_sight *sight,
 	struct crew_member *member, const struct environment_placement_facts *placement)
 {
-	int64_t delay_ms = CREW_BACKOFF_FIRST_MS;
+	int64_t delay_ms = CREW_BACKOFF_FIRST_MS, since_ms, failures = placement->failures;
 
-	if (!crew_has_crashed(crew, sight, member, placement) || placement->failures == 0)
+	if (crew_was_ill(placement)) {
+		since_ms = crew_moment(&member->intended, sight, placement->intent_ms, 0);
+		failures--;
+	} else if (crew_has_crashed(crew, sight, member, placement)) {
+		since_ms = member->crashed_ms;
+	} else {
 		return 0;
-	for (int64_t i = 1; i < placement->failures && delay_ms < CREW_BACKOFF_MOST_MS; i++)
+	}
+	if (failures == 0)
+		return 0;
+	for (int64_t i = 1; i < failures && delay_ms < CREW_BACKOFF_MOST_MS; i++)
 		delay_ms *= 2;
-	return member->crashed_ms +
-	       (delay_ms < CREW_BACKOFF_MOST_MS ? delay_ms : CREW_BACKOFF_MOST_MS);
+	return since_ms + (delay_ms < CREW_BACKOFF_MOST_MS ? delay_ms : CREW_BACKOFF_MOST_MS);
 }
 
 int64_t crew_failures(const struct crew *crew, const struct crew_sight *sight,
@@ -84,5 +91,5 @@ int64_t crew_failures(const struct crew *crew, const struct crew_sight *sight,
 		return 0;
 	if (crew_has_crashed(crew, sight, member, placement))
 		return placement->failures + 1;
-	return placement->until_ms > 0 ? placement->failures : 0;
+	return placement->until_ms > 0 || crew_was_ill(placement) ? placement->failures : 0;
 }

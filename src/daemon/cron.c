@@ -145,23 +145,21 @@ static void set_next(struct aws_request *request, const struct store_object *env
 	set_moment(request->arena, state, "nextRunAt", next);
 }
 
-/* Those that were missed or skipped, among those that are kept. */
+/* Those that were missed, among those that are kept. */
 static void tell_missed(struct arena *arena, const struct store_object *run, int64_t *missed,
 	struct json *state)
 {
 	const struct environment_run_facts *facts = environment_run_facts(run);
-	bool is_missed = facts->status == ENVIRONMENT_RUN_missed;
 	struct json *kept;
 
-	if (!is_missed && facts->status != ENVIRONMENT_RUN_skipped)
+	if (facts->status != ENVIRONMENT_RUN_missed)
 		return;
 	if (*missed == 0) {
-		json_set_time(arena, state, "lastMissedAt",
-			is_missed ? facts->last_ms : facts->due_ms);
+		json_set_time(arena, state, "lastMissedAt", facts->last_ms);
 		if (run->api.length > 0 && json_parse(run->api, arena, &kept, NULL) == 0)
 			json_set(arena, state, "lastMissedReason", json_get(kept, "reason"));
 	}
-	*missed += is_missed ? facts->count : 1;
+	*missed += facts->count;
 }
 
 void cron_show(struct aws_request *request, const struct store_object *environment,

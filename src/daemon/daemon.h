@@ -16,12 +16,13 @@ struct webhook_set;
 /* How many instances are how; active + launching + unhealthy + missing = total. */
 struct environment_counts {
 	int64_t total;
-	int64_t active;    /* with a healthy task */
-	int64_t launching; /* with one that starts, or is about to */
-	int64_t unhealthy; /* with one that is not well, or that cannot be started */
-	int64_t missing;   /* without one */
-	int64_t outdated;  /* among them, with a task of another version than the one wanted */
-	int64_t completed; /* with a healthy task of that version and no other */
+	int64_t active;      /* with a healthy task */
+	int64_t launching;   /* with one that starts, or is about to */
+	int64_t unhealthy;   /* with one that is not well, or that cannot be started */
+	int64_t missing;     /* without one */
+	int64_t outdated;    /* among them, with a task of another version than the one wanted */
+	int64_t completed;   /* with a healthy task of that version and no other */
+	int64_t unreachable; /* and those that match and are away: in none of the numbers above */
 };
 
 /* Of its counts and nothing else. */
@@ -45,7 +46,10 @@ struct daemon_context {
 	/* In the arena; how many. May be NULL. */
 	size_t (*list_running)(void *context, struct span environment_key, struct arena *arena,
 		struct environment_running **ret_running);
-	void *count_context;                /* of both */
+	/* Why nobody manages it for longer than a lease; "": somebody does. In the arena. May be NULL. */
+	struct span (*find_trouble)(void *context, struct span environment_key,
+		struct arena *arena);
+	void *count_context;                /* of all three */
 	struct state_service *state;        /* NULL: there is none */
 	struct store *store;                /* for what is damaged; NULL: nothing is */
 	const struct webhook_set *webhooks; /* NULL: none */
@@ -103,7 +107,7 @@ int environment_save(struct aws_request *request, const struct store_object *env
 const struct store_object *environment_deployment_of(const struct store_view *view,
 	struct arena *arena, struct span environment_key, struct span id); /* NULL for "" */
 /* {"id","type","status",…} */
-struct json *environment_deployment_document(struct arena *arena,
+struct json *environment_deployment_document(const struct store_view *view, struct arena *arena,
 	const struct store_object *deployment);
 
 #endif

@@ -1,6 +1,6 @@
 /* The simulation of daemon environments finds every deliberate bug; scenario 70: what is killed at any commit of a
- * deployment, an update, a stop, a rollback or a deletion, of a daemon, here or elsewhere, a service or a schedule,
- * comes to the same end. */
+ * deployment, an update in whatever way, a stop, a rollback, a deletion or a repair, of a daemon, here or elsewhere, a
+ * service or a schedule, comes to the same end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "base/sanitized.h"
 #include "daemon/simulation/daemon_simulation.h"
 
-#define SEEDS_TO_FIND_A_BUG 400 /* some need a rare moment */
+#define SEEDS_TO_FIND_A_BUG 100 /* some need a rare moment */
 #define SEEDS_VACUOUS 5
 #define BUGS_TRIED (SANITIZED ? 5 : DAEMON_BUG_COUNT)
 #define COURSES_TRIED (SANITIZED ? 2 : DAEMON_COURSE_COUNT)
@@ -98,6 +98,13 @@ static const char *const ends[DAEMON_COURSE_COUNT] = {
 	[DAEMON_COURSE_ROLLS_BACK] =
 		"active, completed, completed, completed; 5 of log:1, 0 of log:2",
 	[DAEMON_COURSE_DELETED] = "gone; 0 of log:1, 0 of log:2",
+	[DAEMON_COURSE_JOINED] = "active, completed; 4 of log:1, 0 of log:2",
+	[DAEMON_COURSE_REPAIRED] = "active, completed; 3 of log:1, 0 of log:2",
+	[DAEMON_COURSE_SURGES] = "active, completed, completed; 0 of log:1, 5 of log:2",
+	[DAEMON_COURSE_CANARY] = "active, completed, completed; 0 of log:1, 5 of log:2",
+	[DAEMON_COURSE_FAILS] = "active, completed, timed-out, completed; 5 of log:1, 0 of log:2",
+	[DAEMON_COURSE_MOVES] = "active, completed, completed; 0 tasks in default, 3 in edge",
+	[DAEMON_COURSE_DRAINED] = "active, completed; 3 of log:1, 0 of log:2",
 	[DAEMON_COURSE_FAR_STARTS] = "active, completed; 2 of log:1, 0 of log:2, 2 in all",
 	[DAEMON_COURSE_FAR_ROLLS] =
 		"active, completed, completed; 0 of log:1, 5 of log:2, 10 in all",

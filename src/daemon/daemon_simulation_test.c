@@ -78,22 +78,26 @@ static void all_seeds_hold(void **state)
 		sum.stale_reads += result.stale_reads;
 		sum.malformed_events += result.malformed_events;
 		sum.bursts += result.bursts;
+		sum.silences += result.silences;
+		sum.torn_commits += result.torn_commits;
 	}
 	print_message("# crashes %u, pauses %u, clocks set %u, failed commits %u, restarts %u, "
 		      "repeats %u, "
 		      "changes of "
 		      "instances %u, deaths of tasks %u, lost calls %u, late calls %u, lost events "
-		      "%u, unexpected calls %u, stale reads %u, malformed events %u, bursts %u\n",
+		      "%u, unexpected calls %u, stale reads %u, malformed events %u, bursts %u, "
+		      "silences %u, torn commits %u\n",
 		sum.crashes, sum.pauses, sum.jumps, sum.failed_commits, sum.restarts, sum.repeats,
 		sum.instance_changes, sum.task_deaths, sum.lost_calls, sum.late_calls,
 		sum.lost_events, sum.unexpected_calls, sum.stale_reads, sum.malformed_events,
-		sum.bursts);
+		sum.bursts, sum.silences, sum.torn_commits);
 	assert_true(sum.crashes > 0 && sum.pauses > 0 && sum.jumps > 0 && sum.failed_commits > 0);
 	assert_true(sum.restarts > 0 && sum.repeats > 0);
 	assert_true(sum.instance_changes > 0 && sum.task_deaths > 0);
 	assert_true(sum.lost_calls > 0 && sum.late_calls > 0 && sum.unexpected_calls > 0);
 	assert_true(sum.stale_reads > 0);
 	assert_true(sum.lost_events > 0 && sum.malformed_events > 0 && sum.bursts > 0);
+	assert_true(sum.silences > 0);
 	require_exercised(&sum);
 }
 
@@ -115,7 +119,7 @@ static void a_seed_repeats_itself(void **state)
 /* Many environments on the same instances, here and elsewhere. All of them are there in the end. */
 static void test_84_many_environments(void **state)
 {
-	static const uint64_t seeds[] = {1, 2, 3}; /* clusters of the last one are elsewhere */
+	static const uint64_t seeds[] = {1, 2, 9}; /* clusters of the last one are elsewhere */
 	struct daemon_simulation simulation = {
 		.folder = folder, .environments = MANY_ENVIRONMENTS, .instances = MANY_INSTANCES};
 

@@ -4,6 +4,7 @@
 #include "daemon/fail.h"
 #include "daemon/internal.h"
 #include "daemon/token.h"
+#include "store/fact_table.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 100
@@ -19,16 +20,25 @@ const struct store_object *environment_deployment_of(const struct store_view *vi
 
 /* ---- documents ---- */
 
-struct json *environment_deployment_document(struct arena *arena,
+struct json *environment_deployment_document(const struct store_view *view, struct arena *arena,
 	const struct store_object *deployment)
 {
 	const struct environment_deployment_facts *facts = environment_deployment_facts(deployment);
+	const struct store_object *version = store_get(view, &environment_version_kind,
+		environment_part_key(arena, facts->environment, facts->version));
 	struct json *made = json_new_object(arena), *kept;
 
 	json_set_string(arena, made, "deploymentId", facts->id);
 	json_set_string(arena, made, "environmentName",
 		environment_name_of_key(facts->environment));
 	json_set_string(arena, made, "environmentVersion", facts->version);
+	if (facts->previous.length > 0)
+		json_set_string(arena, made, "previousVersion", facts->previous);
+	if (version)
+		json_set_string(arena, made, "taskDefinition",
+			environment_version_facts(version)->task_definition);
+	if (facts->created_by.length > 0)
+		json_set_string(arena, made, "createdBy", facts->created_by);
 	json_set_string(arena, made, "deploymentType",
 		span_of(environment_deployment_type_name(facts->type)));
 	json_set_string(arena, made, "status",
@@ -121,6 +131,15 @@ static int answer_same(struct aws_request *request, const struct store_object *d
 	return answer_stored(request, deployment);
 }
 
+/* As the audit log knows who called; "" if that cannot be kept. */
+static struct span caller_arn(struct aws_request *request)
+{
+	struct span arn = arena_format(request->arena, "arn:aws:iam::%.*s:user/%.*s",
+		SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user));
+
+	return fact_text_is_plain(arn) ? arn : SPAN("");
+}
+
 /* It waits for its turn; a user's that waited before it never gets one. */
 static int add(struct aws_request *request, const struct store_object *environment,
 	struct environment_facts *facts, const struct store_object *version, bool rollback)
@@ -134,6 +153,8 @@ static int add(struct aws_request *request, const struct store_object *environme
 		.type = ENVIRONMENT_DEPLOYMENT_TYPE_user,
 		.rollback = rollback,
 		.version = environment_version_facts(version)->id,
+		.previous = SPAN(""),
+		.created_by = caller_arn(request),
 		.reason = SPAN(""),
 		.token = daemon_token_text(request),
 		.token_hash = daemon_token_hash(request)};
@@ -317,7 +338,8 @@ int environment_deployment_get(struct aws_request *request)
 	if (environment_find(request, &environment) < 0 ||
 		find_deployment(request, environment, &deployment) < 0)
 		return -EPERM;
-	json_write(environment_deployment_document(request->arena, deployment), request->out);
+	json_write(environment_deployment_document(request->view, request->arena, deployment),
+		request->out);
 	return 0;
 }
 
@@ -341,7 +363,7 @@ static int list(struct aws_request *request, int index, struct span prefix)
 	cursor.after_key = page.after_key;
 	while ((deployment = store_next(&cursor))) {
 		json_append(request->arena, made,
-			environment_deployment_document(request->arena, deployment));
+			environment_deployment_document(request->view, request->arena, deployment));
 		if (++found == page.most) {
 			token = aws_page_token(request, prefix, cursor.text, deployment->key);
 			break;

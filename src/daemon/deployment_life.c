@@ -101,8 +101,11 @@ int deployment_move(const struct deployment_scope *scope, struct span id,
 			environment_deployment_status_name(status));
 	if (facts.status == status && span_equal(facts.reason, reason))
 		return 0;
-	facts.status = status;
 	facts.reason = reason;
+	/* Who is told of changes is told of statuses; causes may take turns. */
+	if (facts.status == status)
+		return put(scope, object->api, &facts, object->revision, err);
+	facts.status = status;
 	if (environment_deployment_has_ended(status))
 		facts.ended_ms = scope->now_ms;
 	follow(scope, &facts);
@@ -143,6 +146,8 @@ int deployment_begin(const struct deployment_scope *scope, struct span id, struc
 		return err_set(err, -ENOENT, "there is no version %.*s", SPAN_ARGS(facts.version));
 	facts.status = ENVIRONMENT_DEPLOYMENT_in_progress;
 	facts.started_ms = scope->now_ms;
+	if (!span_equal(scope->facts->target, facts.version))
+		facts.previous = scope->facts->target;
 	follow(scope, &facts);
 	scope->facts->in_progress = facts.id;
 	scope->facts->target = facts.version;

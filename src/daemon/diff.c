@@ -1,9 +1,9 @@
 /* What a deployment of a version would do, told before it is done: each instance and task, and how the two versions
- * differ. */
+ * differ. Which task of an instance stays is what the planner says (rollout/fleet_need.h), of what there is now. */
 #include "daemon/fail.h"
 #include "daemon/internal.h"
 #include "daemon/matching.h"
-#include "rollout/rollout.h"
+#include "rollout/fleet_need.h"
 
 #define ITEMS_DEFAULT 100
 
@@ -14,8 +14,9 @@ static const char *const change_names[CHANGES] = {
 struct diff {
 	struct aws_request *request;
 	struct state_service *state;
-	struct span name;
+	struct span key, name; /* of the environment */
 	const struct environment_version_facts *version;
+	struct fleet_rules rules; /* while that is rolled out */
 	size_t most;
 	struct json *lists[CHANGES];
 	int64_t counts[CHANGES];
@@ -33,7 +34,7 @@ static struct span last_of(struct span place)
 }
 
 static void tell(struct diff *diff, enum change change, struct span place, struct span instance,
-	const struct state_task *task)
+	const struct state_task *task, const char *reason)
 {
 	struct arena *arena = diff->request->arena;
 	struct json *item;
@@ -49,40 +50,180 @@ static void tell(struct diff *diff, enum change change, struct span place, struc
 		json_set_string(arena, item, "task", task->arn);
 		json_set_string(arena, item, "taskDefinition", task->task_definition);
 	}
+	if (reason)
+		json_set_string(arena, item, "reason", span_of(reason));
 	json_append(arena, diff->lists[change], item);
 }
 
-/* The task that would stay is the first that runs the right thing. */
+/* ---- one instance ---- */
+
+/* One of its tasks, as long as nothing was told of it. */
+struct seen_task {
+	const struct state_task *task; /* NULL: it was */
+	enum fleet_version version;
+	enum rollout_class class;
+};
+
+struct seen {
+	struct span place;
+	const struct state_instance *instance;
+	struct fleet_instance now;
+	struct seen_task *tasks;
+	size_t count;
+};
+
+static bool runs(const struct diff *diff, const struct environment_version_facts *version,
+	const struct state_task *task)
+{
+	return environment_version_runs(version, diff->request->view, diff->request->arena, task);
+}
+
+/* The version that the instance belongs to, or NULL. */
+static const struct environment_version_facts *assigned_version(const struct diff *diff,
+	const struct seen *seen)
+{
+	const struct aws_request *request = diff->request;
+	const struct store_object *version = NULL,
+				  *placement = store_get(request->view, &environment_placement_kind,
+					  environment_placement_key(request->arena, diff->key,
+						  seen->place, seen->instance->id));
+
+	if (placement)
+		version = store_get(request->view, &environment_version_kind,
+			environment_part_key(request->arena, diff->key,
+				environment_placement_facts(placement)->version));
+	return version ? environment_version_facts(version) : NULL;
+}
+
+/* Warm-ups are left out: whoever runs is as good as warm. */
+static enum rollout_class class_of(const struct state_task *task)
+{
+	if (task->last < STATE_TASK_RUNNING)
+		return ROLLOUT_PENDING;
+	if (task->health == STATE_UNHEALTHY)
+		return ROLLOUT_UNHEALTHY;
+	return task->health == STATE_HEALTH_UNKNOWN || task->health == STATE_HEALTH_UNSURE
+		       ? ROLLOUT_STARTING
+		       : ROLLOUT_HEALTHY;
+}
+
+static enum rollout_instance_state state_of(const struct state_instance *instance)
+{
+	if (!instance->connected || instance->status == STATE_INSTANCE_OTHER)
+		return ROLLOUT_INSTANCE_UNREACHABLE;
+	return instance->status == STATE_INSTANCE_DRAINING ? ROLLOUT_INSTANCE_DRAINING
+							   : ROLLOUT_INSTANCE_ACTIVE;
+}
+
+static void see(const struct diff *diff, struct seen *seen)
+{
+	const struct state_instance *instance = seen->instance;
+	const struct environment_version_facts *assigned = assigned_version(diff, seen);
+	struct fleet_instance *now = &seen->now;
+
+	now->state = state_of(instance);
+	now->matches = environment_version_matches(diff->version, seen->place, instance);
+	if (assigned)
+		now->assigned = environment_version_makes_same(diff->version, assigned)
+					? FLEET_ASSIGNED_TARGET
+					: FLEET_ASSIGNED_OLD;
+	seen->tasks = arena_allocate_array(diff->request->arena, instance->task_count,
+		sizeof(*seen->tasks));
+	for (size_t i = 0; i < instance->task_count; i++) {
+		const struct state_task *task = &instance->tasks[i];
+		struct seen_task *made = &seen->tasks[seen->count];
+
+		/* Those have their time to leave before us; without any, nobody is waited for. */
+		if (!environment_owns_any(task) && task->last < STATE_TASK_STOPPED)
+			now->others_left = diff->version->drain_timeout_ms > 0;
+		if (!environment_owns(diff->name, task) || !state_task_stays(task))
+			continue;
+		*made = (struct seen_task){task, FLEET_OTHER, class_of(task)};
+		if (runs(diff, diff->version, task))
+			made->version = FLEET_TARGET;
+		else if (assigned && runs(diff, assigned, task))
+			made->version = FLEET_OLD;
+		now->tasks[made->version][made->class]++;
+		seen->count++;
+	}
+}
+
+/* The first of these, which is told now; NULL: none is left. */
+static const struct state_task *take(struct seen *seen, enum fleet_version version,
+	enum rollout_class class)
+{
+	for (size_t i = 0; i < seen->count; i++)
+		if (seen->tasks[i].task && seen->tasks[i].version == version &&
+			seen->tasks[i].class == class)
+			return TAKE(seen->tasks[i].task);
+	return NULL;
+}
+
+/* As the planner does, one after the other, from the one that is worth least. */
+static void tell_excess(struct diff *diff, struct seen *seen)
+{
+	struct fleet_look look;
+	enum fleet_version version;
+	enum rollout_class class;
+	const char *reason;
+
+	for (;;) {
+		look = fleet_look(&diff->rules, &seen->now);
+		if (!fleet_excess(&diff->rules, &seen->now, &look, &version, &class))
+			return;
+		if (look.wanted || look.keeps)
+			reason = "EXCESS";
+		else
+			reason = seen->now.matches ? "DRAINING" : "NO_MATCH";
+		tell(diff, CHANGE_STOP, seen->place, seen->instance->id, take(seen, version, class),
+			reason);
+		seen->now.tasks[version][class]--;
+		seen->now.stopping++;
+	}
+}
+
+/* What is left is one task, or an older one beside the one that takes its place as soon as that is healthy. */
+static void tell_kept(struct diff *diff, struct seen *seen)
+{
+	struct fleet_look look = fleet_look(&diff->rules, &seen->now);
+	bool pair = look.target > 0 && look.older > 0;
+
+	diff->wanted += look.wanted;
+	for (size_t i = 0; i < seen->count; i++) {
+		const struct seen_task *left = &seen->tasks[i];
+		bool ill = left->class == ROLLOUT_UNHEALTHY;
+		enum change change = CHANGE_KEEP;
+		const char *reason = NULL;
+
+		if (!left->task)
+			continue;
+		if (look.keeps)
+			reason = "DRAINING";
+		else if (pair && left->version != FLEET_TARGET)
+			change = CHANGE_STOP;
+		else if (left->version != FLEET_TARGET || ill)
+			change = CHANGE_REPLACE;
+		if (change == CHANGE_REPLACE && ill)
+			reason = "UNHEALTHY";
+		tell(diff, change, seen->place, seen->instance->id, left->task, reason);
+	}
+	if (look.wanted && look.target + look.older == 0)
+		tell(diff, CHANGE_START, seen->place, seen->instance->id, NULL, NULL);
+}
+
 static void look_at(struct diff *diff, struct span place, const struct state_instance *instance)
 {
-	bool matches = environment_version_matches(diff->version, place, instance) &&
-		       instance->status == STATE_INSTANCE_ACTIVE;
-	bool served = false;
+	struct seen seen = {.place = place, .instance = instance};
 
-	if (!instance->connected) {
-		if (matches)
-			tell(diff, CHANGE_UNREACHABLE, place, instance->id, NULL);
+	see(diff, &seen);
+	if (seen.now.state == ROLLOUT_INSTANCE_UNREACHABLE) {
+		if (seen.now.matches || seen.count > 0)
+			tell(diff, CHANGE_UNREACHABLE, place, instance->id,
+				seen.count > 0 ? seen.tasks[0].task : NULL, NULL);
 		return;
 	}
-	diff->wanted += matches;
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < instance->task_count; i++) {
-			const struct state_task *task = &instance->tasks[i];
-			bool right =
-				span_equal(task->task_definition, diff->version->task_definition);
-
-			if (!environment_owns(diff->name, task) || !state_task_stays(task) ||
-				right != (pass == 0))
-				continue;
-			if (!matches || served)
-				tell(diff, CHANGE_STOP, place, instance->id, task);
-			else
-				tell(diff, right ? CHANGE_KEEP : CHANGE_REPLACE, place,
-					instance->id, task);
-			served = true;
-		}
-	if (matches && !served)
-		tell(diff, CHANGE_START, place, instance->id, NULL);
+	tell_excess(diff, &seen);
+	tell_kept(diff, &seen);
 }
 
 /* ---- how versions differ ---- */
@@ -212,6 +353,14 @@ static void answer(struct diff *diff, const struct store_object *environment,
 	json_write(made, diff->request->out);
 }
 
+/* Of a deployment that has just begun. */
+static struct fleet_rules rules_of(const struct environment_version_facts *version)
+{
+	return (struct fleet_rules){.mode = FLEET_ROLLS,
+		.replace_first = version->surge,
+		.canary_instances = (unsigned)version->canary_instances};
+}
+
 int environment_diff(struct aws_request *request)
 {
 	struct span wanted = json_get_text(request->input, "environmentVersion");
@@ -228,8 +377,10 @@ int environment_diff(struct aws_request *request)
 		return aws_fail(request, "ServiceUnavailableException",
 			"The state of clusters is not followed");
 	diff.state = context->state;
+	diff.key = environment->key;
 	diff.name = environment_facts(environment)->name;
 	diff.version = environment_version_facts(version);
+	diff.rules = rules_of(diff.version);
 	diff.most = (size_t)json_get_integer(request->input, "maxResults", ITEMS_DEFAULT);
 	for (size_t i = 0; i < CHANGES; i++)
 		diff.lists[i] = json_new_array(request->arena);

@@ -106,21 +106,33 @@ int environment_draft_check(struct aws_request *request)
 
 /* ---- what is named ---- */
 
-/* With awsvpc ECS starts nothing without a network; better said now than on each instance. */
-static int check_network(struct aws_request *request, struct span arn, const struct json *network)
+/* With awsvpc ECS starts nothing without a network, and without it nothing with one; better said now than on each
+ * instance. One that was only inherited goes with the definition that it was for. */
+static int check_network(struct aws_request *request, struct span arn, bool is_given,
+	const struct json **network)
 {
 	const struct store_object *definition = task_definition_find(request, arn);
 	struct json *document;
+	struct span mode;
 
-	if (!definition || json_get(network, "awsvpcConfiguration"))
+	if (!definition)
 		return 0;
 	if (json_parse(definition->api, request->arena, &document, &request->err) < 0)
 		return aws_fail_store(request);
-	if (span_is(json_get_text(document, "networkMode"), "awsvpc"))
+	mode = json_get_text(document, "networkMode");
+	if (mode.data && span_is(mode, "awsvpc"))
+		return json_get(*network, "awsvpcConfiguration")
+			       ? 0
+			       : aws_fail_input(request,
+					 "networkConfiguration: task definition '%.*s' has "
+					 "networkMode awsvpc, which needs awsvpcConfiguration",
+					 SPAN_ARGS(arn));
+	if (is_given && json_get(*network, "awsvpcConfiguration"))
 		return aws_fail_input(request,
-			"networkConfiguration: task definition '%.*s' has networkMode awsvpc, "
-			"which needs awsvpcConfiguration",
+			"networkConfiguration: task definition '%.*s' has not networkMode awsvpc, "
+			"without which it cannot be in a network of its own",
 			SPAN_ARGS(arn));
+	*network = NULL;
 	return 0;
 }
 
@@ -134,11 +146,17 @@ static const struct json *given_or_before(const struct json *input, const struct
 	return json_is_absent(given) ? json_get(before, name) : given;
 }
 
-/* Members that were given replace those of before, one by one. */
+/* Members that were given replace those of before, one by one; one that is null is as if it had never been given. asked:
+ * the same as the client wrote it. */
 static struct json *merge_configuration(struct arena *arena, const struct json *before,
-	const struct json *given)
+	const struct json *given, const struct json *asked)
 {
 	struct json *made = before ? json_copy_object(arena, before) : json_new_object(arena);
+
+	for (size_t i = 0; json_is(asked, JSON_OBJECT) && i < asked->object.count; i++)
+		if (json_is(asked->object.members[i].value, JSON_NULL))
+			json_unset(made,
+				arena_copy_span(arena, asked->object.members[i].name).data);
 
 	for (size_t i = 0; json_is(given, JSON_OBJECT) && i < given->object.count; i++) {
 		const struct json_member *member = &given->object.members[i];
@@ -226,7 +244,8 @@ int environment_draft_make(struct aws_request *request, enum environment_type ty
 	facts->place = names.place;
 	facts->task_definition = names.task_definition_arn;
 	configuration = merge_configuration(arena, json_get(before, "deploymentConfiguration"),
-		json_get(input, "deploymentConfiguration"));
+		json_get(input, "deploymentConfiguration"),
+		json_get(request->input, "deploymentConfiguration"));
 	if (environment_type_check(request, type, configuration) < 0)
 		return -EPERM;
 	read_configuration(configuration, facts);
@@ -234,7 +253,9 @@ int environment_draft_make(struct aws_request *request, enum environment_type ty
 	facts->attributes = pack_attributes(arena, json_get(group, "attributes"));
 	network = given_or_before(input, before, "networkConfiguration");
 	/* Of one elsewhere that is told when it is needed. */
-	if (names.target.length == 0 && check_network(request, facts->task_definition, network) < 0)
+	if (names.target.length == 0 &&
+		check_network(request, facts->task_definition,
+			!json_is_absent(json_get(input, "networkConfiguration")), &network) < 0)
 		return -EPERM;
 	priority = given_or_before(input, before, "priority");
 	if (!json_integer(priority, &facts->priority))

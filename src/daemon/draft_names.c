@@ -15,14 +15,21 @@
 
 /* ---- this server ---- */
 
-static int find_cluster(struct aws_request *request, struct draft_names *names)
+const struct store_object *draft_names_cluster(struct aws_request *request, struct span given)
 {
 	const struct store_object *cluster = NULL;
 	struct span name;
 
-	if (ecs_try_resolve(request->caller, "cluster", names->cluster, &name))
+	if (ecs_try_resolve(request->caller, "cluster", given, &name))
 		cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
-	if (!cluster || !cluster_facts(cluster)->active)
+	return cluster && cluster_facts(cluster)->active ? cluster : NULL;
+}
+
+static int find_cluster(struct aws_request *request, struct draft_names *names)
+{
+	const struct store_object *cluster = draft_names_cluster(request, names->cluster);
+
+	if (!cluster)
 		return daemon_fail(request, "ResourceNotFoundException", "cluster", names->cluster,
 			"instanceGroup.cluster: there is no cluster '%.*s' in %.*s",
 			SPAN_ARGS(names->cluster), SPAN_ARGS(request->caller->region));

@@ -21,4 +21,7 @@ struct draft_names {
  * SPAN_NONE. Fails the request. */
 int draft_names_find(struct aws_request *request, struct span before, struct draft_names *names);
 
+/* The ACTIVE cluster of this server that a name or ARN means; NULL: there is none. */
+const struct store_object *draft_names_cluster(struct aws_request *request, struct span given);
+
 #endif

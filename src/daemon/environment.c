@@ -319,17 +319,50 @@ static int cancel_pending(struct aws_request *request, struct deployment_scope *
 	return 0;
 }
 
+/* Nothing that a version says is in the request. */
+static bool sets_status_alone(const struct json *input)
+{
+	static const char *const of_versions[] = {"taskDefinition", "instanceGroup", "target",
+		"role", "deploymentConfiguration", "networkConfiguration", "priority"};
+
+	if (json_is_absent(json_get(input, "status")))
+		return false;
+	for (size_t i = 0; i < LENGTH(of_versions); i++)
+		if (!json_is_absent(json_get(input, of_versions[i])))
+			return false;
+	return true;
+}
+
+static int add_version(struct aws_request *request, const struct store_object *environment,
+	struct environment_facts *facts)
+{
+	const struct store_object *latest;
+	struct environment_draft draft;
+
+	if (environment_version_find(request, environment, facts->latest, &latest) < 0 ||
+		environment_draft_make(request, facts->type, latest, &draft) < 0 ||
+		environment_check_overlap(request, facts->type, environment, &draft.facts) < 0)
+		return -EPERM;
+	if (bug_of(request) == DAEMON_BUG_DROP_GROUP)
+		draft.facts.attributes = SPAN("");
+	facts->latest = environment_new_id(request);
+	/* Nothing was ever started, so there is only one place that matters. */
+	if (facts->target.length == 0)
+		facts->places = draft.facts.place;
+	return put_version(request, environment->key, facts, &draft);
+}
+
 int environment_update(struct aws_request *request)
 {
 	struct span base = json_get_text(request->input, "baseVersion"),
 		    name = json_get_text(request->input, "name");
-	const struct store_object *environment, *latest, *made;
+	const struct store_object *environment, *made;
+	bool status_alone = sets_status_alone(request->input);
 	struct environment_facts facts;
 	struct deployment_scope scope = {.transaction = request->transaction,
 		.webhooks = daemon_webhooks(request),
 		.facts = &facts,
 		.now_ms = request->now_ms};
-	struct environment_draft draft;
 
 	if (environment_find(request, &environment) < 0)
 		return -EPERM;
@@ -341,25 +374,20 @@ int environment_update(struct aws_request *request)
 		return answer_version(request, name, environment_version_facts(made)->id);
 	if (environment_refuse_deleting(request, &facts) < 0)
 		return -EPERM;
-	if (base.data && !span_equal(base, facts.latest))
+	if (base.data && !span_equal(base, facts.latest) &&
+		bug_of(request) != DAEMON_BUG_LOST_UPDATE)
 		return daemon_fail(request, "VersionConflictException", "environmentVersion",
 			facts.latest,
 			"baseVersion: the latest version of environment '%.*s' is %.*s, not %.*s",
 			SPAN_ARGS(name), SPAN_ARGS(facts.latest), SPAN_ARGS(base));
-	if (environment_version_find(request, environment, facts.latest, &latest) < 0 ||
-		environment_draft_make(request, facts.type, latest, &draft) < 0 ||
-		environment_check_overlap(request, facts.type, environment, &draft.facts) < 0)
+	if ((!status_alone && add_version(request, environment, &facts) < 0) ||
+		set_status(request, environment, &scope) < 0)
 		return -EPERM;
-	if (bug_of(request) == DAEMON_BUG_DROP_GROUP)
-		draft.facts.attributes = SPAN("");
-	facts.latest = environment_new_id(request);
-	/* Nothing was ever started, so there is only one place that matters. */
-	if (facts.target.length == 0)
-		facts.places = draft.facts.place;
-	if (put_version(request, environment->key, &facts, &draft) < 0 ||
-		set_status(request, environment, &scope) < 0 ||
-		cancel_pending(request, &scope) < 0 ||
-		environment_save(request, environment, &facts) < 0)
+	/* What waits would make it active again. */
+	if ((!status_alone || facts.status == ENVIRONMENT_inactive) &&
+		cancel_pending(request, &scope) < 0)
+		return -EPERM;
+	if (environment_save(request, environment, &facts) < 0)
 		return -EPERM;
 	return answer_version(request, name, facts.latest);
 }

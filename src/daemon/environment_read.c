@@ -1,6 +1,7 @@
 /* Environments and their versions as clients see them. Counts are those of this moment. */
 #include "aws/arn.h"
 #include "aws/page.h"
+#include "aws/targets.h"
 #include "daemon/cron.h"
 #include "daemon/draft.h"
 #include "daemon/environment_type.h"
@@ -9,7 +10,6 @@
 #include "daemon/matching.h"
 #include "daemon/quarantine_guard.h"
 #include "daemon/state.h"
-#include "ecs/name.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 100
@@ -28,6 +28,7 @@ static struct json *counts_document(struct arena *arena, const struct environmen
 	json_set_integer(arena, made, "missing", counts->missing);
 	json_set_integer(arena, made, "outdated", counts->outdated);
 	json_set_integer(arena, made, "total", counts->total);
+	json_set_integer(arena, made, "unreachable", counts->unreachable);
 	return made;
 }
 
@@ -107,7 +108,7 @@ static void set_deployment(struct aws_request *request, const struct store_objec
 
 	if (deployment)
 		json_set(request->arena, object, "activeDeployment",
-			environment_deployment_document(request->arena, deployment));
+			environment_deployment_document(request->view, request->arena, deployment));
 }
 
 static bool is_damaged(struct aws_request *request, const struct store_object *environment)
@@ -136,13 +137,14 @@ static void look_at_service(struct aws_request *request, const struct store_obje
 	memcpy(info->error, service.error, sizeof(info->error));
 }
 
-/* How well the clusters are known that it is in, and what is wrong with that, or with its deployment. */
+/* How well the clusters are known that it is in, and what is wrong with that, with its deployment or with its manager. */
 static void set_sight(struct aws_request *request, const struct store_object *environment,
 	struct json *object)
 {
 	const struct daemon_context *context = request->context;
 	struct span rest = environment_facts(environment)->places, place,
-		    reason = json_text(json_path(object, "activeDeployment.statusReason"));
+		    reason = json_text(json_path(object, "activeDeployment.statusReason")),
+		    trouble = SPAN("");
 	struct state_info info;
 	bool stale = false;
 
@@ -158,6 +160,12 @@ static void set_sight(struct aws_request *request, const struct store_object *en
 	}
 	if (stale)
 		json_set_bool(request->arena, object, "stale", true);
+	/* Whatever else is told is as old as that. */
+	if (context && context->find_trouble && !is_damaged(request, environment))
+		trouble = context->find_trouble(context->count_context, environment->key,
+			request->arena);
+	if (trouble.length > 0)
+		reason = trouble;
 	if (reason.length > 0)
 		json_set_string(request->arena, object, "statusReason", reason);
 }
@@ -236,58 +244,56 @@ int environment_get(struct aws_request *request)
 }
 
 struct filters {
-	struct span type, status, health, cluster, prefix;
+	struct span type, status, health, cluster, target, prefix;
 	const struct json *attributes; /* texts, all of which are wanted; NULL */
 };
 
-/* Of a cluster that is not of this server, given by its ARN: its place without the target; "" if it is no such ARN. */
-static struct span cluster_elsewhere(struct aws_request *request, struct span given)
+/* What ENVIRONMENT_BY_CLUSTER says of a cluster that is given by its name or ARN; "": there is none such. */
+static struct span cluster_text(struct aws_request *request, struct span given)
 {
 	struct span type, name;
 	struct aws_arn arn;
 
-	if (!aws_arn_parse(given, &arn) || !span_split(arn.resource, '/', &type, &name) ||
-		!span_is(type, "cluster"))
+	if (!given.data)
+		return SPAN_NONE;
+	if (!aws_arn_looks_like(given))
+		return span_split(given, '/', &type, &name) ? SPAN("") : given;
+	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
+		!span_equal(arn.partition, aws_partition_of(arn.region)) ||
+		!span_split(arn.resource, '/', &type, &name) || !span_is(type, "cluster"))
 		return SPAN("");
 	return arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(arn.account),
 		SPAN_ARGS(arn.region), SPAN_ARGS(name));
 }
 
-static bool is_in_cluster_elsewhere(struct aws_request *request,
-	const struct environment_facts *facts, struct span given)
+/* As places say it. */
+static struct span target_text(struct span given)
 {
-	struct span rest = facts->places, part, target, cluster,
-		    wanted = cluster_elsewhere(request, given);
+	return span_is(given, AWS_TARGET_LOCAL) ? SPAN("") : given;
+}
+
+/* "ACCOUNT/REGION/NAME" by the whole of it, or by its name. */
+static bool is_cluster(struct span cluster, struct span wanted)
+{
+	struct span rest = cluster, name = cluster;
+
+	while (span_next_part(&rest, '/', &name))
+		continue;
+	return span_equal(cluster, wanted) || span_equal(name, wanted);
+}
+
+/* In such a cluster of such a target, not in one of each. */
+static bool is_at(struct aws_request *request, const struct environment_facts *facts,
+	const struct filters *filters)
+{
+	struct span rest = facts->places, part, target, cluster;
+	struct span wanted = cluster_text(request, filters->cluster);
 
 	while (span_next_part(&rest, ' ', &part))
-		if (span_split(part, ':', &target, &cluster) && target.length > 0 &&
-			span_equal(cluster, wanted))
+		if (span_split(part, ':', &target, &cluster) &&
+			(!filters->cluster.data || is_cluster(cluster, wanted)) &&
+			(!filters->target.data || span_equal(target, target_text(filters->target))))
 			return true;
-	return false;
-}
-
-/* The place of a cluster of this server that is given by its name or ARN; SPAN_NONE if it is neither. */
-static struct span place_of_cluster(struct aws_request *request, struct span given)
-{
-	struct span name;
-
-	if (!ecs_try_resolve(request->caller, "cluster", given, &name))
-		return SPAN_NONE;
-	return arena_format(request->arena, ":%.*s/%.*s/%.*s", SPAN_ARGS(request->caller->account),
-		SPAN_ARGS(request->caller->region), SPAN_ARGS(name));
-}
-
-static bool is_in_cluster(struct aws_request *request, const struct environment_facts *facts,
-	struct span given)
-{
-	struct span rest = facts->places, part, wanted = place_of_cluster(request, given);
-
-	if (!wanted.data)
-		return is_in_cluster_elsewhere(request, facts, given);
-	while (span_next_part(&rest, ' ', &part)) {
-		if (span_equal(part, wanted))
-			return true;
-	}
 	return false;
 }
 
@@ -319,7 +325,8 @@ static bool passes(struct aws_request *request, const struct filters *filters,
 	       (!filters->status.data ||
 		       span_is(filters->status, environment_status_name(facts->status))) &&
 	       (!filters->health.data || span_is(filters->health, health_of(counts))) &&
-	       (!filters->cluster.data || is_in_cluster(request, facts, filters->cluster)) &&
+	       ((!filters->cluster.data && !filters->target.data) ||
+		       is_at(request, facts, filters)) &&
 	       has_attributes(facts, filters->attributes);
 }
 
@@ -328,36 +335,28 @@ static void choose_index(struct aws_request *request, const struct filters *filt
 	struct store_cursor *cursor)
 {
 	struct span account = request->caller->account;
-	struct span place = SPAN_NONE;
+	const struct {
+		enum environment_index index;
+		struct span text; /* SPAN_NONE: not asked for */
+	} ways[] = {
+		{ENVIRONMENT_BY_ATTRIBUTE, json_text(json_item(filters->attributes, 0))},
+		{ENVIRONMENT_BY_CLUSTER, cluster_text(request, filters->cluster)},
+		{ENVIRONMENT_BY_HEALTH, filters->health},
+		{ENVIRONMENT_BY_STATUS, filters->status},
+		{ENVIRONMENT_BY_TARGET, target_text(filters->target)},
+		{ENVIRONMENT_BY_TYPE, filters->type},
+	};
 
-	cursor->exact = true;
-	if (filters->cluster.data && !filters->prefix.data)
-		place = place_of_cluster(request, filters->cluster);
-	if (json_count(filters->attributes) > 0 && !filters->prefix.data) {
-		cursor->index = ENVIRONMENT_BY_ATTRIBUTE;
-		cursor->prefix = environment_key(request->arena, account,
-			json_text(json_item(filters->attributes, 0)));
-	} else if (place.data) {
-		cursor->index = ENVIRONMENT_BY_PLACE;
-		cursor->prefix = place;
-	} else if (filters->cluster.data && !filters->prefix.data) {
-		cursor->index = ENVIRONMENT_BY_CLUSTER;
-		cursor->prefix = environment_key(request->arena, account,
-			cluster_elsewhere(request, filters->cluster));
-	} else if (filters->health.data && !filters->prefix.data) {
-		cursor->index = ENVIRONMENT_BY_HEALTH;
-		cursor->prefix = environment_key(request->arena, account, filters->health);
-	} else if (filters->status.data && !filters->prefix.data) {
-		cursor->index = ENVIRONMENT_BY_STATUS;
-		cursor->prefix = environment_key(request->arena, account, filters->status);
-	} else if (filters->type.data && !filters->prefix.data) {
-		cursor->index = ENVIRONMENT_BY_TYPE;
-		cursor->prefix = environment_key(request->arena, account, filters->type);
-	} else {
-		cursor->exact = false;
-		cursor->prefix = environment_key(request->arena, account,
-			filters->prefix.data ? filters->prefix : SPAN(""));
+	for (size_t i = 0; !filters->prefix.data && i < LENGTH(ways); i++) {
+		if (!ways[i].text.data)
+			continue;
+		cursor->exact = true;
+		cursor->index = ways[i].index;
+		cursor->prefix = environment_key(request->arena, account, ways[i].text);
+		return;
 	}
+	cursor->prefix = environment_key(request->arena, account,
+		filters->prefix.data ? filters->prefix : SPAN(""));
 }
 
 static int read_filters(struct aws_request *request, struct filters *ret_filters)
@@ -373,6 +372,7 @@ static int read_filters(struct aws_request *request, struct filters *ret_filters
 		.status = json_get_text(input, "status"),
 		.health = json_get_text(input, "health"),
 		.cluster = json_get_text(input, "cluster"),
+		.target = json_get_text(input, "target"),
 		.prefix = json_get_text(input, "namePrefix"),
 		.attributes = attributes};
 	return 0;
@@ -383,11 +383,12 @@ static struct span filters_text(struct aws_request *request, const struct filter
 	struct span attributes =
 		filters->attributes ? json_to_text(filters->attributes, request->arena) : SPAN("");
 
-	return arena_format(request->arena, "%.*s|%.*s|%.*s|%.*s|%.*s|%.*s",
+	return arena_format(request->arena, "%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s",
 		(int)filters->type.length, filters->type.data ? filters->type.data : "",
 		(int)filters->status.length, filters->status.data ? filters->status.data : "",
 		(int)filters->health.length, filters->health.data ? filters->health.data : "",
 		(int)filters->cluster.length, filters->cluster.data ? filters->cluster.data : "",
+		(int)filters->target.length, filters->target.data ? filters->target.data : "",
 		(int)filters->prefix.length, filters->prefix.data ? filters->prefix.data : "",
 		SPAN_ARGS(attributes));
 }

@@ -40,11 +40,12 @@ static int put(struct store_transaction *transaction, struct span name,
 static int make(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct environment_facts other = {.status = ENVIRONMENT_inactive,
-		.places = SPAN(":" ACCOUNT "/eu-west-1/web"),
+		.places = SPAN("there:" ACCOUNT "/eu-west-1/web"),
 		.attributes = SPAN(";gpu=large;stack=test;")};
 	struct environment_facts meant = {.type = ENVIRONMENT_TYPE_Cron,
 		.status = ENVIRONMENT_active,
-		.places = SPAN(":" ACCOUNT "/eu-west-1/batch aws:999999999999/us-east-1/far"),
+		.places = SPAN(":" ACCOUNT "/eu-west-1/batch aws:999999999999/us-east-1/far "
+			       "aws:" ACCOUNT "/eu-west-1/edge"),
 		.attributes = SPAN(";gpu;stack=prod;"),
 		.unhealthy = true};
 	struct arena *arena = store_transaction_arena(transaction);
@@ -56,12 +57,36 @@ static int make(struct store_transaction *transaction, void *context, struct err
 	return code;
 }
 
+static struct test_server *new_server(struct daemon_context *context)
+{
+	struct test_server_options options = {
+		.kinds = daemon_kinds, .kind_count = daemon_kind_count};
+	struct test_server *server = test_server_new_of(&options);
+	struct err err = {0};
+
+	aws_dispatcher_register(server->dispatcher, &slipway, context);
+	if (store_write_wait(server->store, make, NULL, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	return server;
+}
+
 static void test_each_filter_is_an_index(void **state)
 {
 	static const char *const bodies[] = {
 		"{'namePrefix':'z'}",
+		/* A cluster by its name or ARN, here or elsewhere, in whatever region and of whatever account. */
 		"{'cluster':'batch'}",
+		"{'cluster':'far'}",
+		"{'cluster':'edge'}",
+		"{'cluster':'arn:aws:ecs:eu-west-1:" ACCOUNT ":cluster/batch'}",
 		"{'cluster':'arn:aws:ecs:us-east-1:999999999999:cluster/far'}",
+		"{'cluster':'arn:aws:ecs:eu-west-1:" ACCOUNT ":cluster/edge'}",
+		"{'target':'aws'}",
+		"{'target':'local'}",
+		"{'target':'aws','cluster':'far'}",
+		"{'target':'aws','cluster':'arn:aws:ecs:eu-west-1:" ACCOUNT ":cluster/edge'}",
+		"{'target':'local','cluster':'batch'}",
+		"{'target':'local','namePrefix':'z','status':'active'}",
 		"{'attributes':['gpu']}",
 		"{'attributes':['stack=prod']}",
 		"{'attributes':['stack=prod','gpu']}",
@@ -70,16 +95,10 @@ static void test_each_filter_is_an_index(void **state)
 		"{'health':'unhealthy'}",
 		"{'type':'Cron'}",
 	};
-	struct test_server_options options = {
-		.kinds = daemon_kinds, .kind_count = daemon_kind_count};
 	struct daemon_context context = {.count = count};
-	struct test_server *server = test_server_new_of(&options);
-	struct err err = {0};
+	struct test_server *server = new_server(&context);
 
 	(void)state;
-	aws_dispatcher_register(server->dispatcher, &slipway, &context);
-	if (store_write_wait(server->store, make, NULL, NULL, &err) < 0)
-		fail_msg("%s", err.message);
 	for (size_t i = 0; i < LENGTH(bodies); i++) {
 		const struct json *answer =
 			test_call_to(server, &slipway, "ListEnvironments", "%s", bodies[i]);
@@ -93,10 +112,47 @@ static void test_each_filter_is_an_index(void **state)
 	test_server_free(server);
 }
 
+/* Name, account, region and target are those of one cluster; what finds nothing finds it at once. */
+static void test_a_cluster_is_of_its_own_place(void **state)
+{
+	static const char *const bodies[] = {
+		"{'target':'local','cluster':'far'}",
+		"{'target':'aws','cluster':'batch'}",
+		"{'target':'aws','cluster':'arn:aws:ecs:eu-west-1:" ACCOUNT ":cluster/batch'}",
+		"{'target':'aw'}",
+		"{'target':'aws:999999999999'}",
+		"{'cluster':'fa'}",
+		"{'cluster':'us-east-1/far'}",
+		"{'cluster':'999999999999/us-east-1/far'}",
+		"{'cluster':'arn:aws:ecs:us-east-1:" ACCOUNT ":cluster/far'}",
+		"{'cluster':'arn:aws:ecs:eu-west-1:999999999999:cluster/far'}",
+		"{'cluster':'arn:aws:ecs:us-east-1:999999999999:service/far'}",
+		"{'cluster':'arn:aws:sqs:us-east-1:999999999999:cluster/far'}",
+		"{'cluster':'arn:aws-cn:ecs:us-east-1:999999999999:cluster/far'}",
+		"{'cluster':'arn:aws:ecs'}",
+	};
+	struct daemon_context context = {.count = count};
+	struct test_server *server = new_server(&context);
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(bodies); i++) {
+		const struct json *answer =
+			test_call_to(server, &slipway, "ListEnvironments", "%s", bodies[i]);
+
+		if (json_count(json_get(answer, "environments")) != 0 ||
+			json_get(answer, "nextToken"))
+			fail_msg("%s: %zu environments%s", bodies[i],
+				json_count(json_get(answer, "environments")),
+				json_get(answer, "nextToken") ? " and a token" : "");
+	}
+	test_server_free(server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_filter_is_an_index),
+		cmocka_unit_test(test_a_cluster_is_of_its_own_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

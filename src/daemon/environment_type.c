@@ -65,6 +65,14 @@ static int check_daemon(struct aws_request *request, const struct json *configur
 	if (!surge && !json_is_absent(json_get(configuration, "maxOverPercent")))
 		return aws_fail_input(request, "deploymentConfiguration.maxOverPercent: needs "
 					       "replaceThenTerminate");
+	if (json_get_integer(configuration, "maxOverPercent", 1) == 0)
+		return aws_fail_input(request,
+			"deploymentConfiguration.maxOverPercent: with 0 no instance may have two "
+			"tasks at once, so replaceThenTerminate could %s; give more than 0, or "
+			"leave replaceThenTerminate out",
+			minimum == 100 ? "never replace a task, and minHealthyPercent 100 allows "
+					 "none to be stopped first"
+				       : "never start the new task beside the old one");
 	return 0;
 }
 

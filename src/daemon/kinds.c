@@ -177,6 +177,8 @@ static const struct fact_row deployment_rows[] = {
 	FACT_NAMED(environment_deployment_facts, status, "status", deployment_status_names),
 	FACT(FACT_FLAG, environment_deployment_facts, rollback, "rollback"),
 	FACT(FACT_TEXT, environment_deployment_facts, version, "version"),
+	FACT(FACT_TEXT, environment_deployment_facts, previous, "previous"),
+	FACT(FACT_TEXT, environment_deployment_facts, created_by, "createdBy"),
 	FACT(FACT_TEXT, environment_deployment_facts, reason, "reason"),
 	FACT(FACT_TEXT, environment_deployment_facts, token, "token"),
 	FACT(FACT_TEXT, environment_deployment_facts, token_hash, "tokenHash"),
@@ -269,13 +271,41 @@ static int extract_environment(const struct store_object *object, void *facts,
 	return read_rows(object, facts, scratch, err);
 }
 
+/* The order of names does not matter. */
+static uint64_t number_of_names(const struct json *names, uint64_t kind)
+{
+	uint64_t number = 0;
+
+	JSON_EACH_ITEM (names, name)
+		number += span_hash(json_text(name)) * kind;
+	return number;
+}
+
+static uint64_t number_of_network(const struct json *network)
+{
+	struct span given = json_get_text(network, "assignPublicIp");
+
+	if (!json_is(network, JSON_OBJECT))
+		return 0;
+	return 1 + number_of_names(json_get(network, "subnets"), 2) +
+	       number_of_names(json_get(network, "securityGroups"), 3) +
+	       (given.data && span_is(given, "ENABLED"));
+}
+
 static int extract_version(const struct store_object *object, void *facts, struct arena *scratch,
 	struct err *err)
 {
 	struct environment_version_facts *version = facts;
+	struct json *document;
+	int code;
 
 	if (!split_at_slash(object->key, 2, &version->environment, &version->id))
 		return bad_key(object, err);
+	code = json_parse(object->api, scratch, &document, err);
+	if (code < 0)
+		return code;
+	version->network =
+		number_of_network(json_path(document, "networkConfiguration.awsvpcConfiguration"));
 	return read_rows(object, facts, scratch, err);
 }
 
@@ -361,8 +391,24 @@ static void write_places(const struct store_object *object, struct store_index_w
 	add_parts(environment_facts(object)->places, ' ', writer);
 }
 
-/* Who asks for a cluster elsewhere names it by its ARN, which does not tell the target. */
+/* Who asks for a cluster names it, or says its ARN, which tells account and region; neither tells the target. */
 static void write_clusters(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct environment_facts *facts = environment_facts(object);
+	struct span rest = facts->places, place, target, cluster, head, name;
+
+	while (span_next_part(&rest, ' ', &place)) {
+		if (!span_split(place, ':', &target, &cluster))
+			continue;
+		store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
+			SPAN_ARGS(cluster));
+		if (split_at_slash(cluster, 2, &head, &name))
+			store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
+				SPAN_ARGS(name));
+	}
+}
+
+static void write_targets(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);
 	struct span rest = facts->places, place, target, cluster;
@@ -370,7 +416,7 @@ static void write_clusters(const struct store_object *object, struct store_index
 	while (span_next_part(&rest, ' ', &place))
 		if (span_split(place, ':', &target, &cluster))
 			store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
-				SPAN_ARGS(cluster));
+				SPAN_ARGS(target));
 }
 
 static void write_claims(const struct store_object *object, struct store_index_writer *writer)
@@ -389,14 +435,28 @@ static void write_attributes(const struct store_object *object, struct store_ind
 				SPAN_ARGS(attribute));
 }
 
+static void write_selectors(const struct store_object *object, struct store_index_writer *writer)
+{
+	const struct environment_facts *facts = environment_facts(object);
+	struct span rest = facts->attributes, selector = SPAN(""), places = facts->places, place;
+
+	if (facts->type == ENVIRONMENT_TYPE_Daemon)
+		while (selector.length == 0 && span_next_part(&rest, ';', &selector))
+			continue;
+	while (span_next_part(&places, ' ', &place))
+		store_index_add_format(writer, "%.*s %.*s", SPAN_ARGS(place), SPAN_ARGS(selector));
+}
+
 static const struct store_index environment_indexes[ENVIRONMENT_INDEX_COUNT] = {
 	[ENVIRONMENT_BY_TYPE] = {.name = "type", .write = write_type},
 	[ENVIRONMENT_BY_STATUS] = {.name = "status", .write = write_status},
 	[ENVIRONMENT_BY_HEALTH] = {.name = "health", .write = write_health},
 	[ENVIRONMENT_BY_PLACE] = {.name = "place", .write = write_places},
 	[ENVIRONMENT_BY_CLUSTER] = {.name = "cluster", .write = write_clusters},
+	[ENVIRONMENT_BY_TARGET] = {.name = "target", .write = write_targets},
 	[ENVIRONMENT_BY_CLAIM] = {.name = "claim", .write = write_claims},
 	[ENVIRONMENT_BY_ATTRIBUTE] = {.name = "attribute", .write = write_attributes},
+	[ENVIRONMENT_BY_SELECTOR] = {.name = "selector", .write = write_selectors},
 };
 
 static void write_version_number(const struct store_object *object,
@@ -540,12 +600,16 @@ const struct store_kind environment_run_kind = {
 	.index_count = LENGTH(run_indexes),
 };
 
+/* No facts: whoever takes one reads it once. */
+const struct store_kind environment_event_kind = {.name = "daemon.event"};
+
 const struct store_kind *const daemon_kinds[] = {
 	&environment_kind,
 	&environment_version_kind,
 	&environment_deployment_kind,
 	&environment_placement_kind,
 	&environment_run_kind,
+	&environment_event_kind,
 	&webhook_notice_kind,
 };
 const size_t daemon_kind_count = LENGTH(daemon_kinds);

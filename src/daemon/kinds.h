@@ -1,5 +1,5 @@
 /*
- * Daemon environments: what is kept of them. All keys begin with "ACCOUNT/NAME" of the environment, so that
+ * Daemon environments: what is kept of them. All their keys begin with "ACCOUNT/NAME" of the environment, so that
  * what belongs to one is one range of each kind.
  *
  *   environment   ACCOUNT/NAME                  what is wanted now: status, versions, deployments under way
@@ -8,6 +8,8 @@
  *   placement     ACCOUNT/NAME/PLACE/INSTANCE   the decision for one instance, written before it is acted on; of a
  *                                               Service: for its ECS service, whose name stands for the instance
  *   run           ACCOUNT/NAME/MILLISECONDS     of a Cron: one due time and what came of it, written before RunTask
+ *
+ * One kind is of no environment, and may be lost: events for other servers (state_relay.c), TARGET:SLOT.
  *
  * A place is a cluster wherever it is: "TARGET:ACCOUNT/REGION/CLUSTER", without TARGET for a cluster of this
  * server. Tasks of an environment have the group "env:NAME" and are started by (startedBy) one of its
@@ -31,6 +33,7 @@ extern const struct store_kind environment_version_kind;
 extern const struct store_kind environment_deployment_kind;
 extern const struct store_kind environment_placement_kind;
 extern const struct store_kind environment_run_kind;
+extern const struct store_kind environment_event_kind;
 
 /* ---- environments ---- */
 
@@ -78,13 +81,18 @@ struct environment_facts {
 };
 
 enum environment_index {
-	ENVIRONMENT_BY_TYPE,    /* "ACCOUNT/TYPE" */
-	ENVIRONMENT_BY_STATUS,  /* "ACCOUNT/STATUS" */
-	ENVIRONMENT_BY_HEALTH,  /* "ACCOUNT/healthy" or "ACCOUNT/unhealthy" */
-	ENVIRONMENT_BY_PLACE,   /* "PLACE", once for each */
-	ENVIRONMENT_BY_CLUSTER, /* "ACCOUNT/PLACE" without the target of the place, once for each */
-	ENVIRONMENT_BY_CLAIM,   /* "PLACE TASK-DEFINITION-ARN" */
+	ENVIRONMENT_BY_TYPE,   /* "ACCOUNT/TYPE" */
+	ENVIRONMENT_BY_STATUS, /* "ACCOUNT/STATUS" */
+	ENVIRONMENT_BY_HEALTH, /* "ACCOUNT/healthy" or "ACCOUNT/unhealthy" */
+	ENVIRONMENT_BY_PLACE,  /* "PLACE", once for each */
+	/* "ACCOUNT/PLACE" without the target of the place, and "ACCOUNT/CLUSTER", its last part; once for each. */
+	ENVIRONMENT_BY_CLUSTER,
+	ENVIRONMENT_BY_TARGET,    /* "ACCOUNT/TARGET", "ACCOUNT/" for this server */
+	ENVIRONMENT_BY_CLAIM,     /* "PLACE TASK-DEFINITION-ARN" */
 	ENVIRONMENT_BY_ATTRIBUTE, /* "ACCOUNT/NAME=VALUE" or "ACCOUNT/NAME", once for each */
+	/* "PLACE NAME=VALUE" or "PLACE NAME" with the first attribute that it requires, "PLACE " if it requires none, once
+	 * for each place: who is not found so does not match. Daemons; others are found with none. */
+	ENVIRONMENT_BY_SELECTOR,
 	ENVIRONMENT_INDEX_COUNT
 };
 
@@ -118,6 +126,7 @@ struct environment_version_facts {
 	int64_t number; /* from 1 */
 	struct span place;
 	struct span task_definition; /* ARN */
+	uint64_t network;            /* a number for what it says of networks; 0: nothing */
 	struct span role, target;    /* "" */
 	struct span attributes;      /* packed: ";NAME=VALUE;NAME;", all must match; "" */
 	int64_t minimum_healthy;     /* percent */
@@ -195,6 +204,8 @@ struct environment_deployment_facts {
 	enum environment_deployment_status status;
 	bool rollback;
 	struct span version;
+	struct span previous;          /* that was the target when it began, if another one; "" */
+	struct span created_by;        /* ARN of the user that asked for it; "" */
 	struct span reason;            /* a word: "MIN_HEALTHY_UNSATISFIABLE"; "" */
 	struct span token, token_hash; /* of the requests that asked for it, joined by spaces; "" */
 	int64_t created_ms, started_ms, ended_ms; /* 0: not yet */

@@ -23,7 +23,7 @@ static struct crew *find_crew(struct manager *manager, struct span key, bool mak
 	lock_take(&manager->lock);
 	crew = map_get(&manager->crews, key);
 	if (!crew && make) {
-		crew = crew_new(key);
+		crew = crew_new(key, manager->interest);
 		map_put(&manager->crews, key, crew);
 	}
 	lock_release(&manager->lock);
@@ -70,17 +70,55 @@ size_t manager_list_running(void *context, struct span environment_key, struct a
 	return count;
 }
 
+/* How a look at an environment ended. */
+static void note_end(struct crew *crew, int64_t steady_ms, int code, const struct err *err)
+{
+	lock_take(&crew->lock);
+	if (code >= 0)
+		crew->failing_ms = 0;
+	else if (crew->failing_ms == 0)
+		crew->failing_ms = steady_ms > 0 ? steady_ms : 1;
+	if (code < 0)
+		snprintf(crew->failing, sizeof(crew->failing), "%s", err->message);
+	lock_release(&crew->lock);
+}
+
+struct span manager_find_trouble(void *context, struct span environment_key, struct arena *arena)
+{
+	struct manager *manager = context;
+	struct span words = SPAN("");
+	int64_t since_ms = 0;
+	struct crew *crew;
+
+	lock_take(&manager->lock);
+	crew = map_get(&manager->crews, environment_key);
+	if (crew) {
+		lock_take(&crew->lock);
+		since_ms = crew->failing_ms;
+		words = arena_copy_span(arena, span_of(crew->failing));
+		lock_release(&crew->lock);
+	}
+	lock_release(&manager->lock);
+	if (since_ms == 0 ||
+		runner_now_us(manager->runner) / 1000 - since_ms <= CLAIMS_LEASE_US / 1000 ||
+		claims_is_kept_by_another(manager->config.claims,
+			arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s",
+				SPAN_ARGS(environment_key))))
+		return SPAN("");
+	return manager_reason(arena, "NOT_MANAGED", words);
+}
+
 static void let_look(struct manager *manager, struct controller *controller,
-	const struct store_object *environment, struct span place, struct span instance)
+	struct span environment, struct span place, struct span instance)
 {
 	struct crew *crew;
 
 	lock_take(&manager->lock);
-	crew = map_get(&manager->crews, environment->key);
+	crew = map_get(&manager->crews, environment);
 	if (crew)
 		crew_instance_changed(crew, place, instance);
 	lock_release(&manager->lock);
-	controller_add(controller, environment->key);
+	controller_add(controller, environment);
 }
 
 /* The environment of a group in a place of this server, if it has anything to do with that place; NULL. */
@@ -101,30 +139,121 @@ static const struct store_object *find_owner(const struct store_view *view, stru
 	return NULL;
 }
 
-/* News of the state service: whose place it is will have to look. A task of an environment is nobody else's business:
- * where there are hundreds of them on each instance, all would look at each task of all. */
+/* News of the state service, and for whom they are. */
+struct news {
+	struct manager *manager;
+	struct controller *controller;
+	const struct store_view *view;
+	struct arena *arena;
+	struct span place, instance;
+};
+
+/* A task of an environment is nobody else's business: where there are hundreds of them on each instance, all would look
+ * at each task of all. */
+static void tell_owner(const struct news *news, struct span name)
+{
+	struct store_cursor cursor = environments_at(news->view, news->place);
+	const struct store_object *environment;
+
+	if (news->place.data[0] == ':') {
+		environment = find_owner(news->view, news->place, name, news->arena);
+		if (environment)
+			let_look(news->manager, news->controller, environment->key, news->place,
+				news->instance);
+		return;
+	}
+	while ((environment = store_next(&cursor)))
+		if (span_equal(environment_name_of_key(environment->key), name))
+			let_look(news->manager, news->controller, environment->key, news->place,
+				news->instance);
+}
+
+static void tell_all(const struct news *news)
+{
+	struct store_cursor cursor = environments_at(news->view, news->place);
+	const struct store_object *environment;
+
+	while ((environment = store_next(&cursor)))
+		let_look(news->manager, news->controller, environment->key, news->place,
+			news->instance);
+}
+
+static void tell_interested(const struct news *news)
+{
+	struct span *keys;
+	size_t count = interest_list(news->manager->interest,
+		arena_format(news->arena, "%.*s/%.*s", SPAN_ARGS(news->place),
+			SPAN_ARGS(news->instance)),
+		news->arena, &keys);
+
+	for (size_t i = 0; i < count; i++)
+		let_look(news->manager, news->controller, keys[i], news->place, news->instance);
+}
+
+static void tell_selected(const struct news *news, struct span attribute)
+{
+	struct store_cursor cursor = {.view = news->view,
+		.kind = &environment_kind,
+		.index = ENVIRONMENT_BY_SELECTOR,
+		.prefix = arena_format(news->arena, "%.*s %.*s", SPAN_ARGS(news->place),
+			SPAN_ARGS(attribute)),
+		.exact = true};
+	const struct store_object *environment;
+
+	while ((environment = store_next(&cursor)))
+		let_look(news->manager, news->controller, environment->key, news->place,
+			news->instance);
+}
+
+/* Those who care, and those whom it may match now. */
+static void tell_concerned(const struct news *news)
+{
+	const struct state_instance *instance = state_get_instance_for(news->manager->state,
+		news->place, news->instance, SPAN(""), news->arena);
+	struct span rest = instance ? instance->attributes : SPAN(""), attribute, name, value;
+
+	tell_interested(news);
+	tell_selected(news, SPAN(""));
+	while (span_next_part(&rest, ';', &attribute)) {
+		if (attribute.length == 0)
+			continue;
+		tell_selected(news, attribute);
+		if (span_split(attribute, '=', &name, &value))
+			tell_selected(news, name);
+	}
+}
+
+static bool is_draining(const struct news *news)
+{
+	const struct state_instance *instance = state_get_instance_for(news->manager->state,
+		news->place, news->instance, SPAN(""), news->arena);
+
+	return instance && instance->status == STATE_INSTANCE_DRAINING;
+}
+
 static void state_changed(void *context, struct span place, struct span instance, struct span group)
 {
 	struct manager *manager = context;
 	_view_ struct store_view *view = store_view_open(manager->config.store);
 	_arena_ struct arena *arena = arena_new(0);
-	struct store_cursor cursor = environments_at(view, place);
 	struct span name = environment_name_of_group(group);
-	struct controller *controller = controller_door_enter(&manager->door);
-	const struct store_object *environment;
+	struct news news = {.manager = manager,
+		.controller = controller_door_enter(&manager->door),
+		.view = view,
+		.arena = arena,
+		.place = place,
+		.instance = instance};
 
-	if (!controller)
+	if (!news.controller)
 		return;
-	if (name.length > 0 && place.data[0] == ':') {
-		environment = find_owner(view, place, name, arena);
-		if (environment)
-			let_look(manager, controller, environment, place, instance);
-		controller_door_leave(&manager->door);
-		return;
-	}
-	while ((environment = store_next(&cursor)))
-		if (name.length == 0 || span_equal(environment_name_of_key(environment->key), name))
-			let_look(manager, controller, environment, place, instance);
+	if (name.length > 0)
+		tell_owner(&news, name);
+	else if (instance.length == 0)
+		tell_all(&news);
+	else if (group.length == 0)
+		tell_concerned(&news);
+	else if (is_draining(&news))
+		tell_interested(&news); /* daemons leave behind the tasks of others */
 	controller_door_leave(&manager->door);
 }
 
@@ -359,6 +488,8 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	look.crew = find_crew(manager, key, true);
 	set_sight(&look);
 	code = work(&look, &more, err);
+	if (code != -ECANCELED)
+		note_end(look.crew, look.sight.steady_ms, code, err);
 	if (code == -EAGAIN) {
 		/* What is missing is told when it comes; to be safe we look again. */
 		manager_again_at(&look, look.sight.steady_ms + 1000);
@@ -448,12 +579,14 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.is_wanted = manager_is_wanted,
 		.list_services = manager_list_services,
 		.service_changed = service_changed,
-		.context = manager};
+		.context = manager,
+		.server = claims_server(config->claims)};
 	int code;
 
 	manager->config = *config;
 	manager->runner = runner_group_new(config->runner, "environments");
 	lock_init(&manager->lock);
+	manager->interest = interest_new();
 	controller_door_init(&manager->door, manager->runner, "environments");
 	state.runner = manager->runner;
 	controller.runner = manager->runner;
@@ -487,6 +620,7 @@ void manager_stop(struct manager *manager)
 	MAP_EACH (&manager->targets, entry)
 		aws_target_free(entry->value);
 	map_clear(&manager->crews);
+	interest_free(manager->interest);
 	map_clear(&manager->targets);
 	controller_door_destroy(&manager->door);
 	lock_destroy(&manager->lock);

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "daemon/manager_internal.h"
+#include "daemon/matching.h"
 #include "ecs/name.h"
 #include "ecs/preemption.h"
 
@@ -87,6 +88,24 @@ static void prepare_start(struct acting *acting, struct act *act)
 	act->placement.until_ms = 0;
 }
 
+/* How many starts of the version that the instance belongs to have failed in a row, if this task is stopped because it is
+ * ill and was never well for long; else 0. */
+static int64_t count_illness(const struct manager_look *look, const struct act *act,
+	const struct state_task *task)
+{
+	const struct environment_version_facts *version = find_version(look, act->before.version);
+
+	if (act->action.class != ROLLOUT_UNHEALTHY || !version ||
+		!environment_version_runs(version, look->sight.view, look->arena, task) ||
+		look->sight.steady_ms - task->since_ms >= CREW_WELL_MS)
+		return 0;
+	if (act->before.intent != ENVIRONMENT_INTENT_stop ||
+		!span_equal(act->before.task, task->arn))
+		return act->before.failures + 1;
+	/* Once more. What was refused was counted instead. */
+	return act->before.until_ms > 0 || act->before.failures == 0 ? 1 : act->before.failures;
+}
+
 static void prepare_stop(struct acting *acting, struct act *act)
 {
 	const struct manager_look *look = acting->look;
@@ -101,6 +120,9 @@ static void prepare_stop(struct acting *acting, struct act *act)
 	act->task = task->arn;
 	act->placement.intent = ENVIRONMENT_INTENT_stop;
 	act->placement.task = task->arn;
+	act->placement.failures = count_illness(look, act, task);
+	if (act->placement.failures > 0)
+		act->placement.until_ms = 0;
 	if (act->action.hands_over) {
 		act->placement.version = environment_version_facts(look->sight.target)->id;
 		act->placement.deployment = acting->deployment;
@@ -484,6 +506,8 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 	if (code < 0)
 		return code;
 	note_asked(acting, act);
+	if (look->sight.bug == DAEMON_BUG_INVERTED_STOP && !refused.data)
+		refused = SPAN("");
 	if (refused.data)
 		refuse_stop(acting, act, refused);
 	return 0;

@@ -190,10 +190,17 @@ static void read_started(struct cron_look *cron, const struct json *answer)
 	}
 }
 
-/* The same again, with the same token: the answer to the first one is the answer to all. */
-static void wait_for_answer(struct cron_look *cron, struct span reason)
+/* The same again, with the same token: the answer to the first one is the answer to all. Also of what is refused: it says
+ * nothing of those before it, which may have been done without an answer, perhaps by a server that is gone. If it is too late
+ * in the end, what there is says whether it was started. */
+static void ask_again(struct cron_look *cron, struct span reason)
 {
-	cron->run.until_ms = runner_wall_ms(cron->look->call->runner) + UNANSWERED_MS;
+	int64_t now_ms = runner_wall_ms(cron->look->call->runner);
+	int64_t delay_ms = (now_ms - cron->run.intended_ms) / 2;
+
+	if (delay_ms < UNANSWERED_MS)
+		delay_ms = UNANSWERED_MS;
+	cron->run.until_ms = now_ms + (delay_ms < RETRY_MOST_MS ? delay_ms : RETRY_MOST_MS);
 	manager_again_when(cron->look, cron->run.until_ms);
 	cron->api = reason_document(cron->look->arena, reason, 0, false);
 }
@@ -209,7 +216,7 @@ static int call_run(struct cron_look *cron, const struct store_object *version, 
 	if (code == -ECANCELED || code == -ESTALE)
 		return code;
 	if (code < 0) {
-		refuse(cron, span_of(err->message));
+		ask_again(cron, span_of(err->message));
 		return write_down(cron, err);
 	}
 	code = manager_call(look, cron->run.place, &role, "RunTask", run_request(cron, version),
@@ -222,10 +229,8 @@ static int call_run(struct cron_look *cron, const struct store_object *version, 
 			 : arena_copy_span(look->arena, span_of(code < 0 ? err->message : ""));
 	if (code == 0)
 		read_started(cron, answer);
-	else if (manager_outcome(cron->run.place, code, &failure) == MANAGER_REFUSED)
-		refuse(cron, reason);
 	else
-		wait_for_answer(cron, reason);
+		ask_again(cron, reason);
 	return write_down(cron, err);
 }
 
@@ -306,25 +311,14 @@ static int find_started(struct cron_look *cron, struct json *ret_tasks, struct e
 	return 0;
 }
 
-struct wanted_tasks {
-	struct span started_by;
-};
-
-static bool is_of_run(void *context, const struct state_task *task)
-{
-	const struct wanted_tasks *wanted = context;
-
-	return span_equal(task->started_by, wanted->started_by);
-}
-
 /* The same elsewhere, by what the state service knows. */
 static void find_started_elsewhere(struct cron_look *cron, struct json *ret_tasks)
 {
 	struct manager_look *look = cron->look;
-	struct wanted_tasks wanted = {.started_by = started_by(cron)};
+	struct state_task_query query = {.started_by = started_by(cron)};
 	struct state_task *tasks;
-	size_t count = state_select_tasks(look->sight.state, cron->run.place, is_of_run, &wanted,
-		SPAN_NONE, ENVIRONMENT_CRON_TASKS_MAX, look->arena, &tasks);
+	size_t count = state_select_tasks(look->sight.state, cron->run.place, &query, SPAN_NONE,
+		ENVIRONMENT_CRON_TASKS_MAX, look->arena, &tasks);
 
 	for (size_t i = 0; i < count; i++) {
 		struct json *task = json_new_object(look->arena);

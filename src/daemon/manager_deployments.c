@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "daemon/deployment_life.h"
 #include "daemon/derived.h"
-#include "daemon/manager_internal.h"
+#include "daemon/manager_words.h"
 #include "daemon/reserving.h"
 
 #define FAILED_INSTANCES_MAX 100 /* that are named */
@@ -66,6 +66,8 @@ static int add_rollback(const struct deployment_scope *scope, const struct step 
 		.type = ENVIRONMENT_DEPLOYMENT_TYPE_user,
 		.rollback = true,
 		.version = scope->facts->completed,
+		.previous = SPAN(""),
+		.created_by = SPAN(""),
 		.reason = SPAN("ON_FAILURE"),
 		.token = SPAN(""),
 		.token_hash = SPAN("")};
@@ -114,6 +116,8 @@ static int write_monitor(const struct deployment_scope *scope, const struct step
 	struct environment_deployment_facts made = {.id = span_of(step->id),
 		.type = step->monitor,
 		.version = scope->facts->target,
+		.previous = SPAN(""),
+		.created_by = SPAN(""),
 		.reason = SPAN(""),
 		.token = SPAN(""),
 		.token_hash = SPAN("")};
@@ -275,7 +279,29 @@ static struct span words_of(const struct manager_look *look, const struct crew_m
 	return json_get_text(kept, "reason");
 }
 
-/* Instances that cannot be served now, and why; in words, where somebody said some. */
+/* It cannot be served now, or failed before and what comes of the next try is not known yet. */
+static bool has_failed(const struct fleet_reason *reason, const struct crew_member *member)
+{
+	return is_failure(reason->cause) || member->trouble != CREW_NO_TROUBLE;
+}
+
+/* Why it has, in words where somebody said some; named: with the task that ended. */
+static struct span failure_of(const struct manager_look *look, const struct fleet_reason *reason,
+	const struct crew_member *member, bool named)
+{
+	bool hindered = is_failure(reason->cause) && reason->cause != FLEET_BACKOFF;
+	struct span words = words_of(look, member);
+
+	if (words.length > 0)
+		return words;
+	if (hindered)
+		return span_of(reason_of(reason->cause));
+	words = manager_member_words(look, member, named);
+	return words.length > 0 ? manager_reason(look->arena, reason_of(FLEET_BACKOFF), words)
+				: span_of(reason_of(FLEET_BACKOFF));
+}
+
+/* Instances that cannot be served now, and why. */
 static void name_failed(struct step *step)
 {
 	struct manager_look *look = step->look;
@@ -286,18 +312,25 @@ static void name_failed(struct step *step)
 	for (size_t i = 0; i < count; i++) {
 		const struct crew_member *member = crew_member_at(look->crew, reasons[i].instance);
 		struct json *item = json_new_object(look->arena);
-		struct span words = words_of(look, member);
 
-		if (!is_failure(reasons[i].cause))
+		if (!has_failed(&reasons[i], member))
 			continue;
 		json_set_string(look->arena, item, "instance", member->id);
 		json_set_string(look->arena, item, "reason",
-			words.length > 0 ? words : span_of(reason_of(reasons[i].cause)));
+			failure_of(look, &reasons[i], member, true));
 		json_append(look->arena, list, item);
 	}
 	if (json_count(list) > 0)
 		json_set(look->arena, made, "failedInstances", list);
 	step->failed = json_count(list) > 0 ? json_to_text(made, look->arena) : SPAN("");
+}
+
+static void name_all_failed(struct step *step)
+{
+	if (step->look->progress)
+		name_failure(step, step->look->progress);
+	else if (step->look->cause.length == 0)
+		name_failed(step);
 }
 
 /* What was done stays done for those who watch, though a task may die later: while there are as many instances, the
@@ -322,11 +355,34 @@ static bool is_over(const struct manager_look *look,
 		return look->progress->is_over;
 	if (look->sight.bug == DAEMON_BUG_HASTY_COMPLETE)
 		return counts->launching == 0;
+	if (look->sight.bug == DAEMON_BUG_NEVER_EMPTY && counts->total == 0)
+		return false;
 	if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
 		return fleet_complete(look->crew->fleet) && !look->crew->is_partly_known;
 	/* What a monitor began for: everybody has a task, of the version that is due. */
 	return counts->launching == 0 && counts->missing == 0 && counts->unhealthy == 0 &&
 	       !(look->sight.rolls && counts->outdated > 0);
+}
+
+/* What those that fail have in common; the word alone, if they fail for several reasons. */
+static struct span common_failure(const struct manager_look *look)
+{
+	struct fleet_reason reasons[FAILED_INSTANCES_MAX];
+	size_t count = fleet_reasons(look->crew->fleet, reasons, LENGTH(reasons));
+	struct span common = SPAN("");
+
+	for (size_t i = 0; i < count; i++) {
+		const struct crew_member *member = crew_member_at(look->crew, reasons[i].instance);
+		struct span one;
+
+		if (!has_failed(&reasons[i], member))
+			continue;
+		one = failure_of(look, &reasons[i], member, false);
+		if (common.length > 0 && !span_equal(one, common))
+			return span_of(reason_of(FLEET_BACKOFF));
+		common = one;
+	}
+	return common.length > 0 ? common : SPAN("UNHEALTHY: the health check failed");
 }
 
 static enum environment_deployment_status status_now(const struct manager_look *look,
@@ -339,7 +395,7 @@ static enum environment_deployment_status status_now(const struct manager_look *
 	if (look->progress)
 		return look->progress->status;
 	if (fleet_counts(look->crew->fleet)->unhealthy > 0 || blocked.cause == FLEET_BACKOFF) {
-		*ret_reason = span_of(reason_of(blocked.cause));
+		*ret_reason = common_failure(look);
 		return ENVIRONMENT_DEPLOYMENT_unhealthy;
 	}
 	if (look->crew->is_partly_known && fleet_complete(look->crew->fleet)) {
@@ -393,6 +449,36 @@ static void decide_blind(struct step *step, const struct environment_deployment_
 		step->type = STEP_MOVE;
 }
 
+/* Others than those that it names have failed, or they have for another reason. */
+static bool failed_have_changed(struct step *step,
+	const struct environment_deployment_facts *deployment)
+{
+	const struct manager_look *look = step->look;
+	const struct store_object *object = environment_deployment_of(look->sight.view, look->arena,
+		look->sight.environment->key, deployment->id);
+
+	if (!object ||
+		(crew_troubled(look->crew) == 0 && !look->progress && object->api.length == 0))
+		return false;
+	name_all_failed(step);
+	return !span_equal(step->failed, object->api);
+}
+
+/* Its time is over, or it was given up: why, as it was told until then. */
+static void tell_end(struct step *step, const struct environment_deployment_facts *deployment)
+{
+	const struct manager_look *look = step->look;
+
+	step->status = status_now(look, &step->reason);
+	keep_trouble(step, deployment);
+	if (step->reason.length == 0 && !look->progress)
+		step->reason = span_of(reason_of(fleet_blocked(look->crew->fleet).cause));
+	if (step->reason.length == 0)
+		step->reason = arena_format(look->arena, "TIME_OVER: %lld of %lld are as wanted",
+			(long long)step->done, (long long)step->total);
+	step->status = ENVIRONMENT_DEPLOYMENT_timed_out;
+}
+
 static void decide_running(struct step *step, const struct environment_deployment_facts *deployment)
 {
 	struct manager_look *look = step->look;
@@ -414,10 +500,7 @@ static void decide_running(struct step *step, const struct environment_deploymen
 		return;
 	}
 	if (ends_ms <= look->sight.steady_ms || (look->progress && look->progress->has_failed)) {
-		step->status = ENVIRONMENT_DEPLOYMENT_timed_out;
-		step->reason = look->progress
-				       ? look->progress->reason
-				       : span_of(reason_of(fleet_blocked(look->crew->fleet).cause));
+		tell_end(step, deployment);
 		step->rolls_back = deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
 				   target->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
 		return;
@@ -428,12 +511,25 @@ static void decide_running(struct step *step, const struct environment_deploymen
 	if (step->status != deployment->status || !span_equal(step->reason, deployment->reason))
 		return;
 	step->type = STEP_NONE;
-	if (step->done == deployment->done && step->total == deployment->total)
+	if (step->done == deployment->done && step->total == deployment->total &&
+		!failed_have_changed(step, deployment))
 		return;
 	if (look->crew->progress_ms + PROGRESS_MS <= look->sight.steady_ms)
 		step->type = STEP_PROGRESS;
 	else
 		manager_again_at(look, look->crew->progress_ms + PROGRESS_MS);
+}
+
+/* By this server's own sight, since it first saw it written down: another one's clock may be an hour behind, and what has
+ * not been watched has not baked. */
+static int64_t canary_began_ms(const struct manager_look *look,
+	const struct environment_deployment_facts *deployment)
+{
+	struct crew_moment *began = &look->crew->canary_began;
+
+	if (began->written_ms != deployment->canary_ms)
+		*began = (struct crew_moment){deployment->canary_ms, look->sight.steady_ms};
+	return began->steady_ms;
 }
 
 /* All of the canary's instances are well; the rest may follow when it has baked. That it has is written down by who sees it
@@ -447,9 +543,7 @@ static void decide_canary(struct step *step, const struct environment_deployment
 	int64_t wanted =
 		target->canary_instances < counts->total ? target->canary_instances : counts->total;
 	bool well = counts->proved >= wanted && counts->unproved == 0;
-	int64_t baked_ms =
-		crew_moment(&look->crew->canary_began, &look->sight, deployment->canary_ms, 0) +
-		target->canary_bake_ms;
+	int64_t baked_ms = canary_began_ms(look, deployment) + target->canary_bake_ms;
 
 	if (!look->sight.canary || (!well && deployment->canary_ms == 0))
 		return;
@@ -546,10 +640,7 @@ int manager_step_deployments(struct manager_look *look, bool *ret_changed, struc
 		return 0;
 	id_uuid(runner_random(look->call->runner), step.id);
 	look->crew->progress_ms = look->sight.steady_ms;
-	if (look->progress)
-		name_failure(&step, look->progress);
-	else if (look->cause.length == 0)
-		name_failed(&step);
+	name_all_failed(&step);
 	code = claims_write(look->manager->config.claims, &look->claim, write_step, &step, NULL,
 		err);
 	if (code == 0 && step.type == STEP_ADOPT)

@@ -272,6 +272,32 @@ static void test_72_calls_that_go_wrong(void **state)
 	}
 }
 
+/* It was done without an answer, and asking again is refused: that says nothing of the first one. */
+static void test_72_refused_after_no_answer(void **state)
+{
+	static const enum fault silent[] = {FAULT_SILENT, FAULT_GATEWAY};
+	static const enum fault refused[] = {FAULT_THROTTLED, FAULT_ERROR, FAULT_AWAY};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(silent) * LENGTH(refused); i++) {
+		struct bench *bench = bench_new(i);
+		struct environment_run_facts runs[8];
+
+		make(bench, "");
+		strike(bench, silent[i % LENGTH(silent)], "RunTask", 1);
+		while (bench->runs == 0)
+			pass_s(bench, 1);
+		strike(bench, refused[i / LENGTH(silent)], "RunTask", 2);
+		while (bench->runs < 3)
+			pass_s(bench, 1);
+		pass_s(bench, 30);
+		test_list_runs(bench->near->server, runs, LENGTH(runs));
+		assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
+		assert_int_equal(test_count_tasks(bench->far), 1);
+		bench_free(bench);
+	}
+}
+
 /* What was started, though the answer is lost and nobody is there any more, is found when it is too late to ask. */
 static void test_72_found_again(void **state)
 {
@@ -552,6 +578,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_due_and_followed),
 		cmocka_unit_test(test_72_calls_that_go_wrong),
+		cmocka_unit_test(test_72_refused_after_no_answer),
 		cmocka_unit_test(test_72_found_again),
 		cmocka_unit_test(test_72_a_call_that_arrives_late),
 		cmocka_unit_test(test_83_away_when_due),

@@ -183,31 +183,85 @@ static void be_healthy(struct task_facts *facts)
 	facts->health = TASK_HEALTH_HEALTHY;
 }
 
+static void be_ill(struct task_facts *facts)
+{
+	facts->health = TASK_HEALTH_UNHEALTHY;
+}
+
+/* All tasks that run and shall run; how many. */
+static size_t tell_health(struct test_manager *bench, void (*health)(struct task_facts *facts))
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_view_ struct store_view *view = store_view_open(bench->server->store);
+	struct store_cursor cursor = {
+		.view = view, .kind = &task_kind, .index = -1, .prefix = TEST_TASKS};
+	const struct store_object *task;
+	size_t count = 0;
+
+	while ((task = store_next(&cursor))) {
+		char id[TEST_ID_SIZE];
+
+		if (task_facts(task)->last != TASK_RUNNING ||
+			task_facts(task)->desired != TASK_RUNNING)
+			continue;
+		count++;
+		test_id_of(arena_copy_span(arena, task->key).data, id);
+		test_change_task(bench->server, "default", id, health);
+	}
+	return count;
+}
+
 /* Who checks it knows better. */
 static void test_a_health_check_is_believed_at_once(void **state)
 {
 	struct test_manager *bench = new_bench(5);
-	_arena_ struct arena *arena = arena_new(0);
-	char id[64], task_id[TEST_ID_SIZE];
+	char id[64];
 
 	(void)state;
 	deploy(bench, false, 3, id);
 	move(bench, 3, true, TASK_PENDING, "RUNNING");
-	{
-		_view_ struct store_view *view = store_view_open(bench->server->store);
-		struct store_cursor cursor = {.view = view,
-			.kind = &task_kind,
-			.index = -1,
-			.prefix = SPAN(TEST_ACCOUNT_KEY "/default/")};
-		const struct store_object *task;
-
-		while ((task = store_next(&cursor))) {
-			test_id_of(arena_copy_span(arena, task->key).data, task_id);
-			test_change_task(bench->server, "default", task_id, be_healthy);
-		}
-	}
+	assert_int_equal(tell_health(bench, be_healthy), INSTANCES);
 	test_manager_pass(bench, MOMENT_US);
 	assert_string_equal(status_of(bench, id), "completed");
+	test_manager_free(bench);
+}
+
+/* Tasks fall ill as soon as they run, for a minute; how many. */
+static size_t let_fall_ill(struct test_manager *bench)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < 120; i++) {
+		move(bench, 3, false, TASK_RUNNING, "STOPPED");
+		move(bench, 3, true, TASK_PENDING, "RUNNING");
+		count += tell_health(bench, be_ill);
+		test_manager_pass(bench, MOMENT_US);
+	}
+	return count;
+}
+
+static void test_what_falls_ill_again_and_again_waits(void **state)
+{
+	struct test_manager *bench = new_bench(9);
+	char id[64];
+
+	(void)state;
+	deploy(bench, false, 3, id);
+	/* At once, and then after 1, 2, 4, 8 and 16 seconds of these sixty. */
+	assert_in_range(let_fall_ill(bench), 6 * INSTANCES, 8 * INSTANCES);
+	assert_string_equal(status_of(bench, id), "unhealthy");
+	/* One server's count is another's. */
+	test_manager_stop(bench);
+	test_manager_start(bench);
+	test_manager_pass(bench, 5 * SECOND_US);
+	assert_int_equal(move(bench, 3, true, TASK_PENDING, NULL), 0);
+	/* Who was well for long is served at once when that is over. */
+	test_manager_pass(bench, 60 * SECOND_US);
+	assert_int_equal(move(bench, 3, true, TASK_PENDING, "RUNNING"), INSTANCES);
+	tell_health(bench, be_healthy);
+	test_manager_pass(bench, CREW_WELL_MS * 1000);
+	assert_string_equal(status_of(bench, id), "completed");
+	assert_in_range(let_fall_ill(bench), 6 * INSTANCES, 8 * INSTANCES);
 	test_manager_free(bench);
 }
 
@@ -357,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_39_what_crashes_at_once_takes_one_instance),
 		cmocka_unit_test(test_warm_up_of_a_version_is_kept),
 		cmocka_unit_test(test_a_health_check_is_believed_at_once),
+		cmocka_unit_test(test_what_falls_ill_again_and_again_waits),
 		cmocka_unit_test(test_others_do_not_end_its_backoff),
 		cmocka_unit_test(test_crashes_without_a_trace),
 		cmocka_unit_test(test_clocks_that_are_set),

@@ -11,8 +11,9 @@ struct manager {
 	struct state_service *state;
 	struct controller *controller;
 	struct controller_door door;
-	struct lock lock;   /* for all below */
-	struct map crews;   /* struct crew by key of environment */
+	struct lock lock; /* for all below */
+	struct map crews; /* struct crew by key of environment */
+	struct interest *interest;
 	unsigned elsewhere; /* workers that call a target elsewhere */
 	struct map targets; /* struct aws_target of this server by "ACCOUNT/REGION ROLE POLICY" */
 };

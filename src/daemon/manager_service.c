@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "daemon/environment_type.h"
 #include "daemon/manager_service.h"
+#include "daemon/manager_words.h"
 #include "daemon/matching.h"
 
 #define LOOK_AGAIN_MS 200
@@ -326,6 +327,49 @@ static int halt_leftover(struct service_look *service, struct err *err)
 
 /* ---- how it goes ---- */
 
+/* Why the last task of it stopped, in words, with and without its id; "" if nobody knows. */
+static void find_words(const struct service_look *service, struct span *ret_named,
+	struct span *ret_words)
+{
+	struct manager_look *look = service->look;
+	const struct state_task *task = manager_last_of_service(look, service->place,
+		environment_service_name(look->arena, service->name), service->is.deployment);
+
+	*ret_named = task ? manager_end_words(look->arena, task, true) : SPAN("");
+	*ret_words = task ? manager_end_words(look->arena, task, false) : SPAN("");
+}
+
+static void tell_failing(const struct service_look *service, struct manager_progress *progress)
+{
+	struct span words;
+
+	progress->status = ENVIRONMENT_DEPLOYMENT_unhealthy;
+	progress->reason = SPAN("TASKS_FAIL");
+	find_words(service, &progress->failure, &words);
+	if (words.length == 0)
+		return;
+	progress->reason = manager_reason(service->look->arena, "TASKS_FAIL", words);
+	progress->failure = manager_reason(service->look->arena, "TASKS_FAIL", progress->failure);
+}
+
+/* ECS gave it up. */
+static void tell_failed(const struct service_look *service, struct manager_progress *progress)
+{
+	struct arena *arena = service->look->arena;
+	struct span told = service->is.told, words;
+
+	progress->has_failed = true;
+	find_words(service, &progress->failure, &words);
+	if (words.length > 0)
+		told = arena_format(arena, "%.*s%s%.*s", SPAN_ARGS(told),
+			told.length > 0 ? " The last one: " : "", SPAN_ARGS(words));
+	if (told.length == 0)
+		told = SPAN("ECS gave the rollout up");
+	progress->reason = manager_reason(arena, "ROLLOUT_FAILED", told);
+	progress->failure = manager_reason(arena, "ROLLOUT_FAILED",
+		progress->failure.length > 0 ? progress->failure : told);
+}
+
 static void tell_hindrance(const struct service_look *service, struct manager_progress *progress)
 {
 	const struct service_sight *is = &service->is;
@@ -340,8 +384,7 @@ static void tell_hindrance(const struct service_look *service, struct manager_pr
 		progress->reason = SPAN("REFUSED");
 		progress->failure = service->told;
 	} else if (is->failed > 0) {
-		progress->status = ENVIRONMENT_DEPLOYMENT_unhealthy;
-		progress->reason = SPAN("TASKS_FAIL");
+		tell_failing(service, progress);
 	} else if (is->hindrance) {
 		progress->status = ENVIRONMENT_DEPLOYMENT_blocked;
 		progress->reason = span_of(is->hindrance);
@@ -357,17 +400,16 @@ static void tell_progress(const struct service_look *service, struct manager_pro
 		.reason = SPAN(""),
 		.failure = SPAN(""),
 		.what = environment_service_name(service->look->arena, service->name),
-		.done = ours && is->runs_it ? is->updated : 0,
+		.done = ours && is->runs_it ? service_proven(is) : 0,
 		.total = json_get_integer(service->wanted, "desiredCount", 0)};
 	if (progress->done > progress->total)
 		progress->done = progress->total;
-	/* A service that is only scaled has no rollout for it. */
+	/* A service that is only scaled has no rollout for it; nor has one that is deployed once more, and may fail now. */
 	progress->is_over = ours && is->as_wanted && is->rollout == SERVICE_ROLLOUT_COMPLETED &&
-			    is->updated >= progress->total;
+			    is->failed == 0 && is->updated >= progress->total;
 	if (ours && is->as_wanted && is->rollout == SERVICE_ROLLOUT_FAILED &&
 		!failed_before(service)) {
-		progress->has_failed = true;
-		progress->reason = SPAN("ROLLOUT_FAILED");
+		tell_failed(service, progress);
 		return;
 	}
 	tell_hindrance(service, progress);

@@ -1,5 +1,6 @@
 #include "daemon/matching.h"
 
+#include "daemon/daemon.h"
 #include "ecs/attribute.h"
 
 bool environment_version_matches(const struct environment_version_facts *version, struct span place,
@@ -19,6 +20,42 @@ bool environment_version_matches(const struct environment_version_facts *version
 			return false;
 	}
 	return true;
+}
+
+bool environment_version_makes_same(const struct environment_version_facts *version,
+	const struct environment_version_facts *other)
+{
+	return span_equal(version->task_definition, other->task_definition) &&
+	       version->network == other->network;
+}
+
+/* In which version it was started; NULL: its deployment is forgotten. */
+static const struct environment_version_facts *
+version_of_task(const struct environment_version_facts *version, const struct store_view *view,
+	struct arena *arena, const struct state_task *task)
+{
+	const struct store_object *deployment =
+		environment_deployment_of(view, arena, version->environment, task->started_by);
+	const struct store_object *found =
+		deployment ? store_get(view, &environment_version_kind,
+				     environment_part_key(arena, version->environment,
+					     environment_deployment_facts(deployment)->version))
+			   : NULL;
+
+	return found ? environment_version_facts(found) : NULL;
+}
+
+bool environment_version_runs(const struct environment_version_facts *version,
+	const struct store_view *view, struct arena *arena, const struct state_task *task)
+{
+	const struct environment_version_facts *started;
+
+	if (!span_equal(version->task_definition, task->task_definition))
+		return false;
+	if (version->network == 0)
+		return true; /* it needs none */
+	started = version_of_task(version, view, arena, task);
+	return !started || started->network == version->network;
 }
 
 bool environment_owns_any(const struct state_task *task)

@@ -8,6 +8,13 @@
 /* Of its place, with all its attributes. */
 bool environment_version_matches(const struct environment_version_facts *version, struct span place,
 	const struct state_instance *instance);
+/* Both make the same of an instance's task: who only chooses other instances, or rolls out differently, replaces
+ * nothing. */
+bool environment_version_makes_same(const struct environment_version_facts *version,
+	const struct environment_version_facts *other);
+/* A task of this environment is what the version would start. */
+bool environment_version_runs(const struct environment_version_facts *version,
+	const struct store_view *view, struct arena *arena, const struct state_task *task);
 /* A task of the environment of this name; of any environment. */
 bool environment_owns(struct span name, const struct state_task *task);
 bool environment_owns_any(const struct state_task *task);

@@ -203,6 +203,8 @@ static void look_at_primary(const struct json *primary, struct service_sight *si
 	sight->deployment = json_get_text(primary, "id");
 	sight->updated = json_get_integer(primary, "runningCount", 0);
 	sight->failed = json_get_integer(primary, "failedTasks", 0);
+	if (json_get_text(primary, "rolloutStateReason").data)
+		sight->told = json_get_text(primary, "rolloutStateReason");
 	if (state.data && span_is(state, "COMPLETED"))
 		sight->rollout = SERVICE_ROLLOUT_COMPLETED;
 	else if (state.data && span_is(state, "FAILED"))
@@ -252,7 +254,8 @@ static const char *find_hindrance(const struct json *description, int64_t since_
 void service_look(const struct json *description, const struct json *wanted, struct span name,
 	int64_t since_ms, struct service_sight *ret_sight)
 {
-	struct service_sight sight = {.deployment = SPAN(""), .deployment_arn = SPAN("")};
+	struct service_sight sight = {
+		.deployment = SPAN(""), .deployment_arn = SPAN(""), .told = SPAN("")};
 	struct span status = json_get_text(description, "status"),
 		    stoppable = json_get_text(description, "currentServiceDeployment");
 
@@ -281,6 +284,25 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+int64_t service_proven(const struct service_sight *sight)
+{
+	return sight->updated - least(sight->updated, sight->failed);
+}
+
+/* While tasks fail again and again one that runs has only been started once more, and so has one that is about to: the
+ * service is unhealthy until ECS says that one of them has been well. */
+static void count_failing(const struct service_sight *sight, struct environment_counts *counts)
+{
+	int64_t trusted = sight->running - sight->updated + service_proven(sight);
+
+	counts->active = least(trusted > 0 ? trusted : 0, counts->total);
+	if (counts->active == counts->total && counts->total > 0)
+		counts->active--;
+	counts->unhealthy = counts->total - counts->active;
+	counts->outdated = least(counts->outdated, counts->active);
+	counts->completed = least(counts->completed, service_proven(sight));
+}
+
 void service_count(const struct service_sight *sight, int64_t wanted,
 	struct environment_counts *ret_counts)
 {
@@ -290,15 +312,21 @@ void service_count(const struct service_sight *sight, int64_t wanted,
 
 	if (counts) {
 		made.active = least(sight->running, made.total);
-		made.launching = least(sight->pending, made.total - made.active);
 		made.outdated =
 			least(sight->running - least(sight->updated, sight->running), made.active);
 		made.completed = sight->runs_it ? least(sight->updated, made.total) : 0;
 	}
 	if (counts && !sight->runs_it)
 		made.outdated = made.active;
+	if (counts && sight->failed > 0) {
+		count_failing(sight, &made);
+		*ret_counts = made;
+		return;
+	}
+	if (counts)
+		made.launching = least(sight->pending, made.total - made.active);
 	rest = made.total - made.active - made.launching;
-	if (sight->failed > 0 || sight->hindrance)
+	if (sight->hindrance)
 		made.unhealthy = rest;
 	else
 		made.missing = rest;

@@ -22,8 +22,9 @@ struct service_sight {
 	struct span deployment;     /* id of its PRIMARY one; "" */
 	struct span deployment_arn; /* the one that can be stopped; "" */
 	int64_t desired, running, pending;
-	int64_t updated;       /* running, of the PRIMARY deployment */
-	int64_t failed;        /* tasks of the PRIMARY deployment */
+	int64_t updated; /* running, of the PRIMARY deployment */
+	int64_t failed; /* tasks of the PRIMARY deployment, one after the other: none was well since */
+	struct span told;      /* what ECS says of its rollout; "" */
 	const char *hindrance; /* a word for why nothing can be started now; NULL */
 };
 
@@ -39,6 +40,8 @@ struct json *service_wanted_update(struct arena *arena, const struct json *wante
 void service_look(const struct json *description, const struct json *wanted, struct span name,
 	int64_t since_ms, struct service_sight *ret_sight);
 
+/* Tasks of the PRIMARY deployment that run and are not merely tried once more. */
+int64_t service_proven(const struct service_sight *sight);
 void service_count(const struct service_sight *sight, int64_t wanted,
 	struct environment_counts *ret_counts);
 

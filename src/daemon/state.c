@@ -393,119 +393,53 @@ struct state_task *state_last_stopped(struct state_service *service, struct span
 	return task;
 }
 
-/* ---- selecting: the `most` first names behind `after`, kept as a heap with the last of them on top ---- */
-
-struct selection {
-	struct span *names;
-	size_t count, most;
-	struct span after;
-};
-
-static void swap(struct span *a, struct span *b)
-{
-	struct span kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static void sink(struct selection *selection)
-{
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < selection->count) {
-		if (child + 1 < selection->count &&
-			span_compare(selection->names[child + 1], selection->names[child]) > 0)
-			child++;
-		if (span_compare(selection->names[at], selection->names[child]) >= 0)
-			break;
-		swap(&selection->names[at], &selection->names[child]);
-		at = child;
-	}
-}
-
-static bool is_candidate(const struct selection *selection, struct span name)
-{
-	return (!selection->after.data || span_compare(name, selection->after) > 0) &&
-	       (selection->count < selection->most || span_compare(name, selection->names[0]) < 0);
-}
-
-static void select_name(struct selection *selection, struct span name)
-{
-	size_t at = selection->count;
-
-	if (at == selection->most) {
-		selection->names[0] = name;
-		sink(selection);
-		return;
-	}
-	selection->names[selection->count++] = name;
-	while (at > 0 && span_compare(selection->names[(at - 1) / 2], selection->names[at]) < 0) {
-		swap(&selection->names[(at - 1) / 2], &selection->names[at]);
-		at = (at - 1) / 2;
-	}
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return span_compare(*(const struct span *)a, *(const struct span *)b);
-}
-
-static struct selection selection_new(struct arena *arena, struct span after, size_t most)
-{
-	return (struct selection){
-		.names = arena_allocate_array(arena, most + 1, sizeof(struct span)),
-		.most = most,
-		.after = after};
-}
+/* ---- selecting ---- */
 
 size_t state_select_instances(struct state_service *service, struct span name,
-	bool (*filter)(void *context, const struct state_instance *instance), void *context,
-	struct span after, size_t most, struct arena *arena, struct state_instance **ret_instances)
+	const struct state_instance_query *query, struct span after, size_t most,
+	struct arena *arena, struct state_instance **ret_instances)
 {
-	struct selection selection = selection_new(arena, after, most);
-	const struct state_place *place = lock_place(service, name);
-	const struct state_instance *instance;
-	size_t position = 0;
+	struct state_instance *instances =
+		arena_allocate_array(arena, most + 1, sizeof(*instances));
+	size_t count = 0, filled = 0;
 
-	while (place && most > 0 &&
-		(instance = cluster_state_next_instance(place->replica, &position)))
-		if (is_candidate(&selection, instance->id) && filter(context, instance))
-			select_name(&selection, instance->id);
-	qsort(selection.names, selection.count, sizeof(struct span), by_name);
-	*ret_instances = arena_allocate_array(arena, selection.count + 1, sizeof(**ret_instances));
-	for (size_t i = 0; i < selection.count; i++) {
-		(*ret_instances)[i] =
-			*cluster_state_get_instance(place->replica, selection.names[i], arena);
-		for (size_t j = 0; j < (*ret_instances)[i].task_count; j++)
-			state_place_settle_health(place,
-				(struct state_task *)&(*ret_instances)[i].tasks[j]);
-	}
-	lock_release(&service->lock);
-	return selection.count;
+	do {
+		const struct state_place *place = lock_place(service, name);
+
+		if (place)
+			filled += cluster_state_select_instances(place->replica, query, &after,
+				most - filled, arena, instances + filled);
+		for (; count < filled; count++)
+			settle(place, &instances[count]);
+		lock_release(&service->lock);
+		if (!place)
+			break;
+	} while (after.data);
+	*ret_instances = instances;
+	return count;
 }
 
 size_t state_select_tasks(struct state_service *service, struct span name,
-	bool (*filter)(void *context, const struct state_task *task), void *context,
-	struct span after, size_t most, struct arena *arena, struct state_task **ret_tasks)
+	const struct state_task_query *query, struct span after, size_t most, struct arena *arena,
+	struct state_task **ret_tasks)
 {
-	struct selection selection = selection_new(arena, after, most);
-	const struct state_place *place = lock_place(service, name);
-	const struct state_task *task;
-	size_t position = 0;
+	struct state_task *tasks = arena_allocate_array(arena, most + 1, sizeof(*tasks));
+	size_t count = 0, filled = 0;
 
-	while (place && most > 0 && (task = cluster_state_next_task(place->replica, &position)))
-		if (is_candidate(&selection, task->arn) && filter(context, task))
-			select_name(&selection, task->arn);
-	qsort(selection.names, selection.count, sizeof(struct span), by_name);
-	*ret_tasks = arena_allocate_array(arena, selection.count + 1, sizeof(**ret_tasks));
-	for (size_t i = 0; i < selection.count; i++) {
-		(*ret_tasks)[i] =
-			*cluster_state_get_task(place->replica, selection.names[i], arena);
-		state_place_settle_health(place, &(*ret_tasks)[i]);
-	}
-	lock_release(&service->lock);
-	return selection.count;
+	do {
+		const struct state_place *place = lock_place(service, name);
+
+		if (place)
+			filled += cluster_state_select_tasks(place->replica, query, &after,
+				most - filled, arena, tasks + filled);
+		for (; count < filled; count++)
+			state_place_settle_health(place, &tasks[count]);
+		lock_release(&service->lock);
+		if (!place)
+			break;
+	} while (after.data);
+	*ret_tasks = tasks;
+	return count;
 }
 
 /* ---- beginning and end ---- */
@@ -520,7 +454,9 @@ int state_service_new(const struct state_config *config, struct state_service **
 	service->runner = runner_group_new(config->runner, "state");
 	service->wanted = runner_event_new(service->runner, "a listing");
 	lock_init(&service->lock);
-	code = state_own_new(service, &service->own, err);
+	code = config->server ? state_relay_new(service, config->server, &service->relay, err) : 0;
+	if (code == 0)
+		code = state_own_new(service, &service->own, err);
 	if (code < 0) {
 		state_service_free(service);
 		return err_prefix(err, code, "start the state service");
@@ -539,6 +475,7 @@ void state_service_free(struct state_service *service)
 		place_free(entry->value);
 	map_clear(&service->places);
 	state_own_free(service->own);
+	state_relay_free(service->relay);
 	runner_event_free(service->wanted);
 	runner_free(service->runner);
 	lock_destroy(&service->lock);

@@ -66,6 +66,8 @@ struct state_task {
 	int64_t ran_ms;   /* once it has stopped: for how long; 0: it never ran */
 	bool is_doubtful; /* clocks do not agree: it may be so for longer than since_ms says */
 	struct span stop_code, stopped_reason; /* "" */
+	bool has_exited;                       /* one of its containers said with which code, */
+	int exit_code; /* and this is it: the first that is not 0, if there is one */
 	uint64_t version;
 };
 
@@ -107,6 +109,9 @@ struct state_config {
 	void (*service_changed)(void *context, struct span place, struct span name);
 	void *context;
 	int64_t poll_ms; /* 0: STATE_POLL_MS */
+	/* This server's name among those that share the store (control/claims.h), which are told of events that are
+	 * posted here. NULL: there are no others. */
+	const char *server;
 };
 #define STATE_POLL_MS 10000
 #define STATE_STOPPED_MAX 10000 /* tasks of a place that have stopped and are kept */
@@ -163,17 +168,34 @@ bool state_get_info(struct state_service *service, struct span place, struct sta
 size_t state_list_places(struct state_service *service, struct arena *arena,
 	struct span **ret_places);
 
+/* Which tasks, or instances: all that is given must hold. */
+struct state_task_query {
+	struct span group, started_by, instance; /* data NULL: any */
+	unsigned statuses;                       /* bits (enum state_task_status); 0: any */
+	bool failed;                             /* also those that have failed, or only those */
+};
+struct state_instance_query {
+	unsigned statuses;             /* bits (enum state_instance_status); 0: any */
+	const struct span *attributes; /* packed: "NAME=VALUE", or "NAME": it is there */
+	size_t attribute_count;
+};
+/* It ended by itself, or never began. */
+bool state_task_has_failed(const struct state_task *task);
+/* Whether packed attributes have what such a query asks for. */
+bool state_has_attribute(struct span attributes, struct span condition);
+
 /*
- * Those that a filter lets through, in order of id or ARN, behind `after` (data NULL: from the first), at most
- * `most`, in the arena; how many. The filter is called with a lock held and must do nothing but look; instances
- * come to it without their tasks. Costs a look at everything in the place.
+ * Those that a query asks for, in order of id or ARN, behind `after` (data NULL: from the first), at most `most`,
+ * in the arena; how many. What was there all the time is on one page, and on one only, whatever else comes and
+ * goes between two pages. Costs a look at each that is given, however many there are; when several of group,
+ * startedBy and instance are given, or several attributes, at what the rarest of them has.
  */
 size_t state_select_instances(struct state_service *service, struct span place,
-	bool (*filter)(void *context, const struct state_instance *instance), void *context,
-	struct span after, size_t most, struct arena *arena, struct state_instance **ret_instances);
+	const struct state_instance_query *query, struct span after, size_t most,
+	struct arena *arena, struct state_instance **ret_instances);
 size_t state_select_tasks(struct state_service *service, struct span place,
-	bool (*filter)(void *context, const struct state_task *task), void *context,
-	struct span after, size_t most, struct arena *arena, struct state_task **ret_tasks);
+	const struct state_task_query *query, struct span after, size_t most, struct arena *arena,
+	struct state_task **ret_tasks);
 
 /*
  * Takes an event as EventBridge has it ("ECS Task State Change", "ECS Container Instance State Change"; "ECS

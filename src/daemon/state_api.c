@@ -212,22 +212,12 @@ static struct json *list_attributes(struct arena *arena, struct span packed)
 	return list;
 }
 
-/* "NAME=VALUE", or "NAME": it is there. Both are packed. */
-static bool has_attribute(struct span attributes, struct span condition)
-{
-	struct span name = condition, value = SPAN_NONE, found;
-
-	span_split(condition, '=', &name, &value);
-	return attribute_packed_find(attributes, name, &found) &&
-	       (!value.data || span_equal(value, found));
-}
-
 static bool has_attributes(struct span attributes, struct span conditions)
 {
 	struct span condition;
 
 	while (next_part(&conditions, &condition))
-		if (!has_attribute(attributes, condition))
+		if (!state_has_attribute(attributes, condition))
 			return false;
 	return true;
 }
@@ -278,16 +268,6 @@ static struct json *instance_document(struct aws_request *request, struct span p
 	json_set(arena, made, "environments", environments_of(request, place, instance));
 	json_set_integer(arena, made, "version", (int64_t)instance->version);
 	return made;
-}
-
-/* It ended by itself, or never began. */
-static bool has_failed(const struct state_task *task)
-{
-	if (task->last != STATE_TASK_STOPPED)
-		return false;
-	return span_is(task->stop_code, "TaskFailedToStart") ||
-	       span_is(task->stop_code, "EssentialContainerExited") ||
-	       (task->stop_code.length == 0 && task->started_ms == 0);
 }
 
 /* As the counts of environments count it. */
@@ -341,7 +321,7 @@ static struct json *task_document(struct aws_request *request, struct span place
 	json_set_string(arena, made, "desiredStatus",
 		task->wanted ? SPAN("RUNNING") : SPAN("STOPPED"));
 	json_set_string(arena, made, "health", span_of(health_of(task)));
-	json_set_bool(arena, made, "failed", has_failed(task));
+	json_set_bool(arena, made, "failed", state_task_has_failed(task));
 	set_text(arena, made, "stoppedReason", task->stopped_reason);
 	json_set_integer(arena, made, "version", (int64_t)task->version);
 	set_time(arena, made, "createdAt", task->created_ms);
@@ -367,72 +347,38 @@ struct json *state_api_task_document(struct aws_request *request, struct span pl
 
 /* ---- filters ---- */
 
-struct filter {
-	unsigned statuses; /* bits; 0: any */
-	bool failed;
-	const struct json *attributes;           /* array, packed; NULL: any */
-	struct span instance, started_by, group; /* data NULL: any */
-};
-
-static bool instance_passes(void *context, const struct state_instance *instance)
-{
-	const struct filter *filter = context;
-
-	if (filter->statuses && !(filter->statuses & (1u << instance->status)))
-		return false;
-	JSON_EACH_ITEM (filter->attributes, condition)
-		if (!has_attribute(instance->attributes, json_text(condition)))
-			return false;
-	return true;
-}
-
-static bool same_or_any(struct span wanted, struct span found)
-{
-	return !wanted.data || span_equal(wanted, found);
-}
-
-static bool task_passes(void *context, const struct state_task *task)
-{
-	const struct filter *filter = context;
-
-	if ((filter->statuses || filter->failed) && !(filter->statuses & (1u << task->last)) &&
-		!(filter->failed && has_failed(task)))
-		return false;
-	return same_or_any(filter->instance, task->instance) &&
-	       same_or_any(filter->started_by, task->started_by) &&
-	       same_or_any(filter->group, task->group);
-}
-
 static int fail_status(struct aws_request *request, struct span status)
 {
 	return aws_fail_input(request, "status: there is no status '%.*s'", SPAN_ARGS(status));
 }
 
-static int read_instance_filter(struct aws_request *request, struct filter *filter)
+static int read_instance_query(struct aws_request *request, struct state_instance_query *query)
 {
-	struct json *packed = json_new_array(request->arena);
+	const struct json *attributes = json_get(request->input, "attributes");
+	struct span *packed =
+		arena_allocate_array(request->arena, json_count(attributes) + 1, sizeof(*packed));
 
 	JSON_EACH_ITEM (json_get(request->input, "status"), item) {
 		enum state_instance_status status;
 
 		if (!state_instance_status_read(json_text(item), &status))
 			return fail_status(request, json_text(item));
-		filter->statuses |= 1u << status;
+		query->statuses |= 1u << status;
 	}
-	JSON_EACH_ITEM (json_get(request->input, "attributes"), item) {
+	JSON_EACH_ITEM (attributes, item) {
 		struct span text = attribute_packed_text(request->arena, json_text(item));
 
 		if (text.length == 0 || text.data[0] == '=' || memchr(text.data, ';', text.length))
 			return aws_fail_input(request,
 				"attribute: '%.*s' is not 'name' or 'name=value'",
 				SPAN_ARGS(json_text(item)));
-		json_append(request->arena, packed, json_new_string(request->arena, text));
+		packed[query->attribute_count++] = text;
 	}
-	filter->attributes = packed;
+	query->attributes = packed;
 	return 0;
 }
 
-static int read_task_filter(struct aws_request *request, struct filter *filter)
+static int read_task_query(struct aws_request *request, struct state_task_query *query)
 {
 	struct span environment = json_get_text(request->input, "environment");
 	struct span instance = json_get_text(request->input, "instance");
@@ -441,17 +387,17 @@ static int read_task_filter(struct aws_request *request, struct filter *filter)
 		enum state_task_status status;
 
 		if (span_equal_ignoring_case(json_text(item), SPAN(FAILED_FILTER)))
-			filter->failed = true;
+			query->failed = true;
 		else if (!state_task_status_read(json_text(item), &status))
 			return fail_status(request, json_text(item));
 		else
-			filter->statuses |= 1u << status;
+			query->statuses |= 1u << status;
 	}
-	filter->started_by = json_get_text(request->input, "startedBy");
+	query->started_by = json_get_text(request->input, "startedBy");
 	if (instance.data)
-		filter->instance = state_document_id(instance);
+		query->instance = state_document_id(instance);
 	if (environment.data)
-		filter->group = arena_format(request->arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
+		query->group = arena_format(request->arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
 			SPAN_ARGS(environment));
 	return 0;
 }
@@ -471,7 +417,8 @@ static struct span filters_text(struct aws_request *request)
 struct listing {
 	struct aws_request *request;
 	struct state_service *service;
-	struct filter filter;
+	struct state_instance_query instances;
+	struct state_task_query tasks;
 	struct aws_page page;
 	struct json *items;
 	struct span token;
@@ -485,9 +432,8 @@ static struct span list_instances(struct listing *listing, struct span place,
 {
 	struct arena *arena = listing->request->arena;
 	struct state_instance *found;
-	size_t count =
-		state_select_instances(listing->service, place, instance_passes, &listing->filter,
-			after, listing->page.most - json_count(listing->items), arena, &found);
+	size_t count = state_select_instances(listing->service, place, &listing->instances, after,
+		listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, listing->items,
@@ -500,8 +446,8 @@ static struct span list_tasks(struct listing *listing, struct span place,
 {
 	struct arena *arena = listing->request->arena;
 	struct state_task *found;
-	size_t count = state_select_tasks(listing->service, place, task_passes, &listing->filter,
-		after, listing->page.most - json_count(listing->items), arena, &found);
+	size_t count = state_select_tasks(listing->service, place, &listing->tasks, after,
+		listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, listing->items,
@@ -563,7 +509,7 @@ int state_api_instances(struct aws_request *request)
 {
 	struct listing listing = {.request = request, .list = list_instances, .token = SPAN("")};
 
-	if (read_instance_filter(request, &listing.filter) < 0)
+	if (read_instance_query(request, &listing.instances) < 0)
 		return -EPERM;
 	return list(&listing, "instances");
 }
@@ -572,7 +518,7 @@ int state_api_tasks(struct aws_request *request)
 {
 	struct listing listing = {.request = request, .list = list_tasks, .token = SPAN("")};
 
-	if (read_task_filter(request, &listing.filter) < 0)
+	if (read_task_query(request, &listing.tasks) < 0)
 		return -EPERM;
 	return list(&listing, "tasks");
 }

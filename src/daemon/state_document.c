@@ -1,5 +1,7 @@
 #include "daemon/state_document.h"
 
+#include <limits.h>
+
 #include "aws/shape_scalar.h"
 #include "base/memory.h"
 #include "ecs/attribute.h"
@@ -198,6 +200,19 @@ static int read_status(const struct json *document, enum state_task_status *ret_
 	return 0;
 }
 
+void state_document_exit(const struct json *document, struct state_task *task)
+{
+	JSON_EACH_ITEM (json_get(document, "containers"), container) {
+		int64_t code;
+
+		if (!json_integer(json_get(container, "exitCode"), &code) || code < INT_MIN ||
+			code > INT_MAX || (task->has_exited && (task->exit_code || !code)))
+			continue;
+		task->has_exited = true;
+		task->exit_code = (int)code;
+	}
+}
+
 int state_document_task(const struct json *document, struct arena *arena,
 	struct state_task *ret_task, struct err *err)
 {
@@ -220,6 +235,7 @@ int state_document_task(const struct json *document, struct arena *arena,
 		return -EINVAL;
 	task.instance = state_document_id(task.instance);
 	task.wanted = !span_is(desired, "STOPPED");
+	state_document_exit(document, &task);
 	*ret_task = task;
 	return 0;
 }

@@ -17,6 +17,9 @@ int state_document_instance(const struct json *document, struct arena *arena,
 int state_document_task(const struct json *document, struct arena *arena,
 	struct state_task *ret_task, struct err *err);
 
+/* With which code it ended, as its containers say. */
+void state_document_exit(const struct json *document, struct state_task *task);
+
 /* Milliseconds of seconds or of ISO 8601; false if it is neither. */
 bool state_document_time(const struct json *value, struct arena *arena, int64_t *ret_ms);
 /* What is behind the last '/'. */

@@ -149,8 +149,8 @@ static int post_service(struct state_service *service, struct span place_name, s
 	return is_needed;
 }
 
-int state_post_event(struct state_service *service, struct span target, const struct json *given,
-	struct err *err)
+static int take(struct state_service *service, struct span target, const struct json *given,
+	bool is_posted, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct event event = {0};
@@ -165,6 +165,9 @@ int state_post_event(struct state_service *service, struct span target, const st
 	/* Of clusters of this server nobody but the store knows anything. */
 	if (code <= 0 || target.length == 0)
 		return code < 0 ? code : 0;
+	/* Also what is not new here: others may know less. */
+	if (is_posted)
+		state_relay_post(service->relay, target, given);
 	if (event.service.data)
 		return post_service(service, name, event.service);
 	state_news_init(&news, arena);
@@ -183,6 +186,18 @@ int state_post_event(struct state_service *service, struct span target, const st
 	if (doubtful)
 		state_reaches(service, name, state_mark(service, name));
 	return changed;
+}
+
+int state_take_event(struct state_service *service, struct span target, const struct json *event,
+	struct err *err)
+{
+	return take(service, target, event, false, err);
+}
+
+int state_post_event(struct state_service *service, struct span target, const struct json *event,
+	struct err *err)
+{
+	return take(service, target, event, true, err);
 }
 
 int state_post_task(struct state_service *service, struct span place_name,

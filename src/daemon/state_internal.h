@@ -1,4 +1,4 @@
-/* Between state.c and the sources that it is fed by (state_own.c, state_remote.c, state_event.c). */
+/* Between state.c and the sources that it is fed by (state_own.c, state_remote.c, state_event.c, state_relay.c). */
 #ifndef DAEMON_STATE_INTERNAL_H
 #define DAEMON_STATE_INTERNAL_H
 
@@ -10,6 +10,7 @@
 struct aws_request;
 struct state_log;
 struct state_own;
+struct state_relay;
 struct state_remote;
 struct state_tail;
 
@@ -48,6 +49,7 @@ struct state_service {
 	struct map places; /* by name */
 	size_t remote_count;
 	struct state_own *own;
+	struct state_relay *relay; /* NULL: nobody else is told of events */
 };
 
 /* What is to be told when the lock is released. */
@@ -86,6 +88,19 @@ void state_own_free(struct state_own *own); /* its strand has ended; NULL is fin
 void state_own_wake(struct state_own *own);
 /* Under the lock: the revision up to which everything was told. */
 uint64_t state_own_position(const struct state_own *own);
+
+/* state_event.c: as state_post_event, of an event that nobody else needs to be told of; err may be NULL. */
+int state_take_event(struct state_service *service, struct span target, const struct json *event,
+	struct err *err);
+
+/* state_relay.c: events for the other servers that share the store. */
+int state_relay_new(struct state_service *service, const char *server,
+	struct state_relay **ret_relay, struct err *err);
+void state_relay_free(struct state_relay *relay); /* its strand has ended; NULL is fine */
+/* It is written down soon, if there are others. From any thread; NULL is fine. */
+void state_relay_post(struct state_relay *relay, struct span target, const struct json *event);
+/* A record (environment_event_kind) that was written, by whomever. Without the lock. */
+void state_relay_take(struct state_service *service, const struct store_object *record);
 
 /* state_remote.c: clusters elsewhere, by listing them again and again. */
 int state_remote_start(struct state_service *service, struct state_place *place, struct err *err);

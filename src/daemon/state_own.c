@@ -3,10 +3,13 @@
  * listed from a view; changes up to that view's revision are not for it any more. When the feed has lost
  * something, all places are listed again, and the feed begins where that view ends.
  *
- * Revisions are versions here. A change of a cluster that nobody watches costs one lookup.
+ * Revisions are versions here. A change of a cluster that nobody watches costs one lookup. The same feed brings
+ * events that were posted to other servers (state_relay.c).
  */
 #include "aws/key.h"
 #include "base/memory.h"
+#include "daemon/kinds.h"
+#include "daemon/state_document.h"
 #include "daemon/state_internal.h"
 #include "ecs/container_instance.h"
 #include "ecs/task.h"
@@ -16,7 +19,8 @@
 #define RETRY_US INT64_C(1000000) /* until a feed that could not be opened is tried again */
 #define AWAIT_US INT64_C(1000)    /* views show a change a little before the feed has it */
 
-static const struct store_kind *const watched[] = {&container_instance_kind, &task_kind};
+static const struct store_kind *const watched[] = {
+	&container_instance_kind, &task_kind, &environment_event_kind};
 
 /* What a listing reads, in this order. Tasks that have stopped come in the order of their ends, so that the replica
  * has each of them at the front of its line, and drops the oldest if there are too many. */
@@ -121,6 +125,7 @@ static void read_end(const struct store_object *object, struct arena *arena,
 	reason = json_get_text(document, "stoppedReason");
 	task->stop_code = code.data ? code : SPAN("");
 	task->stopped_reason = reason.data ? reason : SPAN("");
+	state_document_exit(document, task);
 }
 
 struct state_task state_own_task(const struct store_object *object, struct arena *arena)
@@ -406,6 +411,14 @@ static bool tell_who_waits(struct state_own *own, struct state_news *news)
 	return waits;
 }
 
+/* What is told here of clusters elsewhere. */
+static void take_events(struct state_own *own, const struct store_change *changes, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (changes[i].kind == &environment_event_kind && changes[i].after)
+			state_relay_take(own->service, changes[i].after);
+}
+
 static int drain_feed(struct state_own *own)
 {
 	struct state_service *service = own->service;
@@ -422,6 +435,7 @@ static int drain_feed(struct state_own *own)
 			apply(own, &changes[i], &news, now);
 		own->position = changes[count - 1].revision;
 		lock_release(&service->lock);
+		take_events(own, changes, count);
 		for (int i = 0; i < count; i++)
 			store_change_release(&changes[i]);
 		state_news_tell(service, &news);

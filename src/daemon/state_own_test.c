@@ -468,18 +468,6 @@ static void test_late_watchers(void **unused)
 	bench_free(bench);
 }
 
-static bool any_instance(void *context, const struct state_instance *instance)
-{
-	(void)instance;
-	++*(unsigned *)context;
-	return true;
-}
-
-static bool any_task(void *context, const struct state_task *task)
-{
-	return !context || span_equal(task->instance, *(const struct span *)context);
-}
-
 /* Pages in order of name. */
 static void test_select(void **unused)
 {
@@ -487,9 +475,10 @@ static void test_select(void **unused)
 	char ids[25][TEST_ID_SIZE], task[TEST_ID_SIZE];
 	struct state_instance *page;
 	struct state_task *tasks;
-	struct span after = SPAN_NONE, first;
+	struct state_instance_query any_instance = {0};
+	struct state_task_query any_task = {0}, on_instance = {0};
+	struct span after = SPAN_NONE;
 	size_t count, all = 0;
-	unsigned looks = 0;
 
 	(void)unused;
 	state_watch(bench->service, SPAN(PLACE));
@@ -498,8 +487,8 @@ static void test_select(void **unused)
 	start_task(bench, ids[7], task);
 	start_task(bench, ids[7], task);
 	settle(bench, PLACE);
-	while ((count = state_select_instances(bench->service, SPAN(PLACE), any_instance, &looks,
-			after, 10, bench->arena, &page)) > 0) {
+	while ((count = state_select_instances(bench->service, SPAN(PLACE), &any_instance, after,
+			10, bench->arena, &page)) > 0) {
 		assert_int_equal(count, all < 20 ? 10 : 5);
 		for (size_t i = 0; i < count; i++) {
 			assert_true(!after.data || span_compare(page[i].id, after) > 0);
@@ -509,16 +498,16 @@ static void test_select(void **unused)
 		all += count;
 	}
 	assert_int_equal(all, 25);
-	first = span_of(ids[7]);
-	assert_int_equal(state_select_tasks(bench->service, SPAN(PLACE), any_task, &first,
-				 SPAN_NONE, 10, bench->arena, &tasks),
+	on_instance.instance = span_of(ids[7]);
+	assert_int_equal(state_select_tasks(bench->service, SPAN(PLACE), &on_instance, SPAN_NONE,
+				 10, bench->arena, &tasks),
 		2);
 	assert_true(span_compare(tasks[0].arn, tasks[1].arn) < 0);
-	assert_int_equal(state_select_tasks(bench->service, SPAN(PLACE), any_task, NULL,
-				 tasks[0].arn, 10, bench->arena, &tasks),
+	assert_int_equal(state_select_tasks(bench->service, SPAN(PLACE), &any_task, tasks[0].arn,
+				 10, bench->arena, &tasks),
 		1);
-	assert_int_equal(state_select_tasks(bench->service, SPAN(":1/r/none"), any_task, NULL,
-				 SPAN_NONE, 10, bench->arena, &tasks),
+	assert_int_equal(state_select_tasks(bench->service, SPAN(":1/r/none"), &any_task, SPAN_NONE,
+				 10, bench->arena, &tasks),
 		0);
 	bench_free(bench);
 }

@@ -455,14 +455,11 @@ static void look_at_services(struct state_remote *remote)
 		state_services_look(service, remote->place, false, target, &err);
 }
 
-/* Not all at the same moment. */
-static int64_t jittered(struct state_remote *remote, int64_t delay_us)
+/* So that not all come at the same moment. */
+static int64_t draw_spread(struct state_remote *remote, int64_t delay_us)
 {
-	int64_t spread = delay_us * JITTER_PERCENT / 100;
-
-	return delay_us - spread +
-	       (int64_t)random_below(runner_random(remote->service->runner),
-		       (uint64_t)(2 * spread + 1));
+	return (int64_t)random_below(runner_random(remote->service->runner),
+		(uint64_t)(delay_us * JITTER_PERCENT / 100 + 1));
 }
 
 /* After so many failures in a row: a period, doubling up to some. */
@@ -544,15 +541,28 @@ static void retire(struct state_remote *remote)
 	state_remote_free(remote);
 }
 
+/* When to list again: a period after the last one began, or sooner, so that nobody learns of anything later than that; when
+ * it failed, after a while, or later. One that takes long leaves half of the calls that may be made to others. */
+static int64_t next_listing_us(struct state_remote *remote, int64_t began_us, unsigned failures)
+{
+	int64_t now_us = runner_now_us(remote->service->runner), took_us = now_us - began_us;
+	int64_t delay_us =
+		failures > 0 ? backoff_us(remote->period_us, failures) : remote->period_us;
+	int64_t spread_us = draw_spread(remote, delay_us);
+	int64_t next_us =
+		failures > 0 ? now_us + delay_us + spread_us : began_us + delay_us - spread_us;
+
+	return next_us > now_us + took_us ? next_us : now_us + took_us;
+}
+
 static void poll(void *context)
 {
 	struct state_remote *remote = context;
 	struct runner *runner = remote->service->runner;
-	int64_t period_us = remote->period_us, delay_us;
 	unsigned failures = 0;
 
 	for (;;) {
-		int64_t began_us = runner_now_us(runner), took_us;
+		int64_t began_us = runner_now_us(runner), took_us, next_us;
 		struct err err = {0};
 		int code;
 
@@ -565,13 +575,9 @@ static void poll(void *context)
 		if (runner_is_stopped(runner))
 			return;
 		took_us = runner_now_us(runner) - began_us;
-		delay_us = code < 0 ? backoff_us(period_us, ++failures) : period_us;
-		if (code == 0)
-			failures = 0;
-		/* A listing that takes long leaves half of the calls that may be made to others. */
-		if (pause_until(remote,
-			    runner_deadline_us(runner,
-				    jittered(remote, took_us > delay_us ? took_us : delay_us)),
+		failures = code < 0 ? failures + 1 : 0;
+		next_us = next_listing_us(remote, began_us, failures);
+		if (pause_until(remote, next_us,
 			    code < 0 ? RUNNER_FOREVER
 				     : runner_deadline_us(runner,
 					       took_us > EARLY_US ? took_us : EARLY_US)) < 0)

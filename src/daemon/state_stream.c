@@ -4,6 +4,8 @@
 #include "aws/targets.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/draft_names.h"
+#include "daemon/fail.h"
 #include "daemon/state_internal.h"
 #include "daemon/state_log.h"
 #include "ecs/container_instance.h"
@@ -407,6 +409,20 @@ static int check_there(struct aws_request *request)
 	return 0;
 }
 
+/* Who resumes may want to hear what became of it. */
+static bool resumes(const struct aws_request *request)
+{
+	return !json_is_absent(json_get(request->input, "entityVersion"));
+}
+
+static int check_cluster(struct aws_request *request, struct span given)
+{
+	if (resumes(request) || draft_names_cluster(request, given))
+		return 0;
+	return daemon_fail(request, "ResourceNotFoundException", "cluster", given,
+		"There is no cluster '%.*s'", SPAN_ARGS(given));
+}
+
 /* All that can be said before it begins; what it answers is for who begins it. */
 int state_stream_check(struct aws_request *request)
 {
@@ -421,6 +437,8 @@ int state_stream_check(struct aws_request *request)
 			"cluster: '%.*s' is neither the name nor the ARN of a cluster of this "
 			"account and region",
 			SPAN_ARGS(cluster));
+	if (cluster.data && check_cluster(request, cluster) < 0)
+		return -EPERM;
 	json_write(request->input, request->out);
 	return 0;
 }

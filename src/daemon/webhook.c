@@ -174,7 +174,7 @@ int webhook_tell_deployment(struct store_transaction *transaction, const struct 
 		return 0;
 	telling.event = arena_format(arena, "deployment.%s",
 		environment_deployment_status_name(environment_deployment_facts(object)->status));
-	telling.document = environment_deployment_document(arena, object);
+	telling.document = environment_deployment_document(store_head(transaction), arena, object);
 	return tell(&telling, set, err);
 }
 

@@ -103,7 +103,10 @@ bool fleet_excess(const struct fleet_rules *rules, const struct fleet_instance *
 	const struct fleet_look *look, enum fleet_version *ret_version,
 	enum rollout_class *ret_class)
 {
-	const struct cell *order = look->handed ? by_worth_handed : by_worth;
+	/* Beyond the canary, what the rollout has brought is not taken back to be brought again. */
+	bool arrived =
+		look->target_healthy && rules->mode == FLEET_ROLLS && rules->canary_instances == 0;
+	const struct cell *order = look->handed || arrived ? by_worth_handed : by_worth;
 	bool kept[CELLS] = {0};
 
 	if (look->target + look->older == 0)

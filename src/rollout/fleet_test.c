@@ -40,6 +40,7 @@
 	X(D4, "not handed over: the same version")                                                 \
 	X(CANARY, "the canary and no more")                                                        \
 	X(GOES, "what is not wanted goes")                                                         \
+	X(ARRIVED, "what the rollout has brought is not stopped")                                  \
 	X(L1, "comes to its end")                                                                  \
 	X(L6, "a cause when nothing is done")                                                      \
 	X(D2, "blocked when the minimum leaves no room")
@@ -358,6 +359,10 @@ static void check_part(struct checker *checker, const struct fleet_instance *bef
 					older_of(&after[i]) <= 1);
 		if (is_kept(rules, &before[i]) && live_of(&before[i]))
 			check(checker, P_D3, live_of(&after[i]) > 0);
+		if (rules->mode == FLEET_ROLLS && rules->canary_instances == 0 &&
+			is_wanted(rules, &before[i]) &&
+			before[i].tasks[FLEET_TARGET][ROLLOUT_HEALTHY])
+			check(checker, P_ARRIVED, after[i].tasks[FLEET_TARGET][ROLLOUT_HEALTHY]);
 		if (handed && is_free(&before[i])) {
 			fresh++;
 			fresh_moving += is_wanted(rules, &after[i]) && !is_healthy(&after[i]);
@@ -575,7 +580,8 @@ static void live_to_the_end(struct checker *checker, struct fleet *fleet,
  *                   task, or a healthy one of the target and another. To the end
  *     2 instances   every two letters of MEDIUM, to the end; all_instances beside each letter of SMALL, one plan
  *     3 instances   every three letters of SMALL, to the end; each letter of MEDIUM beside every two of SMALL, one plan
- *     4 instances   every four letters of TINY, to the end; every four of SMALL, one plan
+ *     4 instances   every four letters of TINY, to the end; every four of SMALL, and every four of one task of any version
+ *                   and class, or one that stops, or none, whatever each belongs to, one plan
  * To the end: what was planned is done, time goes on, and it is planned again until nothing is left to do. The letters
  * are chosen so that each need, each cause and each place of an instance is among them.
  */
@@ -666,6 +672,25 @@ static size_t all_instances(struct fleet_instance *out)
 	return count;
 }
 
+/* One task at most, of any version and class, or one that stops; whatever it belongs to. */
+static size_t plain_instances(struct fleet_instance *out)
+{
+	const size_t cells = FLEET_VERSION_COUNT * ROLLOUT_CLASS_COUNT;
+	size_t count = 0;
+
+	for (unsigned assigned = 0; assigned < 3; assigned++)
+		for (size_t cell = 0; cell < cells + 2; cell++) {
+			struct fleet_instance now = read_instance("", 0);
+
+			now.assigned = (enum fleet_assigned)assigned;
+			now.stopping = cell == cells;
+			if (cell < cells)
+				now.tasks[cell / ROLLOUT_CLASS_COUNT][cell % ROLLOUT_CLASS_COUNT]++;
+			out[count++] = now;
+		}
+	return count;
+}
+
 static void fail_broken(const struct checker *checker)
 {
 	const struct fleet_rules *rules = &checker->rules;
@@ -745,6 +770,8 @@ static void check_plans(struct checker *checker, const struct fleet_rules *rules
 
 	for (size_t i = 0; i < other_count && checker->broken < 0; i++)
 		check_choices(checker, three, letters, letter_count, 2, &others[i], false);
+	check_choices(checker, four, letters, letter_count, 4, NULL, false);
+	letter_count = plain_instances(letters);
 	check_choices(checker, four, letters, letter_count, 4, NULL, false);
 	fleet_free(three);
 	fleet_free(four);

@@ -85,6 +85,7 @@ int environments_open(struct server *server, struct err *err)
 		return code;
 	server->environments.count = manager_count;
 	server->environments.list_running = manager_list_running;
+	server->environments.find_trouble = manager_find_trouble;
 	server->environments.count_context = server->manager;
 	server->environments.state = manager_state(server->manager);
 	server->environments.store = server->store;

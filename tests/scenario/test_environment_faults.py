@@ -1,5 +1,6 @@
 """Daemon environments when the disk is full, and when everybody wants something else at once; numbers are those of the
-scenarios."""
+scenarios. Those of who comes in between are shown at every commit by unit tests: 51 by manager_monitors_test.c, 79 by
+manager_slow_test.c, 81 by manager_races_test.c."""
 import contextlib
 import os
 import signal
@@ -124,7 +125,7 @@ def new_fleet(slipway):
     fleet.remove()
 
 
-def test_51_79_81_whoever_comes_in_between(fleet):
+def test_whoever_comes_in_between(fleet):
     """Updates, starts, stops, rollbacks and dying tasks at once: every deployment goes its way once, and in the end
     there is one task of one version everywhere."""
     definitions = [fleet.define(number) for number in (1, 2)]

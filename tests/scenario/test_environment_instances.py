@@ -1,5 +1,6 @@
 """Daemon environments and instances that come, go, drain and are full; numbers are those of the scenarios."""
 import contextlib
+import json
 import os
 import signal
 import threading
@@ -80,10 +81,7 @@ def kill_programs(fleet, *tasks):
 
 def tasks_ever(fleet):
     """Every task of this environment that was ever started."""
-    return {task_id(task["taskArn"]) for status in ("RUNNING", "STOPPED")
-            for page in fleet.ecs.get_paginator("list_tasks").paginate(desiredStatus=status)
-            if page["taskArns"] for task in fleet.ecs.describe_tasks(tasks=page["taskArns"])["tasks"]
-            if task["group"] == "env:" + fleet.name}
+    return {task_id(task["taskArn"]) for task in fleet.ever()}
 
 
 @pytest.fixture(name="witness")
@@ -266,25 +264,48 @@ def test_22_instances_join(own_fleet):
     assert len(types) < 10  # not one for each
 
 
+def calls_of(server):
+    """What was called to start and stop tasks, successfully or not: by the audit log, [(operation, result)]."""
+    with open(os.path.join(server.state, "audit.log"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    return [(line["operation"], line["result"]) for line in lines
+            if line["operation"] in ("ecs:StartTask", "ecs:StopTask")]
+
+
+def live_rows(fleet):
+    """What the state service has of tasks that live, and of instances: ({instance: [task]}, [instance])."""
+    rows = {}
+    for task in fleet.api.list_tasks(cluster="default", maxResults=100)["tasks"]:
+        if task["lastStatus"] != "STOPPED":
+            rows.setdefault(task["instance"], []).append(task)
+    return rows, [item["instance"] for item in
+                  fleet.api.list_instances(cluster="default")["instances"]]
+
+
 def test_23_27_28_instances_leave(own_fleet):
     fleet = own_fleet("--instances", "10")
     fleet.roll_out(fleet.define(1))
     gone, *others = fleet.instances()
+    begun = calls_of(fleet.server)
+    assert begun and set(begun) == {("ecs:StartTask", "success")}
     fleet.ecs.deregister_container_instance(containerInstance=gone, force=True)
     wait_until(lambda: fleet.get()["counts"]["total"] == 9, "it does not count any more")
     wait_until(lambda: covers(fleet, others), "the others keep theirs")
+    wait_until(lambda: set(live_rows(fleet)[0]) == set(map(task_id, others)), "no row is left of it")
+    assert set(live_rows(fleet)[1]) == set(map(task_id, others))
     for instance in others:
         fleet.ecs.deregister_container_instance(containerInstance=instance, force=True)
     wait_until(lambda: fleet.get()["counts"]["total"] == 0, "none counts any more")
     wait_until(lambda: not fleet.mark.tasks(), "nothing runs")
-    assert fleet.api.list_instances(cluster="default")["instances"] == []
+    wait_until(lambda: live_rows(fleet) == ({}, []), "no row is left of any")
     wait_until(lambda: all(item["status"] in ("completed", "stopped")
                            for item in fleet.deployments()), "no deployment is left over")
     assert fleet.get()["health"] == "healthy" and fleet.get()["status"] == "active"
-    # Nothing is tried again and again.
-    before = len(fleet.deployments())
+    # Nothing is tried again and again; daemon/manager_quiet_test.c waits for longer.
+    before, calls = len(fleet.deployments()), calls_of(fleet.server)
     time.sleep(1)
-    assert len(fleet.deployments()) == before
+    assert len(fleet.deployments()) == before and calls_of(fleet.server) == calls
+    assert [call for call in calls if call[0] == "ecs:StopTask"] == []
     # They come back under other ids.
     fleet.restart("--instances", "4")
     wait_until(lambda: len(fleet.instances()) == 4, "they are back")

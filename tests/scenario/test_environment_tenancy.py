@@ -1,5 +1,4 @@
 """Accounts beside each other: what one has, does or breaks is nothing to the others. Numbers are of scenarios."""
-import datetime
 import json
 import os
 import threading
@@ -11,7 +10,7 @@ import pytest
 from conftest import wait_until
 from rest_requests import ask, rest_client, signed
 from test_environments import Fleet, refusal
-from test_identity import make_key
+from test_identity import make_key, signed_headers
 
 OTHER = "222222222222"
 
@@ -139,15 +138,26 @@ def test_87_who_is_not_believed_is_refused_and_written_down(start_slipway):
     path = "/v1/environments/x"
     good = signed(server, "DELETE", path)
     wrong = {**good, "Authorization": good["Authorization"][:-4] + "0000"}
-    old = dict(good)
-    old["X-Amz-Date"] = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(
-        hours=2)).strftime("%Y%m%dT%H%M%SZ")
-    for headers in ({}, wrong, old):
+
+    def moved(seconds):
+        """Signed by one whose clock is wrong, and by the right key."""
+        return signed_headers(server, b"", service="slipway", skew=seconds, path=path,
+                              method="DELETE")
+
+    for headers, code, reason in (
+            ({}, "MissingAuthenticationTokenException", "Authentication Token"),
+            (wrong, "InvalidSignatureException", "does not match"),
+            (moved(-2 * 3600), "InvalidSignatureException", "Signature expired: "),
+            (moved(2 * 3600), "InvalidSignatureException", "Signature not yet current: ")):
         answer = server.request("DELETE", path, b"", headers)
         assert answer.status == 403, answer.text
-        assert json.loads(answer.text)["code"]
-    wait_until(lambda: len([line for line in audit_of(server) if line.get("status") == 403]) >= 3,
-               "they are written down")
+        assert answer.json["code"] == code and reason in answer.json["message"], answer.text
+        (line,) = wait_until(lambda: [item for item in audit_of(server) if item["requestId"]
+                                      == answer.json["requestId"]], "it is written down")  # pylint: disable=cell-var-from-loop
+        assert (line["result"], line["status"]) == (code, 403), line
+    # Of another time by as little as clocks differ: it is believed.
+    for headers in (good, moved(-60), moved(60)):
+        assert server.request("DELETE", path, b"", headers).status == 404
     # Every change is: who, what, which request.
     tenant.create("log")
     made = rest_client(server, key=tenant.key).delete_environment(name="log")

@@ -91,7 +91,7 @@ def test_a_service_elsewhere_that_goes_bad_goes_back(world):
     good = service.roll_out(service.define(1), desiredCount=2, onFailure="rollback")
     identifier = service.deploy(service.update(service.define(2, "exit 1")))
     failed = service.wait_for(identifier, "timed-out")
-    assert failed["statusReason"] == "ROLLOUT_FAILED"
+    assert failed["statusReason"].startswith("ROLLOUT_FAILED: ")
     # Others that the old version was given meanwhile may just be ending.
     wait_until(lambda: len(service.mark.tasks(VERSION="1")) == 2, "the old version serves")
     back = wait_until(lambda: [item for item in service.deployments() if item.get("rollback")],

@@ -84,6 +84,14 @@ class Fleet:
                 found.setdefault(task["containerInstanceArn"], []).append(task_id(task["taskArn"]))
         return found
 
+    def ever(self):
+        """Every task of this environment that was ever started; those that stopped are listed for an hour."""
+        return [task for status in ("RUNNING", "STOPPED")
+                for page in self.ecs.get_paginator("list_tasks").paginate(desiredStatus=status)
+                if page["taskArns"]
+                for task in self.ecs.describe_tasks(tasks=page["taskArns"])["tasks"]
+                if task["group"] == "env:" + self.name]
+
     def assert_one_each(self, instances, **variables):
         places = self.places()
         assert set(places) == set(instances)
@@ -221,9 +229,18 @@ def test_1_2_an_environment_that_was_created_does_nothing(fleet):
     assert found["status"] == "inactive" and found["health"] == "healthy"
     assert found["latestVersion"] == version and "activeVersion" not in found
     assert found["counts"] == {"desired": INSTANCES, "active": 0, "launching": 0, "unhealthy": 0,
-                               "missing": INSTANCES, "outdated": 0, "total": INSTANCES}
+                               "missing": INSTANCES, "outdated": 0, "total": INSTANCES,
+                               "unreachable": 0}
     time.sleep(0.5)
     assert not fleet.mark.tasks() and not fleet.deployments()
+
+
+def everything(fleet):
+    """All that is told of an environment: itself, its versions and its deployments."""
+    found = fleet.get()
+    found.pop("ResponseMetadata")
+    return (found, fleet.api.list_environment_versions(name=fleet.name)["versions"],
+            fleet.deployments())
 
 
 def test_3_a_name_is_used_once(fleet):
@@ -232,12 +249,16 @@ def test_3_a_name_is_used_once(fleet):
     body = {"name": fleet.name, "taskDefinition": definition,
             "instanceGroup": {"cluster": "default"}, "clientToken": token}
     made = fleet.api.create_environment(**body)["environmentVersion"]
+    wait_until(lambda: fleet.get()["counts"]["total"] == INSTANCES, "its instances are counted")
+    before = everything(fleet)
+    assert len(before[1]) == 1 and before[0]["latestVersion"] == made
     assert fleet.api.create_environment(**body)["environmentVersion"] == made
     refusal(fleet.api.create_environment, "ResourceExistsException", 409,
             **{**body, "deploymentConfiguration": {"minHealthyPercent": 1}})
     answer = refusal(fleet.api.create_environment, "ResourceExistsException", 409,
                      **{**body, "clientToken": uuid.uuid4().hex})
     assert answer["resourceType"] == "environment" and fleet.name in answer["resourceId"]
+    assert everything(fleet) == before, "the first one is as it was"
 
 
 @pytest.mark.parametrize("change, part", [
@@ -724,7 +745,7 @@ def test_the_command_says_the_network(fleet, slipway):
                          "assignPublicIp": "DISABLED"}
     env_command(slipway, "update", fleet.name, "--min-healthy", "50")
     assert network()["subnets"] == ["subnet-3"]
-    said = subprocess.run([slipway_program(), "env", "--help"], capture_output=True, text=True,
+    said = subprocess.run([slipway_program(), "env", "create", "--help"], capture_output=True, text=True,
                           timeout=DEADLINE, stdin=subprocess.DEVNULL, check=True).stdout
     for option in ("--subnets", "--security-groups", "--assign-public-ip"):
         assert option in said
@@ -819,7 +840,8 @@ def test_45_only_the_instances_change(fleet):
 def test_49_50_one_waits_and_the_last_one_wins(fleet):
     with Gate() as gate:
         gate.roll_out(fleet, minHealthyPercent=80)
-        versions = [fleet.update(fleet.define(number)) for number in (2, 3, 4, 5)]
+        definitions = [fleet.define(number) for number in (2, 3, 4, 5)]
+        versions = [fleet.update(definition) for definition in definitions]
         first = fleet.deploy(versions[0])
         gate.wait_for(1)  # and no further for now
         assert fleet.deployment(first)["status"] == "in-progress"
@@ -834,8 +856,12 @@ def test_49_50_one_waits_and_the_last_one_wins(fleet):
         fleet.wait_for(last, "completed")
     assert fleet.deployment(first)["status"] == "completed"
     fleet.assert_one_each(fleet.instances(), VERSION="5")
-    for number in ("3", "4"):
-        assert not fleet.mark.tasks(VERSION=number)
+    # What was canceled has never started anything: of all tasks there ever were, none is of it.
+    ever = fleet.ever()
+    started = {task["startedBy"] for task in ever}
+    assert {first, last} <= started and not {second, third} & started
+    ran = {task["taskDefinitionArn"] for task in ever}
+    assert {definitions[0], definitions[3]} <= ran and not set(definitions[1:3]) & ran
 
 
 def test_52_53_54_stopped_and_started_again(fleet):
@@ -904,6 +930,56 @@ def test_57_60_deleted(fleet):
         version = fleet.create(fleet.define(3), minHealthyPercent=60)
         fleet.wait_for(fleet.deploy(version), "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="3")
+
+
+def test_60_deleted_again_while_it_is_deleted(fleet):
+    """It takes as long as a task takes to stop; who asks again is answered as the first one was."""
+    with Gate() as gate:
+        gate.roll_out(fleet)
+        made = fleet.api.delete_environment(name=fleet.name, terminateTasks=True)
+        assert made["ResponseMetadata"]["HTTPStatusCode"] == 202
+        gate.wait_for(INSTANCES)  # and none goes for now
+        assert fleet.get()["status"] == "deleting"
+        again = fleet.api.delete_environment(name=fleet.name, terminateTasks=True)
+        assert again["ResponseMetadata"]["HTTPStatusCode"] == 202
+        assert fleet.get()["status"] == "deleting" and len(fleet.deployments()) == 1
+        assert len(fleet.mark.tasks()) == INSTANCES
+        gate.open()
+        wait_until(lambda: not fleet.exists(), "it is gone")
+    wait_until(lambda: not fleet.mark.tasks(), "and its tasks with it")
+    for call in (fleet.api.delete_environment, fleet.api.get_environment,
+                 fleet.api.list_deployments, fleet.api.list_environment_versions,
+                 fleet.api.diff_environment):
+        refusal(call, "ResourceNotFoundException", 404, name=fleet.name)
+
+
+def test_52_what_waits_begins_when_the_one_before_it_is_stopped(fleet):
+    """Who wants nothing to run stops both: stopping one deployment says nothing of the next."""
+    with Gate() as gate:
+        gate.roll_out(fleet, minHealthyPercent=80)
+        versions = [fleet.update(fleet.define(number)) for number in (2, 3, 4)]
+        first = fleet.deploy(versions[0])
+        gate.wait_for(1)  # and no further for now
+        second = fleet.deploy(versions[1])
+        assert fleet.deployment(second)["status"] == "pending"
+        fleet.api.stop_deployment(name=fleet.name, deploymentId=first)
+        fleet.wait_for(first, "stopped")
+        fleet.wait_for(second, "in-progress")
+        found = fleet.get()
+        assert found["status"] == "active" and found["activeVersion"] == versions[1]
+        # Both: the one that waits first, so that it does not begin.
+        third = fleet.deploy(versions[2])
+        assert fleet.deployment(third)["status"] == "pending"
+        fleet.api.stop_deployment(name=fleet.name, deploymentId=third)
+        assert fleet.deployment(third)["status"] == "canceled"
+        fleet.api.stop_deployment(name=fleet.name, deploymentId=second)
+        fleet.wait_for(second, "stopped")
+        assert fleet.get()["status"] == "inactive"
+        gate.open()
+        wait_until(lambda: fleet.mark.tasks() == {task for tasks in fleet.places().values()
+                                                  for task in tasks}, "nothing is under way")
+        assert third not in {task["startedBy"] for task in fleet.ever()}
+        assert "activeDeployment" not in fleet.get() and fleet.get()["status"] == "inactive"
 
 
 # ---- G. crashes ----

@@ -5,11 +5,14 @@ What is promised is held against the other slipway's own record of its tasks, an
 import json
 import math
 import os
+import shutil
+import signal
 import subprocess
 import threading
 import time
 
 import boto3
+import botocore.exceptions
 import pytest
 
 from conftest import DEADLINE, slipway_program, wait_until
@@ -19,6 +22,7 @@ from rest_requests import ask, rest_client
 from test_environments import Fleet, refusal
 from test_operating import make_certificate
 from test_services_run import Watch
+from test_upgrade import sql
 
 INSTANCES = 3
 POLL = 0.2
@@ -325,6 +329,57 @@ def test_an_event_is_faster_than_the_next_listing(world):
     fleet.api.update_environment(name=fleet.name, status="inactive")
 
 
+LISTS = ("ListTasks", "ListContainerInstances")
+
+
+def manager_of(fleet, url):
+    """The name of the server that has the environment's claim, by the database."""
+    return json.loads(sql(url, f"""SELECT convert_from(private, 'UTF8') FROM slipway.log
+        JOIN slipway.live USING (kind, key, revision)
+        WHERE kind = 'claim' AND key = 'env/{ACCOUNT}/{fleet.name}'"""))["server"]
+
+
+def name_of(server):
+    with open(os.path.join(server.state, "host"), encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def test_an_event_comes_to_the_server_that_manages_the_environment(world, postgres_url, tmp_path):
+    """It is posted to another one of the same store, which has nothing to do with the environment."""
+    manager = world.open("--store", postgres_url, pollInterval="1h", timeout="5s")
+    fleet = world.fleet()
+    identifier = fleet.deploy(fleet.create(fleet.define(1)))
+    wait_until(lambda: len(fleet.places()) == INSTANCES, "the tasks run")
+    for task in fleet.record():
+        post(world, task_event(task, version=task["version"] + 1, healthStatus="HEALTHY"))
+    fleet.wait_for(identifier, "completed")
+    # Alone, it does not write down what it is told.
+    kept = "SELECT count(*) FROM slipway.live WHERE kind = 'daemon.event'"
+    assert sql(postgres_url, kept) == "0"
+    folder = tmp_path / "other"
+    folder.mkdir()
+    for name in ("integrity.key", "admin-key.json"):
+        shutil.copy(os.path.join(manager.state, name), folder / name)
+    world.near = world.start("--config", os.path.join(world.folder, "slipway.yaml"),
+                             "--instances", "2", "--store", postgres_url, state=str(folder))
+    assert manager_of(fleet, postgres_url) == name_of(manager) != name_of(world.near)
+    victim = fleet.record()[0]
+    fleet.ecs.stop_task(task=victim["taskArn"])
+    stopped = wait_until(lambda: (now := fleet.ecs.describe_tasks(tasks=[victim["taskArn"]])[
+        "tasks"][0])["lastStatus"] == "STOPPED" and now, "one has ended")
+    wait_until(lambda: time.monotonic() - world.between.called()[-1].at > 2, "nobody asks for anything")
+    asked = len(world.between.called())
+    post(world, task_event(stopped, version=stopped["version"] + 10))
+    wait_until(lambda: len(fleet.places()) == INSTANCES, "another one runs there")
+    # Because of the event: nobody had listed anything when it was started.
+    later = [call.operation for call in world.between.called()[asked:]]
+    assert "StartTask" in later
+    assert not set(LISTS) & set(later[:later.index("StartTask")])
+    assert manager_of(fleet, postgres_url) == name_of(manager)
+    assert int(sql(postgres_url, kept)) == 1
+    fleet.api.update_environment(name=fleet.name, status="inactive")
+
+
 def test_69_nothing_is_started_before_everything_was_listed(start_slipway, between, tmp_path):
     many = 1000
     world = World(start_slipway, between, tmp_path, "--runtime", "simulated", "--instances", many)
@@ -576,10 +631,12 @@ def test_46_from_here_to_there_and_back(world):
     answer = refusal(fleet.api.update_environment, "InvalidParameterException", 400,
                      name=fleet.name, target="far", taskDefinition=there)
     assert "instanceGroup.cluster" in answer["Error"]["Message"]
+    assert found(fleet, target="local") == [fleet.name] and not found(fleet, target="far")
     version = fleet.update(there, target="far", instanceGroup={"cluster": "default"})
     diff = wait_until(lambda: diff_of(fleet), "both clusters are known")
     assert diff["counts"]["start"] == INSTANCES and diff["counts"]["stop"] == 2
     fleet.wait_for(fleet.deploy(version), "completed")
+    assert found(fleet, target="far") == found(fleet, cluster="default") == [fleet.name]
     assert len(fleet.mark.tasks(VERSION="there")) == INSTANCES
     wait_until(lambda: not fleet.mark.tasks(VERSION="here"), "nothing is left here")
     fleet.assert_one_each(fleet.instances(), VERSION="there")
@@ -624,6 +681,11 @@ def test_46_a_cluster_that_is_gone_holds_up_nobody(world):
 
 # ---- names and rights ----
 
+def found(fleet, **filters):
+    """The names of the environments for which these hold."""
+    return [item["name"] for item in fleet.api.list_environments(**filters)["environments"]]
+
+
 def test_names_elsewhere_are_checked_by_their_form(world):
     world.open()
     fleet = world.fleet()
@@ -648,9 +710,11 @@ def test_names_elsewhere_are_checked_by_their_form(world):
         assert part in answer["Error"]["Message"]
     fleet.api.create_environment(**{**good, "instanceGroup": {
         "cluster": f"arn:aws:ecs:us-east-1:{ACCOUNT}:cluster/default"}})
-    assert [item["name"] for item in fleet.api.list_environments(
-        cluster=f"arn:aws:ecs:us-east-1:{ACCOUNT}:cluster/default")["environments"]] in (
-            [fleet.name], [])
+    arn = f"arn:aws:ecs:us-east-1:{ACCOUNT}:cluster/default"
+    assert found(fleet, cluster=arn) == found(fleet, cluster="default") == found(
+        fleet, target="far") == found(fleet, cluster=arn, target="far") == [fleet.name]
+    assert not found(fleet, cluster="default", target="local") and not found(
+        fleet, cluster=f"arn:aws:ecs:eu-west-1:{ACCOUNT}:cluster/default")
     # A task definition that is not there is told when it is needed.
     identifier = fleet.deploy(fleet.get()["latestVersion"])
     blocked = fleet.wait_for(identifier, "blocked")
@@ -875,3 +939,87 @@ def test_89_who_a_target_is_must_be_shown(start_slipway, tmp_path):
     assert len(mark.tasks()) == 2
     api.delete_environment(name="log", terminateTasks=True)
     wait_until(lambda: not mark.tasks(), "nothing runs")
+
+
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+def openssl(*words):
+    subprocess.run(["openssl", *words], check=True, capture_output=True, timeout=DEADLINE,
+                   stdin=subprocess.DEVNULL)
+
+
+class Authority:
+    """One that vouches for servers; in a folder, with the certificate and key that a server reads."""
+
+    def __init__(self, folder, name="authority"):
+        self.folder, self.name = folder, folder / name
+        openssl("req", "-x509", *NEW_KEY, "-keyout", f"{self.name}.key", "-out", self.path,
+                "-days", "2", "-subj", f"/CN={name}")
+
+    @property
+    def path(self):
+        return f"{self.name}.pem"
+
+    def vouch(self, whom="IP:127.0.0.1", days=2):
+        """For one of this name, from now on for so many days."""
+        names = self.folder / "names"
+        names.write_text(f"subjectAltName={whom}\n")
+        openssl("req", "-new", *NEW_KEY, "-keyout", f"{self.folder}/key.pem", "-out",
+                f"{self.folder}/request.pem", "-subj", "/CN=far")
+        openssl("x509", "-req", "-in", f"{self.folder}/request.pem", "-CA", self.path, "-CAkey",
+                f"{self.name}.key", "-CAcreateserial", "-days", str(days), "-extfile", str(names),
+                "-out", f"{self.folder}/certificate.pem")
+
+
+@pytest.mark.parametrize("wrong, reason", [
+    ({"authority": "another"}, "local issuer certificate"),
+    ({"whom": "DNS:elsewhere.example"}, "subject name matches target host name"),
+    ({"days": -1}, "certificate has expired"),
+], ids=["authority", "name", "time"])
+def test_89_a_target_with_a_bad_certificate_is_refused(start_slipway, tmp_path, wrong, reason):
+    """Of another authority than the one that is trusted, for another name, or of another time: nothing is asked of it, and
+    the environment says why. With a good one it goes on."""
+    ours = Authority(tmp_path)
+    asked = dict(wrong)
+    (Authority(tmp_path, asked.pop("authority")) if "authority" in asked else ours).vouch(**asked)
+    config = tmp_path / "far.yaml"
+    config.write_text(f"tls:\n  certificate: {tmp_path}/certificate.pem\n  key: {tmp_path}/key.pem\n"
+                      "audit:\n  reads: true\n")
+    far = start_slipway("--config", config, "--instances", "2")
+    secret = tmp_path / "secret"
+    secret.write_text(far.key["secretAccessKey"])
+    path = tmp_path / "slipway.yaml"
+    path.write_text(json.dumps({"targets": [{
+        "name": "far", "region": "us-east-1", "account": ACCOUNT, "endpoint": far.url,
+        "ca": ours.path, "pollInterval": "200ms",
+        "credentials": {"accessKey": far.key["accessKeyId"], "secretFile": str(secret)}}]}))
+    near = start_slipway("--config", path)
+    api, mark = rest_client(near), Mark()
+    version = api.create_environment(
+        name="log", taskDefinition="log:1", target="far",
+        instanceGroup={"cluster": "default"})["environmentVersion"]
+    identifier = api.start_deployment(name="log", environmentVersion=version)["deploymentId"]
+    wait_until(lambda: reason in api.get_environment(name="log").get("statusReason", ""),
+               "the reason is told")
+    audit = os.path.join(far.state, "audit.log")
+    assert not os.path.getsize(audit), "it was asked nothing"
+    ours.vouch()
+    far.process.send_signal(signal.SIGHUP)
+    ecs = boto3.client("ecs", endpoint_url=far.url, region_name="us-east-1",
+                       aws_access_key_id=far.key["accessKeyId"],
+                       aws_secret_access_key=far.key["secretAccessKey"], verify=ours.path)
+    wait_until(lambda: is_served(ecs), "it has its new certificate")
+    ecs.register_task_definition(family="log", containerDefinitions=[container(mark, LONG)])
+    wait_until(lambda: api.get_deployment(name="log", deploymentId=identifier)["status"]
+               == "completed", "it goes on")
+    assert len(mark.tasks()) == 2 and os.path.getsize(audit)
+    api.delete_environment(name="log", terminateTasks=True)
+    wait_until(lambda: not mark.tasks(), "nothing runs")
+
+
+def is_served(ecs):
+    try:
+        return ecs.list_clusters()
+    except botocore.exceptions.SSLError:
+        return None

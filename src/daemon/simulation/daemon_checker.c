@@ -1,14 +1,14 @@
-/* Following stores; environments and their deployments. See the header. */
+/* Following stores; environments, their instances and tasks. See the header. */
 #include "daemon/simulation/daemon_checker.h"
 
 #include <stdio.h>
 
 #include "control/claims.h"
+#include "control/runner_simulated.h"
+#include "daemon/manager.h"
 #include "daemon/simulation/daemon_checker_internal.h"
 #include "ecs/container_instance.h"
 
-#define MADE_WITHIN_US INT64_C(10000000)
-#define MADE_MAX 300 /* deployments of one environment within that time */
 #define CHANGES_AT_ONCE 64
 
 const char *const daemon_property_names[DAEMON_PROPERTY_COUNT] = {
@@ -55,9 +55,10 @@ int64_t checker_since_us(const struct daemon_checker *checker)
 	return from_us - checker->config.patience_us;
 }
 
-bool checker_is_late(const struct daemon_checker *checker)
+bool checker_is_late(const struct daemon_checker *checker,
+	const struct truth_environment *environment, const struct truth_instance *instance)
 {
-	return checker_now_us(checker) < checker->late_till_us;
+	return checker_now_us(checker) < truth_member(environment, instance)->late_till_us;
 }
 
 void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us)
@@ -70,29 +71,7 @@ void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us)
 		checker->paused_till_us = now_us + duration_us;
 }
 
-void daemon_checker_late(struct daemon_checker *checker, int64_t duration_us)
-{
-	int64_t till_us = checker_now_us(checker) + duration_us;
-
-	if (checker->late_till_us < till_us)
-		checker->late_till_us = till_us;
-}
-
-/* ---- texts ---- */
-
-#define COPY(to, span) snprintf((to), sizeof(to), "%.*s", SPAN_ARGS(span))
-
-static uint64_t hash_of(struct span text)
-{
-	uint64_t hash = UINT64_C(14695981039346656037);
-
-	for (size_t i = 0; i < text.length; i++)
-		hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(1099511628211);
-	return hash;
-}
-
-/* Its deployments are looked at when the commit is complete. */
-static void touch(struct daemon_checker *checker, struct truth_environment *environment)
+void checker_touch(struct daemon_checker *checker, struct truth_environment *environment)
 {
 	if (environment->touched)
 		return;
@@ -101,175 +80,63 @@ static void touch(struct daemon_checker *checker, struct truth_environment *envi
 	checker->touched = environment;
 }
 
-/* ---- versions, deployments, claims ---- */
-
-/* Puts down that the environment of this key has a version of that. */
-static void note_wanted(struct daemon_checker *checker, struct span environment_key,
-	const struct truth_version *version)
+const struct truth_version *checker_version(struct daemon_checker *checker,
+	const struct truth_environment *environment, const char *id)
 {
-	const struct truth_environment *environment =
-		truth_environment(&checker->truth, environment_key);
-	char what[2 * TRUTH_TEXT_MAX];
-	struct truth_wanted *wanted;
+	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
 
-	snprintf(what, sizeof(what), "%s %s", version->place, version->definition);
-	wanted = map_get(&checker->truth.wanted, span_of(what));
-	if (!wanted) {
-		wanted = memory_allocate(sizeof(*wanted));
-		wanted->first = environment;
-		map_put(&checker->truth.wanted, span_of(what), wanted);
-	}
-	wanted->by_several |= wanted->first != environment;
+	snprintf(key, sizeof(key), "%s/%s", environment->key, id);
+	return map_get(&checker->truth.versions, span_of(key));
 }
 
-static void take_version(struct daemon_checker *checker, struct span key,
-	const struct store_object *after)
-{
-	struct truth_version *version = map_get(&checker->truth.versions, key);
-	const struct environment_version_facts *facts;
+/* ---- claims ---- */
 
-	if (!after)
-		return; /* what was started by it may still be there */
-	facts = environment_version_facts(after);
-	if (version) {
-		daemon_checker_count(checker, DAEMON_PROPERTY_S8);
-		if (version->hash != hash_of(after->api))
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S8, "version %.*s has changed",
-				SPAN_ARGS(key));
+/* The server in whose name something is written just now: "anna.2"; "": clients and machines have none. */
+static void name_writer(const struct daemon_checker *checker, char out[TRUTH_SERVER_MAX])
+{
+	const char *name = runner_simulated_current(checker->config.runner);
+
+	snprintf(out, TRUTH_SERVER_MAX, "%.*s", (int)strcspn(name, "/"), name);
+}
+
+/* What a server writes of an environment and its deployments it writes as the one that has it. */
+static void check_writer(struct daemon_checker *checker, struct span key)
+{
+	const struct truth_environment *environment = truth_environment(&checker->truth, key);
+	char writer[TRUTH_SERVER_MAX];
+
+	name_writer(checker, writer);
+	if (!environment || !strchr(writer, '.'))
 		return;
-	}
-	version = memory_allocate(sizeof(*version));
-	COPY(version->place, facts->place);
-	COPY(version->definition, facts->task_definition);
-	COPY(version->attributes, facts->attributes);
-	version->minimum_given = facts->minimum_given;
-	version->minimum_healthy = (unsigned)facts->minimum_healthy;
-	version->surge = facts->surge;
-	version->maximum_over = (unsigned)facts->maximum_over;
-	version->canary_instances = (unsigned)facts->canary_instances;
-	version->canary_bake_ms = facts->canary_bake_ms;
-	version->rolls_back = facts->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
-	version->warm_up_ms = facts->warm_up_ms;
-	version->hash = hash_of(after->api);
-	map_put(&checker->truth.versions, key, version);
-	note_wanted(checker, environment_of_part_key(key), version);
-}
-
-/* The automaton once more, so that a wrong one in the program is found. */
-static bool may_become(enum environment_deployment_status from,
-	enum environment_deployment_status to)
-{
-#define BIT(name) (1u << ENVIRONMENT_DEPLOYMENT_##name)
-	static const unsigned moves[ENVIRONMENT_DEPLOYMENT_STATUS_COUNT] = {
-		[ENVIRONMENT_DEPLOYMENT_pending] = BIT(in_progress) | BIT(canceled),
-		[ENVIRONMENT_DEPLOYMENT_in_progress] = BIT(completed) | BIT(unhealthy) |
-						       BIT(blocked) | BIT(to_be_stopped) |
-						       BIT(timed_out),
-		[ENVIRONMENT_DEPLOYMENT_unhealthy] = BIT(completed) | BIT(in_progress) |
-						     BIT(blocked) | BIT(to_be_stopped) |
-						     BIT(timed_out),
-		[ENVIRONMENT_DEPLOYMENT_blocked] = BIT(completed) | BIT(in_progress) |
-						   BIT(unhealthy) | BIT(to_be_stopped) |
-						   BIT(timed_out),
-		[ENVIRONMENT_DEPLOYMENT_to_be_stopped] = BIT(stopped),
-	};
-
-	return moves[from] & (1u << to);
-#undef BIT
-}
-
-static bool has_ended(enum environment_deployment_status status)
-{
-	return status == ENVIRONMENT_DEPLOYMENT_completed ||
-	       status == ENVIRONMENT_DEPLOYMENT_stopped ||
-	       status == ENVIRONMENT_DEPLOYMENT_canceled ||
-	       status == ENVIRONMENT_DEPLOYMENT_timed_out;
-}
-
-/* The two steps of one commit that makes room for a user's deployment are one. */
-static bool is_one_commit(enum environment_deployment_status from,
-	enum environment_deployment_status to)
-{
-	return to == ENVIRONMENT_DEPLOYMENT_stopped &&
-	       may_become(from, ENVIRONMENT_DEPLOYMENT_to_be_stopped);
-}
-
-/* Nobody makes one after another to no end. */
-static void check_made(struct daemon_checker *checker, struct truth_environment *environment)
-{
-	int64_t now_us = checker_now_us(checker);
-
-	if (now_us - environment->made_us > MADE_WITHIN_US) {
-		environment->made_us = now_us;
-		environment->made = 0;
-	}
-	daemon_checker_count(checker, DAEMON_PROPERTY_S16);
-	if (++environment->made == MADE_MAX)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S16,
-			"environment %s has %d deployments within %d s", environment->name,
-			MADE_MAX, (int)(MADE_WITHIN_US / 1000000));
-}
-
-static void take_deployment(struct daemon_checker *checker, struct span key,
-	const struct store_object *after)
-{
-	struct truth_environment *environment =
-		truth_environment(&checker->truth, environment_of_part_key(key));
-	const struct environment_deployment_facts *facts;
-	struct truth_deployment *deployment;
-	struct span id;
-
-	if (!environment)
-		return;
-	id = (struct span){
-		key.data + strlen(environment->key) + 1, key.length - strlen(environment->key) - 1};
-	deployment = map_get(&environment->deployments, id);
-	touch(checker, environment);
-	if (!after) {
-		if (deployment)
-			deployment->exists = false;
-		return;
-	}
-	facts = environment_deployment_facts(after);
-	if (!deployment) {
-		deployment = memory_allocate(sizeof(*deployment));
-		deployment->status = facts->status;
-		deployment->type = facts->type;
-		COPY(deployment->version, facts->version);
-		map_put(&environment->deployments, id, deployment);
-		check_made(checker, environment);
-	}
-	deployment->exists = true;
-	daemon_checker_count(checker, DAEMON_PROPERTY_S7);
-	if (!span_is(facts->version, deployment->version))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S8,
-			"deployment %.*s changes its version", SPAN_ARGS(id));
-	if (deployment->status == facts->status)
-		return;
-	if (!may_become(deployment->status, facts->status) &&
-		!is_one_commit(deployment->status, facts->status))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
-			"deployment %.*s goes from %s to %s", SPAN_ARGS(id),
-			environment_deployment_status_name(deployment->status),
-			environment_deployment_status_name(facts->status));
-	deployment->status = facts->status;
-	runner_trace(checker->config.runner, "%s: deployment %.*s is %s %.*s", environment->key,
-		SPAN_ARGS(id), environment_deployment_status_name(facts->status),
-		SPAN_ARGS(facts->reason));
-	if (facts->status == ENVIRONMENT_DEPLOYMENT_timed_out &&
-		facts->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
-		environment->failed = deployment;
-	if (facts->status == ENVIRONMENT_DEPLOYMENT_completed &&
-		facts->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
-		environment->type == ENVIRONMENT_TYPE_Daemon)
-		checker_completed(checker, environment, deployment);
+	daemon_checker_count(checker, DAEMON_PROPERTY_S12);
+	if (strcmp(writer, environment->holder) != 0)
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S12,
+			"%s writes of environment %s, which is %s's", writer, environment->name,
+			environment->holder[0] ? environment->holder : "nobody");
 }
 
 static void take_claim(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
+	void *epoch = after ? (void *)(uintptr_t)after->revision : NULL;
+	struct span environment_key = {key.data + sizeof(MANAGER_CLAIM_PREFIX) - 1,
+		key.length - sizeof(MANAGER_CLAIM_PREFIX) + 1};
+	struct truth_environment *environment =
+		span_starts_with(key, SPAN(MANAGER_CLAIM_PREFIX))
+			? truth_environment(&checker->truth, environment_key)
+			: NULL;
+
+	/* Whoever writes it takes it, or gives it up. Who deletes it deletes the environment, too. */
+	if (environment && after && map_get(&checker->truth.claims, key) != epoch) {
+		const struct claim_facts *claim = after->facts;
+
+		environment->claimed_us = checker_now_us(checker);
+		environment->holder[0] = '\0';
+		if (claim->server.length > 0)
+			name_writer(checker, environment->holder);
+	}
 	if (after)
-		map_put(&checker->truth.claims, key, (void *)(uintptr_t)after->revision);
+		map_put(&checker->truth.claims, key, epoch);
 	else
 		map_remove(&checker->truth.claims, key);
 }
@@ -313,8 +180,7 @@ static void check_alone(struct daemon_checker *checker, struct truth_environment
 		map_put(&checker->truth.running, span_of(environment->runs), environment);
 }
 
-static void update_members(struct daemon_checker *checker,
-	const struct truth_environment *environment)
+static void update_members(struct daemon_checker *checker, struct truth_environment *environment)
 {
 	MAP_EACH (&checker->truth.instances, entry)
 		truth_update_member(environment, entry->value, checker_now_us(checker), true);
@@ -346,11 +212,11 @@ static void take_environment(struct daemon_checker *checker, struct span key,
 
 	if (!environment)
 		return;
-	touch(checker, environment);
+	checker_touch(checker, environment);
 	if (was_active)
 		environment->active_us = now_us;
 	if (!facts) {
-		environment->exists = false;
+		environment->exists = environment->has_failed = false;
 		environment->rules = NULL;
 		update_members(checker, environment);
 		release_definition(checker, environment);
@@ -368,80 +234,13 @@ static void take_environment(struct daemon_checker *checker, struct span key,
 		environment->rules_us = now_us;
 	environment->status = facts->status;
 	environment->terminate = facts->terminate;
-	COPY(environment->target, facts->target);
-	COPY(environment->latest, facts->latest);
-	COPY(environment->in_progress, facts->in_progress);
-	COPY(environment->pending, facts->pending);
-	COPY(environment->completed, facts->completed);
+	CHECKER_COPY(environment->target, facts->target);
+	CHECKER_COPY(environment->latest, facts->latest);
+	CHECKER_COPY(environment->in_progress, facts->in_progress);
+	CHECKER_COPY(environment->pending, facts->pending);
+	CHECKER_COPY(environment->completed, facts->completed);
 	release_definition(checker, environment);
 	set_rules(checker, environment, facts);
-}
-
-/* At the end of a commit: what the environment says of its deployments is so. */
-static void check_deployments(struct daemon_checker *checker,
-	const struct truth_environment *environment)
-{
-	unsigned running = 0, waiting = 0;
-	bool names_running = !environment->in_progress[0], names_waiting = !environment->pending[0];
-
-	if (!environment->exists)
-		return;
-	MAP_EACH (&environment->deployments, entry) {
-		const struct truth_deployment *deployment = entry->value;
-		bool waits = deployment->status == ENVIRONMENT_DEPLOYMENT_pending;
-
-		if (!deployment->exists || has_ended(deployment->status))
-			continue;
-		running += !waits;
-		waiting += waits && deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user;
-		names_running |= !waits && span_is(entry->key, environment->in_progress);
-		names_waiting |= waits && span_is(entry->key, environment->pending);
-	}
-	daemon_checker_count(checker, DAEMON_PROPERTY_S7);
-	if (running > 1 || waiting > 1)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
-			"environment %s has %u deployments in progress and %u waiting",
-			environment->name, running, waiting);
-	if (!names_running || !names_waiting || (running > 0) != (environment->in_progress[0] != 0))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
-			"environment %s names '%s' and '%s', which are not its deployments",
-			environment->name, environment->in_progress, environment->pending);
-}
-
-static const struct truth_version *version_of(struct daemon_checker *checker,
-	const struct truth_environment *environment, const char *id)
-{
-	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
-
-	snprintf(key, sizeof(key), "%s/%s", environment->key, id);
-	return map_get(&checker->truth.versions, span_of(key));
-}
-
-/* Where that was asked for, what failed is followed by what was completed before, unless somebody waits already, or
- * another one may run that by now. */
-static void check_rolled_back(struct daemon_checker *checker,
-	const struct truth_environment *environment, const struct truth_deployment *failed)
-{
-	const struct truth_version *version = version_of(checker, environment, failed->version);
-	const struct truth_version *before =
-		version_of(checker, environment, environment->completed);
-	const struct truth_deployment *next =
-		map_get(&environment->deployments, span_of(environment->pending));
-	const struct truth_wanted *wanted;
-	char what[2 * TRUTH_TEXT_MAX];
-
-	if (!environment->exists || !version || !version->rolls_back || !before ||
-		strcmp(environment->completed, failed->version) == 0)
-		return;
-	snprintf(what, sizeof(what), "%s %s", before->place, before->definition);
-	wanted = map_get(&checker->truth.wanted, span_of(what));
-	if (!next && wanted && wanted->by_several)
-		return;
-	daemon_checker_count(checker, DAEMON_PROPERTY_ROLLBACK);
-	if (!next || next->status != ENVIRONMENT_DEPLOYMENT_pending)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_ROLLBACK,
-			"a deployment of environment %s timed out, and nothing goes back to %s",
-			environment->name, environment->completed);
 }
 
 /* ---- placements ---- */
@@ -484,9 +283,9 @@ static void take_placement(struct daemon_checker *checker, struct span key,
 	placement->exists = true;
 	/* What was refused had no effect. */
 	placement->used = false;
-	COPY(placement->version, facts->version);
-	COPY(placement->deployment, facts->deployment);
-	COPY(placement->task, facts->task);
+	CHECKER_COPY(placement->version, facts->version);
+	CHECKER_COPY(placement->deployment, facts->deployment);
+	CHECKER_COPY(placement->task, facts->task);
 	checker_decided(checker, placement, &old, instance_of(checker, facts));
 }
 
@@ -505,7 +304,7 @@ static void take_instance(struct daemon_checker *checker, struct span key,
 	if (facts) {
 		instance->connected = facts->connected;
 		instance->draining = facts->status == CONTAINER_INSTANCE_DRAINING;
-		COPY(instance->attributes, facts->attributes);
+		CHECKER_COPY(instance->attributes, facts->attributes);
 	} else {
 		instance->gone_us = now_us;
 	}
@@ -523,7 +322,7 @@ static struct truth_task *make_task(struct daemon_checker *checker,
 	char key[2 * TRUTH_TEXT_MAX];
 	struct span account, rest, region, name;
 
-	COPY(task->key, object->key);
+	CHECKER_COPY(task->key, object->key);
 	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(cluster), SPAN_ARGS(facts->instance));
 	task->instance = truth_instance(&checker->truth, span_of(key));
 	task->environment = truth_owner(&checker->truth, cluster, facts->group);
@@ -536,7 +335,7 @@ static struct truth_task *make_task(struct daemon_checker *checker,
 	snprintf(task->definition, sizeof(task->definition),
 		"arn:aws:ecs:%.*s:%.*s:task-definition/%.*s:%lld", SPAN_ARGS(region),
 		SPAN_ARGS(account), SPAN_ARGS(facts->family), (long long)facts->revision);
-	COPY(task->started_by, facts->started_by);
+	CHECKER_COPY(task->started_by, facts->started_by);
 	task->checked = facts->checked;
 	return task;
 }
@@ -591,8 +390,10 @@ static void take_task(struct daemon_checker *checker, struct span key,
 		checker_stopped(checker, task, reason);
 	if (!facts || facts->last >= TASK_STOPPED)
 		truth_drop_task(&checker->truth, task);
+	/* What a late call stopped was nobody's decision any more. */
 	if (environment)
-		truth_update_member(environment, instance, checker_now_us(checker), by_us);
+		truth_update_member(environment, instance, checker_now_us(checker),
+			by_us && !checker_is_late(checker, environment, instance));
 }
 
 /* ---- following ---- */
@@ -606,9 +407,9 @@ static void take(struct daemon_checker *checker, const struct store_kind *kind, 
 	const struct store_object *before, const struct store_object *after)
 {
 	if (kind == &environment_version_kind)
-		take_version(checker, key, after);
+		checker_take_version(checker, key, after);
 	else if (kind == &environment_deployment_kind)
-		take_deployment(checker, key, after);
+		checker_take_deployment(checker, key, after);
 	else if (kind == &environment_kind)
 		take_environment(checker, key, after);
 	else if (kind == &claim_kind)
@@ -628,9 +429,7 @@ static void end_commit(struct daemon_checker *checker)
 
 		checker->touched = environment->next_touched;
 		environment->touched = false;
-		check_deployments(checker, environment);
-		if (environment->failed)
-			check_rolled_back(checker, environment, TAKE(environment->failed));
+		checker_check_deployments(checker, environment);
 		check_alone(checker, environment);
 	}
 	if (checker->changed)
@@ -652,6 +451,10 @@ static void look(void *context)
 				const struct store_object *object =
 					changes[j].after ? changes[j].after : changes[j].before;
 
+				if (changes[j].kind == &environment_kind)
+					check_writer(checker, object->key);
+				if (changes[j].kind == &environment_deployment_kind)
+					check_writer(checker, environment_of_part_key(object->key));
 				take(checker, changes[j].kind, object->key, changes[j].before,
 					changes[j].after);
 				store_change_release(&changes[j]);

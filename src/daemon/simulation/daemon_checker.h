@@ -27,6 +27,7 @@
 	X(S7, "S7", "deployments follow their automaton, one at a time")                           \
 	X(S7C, "S7c", "what is completed is complete")                                             \
 	X(S8, "S8", "a deployment acts by its own version, which never changes")                   \
+	X(BASE, "base", "of two updates that were made of one version one is refused")             \
 	X(S9, "S9", "no two environments run one task definition in one cluster")                  \
 	X(S10, "S10", "what was acknowledged is there after a restart")                            \
 	X(S11, "S11", "the same client token is the same request")                                 \
@@ -75,8 +76,6 @@ void daemon_checker_unfollow(struct daemon_checker *checker); /* all of them */
 
 /* A server sees nothing of the world for so long, from now on. */
 void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us);
-/* A call that nobody waits for any more may still have an effect until so long from now. */
-void daemon_checker_late(struct daemon_checker *checker, int64_t duration_us);
 
 struct truth *daemon_checker_truth(struct daemon_checker *checker);
 /* It was put to the test. */

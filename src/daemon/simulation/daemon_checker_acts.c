@@ -22,15 +22,6 @@ static struct truth_placement *placement_of(struct daemon_checker *checker,
 	return map_get(&checker->truth.placements, span_of(key));
 }
 
-static const struct truth_version *version_of(struct daemon_checker *checker,
-	const struct truth_environment *environment, const char *id)
-{
-	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
-
-	snprintf(key, sizeof(key), "%s/%s", environment->key, id);
-	return map_get(&checker->truth.versions, span_of(key));
-}
-
 /* ---- counting a fleet ---- */
 
 struct census {
@@ -73,11 +64,12 @@ static struct census take_census(struct daemon_checker *checker,
 		healthy = truth_count_healthy(environment, instance, now_us) > 0;
 		census.members++;
 		census.healthy += healthy;
-		census.doubled += truth_count_tasks(environment, instance, false) > 1;
+		census.doubled += truth_count_tasks(environment, instance, false) > 1 &&
+				  !checker_is_late(checker, environment, instance);
 		census.new_and_ill += !healthy && member->entered_us >= since_us;
 		placement = placement_of(checker, environment, instance);
 		if (placement && placement->exists)
-			version = version_of(checker, environment, placement->version);
+			version = checker_version(checker, environment, placement->version);
 		census.moving += !healthy && version &&
 				 strcmp(version->definition, environment->rules->definition) == 0;
 	}
@@ -97,18 +89,19 @@ static bool is_settled(const struct daemon_checker *checker,
 	return environment->rules && environment->rules_us < checker_since_us(checker);
 }
 
-static void check_active(struct daemon_checker *checker,
-	const struct truth_environment *environment, bool stop, const char *what)
+static void check_active(struct daemon_checker *checker, const struct truth_task *task, bool stop)
 {
+	const struct truth_environment *environment = task->environment;
 	bool may = environment->status == ENVIRONMENT_active ||
 		   (stop && environment->status == ENVIRONMENT_deleting && environment->terminate);
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S6);
 	if (environment->exists && may)
 		return;
-	if (environment->active_us < checker_since_us(checker) && !checker_is_late(checker))
+	if (environment->active_us < checker_since_us(checker) &&
+		!checker_is_late(checker, environment, task->instance))
 		daemon_checker_tell(checker, DAEMON_PROPERTY_S6,
-			"%s is %s for environment %s, which is %s", what,
+			"%s is %s for environment %s, which is %s", task->definition,
 			stop ? "stopped" : "started", environment->name,
 			environment->exists ? environment_status_name(environment->status)
 					    : "gone");
@@ -116,15 +109,19 @@ static void check_active(struct daemon_checker *checker,
 
 /* ---- starts ---- */
 
-static void check_numbers(struct daemon_checker *checker, const struct truth_task *task)
+static void check_numbers(struct daemon_checker *checker, struct truth_task *task)
 {
-	const struct truth_environment *environment = task->environment;
+	struct truth_environment *environment = task->environment;
 	unsigned staying = truth_count_tasks(environment, task->instance, false);
 	unsigned all = truth_count_tasks(environment, task->instance, true);
 	struct census census;
 	unsigned most;
 
-	if (checker_is_late(checker) || !is_settled(checker, environment))
+	if (checker_is_late(checker, environment, task->instance) && staying > 0)
+		truth_add_excess(&checker->truth, environment, task->instance,
+			checker_now_us(checker));
+	if (checker_is_late(checker, environment, task->instance) ||
+		!is_settled(checker, environment))
 		return;
 	if (!environment->rules->surge) {
 		daemon_checker_count(checker, DAEMON_PROPERTY_S1);
@@ -162,7 +159,7 @@ static void check_member(struct daemon_checker *checker, const struct truth_task
 	daemon_checker_count(checker, DAEMON_PROPERTY_S5);
 	if (truth_is_member(environment, task->instance) ||
 		member->left_us >= checker_since_us(checker) || !is_settled(checker, environment) ||
-		checker_is_late(checker))
+		checker_is_late(checker, task->environment, task->instance))
 		return;
 	daemon_checker_tell(checker, DAEMON_PROPERTY_S5,
 		"a task of environment %s is started on instance %s, which is none of its",
@@ -175,7 +172,7 @@ static void check_version(struct daemon_checker *checker, const struct truth_tas
 	const struct truth_deployment *deployment =
 		map_get(&environment->deployments, span_of(task->started_by));
 	const struct truth_version *version =
-		deployment ? version_of(checker, environment, deployment->version) : NULL;
+		deployment ? checker_version(checker, environment, deployment->version) : NULL;
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S8);
 	if (!deployment)
@@ -232,7 +229,7 @@ static void check_start_intent(struct daemon_checker *checker, const struct trut
 		placement_of(checker, task->environment, task->instance);
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S19);
-	if (checker_is_late(checker))
+	if (checker_is_late(checker, task->environment, task->instance))
 		return;
 	if (!placement || !placement->exists ||
 		placement->facts.intent != ENVIRONMENT_INTENT_start ||
@@ -249,13 +246,13 @@ static void check_start_intent(struct daemon_checker *checker, const struct trut
 		placement->used = true;
 }
 
-void checker_started(struct daemon_checker *checker, const struct truth_task *task)
+void checker_started(struct daemon_checker *checker, struct truth_task *task)
 {
 	checker->actions++;
 	runner_trace(checker->config.runner, "%s starts %s on %s: %s", task->environment->key,
 		strrchr(task->definition, '/') + 1, task->instance->id,
 		strrchr(task->arn, '/') + 1);
-	check_active(checker, task->environment, false, task->definition);
+	check_active(checker, task, false);
 	check_numbers(checker, task);
 	check_member(checker, task);
 	check_version(checker, task);
@@ -284,7 +281,8 @@ static void check_minimum(struct daemon_checker *checker, const struct truth_tas
 
 	before.wanted = true;
 	if (checker->config.bug_vacuous || environment->status != ENVIRONMENT_active ||
-		checker_is_late(checker) || !is_settled(checker, environment) ||
+		checker_is_late(checker, task->environment, task->instance) ||
+		!is_settled(checker, environment) ||
 		!truth_is_member(environment, task->instance) ||
 		!truth_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
 		is_spare(checker, task))
@@ -301,13 +299,41 @@ static void check_minimum(struct daemon_checker *checker, const struct truth_tas
 			required);
 }
 
+/* Of several tasks those that are too many are stopped, and never all: where one belongs, no healthy task of the version
+ * that is wanted goes unless another one of it stays. */
+static void check_one_stays(struct daemon_checker *checker, const struct truth_task *task)
+{
+	const struct truth_environment *environment = task->environment;
+	const struct truth_membership *member = truth_member(environment, task->instance);
+	struct truth_task before = *task;
+
+	before.wanted = true;
+	if (environment->status != ENVIRONMENT_active || !is_settled(checker, environment) ||
+		!truth_is_member(environment, task->instance) ||
+		member->entered_us >= checker_since_us(checker) ||
+		member->spare_us >= checker_since_us(checker) ||
+		!truth_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
+		strcmp(task->definition, environment->rules->definition) != 0)
+		return;
+	daemon_checker_count(checker, DAEMON_PROPERTY_S1);
+	for (const struct truth_task *other = member->tasks; other; other = other->next)
+		if (other != task && truth_stays(other) &&
+			strcmp(other->definition, task->definition) == 0)
+			return;
+	if (!checker_is_late(checker, environment, task->instance))
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S1,
+			"the last task of environment %s on instance %s is stopped, which is "
+			"healthy",
+			environment->name, task->instance->id);
+}
+
 static void check_stop_intent(struct daemon_checker *checker, const struct truth_task *task)
 {
-	const struct truth_placement *placement =
+	struct truth_placement *placement =
 		placement_of(checker, task->environment, task->instance);
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S19);
-	if (checker_is_late(checker))
+	if (checker_is_late(checker, task->environment, task->instance))
 		return;
 	if (!placement || !placement->exists ||
 		placement->facts.intent != ENVIRONMENT_INTENT_stop ||
@@ -316,6 +342,8 @@ static void check_stop_intent(struct daemon_checker *checker, const struct truth
 			"a task of environment %s is stopped on instance %s, and nobody has "
 			"written that down",
 			task->environment->name, task->instance->id);
+	else
+		placement->used = true;
 }
 
 /* An instance that is away keeps what it has. */
@@ -325,7 +353,8 @@ static void check_reached(struct daemon_checker *checker, const struct truth_tas
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S5);
 	if (instance->exists && !instance->connected &&
-		instance->changed_us < checker_since_us(checker) && !checker_is_late(checker))
+		instance->changed_us < checker_since_us(checker) &&
+		!checker_is_late(checker, task->environment, task->instance))
 		daemon_checker_tell(checker, DAEMON_PROPERTY_S5,
 			"a task of environment %s is stopped on instance %s, which is away",
 			task->environment->name, instance->id);
@@ -348,9 +377,10 @@ void checker_stopped(struct daemon_checker *checker, const struct truth_task *ta
 			SPAN_ARGS(reason), task->environment ? task->environment->name : "others");
 		return;
 	}
-	check_active(checker, task->environment, true, task->definition);
+	check_active(checker, task, true);
 	check_reached(checker, task);
 	check_minimum(checker, task);
+	check_one_stays(checker, task);
 	check_stop_intent(checker, task);
 }
 
@@ -360,8 +390,8 @@ static void check_pace(struct daemon_checker *checker, const struct truth_placem
 	const struct truth_placement *before)
 {
 	const struct truth_environment *environment = placement->environment;
-	const struct truth_version *old = version_of(checker, environment, before->version);
-	const struct truth_version *new = version_of(checker, environment, placement->version);
+	const struct truth_version *old = checker_version(checker, environment, before->version);
+	const struct truth_version *new = checker_version(checker, environment, placement->version);
 	struct census census;
 	unsigned allowed, moving;
 
@@ -394,7 +424,7 @@ static bool is_handed_over(struct daemon_checker *checker,
 	const struct truth_placement *placement = placement_of(checker, environment, instance);
 	const struct truth_version *version =
 		placement && placement->exists
-			? version_of(checker, environment, placement->version)
+			? checker_version(checker, environment, placement->version)
 			: NULL;
 
 	return version && strcmp(version->definition, environment->rules->definition) == 0 &&
@@ -425,8 +455,8 @@ static void check_canary(struct daemon_checker *checker, const struct truth_plac
 	const struct truth_placement *before, const struct truth_instance *instance)
 {
 	const struct truth_environment *environment = placement->environment;
-	const struct truth_version *old = version_of(checker, environment, before->version);
-	const struct truth_version *new = version_of(checker, environment, placement->version);
+	const struct truth_version *old = checker_version(checker, environment, before->version);
+	const struct truth_version *new = checker_version(checker, environment, placement->version);
 	struct truth_deployment *deployment =
 		map_get(&environment->deployments, span_of(environment->in_progress));
 	unsigned handed_over = 0;
@@ -503,9 +533,11 @@ void checker_decided(struct daemon_checker *checker, struct truth_placement *pla
 				instance->place);
 	}
 	if (before->used && placement->facts.until_ms > 0 &&
-		before->facts.intent_ms == placement->facts.intent_ms && !checker_is_late(checker))
+		before->facts.intent_ms == placement->facts.intent_ms &&
+		!(instance && checker_is_late(checker, environment, instance)))
 		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
-			"environment %s takes a start for refused that was not", environment->name);
+			"environment %s takes %s for refused that was not", environment->name,
+			intents[before->facts.intent]);
 	check_pace(checker, placement, before);
 	check_canary(checker, placement, before, instance);
 	check_writes(checker, placement);
@@ -529,7 +561,8 @@ void checker_forgot(struct daemon_checker *checker, const struct truth_placement
 void checker_completed(struct daemon_checker *checker, const struct truth_environment *environment,
 	const struct truth_deployment *deployment)
 {
-	const struct truth_version *version = version_of(checker, environment, deployment->version);
+	const struct truth_version *version =
+		checker_version(checker, environment, deployment->version);
 	int64_t now_us = checker_warm_us(checker), since_us = checker_since_us(checker);
 
 	if (!version)

@@ -1,8 +1,9 @@
 /*
  * The inside of the checker, shared by its files:
- *     daemon_checker.c        following stores, and what becomes of environments and their deployments
- *     daemon_checker_acts.c   what may be started, stopped and decided
- *     daemon_truth.c          what is there
+ *     daemon_checker.c               following stores; environments, their instances and tasks
+ *     daemon_checker_deployments.c   their versions, and what becomes of deployments
+ *     daemon_checker_acts.c          what may be started, stopped and decided
+ *     daemon_truth.c                 what is there
  */
 #ifndef DAEMON_SIMULATION_DAEMON_CHECKER_INTERNAL_H
 #define DAEMON_SIMULATION_DAEMON_CHECKER_INTERNAL_H
@@ -10,6 +11,7 @@
 #include "daemon/simulation/daemon_checker.h"
 
 #define CHECKER_STORES_MAX 2
+#define CHECKER_COPY(to, span) snprintf((to), sizeof(to), "%.*s", SPAN_ARGS(span))
 
 struct daemon_checker {
 	struct daemon_checker_config config;
@@ -23,7 +25,6 @@ struct daemon_checker {
 	size_t starts_kept; /* so many are there before the old ones are dropped */
 	struct truth_environment *touched; /* in the commit that is being looked at */
 	int64_t paused_us, paused_till_us; /* by the latest pause, or several that overlap */
-	int64_t late_till_us;
 	void (*changed)(void *context);
 	void *changed_context;
 };
@@ -41,13 +42,30 @@ static inline int64_t checker_warm_us(const struct daemon_checker *checker)
 
 /* What happened to the world since this moment may not be known to those who decide. */
 int64_t checker_since_us(const struct daemon_checker *checker);
-/* A call that was under way when nobody was looking may have its effect now. */
-bool checker_is_late(const struct daemon_checker *checker);
+/* A call that was under way when nobody was looking may have its effect now, there. */
+bool checker_is_late(const struct daemon_checker *checker,
+	const struct truth_environment *environment, const struct truth_instance *instance);
+
+/* Its deployments are looked at when the commit is complete. */
+void checker_touch(struct daemon_checker *checker, struct truth_environment *environment);
+/* NULL: there is none. */
+const struct truth_version *checker_version(struct daemon_checker *checker,
+	const struct truth_environment *environment, const char *id);
+
+/* ---- daemon_checker_deployments.c ---- */
+
+void checker_take_version(struct daemon_checker *checker, struct span key,
+	const struct store_object *after);
+void checker_take_deployment(struct daemon_checker *checker, struct span key,
+	const struct store_object *after);
+/* At the end of a commit that concerned it. */
+void checker_check_deployments(struct daemon_checker *checker,
+	struct truth_environment *environment);
 
 /* ---- daemon_checker_acts.c ---- */
 
 /* The task is new, and not on its instance yet. */
-void checker_started(struct daemon_checker *checker, const struct truth_task *task);
+void checker_started(struct daemon_checker *checker, struct truth_task *task);
 /* It was wanted until now, and somebody said: StopTask, for this reason. */
 void checker_stopped(struct daemon_checker *checker, const struct truth_task *task,
 	struct span reason);

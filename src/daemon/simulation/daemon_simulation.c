@@ -85,6 +85,7 @@ static void act(struct rehearsal *rehearsal)
 	case 6:
 		rehearsal_look_at_servers(rehearsal);
 		rehearsal->storm = rehearsal_one_in(rehearsal, 3);
+		rehearsal_silence_events(rehearsal);
 		break;
 	default: rehearsal_act_client(rehearsal); break;
 	}
@@ -213,7 +214,9 @@ static int stay_quiet(struct rehearsal *rehearsal, struct err *err)
 		if (code < 0)
 			return code;
 		rehearsal_look_at_servers(rehearsal);
+		rehearsal_compare_counts(rehearsal, true);
 	}
+	rehearsal_compare_counts(rehearsal, false);
 	daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_L1);
 	if (daemon_checker_actions(rehearsal->checker) != actions)
 		daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_L1,
@@ -232,6 +235,19 @@ static int try_some(struct rehearsal *rehearsal, struct err *err)
 					      : rehearsal_try_away(rehearsal, err);
 }
 
+/* What was wished for last was rolled out, whatever became of those before. */
+static void check_succeeded(struct rehearsal *rehearsal)
+{
+	const struct truth *truth = daemon_checker_truth(rehearsal->checker);
+
+	for (unsigned i = 0; i < truth->environment_count; i++)
+		if (truth->environments[i]->exists && truth->environments[i]->has_failed)
+			daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_L7,
+				"a deployment of environment %s has failed, and none was completed "
+				"since",
+				truth->environments[i]->name);
+}
+
 static int run_calm(struct rehearsal *rehearsal, struct err *err)
 {
 	int code;
@@ -241,11 +257,11 @@ static int run_calm(struct rehearsal *rehearsal, struct err *err)
 	rehearsal_calm_machines(rehearsal);
 	code = wish_well(rehearsal, err);
 	if (code == 0 && !rehearsal->broken[0]) {
-		daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_L2);
-		daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_L7);
 		code = rehearsal_settle(rehearsal, CONVERGE_WITHIN_US, DAEMON_PROPERTY_L1,
 			"long after the faults ended", err);
 	}
+	if (code == 0 && !rehearsal->broken[0])
+		check_succeeded(rehearsal);
 	if (code == 0 && !rehearsal->broken[0])
 		code = try_some(rehearsal, err);
 	if (code == 0 && !rehearsal->broken[0])
@@ -359,7 +375,10 @@ int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *config,
 	rehearsal_set_up(rehearsal, seed);
 	if (rehearsal_one_in(rehearsal, FILE_ONE_IN) && config->folder)
 		rehearsal_use_file(rehearsal, config->folder, seed);
-	if (rehearsal_one_in(rehearsal, ALONE_ONE_IN))
+	/* What needs a rare moment is found sooner where such moments are frequent. */
+	rehearsal->crowded = config->bug == DAEMON_BUG_STALE_HEALTHY;
+	rehearsal->sleepy = config->bug == DAEMON_BUG_LATE_CALL;
+	if (rehearsal_one_in(rehearsal, ALONE_ONE_IN) && !rehearsal->sleepy)
 		rehearsal->server_count = 1;
 	/* Other bugs are found sooner by who is not refused so often. */
 	rehearsal->shares = config->bug == DAEMON_BUG_NONE

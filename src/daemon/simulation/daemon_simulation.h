@@ -4,10 +4,11 @@
  * delete environments through the real API, with definitions that work, are slow, crash, hang or are unhealthy.
  * Instances join, leave, drain, disconnect, come back under another id and change their attributes; tasks start,
  * die, fall ill and stop slowly. Meanwhile servers crash (also just before and after a commit) and are paused for
- * longer than a lease, commits fail, clients ask twice with one token, and everything is restarted from its file.
+ * longer than a lease, commits fail, clients ask twice with one token, and everything is restarted from its file,
+ * the end of which may be torn.
  * In some runs the clusters are elsewhere: calls fail, are throttled, get lost before and after they were done, are
  * answered in part or as things were before, outlive who made them or who waited for them, and events are lost,
- * repeated, late, out of order, malformed, and many at once.
+ * repeated, late, out of order, malformed, and many at once, or nothing is heard of them for minutes.
  * Then the faults end, and every environment must become what was last asked for, and stay so without another call.
  *
  * What is checked all the time is in daemon_checker.h; how often each property was put to the test is counted.
@@ -39,7 +40,7 @@ struct daemon_simulation_result {
 	uint64_t starts, stops; /* of tasks */
 	unsigned requests, refused, crashes, pauses, jumps, failed_commits, restarts, repeats;
 	unsigned instance_changes, task_deaths, lost_calls, late_calls, lost_events;
-	unsigned unexpected_calls, stale_reads, malformed_events, bursts;
+	unsigned unexpected_calls, stale_reads, malformed_events, bursts, silences, torn_commits;
 	uint64_t exercised[DAEMON_PROPERTY_COUNT];
 };
 
@@ -55,6 +56,13 @@ int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *simulat
 	X(STOPS, "52: a rollout is stopped in the middle")                                         \
 	X(ROLLS_BACK, "55: the version before comes back")                                         \
 	X(DELETED, "57: deleting is refused while it rolls out, and done when that was stopped")   \
+	X(JOINED, "22: two instances join two others")                                             \
+	X(REPAIRED, "24: a task dies, and another one takes its place")                            \
+	X(SURGES, "37: another version on five instances, where the new task starts first")        \
+	X(CANARY, "70: another version on five instances, after a canary")                         \
+	X(FAILS, "39: a version that does not work, after which the one before comes back")        \
+	X(MOVES, "46: three instances of one cluster instead of two of another one")               \
+	X(DRAINED, "29: one of three instances drains, and comes back")                            \
 	X(FAR_STARTS, "70: one task for each of two instances elsewhere")                          \
 	X(FAR_ROLLS, "70: another version on five instances elsewhere")                            \
 	X(FAR_DELETED, "70: an environment elsewhere goes with its tasks")                         \

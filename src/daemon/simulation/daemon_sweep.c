@@ -11,7 +11,8 @@
 
 #define SEED 1
 #define CLUSTER REHEARSAL_FAR_ACCOUNT "/" REHEARSAL_REGION "/default/"
-#define RUNS 3 /* of a schedule */
+#define OTHER_CLUSTER 1 /* of the same account */
+#define RUNS 3          /* of a schedule */
 #define WITHIN_US (600 * REHEARSAL_SECOND_US)
 #define QUIET_US (60 * REHEARSAL_SECOND_US)
 
@@ -151,6 +152,20 @@ static int update(struct rehearsal *rehearsal, struct err *err)
 		err);
 }
 
+/* Rolls another version out, in the way in which the environment was made. */
+static int roll_as(struct rehearsal *rehearsal, const char *create, const char *body,
+	struct err *err)
+{
+	int code = bring_up_as(rehearsal, create, err);
+
+	if (code == 0)
+		code = demand(rehearsal, "UpdateEnvironment", body, err);
+	rehearsal->counting = true;
+	if (code == 0)
+		code = deploy(rehearsal, "two", err);
+	return code == 0 ? settle(rehearsal, err) : code;
+}
+
 static int take_starts(struct rehearsal *rehearsal, struct err *err)
 {
 	int code = demand(rehearsal, "CreateEnvironment", CREATE_DAEMON, err);
@@ -241,6 +256,78 @@ static int take_deleted(struct rehearsal *rehearsal, struct err *err)
 	if (code == 0)
 		code = stop(rehearsal, err);
 	return code == 0 ? delete (rehearsal, err) : code;
+}
+
+static int take_surges(struct rehearsal *rehearsal, struct err *err)
+{
+	return roll_as(rehearsal,
+		CREATE("Daemon", "log:1",
+			"'replaceThenTerminate':true,'maxOverPercent':40,'minHealthyPercent':100"),
+		"{'name':'log','taskDefinition':'log:2'}", err);
+}
+
+static int take_canary(struct rehearsal *rehearsal, struct err *err)
+{
+	return roll_as(rehearsal,
+		CREATE("Daemon", "log:1",
+			"'minHealthyPercent':60,'canary':{'instances':1,'bakeSeconds':5}"),
+		"{'name':'log','taskDefinition':'log:2'}", err);
+}
+
+/* Its tasks never run. */
+static int take_fails(struct rehearsal *rehearsal, struct err *err)
+{
+	return roll_as(rehearsal,
+		CREATE("Daemon", "log:1",
+			"'minHealthyPercent':60,'timeoutSeconds':60,'onFailure':'rollback'"),
+		"{'name':'log','taskDefinition':'log:6'}", err);
+}
+
+static int take_moves(struct rehearsal *rehearsal, struct err *err)
+{
+	rehearsal_add_instances(rehearsal, OTHER_CLUSTER, 3);
+	return roll_as(rehearsal, CREATE_DAEMON,
+		"{'name':'log','taskDefinition':'log:1','instanceGroup':{'cluster':'edge'}}", err);
+}
+
+/* ---- what happens to instances and their tasks ---- */
+
+static int take_joined(struct rehearsal *rehearsal, struct err *err)
+{
+	int code = bring_up(rehearsal, err);
+
+	if (code == 0)
+		rehearsal_add_instances(rehearsal, 0, 2);
+	rehearsal->counting = true;
+	return code == 0 ? settle(rehearsal, err) : code;
+}
+
+static int take_repaired(struct rehearsal *rehearsal, struct err *err)
+{
+	int code = bring_up(rehearsal, err);
+
+	if (code == 0 && rehearsal_kill_tasks(rehearsal) == 0)
+		rehearsal_broken(rehearsal, "there is no task that could die");
+	rehearsal->counting = true;
+	return code == 0 ? settle(rehearsal, err) : code;
+}
+
+/* Nothing else runs there, so the daemon goes, too, and comes back with it. */
+static int take_drained(struct rehearsal *rehearsal, struct err *err)
+{
+	int code = bring_up(rehearsal, err);
+	const struct truth_instance *instance = NULL;
+
+	if (code == 0)
+		instance = rehearsal_drain_some(rehearsal);
+	rehearsal->counting = true;
+	if (code == 0)
+		code = settle(rehearsal, err);
+	while (code == 0 && instance && instance->draining) {
+		rehearsal_calm_machines(rehearsal);
+		code = rehearsal_pass_time(rehearsal, REHEARSAL_SECOND_US, err);
+	}
+	return code == 0 ? settle(rehearsal, err) : code;
 }
 
 /* ---- the courses elsewhere ---- */
@@ -391,6 +478,20 @@ static void describe_tasks(struct rehearsal *rehearsal, struct buffer *out)
 		count_tasks(rehearsal, "log:2"));
 }
 
+/* How many run in each of its clusters. */
+static void describe_places(struct rehearsal *rehearsal, struct buffer *out)
+{
+	unsigned here = 0, there = 0;
+
+	MAP_EACH (&daemon_checker_truth(rehearsal->checker)->tasks, entry) {
+		const struct truth_task *task = entry->value;
+
+		here += strstr(task->instance->key, "/default/") != NULL;
+		there += strstr(task->instance->key, "/edge/") != NULL;
+	}
+	buffer_format(out, "; %u tasks in default, %u in edge", here, there);
+}
+
 /* Those that have stopped, too: none was started twice. */
 static unsigned count_all_tasks(const struct store_view *view)
 {
@@ -442,6 +543,13 @@ static const struct course {
 	[DAEMON_COURSE_STOPS] = {5, take_stops, NULL, false},
 	[DAEMON_COURSE_ROLLS_BACK] = {5, take_rolls_back, describe_tasks, false},
 	[DAEMON_COURSE_DELETED] = {5, take_deleted, describe_tasks, false},
+	[DAEMON_COURSE_JOINED] = {2, take_joined, describe_tasks, false},
+	[DAEMON_COURSE_REPAIRED] = {3, take_repaired, describe_tasks, false},
+	[DAEMON_COURSE_SURGES] = {5, take_surges, describe_tasks, false},
+	[DAEMON_COURSE_CANARY] = {5, take_canary, describe_tasks, false},
+	[DAEMON_COURSE_FAILS] = {5, take_fails, describe_tasks, false},
+	[DAEMON_COURSE_MOVES] = {2, take_moves, describe_places, false},
+	[DAEMON_COURSE_DRAINED] = {3, take_drained, describe_tasks, false},
 	[DAEMON_COURSE_FAR_STARTS] = {2, take_far_starts, describe_far, true},
 	[DAEMON_COURSE_FAR_ROLLS] = {5, take_far_rolls, describe_far, true},
 	[DAEMON_COURSE_FAR_DELETED] = {5, take_far_deleted, describe_far, true},

@@ -147,6 +147,23 @@ void truth_drop_task(struct truth *truth, struct truth_task *task)
 	free(task);
 }
 
+void truth_expect_late(const struct truth_environment *environment, struct truth_instance *instance,
+	int64_t till_us)
+{
+	struct truth_membership *member = make_member(environment, instance);
+
+	if (member->late_till_us < till_us)
+		member->late_till_us = till_us;
+}
+
+void truth_add_excess(struct truth *truth, struct truth_environment *environment,
+	struct truth_instance *instance, int64_t now_us)
+{
+	if (truth->excess_count < TRUTH_EXCESSES_MAX)
+		truth->excesses[truth->excess_count++] =
+			(struct truth_excess){environment, instance, now_us};
+}
+
 /* ---- judging ---- */
 
 bool truth_stays(const struct truth_task *task)
@@ -272,8 +289,8 @@ static void note_well(const struct truth_environment *environment, struct truth_
 		member->well_us = well ? now_us : 0;
 }
 
-void truth_update_member(const struct truth_environment *environment,
-	struct truth_instance *instance, int64_t now_us, bool by_us)
+void truth_update_member(struct truth_environment *environment, struct truth_instance *instance,
+	int64_t now_us, bool by_us)
 {
 	struct truth_membership *member = make_member(environment, instance);
 	bool in = truth_is_member(environment, instance);
@@ -284,6 +301,8 @@ void truth_update_member(const struct truth_environment *environment,
 		member->entered_us = now_us;
 	if (!in && member->in)
 		member->left_us = now_us;
+	if (in != member->in)
+		environment->members_us = now_us;
 	note_losses(member, in, healthy, now_us, by_us);
 	note_well(environment, member, now_us);
 	member->in = in;

@@ -16,6 +16,7 @@
 
 #define TRUTH_ENVIRONMENTS_MAX 10000
 #define TRUTH_TEXT_MAX 160
+#define TRUTH_SERVER_MAX 32
 
 /* Who ever had a version of one task definition in one cluster. */
 struct truth_wanted {
@@ -28,7 +29,7 @@ struct truth_version {
 	bool minimum_given, surge;
 	unsigned minimum_healthy, maximum_over, canary_instances;
 	bool rolls_back; /* when it fails */
-	int64_t warm_up_ms, canary_bake_ms;
+	int64_t warm_up_ms, canary_bake_ms, timeout_ms;
 	uint64_t hash; /* of its text */
 };
 
@@ -37,7 +38,11 @@ struct truth_deployment {
 	enum environment_deployment_type type;
 	char version[ID_UUID_SIZE];
 	bool exists;
-	bool proved; /* its canary has */
+	bool proved;               /* its canary has */
+	int64_t made_us, began_us; /* began: 0 before */
+	int64_t moved_us;          /* when its status changed last */
+	int64_t done, total;       /* instances, as it says itself */
+	int64_t told_us;           /* what had happened until then was known when it said so */
 };
 
 struct truth_environment {
@@ -52,6 +57,15 @@ struct truth_environment {
 	char target[ID_UUID_SIZE], latest[ID_UUID_SIZE];
 	char in_progress[ID_UUID_SIZE], pending[ID_UUID_SIZE], completed[ID_UUID_SIZE];
 	const struct truth_deployment *failed; /* in the commit that is being looked at; NULL */
+	bool has_failed;    /* a user's timed out or was stopped, and none was completed since */
+	int64_t members_us; /* when an instance became its, or was no more */
+	/* Since when something should have become of its deployments, and how many commits had failed until then; for
+	 * who looks at that. */
+	int64_t overdue_us;
+	unsigned overdue_failed;
+	int64_t claimed_us;            /* when its claim moved last */
+	char holder[TRUTH_SERVER_MAX]; /* the server that took it then: "anna.2"; "": nobody */
+	int64_t released_us;           /* when a user's deployment was last no longer in progress */
 	char runs[2 * TRUTH_TEXT_MAX]; /* "PLACE DEFINITION" of its target while it is active; "" */
 	int64_t version_count;
 	const struct truth_version *rules; /* of the target; NULL */
@@ -65,7 +79,7 @@ struct truth_environment {
 };
 
 struct truth_placement {
-	bool exists, used; /* used: a task was started for this intent */
+	bool exists, used; /* used: a task was started, or stopped, for this intent */
 	struct truth_environment *environment;
 	int64_t since_us; /* when its writes began to be counted */
 	unsigned writes;
@@ -107,6 +121,8 @@ struct truth_membership {
 	 * it because the spare one was lost: that moment counts. */
 	int64_t lost_us;
 	struct truth_task *tasks;
+	/* A call that nobody waits for any more has, or may have, its effect here until then. */
+	int64_t late_till_us;
 	/* Since when it has a healthy task of these rules' definition; 0: it has none. And how long it had one. */
 	const struct truth_version *rules;
 	int64_t well_us, longest_us;
@@ -123,7 +139,17 @@ struct truth_instance {
 	unsigned member_count;
 };
 
+/* An instance that has a task too many, because a call came late. */
+#define TRUTH_EXCESSES_MAX 64
+struct truth_excess {
+	struct truth_environment *environment;
+	struct truth_instance *instance;
+	int64_t since_us;
+};
+
 struct truth {
+	struct truth_excess excesses[TRUTH_EXCESSES_MAX];
+	size_t excess_count;
 	/* Clusters of this account are elsewhere, behind this target; NULL: none is. */
 	const char *far_account, *far_target;
 	struct truth_environment **environments;
@@ -172,13 +198,19 @@ unsigned truth_count_healthy(const struct truth_environment *environment,
 /* What the rules require of so many instances. */
 unsigned truth_required(const struct truth_version *rules, unsigned count);
 
+/* A call that comes late may concern the environment on this instance until then. */
+void truth_expect_late(const struct truth_environment *environment, struct truth_instance *instance,
+	int64_t till_us);
+void truth_add_excess(struct truth *truth, struct truth_environment *environment,
+	struct truth_instance *instance, int64_t now_us);
+
 /* Whether it has, or had, a healthy task of the target's definition for so long. */
 bool truth_was_well(const struct truth_environment *environment,
 	const struct truth_instance *instance, int64_t duration_us, int64_t now_us);
 
 /* Brings the membership of an instance up to date; `by_us`: what changed was our own stop. */
-void truth_update_member(const struct truth_environment *environment,
-	struct truth_instance *instance, int64_t now_us, bool by_us);
+void truth_update_member(struct truth_environment *environment, struct truth_instance *instance,
+	int64_t now_us, bool by_us);
 /* In all environments. */
 void truth_update_members(struct truth *truth, struct truth_instance *instance, int64_t now_us,
 	bool by_us);

@@ -3,10 +3,14 @@
  *     daemon_simulation.c     the course of a run
  *     daemon_sweep.c          a run in which everything stops at one point
  *     rehearsal_servers.c     the store and its faults, servers that crash
+ *     rehearsal_torn.c        what becomes of its file when it stops in the middle of a commit
+ *     rehearsal_owners.c      whose environments are, and that their deployments end
+ *     rehearsal_words.c       what servers say
  *     rehearsal_far.c         an ECS elsewhere, and calls of it that fail
  *     rehearsal_events.c      what it tells of itself
  *     rehearsal_machines.c    instances and what becomes of tasks on them
  *     rehearsal_clients.c     what clients ask for, through the real API
+ *     rehearsal_promises.c    what was acknowledged to them
  *     rehearsal_settled.c     whether all is as it was asked for, in the end
  *     rehearsal_trials.c      what is tried then
  *     daemon_checker*.c       the properties that hold all the time
@@ -20,6 +24,7 @@
 
 #define REHEARSAL_SERVERS 2
 #define REHEARSAL_SECOND_US INT64_C(1000000)
+#define REHEARSAL_CLOCKS_DIFFER_MS 2000 /* until somebody sets one */
 #define REHEARSAL_LEASE_US (10 * REHEARSAL_SECOND_US)
 #define REHEARSAL_REGION "eu-west-1"
 #define REHEARSAL_CLUSTERS 3
@@ -51,8 +56,27 @@ struct rehearsal_environment {
 	const char *account;
 	char name[24];
 	unsigned clusters[2], cluster_count; /* where it may be */
-	char acknowledged[ID_UUID_SIZE];     /* its last version; "": not known */
 	char family[24];                     /* that it may share; "": none */
+	/* What was acknowledged last: a version that was made, a deployment that was started, one that was stopped
+	 * ("": not known), and that it is deleted. */
+	char version[ID_UUID_SIZE], deployment[ID_UUID_SIZE], stopped[ID_UUID_SIZE];
+	bool deleted;
+	char read[ID_UUID_SIZE]; /* a version that some client read a while ago; "": none */
+};
+
+/* What the store has of an environment. */
+struct rehearsal_standing {
+	bool exists;
+	enum environment_status status;
+	int64_t versions, deployments;
+	char latest[ID_UUID_SIZE], pending[ID_UUID_SIZE], running[ID_UUID_SIZE];
+};
+
+/* A request of which nobody heard what became, and what was there before; operation "": there is none. */
+struct rehearsal_doubt {
+	size_t environment;
+	char operation[32];
+	struct rehearsal_standing before;
 };
 
 /* Revisions of task definitions, the same for every family: what becomes of their tasks. The good ones come first. */
@@ -77,6 +101,7 @@ struct rehearsal_server {
 	unsigned boots;
 	int64_t boot_at_us;    /* when down */
 	int64_t awake_us;      /* when up: since when, or when its pause ends */
+	int64_t slept_till_us; /* when its last pause ends that is longer than a call; 0: none */
 	struct runner *runner; /* NULL: down */
 	struct claims *claims;
 	struct manager *manager;
@@ -87,6 +112,9 @@ struct rehearsal_server {
 	struct daemon_context context;
 	struct map versions;  /* of what its state service knew, by instance and task */
 	struct map instances; /* that it knows, or knew: is_known or is_gone */
+	struct map
+		tasks; /* of those that it knew to run: at which look it did last, as a pointer */
+	unsigned looks;
 };
 
 /* A call of an ECS elsewhere that is on its way while nobody waits for it any more. */
@@ -126,17 +154,22 @@ struct rehearsal {
 	char *path, *key_path; /* NULL: in memory */
 	struct store *store;
 	struct store_faults faults;
+	int64_t log_size; /* of the file, at the end of the last commit that was told */
+	bool tears;       /* the one after that was being written when everything stopped */
 	struct aws_service service; /* slipway's own operations */
 	bool faulty;                /* faults happen */
 	bool store_stopped;         /* at a commit: everything has to start from the file */
 	bool only_good;             /* clients want only what works */
 	bool strict; /* and then that so many percent of the instances are always healthy: */
 	unsigned minimum;
-	bool shares;                      /* environments want task definitions of each other */
-	bool has_services;                /* ECS rolls out services, too */
+	bool shares;       /* environments want task definitions of each other */
+	bool crowded;      /* instances are often full, and then without their daemons */
+	bool sleepy;       /* servers are often paused in the middle of what they do */
+	bool has_services; /* ECS rolls out services, too */
 	struct aws_dispatcher *operators; /* of ECS, for machines and operators */
 	bool far;                         /* there is an ECS elsewhere */
 	bool storm;                       /* it often fails just now */
+	int64_t silent_till_us;           /* nothing is heard of its events */
 	/* That one; NULL: there is none. */
 	struct store *far_store;
 	struct aws_dispatcher *far_operators;
@@ -170,6 +203,7 @@ struct rehearsal {
 	char error_type[64];
 	bool unknown_end; /* nobody knows whether it was done */
 	struct rehearsal_token token;
+	struct rehearsal_doubt doubt;
 	/* A sweep: the point at which everything stops. 0: none. */
 	unsigned stop_at, points;
 	bool stop_after, counting;
@@ -228,8 +262,25 @@ void rehearsal_take_down(struct rehearsal *rehearsal, struct rehearsal_server *s
 struct rehearsal_server *rehearsal_some_server(struct rehearsal *rehearsal);
 int rehearsal_restart(struct rehearsal *rehearsal, struct err *err);
 void rehearsal_act_server(struct rehearsal *rehearsal);
+
+/* ---- rehearsal_torn.c ---- */
+
+/* A commit has been written; the last one before everything stops, perhaps. */
+void rehearsal_note_commit(struct rehearsal *rehearsal, bool is_last);
+/* Closes a store whose last commit is torn. */
+int rehearsal_close_torn(struct rehearsal *rehearsal, struct err *err);
+
+/* ---- rehearsal_owners.c ---- */
+
+/* What belonged to a dead server is taken over, and deployments end. */
+void rehearsal_check_owners(struct rehearsal *rehearsal);
+
+/* ---- rehearsal_words.c ---- */
+
 /* Counts of every server add up, and versions of what they know do not go back. */
 void rehearsal_look_at_servers(struct rehearsal *rehearsal);
+/* When nothing has happened for a while: the counts of every server are those of what is there. */
+void rehearsal_compare_counts(struct rehearsal *rehearsal, bool may_be_stale);
 
 /* ---- rehearsal_far.c, rehearsal_events.c ---- */
 
@@ -243,6 +294,8 @@ struct store *rehearsal_store_of(struct rehearsal *rehearsal, size_t cluster);
 int rehearsal_follow_far(struct rehearsal *rehearsal, struct err *err);
 void rehearsal_unfollow_far(struct rehearsal *rehearsal);
 void rehearsal_deliver_events(struct rehearsal *rehearsal);
+/* Perhaps nothing is heard of them for a while, and nobody is told so. */
+void rehearsal_silence_events(struct rehearsal *rehearsal);
 /* Calls that outlived the server that made them. */
 void rehearsal_deliver_calls(struct rehearsal *rehearsal);
 void rehearsal_forget_answers(struct rehearsal *rehearsal);
@@ -258,6 +311,8 @@ void rehearsal_act_instance(struct rehearsal *rehearsal);
 void rehearsal_act_task(struct rehearsal *rehearsal);
 /* All that drains or is away comes back; foreign tasks end. */
 void rehearsal_calm_machines(struct rehearsal *rehearsal);
+/* One instance drains; NULL: there is none. */
+const struct truth_instance *rehearsal_drain_some(struct rehearsal *rehearsal);
 /* One healthy task of each environment dies; how many did. */
 unsigned rehearsal_kill_tasks(struct rehearsal *rehearsal);
 
@@ -284,13 +339,23 @@ const struct json *rehearsal_operate(struct rehearsal *rehearsal, struct arena *
 const struct json *rehearsal_request(struct rehearsal *rehearsal, struct arena *arena,
 	size_t environment, const char *operation, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* An environment as this server tells of it, which is up. */
+const struct json *rehearsal_get_environment(struct rehearsal *rehearsal,
+	struct rehearsal_server *server, struct arena *arena, size_t environment);
 /* So many environments; 0: as usual. */
 void rehearsal_set_up_environments(struct rehearsal *rehearsal, unsigned count);
 int rehearsal_define_all(struct rehearsal *rehearsal, struct err *err);
 void rehearsal_act_client(struct rehearsal *rehearsal);
 /* Every environment is there, and rolls out a version that works; false: ask again. */
 bool rehearsal_wish_well(struct rehearsal *rehearsal, size_t environment);
-/* What was acknowledged is there. */
+
+/* ---- rehearsal_promises.c ---- */
+
+/* Around each request of a client. */
+void rehearsal_before_request(struct rehearsal *rehearsal, size_t environment);
+void rehearsal_after_request(struct rehearsal *rehearsal, size_t environment, const char *operation,
+	const struct json *answer);
+/* What was acknowledged is there; what nobody heard of is entirely there, or not at all. */
 void rehearsal_check_acknowledged(struct rehearsal *rehearsal);
 
 /* ---- rehearsal_settled.c ---- */

@@ -20,6 +20,7 @@
 /* Who shares a family of task definitions wants his own, or to be in another cluster, once in so many. */
 #define SHARED_BUT_ONE_IN 4
 #define SHARED_REVISIONS 2
+#define BASE_ONE_IN 4 /* updates says which version it was made of */
 
 #define ACCOUNT "123456789012"
 #define OTHER_ACCOUNT "222222222222"
@@ -28,9 +29,19 @@ const struct rehearsal_cluster rehearsal_clusters[REHEARSAL_CLUSTERS] = {
 	{ACCOUNT, "default"}, {ACCOUNT, "edge"}, {OTHER_ACCOUNT, "default"}};
 
 static const struct rehearsal_environment models[REHEARSAL_ENVIRONMENTS] = {
-	[ENVIRONMENT_LOG] = {ACCOUNT, "log", {0, 1}, 2, "", ""},
-	[ENVIRONMENT_MONITOR] = {ACCOUNT, "monitor", {0}, 1, "", "log"},
-	[ENVIRONMENT_OTHERS_LOG] = {OTHER_ACCOUNT, "log", {2}, 1, "", ""},
+	[ENVIRONMENT_LOG] = {.account = ACCOUNT,
+		.name = "log",
+		.clusters = {0, 1},
+		.cluster_count = 2},
+	[ENVIRONMENT_MONITOR] = {.account = ACCOUNT,
+		.name = "monitor",
+		.clusters = {0},
+		.cluster_count = 1,
+		.family = "log"},
+	[ENVIRONMENT_OTHERS_LOG] = {.account = OTHER_ACCOUNT,
+		.name = "log",
+		.clusters = {2},
+		.cluster_count = 1},
 };
 
 void rehearsal_set_up_environments(struct rehearsal *rehearsal, unsigned count)
@@ -126,21 +137,37 @@ const struct json *rehearsal_operate(struct rehearsal *rehearsal, struct arena *
 		&ecs_service, rehearsal_clusters[cluster].account, arena, operation, body);
 }
 
+static const struct json *request_of(struct rehearsal *rehearsal, struct rehearsal_server *server,
+	struct arena *arena, size_t environment, const char *operation, struct span body)
+{
+	const struct json *answer;
+
+	rehearsal_before_request(rehearsal, environment);
+	answer = ask(rehearsal, server->dispatcher, &rehearsal->service,
+		rehearsal->environments[environment].account, arena, operation, body);
+	rehearsal_after_request(rehearsal, environment, operation, answer);
+	rehearsal->result.requests++;
+	rehearsal->result.refused += !answer;
+	return answer;
+}
+
 static const struct json *request_text(struct rehearsal *rehearsal, struct arena *arena,
 	size_t environment, const char *operation, struct span body)
 {
 	struct rehearsal_server *server = rehearsal_some_server(rehearsal);
-	const struct json *answer;
 
 	rehearsal->status = 0;
 	rehearsal->unknown_end = false;
 	if (!server)
 		return NULL; /* nobody answers */
-	answer = ask(rehearsal, server->dispatcher, &rehearsal->service,
-		rehearsal->environments[environment].account, arena, operation, body);
-	rehearsal->result.requests++;
-	rehearsal->result.refused += !answer;
-	return answer;
+	return request_of(rehearsal, server, arena, environment, operation, body);
+}
+
+const struct json *rehearsal_get_environment(struct rehearsal *rehearsal,
+	struct rehearsal_server *server, struct arena *arena, size_t environment)
+{
+	return request_of(rehearsal, server, arena, environment, "GetEnvironment",
+		arena_format(arena, "{'name':'%s'}", rehearsal->environments[environment].name));
 }
 
 const struct json *rehearsal_request(struct rehearsal *rehearsal, struct arena *arena,
@@ -269,6 +296,13 @@ static struct span draw_configuration(struct rehearsal *rehearsal, struct arena 
 				    "'minHealthyPercent':100}")
 			     : SPAN("'deploymentConfiguration':{'timeoutSeconds':1500,"
 				    "'replaceThenTerminate':false,'minHealthyPercent':0}");
+	/* Where many wait for a canary they can all go at once when it has proved itself. */
+	if (rehearsal->crowded)
+		return arena_format(arena,
+			"'deploymentConfiguration':{'timeoutSeconds':200,'replaceThenTerminate':"
+			"false,"
+			"'minHealthyPercent':%u,'canary':{'instances':1,'bakeSeconds':3}}",
+			40 + 10 * (unsigned)rehearsal_draw(rehearsal, 4));
 	if (surge)
 		text = arena_format(arena, ",'replaceThenTerminate':true,'maxOverPercent':%u",
 			25 * (unsigned)rehearsal_draw(rehearsal, 5));
@@ -351,16 +385,6 @@ static void repeat(struct rehearsal *rehearsal)
 
 /* ---- what they do ---- */
 
-static void acknowledge(struct rehearsal *rehearsal, size_t environment, const struct json *answer)
-{
-	if (answer)
-		snprintf(rehearsal->environments[environment].acknowledged,
-			sizeof(rehearsal->environments[environment].acknowledged), "%.*s",
-			SPAN_ARGS(json_get_text(answer, "environmentVersion")));
-	else if (rehearsal->unknown_end)
-		rehearsal->environments[environment].acknowledged[0] = '\0';
-}
-
 /* ",'target':'…'", or "". */
 static const char *target_of(const struct rehearsal *rehearsal, size_t environment)
 {
@@ -385,7 +409,6 @@ static void create(struct rehearsal *rehearsal, size_t environment)
 		request_text(rehearsal, arena, environment, "CreateEnvironment", body);
 
 	remember(rehearsal, environment, "CreateEnvironment", body, answer);
-	acknowledge(rehearsal, environment, answer);
 }
 
 static const struct truth_version *version_of(struct rehearsal *rehearsal, size_t environment,
@@ -411,6 +434,39 @@ static void check_kept(struct rehearsal *rehearsal, const struct truth_version *
 			before->place, before->attributes, after->place, after->attributes);
 }
 
+/* Which version the client says that it has changed: the one that is there, or what he read a while ago; "": he does not
+ * say. */
+static struct span draw_base(struct rehearsal *rehearsal, struct arena *arena, size_t environment)
+{
+	struct rehearsal_environment *row = &rehearsal->environments[environment];
+	const char *latest = known(rehearsal, environment)->latest;
+	struct span base = SPAN("");
+
+	if (rehearsal->only_good || !rehearsal_one_in(rehearsal, BASE_ONE_IN))
+		return base;
+	if (row->read[0] && rehearsal_one_in(rehearsal, 2))
+		base = arena_copy_span(arena, span_of(row->read));
+	else
+		base = arena_copy_span(arena, span_of(latest));
+	/* Another one reads it, and comes back later. */
+	snprintf(row->read, sizeof(row->read), "%s", latest);
+	return base;
+}
+
+/* Of two who have changed the same version the second one would undo what the first one did. */
+static void check_base(struct rehearsal *rehearsal, size_t environment, struct span base,
+	struct span latest, const struct json *answer)
+{
+	if (base.length == 0 || span_equal(base, latest))
+		return;
+	daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_BASE);
+	if (answer)
+		daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_BASE,
+			"an update of version %.*s of environment %s is accepted, which another "
+			"one has changed before",
+			SPAN_ARGS(base), rehearsal->environments[environment].name);
+}
+
 static void update(struct rehearsal *rehearsal, size_t environment)
 {
 	const struct rehearsal_environment *row = &rehearsal->environments[environment];
@@ -418,6 +474,7 @@ static void update(struct rehearsal *rehearsal, size_t environment)
 	struct span group = draw_group(rehearsal, arena, environment);
 	struct span configuration = draw_configuration(rehearsal, arena);
 	struct span token = draw_token(rehearsal, arena), more = SPAN(""), body;
+	struct span base = draw_base(rehearsal, arena, environment), latest;
 	const struct truth_version *before;
 	const struct json *answer;
 
@@ -425,13 +482,17 @@ static void update(struct rehearsal *rehearsal, size_t environment)
 		more = arena_format(arena, ",%.*s", SPAN_ARGS(group));
 	if (rehearsal->only_good || rehearsal_one_in(rehearsal, 2))
 		more = arena_format(arena, "%.*s,%.*s", SPAN_ARGS(more), SPAN_ARGS(configuration));
+	if (base.length > 0)
+		more = arena_format(arena, "%.*s,'baseVersion':'%.*s'", SPAN_ARGS(more),
+			SPAN_ARGS(base));
 	body = arena_format(arena, "{'name':'%s','taskDefinition':'%s:%u'%.*s%.*s}", row->name,
 		draw_family(rehearsal, environment), draw_revision(rehearsal), SPAN_ARGS(more),
 		SPAN_ARGS(token));
-	before = version_of(rehearsal, environment, span_of(known(rehearsal, environment)->latest));
+	latest = arena_copy_span(arena, span_of(known(rehearsal, environment)->latest));
+	before = version_of(rehearsal, environment, latest);
 	answer = request_text(rehearsal, arena, environment, "UpdateEnvironment", body);
+	check_base(rehearsal, environment, base, latest, answer);
 	remember(rehearsal, environment, "UpdateEnvironment", body, answer);
-	acknowledge(rehearsal, environment, answer);
 	if (answer && !memmem(body.data, body.length, "instanceGroup", 13))
 		check_kept(rehearsal, before,
 			version_of(rehearsal, environment,
@@ -501,20 +562,17 @@ static void delete (struct rehearsal *rehearsal, size_t environment)
 	rehearsal_request(rehearsal, arena, environment, "DeleteEnvironment",
 		"{'name':'%s','terminateTasks':%s}", rehearsal->environments[environment].name,
 		rehearsal_one_in(rehearsal, 2) ? "true" : "false");
-	if (rehearsal->status / 100 != 2 && !rehearsal->unknown_end)
-		return;
-	rehearsal->environments[environment].acknowledged[0] = '\0';
-	rehearsal->token.operation[0] = '\0';
+	if (rehearsal->status / 100 == 2 || rehearsal->unknown_end)
+		rehearsal->token.operation[0] = '\0';
 }
 
 static void set_active(struct rehearsal *rehearsal, size_t environment)
 {
 	_arena_ struct arena *arena = arena_new(0);
 
-	acknowledge(rehearsal, environment,
-		rehearsal_request(rehearsal, arena, environment, "UpdateEnvironment",
-			"{'name':'%s','status':'%s'}", rehearsal->environments[environment].name,
-			rehearsal_one_in(rehearsal, 3) ? "inactive" : "active"));
+	rehearsal_request(rehearsal, arena, environment, "UpdateEnvironment",
+		"{'name':'%s','status':'%s'}", rehearsal->environments[environment].name,
+		rehearsal_one_in(rehearsal, 3) ? "inactive" : "active");
 }
 
 static void act(struct rehearsal *rehearsal)
@@ -579,26 +637,4 @@ bool rehearsal_wish_well(struct rehearsal *rehearsal, size_t environment)
 		return false;
 	deploy(rehearsal, environment);
 	return rehearsal->status / 100 == 2;
-}
-
-void rehearsal_check_acknowledged(struct rehearsal *rehearsal)
-{
-	_view_ struct store_view *view = store_view_open(rehearsal->store);
-	_arena_ struct arena *arena = arena_new(0);
-
-	for (size_t i = 0; i < rehearsal->environment_count; i++) {
-		const struct rehearsal_environment *row = &rehearsal->environments[i];
-		char key[REHEARSAL_TEXT_MAX];
-
-		if (!row->acknowledged[0])
-			continue;
-		daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_S10);
-		if (!store_get(view, &environment_version_kind,
-			    environment_part_key(arena,
-				    rehearsal_environment_key(rehearsal, i, key),
-				    span_of(row->acknowledged))))
-			daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_S10,
-				"version %s of environment %s was acknowledged, and is gone",
-				row->acknowledged, row->name);
-	}
 }

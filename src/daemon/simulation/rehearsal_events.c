@@ -6,6 +6,7 @@
 #include "ecs/container_instance.h"
 #include "ecs/name.h"
 
+#define LARGE_LOOK_ONE_IN 1000
 #define CHANGES_AT_ONCE 64
 #define EVENTS_MAX 4096 /* that are on their way; more are lost */
 /* One in so many… */
@@ -15,6 +16,8 @@
 #define MALFORMED_ONE_IN 20
 #define BURST_ONE_IN 40 /* of events are told so many times at once: */
 #define BURST 50
+#define SILENT_ONE_IN 6
+#define SILENT_MOST_US (300 * REHEARSAL_SECOND_US)
 #define USUAL_MOST_US (300 * 1000)
 #define SLOW_MOST_US (90 * REHEARSAL_SECOND_US)
 #define NEWEST INT64_C(1000000000)
@@ -46,6 +49,23 @@ static void put(struct rehearsal_events *events, struct span text)
 			.text = memory_copy_string_n(text.data, text.length)};
 }
 
+void rehearsal_silence_events(struct rehearsal *rehearsal)
+{
+	if (!rehearsal->events || !rehearsal_one_in(rehearsal, SILENT_ONE_IN))
+		return;
+	rehearsal->result.silences++;
+	rehearsal->silent_till_us =
+		runner_now_us(rehearsal->root) + (int64_t)rehearsal_draw(rehearsal, SILENT_MOST_US);
+	runner_trace(rehearsal->root, "nothing is heard of events for %.3f s",
+		(double)(rehearsal->silent_till_us - runner_now_us(rehearsal->root)) /
+			(double)REHEARSAL_SECOND_US);
+}
+
+static bool is_silent(const struct rehearsal *rehearsal)
+{
+	return rehearsal->faulty && runner_now_us(rehearsal->root) < rehearsal->silent_till_us;
+}
+
 static void tell(struct rehearsal_events *events, const struct store_change *change)
 {
 	struct rehearsal *rehearsal = events->rehearsal;
@@ -74,7 +94,8 @@ static void tell(struct rehearsal_events *events, const struct store_change *cha
 			: SPAN("ECS Container Instance State Change"));
 	json_set_time(arena, event, "time", runner_wall_ms(rehearsal->root));
 	json_set(arena, event, "detail", detail);
-	if (rehearsal->faulty && rehearsal_one_in(rehearsal, LOST_ONE_IN)) {
+	if (is_silent(rehearsal) ||
+		(rehearsal->faulty && rehearsal_one_in(rehearsal, LOST_ONE_IN))) {
 		rehearsal->result.lost_events++;
 		return;
 	}
@@ -138,30 +159,42 @@ static void post_malformed(struct rehearsal *rehearsal, struct rehearsal_server 
 		rehearsal_broken(rehearsal, "a malformed event was taken");
 }
 
+/* One that runs; NULL: none does. */
+static struct rehearsal_server *draw_server(struct rehearsal *rehearsal)
+{
+	size_t first = rehearsal_draw(rehearsal, rehearsal->server_count);
+
+	for (size_t i = 0; i < rehearsal->server_count; i++) {
+		struct rehearsal_server *server =
+			&rehearsal->servers[(first + i) % rehearsal->server_count];
+
+		if (server->manager && !runner_is_stopped(server->runner))
+			return server;
+	}
+	return NULL;
+}
+
+/* To one of them; the others hear of it by the store. */
 static void post(struct rehearsal *rehearsal, const char *text)
 {
 	_arena_ struct arena *arena = arena_new(0);
+	struct rehearsal_server *server = draw_server(rehearsal);
 	bool is_burst = rehearsal->faulty && rehearsal_one_in(rehearsal, BURST_ONE_IN);
 	unsigned times = is_burst ? BURST : 1;
+	struct json *event;
+	struct err err = {0};
 
 	rehearsal->result.bursts += is_burst;
-	for (size_t i = 0; i < rehearsal->server_count; i++) {
-		struct rehearsal_server *server = &rehearsal->servers[i];
-		struct json *event;
-		struct err err = {0};
-
-		if (!server->manager || runner_is_stopped(server->runner) ||
-			json_parse(span_of(text), arena, &event, NULL) < 0)
-			continue;
-		if (rehearsal->config->bug == DAEMON_BUG_OLD_EVENTS)
-			make_new(rehearsal, arena, event);
-		if (rehearsal->faulty && rehearsal_one_in(rehearsal, MALFORMED_ONE_IN))
-			post_malformed(rehearsal, server, arena, event);
-		for (unsigned j = 0; j < times; j++)
-			if (state_post_event(manager_state(server->manager), SPAN(REHEARSAL_FAR),
-				    event, &err) < 0)
-				rehearsal_broken(rehearsal, err.message);
-	}
+	if (!server || json_parse(span_of(text), arena, &event, NULL) < 0)
+		return;
+	if (rehearsal->config->bug == DAEMON_BUG_OLD_EVENTS)
+		make_new(rehearsal, arena, event);
+	if (rehearsal->faulty && rehearsal_one_in(rehearsal, MALFORMED_ONE_IN))
+		post_malformed(rehearsal, server, arena, event);
+	for (unsigned i = 0; i < times; i++)
+		if (state_post_event(manager_state(server->manager), SPAN(REHEARSAL_FAR), event,
+			    &err) < 0)
+			rehearsal_broken(rehearsal, err.message);
 }
 
 void rehearsal_deliver_events(struct rehearsal *rehearsal)
@@ -174,7 +207,7 @@ void rehearsal_deliver_events(struct rehearsal *rehearsal)
 	for (size_t i = 0; events && i < events->count; i++) {
 		struct event event = events->events[i];
 
-		if (event.due_us > now_us) {
+		if (event.due_us > now_us || is_silent(rehearsal)) {
 			events->events[kept++] = event;
 			continue;
 		}
@@ -184,7 +217,8 @@ void rehearsal_deliver_events(struct rehearsal *rehearsal)
 	}
 	if (events)
 		events->count = kept;
-	if (posted)
+	/* At all that they know: where that is much, only now and then. */
+	if (posted && (!rehearsal->large || rehearsal_one_in(rehearsal, LARGE_LOOK_ONE_IN)))
 		rehearsal_look_at_servers(rehearsal);
 }
 

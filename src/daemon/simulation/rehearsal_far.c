@@ -24,6 +24,7 @@
 #define DELAY_ONE_IN 3
 #define CALMER 12 /* so many times rarer when there is no storm */
 #define UNEXPECTED_FELT_US (16 * REHEARSAL_SECOND_US)
+#define AWAKE_US REHEARSAL_SECOND_US
 #define DELAY_MOST_US (2 * REHEARSAL_SECOND_US)
 #define ANSWERS_MAX 1000 /* that are remembered */
 #define TIMEOUT_US (AWS_TARGETS_WRITE_MS * INT64_C(1000))
@@ -110,6 +111,9 @@ static int wait_us(struct far_target *far, int64_t duration_us, const struct aws
 	return code < 0 ? err_set(err, code, "%s: stopped", call->operation) : 0;
 }
 
+static bool was_asleep(const struct far_target *far);
+static void expect_late(struct rehearsal *rehearsal, const struct json *request);
+
 static int send_inner(struct far_target *far, const struct aws_call *call, struct json **ret_answer,
 	struct aws_call_failure *failure, struct err *err)
 {
@@ -119,6 +123,8 @@ static int send_inner(struct far_target *far, const struct aws_call *call, struc
 	/* Few on a page, so that there are several. */
 	if (is_named(call, "List"))
 		json_set_integer(call->arena, request, "maxResults", REHEARSAL_PAGE);
+	if (is_change(call) && was_asleep(far))
+		expect_late(far->rehearsal, request);
 	one.request = request;
 	return far->inner->send(far->inner, &one, ret_answer, failure, err);
 }
@@ -169,6 +175,68 @@ static int get_lost(struct far_target *far, const struct aws_call *call, struct 
 	return no_answer(far, call, err);
 }
 
+/* ---- calls that come late ---- */
+
+static struct span last_part(struct span path)
+{
+	struct span part = path;
+
+	while (span_split(path, '/', &part, &path))
+		part = path;
+	return part;
+}
+
+static void expect_on(struct rehearsal *rehearsal, const struct truth_environment *environment,
+	struct span cluster, struct span instance)
+{
+	char key[2 * REHEARSAL_TEXT_MAX];
+	struct truth_instance *found;
+
+	snprintf(key, sizeof(key), REHEARSAL_FAR_ACCOUNT "/" REHEARSAL_REGION "/%.*s/%.*s",
+		SPAN_ARGS(cluster), SPAN_ARGS(last_part(instance)));
+	found = map_get(&daemon_checker_truth(rehearsal->checker)->instances, span_of(key));
+	if (found)
+		truth_expect_late(environment, found,
+			runner_now_us(rehearsal->root) + UNEXPECTED_FELT_US);
+}
+
+/* What comes of it is seen a while later, and put right; of whatever else happens elsewhere that is no excuse. */
+static void expect_late(struct rehearsal *rehearsal, const struct json *request)
+{
+	struct truth *truth = daemon_checker_truth(rehearsal->checker);
+	struct span task = json_get_text(request, "task"), group = json_get_text(request, "group");
+	char cluster[REHEARSAL_TEXT_MAX];
+	const struct truth_environment *environment;
+
+	snprintf(cluster, sizeof(cluster), REHEARSAL_FAR_ACCOUNT "/" REHEARSAL_REGION "/%.*s",
+		SPAN_ARGS(json_get_text(request, "cluster")));
+	environment = truth_owner(truth, span_of(cluster), group.data ? group : SPAN(""));
+	JSON_EACH_ITEM (json_get(request, "containerInstances"), instance)
+		if (environment)
+			expect_on(rehearsal, environment, json_get_text(request, "cluster"),
+				json_text(instance));
+	MAP_EACH (&truth->tasks, entry) {
+		struct truth_task *found = entry->value;
+
+		if (task.data && found->environment && span_is(task, found->arn))
+			truth_expect_late(found->environment, found->instance,
+				runner_now_us(rehearsal->root) + UNEXPECTED_FELT_US);
+	}
+}
+
+/* Who made it was paused on the way, and his lease may be over. */
+static bool was_asleep(const struct far_target *far)
+{
+	const struct rehearsal *rehearsal = far->rehearsal;
+
+	for (size_t i = 0; i < rehearsal->server_count; i++)
+		if (rehearsal->servers[i].runner == far->target.runner)
+			return rehearsal->servers[i].slept_till_us > 0 &&
+			       runner_now_us(rehearsal->root) <
+				       rehearsal->servers[i].slept_till_us + AWAKE_US;
+	return false;
+}
+
 void rehearsal_deliver_calls(struct rehearsal *rehearsal)
 {
 	int64_t now_us = runner_now_us(rehearsal->root);
@@ -177,6 +245,7 @@ void rehearsal_deliver_calls(struct rehearsal *rehearsal)
 	for (size_t i = 0; i < rehearsal->call_count; i++) {
 		_arena_ struct arena *arena = arena_new(0);
 		struct rehearsal_call call = rehearsal->calls[i];
+		struct json *request;
 
 		if (call.due_us > now_us) {
 			rehearsal->calls[kept++] = call;
@@ -184,9 +253,9 @@ void rehearsal_deliver_calls(struct rehearsal *rehearsal)
 		}
 		rehearsal->result.late_calls++;
 		rehearsal->result.unexpected_calls += call.is_unexpected;
-		/* What comes of it is seen a while later, and put right. */
-		if (call.is_unexpected)
-			daemon_checker_late(rehearsal->checker, UNEXPECTED_FELT_US);
+		if (call.is_unexpected && json_parse(arena_copy_span(arena, span_of(call.body)),
+						  arena, &request, NULL) == 0)
+			expect_late(rehearsal, request);
 		rehearsal_operate(rehearsal, arena, 0, call.operation, "%s", call.body);
 	}
 	rehearsal->call_count = kept;

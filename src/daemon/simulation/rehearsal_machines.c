@@ -388,6 +388,16 @@ static void set_status(struct rehearsal *rehearsal, const struct truth_instance 
 		rehearsal_clusters[cluster].name, instance->id, status);
 }
 
+const struct truth_instance *rehearsal_drain_some(struct rehearsal *rehearsal)
+{
+	size_t cluster;
+	const struct truth_instance *instance = draw_instance(rehearsal, &cluster);
+
+	if (instance)
+		set_status(rehearsal, instance, cluster, "DRAINING");
+	return instance;
+}
+
 static void leave(struct rehearsal *rehearsal, const struct truth_instance *instance,
 	size_t cluster)
 {
@@ -446,7 +456,14 @@ void rehearsal_act_instance(struct rehearsal *rehearsal)
 	case 5: rehearsal_connect_instance(rehearsal, instance, false); break;
 	case 6: rehearsal_connect_instance(rehearsal, instance, true); break;
 	case 7: set_attribute(rehearsal, instance, cluster); break;
-	default: start_foreign(rehearsal, instance, cluster); break;
+	default:
+		if (rehearsal->crowded && rehearsal_one_in(rehearsal, 2))
+			rehearsal_fill_instance(rehearsal, instance);
+		else if (rehearsal->crowded)
+			rehearsal_empty_instance(rehearsal, instance);
+		else
+			start_foreign(rehearsal, instance, cluster);
+		break;
 	}
 }
 

@@ -21,17 +21,18 @@
 #define CRASH_AT_COMMIT_ONE_IN 200
 #define STOP_STORE_ONE_IN 400
 #define PAUSE_AT_COMMIT_ONE_IN 400
+#define SLEEPY_ONE_IN 8
+#define DOZE_MOST_US RUNNER_YIELD_MOST_US
 #define PAUSE_MOST_US (25 * REHEARSAL_SECOND_US) /* longer than a lease */
-#define CLOCKS_DIFFER_MS 2000
-#define MISTAKEN_US (5 * REHEARSAL_SECOND_US)
 #define BOOTS_WITHIN_US REHEARSAL_SECOND_US
 #define CLOCK_JUMPS_MS INT64_C(7200000) /* forward or back, at most */
-/* Who waits for the end of a lease adds a margin, and looks now and then. Who could not write down that it has ended
- * waits once more. */
-#define LEASE_ENDS_US (REHEARSAL_LEASE_US + REHEARSAL_LEASE_US / 10)
-#define TAKEN_WITHIN_US (4 * REHEARSAL_SECOND_US)
 
 /* ---- the store and its faults ---- */
+
+static bool is_up(const struct rehearsal_server *server)
+{
+	return server->manager && !runner_is_stopped(server->runner);
+}
 
 static void stop_some_server(struct rehearsal *rehearsal)
 {
@@ -55,8 +56,9 @@ static void pause_for(struct rehearsal *rehearsal, struct rehearsal_server *serv
 	daemon_checker_paused(rehearsal->checker, duration_us);
 	/* A call that was checked before arrives elsewhere behind the end of the lease that it was checked for. Here
 	 * it does not pass the fence. */
-	if (rehearsal->far && duration_us > MANAGER_CALL_US)
-		daemon_checker_late(rehearsal->checker, duration_us + REHEARSAL_SECOND_US);
+	if (duration_us > MANAGER_CALL_US &&
+		server->slept_till_us < runner_now_us(rehearsal->root) + duration_us)
+		server->slept_till_us = runner_now_us(rehearsal->root) + duration_us;
 	runner_simulated_pause(server->runner, duration_us);
 }
 
@@ -72,6 +74,34 @@ static void pause_some_server(struct rehearsal *rehearsal)
 
 	if (server)
 		pause_server(rehearsal, server);
+}
+
+/* A moment later, for longer than its lease. */
+static void doze(void *context)
+{
+	struct rehearsal_server *server = context;
+	struct rehearsal *rehearsal = server->rehearsal;
+	unsigned boots = server->boots;
+
+	if (runner_sleep_until(rehearsal->root,
+		    runner_deadline_us(rehearsal->root,
+			    (int64_t)rehearsal_draw(rehearsal, DOZE_MOST_US))) == 0 &&
+		server->boots == boots && is_up(server) && rehearsal->faulty)
+		pause_for(rehearsal, server, PAUSE_MOST_US);
+}
+
+/* The one that has just written down what it does next dozes off before it has done it. */
+static void let_doze(struct rehearsal *rehearsal)
+{
+	const char *writer = runner_simulated_current(rehearsal->root);
+
+	for (size_t i = 0; i < rehearsal->server_count; i++) {
+		struct rehearsal_server *server = &rehearsal->servers[i];
+		const char *name = server->runner ? runner_name(server->runner) : "";
+
+		if (name[0] && strncmp(writer, name, strlen(name)) == 0)
+			runner_spawn(rehearsal->root, "doze", doze, server, NULL);
+	}
 }
 
 bool rehearsal_is_the_end(struct rehearsal *rehearsal, bool after)
@@ -114,8 +144,14 @@ static int after_commit(void *context)
 		stop_some_server(rehearsal);
 	else if (rehearsal_one_in(rehearsal, PAUSE_AT_COMMIT_ONE_IN * rehearsal->rarity))
 		pause_some_server(rehearsal);
-	if (!rehearsal->path || !rehearsal_one_in(rehearsal, STOP_STORE_ONE_IN * rehearsal->rarity))
+	else if (rehearsal->sleepy && rehearsal_one_in(rehearsal, SLEEPY_ONE_IN))
+		let_doze(rehearsal);
+	if (!rehearsal->path ||
+		!rehearsal_one_in(rehearsal, STOP_STORE_ONE_IN * rehearsal->rarity)) {
+		rehearsal_note_commit(rehearsal, false);
 		return 0;
+	}
+	rehearsal_note_commit(rehearsal, rehearsal_one_in(rehearsal, 2));
 	runner_trace(rehearsal->root, "everything stops at a commit");
 	rehearsal->store_stopped = true;
 	return -ECANCELED;
@@ -300,7 +336,7 @@ static int boot(struct rehearsal_server *server, struct err *err)
 	if (rehearsal->faulty)
 		runner_simulated_shift_clocks(server->runner,
 			(int64_t)rehearsal_draw(rehearsal, 1000 * REHEARSAL_SECOND_US),
-			(int64_t)rehearsal_draw(rehearsal, CLOCKS_DIFFER_MS));
+			(int64_t)rehearsal_draw(rehearsal, REHEARSAL_CLOCKS_DIFFER_MS));
 	claims.runner = manager.runner = ecs.runner = retention.runner = server->runner;
 	retention.context = &rehearsal_retention;
 	runner_trace(server->runner, "boots");
@@ -342,6 +378,9 @@ void rehearsal_take_down(struct rehearsal *rehearsal, struct rehearsal_server *s
 		aws_dispatcher_free(TAKE(server->dispatcher));
 		map_clear(&server->versions);
 		map_clear(&server->instances);
+		map_clear(&server->tasks);
+		server->looks = 0;
+		server->slept_till_us = 0;
 		runner_free(TAKE(server->runner));
 	}
 	server->boot_at_us = runner_now_us(rehearsal->root);
@@ -358,101 +397,12 @@ struct rehearsal_server *rehearsal_some_server(struct rehearsal *rehearsal)
 	return server->manager && !runner_is_stopped(server->runner) ? server : NULL;
 }
 
-/* ---- whose environments are ---- */
-
-static bool is_up(const struct rehearsal_server *server)
-{
-	return server->manager && !runner_is_stopped(server->runner);
-}
-
-/* Since when somebody who is up has been able to look after things. */
-static int64_t since_somebody_is_awake(const struct rehearsal *rehearsal)
-{
-	int64_t since_us = RUNNER_FOREVER;
-
-	for (size_t i = 0; i < rehearsal->server_count; i++)
-		if (is_up(&rehearsal->servers[i]) && rehearsal->servers[i].awake_us < since_us)
-			since_us = rehearsal->servers[i].awake_us;
-	return since_us;
-}
-
-/* By the server that has it now, as it is now. */
-static bool is_owned(const struct rehearsal *rehearsal, const struct store_view *view,
-	const struct claim_facts *claim)
-{
-	const struct store_object *record =
-		claim->server.length > 0 ? store_get(view, &server_kind, claim->server) : NULL;
-
-	if (!record || !span_equal(((const struct server_facts *)record->facts)->incarnation,
-			       claim->incarnation))
-		return false;
-	for (size_t i = 0; i < rehearsal->server_count; i++)
-		if (span_is(claim->server, rehearsal->servers[i].name))
-			return is_up(&rehearsal->servers[i]);
-	return false;
-}
-
-/* One claim whose environment is there. */
-static void check_takeover(struct rehearsal *rehearsal, const struct store_view *view,
-	const struct store_object *claim)
-{
-	int64_t now_us = runner_now_us(rehearsal->root);
-	int64_t awake_us = since_somebody_is_awake(rehearsal);
-	struct rehearsal_orphan *orphan = map_get(&rehearsal->orphans, claim->key);
-	unsigned failed = rehearsal->result.failed_commits;
-	int64_t since_us;
-
-	if (!orphan) {
-		orphan = memory_allocate(sizeof(*orphan));
-		map_put(&rehearsal->orphans, claim->key, orphan);
-	}
-	/* By another server, or by the same one when it came back. */
-	if (orphan->since_us > 0 && orphan->epoch != claim->revision) {
-		daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_L5);
-		orphan->since_us = 0;
-	}
-	orphan->epoch = claim->revision;
-	if (is_owned(rehearsal, view, claim->facts)) {
-		orphan->since_us = 0;
-		return;
-	}
-	if (orphan->since_us == 0) {
-		orphan->since_us = now_us;
-		orphan->failed = failed;
-	}
-	since_us = orphan->since_us > awake_us ? orphan->since_us : awake_us;
-	if (now_us - since_us > (1 + failed - orphan->failed) * LEASE_ENDS_US + TAKEN_WITHIN_US)
-		daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_L5,
-			"the owner of '%.*s' is dead for %.1f s, and nobody has taken it",
-			SPAN_ARGS(claim->key),
-			(double)(now_us - orphan->since_us) / (double)REHEARSAL_SECOND_US);
-}
-
-/* What belonged to a server that is dead is taken over when its lease has ended, if somebody is there to do it. */
-static void check_takeovers(struct rehearsal *rehearsal)
-{
-	_view_ struct store_view *view = store_view_open(rehearsal->store);
-	struct store_cursor cursor = {.view = view,
-		.kind = &claim_kind,
-		.index = -1,
-		.prefix = SPAN(MANAGER_CLAIM_PREFIX)};
-	const struct store_object *claim;
-
-	while ((claim = store_next(&cursor))) {
-		struct span environment = {claim->key.data + cursor.prefix.length,
-			claim->key.length - cursor.prefix.length};
-
-		if (store_get(view, &environment_kind, environment))
-			check_takeover(rehearsal, view, claim);
-		else
-			free(map_remove(&rehearsal->orphans, claim->key));
-	}
-}
+/* ---- tending them ---- */
 
 void rehearsal_tend_servers(struct rehearsal *rehearsal)
 {
 	if (!rehearsal->store_stopped)
-		check_takeovers(rehearsal);
+		rehearsal_check_owners(rehearsal);
 	for (size_t i = 0; i < rehearsal->server_count; i++) {
 		struct rehearsal_server *server = &rehearsal->servers[i];
 		struct err err = {0};
@@ -470,13 +420,20 @@ void rehearsal_tend_servers(struct rehearsal *rehearsal)
 
 int rehearsal_restart(struct rehearsal *rehearsal, struct err *err)
 {
-	int code;
+	int code = 0;
 
 	rehearsal->result.restarts++;
 	runner_trace(rehearsal->root, "everything restarts");
 	for (size_t i = 0; i < rehearsal->server_count; i++)
 		rehearsal_take_down(rehearsal, &rehearsal->servers[i]);
-	rehearsal_close_store(rehearsal);
+	if (rehearsal->tears)
+		code = rehearsal_close_torn(rehearsal, err);
+	else
+		rehearsal_close_store(rehearsal);
+	rehearsal->tears = false;
+	rehearsal->log_size = 0;
+	if (code < 0)
+		return code;
 	code = rehearsal_open_store(rehearsal, err);
 	if (code == 0)
 		rehearsal_check_acknowledged(rehearsal);
@@ -514,11 +471,12 @@ static void hand_over(struct rehearsal *rehearsal, struct rehearsal_server *from
 /* Its clock is set while it runs: a little, or by hours. The next boot sets it right again. */
 static void set_clock(struct rehearsal *rehearsal, struct rehearsal_server *server)
 {
-	int64_t most_ms = rehearsal_one_in(rehearsal, 2) ? CLOCK_JUMPS_MS : CLOCKS_DIFFER_MS;
+	int64_t most_ms =
+		rehearsal_one_in(rehearsal, 2) ? CLOCK_JUMPS_MS : REHEARSAL_CLOCKS_DIFFER_MS;
 	int64_t shift_ms = (int64_t)rehearsal_draw(rehearsal, 2 * (uint64_t)most_ms) - most_ms;
 
 	/* Who boots has to believe those who say since when a task runs. */
-	if (shift_ms > CLOCKS_DIFFER_MS &&
+	if (shift_ms > REHEARSAL_CLOCKS_DIFFER_MS &&
 		runner_now_us(rehearsal->root) - server->awake_us < BOOTS_WITHIN_US)
 		return;
 	runner_trace(rehearsal->root, "the clock of %s is %.3f s off", runner_name(server->runner),
@@ -553,128 +511,4 @@ void rehearsal_act_server(struct rehearsal *rehearsal)
 	case 5: hand_over(rehearsal, server); break;
 	default: pause_server(rehearsal, server); break;
 	}
-}
-
-/* ---- what they say ---- */
-
-static void check_counts(struct rehearsal *rehearsal, struct rehearsal_server *server, size_t e)
-{
-	char key[REHEARSAL_TEXT_MAX];
-	struct environment_counts counts;
-
-	manager_count(server->manager, rehearsal_environment_key(rehearsal, e, key), &counts);
-	if (counts.total == 0)
-		return;
-	daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_S18);
-	if (counts.active < 0 || counts.launching < 0 || counts.unhealthy < 0 ||
-		counts.missing < 0 || counts.completed > counts.active ||
-		counts.active + counts.launching + counts.unhealthy + counts.missing !=
-			counts.total)
-		daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_S18,
-			"%s counts %lld active, %lld launching, %lld unhealthy, %lld missing of "
-			"%lld",
-			key, (long long)counts.active, (long long)counts.launching,
-			(long long)counts.unhealthy, (long long)counts.missing,
-			(long long)counts.total);
-}
-
-static void check_version(struct rehearsal *rehearsal, struct rehearsal_server *server,
-	struct span name, uint64_t version)
-{
-	uint64_t known = (uint64_t)(uintptr_t)map_get(&server->versions, name);
-
-	daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_S13);
-	if (version < known)
-		daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_S13,
-			"%s knew version %llu of %.*s, and now knows %llu", server->name,
-			(unsigned long long)known, SPAN_ARGS(name), (unsigned long long)version);
-	map_put(&server->versions, name, (void *)(uintptr_t)version);
-}
-
-static void note_found(struct rehearsal *rehearsal, struct span place, struct span id,
-	struct map *found)
-{
-	struct span target, scope;
-	char key[2 * REHEARSAL_TEXT_MAX];
-	struct truth_instance *instance;
-
-	if (!span_split(place, ':', &target, &scope))
-		return;
-	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(scope), SPAN_ARGS(id));
-	instance = map_get(&daemon_checker_truth(rehearsal->checker)->instances, span_of(key));
-	if (instance)
-		map_put(found, id, instance);
-}
-
-static char is_known, is_gone; /* values of the map */
-
-/* A listing that was answered as things were before finds what a later one has missed: nobody can tell which of the two
- * is the newer one. The next one can. */
-static bool may_be_mistaken(const struct rehearsal *rehearsal,
-	const struct truth_instance *instance)
-{
-	int64_t since_us = runner_now_us(rehearsal->root) - MISTAKEN_US;
-
-	for (size_t i = 0; i < REHEARSAL_STALE; i++)
-		if (rehearsal->stale[i].text && rehearsal->stale[i].at_us > since_us &&
-			strstr(rehearsal->stale[i].text, instance->id))
-			return true;
-	return false;
-}
-
-/* What was seen to be gone, and is, does not come back. */
-static void check_back(struct rehearsal *rehearsal, struct rehearsal_server *server,
-	const struct map *found)
-{
-	MAP_EACH (found, entry) {
-		const struct truth_instance *instance = entry->value;
-
-		if (map_get(&server->instances, entry->key) == &is_gone && !instance->exists &&
-			!may_be_mistaken(rehearsal, instance))
-			daemon_checker_tell(rehearsal->checker, DAEMON_PROPERTY_S13,
-				"%s knew that instance %s is gone, and knows it again",
-				server->name, instance->id);
-		map_put(&server->instances, entry->key, &is_known);
-	}
-	MAP_EACH (&server->instances, entry)
-		if (!map_has(found, entry->key))
-			entry->value = &is_gone;
-}
-
-static void check_versions(struct rehearsal *rehearsal, struct rehearsal_server *server)
-{
-	_arena_ struct arena *arena = arena_new(0);
-	struct state_service *state = manager_state(server->manager);
-	struct span *places, *ids;
-	size_t place_count = state_list_places(state, arena, &places);
-	_map_ struct map found = {0};
-
-	for (size_t i = 0; i < place_count; i++) {
-		size_t count = state_list_instances(state, places[i], arena, &ids);
-
-		for (size_t j = 0; j < count; j++) {
-			const struct state_instance *instance =
-				state_get_instance(state, places[i], ids[j], arena);
-
-			if (!instance)
-				continue;
-			check_version(rehearsal, server, ids[j], instance->version);
-			note_found(rehearsal, places[i], ids[j], &found);
-			for (size_t k = 0; k < instance->task_count; k++)
-				check_version(rehearsal, server, instance->tasks[k].arn,
-					instance->tasks[k].version);
-		}
-	}
-	check_back(rehearsal, server, &found);
-}
-
-void rehearsal_look_at_servers(struct rehearsal *rehearsal)
-{
-	struct rehearsal_server *server = rehearsal_some_server(rehearsal);
-
-	if (!server)
-		return;
-	for (size_t i = 0; i < rehearsal->environment_count; i++)
-		check_counts(rehearsal, server, i);
-	check_versions(rehearsal, server);
 }

@@ -9,6 +9,8 @@
 #define SERVED_WITHIN_US (420 * REHEARSAL_SECOND_US) /* what crashed often waits for five minutes */
 #define BLOCKED_WITHIN_S 60
 #define UNREACHABLE_S 60
+#define KNOWN_WITHIN_US                                                                            \
+	(60 * REHEARSAL_SECOND_US) /* to every server, also to one that just woke up */
 /* One after another, the most stubborn task takes that long to stop. */
 #define REPLACED_WITHIN_US (220 * REHEARSAL_SECOND_US)
 /* Fewer instances cannot lose one, have another one replaced, and keep one all the same. */
@@ -91,6 +93,10 @@ int rehearsal_try_no_room(struct rehearsal *rehearsal, struct err *err)
 		return code;
 	if (is_any_blocked(truth))
 		daemon_checker_count(rehearsal->checker, DAEMON_PROPERTY_L6);
+	code = rehearsal_pass_time(rehearsal, KNOWN_WITHIN_US, err);
+	if (code < 0)
+		return code;
+	rehearsal_compare_counts(rehearsal, true);
 	rehearsal_empty_instance(rehearsal, instance);
 	return rehearsal_settle(rehearsal, SERVED_WITHIN_US, DAEMON_PROPERTY_L6,
 		"long after there was room again", err);
@@ -158,8 +164,11 @@ int rehearsal_try_away(struct rehearsal *rehearsal, struct err *err)
 		code = rehearsal_settle(rehearsal,
 			UNREACHABLE_S * REHEARSAL_SECOND_US + most * REPLACED_WITHIN_US,
 			DAEMON_PROPERTY_L8, "long after an instance was away", err);
+	if (code == 0 && !rehearsal->broken[0])
+		code = rehearsal_pass_time(rehearsal, KNOWN_WITHIN_US, err);
 	if (code < 0 || rehearsal->broken[0])
 		return code;
+	rehearsal_compare_counts(rehearsal, true);
 	rehearsal_connect_instance(rehearsal, away, true);
 	return rehearsal_settle(rehearsal, REPLACED_WITHIN_US + SERVED_WITHIN_US,
 		DAEMON_PROPERTY_L1, "long after an instance came back", err);

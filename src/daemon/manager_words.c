@@ -1,0 +1,87 @@
+/*
+ * Why tasks do not run, in words: as ECS said it of the last one that ended. What is said of one instance names the task;
+ * what is said of a whole deployment does not, so that it stays the same while the same happens again and again.
+ */
+#include "daemon/manager_words.h"
+
+#include <stdio.h>
+
+#include "daemon/state_document.h"
+
+#define PLACES_LOOK_MAX 1000 /* instances of a service that are looked at */
+
+/* " (exit code 3)" */
+#define EXIT_SIZE 32
+static const char *exit_words(const struct state_task *task, char words[static EXIT_SIZE])
+{
+	words[0] = '\0';
+	if (task->has_exited)
+		snprintf(words, EXIT_SIZE, " (exit code %d)", task->exit_code);
+	return words;
+}
+
+struct span manager_end_words(struct arena *arena, const struct state_task *task, bool named)
+{
+	struct span reason =
+		task->stopped_reason.length > 0 ? task->stopped_reason : task->stop_code;
+	char words[EXIT_SIZE];
+
+	/* Who stopped it says that, and not why. */
+	if (task->health == STATE_UNHEALTHY &&
+		!span_is(task->stop_code, "EssentialContainerExited"))
+		return named ? arena_format(arena, "the health check of task %.*s failed",
+				       SPAN_ARGS(state_document_id(task->arn)))
+			     : SPAN("the health check failed");
+	exit_words(task, words);
+	if (!named)
+		return arena_format(arena, "%.*s%s",
+			SPAN_ARGS(reason.length > 0 ? reason : SPAN("tasks stop")), words);
+	return arena_format(arena, "task %.*s stopped%s%.*s%s",
+		SPAN_ARGS(state_document_id(task->arn)), reason.length > 0 ? ": " : "",
+		SPAN_ARGS(reason), words);
+}
+
+/* It was well when it had to go. */
+static bool is_our_stop(const struct manager_look *look, const struct state_task *task)
+{
+	struct span ours = arena_format(look->arena, "Environment %.*s",
+		SPAN_ARGS(environment_name_of_key(look->crew->key))); /* see manager_act.c */
+
+	return task->health != STATE_UNHEALTHY && span_equal(task->stopped_reason, ours);
+}
+
+struct span manager_member_words(const struct manager_look *look, const struct crew_member *member,
+	bool named)
+{
+	const struct crew_sight *sight = &look->sight;
+	const struct state_task *task = NULL;
+
+	for (unsigned version = 0; !task && version < FLEET_VERSION_COUNT; version++)
+		task = crew_find_task(look->crew, sight, member, version, ROLLOUT_UNHEALTHY,
+			look->arena);
+	if (!task)
+		task = state_last_stopped(sight->state, member->place, member->id,
+			look->crew->group, look->arena);
+	if (task && is_our_stop(look, task))
+		task = NULL;
+	return task ? manager_end_words(look->arena, task, named) : SPAN_NONE;
+}
+
+const struct state_task *manager_last_of_service(const struct manager_look *look, struct span place,
+	struct span service, struct span deployment)
+{
+	struct span group = arena_format(look->arena, "service:%.*s", SPAN_ARGS(service)), *ids;
+	size_t count = state_list_instances(look->sight.state, place, look->arena, &ids);
+	const struct state_task *last = NULL;
+
+	/* Those without an instance are kept under "". */
+	for (size_t i = 0; i <= count && i < PLACES_LOOK_MAX; i++) {
+		const struct state_task *task = state_last_stopped(look->sight.state, place,
+			i < count ? ids[i] : SPAN(""), group, look->arena);
+
+		if (task && span_equal(task->started_by, deployment) &&
+			(!last || task->since_ms > last->since_ms))
+			last = task;
+	}
+	return last;
+}
