@@ -199,6 +199,13 @@ static void set_rules(struct daemon_checker *checker, struct truth_environment *
 	environment->rules = rules;
 	environment->rules_us = checker_now_us(checker);
 	update_members(checker, environment);
+	/* What left before they were its rules may still be believed to be there. */
+	MAP_EACH (&checker->truth.instances, entry) {
+		const struct truth_instance *instance = entry->value;
+
+		if (environment->members_us < instance->changed_us)
+			environment->members_us = instance->changed_us;
+	}
 }
 
 static void take_environment(struct daemon_checker *checker, struct span key,

@@ -266,6 +266,16 @@ static const char *draw_family(struct rehearsal *rehearsal, size_t environment)
 		       : row->name;
 }
 
+/* One draw after the other: compilers differ in the order of arguments. */
+static struct span draw_definition(struct rehearsal *rehearsal, struct arena *arena,
+	size_t environment)
+{
+	unsigned revision = draw_revision(rehearsal);
+
+	return arena_format(arena, "'taskDefinition':'%s:%u'", draw_family(rehearsal, environment),
+		revision);
+}
+
 static struct span draw_group(struct rehearsal *rehearsal, struct arena *arena, size_t environment)
 {
 	const struct rehearsal_environment *row = &rehearsal->environments[environment];
@@ -400,11 +410,11 @@ static void create(struct rehearsal *rehearsal, size_t environment)
 	struct span group = draw_group(rehearsal, arena, environment);
 	struct span configuration = draw_configuration(rehearsal, arena);
 	struct span token = draw_token(rehearsal, arena);
+	struct span definition = draw_definition(rehearsal, arena, environment);
 	struct span body = arena_format(arena,
-		"{'name':'%s','environmentType':'Daemon','taskDefinition':'%s:%u',%.*s,%.*s%s%.*s}",
-		row->name, draw_family(rehearsal, environment), draw_revision(rehearsal),
-		SPAN_ARGS(group), SPAN_ARGS(configuration), target_of(rehearsal, environment),
-		SPAN_ARGS(token));
+		"{'name':'%s','environmentType':'Daemon',%.*s,%.*s,%.*s%s%.*s}", row->name,
+		SPAN_ARGS(definition), SPAN_ARGS(group), SPAN_ARGS(configuration),
+		target_of(rehearsal, environment), SPAN_ARGS(token));
 	const struct json *answer =
 		request_text(rehearsal, arena, environment, "CreateEnvironment", body);
 
@@ -474,7 +484,7 @@ static void update(struct rehearsal *rehearsal, size_t environment)
 	struct span group = draw_group(rehearsal, arena, environment);
 	struct span configuration = draw_configuration(rehearsal, arena);
 	struct span token = draw_token(rehearsal, arena), more = SPAN(""), body;
-	struct span base = draw_base(rehearsal, arena, environment), latest;
+	struct span base = draw_base(rehearsal, arena, environment), definition, latest;
 	const struct truth_version *before;
 	const struct json *answer;
 
@@ -485,9 +495,9 @@ static void update(struct rehearsal *rehearsal, size_t environment)
 	if (base.length > 0)
 		more = arena_format(arena, "%.*s,'baseVersion':'%.*s'", SPAN_ARGS(more),
 			SPAN_ARGS(base));
-	body = arena_format(arena, "{'name':'%s','taskDefinition':'%s:%u'%.*s%.*s}", row->name,
-		draw_family(rehearsal, environment), draw_revision(rehearsal), SPAN_ARGS(more),
-		SPAN_ARGS(token));
+	definition = draw_definition(rehearsal, arena, environment);
+	body = arena_format(arena, "{'name':'%s',%.*s%.*s%.*s}", row->name, SPAN_ARGS(definition),
+		SPAN_ARGS(more), SPAN_ARGS(token));
 	latest = arena_copy_span(arena, span_of(known(rehearsal, environment)->latest));
 	before = version_of(rehearsal, environment, latest);
 	answer = request_text(rehearsal, arena, environment, "UpdateEnvironment", body);

@@ -333,10 +333,12 @@ static int boot(struct rehearsal_server *server, struct err *err)
 
 	snprintf(name, sizeof(name), "%s.%u", server->name, ++server->boots);
 	server->runner = runner_group_new(rehearsal->root, name);
-	if (rehearsal->faulty)
+	if (rehearsal->faulty) {
+		int64_t ahead_ms = (int64_t)rehearsal_draw(rehearsal, REHEARSAL_CLOCKS_DIFFER_MS);
+
 		runner_simulated_shift_clocks(server->runner,
-			(int64_t)rehearsal_draw(rehearsal, 1000 * REHEARSAL_SECOND_US),
-			(int64_t)rehearsal_draw(rehearsal, REHEARSAL_CLOCKS_DIFFER_MS));
+			(int64_t)rehearsal_draw(rehearsal, 1000 * REHEARSAL_SECOND_US), ahead_ms);
+	}
 	claims.runner = manager.runner = ecs.runner = retention.runner = server->runner;
 	retention.context = &rehearsal_retention;
 	runner_trace(server->runner, "boots");
@@ -384,9 +386,12 @@ void rehearsal_take_down(struct rehearsal *rehearsal, struct rehearsal_server *s
 		runner_free(TAKE(server->runner));
 	}
 	server->boot_at_us = runner_now_us(rehearsal->root);
-	if (rehearsal->faulty)
-		server->boot_at_us += (int64_t)rehearsal_draw(rehearsal, 3) *
-				      (int64_t)rehearsal_draw(rehearsal, 10 * REHEARSAL_SECOND_US);
+	if (rehearsal->faulty) {
+		int64_t times = (int64_t)rehearsal_draw(rehearsal, 3);
+
+		server->boot_at_us +=
+			times * (int64_t)rehearsal_draw(rehearsal, 10 * REHEARSAL_SECOND_US);
+	}
 }
 
 struct rehearsal_server *rehearsal_some_server(struct rehearsal *rehearsal)
