@@ -37,12 +37,16 @@
 	X(NO_CANARY, "no-canary", "the others do not wait for the canary")                         \
 	X(STALE_CLAIMS, "stale-claims", "only the version that was declared last is claimed")      \
 	X(WALL_CLOCK, "wall-clock", "a warm-up goes by clocks that differ, and are set")           \
+	X(NO_FENCE, "no-fence", "a server writes whether an environment is still its own or not")  \
+	X(EARLY_ACK, "early-ack", "what was acknowledged can be lost with the power")              \
 	X(FIRST_PAGE, "first-page", "elsewhere: only the first page of a list is read")            \
 	X(LIST_EMPTY, "list-empty", "elsewhere: a list that could not be read is taken for empty") \
 	X(FAILED_IS_GONE, "failed-is-gone",                                                        \
 		"elsewhere: what could not be described is taken for gone")                        \
 	X(OLD_EVENTS, "old-events",                                                                \
-		"elsewhere: an event counts whenever it comes, however old it is")
+		"elsewhere: an event counts whenever it comes, however old it is")                 \
+	X(FORGET_SENT, "forget-sent",                                                              \
+		"elsewhere: who takes over does not wait for what is on its way")
 /* From here on: of an ECS elsewhere. */
 #define DAEMON_BUG_FAR DAEMON_BUG_FIRST_PAGE
 enum daemon_bug {

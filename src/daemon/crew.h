@@ -63,6 +63,8 @@ struct crew_member {
 	uint64_t asked_mark;    /* of the state service; seen when it reaches this, */
 	int64_t asked_until_ms; /* but not before; 0 */
 	bool was_looked_at;     /* under this claim */
+	uint64_t
+		seen; /* what it was looked at in: state_seen(), or the instance's version elsewhere */
 	/* When its last start crashed, and when that start was intended (wall time). */
 	int64_t crashed_ms, crash_of_ms;
 	int64_t again_ms;    /* 0: only when something changes */

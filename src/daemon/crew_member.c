@@ -277,27 +277,42 @@ static unsigned count_tasks(const struct fleet_instance *now)
 	return count;
 }
 
+/* What was intended has come about: the deployment's task is there, or that which was to go is not. */
+static bool is_done(const struct looking *looking,
+	const struct environment_placement_facts *placement)
+{
+	for (size_t i = 0; i < looking->instance->task_count; i++) {
+		const struct state_task *task = &looking->instance->tasks[i];
+
+		if (placement->intent == ENVIRONMENT_INTENT_stop) {
+			if (span_equal(task->arn, placement->task) && state_task_stays(task))
+				return false;
+		} else if (span_equal(task->started_by, placement->deployment)) {
+			return true;
+		}
+	}
+	return placement->intent == ENVIRONMENT_INTENT_stop;
+}
+
 /* What whoever worked on this before us was about to do elsewhere may still be on its way: nothing is done about it until
- * a listing that began after that is through. */
+ * a listing that began after that is through. When he wrote it down only his clock knows, so it counts from now. */
 static void recover_asked(struct looking *looking)
 {
 	const struct environment_placement_facts *placement =
 		looking->placement ? environment_placement_facts(looking->placement) : NULL;
 	struct crew_member *member = looking->member;
 	bool first = !member->was_looked_at;
-	int64_t left_ms;
 
 	member->was_looked_at = true;
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
-		member->asked != ENVIRONMENT_INTENT_none || member->place.data[0] == ':')
-		return;
-	left_ms = intended_ms(looking) + ELSEWHERE_MS - looking->sight->steady_ms;
-	if (left_ms <= 0)
+		looking->sight->bug == DAEMON_BUG_FORGET_SENT ||
+		member->asked != ENVIRONMENT_INTENT_none || member->place.data[0] == ':' ||
+		is_done(looking, placement))
 		return;
 	set_asked(looking->sight, member, placement->intent,
 		looking->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
 		placement->task);
-	member->asked_mark += (uint64_t)left_ms; /* elsewhere, marks are milliseconds */
+	member->asked_mark += (uint64_t)ELSEWHERE_MS; /* elsewhere, marks are milliseconds */
 }
 
 /* The task that it was told of has been seen to stop: who tells that knows more than a listing. */
@@ -430,6 +445,7 @@ void crew_see(const struct crew *crew, const struct crew_sight *sight, struct cr
 {
 	struct looking looking = {.crew = crew, .sight = sight, .member = member};
 
+	member->seen = state_seen(sight->state, member->place); /* before: that much is in it */
 	looking.instance = state_get_instance_for(sight->state, member->place, member->id,
 		environment_name_of_key(crew->key), sight->arena);
 	looking.placement = crew_placement(crew, sight, member);
@@ -437,6 +453,8 @@ void crew_see(const struct crew *crew, const struct crew_sight *sight, struct cr
 	looking.now.state = ROLLOUT_INSTANCE_GONE;
 	looking.now.assigned = assigned_of(crew, sight, looking.placement);
 	if (looking.instance) {
+		if (member->seen == 0)
+			member->seen = looking.instance->version;
 		looking.now.state = ROLLOUT_INSTANCE_ACTIVE;
 		tell_state(&looking);
 		recover_asked(&looking);

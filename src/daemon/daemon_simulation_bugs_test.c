@@ -42,7 +42,8 @@ static void every_bug_is_found(void **state)
 {
 	(void)state;
 	for (enum daemon_bug bug = DAEMON_BUG_NONE + 1; bug < BUGS_TRIED; bug++) {
-		struct daemon_simulation simulation = {.bug = bug};
+		struct daemon_simulation simulation = {
+			.bug = bug, .folder = bug == DAEMON_BUG_EARLY_ACK ? folder : NULL};
 		struct daemon_simulation_result first, second;
 		struct err err = {0}, again = {0};
 		uint64_t seed;

@@ -94,7 +94,10 @@ static void all_seeds_hold(void **state)
 	assert_true(sum.crashes > 0 && sum.pauses > 0 && sum.jumps > 0 && sum.failed_commits > 0);
 	assert_true(sum.restarts > 0 && sum.repeats > 0);
 	assert_true(sum.instance_changes > 0 && sum.task_deaths > 0);
-	assert_true(sum.lost_calls > 0 && sum.late_calls > 0 && sum.unexpected_calls > 0);
+	assert_true(sum.lost_calls > 0);
+	/* Rare ones are not in every few seeds. */
+	assert_true(SANITIZED ||
+		    (sum.late_calls > 0 && sum.unexpected_calls > 0 && sum.torn_commits > 0));
 	assert_true(sum.stale_reads > 0);
 	assert_true(sum.lost_events > 0 && sum.malformed_events > 0 && sum.bursts > 0);
 	assert_true(sum.silences > 0);

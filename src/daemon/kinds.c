@@ -202,6 +202,7 @@ static const struct fact_row placement_rows[] = {
 	FACT_NAMED(environment_placement_facts, intent, "intent", intent_names),
 	FACT(FACT_NUMBER, environment_placement_facts, intent_ms, "intentAt"),
 	FACT(FACT_NUMBER, environment_placement_facts, epoch, "epoch"),
+	FACT(FACT_NUMBER, environment_placement_facts, seen, "stateVersion"),
 	FACT(FACT_TEXT, environment_placement_facts, deployment, "deployment"),
 	FACT(FACT_TEXT, environment_placement_facts, task, "task"),
 };

@@ -249,6 +249,7 @@ struct environment_placement_facts {
 	enum environment_intent intent; /* what was last asked for */
 	int64_t intent_ms;
 	int64_t epoch;          /* of the claim under which it was */
+	int64_t seen;           /* on what: see state_seen() */
 	struct span deployment; /* for which */
 	struct span task;       /* to be stopped: its ARN */
 };

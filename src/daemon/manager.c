@@ -328,9 +328,12 @@ static void set_sight(struct manager_look *look)
 	if (look->sight.rolls && look->sight.target) {
 		const struct environment_version_facts *target =
 			environment_version_facts(look->sight.target);
+		const struct environment_deployment_facts *rolling =
+			environment_deployment_facts(deployment);
 
-		look->sight.canary = target->canary_instances > 0 &&
-				     !environment_deployment_facts(deployment)->canary_proved;
+		/* What is taken back has been there before, and hurries. */
+		look->sight.canary = target->canary_instances > 0 && !rolling->rollback &&
+				     !rolling->canary_proved;
 	}
 }
 

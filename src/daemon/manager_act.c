@@ -179,6 +179,7 @@ static void prepare(struct acting *acting, const struct fleet_action *action)
 	act->placement.task = SPAN("");
 	act->placement.intent_ms = look->sight.now_ms;
 	act->placement.epoch = (int64_t)look->claim.epoch;
+	act->placement.seen = (int64_t)act->member->seen;
 	/* Nor is there room for another one before what came of the last is seen. */
 	if (!is_fresh(look, act->member->place) || act->member->asked != ENVIRONMENT_INTENT_none)
 		act->dropped = true;

@@ -1,7 +1,8 @@
 /*
- * Cron and Service environments in a cluster elsewhere, on virtual time: the real manager here, the real ECS there, and
- * between them a target that fails as networks and services do. Whatever happens, each due time has one record, and as
- * many tasks as it says; and there is one service, which is as the last deployment wants it in the end.
+ * Environments in a cluster elsewhere, on virtual time: the real manager here, the real ECS there, and between them a
+ * target that fails as networks and services do. Whatever happens, each due time of a schedule has one record, and as
+ * many tasks as it says; there is one service, which is as the last deployment wants it in the end; and an instance
+ * gets one task of a daemon.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,6 @@ enum fault {
 	FAULT_COUNT,
 	FAULT_LATE, /* no answer comes, and it is done much later */
 };
-#define LATE_US (75 * SECOND_US)
 
 struct bench {
 	struct test_manager *near;
@@ -40,6 +40,7 @@ struct bench {
 	enum fault fault;
 	const char *operation; /* that it strikes; NULL: any */
 	unsigned times;        /* it strikes */
+	int64_t late_us;       /* that FAULT_LATE takes */
 	unsigned one_in;       /* 0: always; else by chance, whichever fault */
 	unsigned runs;         /* calls of RunTask */
 	unsigned creates;      /* of CreateService */
@@ -86,7 +87,7 @@ static void arrive(void *context)
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *request, *answer;
 
-	runner_sleep_until(runner, runner_deadline_us(runner, LATE_US));
+	runner_sleep_until(runner, runner_deadline_us(runner, late->far->bench->late_us));
 	assert_int_equal(json_parse(span_of(late->request), arena, &request, NULL), 0);
 	assert_int_equal(aws_call(late->far->inner, "ecs", late->operation, request, arena, &answer,
 				 NULL, NULL),
@@ -332,6 +333,7 @@ static void test_72_a_call_that_arrives_late(void **state)
 
 	(void)state;
 	make(bench, "");
+	bench->late_us = 75 * SECOND_US;
 	strike(bench, FAULT_LATE, "RunTask", 1);
 	pass_s(bench, 60);
 	assert_int_equal(bench->runs, 1);
@@ -351,6 +353,34 @@ static void test_72_a_call_that_arrives_late(void **state)
 }
 
 /* Nobody is there when it is due: it is not made up for, and told when that is sure. */
+/* Whoever made the call is gone when it arrives, and who takes over has a clock by which that was long ago. */
+static void test_72_a_call_on_its_way_when_clocks_differ(void **state)
+{
+	struct bench *bench = bench_new(7);
+	char version[64];
+
+	(void)state;
+	bench->late_us = 2 * TIMEOUT_US;
+	strike(bench, FAULT_LATE, "StartTask", 1);
+	test_manager_ask(bench->near, "CreateEnvironment",
+		"{'name':'tidy','environmentType':'Daemon','taskDefinition':'tidy:1',"
+		"'target':'far','instanceGroup':{'cluster':'default'}}");
+	snprintf(version, sizeof(version), "%s",
+		test_text(bench->near->server, "environmentVersion"));
+	test_manager_ask(bench->near, "StartDeployment",
+		"{'name':'tidy','environmentVersion':'%s'}", version);
+	while (bench->changes == 0)
+		test_manager_pass(bench->near, SECOND_US / 10);
+	test_manager_stop(bench->near);
+	assert_int_equal(test_count_tasks(bench->far), 0);
+	runner_simulated_set_wall(bench->near->runner, 60 * MINUTE_MS);
+	test_manager_start(bench->near);
+	pass_s(bench, 60);
+	assert_int_equal(test_count_tasks(bench->far), 1);
+	assert_int_equal(bench->changes, 1);
+	bench_free(bench);
+}
+
 static void test_83_away_when_due(void **state)
 {
 	struct bench *bench = bench_new(4);
@@ -581,6 +611,7 @@ int main(void)
 		cmocka_unit_test(test_72_refused_after_no_answer),
 		cmocka_unit_test(test_72_found_again),
 		cmocka_unit_test(test_72_a_call_that_arrives_late),
+		cmocka_unit_test(test_72_a_call_on_its_way_when_clocks_differ),
 		cmocka_unit_test(test_83_away_when_due),
 		cmocka_unit_test(test_deleted_with_its_tasks),
 		cmocka_unit_test(test_70_crashes_at_any_moment),

@@ -240,6 +240,15 @@ uint64_t state_mark(struct state_service *service, struct span name)
 	return (uint64_t)(runner_now_us(service->runner) / 1000) + 1;
 }
 
+uint64_t state_seen(struct state_service *service, struct span name)
+{
+	struct state_place *place = lock_place(service, name);
+	uint64_t seen = place && is_own(place) ? reached(service, place) : 0;
+
+	lock_release(&service->lock);
+	return seen;
+}
+
 bool state_reaches(struct state_service *service, struct span name, uint64_t mark)
 {
 	return state_reaches_for(service, name, SPAN(""), SPAN(""), mark);

@@ -135,6 +135,10 @@ bool state_reaches(struct state_service *service, struct span place, uint64_t ma
 bool state_reaches_for(struct state_service *service, struct span place, struct span instance,
 	struct span group, uint64_t mark);
 
+/* The version of the state that is known of a place at least, for who writes down on what he decided: of a cluster of this
+ * server a revision of the store. Elsewhere there is none of the whole place: 0. */
+uint64_t state_seen(struct state_service *service, struct span place);
+
 /* What is known now, in the arena. NULL: there is no such instance. */
 struct state_instance *state_get_instance(struct state_service *service, struct span place,
 	struct span id, struct arena *arena);

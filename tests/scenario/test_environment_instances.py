@@ -631,6 +631,18 @@ def test_a_bad_canary_hits_its_instance_only_and_is_taken_back(fleet):
     wait_until(lambda: fleet.get()["health"] == "healthy", "it is well")
 
 
+def test_55_a_rollback_waits_for_no_canary(fleet):
+    """What is taken back has been there before; who takes it back is in a hurry."""
+    first = fleet.roll_out(fleet.define(1), minHealthyPercent=60,
+                           canary={"instances": 1, "bakeSeconds": 3600})
+    second = fleet.update(fleet.define(2), deploymentConfiguration={"canary": None})
+    fleet.wait_for(fleet.deploy(second), "completed")
+    fleet.assert_one_each(fleet.instances(), VERSION="2")
+    back = fleet.api.rollback_deployment(name=fleet.name)["deploymentId"]
+    assert fleet.wait_for(back, "completed")["environmentVersion"] == first
+    fleet.assert_one_each(fleet.instances(), VERSION="1")
+
+
 def test_a_rollout_that_fails_is_taken_back_in_batches(fleet):
     """onFailure: rollback without a canary; as many as may be down are hit, and come back."""
     first = fleet.roll_out(fleet.define(1), minHealthyPercent=60)

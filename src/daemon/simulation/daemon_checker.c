@@ -287,6 +287,7 @@ static void take_placement(struct daemon_checker *checker, struct span key,
 	if (!placement->environment)
 		return;
 	placement->facts = *facts;
+	placement->revision = after->revision;
 	placement->exists = true;
 	/* What was refused had no effect. */
 	placement->used = false;

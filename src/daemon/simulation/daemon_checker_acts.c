@@ -284,6 +284,9 @@ static void check_minimum(struct daemon_checker *checker, const struct truth_tas
 		checker_is_late(checker, task->environment, task->instance) ||
 		!is_settled(checker, environment) ||
 		!truth_is_member(environment, task->instance) ||
+		/* A moment ago it was none, and its task not needed. */
+		truth_member(environment, task->instance)->entered_us >=
+			checker_since_us(checker) ||
 		!truth_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
 		is_spare(checker, task))
 		return;
@@ -297,6 +300,16 @@ static void check_minimum(struct daemon_checker *checker, const struct truth_tas
 			"of %u instances with one, and not %u",
 			environment->name, task->instance->id, census.healthy, census.members,
 			required);
+}
+
+/* Before the canary has proved itself the others keep what they had, where they have both. */
+static bool waits_for_canary(const struct truth_environment *environment)
+{
+	const struct truth_deployment *deployment =
+		map_get(&environment->deployments, span_of(environment->in_progress));
+
+	return environment->rules->canary_instances > 0 && deployment && !deployment->rollback &&
+	       !deployment->proved;
 }
 
 /* Of several tasks those that are too many are stopped, and never all: where one belongs, no healthy task of the version
@@ -318,7 +331,10 @@ static void check_one_stays(struct daemon_checker *checker, const struct truth_t
 	daemon_checker_count(checker, DAEMON_PROPERTY_S1);
 	for (const struct truth_task *other = member->tasks; other; other = other->next)
 		if (other != task && truth_stays(other) &&
-			strcmp(other->definition, task->definition) == 0)
+			(strcmp(other->definition, task->definition) == 0 ||
+				(waits_for_canary(environment) &&
+					truth_is_healthy(other, environment->rules,
+						checker_now_us(checker)))))
 			return;
 	if (!checker_is_late(checker, environment, task->instance))
 		daemon_checker_tell(checker, DAEMON_PROPERTY_S1,
@@ -464,8 +480,8 @@ static void check_canary(struct daemon_checker *checker, const struct truth_plac
 	/* Who was seen with it a moment before the deployment began may be the canary. */
 	if (!is_settled(checker, environment) || environment->rules->canary_instances == 0 ||
 		!deployment || deployment->type != ENVIRONMENT_DEPLOYMENT_TYPE_user ||
-		deployment->proved || !instance || !before->exists || !old || !new ||
-		strcmp(old->definition, new->definition) == 0 ||
+		deployment->rollback || deployment->proved || !instance || !before->exists ||
+		!old || !new || strcmp(old->definition, new->definition) == 0 ||
 		strcmp(new->definition, environment->rules->definition) != 0 ||
 		strcmp(placement->deployment, environment->in_progress) != 0)
 		return;
@@ -503,6 +519,28 @@ static void check_writes(struct daemon_checker *checker, struct truth_placement 
 			placement->environment->name);
 }
 
+/* It says on which state it was decided, and nobody decides on one that does not have what he did before. */
+static void check_seen(struct daemon_checker *checker, const struct truth_placement *placement,
+	const struct truth_placement *before, const struct truth_instance *instance)
+{
+	bool own = instance && instance->place[0] == ':';
+	bool acted = before->exists && before->used;
+
+	/* That it was refused is no decision. */
+	if (placement->facts.intent == ENVIRONMENT_INTENT_none || placement->facts.until_ms > 0 ||
+		!instance)
+		return;
+	daemon_checker_count(checker, DAEMON_PROPERTY_S5);
+	if (placement->facts.seen <= 0 ||
+		(own && acted && (uint64_t)placement->facts.seen < before->revision))
+		daemon_checker_tell(checker, DAEMON_PROPERTY_S5,
+			"environment %s decides for instance %s on state %lld, and had decided "
+			"before at %llu",
+			placement->environment->name, instance->id,
+			(long long)placement->facts.seen,
+			acted ? (unsigned long long)before->revision : 0);
+}
+
 void checker_decided(struct daemon_checker *checker, struct truth_placement *placement,
 	const struct truth_placement *before, const struct truth_instance *instance)
 {
@@ -538,6 +576,7 @@ void checker_decided(struct daemon_checker *checker, struct truth_placement *pla
 		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
 			"environment %s takes %s for refused that was not", environment->name,
 			intents[before->facts.intent]);
+	check_seen(checker, placement, before, instance);
 	check_pace(checker, placement, before);
 	check_canary(checker, placement, before, instance);
 	check_writes(checker, placement);

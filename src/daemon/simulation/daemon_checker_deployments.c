@@ -178,7 +178,8 @@ static void check_progress(struct daemon_checker *checker,
 	}
 	deployment->done = facts->done;
 	deployment->total = facts->total;
-	deployment->told_us = checker_since_us(checker);
+	/* What is told is held back less than what is done: elsewhere, until a listing has failed several times. */
+	deployment->told_us = checker_since_us(checker) - checker->config.patience_us;
 }
 
 void checker_take_deployment(struct daemon_checker *checker, struct span key,
@@ -206,6 +207,7 @@ void checker_take_deployment(struct daemon_checker *checker, struct span key,
 		deployment = memory_allocate(sizeof(*deployment));
 		deployment->status = facts->status;
 		deployment->type = facts->type;
+		deployment->rollback = facts->rollback;
 		deployment->made_us = deployment->moved_us = checker_now_us(checker);
 		/* A monitor's begins with the commit that makes it. */
 		if (is_running(facts->status))

@@ -373,11 +373,14 @@ int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *config,
 	rehearsal->config = config;
 	rehearsal->far = config->bug >= DAEMON_BUG_FAR || seed % FAR_ONE_IN == 0;
 	rehearsal_set_up(rehearsal, seed);
-	if (rehearsal_one_in(rehearsal, FILE_ONE_IN) && config->folder)
+	if ((rehearsal_one_in(rehearsal, FILE_ONE_IN) || config->bug == DAEMON_BUG_EARLY_ACK) &&
+		config->folder)
 		rehearsal_use_file(rehearsal, config->folder, seed);
 	/* What needs a rare moment is found sooner where such moments are frequent. */
 	rehearsal->crowded = config->bug == DAEMON_BUG_STALE_HEALTHY;
-	rehearsal->sleepy = config->bug == DAEMON_BUG_LATE_CALL;
+	rehearsal->sleepy =
+		config->bug == DAEMON_BUG_LATE_CALL || config->bug == DAEMON_BUG_NO_FENCE;
+	rehearsal->deadly = config->bug == DAEMON_BUG_FORGET_SENT;
 	if (rehearsal_one_in(rehearsal, ALONE_ONE_IN) && !rehearsal->sleepy)
 		rehearsal->server_count = 1;
 	/* Other bugs are found sooner by who is not refused so often. */

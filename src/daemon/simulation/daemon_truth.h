@@ -38,6 +38,7 @@ struct truth_deployment {
 	enum environment_deployment_type type;
 	char version[ID_UUID_SIZE];
 	bool exists;
+	bool rollback;             /* waits for no canary */
 	bool proved;               /* its canary has */
 	int64_t made_us, began_us; /* began: 0 before */
 	int64_t moved_us;          /* when its status changed last */
@@ -81,6 +82,8 @@ struct truth_environment {
 struct truth_placement {
 	bool exists, used; /* used: a task was started, or stopped, for this intent */
 	struct truth_environment *environment;
+	uint64_t
+		revision; /* of what is written down; another one than before when that is decided anew */
 	int64_t since_us; /* when its writes began to be counted */
 	unsigned writes;
 	struct environment_placement_facts facts; /* spans are not valid */

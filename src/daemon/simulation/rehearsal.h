@@ -165,6 +165,7 @@ struct rehearsal {
 	bool shares;       /* environments want task definitions of each other */
 	bool crowded;      /* instances are often full, and then without their daemons */
 	bool sleepy;       /* servers are often paused in the middle of what they do */
+	bool deadly;       /* and here killed in the middle of a call */
 	bool has_services; /* ECS rolls out services, too */
 	struct aws_dispatcher *operators; /* of ECS, for machines and operators */
 	bool far;                         /* there is an ECS elsewhere */

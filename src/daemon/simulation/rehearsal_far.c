@@ -13,14 +13,14 @@
 #define FAILS_ONE_IN 25
 #define THROTTLED_ONE_IN 25
 #define LOST_ONE_IN 30
-#define LOST_CHANGE_ONE_IN 8 /* of starts and stops, which are few */
+#define LOST_CHANGE_ONE_IN 3 /* of starts and stops, which are few */
 #define UNANSWERED_ONE_IN 30
 #define PARTIAL_ONE_IN 6
 #define STALE_ONE_IN 8 /* of what reads: as it was answered before */
 #define STALE_MOST_US (4 * REHEARSAL_SECOND_US)
 #define UNEXPECTED_ONE_IN                                                                          \
 	2 /* of starts and stops that got lost: it is done when nobody waits for it any more */
-#define KILLS_ONE_IN 10 /* of starts and stops: who made it is killed while it is on its way */
+#define KILLS_ONE_IN 5 /* of starts and stops: who made it is killed while it is on its way */
 #define DELAY_ONE_IN 3
 #define CALMER 12 /* so many times rarer when there is no storm */
 #define UNEXPECTED_FELT_US (16 * REHEARSAL_SECOND_US)
@@ -155,13 +155,27 @@ static void arrive_later(struct far_target *far, const struct aws_call *call, in
 	rehearsal->call_count++;
 }
 
+/* Who made it was paused on the way, and his lease may be over. */
+static bool was_asleep(const struct far_target *far)
+{
+	const struct rehearsal *rehearsal = far->rehearsal;
+
+	for (size_t i = 0; i < rehearsal->server_count; i++)
+		if (rehearsal->servers[i].runner == far->target.runner)
+			return rehearsal->servers[i].slept_till_us > 0 &&
+			       runner_now_us(rehearsal->root) <
+				       rehearsal->servers[i].slept_till_us + AWAKE_US;
+	return false;
+}
+
 /* Who made the call is gone, and it arrives all the same, if it ever does. */
 static void outlive(struct far_target *far, const struct aws_call *call)
 {
 	struct rehearsal *rehearsal = far->rehearsal;
 
 	if (is_change(call) && rehearsal_one_in(rehearsal, 2))
-		arrive_later(far, call, (int64_t)rehearsal_draw(rehearsal, DELAY_MOST_US), false);
+		arrive_later(far, call, (int64_t)rehearsal_draw(rehearsal, DELAY_MOST_US),
+			was_asleep(far));
 }
 
 /* Nobody hears of it; whether it is done when he has stopped waiting, he cannot know. */
@@ -222,19 +236,6 @@ static void expect_late(struct rehearsal *rehearsal, const struct json *request)
 			truth_expect_late(found->environment, found->instance,
 				runner_now_us(rehearsal->root) + UNEXPECTED_FELT_US);
 	}
-}
-
-/* Who made it was paused on the way, and his lease may be over. */
-static bool was_asleep(const struct far_target *far)
-{
-	const struct rehearsal *rehearsal = far->rehearsal;
-
-	for (size_t i = 0; i < rehearsal->server_count; i++)
-		if (rehearsal->servers[i].runner == far->target.runner)
-			return rehearsal->servers[i].slept_till_us > 0 &&
-			       runner_now_us(rehearsal->root) <
-				       rehearsal->servers[i].slept_till_us + AWAKE_US;
-	return false;
 }
 
 void rehearsal_deliver_calls(struct rehearsal *rehearsal)
@@ -328,7 +329,9 @@ static int send_faulty(struct far_target *far, const struct aws_call *call,
 
 	if (strikes(rehearsal, DELAY_ONE_IN))
 		code = wait_us(far, (int64_t)rehearsal_draw(rehearsal, DELAY_MOST_US), call, err);
-	if (code == 0 && is_change(call) && strikes(rehearsal, KILLS_ONE_IN)) {
+	if (code == 0 && is_change(call) &&
+		(strikes(rehearsal, KILLS_ONE_IN) ||
+			(rehearsal->deadly && rehearsal_one_in(rehearsal, KILLS_ONE_IN)))) {
 		rehearsal->result.crashes++;
 		runner_trace(rehearsal->root, "%s crashes in a call",
 			runner_name(far->target.runner));

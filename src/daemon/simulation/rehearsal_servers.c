@@ -320,7 +320,7 @@ static int boot(struct rehearsal_server *server, struct err *err)
 		.lease_us = REHEARSAL_LEASE_US,
 		.report = report_claims,
 		.report_context = server,
-		.bug_no_fence = bug == DAEMON_BUG_OVERLAP,
+		.bug_no_fence = bug == DAEMON_BUG_OVERLAP || bug == DAEMON_BUG_NO_FENCE,
 		.bug_no_check = bug == DAEMON_BUG_OVERLAP,
 		.bug_hasty_death = bug == DAEMON_BUG_OVERLAP};
 	struct manager_config manager = {

@@ -38,7 +38,8 @@ void rehearsal_note_commit(struct rehearsal *rehearsal, bool is_last)
 /* Between the end of the commit before and that of the last one. */
 static size_t draw_end(struct rehearsal *rehearsal, size_t size)
 {
-	size_t from = (size_t)rehearsal->log_size;
+	bool early = rehearsal->config->bug == DAEMON_BUG_EARLY_ACK;
+	size_t from = early ? 0 : (size_t)rehearsal->log_size;
 
 	return from + (size_t)rehearsal_draw(rehearsal, size - from);
 }
