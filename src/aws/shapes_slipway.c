@@ -9,28 +9,28 @@
 /* Every text of the table once; TEXT_ is for those that are no C identifier. */
 #define NAMES(WORD_, TEXT_) \
 	WORD_(AccessDeniedException) WORD_(AssignPublicIp) WORD_(Attribute) \
-	WORD_(AwsVpcConfiguration) WORD_(Canary) WORD_(Counts) WORD_(CreateEnvironment) \
-	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(Cron) \
-	WORD_(DISABLED) WORD_(Daemon) WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) \
-	WORD_(DeleteEnvironmentResponse) WORD_(Deployment) WORD_(DeploymentConfiguration) \
-	WORD_(DeploymentStatus) WORD_(DeploymentSummary) WORD_(DeploymentType) WORD_(DiffChange) \
-	WORD_(DiffCounts) WORD_(DiffEnvironment) WORD_(DiffEnvironmentRequest) \
-	WORD_(DiffEnvironmentResponse) WORD_(DiffItem) WORD_(ENABLED) WORD_(EcsEventFailure) \
-	WORD_(EntityVersionTooOldException) WORD_(Environment) WORD_(EnvironmentHealth) \
-	WORD_(EnvironmentStatus) WORD_(EnvironmentSummary) WORD_(EnvironmentType) \
-	WORD_(EnvironmentVersion) WORD_(FailedInstance) WORD_(GetDeployment) \
-	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
-	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
-	WORD_(GetInstanceRequest) WORD_(Instance) WORD_(InstanceGroup) \
-	WORD_(InternalServiceException) WORD_(InvalidParameterException) \
-	WORD_(LimitExceededException) WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
-	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
-	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
-	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
-	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
-	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListInstances) \
-	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListTasks) \
-	WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) \
+	WORD_(AwsVpcConfiguration) WORD_(Canary) WORD_(CanaryProgress) WORD_(CanaryStatus) \
+	WORD_(Counts) WORD_(CreateEnvironment) WORD_(CreateEnvironmentRequest) \
+	WORD_(CreateEnvironmentResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
+	WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) WORD_(DeleteEnvironmentResponse) \
+	WORD_(Deployment) WORD_(DeploymentConfiguration) WORD_(DeploymentStatus) \
+	WORD_(DeploymentSummary) WORD_(DeploymentType) WORD_(DiffChange) WORD_(DiffCounts) \
+	WORD_(DiffEnvironment) WORD_(DiffEnvironmentRequest) WORD_(DiffEnvironmentResponse) \
+	WORD_(DiffItem) WORD_(ENABLED) WORD_(EcsEventFailure) WORD_(EntityVersionTooOldException) \
+	WORD_(Environment) WORD_(EnvironmentHealth) WORD_(EnvironmentStatus) \
+	WORD_(EnvironmentSummary) WORD_(EnvironmentType) WORD_(EnvironmentVersion) \
+	WORD_(FailedInstance) WORD_(GetDeployment) WORD_(GetDeploymentRequest) \
+	WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) WORD_(GetEnvironmentVersion) \
+	WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) WORD_(GetInstanceRequest) \
+	WORD_(Instance) WORD_(InstanceGroup) WORD_(InternalServiceException) \
+	WORD_(InvalidParameterException) WORD_(LimitExceededException) WORD_(ListDeployments) \
+	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
+	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
+	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
+	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
+	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
+	WORD_(ListInstances) WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) \
+	WORD_(ListTasks) WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) \
 	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PostEcsEvents) \
 	WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) WORD_(RequestedStatus) \
 	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
@@ -46,16 +46,17 @@
 	WORD_(VersionConflictException) WORD_(accepted) WORD_(active) WORD_(activeCount) \
 	WORD_(activeDeployment) WORD_(activeVersion) WORD_(after) WORD_(agentConnected) \
 	WORD_(assignPublicIp) WORD_(attempts) WORD_(attribute) WORD_(attributes) \
-	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(baseVersion) \
-	WORD_(before) WORD_(blocked) WORD_(body) WORD_(canary) WORD_(canceled) WORD_(changes) \
-	WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(completed) WORD_(containerName) \
-	WORD_(containerPort) WORD_(count) WORD_(counts) WORD_(createdAt) WORD_(createdBy) \
-	WORD_(currentState) WORD_(deleting) WORD_(deploymentConfiguration) WORD_(deploymentId) \
-	WORD_(deploymentType) WORD_(deployments) WORD_(desired) WORD_(desiredCount) \
-	WORD_(desiredStatus) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) \
-	WORD_(entityVersion) WORD_(environment) WORD_(environmentName) WORD_(environmentType) \
-	WORD_(environmentVersion) WORD_(environments) WORD_(events) WORD_(exitCode) WORD_(failed) \
-	WORD_(failedCount) WORD_(failedInstances) WORD_(failures) WORD_(group) WORD_(health) \
+	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) \
+	WORD_(baking) WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(canary) \
+	WORD_(canceled) WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) \
+	WORD_(completed) WORD_(containerName) WORD_(containerPort) WORD_(count) WORD_(counts) \
+	WORD_(createdAt) WORD_(createdBy) WORD_(currentState) WORD_(deleting) \
+	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
+	WORD_(deployments) WORD_(desired) WORD_(desiredCount) WORD_(desiredStatus) \
+	WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
+	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
+	WORD_(environments) WORD_(events) WORD_(exitCode) WORD_(failed) WORD_(failedCount) \
+	WORD_(failedInstances) WORD_(failures) WORD_(group) WORD_(health) \
 	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) WORD_(ignored) \
 	TEXT_(in_progress, "in-progress") WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) \
 	WORD_(instance) WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) \
@@ -67,14 +68,14 @@
 	WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) WORD_(nextRunAt) \
 	WORD_(nextToken) WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) \
 	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(previousVersion) \
-	WORD_(priority) WORD_(reason) WORD_(replace) WORD_(replaceThenTerminate) WORD_(requestId) \
-	WORD_(resourceId) WORD_(resourceType) WORD_(role) WORD_(rollback) WORD_(runningTasks) \
-	WORD_(runs) WORD_(schedule) WORD_(scheduleState) WORD_(securityGroups) WORD_(serviceArn) \
-	WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) \
-	WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
-	WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(target) WORD_(targetGroupArn) \
-	WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(tasks) \
-	WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
+	WORD_(priority) WORD_(proved) WORD_(reason) WORD_(replace) WORD_(replaceThenTerminate) \
+	WORD_(requestId) WORD_(resourceId) WORD_(resourceType) WORD_(role) WORD_(rollback) \
+	WORD_(runningTasks) WORD_(runs) WORD_(schedule) WORD_(scheduleState) WORD_(securityGroups) \
+	WORD_(serviceArn) WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) \
+	WORD_(startedBy) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) \
+	WORD_(stoppedAt) WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(target) \
+	WORD_(targetGroupArn) WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) \
+	WORD_(tasks) WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(truncated) WORD_(type) \
 	WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) \
 	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds)
@@ -83,29 +84,30 @@ SHAPE_NAMES(NAMES);
 
 enum {
 	S_AccessDeniedException, S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary,
-	S_Counts, S_CreateEnvironmentRequest, S_CreateEnvironmentResponse,
-	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_Deployment,
-	S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary, S_DeploymentType,
-	S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest, S_DiffEnvironmentResponse, S_DiffItem,
-	S_EcsEventFailure, S_EntityVersionTooOldException, S_Environment, S_EnvironmentHealth,
-	S_EnvironmentStatus, S_EnvironmentSummary, S_EnvironmentType, S_EnvironmentVersion,
-	S_FailedInstance, S_GetDeploymentRequest, S_GetEnvironmentRequest,
-	S_GetEnvironmentVersionRequest, S_GetInstanceRequest, S_Instance, S_InstanceGroup,
-	S_InternalServiceException, S_InvalidParameterException, S_LimitExceededException,
-	S_ListDeploymentsByStatusRequest, S_ListDeploymentsByStatusResponse,
-	S_ListDeploymentsRequest, S_ListDeploymentsResponse, S_ListEnvironmentVersionsRequest,
-	S_ListEnvironmentVersionsResponse, S_ListEnvironmentsRequest, S_ListEnvironmentsResponse,
-	S_ListInstancesRequest, S_ListInstancesResponse, S_ListTasksRequest, S_ListTasksResponse,
-	S_LoadBalancer, S_NetworkConfiguration, S_OnFailure, S_PostEcsEventsRequest,
-	S_PostEcsEventsResponse, S_RequestedStatus, S_ResourceExistsException,
-	S_ResourceInUseException, S_ResourceNotFoundException, S_RollbackDeploymentRequest,
-	S_RollbackDeploymentResponse, S_Run, S_RunStatus, S_ScheduleState,
-	S_ServiceUnavailableException, S_StartDeploymentRequest, S_StartDeploymentResponse,
-	S_StopDeploymentRequest, S_StopDeploymentResponse, S_StreamInstancesRequest,
-	S_StreamResponse, S_StreamTasksRequest, S_Task, S_TaskDefinitionState, S_TaskHealth,
-	S_ThrottlingException, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
-	S_UpdateEnvironmentResponse, S_VersionConflictException, S_blob, S_boolean, S_document,
-	S_integer, S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_1000000,
+	S_CanaryProgress, S_CanaryStatus, S_Counts, S_CreateEnvironmentRequest,
+	S_CreateEnvironmentResponse, S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse,
+	S_Deployment, S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary,
+	S_DeploymentType, S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest,
+	S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure, S_EntityVersionTooOldException,
+	S_Environment, S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary,
+	S_EnvironmentType, S_EnvironmentVersion, S_FailedInstance, S_GetDeploymentRequest,
+	S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest, S_GetInstanceRequest, S_Instance,
+	S_InstanceGroup, S_InternalServiceException, S_InvalidParameterException,
+	S_LimitExceededException, S_ListDeploymentsByStatusRequest,
+	S_ListDeploymentsByStatusResponse, S_ListDeploymentsRequest, S_ListDeploymentsResponse,
+	S_ListEnvironmentVersionsRequest, S_ListEnvironmentVersionsResponse,
+	S_ListEnvironmentsRequest, S_ListEnvironmentsResponse, S_ListInstancesRequest,
+	S_ListInstancesResponse, S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer,
+	S_NetworkConfiguration, S_OnFailure, S_PostEcsEventsRequest, S_PostEcsEventsResponse,
+	S_RequestedStatus, S_ResourceExistsException, S_ResourceInUseException,
+	S_ResourceNotFoundException, S_RollbackDeploymentRequest, S_RollbackDeploymentResponse,
+	S_Run, S_RunStatus, S_ScheduleState, S_ServiceUnavailableException,
+	S_StartDeploymentRequest, S_StartDeploymentResponse, S_StopDeploymentRequest,
+	S_StopDeploymentResponse, S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest,
+	S_Task, S_TaskDefinitionState, S_TaskHealth, S_ThrottlingException,
+	S_UnsupportedFeatureException, S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse,
+	S_VersionConflictException, S_blob, S_boolean, S_document, S_integer,
+	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_1000000,
 	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
 	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
 	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
@@ -125,14 +127,15 @@ enum {
 	RANGE(M_Attribute, 2),
 	RANGE(M_AwsVpcConfiguration, 3),
 	RANGE(M_Canary, 2),
+	RANGE(M_CanaryProgress, 3),
 	RANGE(M_Counts, 8),
 	RANGE(M_CreateEnvironmentRequest, 10),
 	RANGE(M_CreateEnvironmentResponse, 2),
 	RANGE(M_DeleteEnvironmentRequest, 2),
 	RANGE(M_DeleteEnvironmentResponse, 2),
-	RANGE(M_Deployment, 18),
+	RANGE(M_Deployment, 19),
 	RANGE(M_DeploymentConfiguration, 13),
-	RANGE(M_DeploymentSummary, 15),
+	RANGE(M_DeploymentSummary, 16),
 	RANGE(M_DiffChange, 3),
 	RANGE(M_DiffCounts, 5),
 	RANGE(M_DiffEnvironmentRequest, 3),
@@ -208,6 +211,10 @@ static const struct shape_member members[] = {
 	/* Canary */
 	MEMBER(instances, integer_from_1_to_1000000, REQUIRED),
 	MEMBER(bakeSeconds, integer_from_0_to_2592000, 0),
+	/* CanaryProgress */
+	MEMBER(status, CanaryStatus, 0),
+	MEMBER(instances, integer, 0),
+	MEMBER(bakesUntil, timestamp, 0),
 	/* Counts */
 	MEMBER(total, integer, REQUIRED),
 	MEMBER(active, integer, REQUIRED),
@@ -239,6 +246,7 @@ static const struct shape_member members[] = {
 	MEMBER(status, EnvironmentStatus, REQUIRED),
 	/* Deployment */
 	MEMBER(total, integer, 0),
+	MEMBER(canary, CanaryProgress, 0),
 	MEMBER(counts, Counts, 0),
 	MEMBER(status, DeploymentStatus, REQUIRED),
 	MEMBER(endedAt, timestamp, 0),
@@ -272,6 +280,7 @@ static const struct shape_member members[] = {
 	MEMBER(unreachableTimeoutSeconds, integer_from_0_to_2592000, 0),
 	/* DeploymentSummary */
 	MEMBER(total, integer, 0),
+	MEMBER(canary, CanaryProgress, 0),
 	MEMBER(counts, Counts, 0),
 	MEMBER(status, DeploymentStatus, REQUIRED),
 	MEMBER(endedAt, timestamp, 0),
@@ -637,6 +646,7 @@ static const struct shape_member members[] = {
 /* Where the values of an enum begin and end. */
 enum {
 	RANGE(E_AssignPublicIp, 2),
+	RANGE(E_CanaryStatus, 3),
 	RANGE(E_DeploymentStatus, 9),
 	RANGE(E_DeploymentType, 3),
 	RANGE(E_EnvironmentHealth, 2),
@@ -651,6 +661,8 @@ enum {
 static const struct shape_name values[] = {
 	/* AssignPublicIp */
 	NAME(ENABLED), NAME(DISABLED),
+	/* CanaryStatus */
+	NAME(launching), NAME(baking), NAME(proved),
 	/* DeploymentStatus */
 	NAME(pending), NAME(in_progress), NAME(completed), NAME(unhealthy), NAME(blocked),
 	NAME(to_be_stopped), NAME(stopped), NAME(canceled), NAME(timed_out),
@@ -707,6 +719,8 @@ static const struct shape shapes[] = {
 	[S_Attribute] = {STRUCTURE(Attribute), .required = 1},
 	[S_AwsVpcConfiguration] = {STRUCTURE(AwsVpcConfiguration), .required = 1},
 	[S_Canary] = {STRUCTURE(Canary), .required = 1},
+	[S_CanaryProgress] = {STRUCTURE(CanaryProgress)},
+	[S_CanaryStatus] = {ENUM(CanaryStatus)},
 	[S_Counts] = {STRUCTURE(Counts), .required = 7},
 	[S_CreateEnvironmentRequest] = {STRUCTURE(CreateEnvironmentRequest), .required = 3},
 	[S_CreateEnvironmentResponse] = {STRUCTURE(CreateEnvironmentResponse), .required = 2},

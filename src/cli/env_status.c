@@ -42,21 +42,25 @@ struct span env_progress_text(const struct env *env, const struct json *environm
 	long long done = deployment ? env_number(deployment, "completed")
 				    : env_number(counts, "active") - env_number(counts, "outdated"),
 		  total = deployment ? env_number(deployment, "total") : 0;
-	struct span outcome = deployment ? env_outcome(env, deployment) : SPAN(""), away = SPAN("");
+	struct span outcome = deployment ? env_outcome(env, deployment) : SPAN(""), more = SPAN("");
+	struct span canary = env_text(json_get(deployment, "canary"), "status");
 
 	if (is_cron(environment))
 		return arena_format(env->arena, "%.*s%s%.*s",
 			SPAN_ARGS(cron_text(env, environment)), outcome.length > 0 ? "  " : "",
 			SPAN_ARGS(outcome));
 	if (env_number(counts, "unreachable") > 0)
-		away = arena_format(env->arena, " %lld unreachable",
+		more = arena_format(env->arena, " %lld unreachable",
 			env_number(counts, "unreachable"));
+	if (canary.length > 0 && !span_is(canary, "proved"))
+		more = arena_format(env->arena, "%.*s, canary %.*s", SPAN_ARGS(more),
+			SPAN_ARGS(canary));
 	return arena_format(env->arena,
 		"%lld/%lld replaced, %lld active %lld launching %lld unhealthy %lld "
 		"missing%.*s%s%.*s",
 		done > 0 ? done : 0, total > 0 ? total : env_number(counts, "total"),
 		env_number(counts, "active"), env_number(counts, "launching"),
-		env_number(counts, "unhealthy"), env_number(counts, "missing"), SPAN_ARGS(away),
+		env_number(counts, "unhealthy"), env_number(counts, "missing"), SPAN_ARGS(more),
 		outcome.length > 0 ? "  " : "", SPAN_ARGS(outcome));
 }
 

@@ -20,6 +20,31 @@ const struct store_object *environment_deployment_of(const struct store_view *vi
 
 /* ---- documents ---- */
 
+/* How far it has come; of one that has none, or waits for none, nothing is told. */
+static struct json *canary_document(struct arena *arena,
+	const struct environment_version_facts *version,
+	const struct environment_deployment_facts *deployment)
+{
+	bool bakes = deployment->canary_ms > 0 && !deployment->canary_proved;
+	bool ended = environment_deployment_has_ended(deployment->status);
+	struct json *made;
+
+	if (!version || version->canary_instances == 0 || deployment->rollback ||
+		deployment->type != ENVIRONMENT_DEPLOYMENT_TYPE_user ||
+		deployment->started_ms == 0 || (ended && !deployment->canary_proved))
+		return NULL;
+	made = json_new_object(arena);
+	json_set_string(arena, made, "status",
+		deployment->canary_proved ? SPAN("proved")
+		: bakes                   ? SPAN("baking")
+					  : SPAN("launching"));
+	json_set_integer(arena, made, "instances", version->canary_instances);
+	if (bakes)
+		json_set_time(arena, made, "bakesUntil",
+			deployment->canary_ms + version->canary_bake_ms);
+	return made;
+}
+
 struct json *environment_deployment_document(const struct store_view *view, struct arena *arena,
 	const struct store_object *deployment)
 {
@@ -54,6 +79,8 @@ struct json *environment_deployment_document(const struct store_view *view, stru
 		json_set_time(arena, made, "endedAt", facts->ended_ms);
 	json_set_integer(arena, made, "completed", facts->done);
 	json_set_integer(arena, made, "total", facts->total);
+	json_set(arena, made, "canary",
+		canary_document(arena, version ? environment_version_facts(version) : NULL, facts));
 	if (json_parse(deployment->api, arena, &kept, NULL) == 0)
 		json_set(arena, made, "failedInstances", json_get(kept, "failedInstances"));
 	return made;

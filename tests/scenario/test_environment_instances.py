@@ -9,10 +9,10 @@ import time
 import botocore.exceptions
 import pytest
 
-from conftest import wait_until
+from conftest import DEADLINE, wait_until
 from programs import LONG, Mark, container, task_id
 from rest_requests import rest_client
-from test_environments import Fleet, Gate, refusal, remaining_memory
+from test_environments import Fleet, Gate, env_command, refusal, remaining_memory
 from test_services_run import Watch
 
 INSTANCES = 5
@@ -598,7 +598,8 @@ def test_a_canary_goes_first_and_the_others_when_it_has_baked(fleet):
         gate.roll_out(fleet, minHealthyPercent=20)
         identifier = fleet.deploy(fleet.update(gate.define(fleet, 2), deploymentConfiguration={
             "canary": {"instances": 1, "bakeSeconds": bake}}))
-        fleet.wait_for(identifier, "completed")
+        done = fleet.wait_for(identifier, "completed")
+        assert done["canary"] == {"status": "proved", "instances": 1}
         fleet.assert_one_each(fleet.instances(), VERSION="2")
         gate.ready(fleet, 2)
         new = fleet.mark.tasks(VERSION="2")
@@ -635,11 +636,12 @@ def test_55_a_rollback_waits_for_no_canary(fleet):
     """What is taken back has been there before; who takes it back is in a hurry."""
     first = fleet.roll_out(fleet.define(1), minHealthyPercent=60,
                            canary={"instances": 1, "bakeSeconds": 3600})
-    second = fleet.update(fleet.define(2), deploymentConfiguration={"canary": None})
+    second = fleet.update(fleet.define(2), deploymentConfiguration={"canary": {"instances": INSTANCES}})
     fleet.wait_for(fleet.deploy(second), "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
     back = fleet.api.rollback_deployment(name=fleet.name)["deploymentId"]
-    assert fleet.wait_for(back, "completed")["environmentVersion"] == first
+    done = fleet.wait_for(back, "completed")
+    assert done["environmentVersion"] == first and "canary" not in done
     fleet.assert_one_each(fleet.instances(), VERSION="1")
 
 
@@ -739,6 +741,13 @@ def test_52_54_what_was_stopped_stays_as_it_is_whatever_happens(witness):
         "canary": {"instances": 1, "bakeSeconds": 3600}})
     identifier = fleet.deploy(version)
     wait_until(lambda: fleet.deployment(identifier)["completed"] == 1, "one of two is replaced")
+    canary = wait_until(lambda: (now := fleet.deployment(identifier)["canary"])["status"] == "baking"
+                        and now, "it bakes")
+    assert canary["instances"] == 1
+    left = canary["bakesUntil"].timestamp() - time.time()
+    assert 3600 - DEADLINE < left <= 3600
+    assert fleet.get()["activeDeployment"]["canary"] == canary
+    assert ", canary baking  in-progress" in env_command(fleet.server, "status", fleet.name)
     before = fleet.places()
     (new,) = fleet.mark.tasks(VERSION="2")
     (kept,) = fleet.mark.tasks(VERSION="1")
