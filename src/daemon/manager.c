@@ -565,6 +565,23 @@ static void claim_freed(void *context, struct span key)
 	controller_door_leave(&manager->door);
 }
 
+static void place_reached(void *context, struct span place, const struct err *err)
+{
+	struct manager *manager = context;
+	const struct manager_config *config = &manager->config;
+	_buffer_ struct buffer text = {0};
+	struct span target, scope;
+
+	if (!config->tell || !span_split(place, ':', &target, &scope))
+		return;
+	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(scope), SPAN_ARGS(target));
+	if (err)
+		buffer_format(&text, "cannot be listed: %s", err->message);
+	else
+		buffer_format(&text, "is known again");
+	config->tell(config->report_context, err != NULL, buffer_span(&text));
+}
+
 int manager_start(const struct manager_config *config, struct manager **ret_manager,
 	struct err *err)
 {
@@ -582,6 +599,7 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.is_wanted = manager_is_wanted,
 		.list_services = manager_list_services,
 		.service_changed = service_changed,
+		.reached = place_reached,
 		.context = manager,
 		.server = claims_server(config->claims)};
 	int code;

@@ -40,6 +40,9 @@ struct manager_config {
 	void *find_role_context;
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
+	/* What happened to a deployment of a user, or to a cluster elsewhere, for who reads the log; `bad`: somebody should
+	 * look. From any thread. NULL: nobody reads it. */
+	void (*tell)(void *context, bool bad, struct span text);
 	void *report_context;
 	const struct webhook_set *webhooks; /* that are told of changes; NULL: none */
 	enum daemon_bug bug;                /* DAEMON_BUG_NONE but in simulations */

@@ -619,6 +619,56 @@ static void decide(struct step *step)
 	}
 }
 
+/* ---- telling it ---- */
+
+static void tell(const struct step *step, bool bad, struct span id, const char *what)
+{
+	const struct manager_config *config = &step->look->manager->config;
+	struct span key = step->look->sight.environment->key;
+	bool why = step->reason.length > 0;
+
+	config->tell(config->report_context, bad,
+		arena_format(step->look->arena, "environment %.*s: deployment %.*s %s%s%.*s",
+			SPAN_ARGS(key), SPAN_ARGS(id), what, why ? ": " : "",
+			SPAN_ARGS(step->reason)));
+}
+
+static void tell_move(const struct step *step, struct span id)
+{
+	switch (step->status) {
+	case ENVIRONMENT_DEPLOYMENT_completed: tell(step, false, id, "is completed"); break;
+	case ENVIRONMENT_DEPLOYMENT_in_progress: tell(step, false, id, "goes on"); break;
+	case ENVIRONMENT_DEPLOYMENT_unhealthy: tell(step, true, id, "is unhealthy"); break;
+	case ENVIRONMENT_DEPLOYMENT_blocked: tell(step, true, id, "is blocked"); break;
+	case ENVIRONMENT_DEPLOYMENT_timed_out:
+		tell(step, true, id,
+			step->rolls_back ? "is timed-out and is taken back" : "is timed-out");
+		break;
+	default: break;
+	}
+}
+
+/* Once it is written down. What monitors do for single instances is in the history. */
+static void tell_step(const struct step *step)
+{
+	const struct environment_facts *facts = environment_facts(step->look->sight.environment);
+	const struct store_object *running = environment_deployment_of(step->look->sight.view,
+		step->look->arena, step->look->sight.environment->key, facts->in_progress);
+
+	if (!step->look->manager->config.tell || step->done_nothing)
+		return;
+	if (step->type == STEP_BEGIN)
+		tell(step, false, facts->pending, "begins");
+	if (!running ||
+		environment_deployment_facts(running)->type != ENVIRONMENT_DEPLOYMENT_TYPE_user)
+		return;
+	if (step->type == STEP_STOPPED)
+		tell(step, false, facts->in_progress, "is stopped");
+	if (step->type == STEP_MOVE &&
+		environment_deployment_facts(running)->status != step->status)
+		tell_move(step, facts->in_progress);
+}
+
 static bool health_has_changed(const struct manager_look *look)
 {
 	struct environment_counts counts;
@@ -643,6 +693,8 @@ int manager_step_deployments(struct manager_look *look, bool *ret_changed, struc
 	name_all_failed(&step);
 	code = claims_write(look->manager->config.claims, &look->claim, write_step, &step, NULL,
 		err);
+	if (code == 0)
+		tell_step(&step);
 	if (code == 0 && step.type == STEP_ADOPT)
 		crew_instance_changed(look->crew, SPAN(""), SPAN("")); /* their placements did */
 	*ret_changed = code == 0;

@@ -107,6 +107,8 @@ struct state_config {
 		struct span **ret_names);
 	/* What is known of a service of such a place is new, or known for the first time; as changed(). */
 	void (*service_changed)(void *context, struct span place, struct span name);
+	/* Such a place could not be listed several times, or (err NULL) can be again; as changed(). NULL: nobody asks. */
+	void (*reached)(void *context, struct span place, const struct err *err);
 	void *context;
 	int64_t poll_ms; /* 0: STATE_POLL_MS */
 	/* This server's name among those that share the store (control/claims.h), which are told of events that are

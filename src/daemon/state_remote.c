@@ -22,6 +22,7 @@
 #define BACKOFF_FIRST_US INT64_C(10000000) /* where one lists less often than that */
 #define JITTER_PERCENT 20
 #define MARK_US 2000
+#define TOLD_FAILURES 2 /* of listings in a row; one alone is put right by the next */
 #define EARLY_US                                                                                   \
 	INT64_C(1000000) /* when somebody waits for it, the next listing begins so soon after one */
 #define DEFINITIONS_MAX 10000  /* that are remembered */
@@ -555,11 +556,20 @@ static int64_t next_listing_us(struct state_remote *remote, int64_t began_us, un
 	return next_us > now_us + took_us ? next_us : now_us + took_us;
 }
 
+static void tell_reached(const struct state_remote *remote, const struct err *err)
+{
+	const struct state_config *config = &remote->service->config;
+
+	if (config->reached)
+		config->reached(config->context, remote->place->name, err);
+}
+
 static void poll(void *context)
 {
 	struct state_remote *remote = context;
 	struct runner *runner = remote->service->runner;
 	unsigned failures = 0;
+	bool told = false;
 
 	for (;;) {
 		int64_t began_us = runner_now_us(runner), took_us, next_us;
@@ -576,6 +586,9 @@ static void poll(void *context)
 			return;
 		took_us = runner_now_us(runner) - began_us;
 		failures = code < 0 ? failures + 1 : 0;
+		if (failures == TOLD_FAILURES || (failures == 0 && told))
+			tell_reached(remote, code < 0 ? &err : NULL);
+		told = failures >= TOLD_FAILURES;
 		next_us = next_listing_us(remote, began_us, failures);
 		if (pause_until(remote, next_us,
 			    code < 0 ? RUNNER_FOREVER

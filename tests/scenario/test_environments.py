@@ -802,6 +802,35 @@ def test_37_the_new_one_before_the_old_one_goes(fleet):
     assert watch.most() <= INSTANCES + 2
 
 
+def logged(server):
+    """(level, message) of each line in the log of the server."""
+    lines = [json.loads(line) for line in server.stderr.splitlines(keepends=True) if line.endswith("\n")]
+    return [(line["level"], line["message"]) for line in lines]
+
+
+def told_of(fleet, identifier):
+    """What the log says of a deployment, in order."""
+    prefix = f"environment 123456789012/{fleet.name}: deployment {identifier} "
+    return [(level, message[len(prefix):]) for level, message in logged(fleet.server)
+            if message.startswith(prefix)]
+
+
+def test_the_log_tells_how_deployments_go(fleet):
+    fleet.roll_out(fleet.define(1), minHealthyPercent=60)
+    bad = fleet.deploy(fleet.update(fleet.define(2, "exit 1"), deploymentConfiguration={
+        "timeoutSeconds": 4, "onFailure": "rollback"}))
+    fleet.wait_for(bad, "timed-out")
+    (back,) = wait_until(lambda: [item for item in fleet.deployments() if item.get("rollback")],
+                         "it is taken back")
+    fleet.wait_for(back["deploymentId"], "completed")
+    wait_until(lambda: ("info", "is completed") in told_of(fleet, back["deploymentId"]), "its end is told")
+    told = told_of(fleet, bad)
+    assert told[0] == ("info", "begins")
+    level, message = told[-1]
+    assert level == "warning" and message.startswith("is timed-out and is taken back: BACKOFF"), told
+    assert told_of(fleet, back["deploymentId"])[0] == ("info", "begins")
+
+
 def test_39_40_44_bad_versions_take_one_batch_and_poison_nothing(fleet):
     fleet.roll_out(fleet.define(1), minHealthyPercent=60)
     good = {task for tasks in fleet.places().values() for task in tasks}

@@ -19,7 +19,7 @@ from conftest import DEADLINE, slipway_program, wait_until
 from far_ecs import Between
 from programs import LONG, Mark, container, task_id
 from rest_requests import ask, rest_client
-from test_environments import Fleet, refusal
+from test_environments import Fleet, logged, refusal
 from test_operating import make_certificate
 from test_services_run import Watch
 from test_upgrade import sql
@@ -594,6 +594,11 @@ def test_83_away_for_long(world):
     time.sleep(10)
     assert world.between.count() - calls <= 6 * (time.monotonic() - begun)
     assert not [call for call in world.between.called("StopTask")]
+    away = f"cluster {ACCOUNT}/us-east-1/default of target far cannot be listed: "
+    wait_until(lambda: [message for level, message in logged(world.near)
+                        if level == "warning" and message.startswith(away)], "the log says so")
+    assert ("warning", f"environment {ACCOUNT}/{fleet.name}: deployment {identifier} is blocked: "
+            + blocked["statusReason"]) in logged(world.near)
     other = world.fleet()
     other.create(other.define(1))
     assert other.exists() and {"stale": True}.items() <= other.get().items()
@@ -602,6 +607,7 @@ def test_83_away_for_long(world):
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
     wait_until(lambda: is_told_as_well(fleet), "it is known again")
+    assert ("info", f"cluster {ACCOUNT}/us-east-1/default of target far is known again") in logged(world.near)
     other.remove()
     fleet.remove()
 
