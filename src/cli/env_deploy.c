@@ -112,8 +112,8 @@ static int read_deployment(struct env *env, struct span *ret_id)
 
 int env_stop(struct env *env)
 {
-	struct json *answer;
-	struct span id;
+	struct json *answer, *environment;
+	struct span id, next;
 	int code = read_deployment(env, &id);
 
 	if (code == EXIT_OK)
@@ -130,12 +130,25 @@ int env_stop(struct env *env)
 			SPAN_ARGS(id));
 		return EXIT_OK;
 	}
-	printf("Deployment %.*s is %s. Environment %s is inactive now: what runs stays, but tasks\n"
-	       "that die are not replaced, and new instances get none. To go on:\n\n"
-	       "  slipway env deploy %s\n",
-		SPAN_ARGS(id),
-		span_is(env_text(answer, "status"), "stopped") ? "stopped" : "being stopped",
-		env->name, env->name);
+	printf("Deployment %.*s is %s. ", SPAN_ARGS(id),
+		span_is(env_text(answer, "status"), "stopped") ? "stopped" : "being stopped");
+	/* Another one may wait, or have begun long ago. */
+	code = env_call(env, "GET", env_path(env, ""), NULL, &environment);
+	if (code != EXIT_OK)
+		return code;
+	next = json_text(json_path(environment, "pendingDeployment.deploymentId"));
+	if (next.length > 0)
+		printf("Deployment %.*s, which waited, is next; stop it, too, if it must not\n"
+		       "begin.\n",
+			SPAN_ARGS(next));
+	else if (!span_is(env_text(environment, "status"), "inactive"))
+		printf("Environment %s is %.*s.\n", env->name,
+			SPAN_ARGS(env_text(environment, "status")));
+	else
+		printf("Environment %s is inactive now: what runs stays, but tasks\n"
+		       "that die are not replaced, and new instances get none. To go on:\n\n"
+		       "  slipway env deploy %s\n",
+			env->name, env->name);
 	return EXIT_OK;
 }
 

@@ -207,6 +207,10 @@ static void print_elsewhere(const struct json *environment)
 	if (json_get_bool(environment, "stale", false))
 		printf("  stale            %.*s\n",
 			SPAN_ARGS(reason.length > 0 ? reason : SPAN("-")));
+	else if (reason.length > 0 &&
+		 !span_equal(reason,
+			 json_text(json_path(environment, "activeDeployment.statusReason"))))
+		printf("  trouble          %.*s\n", SPAN_ARGS(reason));
 }
 
 /* How the last deployment of a version by a user ended; "" if that is not known. */

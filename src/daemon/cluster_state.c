@@ -483,7 +483,8 @@ static bool same_task(const struct state_task *a, const struct state_task *b)
 	       span_equal(a->group, b->group) && span_equal(a->started_by, b->started_by) &&
 	       span_equal(a->task_definition, b->task_definition) &&
 	       span_equal(a->stop_code, b->stop_code) &&
-	       span_equal(a->stopped_reason, b->stopped_reason);
+	       span_equal(a->stopped_reason, b->stopped_reason) && a->has_exited == b->has_exited &&
+	       a->exit_code == b->exit_code;
 }
 
 /* The version alone is new, and that is no news: with each task that comes or goes an instance has more or less room, and

@@ -240,6 +240,26 @@ static void test_no_resurrection(void **unused)
 	assert_false(has_instance(state, "i9"));
 }
 
+/* What was told of the end of a task without its exit code is completed by a listing. */
+static void test_a_listing_tells_the_exit_code(void **unused)
+{
+	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_arena_ struct arena *arena = arena_new(0);
+	struct state_task given = task("t1", "i1", STATE_TASK_STOPPED, 7);
+	const struct state_task *found;
+
+	(void)unused;
+	assert_true(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 7));
+	given.has_exited = true;
+	given.exit_code = 3;
+	cluster_state_list_begin(state);
+	assert_true(cluster_state_list_task(state, &given, at(0)));
+	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
+	found = cluster_state_get_task(state, SPAN("t1"), arena);
+	assert_non_null(found);
+	assert_true(found->has_exited && found->exit_code == 3);
+}
+
 #define EVENTS_MAX 7
 
 static void try_orders(const struct news *events, size_t count, size_t *order, size_t filled,
@@ -696,6 +716,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_no_resurrection),
+		cmocka_unit_test(test_a_listing_tells_the_exit_code),
 		cmocka_unit_test(test_every_order),
 		cmocka_unit_test(test_random_orders),
 		cmocka_unit_test(test_listings),

@@ -43,6 +43,7 @@ void crew_free(struct crew *crew)
 	for (size_t i = 0; i < CREW_DEFINITIONS_MAX; i++)
 		free(crew->definitions[i].name);
 	free(crew->places);
+	free(crew->dim);
 	free(crew->balancer);
 	free((char *)crew->key.data);
 	free((char *)crew->group.data);
@@ -246,6 +247,9 @@ void crew_claimed(struct crew *crew, const struct crew_sight *sight, uint64_t ep
 
 		member->started = 0;
 		member->was_looked_at = false;
+		/* Elsewhere another one may have asked for something since: his placement tells. */
+		if (member->place.data[0] != ':')
+			crew_forget_asked(member);
 	}
 	map_clear(&crew->gone); /* as it looked then */
 	map_clear(&crew->marks);
@@ -395,6 +399,11 @@ static void look_or_forget(struct crew *crew, const struct crew_sight *sight,
 		return;
 	}
 	crew_look_at(crew, sight, member);
+	/* Nobody would tell us that it goes; if it ever concerns us, that is news of it. */
+	if (!member->is_cared_for && member->asked == ENVIRONMENT_INTENT_none) {
+		forget(crew, member);
+		return;
+	}
 	/* Of a place that is not known nothing is gone, nor before we know what the manager before us did. */
 	if (fleet_get(crew->fleet, member->index)->state != ROLLOUT_INSTANCE_GONE ||
 		!state_is_complete(sight->state, member->place) ||
@@ -499,24 +508,37 @@ static void publish_counts(struct crew *crew)
 	lock_release(&crew->lock);
 }
 
+bool crew_knows(const struct crew *crew, const struct crew_sight *sight, struct span place)
+{
+	struct state_info info;
+
+	if (place.data[0] == ':')
+		return state_is_complete(sight->state, place);
+	return crew_is_caught_up_at(crew, place) && state_get_info(sight->state, place, &info) &&
+	       info.complete && !info.stale;
+}
+
 /* The first place is the target's. One that only has to be left may be away for good: that holds up nobody but those who
  * are there. */
 static int watch_places(struct crew *crew, const struct crew_sight *sight, struct err *err)
 {
 	struct span rest = environment_facts(sight->environment)->places, place;
+	_buffer_ struct buffer dim = {0};
 	bool first = true;
 
-	crew->is_partly_known = false;
 	while (span_next_part(&rest, ' ', &place)) {
 		state_watch(sight->state, place);
-		if (!state_is_complete(sight->state, place)) {
-			if (first)
-				return err_set(err, -EAGAIN,
-					"cluster %.*s is not known completely yet",
-					SPAN_ARGS(place));
-			crew->is_partly_known = true;
-		}
+		if (first && !state_is_complete(sight->state, place))
+			return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
+				SPAN_ARGS(place));
+		if (!first && !crew_knows(crew, sight, place))
+			buffer_format(&dim, "%s%.*s", dim.length > 0 ? " " : "", SPAN_ARGS(place));
 		first = false;
+	}
+	if (!span_equal(buffer_span(&dim), span_of(crew->dim ? crew->dim : ""))) {
+		free(crew->dim);
+		crew->dim = dim.length > 0 ? memory_copy_string_n(dim.data, dim.length) : NULL;
+		crew_instance_changed(crew, SPAN(""), SPAN(""));
 	}
 	return 0;
 }

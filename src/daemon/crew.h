@@ -97,10 +97,14 @@ struct crew {
 	char target[ID_UUID_SIZE];
 	int64_t progress_ms; /* when its deployment's was written last; steady time */
 	struct crew_moment began, canary_began; /* its deployment, and the canary of that */
-	bool is_looked_at;    /* everything, at least once since the target changed */
-	bool is_partly_known; /* places that it only has to leave are not known now */
-	struct map gone;      /* keys of placements whose instance is gone: to be deleted */
-	char *places;         /* own memory; NULL: not looked at yet */
+	int64_t canary_written_ms; /* since when that is well, as we wrote it down; 0: another one did */
+	bool is_looked_at;         /* everything, at least once since the target changed */
+	bool is_blind; /* what was known of the target's place was too old when it was last looked at */
+	/* Places that it only has to leave and that are not known now, or not well enough to act upon, joined by spaces (own
+	 * memory; NULL: none): instances there cannot be reached. */
+	char *dim;
+	struct map gone; /* keys of placements whose instance is gone: to be deleted */
+	char *places;    /* own memory; NULL: not looked at yet */
 	/* Of the claim under which it may act, and by place the marks of when it was taken: what the manager before
 	 * did is not known before they are reached. */
 	uint64_t epoch;
@@ -167,6 +171,8 @@ void crew_claimed(struct crew *crew, const struct crew_sight *sight, uint64_t ep
  * has to be left crew_is_caught_up_at() says it. */
 bool crew_is_caught_up(struct crew *crew, const struct crew_sight *sight);
 bool crew_is_caught_up_at(const struct crew *crew, struct span place);
+/* It is, and what is known of the place is complete and not too old to act upon; of this server it never is. */
+bool crew_knows(const struct crew *crew, const struct crew_sight *sight, struct span place);
 /* What it saw is all that this server's store knows of the target's place now; of a place elsewhere nobody can say. Who was
  * asleep sees for a moment what was before. */
 bool crew_is_current(struct crew *crew, const struct crew_sight *sight);

@@ -16,6 +16,7 @@ struct crew_seen {
 /* crew_member.c: settles what was asked for, too, and says in the member when it must be looked at again. */
 void crew_see(const struct crew *crew, const struct crew_sight *sight, struct crew_member *member,
 	struct crew_seen *ret_seen);
+void crew_forget_asked(struct crew_member *member);
 bool crew_owns(const struct crew *crew, const struct crew_sight *sight,
 	const struct state_task *task);
 bool crew_is_healthy(const struct crew_sight *sight, const struct state_task *task);

@@ -127,7 +127,7 @@ bool crew_is_healthy(const struct crew_sight *sight, const struct state_task *ta
 	return state_task_stays(task) && class_of_task(sight, task, &again_ms) == ROLLOUT_HEALTHY;
 }
 
-static void forget_asked(struct crew_member *member)
+void crew_forget_asked(struct crew_member *member)
 {
 	member->asked = ENVIRONMENT_INTENT_none;
 	member->asked_until_ms = 0;
@@ -137,7 +137,7 @@ static void forget_asked(struct crew_member *member)
 static void set_asked(const struct crew_sight *sight, struct crew_member *member,
 	enum environment_intent intent, enum fleet_version version, struct span task)
 {
-	forget_asked(member);
+	crew_forget_asked(member);
 	member->asked = intent;
 	member->asked_version = version;
 	if (task.length > 0)
@@ -169,6 +169,16 @@ static bool lies_ahead(const struct looking *looking, int64_t at_ms)
 	return ahead;
 }
 
+static bool is_dim(const struct crew *crew, struct span place)
+{
+	struct span rest = crew->dim ? span_of(crew->dim) : SPAN(""), part;
+
+	while (span_next_part(&rest, ' ', &part))
+		if (span_equal(part, place))
+			return true;
+	return false;
+}
+
 static void tell_state(struct looking *looking)
 {
 	const struct state_instance *instance = looking->instance;
@@ -183,6 +193,8 @@ static void tell_state(struct looking *looking)
 		/* Counts as down for a while, and then not at all. */
 		now->awaited =
 			target && lies_ahead(looking, instance->away_ms + target->unreachable_ms);
+	} else if (is_dim(looking->crew, looking->member->place)) {
+		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 	} else if (instance->status == STATE_INSTANCE_DRAINING) {
 		now->state = ROLLOUT_INSTANCE_DRAINING;
 	} else if (instance->status != STATE_INSTANCE_ACTIVE) {
@@ -303,6 +315,9 @@ static void recover_asked(struct looking *looking)
 	struct crew_member *member = looking->member;
 	bool first = !member->was_looked_at;
 
+	/* What was known before the claim was taken says nothing of what was done until then. */
+	if (!crew_is_caught_up_at(looking->crew, member->place))
+		return;
 	member->was_looked_at = true;
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
 		looking->sight->bug == DAEMON_BUG_FORGET_SENT ||
@@ -341,7 +356,7 @@ static void settle_asked(struct looking *looking)
 			(has_ended_again(looking) ||
 				state_reaches_for(looking->sight->state, member->place, member->id,
 					looking->crew->group, member->asked_mark)))) {
-		forget_asked(member);
+		crew_forget_asked(member);
 		return;
 	}
 	look_again(member, looking->sight->steady_ms + 1000);

@@ -355,7 +355,7 @@ static int add_version(struct aws_request *request, const struct store_object *e
 int environment_update(struct aws_request *request)
 {
 	struct span base = json_get_text(request->input, "baseVersion"),
-		    name = json_get_text(request->input, "name");
+		    name = json_get_text(request->input, "name"), answered;
 	const struct store_object *environment, *made;
 	bool status_alone = sets_status_alone(request->input);
 	struct environment_facts facts;
@@ -372,6 +372,11 @@ int environment_update(struct aws_request *request)
 		return -EPERM;
 	if (made)
 		return answer_version(request, name, environment_version_facts(made)->id);
+	if (daemon_token_find_answer(request, facts.tokens, facts.token_hashes,
+		    facts.token_versions, &answered) < 0)
+		return -EPERM;
+	if (answered.data)
+		return answer_version(request, name, answered);
 	if (environment_refuse_deleting(request, &facts) < 0)
 		return -EPERM;
 	if (base.data && !span_equal(base, facts.latest) &&
@@ -387,6 +392,9 @@ int environment_update(struct aws_request *request)
 	if ((!status_alone || facts.status == ENVIRONMENT_inactive) &&
 		cancel_pending(request, &scope) < 0)
 		return -EPERM;
+	if (status_alone)
+		daemon_token_add_answer(request, &facts.tokens, &facts.token_hashes,
+			&facts.token_versions, facts.latest);
 	if (environment_save(request, environment, &facts) < 0)
 		return -EPERM;
 	return answer_version(request, name, facts.latest);

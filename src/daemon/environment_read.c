@@ -99,15 +99,13 @@ static void set_text(struct arena *arena, struct json *object, const char *name,
 }
 
 static void set_deployment(struct aws_request *request, const struct store_object *environment,
-	struct json *object)
+	struct json *object, const char *name, struct span id)
 {
-	const struct environment_facts *facts = environment_facts(environment);
 	const struct store_object *deployment =
-		environment_deployment_of(request->view, request->arena, environment->key,
-			facts->in_progress.length > 0 ? facts->in_progress : facts->pending);
+		environment_deployment_of(request->view, request->arena, environment->key, id);
 
 	if (deployment)
-		json_set(request->arena, object, "activeDeployment",
+		json_set(request->arena, object, name,
 			environment_deployment_document(request->view, request->arena, deployment));
 }
 
@@ -190,7 +188,8 @@ static struct json *environment_document(struct aws_request *request,
 	json_set_time(arena, made, "createdAt", facts->created_ms);
 	json_set_time(arena, made, "updatedAt", facts->updated_ms);
 	json_set(arena, made, "counts", counts_document(arena, counts));
-	set_deployment(request, environment, made);
+	set_deployment(request, environment, made, "activeDeployment",
+		facts->in_progress.length > 0 ? facts->in_progress : facts->pending);
 	set_sight(request, environment, made);
 	return made;
 }
@@ -229,6 +228,10 @@ int environment_get(struct aws_request *request)
 		return -EPERM;
 	count(request, environment, &counts);
 	made = environment_document(request, environment, &counts);
+	set_deployment(request, environment, made, "inProgressDeployment",
+		environment_facts(environment)->in_progress);
+	set_deployment(request, environment, made, "pendingDeployment",
+		environment_facts(environment)->pending);
 	if (json_parse(version->api, request->arena, &configuration, &request->err) < 0)
 		return aws_fail_store(request);
 	for (size_t i = 0; i < LENGTH(shown); i++)

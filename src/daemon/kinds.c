@@ -145,6 +145,9 @@ static const struct fact_row environment_rows[] = {
 	FACT(FACT_NUMBER, environment_facts, updated_ms, "updated"),
 	FACT(FACT_NUMBER, environment_facts, active_ms, "active"),
 	FACT(FACT_NUMBER, environment_facts, notice_count, "notices"),
+	FACT(FACT_TEXT, environment_facts, tokens, "tokens"),
+	FACT(FACT_TEXT, environment_facts, token_hashes, "tokenHashes"),
+	FACT(FACT_TEXT, environment_facts, token_versions, "tokenVersions"),
 };
 
 static const struct fact_row version_rows[] = {

@@ -78,6 +78,9 @@ struct environment_facts {
 	int64_t created_ms, updated_ms;
 	int64_t active_ms;    /* since when its target version is wanted, and it is active */
 	int64_t notice_count; /* told to webhooks, ever */
+	/* Of the last updates that made no version: their tokens, the hashes of the requests, and the versions that they were
+	 * answered with, each joined by spaces. */
+	struct span tokens, token_hashes, token_versions;
 };
 
 enum environment_index {

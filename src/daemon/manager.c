@@ -248,12 +248,13 @@ static void state_changed(void *context, struct span place, struct span instance
 		return;
 	if (name.length > 0)
 		tell_owner(&news, name);
-	else if (instance.length == 0)
+	else if (group.length == 0 && instance.length == 0)
 		tell_all(&news);
 	else if (group.length == 0)
 		tell_concerned(&news);
-	else if (is_draining(&news))
-		tell_interested(&news); /* daemons leave behind the tasks of others */
+	/* Daemons leave behind the tasks of others, unless those are on no instance. */
+	else if (instance.length > 0 && is_draining(&news))
+		tell_interested(&news);
 	controller_door_leave(&manager->door);
 }
 
@@ -339,7 +340,7 @@ static void set_sight(struct manager_look *look)
 
 struct span manager_reason(struct arena *arena, const char *word, struct span text)
 {
-	struct span made = arena_format(arena, "%s: %.*s", word,
+	struct span made = arena_format(arena, "%s%s%.*s", word, word[0] ? ": " : "",
 		(int)(text.length < REASON_MAX ? text.length : REASON_MAX), text.data);
 
 	for (size_t i = 0; i < made.length; i++) {
@@ -366,8 +367,14 @@ static int check_sight(struct manager_look *look, struct err *err)
 	if (!state_get_info(look->sight.state, place, &info) || (!info.complete && !info.error[0]))
 		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
 			SPAN_ARGS(place));
-	if (info.complete && !info.stale)
+	/* What a listing has found after a long time is in the replica, and is told in a moment: nobody decides before. */
+	if (info.complete && !info.stale) {
+		if (look->crew->is_blind)
+			crew_instance_changed(look->crew, SPAN(""), SPAN(""));
+		look->crew->is_blind = false;
 		return 0;
+	}
+	look->crew->is_blind = true;
 	look->cause =
 		manager_reason(look->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
 			span_of(info.error[0] ? info.error : "listing it takes too long"));
@@ -391,7 +398,7 @@ static int see(struct manager_look *look, struct err *err)
 	if (code < 0)
 		return code;
 	manager_again_at(look, again_ms);
-	if (look->crew->is_partly_known)
+	if (look->crew->dim)
 		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
 	return 0;
 }
@@ -402,8 +409,8 @@ static bool may_be_deleted(const struct manager_look *look)
 
 	if (facts->status != ENVIRONMENT_deleting)
 		return false;
-	return !facts->terminate || (look->cause.length == 0 && !look->crew->is_partly_known &&
-					    fleet_steady(look->crew->fleet));
+	return !facts->terminate ||
+	       (look->cause.length == 0 && !look->crew->dim && fleet_steady(look->crew->fleet));
 }
 
 static int work_daemon(struct manager_look *look, bool *ret_more, struct err *err)

@@ -133,17 +133,6 @@ static void prepare_stop(struct acting *acting, struct act *act)
 
 /* ---- whom to call ---- */
 
-/* What is known of it is not too old to act upon; of this server it never is. */
-static bool is_fresh(const struct manager_look *look, struct span place)
-{
-	struct state_info info;
-
-	return !manager_is_elsewhere(place) ||
-	       (crew_is_caught_up_at(look->crew, place) &&
-		       state_get_info(look->sight.state, place, &info) && info.complete &&
-		       !info.stale);
-}
-
 /* The role of the version that the act is for; a role is one of its place. */
 static struct span role_of(const struct acting *acting, const struct act *act)
 {
@@ -181,7 +170,8 @@ static void prepare(struct acting *acting, const struct fleet_action *action)
 	act->placement.epoch = (int64_t)look->claim.epoch;
 	act->placement.seen = (int64_t)act->member->seen;
 	/* Nor is there room for another one before what came of the last is seen. */
-	if (!is_fresh(look, act->member->place) || act->member->asked != ENVIRONMENT_INTENT_none)
+	if (!crew_knows(look->crew, &look->sight, act->member->place) ||
+		act->member->asked != ENVIRONMENT_INTENT_none)
 		act->dropped = true;
 	else if (action->type == ROLLOUT_START)
 		prepare_start(acting, act);

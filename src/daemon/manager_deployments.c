@@ -34,7 +34,8 @@ struct step {
 	int64_t done, total;
 	int64_t canary_ms;
 	bool canary_proved;
-	bool rolls_back;
+	bool rolls_back;       /* if there is something to go back to */
+	bool has_rolled_back;  /* there was */
 	char id[ID_UUID_SIZE]; /* of one that is made */
 	bool done_nothing;
 };
@@ -59,7 +60,7 @@ static int put_progress(const struct deployment_scope *scope, const struct step 
 }
 
 /* A failed rollout goes back to what was completed before it. */
-static int add_rollback(const struct deployment_scope *scope, const struct step *step,
+static int add_rollback(const struct deployment_scope *scope, struct step *step,
 	struct span failed_version, struct err *err)
 {
 	struct environment_deployment_facts made = {.id = span_of(step->id),
@@ -79,6 +80,7 @@ static int add_rollback(const struct deployment_scope *scope, const struct step 
 	code = deployment_add(scope, &made, err);
 	if (code == 0)
 		scope->facts->pending = made.id;
+	step->has_rolled_back = code == 0;
 	return code;
 }
 
@@ -358,7 +360,7 @@ static bool is_over(const struct manager_look *look,
 	if (look->sight.bug == DAEMON_BUG_NEVER_EMPTY && counts->total == 0)
 		return false;
 	if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
-		return fleet_complete(look->crew->fleet) && !look->crew->is_partly_known;
+		return fleet_complete(look->crew->fleet) && !look->crew->dim;
 	/* What a monitor began for: everybody has a task, of the version that is due. */
 	return counts->launching == 0 && counts->missing == 0 && counts->unhealthy == 0 &&
 	       !(look->sight.rolls && counts->outdated > 0);
@@ -377,7 +379,7 @@ static struct span common_failure(const struct manager_look *look)
 
 		if (!has_failed(&reasons[i], member))
 			continue;
-		one = failure_of(look, &reasons[i], member, false);
+		one = manager_reason(look->arena, "", failure_of(look, &reasons[i], member, false));
 		if (common.length > 0 && !span_equal(one, common))
 			return span_of(reason_of(FLEET_BACKOFF));
 		common = one;
@@ -398,7 +400,7 @@ static enum environment_deployment_status status_now(const struct manager_look *
 		*ret_reason = common_failure(look);
 		return ENVIRONMENT_DEPLOYMENT_unhealthy;
 	}
-	if (look->crew->is_partly_known && fleet_complete(look->crew->fleet)) {
+	if (look->crew->dim && fleet_complete(look->crew->fleet)) {
 		*ret_reason = SPAN("CLUSTER_UNKNOWN: the cluster that it leaves");
 		return ENVIRONMENT_DEPLOYMENT_blocked;
 	}
@@ -547,6 +549,13 @@ static void decide_canary(struct step *step, const struct environment_deployment
 
 	if (!look->sight.canary || (!well && deployment->canary_ms == 0))
 		return;
+	/* Who did not see it so far lets it bake anew, and says until when. */
+	if (well && deployment->canary_ms > 0 && target->canary_bake_ms > 0 &&
+		look->crew->canary_written_ms != deployment->canary_ms) {
+		step->type = STEP_CANARY;
+		step->canary_ms = look->sight.now_ms;
+		return;
+	}
 	if (well && deployment->canary_ms > 0 && baked_ms > look->sight.steady_ms) {
 		manager_again_at(look, baked_ms);
 		return;
@@ -642,7 +651,7 @@ static void tell_move(const struct step *step, struct span id)
 	case ENVIRONMENT_DEPLOYMENT_blocked: tell(step, true, id, "is blocked"); break;
 	case ENVIRONMENT_DEPLOYMENT_timed_out:
 		tell(step, true, id,
-			step->rolls_back ? "is timed-out and is taken back" : "is timed-out");
+			step->has_rolled_back ? "is timed-out and is taken back" : "is timed-out");
 		break;
 	default: break;
 	}
@@ -695,6 +704,8 @@ int manager_step_deployments(struct manager_look *look, bool *ret_changed, struc
 		err);
 	if (code == 0)
 		tell_step(&step);
+	if (code == 0 && step.type == STEP_CANARY && !step.done_nothing)
+		look->crew->canary_written_ms = step.canary_ms;
 	if (code == 0 && step.type == STEP_ADOPT)
 		crew_instance_changed(look->crew, SPAN(""), SPAN("")); /* their placements did */
 	*ret_changed = code == 0;

@@ -31,7 +31,8 @@ enum fault {
 	FAULT_THROTTLED, /* it is not done, and that is told */
 	FAULT_AWAY,      /* nobody is there */
 	FAULT_COUNT,
-	FAULT_LATE, /* no answer comes, and it is done much later */
+	FAULT_REFUSED, /* it is not done, and why is told in words that need quoting */
+	FAULT_LATE,    /* no answer comes, and it is done much later */
 };
 
 struct bench {
@@ -133,6 +134,9 @@ static int far_send(struct aws_target *target, const struct aws_call *call,
 		return aws_call_fail(call, 400, SPAN("ThrottlingException"), SPAN("Rate exceeded"),
 			failure, err);
 	case FAULT_AWAY: return err_set(err, -ECONNREFUSED, "nobody is there");
+	case FAULT_REFUSED:
+		return aws_call_fail(call, 400, SPAN("InvalidParameterException"),
+			SPAN("'x' must match \"[a-z]\\w+\"\n"), failure, err);
 	case FAULT_LATE: return send_late(far, call, err);
 	default: return code;
 	}
@@ -353,22 +357,176 @@ static void test_72_a_call_that_arrives_late(void **state)
 }
 
 /* Nobody is there when it is due: it is not made up for, and told when that is sure. */
-/* Whoever made the call is gone when it arrives, and who takes over has a clock by which that was long ago. */
-static void test_72_a_call_on_its_way_when_clocks_differ(void **state)
+/* ---- daemons ---- */
+
+/* The environment "tidy" is deployed, in this version; `more`: members beside those that all have. */
+static void deploy_daemon(struct bench *bench, const char *operation, const char *more)
 {
-	struct bench *bench = bench_new(7);
 	char version[64];
 
-	(void)state;
-	bench->late_us = 2 * TIMEOUT_US;
-	strike(bench, FAULT_LATE, "StartTask", 1);
-	test_manager_ask(bench->near, "CreateEnvironment",
-		"{'name':'tidy','environmentType':'Daemon','taskDefinition':'tidy:1',"
-		"'target':'far','instanceGroup':{'cluster':'default'}}");
+	test_manager_ask(bench->near, operation, "{'name':'tidy',%s}", more);
 	snprintf(version, sizeof(version), "%s",
 		test_text(bench->near->server, "environmentVersion"));
 	test_manager_ask(bench->near, "StartDeployment",
 		"{'name':'tidy','environmentVersion':'%s'}", version);
+}
+
+static void be_healthy(struct task_facts *facts)
+{
+	test_has_run(facts);
+	facts->health = TASK_HEALTH_HEALTHY;
+}
+
+static void be_ill(struct task_facts *facts)
+{
+	facts->health = TASK_HEALTH_UNHEALTHY;
+}
+
+/* Every task elsewhere that has not stopped. */
+static size_t change_tasks(struct bench *bench, void (*change)(struct task_facts *facts))
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_view_ struct store_view *view = store_view_open(bench->far->store);
+	struct store_cursor cursor = {
+		.view = view, .kind = &task_kind, .index = -1, .prefix = TEST_TASKS};
+	const struct store_object *task;
+	char id[TEST_ID_SIZE];
+	size_t count = 0;
+
+	while ((task = store_next(&cursor))) {
+		if (task_facts(task)->last == TASK_STOPPED)
+			continue;
+		test_id_of(arena_copy_span(arena, task->key).data, id);
+		test_change_task(bench->far, "default", id, change);
+		count++;
+	}
+	return count;
+}
+
+static const char *status_of(struct bench *bench)
+{
+	test_manager_ask(bench->near, "GetEnvironment", "{'name':'tidy'}");
+	return json_path(bench->near->server->answer, "activeDeployment.status")
+		       ? test_text(bench->near->server, "activeDeployment.status")
+		       : "ended";
+}
+
+#define FAR_DAEMON                                                                                 \
+	"'environmentType':'Daemon','taskDefinition':'tidy:1','target':'far',"                     \
+	"'instanceGroup':{'cluster':'default'}"
+
+/* However many tasks are in a cluster that is only to be left, and away: the new one gets its own. */
+static void test_46_a_cluster_to_leave_is_away(void **state)
+{
+	const size_t many = 2 * MANAGER_ACTIONS_MAX;
+	struct bench *bench = bench_new(8);
+	char id[TEST_ID_SIZE];
+
+	(void)state;
+	for (size_t i = 1; i < many; i++)
+		test_instance(bench->far, "default", 1024, 1024, "", id);
+	test_call(bench->near->server, "CreateCluster", "{'clusterName':'default'}");
+	test_instance(bench->near->server, "default", 1024, 1024, "", id);
+	test_call(bench->near->server, "RegisterTaskDefinition",
+		"{'family':'tidy','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
+	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
+	pass_s(bench, 20);
+	assert_int_equal(change_tasks(bench, test_has_run), many);
+	pass_s(bench, 20);
+	assert_string_equal(status_of(bench), "ended");
+	strike(bench, FAULT_AWAY, NULL, UINT32_MAX);
+	pass_s(bench, 60);
+	deploy_daemon(bench, "UpdateEnvironment",
+		"'taskDefinition':'tidy:1','target':'local','instanceGroup':{'cluster':'default'}");
+	pass_s(bench, 20);
+	assert_int_equal(test_count_tasks(bench->near->server), 1);
+	assert_int_equal(change_tasks(bench, test_has_run), many);
+	/* It is back: they go. */
+	strike(bench, NO_FAULT, NULL, 0);
+	pass_s(bench, 60);
+	assert_int_equal(test_count_tasks(bench->near->server), 1);
+	test_end_tasks(bench->far);
+	pass_s(bench, 20);
+	assert_int_equal(test_count_tasks(bench->far), many);
+	bench_free(bench);
+}
+
+/* Elsewhere there are tasks that are on no instance: they are nobody's business. */
+static void test_92_a_task_on_no_instance(void **state)
+{
+	static const char event[] =
+		"{'detail-type':'ECS Task State Change','time':'2030-01-01T00:00:00Z','detail':{"
+		"'clusterArn':'arn:aws:ecs:eu-west-1:123456789012:cluster/default','taskArn':"
+		"'arn:aws:ecs:eu-west-1:123456789012:task/default/"
+		"11111111111111111111111111111111',"
+		"'taskDefinitionArn':'arn:aws:ecs:eu-west-1:123456789012:task-definition/web:1',"
+		"'group':'service:web','lastStatus':'RUNNING','desiredStatus':'RUNNING',"
+		"'createdAt':'2030-01-01T00:00:00Z','version':3}}";
+	struct bench *bench = bench_new(10);
+	struct controller_statistics before, after;
+	struct err err = {0};
+	int code;
+	_arena_ struct arena *arena = arena_new(0);
+	_free_ char *text = memory_copy_string(event);
+	struct json *parsed;
+
+	(void)state;
+	for (char *c = text; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
+	pass_s(bench, 20);
+	change_tasks(bench, test_has_run);
+	pass_s(bench, 20);
+	assert_int_equal(json_parse(span_of(text), arena, &parsed, NULL), 0);
+	controller_statistics(manager_controller(bench->near->manager), &before);
+	code = state_post_event(manager_state(bench->near->manager), SPAN("far"), parsed, &err);
+	if (code != 1)
+		fail_msg("%d: %s", code, err.message);
+	test_manager_pass(bench->near, SECOND_US / 2);
+	controller_statistics(manager_controller(bench->near->manager), &after);
+	assert_int_equal(after.reconciles, before.reconciles);
+	bench_free(bench);
+}
+
+/* What somebody elsewhere says of a start is told, whatever it consists of, and nothing else waits for that. */
+static void test_20_refused_in_any_words(void **state)
+{
+	struct bench *bench = bench_new(9);
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		test_call(bench->far, "RegisterTaskDefinition",
+			"{'family':'checked','containerDefinitions':[{'name':'a','image':'a',"
+			"'memory':16,'healthCheck':{'command':['CMD','true']}}]}");
+	deploy_daemon(bench, "CreateEnvironment",
+		"'environmentType':'Daemon','taskDefinition':'checked:1','target':'far',"
+		"'instanceGroup':{'cluster':'default'},"
+		"'deploymentConfiguration':{'replaceThenTerminate':true}");
+	pass_s(bench, 20);
+	assert_int_equal(change_tasks(bench, be_healthy), 1);
+	pass_s(bench, 20);
+	assert_string_equal(status_of(bench), "ended");
+	strike(bench, FAULT_REFUSED, "StartTask", UINT32_MAX);
+	deploy_daemon(bench, "UpdateEnvironment", "'taskDefinition':'checked:2'");
+	pass_s(bench, 20);
+	assert_string_equal(status_of(bench), "blocked");
+	assert_int_equal(change_tasks(bench, be_ill), 1);
+	pass_s(bench, 10);
+	assert_string_equal(status_of(bench), "unhealthy");
+	assert_non_null(strstr(test_text(bench->near->server, "activeDeployment.statusReason"),
+		"must match '[a-z]'w+'"));
+	bench_free(bench);
+}
+
+/* Whoever made the call is gone when it arrives, and who takes over has a clock by which that was long ago. */
+static void test_72_a_call_on_its_way_when_clocks_differ(void **state)
+{
+	struct bench *bench = bench_new(7);
+
+	(void)state;
+	bench->late_us = 2 * TIMEOUT_US;
+	strike(bench, FAULT_LATE, "StartTask", 1);
+	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
 	while (bench->changes == 0)
 		test_manager_pass(bench->near, SECOND_US / 10);
 	test_manager_stop(bench->near);
@@ -612,6 +770,9 @@ int main(void)
 		cmocka_unit_test(test_72_found_again),
 		cmocka_unit_test(test_72_a_call_that_arrives_late),
 		cmocka_unit_test(test_72_a_call_on_its_way_when_clocks_differ),
+		cmocka_unit_test(test_46_a_cluster_to_leave_is_away),
+		cmocka_unit_test(test_20_refused_in_any_words),
+		cmocka_unit_test(test_92_a_task_on_no_instance),
 		cmocka_unit_test(test_83_away_when_due),
 		cmocka_unit_test(test_deleted_with_its_tasks),
 		cmocka_unit_test(test_70_crashes_at_any_moment),

@@ -156,6 +156,48 @@ static void test_39_what_crashes_at_once_takes_one_instance(void **state)
 	test_manager_free(bench);
 }
 
+static int64_t seconds_to_bake(struct test_manager *bench, const char *id)
+{
+	double until = 0;
+
+	assert_string_equal(status_of(bench, id), "in-progress");
+	assert_string_equal(test_text(bench->server, "canary.status"), "baking");
+	assert_true(json_double(json_path(bench->server->answer, "canary.bakesUntil"), &until));
+	return (int64_t)until - runner_wall_ms(bench->runner) / 1000;
+}
+
+/* Who did not see a canary all the time lets it bake anew, and says until when. */
+static void test_a_canary_bakes_anew_after_a_restart(void **state)
+{
+	struct test_manager *bench = new_bench(8);
+	char id[64], version[64];
+
+	(void)state;
+	deploy(bench, false, 1, id);
+	let_run(bench, 1, 3);
+	test_manager_ask(bench, "UpdateEnvironment",
+		"{'name':'log','taskDefinition':'log:2','deploymentConfiguration':{"
+		"'canary':{'instances':1,'bakeSeconds':600}}}");
+	snprintf(version, sizeof(version), "%s", test_text(bench->server, "environmentVersion"));
+	test_manager_ask(bench, "StartDeployment", "{'name':'log','environmentVersion':'%s'}",
+		version);
+	snprintf(id, sizeof(id), "%s", test_text(bench->server, "deploymentId"));
+	let_run(bench, 2, 10);
+	assert_in_range(seconds_to_bake(bench, id), 590, 600);
+	test_manager_pass(bench, 500 * SECOND_US);
+	assert_in_range(seconds_to_bake(bench, id), 90, 100);
+	test_manager_stop(bench);
+	test_manager_start(bench);
+	test_manager_pass(bench, 20 * SECOND_US);
+	assert_in_range(seconds_to_bake(bench, id), 575, 600);
+	assert_int_equal(count_running(bench, 2), 1);
+	test_manager_pass(bench, 550 * SECOND_US);
+	assert_int_equal(count_running(bench, 2), 1);
+	let_run(bench, 2, 60);
+	assert_string_equal(status_of(bench, id), "completed");
+	test_manager_free(bench);
+}
+
 static void test_warm_up_of_a_version_is_kept(void **state)
 {
 	struct test_manager *bench = new_bench(4);
@@ -410,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_what_crashes_at_once_completes_nothing),
 		cmocka_unit_test(test_39_what_crashes_at_once_takes_one_instance),
 		cmocka_unit_test(test_warm_up_of_a_version_is_kept),
+		cmocka_unit_test(test_a_canary_bakes_anew_after_a_restart),
 		cmocka_unit_test(test_a_health_check_is_believed_at_once),
 		cmocka_unit_test(test_what_falls_ill_again_and_again_waits),
 		cmocka_unit_test(test_others_do_not_end_its_backoff),

@@ -8,7 +8,7 @@
 
 #include "daemon/state_document.h"
 
-#define PLACES_LOOK_MAX 1000 /* instances of a service that are looked at */
+#define TASKS_LOOK_MAX 1000 /* of a service, that have stopped */
 
 /* " (exit code 3)" */
 #define EXIT_SIZE 32
@@ -70,18 +70,17 @@ struct span manager_member_words(const struct manager_look *look, const struct c
 const struct state_task *manager_last_of_service(const struct manager_look *look, struct span place,
 	struct span service, struct span deployment)
 {
-	struct span group = arena_format(look->arena, "service:%.*s", SPAN_ARGS(service)), *ids;
-	size_t count = state_list_instances(look->sight.state, place, look->arena, &ids);
+	struct state_task_query query = {
+		.group = arena_format(look->arena, "service:%.*s", SPAN_ARGS(service)),
+		.started_by = deployment,
+		.statuses = 1u << STATE_TASK_STOPPED};
+	struct state_task *tasks;
+	size_t count = state_select_tasks(look->sight.state, place, &query, SPAN_NONE,
+		TASKS_LOOK_MAX, look->arena, &tasks);
 	const struct state_task *last = NULL;
 
-	/* Those without an instance are kept under "". */
-	for (size_t i = 0; i <= count && i < PLACES_LOOK_MAX; i++) {
-		const struct state_task *task = state_last_stopped(look->sight.state, place,
-			i < count ? ids[i] : SPAN(""), group, look->arena);
-
-		if (task && span_equal(task->started_by, deployment) &&
-			(!last || task->since_ms > last->since_ms))
-			last = task;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (!last || tasks[i].since_ms > last->since_ms)
+			last = &tasks[i];
 	return last;
 }

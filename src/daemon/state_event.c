@@ -177,9 +177,10 @@ static int take(struct state_service *service, struct span target, const struct 
 		doubtful = is_doubtful(place, &event);
 	if (place && !doubtful)
 		changed = apply(place, &event, runner_moment(service->runner));
-	if (changed)
-		state_news_add(&news, place,
-			event.is_task ? event.task.instance : event.instance.id);
+	if (changed && event.is_task)
+		state_news_add_task(&news, place, event.task.instance, event.task.group);
+	else if (changed)
+		state_news_add(&news, place, event.instance.id);
 	lock_release(&service->lock);
 	state_news_tell(service, &news);
 	/* Asks for a listing soon; once, however many such events come. */

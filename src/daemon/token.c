@@ -5,7 +5,7 @@
 #include "daemon/matching.h"
 
 #define TOKEN_MAX 64
-#define TOKENS_MAX 16 /* of one deployment */
+#define TOKENS_MAX 16 /* of one deployment, or environment */
 
 int daemon_token_prepare(struct aws_request *request)
 {
@@ -31,15 +31,27 @@ struct span daemon_token_hash(const struct aws_request *request)
 	return token->text.data ? token->hash : SPAN("");
 }
 
-/* The hash that stands where the token stands; SPAN_NONE. */
-static struct span hash_beside(struct span tokens, struct span hashes, struct span token)
+/* What stands in one list where the token stands in the other; SPAN_NONE. */
+static struct span beside(struct span tokens, struct span others, struct span token)
 {
-	struct span one, hash;
+	struct span one, other;
 
-	while (span_next_part(&tokens, ' ', &one) && span_next_part(&hashes, ' ', &hash))
+	while (span_next_part(&tokens, ' ', &one) && span_next_part(&others, ' ', &other))
 		if (span_equal(one, token))
-			return hash;
+			return other;
 	return SPAN_NONE;
+}
+
+/* Fails the request if it asks for something else than the one with this hash. */
+static int check_same(struct aws_request *request, struct span hash)
+{
+	struct span token = daemon_token_text(request);
+
+	if (span_equal(hash, daemon_token_hash(request)))
+		return 0;
+	return daemon_fail(request, "ResourceExistsException", "clientToken", token,
+		"clientToken: '%.*s' was used by a request that asked for something else",
+		SPAN_ARGS(token));
 }
 
 int daemon_token_find(struct aws_request *request, const struct store_kind *kind, int index,
@@ -61,11 +73,20 @@ int daemon_token_find(struct aws_request *request, const struct store_kind *kind
 	if (!*ret_made)
 		return 0;
 	tokens_of(*ret_made, &tokens, &hashes);
-	if (span_equal(hash_beside(tokens, hashes, token), daemon_token_hash(request)))
-		return 0;
-	return daemon_fail(request, "ResourceExistsException", "clientToken", token,
-		"clientToken: '%.*s' was used by a request that asked for something else",
-		SPAN_ARGS(token));
+	return check_same(request, beside(tokens, hashes, token));
+}
+
+int daemon_token_find_answer(struct aws_request *request, struct span tokens, struct span hashes,
+	struct span answers, struct span *ret_answer)
+{
+	struct span token = daemon_token_text(request), hash = SPAN_NONE;
+
+	if (token.length > 0)
+		hash = beside(tokens, hashes, token);
+	if (hash.data && check_same(request, hash) < 0)
+		return -EPERM;
+	*ret_answer = hash.data ? beside(tokens, answers, token) : SPAN_NONE;
+	return 0;
 }
 
 static void append(struct arena *arena, struct span *list, struct span text)
@@ -91,4 +112,11 @@ bool daemon_token_add(const struct aws_request *request, struct span *tokens, st
 	append(request->arena, tokens, token);
 	append(request->arena, hashes, daemon_token_hash(request));
 	return true;
+}
+
+void daemon_token_add_answer(const struct aws_request *request, struct span *tokens,
+	struct span *hashes, struct span *answers, struct span answer)
+{
+	if (daemon_token_add(request, tokens, hashes))
+		append(request->arena, answers, answer);
 }

@@ -1,6 +1,7 @@
 /*
  * Client tokens of requests that make a version or a deployment. What they made (or found there already) bears the token
- * and the hash of the request, so that asking twice is asking once for as long as it is there.
+ * and the hash of the request, so that asking twice is asking once for as long as it is there. Of an update that makes no version
+ * the environment does, for the last few of them.
  */
 #ifndef DAEMON_TOKEN_H
 #define DAEMON_TOKEN_H
@@ -23,5 +24,11 @@ int daemon_token_find(struct aws_request *request, const struct store_kind *kind
 /* Also the token of a request that was answered with what there was already: with it, the same is meant again. The
  * oldest of many is forgotten. False: the request has none. */
 bool daemon_token_add(const struct aws_request *request, struct span *tokens, struct span *hashes);
+/* Of requests that make nothing which could bear their token: lists of tokens, hashes and answers that belong together.
+ * SPAN_NONE: there was none with this token. Fails the request as daemon_token_find() does. */
+int daemon_token_find_answer(struct aws_request *request, struct span tokens, struct span hashes,
+	struct span answers, struct span *ret_answer);
+void daemon_token_add_answer(const struct aws_request *request, struct span *tokens,
+	struct span *hashes, struct span *answers, struct span answer);
 
 #endif

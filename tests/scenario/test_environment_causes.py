@@ -179,6 +179,25 @@ def test_null_takes_a_member_of_the_configuration_away(fleet):
     assert change(fleet, **{name: None for name in given}) == defaults
 
 
+def set_status(fleet, status, token):
+    body = json.dumps({"status": status, "clientToken": token}).encode()
+    return ask(fleet.server, "PUT", f"/v1/environments/{fleet.name}", body)
+
+
+def test_a_status_that_is_set_twice_is_set_once(fleet):
+    version = fleet.roll_out(fleet.define(1))
+    first = set_status(fleet, "inactive", "one")
+    assert set_status(fleet, "active", "two").status == 200
+    # Whoever heard nothing asks again, and means the first time.
+    again = set_status(fleet, "inactive", "one")
+    assert (first.status, first.json) == (again.status, again.json) and again.status == 200
+    assert again.json["environmentVersion"] == version
+    assert fleet.get()["status"] == "active"
+    other = set_status(fleet, "active", "one")
+    assert other.status == 409 and other.json["code"] == "ResourceExistsException"
+    assert fleet.get()["status"] == "active" and fleet.get()["latestVersion"] == version
+
+
 def test_a_status_alone_makes_no_version(fleet):
     version = fleet.roll_out(fleet.define(1))
     for status in ("inactive", "active"):

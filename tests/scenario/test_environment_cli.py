@@ -594,6 +594,16 @@ def test_what_stops_and_goes_is_told(fleet):
         waiting = fleet.deploy(fleet.update(fleet.define(3)))
         said = env_command(fleet.server, "stop", fleet.name, waiting)
         assert "canceled" in said and "inactive" not in said
+        waiting = fleet.deploy(fleet.update(fleet.define(4)))
+        found = fleet.get()
+        assert found["inProgressDeployment"]["deploymentId"] == identifier
+        assert found["pendingDeployment"]["deploymentId"] == waiting
+        said = env_command(fleet.server, "stop", fleet.name)
+        # It begins as soon as the manager has seen that, which may be before the command asks what is next.
+        assert f"Deployment {identifier} is" in said and "inactive now" not in said
+        assert f"Deployment {waiting}, which waited, is next" in said or "is active." in said, said
+        identifier = waiting
+        fleet.wait_for(waiting, "in-progress")
         said = env_command(fleet.server, "stop", fleet.name)
         assert identifier in said and "is inactive now" in said and "not replaced" in said
         assert f"slipway env deploy {fleet.name}" in said

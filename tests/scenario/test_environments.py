@@ -831,6 +831,14 @@ def test_the_log_tells_how_deployments_go(fleet):
     assert told_of(fleet, back["deploymentId"])[0] == ("info", "begins")
 
 
+def test_the_log_tells_of_nothing_taken_back_where_nothing_is(fleet):
+    first = fleet.deploy(fleet.create(fleet.define(1, "exit 1"), timeoutSeconds=3, onFailure="rollback"))
+    fleet.wait_for(first, "timed-out")
+    told = wait_until(lambda: [message for _, message in told_of(fleet, first)
+                               if message.startswith("is timed-out")], "its end is told")
+    assert len(told) == 1 and told[0].startswith("is timed-out: BACKOFF"), told
+
+
 def test_39_40_44_bad_versions_take_one_batch_and_poison_nothing(fleet):
     fleet.roll_out(fleet.define(1), minHealthyPercent=60)
     good = {task for tasks in fleet.places().values() for task in tasks}

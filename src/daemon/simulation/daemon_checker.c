@@ -55,6 +55,11 @@ int64_t checker_since_us(const struct daemon_checker *checker)
 	return from_us - checker->config.patience_us;
 }
 
+int64_t checker_told_us(const struct daemon_checker *checker)
+{
+	return checker_since_us(checker) - 2 * checker->config.patience_us;
+}
+
 bool checker_is_late(const struct daemon_checker *checker,
 	const struct truth_environment *environment, const struct truth_instance *instance)
 {

@@ -602,7 +602,7 @@ void checker_completed(struct daemon_checker *checker, const struct truth_enviro
 {
 	const struct truth_version *version =
 		checker_version(checker, environment, deployment->version);
-	int64_t now_us = checker_warm_us(checker), since_us = checker_since_us(checker);
+	int64_t now_us = checker_warm_us(checker), since_us = checker_told_us(checker);
 
 	if (!version)
 		return;

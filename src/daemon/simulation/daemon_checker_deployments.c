@@ -178,8 +178,7 @@ static void check_progress(struct daemon_checker *checker,
 	}
 	deployment->done = facts->done;
 	deployment->total = facts->total;
-	/* What is told is held back less than what is done: elsewhere, until a listing has failed several times. */
-	deployment->told_us = checker_since_us(checker) - checker->config.patience_us;
+	deployment->told_us = checker_told_us(checker);
 }
 
 void checker_take_deployment(struct daemon_checker *checker, struct span key,

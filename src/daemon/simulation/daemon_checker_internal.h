@@ -42,6 +42,9 @@ static inline int64_t checker_warm_us(const struct daemon_checker *checker)
 
 /* What happened to the world since this moment may not be known to those who decide. */
 int64_t checker_since_us(const struct daemon_checker *checker);
+/* The same for what is only told, which is held back less than what is done: elsewhere what is known counts until several
+ * listings, which may be slow, have failed. */
+int64_t checker_told_us(const struct daemon_checker *checker);
 /* A call that was under way when nobody was looking may have its effect now, there. */
 bool checker_is_late(const struct daemon_checker *checker,
 	const struct truth_environment *environment, const struct truth_instance *instance);

@@ -17,8 +17,8 @@
 #define SHARES_ONE_IN 2 /* and in one in so many two environments want the same task definitions */
 #define INSTANCES_DEFAULT 8
 #define HOUR_US (3600 * REHEARSAL_SECOND_US)
-#define BOOT_ONE_IN 10
 #define LARGE_PACE 16
+#define LARGE_OFTEN 16
 #define POPULATE_US (REHEARSAL_SECOND_US / 2)
 #define PATIENCE_US (2 * REHEARSAL_SECOND_US)
 /* One seed in so many has the clusters of an account elsewhere. What is known of them may be some seconds old, and
@@ -72,11 +72,7 @@ int rehearsal_pass_time(struct rehearsal *rehearsal, int64_t duration_us, struct
 static void act(struct rehearsal *rehearsal)
 {
 	switch (rehearsal_draw(rehearsal, 10)) {
-	case 0:
-		/* Who boots reads everything: where that is much it happens every few minutes. */
-		if (!rehearsal->large || rehearsal_one_in(rehearsal, BOOT_ONE_IN))
-			rehearsal_act_server(rehearsal);
-		break;
+	case 0: rehearsal_act_server(rehearsal); break;
 	case 1:
 	case 2:
 	case 3: rehearsal_act_instance(rehearsal); break;
@@ -334,6 +330,9 @@ void rehearsal_set_up(struct rehearsal *rehearsal, uint64_t seed)
 	rehearsal->rarity = rehearsal->crowd;
 	if (rehearsal->crowd > 1 && rehearsal->instances_max > INSTANCES_DEFAULT)
 		rehearsal->rarity *= rehearsal->instances_max / INSTANCES_DEFAULT;
+	/* Who boots reads everything: where that is much it happens every few minutes. */
+	if (rehearsal->large && rehearsal->rarity > LARGE_OFTEN)
+		rehearsal->rarity /= LARGE_OFTEN;
 	checker.runner = rehearsal->root;
 	rehearsal->checker = daemon_checker_new(&checker);
 }

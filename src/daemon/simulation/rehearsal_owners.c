@@ -127,40 +127,6 @@ static const struct truth_deployment *open_one(const struct truth_environment *e
 		       : NULL;
 }
 
-/* When the time of one that runs is over. It was written down when it began; where clocks are set, who takes over cannot
- * tell when that was, and takes no more than until now for what lies ahead. */
-static int64_t ends_us(struct rehearsal *rehearsal, const struct truth_environment *environment,
-	const struct truth_deployment *running)
-{
-	const struct truth_version *version;
-	int64_t began_us = running->began_us;
-	char key[2 * REHEARSAL_TEXT_MAX];
-
-	snprintf(key, sizeof(key), "%s/%s", environment->key, running->version);
-	version = map_get(&daemon_checker_truth(rehearsal->checker)->versions, span_of(key));
-	if (!version)
-		return RUNNER_FOREVER;
-	if (rehearsal->result.jumps > 0)
-		began_us = later(began_us, environment->claimed_us);
-	return began_us + version->timeout_ms * 1000 + REHEARSAL_CLOCKS_DIFFER_MS * 1000;
-}
-
-/* Since when something should have become of its deployments: one that runs has had its time, or was to be stopped, or
- * nothing keeps the one that waits from beginning. */
-static int64_t due_us(struct rehearsal *rehearsal, const struct truth_environment *environment)
-{
-	const struct truth_deployment *running = open_one(environment, environment->in_progress);
-	const struct truth_deployment *waiting = open_one(environment, environment->pending);
-	bool stops = running && running->status == ENVIRONMENT_DEPLOYMENT_to_be_stopped;
-	int64_t due = RUNNER_FOREVER;
-
-	if (running)
-		due = stops ? running->moved_us : ends_us(rehearsal, environment, running);
-	if (waiting && (!running || stops || running->type != ENVIRONMENT_DEPLOYMENT_TYPE_user))
-		due = sooner(due, later(waiting->made_us, environment->released_us));
-	return due;
-}
-
 /* Since when whoever has it has been able to look after it; RUNNER_FOREVER: nobody has it, and that it is taken is
  * looked at elsewhere. */
 static int64_t able_us(const struct rehearsal *rehearsal, const struct store_view *view,
@@ -178,14 +144,50 @@ static int64_t able_us(const struct rehearsal *rehearsal, const struct store_vie
 	return owner ? owner->awake_us : RUNNER_FOREVER;
 }
 
+/* When the time of one that runs is over. It was written down when it began; where clocks are set, who takes over cannot
+ * tell when that was, and takes no more than until now for what lies ahead. */
+static int64_t ends_us(struct rehearsal *rehearsal, const struct truth_environment *environment,
+	const struct truth_deployment *running, int64_t able)
+{
+	const struct truth_version *version;
+	int64_t began_us = running->began_us;
+	char key[2 * REHEARSAL_TEXT_MAX];
+
+	snprintf(key, sizeof(key), "%s/%s", environment->key, running->version);
+	version = map_get(&daemon_checker_truth(rehearsal->checker)->versions, span_of(key));
+	if (!version || able == RUNNER_FOREVER)
+		return RUNNER_FOREVER;
+	if (rehearsal->result.jumps > 0)
+		began_us = later(began_us, later(environment->claimed_us, able));
+	return began_us + version->timeout_ms * 1000 + REHEARSAL_CLOCKS_DIFFER_MS * 1000;
+}
+
+/* Since when something should have become of its deployments: one that runs has had its time, or was to be stopped, or
+ * nothing keeps the one that waits from beginning. */
+static int64_t due_us(struct rehearsal *rehearsal, const struct truth_environment *environment,
+	int64_t able)
+{
+	const struct truth_deployment *running = open_one(environment, environment->in_progress);
+	const struct truth_deployment *waiting = open_one(environment, environment->pending);
+	bool stops = running && running->status == ENVIRONMENT_DEPLOYMENT_to_be_stopped;
+	int64_t due = RUNNER_FOREVER;
+
+	if (running)
+		due = stops ? running->moved_us : ends_us(rehearsal, environment, running, able);
+	if (waiting && (!running || stops || running->type != ENVIRONMENT_DEPLOYMENT_TYPE_user))
+		due = sooner(due, later(waiting->made_us, environment->released_us));
+	return due;
+}
+
 /* Who took it over, or woke up, has to know first what was done before. A commit that failed is tried again, later each
  * time. */
 static void check_end(struct rehearsal *rehearsal, const struct store_view *view,
 	struct truth_environment *environment)
 {
 	int64_t now_us = runner_now_us(rehearsal->root);
-	int64_t since_us = later(due_us(rehearsal, environment),
-		later(able_us(rehearsal, view, environment), environment->claimed_us));
+	int64_t able = able_us(rehearsal, view, environment);
+	int64_t since_us =
+		later(due_us(rehearsal, environment, able), later(able, environment->claimed_us));
 	int64_t within_us = rehearsal->far ? FAR_ENDS_WITHIN_US : ENDS_WITHIN_US;
 	unsigned failed = rehearsal->result.failed_commits;
 
