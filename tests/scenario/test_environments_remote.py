@@ -607,7 +607,8 @@ def test_83_away_for_long(world):
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
     wait_until(lambda: is_told_as_well(fleet), "it is known again")
-    assert ("info", f"cluster {ACCOUNT}/us-east-1/default of target far is known again") in logged(world.near)
+    again = f"cluster {ACCOUNT}/us-east-1/default of target far is known again"
+    wait_until(lambda: ("info", again) in logged(world.near), "the log says that, too")
     other.remove()
     fleet.remove()
 
