@@ -57,7 +57,9 @@ int64_t checker_since_us(const struct daemon_checker *checker)
 
 int64_t checker_told_us(const struct daemon_checker *checker)
 {
-	return checker_since_us(checker) - 2 * checker->config.patience_us;
+	int64_t listings_us = checker->truth.far_account ? 2 * checker->config.patience_us : 0;
+
+	return checker_since_us(checker) - listings_us;
 }
 
 bool checker_is_late(const struct daemon_checker *checker,
