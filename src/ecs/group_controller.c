@@ -91,35 +91,53 @@ static void remember_told(struct group_controller *groups, struct span id)
 	lock_release(&groups->lock);
 }
 
-struct failing {
+/* What its group says of a service. */
+struct saying {
 	struct span service_key;
 	bool failed;
+	struct span available;
 };
 
-static int write_failed(struct store_transaction *transaction, void *context, struct err *err)
+static bool is_known(const struct store_object *service, const struct saying *saying)
 {
-	const struct failing *failing = context;
+	return service_facts(service)->group_failed == saying->failed &&
+	       span_equal(service_facts(service)->group_available, saying->available);
+}
+
+static int write_saying(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct saying *saying = context;
 	const struct store_object *service =
-		store_get(store_head(transaction), &service_kind, failing->service_key);
+		store_get(store_head(transaction), &service_kind, saying->service_key);
 	struct service_facts facts;
 
-	if (!service || service_facts(service)->group_failed == failing->failed)
+	if (!service || is_known(service, saying))
 		return 0;
 	facts = *service_facts(service);
-	facts.group_failed = failing->failed;
+	facts.group_failed = saying->failed;
+	facts.group_available = saying->available;
 	return service_object_put_facts(transaction, service, &facts,
 		store_transaction_arena(transaction), err);
 }
 
-/* Whether it can go on by itself. Task sets are several groups of one service, and say it in events only. */
-static int note_failed(struct step *step, const struct runtime_group_state *state)
+/* All that is wanted is of one version, and counts: from now on the runtime gives up none of it for what comes next. */
+static bool is_available(const struct runtime_group_state *state)
 {
-	struct failing failing = {state->id, state->failed};
+	return state->settled && !state->ending && state->updated >= state->desired &&
+	       state->available >= state->desired;
+}
+
+/* Whether it can go on by itself, and whether it has what it wants. Task sets are several groups of one service, and say
+ * it in events only. */
+static int note_state(struct step *step, const struct runtime_group_state *state)
+{
+	struct saying saying = {
+		state->id, state->failed, is_available(state) ? state->version : SPAN("")};
 	const struct store_object *service = store_get(step->view, &service_kind, state->id);
 
-	if (!service || service_facts(service)->group_failed == state->failed)
+	if (!service || is_known(service, &saying))
 		return 0;
-	return control_write(step->call->runner, step->call->store, write_failed, &failing, NULL,
+	return control_write(step->call->runner, step->call->store, write_saying, &saying, NULL,
 		step->err);
 }
 
@@ -187,7 +205,7 @@ static int reconcile_group(struct step *step, struct span id)
 	if (code == -ENOENT)
 		return 0; /* we are told when it is there */
 	if (code == 0)
-		code = note_failed(step, state);
+		code = note_state(step, state);
 	return code < 0 ? code : tell_events(step, state);
 }
 

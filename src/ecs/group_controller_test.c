@@ -160,7 +160,8 @@ static void define(struct rig *rig, const char *family, const char *command, boo
 		family, command, checked ? ",'healthCheck':{'command':['CMD','true']}" : "");
 }
 
-static int setup(void **state)
+/* Groups are looked at after so many milliseconds. */
+static int setup_with(void **state, uint64_t look_first, uint64_t look_last)
 {
 	struct rig *rig = memory_allocate(sizeof(*rig));
 	struct simulated_config config = {.instances = INSTANCES,
@@ -170,7 +171,7 @@ static int setup(void **state)
 			.broken = rule_broken,
 			.context = rig},
 		.groups = true,
-		.group_look = {5, 20}};
+		.group_look = {look_first, look_last}};
 	struct err err = {0};
 
 	rig->runner = runner_simulated_new(1);
@@ -185,6 +186,16 @@ static int setup(void **state)
 	define(rig, "unstartable", "'SIMULATED_START_MS=soon'", false);
 	*state = rig;
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(state, 5, 20);
+}
+
+static int setup_slow(void **state)
+{
+	return setup_with(state, 1500, 2000);
 }
 
 static int teardown(void **state)
@@ -357,6 +368,36 @@ static void a_service_is_a_group_as_long_as_it_is(void **state)
 	test_call(rig->server, "CreateService",
 		"{'serviceName':'web','taskDefinition':'quick','desiredCount':1}");
 	WAIT_UNTIL(rig, is_stable(rig, "web", 1));
+}
+
+static int64_t count_available(struct rig *rig, const char *service)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct runtime_group_state *group;
+	struct err err = {0};
+
+	if (rig->runtime->operations->groups->get(rig->runtime,
+		    arena_format(arena, CLUSTER "/%s", service), arena, &group, &err) < 0)
+		fail_msg("%s", err.message);
+	return group->available;
+}
+
+/* A runtime gives up first what is not available to it: a client that goes back as soon as a version is completed must
+ * not lose all of it. */
+static void completed_is_what_the_runtime_counts_on(void **state)
+{
+	static const char *const definitions[] = {"quick", "checked", "quick"};
+	struct rig *rig = *state;
+
+	test_call(rig->server, "CreateService",
+		"{'serviceName':'web','taskDefinition':'quick','desiredCount':3}");
+	for (size_t i = 0; i < LENGTH(definitions); i++) {
+		test_call(rig->server, "UpdateService",
+			"{'service':'web','forceNewDeployment':true,'taskDefinition':'%s'}",
+			definitions[i]);
+		WAIT_UNTIL(rig, is_stable(rig, "web", 3));
+		assert_int_equal(count_available(rig, "web"), 3);
+	}
 }
 
 static void a_daemon_is_on_every_instance(void **state)
@@ -856,6 +897,8 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_service_is_a_group_as_long_as_it_is),
+		cmocka_unit_test_setup_teardown(completed_is_what_the_runtime_counts_on, setup_slow,
+			teardown),
 		TEST(a_daemon_is_on_every_instance),
 		TEST(task_sets_come_and_go),
 		TEST(what_is_deleted_behind_our_back_is_made_again),

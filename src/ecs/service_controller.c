@@ -114,6 +114,14 @@ static bool has_stray_tasks(struct service_work *work)
 	return live > 0;
 }
 
+/* What such a runtime does not count as available yet it gives up first, when something else is to run. Daemons are
+ * counted on nodes that are none of ours, too: of those it does not matter. */
+static bool is_available(const struct service_work *work)
+{
+	return work->facts.strategy == SERVICE_DAEMON ||
+	       service_part_is_called(work->primary, work->facts.group_available);
+}
+
 static int step_deployments(struct service_work *work, struct err *err)
 {
 	int code = service_rollout_begin(work, err);
@@ -136,7 +144,7 @@ static int step_deployments(struct service_work *work, struct err *err)
 			work->stuck = plan.blocked == ROLLOUT_BLOCKED_NO_ROOM;
 		}
 	}
-	if (code == 0 && service_is_group(work) && has_stray_tasks(work))
+	if (code == 0 && service_is_group(work) && (has_stray_tasks(work) || !is_available(work)))
 		work->steady = work->complete = false;
 	if (code == 0)
 		code = service_tell_tasks(work, err);

@@ -187,11 +187,8 @@ void service_part_forgive(struct service_work *work, struct service_part *part, 
 static const struct service_part *part_of(const struct service_work *work,
 	const struct task_facts *task)
 {
-	size_t prefix = sizeof(SERVICE_DEPLOYMENT_PREFIX) - 1;
-
 	for (size_t i = 0; i < work->part_count; i++)
-		if (task->deployment.length == prefix + work->parts[i].number.length &&
-			span_ends_with(task->deployment, work->parts[i].number))
+		if (service_part_is_called(&work->parts[i], task->deployment))
 			return &work->parts[i];
 	return NULL;
 }

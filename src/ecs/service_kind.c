@@ -110,6 +110,7 @@ static const struct fact_row service_rows[] = {
 	FACT(FACT_TEXT, service_facts, told, "told"),
 	FACT(FACT_NUMBER, service_facts, told_ms, "toldAt"),
 	FACT(FACT_FLAG, service_facts, group_failed, "groupFailed"),
+	FACT(FACT_TEXT, service_facts, group_available, "groupAvailable"),
 };
 
 static const struct fact_row deployment_rows[] = {

@@ -85,6 +85,8 @@ struct service_facts {
 	int64_t told_ms;
 	/* By the group controller: the runtime that keeps its replicas says that it cannot go on by itself. */
 	bool group_failed;
+	/* And the deployment ("ecs-svc/…") of which that runtime counts all tasks that are wanted as available; "". */
+	struct span group_available;
 };
 
 /* ---- deployments ---- */

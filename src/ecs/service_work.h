@@ -82,6 +82,13 @@ static inline bool service_may_write(const struct service_work *work)
 }
 
 /* Nothing is started here: see struct service_control. */
+/* "ecs-svc/NUMBER" is its name. */
+static inline bool service_part_is_called(const struct service_part *part, struct span name)
+{
+	return name.length == sizeof(SERVICE_DEPLOYMENT_PREFIX) - 1 + part->number.length &&
+	       span_ends_with(name, part->number);
+}
+
 static inline bool service_is_group(const struct service_work *work)
 {
 	return work->control && work->control->groups;

@@ -267,13 +267,16 @@ static int64_t note_ready(struct simulated_group *group)
 /* Writes down how it is. Says whether that is not what it was. */
 static bool count(struct simulated_group *group)
 {
-	int64_t current = 0, ready = 0, updated = 0, available;
+	int64_t current = 0, ready = 0, updated = 0, available = 0;
 	bool differs;
 
 	for (struct simulated_version *version = group->versions; version;
 		version = version->next) {
+		int64_t its_available;
+
 		simulated_version_count(version, &version->told_current, &version->told_ready,
-			&available);
+			&its_available);
+		available += its_available;
 		current += version->told_current;
 		ready += version->told_ready;
 		if (version == group->versions)
@@ -283,6 +286,7 @@ static bool count(struct simulated_group *group)
 		  updated != group->told_updated;
 	group->told_current = current;
 	group->told_ready = ready;
+	group->told_available = available;
 	group->told_updated = updated;
 	group->told_desired = group->wish.daemon ? group->versions->desired : group->wish.desired;
 	return differs;

@@ -96,7 +96,7 @@ struct runtime_group_state *simulated_group_report(const struct simulated_group 
 	out->current = group->told_current;
 	out->updated = group->told_updated;
 	out->ready = group->told_ready;
-	out->available = group->told_ready;
+	out->available = group->told_available;
 	out->failed = group->failed;
 	out->reason = SPAN("");
 	if (group->failed)

@@ -204,8 +204,9 @@ struct simulated_group {
 	size_t live;       /* tasks that have not stopped */
 	int64_t scaled_to; /* desired, when it was last looked at */
 	int64_t progress_us;
-	int64_t told_desired, told_current, told_updated, told_ready; /* as of the last look */
-	struct simulated_event events[RUNTIME_EVENTS_MAX];            /* oldest first */
+	/* As of the last look. */
+	int64_t told_desired, told_current, told_updated, told_ready, told_available;
+	struct simulated_event events[RUNTIME_EVENTS_MAX]; /* oldest first */
 	size_t event_count;
 };
 
