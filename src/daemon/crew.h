@@ -100,6 +100,7 @@ struct crew {
 	int64_t canary_written_ms; /* since when that is well, as we wrote it down; 0: another one did */
 	bool is_looked_at;         /* everything, at least once since the target changed */
 	bool is_blind; /* what was known of the target's place was too old when it was last looked at */
+	int64_t waits_ms; /* since when too little is known of its instances to decide anything (steady); 0: enough is */
 	/* Places that it only has to leave and that are not known now, or not well enough to act upon, joined by spaces (own
 	 * memory; NULL: none): instances there cannot be reached. */
 	char *dim;

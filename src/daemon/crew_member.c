@@ -233,7 +233,8 @@ static void tell_tasks(struct looking *looking)
 		now->tasks[version][class]++;
 		look_again(looking->member, again_ms);
 	}
-	looking->unsure = unsure;
+	/* Where nothing can be done nobody has to know. */
+	looking->unsure = unsure && now->state != ROLLOUT_INSTANCE_UNREACHABLE;
 }
 
 /* The others have their time to leave a draining instance before us, and no more. */

@@ -413,6 +413,23 @@ static bool may_be_deleted(const struct manager_look *look)
 	       (look->cause.length == 0 && !look->crew->dim && fleet_steady(look->crew->fleet));
 }
 
+/* What is missing comes in a moment, as a rule. If it does not, it is a cause like others: who waits for the deployment
+ * sees it, and time goes on. */
+static bool waits_for_long(struct manager_look *look, int seen, const struct err *why)
+{
+	int64_t *since_ms = &look->crew->waits_ms, now_ms = look->sight.steady_ms;
+
+	if (seen >= 0)
+		*since_ms = 0;
+	else if (*since_ms == 0)
+		*since_ms = now_ms > 0 ? now_ms : 1;
+	if (seen >= 0 || now_ms - *since_ms < MANAGER_WAITS_MS)
+		return false;
+	look->cause = manager_reason(look->arena, "CLUSTER_UNKNOWN", span_of(why->message));
+	manager_again_at(look, now_ms + MANAGER_BLIND_MS);
+	return true;
+}
+
 static int work_daemon(struct manager_look *look, bool *ret_more, struct err *err)
 {
 	bool changed = false, caught_up = crew_is_caught_up(look->crew, &look->sight);
@@ -431,7 +448,7 @@ static int work_daemon(struct manager_look *look, bool *ret_more, struct err *er
 		crew_claimed(look->crew, &look->sight, look->claim.epoch);
 		caught_up = false;
 	}
-	if (code == 0 && seen < 0)
+	if (code == 0 && !waits_for_long(look, seen, &blind) && seen < 0)
 		return err_set(err, seen, "%s", blind.message);
 	if (code == 0 && !caught_up && look->cause.length == 0) {
 		/* What the one before us did last may be in no replica of ours yet. */

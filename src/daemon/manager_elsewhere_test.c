@@ -40,6 +40,7 @@ struct bench {
 	struct test_server *far;
 	enum fault fault;
 	const char *operation; /* that it strikes; NULL: any */
+	const char *desired;   /* only if its desiredStatus is this; NULL: whatever that is */
 	unsigned times;        /* it strikes */
 	int64_t late_us;       /* that FAULT_LATE takes */
 	unsigned one_in;       /* 0: always; else by chance, whichever fault */
@@ -57,7 +58,9 @@ struct far_target {
 static enum fault next_fault(struct bench *bench, const struct aws_call *call)
 {
 	if (bench->times == 0 ||
-		(bench->operation && strcmp(bench->operation, call->operation) != 0))
+		(bench->operation && strcmp(bench->operation, call->operation) != 0) ||
+		(bench->desired &&
+			!span_is(json_get_text(call->request, "desiredStatus"), bench->desired)))
 		return NO_FAULT;
 	if (bench->one_in == 0) {
 		bench->times--;
@@ -451,6 +454,68 @@ static void test_46_a_cluster_to_leave_is_away(void **state)
 	bench_free(bench);
 }
 
+/* It runs in the cluster elsewhere; a server that knows nothing of it, and to which this happens, is to run it here. */
+static void move_here(struct bench *bench, enum fault fault, const char *operation,
+	const char *desired)
+{
+	char id[TEST_ID_SIZE];
+
+	test_call(bench->near->server, "CreateCluster", "{'clusterName':'default'}");
+	test_instance(bench->near->server, "default", 1024, 1024, "", id);
+	test_call(bench->near->server, "RegisterTaskDefinition",
+		"{'family':'neat','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
+	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
+	pass_s(bench, 20);
+	assert_int_equal(change_tasks(bench, test_has_run), 1);
+	pass_s(bench, 20);
+	assert_string_equal(status_of(bench), "ended");
+	strike(bench, fault, operation, UINT32_MAX);
+	bench->desired = desired;
+	test_manager_stop(bench->near);
+	test_manager_start(bench->near);
+	pass_s(bench, 20);
+	deploy_daemon(bench, "UpdateEnvironment",
+		"'taskDefinition':'neat:1','target':'local','instanceGroup':{'cluster':'default'},"
+		"'deploymentConfiguration':{'timeoutSeconds':300}");
+	pass_s(bench, 20);
+}
+
+/* Its tasks were seen by a listing that did not end, and nothing more is known of them: those who are there wait. */
+static void test_46_a_cluster_to_leave_is_half_known(void **state)
+{
+	struct bench *bench = bench_new(11);
+
+	(void)state;
+	move_here(bench, FAULT_AWAY, "ListTasks", "STOPPED");
+	assert_int_equal(test_count_tasks(bench->near->server), 1);
+	pass_s(bench, 300);
+	assert_string_equal(status_of(bench), "ended");
+	assert_int_equal(change_tasks(bench, test_has_run), 1);
+	bench_free(bench);
+}
+
+/* Whether the old tasks are healthy is never told. That is said, and time goes on. */
+static void test_44_nobody_tells_of_health(void **state)
+{
+	struct bench *bench = bench_new(12);
+
+	(void)state;
+	move_here(bench, FAULT_THROTTLED, "DescribeTaskDefinition", NULL);
+	assert_string_equal(status_of(bench), "in-progress");
+	pass_s(bench, 100);
+	assert_string_equal(status_of(bench), "blocked");
+	assert_non_null(strstr(test_text(bench->near->server, "activeDeployment.statusReason"),
+		"not known yet whether their tasks are healthy"));
+	pass_s(bench, 300);
+	assert_string_equal(status_of(bench), "ended");
+	assert_int_equal(test_count_tasks(bench->near->server), 0);
+	/* It is told at last. */
+	strike(bench, NO_FAULT, NULL, 0);
+	pass_s(bench, 30);
+	assert_int_equal(test_count_tasks(bench->near->server), 1);
+	bench_free(bench);
+}
+
 /* Elsewhere there are tasks that are on no instance: they are nobody's business. */
 static void test_92_a_task_on_no_instance(void **state)
 {
@@ -771,6 +836,8 @@ int main(void)
 		cmocka_unit_test(test_72_a_call_that_arrives_late),
 		cmocka_unit_test(test_72_a_call_on_its_way_when_clocks_differ),
 		cmocka_unit_test(test_46_a_cluster_to_leave_is_away),
+		cmocka_unit_test(test_46_a_cluster_to_leave_is_half_known),
+		cmocka_unit_test(test_44_nobody_tells_of_health),
 		cmocka_unit_test(test_20_refused_in_any_words),
 		cmocka_unit_test(test_92_a_task_on_no_instance),
 		cmocka_unit_test(test_83_away_when_due),

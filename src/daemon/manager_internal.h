@@ -46,6 +46,8 @@ struct manager_look {
 
 #define MANAGER_BLIND_MS                                                                           \
 	1000 /* between two looks at a place of which nothing is known, or too old */
+#define MANAGER_WAITS_MS                                                                           \
+	60000 /* that too little is known before it is told as what holds a deployment up */
 
 /* Steady time, or what a clock on the wall shows. */
 void manager_again_at(struct manager_look *look, int64_t at_ms);

@@ -257,7 +257,7 @@ static int list_part(struct listing *listing, const struct part *part, struct er
 		if (code < 0 || !token)
 			return code;
 	}
-	return err_set(err, -E2BIG, "%s: there is no end to the pages", part->list);
+	return err_set(err, -E2BIG, "%s: more than %d pages", part->list, PAGES_MAX);
 }
 
 /* What was on no page is asked for by name. */
