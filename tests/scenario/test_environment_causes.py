@@ -6,10 +6,10 @@ import pytest
 
 from conftest import wait_until
 from ecs_requests import ACCOUNT
+from fleets import Fleet
 from rest_requests import ask
 from test_environment_streams import Receiver, hooks_file
 from test_environment_types import Typed
-from test_environments import Fleet
 
 INSTANCES = 2
 SERVER_ARGUMENTS = ["--instances", str(INSTANCES)]

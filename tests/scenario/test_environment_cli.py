@@ -14,8 +14,8 @@ import threading
 import pytest
 
 from conftest import DEADLINE, slipway_program, wait_until
+from fleets import Fleet, Gate, env_command
 from test_environment_types import Typed
-from test_environments import Fleet, Gate, env_command
 
 INSTANCES = 5
 SERVER_ARGUMENTS = ["--instances", str(INSTANCES)]

@@ -2,9 +2,9 @@
 import time
 
 from conftest import wait_until
+from far_world import new_between, new_world  # pylint: disable=unused-import
 from programs import LONG
 from test_environment_crons_remote import MINUTES, FarCron
-from test_environments_remote import new_between, new_world  # pylint: disable=unused-import
 
 TAKES_MINUTES = True
 

@@ -5,9 +5,9 @@ import time
 import pytest
 
 from conftest import wait_until
+from far_world import new_between, new_world, state_of  # pylint: disable=unused-import
 from programs import LONG
 from test_environment_types_remote import FarTyped
-from test_environments_remote import new_between, new_world, state_of  # pylint: disable=unused-import
 
 MINUTES = 200  # seconds in which two whole minutes begin, with room to spare
 TAKES_MINUTES = True

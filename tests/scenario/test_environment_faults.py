@@ -12,9 +12,9 @@ import botocore.exceptions
 import pytest
 
 from conftest import wait_until
+from fleets import Fleet
 from rest_requests import rest_client
 from test_durability import SmallDisk
-from test_environments import Fleet
 from test_services_run import Watch
 
 INSTANCES = 4

@@ -10,9 +10,9 @@ import botocore.exceptions
 import pytest
 
 from conftest import DEADLINE, wait_until
+from fleets import Fleet, Gate, env_command, refusal, remaining_memory
 from programs import LONG, Mark, container, task_id
 from rest_requests import rest_client
-from test_environments import Fleet, Gate, env_command, refusal, remaining_memory
 from test_services_run import Watch
 
 INSTANCES = 5

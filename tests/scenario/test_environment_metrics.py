@@ -2,9 +2,9 @@
 import re
 
 from conftest import wait_until
+from fleets import Fleet
 from programs import LONG
 from test_environment_streams import hooks_file
-from test_environments import Fleet
 
 
 def numbers(server, name):

@@ -4,9 +4,9 @@ import json
 import pytest
 
 from conftest import wait_until
+from fleets import Fleet, env_command, refusal
 from rest_requests import ask, rest_client
 from test_environment_tenancy import OTHER, Tenant
-from test_environments import Fleet, env_command, refusal
 
 OURS = "333333333333"
 

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from conftest import wait_until
+from fleets import Fleet
 from rest_requests import rest_client
-from test_environments import Fleet
 from test_services_run import Watch
 
 EACH = 2

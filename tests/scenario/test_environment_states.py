@@ -6,9 +6,9 @@ import uuid
 import pytest
 
 from conftest import wait_until
+from fleets import refusal
 from rest_requests import rest_client
 from test_environment_streams import Receiver, hooks_file
-from test_environments import refusal
 
 SERVER_ARGUMENTS = ["--runtime", "none"]
 

@@ -13,8 +13,8 @@ import urllib.parse
 import pytest
 
 from conftest import DEADLINE, wait_until
+from fleets import Fleet, refusal
 from rest_requests import ask, rest_client, signed
-from test_environments import Fleet, refusal
 from test_operating import command
 
 INSTANCES = 2

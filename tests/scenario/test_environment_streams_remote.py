@@ -5,11 +5,11 @@ import time
 import pytest
 
 from conftest import wait_until
+from far_world import (  # pylint: disable=unused-import
+    INSTANCES, POLL, new_between, new_world)
+from fleets import refusal
 from rest_requests import ask, rest_client
 from test_environment_streams import Reader, Refused
-from test_environments import refusal
-from test_environments_remote import (  # pylint: disable=unused-import
-    INSTANCES, POLL, new_between, new_world)
 
 
 def follow(world, what="tasks", **parameters):

@@ -8,8 +8,8 @@ import botocore.exceptions
 import pytest
 
 from conftest import wait_until
+from fleets import Fleet, refusal
 from rest_requests import ask, rest_client, signed
-from test_environments import Fleet, refusal
 from test_identity import make_key, signed_headers
 
 OTHER = "222222222222"

@@ -6,8 +6,8 @@ import pytest
 
 from balancing import free_port
 from conftest import wait_until
+from fleets import Fleet, env_command, refusal
 from programs import LONG, container, task_id
-from test_environments import Fleet, env_command, refusal
 from test_services_run import Watch
 
 INSTANCES = 3

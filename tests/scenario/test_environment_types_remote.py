@@ -6,10 +6,10 @@ import pytest
 
 from balancing import free_port
 from conftest import wait_until
-from programs import LONG, container
-from test_environments import refusal
-from test_environments_remote import (  # pylint: disable=unused-import
+from far_world import (  # pylint: disable=unused-import
     ACCOUNT, POLL, ROLE, FarFleet, event_of, is_told_as_well, new_between, new_world, post)
+from fleets import refusal
+from programs import LONG, container
 from test_services_run import Watch
 
 

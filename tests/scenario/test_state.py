@@ -2,8 +2,8 @@
 import pytest
 
 from conftest import wait_until
+from fleets import Fleet, refusal
 from programs import task_id
-from test_environments import Fleet, refusal
 
 INSTANCES = 4
 SERVER_ARGUMENTS = ["--instances", str(INSTANCES)]

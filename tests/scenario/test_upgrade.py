@@ -21,10 +21,10 @@ import botocore.exceptions
 import pytest
 
 from conftest import DEADLINE, wait_until
+from fleets import Fleet
 from programs import LONG, Mark, container, task_id
 from rest_requests import ask
 from stores.filling import ASKED_WITH, ask_everything
-from test_environments import Fleet
 
 STORES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "stores")
 FORMATS = sorted(os.path.basename(path)[:-len(".json")] for path in glob.glob(os.path.join(STORES, "format-*.json")))
