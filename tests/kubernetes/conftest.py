@@ -23,18 +23,18 @@ from cluster import Cluster
 from scenario.conftest import *  # noqa: F403  pylint: disable=wildcard-import
 
 HOLLOW_NODES = 3
-# Of what runs on a real node these two have one each, and the rest a third: so all take about as long.
-NODES = {"test_node_scenarios": "first-node", "test_node_traffic_scenarios": "second-node"}
+# Half of what runs on a real node; the rest is the other half.
+SECOND_NODE = ("test_node_traffic_scenarios", "test_node_traffic", "test_deploy", "test_node")
 
 
 @pytest.hookimpl(tryfirst=True)  # who distributes them reads the groups
 def pytest_collection_modifyitems(items):
-    """Files are given to workers as a whole, but for tests on a real node: three workers have those, so that no more
-    than three nodes compete for the machine. They come first, for they take longest, and then what waits for minutes."""
+    """Files are given to workers as a whole, but for tests on a real node: two workers have those, so that no more than
+    two nodes compete for the machine. They come first, for they take longest, and then what waits for minutes."""
     for item in items:
         group = item.path.stem
         if item.get_closest_marker("node"):
-            group = NODES.get(group, "third-node")
+            group = "second-node" if group in SECOND_NODE else "first-node"
         item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: (item.get_closest_marker("node") is None,
                                  not getattr(item.module, "TAKES_MINUTES", False)))

@@ -1,5 +1,6 @@
 """Programs that the tests start and end: each is known by its number and the time it began, so that
 a number that has since become another program's is never signalled."""
+import glob
 import os
 import signal
 import subprocess
@@ -33,6 +34,18 @@ def last_lines(path, number=20):
             return "".join(file.readlines()[-number:])
     except OSError:
         return ""
+
+
+def threads_run(pid):
+    """Whether a thread of a process has not stopped yet: signals take a moment to reach all of them."""
+    for path in glob.glob(f"/proc/{pid}/task/*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] not in "TtZX":
+                    return True
+        except OSError:
+            pass
+    return False
 
 
 class Process:
@@ -92,7 +105,13 @@ class Process:
             os.close(descriptor)
 
     def pause(self):
+        """It does nothing more when this returns."""
         self.signal(signal.SIGSTOP)
+        deadline = time.monotonic() + STOP_SECONDS
+        while self.is_alive() and threads_run(self.pid):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.name} does not stop")
+            time.sleep(0.001)
 
     def resume(self):
         self.signal(signal.SIGCONT)
