@@ -23,6 +23,9 @@
 #define KILLS_ONE_IN 5 /* of starts and stops: who made it is killed while it is on its way */
 #define DELAY_ONE_IN 3
 #define CALMER 12 /* so many times rarer when there is no storm */
+/* A listing of a large run is hundreds of calls, which take their time; and as many listings are to come to their end. */
+#define LARGE_READS 100
+#define LARGE_CALL_US INT64_C(20000)
 #define UNEXPECTED_FELT_US (16 * REHEARSAL_SECOND_US)
 #define AWAKE_US REHEARSAL_SECOND_US
 #define DELAY_MOST_US (2 * REHEARSAL_SECOND_US)
@@ -316,8 +319,12 @@ void rehearsal_forget_answers(struct rehearsal *rehearsal)
 	map_clear(&rehearsal->answers);
 }
 
-static bool strikes(struct rehearsal *rehearsal, uint64_t one_in)
+static bool strikes(const struct far_target *far, const struct aws_call *call, uint64_t one_in)
 {
+	struct rehearsal *rehearsal = far->rehearsal;
+
+	if (rehearsal->large && !is_change(call))
+		one_in *= LARGE_READS;
 	return rehearsal_one_in(rehearsal, rehearsal->storm ? one_in : one_in * CALMER);
 }
 
@@ -327,10 +334,10 @@ static int send_faulty(struct far_target *far, const struct aws_call *call,
 	struct rehearsal *rehearsal = far->rehearsal;
 	int code = 0;
 
-	if (strikes(rehearsal, DELAY_ONE_IN))
+	if (strikes(far, call, DELAY_ONE_IN))
 		code = wait_us(far, (int64_t)rehearsal_draw(rehearsal, DELAY_MOST_US), call, err);
 	if (code == 0 && is_change(call) &&
-		(strikes(rehearsal, KILLS_ONE_IN) ||
+		(strikes(far, call, KILLS_ONE_IN) ||
 			(rehearsal->deadly && rehearsal_one_in(rehearsal, KILLS_ONE_IN)))) {
 		rehearsal->result.crashes++;
 		runner_trace(rehearsal->root, "%s crashes in a call",
@@ -342,25 +349,25 @@ static int send_faulty(struct far_target *far, const struct aws_call *call,
 		outlive(far, call);
 		return code;
 	}
-	if (strikes(rehearsal, FAILS_ONE_IN))
+	if (strikes(far, call, FAILS_ONE_IN))
 		return aws_call_fail(call, 500, SPAN("ServerException"), SPAN("fate"), failure,
 			err);
-	if (strikes(rehearsal, THROTTLED_ONE_IN))
+	if (strikes(far, call, THROTTLED_ONE_IN))
 		return aws_call_fail(call, 400, SPAN("ThrottlingException"), SPAN("Rate exceeded"),
 			failure, err);
-	if (strikes(rehearsal, is_change(call) ? LOST_CHANGE_ONE_IN : LOST_ONE_IN))
+	if (strikes(far, call, is_change(call) ? LOST_CHANGE_ONE_IN : LOST_ONE_IN))
 		return get_lost(far, call, err);
-	if (!is_change(call) && strikes(rehearsal, STALE_ONE_IN) &&
+	if (!is_change(call) && strikes(far, call, STALE_ONE_IN) &&
 		answer_as_before(far, call, ret_answer))
 		return 0;
 	code = send_inner(far, call, ret_answer, failure, err);
 	if (code == 0 && !is_change(call))
 		remember(far, call, *ret_answer);
-	if (code == 0 && strikes(rehearsal, UNANSWERED_ONE_IN))
+	if (code == 0 && strikes(far, call, UNANSWERED_ONE_IN))
 		return no_answer(far, call, err);
-	if (code == 0 && is_named(call, "Describe") && strikes(rehearsal, PARTIAL_ONE_IN))
+	if (code == 0 && is_named(call, "Describe") && strikes(far, call, PARTIAL_ONE_IN))
 		*ret_answer = leave_one_out(call->arena, *ret_answer);
-	if (code == 0 && strikes(rehearsal, DELAY_ONE_IN))
+	if (code == 0 && strikes(far, call, DELAY_ONE_IN))
 		code = wait_us(far, (int64_t)rehearsal_draw(rehearsal, DELAY_MOST_US), call, err);
 	return code;
 }
@@ -401,6 +408,10 @@ static int send(struct aws_target *target, const struct aws_call *call, struct j
 
 	if (!err)
 		err = &ignored;
+	code = far->rehearsal->large && !is_change(call) ? wait_us(far, LARGE_CALL_US, call, err)
+							 : 0;
+	if (code < 0)
+		return code;
 	code = far->rehearsal->faulty ? send_faulty(far, call, ret_answer, failure, err)
 				      : send_counted(far, call, ret_answer, failure, err);
 	return put_bug_in(far, call, code, ret_answer, failure, err);
