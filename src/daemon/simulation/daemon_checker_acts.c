@@ -570,8 +570,10 @@ void checker_decided(struct daemon_checker *checker, struct truth_placement *pla
 				"environment %s decides for an instance in %s", environment->key,
 				instance->place);
 	}
+	/* Of two tasks of one instance both can be stopped within a millisecond, one after the other. */
 	if (before->used && placement->facts.until_ms > 0 &&
 		before->facts.intent_ms == placement->facts.intent_ms &&
+		strcmp(before->task, placement->task) == 0 &&
 		!(instance && checker_is_late(checker, environment, instance)))
 		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
 			"environment %s takes %s for refused that was not", environment->name,
