@@ -418,6 +418,23 @@ static const char *status_of(struct bench *bench)
 	"'environmentType':'Daemon','taskDefinition':'tidy:1','target':'far',"                     \
 	"'instanceGroup':{'cluster':'default'}"
 
+/* It is rolled out in the cluster elsewhere, to so many instances; here is one, and this family to run there instead. */
+static void run_there(struct bench *bench, const char *family, size_t count)
+{
+	char id[TEST_ID_SIZE];
+
+	test_call(bench->near->server, "CreateCluster", "{'clusterName':'default'}");
+	test_instance(bench->near->server, "default", 1024, 1024, "", id);
+	test_call(bench->near->server, "RegisterTaskDefinition",
+		"{'family':'%s','containerDefinitions':[{'name':'a','image':'a','memory':16}]}",
+		family);
+	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
+	pass_s(bench, 20);
+	assert_int_equal(change_tasks(bench, test_has_run), count);
+	pass_s(bench, 20);
+	assert_string_equal(status_of(bench), "ended");
+}
+
 /* However many tasks are in a cluster that is only to be left, and away: the new one gets its own. */
 static void test_46_a_cluster_to_leave_is_away(void **state)
 {
@@ -428,15 +445,7 @@ static void test_46_a_cluster_to_leave_is_away(void **state)
 	(void)state;
 	for (size_t i = 1; i < many; i++)
 		test_instance(bench->far, "default", 1024, 1024, "", id);
-	test_call(bench->near->server, "CreateCluster", "{'clusterName':'default'}");
-	test_instance(bench->near->server, "default", 1024, 1024, "", id);
-	test_call(bench->near->server, "RegisterTaskDefinition",
-		"{'family':'tidy','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
-	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
-	pass_s(bench, 20);
-	assert_int_equal(change_tasks(bench, test_has_run), many);
-	pass_s(bench, 20);
-	assert_string_equal(status_of(bench), "ended");
+	run_there(bench, "tidy", many);
 	strike(bench, FAULT_AWAY, NULL, UINT32_MAX);
 	pass_s(bench, 60);
 	deploy_daemon(bench, "UpdateEnvironment",
@@ -458,17 +467,7 @@ static void test_46_a_cluster_to_leave_is_away(void **state)
 static void move_here(struct bench *bench, enum fault fault, const char *operation,
 	const char *desired)
 {
-	char id[TEST_ID_SIZE];
-
-	test_call(bench->near->server, "CreateCluster", "{'clusterName':'default'}");
-	test_instance(bench->near->server, "default", 1024, 1024, "", id);
-	test_call(bench->near->server, "RegisterTaskDefinition",
-		"{'family':'neat','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
-	deploy_daemon(bench, "CreateEnvironment", FAR_DAEMON);
-	pass_s(bench, 20);
-	assert_int_equal(change_tasks(bench, test_has_run), 1);
-	pass_s(bench, 20);
-	assert_string_equal(status_of(bench), "ended");
+	run_there(bench, "neat", 1);
 	strike(bench, fault, operation, UINT32_MAX);
 	bench->desired = desired;
 	test_manager_stop(bench->near);

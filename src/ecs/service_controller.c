@@ -114,8 +114,8 @@ static bool has_stray_tasks(struct service_work *work)
 	return live > 0;
 }
 
-/* What such a runtime does not count as available yet it gives up first, when something else is to run. Daemons are
- * counted on nodes that are none of ours, too: of those it does not matter. */
+/* What such a runtime does not count as available yet it gives up first, when something else is to run. Of daemons that
+ * cannot be told: they are counted on nodes that are none of ours, too. */
 static bool is_available(const struct service_work *work)
 {
 	return work->facts.strategy == SERVICE_DAEMON ||

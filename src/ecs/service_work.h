@@ -81,7 +81,6 @@ static inline bool service_may_write(const struct service_work *work)
 	return work->transaction != NULL;
 }
 
-/* Nothing is started here: see struct service_control. */
 /* "ecs-svc/NUMBER" is its name. */
 static inline bool service_part_is_called(const struct service_part *part, struct span name)
 {
@@ -89,6 +88,7 @@ static inline bool service_part_is_called(const struct service_part *part, struc
 	       span_ends_with(name, part->number);
 }
 
+/* Nothing is started here: see struct service_control. */
 static inline bool service_is_group(const struct service_work *work)
 {
 	return work->control && work->control->groups;

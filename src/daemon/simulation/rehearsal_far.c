@@ -408,10 +408,11 @@ static int send(struct aws_target *target, const struct aws_call *call, struct j
 
 	if (!err)
 		err = &ignored;
-	code = far->rehearsal->large && !is_change(call) ? wait_us(far, LARGE_CALL_US, call, err)
-							 : 0;
-	if (code < 0)
-		return code;
+	if (far->rehearsal->large && !is_change(call)) {
+		code = wait_us(far, LARGE_CALL_US, call, err);
+		if (code < 0)
+			return code;
+	}
 	code = far->rehearsal->faulty ? send_faulty(far, call, ret_answer, failure, err)
 				      : send_counted(far, call, ret_answer, failure, err);
 	return put_bug_in(far, call, code, ret_answer, failure, err);
