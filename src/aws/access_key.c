@@ -209,7 +209,7 @@ struct access_key_ring {
 	struct store *store;
 	struct clock *clock;
 	struct sigv4_cache *cache;
-	char nobody[SECRET_LENGTH + 1]; /* the secret of keys that do not exist */
+	char none[SECRET_LENGTH + 1]; /* the secret of keys that do not exist */
 	pthread_mutex_t lock;
 	struct map policies; /* text -> struct parsed */
 	struct map keys;     /* id -> struct known */
@@ -222,7 +222,7 @@ struct access_key_ring *access_key_ring_new(struct store *store, struct clock *c
 	ring->store = store;
 	ring->clock = clock;
 	ring->cache = sigv4_cache_new(SIGNING_KEYS);
-	id_from_alphabet(random_system(), DIGITS LETTERS, SECRET_LENGTH, ring->nobody);
+	id_from_alphabet(random_system(), DIGITS LETTERS, SECRET_LENGTH, ring->none);
 	pthread_mutex_init(&ring->lock, NULL);
 	return ring;
 }
@@ -246,7 +246,7 @@ void access_key_ring_free(struct access_key_ring *ring)
 	map_clear(&ring->policies);
 	pthread_mutex_destroy(&ring->lock);
 	sigv4_cache_free(ring->cache);
-	OPENSSL_cleanse(ring->nobody, sizeof(ring->nobody));
+	OPENSSL_cleanse(ring->none, sizeof(ring->none));
 	free(ring);
 }
 
@@ -290,18 +290,18 @@ static const struct aws_policy *policy_of(struct access_key_ring *ring,
 	return policy;
 }
 
-static bool tokens_match(struct span wanted, struct span given)
+static bool tokens_match(struct span wanted, struct span requested)
 {
-	if (!wanted.data || !given.data)
-		return !wanted.data && !given.data;
-	return wanted.length == given.length &&
-	       CRYPTO_memcmp(wanted.data, given.data, wanted.length) == 0;
+	if (!wanted.data || !requested.data)
+		return !wanted.data && !requested.data;
+	return wanted.length == requested.length &&
+	       CRYPTO_memcmp(wanted.data, requested.data, wanted.length) == 0;
 }
 
 /*
- * A key that does not exist, and one whose session token is not the right one, take the same way as
- * any other: the signature is checked, with a secret that nobody has. Only the name of the error
- * tells, as it does with AWS.
+ * An unknown key, and a key with a wrong session token, take the same path as any other: the
+ * signature is checked, with a secret that no client has. Only the name of the error differs, as it
+ * does with AWS.
  */
 static int authenticate(struct access_key_ring *ring, const struct sigv4_request *request,
 	const struct sigv4_claim *claim, const struct store_object *object, struct arena *arena,
@@ -312,7 +312,7 @@ static int authenticate(struct access_key_ring *ring, const struct sigv4_request
 	bool known = object && tokens_match(key->session_token, claim->session_token);
 	int64_t now_ms = clock_wall_ms(ring->clock);
 	const struct aws_policy *policy = NULL;
-	int code = sigv4_verify(request, claim, known ? key->secret : span_of(ring->nobody), now_ms,
+	int code = sigv4_verify(request, claim, known ? key->secret : span_of(ring->none), now_ms,
 		ring->cache, failure);
 
 	if (!known)

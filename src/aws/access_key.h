@@ -1,10 +1,10 @@
 /*
- * Access keys: who may sign requests. A key belongs to an account and a user, and carries the policy
- * text of that user (none: everything). Kept in the store as kind "access_key"; the secret is in the
- * private text and leaves slipway once, when the key is made. Lookups go through a small cache of
- * parsed policies, so that verifying costs no parse.
+ * Access keys: the keys that may sign requests. A key belongs to an account and a user, and carries
+ * the policy text of that user (none: everything). Kept in the store as kind "access_key"; the
+ * secret is in the private text and leaves slipway once, when the key is created. Lookups go
+ * through a small cache of parsed policies, so that verifying costs no parse.
  *
- * The store is asked for the key at every request: one that was deleted is of no use from then on.
+ * Every request looks the key up in the store: a deleted key is rejected from then on.
  */
 #ifndef AWS_ACCESS_KEY_H
 #define AWS_ACCESS_KEY_H
@@ -66,8 +66,8 @@ int access_key_authenticate(struct access_key_ring *ring, const struct sigv4_req
 	struct sigv4_failure *failure);
 
 struct aws_policy;
-/* What a user may do: the policy of its key that was made last, of those that are still good; NULL: everything.
- * -ENOENT: it has none. The policy lives as long as the ring. From any thread. */
+/* The policy of a user: that of its newest key that is still valid; NULL: everything is allowed.
+ * -ENOENT: the user has no such key. The policy lives as long as the ring. From any thread. */
 int access_key_find_policy(struct access_key_ring *ring, struct span account, struct span user,
 	const struct aws_policy **ret_policy, struct err *err);
 

@@ -168,7 +168,7 @@ static void others_are_refused(void **state)
 	/* A token that the key does not have. */
 	expect_refusal(fixture, key.id, key.secret, "token", "UnrecognizedClientException",
 		INVALID_TOKEN);
-	/* Deleted: from now on nobody. By another account: not at all. */
+	/* Another account cannot delete the key. Once deleted, it authenticates no caller. */
 	assert_int_equal(remove_key(fixture, "210987654321", key.id), -ENOENT);
 	assert_int_equal(remove_key(fixture, "123456789012", "AKIAUNKNOWN"), -ENOENT);
 	assert_int_equal(remove_key(fixture, "123456789012", key.id), 0);
@@ -205,7 +205,7 @@ static void session_tokens_are_required_and_expire(void **state)
 	clock_manual_advance_ms(&fixture->clock, 1);
 	expect_refusal(fixture, key.id, key.secret, "FwoGZXIvYXdzE/+==", "ExpiredTokenException",
 		"The security token included in the request is expired");
-	/* Whoever cannot sign learns nothing about the expiry. */
+	/* A client that cannot sign learns nothing about the expiry. */
 	expect_refusal(fixture, key.id, "wrong", "FwoGZXIvYXdzE/+==", "InvalidSignatureException",
 		"The request signature");
 	fixture_free(fixture);

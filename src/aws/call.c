@@ -180,7 +180,7 @@ static int send_local(struct aws_target *target, const struct aws_call *call,
 	aws_dispatch(local->dispatcher, service, span_of(call->operation), &caller,
 		call->request ? json_to_text(call->request, scratch) : SPAN("{}"), scratch,
 		take_answer, &waiting);
-	/* Not ended by a stop: whoever runs the operation uses our memory until it has answered. */
+	/* A stop does not end this wait: the operation uses our memory until it has answered. */
 	while (runner_event_count(waiting.done) == 0)
 		runner_wait_certain(target->runner, waiting.done, 0);
 	runner_event_free(waiting.done);

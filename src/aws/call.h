@@ -42,8 +42,9 @@ void aws_target_free(struct aws_target *target);
  * which a call inside the HTTP client does not see. From any thread. */
 void aws_target_cancel(struct aws_target *target);
 
-/* What a call would do before it is sent: sees to it that there is something to sign with. Blocks; -EACCES with the
- * cause, -ECANCELED. For those whose calls must not take longer than they expect. */
+/* Does the part of a call that precedes sending: makes sure that there are credentials to sign
+ * with. Blocks; -EACCES with the cause, -ECANCELED. For callers whose calls must not take longer
+ * than they expect. */
 int aws_target_prepare(struct aws_target *target, struct err *err);
 
 struct aws_call_failure {
@@ -63,7 +64,7 @@ int aws_call(struct aws_target *target, const char *service, const char *operati
 int aws_call_fenced(struct aws_target *target, const struct aws_fence *fence, const char *service,
 	const char *operation, const struct json *request, struct arena *arena,
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err);
-/* Nobody was there to be asked, or there was nothing to sign with. */
+/* The endpoint was unreachable, or there were no credentials to sign with. */
 bool aws_call_was_not_sent(int code);
 
 #endif

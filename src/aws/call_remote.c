@@ -1,10 +1,10 @@
 /*
- * Calls to an endpoint somewhere else: AWS's JSON or query protocol over the HTTP client. An attempt is
- * signed anew, because a signature is good for five minutes only and waiting may take long.
+ * Calls to a remote endpoint: AWS's JSON or query protocol over the HTTP client. Each attempt is
+ * signed again, because a signature is valid for five minutes only and waiting may take long.
  *
- * How long to wait before the next attempt is drawn anew each time from 0 to a limit that doubles, so
- * that many callers who failed together do not come back together; if the endpoint says when
- * (Retry-After), not before that.
+ * The delay before the next attempt is drawn each time from 0 to a limit that doubles, so that many
+ * callers that failed together do not retry together; if the endpoint sends Retry-After, the delay
+ * is at least that.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ struct remote_call {
 struct protocol {
 	const char *name; /* as shapes have it */
 	const char *content_type;
-	bool has_target; /* the header X-Amz-Target says what is asked */
+	bool has_target; /* the header X-Amz-Target names the operation */
 	struct span (*write)(const struct remote_call *remote_call, const struct json *request);
 	int (*read_answer)(const struct remote_call *remote_call,
 		const struct http_client_response *response, struct json **ret_answer,
@@ -249,7 +249,7 @@ static struct span target_header(const struct remote_call *remote_call, struct a
 		remote_call->call->operation);
 }
 
-/* What is left of the call's time, for one attempt. */
+/* The rest of the call's time, for one attempt. */
 static int attempt_ms(const struct remote_call *remote_call)
 {
 	struct remote_target *remote = remote_call->remote;
@@ -349,7 +349,7 @@ static int attempt(const struct remote_call *remote_call, struct json **ret_answ
 		return remote_call->protocol->read_answer(remote_call, response, ret_answer, err);
 	code = remote_call->protocol->read_failure(remote_call, response, failure, err);
 	ret_outcome->throttled = response->status == 429 || is_throttling(failure->type);
-	/* Whoever is turned away has changed nothing; other errors of the endpoint do not say. */
+	/* A rejected request (throttled, 503) changed nothing; other errors do not say. */
 	ret_outcome->retry = ret_outcome->throttled || response->status == 503 ||
 			     (response->status >= 500 && remote_call->repeatable);
 	ret_outcome->refused = remote->signer && is_about_credentials(failure->type);
@@ -430,7 +430,7 @@ static int send_remote(struct aws_target *target, const struct aws_call *call,
 		int64_t delay_us =
 			i > 0 && !outcome.refused ? backoff_us(remote, i - 1, &outcome) : 0;
 
-		/* What was said before is the answer when there is no time for another one. */
+		/* The previous answer stands when there is no time for another attempt. */
 		if (i > 0 && !has_time(&remote_call, delay_us))
 			break;
 		if (sleep_us(remote, delay_us) < 0 || sleep_us(remote, take_turn_us(remote)) < 0)
@@ -439,7 +439,7 @@ static int send_remote(struct aws_target *target, const struct aws_call *call,
 		code = attempt(&remote_call, ret_answer, failure, &outcome, err);
 		if (code == 0)
 			break;
-		/* Whoever is not believed has changed nothing; once, and then it is the answer. */
+		/* Failed authentication changes nothing: retry once, then it is the answer. */
 		if (!outcome.retry && (!outcome.refused || renewed))
 			break;
 		renewed |= outcome.refused;

@@ -147,9 +147,9 @@ struct fixture {
 };
 
 static void fixture_open(struct fixture *fixture, const char *const *script, size_t length,
-	const struct aws_remote_config *wish)
+	const struct aws_remote_config *desired)
 {
-	struct aws_remote_config config = wish ? *wish : (struct aws_remote_config){0};
+	struct aws_remote_config config = desired ? *desired : (struct aws_remote_config){0};
 	char url[64];
 
 	*fixture = (struct fixture){0};
@@ -169,9 +169,9 @@ static void fixture_open(struct fixture *fixture, const char *const *script, siz
 	fixture->arena = arena_new(0);
 }
 
-#define OPEN(fixture, wish, ...)                                                                   \
+#define OPEN(fixture, desired, ...)                                                                \
 	fixture_open(fixture, (const char *const[]){__VA_ARGS__},                                  \
-		LENGTH(((const char *const[]){__VA_ARGS__})), wish)
+		LENGTH(((const char *const[]){__VA_ARGS__})), desired)
 
 static void fixture_close(struct fixture *fixture)
 {
@@ -244,7 +244,7 @@ static void an_answer_comes_back(void **state)
 	assert_true(span_is(json_text(json_item(json_get(fixture.answer, "clusterArns"), 0)), "x"));
 	assert_true(span_is(body_of(&fixture, 0), "{\"maxResults\":7}"));
 	assert_memory_equal(request_of(&fixture, 0), "POST / HTTP/1.1\r\n", 17);
-	/* What arrived is signed: the other half of this folder can tell. */
+	/* The request that arrived is signed: the verifier in this folder confirms it. */
 	for (size_t i = 0; i < LENGTH(names); i++)
 		headers[i] =
 			(struct sigv4_header){span_of(names[i]), header_of(&fixture, 0, names[i])};
@@ -361,7 +361,7 @@ static void what_may_have_happened_is_not_repeated(void **state)
 	assert_string_equal(fixture.failure.type, "");
 	fixture_close(&fixture);
 
-	/* Nor does an error of the other side, or of somebody in between, say that it did not happen. */
+	/* Nor does an error of the endpoint, or of a proxy, say that it did not happen. */
 	OPEN(&fixture, NULL, "504 Gateway Timeout\r\n|", OK("{}"));
 	assert_int_equal(call(&fixture, "StartTask", "{\"taskDefinition\":\"a\"}"), -EREMOTEIO);
 	assert_int_equal(fixture.failure.status, 504);
@@ -425,7 +425,7 @@ static void nobody_listens(void **state)
 
 	(void)state;
 	OPEN(&fixture, NULL, OK("{}"));
-	/* A port that nobody else can take, and that does not listen. */
+	/* A port that no other process can take, and that does not listen. */
 	assert_int_equal(bind(bound, (struct sockaddr *)&address, size), 0);
 	assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(address.sin_port));

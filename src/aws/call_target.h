@@ -1,4 +1,4 @@
-/* What the two kinds of target share: included by call*.c only. */
+/* Definitions that the two kinds of target share: included by call*.c only. */
 #ifndef AWS_CALL_TARGET_H
 #define AWS_CALL_TARGET_H
 

@@ -154,7 +154,7 @@ static void calls_this_process_on_threads(void **state)
 
 struct gate {
 	bool closed;
-	unsigned asked;
+	unsigned requested;
 };
 
 static int pass_gate(void *context, struct store_transaction *transaction, struct err *err)
@@ -162,7 +162,7 @@ static int pass_gate(void *context, struct store_transaction *transaction, struc
 	struct gate *gate = context;
 
 	assert_non_null(transaction);
-	gate->asked++;
+	gate->requested++;
 	return gate->closed ? err_set(err, -ESTALE, "the gate is closed") : 0;
 }
 
@@ -177,7 +177,7 @@ static int create_fenced(struct fixture *fixture, const char *name, struct gate 
 		&answer, failure, NULL);
 }
 
-/* What a write requires is asked in its transaction: it is done, or nothing is. */
+/* A write's fence is checked in its transaction: all of the write is done, or nothing. */
 static void a_fence_is_passed_or_nothing_is_done(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -189,13 +189,13 @@ static void a_fence_is_passed_or_nothing_is_done(void **state)
 	(void)state;
 	fixture_open(&fixture, runner_threads_new(clock_system(), random_system()));
 	assert_int_equal(create_fenced(&fixture, "a", &gate, arena, &failure), 0);
-	assert_int_equal(gate.asked, 1);
+	assert_int_equal(gate.requested, 1);
 	gate.closed = true;
 	assert_int_equal(create_fenced(&fixture, "b", &gate, arena, &failure), -EREMOTEIO);
 	assert_string_equal(failure.type, "ServerException");
 	assert_non_null(strstr(failure.message, "the gate is closed"));
-	assert_int_equal(gate.asked, 2);
-	/* Who only calls is not asked. */
+	assert_int_equal(gate.requested, 2);
+	/* A call without a fence does not check it. */
 	assert_int_equal(aws_call(fixture.target, "ecs", "ListClusters", NULL, arena, &answer, NULL,
 				 NULL),
 		0);
@@ -244,7 +244,7 @@ static void a_stopped_runner_makes_no_calls(void **state)
 struct worker {
 	struct fixture *fixture;
 	int number;
-	int made;
+	int built;
 };
 
 static void call_often(void *context)
@@ -258,7 +258,7 @@ static void call_often(void *context)
 
 		/* All want the same names: each is made once. */
 		snprintf(name, sizeof(name), "c%d", (i + worker->number * 7) % CALLS);
-		worker->made += create(worker->fixture, name, arena, &answer, NULL, NULL) == 0;
+		worker->built += create(worker->fixture, name, arena, &answer, NULL, NULL) == 0;
 	}
 }
 
@@ -266,7 +266,7 @@ static void many_callers_at_once(void **state)
 {
 	struct fixture fixture;
 	struct worker workers[WORKERS];
-	int made = 0;
+	int built = 0;
 
 	(void)state;
 	fixture_open(&fixture, runner_threads_new(clock_system(), random_system()));
@@ -278,8 +278,8 @@ static void many_callers_at_once(void **state)
 	}
 	assert_int_equal(runner_join(fixture.runner, NULL), 0);
 	for (int i = 0; i < WORKERS; i++)
-		made += workers[i].made;
-	assert_int_equal(made, CALLS);
+		built += workers[i].built;
+	assert_int_equal(built, CALLS);
 	fixture_close(&fixture);
 }
 

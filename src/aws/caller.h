@@ -1,6 +1,6 @@
 /*
- * Who asks. Every operation runs for a caller, whether it came over the wire with a signature or from
- * inside through aws_call; account and user are the identity in audit, approvals and policies.
+ * The caller. Every operation runs for a caller, whether it came over the wire with a signature or
+ * from inside through aws_call; account and user are the identity in audit, approvals and policies.
  */
 #ifndef AWS_CALLER_H
 #define AWS_CALLER_H
@@ -16,8 +16,8 @@ struct aws_policy;
 struct err;
 struct store_transaction;
 
-/* What has to hold in the transaction of a write that is called for from inside; else nothing of it is done. Called on the
- * store's writer, perhaps more than once for one call. */
+/* A condition that must hold in the transaction of an internal write; otherwise nothing of the
+ * write is done. Called on the store's writer, perhaps more than once for one call. */
 struct aws_fence {
 	int (*require)(void *context, struct store_transaction *transaction, struct err *err);
 	void *context;

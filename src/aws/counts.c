@@ -39,7 +39,7 @@ static bool is_place_of(struct place *place, const char *result)
 
 	if (!there && atomic_compare_exchange_strong(&place->result, &there, result))
 		return true;
-	/* Now there is one: ours, or that of whoever was faster. */
+	/* Now there is one: ours, or that of a faster thread. */
 	return there == result || strcmp(there, result) == 0;
 }
 

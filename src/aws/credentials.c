@@ -120,7 +120,7 @@ static bool next_line(struct span *text, struct span *ret_line)
 	return true;
 }
 
-/* What the section of the profile has; false if there is none. */
+/* The values in the section of the profile; false if there is no such section. */
 static bool read_section(struct span text, const char *profile, struct arena *arena,
 	struct sigv4_credentials *ret_found)
 {

@@ -1,9 +1,9 @@
 /*
- * Where a key for an endpoint elsewhere comes from: an access key whose secret is in a file or an environment
- * variable, or a profile of a file as the AWS tools have it. Read anew each time, so that a key that is replaced
- * where it is kept is used from then on.
+ * The source of a key for a remote endpoint: an access key whose secret is in a file or an
+ * environment variable, or a profile of a file in the format of the AWS tools. Read again each
+ * time, so that a replaced key is used from then on.
  *
- * Nothing of what is read is ever part of a message, except the names of files, variables and profiles.
+ * No message contains any of the data read, except the names of files, variables and profiles.
  */
 #ifndef AWS_CREDENTIALS_H
 #define AWS_CREDENTIALS_H

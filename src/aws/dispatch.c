@@ -164,7 +164,7 @@ static bool changes_something(const struct aws_operation *operation)
 	return operation && (operation->mode == AWS_WRITE || operation->mode == AWS_BLOCKING);
 }
 
-static void tell_audit(struct call *call, const struct aws_answer *answer, int64_t duration_us)
+static void report_audit(struct call *call, const struct aws_answer *answer, int64_t duration_us)
 {
 	const struct aws_dispatch_config *config = &call->dispatcher->config;
 	struct aws_request *request = &call->request;
@@ -210,7 +210,7 @@ static void finish(struct call *call)
 	answer.body = buffer_span(&call->out);
 	aws_counts_add(call->registered->counts, call->row,
 		answer.error_type ? answer.error_type : RESULT_SUCCESS, duration_us);
-	tell_audit(call, &answer, duration_us);
+	report_audit(call, &answer, duration_us);
 	/* done may free the arena, and the call with it. */
 	out = call->out;
 	call->done(call->done_context, &answer);
@@ -246,7 +246,7 @@ static void run_read(struct call *call)
 
 	call->request.view = view;
 	run_handler(call);
-	/* What is left of the request may point into the view: it is closed when all is said. */
+	/* The rest of the request may point into the view: close it after the answer is sent. */
 	finish(call);
 	store_view_close(view);
 }
@@ -493,7 +493,7 @@ static int step_authorise(struct call *call)
 	return 0;
 }
 
-/* What slipway does for an account by itself is neither refused nor taken from what its users may do. */
+/* slipway's own calls for an account are neither throttled nor counted against its users. */
 static int step_limit(struct call *call)
 {
 	const struct aws_service *service = call->registered->service;
@@ -637,7 +637,7 @@ struct counting {
 	const char *service, *operation;
 };
 
-static void tell_count(void *context, const char *result, uint64_t calls, double seconds)
+static void report_count(void *context, const char *result, uint64_t calls, double seconds)
 {
 	const struct counting *counting = context;
 
@@ -665,7 +665,7 @@ void aws_dispatcher_each_count(struct aws_dispatcher *dispatcher,
 							     .data;
 			else
 				counting.operation = service->operations[row].name;
-			aws_counts_each(registered->counts, row, tell_count, &counting);
+			aws_counts_each(registered->counts, row, report_count, &counting);
 		}
 	}
 }

@@ -1,11 +1,12 @@
 /*
- * The one door. Every operation, from the wire or from inside, goes through aws_dispatch: authorise,
- * limit, validate, run, audit. In this order, so that somebody without rights learns nothing from
- * validation messages. (Only that a request is no JSON at all is said before, because its resources
- * cannot be known.)
+ * The single entry point. Every operation, from the wire or from inside, goes through aws_dispatch:
+ * authorise, limit, validate, run, audit. In this order, so that a caller without rights learns
+ * nothing from validation messages. (Only a request that is not JSON at all is rejected before,
+ * because its resources cannot be known.)
  *
- * Unavailability has one table: a throttled call answers ThrottlingException (400), a store that cannot
- * write ServerException (500). A service whose errors have other names and statuses translates them.
+ * Unavailability has one table: a throttled call answers ThrottlingException (400), a store that
+ * cannot write ServerException (500). A service whose errors have other names and statuses
+ * translates them.
  */
 #ifndef AWS_DISPATCH_H
 #define AWS_DISPATCH_H
@@ -23,7 +24,7 @@ struct aws_answer {
 	const char *request_id;
 };
 
-/* One line of the audit log, told after the answer is decided and before it leaves. */
+/* One line of the audit log, written after the answer is decided and before it leaves. */
 struct aws_audit {
 	int64_t time_ms;
 	const struct aws_caller *caller;

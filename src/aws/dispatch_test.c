@@ -416,7 +416,7 @@ static void refuses_what_it_does_not_do(void **state)
 	call(fixture, "ExecuteCommand", "{\"interactive\":true,\"task\":\"t\"}", &answer);
 	assert_string_equal(answer.type, "InvalidParameterException");
 	assert_non_null(strstr(answer.body, "command"));
-	/* None of them came as far as a handler. */
+	/* None of them reached a handler. */
 	assert_int_equal(fixture->behaviour.prepared, 0);
 	fixture_free(fixture);
 }
@@ -478,7 +478,7 @@ static void policies_are_asked_before_anything_is_looked_at(void **state)
 	assert_non_null(strstr(answer.body, "on resource: * because"));
 	dispatch(fixture, &service, "DescribeClusters", &caller, "{}", &answer);
 	assert_string_equal(answer.type, "AccessDeniedException");
-	/* A request that is wrong, and one for what is not built, tell a stranger nothing. */
+	/* Invalid and unimplemented requests reveal nothing to unauthorised callers. */
 	dispatch(fixture, &service, "ExecuteCommand", &caller, "{\"command\":5}", &answer);
 	assert_string_equal(answer.type, "AccessDeniedException");
 	dispatch(fixture, &service, "RunTask", &caller, "{}", &answer);
@@ -588,7 +588,7 @@ static void a_store_that_cannot_write_is_a_server_fault(void **state)
 	fixture_free(fixture);
 }
 
-/* ---- a writer that is held up ---- */
+/* ---- a blocked writer ---- */
 
 static int wait_for_gate(void *context)
 {
@@ -650,7 +650,7 @@ static void a_full_queue_is_a_server_fault(void **state)
 	assert_non_null(strstr(answer.body,
 		"Too many changes are waiting to be written. Nothing was changed; try again in a "
 		"moment"));
-	/* Reads go on. */
+	/* Reads continue. */
 	expect(fixture, "DescribeClusters", "{\"clusters\":[\"a\",\"b\"]}", 200,
 		"{\"clusters\":[]}");
 	sem_post(&fixture->gate);
@@ -732,7 +732,7 @@ static void *write_and_read(void *context)
 		worker->failed += answer.status != 200;
 		snprintf(body, sizeof(body), "{\"clusters\":[\"c-%d-%d\"]}", worker->number, i);
 		dispatch(worker->fixture, &service, "DescribeClusters", &admin, body, &answer);
-		/* What was answered is durable and published: the next read finds it. */
+		/* An answered write is durable and published: the next read finds it. */
 		worker->failed += !strstr(answer.body, "clusterName");
 	}
 	return NULL;

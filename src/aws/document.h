@@ -1,4 +1,4 @@
-/* What the documents of all kinds need: the part of a request that is worth keeping, and defaults. */
+/* Helpers for documents of all kinds: the part of a request worth keeping, and defaults. */
 #ifndef AWS_DOCUMENT_H
 #define AWS_DOCUMENT_H
 

@@ -11,7 +11,7 @@
 struct span aws_key(struct aws_request *request, struct span name);
 /* "ACCOUNT/REGION/", the range of the request's account and region. */
 struct span aws_key_prefix(struct aws_request *request);
-/* What is behind "ACCOUNT/REGION/". */
+/* The part of the key after "ACCOUNT/REGION/". */
 struct span aws_name_of_key(struct span key);
 /* "arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE" of anything of the account and region of a key. */
 struct span aws_arn_of_key(struct arena *arena, const char *service, struct span key,

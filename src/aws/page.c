@@ -3,9 +3,9 @@
  *
  *     version (1) · check (8) · length of text (2) · text · key
  *
- * where check is a hash over operation, account, region, filters, text and key. It has no secret, so
- * that a token outlives a restart and works on every server. It guards against mistakes, not against
- * people: whoever makes up a position gets a page that starts there, of what it may list anyway.
+ * where check is a hash over operation, account, region, filters, text and key. It has no secret,
+ * so that a token outlives a restart and works on every server. It guards against mistakes, not
+ * attacks: a forged position gives a page that starts there, of objects it may list anyway.
  */
 #include "aws/page.h"
 

@@ -88,15 +88,17 @@ static void a_token_keeps_the_position(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct aws_request request = make(arena, "{}");
 		char text[1024], key[1024];
-		struct span given_text = {
+		struct span requested_text = {
 			text, round == 0 ? 1024 : random_below(&seeded.random, 40)};
-		struct span given_key = {key, round == 0 ? 1024 : random_below(&seeded.random, 40)};
+		struct span requested_key = {
+			key, round == 0 ? 1024 : random_below(&seeded.random, 40)};
 		struct span token;
 		struct aws_page page = {0};
 
 		seeded.random.fill(&seeded.random, text, sizeof(text));
 		seeded.random.fill(&seeded.random, key, sizeof(key));
-		token = aws_page_token(&request, SPAN("status=ACTIVE"), given_text, given_key);
+		token = aws_page_token(&request, SPAN("status=ACTIVE"), requested_text,
+			requested_key);
 		for (size_t i = 0; i < token.length; i++)
 			assert_non_null(memchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy"
 					       "z"
@@ -104,8 +106,8 @@ static void a_token_keeps_the_position(void **state)
 				token.data[i], 64));
 		request = make_with_token(arena, token);
 		assert_int_equal(aws_page_read(&request, 10, 100, SPAN("status=ACTIVE"), &page), 0);
-		assert_true(span_equal(page.after_text, given_text));
-		assert_true(span_equal(page.after_key, given_key));
+		assert_true(span_equal(page.after_text, requested_text));
+		assert_true(span_equal(page.after_key, requested_key));
 		assert_non_null(page.after_text.data);
 	}
 }

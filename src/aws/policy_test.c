@@ -47,7 +47,7 @@ static void decides(void **state)
 		{"{\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"ecs:*\",\"Resource\":"
 		 "\"" CLUSTER("team-*") "\"}]}",
 			"ecs:DescribeTasks", CLUSTER("team-a"), true},
-		/* What no statement allows is denied. */
+		/* An action that no statement allows is denied. */
 		{"{\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"ecs:Describe*\",\"Resource\":"
 		 "\"*\"}]}",
 			"ecs:DeleteCluster", CLUSTER("a"), false},

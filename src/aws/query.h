@@ -36,7 +36,7 @@ int query_read_input(const struct shape_service *service, const struct shape_ope
 	const struct query_form *form, struct arena *arena, struct json **ret_input,
 	struct err *err);
 
-/* What the shape of the output does not know is left out, and so is null. */
+/* Leaves out null, and members that the shape of the output does not have. */
 void query_write_answer(const struct shape_service *service,
 	const struct shape_operation *operation, const struct json *answer, const char *request_id,
 	struct buffer *out);

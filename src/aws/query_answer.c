@@ -99,12 +99,13 @@ static void write_members(const struct shape_service *service, const struct shap
 	const struct json *value, struct buffer *out)
 {
 	for (size_t i = 0; json_is(value, JSON_OBJECT) && i < value->object.count; i++) {
-		const struct json_member *given = &value->object.members[i];
-		const struct shape_member *member = shape_find_member(service, shape, given->name);
+		const struct json_member *requested = &value->object.members[i];
+		const struct shape_member *member =
+			shape_find_member(service, shape, requested->name);
 
 		if (member)
 			write_value(service, &service->shapes[member->shape],
-				query_member_name(service, member), given->value, out);
+				query_member_name(service, member), requested->value, out);
 	}
 }
 
@@ -155,12 +156,13 @@ void query_write_error(const struct shape_service *service, const struct json *e
 	write_element(SPAN("Code"), query_error_code(service, type), out);
 	write_element(SPAN("Message"), message.data ? message : SPAN(""), out);
 	for (size_t i = 0; shape && i < error->object.count; i++) {
-		const struct json_member *given = &error->object.members[i];
-		const struct shape_member *member = shape_find_member(service, shape, given->name);
+		const struct json_member *requested = &error->object.members[i];
+		const struct shape_member *member =
+			shape_find_member(service, shape, requested->name);
 
-		if (member && !span_equal_ignoring_case(given->name, SPAN("message")))
+		if (member && !span_equal_ignoring_case(requested->name, SPAN("message")))
 			write_value(service, &service->shapes[member->shape],
-				query_member_name(service, member), given->value, out);
+				query_member_name(service, member), requested->value, out);
 	}
 	buffer_add_string(out, "</Error>");
 	write_element(SPAN("RequestId"), span_of(request_id), out);

@@ -99,19 +99,20 @@ static void write_members(struct writing *writing, const struct shape *shape,
 	const struct shape_service *service = writing->service;
 
 	for (size_t i = 0; json_is(value, JSON_OBJECT) && i < value->object.count; i++) {
-		const struct json_member *given = &value->object.members[i];
-		const struct shape_member *member = shape_find_member(service, shape, given->name);
+		const struct json_member *requested = &value->object.members[i];
+		const struct shape_member *member =
+			shape_find_member(service, shape, requested->name);
 		size_t length = writing->key.length;
 
-		if (!member || json_is_absent(given->value))
+		if (!member || json_is_absent(requested->value))
 			continue;
 		extend_key(writing, query_member_name(service, member));
-		write_value(writing, &service->shapes[member->shape], given->value);
+		write_value(writing, &service->shapes[member->shape], requested->value);
 		cut_key(writing, length);
 	}
 }
 
-/* Leaves the key longer than it was; whoever made it longer cuts it. */
+/* Leaves the key longer than it was; the caller that extended it truncates it. */
 static void write_value(struct writing *writing, const struct shape *shape,
 	const struct json *value)
 {

@@ -45,7 +45,7 @@ void aws_query_read(struct aws_dispatcher *dispatcher, struct span text, struct 
 
 /* ---- answers ---- */
 
-/* From the dispatcher to whoever asked; in the request's arena. */
+/* From the dispatcher to the caller; in the request's arena. */
 struct answering {
 	const struct shape_service *shapes;
 	const struct shape_operation *operation; /* NULL: there is no such operation */
@@ -128,7 +128,7 @@ static struct span shown(struct span text)
 	return text;
 }
 
-/* What keeps a request from the door: there is no service that could be asked. */
+/* Rejects requests that cannot reach dispatch: there is no service to call. */
 static bool refuse_unreadable(const struct aws_query *query, struct arena *arena,
 	aws_done_function done, void *context)
 {

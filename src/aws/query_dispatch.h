@@ -1,6 +1,6 @@
 /*
- * Requests of the query protocol from the wire, and their answers as XML. Whoever listens reads the
- * form, finds out who asks, and dispatches or refuses:
+ * Requests of the query protocol from the wire, and their answers as XML. The listener reads the
+ * form, authenticates the caller, and dispatches or rejects:
  *
  *     aws_query_read(dispatcher, form_text, arena, &query);
  *     caller = …authenticate for query.service…;
@@ -30,8 +30,8 @@ struct aws_query {
  * Action. content_type and query may be absent. */
 bool aws_query_is_request(struct span method, struct span content_type, struct span query);
 
-/* Never fails: what is wrong is answered by aws_query_dispatch, when it is known who asks. text and
- * arena must live until done. */
+/* Never fails: aws_query_dispatch answers errors, after the caller is authenticated. text and arena
+ * must live until done. */
 void aws_query_read(struct aws_dispatcher *dispatcher, struct span text, struct arena *arena,
 	struct aws_query *ret_query);
 

@@ -1,4 +1,4 @@
-/* Requests of the query protocol through the same door as all others, answered in XML. */
+/* Requests of the query protocol through the same dispatch as all others, answered in XML. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static int run_delete(struct aws_request *request)
 	return 0;
 }
 
-/* Not JSON: a fault of slipway, which the client gets told all the same. */
+/* Not JSON: a fault of slipway, which is reported to the client all the same. */
 static int run_limits(struct aws_request *request)
 {
 	buffer_add_string(request->out, "{");
@@ -223,7 +223,7 @@ static void errors_are_xml(void **state)
 	fixture_close(&fixture);
 }
 
-/* Without a service there is nobody to ask, and nothing to audit. */
+/* Without a service there is no operation to dispatch, and nothing to audit. */
 static void requests_without_a_service(void **state)
 {
 	struct fixture fixture;

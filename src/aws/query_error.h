@@ -6,7 +6,7 @@
 
 /* NULL when the model has no such error; service may be NULL. */
 const struct shape *query_find_error(const struct shape_service *service, struct span type);
-/* What the wire says for a name inside, and the way back; what neither knows stays as it is. */
+/* The wire's error code for an internal name, and the reverse; unknown ones stay as they are. */
 struct span query_error_code(const struct shape_service *service, struct span type);
 struct span query_error_type(const struct shape_service *service, struct span code);
 

@@ -80,7 +80,7 @@ int rest_find(const struct rest_api *api, struct span method, struct span path,
 
 /* ---- errors ---- */
 
-/* What dispatch says in ECS's words. */
+/* REST names for the errors that dispatch reports with ECS's names. */
 static const struct {
 	const char *type, *name;
 	const char *transient; /* its name when the same may work in a moment */
@@ -118,7 +118,7 @@ void rest_translate(const struct aws_service *service, struct aws_failure *failu
 
 /* ---- answers ---- */
 
-/* From the dispatcher to whoever asked; in the request's arena. */
+/* From the dispatcher to the caller; in the request's arena. */
 struct answering {
 	int status;
 	aws_done_function done;

@@ -215,19 +215,19 @@ static void read_members(struct reading *reading, const struct json *body)
 		complain(reading, "%.*s: is not a member of %s", SPAN_ARGS(unknown),
 			route->operation);
 	for (size_t i = 0; i < body->object.count; i++) {
-		const struct json_member *given = &body->object.members[i];
+		const struct json_member *requested = &body->object.members[i];
 		const struct shape_member *member =
-			shape_find_member(reading->shapes, reading->shape, given->name);
+			shape_find_member(reading->shapes, reading->shape, requested->name);
 
 		if (!member)
 			continue;
-		if (is_in_path(route, given->name) || is_in_query(route, given->name))
+		if (is_in_path(route, requested->name) || is_in_query(route, requested->name))
 			complain(reading, "%.*s: belongs in the %s, not in the body",
-				SPAN_ARGS(given->name),
-				is_in_path(route, given->name) ? "path" : "query");
+				SPAN_ARGS(requested->name),
+				is_in_path(route, requested->name) ? "path" : "query");
 		else
 			json_set(reading->arena, reading->input,
-				shape_text(reading->shapes, member->name).data, given->value);
+				shape_text(reading->shapes, member->name).data, requested->value);
 	}
 }
 

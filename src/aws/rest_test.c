@@ -1,4 +1,4 @@
-/* The REST API: its routes, what becomes of path, query and body, and answers through the same door. */
+/* The REST API: its routes, the mapping of path, query and body, and answers through dispatch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,7 +277,7 @@ static void long_and_deep_input_is_refused(void **state)
 		&problem);
 	assert_true(span_starts_with(problem, SPAN("the body: is longer than")));
 
-	/* What a message repeats of a request stays short, and whole characters. */
+	/* A message quotes only a short part of a request, in whole characters. */
 	buffer_reset(&text);
 	while (text.length < 100000)
 		buffer_add_string(&text, "x\303\244");
@@ -323,7 +323,7 @@ static void unknown_members_are_found_at_any_depth(void **state)
 	}
 }
 
-/* ---- through the door ---- */
+/* ---- through dispatch ---- */
 
 static const struct store_kind thing_kind = {.name = "thing"};
 static const struct store_kind *const kinds[] = {&thing_kind};
@@ -579,13 +579,13 @@ static void errors_name_their_resource(void **state)
 static void throttling_is_429(void **state)
 {
 	struct fixture fixture;
-	int asked = 0;
+	int requested = 0;
 
 	(void)state;
 	fixture_open(&fixture, 1);
 	do {
 		ask(&fixture, NULL, "GET", "/v1/environments", "");
-		assert_true(asked++ < 1000);
+		assert_true(requested++ < 1000);
 	} while (fixture.status == 200);
 	assert_int_equal(fixture.status, 429);
 	assert_string_equal(fixture.type, "ThrottlingException");

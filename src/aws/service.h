@@ -1,12 +1,12 @@
 /*
- * What can be asked: an AWS service is a table of operations, and an operation is a row. Shapes
- * (aws/shape.h) say what its input may look like; dispatch validates before anything runs, so a
+ * Services and operations: an AWS service is a table of operations, and an operation is a row.
+ * Shapes (aws/shape.h) describe its valid input; dispatch validates before anything runs, so a
  * handler finds every required member present and every type right.
  *
- * Handlers are straight-line. A read handler answers from a view. A write handler runs on the store's
- * writer, against head, with a transaction: it must not block, and what it does becomes durable before
- * the client hears of it. What is expensive and needs no state (checks beyond shapes, building texts)
- * belongs into `prepare`, which runs before, on the caller's thread.
+ * Handlers are straight-line. A read handler answers from a view. A write handler runs on the
+ * store's writer, against head, with a transaction: it must not block, and its changes become
+ * durable before the client gets the answer. Expensive work that needs no state (checks beyond
+ * shapes, building texts) belongs into `prepare`, which runs before, on the caller's thread.
  *
  *     static int delete_thing(struct aws_request *request)
  *     {

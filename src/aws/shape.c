@@ -228,7 +228,7 @@ static int wrong_form(struct check *check, const char *words, const struct step 
 	return -EINVAL;
 }
 
-/* Remembers the first value out of bounds; the walk goes on. */
+/* Remembers the first value out of bounds; the walk continues. */
 static void out_of_bounds(struct check *check, const struct step *step, const struct buffer *reason)
 {
 	if (check->found)
@@ -310,7 +310,7 @@ static void check_enum(struct check *check, const struct shape *shape, struct sp
 	out_of_bounds(check, step, &reason);
 }
 
-/* What is checked of a string, be it a value or the key of a map. */
+/* Checks of a string, be it a value or the key of a map. */
 static void check_text(struct check *check, const struct shape *shape, struct span text,
 	const struct step *step)
 {
@@ -473,7 +473,7 @@ static void report_missing(struct check *check, const struct shape *shape, const
 static int check_structure(struct check *check, const struct shape *shape, const struct json *value,
 	const struct step *step)
 {
-	size_t required = 0, given = 0;
+	size_t required = 0, requested = 0;
 
 	if (value->type != JSON_OBJECT)
 		return wrong_type(check, shape, value, step);
@@ -486,17 +486,17 @@ static int check_structure(struct check *check, const struct shape *shape, const
 		member = shape_find_member(check->service, shape, entry->name);
 		if (!member)
 			continue;
-		given++;
+		requested++;
 		required += member->flags & SHAPE_REQUIRED;
 		struct step here = {.above = step, .name = entry->name};
 		if (check_value(check, &check->service->shapes[member->shape], entry->value,
 			    &here) < 0)
 			return -EINVAL;
 	}
-	if ((shape->flags & SHAPE_UNION) && given != 1)
+	if ((shape->flags & SHAPE_UNION) && requested != 1)
 		return wrong_form(check,
-			given == 0 ? "none of its members is given"
-				   : "more than one of its members is given",
+			requested == 0 ? "none of its members is given"
+				       : "more than one of its members is given",
 			step);
 	if (required < shape->required)
 		report_missing(check, shape, value, step);

@@ -4,7 +4,7 @@
  */
 #include "aws/shape.h"
 
-static const char *const type_words[] = {
+static const char *const type_text[] = {
 	[SHAPE_STRING] = "string",
 	[SHAPE_INTEGER] = "integer",
 	[SHAPE_LONG] = "long",
@@ -41,7 +41,7 @@ static void write_type(const struct shape_service *service, uint16_t index, stru
 	const struct shape *shape = &service->shapes[index];
 	const struct shape_limits *limits = &service->limits[shape->limits];
 
-	buffer_format(out, "{\"type\":\"%s\"", type_words[shape->type]);
+	buffer_format(out, "{\"type\":\"%s\"", type_text[shape->type]);
 	write_named(service, shape->type == SHAPE_STRUCTURE ? "structure" : "enum", shape->name,
 		out);
 	if (shape->type == SHAPE_LIST || shape->type == SHAPE_MAP) {

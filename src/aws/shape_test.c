@@ -19,7 +19,7 @@
 #define INVALID "InvalidParameterException"
 #define CLIENT "ClientException"
 
-/* The tests that look at every row run once for each service. */
+/* The tests that check every row run once for each service. */
 static const struct shape_service *tested;
 
 static void test_find_service(void **state)
@@ -98,7 +98,7 @@ static void test_errors_of_operations(void **state)
 			uint16_t error = shape_ecs.errors[operation->first_error + e];
 			assert_true(shape_ecs.shapes[error].flags & SHAPE_ERROR);
 		}
-		/* What validation answers must be an error that clients expect of the operation. */
+		/* Validation must answer with an error that clients expect of the operation. */
 		assert_true(shape_operation_has_error(&shape_ecs, operation,
 			shape_text(&shape_ecs, operation->invalid_input)));
 	}
@@ -356,7 +356,7 @@ static void test_lengths_count_characters(void **state)
 		"tags[0].key: must have between 1 and 128 characters, not 129");
 }
 
-/* What a client sent is repeated only in part, cut between characters. */
+/* Messages quote only a part of the client's input, cut between characters. */
 static void test_messages_stay_short(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -526,11 +526,11 @@ static void spoil(struct spoiler *spoiler, struct json *value, uint16_t index, c
 
 		spoil(spoiler, entry->value, member->shape, deeper);
 		if (member->flags & SHAPE_REQUIRED) {
-			struct json given = *entry->value;
+			struct json requested = *entry->value;
 
 			entry->value->type = JSON_NULL;
 			expect_refused(spoiler, deeper, false);
-			*entry->value = given;
+			*entry->value = requested;
 		}
 	}
 }

@@ -157,7 +157,7 @@ static int fetch(struct aws_signer *signer)
 
 enum standing { STANDING_GOT, STANDING_FETCH, STANDING_WAIT, STANDING_FAILED };
 
-/* What is to be done now; under the lock. */
+/* The next action of the signer; under the lock. */
 static enum standing stand(struct aws_signer *signer)
 {
 	int64_t now_ms = runner_wall_ms(signer->runner);

@@ -1,10 +1,12 @@
 /*
- * Who signs the calls to an endpoint elsewhere: a key that is kept somewhere and read again now and then, or a
- * session of a role that is assumed with another signer (STS AssumeRole). What was got is kept and renewed before
- * it ends; while it cannot be renewed it is used as long as it is good. A role that cannot be assumed is not asked
- * for at every call, but after a second, then later up to a minute; until then calls fail with what was said.
+ * The signer of calls to a remote endpoint: a key that is read again from its source now and then,
+ * or a session of a role that is assumed with another signer (STS AssumeRole). Credentials are kept
+ * and renewed before they expire; while renewal fails they are used as long as they are valid. A
+ * failed AssumeRole is not repeated at every call, but after a second, then later up to a minute;
+ * until then calls fail with the same error.
  *
- * From any thread; one of those who need it asks, the others wait for the answer.
+ * From any thread; one of the threads that need credentials requests them, the others wait for the
+ * answer.
  */
 #ifndef AWS_SIGNER_H
 #define AWS_SIGNER_H
@@ -35,12 +37,13 @@ struct aws_role {
 int aws_signer_of_role(const struct aws_role *role, struct aws_signer *base,
 	struct http_client *client, struct runner *runner, struct aws_signer **ret_signer,
 	struct err *err);
-/* Nobody waits for it; NULL is fine. */
+/* No thread may wait for it; NULL is fine. */
 void aws_signer_free(struct aws_signer *signer);
 /* Ends what is under way, now and from then on, as aws_target_cancel. */
 void aws_signer_cancel(struct aws_signer *signer);
 
-/* In the arena. Blocks while a session is asked for. -EACCES: there are none, err says why; -ECANCELED. */
+/* In the arena. Blocks while a session is requested. -EACCES: no credentials, err says why;
+ * -ECANCELED. */
 int aws_signer_get(struct aws_signer *signer, struct arena *arena,
 	struct sigv4_credentials *ret_credentials, struct err *err);
 /* These were refused as expired or unknown: they are not given out again. */

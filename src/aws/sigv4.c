@@ -185,8 +185,8 @@ static bool is_signed(struct span signed_headers, struct span header)
 	return false;
 }
 
-/* What is not signed can be changed on the way: the host a request is for, and everything that says
- * what it means, must be. */
+/* A header that is not signed can be changed on the way: the host of a request, and every header
+ * that affects its meaning, must be signed. */
 static int check_signed_headers(const struct sigv4_request *request,
 	const struct sigv4_claim *claim, struct sigv4_failure *failure)
 {
@@ -286,7 +286,7 @@ static int check_time(struct span amz_date, int64_t now_ms, struct sigv4_failure
 }
 
 /* A client that announces a hash of the body must mean this body; one that announces none has not
- * signed it, and anybody on the way could give it another. */
+ * signed it, and an intermediary could replace the body. */
 static int check_announced_hash(const struct sigv4_request *request, struct span payload_hash,
 	struct sigv4_failure *failure)
 {
@@ -301,7 +301,7 @@ static int check_announced_hash(const struct sigv4_request *request, struct span
 		SPAN_ARGS(announced));
 }
 
-/* What is signed in the end. Returns its length. */
+/* The string to sign. Returns its length. */
 static size_t write_to_sign(struct span amz_date, const struct sigv4_scope *scope,
 	const unsigned char request_hash[SIGV4_HASH_SIZE], char out[TO_SIGN_MAX])
 {

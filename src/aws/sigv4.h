@@ -34,7 +34,7 @@ struct sigv4_request {
 	struct span body;
 };
 
-/* What the Authorization header says, before anything is believed. Spans point into the header. */
+/* The content of the Authorization header, before verification. Spans point into the header. */
 struct sigv4_claim {
 	struct span access_key;
 	struct span date; /* YYYYMMDD */

@@ -6,7 +6,7 @@
 
 #define WAYS 4
 #define SETS_MAX 4096
-#define IDENTITY_MAX 320 /* longer ones (nobody's) are not kept */
+#define IDENTITY_MAX 320 /* longer ones (none in use) are not kept */
 
 struct entry {
 	size_t length; /* of identity; 0: free */

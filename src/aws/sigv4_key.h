@@ -2,9 +2,9 @@
  * Signing keys: four HMACs over a secret, one each for day, region, service and a fixed word. They
  * change once a day, so a small cache saves most of a verification.
  *
- * Only keys that verified a request are kept, so that nobody without a secret can push others out.
- * An entry holds the secret that it was made from and is of no use for another one: a key that was
- * deleted and made again under the same id does not live on in here.
+ * Only keys that verified a request are kept, so that a client without a secret cannot evict
+ * others. An entry holds the secret that it was made from and does not match another one: a key
+ * that was deleted and created again under the same id does not use the old entry.
  */
 #ifndef AWS_SIGV4_KEY_H
 #define AWS_SIGV4_KEY_H

@@ -253,14 +253,14 @@ static void signs_the_published_vectors(void **state)
 static void signs_for_s3(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct sigv4_header given[] = {
+	struct sigv4_header requested[] = {
 		{SPAN("Host"), SPAN("examplebucket.s3.amazonaws.com")},
 		{SPAN("Range"), SPAN("bytes=0-9")},
 	};
 	struct sigv4_request request = {.method = SPAN("GET"),
 		.path = SPAN("/test.txt"),
 		.query = SPAN(""),
-		.headers = given,
+		.headers = requested,
 		.header_count = 2,
 		.body = SPAN("")};
 	struct sigv4_credentials credentials = {.access_key = SPAN("AKIAIOSFODNN7EXAMPLE"),
@@ -427,7 +427,7 @@ static void refuses_bad_headers_in_aws_s_words(void **state)
 		{"AWS4-HMAC-SHA256 Credential=" KEY_ID
 		 "/20150830/us-east-2/service/aws4_request, " SIGNED ", Signature=" VANILLA,
 			DATE, "InvalidSignatureException", MISMATCH},
-		/* What is no text is not repeated as it is. */
+		/* Bytes that are not text are replaced in the message. */
 		{"\xff\x01\xc3", DATE, "IncompleteSignatureException",
 			"Unsupported AWS 'algorithm': '?\?\?'."},
 	};

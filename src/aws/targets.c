@@ -12,7 +12,7 @@
 #define USES 2
 
 /* One configured target, and what was made of it so far. */
-struct place {
+struct scope {
 	const struct aws_target_settings *settings;
 	struct span authorities; /* PEM; none: the system's */
 	struct aws_signer *key;
@@ -20,7 +20,7 @@ struct place {
 	struct map roles;       /* struct face by ARN; "" is its own */
 };
 
-/* A target in the name of somebody. */
+/* A target with one identity: its own or a role's. */
 struct face {
 	struct aws_signer *signer; /* of a role beside the target's own; else NULL */
 	struct aws_target *targets[USES];
@@ -28,9 +28,9 @@ struct face {
 
 struct aws_targets {
 	struct http_client *client;
-	/* A group of its own: nothing runs on it, but it ends all waits. NULL if somebody else makes them. */
+	/* A separate group: nothing runs on it, but it ends all waits. NULL: injected targets. */
 	struct runner *runner;
-	struct place *places;
+	struct scope *places;
 	size_t count;
 	struct arena *arena;
 	struct lock lock;                          /* for what is in the maps */
@@ -48,22 +48,23 @@ struct span aws_endpoint_of(struct arena *arena, const char *service, struct spa
 
 /* ---- faces ---- */
 
-static const char *endpoint_of(struct aws_targets *targets, const char *given, const char *service,
-	const char *region)
+static const char *endpoint_of(struct aws_targets *targets, const char *requested,
+	const char *service, const char *region)
 {
-	return given ? given : aws_endpoint_of(targets->arena, service, span_of(region)).data;
+	return requested ? requested
+			 : aws_endpoint_of(targets->arena, service, span_of(region)).data;
 }
 
-static int make_role(struct aws_targets *targets, const struct place *place, const char *arn,
+static int make_role(struct aws_targets *targets, const struct scope *scope, const char *arn,
 	struct aws_signer *base, struct aws_signer **ret_signer, struct err *err)
 {
-	const struct aws_target_settings *settings = place->settings;
+	const struct aws_target_settings *settings = scope->settings;
 	_arena_ struct arena *scratch = arena_new(0);
 	struct aws_role role = {.arn = arn,
 		.external_id = settings->external_id,
 		.session = arena_format(scratch, "slipway-%s", settings->name).data,
 		.endpoint = endpoint_of(targets, settings->sts_endpoint, "sts", settings->region),
-		.authorities = place->authorities,
+		.authorities = scope->authorities,
 		.region = settings->region};
 
 	return aws_signer_of_role(&role, base, targets->client, targets->runner, ret_signer, err);
@@ -79,15 +80,15 @@ static void free_face(struct face *face)
 	free(face);
 }
 
-static int make_face(struct aws_targets *targets, struct place *place, struct span role,
+static int make_face(struct aws_targets *targets, struct scope *scope, struct span role,
 	struct face **ret_face, struct err *err)
 {
-	const struct aws_target_settings *settings = place->settings;
+	const struct aws_target_settings *settings = scope->settings;
 	struct aws_remote_config config = {
 		.endpoint = endpoint_of(targets, settings->endpoint, "ecs", settings->region),
-		.authorities = place->authorities,
+		.authorities = scope->authorities,
 		.region = settings->region,
-		.signer = place->own,
+		.signer = scope->own,
 		.calls_per_second = settings->calls_per_second,
 		.timeout_ms = (int)settings->timeout_ms};
 	struct face *face = memory_allocate(sizeof(*face));
@@ -100,8 +101,8 @@ static int make_face(struct aws_targets *targets, struct place *place, struct sp
 		return 0;
 	}
 	if (role.length > 0)
-		code = make_role(targets, place, arena_copy_span(targets->arena, role).data,
-			place->own, &face->signer, err);
+		code = make_role(targets, scope, arena_copy_span(targets->arena, role).data,
+			scope->own, &face->signer, err);
 	if (face->signer)
 		config.signer = face->signer;
 	if (code == 0)
@@ -119,7 +120,7 @@ static int make_face(struct aws_targets *targets, struct place *place, struct sp
 	return 0;
 }
 
-static struct place *find_place(const struct aws_targets *targets, struct span name)
+static struct scope *find_place(const struct aws_targets *targets, struct span name)
 {
 	for (size_t i = 0; targets && i < targets->count; i++)
 		if (span_is(name, targets->places[i].settings->name))
@@ -128,20 +129,20 @@ static struct place *find_place(const struct aws_targets *targets, struct span n
 }
 
 /* Under the lock. */
-static int find_face(struct aws_targets *targets, struct place *place, struct span role,
+static int find_face(struct aws_targets *targets, struct scope *scope, struct span role,
 	struct face **ret_face, struct err *err)
 {
-	struct face *face = map_get(&place->roles, role);
+	struct face *face = map_get(&scope->roles, role);
 	int code = 0;
 
-	if (!face && place->roles.count > AWS_TARGETS_ROLES_MAX)
+	if (!face && scope->roles.count > AWS_TARGETS_ROLES_MAX)
 		return err_set(err, -E2BIG, "target '%s': more than %d roles are used",
-			place->settings->name, AWS_TARGETS_ROLES_MAX);
+			scope->settings->name, AWS_TARGETS_ROLES_MAX);
 	if (!face) {
-		code = make_face(targets, place, role, &face, err);
+		code = make_face(targets, scope, role, &face, err);
 		if (code < 0)
-			return err_prefix(err, code, "target '%s'", place->settings->name);
-		map_put(&place->roles, role, face);
+			return err_prefix(err, code, "target '%s'", scope->settings->name);
+		map_put(&scope->roles, role, face);
 	}
 	*ret_face = face;
 	return 0;
@@ -150,15 +151,15 @@ static int find_face(struct aws_targets *targets, struct place *place, struct sp
 int aws_targets_get(struct aws_targets *targets, struct span name, struct span role,
 	enum aws_target_use use, struct aws_target **ret_target, struct err *err)
 {
-	struct place *place = find_place(targets, name);
+	struct scope *scope = find_place(targets, name);
 	struct face *face;
 	int code;
 
-	if (!place)
+	if (!scope)
 		return err_set(err, -ENOENT,
 			"there is no target '%.*s' in the server's configuration", SPAN_ARGS(name));
 	lock_take(&targets->lock);
-	code = find_face(targets, place, role, &face, err);
+	code = find_face(targets, scope, role, &face, err);
 	lock_release(&targets->lock);
 	if (code == 0)
 		*ret_target = face->targets[use];
@@ -168,9 +169,9 @@ int aws_targets_get(struct aws_targets *targets, struct span name, struct span r
 const struct aws_target_settings *aws_targets_find(const struct aws_targets *targets,
 	struct span name)
 {
-	const struct place *place = find_place(targets, name);
+	const struct scope *scope = find_place(targets, name);
 
-	return place ? place->settings : NULL;
+	return scope ? scope->settings : NULL;
 }
 
 bool aws_target_settings_allow(const struct aws_target_settings *settings, struct span account)
@@ -183,35 +184,35 @@ bool aws_target_settings_allow(const struct aws_target_settings *settings, struc
 
 /* ---- beginning and end ---- */
 
-static int read_authorities(struct aws_targets *targets, struct place *place, struct err *err)
+static int read_authorities(struct aws_targets *targets, struct scope *scope, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
 	int code;
 
-	if (!place->settings->ca)
+	if (!scope->settings->ca)
 		return 0;
-	code = file_read(place->settings->ca, AUTHORITIES_MAX, &text, err);
+	code = file_read(scope->settings->ca, AUTHORITIES_MAX, &text, err);
 	if (code < 0)
-		return err_prefix(err, code, "target %s: ca", place->settings->name);
-	place->authorities = arena_copy_span(targets->arena, buffer_span(&text));
+		return err_prefix(err, code, "target %s: ca", scope->settings->name);
+	scope->authorities = arena_copy_span(targets->arena, buffer_span(&text));
 	return 0;
 }
 
 /* Its key, its own role and its own face: what is wrong with the endpoints is seen here. */
-static int open_place(struct aws_targets *targets, struct place *place,
+static int open_place(struct aws_targets *targets, struct scope *scope,
 	const struct aws_target_settings *settings, struct err *err)
 {
 	struct face *face;
 	int code;
 
-	place->settings = settings;
-	code = read_authorities(targets, place, err);
+	scope->settings = settings;
+	code = read_authorities(targets, scope, err);
 	if (code < 0)
 		return code;
-	place->key = place->own = aws_signer_of_key(&settings->key, targets->runner);
+	scope->key = scope->own = aws_signer_of_key(&settings->key, targets->runner);
 	if (settings->role)
-		code = make_role(targets, place, settings->role, place->key, &place->own, err);
-	return code < 0 ? code : find_face(targets, place, SPAN(""), &face, err);
+		code = make_role(targets, scope, settings->role, scope->key, &scope->own, err);
+	return code < 0 ? code : find_face(targets, scope, SPAN(""), &face, err);
 }
 
 int aws_targets_new(const struct aws_target_settings *settings, size_t count,
@@ -239,7 +240,7 @@ int aws_targets_new(const struct aws_target_settings *settings, size_t count,
 	return 0;
 }
 
-struct aws_targets *aws_targets_made(const struct aws_target_settings *settings, size_t count,
+struct aws_targets *aws_targets_created(const struct aws_target_settings *settings, size_t count,
 	struct aws_target *(*make)(void *context), void *context)
 {
 	struct aws_targets *targets = memory_allocate(sizeof(*targets));
@@ -263,11 +264,11 @@ void aws_targets_cancel(struct aws_targets *targets)
 		runner_stop(targets->runner);
 	lock_take(&targets->lock);
 	for (size_t i = 0; i < targets->count; i++) {
-		struct place *place = &targets->places[i];
+		struct scope *scope = &targets->places[i];
 
-		if (place->own)
-			aws_signer_cancel(place->own);
-		MAP_EACH (&place->roles, entry) {
+		if (scope->own)
+			aws_signer_cancel(scope->own);
+		MAP_EACH (&scope->roles, entry) {
 			const struct face *face = entry->value;
 
 			if (face->signer)
@@ -284,14 +285,14 @@ void aws_targets_free(struct aws_targets *targets)
 	if (!targets)
 		return;
 	for (size_t i = 0; i < targets->count; i++) {
-		struct place *place = &targets->places[i];
+		struct scope *scope = &targets->places[i];
 
-		MAP_EACH (&place->roles, entry)
+		MAP_EACH (&scope->roles, entry)
 			free_face(entry->value);
-		map_clear(&place->roles);
-		if (place->own != place->key)
-			aws_signer_free(place->own);
-		aws_signer_free(place->key);
+		map_clear(&scope->roles);
+		if (scope->own != scope->key)
+			aws_signer_free(scope->own);
+		aws_signer_free(scope->key);
 	}
 	free(targets->places);
 	if (targets->runner) {

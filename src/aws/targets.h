@@ -1,10 +1,12 @@
 /*
- * The targets that the server's configuration names: ECS, and what belongs to it, in an account and a region
- * elsewhere. Daemon environments use them, and so does whatever else delivers. A target is called in its own name (its
- * key, or its role), or in the name of another role that is assumed from there.
+ * The targets that the server's configuration names: ECS, and the services that belong to it, in a
+ * remote account and region. Daemon environments use them, and so does every other component that
+ * deploys. A target is called with its own identity (its key, or its role), or with another role
+ * that is assumed from there.
  *
- * Reading and writing are two budgets: a listing of ten thousand tasks does not hold up what is to be started. A
- * write is over after AWS_TARGETS_WRITE_MS, so that a server's claim on what it changes can outlast it.
+ * Reads and writes have separate budgets: a listing of ten thousand tasks does not delay the start
+ * of a task. A write times out after AWS_TARGETS_WRITE_MS, so that a server's claim on what it
+ * changes can outlast it.
  */
 #ifndef AWS_TARGETS_H
 #define AWS_TARGETS_H
@@ -42,8 +44,8 @@ struct aws_targets;
 int aws_targets_new(const struct aws_target_settings *settings, size_t count,
 	struct http_client *client, struct runner *runner, struct aws_targets **ret_targets,
 	struct err *err);
-/* Targets that somebody else makes, the same for every role: for simulations. */
-struct aws_targets *aws_targets_made(const struct aws_target_settings *settings, size_t count,
+/* Targets that the caller creates with make(), the same for every role: for simulations. */
+struct aws_targets *aws_targets_created(const struct aws_target_settings *settings, size_t count,
 	struct aws_target *(*make)(void *context), void *context);
 /* Every call ends, now and from then on. */
 void aws_targets_cancel(struct aws_targets *targets);

@@ -1,6 +1,6 @@
 /*
- * Targets elsewhere, against an endpoint that is STS and ECS at once and believes a signature only if it is right:
- * keys from where they are kept, roles that are assumed, kept and renewed, and what is said when they cannot be.
+ * Remote targets, against an endpoint that is STS and ECS at once and verifies signatures: keys
+ * from their sources, roles that are assumed, kept and renewed, and the errors when they cannot be.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,13 +62,13 @@ struct fixture {
 	struct aws_call_failure failure;
 	struct json *answer;
 
-	struct lock lock;        /* for all below: the endpoint's own */
-	const char *key_secret;  /* of KEY_ID */
-	unsigned sessions;       /* given out so far; the number is in their names */
-	unsigned session_least;  /* older ones are refused as expired */
-	unsigned assumed, asked; /* calls of either kind that were believed */
-	bool denies;             /* AssumeRole */
-	int64_t lasts_ms;        /* of a session */
+	struct lock lock;            /* for all below: the endpoint's own */
+	const char *key_secret;      /* of KEY_ID */
+	unsigned sessions;           /* given out so far; the number is in their names */
+	unsigned session_least;      /* older ones are refused as expired */
+	unsigned assumed, requested; /* authenticated calls of either kind */
+	bool denies;                 /* AssumeRole */
+	int64_t lasts_ms;            /* of a session */
 	char said[4][128]; /* role, session name, external id, access key of the last AssumeRole */
 	char signer[64], token[64]; /* of the last call of ECS */
 	unsigned throttles;
@@ -81,7 +81,7 @@ static struct span header(const struct http_request *request, const char *name)
 }
 
 /* "ASIA7" and "secret-7" are a session, whose token is "token-7". */
-static bool is_believed(struct fixture *fixture, const struct http_request *request,
+static bool is_trusted(struct fixture *fixture, const struct http_request *request,
 	const char *service, struct sigv4_claim *ret_claim)
 {
 	struct sigv4_header headers[32];
@@ -203,7 +203,7 @@ static void serve(struct http_exchange *exchange, const struct http_request *req
 	struct sigv4_claim claim;
 
 	lock_take(&fixture->lock);
-	if (!is_believed(fixture, request, is_sts ? "sts" : "ecs", &claim)) {
+	if (!is_trusted(fixture, request, is_sts ? "sts" : "ecs", &claim)) {
 		if (is_sts)
 			refuse_sts(exchange, "InvalidClientTokenId", "no such key");
 		else
@@ -218,7 +218,7 @@ static void serve(struct http_exchange *exchange, const struct http_request *req
 		http_respond_text(exchange, 400, &later, fixture->retry_after,
 			SPAN("{\"__type\":\"ThrottlingException\"}"));
 	} else {
-		fixture->asked++;
+		fixture->requested++;
 		snprintf(fixture->signer, sizeof(fixture->signer), "%.*s",
 			SPAN_ARGS(claim.access_key));
 		snprintf(fixture->token, sizeof(fixture->token), "%.*s",
@@ -322,7 +322,7 @@ static void assert_answered(struct fixture *fixture, const char *role)
 		fail_msg("%s", fixture->err.message);
 }
 
-static void assert_told(struct fixture *fixture, const char *text)
+static void assert_reported(struct fixture *fixture, const char *text)
 {
 	if (!strstr(fixture->err.message, text))
 		fail_msg("'%s' does not say '%s'", fixture->err.message, text);
@@ -354,8 +354,8 @@ static void a_key_that_is_gone_is_told_and_comes_back(void **state)
 	unlink(fixture->secret_path);
 	open_targets(fixture);
 	assert_int_equal(ask(fixture, ""), -EACCES);
-	assert_told(fixture, "secretFile");
-	assert_told(fixture, fixture->secret_path);
+	assert_reported(fixture, "secretFile");
+	assert_reported(fixture, fixture->secret_path);
 	assert_true(aws_call_was_not_sent(-EACCES));
 	write_file(fixture->secret_path, SECRET);
 	/* Not asked for again at once. */
@@ -373,7 +373,7 @@ static void keys_come_from_variables_and_profiles(void **state)
 
 	assert_int_equal(aws_key_source_read(&variable, fixture->arena, &found, &fixture->err),
 		-ENOENT);
-	assert_told(fixture, "secretVariable 'TARGETS_TEST_KEY'");
+	assert_reported(fixture, "secretVariable 'TARGETS_TEST_KEY'");
 	setenv("TARGETS_TEST_KEY", "hush", 1);
 	assert_int_equal(aws_key_source_read(&variable, fixture->arena, &found, &fixture->err), 0);
 	assert_true(span_is(found.secret, "hush"));
@@ -390,12 +390,12 @@ static void keys_come_from_variables_and_profiles(void **state)
 	profile.profile = "empty";
 	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err),
 		-EINVAL);
-	assert_told(fixture, "profile 'empty'");
-	assert_told(fixture, "aws_secret_access_key is empty");
+	assert_reported(fixture, "profile 'empty'");
+	assert_reported(fixture, "aws_secret_access_key is empty");
 	profile.profile = "three";
 	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err),
 		-ENOENT);
-	assert_told(fixture, "there is no section [three]");
+	assert_reported(fixture, "there is no section [three]");
 	setenv("AWS_SHARED_CREDENTIALS_FILE", fixture->profile_path, 1);
 	profile = (struct aws_key_source){.profile = "two"};
 	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err), 0);
@@ -411,7 +411,7 @@ static void a_secret_of_two_lines_is_none(void **state)
 	assert_int_equal(aws_key_source_read(&fixture->settings.key, fixture->arena, &found,
 				 &fixture->err),
 		-EINVAL);
-	assert_told(fixture, "more than one line");
+	assert_reported(fixture, "more than one line");
 }
 
 /* ---- roles ---- */
@@ -503,10 +503,10 @@ static void a_role_that_is_denied_is_told_and_asked_for_seldom(void **state)
 	open_targets(fixture);
 	target = target_of(fixture, "", AWS_TARGET_WRITES);
 	assert_int_equal(aws_target_prepare(target, &fixture->err), -EACCES);
-	assert_told(fixture, "role '" ROLE "': sts AssumeRole: AccessDeniedException (403)");
+	assert_reported(fixture, "role '" ROLE "': sts AssumeRole: AccessDeniedException (403)");
 	for (int i = 0; i < 50; i++) {
 		assert_int_equal(ask(fixture, ""), -EACCES);
-		assert_told(fixture, "AccessDenied");
+		assert_reported(fixture, "AccessDenied");
 	}
 	assert_int_equal(fixture->assumed, 1);
 	for (int i = 0; i < 600; i++) {
@@ -514,7 +514,7 @@ static void a_role_that_is_denied_is_told_and_asked_for_seldom(void **state)
 		ask(fixture, "");
 	}
 	assert_in_range(fixture->assumed, 10, 20);
-	assert_int_equal(fixture->asked, 0);
+	assert_int_equal(fixture->requested, 0);
 	fixture->denies = false;
 	fixture->clock.by_ms += AWS_SIGNER_AGAIN_MOST_MS;
 	assert_answered(fixture, "");
@@ -529,10 +529,10 @@ static void ask_in_crowd(void *context)
 {
 	struct crowd *crowd = context;
 	_arena_ struct arena *arena = arena_new(0);
-	struct json *given;
+	struct json *requested;
 
 	crowd->answered += aws_call(target_of(crowd->fixture, OTHER_ROLE, AWS_TARGET_READS), "ecs",
-				   "ListClusters", NULL, arena, &given, NULL, NULL) == 0;
+				   "ListClusters", NULL, arena, &requested, NULL, NULL) == 0;
 }
 
 static void a_crowd_assumes_a_role_once(void **state)
@@ -556,12 +556,13 @@ static void a_write_ends_in_time(void **state)
 {
 	struct fixture *fixture = *state;
 	int64_t began_us = clock_steady_us(clock_system()), took_us;
-	struct json *given;
+	struct json *requested;
 
 	fixture->throttles = 1000;
 	open_targets(fixture);
 	assert_int_equal(aws_call(target_of(fixture, "", AWS_TARGET_WRITES), "ecs", "StopTask",
-				 NULL, fixture->arena, &given, &fixture->failure, &fixture->err),
+				 NULL, fixture->arena, &requested, &fixture->failure,
+				 &fixture->err),
 		-EREMOTEIO);
 	assert_string_equal(fixture->failure.type, "ThrottlingException");
 	took_us = clock_steady_us(clock_system()) - began_us;
@@ -585,7 +586,7 @@ static void targets_are_found_by_name(void **state)
 	assert_int_equal(aws_targets_get(fixture->targets, SPAN("none"), SPAN(""), AWS_TARGET_READS,
 				 &target, &fixture->err),
 		-ENOENT);
-	assert_told(fixture, "there is no target 'none'");
+	assert_reported(fixture, "there is no target 'none'");
 }
 
 static void endpoints_are_those_of_aws(void **state)
@@ -600,10 +601,10 @@ static void endpoints_are_those_of_aws(void **state)
 	assert_int_equal(aws_targets_new(&fixture->settings, 1, fixture->client, fixture->runner,
 				 &fixture->targets, &fixture->err),
 		-EINVAL);
-	assert_told(fixture, "target 'prod': endpoint 'ftp://x'");
+	assert_reported(fixture, "target 'prod': endpoint 'ftp://x'");
 }
 
-/* Neither the wait before the next attempt nor the wait for somebody else's session holds up an end. */
+/* Neither the wait before a retry nor the wait for another session delays an end. */
 static void cancelled_while_it_waits(void **state)
 {
 	struct fixture *fixture = *state;

@@ -9,7 +9,7 @@
 #define WAYS 4
 #define ACCOUNT_MAX 31 /* twelve digits; a longer name is cut */
 
-struct place {
+struct scope {
 	char account[ACCOUNT_MAX + 1]; /* "" is free */
 	double tokens;
 	int64_t last_us;
@@ -17,7 +17,7 @@ struct place {
 
 struct set {
 	pthread_mutex_t lock;
-	struct place places[WAYS];
+	struct scope places[WAYS];
 };
 
 struct aws_throttle {
@@ -47,18 +47,18 @@ void aws_throttle_free(struct aws_throttle *throttle)
 }
 
 /* The account's place in the set, or the one that was used longest ago, made its own. */
-static struct place *find_place(struct aws_throttle *throttle, struct set *set, const char *account,
+static struct scope *find_place(struct aws_throttle *throttle, struct set *set, const char *account,
 	int64_t now_us)
 {
-	struct place *oldest = &set->places[0];
+	struct scope *oldest = &set->places[0];
 
 	for (size_t i = 0; i < WAYS; i++) {
-		struct place *place = &set->places[i];
+		struct scope *scope = &set->places[i];
 
-		if (strcmp(place->account, account) == 0)
-			return place;
-		if (!place->account[0] || (oldest->account[0] && place->last_us < oldest->last_us))
-			oldest = place;
+		if (strcmp(scope->account, account) == 0)
+			return scope;
+		if (!scope->account[0] || (oldest->account[0] && scope->last_us < oldest->last_us))
+			oldest = scope;
 	}
 	strcpy(oldest->account, account);
 	oldest->tokens = throttle->most;
@@ -70,23 +70,23 @@ bool aws_throttle_take(struct aws_throttle *throttle, struct span account, int64
 {
 	struct set *set = &throttle->sets[span_hash(account) % SETS];
 	char name[ACCOUNT_MAX + 1] = "-";
-	struct place *place;
+	struct scope *scope;
 	bool taken;
 
 	if (account.length > 0)
 		memcpy(name, account.data,
 			account.length < ACCOUNT_MAX ? account.length : ACCOUNT_MAX);
 	pthread_mutex_lock(&set->lock);
-	place = find_place(throttle, set, name, now_us);
-	if (now_us > place->last_us) {
-		place->tokens += (double)(now_us - place->last_us) / 1e6 * throttle->rate;
-		if (place->tokens > throttle->most)
-			place->tokens = throttle->most;
-		place->last_us = now_us;
+	scope = find_place(throttle, set, name, now_us);
+	if (now_us > scope->last_us) {
+		scope->tokens += (double)(now_us - scope->last_us) / 1e6 * throttle->rate;
+		if (scope->tokens > throttle->most)
+			scope->tokens = throttle->most;
+		scope->last_us = now_us;
 	}
-	taken = place->tokens >= 1;
+	taken = scope->tokens >= 1;
 	if (taken)
-		place->tokens -= 1;
+		scope->tokens -= 1;
 	pthread_mutex_unlock(&set->lock);
 	return taken;
 }

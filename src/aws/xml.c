@@ -322,7 +322,7 @@ static int take_text(struct parser *parser)
 	return code;
 }
 
-/* What was collected since `start` belongs to the element. */
+/* The text collected since `start` belongs to the element. */
 static int keep_text(struct parser *parser, size_t start, struct xml_element *element)
 {
 	struct span text = {

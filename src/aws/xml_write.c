@@ -4,7 +4,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* What is written instead of a character that is one byte, or NULL for itself. */
+/* The escape for a character of one byte, or NULL for the character itself. */
 static const char *escape_of(unsigned char c)
 {
 	switch (c) {

@@ -16,7 +16,7 @@ struct clock {
 
 struct clock *clock_system(void);
 
-/* A moment by both clocks. Whoever waits, waits by the steady one: the other is set while programs run. */
+/* A time by both clocks. Waits use the steady clock, because the other can be set at any time. */
 struct moment {
 	int64_t wall_ms, steady_ms;
 };
@@ -31,7 +31,7 @@ static inline int64_t clock_steady_us(struct clock *clock)
 	return clock->steady_us(clock);
 }
 
-/* A clock that stands still until told, for tests. */
+/* A clock for tests that advances only on request. */
 struct clock_manual {
 	struct clock clock;
 	int64_t wall_now_ms;

@@ -33,7 +33,7 @@ int err_system(struct err *err, int number, const char *format, ...)
 int err_prefix(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Compilers cannot see that these never return 0 or more; told so, they know which outputs are set. */
+/* Compilers cannot see that these calls return < 0; with this they know which outputs are set. */
 #define ERR_NEGATIVE(call)                                                                         \
 	({                                                                                         \
 		int negative_ = (call);                                                            \

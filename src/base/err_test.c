@@ -18,7 +18,7 @@ static void test_set_fills_code_and_message(void **state)
 	assert_int_equal(err_set(&err, -EINVAL, "field '%s' is %d", "cpu", 7), -EINVAL);
 	assert_int_equal(err.code, -EINVAL);
 	assert_string_equal(err.message, "field 'cpu' is 7");
-	assert_int_equal(err_set(NULL, -EPERM, "nobody listens"), -EPERM);
+	assert_int_equal(err_set(NULL, -EPERM, "no listener"), -EPERM);
 }
 
 static void test_errno_appends_the_reason(void **state)

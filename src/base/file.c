@@ -20,7 +20,7 @@ int file_read(const char *path, size_t max, struct buffer *out, struct err *err)
 		return err_errno(err, "open '%s'", path);
 	for (;;) {
 		size_t left = max - (out->length - before);
-		/* One byte more than allowed tells a file that is too large from one that fits. */
+		/* One byte beyond the limit shows that the file is too large. */
 		size_t want = left < READ_STEP ? left + 1 : READ_STEP;
 		char *end = buffer_reserve(out, want);
 		ssize_t got;

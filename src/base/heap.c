@@ -5,47 +5,47 @@
 
 #include "base/memory.h"
 
-static void set(struct heap *heap, size_t place, struct heap_item *item)
+static void set(struct heap *heap, size_t position, struct heap_item *item)
 {
-	heap->items[place - 1] = item;
-	item->place = place;
+	heap->items[position - 1] = item;
+	item->position = position;
 }
 
-static struct heap_item *get(const struct heap *heap, size_t place)
+static struct heap_item *get(const struct heap *heap, size_t position)
 {
-	return heap->items[place - 1];
+	return heap->items[position - 1];
 }
 
 static void rise(struct heap *heap, struct heap_item *item)
 {
-	size_t place = item->place;
+	size_t position = item->position;
 
-	while (place > 1 && item->at < get(heap, place / 2)->at) {
-		set(heap, place, get(heap, place / 2));
-		place /= 2;
+	while (position > 1 && item->at < get(heap, position / 2)->at) {
+		set(heap, position, get(heap, position / 2));
+		position /= 2;
 	}
-	set(heap, place, item);
+	set(heap, position, item);
 }
 
 static void sink(struct heap *heap, struct heap_item *item)
 {
-	size_t place = item->place;
+	size_t position = item->position;
 
-	for (size_t child = 2 * place; child <= heap->count; child = 2 * place) {
+	for (size_t child = 2 * position; child <= heap->count; child = 2 * position) {
 		if (child < heap->count && get(heap, child + 1)->at < get(heap, child)->at)
 			child++;
 		if (item->at <= get(heap, child)->at)
 			break;
-		set(heap, place, get(heap, child));
-		place = child;
+		set(heap, position, get(heap, child));
+		position = child;
 	}
-	set(heap, place, item);
+	set(heap, position, item);
 }
 
 void heap_put(struct heap *heap, struct heap_item *item, int64_t at)
 {
 	item->at = at;
-	if (item->place == 0) {
+	if (item->position == 0) {
 		if (heap->count == heap->size) {
 			heap->size = heap->size ? heap->size * 2 : 16;
 			heap->items = memory_resize(heap->items, heap->size * sizeof(*heap->items));
@@ -60,15 +60,15 @@ void heap_remove(struct heap *heap, struct heap_item *item)
 {
 	struct heap_item *last;
 
-	if (item->place == 0)
+	if (item->position == 0)
 		return;
 	last = get(heap, heap->count--);
 	if (last != item) {
-		set(heap, item->place, last);
+		set(heap, item->position, last);
 		rise(heap, last);
 		sink(heap, last);
 	}
-	item->place = 0;
+	item->position = 0;
 }
 
 struct heap_item *heap_first(const struct heap *heap)

@@ -12,7 +12,7 @@
 
 struct heap_item {
 	int64_t at;
-	size_t place; /* counted from 1; 0: it is in no heap */
+	size_t position; /* counted from 1; 0: it is in no heap */
 };
 
 /* All zero is an empty one. */

@@ -15,7 +15,7 @@ static int64_t least(const struct heap_item *items, size_t count)
 	int64_t found = INT64_MAX;
 
 	for (size_t i = 0; i < count; i++)
-		if (items[i].place > 0 && items[i].at < found)
+		if (items[i].position > 0 && items[i].at < found)
 			found = items[i].at;
 	return found;
 }
@@ -33,7 +33,7 @@ static void the_first_is_always_the_least(void **state)
 	for (unsigned turn = 0; turn < 20000; turn++) {
 		struct heap_item *item = &items[random_below(&random.random, ITEMS)];
 
-		present -= item->place > 0;
+		present -= item->position > 0;
 		if (random_below(&random.random, 3) == 0) {
 			heap_remove(&heap, item);
 		} else {

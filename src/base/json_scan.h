@@ -1,6 +1,6 @@
 /*
- * What reading and writing of JSON text share: finding the end of plain ASCII eight bytes at a time,
- * and checking UTF-8. Nothing here reads at or beyond `end`.
+ * Functions shared by the JSON reader and writer: finding the end of plain ASCII eight bytes at a
+ * time, and checking UTF-8. No function here reads at or beyond `end`.
  */
 #ifndef BASE_JSON_SCAN_H
 #define BASE_JSON_SCAN_H

@@ -65,7 +65,7 @@ static void test_json(void **state)
 		"{\"time\":\"2024-02-29T12:34:56.123Z\",\"level\":\"error\",\"message\":"
 		"\"bad ?\xc3\xa9???\",\"null\":\"\"}\n");
 	log_free(log);
-	log_write(NULL, LOG_ERROR, "nobody listens", NULL);
+	log_write(NULL, LOG_ERROR, "no listener", NULL);
 }
 
 static void test_text(void **state)

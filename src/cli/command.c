@@ -1,4 +1,4 @@
-/* What commands share: how they complain, and how they read their options; see command.h. */
+/* Error messages and option parsing shared by the commands; see command.h. */
 #include "cli/command.h"
 
 #include <stdarg.h>
@@ -65,7 +65,7 @@ int command_read_options(const struct command *command, int count, char **argume
 		if (!row->value) {
 			if (value.data)
 				return command_misused(command, "--%s takes no value", row->name);
-			*row->given = true;
+			*row->configured = true;
 		} else if (value.data) {
 			*row->value = value.data; /* the end of an argument: NUL-terminated */
 		} else if (i + 1 < count) {

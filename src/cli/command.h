@@ -14,9 +14,9 @@
 enum exit_code {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* it was tried and did not work */
-	EXIT_USAGE = 2,  /* the command line makes no sense */
+	EXIT_USAGE = 2,  /* usage error: invalid command line */
 	/* Of commands about environments: */
-	EXIT_NOT_COMPLETED = 3, /* a deployment ended otherwise */
+	EXIT_NOT_COMPLETED = 3, /* a deployment did not complete */
 	EXIT_UNREACHABLE = 4,   /* the server is not there now */
 	EXIT_INTERRUPTED = 130, /* by ctrl-c, as shells have it */
 };
@@ -61,7 +61,7 @@ int command_failed(const char *format, ...) __attribute__((format(printf, 1, 2))
 struct option_row {
 	const char *name;   /* without dashes */
 	const char **value; /* or NULL for a switch */
-	bool *given;        /* of a switch */
+	bool *configured;   /* of a switch */
 };
 
 struct positionals {
@@ -69,7 +69,7 @@ struct positionals {
 	int count;
 };
 
-/* 0, or EXIT_USAGE after saying what is wrong. */
+/* Returns 0, or EXIT_USAGE after printing the error. */
 int command_read_options(const struct command *command, int count, char **arguments,
 	const struct option_row *rows, size_t row_count, struct positionals *ret_positionals);
 

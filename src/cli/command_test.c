@@ -1,4 +1,4 @@
-/* Options of commands: every way to write them, and what a person is told about mistakes. */
+/* Options of commands: every way to write them, and the messages for usage errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +23,10 @@ struct parsed {
 	const char *output;
 	bool trace;
 	struct positionals words;
-	char told[1024]; /* on standard error */
+	char reported[1024]; /* on standard error */
 };
 
-/* Parses arguments, with what is said on standard error caught in a pipe. */
+/* Parses arguments, and captures standard error in a pipe. */
 static struct parsed parse(const char *const *arguments)
 {
 	struct parsed parsed = {0};
@@ -50,7 +50,7 @@ static struct parsed parse(const char *const *arguments)
 	dup2(kept, STDERR_FILENO);
 	close(kept);
 	close(descriptors[1]);
-	got = read(descriptors[0], parsed.told, sizeof(parsed.told) - 1);
+	got = read(descriptors[0], parsed.reported, sizeof(parsed.reported) - 1);
 	assert_true(got >= 0);
 	close(descriptors[0]);
 	return parsed;
@@ -64,7 +64,7 @@ static void options_have_three_forms(void **state)
 
 	(void)state;
 	assert_int_equal(parsed.code, 0);
-	assert_string_equal(parsed.told, "");
+	assert_string_equal(parsed.reported, "");
 	assert_string_equal(parsed.user, "a b");
 	assert_string_equal(parsed.output, "json");
 	assert_true(parsed.trace);
@@ -90,17 +90,17 @@ static void mistakes_are_told(void **state)
 
 	(void)state;
 	assert_int_equal(parsed.code, EXIT_USAGE);
-	assert_string_equal(parsed.told,
+	assert_string_equal(parsed.reported,
 		"slipway try: there is no option '--usr'\nTry 'slipway try --help'.\n");
 	parsed = PARSE("create", "--user");
 	assert_int_equal(parsed.code, EXIT_USAGE);
-	assert_non_null(strstr(parsed.told, "--user needs a value"));
+	assert_non_null(strstr(parsed.reported, "--user needs a value"));
 	parsed = PARSE("create", "-o");
 	assert_int_equal(parsed.code, EXIT_USAGE);
-	assert_non_null(strstr(parsed.told, ": -o needs a value"));
+	assert_non_null(strstr(parsed.reported, ": -o needs a value"));
 	parsed = PARSE("--trace=yes");
 	assert_int_equal(parsed.code, EXIT_USAGE);
-	assert_non_null(strstr(parsed.told, "trace"));
+	assert_non_null(strstr(parsed.reported, "trace"));
 	parsed = PARSE("--");
 	assert_int_equal(parsed.code, EXIT_USAGE);
 }
@@ -116,7 +116,7 @@ static void words_have_a_limit(void **state)
 	parsed = PARSE("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14",
 		"15", "16", "17");
 	assert_int_equal(parsed.code, EXIT_USAGE);
-	assert_non_null(strstr(parsed.told, "too many arguments"));
+	assert_non_null(strstr(parsed.reported, "too many arguments"));
 }
 
 int main(void)

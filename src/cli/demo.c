@@ -1,4 +1,4 @@
-/* slipway demo: the steps, what is promised of each, and what was seen. */
+/* slipway demo: the steps, the expected result of each, and the observed result. */
 #include "cli/demo.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static const char *grouped(uint64_t number, char out[32])
 	return out;
 }
 
-/* What is going on; on a terminal it is written over by what comes next. */
+/* Prints progress; on a terminal the next output overwrites it. */
 static void say_meanwhile(const struct demo *demo, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void say_meanwhile(const struct demo *demo, const char *format, ...)

@@ -1,11 +1,11 @@
 /*
- * slipway demo: what the server does, shown with real programs. Its parts:
+ * slipway demo: shows the server with real programs. Its files:
  *
- *     demo_server.c   a server of its own in a temporary folder, and calls to it over the wire
- *     demo_world.c    what is made there by AWS's APIs: two versions of a service, a load balancer, a name
- *     demo_watch.c    clients that send requests all the time and count who answered
+ *     demo_server.c   a separate server in a temporary folder, and calls to it over the wire
+ *     demo_world.c    creates two versions of a service, a load balancer and a name (AWS APIs)
+ *     demo_watch.c    clients that send requests continuously and count answers by version
  *     demo_web.c      the program of the tasks
- *     demo.c          the steps, what is promised of each, and what was seen
+ *     demo.c          the steps, the expected result of each, and the observed result
  */
 #ifndef CLI_DEMO_H
 #define CLI_DEMO_H
@@ -56,10 +56,10 @@ int demo_wait(struct demo_server *demo, const char *what, demo_condition conditi
 	struct err *err);
 /* A moment, or until a signal comes: -EINTR. */
 int demo_pause(struct demo_server *demo, int milliseconds);
-/* What was changed by load balancing's API is in effect. */
+/* Waits until changes made with the load balancing API are in effect. */
 int demo_wait_until_settled(struct demo_server *demo, struct err *err);
 
-/* ---- what is made ---- */
+/* ---- created objects ---- */
 
 struct demo_world {
 	struct demo_server *server;
@@ -80,7 +80,7 @@ int demo_world_make_services(struct demo_world *world, struct err *err);
 int demo_world_set_balancer_weight(struct demo_world *world, unsigned percent, struct err *err);
 int demo_world_set_name_weight(struct demo_world *world, unsigned percent, struct err *err);
 
-/* ---- who watches ---- */
+/* ---- clients that watch ---- */
 
 struct demo_counts {
 	uint64_t versions[DEMO_VERSIONS];

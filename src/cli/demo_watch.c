@@ -1,6 +1,6 @@
 /*
- * A client that asks and asks, and counts who answered. It is strict: an answer is a status of 200 and the
- * name of a version; whatever else happens is a failure, and nothing is tried twice.
+ * A client that sends requests continuously and counts the versions that answer. An answer is
+ * status 200 and the name of a version; anything else is a failure, and nothing is retried.
  */
 #include <ctype.h>
 #include <netinet/tcp.h>
@@ -17,7 +17,7 @@
 
 #define ANSWER_MAX 4096
 #define REQUEST_PATIENCE_S 30
-#define PAUSE_US 2000 /* between requests that nobody waits for */
+#define PAUSE_US 2000 /* between requests that no step waits for */
 
 uint64_t demo_counts_sum(const struct demo_counts *counts)
 {

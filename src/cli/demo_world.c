@@ -51,7 +51,7 @@ static bool has_haproxy(void)
 	       folders_have_haproxy("/usr/sbin:/usr/local/sbin");
 }
 
-/* A port that nobody listens on at any address of this machine, now. */
+/* A port with no listener at any address of this machine at this moment. */
 static int find_port(unsigned *ret_port, struct err *err)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};

@@ -1,4 +1,4 @@
-/* slipway dns install|lookup: how to point this machine at slipway's names, and what they resolve to. */
+/* slipway dns install|lookup: point this machine at slipway's names, and resolve them. */
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -9,7 +9,7 @@
 #define LINE_MAX_BYTES 1024
 #define UPSTREAMS_MAX 3 /* as many as the C library reads */
 
-/* What a resolver must be told. */
+/* The settings that a resolver needs. */
 struct names {
 	struct span address; /* that this machine can ask: not 0.0.0.0 */
 	struct span port;
@@ -174,7 +174,7 @@ static int lookup(const struct command *command, const struct remote_options *op
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct names names;
-	struct dns_name asked;
+	struct dns_name requested;
 	uint16_t number = DNS_TYPE_A;
 	uint64_t port = 0;
 	struct err err;
@@ -182,14 +182,14 @@ static int lookup(const struct command *command, const struct remote_options *op
 
 	if (type && !dns_lookup_type(type, &number))
 		return command_misused(command, "'%s' is not a type of records", type);
-	if (dns_name_from_text(span_of(name), &asked, &err) < 0)
+	if (dns_name_from_text(span_of(name), &requested, &err) < 0)
 		return command_misused(command, "%s", err.message);
 	code = ask_server(options, arena, &names);
 	if (code != EXIT_OK)
 		return code;
 	span_to_unsigned(names.port, UINT16_MAX, &port);
 	code = dns_lookup_print(arena_copy(arena, names.address.data, names.address.length),
-		(uint16_t)port, &asked, number, &err);
+		(uint16_t)port, &requested, number, &err);
 	return code < 0 ? command_failed("%s", err.message) : EXIT_OK;
 }
 

@@ -69,20 +69,20 @@ static bool is_name(const char *text, size_t most)
 	return *text != '\0' && strlen(text) <= most;
 }
 
-static int read_words(struct env *env, const struct env_verb *verb, const struct positionals *words)
+static int read_text(struct env *env, const struct env_verb *verb, const struct positionals *words)
 {
-	int given = words->count - 1;
+	int configured = words->count - 1;
 
-	if (given < verb->least)
+	if (configured < verb->least)
 		return command_misused(env->command, "the NAME of an environment is expected");
-	if (given > verb->most)
+	if (configured > verb->most)
 		return command_misused(env->command, "%s expected, and there is '%s' too",
 			verb->most == 0   ? "no name is"
 			: verb->most == 1 ? "one name is"
 					  : "a name and a deployment are",
 			words->items[verb->most + 1]);
-	env->name = given > 0 ? words->items[1] : NULL;
-	env->argument = given > 1 ? words->items[2] : NULL;
+	env->name = configured > 0 ? words->items[1] : NULL;
+	env->argument = configured > 1 ? words->items[2] : NULL;
 	if (env->name && !is_name(env->name, NAME_MAX_LENGTH))
 		return command_misused(env->command,
 			"'%s' is no name of an environment: those have 1 to %d letters, digits, - "
@@ -95,7 +95,7 @@ static int read_words(struct env *env, const struct env_verb *verb, const struct
 	return EXIT_OK;
 }
 
-/* What verbs there are, for who has named none of them. */
+/* Lists the verbs when the command line names none of them. */
 static int refuse_verb(const struct command *command, const char *word, struct arena *arena)
 {
 	struct span list = SPAN("");
@@ -130,7 +130,7 @@ int env_run(const struct command *command, int count, char **arguments)
 	own.name = arena_format(arena, "%s %s", command->name, verb->name).data;
 	code = read_options(&env, verb, count, arguments, &words);
 	if (code == EXIT_OK)
-		code = read_words(&env, verb, &words);
+		code = read_text(&env, verb, &words);
 	if (code != EXIT_OK)
 		return code;
 	if (env.format && strcmp(env.format, "json") != 0)

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/remote.h"
 
-/* What was said on the command line. */
+/* The parsed command line. */
 struct env {
 	const struct command *command; /* with the verb: "env deploy" */
 	struct remote *remote;
@@ -60,7 +60,7 @@ extern const size_t env_verb_count;
 extern const struct env_options env_common;
 
 const struct env_verb *env_verb_find(const char *name); /* NULL if there is none */
-/* The option of any verb, to tell values from words; NULL. */
+/* The option of any verb, to distinguish values from words; NULL if there is none. */
 const struct env_option *env_option_find(struct span name);
 void env_verb_help(const struct env_verb *verb);
 
@@ -86,7 +86,7 @@ int env_try(struct env *env, const char *method, const char *path, const struct 
 	struct json **ret_answer, struct err *err);
 int env_call(struct env *env, const char *method, const char *path, const struct json *body,
 	struct json **ret_answer);
-/* The server was not there, or asks to come back later: it may be otherwise soon. */
+/* The server was unreachable or asks to retry later: a retry may succeed. */
 bool env_may_pass(int code);
 /* Says it; returns the exit code that goes with it. */
 int env_failed(int code, const struct err *err);
@@ -104,7 +104,8 @@ int env_pages(struct env *env, const char *path, const char *member, size_t most
 /* All versions, the latest first: {"versions":[…]}. */
 int env_read_versions(struct env *env, struct json **ret_answer);
 /* The id of the version that is meant by its number, its id, or the beginning of it. */
-int env_find_version(struct env *env, const char *option, const char *given, struct span *ret_id);
+int env_find_version(struct env *env, const char *option, const char *configured,
+	struct span *ret_id);
 
 /* ---- saying ---- */
 
@@ -116,7 +117,7 @@ struct span env_moment(const struct env *env, const struct json *object, const c
 struct span env_moment_of(const struct env *env, double seconds);
 /* "log:3" of an ARN. */
 struct span env_last_part(struct span arn);
-/* What is to be printed with %.*s: never without data. */
+/* A text to print with %.*s: its data is never NULL. */
 struct span env_text(const struct json *object, const char *name);
 void env_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -131,7 +132,7 @@ void env_print_failed(const struct json *deployment);
 
 /* Until the deployment has ended, and the rollback that it led to. */
 int env_watch_deployment(struct env *env, struct span id, const char *what);
-/* Until somebody presses ctrl-c. */
+/* Runs until the user presses ctrl-c. */
 int env_watch_environment(struct env *env);
 
 #endif

@@ -1,4 +1,4 @@
-/* What slipway env asks the server, and the words that its verbs share; see env.h. */
+/* Requests of slipway env to the server, and texts that its verbs share; see env.h. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define ID_LENGTH 36        /* of a version */
 #define PREFIX_LENGTH 8     /* with so many characters it may be meant */
-#define PAGES_WAIT_MS 10000 /* a list is asked for faster than an account may; then it is not */
+#define PAGES_WAIT_MS 10000 /* for throttled requests of a list */
 #define PAGES_PAUSE_MS 100
 
 /* ---- requests ---- */
@@ -73,7 +73,7 @@ const char *env_path_with(const struct env *env, const char *path, const char *n
 
 /* ---- lists ---- */
 
-/* A page; an account that asks too fast is told to wait, and does. */
+/* Reads a page; waits and retries when the server throttles the account. */
 static int read_page(struct env *env, const char *path, struct json **ret_page)
 {
 	int64_t until_us = clock_steady_us(clock_system()) + (int64_t)PAGES_WAIT_MS * 1000;
@@ -89,7 +89,8 @@ static int read_page(struct env *env, const char *path, struct json **ret_page)
 int env_pages(struct env *env, const char *path, const char *member, size_t most,
 	struct json **ret_answer)
 {
-	struct json *made = json_new_object(env->arena), *items = json_new_array(env->arena), *page;
+	struct json *built = json_new_object(env->arena), *items = json_new_array(env->arena),
+		    *page;
 	struct span token = SPAN("");
 
 	do {
@@ -105,10 +106,10 @@ int env_pages(struct env *env, const char *path, const char *member, size_t most
 			json_append(env->arena, items, item);
 		token = env_text(page, "nextToken");
 	} while (token.length > 0 && json_count(items) < most);
-	json_set(env->arena, made, member, items);
+	json_set(env->arena, built, member, items);
 	if (token.length > 0)
-		json_set_string(env->arena, made, "nextToken", token);
-	*ret_answer = made;
+		json_set_string(env->arena, built, "nextToken", token);
+	*ret_answer = built;
 	return EXIT_OK;
 }
 
@@ -119,19 +120,20 @@ int env_read_versions(struct env *env, struct json **ret_answer)
 	return env_pages(env, env_path(env, "/versions"), "versions", ENV_ITEMS_MAX, ret_answer);
 }
 
-static bool is_meant(const struct json *version, struct span given, bool by_number)
+static bool is_meant(const struct json *version, struct span configured, bool by_number)
 {
 	uint64_t number;
 
 	if (!by_number)
-		return span_starts_with(json_get_text(version, "environmentVersion"), given);
-	return span_to_unsigned(given, INT32_MAX, &number) &&
+		return span_starts_with(json_get_text(version, "environmentVersion"), configured);
+	return span_to_unsigned(configured, INT32_MAX, &number) &&
 	       env_number(version, "number") == (long long)number;
 }
 
-int env_find_version(struct env *env, const char *option, const char *given, struct span *ret_id)
+int env_find_version(struct env *env, const char *option, const char *configured,
+	struct span *ret_id)
 {
-	struct span text = span_of(given), found = SPAN_NONE;
+	struct span text = span_of(configured), found = SPAN_NONE;
 	bool by_number = text.length < PREFIX_LENGTH;
 	struct json *versions;
 	uint64_t number;
@@ -145,7 +147,7 @@ int env_find_version(struct env *env, const char *option, const char *given, str
 		return command_misused(env->command,
 			"--%s: '%s' is neither the number of a version nor its id, or the first %d "
 			"characters of that",
-			option, given, PREFIX_LENGTH);
+			option, configured, PREFIX_LENGTH);
 	code = env_read_versions(env, &versions);
 	if (code != EXIT_OK)
 		return code;
@@ -155,12 +157,12 @@ int env_find_version(struct env *env, const char *option, const char *given, str
 		if (found.data)
 			return command_failed("--%s: several versions of environment %s begin with "
 					      "'%s'",
-				option, env->name, given);
+				option, env->name, configured);
 		found = json_get_text(version, "environmentVersion");
 	}
 	if (!found.data)
 		return command_failed("--%s: environment %s has no version %s", option, env->name,
-			given);
+			configured);
 	*ret_id = found;
 	return EXIT_OK;
 }

@@ -1,4 +1,4 @@
-/* slipway env create, update, pause, resume and delete: what is wanted of an environment; see env.h. */
+/* slipway env create, update, pause, resume and delete: desired state; see env.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static void set_list(const struct env *env, struct json *object, const char *nam
 		json_set(env->arena, object, name, list);
 }
 
-/* before: what the environment has (NULL: nothing), of which stays what is not said. */
+/* before: the environment's settings (NULL: none); settings that are not given stay. */
 static int set_network(const struct env *env, const struct json *before, struct json *body)
 {
 	static const struct {
@@ -96,8 +96,8 @@ static int set_network(const struct env *env, const struct json *before, struct 
 		const char *value;
 	} words[] = {{"enabled", "ENABLED"}, {"disabled", "DISABLED"}};
 	struct json *network = json_new_object(env->arena),
-		    *made = json_is(before, JSON_OBJECT) ? json_copy_object(env->arena, before)
-							 : json_new_object(env->arena);
+		    *built = json_is(before, JSON_OBJECT) ? json_copy_object(env->arena, before)
+							  : json_new_object(env->arena);
 	const char *value = NULL;
 
 	if (!env->subnets && !env->security_groups && !env->assign_public_ip)
@@ -109,13 +109,13 @@ static int set_network(const struct env *env, const struct json *before, struct 
 		return command_misused(env->command,
 			"--assign-public-ip: '%s' is neither enabled nor disabled",
 			env->assign_public_ip);
-	set_list(env, made, "subnets", env->subnets);
-	set_list(env, made, "securityGroups", env->security_groups);
-	set_text(env, made, "assignPublicIp", value);
-	if (json_count(json_get(made, "subnets")) == 0)
+	set_list(env, built, "subnets", env->subnets);
+	set_list(env, built, "securityGroups", env->security_groups);
+	set_text(env, built, "assignPublicIp", value);
+	if (json_count(json_get(built, "subnets")) == 0)
 		return command_misused(env->command,
 			"a network needs --subnets: the environment has none");
-	json_set(env->arena, network, "awsvpcConfiguration", made);
+	json_set(env->arena, network, "awsvpcConfiguration", built);
 	json_set(env->arena, body, "networkConfiguration", network);
 	return EXIT_OK;
 }
@@ -208,7 +208,7 @@ int env_resume(struct env *env)
 
 /* ---- update ---- */
 
-/* Deployments that wait for their turn; none if they cannot be had, which the update will tell. */
+/* Pending deployments; none if the request fails, because the update reports the failure. */
 static const struct json *find_pending(struct env *env)
 {
 	struct json *answer = NULL;
@@ -240,7 +240,7 @@ static void warn_of_canceled(struct env *env, const struct json *pending)
 	}
 }
 
-/* What is not said stays; the API wants the task definition each time. */
+/* Values that are not given stay; the API requires the task definition each time. */
 static int make_update(struct env *env, struct json *body)
 {
 	struct json *now, *group;
@@ -319,7 +319,7 @@ int env_delete(struct env *env)
 
 	if (code != EXIT_OK || env_wants_json(env))
 		return code ? code : env_print_json(answer);
-	/* Who deleted it first may have said that its tasks are to be stopped. */
+	/* The first delete request may have asked to stop the tasks. */
 	printf("Environment %s is being deleted%s%s.\n", env->name, again ? " already" : "",
 		env->terminate ? "; its tasks are stopped"
 		: again        ? ""

@@ -1,4 +1,4 @@
-/* slipway env deploy, rollback, stop and diff: what is done, and what would be; see env.h. */
+/* slipway env deploy, rollback, stop and diff: changes and their preview; see env.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ static int answer_deployment(struct env *env, const struct json *answer, const c
 	return env->watch ? env_watch_deployment(env, id, what) : EXIT_OK;
 }
 
-/* What has no instance is completed at once, which may be meant; or a name is misspelt. What cannot be had now is no
- * reason to fail: the deployment has begun. */
+/* A deployment without instances completes at once: intended, or a misspelt name. A failed read
+ * here is not an error, because the deployment has begun. */
 static void warn_of_nothing(struct env *env, struct span version)
 {
 	static const char *const matching[] = {"start", "replace", "keep", "unreachable"};
@@ -89,7 +89,7 @@ int env_rollback(struct env *env)
 
 /* ---- stop ---- */
 
-/* The one that is said, or the one in progress. */
+/* The deployment given on the command line, or the one in progress. */
 static int read_deployment(struct env *env, struct span *ret_id)
 {
 	struct json *now;

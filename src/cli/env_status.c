@@ -4,7 +4,7 @@
 
 #include "cli/env.h"
 
-#define LOOKED_AT_MAX 1000 /* deployments among which the last one of a version is looked for */
+#define SCAN_MAX 1000 /* deployments among which the last one of a version is looked for */
 
 /* ---- texts ---- */
 
@@ -74,7 +74,7 @@ void env_print_failed(const struct json *deployment)
 /* ---- runs of a schedule ---- */
 
 /* Why a run was skipped names another by the second in which it was due. */
-static struct span reason_in_words(const struct env *env, const struct json *run)
+static struct span reason_text(const struct env *env, const struct json *run)
 {
 	static const struct {
 		const char *prefix, *before, *behind;
@@ -105,7 +105,7 @@ static struct span reason_in_words(const struct env *env, const struct json *run
 
 static struct span result_of(const struct env *env, const struct json *run)
 {
-	struct span reason = reason_in_words(env, run);
+	struct span reason = reason_text(env, run);
 
 	if (!json_get(run, "exitCode"))
 		return reason;
@@ -194,8 +194,8 @@ static void print_of_type(const struct env *env, const struct json *environment)
 		printf("  service          %.*s\n", SPAN_ARGS(service));
 }
 
-/* Where it is, if that is elsewhere, and in whose name it acts; and what is wrong there. */
-static void print_elsewhere(const struct json *environment)
+/* The target and role of a remote environment, and the problem there, if any. */
+static void print_remote(const struct json *environment)
 {
 	struct span target = env_text(environment, "target"), role = env_text(environment, "role"),
 		    reason = env_text(environment, "statusReason");
@@ -217,8 +217,7 @@ static void print_elsewhere(const struct json *environment)
 static int find_last_outcome(struct env *env, struct span version, struct span *ret_outcome)
 {
 	struct json *answer;
-	int code = env_pages(env, env_path(env, "/deployments"), "deployments", LOOKED_AT_MAX,
-		&answer);
+	int code = env_pages(env, env_path(env, "/deployments"), "deployments", SCAN_MAX, &answer);
 
 	if (code != EXIT_OK)
 		return code;
@@ -232,7 +231,7 @@ static int find_last_outcome(struct env *env, struct span version, struct span *
 	return EXIT_OK;
 }
 
-/* What has become of the latest version: that it is wanted does not mean that it is everywhere. */
+/* The rollout state of the latest version: desired does not mean deployed everywhere. */
 static int read_standing(struct env *env, const struct json *environment, struct span *ret_standing)
 {
 	const struct json *going = json_get(environment, "activeDeployment");
@@ -272,7 +271,7 @@ static int read_number(struct env *env, struct span id, struct span *ret_text)
 	return code;
 }
 
-/* What was declared last, what is wanted, which may be another version, and what is there. */
+/* The version declared last, the desired one, which may differ, and the actual ones. */
 static int print_versions(struct env *env, const struct json *environment)
 {
 	struct span active = env_text(environment, "activeVersion"),
@@ -308,7 +307,7 @@ static int print_status(struct env *env, const struct json *environment)
 		SPAN_ARGS(env_text(environment, "health")));
 	printf("  cluster          %.*s\n",
 		SPAN_ARGS(env_text(json_get(environment, "instanceGroup"), "cluster")));
-	print_elsewhere(environment);
+	print_remote(environment);
 	print_configuration(env, environment);
 	code = print_versions(env, environment);
 	if (code != EXIT_OK)

@@ -1,6 +1,6 @@
 /*
- * Following what goes on: one line that is written over on a terminal, a line for each change elsewhere, an object for
- * each with -o json. A server that is away for a moment, because it is started again, ends nothing.
+ * Follows progress: one line that is overwritten on a terminal, otherwise a line for each change,
+ * or an object for each with -o json. A short outage, such as a server restart, does not end it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "cli/env.h"
 
-#define LOOK_EVERY_MS 250
+#define POLL_EVERY_MS 250
 #define SILENCE_MAX_MS 60000 /* that a server may be away for */
 #define WIDTH_DEFAULT 80
 
@@ -39,7 +39,7 @@ static void catch_interrupts(void)
 struct watch {
 	struct env *env;
 	bool terminal;
-	char *shown;             /* what was said last; NULL */
+	char *shown;             /* the last output; NULL */
 	int64_t silent_since_ms; /* 0: the server answers */
 };
 
@@ -55,8 +55,8 @@ static struct watch watch_begin(struct env *env)
 	return (struct watch){.env = env, .terminal = isatty(STDOUT_FILENO)};
 }
 
-/* How much of a text fits into a line of the terminal as it is now. The cursor needs a column, too; what is not ASCII may
- * take fewer columns than bytes, but is not torn. */
+/* The length of the text that fits into a line of the terminal at its present width. The cursor
+ * needs a column, too; non-ASCII text may take fewer columns than bytes, but is not split. */
 static size_t fitting(struct span text)
 {
 	struct winsize size;
@@ -103,7 +103,7 @@ static int64_t now_ms(void)
 
 static void sleep_a_while(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_MS * 1000000L}, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = POLL_EVERY_MS * 1000000L}, NULL);
 }
 
 /* A server that is started again is back soon. */
@@ -149,12 +149,12 @@ static struct span deployment_line(const struct env *env, const struct json *env
 	const struct json *deployment)
 {
 	const struct json *active = json_get(environment, "activeDeployment");
-	struct json *made;
+	struct json *built;
 
 	if (env_wants_json(env)) {
-		made = json_copy_object(env->arena, deployment);
-		json_set(env->arena, made, "counts", json_get(environment, "counts"));
-		return json_to_text(made, env->arena);
+		built = json_copy_object(env->arena, deployment);
+		json_set(env->arena, built, "counts", json_get(environment, "counts"));
+		return json_to_text(built, env->arena);
 	}
 	if (span_is(env_text(deployment, "status"), "pending") && active &&
 		!span_equal(env_text(active, "deploymentId"), env_text(deployment, "deploymentId")))
@@ -170,13 +170,13 @@ static const char *path_of(const struct env *env, struct span id)
 }
 
 /* One look; the deployment, in the arena of the moment. */
-static int look(struct watch *watch, struct span id, struct json **ret_deployment)
+static int pass(struct watch *watch, struct span id, struct json **ret_deployment)
 {
 	struct env *env = watch->env;
 	struct json *environment;
 	int code = ask(watch, path_of(env, id), ret_deployment);
 
-	/* Later than the deployment, so that how it ended is what is told with its end. */
+	/* Read after the deployment, so that the final report has the final state. */
 	if (code == EXIT_OK)
 		code = ask(watch, env_path(env, ""), &environment);
 	if (code == EXIT_OK)
@@ -197,7 +197,7 @@ static int follow(struct watch *watch, struct span id, struct json **ret_deploym
 		int code;
 
 		env->arena = turn;
-		code = look(watch, id, &deployment);
+		code = pass(watch, id, &deployment);
 		ended = code == EXIT_OK && has_ended(env_text(deployment, "status"));
 		env->arena = arena;
 		if (ended) {
@@ -216,7 +216,7 @@ static int follow(struct watch *watch, struct span id, struct json **ret_deploym
 	}
 }
 
-/* What was begun because it failed (the same moment), or took it back while it was going on. SPAN_NONE */
+/* The deployment begun by this one's failure (same time) or rollback; SPAN_NONE if none. */
 static int find_rollback(struct watch *watch, const struct json *deployment, struct span *ret_id)
 {
 	bool timed_out = span_is(env_text(deployment, "status"), "timed-out");
@@ -242,18 +242,18 @@ static int find_rollback(struct watch *watch, const struct json *deployment, str
 	return EXIT_OK;
 }
 
-/* The last object is the deployment that was asked for, with what was begun because of it. */
-static void tell_json(const struct env *env, const struct json *deployment,
+/* The last object is the requested deployment, with the one that it caused. */
+static void report_json(const struct env *env, const struct json *deployment,
 	const struct json *rollback)
 {
-	struct json *made = json_copy_object(env->arena, deployment);
+	struct json *built = json_copy_object(env->arena, deployment);
 
 	if (rollback)
-		json_set(env->arena, made, "rollbackDeployment", rollback);
-	printf("%.*s\n", SPAN_ARGS(json_to_text(made, env->arena)));
+		json_set(env->arena, built, "rollbackDeployment", rollback);
+	printf("%.*s\n", SPAN_ARGS(json_to_text(built, env->arena)));
 }
 
-static void tell(const struct env *env, const char *what, const struct json *deployment,
+static void report(const struct env *env, const char *what, const struct json *deployment,
 	const struct json *rollback)
 {
 	env_print_failed(rollback);
@@ -281,7 +281,7 @@ int env_watch_deployment(struct env *env, struct span id, const char *what)
 		printf("%s %.*s: %.*s\nRollback %.*s was begun because of it\n", what,
 			SPAN_ARGS(id), SPAN_ARGS(env_outcome(env, deployment)), SPAN_ARGS(other));
 	fflush(stdout);
-	/* Who took it back by hand waits for that himself. */
+	/* After a manual rollback, the user waits for it separately. */
 	if (other.data && span_is(env_text(deployment, "status"), "timed-out"))
 		code = follow(&watch, other, &rollback);
 	else if (other.data)
@@ -289,9 +289,9 @@ int env_watch_deployment(struct env *env, struct span id, const char *what)
 	if (code != EXIT_OK)
 		return code;
 	if (env_wants_json(env))
-		tell_json(env, deployment, rollback);
+		report_json(env, deployment, rollback);
 	else
-		tell(env, what, deployment, rollback);
+		report(env, what, deployment, rollback);
 	return span_is(env_text(deployment, "status"), "completed") ? EXIT_OK : EXIT_NOT_COMPLETED;
 }
 

@@ -38,7 +38,7 @@ struct conversation {
 	char error[ERR_MESSAGE_MAX];
 };
 
-/* ---- what is typed ---- */
+/* ---- terminal input ---- */
 
 static int post(struct conversation *conversation, const char *verb, struct span body)
 {
@@ -101,7 +101,7 @@ static void forward_input(void *context)
 			continue;
 		if (got <= 0)
 			post(conversation, "end", SPAN(""));
-		/* Nobody takes it any more: it stays where it is. */
+		/* The program no longer accepts input: the rest stays unread. */
 		if (got <= 0 || post(conversation, "input", (struct span){piece, (size_t)got}) < 0)
 			polls[0].fd = -1;
 	}

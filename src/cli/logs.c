@@ -40,6 +40,6 @@ int logs_run(const struct command *command, int count, char **arguments)
 	if (code == 0)
 		code = remote_stream(remote, "/v1/logs", body, print, NULL, &err);
 	if (code == -EPIPE)
-		return EXIT_FAILED; /* who reads us has had enough */
+		return EXIT_FAILED; /* the reader closed our output */
 	return code < 0 ? command_failed("%s", err.message) : EXIT_OK;
 }

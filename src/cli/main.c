@@ -116,7 +116,7 @@ static const struct command commands[] = {
 		"Example:\n  slipway config > slipway.yaml\n  slipway config check slipway.yaml\n",
 		config_run, NULL, NULL},
 	{"version", "", "Print the version.", "", version_run, NULL, NULL},
-	/* For slipway itself; what has no summary is not in the overview. */
+	/* For slipway itself; commands without a summary are not in the overview. */
 	{"proxy-worker", "", "",
 		"A process that carries TCP and UDP of load balancers. 'slipway up' starts it.\n",
 		proxy_worker_run, NULL, NULL},
@@ -157,7 +157,7 @@ static const struct command *find(const char *name)
 
 static bool asks_for_help(int count, char **arguments)
 {
-	/* What stands behind "--" is another program's. */
+	/* Arguments after "--" belong to another program. */
 	for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++)
 		if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
 			return true;

@@ -1,6 +1,6 @@
 /*
- * What the handlers of Cloud Map share: ids, finding what a request names, operations that are done, and
- * the handlers themselves, which are rows of the table in operations.c.
+ * Functions shared by the Cloud Map handlers: ids, lookup of the objects that a request names,
+ * completed operations, and the handlers themselves, which are rows of the table in operations.c.
  */
 #ifndef CLOUDMAP_API_H
 #define CLOUDMAP_API_H

@@ -114,7 +114,7 @@ const struct store_object *cloudmap_service_find(const struct store_view *view, 
 int cloudmap_register(struct store_transaction *transaction, const struct store_object *service,
 	struct span instance_id, const struct json *attributes, int64_t now_ms, struct arena *arena,
 	struct err *err);
-/* How long clients may remember what they were told of its instances. */
+/* How long clients may cache an answer about the service's instances. */
 int64_t cloudmap_service_remembered_ms(const struct cloudmap_service_facts *service);
 /* Takes it out. *ret_remembered_ms: how long clients may still remember it, 0 if it was not there. */
 int cloudmap_deregister(struct store_transaction *transaction, struct span service_key,

@@ -73,7 +73,7 @@ static void keep_matching(struct aws_request *request, struct found *found, cons
 
 		if (json_parse(instance->api, arena, &attributes, NULL) == 0 &&
 			has_all(attributes, wanted)) {
-			/* What is not kept goes behind, so that nothing is lost. */
+			/* Items that are not kept move to the end, so that none is lost. */
 			found->items[i] = found->items[kept];
 			found->items[kept++] = instance;
 		}
@@ -113,13 +113,13 @@ static void choose_by_health(struct aws_request *request, struct found *found,
 		{"UNHEALTHY", false, false},
 		{"HEALTHY_OR_ELSE_ALL", true, true},
 	};
-	struct span given = json_get_text(request->input, "HealthStatus");
+	struct span requested = json_get_text(request->input, "HealthStatus");
 
 	/* Without health checks the parameter is ignored. */
 	if (!service->checked)
 		return;
 	for (size_t i = 0; i < LENGTH(rows); i++)
-		if (span_is(given.data ? given : SPAN("HEALTHY_OR_ELSE_ALL"), rows[i].name))
+		if (span_is(requested.data ? requested : SPAN("HEALTHY_OR_ELSE_ALL"), rows[i].name))
 			keep_health(request, found, service, rows[i].healthy, rows[i].or_else_all);
 }
 

@@ -9,7 +9,7 @@
 #include "cloudmap/kinds.h"
 
 #define INSTANCES_OF_SERVICE_MAX 1000 /* as AWS */
-/* An UNHEALTHY that a client says counts after so long, if nobody says HEALTHY before. */
+/* A client's UNHEALTHY takes effect after this time, unless a HEALTHY arrives before. */
 #define UNHEALTHY_AFTER_MS INT64_C(30000)
 
 int cloudmap_instance_check_id(struct span id, struct err *err);

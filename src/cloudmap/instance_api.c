@@ -34,19 +34,19 @@ static int find_instance(struct aws_request *request, const struct store_object 
 static bool is_done(struct aws_request *request, const struct store_object *instance,
 	const struct json *attributes)
 {
-	struct span given = json_get_text(request->input, "CreatorRequestId");
+	struct span requested = json_get_text(request->input, "CreatorRequestId");
 	struct json *stored, *private_;
 
 	return instance && json_parse(instance->api, request->arena, &stored, NULL) == 0 &&
 	       json_parse(instance->private_, request->arena, &private_, NULL) == 0 &&
-	       span_equal(json_get_text(private_, "creatorRequestId"), given) &&
+	       span_equal(json_get_text(private_, "creatorRequestId"), requested) &&
 	       json_equal(stored, attributes);
 }
 
 int cloudmap_instance_register(struct aws_request *request)
 {
 	struct span id = json_get_text(request->input, "InstanceId");
-	struct span given = json_get_text(request->input, "CreatorRequestId");
+	struct span requested = json_get_text(request->input, "CreatorRequestId");
 	const struct json *attributes = json_get(request->input, "Attributes");
 	struct operation_facts operation = {.type = OPERATION_REGISTER_INSTANCE, .instance_id = id};
 	const struct store_object *service, *before;
@@ -67,7 +67,8 @@ int cloudmap_instance_register(struct aws_request *request)
 			attributes))
 		return cloudmap_operation_answer(request, before);
 	code = cloudmap_instance_put(request->transaction, service->key, id, attributes,
-		given.data ? given : SPAN(""), request->now_ms, request->arena, &request->err);
+		requested.data ? requested : SPAN(""), request->now_ms, request->arena,
+		&request->err);
 	if (code == -EINVAL)
 		return aws_fail_input(request, "%s", request->err.message);
 	if (code == -EDQUOT)

@@ -1,4 +1,4 @@
-/* What an instance's id and attributes may be; see instance.h. */
+/* Validation of an instance's id and attributes; see instance.h. */
 #include <arpa/inet.h>
 #include <sys/param.h>
 

@@ -248,7 +248,7 @@ static void clients_say_unhealthy_and_it_counts_after_half_a_minute(void **state
 	say(server, id, "HEALTHY");
 	clock_manual_advance_ms(&server->clock, 60 * SECOND_MS);
 	assert_string_equal(shown(server, id), "HEALTHY");
-	/* What ECS says counts at once, also when a client has said so before. */
+	/* A status from ECS takes effect at once, even after a client reported the same. */
 	say(server, id, "UNHEALTHY");
 	assert_int_equal(do_act(server, &(struct act){.step = SAY_UNHEALTHY,
 						.service_id = id,

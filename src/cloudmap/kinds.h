@@ -1,9 +1,9 @@
 /*
- * The inside of Cloud Map's kinds: how facts are written down, and the two kinds that nobody else needs.
+ * Internals of Cloud Map's kinds: how facts are stored, and the two kinds used only in this folder.
  *
- * A service is written again with each change of its instances, because it keeps their revision. What may
- * be large is therefore not in it: its tags and attributes are its labels, an object of the same key.
- * Tags of namespaces are kept in the same way.
+ * Each change of its instances rewrites a service, because the service has their revision. Data
+ * that may be large is therefore separate: its tags and attributes are its labels, an object of the
+ * same key. Tags of namespaces are stored in the same way.
  */
 #ifndef CLOUDMAP_KINDS_H
 #define CLOUDMAP_KINDS_H
@@ -34,7 +34,7 @@ struct operation_facts {
 	struct span id;
 	enum operation_type type;
 	struct span namespace_id, service_id, instance_id; /* targets; "" */
-	/* What a CreatorRequestId must not be used for twice, hashed with it; "": none was given. */
+	/* Hash of the type, scope and CreatorRequestId, unique per request; "": no id. */
 	struct span request;
 	int64_t created_ms;
 };

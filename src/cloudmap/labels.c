@@ -83,12 +83,12 @@ int cloudmap_labels_put_tags(struct aws_request *request, struct span key, const
 	return put_labels(request, key, json_new_object(request->arena), "Tags", clean);
 }
 
-static const struct store_kind *kind_of_arn(struct span given, struct aws_arn *arn,
+static const struct store_kind *kind_of_arn(struct span requested, struct aws_arn *arn,
 	struct span *ret_id)
 {
 	struct span type;
 
-	if (!aws_arn_parse(given, arn) || !span_is(arn->service, "servicediscovery") ||
+	if (!aws_arn_parse(requested, arn) || !span_is(arn->service, "servicediscovery") ||
 		!span_split(arn->resource, '/', &type, ret_id))
 		return NULL;
 	if (span_is(type, "namespace"))
@@ -101,43 +101,43 @@ static const struct store_kind *kind_of_arn(struct span given, struct aws_arn *a
 /* The key of what the ARN names. */
 static int find_tagged(struct aws_request *request, struct span *ret_key)
 {
-	struct span given = json_get_text(request->input, "ResourceARN"), id, key;
+	struct span requested = json_get_text(request->input, "ResourceARN"), id, key;
 	struct aws_arn arn;
-	const struct store_kind *kind = kind_of_arn(given, &arn, &id);
+	const struct store_kind *kind = kind_of_arn(requested, &arn, &id);
 
 	if (!kind)
 		return aws_fail_input(request,
 			"ResourceARN: '%.*s' is not the ARN of a namespace or a service",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	key = aws_key(request, id);
 	if (!span_equal(arn.account, request->caller->account) ||
 		!span_equal(arn.region, request->caller->region) ||
 		!store_get(request->view, kind, key))
 		return aws_fail(request, "ResourceNotFoundException",
-			"The specified resource was not found: %.*s", SPAN_ARGS(given));
-	request->resource = given;
+			"The specified resource was not found: %.*s", SPAN_ARGS(requested));
+	request->resource = requested;
 	*ret_key = key;
 	return 0;
 }
 
 void cloudmap_tags_resources(struct aws_request *request, struct aws_resources *resources)
 {
-	struct span given = json_get_text(request->input, "ResourceARN");
+	struct span requested = json_get_text(request->input, "ResourceARN");
 
-	resources->arns[resources->count++] = given.data ? given : SPAN("");
+	resources->arns[resources->count++] = requested.data ? requested : SPAN("");
 }
 
 int cloudmap_tags_tag(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Tags"), *labels, *tags, *merged;
+	const struct json *requested = json_get(request->input, "Tags"), *labels, *tags, *merged;
 	struct span key;
 	size_t added = 0;
 
-	if (find_tagged(request, &key) < 0 || cloudmap_labels_check_tags(request, given) < 0)
+	if (find_tagged(request, &key) < 0 || cloudmap_labels_check_tags(request, requested) < 0)
 		return -EPERM;
 	labels = read_labels(request, key);
 	tags = json_get(labels, "Tags");
-	JSON_EACH_ITEM (given, tag) {
+	JSON_EACH_ITEM (requested, tag) {
 		bool has = false;
 
 		JSON_EACH_ITEM (tags, old)
@@ -146,7 +146,7 @@ int cloudmap_tags_tag(struct aws_request *request)
 	}
 	if (json_count(tags) + added > AWS_TAGS_MAX)
 		return fail_too_many(request, json_count(tags) + added);
-	if (aws_tag_list_merge(request, tags, given, &merged) < 0)
+	if (aws_tag_list_merge(request, tags, requested, &merged) < 0)
 		return -EPERM;
 	return put_labels(request, key, labels, "Tags", merged);
 }
@@ -200,20 +200,20 @@ static int check_attribute(struct aws_request *request, struct span name, struct
 
 int cloudmap_service_attributes_update(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Attributes"), *labels, *old;
+	const struct json *requested = json_get(request->input, "Attributes"), *labels, *old;
 	const struct store_object *service;
 	struct json *attributes;
 
 	if (cloudmap_find_service(request, json_get_text(request->input, "ServiceId"), &service) <
 		0)
 		return -EPERM;
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return aws_fail_input(request, "Attributes: must not be empty");
 	labels = read_labels(request, service->key);
 	old = json_get(labels, "Attributes");
 	attributes = old ? json_copy_object(request->arena, old) : json_new_object(request->arena);
-	for (size_t i = 0; i < given->object.count; i++) {
-		const struct json_member *member = &given->object.members[i];
+	for (size_t i = 0; i < requested->object.count; i++) {
+		const struct json_member *member = &requested->object.members[i];
 		struct span value = json_text(member->value);
 
 		if (check_attribute(request, member->name, value) < 0)
@@ -233,7 +233,7 @@ int cloudmap_service_attributes_update(struct aws_request *request)
 
 int cloudmap_service_attributes_delete(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Attributes"), *labels, *old;
+	const struct json *requested = json_get(request->input, "Attributes"), *labels, *old;
 	const struct store_object *service;
 	struct json *attributes = json_new_object(request->arena);
 
@@ -247,7 +247,7 @@ int cloudmap_service_attributes_delete(struct aws_request *request)
 	for (size_t i = 0; i < old->object.count; i++) {
 		const struct json_member *member = &old->object.members[i];
 
-		if (!document_list_has(given, member->name))
+		if (!document_list_has(requested, member->name))
 			json_set(request->arena, attributes,
 				arena_copy(request->arena, member->name.data, member->name.length),
 				member->value);

@@ -98,13 +98,13 @@ static int check_values(struct aws_request *request, struct filter *filter)
 int cloudmap_filters_read(struct aws_request *request, const struct filter_row *rows,
 	size_t row_count, struct filters *ret_filters)
 {
-	const struct json *given = json_get(request->input, "Filters");
+	const struct json *requested = json_get(request->input, "Filters");
 	struct filters filters = {.text = SPAN("")};
 
-	if (json_count(given) > FILTERS_MAX)
+	if (json_count(requested) > FILTERS_MAX)
 		return aws_fail_input(request, "Filters: %zu are given, the limit is %d",
-			json_count(given), FILTERS_MAX);
-	JSON_EACH_ITEM (given, item) {
+			json_count(requested), FILTERS_MAX);
+	JSON_EACH_ITEM (requested, item) {
 		struct span name = json_get_text(item, "Name");
 		struct span condition = json_get_text(item, "Condition");
 		struct filter *filter = &filters.items[filters.count];
@@ -123,7 +123,7 @@ int cloudmap_filters_read(struct aws_request *request, const struct filter_row *
 		filters.count++;
 	}
 	if (filters.count > 0)
-		filters.text = json_to_text(given, request->arena);
+		filters.text = json_to_text(requested, request->arena);
 	*ret_filters = filters;
 	return 0;
 }

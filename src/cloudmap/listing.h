@@ -12,7 +12,7 @@
 enum filter_condition { FILTER_EQ, FILTER_IN, FILTER_BEGINS_WITH, FILTER_BETWEEN };
 #define FILTER_BIT(condition) (1U << (condition))
 
-/* What can be filtered by. A row has `text`, or `time_ms` for BETWEEN. */
+/* A field to filter by. A row has `text`, or `time_ms` for BETWEEN. */
 struct filter_row {
 	const char *name;
 	unsigned conditions; /* FILTER_BIT of those that make sense */

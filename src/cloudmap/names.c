@@ -1,4 +1,4 @@
-/* Ids that nobody chose, and names as indexes have them. */
+/* Generated ids, and names in the form used by indexes. */
 #include "cloudmap/api.h"
 
 #define SHOWN_MAX 256 /* bytes */

@@ -175,9 +175,9 @@ static struct json *new_document(struct aws_request *request, struct span key,
 static int answer_again(struct aws_request *request, const struct store_object *existing,
 	const struct store_object *before)
 {
-	struct span made = before ? operation_facts(before)->namespace_id : SPAN("");
+	struct span created = before ? operation_facts(before)->namespace_id : SPAN("");
 
-	if (!span_equal(made, cloudmap_namespace_facts(existing)->id))
+	if (!span_equal(created, cloudmap_namespace_facts(existing)->id))
 		return fail_exists(request, existing);
 	return cloudmap_operation_answer(request, before);
 }

@@ -65,17 +65,17 @@ int cloudmap_operation_succeed(struct aws_request *request, struct operation_fac
 struct span cloudmap_operation_request(struct aws_request *request, const char *member,
 	enum operation_type type, struct span scope)
 {
-	struct span given = json_get_text(request->input, member);
+	struct span requested = json_get_text(request->input, member);
 	_buffer_ struct buffer text = {0};
 	_sigv4_hash_ struct sigv4_hash hash;
 	unsigned char digest[SIGV4_HASH_SIZE];
 	char hex[SIGV4_HEX_SIZE];
 
 	sigv4_hash_open(&hash);
-	if (given.length == 0)
+	if (requested.length == 0)
 		return SPAN("");
 	buffer_format(&text, "%s/%.*s/", cloudmap_operation_types[type], SPAN_ARGS(scope));
-	buffer_add_span(&text, given);
+	buffer_add_span(&text, requested);
 	sigv4_hash_digest(&hash, buffer_span(&text), digest);
 	sigv4_hash_hex(digest, hex);
 	return arena_format(request->arena, "%.*s", REQUEST_DIGITS, hex);

@@ -82,7 +82,7 @@ static void operations_are_forgotten_after_an_hour(void **state)
 	assert_int_equal(count(world->server), 2);
 	minutes_pass(world, 30);
 	assert_int_equal(count(world->server), 0);
-	/* What they did stays. */
+	/* Their effects remain. */
 	test_call(world->server, "ListNamespaces", "{}");
 	assert_int_equal(json_count(json_get(world->server->answer, "Namespaces")), 2);
 }

@@ -197,12 +197,13 @@ static int answer(struct aws_request *request, struct json *document, uint64_t i
 }
 
 /* Was it this request that made the service? Then its answer was lost, and is given again. */
-static bool is_same_request(struct aws_request *request, const struct json *made)
+static bool is_same_request(struct aws_request *request, const struct json *created)
 {
-	struct span given = json_get_text(request->input, "CreatorRequestId");
+	struct span requested = json_get_text(request->input, "CreatorRequestId");
 
-	return given.length > 0 && span_equal(json_get_text(made, "CreatorRequestId"), given) &&
-	       span_equal(json_get_text(made, "Name"), json_get_text(request->input, "Name"));
+	return requested.length > 0 &&
+	       span_equal(json_get_text(created, "CreatorRequestId"), requested) &&
+	       span_equal(json_get_text(created, "Name"), json_get_text(request->input, "Name"));
 }
 
 int cloudmap_service_create(struct aws_request *request)

@@ -45,13 +45,13 @@ static int read_records(struct aws_request *request, const struct json *records,
 	return 0;
 }
 
-static struct json *dns_config(struct aws_request *request, const struct json *given,
+static struct json *dns_config(struct aws_request *request, const struct json *requested,
 	const struct cloudmap_service_facts *facts)
 {
 	struct json *config = json_new_object(request->arena);
 	struct json *records = json_new_array(request->arena);
 
-	JSON_EACH_ITEM (given, item) {
+	JSON_EACH_ITEM (requested, item) {
 		struct json *record = json_new_object(request->arena);
 
 		json_set_string(request->arena, record, "Type", json_get_text(item, "Type"));

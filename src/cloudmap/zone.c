@@ -174,9 +174,9 @@ static struct zone_answers *answers_of(struct zone *zone, struct zone_service *s
 static size_t draw_weighted(struct zone_service *service, const struct zone_choice *choice,
 	uint16_t type, struct random *random, size_t chosen[DNS_MULTIVALUE_MAX])
 {
-	enum zone_question question = type == DNS_TYPE_A      ? ZONE_ASKED_A
-				      : type == DNS_TYPE_AAAA ? ZONE_ASKED_AAAA
-							      : ZONE_ASKED_OTHER;
+	enum zone_question question = type == DNS_TYPE_A      ? ZONE_QUERIED_A
+				      : type == DNS_TYPE_AAAA ? ZONE_QUERIED_AAAA
+							      : ZONE_QUERIED_OTHER;
 	size_t drawn;
 
 	lock_take(&service->lock);
@@ -483,7 +483,7 @@ int zone_open(const struct zone_config *config, struct zone **ret_zone, struct e
 		zone_close(zone);
 		return code;
 	}
-	/* What came between the view and the feed. */
+	/* Covers changes between the view and the start of the feed. */
 	atomic_store(&zone->stale, true);
 	*ret_zone = zone;
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * What names resolve to: the lookup function of the DNS server over the store.
+ * Name resolution: the lookup function of the DNS server over the store.
  *
  * Authoritative for every private DNS namespace of Cloud Map, and for slipway's own domain, below which
  *
@@ -10,8 +10,8 @@
  * Two namespaces of one name (of different accounts or regions) are one zone; the older one answers. A name
  * is in the namespace with the longest name that it ends in.
  *
- * Answers show every change that was durable when the query came: whoever was told that an instance is
- * registered, or is gone, finds it so.
+ * Answers include every change that was durable when the query arrived: a client that received the
+ * answer to a registration or deregistration sees it in DNS.
  */
 #ifndef CLOUDMAP_ZONE_H
 #define CLOUDMAP_ZONE_H

@@ -61,7 +61,7 @@ static size_t labels_of_hash(struct span id, uint8_t labels[DNS_NAME_MAX])
 	return 1 + (size_t)labels[0];
 }
 
-/* Takes the labels for the instance if nobody has them and the name is not too long. */
+/* Takes the labels for the instance if they are free and the name is not too long. */
 static bool take_host(struct zone_answers *answers, struct zone_instance *instance,
 	const uint8_t *labels, size_t length)
 {
@@ -127,7 +127,7 @@ bool zone_answers_has_below(const struct zone_answers *answers, struct span labe
 	return false;
 }
 
-/* ---- who has what ---- */
+/* ---- instances by record ---- */
 
 static void compile_instance(struct zone_answers *answers, struct zone_instance *instance,
 	const struct cloudmap_instance_facts *facts, bool with_host)

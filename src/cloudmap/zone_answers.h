@@ -1,10 +1,10 @@
 /*
- * What a service's name answers, compiled from its instances: addresses as on the wire, names of hosts, and
- * who is to be given at all. Immutable; made anew when an instance changes or when the time comes at which
- * one becomes unhealthy.
+ * The answers for a service's name, compiled from its instances: addresses in wire format, host
+ * names, and the selected instances. Immutable; rebuilt when an instance changes or when one
+ * becomes unhealthy by time.
  *
- * Who is given. Of the instances that have the record: the healthy ones; all of them if none is healthy. Of
- * those, the ones with a weight above 0; all of them if none has.
+ * Selection. Of the instances that have the record: the healthy ones; all of them if none is
+ * healthy. Of those, the ones with a weight above 0; all of them if none has.
  *
  * Hosts. A SRV record names its instance's host, INSTANCE.SERVICE.NAMESPACE. An instance id that is not made
  * of labels that hosts may have, or that differs from another one in case only, gets a label by its hash.

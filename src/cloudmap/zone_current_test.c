@@ -79,9 +79,9 @@ static void weights_are_exact_over_all_threads(void **state)
 
 /* ---- staying current ---- */
 
-static const char *const asked_names[] = {"one.shop.local", "two.shop.local", "a.one.shop.local",
-	"a.b.shop.local", "b.shop.local", "shop.local", "x.b.one.shop.local", "one.other.local",
-	"a.b.other.local", "b.other.local"};
+static const char *const requested_names[] = {"one.shop.local", "two.shop.local",
+	"a.one.shop.local", "a.b.shop.local", "b.shop.local", "shop.local", "x.b.one.shop.local",
+	"one.other.local", "a.b.other.local", "b.other.local"};
 
 static void one_random_change(struct test *test)
 {
@@ -139,11 +139,11 @@ static void assert_current(struct test *test, struct dns_answer *fresh)
 	struct zone *zone = open_zone(test);
 	static const uint16_t types[] = {DNS_TYPE_A, DNS_TYPE_SRV};
 
-	for (size_t i = 0; i < LENGTH(asked_names); i++)
+	for (size_t i = 0; i < LENGTH(requested_names); i++)
 		for (size_t j = 0; j < LENGTH(types); j++) {
-			size_t count = ask(test, asked_names[i], types[j]);
+			size_t count = ask(test, requested_names[i], types[j]);
 
-			assert_int_equal(ask_zone(zone, asked_names[i], types[j], fresh),
+			assert_int_equal(ask_zone(zone, requested_names[i], types[j], fresh),
 				test->outcome);
 			assert_int_equal(fresh->record_count, test->answer.record_count);
 			assert_int_equal(fresh->has_soa, test->answer.has_soa);
@@ -238,7 +238,7 @@ static void *read_in_thread(void *context)
 	return NULL;
 }
 
-/* The writer's thread answers; whoever got the answer asks at once. Others ask all the time. */
+/* The writer's thread answers; the client queries at once. Other clients query all the time. */
 static void a_write_that_was_answered_is_seen(void **state)
 {
 	struct test *test = start_with(false, 0);

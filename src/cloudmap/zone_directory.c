@@ -131,7 +131,7 @@ static void add_service(struct zone_directory *directory, const struct store_obj
 
 	free(parent_key);
 	if (!parent)
-		return; /* of type HTTP: nobody resolves its names */
+		return; /* of type HTTP: DNS does not resolve its names */
 	service = memory_allocate(sizeof(*service));
 	service->parent = parent;
 	service->key = (struct span){

@@ -35,7 +35,7 @@ static inline struct span zone_labels_span(const struct zone_labels *labels, siz
 
 /* Types of questions that are drawn for separately: a client that asks for A and AAAA at once would
  * otherwise always get every second draw. */
-enum zone_question { ZONE_ASKED_A, ZONE_ASKED_AAAA, ZONE_ASKED_OTHER, ZONE_QUESTION_COUNT };
+enum zone_question { ZONE_QUERIED_A, ZONE_QUERIED_AAAA, ZONE_QUERIED_OTHER, ZONE_QUESTION_COUNT };
 
 struct zone_service {
 	struct span key; /* in the store */

@@ -1,4 +1,4 @@
-/* What names answer. */
+/* Answers for names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void srv_names_hosts_that_resolve(void **state)
 		delete_object(test, &cloudmap_instance_kind, key);
 		assert_nothing(test, target, DNS_TYPE_A, DNS_NO_SUCH_NAME, "shop.local");
 	}
-	/* Names between host and service exist; two ids that DNS could not tell apart have two names. */
+	/* Names between host and service exist; two ids that are equal in DNS have two names. */
 	put_instance(test, "srv-1", "10.0.0.1", "192.0.2.7", 1);
 	assert_nothing(test, "0.0.1.web.shop.local", DNS_TYPE_A, DNS_FOUND, "shop.local");
 	assert_nothing(test, "1.1.web.shop.local", DNS_TYPE_A, DNS_NO_SUCH_NAME, "shop.local");

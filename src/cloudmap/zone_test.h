@@ -194,13 +194,13 @@ static inline void delete_object(struct test *test, const struct store_kind *kin
 static inline enum dns_outcome ask_zone(struct zone *zone, const char *name, uint16_t type,
 	struct dns_answer *answer)
 {
-	struct dns_name asked;
+	struct dns_name requested;
 	struct err err;
 
 	dns_answer_reset(answer);
-	if (dns_name_from_text(span_of(name), &asked, &err) < 0)
+	if (dns_name_from_text(span_of(name), &requested, &err) < 0)
 		fail_msg("%s", err.message);
-	return zone_lookup(zone, &asked, type, answer);
+	return zone_lookup(zone, &requested, type, answer);
 }
 
 /* How many records the answer has. */

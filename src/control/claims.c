@@ -1,5 +1,5 @@
-/* Claims: taking one, and what may be done while it is ours. See claims_lease.c for how we come to know
- * who is alive. */
+/* Claims: how a server acquires one, and what it may do while it owns it. claims_lease.c decides
+ * which servers are alive. */
 #include "control/claims.h"
 
 #include <inttypes.h>
@@ -127,7 +127,7 @@ int claims_check(struct claims *claims, const struct claim *claim, int64_t outla
 	object = store_get(view, &claim_kind, claim->key);
 	if (!object || object->revision != claim->epoch || !claim_owner_is_alive(view, object))
 		return not_ours(claim, err);
-	/* The lease is looked at last: nothing between this and the act takes time. */
+	/* The lease is checked last: nothing between this and the action takes time. */
 	lock_take(&claims->lock);
 	valid = claims->standing == STANDING_IN && claims->registration == claim->registration &&
 		runner_now_us(claims->runner) < claims->lease_until_us - outlast_us;

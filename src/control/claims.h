@@ -1,34 +1,35 @@
 /*
  * Which server does what, when several share one store.
  *
- * Leases. Each server has one record (kind `server`, key: its name) with a random incarnation that it
- * renews by writing it again. A server is dead when its record is gone or bears another incarnation;
- * that is one durable fact which everybody reads alike. Who sees a record unchanged for the duration that
- * the record promises, by its own steady clock from the moment *it* last saw it change, deletes it, with
- * the revision it saw required: a renewal in between wins. Clocks need not agree, only run alike.
+ * Leases. Each server has one record (kind `server`, key: its name) with a random incarnation that
+ * it renews by writing it again. A server is dead when its record is gone or bears another
+ * incarnation; that is one durable fact which every server reads alike. A server that sees a record
+ * unchanged for the duration in the record, by its own steady clock from the moment *it* last saw a
+ * change, deletes the record and requires the revision it saw: a renewal in between wins. Clocks
+ * may show different times, but must run at the same rate.
  *
- * Claims. Ownership of a thing is a record (kind `claim`, key: chosen by the controller, "toy/web") with
- * the owner's name and incarnation. It is written only when it moves, so its revision is the *epoch* of
- * the ownership: it rises with each move and never comes back. A claim may be taken when nobody has it
- * or its owner is dead, which is judged inside the writing transaction.
+ * Claims. Ownership of an object is a record (kind `claim`, key: chosen by the controller,
+ * "toy/web") with the owner's name and incarnation. It is written only when it moves, so its
+ * revision is the *epoch* of the ownership: it rises with each move and never repeats. A server may
+ * take a claim that has no owner or whose owner is dead; the writing transaction checks this.
  *
- * Acting. What an owner may do:
+ * Acting. An owner may do the following:
  *
- *     code = claims_acquire(claims, key, &claim, err);    -EBUSY: another one's; nothing to do
+ *     code = claims_acquire(claims, key, &claim, err);    -EBUSY: another server owns it
  *     ...
- *     code = claims_check(claims, &claim, timeout, err);  before each call that changes the world: our
- *     world_start(...)                                    lease outlasts the call, so nobody else has
- *                                                         begun to act when it arrives
- *     claims_write(claims, &claim, function, ...)         a write with the claim's revision required:
- *                                                         a stale owner's write is refused (fencing)
+ *     code = claims_check(claims, &claim, timeout, err);  before a call that changes the world: our
+ *     world_start(...)                                    lease outlasts the call, so no other
+ *                                                         server has begun to act when it arrives
+ *     claims_write(claims, &claim, function, ...)         a write that requires the revision:
+ *                                                         a stale write is rejected (fencing)
  *
- * A server that was paused for longer than its lease finds its lease expired by its own clock (it counts
- * from *before* the write that renewed it, others from after, less a margin), then its record deleted; it
- * registers anew and has to acquire its claims again.
+ * A server that was paused for longer than its lease finds its lease expired by its own clock (it
+ * counts from *before* the write that renewed it, others from after, less a margin), then its
+ * record deleted; it registers again and has to acquire its claims again.
  *
- * A clean stop deletes the server's record (claims_resign), and others take over at once. A server that
- * finds its own name taken by a newer incarnation was replaced and stays down: two that take the name from
- * each other in turn would be worse.
+ * A clean stop deletes the server's record (claims_resign), and others take over at once. A server
+ * that finds its own name taken by a newer incarnation was replaced and stays down: two servers
+ * that take the name from each other in turn would be worse.
  */
 #ifndef CONTROL_CLAIMS_H
 #define CONTROL_CLAIMS_H
@@ -64,7 +65,7 @@ struct claims_config {
 	struct store *store;
 	const char *server; /* this server's name: unique among those that share the store */
 	int64_t lease_us;   /* 0: CLAIMS_LEASE_US */
-	/* Told what an operator should hear: a lease lost, a server declared dead, being replaced. */
+	/* Reports to operators: a lease lost, a server declared dead, this server replaced. */
 	void (*report)(void *context, const char *message);
 	void *report_context;
 	/* Deliberate bugs, for proving that simulations find them. */
@@ -88,10 +89,10 @@ int claims_resign(struct claims *claims, struct err *err);
 /* Stops renewing (a crash, as others see it, unless resigned before). NULL is fine. */
 void claims_stop(struct claims *claims);
 
-/* From now on freed(context, key) is called for each claim that is or becomes free (owner dead, released,
- * record gone) and whose key begins with prefix: ask your controller to reconcile it. Subscribe when the
- * controller runs; what became free meanwhile is told then. Comes from another thread and may come too
- * often; must not block. */
+/* From now on calls freed(context, key) for each claim that is or becomes free (owner dead,
+ * released, record gone) and whose key begins with prefix; the callback requeues the key. Subscribe
+ * when the controller runs: claims that became free before are reported then. freed runs on another
+ * thread, may run more often than needed, and must not block. */
 void claims_subscribe(struct claims *claims, struct span prefix,
 	void (*freed)(void *context, struct span key), void *context);
 /* Not called any more for this context when this returns. */
@@ -119,8 +120,8 @@ int claims_forget(struct claims *claims, struct store_transaction *transaction,
 /* Whether our lease holds now, and until when by runner_now_us. */
 bool claims_has_lease(struct claims *claims, int64_t *ret_until_us);
 const char *claims_server(const struct claims *claims);
-/* Whether another server has the claim and renews its lease, as far as we have seen. To be told to people: it is no
- * reason to do anything. */
+/* Whether another server has the claim and renews its lease, as far as this server has observed.
+ * Only for status output; do not base decisions on it. */
 bool claims_is_kept_by_another(struct claims *claims, struct span key);
 
 #endif

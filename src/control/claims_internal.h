@@ -1,4 +1,4 @@
-/* Between claims.c, claims_lease.c and claims_records.c; nobody else includes it. */
+/* Shared by claims.c, claims_lease.c and claims_records.c; no other file includes it. */
 #ifndef CONTROL_CLAIMS_INTERNAL_H
 #define CONTROL_CLAIMS_INTERNAL_H
 
@@ -34,17 +34,17 @@ struct claims {
 	struct runner_event *changed;
 	char *server;
 	struct lock lock;
-	/* Guarded by the lock; changed by the strand, and by resign: */
+	/* Guarded by the lock; changed by the lease thread, and by resign: */
 	enum standing standing;
 	char incarnation[CLAIMS_INCARNATION_SIZE];
 	uint64_t registration;
 	uint64_t lease_revision;
 	int64_t lease_until_us;
-	/* Guarded by its own lock, which is held while subscribers are told: */
+	/* Guarded by its own lock, which is held while subscribers are called: */
 	struct lock subscribers_lock;
 	struct subscriber *subscribers;
-	bool tell_all; /* a new one wants to know what is free now */
-	/* The strand's own: */
+	bool report_all; /* a new one wants to know what is free now */
+	/* Used by the lease thread only: */
 	struct store_feed *feed;
 	char next_incarnation[CLAIMS_INCARNATION_SIZE]; /* "": none tried yet */
 	/* name → struct observed; changed under the lock, so that others may look. */

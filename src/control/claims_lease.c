@@ -1,7 +1,7 @@
 /*
- * Leases: one strand renews our own, watches those of others and says which claims became free. What it
- * learns is kept under a lock for claims.c, which runs on the strands of controllers. Judgement is always
- * the store's: every decision is a transaction that requires what it was based on.
+ * Leases: one thread renews our own, watches those of others and reports which claims became free.
+ * It keeps its observations under a lock for claims.c, which runs on the threads of controllers.
+ * Every decision is a transaction in the store that requires the records it was based on.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -50,12 +50,12 @@ static int write_lease(struct store_transaction *transaction, void *context, str
 		lease->expected, err);
 }
 
-static int64_t lease_until(struct claims *claims, int64_t asked_at_us)
+static int64_t lease_until(struct claims *claims, int64_t requested_at_us)
 {
-	return asked_at_us + claims->config.lease_us - claims->config.lease_us / MARGIN_DIVISOR;
+	return requested_at_us + claims->config.lease_us - claims->config.lease_us / MARGIN_DIVISOR;
 }
 
-static void enter(struct claims *claims, uint64_t revision, int64_t asked_at_us)
+static void enter(struct claims *claims, uint64_t revision, int64_t requested_at_us)
 {
 	lock_take(&claims->lock);
 	if (claims->standing == STANDING_OUT) {
@@ -63,7 +63,7 @@ static void enter(struct claims *claims, uint64_t revision, int64_t asked_at_us)
 		memcpy(claims->incarnation, claims->next_incarnation, sizeof(claims->incarnation));
 		claims->registration++;
 		claims->lease_revision = revision;
-		claims->lease_until_us = lease_until(claims, asked_at_us);
+		claims->lease_until_us = lease_until(claims, requested_at_us);
 	}
 	lock_release(&claims->lock);
 	runner_trace(claims->runner, "registered '%s' as %.8s", claims->server,
@@ -93,13 +93,13 @@ static void be_replaced(struct claims *claims)
 			claims->server);
 }
 
-/* With a new incarnation: whatever was ours before has to be acquired again. The first time we replace
- * whoever had our name; later nobody may have it. An attempt whose end we did not see is repeated with
- * the same incarnation, so that we know it for our own. */
+/* Registers with a new incarnation, so earlier claims have to be acquired again. The first time it
+ * replaces any holder of our name; later the name must be free. An attempt with unknown outcome is
+ * repeated with the same incarnation, so that we recognise our own record. */
 static int register_server(struct claims *claims, uint64_t expected, struct err *err)
 {
 	struct lease_write lease = {claims, claims->next_incarnation, expected};
-	int64_t asked_at_us = runner_now_us(claims->runner);
+	int64_t requested_at_us = runner_now_us(claims->runner);
 	uint64_t revision;
 	int code;
 
@@ -117,12 +117,12 @@ static int register_server(struct claims *claims, uint64_t expected, struct err 
 			!server_is_alive(view, object->key, span_of(claims->next_incarnation)))
 			be_replaced(claims);
 		else if (object)
-			enter(claims, object->revision, asked_at_us - claims->config.lease_us);
+			enter(claims, object->revision, requested_at_us - claims->config.lease_us);
 		return 0;
 	}
 	if (code < 0)
 		return err_prefix(err, code, "register server '%s'", claims->server);
-	enter(claims, revision, asked_at_us);
+	enter(claims, revision, requested_at_us);
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static void lease_changed(struct claims *claims)
 static int renew_lease(struct claims *claims, struct err *err)
 {
 	struct lease_write lease = {claims, claims->incarnation, claims->lease_revision};
-	int64_t asked_at_us = runner_now_us(claims->runner);
+	int64_t requested_at_us = runner_now_us(claims->runner);
 	uint64_t revision;
 	int code = control_write(claims->runner, claims->config.store, write_lease, &lease,
 		&revision, err);
@@ -159,14 +159,14 @@ static int renew_lease(struct claims *claims, struct err *err)
 	lock_take(&claims->lock);
 	if (claims->standing == STANDING_IN) {
 		claims->lease_revision = revision;
-		claims->lease_until_us = lease_until(claims, asked_at_us);
+		claims->lease_until_us = lease_until(claims, requested_at_us);
 	}
 	lock_release(&claims->lock);
 	return 0;
 }
 
-/* Who could not renew its own lease in time knows nothing about the others' either: perhaps the database
- * was away for everyone. Their time begins anew. */
+/* A server that could not renew its own lease in time cannot judge other servers' leases: the
+ * database may have been unavailable to all. Restarts their timeouts. */
 static void excuse_others(struct claims *claims)
 {
 	int64_t now_us = runner_now_us(claims->runner);
@@ -239,7 +239,7 @@ static void unobserve(struct claims *claims, struct span server)
 	free(observed);
 }
 
-static void tell_freed(struct claims *claims, struct span key)
+static void report_freed(struct claims *claims, struct span key)
 {
 	lock_take(&claims->subscribers_lock);
 	for (struct subscriber *at = claims->subscribers; at; at = at->next) {
@@ -266,7 +266,7 @@ static void free_claims_of(struct claims *claims, struct span server, struct spa
 		.exact = true,
 	};
 	while ((claim = store_next(&cursor)))
-		tell_freed(claims, claim->key);
+		report_freed(claims, claim->key);
 }
 
 static void server_changed(struct claims *claims, const struct store_change *change)
@@ -287,10 +287,10 @@ static void claim_changed(struct claims *claims, const struct store_change *chan
 	const struct claim_facts *after = change->after ? change->after->facts : NULL;
 
 	if (!after || after->server.length == 0)
-		tell_freed(claims, change->after ? change->after->key : change->before->key);
+		report_freed(claims, change->after ? change->after->key : change->before->key);
 }
 
-static void wake_strand(void *context)
+static void wake_thread(void *context)
 {
 	runner_signal(context);
 }
@@ -311,9 +311,9 @@ static int list(struct claims *claims, struct err *err)
 		observe(claims, object);
 	while ((object = store_next(&all))) {
 		if (claim_is_free(view, object))
-			tell_freed(claims, object->key);
+			report_freed(claims, object->key);
 	}
-	return store_feed_open(claims->config.store, store_view_revision(view), wake_strand,
+	return store_feed_open(claims->config.store, store_view_revision(view), wake_thread,
 		claims->changed, &claims->feed, err);
 }
 
@@ -337,14 +337,14 @@ static void drop_feed(struct claims *claims)
 static void follow_feed(struct claims *claims)
 {
 	struct store_change changes[CHANGES_AT_ONCE];
-	bool tell_all;
+	bool report_all;
 	int count;
 
 	lock_take(&claims->subscribers_lock);
-	tell_all = claims->tell_all;
-	claims->tell_all = false;
+	report_all = claims->report_all;
+	claims->report_all = false;
 	lock_release(&claims->subscribers_lock);
-	if (tell_all)
+	if (report_all)
 		drop_feed(claims);
 	if (!claims->feed && list(claims, NULL) < 0)
 		return;
@@ -373,7 +373,7 @@ static int write_death(struct store_transaction *transaction, void *context, str
 	return store_delete(transaction, &server_kind, death->server, death->revision, err);
 }
 
-/* What a record promises, as others count it. */
+/* The lease duration in a record, as other servers measure it. */
 static int64_t patience_us(const struct observed *observed)
 {
 	int64_t lease_us = observed->lease_us < INT64_MAX / 4 ? observed->lease_us : INT64_MAX / 4;
@@ -434,8 +434,8 @@ static int64_t judge(struct claims *claims)
 		if (code == 0)
 			report(claims, "server '%.*s' did not renew its lease and is declared dead",
 				SPAN_ARGS(entry->key));
-		/* It is gone, or was alive after all, or the database is away: the feed will tell, and
-		 * until it does there is no hurry. */
+		/* The record is gone, the server was alive after all, or the database is
+		 * unavailable: the feed will report which, and until then there is no hurry. */
 		observed->seen_at_us = runner_now_us(claims->runner);
 		if (code == -ECANCELED)
 			break;
@@ -443,7 +443,7 @@ static int64_t judge(struct claims *claims)
 	return next_us;
 }
 
-static void strand(void *context)
+static void thread(void *context)
 {
 	struct claims *claims = context;
 
@@ -510,7 +510,7 @@ int claims_start(const struct claims_config *config, struct claims **ret_claims,
 	claims->renew_at_us =
 		runner_deadline_us(claims->runner, claims->config.lease_us / RENEWALS_PER_LEASE);
 	if (code == 0)
-		code = runner_spawn(claims->runner, "lease", strand, claims, err);
+		code = runner_spawn(claims->runner, "lease", thread, claims, err);
 	if (code < 0) {
 		claims_stop(claims);
 		return code;
@@ -581,7 +581,7 @@ void claims_subscribe(struct claims *claims, struct span prefix,
 	lock_take(&claims->subscribers_lock);
 	subscriber->next = claims->subscribers;
 	claims->subscribers = subscriber;
-	claims->tell_all = true;
+	claims->report_all = true;
 	lock_release(&claims->subscribers_lock);
 	runner_signal(claims->changed);
 }

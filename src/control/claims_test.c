@@ -236,7 +236,7 @@ static void test_a_paused_owner_learns_it_before_it_acts(void **state)
 	(void)state;
 	assert_int_equal(acquire(a, &claim), 0);
 	runner_simulated_pause(a->runner, 5 * LEASE);
-	/* By its own clock the lease is over before anybody else acts. */
+	/* By its own clock the lease is over before another server acts. */
 	while (acquire(b, &other) == -EBUSY) {
 		assert_int_equal(claims_check(a->claims, &claim, 0, NULL),
 			claims_has_lease(a->claims, NULL) ? 0 : -ESTALE);
@@ -255,7 +255,7 @@ static void test_a_paused_owner_learns_it_before_it_acts(void **state)
 	assert_non_null(strstr(a->report, "the lease of 'a' was lost"));
 }
 
-/* Nobody sleeps: only what renews the lease fails. */
+/* No server is paused: only lease renewals fail. */
 static void test_77_heartbeats_fail_and_the_owner_goes_on(void **state)
 {
 	struct machine *a = boot(0, "a"), *b = boot(1, "b");
@@ -270,7 +270,7 @@ static void test_77_heartbeats_fail_and_the_owner_goes_on(void **state)
 	bench.fails = "a/claims";
 	failed_at = runner_now_us(bench.runner);
 	while (acquire(b, &other) == -EBUSY) {
-		/* What it writes is kept until another one has the claim; the world it leaves alone before. */
+		/* Its writes succeed until another server has the claim; its check fails before. */
 		checked = claims_check(a->claims, &claim, 0, NULL) == 0;
 		assert_int_equal(checked, claims_has_lease(a->claims, NULL));
 		assert_int_equal(write_with(a, &claim), 0);
@@ -299,7 +299,7 @@ static void test_77_heartbeats_fail_and_the_owner_goes_on(void **state)
 	assert_int_equal(write_with(b, &other), 0);
 }
 
-/* Of an owner that nobody can declare dead it is known all the same that it does not renew. */
+/* An owner that no server can declare dead is still known not to renew. */
 static void test_an_owner_that_is_silent(void **state)
 {
 	struct machine *a = boot(0, "a"), *b = boot(1, "b");
@@ -366,7 +366,7 @@ static int64_t take_over(const struct skew *a_skew, const struct skew *b_skew, b
 	uint64_t revision = 0;
 
 	assert_int_equal(acquire(a, &claim), 0);
-	/* As long as it renews, nobody takes it, whatever the clocks say. */
+	/* As long as it renews, no other server takes it, whatever the clocks say. */
 	for (int64_t passed = 0; passed < 20 * LEASE; passed += SECOND / 100) {
 		if (lease_revision() != revision) {
 			revision = lease_revision();
@@ -390,7 +390,7 @@ static int64_t take_over(const struct skew *a_skew, const struct skew *b_skew, b
 		pass_time(SECOND / 100);
 	}
 	waited_us = runner_now_us(bench.runner) - renewed_us;
-	/* Never before: who had it does nothing any more, by its own clock. */
+	/* Never before: by its own clock the former owner has stopped acting. */
 	assert_int_equal(claims_check(a->claims, &claim, 0, NULL), -ESTALE);
 	assert_false(claims_has_lease(a->claims, NULL));
 	assert_int_equal(write_with(a, &claim), -ESTALE);
@@ -415,7 +415,7 @@ static void test_76_taken_over_after_the_lease_and_never_before(void **state)
 			for (size_t k = 0; k < LENGTH(paces); k++) {
 				const struct skew a = {LEASE + shifts[i], paces[k].a};
 				const struct skew b = {LEASE + shifts[j], paces[k].b};
-				/* A lease and a tenth by the clock of who takes it, and some steps. */
+				/* A lease and a tenth by the new owner's clock, and some steps. */
 				int64_t wanted = LEASE * 110 / b.pace, waited;
 
 				open_bench(runner_simulated_new(76 + count));
@@ -574,7 +574,7 @@ static void test_a_lone_server_keeps_its_claims(void **state)
 	assert_int_equal(acquire(a, &claim), 0);
 	runner_simulated_pause(a->runner, 50 * LEASE);
 	pass_time(51 * LEASE);
-	/* Nobody declared it dead, so nothing moved. */
+	/* No server declared it dead, so nothing moved. */
 	assert_int_equal(claims_check(a->claims, &claim, 0, NULL), 0);
 	assert_int_equal(write_with(a, &claim), 0);
 }
@@ -606,7 +606,7 @@ static void test_subscribers(void **state)
 	assert_int_equal(claims_release(a->claims, &claim, NULL), 0);
 	pass_time(SECOND);
 	assert_int_equal(b->freed, 0);
-	/* Who comes later is told what is free already. */
+	/* A late subscriber gets the claims that are already free. */
 	claims_subscribe(b->claims, SPAN("toy/"), note_freed, b);
 	pass_time(SECOND);
 	assert_int_equal(b->freed, 1);

@@ -1,7 +1,7 @@
 /*
- * One strand follows the store and fills the queue, some strands work. The follower keeps the last view
- * up to which everything was queued; what the feed could not tell is the difference between that view
- * and a newer one.
+ * One thread follows the store and fills the queue; the workers are further threads. The follower
+ * keeps the last view up to which every change was queued; changes that the feed dropped are the
+ * difference between that view and a newer one.
  */
 #include "control/controller.h"
 
@@ -160,7 +160,7 @@ static int list_and_follow(struct controller *controller, struct err *err)
 	note_progress(controller, controller->position);
 	code = store_feed_open(controller->config.store, controller->position, wake_follower,
 		controller, &controller->feed, err);
-	/* What is published in between wakes us too often, never too seldom. */
+	/* Changes published in between cause extra wake-ups, never missing ones. */
 	if (code == 0) {
 		store_feed_filter(controller->feed, matters);
 		store_feed_narrow(controller->feed, controller->kinds,
@@ -177,7 +177,7 @@ static int drain_feed(struct controller *controller)
 	int count;
 
 	while ((count = store_feed_next(controller->feed, changes, LENGTH(changes))) > 0) {
-		/* Counted first: whoever sees the effect of a change finds it counted. */
+		/* Counted first: a reader that sees the effect of a change finds it counted. */
 		lock_take(&controller->lock);
 		controller->statistics.changes += (uint64_t)count;
 		lock_release(&controller->lock);

@@ -1,22 +1,26 @@
 /*
- * A controller makes things as they are wanted: it is told by the change feed which keys might need work
- * and calls reconcile(key) for each, again and again until it says that all is well.
+ * A controller brings the actual state to the desired state: the change feed reports which keys
+ * might need work, and the controller calls reconcile(key) for each until reconcile has nothing
+ * left to do.
  *
- * A controller is a row of a table: what it watches, how a change of a watched object becomes keys, the
- * reconcile function, how many workers. reconcile() is straight-line blocking code that
+ * A controller is a row of a table: the kinds it watches, the mapping from a changed object to
+ * keys, the reconcile function, the number of workers. reconcile() is straight-line blocking code
+ * that
  *
- * - compares what is wanted with what is found and makes the next step; it is told a key and nothing of
- *   what changed (level-triggered), so it may be called too often and must not mind;
- * - may be interrupted after any line and called again, here or on another server: before it changes the
- *   world it writes down what it is about to do (intent first), and it looks before it acts;
- * - never sleeps to wait for something: it stores an absolute time and asks to be called again then;
+ * - compares desired with actual state and makes the next step; it gets a key and no description of
+ *   the change (level-triggered), so it must tolerate extra calls;
+ * - may be interrupted after any line and called again, here or on another server: before it
+ *   changes the world it stores what it is about to do (intent first), and it observes before it
+ *   acts;
+ * - never sleeps to wait for something: it stores an absolute time and asks to be called again
+ *   then;
  * - reads through views and writes through control_write() or, under a claim, claims_write();
- * - returns 0 or an error; after an error it is called again, later each time.
+ * - returns 0 or an error; after an error the controller requeues the key with a growing delay.
  *
- * Nothing is missed: a controller lists (a view), then follows the feed from that view's revision. When
- * it was too slow for the feed it compares the last view it had dealt with against a new one, so that
- * deletions are seen too. A resync period adds every key once in a while, for worlds that can change
- * without telling.
+ * No change is missed: a controller lists (a view), then follows the feed from that view's
+ * revision. When it was too slow for the feed it compares the last view it had processed against a
+ * new one, so that it sees deletions too. A resync period adds every key once in a while, for
+ * worlds that can change without a notification.
  */
 #ifndef CONTROL_CONTROLLER_H
 #define CONTROL_CONTROLLER_H
@@ -26,7 +30,7 @@
 #include "store/store.h"
 
 #define CONTROLLER_WORKERS_MAX 64
-/* A wall-clock deadline is looked at again at least so often, in case the wall clock was set. */
+/* Interval for checking wall-clock deadlines again, in case the wall clock was set. */
 #define CONTROLLER_AGAIN_MOST_MS INT64_C(600000)
 
 struct controller;
@@ -66,7 +70,7 @@ struct controller_config {
 	struct store *store;
 	void *context; /* for map and reconcile */
 	struct work_queue_config queue;
-	/* Told about every failed reconcile (from a worker, must not block); NULL: nobody. */
+	/* Reports every failed reconcile (from a worker, must not block); NULL: no reports. */
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
 	void *report_context;
@@ -81,7 +85,7 @@ int controller_start(const struct controller_row *row, const struct controller_c
  * is fine. */
 void controller_stop(struct controller *controller);
 
-/* Asks for a reconcile of this key: for what the feed does not tell (an observation of the world, a claim
+/* Queues this key for causes that the feed does not report (an observation of the world, a claim
  * that became free). From any thread, does not block. */
 void controller_add(struct controller *controller, struct span key);
 /* The same after a failure that reconcile could not return, because it was found out later: it is reported, and

@@ -20,7 +20,7 @@ static const struct store_kind thing_kind = {.name = "thing"};
 static const struct store_kind part_kind = {.name = "part"}; /* "THING/PART" */
 static const struct store_kind *const kinds[] = {&thing_kind, &part_kind};
 
-/* What reconcile saw of a key. */
+/* The reconcile calls observed for a key. */
 struct seen {
 	unsigned calls;
 	bool exists;
@@ -240,7 +240,7 @@ static void expect(struct bench *bench, const char *key, unsigned calls, uint64_
 	}
 }
 
-/* What was reconciled is counted, too, when the controller is idle. */
+/* Waits until the controller is idle; by then every reconcile is counted, too. */
 static void await_idle(struct bench *bench, struct controller *controller)
 {
 	int64_t deadline = runner_deadline_us(bench->runner, INT64_C(60000000));
@@ -302,7 +302,7 @@ static void test_failures_are_reported_and_repeated(void **state)
 	bench_free(bench);
 }
 
-static void test_called_again_when_asked(void **state)
+static void test_called_again_when_requested(void **state)
 {
 	struct bench *bench = bench_new(*state, 0);
 	struct controller *controller;
@@ -534,7 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(test_lists_then_follows),
 		BOTH(test_failures_are_reported_and_repeated),
-		BOTH(test_called_again_when_asked),
+		BOTH(test_called_again_when_requested),
 		BOTH(test_stop_ends_a_waiting_reconcile),
 		BOTH(test_idle_when_nothing_is_left),
 		cmocka_unit_test(test_a_slow_follower_misses_nothing),

@@ -42,8 +42,8 @@ struct fiber {
 	void *argument;
 	void *mapping; /* guard page and stack; NULL for main */
 	size_t mapping_size;
-	/* For the address sanitizer: the stack (main's is learnt at the first switch away from it), the fake
-	 * stack kept while we are elsewhere, and who switched to us last. */
+	/* For the address sanitizer: the stack (main's is learnt at the first switch away from it),
+	 * the fake stack kept while another fiber runs, and the fiber that switched to us last. */
 	const void *stack;
 	size_t stack_size;
 	void *fake_stack;

@@ -1,6 +1,6 @@
 /*
- * A stack of its own for a function, switched to and from by hand, on one thread. The address and thread
- * sanitizers are told of every switch. Only the simulated runner uses it.
+ * A separate stack for a function, switched to and from explicitly, on one thread. Notifies the
+ * address and thread sanitizers of every switch. Only the simulated runner uses it.
  */
 #ifndef CONTROL_FIBER_H
 #define CONTROL_FIBER_H
@@ -18,7 +18,7 @@ struct fiber *fiber_new(void (*function)(void *argument), void *argument);
 /* Not the current one. NULL is fine. */
 void fiber_free(struct fiber *fiber);
 
-/* Continues `to` where it was left; returns when somebody switches to `from` again. */
+/* Continues `to` where it was left; returns when another fiber switches to `from` again. */
 void fiber_switch(struct fiber *from, struct fiber *to);
 /* As fiber_switch, for ever. */
 void fiber_end(struct fiber *from, struct fiber *to) __attribute__((noreturn));

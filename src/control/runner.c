@@ -1,5 +1,5 @@
-/* What both kinds of runner share: dispatch by table, names, the tree of groups, and the rule that
- * nobody blocks while holding a lock. */
+/* Code that both kinds of runner share: dispatch by table, names, the tree of groups, and the rule
+ * that no function blocks while holding a lock. */
 #include "control/runner.h"
 
 #include <assert.h>

@@ -1,17 +1,17 @@
 /*
- * The seam for running straight-line blocking code. A function spawned on a runner may loop, wait and
- * call others as if it were alone; whether it is a thread or a fiber on virtual time is decided by who
- * made the runner:
+ * The seam for running straight-line blocking code. A function spawned on a runner may loop, wait
+ * and call others as if it were alone; the constructor of the runner decides whether it is a thread
+ * or a fiber on virtual time:
  *
  *     runner_threads_new()      production: every spawned function is a thread, time is real
- *     runner_simulated_new()    simulation: every spawned function is a fiber of the calling thread,
- *                               time jumps to the next deadline when nobody can run, and who runs next
- *                               is drawn from a seed: the same seed gives the same run
+ *     runner_simulated_new()    simulation: each spawned function is a fiber of the calling thread,
+ *                               time jumps to the next deadline when no fiber can run, and the next
+ *                               fiber is drawn from a seed: the same seed gives the same run
  *
  * Blocking. runner_wait() is the only place that blocks, and no lock is held there. It waits for an
- * event to be signalled; an event is a counter that goes up and wakes everyone who waits. The counter
- * is read *before* the condition is looked at, so a signal that comes between look and wait is never
- * lost:
+ * event to be signalled; an event is a counter that goes up and wakes all waiters. The caller reads
+ * the counter *before* it checks the condition, so a signal that comes between check and wait is
+ * never lost:
  *
  *     for (;;) {
  *             uint64_t seen = runner_event_count(event);
@@ -23,14 +23,14 @@
  *                     return code;
  *     }
  *
- * Stopping. runner_stop() makes every wait of the runner return -ECANCELED, now and from then on, so
- * that stacks unwind and free what they own. A crash in simulation is exactly this.
+ * Stopping. runner_stop() makes every wait of the runner return -ECANCELED, now and from then on,
+ * so that stacks unwind and free what they own. A crash in simulation is exactly this.
  *
  * Groups. A group is a runner inside another one: it shares clock, chance and scheduler and can be
  * stopped and joined alone. Stopping a runner stops its groups; joining waits for them too.
  *
- * Time. Deadlines are absolute, in microseconds of runner_now_us(), which never goes back. Wall time
- * (runner_wall_ms) is for what is stored.
+ * Time. Deadlines are absolute, in microseconds of runner_now_us(), which never goes back. Wall
+ * time (runner_wall_ms) is for what is stored.
  */
 #ifndef CONTROL_RUNNER_H
 #define CONTROL_RUNNER_H
@@ -61,11 +61,11 @@ void runner_free(struct runner *runner);
 /* Runs function(context). The name is for people and traces. Not after runner_stop: -ECANCELED. */
 int runner_spawn(struct runner *runner, const char *name, void (*function)(void *context),
 	void *context, struct err *err);
-/* From any thread. Does not wait for anybody. */
+/* From any thread. Does not wait. */
 void runner_stop(struct runner *runner);
 bool runner_is_stopped(struct runner *runner);
-/* Waits until everything spawned on the runner and its groups has returned. In simulation it answers
- * -EDEADLK, with a message that says who waits for what, when that can never be. */
+/* Waits until everything spawned on the runner and its groups has returned. In simulation returns
+ * -EDEADLK when that can never happen, with a message that lists the waiters and their events. */
 int runner_join(struct runner *runner, struct err *err);
 
 struct clock *runner_clock(struct runner *runner);
@@ -94,19 +94,19 @@ int64_t runner_deadline_us(struct runner *runner, int64_t delay_us);
 
 /* The name is not copied: a literal. */
 struct runner_event *runner_event_new(struct runner *runner, const char *name);
-void runner_event_free(struct runner_event *event); /* nobody may wait for it; NULL is fine */
+void runner_event_free(struct runner_event *event); /* without waiters; NULL is fine */
 uint64_t runner_event_count(struct runner_event *event);
-/* Wakes everyone who waits for the event. From any thread (a store's writer, an HTTP loop); does not
- * block. In simulation from its own thread only. */
+/* Wakes all waiters of the event. From any thread (a store's writer, an HTTP loop); does not block.
+ * In simulation from its own thread only. */
 void runner_signal(struct runner_event *event);
 
-/* As runner_signal, but wakes one of those who wait and were not woken yet, if there is one. Only for
- * events whose waiters all look for the same things, and where whoever takes one of several signals again
- * for the rest: two signals may meet one waiter. */
+/* As runner_signal, but wakes one waiter that was not woken yet, if there is one. Only for events
+ * whose waiters all check for the same work, and where a waiter that takes one of several items
+ * signals again for the rest: two signals may wake the same waiter. */
 void runner_signal_one(struct runner_event *event);
 
 /* Blocks until the event's count is no longer `seen` (0), the deadline has passed (-ETIMEDOUT) or the
- * runner is stopped (-ECANCELED, which wins). Always look at the condition again: a wake-up is a hint.
+ * runner is stopped (-ECANCELED, which wins). Check the condition again: a wake-up is a hint.
  * On the main stack of a simulation also -EDEADLK. */
 int runner_wait(struct runner *runner, struct runner_event *event, uint64_t seen,
 	int64_t deadline_us);
@@ -119,8 +119,9 @@ int runner_sleep_until(struct runner *runner, int64_t deadline_us);
  * threads it only looks whether the runner was stopped. 0 or -ECANCELED. */
 int runner_yield(struct runner *runner);
 
-/* Before a foreign call that blocks outside of runner_wait (a remote endpoint, a child process): ends the
- * program in simulation, where nobody else could run meanwhile and nothing would be repeatable. */
+/* Call before a foreign call that blocks outside of runner_wait (a remote endpoint, a child
+ * process): ends the program in simulation, where no other fiber could run meanwhile and runs would
+ * not be repeatable. */
 void runner_assert_may_block(const struct runner *runner);
 
 /* A line for the trace of a simulation, and into its hash. Nothing on threads. */

@@ -1,4 +1,4 @@
-/* Between runner.c and the two kinds of runner; nobody else includes it. */
+/* Shared by runner.c and the two kinds of runner; no other file includes it. */
 #ifndef CONTROL_RUNNER_INTERNAL_H
 #define CONTROL_RUNNER_INTERNAL_H
 

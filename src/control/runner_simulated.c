@@ -1,9 +1,9 @@
 /*
  * The runner of simulations: fibers on one thread, virtual time, every choice from a seed.
  *
- * A fiber that waits calls schedule(), which picks who runs next and switches to it. Fibers that can run
- * are drawn by chance; when there is none, time jumps to the next deadline or end of a pause. The main
- * stack is one of the fibers. Nothing depends on addresses, hashes of this process or real time.
+ * A fiber that waits calls schedule(), which draws the next fiber among those that can run and
+ * switches to it; when there is none, time jumps to the next deadline or end of a pause. The main
+ * stack is a fiber. Nothing depends on addresses, hashes of this process or real time.
  */
 #include "control/runner_simulated.h"
 
@@ -24,23 +24,23 @@
 /* One yield in so many lets time pass. */
 #define YIELD_DELAY_ONE_IN 4
 
-enum strand_state { STRAND_READY, STRAND_WAITING, STRAND_ENDED };
+enum thread_state { THREAD_READY, THREAD_WAITING, THREAD_ENDED };
 
 struct event_simulated;
 
-struct strand {
+struct thread {
 	struct fiber *fiber;
 	struct runner_simulated *runner;
 	char name[RUNNER_NAME_MAX + 1];
 	void (*function)(void *context);
 	void *context;
-	enum strand_state state;
+	enum thread_state state;
 	/* While waiting: */
 	struct runner_simulated *with; /* whose stop ends it */
 	struct event_simulated *event;
 	int64_t deadline_us; /* in world time */
 	bool certain;
-	/* What its wait returns. */
+	/* The return value of its wait. */
 	int result;
 	unsigned waits_after_stop;
 };
@@ -48,14 +48,14 @@ struct strand {
 struct world {
 	pthread_t thread;
 	int64_t now_us;
-	struct random_seeded schedule; /* who runs next, how long a yield takes */
+	struct random_seeded schedule; /* the next fiber, how long a yield takes */
 	struct random_seeded chance;   /* what runner_random() gives */
-	struct strand main;
-	struct strand *current;
-	struct strand **strands; /* in order of spawning; main is not among them */
-	size_t strand_count, strand_capacity;
-	struct strand **ready; /* room for choosing */
-	struct strand *ended;  /* whose stack can go as soon as we are on another */
+	struct thread main;
+	struct thread *current;
+	struct thread **threads; /* in order of spawning; main is not among them */
+	size_t thread_count, thread_capacity;
+	struct thread **ready; /* room for choosing */
+	struct thread *ended;  /* whose stack can go as soon as we are on another */
 	uint64_t hash, steps, steps_at_once;
 	uint64_t break_at; /* 0: never */
 	FILE *trace;
@@ -71,7 +71,7 @@ struct runner_simulated {
 	int64_t pace; /* of the steady clock, in percent */
 	int64_t paused_until_us;
 	bool stopped;
-	size_t live; /* strands of this runner and of its groups */
+	size_t live; /* fibers of this runner and of its groups */
 	struct event_simulated *joined;
 };
 
@@ -119,16 +119,16 @@ static void hash_text(struct world *world, const char *text)
 	hash_number(world, UINT64_MAX);
 }
 
-static void print_prefix(const struct world *world, const char *runner, const char *strand)
+static void print_prefix(const struct world *world, const char *runner, const char *thread)
 {
 	fprintf(world->trace, "%6" PRId64 ".%06" PRId64 " %s%s%s: ", world->now_us / 1000000,
-		world->now_us % 1000000, runner, runner[0] && strand[0] ? "/" : "", strand);
+		world->now_us % 1000000, runner, runner[0] && thread[0] ? "/" : "", thread);
 }
 
 static void simulated_trace(struct runner *runner, const char *text)
 {
 	struct world *world = world_of(runner);
-	struct strand *strand = world->current;
+	struct thread *thread = world->current;
 
 	hash_text(world, runner->name);
 	hash_text(world, text);
@@ -136,53 +136,53 @@ static void simulated_trace(struct runner *runner, const char *text)
 	if (!world->trace)
 		return;
 	print_prefix(world, runner->name,
-		strand->runner && &strand->runner->runner == runner ? strand->name : "");
+		thread->runner && &thread->runner->runner == runner ? thread->name : "");
 	fprintf(world->trace, "%s\n", text);
 }
 
 /* ---- choosing ---- */
 
 /* When the pause of the runner, or of one around it, ends. */
-static int64_t paused_until(const struct strand *strand)
+static int64_t paused_until(const struct thread *thread)
 {
 	int64_t until = INT64_MIN;
 
-	if (!strand->runner)
+	if (!thread->runner)
 		return until;
-	for (struct runner *at = &strand->runner->runner; at; at = at->parent) {
+	for (struct runner *at = &thread->runner->runner; at; at = at->parent) {
 		if (as_simulated(at)->paused_until_us > until)
 			until = as_simulated(at)->paused_until_us;
 	}
 	return until;
 }
 
-static void wake(struct strand *strand, int result)
+static void wake(struct thread *thread, int result)
 {
-	strand->state = STRAND_READY;
-	strand->event = NULL;
-	strand->result = result;
+	thread->state = THREAD_READY;
+	thread->event = NULL;
+	thread->result = result;
 }
 
-static void describe_strand(struct world *world, const struct strand *strand)
+static void describe_thread(struct world *world, const struct thread *thread)
 {
 	buffer_format(&world->trouble, "\n  %s%s%s ",
-		strand->runner ? strand->runner->runner.name : "",
-		strand->runner && strand->runner->runner.name[0] ? "/" : "", strand->name);
-	if (strand->state == STRAND_READY)
+		thread->runner ? thread->runner->runner.name : "",
+		thread->runner && thread->runner->runner.name[0] ? "/" : "", thread->name);
+	if (thread->state == THREAD_READY)
 		buffer_add_string(&world->trouble, "could run");
 	else
 		buffer_format(&world->trouble, "waits for %s",
-			strand->event ? strand->event->event.name : "a time");
+			thread->event ? thread->event->event.name : "a time");
 }
 
-/* Something is wrong with the run as a whole: main is told, and unwinds it. */
+/* The run as a whole has failed: main's wait returns the error, and main unwinds. */
 static void report_trouble(struct world *world, const char *what)
 {
 	buffer_reset(&world->trouble);
 	buffer_format(&world->trouble, "%s at %" PRId64 " us:", what, world->now_us);
-	describe_strand(world, &world->main);
-	for (size_t i = 0; i < world->strand_count; i++)
-		describe_strand(world, world->strands[i]);
+	describe_thread(world, &world->main);
+	for (size_t i = 0; i < world->thread_count; i++)
+		describe_thread(world, world->threads[i]);
 	hash_text(world, what);
 	wake(&world->main, -EDEADLK);
 }
@@ -191,32 +191,32 @@ static size_t collect_ready(struct world *world)
 {
 	size_t count = 0;
 
-	if (world->main.state == STRAND_READY)
+	if (world->main.state == THREAD_READY)
 		world->ready[count++] = &world->main;
-	for (size_t i = 0; i < world->strand_count; i++) {
-		struct strand *strand = world->strands[i];
+	for (size_t i = 0; i < world->thread_count; i++) {
+		struct thread *thread = world->threads[i];
 
-		if (strand->state == STRAND_READY && paused_until(strand) <= world->now_us)
-			world->ready[count++] = strand;
+		if (thread->state == THREAD_READY && paused_until(thread) <= world->now_us)
+			world->ready[count++] = thread;
 	}
 	return count;
 }
 
 /* The next moment at which something happens of itself. */
-static int64_t next_moment(const struct world *world, const struct strand *strand)
+static int64_t next_moment(const struct world *world, const struct thread *thread)
 {
-	if (strand->state == STRAND_WAITING)
-		return strand->deadline_us;
+	if (thread->state == THREAD_WAITING)
+		return thread->deadline_us;
 	(void)world;
-	return paused_until(strand);
+	return paused_until(thread);
 }
 
 static bool jump(struct world *world)
 {
 	int64_t next = next_moment(world, &world->main);
 
-	for (size_t i = 0; i < world->strand_count; i++) {
-		int64_t moment = next_moment(world, world->strands[i]);
+	for (size_t i = 0; i < world->thread_count; i++) {
+		int64_t moment = next_moment(world, world->threads[i]);
 
 		if (moment < next)
 			next = moment;
@@ -227,18 +227,18 @@ static bool jump(struct world *world)
 		world->now_us = next;
 		world->steps_at_once = 0;
 	}
-	if (world->main.state == STRAND_WAITING && world->main.deadline_us <= world->now_us)
+	if (world->main.state == THREAD_WAITING && world->main.deadline_us <= world->now_us)
 		wake(&world->main, -ETIMEDOUT);
-	for (size_t i = 0; i < world->strand_count; i++) {
-		struct strand *strand = world->strands[i];
+	for (size_t i = 0; i < world->thread_count; i++) {
+		struct thread *thread = world->threads[i];
 
-		if (strand->state == STRAND_WAITING && strand->deadline_us <= world->now_us)
-			wake(strand, -ETIMEDOUT);
+		if (thread->state == THREAD_WAITING && thread->deadline_us <= world->now_us)
+			wake(thread, -ETIMEDOUT);
 	}
 	return true;
 }
 
-static struct strand *choose(struct world *world)
+static struct thread *choose(struct world *world)
 {
 	for (;;) {
 		size_t count = collect_ready(world);
@@ -250,7 +250,7 @@ static struct strand *choose(struct world *world)
 			continue;
 		}
 		if (world->break_at > 0 && world->steps >= world->break_at &&
-			world->main.state == STRAND_WAITING) {
+			world->main.state == THREAD_WAITING) {
 			world->break_at = 0;
 			wake(&world->main, 0);
 			return &world->main;
@@ -258,7 +258,7 @@ static struct strand *choose(struct world *world)
 		chosen = count == 1 ? 0 : (size_t)random_below(&world->schedule.random, count);
 		if (++world->steps_at_once > RUNNER_STEPS_AT_ONCE_MAX) {
 			world->steps_at_once = 0;
-			if (world->main.state == STRAND_WAITING) {
+			if (world->main.state == THREAD_WAITING) {
 				report_trouble(world, "livelock");
 				return &world->main;
 			}
@@ -275,19 +275,19 @@ static struct strand *choose(struct world *world)
 
 static void free_ended(struct world *world)
 {
-	struct strand *strand = TAKE(world->ended);
+	struct thread *thread = TAKE(world->ended);
 
-	if (!strand)
+	if (!thread)
 		return;
-	fiber_free(strand->fiber);
-	free(strand);
+	fiber_free(thread->fiber);
+	free(thread);
 }
 
 /* Runs others until it is our turn again. */
 static void schedule(struct world *world)
 {
-	struct strand *self = world->current;
-	struct strand *next = choose(world);
+	struct thread *self = world->current;
+	struct thread *next = choose(world);
 
 	if (world->trace && world->trace_steps) {
 		print_prefix(world, next->runner ? next->runner->runner.name : "", next->name);
@@ -365,9 +365,9 @@ struct runner *runner_simulated_new(uint64_t seed)
 	world->main.fiber = fiber_of_main();
 	strcpy(world->main.name, "main");
 	world->current = &world->main;
-	world->strand_capacity = 16;
-	world->strands = memory_allocate_array(world->strand_capacity, sizeof(world->strands[0]));
-	world->ready = memory_allocate_array(world->strand_capacity + 1, sizeof(world->ready[0]));
+	world->thread_capacity = 16;
+	world->threads = memory_allocate_array(world->thread_capacity, sizeof(world->threads[0]));
+	world->ready = memory_allocate_array(world->thread_capacity + 1, sizeof(world->ready[0]));
 	world->trouble = BUFFER_WITH_CAP(TROUBLE_MAX);
 	return &simulated_new(world)->runner;
 }
@@ -397,11 +397,11 @@ static void simulated_free(struct runner *runner)
 		free(self);
 		return;
 	}
-	assert(world->current == &world->main && world->strand_count == 0);
+	assert(world->current == &world->main && world->thread_count == 0);
 	free_ended(world);
 	fiber_free(world->main.fiber);
 	buffer_clear(&world->trouble);
-	free(world->strands);
+	free(world->threads);
 	free(world->ready);
 	free(world);
 	free(self);
@@ -420,22 +420,22 @@ static void count_live(struct runner_simulated *runner, int change)
 	}
 }
 
-static void strand_main(void *argument)
+static void thread_main(void *argument)
 {
-	struct strand *self = argument;
+	struct thread *self = argument;
 	struct world *world = self->runner->world;
-	struct strand *next;
+	struct thread *next;
 
 	free_ended(world);
 	self->function(self->context);
 	assert(lock_held_count() == 0);
 
-	self->state = STRAND_ENDED;
-	for (size_t i = 0; i < world->strand_count; i++) {
-		if (world->strands[i] != self)
+	self->state = THREAD_ENDED;
+	for (size_t i = 0; i < world->thread_count; i++) {
+		if (world->threads[i] != self)
 			continue;
-		memmove(&world->strands[i], &world->strands[i + 1],
-			(--world->strand_count - i) * sizeof(world->strands[0]));
+		memmove(&world->threads[i], &world->threads[i + 1],
+			(--world->thread_count - i) * sizeof(world->threads[0]));
 		break;
 	}
 	count_live(self->runner, -1);
@@ -450,24 +450,24 @@ static int simulated_spawn(struct runner *runner, const char *name, void (*funct
 {
 	struct runner_simulated *self = as_simulated(runner);
 	struct world *world = world_of(runner);
-	struct strand *strand;
+	struct thread *thread;
 
 	if (self->stopped)
 		return err_system(err, ECANCELED, "start fiber '%s'", name);
-	if (world->strand_count == world->strand_capacity) {
-		world->strand_capacity *= 2;
-		world->strands = memory_resize(world->strands,
-			world->strand_capacity * sizeof(world->strands[0]));
+	if (world->thread_count == world->thread_capacity) {
+		world->thread_capacity *= 2;
+		world->threads = memory_resize(world->threads,
+			world->thread_capacity * sizeof(world->threads[0]));
 		world->ready = memory_resize(world->ready,
-			(world->strand_capacity + 1) * sizeof(world->ready[0]));
+			(world->thread_capacity + 1) * sizeof(world->ready[0]));
 	}
-	strand = memory_allocate(sizeof(*strand));
-	strand->runner = self;
-	strand->function = function;
-	strand->context = context;
-	snprintf(strand->name, sizeof(strand->name), "%s", name);
-	strand->fiber = fiber_new(strand_main, strand);
-	world->strands[world->strand_count++] = strand;
+	thread = memory_allocate(sizeof(*thread));
+	thread->runner = self;
+	thread->function = function;
+	thread->context = context;
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
+	thread->fiber = fiber_new(thread_main, thread);
+	world->threads[world->thread_count++] = thread;
 	count_live(self, 1);
 	hash_text(world, name);
 	return 0;
@@ -487,16 +487,16 @@ static void stop_tree(struct runner *runner)
 	struct runner_simulated *self = as_simulated(runner);
 
 	self->stopped = true;
-	/* What is over need not wait for its pause to end. */
+	/* A stopped runner need not wait for its pause to end. */
 	self->paused_until_us = INT64_MIN;
 	for (struct runner *child = runner->first_child; child; child = child->next_sibling)
 		stop_tree(child);
 }
 
-static void cancel_if_within(struct strand *strand, const struct runner *runner)
+static void cancel_if_within(struct thread *thread, const struct runner *runner)
 {
-	if (strand->state == STRAND_WAITING && !strand->certain && is_within(strand->with, runner))
-		wake(strand, -ECANCELED);
+	if (thread->state == THREAD_WAITING && !thread->certain && is_within(thread->with, runner))
+		wake(thread, -ECANCELED);
 }
 
 static void simulated_stop(struct runner *runner)
@@ -505,8 +505,8 @@ static void simulated_stop(struct runner *runner)
 
 	stop_tree(runner);
 	cancel_if_within(&world->main, runner);
-	for (size_t i = 0; i < world->strand_count; i++)
-		cancel_if_within(world->strands[i], runner);
+	for (size_t i = 0; i < world->thread_count; i++)
+		cancel_if_within(world->threads[i], runner);
 }
 
 static bool simulated_is_stopped(struct runner *runner)
@@ -518,8 +518,8 @@ static void simulated_event_free(struct runner_event *event)
 {
 	struct event_simulated *self = as_event(event);
 
-	for (size_t i = 0; i < self->world->strand_count; i++)
-		assert(self->world->strands[i]->event != self);
+	for (size_t i = 0; i < self->world->thread_count; i++)
+		assert(self->world->threads[i]->event != self);
 	free(self);
 }
 
@@ -535,46 +535,46 @@ static void simulated_signal(struct runner_event *event)
 
 	assert(pthread_equal(world->thread, pthread_self()));
 	self->count++;
-	if (world->main.state == STRAND_WAITING && world->main.event == self)
+	if (world->main.state == THREAD_WAITING && world->main.event == self)
 		wake(&world->main, 0);
-	for (size_t i = 0; i < world->strand_count; i++) {
-		if (world->strands[i]->state == STRAND_WAITING && world->strands[i]->event == self)
-			wake(world->strands[i], 0);
+	for (size_t i = 0; i < world->thread_count; i++) {
+		if (world->threads[i]->state == THREAD_WAITING && world->threads[i]->event == self)
+			wake(world->threads[i], 0);
 	}
 }
 
-/* Any of the waiters, drawn from the seed: nobody may rely on which. */
+/* Wakes any of the waiters, drawn from the seed: callers must not rely on which. */
 static void simulated_signal_one(struct runner_event *event)
 {
 	struct event_simulated *self = as_event(event);
 	struct world *world = self->world;
-	struct strand *chosen = NULL;
+	struct thread *chosen = NULL;
 	uint64_t waiting = 0;
 
 	assert(pthread_equal(world->thread, pthread_self()));
 	self->count++;
-	if (world->main.state == STRAND_WAITING && world->main.event == self) {
+	if (world->main.state == THREAD_WAITING && world->main.event == self) {
 		waiting++;
 		chosen = &world->main;
 	}
-	for (size_t i = 0; i < world->strand_count; i++) {
-		struct strand *strand = world->strands[i];
+	for (size_t i = 0; i < world->thread_count; i++) {
+		struct thread *thread = world->threads[i];
 
-		if (strand->state == STRAND_WAITING && strand->event == self &&
+		if (thread->state == THREAD_WAITING && thread->event == self &&
 			random_below(&world->schedule.random, ++waiting) == 0)
-			chosen = strand;
+			chosen = thread;
 	}
 	if (chosen)
 		wake(chosen, 0);
 }
 
 /* A fiber of a stopped runner has to come to its end, not wait again and again. */
-static void count_wait_after_stop(struct strand *strand)
+static void count_wait_after_stop(struct thread *thread)
 {
-	if (++strand->waits_after_stop <= RUNNER_WAITS_AFTER_STOP_MAX || !strand->runner)
+	if (++thread->waits_after_stop <= RUNNER_WAITS_AFTER_STOP_MAX || !thread->runner)
 		return;
 	fprintf(stderr, "slipway: '%s/%s' was stopped and does not end\n",
-		strand->runner->runner.name, strand->name);
+		thread->runner->runner.name, thread->name);
 	abort();
 }
 
@@ -583,29 +583,29 @@ static int simulated_wait(struct runner *runner, struct runner_event *event, uin
 {
 	struct runner_simulated *self = as_simulated(runner);
 	struct world *world = world_of(runner);
-	struct strand *strand = world->current;
+	struct thread *thread = world->current;
 
 	if (self->stopped && !certain) {
-		count_wait_after_stop(strand);
+		count_wait_after_stop(thread);
 		return -ECANCELED;
 	}
 	deadline_us = in_world_time(self, deadline_us);
 	if (event && as_event(event)->count != seen) {
 		/* Nothing to wait for; others may run all the same, as they might on threads. */
-		wake(strand, 0);
+		wake(thread, 0);
 	} else if (deadline_us <= world->now_us) {
-		wake(strand, -ETIMEDOUT);
+		wake(thread, -ETIMEDOUT);
 	} else {
-		strand->state = STRAND_WAITING;
-		strand->with = self;
-		strand->event = event ? as_event(event) : NULL;
-		strand->deadline_us = deadline_us;
-		strand->certain = certain;
+		thread->state = THREAD_WAITING;
+		thread->with = self;
+		thread->event = event ? as_event(event) : NULL;
+		thread->deadline_us = deadline_us;
+		thread->certain = certain;
 	}
 	schedule(world);
 	if (self->stopped && !certain)
 		return -ECANCELED;
-	return strand->result;
+	return thread->result;
 }
 
 static int simulated_join(struct runner *runner, struct err *err)
@@ -664,9 +664,9 @@ uint64_t runner_simulated_hash(struct runner *runner)
 
 const char *runner_simulated_current(struct runner *runner)
 {
-	const struct strand *strand = world_of(runner)->current;
+	const struct thread *thread = world_of(runner)->current;
 
-	return strand->runner ? strand->runner->runner.name : "";
+	return thread->runner ? thread->runner->runner.name : "";
 }
 
 uint64_t runner_simulated_steps(struct runner *runner)
@@ -722,7 +722,7 @@ void runner_simulated_break_at(struct runner *runner, uint64_t steps)
 
 const char *runner_simulated_running(struct runner *runner)
 {
-	const struct strand *strand = world_of(runner)->current;
+	const struct thread *thread = world_of(runner)->current;
 
-	return strand->runner ? strand->runner->runner.name : "";
+	return thread->runner ? thread->runner->runner.name : "";
 }

@@ -1,13 +1,13 @@
 /*
- * What can be done to a simulation besides running in it.
+ * Controls of a simulation, besides running in it.
  *
- * The stack that called runner_simulated_new() is "main" and takes part: when it waits, sleeps or joins,
- * fibers run. It is the one that is told about trouble: when nobody can run and no deadline is left (a
- * deadlock), or when very many steps pass while time stands still (a livelock), main's wait returns
- * -EDEADLK and runner_simulated_trouble() says who waits for what.
+ * The stack that called runner_simulated_new() is "main" and takes part: when it waits, sleeps or
+ * joins, fibers run. Failures of the run are reported to main: when no fiber can run and no
+ * deadline is left (a deadlock), or when very many steps pass while time stands still (a livelock),
+ * main's wait returns -EDEADLK and runner_simulated_trouble() lists the waiters and their events.
  *
- * Every step (who was chosen among how many, at what time, why it woke) and every runner_trace() line
- * goes into a hash: two runs with the same hash did the same.
+ * Every step (the fiber chosen, among how many, at what time, why it woke) and every runner_trace()
+ * line goes into a hash: two runs with the same hash did the same.
  */
 #ifndef CONTROL_RUNNER_SIMULATED_H
 #define CONTROL_RUNNER_SIMULATED_H
@@ -37,8 +37,8 @@ void runner_simulated_pause(struct runner *runner, int64_t duration_us);
 /* Clocks of different machines do not agree: shifts both clocks of this runner, and of groups made
  * afterwards. Before anything is spawned on it. */
 void runner_simulated_shift_clocks(struct runner *runner, int64_t steady_us, int64_t wall_ms);
-/* Somebody sets the clock of a machine while it runs: its wall clock, and those of its groups, differ by so much from now
- * on. */
+/* Sets the clock of a machine while it runs: its wall clock, and those of its groups, differ by so
+ * much from now on. */
 void runner_simulated_set_wall(struct runner *runner, int64_t wall_ms);
 /* Nor do they run alike: the steady clock of this runner, and of groups made afterwards, shows so much of the time that
  * really passes. Before anything is spawned on it. */
@@ -46,7 +46,7 @@ void runner_simulated_set_pace(struct runner *runner, int64_t percent);
 /* When so many steps have been made main is the next to run, if it waits: that ends as by a signal. 0: no more. So that it
  * can come between any two steps of the others. */
 void runner_simulated_break_at(struct runner *runner, uint64_t steps);
-/* Who runs now, by the name of its runner: "server-a/toy"; "" is main. For those who watch what others do. */
+/* The running fiber, by the name of its runner: "server-a/toy"; "" is main. For observers. */
 const char *runner_simulated_running(struct runner *runner);
 
 #endif

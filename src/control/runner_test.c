@@ -119,7 +119,7 @@ static void test_a_deadline_ends_a_wait(void **state)
 	assert_int_equal(runner_sleep_until(runner, start + 30000), 0);
 	assert_true(runner_now_us(runner) >= start + 30000);
 	assert_int_equal(runner_yield(runner), 0);
-	/* What happened before the wait ends it at once. */
+	/* A signal before the wait ends it at once. */
 	runner_signal(event);
 	assert_int_equal(runner_wait(runner, event, 0, RUNNER_FOREVER), 0);
 	assert_int_equal(runner_event_count(event), 1);
@@ -252,7 +252,7 @@ static void test_deadlines_do_not_overflow(void **state)
 	runner_free(runner);
 }
 
-/* Runs in a child and tells whether it ended by abort: assertions end programs. */
+/* Runs in a child and returns whether it ended by abort: assertions end programs. */
 static bool aborts(void (*function)(void))
 {
 	int status = 0;
@@ -502,7 +502,7 @@ static void test_a_pause_stops_a_machine_and_its_groups(void **state)
 	runner_sleep_until(root, 20400);
 	assert_int_equal(paused.ball, 10);
 	assert_int_equal(other.ball, 20);
-	/* Its deadline passed long ago: it goes on as soon as the pause is over. */
+	/* Its deadline passed long ago: it continues as soon as the pause is over. */
 	runner_sleep_until(root, 20501);
 	assert_int_equal(paused.ball, 11);
 	/* A stopped machine does not wait for the end of its pause. */
@@ -570,7 +570,7 @@ static void count_up(void *context)
 	}
 }
 
-/* Main comes between any two steps of somebody else. */
+/* Main runs between any two steps of another fiber. */
 static void test_a_break(void **state)
 {
 	(void)state;

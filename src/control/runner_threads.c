@@ -1,8 +1,8 @@
 /*
- * The runner of production: a thread for each spawned function. One mutex per tree of runners guards
- * all waiting: events, who waits for them, who was stopped. Each waiter has a condition variable of its
- * own on its stack and stands in the list of its event and in that of its runner, so that a signal or a
- * stop finds it. Counts go up under the mutex under which waiters look at them: no wake-up is lost.
+ * The runner of production: a thread for each spawned function. One mutex per tree of runners
+ * guards events, waiters and stops. Each waiter has a condition variable on its stack and is in the
+ * lists of its event and its runner, so that a signal or a stop finds it. Counts go up under the
+ * mutex under which waiters read them: no wake-up is lost.
  */
 #include <assert.h>
 #include <limits.h>
@@ -23,20 +23,20 @@ struct waiter {
 	bool woken; /* it will look: another signal need not go to it */
 };
 
-struct strand {
+struct thread {
 	pthread_t thread;
 	struct runner_thread *runner;
 	char name[RUNNER_NAME_MAX + 1];
 	void (*function)(void *context);
 	void *context;
-	struct strand *next; /* among those that ended */
+	struct thread *next; /* among those that ended */
 };
 
 /* Shared by a runner and its groups. */
 struct tree {
 	pthread_mutex_t mutex;
 	pthread_cond_t ended;
-	struct strand *ended_strands;
+	struct thread *ended_threads;
 };
 
 struct runner_thread {
@@ -44,7 +44,7 @@ struct runner_thread {
 	struct tree *tree;
 	struct waiter *waiters;
 	bool stopped;
-	size_t live; /* strands of this runner and of its groups */
+	size_t live; /* threads of this runner and of its groups */
 };
 
 struct event_thread {
@@ -100,20 +100,20 @@ static struct runner *threads_group_new(struct runner *parent, const char *name)
 	return &self->runner;
 }
 
-/* Threads that returned are joined here, by whoever comes along, so that they do not pile up. */
+/* Joins threads that returned, from any thread that calls it, so that they do not pile up. */
 static void reap(struct tree *tree)
 {
-	struct strand *strand;
+	struct thread *thread;
 
 	pthread_mutex_lock(&tree->mutex);
-	strand = TAKE(tree->ended_strands);
+	thread = TAKE(tree->ended_threads);
 	pthread_mutex_unlock(&tree->mutex);
-	while (strand) {
-		struct strand *next = strand->next;
+	while (thread) {
+		struct thread *next = thread->next;
 
-		pthread_join(strand->thread, NULL);
-		free(strand);
-		strand = next;
+		pthread_join(thread->thread, NULL);
+		free(thread);
+		thread = next;
 	}
 }
 
@@ -142,23 +142,23 @@ static void count_live(struct runner_thread *runner, int change)
 		as_thread(at)->live += (size_t)change;
 }
 
-static void *strand_main(void *argument)
+static void *thread_main(void *argument)
 {
-	struct strand *strand = argument;
-	struct tree *tree = strand->runner->tree;
+	struct thread *thread = argument;
+	struct tree *tree = thread->runner->tree;
 	char short_name[16]; /* what the kernel keeps */
 
-	memcpy(short_name, strand->name, sizeof(short_name) - 1);
+	memcpy(short_name, thread->name, sizeof(short_name) - 1);
 	short_name[sizeof(short_name) - 1] = '\0';
 	pthread_setname_np(pthread_self(), short_name);
 
-	strand->function(strand->context);
+	thread->function(thread->context);
 	assert(lock_held_count() == 0);
 
 	pthread_mutex_lock(&tree->mutex);
-	count_live(strand->runner, -1);
-	strand->next = tree->ended_strands;
-	tree->ended_strands = strand;
+	count_live(thread->runner, -1);
+	thread->next = tree->ended_threads;
+	tree->ended_threads = thread;
 	pthread_cond_broadcast(&tree->ended);
 	pthread_mutex_unlock(&tree->mutex);
 	return NULL;
@@ -169,33 +169,33 @@ static int threads_spawn(struct runner *runner, const char *name, void (*functio
 {
 	struct runner_thread *self = as_thread(runner);
 	struct tree *tree = self->tree;
-	struct strand *strand;
+	struct thread *thread;
 	sigset_t all, before;
 	int code = 0;
 
 	reap(tree);
-	strand = memory_allocate(sizeof(*strand));
-	strand->runner = self;
-	strand->function = function;
-	strand->context = context;
-	snprintf(strand->name, sizeof(strand->name), "%s", name);
+	thread = memory_allocate(sizeof(*thread));
+	thread->runner = self;
+	thread->function = function;
+	thread->context = context;
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
 
 	/* Signals are for the main thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	/* Under the mutex, so that strand->thread is set before anyone can reap it. */
+	/* Under the mutex, so that thread->thread is set before reap() can join it. */
 	pthread_mutex_lock(&tree->mutex);
 	if (self->stopped)
 		code = ECANCELED;
 	else
-		code = pthread_create(&strand->thread, NULL, strand_main, strand);
+		code = pthread_create(&thread->thread, NULL, thread_main, thread);
 	if (code == 0)
 		count_live(self, 1);
 	pthread_mutex_unlock(&tree->mutex);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (code == 0)
 		return 0;
-	free(strand);
+	free(thread);
 	return err_system(err, code, "start thread '%s'", name);
 }
 
@@ -290,7 +290,7 @@ static void threads_signal(struct runner_event *event)
 	pthread_mutex_unlock(&tree->mutex);
 }
 
-/* Who came last is woken first: its stack and what it looks at are still warm. */
+/* Wakes the latest waiter first: its stack and the data it reads are still in the cache. */
 static void threads_signal_one(struct runner_event *event)
 {
 	struct event_thread *self = as_event(event);

@@ -107,7 +107,7 @@ static void test_a_trace_does_not_change_the_run(void **state)
 	free(text);
 }
 
-/* Each bug is found, and a broken run repeats itself, too: that is how it gets mended. */
+/* Each bug is found, and a broken run is repeatable, too, so that it can be debugged. */
 static void test_every_bug_is_found(void **state)
 {
 	(void)state;

@@ -80,7 +80,7 @@ static char *live_path(const char *toy, size_t slot, const char *token)
 	return memory_format("%s/live/%s.%zu.%s", folder, toy, slot, token);
 }
 
-/* The world did it, and nobody hears of it. */
+/* The world carried it out, and the answer is lost. */
 static int maybe_lose_answer(struct err *err)
 {
 	return random_below(random_system(), 8) == 0 ? err_set(err, -ETIMEDOUT, "no answer") : 0;
@@ -118,7 +118,7 @@ static int files_stop(void *world, const struct toy_caller *caller, struct span 
 	return maybe_lose_answer(err);
 }
 
-static int files_look(void *world, const struct toy_caller *caller, struct span toy,
+static int files_check(void *world, const struct toy_caller *caller, struct span toy,
 	const struct toy_slot slots[TOY_SLOTS_MAX], bool ret_alive[TOY_SLOTS_MAX], struct err *err)
 {
 	_free_ char *name = memory_copy_string_n(toy.data, toy.length);
@@ -133,7 +133,7 @@ static int files_look(void *world, const struct toy_caller *caller, struct span 
 	return maybe_lose_answer(err);
 }
 
-static const struct toy_world_operations files = {files_start, files_stop, files_look};
+static const struct toy_world_operations files = {files_start, files_stop, files_check};
 
 /* How many parts live in each slot. */
 static void count_parts(unsigned counts[TOYS][TOY_SLOTS_MAX])
@@ -186,7 +186,7 @@ static bool is_as_wanted(const unsigned desired[TOYS])
 	return true;
 }
 
-/* Ends a part behind everybody's back; true with its toy. */
+/* Ends a part without notifying any server; true with its toy. */
 static bool kill_a_part(size_t *ret_toy)
 {
 	_free_ char *path = path_of("live");
@@ -337,7 +337,7 @@ static void test_two_servers(void **state)
 
 /* ---- a server that gets killed ---- */
 
-enum order_type { ORDER_WISH, ORDER_LOOK, ORDER_STOP };
+enum order_type { ORDER_UPDATE, ORDER_INSPECT, ORDER_STOP };
 
 struct order {
 	enum order_type type;
@@ -345,7 +345,7 @@ struct order {
 	unsigned desired;
 };
 
-/* In the child: does as it is told, answers each order when it is durable. */
+/* In the child: carries out each order and answers it when it is durable. */
 static int serve(int orders, int answers)
 {
 	struct runner *runner = runner_threads_new(clock_system(), random_system());
@@ -359,10 +359,10 @@ static int serve(int orders, int answers)
 	while (read(orders, &order, sizeof(order)) == sizeof(order)) {
 		struct span toy = span_of(toy_names[order.toy]);
 
-		if (order.type == ORDER_WISH &&
+		if (order.type == ORDER_UPDATE &&
 			toy_set_desired(runner, store, toy, order.desired, NULL) < 0)
 			return 2;
-		if (order.type == ORDER_LOOK)
+		if (order.type == ORDER_INSPECT)
 			controller_add(server.controller, toy);
 		if (order.type == ORDER_STOP)
 			break;
@@ -410,7 +410,7 @@ static int child_end(struct child *child)
 	return status;
 }
 
-static void tell(struct child *child, enum order_type type, size_t toy, unsigned desired)
+static void report(struct child *child, enum order_type type, size_t toy, unsigned desired)
 {
 	struct order order = {type, toy, desired};
 
@@ -424,12 +424,12 @@ static void hear(struct child *child)
 	assert_int_equal(read(child->answers, &answer, 1), 1);
 }
 
-static void wish(struct child *child, unsigned desired[TOYS], unsigned possible[TOYS])
+static void desired_state(struct child *child, unsigned desired[TOYS], unsigned possible[TOYS])
 {
 	size_t toy = (size_t)random_below(random_system(), TOYS);
 
 	possible[toy] = (unsigned)random_below(random_system(), 6);
-	tell(child, ORDER_WISH, toy, possible[toy]);
+	report(child, ORDER_UPDATE, toy, possible[toy]);
 	hear(child);
 	desired[toy] = possible[toy];
 }
@@ -448,9 +448,9 @@ static void test_killed_again_and_again(void **state)
 
 		child_start(&child);
 		while (orders-- > 0) {
-			wish(&child, desired, possible);
+			desired_state(&child, desired, possible);
 			if (kill_a_part(&toy)) {
-				tell(&child, ORDER_LOOK, toy, 0);
+				report(&child, ORDER_INSPECT, toy, 0);
 				hear(&child);
 			}
 		}
@@ -461,10 +461,10 @@ static void test_killed_again_and_again(void **state)
 		assert_true(WIFSIGNALED(child_end(&child)));
 		assert_nothing_is_doubled();
 	}
-	/* Every acknowledged wish is known to the next one, and comes true. */
+	/* The next server knows every acknowledged update, and carries it out. */
 	child_start(&child);
 	await(runner, desired);
-	tell(&child, ORDER_STOP, 0, 0);
+	report(&child, ORDER_STOP, 0, 0);
 	assert_int_equal(child_end(&child), 0);
 	assert_true(is_as_wanted(desired));
 	runner_free(runner);

@@ -1,8 +1,8 @@
 /*
- * One item per key that the queue knows something about: ready (in a list), dirty, in work, waiting for
- * a deadline (in a heap), or with failures to remember. An item with none of these is freed. Ready items stand in
- * the list of their group, and groups that have some stand in a ring; groups are kept, since there are few (one for
- * each account). Everything is guarded by one lock, and everyone who waits in get() waits for one event.
+ * One item per key with state: ready (in a list), dirty, in work, waiting for a deadline (in a
+ * heap), or with a failure count; other items are freed. Ready items are in the list of their
+ * group, groups with some in a ring; groups are kept, since there are few (one per account). One
+ * lock guards everything, and all callers of get() wait for one event.
  */
 #include "control/work_queue.h"
 
@@ -187,7 +187,7 @@ static bool comes_before(const struct item *a, const struct item *b)
 	return a->heap_order < b->heap_order;
 }
 
-static void heap_place(struct work_queue *queue, size_t index, struct item *item)
+static void heap_position(struct work_queue *queue, size_t index, struct item *item)
 {
 	queue->heap[index] = item;
 	item->heap_index = index;
@@ -198,10 +198,10 @@ static void heap_up(struct work_queue *queue, struct item *item)
 	size_t index = item->heap_index;
 
 	while (index > 0 && comes_before(item, queue->heap[(index - 1) / 2])) {
-		heap_place(queue, index, queue->heap[(index - 1) / 2]);
+		heap_position(queue, index, queue->heap[(index - 1) / 2]);
 		index = (index - 1) / 2;
 	}
-	heap_place(queue, index, item);
+	heap_position(queue, index, item);
 }
 
 static void heap_down(struct work_queue *queue, struct item *item)
@@ -218,10 +218,10 @@ static void heap_down(struct work_queue *queue, struct item *item)
 			child++;
 		if (!comes_before(queue->heap[child], item))
 			break;
-		heap_place(queue, index, queue->heap[child]);
+		heap_position(queue, index, queue->heap[child]);
 		index = child;
 	}
-	heap_place(queue, index, item);
+	heap_position(queue, index, item);
 }
 
 static void heap_insert(struct work_queue *queue, struct item *item)
@@ -231,7 +231,7 @@ static void heap_insert(struct work_queue *queue, struct item *item)
 		queue->heap =
 			memory_resize(queue->heap, queue->heap_capacity * sizeof(queue->heap[0]));
 	}
-	heap_place(queue, queue->heap_count++, item);
+	heap_position(queue, queue->heap_count++, item);
 	heap_up(queue, item);
 }
 
@@ -242,7 +242,7 @@ static struct item *heap_take_first(struct work_queue *queue)
 
 	first->heap_index = NOT_IN_HEAP;
 	if (last != first) {
-		heap_place(queue, 0, last);
+		heap_position(queue, 0, last);
 		heap_down(queue, last);
 	}
 	return first;
@@ -337,7 +337,7 @@ static int64_t backoff_us(const struct work_queue *queue, unsigned failures)
 	return delay < most ? delay : most;
 }
 
-/* Takes a token, of the future if need be, and tells how long until it is there. */
+/* Takes a token, a future one if need be, and returns the time until it is available. */
 static int64_t take_token(const struct work_queue *queue, struct group *group, int64_t now_us)
 {
 	double rate = queue->config.retries_per_second;
@@ -400,8 +400,8 @@ unsigned work_queue_failures(struct work_queue *queue, struct span key)
 
 /* ---- working ---- */
 
-/* Whose time has come becomes ready. Every waiting worker waits for the first deadline at most, so each
- * of them comes here by itself and nobody has to be woken. */
+/* Makes items ready whose deadline has passed. Every waiting worker waits for the first deadline at
+ * most, so each of them comes here by itself and none has to be woken. */
 static void ripen(struct work_queue *queue, int64_t now_us)
 {
 	while (queue->heap_count > 0 && queue->heap[0]->deadline_us <= now_us) {
@@ -492,7 +492,7 @@ void work_queue_done(struct work_queue *queue, struct span key)
 		make_ready(queue, item, now_us);
 	}
 	drop_if_idle(queue, item);
-	/* Who waits for the rest of a queue that was shut down must see its end. */
+	/* Waiters for the rest of a queue that was shut down must see its end. */
 	over = queue->shut_down && !queue->first;
 	lock_release(&queue->lock);
 	if (over)

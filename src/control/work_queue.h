@@ -1,24 +1,25 @@
 /*
  * A queue of keys that need work, with the guarantees that controllers are written against:
  *
- * - A key is never worked on twice at once: between get and done nobody else gets it.
- * - A key added while it is worked on is given out again after done (it is "dirty"), so a change that
- *   comes in the middle of the work is never lost.
+ * - A key is never worked on twice at once: between get and done no other worker gets it.
+ * - A key added while it is worked on is given out again after done (it is "dirty"), so a change
+ *   that comes in the middle of the work is never lost.
  * - A key that is added again before it was given out stands in the queue once.
- * - Keys come out in the order in which they went in; of a queue that is fair, the groups take turns, and the keys
- *   of a group come out in the order in which they went in. Whoever has ten thousand keys waiting then delays
- *   others by one turn, not by ten thousand.
+ * - Keys come out in the order in which they went in; in a fair queue the groups take turns, and
+ *   the keys of a group come out in the order in which they went in. A group with ten thousand
+ *   waiting keys then delays the others by one turn, not by ten thousand.
  * - A key may wait for a deadline; of several, the earliest counts.
  * - A key that failed waits longer each time (5 ms, doubling up to a cap), and all failing keys
- *   together are held to a rate by a token bucket. forget() ends a key's bad record.
+ *   together are held to a rate by a token bucket. forget() resets a key's failure count.
  *
- * The queue holds keys, not events, so its size is bounded by the number of things there are; it has no
- * cap of its own, because dropping a key would lose a change. Adding and taking are O(1), deadlines
- * O(log n). All functions may be called from any thread; only get() blocks.
+ * The queue holds keys, not events, so its size is bounded by the number of things there are; it
+ * has no cap of its own, because dropping a key would lose a change. Adding and taking are O(1),
+ * deadlines O(log n). All functions may be called from any thread; only get() blocks.
  *
- * Wake-ups. A key that becomes ready wakes one worker, and whoever takes a key and leaves others behind
- * wakes the next: so two wake-ups that met one worker are not lost. A deadline before all others, and
- * shutdown, wake all of them, because each waits for the first deadline that it knew.
+ * Wake-ups. A key that becomes ready wakes one worker, and a worker that takes a key and leaves
+ * others behind wakes the next: so two wake-ups of the same worker are not lost. A deadline before
+ * all others, and shutdown, wake all of them, because each waits for the first deadline that it
+ * knew.
  */
 #ifndef CONTROL_WORK_QUEUE_H
 #define CONTROL_WORK_QUEUE_H
@@ -42,8 +43,8 @@ struct work_queue_config {
 	/* Fair: what is before the first such character of a key is its group. Retries are counted by group, too.
 	 * 0: all keys are one group. */
 	char group_by;
-	/* Keys of one group that may be worked on at once, so that a group whose work takes long leaves somebody
-	 * for the others; 0: as many as there are. */
+	/* Keys of one group that may be in work at once, so that a group with slow work leaves
+	 * workers for the others; 0: no limit. */
 	unsigned group_most;
 	/* Deliberate bug, for proving that simulations find it. */
 	bool bug_lose_dirty;

@@ -347,9 +347,9 @@ static void test_against_a_model(void **state)
 
 /* ---- hammering it with threads ----
  *
- * Producers change numbers and tell the queue by add, by a short deadline or after a failure; workers copy
- * what they find. If one wake-up or one dirty mark were lost, a number would stay behind, and the test
- * would not end. */
+ * Producers change numbers and notify the queue by add, by a short deadline or after a failure;
+ * workers copy the numbers. If one wake-up or one dirty mark were lost, a number would stay stale,
+ * and the test would not end. */
 
 #define HAMMER_KEYS 16
 #define HAMMER_WORKERS 8
@@ -534,7 +534,7 @@ static void test_a_deadline_races_with_an_add(void **state)
 	free(hammer);
 }
 
-/* Keys that are ready at once keep as many workers busy: nobody finishes before all have begun. */
+/* Keys that are ready at once keep as many workers busy: none finishes before all have begun. */
 #define MEETING 4
 
 struct meeting {
@@ -542,7 +542,7 @@ struct meeting {
 	struct work_queue *queue;
 	struct runner_event *arrival;
 	atomic_uint arrived;
-	unsigned wanted; /* changed only while nobody works */
+	unsigned wanted; /* changed only while no worker runs */
 };
 
 static void meet(void *context)
@@ -640,7 +640,7 @@ static void get_and_finish(char ret_key[64])
 	work_queue_done(queue, got);
 }
 
-/* Counted in turns: whoever comes late waits for one turn of each other group, however long its list is. */
+/* Counted in turns: a late key waits for one turn of each other group, whatever its length. */
 static void test_groups_take_turns(void **state)
 {
 	char key[64];
@@ -672,7 +672,7 @@ static void test_groups_take_turns(void **state)
 	assert_int_equal(depth_of(queue), CROWD / 2 - 1);
 }
 
-/* A group whose work hangs leaves workers to others, and goes on when it has done something. */
+/* A group whose work hangs leaves workers to others, and continues when an item is done. */
 static void test_a_group_does_not_take_all_workers(void **state)
 {
 	(void)state;
@@ -698,7 +698,7 @@ static void test_a_group_does_not_take_all_workers(void **state)
 	assert_int_equal(work_queue_get(queue, &(struct span){NULL, 0}), -ESHUTDOWN);
 }
 
-/* What one group fails at does not delay what another one tries again. */
+/* Failures of one group do not delay retries of another. */
 static void test_groups_have_retries_of_their_own(void **state)
 {
 	int64_t now;

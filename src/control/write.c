@@ -23,7 +23,7 @@ static int run_function(struct store_transaction *transaction, void *context, st
 	return guarded->function(transaction, guarded->context, err);
 }
 
-/* Only the event tells that the writer is done with us: after the signal it touches nothing of ours. */
+/* Only the event says that the writer is done: after the signal it uses no memory of ours. */
 static void note_done(void *context, int code, uint64_t revision, const struct err *err)
 {
 	struct pending *pending = ((struct guarded *)context)->pending;

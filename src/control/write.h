@@ -8,9 +8,10 @@
 #include "control/runner.h"
 #include "store/store.h"
 
-/* What store_write's `done` would have been told. Besides: -ECANCELED when the runner was stopped. Then
- * the write has happened, or will never happen, and the caller does not know which: unwind. The function
- * and its context are no longer used when this returns, whatever it returns. ret_revision may be NULL. */
+/* Returns the code that store_write's `done` would get, or -ECANCELED when the runner was stopped.
+ * After -ECANCELED the write has happened, or will never happen, and the caller does not know
+ * which: unwind. The function and its context are no longer used when this returns, whatever it
+ * returns. ret_revision may be NULL. */
 int control_write(struct runner *runner, struct store *store, store_write_function function,
 	void *context, uint64_t *ret_revision, struct err *err);
 

@@ -1,16 +1,17 @@
 /*
- * Writes of many workers, stored together. Whoever has something to write adds it and goes on; one strand
- * takes what has come together, up to `size` of it, and stores it in one transaction. Nothing waits while the
- * store is idle: a batch is what was added while the one before was being stored.
+ * Writes of many workers, stored together. A worker adds a write and continues; one thread takes
+ * the waiting writes, up to `size` of them, and stores them in one transaction. Nothing waits while
+ * the store is idle: a batch is what was added while the one before was being stored.
  *
- * Each write is told how it ended, once, in the order in which they were added. A write that is refused takes no
- * other with it: its batch is stored again one by one. None is dropped.
+ * Each write gets its result once, in the order in which they were added. A rejected write does not
+ * fail the others: its batch is stored again one by one. None is dropped.
  *
- * No more than WRITE_BATCH_WAITING_MAX batches wait: whoever comes then is refused with -EBUSY, and may wait for
- * room, so that those who find things to write go no faster than the store.
+ * No more than WRITE_BATCH_WAITING_MAX batches wait: further writes are rejected with -EBUSY, and
+ * their callers may wait for room, so that producers go no faster than the store.
  *
- * Circuit breaker. When the store itself fails several times in a row, nothing is sent to it for a while, longer
- * each time. One batch is tried then, and the first that is stored ends it.
+ * Circuit breaker. When the store itself fails several times in a row, nothing is sent to it for a
+ * while, longer each time. One batch is tried then, and the first that is stored closes the
+ * breaker.
  */
 #ifndef CONTROL_WRITE_BATCH_H
 #define CONTROL_WRITE_BATCH_H
@@ -32,20 +33,20 @@ struct write_batch_config {
 	int64_t delay_us; /* a write that waited longer is counted as late; 0: none is */
 };
 
-/* Starts its strand. */
+/* Starts its thread. */
 int write_batch_new(const struct write_batch_config *config, struct write_batch **ret_batch,
 	struct err *err);
-/* Every write that waits ends with -ECANCELED. Nobody may add any more; NULL is fine. */
+/* Every waiting write ends with -ECANCELED. No caller may add any more; NULL is fine. */
 void write_batch_free(struct write_batch *batch);
 
-/* code 0: durable and published. On the batch's strand: be short, do not block. */
+/* code 0: durable and published. On the batch's thread: be short, do not block. */
 typedef void (*write_batch_done)(void *context, int code, const struct err *err);
 
 /* Does not block. 0: `done` will be called, and the context is used until then. */
 int write_batch_add(struct write_batch *batch, store_write_function function, write_batch_done done,
 	void *context, struct err *err);
-/* Blocks until something would be taken: 0, or -ECANCELED when the caller's runner was stopped. Somebody else may
- * have taken the place meanwhile. */
+/* Blocks until there is room: 0, or -ECANCELED when the caller's runner was stopped. Another caller
+ * may have taken the room meanwhile. */
 int write_batch_wait(struct write_batch *batch, struct runner *runner);
 
 struct write_batch_statistics {

@@ -1,5 +1,5 @@
-/* The promises of write_batch.h: together, in order, nobody dropped, and a breaker, on virtual time; and with many
- * threads. */
+/* The guarantees of write_batch.h: together, in order, none dropped, and a circuit breaker, on
+ * virtual time; and with many threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

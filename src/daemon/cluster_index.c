@@ -52,7 +52,7 @@ enum scope {
 struct cluster_index {
 	struct map sets; /* "SCOPE BUCKET TEXT" without the spaces */
 	struct buffer key;
-	uint64_t made; /* entries, ever */
+	uint64_t created; /* entries, ever */
 	struct cluster_index_work work;
 };
 
@@ -132,17 +132,17 @@ static int compare(struct cluster_index *index, struct span name, const struct n
 
 static void set_put(struct cluster_index *index, struct set *set, struct cluster_index_entry *entry)
 {
-	struct node **at = &set->root, *made, *rest, **less, **more;
+	struct node **at = &set->root, *created, *rest, **less, **more;
 
 	while (*at && (*at)->entry->priority > entry->priority)
 		at = compare(index, entry->name, *at) < 0 ? &(*at)->left : &(*at)->right;
 	/* An instance may say an attribute twice. */
 	if (*at && (*at)->entry == entry)
 		return;
-	made = memory_allocate(sizeof(*made));
-	made->entry = entry;
-	less = &made->left;
-	more = &made->right;
+	created = memory_allocate(sizeof(*created));
+	created->entry = entry;
+	less = &created->left;
+	more = &created->right;
 	for (rest = *at; rest;) {
 		if (compare(index, entry->name, rest) > 0) {
 			*less = rest;
@@ -155,7 +155,7 @@ static void set_put(struct cluster_index *index, struct set *set, struct cluster
 		}
 	}
 	*less = *more = NULL;
-	*at = made;
+	*at = created;
 	set->count++;
 	index->work.nodes++;
 }
@@ -283,7 +283,7 @@ static struct cluster_index_entry *entry_new(struct cluster_index *index, struct
 	struct cluster_index_entry *entry = memory_allocate(sizeof(*entry));
 
 	entry->name = name;
-	entry->priority = priority_of(++index->made);
+	entry->priority = priority_of(++index->created);
 	return entry;
 }
 

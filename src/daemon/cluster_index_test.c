@@ -177,7 +177,7 @@ static bool failed(const struct state_task *task)
 	       (task->stop_code.length > 0 || task->started_ms == 0);
 }
 
-static bool is_asked_for(const struct state_task_query *query, const struct state_task *task)
+static bool is_requested_for(const struct state_task_query *query, const struct state_task *task)
 {
 	bool by_status = query->statuses & (1u << task->last);
 
@@ -200,7 +200,7 @@ static bool has(struct span packed, struct span condition)
 	return false;
 }
 
-static bool is_instance_asked_for(const struct state_instance_query *query,
+static bool is_instance_requested_for(const struct state_instance_query *query,
 	const struct state_instance *instance)
 {
 	if (query->statuses && !(query->statuses & (1u << instance->status)))
@@ -216,27 +216,27 @@ static int by_text(const void *a, const void *b)
 	return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-static size_t look_at_all_tasks(struct bench *bench, const struct state_task_query *query,
+static size_t inspect_all_tasks(struct bench *bench, const struct state_task_query *query,
 	struct span names[ALL])
 {
 	const struct state_task *task;
 	size_t position = 0, count = 0;
 
 	while ((task = cluster_state_next_task(bench->state, &position)))
-		if (is_asked_for(query, task))
+		if (is_requested_for(query, task))
 			names[count++] = arena_copy_span(bench->arena, task->arn);
 	qsort(names, count, sizeof(*names), by_text);
 	return count;
 }
 
-static size_t look_at_all_instances(struct bench *bench, const struct state_instance_query *query,
+static size_t inspect_all_instances(struct bench *bench, const struct state_instance_query *query,
 	struct span names[ALL])
 {
 	const struct state_instance *instance;
 	size_t position = 0, count = 0;
 
 	while ((instance = cluster_state_next_instance(bench->state, &position)))
-		if (is_instance_asked_for(query, instance))
+		if (is_instance_requested_for(query, instance))
 			names[count++] = arena_copy_span(bench->arena, instance->id);
 	qsort(names, count, sizeof(*names), by_text);
 	return count;
@@ -256,7 +256,7 @@ static size_t select_tasks(struct bench *bench, const struct state_task_query *q
 			page);
 		assert_null(after.data);
 		for (size_t i = 0; i < got; i++) {
-			assert_true(is_asked_for(query, &page[i]));
+			assert_true(is_requested_for(query, &page[i]));
 			names[count++] = after = page[i].arn;
 		}
 	} while (got == most);
@@ -296,7 +296,7 @@ static size_t draw_page(struct bench *bench)
 static size_t compare_tasks(struct bench *bench, const struct state_task_query *query)
 {
 	struct span found[ALL], wanted[ALL];
-	size_t count = look_at_all_tasks(bench, query, wanted);
+	size_t count = inspect_all_tasks(bench, query, wanted);
 
 	assert_same(found, select_tasks(bench, query, draw_page(bench), found), wanted, count);
 	return count;
@@ -305,7 +305,7 @@ static size_t compare_tasks(struct bench *bench, const struct state_task_query *
 static size_t compare_instances(struct bench *bench, const struct state_instance_query *query)
 {
 	struct span found[ALL], wanted[ALL];
-	size_t count = look_at_all_instances(bench, query, wanted);
+	size_t count = inspect_all_instances(bench, query, wanted);
 
 	assert_same(found, select_instances(bench, query, draw_page(bench), found), wanted, count);
 	return count;
@@ -348,10 +348,10 @@ static void compare_all_instances(struct bench *bench, struct tally *tally)
 	for (unsigned statuses = 0; statuses < 8; statuses++)
 		for (size_t i = 0; i < LENGTH(conditions); i++)
 			for (size_t j = 0; j <= i; j++) {
-				struct span asked[2] = {
+				struct span requested[2] = {
 					text_of(conditions[i]), text_of(conditions[j])};
 				struct state_instance_query query = {.statuses = statuses,
-					.attributes = asked,
+					.attributes = requested,
 					.attribute_count = (i > 0) + (j > 0)};
 
 				count_in(tally, compare_instances(bench, &query));
@@ -417,7 +417,7 @@ static void test_pages_while_things_change(void **unused)
 	for (unsigned round = 0; round < STEPS / 4; round++) {
 		struct state_task_query query = draw_query(bench);
 		struct span steady[ALL], present[ALL], found[ALL], after = SPAN_NONE;
-		size_t count = look_at_all_tasks(bench, &query, steady), found_count = 0, got;
+		size_t count = inspect_all_tasks(bench, &query, steady), found_count = 0, got;
 		struct state_task page[3];
 
 		do {
@@ -432,7 +432,7 @@ static void test_pages_while_things_change(void **unused)
 			for (uint64_t i = random_below(bench->random, 4); i > 0; i--) {
 				change(bench);
 				count = keep_common(steady, count, present,
-					look_at_all_tasks(bench, &query, present));
+					inspect_all_tasks(bench, &query, present));
 			}
 		} while (got == LENGTH(page));
 		/* Nothing that was there from the first page to the last is missing, and nothing came twice. */
@@ -590,7 +590,7 @@ static void test_the_rarest_is_looked_at(void **unused)
 	before = cluster_state_index_work(bench->state);
 	assert_int_equal(cluster_state_select_tasks(bench->state, &query, &after, PAGE,
 				 bench->arena, page),
-		look_at_all_tasks(bench, &query, found));
+		inspect_all_tasks(bench, &query, found));
 	assert_int_equal(cluster_state_index_work(bench->state).visits - before.visits, 64);
 	bench_free(bench);
 }

@@ -291,7 +291,7 @@ void cluster_state_listen(struct cluster_state *state,
 	state->context = context;
 }
 
-static void tell(const struct cluster_state *state, const struct entity *old,
+static void report(const struct cluster_state *state, const struct entity *old,
 	const struct entity *now)
 {
 	bool was = old && !old->gone, is = !now->gone, task = now->type == TASK;
@@ -329,7 +329,7 @@ static void replace(struct cluster_state *state, struct entity *entity, struct m
 		state->clocks_apart_ms = now.wall_ms - now.steady_ms;
 	entity->changed = ++state->changes;
 	entity->listing = old ? old->listing : 0;
-	tell(state, old, entity);
+	report(state, old, entity);
 	index_anew(state, old, entity);
 	/* The new one first: the slot stays. */
 	attach(state, entity, now);
@@ -361,41 +361,41 @@ static struct entity *entity_new(enum entity_type type, size_t text)
 	return entity;
 }
 
-static struct entity *instance_new(const struct state_instance *given)
+static struct entity *instance_new(const struct state_instance *requested)
 {
 	struct entity *entity =
-		entity_new(INSTANCE, given->id.length + given->arn.length + given->host.length +
-					     given->attributes.length);
+		entity_new(INSTANCE, requested->id.length + requested->arn.length +
+					     requested->host.length + requested->attributes.length);
 	char *at = entity->text;
 
-	entity->instance = *given;
-	entity->name = entity->instance.id = keep(&at, given->id);
-	entity->instance.arn = keep(&at, given->arn);
-	entity->instance.host = keep(&at, given->host);
-	entity->instance.attributes = keep(&at, given->attributes);
+	entity->instance = *requested;
+	entity->name = entity->instance.id = keep(&at, requested->id);
+	entity->instance.arn = keep(&at, requested->arn);
+	entity->instance.host = keep(&at, requested->host);
+	entity->instance.attributes = keep(&at, requested->attributes);
 	entity->instance.tasks = NULL;
 	entity->instance.task_count = 0;
-	entity->version = given->version;
+	entity->version = requested->version;
 	return entity;
 }
 
-static struct entity *task_new(const struct state_task *given)
+static struct entity *task_new(const struct state_task *requested)
 {
-	struct entity *entity =
-		entity_new(TASK, given->arn.length + given->instance.length + given->group.length +
-					 given->started_by.length + given->task_definition.length +
-					 given->stop_code.length + given->stopped_reason.length);
+	struct entity *entity = entity_new(TASK,
+		requested->arn.length + requested->instance.length + requested->group.length +
+			requested->started_by.length + requested->task_definition.length +
+			requested->stop_code.length + requested->stopped_reason.length);
 	char *at = entity->text;
 
-	entity->task = *given;
-	entity->name = entity->task.arn = keep(&at, given->arn);
-	entity->task.instance = keep(&at, given->instance);
-	entity->task.group = keep(&at, given->group);
-	entity->task.started_by = keep(&at, given->started_by);
-	entity->task.task_definition = keep(&at, given->task_definition);
-	entity->task.stop_code = keep(&at, given->stop_code);
-	entity->task.stopped_reason = keep(&at, given->stopped_reason);
-	entity->version = given->version;
+	entity->task = *requested;
+	entity->name = entity->task.arn = keep(&at, requested->arn);
+	entity->task.instance = keep(&at, requested->instance);
+	entity->task.group = keep(&at, requested->group);
+	entity->task.started_by = keep(&at, requested->started_by);
+	entity->task.task_definition = keep(&at, requested->task_definition);
+	entity->task.stop_code = keep(&at, requested->stop_code);
+	entity->task.stopped_reason = keep(&at, requested->stopped_reason);
+	entity->version = requested->version;
 	return entity;
 }
 
@@ -499,31 +499,31 @@ static bool take_version(struct cluster_state *state, struct entity *known, uint
 	else
 		known->instance.version = version;
 	known->changed = ++state->changes;
-	tell(state, &before, known);
+	report(state, &before, known);
 	return false;
 }
 
-static bool take_instance(struct cluster_state *state, const struct state_instance *given,
+static bool take_instance(struct cluster_state *state, const struct state_instance *requested,
 	bool listed, struct moment now)
 {
-	struct entity *known = map_get(&state->entities[INSTANCE], given->id), *made;
-	enum verdict verdict = judge(state, known, given->version, listed);
+	struct entity *known = map_get(&state->entities[INSTANCE], requested->id), *created;
+	enum verdict verdict = judge(state, known, requested->version, listed);
 
 	if (known && listed)
 		known->listing = state->listing;
-	if (verdict == OLD || (verdict == PERHAPS && same_instance(&known->instance, given)))
+	if (verdict == OLD || (verdict == PERHAPS && same_instance(&known->instance, requested)))
 		return false;
-	if (known && !known->gone && same_instance(&known->instance, given))
-		return take_version(state, known, given->version);
-	made = instance_new(given);
-	made->instance.away_ms = 0;
-	if (!given->connected)
-		made->instance.away_ms = known && !known->gone && !known->instance.connected
-						 ? known->instance.away_ms
-						 : now.steady_ms;
-	replace(state, made, now);
+	if (known && !known->gone && same_instance(&known->instance, requested))
+		return take_version(state, known, requested->version);
+	created = instance_new(requested);
+	created->instance.away_ms = 0;
+	if (!requested->connected)
+		created->instance.away_ms = known && !known->gone && !known->instance.connected
+						    ? known->instance.away_ms
+						    : now.steady_ms;
+	replace(state, created, now);
 	if (listed)
-		made->listing = state->listing;
+		created->listing = state->listing;
 	cluster_state_expire(state, now);
 	return true;
 }
@@ -581,31 +581,31 @@ static void find_since(const struct cluster_state *state, const struct entity *k
 				       : task->stopped_ms - task->started_ms;
 }
 
-static bool take_task(struct cluster_state *state, const struct state_task *given, bool listed,
+static bool take_task(struct cluster_state *state, const struct state_task *requested, bool listed,
 	struct moment now)
 {
-	struct entity *known = map_get(&state->entities[TASK], given->arn), *made;
-	enum verdict verdict = judge(state, known, given->version, listed);
+	struct entity *known = map_get(&state->entities[TASK], requested->arn), *created;
+	enum verdict verdict = judge(state, known, requested->version, listed);
 
 	if (known && listed)
 		known->listing = state->listing;
-	if (verdict == OLD || (verdict == PERHAPS && (given->last < known->task.last ||
-							     same_task(&known->task, given)))) {
+	if (verdict == OLD || (verdict == PERHAPS && (requested->last < known->task.last ||
+							     same_task(&known->task, requested)))) {
 		/* What is older says nothing of now. */
 		if (known && verdict == PERHAPS)
 			known->seen_ms = now.steady_ms;
 		return false;
 	}
-	if (known && !known->gone && same_task(&known->task, given)) {
+	if (known && !known->gone && same_task(&known->task, requested)) {
 		known->seen_ms = now.steady_ms;
-		return take_version(state, known, given->version);
+		return take_version(state, known, requested->version);
 	}
-	made = task_new(given);
-	find_since(state, known, &made->task, now);
-	made->seen_ms = now.steady_ms;
-	replace(state, made, now);
+	created = task_new(requested);
+	find_since(state, known, &created->task, now);
+	created->seen_ms = now.steady_ms;
+	replace(state, created, now);
 	if (listed)
-		made->listing = state->listing;
+		created->listing = state->listing;
 	cluster_state_expire(state, now);
 	return true;
 }

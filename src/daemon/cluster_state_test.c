@@ -57,32 +57,32 @@ static struct state_task task(const char *arn, const char *on, enum state_task_s
 
 static bool put_instance(struct cluster_state *state, const char *id, uint64_t version)
 {
-	struct state_instance given = instance(id, version);
+	struct state_instance requested = instance(id, version);
 
-	return cluster_state_put_instance(state, &given, at(0));
+	return cluster_state_put_instance(state, &requested, at(0));
 }
 
 static bool put_task(struct cluster_state *state, const char *arn, const char *on,
 	enum state_task_status last, uint64_t version)
 {
-	struct state_task given = task(arn, on, last, version);
+	struct state_task requested = task(arn, on, last, version);
 
-	return cluster_state_put_task(state, &given, at(0));
+	return cluster_state_put_task(state, &requested, at(0));
 }
 
 static bool list_task(struct cluster_state *state, const char *arn, const char *on,
 	enum state_task_status last, uint64_t version)
 {
-	struct state_task given = task(arn, on, last, version);
+	struct state_task requested = task(arn, on, last, version);
 
-	return cluster_state_list_task(state, &given, at(0));
+	return cluster_state_list_task(state, &requested, at(0));
 }
 
 static bool list_instance(struct cluster_state *state, const char *id, uint64_t version)
 {
-	struct state_instance given = instance(id, version);
+	struct state_instance requested = instance(id, version);
 
-	return cluster_state_list_instance(state, &given, at(0));
+	return cluster_state_list_instance(state, &requested, at(0));
 }
 
 static bool has_instance(struct cluster_state *state, const char *id)
@@ -149,31 +149,31 @@ static void assert_same(struct span a, struct span b)
 
 /* ---- news ---- */
 
-struct news {
+struct changes {
 	char type; /* i, t: put; I, T: remove */
 	const char *name, *on;
 	int status;
 	uint64_t version;
 };
 
-static bool apply(struct cluster_state *state, const struct news *news)
+static bool apply(struct cluster_state *state, const struct changes *changes)
 {
-	struct state_instance given;
+	struct state_instance requested;
 
-	switch (news->type) {
+	switch (changes->type) {
 	case 'i':
-		given = instance(news->name, news->version);
-		given.status = (enum state_instance_status)news->status;
-		return cluster_state_put_instance(state, &given, at(0));
+		requested = instance(changes->name, changes->version);
+		requested.status = (enum state_instance_status)changes->status;
+		return cluster_state_put_instance(state, &requested, at(0));
 	case 'I':
-		return cluster_state_remove_instance(state, span_of(news->name), news->version,
-			at(0));
+		return cluster_state_remove_instance(state, span_of(changes->name),
+			changes->version, at(0));
 	case 't':
-		return put_task(state, news->name, news->on, (enum state_task_status)news->status,
-			news->version);
+		return put_task(state, changes->name, changes->on,
+			(enum state_task_status)changes->status, changes->version);
 	default:
-		return cluster_state_remove_task(state, span_of(news->name), news->version, at(0),
-			NULL, NULL);
+		return cluster_state_remove_task(state, span_of(changes->name), changes->version,
+			at(0), NULL, NULL);
 	}
 }
 
@@ -245,15 +245,15 @@ static void test_a_listing_tells_the_exit_code(void **unused)
 {
 	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_task given = task("t1", "i1", STATE_TASK_STOPPED, 7);
+	struct state_task requested = task("t1", "i1", STATE_TASK_STOPPED, 7);
 	const struct state_task *found;
 
 	(void)unused;
 	assert_true(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 7));
-	given.has_exited = true;
-	given.exit_code = 3;
+	requested.has_exited = true;
+	requested.exit_code = 3;
 	cluster_state_list_begin(state);
-	assert_true(cluster_state_list_task(state, &given, at(0)));
+	assert_true(cluster_state_list_task(state, &requested, at(0)));
 	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
 	found = cluster_state_get_task(state, SPAN("t1"), arena);
 	assert_non_null(found);
@@ -262,7 +262,7 @@ static void test_a_listing_tells_the_exit_code(void **unused)
 
 #define EVENTS_MAX 7
 
-static void try_orders(const struct news *events, size_t count, size_t *order, size_t filled,
+static void try_orders(const struct changes *events, size_t count, size_t *order, size_t filled,
 	unsigned used, struct span wanted)
 {
 	if (filled < count) {
@@ -290,7 +290,7 @@ static void test_every_order(void **unused)
 {
 	static const struct {
 		size_t count;
-		struct news events[EVENTS_MAX];
+		struct changes events[EVENTS_MAX];
 		const char *wanted;
 	} rows[] = {
 		{7,
@@ -336,30 +336,30 @@ static void test_random_orders(void **unused)
 	random_seeded_init(&random, 64);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
-		struct news events[EVENTS];
+		struct changes events[EVENTS];
 		uint64_t highest[NAMES] = {0};
-		const struct news *best[NAMES] = {0};
+		const struct changes *best[NAMES] = {0};
 
 		for (size_t i = 0; i < EVENTS; i++) {
 			uint64_t at = random_below(&random.random, NAMES);
 			/* The same version says the same: what it says follows from it. */
 			uint64_t version = 1 + random_below(&random.random, 30);
 
-			events[i] = (struct news){version % 7 == 6 ? 'T' : 't', tasks[at],
+			events[i] = (struct changes){version % 7 == 6 ? 'T' : 't', tasks[at],
 				instances[version % 3], (int)(version % 8), version};
 		}
 		for (size_t i = 0; i < EVENTS; i++) {
 			size_t at = (size_t)(events[i].name[1] - '0');
-			bool news = events[i].version > highest[at];
+			bool changes = events[i].version > highest[at];
 			bool was_there = best[at] && best[at]->type == 't';
 			/* A version alone is not shown; what has stopped says when, which follows from it. */
 			bool same = was_there && events[i].type == 't' &&
 				    events[i].status == best[at]->status &&
 				    events[i].status != STATE_TASK_STOPPED &&
 				    events[i].on == best[at]->on;
-			bool shown = news && !same && (events[i].type == 't' || was_there);
+			bool shown = changes && !same && (events[i].type == 't' || was_there);
 
-			if (news) {
+			if (changes) {
 				highest[at] = events[i].version;
 				best[at] = &events[i];
 			}
@@ -484,7 +484,7 @@ static void test_disconnected(void **unused)
 {
 	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_instance given = instance("i1", 1);
+	struct state_instance requested = instance("i1", 1);
 	static const struct {
 		bool connected;
 		int64_t since_ms;
@@ -493,14 +493,15 @@ static void test_disconnected(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < LENGTH(steps); i++) {
-		given.version++;
-		given.connected = steps[i].connected;
+		requested.version++;
+		requested.connected = steps[i].connected;
 		/* That it is away still is no news. */
-		assert_int_equal(cluster_state_put_instance(state, &given, at((int64_t)i)), i != 2);
-		assert_int_equal(cluster_state_get_instance(state, given.id, arena)->away_ms,
+		assert_int_equal(cluster_state_put_instance(state, &requested, at((int64_t)i)),
+			i != 2);
+		assert_int_equal(cluster_state_get_instance(state, requested.id, arena)->away_ms,
 			steps[i].since_ms);
-		assert_int_equal(cluster_state_get_instance(state, given.id, arena)->version,
-			given.version);
+		assert_int_equal(cluster_state_get_instance(state, requested.id, arena)->version,
+			requested.version);
 	}
 }
 
@@ -518,10 +519,10 @@ static int64_t since(struct cluster_state *state, const char *arn, bool *ret_dou
 static void run_task(struct cluster_state *state, const char *arn, uint64_t version,
 	int64_t started_ms, struct moment now)
 {
-	struct state_task given = task(arn, "i1", STATE_TASK_RUNNING, version);
+	struct state_task requested = task(arn, "i1", STATE_TASK_RUNNING, version);
 
-	given.started_ms = started_ms;
-	cluster_state_put_task(state, &given, now);
+	requested.started_ms = started_ms;
+	cluster_state_put_task(state, &requested, now);
 }
 
 static void test_since_when_tasks_run(void **unused)
@@ -650,16 +651,16 @@ static void test_of_one_environment(void **unused)
 	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
 	const struct state_instance *found;
-	struct state_task given;
+	struct state_task requested;
 	char name[8];
 
 	(void)unused;
 	put_instance(state, "i1", 1);
 	for (size_t i = 0; i < LENGTH(groups); i++) {
 		snprintf(name, sizeof(name), "t%zu", i);
-		given = task(name, "i1", STATE_TASK_RUNNING, 1);
-		given.group = span_of(groups[i]);
-		assert_true(cluster_state_put_task(state, &given, at(0)));
+		requested = task(name, "i1", STATE_TASK_RUNNING, 1);
+		requested.group = span_of(groups[i]);
+		assert_true(cluster_state_put_task(state, &requested, at(0)));
 	}
 	assert_null(cluster_state_get_instance_for(state, SPAN("i2"), SPAN("log"), arena));
 	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);

@@ -97,17 +97,18 @@ static void set_moment(struct arena *arena, struct json *object, const char *nam
 static struct json *run_document(struct arena *arena, const struct store_object *run)
 {
 	const struct environment_run_facts *facts = environment_run_facts(run);
-	struct json *made = json_new_object(arena), *tasks = json_new_array(arena), *kept;
+	struct json *created = json_new_object(arena), *tasks = json_new_array(arena), *kept;
 	struct span rest = facts->tasks, task;
 
-	json_set_time(arena, made, "dueAt", facts->due_ms);
-	json_set_string(arena, made, "status", span_of(environment_run_status_name(facts->status)));
+	json_set_time(arena, created, "dueAt", facts->due_ms);
+	json_set_string(arena, created, "status",
+		span_of(environment_run_status_name(facts->status)));
 	if (facts->status == ENVIRONMENT_RUN_missed) {
-		json_set_integer(arena, made, "count", facts->count);
-		json_set_time(arena, made, "lastDueAt", facts->last_ms);
+		json_set_integer(arena, created, "count", facts->count);
+		json_set_time(arena, created, "lastDueAt", facts->last_ms);
 	}
-	set_moment(arena, made, "startedAt", facts->started_ms);
-	set_moment(arena, made, "endedAt", facts->ended_ms);
+	set_moment(arena, created, "startedAt", facts->started_ms);
+	set_moment(arena, created, "endedAt", facts->ended_ms);
 	while (rest.length > 0) {
 		if (!span_split(rest, ' ', &task, &rest)) {
 			task = rest;
@@ -116,14 +117,14 @@ static struct json *run_document(struct arena *arena, const struct store_object 
 		json_append(arena, tasks, json_new_string(arena, task));
 	}
 	if (json_count(tasks) > 0)
-		json_set(arena, made, "tasks", tasks);
+		json_set(arena, created, "tasks", tasks);
 	if (facts->version.length > 0)
-		json_set_string(arena, made, "environmentVersion", facts->version);
+		json_set_string(arena, created, "environmentVersion", facts->version);
 	if (run->api.length > 0 && json_parse(run->api, arena, &kept, NULL) == 0) {
-		json_set(arena, made, "reason", json_get(kept, "reason"));
-		json_set(arena, made, "exitCode", json_get(kept, "exitCode"));
+		json_set(arena, created, "reason", json_get(kept, "reason"));
+		json_set(arena, created, "exitCode", json_get(kept, "exitCode"));
 	}
-	return made;
+	return created;
 }
 
 static void set_next(struct aws_request *request, const struct store_object *environment,
@@ -131,7 +132,7 @@ static void set_next(struct aws_request *request, const struct store_object *env
 {
 	const struct environment_facts *facts = environment_facts(environment);
 	const struct store_object *version = store_get(request->view, &environment_version_kind,
-		environment_part_key(request->arena, environment->key, facts->target));
+		environment_child_key(request->arena, environment->key, facts->target));
 	struct schedule schedule;
 	struct json *document;
 	int64_t cursor, next;
@@ -146,7 +147,7 @@ static void set_next(struct aws_request *request, const struct store_object *env
 }
 
 /* Those that were missed, among those that are kept. */
-static void tell_missed(struct arena *arena, const struct store_object *run, int64_t *missed,
+static void report_missed(struct arena *arena, const struct store_object *run, int64_t *missed,
 	struct json *state)
 {
 	const struct environment_run_facts *facts = environment_run_facts(run);
@@ -188,7 +189,7 @@ void cron_show(struct aws_request *request, const struct store_object *environme
 			json_set_time(arena, state, "lastRunAt", facts->started_ms);
 			json_set(arena, state, "lastTask", json_item(json_get(shown, "tasks"), 0));
 		}
-		tell_missed(arena, run, &missed, state);
+		report_missed(arena, run, &missed, state);
 	}
 	json_set_integer(arena, state, "missedRuns", missed);
 	json_set(arena, state, "runs", runs);

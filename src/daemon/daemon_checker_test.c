@@ -34,7 +34,7 @@ static void be_healthy(struct task_facts *facts)
 	facts->health = TASK_HEALTH_HEALTHY;
 }
 
-static void be_ill(struct task_facts *facts)
+static void be_unhealthy(struct task_facts *facts)
 {
 	facts->health = TASK_HEALTH_UNHEALTHY;
 }
@@ -166,7 +166,7 @@ static void test_beside_one_that_fell_ill_just_now(void **state)
 	struct bench *bench = bench_new();
 
 	(void)state;
-	change_all(bench, 2, be_ill);
+	change_all(bench, 2, be_unhealthy);
 	test_manager_pass(bench->manager, PATIENCE_US / 2);
 	stop_some(bench, INSTANCES);
 	assert_int_equal(bench->minimum, 0);
@@ -180,7 +180,7 @@ static void test_beside_one_that_fell_ill_in_a_pause(void **state)
 
 	(void)state;
 	daemon_checker_paused(bench->checker, 5 * SECOND_US);
-	change_all(bench, 2, be_ill);
+	change_all(bench, 2, be_unhealthy);
 	test_manager_pass(bench->manager, 5 * SECOND_US + PATIENCE_US / 2);
 	stop_some(bench, INSTANCES);
 	assert_int_equal(bench->minimum, 0);
@@ -194,14 +194,14 @@ static void test_beside_one_that_was_ill_before(void **state)
 	struct bench *bench = bench_new();
 
 	(void)state;
-	change_all(bench, 2, be_ill);
+	change_all(bench, 2, be_unhealthy);
 	test_manager_pass(bench->manager, PATIENCE_US + SECOND_US);
 	stop_some(bench, 1);
 	assert_int_equal(bench->minimum, 0);
 	assert_int_equal(exercised(bench), 1);
 	bench_free(bench);
 	bench = bench_new();
-	change_all(bench, 2, be_ill);
+	change_all(bench, 2, be_unhealthy);
 	test_manager_pass(bench->manager, PATIENCE_US + SECOND_US);
 	stop_some(bench, 3);
 	assert_int_equal(bench->minimum, 2);

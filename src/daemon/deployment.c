@@ -15,7 +15,7 @@ const struct store_object *environment_deployment_of(const struct store_view *vi
 	if (id.length == 0)
 		return NULL;
 	return store_get(view, &environment_deployment_kind,
-		environment_part_key(arena, environment_key, id));
+		environment_child_key(arena, environment_key, id));
 }
 
 /* ---- documents ---- */
@@ -27,22 +27,22 @@ static struct json *canary_document(struct arena *arena,
 {
 	bool bakes = deployment->canary_ms > 0 && !deployment->canary_proved;
 	bool ended = environment_deployment_has_ended(deployment->status);
-	struct json *made;
+	struct json *created;
 
 	if (!version || version->canary_instances == 0 || deployment->rollback ||
 		deployment->type != ENVIRONMENT_DEPLOYMENT_TYPE_user ||
 		deployment->started_ms == 0 || (ended && !deployment->canary_proved))
 		return NULL;
-	made = json_new_object(arena);
-	json_set_string(arena, made, "status",
+	created = json_new_object(arena);
+	json_set_string(arena, created, "status",
 		deployment->canary_proved ? SPAN("proved")
 		: bakes                   ? SPAN("baking")
 					  : SPAN("launching"));
-	json_set_integer(arena, made, "instances", version->canary_instances);
+	json_set_integer(arena, created, "instances", version->canary_instances);
 	if (bakes)
-		json_set_time(arena, made, "bakesUntil",
+		json_set_time(arena, created, "bakesUntil",
 			deployment->canary_ms + version->canary_bake_ms);
-	return made;
+	return created;
 }
 
 struct json *environment_deployment_document(const struct store_view *view, struct arena *arena,
@@ -50,40 +50,40 @@ struct json *environment_deployment_document(const struct store_view *view, stru
 {
 	const struct environment_deployment_facts *facts = environment_deployment_facts(deployment);
 	const struct store_object *version = store_get(view, &environment_version_kind,
-		environment_part_key(arena, facts->environment, facts->version));
-	struct json *made = json_new_object(arena), *kept;
+		environment_child_key(arena, facts->environment, facts->version));
+	struct json *created = json_new_object(arena), *kept;
 
-	json_set_string(arena, made, "deploymentId", facts->id);
-	json_set_string(arena, made, "environmentName",
+	json_set_string(arena, created, "deploymentId", facts->id);
+	json_set_string(arena, created, "environmentName",
 		environment_name_of_key(facts->environment));
-	json_set_string(arena, made, "environmentVersion", facts->version);
+	json_set_string(arena, created, "environmentVersion", facts->version);
 	if (facts->previous.length > 0)
-		json_set_string(arena, made, "previousVersion", facts->previous);
+		json_set_string(arena, created, "previousVersion", facts->previous);
 	if (version)
-		json_set_string(arena, made, "taskDefinition",
+		json_set_string(arena, created, "taskDefinition",
 			environment_version_facts(version)->task_definition);
 	if (facts->created_by.length > 0)
-		json_set_string(arena, made, "createdBy", facts->created_by);
-	json_set_string(arena, made, "deploymentType",
+		json_set_string(arena, created, "createdBy", facts->created_by);
+	json_set_string(arena, created, "deploymentType",
 		span_of(environment_deployment_type_name(facts->type)));
-	json_set_string(arena, made, "status",
+	json_set_string(arena, created, "status",
 		span_of(environment_deployment_status_name(facts->status)));
 	if (facts->rollback)
-		json_set_bool(arena, made, "rollback", true);
+		json_set_bool(arena, created, "rollback", true);
 	if (facts->reason.length > 0)
-		json_set_string(arena, made, "statusReason", facts->reason);
-	json_set_time(arena, made, "createdAt", facts->created_ms);
+		json_set_string(arena, created, "statusReason", facts->reason);
+	json_set_time(arena, created, "createdAt", facts->created_ms);
 	if (facts->started_ms)
-		json_set_time(arena, made, "startedAt", facts->started_ms);
+		json_set_time(arena, created, "startedAt", facts->started_ms);
 	if (facts->ended_ms)
-		json_set_time(arena, made, "endedAt", facts->ended_ms);
-	json_set_integer(arena, made, "completed", facts->done);
-	json_set_integer(arena, made, "total", facts->total);
-	json_set(arena, made, "canary",
+		json_set_time(arena, created, "endedAt", facts->ended_ms);
+	json_set_integer(arena, created, "completed", facts->done);
+	json_set_integer(arena, created, "total", facts->total);
+	json_set(arena, created, "canary",
 		canary_document(arena, version ? environment_version_facts(version) : NULL, facts));
 	if (json_parse(deployment->api, arena, &kept, NULL) == 0)
-		json_set(arena, made, "failedInstances", json_get(kept, "failedInstances"));
-	return made;
+		json_set(arena, created, "failedInstances", json_get(kept, "failedInstances"));
+	return created;
 }
 
 static int answer(struct aws_request *request, struct span id, const char *status)
@@ -115,7 +115,7 @@ static void tokens_of(const struct store_object *deployment, struct span *ret_to
 }
 
 /* What an earlier request with this token made, or NULL. */
-static int find_made(struct aws_request *request, const struct store_object *environment,
+static int find_created(struct aws_request *request, const struct store_object *environment,
 	const struct store_object **ret_deployment)
 {
 	return daemon_token_find(request, &environment_deployment_kind,
@@ -176,7 +176,7 @@ static int add(struct aws_request *request, const struct store_object *environme
 		.environment = environment->key,
 		.facts = facts,
 		.now_ms = request->now_ms};
-	struct environment_deployment_facts made = {.id = environment_new_id(request),
+	struct environment_deployment_facts created = {.id = environment_new_id(request),
 		.type = ENVIRONMENT_DEPLOYMENT_TYPE_user,
 		.rollback = rollback,
 		.version = environment_version_facts(version)->id,
@@ -190,12 +190,12 @@ static int add(struct aws_request *request, const struct store_object *environme
 		deployment_move(&scope, facts->pending, ENVIRONMENT_DEPLOYMENT_canceled,
 			SPAN("SUPERSEDED"), &request->err) < 0)
 		return aws_fail_store(request);
-	if (deployment_add(&scope, &made, &request->err) < 0)
+	if (deployment_add(&scope, &created, &request->err) < 0)
 		return aws_fail_store(request);
-	facts->pending = made.id;
+	facts->pending = created.id;
 	if (environment_save(request, environment, facts) < 0)
 		return -EPERM;
-	return answer(request, made.id, "pending");
+	return answer(request, created.id, "pending");
 }
 
 static int check_order(struct aws_request *request, const struct store_object *environment,
@@ -218,15 +218,15 @@ static int check_order(struct aws_request *request, const struct store_object *e
 
 int environment_deployment_start(struct aws_request *request)
 {
-	const struct store_object *environment, *version, *same, *made;
+	const struct store_object *environment, *version, *same, *created;
 	struct environment_facts facts;
 
 	if (environment_find(request, &environment) < 0)
 		return -EPERM;
-	if (find_made(request, environment, &made) < 0)
+	if (find_created(request, environment, &created) < 0)
 		return -EPERM;
-	if (made)
-		return answer_stored(request, made);
+	if (created)
+		return answer_stored(request, created);
 	facts = *environment_facts(environment);
 	if (environment_refuse_deleting(request, &facts) < 0 ||
 		environment_version_find(request, environment,
@@ -262,7 +262,7 @@ static int find_previous(struct aws_request *request, const struct store_object 
 int environment_deployment_rollback(struct aws_request *request)
 {
 	struct span wanted = json_get_text(request->input, "environmentVersion");
-	const struct store_object *environment, *version, *same, *made;
+	const struct store_object *environment, *version, *same, *created;
 	struct environment_facts facts;
 	struct deployment_scope scope = {.transaction = request->transaction,
 		.webhooks = daemon_webhooks(request),
@@ -271,10 +271,10 @@ int environment_deployment_rollback(struct aws_request *request)
 
 	if (environment_find(request, &environment) < 0)
 		return -EPERM;
-	if (find_made(request, environment, &made) < 0)
+	if (find_created(request, environment, &created) < 0)
 		return -EPERM;
-	if (made)
-		return answer_stored(request, made);
+	if (created)
+		return answer_stored(request, created);
 	facts = *environment_facts(environment);
 	scope.environment = environment->key;
 	if (environment_refuse_deleting(request, &facts) < 0)
@@ -373,7 +373,7 @@ int environment_deployment_get(struct aws_request *request)
 /* Those of an index, the latest first, whose text begins so. */
 static int list(struct aws_request *request, int index, struct span prefix)
 {
-	struct json *made = json_new_array(request->arena);
+	struct json *created = json_new_array(request->arena);
 	struct store_cursor cursor = {.view = request->view,
 		.kind = &environment_deployment_kind,
 		.index = index,
@@ -389,7 +389,7 @@ static int list(struct aws_request *request, int index, struct span prefix)
 	cursor.after_text = page.after_text;
 	cursor.after_key = page.after_key;
 	while ((deployment = store_next(&cursor))) {
-		json_append(request->arena, made,
+		json_append(request->arena, created,
 			environment_deployment_document(request->view, request->arena, deployment));
 		if (++found == page.most) {
 			token = aws_page_token(request, prefix, cursor.text, deployment->key);
@@ -397,7 +397,7 @@ static int list(struct aws_request *request, int index, struct span prefix)
 		}
 	}
 	buffer_add_string(request->out, "{\"deployments\":");
-	json_write(made, request->out);
+	json_write(created, request->out);
 	if (token.length > 0) {
 		buffer_add_string(request->out, ",\"nextToken\":");
 		json_write_string(token, request->out);

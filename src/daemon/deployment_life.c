@@ -7,7 +7,7 @@
 static const struct store_object *find(const struct deployment_scope *scope, struct span id)
 {
 	return store_get(store_head(scope->transaction), &environment_deployment_kind,
-		environment_part_key(store_transaction_arena(scope->transaction),
+		environment_child_key(store_transaction_arena(scope->transaction),
 			scope->environment, id));
 }
 
@@ -15,20 +15,20 @@ static int put(const struct deployment_scope *scope, struct span api,
 	const struct environment_deployment_facts *facts, uint64_t expected, struct err *err)
 {
 	return environment_put(scope->transaction, &environment_deployment_kind,
-		environment_part_key(store_transaction_arena(scope->transaction),
+		environment_child_key(store_transaction_arena(scope->transaction),
 			scope->environment, facts->id),
 		api, facts, expected, err);
 }
 
 /* And tells it. */
-static int put_told(const struct deployment_scope *scope, struct span api,
+static int put_reported(const struct deployment_scope *scope, struct span api,
 	const struct environment_deployment_facts *facts, uint64_t expected, struct err *err)
 {
 	int code = put(scope, api, facts, expected, err);
 
 	if (code < 0)
 		return code;
-	return webhook_tell_deployment(scope->transaction, scope->webhooks, scope->environment,
+	return webhook_report_deployment(scope->transaction, scope->webhooks, scope->environment,
 		scope->facts, facts->id, scope->now_ms, err);
 }
 
@@ -62,7 +62,7 @@ int deployment_add(const struct deployment_scope *scope, struct environment_depl
 	facts->number = ++scope->facts->deployment_count;
 	facts->status = ENVIRONMENT_DEPLOYMENT_pending;
 	facts->created_ms = scope->now_ms;
-	return put_told(scope, SPAN(""), facts, STORE_ABSENT, err);
+	return put_reported(scope, SPAN(""), facts, STORE_ABSENT, err);
 }
 
 /* What the environment says of it. */
@@ -109,20 +109,21 @@ int deployment_move(const struct deployment_scope *scope, struct span id,
 	if (environment_deployment_has_ended(status))
 		facts.ended_ms = scope->now_ms;
 	follow(scope, &facts);
-	return put_told(scope, object->api, &facts, object->revision, err);
+	return put_reported(scope, object->api, &facts, object->revision, err);
 }
 
 /* The place comes first among those of the environment, which are forgotten when nothing is left there. */
-static void put_place_first(const struct deployment_scope *scope, struct span place)
+static void put_place_first(const struct deployment_scope *scope, struct span cluster_ref)
 {
 	struct arena *arena = store_transaction_arena(scope->transaction);
-	struct span rest = scope->facts->places, made = place, part;
+	struct span rest = scope->facts->cluster_refs, created = cluster_ref, part;
 
 	while (span_next_part(&rest, ' ', &part)) {
-		if (!span_equal(part, place))
-			made = arena_format(arena, "%.*s %.*s", SPAN_ARGS(made), SPAN_ARGS(part));
+		if (!span_equal(part, cluster_ref))
+			created = arena_format(arena, "%.*s %.*s", SPAN_ARGS(created),
+				SPAN_ARGS(part));
 	}
-	scope->facts->places = made;
+	scope->facts->cluster_refs = created;
 }
 
 int deployment_begin(const struct deployment_scope *scope, struct span id, struct err *err)
@@ -141,7 +142,7 @@ int deployment_begin(const struct deployment_scope *scope, struct span id, struc
 		return err_set(err, -EBUSY, "deployment %.*s is in progress",
 			SPAN_ARGS(scope->facts->in_progress));
 	version = store_get(store_head(scope->transaction), &environment_version_kind,
-		environment_part_key(arena, scope->environment, facts.version));
+		environment_child_key(arena, scope->environment, facts.version));
 	if (!version)
 		return err_set(err, -ENOENT, "there is no version %.*s", SPAN_ARGS(facts.version));
 	facts.status = ENVIRONMENT_DEPLOYMENT_in_progress;
@@ -154,6 +155,6 @@ int deployment_begin(const struct deployment_scope *scope, struct span id, struc
 	scope->facts->status = ENVIRONMENT_active;
 	if (facts.type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
 		scope->facts->active_ms = scope->now_ms;
-	put_place_first(scope, environment_version_facts(version)->place);
-	return put_told(scope, object->api, &facts, object->revision, err);
+	put_place_first(scope, environment_version_facts(version)->cluster_ref);
+	return put_reported(scope, object->api, &facts, object->revision, err);
 }

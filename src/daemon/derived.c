@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/daemon.h"
-#include "daemon/draft.h"
+#include "daemon/version_builder.h"
 
 struct deriving {
 	const struct store_view *view;
@@ -17,10 +17,10 @@ static const struct environment_version_facts *find_version(const struct derivin
 	struct span id)
 {
 	const struct store_object *version =
-		id.length == 0
-			? NULL
-			: store_get(deriving->view, &environment_version_kind,
-				  environment_part_key(deriving->arena, deriving->environment, id));
+		id.length == 0 ? NULL
+			       : store_get(deriving->view, &environment_version_kind,
+					 environment_child_key(deriving->arena,
+						 deriving->environment, id));
 
 	return version ? environment_version_facts(version) : NULL;
 }
@@ -42,7 +42,7 @@ static void claim_version(const struct deriving *deriving, struct span id, struc
 
 	if (!version)
 		return;
-	claim = environment_draft_claim(deriving->arena, version);
+	claim = version_builder_claim(deriving->arena, version);
 	if (has(*claims, claim))
 		return;
 	*claims = arena_format(deriving->arena, "%.*s%s%.*s", SPAN_ARGS(*claims),

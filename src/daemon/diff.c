@@ -24,17 +24,17 @@ struct diff {
 	bool truncated, stale;
 };
 
-static struct span last_of(struct span place)
+static struct span last_of(struct span cluster_ref)
 {
-	struct span rest = place, part = place;
+	struct span rest = cluster_ref, part = cluster_ref;
 
 	while (span_next_part(&rest, '/', &part))
 		continue;
 	return part;
 }
 
-static void tell(struct diff *diff, enum change change, struct span place, struct span instance,
-	const struct state_task *task, const char *reason)
+static void report(struct diff *diff, enum change change, struct span cluster_ref,
+	struct span instance, const struct state_task *task, const char *reason)
 {
 	struct arena *arena = diff->request->arena;
 	struct json *item;
@@ -44,7 +44,7 @@ static void tell(struct diff *diff, enum change change, struct span place, struc
 		return;
 	}
 	item = json_new_object(arena);
-	json_set_string(arena, item, "cluster", last_of(place));
+	json_set_string(arena, item, "cluster", last_of(cluster_ref));
 	json_set_string(arena, item, "instance", instance);
 	if (task) {
 		json_set_string(arena, item, "task", task->arn);
@@ -65,7 +65,7 @@ struct seen_task {
 };
 
 struct seen {
-	struct span place;
+	struct span cluster_ref;
 	const struct state_instance *instance;
 	struct fleet_instance now;
 	struct seen_task *tasks;
@@ -86,11 +86,11 @@ static const struct environment_version_facts *assigned_version(const struct dif
 	const struct store_object *version = NULL,
 				  *placement = store_get(request->view, &environment_placement_kind,
 					  environment_placement_key(request->arena, diff->key,
-						  seen->place, seen->instance->id));
+						  seen->cluster_ref, seen->instance->id));
 
 	if (placement)
 		version = store_get(request->view, &environment_version_kind,
-			environment_part_key(request->arena, diff->key,
+			environment_child_key(request->arena, diff->key,
 				environment_placement_facts(placement)->version));
 	return version ? environment_version_facts(version) : NULL;
 }
@@ -122,7 +122,7 @@ static void see(const struct diff *diff, struct seen *seen)
 	struct fleet_instance *now = &seen->now;
 
 	now->state = state_of(instance);
-	now->matches = environment_version_matches(diff->version, seen->place, instance);
+	now->matches = environment_version_matches(diff->version, seen->cluster_ref, instance);
 	if (assigned)
 		now->assigned = environment_version_makes_same(diff->version, assigned)
 					? FLEET_ASSIGNED_TARGET
@@ -131,19 +131,19 @@ static void see(const struct diff *diff, struct seen *seen)
 		sizeof(*seen->tasks));
 	for (size_t i = 0; i < instance->task_count; i++) {
 		const struct state_task *task = &instance->tasks[i];
-		struct seen_task *made = &seen->tasks[seen->count];
+		struct seen_task *created = &seen->tasks[seen->count];
 
 		/* Those have their time to leave before us; without any, nobody is waited for. */
 		if (!environment_owns_any(task) && task->last < STATE_TASK_STOPPED)
 			now->others_left = diff->version->drain_timeout_ms > 0;
 		if (!environment_owns(diff->name, task) || !state_task_stays(task))
 			continue;
-		*made = (struct seen_task){task, FLEET_OTHER, class_of(task)};
+		*created = (struct seen_task){task, FLEET_OTHER, class_of(task)};
 		if (runs(diff, diff->version, task))
-			made->version = FLEET_TARGET;
+			created->version = FLEET_TARGET;
 		else if (assigned && runs(diff, assigned, task))
-			made->version = FLEET_OLD;
-		now->tasks[made->version][made->class]++;
+			created->version = FLEET_OLD;
+		now->tasks[created->version][created->class]++;
 		seen->count++;
 	}
 }
@@ -160,75 +160,76 @@ static const struct state_task *take(struct seen *seen, enum fleet_version versi
 }
 
 /* As the planner does, one after the other, from the one that is worth least. */
-static void tell_excess(struct diff *diff, struct seen *seen)
+static void report_excess(struct diff *diff, struct seen *seen)
 {
-	struct fleet_look look;
+	struct fleet_view pass;
 	enum fleet_version version;
 	enum rollout_class class;
 	const char *reason;
 
 	for (;;) {
-		look = fleet_look(&diff->rules, &seen->now);
-		if (!fleet_excess(&diff->rules, &seen->now, &look, &version, &class))
+		pass = fleet_view(&diff->rules, &seen->now);
+		if (!fleet_excess(&diff->rules, &seen->now, &pass, &version, &class))
 			return;
-		if (look.wanted || look.keeps)
+		if (pass.wanted || pass.keeps)
 			reason = "EXCESS";
 		else
 			reason = seen->now.matches ? "DRAINING" : "NO_MATCH";
-		tell(diff, CHANGE_STOP, seen->place, seen->instance->id, take(seen, version, class),
-			reason);
+		report(diff, CHANGE_STOP, seen->cluster_ref, seen->instance->id,
+			take(seen, version, class), reason);
 		seen->now.tasks[version][class]--;
 		seen->now.stopping++;
 	}
 }
 
 /* What is left is one task, or an older one beside the one that takes its place as soon as that is healthy. */
-static void tell_kept(struct diff *diff, struct seen *seen)
+static void report_kept(struct diff *diff, struct seen *seen)
 {
-	struct fleet_look look = fleet_look(&diff->rules, &seen->now);
-	bool pair = look.target > 0 && look.older > 0;
+	struct fleet_view pass = fleet_view(&diff->rules, &seen->now);
+	bool pair = pass.target > 0 && pass.older > 0;
 
-	diff->wanted += look.wanted;
+	diff->wanted += pass.wanted;
 	for (size_t i = 0; i < seen->count; i++) {
 		const struct seen_task *left = &seen->tasks[i];
-		bool ill = left->class == ROLLOUT_UNHEALTHY;
+		bool unhealthy = left->class == ROLLOUT_UNHEALTHY;
 		enum change change = CHANGE_KEEP;
 		const char *reason = NULL;
 
 		if (!left->task)
 			continue;
-		if (look.keeps)
+		if (pass.keeps)
 			reason = "DRAINING";
 		else if (pair && left->version != FLEET_TARGET)
 			change = CHANGE_STOP;
-		else if (left->version != FLEET_TARGET || ill)
+		else if (left->version != FLEET_TARGET || unhealthy)
 			change = CHANGE_REPLACE;
-		if (change == CHANGE_REPLACE && ill)
+		if (change == CHANGE_REPLACE && unhealthy)
 			reason = "UNHEALTHY";
-		tell(diff, change, seen->place, seen->instance->id, left->task, reason);
+		report(diff, change, seen->cluster_ref, seen->instance->id, left->task, reason);
 	}
-	if (look.wanted && look.target + look.older == 0)
-		tell(diff, CHANGE_START, seen->place, seen->instance->id, NULL, NULL);
+	if (pass.wanted && pass.target + pass.older == 0)
+		report(diff, CHANGE_START, seen->cluster_ref, seen->instance->id, NULL, NULL);
 }
 
-static void look_at(struct diff *diff, struct span place, const struct state_instance *instance)
+static void inspect(struct diff *diff, struct span cluster_ref,
+	const struct state_instance *instance)
 {
-	struct seen seen = {.place = place, .instance = instance};
+	struct seen seen = {.cluster_ref = cluster_ref, .instance = instance};
 
 	see(diff, &seen);
 	if (seen.now.state == ROLLOUT_INSTANCE_UNREACHABLE) {
 		if (seen.now.matches || seen.count > 0)
-			tell(diff, CHANGE_UNREACHABLE, place, instance->id,
+			report(diff, CHANGE_UNREACHABLE, cluster_ref, instance->id,
 				seen.count > 0 ? seen.tasks[0].task : NULL, NULL);
 		return;
 	}
-	tell_excess(diff, &seen);
-	tell_kept(diff, &seen);
+	report_excess(diff, &seen);
+	report_kept(diff, &seen);
 }
 
 /* ---- how versions differ ---- */
 
-static void tell_change(struct diff *diff, struct json *list, struct span member,
+static void report_change(struct diff *diff, struct json *list, struct span member,
 	const struct json *before, const struct json *after)
 {
 	struct arena *arena = diff->request->arena;
@@ -247,7 +248,7 @@ static void tell_change(struct diff *diff, struct json *list, struct span member
 }
 
 /* The members of both, each once. */
-static void tell_members(struct diff *diff, struct json *list, const char *prefix,
+static void report_members(struct diff *diff, struct json *list, const char *prefix,
 	const struct json *before, const struct json *after)
 {
 	const struct json *const both[] = {before, after};
@@ -260,13 +261,13 @@ static void tell_members(struct diff *diff, struct json *list, const char *prefi
 
 			if (side == 1 && json_get_span(before, name))
 				continue;
-			tell_change(diff, list,
+			report_change(diff, list,
 				arena_format(arena, "%s%.*s", prefix, SPAN_ARGS(name)),
 				json_get_span(before, name), json_get_span(after, name));
 		}
 }
 
-static struct json *tell_versions(struct diff *diff, const struct store_object *before,
+static struct json *report_versions(struct diff *diff, const struct store_object *before,
 	const struct store_object *after)
 {
 	static const char *const whole[] = {
@@ -279,49 +280,49 @@ static struct json *tell_versions(struct diff *diff, const struct store_object *
 		json_parse(after->api, arena, &new, NULL) < 0)
 		return list;
 	for (size_t i = 0; i < LENGTH(whole); i++)
-		tell_change(diff, list, span_of(whole[i]), json_get(old, whole[i]),
+		report_change(diff, list, span_of(whole[i]), json_get(old, whole[i]),
 			json_get(new, whole[i]));
 	for (size_t i = 0; i < LENGTH(parts); i++)
-		tell_members(diff, list, arena_format(arena, "%s.", parts[i]).data,
+		report_members(diff, list, arena_format(arena, "%s.", parts[i]).data,
 			json_get(old, parts[i]), json_get(new, parts[i]));
 	return list;
 }
 
 /* ---- all of it ---- */
 
-static int look_at_place(struct diff *diff, struct span place)
+static int inspect_place(struct diff *diff, struct span cluster_ref)
 {
 	struct aws_request *request = diff->request;
 	struct state_info info = {0};
 	struct span *ids;
 	size_t count;
 
-	state_watch(diff->state, place);
-	if (!state_get_info(diff->state, place, &info) || !info.complete)
+	state_watch(diff->state, cluster_ref);
+	if (!state_get_info(diff->state, cluster_ref, &info) || !info.complete)
 		return aws_fail(request, "ServiceUnavailableException",
 			"Cluster %.*s is not known completely yet%s%s; try again",
-			SPAN_ARGS(last_of(place)), info.error[0] ? ": " : "", info.error);
+			SPAN_ARGS(last_of(cluster_ref)), info.error[0] ? ": " : "", info.error);
 	diff->stale |= info.stale;
-	count = state_list_instances(diff->state, place, request->arena, &ids);
+	count = state_list_instances(diff->state, cluster_ref, request->arena, &ids);
 	for (size_t i = 0; i < count; i++) {
 		const struct state_instance *instance =
-			state_get_instance(diff->state, place, ids[i], request->arena);
+			state_get_instance(diff->state, cluster_ref, ids[i], request->arena);
 
 		if (instance)
-			look_at(diff, place, instance);
+			inspect(diff, cluster_ref, instance);
 	}
 	return 0;
 }
 
 /* Where the version is for, and where there may be tasks of others. */
-static int look_at_places(struct diff *diff, struct span places)
+static int inspect_places(struct diff *diff, struct span cluster_refs)
 {
-	struct span place;
-	int code = look_at_place(diff, diff->version->place);
+	struct span cluster_ref;
+	int code = inspect_place(diff, diff->version->cluster_ref);
 
-	while (code == 0 && span_next_part(&places, ' ', &place))
-		if (!span_equal(place, diff->version->place))
-			code = look_at_place(diff, place);
+	while (code == 0 && span_next_part(&cluster_refs, ' ', &cluster_ref))
+		if (!span_equal(cluster_ref, diff->version->cluster_ref))
+			code = inspect_place(diff, cluster_ref);
 	return code;
 }
 
@@ -330,27 +331,27 @@ static void answer(struct diff *diff, const struct store_object *environment,
 {
 	const struct environment_version_facts *version = diff->version;
 	struct arena *arena = diff->request->arena;
-	struct json *made = json_new_object(arena), *counts = json_new_object(arena);
+	struct json *created = json_new_object(arena), *counts = json_new_object(arena);
 	unsigned wanted = (unsigned)diff->wanted;
 	unsigned down = wanted - rollout_percent_up(wanted, (unsigned)version->minimum_healthy);
 
-	if (!version->minimum_given && down == 0 && wanted > 0)
+	if (!version->minimum_requested && down == 0 && wanted > 0)
 		down = 1;
-	json_set_string(arena, made, "environmentVersion", version->id);
+	json_set_string(arena, created, "environmentVersion", version->id);
 	if (environment_facts(environment)->target.length > 0)
-		json_set_string(arena, made, "activeVersion",
+		json_set_string(arena, created, "activeVersion",
 			environment_facts(environment)->target);
-	json_set(arena, made, "changes", changes);
+	json_set(arena, created, "changes", changes);
 	for (size_t i = 0; i < CHANGES; i++) {
-		json_set(arena, made, change_names[i], diff->lists[i]);
+		json_set(arena, created, change_names[i], diff->lists[i]);
 		json_set_integer(arena, counts, change_names[i], diff->counts[i]);
 	}
-	json_set(arena, made, "counts", counts);
-	json_set_integer(arena, made, "maxDown", down);
-	json_set_bool(arena, made, "truncated", diff->truncated);
+	json_set(arena, created, "counts", counts);
+	json_set_integer(arena, created, "maxDown", down);
+	json_set_bool(arena, created, "truncated", diff->truncated);
 	if (diff->stale)
-		json_set_bool(arena, made, "stale", true);
-	json_write(made, diff->request->out);
+		json_set_bool(arena, created, "stale", true);
+	json_write(created, diff->request->out);
 }
 
 /* Of a deployment that has just begun. */
@@ -386,11 +387,11 @@ int environment_diff(struct aws_request *request)
 		diff.lists[i] = json_new_array(request->arena);
 	/* Of the others, how the versions differ is all there is to tell: ECS and the clock decide the rest. */
 	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Daemon &&
-		look_at_places(&diff, environment_facts(environment)->places) < 0)
+		inspect_places(&diff, environment_facts(environment)->cluster_refs) < 0)
 		return -EPERM;
 	active = store_get(request->view, &environment_version_kind,
-		environment_part_key(request->arena, environment->key,
+		environment_child_key(request->arena, environment->key,
 			environment_facts(environment)->target));
-	answer(&diff, environment, tell_versions(&diff, active, version));
+	answer(&diff, environment, report_versions(&diff, active, version));
 	return 0;
 }

@@ -23,7 +23,7 @@
 enum change { START, STOP, REPLACE, KEEP, UNREACHABLE, CHANGES };
 static const char *const changes[CHANGES] = {"start", "stop", "replace", "keep", "unreachable"};
 
-struct told {
+struct reported {
 	enum change change;
 	char instance[TEST_ID_SIZE], task[TEST_ID_SIZE]; /* "": none */
 };
@@ -36,8 +36,8 @@ struct trial {
 	size_t instance_count;
 	char before[TASKS_MAX][TEST_ID_SIZE]; /* its tasks that stayed when the diff was told */
 	size_t before_count;
-	struct told told[TASKS_MAX];
-	size_t told_count;
+	struct reported reported[TASKS_MAX];
+	size_t reported_count;
 	int revision; /* that is deployed */
 };
 
@@ -54,16 +54,15 @@ static bool happens(struct trial *trial, unsigned one_of)
 static int disconnect(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	struct container_instance_draft draft;
-	int code =
-		container_instance_draft_open(store_get(store_head(transaction),
-						      &container_instance_kind, span_of(context)),
-			arena, &draft, err);
+	struct container_instance_edit builder;
+	int code = container_instance_edit_open(store_get(store_head(transaction),
+							&container_instance_kind, span_of(context)),
+		arena, &builder, err);
 
 	if (code < 0)
 		return code;
-	draft.facts.connected = false;
-	return container_instance_save(transaction, &draft, err);
+	builder.facts.connected = false;
+	return container_instance_save(transaction, &builder, err);
 }
 
 static void be_away(struct trial *trial, const char *instance)
@@ -82,7 +81,7 @@ static void be_healthy(struct task_facts *facts)
 	facts->health = TASK_HEALTH_HEALTHY;
 }
 
-static void be_ill(struct task_facts *facts)
+static void be_unhealthy(struct task_facts *facts)
 {
 	facts->health = TASK_HEALTH_UNHEALTHY;
 }
@@ -114,7 +113,7 @@ static void start_on(struct trial *trial, const char *instance, const char *grou
 	test_call(server, "SubmitTaskStateChange",
 		"{'cluster':'default','task':'%s','status':'RUNNING'}", id);
 	if (happens(trial, 3) && strcmp(definition, "log:3") == 0)
-		test_change_task(server, "default", id, be_ill);
+		test_change_task(server, "default", id, be_unhealthy);
 	else if (strcmp(definition, "log:3") == 0)
 		test_change_task(server, "default", id, be_healthy);
 }
@@ -270,16 +269,16 @@ static void read_diff(struct trial *trial)
 		assert_int_equal(json_count(list),
 			json_get_integer(json_get(diff, "counts"), changes[change], -1));
 		JSON_EACH_ITEM (list, item) {
-			struct told *told = &trial->told[trial->told_count++];
+			struct reported *reported = &trial->reported[trial->reported_count++];
 			_arena_ struct arena *arena = arena_new(0);
 			struct span task = json_get_text(item, "task");
 
-			assert_true(trial->told_count < TASKS_MAX);
-			told->change = change;
-			snprintf(told->instance, sizeof(told->instance), "%.*s",
+			assert_true(trial->reported_count < TASKS_MAX);
+			reported->change = change;
+			snprintf(reported->instance, sizeof(reported->instance), "%.*s",
 				SPAN_ARGS(json_get_text(item, "instance")));
 			if (task.data)
-				test_id_of(arena_copy_span(arena, task).data, told->task);
+				test_id_of(arena_copy_span(arena, task).data, reported->task);
 			note_reasons(change, item);
 		}
 	}
@@ -304,7 +303,7 @@ static bool was_before(const struct trial *trial, const char *id)
 }
 
 /* Each task of the environment: whether it was there before, and stays. */
-static void look(struct trial *trial, bool before,
+static void pass(struct trial *trial, bool before,
 	void (*each)(struct trial *trial, const char *id, const struct task_facts *facts))
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -330,10 +329,11 @@ static void remember(struct trial *trial, const char *id, const struct task_fact
 	(void)facts;
 }
 
-static bool is_told(const struct trial *trial, enum change change, struct span instance)
+static bool is_reported(const struct trial *trial, enum change change, struct span instance)
 {
-	for (size_t i = 0; i < trial->told_count; i++)
-		if (trial->told[i].change == change && span_is(instance, trial->told[i].instance))
+	for (size_t i = 0; i < trial->reported_count; i++)
+		if (trial->reported[i].change == change &&
+			span_is(instance, trial->reported[i].instance))
 			return true;
 	return false;
 }
@@ -341,7 +341,8 @@ static bool is_told(const struct trial *trial, enum change change, struct span i
 /* What is begun is begun where that was told. */
 static void check_new(struct trial *trial, const char *id, const struct task_facts *facts)
 {
-	if (!is_told(trial, START, facts->instance) && !is_told(trial, REPLACE, facts->instance))
+	if (!is_reported(trial, START, facts->instance) &&
+		!is_reported(trial, REPLACE, facts->instance))
 		fail_msg("seed %llu: log:%lld %s was started on %.*s, which nobody told",
 			(unsigned long long)trial->seed, (long long)facts->revision, id,
 			SPAN_ARGS(facts->instance));
@@ -352,20 +353,21 @@ static void check_new(struct trial *trial, const char *id, const struct task_fac
 
 static void check_old(struct trial *trial, const char *id, const struct task_facts *facts)
 {
-	const struct told *told = NULL;
+	const struct reported *reported = NULL;
 	bool goes;
 
-	for (size_t i = 0; i < trial->told_count && !told; i++)
-		if (strcmp(trial->told[i].task, id) == 0)
-			told = &trial->told[i];
-	goes = told && (told->change == STOP || told->change == REPLACE);
-	if (!told && !is_told(trial, UNREACHABLE, facts->instance) && facts->stopped_ms == 0)
+	for (size_t i = 0; i < trial->reported_count && !reported; i++)
+		if (strcmp(trial->reported[i].task, id) == 0)
+			reported = &trial->reported[i];
+	goes = reported && (reported->change == STOP || reported->change == REPLACE);
+	if (!reported && !is_reported(trial, UNREACHABLE, facts->instance) &&
+		facts->stopped_ms == 0)
 		fail_msg("seed %llu: nothing was told of %s (log:%lld) on %.*s",
 			(unsigned long long)trial->seed, id, (long long)facts->revision,
 			SPAN_ARGS(facts->instance));
-	if (told && stays(facts) == goes)
+	if (reported && stays(facts) == goes)
 		fail_msg("seed %llu: '%s' was told of %s (log:%lld) on %.*s, and it %s",
-			(unsigned long long)trial->seed, changes[told->change], id,
+			(unsigned long long)trial->seed, changes[reported->change], id,
 			(long long)facts->revision, SPAN_ARGS(facts->instance),
 			goes ? "stayed" : "was stopped");
 }
@@ -387,17 +389,18 @@ static size_t count_on(struct trial *trial, const char *instance)
 
 static void check(struct trial *trial)
 {
-	look(trial, true, check_old);
-	look(trial, false, check_new);
-	for (size_t i = 0; i < trial->told_count; i++) {
-		const struct told *told = &trial->told[i];
-		size_t count = count_on(trial, told->instance);
+	pass(trial, true, check_old);
+	pass(trial, false, check_new);
+	for (size_t i = 0; i < trial->reported_count; i++) {
+		const struct reported *reported = &trial->reported[i];
+		size_t count = count_on(trial, reported->instance);
 
-		if ((told->change == START || told->change == REPLACE || told->change == KEEP) &&
+		if ((reported->change == START || reported->change == REPLACE ||
+			    reported->change == KEEP) &&
 			count != 1)
 			fail_msg("seed %llu: '%s' was told of %s, which has %zu tasks",
-				(unsigned long long)trial->seed, changes[told->change],
-				told->instance, count);
+				(unsigned long long)trial->seed, changes[reported->change],
+				reported->instance, count);
 	}
 }
 
@@ -418,7 +421,7 @@ static void try_one(uint64_t seed)
 	disturb(&trial);
 	declare(&trial, "UpdateEnvironment", version);
 	test_manager_pass(bench, 5 * SECOND_US);
-	look(&trial, false, remember);
+	pass(&trial, false, remember);
 	read_diff(&trial);
 	roll_out(&trial, version);
 	for (int i = 0; i < 10; i++) {

@@ -3,13 +3,13 @@
 #include "daemon/daemon.h"
 #include "daemon/deployment_life.h"
 #include "daemon/derived.h"
-#include "daemon/draft.h"
 #include "daemon/environment_type.h"
 #include "daemon/fail.h"
 #include "daemon/internal.h"
 #include "daemon/quarantine_guard.h"
 #include "daemon/reserving.h"
 #include "daemon/token.h"
+#include "daemon/version_builder.h"
 
 static enum daemon_bug bug_of(const struct aws_request *request)
 {
@@ -63,7 +63,7 @@ int environment_version_find(struct aws_request *request, const struct store_obj
 	struct span id, const struct store_object **ret_version)
 {
 	const struct store_object *found = store_get(request->view, &environment_version_kind,
-		environment_part_key(request->arena, environment->key, id));
+		environment_child_key(request->arena, environment->key, id));
 
 	if (!found && environment_refuse_damaged(request, environment->key) < 0)
 		return -EPERM;
@@ -94,7 +94,7 @@ static int prepare(struct aws_request *request)
 {
 	if (daemon_token_prepare(request) < 0)
 		return -EPERM;
-	return environment_draft_check(request);
+	return version_builder_check(request);
 }
 
 static int check_name(struct aws_request *request, struct span name)
@@ -136,7 +136,7 @@ static int check_daemons(struct aws_request *request, const struct store_object 
 	struct store_cursor cursor = {.view = request->view,
 		.kind = &environment_kind,
 		.index = ENVIRONMENT_BY_CLAIM,
-		.prefix = environment_draft_claim(request->arena, version),
+		.prefix = version_builder_claim(request->arena, version),
 		.exact = true};
 	const struct store_object *other;
 
@@ -162,9 +162,9 @@ int environment_check_overlap(struct aws_request *request, enum environment_type
 /* ---- versions ---- */
 
 static int put_version(struct aws_request *request, struct span key,
-	struct environment_facts *environment, struct environment_draft *draft)
+	struct environment_facts *environment, struct version_builder *builder)
 {
-	struct environment_version_facts *facts = &draft->facts;
+	struct environment_version_facts *facts = &builder->facts;
 	struct span id = environment->latest;
 
 	facts->environment = key;
@@ -172,12 +172,12 @@ static int put_version(struct aws_request *request, struct span key,
 	facts->number = ++environment->version_count;
 	facts->token = daemon_token_text(request);
 	facts->token_hash = daemon_token_hash(request);
-	json_set_string(request->arena, draft->document, "environmentVersion", id);
-	json_set_integer(request->arena, draft->document, "number", facts->number);
-	json_set_time(request->arena, draft->document, "createdAt", request->now_ms);
+	json_set_string(request->arena, builder->document, "environmentVersion", id);
+	json_set_integer(request->arena, builder->document, "number", facts->number);
+	json_set_time(request->arena, builder->document, "createdAt", request->now_ms);
 	if (environment_put(request->transaction, &environment_version_kind,
-		    environment_part_key(request->arena, key, id),
-		    json_to_text(draft->document, request->arena), facts, STORE_ABSENT,
+		    environment_child_key(request->arena, key, id),
+		    json_to_text(builder->document, request->arena), facts, STORE_ABSENT,
 		    &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
@@ -206,7 +206,7 @@ static void tokens_of(const struct store_object *version, struct span *ret_token
 }
 
 /* A version that this token made, or NULL. */
-static int find_made(struct aws_request *request, struct span key,
+static int find_created(struct aws_request *request, struct span key,
 	const struct store_object **ret_version)
 {
 	return daemon_token_find(request, &environment_version_kind, ENVIRONMENT_VERSION_BY_TOKEN,
@@ -236,25 +236,25 @@ int environment_create(struct aws_request *request)
 		.status = ENVIRONMENT_inactive,
 		.created_ms = request->now_ms,
 		.updated_ms = request->now_ms};
-	const struct store_object *made;
-	struct environment_draft draft;
+	const struct store_object *created;
+	struct version_builder builder;
 
-	if (find_made(request, key, &made) < 0)
+	if (find_created(request, key, &created) < 0)
 		return -EPERM;
-	if (made)
-		return answer_version(request, name, environment_version_facts(made)->id);
+	if (created)
+		return answer_version(request, name, environment_version_facts(created)->id);
 	if (store_get(request->view, &environment_kind, key) &&
 		bug_of(request) != DAEMON_BUG_CREATE_OVER)
 		return daemon_fail(request, "ResourceExistsException", "environment", name,
 			"There is an environment '%.*s' already", SPAN_ARGS(name));
 	if (check_limit(request) < 0 ||
-		environment_draft_make(request, facts.type, NULL, &draft) < 0 ||
-		environment_check_overlap(request, facts.type, NULL, &draft.facts) < 0)
+		version_builder_make(request, facts.type, NULL, &builder) < 0 ||
+		environment_check_overlap(request, facts.type, NULL, &builder.facts) < 0)
 		return -EPERM;
 	request->resource = environment_arn(request, name);
 	facts.latest = environment_new_id(request);
-	facts.places = draft.facts.place;
-	if (put_version(request, key, &facts, &draft) < 0)
+	facts.cluster_refs = builder.facts.cluster_ref;
+	if (put_version(request, key, &facts, &builder) < 0)
 		return -EPERM;
 	environment_derive(request->transaction, bug_of(request), key, &facts);
 	if (environment_put(request->transaction, &environment_kind, key, SPAN(""), &facts,
@@ -337,26 +337,26 @@ static int add_version(struct aws_request *request, const struct store_object *e
 	struct environment_facts *facts)
 {
 	const struct store_object *latest;
-	struct environment_draft draft;
+	struct version_builder builder;
 
 	if (environment_version_find(request, environment, facts->latest, &latest) < 0 ||
-		environment_draft_make(request, facts->type, latest, &draft) < 0 ||
-		environment_check_overlap(request, facts->type, environment, &draft.facts) < 0)
+		version_builder_make(request, facts->type, latest, &builder) < 0 ||
+		environment_check_overlap(request, facts->type, environment, &builder.facts) < 0)
 		return -EPERM;
 	if (bug_of(request) == DAEMON_BUG_DROP_GROUP)
-		draft.facts.attributes = SPAN("");
+		builder.facts.attributes = SPAN("");
 	facts->latest = environment_new_id(request);
 	/* Nothing was ever started, so there is only one place that matters. */
 	if (facts->target.length == 0)
-		facts->places = draft.facts.place;
-	return put_version(request, environment->key, facts, &draft);
+		facts->cluster_refs = builder.facts.cluster_ref;
+	return put_version(request, environment->key, facts, &builder);
 }
 
 int environment_update(struct aws_request *request)
 {
 	struct span base = json_get_text(request->input, "baseVersion"),
 		    name = json_get_text(request->input, "name"), answered;
-	const struct store_object *environment, *made;
+	const struct store_object *environment, *created;
 	bool status_alone = sets_status_alone(request->input);
 	struct environment_facts facts;
 	struct deployment_scope scope = {.transaction = request->transaction,
@@ -368,10 +368,10 @@ int environment_update(struct aws_request *request)
 		return -EPERM;
 	facts = *environment_facts(environment);
 	scope.environment = environment->key;
-	if (find_made(request, environment->key, &made) < 0)
+	if (find_created(request, environment->key, &created) < 0)
 		return -EPERM;
-	if (made)
-		return answer_version(request, name, environment_version_facts(made)->id);
+	if (created)
+		return answer_version(request, name, environment_version_facts(created)->id);
 	if (daemon_token_find_answer(request, facts.tokens, facts.token_hashes,
 		    facts.token_versions, &answered) < 0)
 		return -EPERM;

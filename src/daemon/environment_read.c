@@ -3,33 +3,33 @@
 #include "aws/page.h"
 #include "aws/targets.h"
 #include "daemon/cron.h"
-#include "daemon/draft.h"
 #include "daemon/environment_type.h"
 #include "daemon/fail.h"
 #include "daemon/internal.h"
 #include "daemon/matching.h"
 #include "daemon/quarantine_guard.h"
 #include "daemon/state.h"
+#include "daemon/version_builder.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 100
-#define LOOKED_AT_MAX 1000 /* environments that filters may leave out on one page */
+#define SCAN_MAX 1000 /* environments that filters may leave out on one page */
 
 /* ---- documents ---- */
 
 static struct json *counts_document(struct arena *arena, const struct environment_counts *counts)
 {
-	struct json *made = json_new_object(arena);
+	struct json *created = json_new_object(arena);
 
-	json_set_integer(arena, made, "desired", counts->total);
-	json_set_integer(arena, made, "active", counts->active);
-	json_set_integer(arena, made, "launching", counts->launching);
-	json_set_integer(arena, made, "unhealthy", counts->unhealthy);
-	json_set_integer(arena, made, "missing", counts->missing);
-	json_set_integer(arena, made, "outdated", counts->outdated);
-	json_set_integer(arena, made, "total", counts->total);
-	json_set_integer(arena, made, "unreachable", counts->unreachable);
-	return made;
+	json_set_integer(arena, created, "desired", counts->total);
+	json_set_integer(arena, created, "active", counts->active);
+	json_set_integer(arena, created, "launching", counts->launching);
+	json_set_integer(arena, created, "unhealthy", counts->unhealthy);
+	json_set_integer(arena, created, "missing", counts->missing);
+	json_set_integer(arena, created, "outdated", counts->outdated);
+	json_set_integer(arena, created, "total", counts->total);
+	json_set_integer(arena, created, "unreachable", counts->unreachable);
+	return created;
 }
 
 static void count(struct aws_request *request, const struct store_object *environment,
@@ -57,7 +57,7 @@ static struct span version_of(struct aws_request *request, const struct store_ob
 	for (size_t i = 0; i < LENGTH(ids); i++) {
 		const struct store_object *version =
 			store_get(request->view, &environment_version_kind,
-				environment_part_key(request->arena, environment->key, ids[i]));
+				environment_child_key(request->arena, environment->key, ids[i]));
 
 		if (version && span_equal(environment_version_facts(version)->task_definition,
 				       task_definition))
@@ -118,8 +118,8 @@ static bool is_damaged(struct aws_request *request, const struct store_object *e
 }
 
 /* Of a Service elsewhere the service can be less known than its cluster: who may list may not describe it. */
-static void look_at_service(struct aws_request *request, const struct store_object *environment,
-	struct span place, struct state_info *info)
+static void inspect_service(struct aws_request *request, const struct store_object *environment,
+	struct span cluster_ref, struct state_info *info)
 {
 	const struct daemon_context *context = request->context;
 	const struct environment_facts *facts = environment_facts(environment);
@@ -127,7 +127,7 @@ static void look_at_service(struct aws_request *request, const struct store_obje
 
 	if (facts->type != ENVIRONMENT_TYPE_Service)
 		return;
-	state_get_service(context->state, place,
+	state_get_service(context->state, cluster_ref,
 		environment_service_name(request->arena, facts->name), request->arena, &service);
 	if (!service.known && !service.error[0])
 		return;
@@ -136,22 +136,22 @@ static void look_at_service(struct aws_request *request, const struct store_obje
 }
 
 /* How well the clusters are known that it is in, and what is wrong with that, with its deployment or with its manager. */
-static void set_sight(struct aws_request *request, const struct store_object *environment,
+static void set_input(struct aws_request *request, const struct store_object *environment,
 	struct json *object)
 {
 	const struct daemon_context *context = request->context;
-	struct span rest = environment_facts(environment)->places, place,
+	struct span rest = environment_facts(environment)->cluster_refs, cluster_ref,
 		    reason = json_text(json_path(object, "activeDeployment.statusReason")),
 		    trouble = SPAN("");
 	struct state_info info;
 	bool stale = false;
 
-	while (context && context->state && span_next_part(&rest, ' ', &place)) {
-		if (span_starts_with(place, SPAN(":")) ||
-			!state_get_info(context->state, place, &info))
+	while (context && context->state && span_next_part(&rest, ' ', &cluster_ref)) {
+		if (span_starts_with(cluster_ref, SPAN(":")) ||
+			!state_get_info(context->state, cluster_ref, &info))
 			continue;
 		if (!info.stale)
-			look_at_service(request, environment, place, &info);
+			inspect_service(request, environment, cluster_ref, &info);
 		stale |= info.stale;
 		if (info.stale && info.error[0])
 			reason = arena_copy_span(request->arena, span_of(info.error));
@@ -173,25 +173,25 @@ static struct json *environment_document(struct aws_request *request,
 {
 	const struct environment_facts *facts = environment_facts(environment);
 	struct arena *arena = request->arena;
-	struct json *made = json_new_object(arena);
+	struct json *created = json_new_object(arena);
 
-	json_set_string(arena, made, "name", facts->name);
-	json_set_string(arena, made, "environmentType",
+	json_set_string(arena, created, "name", facts->name);
+	json_set_string(arena, created, "environmentType",
 		span_of(environment_type_name(facts->type)));
-	json_set_string(arena, made, "status", span_of(environment_status_name(facts->status)));
-	json_set_string(arena, made, "health", span_of(health_of(counts)));
+	json_set_string(arena, created, "status", span_of(environment_status_name(facts->status)));
+	json_set_string(arena, created, "health", span_of(health_of(counts)));
 	if (is_damaged(request, environment))
-		json_set_string(arena, made, "statusReason", SPAN("QUARANTINED"));
-	json_set_string(arena, made, "latestVersion", facts->latest);
-	set_text(arena, made, "activeVersion", facts->target);
-	set_text(arena, made, "lastCompletedVersion", facts->completed);
-	json_set_time(arena, made, "createdAt", facts->created_ms);
-	json_set_time(arena, made, "updatedAt", facts->updated_ms);
-	json_set(arena, made, "counts", counts_document(arena, counts));
-	set_deployment(request, environment, made, "activeDeployment",
+		json_set_string(arena, created, "statusReason", SPAN("QUARANTINED"));
+	json_set_string(arena, created, "latestVersion", facts->latest);
+	set_text(arena, created, "activeVersion", facts->target);
+	set_text(arena, created, "lastCompletedVersion", facts->completed);
+	json_set_time(arena, created, "createdAt", facts->created_ms);
+	json_set_time(arena, created, "updatedAt", facts->updated_ms);
+	json_set(arena, created, "counts", counts_document(arena, counts));
+	set_deployment(request, environment, created, "activeDeployment",
 		facts->in_progress.length > 0 ? facts->in_progress : facts->pending);
-	set_sight(request, environment, made);
-	return made;
+	set_input(request, environment, created);
+	return created;
 }
 
 /* ---- environments ---- */
@@ -202,12 +202,13 @@ static struct span service_arn(struct aws_request *request, const struct store_o
 {
 	const struct environment_facts *facts = environment_facts(environment);
 	const struct store_object *target = store_get(request->view, &environment_version_kind,
-		environment_part_key(request->arena, environment->key, facts->target));
-	struct span place = environment_version_facts(target ? target : latest)->place, part[3];
+		environment_child_key(request->arena, environment->key, facts->target));
+	struct span cluster_ref = environment_version_facts(target ? target : latest)->cluster_ref,
+		    part[3];
 
-	span_split(place, ':', &part[0], &place);
+	span_split(cluster_ref, ':', &part[0], &cluster_ref);
 	for (size_t i = 0; i < LENGTH(part); i++)
-		span_next_part(&place, '/', &part[i]);
+		span_next_part(&cluster_ref, '/', &part[i]);
 	return arena_format(request->arena, "arn:aws:ecs:%.*s:%.*s:service/%.*s/%.*s",
 		SPAN_ARGS(part[1]), SPAN_ARGS(part[0]), SPAN_ARGS(part[2]),
 		SPAN_ARGS(environment_service_name(request->arena, facts->name)));
@@ -220,29 +221,29 @@ int environment_get(struct aws_request *request)
 	static const char *const shown[] = {"taskDefinition", "instanceGroup", "target", "role",
 		"deploymentConfiguration", "networkConfiguration", "priority", "description"};
 	struct environment_counts counts;
-	struct json *made, *configuration;
+	struct json *created, *configuration;
 
 	if (environment_find(request, &environment) < 0 ||
 		environment_version_find(request, environment,
 			environment_facts(environment)->latest, &version) < 0)
 		return -EPERM;
 	count(request, environment, &counts);
-	made = environment_document(request, environment, &counts);
-	set_deployment(request, environment, made, "inProgressDeployment",
+	created = environment_document(request, environment, &counts);
+	set_deployment(request, environment, created, "inProgressDeployment",
 		environment_facts(environment)->in_progress);
-	set_deployment(request, environment, made, "pendingDeployment",
+	set_deployment(request, environment, created, "pendingDeployment",
 		environment_facts(environment)->pending);
 	if (json_parse(version->api, request->arena, &configuration, &request->err) < 0)
 		return aws_fail_store(request);
 	for (size_t i = 0; i < LENGTH(shown); i++)
-		json_set(request->arena, made, shown[i], json_get(configuration, shown[i]));
-	json_set(request->arena, made, "currentState", running_document(request, environment));
+		json_set(request->arena, created, shown[i], json_get(configuration, shown[i]));
+	json_set(request->arena, created, "currentState", running_document(request, environment));
 	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Cron)
-		cron_show(request, environment, made);
+		cron_show(request, environment, created);
 	else if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Service)
-		json_set_string(request->arena, made, "serviceArn",
+		json_set_string(request->arena, created, "serviceArn",
 			service_arn(request, environment, version));
-	json_write(made, request->out);
+	json_write(created, request->out);
 	return 0;
 }
 
@@ -252,16 +253,16 @@ struct filters {
 };
 
 /* What ENVIRONMENT_BY_CLUSTER says of a cluster that is given by its name or ARN; "": there is none such. */
-static struct span cluster_text(struct aws_request *request, struct span given)
+static struct span cluster_text(struct aws_request *request, struct span requested)
 {
 	struct span type, name;
 	struct aws_arn arn;
 
-	if (!given.data)
+	if (!requested.data)
 		return SPAN_NONE;
-	if (!aws_arn_looks_like(given))
-		return span_split(given, '/', &type, &name) ? SPAN("") : given;
-	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
+	if (!aws_arn_looks_like(requested))
+		return span_split(requested, '/', &type, &name) ? SPAN("") : requested;
+	if (!aws_arn_parse(requested, &arn) || !span_is(arn.service, "ecs") ||
 		!span_equal(arn.partition, aws_partition_of(arn.region)) ||
 		!span_split(arn.resource, '/', &type, &name) || !span_is(type, "cluster"))
 		return SPAN("");
@@ -270,9 +271,9 @@ static struct span cluster_text(struct aws_request *request, struct span given)
 }
 
 /* As places say it. */
-static struct span target_text(struct span given)
+static struct span target_text(struct span requested)
 {
-	return span_is(given, AWS_TARGET_LOCAL) ? SPAN("") : given;
+	return span_is(requested, AWS_TARGET_LOCAL) ? SPAN("") : requested;
 }
 
 /* "ACCOUNT/REGION/NAME" by the whole of it, or by its name. */
@@ -289,7 +290,7 @@ static bool is_cluster(struct span cluster, struct span wanted)
 static bool is_at(struct aws_request *request, const struct environment_facts *facts,
 	const struct filters *filters)
 {
-	struct span rest = facts->places, part, target, cluster;
+	struct span rest = facts->cluster_refs, part, target, cluster;
 	struct span wanted = cluster_text(request, filters->cluster);
 
 	while (span_next_part(&rest, ' ', &part))
@@ -367,7 +368,7 @@ static int read_filters(struct aws_request *request, struct filters *ret_filters
 	const struct json *input = request->input, *attributes = json_get(input, "attributes");
 
 	JSON_EACH_ITEM (attributes, item)
-		if (!environment_draft_is_attribute(json_text(item)))
+		if (!version_builder_is_attribute(json_text(item)))
 			return aws_fail_input(request,
 				"attribute: '%.*s' is neither NAME nor NAME=VALUE",
 				SPAN_ARGS(json_text(item)));
@@ -428,14 +429,14 @@ int environment_list(struct aws_request *request)
 	choose_index(request, &filters, &cursor);
 	cursor.after_text = page.after_text;
 	cursor.after_key = page.after_key;
-	for (size_t looked = 0; (environment = store_next(&cursor)); looked++) {
+	for (size_t checked = 0; (environment = store_next(&cursor)); checked++) {
 		count(request, environment, &counts);
 		if (passes(request, &filters, environment, &counts)) {
 			json_append(request->arena, list,
 				environment_document(request, environment, &counts));
 			found++;
 		}
-		if (found == page.most || looked == LOOKED_AT_MAX) {
+		if (found == page.most || checked == SCAN_MAX) {
 			token = aws_page_token(request, text, cursor.text, environment->key);
 			break;
 		}

@@ -40,12 +40,12 @@ static int put(struct store_transaction *transaction, struct span name,
 static int make(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct environment_facts other = {.status = ENVIRONMENT_inactive,
-		.places = SPAN("there:" ACCOUNT "/eu-west-1/web"),
+		.cluster_refs = SPAN("there:" ACCOUNT "/eu-west-1/web"),
 		.attributes = SPAN(";gpu=large;stack=test;")};
 	struct environment_facts meant = {.type = ENVIRONMENT_TYPE_Cron,
 		.status = ENVIRONMENT_active,
-		.places = SPAN(":" ACCOUNT "/eu-west-1/batch aws:999999999999/us-east-1/far "
-			       "aws:" ACCOUNT "/eu-west-1/edge"),
+		.cluster_refs = SPAN(":" ACCOUNT "/eu-west-1/batch aws:999999999999/us-east-1/far "
+				     "aws:" ACCOUNT "/eu-west-1/edge"),
 		.attributes = SPAN(";gpu;stack=prod;"),
 		.unhealthy = true};
 	struct arena *arena = store_transaction_arena(transaction);

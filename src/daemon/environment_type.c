@@ -31,12 +31,12 @@ static const struct member {
 
 enum environment_type environment_type_of_input(const struct json *input)
 {
-	struct span given = json_get_text(input, "environmentType");
+	struct span requested = json_get_text(input, "environmentType");
 
-	if (given.data && span_is(given, "Service"))
+	if (requested.data && span_is(requested, "Service"))
 		return ENVIRONMENT_TYPE_Service;
-	return given.data && span_is(given, "Cron") ? ENVIRONMENT_TYPE_Cron
-						    : ENVIRONMENT_TYPE_Daemon;
+	return requested.data && span_is(requested, "Cron") ? ENVIRONMENT_TYPE_Cron
+							    : ENVIRONMENT_TYPE_Daemon;
 }
 
 /* ---- checks ---- */
@@ -163,11 +163,11 @@ int environment_check_service(struct aws_request *request, enum environment_type
 	const struct store_object *found;
 
 	/* That of another server is looked at by the manager, before it does anything. */
-	if (type != ENVIRONMENT_TYPE_Service || version->place.data[0] != ':')
+	if (type != ENVIRONMENT_TYPE_Service || version->cluster_ref.data[0] != ':')
 		return 0;
 	found = store_get(request->view, &service_kind,
-		arena_format(request->arena, "%.*s/%.*s", (int)version->place.length - 1,
-			version->place.data + 1, SPAN_ARGS(service)));
+		arena_format(request->arena, "%.*s/%.*s", (int)version->cluster_ref.length - 1,
+			version->cluster_ref.data + 1, SPAN_ARGS(service)));
 	if (!found || service_facts(found)->status == SERVICE_INACTIVE ||
 		environment_owns_service(tags_of(request, found), name))
 		return 0;

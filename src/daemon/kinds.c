@@ -76,15 +76,15 @@ struct span environment_key(struct arena *arena, struct span account, struct spa
 	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(account), SPAN_ARGS(name));
 }
 
-struct span environment_part_key(struct arena *arena, struct span environment, struct span id)
+struct span environment_child_key(struct arena *arena, struct span environment, struct span id)
 {
 	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(environment), SPAN_ARGS(id));
 }
 
 struct span environment_placement_key(struct arena *arena, struct span environment,
-	struct span place, struct span instance)
+	struct span cluster_ref, struct span instance)
 {
-	return arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(environment), SPAN_ARGS(place),
+	return arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(environment), SPAN_ARGS(cluster_ref),
 		SPAN_ARGS(instance));
 }
 
@@ -106,7 +106,7 @@ static bool split_at_slash(struct span key, unsigned number, struct span *ret_le
 	return false;
 }
 
-struct span environment_of_part_key(struct span key)
+struct span environment_of_child_key(struct span key)
 {
 	struct span environment = key, rest;
 
@@ -134,7 +134,7 @@ static const struct fact_row environment_rows[] = {
 	FACT(FACT_TEXT, environment_facts, previous, "previous"),
 	FACT(FACT_TEXT, environment_facts, in_progress, "inProgress"),
 	FACT(FACT_TEXT, environment_facts, pending, "pending"),
-	FACT(FACT_TEXT, environment_facts, places, "places"),
+	FACT(FACT_TEXT, environment_facts, cluster_refs, "places"),
 	FACT(FACT_TEXT, environment_facts, claims_on, "claimsOn"),
 	FACT(FACT_TEXT, environment_facts, attributes, "attributes"),
 	FACT(FACT_FLAG, environment_facts, unhealthy, "unhealthy"),
@@ -152,13 +152,13 @@ static const struct fact_row environment_rows[] = {
 
 static const struct fact_row version_rows[] = {
 	FACT(FACT_NUMBER, environment_version_facts, number, "number"),
-	FACT(FACT_TEXT, environment_version_facts, place, "place"),
+	FACT(FACT_TEXT, environment_version_facts, cluster_ref, "place"),
 	FACT(FACT_TEXT, environment_version_facts, task_definition, "taskDefinition"),
 	FACT(FACT_TEXT, environment_version_facts, role, "role"),
 	FACT(FACT_TEXT, environment_version_facts, target, "target"),
 	FACT(FACT_TEXT, environment_version_facts, attributes, "attributes"),
 	FACT(FACT_NUMBER, environment_version_facts, minimum_healthy, "minimumHealthy"),
-	FACT(FACT_FLAG, environment_version_facts, minimum_given, "minimumGiven"),
+	FACT(FACT_FLAG, environment_version_facts, minimum_requested, "minimumGiven"),
 	FACT(FACT_FLAG, environment_version_facts, surge, "surge"),
 	FACT(FACT_NUMBER, environment_version_facts, maximum_over, "maximumOver"),
 	FACT(FACT_NUMBER, environment_version_facts, canary_instances, "canaryInstances"),
@@ -195,7 +195,7 @@ static const struct fact_row deployment_rows[] = {
 };
 
 static const struct fact_row placement_rows[] = {
-	FACT(FACT_TEXT, environment_placement_facts, place, "place"),
+	FACT(FACT_TEXT, environment_placement_facts, cluster_ref, "place"),
 	FACT(FACT_TEXT, environment_placement_facts, instance, "instance"),
 	FACT(FACT_TEXT, environment_placement_facts, version, "version"),
 	FACT(FACT_NUMBER, environment_placement_facts, attempt, "attempt"),
@@ -217,7 +217,7 @@ static const struct fact_row run_rows[] = {
 	FACT_NAMED(environment_run_facts, status, "status", run_status_names),
 	FACT(FACT_TEXT, environment_run_facts, version, "version"),
 	FACT(FACT_TEXT, environment_run_facts, deployment, "deployment"),
-	FACT(FACT_TEXT, environment_run_facts, place, "place"),
+	FACT(FACT_TEXT, environment_run_facts, cluster_ref, "place"),
 	FACT(FACT_TEXT, environment_run_facts, tasks, "tasks"),
 	FACT(FACT_NUMBER, environment_run_facts, epoch, "epoch"),
 	FACT(FACT_NUMBER, environment_run_facts, intended_ms, "intendedAt"),
@@ -287,13 +287,13 @@ static uint64_t number_of_names(const struct json *names, uint64_t kind)
 
 static uint64_t number_of_network(const struct json *network)
 {
-	struct span given = json_get_text(network, "assignPublicIp");
+	struct span requested = json_get_text(network, "assignPublicIp");
 
 	if (!json_is(network, JSON_OBJECT))
 		return 0;
 	return 1 + number_of_names(json_get(network, "subnets"), 2) +
 	       number_of_names(json_get(network, "securityGroups"), 3) +
-	       (given.data && span_is(given, "ENABLED"));
+	       (requested.data && span_is(requested, "ENABLED"));
 }
 
 static int extract_version(const struct store_object *object, void *facts, struct arena *scratch,
@@ -390,19 +390,19 @@ static void write_health(const struct store_object *object, struct store_index_w
 		facts->unhealthy ? "unhealthy" : "healthy");
 }
 
-static void write_places(const struct store_object *object, struct store_index_writer *writer)
+static void write_cluster_refs(const struct store_object *object, struct store_index_writer *writer)
 {
-	add_parts(environment_facts(object)->places, ' ', writer);
+	add_parts(environment_facts(object)->cluster_refs, ' ', writer);
 }
 
 /* Who asks for a cluster names it, or says its ARN, which tells account and region; neither tells the target. */
 static void write_clusters(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);
-	struct span rest = facts->places, place, target, cluster, head, name;
+	struct span rest = facts->cluster_refs, cluster_ref, target, cluster, head, name;
 
-	while (span_next_part(&rest, ' ', &place)) {
-		if (!span_split(place, ':', &target, &cluster))
+	while (span_next_part(&rest, ' ', &cluster_ref)) {
+		if (!span_split(cluster_ref, ':', &target, &cluster))
 			continue;
 		store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
 			SPAN_ARGS(cluster));
@@ -415,10 +415,10 @@ static void write_clusters(const struct store_object *object, struct store_index
 static void write_targets(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);
-	struct span rest = facts->places, place, target, cluster;
+	struct span rest = facts->cluster_refs, cluster_ref, target, cluster;
 
-	while (span_next_part(&rest, ' ', &place))
-		if (span_split(place, ':', &target, &cluster))
+	while (span_next_part(&rest, ' ', &cluster_ref))
+		if (span_split(cluster_ref, ':', &target, &cluster))
 			store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
 				SPAN_ARGS(target));
 }
@@ -442,20 +442,22 @@ static void write_attributes(const struct store_object *object, struct store_ind
 static void write_selectors(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);
-	struct span rest = facts->attributes, selector = SPAN(""), places = facts->places, place;
+	struct span rest = facts->attributes, selector = SPAN(""),
+		    cluster_refs = facts->cluster_refs, cluster_ref;
 
 	if (facts->type == ENVIRONMENT_TYPE_Daemon)
 		while (selector.length == 0 && span_next_part(&rest, ';', &selector))
 			continue;
-	while (span_next_part(&places, ' ', &place))
-		store_index_add_format(writer, "%.*s %.*s", SPAN_ARGS(place), SPAN_ARGS(selector));
+	while (span_next_part(&cluster_refs, ' ', &cluster_ref))
+		store_index_add_format(writer, "%.*s %.*s", SPAN_ARGS(cluster_ref),
+			SPAN_ARGS(selector));
 }
 
 static const struct store_index environment_indexes[ENVIRONMENT_INDEX_COUNT] = {
 	[ENVIRONMENT_BY_TYPE] = {.name = "type", .write = write_type},
 	[ENVIRONMENT_BY_STATUS] = {.name = "status", .write = write_status},
 	[ENVIRONMENT_BY_HEALTH] = {.name = "health", .write = write_health},
-	[ENVIRONMENT_BY_PLACE] = {.name = "place", .write = write_places},
+	[ENVIRONMENT_BY_CLUSTER_REF] = {.name = "place", .write = write_cluster_refs},
 	[ENVIRONMENT_BY_CLUSTER] = {.name = "cluster", .write = write_clusters},
 	[ENVIRONMENT_BY_TARGET] = {.name = "target", .write = write_targets},
 	[ENVIRONMENT_BY_CLAIM] = {.name = "claim", .write = write_claims},

@@ -26,7 +26,7 @@
 
 #define ENVIRONMENT_GROUP_PREFIX "env:"
 #define ENVIRONMENT_NAME_MAX 30
-#define ENVIRONMENT_PLACES_MAX 16 /* clusters in which an environment may still have tasks */
+#define ENVIRONMENT_CLUSTER_REFS_MAX 16 /* clusters in which an environment may still have tasks */
 
 extern const struct store_kind environment_kind;
 extern const struct store_kind environment_version_kind;
@@ -67,7 +67,7 @@ struct environment_facts {
 	struct span in_progress; /* deployment; "" */
 	struct span pending;     /* of a user; "" */
 	/* Where it has or may have tasks, joined by spaces; the place of the target version comes first. */
-	struct span places;
+	struct span cluster_refs;
 	/* "PLACE TASK-DEFINITION-ARN", joined by ';': nobody else's may be the same. See derived.h. */
 	struct span claims_on;
 	/* That instances must have now: ";NAME=VALUE;NAME;"; "". See derived.h. */
@@ -84,10 +84,10 @@ struct environment_facts {
 };
 
 enum environment_index {
-	ENVIRONMENT_BY_TYPE,   /* "ACCOUNT/TYPE" */
-	ENVIRONMENT_BY_STATUS, /* "ACCOUNT/STATUS" */
-	ENVIRONMENT_BY_HEALTH, /* "ACCOUNT/healthy" or "ACCOUNT/unhealthy" */
-	ENVIRONMENT_BY_PLACE,  /* "PLACE", once for each */
+	ENVIRONMENT_BY_TYPE,        /* "ACCOUNT/TYPE" */
+	ENVIRONMENT_BY_STATUS,      /* "ACCOUNT/STATUS" */
+	ENVIRONMENT_BY_HEALTH,      /* "ACCOUNT/healthy" or "ACCOUNT/unhealthy" */
+	ENVIRONMENT_BY_CLUSTER_REF, /* "PLACE", once for each */
 	/* "ACCOUNT/PLACE" without the target of the place, and "ACCOUNT/CLUSTER", its last part; once for each. */
 	ENVIRONMENT_BY_CLUSTER,
 	ENVIRONMENT_BY_TARGET,    /* "ACCOUNT/TARGET", "ACCOUNT/" for this server */
@@ -105,12 +105,13 @@ static inline const struct environment_facts *environment_facts(const struct sto
 }
 
 /* Those that have or may have tasks at a place. */
-static inline struct store_cursor environments_at(const struct store_view *view, struct span place)
+static inline struct store_cursor environments_at(const struct store_view *view,
+	struct span cluster_ref)
 {
 	return (struct store_cursor){.view = view,
 		.kind = &environment_kind,
-		.index = ENVIRONMENT_BY_PLACE,
-		.prefix = place,
+		.index = ENVIRONMENT_BY_CLUSTER_REF,
+		.prefix = cluster_ref,
 		.exact = true};
 }
 
@@ -127,13 +128,13 @@ struct environment_version_facts {
 	struct span environment; /* "ACCOUNT/NAME" */
 	struct span id;
 	int64_t number; /* from 1 */
-	struct span place;
+	struct span cluster_ref;
 	struct span task_definition; /* ARN */
 	uint64_t network;            /* a number for what it says of networks; 0: nothing */
 	struct span role, target;    /* "" */
 	struct span attributes;      /* packed: ";NAME=VALUE;NAME;", all must match; "" */
 	int64_t minimum_healthy;     /* percent */
-	bool minimum_given;
+	bool minimum_requested;
 	bool surge;           /* replace, then terminate */
 	int64_t maximum_over; /* percent */
 	int64_t canary_instances, canary_bake_ms;
@@ -243,7 +244,7 @@ enum environment_intent {
 
 struct environment_placement_facts {
 	struct span environment; /* "ACCOUNT/NAME" */
-	struct span place, instance;
+	struct span cluster_ref, instance;
 	struct span version; /* that this instance is to have: it keeps an old one until its turn */
 	int64_t attempt;     /* starts of this version */
 	int64_t failures;    /* of them in a row */
@@ -286,7 +287,7 @@ struct environment_run_facts {
 	int64_t last_ms; /* missed: the last due time that it stands for */
 	int64_t count;   /* missed: how many; else tasks of the run */
 	enum environment_run_status status;
-	struct span version, deployment, place;
+	struct span version, deployment, cluster_ref;
 	struct span tasks; /* ARNs, joined by spaces; "" */
 	int64_t epoch;     /* of the claim under which it was intended */
 	int64_t intended_ms, started_ms, ended_ms;
@@ -308,13 +309,13 @@ static inline const struct environment_run_facts *environment_run_facts(const st
 
 struct span environment_key(struct arena *arena, struct span account, struct span name);
 /* Of a version or deployment. */
-struct span environment_part_key(struct arena *arena, struct span environment, struct span id);
+struct span environment_child_key(struct arena *arena, struct span environment, struct span id);
 struct span environment_placement_key(struct arena *arena, struct span environment,
-	struct span place, struct span instance);
+	struct span cluster_ref, struct span instance);
 struct span environment_run_key(struct arena *arena, struct span environment, int64_t due_ms);
 struct span environment_name_of_key(struct span environment);
 /* The environment of the key of one of its parts. */
-struct span environment_of_part_key(struct span key);
+struct span environment_of_child_key(struct span key);
 
 /* The object with these facts, and what else is private (or NULL). */
 int environment_put(struct store_transaction *transaction, const struct store_kind *kind,

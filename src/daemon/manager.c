@@ -16,28 +16,28 @@
 
 /* ---- crews ---- */
 
-static struct crew *find_crew(struct manager *manager, struct span key, bool make)
+static struct instances *find_env_instances(struct manager *manager, struct span key, bool make)
 {
-	struct crew *crew;
+	struct instances *instances;
 
 	lock_take(&manager->lock);
-	crew = map_get(&manager->crews, key);
-	if (!crew && make) {
-		crew = crew_new(key, manager->interest);
-		map_put(&manager->crews, key, crew);
+	instances = map_get(&manager->env_instances, key);
+	if (!instances && make) {
+		instances = env_instances_new(key, manager->subscriptions);
+		map_put(&manager->env_instances, key, instances);
 	}
 	lock_release(&manager->lock);
-	return crew;
+	return instances;
 }
 
 /* Only its manager's worker does that, and no other works on the same key: but others may be counting. */
-static void drop_crew(struct manager *manager, struct span key)
+static void drop_env_instances(struct manager *manager, struct span key)
 {
-	struct crew *crew;
+	struct instances *instances;
 
 	lock_take(&manager->lock);
-	crew = map_remove(&manager->crews, key);
-	crew_free(crew);
+	instances = map_remove(&manager->env_instances, key);
+	env_instances_free(instances);
 	lock_release(&manager->lock);
 }
 
@@ -45,13 +45,13 @@ void manager_count(void *context, struct span environment_key,
 	struct environment_counts *ret_counts)
 {
 	struct manager *manager = context;
-	struct crew *crew;
+	struct instances *instances;
 
 	*ret_counts = (struct environment_counts){0};
 	lock_take(&manager->lock);
-	crew = map_get(&manager->crews, environment_key);
-	if (crew)
-		crew_count(crew, ret_counts);
+	instances = map_get(&manager->env_instances, environment_key);
+	if (instances)
+		env_instances_count(instances, ret_counts);
 	lock_release(&manager->lock);
 }
 
@@ -59,44 +59,45 @@ size_t manager_list_running(void *context, struct span environment_key, struct a
 	struct environment_running **ret_running)
 {
 	struct manager *manager = context;
-	struct crew *crew;
+	struct instances *instances;
 	size_t count = 0;
 
 	lock_take(&manager->lock);
-	crew = map_get(&manager->crews, environment_key);
-	if (crew)
-		count = crew_list_running(crew, arena, ret_running);
+	instances = map_get(&manager->env_instances, environment_key);
+	if (instances)
+		count = env_instances_list_running(instances, arena, ret_running);
 	lock_release(&manager->lock);
 	return count;
 }
 
 /* How a look at an environment ended. */
-static void note_end(struct crew *crew, int64_t steady_ms, int code, const struct err *err)
+static void note_end(struct instances *instances, int64_t steady_ms, int code,
+	const struct err *err)
 {
-	lock_take(&crew->lock);
+	lock_take(&instances->lock);
 	if (code >= 0)
-		crew->failing_ms = 0;
-	else if (crew->failing_ms == 0)
-		crew->failing_ms = steady_ms > 0 ? steady_ms : 1;
+		instances->failing_ms = 0;
+	else if (instances->failing_ms == 0)
+		instances->failing_ms = steady_ms > 0 ? steady_ms : 1;
 	if (code < 0)
-		snprintf(crew->failing, sizeof(crew->failing), "%s", err->message);
-	lock_release(&crew->lock);
+		snprintf(instances->failing, sizeof(instances->failing), "%s", err->message);
+	lock_release(&instances->lock);
 }
 
 struct span manager_find_trouble(void *context, struct span environment_key, struct arena *arena)
 {
 	struct manager *manager = context;
-	struct span words = SPAN("");
+	struct span text = SPAN("");
 	int64_t since_ms = 0;
-	struct crew *crew;
+	struct instances *instances;
 
 	lock_take(&manager->lock);
-	crew = map_get(&manager->crews, environment_key);
-	if (crew) {
-		lock_take(&crew->lock);
-		since_ms = crew->failing_ms;
-		words = arena_copy_span(arena, span_of(crew->failing));
-		lock_release(&crew->lock);
+	instances = map_get(&manager->env_instances, environment_key);
+	if (instances) {
+		lock_take(&instances->lock);
+		since_ms = instances->failing_ms;
+		text = arena_copy_span(arena, span_of(instances->failing));
+		lock_release(&instances->lock);
 	}
 	lock_release(&manager->lock);
 	if (since_ms == 0 ||
@@ -105,167 +106,170 @@ struct span manager_find_trouble(void *context, struct span environment_key, str
 			arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s",
 				SPAN_ARGS(environment_key))))
 		return SPAN("");
-	return manager_reason(arena, "NOT_MANAGED", words);
+	return manager_reason(arena, "NOT_MANAGED", text);
 }
 
-static void let_look(struct manager *manager, struct controller *controller,
-	struct span environment, struct span place, struct span instance)
+static void requeue(struct manager *manager, struct controller *controller, struct span environment,
+	struct span cluster_ref, struct span instance)
 {
-	struct crew *crew;
+	struct instances *instances;
 
 	lock_take(&manager->lock);
-	crew = map_get(&manager->crews, environment);
-	if (crew)
-		crew_instance_changed(crew, place, instance);
+	instances = map_get(&manager->env_instances, environment);
+	if (instances)
+		env_instances_instance_changed(instances, cluster_ref, instance);
 	lock_release(&manager->lock);
 	controller_add(controller, environment);
 }
 
 /* The environment of a group in a place of this server, if it has anything to do with that place; NULL. */
-static const struct store_object *find_owner(const struct store_view *view, struct span place,
+static const struct store_object *find_owner(const struct store_view *view, struct span cluster_ref,
 	struct span name, struct arena *arena)
 {
 	struct span account, rest, part;
 	const struct store_object *environment;
 
-	if (!span_split((struct span){place.data + 1, place.length - 1}, '/', &account, &rest))
+	if (!span_split((struct span){cluster_ref.data + 1, cluster_ref.length - 1}, '/', &account,
+		    &rest))
 		return NULL;
 	environment = store_get(view, &environment_kind,
 		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(account), SPAN_ARGS(name)));
-	rest = environment ? environment_facts(environment)->places : SPAN("");
+	rest = environment ? environment_facts(environment)->cluster_refs : SPAN("");
 	while (span_next_part(&rest, ' ', &part))
-		if (span_equal(part, place))
+		if (span_equal(part, cluster_ref))
 			return environment;
 	return NULL;
 }
 
 /* News of the state service, and for whom they are. */
-struct news {
+struct changes {
 	struct manager *manager;
 	struct controller *controller;
 	const struct store_view *view;
 	struct arena *arena;
-	struct span place, instance;
+	struct span cluster_ref, instance;
 };
 
 /* A task of an environment is nobody else's business: where there are hundreds of them on each instance, all would look
  * at each task of all. */
-static void tell_owner(const struct news *news, struct span name)
+static void notify_owner(const struct changes *changes, struct span name)
 {
-	struct store_cursor cursor = environments_at(news->view, news->place);
+	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
 	const struct store_object *environment;
 
-	if (news->place.data[0] == ':') {
-		environment = find_owner(news->view, news->place, name, news->arena);
+	if (changes->cluster_ref.data[0] == ':') {
+		environment = find_owner(changes->view, changes->cluster_ref, name, changes->arena);
 		if (environment)
-			let_look(news->manager, news->controller, environment->key, news->place,
-				news->instance);
+			requeue(changes->manager, changes->controller, environment->key,
+				changes->cluster_ref, changes->instance);
 		return;
 	}
 	while ((environment = store_next(&cursor)))
 		if (span_equal(environment_name_of_key(environment->key), name))
-			let_look(news->manager, news->controller, environment->key, news->place,
-				news->instance);
+			requeue(changes->manager, changes->controller, environment->key,
+				changes->cluster_ref, changes->instance);
 }
 
-static void tell_all(const struct news *news)
+static void notify_all(const struct changes *changes)
 {
-	struct store_cursor cursor = environments_at(news->view, news->place);
+	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
-		let_look(news->manager, news->controller, environment->key, news->place,
-			news->instance);
+		requeue(changes->manager, changes->controller, environment->key,
+			changes->cluster_ref, changes->instance);
 }
 
-static void tell_interested(const struct news *news)
+static void notify_subscribers(const struct changes *changes)
 {
 	struct span *keys;
-	size_t count = interest_list(news->manager->interest,
-		arena_format(news->arena, "%.*s/%.*s", SPAN_ARGS(news->place),
-			SPAN_ARGS(news->instance)),
-		news->arena, &keys);
+	size_t count = subscriptions_list(changes->manager->subscriptions,
+		arena_format(changes->arena, "%.*s/%.*s", SPAN_ARGS(changes->cluster_ref),
+			SPAN_ARGS(changes->instance)),
+		changes->arena, &keys);
 
 	for (size_t i = 0; i < count; i++)
-		let_look(news->manager, news->controller, keys[i], news->place, news->instance);
+		requeue(changes->manager, changes->controller, keys[i], changes->cluster_ref,
+			changes->instance);
 }
 
-static void tell_selected(const struct news *news, struct span attribute)
+static void notify_selected(const struct changes *changes, struct span attribute)
 {
-	struct store_cursor cursor = {.view = news->view,
+	struct store_cursor cursor = {.view = changes->view,
 		.kind = &environment_kind,
 		.index = ENVIRONMENT_BY_SELECTOR,
-		.prefix = arena_format(news->arena, "%.*s %.*s", SPAN_ARGS(news->place),
+		.prefix = arena_format(changes->arena, "%.*s %.*s", SPAN_ARGS(changes->cluster_ref),
 			SPAN_ARGS(attribute)),
 		.exact = true};
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
-		let_look(news->manager, news->controller, environment->key, news->place,
-			news->instance);
+		requeue(changes->manager, changes->controller, environment->key,
+			changes->cluster_ref, changes->instance);
 }
 
 /* Those who care, and those whom it may match now. */
-static void tell_concerned(const struct news *news)
+static void notify_matching(const struct changes *changes)
 {
-	const struct state_instance *instance = state_get_instance_for(news->manager->state,
-		news->place, news->instance, SPAN(""), news->arena);
+	const struct state_instance *instance = state_get_instance_for(changes->manager->state,
+		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
 	struct span rest = instance ? instance->attributes : SPAN(""), attribute, name, value;
 
-	tell_interested(news);
-	tell_selected(news, SPAN(""));
+	notify_subscribers(changes);
+	notify_selected(changes, SPAN(""));
 	while (span_next_part(&rest, ';', &attribute)) {
 		if (attribute.length == 0)
 			continue;
-		tell_selected(news, attribute);
+		notify_selected(changes, attribute);
 		if (span_split(attribute, '=', &name, &value))
-			tell_selected(news, name);
+			notify_selected(changes, name);
 	}
 }
 
-static bool is_draining(const struct news *news)
+static bool is_draining(const struct changes *changes)
 {
-	const struct state_instance *instance = state_get_instance_for(news->manager->state,
-		news->place, news->instance, SPAN(""), news->arena);
+	const struct state_instance *instance = state_get_instance_for(changes->manager->state,
+		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
 
 	return instance && instance->status == STATE_INSTANCE_DRAINING;
 }
 
-static void state_changed(void *context, struct span place, struct span instance, struct span group)
+static void state_changed(void *context, struct span cluster_ref, struct span instance,
+	struct span group)
 {
 	struct manager *manager = context;
 	_view_ struct store_view *view = store_view_open(manager->config.store);
 	_arena_ struct arena *arena = arena_new(0);
 	struct span name = environment_name_of_group(group);
-	struct news news = {.manager = manager,
-		.controller = controller_door_enter(&manager->door),
+	struct changes changes = {.manager = manager,
+		.controller = controller_handle_enter(&manager->handle),
 		.view = view,
 		.arena = arena,
-		.place = place,
+		.cluster_ref = cluster_ref,
 		.instance = instance};
 
-	if (!news.controller)
+	if (!changes.controller)
 		return;
 	if (name.length > 0)
-		tell_owner(&news, name);
+		notify_owner(&changes, name);
 	else if (group.length == 0 && instance.length == 0)
-		tell_all(&news);
+		notify_all(&changes);
 	else if (group.length == 0)
-		tell_concerned(&news);
+		notify_matching(&changes);
 	/* Daemons leave behind the tasks of others, unless those are on no instance. */
-	else if (instance.length > 0 && is_draining(&news))
-		tell_interested(&news);
-	controller_door_leave(&manager->door);
+	else if (instance.length > 0 && is_draining(&changes))
+		notify_subscribers(&changes);
+	controller_handle_leave(&manager->handle);
 }
 
 /* And of a service of theirs, elsewhere. */
-static void service_changed(void *context, struct span place, struct span name)
+static void service_changed(void *context, struct span cluster_ref, struct span name)
 {
 	struct manager *manager = context;
 	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(manager->config.store);
-	struct store_cursor cursor = environments_at(view, place);
-	struct controller *controller = controller_door_enter(&manager->door);
+	struct store_cursor cursor = environments_at(view, cluster_ref);
+	struct controller *controller = controller_handle_enter(&manager->handle);
 	const struct store_object *environment;
 
 	if (!controller)
@@ -275,36 +279,36 @@ static void service_changed(void *context, struct span place, struct span name)
 				       environment_facts(environment)->name),
 			    name))
 			controller_add(controller, environment->key);
-	controller_door_leave(&manager->door);
+	controller_handle_leave(&manager->handle);
 }
 
 /* ---- looking at an environment ---- */
 
-void manager_again_at(struct manager_look *look, int64_t at_ms)
+void manager_again_at(struct manager_pass *pass, int64_t at_ms)
 {
-	if (at_ms > 0 && (look->again_ms == 0 || at_ms < look->again_ms))
-		look->again_ms = at_ms;
+	if (at_ms > 0 && (pass->again_ms == 0 || at_ms < pass->again_ms))
+		pass->again_ms = at_ms;
 }
 
-void manager_again_when(struct manager_look *look, int64_t wall_ms)
+void manager_again_when(struct manager_pass *pass, int64_t wall_ms)
 {
 	if (wall_ms > 0)
-		manager_again_at(look, look->sight.steady_ms + wall_ms - look->sight.now_ms);
+		manager_again_at(pass, pass->input.steady_ms + wall_ms - pass->input.now_ms);
 }
 
-bool manager_must_wait(const struct manager_look *look, int64_t until_ms, int64_t most_ms)
+bool manager_must_wait(const struct manager_pass *pass, int64_t until_ms, int64_t most_ms)
 {
-	int64_t left_ms = until_ms - look->sight.now_ms;
+	int64_t left_ms = until_ms - pass->input.now_ms;
 
 	return left_ms > 0 && left_ms <= most_ms;
 }
 
-static const struct store_object *find_version(const struct manager_look *look, struct span id)
+static const struct store_object *find_version(const struct manager_pass *pass, struct span id)
 {
 	return id.length == 0 ? NULL
-			      : store_get(look->sight.view, &environment_version_kind,
-					environment_part_key(look->arena,
-						look->sight.environment->key, id));
+			      : store_get(pass->input.view, &environment_version_kind,
+					environment_child_key(pass->arena,
+						pass->input.environment->key, id));
 }
 
 static bool is_rolling(const struct environment_deployment_facts *deployment)
@@ -315,109 +319,110 @@ static bool is_rolling(const struct environment_deployment_facts *deployment)
 		       deployment->status == ENVIRONMENT_DEPLOYMENT_blocked);
 }
 
-static void set_sight(struct manager_look *look)
+static void set_input(struct manager_pass *pass)
 {
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
-	const struct store_object *deployment = environment_deployment_of(look->sight.view,
-		look->arena, look->sight.environment->key, facts->in_progress);
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	const struct store_object *deployment = environment_deployment_of(pass->input.view,
+		pass->arena, pass->input.environment->key, facts->in_progress);
 
-	look->sight.target = find_version(look, facts->target);
+	pass->input.target = find_version(pass, facts->target);
 	/* Before the first deployment the latest version is what counts are about. */
-	if (!look->sight.target)
-		look->sight.target = find_version(look, facts->latest);
-	look->sight.rolls = deployment && is_rolling(environment_deployment_facts(deployment));
-	if (look->sight.rolls && look->sight.target) {
+	if (!pass->input.target)
+		pass->input.target = find_version(pass, facts->latest);
+	pass->input.rolls = deployment && is_rolling(environment_deployment_facts(deployment));
+	if (pass->input.rolls && pass->input.target) {
 		const struct environment_version_facts *target =
-			environment_version_facts(look->sight.target);
+			environment_version_facts(pass->input.target);
 		const struct environment_deployment_facts *rolling =
 			environment_deployment_facts(deployment);
 
 		/* What is taken back has been there before, and hurries. */
-		look->sight.canary = target->canary_instances > 0 && !rolling->rollback &&
+		pass->input.canary = target->canary_instances > 0 && !rolling->rollback &&
 				     !rolling->canary_proved;
 	}
 }
 
 struct span manager_reason(struct arena *arena, const char *word, struct span text)
 {
-	struct span made = arena_format(arena, "%s%s%.*s", word, word[0] ? ": " : "",
+	struct span created = arena_format(arena, "%s%s%.*s", word, word[0] ? ": " : "",
 		(int)(text.length < REASON_MAX ? text.length : REASON_MAX), text.data);
 
-	for (size_t i = 0; i < made.length; i++) {
-		char *c = (char *)made.data + i;
+	for (size_t i = 0; i < created.length; i++) {
+		char *c = (char *)created.data + i;
 
 		if (*c == '"' || *c == '\\')
 			*c = '\'';
 		else if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
 			*c = ' ';
 	}
-	return made;
+	return created;
 }
 
 /* Whether the target's place is known well enough to decide anything; if not, the cause is noted. -EAGAIN: nothing has
  * been heard of it yet, good or bad. */
-static int check_sight(struct manager_look *look, struct err *err)
+static int check_input(struct manager_pass *pass, struct err *err)
 {
-	struct span rest = environment_facts(look->sight.environment)->places, place;
+	struct span rest = environment_facts(pass->input.environment)->cluster_refs, cluster_ref;
 	struct state_info info;
 
-	if (!span_next_part(&rest, ' ', &place) || !manager_is_elsewhere(place))
+	if (!span_next_part(&rest, ' ', &cluster_ref) || !manager_is_remote(cluster_ref))
 		return 0;
-	state_watch(look->sight.state, place);
-	if (!state_get_info(look->sight.state, place, &info) || (!info.complete && !info.error[0]))
+	state_watch(pass->input.state, cluster_ref);
+	if (!state_get_info(pass->input.state, cluster_ref, &info) ||
+		(!info.complete && !info.error[0]))
 		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
-			SPAN_ARGS(place));
+			SPAN_ARGS(cluster_ref));
 	/* What a listing has found after a long time is in the replica, and is told in a moment: nobody decides before. */
 	if (info.complete && !info.stale) {
-		if (look->crew->is_blind)
-			crew_instance_changed(look->crew, SPAN(""), SPAN(""));
-		look->crew->is_blind = false;
+		if (pass->instances->is_blind)
+			env_instances_instance_changed(pass->instances, SPAN(""), SPAN(""));
+		pass->instances->is_blind = false;
 		return 0;
 	}
-	look->crew->is_blind = true;
-	look->cause =
-		manager_reason(look->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
+	pass->instances->is_blind = true;
+	pass->cause =
+		manager_reason(pass->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
 			span_of(info.error[0] ? info.error : "listing it takes too long"));
-	manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
+	manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 	return 0;
 }
 
 /* Takes in what there is to be seen. */
-static int see(struct manager_look *look, struct err *err)
+static int see(struct manager_pass *pass, struct err *err)
 {
 	int64_t again_ms;
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
-	int code = check_sight(look, err);
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	int code = check_input(pass, err);
 
-	if (code < 0 || look->cause.length > 0)
+	if (code < 0 || pass->cause.length > 0)
 		return code;
 	/* What was rolled out completely is for those, too, who were away meanwhile. */
-	look->sight.rolls |=
+	pass->input.rolls |=
 		facts->target.length > 0 && span_equal(facts->target, facts->completed);
-	code = crew_look(look->crew, &look->sight, &again_ms, err);
+	code = env_instances_update(pass->instances, &pass->input, &again_ms, err);
 	if (code < 0)
 		return code;
-	manager_again_at(look, again_ms);
-	if (look->crew->dim)
-		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
+	manager_again_at(pass, again_ms);
+	if (pass->instances->unknown_refs)
+		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 	return 0;
 }
 
-static bool may_be_deleted(const struct manager_look *look)
+static bool may_be_deleted(const struct manager_pass *pass)
 {
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
 
 	if (facts->status != ENVIRONMENT_deleting)
 		return false;
-	return !facts->terminate ||
-	       (look->cause.length == 0 && !look->crew->dim && fleet_steady(look->crew->fleet));
+	return !facts->terminate || (pass->cause.length == 0 && !pass->instances->unknown_refs &&
+					    fleet_steady(pass->instances->fleet));
 }
 
 /* What is missing comes in a moment, as a rule. If it does not, it is a cause like others: who waits for the deployment
  * sees it, and time goes on. */
-static bool waits_for_long(struct manager_look *look, int seen, const struct err *why)
+static bool waits_for_long(struct manager_pass *pass, int seen, const struct err *why)
 {
-	int64_t *since_ms = &look->crew->waits_ms, now_ms = look->sight.steady_ms;
+	int64_t *since_ms = &pass->instances->waits_ms, now_ms = pass->input.steady_ms;
 
 	if (seen >= 0)
 		*since_ms = 0;
@@ -425,62 +430,62 @@ static bool waits_for_long(struct manager_look *look, int seen, const struct err
 		*since_ms = now_ms > 0 ? now_ms : 1;
 	if (seen >= 0 || now_ms - *since_ms < MANAGER_WAITS_MS)
 		return false;
-	look->cause = manager_reason(look->arena, "CLUSTER_UNKNOWN", span_of(why->message));
-	manager_again_at(look, now_ms + MANAGER_BLIND_MS);
+	pass->cause = manager_reason(pass->arena, "CLUSTER_UNKNOWN", span_of(why->message));
+	manager_again_at(pass, now_ms + MANAGER_BLIND_MS);
 	return true;
 }
 
-static int work_daemon(struct manager_look *look, bool *ret_more, struct err *err)
+static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
-	bool changed = false, caught_up = crew_is_caught_up(look->crew, &look->sight);
+	bool changed = false, caught_up = env_instances_is_caught_up(pass->instances, &pass->input);
 	struct err blind = {0};
-	int seen = see(look, &blind), code;
+	int seen = see(pass, &blind), code;
 
 	if (seen < 0 && seen != -EAGAIN)
 		return err_set(err, seen, "%s", blind.message);
 	/* Also by who sees nothing yet: what it waits for is what comes after this. */
-	code = claims_acquire(look->manager->config.claims, look->claim_key, &look->claim, err);
+	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)
 		return 0; /* another server's; it tells when it is free */
-	if (look->sight.bug == DAEMON_BUG_NO_CATCH_UP) {
+	if (pass->input.bug == DAEMON_BUG_NO_CATCH_UP) {
 		caught_up = true;
-	} else if (code == 0 && look->claim.epoch != look->crew->epoch) {
-		crew_claimed(look->crew, &look->sight, look->claim.epoch);
+	} else if (code == 0 && pass->claim.epoch != pass->instances->epoch) {
+		env_instances_claimed(pass->instances, &pass->input, pass->claim.epoch);
 		caught_up = false;
 	}
-	if (code == 0 && !waits_for_long(look, seen, &blind) && seen < 0)
+	if (code == 0 && !waits_for_long(pass, seen, &blind) && seen < 0)
 		return err_set(err, seen, "%s", blind.message);
-	if (code == 0 && !caught_up && look->cause.length == 0) {
+	if (code == 0 && !caught_up && pass->cause.length == 0) {
 		/* What the one before us did last may be in no replica of ours yet. */
-		*ret_more = crew_is_caught_up(look->crew, &look->sight);
+		*ret_more = env_instances_is_caught_up(pass->instances, &pass->input);
 		return *ret_more ? 0
 				 : err_set(err, -EAGAIN, "environment %.*s was just taken over",
-					   SPAN_ARGS(look->crew->key));
+					   SPAN_ARGS(pass->instances->key));
 	}
-	if (code == 0 && look->cause.length == 0)
-		code = manager_forget_gone(look, err);
+	if (code == 0 && pass->cause.length == 0)
+		code = manager_forget_gone(pass, err);
 	if (code == 0)
-		code = manager_step_deployments(look, &changed, err);
+		code = manager_step_deployments(pass, &changed, err);
 	if (code < 0)
 		return code;
 	if (changed) {
 		*ret_more = true;
 		return 0;
 	}
-	if (may_be_deleted(look))
-		return manager_delete(look, ret_more, err);
-	return look->cause.length > 0 ? 0 : manager_act(look, ret_more, err);
+	if (may_be_deleted(pass))
+		return manager_delete(pass, ret_more, err);
+	return pass->cause.length > 0 ? 0 : manager_act(pass, ret_more, err);
 }
 
-static int work(struct manager_look *look, bool *ret_more, struct err *err)
+static int work(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
-	static int (*const types[])(struct manager_look *, bool *, struct err *) = {
+	static int (*const types[])(struct manager_pass *, bool *, struct err *) = {
 		[ENVIRONMENT_TYPE_Daemon] = work_daemon,
 		[ENVIRONMENT_TYPE_Service] = manager_work_service,
 		[ENVIRONMENT_TYPE_Cron] = manager_work_cron,
 	};
 
-	return types[environment_facts(look->sight.environment)->type](look, ret_more, err);
+	return types[environment_facts(pass->input.environment)->type](pass, ret_more, err);
 }
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
@@ -489,12 +494,12 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	_view_ struct store_view *view = store_view_open(call->store);
 	_arena_ struct arena *arena = arena_new(0);
 	const struct store_object *environment = store_get(view, &environment_kind, key);
-	struct manager_look look = {.manager = manager,
+	struct manager_pass pass = {.manager = manager,
 		.call = call,
 		.arena = arena,
 		.claim_key = arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)),
 		.cause = SPAN(""),
-		.sight = {.view = view,
+		.input = {.view = view,
 			.state = manager->state,
 			.environment = environment,
 			.now_ms = runner_wall_ms(call->runner),
@@ -505,27 +510,27 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	int code;
 
 	if (!environment) {
-		drop_crew(manager, key);
+		drop_env_instances(manager, key);
 		return 0;
 	}
 	/* Told as a failure, again and again: somebody has to do something about it. */
 	if (environment_is_damaged(call->store, key))
 		return err_set(err, -EBADMSG,
 			"a record of the environment is quarantined: nothing is done for it");
-	look.crew = find_crew(manager, key, true);
-	set_sight(&look);
-	code = work(&look, &more, err);
+	pass.instances = find_env_instances(manager, key, true);
+	set_input(&pass);
+	code = work(&pass, &more, err);
 	if (code != -ECANCELED)
-		note_end(look.crew, look.sight.steady_ms, code, err);
+		note_end(pass.instances, pass.input.steady_ms, code, err);
 	if (code == -EAGAIN) {
 		/* What is missing is told when it comes; to be safe we look again. */
-		manager_again_at(&look, look.sight.steady_ms + 1000);
+		manager_again_at(&pass, pass.input.steady_ms + 1000);
 		code = 0;
 	}
 	if (more)
-		look.again_ms = look.sight.steady_ms;
-	if (look.again_ms > 0)
-		call->again_at_ms = runner_wall_ms(call->runner) + look.again_ms -
+		pass.again_ms = pass.input.steady_ms;
+	if (pass.again_ms > 0)
+		call->again_at_ms = runner_wall_ms(call->runner) + pass.again_ms -
 				    runner_now_us(call->runner) / 1000;
 	return code;
 }
@@ -537,7 +542,7 @@ static void map_part(const struct store_change *change, void *context, struct co
 	const struct store_object *object = change->after ? change->after : change->before;
 
 	(void)context;
-	controller_keys_add(keys, environment_of_part_key(object->key));
+	controller_keys_add(keys, environment_of_child_key(object->key));
 }
 
 /* "ACCOUNT/REGION/CLUSTER/env-NAME…": the service of an environment, or something of it. */
@@ -580,30 +585,30 @@ static const struct controller_row row = {
 static void claim_freed(void *context, struct span key)
 {
 	struct manager *manager = context;
-	struct controller *controller = controller_door_enter(&manager->door);
+	struct controller *controller = controller_handle_enter(&manager->handle);
 	size_t prefix = sizeof(MANAGER_CLAIM_PREFIX) - 1;
 
 	if (!controller)
 		return;
 	controller_add(controller, (struct span){key.data + prefix, key.length - prefix});
-	controller_door_leave(&manager->door);
+	controller_handle_leave(&manager->handle);
 }
 
-static void place_reached(void *context, struct span place, const struct err *err)
+static void cluster_ref_reached(void *context, struct span cluster_ref, const struct err *err)
 {
 	struct manager *manager = context;
 	const struct manager_config *config = &manager->config;
 	_buffer_ struct buffer text = {0};
 	struct span target, scope;
 
-	if (!config->tell || !span_split(place, ':', &target, &scope))
+	if (!config->log_transition || !span_split(cluster_ref, ':', &target, &scope))
 		return;
 	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(scope), SPAN_ARGS(target));
 	if (err)
 		buffer_format(&text, "cannot be listed: %s", err->message);
 	else
 		buffer_format(&text, "is known again");
-	config->tell(config->report_context, err != NULL, buffer_span(&text));
+	config->log_transition(config->report_context, err != NULL, buffer_span(&text));
 }
 
 int manager_start(const struct manager_config *config, struct manager **ret_manager,
@@ -623,7 +628,7 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.is_wanted = manager_is_wanted,
 		.list_services = manager_list_services,
 		.service_changed = service_changed,
-		.reached = place_reached,
+		.reached = cluster_ref_reached,
 		.context = manager,
 		.server = claims_server(config->claims)};
 	int code;
@@ -631,8 +636,8 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 	manager->config = *config;
 	manager->runner = runner_group_new(config->runner, "environments");
 	lock_init(&manager->lock);
-	manager->interest = interest_new();
-	controller_door_init(&manager->door, manager->runner, "environments");
+	manager->subscriptions = subscriptions_new();
+	controller_handle_init(&manager->handle, manager->runner, "environments");
 	state.runner = manager->runner;
 	controller.runner = manager->runner;
 	code = state_service_new(&state, &manager->state, err);
@@ -642,7 +647,7 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		manager_stop(manager);
 		return code;
 	}
-	controller_door_open(&manager->door, manager->controller);
+	controller_handle_open(&manager->handle, manager->controller);
 	claims_subscribe(config->claims, SPAN(MANAGER_CLAIM_PREFIX), claim_freed, manager);
 	*ret_manager = manager;
 	return 0;
@@ -656,18 +661,18 @@ void manager_stop(struct manager *manager)
 		claims_unsubscribe(manager->config.claims, manager);
 	MAP_EACH (&manager->targets, entry)
 		aws_target_cancel(entry->value);
-	controller_door_close(&manager->door); /* and stops the controller */
+	controller_handle_close(&manager->handle); /* and stops the controller */
 	state_service_free(manager->state);
 	runner_stop(manager->runner);
 	runner_join(manager->runner, NULL);
-	MAP_EACH (&manager->crews, entry)
-		crew_free(entry->value);
+	MAP_EACH (&manager->env_instances, entry)
+		env_instances_free(entry->value);
 	MAP_EACH (&manager->targets, entry)
 		aws_target_free(entry->value);
-	map_clear(&manager->crews);
-	interest_free(manager->interest);
+	map_clear(&manager->env_instances);
+	subscriptions_free(manager->subscriptions);
 	map_clear(&manager->targets);
-	controller_door_destroy(&manager->door);
+	controller_handle_destroy(&manager->handle);
 	lock_destroy(&manager->lock);
 	runner_free(manager->runner);
 	free(manager);

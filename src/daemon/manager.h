@@ -2,7 +2,7 @@
  * The managers of environments: a controller whose keys are environments. Whoever holds the claim "env/KEY"
  * carries its deployments out; the others only keep count. A look at an environment
  *
- *   1. takes in what changed about its instances (crew.h),
+ *   1. takes in what changed about its instances (env_instances.h),
  *   2. moves its deployments along: begins the one that waits, completes, blocks, times out, stops,
  *   3. asks the fleet what to do next, writes that down (placements: intent first), and calls StartTask and
  *      StopTask through aws_call; what was refused is written down too,
@@ -14,15 +14,14 @@
 #include "aws/call.h"
 #include "control/claims.h"
 #include "control/controller.h"
-#include "daemon/crew.h"
+#include "daemon/env_instances.h"
 
 #define MANAGER_ACTIONS_MAX 30 /* of one look: small, since others wait for the writer */
 #define MANAGER_WORKERS 8
-#define MANAGER_ACCOUNT_WORKERS 4        /* that one account has at most */
-#define MANAGER_START_INSTANCES 10       /* of one StartTask, as ECS allows */
-#define MANAGER_CALL_US INT64_C(3000000) /* our lease must outlast a call by so much */
-#define MANAGER_ELSEWHERE_US                                                                       \
-	INT64_C(4500000) /* the same of one elsewhere; see AWS_TARGETS_WRITE_MS */
+#define MANAGER_ACCOUNT_WORKERS 4          /* that one account has at most */
+#define MANAGER_START_INSTANCES 10         /* of one StartTask, as ECS allows */
+#define MANAGER_CALL_US INT64_C(3000000)   /* our lease must outlast a call by so much */
+#define MANAGER_REMOTE_US INT64_C(4500000) /* the same of one elsewhere; see AWS_TARGETS_WRITE_MS */
 #define MANAGER_CLAIM_PREFIX "env/"
 
 struct manager;
@@ -42,7 +41,7 @@ struct manager_config {
 		const struct err *err);
 	/* What happened to a deployment of a user, or to a cluster elsewhere, for who reads the log; `bad`: somebody should
 	 * look. From any thread. NULL: nobody reads it. */
-	void (*tell)(void *context, bool bad, struct span text);
+	void (*log_transition)(void *context, bool bad, struct span text);
 	void *report_context;
 	const struct webhook_set *webhooks; /* that are told of changes; NULL: none */
 	enum daemon_bug bug;                /* DAEMON_BUG_NONE but in simulations */

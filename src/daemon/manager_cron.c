@@ -13,7 +13,7 @@
 #include "daemon/environment_type.h"
 #include "daemon/manager_internal.h"
 #include "daemon/matching.h"
-#include "daemon/service_sight.h"
+#include "daemon/service_observed.h"
 
 #define FOLLOW_MS 5000           /* between two looks at a run; its tasks tell before that */
 #define TOKEN_MS INT64_C(600000) /* so long a client token surely holds */
@@ -24,10 +24,10 @@
 #define RETRY_FIRST_MS INT64_C(1000)
 #define RETRY_MOST_MS INT64_C(15000)
 #define NOT_NOW_MS 200
-#define DEPLOYMENTS_LOOKED_AT 1000
+#define DEPLOYMENTS_SCAN_MAX 1000
 
-struct cron_look {
-	struct manager_look *look;
+struct cron_pass {
+	struct manager_pass *pass;
 	struct span name;                 /* of the environment */
 	const struct store_object *open;  /* the run that is going; NULL */
 	struct environment_run_facts run; /* as it is written */
@@ -37,31 +37,31 @@ struct cron_look {
 
 /* ---- elsewhere ---- */
 
-static bool is_elsewhere(const struct cron_look *cron)
+static bool is_remote(const struct cron_pass *cron)
 {
-	return manager_is_elsewhere(cron->run.place);
+	return manager_is_remote(cron->run.cluster_ref);
 }
 
 /* What is known of the cluster of the run is not too old to act upon; if it is, we look again. */
-static bool is_fresh(struct cron_look *cron, struct state_info *ret_info)
+static bool is_fresh(struct cron_pass *cron, struct state_info *ret_info)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 
-	if (is_elsewhere(cron) && (!state_get_info(look->sight.state, cron->run.place, ret_info) ||
-					  !ret_info->complete || ret_info->stale)) {
-		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
+	if (is_remote(cron) &&
+		(!state_get_info(pass->input.state, cron->run.cluster_ref, ret_info) ||
+			!ret_info->complete || ret_info->stale)) {
+		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 		return false;
 	}
 	return true;
 }
 
 /* The deployment; elsewhere also which run it is: clocks differ, and tasks tell nothing else that could tell it. */
-static struct span started_by(const struct cron_look *cron)
+static struct span started_by(const struct cron_pass *cron)
 {
-	return is_elsewhere(cron)
-		       ? arena_format(cron->look->arena, "%.*s/%" PRId64,
-				 SPAN_ARGS(cron->run.deployment), cron->run.due_ms / 1000)
-		       : cron->run.deployment;
+	return is_remote(cron) ? arena_format(cron->pass->arena, "%.*s/%" PRId64,
+					 SPAN_ARGS(cron->run.deployment), cron->run.due_ms / 1000)
+			       : cron->run.deployment;
 }
 
 /* ---- writing runs ---- */
@@ -69,48 +69,48 @@ static struct span started_by(const struct cron_look *cron)
 static struct span reason_document(struct arena *arena, struct span reason, int64_t exit_code,
 	bool exited)
 {
-	struct json *made = json_new_object(arena);
+	struct json *created = json_new_object(arena);
 
 	if (reason.length > 0)
-		json_set_string(arena, made, "reason", reason);
+		json_set_string(arena, created, "reason", reason);
 	if (exited)
-		json_set_integer(arena, made, "exitCode", exit_code);
-	return json_count(made) > 0 ? json_to_text(made, arena) : SPAN("");
+		json_set_integer(arena, created, "exitCode", exit_code);
+	return json_count(created) > 0 ? json_to_text(created, arena) : SPAN("");
 }
 
 static int write_run(struct store_transaction *transaction, void *context, struct err *err)
 {
-	struct cron_look *cron = context;
-	struct span environment = cron->look->sight.environment->key;
+	struct cron_pass *cron = context;
+	struct span environment = cron->pass->input.environment->key;
 
 	if (!cron->is_new)
 		return environment_put(transaction, &environment_run_kind, cron->open->key,
 			cron->api, &cron->run, cron->open->revision, err);
-	if (!manager_is_still_wanted(transaction, cron->look))
+	if (!manager_is_still_wanted(transaction, cron->pass))
 		return err_set(err, -ESTALE, "the environment has changed");
 	return cron_add_run(transaction, environment, cron->api, &cron->run, err);
 }
 
-static int write_down(struct cron_look *cron, struct err *err)
+static int write_down(struct cron_pass *cron, struct err *err)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 
-	return claims_write(look->manager->config.claims, &look->claim, write_run, cron, NULL, err);
+	return claims_write(pass->manager->config.claims, &pass->claim, write_run, cron, NULL, err);
 }
 
 /* ---- starting ---- */
 
-static struct json *run_request(struct cron_look *cron, const struct store_object *version)
+static struct json *run_request(struct cron_pass *cron, const struct store_object *version)
 {
-	struct manager_look *look = cron->look;
-	struct arena *arena = look->arena;
-	const struct json *document = manager_version_document(look, version);
+	struct manager_pass *pass = cron->pass;
+	struct arena *arena = pass->arena;
+	const struct json *document = manager_version_document(pass, version);
 	struct span expression =
 		service_constraint(arena, json_path(document, "instanceGroup.attributes"));
 	struct json *request = json_new_object(arena), *list = json_new_array(arena),
 		    *one = json_new_object(arena);
 
-	json_set_string(arena, request, "cluster", manager_last_part(cron->run.place));
+	json_set_string(arena, request, "cluster", manager_last_part(cron->run.cluster_ref));
 	json_set_string(arena, request, "taskDefinition",
 		environment_version_facts(version)->task_definition);
 	json_set(arena, request, "networkConfiguration",
@@ -126,37 +126,37 @@ static struct json *run_request(struct cron_look *cron, const struct store_objec
 		json_set(arena, request, "placementConstraints", list);
 	}
 	json_set_string(arena, request, "clientToken",
-		manager_token(look, "run/%" PRId64 "/%" PRId64, cron->run.due_ms,
+		manager_token(pass, "run/%" PRId64 "/%" PRId64, cron->run.due_ms,
 			cron->run.attempt));
 	return request;
 }
 
-static void end_run(struct cron_look *cron, enum environment_run_status status, struct span reason)
+static void end_run(struct cron_pass *cron, enum environment_run_status status, struct span reason)
 {
 	cron->run.status = status;
-	cron->run.ended_ms = cron->look->sight.now_ms;
-	cron->api = reason_document(cron->look->arena, reason, 0, false);
+	cron->run.ended_ms = cron->pass->input.now_ms;
+	cron->api = reason_document(cron->pass->arena, reason, 0, false);
 }
 
 /* Once more while it is not too late; with another token, since this one got its answer. */
-static void refuse(struct cron_look *cron, struct span reason)
+static void refuse(struct cron_pass *cron, struct span reason)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	int64_t delay = RETRY_FIRST_MS;
 
 	for (int64_t i = 0; i < cron->run.attempt && delay < RETRY_MOST_MS; i++)
 		delay *= 2;
 	cron->run.attempt++;
-	cron->run.until_ms = look->sight.now_ms + (delay < RETRY_MOST_MS ? delay : RETRY_MOST_MS);
+	cron->run.until_ms = pass->input.now_ms + (delay < RETRY_MOST_MS ? delay : RETRY_MOST_MS);
 	if (cron->run.until_ms > cron->run.due_ms + CRON_LATE_MS)
 		end_run(cron, ENVIRONMENT_RUN_failed, reason);
 	else
-		cron->api = reason_document(look->arena, reason, 0, false);
+		cron->api = reason_document(pass->arena, reason, 0, false);
 }
 
-static void adopt_tasks(struct cron_look *cron, const struct json *tasks)
+static void adopt_tasks(struct cron_pass *cron, const struct json *tasks)
 {
-	struct arena *arena = cron->look->arena;
+	struct arena *arena = cron->pass->arena;
 	struct span list = SPAN("");
 
 	JSON_EACH_ITEM (tasks, task)
@@ -164,20 +164,20 @@ static void adopt_tasks(struct cron_look *cron, const struct json *tasks)
 			list.length > 0 ? " " : "", SPAN_ARGS(json_get_text(task, "taskArn")));
 	cron->run.tasks = list;
 	cron->run.status = ENVIRONMENT_RUN_started;
-	cron->run.started_ms = cron->look->sight.now_ms;
+	cron->run.started_ms = cron->pass->input.now_ms;
 	cron->api = SPAN("");
 }
 
 /* What it was told of the tasks elsewhere is known at once; of a task of this server the store tells it. */
-static void learn_tasks(struct cron_look *cron, const struct json *tasks)
+static void learn_tasks(struct cron_pass *cron, const struct json *tasks)
 {
-	if (!is_elsewhere(cron))
+	if (!is_remote(cron))
 		return;
 	JSON_EACH_ITEM (tasks, task)
-		state_post_task(cron->look->sight.state, cron->run.place, task, NULL);
+		state_post_task(cron->pass->input.state, cron->run.cluster_ref, task, NULL);
 }
 
-static void read_started(struct cron_look *cron, const struct json *answer)
+static void read_started(struct cron_pass *cron, const struct json *answer)
 {
 	const struct json *tasks = json_get(answer, "tasks");
 	struct span reason = json_get_text(json_item(json_get(answer, "failures"), 0), "reason");
@@ -193,25 +193,25 @@ static void read_started(struct cron_look *cron, const struct json *answer)
 /* The same again, with the same token: the answer to the first one is the answer to all. Also of what is refused: it says
  * nothing of those before it, which may have been done without an answer, perhaps by a server that is gone. If it is too late
  * in the end, what there is says whether it was started. */
-static void ask_again(struct cron_look *cron, struct span reason)
+static void ask_again(struct cron_pass *cron, struct span reason)
 {
-	int64_t now_ms = runner_wall_ms(cron->look->call->runner);
+	int64_t now_ms = runner_wall_ms(cron->pass->call->runner);
 	int64_t delay_ms = (now_ms - cron->run.intended_ms) / 2;
 
 	if (delay_ms < UNANSWERED_MS)
 		delay_ms = UNANSWERED_MS;
 	cron->run.until_ms = now_ms + (delay_ms < RETRY_MOST_MS ? delay_ms : RETRY_MOST_MS);
-	manager_again_when(cron->look, cron->run.until_ms);
-	cron->api = reason_document(cron->look->arena, reason, 0, false);
+	manager_again_when(cron->pass, cron->run.until_ms);
+	cron->api = reason_document(cron->pass->arena, reason, 0, false);
 }
 
-static int call_run(struct cron_look *cron, const struct store_object *version, struct err *err)
+static int call_run(struct cron_pass *cron, const struct store_object *version, struct err *err)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	struct span role = environment_version_facts(version)->role, reason;
 	struct aws_call_failure failure = {0};
 	struct json *answer = NULL;
-	int code = manager_prepare(look, cron->run.place, role, err);
+	int code = manager_prepare(pass, cron->run.cluster_ref, role, err);
 
 	if (code == -ECANCELED || code == -ESTALE)
 		return code;
@@ -219,14 +219,14 @@ static int call_run(struct cron_look *cron, const struct store_object *version, 
 		ask_again(cron, span_of(err->message));
 		return write_down(cron, err);
 	}
-	code = manager_call(look, cron->run.place, &role, "RunTask", run_request(cron, version),
-		&answer, &failure, err);
+	code = manager_call(pass, cron->run.cluster_ref, &role, "RunTask",
+		run_request(cron, version), &answer, &failure, err);
 	if (code == -ECANCELED || code == -ESTALE ||
-		(code < 0 && code != -EREMOTEIO && !is_elsewhere(cron)))
+		(code < 0 && code != -EREMOTEIO && !is_remote(cron)))
 		return code;
 	reason = code == -EREMOTEIO
-			 ? arena_format(look->arena, "%s: %s", failure.type, failure.message)
-			 : arena_copy_span(look->arena, span_of(code < 0 ? err->message : ""));
+			 ? arena_format(pass->arena, "%s: %s", failure.type, failure.message)
+			 : arena_copy_span(pass->arena, span_of(code < 0 ? err->message : ""));
 	if (code == 0)
 		read_started(cron, answer);
 	else
@@ -234,11 +234,12 @@ static int call_run(struct cron_look *cron, const struct store_object *version, 
 	return write_down(cron, err);
 }
 
-static int launch(struct cron_look *cron, struct err *err)
+static int launch(struct cron_pass *cron, struct err *err)
 {
-	struct manager_look *look = cron->look;
-	const struct store_object *version = store_get(look->sight.view, &environment_version_kind,
-		environment_part_key(look->arena, look->sight.environment->key, cron->run.version));
+	struct manager_pass *pass = cron->pass;
+	const struct store_object *version = store_get(pass->input.view, &environment_version_kind,
+		environment_child_key(pass->arena, pass->input.environment->key,
+			cron->run.version));
 	struct state_info info;
 	int code;
 
@@ -248,15 +249,15 @@ static int launch(struct cron_look *cron, struct err *err)
 	}
 	if (!is_fresh(cron, &info))
 		return 0;
-	if (!manager_enter(look->manager, cron->run.place)) {
-		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
+	if (!manager_enter(pass->manager, cron->run.cluster_ref)) {
+		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return 0;
 	}
 	code = call_run(cron, version, err);
-	manager_leave(look->manager, cron->run.place);
+	manager_leave(pass->manager, cron->run.cluster_ref);
 	/* Our lease does not outlast a call: soon it does, or another server has the claim. */
 	if (code == -ESTALE)
-		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
+		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 	return code == -ESTALE ? 0 : code;
 }
 
@@ -270,36 +271,37 @@ static int64_t moment_of(const struct json *task, const char *member)
 	return (int64_t)(seconds * 1000);
 }
 
-static int describe_tasks(struct cron_look *cron, const struct json *arns, struct json **ret_answer,
+static int describe_tasks(struct cron_pass *cron, const struct json *arns, struct json **ret_answer,
 	struct err *err)
 {
-	struct manager_look *look = cron->look;
-	struct json *request = json_new_object(look->arena);
+	struct manager_pass *pass = cron->pass;
+	struct json *request = json_new_object(pass->arena);
 	struct aws_call_failure failure;
 
-	json_set_string(look->arena, request, "cluster", manager_last_part(cron->run.place));
-	json_set(look->arena, request, "tasks", arns);
-	return manager_call(look, cron->run.place, NULL, "DescribeTasks", request, ret_answer,
+	json_set_string(pass->arena, request, "cluster", manager_last_part(cron->run.cluster_ref));
+	json_set(pass->arena, request, "tasks", arns);
+	return manager_call(pass, cron->run.cluster_ref, NULL, "DescribeTasks", request, ret_answer,
 		&failure, err);
 }
 
 /* Tasks of this run, by what they say of themselves. */
-static int find_started(struct cron_look *cron, struct json *ret_tasks, struct err *err)
+static int find_started(struct cron_pass *cron, struct json *ret_tasks, struct err *err)
 {
 	static const char *const statuses[] = {"RUNNING", "STOPPED"};
-	struct manager_look *look = cron->look;
-	struct arena *arena = look->arena;
+	struct manager_pass *pass = cron->pass;
+	struct arena *arena = pass->arena;
 
 	for (size_t i = 0; i < LENGTH(statuses); i++) {
 		struct json *request = json_new_object(arena), *listed = NULL, *answer = NULL;
 		struct aws_call_failure failure;
 		int code;
 
-		json_set_string(arena, request, "cluster", manager_last_part(cron->run.place));
+		json_set_string(arena, request, "cluster",
+			manager_last_part(cron->run.cluster_ref));
 		json_set_string(arena, request, "startedBy", cron->run.deployment);
 		json_set_string(arena, request, "desiredStatus", span_of(statuses[i]));
-		code = manager_call(look, cron->run.place, NULL, "ListTasks", request, &listed,
-			&failure, err);
+		code = manager_call(pass, cron->run.cluster_ref, NULL, "ListTasks", request,
+			&listed, &failure, err);
 		if (code == 0 && json_count(json_get(listed, "taskArns")) > 0)
 			code = describe_tasks(cron, json_get(listed, "taskArns"), &answer, err);
 		if (code < 0)
@@ -312,63 +314,63 @@ static int find_started(struct cron_look *cron, struct json *ret_tasks, struct e
 }
 
 /* The same elsewhere, by what the state service knows. */
-static void find_started_elsewhere(struct cron_look *cron, struct json *ret_tasks)
+static void find_started_remote(struct cron_pass *cron, struct json *ret_tasks)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	struct state_task_query query = {.started_by = started_by(cron)};
 	struct state_task *tasks;
-	size_t count = state_select_tasks(look->sight.state, cron->run.place, &query, SPAN_NONE,
-		ENVIRONMENT_CRON_TASKS_MAX, look->arena, &tasks);
+	size_t count = state_select_tasks(pass->input.state, cron->run.cluster_ref, &query,
+		SPAN_NONE, ENVIRONMENT_CRON_TASKS_MAX, pass->arena, &tasks);
 
 	for (size_t i = 0; i < count; i++) {
-		struct json *task = json_new_object(look->arena);
+		struct json *task = json_new_object(pass->arena);
 
-		json_set_string(look->arena, task, "taskArn", tasks[i].arn);
-		json_append(look->arena, ret_tasks, task);
+		json_set_string(pass->arena, task, "taskArn", tasks[i].arn);
+		json_append(pass->arena, ret_tasks, task);
 	}
 }
 
 /* Whether what was not found will not come any more; if it may, we look again. */
-static bool is_settled(struct cron_look *cron, const struct state_info *info)
+static bool is_settled(struct cron_pass *cron, const struct state_info *info)
 {
-	struct manager_look *look = cron->look;
-	int64_t settled_ms = cron->run.intended_ms + SETTLE_MS, known_ms = look->sight.now_ms;
+	struct manager_pass *pass = cron->pass;
+	int64_t settled_ms = cron->run.intended_ms + SETTLE_MS, known_ms = pass->input.now_ms;
 
-	if (is_elsewhere(cron)) {
+	if (is_remote(cron)) {
 		settled_ms = cron->run.due_ms + CRON_LATE_MS + ARRIVAL_MS + SETTLE_MS;
 		known_ms = info->observed_ms;
 	}
 	if (known_ms >= settled_ms)
 		return true;
-	manager_again_when(look, settled_ms > look->sight.now_ms
+	manager_again_when(pass, settled_ms > pass->input.now_ms
 					 ? settled_ms
-					 : look->sight.now_ms + MANAGER_BLIND_MS);
+					 : pass->input.now_ms + MANAGER_BLIND_MS);
 	return false;
 }
 
 /* Why it was last refused, if it was. */
-static struct span last_reason(const struct cron_look *cron)
+static struct span last_reason(const struct cron_pass *cron)
 {
 	struct json *kept;
 
-	if (cron->api.length == 0 || json_parse(cron->api, cron->look->arena, &kept, NULL) < 0 ||
+	if (cron->api.length == 0 || json_parse(cron->api, cron->pass->arena, &kept, NULL) < 0 ||
 		!json_get_text(kept, "reason").data)
 		return SPAN("it was never started");
-	return arena_format(cron->look->arena, "it was never started: %.*s",
+	return arena_format(cron->pass->arena, "it was never started: %.*s",
 		SPAN_ARGS(json_get_text(kept, "reason")));
 }
 
 /* An intent that must not be repeated: it is too late, or the environment is not active any more. */
-static int resolve(struct cron_look *cron, struct err *err)
+static int resolve(struct cron_pass *cron, struct err *err)
 {
-	struct json *tasks = json_new_array(cron->look->arena);
+	struct json *tasks = json_new_array(cron->pass->arena);
 	struct state_info info = {0};
 	int code = 0;
 
 	if (!is_fresh(cron, &info))
 		return 0;
-	if (is_elsewhere(cron))
-		find_started_elsewhere(cron, tasks);
+	if (is_remote(cron))
+		find_started_remote(cron, tasks);
 	else
 		code = find_started(cron, tasks, err);
 	if (code < 0)
@@ -387,39 +389,39 @@ static int resolve(struct cron_look *cron, struct err *err)
 /* What a task that stopped says; true if all is well. */
 static bool has_succeeded(const struct json *task, int64_t *ret_exit_code, bool *ret_exited)
 {
-	bool well = true;
+	bool healthy = true;
 
 	JSON_EACH_ITEM (json_get(task, "containers"), container) {
 		int64_t code = json_get_integer(container, "exitCode", -1);
 
 		if (json_is_absent(json_get(container, "exitCode")))
-			well = false;
+			healthy = false;
 		else if (!*ret_exited || (*ret_exit_code == 0 && code != 0))
 			*ret_exit_code = code;
 		*ret_exited |= !json_is_absent(json_get(container, "exitCode"));
-		well &= code == 0;
+		healthy &= code == 0;
 	}
-	return well;
+	return healthy;
 }
 
 /* Whether it is worth asking how its tasks ended: elsewhere the state service tells when they have, or are not there. */
-static bool may_have_ended(struct cron_look *cron)
+static bool may_have_ended(struct cron_pass *cron)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	struct span rest = cron->run.tasks, arn;
 	struct state_info info;
 
-	if (!is_elsewhere(cron))
+	if (!is_remote(cron))
 		return true;
 	if (!is_fresh(cron, &info))
 		return false;
 	while (span_next_part(&rest, ' ', &arn)) {
 		const struct state_task *task =
-			state_get_task(look->sight.state, cron->run.place, arn, look->arena);
+			state_get_task(pass->input.state, cron->run.cluster_ref, arn, pass->arena);
 
 		if (task ? task->last != STATE_TASK_STOPPED
 			 : info.observed_ms < cron->run.started_ms) {
-			manager_again_at(look, look->sight.steady_ms + FOLLOW_MS);
+			manager_again_at(pass, pass->input.steady_ms + FOLLOW_MS);
 			return false;
 		}
 	}
@@ -427,73 +429,73 @@ static bool may_have_ended(struct cron_look *cron)
 }
 
 /* Of one elsewhere that does not answer, soon again: it is in nobody's way. */
-static int describe_run(struct cron_look *cron, const struct json *arns, struct json **ret_answer,
+static int describe_run(struct cron_pass *cron, const struct json *arns, struct json **ret_answer,
 	struct err *err)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	int code;
 
-	if (!manager_enter(look->manager, cron->run.place)) {
-		manager_again_at(look, look->sight.steady_ms + NOT_NOW_MS);
+	if (!manager_enter(pass->manager, cron->run.cluster_ref)) {
+		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return 0;
 	}
 	code = describe_tasks(cron, arns, ret_answer, err);
-	manager_leave(look->manager, cron->run.place);
-	if (code < 0 && code != -ECANCELED && is_elsewhere(cron)) {
-		manager_again_at(look, look->sight.steady_ms + FOLLOW_MS);
+	manager_leave(pass->manager, cron->run.cluster_ref);
+	if (code < 0 && code != -ECANCELED && is_remote(cron)) {
+		manager_again_at(pass, pass->input.steady_ms + FOLLOW_MS);
 		*ret_answer = NULL;
 		return 0;
 	}
 	return code;
 }
 
-static int follow(struct cron_look *cron, struct err *err)
+static int follow(struct cron_pass *cron, struct err *err)
 {
-	struct manager_look *look = cron->look;
-	struct json *arns = json_new_array(look->arena), *answer = NULL;
+	struct manager_pass *pass = cron->pass;
+	struct json *arns = json_new_array(pass->arena), *answer = NULL;
 	struct span rest = cron->run.tasks, arn, reason = SPAN("");
-	bool well = true, exited = false;
+	bool healthy = true, exited = false;
 	int64_t exit_code = 0, ended_ms = 0;
 	int code;
 
 	if (!may_have_ended(cron))
 		return 0;
 	while (span_next_part(&rest, ' ', &arn))
-		json_append(look->arena, arns, json_new_string(look->arena, arn));
+		json_append(pass->arena, arns, json_new_string(pass->arena, arn));
 	code = describe_run(cron, arns, &answer, err);
 	if (code < 0 || !answer)
 		return code;
 	JSON_EACH_ITEM (json_get(answer, "tasks"), task) {
 		if (!span_is(json_get_text(task, "lastStatus"), "STOPPED")) {
-			manager_again_at(look, look->sight.steady_ms + FOLLOW_MS);
+			manager_again_at(pass, pass->input.steady_ms + FOLLOW_MS);
 			return 0;
 		}
 		if (moment_of(task, "stoppedAt") > ended_ms)
 			ended_ms = moment_of(task, "stoppedAt");
 		if (has_succeeded(task, &exit_code, &exited))
 			continue;
-		well = false;
+		healthy = false;
 		if (json_get_text(task, "stoppedReason").data)
 			reason = json_get_text(task, "stoppedReason");
 	}
 	if (json_count(json_get(answer, "tasks")) < json_count(arns)) {
-		well = false;
+		healthy = false;
 		reason = SPAN("what became of its tasks is not known any more");
 	}
-	end_run(cron, well ? ENVIRONMENT_RUN_succeeded : ENVIRONMENT_RUN_failed, reason);
+	end_run(cron, healthy ? ENVIRONMENT_RUN_succeeded : ENVIRONMENT_RUN_failed, reason);
 	/* The clock elsewhere is another one. */
-	if (ended_ms > 0 && !is_elsewhere(cron))
+	if (ended_ms > 0 && !is_remote(cron))
 		cron->run.ended_ms = ended_ms;
-	cron->api = reason_document(look->arena, reason, exit_code, exited);
+	cron->api = reason_document(pass->arena, reason, exit_code, exited);
 	return write_down(cron, err);
 }
 
 /* The run that is going: one step. */
-static int step_open(struct cron_look *cron, bool *ret_changed, struct err *err)
+static int step_open(struct cron_pass *cron, bool *ret_changed, struct err *err)
 {
-	struct manager_look *look = cron->look;
-	bool active = environment_facts(look->sight.environment)->status == ENVIRONMENT_active;
-	int64_t now_ms = look->sight.now_ms;
+	struct manager_pass *pass = cron->pass;
+	bool active = environment_facts(pass->input.environment)->status == ENVIRONMENT_active;
+	int64_t now_ms = pass->input.now_ms;
 	int code;
 
 	cron->run = *environment_run_facts(cron->open);
@@ -503,8 +505,8 @@ static int step_open(struct cron_look *cron, bool *ret_changed, struct err *err)
 	} else if (!active || cron->run.intended_ms + TOKEN_MS <= now_ms ||
 		   cron->run.due_ms + CRON_LATE_MS < now_ms) {
 		code = resolve(cron, err);
-	} else if (manager_must_wait(look, cron->run.until_ms, RETRY_MOST_MS)) {
-		manager_again_when(look, cron->run.until_ms);
+	} else if (manager_must_wait(pass, cron->run.until_ms, RETRY_MOST_MS)) {
+		manager_again_when(pass, cron->run.until_ms);
 		return 0;
 	} else {
 		code = launch(cron, err);
@@ -519,18 +521,18 @@ static int step_open(struct cron_look *cron, bool *ret_changed, struct err *err)
 /* ---- being due ---- */
 
 /* The deployment that brought the target version. */
-static struct span find_deployment(const struct manager_look *look)
+static struct span find_deployment(const struct manager_pass *pass)
 {
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
-	struct store_cursor cursor = {.view = look->sight.view,
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	struct store_cursor cursor = {.view = pass->input.view,
 		.kind = &environment_deployment_kind,
 		.index = ENVIRONMENT_DEPLOYMENT_BY_NUMBER,
 		.prefix =
-			arena_format(look->arena, "%.*s/", SPAN_ARGS(look->sight.environment->key)),
+			arena_format(pass->arena, "%.*s/", SPAN_ARGS(pass->input.environment->key)),
 		.descending = true};
 	const struct store_object *object;
 
-	for (size_t i = 0; i < DEPLOYMENTS_LOOKED_AT && (object = store_next(&cursor)); i++) {
+	for (size_t i = 0; i < DEPLOYMENTS_SCAN_MAX && (object = store_next(&cursor)); i++) {
 		const struct environment_deployment_facts *deployment =
 			environment_deployment_facts(object);
 
@@ -540,29 +542,29 @@ static struct span find_deployment(const struct manager_look *look)
 	return facts->target; /* it was made active without one */
 }
 
-static void make_missed(struct cron_look *cron, const struct schedule *schedule, int64_t first_ms)
+static void make_missed(struct cron_pass *cron, const struct schedule *schedule, int64_t first_ms)
 {
-	const struct manager_look *look = cron->look;
-	int64_t anchor_ms = environment_facts(look->sight.environment)->active_ms, next = first_ms;
+	const struct manager_pass *pass = cron->pass;
+	int64_t anchor_ms = environment_facts(pass->input.environment)->active_ms, next = first_ms;
 
 	cron->run.status = ENVIRONMENT_RUN_missed;
 	do {
 		cron->run.last_ms = next;
 		cron->run.count++;
 		next = schedule_next(schedule, next, anchor_ms);
-	} while (next >= 0 && next + CRON_LATE_MS < look->sight.now_ms &&
+	} while (next >= 0 && next + CRON_LATE_MS < pass->input.now_ms &&
 		 cron->run.count < CRON_MISSED_MAX);
-	cron->api = reason_document(look->arena, SPAN("NOT_RUNNING: nobody was there to start it"),
+	cron->api = reason_document(pass->arena, SPAN("NOT_RUNNING: nobody was there to start it"),
 		0, false);
 }
 
 /* What is due next: written down, and nothing more. */
-static int step_due(struct cron_look *cron, bool *ret_changed, struct err *err)
+static int step_due(struct cron_pass *cron, bool *ret_changed, struct err *err)
 {
-	struct manager_look *look = cron->look;
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
-	const struct json *document = manager_version_document(look, look->sight.target);
-	int64_t now_ms = look->sight.now_ms, due_ms;
+	struct manager_pass *pass = cron->pass;
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	const struct json *document = manager_version_document(pass, pass->input.target);
+	int64_t now_ms = pass->input.now_ms, due_ms;
 	struct schedule schedule;
 	int code;
 
@@ -572,28 +574,28 @@ static int step_due(struct cron_look *cron, bool *ret_changed, struct err *err)
 	if (code < 0)
 		return code;
 	due_ms = schedule_next(&schedule,
-		cron_cursor(look->sight.view, look->arena, look->sight.environment),
+		cron_cursor(pass->input.view, pass->arena, pass->input.environment),
 		facts->active_ms);
 	if (due_ms < 0 || due_ms > now_ms) {
-		manager_again_when(look, due_ms);
+		manager_again_when(pass, due_ms);
 		return 0;
 	}
 	cron->is_new = true;
 	cron->api = SPAN("");
 	cron->run = (struct environment_run_facts){.due_ms = due_ms,
 		.version = facts->target,
-		.deployment = find_deployment(look),
-		.place = environment_version_facts(look->sight.target)->place,
+		.deployment = find_deployment(pass),
+		.cluster_ref = environment_version_facts(pass->input.target)->cluster_ref,
 		.tasks = SPAN(""),
-		.epoch = (int64_t)look->claim.epoch};
+		.epoch = (int64_t)pass->claim.epoch};
 	if (due_ms + CRON_LATE_MS < now_ms) {
 		make_missed(cron, &schedule, due_ms);
 	} else if (cron->open) {
 		const struct environment_run_facts *open = environment_run_facts(cron->open);
 
 		cron->run.status = ENVIRONMENT_RUN_skipped;
-		cron->api = reason_document(look->arena,
-			arena_format(look->arena, "%s %" PRId64,
+		cron->api = reason_document(pass->arena,
+			arena_format(pass->arena, "%s %" PRId64,
 				open->status == ENVIRONMENT_RUN_started
 					? "STILL_RUNNING: the run of"
 					: "NOT_KNOWN: what came of the run of",
@@ -611,11 +613,11 @@ static int step_due(struct cron_look *cron, bool *ret_changed, struct err *err)
 
 /* ---- counting ---- */
 
-static void publish(struct cron_look *cron)
+static void publish(struct cron_pass *cron)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	const struct store_object *last =
-		cron_last_run(look->sight.view, look->arena, look->sight.environment->key);
+		cron_last_run(pass->input.view, pass->arena, pass->input.environment->key);
 	struct environment_counts counts = {0};
 	struct span rest, arn;
 
@@ -625,8 +627,8 @@ static void publish(struct cron_look *cron)
 		counts.total = run->count;
 		rest = run->tasks;
 		while (span_next_part(&rest, ' ', &arn)) {
-			const struct state_task *task =
-				state_get_task(look->sight.state, run->place, arn, look->arena);
+			const struct state_task *task = state_get_task(pass->input.state,
+				run->cluster_ref, arn, pass->arena);
 
 			if (task && task->last == STATE_TASK_RUNNING &&
 				counts.active < counts.total)
@@ -636,69 +638,69 @@ static void publish(struct cron_look *cron)
 	} else if (last && environment_run_facts(last)->status == ENVIRONMENT_RUN_failed) {
 		counts.total = counts.unhealthy = 1;
 	}
-	manager_publish(look, &counts);
+	manager_publish(pass, &counts);
 }
 
 /* ---- deleting ---- */
 
-static int stop_tasks(struct cron_look *cron, struct err *err)
+static int stop_tasks(struct cron_pass *cron, struct err *err)
 {
-	struct manager_look *look = cron->look;
+	struct manager_pass *pass = cron->pass;
 	struct span rest = environment_run_facts(cron->open)->tasks, arn,
-		    role = manager_role(look, environment_run_facts(cron->open)->place,
+		    role = manager_role(pass, environment_run_facts(cron->open)->cluster_ref,
 			    environment_run_facts(cron->open)->version);
 	struct state_info info;
 	int code = 0;
 
 	cron->run = *environment_run_facts(cron->open);
-	if (!is_fresh(cron, &info) || !manager_enter(look->manager, cron->run.place)) {
-		manager_again_at(look, look->sight.steady_ms + MANAGER_BLIND_MS);
+	if (!is_fresh(cron, &info) || !manager_enter(pass->manager, cron->run.cluster_ref)) {
+		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 		return 0;
 	}
 	while (code == 0 && span_next_part(&rest, ' ', &arn)) {
-		struct json *request = json_new_object(look->arena), *answer;
+		struct json *request = json_new_object(pass->arena), *answer;
 		struct aws_call_failure failure;
 
-		json_set_string(look->arena, request, "cluster",
-			manager_last_part(environment_run_facts(cron->open)->place));
-		json_set_string(look->arena, request, "task", arn);
-		json_set_string(look->arena, request, "reason",
-			arena_format(look->arena, "Environment %.*s", SPAN_ARGS(cron->name)));
-		code = manager_call(look, environment_run_facts(cron->open)->place, &role,
+		json_set_string(pass->arena, request, "cluster",
+			manager_last_part(environment_run_facts(cron->open)->cluster_ref));
+		json_set_string(pass->arena, request, "task", arn);
+		json_set_string(pass->arena, request, "reason",
+			arena_format(pass->arena, "Environment %.*s", SPAN_ARGS(cron->name)));
+		code = manager_call(pass, environment_run_facts(cron->open)->cluster_ref, &role,
 			"StopTask", request, &answer, &failure, err);
 		if (code == -EREMOTEIO)
 			code = 0;
 	}
-	manager_leave(look->manager, cron->run.place);
-	manager_again_at(look, look->sight.steady_ms + 1000);
-	return code == -ECANCELED || !is_elsewhere(cron) ? code : 0;
+	manager_leave(pass->manager, cron->run.cluster_ref);
+	manager_again_at(pass, pass->input.steady_ms + 1000);
+	return code == -ECANCELED || !is_remote(cron) ? code : 0;
 }
 
-static int work_deleting(struct cron_look *cron, bool *ret_more, struct err *err)
+static int work_deleting(struct cron_pass *cron, bool *ret_more, struct err *err)
 {
-	if (cron->open && environment_facts(cron->look->sight.environment)->terminate)
+	if (cron->open && environment_facts(cron->pass->input.environment)->terminate)
 		return stop_tasks(cron, err);
-	return manager_delete(cron->look, ret_more, err);
+	return manager_delete(cron->pass, ret_more, err);
 }
 
 /* ---- all of it ---- */
 
-int manager_work_cron(struct manager_look *look, bool *ret_more, struct err *err)
+int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
 	/* A schedule is rolled out by being there. */
 	static const struct manager_progress done = {.is_over = true};
-	struct cron_look cron = {.look = look,
-		.name = environment_facts(look->sight.environment)->name,
-		.open = cron_open_run(look->sight.view, look->sight.environment->key)};
+	struct cron_pass cron = {.pass = pass,
+		.name = environment_facts(pass->input.environment)->name,
+		.open = cron_open_run(pass->input.view, pass->input.environment->key)};
 	int code;
 
-	if (!look->sight.target)
+	if (!pass->input.target)
 		return err_set(err, -ENOENT, "the environment has no version");
-	state_watch(look->sight.state, environment_version_facts(look->sight.target)->place);
+	state_watch(pass->input.state, environment_version_facts(pass->input.target)->cluster_ref);
 	if (cron.open)
-		state_watch(look->sight.state, environment_run_facts(cron.open)->place);
+		state_watch(pass->input.state, environment_run_facts(cron.open)->cluster_ref);
 	publish(&cron);
-	code = claims_acquire(look->manager->config.claims, look->claim_key, &look->claim, err);
+	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)
 		return 0; /* another server's; it tells when it is free */
 	if (code == 0 && cron.open)
@@ -707,12 +709,12 @@ int manager_work_cron(struct manager_look *look, bool *ret_more, struct err *err
 		code = step_due(&cron, ret_more, err);
 	if (code < 0 || *ret_more)
 		return code;
-	look->progress = &done;
-	code = manager_step_deployments(look, ret_more, err);
-	look->progress = NULL;
+	pass->progress = &done;
+	code = manager_step_deployments(pass, ret_more, err);
+	pass->progress = NULL;
 	if (code < 0 || *ret_more)
 		return code;
-	return environment_facts(look->sight.environment)->status == ENVIRONMENT_deleting
+	return environment_facts(pass->input.environment)->status == ENVIRONMENT_deleting
 		       ? work_deleting(&cron, ret_more, err)
 		       : 0;
 }

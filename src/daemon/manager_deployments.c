@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "daemon/deployment_life.h"
 #include "daemon/derived.h"
-#include "daemon/manager_words.h"
+#include "daemon/failure_text.h"
 #include "daemon/reserving.h"
 
 #define FAILED_INSTANCES_MAX 100 /* that are named */
@@ -15,7 +15,7 @@
 
 /* One step. */
 struct step {
-	struct manager_look *look;
+	struct manager_pass *pass;
 	enum {
 		STEP_NONE,
 		STEP_STOPPED, /* what was to be stopped is */
@@ -47,7 +47,7 @@ static int put_progress(const struct deployment_scope *scope, const struct step 
 {
 	struct arena *arena = store_transaction_arena(scope->transaction);
 	const struct store_object *object = store_get(store_head(scope->transaction),
-		&environment_deployment_kind, environment_part_key(arena, scope->environment, id));
+		&environment_deployment_kind, environment_child_key(arena, scope->environment, id));
 	struct environment_deployment_facts facts;
 
 	if (!object)
@@ -63,7 +63,7 @@ static int put_progress(const struct deployment_scope *scope, const struct step 
 static int add_rollback(const struct deployment_scope *scope, struct step *step,
 	struct span failed_version, struct err *err)
 {
-	struct environment_deployment_facts made = {.id = span_of(step->id),
+	struct environment_deployment_facts created = {.id = span_of(step->id),
 		.type = ENVIRONMENT_DEPLOYMENT_TYPE_user,
 		.rollback = true,
 		.version = scope->facts->completed,
@@ -77,9 +77,9 @@ static int add_rollback(const struct deployment_scope *scope, struct step *step,
 	if (scope->facts->pending.length > 0 || scope->facts->completed.length == 0 ||
 		span_equal(scope->facts->completed, failed_version))
 		return 0;
-	code = deployment_add(scope, &made, err);
+	code = deployment_add(scope, &created, err);
 	if (code == 0)
-		scope->facts->pending = made.id;
+		scope->facts->pending = created.id;
 	step->has_rolled_back = code == 0;
 	return code;
 }
@@ -88,7 +88,7 @@ static int write_move(const struct deployment_scope *scope, struct step *step, s
 {
 	struct span id = scope->facts->in_progress, version = scope->facts->target;
 	/* Who sees nothing knows no better than before. */
-	int code = step->look->cause.length > 0 ? 0 : put_progress(scope, step, id, err);
+	int code = step->pass->cause.length > 0 ? 0 : put_progress(scope, step, id, err);
 
 	if (code == 0)
 		code = deployment_move(scope, id, step->status, step->reason, err);
@@ -115,7 +115,7 @@ static int write_begin(const struct deployment_scope *scope, struct err *err)
 static int write_monitor(const struct deployment_scope *scope, const struct step *step,
 	struct err *err)
 {
-	struct environment_deployment_facts made = {.id = span_of(step->id),
+	struct environment_deployment_facts created = {.id = span_of(step->id),
 		.type = step->monitor,
 		.version = scope->facts->target,
 		.previous = SPAN(""),
@@ -123,18 +123,18 @@ static int write_monitor(const struct deployment_scope *scope, const struct step
 		.reason = SPAN(""),
 		.token = SPAN(""),
 		.token_hash = SPAN("")};
-	int code = deployment_add(scope, &made, err);
+	int code = deployment_add(scope, &created, err);
 
-	return code < 0 ? code : deployment_begin(scope, made.id, err);
+	return code < 0 ? code : deployment_begin(scope, created.id, err);
 }
 
 static int write_canary(const struct deployment_scope *scope, const struct step *step,
 	struct err *err)
 {
 	struct arena *arena = store_transaction_arena(scope->transaction);
-	const struct store_object *object =
-		store_get(store_head(scope->transaction), &environment_deployment_kind,
-			environment_part_key(arena, scope->environment, scope->facts->in_progress));
+	const struct store_object *object = store_get(store_head(scope->transaction),
+		&environment_deployment_kind,
+		environment_child_key(arena, scope->environment, scope->facts->in_progress));
 	struct environment_deployment_facts facts;
 
 	if (!object)
@@ -148,13 +148,14 @@ static int write_canary(const struct deployment_scope *scope, const struct step 
 
 /* The next member whose task is of the target version while its placement says another one: a start was refused, or
  * undone by a rollback, before anything was stopped. */
-static const struct crew_member *next_adopted(const struct crew *crew, size_t *position)
+static const struct instance_entry *next_adopted(const struct instances *instances,
+	size_t *position)
 {
 	const struct map_entry *entry;
 
-	while ((entry = map_next(&crew->members, position))) {
-		const struct crew_member *member = entry->value;
-		const struct fleet_instance *now = fleet_get(crew->fleet, member->index);
+	while ((entry = map_next(&instances->members, position))) {
+		const struct instance_entry *member = entry->value;
+		const struct fleet_instance *now = fleet_get(instances->fleet, member->index);
 
 		if (now->state == ROLLOUT_INSTANCE_ACTIVE && now->matches &&
 			now->assigned == FLEET_ASSIGNED_OLD &&
@@ -169,13 +170,13 @@ static int write_adopt(const struct deployment_scope *scope, const struct step *
 	struct err *err)
 {
 	struct arena *arena = store_transaction_arena(scope->transaction);
-	const struct crew *crew = step->look->crew;
-	const struct crew_member *member;
+	const struct instances *instances = step->pass->instances;
+	const struct instance_entry *member;
 	size_t position = 0, count = 0;
 
-	while (count++ < ADOPTED_MAX && (member = next_adopted(crew, &position))) {
+	while (count++ < ADOPTED_MAX && (member = next_adopted(instances, &position))) {
 		struct span key = environment_placement_key(arena, scope->environment,
-			member->place, member->id);
+			member->cluster_ref, member->id);
 		const struct store_object *object =
 			store_get(store_head(scope->transaction), &environment_placement_kind, key);
 		struct environment_placement_facts facts;
@@ -188,7 +189,7 @@ static int write_adopt(const struct deployment_scope *scope, const struct step *
 		facts.deployment = scope->facts->in_progress;
 		facts.attempt = facts.failures = facts.until_ms = 0;
 		facts.intent = ENVIRONMENT_INTENT_none;
-		facts.epoch = (int64_t)step->look->claim.epoch;
+		facts.epoch = (int64_t)step->pass->claim.epoch;
 		code = environment_put(scope->transaction, &environment_placement_kind, key,
 			SPAN(""), &facts, object->revision, err);
 		if (code < 0)
@@ -200,15 +201,15 @@ static int write_adopt(const struct deployment_scope *scope, const struct step *
 static int write_step(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct step *step = context;
-	const struct store_object *seen = step->look->sight.environment;
+	const struct store_object *seen = step->pass->input.environment;
 	const struct store_object *now =
 		store_get(store_head(transaction), &environment_kind, seen->key);
 	struct environment_facts facts;
 	struct deployment_scope scope = {.transaction = transaction,
-		.webhooks = step->look->manager->config.webhooks,
+		.webhooks = step->pass->manager->config.webhooks,
 		.environment = seen->key,
 		.facts = &facts,
-		.now_ms = step->look->sight.now_ms};
+		.now_ms = step->pass->input.now_ms};
 	int code = 0;
 
 	step->done_nothing = !now || now->revision != seen->revision;
@@ -228,12 +229,12 @@ static int write_step(struct store_transaction *transaction, void *context, stru
 	case STEP_PROGRESS: return put_progress(&scope, step, facts.in_progress, err);
 	case STEP_HEALTH:
 		facts.unhealthy = !facts.unhealthy;
-		code = webhook_tell_health(transaction, scope.webhooks, seen->key, &facts,
+		code = webhook_report_health(transaction, scope.webhooks, seen->key, &facts,
 			scope.now_ms, err);
 		break;
 	case STEP_ADOPT: return write_adopt(&scope, step, err);
 	}
-	environment_derive(transaction, step->look->sight.bug, now->key, &facts);
+	environment_derive(transaction, step->pass->input.bug, now->key, &facts);
 	if (code == 0)
 		code = environment_reserve(transaction, now->key, &facts, scope.now_ms, err);
 	if (code < 0)
@@ -257,8 +258,8 @@ static bool is_failure(enum fleet_cause cause)
 
 static void name_failure(struct step *step, const struct manager_progress *progress)
 {
-	struct arena *arena = step->look->arena;
-	struct json *made = json_new_object(arena), *list = json_new_array(arena),
+	struct arena *arena = step->pass->arena;
+	struct json *created = json_new_object(arena), *list = json_new_array(arena),
 		    *item = json_new_object(arena);
 
 	if (progress->failure.length == 0)
@@ -266,72 +267,74 @@ static void name_failure(struct step *step, const struct manager_progress *progr
 	json_set_string(arena, item, "instance", progress->what);
 	json_set_string(arena, item, "reason", progress->failure);
 	json_append(arena, list, item);
-	json_set(arena, made, "failedInstances", list);
-	step->failed = json_to_text(made, arena);
+	json_set(arena, created, "failedInstances", list);
+	step->failed = json_to_text(created, arena);
 }
 
 /* What somebody said of why this instance cannot be served; data NULL: nobody did. */
-static struct span words_of(const struct manager_look *look, const struct crew_member *member)
+static struct span words_of(const struct manager_pass *pass, const struct instance_entry *member)
 {
-	const struct store_object *placement = crew_placement(look->crew, &look->sight, member);
+	const struct store_object *placement =
+		env_instances_placement(pass->instances, &pass->input, member);
 	struct json *kept;
 
-	if (!placement || json_parse(placement->api, look->arena, &kept, NULL) < 0)
+	if (!placement || json_parse(placement->api, pass->arena, &kept, NULL) < 0)
 		return SPAN_NONE;
 	return json_get_text(kept, "reason");
 }
 
 /* It cannot be served now, or failed before and what comes of the next try is not known yet. */
-static bool has_failed(const struct fleet_reason *reason, const struct crew_member *member)
+static bool has_failed(const struct fleet_reason *reason, const struct instance_entry *member)
 {
-	return is_failure(reason->cause) || member->trouble != CREW_NO_TROUBLE;
+	return is_failure(reason->cause) || member->trouble != INSTANCE_FAILURE_NONE;
 }
 
 /* Why it has, in words where somebody said some; named: with the task that ended. */
-static struct span failure_of(const struct manager_look *look, const struct fleet_reason *reason,
-	const struct crew_member *member, bool named)
+static struct span failure_of(const struct manager_pass *pass, const struct fleet_reason *reason,
+	const struct instance_entry *member, bool named)
 {
-	bool hindered = is_failure(reason->cause) && reason->cause != FLEET_BACKOFF;
-	struct span words = words_of(look, member);
+	bool blocked = is_failure(reason->cause) && reason->cause != FLEET_BACKOFF;
+	struct span text = words_of(pass, member);
 
-	if (words.length > 0)
-		return words;
-	if (hindered)
+	if (text.length > 0)
+		return text;
+	if (blocked)
 		return span_of(reason_of(reason->cause));
-	words = manager_member_words(look, member, named);
-	return words.length > 0 ? manager_reason(look->arena, reason_of(FLEET_BACKOFF), words)
-				: span_of(reason_of(FLEET_BACKOFF));
+	text = failure_text_of_instance(pass, member, named);
+	return text.length > 0 ? manager_reason(pass->arena, reason_of(FLEET_BACKOFF), text)
+			       : span_of(reason_of(FLEET_BACKOFF));
 }
 
 /* Instances that cannot be served now, and why. */
 static void name_failed(struct step *step)
 {
-	struct manager_look *look = step->look;
+	struct manager_pass *pass = step->pass;
 	struct fleet_reason reasons[FAILED_INSTANCES_MAX];
-	size_t count = fleet_reasons(look->crew->fleet, reasons, LENGTH(reasons));
-	struct json *made = json_new_object(look->arena), *list = json_new_array(look->arena);
+	size_t count = fleet_reasons(pass->instances->fleet, reasons, LENGTH(reasons));
+	struct json *created = json_new_object(pass->arena), *list = json_new_array(pass->arena);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct crew_member *member = crew_member_at(look->crew, reasons[i].instance);
-		struct json *item = json_new_object(look->arena);
+		const struct instance_entry *member =
+			instance_entry_at(pass->instances, reasons[i].instance);
+		struct json *item = json_new_object(pass->arena);
 
 		if (!has_failed(&reasons[i], member))
 			continue;
-		json_set_string(look->arena, item, "instance", member->id);
-		json_set_string(look->arena, item, "reason",
-			failure_of(look, &reasons[i], member, true));
-		json_append(look->arena, list, item);
+		json_set_string(pass->arena, item, "instance", member->id);
+		json_set_string(pass->arena, item, "reason",
+			failure_of(pass, &reasons[i], member, true));
+		json_append(pass->arena, list, item);
 	}
 	if (json_count(list) > 0)
-		json_set(look->arena, made, "failedInstances", list);
-	step->failed = json_count(list) > 0 ? json_to_text(made, look->arena) : SPAN("");
+		json_set(pass->arena, created, "failedInstances", list);
+	step->failed = json_count(list) > 0 ? json_to_text(created, pass->arena) : SPAN("");
 }
 
 static void name_all_failed(struct step *step)
 {
-	if (step->look->progress)
-		name_failure(step, step->look->progress);
-	else if (step->look->cause.length == 0)
+	if (step->pass->progress)
+		name_failure(step, step->pass->progress);
+	else if (step->pass->cause.length == 0)
 		name_failed(step);
 }
 
@@ -339,8 +342,8 @@ static void name_all_failed(struct step *step)
  * number does not fall. */
 static void count_progress(struct step *step, const struct environment_deployment_facts *running)
 {
-	const struct fleet_counts *counts = fleet_counts(step->look->crew->fleet);
-	const struct manager_progress *progress = step->look->progress;
+	const struct fleet_counts *counts = fleet_counts(step->pass->instances->fleet);
+	const struct manager_progress *progress = step->pass->progress;
 
 	step->done = progress ? progress->done : counts->updated;
 	step->total = progress ? progress->total : counts->total;
@@ -348,38 +351,39 @@ static void count_progress(struct step *step, const struct environment_deploymen
 		step->done = running->done;
 }
 
-static bool is_over(const struct manager_look *look,
+static bool is_over(const struct manager_pass *pass,
 	const struct environment_deployment_facts *deployment)
 {
-	const struct fleet_counts *counts = fleet_counts(look->crew->fleet);
+	const struct fleet_counts *counts = fleet_counts(pass->instances->fleet);
 
-	if (look->progress)
-		return look->progress->is_over;
-	if (look->sight.bug == DAEMON_BUG_HASTY_COMPLETE)
+	if (pass->progress)
+		return pass->progress->is_over;
+	if (pass->input.bug == DAEMON_BUG_HASTY_COMPLETE)
 		return counts->launching == 0;
-	if (look->sight.bug == DAEMON_BUG_NEVER_EMPTY && counts->total == 0)
+	if (pass->input.bug == DAEMON_BUG_NEVER_EMPTY && counts->total == 0)
 		return false;
 	if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
-		return fleet_complete(look->crew->fleet) && !look->crew->dim;
+		return fleet_complete(pass->instances->fleet) && !pass->instances->unknown_refs;
 	/* What a monitor began for: everybody has a task, of the version that is due. */
 	return counts->launching == 0 && counts->missing == 0 && counts->unhealthy == 0 &&
-	       !(look->sight.rolls && counts->outdated > 0);
+	       !(pass->input.rolls && counts->outdated > 0);
 }
 
 /* What those that fail have in common; the word alone, if they fail for several reasons. */
-static struct span common_failure(const struct manager_look *look)
+static struct span common_failure(const struct manager_pass *pass)
 {
 	struct fleet_reason reasons[FAILED_INSTANCES_MAX];
-	size_t count = fleet_reasons(look->crew->fleet, reasons, LENGTH(reasons));
+	size_t count = fleet_reasons(pass->instances->fleet, reasons, LENGTH(reasons));
 	struct span common = SPAN("");
 
 	for (size_t i = 0; i < count; i++) {
-		const struct crew_member *member = crew_member_at(look->crew, reasons[i].instance);
+		const struct instance_entry *member =
+			instance_entry_at(pass->instances, reasons[i].instance);
 		struct span one;
 
 		if (!has_failed(&reasons[i], member))
 			continue;
-		one = manager_reason(look->arena, "", failure_of(look, &reasons[i], member, false));
+		one = manager_reason(pass->arena, "", failure_of(pass, &reasons[i], member, false));
 		if (common.length > 0 && !span_equal(one, common))
 			return span_of(reason_of(FLEET_BACKOFF));
 		common = one;
@@ -387,37 +391,38 @@ static struct span common_failure(const struct manager_look *look)
 	return common.length > 0 ? common : SPAN("UNHEALTHY: the health check failed");
 }
 
-static enum environment_deployment_status status_now(const struct manager_look *look,
+static enum environment_deployment_status status_now(const struct manager_pass *pass,
 	struct span *ret_reason)
 {
-	struct fleet_reason blocked = fleet_blocked(look->crew->fleet);
-	struct span words;
+	struct fleet_reason blocked = fleet_blocked(pass->instances->fleet);
+	struct span text;
 
-	*ret_reason = look->progress ? look->progress->reason : SPAN("");
-	if (look->progress)
-		return look->progress->status;
-	if (fleet_counts(look->crew->fleet)->unhealthy > 0 || blocked.cause == FLEET_BACKOFF) {
-		*ret_reason = common_failure(look);
+	*ret_reason = pass->progress ? pass->progress->reason : SPAN("");
+	if (pass->progress)
+		return pass->progress->status;
+	if (fleet_counts(pass->instances->fleet)->unhealthy > 0 || blocked.cause == FLEET_BACKOFF) {
+		*ret_reason = common_failure(pass);
 		return ENVIRONMENT_DEPLOYMENT_unhealthy;
 	}
-	if (look->crew->dim && fleet_complete(look->crew->fleet)) {
+	if (pass->instances->unknown_refs && fleet_complete(pass->instances->fleet)) {
 		*ret_reason = SPAN("CLUSTER_UNKNOWN: the cluster that it leaves");
 		return ENVIRONMENT_DEPLOYMENT_blocked;
 	}
 	if (blocked.cause == FLEET_UNREACHABLE || !is_failure(blocked.cause))
 		return ENVIRONMENT_DEPLOYMENT_in_progress;
 	*ret_reason = span_of(reason_of(blocked.cause));
-	words = words_of(look, crew_member_at(look->crew, blocked.instance));
+	text = words_of(pass, instance_entry_at(pass->instances, blocked.instance));
 	/* Of what does not depend on the instance one wants to know more than the word. */
-	if (words.length > 0 && (blocked.cause == FLEET_PLACEMENT || blocked.cause == FLEET_HANGS))
-		*ret_reason = manager_reason(look->arena, reason_of(blocked.cause), words);
+	if (text.length > 0 && (blocked.cause == FLEET_PLACEMENT || blocked.cause == FLEET_HANGS))
+		*ret_reason = manager_reason(pass->arena, reason_of(blocked.cause), text);
 	return ENVIRONMENT_DEPLOYMENT_blocked;
 }
 
 /* What has failed is being tried again: as long as nobody knows what becomes of that, all is as it was. */
 static void keep_trouble(struct step *step, const struct environment_deployment_facts *deployment)
 {
-	if (step->look->progress || crew_troubled(step->look->crew) == 0 || step->reason.length > 0)
+	if (step->pass->progress || env_instances_failing(step->pass->instances) == 0 ||
+		step->reason.length > 0)
 		return;
 	if (deployment->status != ENVIRONMENT_DEPLOYMENT_unhealthy &&
 		deployment->status != ENVIRONMENT_DEPLOYMENT_blocked)
@@ -426,25 +431,25 @@ static void keep_trouble(struct step *step, const struct environment_deployment_
 	step->reason = deployment->reason;
 }
 
-int64_t manager_ends_ms(const struct manager_look *look,
+int64_t manager_ends_ms(const struct manager_pass *pass,
 	const struct environment_deployment_facts *deployment)
 {
-	return crew_moment(&look->crew->began, &look->sight, deployment->started_ms, 0) +
-	       environment_version_facts(look->sight.target)->timeout_ms;
+	return recorded_moment(&pass->instances->began, &pass->input, deployment->started_ms, 0) +
+	       environment_version_facts(pass->input.target)->timeout_ms;
 }
 
 /* Nothing is known of the instances, so nothing is done: but time goes on. */
 static void decide_blind(struct step *step, const struct environment_deployment_facts *deployment)
 {
-	struct manager_look *look = step->look;
+	struct manager_pass *pass = step->pass;
 	const struct environment_version_facts *target =
-		environment_version_facts(look->sight.target);
-	int64_t ends_ms = manager_ends_ms(look, deployment);
-	bool over = ends_ms <= look->sight.steady_ms;
+		environment_version_facts(pass->input.target);
+	int64_t ends_ms = manager_ends_ms(pass, deployment);
+	bool over = ends_ms <= pass->input.steady_ms;
 
-	manager_again_at(look, over ? 0 : ends_ms);
+	manager_again_at(pass, over ? 0 : ends_ms);
 	step->status = over ? ENVIRONMENT_DEPLOYMENT_timed_out : ENVIRONMENT_DEPLOYMENT_blocked;
-	step->reason = look->cause;
+	step->reason = pass->cause;
 	step->rolls_back = over && deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
 			   target->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
 	if (step->status != deployment->status || !span_equal(step->reason, deployment->reason))
@@ -455,45 +460,45 @@ static void decide_blind(struct step *step, const struct environment_deployment_
 static bool failed_have_changed(struct step *step,
 	const struct environment_deployment_facts *deployment)
 {
-	const struct manager_look *look = step->look;
-	const struct store_object *object = environment_deployment_of(look->sight.view, look->arena,
-		look->sight.environment->key, deployment->id);
+	const struct manager_pass *pass = step->pass;
+	const struct store_object *object = environment_deployment_of(pass->input.view, pass->arena,
+		pass->input.environment->key, deployment->id);
 
-	if (!object ||
-		(crew_troubled(look->crew) == 0 && !look->progress && object->api.length == 0))
+	if (!object || (env_instances_failing(pass->instances) == 0 && !pass->progress &&
+			       object->api.length == 0))
 		return false;
 	name_all_failed(step);
 	return !span_equal(step->failed, object->api);
 }
 
 /* Its time is over, or it was given up: why, as it was told until then. */
-static void tell_end(struct step *step, const struct environment_deployment_facts *deployment)
+static void report_end(struct step *step, const struct environment_deployment_facts *deployment)
 {
-	const struct manager_look *look = step->look;
+	const struct manager_pass *pass = step->pass;
 
-	step->status = status_now(look, &step->reason);
+	step->status = status_now(pass, &step->reason);
 	keep_trouble(step, deployment);
-	if (step->reason.length == 0 && !look->progress)
-		step->reason = span_of(reason_of(fleet_blocked(look->crew->fleet).cause));
+	if (step->reason.length == 0 && !pass->progress)
+		step->reason = span_of(reason_of(fleet_blocked(pass->instances->fleet).cause));
 	if (step->reason.length == 0)
-		step->reason = arena_format(look->arena, "TIME_OVER: %lld of %lld are as wanted",
+		step->reason = arena_format(pass->arena, "TIME_OVER: %lld of %lld are as wanted",
 			(long long)step->done, (long long)step->total);
 	step->status = ENVIRONMENT_DEPLOYMENT_timed_out;
 }
 
 static void decide_running(struct step *step, const struct environment_deployment_facts *deployment)
 {
-	struct manager_look *look = step->look;
+	struct manager_pass *pass = step->pass;
 	const struct environment_version_facts *target =
-		environment_version_facts(look->sight.target);
-	int64_t ends_ms = manager_ends_ms(look, deployment);
+		environment_version_facts(pass->input.target);
+	int64_t ends_ms = manager_ends_ms(pass, deployment);
 
 	step->type = STEP_MOVE;
-	if (is_over(look, deployment)) {
+	if (is_over(pass, deployment)) {
 		size_t position = 0;
 
 		if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
-			next_adopted(look->crew, &position)) {
+			next_adopted(pass->instances, &position)) {
 			step->type = STEP_ADOPT;
 			return;
 		}
@@ -501,14 +506,14 @@ static void decide_running(struct step *step, const struct environment_deploymen
 		step->reason = SPAN("");
 		return;
 	}
-	if (ends_ms <= look->sight.steady_ms || (look->progress && look->progress->has_failed)) {
-		tell_end(step, deployment);
+	if (ends_ms <= pass->input.steady_ms || (pass->progress && pass->progress->has_failed)) {
+		report_end(step, deployment);
 		step->rolls_back = deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
 				   target->on_failure == ENVIRONMENT_ON_FAILURE_rollback;
 		return;
 	}
-	manager_again_at(look, ends_ms);
-	step->status = status_now(look, &step->reason);
+	manager_again_at(pass, ends_ms);
+	step->status = status_now(pass, &step->reason);
 	keep_trouble(step, deployment);
 	if (step->status != deployment->status || !span_equal(step->reason, deployment->reason))
 		return;
@@ -516,21 +521,21 @@ static void decide_running(struct step *step, const struct environment_deploymen
 	if (step->done == deployment->done && step->total == deployment->total &&
 		!failed_have_changed(step, deployment))
 		return;
-	if (look->crew->progress_ms + PROGRESS_MS <= look->sight.steady_ms)
+	if (pass->instances->progress_ms + PROGRESS_MS <= pass->input.steady_ms)
 		step->type = STEP_PROGRESS;
 	else
-		manager_again_at(look, look->crew->progress_ms + PROGRESS_MS);
+		manager_again_at(pass, pass->instances->progress_ms + PROGRESS_MS);
 }
 
 /* By this server's own sight, since it first saw it written down: another one's clock may be an hour behind, and what has
  * not been watched has not baked. */
-static int64_t canary_began_ms(const struct manager_look *look,
+static int64_t canary_began_ms(const struct manager_pass *pass,
 	const struct environment_deployment_facts *deployment)
 {
-	struct crew_moment *began = &look->crew->canary_began;
+	struct recorded_moment *began = &pass->instances->canary_began;
 
 	if (began->written_ms != deployment->canary_ms)
-		*began = (struct crew_moment){deployment->canary_ms, look->sight.steady_ms};
+		*began = (struct recorded_moment){deployment->canary_ms, pass->input.steady_ms};
 	return began->steady_ms;
 }
 
@@ -538,67 +543,67 @@ static int64_t canary_began_ms(const struct manager_look *look,
  * well then: time alone says nothing of what happened while nobody looked. */
 static void decide_canary(struct step *step, const struct environment_deployment_facts *deployment)
 {
-	struct manager_look *look = step->look;
+	struct manager_pass *pass = step->pass;
 	const struct environment_version_facts *target =
-		environment_version_facts(look->sight.target);
-	const struct fleet_counts *counts = fleet_counts(look->crew->fleet);
+		environment_version_facts(pass->input.target);
+	const struct fleet_counts *counts = fleet_counts(pass->instances->fleet);
 	int64_t wanted =
 		target->canary_instances < counts->total ? target->canary_instances : counts->total;
-	bool well = counts->proved >= wanted && counts->unproved == 0;
-	int64_t baked_ms = canary_began_ms(look, deployment) + target->canary_bake_ms;
+	bool healthy = counts->proved >= wanted && counts->unproved == 0;
+	int64_t baked_ms = canary_began_ms(pass, deployment) + target->canary_bake_ms;
 
-	if (!look->sight.canary || (!well && deployment->canary_ms == 0))
+	if (!pass->input.canary || (!healthy && deployment->canary_ms == 0))
 		return;
 	/* Who did not see it so far lets it bake anew, and says until when. */
-	if (well && deployment->canary_ms > 0 && target->canary_bake_ms > 0 &&
-		look->crew->canary_written_ms != deployment->canary_ms) {
+	if (healthy && deployment->canary_ms > 0 && target->canary_bake_ms > 0 &&
+		pass->instances->canary_written_ms != deployment->canary_ms) {
 		step->type = STEP_CANARY;
-		step->canary_ms = look->sight.now_ms;
+		step->canary_ms = pass->input.now_ms;
 		return;
 	}
-	if (well && deployment->canary_ms > 0 && baked_ms > look->sight.steady_ms) {
-		manager_again_at(look, baked_ms);
+	if (healthy && deployment->canary_ms > 0 && baked_ms > pass->input.steady_ms) {
+		manager_again_at(pass, baked_ms);
 		return;
 	}
 	/* It may have died while we slept: then that is told in a moment. */
-	if (well && !crew_is_current(look->crew, &look->sight)) {
-		manager_again_at(look, look->sight.steady_ms + CANARY_AGAIN_MS);
+	if (healthy && !env_instances_is_current(pass->instances, &pass->input)) {
+		manager_again_at(pass, pass->input.steady_ms + CANARY_AGAIN_MS);
 		return;
 	}
 	step->type = STEP_CANARY;
-	step->canary_proved = well && deployment->canary_ms > 0;
-	step->canary_ms = well ? look->sight.now_ms : 0;
+	step->canary_proved = healthy && deployment->canary_ms > 0;
+	step->canary_ms = healthy ? pass->input.now_ms : 0;
 }
 
-static bool needs_monitor(const struct manager_look *look)
+static bool needs_monitor(const struct manager_pass *pass)
 {
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
-	const struct fleet_counts *counts = fleet_counts(look->crew->fleet);
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	const struct fleet_counts *counts = fleet_counts(pass->instances->fleet);
 
 	if (facts->status != ENVIRONMENT_active || facts->target.length == 0)
 		return false;
 	/* Who comes back with an older version gets the one that is due, as soon as that can be done. Where both are
 	 * there, the older one is only in excess. */
 	return counts->missing > 0 ||
-	       (look->sight.rolls && counts->outdated > counts->doubled &&
-		       fleet_blocked(look->crew->fleet).cause == FLEET_NO_CAUSE);
+	       (pass->input.rolls && counts->outdated > counts->doubled &&
+		       fleet_blocked(pass->instances->fleet).cause == FLEET_NO_CAUSE);
 }
 
-static bool has_timed_out(const struct manager_look *look)
+static bool has_timed_out(const struct manager_pass *pass)
 {
-	struct span prefix = arena_format(look->arena, "%.*s/timed-out/",
-		SPAN_ARGS(look->sight.environment->key));
+	struct span prefix = arena_format(pass->arena, "%.*s/timed-out/",
+		SPAN_ARGS(pass->input.environment->key));
 
-	return store_count(look->sight.view, &environment_deployment_kind,
+	return store_count(pass->input.view, &environment_deployment_kind,
 		       ENVIRONMENT_DEPLOYMENT_BY_STATUS, prefix, false) > 0;
 }
 
 static void decide(struct step *step)
 {
-	struct manager_look *look = step->look;
-	const struct environment_facts *facts = environment_facts(look->sight.environment);
-	const struct store_object *object = environment_deployment_of(look->sight.view, look->arena,
-		look->sight.environment->key, facts->in_progress);
+	struct manager_pass *pass = step->pass;
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	const struct store_object *object = environment_deployment_of(pass->input.view, pass->arena,
+		pass->input.environment->key, facts->in_progress);
 	const struct environment_deployment_facts *running =
 		object ? environment_deployment_facts(object) : NULL;
 
@@ -608,49 +613,53 @@ static void decide(struct step *step)
 		step->reason = running->reason;
 	} else if (facts->pending.length > 0 &&
 		   (!running || running->type != ENVIRONMENT_DEPLOYMENT_TYPE_user)) {
-		if (look->sight.bug != DAEMON_BUG_FAILURE_STAYS || !has_timed_out(look))
+		if (pass->input.bug != DAEMON_BUG_FAILURE_STAYS || !has_timed_out(pass))
 			step->type = STEP_BEGIN;
-	} else if (running && look->sight.target && facts->status == ENVIRONMENT_active &&
-		   look->cause.length > 0) {
+	} else if (running && pass->input.target && facts->status == ENVIRONMENT_active &&
+		   pass->cause.length > 0) {
 		decide_blind(step, running);
-	} else if (look->cause.length > 0) {
+	} else if (pass->cause.length > 0) {
 		return;
-	} else if (running && look->sight.target && facts->status == ENVIRONMENT_active) {
+	} else if (running && pass->input.target && facts->status == ENVIRONMENT_active) {
 		decide_running(step, running);
 		if (step->type == STEP_NONE)
 			decide_canary(step, running);
-	} else if (!running && needs_monitor(look)) {
+	} else if (!running && needs_monitor(pass)) {
 		step->type = STEP_MONITOR;
-		step->monitor =
-			look->crew->new_count > 0 || fleet_counts(look->crew->fleet)->missing == 0
-				? ENVIRONMENT_DEPLOYMENT_TYPE_autoscaling
-				: ENVIRONMENT_DEPLOYMENT_TYPE_health_repair;
+		step->monitor = pass->instances->new_count > 0 ||
+						fleet_counts(pass->instances->fleet)->missing == 0
+					? ENVIRONMENT_DEPLOYMENT_TYPE_autoscaling
+					: ENVIRONMENT_DEPLOYMENT_TYPE_health_repair;
 	}
 }
 
 /* ---- telling it ---- */
 
-static void tell(const struct step *step, bool bad, struct span id, const char *what)
+static void log_transition(const struct step *step, bool bad, struct span id, const char *what)
 {
-	const struct manager_config *config = &step->look->manager->config;
-	struct span key = step->look->sight.environment->key;
+	const struct manager_config *config = &step->pass->manager->config;
+	struct span key = step->pass->input.environment->key;
 	bool why = step->reason.length > 0;
 
-	config->tell(config->report_context, bad,
-		arena_format(step->look->arena, "environment %.*s: deployment %.*s %s%s%.*s",
+	config->log_transition(config->report_context, bad,
+		arena_format(step->pass->arena, "environment %.*s: deployment %.*s %s%s%.*s",
 			SPAN_ARGS(key), SPAN_ARGS(id), what, why ? ": " : "",
 			SPAN_ARGS(step->reason)));
 }
 
-static void tell_move(const struct step *step, struct span id)
+static void log_move(const struct step *step, struct span id)
 {
 	switch (step->status) {
-	case ENVIRONMENT_DEPLOYMENT_completed: tell(step, false, id, "is completed"); break;
-	case ENVIRONMENT_DEPLOYMENT_in_progress: tell(step, false, id, "goes on"); break;
-	case ENVIRONMENT_DEPLOYMENT_unhealthy: tell(step, true, id, "is unhealthy"); break;
-	case ENVIRONMENT_DEPLOYMENT_blocked: tell(step, true, id, "is blocked"); break;
+	case ENVIRONMENT_DEPLOYMENT_completed:
+		log_transition(step, false, id, "is completed");
+		break;
+	case ENVIRONMENT_DEPLOYMENT_in_progress: log_transition(step, false, id, "goes on"); break;
+	case ENVIRONMENT_DEPLOYMENT_unhealthy:
+		log_transition(step, true, id, "is unhealthy");
+		break;
+	case ENVIRONMENT_DEPLOYMENT_blocked: log_transition(step, true, id, "is blocked"); break;
 	case ENVIRONMENT_DEPLOYMENT_timed_out:
-		tell(step, true, id,
+		log_transition(step, true, id,
 			step->has_rolled_back ? "is timed-out and is taken back" : "is timed-out");
 		break;
 	default: break;
@@ -658,56 +667,57 @@ static void tell_move(const struct step *step, struct span id)
 }
 
 /* Once it is written down. What monitors do for single instances is in the history. */
-static void tell_step(const struct step *step)
+static void log_step(const struct step *step)
 {
-	const struct environment_facts *facts = environment_facts(step->look->sight.environment);
-	const struct store_object *running = environment_deployment_of(step->look->sight.view,
-		step->look->arena, step->look->sight.environment->key, facts->in_progress);
+	const struct environment_facts *facts = environment_facts(step->pass->input.environment);
+	const struct store_object *running = environment_deployment_of(step->pass->input.view,
+		step->pass->arena, step->pass->input.environment->key, facts->in_progress);
 
-	if (!step->look->manager->config.tell || step->done_nothing)
+	if (!step->pass->manager->config.log_transition || step->done_nothing)
 		return;
 	if (step->type == STEP_BEGIN)
-		tell(step, false, facts->pending, "begins");
+		log_transition(step, false, facts->pending, "begins");
 	if (!running ||
 		environment_deployment_facts(running)->type != ENVIRONMENT_DEPLOYMENT_TYPE_user)
 		return;
 	if (step->type == STEP_STOPPED)
-		tell(step, false, facts->in_progress, "is stopped");
+		log_transition(step, false, facts->in_progress, "is stopped");
 	if (step->type == STEP_MOVE &&
 		environment_deployment_facts(running)->status != step->status)
-		tell_move(step, facts->in_progress);
+		log_move(step, facts->in_progress);
 }
 
-static bool health_has_changed(const struct manager_look *look)
+static bool health_has_changed(const struct manager_pass *pass)
 {
 	struct environment_counts counts;
 
-	crew_count(look->crew, &counts);
+	env_instances_count(pass->instances, &counts);
 	return environment_is_unhealthy(&counts) !=
-	       environment_facts(look->sight.environment)->unhealthy;
+	       environment_facts(pass->input.environment)->unhealthy;
 }
 
-int manager_step_deployments(struct manager_look *look, bool *ret_changed, struct err *err)
+int manager_step_deployments(struct manager_pass *pass, bool *ret_changed, struct err *err)
 {
-	struct step step = {.look = look, .reason = SPAN(""), .failed = SPAN("")};
+	struct step step = {.pass = pass, .reason = SPAN(""), .failed = SPAN("")};
 	int code;
 
 	decide(&step);
-	if (step.type == STEP_NONE && health_has_changed(look))
+	if (step.type == STEP_NONE && health_has_changed(pass))
 		step.type = STEP_HEALTH;
 	if (step.type == STEP_NONE)
 		return 0;
-	id_uuid(runner_random(look->call->runner), step.id);
-	look->crew->progress_ms = look->sight.steady_ms;
+	id_uuid(runner_random(pass->call->runner), step.id);
+	pass->instances->progress_ms = pass->input.steady_ms;
 	name_all_failed(&step);
-	code = claims_write(look->manager->config.claims, &look->claim, write_step, &step, NULL,
+	code = claims_write(pass->manager->config.claims, &pass->claim, write_step, &step, NULL,
 		err);
 	if (code == 0)
-		tell_step(&step);
+		log_step(&step);
 	if (code == 0 && step.type == STEP_CANARY && !step.done_nothing)
-		look->crew->canary_written_ms = step.canary_ms;
+		pass->instances->canary_written_ms = step.canary_ms;
 	if (code == 0 && step.type == STEP_ADOPT)
-		crew_instance_changed(look->crew, SPAN(""), SPAN("")); /* their placements did */
+		env_instances_instance_changed(pass->instances, SPAN(""),
+			SPAN("")); /* their placements did */
 	*ret_changed = code == 0;
 	return code;
 }

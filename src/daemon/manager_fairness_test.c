@@ -12,7 +12,7 @@
 #define ENVIRONMENTS 20
 #define INSTANCES 300
 #define SEEDS 7
-#define LOOKS 3 /* two, and those that were under way */
+#define PASSES 3 /* two, and those that were under way */
 #define NOISY "123456789012"
 #define QUIET "210987654321"
 
@@ -109,16 +109,16 @@ static size_t count_meanwhile(uint64_t seed)
 /* Everything that goes on at once goes on in another order with each seed. */
 static void test_85_noisy_neighbour(void **state)
 {
-	const size_t look_of_each = (size_t)MANAGER_ACCOUNT_WORKERS * MANAGER_ACTIONS_MAX;
+	const size_t check_of_each = (size_t)MANAGER_ACCOUNT_WORKERS * MANAGER_ACTIONS_MAX;
 	unsigned within = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		size_t meanwhile = count_meanwhile(seed);
 
-		within += meanwhile <= look_of_each;
+		within += meanwhile <= check_of_each;
 		/* The quiet one's deployment is begun in one look, and carried out in the next. */
-		assert_true(meanwhile <= LOOKS * look_of_each);
+		assert_true(meanwhile <= PASSES * check_of_each);
 	}
 	/* Mostly it waits for one look of each worker that the other may have, and not of each environment. */
 	assert_true(within > SEEDS / 2);

@@ -9,10 +9,10 @@
 
 static int delete_gone(struct store_transaction *transaction, void *context, struct err *err)
 {
-	const struct manager_look *look = context;
+	const struct manager_pass *pass = context;
 	size_t count = 0;
 
-	MAP_EACH (&look->crew->gone, entry) {
+	MAP_EACH (&pass->instances->gone, entry) {
 		int code = store_delete(transaction, &environment_placement_kind, entry->key,
 			STORE_ANY, err);
 
@@ -24,17 +24,17 @@ static int delete_gone(struct store_transaction *transaction, void *context, str
 	return 0;
 }
 
-int manager_forget_gone(struct manager_look *look, struct err *err)
+int manager_forget_gone(struct manager_pass *pass, struct err *err)
 {
 	int code;
 
-	if (look->crew->gone.count == 0)
+	if (pass->instances->gone.count == 0)
 		return 0;
-	code = claims_write(look->manager->config.claims, &look->claim, delete_gone, look, NULL,
+	code = claims_write(pass->manager->config.claims, &pass->claim, delete_gone, pass, NULL,
 		err);
 	if (code == 0)
 		map_clear(
-			&look->crew
+			&pass->instances
 				 ->gone); /* those beyond are found again when all are looked at */
 	return code;
 }
@@ -42,7 +42,7 @@ int manager_forget_gone(struct manager_look *look, struct err *err)
 /* ---- deleting an environment ---- */
 
 struct deleting {
-	struct manager_look *look;
+	struct manager_pass *pass;
 	bool more;
 };
 
@@ -72,9 +72,9 @@ static int write_delete(struct store_transaction *transaction, void *context, st
 	static const struct store_kind *const kinds[] = {&environment_placement_kind,
 		&environment_run_kind, &environment_deployment_kind, &environment_version_kind};
 	struct deleting *deleting = context;
-	const struct manager_look *look = deleting->look;
+	const struct manager_pass *pass = deleting->pass;
 	struct span prefix =
-		arena_format(look->arena, "%.*s/", SPAN_ARGS(look->sight.environment->key));
+		arena_format(pass->arena, "%.*s/", SPAN_ARGS(pass->input.environment->key));
 	size_t count = 0;
 	int code = 0;
 
@@ -83,20 +83,20 @@ static int write_delete(struct store_transaction *transaction, void *context, st
 	deleting->more = count == DELETES_MAX;
 	if (code == 0 && !deleting->more)
 		code = environment_unreserve(transaction,
-			environment_facts(look->sight.environment), err);
+			environment_facts(pass->input.environment), err);
 	if (code < 0 || deleting->more)
 		return code;
-	code = store_delete(transaction, &environment_kind, look->sight.environment->key, STORE_ANY,
+	code = store_delete(transaction, &environment_kind, pass->input.environment->key, STORE_ANY,
 		err);
 	return code < 0 ? code
-			: claims_forget(look->manager->config.claims, transaction, &look->claim,
+			: claims_forget(pass->manager->config.claims, transaction, &pass->claim,
 				  err);
 }
 
-int manager_delete(struct manager_look *look, bool *ret_more, struct err *err)
+int manager_delete(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
-	struct deleting deleting = {.look = look};
-	int code = claims_write(look->manager->config.claims, &look->claim, write_delete, &deleting,
+	struct deleting deleting = {.pass = pass};
+	int code = claims_write(pass->manager->config.claims, &pass->claim, write_delete, &deleting,
 		NULL, err);
 
 	*ret_more = deleting.more;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/crew.h"
+#include "daemon/env_instances.h"
 #include "daemon/test_manager.h"
 
 #define INSTANCES 5
@@ -101,7 +101,7 @@ static void test_43_a_task_that_does_not_stop_is_named(void **state)
 	assert_int_equal(ask_for(bench, id), INSTANCES - 1);
 	assert_string_equal(test_text(bench->server, "status"), "in-progress");
 	/* It takes too long. */
-	let_run(bench, stuck, CREW_HANGS_MS * 1000);
+	let_run(bench, stuck, ENV_INSTANCES_HANGS_MS * 1000);
 	assert_int_equal(ask_for(bench, id), INSTANCES - 1);
 	assert_string_equal(test_text(bench->server, "status"), "blocked");
 	assert_string_equal(test_text(bench->server, "statusReason"), "STOP_HANGS");

@@ -225,13 +225,13 @@ static void be_healthy(struct task_facts *facts)
 	facts->health = TASK_HEALTH_HEALTHY;
 }
 
-static void be_ill(struct task_facts *facts)
+static void be_unhealthy(struct task_facts *facts)
 {
 	facts->health = TASK_HEALTH_UNHEALTHY;
 }
 
 /* All tasks that run and shall run; how many. */
-static size_t tell_health(struct test_manager *bench, void (*health)(struct task_facts *facts))
+static size_t report_health(struct test_manager *bench, void (*health)(struct task_facts *facts))
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(bench->server->store);
@@ -262,21 +262,21 @@ static void test_a_health_check_is_believed_at_once(void **state)
 	(void)state;
 	deploy(bench, false, 3, id);
 	move(bench, 3, true, TASK_PENDING, "RUNNING");
-	assert_int_equal(tell_health(bench, be_healthy), INSTANCES);
+	assert_int_equal(report_health(bench, be_healthy), INSTANCES);
 	test_manager_pass(bench, MOMENT_US);
 	assert_string_equal(status_of(bench, id), "completed");
 	test_manager_free(bench);
 }
 
 /* Tasks fall ill as soon as they run, for a minute; how many. */
-static size_t let_fall_ill(struct test_manager *bench)
+static size_t become_unhealthy(struct test_manager *bench)
 {
 	size_t count = 0;
 
 	for (int i = 0; i < 120; i++) {
 		move(bench, 3, false, TASK_RUNNING, "STOPPED");
 		move(bench, 3, true, TASK_PENDING, "RUNNING");
-		count += tell_health(bench, be_ill);
+		count += report_health(bench, be_unhealthy);
 		test_manager_pass(bench, MOMENT_US);
 	}
 	return count;
@@ -290,7 +290,7 @@ static void test_what_falls_ill_again_and_again_waits(void **state)
 	(void)state;
 	deploy(bench, false, 3, id);
 	/* At once, and then after 1, 2, 4, 8 and 16 seconds of these sixty. */
-	assert_in_range(let_fall_ill(bench), 6 * INSTANCES, 8 * INSTANCES);
+	assert_in_range(become_unhealthy(bench), 6 * INSTANCES, 8 * INSTANCES);
 	assert_string_equal(status_of(bench, id), "unhealthy");
 	/* One server's count is another's. */
 	test_manager_stop(bench);
@@ -300,10 +300,10 @@ static void test_what_falls_ill_again_and_again_waits(void **state)
 	/* Who was well for long is served at once when that is over. */
 	test_manager_pass(bench, 60 * SECOND_US);
 	assert_int_equal(move(bench, 3, true, TASK_PENDING, "RUNNING"), INSTANCES);
-	tell_health(bench, be_healthy);
-	test_manager_pass(bench, CREW_WELL_MS * 1000);
+	report_health(bench, be_healthy);
+	test_manager_pass(bench, ENV_INSTANCES_HEALTHY_MS * 1000);
 	assert_string_equal(status_of(bench, id), "completed");
-	assert_in_range(let_fall_ill(bench), 6 * INSTANCES, 8 * INSTANCES);
+	assert_in_range(become_unhealthy(bench), 6 * INSTANCES, 8 * INSTANCES);
 	test_manager_free(bench);
 }
 

@@ -14,7 +14,7 @@
 #include "daemon/test_manager.h"
 
 #define OLD_DEPLOYMENTS 10000
-#define LOOKS 50
+#define PASSES 50
 #define ROUNDS 20 /* a machine that does much else may be slow in any of them, not in all */
 
 static const struct question {
@@ -40,7 +40,7 @@ static int64_t cost_of(struct test_manager *bench, const struct question *questi
 {
 	int64_t least = INT64_MAX;
 
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < PASSES; i++) {
 		int64_t before = processor_ns(), took;
 
 		test_manager_ask(bench, question->operation, "%s", question->body);

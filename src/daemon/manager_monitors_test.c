@@ -83,19 +83,19 @@ static void check_end(struct crowd *crowd)
 }
 
 /* Twenty join behind so many commits of a user's rollout; 0: nobody does. How many there were. */
-static uint64_t join_meanwhile(uint64_t place, size_t *ret_served_by_user)
+static uint64_t join_meanwhile(uint64_t cluster_ref, size_t *ret_served_by_user)
 {
 	struct crowd crowd;
 	uint64_t commits;
 	bool is_over;
 
 	open_crowd(&crowd);
-	test_hosts_count(crowd.bench, place);
+	test_hosts_count(crowd.bench, cluster_ref);
 	test_hosts_start(crowd.bench, crowd.versions[2], crowd.user);
 	test_hosts_run(crowd.bench, WHILE_US);
 	commits = crowd.bench->commits;
-	if (place > 0) {
-		assert_int_equal(commits, place);
+	if (cluster_ref > 0) {
+		assert_int_equal(commits, cluster_ref);
 		is_over = strcmp(test_hosts_status(crowd.bench, crowd.user), "completed") == 0;
 		test_hosts_count(crowd.bench, 0);
 		join(&crowd);
@@ -116,33 +116,33 @@ static uint64_t join_meanwhile(uint64_t place, size_t *ret_served_by_user)
 static void test_51_twenty_join_while_a_user_rolls_out(void **state)
 {
 	size_t served_by_user = 0;
-	uint64_t places = join_meanwhile(0, NULL);
+	uint64_t cluster_refs = join_meanwhile(0, NULL);
 
 	(void)state;
-	for (uint64_t place = 1; place <= places; place++)
-		join_meanwhile(place, &served_by_user);
+	for (uint64_t cluster_ref = 1; cluster_ref <= cluster_refs; cluster_ref++)
+		join_meanwhile(cluster_ref, &served_by_user);
 	print_message("%llu places, at %zu of them the user's served all\n",
-		(unsigned long long)places, served_by_user);
-	assert_true(places >= 15 && served_by_user >= 10 && served_by_user < places);
+		(unsigned long long)cluster_refs, served_by_user);
+	assert_true(cluster_refs >= 15 && served_by_user >= 10 && served_by_user < cluster_refs);
 }
 
 /* A user starts one behind so many commits of what a monitor does for twenty. */
-static uint64_t start_meanwhile(uint64_t place, size_t *ret_superseded)
+static uint64_t start_meanwhile(uint64_t cluster_ref, size_t *ret_superseded)
 {
 	struct crowd crowd;
 	uint64_t commits;
 
 	open_crowd(&crowd);
-	test_hosts_count(crowd.bench, place);
+	test_hosts_count(crowd.bench, cluster_ref);
 	join(&crowd);
 	test_hosts_run(crowd.bench, WHILE_US);
 	commits = crowd.bench->commits;
-	if (place == 0) {
+	if (cluster_ref == 0) {
 		assert_int_equal(crowd.monitors, 1);
 		assert_int_equal(test_hosts_running(crowd.bench, 1), ALL);
 	} else {
 		/* The first twenty commits are those who join, all before anybody looks. */
-		assert_int_equal(commits, place > JOINING ? place : JOINING);
+		assert_int_equal(commits, cluster_ref > JOINING ? cluster_ref : JOINING);
 		test_hosts_count(crowd.bench, 0);
 		test_hosts_start(crowd.bench, crowd.versions[2], crowd.user);
 		test_hosts_run(crowd.bench, WHILE_US);
@@ -157,14 +157,14 @@ static uint64_t start_meanwhile(uint64_t place, size_t *ret_superseded)
 static void test_51_a_user_starts_while_twenty_are_served(void **state)
 {
 	size_t superseded = 0;
-	uint64_t places = start_meanwhile(0, NULL);
+	uint64_t cluster_refs = start_meanwhile(0, NULL);
 
 	(void)state;
-	for (uint64_t place = JOINING; place <= places; place++)
-		start_meanwhile(place, &superseded);
+	for (uint64_t cluster_ref = JOINING; cluster_ref <= cluster_refs; cluster_ref++)
+		start_meanwhile(cluster_ref, &superseded);
 	print_message("%llu places, at %zu of them a monitor's made room\n",
-		(unsigned long long)(places - JOINING + 1), superseded);
-	assert_true(places >= JOINING + 20 && superseded >= 10);
+		(unsigned long long)(cluster_refs - JOINING + 1), superseded);
+	assert_true(cluster_refs >= JOINING + 20 && superseded >= 10);
 }
 
 int main(void)

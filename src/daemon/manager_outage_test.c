@@ -9,34 +9,35 @@
 
 #include <cmocka.h>
 
-#include "daemon/test_far.h"
+#include "daemon/test_remote.h"
 
 #define INSTANCES 10
 #define MINUTE_US (60 * SECOND_US)
 #define CALLS_A_MINUTE 6 /* half of what it polls with while all is well */
 #define STEP_US (SECOND_US / 2)
 
-static size_t pass(struct test_far *bench, int revision, int64_t duration_us, size_t *ret_all)
+static size_t pass(struct test_remote *bench, int revision, int64_t duration_us, size_t *ret_all)
 {
 	size_t running = 0;
 
 	for (int64_t passed = 0; passed < duration_us; passed += STEP_US) {
-		running = test_far_move(bench, revision, ret_all);
+		running = test_remote_move(bench, revision, ret_all);
 		test_manager_pass(bench->near, STEP_US);
 	}
 	return running;
 }
 
 /* What clients do in a minute of it: they read, and change something else. */
-static void use(struct test_far *bench, int minute, const char *id)
+static void use(struct test_remote *bench, int minute, const char *id)
 {
-	const struct json *told;
+	const struct json *reported;
 
-	told = test_manager_ask(bench->near, "GetEnvironment", "{'name':'log'}");
-	assert_true(json_get_bool(told, "stale", false));
-	assert_true(span_starts_with(json_get_text(told, "statusReason"), SPAN("nobody is there")));
-	assert_int_equal(json_get_integer(json_get(told, "counts"), "active", -1), INSTANCES);
-	assert_string_equal(test_far_status(bench, id), "blocked");
+	reported = test_manager_ask(bench->near, "GetEnvironment", "{'name':'log'}");
+	assert_true(json_get_bool(reported, "stale", false));
+	assert_true(span_starts_with(json_get_text(reported, "statusReason"),
+		SPAN("nobody is there")));
+	assert_int_equal(json_get_integer(json_get(reported, "counts"), "active", -1), INSTANCES);
+	assert_string_equal(test_remote_status(bench, id), "blocked");
 	assert_true(span_starts_with(span_of(test_text(bench->near->server, "statusReason")),
 		SPAN("CLUSTER_STALE: ")));
 	test_manager_ask(bench->near, "ListDeployments", "{'name':'log'}");
@@ -51,19 +52,19 @@ static void use(struct test_far *bench, int minute, const char *id)
 
 static void test_83_away_for_an_hour(void **state)
 {
-	struct test_far *bench = test_far_new(83, INSTANCES);
+	struct test_remote *bench = test_remote_new(83, INSTANCES);
 	uint64_t most = 0, changes;
 	size_t all;
 	char id[64];
 
 	(void)state;
-	test_far_deploy(bench, 1, id);
+	test_remote_deploy(bench, 1, id);
 	assert_int_equal(pass(bench, 1, MINUTE_US, &all), INSTANCES);
-	assert_string_equal(test_far_status(bench, id), "completed");
+	assert_string_equal(test_remote_status(bench, id), "completed");
 
 	bench->is_away = true;
 	pass(bench, 1, MINUTE_US, &all);
-	test_far_deploy(bench, 2, id);
+	test_remote_deploy(bench, 2, id);
 	test_manager_pass(bench->near, 10 * SECOND_US);
 	changes = bench->starts + bench->stops;
 	for (int minute = 0; minute < 60; minute++) {
@@ -85,11 +86,11 @@ static void test_83_away_for_an_hour(void **state)
 	bench->is_away = false;
 	assert_int_equal(pass(bench, 2, 5 * MINUTE_US, &all), INSTANCES);
 	assert_int_equal(all, 2 * INSTANCES);
-	assert_string_equal(test_far_status(bench, id), "completed");
+	assert_string_equal(test_remote_status(bench, id), "completed");
 	test_manager_ask(bench->near, "GetEnvironment", "{'name':'log'}");
 	assert_null(json_get(bench->near->server->answer, "stale"));
 	assert_null(json_get(bench->near->server->answer, "statusReason"));
-	test_far_free(bench);
+	test_remote_free(bench);
 }
 
 int main(void)

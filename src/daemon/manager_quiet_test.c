@@ -96,7 +96,7 @@ static void task_on(struct quiet *quiet, const char *instance, char id[TEST_ID_S
 		}
 }
 
-static void tell(struct quiet *quiet, const char *instance, const char *status)
+static void log_transition(struct quiet *quiet, const char *instance, const char *status)
 {
 	char id[TEST_ID_SIZE];
 
@@ -163,7 +163,7 @@ static void test_14_what_starts_and_what_runs_is_left_alone(void **state)
 
 	(void)state;
 	deploy(quiet, id);
-	tell(quiet, quiet->instances[1], "RUNNING");
+	log_transition(quiet, quiet->instances[1], "RUNNING");
 	test_manager_pass(quiet->bench, 5 * SECOND_US);
 	task_on(quiet, quiet->instances[0], first);
 	task_on(quiet, quiet->instances[1], second);
@@ -187,7 +187,7 @@ static void test_14_what_starts_and_what_runs_is_left_alone(void **state)
 	task_on(quiet, quiet->instances[1], now);
 	assert_string_equal(now, second);
 	/* It did look all the time: what stops is started again. */
-	tell(quiet, quiet->instances[1], "STOPPED");
+	log_transition(quiet, quiet->instances[1], "STOPPED");
 	test_manager_pass(quiet->bench, 2 * SECOND_US);
 	assert_calls(quiet, before.start + 1, before.stop);
 	free_quiet(quiet);
@@ -211,7 +211,7 @@ static void test_23_27_nobody_is_called_for_an_instance_that_is_gone(void **stat
 	(void)state;
 	deploy(quiet, id);
 	for (int i = 0; i < INSTANCES; i++)
-		tell(quiet, quiet->instances[i], "RUNNING");
+		log_transition(quiet, quiet->instances[i], "RUNNING");
 	test_manager_pass(quiet->bench, 5 * SECOND_US);
 	assert_status(quiet, id, "completed");
 	assert_int_equal(listed(quiet, "ListTasks", "tasks", ",'status':['RUNNING']"), INSTANCES);
@@ -244,15 +244,15 @@ struct connection {
 static int write_connection(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct connection *connection = context;
-	struct container_instance_draft draft;
-	int code = container_instance_draft_open(store_get(store_head(transaction),
-							 &container_instance_kind, connection->key),
-		store_transaction_arena(transaction), &draft, err);
+	struct container_instance_edit builder;
+	int code = container_instance_edit_open(store_get(store_head(transaction),
+							&container_instance_kind, connection->key),
+		store_transaction_arena(transaction), &builder, err);
 
 	if (code < 0)
 		return code;
-	draft.facts.connected = connection->connected;
-	return container_instance_save(transaction, &draft, err);
+	builder.facts.connected = connection->connected;
+	return container_instance_save(transaction, &builder, err);
 }
 
 static void connect_agent(struct quiet *quiet, const char *instance, bool connected)
@@ -279,7 +279,7 @@ static void test_30_an_instance_that_is_away_is_left_as_it_is(void **state)
 	connect_agent(quiet, quiet->instances[2], false);
 	deploy(quiet, id);
 	for (int i = 0; i < 2; i++)
-		tell(quiet, quiet->instances[i], "RUNNING");
+		log_transition(quiet, quiet->instances[i], "RUNNING");
 	test_manager_pass(quiet->bench, 5 * SECOND_US);
 	task_on(quiet, quiet->instances[0], before);
 	calls = calls_of(quiet);
@@ -319,7 +319,7 @@ static void test_30_an_agent_that_comes_and_goes_costs_nothing(void **state)
 	(void)state;
 	deploy(quiet, id);
 	for (int i = 0; i < INSTANCES; i++)
-		tell(quiet, quiet->instances[i], "RUNNING");
+		log_transition(quiet, quiet->instances[i], "RUNNING");
 	test_manager_pass(quiet->bench, 5 * SECOND_US);
 	task_on(quiet, quiet->instances[0], before);
 	calls = calls_of(quiet);

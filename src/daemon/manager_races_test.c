@@ -52,25 +52,25 @@ static void bring_up(struct race *race)
 }
 
 /* The course, and who comes behind so many commits of it, or so many steps; 0: nobody. How many there were. */
-static uint64_t take(const struct rivals *rivals, uint64_t seed, bool steps, uint64_t place,
+static uint64_t take(const struct rivals *rivals, uint64_t seed, bool steps, uint64_t cluster_ref,
 	struct ends *ends)
 {
 	struct race race = {.bench = test_hosts_new(seed)};
-	uint64_t begun, places;
+	uint64_t begun, cluster_refs;
 
 	rivals->prepare(&race);
 	begun = runner_simulated_steps(race.bench->runner);
-	if (steps && place > 0)
-		test_hosts_count_steps(race.bench, place);
+	if (steps && cluster_ref > 0)
+		test_hosts_count_steps(race.bench, cluster_ref);
 	else
-		test_hosts_count(race.bench, place);
+		test_hosts_count(race.bench, cluster_ref);
 	rivals->begin(&race);
 	test_hosts_run(race.bench, WHILE_US);
-	places = steps ? race.bench->last_step - begun : race.bench->commits;
-	if (place > 0) {
+	cluster_refs = steps ? race.bench->last_step - begun : race.bench->commits;
+	if (cluster_ref > 0) {
 		/* Nobody was in between. */
 		if (!steps)
-			assert_int_equal(places, place);
+			assert_int_equal(cluster_refs, cluster_ref);
 		test_hosts_count(race.bench, 0);
 		rivals->come(&race);
 		snprintf(race.refused, sizeof(race.refused), "%s", race.bench->server->error_type);
@@ -80,7 +80,7 @@ static uint64_t take(const struct rivals *rivals, uint64_t seed, bool steps, uin
 	assert_true(test_hosts_ended(race.bench) >= 1);
 	assert_true(race.bench->moves > 1);
 	test_hosts_free(race.bench);
-	return places;
+	return cluster_refs;
 }
 
 /* One run for each place, and that for some seeds; behind how many commits. */
@@ -90,11 +90,11 @@ static uint64_t race(const char *name, const struct rivals *rivals, struct ends 
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		for (int steps = 0; steps < (seed == SEEDS ? 2 : 1); steps++) {
-			uint64_t places = take(rivals, seed, steps, 0, ends);
+			uint64_t cluster_refs = take(rivals, seed, steps, 0, ends);
 
-			for (uint64_t place = 1; place <= places; place++)
-				take(rivals, seed, steps, place, ends);
-			all[steps] += places;
+			for (uint64_t cluster_ref = 1; cluster_ref <= cluster_refs; cluster_ref++)
+				take(rivals, seed, steps, cluster_ref, ends);
+			all[steps] += cluster_refs;
 		}
 	print_message("%s: behind %llu commits and %llu steps; %zu completed, %zu stopped, %zu "
 		      "canceled, %zu refused\n",

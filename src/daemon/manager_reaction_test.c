@@ -22,8 +22,8 @@
 
 struct bench {
 	struct test_manager *near;
-	struct test_server *far; /* who runs the tasks; near's own when they are here */
-	int64_t started_us;      /* when StartTask was called last */
+	struct test_server *remote; /* who runs the tasks; near's own when they are here */
+	int64_t started_us;         /* when StartTask was called last */
 };
 
 struct slow_target {
@@ -61,8 +61,8 @@ static struct aws_target *make_target(void *context)
 					     .arena = arena,
 					     .send = slow_send,
 					     .close = slow_close},
-		.inner = aws_target_local(bench->far->dispatcher, bench->near->runner,
-			&bench->far->caller),
+		.inner = aws_target_local(bench->remote->dispatcher, bench->near->runner,
+			&bench->remote->caller),
 		.bench = bench};
 	return &slow->target;
 }
@@ -79,7 +79,7 @@ static const struct aws_target_settings settings = {.name = "far",
 static void let_run(struct bench *bench)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	_view_ struct store_view *view = store_view_open(bench->far->store);
+	_view_ struct store_view *view = store_view_open(bench->remote->store);
 	struct store_cursor cursor = {
 		.view = view, .kind = &task_kind, .index = -1, .prefix = TEST_TASKS};
 	const struct store_object *task;
@@ -89,31 +89,31 @@ static void let_run(struct bench *bench)
 		if (task_facts(task)->last != TASK_PENDING)
 			continue;
 		test_id_of(arena_copy_span(arena, task->key).data, id);
-		test_call(bench->far, "SubmitTaskStateChange",
+		test_call(bench->remote, "SubmitTaskStateChange",
 			"{'cluster':'default','task':'%s','status':'RUNNING'}", id);
 	}
 }
 
-static void set_up(struct bench *bench, bool elsewhere)
+static void set_up(struct bench *bench, bool remote_workers)
 {
 	char version[64];
 
 	bench->near = test_manager_new(1);
-	bench->far = bench->near->server;
-	if (elsewhere) {
-		bench->far = test_server_new_on(runner_clock(bench->near->runner));
+	bench->remote = bench->near->server;
+	if (remote_workers) {
+		bench->remote = test_server_new_on(runner_clock(bench->near->runner));
 		test_manager_stop(bench->near);
-		bench->near->targets = aws_targets_made(&settings, 1, make_target, bench);
+		bench->near->targets = aws_targets_created(&settings, 1, make_target, bench);
 		test_manager_start(bench->near);
 	}
-	test_call(bench->far, "CreateCluster", "{'clusterName':'default'}");
+	test_call(bench->remote, "CreateCluster", "{'clusterName':'default'}");
 	for (int i = 0; i < INSTANCES; i++)
-		test_instance(bench->far, "default", 8192, 8192, "", version);
-	test_call(bench->far, "RegisterTaskDefinition",
+		test_instance(bench->remote, "default", 8192, 8192, "", version);
+	test_call(bench->remote, "RegisterTaskDefinition",
 		"{'family':'log','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
 	test_manager_ask(bench->near, "CreateEnvironment",
 		"{'name':'log','taskDefinition':'log:1','instanceGroup':{'cluster':'default'}%s}",
-		elsewhere ? ",'target':'far'" : "");
+		remote_workers ? ",'target':'far'" : "");
 	snprintf(version, sizeof(version), "%s",
 		test_text(bench->near->server, "environmentVersion"));
 	test_manager_ask(bench->near, "StartDeployment", "{'name':'log','environmentVersion':'%s'}",
@@ -122,18 +122,18 @@ static void set_up(struct bench *bench, bool elsewhere)
 		test_manager_pass(bench->near, SECOND_US);
 		let_run(bench);
 	}
-	assert_int_equal(test_count_tasks(bench->far), INSTANCES);
+	assert_int_equal(test_count_tasks(bench->remote), INSTANCES);
 }
 
 static void tear_down(struct bench *bench)
 {
-	if (bench->far == bench->near->server) {
+	if (bench->remote == bench->near->server) {
 		test_manager_free(bench->near);
 		return;
 	}
 	test_manager_stop(bench->near);
 	aws_targets_free(bench->near->targets);
-	test_server_free(bench->far);
+	test_server_free(bench->remote);
 	test_manager_free(bench->near);
 }
 
@@ -141,7 +141,7 @@ static void tear_down(struct bench *bench)
 static void choose(struct bench *bench, char id[TEST_ID_SIZE])
 {
 	_arena_ struct arena *arena = arena_new(0);
-	_view_ struct store_view *view = store_view_open(bench->far->store);
+	_view_ struct store_view *view = store_view_open(bench->remote->store);
 	struct store_cursor cursor = {
 		.view = view, .kind = &task_kind, .index = -1, .prefix = TEST_TASKS};
 	uint64_t chosen = random_below(runner_random(bench->near->runner), INSTANCES);
@@ -155,24 +155,24 @@ static void choose(struct bench *bench, char id[TEST_ID_SIZE])
 }
 
 /* As EventBridge does. */
-static void tell(struct bench *bench, const char *id)
+static void log_transition(struct bench *bench, const char *id)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *event = json_new_object(arena);
 	struct err err = {0};
 
-	test_call(bench->far, "DescribeTasks", "{'cluster':'default','tasks':['%s']}", id);
+	test_call(bench->remote, "DescribeTasks", "{'cluster':'default','tasks':['%s']}", id);
 	json_set_string(arena, event, "detail-type", SPAN("ECS Task State Change"));
 	json_set_time(arena, event, "time", runner_wall_ms(bench->near->runner));
-	json_set(arena, event, "detail", json_item(json_get(bench->far->answer, "tasks"), 0));
+	json_set(arena, event, "detail", json_item(json_get(bench->remote->answer, "tasks"), 0));
 	if (state_post_event(manager_state(bench->near->manager), SPAN("far"), event, &err) != 1)
 		fail_msg("%s", err.message);
 }
 
 /* The time from a death to the start of the task that follows. */
-static int64_t die(struct bench *bench, bool tells)
+static int64_t die(struct bench *bench, bool reports)
 {
-	size_t before = test_count_tasks(bench->far);
+	size_t before = test_count_tasks(bench->remote);
 	int64_t died_us, waited_us = 0;
 	char id[TEST_ID_SIZE];
 
@@ -182,29 +182,29 @@ static int64_t die(struct bench *bench, bool tells)
 	choose(bench, id);
 	died_us = runner_now_us(bench->near->runner);
 	bench->started_us = 0;
-	test_call(bench->far, "SubmitTaskStateChange",
+	test_call(bench->remote, "SubmitTaskStateChange",
 		"{'cluster':'default','task':'%s','status':'STOPPED'}", id);
-	if (tells)
-		tell(bench, id);
-	while (test_count_tasks(bench->far) == before && waited_us < 100 * SECOND_US) {
+	if (reports)
+		log_transition(bench, id);
+	while (test_count_tasks(bench->remote) == before && waited_us < 100 * SECOND_US) {
 		test_manager_pass(bench->near, STEP_US);
 		waited_us += STEP_US;
 	}
-	assert_int_equal(test_count_tasks(bench->far), before + 1);
+	assert_int_equal(test_count_tasks(bench->remote), before + 1);
 	let_run(bench);
 	return (bench->started_us ? bench->started_us : runner_now_us(bench->near->runner)) -
 	       died_us;
 }
 
 /* None of many takes longer, whenever it dies. */
-static void react(bool elsewhere, bool tells, int64_t within_us, int64_t longest_at_least_us)
+static void react(bool remote_workers, bool reports, int64_t within_us, int64_t longest_at_least_us)
 {
 	struct bench bench = {0};
 	int64_t longest_us = 0;
 
-	set_up(&bench, elsewhere);
+	set_up(&bench, remote_workers);
 	for (int i = 0; i < DEATHS; i++) {
-		int64_t took_us = die(&bench, tells);
+		int64_t took_us = die(&bench, reports);
 
 		longest_us = took_us > longest_us ? took_us : longest_us;
 	}

@@ -10,70 +10,70 @@
 
 #include <cmocka.h>
 
-#include "daemon/test_far.h"
 #include "daemon/test_hosts.h"
+#include "daemon/test_remote.h"
 
 #define INSTANCES 12
 #define STEP_US (SECOND_US / 2)
-#define LOOKS 5
+#define PASSES 5
 #define TAKES_US (3 * SECOND_US)
 
 struct outcome {
-	uint64_t starts, stops, looks;
+	uint64_t starts, stops, passes;
 	size_t running, tasks;
 	char status[32];
 };
 
 /* So long, with so many more looks every half second. */
-static void pass(struct test_far *bench, int revision, int looks, int64_t duration_us,
+static void pass(struct test_remote *bench, int revision, int passes, int64_t duration_us,
 	struct outcome *outcome)
 {
 	for (int64_t passed = 0; passed < duration_us; passed += STEP_US) {
-		for (int i = 0; i < looks; i++)
+		for (int i = 0; i < passes; i++)
 			controller_add(manager_controller(bench->near->manager),
-				TEST_FAR_ENVIRONMENT);
-		outcome->running = test_far_move(bench, revision, &outcome->tasks);
+				TEST_REMOTE_ENVIRONMENT);
+		outcome->running = test_remote_move(bench, revision, &outcome->tasks);
 		test_manager_pass(bench->near, STEP_US);
 	}
 }
 
 /* log:1 and then log:2 are rolled out. */
-static struct outcome roll_out(int looks)
+static struct outcome roll_out(int passes)
 {
-	struct test_far *bench = test_far_new(79, INSTANCES);
+	struct test_remote *bench = test_remote_new(79, INSTANCES);
 	struct controller_statistics statistics;
 	struct outcome outcome = {0};
 	char id[64];
 
 	bench->takes_us = TAKES_US;
-	test_far_deploy(bench, 1, id);
-	pass(bench, 1, looks, 120 * SECOND_US, &outcome);
-	assert_string_equal(test_far_status(bench, id), "completed");
+	test_remote_deploy(bench, 1, id);
+	pass(bench, 1, passes, 120 * SECOND_US, &outcome);
+	assert_string_equal(test_remote_status(bench, id), "completed");
 	assert_int_equal(outcome.running, INSTANCES);
-	test_far_deploy(bench, 2, id);
-	pass(bench, 2, looks, 600 * SECOND_US, &outcome);
-	snprintf(outcome.status, sizeof(outcome.status), "%s", test_far_status(bench, id));
+	test_remote_deploy(bench, 2, id);
+	pass(bench, 2, passes, 600 * SECOND_US, &outcome);
+	snprintf(outcome.status, sizeof(outcome.status), "%s", test_remote_status(bench, id));
 	controller_statistics(manager_controller(bench->near->manager), &statistics);
 	outcome.starts = bench->starts;
 	outcome.stops = bench->stops;
-	outcome.looks = statistics.reconciles;
+	outcome.passes = statistics.reconciles;
 	/* And then it is quiet. */
-	pass(bench, 2, looks, 60 * SECOND_US, &outcome);
+	pass(bench, 2, passes, 60 * SECOND_US, &outcome);
 	assert_int_equal(bench->starts + bench->stops, outcome.starts + outcome.stops);
-	test_far_free(bench);
+	test_remote_free(bench);
 	return outcome;
 }
 
 static void test_79_five_looks_at_once_are_as_one(void **state)
 {
-	struct outcome one = roll_out(0), five = roll_out(LOOKS);
+	struct outcome one = roll_out(0), five = roll_out(PASSES);
 
 	(void)state;
 	print_message("%llu looks and %llu, %llu starts, %llu stops\n",
-		(unsigned long long)one.looks, (unsigned long long)five.looks,
+		(unsigned long long)one.passes, (unsigned long long)five.passes,
 		(unsigned long long)five.starts, (unsigned long long)five.stops);
 	/* They really looked more often. */
-	assert_true(five.looks > 2 * one.looks);
+	assert_true(five.passes > 2 * one.passes);
 	assert_int_equal(five.starts, one.starts);
 	assert_int_equal(five.stops, one.stops);
 	assert_int_equal(one.stops, INSTANCES);
@@ -87,7 +87,7 @@ static void test_79_five_looks_at_once_are_as_one(void **state)
 /* log:1 and log:2 by so many servers, each of which is told to look, again and again. How many tasks were started. */
 static uint64_t roll_out_here(size_t servers)
 {
-	static const char *const names[LOOKS] = {"one", "two", "three", "four", "five"};
+	static const char *const names[PASSES] = {"one", "two", "three", "four", "five"};
 	struct test_hosts *bench = test_hosts_new(79);
 	char version[64], id[64];
 	uint64_t starts;
@@ -118,7 +118,7 @@ static void test_74_79_five_servers_are_as_one(void **state)
 {
 	(void)state;
 	assert_int_equal(roll_out_here(1), 2 * INSTANCES);
-	assert_int_equal(roll_out_here(LOOKS), 2 * INSTANCES);
+	assert_int_equal(roll_out_here(PASSES), 2 * INSTANCES);
 }
 
 int main(void)

@@ -86,24 +86,24 @@ static void check_end(struct scene *scene)
 /* ---- heartbeats ---- */
 
 /* From so many commits on server one cannot renew its lease; 0: it can. How many there were. */
-static uint64_t miss_heartbeats(uint64_t place, uint64_t *worked)
+static uint64_t miss_heartbeats(uint64_t cluster_ref, uint64_t *worked)
 {
 	struct scene scene;
 	uint64_t commits;
 	int64_t began_us;
 
 	open_scene(&scene, 77);
-	test_hosts_count(scene.bench, place);
+	test_hosts_count(scene.bench, cluster_ref);
 	test_hosts_start(scene.bench, scene.version, scene.id);
 	test_hosts_run(scene.bench, WHILE_US);
 	commits = scene.bench->commits;
-	if (place == 0) {
+	if (cluster_ref == 0) {
 		assert_int_equal(scene.bench->takeovers, 0);
 		check_end(&scene);
 		test_hosts_free(scene.bench);
 		return commits;
 	}
-	assert_int_equal(commits, place);
+	assert_int_equal(commits, cluster_ref);
 	test_hosts_count(scene.bench, 0);
 	scene.bench->changed = see_change;
 	scene.bench->changed_context = &scene;
@@ -129,31 +129,31 @@ static uint64_t miss_heartbeats(uint64_t place, uint64_t *worked)
 
 static void test_77_heartbeats_fail_and_the_manager_goes_on(void **state)
 {
-	uint64_t worked = 0, places = miss_heartbeats(0, NULL);
+	uint64_t worked = 0, cluster_refs = miss_heartbeats(0, NULL);
 
 	(void)state;
-	for (uint64_t place = 1; place <= places; place++)
-		miss_heartbeats(place, &worked);
+	for (uint64_t cluster_ref = 1; cluster_ref <= cluster_refs; cluster_ref++)
+		miss_heartbeats(cluster_ref, &worked);
 	print_message("%llu places, %llu commits of who had no heartbeat\n",
-		(unsigned long long)places, (unsigned long long)worked);
-	assert_true(places >= 30 && worked >= 100);
+		(unsigned long long)cluster_refs, (unsigned long long)worked);
+	assert_true(cluster_refs >= 30 && worked >= 100);
 }
 
 /* Server one stands still for longer than its lease after so many steps, in the middle of whatever it does, and goes on with
  * that; 0: it does not. How many there were. */
-static uint64_t stand_still(uint64_t place, uint64_t *taken)
+static uint64_t stand_still(uint64_t cluster_ref, uint64_t *taken)
 {
 	struct scene scene;
 	uint64_t begun, steps;
 
 	open_scene(&scene, 77);
 	begun = runner_simulated_steps(scene.bench->runner);
-	if (place > 0)
-		test_hosts_count_steps(scene.bench, place);
+	if (cluster_ref > 0)
+		test_hosts_count_steps(scene.bench, cluster_ref);
 	test_hosts_start(scene.bench, scene.version, scene.id);
-	test_hosts_run(scene.bench, place > 0 ? WHILE_US : COURSE_US);
+	test_hosts_run(scene.bench, cluster_ref > 0 ? WHILE_US : COURSE_US);
 	steps = scene.bench->last_step - begun;
-	if (place > 0) {
+	if (cluster_ref > 0) {
 		test_hosts_count(scene.bench, 0);
 		scene.bench->changed = see_change;
 		scene.bench->changed_context = &scene;
@@ -173,8 +173,8 @@ static void test_77_late_in_the_middle_of_anything(void **state)
 	uint64_t taken = 0, steps = stand_still(0, NULL);
 
 	(void)state;
-	for (uint64_t place = 1; place <= steps; place += STRIDE)
-		stand_still(place, &taken);
+	for (uint64_t cluster_ref = 1; cluster_ref <= steps; cluster_ref += STRIDE)
+		stand_still(cluster_ref, &taken);
 	print_message("%llu of %llu steps\n", (unsigned long long)taken, (unsigned long long)steps);
 	assert_true(taken >= 100);
 }
@@ -183,7 +183,7 @@ static void test_77_late_in_the_middle_of_anything(void **state)
 
 /* Server one is killed while it rolls out; server two takes over, and is killed after so many commits from then on (0:
  * not at all). Then it comes back, or a third one does. */
-static uint64_t die_twice(uint64_t place, bool third)
+static uint64_t die_twice(uint64_t cluster_ref, bool third)
 {
 	struct scene scene;
 	struct test_host *heir;
@@ -195,14 +195,14 @@ static uint64_t die_twice(uint64_t place, bool third)
 	assert_string_equal(test_hosts_status(scene.bench, scene.id), "in-progress");
 	assert_true(scene.bench->starts > INSTANCES);
 	test_host_kill(scene.bench, &scene.bench->hosts[0]);
-	test_hosts_count(scene.bench, place);
+	test_hosts_count(scene.bench, cluster_ref);
 	heir = &scene.bench->hosts[1];
 	test_hosts_run(scene.bench, WHILE_US);
 	commits = scene.bench->commits;
-	if (place > 0) {
-		assert_int_equal(commits, place);
+	if (cluster_ref > 0) {
+		assert_int_equal(commits, cluster_ref);
 		test_host_kill(scene.bench, heir);
-		assert_int_equal(scene.bench->commits, place);
+		assert_int_equal(scene.bench->commits, cluster_ref);
 		test_hosts_count(scene.bench, 0);
 		heir = third ? test_host_start(scene.bench, 2, "three")
 			     : test_host_start(scene.bench, 1, "two");
@@ -218,15 +218,15 @@ static uint64_t die_twice(uint64_t place, bool third)
 
 static void test_78_who_takes_over_dies_at_each_step(void **state)
 {
-	uint64_t places = die_twice(0, false);
+	uint64_t cluster_refs = die_twice(0, false);
 
 	(void)state;
-	for (uint64_t place = 1; place <= places; place++) {
-		die_twice(place, false);
-		die_twice(place, true);
+	for (uint64_t cluster_ref = 1; cluster_ref <= cluster_refs; cluster_ref++) {
+		die_twice(cluster_ref, false);
+		die_twice(cluster_ref, true);
 	}
-	print_message("%llu places\n", (unsigned long long)places);
-	assert_true(places >= 30);
+	print_message("%llu places\n", (unsigned long long)cluster_refs);
+	assert_true(cluster_refs >= 30);
 }
 
 /* ---- nobody can ---- */

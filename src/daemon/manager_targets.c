@@ -17,18 +17,18 @@ struct parts {
 	struct span target, account, region;
 };
 
-static bool split_place(struct span place, struct parts *ret_parts)
+static bool split_cluster_ref(struct span cluster_ref, struct parts *ret_parts)
 {
 	struct span scope, rest, cluster;
 
-	return span_split(place, ':', &ret_parts->target, &scope) &&
+	return span_split(cluster_ref, ':', &ret_parts->target, &scope) &&
 	       span_split(scope, '/', &ret_parts->account, &rest) &&
 	       span_split(rest, '/', &ret_parts->region, &cluster);
 }
 
-bool manager_is_elsewhere(struct span place)
+bool manager_is_remote(struct span cluster_ref)
 {
-	return place.length > 0 && place.data[0] != ':';
+	return cluster_ref.length > 0 && cluster_ref.data[0] != ':';
 }
 
 /* ---- this server ---- */
@@ -90,7 +90,7 @@ static const struct aws_target_settings *find_settings(const struct manager *man
 		       : NULL;
 }
 
-static int get_elsewhere(struct manager *manager, struct span account, const struct parts *parts,
+static int get_remote(struct manager *manager, struct span account, const struct parts *parts,
 	struct span role, struct aws_target **ret_target, struct err *err)
 {
 	const struct aws_target_settings *settings = find_settings(manager, parts);
@@ -105,46 +105,46 @@ static int get_elsewhere(struct manager *manager, struct span account, const str
 		ret_target, err);
 }
 
-int manager_target(struct manager *manager, struct span account, struct span place,
+int manager_target(struct manager *manager, struct span account, struct span cluster_ref,
 	struct span role, struct aws_target **ret_target, struct err *err)
 {
 	struct parts parts;
 
-	if (!split_place(place, &parts))
-		return err_set(err, -EINVAL, "'%.*s' is no place", SPAN_ARGS(place));
-	return manager_is_elsewhere(place)
-		       ? get_elsewhere(manager, account, &parts, role, ret_target, err)
+	if (!split_cluster_ref(cluster_ref, &parts))
+		return err_set(err, -EINVAL, "'%.*s' is no place", SPAN_ARGS(cluster_ref));
+	return manager_is_remote(cluster_ref)
+		       ? get_remote(manager, account, &parts, role, ret_target, err)
 		       : get_own(manager, &parts, role, ret_target, err);
 }
 
 /* ---- for the state service ---- */
 
-struct aws_target *manager_resolve(void *context, struct span place)
+struct aws_target *manager_resolve(void *context, struct span cluster_ref)
 {
 	struct manager *manager = context;
 	struct aws_target *target = NULL;
 	struct parts parts;
 
-	if (!split_place(place, &parts) || !find_settings(manager, &parts) ||
+	if (!split_cluster_ref(cluster_ref, &parts) || !find_settings(manager, &parts) ||
 		aws_targets_get(manager->config.targets, parts.target, SPAN(""), AWS_TARGET_READS,
 			&target, NULL) < 0)
 		return NULL;
 	return target;
 }
 
-int64_t manager_get_poll_ms(void *context, struct span place)
+int64_t manager_get_poll_ms(void *context, struct span cluster_ref)
 {
 	const struct manager *manager = context;
 	const struct aws_target_settings *settings;
 	struct parts parts;
 
-	if (!split_place(place, &parts))
+	if (!split_cluster_ref(cluster_ref, &parts))
 		return 0;
 	settings = find_settings(manager, &parts);
 	return settings ? settings->poll_ms : 0;
 }
 
-bool manager_is_wanted(void *context, struct span place)
+bool manager_is_wanted(void *context, struct span cluster_ref)
 {
 	const struct manager *manager = context;
 	_view_ struct store_view *view = store_view_open(manager->config.store);
@@ -152,22 +152,25 @@ bool manager_is_wanted(void *context, struct span place)
 	_arena_ struct arena *arena = arena_new(0);
 
 	/* Where there are or may be tasks, and where the latest version would have some. */
-	return store_count(view, &environment_kind, ENVIRONMENT_BY_PLACE, place, true) > 0 ||
+	return store_count(view, &environment_kind, ENVIRONMENT_BY_CLUSTER_REF, cluster_ref, true) >
+		       0 ||
 	       store_count(view, &environment_kind, ENVIRONMENT_BY_CLAIM,
-		       arena_format(arena, "%.*s ", SPAN_ARGS(place)), false) > 0;
+		       arena_format(arena, "%.*s ", SPAN_ARGS(cluster_ref)), false) > 0;
 }
 
-size_t manager_list_services(void *context, struct span place, struct arena *arena,
+size_t manager_list_services(void *context, struct span cluster_ref, struct arena *arena,
 	struct span **ret_names)
 {
 	const struct manager *manager = context;
 	_view_ struct store_view *view = store_view_open(manager->config.store);
-	struct store_cursor cursor = environments_at(view, place);
+	struct store_cursor cursor = environments_at(view, cluster_ref);
 	const struct store_object *environment;
 	size_t count = 0;
 
 	*ret_names = arena_allocate_array(arena,
-		store_count(view, &environment_kind, ENVIRONMENT_BY_PLACE, place, true) + 1,
+		store_count(view, &environment_kind, ENVIRONMENT_BY_CLUSTER_REF, cluster_ref,
+			true) +
+			1,
 		sizeof(**ret_names));
 	while ((environment = store_next(&cursor)))
 		if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Service)

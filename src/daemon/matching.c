@@ -3,12 +3,12 @@
 #include "daemon/daemon.h"
 #include "ecs/attribute.h"
 
-bool environment_version_matches(const struct environment_version_facts *version, struct span place,
-	const struct state_instance *instance)
+bool environment_version_matches(const struct environment_version_facts *version,
+	struct span cluster_ref, const struct state_instance *instance)
 {
 	struct span rest = version->attributes, part, name, value, found;
 
-	if (!span_equal(version->place, place))
+	if (!span_equal(version->cluster_ref, cluster_ref))
 		return false;
 	while (span_next_part(&rest, ';', &part)) {
 		bool has_value = span_split(part, '=', &name, &value);
@@ -38,7 +38,7 @@ version_of_task(const struct environment_version_facts *version, const struct st
 		environment_deployment_of(view, arena, version->environment, task->started_by);
 	const struct store_object *found =
 		deployment ? store_get(view, &environment_version_kind,
-				     environment_part_key(arena, version->environment,
+				     environment_child_key(arena, version->environment,
 					     environment_deployment_facts(deployment)->version))
 			   : NULL;
 

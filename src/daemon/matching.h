@@ -6,8 +6,8 @@
 #include "daemon/state.h"
 
 /* Of its place, with all its attributes. */
-bool environment_version_matches(const struct environment_version_facts *version, struct span place,
-	const struct state_instance *instance);
+bool environment_version_matches(const struct environment_version_facts *version,
+	struct span cluster_ref, const struct state_instance *instance);
 /* Both make the same of an instance's task: who only chooses other instances, or rolls out differently, replaces
  * nothing. */
 bool environment_version_makes_same(const struct environment_version_facts *version,

@@ -61,7 +61,7 @@ static void test_attributes(void **state)
 	for (size_t i = 0; i < LENGTH(matches); i++) {
 		const struct match *match = &matches[i];
 		struct environment_version_facts version = {
-			.place = SPAN(HERE), .attributes = span_of(match->wanted)};
+			.cluster_ref = SPAN(HERE), .attributes = span_of(match->wanted)};
 		struct state_instance instance = {
 			.id = SPAN("i"), .attributes = span_of(match->has)};
 

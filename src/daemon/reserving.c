@@ -13,10 +13,11 @@ static const struct environment_version_facts *find_reserving(struct store_trans
 		facts->target.length == 0)
 		return NULL;
 	version = store_get(store_head(transaction), &environment_version_kind,
-		environment_part_key(store_transaction_arena(transaction), environment_key,
+		environment_child_key(store_transaction_arena(transaction), environment_key,
 			facts->target));
 	/* Placement elsewhere is not ours. */
-	if (!version || !span_starts_with(environment_version_facts(version)->place, SPAN(":")))
+	if (!version ||
+		!span_starts_with(environment_version_facts(version)->cluster_ref, SPAN(":")))
 		return NULL;
 	return environment_version_facts(version);
 }
@@ -64,7 +65,8 @@ int environment_reserve(struct store_transaction *transaction, struct span envir
 
 	if (version && read_definition(version->task_definition, &wanted))
 		key = reservation_key(arena,
-			(struct span){version->place.data + 1, version->place.length - 1},
+			(struct span){
+				version->cluster_ref.data + 1, version->cluster_ref.length - 1},
 			arena_format(arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
 				SPAN_ARGS(environment_name_of_key(environment_key))));
 	if (!span_equal(key, facts->reserved)) {

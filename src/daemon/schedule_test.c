@@ -27,7 +27,7 @@ static int64_t moment(const char *text)
 	return (int64_t)timegm(&date) * SECOND_MS;
 }
 
-static void tell(int64_t at_ms, char text[32])
+static void report(int64_t at_ms, char text[32])
 {
 	time_t seconds = (time_t)(at_ms / SECOND_MS);
 	struct tm date;
@@ -114,7 +114,7 @@ static void test_due(void **state)
 			char text[32];
 
 			at = schedule_next(&schedule, at, 0);
-			tell(at, text);
+			report(at, text);
 			if (strcmp(text, dues[i].due[j]) != 0)
 				fail_msg("%s: %s, not %s", dues[i].expression, text,
 					dues[i].due[j]);

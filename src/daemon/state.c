@@ -21,158 +21,164 @@
 
 /* ---- news ---- */
 
-struct state_news_item {
-	struct state_news_item *next;
-	const struct state_place *place;
+struct state_changes_item {
+	struct state_changes_item *next;
+	const struct state_cluster *cluster_ref;
 	struct span instance, group;
 };
 
-void state_news_init(struct state_news *news, struct arena *arena)
+void state_changes_init(struct state_changes *changes, struct arena *arena)
 {
-	*news = (struct state_news){.arena = arena, .last = &news->first};
+	*changes = (struct state_changes){.arena = arena, .last = &changes->first};
 }
 
-void state_news_add(struct state_news *news, const struct state_place *place, struct span instance)
+void state_changes_add(struct state_changes *changes, const struct state_cluster *cluster_ref,
+	struct span instance)
 {
-	state_news_add_task(news, place, instance, SPAN(""));
+	state_changes_add_task(changes, cluster_ref, instance, SPAN(""));
 }
 
-void state_news_add_task(struct state_news *news, const struct state_place *place,
+void state_changes_add_task(struct state_changes *changes, const struct state_cluster *cluster_ref,
 	struct span instance, struct span group)
 {
-	struct state_news_item *item;
+	struct state_changes_item *item;
 
-	if (!place->complete)
+	if (!cluster_ref->complete)
 		return;
-	item = arena_allocate(news->arena, sizeof(*item));
-	item->place = place;
-	item->instance = arena_copy_span(news->arena, instance);
-	item->group = arena_copy_span(news->arena, group);
-	*news->last = item;
-	news->last = &item->next;
+	item = arena_allocate(changes->arena, sizeof(*item));
+	item->cluster_ref = cluster_ref;
+	item->instance = arena_copy_span(changes->arena, instance);
+	item->group = arena_copy_span(changes->arena, group);
+	*changes->last = item;
+	changes->last = &item->next;
 }
 
-void state_news_tell(struct state_service *service, struct state_news *news)
+void state_changes_deliver(struct state_service *service, struct state_changes *changes)
 {
 	assert(lock_held_count() == 0);
 	if (service->config.changed)
-		for (const struct state_news_item *item = news->first; item; item = item->next)
-			service->config.changed(service->config.context, item->place->name,
+		for (const struct state_changes_item *item = changes->first; item;
+			item = item->next)
+			service->config.changed(service->config.context, item->cluster_ref->name,
 				item->instance, item->group);
-	state_news_init(news, news->arena);
+	state_changes_init(changes, changes->arena);
 }
 
 /* ---- places ---- */
 
-static bool is_own(const struct state_place *place)
+static bool is_own(const struct state_cluster *cluster_ref)
 {
-	return place->target.length == 0;
+	return cluster_ref->target.length == 0;
 }
 
 /* Up to where a place is known. */
-static uint64_t reached(const struct state_service *service, const struct state_place *place)
+static uint64_t reached(const struct state_service *service,
+	const struct state_cluster *cluster_ref)
 {
-	uint64_t position = is_own(place) ? state_own_position(service->own) : 0;
+	uint64_t position = is_own(cluster_ref) ? state_own_position(service->own) : 0;
 
-	if (!place->complete)
+	if (!cluster_ref->complete)
 		return 0;
-	return position > place->mark ? position : place->mark;
+	return position > cluster_ref->resource_version ? position : cluster_ref->resource_version;
 }
 
 /* Tells those who wait for a mark that is reached; all at once: they hear of it anyway. */
-static void tell_waiting(struct state_service *service, struct state_place *place, bool all_at_once,
-	struct state_news *news)
+static void report_waiting(struct state_service *service, struct state_cluster *cluster_ref,
+	bool all_at_once, struct state_changes *changes)
 {
-	uint64_t up_to = reached(service, place);
+	uint64_t up_to = reached(service, cluster_ref);
 	struct span group, instance;
 
-	MAP_EACH (&place->waiting, entry) {
+	MAP_EACH (&cluster_ref->waiting, entry) {
 		if ((uintptr_t)entry->value > up_to)
 			continue;
 		if (!all_at_once && span_split(entry->key, ' ', &group, &instance))
-			state_news_add_task(news, place, instance, group);
-		map_remove(&place->waiting, entry->key);
+			state_changes_add_task(changes, cluster_ref, instance, group);
+		map_remove(&cluster_ref->waiting, entry->key);
 	}
 	if (all_at_once)
-		state_news_add(news, place, SPAN(""));
+		state_changes_add(changes, cluster_ref, SPAN(""));
 }
 
-void state_place_advanced(struct state_service *service, struct state_place *place,
-	struct state_news *news)
+void state_cluster_advanced(struct state_service *service, struct state_cluster *cluster_ref,
+	struct state_changes *changes)
 {
-	tell_waiting(service, place, false, news);
+	report_waiting(service, cluster_ref, false, changes);
 }
 
-void state_place_listed(struct state_service *service, struct state_place *place, uint64_t mark,
-	int64_t listed_ms, int64_t listed_us, struct state_news *news)
+void state_cluster_listed(struct state_service *service, struct state_cluster *cluster_ref,
+	uint64_t resource_version, int64_t listed_ms, int64_t listed_us,
+	struct state_changes *changes)
 {
-	bool first = !place->complete;
+	bool first = !cluster_ref->complete;
 
-	place->complete = true;
-	place->listings++;
-	place->mark = mark;
-	place->listed_ms = listed_ms;
-	place->listed_us = listed_us;
-	place->error[0] = '\0';
-	if (place->log)
-		state_log_set_observed(place->log, listed_ms);
-	tell_waiting(service, place, first, news);
+	cluster_ref->complete = true;
+	cluster_ref->listings++;
+	cluster_ref->resource_version = resource_version;
+	cluster_ref->listed_ms = listed_ms;
+	cluster_ref->listed_us = listed_us;
+	cluster_ref->error[0] = '\0';
+	if (cluster_ref->log)
+		state_log_set_observed(cluster_ref->log, listed_ms);
+	report_waiting(service, cluster_ref, first, changes);
 }
 
-static struct cluster_state *new_replica(const struct state_place *place)
+static struct cluster_state *new_replica(const struct state_cluster *cluster_ref)
 {
 	struct cluster_state_limits limits = {.stopped_max = STATE_STOPPED_MAX,
 		.stopped_ms = STATE_STOPPED_MS,
 		.tombstones_ms = TOMBSTONES_MS,
-		.versions_are_ordered = is_own(place),
-		.tombstones_max = is_own(place) ? OWN_TOMBSTONES_MAX : REMOTE_TOMBSTONES_MAX};
+		.versions_are_ordered = is_own(cluster_ref),
+		.tombstones_max = is_own(cluster_ref) ? OWN_TOMBSTONES_MAX : REMOTE_TOMBSTONES_MAX};
 
 	return cluster_state_new(&limits);
 }
 
-void state_place_reset(struct state_service *service, struct state_place *place)
+void state_cluster_reset(struct state_service *service, struct state_cluster *cluster_ref)
 {
-	cluster_state_free(place->replica);
-	place->replica = new_replica(place);
-	if (place->log)
-		state_log_restart(place->log, (uint64_t)runner_wall_ms(service->runner) * 1000);
-	state_follow_replica(place);
+	cluster_state_free(cluster_ref->replica);
+	cluster_ref->replica = new_replica(cluster_ref);
+	if (cluster_ref->log)
+		state_log_restart(cluster_ref->log,
+			(uint64_t)runner_wall_ms(service->runner) * 1000);
+	state_follow_replica(cluster_ref);
 }
 
-static struct state_place *place_new(struct span name)
+static struct state_cluster *cluster_ref_new(struct span name)
 {
-	struct state_place *place = memory_allocate(sizeof(*place) + name.length);
+	struct state_cluster *cluster_ref = memory_allocate(sizeof(*cluster_ref) + name.length);
 
-	memcpy(place->text, name.data, name.length);
-	place->name = (struct span){place->text, name.length};
-	if (!span_split(place->name, ':', &place->target, &place->scope))
+	memcpy(cluster_ref->text, name.data, name.length);
+	cluster_ref->name = (struct span){cluster_ref->text, name.length};
+	if (!span_split(cluster_ref->name, ':', &cluster_ref->target, &cluster_ref->scope))
 		assert(!"a place has a ':'");
-	place->replica = new_replica(place);
-	return place;
+	cluster_ref->replica = new_replica(cluster_ref);
+	return cluster_ref;
 }
 
-static void place_free(struct state_place *place)
+static void cluster_ref_free(struct state_cluster *cluster_ref)
 {
-	state_remote_free(place->remote);
-	cluster_state_free(place->replica);
-	map_clear(&place->waiting);
-	state_services_forget(place);
-	state_log_leave(place->log);
-	free(place);
+	state_remote_free(cluster_ref->remote);
+	cluster_state_free(cluster_ref->replica);
+	map_clear(&cluster_ref->waiting);
+	state_services_forget(cluster_ref);
+	state_log_leave(cluster_ref->log);
+	free(cluster_ref);
 }
 
-static int follow_remote(struct state_service *service, struct state_place *place, struct err *err)
+static int follow_remote(struct state_service *service, struct state_cluster *cluster_ref,
+	struct err *err)
 {
 	int code;
 
 	lock_take(&service->lock);
-	bool too_many = service->remote_count >= STATE_REMOTE_PLACES_MAX;
+	bool too_many = service->remote_count >= STATE_REMOTE_CLUSTERS_MAX;
 	service->remote_count += !too_many;
 	lock_release(&service->lock);
 	if (too_many)
 		return err_set(err, -E2BIG, "more than %d clusters elsewhere are watched",
-			STATE_REMOTE_PLACES_MAX);
-	code = state_remote_start(service, place, err);
+			STATE_REMOTE_CLUSTERS_MAX);
+	code = state_remote_start(service, cluster_ref, err);
 	if (code < 0) {
 		lock_take(&service->lock);
 		service->remote_count--;
@@ -183,42 +189,42 @@ static int follow_remote(struct state_service *service, struct state_place *plac
 
 void state_watch(struct state_service *service, struct span name)
 {
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 	struct err err = {0};
 
 	lock_take(&service->lock);
-	place = map_get(&service->places, name);
-	if (place && place->watched) {
+	cluster_ref = map_get(&service->cluster_refs, name);
+	if (cluster_ref && cluster_ref->watched) {
 		lock_release(&service->lock);
 		return;
 	}
-	if (!place) {
-		place = place_new(name);
-		map_put(&service->places, name, place);
+	if (!cluster_ref) {
+		cluster_ref = cluster_ref_new(name);
+		map_put(&service->cluster_refs, name, cluster_ref);
 	}
-	place->watched = true;
+	cluster_ref->watched = true;
 	lock_release(&service->lock);
-	if (is_own(place)) {
+	if (is_own(cluster_ref)) {
 		state_own_wake(service->own);
-	} else if (follow_remote(service, place, &err) < 0) {
+	} else if (follow_remote(service, cluster_ref, &err) < 0) {
 		lock_take(&service->lock);
-		place->watched = false; /* whoever asks next tries again */
-		snprintf(place->error, sizeof(place->error), "%s", err.message);
+		cluster_ref->watched = false; /* whoever asks next tries again */
+		snprintf(cluster_ref->error, sizeof(cluster_ref->error), "%s", err.message);
 		lock_release(&service->lock);
 	}
 }
 
 /* Takes the lock, which the caller releases whatever the answer is. */
-static struct state_place *lock_place(struct state_service *service, struct span name)
+static struct state_cluster *lock_place(struct state_service *service, struct span name)
 {
 	lock_take(&service->lock);
-	return map_get(&service->places, name);
+	return map_get(&service->cluster_refs, name);
 }
 
 bool state_is_complete(struct state_service *service, struct span name)
 {
-	const struct state_place *place = lock_place(service, name);
-	bool complete = place && place->complete;
+	const struct state_cluster *cluster_ref = lock_place(service, name);
+	bool complete = cluster_ref && cluster_ref->complete;
 
 	lock_release(&service->lock);
 	return complete;
@@ -229,7 +235,7 @@ static bool is_own_name(struct span name)
 	return name.length > 0 && name.data[0] == ':';
 }
 
-uint64_t state_mark(struct state_service *service, struct span name)
+uint64_t state_resource_version(struct state_service *service, struct span name)
 {
 	if (is_own_name(name)) {
 		_view_ struct store_view *view = store_view_open(service->config.store);
@@ -242,30 +248,33 @@ uint64_t state_mark(struct state_service *service, struct span name)
 
 uint64_t state_seen(struct state_service *service, struct span name)
 {
-	struct state_place *place = lock_place(service, name);
-	uint64_t seen = place && is_own(place) ? reached(service, place) : 0;
+	struct state_cluster *cluster_ref = lock_place(service, name);
+	uint64_t seen = cluster_ref && is_own(cluster_ref) ? reached(service, cluster_ref) : 0;
 
 	lock_release(&service->lock);
 	return seen;
 }
 
-bool state_reaches(struct state_service *service, struct span name, uint64_t mark)
+bool state_reaches(struct state_service *service, struct span name, uint64_t resource_version)
 {
-	return state_reaches_for(service, name, SPAN(""), SPAN(""), mark);
+	return state_reaches_for(service, name, SPAN(""), SPAN(""), resource_version);
 }
 
 bool state_reaches_for(struct state_service *service, struct span name, struct span instance,
-	struct span group, uint64_t mark)
+	struct span group, uint64_t resource_version)
 {
-	_buffer_ struct buffer who = {0};
-	struct state_place *place = lock_place(service, name);
-	bool reaches = place && place->complete && reached(service, place) >= mark;
-	bool wait = place && !reaches, first = false;
+	_buffer_ struct buffer which = {0};
+	struct state_cluster *cluster_ref = lock_place(service, name);
+	bool reaches = cluster_ref && cluster_ref->complete &&
+		       reached(service, cluster_ref) >= resource_version;
+	bool wait = cluster_ref && !reaches, first = false;
 
 	if (wait)
-		buffer_format(&who, "%.*s %.*s", SPAN_ARGS(group), SPAN_ARGS(instance));
-	if (wait && (uintptr_t)map_get(&place->waiting, buffer_span(&who)) < mark) {
-		map_put(&place->waiting, buffer_span(&who), (void *)(uintptr_t)mark);
+		buffer_format(&which, "%.*s %.*s", SPAN_ARGS(group), SPAN_ARGS(instance));
+	if (wait &&
+		(uintptr_t)map_get(&cluster_ref->waiting, buffer_span(&which)) < resource_version) {
+		map_put(&cluster_ref->waiting, buffer_span(&which),
+			(void *)(uintptr_t)resource_version);
 		first = true;
 	}
 	lock_release(&service->lock);
@@ -277,76 +286,81 @@ bool state_reaches_for(struct state_service *service, struct span name, struct s
 	return reaches;
 }
 
-bool state_place_is_late(const struct state_place *place, int64_t since_us, int64_t now_us)
+bool state_cluster_is_late(const struct state_cluster *cluster_ref, int64_t since_us,
+	int64_t now_us)
 {
-	return !place->remote ||
-	       now_us - since_us > STALE_PERIODS * state_remote_period_us(place->remote) +
-					   STALE_LISTINGS * place->took_us;
+	return !cluster_ref->remote ||
+	       now_us - since_us > STALE_PERIODS * state_remote_period_us(cluster_ref->remote) +
+					   STALE_LISTINGS * cluster_ref->took_us;
 }
 
 /* What is known of a place elsewhere is older than it should be. */
-static bool is_stale(const struct state_place *place, int64_t now_us)
+static bool is_stale(const struct state_cluster *cluster_ref, int64_t now_us)
 {
-	return !place->complete || state_place_is_late(place, place->listed_us, now_us);
+	return !cluster_ref->complete ||
+	       state_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
 }
 
 bool state_get_info(struct state_service *service, struct span name, struct state_info *ret_info)
 {
-	const struct state_place *place = lock_place(service, name);
+	const struct state_cluster *cluster_ref = lock_place(service, name);
 	int64_t now_us = runner_now_us(service->runner);
 
-	if (place) {
-		*ret_info = (struct state_info){.complete = place->complete,
-			.instances = cluster_state_instance_count(place->replica),
-			.tasks = cluster_state_task_count(place->replica),
-			.listings = place->listings,
-			.observed_ms = place->listed_ms};
-		if (place->complete && is_own(place))
+	if (cluster_ref) {
+		*ret_info = (struct state_info){.complete = cluster_ref->complete,
+			.instances = cluster_state_instance_count(cluster_ref->replica),
+			.tasks = cluster_state_task_count(cluster_ref->replica),
+			.listings = cluster_ref->listings,
+			.observed_ms = cluster_ref->listed_ms};
+		if (cluster_ref->complete && is_own(cluster_ref))
 			ret_info->observed_ms = runner_wall_ms(service->runner);
 		else
-			ret_info->stale = is_stale(place, now_us);
-		memcpy(ret_info->error, place->error, sizeof(ret_info->error));
+			ret_info->stale = is_stale(cluster_ref, now_us);
+		memcpy(ret_info->error, cluster_ref->error, sizeof(ret_info->error));
 	}
 	lock_release(&service->lock);
-	return place;
+	return cluster_ref;
 }
 
-size_t state_list_places(struct state_service *service, struct arena *arena,
-	struct span **ret_places)
+size_t state_list_clusters(struct state_service *service, struct arena *arena,
+	struct span **ret_cluster_refs)
 {
 	size_t count = 0;
 
 	lock_take(&service->lock);
-	*ret_places = arena_allocate_array(arena, service->places.count + 1, sizeof(**ret_places));
-	MAP_EACH (&service->places, entry)
-		if (((const struct state_place *)entry->value)->watched)
-			(*ret_places)[count++] = arena_copy_span(arena, entry->key);
+	*ret_cluster_refs = arena_allocate_array(arena, service->cluster_refs.count + 1,
+		sizeof(**ret_cluster_refs));
+	MAP_EACH (&service->cluster_refs, entry)
+		if (((const struct state_cluster *)entry->value)->watched)
+			(*ret_cluster_refs)[count++] = arena_copy_span(arena, entry->key);
 	lock_release(&service->lock);
 	return count;
 }
 
 /* ---- reading ---- */
 
-void state_place_settle_health(const struct state_place *place, struct state_task *task)
+void state_cluster_settle_health(const struct state_cluster *cluster_ref, struct state_task *task)
 {
-	if (task && place->remote && task->health == STATE_HEALTH_UNKNOWN)
-		task->health = state_remote_health(place->remote, task->task_definition);
+	if (task && cluster_ref->remote && task->health == STATE_HEALTH_UNKNOWN)
+		task->health = state_remote_health(cluster_ref->remote, task->task_definition);
 }
 
-static struct state_instance *settle(const struct state_place *place,
+static struct state_instance *settle(const struct state_cluster *cluster_ref,
 	struct state_instance *instance)
 {
 	for (size_t i = 0; instance && i < instance->task_count; i++)
-		state_place_settle_health(place, (struct state_task *)&instance->tasks[i]);
+		state_cluster_settle_health(cluster_ref, (struct state_task *)&instance->tasks[i]);
 	return instance;
 }
 
 struct state_instance *state_get_instance(struct state_service *service, struct span name,
 	struct span id, struct arena *arena)
 {
-	const struct state_place *place = lock_place(service, name);
+	const struct state_cluster *cluster_ref = lock_place(service, name);
 	struct state_instance *instance =
-		place ? settle(place, cluster_state_get_instance(place->replica, id, arena)) : NULL;
+		cluster_ref ? settle(cluster_ref,
+				      cluster_state_get_instance(cluster_ref->replica, id, arena))
+			    : NULL;
 
 	lock_release(&service->lock);
 	return instance;
@@ -355,11 +369,12 @@ struct state_instance *state_get_instance(struct state_service *service, struct 
 struct state_instance *state_get_instance_for(struct state_service *service, struct span name,
 	struct span id, struct span environment, struct arena *arena)
 {
-	const struct state_place *place = lock_place(service, name);
+	const struct state_cluster *cluster_ref = lock_place(service, name);
 	struct state_instance *instance =
-		place ? settle(place, cluster_state_get_instance_for(place->replica, id,
-					      environment, arena))
-		      : NULL;
+		cluster_ref
+			? settle(cluster_ref, cluster_state_get_instance_for(cluster_ref->replica,
+						      id, environment, arena))
+			: NULL;
 
 	lock_release(&service->lock);
 	return instance;
@@ -368,11 +383,11 @@ struct state_instance *state_get_instance_for(struct state_service *service, str
 size_t state_list_instances(struct state_service *service, struct span name, struct arena *arena,
 	struct span **ret_ids)
 {
-	const struct state_place *place = lock_place(service, name);
+	const struct state_cluster *cluster_ref = lock_place(service, name);
 	size_t count = 0;
 
-	if (place)
-		count = cluster_state_list(place->replica, arena, ret_ids);
+	if (cluster_ref)
+		count = cluster_state_list(cluster_ref->replica, arena, ret_ids);
 	else
 		*ret_ids = NULL;
 	lock_release(&service->lock);
@@ -382,10 +397,11 @@ size_t state_list_instances(struct state_service *service, struct span name, str
 struct state_task *state_get_task(struct state_service *service, struct span name, struct span arn,
 	struct arena *arena)
 {
-	const struct state_place *place = lock_place(service, name);
-	struct state_task *task = place ? cluster_state_get_task(place->replica, arn, arena) : NULL;
+	const struct state_cluster *cluster_ref = lock_place(service, name);
+	struct state_task *task =
+		cluster_ref ? cluster_state_get_task(cluster_ref->replica, arn, arena) : NULL;
 
-	state_place_settle_health(place, task);
+	state_cluster_settle_health(cluster_ref, task);
 	lock_release(&service->lock);
 	return task;
 }
@@ -393,11 +409,12 @@ struct state_task *state_get_task(struct state_service *service, struct span nam
 struct state_task *state_last_stopped(struct state_service *service, struct span name,
 	struct span instance, struct span group, struct arena *arena)
 {
-	const struct state_place *place = lock_place(service, name);
-	struct state_task *task =
-		place ? cluster_state_last_stopped(place->replica, instance, group, arena) : NULL;
+	const struct state_cluster *cluster_ref = lock_place(service, name);
+	struct state_task *task = cluster_ref ? cluster_state_last_stopped(cluster_ref->replica,
+							instance, group, arena)
+					      : NULL;
 
-	state_place_settle_health(place, task);
+	state_cluster_settle_health(cluster_ref, task);
 	lock_release(&service->lock);
 	return task;
 }
@@ -413,15 +430,15 @@ size_t state_select_instances(struct state_service *service, struct span name,
 	size_t count = 0, filled = 0;
 
 	do {
-		const struct state_place *place = lock_place(service, name);
+		const struct state_cluster *cluster_ref = lock_place(service, name);
 
-		if (place)
-			filled += cluster_state_select_instances(place->replica, query, &after,
-				most - filled, arena, instances + filled);
+		if (cluster_ref)
+			filled += cluster_state_select_instances(cluster_ref->replica, query,
+				&after, most - filled, arena, instances + filled);
 		for (; count < filled; count++)
-			settle(place, &instances[count]);
+			settle(cluster_ref, &instances[count]);
 		lock_release(&service->lock);
-		if (!place)
+		if (!cluster_ref)
 			break;
 	} while (after.data);
 	*ret_instances = instances;
@@ -436,15 +453,15 @@ size_t state_select_tasks(struct state_service *service, struct span name,
 	size_t count = 0, filled = 0;
 
 	do {
-		const struct state_place *place = lock_place(service, name);
+		const struct state_cluster *cluster_ref = lock_place(service, name);
 
-		if (place)
-			filled += cluster_state_select_tasks(place->replica, query, &after,
+		if (cluster_ref)
+			filled += cluster_state_select_tasks(cluster_ref->replica, query, &after,
 				most - filled, arena, tasks + filled);
 		for (; count < filled; count++)
-			state_place_settle_health(place, &tasks[count]);
+			state_cluster_settle_health(cluster_ref, &tasks[count]);
 		lock_release(&service->lock);
-		if (!place)
+		if (!cluster_ref)
 			break;
 	} while (after.data);
 	*ret_tasks = tasks;
@@ -480,9 +497,9 @@ void state_service_free(struct state_service *service)
 		return;
 	runner_stop(service->runner);
 	runner_join(service->runner, NULL);
-	MAP_EACH (&service->places, entry)
-		place_free(entry->value);
-	map_clear(&service->places);
+	MAP_EACH (&service->cluster_refs, entry)
+		cluster_ref_free(entry->value);
+	map_clear(&service->cluster_refs);
 	state_own_free(service->own);
 	state_relay_free(service->relay);
 	runner_event_free(service->wanted);

@@ -32,23 +32,23 @@ static int find_service(struct aws_request *request, struct state_service **ret_
 	return 0;
 }
 
-static struct span cluster_of_place(struct span place)
+static struct span cluster_of_cluster_ref(struct span cluster_ref)
 {
-	return state_document_id(place);
+	return state_document_id(cluster_ref);
 }
 
-static struct span target_of_place(struct span place)
+static struct span target_of_cluster_ref(struct span cluster_ref)
 {
 	struct span target = SPAN(""), rest;
 
-	span_split(place, ':', &target, &rest);
+	span_split(cluster_ref, ':', &target, &rest);
 	return target;
 }
 
 /* Has the account an environment there? */
-static bool has_environment(struct aws_request *request, struct span place)
+static bool has_environment(struct aws_request *request, struct span cluster_ref)
 {
-	struct store_cursor cursor = environments_at(request->view, place);
+	struct store_cursor cursor = environments_at(request->view, cluster_ref);
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
@@ -58,13 +58,14 @@ static bool has_environment(struct aws_request *request, struct span place)
 }
 
 /* Whether the caller may know it. Of this server: account and region of the caller. */
-static bool is_visible(struct aws_request *request, struct span place)
+static bool is_visible(struct aws_request *request, struct span cluster_ref)
 {
 	struct span own = arena_format(request->arena, ":%.*s/%.*s/",
 		SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->region));
 
-	return target_of_place(place).length == 0 ? span_starts_with(place, own)
-						  : has_environment(request, place);
+	return target_of_cluster_ref(cluster_ref).length == 0
+		       ? span_starts_with(cluster_ref, own)
+		       : has_environment(request, cluster_ref);
 }
 
 static int by_text(const void *a, const void *b)
@@ -73,21 +74,21 @@ static int by_text(const void *a, const void *b)
 }
 
 /* The places behind this target that the caller may know, in order. */
-static size_t list_places(struct aws_request *request, struct state_service *service,
-	struct span target, struct span **ret_places)
+static size_t list_cluster_refs(struct aws_request *request, struct state_service *service,
+	struct span target, struct span **ret_cluster_refs)
 {
-	size_t all = state_list_places(service, request->arena, ret_places), count = 0;
-	struct span *places = *ret_places;
+	size_t all = state_list_clusters(service, request->arena, ret_cluster_refs), count = 0;
+	struct span *cluster_refs = *ret_cluster_refs;
 
 	for (size_t i = 0; i < all; i++)
-		if (span_equal(target_of_place(places[i]), target) &&
-			is_visible(request, places[i]))
-			places[count++] = places[i];
-	qsort(places, count, sizeof(*places), by_text);
+		if (span_equal(target_of_cluster_ref(cluster_refs[i]), target) &&
+			is_visible(request, cluster_refs[i]))
+			cluster_refs[count++] = cluster_refs[i];
+	qsort(cluster_refs, count, sizeof(*cluster_refs), by_text);
 	return count;
 }
 
-static struct span target_asked(struct aws_request *request)
+static struct span target_requested(struct aws_request *request)
 {
 	struct span target = json_get_text(request->input, "target");
 
@@ -95,66 +96,67 @@ static struct span target_asked(struct aws_request *request)
 }
 
 /* Does a cluster's name or ARN mean this place? */
-static bool is_meant(struct span place, struct span given)
+static bool is_meant(struct span cluster_ref, struct span requested)
 {
 	struct aws_arn arn;
 	char scope[STORE_KEY_MAX];
 	int length;
 
-	if (!aws_arn_looks_like(given))
-		return span_equal(cluster_of_place(place), given);
-	if (!aws_arn_parse(given, &arn) || !span_starts_with(arn.resource, SPAN("cluster/")))
+	if (!aws_arn_looks_like(requested))
+		return span_equal(cluster_of_cluster_ref(cluster_ref), requested);
+	if (!aws_arn_parse(requested, &arn) || !span_starts_with(arn.resource, SPAN("cluster/")))
 		return false;
 	length = snprintf(scope, sizeof(scope), ":%.*s/%.*s/%.*s", SPAN_ARGS(arn.account),
-		SPAN_ARGS(arn.region), SPAN_ARGS(cluster_of_place(arn.resource)));
+		SPAN_ARGS(arn.region), SPAN_ARGS(cluster_of_cluster_ref(arn.resource)));
 	return length < (int)sizeof(scope) &&
-	       span_ends_with(place, (struct span){scope, (size_t)length});
+	       span_ends_with(cluster_ref, (struct span){scope, (size_t)length});
 }
 
-static int check_cluster_name(struct aws_request *request, struct span given)
+static int check_cluster_name(struct aws_request *request, struct span requested)
 {
 	struct aws_arn arn;
 
-	if (aws_arn_looks_like(given) ? aws_arn_parse(given, &arn) &&
-						span_starts_with(arn.resource, SPAN("cluster/"))
-				      : ecs_is_name(given))
+	if (aws_arn_looks_like(requested) ? aws_arn_parse(requested, &arn) &&
+						    span_starts_with(arn.resource, SPAN("cluster/"))
+					  : ecs_is_name(requested))
 		return 0;
 	return aws_fail_input(request, "cluster: '%.*s' is neither name nor ARN of a cluster",
-		SPAN_ARGS(given));
+		SPAN_ARGS(requested));
 }
 
 /* The one that `cluster` and `target` of the input name. What was not listed yet is not answered from. */
-static int find_place(struct aws_request *request, struct state_service *service, struct span given,
-	struct span *ret_place)
+static int find_cluster_ref(struct aws_request *request, struct state_service *service,
+	struct span requested, struct span *ret_cluster_ref)
 {
-	struct span *places, target = target_asked(request);
+	struct span *cluster_refs, target = target_requested(request);
 	size_t count;
 	struct state_info info;
 
-	if (check_cluster_name(request, given) < 0)
+	if (check_cluster_name(request, requested) < 0)
 		return -EPERM;
-	count = list_places(request, service, target, &places);
+	count = list_cluster_refs(request, service, target, &cluster_refs);
 	for (size_t i = 0; i < count; i++) {
-		if (!is_meant(places[i], given))
+		if (!is_meant(cluster_refs[i], requested))
 			continue;
-		if (!state_get_info(service, places[i], &info) || !info.complete)
+		if (!state_get_info(service, cluster_refs[i], &info) || !info.complete)
 			return aws_fail(request, "ServiceUnavailableException",
 				"Cluster '%.*s' has not been listed yet%s%s; try again.",
-				SPAN_ARGS(given), info.error[0] ? ": " : "", info.error);
-		*ret_place = places[i];
+				SPAN_ARGS(requested), info.error[0] ? ": " : "", info.error);
+		*ret_cluster_ref = cluster_refs[i];
 		return 0;
 	}
-	return daemon_fail(request, "ResourceNotFoundException", "cluster", given,
-		"Cluster '%.*s' is not watched: no environment is for it.", SPAN_ARGS(given));
+	return daemon_fail(request, "ResourceNotFoundException", "cluster", requested,
+		"Cluster '%.*s' is not watched: no environment is for it.", SPAN_ARGS(requested));
 }
 
-int state_api_find_place(struct aws_request *request, struct span *ret_place)
+int state_api_find_cluster(struct aws_request *request, struct span *ret_cluster_ref)
 {
 	struct state_service *service;
 
 	if (find_service(request, &service) < 0)
 		return -EPERM;
-	return find_place(request, service, json_get_text(request->input, "cluster"), ret_place);
+	return find_cluster_ref(request, service, json_get_text(request->input, "cluster"),
+		ret_cluster_ref);
 }
 
 /* ---- documents ---- */
@@ -172,11 +174,11 @@ static void set_time(struct arena *arena, struct json *object, const char *name,
 }
 
 /* Where something is, and how fresh that is. */
-static void set_place(struct aws_request *request, struct json *object, struct span place,
-	const struct state_info *info)
+static void set_cluster_ref(struct aws_request *request, struct json *object,
+	struct span cluster_ref, const struct state_info *info)
 {
-	json_set_string(request->arena, object, "cluster", cluster_of_place(place));
-	set_text(request->arena, object, "target", target_of_place(place));
+	json_set_string(request->arena, object, "cluster", cluster_of_cluster_ref(cluster_ref));
+	set_text(request->arena, object, "target", target_of_cluster_ref(cluster_ref));
 	set_time(request->arena, object, "observedAt", info->observed_ms);
 	json_set_bool(request->arena, object, "stale", info->stale);
 }
@@ -197,17 +199,17 @@ static bool next_part(struct span *packed, struct span *ret_part)
 
 static struct json *list_attributes(struct arena *arena, struct span packed)
 {
-	struct json *list = json_new_array(arena), *made;
+	struct json *list = json_new_array(arena), *created;
 	struct span part, name, value;
 
 	while (next_part(&packed, &part)) {
 		value = SPAN("");
 		if (!span_split(part, '=', &name, &value))
 			name = part;
-		made = json_new_object(arena);
-		json_set_string(arena, made, "name", name);
-		set_text(arena, made, "value", value);
-		json_append(arena, list, made);
+		created = json_new_object(arena);
+		json_set_string(arena, created, "name", name);
+		set_text(arena, created, "value", value);
+		json_append(arena, list, created);
 	}
 	return list;
 }
@@ -223,10 +225,10 @@ static bool has_attributes(struct span attributes, struct span conditions)
 }
 
 /* Names of the account's environments there whose active version is for it. */
-static struct json *environments_of(struct aws_request *request, struct span place,
+static struct json *environments_of(struct aws_request *request, struct span cluster_ref,
 	const struct state_instance *instance)
 {
-	struct store_cursor cursor = environments_at(request->view, place);
+	struct store_cursor cursor = environments_at(request->view, cluster_ref);
 	struct json *names = json_new_array(request->arena);
 	const struct store_object *environment, *version;
 
@@ -237,8 +239,9 @@ static struct json *environments_of(struct aws_request *request, struct span pla
 			!span_equal(facts->account, request->caller->account))
 			continue;
 		version = store_get(request->view, &environment_version_kind,
-			environment_part_key(request->arena, environment->key, facts->target));
-		if (version && span_equal(environment_version_facts(version)->place, place) &&
+			environment_child_key(request->arena, environment->key, facts->target));
+		if (version &&
+			span_equal(environment_version_facts(version)->cluster_ref, cluster_ref) &&
 			has_attributes(instance->attributes,
 				environment_version_facts(version)->attributes))
 			json_append(request->arena, names,
@@ -247,27 +250,27 @@ static struct json *environments_of(struct aws_request *request, struct span pla
 	return names;
 }
 
-static struct json *instance_document(struct aws_request *request, struct span place,
+static struct json *instance_document(struct aws_request *request, struct span cluster_ref,
 	const struct state_info *info, const struct state_instance *instance)
 {
 	struct arena *arena = request->arena;
-	struct json *made = json_new_object(arena);
+	struct json *created = json_new_object(arena);
 	int64_t running = 0;
 
 	for (size_t i = 0; i < instance->task_count; i++)
 		running += instance->tasks[i].last == STATE_TASK_RUNNING;
-	json_set_string(arena, made, "instance", instance->id);
-	json_set_string(arena, made, "instanceArn", instance->arn);
-	set_place(request, made, place, info);
-	json_set_string(arena, made, "status",
+	json_set_string(arena, created, "instance", instance->id);
+	json_set_string(arena, created, "instanceArn", instance->arn);
+	set_cluster_ref(request, created, cluster_ref, info);
+	json_set_string(arena, created, "status",
 		span_of(state_instance_status_name(instance->status)));
-	json_set_bool(arena, made, "agentConnected", instance->connected);
-	json_set(arena, made, "attributes", list_attributes(arena, instance->attributes));
-	json_set_integer(arena, made, "runningTasks", running);
-	json_set_integer(arena, made, "pendingTasks", (int64_t)instance->task_count - running);
-	json_set(arena, made, "environments", environments_of(request, place, instance));
-	json_set_integer(arena, made, "version", (int64_t)instance->version);
-	return made;
+	json_set_bool(arena, created, "agentConnected", instance->connected);
+	json_set(arena, created, "attributes", list_attributes(arena, instance->attributes));
+	json_set_integer(arena, created, "runningTasks", running);
+	json_set_integer(arena, created, "pendingTasks", (int64_t)instance->task_count - running);
+	json_set(arena, created, "environments", environments_of(request, cluster_ref, instance));
+	json_set_integer(arena, created, "version", (int64_t)instance->version);
+	return created;
 }
 
 /* As the counts of environments count it. */
@@ -296,53 +299,53 @@ static void set_environment(struct aws_request *request, struct json *object,
 	json_set_string(request->arena, object, "environment", name);
 	span_split(task->started_by, '/', &id, &run); /* of a run of a Cron elsewhere */
 	deployment = store_get(request->view, &environment_deployment_kind,
-		environment_part_key(request->arena,
+		environment_child_key(request->arena,
 			environment_key(request->arena, request->caller->account, name), id));
 	if (deployment)
 		json_set_string(request->arena, object, "environmentVersion",
 			environment_deployment_facts(deployment)->version);
 }
 
-static struct json *task_document(struct aws_request *request, struct span place,
+static struct json *task_document(struct aws_request *request, struct span cluster_ref,
 	const struct state_info *info, const struct state_task *task)
 {
 	struct arena *arena = request->arena;
-	struct json *made = json_new_object(arena);
+	struct json *created = json_new_object(arena);
 
-	json_set_string(arena, made, "task", state_document_id(task->arn));
-	json_set_string(arena, made, "taskArn", task->arn);
-	set_place(request, made, place, info);
-	set_text(arena, made, "instance", task->instance);
-	json_set_string(arena, made, "taskDefinition", task->task_definition);
-	set_text(arena, made, "group", task->group);
-	set_text(arena, made, "startedBy", task->started_by);
-	set_environment(request, made, task);
-	json_set_string(arena, made, "lastStatus", span_of(state_task_status_name(task->last)));
-	json_set_string(arena, made, "desiredStatus",
+	json_set_string(arena, created, "task", state_document_id(task->arn));
+	json_set_string(arena, created, "taskArn", task->arn);
+	set_cluster_ref(request, created, cluster_ref, info);
+	set_text(arena, created, "instance", task->instance);
+	json_set_string(arena, created, "taskDefinition", task->task_definition);
+	set_text(arena, created, "group", task->group);
+	set_text(arena, created, "startedBy", task->started_by);
+	set_environment(request, created, task);
+	json_set_string(arena, created, "lastStatus", span_of(state_task_status_name(task->last)));
+	json_set_string(arena, created, "desiredStatus",
 		task->wanted ? SPAN("RUNNING") : SPAN("STOPPED"));
-	json_set_string(arena, made, "health", span_of(health_of(task)));
-	json_set_bool(arena, made, "failed", state_task_has_failed(task));
-	set_text(arena, made, "stoppedReason", task->stopped_reason);
-	json_set_integer(arena, made, "version", (int64_t)task->version);
-	set_time(arena, made, "createdAt", task->created_ms);
-	set_time(arena, made, "startedAt", task->started_ms);
-	set_time(arena, made, "stoppedAt", task->stopped_ms);
-	return made;
+	json_set_string(arena, created, "health", span_of(health_of(task)));
+	json_set_bool(arena, created, "failed", state_task_has_failed(task));
+	set_text(arena, created, "stoppedReason", task->stopped_reason);
+	json_set_integer(arena, created, "version", (int64_t)task->version);
+	set_time(arena, created, "createdAt", task->created_ms);
+	set_time(arena, created, "startedAt", task->started_ms);
+	set_time(arena, created, "stoppedAt", task->stopped_ms);
+	return created;
 }
 
 /* What a stream tells is as fresh as it can be. */
 static const struct state_info fresh;
 
-struct json *state_api_instance_document(struct aws_request *request, struct span place,
+struct json *state_api_instance_document(struct aws_request *request, struct span cluster_ref,
 	const struct state_instance *instance)
 {
-	return instance_document(request, place, &fresh, instance);
+	return instance_document(request, cluster_ref, &fresh, instance);
 }
 
-struct json *state_api_task_document(struct aws_request *request, struct span place,
+struct json *state_api_task_document(struct aws_request *request, struct span cluster_ref,
 	const struct state_task *task)
 {
-	return task_document(request, place, &fresh, task);
+	return task_document(request, cluster_ref, &fresh, task);
 }
 
 /* ---- filters ---- */
@@ -423,75 +426,76 @@ struct listing {
 	struct json *items;
 	struct span token;
 	/* Adds to the items what is in a place behind `after`; the name of the last. */
-	struct span (*list)(struct listing *listing, struct span place,
+	struct span (*list)(struct listing *listing, struct span cluster_ref,
 		const struct state_info *info, struct span after);
 };
 
-static struct span list_instances(struct listing *listing, struct span place,
+static struct span list_instances(struct listing *listing, struct span cluster_ref,
 	const struct state_info *info, struct span after)
 {
 	struct arena *arena = listing->request->arena;
 	struct state_instance *found;
-	size_t count = state_select_instances(listing->service, place, &listing->instances, after,
-		listing->page.most - json_count(listing->items), arena, &found);
+	size_t count = state_select_instances(listing->service, cluster_ref, &listing->instances,
+		after, listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, listing->items,
-			instance_document(listing->request, place, info, &found[i]));
+			instance_document(listing->request, cluster_ref, info, &found[i]));
 	return count > 0 ? found[count - 1].id : SPAN("");
 }
 
-static struct span list_tasks(struct listing *listing, struct span place,
+static struct span list_tasks(struct listing *listing, struct span cluster_ref,
 	const struct state_info *info, struct span after)
 {
 	struct arena *arena = listing->request->arena;
 	struct state_task *found;
-	size_t count = state_select_tasks(listing->service, place, &listing->tasks, after,
+	size_t count = state_select_tasks(listing->service, cluster_ref, &listing->tasks, after,
 		listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, listing->items,
-			task_document(listing->request, place, info, &found[i]));
+			task_document(listing->request, cluster_ref, info, &found[i]));
 	return count > 0 ? found[count - 1].arn : SPAN("");
 }
 
-static int find_places(struct listing *listing, struct span **ret_places, size_t *ret_count)
+static int find_cluster_refs(struct listing *listing, struct span **ret_cluster_refs,
+	size_t *ret_count)
 {
 	struct aws_request *request = listing->request;
-	struct span given = json_get_text(request->input, "cluster");
+	struct span requested = json_get_text(request->input, "cluster");
 
-	if (!given.data) {
-		*ret_count =
-			list_places(request, listing->service, target_asked(request), ret_places);
+	if (!requested.data) {
+		*ret_count = list_cluster_refs(request, listing->service, target_requested(request),
+			ret_cluster_refs);
 		return 0;
 	}
-	*ret_places = arena_allocate(request->arena, sizeof(**ret_places));
+	*ret_cluster_refs = arena_allocate(request->arena, sizeof(**ret_cluster_refs));
 	*ret_count = 1;
-	return find_place(request, listing->service, given, *ret_places);
+	return find_cluster_ref(request, listing->service, requested, *ret_cluster_refs);
 }
 
 static int list(struct listing *listing, const char *member)
 {
 	struct aws_request *request = listing->request;
-	struct span filters = filters_text(request), *places;
+	struct span filters = filters_text(request), *cluster_refs;
 	size_t count;
 
 	if (find_service(request, &listing->service) < 0 ||
 		aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, filters, &listing->page) < 0 ||
-		find_places(listing, &places, &count) < 0)
+		find_cluster_refs(listing, &cluster_refs, &count) < 0)
 		return -EPERM;
 	listing->items = json_new_array(request->arena);
 	for (size_t i = 0; i < count && listing->token.length == 0; i++) {
 		struct span begun = listing->page.after_text, last;
 		struct state_info info;
-		int order = begun.data ? span_compare(places[i], begun) : 1;
+		int order = begun.data ? span_compare(cluster_refs[i], begun) : 1;
 
-		if (order < 0 || !state_get_info(listing->service, places[i], &info))
+		if (order < 0 || !state_get_info(listing->service, cluster_refs[i], &info))
 			continue;
-		last = listing->list(listing, places[i], &info,
+		last = listing->list(listing, cluster_refs[i], &info,
 			order == 0 ? listing->page.after_key : SPAN_NONE);
 		if (json_count(listing->items) == listing->page.most)
-			listing->token = aws_page_token(request, filters, places[i], last);
+			listing->token = aws_page_token(request, filters, cluster_refs[i], last);
 	}
 	buffer_format(request->out, "{\"%s\":", member);
 	json_write(listing->items, request->out);
@@ -525,20 +529,22 @@ int state_api_tasks(struct aws_request *request)
 
 int state_api_instance(struct aws_request *request)
 {
-	struct span given = json_get_text(request->input, "instance"), place;
+	struct span requested = json_get_text(request->input, "instance"), cluster_ref;
 	struct state_service *service;
 	const struct state_instance *instance;
 	struct state_info info;
 
 	if (find_service(request, &service) < 0 ||
-		find_place(request, service, json_get_text(request->input, "cluster"), &place) < 0)
+		find_cluster_ref(request, service, json_get_text(request->input, "cluster"),
+			&cluster_ref) < 0)
 		return -EPERM;
-	instance = state_get_instance(service, place, state_document_id(given), request->arena);
-	if (!instance || !state_get_info(service, place, &info))
-		return daemon_fail(request, "ResourceNotFoundException", "instance", given,
-			"There is no instance '%.*s' in cluster '%.*s'.", SPAN_ARGS(given),
-			SPAN_ARGS(cluster_of_place(place)));
-	json_write(instance_document(request, place, &info, instance), request->out);
+	instance = state_get_instance(service, cluster_ref, state_document_id(requested),
+		request->arena);
+	if (!instance || !state_get_info(service, cluster_ref, &info))
+		return daemon_fail(request, "ResourceNotFoundException", "instance", requested,
+			"There is no instance '%.*s' in cluster '%.*s'.", SPAN_ARGS(requested),
+			SPAN_ARGS(cluster_of_cluster_ref(cluster_ref)));
+	json_write(instance_document(request, cluster_ref, &info, instance), request->out);
 	return 0;
 }
 
@@ -546,11 +552,11 @@ int state_api_instance(struct aws_request *request)
 static int post(struct aws_request *request, struct state_service *service,
 	const struct json *event, struct err *err)
 {
-	struct span target = target_asked(request);
-	struct span place = state_event_place(target, event, request->arena);
+	struct span target = target_requested(request);
+	struct span cluster_ref = state_event_cluster(target, event, request->arena);
 
 	/* Of a cluster that is none of the caller's business. */
-	if (place.data && !is_visible(request, place))
+	if (cluster_ref.data && !is_visible(request, cluster_ref))
 		return 0;
 	return state_post_event(service, target, event, err);
 }

@@ -53,17 +53,17 @@ static int make(struct store_transaction *transaction, void *context, struct err
 
 	if (code == 0)
 		code = environment_put(transaction, &environment_version_kind,
-			environment_part_key(arena, key, SPAN("v1")), SPAN("{}"), &making->version,
+			environment_child_key(arena, key, SPAN("v1")), SPAN("{}"), &making->version,
 			STORE_ABSENT, err);
 	if (code == 0)
 		code = environment_put(transaction, &environment_deployment_kind,
-			environment_part_key(arena, key, SPAN("d-1")), SPAN("{}"),
+			environment_child_key(arena, key, SPAN("d-1")), SPAN("{}"),
 			&making->deployment, STORE_ABSENT, err);
 	return code;
 }
 
 static void make_environment(struct bench *bench, const char *account, const char *name,
-	const char *place, const char *attributes)
+	const char *cluster_ref, const char *attributes)
 {
 	struct making making = {
 		.environment = {.account = span_of(account),
@@ -74,11 +74,11 @@ static void make_environment(struct bench *bench, const char *account, const cha
 			.completed = SPAN(""),
 			.in_progress = SPAN(""),
 			.pending = SPAN(""),
-			.places = span_of(place),
+			.cluster_refs = span_of(cluster_ref),
 			.claims_on = SPAN("")},
 		.version = {.id = SPAN("v1"),
 			.number = 1,
-			.place = span_of(place),
+			.cluster_ref = span_of(cluster_ref),
 			.task_definition = SPAN("log:1"),
 			.role = SPAN(""),
 			.target = SPAN(""),

@@ -113,10 +113,10 @@ static struct span text_or_empty(const struct json *document, const char *member
 
 static int read_version(const struct json *document, uint64_t *ret_version, struct err *err)
 {
-	const struct json *given = json_get(document, "version");
+	const struct json *requested = json_get(document, "version");
 	int64_t version = 0;
 
-	if (!json_is_absent(given) && (!json_integer(given, &version) || version < 0))
+	if (!json_is_absent(requested) && (!json_integer(requested, &version) || version < 0))
 		return err_set(err, -EINVAL, "version is not a number that counts up");
 	*ret_version = (uint64_t)version;
 	return 0;
@@ -126,10 +126,10 @@ static int read_version(const struct json *document, uint64_t *ret_version, stru
 static int read_time(const struct json *document, const char *member, struct arena *arena,
 	int64_t *ret_ms, struct err *err)
 {
-	const struct json *given = json_get(document, member);
+	const struct json *requested = json_get(document, member);
 
 	*ret_ms = 0;
-	if (!json_is_absent(given) && !state_document_time(given, arena, ret_ms))
+	if (!json_is_absent(requested) && !state_document_time(requested, arena, ret_ms))
 		return err_set(err, -EINVAL, "%s is not a time", member);
 	return 0;
 }

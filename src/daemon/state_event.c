@@ -29,11 +29,11 @@ static int read_instance(struct event *event, const struct json *detail, struct 
 }
 
 /* "service/CLUSTER/NAME" of the first resource. */
-static bool find_service(const struct json *given, struct aws_arn *ret_arn,
+static bool find_service(const struct json *requested, struct aws_arn *ret_arn,
 	struct span *ret_cluster, struct span *ret_name)
 {
 	struct span kind, rest;
-	const struct json *resource = json_item(json_get(given, "resources"), 0);
+	const struct json *resource = json_item(json_get(requested, "resources"), 0);
 
 	return json_text(resource).data && aws_arn_parse(json_text(resource), ret_arn) &&
 	       span_split(ret_arn->resource, '/', &kind, &rest) && span_is(kind, "service") &&
@@ -41,12 +41,12 @@ static bool find_service(const struct json *given, struct aws_arn *ret_arn,
 }
 
 /* They have no version, and tell less than DescribeServices does. */
-static int read_service_event(const struct json *given, struct event *event, struct err *err)
+static int read_service_event(const struct json *requested, struct event *event, struct err *err)
 {
 	struct aws_arn arn;
 	struct span cluster;
 
-	if (!find_service(given, &arn, &cluster, &event->service))
+	if (!find_service(requested, &arn, &cluster, &event->service))
 		return err_set(err, -EINVAL, "resources: names no service of a cluster");
 	return 1;
 }
@@ -66,23 +66,23 @@ static const struct {
 };
 
 /* 1: read; 0: of a type that says nothing of tasks or instances. */
-static int read_event(const struct json *given, struct arena *arena, struct event *event,
+static int read_event(const struct json *requested, struct arena *arena, struct event *event,
 	struct err *err)
 {
-	const struct json *detail = json_get(given, "detail");
-	struct span type = json_get_text(given, "detail-type");
+	const struct json *detail = json_get(requested, "detail");
+	struct span type = json_get_text(requested, "detail-type");
 	int code;
 
 	if (!type.data)
 		return err_set(err, -EINVAL, "detail-type is missing");
 	if (is_of_service(type))
-		return read_service_event(given, event, err);
+		return read_service_event(requested, event, err);
 	for (size_t i = 0; i < LENGTH(types); i++) {
 		if (!span_is(type, types[i].type))
 			continue;
 		if (!json_is(detail, JSON_OBJECT))
 			return err_set(err, -EINVAL, "detail is missing");
-		if (!state_document_time(json_get(given, "time"), arena, &event->sent_ms))
+		if (!state_document_time(json_get(requested, "time"), arena, &event->sent_ms))
 			return err_set(err, -EINVAL, "time is missing, or not one");
 		code = types[i].read(event, detail, arena, err);
 		if (code < 0)
@@ -94,7 +94,7 @@ static int read_event(const struct json *given, struct arena *arena, struct even
 	return 0;
 }
 
-struct span state_event_place(struct span target, const struct json *event, struct arena *arena)
+struct span state_event_cluster(struct span target, const struct json *event, struct arena *arena)
 {
 	static const char prefix[] = "cluster/";
 	struct span cluster = json_text(json_path(event, "detail.clusterArn")), name, service;
@@ -113,52 +113,54 @@ struct span state_event_place(struct span target, const struct json *event, stru
 }
 
 /* It tells that something is there that a listing from after it does not know, and it may be gone since. */
-static bool is_doubtful(const struct state_place *place, const struct event *event)
+static bool is_doubtful(const struct state_cluster *cluster_ref, const struct event *event)
 {
-	if (event->sent_ms >= place->listing_ms)
+	if (event->sent_ms >= cluster_ref->listing_ms)
 		return false;
 	if (event->is_task)
 		return event->task.last != STATE_TASK_STOPPED &&
-		       !cluster_state_knows_task(place->replica, event->task.arn);
-	return !event->gone && !cluster_state_knows_instance(place->replica, event->instance.id);
+		       !cluster_state_knows_task(cluster_ref->replica, event->task.arn);
+	return !event->gone &&
+	       !cluster_state_knows_instance(cluster_ref->replica, event->instance.id);
 }
 
-static bool apply(struct state_place *place, const struct event *event, struct moment now)
+static bool apply(struct state_cluster *cluster_ref, const struct event *event, struct moment now)
 {
-	if (event->sent_ms <= cluster_state_forgotten_ms(place->replica))
+	if (event->sent_ms <= cluster_state_forgotten_ms(cluster_ref->replica))
 		return false;
 	if (event->is_task)
-		return cluster_state_put_task(place->replica, &event->task, now);
+		return cluster_state_put_task(cluster_ref->replica, &event->task, now);
 	if (event->gone)
-		return cluster_state_remove_instance(place->replica, event->instance.id,
+		return cluster_state_remove_instance(cluster_ref->replica, event->instance.id,
 			event->instance.version, now);
-	return cluster_state_put_instance(place->replica, &event->instance, now);
+	return cluster_state_put_instance(cluster_ref->replica, &event->instance, now);
 }
 
-static int post_service(struct state_service *service, struct span place_name, struct span name)
+static int post_service(struct state_service *service, struct span cluster_ref_name,
+	struct span name)
 {
-	const struct state_place *place;
+	const struct state_cluster *cluster_ref;
 	bool is_needed;
 
 	lock_take(&service->lock);
-	place = map_get(&service->places, place_name);
-	is_needed = place && state_services_has(place, name);
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	is_needed = cluster_ref && state_services_has(cluster_ref, name);
 	lock_release(&service->lock);
 	if (is_needed)
-		state_want_service(service, place_name, name);
+		state_want_service(service, cluster_ref_name, name);
 	return is_needed;
 }
 
-static int take(struct state_service *service, struct span target, const struct json *given,
+static int take(struct state_service *service, struct span target, const struct json *requested,
 	bool is_posted, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct event event = {0};
-	struct state_place *place;
-	struct state_news news;
-	struct span name = state_event_place(target, given, arena);
+	struct state_cluster *cluster_ref;
+	struct state_changes changes;
+	struct span name = state_event_cluster(target, requested, arena);
 	bool changed = false, doubtful = false;
-	int code = read_event(given, arena, &event, err);
+	int code = read_event(requested, arena, &event, err);
 
 	if (code > 0 && !name.data)
 		return err_set(err, -EINVAL, "detail: clusterArn is not the ARN of a cluster");
@@ -167,25 +169,26 @@ static int take(struct state_service *service, struct span target, const struct 
 		return code < 0 ? code : 0;
 	/* Also what is not new here: others may know less. */
 	if (is_posted)
-		state_relay_post(service->relay, target, given);
+		state_relay_post(service->relay, target, requested);
 	if (event.service.data)
 		return post_service(service, name, event.service);
-	state_news_init(&news, arena);
+	state_changes_init(&changes, arena);
 	lock_take(&service->lock);
-	place = map_get(&service->places, name);
-	if (place)
-		doubtful = is_doubtful(place, &event);
-	if (place && !doubtful)
-		changed = apply(place, &event, runner_moment(service->runner));
+	cluster_ref = map_get(&service->cluster_refs, name);
+	if (cluster_ref)
+		doubtful = is_doubtful(cluster_ref, &event);
+	if (cluster_ref && !doubtful)
+		changed = apply(cluster_ref, &event, runner_moment(service->runner));
 	if (changed && event.is_task)
-		state_news_add_task(&news, place, event.task.instance, event.task.group);
+		state_changes_add_task(&changes, cluster_ref, event.task.instance,
+			event.task.group);
 	else if (changed)
-		state_news_add(&news, place, event.instance.id);
+		state_changes_add(&changes, cluster_ref, event.instance.id);
 	lock_release(&service->lock);
-	state_news_tell(service, &news);
+	state_changes_deliver(service, &changes);
 	/* Asks for a listing soon; once, however many such events come. */
 	if (doubtful)
-		state_reaches(service, name, state_mark(service, name));
+		state_reaches(service, name, state_resource_version(service, name));
 	return changed;
 }
 
@@ -201,26 +204,26 @@ int state_post_event(struct state_service *service, struct span target, const st
 	return take(service, target, event, true, err);
 }
 
-int state_post_task(struct state_service *service, struct span place_name,
+int state_post_task(struct state_service *service, struct span cluster_ref_name,
 	const struct json *document, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_place *place;
-	struct state_news news;
+	struct state_cluster *cluster_ref;
+	struct state_changes changes;
 	struct state_task task;
 	bool changed = false;
 
 	if (state_document_task(document, arena, &task, err) < 0)
 		return -EINVAL;
-	state_news_init(&news, arena);
+	state_changes_init(&changes, arena);
 	lock_take(&service->lock);
-	place = map_get(&service->places, place_name);
-	if (place && place->target.length > 0)
-		changed = cluster_state_put_task(place->replica, &task,
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	if (cluster_ref && cluster_ref->target.length > 0)
+		changed = cluster_state_put_task(cluster_ref->replica, &task,
 			runner_moment(service->runner));
 	if (changed)
-		state_news_add_task(&news, place, task.instance, task.group);
+		state_changes_add_task(&changes, cluster_ref, task.instance, task.group);
 	lock_release(&service->lock);
-	state_news_tell(service, &news);
+	state_changes_deliver(service, &changes);
 	return changed;
 }

@@ -156,15 +156,15 @@ struct state_task state_own_task(const struct store_object *object, struct arena
 /* Where a place is listed from. */
 struct listing {
 	struct state_own *own;
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 	struct store_view *view;
-	struct state_news news;
+	struct state_changes updates;
 };
 
 static void list_object(struct listing *listing, const struct store_object *object, bool in_order,
 	struct moment now)
 {
-	struct cluster_state *replica = listing->place->replica;
+	struct cluster_state *replica = listing->cluster_ref->replica;
 	struct arena *arena = listing->own->arena;
 
 	if (object->kind == &task_kind) {
@@ -173,13 +173,13 @@ static void list_object(struct listing *listing, const struct store_object *obje
 		struct state_task task = state_own_task(object, arena);
 
 		if (cluster_state_list_task(replica, &task, now))
-			state_news_add_task(&listing->news, listing->place, task.instance,
-				task.group);
+			state_changes_add_task(&listing->updates, listing->cluster_ref,
+				task.instance, task.group);
 	} else {
 		struct state_instance instance = state_own_instance(object, arena);
 
 		if (cluster_state_list_instance(replica, &instance, now))
-			state_news_add(&listing->news, listing->place, instance.id);
+			state_changes_add(&listing->updates, listing->cluster_ref, instance.id);
 	}
 }
 
@@ -194,7 +194,7 @@ static bool list_some(struct listing *listing, struct store_cursor *cursor)
 	for (size_t i = 0; i < LISTED_AT_ONCE && (object = store_next(cursor)); i++)
 		list_object(listing, object, cursor->index >= 0, now);
 	lock_release(&service->lock);
-	state_news_tell(service, &listing->news);
+	state_changes_deliver(service, &listing->updates);
 	arena_reset(listing->own->arena);
 	return object;
 }
@@ -214,7 +214,7 @@ static void note_removed(void *context, struct span instance)
 {
 	struct listing *listing = context;
 
-	state_news_add(&listing->news, listing->place, instance);
+	state_changes_add(&listing->updates, listing->cluster_ref, instance);
 }
 
 static void end_listing(struct listing *listing)
@@ -224,24 +224,25 @@ static void end_listing(struct listing *listing)
 	struct moment now = runner_moment(service->runner);
 
 	lock_take(&service->lock);
-	cluster_state_list_end(listing->place->replica, revision, now, note_removed, listing);
-	state_place_listed(service, listing->place, revision, now.wall_ms,
-		runner_now_us(service->runner), &listing->news);
+	cluster_state_list_end(listing->cluster_ref->replica, revision, now, note_removed, listing);
+	state_cluster_listed(service, listing->cluster_ref, revision, now.wall_ms,
+		runner_now_us(service->runner), &listing->updates);
 	lock_release(&service->lock);
-	state_news_tell(service, &listing->news);
+	state_changes_deliver(service, &listing->updates);
 	arena_reset(listing->own->arena);
 }
 
-static int list_place(struct state_own *own, struct state_place *place, struct store_view *view)
+static int list_cluster_ref(struct state_own *own, struct state_cluster *cluster_ref,
+	struct store_view *view)
 {
-	struct listing listing = {.own = own, .place = place, .view = view};
+	struct listing listing = {.own = own, .cluster_ref = cluster_ref, .view = view};
 	_arena_ struct arena *arena = arena_new(0);
-	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(place->scope));
+	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(cluster_ref->scope));
 	int code = 0;
 
-	state_news_init(&listing.news, own->arena);
+	state_changes_init(&listing.updates, own->arena);
 	lock_take(&own->service->lock);
-	cluster_state_list_begin(place->replica);
+	cluster_state_list_begin(cluster_ref->replica);
 	lock_release(&own->service->lock);
 	for (size_t i = 0; i < LENGTH(passes) && code == 0; i++)
 		code = list_pass(&listing, &passes[i], prefix);
@@ -250,47 +251,47 @@ static int list_place(struct state_own *own, struct state_place *place, struct s
 		return 0;
 	}
 	lock_take(&own->service->lock);
-	cluster_state_list_abort(place->replica);
+	cluster_state_list_abort(cluster_ref->replica);
 	lock_release(&own->service->lock);
 	return code;
 }
 
 /* The next place of this server, at or after *position; `fresh`: of those that were never listed. */
-static struct state_place *next_place(struct state_own *own, size_t *position, bool fresh)
+static struct state_cluster *next_cluster_ref(struct state_own *own, size_t *position, bool fresh)
 {
-	struct state_place *place = NULL;
+	struct state_cluster *cluster_ref = NULL;
 	struct map_entry *entry;
 
 	lock_take(&own->service->lock);
-	while (!place && (entry = map_next(&own->service->places, position))) {
-		place = entry->value;
-		if (place->target.length > 0 || (fresh && place->complete))
-			place = NULL;
+	while (!cluster_ref && (entry = map_next(&own->service->cluster_refs, position))) {
+		cluster_ref = entry->value;
+		if (cluster_ref->target.length > 0 || (fresh && cluster_ref->complete))
+			cluster_ref = NULL;
 	}
 	lock_release(&own->service->lock);
-	return place;
+	return cluster_ref;
 }
 
-static int list_places(struct state_own *own, struct store_view *view, bool fresh)
+static int list_cluster_refs(struct state_own *own, struct store_view *view, bool fresh)
 {
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 	size_t position = 0;
 	int code = 0;
 
-	while (code == 0 && (place = next_place(own, &position, fresh)))
-		code = list_place(own, place, view);
+	while (code == 0 && (cluster_ref = next_cluster_ref(own, &position, fresh)))
+		code = list_cluster_ref(own, cluster_ref, view);
 	return code;
 }
 
-static int list_fresh_places(struct state_own *own)
+static int list_fresh_cluster_refs(struct state_own *own)
 {
 	size_t position = 0;
 
-	if (!next_place(own, &position, true))
+	if (!next_cluster_ref(own, &position, true))
 		return 0;
 	_view_ struct store_view *view = store_view_open(own->service->config.store);
 
-	return list_places(own, view, true);
+	return list_cluster_refs(own, view, true);
 }
 
 /* ---- following ---- */
@@ -308,7 +309,7 @@ static int open_feed(struct state_own *own)
 {
 	_view_ struct store_view *view = store_view_open(own->service->config.store);
 	uint64_t revision = store_view_revision(view);
-	int code = list_places(own, view, false);
+	int code = list_cluster_refs(own, view, false);
 
 	if (code == 0)
 		code = store_feed_open(own->service->config.store, revision, wake, own->changed,
@@ -320,59 +321,61 @@ static int open_feed(struct state_own *own)
 	return 0;
 }
 
-static struct state_place *place_of(struct state_own *own, struct span key)
+static struct state_cluster *cluster_ref_of(struct state_own *own, struct span key)
 {
 	struct span scope = task_cluster_key(key);
 	char name[STORE_KEY_MAX + 1];
 
 	name[0] = ':';
 	memcpy(name + 1, scope.data, scope.length);
-	return map_get(&own->service->places, (struct span){name, scope.length + 1});
+	return map_get(&own->service->cluster_refs, (struct span){name, scope.length + 1});
 }
 
-static void apply_instance(struct state_own *own, struct state_place *place,
-	const struct store_change *change, struct state_news *news, struct moment now)
+static void apply_instance(struct state_own *own, struct state_cluster *cluster_ref,
+	const struct store_change *change, struct state_changes *updates, struct moment now)
 {
 	const struct store_object *object = change->after ? change->after : change->before;
 	struct state_instance instance = state_own_instance(object, own->arena);
 
-	if (change->after ? cluster_state_put_instance(place->replica, &instance, now)
-			  : cluster_state_remove_instance(place->replica, instance.id,
+	if (change->after ? cluster_state_put_instance(cluster_ref->replica, &instance, now)
+			  : cluster_state_remove_instance(cluster_ref->replica, instance.id,
 				    change->revision, now))
-		state_news_add(news, place, instance.id);
+		state_changes_add(updates, cluster_ref, instance.id);
 }
 
-static void apply_task(struct state_own *own, struct state_place *place,
-	const struct store_change *change, struct state_news *news, struct moment now)
+static void apply_task(struct state_own *own, struct state_cluster *cluster_ref,
+	const struct store_change *change, struct state_changes *updates, struct moment now)
 {
 	const struct store_object *object = change->after ? change->after : change->before;
 	struct state_task task = state_own_task(object, own->arena);
 
-	if (change->after ? cluster_state_put_task(place->replica, &task, now)
-			  : cluster_state_remove_task(place->replica, task.arn, change->revision,
-				    now, NULL, NULL))
-		state_news_add_task(news, place, task.instance, task.group);
+	if (change->after ? cluster_state_put_task(cluster_ref->replica, &task, now)
+			  : cluster_state_remove_task(cluster_ref->replica, task.arn,
+				    change->revision, now, NULL, NULL))
+		state_changes_add_task(updates, cluster_ref, task.instance, task.group);
 	/* Its runtime has chosen another instance for it. */
 	if (change->after && change->before &&
 		!span_equal(task_facts(change->before)->instance, task.instance))
-		state_news_add_task(news, place, task_facts(change->before)->instance, task.group);
+		state_changes_add_task(updates, cluster_ref, task_facts(change->before)->instance,
+			task.group);
 }
 
-static void apply(struct state_own *own, const struct store_change *change, struct state_news *news,
-	struct moment now)
+static void apply(struct state_own *own, const struct store_change *change,
+	struct state_changes *updates, struct moment now)
 {
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 
 	if (change->kind != &task_kind && change->kind != &container_instance_kind)
 		return;
-	place = place_of(own, change->after ? change->after->key : change->before->key);
+	cluster_ref = cluster_ref_of(own, change->after ? change->after->key : change->before->key);
 	/* One that was not listed yet will be, from a later view than this change. */
-	if (!place || !place->complete || change->revision <= place->mark)
+	if (!cluster_ref || !cluster_ref->complete ||
+		change->revision <= cluster_ref->resource_version)
 		return;
 	if (change->kind == &task_kind)
-		apply_task(own, place, change, news, now);
+		apply_task(own, cluster_ref, change, updates, now);
 	else
-		apply_instance(own, place, change, news, now);
+		apply_instance(own, cluster_ref, change, updates, now);
 }
 
 static uint64_t store_revision(struct state_own *own)
@@ -382,32 +385,32 @@ static uint64_t store_revision(struct state_own *own)
 	return store_view_revision(view);
 }
 
-static bool someone_waits(const struct state_place *place, uint64_t revision)
+static bool someone_waits(const struct state_cluster *cluster_ref, uint64_t revision)
 {
-	MAP_EACH (&place->waiting, entry)
+	MAP_EACH (&cluster_ref->waiting, entry)
 		if ((uintptr_t)entry->value <= revision)
 			return true;
 	return false;
 }
 
 /* True if somebody still waits for a mark that the store has reached. */
-static bool tell_who_waits(struct state_own *own, struct state_news *news)
+static bool notify_waiters(struct state_own *own, struct state_changes *updates)
 {
 	struct state_service *service = own->service;
 	uint64_t revision = store_revision(own);
 	bool waits = false;
 
 	lock_take(&service->lock);
-	MAP_EACH (&service->places, entry) {
-		struct state_place *place = entry->value;
+	MAP_EACH (&service->cluster_refs, entry) {
+		struct state_cluster *cluster_ref = entry->value;
 
-		if (place->target.length > 0)
+		if (cluster_ref->target.length > 0)
 			continue;
-		state_place_advanced(service, place, news);
-		waits = waits || someone_waits(place, revision);
+		state_cluster_advanced(service, cluster_ref, updates);
+		waits = waits || someone_waits(cluster_ref, revision);
 	}
 	lock_release(&service->lock);
-	state_news_tell(service, news);
+	state_changes_deliver(service, updates);
 	return waits;
 }
 
@@ -423,27 +426,27 @@ static int drain_feed(struct state_own *own)
 {
 	struct state_service *service = own->service;
 	struct store_change changes[CHANGES_AT_ONCE];
-	struct state_news news;
+	struct state_changes updates;
 	int count;
 
-	state_news_init(&news, own->arena);
+	state_changes_init(&updates, own->arena);
 	while ((count = store_feed_next(own->feed, changes, LENGTH(changes))) > 0) {
 		struct moment now = runner_moment(service->runner);
 
 		lock_take(&service->lock);
 		for (int i = 0; i < count; i++)
-			apply(own, &changes[i], &news, now);
+			apply(own, &changes[i], &updates, now);
 		own->position = changes[count - 1].revision;
 		lock_release(&service->lock);
 		take_events(own, changes, count);
 		for (int i = 0; i < count; i++)
 			store_change_release(&changes[i]);
-		state_news_tell(service, &news);
+		state_changes_deliver(service, &updates);
 		arena_reset(own->arena);
 		/* A feed that never runs dry must not keep us from stopping, nor others from being listed. */
 		if (runner_yield(service->runner) < 0)
 			return -ECANCELED;
-		if (list_fresh_places(own) < 0)
+		if (list_fresh_cluster_refs(own) < 0)
 			return -ECANCELED;
 	}
 	return count;
@@ -451,15 +454,15 @@ static int drain_feed(struct state_own *own)
 
 static int catch_up(struct state_own *own, bool *ret_waits)
 {
-	struct state_news news;
-	int code = own->feed ? list_fresh_places(own) : open_feed(own);
+	struct state_changes updates;
+	int code = own->feed ? list_fresh_cluster_refs(own) : open_feed(own);
 
 	if (code == 0)
 		code = drain_feed(own);
 	if (code < 0)
 		return code;
-	state_news_init(&news, own->arena);
-	*ret_waits = tell_who_waits(own, &news);
+	state_changes_init(&updates, own->arena);
+	*ret_waits = notify_waiters(own, &updates);
 	arena_reset(own->arena);
 	return 0;
 }

@@ -20,50 +20,50 @@ struct bench {
 	struct runner *runner;
 	struct test_server *server;
 	struct state_service *service;
-	struct runner_event *told;
+	struct runner_event *reported;
 	struct lock lock;
-	struct map news; /* "PLACE instance", "PLACE instance group": how often */
+	struct map changes; /* "PLACE instance", "PLACE instance group": how often */
 	struct arena *arena;
 };
 
 static void note_once(struct bench *bench, const char *key)
 {
-	void *before = map_get(&bench->news, span_of(key));
+	void *before = map_get(&bench->changes, span_of(key));
 
-	map_put(&bench->news, span_of(key), (void *)((uintptr_t)before + 1));
+	map_put(&bench->changes, span_of(key), (void *)((uintptr_t)before + 1));
 }
 
-static void note(void *context, struct span place, struct span instance, struct span group)
+static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
 {
 	struct bench *bench = context;
 	char key[512];
 
 	assert_int_equal(lock_held_count(), 0);
 	lock_take(&bench->lock);
-	snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(place), SPAN_ARGS(instance));
+	snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(cluster_ref), SPAN_ARGS(instance));
 	note_once(bench, key);
-	snprintf(key, sizeof(key), "%.*s %.*s %.*s", SPAN_ARGS(place), SPAN_ARGS(instance),
+	snprintf(key, sizeof(key), "%.*s %.*s %.*s", SPAN_ARGS(cluster_ref), SPAN_ARGS(instance),
 		SPAN_ARGS(group));
 	note_once(bench, key);
 	lock_release(&bench->lock);
-	runner_signal(bench->told);
+	runner_signal(bench->reported);
 }
 
-static unsigned told(struct bench *bench, const char *place, const char *instance)
+static unsigned reported(struct bench *bench, const char *cluster_ref, const char *instance)
 {
 	unsigned times;
 
 	lock_take(&bench->lock);
-	times = (unsigned)(uintptr_t)map_get(&bench->news,
-		arena_format(bench->arena, "%s %s", place, instance));
+	times = (unsigned)(uintptr_t)map_get(&bench->changes,
+		arena_format(bench->arena, "%s %s", cluster_ref, instance));
 	lock_release(&bench->lock);
 	return times;
 }
 
-static void forget_news(struct bench *bench)
+static void forget_changes(struct bench *bench)
 {
 	lock_take(&bench->lock);
-	map_clear(&bench->news);
+	map_clear(&bench->changes);
 	lock_release(&bench->lock);
 }
 
@@ -76,7 +76,7 @@ static struct bench *bench_new_sized(struct runner *runner, size_t feed_bytes)
 
 	bench->runner = runner;
 	bench->server = test_server_new_of(&options);
-	bench->told = runner_event_new(runner, "told");
+	bench->reported = runner_event_new(runner, "told");
 	bench->arena = arena_new(0);
 	lock_init(&bench->lock);
 	config.store = bench->server->store;
@@ -96,8 +96,8 @@ static struct bench *bench_new(struct runner *runner)
 static void bench_free(struct bench *bench)
 {
 	state_service_free(bench->service);
-	runner_event_free(bench->told);
-	map_clear(&bench->news);
+	runner_event_free(bench->reported);
+	map_clear(&bench->changes);
 	lock_destroy(&bench->lock);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
@@ -106,18 +106,19 @@ static void bench_free(struct bench *bench)
 }
 
 /* Waits until what was done so far is seen. */
-static void settle(struct bench *bench, const char *place)
+static void settle(struct bench *bench, const char *cluster_ref)
 {
-	uint64_t mark = state_mark(bench->service, span_of(place));
+	uint64_t resource_version = state_resource_version(bench->service, span_of(cluster_ref));
 	int64_t deadline_us = runner_deadline_us(bench->runner, WAIT_US);
 
 	for (;;) {
-		uint64_t seen = runner_event_count(bench->told);
+		uint64_t seen = runner_event_count(bench->reported);
 
-		if (state_reaches(bench->service, span_of(place), mark))
+		if (state_reaches(bench->service, span_of(cluster_ref), resource_version))
 			return;
-		if (runner_wait(bench->runner, bench->told, seen, deadline_us) == -ETIMEDOUT)
-			fail_msg("mark %llu of %s is not reached", (unsigned long long)mark, place);
+		if (runner_wait(bench->runner, bench->reported, seen, deadline_us) == -ETIMEDOUT)
+			fail_msg("mark %llu of %s is not reached",
+				(unsigned long long)resource_version, cluster_ref);
 	}
 }
 
@@ -155,24 +156,24 @@ static void test_only_who_is_concerned(void **unused)
 	snprintf(whole, sizeof(whole), "%s ", instance);
 	state_watch(bench->service, SPAN(PLACE));
 	settle(bench, PLACE);
-	forget_news(bench);
+	forget_changes(bench);
 	start_task(bench, instance, id);
 	settle(bench, PLACE);
-	assert_int_equal(told(bench, PLACE, ours), 1);
-	assert_int_equal(told(bench, PLACE, whole), 0);
+	assert_int_equal(reported(bench, PLACE, ours), 1);
+	assert_int_equal(reported(bench, PLACE, whole), 0);
 	test_call(bench->server, "StartTask",
 		"{'cluster':'web','taskDefinition':'log','containerInstances':['%s']}", instance);
 	settle(bench, PLACE);
-	assert_int_equal(told(bench, PLACE, ours), 1);
+	assert_int_equal(reported(bench, PLACE, ours), 1);
 	assert_int_equal(get(bench, instance)->task_count, 2);
 	assert_int_equal(get_for(bench, instance, "log")->task_count, 2);
 	assert_int_equal(get_for(bench, instance, "monitor")->task_count, 1);
-	forget_news(bench);
+	forget_changes(bench);
 	test_call(bench->server, "UpdateContainerInstancesState",
 		"{'cluster':'web','status':'DRAINING','containerInstances':['%s']}", instance);
 	settle(bench, PLACE);
-	assert_int_equal(told(bench, PLACE, ours), 0);
-	assert_true(told(bench, PLACE, whole) > 0);
+	assert_int_equal(reported(bench, PLACE, ours), 0);
+	assert_true(reported(bench, PLACE, whole) > 0);
 	bench_free(bench);
 }
 
@@ -196,8 +197,8 @@ static void follow(struct bench *bench)
 	assert_true(state_get_info(bench->service, SPAN(PLACE), &info));
 	assert_true(info.complete && !info.stale && info.error[0] == '\0');
 	assert_int_equal(info.instances, 1);
-	assert_int_equal(told(bench, PLACE, ""), 1);
-	assert_int_equal(told(bench, PLACE, first), 0);
+	assert_int_equal(reported(bench, PLACE, ""), 1);
+	assert_int_equal(reported(bench, PLACE, first), 0);
 	instance = get(bench, first);
 	assert_int_equal(instance->status, STATE_INSTANCE_ACTIVE);
 	assert_true(instance->connected);
@@ -210,8 +211,8 @@ static void follow(struct bench *bench)
 	start_task(bench, second, id);
 	settle(bench, PLACE);
 	assert_int_equal(state_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids), 2);
-	assert_true(told(bench, PLACE, second) > 0);
-	assert_int_equal(told(bench, PLACE, foreign), 0);
+	assert_true(reported(bench, PLACE, second) > 0);
+	assert_int_equal(reported(bench, PLACE, foreign), 0);
 	assert_null(get(bench, foreign));
 	instance = get(bench, second);
 	assert_int_equal(instance->task_count, 1);
@@ -238,7 +239,7 @@ static void follow(struct bench *bench)
 	assert_true(span_is(task->stop_code, "UserInitiated"));
 	assert_non_null(state_get_task(bench->service, SPAN(PLACE), task->arn, bench->arena));
 
-	forget_news(bench);
+	forget_changes(bench);
 	test_call(bench->server, "UpdateContainerInstancesState",
 		"{'cluster':'web','status':'DRAINING','containerInstances':['%s']}", first);
 	test_call(bench->server, "PutAttributes",
@@ -252,8 +253,8 @@ static void follow(struct bench *bench)
 		"{'cluster':'web','containerInstance':'%s','force':true}", first);
 	settle(bench, PLACE);
 	assert_null(get(bench, first));
-	assert_true(told(bench, PLACE, first) > 0);
-	assert_int_equal(told(bench, PLACE, second), 0);
+	assert_true(reported(bench, PLACE, first) > 0);
+	assert_int_equal(reported(bench, PLACE, second), 0);
 }
 
 static void test_follow_on_threads(void **unused)
@@ -282,49 +283,50 @@ static void test_follow_in_simulation(void **unused)
 static void test_marks(void **unused)
 {
 	struct bench *bench = bench_new(runner_simulated_new(7));
-	uint64_t mark;
+	uint64_t resource_version;
 
 	(void)unused;
 	state_watch(bench->service, SPAN(PLACE));
 	settle(bench, PLACE);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'third'}");
-	mark = state_mark(bench->service, SPAN(PLACE));
-	forget_news(bench);
+	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	forget_changes(bench);
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
-	assert_int_equal(told(bench, PLACE, ""), 0);
-	assert_false(state_reaches(bench->service, SPAN(PLACE), mark));
+	assert_int_equal(reported(bench, PLACE, ""), 0);
+	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
-	assert_int_equal(told(bench, PLACE, ""), 1);
-	assert_true(state_reaches(bench->service, SPAN(PLACE), mark));
+	assert_int_equal(reported(bench, PLACE, ""), 1);
+	assert_true(state_reaches(bench->service, SPAN(PLACE), resource_version));
 	/* One that nothing has reached yet keeps nobody busy, and is told when it is. */
-	assert_false(state_reaches(bench->service, SPAN(PLACE), mark + 1));
+	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version + 1));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
-	assert_int_equal(told(bench, PLACE, ""), 1);
+	assert_int_equal(reported(bench, PLACE, ""), 1);
 	/* Who asks about one instance is told about that one. */
 	test_call(bench->server, "CreateCluster", "{'clusterName':'fourth'}");
 	test_call(bench->server, "CreateCluster", "{'clusterName':'fifth'}");
 	settle(bench, PLACE);
-	forget_news(bench);
+	forget_changes(bench);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'sixth'}");
-	mark = state_mark(bench->service, SPAN(PLACE));
-	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""), mark));
+	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
+		resource_version));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
-	assert_int_equal(told(bench, PLACE, "i"), 1);
-	assert_int_equal(told(bench, PLACE, ""), 0);
+	assert_int_equal(reported(bench, PLACE, "i"), 1);
+	assert_int_equal(reported(bench, PLACE, ""), 0);
 	/* A place that nobody watches reaches nothing. */
 	assert_false(state_reaches(bench->service, SPAN(":1/r/none"), 0));
 	bench_free(bench);
 }
 
 /* What the service knows is what the store has. */
-static void compare(struct bench *bench, const char *place)
+static void compare(struct bench *bench, const char *cluster_ref)
 {
 	_view_ struct store_view *view = store_view_open(bench->server->store);
 	_arena_ struct arena *arena = arena_new(0);
 	struct store_cursor instances = {.view = view,
 		.kind = &container_instance_kind,
 		.index = -1,
-		.prefix = arena_format(arena, "%s/", place + 1)};
+		.prefix = arena_format(arena, "%s/", cluster_ref + 1)};
 	struct store_cursor tasks = instances;
 	const struct store_object *object;
 	struct state_info info;
@@ -333,7 +335,7 @@ static void compare(struct bench *bench, const char *place)
 	while ((object = store_next(&instances))) {
 		const struct container_instance_facts *facts = container_instance_facts(object);
 		const struct state_instance *found =
-			state_get_instance(bench->service, span_of(place), facts->id, arena);
+			state_get_instance(bench->service, span_of(cluster_ref), facts->id, arena);
 
 		instance_count++;
 		if (!found)
@@ -343,8 +345,8 @@ static void compare(struct bench *bench, const char *place)
 	}
 	tasks.kind = &task_kind;
 	while ((object = store_next(&tasks))) {
-		const struct state_task *found = state_get_task(bench->service, span_of(place),
-			ecs_arn_of_key(arena, "task", object->key), arena);
+		const struct state_task *found = state_get_task(bench->service,
+			span_of(cluster_ref), ecs_arn_of_key(arena, "task", object->key), arena);
 
 		task_count++;
 		live_count += task_facts(object)->last != TASK_STOPPED;
@@ -353,7 +355,7 @@ static void compare(struct bench *bench, const char *place)
 		assert_int_equal(found->version, object->revision);
 		assert_true(span_equal(found->instance, task_facts(object)->instance));
 	}
-	assert_true(state_get_info(bench->service, span_of(place), &info));
+	assert_true(state_get_info(bench->service, span_of(cluster_ref), &info));
 	assert_int_equal(info.instances, instance_count);
 	assert_int_equal(info.tasks, task_count);
 	/* Those on instances that were deregistered by force hang nowhere. */
@@ -428,7 +430,7 @@ static void test_overflow(void **unused)
 		assert_true(state_get_info(bench->service, SPAN(PLACE), &info));
 		listings = info.listings;
 		/* What was there before is told to have gone. */
-		forget_news(bench);
+		forget_changes(bench);
 		test_call(bench->server, "DeregisterContainerInstance",
 			"{'cluster':'web','containerInstance':'%s','force':true}",
 			churn.instances[0]);
@@ -436,7 +438,7 @@ static void test_overflow(void **unused)
 			test_call(bench->server, "CreateCluster", "{'clusterName':'c%u'}", i);
 		settle(bench, PLACE);
 		compare(bench, PLACE);
-		assert_true(told(bench, PLACE, churn.instances[0]) > 0);
+		assert_true(reported(bench, PLACE, churn.instances[0]) > 0);
 		assert_true(state_get_info(bench->service, SPAN(PLACE), &info));
 		assert_true(info.listings > listings);
 		bench_free(bench);

@@ -41,25 +41,25 @@ static const char *const detail_members[] = {"clusterArn", "version", "taskArn",
 	"desiredStatus", "healthStatus", "stopCode", "stoppedReason", "createdAt", "startedAt",
 	"stoppedAt", "status", "agentConnected", "ec2InstanceId", "attributes"};
 
-static struct json *with_members(const struct json *given, const char *const *members, size_t count,
-	struct arena *arena)
+static struct json *with_members(const struct json *requested, const char *const *members,
+	size_t count, struct arena *arena)
 {
-	struct json *made = json_new_object(arena);
+	struct json *created = json_new_object(arena);
 
 	for (size_t i = 0; i < count; i++)
-		if (json_get(given, members[i]))
-			json_set(arena, made, members[i], json_get(given, members[i]));
-	return made;
+		if (json_get(requested, members[i]))
+			json_set(arena, created, members[i], json_get(requested, members[i]));
+	return created;
 }
 
 static struct span text_of(const struct json *event, struct arena *arena)
 {
-	struct json *made = with_members(event, event_members, LENGTH(event_members), arena);
+	struct json *created = with_members(event, event_members, LENGTH(event_members), arena);
 
-	json_set(arena, made, "detail",
+	json_set(arena, created, "detail",
 		with_members(json_get(event, "detail"), detail_members, LENGTH(detail_members),
 			arena));
-	return json_to_text(made, arena);
+	return json_to_text(created, arena);
 }
 
 /* ---- posting ---- */

@@ -35,7 +35,7 @@ static const char *const names[SERVERS] = {"server-a", "server-b"};
 
 struct bench;
 
-struct told {
+struct reported {
 	struct bench *bench;
 	unsigned times;
 };
@@ -44,7 +44,7 @@ struct bench {
 	struct runner *runner;
 	struct store *store;
 	struct state_service *services[SERVERS];
-	struct told told[SERVERS];
+	struct reported reported[SERVERS];
 	struct aws_target target;
 	struct lock lock;
 	struct arena *arena;
@@ -65,29 +65,29 @@ static int send_nothing(struct aws_target *target, const struct aws_call *call,
 		ret_answer, err);
 }
 
-static struct aws_target *resolve(void *context, struct span place)
+static struct aws_target *resolve(void *context, struct span cluster_ref)
 {
-	(void)place;
-	return &((struct told *)context)->bench->target;
+	(void)cluster_ref;
+	return &((struct reported *)context)->bench->target;
 }
 
-static void note(void *context, struct span place, struct span instance, struct span group)
+static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
 {
-	struct told *told = context;
+	struct reported *reported = context;
 
-	(void)place;
+	(void)cluster_ref;
 	(void)group;
-	lock_take(&told->bench->lock);
-	told->times += span_is(instance, "i1");
-	lock_release(&told->bench->lock);
+	lock_take(&reported->bench->lock);
+	reported->times += span_is(instance, "i1");
+	lock_release(&reported->bench->lock);
 }
 
-static unsigned times_told(struct bench *bench, unsigned server)
+static unsigned times_reported(struct bench *bench, unsigned server)
 {
 	unsigned times;
 
 	lock_take(&bench->lock);
-	times = bench->told[server].times;
+	times = bench->reported[server].times;
 	lock_release(&bench->lock);
 	return times;
 }
@@ -154,11 +154,11 @@ static void start_services(struct bench *bench)
 			.store = bench->store,
 			.changed = note,
 			.resolve = resolve,
-			.context = &bench->told[i],
+			.context = &bench->reported[i],
 			.poll_ms = HOUR_MS,
 			.server = names[i]};
 
-		bench->told[i].bench = bench;
+		bench->reported[i].bench = bench;
 		assert_int_equal(state_service_new(&config, &bench->services[i], NULL), 0);
 		write_now(bench, register_server, names[i]);
 	}
@@ -330,7 +330,7 @@ static void test_the_others_are_told(void **unused)
 	assert_int_equal(post_task(bench, A, 1, "RUNNING", 5), 1);
 	assert_int_equal(post(bench, A, instance_event(bench, "ACTIVE", 2)), 1);
 	sleep_ms(bench, SOON_MS);
-	assert_int_equal(times_told(bench, B), 2);
+	assert_int_equal(times_reported(bench, B), 2);
 	assert_non_null(task_at(bench, B, 1));
 	assert_same_task(task_at(bench, A, 1), task_at(bench, B, 1));
 	assert_true(span_is(instance_at(bench, B)->attributes, ";stack=prod;gpu=;"));
@@ -376,14 +376,14 @@ static void test_the_same_rules(void **unused)
 	written = revision(bench);
 	sleep_ms(bench, 10 * SOON_MS);
 	assert_int_equal(revision(bench), written);
-	assert_int_equal(times_told(bench, A), 1);
+	assert_int_equal(times_reported(bench, A), 1);
 	assert_int_equal(post_task(bench, A, 1, "PENDING", 6), 0);
 	assert_int_equal(post_task(bench, A, 1, "STOPPED", 7), 0);
 	sleep_ms(bench, SOON_MS);
 	assert_int_equal(revision(bench), written + 1);
 	assert_int_equal(task_at(bench, B, 1)->last, STATE_TASK_RUNNING);
 	assert_int_equal(task_at(bench, A, 1)->last, STATE_TASK_RUNNING);
-	assert_int_equal(times_told(bench, B), 1);
+	assert_int_equal(times_reported(bench, B), 1);
 	bench_free(bench);
 }
 
@@ -521,7 +521,7 @@ static void test_nonsense_is_left_aside(void **unused)
 		write_now(bench, write_text, texts[i]);
 		sleep_ms(bench, SOON_MS);
 	}
-	assert_int_equal(times_told(bench, A) + times_told(bench, B), 0);
+	assert_int_equal(times_reported(bench, A) + times_reported(bench, B), 0);
 	assert_int_equal(post_task(bench, A, 1, "RUNNING", 5), 1);
 	sleep_ms(bench, SOON_MS);
 	assert_non_null(task_at(bench, B, 1));

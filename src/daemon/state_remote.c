@@ -21,8 +21,8 @@
 #define BACKOFF_MOST_US INT64_C(60000000)
 #define BACKOFF_FIRST_US INT64_C(10000000) /* where one lists less often than that */
 #define JITTER_PERCENT 20
-#define MARK_US 2000
-#define TOLD_FAILURES 2 /* of listings in a row; one alone is put right by the next */
+#define VERSION_US 2000
+#define REPORTED_FAILURES 2 /* of listings in a row; one alone is put right by the next */
 #define EARLY_US                                                                                   \
 	INT64_C(1000000) /* when somebody waits for it, the next listing begins so soon after one */
 #define DEFINITIONS_MAX 10000  /* that are remembered */
@@ -30,7 +30,7 @@
 
 struct state_remote {
 	struct state_service *service;
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 	struct span cluster; /* its name */
 	int64_t period_us;
 	/* Guarded by the service's lock: task definitions by ARN. */
@@ -44,11 +44,13 @@ int64_t state_remote_period_us(const struct state_remote *remote)
 	return remote->period_us;
 }
 
-static int64_t period_us_of(const struct state_service *service, const struct state_place *place)
+static int64_t period_us_of(const struct state_service *service,
+	const struct state_cluster *cluster_ref)
 {
 	const struct state_config *config = &service->config;
-	int64_t poll_ms = config->get_poll_ms ? config->get_poll_ms(config->context, place->name)
-					      : config->poll_ms;
+	int64_t poll_ms = config->get_poll_ms
+				  ? config->get_poll_ms(config->context, cluster_ref->name)
+				  : config->poll_ms;
 
 	return (poll_ms > 0 ? poll_ms : STATE_POLL_MS) * 1000;
 }
@@ -69,7 +71,7 @@ struct listing {
 	struct state_remote *remote;
 	struct aws_target *target;
 	struct arena *arena; /* of one page and what is described of it */
-	struct state_news news;
+	struct state_changes changes;
 };
 
 /* What is listed, and how. */
@@ -96,30 +98,30 @@ static int call(struct listing *listing, const char *operation, struct json *req
 static int take_instance(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
-	struct state_place *place = listing->remote->place;
+	struct state_cluster *cluster_ref = listing->remote->cluster_ref;
 	struct state_instance instance;
 	bool gone, changed;
 
 	if (state_document_instance(document, listing->arena, &instance, &gone, err) < 0)
 		return -EINVAL;
-	changed = gone ? cluster_state_remove_instance(place->replica, instance.id,
+	changed = gone ? cluster_state_remove_instance(cluster_ref->replica, instance.id,
 				 instance.version, now)
-		       : cluster_state_list_instance(place->replica, &instance, now);
+		       : cluster_state_list_instance(cluster_ref->replica, &instance, now);
 	if (changed)
-		state_news_add(&listing->news, place, instance.id);
+		state_changes_add(&listing->changes, cluster_ref, instance.id);
 	return 0;
 }
 
 static int take_task(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
-	struct state_place *place = listing->remote->place;
+	struct state_cluster *cluster_ref = listing->remote->cluster_ref;
 	struct state_task task;
 
 	if (state_document_task(document, listing->arena, &task, err) < 0)
 		return -EINVAL;
-	if (cluster_state_list_task(place->replica, &task, now))
-		state_news_add_task(&listing->news, place, task.instance, task.group);
+	if (cluster_state_list_task(cluster_ref->replica, &task, now))
+		state_changes_add_task(&listing->changes, cluster_ref, task.instance, task.group);
 	return 0;
 }
 
@@ -167,7 +169,7 @@ static int take_documents(struct listing *listing, const struct part *part,
 			break;
 	}
 	lock_release(&service->lock);
-	state_news_tell(service, &listing->news);
+	state_changes_deliver(service, &listing->changes);
 	return code < 0 ? err_prefix(err, code, "%s", part->describe) : 0;
 }
 
@@ -253,7 +255,7 @@ static int list_part(struct listing *listing, const struct part *part, struct er
 	for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
 		code = list_page(listing, part, &token, err);
 		arena_reset(listing->arena);
-		state_news_init(&listing->news, listing->arena);
+		state_changes_init(&listing->changes, listing->arena);
 		if (code < 0 || !token)
 			return code;
 	}
@@ -270,7 +272,7 @@ static int confirm_missing(struct listing *listing, const struct part *part, str
 	int code = 0;
 
 	lock_take(&service->lock);
-	count = part->missing(listing->remote->place->replica, arena, &names);
+	count = part->missing(listing->remote->cluster_ref->replica, arena, &names);
 	lock_release(&service->lock);
 	for (size_t i = 0; i < count && code == 0; i += DESCRIBE_MAX) {
 		struct json *some = json_new_array(listing->arena);
@@ -280,7 +282,7 @@ static int confirm_missing(struct listing *listing, const struct part *part, str
 				json_new_string(listing->arena, names[j]));
 		code = describe(listing, part, some, err);
 		arena_reset(listing->arena);
-		state_news_init(&listing->news, listing->arena);
+		state_changes_init(&listing->changes, listing->arena);
 	}
 	return code;
 }
@@ -304,10 +306,10 @@ static void note_removed(void *context, struct span instance)
 {
 	struct listing *listing = context;
 
-	state_news_add(&listing->news, listing->remote->place, instance);
+	state_changes_add(&listing->changes, listing->remote->cluster_ref, instance);
 }
 
-static int list_place(struct listing *listing, struct err *err)
+static int list_cluster_ref(struct listing *listing, struct err *err)
 {
 	struct state_remote *remote = listing->remote;
 	struct state_service *service = remote->service;
@@ -316,25 +318,25 @@ static int list_place(struct listing *listing, struct err *err)
 	int code;
 
 	lock_take(&service->lock);
-	cluster_state_list_begin(remote->place->replica);
-	remote->place->listing_ms = began_ms;
+	cluster_state_list_begin(remote->cluster_ref->replica);
+	remote->cluster_ref->listing_ms = began_ms;
 	lock_release(&service->lock);
 	code = list_all(listing, err);
 	lock_take(&service->lock);
 	if (code == 0) {
-		cluster_state_list_end(remote->place->replica, CLUSTER_STATE_FOR_EVER,
+		cluster_state_list_end(remote->cluster_ref->replica, CLUSTER_STATE_FOR_EVER,
 			runner_moment(service->runner), note_removed, listing);
-		remote->place->took_us = runner_now_us(service->runner) - began_us;
-		state_place_listed(service, remote->place, (uint64_t)(began_us / 1000), began_ms,
-			began_us, &listing->news);
+		remote->cluster_ref->took_us = runner_now_us(service->runner) - began_us;
+		state_cluster_listed(service, remote->cluster_ref, (uint64_t)(began_us / 1000),
+			began_ms, began_us, &listing->changes);
 	} else {
-		cluster_state_list_abort(remote->place->replica);
+		cluster_state_list_abort(remote->cluster_ref->replica);
 		if (err)
-			snprintf(remote->place->error, sizeof(remote->place->error), "%s",
-				err->message);
+			snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
+				"%s", err->message);
 	}
 	lock_release(&service->lock);
-	state_news_tell(service, &listing->news);
+	state_changes_deliver(service, &listing->changes);
 	return code;
 }
 
@@ -352,7 +354,7 @@ static size_t list_definitions(struct state_remote *remote, struct arena *arena,
 	if (remote->definitions.count >= DEFINITIONS_MAX)
 		map_clear(&remote->definitions);
 	while (count < DEFINITIONS_AT_ONCE &&
-		(task = cluster_state_next_task(remote->place->replica, &position))) {
+		(task = cluster_state_next_task(remote->cluster_ref->replica, &position))) {
 		if (task->health != STATE_HEALTH_UNKNOWN || task->last == STATE_TASK_STOPPED ||
 			!span_starts_with(task->group, SPAN(ENVIRONMENT_GROUP_PREFIX)) ||
 			map_has(&remote->definitions, task->task_definition) ||
@@ -406,16 +408,16 @@ static void learn_definitions(struct listing *listing)
 		lock_take(&remote->service->lock);
 		map_put(&remote->definitions, names[i],
 			code < 0 || has_check(definition) ? &checked : &unchecked);
-		state_place_settled(remote->place, names[i]);
-		state_news_add(&listing->news, remote->place, SPAN(""));
+		state_cluster_settled(remote->cluster_ref, names[i]);
+		state_changes_add(&listing->changes, remote->cluster_ref, SPAN(""));
 		lock_release(&remote->service->lock);
-		state_news_tell(remote->service, &listing->news);
+		state_changes_deliver(remote->service, &listing->changes);
 	}
 }
 
 /* ---- again and again ---- */
 
-static int look(struct state_remote *remote, struct err *err)
+static int pass(struct state_remote *remote, struct err *err)
 {
 	struct state_service *service = remote->service;
 	struct listing listing = {.remote = remote};
@@ -423,37 +425,37 @@ static int look(struct state_remote *remote, struct err *err)
 
 	if (service->config.resolve)
 		listing.target =
-			service->config.resolve(service->config.context, remote->place->name);
+			service->config.resolve(service->config.context, remote->cluster_ref->name);
 	if (!listing.target) {
 		lock_take(&service->lock);
-		snprintf(remote->place->error, sizeof(remote->place->error),
-			"there is no target '%.*s'", SPAN_ARGS(remote->place->target));
+		snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
+			"there is no target '%.*s'", SPAN_ARGS(remote->cluster_ref->target));
 		lock_release(&service->lock);
 		return err_set(err, -ENOENT, "there is no such target");
 	}
 	listing.arena = arena_new(0);
-	state_news_init(&listing.news, listing.arena);
+	state_changes_init(&listing.changes, listing.arena);
 	/* What is learned of definitions before the place is complete need not be told. */
-	code = list_place(&listing, err);
+	code = list_cluster_ref(&listing, err);
 	if (code == 0)
 		learn_definitions(&listing);
 	/* Who may not ask for services knows instances and tasks all the same. */
 	if (code == 0)
-		state_services_look(service, remote->place, true, listing.target, err);
+		state_services_refresh(service, remote->cluster_ref, true, listing.target, err);
 	arena_free(listing.arena);
 	return code;
 }
 
 /* Between two listings: only the services that somebody waits for. */
-static void look_at_services(struct state_remote *remote)
+static void inspect_services(struct state_remote *remote)
 {
 	struct state_service *service = remote->service;
 	struct aws_target *target =
-		service->config.resolve(service->config.context, remote->place->name);
+		service->config.resolve(service->config.context, remote->cluster_ref->name);
 	struct err err = {0};
 
 	if (target)
-		state_services_look(service, remote->place, false, target, &err);
+		state_services_refresh(service, remote->cluster_ref, false, target, &err);
 }
 
 /* So that not all come at the same moment. */
@@ -480,12 +482,12 @@ static int64_t backoff_us(int64_t period_us, unsigned failures)
 static int64_t next_due_us(const struct state_remote *remote, int64_t until_us, int64_t early_us,
 	int64_t services_us, bool *ret_services)
 {
-	const struct state_place *place = remote->place;
+	const struct state_cluster *cluster_ref = remote->cluster_ref;
 	int64_t due_us;
 
 	lock_take(&remote->service->lock);
-	due_us = early_us < until_us && place->waiting.count > 0 ? early_us : until_us;
-	*ret_services = place->services_wanted.count > 0 && services_us < due_us;
+	due_us = early_us < until_us && cluster_ref->waiting.count > 0 ? early_us : until_us;
+	*ret_services = cluster_ref->services_wanted.count > 0 && services_us < due_us;
 	lock_release(&remote->service->lock);
 	return *ret_services ? services_us : due_us;
 }
@@ -504,15 +506,15 @@ static int pause_until(struct state_remote *remote, int64_t until_us, int64_t ea
 		/* Marks are milliseconds: what is asked for has to be asked in a later one than that which is waited for. */
 		if (services && runner_now_us(service->runner) >= due_us) {
 			if (runner_sleep_until(service->runner,
-				    runner_deadline_us(service->runner, MARK_US)) < 0)
+				    runner_deadline_us(service->runner, VERSION_US)) < 0)
 				return -ECANCELED;
-			look_at_services(remote);
+			inspect_services(remote);
 			services_us = runner_deadline_us(service->runner, EARLY_US);
 			continue;
 		}
 		if (runner_now_us(service->runner) >= due_us)
 			return runner_sleep_until(service->runner,
-				runner_deadline_us(service->runner, MARK_US));
+				runner_deadline_us(service->runner, VERSION_US));
 		if (runner_wait(service->runner, service->wanted, seen, due_us) == -ECANCELED)
 			return -ECANCELED;
 	}
@@ -522,21 +524,21 @@ static bool is_wanted(const struct state_remote *remote)
 {
 	const struct state_config *config = &remote->service->config;
 
-	return !config->is_wanted || config->is_wanted(config->context, remote->place->name);
+	return !config->is_wanted || config->is_wanted(config->context, remote->cluster_ref->name);
 }
 
 /* Nobody needs the place any more: what is known of it grows old, so it is forgotten. */
 static void retire(struct state_remote *remote)
 {
-	struct state_place *place = remote->place;
+	struct state_cluster *cluster_ref = remote->cluster_ref;
 
 	lock_take(&remote->service->lock);
-	state_place_reset(remote->service, place);
-	place->complete = place->watched = false;
-	place->listings = 0;
-	place->listing_ms = place->listed_ms = 0;
-	state_services_forget(place);
-	place->remote = NULL;
+	state_cluster_reset(remote->service, cluster_ref);
+	cluster_ref->complete = cluster_ref->watched = false;
+	cluster_ref->listings = 0;
+	cluster_ref->listing_ms = cluster_ref->listed_ms = 0;
+	state_services_forget(cluster_ref);
+	cluster_ref->remote = NULL;
 	remote->service->remote_count--;
 	lock_release(&remote->service->lock);
 	state_remote_free(remote);
@@ -556,12 +558,12 @@ static int64_t next_listing_us(struct state_remote *remote, int64_t began_us, un
 	return next_us > now_us + took_us ? next_us : now_us + took_us;
 }
 
-static void tell_reached(const struct state_remote *remote, const struct err *err)
+static void report_reached(const struct state_remote *remote, const struct err *err)
 {
 	const struct state_config *config = &remote->service->config;
 
 	if (config->reached)
-		config->reached(config->context, remote->place->name, err);
+		config->reached(config->context, remote->cluster_ref->name, err);
 }
 
 static void poll(void *context)
@@ -569,7 +571,7 @@ static void poll(void *context)
 	struct state_remote *remote = context;
 	struct runner *runner = remote->service->runner;
 	unsigned failures = 0;
-	bool told = false;
+	bool reported = false;
 
 	for (;;) {
 		int64_t began_us = runner_now_us(runner), took_us, next_us;
@@ -580,15 +582,15 @@ static void poll(void *context)
 			retire(remote);
 			return;
 		}
-		code = look(remote, &err);
+		code = pass(remote, &err);
 
 		if (runner_is_stopped(runner))
 			return;
 		took_us = runner_now_us(runner) - began_us;
 		failures = code < 0 ? failures + 1 : 0;
-		if (failures == TOLD_FAILURES || (failures == 0 && told))
-			tell_reached(remote, code < 0 ? &err : NULL);
-		told = failures >= TOLD_FAILURES;
+		if (failures == REPORTED_FAILURES || (failures == 0 && reported))
+			report_reached(remote, code < 0 ? &err : NULL);
+		reported = failures >= REPORTED_FAILURES;
 		next_us = next_listing_us(remote, began_us, failures);
 		if (pause_until(remote, next_us,
 			    code < 0 ? RUNNER_FOREVER
@@ -598,24 +600,25 @@ static void poll(void *context)
 	}
 }
 
-int state_remote_start(struct state_service *service, struct state_place *place, struct err *err)
+int state_remote_start(struct state_service *service, struct state_cluster *cluster_ref,
+	struct err *err)
 {
 	struct state_remote *remote = memory_allocate(sizeof(*remote));
 	char name[RUNNER_NAME_MAX + 1];
 	int code;
 
 	remote->service = service;
-	remote->place = place;
-	remote->cluster = state_document_id(place->scope);
-	remote->period_us = period_us_of(service, place);
+	remote->cluster_ref = cluster_ref;
+	remote->cluster = state_document_id(cluster_ref->scope);
+	remote->period_us = period_us_of(service, cluster_ref);
 	lock_take(&service->lock);
-	place->remote = remote;
+	cluster_ref->remote = remote;
 	lock_release(&service->lock);
-	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(place->name));
+	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(cluster_ref->name));
 	code = runner_spawn(service->runner, name, poll, remote, err);
 	if (code < 0) {
 		lock_take(&service->lock);
-		place->remote = NULL;
+		cluster_ref->remote = NULL;
 		lock_release(&service->lock);
 		state_remote_free(remote);
 	}

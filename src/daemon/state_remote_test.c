@@ -59,11 +59,11 @@ struct bench {
 	struct state_service *service;
 	struct fake fake;
 	struct lock lock;
-	struct map news;
+	struct map changes;
 	struct arena *arena;
 	bool away; /* there is no such target */
 	char ids[MANY][TEST_ID_SIZE];
-	uint64_t mark;
+	uint64_t resource_version;
 	int events;
 };
 
@@ -85,7 +85,7 @@ static const char *const lists[] = {
 static struct json *spoil(struct fake *fake, enum fault fault, struct arena *arena,
 	const struct json *answer)
 {
-	struct json *made = json_copy_object(arena, answer), *failures, *failure, *broken;
+	struct json *created = json_copy_object(arena, answer), *failures, *failure, *broken;
 	const char *name = NULL;
 	const struct json *list, *last;
 
@@ -105,21 +105,21 @@ static struct json *spoil(struct fake *fake, enum fault fault, struct arena *are
 				strcmp(name, "tasks") == 0 ? "taskArn" : "containerInstanceArn"));
 		json_set_string(arena, failure, "reason", SPAN("INTERNAL"));
 		json_append(arena, failures, failure);
-		json_set(arena, made, "failures", failures);
-		json_set(arena, made, name, without_last(arena, list));
+		json_set(arena, created, "failures", failures);
+		json_set(arena, created, name, without_last(arena, list));
 		break;
 	case FAULT_LEFT_OUT:
-	case FAULT_DROPPED: json_set(arena, made, name, without_last(arena, list)); break;
-	case FAULT_NO_PAGE: json_unset(made, name); break;
-	case FAULT_SAME_PAGE: json_set_string(arena, made, "nextToken", SPAN("again")); break;
+	case FAULT_DROPPED: json_set(arena, created, name, without_last(arena, list)); break;
+	case FAULT_NO_PAGE: json_unset(created, name); break;
+	case FAULT_SAME_PAGE: json_set_string(arena, created, "nextToken", SPAN("again")); break;
 	default:
 		broken = json_copy_object(arena, last);
 		json_unset(broken, "lastStatus");
 		json_unset(broken, "attributes");
-		json_set(arena, made, name, without_last(arena, list));
-		json_append(arena, (struct json *)json_get(made, name), broken);
+		json_set(arena, created, name, without_last(arena, list));
+		json_append(arena, (struct json *)json_get(created, name), broken);
 	}
-	return made;
+	return created;
 }
 
 static bool strikes(struct fake *fake, const struct aws_call *call)
@@ -176,39 +176,39 @@ static void strike(struct bench *bench, enum fault fault, const char *operation,
 
 /* ---- the bench ---- */
 
-static void note(void *context, struct span place, struct span instance, struct span group)
+static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
 {
 	struct bench *bench = context;
 	char key[512];
 	struct span name = {key, 0};
 	void *before;
 
-	name.length = (size_t)snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(place),
+	name.length = (size_t)snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(cluster_ref),
 		SPAN_ARGS(instance));
 	(void)group;
 	assert_int_equal(lock_held_count(), 0);
 	lock_take(&bench->lock);
-	before = map_get(&bench->news, name);
-	map_put(&bench->news, name, (void *)((uintptr_t)before + 1));
+	before = map_get(&bench->changes, name);
+	map_put(&bench->changes, name, (void *)((uintptr_t)before + 1));
 	lock_release(&bench->lock);
 }
 
-static unsigned told(struct bench *bench, const char *instance)
+static unsigned reported(struct bench *bench, const char *instance)
 {
 	unsigned times;
 
 	lock_take(&bench->lock);
-	times = (unsigned)(uintptr_t)map_get(&bench->news,
+	times = (unsigned)(uintptr_t)map_get(&bench->changes,
 		arena_format(bench->arena, PLACE " %s", instance));
 	lock_release(&bench->lock);
 	return times;
 }
 
-static struct aws_target *resolve(void *context, struct span place)
+static struct aws_target *resolve(void *context, struct span cluster_ref)
 {
 	struct bench *bench = context;
 
-	assert_true(span_is(place, PLACE));
+	assert_true(span_is(cluster_ref, PLACE));
 	return bench->away ? NULL : &bench->fake.target;
 }
 
@@ -247,7 +247,7 @@ static void bench_free(struct bench *bench)
 {
 	state_service_free(bench->service);
 	aws_target_free(bench->fake.inner);
-	map_clear(&bench->news);
+	map_clear(&bench->changes);
 	lock_destroy(&bench->lock);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
@@ -271,10 +271,10 @@ static struct state_info info(struct bench *bench)
 /* A listing that begins now or later, and ends. */
 static void settle(struct bench *bench)
 {
-	uint64_t mark = state_mark(bench->service, SPAN(PLACE));
+	uint64_t resource_version = state_resource_version(bench->service, SPAN(PLACE));
 
 	for (unsigned i = 0; i < 2000; i++) {
-		if (state_reaches(bench->service, SPAN(PLACE), mark))
+		if (state_reaches(bench->service, SPAN(PLACE), resource_version))
 			return;
 		sleep_ms(bench, 1000);
 	}
@@ -334,7 +334,7 @@ static void test_listing(void **unused)
 	known = info(bench);
 	assert_true(known.complete && !known.stale && known.error[0] == '\0');
 	assert_int_equal(known.instances, MANY);
-	assert_true(told(bench, "") > 0);
+	assert_true(reported(bench, "") > 0);
 	assert_int_equal(state_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids),
 		MANY);
 	for (size_t i = 0; i < MANY; i++) {
@@ -347,13 +347,13 @@ static void test_listing(void **unused)
 					 ";stack=prod;", 12) != NULL,
 			i % 2);
 		assert_int_equal(instance->task_count, i == 3);
-		assert_int_equal(told(bench, bench->ids[i]), 0);
+		assert_int_equal(reported(bench, bench->ids[i]), 0);
 	}
 	assert_true(span_is(get(bench, bench->ids[3])->tasks[0].started_by, "d-1"));
 	assert_int_equal(get(bench, bench->ids[3])->tasks[0].last, STATE_TASK_PENDING);
 
 	/* What changes is told, and nothing else is. */
-	map_clear(&bench->news);
+	map_clear(&bench->changes);
 	test_change_task(bench->server, "web", first, test_has_run);
 	start_task(bench, "log", bench->ids[5], second);
 	deregister(bench, bench->ids[7]);
@@ -362,7 +362,7 @@ static void test_listing(void **unused)
 		bench->ids[9]);
 	settle(bench);
 	for (size_t i = 0; i < 12; i++)
-		assert_int_equal(told(bench, bench->ids[i]) > 0,
+		assert_int_equal(reported(bench, bench->ids[i]) > 0,
 			i == 3 || i == 5 || i == 7 || i == 9);
 	assert_null(get(bench, bench->ids[7]));
 	assert_int_equal(task_of(bench, first)->last, STATE_TASK_RUNNING);
@@ -373,9 +373,9 @@ static void test_listing(void **unused)
 	assert_int_equal(task_of(bench, first)->last, STATE_TASK_STOPPED);
 	assert_non_null(state_last_stopped(bench->service, SPAN(PLACE), span_of(bench->ids[3]),
 		SPAN("env:log"), bench->arena));
-	map_clear(&bench->news);
+	map_clear(&bench->changes);
 	settle(bench);
-	assert_int_equal(told(bench, bench->ids[3]) + told(bench, bench->ids[5]), 0);
+	assert_int_equal(reported(bench, bench->ids[3]) + reported(bench, bench->ids[5]), 0);
 	bench_free(bench);
 }
 
@@ -450,7 +450,7 @@ static void test_dropped(void **unused)
 	start_task(bench, "log", bench->ids[0], task);
 	state_watch(bench->service, SPAN(PLACE));
 	settle(bench);
-	map_clear(&bench->news);
+	map_clear(&bench->changes);
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t listings = info(bench).listings;
 
@@ -463,13 +463,13 @@ static void test_dropped(void **unused)
 		assert_int_equal(get(bench, bench->ids[0])->task_count, 1);
 	}
 	for (size_t i = 0; i < MANY; i++)
-		assert_int_equal(told(bench, bench->ids[i]), 0);
+		assert_int_equal(reported(bench, bench->ids[i]), 0);
 	bench_free(bench);
 }
 
-static void take_mark(struct bench *bench)
+static void take_resource_version(struct bench *bench)
 {
-	bench->mark = state_mark(bench->service, SPAN(PLACE));
+	bench->resource_version = state_resource_version(bench->service, SPAN(PLACE));
 	register_many(bench, 1);
 }
 
@@ -485,20 +485,20 @@ static void test_marks(void **unused)
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 2;
-	bench->fake.between = take_mark;
+	bench->fake.between = take_resource_version;
 	while (info(bench).listings == listings)
 		sleep_ms(bench, 100);
-	assert_true(bench->mark > 0);
+	assert_true(bench->resource_version > 0);
 	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
-		bench->mark));
-	map_clear(&bench->news);
+		bench->resource_version));
+	map_clear(&bench->changes);
 	while (info(bench).listings == listings + 1) {
-		assert_int_equal(told(bench, "i"), 0);
+		assert_int_equal(reported(bench, "i"), 0);
 		sleep_ms(bench, 100);
 	}
-	assert_int_equal(told(bench, "i"), 1);
-	assert_int_equal(told(bench, ""), 0);
-	assert_true(state_reaches(bench->service, SPAN(PLACE), bench->mark));
+	assert_int_equal(reported(bench, "i"), 1);
+	assert_int_equal(reported(bench, ""), 0);
+	assert_true(state_reaches(bench->service, SPAN(PLACE), bench->resource_version));
 	assert_non_null(get(bench, bench->ids[0]));
 	bench_free(bench);
 }
@@ -544,12 +544,12 @@ static void test_outage(void **unused)
 static void test_health(void **unused)
 {
 	struct bench *bench = bench_new(8);
-	char plain[TEST_ID_SIZE], well[TEST_ID_SIZE];
+	char plain[TEST_ID_SIZE], healthy[TEST_ID_SIZE];
 
 	(void)unused;
 	register_many(bench, 1);
 	start_task(bench, "log", bench->ids[0], plain);
-	start_task(bench, "well", bench->ids[0], well);
+	start_task(bench, "well", bench->ids[0], healthy);
 	strike(bench, FAULT_REFUSED, "DescribeTaskDefinition", 0, 1);
 	state_watch(bench->service, SPAN(PLACE));
 	while (!state_is_complete(bench->service, SPAN(PLACE)) || bench->fake.times > 0)
@@ -558,7 +558,7 @@ static void test_health(void **unused)
 	settle(bench);
 	sleep_ms(bench, 1000);
 	assert_int_equal(task_of(bench, plain)->health, STATE_HEALTH_NONE);
-	assert_int_equal(task_of(bench, well)->health, STATE_HEALTH_UNKNOWN);
+	assert_int_equal(task_of(bench, healthy)->health, STATE_HEALTH_UNKNOWN);
 	assert_int_equal(get(bench, bench->ids[0])->task_count, 2);
 	bench_free(bench);
 }
@@ -644,13 +644,13 @@ static void test_events(void **unused)
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0); /* nobody watches it */
 	state_watch(bench->service, SPAN(PLACE));
 	settle(bench);
-	map_clear(&bench->news);
+	map_clear(&bench->changes);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 2), 1);
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 1);
-	assert_int_equal(told(bench, "i1"), 2);
+	assert_int_equal(reported(bench, "i1"), 2);
 	assert_int_equal(post_task(bench, "t1", "PENDING", 4), 0);
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0);
-	assert_int_equal(told(bench, "i1"), 2);
+	assert_int_equal(reported(bench, "i1"), 2);
 	instance = get(bench, "i1");
 	assert_true(span_is(instance->attributes, ";stack=prod;gpu=;"));
 	assert_true(span_is(instance->host, "i-1"));
@@ -976,10 +976,10 @@ static void test_threads(void **unused)
 		for (size_t i = 0; i < MANY; i++)
 			assert_non_null(get(bench, bench->ids[i]));
 		state_reaches_for(bench->service, SPAN(PLACE), SPAN("i1"), SPAN(""),
-			state_mark(bench->service, SPAN(PLACE)));
+			state_resource_version(bench->service, SPAN(PLACE)));
 		arena_reset(bench->arena);
 	}
-	assert_true(told(bench, "i1") > 0);
+	assert_true(reported(bench, "i1") > 0);
 	bench_free(bench);
 }
 

@@ -14,35 +14,35 @@
 
 /* What is known of one. */
 struct known {
-	uint64_t mark;
-	int64_t asked_us;
+	uint64_t resource_version;
+	int64_t requested_us;
 	size_t length; /* 0: there is no such service */
 	char text[];
 };
 
-bool state_services_has(const struct state_place *place, struct span name)
+bool state_services_has(const struct state_cluster *cluster_ref, struct span name)
 {
-	return map_has(&place->services, name);
+	return map_has(&cluster_ref->services, name);
 }
 
-void state_services_forget(struct state_place *place)
+void state_services_forget(struct state_cluster *cluster_ref)
 {
-	MAP_EACH (&place->services, entry)
+	MAP_EACH (&cluster_ref->services, entry)
 		free(entry->value);
-	map_clear(&place->services);
-	map_clear(&place->services_wanted);
-	place->services_error[0] = '\0';
+	map_clear(&cluster_ref->services);
+	map_clear(&cluster_ref->services_wanted);
+	cluster_ref->services_error[0] = '\0';
 }
 
 /* ---- asking ---- */
 
 struct asking {
 	struct state_service *service;
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 	struct aws_target *target;
 	struct arena *arena;
-	uint64_t mark; /* of the call */
-	int64_t asked_us;
+	uint64_t resource_version; /* of the call */
+	int64_t requested_us;
 	struct map wanted;    /* names that somebody waits for */
 	struct span *changed; /* names, in the arena */
 	size_t changed_count;
@@ -57,7 +57,7 @@ static struct json *request_for(struct asking *asking, const struct span *names,
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, services, json_new_string(arena, names[i]));
 	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
-	json_set_string(arena, request, "cluster", state_document_id(asking->place->scope));
+	json_set_string(arena, request, "cluster", state_document_id(asking->cluster_ref->scope));
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
 	return request;
@@ -87,21 +87,21 @@ static int find_answer(const struct json *answer, struct span name, const struct
 /* Under the lock. */
 static void keep(struct asking *asking, struct span name, const struct json *found)
 {
-	struct state_place *place = asking->place;
-	struct known *before = map_get(&place->services, name), *now;
+	struct state_cluster *cluster_ref = asking->cluster_ref;
+	struct known *before = map_get(&cluster_ref->services, name), *now;
 	struct span text = found ? json_to_text(found, asking->arena) : SPAN("");
 	bool same;
 
-	if (before && before->mark > asking->mark)
+	if (before && before->resource_version > asking->resource_version)
 		return;
 	same = before && span_equal(text, (struct span){before->text, before->length});
 	now = memory_allocate(sizeof(*now) + text.length);
-	now->mark = asking->mark;
-	now->asked_us = asking->asked_us;
+	now->resource_version = asking->resource_version;
+	now->requested_us = asking->requested_us;
 	now->length = text.length;
 	if (text.length > 0)
 		memcpy(now->text, text.data, text.length);
-	map_put(&place->services, name, now);
+	map_put(&cluster_ref->services, name, now);
 	free(before);
 	/* Whoever waited for a mark looks again even if nothing is different. */
 	if (!same || map_has(&asking->wanted, name))
@@ -114,8 +114,8 @@ static int ask(struct asking *asking, const struct span *names, size_t count, st
 	struct json *answer;
 	int code;
 
-	asking->asked_us = runner_now_us(service->runner);
-	asking->mark = (uint64_t)(asking->asked_us / 1000);
+	asking->requested_us = runner_now_us(service->runner);
+	asking->resource_version = (uint64_t)(asking->requested_us / 1000);
 	code = aws_call(asking->target, "ecs", "DescribeServices",
 		request_for(asking, names, count), asking->arena, &answer, NULL, err);
 	for (size_t i = 0; code == 0 && i < count; i++) {
@@ -132,23 +132,24 @@ static int ask(struct asking *asking, const struct span *names, size_t count, st
 }
 
 /* Under the lock: those that nobody needs any more. */
-static void forget_others(struct state_place *place, const struct span *names, size_t count)
+static void forget_others(struct state_cluster *cluster_ref, const struct span *names, size_t count)
 {
 	_map_ struct map needed = {0};
 
 	for (size_t i = 0; i < count; i++)
-		map_put(&needed, names[i], place);
-	MAP_EACH (&place->services, entry)
+		map_put(&needed, names[i], cluster_ref);
+	MAP_EACH (&cluster_ref->services, entry)
 		if (!map_has(&needed, entry->key))
-			free(map_remove(&place->services, entry->key));
+			free(map_remove(&cluster_ref->services, entry->key));
 }
 
-static void tell(const struct asking *asking)
+static void report(const struct asking *asking)
 {
 	const struct state_config *config = &asking->service->config;
 
 	for (size_t i = 0; config->service_changed && i < asking->changed_count; i++)
-		config->service_changed(config->context, asking->place->name, asking->changed[i]);
+		config->service_changed(config->context, asking->cluster_ref->name,
+			asking->changed[i]);
 }
 
 /* Those of the names that somebody waits for, in their place; how many. */
@@ -162,23 +163,23 @@ static size_t keep_wanted(const struct asking *asking, struct span *names, size_
 	return kept;
 }
 
-int state_services_look(struct state_service *service, struct state_place *place, bool all,
-	struct aws_target *target, struct err *err)
+int state_services_refresh(struct state_service *service, struct state_cluster *cluster_ref,
+	bool all, struct aws_target *target, struct err *err)
 {
 	const struct state_config *config = &service->config;
 	_arena_ struct arena *arena = arena_new(0);
 	struct asking asking = {
-		.service = service, .place = place, .target = target, .arena = arena};
+		.service = service, .cluster_ref = cluster_ref, .target = target, .arena = arena};
 	struct span *names = NULL;
-	size_t count = config->list_services
-			       ? config->list_services(config->context, place->name, arena, &names)
-			       : 0;
+	size_t count = config->list_services ? config->list_services(config->context,
+						       cluster_ref->name, arena, &names)
+					     : 0;
 	int code = 0;
 
 	/* Who wants to know it from now on may want to know what comes after the call. */
 	lock_take(&service->lock);
-	asking.wanted = place->services_wanted;
-	place->services_wanted = (struct map){0};
+	asking.wanted = cluster_ref->services_wanted;
+	cluster_ref->services_wanted = (struct map){0};
 	lock_release(&service->lock);
 	if (!all)
 		count = keep_wanted(&asking, names, count);
@@ -188,22 +189,22 @@ int state_services_look(struct state_service *service, struct state_place *place
 			err);
 	lock_take(&service->lock);
 	if (all)
-		forget_others(place, names, count);
+		forget_others(cluster_ref, names, count);
 	if (all || code < 0)
-		snprintf(place->services_error, sizeof(place->services_error), "%s",
+		snprintf(cluster_ref->services_error, sizeof(cluster_ref->services_error), "%s",
 			code < 0 ? err->message : "");
 	lock_release(&service->lock);
-	tell(&asking);
+	report(&asking);
 	map_clear(&asking.wanted);
 	return code;
 }
 
 /* ---- reading ---- */
 
-void state_get_service(struct state_service *service, struct span place_name, struct span name,
-	struct arena *arena, struct state_service_info *ret_info)
+void state_get_service(struct state_service *service, struct span cluster_ref_name,
+	struct span name, struct arena *arena, struct state_service_info *ret_info)
 {
-	const struct state_place *place;
+	const struct state_cluster *cluster_ref;
 	const struct known *known;
 	struct span text = SPAN("");
 	struct json *document;
@@ -211,33 +212,36 @@ void state_get_service(struct state_service *service, struct span place_name, st
 
 	*ret_info = (struct state_service_info){.stale = true};
 	lock_take(&service->lock);
-	place = map_get(&service->places, place_name);
-	known = place ? map_get(&place->services, name) : NULL;
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	known = cluster_ref ? map_get(&cluster_ref->services, name) : NULL;
 	if (known) {
 		ret_info->known = true;
-		ret_info->mark = known->mark;
+		ret_info->resource_version = known->resource_version;
 		/* Who does not get an answer for the one would not get it for the other. */
-		ret_info->stale = state_place_is_late(place, known->asked_us, now_us) ||
-				  state_place_is_late(place, place->listed_us, now_us);
+		ret_info->stale =
+			state_cluster_is_late(cluster_ref, known->requested_us, now_us) ||
+			state_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
 		text = arena_copy_span(arena, (struct span){known->text, known->length});
 	}
-	if (place)
+	if (cluster_ref)
 		snprintf(ret_info->error, sizeof(ret_info->error), "%s",
-			place->services_error[0] ? place->services_error : place->error);
+			cluster_ref->services_error[0] ? cluster_ref->services_error
+						       : cluster_ref->error);
 	lock_release(&service->lock);
 	if (text.length > 0 && json_parse(text, arena, &document, NULL) == 0)
 		ret_info->service = document;
 }
 
-void state_want_service(struct state_service *service, struct span place_name, struct span name)
+void state_want_service(struct state_service *service, struct span cluster_ref_name,
+	struct span name)
 {
-	struct state_place *place;
+	struct state_cluster *cluster_ref;
 	bool first = false;
 
 	lock_take(&service->lock);
-	place = map_get(&service->places, place_name);
-	if (place && place->remote && !map_has(&place->services_wanted, name)) {
-		map_put(&place->services_wanted, name, place);
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	if (cluster_ref && cluster_ref->remote && !map_has(&cluster_ref->services_wanted, name)) {
+		map_put(&cluster_ref->services_wanted, name, cluster_ref);
 		first = true;
 	}
 	lock_release(&service->lock);

@@ -20,7 +20,7 @@
 
 /* How DescribeServices is answered. */
 enum answer {
-	ANSWER_WELL,
+	ANSWER_OK,
 	ANSWER_REFUSED,  /* the service says no */
 	ANSWER_SILENT,   /* no answer comes */
 	ANSWER_LEFT_OUT, /* the last one is not in the answer at all */
@@ -113,11 +113,11 @@ static int fake_send(struct aws_target *target, const struct aws_call *call,
 	return 0;
 }
 
-static struct aws_target *resolve(void *context, struct span place)
+static struct aws_target *resolve(void *context, struct span cluster_ref)
 {
 	struct bench *bench = context;
 
-	assert_true(span_is(place, PLACE));
+	assert_true(span_is(cluster_ref, PLACE));
 	return &bench->target;
 }
 
@@ -126,23 +126,23 @@ static struct span name_of(struct arena *arena, size_t number)
 	return arena_format(arena, "s%zu", number);
 }
 
-static size_t list_services(void *context, struct span place, struct arena *arena,
+static size_t list_services(void *context, struct span cluster_ref, struct arena *arena,
 	struct span **ret_names)
 {
 	const struct bench *bench = context;
 
-	assert_true(span_is(place, PLACE));
+	assert_true(span_is(cluster_ref, PLACE));
 	*ret_names = arena_allocate_array(arena, bench->needed + 1, sizeof(**ret_names));
 	for (size_t i = 0; i < bench->needed; i++)
 		(*ret_names)[i] = name_of(arena, i);
 	return bench->needed;
 }
 
-static void service_changed(void *context, struct span place, struct span name)
+static void service_changed(void *context, struct span cluster_ref, struct span name)
 {
 	struct bench *bench = context;
 
-	assert_true(span_is(place, PLACE));
+	assert_true(span_is(cluster_ref, PLACE));
 	bench->changed[number_of(name)]++;
 }
 
@@ -227,7 +227,7 @@ static void test_ten_at_a_time(void **state)
 static void test_answers_that_are_none(void **state)
 {
 	(void)state;
-	for (enum answer answer = ANSWER_WELL + 1; answer < ANSWER_COUNT; answer++) {
+	for (enum answer answer = ANSWER_OK + 1; answer < ANSWER_COUNT; answer++) {
 		struct bench *bench = bench_new(1);
 
 		bench->desired[0] = 1;
@@ -241,7 +241,7 @@ static void test_answers_that_are_none(void **state)
 		assert_true(get(bench, 0).stale);
 		/* Of instances and tasks everything is known. */
 		assert_true(state_is_complete(bench->service, SPAN(PLACE)));
-		bench->answer = ANSWER_WELL;
+		bench->answer = ANSWER_OK;
 		pass_ms(bench, 2 * PERIOD_MS);
 		assert_false(get(bench, 0).stale || get(bench, 0).error[0]);
 		assert_int_equal(desired(bench, 0), 2);
@@ -252,19 +252,19 @@ static void test_answers_that_are_none(void **state)
 static void test_wanted_soon(void **state)
 {
 	struct bench *bench = bench_new(1);
-	uint64_t mark;
+	uint64_t resource_version;
 	unsigned calls;
 
 	(void)state;
 	pass_ms(bench, 2000);
 	calls = bench->calls;
-	mark = state_mark(bench->service, SPAN(PLACE));
-	assert_true(get(bench, 0).mark < mark);
+	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	assert_true(get(bench, 0).resource_version < resource_version);
 	for (int i = 0; i < 100; i++)
 		state_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
-	assert_true(get(bench, 0).mark >= mark);
+	assert_true(get(bench, 0).resource_version >= resource_version);
 	/* Who waits for it hears of it, though it is as before. */
 	assert_int_equal(bench->changed[0], 2);
 	/* Not more often than once a second. */

@@ -4,10 +4,10 @@
 #include "aws/targets.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
-#include "daemon/draft_names.h"
 #include "daemon/fail.h"
 #include "daemon/state_internal.h"
 #include "daemon/state_log.h"
+#include "daemon/version_names.h"
 #include "ecs/container_instance.h"
 #include "ecs/name.h"
 #include "ecs/task.h"
@@ -17,11 +17,11 @@ struct state_stream {
 	struct store *store;
 	struct aws_caller caller;
 	bool instances;               /* not tasks */
-	struct span place;            /* elsewhere; "" */
+	struct span cluster_ref;      /* elsewhere; "" */
 	struct state_tail *tail;      /* elsewhere */
 	struct arena *snapshot_arena; /* elsewhere, until the snapshot was told; else NULL */
 	struct state_snapshot snapshot;
-	size_t told; /* of the snapshot */
+	size_t reported; /* of the snapshot */
 	/* Of this server: */
 	const struct store_kind *kind;
 	struct span prefix;      /* of keys: "ACCOUNT/REGION/" or "ACCOUNT/REGION/CLUSTER/" */
@@ -56,23 +56,23 @@ static struct json *document_of(const struct state_stream *stream,
 	const struct store_object *object, const struct store_view *view, struct arena *arena)
 {
 	struct aws_request request = {.caller = &stream->caller, .view = view, .arena = arena};
-	struct span place = object->key;
-	struct json *made;
+	struct span cluster_ref = object->key;
+	struct json *created;
 
 	/* "ACCOUNT/REGION/CLUSTER" of "ACCOUNT/REGION/CLUSTER/ID" */
-	while (place.length > 0 && place.data[place.length - 1] != '/')
-		place.length--;
-	place = arena_format(arena, ":%.*s", (int)place.length - 1, place.data);
+	while (cluster_ref.length > 0 && cluster_ref.data[cluster_ref.length - 1] != '/')
+		cluster_ref.length--;
+	cluster_ref = arena_format(arena, ":%.*s", (int)cluster_ref.length - 1, cluster_ref.data);
 	if (stream->kind == &task_kind) {
 		struct state_task task = state_own_task(object, arena);
 
-		return state_api_task_document(&request, place, &task);
+		return state_api_task_document(&request, cluster_ref, &task);
 	} else {
 		struct state_instance instance = state_own_instance(object, arena);
 
-		made = state_api_instance_document(&request, place, &instance);
+		created = state_api_instance_document(&request, cluster_ref, &instance);
 	}
-	return without_counts(made);
+	return without_counts(created);
 }
 
 static void write_line(const struct state_stream *stream, const char *change, uint64_t version,
@@ -88,16 +88,16 @@ static void write_line(const struct state_stream *stream, const char *change, ui
 	buffer_add_string(out, "}\n");
 }
 
-static bool is_telling_snapshot(const struct state_stream *stream)
+static bool is_reporting_snapshot(const struct state_stream *stream)
 {
 	return stream->view || stream->snapshot_arena;
 }
 
-void state_stream_tell_position(const struct state_stream *stream, struct buffer *out)
+void state_stream_report_position(const struct state_stream *stream, struct buffer *out)
 {
 	int64_t observed_ms = stream->tail ? state_tail_observed_ms(stream->tail) : 0;
 
-	if (is_telling_snapshot(stream))
+	if (is_reporting_snapshot(stream))
 		return;
 	if (observed_ms == 0)
 		write_line(stream, "position", stream->position, NULL, out);
@@ -109,11 +109,11 @@ void state_stream_tell_position(const struct state_stream *stream, struct buffer
 			(int)(observed_ms % 1000));
 }
 
-void state_stream_tell_end(const struct state_stream *stream, const char *reason,
+void state_stream_report_end(const struct state_stream *stream, const char *reason,
 	struct buffer *out)
 {
 	buffer_add_string(out, "{\"change\":\"end\"");
-	if (!is_telling_snapshot(stream))
+	if (!is_reporting_snapshot(stream))
 		buffer_format(out, ",\"entityVersion\":%llu", (unsigned long long)stream->position);
 	buffer_format(out, ",\"reason\":\"%s\"}\n", reason);
 }
@@ -129,7 +129,7 @@ static int read_snapshot(struct state_stream *stream, struct buffer *out)
 		object = store_next(&stream->cursor);
 		if (!object) {
 			store_view_close(TAKE(stream->view));
-			state_stream_tell_position(stream, out);
+			state_stream_report_position(stream, out);
 			return 1;
 		}
 		if (is_meant(stream, object))
@@ -147,7 +147,7 @@ static bool differ(struct json *before, struct json *after)
 	return !json_equal(before, after);
 }
 
-static void tell_change(const struct state_stream *stream, const struct store_change *change,
+static void report_change(const struct state_stream *stream, const struct store_change *change,
 	const struct store_view *view, struct buffer *out)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -172,7 +172,7 @@ static int read_feed(struct state_stream *stream, struct buffer *out)
 	int count = store_feed_next(stream->feed, changes, LENGTH(changes));
 
 	for (int i = 0; i < count; i++) {
-		tell_change(stream, &changes[i], view, out);
+		report_change(stream, &changes[i], view, out);
 		stream->position = changes[i].revision;
 		store_change_release(&changes[i]);
 	}
@@ -195,7 +195,7 @@ static struct json *task_there(const struct state_stream *stream, const struct s
 
 	if (!task || (stream->group.length > 0 && !span_equal(task->group, stream->group)))
 		return NULL;
-	return state_api_task_document(&request, stream->place, task);
+	return state_api_task_document(&request, stream->cluster_ref, task);
 }
 
 static struct json *instance_there(const struct state_stream *stream,
@@ -203,7 +203,7 @@ static struct json *instance_there(const struct state_stream *stream,
 {
 	struct aws_request request = asking(stream, view, arena);
 
-	return instance ? without_counts(state_api_instance_document(&request, stream->place,
+	return instance ? without_counts(state_api_instance_document(&request, stream->cluster_ref,
 				  instance))
 			: NULL;
 }
@@ -215,23 +215,25 @@ static int read_snapshot_there(struct state_stream *stream, struct buffer *out)
 	const struct state_snapshot *all = &stream->snapshot;
 	size_t count = stream->instances ? all->instance_count : all->task_count;
 
-	for (size_t i = 0; i < STATE_STREAM_BATCH && stream->told < count; i++, stream->told++) {
+	for (size_t i = 0; i < STATE_STREAM_BATCH && stream->reported < count;
+		i++, stream->reported++) {
 		const struct json *document =
 			stream->instances
-				? instance_there(stream, &all->instances[stream->told], view, arena)
-				: task_there(stream, &all->tasks[stream->told], view, arena);
+				? instance_there(stream, &all->instances[stream->reported], view,
+					  arena)
+				: task_there(stream, &all->tasks[stream->reported], view, arena);
 
 		if (document)
 			write_line(stream, "snapshot", 0, document, out);
 	}
-	if (stream->told < count)
+	if (stream->reported < count)
 		return 1;
 	arena_free(TAKE(stream->snapshot_arena));
-	state_stream_tell_position(stream, out);
+	state_stream_report_position(stream, out);
 	return 1;
 }
 
-static void tell_change_there(const struct state_stream *stream,
+static void report_change_there(const struct state_stream *stream,
 	const struct cluster_state_change *change, const struct store_view *view,
 	struct arena *arena, struct buffer *out)
 {
@@ -263,7 +265,7 @@ static int read_tail(struct state_stream *stream, struct buffer *out)
 		if (code <= 0)
 			return code < 0 ? code : i > 0;
 		stream->position = state_tail_position(stream->tail);
-		tell_change_there(stream, &change, view, arena, out);
+		report_change_there(stream, &change, view, arena, out);
 	}
 	return 1;
 }
@@ -271,14 +273,15 @@ static int read_tail(struct state_stream *stream, struct buffer *out)
 static int begin_there(struct state_stream *stream, const struct state_stream_config *config,
 	struct err *err)
 {
-	int64_t given = 0;
-	bool resumes = json_integer(json_get(config->input, "entityVersion"), &given);
-	uint64_t position = (uint64_t)given;
+	int64_t requested = 0;
+	bool resumes = json_integer(json_get(config->input, "entityVersion"), &requested);
+	uint64_t position = (uint64_t)requested;
 	int code;
 
 	stream->snapshot_arena = arena_new(0);
-	code = state_follow(config->state, stream->place, resumes ? &position : NULL, config->wake,
-		config->context, stream->snapshot_arena, &stream->snapshot, &stream->tail, err);
+	code = state_follow(config->state, stream->cluster_ref, resumes ? &position : NULL,
+		config->wake, config->context, stream->snapshot_arena, &stream->snapshot,
+		&stream->tail, err);
 	if (code < 0)
 		return code;
 	stream->position = state_tail_position(stream->tail);
@@ -310,11 +313,11 @@ static int begin(struct state_stream *stream, const struct state_stream_config *
 {
 	static const struct store_kind *const tasks[] = {&task_kind};
 	static const struct store_kind *const instances[] = {&container_instance_kind};
-	const struct json *given = json_get(config->input, "entityVersion");
+	const struct json *requested = json_get(config->input, "entityVersion");
 	int64_t position = 0;
 	int code;
 
-	if (json_integer(given, &position)) {
+	if (json_integer(requested, &position)) {
 		stream->position = (uint64_t)position;
 	} else {
 		stream->view = store_view_open(stream->store);
@@ -346,7 +349,7 @@ int state_stream_open(const struct state_stream_config *config, struct state_str
 	struct state_stream *stream = arena_allocate(arena, sizeof(*stream));
 	struct span environment = json_get_text(config->input, "environment"),
 		    cluster = json_get_text(config->input, "cluster"),
-		    place = json_get_text(config->input, "place"), name;
+		    cluster_ref = json_get_text(config->input, "place"), name;
 	int code;
 
 	*stream = (struct state_stream){.arena = arena,
@@ -356,7 +359,7 @@ int state_stream_open(const struct state_stream_config *config, struct state_str
 			.user = SPAN(""),
 			.access_key = SPAN("")},
 		.instances = config->instances,
-		.place = place.data ? arena_copy_span(arena, place) : SPAN(""),
+		.cluster_ref = cluster_ref.data ? arena_copy_span(arena, cluster_ref) : SPAN(""),
 		.kind = config->instances ? &container_instance_kind : &task_kind,
 		.group = SPAN("")};
 	stream->prefix = arena_format(arena, "%.*s/%.*s/", SPAN_ARGS(stream->caller.account),
@@ -367,8 +370,8 @@ int state_stream_open(const struct state_stream_config *config, struct state_str
 	if (environment.data)
 		stream->group = arena_format(arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
 			SPAN_ARGS(environment));
-	code = stream->place.length > 0 ? begin_there(stream, config, err)
-					: begin(stream, config, err);
+	code = stream->cluster_ref.length > 0 ? begin_there(stream, config, err)
+					      : begin(stream, config, err);
 	if (code < 0) {
 		state_stream_free(stream);
 		return code;
@@ -397,14 +400,14 @@ void state_stream_free(struct state_stream *stream)
 static int check_there(struct aws_request *request)
 {
 	struct json *input = json_copy_object(request->arena, request->input);
-	struct span place;
+	struct span cluster_ref;
 
 	if (!json_get_text(request->input, "cluster").data)
 		return aws_fail_input(request,
 			"cluster: is required with a target: a stream is of one cluster there");
-	if (state_api_find_place(request, &place) < 0)
+	if (state_api_find_cluster(request, &cluster_ref) < 0)
 		return -EPERM;
-	json_set_string(request->arena, input, "place", place);
+	json_set_string(request->arena, input, "place", cluster_ref);
 	json_write(input, request->out);
 	return 0;
 }
@@ -415,12 +418,12 @@ static bool resumes(const struct aws_request *request)
 	return !json_is_absent(json_get(request->input, "entityVersion"));
 }
 
-static int check_cluster(struct aws_request *request, struct span given)
+static int check_cluster(struct aws_request *request, struct span requested)
 {
-	if (resumes(request) || draft_names_cluster(request, given))
+	if (resumes(request) || version_names_cluster(request, requested))
 		return 0;
-	return daemon_fail(request, "ResourceNotFoundException", "cluster", given,
-		"There is no cluster '%.*s'", SPAN_ARGS(given));
+	return daemon_fail(request, "ResourceNotFoundException", "cluster", requested,
+		"There is no cluster '%.*s'", SPAN_ARGS(requested));
 }
 
 /* All that can be said before it begins; what it answers is for who begins it. */

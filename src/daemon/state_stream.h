@@ -45,9 +45,9 @@ void state_stream_free(struct state_stream *stream); /* NULL is fine */
 /* Adds lines. 1: there may be more; 0: not now. -EOVERFLOW: it was too slow, and has to begin anew. */
 int state_stream_read(struct state_stream *stream, struct buffer *out);
 /* A line that tells where it is. */
-void state_stream_tell_position(const struct state_stream *stream, struct buffer *out);
+void state_stream_report_position(const struct state_stream *stream, struct buffer *out);
 /* The last line. */
-void state_stream_tell_end(const struct state_stream *stream, const char *reason,
+void state_stream_report_end(const struct state_stream *stream, const char *reason,
 	struct buffer *out);
 
 #endif

@@ -32,7 +32,7 @@ struct bench {
 	struct state_service *service;
 	struct aws_target target;
 	struct arena *arena;
-	unsigned listings, told;
+	unsigned listings, reported;
 	bool fails, wanted, has_task;
 	int64_t takes_ms;
 };
@@ -67,37 +67,37 @@ static int fake_send(struct aws_target *target, const struct aws_call *call,
 		err);
 }
 
-static struct aws_target *resolve(void *context, struct span place)
+static struct aws_target *resolve(void *context, struct span cluster_ref)
 {
 	struct bench *bench = context;
 
-	assert_true(span_is(place, PLACE));
+	assert_true(span_is(cluster_ref, PLACE));
 	return &bench->target;
 }
 
-static int64_t get_poll_ms(void *context, struct span place)
+static int64_t get_poll_ms(void *context, struct span cluster_ref)
 {
 	(void)context;
-	(void)place;
+	(void)cluster_ref;
 	return PERIOD_MS;
 }
 
-static bool is_wanted(void *context, struct span place)
+static bool is_wanted(void *context, struct span cluster_ref)
 {
 	const struct bench *bench = context;
 
-	(void)place;
+	(void)cluster_ref;
 	return bench->wanted;
 }
 
-static void note(void *context, struct span place, struct span instance, struct span group)
+static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
 {
 	struct bench *bench = context;
 
-	(void)place;
+	(void)cluster_ref;
 	(void)instance;
 	(void)group;
-	bench->told++;
+	bench->reported++;
 }
 
 static int set_up(void **state)
@@ -172,26 +172,27 @@ static void listed_as_often_as_its_target_says(void **state)
 static void sooner_when_somebody_waits(void **state)
 {
 	struct bench *bench = *state;
-	uint64_t mark;
+	uint64_t resource_version;
 
 	open_place(bench);
 	sleep_ms(bench, 5000);
-	mark = state_mark(bench->service, SPAN(PLACE));
-	assert_false(state_reaches(bench->service, SPAN(PLACE), mark));
+	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version));
 	sleep_ms(bench, 100);
 	assert_int_equal(bench->listings, 2);
-	assert_true(state_reaches(bench->service, SPAN(PLACE), mark));
+	assert_true(state_reaches(bench->service, SPAN(PLACE), resource_version));
 	/* Who waits all the time does not make a storm. */
 	for (unsigned i = 0; i < 1000; i++) {
-		state_reaches(bench->service, SPAN(PLACE), state_mark(bench->service, SPAN(PLACE)));
+		state_reaches(bench->service, SPAN(PLACE),
+			state_resource_version(bench->service, SPAN(PLACE)));
 		sleep_ms(bench, 10);
 	}
 	assert_in_range(bench->listings, 8, 13);
 	/* When nobody does it goes on as before. */
 	sleep_ms(bench, 3000);
-	mark = bench->listings;
+	resource_version = bench->listings;
 	sleep_ms(bench, 10 * PERIOD_MS);
-	assert_in_range(bench->listings, mark + 7, mark + 13);
+	assert_in_range(bench->listings, resource_version + 7, resource_version + 13);
 }
 
 static void seldom_when_it_does_not_answer(void **state)
@@ -203,7 +204,8 @@ static void seldom_when_it_does_not_answer(void **state)
 	sleep_ms(bench, INT64_C(3600000));
 	/* Not even when somebody waits. */
 	for (unsigned i = 0; i < 3600; i++) {
-		state_reaches(bench->service, SPAN(PLACE), state_mark(bench->service, SPAN(PLACE)));
+		state_reaches(bench->service, SPAN(PLACE),
+			state_resource_version(bench->service, SPAN(PLACE)));
 		sleep_ms(bench, 1000);
 	}
 	assert_in_range(bench->listings, 100, 150);
@@ -233,16 +235,16 @@ static void long_listings_are_not_stale(void **state)
 static void forgotten_when_nobody_needs_it(void **state)
 {
 	struct bench *bench = *state;
-	struct span *places;
+	struct span *cluster_refs;
 	unsigned listings;
 
 	open_place(bench);
-	assert_int_equal(state_list_places(bench->service, bench->arena, &places), 1);
+	assert_int_equal(state_list_clusters(bench->service, bench->arena, &cluster_refs), 1);
 	bench->wanted = false;
 	sleep_ms(bench, 2 * PERIOD_MS);
 	listings = bench->listings;
 	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
-	assert_int_equal(state_list_places(bench->service, bench->arena, &places), 0);
+	assert_int_equal(state_list_clusters(bench->service, bench->arena, &cluster_refs), 0);
 	assert_null(state_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
 	sleep_ms(bench, 10 * PERIOD_MS);
 	assert_int_equal(bench->listings, listings);
@@ -261,7 +263,7 @@ static void many_times_watched_is_no_more(void **state)
 	struct bench *bench = *state;
 
 	open_place(bench);
-	for (unsigned i = 0; i < 2 * STATE_REMOTE_PLACES_MAX; i++) {
+	for (unsigned i = 0; i < 2 * STATE_REMOTE_CLUSTERS_MAX; i++) {
 		bench->wanted = false;
 		sleep_ms(bench, 2 * PERIOD_MS);
 		bench->wanted = true;
@@ -282,9 +284,9 @@ static void what_was_answered_is_known(void **state)
 	open_place(bench);
 	bench->has_task = true;
 	assert_int_equal(json_parse(SPAN(TEST_TASK), bench->arena, &task, NULL), 0);
-	bench->told = 0;
+	bench->reported = 0;
 	assert_int_equal(state_post_task(bench->service, SPAN(PLACE), task, NULL), 1);
-	assert_int_equal(bench->told, 1);
+	assert_int_equal(bench->reported, 1);
 	assert_int_equal(state_post_task(bench->service, SPAN(PLACE), task, NULL), 0);
 	known = state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena);
 	assert_non_null(known);

@@ -224,7 +224,7 @@ static inline void test_pause_hosts(struct test_hosts *bench)
 }
 
 /* Behind each commit, before anybody else runs. */
-static inline void test_look(void *context)
+static inline void test_pass(void *context)
 {
 	struct test_hosts *bench = context;
 	struct store_change changes[16];
@@ -339,7 +339,7 @@ static inline struct test_hosts *test_hosts_new(uint64_t seed)
 		.operation_count = daemon_operation_count,
 		.invalid_input = "InvalidParameterException"};
 	aws_dispatcher_register(bench->server->dispatcher, &bench->service, &bench->context);
-	assert_int_equal(store_feed_open(bench->server->store, 0, test_look, bench, &bench->feed,
+	assert_int_equal(store_feed_open(bench->server->store, 0, test_pass, bench, &bench->feed,
 				 NULL),
 		0);
 	test_talk_to(bench, test_host_start(bench, 0, "one"));

@@ -56,23 +56,23 @@ static int check_same(struct aws_request *request, struct span hash)
 
 int daemon_token_find(struct aws_request *request, const struct store_kind *kind, int index,
 	struct span environment_key,
-	void (*tokens_of)(const struct store_object *made, struct span *ret_tokens,
+	void (*tokens_of)(const struct store_object *created, struct span *ret_tokens,
 		struct span *ret_hashes),
-	const struct store_object **ret_made)
+	const struct store_object **ret_created)
 {
 	struct span token = daemon_token_text(request), tokens, hashes;
 
-	*ret_made = NULL;
+	*ret_created = NULL;
 	if (token.length == 0)
 		return 0;
-	*ret_made = store_next(&(struct store_cursor){.view = request->view,
+	*ret_created = store_next(&(struct store_cursor){.view = request->view,
 		.kind = kind,
 		.index = index,
-		.prefix = environment_part_key(request->arena, environment_key, token),
+		.prefix = environment_child_key(request->arena, environment_key, token),
 		.exact = true});
-	if (!*ret_made)
+	if (!*ret_created)
 		return 0;
-	tokens_of(*ret_made, &tokens, &hashes);
+	tokens_of(*ret_created, &tokens, &hashes);
 	return check_same(request, beside(tokens, hashes, token));
 }
 

@@ -18,9 +18,9 @@ struct span daemon_token_hash(const struct aws_request *request);
  * something else. `tokens_of` reads the tokens that it bears, and their hashes, each joined by spaces. */
 int daemon_token_find(struct aws_request *request, const struct store_kind *kind, int index,
 	struct span environment_key,
-	void (*tokens_of)(const struct store_object *made, struct span *ret_tokens,
+	void (*tokens_of)(const struct store_object *created, struct span *ret_tokens,
 		struct span *ret_hashes),
-	const struct store_object **ret_made);
+	const struct store_object **ret_created);
 /* Also the token of a request that was answered with what there was already: with it, the same is meant again. The
  * oldest of many is forgotten. False: the request has none. */
 bool daemon_token_add(const struct aws_request *request, struct span *tokens, struct span *hashes);

@@ -90,7 +90,7 @@ static int make_room(struct store_transaction *transaction, struct span prefix,
 	return store_delete(transaction, &webhook_notice_kind, first->key, first->revision, err);
 }
 
-struct telling {
+struct reporting {
 	struct store_transaction *transaction;
 	struct span environment_key;
 	struct environment_facts *environment;
@@ -101,65 +101,68 @@ struct telling {
 	int64_t sequence;
 };
 
-static struct span body_of(const struct telling *telling, const struct webhook *webhook,
+static struct span body_of(const struct reporting *reporting, const struct webhook *webhook,
 	int64_t dropped)
 {
-	struct arena *arena = store_transaction_arena(telling->transaction);
+	struct arena *arena = store_transaction_arena(reporting->transaction);
 	struct json *body = json_new_object(arena);
 
 	json_set_string(arena, body, "webhook", span_of(webhook->name));
-	json_set_string(arena, body, "event", telling->event);
-	json_set_time(arena, body, "time", telling->now_ms);
-	json_set_integer(arena, body, "sequence", telling->sequence);
-	json_set_string(arena, body, "account", telling->environment->account);
-	json_set_string(arena, body, "environment", telling->environment->name);
+	json_set_string(arena, body, "event", reporting->event);
+	json_set_time(arena, body, "time", reporting->now_ms);
+	json_set_integer(arena, body, "sequence", reporting->sequence);
+	json_set_string(arena, body, "account", reporting->environment->account);
+	json_set_string(arena, body, "environment", reporting->environment->name);
 	json_set_string(arena, body, "environmentType",
-		span_of(environment_type_name(telling->environment->type)));
+		span_of(environment_type_name(reporting->environment->type)));
 	if (dropped > 0)
 		json_set_integer(arena, body, "dropped", dropped);
-	if (telling->member)
-		json_set(arena, body, telling->member, telling->document);
+	if (reporting->member)
+		json_set(arena, body, reporting->member, reporting->document);
 	return json_to_text(body, arena);
 }
 
-static int add_notice(const struct telling *telling, const struct webhook *webhook, struct err *err)
+static int add_notice(const struct reporting *reporting, const struct webhook *webhook,
+	struct err *err)
 {
-	struct arena *arena = store_transaction_arena(telling->transaction);
+	struct arena *arena = store_transaction_arena(reporting->transaction);
 	struct webhook_notice_facts facts = {
-		.event = telling->event, .created_ms = telling->now_ms};
-	struct span prefix =
-		arena_format(arena, "%s/%.*s/", webhook->name, SPAN_ARGS(telling->environment_key));
+		.event = reporting->event, .created_ms = reporting->now_ms};
+	struct span prefix = arena_format(arena, "%s/%.*s/", webhook->name,
+		SPAN_ARGS(reporting->environment_key));
 	struct json *private_ = json_new_object(arena);
-	int code = make_room(telling->transaction, prefix, &facts.dropped, err);
+	int code = make_room(reporting->transaction, prefix, &facts.dropped, err);
 
 	if (code < 0)
 		return code;
 	fact_table_write(rows, LENGTH(rows), &facts, arena, private_);
 	/* Of two environments of the same name the later one comes later. */
-	return store_put(telling->transaction, &webhook_notice_kind,
+	return store_put(reporting->transaction, &webhook_notice_kind,
 		arena_format(arena, "%.*s%015lld-%010lld", SPAN_ARGS(prefix),
-			(long long)telling->environment->created_ms, (long long)telling->sequence),
-		body_of(telling, webhook, facts.dropped), json_to_text(private_, arena),
+			(long long)reporting->environment->created_ms,
+			(long long)reporting->sequence),
+		body_of(reporting, webhook, facts.dropped), json_to_text(private_, arena),
 		STORE_ABSENT, err);
 }
 
-static int tell(struct telling *telling, const struct webhook_set *set, struct err *err)
+static int report(struct reporting *reporting, const struct webhook_set *set, struct err *err)
 {
 	int code = 0;
 
-	telling->sequence = ++telling->environment->notice_count;
+	reporting->sequence = ++reporting->environment->notice_count;
 	for (size_t i = 0; code == 0 && i < set->count; i++)
-		if (webhook_wants(&set->items[i], telling->environment->account, telling->event))
-			code = add_notice(telling, &set->items[i], err);
+		if (webhook_wants(&set->items[i], reporting->environment->account,
+			    reporting->event))
+			code = add_notice(reporting, &set->items[i], err);
 	return code;
 }
 
-int webhook_tell_deployment(struct store_transaction *transaction, const struct webhook_set *set,
+int webhook_report_deployment(struct store_transaction *transaction, const struct webhook_set *set,
 	struct span environment_key, struct environment_facts *environment, struct span deployment,
 	int64_t now_ms, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	struct telling telling = {.transaction = transaction,
+	struct reporting reporting = {.transaction = transaction,
 		.environment_key = environment_key,
 		.environment = environment,
 		.member = "deployment",
@@ -172,17 +175,18 @@ int webhook_tell_deployment(struct store_transaction *transaction, const struct 
 		deployment);
 	if (!object)
 		return 0;
-	telling.event = arena_format(arena, "deployment.%s",
+	reporting.event = arena_format(arena, "deployment.%s",
 		environment_deployment_status_name(environment_deployment_facts(object)->status));
-	telling.document = environment_deployment_document(store_head(transaction), arena, object);
-	return tell(&telling, set, err);
+	reporting.document =
+		environment_deployment_document(store_head(transaction), arena, object);
+	return report(&reporting, set, err);
 }
 
-int webhook_tell_health(struct store_transaction *transaction, const struct webhook_set *set,
+int webhook_report_health(struct store_transaction *transaction, const struct webhook_set *set,
 	struct span environment_key, struct environment_facts *environment, int64_t now_ms,
 	struct err *err)
 {
-	struct telling telling = {.transaction = transaction,
+	struct reporting reporting = {.transaction = transaction,
 		.environment_key = environment_key,
 		.environment = environment,
 		.event = environment->unhealthy ? SPAN("health.unhealthy") : SPAN("health.healthy"),
@@ -190,5 +194,5 @@ int webhook_tell_health(struct store_transaction *transaction, const struct webh
 
 	if (!set || set->count == 0)
 		return 0;
-	return tell(&telling, set, err);
+	return report(&reporting, set, err);
 }

@@ -55,10 +55,10 @@ struct span webhook_stream_of(struct span key);
 bool webhook_wants(const struct webhook *webhook, struct span account, struct span event);
 
 /* In a transaction in which *environment is saved, too; set may be NULL. */
-int webhook_tell_deployment(struct store_transaction *transaction, const struct webhook_set *set,
+int webhook_report_deployment(struct store_transaction *transaction, const struct webhook_set *set,
 	struct span environment_key, struct environment_facts *environment, struct span deployment,
 	int64_t now_ms, struct err *err);
-int webhook_tell_health(struct store_transaction *transaction, const struct webhook_set *set,
+int webhook_report_health(struct store_transaction *transaction, const struct webhook_set *set,
 	struct span environment_key, struct environment_facts *environment, int64_t now_ms,
 	struct err *err);
 

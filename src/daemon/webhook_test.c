@@ -60,7 +60,7 @@ static void test_signature(void **state)
 
 /* ---- in transactions ---- */
 
-static int tell_health(struct store_transaction *transaction, void *context, struct err *err)
+static int report_health(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct store_object *object =
 		store_get(store_head(transaction), &environment_kind, SPAN(KEY));
@@ -69,7 +69,7 @@ static int tell_health(struct store_transaction *transaction, void *context, str
 
 	(void)context;
 	facts.unhealthy = !facts.unhealthy;
-	code = webhook_tell_health(transaction, &set, SPAN(KEY), &facts, 1, err);
+	code = webhook_report_health(transaction, &set, SPAN(KEY), &facts, 1, err);
 	return code < 0 ? code
 			: environment_put(transaction, &environment_kind, SPAN(KEY), object->api,
 				  &facts, object->revision, err);
@@ -98,7 +98,7 @@ static void test_bounded_and_told(void **state)
 	test_manager_ask(bench, "CreateEnvironment",
 		"{'name':'log','taskDefinition':'log:1','instanceGroup':{'cluster':'default'}}");
 	for (int i = 0; i < WEBHOOK_NOTICES_MAX + 7; i++)
-		assert_int_equal(store_write_wait(bench->server->store, tell_health, NULL, NULL,
+		assert_int_equal(store_write_wait(bench->server->store, report_health, NULL, NULL,
 					 NULL),
 			0);
 	assert_int_equal(count_notices(bench, "all/" KEY "/"), WEBHOOK_NOTICES_MAX);

@@ -69,22 +69,22 @@ static bool is_principal(struct span text)
 /* The principal that the input names: its own account's user, role or root. */
 static int read_principal(struct aws_request *request, struct span *ret_principal)
 {
-	struct span given = json_get_text(request->input, "principalArn");
+	struct span requested = json_get_text(request->input, "principalArn");
 	struct span prefix = arena_format(request->arena,
 		"arn:%.*s:iam::%.*s:", SPAN_ARGS(aws_partition_of(request->caller->region)),
 		SPAN_ARGS(request->caller->account));
 
-	if (!given.data) {
+	if (!requested.data) {
 		*ret_principal = own_principal(request);
 		return 0;
 	}
-	if (given.length > PRINCIPAL_MAX || !span_starts_with(given, prefix) ||
+	if (requested.length > PRINCIPAL_MAX || !span_starts_with(requested, prefix) ||
 		!is_principal((struct span){
-			given.data + prefix.length, given.length - prefix.length}))
+			requested.data + prefix.length, requested.length - prefix.length}))
 		return aws_fail_input(request,
 			"principalArn: '%.*s' is not a user, role or root of account %.*s",
-			SPAN_ARGS(given), SPAN_ARGS(request->caller->account));
-	*ret_principal = given;
+			SPAN_ARGS(requested), SPAN_ARGS(request->caller->account));
+	*ret_principal = requested;
 	return 0;
 }
 

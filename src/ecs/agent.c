@@ -21,7 +21,7 @@
 int agent_discover_poll_endpoint(struct aws_request *request)
 {
 	const struct ecs_context *context = request->context;
-	struct span given = json_get_text(request->input, "containerInstance");
+	struct span requested = json_get_text(request->input, "containerInstance");
 	struct json *answer = json_new_object(request->arena);
 	const struct store_object *cluster;
 
@@ -31,10 +31,10 @@ int agent_discover_poll_endpoint(struct aws_request *request)
 
 		return aws_fail_input(request, "cluster: %.*s", SPAN_ARGS(message));
 	}
-	if (given.length > 0 && !container_instance_in(request, cluster, given))
+	if (requested.length > 0 && !container_instance_in(request, cluster, requested))
 		return aws_fail(request, "ClientException",
 			"containerInstance: '%.*s' is not registered in cluster '%.*s'",
-			SPAN_ARGS(given), SPAN_ARGS(cluster_facts(cluster)->name));
+			SPAN_ARGS(requested), SPAN_ARGS(cluster_facts(cluster)->name));
 	if (!context || context->endpoint.length == 0)
 		return aws_fail(request, "ClientException",
 			"This server does not know the address at which agents reach it.");
@@ -60,16 +60,16 @@ static const struct json *said(const struct aws_request *request)
 }
 
 static int open_task(struct aws_request *request, const struct store_object **ret_task,
-	struct task_draft *ret_draft)
+	struct task_edit *ret_edit)
 {
-	struct span given = json_get_text(said(request), "task"), name, in, id;
+	struct span requested = json_get_text(said(request), "task"), name, in, id;
 	const struct store_object *cluster, *task = NULL;
 
 	if (cluster_find(request, json_get_text(said(request), "cluster"), &cluster) < 0)
 		return -EPERM;
-	if (given.length == 0)
+	if (requested.length == 0)
 		return aws_fail_input(request, "task: is required");
-	if (ecs_try_resolve(request->caller, "task", given, &name)) {
+	if (ecs_try_resolve(request->caller, "task", requested, &name)) {
 		if (!span_split(name, '/', &in, &id))
 			id = name;
 		else if (!span_equal(in, cluster_facts(cluster)->name))
@@ -88,9 +88,9 @@ static int open_task(struct aws_request *request, const struct store_object **re
 			"task: '%.*s' is run by this server, which observes it itself; an agent "
 			"has no say in it",
 			SPAN_ARGS(task_facts(task)->id));
-	if (task_draft_open(task, request->arena, ret_draft, &request->err) < 0)
+	if (task_edit_open(task, request->arena, ret_edit, &request->err) < 0)
 		return aws_fail_store(request);
-	ret_draft->now_ms = request->now_ms;
+	ret_edit->now_ms = request->now_ms;
 	request->resource = ecs_arn(request, "task", aws_name_of_key(task->key));
 	*ret_task = task;
 	return 0;
@@ -102,11 +102,11 @@ static int acknowledge(struct aws_request *request)
 	return 0;
 }
 
-static int save_and_acknowledge(struct aws_request *request, struct task_draft *draft,
+static int save_and_acknowledge(struct aws_request *request, struct task_edit *edit,
 	const struct store_object *task)
 {
-	if (task_draft_differs(draft, task) &&
-		task_save(request->transaction, draft, &request->err) < 0)
+	if (task_edit_differs(edit, task) &&
+		task_save(request->transaction, edit, &request->err) < 0)
 		return aws_fail_store(request);
 	return acknowledge(request);
 }
@@ -121,12 +121,12 @@ static int check_text(struct aws_request *request, const struct json *from, cons
 }
 
 static int read_status(struct aws_request *request, const struct json *from,
-	enum task_status *ret_status, bool *ret_given)
+	enum task_status *ret_status, bool *ret_requested)
 {
 	struct span name = json_get_text(from, "status");
 
-	*ret_given = name.length > 0;
-	if (*ret_given && !task_status_read(name, ret_status))
+	*ret_requested = name.length > 0;
+	if (*ret_requested && !task_status_read(name, ret_status))
 		return aws_fail_input(request, "status: '%.*s' is not a status of a task",
 			(int)(name.length > TEXT_MAX ? TEXT_MAX : name.length), name.data);
 	return 0;
@@ -135,8 +135,8 @@ static int read_status(struct aws_request *request, const struct json *from,
 /* ---- containers ---- */
 
 /* What is told of one container, put over what is known; NULL: nothing is. */
-static struct json *told_container(struct arena *arena, const struct json *stored,
-	const struct json *told, enum task_status status, bool has_status)
+static struct json *reported_container(struct arena *arena, const struct json *stored,
+	const struct json *reported, enum task_status status, bool has_status)
 {
 	static const char *const copied[] = {
 		"imageDigest", "runtimeId", "exitCode", "reason", "networkBindings"};
@@ -147,7 +147,7 @@ static struct json *told_container(struct arena *arena, const struct json *store
 	if (has_status && status > last)
 		json_set_string(arena, container, "lastStatus", span_of(task_status_name(status)));
 	for (size_t i = 0; i < LENGTH(copied); i++) {
-		const struct json *value = json_get(told, copied[i]);
+		const struct json *value = json_get(reported, copied[i]);
 
 		if (!json_is_absent(value) &&
 			!(json_is(value, JSON_STRING) && json_text(value).length == 0))
@@ -156,70 +156,71 @@ static struct json *told_container(struct arena *arena, const struct json *store
 	return container;
 }
 
-static int tell_container(struct aws_request *request, struct task_draft *draft,
-	const struct json *told)
+static int report_container(struct aws_request *request, struct task_edit *edit,
+	const struct json *reported)
 {
-	struct span name = json_get_text(told, "containerName");
+	struct span name = json_get_text(reported, "containerName");
 	struct json *containers = json_new_array(request->arena);
 	enum task_status status;
 	bool has_status;
 
-	if (check_text(request, told, "imageDigest", TEXT_MAX) < 0 ||
-		check_text(request, told, "runtimeId", TEXT_MAX) < 0 ||
-		check_text(request, told, "reason", REASON_MAX) < 0 ||
-		read_status(request, told, &status, &has_status) < 0)
+	if (check_text(request, reported, "imageDigest", TEXT_MAX) < 0 ||
+		check_text(request, reported, "runtimeId", TEXT_MAX) < 0 ||
+		check_text(request, reported, "reason", REASON_MAX) < 0 ||
+		read_status(request, reported, &status, &has_status) < 0)
 		return -EPERM;
-	if (json_count(json_get(told, "networkBindings")) > BINDINGS_MAX)
+	if (json_count(json_get(reported, "networkBindings")) > BINDINGS_MAX)
 		return aws_fail_input(request, "networkBindings: the limit is %d of them",
 			BINDINGS_MAX);
 	/* An agent has containers of its own in a task (pause); those are not the task's. */
-	JSON_EACH_ITEM (json_get(draft->document, "containers"), stored)
+	JSON_EACH_ITEM (json_get(edit->document, "containers"), stored)
 		json_append(request->arena, containers,
 			span_equal(json_get_text(stored, "name"), name)
-				? told_container(request->arena, stored, told, status, has_status)
+				? reported_container(request->arena, stored, reported, status,
+					  has_status)
 				: stored);
-	json_set(request->arena, draft->document, "containers", containers);
+	json_set(request->arena, edit->document, "containers", containers);
 	return 0;
 }
 
 /* The agent inside a container that serves ExecuteCommand. */
-static void tell_managed_agent(struct aws_request *request, struct task_draft *draft,
-	const struct json *told)
+static void report_managed_agent(struct aws_request *request, struct task_edit *edit,
+	const struct json *reported)
 {
 	struct arena *arena = request->arena;
 	struct json *containers = json_new_array(arena);
 
-	JSON_EACH_ITEM (json_get(draft->document, "containers"), stored) {
+	JSON_EACH_ITEM (json_get(edit->document, "containers"), stored) {
 		struct json *container = json_copy_object(arena, stored);
 		struct json *agents = json_new_array(arena);
 
 		json_append(arena, containers, container);
 		if (!span_equal(json_get_text(stored, "name"),
-			    json_get_text(told, "containerName")))
+			    json_get_text(reported, "containerName")))
 			continue;
 		JSON_EACH_ITEM (json_get(stored, "managedAgents"), old) {
 			struct json *agent = json_copy_object(arena, old);
 
 			if (span_equal(json_get_text(old, "name"),
-				    json_get_text(told, "managedAgentName"))) {
+				    json_get_text(reported, "managedAgentName"))) {
 				json_set_string(arena, agent, "lastStatus",
-					json_get_text(told, "status"));
-				json_set(arena, agent, "reason", json_get(told, "reason"));
+					json_get_text(reported, "status"));
+				json_set(arena, agent, "reason", json_get(reported, "reason"));
 			}
 			json_append(arena, agents, agent);
 		}
 		if (json_count(agents) > 0)
 			json_set(arena, container, "managedAgents", agents);
 	}
-	json_set(arena, draft->document, "containers", containers);
+	json_set(arena, edit->document, "containers", containers);
 }
 
 /* ---- attachments ---- */
 
 /* What is behind "attachment/" of an ARN, or the id itself. */
-static struct span attachment_id(struct span given)
+static struct span attachment_id(struct span requested)
 {
-	struct span before, after = given;
+	struct span before, after = requested;
 
 	while (span_split(after, '/', &before, &after))
 		;
@@ -227,13 +228,13 @@ static struct span attachment_id(struct span given)
 }
 
 /* Changes the attachment of this id; false if the task has none. */
-static bool tell_attachment(struct task_draft *draft, struct span id, struct span status)
+static bool report_attachment(struct task_edit *edit, struct span id, struct span status)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct json *list = json_new_array(arena);
 	bool found = false;
 
-	JSON_EACH_ITEM (json_get(draft->document, "attachments"), stored) {
+	JSON_EACH_ITEM (json_get(edit->document, "attachments"), stored) {
 		struct json *attachment = json_copy_object(arena, stored);
 
 		if (span_equal(json_get_text(stored, "id"), id)) {
@@ -243,9 +244,9 @@ static bool tell_attachment(struct task_draft *draft, struct span id, struct spa
 		json_append(arena, list, attachment);
 	}
 	if (found)
-		json_set(arena, draft->document, "attachments", list);
-	if (found && span_is(status, "ATTACHED") && draft->facts.last < TASK_PENDING)
-		draft->facts.last = TASK_PENDING;
+		json_set(arena, edit->document, "attachments", list);
+	if (found && span_is(status, "ATTACHED") && edit->facts.last < TASK_PENDING)
+		edit->facts.last = TASK_PENDING;
 	return found;
 }
 
@@ -261,12 +262,12 @@ static int check_attachments(struct aws_request *request)
 		"DELETED",
 		"FAILED",
 	};
-	const struct json *given = json_get(said(request), "attachments");
+	const struct json *requested = json_get(said(request), "attachments");
 
-	if (json_count(given) > ATTACHMENTS_MAX)
+	if (json_count(requested) > ATTACHMENTS_MAX)
 		return aws_fail_input(request, "attachments: the limit is %d of them",
 			ATTACHMENTS_MAX);
-	JSON_EACH_ITEM (given, attachment) {
+	JSON_EACH_ITEM (requested, attachment) {
 		struct span status = json_get_text(attachment, "status");
 		bool known = false;
 
@@ -283,97 +284,97 @@ static int check_attachments(struct aws_request *request)
 
 /* ---- tasks ---- */
 
-static void copy_time(struct aws_request *request, struct task_draft *draft, const char *name)
+static void copy_time(struct aws_request *request, struct task_edit *edit, const char *name)
 {
 	double seconds;
 
 	if (json_double(json_get(said(request), name), &seconds) && seconds > 0)
-		json_set(request->arena, draft->document, name, json_get(said(request), name));
+		json_set(request->arena, edit->document, name, json_get(said(request), name));
 }
 
-static void task_runs(struct aws_request *request, struct task_draft *draft)
+static void task_runs(struct aws_request *request, struct task_edit *edit)
 {
-	if (draft->facts.started_ms == 0)
-		draft->facts.started_ms = request->now_ms;
+	if (edit->facts.started_ms == 0)
+		edit->facts.started_ms = request->now_ms;
 	/* When it is registered with what sends traffic to it, it is RUNNING: task_save() does that. */
-	draft->facts.last = task_awaits_traffic(&draft->facts) ? TASK_ACTIVATING : TASK_RUNNING;
+	edit->facts.last = task_awaits_traffic(&edit->facts) ? TASK_ACTIVATING : TASK_RUNNING;
 }
 
-static void task_ends(struct aws_request *request, struct task_draft *draft, struct span reason)
+static void task_ends(struct aws_request *request, struct task_edit *edit, struct span reason)
 {
-	bool ran = draft->facts.started_ms != 0;
+	bool ran = edit->facts.started_ms != 0;
 
 	/* Who wanted it to stop has said why. */
-	if (draft->facts.desired != TASK_STOPPED) {
-		draft->facts.desired = TASK_STOPPED;
-		draft->facts.stopping_ms = request->now_ms;
-		draft->facts.failed = true;
-		json_set_string(request->arena, draft->document, "stopCode",
+	if (edit->facts.desired != TASK_STOPPED) {
+		edit->facts.desired = TASK_STOPPED;
+		edit->facts.stopping_ms = request->now_ms;
+		edit->facts.failed = true;
+		json_set_string(request->arena, edit->document, "stopCode",
 			ran ? SPAN(TASK_STOP_CODE_ESSENTIAL)
 			    : SPAN(TASK_STOP_CODE_FAILED_TO_START));
-		json_set_string(request->arena, draft->document, "stoppedReason",
+		json_set_string(request->arena, edit->document, "stoppedReason",
 			reason.length ? reason
 			: ran         ? SPAN("Essential container in task exited")
 				      : SPAN("Task failed to start"));
 	}
-	if (!json_get(draft->document, "executionStoppedAt"))
-		json_set_time(request->arena, draft->document, "executionStoppedAt",
+	if (!json_get(edit->document, "executionStoppedAt"))
+		json_set_time(request->arena, edit->document, "executionStoppedAt",
 			request->now_ms);
-	task_observe_not_started(draft, request->now_ms); /* all that follows from the end */
+	task_observe_not_started(edit, request->now_ms); /* all that follows from the end */
 }
 
 int agent_submit_task(struct aws_request *request)
 {
 	struct span reason = json_get_text(said(request), "reason");
 	const struct store_object *task;
-	struct task_draft draft;
+	struct task_edit edit;
 	enum task_status status = TASK_PROVISIONING;
 	bool has_status;
 
-	if (open_task(request, &task, &draft) < 0 ||
+	if (open_task(request, &task, &edit) < 0 ||
 		read_status(request, said(request), &status, &has_status) < 0 ||
 		check_text(request, said(request), "reason", REASON_MAX) < 0 ||
 		check_attachments(request) < 0)
 		return -EPERM;
-	if (draft.facts.last >= TASK_STOPPED)
+	if (edit.facts.last >= TASK_STOPPED)
 		return acknowledge(request);
-	JSON_EACH_ITEM (json_get(said(request), "containers"), told)
-		if (tell_container(request, &draft, told) < 0)
+	JSON_EACH_ITEM (json_get(said(request), "containers"), reported)
+		if (report_container(request, &edit, reported) < 0)
 			return -EPERM;
-	JSON_EACH_ITEM (json_get(said(request), "managedAgents"), told)
-		tell_managed_agent(request, &draft, told);
-	JSON_EACH_ITEM (json_get(said(request), "attachments"), told)
-		tell_attachment(&draft, attachment_id(json_get_text(told, "attachmentArn")),
-			json_get_text(told, "status"));
-	copy_time(request, &draft, "pullStartedAt");
-	copy_time(request, &draft, "pullStoppedAt");
-	copy_time(request, &draft, "executionStoppedAt");
+	JSON_EACH_ITEM (json_get(said(request), "managedAgents"), reported)
+		report_managed_agent(request, &edit, reported);
+	JSON_EACH_ITEM (json_get(said(request), "attachments"), reported)
+		report_attachment(&edit, attachment_id(json_get_text(reported, "attachmentArn")),
+			json_get_text(reported, "status"));
+	copy_time(request, &edit, "pullStartedAt");
+	copy_time(request, &edit, "pullStoppedAt");
+	copy_time(request, &edit, "executionStoppedAt");
 	if (has_status && status >= TASK_STOPPED)
-		task_ends(request, &draft, reason);
-	else if (has_status && status == TASK_RUNNING && draft.facts.last < TASK_RUNNING)
-		task_runs(request, &draft);
-	else if (has_status && status > draft.facts.last)
-		draft.facts.last = status;
-	return save_and_acknowledge(request, &draft, task);
+		task_ends(request, &edit, reason);
+	else if (has_status && status == TASK_RUNNING && edit.facts.last < TASK_RUNNING)
+		task_runs(request, &edit);
+	else if (has_status && status > edit.facts.last)
+		edit.facts.last = status;
+	return save_and_acknowledge(request, &edit, task);
 }
 
 int agent_submit_container(struct aws_request *request)
 {
 	const struct store_object *task;
-	struct task_draft draft;
+	struct task_edit edit;
 
-	if (open_task(request, &task, &draft) < 0)
+	if (open_task(request, &task, &edit) < 0)
 		return -EPERM;
 	if (json_get_text(said(request), "containerName").length == 0)
 		return aws_fail_input(request, "containerName: is required");
-	if (tell_container(request, &draft, said(request)) < 0)
+	if (report_container(request, &edit, said(request)) < 0)
 		return -EPERM;
-	return save_and_acknowledge(request, &draft, task);
+	return save_and_acknowledge(request, &edit, task);
 }
 
 /* Tasks that wait for a network interface which their agent tells of. */
 static const struct store_object *find_attachment(struct aws_request *request,
-	const struct store_object *cluster, struct span id, struct task_draft *ret_draft)
+	const struct store_object *cluster, struct span id, struct task_edit *ret_edit)
 {
 	struct store_cursor cursor = {.view = request->view,
 		.kind = &task_kind,
@@ -381,18 +382,18 @@ static const struct store_object *find_attachment(struct aws_request *request,
 		.prefix = arena_format(request->arena, "%.*s/RUNNING", SPAN_ARGS(cluster->key)),
 		.exact = true};
 	const struct store_object *task;
-	size_t looked = 0;
+	size_t checked = 0;
 
-	while ((task = store_next(&cursor)) && looked < ATTACHMENT_TASKS_MAX) {
+	while ((task = store_next(&cursor)) && checked < ATTACHMENT_TASKS_MAX) {
 		const struct task_facts *facts = task_facts(task);
 
 		if (facts->host.length > 0 || !facts->network ||
 			!memmem(task->api.data, task->api.length, id.data, id.length))
 			continue;
-		looked++;
-		if (task_draft_open(task, request->arena, ret_draft, &request->err) < 0)
+		checked++;
+		if (task_edit_open(task, request->arena, ret_edit, &request->err) < 0)
 			continue;
-		JSON_EACH_ITEM (json_get(ret_draft->document, "attachments"), attachment)
+		JSON_EACH_ITEM (json_get(ret_edit->document, "attachments"), attachment)
 			if (span_equal(json_get_text(attachment, "id"), id))
 				return task;
 	}
@@ -402,24 +403,24 @@ static const struct store_object *find_attachment(struct aws_request *request,
 int agent_submit_attachments(struct aws_request *request)
 {
 	const struct store_object *cluster, *task;
-	struct task_draft draft;
+	struct task_edit edit;
 
 	if (cluster_find(request, json_get_text(said(request), "cluster"), &cluster) < 0 ||
 		check_attachments(request) < 0)
 		return -EPERM;
-	JSON_EACH_ITEM (json_get(said(request), "attachments"), told) {
-		struct span arn = json_get_text(told, "attachmentArn");
+	JSON_EACH_ITEM (json_get(said(request), "attachments"), reported) {
+		struct span arn = json_get_text(reported, "attachmentArn");
 		struct span id = attachment_id(arn);
 
-		task = id.length > 0 ? find_attachment(request, cluster, id, &draft) : NULL;
+		task = id.length > 0 ? find_attachment(request, cluster, id, &edit) : NULL;
 		if (!task)
 			return aws_fail_input(request,
 				"attachments: no task of an agent in cluster '%.*s' has the "
 				"attachment '%.*s'",
 				SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(arn));
-		tell_attachment(&draft, id, json_get_text(told, "status"));
-		if (task_draft_differs(&draft, task) &&
-			task_save(request->transaction, &draft, &request->err) < 0)
+		report_attachment(&edit, id, json_get_text(reported, "status"));
+		if (task_edit_differs(&edit, task) &&
+			task_save(request->transaction, &edit, &request->err) < 0)
 			return aws_fail_store(request);
 		request->view = store_head(request->transaction);
 	}

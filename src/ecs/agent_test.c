@@ -21,7 +21,7 @@ struct saving {
 static int save(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct saving *saving = context;
-	struct task_draft draft = {.arena = saving->arena,
+	struct task_edit edit = {.arena = saving->arena,
 		.key = arena_format(saving->arena, CLUSTER "/%s", saving->id),
 		.facts = saving->facts,
 		.revision = STORE_ANY};
@@ -30,8 +30,8 @@ static int save(struct store_transaction *transaction, void *context, struct err
 
 	if (code < 0)
 		return code;
-	draft.document = json_copy_object(saving->arena, document);
-	return task_save(transaction, &draft, err);
+	edit.document = json_copy_object(saving->arena, document);
+	return task_save(transaction, &edit, err);
 }
 
 static void put_task(struct test_server *server, const char *id, struct task_facts facts)
@@ -61,7 +61,7 @@ static void setup_task(struct test_server *server, enum task_status last)
 }
 
 /* The text at a path of the stored task; "" if there is none. */
-static const char *told(struct test_server *server, const char *path)
+static const char *reported(struct test_server *server, const char *path)
 {
 	_view_ struct store_view *view = store_view_open(server->store);
 	const struct store_object *task = store_get(view, &task_kind, SPAN(CLUSTER "/t1"));
@@ -140,8 +140,9 @@ static void a_life_as_told(void **state)
 	assert_int_equal(facts_now(server).last, TASK_STOPPED);
 	assert_int_equal(facts_now(server).desired, TASK_STOPPED);
 	assert_true(facts_now(server).failed);
-	assert_string_equal(told(server, "stopCode"), "EssentialContainerExited");
-	assert_string_equal(told(server, "stoppedReason"), "Essential container in task exited");
+	assert_string_equal(reported(server, "stopCode"), "EssentialContainerExited");
+	assert_string_equal(reported(server, "stoppedReason"),
+		"Essential container in task exited");
 	assert_int_equal(json_get_integer(container(server, 0), "exitCode", -1), 3);
 	assert_true(span_is(json_get_text(container(server, 1), "lastStatus"), "STOPPED"));
 }
@@ -182,7 +183,7 @@ static void who_wanted_the_end_keeps_the_word(void **state)
 			.stopping_ms = 5});
 	test_call(server, "SubmitTaskStateChange",
 		"{'task':'t1','status':'STOPPED','reason':'killed'}");
-	assert_string_equal(told(server, "stoppedReason"), "");
+	assert_string_equal(reported(server, "stoppedReason"), "");
 	assert_false(facts_now(server).failed);
 	assert_int_equal(facts_now(server).stopping_ms, 5);
 }
@@ -195,8 +196,8 @@ static void one_that_never_ran(void **state)
 	test_call(server, "SubmitTaskStateChange",
 		"{'task':'t1','status':'STOPPED','reason':'CannotPullContainerError: no such "
 		"image'}");
-	assert_string_equal(told(server, "stopCode"), "TaskFailedToStart");
-	assert_string_equal(told(server, "stoppedReason"),
+	assert_string_equal(reported(server, "stopCode"), "TaskFailedToStart");
+	assert_string_equal(reported(server, "stoppedReason"),
 		"CannotPullContainerError: no such image");
 }
 

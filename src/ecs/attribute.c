@@ -141,12 +141,12 @@ static int change(struct aws_request *request, const struct store_object *instan
 {
 	struct span name = json_get_text(attribute, "name");
 	struct json *attributes = json_new_array(request->arena);
-	struct container_instance_draft draft;
+	struct container_instance_edit edit;
 	size_t custom = 0;
 
-	if (container_instance_draft_open(instance, request->arena, &draft, &request->err) < 0)
+	if (container_instance_edit_open(instance, request->arena, &edit, &request->err) < 0)
 		return aws_fail_store(request);
-	JSON_EACH_ITEM (json_get(draft.document, "attributes"), old) {
+	JSON_EACH_ITEM (json_get(edit.document, "attributes"), old) {
 		struct span old_name = json_get_text(old, "name");
 		struct span value = json_get_text(attribute, "value");
 		bool same = span_equal(old_name, name);
@@ -166,8 +166,8 @@ static int change(struct aws_request *request, const struct store_object *instan
 				ATTRIBUTES_MAX);
 		json_append(request->arena, attributes, clean_attribute(request, attribute));
 	}
-	json_set(request->arena, draft.document, "attributes", attributes);
-	if (container_instance_save(request->transaction, &draft, &request->err) < 0)
+	json_set(request->arena, edit.document, "attributes", attributes);
+	if (container_instance_save(request->transaction, &edit, &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
 	return 0;
@@ -175,15 +175,15 @@ static int change(struct aws_request *request, const struct store_object *instan
 
 static int change_all(struct aws_request *request, bool remove)
 {
-	const struct json *given = json_get(request->input, "attributes");
+	const struct json *requested = json_get(request->input, "attributes");
 	struct json *answered = json_new_array(request->arena);
 	const struct store_object *cluster, *instance;
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	if (json_count(given) == 0 || json_count(given) > REQUEST_MAX)
+	if (json_count(requested) == 0 || json_count(requested) > REQUEST_MAX)
 		return aws_fail_input(request, "attributes: give 1 to %d of them", REQUEST_MAX);
-	JSON_EACH_ITEM (given, attribute) {
+	JSON_EACH_ITEM (requested, attribute) {
 		struct json *shown = clean_attribute(request, attribute);
 
 		if (attribute_check(request, "attributes", attribute) < 0)

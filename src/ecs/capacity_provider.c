@@ -81,13 +81,13 @@ const struct store_object *capacity_provider_of_cluster(struct aws_request *requ
 }
 
 static void add_resource(struct aws_request *request, struct aws_resources *resources,
-	struct span given)
+	struct span requested)
 {
 	if (resources->count == AWS_RESOURCES_MAX)
 		resources->overflow = true;
 	else
 		resources->arns[resources->count++] =
-			ecs_canonical_arn(request, "capacity-provider", given);
+			ecs_canonical_arn(request, "capacity-provider", requested);
 }
 
 void capacity_provider_resources(struct aws_request *request, struct aws_resources *resources)
@@ -95,10 +95,10 @@ void capacity_provider_resources(struct aws_request *request, struct aws_resourc
 	static const char *const members[] = {"name", "capacityProvider"};
 
 	for (size_t i = 0; i < LENGTH(members); i++) {
-		struct span given = json_get_text(request->input, members[i]);
+		struct span requested = json_get_text(request->input, members[i]);
 
-		if (given.data)
-			add_resource(request, resources, given);
+		if (requested.data)
+			add_resource(request, resources, requested);
 	}
 	JSON_EACH_ITEM (json_get(request->input, "capacityProviders"), item)
 		add_resource(request, resources, json_text(item));
@@ -176,7 +176,7 @@ static struct json *copy_or_new(struct aws_request *request, const struct json *
 
 /* What was given, over what was there, with ECS's defaults below. */
 static struct json *group_document(struct aws_request *request, const struct json *old,
-	const struct json *given)
+	const struct json *requested)
 {
 	static const char *const scaling_members[] = {"status", "targetCapacity",
 		"minimumScalingStepSize", "maximumScalingStepSize", "instanceWarmupPeriod"};
@@ -185,11 +185,11 @@ static struct json *group_document(struct aws_request *request, const struct jso
 	struct arena *arena = request->arena;
 	struct json *group = copy_or_new(request, old);
 	struct json *scaling = copy_or_new(request, json_get(old, "managedScaling"));
-	const struct json *new_scaling = json_get(given, "managedScaling");
+	const struct json *new_scaling = json_get(requested, "managedScaling");
 
 	for (size_t i = 0; i < LENGTH(members); i++)
-		if (!json_is_absent(json_get(given, members[i])))
-			json_set(arena, group, members[i], json_get(given, members[i]));
+		if (!json_is_absent(json_get(requested, members[i])))
+			json_set(arena, group, members[i], json_get(requested, members[i]));
 	for (size_t i = 0; i < LENGTH(scaling_members); i++)
 		if (!json_is_absent(json_get(new_scaling, scaling_members[i])))
 			json_set(arena, scaling, scaling_members[i],
@@ -296,12 +296,12 @@ int capacity_provider_create(struct aws_request *request)
 static int find_own(struct aws_request *request, const char *member,
 	const struct store_object **ret_provider)
 {
-	struct span given = json_get_text(request->input, member);
+	struct span requested = json_get_text(request->input, member);
 	struct span in_cluster = json_get_text(request->input, "cluster");
 	const struct store_object *provider, *cluster;
 	struct span name;
 
-	if (ecs_resolve(request, member, "capacity-provider", given, &name) < 0)
+	if (ecs_resolve(request, member, "capacity-provider", requested, &name) < 0)
 		return -EPERM;
 	if (capacity_provider_is_fargate(name))
 		return aws_fail_input(request, "%s: %.*s belongs to AWS and cannot be changed",
@@ -324,23 +324,23 @@ static int find_own(struct aws_request *request, const char *member,
 int capacity_provider_update(struct aws_request *request)
 {
 	const struct json *input = document_input(request);
-	const struct json *given = json_get(input, "autoScalingGroupProvider");
+	const struct json *requested = json_get(input, "autoScalingGroupProvider");
 	const struct json *managed = json_get(input, "managedInstancesProvider");
 	const struct store_object *provider;
 	struct json *document;
 	struct span api;
 	bool has_group;
 
-	if (find_own(request, "name", &provider) < 0 || check_group(request, given) < 0)
+	if (find_own(request, "name", &provider) < 0 || check_group(request, requested) < 0)
 		return -EPERM;
 	document = stored_document(request, provider);
 	has_group = !json_is_absent(json_get(document, "autoScalingGroupProvider"));
-	if (json_is_absent(has_group ? given : managed))
+	if (json_is_absent(has_group ? requested : managed))
 		return aws_fail_input(request, "%s: is required",
 			has_group ? "autoScalingGroupProvider" : "managedInstancesProvider");
 	if (has_group) {
 		struct json *full = group_document(request,
-			json_get(document, "autoScalingGroupProvider"), given);
+			json_get(document, "autoScalingGroupProvider"), requested);
 
 		if (check_protection(request, full) < 0)
 			return -EPERM;
@@ -407,7 +407,7 @@ static void append_shown(struct aws_request *request, struct json *list, struct 
  * the request is about no cluster in particular. */
 static int read_scope(struct aws_request *request, const struct json **ret_names)
 {
-	struct span given = json_get_text(request->input, "cluster");
+	struct span requested = json_get_text(request->input, "cluster");
 	struct json *document, *names = json_new_array(request->arena);
 	const struct store_object *cluster, *provider;
 	struct store_cursor cursor = {.view = request->view,
@@ -416,9 +416,9 @@ static int read_scope(struct aws_request *request, const struct json **ret_names
 		.exact = true};
 
 	*ret_names = NULL;
-	if (!given.data)
+	if (!requested.data)
 		return 0;
-	if (cluster_find(request, given, &cluster) < 0)
+	if (cluster_find(request, requested, &cluster) < 0)
 		return -EPERM;
 	if (json_parse(cluster->api, request->arena, &document, &request->err) < 0)
 		return aws_fail_store(request);

@@ -81,18 +81,18 @@ const struct store_kind cluster_kind = {
 
 /* ---- finding ---- */
 
-static struct span given_or_default(struct span given)
+static struct span requested_or_default(struct span requested)
 {
-	return given.data ? given : SPAN("default");
+	return requested.data ? requested : SPAN("default");
 }
 
-int cluster_find(struct aws_request *request, struct span given,
+int cluster_find(struct aws_request *request, struct span requested,
 	const struct store_object **ret_cluster)
 {
 	const struct store_object *cluster;
 	struct span name;
 
-	if (ecs_resolve(request, "cluster", "cluster", given_or_default(given), &name) < 0)
+	if (ecs_resolve(request, "cluster", "cluster", requested_or_default(requested), &name) < 0)
 		return -EPERM;
 	cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
 	if (!cluster || !cluster_facts(cluster)->active)
@@ -103,24 +103,25 @@ int cluster_find(struct aws_request *request, struct span given,
 }
 
 static void add_cluster_resource(struct aws_request *request, struct aws_resources *resources,
-	struct span given)
+	struct span requested)
 {
 	if (resources->count == AWS_RESOURCES_MAX)
 		resources->overflow = true;
 	else
-		resources->arns[resources->count++] = ecs_canonical_arn(request, "cluster", given);
+		resources->arns[resources->count++] =
+			ecs_canonical_arn(request, "cluster", requested);
 }
 
 void cluster_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	add_cluster_resource(request, resources,
-		given_or_default(json_get_text(request->input, "cluster")));
+		requested_or_default(json_get_text(request->input, "cluster")));
 }
 
 void cluster_create_resources(struct aws_request *request, struct aws_resources *resources)
 {
 	add_cluster_resource(request, resources,
-		given_or_default(json_get_text(request->input, "clusterName")));
+		requested_or_default(json_get_text(request->input, "clusterName")));
 }
 
 void cluster_list_resources(struct aws_request *request, struct aws_resources *resources)
@@ -173,13 +174,13 @@ static int check_configuration(struct aws_request *request, const struct json *c
 /* The default is kept and shown. No service can make use of it, and says so (service_check_connect). */
 static int read_service_connect(struct aws_request *request, struct json *document)
 {
-	const struct json *given = json_get(request->input, "serviceConnectDefaults");
-	struct span name = json_get_text(given, "namespace");
+	const struct json *requested = json_get(request->input, "serviceConnectDefaults");
+	struct span name = json_get_text(requested, "namespace");
 	struct arena *arena = request->arena;
 	const struct store_object *found;
 	struct json *defaults;
 
-	if (json_is_absent(given))
+	if (json_is_absent(requested))
 		return 0;
 	json_unset(document, "serviceConnectDefaults");
 	if (name.length == 0)
@@ -200,14 +201,14 @@ static int read_service_connect(struct aws_request *request, struct json *docume
 
 /* Resolves names and ARNs, refuses what does not exist, belongs to another cluster or comes twice. */
 static int read_providers(struct aws_request *request, struct span cluster,
-	const struct json *given, struct json **ret_names)
+	const struct json *requested, struct json **ret_names)
 {
 	struct json *names = json_new_array(request->arena);
 
-	if (json_count(given) > CAPACITY_PROVIDERS_MAX)
+	if (json_count(requested) > CAPACITY_PROVIDERS_MAX)
 		return aws_fail_input(request, "capacityProviders: %zu are given, the limit is %d",
-			json_count(given), CAPACITY_PROVIDERS_MAX);
-	JSON_EACH_ITEM (given, item) {
+			json_count(requested), CAPACITY_PROVIDERS_MAX);
+	JSON_EACH_ITEM (requested, item) {
 		struct span name;
 
 		if (ecs_resolve(request, "capacityProviders", "capacity-provider", json_text(item),
@@ -252,7 +253,7 @@ static int check_strategy_item(struct aws_request *request, const struct json *i
 }
 
 /* A strategy names providers of the cluster, one kind of them, and at most one base. */
-static int read_strategy(struct aws_request *request, const struct json *given,
+static int read_strategy(struct aws_request *request, const struct json *requested,
 	const struct json *providers, struct json **ret_strategy)
 {
 	struct json *strategy = json_new_array(request->arena);
@@ -260,12 +261,12 @@ static int read_strategy(struct aws_request *request, const struct json *given,
 	int64_t weights = 0;
 	size_t bases = 0, fargate = 0;
 
-	if (json_count(given) > STRATEGY_MAX)
+	if (json_count(requested) > STRATEGY_MAX)
 		return aws_fail_input(request,
 			"defaultCapacityProviderStrategy: %zu items are given, the "
 			"limit is %d",
-			json_count(given), STRATEGY_MAX);
-	JSON_EACH_ITEM (given, item) {
+			json_count(requested), STRATEGY_MAX);
+	JSON_EACH_ITEM (requested, item) {
 		struct json *clean = json_new_object(request->arena);
 		int64_t weight = json_get_integer(item, "weight", 0);
 		int64_t base = json_get_integer(item, "base", 0);
@@ -291,10 +292,10 @@ static int read_strategy(struct aws_request *request, const struct json *given,
 	if (bases > 1)
 		return aws_fail_input(request, "defaultCapacityProviderStrategy: only one item may "
 					       "have a base");
-	if (json_count(given) > 0 && weights == 0)
+	if (json_count(requested) > 0 && weights == 0)
 		return aws_fail_input(request, "defaultCapacityProviderStrategy: at least one item "
 					       "must have a weight greater than 0");
-	if (fargate > 0 && fargate < json_count(given))
+	if (fargate > 0 && fargate < json_count(requested))
 		return aws_fail_input(request, "defaultCapacityProviderStrategy: Fargate and other "
 					       "capacity providers cannot be mixed");
 	*ret_strategy = strategy;
@@ -478,12 +479,13 @@ static int put_cluster(struct aws_request *request, struct span key, const struc
 }
 
 /* What the client gave, over what the account has as its default. */
-static const struct json *settings_or_default(struct aws_request *request, const struct json *given)
+static const struct json *settings_or_default(struct aws_request *request,
+	const struct json *requested)
 {
 	struct json *settings, *insights;
 
-	if (json_count(given) > 0)
-		return given;
+	if (json_count(requested) > 0)
+		return requested;
 	settings = json_new_array(request->arena);
 	insights = json_new_object(request->arena);
 	json_set_string(request->arena, insights, "name", SPAN("containerInsights"));
@@ -543,8 +545,8 @@ static int check_same(struct aws_request *request, const struct store_object *ex
 
 int cluster_create(struct aws_request *request)
 {
-	struct span name = given_or_default(json_get_text(request->input, "clusterName"));
-	const struct json *given_tags = json_get(request->input, "tags");
+	struct span name = requested_or_default(json_get_text(request->input, "clusterName"));
+	const struct json *requested_tags = json_get(request->input, "tags");
 	struct span key = aws_key(request, name);
 	const unsigned show = SHOW_SETTINGS | SHOW_CONFIGURATION | SHOW_TAGS;
 	const struct store_object *existing;
@@ -552,8 +554,8 @@ int cluster_create(struct aws_request *request)
 	const struct json *tags;
 
 	if (ecs_check_name(request, "clusterName", name) < 0 ||
-		aws_tag_list_check(request, given_tags) < 0 ||
-		aws_tag_list_merge(request, NULL, given_tags, &tags) < 0 ||
+		aws_tag_list_check(request, requested_tags) < 0 ||
+		aws_tag_list_merge(request, NULL, requested_tags, &tags) < 0 ||
 		new_document(request, name, &document) < 0)
 		return -EPERM;
 	existing = store_get(request->view, &cluster_kind, key);
@@ -608,36 +610,36 @@ static unsigned shown_by_include(const struct aws_request *request)
 }
 
 /* A cluster that was never there fails with MISSING; an INACTIVE one is shown. */
-static void describe_one(struct aws_request *request, struct span given, struct json *clusters,
+static void describe_one(struct aws_request *request, struct span requested, struct json *clusters,
 	struct json *failures)
 {
 	const struct store_object *cluster = NULL;
-	struct span name = given;
+	struct span name = requested;
 
-	if (ecs_try_resolve(request->caller, "cluster", given, &name))
+	if (ecs_try_resolve(request->caller, "cluster", requested, &name))
 		cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
 	if (cluster)
 		json_append(request->arena, clusters,
 			cluster_document(request, cluster, shown_by_include(request)));
 	else
 		json_append(request->arena, failures,
-			ecs_failure_missing(request, aws_arn_looks_like(given)
-							     ? given
+			ecs_failure_missing(request, aws_arn_looks_like(requested)
+							     ? requested
 							     : ecs_arn(request, "cluster", name)));
 }
 
 int cluster_describe(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "clusters");
+	const struct json *requested = json_get(request->input, "clusters");
 	struct json *clusters = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
 
-	if (json_count(given) > DESCRIBE_MAX)
+	if (json_count(requested) > DESCRIBE_MAX)
 		return aws_fail_input(request, "clusters: %zu are given, the limit is %d",
-			json_count(given), DESCRIBE_MAX);
-	JSON_EACH_ITEM (given, item)
+			json_count(requested), DESCRIBE_MAX);
+	JSON_EACH_ITEM (requested, item)
 		describe_one(request, json_text(item), clusters, failures);
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		describe_one(request, SPAN("default"), clusters, failures);
 	buffer_add_string(request->out, "{\"clusters\":");
 	json_write(clusters, request->out);

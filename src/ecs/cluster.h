@@ -31,7 +31,7 @@ static inline const struct cluster_facts *cluster_facts(const struct store_objec
  * The ACTIVE cluster that a request names by `given` (name or ARN; absent: "default"). Fails the
  * request with ClusterNotFoundException.
  */
-int cluster_find(struct aws_request *request, struct span given,
+int cluster_find(struct aws_request *request, struct span requested,
 	const struct store_object **ret_cluster);
 /* "arn:aws:ecs:…:cluster/NAME" for what `cluster` of the input says; for authorisation. */
 void cluster_resources(struct aws_request *request, struct aws_resources *resources);

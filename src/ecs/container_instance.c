@@ -24,12 +24,12 @@ const struct store_object *container_instance_get(struct aws_request *request, s
 }
 
 const struct store_object *container_instance_in(struct aws_request *request,
-	const struct store_object *cluster, struct span given)
+	const struct store_object *cluster, struct span requested)
 {
 	struct span cluster_name = cluster_facts(cluster)->name;
 	struct span name, in, id;
 
-	if (!ecs_try_resolve(request->caller, "container-instance", given, &name))
+	if (!ecs_try_resolve(request->caller, "container-instance", requested, &name))
 		return NULL;
 	if (!span_split(name, '/', &in, &id))
 		id = name;
@@ -72,12 +72,12 @@ static void add_resource(struct aws_request *request, struct aws_resources *reso
 /* The instances themselves, as AWS has it: "container-instance/CLUSTER/ID". */
 void container_instance_resources(struct aws_request *request, struct aws_resources *resources)
 {
-	struct span given = json_get_text(request->input, "cluster");
+	struct span requested = json_get_text(request->input, "cluster");
 	struct span one = json_get_text(request->input, "containerInstance");
 	struct span cluster = SPAN("default");
 
-	if (given.data)
-		ecs_try_resolve(request->caller, "cluster", given, &cluster);
+	if (requested.data)
+		ecs_try_resolve(request->caller, "cluster", requested, &cluster);
 	if (one.data)
 		add_resource(request, resources, cluster, one);
 	JSON_EACH_ITEM (json_get(request->input, "containerInstances"), item)
@@ -189,12 +189,12 @@ int container_instance_answer(struct aws_request *request, const struct json *do
 
 /* An ARN that names another cluster is a mistake and not an instance that went away. */
 int container_instance_check_cluster(struct aws_request *request,
-	const struct store_object *cluster, struct span given)
+	const struct store_object *cluster, struct span requested)
 {
 	struct span name, in, id;
 
-	if (!aws_arn_looks_like(given) ||
-		!ecs_try_resolve(request->caller, "container-instance", given, &name) ||
+	if (!aws_arn_looks_like(requested) ||
+		!ecs_try_resolve(request->caller, "container-instance", requested, &name) ||
 		!span_split(name, '/', &in, &id) || span_equal(in, cluster_facts(cluster)->name))
 		return 0;
 	return aws_fail_input(request,
@@ -203,15 +203,15 @@ int container_instance_check_cluster(struct aws_request *request,
 }
 
 const struct json *container_instance_missing(struct aws_request *request,
-	const struct store_object *cluster, struct span given)
+	const struct store_object *cluster, struct span requested)
 {
-	if (!aws_arn_looks_like(given)) {
+	if (!aws_arn_looks_like(requested)) {
 		struct span name = arena_format(request->arena, "%.*s/%.*s",
-			SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(given));
+			SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(requested));
 
-		given = ecs_arn(request, "container-instance", name);
+		requested = ecs_arn(request, "container-instance", name);
 	}
-	return ecs_failure_missing(request, given);
+	return ecs_failure_missing(request, requested);
 }
 
 /* What this server runs is as well as this server; other agents do not tell. */
@@ -236,14 +236,14 @@ static const struct json *health_status(struct aws_request *request,
 }
 
 static void describe_one(struct aws_request *request, const struct store_object *cluster,
-	struct span given, struct json *instances, struct json *failures)
+	struct span requested, struct json *instances, struct json *failures)
 {
-	const struct store_object *instance = container_instance_in(request, cluster, given);
+	const struct store_object *instance = container_instance_in(request, cluster, requested);
 	struct json *document;
 
 	if (!instance) {
 		json_append(request->arena, failures,
-			container_instance_missing(request, cluster, given));
+			container_instance_missing(request, cluster, requested));
 		return;
 	}
 	document = container_instance_document(request, instance, input_includes(request, "TAGS"));
@@ -255,17 +255,17 @@ static void describe_one(struct aws_request *request, const struct store_object 
 
 int container_instance_describe(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "containerInstances");
+	const struct json *requested = json_get(request->input, "containerInstances");
 	struct json *instances = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
 	const struct store_object *cluster;
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	if (json_count(given) == 0 || json_count(given) > DESCRIBE_MAX)
+	if (json_count(requested) == 0 || json_count(requested) > DESCRIBE_MAX)
 		return aws_fail_input(request, "containerInstances: give 1 to %d of them",
 			DESCRIBE_MAX);
-	JSON_EACH_ITEM (given, item) {
+	JSON_EACH_ITEM (requested, item) {
 		if (container_instance_check_cluster(request, cluster, json_text(item)) < 0)
 			return -EPERM;
 		describe_one(request, cluster, json_text(item), instances, failures);

@@ -1,6 +1,6 @@
 /*
  * Container instances: the machines of a cluster. Agents register them, or this server does it for what
- * its runtime offers (instance_keeper.h); attributes belong to them. Keys are "ACCOUNT/REGION/CLUSTER/ID".
+ * its runtime offers (instance_maintainer.h); attributes belong to them. Keys are "ACCOUNT/REGION/CLUSTER/ID".
  *
  * The API text holds what was decided or announced. What placement asks is in the facts, kept in the
  * private text; container_instance_save() puts those that clients see into the document. What follows from
@@ -62,7 +62,7 @@ container_instance_facts(const struct store_object *instance)
 struct span container_instance_host(const struct container_instance_facts *facts);
 struct span container_instance_runtime_id(const struct container_instance_facts *facts);
 
-/* The instance that a server's runtime (as instance_keeper.h names it) calls `id`; NULL if there is none. */
+/* The instance that a server's runtime (as instance_maintainer.h names it) calls `id`; NULL if there is none. */
 const struct store_object *container_instance_of_runtime(const struct store_view *view,
 	struct arena *arena, struct span cluster_key, struct span host, struct span id);
 
@@ -74,7 +74,7 @@ struct span container_instance_address(const struct store_view *view, struct spa
 const char *container_instance_status_name(enum container_instance_status status);
 
 /* An instance that is being made or changed. */
-struct container_instance_draft {
+struct container_instance_edit {
 	struct arena *arena;
 	struct span key;
 	struct container_instance_facts
@@ -85,17 +85,17 @@ struct container_instance_draft {
 };
 
 /* A stored instance, to be changed. */
-int container_instance_draft_open(const struct store_object *instance, struct arena *arena,
-	struct container_instance_draft *ret_draft, struct err *err);
+int container_instance_edit_open(const struct store_object *instance, struct arena *arena,
+	struct container_instance_edit *ret_edit, struct err *err);
 /* Writes it, with the next version. */
 int container_instance_save(struct store_transaction *transaction,
-	struct container_instance_draft *draft, struct err *err);
+	struct container_instance_edit *edit, struct err *err);
 
 /* The instance "CLUSTER/ID" of the request's account and region, as ARNs name it; NULL if absent. */
 const struct store_object *container_instance_get(struct aws_request *request, struct span name);
 /* The instance that `given` (id or ARN) means within a cluster; NULL if there is none. */
 const struct store_object *container_instance_in(struct aws_request *request,
-	const struct store_object *cluster, struct span given);
+	const struct store_object *cluster, struct span requested);
 /* How many are registered in a cluster. */
 uint64_t container_instance_count(const struct store_view *view,
 	const struct store_object *cluster);
@@ -111,10 +111,10 @@ bool container_instance_matches(const struct cluster_query *query, const struct 
 /* Fails the request when `given` is an ARN that names another cluster: a mistake, and not an instance that
  * went away. */
 int container_instance_check_cluster(struct aws_request *request,
-	const struct store_object *cluster, struct span given);
+	const struct store_object *cluster, struct span requested);
 /* For failures[]: there is no such instance. */
 const struct json *container_instance_missing(struct aws_request *request,
-	const struct store_object *cluster, struct span given);
+	const struct store_object *cluster, struct span requested);
 /* As answers show it: decisions as stored, counts and remaining resources as they are in the request's view. */
 struct json *container_instance_document(struct aws_request *request,
 	const struct store_object *instance, bool tags);

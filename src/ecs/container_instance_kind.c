@@ -168,30 +168,30 @@ struct span container_instance_address(const struct store_view *view, struct spa
 
 /* ---- writing ---- */
 
-int container_instance_draft_open(const struct store_object *instance, struct arena *arena,
-	struct container_instance_draft *ret_draft, struct err *err)
+int container_instance_edit_open(const struct store_object *instance, struct arena *arena,
+	struct container_instance_edit *ret_edit, struct err *err)
 {
-	struct container_instance_draft draft = {
+	struct container_instance_edit edit = {
 		.arena = arena, .key = instance->key, .revision = instance->revision};
 	struct json *stored;
 	int code = json_parse(instance->api, arena, &stored, err);
 
 	if (code == 0)
-		code = read_facts(instance->key, instance->private_, arena, &draft.facts,
-			&draft.tags, err);
+		code = read_facts(instance->key, instance->private_, arena, &edit.facts, &edit.tags,
+			err);
 	if (code < 0)
 		return code;
-	draft.document = json_copy_object(arena, stored);
-	*ret_draft = draft;
+	edit.document = json_copy_object(arena, stored);
+	*ret_edit = edit;
 	return 0;
 }
 
 int container_instance_save(struct store_transaction *transaction,
-	struct container_instance_draft *draft, struct err *err)
+	struct container_instance_edit *edit, struct err *err)
 {
-	struct arena *arena = draft->arena;
-	struct json *document = draft->document, *private_ = json_new_object(arena);
-	struct container_instance_facts *facts = &draft->facts;
+	struct arena *arena = edit->arena;
+	struct json *document = edit->document, *private_ = json_new_object(arena);
+	struct container_instance_facts *facts = &edit->facts;
 
 	facts->attributes = attribute_pack(arena, json_get(document, "attributes"));
 	json_set_string(arena, document, "status", span_of(status_names[facts->status]));
@@ -200,10 +200,10 @@ int container_instance_save(struct store_transaction *transaction,
 	if (facts->registered_ms != 0)
 		json_set_time(arena, document, "registeredAt", facts->registered_ms);
 	fact_table_write(fact_rows, LENGTH(fact_rows), facts, arena, private_);
-	if (json_count(draft->tags) > 0)
-		json_set(arena, private_, "tags", draft->tags);
-	return store_put(transaction, &container_instance_kind, draft->key,
-		json_to_text(document, arena), json_to_text(private_, arena), draft->revision, err);
+	if (json_count(edit->tags) > 0)
+		json_set(arena, private_, "tags", edit->tags);
+	return store_put(transaction, &container_instance_kind, edit->key,
+		json_to_text(document, arena), json_to_text(private_, arena), edit->revision, err);
 }
 
 /* ---- what its tasks make of it ---- */
@@ -222,7 +222,7 @@ void container_instance_sum_tasks(const struct store_view *view,
 
 /* The groups of the tasks there, each once. */
 static void collect_groups(const struct store_view *view, const struct store_object *instance,
-	struct arena *arena, struct cluster_query_instance *asked)
+	struct arena *arena, struct cluster_query_instance *requested)
 {
 	struct store_cursor cursor = {.view = view,
 		.kind = &task_kind,
@@ -251,15 +251,15 @@ static void collect_groups(const struct store_view *view, const struct store_obj
 		}
 		groups[count++] = group;
 	}
-	asked->groups = groups;
-	asked->group_count = count;
+	requested->groups = groups;
+	requested->group_count = count;
 }
 
 bool container_instance_matches(const struct cluster_query *query, const struct store_view *view,
 	const struct store_object *instance, struct arena *arena)
 {
 	const struct container_instance_facts *facts = container_instance_facts(instance);
-	struct cluster_query_instance asked = {
+	struct cluster_query_instance requested = {
 		.attributes = facts->attributes,
 		.agent_connected = facts->connected,
 		.agent_version = facts->agent_version.length ? facts->agent_version : SPAN_NONE,
@@ -272,9 +272,9 @@ bool container_instance_matches(const struct cluster_query *query, const struct 
 		int64_t sums[STORE_MEASURES];
 
 		container_instance_sum_tasks(view, instance, sums);
-		asked.running_tasks = sums[TASK_SUM_INSTANCE_RUNNING];
+		requested.running_tasks = sums[TASK_SUM_INSTANCE_RUNNING];
 	}
 	if (cluster_query_asks(query, CLUSTER_QUERY_GROUPS))
-		collect_groups(view, instance, arena, &asked);
-	return cluster_query_matches(query, &asked);
+		collect_groups(view, instance, arena, &requested);
+	return cluster_query_matches(query, &requested);
 }

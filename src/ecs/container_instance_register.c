@@ -137,16 +137,16 @@ static void add_identity(struct aws_request *request, const struct json *identit
 }
 
 /* Each name once; the last one said counts. */
-static int read_attributes(struct aws_request *request, const struct json *given,
+static int read_attributes(struct aws_request *request, const struct json *requested,
 	const struct json *identity, const struct json **ret_attributes)
 {
 	struct json *attributes = json_new_array(request->arena);
 	_map_ struct map last = {0};
 
-	if (json_count(given) > REGISTERED_ATTRIBUTES_MAX)
+	if (json_count(requested) > REGISTERED_ATTRIBUTES_MAX)
 		return aws_fail_input(request, "attributes: %zu are given, the limit is %d",
-			json_count(given), REGISTERED_ATTRIBUTES_MAX);
-	JSON_EACH_ITEM (given, attribute)
+			json_count(requested), REGISTERED_ATTRIBUTES_MAX);
+	JSON_EACH_ITEM (requested, attribute)
 		map_put(&last,
 			json_get_text(attribute, "name").data ? json_get_text(attribute, "name")
 							      : SPAN(""),
@@ -218,39 +218,39 @@ static int keep_token(struct aws_request *request, const struct store_object *cl
 static int find_known(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object **ret_known)
 {
-	struct span given = json_get_text(request->input, "containerInstanceArn");
+	struct span requested = json_get_text(request->input, "containerInstanceArn");
 
 	*ret_known = NULL;
-	if (given.length == 0) {
+	if (requested.length == 0) {
 		*ret_known = find_by_token(request, cluster);
 		return 0;
 	}
-	*ret_known = container_instance_in(request, cluster, given);
+	*ret_known = container_instance_in(request, cluster, requested);
 	if (!*ret_known)
 		return aws_fail(request, "ClientException",
 			"containerInstanceArn: '%.*s' is not registered in cluster '%.*s'",
-			SPAN_ARGS(given), SPAN_ARGS(cluster_facts(cluster)->name));
+			SPAN_ARGS(requested), SPAN_ARGS(cluster_facts(cluster)->name));
 	if (container_instance_facts(*ret_known)->runtime.length > 0)
 		return aws_fail(request, "ClientException",
 			"containerInstanceArn: '%.*s' is run by this server, no agent can register "
 			"it",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	return 0;
 }
 
 /* What the agent says of itself, and what clients have said of the instance before. */
-static const struct json *join_attributes(struct aws_request *request, const struct json *given,
+static const struct json *join_attributes(struct aws_request *request, const struct json *requested,
 	const struct json *before)
 {
 	struct json *joined = json_new_array(request->arena);
 
-	JSON_EACH_ITEM (given, attribute)
+	JSON_EACH_ITEM (requested, attribute)
 		json_append(request->arena, joined, attribute);
 	JSON_EACH_ITEM (before, attribute) {
 		struct span name = json_get_text(attribute, "name");
 		bool said = attribute_is_reserved(name);
 
-		JSON_EACH_ITEM (given, other)
+		JSON_EACH_ITEM (requested, other)
 			said |= span_equal(json_get_text(other, "name"), name);
 		if (!said)
 			json_append(request->arena, joined, attribute);
@@ -279,9 +279,9 @@ static struct json *registered_document(struct aws_request *request, const struc
 int container_instance_register(struct aws_request *request)
 {
 	const struct prepared *prepared = request->prepared;
-	struct container_instance_draft draft = {
+	struct container_instance_edit edit = {
 		.arena = request->arena, .facts = {.registered_ms = request->now_ms}};
-	struct container_instance_facts *facts = &draft.facts;
+	struct container_instance_facts *facts = &edit.facts;
 	const struct store_object *cluster, *known;
 	struct json *before = NULL;
 	struct span text;
@@ -291,14 +291,14 @@ int container_instance_register(struct aws_request *request)
 		find_known(request, cluster, &known) < 0)
 		return -EPERM;
 	if (known) {
-		if (container_instance_draft_open(known, request->arena, &draft, &request->err) < 0)
+		if (container_instance_edit_open(known, request->arena, &edit, &request->err) < 0)
 			return aws_fail_store(request);
-		before = draft.document;
+		before = edit.document;
 	} else {
 		id_hex(request->random, id);
-		draft.key = arena_format(request->arena, "%.*s/%s", SPAN_ARGS(cluster->key), id);
+		edit.key = arena_format(request->arena, "%.*s/%s", SPAN_ARGS(cluster->key), id);
 	}
-	if (aws_tag_list_merge(request, draft.tags, json_get(request->input, "tags"), &draft.tags) <
+	if (aws_tag_list_merge(request, edit.tags, json_get(request->input, "tags"), &edit.tags) <
 		0)
 		return -EPERM;
 	facts->connected = true;
@@ -308,16 +308,16 @@ int container_instance_register(struct aws_request *request)
 	facts->agent_version = prepared->facts.agent_version;
 	facts->ec2_instance_id = prepared->facts.ec2_instance_id;
 	facts->address = prepared->facts.address;
-	request->resource = ecs_arn(request, "container-instance", aws_name_of_key(draft.key));
-	draft.document = registered_document(request, before);
-	if (document_text(request, draft.document, &text) < 0)
+	request->resource = ecs_arn(request, "container-instance", aws_name_of_key(edit.key));
+	edit.document = registered_document(request, before);
+	if (document_text(request, edit.document, &text) < 0)
 		return -EPERM;
-	if (container_instance_save(request->transaction, &draft, &request->err) < 0)
+	if (container_instance_save(request->transaction, &edit, &request->err) < 0)
 		return aws_fail_store(request);
 	if (!known && keep_token(request, cluster, span_of(id)) < 0)
 		return -EPERM;
 	request->view = store_head(request->transaction);
 	return container_instance_answer(request,
 		container_instance_document(request,
-			store_get(request->view, &container_instance_kind, draft.key), true));
+			store_get(request->view, &container_instance_kind, edit.key), true));
 }

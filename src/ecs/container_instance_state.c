@@ -20,17 +20,17 @@
 
 static int find_instance(struct aws_request *request, const struct store_object **ret_instance)
 {
-	struct span given = json_get_text(request->input, "containerInstance");
+	struct span requested = json_get_text(request->input, "containerInstance");
 	const struct store_object *cluster, *instance;
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0 ||
-		container_instance_check_cluster(request, cluster, given) < 0)
+		container_instance_check_cluster(request, cluster, requested) < 0)
 		return -EPERM;
-	instance = container_instance_in(request, cluster, given);
+	instance = container_instance_in(request, cluster, requested);
 	if (!instance)
 		return aws_fail_input(request,
 			"containerInstance: '%.*s' was not found in cluster '%.*s'",
-			SPAN_ARGS(given), SPAN_ARGS(cluster_facts(cluster)->name));
+			SPAN_ARGS(requested), SPAN_ARGS(cluster_facts(cluster)->name));
 	request->resource = ecs_arn(request, "container-instance", aws_name_of_key(instance->key));
 	*ret_instance = instance;
 	return 0;
@@ -41,16 +41,16 @@ static int find_instance(struct aws_request *request, const struct store_object 
 static int change_status(struct aws_request *request, const struct store_object *instance,
 	enum container_instance_status status)
 {
-	struct container_instance_draft draft;
+	struct container_instance_edit edit;
 
 	if (container_instance_facts(instance)->status == status)
 		return 0;
-	if (container_instance_draft_open(instance, request->arena, &draft, &request->err) < 0)
+	if (container_instance_edit_open(instance, request->arena, &edit, &request->err) < 0)
 		return aws_fail_store(request);
-	draft.facts.status = status;
+	edit.facts.status = status;
 	if (status == CONTAINER_INSTANCE_ACTIVE)
-		draft.facts.active_ms = request->now_ms;
-	if (container_instance_save(request->transaction, &draft, &request->err) < 0)
+		edit.facts.active_ms = request->now_ms;
+	if (container_instance_save(request->transaction, &edit, &request->err) < 0)
 		return aws_fail_store(request);
 	request->view = store_head(request->transaction);
 	return 0;
@@ -58,7 +58,7 @@ static int change_status(struct aws_request *request, const struct store_object 
 
 int container_instance_update_state(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "containerInstances");
+	const struct json *requested = json_get(request->input, "containerInstances");
 	struct span name = json_get_text(request->input, "status");
 	struct json *instances = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
@@ -73,10 +73,10 @@ int container_instance_update_state(struct aws_request *request)
 			"status: Container instance status should be one of [ACTIVE, DRAINING]");
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	if (json_count(given) == 0 || json_count(given) > UPDATE_MAX)
+	if (json_count(requested) == 0 || json_count(requested) > UPDATE_MAX)
 		return aws_fail_input(request, "containerInstances: give 1 to %d of them",
 			UPDATE_MAX);
-	JSON_EACH_ITEM (given, item) {
+	JSON_EACH_ITEM (requested, item) {
 		const struct store_object *instance;
 
 		if (container_instance_check_cluster(request, cluster, json_text(item)) < 0)
@@ -108,18 +108,18 @@ int container_instance_update_state(struct aws_request *request)
 static int orphan(struct aws_request *request, const struct store_object *task)
 {
 	struct arena *arena = request->arena;
-	struct task_draft draft;
+	struct task_edit edit;
 
-	if (task_draft_open(task, arena, &draft, &request->err) < 0)
+	if (task_edit_open(task, arena, &edit, &request->err) < 0)
 		return aws_fail_store(request);
-	if (draft.facts.desired != TASK_STOPPED) {
-		draft.facts.desired = TASK_STOPPED;
-		draft.facts.stopping_ms = request->now_ms;
-		json_set_string(arena, draft.document, "stopCode", SPAN("UserInitiated"));
-		json_set_string(arena, draft.document, "stoppedReason", SPAN(FORCED_REASON));
+	if (edit.facts.desired != TASK_STOPPED) {
+		edit.facts.desired = TASK_STOPPED;
+		edit.facts.stopping_ms = request->now_ms;
+		json_set_string(arena, edit.document, "stopCode", SPAN("UserInitiated"));
+		json_set_string(arena, edit.document, "stoppedReason", SPAN(FORCED_REASON));
 	}
-	task_observe_not_started(&draft, request->now_ms); /* all that follows from the end */
-	if (task_save(request->transaction, &draft, &request->err) < 0)
+	task_observe_not_started(&edit, request->now_ms); /* all that follows from the end */
+	if (task_save(request->transaction, &edit, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
 }

@@ -35,13 +35,13 @@ struct saving {
 static int save(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct saving *saving = context;
-	struct task_draft draft = {.arena = saving->arena,
+	struct task_edit edit = {.arena = saving->arena,
 		.key = arena_format(saving->arena, CLUSTER "/%s", saving->id),
 		.facts = saving->facts,
 		.document = json_new_object(saving->arena),
 		.revision = STORE_ANY};
 
-	return task_save(transaction, &draft, err);
+	return task_save(transaction, &edit, err);
 }
 
 static void put_task(struct test_server *server, const char *id, struct task_facts facts)

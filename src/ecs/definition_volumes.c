@@ -46,7 +46,7 @@ static int check_efs(const struct definition_rules *rules, const struct json *vo
 static int check_volume(const struct definition_rules *rules, const struct json *volume)
 {
 	struct span name = json_get_text(volume, "name");
-	size_t given = 0;
+	size_t requested = 0;
 
 	if (!ecs_is_name(name))
 		return rule_broken(rules,
@@ -61,9 +61,9 @@ static int check_volume(const struct definition_rules *rules, const struct json 
 				SPAN_ARGS(name));
 	}
 	for (size_t i = 0; i < LENGTH(sources); i++)
-		given += !json_is_absent(json_get(volume, sources[i]));
-	given += json_get_bool(volume, "configuredAtLaunch", false);
-	if (given > 1)
+		requested += !json_is_absent(json_get(volume, sources[i]));
+	requested += json_get_bool(volume, "configuredAtLaunch", false);
+	if (requested > 1)
 		return rule_broken(rules, "Volume '%.*s' has more than one source.",
 			SPAN_ARGS(name));
 	if (check_docker(rules, volume) < 0)

@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/controller_door.h"
+#include "control/controller_handle.h"
 #include "control/write.h"
 #include "ecs/cluster.h"
 #include "ecs/container_instance.h"
@@ -18,17 +18,17 @@
 
 #define WORKERS 4
 #define BACKOFF_MOST_US INT64_C(30000000)
-#define TOLD_MAX 10000                 /* ids of events that need not be looked for in the store */
+#define REPORTED_MAX 10000             /* ids of events that need not be looked for in the store */
 #define EVENT_AGE_MS INT64_C(3600000)  /* older ones are no news */
-#define BLOCKED_LOOK_MS INT64_C(10000) /* how often what cannot be made for others is tried again */
+#define BLOCKED_POLL_MS INT64_C(10000) /* how often what cannot be made for others is tried again */
 
 struct group_controller {
 	struct group_controller_config config;
 	struct controller_row row;
 	struct runtime *runtime;
-	struct controller_door door;
+	struct controller_handle handle;
 	struct lock lock;
-	struct map told; /* guarded by the lock: ids of events that services have told */
+	struct map reported; /* guarded by the lock: ids of events that services have told */
 };
 
 struct step {
@@ -41,7 +41,7 @@ struct step {
 
 /* ---- what is told ---- */
 
-struct telling {
+struct reporting {
 	struct span service_key;
 	struct span id; /* "": by its message */
 	struct span message;
@@ -49,45 +49,45 @@ struct telling {
 	struct random *random;
 };
 
-static int tell(struct store_transaction *transaction, void *context, struct err *err)
+static int report(struct store_transaction *transaction, void *context, struct err *err)
 {
-	const struct telling *telling = context;
+	const struct reporting *reporting = context;
 
-	return service_event_add_once(transaction, telling->service_key, telling->id,
-		telling->message, telling->at_ms, telling->random, err);
+	return service_event_add_once(transaction, reporting->service_key, reporting->id,
+		reporting->message, reporting->at_ms, reporting->random, err);
 }
 
-static int tell_service(struct step *step, struct span group, struct span id, struct span message,
+static int report_service(struct step *step, struct span group, struct span id, struct span message,
 	int64_t at_ms)
 {
-	struct telling telling = {.service_key = service_group_service(group),
+	struct reporting reporting = {.service_key = service_group_service(group),
 		.id = id,
 		.message = message,
 		.at_ms = at_ms,
 		.random = runner_random(step->call->runner)};
 
-	return control_write(step->call->runner, step->call->store, tell, &telling, NULL,
+	return control_write(step->call->runner, step->call->store, report, &reporting, NULL,
 		step->err);
 }
 
-static bool was_told(struct group_controller *groups, struct span id)
+static bool was_reported(struct group_controller *groups, struct span id)
 {
-	bool told;
+	bool reported;
 
 	lock_take(&groups->lock);
-	told = map_has(&groups->told, id);
+	reported = map_has(&groups->reported, id);
 	lock_release(&groups->lock);
-	return told;
+	return reported;
 }
 
-static void remember_told(struct group_controller *groups, struct span id)
+static void remember_reported(struct group_controller *groups, struct span id)
 {
 	lock_take(&groups->lock);
 	/* The store knows, too; it only takes longer to ask. */
-	if (groups->told.count >= TOLD_MAX)
-		map_clear(&groups->told);
-	if (!map_has(&groups->told, id))
-		map_put(&groups->told, id, groups);
+	if (groups->reported.count >= REPORTED_MAX)
+		map_clear(&groups->reported);
+	if (!map_has(&groups->reported, id))
+		map_put(&groups->reported, id, groups);
 	lock_release(&groups->lock);
 }
 
@@ -141,7 +141,7 @@ static int note_state(struct step *step, const struct runtime_group_state *state
 		step->err);
 }
 
-static int tell_events(struct step *step, const struct runtime_group_state *state)
+static int report_events(struct step *step, const struct runtime_group_state *state)
 {
 	int64_t since_ms = runner_wall_ms(step->call->runner) - EVENT_AGE_MS;
 
@@ -149,12 +149,12 @@ static int tell_events(struct step *step, const struct runtime_group_state *stat
 		const struct runtime_group_event *event = &state->events[i];
 		int code;
 
-		if (event->at_ms < since_ms || was_told(step->groups, event->id))
+		if (event->at_ms < since_ms || was_reported(step->groups, event->id))
 			continue;
-		code = tell_service(step, state->id, event->id, event->text, event->at_ms);
+		code = report_service(step, state->id, event->id, event->text, event->at_ms);
 		if (code < 0)
 			return code;
-		remember_told(step->groups, event->id);
+		remember_reported(step->groups, event->id);
 	}
 	return 0;
 }
@@ -163,9 +163,9 @@ static int tell_events(struct step *step, const struct runtime_group_state *stat
 
 /* What cannot be is told, and tried again when something changes. What stands in its way is somebody else's: nobody
  * tells when that is gone. */
-static int tell_failure(struct step *step, struct span id, const struct err *why)
+static int report_failure(struct step *step, struct span id, const struct err *why)
 {
-	return tell_service(step, id, SPAN(""), arena_format(step->arena, "%s", why->message),
+	return report_service(step, id, SPAN(""), arena_format(step->arena, "%s", why->message),
 		runner_wall_ms(step->call->runner));
 }
 
@@ -181,7 +181,7 @@ static int remove_group(struct step *step, struct span id)
 static int reconcile_group(struct step *step, struct span id)
 {
 	struct runtime *runtime = step->groups->runtime;
-	struct service_group_order order = {.view = step->view,
+	struct service_group_spec order = {.view = step->view,
 		.arena = step->arena,
 		.id = id,
 		.now_ms = runner_wall_ms(step->call->runner),
@@ -196,9 +196,9 @@ static int reconcile_group(struct step *step, struct span id)
 	if (code == 0)
 		code = runtime->operations->groups->apply(runtime, &group, &why);
 	if (code == -EEXIST)
-		step->call->again_at_ms = order.now_ms + BLOCKED_LOOK_MS;
+		step->call->again_at_ms = order.now_ms + BLOCKED_POLL_MS;
 	if (code == -EINVAL || code == -EEXIST)
-		return tell_failure(step, id, &why);
+		return report_failure(step, id, &why);
 	if (code < 0)
 		return err_set(step->err, code, "%s", why.message);
 	code = runtime->operations->groups->get(runtime, id, step->arena, &state, step->err);
@@ -206,36 +206,36 @@ static int reconcile_group(struct step *step, struct span id)
 		return 0; /* we are told when it is there */
 	if (code == 0)
 		code = note_state(step, state);
-	return code < 0 ? code : tell_events(step, state);
+	return code < 0 ? code : report_events(step, state);
 }
 
 /* The task sets of a service change with it, each in its own turn; those that are gone come by their own ids. */
-static void look_at_sets(struct step *step, struct span service_key)
+static void inspect_sets(struct step *step, struct span service_key)
 {
 	struct store_cursor cursor = {.view = step->view,
 		.kind = &task_set_kind,
 		.index = -1,
 		.prefix = arena_format(step->arena, "%.*s/", SPAN_ARGS(service_key))};
-	struct controller *controller = controller_door_enter(&step->groups->door);
+	struct controller *controller = controller_handle_enter(&step->groups->handle);
 	const struct store_object *set;
 
 	if (!controller)
 		return;
 	while ((set = store_next(&cursor)))
 		controller_add(controller, set->key);
-	controller_door_leave(&step->groups->door);
+	controller_handle_leave(&step->groups->handle);
 }
 
 /* ---- instances ---- */
 
 /* What is to move away from an instance that drains is replaced first. */
-static int look_at_services_on(struct step *step, struct span instance_key)
+static int inspect_services_on(struct step *step, struct span instance_key)
 {
 	struct store_cursor cursor = {.view = step->view,
 		.kind = &task_kind,
 		.index = TASK_BY_INSTANCE,
 		.prefix = arena_format(step->arena, "%.*s/live/", SPAN_ARGS(instance_key))};
-	struct controller *controller = controller_door_enter(&step->groups->door);
+	struct controller *controller = controller_handle_enter(&step->groups->handle);
 	const struct store_object *task;
 	struct span last = SPAN("");
 
@@ -252,7 +252,7 @@ static int look_at_services_on(struct step *step, struct span instance_key)
 			arena_format(step->arena, "%.*s/%.*s",
 				SPAN_ARGS(task_cluster_key(instance_key)), SPAN_ARGS(service)));
 	}
-	controller_door_leave(&step->groups->door);
+	controller_handle_leave(&step->groups->handle);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ static int reconcile_instance(struct step *step, struct span key)
 		step->err);
 	if (code < 0 && code != -ENOENT)
 		return code;
-	return look_at_services_on(step, key);
+	return inspect_services_on(step, key);
 }
 
 /* ---- everything ---- */
@@ -379,7 +379,7 @@ static void add_instances(struct step *step, struct controller *controller)
 static int reconcile_everything(struct step *step)
 {
 	struct group_controller *groups = step->groups;
-	struct controller *controller = controller_door_enter(&groups->door);
+	struct controller *controller = controller_handle_enter(&groups->handle);
 	struct span *ids;
 	size_t count;
 	int code;
@@ -397,7 +397,7 @@ static int reconcile_everything(struct step *step)
 	if (code == 0)
 		step->call->again_at_ms =
 			runner_wall_ms(step->call->runner) + groups->config.relist_ms;
-	controller_door_leave(&groups->door);
+	controller_handle_leave(&groups->handle);
 	return code;
 }
 
@@ -419,7 +419,7 @@ static int reconcile_step(struct step *step, struct span key)
 		return reconcile_instance(step, (struct span){key.data + 1, key.length - 1});
 	if (!is_ours(step->groups, key))
 		return 0;
-	look_at_sets(step, key);
+	inspect_sets(step, key);
 	return reconcile_group(step, key);
 }
 
@@ -450,7 +450,7 @@ static void map_deployment(const struct store_change *change, void *context,
 	struct controller_keys *keys)
 {
 	(void)context;
-	controller_keys_add(keys, service_key_of_part(key_of(change)));
+	controller_keys_add(keys, service_key_of_component(key_of(change)));
 }
 
 static void map_instance(const struct store_change *change, void *context,
@@ -504,12 +504,12 @@ const struct controller_row group_controller_row = {
 void group_controller_changed(void *context, struct span id)
 {
 	struct group_controller *groups = context;
-	struct controller *controller = controller_door_enter(&groups->door);
+	struct controller *controller = controller_handle_enter(&groups->handle);
 
 	if (!controller)
 		return;
 	controller_add(controller, id.length > 0 ? id : SPAN(KEY_EVERYTHING));
-	controller_door_leave(&groups->door);
+	controller_handle_leave(&groups->handle);
 }
 
 /* ---- beginning and end ---- */
@@ -526,7 +526,7 @@ struct group_controller *group_controller_new(const struct group_controller_conf
 	groups->row = group_controller_row;
 	if (config->workers > 0)
 		groups->row.workers = config->workers;
-	controller_door_init(&groups->door, config->runner, "notices of groups");
+	controller_handle_init(&groups->handle, config->runner, "notices of groups");
 	lock_init(&groups->lock);
 	return groups;
 }
@@ -549,7 +549,7 @@ int group_controller_start(struct group_controller *groups, struct runtime *runt
 	code = controller_start(&groups->row, &config, &controller, err);
 	if (code < 0)
 		return code;
-	controller_door_open(&groups->door, controller);
+	controller_handle_open(&groups->handle, controller);
 	controller_add(controller, SPAN(KEY_EVERYTHING));
 	return 0;
 }
@@ -557,20 +557,20 @@ int group_controller_start(struct group_controller *groups, struct runtime *runt
 void group_controller_stop(struct group_controller *groups)
 {
 	if (groups)
-		controller_door_close(&groups->door);
+		controller_handle_close(&groups->handle);
 }
 
 void group_controller_free(struct group_controller *groups)
 {
 	if (!groups)
 		return;
-	map_clear(&groups->told);
-	controller_door_destroy(&groups->door);
+	map_clear(&groups->reported);
+	controller_handle_destroy(&groups->handle);
 	lock_destroy(&groups->lock);
 	free(groups);
 }
 
 struct controller *group_controller_controller(struct group_controller *groups)
 {
-	return groups->door.controller;
+	return groups->handle.controller;
 }

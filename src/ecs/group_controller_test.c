@@ -11,7 +11,7 @@
 
 #include "control/runner_simulated.h"
 #include "ecs/group_controller.h"
-#include "ecs/instance_keeper.h"
+#include "ecs/instance_maintainer.h"
 #include "ecs/service_controller.h"
 #include "ecs/task_controller.h"
 #include "ecs/task_traffic.h"
@@ -37,7 +37,7 @@ struct rig {
 	struct runtime *runtime;
 	struct task_controller *tasks;
 	struct group_controller *groups;
-	struct instance_keeper *keeper;
+	struct instance_maintainer *maintainer;
 	struct controller *services, *traffic;
 	struct service_control control;
 	/* Truth. */
@@ -84,8 +84,8 @@ static void task_changed(void *context, struct span token)
 	struct rig *rig = context;
 
 	task_controller_changed(rig->tasks, token);
-	if (token.length == 0 && rig->keeper)
-		instance_keeper_refresh(rig->keeper);
+	if (token.length == 0 && rig->maintainer)
+		instance_maintainer_refresh(rig->maintainer);
 }
 
 static void group_changed(void *context, struct span id)
@@ -109,7 +109,7 @@ static void boot(struct rig *rig)
 		.changed = task_changed,
 		.group_changed = group_changed,
 		.context = rig};
-	struct instance_keeper_config keeper = {.runner = host,
+	struct instance_maintainer_config maintainer = {.runner = host,
 		.store = store,
 		.random = &rig->server->random.random,
 		.host = SPAN(HOST),
@@ -127,8 +127,8 @@ static void boot(struct rig *rig)
 	rig->groups = group_controller_new(&groups);
 	if (runtime_simulated_open(rig->world, &runtime, &rig->runtime, &err) < 0)
 		fail_msg("%s", err.message);
-	keeper.runtime = rig->runtime;
-	if (instance_keeper_start(&keeper, &rig->keeper, &err) < 0 ||
+	maintainer.runtime = rig->runtime;
+	if (instance_maintainer_start(&maintainer, &rig->maintainer, &err) < 0 ||
 		task_controller_start(rig->tasks, rig->runtime, &err) < 0 ||
 		group_controller_start(rig->groups, rig->runtime, &err) < 0 ||
 		controller_start(&service_controller_row, &services, &rig->services, &err) < 0 ||
@@ -144,7 +144,7 @@ static void take_down(struct rig *rig)
 	controller_stop(TAKE(rig->traffic));
 	group_controller_stop(rig->groups);
 	task_controller_stop(rig->tasks);
-	instance_keeper_stop(TAKE(rig->keeper));
+	instance_maintainer_stop(TAKE(rig->maintainer));
 	rig->runtime->operations->close(TAKE(rig->runtime));
 	task_controller_free(TAKE(rig->tasks));
 	group_controller_free(TAKE(rig->groups));
@@ -161,7 +161,7 @@ static void define(struct rig *rig, const char *family, const char *command, boo
 }
 
 /* Groups are looked at after so many milliseconds. */
-static int setup_with(void **state, uint64_t look_first, uint64_t look_last)
+static int setup_with(void **state, uint64_t first_pass, uint64_t last_pass)
 {
 	struct rig *rig = memory_allocate(sizeof(*rig));
 	struct simulated_config config = {.instances = INSTANCES,
@@ -171,7 +171,7 @@ static int setup_with(void **state, uint64_t look_first, uint64_t look_last)
 			.broken = rule_broken,
 			.context = rig},
 		.groups = true,
-		.group_look = {look_first, look_last}};
+		.group_check = {first_pass, last_pass}};
 	struct err err = {0};
 
 	rig->runner = runner_simulated_new(1);
@@ -265,7 +265,7 @@ static bool is_stable(struct rig *rig, const char *service, int64_t count)
 }
 
 /* How many events of the service have these words. */
-static size_t told(struct rig *rig, const char *service, const char *words)
+static size_t reported(struct rig *rig, const char *service, const char *words)
 {
 	const struct json *events = json_get(described(rig, service), "events");
 	size_t count = 0;
@@ -345,7 +345,7 @@ static void a_service_is_a_group_as_long_as_it_is(void **state)
 		"{'serviceName':'web','taskDefinition':'quick','desiredCount':3}");
 	WAIT_UNTIL(rig, is_stable(rig, "web", 3));
 	assert_int_equal(count_groups(rig), 1);
-	assert_int_equal(told(rig, "web", "has started 3 tasks"), 1);
+	assert_int_equal(reported(rig, "web", "has started 3 tasks"), 1);
 	count_tasks(rig, "web", 'h', id);
 	assert_string_equal(task_text(rig, id, "lastStatus"), "RUNNING");
 	assert_true(task_text(rig, id, "containerInstanceArn")[0]);
@@ -574,7 +574,7 @@ static void a_crashing_task_comes_again_ever_later(void **state)
 		print_message("# %lld ms\n", (long long)wait);
 		assert_true(wait >= least && wait < least + 500);
 	}
-	WAIT_UNTIL(rig, told(rig, "web", "is unable to consistently start tasks") == 1);
+	WAIT_UNTIL(rig, reported(rig, "web", "is unable to consistently start tasks") == 1);
 	/* Also when the server was away in between. */
 	take_down(rig);
 	wait_ms(rig, 30000);
@@ -687,7 +687,7 @@ static void a_missing_target_group_is_told_once(void **state)
 	test_delete_target_group(rig->server, group);
 	test_call(rig->server, "UpdateService", "{'service':'front','desiredCount':3}");
 	WAIT_UNTIL(rig,
-		told(rig, "front", "was unable to place a task because its target group") == 1);
+		reported(rig, "front", "was unable to place a task because its target group") == 1);
 	count_tasks(rig, "front", 'h', id);
 	assert_int_equal(simulated_world_end_task(rig->world, span_of(id), 1, NULL), 0);
 	starts = rig->start_count;
@@ -695,7 +695,8 @@ static void a_missing_target_group_is_told_once(void **state)
 	boot(rig);
 	wait_ms(rig, 120000);
 	assert_true(rig->start_count <= starts + 1);
-	assert_int_equal(told(rig, "front", "was unable to place a task because its target group"),
+	assert_int_equal(reported(rig, "front",
+				 "was unable to place a task because its target group"),
 		1);
 	test_call(rig->server, "UpdateService", "{'service':'front','loadBalancers':[]}");
 	WAIT_UNTIL(rig, is_stable(rig, "front", 3));
@@ -704,7 +705,8 @@ static void a_missing_target_group_is_told_once(void **state)
 /* ---- what is told ---- */
 
 /* Events with these words that are newer than the one with this id. */
-static size_t told_since(struct rig *rig, const char *service, const char *id, const char *words)
+static size_t reported_since(struct rig *rig, const char *service, const char *id,
+	const char *words)
 {
 	const struct json *events = json_get(described(rig, service), "events");
 	size_t count = 0;
@@ -730,15 +732,15 @@ static void events_of_the_runtime_are_told_once(void **state)
 		"'memory':100000000}]}");
 	test_call(rig->server, "CreateService",
 		"{'serviceName':'web','taskDefinition':'huge','desiredCount':1}");
-	WAIT_UNTIL(rig, told(rig, "web",
+	WAIT_UNTIL(rig, reported(rig, "web",
 				"FailedScheduling: 0/3 nodes are available: 3 "
 				"Insufficient memory.") == 1);
 	for (unsigned i = 0; i < 3; i++) {
 		take_down(rig);
 		boot(rig);
 		wait_ms(rig, 400000);
-		assert_int_equal(told(rig, "web", "FailedScheduling"), 1);
-		assert_int_equal(told(rig, "web", "SuccessfulCreate"), 1);
+		assert_int_equal(reported(rig, "web", "FailedScheduling"), 1);
+		assert_int_equal(reported(rig, "web", "SuccessfulCreate"), 1);
 	}
 	/* Those that have gone from what is kept are no news either. */
 	for (int i = 0; i < SERVICE_EVENTS_MAX; i++) {
@@ -756,7 +758,7 @@ static void events_of_the_runtime_are_told_once(void **state)
 	boot(rig);
 	wait_ms(rig, 20000);
 	/* Each of these happened once: "SuccessfulCreate: Created pod: …". */
-	assert_int_equal(told_since(rig, "web", newest, "Successful"), 0);
+	assert_int_equal(reported_since(rig, "web", newest, "Successful"), 0);
 }
 
 static void what_the_runtime_refuses_is_told_once(void **state)
@@ -781,12 +783,12 @@ static void what_the_runtime_refuses_is_told_once(void **state)
 		test_call(rig->server, "CreateService",
 			"{'serviceName':'%s','taskDefinition':'%s','desiredCount':1}", name,
 			cases[i].family);
-		WAIT_UNTIL(rig, told(rig, name, cases[i].words) == 1);
+		WAIT_UNTIL(rig, reported(rig, name, cases[i].words) == 1);
 		take_down(rig);
 		boot(rig);
 		test_call(rig->server, "UpdateService", "{'service':'%s','desiredCount':2}", name);
 		wait_ms(rig, 2 * GROUP_CONTROLLER_RELIST_MS);
-		assert_int_equal(told(rig, name, cases[i].words), 1);
+		assert_int_equal(reported(rig, name, cases[i].words), 1);
 		/* It is tried again when something changes, or is looked at again. */
 		simulated_world_occupy_group(rig->world, span_of(id), false);
 		test_call(rig->server, "UpdateService",

@@ -57,18 +57,18 @@ static int read_item(struct aws_request *request, const struct json *providers,
 
 /* Providers of the cluster, each once, all of one kind, at most one with a base. */
 static int read_strategy(struct aws_request *request, const struct json *providers,
-	const struct json *given, const struct json **ret_strategy)
+	const struct json *requested, const struct json **ret_strategy)
 {
 	struct json *strategy = json_new_array(request->arena);
 	struct json *seen = json_new_array(request->arena);
 	size_t bases = 0, fargate = 0;
 	int64_t weights = 0;
 
-	if (json_count(given) > LAUNCH_PROVIDERS_MAX)
+	if (json_count(requested) > LAUNCH_PROVIDERS_MAX)
 		return aws_fail_input(request,
 			"capacityProviderStrategy: %zu items are given, the limit is %d",
-			json_count(given), LAUNCH_PROVIDERS_MAX);
-	JSON_EACH_ITEM (given, item) {
+			json_count(requested), LAUNCH_PROVIDERS_MAX);
+	JSON_EACH_ITEM (requested, item) {
 		struct json *clean;
 		struct span name;
 
@@ -90,7 +90,7 @@ static int read_strategy(struct aws_request *request, const struct json *provide
 	if (weights == 0)
 		return aws_fail_input(request, "capacityProviderStrategy: at least one item must "
 					       "have a weight greater than 0");
-	if (fargate > 0 && fargate < json_count(given))
+	if (fargate > 0 && fargate < json_count(requested))
 		return aws_fail_input(request, "capacityProviderStrategy: Fargate and other "
 					       "capacity providers cannot be mixed");
 	*ret_strategy = strategy;
@@ -98,10 +98,10 @@ static int read_strategy(struct aws_request *request, const struct json *provide
 }
 
 static int read_launch(struct aws_request *request, const struct store_object *cluster,
-	const struct json *given, struct launch_options *options)
+	const struct json *requested, struct launch_options *options)
 {
-	const struct json *strategy = json_get(given, "capacityProviderStrategy");
-	struct span type = json_get_text(given, "launchType");
+	const struct json *strategy = json_get(requested, "capacityProviderStrategy");
+	struct span type = json_get_text(requested, "launchType");
 	struct json *document;
 
 	if (json_parse(cluster->api, request->arena, &document, &request->err) < 0)
@@ -146,10 +146,10 @@ static int check_compatible(struct aws_request *request, const struct json *defi
 		SPAN_ARGS(type));
 }
 
-static int read_platform(struct aws_request *request, const struct json *given,
+static int read_platform(struct aws_request *request, const struct json *requested,
 	struct launch_options *options)
 {
-	struct span version = json_get_text(given, "platformVersion");
+	struct span version = json_get_text(requested, "platformVersion");
 
 	options->platform_version = SPAN("");
 	if (!options->fargate) {
@@ -186,9 +186,9 @@ static int check_ids(struct aws_request *request, const char *member, const stru
 }
 
 static int read_network(struct aws_request *request, const struct json *definition,
-	const struct json *given, struct launch_options *options)
+	const struct json *requested, struct launch_options *options)
 {
-	const struct json *vpc = json_path(given, "networkConfiguration.awsvpcConfiguration");
+	const struct json *vpc = json_path(requested, "networkConfiguration.awsvpcConfiguration");
 	bool wanted = span_is(json_get_text(definition, "networkMode"), "awsvpc");
 	struct json *network, *complete;
 
@@ -223,14 +223,15 @@ static int read_network(struct aws_request *request, const struct json *definiti
 }
 
 int launch_options_read(struct aws_request *request, const struct store_object *cluster,
-	const struct json *definition, const struct json *given, struct launch_options *ret_options)
+	const struct json *definition, const struct json *requested,
+	struct launch_options *ret_options)
 {
 	struct launch_options options = {0};
 
-	if (read_launch(request, cluster, given, &options) < 0 ||
+	if (read_launch(request, cluster, requested, &options) < 0 ||
 		check_compatible(request, definition, &options) < 0 ||
-		read_platform(request, given, &options) < 0 ||
-		read_network(request, definition, given, &options) < 0)
+		read_platform(request, requested, &options) < 0 ||
+		read_network(request, definition, requested, &options) < 0)
 		return -EPERM;
 	*ret_options = options;
 	return 0;
@@ -264,7 +265,7 @@ void launch_shares_add(struct launch_shares *shares, struct span provider)
 	for (size_t i = 0; i < count && i < LAUNCH_PROVIDERS_MAX; i++)
 		if (span_equal(json_get_text(json_item(shares->strategy, i), "capacityProvider"),
 			    provider))
-			shares->given[i]++;
+			shares->requested[i]++;
 }
 
 struct span launch_next_provider(struct launch_shares *shares)
@@ -274,7 +275,7 @@ struct span launch_next_provider(struct launch_shares *shares)
 
 	for (size_t i = 0; i < count && i < LAUNCH_PROVIDERS_MAX; i++) {
 		const struct json *item = json_item(shares->strategy, i);
-		int64_t beyond = shares->given[i] - json_get_integer(item, "base", 0);
+		int64_t beyond = shares->requested[i] - json_get_integer(item, "base", 0);
 		int64_t weight = json_get_integer(item, "weight", 0);
 
 		if (beyond < 0) {
@@ -290,6 +291,6 @@ struct span launch_next_provider(struct launch_shares *shares)
 	}
 	if (chosen == SIZE_MAX)
 		return SPAN("");
-	shares->given[chosen]++;
+	shares->requested[chosen]++;
 	return json_get_text(json_item(shares->strategy, chosen), "capacityProvider");
 }

@@ -25,7 +25,7 @@ struct launch_options {
  * cluster's default strategy, or is EC2. Fails the request.
  */
 int launch_options_read(struct aws_request *request, const struct store_object *cluster,
-	const struct json *definition, const struct json *given,
+	const struct json *definition, const struct json *requested,
 	struct launch_options *ret_options);
 /* Sets those members in a document, and removes those that do not apply. */
 void launch_options_set(const struct launch_options *options, struct arena *arena,
@@ -34,7 +34,7 @@ void launch_options_set(const struct launch_options *options, struct arena *aren
 /* How many tasks each provider of a capacityProviderStrategy has: of a request, or of a deployment. */
 struct launch_shares {
 	const struct json *strategy; /* NULL: there are no providers */
-	int64_t given[LAUNCH_PROVIDERS_MAX];
+	int64_t requested[LAUNCH_PROVIDERS_MAX];
 };
 
 /* One more of this provider; none if it is not in the strategy. */

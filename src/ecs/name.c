@@ -35,20 +35,20 @@ struct span ecs_arn(struct aws_request *request, const char *type, struct span n
 		request->caller->account, "%s/%.*s", type, SPAN_ARGS(name));
 }
 
-bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span given,
+bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span requested,
 	struct span *ret_name)
 {
 	struct aws_arn arn;
 	struct span found_type, name;
 
 	/* No name of anything holds a zero byte; ARNs are formatted, and would end there. */
-	if (given.length == 0 || memchr(given.data, '\0', given.length))
+	if (requested.length == 0 || memchr(requested.data, '\0', requested.length))
 		return false;
-	if (!aws_arn_looks_like(given)) {
-		*ret_name = given;
+	if (!aws_arn_looks_like(requested)) {
+		*ret_name = requested;
 		return true;
 	}
-	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "ecs") ||
+	if (!aws_arn_parse(requested, &arn) || !span_is(arn.service, "ecs") ||
 		!span_equal(arn.partition, aws_partition_of(caller->region)) ||
 		!span_equal(arn.region, caller->region) ||
 		!span_equal(arn.account, caller->account) ||
@@ -60,39 +60,39 @@ bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct s
 }
 
 int ecs_resolve(struct aws_request *request, const char *member, const char *type,
-	struct span given, struct span *ret_name)
+	struct span requested, struct span *ret_name)
 {
 	const struct aws_caller *caller = request->caller;
 	struct aws_arn arn;
 
-	if (ecs_try_resolve(caller, type, given, ret_name))
+	if (ecs_try_resolve(caller, type, requested, ret_name))
 		return 0;
-	if (given.length == 0)
+	if (requested.length == 0)
 		return aws_fail_input(request, "%s: must not be empty", member);
-	if (!aws_arn_looks_like(given))
+	if (!aws_arn_looks_like(requested))
 		return aws_fail_input(request, "%s: '%.*s' is not a valid name", member,
-			SPAN_ARGS(given));
-	if (!aws_arn_parse(given, &arn))
+			SPAN_ARGS(requested));
+	if (!aws_arn_parse(requested, &arn))
 		return aws_fail_input(request, "%s: '%.*s' is not a valid ARN", member,
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	if (!span_equal(arn.region, caller->region))
 		return aws_fail_input(request,
 			"%s: '%.*s' is in region '%.*s', the request is in '%.*s'", member,
-			SPAN_ARGS(given), SPAN_ARGS(arn.region), SPAN_ARGS(caller->region));
+			SPAN_ARGS(requested), SPAN_ARGS(arn.region), SPAN_ARGS(caller->region));
 	if (!span_equal(arn.account, caller->account))
 		return aws_fail_input(request, "%s: '%.*s' belongs to another account", member,
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	return aws_fail_input(request, "%s: '%.*s' is not the ARN of a %s", member,
-		SPAN_ARGS(given), type);
+		SPAN_ARGS(requested), type);
 }
 
-struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span given)
+struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span requested)
 {
 	struct span name;
 
-	if (ecs_try_resolve(request->caller, type, given, &name))
+	if (ecs_try_resolve(request->caller, type, requested, &name))
 		return ecs_arn(request, type, name);
-	return given.data ? given : SPAN("");
+	return requested.data ? requested : SPAN("");
 }
 
 const struct json *ecs_failure_missing(struct aws_request *request, struct span arn)

@@ -22,14 +22,14 @@ struct span ecs_arn(struct aws_request *request, const char *type, struct span n
  * returned whole ("default/web" for a service).
  */
 int ecs_resolve(struct aws_request *request, const char *member, const char *type,
-	struct span given, struct span *ret_name);
+	struct span requested, struct span *ret_name);
 /* As ecs_resolve without failing: false when it cannot be a name of that type here. */
-bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span given,
+bool ecs_try_resolve(const struct aws_caller *caller, const char *type, struct span requested,
 	struct span *ret_name);
 
 /* The one ARN that policies know a resource by, whichever way it was named; what cannot be a resource
  * of that type here stays as it was given. */
-struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span given);
+struct span ecs_canonical_arn(struct aws_request *request, const char *type, struct span requested);
 
 /* {"arn":…,"reason":"MISSING"} for failures[]. */
 const struct json *ecs_failure_missing(struct aws_request *request, struct span arn);

@@ -37,13 +37,13 @@ static void knows_names(void **state)
 }
 
 /* NULL: it must not resolve. */
-static void resolves(const char *type, struct span given, const char *name)
+static void resolves(const char *type, struct span requested, const char *name)
 {
 	struct span found = SPAN_NONE;
-	bool resolved = ecs_try_resolve(&caller, type, given, &found);
+	bool resolved = ecs_try_resolve(&caller, type, requested, &found);
 
 	if (resolved != (name != NULL) || (name && !span_is(found, name)))
-		fail_msg("'%.*s' as %s: '%.*s'", SPAN_ARGS(given), type, SPAN_ARGS(found));
+		fail_msg("'%.*s' as %s: '%.*s'", SPAN_ARGS(requested), type, SPAN_ARGS(found));
 }
 
 static void resolves_names_and_arns(void **state)

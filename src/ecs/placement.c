@@ -20,7 +20,7 @@ static const char *const obstacle_reasons[] = {
 	PLACEMENT_OBSTACLES(X)
 #undef X
 };
-static const char *const obstacle_words[] = {
+static const char *const obstacle_text[] = {
 #define X(name, reason, words) [PLACEMENT_OBSTACLE_##name] = (words),
 	PLACEMENT_OBSTACLES(X)
 #undef X
@@ -277,8 +277,7 @@ static void fail_at(const struct placement *placement, const struct store_object
 		.reason = span_of(obstacle_reasons[obstacle]),
 		.instance = arena_copy_span(arena, instance->key),
 		.event = arena_format(arena, "The closest matching (container-instance %.*s) %s.",
-			SPAN_ARGS(container_instance_facts(instance)->id),
-			obstacle_words[obstacle]),
+			SPAN_ARGS(container_instance_facts(instance)->id), obstacle_text[obstacle]),
 	};
 }
 
@@ -330,7 +329,7 @@ static const struct store_object *choose_random(struct search *search, size_t co
 			SPAN_ARGS(placement->config.cluster_key),
 			(unsigned long long)random_u64(random));
 	}
-	for (size_t asked = 0; asked < count;) {
+	for (size_t requested = 0; requested < count;) {
 		instance = store_next(&cursor);
 		if (!instance) {
 			cursor = active_instances(placement, search->view);
@@ -342,7 +341,7 @@ static const struct store_object *choose_random(struct search *search, size_t co
 		}
 		if (try_instance(search, instance))
 			return instance;
-		asked++;
+		requested++;
 	}
 	return NULL;
 }

@@ -13,7 +13,7 @@
 #include "ecs/service_kind.h"
 #include "ecs/task_definition.h"
 
-#define PRESENCE_LOOK_MAX 100 /* tasks of a daemon on one instance */
+#define PRESENCE_SCAN_MAX 100 /* tasks of a daemon on one instance */
 
 void placement_daemons_free(struct placement *placement)
 {
@@ -205,7 +205,7 @@ struct presence {
 	bool started; /* one that ran since the instance is ACTIVE, as far as that is remembered */
 };
 
-static void look_for(const struct placement *daemon, const struct store_view *view,
+static void find_in(const struct placement *daemon, const struct store_view *view,
 	const struct store_object *instance, const char *state, struct presence *presence)
 {
 	struct store_cursor cursor = {.view = view,
@@ -218,7 +218,7 @@ static void look_for(const struct placement *daemon, const struct store_view *vi
 	const struct store_object *task;
 
 	for (unsigned i = 0;
-		i < PRESENCE_LOOK_MAX && !presence->started && (task = store_next(&cursor)); i++) {
+		i < PRESENCE_SCAN_MAX && !presence->started && (task = store_next(&cursor)); i++) {
 		const struct task_facts *facts = task_facts(task);
 
 		if (daemon->config.service.length == 0 &&
@@ -270,8 +270,8 @@ bool placement_daemons_wait(struct placement *placement, const struct store_view
 		arena_reset(daemon->scratch);
 		if (placement_match(daemon, view, instance))
 			continue;
-		look_for(daemon, view, instance, "live", &presence);
-		look_for(daemon, view, instance, "stopped", &presence);
+		find_in(daemon, view, instance, "live", &presence);
+		find_in(daemon, view, instance, "stopped", &presence);
 		if (!presence.live && !has_room(daemon, view, instance, ret_reserved))
 			continue;
 		if (!presence.started && is_awaited(placement, &placement->daemons[i], instance))

@@ -45,13 +45,13 @@ struct saving {
 static int save(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct saving *saving = context;
-	struct task_draft draft = {.arena = saving->arena,
+	struct task_edit edit = {.arena = saving->arena,
 		.key = arena_format(saving->arena, CLUSTER "/task%d", saving->number),
 		.facts = saving->facts,
 		.document = json_new_object(saving->arena),
 		.revision = STORE_ANY};
 
-	return task_save(transaction, &draft, err);
+	return task_save(transaction, &edit, err);
 }
 
 /* A task there; the same number again changes it. */
@@ -75,7 +75,7 @@ static const struct task_facts running = {.desired = TASK_RUNNING, .last = TASK_
 
 /* ---- asking ---- */
 
-struct asked {
+struct requested {
 	struct test_server *server;
 	struct arena *arena;
 	struct task_needs needs;
@@ -96,69 +96,70 @@ static struct json *parse(struct arena *arena, const char *text)
 	return value;
 }
 
-static struct asked *ask_new(struct test_server *server, int64_t cpu, int64_t memory)
+static struct requested *ask_new(struct test_server *server, int64_t cpu, int64_t memory)
 {
 	struct arena *arena = arena_new(0);
-	struct asked *asked = arena_allocate(arena, sizeof(*asked));
+	struct requested *requested = arena_allocate(arena, sizeof(*requested));
 
-	*asked = (struct asked){.server = server, .arena = arena};
-	asked->needs =
+	*requested = (struct requested){.server = server, .arena = arena};
+	requested->needs =
 		(struct task_needs){.cpu = cpu, .memory = memory, .network_mode = SPAN("bridge")};
-	asked->config = (struct placement_config){.arena = arena,
+	requested->config = (struct placement_config){.arena = arena,
 		.random = &server->random.random,
 		.cluster_key = SPAN(CLUSTER),
-		.needs = &asked->needs,
+		.needs = &requested->needs,
 		.group = SPAN("family:app"),
 		.service = SPAN(""),
 		.launch_type = TASK_LAUNCH_EC2};
-	return asked;
+	return requested;
 }
 
-static void ask_free(struct asked *asked)
+static void ask_free(struct requested *requested)
 {
-	placement_free(asked->placement);
-	arena_free(asked->arena);
+	placement_free(requested->placement);
+	arena_free(requested->arena);
 }
 
-static void compile(struct asked *asked)
+static void compile(struct requested *requested)
 {
 	struct err err;
 
-	placement_free(asked->placement);
-	asked->placement = NULL;
-	if (placement_new(&asked->config, &asked->placement, &err) < 0)
+	placement_free(requested->placement);
+	requested->placement = NULL;
+	if (placement_new(&requested->config, &requested->placement, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
 /* The id of the chosen instance, "" for none. */
-static const char *choose(struct asked *asked)
+static const char *choose(struct requested *requested)
 {
-	_view_ struct store_view *view = store_view_open(asked->server->store);
+	_view_ struct store_view *view = store_view_open(requested->server->store);
 	const struct store_object *chosen;
 
-	if (!asked->placement)
-		compile(asked);
-	asked->failure = (struct placement_failure){0};
-	chosen = placement_choose(asked->placement, view, &asked->failure);
-	return chosen ? arena_copy_span(asked->arena, container_instance_facts(chosen)->id).data
+	if (!requested->placement)
+		compile(requested);
+	requested->failure = (struct placement_failure){0};
+	chosen = placement_choose(requested->placement, view, &requested->failure);
+	return chosen ? arena_copy_span(requested->arena, container_instance_facts(chosen)->id).data
 		      : "";
 }
 
-static void assert_none(struct asked *asked, const char *reason, const char *words)
+static void assert_none(struct requested *requested, const char *reason, const char *words)
 {
-	assert_string_equal(choose(asked), "");
-	assert_int_equal(asked->failure.reason.length, strlen(reason));
-	assert_memory_equal(asked->failure.reason.data, reason, strlen(reason));
-	if (!memmem(asked->failure.event.data, asked->failure.event.length, words, strlen(words)))
-		fail_msg("'%s' is not in '%.*s'", words, SPAN_ARGS(asked->failure.event));
+	assert_string_equal(choose(requested), "");
+	assert_int_equal(requested->failure.reason.length, strlen(reason));
+	assert_memory_equal(requested->failure.reason.data, reason, strlen(reason));
+	if (!memmem(requested->failure.event.data, requested->failure.event.length, words,
+		    strlen(words)))
+		fail_msg("'%s' is not in '%.*s'", words, SPAN_ARGS(requested->failure.event));
 }
 
-static void assert_refused(struct asked *asked, const char *words)
+static void assert_refused(struct requested *requested, const char *words)
 {
 	struct placement *placement;
 	struct err err;
 
-	assert_int_equal(placement_new(&asked->config, &placement, &err), -EINVAL);
+	assert_int_equal(placement_new(&requested->config, &placement, &err), -EINVAL);
 	if (!strstr(err.message, words))
 		fail_msg("'%s' is not in '%s'", words, err.message);
 }
@@ -167,126 +168,130 @@ static void assert_refused(struct asked *asked, const char *words)
 
 static void a_cluster_without_instances(void **state)
 {
-	struct asked *asked = ask_new(*state, 1, 1);
+	struct requested *requested = ask_new(*state, 1, 1);
 
 	test_call(*state, "CreateCluster", "{}");
-	assert_none(asked, "No Container Instances were found in your cluster.",
+	assert_none(requested, "No Container Instances were found in your cluster.",
 		"Reason: No Container Instances were found in your cluster.");
-	assert_null(asked->failure.instance.data);
-	ask_free(asked);
+	assert_null(requested->failure.instance.data);
+	ask_free(requested);
 }
 
 static void room_is_what_live_tasks_leave(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 512, 256);
+	struct requested *requested = ask_new(server, 512, 256);
 	struct task_facts facts = running;
 	struct span id;
 
 	test_call(server, "CreateCluster", "{}");
-	id = register_instance(server, asked->arena, 1024, 512, "");
-	assert_string_equal(choose(asked), id.data);
+	id = register_instance(server, requested->arena, 1024, 512, "");
+	assert_string_equal(choose(requested), id.data);
 	facts.cpu = 513;
 	put_task(server, 1, id, facts);
-	assert_none(asked, "RESOURCE:CPU",
-		arena_format(asked->arena,
+	assert_none(requested, "RESOURCE:CPU",
+		arena_format(requested->arena,
 			"The closest matching (container-instance %s) has insufficient CPU units "
 			"available.",
 			id.data)
 			.data);
-	assert_string_equal(arena_format(asked->arena, "%.*s", SPAN_ARGS(asked->failure.instance))
+	assert_string_equal(arena_format(requested->arena, "%.*s",
+				    SPAN_ARGS(requested->failure.instance))
 				    .data,
-		arena_format(asked->arena, CLUSTER "/%s", id.data).data);
+		arena_format(requested->arena, CLUSTER "/%s", id.data).data);
 	facts.cpu = 512;
 	facts.memory = 257;
 	put_task(server, 1, id, facts);
-	assert_none(asked, "RESOURCE:MEMORY", "has insufficient memory available.");
+	assert_none(requested, "RESOURCE:MEMORY", "has insufficient memory available.");
 	facts.memory = 256;
 	put_task(server, 1, id, facts);
-	assert_string_equal(choose(asked), id.data);
+	assert_string_equal(choose(requested), id.data);
 	/* What a stopping task holds it holds until it is STOPPED. */
 	facts.cpu = 1024;
 	facts.desired = TASK_STOPPED;
 	facts.last = TASK_STOPPING;
 	put_task(server, 1, id, facts);
-	assert_none(asked, "RESOURCE:CPU", "CPU");
+	assert_none(requested, "RESOURCE:CPU", "CPU");
 	facts.last = TASK_STOPPED;
 	put_task(server, 1, id, facts);
-	assert_string_equal(choose(asked), id.data);
-	ask_free(asked);
+	assert_string_equal(choose(requested), id.data);
+	ask_free(requested);
 }
 
 static void host_ports(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct task_facts facts = running;
 	struct span id;
 
 	test_call(server, "CreateCluster", "{}");
-	id = register_instance(server, asked->arena, 1024, 512, "");
+	id = register_instance(server, requested->arena, 1024, 512, "");
 	facts.ports = SPAN("8080/udp,80/tcp");
 	put_task(server, 1, id, facts);
-	asked->needs.port_count = 1;
-	asked->needs.ports[0].port = 8080;
-	assert_string_equal(choose(asked), id.data);
-	asked->needs.ports[0].udp = true;
-	assert_none(asked, "RESOURCE:PORTS", "is already using a port required by your task.");
-	asked->needs.ports[0].port = 22; /* the agent's own, and tcp */
-	assert_string_equal(choose(asked), id.data);
-	asked->needs.ports[0].udp = false;
-	assert_none(asked, "RESOURCE:PORTS", "port");
-	ask_free(asked);
+	requested->needs.port_count = 1;
+	requested->needs.ports[0].port = 8080;
+	assert_string_equal(choose(requested), id.data);
+	requested->needs.ports[0].udp = true;
+	assert_none(requested, "RESOURCE:PORTS", "is already using a port required by your task.");
+	requested->needs.ports[0].port = 22; /* the agent's own, and tcp */
+	assert_string_equal(choose(requested), id.data);
+	requested->needs.ports[0].udp = false;
+	assert_none(requested, "RESOURCE:PORTS", "port");
+	ask_free(requested);
 }
 
 static void attributes_and_launch_types(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct span plain, special;
 
 	test_call(server, "CreateCluster", "{}");
-	plain = register_instance(server, asked->arena, 1024, 512,
+	plain = register_instance(server, requested->arena, 1024, 512,
 		"{'name':'ecs.capability.x-long'},{'name':'zone','value':'a\\\\b'}");
-	asked->needs.attributes = parse(asked->arena, "[{'name':'ecs.capability.x'}]");
-	assert_none(asked, "ATTRIBUTE", "is missing an attribute required by your task.");
-	asked->needs.attributes =
-		parse(asked->arena, "[{'name':'ecs.capability.x-long'},{'name':'zone',"
-				    "'value':'a\\\\b'}]");
-	compile(asked);
-	assert_string_equal(choose(asked), plain.data);
-	asked->needs.attributes = parse(asked->arena, "[{'name':'zone','value':'a'}]");
-	compile(asked);
-	assert_none(asked, "ATTRIBUTE", "attribute");
-	special = register_instance(server, asked->arena, 1024, 512,
+	requested->needs.attributes = parse(requested->arena, "[{'name':'ecs.capability.x'}]");
+	assert_none(requested, "ATTRIBUTE", "is missing an attribute required by your task.");
+	requested->needs.attributes =
+		parse(requested->arena, "[{'name':'ecs.capability.x-long'},{'name':'zone',"
+					"'value':'a\\\\b'}]");
+	compile(requested);
+	assert_string_equal(choose(requested), plain.data);
+	requested->needs.attributes = parse(requested->arena, "[{'name':'zone','value':'a'}]");
+	compile(requested);
+	assert_none(requested, "ATTRIBUTE", "attribute");
+	special = register_instance(server, requested->arena, 1024, 512,
 		"{'name':'zone','value':'a'},{'name':'ecs.capability.external'}");
-	assert_none(asked, "ATTRIBUTE", "attribute"); /* EC2 tasks do not go to external machines */
-	asked->config.launch_type = TASK_LAUNCH_EXTERNAL;
-	compile(asked);
-	assert_string_equal(choose(asked), special.data);
-	ask_free(asked);
+	assert_none(requested, "ATTRIBUTE",
+		"attribute"); /* EC2 tasks do not go to external machines */
+	requested->config.launch_type = TASK_LAUNCH_EXTERNAL;
+	compile(requested);
+	assert_string_equal(choose(requested), special.data);
+	ask_free(requested);
 }
 
 static void draining_and_forced(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	_view_ struct store_view *view = NULL;
 	const struct store_object *instance;
 	struct span id;
 
 	test_call(server, "CreateCluster", "{}");
-	id = register_instance(server, asked->arena, 1024, 512, "");
+	id = register_instance(server, requested->arena, 1024, 512, "");
 	test_call(server, "UpdateContainerInstancesState",
 		"{'containerInstances':['%s'],'status':'DRAINING'}", id.data);
-	assert_none(asked, "No Container Instances were found in your cluster.", "Reason: ");
+	assert_none(requested, "No Container Instances were found in your cluster.", "Reason: ");
 	view = store_view_open(server->store);
 	instance = store_get(view, &container_instance_kind,
-		arena_format(asked->arena, CLUSTER "/%s", id.data));
-	assert_false(placement_fits(asked->placement, view, instance, false, &asked->failure));
-	assert_memory_equal(asked->failure.reason.data, "DRAINING", 8);
-	assert_true(placement_fits(asked->placement, view, instance, true, &asked->failure));
-	ask_free(asked);
+		arena_format(requested->arena, CLUSTER "/%s", id.data));
+	assert_false(placement_fits(requested->placement, view, instance, false,
+		&requested->failure));
+	assert_memory_equal(requested->failure.reason.data, "DRAINING", 8);
+	assert_true(placement_fits(requested->placement, view, instance, true,
+		&requested->failure));
+	ask_free(requested);
 }
 
 /* ---- constraints ---- */
@@ -294,72 +299,72 @@ static void draining_and_forced(void **state)
 static void member_of(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct task_facts facts = running;
 	struct span a, b;
 
 	test_call(server, "CreateCluster", "{}");
-	a = register_instance(server, asked->arena, 1024, 512, "{'name':'rack','value':'1'}");
-	b = register_instance(server, asked->arena, 1024, 512, "{'name':'rack','value':'2'}");
-	asked->config.constraints =
-		parse(asked->arena, "[{'type':'memberOf','expression':'attribute:rack == 2'}]");
-	assert_string_equal(choose(asked), b.data);
+	a = register_instance(server, requested->arena, 1024, 512, "{'name':'rack','value':'1'}");
+	b = register_instance(server, requested->arena, 1024, 512, "{'name':'rack','value':'2'}");
+	requested->config.constraints =
+		parse(requested->arena, "[{'type':'memberOf','expression':'attribute:rack == 2'}]");
+	assert_string_equal(choose(requested), b.data);
 	/* Those of the definition are added. */
-	asked->needs.constraints =
-		parse(asked->arena, "[{'type':'memberOf','expression':'attribute:rack == 1'}]");
-	compile(asked);
-	assert_none(asked, "MemberOf placement constraint unsatisfied.",
+	requested->needs.constraints =
+		parse(requested->arena, "[{'type':'memberOf','expression':'attribute:rack == 1'}]");
+	compile(requested);
+	assert_none(requested, "MemberOf placement constraint unsatisfied.",
 		"encountered error \"MemberOf placement constraint unsatisfied.\"");
-	asked->needs.constraints = NULL;
-	asked->config.constraints =
-		parse(asked->arena, "[{'type':'memberOf','expression':'task:group == database'}]");
-	compile(asked);
-	assert_none(asked, "MemberOf placement constraint unsatisfied.", "MemberOf");
+	requested->needs.constraints = NULL;
+	requested->config.constraints = parse(requested->arena,
+		"[{'type':'memberOf','expression':'task:group == database'}]");
+	compile(requested);
+	assert_none(requested, "MemberOf placement constraint unsatisfied.", "MemberOf");
 	facts.group = SPAN("database");
 	put_task(server, 1, a, facts);
-	assert_string_equal(choose(asked), a.data);
-	asked->config.constraints =
-		parse(asked->arena, "[{'type':'memberOf','expression':'runningTasksCount < 1'}]");
-	compile(asked);
-	assert_string_equal(choose(asked), b.data);
-	ask_free(asked);
+	assert_string_equal(choose(requested), a.data);
+	requested->config.constraints = parse(requested->arena,
+		"[{'type':'memberOf','expression':'runningTasksCount < 1'}]");
+	compile(requested);
+	assert_string_equal(choose(requested), b.data);
+	ask_free(requested);
 }
 
 static void distinct_instances(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct task_facts facts = running;
 	struct span a, b;
 
 	test_call(server, "CreateCluster", "{}");
-	a = register_instance(server, asked->arena, 1024, 512, "");
-	b = register_instance(server, asked->arena, 1024, 512, "");
-	asked->config.constraints = parse(asked->arena, "[{'type':'distinctInstance'}]");
+	a = register_instance(server, requested->arena, 1024, 512, "");
+	b = register_instance(server, requested->arena, 1024, 512, "");
+	requested->config.constraints = parse(requested->arena, "[{'type':'distinctInstance'}]");
 	put_task(server, 1, a, running);
 	for (int i = 0; i < 10; i++)
-		assert_string_equal(choose(asked), b.data);
+		assert_string_equal(choose(requested), b.data);
 	facts.group = SPAN("other");
 	put_task(server, 2, b, facts);
-	assert_string_equal(choose(asked), b.data);
+	assert_string_equal(choose(requested), b.data);
 	put_task(server, 2, b, running);
-	assert_none(asked, "DistinctInstance placement constraint unsatisfied.",
+	assert_none(requested, "DistinctInstance placement constraint unsatisfied.",
 		"DistinctInstance");
 	/* Who shall stop does not count. */
 	facts = running;
 	facts.desired = TASK_STOPPED;
 	put_task(server, 1, a, facts);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	/* A service looks at its own tasks. */
-	asked->config.service = SPAN("web");
-	asked->config.group = SPAN("service:web");
-	compile(asked);
+	requested->config.service = SPAN("web");
+	requested->config.group = SPAN("service:web");
+	compile(requested);
 	facts = running;
 	facts.service = SPAN("web");
 	facts.group = SPAN("service:web");
 	put_task(server, 3, a, facts);
-	assert_string_equal(choose(asked), b.data);
-	ask_free(asked);
+	assert_string_equal(choose(requested), b.data);
+	ask_free(requested);
 }
 
 static void wrong_constraints_and_strategies(void **state)
@@ -382,14 +387,15 @@ static void wrong_constraints_and_strategies(void **state)
 	};
 
 	for (size_t i = 0; i < LENGTH(table); i++) {
-		struct asked *asked = ask_new(*state, 1, 1);
+		struct requested *requested = ask_new(*state, 1, 1);
 
 		if (table[i].constraints)
-			asked->config.constraints = parse(asked->arena, table[i].constraints);
+			requested->config.constraints =
+				parse(requested->arena, table[i].constraints);
 		if (table[i].strategy)
-			asked->config.strategy = parse(asked->arena, table[i].strategy);
-		assert_refused(asked, table[i].words);
-		ask_free(asked);
+			requested->config.strategy = parse(requested->arena, table[i].strategy);
+		assert_refused(requested, table[i].words);
+		ask_free(requested);
 	}
 }
 
@@ -398,41 +404,42 @@ static void wrong_constraints_and_strategies(void **state)
 static void binpack(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 256, 64);
+	struct requested *requested = ask_new(server, 256, 64);
 	struct task_facts facts = running;
 	struct span a, b;
 
 	test_call(server, "CreateCluster", "{}");
-	a = register_instance(server, asked->arena, 1024, 512, "");
-	b = register_instance(server, asked->arena, 1024, 512, "");
+	a = register_instance(server, requested->arena, 1024, 512, "");
+	b = register_instance(server, requested->arena, 1024, 512, "");
 	facts.cpu = 512;
 	facts.memory = 1;
 	put_task(server, 1, a, facts);
 	facts.cpu = 1;
 	facts.memory = 128;
 	put_task(server, 2, b, facts);
-	asked->config.strategy = parse(asked->arena, "[{'type':'binpack','field':'cpu'}]");
-	assert_string_equal(choose(asked), a.data);
-	asked->config.strategy = parse(asked->arena, "[{'type':'binpack','field':'MEMORY'}]");
-	compile(asked);
-	assert_string_equal(choose(asked), b.data);
+	requested->config.strategy = parse(requested->arena, "[{'type':'binpack','field':'cpu'}]");
+	assert_string_equal(choose(requested), a.data);
+	requested->config.strategy =
+		parse(requested->arena, "[{'type':'binpack','field':'MEMORY'}]");
+	compile(requested);
+	assert_string_equal(choose(requested), b.data);
 	/* The fullest one that still has room. */
 	facts.memory = 500;
 	put_task(server, 2, b, facts);
-	assert_string_equal(choose(asked), a.data);
-	ask_free(asked);
+	assert_string_equal(choose(requested), a.data);
+	ask_free(requested);
 }
 
 /* Places `count` tasks one after the other and counts them per instance. */
-static void place_many(struct asked *asked, int first, int count, const struct task_facts *facts,
-	const struct span *ids, size_t id_count, int *ret_counts)
+static void place_many(struct requested *requested, int first, int count,
+	const struct task_facts *facts, const struct span *ids, size_t id_count, int *ret_counts)
 {
 	memset(ret_counts, 0, id_count * sizeof(*ret_counts));
 	for (int i = 0; i < count; i++) {
-		const char *id = choose(asked);
+		const char *id = choose(requested);
 
 		assert_string_not_equal(id, "");
-		put_task(asked->server, first + i, span_of(id), *facts);
+		put_task(requested->server, first + i, span_of(id), *facts);
 		for (size_t k = 0; k < id_count; k++)
 			ret_counts[k] += span_is(ids[k], id);
 	}
@@ -441,7 +448,7 @@ static void place_many(struct asked *asked, int first, int count, const struct t
 static void services_are_balanced_by_themselves(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct task_facts facts = running;
 	struct span ids[5];
 	int counts[5];
@@ -449,66 +456,66 @@ static void services_are_balanced_by_themselves(void **state)
 	test_call(server, "CreateCluster", "{}");
 	/* Zone a has one instance, zone b four. */
 	for (int i = 0; i < 5; i++)
-		ids[i] = register_instance(server, asked->arena, 1024, 512,
+		ids[i] = register_instance(server, requested->arena, 1024, 512,
 			i == 0 ? "{'name':'ecs.availability-zone','value':'a'}"
 			       : "{'name':'ecs.availability-zone','value':'b'}");
-	asked->config.service = SPAN("web");
-	asked->config.group = SPAN("service:web");
+	requested->config.service = SPAN("web");
+	requested->config.group = SPAN("service:web");
 	facts.service = SPAN("web");
 	facts.group = SPAN("service:web");
-	place_many(asked, 100, 16, &facts, ids, 5, counts);
+	place_many(requested, 100, 16, &facts, ids, 5, counts);
 	assert_int_equal(counts[0], 8);
 	for (int i = 1; i < 5; i++)
 		assert_int_equal(counts[i], 2);
 	/* Tasks of others do not count. */
-	asked->config.service = SPAN("api");
+	requested->config.service = SPAN("api");
 	facts.service = SPAN("api");
-	compile(asked);
-	place_many(asked, 200, 2, &facts, ids, 5, counts);
+	compile(requested);
+	place_many(requested, 200, 2, &facts, ids, 5, counts);
 	assert_int_equal(counts[0], 1);
-	ask_free(asked);
+	ask_free(requested);
 }
 
 static void spread_over_hosts_then_binpack(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 100, 1);
+	struct requested *requested = ask_new(server, 100, 1);
 	struct task_facts facts = running;
 	struct span ids[3];
 	int counts[3];
 
 	test_call(server, "CreateCluster", "{}");
 	for (int i = 0; i < 3; i++)
-		ids[i] = register_instance(server, asked->arena, 1000 + 100 * i, 512, "");
-	asked->config.strategy = parse(asked->arena,
+		ids[i] = register_instance(server, requested->arena, 1000 + 100 * i, 512, "");
+	requested->config.strategy = parse(requested->arena,
 		"[{'type':'spread','field':'host'},{'type':'binpack','field':'cpu'}]");
 	facts.cpu = 100;
 	/* All are equal in tasks: the smallest one first. */
-	assert_string_equal(choose(asked), ids[0].data);
-	place_many(asked, 1, 9, &facts, ids, 3, counts);
+	assert_string_equal(choose(requested), ids[0].data);
+	place_many(requested, 1, 9, &facts, ids, 3, counts);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(counts[i], 3);
 	/* When the one that a strategy prefers is full, the next one takes it. */
 	facts.cpu = 700;
 	put_task(server, 50, ids[0], facts);
 	facts.cpu = 100;
-	place_many(asked, 60, 2, &facts, ids, 3, counts);
+	place_many(requested, 60, 2, &facts, ids, 3, counts);
 	assert_int_equal(counts[0], 0);
-	ask_free(asked);
+	ask_free(requested);
 }
 
 static void chance_reaches_everybody(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct span ids[100];
 	int counts[100] = {0}, missed = 0;
 
 	test_call(server, "CreateCluster", "{}");
 	for (size_t i = 0; i < LENGTH(ids); i++)
-		ids[i] = register_instance(server, asked->arena, 1024, 512, "");
+		ids[i] = register_instance(server, requested->arena, 1024, 512, "");
 	for (int i = 0; i < 5000; i++) {
-		const char *id = choose(asked);
+		const char *id = choose(requested);
 
 		for (size_t k = 0; k < LENGTH(ids); k++)
 			counts[k] += span_is(ids[k], id);
@@ -524,8 +531,8 @@ static void chance_reaches_everybody(void **state)
 		put_task(server, (int)k, ids[k], facts);
 	}
 	for (int i = 0; i < 20; i++)
-		assert_string_equal(choose(asked), ids[77].data);
-	ask_free(asked);
+		assert_string_equal(choose(requested), ids[77].data);
+	ask_free(requested);
 }
 
 /* ---- daemons first ---- */
@@ -543,7 +550,7 @@ static int put_daemon(struct store_transaction *transaction, void *context, stru
 	struct service_facts service = {.status = SERVICE_ACTIVE,
 		.strategy = SERVICE_DAEMON,
 		.launch_type = SPAN("EC2"),
-		.told = SPAN("")};
+		.reported = SPAN("")};
 	struct service_deployment_facts deployment = {.family = SPAN("watch"),
 		.revision = 1,
 		.service_revision = SPAN(""),
@@ -566,8 +573,8 @@ static int put_daemon(struct store_transaction *transaction, void *context, stru
 static void daemons_come_first(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
-	struct daemon daemon = {.arena = asked->arena,
+	struct requested *requested = ask_new(server, 1, 1);
+	struct daemon daemon = {.arena = requested->arena,
 		.constraints = "[{'type':'memberOf','expression':'attribute:watched exists'}]"};
 	struct task_facts facts = running;
 	struct span a, b, small;
@@ -577,71 +584,71 @@ static void daemons_come_first(void **state)
 	test_call(server, "RegisterTaskDefinition",
 		"{'family':'watch','containerDefinitions':[{'name':'w','image':'host','cpu':100,"
 		"'memory':64}]}");
-	a = register_instance(server, asked->arena, 1024, 512, "{'name':'watched'}");
+	a = register_instance(server, requested->arena, 1024, 512, "{'name':'watched'}");
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_none(asked, "DAEMON", "does not run all of its daemons yet");
+	assert_none(requested, "DAEMON", "does not run all of its daemons yet");
 	/* One that it does not match, and one that could never hold it, take tasks. */
-	b = register_instance(server, asked->arena, 1024, 512, "");
-	assert_string_equal(choose(asked), b.data);
+	b = register_instance(server, requested->arena, 1024, 512, "");
+	assert_string_equal(choose(requested), b.data);
 	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", b.data);
-	small = register_instance(server, asked->arena, 50, 512, "{'name':'watched'}");
-	assert_string_equal(choose(asked), small.data);
+	small = register_instance(server, requested->arena, 50, 512, "{'name':'watched'}");
+	assert_string_equal(choose(requested), small.data);
 	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", small.data);
 	/* Starting is not running. */
 	facts.service = SPAN("watch");
 	facts.daemon = true;
 	facts.last = TASK_PENDING;
 	put_task(server, 1, a, facts);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	facts.last = TASK_RUNNING;
 	put_task(server, 1, a, facts);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	/* One that has run there, and will be replaced, keeps nobody waiting. */
 	facts.desired = TASK_STOPPED;
 	put_task(server, 1, a, facts);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	facts.last = TASK_STOPPED;
 	facts.started_ms = 1;
 	put_task(server, 1, a, facts);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	facts.started_ms = 0;
 	put_task(server, 1, a, facts);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	/* Another revision asks of other instances: what was compiled is made anew. */
 	daemon.constraints = "[{'type':'memberOf','expression':'attribute:other exists'}]";
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	daemon.constraints = "[]";
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	/* Tasks of it fail: nobody waits, but there is room for it as long as there was. */
 	daemon.failed = 1;
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	facts = running;
 	facts.memory = 512 - 64;
 	put_task(server, 2, a, facts);
-	assert_none(asked, "RESOURCE:MEMORY", "memory");
+	assert_none(requested, "RESOURCE:MEMORY", "memory");
 	facts.memory = 512 - 64 + 1;
 	put_task(server, 2, a, facts);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	/* Nor does anybody wait for one that finds no room. */
 	daemon.failed = 0;
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	facts.memory = 512 - 64;
 	put_task(server, 2, a, facts);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	/* The daemon itself does not wait for itself. */
-	asked->config.daemon = true;
-	compile(asked);
-	assert_string_equal(choose(asked), a.data);
-	ask_free(asked);
+	requested->config.daemon = true;
+	compile(requested);
+	assert_string_equal(choose(requested), a.data);
+	ask_free(requested);
 }
 
 static int put_reservation(struct store_transaction *transaction, void *context, struct err *err)
@@ -671,7 +678,7 @@ static int64_t active_since(struct test_server *server, struct span id)
 static void reservations_come_first(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct reservation_facts reservation = {.family = SPAN("watch"),
 		.revision = 1,
 		.attributes = SPAN(";watched;rack=r1;"),
@@ -683,74 +690,74 @@ static void reservations_come_first(void **state)
 	test_call(server, "RegisterTaskDefinition",
 		"{'family':'watch','containerDefinitions':[{'name':'w','image':'host','cpu':100,"
 		"'memory':64}]}");
-	a = register_instance(server, asked->arena, 1024, 512,
+	a = register_instance(server, requested->arena, 1024, 512,
 		"{'name':'watched'},{'name':'rack','value':'r1'}");
 	reserve(server, &reservation);
-	asked->config.now_ms = active_since(server, a);
-	assert_none(asked, "DAEMON", "does not run all of its daemons yet");
+	requested->config.now_ms = active_since(server, a);
+	assert_none(requested, "DAEMON", "does not run all of its daemons yet");
 	/* Whoever lacks one of its attributes takes tasks. */
-	b = register_instance(server, asked->arena, 1024, 512,
+	b = register_instance(server, requested->arena, 1024, 512,
 		"{'name':'watched'},{'name':'rack','value':'r2'}");
-	assert_string_equal(choose(asked), b.data);
+	assert_string_equal(choose(requested), b.data);
 	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", b.data);
 	/* Somebody else's task by hand is not what is waited for. */
 	facts.group = SPAN("family:watch");
 	put_task(server, 1, a, facts);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	facts.group = SPAN("env:watch");
 	facts.last = TASK_PENDING;
 	put_task(server, 1, a, facts);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	facts.last = TASK_RUNNING;
 	put_task(server, 1, a, facts);
-	assert_string_equal(choose(asked), a.data);
+	assert_string_equal(choose(requested), a.data);
 	/* Nobody waits for ever, but the room is kept: of 512 there are 448 left, 64 less than free. */
 	facts.group = SPAN("family:watch");
 	facts.memory = 1;
 	facts.cpu = 0;
 	put_task(server, 1, a, facts);
-	asked->needs.memory = 512 - 64 - 1;
-	asked->config.now_ms += RESERVATION_WAIT_MS - 1;
-	compile(asked);
-	assert_none(asked, "DAEMON", "daemon");
-	asked->config.now_ms += 1;
-	compile(asked);
-	assert_string_equal(choose(asked), a.data);
-	asked->needs.memory++;
-	compile(asked);
-	assert_none(asked, "RESOURCE:MEMORY", "memory");
+	requested->needs.memory = 512 - 64 - 1;
+	requested->config.now_ms += RESERVATION_WAIT_MS - 1;
+	compile(requested);
+	assert_none(requested, "DAEMON", "daemon");
+	requested->config.now_ms += 1;
+	compile(requested);
+	assert_string_equal(choose(requested), a.data);
+	requested->needs.memory++;
+	compile(requested);
+	assert_none(requested, "RESOURCE:MEMORY", "memory");
 	/* One that was made later has its own time. */
-	reservation.since_ms = asked->config.now_ms;
+	reservation.since_ms = requested->config.now_ms;
 	reserve(server, &reservation);
-	assert_none(asked, "DAEMON", "daemon");
+	assert_none(requested, "DAEMON", "daemon");
 	/* And what its attributes are now is what counts. */
 	reservation.attributes = SPAN(";other;");
 	reserve(server, &reservation);
-	assert_string_equal(choose(asked), a.data);
-	ask_free(asked);
+	assert_string_equal(choose(requested), a.data);
+	ask_free(requested);
 }
 
 /* ---- who makes room ---- */
 
 /* The ids of those that leave, joined by spaces. */
-static const char *leaving(struct asked *asked, struct span instance, int64_t now_ms)
+static const char *leaving(struct requested *requested, struct span instance, int64_t now_ms)
 {
-	_view_ struct store_view *view = store_view_open(asked->server->store);
+	_view_ struct store_view *view = store_view_open(requested->server->store);
 	struct span joined = SPAN(""), *ids;
 	size_t count = preemption_choose(view, SPAN(CLUSTER "/env:watch"),
-		arena_format(asked->arena, CLUSTER "/%s", instance.data), now_ms, asked->arena,
-		&ids);
+		arena_format(requested->arena, CLUSTER "/%s", instance.data), now_ms,
+		requested->arena, &ids);
 
 	for (size_t i = 0; i < count; i++)
-		joined = arena_format(asked->arena, "%.*s%s%.*s", SPAN_ARGS(joined),
+		joined = arena_format(requested->arena, "%.*s%s%.*s", SPAN_ARGS(joined),
 			i > 0 ? " " : "", SPAN_ARGS(ids[i]));
-	return arena_format(asked->arena, "%.*s", SPAN_ARGS(joined)).data;
+	return arena_format(requested->arena, "%.*s", SPAN_ARGS(joined)).data;
 }
 
 static void priority_makes_room(void **state)
 {
 	struct test_server *server = *state;
-	struct asked *asked = ask_new(server, 1, 1);
+	struct requested *requested = ask_new(server, 1, 1);
 	struct reservation_facts reservation = {
 		.family = SPAN("watch"), .revision = 1, .attributes = SPAN(""), .since_ms = 1};
 	struct task_facts facts = running;
@@ -760,7 +767,7 @@ static void priority_makes_room(void **state)
 	test_call(server, "RegisterTaskDefinition",
 		"{'family':'watch','containerDefinitions':[{'name':'w','image':'host','cpu':100,"
 		"'memory':64}]}");
-	a = register_instance(server, asked->arena, 1024, 512, "");
+	a = register_instance(server, requested->arena, 1024, 512, "");
 	reserve(server, &reservation);
 	facts.cpu = 1;
 	facts.group = SPAN("family:app");
@@ -769,24 +776,24 @@ static void priority_makes_room(void **state)
 		facts.created_ms = i;
 		put_task(server, i, a, facts);
 	}
-	assert_string_equal(leaving(asked, a, 10), ""); /* it has no priority */
+	assert_string_equal(leaving(requested, a, 10), ""); /* it has no priority */
 	reservation.priority = 5;
 	reserve(server, &reservation);
 	/* The newest is too small to help alone; then it does not have to go. */
-	assert_string_equal(leaving(asked, a, 10), "task4");
+	assert_string_equal(leaving(requested, a, 10), "task4");
 	/* Protected ones stay. */
 	facts.memory = 125;
 	facts.created_ms = 4;
 	facts.protected_until_ms = 11;
 	put_task(server, 4, a, facts);
-	assert_string_equal(leaving(asked, a, 10), "task3");
-	assert_string_equal(leaving(asked, a, 11), "task4");
+	assert_string_equal(leaving(requested, a, 10), "task3");
+	assert_string_equal(leaving(requested, a, 11), "task4");
 	/* One that leaves already makes the same room. */
 	facts.created_ms = 1;
 	facts.protected_until_ms = 0;
 	facts.desired = TASK_STOPPED;
 	put_task(server, 1, a, facts);
-	assert_string_equal(leaving(asked, a, 10), "");
+	assert_string_equal(leaving(requested, a, 10), "");
 	/* Those with as much priority do not go; when the rest would not be enough, nobody does. */
 	facts.desired = TASK_RUNNING;
 	facts.group = SPAN("env:watch");
@@ -794,8 +801,8 @@ static void priority_makes_room(void **state)
 		facts.created_ms = i;
 		put_task(server, i, a, facts);
 	}
-	assert_string_equal(leaving(asked, a, 10), "");
-	ask_free(asked);
+	assert_string_equal(leaving(requested, a, 10), "");
+	ask_free(requested);
 }
 
 int main(void)

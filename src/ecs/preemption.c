@@ -7,7 +7,7 @@
 #include "ecs/task_create.h"
 #include "ecs/task_definition.h"
 
-#define LOOK_MAX 1000 /* tasks of one instance */
+#define SCAN_MAX 1000 /* tasks of one instance */
 
 struct candidate {
 	struct span id;
@@ -72,7 +72,7 @@ static size_t collect(const struct store_view *view, const struct reservation_fa
 	const struct store_object *task;
 	size_t count = 0;
 
-	while (count < LOOK_MAX && (task = store_next(&cursor))) {
+	while (count < SCAN_MAX && (task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
 		int64_t priority = priority_of(view, holder, facts->group, arena);
 
@@ -133,7 +133,7 @@ size_t preemption_choose(const struct store_view *view, struct span reservation_
 	missing.cpu = needs.cpu + sums[TASK_SUM_CPU] - container_instance_facts(instance)->cpu;
 	missing.memory =
 		needs.memory + sums[TASK_SUM_MEMORY] - container_instance_facts(instance)->memory;
-	candidates = memory_allocate_array(LOOK_MAX, sizeof(*candidates));
+	candidates = memory_allocate_array(SCAN_MAX, sizeof(*candidates));
 	count = collect(view, reservation_facts(reservation), instance_key, now_ms, arena, &missing,
 		candidates);
 	if (is_enough(&missing))

@@ -227,7 +227,7 @@ static int remove_service(struct store_transaction *transaction, void *context, 
 
 	if (!service || service->revision != removal->revision)
 		return 0;
-	code = service_parts_delete(transaction, removal->key, err);
+	code = service_components_delete(transaction, removal->key, err);
 	if (code < 0)
 		return code;
 	return store_delete(transaction, &service_kind, removal->key, removal->revision, err);

@@ -14,11 +14,11 @@
 
 /* ---- finding ---- */
 
-static struct span cluster_given(struct aws_request *request)
+static struct span cluster_requested(struct aws_request *request)
 {
-	struct span given = json_get_text(request->input, "cluster");
+	struct span requested = json_get_text(request->input, "cluster");
 
-	return given.data ? given : SPAN("default");
+	return requested.data ? requested : SPAN("default");
 }
 
 /* "CLUSTER/NAME" or, as ECS once wrote ARNs, "NAME". */
@@ -33,33 +33,33 @@ static bool split_name(struct span resolved, struct span cluster, struct span *r
 }
 
 const struct store_object *service_get(struct aws_request *request,
-	const struct store_object *cluster, struct span given, struct span *ret_name)
+	const struct store_object *cluster, struct span requested, struct span *ret_name)
 {
 	struct span resolved, of_cluster, name;
 
 	*ret_name = SPAN_NONE;
-	if (!ecs_try_resolve(request->caller, "service", given, &resolved) ||
-		(!aws_arn_looks_like(given) && memchr(given.data, '/', given.length)) ||
+	if (!ecs_try_resolve(request->caller, "service", requested, &resolved) ||
+		(!aws_arn_looks_like(requested) && memchr(requested.data, '/', requested.length)) ||
 		!split_name(resolved, cluster_facts(cluster)->name, &of_cluster, &name))
 		return NULL;
 	*ret_name = name;
 	if (!span_equal(of_cluster, cluster_facts(cluster)->name))
 		return NULL;
 	return store_get(request->view, &service_kind,
-		service_part_key(request->arena, cluster->key, name));
+		service_component_key(request->arena, cluster->key, name));
 }
 
 int service_find(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object **ret_service)
 {
-	struct span given = json_get_text(request->input, "service"), name;
-	const struct store_object *service = service_get(request, cluster, given, &name);
+	struct span requested = json_get_text(request->input, "service"), name;
+	const struct store_object *service = service_get(request, cluster, requested, &name);
 
-	if (given.length == 0)
+	if (requested.length == 0)
 		return aws_fail_input(request, "service: must not be empty");
 	if (!service)
 		return aws_fail(request, "ServiceNotFoundException", "Service not found: %.*s",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	*ret_service = service;
 	return 0;
 }
@@ -77,7 +77,7 @@ int service_find_active(struct aws_request *request, const struct store_object *
 /* ---- for policies ---- */
 
 static void add_resource(struct aws_request *request, struct aws_resources *resources,
-	struct span given)
+	struct span requested)
 {
 	struct span cluster, resolved, of_cluster, name;
 
@@ -85,21 +85,21 @@ static void add_resource(struct aws_request *request, struct aws_resources *reso
 		resources->overflow = true;
 		return;
 	}
-	if (ecs_try_resolve(request->caller, "cluster", cluster_given(request), &cluster) &&
-		ecs_try_resolve(request->caller, "service", given, &resolved) &&
+	if (ecs_try_resolve(request->caller, "cluster", cluster_requested(request), &cluster) &&
+		ecs_try_resolve(request->caller, "service", requested, &resolved) &&
 		split_name(resolved, cluster, &of_cluster, &name))
-		given = ecs_arn(request, "service",
+		requested = ecs_arn(request, "service",
 			arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(of_cluster),
 				SPAN_ARGS(name)));
-	resources->arns[resources->count++] = given.data ? given : SPAN("");
+	resources->arns[resources->count++] = requested.data ? requested : SPAN("");
 }
 
 void service_resources(struct aws_request *request, struct aws_resources *resources)
 {
-	struct span given = json_get_text(request->input, "service");
+	struct span requested = json_get_text(request->input, "service");
 
 	add_resource(request, resources,
-		given.data ? given : json_get_text(request->input, "serviceName"));
+		requested.data ? requested : json_get_text(request->input, "serviceName"));
 }
 
 void service_list_resources(struct aws_request *request, struct aws_resources *resources)
@@ -130,7 +130,7 @@ int service_create_prepare(struct aws_request *request)
 	return 0;
 }
 
-static bool token_made(const struct json *ids, struct span name)
+static bool token_created(const struct json *ids, struct span name)
 {
 	return span_equal(json_text(json_item(ids, 0)), name);
 }
@@ -148,8 +148,8 @@ static int check_free(struct aws_request *request, const struct store_object *cl
 	if (existing && service_facts(existing)->status == SERVICE_DRAINING)
 		return aws_fail_input(request, "Unable to Start a service that is still Draining.");
 	if (existing && service_facts(existing)->status == SERVICE_ACTIVE) {
-		*ret_same =
-			use == CLIENT_TOKEN_SAME && token_made(ids, service_facts(existing)->name);
+		*ret_same = use == CLIENT_TOKEN_SAME &&
+			    token_created(ids, service_facts(existing)->name);
 		if (!*ret_same)
 			return aws_fail_input(request, "Creation of service was not idempotent.");
 	}
@@ -169,26 +169,26 @@ static int keep_token(struct aws_request *request, const struct store_object *cl
 }
 
 /* The first revision and its deployment, or those that an update wants. */
-static int deploy(struct aws_request *request, struct service_draft *draft,
+static int deploy(struct aws_request *request, struct service_edit *edit,
 	const struct json *definition)
 {
 	struct span revision, number;
 
-	if (service_revision_add(request->transaction, draft, definition, request->random,
+	if (service_revision_add(request->transaction, edit, definition, request->random,
 		    request->now_ms, &revision, &request->err) < 0 ||
-		service_deployment_begin(request->transaction, draft, revision, SPAN(""),
+		service_deployment_begin(request->transaction, edit, revision, SPAN(""),
 			request->random, request->now_ms, &number, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
 }
 
-static int save(struct aws_request *request, const struct service_draft *draft)
+static int save(struct aws_request *request, const struct service_edit *edit)
 {
 	struct span text;
 
-	if (document_text(request, draft->document, &text) < 0)
+	if (document_text(request, edit->document, &text) < 0)
 		return -EPERM;
-	if (service_draft_save(request->transaction, draft, &request->err) < 0)
+	if (service_edit_save(request->transaction, edit, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
 }
@@ -197,7 +197,7 @@ int service_create(struct aws_request *request)
 {
 	const struct prepared *prepared = request->prepared;
 	struct span name = json_get_text(request->input, "serviceName");
-	struct service_draft draft = {.arena = request->arena,
+	struct service_edit edit = {.arena = request->arena,
 		.document = json_new_object(request->arena),
 		.tags = prepared->tags,
 		.revision = STORE_ABSENT};
@@ -207,28 +207,28 @@ int service_create(struct aws_request *request)
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	draft.key = service_part_key(request->arena, cluster->key, name);
-	draft.facts.cluster = cluster_facts(cluster)->name;
-	draft.facts.name = name;
-	draft.facts.created_ms = request->now_ms;
-	existing = store_get(request->view, &service_kind, draft.key);
+	edit.key = service_component_key(request->arena, cluster->key, name);
+	edit.facts.cluster = cluster_facts(cluster)->name;
+	edit.facts.name = name;
+	edit.facts.created_ms = request->now_ms;
+	existing = store_get(request->view, &service_kind, edit.key);
 	if (check_free(request, cluster, existing, &same) < 0)
 		return -EPERM;
 	if (same)
-		return service_answer(request, draft.key);
-	if (service_check_create(request, cluster, &draft, &definition) < 0)
+		return service_answer(request, edit.key);
+	if (service_check_create(request, cluster, &edit, &definition) < 0)
 		return -EPERM;
 	if (existing) {
 		/* One that is INACTIVE makes room, with all that belonged to it. */
-		if (service_parts_delete(request->transaction, draft.key, &request->err) < 0)
+		if (service_components_delete(request->transaction, edit.key, &request->err) < 0)
 			return aws_fail_store(request);
-		draft.revision = existing->revision;
+		edit.revision = existing->revision;
 	}
-	if (definition && deploy(request, &draft, definition) < 0)
+	if (definition && deploy(request, &edit, definition) < 0)
 		return -EPERM;
-	if (save(request, &draft) < 0 || keep_token(request, cluster, name) < 0)
+	if (save(request, &edit) < 0 || keep_token(request, cluster, name) < 0)
 		return -EPERM;
-	return service_answer(request, draft.key);
+	return service_answer(request, edit.key);
 }
 
 /* ---- update ---- */
@@ -237,28 +237,28 @@ int service_update(struct aws_request *request)
 {
 	const struct store_object *cluster, *service;
 	const struct json *definition;
-	struct service_draft draft;
+	struct service_edit edit;
 	int64_t desired;
 	bool deploys;
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0 ||
 		service_find_active(request, cluster, &service) < 0)
 		return -EPERM;
-	if (service_draft_open(service, request->arena, &draft, &request->err) < 0)
+	if (service_edit_open(service, request->arena, &edit, &request->err) < 0)
 		return aws_fail_store(request);
-	desired = draft.facts.desired;
-	if (service_check_update(request, cluster, &draft, &definition, &deploys) < 0)
+	desired = edit.facts.desired;
+	if (service_check_update(request, cluster, &edit, &definition, &deploys) < 0)
 		return -EPERM;
-	if (deploys && deploy(request, &draft, definition) < 0)
+	if (deploys && deploy(request, &edit, definition) < 0)
 		return -EPERM;
-	if (draft.facts.desired != desired &&
-		draft.facts.controller == SERVICE_CONTROLLED_BY_EXTERNAL &&
-		task_set_rescale(request->transaction, draft.key, draft.facts.desired,
+	if (edit.facts.desired != desired &&
+		edit.facts.controller == SERVICE_CONTROLLED_BY_EXTERNAL &&
+		task_set_rescale(request->transaction, edit.key, edit.facts.desired,
 			request->now_ms, request->arena, &request->err) < 0)
 		return aws_fail_store(request);
-	if (save(request, &draft) < 0)
+	if (save(request, &edit) < 0)
 		return -EPERM;
-	return service_answer(request, draft.key);
+	return service_answer(request, edit.key);
 }
 
 /* ---- delete ---- */
@@ -297,7 +297,7 @@ int service_delete(struct aws_request *request)
 		return -EPERM;
 	facts.status = SERVICE_DRAINING;
 	facts.desired = 0;
-	facts.told = SPAN("");
+	facts.reported = SPAN("");
 	if (task_set_drain_all(request->transaction, service->key, request->now_ms, request->arena,
 		    &request->err) < 0 ||
 		service_object_put_facts(request->transaction, service, &facts, request->arena,

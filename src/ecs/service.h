@@ -14,7 +14,7 @@
 /* The service that `given` names in the cluster, by name or ARN, whatever its status; NULL if there is none.
  * *ret_name is the name in any case, for failures; data NULL if it cannot be one. */
 const struct store_object *service_get(struct aws_request *request,
-	const struct store_object *cluster, struct span given, struct span *ret_name);
+	const struct store_object *cluster, struct span requested, struct span *ret_name);
 /* As `service` of the input says; fails with ServiceNotFoundException, and with ServiceNotActiveException
  * unless the operation has no such error or the service is ACTIVE. */
 int service_find(struct aws_request *request, const struct store_object *cluster,
@@ -27,13 +27,13 @@ int service_find_active(struct aws_request *request, const struct store_object *
 /* What CreateService wants as a draft with document, facts and tags; *ret_definition is the document of the
  * task definition, NULL with an EXTERNAL controller. Fails the request. */
 int service_check_create(struct aws_request *request, const struct store_object *cluster,
-	struct service_draft *draft, const struct json **ret_definition);
+	struct service_edit *edit, const struct json **ret_definition);
 /* Changes the draft as UpdateService wants it. *ret_deploy: a new deployment is needed for it. */
 int service_check_update(struct aws_request *request, const struct store_object *cluster,
-	struct service_draft *draft, const struct json **ret_definition, bool *ret_deploy);
+	struct service_edit *edit, const struct json **ret_definition, bool *ret_deploy);
 /* The ACTIVE task definition that a request names; fails the request. */
-int service_find_definition(struct aws_request *request, struct span given, struct span *ret_arn,
-	const struct json **ret_document);
+int service_find_definition(struct aws_request *request, struct span requested,
+	struct span *ret_arn, const struct json **ret_document);
 
 /* ---- rules of traffic (service_traffic.c) ---- */
 
@@ -47,7 +47,8 @@ int service_check_traffic_update(struct aws_request *request, const struct json 
 /* serviceConnectConfiguration of an input: fails the request if it is enabled. */
 int service_check_connect(struct aws_request *request, const struct json *input);
 /* The namespace of Cloud Map that `given` names, by name or ARN; NULL if there is none. */
-const struct store_object *service_find_namespace(struct aws_request *request, struct span given);
+const struct store_object *service_find_namespace(struct aws_request *request,
+	struct span requested);
 
 /* ---- answers (service_describe.c) ---- */
 

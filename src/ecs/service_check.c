@@ -72,16 +72,16 @@ static int check_supported(struct aws_request *request, const struct json *input
 static int read_desired(struct aws_request *request, const struct json *input,
 	struct service_facts *facts)
 {
-	const struct json *given = json_get(input, "desiredCount");
+	const struct json *requested = json_get(input, "desiredCount");
 	int64_t desired = 0;
 
-	if (json_is_absent(given))
+	if (json_is_absent(requested))
 		return 0;
 	if (facts->strategy == SERVICE_DAEMON)
 		return aws_fail_input(request,
 			"The daemon scheduling strategy does not support a desired count for "
 			"services. Remove the desired count value and try again");
-	json_integer(given, &desired);
+	json_integer(requested, &desired);
 	if (desired < 0 || desired > SERVICE_DESIRED_MAX)
 		return aws_fail_input(request, "desiredCount: must be between 0 and %d",
 			SERVICE_DESIRED_MAX);
@@ -139,23 +139,23 @@ static struct json *flags(struct arena *arena, bool enable, bool rollback)
 
 /* What is given goes over what is there; members of members are not mixed. */
 static int read_deployment_configuration(struct aws_request *request, const struct json *input,
-	struct service_draft *draft)
+	struct service_edit *edit)
 {
-	const struct json *given = json_get(input, "deploymentConfiguration");
-	const struct json *before = json_get(draft->document, "deploymentConfiguration");
-	struct arena *arena = draft->arena;
+	const struct json *requested = json_get(input, "deploymentConfiguration");
+	const struct json *before = json_get(edit->document, "deploymentConfiguration");
+	struct arena *arena = edit->arena;
 	struct json *configuration =
 		before ? json_copy_object(arena, before) : json_new_object(arena);
 	static const char *const members[] = {
 		"deploymentCircuitBreaker", "maximumPercent", "minimumHealthyPercent", "alarms"};
-	bool daemon = draft->facts.strategy == SERVICE_DAEMON;
+	bool daemon = edit->facts.strategy == SERVICE_DAEMON;
 	const struct json *breaker;
 
-	if (check_alarms(request, json_get(given, "alarms")) < 0)
+	if (check_alarms(request, json_get(requested, "alarms")) < 0)
 		return -EPERM;
 	for (size_t i = 0; i < LENGTH(members); i++)
-		if (!json_is_absent(json_get(given, members[i])))
-			json_set(arena, configuration, members[i], json_get(given, members[i]));
+		if (!json_is_absent(json_get(requested, members[i])))
+			json_set(arena, configuration, members[i], json_get(requested, members[i]));
 	document_set_default(arena, configuration, "deploymentCircuitBreaker",
 		flags(arena, false, false));
 	document_set_default(arena, configuration, "maximumPercent",
@@ -166,20 +166,20 @@ static int read_deployment_configuration(struct aws_request *request, const stru
 		json_new_string(arena, SPAN("ROLLING")));
 	document_set_default(arena, configuration, "bakeTimeInMinutes", json_new_integer(arena, 0));
 	breaker = json_get(configuration, "deploymentCircuitBreaker");
-	draft->facts.breaker = json_get_bool(breaker, "enable", false);
-	draft->facts.rollback = json_get_bool(breaker, "rollback", false);
-	draft->facts.maximum = json_get_integer(configuration, "maximumPercent", 0);
-	draft->facts.minimum_healthy = json_get_integer(configuration, "minimumHealthyPercent", 0);
-	if (draft->facts.breaker && draft->facts.controller != SERVICE_CONTROLLED_BY_ECS)
+	edit->facts.breaker = json_get_bool(breaker, "enable", false);
+	edit->facts.rollback = json_get_bool(breaker, "rollback", false);
+	edit->facts.maximum = json_get_integer(configuration, "maximumPercent", 0);
+	edit->facts.minimum_healthy = json_get_integer(configuration, "minimumHealthyPercent", 0);
+	if (edit->facts.breaker && edit->facts.controller != SERVICE_CONTROLLED_BY_ECS)
 		return aws_fail_input(request,
 			"deploymentConfiguration.deploymentCircuitBreaker: is only for services "
 			"with an ECS deployment controller");
-	json_set(arena, draft->document, "deploymentConfiguration", configuration);
-	return check_percentages(request, &draft->facts);
+	json_set(arena, edit->document, "deploymentConfiguration", configuration);
+	return check_percentages(request, &edit->facts);
 }
 
 static int read_grace(struct aws_request *request, const struct json *input,
-	struct service_draft *draft)
+	struct service_edit *edit)
 {
 	int64_t seconds = json_get_integer(input, "healthCheckGracePeriodSeconds", -1);
 
@@ -189,31 +189,31 @@ static int read_grace(struct aws_request *request, const struct json *input,
 		return aws_fail_input(request,
 			"healthCheckGracePeriodSeconds: must be between 0 and %lld",
 			(long long)GRACE_SECONDS_MAX);
-	draft->facts.grace_ms = seconds * 1000;
-	json_set_integer(draft->arena, draft->document, "healthCheckGracePeriodSeconds", seconds);
+	edit->facts.grace_ms = seconds * 1000;
+	json_set_integer(edit->arena, edit->document, "healthCheckGracePeriodSeconds", seconds);
 	return 0;
 }
 
 /* ---- placement ---- */
 
-static int check_placement(struct aws_request *request, const struct service_draft *draft,
+static int check_placement(struct aws_request *request, const struct service_edit *edit,
 	const struct json *definition, bool fargate)
 {
-	const struct json *constraints = json_get(draft->document, "placementConstraints");
-	const struct json *strategy = json_get(draft->document, "placementStrategy");
-	struct task_needs *needs = arena_allocate(draft->arena, sizeof(*needs));
-	struct placement_config config = {.arena = draft->arena,
+	const struct json *constraints = json_get(edit->document, "placementConstraints");
+	const struct json *strategy = json_get(edit->document, "placementStrategy");
+	struct task_needs *needs = arena_allocate(edit->arena, sizeof(*needs));
+	struct placement_config config = {.arena = edit->arena,
 		.random = request->random,
-		.cluster_key = task_cluster_key(draft->key),
+		.cluster_key = task_cluster_key(edit->key),
 		.needs = needs,
 		.constraints = constraints,
 		.strategy = strategy,
-		.group = arena_format(draft->arena, "service:%.*s", SPAN_ARGS(draft->facts.name)),
-		.service = draft->facts.name,
-		.daemon = draft->facts.strategy == SERVICE_DAEMON};
+		.group = arena_format(edit->arena, "service:%.*s", SPAN_ARGS(edit->facts.name)),
+		.service = edit->facts.name,
+		.daemon = edit->facts.strategy == SERVICE_DAEMON};
 	_placement_ struct placement *placement = NULL;
 
-	if (draft->facts.strategy == SERVICE_DAEMON && json_count(strategy) > 0)
+	if (edit->facts.strategy == SERVICE_DAEMON && json_count(strategy) > 0)
 		return aws_fail_input(request,
 			"The daemon scheduling strategy does not support placement strategies. "
 			"Remove the placement strategy and try again");
@@ -223,7 +223,7 @@ static int check_placement(struct aws_request *request, const struct service_dra
 	if (fargate && json_count(strategy) > 0)
 		return aws_fail_input(request,
 			"Placement strategies are not supported with FARGATE launch type.");
-	if (definition && task_needs_read(definition, NULL, draft->arena, needs, &request->err) < 0)
+	if (definition && task_needs_read(definition, NULL, edit->arena, needs, &request->err) < 0)
 		return aws_fail_input(request, "taskDefinition: %s", request->err.message);
 	if (placement_new(&config, &placement, &request->err) < 0)
 		return aws_fail_input(request, "%s", request->err.message);
@@ -238,54 +238,54 @@ static int check_placement(struct aws_request *request, const struct service_dra
 
 /* ---- the rest ---- */
 
-static void copy_given(struct service_draft *draft, const struct json *input, const char *name)
+static void copy_requested(struct service_edit *edit, const struct json *input, const char *name)
 {
 	if (!json_is_absent(json_get(input, name)))
-		json_set(draft->arena, draft->document, name, json_get(input, name));
+		json_set(edit->arena, edit->document, name, json_get(input, name));
 }
 
 /* Members that are kept as they are given, in both operations. */
-static void read_plain(struct service_draft *draft, const struct json *input)
+static void read_plain(struct service_edit *edit, const struct json *input)
 {
 	static const char *const members[] = {"placementConstraints", "placementStrategy",
 		"propagateTags", "enableECSManagedTags", "enableExecuteCommand",
 		"availabilityZoneRebalancing"};
 
 	for (size_t i = 0; i < LENGTH(members); i++)
-		copy_given(draft, input, members[i]);
+		copy_requested(edit, input, members[i]);
 }
 
 /* Rebalancing starts tasks before it stops others: there must be room above what is desired. */
 static int check_rebalancing(struct aws_request *request, const struct json *input,
-	struct service_draft *draft)
+	struct service_edit *edit)
 {
-	bool possible = draft->facts.strategy == SERVICE_REPLICA && draft->facts.maximum > 100;
+	bool possible = edit->facts.strategy == SERVICE_REPLICA && edit->facts.maximum > 100;
 
 	if (span_is(json_get_text(input, "availabilityZoneRebalancing"), "ENABLED") && !possible)
 		return aws_fail_input(request,
 			"availabilityZoneRebalancing: cannot be ENABLED with scheduling strategy "
 			"DAEMON or with a maximumPercent of 100");
-	if (!possible || json_is_absent(json_get(draft->document, "availabilityZoneRebalancing")))
-		json_set_string(draft->arena, draft->document, "availabilityZoneRebalancing",
+	if (!possible || json_is_absent(json_get(edit->document, "availabilityZoneRebalancing")))
+		json_set_string(edit->arena, edit->document, "availabilityZoneRebalancing",
 			possible ? SPAN("ENABLED") : SPAN("DISABLED"));
 	return 0;
 }
 
-int service_find_definition(struct aws_request *request, struct span given, struct span *ret_arn,
-	const struct json **ret_document)
+int service_find_definition(struct aws_request *request, struct span requested,
+	struct span *ret_arn, const struct json **ret_document)
 {
 	const struct store_object *definition;
 	struct json *document;
 
-	if (given.length == 0)
+	if (requested.length == 0)
 		return aws_fail_input(request, "taskDefinition: must not be empty");
-	definition = task_definition_find(request, given);
+	definition = task_definition_find(request, requested);
 	if (!definition)
 		return aws_fail(request, "ClientException", "TaskDefinition not found: %.*s",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	if (task_definition_facts(definition)->status != TASK_DEFINITION_ACTIVE)
 		return aws_fail(request, "ClientException", "TaskDefinition is inactive: %.*s",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	if (json_parse(definition->api, request->arena, &document, &request->err) < 0)
 		return aws_fail_store(request);
 	*ret_arn = task_definition_arn(request, definition);
@@ -314,10 +314,10 @@ static const char *controller_name(unsigned controller)
 }
 
 static int read_scheduling(struct aws_request *request, const struct json *input,
-	struct service_draft *draft)
+	struct service_edit *edit)
 {
-	struct service_facts *facts = &draft->facts;
-	struct json *controller = json_new_object(draft->arena);
+	struct service_facts *facts = &edit->facts;
+	struct json *controller = json_new_object(edit->arena);
 	bool balanced = json_count(json_get(input, "loadBalancers")) > 0;
 
 	facts->strategy = (enum service_strategy)find_name(strategy_name, SERVICE_STRATEGY_COUNT,
@@ -344,10 +344,10 @@ static int read_scheduling(struct aws_request *request, const struct json *input
 					       "REPLICA");
 	if (!json_is_absent(json_get(input, "role")) && !balanced)
 		return aws_fail_input(request, "role: is only for services with a load balancer");
-	json_set_string(draft->arena, controller, "type",
+	json_set_string(edit->arena, controller, "type",
 		span_of(service_controller_name(facts->controller)));
-	json_set(draft->arena, draft->document, "deploymentController", controller);
-	json_set_string(draft->arena, draft->document, "schedulingStrategy",
+	json_set(edit->arena, edit->document, "deploymentController", controller);
+	json_set_string(edit->arena, edit->document, "schedulingStrategy",
 		span_of(service_strategy_name(facts->strategy)));
 	return 0;
 }
@@ -369,7 +369,7 @@ static int check_blank(struct aws_request *request, const struct json *input)
 }
 
 static int read_launch(struct aws_request *request, const struct store_object *cluster,
-	const struct json *input, struct service_draft *draft, const struct json **ret_definition,
+	const struct json *input, struct service_edit *edit, const struct json **ret_definition,
 	bool *ret_fargate)
 {
 	struct launch_options options;
@@ -377,8 +377,8 @@ static int read_launch(struct aws_request *request, const struct store_object *c
 
 	*ret_definition = NULL;
 	*ret_fargate = false;
-	draft->facts.launch_type = SPAN("");
-	if (draft->facts.controller == SERVICE_CONTROLLED_BY_EXTERNAL)
+	edit->facts.launch_type = SPAN("");
+	if (edit->facts.controller == SERVICE_CONTROLLED_BY_EXTERNAL)
 		return check_blank(request, input);
 	if (json_is_absent(json_get(input, "taskDefinition")))
 		return aws_fail_input(request, "taskDefinition: TaskDefinition can not be blank.");
@@ -386,86 +386,86 @@ static int read_launch(struct aws_request *request, const struct store_object *c
 		    ret_definition) < 0 ||
 		launch_options_read(request, cluster, *ret_definition, input, &options) < 0)
 		return -EPERM;
-	if (draft->facts.strategy == SERVICE_DAEMON && options.strategy)
+	if (edit->facts.strategy == SERVICE_DAEMON && options.strategy)
 		return aws_fail_input(request,
 			"Specifying a capacity provider strategy is not supported when you create "
 			"a service using the DAEMON scheduling strategy.");
-	if (draft->facts.strategy == SERVICE_DAEMON && options.fargate)
+	if (edit->facts.strategy == SERVICE_DAEMON && options.fargate)
 		return aws_fail_input(request,
 			"The daemon scheduling strategy does not support the FARGATE launch type. "
 			"Change the launch type and try again");
-	json_set_string(draft->arena, draft->document, "taskDefinition", arn);
-	launch_options_set(&options, draft->arena, draft->document);
-	copy_given(draft, input, "loadBalancers");
-	copy_given(draft, input, "serviceRegistries");
-	if (service_check_traffic(request, *ret_definition, draft->document) < 0)
+	json_set_string(edit->arena, edit->document, "taskDefinition", arn);
+	launch_options_set(&options, edit->arena, edit->document);
+	copy_requested(edit, input, "loadBalancers");
+	copy_requested(edit, input, "serviceRegistries");
+	if (service_check_traffic(request, *ret_definition, edit->document) < 0)
 		return -EPERM;
-	draft->facts.launch_type = options.launch_type;
+	edit->facts.launch_type = options.launch_type;
 	*ret_fargate = options.fargate;
 	return 0;
 }
 
 static void set_identity(struct aws_request *request, const struct store_object *cluster,
-	struct service_draft *draft)
+	struct service_edit *edit)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct span partition = aws_partition_of(request->caller->region);
 
-	json_set_string(arena, draft->document, "serviceArn",
-		ecs_arn(request, "service", aws_name_of_key(draft->key)));
-	json_set_string(arena, draft->document, "serviceName", draft->facts.name);
-	json_set_string(arena, draft->document, "clusterArn",
+	json_set_string(arena, edit->document, "serviceArn",
+		ecs_arn(request, "service", aws_name_of_key(edit->key)));
+	json_set_string(arena, edit->document, "serviceName", edit->facts.name);
+	json_set_string(arena, edit->document, "clusterArn",
 		ecs_arn(request, "cluster", cluster_facts(cluster)->name));
-	json_set_time(arena, draft->document, "createdAt", request->now_ms);
-	json_set_string(arena, draft->document, "createdBy",
+	json_set_time(arena, edit->document, "createdAt", request->now_ms);
+	json_set_string(arena, edit->document, "createdBy",
 		arena_format(arena, "arn:%.*s:iam::%.*s:user/%.*s", SPAN_ARGS(partition),
 			SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->user)));
 	/* ECS uses this role for every service that needs network interfaces or load balancers. */
-	if (!json_is_absent(json_get(draft->document, "networkConfiguration")) ||
-		json_count(json_get(draft->document, "loadBalancers")) > 0)
-		json_set_string(arena, draft->document, "roleArn",
+	if (!json_is_absent(json_get(edit->document, "networkConfiguration")) ||
+		json_count(json_get(edit->document, "loadBalancers")) > 0)
+		json_set_string(arena, edit->document, "roleArn",
 			arena_format(arena,
 				"arn:%.*s:iam::%.*s:role/aws-service-role/ecs.amazonaws.com/"
 				"AWSServiceRoleForECS",
 				SPAN_ARGS(partition), SPAN_ARGS(request->caller->account)));
 }
 
-static void set_defaults(struct service_draft *draft)
+static void set_defaults(struct service_edit *edit)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	static const char *const lists[] = {
 		"loadBalancers", "serviceRegistries", "placementConstraints", "placementStrategy"};
 	static const char *const switches[] = {"enableECSManagedTags", "enableExecuteCommand"};
 
 	for (size_t i = 0; i < LENGTH(lists); i++)
-		document_set_default(arena, draft->document, lists[i], json_new_array(arena));
+		document_set_default(arena, edit->document, lists[i], json_new_array(arena));
 	for (size_t i = 0; i < LENGTH(switches); i++)
-		document_set_default(arena, draft->document, switches[i],
+		document_set_default(arena, edit->document, switches[i],
 			json_new_bool(arena, false));
-	document_set_default(arena, draft->document, "propagateTags",
+	document_set_default(arena, edit->document, "propagateTags",
 		json_new_string(arena, SPAN("NONE")));
-	document_set_default(arena, draft->document, "healthCheckGracePeriodSeconds",
+	document_set_default(arena, edit->document, "healthCheckGracePeriodSeconds",
 		json_new_integer(arena, 0));
 }
 
 int service_check_create(struct aws_request *request, const struct store_object *cluster,
-	struct service_draft *draft, const struct json **ret_definition)
+	struct service_edit *edit, const struct json **ret_definition)
 {
 	const struct json *input = document_input(request);
 	bool fargate;
 
-	if (check_supported(request, input) < 0 || read_scheduling(request, input, draft) < 0 ||
-		read_launch(request, cluster, input, draft, ret_definition, &fargate) < 0 ||
-		read_desired(request, input, &draft->facts) < 0 ||
-		read_deployment_configuration(request, input, draft) < 0 ||
-		read_grace(request, input, draft) < 0)
+	if (check_supported(request, input) < 0 || read_scheduling(request, input, edit) < 0 ||
+		read_launch(request, cluster, input, edit, ret_definition, &fargate) < 0 ||
+		read_desired(request, input, &edit->facts) < 0 ||
+		read_deployment_configuration(request, input, edit) < 0 ||
+		read_grace(request, input, edit) < 0)
 		return -EPERM;
-	read_plain(draft, input);
-	set_defaults(draft);
-	if (check_rebalancing(request, input, draft) < 0 ||
-		check_placement(request, draft, *ret_definition, fargate) < 0)
+	read_plain(edit, input);
+	set_defaults(edit);
+	if (check_rebalancing(request, input, edit) < 0 ||
+		check_placement(request, edit, *ret_definition, fargate) < 0)
 		return -EPERM;
-	set_identity(request, cluster, draft);
+	set_identity(request, cluster, edit);
 	return 0;
 }
 
@@ -485,7 +485,7 @@ static const struct {
 	{"forceNewDeployment", "deployment"},
 };
 
-static bool is_given(const struct json *input, const char *name)
+static bool is_requested(const struct json *input, const char *name)
 {
 	const struct json *value = json_get(input, name);
 
@@ -505,7 +505,7 @@ static int check_controller(struct aws_request *request, const struct json *inpu
 	if (facts->controller == SERVICE_CONTROLLED_BY_ECS)
 		return 0;
 	for (size_t i = 0; i < LENGTH(deployed); i++)
-		if (is_given(input, deployed[i].name))
+		if (is_requested(input, deployed[i].name))
 			return aws_fail_input(request,
 				"Unable to update %s on services with an %s deployment controller. "
 				"Use CreateTaskSet to deploy a new task set.",
@@ -514,10 +514,10 @@ static int check_controller(struct aws_request *request, const struct json *inpu
 }
 
 /* The definition that a service has now. It may be INACTIVE: what has begun goes on. */
-static int current_definition(struct aws_request *request, const struct service_draft *draft,
+static int current_definition(struct aws_request *request, const struct service_edit *edit,
 	const struct json **ret_document)
 {
-	struct span arn = json_get_text(draft->document, "taskDefinition");
+	struct span arn = json_get_text(edit->document, "taskDefinition");
 	const struct store_object *definition = task_definition_find(request, arn);
 	struct json *document;
 
@@ -531,37 +531,38 @@ static int current_definition(struct aws_request *request, const struct service_
 }
 
 /* An empty strategy takes the service back to the launch type that its providers stood for. */
-static void give_up_strategy(struct service_draft *draft, struct json *wish)
+static void give_up_strategy(struct service_edit *edit, struct json *desired)
 {
-	bool fargate = !json_is_absent(json_get(draft->document, "platformVersion"));
+	bool fargate = !json_is_absent(json_get(edit->document, "platformVersion"));
 
-	json_unset(wish, "capacityProviderStrategy");
-	json_set_string(draft->arena, wish, "launchType", fargate ? SPAN("FARGATE") : SPAN("EC2"));
+	json_unset(desired, "capacityProviderStrategy");
+	json_set_string(edit->arena, desired, "launchType",
+		fargate ? SPAN("FARGATE") : SPAN("EC2"));
 }
 
 /* What the service has, with what is given over it, as CreateService would have been asked for it. */
-static const struct json *launch_wish(struct service_draft *draft, const struct json *input,
+static const struct json *launch_desired(struct service_edit *edit, const struct json *input,
 	const struct json *definition)
 {
 	static const char *const members[] = {"launchType", "capacityProviderStrategy",
 		"platformVersion", "networkConfiguration"};
 	const struct json *strategy = json_get(input, "capacityProviderStrategy");
-	struct json *wish = json_new_object(draft->arena);
+	struct json *desired = json_new_object(edit->arena);
 
 	for (size_t i = 0; i < LENGTH(members); i++)
-		json_set(draft->arena, wish, members[i], json_get(draft->document, members[i]));
+		json_set(edit->arena, desired, members[i], json_get(edit->document, members[i]));
 	if (!span_is(json_get_text(definition, "networkMode"), "awsvpc"))
-		json_unset(wish, "networkConfiguration");
+		json_unset(desired, "networkConfiguration");
 	if (json_is(strategy, JSON_ARRAY) && json_count(strategy) > 0) {
-		json_unset(wish, "launchType");
-		json_unset(wish, "platformVersion");
+		json_unset(desired, "launchType");
+		json_unset(desired, "platformVersion");
 	} else if (json_is(strategy, JSON_ARRAY)) {
-		give_up_strategy(draft, wish);
+		give_up_strategy(edit, desired);
 	}
 	for (size_t i = 0; i < LENGTH(members); i++)
 		if (is_said(json_get(input, members[i])))
-			json_set(draft->arena, wish, members[i], json_get(input, members[i]));
-	return wish;
+			json_set(edit->arena, desired, members[i], json_get(input, members[i]));
+	return desired;
 }
 
 static bool same_member(const struct json *a, const struct json *b, const char *name)
@@ -572,34 +573,34 @@ static bool same_member(const struct json *a, const struct json *b, const char *
 }
 
 static int update_launch(struct aws_request *request, const struct store_object *cluster,
-	const struct json *input, struct service_draft *draft, const struct json **ret_definition,
+	const struct json *input, struct service_edit *edit, const struct json **ret_definition,
 	bool *ret_deploy)
 {
-	struct json *before = json_copy_object(draft->arena, draft->document);
+	struct json *before = json_copy_object(edit->arena, edit->document);
 	struct launch_options options;
-	struct span arn = json_get_text(draft->document, "taskDefinition");
+	struct span arn = json_get_text(edit->document, "taskDefinition");
 
-	if (is_given(input, "taskDefinition")) {
+	if (is_requested(input, "taskDefinition")) {
 		if (service_find_definition(request, json_get_text(input, "taskDefinition"), &arn,
 			    ret_definition) < 0)
 			return -EPERM;
-	} else if (current_definition(request, draft, ret_definition) < 0) {
+	} else if (current_definition(request, edit, ret_definition) < 0) {
 		return -EPERM;
 	}
 	if (launch_options_read(request, cluster, *ret_definition,
-		    launch_wish(draft, input, *ret_definition), &options) < 0)
+		    launch_desired(edit, input, *ret_definition), &options) < 0)
 		return -EPERM;
-	if (draft->facts.strategy == SERVICE_DAEMON && (options.strategy || options.fargate))
+	if (edit->facts.strategy == SERVICE_DAEMON && (options.strategy || options.fargate))
 		return aws_fail_input(request,
 			"Specifying a capacity provider strategy is not supported for a service "
 			"that uses the DAEMON scheduling strategy.");
-	json_set_string(draft->arena, draft->document, "taskDefinition", arn);
-	launch_options_set(&options, draft->arena, draft->document);
-	copy_given(draft, input, "loadBalancers");
-	copy_given(draft, input, "serviceRegistries");
-	if (service_check_traffic_update(request, *ret_definition, input, draft->document) < 0)
+	json_set_string(edit->arena, edit->document, "taskDefinition", arn);
+	launch_options_set(&options, edit->arena, edit->document);
+	copy_requested(edit, input, "loadBalancers");
+	copy_requested(edit, input, "serviceRegistries");
+	if (service_check_traffic_update(request, *ret_definition, input, edit->document) < 0)
 		return -EPERM;
-	if (!same_member(before, draft->document, "capacityProviderStrategy") &&
+	if (!same_member(before, edit->document, "capacityProviderStrategy") &&
 		!json_get_bool(input, "forceNewDeployment", false))
 		return aws_fail_input(request,
 			"When switching from launch type to capacity provider strategy on an "
@@ -607,39 +608,38 @@ static int update_launch(struct aws_request *request, const struct store_object 
 			"service that is already using one, you must force a new deployment.");
 	*ret_deploy = json_get_bool(input, "forceNewDeployment", false);
 	for (size_t i = 0; i < LENGTH(deployed); i++)
-		*ret_deploy |= !same_member(before, draft->document, deployed[i].name);
+		*ret_deploy |= !same_member(before, edit->document, deployed[i].name);
 	return 0;
 }
 
 int service_check_update(struct aws_request *request, const struct store_object *cluster,
-	struct service_draft *draft, const struct json **ret_definition, bool *ret_deploy)
+	struct service_edit *edit, const struct json **ret_definition, bool *ret_deploy)
 {
 	const struct json *input = document_input(request);
-	bool deployable = draft->facts.controller == SERVICE_CONTROLLED_BY_ECS;
+	bool deployable = edit->facts.controller == SERVICE_CONTROLLED_BY_ECS;
 	bool launches = false, fargate;
 
 	*ret_definition = NULL;
 	*ret_deploy = false;
 	if (check_supported(request, input) < 0 ||
-		check_controller(request, input, &draft->facts) < 0 ||
-		read_desired(request, input, &draft->facts) < 0 ||
-		read_deployment_configuration(request, input, draft) < 0 ||
-		read_grace(request, input, draft) < 0)
+		check_controller(request, input, &edit->facts) < 0 ||
+		read_desired(request, input, &edit->facts) < 0 ||
+		read_deployment_configuration(request, input, edit) < 0 ||
+		read_grace(request, input, edit) < 0)
 		return -EPERM;
 	for (size_t i = 0; i < LENGTH(deployed); i++)
-		launches |= is_given(input, deployed[i].name);
+		launches |= is_requested(input, deployed[i].name);
 	if (deployable && launches &&
-		update_launch(request, cluster, input, draft, ret_definition, ret_deploy) < 0)
+		update_launch(request, cluster, input, edit, ret_definition, ret_deploy) < 0)
 		return -EPERM;
-	read_plain(draft, input);
-	if (check_rebalancing(request, input, draft) < 0)
+	read_plain(edit, input);
+	if (check_rebalancing(request, input, edit) < 0)
 		return -EPERM;
-	if (!launches && !is_given(input, "placementConstraints") &&
-		!is_given(input, "placementStrategy"))
+	if (!launches && !is_requested(input, "placementConstraints") &&
+		!is_requested(input, "placementStrategy"))
 		return 0;
-	if (deployable && !*ret_definition &&
-		current_definition(request, draft, ret_definition) < 0)
+	if (deployable && !*ret_definition && current_definition(request, edit, ret_definition) < 0)
 		return -EPERM;
-	fargate = !json_is_absent(json_get(draft->document, "platformVersion"));
-	return check_placement(request, draft, *ret_definition, fargate);
+	fargate = !json_is_absent(json_get(edit->document, "platformVersion"));
+	return check_placement(request, edit, *ret_definition, fargate);
 }

@@ -41,12 +41,14 @@ struct json *service_document_edit(struct service_work *work)
 	return work->document;
 }
 
-struct json *service_part_document_edit(struct service_work *work, struct service_part *part)
+struct json *service_component_document_edit(struct service_work *work,
+	struct service_component *component)
 {
-	if (!part->document)
-		part->document = json_copy_object(work->arena, parse(work, part->object->api));
-	part->changed = true;
-	return part->document;
+	if (!component->document)
+		component->document =
+			json_copy_object(work->arena, parse(work, component->object->api));
+	component->changed = true;
+	return component->document;
 }
 
 void service_show(struct service_work *work, struct json *document, const char *name,
@@ -74,16 +76,16 @@ static int write_object(struct service_work *work, const struct store_object *ob
 int service_write_changes(struct service_work *work, struct err *err)
 {
 	for (size_t i = 0; i < work->part_count; i++) {
-		struct service_part *part = &work->parts[i];
-		const void *facts =
-			part->is_set ? (const void *)&part->set : (const void *)&part->deployment;
+		struct service_component *component = &work->parts[i];
+		const void *facts = component->is_set ? (const void *)&component->set
+						      : (const void *)&component->deployment;
 		int code;
 
-		if (!part->changed)
+		if (!component->changed)
 			continue;
 		if (!service_may_write(work))
 			return SERVICE_DUE;
-		code = write_object(work, part->object, part->document, facts, err);
+		code = write_object(work, component->object, component->document, facts, err);
 		if (code < 0)
 			return code;
 	}
@@ -119,7 +121,7 @@ static bool has_stray_tasks(struct service_work *work)
 static bool is_available(const struct service_work *work)
 {
 	return work->facts.strategy == SERVICE_DAEMON ||
-	       service_part_is_called(work->primary, work->facts.group_available);
+	       service_component_is_called(work->primary, work->facts.group_available);
 }
 
 static int step_deployments(struct service_work *work, struct err *err)
@@ -147,19 +149,19 @@ static int step_deployments(struct service_work *work, struct err *err)
 	if (code == 0 && service_is_group(work) && (has_stray_tasks(work) || !is_available(work)))
 		work->steady = work->complete = false;
 	if (code == 0)
-		code = service_tell_tasks(work, err);
-	if (code == 0 && work->complete && service_has_good_news(work) &&
+		code = service_report_tasks(work, err);
+	if (code == 0 && work->complete && service_has_progress(work) &&
 		service_primary_is_unproven(work))
 		work->steady = work->complete = false;
 	if (code == 0)
 		code = service_rollout_end(work, err);
 	if (code == 0 && work->steady && !frozen)
-		code = service_tell_steady(work, err);
+		code = service_report_steady(work, err);
 	return code;
 }
 
 /* Collects up to `room` tasks of a part that nobody wants to stop yet. */
-static size_t collect_wanted(struct service_work *work, const struct service_part *part,
+static size_t collect_wanted(struct service_work *work, const struct service_component *component,
 	const struct store_object **tasks, size_t room)
 {
 	size_t count = 0;
@@ -170,7 +172,7 @@ static size_t collect_wanted(struct service_work *work, const struct service_par
 			.index = TASK_BY_SERVICE,
 			.prefix = arena_format(work->arena,
 				"%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/%c",
-				SPAN_ARGS(work->key), SPAN_ARGS(part->number),
+				SPAN_ARGS(work->key), SPAN_ARGS(component->number),
 				task_class_letters[class]),
 			.exact = true};
 		const struct store_object *task;
@@ -198,7 +200,7 @@ static int stop_all(struct service_work *work, struct err *err)
 	}
 	if (work->stopped.count == SERVICE_STOPS_MAX)
 		service_again_at(work, work->now_ms);
-	return service_tell_tasks(work, err);
+	return service_report_tasks(work, err);
 }
 
 static int step_draining(struct service_work *work, struct err *err)
@@ -327,7 +329,7 @@ static void map_part(const struct store_change *change, void *context, struct co
 {
 	(void)context;
 	controller_keys_add(keys,
-		service_key_of_part(change->after ? change->after->key : change->before->key));
+		service_key_of_component(change->after ? change->after->key : change->before->key));
 }
 
 /* Only what a plan depends on: that a runtime may forget a task is nothing to us. */

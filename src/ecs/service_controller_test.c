@@ -111,26 +111,26 @@ static int write_fate(struct store_transaction *transaction, void *context, stru
 	_arena_ struct arena *arena = arena_new(0);
 	const struct store_object *task = store_get(store_head(transaction), &task_kind, blow->key);
 	int64_t now_ms = runner_wall_ms(blow->world->runner);
-	struct task_draft draft;
-	int code = task_draft_open(task, arena, &draft, err);
+	struct task_edit edit;
+	int code = task_edit_open(task, arena, &edit, err);
 
 	if (code < 0)
 		return code;
-	if (draft.facts.started_ms == 0 && blow->fate != STOPS) {
-		draft.facts.last = TASK_RUNNING;
-		draft.facts.started_ms = now_ms;
+	if (edit.facts.started_ms == 0 && blow->fate != STOPS) {
+		edit.facts.last = TASK_RUNNING;
+		edit.facts.started_ms = now_ms;
 	}
 	if (blow->fate == IS_HEALTHY)
-		draft.facts.health = TASK_HEALTH_HEALTHY;
+		edit.facts.health = TASK_HEALTH_HEALTHY;
 	if (blow->fate == IS_UNHEALTHY)
-		draft.facts.health = TASK_HEALTH_UNHEALTHY;
+		edit.facts.health = TASK_HEALTH_UNHEALTHY;
 	if (blow->fate == CRASHES || blow->fate == STOPS || blow->fate == IS_LOST) {
-		draft.facts.lost = blow->fate == IS_LOST;
-		draft.facts.failed = draft.facts.desired != TASK_STOPPED;
-		draft.facts.desired = draft.facts.last = TASK_STOPPED;
-		draft.facts.stopped_ms = now_ms;
+		edit.facts.lost = blow->fate == IS_LOST;
+		edit.facts.failed = edit.facts.desired != TASK_STOPPED;
+		edit.facts.desired = edit.facts.last = TASK_STOPPED;
+		edit.facts.stopped_ms = now_ms;
 	}
-	return task_save(transaction, &draft, err);
+	return task_save(transaction, &edit, err);
 }
 
 static void strike(struct world *world, struct span key, enum fate fate)
@@ -244,7 +244,7 @@ static void assert_stable(struct world *world, const char *service, int64_t desi
 }
 
 /* How many events of the service have these words. */
-static size_t told(struct world *world, const char *service, const char *words)
+static size_t reported(struct world *world, const char *service, const char *words)
 {
 	const struct json *events = json_get(described(world, service), "events");
 	size_t count = 0;
@@ -292,18 +292,18 @@ static void a_service_gets_its_tasks(void **state)
 	create(world, "web", "web", 3, "");
 	assert_int_equal(count_of(world, "web", 'p'), 3);
 	assert_int_equal(number_of(world, "web", "pendingCount"), 3);
-	assert_int_equal(told(world, "web", "(service web) has started 3 tasks: (task "), 1);
-	assert_int_equal(told(world, "web", "steady"), 0);
+	assert_int_equal(reported(world, "web", "(service web) has started 3 tasks: (task "), 1);
+	assert_int_equal(reported(world, "web", "steady"), 0);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
 	play(world, "web", RUNS);
 	assert_stable(world, "web", 3);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 	assert_string_equal(deployment_text(world, "web", 0, "status"), "PRIMARY");
-	assert_int_equal(told(world, "web", "(service web) has reached a steady state."), 1);
-	assert_int_equal(told(world, "web", "(service web) (deployment ecs-svc/"), 1);
-	assert_int_equal(told(world, "web", ") deployment completed."), 1);
+	assert_int_equal(reported(world, "web", "(service web) has reached a steady state."), 1);
+	assert_int_equal(reported(world, "web", "(service web) (deployment ecs-svc/"), 1);
+	assert_int_equal(reported(world, "web", ") deployment completed."), 1);
 	wait_ms(world, 60000);
-	assert_int_equal(told(world, "web", "steady"), 1);
+	assert_int_equal(reported(world, "web", "steady"), 1);
 }
 
 static void a_rolling_deployment_starts_before_it_stops(void **state)
@@ -329,9 +329,9 @@ static void a_rolling_deployment_starts_before_it_stops(void **state)
 	assert_int_equal(count_of(world, "web", 'h'), 4);
 	play_until_quiet(world, "web");
 	assert_stable(world, "web", 4);
-	assert_true(told(world, "web", "has stopped 1 running tasks: (task ") > 0);
-	assert_int_equal(told(world, "web", "deployment completed."), 2);
-	assert_int_equal(told(world, "web", "steady"), 2);
+	assert_true(reported(world, "web", "has stopped 1 running tasks: (task ") > 0);
+	assert_int_equal(reported(world, "web", "deployment completed."), 2);
+	assert_int_equal(reported(world, "web", "steady"), 2);
 }
 
 static void a_deployment_without_room_stops_first(void **state)
@@ -360,7 +360,7 @@ static void percentages_that_allow_nothing_are_told(void **state)
 	update(world, "web", ",'forceNewDeployment':true");
 	wait_ms(world, 600000);
 	assert_int_equal(count_of(world, "web", 0), 1);
-	assert_int_equal(told(world, "web",
+	assert_int_equal(reported(world, "web",
 				 "was unable to stop or start tasks during a deployment because of "
 				 "the service deployment configuration."),
 		1);
@@ -382,11 +382,11 @@ static void a_service_can_be_scaled_to_nothing_and_back(void **state)
 	play_until_quiet(world, "web");
 	assert_stable(world, "web", 0);
 	assert_true(span_is(json_get_text(described(world, "web"), "status"), "ACTIVE"));
-	assert_int_equal(told(world, "web", "steady"), 2);
+	assert_int_equal(reported(world, "web", "steady"), 2);
 	update(world, "web", ",'desiredCount':2");
 	play_until_quiet(world, "web");
 	assert_stable(world, "web", 2);
-	assert_int_equal(told(world, "web", "deployment completed."), 1);
+	assert_int_equal(reported(world, "web", "deployment completed."), 1);
 }
 
 /* More than fit into one transaction. */
@@ -461,7 +461,8 @@ static void crash_loops_wait_longer_each_time(void **state)
 	for (size_t i = 1; i < count; i++)
 		assert_true(waits[i] > waits[i - 1]);
 	assert_true(waits[count - 1] > 60000 && waits[count - 1] <= 300000);
-	assert_int_equal(told(world, "web", "is unable to consistently start tasks successfully"),
+	assert_int_equal(reported(world, "web",
+				 "is unable to consistently start tasks successfully"),
 		1);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
 	/* One that stays ends it. */
@@ -541,7 +542,7 @@ static void the_breaker_stops_a_deployment_that_fails(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "FAILED");
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutStateReason"),
 		"ECS deployment circuit breaker: tasks failed to start.");
-	assert_int_equal(told(world, "web", ") deployment failed: tasks failed to start."), 1);
+	assert_int_equal(reported(world, "web", ") deployment failed: tasks failed to start."), 1);
 	/* What ran before stays, and nothing more is tried. */
 	assert_int_equal(deployments(world, "web"), 2);
 	assert_int_equal(count_of(world, "web", 'h'), 2);
@@ -567,11 +568,11 @@ static void the_breaker_rolls_back(void **state)
 	create(world, "web", "web:1", 2, BREAKER(true));
 	play_until_proven(world, "web");
 	update(world, "web", ",'taskDefinition':'web:2'");
-	for (unsigned i = 0; i < 20 && !told(world, "web", "rolling back to deployment"); i++) {
+	for (unsigned i = 0; i < 20 && !reported(world, "web", "rolling back to deployment"); i++) {
 		play(world, "web", CRASHES);
 		wait_ms(world, 1000);
 	}
-	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	assert_int_equal(reported(world, "web", "rolling back to deployment ecs-svc/"), 1);
 	play_until_proven(world, "web");
 	assert_stable(world, "web", 2);
 	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
@@ -637,7 +638,7 @@ static void the_breaker_sees_a_version_that_crashes_late(void **state)
 	assert_int_equal(count_of(world, "web", 'x'), 0);
 	strike_deployment(world, "web", 0, CRASHES);
 	settle(world);
-	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	assert_int_equal(reported(world, "web", "rolling back to deployment ecs-svc/"), 1);
 	play_until_proven(world, "web");
 	assert_stable(world, "web", 3);
 	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
@@ -662,11 +663,11 @@ static void going_back_counts_on_nothing_that_fails(void **state)
 	update(world, "web", ",'taskDefinition':'web:2'");
 	assert_int_equal(tasks_of(world, "web", 'p', keys), 2);
 	strike(world, span_of(keys[0]), RUNS);
-	for (unsigned i = 0; i < 8 && !told(world, "web", "deployment failed"); i++) {
+	for (unsigned i = 0; i < 8 && !reported(world, "web", "deployment failed"); i++) {
 		play(world, "web", CRASHES);
 		wait_ms(world, 900);
 	}
-	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	assert_int_equal(reported(world, "web", "rolling back to deployment ecs-svc/"), 1);
 	count = tasks_of(world, "web", 'h', keys);
 	for (size_t i = 0; i < count; i++) {
 		_view_ struct store_view *view = store_view_open(world->server->store);
@@ -694,11 +695,11 @@ static void the_breaker_rolls_back_to_what_runs(void **state)
 	assert_stable(world, "web", 2);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
 	update(world, "web", ",'taskDefinition':'web:2'");
-	for (unsigned i = 0; i < 20 && !told(world, "web", "deployment failed"); i++) {
+	for (unsigned i = 0; i < 20 && !reported(world, "web", "deployment failed"); i++) {
 		play(world, "web", CRASHES);
 		wait_ms(world, 500);
 	}
-	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	assert_int_equal(reported(world, "web", "rolling back to deployment ecs-svc/"), 1);
 	play_until_proven(world, "web");
 	assert_stable(world, "web", 2);
 	assert_non_null(strstr(deployment_text(world, "web", 0, "taskDefinition"), "web:1"));
@@ -717,21 +718,21 @@ static void a_first_deployment_completes_when_it_is_proven(void **state)
 	/* Who waits for the service to be stable does not wait for the proof. */
 	assert_stable(world, "web", 3);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
-	assert_int_equal(told(world, "web", "steady"), 0);
+	assert_int_equal(reported(world, "web", "steady"), 0);
 	strike_all(world, "web", 'h', CRASHES);
 	settle(world);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "FAILED");
-	assert_int_equal(told(world, "web", ") deployment failed: tasks failed to start."), 1);
+	assert_int_equal(reported(world, "web", ") deployment failed: tasks failed to start."), 1);
 	wait_ms(world, 600000);
 	/* It has failed, and nothing is tried any more: that is all there is to tell. */
-	assert_int_equal(told(world, "web", "unable to consistently"), 0);
-	assert_int_equal(told(world, "web", "completed"), 0);
+	assert_int_equal(reported(world, "web", "unable to consistently"), 0);
+	assert_int_equal(reported(world, "web", "completed"), 0);
 	update(world, "web", ",'forceNewDeployment':true");
 	play_until_quiet(world, "web");
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
 	wait_ms(world, SERVICE_SETTLED_MS);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
-	assert_int_equal(told(world, "web", "steady"), 1);
+	assert_int_equal(reported(world, "web", "steady"), 1);
 }
 
 static void a_daemon_completes_when_it_is_proven(void **state)
@@ -753,7 +754,7 @@ static void a_daemon_completes_when_it_is_proven(void **state)
 	strike_all(world, "agent", 'h', CRASHES);
 	settle(world);
 	assert_string_equal(deployment_text(world, "agent", 0, "rolloutState"), "FAILED");
-	assert_int_equal(told(world, "agent", "steady"), 0);
+	assert_int_equal(reported(world, "agent", "steady"), 0);
 }
 
 /* Without a breaker: what crashes again and again is not steady in between. */
@@ -770,10 +771,10 @@ static void a_crash_loop_is_never_steady(void **state)
 		strike_all(world, "web", 'h', CRASHES);
 		wait_ms(world, 2000 << round);
 	}
-	assert_int_equal(told(world, "web", "steady"), 0);
+	assert_int_equal(reported(world, "web", "steady"), 0);
 	play(world, "web", RUNS);
 	wait_ms(world, SERVICE_SETTLED_MS);
-	assert_int_equal(told(world, "web", "steady"), 1);
+	assert_int_equal(reported(world, "web", "steady"), 1);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
@@ -864,7 +865,7 @@ static void a_client_can_stop_a_deployment(void **state)
 	test_call(world->server, "StopServiceDeployment",
 		"{'serviceDeploymentArn':'%s','stopType':'ROLLBACK'}", arn);
 	settle(world);
-	assert_int_equal(told(world, "web", "rolling back to deployment ecs-svc/"), 1);
+	assert_int_equal(reported(world, "web", "rolling back to deployment ecs-svc/"), 1);
 	play_until_quiet(world, "web");
 	assert_stable(world, "web", 2);
 	assert_true(span_ends_with(json_get_text(described(world, "web"), "taskDefinition"),
@@ -882,12 +883,12 @@ static void unhealthy_tasks_are_replaced_after_their_grace_period(void **state)
 	create(world, "web", "web", 2, "");
 	play(world, "web", RUNS);
 	assert_int_equal(count_of(world, "web", 's'), 2);
-	assert_int_equal(told(world, "web", "steady"), 0);
+	assert_int_equal(reported(world, "web", "steady"), 0);
 	assert_int_equal(tasks_of(world, "web", 's', keys), 2);
 	strike(world, span_of(keys[0]), IS_HEALTHY);
 	strike(world, span_of(keys[1]), IS_HEALTHY);
 	settle(world);
-	assert_int_equal(told(world, "web", "steady"), 1);
+	assert_int_equal(reported(world, "web", "steady"), 1);
 	wait_ms(world, 20000);
 	strike(world, span_of(keys[1]), IS_UNHEALTHY);
 	settle(world);
@@ -909,7 +910,7 @@ static void unhealthy_tasks_are_replaced_after_their_grace_period(void **state)
 			memory_format("(service web) (task %s) failed container health checks.",
 				strrchr(keys[0], '/') + 1);
 
-		assert_int_equal(told(world, "web", words), 1);
+		assert_int_equal(reported(world, "web", words), 1);
 	}
 	play_until_quiet(world, "web");
 	assert_int_equal(count_of(world, "web", 'h'), 2);
@@ -939,7 +940,7 @@ static void what_cannot_be_placed_is_told_once_and_tried_again(void **state)
 	define(world, "web", "");
 	create(world, "web", "web", 2, "");
 	wait_ms(world, 60000);
-	assert_int_equal(told(world, "web",
+	assert_int_equal(reported(world, "web",
 				 "(service web) was unable to place a task because no container "
 				 "instance met all of its requirements."),
 		1);
@@ -947,7 +948,7 @@ static void what_cannot_be_placed_is_told_once_and_tried_again(void **state)
 	settle(world);
 	assert_int_equal(count_of(world, "web", 'p'), 1);
 	wait_ms(world, 60000);
-	assert_int_equal(told(world, "web", "insufficient memory"), 1);
+	assert_int_equal(reported(world, "web", "insufficient memory"), 1);
 	add_instance(world, 64);
 	play_until_quiet(world, "web");
 	assert_stable(world, "web", 2);
@@ -1039,7 +1040,7 @@ static void daemons_are_on_every_instance(void **state)
 	update(world, "agent", ",'forceNewDeployment':true");
 	play_until_quiet(world, "agent");
 	assert_stable(world, "agent", 3);
-	assert_int_equal(told(world, "agent", "deployment completed."), 2);
+	assert_int_equal(reported(world, "agent", "deployment completed."), 2);
 	set_status(world, first, "DRAINING");
 	play_until_quiet(world, "agent");
 	assert_int_equal(tasks_on(world, first, "agent"), 0);

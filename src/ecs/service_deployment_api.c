@@ -20,11 +20,12 @@
 
 /* The object that an ARN "…:TYPE/CLUSTER/SERVICE/NUMBER" means, or NULL. */
 static const struct store_object *get(struct aws_request *request, const char *type,
-	const struct store_kind *kind, struct span given)
+	const struct store_kind *kind, struct span requested)
 {
 	struct span rest, cluster, service, number;
 
-	if (!aws_arn_looks_like(given) || !ecs_try_resolve(request->caller, type, given, &rest) ||
+	if (!aws_arn_looks_like(requested) ||
+		!ecs_try_resolve(request->caller, type, requested, &rest) ||
 		!span_split(rest, '/', &cluster, &service) ||
 		!span_split(service, '/', &service, &number) || !ecs_is_name(cluster) ||
 		!ecs_is_name(service) || !ecs_is_name(number))
@@ -32,10 +33,10 @@ static const struct store_object *get(struct aws_request *request, const char *t
 	return store_get(request->view, kind, aws_key(request, rest));
 }
 
-static const struct store_object *get_deployment(struct aws_request *request, struct span given)
+static const struct store_object *get_deployment(struct aws_request *request, struct span requested)
 {
 	const struct store_object *deployment =
-		get(request, "service-deployment", &service_deployment_kind, given);
+		get(request, "service-deployment", &service_deployment_kind, requested);
 
 	return deployment && !service_deployment_facts(deployment)->rollback ? deployment : NULL;
 }
@@ -50,12 +51,12 @@ void service_deployment_resources(struct aws_request *request, struct aws_resour
 		{"serviceRevisionArns", "service-revision"}};
 
 	for (size_t i = 0; i < LENGTH(members); i++) {
-		const struct json *given = json_get(request->input, members[i].member);
+		const struct json *requested = json_get(request->input, members[i].member);
 
-		if (json_is(given, JSON_STRING))
+		if (json_is(requested, JSON_STRING))
 			resources->arns[resources->count++] =
-				ecs_canonical_arn(request, members[i].type, json_text(given));
-		JSON_EACH_ITEM (given, item) {
+				ecs_canonical_arn(request, members[i].type, json_text(requested));
+		JSON_EACH_ITEM (requested, item) {
 			if (resources->count == AWS_RESOURCES_MAX) {
 				resources->overflow = true;
 				return;
@@ -77,7 +78,8 @@ static struct span revision_arn(struct aws_request *request, const struct store_
 	struct span number)
 {
 	return arn_of(request, "service-revision",
-		service_part_key(request->arena, service_key_of_part(deployment->key), number));
+		service_component_key(request->arena, service_key_of_component(deployment->key),
+			number));
 }
 
 static bool is_finished(enum service_deployment_status state)
@@ -104,7 +106,7 @@ static struct span status_reason(const struct service_deployment_facts *facts,
 
 	if (own.length > 0)
 		return own;
-	if (facts->asked)
+	if (facts->requested)
 		return is_rolled_back(facts->state)
 			       ? SPAN("Service deployment rollback was requested by a user.")
 			       : SPAN("Service deployment was stopped by a user.");
@@ -136,7 +138,7 @@ static struct json *brief(struct aws_request *request, const struct store_object
 	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
 	struct arena *arena = request->arena;
 	struct json *shown = json_new_object(arena);
-	struct span service_key = service_key_of_part(deployment->key);
+	struct span service_key = service_key_of_component(deployment->key);
 	struct span reason = status_reason(facts, stored);
 
 	json_set_string(arena, shown, "serviceDeploymentArn",
@@ -159,7 +161,7 @@ static struct json *brief(struct aws_request *request, const struct store_object
 static struct json *revision_summary(struct aws_request *request,
 	const struct store_object *deployment, struct span number)
 {
-	struct span service_key = service_key_of_part(deployment->key);
+	struct span service_key = service_key_of_component(deployment->key);
 	const struct store_object *service = store_get(request->view, &service_kind, service_key);
 	struct store_cursor cursor = {.view = request->view,
 		.kind = &service_deployment_kind,
@@ -204,7 +206,7 @@ static const struct json *breaker_as_shown(struct aws_request *request,
 {
 	const struct service_deployment_facts *facts = service_deployment_facts(deployment);
 	const struct store_object *service =
-		store_get(request->view, &service_kind, service_key_of_part(deployment->key));
+		store_get(request->view, &service_kind, service_key_of_component(deployment->key));
 	struct json *breaker = json_new_object(request->arena);
 	bool enabled = json_is_true(json_path(stored,
 		"deploymentConfiguration.deploymentCircuitBreaker.enable"));
@@ -343,18 +345,18 @@ int service_deployment_list(struct aws_request *request)
 /* ---- describe ---- */
 
 static int describe(struct aws_request *request, const char *member, const char *answered,
-	const struct json *(*show)(struct aws_request *request, struct span given))
+	const struct json *(*show)(struct aws_request *request, struct span requested))
 {
-	const struct json *given = json_get(request->input, member);
+	const struct json *requested = json_get(request->input, member);
 	struct json *found = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
 
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return aws_fail_input(request, "%s: must not be empty", member);
-	if (json_count(given) > DESCRIBE_MAX)
+	if (json_count(requested) > DESCRIBE_MAX)
 		return aws_fail_input(request, "%s: %zu are given, the limit is %d", member,
-			json_count(given), DESCRIBE_MAX);
-	JSON_EACH_ITEM (given, item) {
+			json_count(requested), DESCRIBE_MAX);
+	JSON_EACH_ITEM (requested, item) {
 		const struct json *shown = show(request, json_text(item));
 
 		if (!aws_arn_looks_like(json_text(item)))
@@ -374,9 +376,9 @@ static int describe(struct aws_request *request, const char *member, const char 
 	return 0;
 }
 
-static const struct json *show_deployment(struct aws_request *request, struct span given)
+static const struct json *show_deployment(struct aws_request *request, struct span requested)
 {
-	const struct store_object *deployment = get_deployment(request, given);
+	const struct store_object *deployment = get_deployment(request, requested);
 
 	return deployment ? deployment_as_shown(request, deployment) : NULL;
 }
@@ -386,10 +388,10 @@ int service_deployment_describe(struct aws_request *request)
 	return describe(request, "serviceDeploymentArns", "serviceDeployments", show_deployment);
 }
 
-static const struct json *show_revision(struct aws_request *request, struct span given)
+static const struct json *show_revision(struct aws_request *request, struct span requested)
 {
 	const struct store_object *revision =
-		get(request, "service-revision", &service_revision_kind, given);
+		get(request, "service-revision", &service_revision_kind, requested);
 	struct json *document;
 
 	if (!revision || json_parse(revision->api, request->arena, &document, NULL) < 0)
@@ -406,15 +408,15 @@ int service_revision_describe(struct aws_request *request)
 
 static int find(struct aws_request *request, const struct store_object **ret_deployment)
 {
-	struct span given = json_get_text(request->input, "serviceDeploymentArn");
+	struct span requested = json_get_text(request->input, "serviceDeploymentArn");
 
-	if (!aws_arn_looks_like(given))
+	if (!aws_arn_looks_like(requested))
 		return aws_fail_input(request, "serviceDeploymentArn: '%.*s' is not an ARN",
-			SPAN_ARGS(given));
-	*ret_deployment = get_deployment(request, given);
+			SPAN_ARGS(requested));
+	*ret_deployment = get_deployment(request, requested);
 	if (!*ret_deployment)
 		return aws_fail(request, "ServiceDeploymentNotFoundException",
-			"Service deployment not found: %.*s", SPAN_ARGS(given));
+			"Service deployment not found: %.*s", SPAN_ARGS(requested));
 	return 0;
 }
 
@@ -447,7 +449,7 @@ int service_deployment_stop(struct aws_request *request)
 		return fail_conflict(request, deployment);
 	facts.state = span_is(type, "ABORT") ? SERVICE_DEPLOYMENT_STOP_REQUESTED
 					     : SERVICE_DEPLOYMENT_ROLLBACK_REQUESTED;
-	facts.asked = true;
+	facts.requested = true;
 	facts.updated_ms = request->now_ms;
 	if (service_object_put_facts(request->transaction, deployment, &facts, request->arena,
 		    &request->err) < 0)

@@ -57,7 +57,7 @@ static void current(struct test_server *server, char arn[ARN_SIZE])
 		SPAN_ARGS(json_get_text(service, "currentServiceDeployment")));
 }
 
-static const struct json *look_at(struct test_server *server, const char *arn)
+static const struct json *inspect(struct test_server *server, const char *arn)
 {
 	test_call(server, "DescribeServiceDeployments", "{'serviceDeploymentArns':['%s']}", arn);
 	assert_int_equal(json_count(json_get(server->answer, "failures")), 0);
@@ -71,7 +71,7 @@ static void test_a_deployment_shows_its_revisions(void **state)
 	char first[ARN_SIZE], second[ARN_SIZE], source[ARN_SIZE];
 
 	current(server, first);
-	shown = look_at(server, first);
+	shown = inspect(server, first);
 	assert_text(shown, "serviceArn", ARN "service/default/shop");
 	assert_text(shown, "clusterArn", ARN "cluster/default");
 	assert_text(shown, "status", "IN_PROGRESS");
@@ -90,9 +90,9 @@ static void test_a_deployment_shows_its_revisions(void **state)
 	test_call(server, "UpdateService", "{'service':'shop','taskDefinition':'web:2'}");
 	current(server, second);
 	assert_string_not_equal(first, second);
-	shown = look_at(server, second);
+	shown = inspect(server, second);
 	assert_text(json_item(json_get(shown, "sourceServiceRevisions"), 0), "arn", source);
-	shown = look_at(server, first);
+	shown = inspect(server, first);
 	assert_text(shown, "status", "STOPPED");
 	assert_non_null(json_get(shown, "stoppedAt"));
 	assert_non_null(json_get(shown, "statusReason"));
@@ -166,7 +166,7 @@ static void test_an_end_is_asked_for_once(void **state)
 	current(server, arn);
 	test_call(server, "StopServiceDeployment", "{'serviceDeploymentArn':'%s'}", arn);
 	assert_text(server->answer, "serviceDeploymentArn", arn);
-	assert_text(look_at(server, arn), "status", "ROLLBACK_REQUESTED");
+	assert_text(inspect(server, arn), "status", "ROLLBACK_REQUESTED");
 	test_refused(server, "StopServiceDeployment", "ConflictException", "ROLLBACK_REQUESTED",
 		"{'serviceDeploymentArn':'%s'}", arn);
 	assert_int_equal(json_count(json_get(server->answer, "resourceIds")), 1);
@@ -174,7 +174,7 @@ static void test_an_end_is_asked_for_once(void **state)
 	current(server, arn);
 	test_call(server, "StopServiceDeployment",
 		"{'serviceDeploymentArn':'%s','stopType':'ABORT'}", arn);
-	assert_text(look_at(server, arn), "status", "STOP_REQUESTED");
+	assert_text(inspect(server, arn), "status", "STOP_REQUESTED");
 	test_refused(server, "ContinueServiceDeployment", "InvalidParameterException", "hookId",
 		"{'serviceDeploymentArn':'%s','hookId':'h'}", arn);
 	test_refused(server, "ContinueServiceDeployment", "ServiceDeploymentNotFoundException",
@@ -213,20 +213,20 @@ static int roll_back(struct store_transaction *transaction, void *context, struc
 	const struct service_deployment_facts *first =
 		service_deployment_facts(store_next(&cursor));
 	struct arena *arena = store_transaction_arena(transaction);
-	struct service_draft draft;
+	struct service_edit edit;
 	struct span number;
 
 	facts.rollout = ROLLOUT_FAILED;
 	facts.state = SERVICE_DEPLOYMENT_ROLLBACK_IN_PROGRESS;
 	assert_int_equal(service_object_put_facts(transaction, failed, &facts, arena, err), 0);
-	assert_int_equal(service_draft_open(store_get(store_head(transaction), &service_kind, SHOP),
-				 arena, &draft, err),
+	assert_int_equal(service_edit_open(store_get(store_head(transaction), &service_kind, SHOP),
+				 arena, &edit, err),
 		0);
-	assert_int_equal(service_deployment_begin(transaction, &draft, first->service_revision,
+	assert_int_equal(service_deployment_begin(transaction, &edit, first->service_revision,
 				 first->number, &server->random.random,
 				 clock_wall_ms(&server->clock.clock), &number, err),
 		0);
-	return service_draft_save(transaction, &draft, err);
+	return service_edit_save(transaction, &edit, err);
 }
 
 static void write_now(struct test_server *server, store_write_function function)
@@ -263,10 +263,10 @@ static void test_a_rollback_is_part_of_what_failed(void **state)
 	assert_text(json_item(json_get(service, "deployments"), 1), "rolloutState", "FAILED");
 	test_call(server, "ListServiceDeployments", "{'service':'shop'}");
 	assert_int_equal(json_count(json_get(server->answer, "serviceDeployments")), 2);
-	assert_text(look_at(server, failed), "status", "ROLLBACK_IN_PROGRESS");
+	assert_text(inspect(server, failed), "status", "ROLLBACK_IN_PROGRESS");
 	/* Another deployment cuts it short. */
 	deploy(server);
-	assert_text(look_at(server, failed), "status", "ROLLBACK_FAILED");
+	assert_text(inspect(server, failed), "status", "ROLLBACK_FAILED");
 }
 
 static int retire(struct store_transaction *transaction, void *context, struct err *err)

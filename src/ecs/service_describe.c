@@ -34,7 +34,7 @@ static struct span rollout_reason(struct arena *arena, const struct store_object
 
 	if (own.length > 0)
 		return own;
-	if (facts->rollout == ROLLOUT_FAILED && facts->asked)
+	if (facts->rollout == ROLLOUT_FAILED && facts->requested)
 		return SPAN("ECS deployment stopped by a user.");
 	if (facts->rollout == ROLLOUT_FAILED)
 		return SPAN("ECS deployment circuit breaker: tasks failed to start.");
@@ -99,7 +99,8 @@ static struct json *revision_as_shown(struct aws_request *request,
 	service_sum_tasks(request->view, service->key, facts->number, sums);
 	json_set_string(request->arena, shown, "arn",
 		ecs_arn_of_key(request->arena, "service-revision",
-			service_part_key(request->arena, service->key, facts->service_revision)));
+			service_component_key(request->arena, service->key,
+				facts->service_revision)));
 	json_set_integer(request->arena, shown, "requestedTaskCount",
 		desired_of(service_facts(service), facts, sums));
 	json_set_integer(request->arena, shown, "runningTaskCount", sums[TASK_SUM_RUNNING]);
@@ -240,35 +241,35 @@ int service_answer(struct aws_request *request, struct span key)
 }
 
 static void describe_one(struct aws_request *request, const struct store_object *cluster,
-	struct span given, struct json *services, struct json *failures)
+	struct span requested, struct json *services, struct json *failures)
 {
-	struct span name, arn = given;
-	const struct store_object *service = service_get(request, cluster, given, &name);
+	struct span name, arn = requested;
+	const struct store_object *service = service_get(request, cluster, requested, &name);
 
 	if (service) {
 		json_append(request->arena, services,
 			service_as_shown(request, service, input_includes(request, "TAGS")));
 		return;
 	}
-	if (!aws_arn_looks_like(given))
+	if (!aws_arn_looks_like(requested))
 		arn = ecs_arn(request, "service",
 			arena_format(request->arena, "%.*s/%.*s",
-				SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(given)));
+				SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(requested)));
 	json_append(request->arena, failures, ecs_failure_missing(request, arn));
 }
 
 int service_describe(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "services");
+	const struct json *requested = json_get(request->input, "services");
 	struct json *services = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
 	const struct store_object *cluster;
 
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return aws_fail_input(request, "Services cannot be empty.");
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	JSON_EACH_ITEM (given, item)
+	JSON_EACH_ITEM (requested, item)
 		describe_one(request, cluster, json_text(item), services, failures);
 	buffer_add_string(request->out, "{\"services\":");
 	json_write(services, request->out);

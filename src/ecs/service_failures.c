@@ -13,8 +13,8 @@
  */
 #include "ecs/service_work.h"
 
-#define FORGIVE_LOOK_MAX 1000 /* tasks looked at for a success */
-#define PROOF_LOOK_MAX 1000   /* and for one that has just begun */
+#define FORGIVE_SCAN_MAX 1000 /* tasks looked at for a success */
+#define PROOF_SCAN_MAX 1000   /* and for one that has just begun */
 
 struct failures {
 	int64_t *failed, *failed_ms, *round, *until_ms;
@@ -32,9 +32,9 @@ static struct failures of_set(struct task_set_facts *facts)
 		&facts->failed, &facts->failed_ms, &facts->backoff_round, &facts->backoff_until_ms};
 }
 
-static struct failures of_part(struct service_part *part)
+static struct failures of_part(struct service_component *component)
 {
-	return part->is_set ? of_set(&part->set) : of_deployment(&part->deployment);
+	return component->is_set ? of_set(&component->set) : of_deployment(&component->deployment);
 }
 
 static int64_t delay_of_round(int64_t round)
@@ -119,35 +119,36 @@ int service_task_stopped(struct store_transaction *transaction, struct span task
 	return service_object_put_facts(transaction, object, &task_set, arena, err);
 }
 
-void service_part_failed(struct service_work *work, struct service_part *part)
+void service_component_failed(struct service_work *work, struct service_component *component)
 {
-	add_failure(of_part(part), work->now_ms, false);
-	if (!part->is_set)
-		part->deployment.failed_ever++;
-	part->changed = true;
+	add_failure(of_part(component), work->now_ms, false);
+	if (!component->is_set)
+		component->deployment.failed_ever++;
+	component->changed = true;
 }
 
-static struct store_cursor healthy_tasks(struct service_work *work, const struct service_part *part)
+static struct store_cursor healthy_tasks(struct service_work *work,
+	const struct service_component *component)
 {
 	return (struct store_cursor){.view = service_head(work),
 		.kind = &task_kind,
 		.index = TASK_BY_SERVICE,
 		.prefix = arena_format(work->arena,
 			"%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/%c", SPAN_ARGS(work->key),
-			SPAN_ARGS(part->number), task_class_letters[TASK_CLASS_HEALTHY]),
+			SPAN_ARGS(component->number), task_class_letters[TASK_CLASS_HEALTHY]),
 		.exact = true};
 }
 
 /* Whether one of its healthy tasks has settled since the last failure; if not, comes again when the first
  * of them might have. */
-static bool has_settled(struct service_work *work, const struct service_part *part,
+static bool has_settled(struct service_work *work, const struct service_component *component,
 	struct failures failures, bool complete)
 {
-	struct store_cursor cursor = healthy_tasks(work, part);
+	struct store_cursor cursor = healthy_tasks(work, component);
 	const struct store_object *task = NULL;
 	int64_t first_ms = 0;
 
-	for (unsigned i = 0; i < FORGIVE_LOOK_MAX && (task = store_next(&cursor)); i++) {
+	for (unsigned i = 0; i < FORGIVE_SCAN_MAX && (task = store_next(&cursor)); i++) {
 		int64_t settled_ms = task_facts(task)->started_ms + SERVICE_SETTLED_MS;
 
 		if (settled_ms <= *failures.failed_ms)
@@ -170,37 +171,38 @@ static bool has_settled(struct service_work *work, const struct service_part *pa
 	return false;
 }
 
-void service_part_forgive(struct service_work *work, struct service_part *part, bool complete)
+void service_component_forgive(struct service_work *work, struct service_component *component,
+	bool complete)
 {
-	struct failures failures = of_part(part);
+	struct failures failures = of_part(component);
 
 	if ((*failures.failed == 0 && *failures.until_ms == 0) ||
-		!has_settled(work, part, failures, complete))
+		!has_settled(work, component, failures, complete))
 		return;
 	*failures.failed = 0;
 	*failures.round = 0;
 	*failures.until_ms = 0;
-	part->changed = true;
+	component->changed = true;
 }
 
 /* NULL: its deployment is forgotten. */
-static const struct service_part *part_of(const struct service_work *work,
+static const struct service_component *part_of(const struct service_work *work,
 	const struct task_facts *task)
 {
 	for (size_t i = 0; i < work->part_count; i++)
-		if (service_part_is_called(&work->parts[i], task->deployment))
+		if (service_component_is_called(&work->parts[i], task->deployment))
 			return &work->parts[i];
 	return NULL;
 }
 
 /* A breaker that shall save the service must see a crash before the older tasks are gone. */
-static int64_t proof_ms(const struct service_work *work, const struct service_part *part)
+static int64_t proof_ms(const struct service_work *work, const struct service_component *component)
 {
-	bool watched = part && part == work->primary && work->facts.breaker &&
-		       part->deployment.rollout != ROLLOUT_COMPLETED;
+	bool watched = component && component == work->primary && work->facts.breaker &&
+		       component->deployment.rollout != ROLLOUT_COMPLETED;
 
-	return watched || (part && part->deployment.failed > 0) ? SERVICE_SETTLED_MS
-								: SERVICE_READY_MS;
+	return watched || (component && component->deployment.failed > 0) ? SERVICE_SETTLED_MS
+									  : SERVICE_READY_MS;
 }
 
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task)
@@ -220,22 +222,25 @@ bool service_primary_is_unproven(struct service_work *work)
 	const struct store_object *task;
 	bool unproven = false;
 
-	for (unsigned i = 0; i < PROOF_LOOK_MAX && (task = store_next(&cursor)); i++)
+	for (unsigned i = 0; i < PROOF_SCAN_MAX && (task = store_next(&cursor)); i++)
 		unproven |= service_task_is_unproven(work, task_facts(task));
 	return unproven;
 }
 
-int64_t service_part_backoff(const struct service_work *work, const struct service_part *part)
+int64_t service_component_backoff(const struct service_work *work,
+	const struct service_component *component)
 {
-	int64_t until_ms =
-		part->is_set ? part->set.backoff_until_ms : part->deployment.backoff_until_ms;
+	int64_t until_ms = component->is_set ? component->set.backoff_until_ms
+					     : component->deployment.backoff_until_ms;
 
 	return until_ms > work->now_ms ? until_ms : 0;
 }
 
-bool service_part_is_failing(const struct service_work *work, const struct service_part *part)
+bool service_component_is_failing(const struct service_work *work,
+	const struct service_component *component)
 {
-	int64_t round = part->is_set ? part->set.backoff_round : part->deployment.backoff_round;
+	int64_t round = component->is_set ? component->set.backoff_round
+					  : component->deployment.backoff_round;
 
-	return round >= 2 && service_part_backoff(work, part) > 0;
+	return round >= 2 && service_component_backoff(work, component) > 0;
 }

@@ -41,17 +41,17 @@ static int open_service(struct service_work *work, struct err *err)
 	return 0;
 }
 
-static int find_set(struct service_work *work, struct span number, struct service_part *ret_part,
-	struct err *err)
+static int find_set(struct service_work *work, struct span number,
+	struct service_component *ret_part, struct err *err)
 {
 	const struct store_object *object = store_get(service_head(work), &task_set_kind,
-		service_part_key(work->arena, work->key, number));
+		service_component_key(work->arena, work->key, number));
 
 	if (!object)
 		return err_set(err, -ENOENT,
 			"there is no task set " SERVICE_DEPLOYMENT_PREFIX "%.*s",
 			SPAN_ARGS(number));
-	*ret_part = (struct service_part){.object = object,
+	*ret_part = (struct service_component){.object = object,
 		.number = task_set_facts(object)->number,
 		.family = task_set_facts(object)->family,
 		.revision = task_set_facts(object)->revision,
@@ -61,18 +61,18 @@ static int find_set(struct service_work *work, struct span number, struct servic
 }
 
 static int find_deployment(struct service_work *work, struct span number,
-	struct service_part *ret_part, struct err *err)
+	struct service_component *ret_part, struct err *err)
 {
 	const struct store_object *object =
 		number.length > 0 ? store_get(service_head(work), &service_deployment_kind,
-					    service_part_key(work->arena, work->key, number))
+					    service_component_key(work->arena, work->key, number))
 				  : service_primary_deployment(service_head(work), work->key);
 
 	if (!object)
 		return err_set(err, -ENOENT,
 			"there is no deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s",
 			SPAN_ARGS(number));
-	*ret_part = (struct service_part){.object = object,
+	*ret_part = (struct service_component){.object = object,
 		.number = service_deployment_facts(object)->number,
 		.family = service_deployment_facts(object)->family,
 		.revision = service_deployment_facts(object)->revision,
@@ -83,61 +83,61 @@ static int find_deployment(struct service_work *work, struct span number,
 /* ---- what a group is to be ---- */
 
 /* Of any task of the part: what a spec says of the task it is for. */
-static struct task_facts facts_of(const struct service_work *work, const struct service_part *part,
-	const struct task_order *order)
+static struct task_facts facts_of(const struct service_work *work,
+	const struct service_component *component, const struct task_request *order)
 {
 	return (struct task_facts){.cluster = work->facts.cluster,
-		.family = part->family,
-		.revision = part->revision,
+		.family = component->family,
+		.revision = component->revision,
 		.group = order->group,
 		.service = work->facts.name};
 }
 
 /* As with tasks that we start ourselves, what nothing vouches for must have run for a while: longer where a
  * crash may come later, because tasks have failed or the breaker watches. */
-static int64_t settle_seconds(const struct service_work *work, const struct service_part *part,
-	const struct task_order *order)
+static int64_t settle_seconds(const struct service_work *work,
+	const struct service_component *component, const struct task_request *order)
 {
-	int64_t failed = part->is_set ? part->set.failed : part->deployment.failed;
+	int64_t failed = component->is_set ? component->set.failed : component->deployment.failed;
 
 	if (order->needs->checked || json_count(json_get(order->traffic, "groups")) > 0)
 		return 0;
 	return (work->facts.breaker || failed > 0 ? SERVICE_SETTLED_MS : SERVICE_READY_MS) / 1000;
 }
 
-static int make_spec(struct service_work *work, const struct service_part *part,
+static int make_spec(struct service_work *work, const struct service_component *component,
 	const char *secrets, struct json **ret_spec, int64_t *ret_settle_seconds, struct err *err)
 {
 	_launch_ struct service_launch *launch = NULL;
 	struct span cluster_key = task_cluster_key(work->key);
 	struct span scope = {work->key.data, cluster_key.length - work->facts.cluster.length};
-	const struct task_order *order;
+	const struct task_request *order;
 	struct task_facts facts;
-	struct task_spec_order spec;
-	int code = service_launch_read(work, part, &launch, err);
+	struct task_spec_write spec;
+	int code = service_launch_read(work, component, &launch, err);
 
 	if (code < 0)
 		return code;
 	if (!launch)
 		return err_set(err, -EINVAL, "was unable to place a task because %.*s",
 			SPAN_ARGS(work->failure.event));
-	order = service_launch_order(launch);
-	facts = facts_of(work, part, order);
-	spec = (struct task_spec_order){.arena = work->arena,
+	order = service_launch_request(launch);
+	facts = facts_of(work, component, order);
+	spec = (struct task_spec_write){.arena = work->arena,
 		.cluster_key = cluster_key,
 		.facts = &facts,
 		.definition = order->definition_document,
-		.wishes = order->wishes,
+		.desired = order->desired,
 		.gated = order->traffic != NULL,
 		.hold_seconds = task_traffic_hold_seconds(work->view, scope, order->traffic),
 		.secrets = secrets};
-	*ret_settle_seconds = settle_seconds(work, part, order);
+	*ret_settle_seconds = settle_seconds(work, component, order);
 	return task_spec_make(&spec, ret_spec, err);
 }
 
 /* A task set is scaled on its own. */
-static int find_wanted(struct service_work *work, struct span number, struct service_part *ret_part,
-	int64_t *ret_desired, struct err *err)
+static int find_wanted(struct service_work *work, struct span number,
+	struct service_component *ret_part, int64_t *ret_desired, struct err *err)
 {
 	bool sets = work->facts.controller != SERVICE_CONTROLLED_BY_ECS;
 	int code;
@@ -157,9 +157,10 @@ static int find_wanted(struct service_work *work, struct span number, struct ser
 
 /* ---- tasks that are to be replaced ---- */
 
-static struct span version_of(struct service_work *work, const struct service_part *part)
+static struct span version_of(struct service_work *work, const struct service_component *component)
 {
-	return arena_format(work->arena, SERVICE_DEPLOYMENT_PREFIX "%.*s", SPAN_ARGS(part->number));
+	return arena_format(work->arena, SERVICE_DEPLOYMENT_PREFIX "%.*s",
+		SPAN_ARGS(component->number));
 }
 
 static bool is_draining(const struct store_object *instance)
@@ -179,7 +180,7 @@ static bool is_on_draining(struct service_work *work, const struct task_facts *t
 /* Those of the part on instances that drain. One that we want to stop counts until its runtime has let it go: if
  * fewer were asked for before that, the runtime would choose who goes, and could choose what has just replaced
  * it. */
-static int64_t count_moving(struct service_work *work, const struct service_part *part)
+static int64_t count_moving(struct service_work *work, const struct service_component *component)
 {
 	struct store_cursor instances = {.view = work->view,
 		.kind = &container_instance_kind,
@@ -188,7 +189,7 @@ static int64_t count_moving(struct service_work *work, const struct service_part
 			arena_format(work->arena, "%.*s/%s", SPAN_ARGS(task_cluster_key(work->key)),
 				container_instance_status_name(CONTAINER_INSTANCE_DRAINING)),
 		.exact = true};
-	struct span version = version_of(work, part);
+	struct span version = version_of(work, component);
 	const struct store_object *instance, *task;
 	int64_t count = 0;
 
@@ -208,20 +209,20 @@ static int64_t count_moving(struct service_work *work, const struct service_part
 }
 
 static struct store_cursor tasks_of_class(struct service_work *work,
-	const struct service_part *part, enum task_class class)
+	const struct service_component *component, enum task_class class)
 {
 	return (struct store_cursor){.view = work->view,
 		.kind = &task_kind,
 		.index = TASK_BY_SERVICE,
 		.prefix = arena_format(work->arena, "%.*s/live/%.*s/%c", SPAN_ARGS(work->key),
-			SPAN_ARGS(version_of(work, part)), task_class_letters[class]),
+			SPAN_ARGS(version_of(work, component)), task_class_letters[class]),
 		.exact = true};
 }
 
 /* Elsewhere, and after their grace period. */
-static int64_t count_unhealthy(struct service_work *work, const struct service_part *part)
+static int64_t count_unhealthy(struct service_work *work, const struct service_component *component)
 {
-	struct store_cursor cursor = tasks_of_class(work, part, TASK_CLASS_UNHEALTHY);
+	struct store_cursor cursor = tasks_of_class(work, component, TASK_CLASS_UNHEALTHY);
 	const struct store_object *task;
 	int64_t count = 0;
 
@@ -245,9 +246,9 @@ static bool was_stopped_by_service(struct service_work *work, const struct store
 }
 
 /* Elsewhere, and replaced already: as above they count until they are let go. */
-static int64_t count_leaving(struct service_work *work, const struct service_part *part)
+static int64_t count_leaving(struct service_work *work, const struct service_component *component)
 {
-	struct store_cursor cursor = tasks_of_class(work, part, TASK_CLASS_STOPPING);
+	struct store_cursor cursor = tasks_of_class(work, component, TASK_CLASS_STOPPING);
 	const struct store_object *task;
 	int64_t count = 0;
 
@@ -258,19 +259,19 @@ static int64_t count_leaving(struct service_work *work, const struct service_par
 }
 
 /* Tasks that are, or have been, replaced and keep their place until then. */
-static int64_t count_replaced(struct service_work *work, const struct service_part *part)
+static int64_t count_replaced(struct service_work *work, const struct service_component *component)
 {
-	int64_t backoff_ms = service_part_backoff(work, part);
-	int64_t count = count_moving(work, part) + count_leaving(work, part);
+	int64_t backoff_ms = service_component_backoff(work, component);
+	int64_t count = count_moving(work, component) + count_leaving(work, component);
 
 	/* As with tasks that we start ourselves, the next one may have to wait. */
 	service_again_at(work, backoff_ms);
-	return backoff_ms > 0 ? count : count + count_unhealthy(work, part);
+	return backoff_ms > 0 ? count : count + count_unhealthy(work, component);
 }
 
 /* What moves or is unhealthy is replaced before it goes, where maximumPercent leaves room: so long there are
  * more. */
-static int64_t desired_for_now(struct service_work *work, const struct service_part *part,
+static int64_t desired_for_now(struct service_work *work, const struct service_component *component,
 	int64_t desired)
 {
 	int64_t most = rollout_percent_down((unsigned)desired, (unsigned)work->facts.maximum);
@@ -278,18 +279,18 @@ static int64_t desired_for_now(struct service_work *work, const struct service_p
 
 	if (work->facts.strategy == SERVICE_DAEMON || most <= desired)
 		return desired;
-	replaced = count_replaced(work, part);
+	replaced = count_replaced(work, component);
 	return desired + (replaced < most - desired ? replaced : most - desired);
 }
 
 /* ---- all of it ---- */
 
-int service_group_make(const struct service_group_order *order, struct runtime_group *ret_group,
+int service_group_make(const struct service_group_spec *order, struct runtime_group *ret_group,
 	int64_t *ret_again_ms, struct err *err)
 {
 	struct service_work work = {
 		.view = order->view, .arena = order->arena, .now_ms = order->now_ms};
-	struct service_part part;
+	struct service_component component;
 	struct span number;
 	struct json *spec = NULL;
 	int64_t desired = 0, settle = 0;
@@ -298,16 +299,16 @@ int service_group_make(const struct service_group_order *order, struct runtime_g
 	work.key = split_id(order->id, &number);
 	code = open_service(&work, err);
 	if (code == 0)
-		code = find_wanted(&work, number, &part, &desired, err);
+		code = find_wanted(&work, number, &component, &desired, err);
 	if (code == 0)
-		code = make_spec(&work, &part, order->secrets, &spec, &settle, err);
+		code = make_spec(&work, &component, order->secrets, &spec, &settle, err);
 	if (code < 0)
 		return code;
 	*ret_group = (struct runtime_group){
 		.id = order->id,
-		.version = version_of(&work, &part),
+		.version = version_of(&work, &component),
 		.daemon = work.facts.strategy == SERVICE_DAEMON,
-		.desired = desired_for_now(&work, &part, desired),
+		.desired = desired_for_now(&work, &component, desired),
 		.minimum_healthy = work.facts.minimum_healthy,
 		.maximum = work.facts.maximum,
 		.settle_seconds = settle,
@@ -320,7 +321,7 @@ int service_group_make(const struct service_group_order *order, struct runtime_g
 /* ---- tasks that the runtime made ---- */
 
 static int find_version(struct service_work *work, struct span set, struct span version,
-	struct service_part *ret_part, struct err *err)
+	struct service_component *ret_part, struct err *err)
 {
 	struct span prefix = SPAN(SERVICE_DEPLOYMENT_PREFIX), number;
 
@@ -344,8 +345,8 @@ int service_group_adopt(struct store_transaction *transaction, const struct runt
 		.index = TASK_BY_ID,
 		.prefix = seen->token,
 		.exact = true};
-	struct service_part part;
-	struct task_order task;
+	struct service_component component;
+	struct task_request task;
 	struct span set, key;
 	int code;
 
@@ -354,20 +355,20 @@ int service_group_adopt(struct store_transaction *transaction, const struct runt
 	work.key = split_id(seen->group, &set);
 	code = open_service(&work, err);
 	if (code == 0)
-		code = find_version(&work, set, seen->version, &part, err);
+		code = find_version(&work, set, seen->version, &component, err);
 	if (code == 0)
-		code = service_launch_read(&work, &part, &launch, err);
+		code = service_launch_read(&work, &component, &launch, err);
 	if (code < 0)
 		return code;
 	if (!launch)
 		return err_set(err, -EINVAL, "a task of service %.*s is not written down: %.*s",
 			SPAN_ARGS(work.facts.name), SPAN_ARGS(work.failure.event));
-	task = *service_launch_order(launch);
+	task = *service_launch_request(launch);
 	task.id = seen->token;
 	task.host = host;
 	code = task_create(transaction, &task, &key, err);
 	if (code == 0)
-		code = service_tell_of_task(transaction, key, "has started", "tasks.",
+		code = service_report_of_task(transaction, key, "has started", "tasks.",
 			seen->created_ms, err);
 	return code;
 }

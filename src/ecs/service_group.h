@@ -12,7 +12,7 @@
 #include "ecs/service_kind.h"
 #include "runtime/runtime.h"
 
-struct service_group_order {
+struct service_group_spec {
 	const struct store_view *view;
 	struct arena *arena;
 	struct span id;
@@ -22,7 +22,7 @@ struct service_group_order {
 
 /* What the group is to be now; *ret_again_ms: when time alone makes it another one, 0 if it does not. -ENOENT: it
  * is not to be (any more). -EINVAL: it cannot be, with the reason as an event tells it. */
-int service_group_make(const struct service_group_order *order, struct runtime_group *ret_group,
+int service_group_make(const struct service_group_spec *order, struct runtime_group *ret_group,
 	int64_t *ret_again_ms, struct err *err);
 
 /* Writes down a task that the runtime made for a group. -ENOENT: nobody knows the group, or that version of it.

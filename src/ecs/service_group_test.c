@@ -63,7 +63,7 @@ static int make(struct rig *rig, const char *id, struct runtime_group *ret_group
 	int64_t *ret_again_ms, struct err *err)
 {
 	_view_ struct store_view *view = store_view_open(rig->server->store);
-	struct service_group_order order = {.view = view,
+	struct service_group_spec order = {.view = view,
 		.arena = rig->arena,
 		.id = arena_format(rig->arena, CLUSTER "/%s", id),
 		.now_ms = clock_wall_ms(&rig->server->clock.clock)};
@@ -355,11 +355,11 @@ static struct task_facts facts_of(struct rig *rig, const char *token)
 	_view_ struct store_view *view = store_view_open(rig->server->store);
 	const struct store_object *task =
 		store_get(view, &task_kind, arena_format(rig->arena, CLUSTER "/%s", token));
-	struct task_draft draft;
+	struct task_edit edit;
 
 	assert_non_null(task);
-	assert_int_equal(task_draft_open(task, rig->arena, &draft, NULL), 0);
-	return draft.facts;
+	assert_int_equal(task_edit_open(task, rig->arena, &edit, NULL), 0);
+	return edit.facts;
 }
 
 static size_t count_tasks(struct rig *rig)
@@ -486,16 +486,16 @@ static int place_task(struct store_transaction *transaction, void *context, stru
 {
 	const struct placing *placing = context;
 	struct arena *arena = store_transaction_arena(transaction);
-	struct task_draft draft;
-	int code = task_draft_open(store_get(store_head(transaction), &task_kind,
-					   span_of(placing->key)),
-		arena, &draft, err);
+	struct task_edit edit;
+	int code = task_edit_open(store_get(store_head(transaction), &task_kind,
+					  span_of(placing->key)),
+		arena, &edit, err);
 
 	if (code < 0)
 		return code;
-	draft.facts.instance = placing->instance;
-	test_has_run(&draft.facts);
-	return task_save(transaction, &draft, err);
+	edit.facts.instance = placing->instance;
+	test_has_run(&edit.facts);
+	return task_save(transaction, &edit, err);
 }
 
 /* A task of the service that runs on an instance. */

@@ -9,7 +9,7 @@
 #include "store/fact_table.h"
 
 #define NUMBER_DIGITS 19
-#define COUNTS_LOOK_MAX 8 /* of the newest events, for one to count in */
+#define COUNTS_SCAN_MAX 8 /* of the newest events, for one to count in */
 
 /* ---- names ---- */
 
@@ -60,7 +60,7 @@ const char *task_set_status_name(enum task_set_status status)
 
 /* ---- keys ---- */
 
-struct span service_key_of_part(struct span key)
+struct span service_key_of_component(struct span key)
 {
 	size_t length = key.length;
 
@@ -71,12 +71,12 @@ struct span service_key_of_part(struct span key)
 
 static struct span last_of_key(struct span key)
 {
-	size_t length = service_key_of_part(key).length;
+	size_t length = service_key_of_component(key).length;
 
 	return (struct span){key.data + length + 1, key.length - length - 1};
 }
 
-struct span service_part_key(struct arena *arena, struct span service_key, struct span number)
+struct span service_component_key(struct arena *arena, struct span service_key, struct span number)
 {
 	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(service_key), SPAN_ARGS(number));
 }
@@ -107,8 +107,8 @@ static const struct fact_row service_rows[] = {
 	FACT(FACT_NUMBER, service_facts, grace_ms, "grace"),
 	FACT(FACT_NUMBER, service_facts, created_ms, "created"),
 	FACT(FACT_NUMBER, service_facts, ended_ms, "ended"),
-	FACT(FACT_TEXT, service_facts, told, "told"),
-	FACT(FACT_NUMBER, service_facts, told_ms, "toldAt"),
+	FACT(FACT_TEXT, service_facts, reported, "told"),
+	FACT(FACT_NUMBER, service_facts, reported_ms, "toldAt"),
 	FACT(FACT_FLAG, service_facts, group_failed, "groupFailed"),
 	FACT(FACT_TEXT, service_facts, group_available, "groupAvailable"),
 };
@@ -126,7 +126,7 @@ static const struct fact_row deployment_rows[] = {
 	FACT(FACT_NUMBER, service_deployment_facts, failed_ms, "failedAt"),
 	FACT(FACT_FLAG, service_deployment_facts, reached, "reached"),
 	FACT(FACT_FLAG, service_deployment_facts, rollback, "rollback"),
-	FACT(FACT_FLAG, service_deployment_facts, asked, "asked"),
+	FACT(FACT_FLAG, service_deployment_facts, requested, "asked"),
 	FACT(FACT_NUMBER, service_deployment_facts, backoff_round, "backoffRound"),
 	FACT(FACT_NUMBER, service_deployment_facts, backoff_until_ms, "backoffUntil"),
 	FACT(FACT_NUMBER, service_deployment_facts, created_ms, "created"),
@@ -198,7 +198,7 @@ static int extract_deployment(const struct store_object *object, void *facts, st
 {
 	struct service_deployment_facts *deployment = facts;
 
-	deployment->service = aws_name_of_key(service_key_of_part(object->key));
+	deployment->service = aws_name_of_key(service_key_of_component(object->key));
 	deployment->number = last_of_key(object->key);
 	return read_rows(object, facts, scratch, err);
 }
@@ -208,7 +208,7 @@ static int extract_task_set(const struct store_object *object, void *facts, stru
 {
 	struct task_set_facts *task_set = facts;
 
-	task_set->service = aws_name_of_key(service_key_of_part(object->key));
+	task_set->service = aws_name_of_key(service_key_of_component(object->key));
 	task_set->number = last_of_key(object->key);
 	return read_rows(object, facts, scratch, err);
 }
@@ -255,12 +255,13 @@ static void add_definition(const struct store_object *object, struct span family
 static void write_live(const struct store_object *object, struct store_index_writer *writer)
 {
 	if (service_deployment_facts(object)->status != DEPLOYMENT_INACTIVE)
-		store_index_add(writer, service_key_of_part(object->key));
+		store_index_add(writer, service_key_of_component(object->key));
 }
 
 static void write_created(const struct store_object *object, struct store_index_writer *writer)
 {
-	store_index_add_format(writer, "%.*s/%015lld", SPAN_ARGS(service_key_of_part(object->key)),
+	store_index_add_format(writer, "%.*s/%015lld",
+		SPAN_ARGS(service_key_of_component(object->key)),
 		(long long)service_deployment_facts(object)->created_ms);
 }
 
@@ -465,7 +466,7 @@ static int count_in_event(struct store_transaction *transaction, struct span ser
 	const struct store_object *object;
 
 	*ret_done = false;
-	for (unsigned i = 0; i < COUNTS_LOOK_MAX && (object = store_next(&cursor)); i++) {
+	for (unsigned i = 0; i < COUNTS_SCAN_MAX && (object = store_next(&cursor)); i++) {
 		struct json *stored, *event;
 		uint64_t count;
 		double at;
@@ -533,15 +534,15 @@ int service_event_add_once(struct store_transaction *transaction, struct span se
 {
 	const struct store_view *head = store_head(transaction);
 	struct arena *arena = store_transaction_arena(transaction);
-	char made[ID_UUID_SIZE];
+	char created[ID_UUID_SIZE];
 
 	if (!store_get(head, &service_kind, service_key) ||
 		event_is_there(head, service_key, id, message, arena) ||
 		event_was_there(head, service_key, at_ms, arena))
 		return 0;
 	if (id.length == 0) {
-		id_uuid(random, made);
-		id = span_of(made);
+		id_uuid(random, created);
+		id = span_of(created);
 	}
 	return put_event(transaction, service_key, id, message, at_ms, arena, err);
 }

@@ -81,8 +81,8 @@ struct service_facts {
 	int64_t ended_ms; /* when it became INACTIVE; 0 */
 	/* Kept by the controller. */
 	struct span
-		told; /* the last state told by an event that is not to be repeated: "steady", "unable", … */
-	int64_t told_ms;
+		reported; /* the last state told by an event that is not to be repeated: "steady", "unable", … */
+	int64_t reported_ms;
 	/* By the group controller: the runtime that keeps its replicas says that it cannot go on by itself. */
 	bool group_failed;
 	/* And the deployment ("ecs-svc/…") of which that runtime counts all tasks that are wanted as available; "". */
@@ -150,7 +150,7 @@ struct service_deployment_facts {
 	int64_t failed_ms; /* when the last one did */
 	bool reached;      /* all tasks it wanted ran and were healthy once */
 	bool rollback;     /* it is itself the way back from a failed one */
-	bool asked; /* a client asked for its end (see below); else the circuit breaker found it failed */
+	bool requested; /* a client asked for its end (see below); else the circuit breaker found it failed */
 	int64_t backoff_round;    /* how often starting was put off, longer each time */
 	int64_t backoff_until_ms; /* crash loop: no new task before; 0 */
 	int64_t created_ms, updated_ms, finished_ms;
@@ -233,11 +233,11 @@ int service_object_put_facts(struct store_transaction *transaction,
 	const struct store_object *object, const void *facts, struct arena *arena, struct err *err);
 
 /* "ACCOUNT/REGION/CLUSTER/SERVICE/" + NUMBER. */
-struct span service_part_key(struct arena *arena, struct span service_key, struct span number);
+struct span service_component_key(struct arena *arena, struct span service_key, struct span number);
 /* 19 digits, not beginning with 0. */
 struct span service_number_new(struct arena *arena, struct random *random);
 /* The service to which a deployment, revision, task set or event belongs. */
-struct span service_key_of_part(struct span key);
+struct span service_key_of_component(struct span key);
 /* The one deployment with status PRIMARY; NULL for services with an EXTERNAL controller. */
 const struct store_object *service_primary_deployment(const struct store_view *view,
 	struct span service_key);
@@ -267,7 +267,7 @@ int64_t service_task_backoff_ms(const struct store_view *view, struct span task_
 	const struct task_facts *facts, struct arena *arena);
 
 /* The same, of a task that its runtime started or stopped by itself: from here on a steady state is news again. */
-int service_tell_of_task(struct store_transaction *transaction, struct span task_key,
+int service_report_of_task(struct store_transaction *transaction, struct span task_key,
 	const char *verb, const char *things, int64_t now_ms, struct err *err);
 
 /* Adds an event unless one of the service's has this id, or, with id "", this message. No change if there is no

@@ -11,7 +11,7 @@
 struct service_launch {
 	struct placement *placement;
 	struct task_needs needs;
-	struct task_order order;
+	struct task_request request;
 	struct launch_shares shares;
 };
 
@@ -40,17 +40,18 @@ static const struct json *parse(struct service_work *work, struct span text)
 }
 
 /* Where it is said how tasks of the part run, the most particular first. */
-static void find_documents(struct service_work *work, const struct service_part *part,
+static void find_documents(struct service_work *work, const struct service_component *component,
 	const struct json *documents[DOCUMENTS])
 {
 	const struct store_object *revision = NULL;
 
-	if (!part->is_set && part->deployment.service_revision.length > 0)
+	if (!component->is_set && component->deployment.service_revision.length > 0)
 		revision = store_get(service_head(work), &service_revision_kind,
-			service_part_key(work->arena, work->key,
-				part->deployment.service_revision));
+			service_component_key(work->arena, work->key,
+				component->deployment.service_revision));
 	documents[0] = revision ? parse(work, revision->api) : NULL;
-	documents[1] = part->document ? part->document : parse(work, part->object->api);
+	documents[1] =
+		component->document ? component->document : parse(work, component->object->api);
 	documents[2] = service_document(work);
 }
 
@@ -77,7 +78,7 @@ static void read_launch_type(struct service_launch *launch,
 		const struct json *providers = json_get(documents[i], "capacityProviderStrategy");
 
 		if (task_launch_type_read(json_get_text(documents[i], "launchType"),
-			    &launch->order.launch_type))
+			    &launch->request.launch_type))
 			return;
 		if (json_count(providers) > 0) {
 			launch->shares.strategy = providers;
@@ -88,14 +89,14 @@ static void read_launch_type(struct service_launch *launch,
 
 /* How the deployment's tasks are shared among the providers. They are counted only where there is a choice:
  * documents have to be read for it. */
-static void count_shares(struct service_work *work, const struct service_part *part,
+static void count_shares(struct service_work *work, const struct service_component *component,
 	struct service_launch *launch)
 {
 	struct store_cursor cursor = {.view = service_head(work),
 		.kind = &task_kind,
 		.index = TASK_BY_SERVICE,
 		.prefix = arena_format(work->arena, "%.*s/live/" SERVICE_DEPLOYMENT_PREFIX "%.*s/",
-			SPAN_ARGS(work->key), SPAN_ARGS(part->number))};
+			SPAN_ARGS(work->key), SPAN_ARGS(component->number))};
 	_arena_ struct arena *scratch = arena_new(0);
 	const struct store_object *task;
 
@@ -114,16 +115,16 @@ static void count_shares(struct service_work *work, const struct service_part *p
 }
 
 /* All providers of a strategy are of one kind. */
-static void open_providers(struct service_work *work, const struct service_part *part,
+static void open_providers(struct service_work *work, const struct service_component *component,
 	struct service_launch *launch)
 {
 	struct span first =
 		json_get_text(json_item(launch->shares.strategy, 0), "capacityProvider");
 
-	launch->order.launch_type = first.data && capacity_provider_is_fargate(first)
-					    ? TASK_LAUNCH_FARGATE
-					    : TASK_LAUNCH_EC2;
-	count_shares(work, part, launch);
+	launch->request.launch_type = first.data && capacity_provider_is_fargate(first)
+					      ? TASK_LAUNCH_FARGATE
+					      : TASK_LAUNCH_EC2;
+	count_shares(work, component, launch);
 }
 
 static struct span next_provider(struct service_launch *launch)
@@ -172,14 +173,14 @@ static void cannot_launch(struct service_work *work, const char *reason, struct 
 
 /* "ACCOUNT/REGION/FAMILY REVISION" */
 static const struct store_object *find_definition(struct service_work *work,
-	const struct service_part *part)
+	const struct service_component *component)
 {
 	struct span cluster_key = task_cluster_key(work->key);
 	size_t prefix = cluster_key.length - work->facts.cluster.length;
 
 	return store_get(service_head(work), &task_definition_kind,
 		arena_format(work->arena, "%.*s%.*s %010lld", (int)prefix, work->key.data,
-			SPAN_ARGS(part->family), (long long)part->revision));
+			SPAN_ARGS(component->family), (long long)component->revision));
 }
 
 static int open_placement(struct service_work *work, struct service_launch *launch, struct err *err)
@@ -187,22 +188,22 @@ static int open_placement(struct service_work *work, struct service_launch *laun
 	struct placement_config config = {
 		.arena = work->arena,
 		.random = work->random,
-		.cluster_key = launch->order.cluster_key,
+		.cluster_key = launch->request.cluster_key,
 		.needs = &launch->needs,
 		.constraints = json_get(service_document(work), "placementConstraints"),
 		.strategy = json_get(service_document(work), "placementStrategy"),
-		.group = launch->order.group,
-		.service = launch->order.service,
-		.daemon = launch->order.daemon,
+		.group = launch->request.group,
+		.service = launch->request.service,
+		.daemon = launch->request.daemon,
 		.now_ms = work->now_ms,
-		.launch_type = launch->order.launch_type,
+		.launch_type = launch->request.launch_type,
 	};
 
 	return placement_new(&config, &launch->placement, err);
 }
 
 /* What will send traffic to the tasks. */
-static int open_traffic(struct service_work *work, const struct service_part *part,
+static int open_traffic(struct service_work *work, const struct service_component *component,
 	const struct json *const documents[DOCUMENTS], struct service_launch *launch,
 	struct err *err)
 {
@@ -211,22 +212,22 @@ static int open_traffic(struct service_work *work, const struct service_part *pa
 
 	return task_traffic_new(service_head(work), scope, first_of(documents, "loadBalancers"),
 		first_of(documents, "serviceRegistries"),
-		text_or_empty(part->is_set ? json_get(documents[1], "externalId") : NULL),
-		work->arena, &launch->order.traffic, err);
+		text_or_empty(component->is_set ? json_get(documents[1], "externalId") : NULL),
+		work->arena, &launch->request.traffic, err);
 }
 
-const struct task_order *service_launch_order(struct service_launch *launch)
+const struct task_request *service_launch_request(struct service_launch *launch)
 {
 	if (launch->shares.strategy)
-		launch->order.capacity_provider = next_provider(launch);
-	return &launch->order;
+		launch->request.capacity_provider = next_provider(launch);
+	return &launch->request;
 }
 
-int service_launch_read(struct service_work *work, const struct service_part *part,
+int service_launch_read(struct service_work *work, const struct service_component *component,
 	struct service_launch **ret_launch, struct err *err)
 {
 	_launch_ struct service_launch *launch = memory_allocate(sizeof(*launch));
-	const struct store_object *definition = find_definition(work, part);
+	const struct store_object *definition = find_definition(work, component);
 	const struct json *documents[DOCUMENTS];
 	struct err reason = {0};
 	struct json *document;
@@ -236,14 +237,14 @@ int service_launch_read(struct service_work *work, const struct service_part *pa
 	if (!definition) {
 		cannot_launch(work, "DEFINITION",
 			arena_format(work->arena, "its task definition %.*s:%lld does not exist.",
-				SPAN_ARGS(part->family), (long long)part->revision));
+				SPAN_ARGS(component->family), (long long)component->revision));
 		return 0;
 	}
 	code = json_parse(definition->api, work->arena, &document, err);
 	if (code < 0)
 		return code;
-	find_documents(work, part, documents);
-	launch->order = (struct task_order){
+	find_documents(work, component, documents);
+	launch->request = (struct task_request){
 		.arena = work->arena,
 		.random = work->random,
 		.now_ms = work->now_ms,
@@ -255,7 +256,7 @@ int service_launch_read(struct service_work *work, const struct service_part *pa
 		.tags = tags_of(work, definition),
 		.group = arena_format(work->arena, "service:%.*s", SPAN_ARGS(work->facts.name)),
 		.started_by = arena_format(work->arena, SERVICE_DEPLOYMENT_PREFIX "%.*s",
-			SPAN_ARGS(part->number)),
+			SPAN_ARGS(component->number)),
 		.service = work->facts.name,
 		.reference = SPAN(""),
 		.launch_type = TASK_LAUNCH_EC2,
@@ -264,15 +265,15 @@ int service_launch_read(struct service_work *work, const struct service_part *pa
 		.enable_execute_command =
 			json_get_bool(service_document(work), "enableExecuteCommand", false),
 		.daemon = work->facts.strategy == SERVICE_DAEMON,
-		.wishes = task_wishes(work->arena, document,
+		.desired = task_desired(work->arena, document,
 			json_get(service_document(work), "placementConstraints"),
 			json_get(service_document(work), "placementStrategy")),
 	};
-	launch->order.deployment = launch->order.started_by;
+	launch->request.deployment = launch->request.started_by;
 	read_launch_type(launch, documents);
 	if (launch->shares.strategy)
-		open_providers(work, part, launch);
-	code = open_traffic(work, part, documents, launch, &reason);
+		open_providers(work, component, launch);
+	code = open_traffic(work, component, documents, launch, &reason);
 	if (code < 0) {
 		cannot_launch(work, "TRAFFIC", arena_format(work->arena, "%s", reason.message));
 		return 0;
@@ -286,12 +287,12 @@ int service_launch_read(struct service_work *work, const struct service_part *pa
 	return 0;
 }
 
-int service_launch_open(struct service_work *work, const struct service_part *part,
+int service_launch_open(struct service_work *work, const struct service_component *component,
 	struct service_launch **ret_launch, struct err *err)
 {
 	_launch_ struct service_launch *launch = NULL;
 	struct err reason = {0};
-	int code = service_launch_read(work, part, &launch, err);
+	int code = service_launch_read(work, component, &launch, err);
 
 	*ret_launch = NULL;
 	if (code < 0 || !launch)
@@ -303,7 +304,7 @@ int service_launch_open(struct service_work *work, const struct service_part *pa
 	return 0;
 }
 
-static void note_task(struct service_work *work, struct service_told_tasks *tasks, size_t most,
+static void note_task(struct service_work *work, struct service_reported_tasks *tasks, size_t most,
 	struct span id)
 {
 	if (!tasks->ids)
@@ -319,22 +320,22 @@ int service_launch_start(struct service_work *work, struct service_launch *launc
 
 	if (!service_may_write(work))
 		return SERVICE_DUE;
-	launch->order.instance =
+	launch->request.instance =
 		instance ? instance
 			 : placement_choose(launch->placement, service_head(work), &work->failure);
-	*ret_placed = launch->order.instance != NULL;
-	if (!launch->order.instance) {
+	*ret_placed = launch->request.instance != NULL;
+	if (!launch->request.instance) {
 		work->unplaced = true;
 		return 0;
 	}
 	if (launch->shares.strategy)
-		launch->order.capacity_provider = next_provider(launch);
-	code = task_create(work->transaction, &launch->order, &key, err);
+		launch->request.capacity_provider = next_provider(launch);
+	code = task_create(work->transaction, &launch->request, &key, err);
 	if (code < 0)
 		return code;
 	note_task(work, &work->started, SERVICE_STARTS_MAX,
-		(struct span){key.data + launch->order.cluster_key.length + 1,
-			key.length - launch->order.cluster_key.length - 1});
+		(struct span){key.data + launch->request.cluster_key.length + 1,
+			key.length - launch->request.cluster_key.length - 1});
 	return 0;
 }
 
@@ -344,22 +345,22 @@ static int explain_unhealthy(struct service_work *work, const struct store_objec
 {
 	const struct task_facts *facts = task_facts(task);
 	struct task_traffic_trouble trouble;
-	struct span who;
+	struct span which;
 
 	*ret_reason = SPAN("Task failed container health checks");
 	if ((facts->checked && facts->health == TASK_HEALTH_UNHEALTHY) ||
 		!task_traffic_find_trouble(service_head(work), task, work->arena, &trouble))
-		return service_tell(work, err, "(task %.*s) failed container health checks.",
+		return service_report(work, err, "(task %.*s) failed container health checks.",
 			SPAN_ARGS(facts->id));
 	*ret_reason =
 		arena_format(work->arena, "Task failed ELB health checks in (target-group %.*s)",
 			SPAN_ARGS(trouble.group_arn));
-	who = trouble.instance.length > 0
-		      ? arena_format(work->arena, "(instance %.*s) ", SPAN_ARGS(trouble.instance))
-		      : SPAN("");
-	return service_tell(work, err,
+	which = trouble.instance.length > 0
+			? arena_format(work->arena, "(instance %.*s) ", SPAN_ARGS(trouble.instance))
+			: SPAN("");
+	return service_report(work, err,
 		"%.*s(port %lld) is unhealthy in (target-group %.*s) due to (reason %.*s).",
-		SPAN_ARGS(who), (long long)trouble.port, SPAN_ARGS(trouble.group_arn),
+		SPAN_ARGS(which), (long long)trouble.port, SPAN_ARGS(trouble.group_arn),
 		SPAN_ARGS(trouble.reason));
 }
 
@@ -368,7 +369,7 @@ static int explain_unhealthy(struct service_work *work, const struct store_objec
  * names) hears of its end before its program does: it is taken out here, in the same transaction, and the
  * task controller asks the program to end only after that (task_traffic.h).
  */
-int service_stop_task(struct service_work *work, struct service_part *part,
+int service_stop_task(struct service_work *work, struct service_component *component,
 	const struct store_object *task, bool unhealthy, struct err *err)
 {
 	struct span reason;
@@ -392,8 +393,8 @@ int service_stop_task(struct service_work *work, struct service_part *part,
 		work->now_ms, work->arena, err);
 	if (code < 0)
 		return code;
-	if (unhealthy && part)
-		service_part_failed(work, part);
+	if (unhealthy && component)
+		service_component_failed(work, component);
 	note_task(work, &work->stopped, SERVICE_STOPS_MAX, task_facts(task)->id);
 	return 0;
 }

@@ -56,7 +56,7 @@ static enum rollout_class class_of(const struct plan *plan, const struct task_fa
 	}
 }
 
-static void look_at_tasks(struct plan *plan, const struct store_object *object,
+static void inspect_tasks(struct plan *plan, const struct store_object *object,
 	struct rollout_instance *instance)
 {
 	struct service_work *work = plan->work;
@@ -105,7 +105,7 @@ static bool has_tasks(const struct rollout_instance *instance)
 	return has_current(instance);
 }
 
-static void look_at(struct plan *plan, const struct store_object *object,
+static void inspect(struct plan *plan, const struct store_object *object,
 	struct rollout_instance *instance)
 {
 	struct service_work *work = plan->work;
@@ -118,20 +118,20 @@ static void look_at(struct plan *plan, const struct store_object *object,
 					     : ROLLOUT_INSTANCE_UNREACHABLE;
 	arena_reset(placement->scratch);
 	instance->matches = !placement_match(placement, service_head(work), object);
-	look_at_tasks(plan, object, instance);
+	inspect_tasks(plan, object, instance);
 	if (instance->state == ROLLOUT_INSTANCE_DRAINING)
 		instance->others_left = others_are_left(work, object);
 	/* The end of another service's task does not wake this one. */
 	if (instance->others_left && has_tasks(instance))
 		service_again_at(work, work->now_ms + SERVICE_DAEMON_RETRY_MS);
 	if (plan->waits) {
-		instance->hindrance = ROLLOUT_BACKOFF;
+		instance->blocker = ROLLOUT_BACKOFF;
 	} else if (instance->matches && instance->state == ROLLOUT_INSTANCE_ACTIVE &&
 		   !has_current(instance) &&
 		   !placement_fits(placement, service_head(work), object, true, &failure)) {
-		instance->hindrance = span_starts_with(failure.reason, SPAN("RESOURCE:"))
-					      ? ROLLOUT_RESOURCES
-					      : ROLLOUT_PLACEMENT;
+		instance->blocker = span_starts_with(failure.reason, SPAN("RESOURCE:"))
+					    ? ROLLOUT_RESOURCES
+					    : ROLLOUT_PLACEMENT;
 		work->failure = failure;
 	}
 }
@@ -141,18 +141,18 @@ static void count_parts(struct plan *plan)
 	struct service_work *work = plan->work;
 
 	for (size_t i = 0; i < work->part_count; i++) {
-		struct service_part *part = &work->parts[i];
+		struct service_component *component = &work->parts[i];
 		int64_t counts[TASK_CLASS_COUNT];
 
-		service_count_tasks(service_head(work), work->key, part->number, counts);
-		part->live = 0;
+		service_count_tasks(service_head(work), work->key, component->number, counts);
+		component->live = 0;
 		for (size_t class = 0; class < TASK_CLASS_COUNT; class ++)
-			part->live += counts[class];
-		plan->rolls |= part != work->primary && part->live > 0;
+			component->live += counts[class];
+		plan->rolls |= component != work->primary && component->live > 0;
 	}
 }
 
-static void look_at_all(struct plan *plan)
+static void inspect_all(struct plan *plan)
 {
 	struct service_work *work = plan->work;
 	struct store_cursor cursor = {.view = service_head(work),
@@ -167,13 +167,13 @@ static void look_at_all(struct plan *plan)
 	plan->instances = arena_allocate_array(work->arena, most + 1, sizeof(*plan->instances));
 	while (plan->count < most && (object = store_next(&cursor))) {
 		plan->objects[plan->count] = object;
-		look_at(plan, object, &plan->instances[plan->count++]);
+		inspect(plan, object, &plan->instances[plan->count++]);
 	}
 }
 
 /* ---- acting ---- */
 
-static struct service_part *part_of(struct service_work *work, const struct task_facts *task)
+static struct service_component *part_of(struct service_work *work, const struct task_facts *task)
 {
 	for (size_t i = 0; i < work->part_count; i++)
 		if (span_ends_with(task->deployment, work->parts[i].number))
@@ -225,7 +225,7 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 		.maximum_percent = (unsigned)work->facts.maximum,
 	};
 	const struct service_control *control = work->control;
-	int64_t backoff_ms = service_part_backoff(work, work->primary);
+	int64_t backoff_ms = service_component_backoff(work, work->primary);
 	struct rollout_instance_plan todo;
 	int code = service_launch_open(work, work->primary, &launch, err);
 
@@ -239,7 +239,7 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 		service_again_at(work, backoff_ms);
 	}
 	count_parts(&plan);
-	look_at_all(&plan);
+	inspect_all(&plan);
 	instances.instances = plan.instances;
 	instances.count = plan.count;
 	rollout_plan_instances(&instances, work->arena, &todo);

@@ -12,9 +12,9 @@
 #include "ecs/container_instance.h"
 #include "ecs/service_work.h"
 
-#define VICTIMS_LOOK_MAX 1000 /* tasks among which those to stop are chosen */
-#define UNHEALTHY_LOOK_MAX 1000
-#define UNPROVEN_LOOK_MAX 1000
+#define VICTIMS_SCAN_MAX 1000 /* tasks among which those to stop are chosen */
+#define UNHEALTHY_SCAN_MAX 1000
+#define UNPROVEN_SCAN_MAX 1000
 
 static const enum task_class class_of_class[ROLLOUT_CLASS_COUNT] = {
 	[ROLLOUT_PENDING] = TASK_CLASS_PENDING,
@@ -33,7 +33,7 @@ struct moving {
 
 struct plan {
 	struct service_work *work;
-	struct service_part *parts;
+	struct service_component *parts;
 	size_t count, target;
 	struct rollout_replica_group *groups;
 	struct moving *moving;
@@ -112,7 +112,7 @@ static void excuse_young(struct plan *plan, size_t group)
 	if (plan->work->facts.grace_ms == 0 ||
 		counts->tasks[ROLLOUT_UNHEALTHY][ROLLOUT_STAYS].count == 0)
 		return;
-	for (unsigned i = 0; i < UNHEALTHY_LOOK_MAX && (task = store_next(&cursor)); i++) {
+	for (unsigned i = 0; i < UNHEALTHY_SCAN_MAX && (task = store_next(&cursor)); i++) {
 		if (!in_grace(plan->work, task_facts(task)))
 			continue;
 		counts->tasks[ROLLOUT_UNHEALTHY][ROLLOUT_STAYS].count--;
@@ -131,7 +131,7 @@ static void doubt_unproven(struct plan *plan, size_t group)
 
 	if (!plan->rolls)
 		return;
-	for (unsigned i = 0; i < UNPROVEN_LOOK_MAX && (task = store_next(&cursor)); i++)
+	for (unsigned i = 0; i < UNPROVEN_SCAN_MAX && (task = store_next(&cursor)); i++)
 		if (is_unproven(plan, task_facts(task))) {
 			counts->tasks[ROLLOUT_HEALTHY][ROLLOUT_STAYS].count--;
 			counts->tasks[ROLLOUT_STARTING][ROLLOUT_STAYS].count++;
@@ -144,12 +144,12 @@ static void doubt_unproven(struct plan *plan, size_t group)
 static void count_group(struct plan *plan, size_t group)
 {
 	int64_t counts[TASK_CLASS_COUNT];
-	struct service_part *part = &plan->parts[group];
+	struct service_component *component = &plan->parts[group];
 
-	service_count_tasks(view_of(plan), plan->work->key, part->number, counts);
-	part->live = 0;
+	service_count_tasks(view_of(plan), plan->work->key, component->number, counts);
+	component->live = 0;
 	for (size_t i = 0; i < TASK_CLASS_COUNT; i++)
-		part->live += counts[i];
+		component->live += counts[i];
 	for (size_t i = 0; i < ROLLOUT_CLASS_COUNT; i++)
 		plan->groups[group].tasks[i][ROLLOUT_STAYS].count =
 			(unsigned)counts[class_of_class[i]];
@@ -329,7 +329,7 @@ static size_t collect_moving(struct plan *plan, const struct rollout_replica_act
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < plan->moving_count && count < VICTIMS_LOOK_MAX; i++) {
+	for (size_t i = 0; i < plan->moving_count && count < VICTIMS_SCAN_MAX; i++) {
 		const struct moving *moving = &plan->moving[i];
 
 		if (moving->group == action->group && moving->class == action->class &&
@@ -345,7 +345,7 @@ static size_t collect_class(struct plan *plan, const struct rollout_replica_acti
 	struct store_cursor cursor = cursor_of(plan, action->group, class);
 	const struct store_object *task;
 
-	while (count < VICTIMS_LOOK_MAX && (task = store_next(&cursor))) {
+	while (count < VICTIMS_SCAN_MAX && (task = store_next(&cursor))) {
 		const struct task_facts *facts = task_facts(task);
 
 		if (class_of(plan, facts) == action->class && !is_moving(plan, task) &&
@@ -420,7 +420,7 @@ static int stop_tasks(struct plan *plan, const struct rollout_replica_action *ac
 		return 0;
 	if (!service_may_write(work))
 		return SERVICE_DUE;
-	victims = arena_allocate_array(work->arena, VICTIMS_LOOK_MAX, sizeof(*victims));
+	victims = arena_allocate_array(work->arena, VICTIMS_SCAN_MAX, sizeof(*victims));
 	count = collect_victims(plan, action, victims);
 	qsort(victims, count, sizeof(*victims), newest_first);
 	crowds = arena_allocate_array(work->arena, number_instances(victims, count) + 1,
@@ -467,7 +467,7 @@ static void set_up(struct plan *plan, int64_t desired, bool frozen)
 {
 	struct service_work *work = plan->work;
 	const struct service_control *control = work->control;
-	int64_t backoff_ms = service_part_backoff(work, &plan->parts[plan->target]);
+	int64_t backoff_ms = service_component_backoff(work, &plan->parts[plan->target]);
 
 	plan->replicas = (struct rollout_replicas){
 		.desired = to_unsigned(desired),
@@ -484,13 +484,13 @@ static void set_up(struct plan *plan, int64_t desired, bool frozen)
 		plan->replicas.maximum_percent = 1000;
 	if (frozen || backoff_ms > 0) {
 		plan->replicas.starts_allowed = 0;
-		plan->replicas.hindrance = ROLLOUT_BACKOFF;
+		plan->replicas.blocker = ROLLOUT_BACKOFF;
 		service_again_at(work, frozen ? 0 : backoff_ms);
 	}
 }
 
 /* Why the last start found no place, as the planner asks. */
-static enum rollout_hindrance hindrance_of(const struct placement_failure *failure)
+static enum rollout_blocker blocker_of(const struct placement_failure *failure)
 {
 	return span_starts_with(failure->reason, SPAN("RESOURCE:")) ? ROLLOUT_RESOURCES
 								    : ROLLOUT_PLACEMENT;
@@ -533,7 +533,7 @@ static int make_stops(struct plan *plan, const struct rollout_replica_plan *acti
 	return 0;
 }
 
-int service_plan_replicas(struct service_work *work, struct service_part *parts, size_t count,
+int service_plan_replicas(struct service_work *work, struct service_component *parts, size_t count,
 	size_t target, int64_t desired, bool frozen, struct rollout_replica_plan *ret_plan,
 	struct err *err)
 {
@@ -557,7 +557,7 @@ int service_plan_replicas(struct service_work *work, struct service_part *parts,
 	if (work->unplaced) {
 		/* What could be started is there now. Whether stopping something helps is the planner's to say. */
 		plan.replicas.starts_allowed = 0;
-		plan.replicas.hindrance = hindrance_of(&work->failure);
+		plan.replicas.blocker = blocker_of(&work->failure);
 		service_again_at(work,
 			work->now_ms + (span_is(work->failure.reason, "DAEMON")
 						       ? SERVICE_DAEMON_RETRY_MS

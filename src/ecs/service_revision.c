@@ -12,8 +12,8 @@ static const char *const revision_members[] = {"taskDefinition", "capacityProvid
 
 /* ---- drafts ---- */
 
-int service_draft_open(const struct store_object *service, struct arena *arena,
-	struct service_draft *ret_draft, struct err *err)
+int service_edit_open(const struct store_object *service, struct arena *arena,
+	struct service_edit *ret_edit, struct err *err)
 {
 	struct json *document, *private_;
 	int code = json_parse(service->api, arena, &document, err);
@@ -22,7 +22,7 @@ int service_draft_open(const struct store_object *service, struct arena *arena,
 		code = json_parse(service->private_, arena, &private_, err);
 	if (code < 0)
 		return code;
-	*ret_draft = (struct service_draft){.arena = arena,
+	*ret_edit = (struct service_edit){.arena = arena,
 		.key = service->key,
 		.facts = *service_facts(service),
 		.document = json_copy_object(arena, document),
@@ -31,11 +31,11 @@ int service_draft_open(const struct store_object *service, struct arena *arena,
 	return 0;
 }
 
-int service_draft_save(struct store_transaction *transaction, const struct service_draft *draft,
+int service_edit_save(struct store_transaction *transaction, const struct service_edit *edit,
 	struct err *err)
 {
-	return service_object_put(transaction, &service_kind, draft->key, draft->document,
-		&draft->facts, draft->tags, draft->revision, draft->arena, err);
+	return service_object_put(transaction, &service_kind, edit->key, edit->document,
+		&edit->facts, edit->tags, edit->revision, edit->arena, err);
 }
 
 static void copy_revision_members(struct arena *arena, const struct json *from, struct json *to)
@@ -83,23 +83,22 @@ static const struct json *container_images(struct arena *arena, const struct jso
 	return images;
 }
 
-int service_revision_add(struct store_transaction *transaction, const struct service_draft *draft,
+int service_revision_add(struct store_transaction *transaction, const struct service_edit *edit,
 	const struct json *definition, struct random *random, int64_t now_ms,
 	struct span *ret_number, struct err *err)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct span number = service_number_new(arena, random);
-	struct span key = service_part_key(arena, draft->key, number);
+	struct span key = service_component_key(arena, edit->key, number);
 	struct json *document = json_new_object(arena);
 	int code;
 
 	json_set_string(arena, document, "serviceRevisionArn",
 		ecs_arn_of_key(arena, "service-revision", key));
-	json_set_string(arena, document, "serviceArn",
-		ecs_arn_of_key(arena, "service", draft->key));
+	json_set_string(arena, document, "serviceArn", ecs_arn_of_key(arena, "service", edit->key));
 	json_set_string(arena, document, "clusterArn",
-		ecs_arn_of_key(arena, "cluster", task_cluster_key(draft->key)));
-	copy_revision_members(arena, draft->document, document);
+		ecs_arn_of_key(arena, "cluster", task_cluster_key(edit->key)));
+	copy_revision_members(arena, edit->document, document);
 	json_set(arena, document, "containerImages", container_images(arena, definition));
 	json_set_bool(arena, document, "guardDutyEnabled", false);
 	json_set_time(arena, document, "createdAt", now_ms);
@@ -143,7 +142,7 @@ static bool supersede(const struct store_object *deployment, bool back,
 
 /* Makes way: nothing of the service stays PRIMARY or under way. The new one shall be newer than all others,
  * also when they came within a millisecond or the clock was set back: *ret_created_ms. */
-static int supersede_all(struct store_transaction *transaction, const struct service_draft *draft,
+static int supersede_all(struct store_transaction *transaction, const struct service_edit *edit,
 	bool back, int64_t now_ms, struct span *ret_source, int64_t *ret_created_ms,
 	struct err *err)
 {
@@ -151,7 +150,7 @@ static int supersede_all(struct store_transaction *transaction, const struct ser
 	struct store_cursor cursor = {.view = store_head(transaction),
 		.kind = &service_deployment_kind,
 		.index = -1,
-		.prefix = arena_format(draft->arena, "%.*s/", SPAN_ARGS(draft->key))};
+		.prefix = arena_format(edit->arena, "%.*s/", SPAN_ARGS(edit->key))};
 	struct service_deployment_facts facts;
 	size_t count = 0;
 
@@ -173,7 +172,7 @@ static int supersede_all(struct store_transaction *transaction, const struct ser
 		if (facts.finished_ms == 0 &&
 			facts.state != SERVICE_DEPLOYMENT_ROLLBACK_IN_PROGRESS)
 			facts.finished_ms = now_ms;
-		code = service_object_put_facts(transaction, changed[i], &facts, draft->arena, err);
+		code = service_object_put_facts(transaction, changed[i], &facts, edit->arena, err);
 		if (code < 0)
 			return code;
 	}
@@ -184,7 +183,7 @@ static int supersede_all(struct store_transaction *transaction, const struct ser
 static bool revision_is_used(const struct store_view *view, const struct store_object *but)
 {
 	const struct store_object *deployment;
-	struct span service_key = service_key_of_part(but->key);
+	struct span service_key = service_key_of_component(but->key);
 	struct store_cursor cursor = {.view = view,
 		.kind = &service_deployment_kind,
 		.index = -1,
@@ -201,8 +200,9 @@ static bool revision_is_used(const struct store_view *view, const struct store_o
 static int delete_deployment(struct store_transaction *transaction, struct arena *arena,
 	const struct store_object *deployment, struct err *err)
 {
-	struct span revision = service_part_key(arena, service_key_of_part(deployment->key),
-		service_deployment_facts(deployment)->service_revision);
+	struct span revision =
+		service_component_key(arena, service_key_of_component(deployment->key),
+			service_deployment_facts(deployment)->service_revision);
 	bool used = revision_is_used(store_head(transaction), deployment);
 	int code = store_delete(transaction, &service_deployment_kind, deployment->key,
 		deployment->revision, err);
@@ -213,10 +213,10 @@ static int delete_deployment(struct store_transaction *transaction, struct arena
 	return store_delete(transaction, &service_revision_kind, revision, STORE_ANY, err);
 }
 
-static int delete_oldest(struct store_transaction *transaction, const struct service_draft *draft,
+static int delete_oldest(struct store_transaction *transaction, const struct service_edit *edit,
 	struct err *err)
 {
-	struct span prefix = arena_format(draft->arena, "%.*s/", SPAN_ARGS(draft->key));
+	struct span prefix = arena_format(edit->arena, "%.*s/", SPAN_ARGS(edit->key));
 
 	while (store_count(store_head(transaction), &service_deployment_kind, -1, prefix, false) >
 		SERVICE_DEPLOYMENTS_MAX) {
@@ -232,7 +232,7 @@ static int delete_oldest(struct store_transaction *transaction, const struct ser
 				break;
 		if (!oldest)
 			return 0;
-		code = delete_deployment(transaction, draft->arena, oldest, err);
+		code = delete_deployment(transaction, edit->arena, oldest, err);
 		if (code < 0)
 			return code;
 	}
@@ -240,28 +240,28 @@ static int delete_oldest(struct store_transaction *transaction, const struct ser
 }
 
 /* Puts the deployment itself. The facts say what it is; the document what is shown of it. */
-static int put_deployment(struct store_transaction *transaction, const struct service_draft *draft,
+static int put_deployment(struct store_transaction *transaction, const struct service_edit *edit,
 	const struct service_deployment_facts *facts, struct span back_to, struct err *err)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct json *document = json_new_object(arena);
 
-	copy_revision_members(arena, draft->document, document);
+	copy_revision_members(arena, edit->document, document);
 	json_set(arena, document, "deploymentConfiguration",
-		json_get(draft->document, "deploymentConfiguration"));
+		json_get(edit->document, "deploymentConfiguration"));
 	if (back_to.length > 0)
 		json_set_string(arena, document, "rollbackTo",
 			arena_format(arena, SERVICE_DEPLOYMENT_PREFIX "%.*s", SPAN_ARGS(back_to)));
 	return service_object_put(transaction, &service_deployment_kind,
-		service_part_key(arena, draft->key, facts->number), document, facts, NULL,
+		service_component_key(arena, edit->key, facts->number), document, facts, NULL,
 		STORE_ABSENT, arena, err);
 }
 
-int service_deployment_begin(struct store_transaction *transaction, struct service_draft *draft,
+int service_deployment_begin(struct store_transaction *transaction, struct service_edit *edit,
 	struct span revision_number, struct span back_to, struct random *random, int64_t now_ms,
 	struct span *ret_number, struct err *err)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct service_deployment_facts facts = {
 		.number = service_number_new(arena, random),
 		.service_revision = revision_number,
@@ -272,13 +272,13 @@ int service_deployment_begin(struct store_transaction *transaction, struct servi
 		.updated_ms = now_ms,
 	};
 	const struct store_object *revision = store_get(store_head(transaction),
-		&service_revision_kind, service_part_key(arena, draft->key, revision_number));
+		&service_revision_kind, service_component_key(arena, edit->key, revision_number));
 	struct json *document;
 	int code;
 
 	if (!revision)
 		return err_set(err, -ENOENT, "service '%.*s' has no revision '%.*s'",
-			SPAN_ARGS(draft->key), SPAN_ARGS(revision_number));
+			SPAN_ARGS(edit->key), SPAN_ARGS(revision_number));
 	code = json_parse(revision->api, arena, &document, err);
 	if (code < 0)
 		return code;
@@ -286,18 +286,18 @@ int service_deployment_begin(struct store_transaction *transaction, struct servi
 		    &facts.revision))
 		return err_set(err, -EINVAL, "revision '%.*s' has no task definition",
 			SPAN_ARGS(revision->key));
-	copy_revision_members(arena, document, draft->document);
-	draft->facts.launch_type = json_get_text(document, "launchType");
-	if (!draft->facts.launch_type.data)
-		draft->facts.launch_type = SPAN("");
-	draft->facts.told = SPAN("");
-	draft->facts.told_ms = 0;
-	code = supersede_all(transaction, draft, facts.rollback, now_ms, &facts.source,
+	copy_revision_members(arena, document, edit->document);
+	edit->facts.launch_type = json_get_text(document, "launchType");
+	if (!edit->facts.launch_type.data)
+		edit->facts.launch_type = SPAN("");
+	edit->facts.reported = SPAN("");
+	edit->facts.reported_ms = 0;
+	code = supersede_all(transaction, edit, facts.rollback, now_ms, &facts.source,
 		&facts.created_ms, err);
 	if (code == 0)
-		code = put_deployment(transaction, draft, &facts, back_to, err);
+		code = put_deployment(transaction, edit, &facts, back_to, err);
 	if (code == 0)
-		code = delete_oldest(transaction, draft, err);
+		code = delete_oldest(transaction, edit, err);
 	if (code == 0)
 		*ret_number = facts.number;
 	return code;
@@ -324,7 +324,7 @@ static int delete_kind(struct store_transaction *transaction, const struct store
 	}
 }
 
-int service_parts_delete(struct store_transaction *transaction, struct span service_key,
+int service_components_delete(struct store_transaction *transaction, struct span service_key,
 	struct err *err)
 {
 	static const struct store_kind *const kinds[] = {&service_deployment_kind,

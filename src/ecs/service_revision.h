@@ -28,7 +28,7 @@
 #include "ecs/service_kind.h"
 
 /* A service that is being made or changed. */
-struct service_draft {
+struct service_edit {
 	struct arena *arena;
 	struct span key;
 	struct service_facts facts;
@@ -37,14 +37,14 @@ struct service_draft {
 	uint64_t revision;       /* STORE_ABSENT: new */
 };
 
-int service_draft_open(const struct store_object *service, struct arena *arena,
-	struct service_draft *ret_draft, struct err *err);
-int service_draft_save(struct store_transaction *transaction, const struct service_draft *draft,
+int service_edit_open(const struct store_object *service, struct arena *arena,
+	struct service_edit *ret_edit, struct err *err);
+int service_edit_save(struct store_transaction *transaction, const struct service_edit *edit,
 	struct err *err);
 
 /* Takes the members of a revision from a document that has them, and puts the revision. *ret_number lives
  * in the arena. */
-int service_revision_add(struct store_transaction *transaction, const struct service_draft *draft,
+int service_revision_add(struct store_transaction *transaction, const struct service_edit *edit,
 	const struct json *definition, struct random *random, int64_t now_ms,
 	struct span *ret_number, struct err *err);
 
@@ -58,12 +58,12 @@ int service_revision_add(struct store_transaction *transaction, const struct ser
  * `back_to` is the number of the deployment that is gone back to, or SPAN("") for a new revision. The oldest
  * INACTIVE deployments beyond SERVICE_DEPLOYMENTS_MAX go, and their revisions with them.
  */
-int service_deployment_begin(struct store_transaction *transaction, struct service_draft *draft,
+int service_deployment_begin(struct store_transaction *transaction, struct service_edit *edit,
 	struct span revision_number, struct span back_to, struct random *random, int64_t now_ms,
 	struct span *ret_number, struct err *err);
 
 /* Deletes everything that belongs to a service but the service: deployments, revisions, task sets, events. */
-int service_parts_delete(struct store_transaction *transaction, struct span service_key,
+int service_components_delete(struct store_transaction *transaction, struct span service_key,
 	struct err *err);
 
 /* "FAMILY" and REVISION of a task definition's ARN; false if it is none. */

@@ -15,24 +15,24 @@
 #include "ecs/service_work.h"
 
 #define BREAKER_REASON "tasks failed to start."
-#define LOOK_BACK_MAX 100 /* deployments looked at for one to go back to */
+#define HISTORY_SCAN_MAX 100 /* deployments looked at for one to go back to */
 
 /* ---- reading ---- */
 
 static int older_first(const void *a, const void *b)
 {
-	const struct service_part *one = a, *other = b;
+	const struct service_component *one = a, *other = b;
 
 	if (one->deployment.created_ms != other->deployment.created_ms)
 		return one->deployment.created_ms < other->deployment.created_ms ? -1 : 1;
 	return span_compare(one->number, other->number);
 }
 
-static struct service_part part_of(const struct store_object *object)
+static struct service_component part_of(const struct store_object *object)
 {
 	const struct service_deployment_facts *facts = service_deployment_facts(object);
 
-	return (struct service_part){.object = object,
+	return (struct service_component){.object = object,
 		.number = facts->number,
 		.family = facts->family,
 		.revision = facts->revision,
@@ -64,24 +64,24 @@ int service_rollout_read(struct service_work *work, struct err *err)
 
 /* ---- moving ---- */
 
-static void touch(struct service_work *work, struct service_part *part)
+static void touch(struct service_work *work, struct service_component *component)
 {
-	part->deployment.updated_ms = work->now_ms;
-	part->changed = true;
+	component->deployment.updated_ms = work->now_ms;
+	component->changed = true;
 }
 
-static void set_status(struct service_work *work, struct service_part *part,
+static void set_status(struct service_work *work, struct service_component *component,
 	enum deployment_status status)
 {
-	struct json *document = service_part_document_edit(work, part);
+	struct json *document = service_component_document_edit(work, component);
 
-	part->deployment.status = status;
+	component->deployment.status = status;
 	service_show(work, document, "status",
 		json_new_string(work->arena, span_of(deployment_status_name(status))));
-	touch(work, part);
+	touch(work, component);
 }
 
-static void set_state(struct service_work *work, struct service_part *part,
+static void set_state(struct service_work *work, struct service_component *component,
 	enum service_deployment_status state, struct span reason)
 {
 	static const bool is_final[SERVICE_DEPLOYMENT_STATUS_COUNT] = {
@@ -91,25 +91,25 @@ static void set_state(struct service_work *work, struct service_part *part,
 		[SERVICE_DEPLOYMENT_ROLLBACK_FAILED] = true,
 	};
 
-	part->deployment.state = state;
+	component->deployment.state = state;
 	if (is_final[state])
-		part->deployment.finished_ms = work->now_ms;
+		component->deployment.finished_ms = work->now_ms;
 	if (reason.length > 0)
-		json_set_string(work->arena, service_part_document_edit(work, part), "statusReason",
-			reason);
-	touch(work, part);
+		json_set_string(work->arena, service_component_document_edit(work, component),
+			"statusReason", reason);
+	touch(work, component);
 }
 
-static void set_rollout(struct service_work *work, struct service_part *part,
+static void set_rollout(struct service_work *work, struct service_component *component,
 	enum rollout_state rollout, struct span reason)
 {
-	struct json *document = service_part_document_edit(work, part);
+	struct json *document = service_component_document_edit(work, component);
 
-	part->deployment.rollout = rollout;
+	component->deployment.rollout = rollout;
 	service_show(work, document, "rolloutState",
 		json_new_string(work->arena, span_of(rollout_state_name(rollout))));
 	json_set_string(work->arena, document, "rolloutStateReason", reason);
-	touch(work, part);
+	touch(work, component);
 }
 
 /* ---- going back ---- */
@@ -125,16 +125,16 @@ static struct store_cursor newest_deployments(struct service_work *work)
 
 /* The last one that was completed, but for `failed`; NULL: none. */
 static const struct store_object *last_completed(struct service_work *work,
-	const struct service_part *failed)
+	const struct service_component *failed)
 {
 	struct store_cursor cursor = newest_deployments(work);
 	const struct store_object *object;
 
-	for (unsigned i = 0; i < LOOK_BACK_MAX && (object = store_next(&cursor)); i++)
+	for (unsigned i = 0; i < HISTORY_SCAN_MAX && (object = store_next(&cursor)); i++)
 		if (service_deployment_facts(object)->rollout == ROLLOUT_COMPLETED &&
 			!span_equal(object->key, failed->object->key) &&
 			store_get(service_head(work), &service_revision_kind,
-				service_part_key(work->arena, work->key,
+				service_component_key(work->arena, work->key,
 					service_deployment_facts(object)->service_revision)))
 			return object;
 	return NULL;
@@ -142,35 +142,35 @@ static const struct store_object *last_completed(struct service_work *work,
 
 /* If none was completed yet: the newest that runs beside `failed` and of which no task has failed. */
 static const struct store_object *last_running(struct service_work *work,
-	const struct service_part *failed)
+	const struct service_component *failed)
 {
 	for (size_t i = work->part_count; i-- > 0;) {
-		const struct service_part *part = &work->parts[i];
+		const struct service_component *component = &work->parts[i];
 		int64_t counts[TASK_CLASS_COUNT];
 
-		service_count_tasks(service_head(work), work->key, part->number, counts);
-		if (part != failed && part->deployment.failed == 0 &&
-			part->deployment.rollout != ROLLOUT_FAILED &&
+		service_count_tasks(service_head(work), work->key, component->number, counts);
+		if (component != failed && component->deployment.failed == 0 &&
+			component->deployment.rollout != ROLLOUT_FAILED &&
 			counts[TASK_CLASS_HEALTHY] > 0 &&
 			store_get(service_head(work), &service_revision_kind,
-				service_part_key(work->arena, work->key,
-					part->deployment.service_revision)))
-			return part->object;
+				service_component_key(work->arena, work->key,
+					component->deployment.service_revision)))
+			return component->object;
 	}
 	return NULL;
 }
 
-static void show_rollback(struct service_work *work, struct service_part *failed,
+static void show_rollback(struct service_work *work, struct service_component *failed,
 	const struct store_object *completed, struct span reason)
 {
-	struct json *document = service_part_document_edit(work, failed);
+	struct json *document = service_component_document_edit(work, failed);
 	struct json *rollback = json_new_object(work->arena);
 
 	json_set_string(work->arena, rollback, "reason", reason);
 	json_set_time(work->arena, rollback, "startedAt", work->now_ms);
 	json_set_string(work->arena, rollback, "serviceRevisionArn",
 		ecs_arn_of_key(work->arena, "service-revision",
-			service_part_key(work->arena, work->key,
+			service_component_key(work->arena, work->key,
 				service_deployment_facts(completed)->service_revision)));
 	json_set(work->arena, document, "rollback", rollback);
 }
@@ -187,36 +187,36 @@ static int read_again(struct service_work *work, struct err *err)
 }
 
 /* What was completed last is deployed again, and is PRIMARY. */
-static int roll_back(struct service_work *work, struct service_part *failed,
+static int roll_back(struct service_work *work, struct service_component *failed,
 	const struct store_object *completed, struct span reason, struct err *err)
 {
 	struct span back_to = service_deployment_facts(completed)->number, number;
 	struct span revision = service_deployment_facts(completed)->service_revision;
-	struct service_draft draft;
+	struct service_edit edit;
 	int code;
 
 	show_rollback(work, failed, completed, reason);
 	set_state(work, failed, SERVICE_DEPLOYMENT_ROLLBACK_IN_PROGRESS, reason);
 	code = service_write_changes(work, err);
 	if (code == 0)
-		code = service_draft_open(store_get(service_head(work), &service_kind, work->key),
-			work->arena, &draft, err);
+		code = service_edit_open(store_get(service_head(work), &service_kind, work->key),
+			work->arena, &edit, err);
 	if (code == 0)
-		code = service_deployment_begin(work->transaction, &draft, revision, back_to,
+		code = service_deployment_begin(work->transaction, &edit, revision, back_to,
 			work->random, work->now_ms, &number, err);
 	if (code == 0)
-		code = service_draft_save(work->transaction, &draft, err);
+		code = service_edit_save(work->transaction, &edit, err);
 	if (code == 0)
 		code = read_again(work, err);
 	if (code < 0)
 		return code;
-	json_set_string(work->arena, service_part_document_edit(work, work->primary),
+	json_set_string(work->arena, service_component_document_edit(work, work->primary),
 		"rolloutStateReason",
 		arena_format(work->arena,
 			"ECS deployment circuit breaker: rolling back to "
 			"deploymentId " SERVICE_DEPLOYMENT_PREFIX "%.*s.",
 			SPAN_ARGS(back_to)));
-	return service_tell(work, err,
+	return service_report(work, err,
 		"rolling back to deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s.",
 		SPAN_ARGS(back_to));
 }
@@ -235,7 +235,7 @@ static int finish_rolled_back(struct service_work *work, enum service_deployment
 			return 0;
 		}
 	cursor = newest_deployments(work);
-	for (unsigned i = 0; i < LOOK_BACK_MAX && !found && (object = store_next(&cursor)); i++)
+	for (unsigned i = 0; i < HISTORY_SCAN_MAX && !found && (object = store_next(&cursor)); i++)
 		if (service_deployment_facts(object)->state ==
 			SERVICE_DEPLOYMENT_ROLLBACK_IN_PROGRESS)
 			found = object;
@@ -263,7 +263,7 @@ static int64_t breaker_threshold(const struct service_work *work)
 static int fail(struct service_work *work, bool back, const char *because, struct span reason,
 	struct err *err)
 {
-	struct service_part *failed = work->primary;
+	struct service_component *failed = work->primary;
 	const struct store_object *completed = NULL;
 	int code;
 
@@ -275,7 +275,7 @@ static int fail(struct service_work *work, bool back, const char *because, struc
 			completed = last_running(work, failed);
 	}
 	set_rollout(work, failed, ROLLOUT_FAILED, reason);
-	code = service_tell(work, err,
+	code = service_report(work, err,
 		"(deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s) deployment failed: %s",
 		SPAN_ARGS(failed->number), because);
 	if (code < 0)
@@ -290,7 +290,7 @@ static int fail(struct service_work *work, bool back, const char *because, struc
 
 static int trip_breaker(struct service_work *work, int64_t threshold, struct err *err)
 {
-	struct json *document = service_part_document_edit(work, work->primary);
+	struct json *document = service_component_document_edit(work, work->primary);
 	struct json *breaker = json_new_object(work->arena);
 
 	json_set_string(work->arena, breaker, "status", SPAN("TRIGGERED"));
@@ -303,16 +303,17 @@ static int trip_breaker(struct service_work *work, int64_t threshold, struct err
 
 int service_rollout_begin(struct service_work *work, struct err *err)
 {
-	struct service_part *primary = work->primary;
+	struct service_component *primary = work->primary;
 	int64_t threshold = breaker_threshold(work);
 
 	for (size_t i = 0; i < work->part_count; i++) {
-		struct service_part *part = &work->parts[i];
+		struct service_component *component = &work->parts[i];
 
-		if (part->deployment.state == SERVICE_DEPLOYMENT_PENDING)
-			set_state(work, part, SERVICE_DEPLOYMENT_IN_PROGRESS, SPAN(""));
-		if (part != primary && part->deployment.state == SERVICE_DEPLOYMENT_IN_PROGRESS)
-			set_state(work, part, SERVICE_DEPLOYMENT_STOPPED,
+		if (component->deployment.state == SERVICE_DEPLOYMENT_PENDING)
+			set_state(work, component, SERVICE_DEPLOYMENT_IN_PROGRESS, SPAN(""));
+		if (component != primary &&
+			component->deployment.state == SERVICE_DEPLOYMENT_IN_PROGRESS)
+			set_state(work, component, SERVICE_DEPLOYMENT_STOPPED,
 				SPAN("Superseded by a newer deployment."));
 	}
 	if (!primary)
@@ -323,12 +324,13 @@ int service_rollout_begin(struct service_work *work, struct err *err)
 	if (primary->deployment.state == SERVICE_DEPLOYMENT_ROLLBACK_REQUESTED)
 		return fail(work, true, "rollback requested by a client.",
 			SPAN("Service deployment rollback requested by a client."), err);
-	service_part_forgive(work, primary, primary->deployment.rollout == ROLLOUT_COMPLETED);
+	service_component_forgive(work, primary, primary->deployment.rollout == ROLLOUT_COMPLETED);
 	if (work->facts.breaker && primary->deployment.rollout == ROLLOUT_IN_PROGRESS &&
 		primary->deployment.failed >= threshold)
 		return trip_breaker(work, threshold, err);
 	/* One that starts no more tasks is told to have failed, and that is all. */
-	work->failing = !service_rollout_is_frozen(work) && service_part_is_failing(work, primary);
+	work->failing =
+		!service_rollout_is_frozen(work) && service_component_is_failing(work, primary);
 	return 0;
 }
 
@@ -351,7 +353,7 @@ static bool others_are_gone(const struct service_work *work)
 
 static int complete(struct service_work *work, struct err *err)
 {
-	struct service_part *primary = work->primary;
+	struct service_component *primary = work->primary;
 	int code;
 
 	if (!service_may_write(work))
@@ -362,7 +364,7 @@ static int complete(struct service_work *work, struct err *err)
 			SPAN_ARGS(primary->number)));
 	set_state(work, primary, SERVICE_DEPLOYMENT_SUCCESSFUL, SPAN(""));
 	primary->deployment.reached = true;
-	code = service_tell(work, err,
+	code = service_report(work, err,
 		"(deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s) deployment completed.",
 		SPAN_ARGS(primary->number));
 	if (code == 0 && primary->deployment.rollback)
@@ -386,13 +388,13 @@ int service_rollout_finish(struct service_work *work, struct err *err)
 {
 	(void)err;
 	for (size_t i = 0; i < work->part_count; i++) {
-		struct service_part *part = &work->parts[i];
+		struct service_component *component = &work->parts[i];
 
-		if (part->deployment.state == SERVICE_DEPLOYMENT_IN_PROGRESS ||
-			part->deployment.state == SERVICE_DEPLOYMENT_PENDING)
-			set_state(work, part, SERVICE_DEPLOYMENT_STOPPED,
+		if (component->deployment.state == SERVICE_DEPLOYMENT_IN_PROGRESS ||
+			component->deployment.state == SERVICE_DEPLOYMENT_PENDING)
+			set_state(work, component, SERVICE_DEPLOYMENT_STOPPED,
 				SPAN("The service was deleted."));
-		set_status(work, part, DEPLOYMENT_INACTIVE);
+		set_status(work, component, DEPLOYMENT_INACTIVE);
 	}
 	return 0;
 }

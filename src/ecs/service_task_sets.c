@@ -20,7 +20,7 @@ int service_task_sets_read(struct service_work *work, struct err *err)
 	while (work->part_count < most && (object = store_next(&cursor))) {
 		const struct task_set_facts *facts = task_set_facts(object);
 
-		work->parts[work->part_count++] = (struct service_part){.object = object,
+		work->parts[work->part_count++] = (struct service_component){.object = object,
 			.number = facts->number,
 			.family = facts->family,
 			.revision = facts->revision,
@@ -30,13 +30,13 @@ int service_task_sets_read(struct service_work *work, struct err *err)
 	return 0;
 }
 
-static void set_stable(struct service_work *work, struct service_part *set, bool stable)
+static void set_stable(struct service_work *work, struct service_component *set, bool stable)
 {
 	struct json *document;
 
 	if (set->set.stable == stable)
 		return;
-	document = service_part_document_edit(work, set);
+	document = service_component_document_edit(work, set);
 	set->set.stable = stable;
 	set->set.stable_ms = set->set.updated_ms = work->now_ms;
 	json_set_string(work->arena, document, "stabilityStatus",
@@ -44,7 +44,7 @@ static void set_stable(struct service_work *work, struct service_part *set, bool
 	json_set_time(work->arena, document, "stabilityStatusAt", work->now_ms);
 }
 
-static int remove_set(struct service_work *work, struct service_part *set, struct err *err)
+static int remove_set(struct service_work *work, struct service_component *set, struct err *err)
 {
 	if (!service_may_write(work))
 		return SERVICE_DUE;
@@ -53,14 +53,14 @@ static int remove_set(struct service_work *work, struct service_part *set, struc
 		set->object->revision, err);
 }
 
-static int step_set(struct service_work *work, struct service_part *set, struct err *err)
+static int step_set(struct service_work *work, struct service_component *set, struct err *err)
 {
 	bool draining = set->set.status == TASK_SET_DRAINING;
 	struct rollout_replica_plan plan;
 	int code;
 
-	service_part_forgive(work, set, set->set.stable);
-	work->failing |= service_part_is_failing(work, set);
+	service_component_forgive(work, set, set->set.stable);
+	work->failing |= service_component_is_failing(work, set);
 	code = service_plan_replicas(work, set, 1, 0, draining ? 0 : set->set.computed, false,
 		&plan, err);
 	if (code < 0)
@@ -80,9 +80,9 @@ int service_task_sets_step(struct service_work *work, struct err *err)
 	for (size_t i = 0; code == 0 && i < work->part_count; i++)
 		code = step_set(work, &work->parts[i], err);
 	if (code == 0)
-		code = service_tell_tasks(work, err);
+		code = service_report_tasks(work, err);
 	if (code == 0 && work->steady)
-		code = service_tell_steady(work, err);
+		code = service_report_steady(work, err);
 	return code;
 }
 

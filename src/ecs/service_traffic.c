@@ -41,10 +41,10 @@ static bool maps_port(const struct json *container, int64_t port)
 
 /* containerName and containerPort of either list. */
 static int check_port(struct aws_request *request, const struct json *definition,
-	const struct json *given)
+	const struct json *requested)
 {
-	struct span name = json_get_text(given, "containerName");
-	int64_t port = json_get_integer(given, "containerPort", 0);
+	struct span name = json_get_text(requested, "containerName");
+	int64_t port = json_get_integer(requested, "containerPort", 0);
 	const struct json *container = container_named(definition, name);
 
 	if (name.length == 0)
@@ -53,7 +53,7 @@ static int check_port(struct aws_request *request, const struct json *definition
 		return aws_fail_input(request,
 			"The container %.*s does not exist in the task definition.",
 			SPAN_ARGS(name));
-	if (json_is_absent(json_get(given, "containerPort")))
+	if (json_is_absent(json_get(requested, "containerPort")))
 		return aws_fail_input(request, "Container Port can not be blank.");
 	if (!maps_port(container, port))
 		return aws_fail_input(request,
@@ -247,16 +247,17 @@ int service_check_traffic_update(struct aws_request *request, const struct json 
 	const struct json *input, const struct json *document)
 {
 	static const char *const lists[] = {"loadBalancers", "serviceRegistries"};
-	struct json *given = json_new_object(request->arena);
+	struct json *requested = json_new_object(request->arena);
 	struct json *kept = json_new_object(request->arena);
 
 	for (size_t i = 0; i < LENGTH(lists); i++)
-		json_set(request->arena, json_is_absent(json_get(input, lists[i])) ? kept : given,
-			lists[i], json_get(document, lists[i]));
+		json_set(request->arena,
+			json_is_absent(json_get(input, lists[i])) ? kept : requested, lists[i],
+			json_get(document, lists[i]));
 	if (check_kept(request, definition, json_get(kept, "loadBalancers"),
 		    json_get(kept, "serviceRegistries")) < 0)
 		return -EPERM;
-	return service_check_traffic(request, definition, given);
+	return service_check_traffic(request, definition, requested);
 }
 
 int service_check_traffic(struct aws_request *request, const struct json *definition,
@@ -276,7 +277,8 @@ int service_check_traffic(struct aws_request *request, const struct json *defini
 
 /* ---- namespaces ---- */
 
-const struct store_object *service_find_namespace(struct aws_request *request, struct span given)
+const struct store_object *service_find_namespace(struct aws_request *request,
+	struct span requested)
 {
 	struct aws_arn arn;
 	struct span type, id;
@@ -286,19 +288,19 @@ const struct store_object *service_find_namespace(struct aws_request *request, s
 		.exact = true};
 	char *name;
 
-	if (aws_arn_looks_like(given)) {
-		if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "servicediscovery") ||
+	if (aws_arn_looks_like(requested)) {
+		if (!aws_arn_parse(requested, &arn) || !span_is(arn.service, "servicediscovery") ||
 			!span_equal(arn.account, request->caller->account) ||
 			!span_equal(arn.region, request->caller->region) ||
 			!span_split(arn.resource, '/', &type, &id) || !span_is(type, "namespace"))
 			return NULL;
 		return store_get(request->view, &cloudmap_namespace_kind, aws_key(request, id));
 	}
-	name = arena_copy(request->arena, given.data, given.length);
-	for (size_t i = 0; i < given.length; i++)
+	name = arena_copy(request->arena, requested.data, requested.length);
+	for (size_t i = 0; i < requested.length; i++)
 		if (name[i] >= 'A' && name[i] <= 'Z')
 			name[i] = (char)(name[i] - 'A' + 'a');
-	cursor.prefix = aws_key(request, (struct span){name, given.length});
+	cursor.prefix = aws_key(request, (struct span){name, requested.length});
 	return store_next(&cursor);
 }
 

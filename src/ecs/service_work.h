@@ -25,7 +25,7 @@
 #define SERVICE_DUE (-EINPROGRESS)
 
 /* A deployment or task set that tasks belong to, as it is and as it is to be. */
-struct service_part {
+struct service_component {
 	const struct store_object *object;
 	struct span number, family;
 	int64_t revision;
@@ -39,7 +39,7 @@ struct service_part {
 };
 
 /* Tasks of one transaction, for its events. */
-struct service_told_tasks {
+struct service_reported_tasks {
 	struct span *ids;
 	unsigned count;
 };
@@ -57,10 +57,10 @@ struct service_work {
 	struct json *document;      /* of the service; NULL: as it was */
 	const struct json *shown;   /* the document as it was; NULL: not parsed yet */
 	bool changed;
-	struct service_part *parts; /* live deployments, oldest first; or task sets */
+	struct service_component *parts; /* live deployments, oldest first; or task sets */
 	size_t part_count;
-	struct service_part *primary; /* NULL: there is none, or these are task sets */
-	struct service_told_tasks started, stopped;
+	struct service_component *primary; /* NULL: there is none, or these are task sets */
+	struct service_reported_tasks started, stopped;
 	/* A task could not be placed: why. */
 	struct placement_failure failure;
 	bool unplaced;
@@ -82,10 +82,11 @@ static inline bool service_may_write(const struct service_work *work)
 }
 
 /* "ecs-svc/NUMBER" is its name. */
-static inline bool service_part_is_called(const struct service_part *part, struct span name)
+static inline bool service_component_is_called(const struct service_component *component,
+	struct span name)
 {
-	return name.length == sizeof(SERVICE_DEPLOYMENT_PREFIX) - 1 + part->number.length &&
-	       span_ends_with(name, part->number);
+	return name.length == sizeof(SERVICE_DEPLOYMENT_PREFIX) - 1 + component->number.length &&
+	       span_ends_with(name, component->number);
 }
 
 /* Nothing is started here: see struct service_control. */
@@ -100,7 +101,8 @@ void service_again_at(struct service_work *work, int64_t at_ms);
 const struct json *service_document(struct service_work *work);
 /* A copy of it that will be written. */
 struct json *service_document_edit(struct service_work *work);
-struct json *service_part_document_edit(struct service_work *work, struct service_part *part);
+struct json *service_component_document_edit(struct service_work *work,
+	struct service_component *component);
 /* Sets a member that is there already: documents show some facts, and must not disagree with them. */
 void service_show(struct service_work *work, struct json *document, const char *name,
 	const struct json *value);
@@ -111,7 +113,7 @@ int service_write_changes(struct service_work *work, struct err *err);
 
 /* One target among the parts (deployments), or one part alone (a task set). `frozen`: nothing is started,
  * and no more is stopped than is above `desired`. */
-int service_plan_replicas(struct service_work *work, struct service_part *parts, size_t count,
+int service_plan_replicas(struct service_work *work, struct service_component *parts, size_t count,
 	size_t target, int64_t desired, bool frozen, struct rollout_replica_plan *ret_plan,
 	struct err *err);
 
@@ -125,12 +127,12 @@ struct service_launch;
 
 /* What tasks of this part are made from. *ret_launch NULL: its definition is gone or cannot be used, and
  * work->failure says so. Free it. */
-int service_launch_read(struct service_work *work, const struct service_part *part,
+int service_launch_read(struct service_work *work, const struct service_component *component,
 	struct service_launch **ret_launch, struct err *err);
 /* Of the next task: all but id, host and instance. */
-const struct task_order *service_launch_order(struct service_launch *launch);
+const struct task_request *service_launch_request(struct service_launch *launch);
 /* The same, and ready to choose instances. */
-int service_launch_open(struct service_work *work, const struct service_part *part,
+int service_launch_open(struct service_work *work, const struct service_component *component,
 	struct service_launch **ret_launch, struct err *err);
 void service_launch_free(struct service_launch *launch); /* NULL is fine */
 void service_launch_free_pointer(struct service_launch **launch);
@@ -141,7 +143,7 @@ struct placement *service_launch_placement(struct service_launch *launch);
 int service_launch_start(struct service_work *work, struct service_launch *launch,
 	const struct store_object *instance, bool *ret_placed, struct err *err);
 /* Wants one task of the service to stop; `unhealthy`: because of that. */
-int service_stop_task(struct service_work *work, struct service_part *part,
+int service_stop_task(struct service_work *work, struct service_component *component,
 	const struct store_object *task, bool unhealthy, struct err *err);
 
 /* ---- service_rollout.c ---- */
@@ -165,13 +167,13 @@ int service_task_sets_finish(struct service_work *work, struct err *err);
 
 /* ---- service_events.c ---- */
 
-int service_tell(struct service_work *work, struct err *err, const char *format, ...)
+int service_report(struct service_work *work, struct err *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* What was started and stopped, and what could not be. */
-int service_tell_tasks(struct service_work *work, struct err *err);
-int service_tell_steady(struct service_work *work, struct err *err);
+int service_report_tasks(struct service_work *work, struct err *err);
+int service_report_steady(struct service_work *work, struct err *err);
 /* That the service is as wanted would be told or written down, if it is. */
-bool service_has_good_news(const struct service_work *work);
+bool service_has_progress(const struct service_work *work);
 
 /* ---- service_failures.c ---- */
 
@@ -183,12 +185,15 @@ bool service_task_is_unproven(struct service_work *work, const struct task_facts
 bool service_primary_is_unproven(struct service_work *work);
 
 /* Counts one failure of the part's tasks. */
-void service_part_failed(struct service_work *work, struct service_part *part);
+void service_component_failed(struct service_work *work, struct service_component *component);
 /* Forgets failures when a task has run well since. */
-void service_part_forgive(struct service_work *work, struct service_part *part, bool complete);
+void service_component_forgive(struct service_work *work, struct service_component *component,
+	bool complete);
 /* No task of it may be started before; 0: any time. */
-int64_t service_part_backoff(const struct service_work *work, const struct service_part *part);
+int64_t service_component_backoff(const struct service_work *work,
+	const struct service_component *component);
 /* It has failed in several rounds, and waits. */
-bool service_part_is_failing(const struct service_work *work, const struct service_part *part);
+bool service_component_is_failing(const struct service_work *work,
+	const struct service_component *component);
 
 #endif

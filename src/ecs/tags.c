@@ -113,12 +113,12 @@ static const struct taggable {
 };
 
 /* NULL when it is not the ARN of anything that can have tags. */
-static const struct taggable *find_taggable(struct span given)
+static const struct taggable *find_taggable(struct span requested)
 {
 	struct aws_arn arn;
 	struct span type, name;
 
-	if (!aws_arn_looks_like(given) || !aws_arn_parse(given, &arn) ||
+	if (!aws_arn_looks_like(requested) || !aws_arn_parse(requested, &arn) ||
 		!span_is(arn.service, "ecs") || !span_split(arn.resource, '/', &type, &name))
 		return NULL;
 	for (size_t i = 0; i < LENGTH(taggables); i++)
@@ -128,25 +128,25 @@ static const struct taggable *find_taggable(struct span given)
 }
 
 /* Fails with the error that the model has for the operation. */
-static int fail_missing(struct aws_request *request, struct span given, struct span name)
+static int fail_missing(struct aws_request *request, struct span requested, struct span name)
 {
 	const struct shape_service *shapes = request->service->shapes;
 	const struct shape_operation *operation =
 		shape_find_operation(shapes, span_of(request->operation->name));
 	static const char format[] = "The specified resource was not found: %.*s";
 
-	if (find_taggable(given)->find == find_cluster)
+	if (find_taggable(requested)->find == find_cluster)
 		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
 			SPAN_ARGS(name));
 	if (shape_operation_has_error(shapes, operation, SPAN("ResourceNotFoundException")))
-		return aws_fail(request, "ResourceNotFoundException", format, SPAN_ARGS(given));
-	return aws_fail_input(request, format, SPAN_ARGS(given));
+		return aws_fail(request, "ResourceNotFoundException", format, SPAN_ARGS(requested));
+	return aws_fail_input(request, format, SPAN_ARGS(requested));
 }
 
 static int find_tagged(struct aws_request *request, const struct store_object **ret_object)
 {
-	struct span given = json_get_text(request->input, "resourceArn");
-	const struct taggable *taggable = find_taggable(given);
+	struct span requested = json_get_text(request->input, "resourceArn");
+	const struct taggable *taggable = find_taggable(requested);
 	const struct store_object *object;
 	struct span name;
 
@@ -154,12 +154,12 @@ static int find_tagged(struct aws_request *request, const struct store_object **
 		return aws_fail_input(request,
 			"resourceArn: '%.*s' is not the ARN of an ECS resource that can "
 			"have tags",
-			SPAN_ARGS(given));
-	if (ecs_resolve(request, "resourceArn", taggable->type, given, &name) < 0)
+			SPAN_ARGS(requested));
+	if (ecs_resolve(request, "resourceArn", taggable->type, requested, &name) < 0)
 		return -EPERM;
 	object = taggable->find(request, name);
 	if (!object)
-		return fail_missing(request, given, name);
+		return fail_missing(request, requested, name);
 	if (object->kind == &cluster_kind && !cluster_facts(object)->active)
 		return aws_fail_input(request,
 			"The specified cluster is inactive. Specify an active "
@@ -185,12 +185,12 @@ static int put_tags(struct aws_request *request, const struct store_object *obje
 
 void tags_resources(struct aws_request *request, struct aws_resources *resources)
 {
-	struct span given = json_get_text(request->input, "resourceArn");
-	const struct taggable *taggable = find_taggable(given);
+	struct span requested = json_get_text(request->input, "resourceArn");
+	const struct taggable *taggable = find_taggable(requested);
 
 	resources->arns[resources->count++] =
-		taggable ? ecs_canonical_arn(request, taggable->type, given)
-			 : (given.data ? given : SPAN(""));
+		taggable ? ecs_canonical_arn(request, taggable->type, requested)
+			 : (requested.data ? requested : SPAN(""));
 }
 
 int tags_prepare(struct aws_request *request)

@@ -9,7 +9,7 @@
 #include "ecs/task_traffic.h"
 #include "store/fact_table.h"
 
-#define WISHES_MEMBER "wishes"
+#define DESIRED_MEMBER "wishes"
 
 /* ---- names ---- */
 
@@ -128,7 +128,7 @@ static const struct fact_row fact_rows[] = {
 };
 
 static int read_facts(struct span key, struct span private_, struct arena *arena,
-	struct task_facts *facts, struct task_draft *ret_rest, struct err *err)
+	struct task_facts *facts, struct task_edit *ret_rest, struct err *err)
 {
 	struct json *value;
 	int code = json_parse(private_, arena, &value, err);
@@ -143,7 +143,7 @@ static int read_facts(struct span key, struct span private_, struct arena *arena
 	if (ret_rest) {
 		ret_rest->tags = json_get(value, "tags");
 		ret_rest->traffic = json_get(value, TASK_TRAFFIC_MEMBER);
-		ret_rest->wishes = json_get(value, WISHES_MEMBER);
+		ret_rest->desired = json_get(value, DESIRED_MEMBER);
 	}
 	return 0;
 }
@@ -154,16 +154,16 @@ static int extract(const struct store_object *object, void *facts, struct arena 
 	return read_facts(object->key, object->private_, scratch, facts, NULL, err);
 }
 
-static struct span private_text(const struct task_draft *draft)
+static struct span private_text(const struct task_edit *edit)
 {
-	struct json *private_ = json_new_object(draft->arena);
+	struct json *private_ = json_new_object(edit->arena);
 
-	fact_table_write(fact_rows, LENGTH(fact_rows), &draft->facts, draft->arena, private_);
-	if (json_count(draft->tags) > 0)
-		json_set(draft->arena, private_, "tags", draft->tags);
-	json_set(draft->arena, private_, TASK_TRAFFIC_MEMBER, draft->traffic);
-	json_set(draft->arena, private_, WISHES_MEMBER, draft->wishes);
-	return json_to_text(private_, draft->arena);
+	fact_table_write(fact_rows, LENGTH(fact_rows), &edit->facts, edit->arena, private_);
+	if (json_count(edit->tags) > 0)
+		json_set(edit->arena, private_, "tags", edit->tags);
+	json_set(edit->arena, private_, TASK_TRAFFIC_MEMBER, edit->traffic);
+	json_set(edit->arena, private_, DESIRED_MEMBER, edit->desired);
+	return json_to_text(private_, edit->arena);
 }
 
 /* ---- indexes ---- */
@@ -337,36 +337,36 @@ struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span ke
 	return aws_arn_format(arena, "ecs", region, account, "%s/%.*s", type, SPAN_ARGS(name));
 }
 
-int task_draft_open(const struct store_object *task, struct arena *arena,
-	struct task_draft *ret_draft, struct err *err)
+int task_edit_open(const struct store_object *task, struct arena *arena, struct task_edit *ret_edit,
+	struct err *err)
 {
-	struct task_draft draft = {.arena = arena, .key = task->key, .revision = task->revision};
+	struct task_edit edit = {.arena = arena, .key = task->key, .revision = task->revision};
 	struct json *stored;
 	int code = json_parse(task->api, arena, &stored, err);
 
 	if (code == 0)
-		code = read_facts(task->key, task->private_, arena, &draft.facts, &draft, err);
+		code = read_facts(task->key, task->private_, arena, &edit.facts, &edit, err);
 	if (code < 0)
 		return code;
-	draft.document = json_copy_object(arena, stored);
-	*ret_draft = draft;
+	edit.document = json_copy_object(arena, stored);
+	*ret_edit = edit;
 	return 0;
 }
 
-static void set_time(struct task_draft *draft, const char *name, int64_t time_ms)
+static void set_time(struct task_edit *edit, const char *name, int64_t time_ms)
 {
 	if (time_ms != 0)
-		json_set_time(draft->arena, draft->document, name, time_ms);
+		json_set_time(edit->arena, edit->document, name, time_ms);
 }
 
-int task_save(struct store_transaction *transaction, struct task_draft *draft, struct err *err)
+int task_save(struct store_transaction *transaction, struct task_edit *edit, struct err *err)
 {
-	struct arena *arena = draft->arena;
-	struct json *document = draft->document;
-	const struct task_facts *facts = &draft->facts;
+	struct arena *arena = edit->arena;
+	struct json *document = edit->document;
+	const struct task_facts *facts = &edit->facts;
 	const struct store_object *before =
-		store_get(store_head(transaction), &task_kind, draft->key);
-	int code = task_traffic_follow(transaction, draft, before, err);
+		store_get(store_head(transaction), &task_kind, edit->key);
+	int code = task_traffic_follow(transaction, edit, before, err);
 	bool has_stopped;
 
 	if (code < 0)
@@ -377,59 +377,59 @@ int task_save(struct store_transaction *transaction, struct task_draft *draft, s
 	json_set_string(arena, document, "desiredStatus", span_of(status_names[facts->desired]));
 	json_set_string(arena, document, "healthStatus", span_of(health_names[facts->health]));
 	json_set_integer(arena, document, "version", json_get_integer(document, "version", 0) + 1);
-	set_time(draft, "createdAt", facts->created_ms);
-	set_time(draft, "startedAt", facts->started_ms);
-	set_time(draft, "stoppingAt", facts->stopping_ms);
-	set_time(draft, "stoppedAt", facts->stopped_ms);
-	code = store_put(transaction, &task_kind, draft->key, json_to_text(document, arena),
-		private_text(draft), draft->revision, err);
+	set_time(edit, "createdAt", facts->created_ms);
+	set_time(edit, "startedAt", facts->started_ms);
+	set_time(edit, "stoppingAt", facts->stopping_ms);
+	set_time(edit, "stoppedAt", facts->stopped_ms);
+	code = store_put(transaction, &task_kind, edit->key, json_to_text(document, arena),
+		private_text(edit), edit->revision, err);
 	if (code == 0 && has_stopped && facts->service.length > 0)
-		code = service_task_stopped(transaction, draft->key, facts, arena, err);
+		code = service_task_stopped(transaction, edit->key, facts, arena, err);
 	return code;
 }
 
-static void want_stopped(struct task_draft *draft, const char *stop_code, struct span reason,
+static void want_stopped(struct task_edit *edit, const char *stop_code, struct span reason,
 	int64_t now_ms)
 {
-	draft->now_ms = now_ms;
-	if (draft->facts.desired == TASK_STOPPED)
+	edit->now_ms = now_ms;
+	if (edit->facts.desired == TASK_STOPPED)
 		return;
-	draft->facts.desired = TASK_STOPPED;
-	draft->facts.stopping_ms = now_ms;
-	json_set_string(draft->arena, draft->document, "stopCode", span_of(stop_code));
-	json_set_string(draft->arena, draft->document, "stoppedReason", reason);
+	edit->facts.desired = TASK_STOPPED;
+	edit->facts.stopping_ms = now_ms;
+	json_set_string(edit->arena, edit->document, "stopCode", span_of(stop_code));
+	json_set_string(edit->arena, edit->document, "stoppedReason", reason);
 }
 
 int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
 	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
 	struct err *err)
 {
-	struct task_draft draft;
+	struct task_edit edit;
 	int code;
 
 	if (task_facts(task)->desired == TASK_STOPPED)
 		return 0;
-	code = task_draft_open(task, arena, &draft, err);
+	code = task_edit_open(task, arena, &edit, err);
 	if (code < 0)
 		return code;
-	want_stopped(&draft, stop_code, reason, now_ms);
-	return task_save(transaction, &draft, err);
+	want_stopped(&edit, stop_code, reason, now_ms);
+	return task_save(transaction, &edit, err);
 }
 
 int task_want_stopped_at_once(struct store_transaction *transaction,
 	const struct store_object *task, const char *stop_code, struct span reason, int64_t now_ms,
 	struct arena *arena, struct err *err)
 {
-	struct task_draft draft;
+	struct task_edit edit;
 	int code;
 
 	if (task_facts(task)->desired == TASK_STOPPED &&
 		task_facts(task)->traffic != TASK_TRAFFIC_LEAVING)
 		return 0;
-	code = task_draft_open(task, arena, &draft, err);
+	code = task_edit_open(task, arena, &edit, err);
 	if (code < 0)
 		return code;
-	want_stopped(&draft, stop_code, reason, now_ms);
-	code = task_traffic_remove(transaction, &draft, err);
-	return code < 0 ? code : task_save(transaction, &draft, err);
+	want_stopped(&edit, stop_code, reason, now_ms);
+	code = task_traffic_remove(transaction, &edit, err);
+	return code < 0 ? code : task_save(transaction, &edit, err);
 }

@@ -131,7 +131,7 @@ struct task_facts {
 	struct span deployment; /* "ecs-svc/123…", or a task set's id; "" likewise */
 	struct span reference;  /* of StartTask; "" */
 	enum task_launch_type launch_type;
-	/* The server whose runtime runs it, as instance_keeper.h names it; "": an agent tells. */
+	/* The server whose runtime runs it, as instance_maintainer.h names it; "": an agent tells. */
 	struct span host;
 	bool daemon; /* of a DAEMON service */
 	bool network; /* awsvpc: has a network interface of its own, PROVISIONING and DEPROVISIONING apply */
@@ -185,7 +185,7 @@ bool task_launch_type_read(struct span name, enum task_launch_type *ret_type);
 enum task_class task_class_of(const struct task_facts *facts);
 
 /* A task that is being made or changed. */
-struct task_draft {
+struct task_edit {
 	struct arena *arena;
 	struct span key;
 	struct task_facts facts;
@@ -193,7 +193,7 @@ struct task_draft {
 	const struct json *tags;    /* an array or NULL */
 	const struct json *traffic; /* as task_traffic.h has it, or NULL */
 	/* For a runtime that chooses the instance: {"constraints":[…],"strategy":[…]}, or NULL. */
-	const struct json *wishes;
+	const struct json *desired;
 	uint64_t revision; /* STORE_ABSENT: new */
 	int64_t now_ms;    /* 0: as the latest of its times says */
 	/* Deliberate bug, for proving that simulations find it: registers a task before it is healthy. */
@@ -201,15 +201,15 @@ struct task_draft {
 };
 
 /* A stored task, to be changed. */
-int task_draft_open(const struct store_object *task, struct arena *arena,
-	struct task_draft *ret_draft, struct err *err);
+int task_edit_open(const struct store_object *task, struct arena *arena, struct task_edit *ret_edit,
+	struct err *err);
 /*
  * Writes it: sets lastStatus, desiredStatus, healthStatus, version and the times of the document from
  * the facts, then puts it. In the same transaction it is registered with what sends traffic to it when it
  * has become ready for that, and taken out when it is to end (task_traffic_follow), and when it has just
  * become STOPPED and belongs to a service, the service hears of it (service_task_stopped).
  */
-int task_save(struct store_transaction *transaction, struct task_draft *draft, struct err *err);
+int task_save(struct store_transaction *transaction, struct task_edit *edit, struct err *err);
 
 /*
  * Wants a task to stop: desired status STOPPED, stopCode and stoppedReason as given (the first one to

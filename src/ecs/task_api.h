@@ -10,10 +10,10 @@
 /* The task that `given` (id or ARN) means within a cluster; NULL if there is none, or if it is of another
  * cluster. */
 const struct store_object *task_in(struct aws_request *request, const struct store_object *cluster,
-	struct span given);
+	struct span requested);
 /* The ARN of what a client means, whether there is such a task or not; for failures. */
-struct span task_arn_given(struct aws_request *request, const struct store_object *cluster,
-	struct span given);
+struct span task_arn_requested(struct aws_request *request, const struct store_object *cluster,
+	struct span requested);
 struct span task_arn(struct aws_request *request, const struct store_object *task);
 /* Writes a task into the answer: the stored text as it is, with "tags" when they are wanted. */
 void task_answer(struct aws_request *request, const struct store_object *task, bool tags);

@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/controller_door.h"
+#include "control/controller_handle.h"
 #include "control/write.h"
 #include "ecs/container_instance.h"
 #include "ecs/service_group.h"
@@ -20,18 +20,18 @@
 
 #define BACKOFF_MOST_US INT64_C(5000000)
 #define RETRIES_PER_SECOND 100
-#define PENDING_LOOK_MS 200  /* a task that is starting for so long is shown as that */
-#define FROZEN_LOOK_MS 10000 /* whether a deployment that failed is still the one that is wanted */
+#define PENDING_POLL_MS 200  /* a task that is starting for so long is shown as that */
+#define FROZEN_POLL_MS 10000 /* whether a deployment that failed is still the one that is wanted */
 /* A task of a group that cannot be written down and has ended is replaced after so long. */
 #define UNWRITTEN_MS 60000
 /* A runtime that does not know yet tells when it does; what it then says nothing of is looked at so late. */
-#define UNKNOWN_LOOK_MS 1000
+#define UNKNOWN_POLL_MS 1000
 
 struct task_controller {
 	struct task_controller_config config;
 	struct controller_row row; /* as task_controller_row, with the config's workers */
 	struct runtime *runtime;
-	struct controller_door door; /* for what the runtime tells */
+	struct controller_handle handle; /* for what the runtime tells */
 	struct lock lock;
 	/* Guarded by the lock: */
 	struct map ended;   /* tokens that the runtime keeps for their logs, oldest first */
@@ -71,7 +71,7 @@ static void add_token(struct controller *controller, const struct store_view *vi
 void task_controller_changed(void *context, struct span token)
 {
 	struct task_controller *tasks = context;
-	struct controller *controller = controller_door_enter(&tasks->door);
+	struct controller *controller = controller_handle_enter(&tasks->handle);
 	_view_ struct store_view *view = NULL;
 
 	if (!controller)
@@ -82,7 +82,7 @@ void task_controller_changed(void *context, struct span token)
 		view = store_view_open(tasks->config.store);
 		add_token(controller, view, token);
 	}
-	controller_door_leave(&tasks->door);
+	controller_handle_leave(&tasks->handle);
 }
 
 /* ---- writing what was seen ---- */
@@ -98,36 +98,36 @@ struct observation {
 
 /* The containerDefinitions of its definition, when anybody's health depends on them. */
 static const struct json *definition_containers(const struct store_view *view,
-	const struct task_draft *draft, const struct runtime_task *seen);
+	const struct task_edit *edit, const struct runtime_task *seen);
 
 /* A runtime that chooses instances has chosen one. */
-static void observe_place(const struct store_view *view, struct task_draft *draft,
+static void observe_place(const struct store_view *view, struct task_edit *edit,
 	struct span instance)
 {
 	const struct store_object *chosen;
 
-	if (draft->facts.instance.length > 0 || instance.length == 0)
+	if (edit->facts.instance.length > 0 || instance.length == 0)
 		return;
-	chosen = container_instance_of_runtime(view, draft->arena, task_cluster_key(draft->key),
-		draft->facts.host, instance);
+	chosen = container_instance_of_runtime(view, edit->arena, task_cluster_key(edit->key),
+		edit->facts.host, instance);
 	if (chosen)
-		task_place(draft, chosen);
+		task_place(edit, chosen);
 }
 
 static void observe(const struct store_view *view, const struct observation *observation,
-	struct task_draft *draft)
+	struct task_edit *edit)
 {
 	if (observation->seen)
-		observe_place(view, draft, observation->seen->instance);
+		observe_place(view, edit, observation->seen->instance);
 	if (observation->seen)
-		task_observe(draft, observation->seen,
-			definition_containers(view, draft, observation->seen), observation->now_ms);
+		task_observe(edit, observation->seen,
+			definition_containers(view, edit, observation->seen), observation->now_ms);
 	else if (observation->failure.data)
-		task_observe_failure(draft, observation->failure, observation->now_ms);
-	else if (draft->facts.last > TASK_PENDING)
-		task_observe_lost(draft, observation->now_ms);
+		task_observe_failure(edit, observation->failure, observation->now_ms);
+	else if (edit->facts.last > TASK_PENDING)
+		task_observe_lost(edit, observation->now_ms);
 	else
-		task_observe_not_started(draft, observation->now_ms);
+		task_observe_not_started(edit, observation->now_ms);
 }
 
 static int write_observation(struct store_transaction *transaction, void *context, struct err *err)
@@ -135,31 +135,31 @@ static int write_observation(struct store_transaction *transaction, void *contex
 	const struct observation *observation = context;
 	const struct store_object *task =
 		store_get(store_head(transaction), &task_kind, observation->key);
-	struct task_draft draft;
+	struct task_edit edit;
 	bool was_wanted;
 	int code;
 
 	/* Deleted meanwhile: the feed tells us. */
 	if (!task)
 		return 0;
-	code = task_draft_open(task, store_transaction_arena(transaction), &draft, err);
+	code = task_edit_open(task, store_transaction_arena(transaction), &edit, err);
 	if (code < 0)
 		return code;
-	draft.now_ms = observation->now_ms;
-	draft.bug_register_early = observation->bug_register_early;
-	observe(store_head(transaction), observation, &draft);
-	if (!task_draft_differs(&draft, task))
+	edit.now_ms = observation->now_ms;
+	edit.bug_register_early = observation->bug_register_early;
+	observe(store_head(transaction), observation, &edit);
+	if (!task_edit_differs(&edit, task))
 		return 0;
 	was_wanted = task_facts(task)->desired == TASK_RUNNING;
-	code = task_save(transaction, &draft, err);
+	code = task_save(transaction, &edit, err);
 	/* Only a runtime that keeps replicas itself ends tasks in its service's name. */
-	if (code < 0 || !was_wanted || draft.facts.desired != TASK_STOPPED || draft.facts.failed)
+	if (code < 0 || !was_wanted || edit.facts.desired != TASK_STOPPED || edit.facts.failed)
 		return code;
 	if (task_facts(task)->traffic == TASK_TRAFFIC_REGISTERED)
-		code = service_tell_of_task(transaction, observation->key,
+		code = service_report_of_task(transaction, observation->key,
 			"has begun draining connections on", "tasks.", observation->now_ms, err);
 	return code < 0 ? code
-			: service_tell_of_task(transaction, observation->key, "has stopped",
+			: service_report_of_task(transaction, observation->key, "has stopped",
 				  "running tasks.", observation->now_ms, err);
 }
 
@@ -228,7 +228,7 @@ static bool note_refusal(struct deferred *deferred, int code)
 static void end_deferred(void *context, int code, const struct err *err)
 {
 	struct deferred *deferred = context;
-	struct controller *controller = controller_door_enter(&deferred->tasks->door);
+	struct controller *controller = controller_handle_enter(&deferred->tasks->handle);
 
 	if (controller && code < 0 && note_refusal(deferred, code)) {
 		controller_add(controller, deferred->key);
@@ -238,7 +238,7 @@ static void end_deferred(void *context, int code, const struct err *err)
 			SYNC_ERROR_STORE);
 	}
 	if (controller)
-		controller_door_leave(&deferred->tasks->door);
+		controller_handle_leave(&deferred->tasks->handle);
 	arena_free(deferred->arena);
 }
 
@@ -276,13 +276,13 @@ static int write_seen(struct step *step, const struct runtime_task *seen, struct
 		.bug_register_early = step->tasks->config.bug_register_early};
 	/* Not the step's: thousands of observations may be on their way, and keep the step's memory. */
 	_arena_ struct arena *scratch = arena_new(0);
-	struct task_draft draft;
-	int code = task_draft_open(step->task, scratch, &draft, step->err);
+	struct task_edit edit;
+	int code = task_edit_open(step->task, scratch, &edit, step->err);
 
 	if (code < 0)
 		return code;
-	observe(step->view, &observation, &draft);
-	if (!task_draft_differs(&draft, step->task))
+	observe(step->view, &observation, &edit);
+	if (!task_edit_differs(&edit, step->task))
 		return 0;
 	if (step->tasks->config.batch)
 		return defer(step, &(struct adoption){.observation = observation}, false,
@@ -318,13 +318,13 @@ static int read_definition(const struct store_view *view, struct arena *arena, s
 }
 
 static const struct json *definition_containers(const struct store_view *view,
-	const struct task_draft *draft, const struct runtime_task *seen)
+	const struct task_edit *edit, const struct runtime_task *seen)
 {
 	struct json *document;
 
 	for (size_t i = 0; i < seen->container_count; i++)
 		if (seen->containers[i].health > RUNTIME_HEALTH_UNKNOWN &&
-			read_definition(view, draft->arena, draft->key, &draft->facts, &document,
+			read_definition(view, edit->arena, edit->key, &edit->facts, &document,
 				NULL) == 0)
 			return json_get(document, "containerDefinitions");
 	return NULL;
@@ -350,14 +350,14 @@ static int find_instance(struct step *step, struct span *ret_instance)
 
 static int start(struct step *step)
 {
-	struct task_spec_order order = {.arena = step->arena,
+	struct task_spec_write order = {.arena = step->arena,
 		.task_key = step->task->key,
 		.facts = step->facts,
 		.secrets = step->tasks->config.secrets};
 	struct json *definition, *spec;
-	struct task_draft draft;
+	struct task_edit edit;
 	struct span instance;
-	int code = task_draft_open(step->task, step->arena, &draft, step->err);
+	int code = task_edit_open(step->task, step->arena, &edit, step->err);
 
 	if (code == 0)
 		code = find_instance(step, &instance);
@@ -366,8 +366,8 @@ static int start(struct step *step)
 			&definition, step->err);
 	if (code == 0) {
 		order.definition = definition;
-		order.overrides = json_get(draft.document, "overrides");
-		order.wishes = draft.wishes;
+		order.overrides = json_get(edit.document, "overrides");
+		order.desired = edit.desired;
 		code = task_spec_make(&order, &spec, step->err);
 	}
 	if (code == 0)
@@ -387,7 +387,7 @@ static struct span failure_of(struct step *step)
 }
 
 /* Fills *ret_seen, or leaves NULL there when the task is at its end instead. */
-static int start_and_look(struct step *step, struct runtime_task **ret_seen)
+static int start_and_inspect(struct step *step, struct runtime_task **ret_seen)
 {
 	int64_t age_ms = runner_wall_ms(step->call->runner) - step->facts->created_ms;
 	int code = start(step);
@@ -483,7 +483,7 @@ static int64_t replaced_ms(struct step *step)
 		return 0;
 	until_ms = service_task_backoff_ms(step->view, step->task->key, step->facts, step->arena);
 	return until_ms == SERVICE_BACKOFF_FROZEN
-		       ? runner_wall_ms(step->call->runner) + FROZEN_LOOK_MS
+		       ? runner_wall_ms(step->call->runner) + FROZEN_POLL_MS
 		       : until_ms;
 }
 
@@ -520,9 +520,9 @@ static bool was_refused(struct task_controller *tasks, struct span token)
 }
 
 /* The runtime has not looked at everything yet; nothing has failed. */
-static int look_when_known(struct step *step)
+static int inspect_when_known(struct step *step)
 {
-	step->call->again_at_ms = runner_wall_ms(step->call->runner) + UNKNOWN_LOOK_MS;
+	step->call->again_at_ms = runner_wall_ms(step->call->runner) + UNKNOWN_POLL_MS;
 	return 0;
 }
 
@@ -542,7 +542,7 @@ static int adopt_or_end(struct step *step, struct span key, struct span token)
 	if (runtime->operations->groups)
 		code = runtime->operations->get(runtime, token, step->arena, &seen, step->err);
 	if (code == -EAGAIN)
-		return look_when_known(step);
+		return inspect_when_known(step);
 	if (code < 0 && code != -ENOENT)
 		return code;
 	if (code == 0 && seen->group.length > 0) {
@@ -599,18 +599,18 @@ static int reconcile_live(struct step *step)
 	int code = runtime->operations->get(runtime, token, step->arena, &seen, step->err);
 
 	if (code == -EAGAIN)
-		return look_when_known(step);
+		return inspect_when_known(step);
 	if (code == -ENOENT &&
 		(!wanted || step->facts->last > TASK_PENDING || task_is_of_group(step)))
 		return write_seen(step, NULL, SPAN_NONE);
 	if (code == -ENOENT)
-		code = start_and_look(step, &seen);
+		code = start_and_inspect(step, &seen);
 	if (code < 0 || !seen)
 		return code;
 	/* Most are RUNNING in a moment: that then costs one write, and nobody waits for two. */
 	if (wanted && seen->phase == RUNTIME_PENDING &&
-		now_ms - seen->created_ms < PENDING_LOOK_MS && now_ms >= seen->created_ms) {
-		step->call->again_at_ms = seen->created_ms + PENDING_LOOK_MS;
+		now_ms - seen->created_ms < PENDING_POLL_MS && now_ms >= seen->created_ms) {
+		step->call->again_at_ms = seen->created_ms + PENDING_POLL_MS;
 		return 0;
 	}
 	/* While somebody may still come to it, it runs on; the traffic controller writes when nobody does. */
@@ -629,7 +629,7 @@ static int reconcile_live(struct step *step)
 	if (step->facts->instance.length == 0 && seen->instance.length > 0 &&
 		!container_instance_of_runtime(step->view, step->arena,
 			task_cluster_key(step->task->key), step->facts->host, seen->instance))
-		step->call->again_at_ms = now_ms + PENDING_LOOK_MS;
+		step->call->again_at_ms = now_ms + PENDING_POLL_MS;
 	ended = seen->phase == RUNTIME_STOPPED && !task_is_of_group(step);
 	code = open_gate(step, seen);
 	if (code == 0)
@@ -659,7 +659,7 @@ static int compare_ended(const void *a, const void *b)
 static int reconcile_everything(struct step *step)
 {
 	struct task_controller *tasks = step->tasks;
-	struct controller *controller = controller_door_enter(&tasks->door);
+	struct controller *controller = controller_handle_enter(&tasks->handle);
 	struct ended *ended;
 	struct span *tokens;
 	size_t count, ended_count = 0;
@@ -688,7 +688,7 @@ static int reconcile_everything(struct step *step)
 		step->call->again_at_ms =
 			runner_wall_ms(step->call->runner) + tasks->config.relist_ms;
 	}
-	controller_door_leave(&tasks->door);
+	controller_handle_leave(&tasks->handle);
 	return code;
 }
 
@@ -765,7 +765,7 @@ struct task_controller *task_controller_new(const struct task_controller_config 
 		tasks->config.queue.backoff_most_us = BACKOFF_MOST_US;
 	if (tasks->config.queue.retries_per_second == 0)
 		tasks->config.queue.retries_per_second = RETRIES_PER_SECOND;
-	controller_door_init(&tasks->door, config->runner, "notices of a runtime");
+	controller_handle_init(&tasks->handle, config->runner, "notices of a runtime");
 	lock_init(&tasks->lock);
 	return tasks;
 }
@@ -788,7 +788,7 @@ int task_controller_start(struct task_controller *tasks, struct runtime *runtime
 	code = controller_start(&tasks->row, &config, &controller, err);
 	if (code < 0)
 		return code;
-	controller_door_open(&tasks->door, controller);
+	controller_handle_open(&tasks->handle, controller);
 	/* From here on notices are heard; what happened before is in the listing. */
 	controller_add(controller, SPAN(KEY_EVERYTHING));
 	return 0;
@@ -797,7 +797,7 @@ int task_controller_start(struct task_controller *tasks, struct runtime *runtime
 void task_controller_stop(struct task_controller *tasks)
 {
 	if (tasks)
-		controller_door_close(&tasks->door);
+		controller_handle_close(&tasks->handle);
 }
 
 void task_controller_free(struct task_controller *tasks)
@@ -806,12 +806,12 @@ void task_controller_free(struct task_controller *tasks)
 		return;
 	map_clear(&tasks->ended);
 	map_clear(&tasks->refused);
-	controller_door_destroy(&tasks->door);
+	controller_handle_destroy(&tasks->handle);
 	lock_destroy(&tasks->lock);
 	free(tasks);
 }
 
 struct controller *task_controller_controller(struct task_controller *tasks)
 {
-	return tasks->door.controller;
+	return tasks->handle.controller;
 }

@@ -84,7 +84,7 @@ static void crash(struct rig *rig)
 static int put_instance(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct rig *rig = context;
-	struct container_instance_draft draft = {.arena = rig->arena,
+	struct container_instance_edit edit = {.arena = rig->arena,
 		.key = SPAN(CLUSTER "/" INSTANCE),
 		.facts = {.connected = true,
 			.cpu = 1 << 20,
@@ -95,7 +95,7 @@ static int put_instance(struct store_transaction *transaction, void *context, st
 			.ec2_instance_id = SPAN("")},
 		.document = json_new_object(rig->arena)};
 
-	return container_instance_save(transaction, &draft, err);
+	return container_instance_save(transaction, &edit, err);
 }
 
 static struct rig *rig_new(uint64_t seed)
@@ -159,7 +159,7 @@ static int create(struct store_transaction *transaction, void *context, struct e
 	const struct store_view *head = store_head(transaction);
 	struct task_needs needs;
 	struct json *document;
-	struct task_order order = {.arena = rig->arena,
+	struct task_request order = {.arena = rig->arena,
 		.random = &rig->server->random.random,
 		.now_ms = runner_wall_ms(rig->runner),
 		.cluster_key = SPAN(CLUSTER),
@@ -239,7 +239,7 @@ static void seconds_pass(struct rig *rig, int64_t seconds)
 }
 
 /* The document of a task, NULL if there is none; lives as long as the rig. */
-static const struct json *look(struct rig *rig, struct span key, struct task_facts *ret_facts)
+static const struct json *pass(struct rig *rig, struct span key, struct task_facts *ret_facts)
 {
 	_view_ struct store_view *view = store_view_open(rig->server->store);
 	const struct store_object *task = store_get(view, &task_kind, key);
@@ -305,11 +305,11 @@ static void the_ladder_is_gone_down(void **state)
 		{RUNTIME_RUNNING, RUNTIME_RUNNING, TASK_STOPPED},
 	};
 	struct rig *rig = *state;
-	struct task_draft draft = {.arena = rig->arena,
+	struct task_edit edit = {.arena = rig->arena,
 		.facts = {.network = true, .desired = TASK_RUNNING, .last = TASK_PROVISIONING},
 		.document = json_new_object(rig->arena)};
 	struct runtime_task seen = {.token = SPAN("t"),
-		.stop = RUNTIME_STOP_ASKED,
+		.stop = RUNTIME_STOP_REQUESTED,
 		.reason = SPAN(""),
 		.address = SPAN(""),
 		.mac = SPAN(""),
@@ -320,16 +320,16 @@ static void the_ladder_is_gone_down(void **state)
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		seen.phase = steps[i].task;
 		seen.containers[0].phase = steps[i].container;
-		task_observe(&draft, &seen, NULL, 1000 + (int64_t)i);
-		assert_int_equal(draft.facts.last, steps[i].status);
+		task_observe(&edit, &seen, NULL, 1000 + (int64_t)i);
+		assert_int_equal(edit.facts.last, steps[i].status);
 	}
 	/* Without a network of its own there is nothing to take away. */
-	draft.facts.network = false;
-	draft.facts.last = TASK_RUNNING;
+	edit.facts.network = false;
+	edit.facts.last = TASK_RUNNING;
 	seen.phase = RUNTIME_STOPPING;
 	seen.containers[0].phase = RUNTIME_STOPPED;
-	task_observe(&draft, &seen, NULL, 2000);
-	assert_int_equal(draft.facts.last, TASK_STOPPING);
+	task_observe(&edit, &seen, NULL, 2000);
+	assert_int_equal(edit.facts.last, TASK_STOPPING);
 }
 
 /* Servers that share a store have a runtime each: one leaves the tasks of the others alone. */
@@ -339,11 +339,11 @@ static int move_to_another_host(struct store_transaction *transaction, void *con
 	struct rig *rig = context;
 	const struct store_object *instance = store_get(store_head(transaction),
 		&container_instance_kind, SPAN(CLUSTER "/" INSTANCE));
-	struct container_instance_draft draft;
-	int code = container_instance_draft_open(instance, rig->arena, &draft, err);
+	struct container_instance_edit edit;
+	int code = container_instance_edit_open(instance, rig->arena, &edit, err);
 
-	draft.facts.runtime = SPAN("elsewhere/simulated");
-	return code < 0 ? code : container_instance_save(transaction, &draft, err);
+	edit.facts.runtime = SPAN("elsewhere/simulated");
+	return code < 0 ? code : container_instance_save(transaction, &edit, err);
 }
 
 static void tasks_of_another_host_are_left_alone(void **state)
@@ -363,9 +363,9 @@ static void tasks_of_another_host_are_left_alone(void **state)
 	seconds_pass(rig, 10);
 	assert_int_equal(programs(rig), 1);
 	assert_true(is_known(rig, ours) && !is_known(rig, theirs));
-	look(rig, ours, &facts);
+	pass(rig, ours, &facts);
 	assert_int_equal(facts.last, TASK_RUNNING);
-	look(rig, theirs, &facts);
+	pass(rig, theirs, &facts);
 	assert_int_equal(facts.last, TASK_PENDING);
 }
 
@@ -380,7 +380,7 @@ static void what_is_wanted_runs(void **state)
 	begin(rig);
 	key = run_task(rig, "web");
 	seconds_pass(rig, 1);
-	document = look(rig, key, &facts);
+	document = pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_RUNNING);
 	assert_true(facts.started_ms >= facts.created_ms);
 	assert_string_equal(text_of(rig, document, "lastStatus"), "RUNNING");
@@ -392,7 +392,7 @@ static void what_is_wanted_runs(void **state)
 	/* Nothing more is written when nothing changes. */
 	assert_int_equal(json_get_integer(document, "version", 0), 2);
 	seconds_pass(rig, 3600);
-	assert_int_equal(json_get_integer(look(rig, key, &facts), "version", 0), 2);
+	assert_int_equal(json_get_integer(pass(rig, key, &facts), "version", 0), 2);
 }
 
 static void who_stops_a_task_keeps_the_word(void **state)
@@ -408,11 +408,11 @@ static void who_stops_a_task_keeps_the_word(void **state)
 	seconds_pass(rig, 1);
 	stop_task(rig, key);
 	seconds_pass(rig, 2);
-	document = look(rig, key, &facts);
+	document = pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_STOPPING);
 	assert_string_equal(text_of(rig, first_container(document), "lastStatus"), "RUNNING");
 	seconds_pass(rig, 10);
-	document = look(rig, key, &facts);
+	document = pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_false(facts.failed);
 	assert_true(facts.acknowledged);
@@ -441,7 +441,7 @@ static void an_essential_exit_is_a_failure(void **state)
 	begin(rig);
 	key = run_task(rig, "job");
 	seconds_pass(rig, 10);
-	document = look(rig, key, &facts);
+	document = pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_int_equal(facts.desired, TASK_STOPPED);
 	assert_true(facts.failed);
@@ -469,14 +469,14 @@ static void a_task_that_cannot_start_says_why(void **state)
 	key = run_task(rig, "bad");
 	secret = run_task(rig, "secret");
 	seconds_pass(rig, 5);
-	document = look(rig, key, &facts);
+	document = pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_true(facts.failed);
 	assert_int_equal(facts.started_ms, 0);
 	assert_string_equal(text_of(rig, document, "stopCode"), "TaskFailedToStart");
 	assert_string_equal(text_of(rig, document, "stoppedReason"),
 		"CannotPullContainerError: there is none");
-	document = look(rig, secret, &facts);
+	document = pass(rig, secret, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_string_equal(text_of(rig, document, "stopCode"), "TaskFailedToStart");
 	assert_non_null(strstr(text_of(rig, document, "stoppedReason"),
@@ -498,7 +498,7 @@ static void a_stop_before_the_start_starts_nothing(void **state)
 	stop_task(rig, key);
 	begin(rig);
 	seconds_pass(rig, 1);
-	document = look(rig, key, &facts);
+	document = pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_false(facts.failed);
 	assert_string_equal(text_of(rig, document, "stopCode"), "UserInitiated");
@@ -520,14 +520,14 @@ static void health_is_that_of_essential_containers(void **state)
 	begin(rig);
 	key = run_task(rig, "web");
 	seconds_pass(rig, 2);
-	look(rig, key, &facts);
+	pass(rig, key, &facts);
 	assert_int_equal(facts.last, TASK_RUNNING);
 	assert_int_equal(facts.health, TASK_HEALTH_UNKNOWN);
 	seconds_pass(rig, 10);
-	assert_string_equal(text_of(rig, look(rig, key, &facts), "healthStatus"), "HEALTHY");
+	assert_string_equal(text_of(rig, pass(rig, key, &facts), "healthStatus"), "HEALTHY");
 	assert_int_equal(simulated_world_set_health(rig->world, token_of(key), false, NULL), 0);
 	seconds_pass(rig, 1);
-	assert_string_equal(text_of(rig, first_container(look(rig, key, &facts)), "healthStatus"),
+	assert_string_equal(text_of(rig, first_container(pass(rig, key, &facts)), "healthStatus"),
 		"UNHEALTHY");
 	assert_int_equal(facts.health, TASK_HEALTH_UNHEALTHY);
 	assert_int_equal(facts.last, TASK_RUNNING);
@@ -560,12 +560,12 @@ static void what_happened_while_nobody_looked_is_told(void **state)
 	rig->runtime->operations->close(rig->runtime);
 	begin(rig);
 	seconds_pass(rig, 1);
-	document = look(rig, job, &facts);
+	document = pass(rig, job, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_int_equal(json_get_integer(first_container(document), "exitCode", -1), 3);
-	look(rig, web, &facts);
+	pass(rig, web, &facts);
 	assert_int_equal(facts.last, TASK_RUNNING);
-	document = look(rig, lost, &facts);
+	document = pass(rig, lost, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_true(facts.failed);
 	assert_non_null(strstr(text_of(rig, document, "stoppedReason"), "lost"));
@@ -651,12 +651,12 @@ static void stopped_tasks_stay_for_an_hour(void **state)
 	job = run_task(rig, "job");
 	web = run_task(rig, "web");
 	seconds_pass(rig, 3590);
-	assert_non_null(look(rig, job, &facts));
+	assert_non_null(pass(rig, job, &facts));
 	assert_true(is_known(rig, job));
 	seconds_pass(rig, 20);
-	assert_null(look(rig, job, &facts));
+	assert_null(pass(rig, job, &facts));
 	assert_false(is_known(rig, job));
-	assert_non_null(look(rig, web, &facts));
+	assert_non_null(pass(rig, web, &facts));
 }
 
 static void of_too_many_stopped_tasks_the_oldest_go(void **state)
@@ -675,7 +675,7 @@ static void of_too_many_stopped_tasks_the_oldest_go(void **state)
 		seconds_pass(rig, 1);
 	}
 	for (size_t i = 0; i < LENGTH(keys); i++)
-		assert_int_equal(look(rig, keys[i], &facts) != NULL, i >= 3);
+		assert_int_equal(pass(rig, keys[i], &facts) != NULL, i >= 3);
 }
 
 /* ---- everything goes wrong ---- */
@@ -723,7 +723,7 @@ static void rough_run(uint64_t seed)
 	simulated_world_calm_down(rig->world);
 	seconds_pass(rig, 1200);
 	for (size_t i = 0; i < count; i++) {
-		const struct json *document = look(rig, keys[i], &facts);
+		const struct json *document = pass(rig, keys[i], &facts);
 
 		/* A wanted one may have died of a fault, and then it says so. */
 		if (facts.last == TASK_RUNNING) {

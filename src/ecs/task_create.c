@@ -61,55 +61,57 @@ static struct span architecture_of(struct arena *arena, const struct json *defin
 	return wanted.length > 0 ? lower_case(arena, wanted) : SPAN("x86_64");
 }
 
-static struct host read_host(const struct task_order *order)
+static struct host read_host(const struct task_request *request)
 {
 	const struct container_instance_facts *facts =
-		order->instance ? container_instance_facts(order->instance) : NULL;
+		request->instance ? container_instance_facts(request->instance) : NULL;
 	struct host host = {
-		.name = facts ? container_instance_host(facts) : order->host,
+		.name = facts ? container_instance_host(facts) : request->host,
 		.connected = facts && facts->connected,
-		.zone = zone_of(order->arena, order->cluster_key, facts),
-		.architecture = architecture_of(order->arena, order->definition_document, facts),
+		.zone = zone_of(request->arena, request->cluster_key, facts),
+		.architecture =
+			architecture_of(request->arena, request->definition_document, facts),
 	};
 
 	if (facts)
-		host.arn = ecs_arn_of_key(order->arena, "container-instance", order->instance->key);
+		host.arn = ecs_arn_of_key(request->arena, "container-instance",
+			request->instance->key);
 	return host;
 }
 
 /* ---- the parts of the document ---- */
 
-static const struct json *override_of(const struct task_order *order, struct span container)
+static const struct json *override_of(const struct task_request *request, struct span container)
 {
-	JSON_EACH_ITEM (json_get(order->overrides, "containerOverrides"), item)
+	JSON_EACH_ITEM (json_get(request->overrides, "containerOverrides"), item)
 		if (span_equal(json_get_text(item, "name"), container))
 			return item;
 	return NULL;
 }
 
 /* Every container is named, whether something is overridden or not. */
-static struct json *overrides_shown(const struct task_order *order)
+static struct json *overrides_shown(const struct task_request *request)
 {
 	static const char *const echoed[] = {
 		"cpu", "memory", "executionRoleArn", "taskRoleArn", "ephemeralStorage"};
-	struct arena *arena = order->arena;
+	struct arena *arena = request->arena;
 	struct json *shown = json_new_object(arena), *containers = json_new_array(arena);
 
-	JSON_EACH_ITEM (json_get(order->definition_document, "containerDefinitions"), container) {
+	JSON_EACH_ITEM (json_get(request->definition_document, "containerDefinitions"), container) {
 		struct span name = json_get_text(container, "name");
-		const struct json *given = override_of(order, name);
+		const struct json *requested = override_of(request, name);
 		struct json *bare;
 
-		if (!given) {
+		if (!requested) {
 			bare = json_new_object(arena);
 			json_set_string(arena, bare, "name", name);
-			given = bare;
+			requested = bare;
 		}
-		json_append(arena, containers, given);
+		json_append(arena, containers, requested);
 	}
 	json_set(arena, shown, "containerOverrides", containers);
 	for (size_t i = 0; i < LENGTH(echoed); i++) {
-		const struct json *value = json_get(order->overrides, echoed[i]);
+		const struct json *value = json_get(request->overrides, echoed[i]);
 
 		if (!json_is_absent(value))
 			json_set(arena, shown, echoed[i], value);
@@ -120,9 +122,10 @@ static struct json *overrides_shown(const struct task_order *order)
 
 /* A number of a container as text, as overridden; nothing if neither says it. */
 static void show_number(struct arena *arena, struct json *shown, const char *name,
-	const struct json *container, const struct json *given)
+	const struct json *container, const struct json *requested)
 {
-	int64_t value = json_get_integer(given, name, json_get_integer(container, name, INT64_MIN));
+	int64_t value =
+		json_get_integer(requested, name, json_get_integer(container, name, INT64_MIN));
 
 	if (value != INT64_MIN)
 		json_set(arena, shown, name, json_new_format(arena, "%lld", (long long)value));
@@ -142,16 +145,16 @@ static const struct json *exec_agents(struct arena *arena, bool hosted)
 	return agents;
 }
 
-static const struct json *container_shown(const struct task_order *order, struct span task_key,
+static const struct json *container_shown(const struct task_request *request, struct span task_key,
 	const struct json *task_arn, bool hosted, const struct json *container)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = request->arena;
 	struct json *shown = json_new_object(arena);
 	struct span name = json_get_text(container, "name");
-	const struct json *given = override_of(order, name);
+	const struct json *requested = override_of(request, name);
 	char id[ID_UUID_SIZE];
 
-	id_uuid(order->random, id);
+	id_uuid(request->random, id);
 	json_set_string(arena, shown, "containerArn",
 		ecs_arn_of_key(arena, "container",
 			arena_format(arena, "%.*s/%s", SPAN_ARGS(task_key), id)));
@@ -159,17 +162,17 @@ static const struct json *container_shown(const struct task_order *order, struct
 	json_set_string(arena, shown, "name", name);
 	json_set(arena, shown, "image", json_get(container, "image"));
 	json_set_string(arena, shown, "lastStatus", SPAN("PENDING"));
-	if (!span_is(order->needs->network_mode, "awsvpc"))
+	if (!span_is(request->needs->network_mode, "awsvpc"))
 		json_set(arena, shown, "networkBindings", json_new_array(arena));
 	json_set(arena, shown, "networkInterfaces", json_new_array(arena));
 	json_set_string(arena, shown, "healthStatus", SPAN("UNKNOWN"));
-	if (order->enable_execute_command)
+	if (request->enable_execute_command)
 		json_set(arena, shown, "managedAgents", exec_agents(arena, hosted));
-	show_number(arena, shown, "cpu", container, given);
+	show_number(arena, shown, "cpu", container, requested);
 	if (!json_get(shown, "cpu"))
 		json_set_string(arena, shown, "cpu", SPAN("0"));
-	show_number(arena, shown, "memory", container, given);
-	show_number(arena, shown, "memoryReservation", container, given);
+	show_number(arena, shown, "memory", container, requested);
+	show_number(arena, shown, "memoryReservation", container, requested);
 	return shown;
 }
 
@@ -184,17 +187,18 @@ static void add_detail(struct arena *arena, struct json *details, const char *na
 }
 
 /* The network interface that a task with awsvpc will have: any subnet of the request's. */
-static const struct json *attachments(const struct task_order *order)
+static const struct json *attachments(const struct task_request *request)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = request->arena;
 	struct json *list = json_new_array(arena), *interface, *details;
 	const struct json *subnets =
-		json_get(json_get(order->network_configuration, "awsvpcConfiguration"), "subnets");
+		json_get(json_get(request->network_configuration, "awsvpcConfiguration"),
+			"subnets");
 	char id[ID_UUID_SIZE];
 
-	if (!span_is(order->needs->network_mode, "awsvpc"))
+	if (!span_is(request->needs->network_mode, "awsvpc"))
 		return list;
-	id_uuid(order->random, id);
+	id_uuid(request->random, id);
 	interface = json_new_object(arena);
 	details = json_new_array(arena);
 	json_set_string(arena, interface, "id", span_of(id));
@@ -203,7 +207,7 @@ static const struct json *attachments(const struct task_order *order)
 	if (json_count(subnets) > 0)
 		add_detail(arena, details, "subnetId",
 			json_text(json_item(subnets,
-				(size_t)random_below(order->random, json_count(subnets)))));
+				(size_t)random_below(request->random, json_count(subnets)))));
 	json_set(arena, interface, "details", details);
 	json_append(arena, list, interface);
 	return list;
@@ -220,15 +224,15 @@ static const struct json *attributes_shown(struct arena *arena, const struct hos
 }
 
 /* What only a task on Fargate shows. */
-static void show_fargate(const struct task_order *order, struct json *document)
+static void show_fargate(const struct task_request *request, struct json *document)
 {
-	struct arena *arena = order->arena;
-	struct span version = order->platform_version;
-	const struct json *storage = json_get(order->overrides, "ephemeralStorage");
+	struct arena *arena = request->arena;
+	struct span version = request->platform_version;
+	const struct json *storage = json_get(request->overrides, "ephemeralStorage");
 	struct json *usual;
 
 	if (json_is_absent(storage))
-		storage = json_get(order->definition_document, "ephemeralStorage");
+		storage = json_get(request->definition_document, "ephemeralStorage");
 	if (json_is_absent(storage)) {
 		usual = json_new_object(arena);
 		json_set_integer(arena, usual, "sizeInGiB", FARGATE_STORAGE_GIB);
@@ -247,125 +251,126 @@ static void set_number_text(struct arena *arena, struct json *document, const ch
 	json_set(arena, document, name, json_new_format(arena, "%lld", (long long)value));
 }
 
-static struct json *make_document(const struct task_order *order, struct span key,
+static struct json *make_document(const struct task_request *request, struct span key,
 	const struct host *host)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = request->arena;
 	struct json *document = json_new_object(arena), *containers = json_new_array(arena);
 	const struct json *arn = json_new_string(arena, ecs_arn_of_key(arena, "task", key));
-	bool fargate = order->launch_type == TASK_LAUNCH_FARGATE;
+	bool fargate = request->launch_type == TASK_LAUNCH_FARGATE;
 
-	JSON_EACH_ITEM (json_get(order->definition_document, "containerDefinitions"), container)
+	JSON_EACH_ITEM (json_get(request->definition_document, "containerDefinitions"), container)
 		json_append(arena, containers,
-			container_shown(order, key, arn, host->name.length > 0, container));
-	json_set(arena, document, "attachments", attachments(order));
+			container_shown(request, key, arn, host->name.length > 0, container));
+	json_set(arena, document, "attachments", attachments(request));
 	json_set(arena, document, "attributes", attributes_shown(arena, host));
 	json_set_string(arena, document, "availabilityZone", host->zone);
-	if (order->capacity_provider.length > 0)
-		json_set_string(arena, document, "capacityProviderName", order->capacity_provider);
+	if (request->capacity_provider.length > 0)
+		json_set_string(arena, document, "capacityProviderName",
+			request->capacity_provider);
 	json_set_string(arena, document, "clusterArn",
-		ecs_arn_of_key(arena, "cluster", order->cluster_key));
+		ecs_arn_of_key(arena, "cluster", request->cluster_key));
 	if (host->connected) {
 		json_set_string(arena, document, "connectivity", SPAN("CONNECTED"));
-		json_set_time(arena, document, "connectivityAt", order->now_ms);
+		json_set_time(arena, document, "connectivityAt", request->now_ms);
 	}
 	if (!fargate && host->arn.data)
 		json_set_string(arena, document, "containerInstanceArn", host->arn);
 	json_set(arena, document, "containers", containers);
-	set_number_text(arena, document, "cpu", order->needs->cpu);
-	json_set_bool(arena, document, "enableExecuteCommand", order->enable_execute_command);
-	json_set_string(arena, document, "group", order->group);
+	set_number_text(arena, document, "cpu", request->needs->cpu);
+	json_set_bool(arena, document, "enableExecuteCommand", request->enable_execute_command);
+	json_set_string(arena, document, "group", request->group);
 	json_set_string(arena, document, "launchType",
-		span_of(task_launch_type_name(order->launch_type)));
-	set_number_text(arena, document, "memory", order->needs->memory);
-	json_set(arena, document, "overrides", overrides_shown(order));
+		span_of(task_launch_type_name(request->launch_type)));
+	set_number_text(arena, document, "memory", request->needs->memory);
+	json_set(arena, document, "overrides", overrides_shown(request));
 	if (fargate)
-		show_fargate(order, document);
-	if (order->started_by.length > 0)
-		json_set_string(arena, document, "startedBy", order->started_by);
+		show_fargate(request, document);
+	if (request->started_by.length > 0)
+		json_set_string(arena, document, "startedBy", request->started_by);
 	json_set(arena, document, "taskArn", arn);
 	json_set(arena, document, "taskDefinitionArn",
-		json_get(order->definition_document, "taskDefinitionArn"));
+		json_get(request->definition_document, "taskDefinitionArn"));
 	return document;
 }
 
-int task_create(struct store_transaction *transaction, const struct task_order *order,
+int task_create(struct store_transaction *transaction, const struct task_request *request,
 	struct span *ret_key, struct err *err)
 {
-	const struct task_definition_facts *definition = task_definition_facts(order->definition);
-	bool network = span_is(order->needs->network_mode, "awsvpc");
-	struct task_draft draft = {.arena = order->arena,
-		.tags = order->tags,
-		.traffic = order->traffic,
-		.wishes = order->wishes,
+	const struct task_definition_facts *definition = task_definition_facts(request->definition);
+	bool network = span_is(request->needs->network_mode, "awsvpc");
+	struct task_edit edit = {.arena = request->arena,
+		.tags = request->tags,
+		.traffic = request->traffic,
+		.desired = request->desired,
 		.revision = STORE_ABSENT,
-		.now_ms = order->now_ms};
-	struct host host = read_host(order);
-	char made[ID_HEX_SIZE];
-	struct span id = order->id;
+		.now_ms = request->now_ms};
+	struct host host = read_host(request);
+	char created[ID_HEX_SIZE];
+	struct span id = request->id;
 	int code;
 
 	if (id.length == 0) {
-		id_hex(order->random, made);
-		id = span_of(made);
+		id_hex(request->random, created);
+		id = span_of(created);
 	}
-	draft.key = arena_format(order->arena, "%.*s/%.*s", SPAN_ARGS(order->cluster_key),
+	edit.key = arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(request->cluster_key),
 		SPAN_ARGS(id));
-	draft.document = make_document(order, draft.key, &host);
-	draft.facts = (struct task_facts){
+	edit.document = make_document(request, edit.key, &host);
+	edit.facts = (struct task_facts){
 		.family = definition->family,
 		.revision = definition->revision,
-		.instance =
-			order->instance ? container_instance_facts(order->instance)->id : SPAN(""),
-		.group = order->group,
-		.started_by = order->started_by,
-		.service = order->service,
-		.deployment = order->deployment,
-		.reference = order->reference,
-		.launch_type = order->launch_type,
+		.instance = request->instance ? container_instance_facts(request->instance)->id
+					      : SPAN(""),
+		.group = request->group,
+		.started_by = request->started_by,
+		.service = request->service,
+		.deployment = request->deployment,
+		.reference = request->reference,
+		.launch_type = request->launch_type,
 		.host = host.name,
-		.daemon = order->daemon,
+		.daemon = request->daemon,
 		.network = network,
-		.checked = order->needs->checked,
-		.cpu = order->needs->cpu,
-		.memory = order->needs->memory,
-		.ports = order->needs->ports_text,
-		.created_ms = order->now_ms,
+		.checked = request->needs->checked,
+		.cpu = request->needs->cpu,
+		.memory = request->needs->memory,
+		.ports = request->needs->ports_text,
+		.created_ms = request->now_ms,
 		.desired = TASK_RUNNING,
 		.last = network ? TASK_PROVISIONING : TASK_PENDING,
-		.traffic = order->traffic ? TASK_TRAFFIC_WAITING : TASK_TRAFFIC_NONE,
+		.traffic = request->traffic ? TASK_TRAFFIC_WAITING : TASK_TRAFFIC_NONE,
 	};
-	code = task_save(transaction, &draft, err);
+	code = task_save(transaction, &edit, err);
 	if (code == 0)
-		*ret_key = draft.key;
+		*ret_key = edit.key;
 	return code;
 }
 
-void task_place(struct task_draft *draft, const struct store_object *instance)
+void task_place(struct task_edit *edit, const struct store_object *instance)
 {
 	const struct container_instance_facts *facts = container_instance_facts(instance);
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 
-	draft->facts.instance = arena_copy_span(arena, facts->id);
-	json_set_string(arena, draft->document, "availabilityZone",
-		arena_copy_span(arena, zone_of(arena, task_cluster_key(draft->key), facts)));
-	if (draft->facts.launch_type != TASK_LAUNCH_FARGATE)
-		json_set_string(arena, draft->document, "containerInstanceArn",
+	edit->facts.instance = arena_copy_span(arena, facts->id);
+	json_set_string(arena, edit->document, "availabilityZone",
+		arena_copy_span(arena, zone_of(arena, task_cluster_key(edit->key), facts)));
+	if (edit->facts.launch_type != TASK_LAUNCH_FARGATE)
+		json_set_string(arena, edit->document, "containerInstanceArn",
 			ecs_arn_of_key(arena, "container-instance", instance->key));
 }
 
-const struct json *task_wishes(struct arena *arena, const struct json *definition,
+const struct json *task_desired(struct arena *arena, const struct json *definition,
 	const struct json *constraints, const struct json *strategy)
 {
-	struct json *wishes = json_new_object(arena), *all = json_new_array(arena);
+	struct json *desired = json_new_object(arena), *all = json_new_array(arena);
 
 	JSON_EACH_ITEM (json_get(definition, "placementConstraints"), constraint)
 		json_append(arena, all, constraint);
 	JSON_EACH_ITEM (constraints, constraint)
 		json_append(arena, all, constraint);
 	if (json_count(all) > 0)
-		json_set(arena, wishes, "constraints", all);
+		json_set(arena, desired, "constraints", all);
 	if (json_count(strategy) > 0)
-		json_set(arena, wishes, "strategy", strategy);
-	return json_count(wishes) > 0 ? wishes : NULL;
+		json_set(arena, desired, "strategy", strategy);
+	return json_count(desired) > 0 ? desired : NULL;
 }

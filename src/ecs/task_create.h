@@ -30,7 +30,7 @@ struct task_needs {
 int task_needs_read(const struct json *document, const struct json *overrides, struct arena *arena,
 	struct task_needs *ret_needs, struct err *err);
 
-struct task_order {
+struct task_request {
 	struct arena *arena;
 	struct random *random;
 	int64_t now_ms;
@@ -40,7 +40,7 @@ struct task_order {
 	const struct task_needs *needs;
 	const struct store_object
 		*instance;            /* of kind container_instance; NULL: its runtime chooses */
-	struct span host;             /* that runtime, as instance_keeper.h names it */
+	struct span host;             /* that runtime, as instance_maintainer.h names it */
 	struct span id;               /* "": one that nobody has */
 	const struct json *overrides; /* or NULL */
 	const struct json *network_configuration;                      /* or NULL */
@@ -50,19 +50,19 @@ struct task_order {
 	struct span capacity_provider; /* "" */
 	struct span platform_version;  /* "" */
 	const struct json *traffic;    /* as task_traffic.h has it, or NULL */
-	const struct json *wishes;     /* as task_draft has them, or NULL */
+	const struct json *desired;    /* as task_edit has them, or NULL */
 	bool enable_execute_command;
 	bool daemon;
 };
 
 /* Writes the task; *ret_key lives in the arena. The order's id must be that of no task. */
-int task_create(struct store_transaction *transaction, const struct task_order *order,
+int task_create(struct store_transaction *transaction, const struct task_request *request,
 	struct span *ret_key, struct err *err);
 
 /* What a runtime that chooses instances is told of the wishes of definition and request; NULL: none. */
-const struct json *task_wishes(struct arena *arena, const struct json *definition,
+const struct json *task_desired(struct arena *arena, const struct json *definition,
 	const struct json *constraints, const struct json *strategy);
 /* Its runtime has chosen an instance. The caller saves. */
-void task_place(struct task_draft *draft, const struct store_object *instance);
+void task_place(struct task_edit *edit, const struct store_object *instance);
 
 #endif

@@ -108,11 +108,11 @@ const struct store_object *task_definition_latest(struct aws_request *request, s
 	return store_next(&cursor);
 }
 
-const struct store_object *task_definition_find(struct aws_request *request, struct span given)
+const struct store_object *task_definition_find(struct aws_request *request, struct span requested)
 {
 	struct span name;
 
-	if (!ecs_try_resolve(request->caller, "task-definition", given, &name))
+	if (!ecs_try_resolve(request->caller, "task-definition", requested, &name))
 		return NULL;
 	if (ecs_is_name(name))
 		return task_definition_latest(request, name);
@@ -130,7 +130,7 @@ struct span task_definition_arn(struct aws_request *request, const struct store_
 /* ---- for policies ---- */
 
 static void add_resource(struct aws_request *request, struct aws_resources *resources,
-	struct span given)
+	struct span requested)
 {
 	struct span name;
 
@@ -138,13 +138,13 @@ static void add_resource(struct aws_request *request, struct aws_resources *reso
 		resources->overflow = true;
 		return;
 	}
-	if (ecs_try_resolve(request->caller, "task-definition", given, &name))
+	if (ecs_try_resolve(request->caller, "task-definition", requested, &name))
 		/* Without a revision any of the family may be meant. */
-		given = ecs_arn(request, "task-definition",
+		requested = ecs_arn(request, "task-definition",
 			memchr(name.data, ':', name.length)
 				? name
 				: arena_format(request->arena, "%.*s:*", SPAN_ARGS(name)));
-	resources->arns[resources->count++] = given.data ? given : SPAN("");
+	resources->arns[resources->count++] = requested.data ? requested : SPAN("");
 }
 
 void task_definition_resources(struct aws_request *request, struct aws_resources *resources)
@@ -309,19 +309,19 @@ static int move_to(struct aws_request *request, const struct store_object *defin
 }
 
 /* "FAMILY:REVISION" or an ARN with a revision: these operations take no family alone. */
-static int find_revision(struct aws_request *request, struct span given,
+static int find_revision(struct aws_request *request, struct span requested,
 	const struct store_object **ret_definition)
 {
 	const struct store_object *definition;
 	struct span name, family, digits;
 	uint64_t revision;
 
-	if (ecs_resolve(request, "taskDefinition", "task-definition", given, &name) < 0)
+	if (ecs_resolve(request, "taskDefinition", "task-definition", requested, &name) < 0)
 		return -EPERM;
 	if (!span_split(name, ':', &family, &digits))
 		return aws_fail_input(request,
 			"taskDefinition: '%.*s' has no revision; write FAMILY:REVISION",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	if (!span_to_unsigned(digits, REVISION_MAX, &revision))
 		return aws_fail_input(request,
 			"taskDefinition: Invalid revision number. Number: %.*s", SPAN_ARGS(digits));
@@ -355,7 +355,7 @@ int task_definition_deregister(struct aws_request *request)
 }
 
 /* One of a DeleteTaskDefinitions request: its text goes to `deleted`, or a failure is recorded. */
-static int delete_one(struct aws_request *request, struct span given, struct buffer *deleted,
+static int delete_one(struct aws_request *request, struct span requested, struct buffer *deleted,
 	struct json *failures)
 {
 	const struct store_object *definition = NULL;
@@ -363,7 +363,7 @@ static int delete_one(struct aws_request *request, struct span given, struct buf
 	const char *reason = NULL;
 	struct span name, api;
 
-	if (ecs_try_resolve(request->caller, "task-definition", given, &name))
+	if (ecs_try_resolve(request->caller, "task-definition", requested, &name))
 		definition = task_definition_get(request, name);
 	if (!definition)
 		reason = "The specified task definition does not exist. Specify a valid task "
@@ -374,7 +374,7 @@ static int delete_one(struct aws_request *request, struct span given, struct buf
 			 "deregister the "
 			 "target and try again.";
 	if (reason) {
-		json_set_string(request->arena, failure, "arn", given);
+		json_set_string(request->arena, failure, "arn", requested);
 		json_set_string(request->arena, failure, "reason", span_of(reason));
 		json_append(request->arena, failures, failure);
 		return 0;
@@ -393,13 +393,13 @@ static int delete_one(struct aws_request *request, struct span given, struct buf
 
 int task_definition_delete(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "taskDefinitions");
+	const struct json *requested = json_get(request->input, "taskDefinitions");
 	struct json *failures = json_new_array(request->arena);
 	_buffer_ struct buffer deleted = {0};
 
-	if (json_count(given) == 0 || json_count(given) > DELETE_MAX)
+	if (json_count(requested) == 0 || json_count(requested) > DELETE_MAX)
 		return aws_fail_input(request, "taskDefinitions: give 1 to %d of them", DELETE_MAX);
-	JSON_EACH_ITEM (given, item)
+	JSON_EACH_ITEM (requested, item)
 		if (delete_one(request, json_text(item), &deleted, failures) < 0)
 			return -EPERM;
 	buffer_add_string(request->out, "{\"taskDefinitions\":[");

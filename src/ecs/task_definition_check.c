@@ -125,13 +125,13 @@ static const struct json *complete_ports(const struct definition_rules *rules,
 	struct json *list = json_new_array(arena);
 	bool same = span_is(rules->network_mode, "awsvpc") || span_is(rules->network_mode, "host");
 
-	JSON_EACH_ITEM (mappings, given) {
-		struct json *mapping = json_copy_object(arena, given);
-		int64_t port = json_get_integer(given, "containerPort", 0);
+	JSON_EACH_ITEM (mappings, requested) {
+		struct json *mapping = json_copy_object(arena, requested);
+		int64_t port = json_get_integer(requested, "containerPort", 0);
 
-		if (json_get_text(given, "containerPortRange").data == NULL &&
-			(json_is_absent(json_get(given, "hostPort")) ||
-				(same && json_get_integer(given, "hostPort", 0) == 0)))
+		if (json_get_text(requested, "containerPortRange").data == NULL &&
+			(json_is_absent(json_get(requested, "hostPort")) ||
+				(same && json_get_integer(requested, "hostPort", 0) == 0)))
 			json_set_integer(arena, mapping, "hostPort", same ? port : 0);
 		document_set_default(arena, mapping, "protocol",
 			json_new_string(arena, SPAN("tcp")));
@@ -141,10 +141,10 @@ static const struct json *complete_ports(const struct definition_rules *rules,
 }
 
 static const struct json *complete_health_check(const struct definition_rules *rules,
-	const struct json *given)
+	const struct json *requested)
 {
 	struct arena *arena = rules->request->arena;
-	struct json *check = json_copy_object(arena, given);
+	struct json *check = json_copy_object(arena, requested);
 
 	document_set_default(arena, check, "interval", json_new_integer(arena, 30));
 	document_set_default(arena, check, "timeout", json_new_integer(arena, 5));
@@ -153,22 +153,22 @@ static const struct json *complete_health_check(const struct definition_rules *r
 }
 
 static const struct json *complete_container(const struct definition_rules *rules,
-	const struct json *given)
+	const struct json *requested)
 {
 	static const char *const empty_lists[] = {
 		"environment", "mountPoints", "volumesFrom", "systemControls"};
 	struct arena *arena = rules->request->arena;
-	struct json *container = json_copy_object(arena, given);
+	struct json *container = json_copy_object(arena, requested);
 
 	document_set_default(arena, container, "cpu", json_new_integer(arena, 0));
 	document_set_default(arena, container, "essential", json_new_bool(arena, true));
 	json_set(arena, container, "portMappings",
-		complete_ports(rules, json_get(given, "portMappings")));
+		complete_ports(rules, json_get(requested, "portMappings")));
 	for (size_t i = 0; i < LENGTH(empty_lists); i++)
 		document_set_default(arena, container, empty_lists[i], json_new_array(arena));
-	if (!json_is_absent(json_get(given, "healthCheck")))
+	if (!json_is_absent(json_get(requested, "healthCheck")))
 		json_set(arena, container, "healthCheck",
-			complete_health_check(rules, json_get(given, "healthCheck")));
+			complete_health_check(rules, json_get(requested, "healthCheck")));
 	return container;
 }
 

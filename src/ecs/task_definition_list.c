@@ -105,9 +105,9 @@ static struct span first_of(struct span a, struct span b)
 /* A family is ACTIVE while it has an ACTIVE revision, and INACTIVE while it has only INACTIVE ones. */
 int task_definition_list_families(struct aws_request *request)
 {
-	struct span given = json_get_text(request->input, "familyPrefix");
+	struct span requested = json_get_text(request->input, "familyPrefix");
 	struct span wanted = json_get_text(request->input, "status");
-	struct span prefix = given.data ? given : SPAN("");
+	struct span prefix = requested.data ? requested : SPAN("");
 	struct span filters = arena_format(request->arena, "%.*s %.*s", SPAN_ARGS(prefix),
 		SPAN_ARGS(wanted.data ? wanted : SPAN("ALL")));
 	struct span active, inactive = SPAN_NONE, family, last;

@@ -43,18 +43,18 @@ static int save(struct store_transaction *transaction, void *context, struct err
 	struct saving *saving = context;
 	struct span key = arena_format(saving->arena, CLUSTER "/%s", saving->id);
 	const struct store_object *stored = store_get(store_head(transaction), &task_kind, key);
-	struct task_draft draft = {.arena = saving->arena, .key = key};
+	struct task_edit edit = {.arena = saving->arena, .key = key};
 
 	if (saving->again) {
-		int code = task_draft_open(stored, saving->arena, &draft, err);
+		int code = task_edit_open(stored, saving->arena, &edit, err);
 
 		if (code < 0)
 			return code;
 	} else {
-		draft.document = json_new_object(saving->arena);
+		edit.document = json_new_object(saving->arena);
 	}
-	draft.facts = saving->facts;
-	return task_save(transaction, &draft, err);
+	edit.facts = saving->facts;
+	return task_save(transaction, &edit, err);
 }
 
 static void save_task(struct test_server *server, const char *id, struct task_facts facts,

@@ -51,13 +51,13 @@ static int check_volumes(struct aws_request *request)
 int task_launch_prepare(struct aws_request *request, size_t started_by_most,
 	struct task_launch_input *ret_input)
 {
-	struct task_launch_input input = {.given = document_input(request)};
-	struct span propagate = json_get_text(input.given, "propagateTags");
+	struct task_launch_input input = {.requested = document_input(request)};
+	struct span propagate = json_get_text(input.requested, "propagateTags");
 
-	input.overrides = json_get(input.given, "overrides");
+	input.overrides = json_get(input.requested, "overrides");
 	input.propagate = span_is(propagate, "TASK_DEFINITION");
-	input.managed_tags = json_get_bool(input.given, "enableECSManagedTags", false);
-	input.execute_command = json_get_bool(input.given, "enableExecuteCommand", false);
+	input.managed_tags = json_get_bool(input.requested, "enableECSManagedTags", false);
+	input.execute_command = json_get_bool(input.requested, "enableExecuteCommand", false);
 	if (read_text(request, "group", GROUP_MAX, &input.group) < 0 ||
 		read_text(request, "startedBy", started_by_most, &input.started_by) < 0 ||
 		read_text(request, "referenceId", REFERENCE_MAX, &input.reference) < 0 ||
@@ -98,7 +98,7 @@ static int read_tags(struct aws_request *request, const struct task_launch *laun
 	struct json *all, *managed;
 
 	if (aws_tag_list_merge(request, input->propagate ? tags_of(request, definition) : NULL,
-		    json_get(input->given, "tags"), &merged) < 0)
+		    json_get(input->requested, "tags"), &merged) < 0)
 		return -EPERM;
 	*ret_tags = merged;
 	if (!input->managed_tags)
@@ -131,7 +131,8 @@ static int check_platform(struct aws_request *request, const struct task_launch 
 }
 
 int task_launch_begin(struct aws_request *request, const struct task_launch_input *input,
-	const struct store_object *cluster, const struct json *given, struct task_launch *launch)
+	const struct store_object *cluster, const struct json *requested,
+	struct task_launch *launch)
 {
 	const struct ecs_context *context = request->context;
 	const struct store_object *definition;
@@ -143,9 +144,9 @@ int task_launch_begin(struct aws_request *request, const struct task_launch_inpu
 		return -EPERM;
 	if (json_parse(definition->api, request->arena, &document, &request->err) < 0)
 		return aws_fail_store(request);
-	if (launch_options_read(request, cluster, document, given, &launch->options) < 0 ||
+	if (launch_options_read(request, cluster, document, requested, &launch->options) < 0 ||
 		check_platform(request, launch, document) < 0 ||
-		read_tags(request, launch, definition, &launch->order.tags) < 0)
+		read_tags(request, launch, definition, &launch->request.tags) < 0)
 		return -EPERM;
 	if (task_needs_read(document, input->overrides, request->arena, &launch->needs,
 		    &request->err) < 0)
@@ -154,31 +155,31 @@ int task_launch_begin(struct aws_request *request, const struct task_launch_inpu
 		    launch->options.fargate) < 0)
 		return -EPERM;
 	if (context)
-		launch->order.host = context->scheduler;
-	launch->order.arena = request->arena;
-	launch->order.random = request->random;
-	launch->order.now_ms = request->now_ms;
-	launch->order.cluster_key = cluster->key;
-	launch->order.definition = definition;
-	launch->order.definition_document = document;
-	launch->order.needs = &launch->needs;
-	launch->order.overrides = input->overrides;
-	launch->order.network_configuration = launch->options.network;
-	launch->order.group =
+		launch->request.host = context->scheduler;
+	launch->request.arena = request->arena;
+	launch->request.random = request->random;
+	launch->request.now_ms = request->now_ms;
+	launch->request.cluster_key = cluster->key;
+	launch->request.definition = definition;
+	launch->request.definition_document = document;
+	launch->request.needs = &launch->needs;
+	launch->request.overrides = input->overrides;
+	launch->request.network_configuration = launch->options.network;
+	launch->request.group =
 		input->group.length > 0
 			? input->group
 			: arena_format(request->arena, "family:%.*s",
 				  SPAN_ARGS(task_definition_facts(definition)->family));
-	launch->order.started_by = input->started_by;
-	launch->order.service = launch->order.deployment = SPAN("");
-	launch->order.reference = launch->order.capacity_provider = SPAN("");
-	launch->order.platform_version = launch->options.platform_version;
-	launch->order.enable_execute_command = input->execute_command;
-	launch->order.launch_type = TASK_LAUNCH_EC2;
+	launch->request.started_by = input->started_by;
+	launch->request.service = launch->request.deployment = SPAN("");
+	launch->request.reference = launch->request.capacity_provider = SPAN("");
+	launch->request.platform_version = launch->options.platform_version;
+	launch->request.enable_execute_command = input->execute_command;
+	launch->request.launch_type = TASK_LAUNCH_EC2;
 	if (launch->options.fargate)
-		launch->order.launch_type = TASK_LAUNCH_FARGATE;
+		launch->request.launch_type = TASK_LAUNCH_FARGATE;
 	else if (launch->options.launch_type.length > 0)
-		task_launch_type_read(launch->options.launch_type, &launch->order.launch_type);
+		task_launch_type_read(launch->options.launch_type, &launch->request.launch_type);
 	return 0;
 }
 
@@ -193,10 +194,10 @@ int task_launch_placement(struct aws_request *request, const struct task_launch 
 		.needs = &launch->needs,
 		.constraints = constraints,
 		.strategy = strategy,
-		.group = launch->order.group,
+		.group = launch->request.group,
 		.service = SPAN(""),
 		.now_ms = request->now_ms,
-		.launch_type = launch->order.launch_type,
+		.launch_type = launch->request.launch_type,
 	};
 
 	if (placement_new(&config, ret_placement, &request->err) < 0)
@@ -211,8 +212,8 @@ int task_launch_on(struct aws_request *request, struct task_launch *launch,
 {
 	struct span key;
 
-	launch->order.instance = instance;
-	if (task_create(request->transaction, &launch->order, &key, &request->err) < 0)
+	launch->request.instance = instance;
+	if (task_create(request->transaction, &launch->request, &key, &request->err) < 0)
 		return aws_fail_store(request);
 	task_launch_add(launch, key);
 	return 0;

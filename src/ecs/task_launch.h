@@ -14,7 +14,7 @@
 
 /* What a request says, checked as far as that needs no state. */
 struct task_launch_input {
-	const struct json *given; /* the input without nulls and what the model does not know */
+	const struct json *requested; /* the input without nulls and what the model does not know */
 	const struct json *overrides;
 	struct client_token token;
 	struct span group; /* "": that of the family */
@@ -33,7 +33,7 @@ struct task_launch {
 	const struct store_object *cluster;
 	struct task_needs needs;
 	struct launch_options options;
-	struct task_order order; /* all but the instance and the capacity provider */
+	struct task_request request; /* all but the instance and the capacity provider */
 	struct span keys[TASK_LAUNCH_MAX];
 	size_t count;
 	struct json *failures;
@@ -41,7 +41,8 @@ struct task_launch {
 
 /* Finds the definition and makes the order; `given` has the members of launch_options_read(). */
 int task_launch_begin(struct aws_request *request, const struct task_launch_input *input,
-	const struct store_object *cluster, const struct json *given, struct task_launch *launch);
+	const struct store_object *cluster, const struct json *requested,
+	struct task_launch *launch);
 /* For the launch's needs; free it. Fails the request. */
 int task_launch_placement(struct aws_request *request, const struct task_launch *launch,
 	const struct json *constraints, const struct json *strategy,

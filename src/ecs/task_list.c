@@ -27,11 +27,11 @@ struct filter {
 
 /* "NAME", "CLUSTER/NAME" or an ARN, of this cluster; data NULL in *ret_rest if it is another's. */
 static struct span within(struct aws_request *request, const struct store_object *cluster,
-	const char *type, struct span given)
+	const char *type, struct span requested)
 {
 	struct span name, in, rest;
 
-	if (!ecs_try_resolve(request->caller, type, given, &name))
+	if (!ecs_try_resolve(request->caller, type, requested, &name))
 		return SPAN_NONE;
 	if (!span_split(name, '/', &in, &rest))
 		return name;
@@ -40,11 +40,11 @@ static struct span within(struct aws_request *request, const struct store_object
 
 static int read_service(struct aws_request *request, struct filter *filter)
 {
-	struct span given = json_get_text(request->input, "serviceName");
+	struct span requested = json_get_text(request->input, "serviceName");
 
-	if (given.length == 0)
+	if (requested.length == 0)
 		return 0;
-	filter->service = within(request, filter->cluster, "service", given);
+	filter->service = within(request, filter->cluster, "service", requested);
 	if (!filter->service.data ||
 		!store_get(request->view, &service_kind,
 			arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(filter->cluster->key),
@@ -55,14 +55,14 @@ static int read_service(struct aws_request *request, struct filter *filter)
 
 static int read_instance(struct aws_request *request, struct filter *filter)
 {
-	struct span given = json_get_text(request->input, "containerInstance");
+	struct span requested = json_get_text(request->input, "containerInstance");
 
-	if (given.length == 0)
+	if (requested.length == 0)
 		return 0;
-	filter->instance = within(request, filter->cluster, "container-instance", given);
+	filter->instance = within(request, filter->cluster, "container-instance", requested);
 	if (!filter->instance.data)
 		return aws_fail_input(request, "containerInstance: '%.*s' is not of cluster '%.*s'",
-			SPAN_ARGS(given), SPAN_ARGS(cluster_facts(filter->cluster)->name));
+			SPAN_ARGS(requested), SPAN_ARGS(cluster_facts(filter->cluster)->name));
 	return 0;
 }
 

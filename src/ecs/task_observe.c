@@ -19,63 +19,63 @@ static struct span cut(struct span text)
 
 /* ---- the task's own ---- */
 
-static void go_down_to(struct task_draft *draft, enum task_status status)
+static void go_down_to(struct task_edit *edit, enum task_status status)
 {
-	if (draft->facts.last < status)
-		draft->facts.last = status;
+	if (edit->facts.last < status)
+		edit->facts.last = status;
 }
 
 /* Nobody wanted it, and it stops: that is a failure. Who wanted it before has the first word. */
-static void stops_by_itself(struct task_draft *draft, const char *code, struct span reason,
+static void stops_by_itself(struct task_edit *edit, const char *code, struct span reason,
 	int64_t now_ms)
 {
-	if (draft->facts.desired == TASK_STOPPED)
+	if (edit->facts.desired == TASK_STOPPED)
 		return;
-	draft->facts.desired = TASK_STOPPED;
-	draft->facts.stopping_ms = now_ms;
-	draft->facts.failed = true;
-	json_set_string(draft->arena, draft->document, "stopCode", span_of(code));
-	json_set_string(draft->arena, draft->document, "stoppedReason", cut(reason));
+	edit->facts.desired = TASK_STOPPED;
+	edit->facts.stopping_ms = now_ms;
+	edit->facts.failed = true;
+	json_set_string(edit->arena, edit->document, "stopCode", span_of(code));
+	json_set_string(edit->arena, edit->document, "stoppedReason", cut(reason));
 }
 
-static void has_stopped(struct task_draft *draft, int64_t now_ms)
+static void has_stopped(struct task_edit *edit, int64_t now_ms)
 {
-	if (draft->facts.last >= TASK_STOPPED)
+	if (edit->facts.last >= TASK_STOPPED)
 		return;
-	draft->facts.last = TASK_STOPPED;
-	draft->facts.stopped_ms = now_ms;
-	draft->facts.acknowledged = true;
-	if (draft->facts.stopping_ms == 0)
-		draft->facts.stopping_ms = now_ms;
+	edit->facts.last = TASK_STOPPED;
+	edit->facts.stopped_ms = now_ms;
+	edit->facts.acknowledged = true;
+	if (edit->facts.stopping_ms == 0)
+		edit->facts.stopping_ms = now_ms;
 }
 
 /* A runtime that keeps replicas itself ends tasks for the service's sake: nobody has failed. */
-static void ends_for_its_service(struct task_draft *draft, int64_t now_ms)
+static void ends_for_its_service(struct task_edit *edit, int64_t now_ms)
 {
-	if (draft->facts.desired == TASK_STOPPED)
+	if (edit->facts.desired == TASK_STOPPED)
 		return;
-	stops_by_itself(draft, TASK_STOP_CODE_SERVICE,
-		arena_format(draft->arena, "Scaling activity initiated by (deployment %.*s)",
-			SPAN_ARGS(draft->facts.deployment)),
+	stops_by_itself(edit, TASK_STOP_CODE_SERVICE,
+		arena_format(edit->arena, "Scaling activity initiated by (deployment %.*s)",
+			SPAN_ARGS(edit->facts.deployment)),
 		now_ms);
-	draft->facts.failed = false;
+	edit->facts.failed = false;
 }
 
 /* One of a group that ends, and not by itself. */
 static bool is_ended_by_its_group(const struct runtime_task *seen)
 {
 	return seen->group.length > 0 &&
-	       (seen->stop == RUNTIME_STOP_ASKED ||
+	       (seen->stop == RUNTIME_STOP_REQUESTED ||
 		       (seen->stop == RUNTIME_STOP_NONE && seen->phase == RUNTIME_STOPPING));
 }
 
 /* For the stop of a task that nobody asked for. */
-static void explain_stop(struct task_draft *draft, const struct runtime_task *seen, int64_t now_ms)
+static void explain_stop(struct task_edit *edit, const struct runtime_task *seen, int64_t now_ms)
 {
 	struct span reason = seen->reason;
 
 	if (is_ended_by_its_group(seen)) {
-		ends_for_its_service(draft, now_ms);
+		ends_for_its_service(edit, now_ms);
 		return;
 	}
 
@@ -83,25 +83,25 @@ static void explain_stop(struct task_draft *draft, const struct runtime_task *se
 		reason = seen->containers[i].reason;
 	switch (seen->stop) {
 	case RUNTIME_STOP_FAILED_TO_START:
-		stops_by_itself(draft, TASK_STOP_CODE_FAILED_TO_START,
+		stops_by_itself(edit, TASK_STOP_CODE_FAILED_TO_START,
 			reason.length ? reason : SPAN("Task failed to start"), now_ms);
 		break;
 	case RUNTIME_STOP_ESSENTIAL:
-		stops_by_itself(draft, TASK_STOP_CODE_ESSENTIAL,
+		stops_by_itself(edit, TASK_STOP_CODE_ESSENTIAL,
 			SPAN("Essential container in task exited"), now_ms);
 		break;
-	case RUNTIME_STOP_ASKED:
-		stops_by_itself(draft, TASK_STOP_CODE_USER,
+	case RUNTIME_STOP_REQUESTED:
+		stops_by_itself(edit, TASK_STOP_CODE_USER,
 			seen->reason.length ? seen->reason
 					    : SPAN("Task stopped outside of slipway"),
 			now_ms);
 		break;
 	case RUNTIME_STOP_NONE:
 	case RUNTIME_STOP_LOST:
-		draft->facts.lost = draft->facts.started_ms != 0;
-		stops_by_itself(draft,
-			draft->facts.started_ms ? TASK_STOP_CODE_ESSENTIAL
-						: TASK_STOP_CODE_FAILED_TO_START,
+		edit->facts.lost = edit->facts.started_ms != 0;
+		stops_by_itself(edit,
+			edit->facts.started_ms ? TASK_STOP_CODE_ESSENTIAL
+					       : TASK_STOP_CODE_FAILED_TO_START,
 			seen->reason.length ? seen->reason : SPAN("Task was lost by its runtime"),
 			now_ms);
 		break;
@@ -137,9 +137,9 @@ static int64_t all_started_ms(const struct runtime_task *seen)
 }
 
 /* Its programs have ended, and its network is being taken away. */
-static bool only_network_is_left(const struct task_draft *draft, const struct runtime_task *seen)
+static bool only_network_is_left(const struct task_edit *edit, const struct runtime_task *seen)
 {
-	if (!draft->facts.network || seen->container_count == 0)
+	if (!edit->facts.network || seen->container_count == 0)
 		return false;
 	for (size_t i = 0; i < seen->container_count; i++)
 		if (seen->containers[i].phase != RUNTIME_STOPPED)
@@ -153,49 +153,48 @@ static int64_t not_before(int64_t at_ms, int64_t earlier_ms)
 	return at_ms != 0 && at_ms < earlier_ms ? earlier_ms : at_ms;
 }
 
-static void observe_status(struct task_draft *draft, const struct runtime_task *seen,
-	int64_t now_ms)
+static void observe_status(struct task_edit *edit, const struct runtime_task *seen, int64_t now_ms)
 {
-	struct task_facts *facts = &draft->facts;
-	struct arena *arena = draft->arena;
+	struct task_facts *facts = &edit->facts;
+	struct arena *arena = edit->arena;
 
 	int64_t pulled_ms = not_before(seen->created_ms, facts->created_ms);
 
-	if (pulled_ms != 0 && !json_get(draft->document, "pullStartedAt")) {
-		json_set_time(arena, draft->document, "pullStartedAt", pulled_ms);
-		json_set_time(arena, draft->document, "pullStoppedAt", pulled_ms);
+	if (pulled_ms != 0 && !json_get(edit->document, "pullStartedAt")) {
+		json_set_time(arena, edit->document, "pullStartedAt", pulled_ms);
+		json_set_time(arena, edit->document, "pullStoppedAt", pulled_ms);
 	}
 	if (facts->started_ms == 0 && (seen->started_ms != 0 || seen->phase == RUNTIME_STOPPED))
 		facts->started_ms = not_before(all_started_ms(seen), pulled_ms);
-	if (seen->phase < RUNTIME_STOPPED && !json_get(draft->document, "connectivity")) {
-		json_set_string(arena, draft->document, "connectivity", SPAN("CONNECTED"));
-		json_set_time(arena, draft->document, "connectivityAt", now_ms);
+	if (seen->phase < RUNTIME_STOPPED && !json_get(edit->document, "connectivity")) {
+		json_set_string(arena, edit->document, "connectivity", SPAN("CONNECTED"));
+		json_set_time(arena, edit->document, "connectivityAt", now_ms);
 	}
 	facts->let_go |= seen->phase >= RUNTIME_STOPPING;
 	if (seen->phase >= RUNTIME_STOPPING && seen->deletion_ms != 0)
 		facts->deletion_ms = seen->deletion_ms;
 	switch (seen->phase) {
-	case RUNTIME_PENDING: go_down_to(draft, TASK_PENDING); break;
+	case RUNTIME_PENDING: go_down_to(edit, TASK_PENDING); break;
 	case RUNTIME_RUNNING:
 		if (facts->started_ms == 0)
 			facts->started_ms = now_ms;
 		/* What sends traffic to it comes first; task_save() does that when it is healthy. */
-		go_down_to(draft, task_awaits_traffic(facts) ? TASK_ACTIVATING : TASK_RUNNING);
+		go_down_to(edit, task_awaits_traffic(facts) ? TASK_ACTIVATING : TASK_RUNNING);
 		break;
 	case RUNTIME_STOPPING:
-		explain_stop(draft, seen, now_ms);
+		explain_stop(edit, seen, now_ms);
 		/* Its programs run on for those who still come: what sends them is told now. */
 		if (seen->ends_ms > now_ms)
 			break;
-		go_down_to(draft,
-			only_network_is_left(draft, seen) ? TASK_DEPROVISIONING : TASK_STOPPING);
+		go_down_to(edit,
+			only_network_is_left(edit, seen) ? TASK_DEPROVISIONING : TASK_STOPPING);
 		break;
 	case RUNTIME_STOPPED:
-		explain_stop(draft, seen, now_ms);
+		explain_stop(edit, seen, now_ms);
 		if (seen->container_count > 0)
-			json_set_time(arena, draft->document, "executionStoppedAt",
+			json_set_time(arena, edit->document, "executionStoppedAt",
 				not_before(execution_stopped_ms(seen), facts->started_ms));
-		has_stopped(draft, now_ms);
+		has_stopped(edit, now_ms);
 		break;
 	case RUNTIME_PHASE_COUNT: break;
 	}
@@ -212,7 +211,7 @@ static bool is_essential(const struct json *containers, struct span name)
 }
 
 /* UNHEALTHY if any essential container is, HEALTHY when all that have a check are. */
-static void observe_health(struct task_draft *draft, const struct runtime_task *seen,
+static void observe_health(struct task_edit *edit, const struct runtime_task *seen,
 	const struct json *containers)
 {
 	enum task_health health = TASK_HEALTH_UNKNOWN;
@@ -225,13 +224,13 @@ static void observe_health(struct task_draft *draft, const struct runtime_task *
 			!is_essential(containers, container->name))
 			continue;
 		if (container->health == RUNTIME_UNHEALTHY) {
-			draft->facts.health = TASK_HEALTH_UNHEALTHY;
+			edit->facts.health = TASK_HEALTH_UNHEALTHY;
 			return;
 		}
 		unknown |= container->health == RUNTIME_HEALTH_UNKNOWN;
 		health = TASK_HEALTH_HEALTHY;
 	}
-	draft->facts.health = unknown ? TASK_HEALTH_UNKNOWN : health;
+	edit->facts.health = unknown ? TASK_HEALTH_UNKNOWN : health;
 }
 
 /* ---- containers ---- */
@@ -256,36 +255,37 @@ static const struct json *bindings_of(struct arena *arena, const struct runtime_
 
 	for (size_t i = 0; i < seen->binding_count; i++) {
 		const struct runtime_binding *binding = &seen->bindings[i];
-		struct json *made = json_new_object(arena);
+		struct json *created = json_new_object(arena);
 
-		json_set_string(arena, made, "bindIP",
+		json_set_string(arena, created, "bindIP",
 			binding->address.length ? binding->address : SPAN("0.0.0.0"));
-		json_set_integer(arena, made, "containerPort", binding->container_port);
-		json_set_integer(arena, made, "hostPort", binding->host_port);
-		json_set_string(arena, made, "protocol", binding->udp ? SPAN("udp") : SPAN("tcp"));
-		json_append(arena, list, made);
+		json_set_integer(arena, created, "containerPort", binding->container_port);
+		json_set_integer(arena, created, "hostPort", binding->host_port);
+		json_set_string(arena, created, "protocol",
+			binding->udp ? SPAN("udp") : SPAN("tcp"));
+		json_append(arena, list, created);
 	}
 	return list;
 }
 
-static const struct json *interfaces_of(struct task_draft *draft, struct span address)
+static const struct json *interfaces_of(struct task_edit *edit, struct span address)
 {
-	struct arena *arena = draft->arena;
-	struct json *list = json_new_array(arena), *made = json_new_object(arena);
+	struct arena *arena = edit->arena;
+	struct json *list = json_new_array(arena), *created = json_new_object(arena);
 	struct span attachment =
-		json_get_text(json_item(json_get(draft->document, "attachments"), 0), "id");
+		json_get_text(json_item(json_get(edit->document, "attachments"), 0), "id");
 
 	if (attachment.data)
-		json_set_string(arena, made, "attachmentId", attachment);
-	json_set_string(arena, made, "privateIpv4Address", address);
-	json_append(arena, list, made);
+		json_set_string(arena, created, "attachmentId", attachment);
+	json_set_string(arena, created, "privateIpv4Address", address);
+	json_append(arena, list, created);
 	return list;
 }
 
-static struct json *observe_container(struct task_draft *draft, const struct json *stored,
+static struct json *observe_container(struct task_edit *edit, const struct json *stored,
 	const struct runtime_task *task, const struct runtime_container *seen)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct json *container = json_copy_object(arena, stored);
 
 	json_set_string(arena, container, "lastStatus", span_of(container_statuses[seen->phase]));
@@ -301,42 +301,41 @@ static struct json *observe_container(struct task_draft *draft, const struct jso
 			cut(task->reason)); /* what it waits for */
 	else if (seen->phase == RUNTIME_RUNNING)
 		json_unset(container, "reason");
-	if (draft->facts.network && task->address.length > 0)
-		json_set(arena, container, "networkInterfaces",
-			interfaces_of(draft, task->address));
-	else if (!draft->facts.network)
+	if (edit->facts.network && task->address.length > 0)
+		json_set(arena, container, "networkInterfaces", interfaces_of(edit, task->address));
+	else if (!edit->facts.network)
 		json_set(arena, container, "networkBindings", bindings_of(arena, seen));
 	return container;
 }
 
-static void observe_containers(struct task_draft *draft, const struct runtime_task *seen)
+static void observe_containers(struct task_edit *edit, const struct runtime_task *seen)
 {
-	struct json *list = json_new_array(draft->arena);
+	struct json *list = json_new_array(edit->arena);
 
-	JSON_EACH_ITEM (json_get(draft->document, "containers"), stored) {
+	JSON_EACH_ITEM (json_get(edit->document, "containers"), stored) {
 		const struct json *container = stored;
 
 		for (size_t i = 0; i < seen->container_count; i++)
 			if (span_equal(seen->containers[i].name, json_get_text(stored, "name")))
-				container = observe_container(draft, stored, seen,
-					&seen->containers[i]);
-		json_append(draft->arena, list, container);
+				container =
+					observe_container(edit, stored, seen, &seen->containers[i]);
+		json_append(edit->arena, list, container);
 	}
-	json_set(draft->arena, draft->document, "containers", list);
+	json_set(edit->arena, edit->document, "containers", list);
 }
 
 /* For ends that no container told anything about. */
-static void containers_have_stopped(struct task_draft *draft)
+static void containers_have_stopped(struct task_edit *edit)
 {
-	struct json *list = json_new_array(draft->arena);
+	struct json *list = json_new_array(edit->arena);
 
-	JSON_EACH_ITEM (json_get(draft->document, "containers"), stored) {
-		struct json *container = json_copy_object(draft->arena, stored);
+	JSON_EACH_ITEM (json_get(edit->document, "containers"), stored) {
+		struct json *container = json_copy_object(edit->arena, stored);
 
-		json_set_string(draft->arena, container, "lastStatus", SPAN("STOPPED"));
-		json_append(draft->arena, list, container);
+		json_set_string(edit->arena, container, "lastStatus", SPAN("STOPPED"));
+		json_append(edit->arena, list, container);
 	}
-	json_set(draft->arena, draft->document, "containers", list);
+	json_set(edit->arena, edit->document, "containers", list);
 }
 
 /* ---- attachments and attributes ---- */
@@ -373,10 +372,10 @@ static struct json *copy_list(struct arena *arena, const struct json *list)
 	return copy;
 }
 
-static const struct json *details_of(struct task_draft *draft, const struct json *attachment,
+static const struct json *details_of(struct task_edit *edit, const struct json *attachment,
 	const struct runtime_task *seen)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct json *details = copy_list(arena, json_get(attachment, "details"));
 
 	/* Made from the task's id, so that it is the same whoever makes it. */
@@ -389,101 +388,101 @@ static const struct json *details_of(struct task_draft *draft, const struct json
 	return details;
 }
 
-static void observe_attachments(struct task_draft *draft, const struct runtime_task *seen)
+static void observe_attachments(struct task_edit *edit, const struct runtime_task *seen)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct json *list;
-	const char *status = draft->facts.last >= TASK_STOPPED      ? "DELETED"
-			     : draft->facts.last >= TASK_ACTIVATING ? "ATTACHED"
-								    : "ATTACHING";
+	const char *status = edit->facts.last >= TASK_STOPPED      ? "DELETED"
+			     : edit->facts.last >= TASK_ACTIVATING ? "ATTACHED"
+								   : "ATTACHING";
 
-	if (json_count(json_get(draft->document, "attachments")) == 0)
+	if (json_count(json_get(edit->document, "attachments")) == 0)
 		return;
 	list = json_new_array(arena);
-	JSON_EACH_ITEM (json_get(draft->document, "attachments"), stored) {
+	JSON_EACH_ITEM (json_get(edit->document, "attachments"), stored) {
 		struct json *attachment = json_copy_object(arena, stored);
 
 		if (span_is(json_get_text(stored, "type"), "ElasticNetworkInterface")) {
 			json_set_string(arena, attachment, "status", span_of(status));
 			if (seen && seen->address.length > 0)
 				json_set(arena, attachment, "details",
-					details_of(draft, stored, seen));
+					details_of(edit, stored, seen));
 		}
 		json_append(arena, list, attachment);
 	}
-	json_set(arena, draft->document, "attachments", list);
+	json_set(arena, edit->document, "attachments", list);
 }
 
 /* What the runtime could not do as asked is said in an attribute of the task. */
-static void observe_notes(struct task_draft *draft, struct span notes)
+static void observe_notes(struct task_edit *edit, struct span notes)
 {
-	struct arena *arena = draft->arena;
+	struct arena *arena = edit->arena;
 	struct json *list, *attribute;
 
 	if (notes.length == 0)
 		return;
 	list = json_new_array(arena);
-	JSON_EACH_ITEM (json_get(draft->document, "attributes"), stored)
+	JSON_EACH_ITEM (json_get(edit->document, "attributes"), stored)
 		if (!span_is(json_get_text(stored, "name"), TASK_NOTES_ATTRIBUTE))
 			json_append(arena, list, stored);
 	attribute = json_new_object(arena);
 	json_set_string(arena, attribute, "name", SPAN(TASK_NOTES_ATTRIBUTE));
 	json_set_string(arena, attribute, "value", cut(notes));
 	json_append(arena, list, attribute);
-	json_set(arena, draft->document, "attributes", list);
+	json_set(arena, edit->document, "attributes", list);
 }
 
 /* ---- all of it ---- */
 
-void task_observe(struct task_draft *draft, const struct runtime_task *seen,
+void task_observe(struct task_edit *edit, const struct runtime_task *seen,
 	const struct json *containers, int64_t now_ms)
 {
 	/* What is over does not change. */
-	if (draft->facts.last >= TASK_STOPPED)
+	if (edit->facts.last >= TASK_STOPPED)
 		return;
-	observe_status(draft, seen, now_ms);
-	observe_health(draft, seen, containers);
-	observe_containers(draft, seen);
-	observe_attachments(draft, seen);
-	observe_notes(draft, seen->notes);
+	observe_status(edit, seen, now_ms);
+	observe_health(edit, seen, containers);
+	observe_containers(edit, seen);
+	observe_attachments(edit, seen);
+	observe_notes(edit, seen->notes);
 }
 
-static void observe_end(struct task_draft *draft, int64_t now_ms)
+static void observe_end(struct task_edit *edit, int64_t now_ms)
 {
-	if (draft->facts.last >= TASK_STOPPED)
+	if (edit->facts.last >= TASK_STOPPED)
 		return;
-	containers_have_stopped(draft);
-	has_stopped(draft, now_ms);
-	observe_attachments(draft, NULL);
+	containers_have_stopped(edit);
+	has_stopped(edit, now_ms);
+	observe_attachments(edit, NULL);
 }
 
-void task_observe_failure(struct task_draft *draft, struct span reason, int64_t now_ms)
+void task_observe_failure(struct task_edit *edit, struct span reason, int64_t now_ms)
 {
-	stops_by_itself(draft, TASK_STOP_CODE_FAILED_TO_START, reason, now_ms);
-	observe_end(draft, now_ms);
+	stops_by_itself(edit, TASK_STOP_CODE_FAILED_TO_START, reason, now_ms);
+	observe_end(edit, now_ms);
 }
 
-void task_observe_not_started(struct task_draft *draft, int64_t now_ms)
+void task_observe_not_started(struct task_edit *edit, int64_t now_ms)
 {
-	ends_for_its_service(draft, now_ms);
-	observe_end(draft, now_ms);
+	ends_for_its_service(edit, now_ms);
+	observe_end(edit, now_ms);
 }
 
-void task_observe_lost(struct task_draft *draft, int64_t now_ms)
+void task_observe_lost(struct task_edit *edit, int64_t now_ms)
 {
-	draft->facts.lost = true;
-	stops_by_itself(draft, TASK_STOP_CODE_ESSENTIAL,
+	edit->facts.lost = true;
+	stops_by_itself(edit, TASK_STOP_CODE_ESSENTIAL,
 		SPAN("Task was lost: its runtime does not know it any more"), now_ms);
-	observe_end(draft, now_ms);
+	observe_end(edit, now_ms);
 }
 
-bool task_draft_differs(const struct task_draft *draft, const struct store_object *task)
+bool task_edit_differs(const struct task_edit *edit, const struct store_object *task)
 {
-	const struct task_facts *was = task_facts(task), *is = &draft->facts;
+	const struct task_facts *was = task_facts(task), *is = &edit->facts;
 
 	return was->last != is->last || was->desired != is->desired || was->health != is->health ||
 	       was->started_ms != is->started_ms || was->stopped_ms != is->stopped_ms ||
 	       was->failed != is->failed || was->let_go != is->let_go ||
 	       (was->deletion_ms == 0 && is->deletion_ms != 0) ||
-	       !span_equal(json_to_text(draft->document, draft->arena), task->api);
+	       !span_equal(json_to_text(edit->document, edit->arena), task->api);
 }

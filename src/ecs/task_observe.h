@@ -18,16 +18,16 @@
 #define TASK_NOTES_ATTRIBUTE "slipway.notes"
 
 /* `containers` are the containerDefinitions of its definition, for which are essential; NULL: all. */
-void task_observe(struct task_draft *draft, const struct runtime_task *seen,
+void task_observe(struct task_edit *edit, const struct runtime_task *seen,
 	const struct json *containers, int64_t now_ms);
 /* It cannot start, for this reason. */
-void task_observe_failure(struct task_draft *draft, struct span reason, int64_t now_ms);
+void task_observe_failure(struct task_edit *edit, struct span reason, int64_t now_ms);
 /* It never began: somebody wants it to stop, or its runtime, which made it for its service, has it no more. */
-void task_observe_not_started(struct task_draft *draft, int64_t now_ms);
+void task_observe_not_started(struct task_edit *edit, int64_t now_ms);
 /* It ran, and its runtime knows nothing of it any more. */
-void task_observe_lost(struct task_draft *draft, int64_t now_ms);
+void task_observe_lost(struct task_edit *edit, int64_t now_ms);
 
 /* Does the draft say something else than the stored task? */
-bool task_draft_differs(const struct task_draft *draft, const struct store_object *task);
+bool task_edit_differs(const struct task_edit *edit, const struct store_object *task);
 
 #endif

@@ -60,14 +60,15 @@ static int check_count(struct aws_request *request, size_t most)
 
 /* The task, or NULL with the failure recorded. */
 static const struct store_object *find(struct aws_request *request,
-	const struct store_object *cluster, struct span given, bool to_change,
+	const struct store_object *cluster, struct span requested, bool to_change,
 	struct json *failures)
 {
-	const struct store_object *task = task_in(request, cluster, given);
+	const struct store_object *task = task_in(request, cluster, requested);
 
 	if (!task) {
 		json_append(request->arena, failures,
-			ecs_failure_missing(request, task_arn_given(request, cluster, given)));
+			ecs_failure_missing(request,
+				task_arn_requested(request, cluster, requested)));
 		return NULL;
 	}
 	if (task_facts(task)->service.length == 0 ||
@@ -109,12 +110,12 @@ int task_protection_update_prepare(struct aws_request *request)
 
 static int protect(struct aws_request *request, const struct store_object *task, int64_t until)
 {
-	struct task_draft draft;
+	struct task_edit edit;
 
-	if (task_draft_open(task, request->arena, &draft, &request->err) < 0)
+	if (task_edit_open(task, request->arena, &edit, &request->err) < 0)
 		return aws_fail_store(request);
-	draft.facts.protected_until_ms = until;
-	if (task_save(request->transaction, &draft, &request->err) < 0)
+	edit.facts.protected_until_ms = until;
+	if (task_save(request->transaction, &edit, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
 }

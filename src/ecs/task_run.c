@@ -15,19 +15,19 @@ int task_run_prepare(struct aws_request *request)
 {
 	struct task_launch_input *input = arena_allocate(request->arena, sizeof(*input));
 	int64_t count = json_get_integer(request->input, "count", 1);
-	const struct json *given;
+	const struct json *requested;
 
 	request->prepared = input;
 	if (task_launch_prepare(request, RUN_STARTED_BY_MAX, input) < 0 ||
 		client_token_prepare(request, TOKEN_MAX, &input->token) < 0)
 		return -EPERM;
-	given = input->given;
+	requested = input->requested;
 	if (count < 1 || count > TASK_LAUNCH_MAX)
 		return aws_fail_input(request, "count: must be between 1 and %d", TASK_LAUNCH_MAX);
-	if (json_count(json_get(given, "placementConstraints")) > PLACEMENT_CONSTRAINTS_MAX)
+	if (json_count(json_get(requested, "placementConstraints")) > PLACEMENT_CONSTRAINTS_MAX)
 		return aws_fail_input(request, "placementConstraints: the limit is %d of them",
 			PLACEMENT_CONSTRAINTS_MAX);
-	if (json_count(json_get(given, "placementStrategy")) > PLACEMENT_STRATEGIES_MAX)
+	if (json_count(json_get(requested, "placementStrategy")) > PLACEMENT_STRATEGIES_MAX)
 		return aws_fail_input(request, "placementStrategy: the limit is %d of them",
 			PLACEMENT_STRATEGIES_MAX);
 	return 0;
@@ -101,18 +101,19 @@ static int keep_token(struct aws_request *request, const struct task_launch *lau
 /* The runtime chooses: it is told what the client wishes, and says later what came of it. */
 static int leave_all(struct aws_request *request, struct task_launch *launch, int64_t count)
 {
-	const struct json *given = launch->input->given;
+	const struct json *requested = launch->input->requested;
 	struct launch_shares shares = {.strategy = launch->options.strategy};
 	_placement_ struct placement *placement = NULL;
 
 	/* Only for what it says of bad wishes. */
-	if (task_launch_placement(request, launch, json_get(given, "placementConstraints"),
-		    json_get(given, "placementStrategy"), &placement) < 0)
+	if (task_launch_placement(request, launch, json_get(requested, "placementConstraints"),
+		    json_get(requested, "placementStrategy"), &placement) < 0)
 		return -EPERM;
-	launch->order.wishes = task_wishes(request->arena, launch->order.definition_document,
-		json_get(given, "placementConstraints"), json_get(given, "placementStrategy"));
+	launch->request.desired = task_desired(request->arena, launch->request.definition_document,
+		json_get(requested, "placementConstraints"),
+		json_get(requested, "placementStrategy"));
 	for (int64_t i = 0; i < count; i++) {
-		launch->order.capacity_provider = launch_next_provider(&shares);
+		launch->request.capacity_provider = launch_next_provider(&shares);
 		if (task_launch_on(request, launch, NULL) < 0)
 			return -EPERM;
 	}
@@ -122,17 +123,17 @@ static int leave_all(struct aws_request *request, struct task_launch *launch, in
 /* Room only shrinks: when one task finds no place, none after it would. */
 static int place_all(struct aws_request *request, struct task_launch *launch, int64_t count)
 {
-	const struct json *given = launch->input->given;
+	const struct json *requested = launch->input->requested;
 	struct launch_shares shares = {.strategy = launch->options.strategy};
 	_placement_ struct placement *placement = NULL;
 	struct placement_failure failure = {0};
 	struct span arn = SPAN_NONE;
 	int64_t placed = 0;
 
-	if (launch->order.host.length > 0)
+	if (launch->request.host.length > 0)
 		return leave_all(request, launch, count);
-	if (task_launch_placement(request, launch, json_get(given, "placementConstraints"),
-		    json_get(given, "placementStrategy"), &placement) < 0)
+	if (task_launch_placement(request, launch, json_get(requested, "placementConstraints"),
+		    json_get(requested, "placementStrategy"), &placement) < 0)
 		return -EPERM;
 	for (; placed < count; placed++) {
 		const struct store_object *instance =
@@ -140,7 +141,7 @@ static int place_all(struct aws_request *request, struct task_launch *launch, in
 
 		if (!instance)
 			break;
-		launch->order.capacity_provider = launch_next_provider(&shares);
+		launch->request.capacity_provider = launch_next_provider(&shares);
 		if (task_launch_on(request, launch, instance) < 0)
 			return -EPERM;
 	}
@@ -158,14 +159,14 @@ static int place_all(struct aws_request *request, struct task_launch *launch, in
 /* Fargate has no instances that a client could choose from. */
 static int check_choice(struct aws_request *request, const struct task_launch *launch)
 {
-	const struct json *given = launch->input->given;
+	const struct json *requested = launch->input->requested;
 
-	if (launch->order.launch_type != TASK_LAUNCH_FARGATE)
+	if (launch->request.launch_type != TASK_LAUNCH_FARGATE)
 		return 0;
-	if (json_count(json_get(given, "placementConstraints")) > 0)
+	if (json_count(json_get(requested, "placementConstraints")) > 0)
 		return aws_fail_input(request,
 			"Placement constraints are not supported with FARGATE launch type.");
-	if (json_count(json_get(given, "placementStrategy")) > 0)
+	if (json_count(json_get(requested, "placementStrategy")) > 0)
 		return aws_fail_input(request,
 			"Placement strategies are not supported with FARGATE launch type.");
 	return 0;
@@ -183,9 +184,9 @@ int task_run(struct aws_request *request)
 		return -EPERM;
 	if (answered)
 		return 0;
-	if (task_launch_begin(request, input, cluster, input->given, &launch) < 0 ||
+	if (task_launch_begin(request, input, cluster, input->requested, &launch) < 0 ||
 		check_choice(request, &launch) < 0 ||
-		place_all(request, &launch, json_get_integer(input->given, "count", 1)) < 0 ||
+		place_all(request, &launch, json_get_integer(input->requested, "count", 1)) < 0 ||
 		keep_token(request, &launch) < 0)
 		return -EPERM;
 	return task_launch_answer(request, &launch);
@@ -224,21 +225,21 @@ static const struct store_object *find_referenced(struct aws_request *request,
 }
 
 static int start_on(struct aws_request *request, struct task_launch *launch,
-	struct placement *placement, struct span given)
+	struct placement *placement, struct span requested)
 {
 	const struct store_object *instance =
-		container_instance_in(request, launch->cluster, given);
+		container_instance_in(request, launch->cluster, requested);
 	const struct store_object *known;
 	struct placement_failure failure;
 	struct span arn;
 
 	if (!instance) {
 		arn = ecs_canonical_arn(request, "container-instance",
-			memchr(given.data, '/', given.length)
-				? given
+			memchr(requested.data, '/', requested.length)
+				? requested
 				: arena_format(request->arena, "%.*s/%.*s",
 					  SPAN_ARGS(cluster_facts(launch->cluster)->name),
-					  SPAN_ARGS(given)));
+					  SPAN_ARGS(requested)));
 		task_launch_failed(request, launch, arn, SPAN("MISSING"));
 		return 0;
 	}
@@ -260,20 +261,20 @@ static int start_on(struct aws_request *request, struct task_launch *launch,
 int task_start(struct aws_request *request)
 {
 	const struct task_launch_input *input = request->prepared;
-	struct json *given = json_new_object(request->arena);
+	struct json *requested = json_new_object(request->arena);
 	_placement_ struct placement *placement = NULL;
 	const struct store_object *cluster;
 	struct task_launch launch;
 
-	json_set_string(request->arena, given, "launchType", SPAN("EC2"));
-	json_set(request->arena, given, "networkConfiguration",
-		json_get(input->given, "networkConfiguration"));
+	json_set_string(request->arena, requested, "launchType", SPAN("EC2"));
+	json_set(request->arena, requested, "networkConfiguration",
+		json_get(input->requested, "networkConfiguration"));
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0 ||
-		task_launch_begin(request, input, cluster, given, &launch) < 0 ||
+		task_launch_begin(request, input, cluster, requested, &launch) < 0 ||
 		task_launch_placement(request, &launch, NULL, NULL, &placement) < 0)
 		return -EPERM;
-	launch.order.reference = input->reference;
-	JSON_EACH_ITEM (json_get(input->given, "containerInstances"), item)
+	launch.request.reference = input->reference;
+	JSON_EACH_ITEM (json_get(input->requested, "containerInstances"), item)
 		if (start_on(request, &launch, placement, json_text(item)) < 0)
 			return -EPERM;
 	return task_launch_answer(request, &launch);

@@ -71,7 +71,7 @@ static struct span set_arn(struct arena *arena, const struct store_object *set)
 
 	return ecs_arn_of_key(arena, "task-set",
 		arena_format(arena, "%.*s/" SERVICE_DEPLOYMENT_PREFIX "%.*s",
-			SPAN_ARGS(service_key_of_part(set->key)), SPAN_ARGS(facts->number)));
+			SPAN_ARGS(service_key_of_component(set->key)), SPAN_ARGS(facts->number)));
 }
 
 static const struct json *scale_as_shown(struct arena *arena, double value)
@@ -94,7 +94,7 @@ const struct json *task_set_as_shown(struct aws_request *request, const struct s
 	if (json_parse(set->api, arena, &stored, NULL) < 0)
 		stored = json_new_object(arena);
 	shown = json_copy_object(arena, stored);
-	service_sum_tasks(request->view, service_key_of_part(set->key), facts->number, sums);
+	service_sum_tasks(request->view, service_key_of_component(set->key), facts->number, sums);
 	json_set_string(arena, shown, "id",
 		arena_format(arena, SERVICE_DEPLOYMENT_PREFIX "%.*s", SPAN_ARGS(facts->number)));
 	json_set_string(arena, shown, "taskSetArn", set_arn(arena, set));
@@ -209,14 +209,14 @@ static int find_service(struct aws_request *request, const struct store_object *
 
 /* "ecs-svc/NUMBER", or an ARN that ends with it behind the names of cluster and service. */
 static const struct store_object *get(struct aws_request *request,
-	const struct store_object *service, struct span given)
+	const struct store_object *service, struct span requested)
 {
 	struct span owner = aws_name_of_key(service->key), prefix = SPAN(SERVICE_DEPLOYMENT_PREFIX);
 	struct span id;
 
-	if (!ecs_try_resolve(request->caller, "task-set", given, &id))
+	if (!ecs_try_resolve(request->caller, "task-set", requested, &id))
 		return NULL;
-	if (aws_arn_looks_like(given)) {
+	if (aws_arn_looks_like(requested)) {
 		if (!span_starts_with(id, owner) || id.length <= owner.length ||
 			id.data[owner.length] != '/')
 			return NULL;
@@ -225,22 +225,22 @@ static const struct store_object *get(struct aws_request *request,
 	if (!span_starts_with(id, prefix))
 		return NULL;
 	return store_get(request->view, &task_set_kind,
-		service_part_key(request->arena, service->key,
+		service_component_key(request->arena, service->key,
 			(struct span){id.data + prefix.length, id.length - prefix.length}));
 }
 
 static int find(struct aws_request *request, const char *member,
 	const struct store_object **ret_service, const struct store_object **ret_set)
 {
-	struct span given = json_get_text(request->input, member);
+	struct span requested = json_get_text(request->input, member);
 	const struct store_object *cluster;
 
 	if (find_service(request, &cluster, ret_service) < 0)
 		return -EPERM;
-	*ret_set = get(request, *ret_service, given);
+	*ret_set = get(request, *ret_service, requested);
 	if (!*ret_set)
 		return aws_fail(request, "TaskSetNotFoundException", "TaskSet not found: %.*s",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	return 0;
 }
 
@@ -346,7 +346,7 @@ static int find_same(struct aws_request *request, const struct store_object *clu
 		number = json_text(json_item(ids, 0));
 		if (number.data)
 			*ret_set = store_get(request->view, &task_set_kind,
-				service_part_key(request->arena, service->key, number));
+				service_component_key(request->arena, service->key, number));
 		return 0;
 	case CLIENT_TOKEN_UNUSED: break;
 	}
@@ -412,7 +412,7 @@ static int put_new(struct aws_request *request, const struct store_object *clust
 
 	service_definition_of_arn(json_get_text(document, "taskDefinition"), &facts.family,
 		&facts.revision);
-	*ret_key = service_part_key(arena, service->key, facts.number);
+	*ret_key = service_component_key(arena, service->key, facts.number);
 	json_append(arena, ids, json_new_string(arena, facts.number));
 	if (service_object_put(request->transaction, &task_set_kind, *ret_key, document, &facts,
 		    prepared->tags, STORE_ABSENT, arena, &request->err) < 0)
@@ -445,9 +445,9 @@ int task_set_create(struct aws_request *request)
 /* ---- describe ---- */
 
 static void describe_one(struct aws_request *request, const struct store_object *service,
-	struct span given, struct json *sets, struct json *failures)
+	struct span requested, struct json *sets, struct json *failures)
 {
-	const struct store_object *set = get(request, service, given);
+	const struct store_object *set = get(request, service, requested);
 
 	if (set)
 		json_append(request->arena, sets,
@@ -455,30 +455,31 @@ static void describe_one(struct aws_request *request, const struct store_object 
 	else
 		json_append(request->arena, failures,
 			ecs_failure_missing(request,
-				aws_arn_looks_like(given)
-					? given
+				aws_arn_looks_like(requested)
+					? requested
 					: ecs_arn(request, "task-set",
 						  arena_format(request->arena, "%.*s/%.*s",
 							  SPAN_ARGS(aws_name_of_key(service->key)),
-							  SPAN_ARGS(given)))));
+							  SPAN_ARGS(requested)))));
 }
 
 int task_set_describe(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "taskSets");
+	const struct json *requested = json_get(request->input, "taskSets");
 	struct json *sets = json_new_array(request->arena);
 	struct json *failures = json_new_array(request->arena);
 	const struct store_object *cluster, *service, *all[TASK_SETS_MAX];
 	size_t count;
 
-	if (json_count(given) > DESCRIBE_MAX)
+	if (json_count(requested) > DESCRIBE_MAX)
 		return aws_fail_input(request, "taskSets: %zu are given, the limit is %d",
-			json_count(given), DESCRIBE_MAX);
+			json_count(requested), DESCRIBE_MAX);
 	if (find_service(request, &cluster, &service) < 0)
 		return -EPERM;
-	JSON_EACH_ITEM (given, item)
+	JSON_EACH_ITEM (requested, item)
 		describe_one(request, service, json_text(item), sets, failures);
-	count = json_count(given) > 0 ? 0 : list(request->view, request->arena, service->key, all);
+	count = json_count(requested) > 0 ? 0
+					  : list(request->view, request->arena, service->key, all);
 	for (size_t i = 0; i < count; i++)
 		json_append(request->arena, sets,
 			task_set_as_shown(request, all[i], input_includes(request, "TAGS")));

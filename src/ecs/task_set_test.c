@@ -64,7 +64,7 @@ static void make(struct test_server *server, const char *scale, char id[ID_SIZE]
 	snprintf(id, ID_SIZE, "%s", test_text(server, "taskSet.id"));
 }
 
-static const struct json *look_at(struct test_server *server, const char *id)
+static const struct json *inspect(struct test_server *server, const char *id)
 {
 	test_call(server, "DescribeTaskSets", "{" IN_SHOP ",'taskSets':['%s']}", id);
 	assert_int_equal(json_count(json_get(server->answer, "failures")), 0);
@@ -119,7 +119,7 @@ static void test_shares_are_rounded_up(void **state)
 			cases[i].computed);
 	}
 	test_call(server, "UpdateService", "{'service':'shop','desiredCount':3}");
-	assert_int_equal(number(look_at(server, id), "computedDesiredCount"), 3);
+	assert_int_equal(number(inspect(server, id), "computedDesiredCount"), 3);
 	test_call(server, "UpdateTaskSet",
 		"{" IN_SHOP ",'taskSet':'%s','scale':{'value':50,'unit':'PERCENT'}}", id);
 	assert_int_equal(number(server->answer, "taskSet.computedDesiredCount"), 2);
@@ -144,8 +144,8 @@ static void test_one_set_is_primary_and_the_service_looks_like_it(void **state)
 	assert_text(server->answer, "taskSet.status", "PRIMARY");
 	test_call(server, "UpdateServicePrimaryTaskSet",
 		"{" IN_SHOP ",'primaryTaskSet':'" ARN "task-set/default/shop/%s'}", green);
-	assert_text(look_at(server, blue), "status", "ACTIVE");
-	assert_text(look_at(server, green), "status", "PRIMARY");
+	assert_text(inspect(server, blue), "status", "ACTIVE");
+	assert_text(inspect(server, green), "status", "PRIMARY");
 	test_call(server, "DescribeServices", "{'services':['shop']}");
 	service = json_item(json_get(server->answer, "services"), 0);
 	assert_text(service, "taskDefinition", ARN "task-definition/web:1");
@@ -174,7 +174,7 @@ static void test_a_set_with_tasks_is_not_deleted_by_accident(void **state)
 	assert_text(server->answer, "taskSet.status", "DRAINING");
 	/* A larger service does not wake it. */
 	test_call(server, "UpdateService", "{'service':'shop','desiredCount':40}");
-	assert_int_equal(number(look_at(server, id), "computedDesiredCount"), 0);
+	assert_int_equal(number(inspect(server, id), "computedDesiredCount"), 0);
 	test_refused(server, "DeleteTaskSet", "TaskSetNotFoundException", "ecs-svc/1",
 		"{" IN_SHOP ",'taskSet':'ecs-svc/1'}");
 }

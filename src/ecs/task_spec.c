@@ -81,7 +81,7 @@ static int read_secret_file(const char *folder, struct span name, struct buffer 
 	return code;
 }
 
-static int read_secret(const struct task_spec_order *order, struct span value_from,
+static int read_secret(const struct task_spec_write *order, struct span value_from,
 	struct span *ret_value, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
@@ -134,7 +134,7 @@ static void put_variable(struct arena *arena, struct json *list, struct span nam
 	json_append(arena, list, variable);
 }
 
-static int make_environment(const struct task_spec_order *order, const struct json *container,
+static int make_environment(const struct task_spec_write *order, const struct json *container,
 	const struct json *override, struct json **ret_list, struct err *err)
 {
 	struct arena *arena = order->arena;
@@ -173,7 +173,7 @@ static void add_port(struct arena *arena, struct json *list, int64_t container_p
 }
 
 /* A range "8080-8090" is as many mappings. */
-static int make_ports(const struct task_spec_order *order, const struct json *container,
+static int make_ports(const struct task_spec_write *order, const struct json *container,
 	struct json **ret_list, struct err *err)
 {
 	struct arena *arena = order->arena;
@@ -208,25 +208,25 @@ static int make_ports(const struct task_spec_order *order, const struct json *co
 /* A runtime knows CMD and CMD-SHELL with one text; clients may leave CMD out, or have more texts. */
 static const struct json *make_health_check(struct arena *arena, const struct json *check)
 {
-	const struct json *given = json_get(check, "command");
-	struct span kind = json_text(json_item(given, 0));
+	const struct json *requested = json_get(check, "command");
+	struct span kind = json_text(json_item(requested, 0));
 	bool shell = span_is(kind, "CMD-SHELL"), plain = span_is(kind, "CMD");
-	struct json *made, *command;
+	struct json *created, *command;
 
 	if (json_is_absent(check) || plain || span_is(kind, "NONE") ||
-		(shell && json_count(given) == 2))
+		(shell && json_count(requested) == 2))
 		return check;
-	made = json_copy_object(arena, check);
+	created = json_copy_object(arena, check);
 	command = json_new_array(arena);
 	json_append(arena, command, json_new_string(arena, SPAN("CMD")));
 	if (shell) {
 		json_append(arena, command, json_new_string(arena, SPAN("/bin/sh")));
 		json_append(arena, command, json_new_string(arena, SPAN("-c")));
 	}
-	for (size_t i = shell ? 1 : 0; i < json_count(given); i++)
-		json_append(arena, command, json_item(given, i));
-	json_set(arena, made, "command", command);
-	return made;
+	for (size_t i = shell ? 1 : 0; i < json_count(requested); i++)
+		json_append(arena, command, json_item(requested, i));
+	json_set(arena, created, "command", command);
+	return created;
 }
 
 /* Members that go over as they are; those of overrides win. */
@@ -265,7 +265,7 @@ static bool is_mounted_at(const struct json *mounts, struct span path)
 }
 
 /* Its own, and those of the containers that volumesFrom names, where it has nothing of its own. */
-static struct json *make_mounts(const struct task_spec_order *order, const struct json *container)
+static struct json *make_mounts(const struct task_spec_write *order, const struct json *container)
 {
 	struct arena *arena = order->arena;
 	struct json *mounts = json_new_array(arena);
@@ -277,10 +277,10 @@ static struct json *make_mounts(const struct task_spec_order *order, const struc
 			find_container(json_get(order->definition, "containerDefinitions"),
 				json_get_text(from, "sourceContainer"));
 
-		JSON_EACH_ITEM (json_get(source, "mountPoints"), given) {
-			struct json *mount = json_copy_object(arena, given);
+		JSON_EACH_ITEM (json_get(source, "mountPoints"), requested) {
+			struct json *mount = json_copy_object(arena, requested);
 
-			if (is_mounted_at(mounts, json_get_text(given, "containerPath")))
+			if (is_mounted_at(mounts, json_get_text(requested, "containerPath")))
 				continue;
 			if (json_get_bool(from, "readOnly", false))
 				json_set_bool(arena, mount, "readOnly", true);
@@ -290,11 +290,11 @@ static struct json *make_mounts(const struct task_spec_order *order, const struc
 	return mounts;
 }
 
-static int make_container(const struct task_spec_order *order, const struct json *container,
+static int make_container(const struct task_spec_write *order, const struct json *container,
 	const struct json *override, struct json **ret_container, struct err *err)
 {
 	struct arena *arena = order->arena;
-	struct json *made = json_new_object(arena), *environment = NULL, *ports = NULL;
+	struct json *created = json_new_object(arena), *environment = NULL, *ports = NULL;
 	int code = make_environment(order, container, override, &environment, err);
 
 	if (code == 0)
@@ -308,28 +308,28 @@ static int make_container(const struct task_spec_order *order, const struct json
 			"Amazon S3; give container '%.*s' its variables as 'environment'",
 			SPAN_ARGS(json_get_text(container, "name")));
 	for (size_t i = 0; i < LENGTH(copied); i++)
-		set_present(arena, made, container, copied[i]);
+		set_present(arena, created, container, copied[i]);
 	for (size_t i = 0; i < LENGTH(overridden); i++)
-		set_present(arena, made, override, overridden[i]);
+		set_present(arena, created, override, overridden[i]);
 	for (size_t i = 0; i < LENGTH(lists); i++)
-		if (!json_get(made, lists[i]))
-			json_set(arena, made, lists[i], json_new_array(arena));
-	json_set_bool(arena, made, "essential", json_get_bool(container, "essential", true));
-	json_set(arena, made, "environment", environment);
-	json_set(arena, made, "portMappings", ports);
-	json_set(arena, made, "mountPoints", make_mounts(order, container));
-	json_set(arena, made, "healthCheck",
+		if (!json_get(created, lists[i]))
+			json_set(arena, created, lists[i], json_new_array(arena));
+	json_set_bool(arena, created, "essential", json_get_bool(container, "essential", true));
+	json_set(arena, created, "environment", environment);
+	json_set(arena, created, "portMappings", ports);
+	json_set(arena, created, "mountPoints", make_mounts(order, container));
+	json_set(arena, created, "healthCheck",
 		make_health_check(arena, json_get(container, "healthCheck")));
-	json_set_integer(arena, made, "stopTimeout",
+	json_set_integer(arena, created, "stopTimeout",
 		json_get_integer(container, "stopTimeout", STOP_TIMEOUT_SECONDS));
-	json_set_integer(arena, made, "logMaxBytes", LOG_MAX_BYTES);
-	*ret_container = made;
+	json_set_integer(arena, created, "logMaxBytes", LOG_MAX_BYTES);
+	*ret_container = created;
 	return 0;
 }
 
 /* ---- the task ---- */
 
-static int64_t read_size(const struct task_spec_order *order, const char *name,
+static int64_t read_size(const struct task_spec_write *order, const char *name,
 	bool (*read)(struct span text, int64_t *ret_value))
 {
 	struct span text = json_get_text(order->overrides, name);
@@ -379,27 +379,27 @@ static int check_volume(const struct json *volume, struct err *err)
 }
 
 /* Names, and the machine's paths behind them. */
-static int make_volumes(const struct task_spec_order *order, struct json **ret_volumes,
+static int make_volumes(const struct task_spec_write *order, struct json **ret_volumes,
 	struct err *err)
 {
 	struct arena *arena = order->arena;
 	struct json *list = json_new_array(arena);
 
 	JSON_EACH_ITEM (json_get(order->definition, "volumes"), volume) {
-		struct json *made = json_new_object(arena);
+		struct json *created = json_new_object(arena);
 		int code = check_volume(volume, err);
 
 		if (code < 0)
 			return code;
-		set_present(arena, made, volume, "name");
-		set_present(arena, made, volume, "host");
-		json_append(arena, list, made);
+		set_present(arena, created, volume, "name");
+		set_present(arena, created, volume, "host");
+		json_append(arena, list, created);
 	}
 	*ret_volumes = list;
 	return 0;
 }
 
-int task_spec_make(const struct task_spec_order *order, struct json **ret_spec, struct err *err)
+int task_spec_make(const struct task_spec_write *order, struct json **ret_spec, struct err *err)
 {
 	struct arena *arena = order->arena;
 	const struct task_facts *facts = order->facts;
@@ -409,15 +409,15 @@ int task_spec_make(const struct task_spec_order *order, struct json **ret_spec, 
 	if (make_volumes(order, &volumes, err) < 0)
 		return -EINVAL;
 	JSON_EACH_ITEM (json_get(order->definition, "containerDefinitions"), container) {
-		struct json *made;
+		struct json *created;
 		int code = make_container(order, container,
 			find_container(json_get(order->overrides, "containerOverrides"),
 				json_get_text(container, "name")),
-			&made, err);
+			&created, err);
 
 		if (code < 0)
 			return code;
-		json_append(arena, containers, made);
+		json_append(arena, containers, created);
 	}
 	json_set_integer(arena, spec, "version", RUNTIME_SPEC_VERSION);
 	json_set_string(arena, spec, "family", facts->family);
@@ -436,8 +436,8 @@ int task_spec_make(const struct task_spec_order *order, struct json **ret_spec, 
 		json_set_bool(arena, spec, "gated", true);
 	if (order->hold_seconds > 0)
 		json_set_integer(arena, spec, "holdSeconds", order->hold_seconds);
-	set_present(arena, spec, order->wishes, "constraints");
-	set_present(arena, spec, order->wishes, "strategy");
+	set_present(arena, spec, order->desired, "constraints");
+	set_present(arena, spec, order->desired, "strategy");
 	json_set_string(arena, spec, "networkMode", mode.data ? mode : SPAN("bridge"));
 	json_set_integer(arena, spec, "cpu", read_size(order, "cpu", task_size_read_cpu));
 	json_set_integer(arena, spec, "memory", read_size(order, "memory", task_size_read_memory));

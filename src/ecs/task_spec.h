@@ -14,20 +14,20 @@
 
 #define TASK_SECRET_MAX ((size_t)64 * 1024)
 
-struct task_spec_order {
+struct task_spec_write {
 	struct arena *arena;
 	struct span task_key;    /* data NULL: for all tasks of a group */
 	struct span cluster_key; /* of a group's */
 	const struct task_facts *facts;
 	const struct json *definition; /* the document of its definition */
 	const struct json *overrides;  /* of the task's document, or NULL */
-	const struct json *wishes;     /* as task_draft has them, or NULL */
+	const struct json *desired;    /* as task_edit has them, or NULL */
 	bool gated;                    /* as runtime/spec.h says */
 	int64_t hold_seconds;
 	const char *secrets; /* a folder, or NULL: there are none */
 };
 
 /* -EINVAL: it can never start as it is; the message goes into the task, and begins in ECS's words. */
-int task_spec_make(const struct task_spec_order *order, struct json **ret_spec, struct err *err);
+int task_spec_make(const struct task_spec_write *order, struct json **ret_spec, struct err *err);
 
 #endif

@@ -75,7 +75,7 @@ static int make(struct rig *rig, const char *definition, const char *overrides,
 		.family = SPAN("web"),
 		.revision = 3,
 		.service = SPAN("front")};
-	struct task_spec_order order = {.arena = rig->arena,
+	struct task_spec_write order = {.arena = rig->arena,
 		.task_key = SPAN("123456789012/eu-west-1/default/1"),
 		.facts = &facts,
 		.definition = parse(rig, definition),

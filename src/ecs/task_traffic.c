@@ -31,10 +31,10 @@ static struct span scope_of(struct span key)
 }
 
 static struct json *new_entry(struct arena *arena, struct span arn, struct span key,
-	const struct json *given)
+	const struct json *requested)
 {
 	struct json *entry = json_new_object(arena);
-	struct span container = json_get_text(given, "containerName");
+	struct span container = json_get_text(requested, "containerName");
 
 	json_set_string(arena, entry, "arn", arn);
 	json_set_string(arena, entry, "key", key);
@@ -134,9 +134,9 @@ static const struct json *container_of(const struct json *document, struct span 
 }
 
 /* Of a task with an interface of its own. */
-static struct span own_address(const struct task_draft *draft)
+static struct span own_address(const struct task_edit *edit)
 {
-	JSON_EACH_ITEM (json_get(draft->document, "containers"), container) {
+	JSON_EACH_ITEM (json_get(edit->document, "containers"), container) {
 		struct span address =
 			json_get_text(json_item(json_get(container, "networkInterfaces"), 0),
 				"privateIpv4Address");
@@ -144,18 +144,18 @@ static struct span own_address(const struct task_draft *draft)
 		if (address.length > 0)
 			return address;
 	}
-	JSON_EACH_ITEM (json_get(draft->document, "attachments"), attachment)
+	JSON_EACH_ITEM (json_get(edit->document, "attachments"), attachment)
 		JSON_EACH_ITEM (json_get(attachment, "details"), detail)
 			if (span_is(json_get_text(detail, "name"), "privateIPv4Address"))
 				return json_get_text(detail, "value");
 	return SPAN("");
 }
 
-static const struct json *binding_of(const struct task_draft *draft, struct span container,
+static const struct json *binding_of(const struct task_edit *edit, struct span container,
 	int64_t port, bool udp)
 {
 	const struct json *bindings =
-		json_get(container_of(draft->document, container), "networkBindings");
+		json_get(container_of(edit->document, container), "networkBindings");
 
 	JSON_EACH_ITEM (bindings, binding)
 		if (json_get_integer(binding, "containerPort", 0) == port &&
@@ -165,19 +165,19 @@ static const struct json *binding_of(const struct task_draft *draft, struct span
 }
 
 /* The host port of a container's port; on the host's own network they are the same. */
-static int64_t host_port(const struct task_draft *draft, struct span container, int64_t port,
+static int64_t host_port(const struct task_edit *edit, struct span container, int64_t port,
 	bool udp)
 {
-	return json_get_integer(binding_of(draft, container, port, udp), "hostPort", port);
+	return json_get_integer(binding_of(edit, container, port, udp), "hostPort", port);
 }
 
 /* Where runtimes have no ports of the instance to give (Kubernetes), a port is at an address of the task's own,
  * though the task has no interface in ECS's eyes. "": it is at the instance's. */
-static struct span bound_address(const struct task_draft *draft,
+static struct span bound_address(const struct task_edit *edit,
 	const struct container_instance_facts *instance, struct span container, int64_t port,
 	bool udp)
 {
-	struct span address = json_get_text(binding_of(draft, container, port, udp), "bindIP");
+	struct span address = json_get_text(binding_of(edit, container, port, udp), "bindIP");
 
 	if (!address.data || !instance || span_equal(address, instance->address) ||
 		span_is(address, "0.0.0.0") || span_is(address, "::") ||
@@ -187,35 +187,35 @@ static struct span bound_address(const struct task_draft *draft,
 }
 
 static const struct container_instance_facts *instance_of(const struct store_view *view,
-	const struct task_draft *draft)
+	const struct task_edit *edit)
 {
 	const struct store_object *instance = store_get(view, &container_instance_kind,
-		arena_format(draft->arena, "%.*s/%.*s", SPAN_ARGS(task_cluster_key(draft->key)),
-			SPAN_ARGS(draft->facts.instance)));
+		arena_format(edit->arena, "%.*s/%.*s", SPAN_ARGS(task_cluster_key(edit->key)),
+			SPAN_ARGS(edit->facts.instance)));
 
 	return instance ? container_instance_facts(instance) : NULL;
 }
 
 /* ---- target groups ---- */
 
-static int find_target(const struct store_view *view, const struct task_draft *draft,
+static int find_target(const struct store_view *view, const struct task_edit *edit,
 	const struct store_object *group, const struct json *entry, struct span *ret_id,
 	int64_t *ret_port, struct err *err)
 {
 	const struct elb_target_group_facts *facts = elb_target_group_facts(group);
-	const struct container_instance_facts *instance = instance_of(view, draft);
+	const struct container_instance_facts *instance = instance_of(view, edit);
 	int64_t port = json_get_integer(entry, "port", 0);
 
 	if (facts->instances) {
 		struct span container = json_get_text(entry, "container");
 		bool udp = facts->protocol == ELB_UDP;
 
-		*ret_id = bound_address(draft, instance, container, port, udp);
+		*ret_id = bound_address(edit, instance, container, port, udp);
 		if (ret_id->length == 0)
 			*ret_id = instance ? instance->ec2_instance_id : SPAN("");
-		*ret_port = host_port(draft, container, port, udp);
+		*ret_port = host_port(edit, container, port, udp);
 	} else {
-		*ret_id = own_address(draft);
+		*ret_id = own_address(edit);
 		*ret_port = port;
 	}
 	if (ret_id->length == 0)
@@ -239,12 +239,12 @@ static const struct store_object *own_target(const struct store_view *view, stru
 	return target && span_equal(elb_target_facts(target)->owner, task_key) ? target : NULL;
 }
 
-static int register_target(struct store_transaction *transaction, struct task_draft *draft,
+static int register_target(struct store_transaction *transaction, struct task_edit *edit,
 	struct json *entry, struct err *err)
 {
 	const struct store_view *head = store_head(transaction);
 	const struct store_object *group =
-		elb_target_group_find(head, scope_of(draft->key), json_get_text(entry, "arn"));
+		elb_target_group_find(head, scope_of(edit->key), json_get_text(entry, "arn"));
 	const struct store_object *there;
 	struct span id;
 	int64_t port;
@@ -252,27 +252,27 @@ static int register_target(struct store_transaction *transaction, struct task_dr
 
 	if (!group)
 		return err_set(err, -EINVAL, "the target group does not exist");
-	code = find_target(head, draft, group, entry, &id, &port, err);
+	code = find_target(head, edit, group, entry, &id, &port, err);
 	if (code < 0)
 		return code;
 	/* Left by somebody who had the address before. */
-	there = elb_target_find(head, group->key, id, port, draft->arena);
-	if (there && !span_equal(elb_target_facts(there)->owner, draft->key))
+	there = elb_target_find(head, group->key, id, port, edit->arena);
+	if (there && !span_equal(elb_target_facts(there)->owner, edit->key))
 		code = elb_target_remove(transaction, group->key, id, port, err);
 	if (code == 0)
-		code = elb_target_register(transaction, group, id, port, draft->key, draft->now_ms,
-			draft->arena, err);
+		code = elb_target_register(transaction, group, id, port, edit->key, edit->now_ms,
+			edit->arena, err);
 	if (code < 0)
 		return code;
-	json_set_string(draft->arena, entry, "id", id);
-	json_set_integer(draft->arena, entry, "at", port);
-	draft->facts.balance = TASK_BALANCE_WAITING;
+	json_set_string(edit->arena, entry, "id", id);
+	json_set_integer(edit->arena, entry, "at", port);
+	edit->facts.balance = TASK_BALANCE_WAITING;
 	return 0;
 }
 
 /* ---- names ---- */
 
-static int64_t registry_port(const struct task_draft *draft, const struct json *entry)
+static int64_t registry_port(const struct task_edit *edit, const struct json *entry)
 {
 	int64_t port = json_get_integer(entry, "port", 0);
 	int64_t container_port = json_get_integer(entry, "containerPort", 0);
@@ -280,27 +280,26 @@ static int64_t registry_port(const struct task_draft *draft, const struct json *
 
 	if (port != 0 || container.length == 0)
 		return port;
-	return draft->facts.network ? container_port
-				    : host_port(draft, container, container_port, false);
+	return edit->facts.network ? container_port
+				   : host_port(edit, container, container_port, false);
 }
 
 static const struct json *instance_attributes(const struct store_view *view,
-	const struct task_draft *draft, const struct store_object *service,
-	const struct json *entry)
+	const struct task_edit *edit, const struct store_object *service, const struct json *entry)
 {
-	const struct task_facts *facts = &draft->facts;
-	const struct container_instance_facts *instance = instance_of(view, draft);
-	struct arena *arena = draft->arena;
+	const struct task_facts *facts = &edit->facts;
+	const struct container_instance_facts *instance = instance_of(view, edit);
+	struct arena *arena = edit->arena;
 	struct json *attributes = json_new_object(arena);
 	struct span address =
-		facts->network ? own_address(draft)
-			       : bound_address(draft, instance, json_get_text(entry, "container"),
+		facts->network ? own_address(edit)
+			       : bound_address(edit, instance, json_get_text(entry, "container"),
 					 json_get_integer(entry, "containerPort", 0), false);
-	struct span zone = json_get_text(draft->document, "availabilityZone");
-	struct span external_id = json_get_text(draft->traffic, "externalId"), account, region;
-	int64_t port = registry_port(draft, entry);
+	struct span zone = json_get_text(edit->document, "availabilityZone");
+	struct span external_id = json_get_text(edit->traffic, "externalId"), account, region;
+	int64_t port = registry_port(edit, entry);
 
-	span_split(draft->key, '/', &account, &region);
+	span_split(edit->key, '/', &account, &region);
 	span_split(region, '/', &region, &(struct span){0});
 	if (address.length == 0 && !facts->network && instance)
 		address = instance->address;
@@ -325,91 +324,91 @@ static const struct json *instance_attributes(const struct store_view *view,
 	return attributes;
 }
 
-static int register_name(struct store_transaction *transaction, const struct task_draft *draft,
+static int register_name(struct store_transaction *transaction, const struct task_edit *edit,
 	const struct json *entry, struct err *err)
 {
 	const struct store_view *head = store_head(transaction);
 	const struct store_object *service =
-		cloudmap_service_find(head, scope_of(draft->key), json_get_text(entry, "arn"));
+		cloudmap_service_find(head, scope_of(edit->key), json_get_text(entry, "arn"));
 
 	if (!service)
 		return err_set(err, -EINVAL, "the service does not exist");
-	return cloudmap_register(transaction, service, draft->facts.id,
-		instance_attributes(head, draft, service, entry), draft->now_ms, draft->arena, err);
+	return cloudmap_register(transaction, service, edit->facts.id,
+		instance_attributes(head, edit, service, entry), edit->now_ms, edit->arena, err);
 }
 
 /* Cloud Map hears what the health checks of containers say when that changes; what others tell it in between
  * stays. */
-static int tell_health(struct store_transaction *transaction, const struct task_draft *draft,
+static int report_health(struct store_transaction *transaction, const struct task_edit *edit,
 	const struct store_object *before, struct err *err)
 {
-	const struct json *entry = registry_of(draft->traffic);
-	const struct task_facts *facts = &draft->facts;
+	const struct json *entry = registry_of(edit->traffic);
+	const struct task_facts *facts = &edit->facts;
 	const struct store_object *service;
 
 	if (!entry || !before || !facts->checked || facts->health == TASK_HEALTH_UNKNOWN ||
 		task_facts(before)->health == facts->health)
 		return 0;
-	service = cloudmap_service_find(store_head(transaction), scope_of(draft->key),
+	service = cloudmap_service_find(store_head(transaction), scope_of(edit->key),
 		json_get_text(entry, "arn"));
 	if (!service || !cloudmap_service_facts(service)->checked)
 		return 0;
 	return cloudmap_set_health(transaction, service->key, facts->id,
-		facts->health == TASK_HEALTH_HEALTHY, draft->now_ms, draft->arena, err);
+		facts->health == TASK_HEALTH_HEALTHY, edit->now_ms, edit->arena, err);
 }
 
 /* ---- events ---- */
 
-static int tell_targets(struct store_transaction *transaction, const struct task_draft *draft,
+static int report_targets(struct store_transaction *transaction, const struct task_edit *edit,
 	const char *verb, struct span arn, struct err *err)
 {
 	return service_event_count(transaction,
-		arena_format(draft->arena, "%.*s/%.*s", SPAN_ARGS(task_cluster_key(draft->key)),
-			SPAN_ARGS(draft->facts.service)),
-		draft->facts.id, draft->now_ms, draft->arena, verb,
-		arena_format(draft->arena, "targets in (target-group %.*s)", SPAN_ARGS(arn)).data,
+		arena_format(edit->arena, "%.*s/%.*s", SPAN_ARGS(task_cluster_key(edit->key)),
+			SPAN_ARGS(edit->facts.service)),
+		edit->facts.id, edit->now_ms, edit->arena, verb,
+		arena_format(edit->arena, "targets in (target-group %.*s)", SPAN_ARGS(arn)).data,
 		err);
 }
 
 /* ---- taking out ---- */
 
 /* A client may have registered the target once more: it is still where the task is, so it goes with it. */
-static int own_again(struct store_transaction *transaction, const struct task_draft *draft,
+static int own_again(struct store_transaction *transaction, const struct task_edit *edit,
 	const struct json *entry, struct err *err)
 {
 	const struct store_view *head = store_head(transaction);
 	const struct store_object *group =
-		elb_target_group_find(head, scope_of(draft->key), json_get_text(entry, "arn"));
+		elb_target_group_find(head, scope_of(edit->key), json_get_text(entry, "arn"));
 	struct span id = json_get_text(entry, "id");
 	int64_t port = json_get_integer(entry, "at", 0);
 	const struct store_object *target =
-		group && id.length > 0 ? elb_target_find(head, group->key, id, port, draft->arena)
+		group && id.length > 0 ? elb_target_find(head, group->key, id, port, edit->arena)
 				       : NULL;
 
 	if (!target || elb_target_facts(target)->owner.length > 0)
 		return 0;
-	return elb_target_register(transaction, group, id, port, draft->key, draft->now_ms,
-		draft->arena, err);
+	return elb_target_register(transaction, group, id, port, edit->key, edit->now_ms,
+		edit->arena, err);
 }
 
-static int take_out_targets(struct store_transaction *transaction, struct task_draft *draft,
+static int take_out_targets(struct store_transaction *transaction, struct task_edit *edit,
 	bool at_once, bool *ret_drain, struct err *err)
 {
-	JSON_EACH_ITEM (groups_of(draft->traffic), entry) {
+	JSON_EACH_ITEM (groups_of(edit->traffic), entry) {
 		struct span key = json_get_text(entry, "key"), id = json_get_text(entry, "id");
 		int64_t port = json_get_integer(entry, "at", 0);
 		bool found = false;
-		int code = own_again(transaction, draft, entry, err);
+		int code = own_again(transaction, edit, entry, err);
 
 		if (code < 0)
 			return code;
-		if (!own_target(store_head(transaction), draft->key, entry, draft->arena))
+		if (!own_target(store_head(transaction), edit->key, entry, edit->arena))
 			continue;
 		code = at_once ? elb_target_remove(transaction, key, id, port, err)
-			       : elb_target_deregister(transaction, key, id, port, draft->now_ms,
-					 draft->arena, &found, err);
+			       : elb_target_deregister(transaction, key, id, port, edit->now_ms,
+					 edit->arena, &found, err);
 		if (code == 0)
-			code = tell_targets(transaction, draft, "deregistered",
+			code = report_targets(transaction, edit, "deregistered",
 				json_get_text(entry, "arn"), err);
 		if (code < 0)
 			return code;
@@ -418,61 +417,61 @@ static int take_out_targets(struct store_transaction *transaction, struct task_d
 	return 0;
 }
 
-static int take_out(struct store_transaction *transaction, struct task_draft *draft, bool at_once,
+static int take_out(struct store_transaction *transaction, struct task_edit *edit, bool at_once,
 	struct err *err)
 {
-	const struct json *registry = registry_of(draft->traffic);
+	const struct json *registry = registry_of(edit->traffic);
 	int64_t remembered_ms = 0;
 	bool drains = false;
-	int code = take_out_targets(transaction, draft, at_once, &drains, err);
+	int code = take_out_targets(transaction, edit, at_once, &drains, err);
 
 	if (code == 0 && registry)
 		code = cloudmap_deregister(transaction, json_get_text(registry, "key"),
-			draft->facts.id, draft->now_ms, draft->arena, &remembered_ms, err);
+			edit->facts.id, edit->now_ms, edit->arena, &remembered_ms, err);
 	if (code < 0)
 		return code;
-	draft->facts.balance = TASK_BALANCE_NONE;
-	draft->facts.leaves_ms = 0;
-	draft->facts.traffic = TASK_TRAFFIC_LEFT;
+	edit->facts.balance = TASK_BALANCE_NONE;
+	edit->facts.leaves_ms = 0;
+	edit->facts.traffic = TASK_TRAFFIC_LEFT;
 	if (at_once)
 		return 0;
 	if (remembered_ms > 0)
-		draft->facts.leaves_ms = draft->now_ms + remembered_ms + NAME_LAG_MS;
+		edit->facts.leaves_ms = edit->now_ms + remembered_ms + NAME_LAG_MS;
 	if (drains || remembered_ms > 0)
-		draft->facts.traffic = TASK_TRAFFIC_LEAVING;
-	if (draft->facts.last < TASK_DEACTIVATING)
-		draft->facts.last = TASK_DEACTIVATING;
+		edit->facts.traffic = TASK_TRAFFIC_LEAVING;
+	if (edit->facts.last < TASK_DEACTIVATING)
+		edit->facts.last = TASK_DEACTIVATING;
 	return 0;
 }
 
 /* ---- following a task ---- */
 
 /* An agent does not say how healthy its tasks are. */
-static bool is_ready(const struct task_draft *draft)
+static bool is_ready(const struct task_edit *edit)
 {
-	const struct task_facts *facts = &draft->facts;
+	const struct task_facts *facts = &edit->facts;
 
 	return (facts->last == TASK_ACTIVATING || facts->last == TASK_RUNNING) &&
 	       (!facts->checked || facts->health == TASK_HEALTH_HEALTHY ||
-		       facts->host.length == 0 || draft->bug_register_early);
+		       facts->host.length == 0 || edit->bug_register_early);
 }
 
 /* It will never get traffic: then it is not what its service wants, and another one may have more luck. */
-static int fail(struct store_transaction *transaction, struct task_draft *draft,
+static int fail(struct store_transaction *transaction, struct task_edit *edit,
 	const struct json *entry, const struct err *reason, struct err *err)
 {
-	bool group = entry != registry_of(draft->traffic);
-	int code = task_traffic_remove(transaction, draft, err);
+	bool group = entry != registry_of(edit->traffic);
+	int code = task_traffic_remove(transaction, edit, err);
 
 	if (code < 0)
 		return code;
-	draft->facts.desired = TASK_STOPPED;
-	draft->facts.stopping_ms = draft->now_ms;
-	draft->facts.failed = true;
-	json_set_string(draft->arena, draft->document, "stopCode",
+	edit->facts.desired = TASK_STOPPED;
+	edit->facts.stopping_ms = edit->now_ms;
+	edit->facts.failed = true;
+	json_set_string(edit->arena, edit->document, "stopCode",
 		SPAN(TASK_STOP_CODE_FAILED_TO_START));
-	json_set_string(draft->arena, draft->document, "stoppedReason",
-		arena_format(draft->arena,
+	json_set_string(edit->arena, edit->document, "stoppedReason",
+		arena_format(edit->arena,
 			"ResourceInitializationError: unable to register it in (%s %.*s): %s",
 			group ? "target-group" : "registry", SPAN_ARGS(json_get_text(entry, "arn")),
 			reason->message));
@@ -480,48 +479,48 @@ static int fail(struct store_transaction *transaction, struct task_draft *draft,
 }
 
 /* The record, with room for what is found out now. */
-static struct json *copy_record(struct task_draft *draft)
+static struct json *copy_record(struct task_edit *edit)
 {
-	struct json *groups = json_new_array(draft->arena);
-	struct json *traffic = json_copy_object(draft->arena, draft->traffic);
+	struct json *groups = json_new_array(edit->arena);
+	struct json *traffic = json_copy_object(edit->arena, edit->traffic);
 
-	JSON_EACH_ITEM (groups_of(draft->traffic), entry)
-		json_append(draft->arena, groups, json_copy_object(draft->arena, entry));
+	JSON_EACH_ITEM (groups_of(edit->traffic), entry)
+		json_append(edit->arena, groups, json_copy_object(edit->arena, entry));
 	if (json_count(groups) > 0)
-		json_set(draft->arena, traffic, "groups", groups);
+		json_set(edit->arena, traffic, "groups", groups);
 	return traffic;
 }
 
-static int register_all(struct store_transaction *transaction, struct task_draft *draft,
+static int register_all(struct store_transaction *transaction, struct task_edit *edit,
 	struct err *err)
 {
-	struct json *traffic = copy_record(draft);
+	struct json *traffic = copy_record(edit);
 	const struct json *registry = registry_of(traffic), *groups = groups_of(traffic);
 	struct err reason = {0};
 	int code = 0;
 
-	draft->traffic = traffic;
+	edit->traffic = traffic;
 	for (size_t i = 0; i < json_count(groups); i++) {
 		struct json *entry = groups->array.items[i];
 
-		code = register_target(transaction, draft, entry, &reason);
+		code = register_target(transaction, edit, entry, &reason);
 		if (code == -EINVAL)
-			return fail(transaction, draft, entry, &reason, err);
+			return fail(transaction, edit, entry, &reason, err);
 		if (code == 0)
-			code = tell_targets(transaction, draft, "registered",
+			code = report_targets(transaction, edit, "registered",
 				json_get_text(entry, "arn"), &reason);
 		if (code < 0)
 			return err_set(err, code, "%s", reason.message);
 	}
 	if (registry)
-		code = register_name(transaction, draft, registry, &reason);
+		code = register_name(transaction, edit, registry, &reason);
 	if (code == -EINVAL)
-		return fail(transaction, draft, registry, &reason, err);
+		return fail(transaction, edit, registry, &reason, err);
 	if (code < 0)
 		return err_set(err, code, "%s", reason.message);
-	draft->facts.traffic = TASK_TRAFFIC_REGISTERED;
-	if (!task_awaits_traffic(&draft->facts))
-		draft->facts.last = TASK_RUNNING;
+	edit->facts.traffic = TASK_TRAFFIC_REGISTERED;
+	if (!task_awaits_traffic(&edit->facts))
+		edit->facts.last = TASK_RUNNING;
 	return 0;
 }
 
@@ -534,35 +533,35 @@ static int64_t latest_time(const struct task_facts *facts)
 	return facts->stopped_ms > latest ? facts->stopped_ms : latest;
 }
 
-int task_traffic_remove(struct store_transaction *transaction, struct task_draft *draft,
+int task_traffic_remove(struct store_transaction *transaction, struct task_edit *edit,
 	struct err *err)
 {
-	if (draft->now_ms == 0)
-		draft->now_ms = latest_time(&draft->facts);
-	return draft->facts.traffic == TASK_TRAFFIC_NONE ? 0
-							 : take_out(transaction, draft, true, err);
+	if (edit->now_ms == 0)
+		edit->now_ms = latest_time(&edit->facts);
+	return edit->facts.traffic == TASK_TRAFFIC_NONE ? 0
+							: take_out(transaction, edit, true, err);
 }
 
-int task_traffic_follow(struct store_transaction *transaction, struct task_draft *draft,
+int task_traffic_follow(struct store_transaction *transaction, struct task_edit *edit,
 	const struct store_object *before, struct err *err)
 {
-	struct task_facts *facts = &draft->facts;
+	struct task_facts *facts = &edit->facts;
 
 	if (facts->traffic == TASK_TRAFFIC_NONE || facts->traffic == TASK_TRAFFIC_LEFT)
 		return 0;
 	/* It ends by itself, or has ended: whoever is sent there finds nobody. */
 	if (facts->last >= TASK_STOPPING)
-		return task_traffic_remove(transaction, draft, err);
-	if (draft->now_ms == 0)
-		draft->now_ms = latest_time(facts);
+		return task_traffic_remove(transaction, edit, err);
+	if (edit->now_ms == 0)
+		edit->now_ms = latest_time(facts);
 	if (facts->desired == TASK_STOPPED && facts->traffic == TASK_TRAFFIC_WAITING)
 		facts->traffic = TASK_TRAFFIC_LEFT;
 	else if (facts->desired == TASK_STOPPED && facts->traffic == TASK_TRAFFIC_REGISTERED)
-		return take_out(transaction, draft, false, err);
-	else if (facts->traffic == TASK_TRAFFIC_WAITING && is_ready(draft))
-		return register_all(transaction, draft, err);
+		return take_out(transaction, edit, false, err);
+	else if (facts->traffic == TASK_TRAFFIC_WAITING && is_ready(edit))
+		return register_all(transaction, edit, err);
 	else if (facts->traffic == TASK_TRAFFIC_REGISTERED)
-		return tell_health(transaction, draft, before, err);
+		return report_health(transaction, edit, before, err);
 	return 0;
 }
 

@@ -40,10 +40,10 @@ int64_t task_traffic_hold_seconds(const struct store_view *view, struct span sco
 
 /* Registers or takes out what the draft has become ready for; sets facts.traffic, and last to RUNNING (if no
  * load balancer is to judge it) or DEACTIVATING. A task that cannot be registered is failed. `before` is the stored one, or NULL. */
-int task_traffic_follow(struct store_transaction *transaction, struct task_draft *draft,
+int task_traffic_follow(struct store_transaction *transaction, struct task_edit *edit,
 	const struct store_object *before, struct err *err);
 /* Takes it out without waiting for anybody. The caller saves. */
-int task_traffic_remove(struct store_transaction *transaction, struct task_draft *draft,
+int task_traffic_remove(struct store_transaction *transaction, struct task_edit *edit,
 	struct err *err);
 
 /* What the load balancers of a task think of it now. A target that was deregistered by somebody else does not

@@ -10,7 +10,7 @@
 
 #define WORKERS 2
 
-struct look {
+struct pass {
 	struct span key;
 	int64_t now_ms;
 	int64_t again_ms;
@@ -18,18 +18,18 @@ struct look {
 
 /* What the task is to be; false if it is that. */
 static bool find_change(const struct store_view *view, const struct store_object *task,
-	struct look *look, struct arena *arena, struct task_facts *ret_facts)
+	struct pass *pass, struct arena *arena, struct task_facts *ret_facts)
 {
 	const struct task_facts *facts = task_facts(task);
 
-	look->again_ms = 0;
+	pass->again_ms = 0;
 	*ret_facts = *facts;
 	if (facts->traffic == TASK_TRAFFIC_REGISTERED) {
 		ret_facts->balance = task_traffic_balance(view, task, arena);
 		if (facts->last == TASK_ACTIVATING && !task_awaits_traffic(ret_facts))
 			ret_facts->last = TASK_RUNNING;
 	} else if (facts->traffic == TASK_TRAFFIC_LEAVING &&
-		   task_traffic_has_left(view, task, look->now_ms, arena, &look->again_ms)) {
+		   task_traffic_has_left(view, task, pass->now_ms, arena, &pass->again_ms)) {
 		ret_facts->traffic = TASK_TRAFFIC_LEFT;
 	}
 	return ret_facts->balance != facts->balance || ret_facts->traffic != facts->traffic ||
@@ -38,23 +38,23 @@ static bool find_change(const struct store_view *view, const struct store_object
 
 static int write_change(struct store_transaction *transaction, void *context, struct err *err)
 {
-	struct look *look = context;
+	struct pass *pass = context;
 	struct arena *arena = store_transaction_arena(transaction);
-	const struct store_object *task = store_get(store_head(transaction), &task_kind, look->key);
+	const struct store_object *task = store_get(store_head(transaction), &task_kind, pass->key);
 	struct task_facts facts;
-	struct task_draft draft;
+	struct task_edit edit;
 	int code;
 
-	if (!task || !find_change(store_head(transaction), task, look, arena, &facts))
+	if (!task || !find_change(store_head(transaction), task, pass, arena, &facts))
 		return 0;
-	code = task_draft_open(task, arena, &draft, err);
+	code = task_edit_open(task, arena, &edit, err);
 	if (code < 0)
 		return code;
-	draft.now_ms = look->now_ms;
-	draft.facts.balance = facts.balance;
-	draft.facts.last = facts.last;
-	draft.facts.traffic = facts.traffic;
-	return task_save(transaction, &draft, err);
+	edit.now_ms = pass->now_ms;
+	edit.facts.balance = facts.balance;
+	edit.facts.last = facts.last;
+	edit.facts.traffic = facts.traffic;
+	return task_save(transaction, &edit, err);
 }
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
@@ -62,14 +62,14 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	_view_ struct store_view *view = store_view_open(call->store);
 	_arena_ struct arena *arena = arena_new(0);
 	const struct store_object *task = store_get(view, &task_kind, key);
-	struct look look = {.key = key, .now_ms = runner_wall_ms(call->runner)};
+	struct pass pass = {.key = key, .now_ms = runner_wall_ms(call->runner)};
 	struct task_facts facts;
 	int code = 0;
 
-	if (task && find_change(view, task, &look, arena, &facts))
-		code = control_write(call->runner, call->store, write_change, &look, NULL, err);
+	if (task && find_change(view, task, &pass, arena, &facts))
+		code = control_write(call->runner, call->store, write_change, &pass, NULL, err);
 	if (code == 0)
-		call->again_at_ms = look.again_ms;
+		call->again_at_ms = pass.again_ms;
 	return code;
 }
 

@@ -147,13 +147,13 @@ static void create(struct world *world, int count, const char *more)
 
 /* ---- tasks ---- */
 
-struct task_look {
+struct task_check {
 	char id[TEST_ID_SIZE];
 	struct task_facts facts; /* numbers only are good */
 };
 
 /* The tasks of the service that are not STOPPED, oldest first. */
-static size_t look(struct world *world, struct task_look tasks[TASKS_MAX])
+static size_t pass(struct world *world, struct task_check tasks[TASKS_MAX])
 {
 	_view_ struct store_view *view = store_view_open(world->server->store);
 	struct store_cursor cursor = {.view = view,
@@ -200,10 +200,10 @@ static void begin(struct world *world, const char *id, int port)
 /* A service with one task that runs at host port 32768. */
 static void create_running(struct world *world, char id[TEST_ID_SIZE])
 {
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 
 	create(world, 1, "");
-	assert_int_equal(look(world, tasks), 1);
+	assert_int_equal(pass(world, tasks), 1);
 	snprintf(id, TEST_ID_SIZE, "%s", tasks[0].id);
 	begin(world, id, 32768);
 }
@@ -275,7 +275,7 @@ static bool instance_is_healthy(struct world *world, const char *id)
 		cloudmap_instance_facts(instance), runner_wall_ms(world->runner));
 }
 
-static bool told(struct world *world, const char *message)
+static bool reported(struct world *world, const char *message)
 {
 	test_call(world->server, "DescribeServices", "{'services':['web']}");
 	JSON_EACH_ITEM (json_get(json_item(json_get(world->server->answer, "services"), 0),
@@ -318,7 +318,7 @@ static void a_task_that_runs_is_registered(void **state)
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_REGISTERED);
 	snprintf(message, sizeof(message),
 		"(service web) registered 1 targets in (target-group %s)", world->group);
-	assert_true(told(world, message));
+	assert_true(reported(world, message));
 }
 
 /* As on Kubernetes, which gives nobody a port of an instance: two tasks of one instance are two targets. */
@@ -326,10 +326,10 @@ static void tasks_with_ports_of_their_own_are_registered_there(void **state)
 {
 	static const char *const addresses[] = {"10.244.0.4", "10.244.0.5"};
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 
 	create(world, 2, "");
-	assert_int_equal(look(world, tasks), 2);
+	assert_int_equal(pass(world, tasks), 2);
 	for (size_t i = 0; i < LENGTH(addresses); i++)
 		begin_at(world, tasks[i].id, addresses[i], 8080);
 	for (size_t i = 0; i < LENGTH(addresses); i++) {
@@ -354,12 +354,12 @@ static void a_deployment_waits_for_load_balancers(void **state)
 	wait_ms(world, 60000);
 	assert_int_equal(facts_of(world, id).balance, TASK_BALANCE_WAITING);
 	assert_int_equal(facts_of(world, id).last, TASK_ACTIVATING);
-	assert_false(told(world, "(service web) has reached a steady state."));
+	assert_false(reported(world, "(service web) has reached a steady state."));
 	plane(world, 32768, ELB_TARGET_HEALTHY);
 	assert_int_equal(facts_of(world, id).last, TASK_RUNNING);
 	wait_ms(world, 200);
 	assert_int_equal(facts_of(world, id).balance, TASK_BALANCE_HEALTHY);
-	assert_true(told(world, "(service web) has reached a steady state."));
+	assert_true(reported(world, "(service web) has reached a steady state."));
 	/* A group that no listener uses any more has no say. */
 	plane(world, 32768, ELB_TARGET_UNUSED);
 	assert_int_equal(facts_of(world, id).balance, TASK_BALANCE_NONE);
@@ -379,8 +379,8 @@ static void the_end_of_a_task_waits_for_its_traffic(void **state)
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
 	assert_int_equal(target_state(world, 32768), ELB_TARGET_DRAINING);
 	assert_string_equal(instance_text(world, id), "");
-	assert_true(told(world, "(service web) has begun draining connections on 1 tasks."));
-	assert_true(told(world,
+	assert_true(reported(world, "(service web) has begun draining connections on 1 tasks."));
+	assert_true(reported(world,
 		words("(service web) deregistered 1 targets in (target-group %s)", world->group)));
 	/* Drained, but its name is still remembered; then not any more. */
 	plane(world, 32768, ELB_TARGET_DRAINING);
@@ -435,10 +435,10 @@ static void a_task_that_dies_is_taken_out_at_once(void **state)
 static void a_task_that_was_never_registered_waits_for_nobody(void **state)
 {
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 
 	create(world, 1, "");
-	assert_int_equal(look(world, tasks), 1);
+	assert_int_equal(pass(world, tasks), 1);
 	assert_int_equal(tasks[0].facts.traffic, TASK_TRAFFIC_WAITING);
 	test_call(world->server, "StopTask", "{'task':'%s'}", tasks[0].id);
 	assert_int_equal(facts_of(world, tasks[0].id).traffic, TASK_TRAFFIC_LEFT);
@@ -448,11 +448,11 @@ static void a_task_that_was_never_registered_waits_for_nobody(void **state)
 static void what_is_unhealthy_to_a_load_balancer_is_replaced(void **state)
 {
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 	char id[TEST_ID_SIZE];
 
 	create(world, 1, ",'healthCheckGracePeriodSeconds':60");
-	assert_int_equal(look(world, tasks), 1);
+	assert_int_equal(pass(world, tasks), 1);
 	snprintf(id, sizeof(id), "%s", tasks[0].id);
 	begin(world, id, 32768);
 	plane(world, 32768, ELB_TARGET_UNHEALTHY);
@@ -460,15 +460,15 @@ static void what_is_unhealthy_to_a_load_balancer_is_replaced(void **state)
 	assert_int_equal(facts_of(world, id).desired, TASK_RUNNING);
 	/* The grace period is over. Another one must be healthy before it may go. */
 	wait_ms(world, 10000);
-	assert_int_equal(look(world, tasks), 2);
+	assert_int_equal(pass(world, tasks), 2);
 	begin(world, tasks[strcmp(tasks[0].id, id) == 0 ? 1 : 0].id, 32769);
 	assert_int_equal(facts_of(world, id).desired, TASK_RUNNING);
 	plane(world, 32769, ELB_TARGET_HEALTHY);
 	assert_int_equal(facts_of(world, id).desired, TASK_STOPPED);
-	assert_true(told(world, words("(service web) (instance " EC2_ID
-				      ") (port 32768) is unhealthy in (target-group %s) "
-				      "due to (reason Health checks failed).",
-					world->group)));
+	assert_true(reported(world, words("(service web) (instance " EC2_ID
+					  ") (port 32768) is unhealthy in (target-group %s) "
+					  "due to (reason Health checks failed).",
+					    world->group)));
 	test_call(world->server, "DescribeTasks", "{'tasks':['%s']}", id);
 	assert_string_equal(test_item(world->server, "tasks", 0, "stoppedReason"),
 		words("Task failed ELB health checks in (target-group %s)", world->group));
@@ -499,13 +499,13 @@ static const char *rollout_state(struct world *world, size_t deployment)
 static void what_never_becomes_healthy_is_rolled_back(void **state)
 {
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 	char old[TEST_ID_SIZE];
 
 	create(world, 1,
 		",'deploymentConfiguration':{'deploymentCircuitBreaker':{'enable':true,"
 		"'rollback':true}}");
-	look(world, tasks);
+	pass(world, tasks);
 	snprintf(old, sizeof(old), "%s", tasks[0].id);
 	begin(world, old, 32768);
 	plane(world, 32768, ELB_TARGET_HEALTHY);
@@ -515,7 +515,7 @@ static void what_never_becomes_healthy_is_rolled_back(void **state)
 		char new[TEST_ID_SIZE] = "";
 
 		wait_ms(world, 10000);
-		for (size_t count = look(world, tasks), j = 0; j < count; j++)
+		for (size_t count = pass(world, tasks), j = 0; j < count; j++)
 			if (tasks[j].facts.traffic == TASK_TRAFFIC_WAITING)
 				memcpy(new, tasks[j].id, sizeof(new));
 		begin(world, new, 32768 + i);
@@ -530,7 +530,7 @@ static void what_never_becomes_healthy_is_rolled_back(void **state)
 			"{'cluster':'default','task':'%s','status':'STOPPED'}", new);
 	}
 	settle(world);
-	assert_true(told(world,
+	assert_true(reported(world,
 		words("(service web) (instance " EC2_ID ") (port 32769) is unhealthy "
 		      "in (target-group %s) due to (reason Health checks failed).",
 			world->group)));
@@ -549,10 +549,10 @@ static int delete_group(struct store_transaction *transaction, void *context, st
 static void a_group_that_is_gone_fails_the_task(void **state)
 {
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 
 	create(world, 1, "");
-	assert_int_equal(look(world, tasks), 1);
+	assert_int_equal(pass(world, tasks), 1);
 	assert_int_equal(store_write_wait(world->server->store, delete_group, NULL, NULL, NULL), 0);
 	begin(world, tasks[0].id, 32768);
 	assert_int_equal(facts_of(world, tasks[0].id).desired, TASK_STOPPED);
@@ -564,29 +564,29 @@ static void a_group_that_is_gone_fails_the_task(void **state)
 		      "the target group does not exist",
 			world->group));
 	/* No other is started in vain. */
-	assert_int_equal(look(world, tasks), 1);
+	assert_int_equal(pass(world, tasks), 1);
 }
 
 /* Many that start together are told of once. */
 static void events_count(void **state)
 {
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 
 	create(world, 5, "");
-	assert_int_equal(look(world, tasks), 5);
+	assert_int_equal(pass(world, tasks), 5);
 	for (int i = 0; i < 5; i++)
 		begin(world, tasks[i].id, 32768 + i);
-	assert_true(told(world,
+	assert_true(reported(world,
 		words("(service web) registered 5 targets in (target-group %s)", world->group)));
-	assert_false(told(world,
+	assert_false(reported(world,
 		words("(service web) registered 1 targets in (target-group %s)", world->group)));
 	/* Later ones are others. */
 	wait_ms(world, SERVICE_EVENT_COUNTS_MS + 1000);
 	test_call(world->server, "UpdateService", "{'service':'web','desiredCount':3}");
 	settle(world);
-	assert_true(told(world, "(service web) has begun draining connections on 2 tasks."));
-	assert_true(told(world,
+	assert_true(reported(world, "(service web) has begun draining connections on 2 tasks."));
+	assert_true(reported(world,
 		words("(service web) deregistered 2 targets in (target-group %s)", world->group)));
 }
 
@@ -637,14 +637,14 @@ static void be_unhealthy(struct task_facts *facts)
 	facts->health = TASK_HEALTH_UNHEALTHY;
 }
 
-static void health_is_waited_for_and_told(void **state)
+static void health_is_waited_for_and_reported(void **state)
 {
 	struct world *world = *state;
-	struct task_look tasks[TASKS_MAX];
+	struct task_check tasks[TASKS_MAX];
 	const char *id = tasks[0].id;
 
 	create(world, 1, ",'healthCheckGracePeriodSeconds':3600");
-	assert_int_equal(look(world, tasks), 1);
+	assert_int_equal(pass(world, tasks), 1);
 	test_change_task(world->server, "default", id, run_here);
 	settle(world);
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_WAITING);
@@ -712,7 +712,7 @@ int main(void)
 		WITH_WORLD(a_group_that_is_gone_fails_the_task),
 		WITH_WORLD(events_count),
 		WITH_WORLD(what_is_taken_out_stays_out),
-		WITH_WORLD(health_is_waited_for_and_told),
+		WITH_WORLD(health_is_waited_for_and_reported),
 		WITH_WORLD(a_task_can_be_stopped_at_once),
 	};
 

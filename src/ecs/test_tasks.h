@@ -78,15 +78,15 @@ static inline int test_change_write(struct store_transaction *transaction, void 
 {
 	struct test_change *change = context;
 	_arena_ struct arena *arena = arena_new(0);
-	struct task_draft draft;
-	int code = task_draft_open(store_get(store_head(transaction), &task_kind,
-					   span_of(change->key)),
-		arena, &draft, err);
+	struct task_edit edit;
+	int code =
+		task_edit_open(store_get(store_head(transaction), &task_kind, span_of(change->key)),
+			arena, &edit, err);
 
 	if (code < 0)
 		return code;
-	change->change(&draft.facts);
-	return task_save(transaction, &draft, err);
+	change->change(&edit.facts);
+	return task_save(transaction, &edit, err);
 }
 
 /* Changes the facts of a task, as a controller would. */

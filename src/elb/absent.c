@@ -1,4 +1,4 @@
-/* What slipway does not have; see the header. */
+/* Features that slipway does not have; see the header. */
 #include "elb/absent.h"
 
 #include "aws/key.h"

@@ -44,7 +44,7 @@ static int check_association(struct aws_request *request, const struct store_obj
 		.index = ELB_RULE_BY_GROUP,
 		.prefix = group->key,
 		.exact = true};
-	/* All that use it are of one load balancer, so one of each kind tells. */
+	/* All its users belong to one load balancer, so one of each kind is enough. */
 	const struct store_object *listener = store_next(&listeners), *rule = store_next(&rules);
 
 	if (listener)
@@ -80,11 +80,11 @@ static int check_group(struct aws_request *request, struct span arn,
 }
 
 /* TargetGroupArn and ForwardConfig may both be there only if they name one and the same group. */
-static int find_groups(struct aws_request *request, const char *name, const struct json *given,
+static int find_groups(struct aws_request *request, const char *name, const struct json *requested,
 	const struct json **ret_groups)
 {
-	const struct json *groups = json_path(given, "ForwardConfig.TargetGroups");
-	struct span arn = json_get_text(given, "TargetGroupArn");
+	const struct json *groups = json_path(requested, "ForwardConfig.TargetGroups");
+	struct span arn = json_get_text(requested, "TargetGroupArn");
 	struct json *list, *tuple;
 
 	if (json_count(groups) == 0 && arn.length == 0)
@@ -112,12 +112,12 @@ static int find_groups(struct aws_request *request, const char *name, const stru
 }
 
 /* That weights are from 0 to 999, and times from 1 s to a week, the model has checked. */
-static int read_groups(struct aws_request *request, const char *name, const struct json *given,
+static int read_groups(struct aws_request *request, const char *name, const struct json *requested,
 	const struct elb_action_place *place, struct json **ret_groups)
 {
 	struct json *groups = json_new_array(request->arena);
 
-	JSON_EACH_ITEM (given, item) {
+	JSON_EACH_ITEM (requested, item) {
 		struct span arn = json_get_text(item, "TargetGroupArn");
 		int64_t weight = json_get_integer(item, "Weight", 1);
 		struct json *tuple = json_new_object(request->arena);
@@ -139,14 +139,14 @@ static int read_groups(struct aws_request *request, const char *name, const stru
 	return 0;
 }
 
-static int read_sticky(struct aws_request *request, const char *name, const struct json *given,
+static int read_sticky(struct aws_request *request, const char *name, const struct json *requested,
 	const struct elb_action_place *place, struct json **ret_sticky)
 {
 	bool network = elb_load_balancer_facts(place->load_balancer)->type == ELB_NETWORK;
 	struct json *sticky = json_new_object(request->arena);
-	bool enabled = json_get_bool(given, "Enabled", false);
-	int64_t seconds = json_get_integer(given, "DurationSeconds", STICKY_DEFAULT_S);
-	bool said = !json_is_absent(json_get(given, "DurationSeconds"));
+	bool enabled = json_get_bool(requested, "Enabled", false);
+	int64_t seconds = json_get_integer(requested, "DurationSeconds", STICKY_DEFAULT_S);
+	bool said = !json_is_absent(json_get(requested, "DurationSeconds"));
 
 	if (enabled && network)
 		return fail_action(request, name,
@@ -158,16 +158,16 @@ static int read_sticky(struct aws_request *request, const char *name, const stru
 	return 0;
 }
 
-static int read_forward(struct aws_request *request, const char *name, const struct json *given,
+static int read_forward(struct aws_request *request, const char *name, const struct json *requested,
 	const struct elb_action_place *place, struct json *action)
 {
 	struct json *config = json_new_object(request->arena), *groups, *sticky;
-	const struct json *given_groups;
+	const struct json *requested_groups;
 
-	if (find_groups(request, name, given, &given_groups) < 0 ||
-		read_groups(request, name, given_groups, place, &groups) < 0 ||
+	if (find_groups(request, name, requested, &requested_groups) < 0 ||
+		read_groups(request, name, requested_groups, place, &groups) < 0 ||
 		read_sticky(request, name,
-			json_path(given, "ForwardConfig.TargetGroupStickinessConfig"), place,
+			json_path(requested, "ForwardConfig.TargetGroupStickinessConfig"), place,
 			&sticky) < 0)
 		return -EPERM;
 	if (json_count(groups) == 1)
@@ -250,10 +250,10 @@ static int check_redirect(struct aws_request *request, const char *name, const s
 	return 0;
 }
 
-static int read_redirect(struct aws_request *request, const char *name, const struct json *given,
-	const struct elb_action_place *place, struct json *action)
+static int read_redirect(struct aws_request *request, const char *name,
+	const struct json *requested, const struct elb_action_place *place, struct json *action)
 {
-	const struct json *from = json_get(given, "RedirectConfig");
+	const struct json *from = json_get(requested, "RedirectConfig");
 	struct json *config = json_new_object(request->arena);
 
 	if (json_is_absent(from))
@@ -290,10 +290,10 @@ static bool is_content_type(struct span text)
 	return false;
 }
 
-static int read_fixed(struct aws_request *request, const char *name, const struct json *given,
+static int read_fixed(struct aws_request *request, const char *name, const struct json *requested,
 	const struct elb_action_place *place, struct json *action)
 {
-	const struct json *from = json_get(given, "FixedResponseConfig");
+	const struct json *from = json_get(requested, "FixedResponseConfig");
 	struct span status = json_get_text(from, "StatusCode");
 	struct span type = json_get_text(from, "ContentType");
 	struct span body = json_get_text(from, "MessageBody");
@@ -335,7 +335,7 @@ static const struct action_type {
 	const char *name;
 	const char *config; /* what goes with it, beside TargetGroupArn with forward */
 	bool network;       /* for network load balancers too */
-	int (*read)(struct aws_request *request, const char *name, const struct json *given,
+	int (*read)(struct aws_request *request, const char *name, const struct json *requested,
 		const struct elb_action_place *place, struct json *action); /* NULL: refused */
 } types[] = {
 	{"forward", "ForwardConfig", true, read_forward},
@@ -347,26 +347,26 @@ static const struct action_type {
 };
 
 /* A …Config that belongs to another type would be lost without a word. */
-static int check_configs(struct aws_request *request, const char *name, const struct json *given,
-	const struct action_type *type)
+static int check_configs(struct aws_request *request, const char *name,
+	const struct json *requested, const struct action_type *type)
 {
 	for (size_t i = 0; i < LENGTH(types); i++)
-		if (&types[i] != type && !json_is_absent(json_get(given, types[i].config)))
+		if (&types[i] != type && !json_is_absent(json_get(requested, types[i].config)))
 			return aws_fail(request, "InvalidLoadBalancerActionException",
 				"%s: %s does not go with the type %s", name, types[i].config,
 				type->name);
-	if (type != &types[0] && !json_is_absent(json_get(given, "TargetGroupArn")))
+	if (type != &types[0] && !json_is_absent(json_get(requested, "TargetGroupArn")))
 		return aws_fail(request, "InvalidLoadBalancerActionException",
 			"%s: TargetGroupArn does not go with the type %s", name, type->name);
 	return 0;
 }
 
-static int read_action(struct aws_request *request, const char *name, const struct json *given,
+static int read_action(struct aws_request *request, const char *name, const struct json *requested,
 	const struct elb_action_place *place, struct json *action)
 {
-	struct span type_name = json_get_text(given, "Type");
+	struct span type_name = json_get_text(requested, "Type");
 	const struct action_type *type = NULL;
-	const struct json *order = json_get(given, "Order");
+	const struct json *order = json_get(requested, "Order");
 
 	for (size_t i = 0; i < LENGTH(types); i++)
 		if (span_is(type_name, types[i].name))
@@ -385,21 +385,21 @@ static int read_action(struct aws_request *request, const char *name, const stru
 		json_set(request->arena, action, "Order", order);
 	else if (type != &types[0])
 		json_set_integer(request->arena, action, "Order", 1);
-	if (check_configs(request, name, given, type) < 0)
+	if (check_configs(request, name, requested, type) < 0)
 		return -EPERM;
-	return type->read(request, name, given, place, action);
+	return type->read(request, name, requested, place, action);
 }
 
 int elb_actions_read(struct aws_request *request, const char *name,
 	const struct elb_action_place *place, struct json **ret_actions)
 {
-	const struct json *given = json_get(request->input, name);
+	const struct json *requested = json_get(request->input, name);
 	struct json *actions = json_new_array(request->arena);
 
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return fail_action(request, name,
 			"exactly one action is needed: forward, redirect or fixed-response");
-	JSON_EACH_ITEM (given, item) {
+	JSON_EACH_ITEM (requested, item) {
 		struct json *action = json_new_object(request->arena);
 
 		if (read_action(request, name, item, place, action) < 0)

@@ -8,7 +8,7 @@
 
 #define SERVICE "elasticloadbalancing"
 
-static const char *const type_words[] = {[ELB_APPLICATION] = "app", [ELB_NETWORK] = "net"};
+static const char *const type_text[] = {[ELB_APPLICATION] = "app", [ELB_NETWORK] = "net"};
 
 /* ---- writing ---- */
 
@@ -17,7 +17,7 @@ struct span elb_load_balancer_arn(struct arena *arena, const struct store_object
 	const struct elb_load_balancer_facts *facts = elb_load_balancer_facts(load_balancer);
 
 	return aws_arn_of_key(arena, SERVICE, load_balancer->key,
-		arena_format(arena, "loadbalancer/%s/%.*s/%.*s", type_words[facts->type],
+		arena_format(arena, "loadbalancer/%s/%.*s/%.*s", type_text[facts->type],
 			SPAN_ARGS(facts->name), SPAN_ARGS(facts->id)));
 }
 
@@ -32,13 +32,13 @@ struct span elb_target_group_arn(struct arena *arena, const struct store_object 
 
 /* ---- reading ---- */
 
-/* What is behind "TYPE/" in an ARN of this service, account and region; data NULL if it is no such one. */
-static struct span resource_of(struct span scope, struct span given, const char *type)
+/* The text after "TYPE/" in an ARN of this service, account and region; else data is NULL. */
+static struct span resource_of(struct span scope, struct span requested, const char *type)
 {
 	struct span account, region, before, rest;
 	struct aws_arn arn;
 
-	if (!given.data || !aws_arn_parse(given, &arn) || !span_is(arn.service, SERVICE) ||
+	if (!requested.data || !aws_arn_parse(requested, &arn) || !span_is(arn.service, SERVICE) ||
 		!span_split(scope, '/', &account, &rest) ||
 		!span_split(rest, '/', &region, &rest) || !span_equal(arn.account, account) ||
 		!span_equal(arn.region, region) ||
@@ -75,7 +75,7 @@ const struct store_object *elb_load_balancer_find(const struct store_view *view,
 	if (!found)
 		return NULL;
 	facts = elb_load_balancer_facts(found);
-	return span_equal(facts->id, id) && span_is(type, type_words[facts->type]) ? found : NULL;
+	return span_equal(facts->id, id) && span_is(type, type_text[facts->type]) ? found : NULL;
 }
 
 const struct store_object *elb_target_group_find(const struct store_view *view, struct span scope,

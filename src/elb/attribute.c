@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "elb/target.h"
 
-/* Whom an attribute is for. */
+/* The kinds of objects that an attribute applies to. */
 enum audience {
 	APPLICATION = 1, /* load balancers, and groups and listeners of HTTP and HTTPS */
 	TCP_INSTANCES = 2,
@@ -98,13 +98,13 @@ static const struct row target_group_rows[] = {
 		0},
 };
 
-/* What AWS has beyond these, and slipway does not do, is refused in listener_attribute.c. */
+/* listener_attribute.c rejects the other AWS attributes, which slipway does not support. */
 static const struct row listener_rows[] = {
 	{"tcp.idle_timeout.seconds", "350", TCP, "", 60, 6000, 0},
 	{"routing.http.response.server.enabled", "false", APPLICATION, "false", 0, 0, 0},
 };
 
-/* ---- which table, and for whom ---- */
+/* ---- which table, and for which kinds of objects ---- */
 
 static unsigned group_audience(const struct elb_target_group_facts *facts)
 {
@@ -144,7 +144,7 @@ static int check_target_group(const struct settings *settings);
 static const struct table {
 	const struct store_kind *kind;
 	unsigned (*audience)(const struct store_object *object);
-	/* What no single row can say; may be NULL. */
+	/* Checks that involve several rows; may be NULL. */
 	int (*check)(const struct settings *settings);
 	const struct row *rows;
 	size_t count;
@@ -290,7 +290,7 @@ static int check_load_balancer(const struct settings *settings)
 	return 0;
 }
 
-/* What a cookie's name may have, as RFC 6265 says it. */
+/* The characters that RFC 6265 allows in a cookie's name. */
 static bool is_token(struct span text)
 {
 	for (size_t i = 0; i < text.length; i++)
@@ -377,15 +377,15 @@ int elb_attributes_describe(struct aws_request *request, const struct store_obje
 		attributes_of(object, request->arena));
 }
 
-static int check_given(struct aws_request *request, const struct table *table, unsigned audience,
-	const struct json *given)
+static int check_requested(struct aws_request *request, const struct table *table,
+	unsigned audience, const struct json *requested)
 {
 	size_t at = 0;
 
-	if (json_count(given) > ELB_ATTRIBUTES_MAX)
+	if (json_count(requested) > ELB_ATTRIBUTES_MAX)
 		return aws_fail_input(request, "Attributes: %zu are given, the limit is %d",
-			json_count(given), ELB_ATTRIBUTES_MAX);
-	JSON_EACH_ITEM (given, attribute) {
+			json_count(requested), ELB_ATTRIBUTES_MAX);
+	JSON_EACH_ITEM (requested, attribute) {
 		struct span name = json_get_text(attribute, "Key");
 		struct span value = json_get_text(attribute, "Value");
 		const struct row *row =
@@ -400,7 +400,7 @@ static int check_given(struct aws_request *request, const struct table *table, u
 			return aws_fail_input(request, "Attributes: the value of '%s' must be %.*s",
 				row->name, SPAN_ARGS(allowed_values(request->arena, row)));
 		for (size_t i = 0; i < at; i++)
-			if (span_equal(json_get_text(json_item(given, i), "Key"), name))
+			if (span_equal(json_get_text(json_item(requested, i), "Key"), name))
 				return aws_fail_input(request, "Attributes: '%s' is given twice",
 					row->name);
 		at++;
@@ -410,20 +410,20 @@ static int check_given(struct aws_request *request, const struct table *table, u
 
 int elb_attributes_modify(struct aws_request *request, const struct store_object *object)
 {
-	const struct json *given = json_get(request->input, "Attributes");
+	const struct json *requested = json_get(request->input, "Attributes");
 	const struct table *table = table_of(object);
 	unsigned audience = table->audience(object);
 	struct json *old, *private_, *attributes;
 	struct settings settings = {.request = request, .table = table, .audience = audience};
 
-	if (check_given(request, table, audience, given) < 0)
+	if (check_requested(request, table, audience, requested) < 0)
 		return -EPERM;
 	if (json_parse(object->private_, request->arena, &old, &request->err) < 0)
 		return aws_fail_store(request);
 	attributes = json_is_absent(json_get(old, "attributes"))
 			     ? json_new_object(request->arena)
 			     : json_copy_object(request->arena, json_get(old, "attributes"));
-	JSON_EACH_ITEM (given, attribute)
+	JSON_EACH_ITEM (requested, attribute)
 		json_set_string(request->arena, attributes,
 			find_row(table->rows, table->count, audience,
 				json_get_text(attribute, "Key"))

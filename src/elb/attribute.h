@@ -1,6 +1,6 @@
 /*
- * Attributes of load balancers, target groups and listeners: one table for each says which there are, for
- * whom, with which default, and what a value may be. Only what was set is stored.
+ * Attributes of load balancers, target groups and listeners: one table for each lists them with
+ * the objects they apply to, defaults and allowed values. Only values that were set are stored.
  */
 #ifndef ELB_ATTRIBUTE_H
 #define ELB_ATTRIBUTE_H

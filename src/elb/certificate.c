@@ -70,9 +70,9 @@ int elb_certificate_name(struct span arn, struct span *ret_name, struct err *err
 	return 0;
 }
 
-/* ---- what is in a file ---- */
+/* ---- contents of a file ---- */
 
-/* Nobody is there to be asked: a key with a password cannot be read. */
+/* No user can be prompted: a key with a password cannot be read. */
 static int no_password(char *password, int size, int writing, void *context)
 {
 	(void)password, (void)size, (void)writing, (void)context;
@@ -148,7 +148,7 @@ int elb_certificate_read(const char *folder, struct span arn, struct arena *aren
 		code = err_set(err, -EINVAL, "it has a zero byte");
 	else
 		code = check_text(buffer_span(&buffer), err);
-	/* What OpenSSL has to say stays with this thread; the next one to ask must not hear it. */
+	/* OpenSSL keeps errors per thread; the next caller must not see these. */
 	ERR_clear_error();
 	if (code < 0)
 		return err_prefix(err, code, "certificate '%.*s', file '%.*s'", SPAN_ARGS(name),

@@ -8,7 +8,7 @@
 
 #define HEADER_NAME_MAX 40
 
-/* What a value may have beside letters and digits is AWS's, but that it asks for a dot in every host. */
+/* Characters beside letters and digits are as in AWS, but AWS requires a dot in every host. */
 static const struct elb_condition_field fields[] = {
 	{"host-header", "HostHeaderConfig", PROXY_IF_HOST, 128, false, true, true, "-.*?"},
 	{"path-pattern", "PathPatternConfig", PROXY_IF_PATH, 128, false, true, true,
@@ -28,7 +28,7 @@ const struct elb_condition_field *elb_condition_field_find(struct span name)
 	return NULL;
 }
 
-/* What a list has used up so far. */
+/* The limits that a list has used up so far. */
 struct reading {
 	struct aws_request *request;
 	size_t values, wildcards;
@@ -103,12 +103,12 @@ static bool is_method(struct span text)
 
 /* One value in normal form: a text, or a pair of a query string. */
 static int read_value(struct reading *reading, const struct elb_condition_field *field,
-	const struct json *given, const struct json **ret_value)
+	const struct json *requested, const struct json **ret_value)
 {
 	struct aws_request *request = reading->request;
 	bool pair = field->kind == PROXY_IF_QUERY;
-	struct span text = pair ? json_get_text(given, "Value") : json_text(given);
-	struct span key = pair ? json_get_text(given, "Key") : SPAN_NONE;
+	struct span text = pair ? json_get_text(requested, "Value") : json_text(requested);
+	struct span key = pair ? json_get_text(requested, "Key") : SPAN_NONE;
 	struct json *value;
 
 	if (check_text(reading, field, text) < 0 ||
@@ -166,14 +166,14 @@ static int check_header_name(struct aws_request *request, struct span name)
 
 /* Values and the …Config must not say different things; clients send back both, as they were answered. */
 static int find_values(struct aws_request *request, const struct elb_condition_field *field,
-	const struct json *given, const struct json **ret_values)
+	const struct json *requested, const struct json **ret_values)
 {
-	const struct json *direct = json_get(given, "Values");
-	const struct json *config = json_get(given, field->config);
+	const struct json *direct = json_get(requested, "Values");
+	const struct json *config = json_get(requested, field->config);
 	const struct json *values = json_get(config, "Values");
 
 	if (json_count(json_get(config, "RegexValues")) > 0 ||
-		json_count(json_get(given, "RegexValues")) > 0)
+		json_count(json_get(requested, "RegexValues")) > 0)
 		return aws_fail_input(request,
 			"Conditions: slipway does not support RegexValues; use Values with '*' and "
 			"'?'");
@@ -195,22 +195,22 @@ static int find_values(struct aws_request *request, const struct elb_condition_f
 
 /* A …Config that belongs to another field would be lost without a word. */
 static int check_configs(struct aws_request *request, const struct elb_condition_field *field,
-	const struct json *given)
+	const struct json *requested)
 {
 	for (size_t i = 0; i < LENGTH(fields); i++)
-		if (&fields[i] != field && !json_is_absent(json_get(given, fields[i].config)))
+		if (&fields[i] != field && !json_is_absent(json_get(requested, fields[i].config)))
 			return aws_fail_input(request,
 				"Conditions: %s does not go with the field %s", fields[i].config,
 				field->name);
 	return 0;
 }
 
-static int read_condition(struct reading *reading, const struct json *given,
+static int read_condition(struct reading *reading, const struct json *requested,
 	const struct json **ret_condition)
 {
 	struct aws_request *request = reading->request;
 	struct arena *arena = request->arena;
-	struct span name = json_get_text(given, "Field");
+	struct span name = json_get_text(requested, "Field");
 	const struct elb_condition_field *field = elb_condition_field_find(name);
 	struct json *condition = json_new_object(arena), *config = json_new_object(arena);
 	struct json *list = json_new_array(arena);
@@ -226,11 +226,11 @@ static int read_condition(struct reading *reading, const struct json *given,
 		return aws_fail_input(request, "Conditions: a rule has at most one %s condition",
 			field->name);
 	reading->seen[field - fields] = true;
-	if (check_configs(request, field, given) < 0 ||
-		find_values(request, field, given, &values) < 0)
+	if (check_configs(request, field, requested) < 0 ||
+		find_values(request, field, requested, &values) < 0)
 		return -EPERM;
 	if (field->kind == PROXY_IF_HEADER) {
-		header = json_get_text(json_get(given, field->config), "HttpHeaderName");
+		header = json_get_text(json_get(requested, field->config), "HttpHeaderName");
 		if (check_header_name(request, header) < 0)
 			return -EPERM;
 		json_set_string(arena, config, "HttpHeaderName", header);
@@ -249,16 +249,16 @@ static int read_condition(struct reading *reading, const struct json *given,
 	return 0;
 }
 
-int elb_conditions_read(struct aws_request *request, const struct json *given,
+int elb_conditions_read(struct aws_request *request, const struct json *requested,
 	struct json **ret_conditions)
 {
 	struct reading reading = {.request = request};
 	struct json *conditions = json_new_array(request->arena);
 	const struct json *condition;
 
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return aws_fail_input(request, "Conditions: a rule needs at least one condition");
-	JSON_EACH_ITEM (given, item) {
+	JSON_EACH_ITEM (requested, item) {
 		if (read_condition(&reading, item, &condition) < 0)
 			return -EPERM;
 		json_append(request->arena, conditions, condition);

@@ -25,7 +25,7 @@ struct elb_condition_field {
 const struct elb_condition_field *elb_condition_field_find(struct span name);
 
 /* Checks and normalises a list. */
-int elb_conditions_read(struct aws_request *request, const struct json *given,
+int elb_conditions_read(struct aws_request *request, const struct json *requested,
 	struct json **ret_conditions);
 
 #endif

@@ -2,7 +2,7 @@
  * Elastic Load Balancing v2: load balancers, target groups, targets, listeners and rules, as API
  * (query/XML, 2015-12-01) and as objects. plane.h makes traffic flow.
  *
- *     load_balancer  ACCOUNT/REGION/NAME                       ID: 16 hex digits that nobody chose
+ *     load_balancer  ACCOUNT/REGION/NAME                       ID: 16 random hex digits
  *     target_group   ACCOUNT/REGION/NAME
  *     target         ACCOUNT/REGION/GROUPNAME/TARGETID/PORT    TARGETID: an address, or "i-…"
  *     listener       ACCOUNT/REGION/BALANCERNAME/LISTENERID
@@ -33,16 +33,16 @@ extern const struct store_kind elb_target_kind;
 extern const struct store_kind elb_listener_kind;
 extern const struct store_kind elb_rule_kind;
 
-/* What handlers know of the server: the context of the service. */
+/* The server settings that handlers use: the context of the service. */
 struct elb_context {
 	struct span domain; /* DNS names end with it: "slipway.internal" */
 	/* Where load balancers get their addresses from: "127.192.0.0/16": each one its own; a single
 	 * address ("192.0.2.7"): all of them that one, and ports must differ. */
 	struct span addresses;
 	const char *certificates; /* folder: NAME.pem is certificate/NAME; NULL: there are none */
-	/* For looking before a write whether a port can be bound; NULL: nobody looks. */
+	/* For checking before a write whether a port can be bound; NULL: no check. */
 	struct store *store;
-	/* The address of an instance ("i-…"), as text; "" if it is not known. Set by whoever knows. */
+	/* The address of an instance ("i-…"), as text; "" if unknown. Set by its provider. */
 	struct span (*instance_address)(const struct store_view *view, struct span scope,
 		struct span instance, struct arena *arena);
 };
@@ -106,13 +106,13 @@ enum elb_target_index {
 	ELB_TARGET_BY_OWNER, /* the owner; only those that have one */
 	ELB_TARGET_BY_STATE, /* "ACCOUNT/REGION/GROUPNAME/STATE" */
 };
-/* What clients want (registered, draining) and what was found out (the rest); the plane alone writes the
- * latter, and deletes a draining target when nothing of it is in use any more, or its time is over. */
+/* Desired state (registered, draining) and observed state (the rest). Only the plane writes the
+ * latter; it deletes a draining target when nothing uses it any more or its time is over. */
 struct elb_target_facts {
 	struct span group; /* name */
 	struct span id;
 	int64_t port;
-	struct span owner; /* the key of the ECS task that registered it; "": somebody else */
+	struct span owner; /* the key of the ECS task that registered it; "": another client */
 	enum elb_target_state state;
 	enum probe_reason reason;
 	int64_t code; /* with MISMATCH */
@@ -169,7 +169,7 @@ struct span elb_listener_arn(struct arena *arena, const struct store_object *loa
 struct span elb_rule_arn(struct arena *arena, const struct store_object *load_balancer,
 	struct span listener_id, struct span rule_id);
 
-/* What an ARN names, of the scope "ACCOUNT/REGION/"; NULL if there is none (or another of the same name). */
+/* The object of an ARN in the scope "ACCOUNT/REGION/"; NULL if none has this name and ARN. */
 const struct store_object *elb_load_balancer_find(const struct store_view *view, struct span scope,
 	struct span arn);
 const struct store_object *elb_target_group_find(const struct store_view *view, struct span scope,
@@ -201,7 +201,7 @@ int elb_target_register(struct store_transaction *transaction, const struct stor
 int elb_target_deregister(struct store_transaction *transaction, struct span group_key,
 	struct span id, int64_t port, int64_t now_ms, struct arena *arena, bool *ret_found,
 	struct err *err);
-/* At once and without a delay: what was behind it is dead. No change if it is not there. */
+/* Removes a target at once, without a delay: its program is dead. No change if absent. */
 int elb_target_remove(struct store_transaction *transaction, struct span group_key, struct span id,
 	int64_t port, struct err *err);
 const struct store_object *elb_target_find(const struct store_view *view, struct span group_key,

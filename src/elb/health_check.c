@@ -59,18 +59,18 @@ static int read_numbers(struct aws_request *request, enum elb_protocol group,
 
 static int read_port(struct aws_request *request, struct json *document)
 {
-	struct span given = json_get_text(request->input, "HealthCheckPort");
+	struct span requested = json_get_text(request->input, "HealthCheckPort");
 	struct span stored = json_get_text(document, "HealthCheckPort");
 	uint64_t port;
 
-	if (!given.data)
-		given = stored.data ? stored : SPAN("traffic-port");
-	if (!span_is(given, "traffic-port") &&
-		(!span_to_unsigned(given, UINT16_MAX, &port) || port == 0))
+	if (!requested.data)
+		requested = stored.data ? stored : SPAN("traffic-port");
+	if (!span_is(requested, "traffic-port") &&
+		(!span_to_unsigned(requested, UINT16_MAX, &port) || port == 0))
 		return aws_fail_input(request,
 			"HealthCheckPort: '%.*s' must be 'traffic-port' or a number from 1 to %d",
-			SPAN_ARGS(given), UINT16_MAX);
-	json_set_string(request->arena, document, "HealthCheckPort", given);
+			SPAN_ARGS(requested), UINT16_MAX);
+	json_set_string(request->arena, document, "HealthCheckPort", requested);
 	return 0;
 }
 
@@ -88,29 +88,29 @@ static bool is_path(struct span path)
 
 static int read_path(struct aws_request *request, struct json *document)
 {
-	struct span given = json_get_text(request->input, "HealthCheckPath");
+	struct span requested = json_get_text(request->input, "HealthCheckPath");
 	struct span stored = json_get_text(document, "HealthCheckPath");
 
-	if (given.data && !is_path(given))
+	if (requested.data && !is_path(requested))
 		return aws_fail_input(request,
 			"HealthCheckPath: must begin with '/' and have at most %d characters, none "
 			"of them a space, a quotation mark, a backslash or beyond ASCII",
 			PROBE_PATH_MAX);
-	if (!given.data)
-		given = stored.data ? stored : SPAN(PATH_DEFAULT);
-	json_set_string(request->arena, document, "HealthCheckPath", given);
+	if (!requested.data)
+		requested = stored.data ? stored : SPAN(PATH_DEFAULT);
+	json_set_string(request->arena, document, "HealthCheckPath", requested);
 	return 0;
 }
 
 static int read_matcher(struct aws_request *request, enum elb_protocol group, struct json *document)
 {
-	const struct json *given = json_get(request->input, "Matcher");
-	struct span codes = json_get_text(given, "HttpCode");
+	const struct json *requested = json_get(request->input, "Matcher");
+	struct span codes = json_get_text(requested, "HttpCode");
 	struct json *matcher = json_new_object(request->arena);
 	struct probe_matcher parsed;
 	bool beyond = false;
 
-	if (json_get_text(given, "GrpcCode").data)
+	if (json_get_text(requested, "GrpcCode").data)
 		return aws_fail(request, "InvalidConfigurationRequestException",
 			"Matcher: GrpcCode is for target groups of protocol version GRPC, which "
 			"there are none of here");
@@ -136,20 +136,21 @@ static int read_matcher(struct aws_request *request, enum elb_protocol group, st
 static int read_protocol(struct aws_request *request, enum elb_protocol group,
 	const struct json *document, enum elb_protocol *ret_check)
 {
-	struct span given = json_get_text(request->input, "HealthCheckProtocol");
+	struct span requested = json_get_text(request->input, "HealthCheckProtocol");
 	struct span stored = json_get_text(document, "HealthCheckProtocol");
 
-	if (!given.data && !stored.data) {
+	if (!requested.data && !stored.data) {
 		*ret_check = is_http(group) ? ELB_HTTP : ELB_TCP;
 		return 0;
 	}
-	if (!given.data)
-		given = stored;
-	if (!elb_protocol_read(given, ret_check) || !(is_http(*ret_check) || *ret_check == ELB_TCP))
+	if (!requested.data)
+		requested = stored;
+	if (!elb_protocol_read(requested, ret_check) ||
+		!(is_http(*ret_check) || *ret_check == ELB_TCP))
 		return aws_fail_input(request,
 			"HealthCheckProtocol: '%.*s' is not a protocol of health checks: HTTP, "
 			"HTTPS or TCP",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	if (*ret_check == ELB_TCP && is_http(group))
 		return aws_fail_input(request,
 			"HealthCheckProtocol: TCP is not possible for target groups with protocol "

@@ -142,7 +142,7 @@ static bool is_taken(const struct store_view *view, const struct store_object *b
 	return false;
 }
 
-/* What is wrong in any other way is found out by the write itself, against head. */
+/* The write itself, against head, finds all other errors. */
 static int check_port(struct aws_request *request, const struct store_view *view,
 	const struct store_object *balancer, const struct store_object *listener)
 {
@@ -196,7 +196,7 @@ static bool has_tls(enum elb_protocol protocol)
 }
 
 /* A listener as it is to become: the documents that are changed, and the place of its actions. */
-struct draft {
+struct edit {
 	struct aws_request *request;
 	const struct store_object *listener; /* NULL: a new one */
 	const struct store_object *same;     /* a new one's: what has its port already, or NULL */
@@ -204,133 +204,133 @@ struct draft {
 	struct json *api, *private_;
 };
 
-static int read_protocol(struct draft *draft)
+static int read_protocol(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
+	struct aws_request *request = edit->request;
 	struct span name = json_get_text(request->input, "Protocol");
-	bool network = elb_load_balancer_facts(draft->place.load_balancer)->type == ELB_NETWORK;
+	bool network = elb_load_balancer_facts(edit->place.load_balancer)->type == ELB_NETWORK;
 
-	if (!name.data && draft->listener)
+	if (!name.data && edit->listener)
 		return 0;
 	if (!name.data)
 		return aws_fail_input(request, "Protocol: a listener needs a protocol");
-	if (!elb_protocol_read(name, &draft->place.protocol))
+	if (!elb_protocol_read(name, &edit->place.protocol))
 		return aws_fail(request, "UnsupportedProtocolException",
 			"Protocol: slipway does not support %.*s", SPAN_ARGS(name));
-	if (network != (draft->place.protocol != ELB_HTTP && draft->place.protocol != ELB_HTTPS))
+	if (network != (edit->place.protocol != ELB_HTTP && edit->place.protocol != ELB_HTTPS))
 		return aws_fail(request, "UnsupportedProtocolException",
 			"Protocol: the load balancer is %s, so the protocol must be %s, not %.*s",
 			network ? "a network load balancer" : "an application load balancer",
 			network ? "TCP, UDP, TCP_UDP or TLS" : "HTTP or HTTPS", SPAN_ARGS(name));
-	json_set_string(request->arena, draft->api, "Protocol", name);
+	json_set_string(request->arena, edit->api, "Protocol", name);
 	return 0;
 }
 
-static int fail_duplicate(const struct draft *draft)
+static int fail_duplicate(const struct edit *edit)
 {
-	return aws_fail(draft->request, "DuplicateListenerException",
+	return aws_fail(edit->request, "DuplicateListenerException",
 		"A listener already exists on port %lld of the address of this load balancer, %.*s",
-		(long long)draft->place.port,
-		SPAN_ARGS(elb_load_balancer_facts(draft->place.load_balancer)->address));
+		(long long)edit->place.port,
+		SPAN_ARGS(elb_load_balancer_facts(edit->place.load_balancer)->address));
 }
 
-static int read_port(struct draft *draft)
+static int read_port(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
-	int64_t port = json_get_integer(request->input, "Port", draft->place.port);
+	struct aws_request *request = edit->request;
+	int64_t port = json_get_integer(request->input, "Port", edit->place.port);
 
 	if (port < 1 || port > UINT16_MAX)
 		return aws_fail_input(request, "Port: a listener needs a port from 1 to 65535");
-	draft->place.port = port;
-	if (is_taken(request->view, draft->place.load_balancer, port,
-		    draft->same ? draft->same : draft->listener, request->arena))
-		return fail_duplicate(draft);
-	json_set_integer(request->arena, draft->api, "Port", port);
+	edit->place.port = port;
+	if (is_taken(request->view, edit->place.load_balancer, port,
+		    edit->same ? edit->same : edit->listener, request->arena))
+		return fail_duplicate(edit);
+	json_set_integer(request->arena, edit->api, "Port", port);
 	return 0;
 }
 
-static int read_policy(struct draft *draft)
+static int read_policy(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
-	struct span given = json_get_text(request->input, "SslPolicy");
+	struct aws_request *request = edit->request;
+	struct span requested = json_get_text(request->input, "SslPolicy");
 	bool tls_1_3_only;
 
-	if (given.data && !elb_ssl_policy_find(given, &tls_1_3_only))
+	if (requested.data && !elb_ssl_policy_find(requested, &tls_1_3_only))
 		return aws_fail(request, "SSLPolicyNotFoundException",
-			"SSL policy '%.*s' not found; slipway has %.*s", SPAN_ARGS(given),
+			"SSL policy '%.*s' not found; slipway has %.*s", SPAN_ARGS(requested),
 			SPAN_ARGS(elb_ssl_policy_names(request->arena)));
-	if (given.data)
-		json_set_string(request->arena, draft->api, "SslPolicy", given);
-	else if (!json_get(draft->api, "SslPolicy"))
-		json_set_string(request->arena, draft->api, "SslPolicy",
+	if (requested.data)
+		json_set_string(request->arena, edit->api, "SslPolicy", requested);
+	else if (!json_get(edit->api, "SslPolicy"))
+		json_set_string(request->arena, edit->api, "SslPolicy",
 			SPAN(ELB_SSL_POLICY_DEFAULT));
 	return 0;
 }
 
 /* There is no way to say which protocols TLS is to offer to clients of a network load balancer. */
-static int read_alpn(struct draft *draft)
+static int read_alpn(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
-	const struct json *given = json_get(request->input, "AlpnPolicy");
+	struct aws_request *request = edit->request;
+	const struct json *requested = json_get(request->input, "AlpnPolicy");
 
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return 0;
-	if (draft->place.protocol != ELB_TLS)
+	if (edit->place.protocol != ELB_TLS)
 		return aws_fail(request, "ALPNPolicyNotSupportedException",
 			"AlpnPolicy: only TLS listeners have one");
-	if (json_count(given) > 1 || !span_is(json_text(json_item(given, 0)), "None"))
+	if (json_count(requested) > 1 || !span_is(json_text(json_item(requested, 0)), "None"))
 		return aws_fail(request, "ALPNPolicyNotSupportedException",
 			"AlpnPolicy: slipway only supports None: it offers no protocol by ALPN on "
 			"TLS listeners");
-	json_set(request->arena, draft->api, "AlpnPolicy", given);
+	json_set(request->arena, edit->api, "AlpnPolicy", requested);
 	return 0;
 }
 
-static int read_default_certificate(struct draft *draft)
+static int read_default_certificate(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
-	const struct json *given = json_get(request->input, "Certificates");
+	struct aws_request *request = edit->request;
+	const struct json *requested = json_get(request->input, "Certificates");
 	struct json *list = json_new_array(request->arena);
 	struct json *certificate = json_new_object(request->arena);
 
-	if (json_count(given) > 1)
+	if (json_count(requested) > 1)
 		return aws_fail_input(request,
 			"Certificates: exactly one is given here, the default certificate; "
 			"AddListenerCertificates adds others");
-	if (json_count(given) == 0 && json_count(json_get(draft->api, "Certificates")) == 0)
+	if (json_count(requested) == 0 && json_count(json_get(edit->api, "Certificates")) == 0)
 		return aws_fail_input(request, "Certificates: a listener of %s needs a certificate",
-			elb_protocol_name(draft->place.protocol));
-	if (json_count(given) == 0)
+			elb_protocol_name(edit->place.protocol));
+	if (json_count(requested) == 0)
 		return 0;
 	json_set_string(request->arena, certificate, "CertificateArn",
-		json_get_text(json_item(given, 0), "CertificateArn"));
+		json_get_text(json_item(requested, 0), "CertificateArn"));
 	json_append(request->arena, list, certificate);
-	json_set(request->arena, draft->api, "Certificates", list);
+	json_set(request->arena, edit->api, "Certificates", list);
 	return 0;
 }
 
 /* A listener without TLS has nothing of it, also when it had it before. */
-static int drop_tls(struct draft *draft)
+static int drop_tls(struct edit *edit)
 {
 	static const char *const members[] = {"SslPolicy", "Certificates", "AlpnPolicy"};
-	const struct json *input = draft->request->input;
+	const struct json *input = edit->request->input;
 
 	for (size_t i = 0; i < LENGTH(members); i++) {
-		const struct json *given = json_get(input, members[i]);
+		const struct json *requested = json_get(input, members[i]);
 
-		if (json_count(given) > 0 || json_text(given).length > 0)
-			return aws_fail_input(draft->request,
+		if (json_count(requested) > 0 || json_text(requested).length > 0)
+			return aws_fail_input(edit->request,
 				"%s: only listeners of HTTPS and TLS have one, not %s", members[i],
-				elb_protocol_name(draft->place.protocol));
-		json_unset(draft->api, members[i]);
+				elb_protocol_name(edit->place.protocol));
+		json_unset(edit->api, members[i]);
 	}
-	json_unset(draft->private_, "certificates");
+	json_unset(edit->private_, "certificates");
 	return 0;
 }
 
-static int read_tls(struct draft *draft)
+static int read_tls(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
+	struct aws_request *request = edit->request;
 	const struct json *mutual = json_get(request->input, "MutualAuthentication");
 	struct span mode = json_get_text(mutual, "Mode");
 	struct json *off = json_new_object(request->arena);
@@ -340,38 +340,38 @@ static int read_tls(struct draft *draft)
 		return aws_fail(request, "InvalidConfigurationRequestException",
 			"MutualAuthentication: slipway does not ask clients for certificates; the "
 			"mode must be off, without a trust store");
-	json_unset(draft->api, "MutualAuthentication");
-	if (!has_tls(draft->place.protocol))
-		return drop_tls(draft);
-	if (draft->place.protocol == ELB_HTTPS) {
+	json_unset(edit->api, "MutualAuthentication");
+	if (!has_tls(edit->place.protocol))
+		return drop_tls(edit);
+	if (edit->place.protocol == ELB_HTTPS) {
 		json_set_string(request->arena, off, "Mode", SPAN("off"));
-		json_set(request->arena, draft->api, "MutualAuthentication", off);
+		json_set(request->arena, edit->api, "MutualAuthentication", off);
 	}
-	if (read_policy(draft) < 0 || read_alpn(draft) < 0)
+	if (read_policy(edit) < 0 || read_alpn(edit) < 0)
 		return -EPERM;
-	return read_default_certificate(draft);
+	return read_default_certificate(edit);
 }
 
-static int read_actions(struct draft *draft)
+static int read_actions(struct edit *edit)
 {
-	struct aws_request *request = draft->request;
-	const struct json *given = json_get(request->input, "DefaultActions");
+	struct aws_request *request = edit->request;
+	const struct json *requested = json_get(request->input, "DefaultActions");
 	struct json *actions;
 
-	if (json_is_absent(given) && draft->listener)
-		return elb_actions_check_groups(request, json_get(draft->api, "DefaultActions"),
-			&draft->place);
-	if (elb_actions_read(request, "DefaultActions", &draft->place, &actions) < 0)
+	if (json_is_absent(requested) && edit->listener)
+		return elb_actions_check_groups(request, json_get(edit->api, "DefaultActions"),
+			&edit->place);
+	if (elb_actions_read(request, "DefaultActions", &edit->place, &actions) < 0)
 		return -EPERM;
-	json_set(request->arena, draft->api, "DefaultActions", actions);
+	json_set(request->arena, edit->api, "DefaultActions", actions);
 	return 0;
 }
 
 /* Rules came with the old protocol; of the two that have rules, either takes the other's. */
-static int read_draft(struct draft *draft)
+static int read_edit(struct edit *edit)
 {
-	return read_protocol(draft) < 0 || read_port(draft) < 0 || read_tls(draft) < 0 ||
-			       read_actions(draft) < 0
+	return read_protocol(edit) < 0 || read_port(edit) < 0 || read_tls(edit) < 0 ||
+			       read_actions(edit) < 0
 		       ? -EPERM
 		       : 0;
 }
@@ -389,19 +389,19 @@ static int answer(struct aws_request *request, const struct json *listener)
 	return 0;
 }
 
-static int put_draft(const struct draft *draft, struct span key, uint64_t expected)
+static int put_edit(const struct edit *edit, struct span key, uint64_t expected)
 {
-	struct aws_request *request = draft->request;
+	struct aws_request *request = edit->request;
 	struct span api;
 
-	if (document_text(request, draft->api, &api) < 0)
+	if (document_text(request, edit->api, &api) < 0)
 		return -EPERM;
 	if (store_put(request->transaction, &elb_listener_kind, key, api,
-		    json_to_text(draft->private_, request->arena), expected, &request->err) < 0)
+		    json_to_text(edit->private_, request->arena), expected, &request->err) < 0)
 		return aws_fail_store(request);
-	if (elb_actions_check_limits(request, draft->place.load_balancer) < 0)
+	if (elb_actions_check_limits(request, edit->place.load_balancer) < 0)
 		return -EPERM;
-	return answer(request, draft->api);
+	return answer(request, edit->api);
 }
 
 static int check_count(struct aws_request *request, const struct store_object *balancer)
@@ -433,17 +433,17 @@ static const struct store_object *find_by_port(struct aws_request *request,
 }
 
 /* To make a listener once more is no change, if it would be the same one. */
-static int answer_same(const struct draft *draft)
+static int answer_same(const struct edit *edit)
 {
-	struct aws_request *request = draft->request;
+	struct aws_request *request = edit->request;
 	struct json *api, *private_;
 
-	if (elb_parse_object(request, draft->same, &api, &private_) < 0)
+	if (elb_parse_object(request, edit->same, &api, &private_) < 0)
 		return -EPERM;
-	json_set(request->arena, draft->api, "ListenerArn", json_get(api, "ListenerArn"));
-	if (!json_equal(api, draft->api) ||
-		!json_equal(json_get(private_, "tags"), json_get(draft->private_, "tags")))
-		return fail_duplicate(draft);
+	json_set(request->arena, edit->api, "ListenerArn", json_get(api, "ListenerArn"));
+	if (!json_equal(api, edit->api) ||
+		!json_equal(json_get(private_, "tags"), json_get(edit->private_, "tags")))
+		return fail_duplicate(edit);
 	request->resource = json_get_text(api, "ListenerArn");
 	return answer(request, api);
 }
@@ -451,51 +451,49 @@ static int answer_same(const struct draft *draft)
 int elb_listener_create(struct aws_request *request)
 {
 	struct elb_listener_facts facts = {.created_ms = request->now_ms};
-	struct draft draft = {.request = request,
+	struct edit edit = {.request = request,
 		.api = json_new_object(request->arena),
 		.private_ = json_new_object(request->arena)};
 	struct span balancer_arn = json_get_text(request->input, "LoadBalancerArn"), key;
 	const struct json *tags;
 	char id[ELB_ID_SIZE];
 
-	if (get_balancer(request, balancer_arn, &draft.place.load_balancer) < 0 ||
+	if (get_balancer(request, balancer_arn, &edit.place.load_balancer) < 0 ||
 		elb_tags_read(request, &tags) < 0)
 		return -EPERM;
 	elb_new_id(request->random, id);
-	key = arena_format(request->arena, "%.*s/%s", SPAN_ARGS(draft.place.load_balancer->key),
-		id);
-	request->resource =
-		elb_listener_arn(request->arena, draft.place.load_balancer, span_of(id));
-	json_set_string(request->arena, draft.api, "ListenerArn", request->resource);
-	json_set_string(request->arena, draft.api, "LoadBalancerArn", balancer_arn);
-	json_set(request->arena, draft.private_, "tags", tags);
-	elb_listener_facts_write(&facts, request->arena, draft.private_);
-	draft.same = find_by_port(request, draft.place.load_balancer);
-	if (read_draft(&draft) < 0)
+	key = arena_format(request->arena, "%.*s/%s", SPAN_ARGS(edit.place.load_balancer->key), id);
+	request->resource = elb_listener_arn(request->arena, edit.place.load_balancer, span_of(id));
+	json_set_string(request->arena, edit.api, "ListenerArn", request->resource);
+	json_set_string(request->arena, edit.api, "LoadBalancerArn", balancer_arn);
+	json_set(request->arena, edit.private_, "tags", tags);
+	elb_listener_facts_write(&facts, request->arena, edit.private_);
+	edit.same = find_by_port(request, edit.place.load_balancer);
+	if (read_edit(&edit) < 0)
 		return -EPERM;
-	if (draft.same)
-		return answer_same(&draft);
-	if (check_count(request, draft.place.load_balancer) < 0)
+	if (edit.same)
+		return answer_same(&edit);
+	if (check_count(request, edit.place.load_balancer) < 0)
 		return -EPERM;
-	return put_draft(&draft, key, STORE_ABSENT);
+	return put_edit(&edit, key, STORE_ABSENT);
 }
 
 int elb_listener_modify(struct aws_request *request)
 {
-	struct draft draft = {.request = request};
+	struct edit edit = {.request = request};
 
 	if (elb_listener_get(request, json_get_text(request->input, "ListenerArn"),
-		    &draft.listener) < 0 ||
-		elb_parse_object(request, draft.listener, &draft.api, &draft.private_) < 0)
+		    &edit.listener) < 0 ||
+		elb_parse_object(request, edit.listener, &edit.api, &edit.private_) < 0)
 		return -EPERM;
-	draft.place = (struct elb_action_place){
-		.load_balancer = elb_listener_balancer(request->view, draft.listener),
-		.protocol = elb_listener_facts(draft.listener)->protocol,
-		.port = elb_listener_facts(draft.listener)->port,
+	edit.place = (struct elb_action_place){
+		.load_balancer = elb_listener_balancer(request->view, edit.listener),
+		.protocol = elb_listener_facts(edit.listener)->protocol,
+		.port = elb_listener_facts(edit.listener)->port,
 	};
-	if (read_draft(&draft) < 0)
+	if (read_edit(&edit) < 0)
 		return -EPERM;
-	return put_draft(&draft, draft.listener->key, draft.listener->revision);
+	return put_edit(&edit, edit.listener->key, edit.listener->revision);
 }
 
 /* A cursor does not survive a change, so there is a new one for each. */

@@ -1,6 +1,6 @@
 /*
- * Attributes of listeners. attribute.c has the table of those that act; here are those that AWS has beside
- * them: to set one is refused with the reason, so that nobody believes in a header that is never sent.
+ * Attributes of listeners. attribute.c has the table of the supported ones, this file AWS's others.
+ * Setting one is rejected with the reason, so that no client relies on a header never sent.
  */
 #include "base/memory.h"
 #include "elb/attribute.h"

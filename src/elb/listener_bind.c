@@ -24,7 +24,7 @@ static void close_folder(DIR **folder)
 		closedir(*folder);
 }
 
-/* ---- who has it ---- */
+/* ---- the process that holds a port ---- */
 
 static int socket_type(int descriptor)
 {
@@ -89,8 +89,8 @@ static bool is_there(const struct inet_diag_msg *socket, const union proxy_addre
 		       memcmp(socket->id.idiag_src, anywhere, size) == 0);
 }
 
-/* *ret_inode: of the socket that is bound there; 0: there is none (any more). Negative when the kernel does
- * not tell. */
+/* *ret_inode: of the socket that is bound there; 0: none (any more). Negative when the
+ * kernel does not report it. */
 static int find_inode(const union proxy_address *address, int type, unsigned long *ret_inode)
 {
 	_close_ int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
@@ -238,10 +238,10 @@ static int bind_once(const union proxy_address *address, int type)
 	_close_ int descriptor = socket(address->any.sa_family, type | SOCK_CLOEXEC, 0);
 	int one = 1;
 
-	/* Without a socket nothing was learned: the data plane will say what is wrong. */
+	/* Without a socket there is no result: the data plane reports the error. */
 	if (descriptor < 0)
 		return 0;
-	/* As the data plane's programs bind: connections that are just ending are in nobody's way. */
+	/* As the data plane's programs bind: closing connections do not block the port. */
 	if (type == SOCK_STREAM)
 		setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	return bind(descriptor, &address->any, proxy_address_length(address)) == 0 ? 0 : errno;
@@ -259,7 +259,7 @@ static int try_bind(const union proxy_address *address, int type, struct err *er
 			return 0;
 		if (number != EADDRINUSE)
 			break;
-		/* Where nobody can be asked whose it is, it may well be our own. */
+		/* When the holder cannot be determined, it may be our own process. */
 		if (find_holder(address, type, &holder) < 0 ||
 			(holder.process > 0 && is_descendant(holder.process)))
 			return 0;

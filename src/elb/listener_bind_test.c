@@ -16,9 +16,9 @@
 #include "base/memory.h"
 #include "elb/listener_bind.h"
 
-/* Of this process alone, most likely: nobody else binds there. */
+/* Most likely used by this process alone: no other process binds there. */
 #define ADDRESS "127.77.11.3"
-#define NOBODY 65534
+#define NO_OWNER 65534
 
 /* A socket with a port of its own; listening if it is one of TCP. */
 static int bind_one(int type, uint16_t *ret_port)
@@ -36,13 +36,13 @@ static int bind_one(int type, uint16_t *ret_port)
 	return descriptor;
 }
 
-/* What another process hears; it has none of our sockets. */
+/* The result in another process, which has none of our sockets. */
 struct heard {
 	int code;
 	char message[512];
 };
 
-static void ask_elsewhere(int keep_away, uint16_t port, enum elb_protocol protocol, bool ordinary,
+static void ask_remote(int keep_away, uint16_t port, enum elb_protocol protocol, bool ordinary,
 	struct heard *ret_heard)
 {
 	int ends[2];
@@ -57,7 +57,7 @@ static void ask_elsewhere(int keep_away, uint16_t port, enum elb_protocol protoc
 
 		if (keep_away >= 0)
 			close(keep_away);
-		if (ordinary && geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0)
+		if (ordinary && geteuid() == 0 && setresuid(NO_OWNER, NO_OWNER, NO_OWNER) < 0)
 			_exit(1);
 		heard.code = elb_bind_check(SPAN(ADDRESS), port, protocol, &err);
 		snprintf(heard.message, sizeof(heard.message), "%.500s", err.message);
@@ -95,7 +95,7 @@ static void test_own_sockets_are_in_nobodys_way(void **state)
 	close(descriptor);
 }
 
-/* A child that holds a socket which this process has let go of, until it hears the end of a pipe. */
+/* A child that holds a socket which this process has closed, until a pipe ends. */
 static void test_sockets_of_workers_are_in_nobodys_way(void **state)
 {
 	uint16_t port;
@@ -126,21 +126,21 @@ static void test_a_port_of_another_process(void **state)
 	char holder[64];
 
 	(void)state;
-	ask_elsewhere(descriptor, port, ELB_TCP, false, &heard);
+	ask_remote(descriptor, port, ELB_TCP, false, &heard);
 	assert_int_equal(heard.code, -EADDRINUSE);
 	snprintf(holder, sizeof(holder), "by process %d (", (int)getpid());
 	assert_non_null(strstr(heard.message, ADDRESS));
 	if (!strstr(heard.message, holder))
 		fail_msg("wanted '%s' in '%s'", holder, heard.message);
-	ask_elsewhere(descriptor, port, ELB_HTTPS, false, &heard);
+	ask_remote(descriptor, port, ELB_HTTPS, false, &heard);
 	assert_int_equal(heard.code, -EADDRINUSE);
-	ask_elsewhere(descriptor, port, ELB_TCP_UDP, false, &heard);
+	ask_remote(descriptor, port, ELB_TCP_UDP, false, &heard);
 	assert_int_equal(heard.code, -EADDRINUSE);
-	ask_elsewhere(descriptor, port, ELB_UDP, false, &heard);
+	ask_remote(descriptor, port, ELB_UDP, false, &heard);
 	assert_int_equal(heard.code, 0);
 	close(descriptor);
 	descriptor = bind_one(SOCK_DGRAM, &port);
-	ask_elsewhere(descriptor, port, ELB_UDP, false, &heard);
+	ask_remote(descriptor, port, ELB_UDP, false, &heard);
 	assert_int_equal(heard.code, -EADDRINUSE);
 	assert_non_null(strstr(heard.message, "UDP"));
 	if (!strstr(heard.message, holder))
@@ -157,7 +157,7 @@ static void test_ports_for_root(void **state)
 	assert_int_equal(file_read("/proc/sys/net/ipv4/ip_unprivileged_port_start", 64, &first,
 				 NULL),
 		0);
-	ask_elsewhere(-1, 1, ELB_TCP, true, &heard);
+	ask_remote(-1, 1, ELB_TCP, true, &heard);
 	if (atoi(first.data) > 1) {
 		assert_int_equal(heard.code, -EACCES);
 		assert_non_null(strstr(heard.message, "CAP_NET_BIND_SERVICE"));

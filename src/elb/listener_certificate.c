@@ -65,7 +65,7 @@ static const struct json *show(struct aws_request *request, struct span arn, boo
 /* One that is there already is no change; the answer has those of the request. */
 int elb_listener_certificates_add(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Certificates");
+	const struct json *requested = json_get(request->input, "Certificates");
 	struct json *answer = json_new_object(request->arena);
 	struct json *shown = json_new_array(request->arena);
 	struct json *all = json_new_array(request->arena), *api, *private_;
@@ -74,11 +74,11 @@ int elb_listener_certificates_add(struct aws_request *request)
 	if (get_tls_listener(request, &listener) < 0 ||
 		elb_parse_object(request, listener, &api, &private_) < 0)
 		return -EPERM;
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return aws_fail_input(request, "Certificates: at least one is needed");
 	JSON_EACH_ITEM (json_get(private_, "certificates"), old)
 		json_append(request->arena, all, old);
-	JSON_EACH_ITEM (given, certificate) {
+	JSON_EACH_ITEM (requested, certificate) {
 		struct span arn = json_get_text(certificate, "CertificateArn");
 
 		if (json_get_bool(certificate, "IsDefault", false))
@@ -103,7 +103,7 @@ int elb_listener_certificates_add(struct aws_request *request)
 /* One that is not there is no change. */
 int elb_listener_certificates_remove(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Certificates"), *old;
+	const struct json *requested = json_get(request->input, "Certificates"), *old;
 	struct json *kept = json_new_array(request->arena), *api, *private_;
 	struct json *gone = json_new_array(request->arena);
 	const struct store_object *listener;
@@ -111,10 +111,10 @@ int elb_listener_certificates_remove(struct aws_request *request)
 	if (get_tls_listener(request, &listener) < 0 ||
 		elb_parse_object(request, listener, &api, &private_) < 0)
 		return -EPERM;
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		return aws_fail_input(request, "Certificates: at least one is needed");
 	old = json_get(private_, "certificates");
-	JSON_EACH_ITEM (given, certificate) {
+	JSON_EACH_ITEM (requested, certificate) {
 		struct span arn = json_get_text(certificate, "CertificateArn");
 
 		if (!arn.data)

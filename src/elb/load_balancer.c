@@ -44,12 +44,12 @@ int elb_check_name(struct aws_request *request, const char *what, struct span na
 		what, SPAN_ARGS(name), ELB_NAME_MAX);
 }
 
-bool elb_arn_has_type(struct span given, const char *type)
+bool elb_arn_has_type(struct span requested, const char *type)
 {
 	struct span found, rest;
 	struct aws_arn arn;
 
-	return aws_arn_parse(given, &arn) && span_is(arn.service, "elasticloadbalancing") &&
+	return aws_arn_parse(requested, &arn) && span_is(arn.service, "elasticloadbalancing") &&
 	       span_split(arn.resource, '/', &found, &rest) && span_is(found, type);
 }
 
@@ -105,7 +105,7 @@ static bool is_reference(struct span text, struct span prefix)
 
 /* ---- what comes in ---- */
 
-/* What one subnet is in an answer: a zone of its own. */
+/* Adds one subnet to an answer as a zone of its own. */
 static int add_zone(struct aws_request *request, struct span subnet, struct json *zones)
 {
 	struct json *zone = json_new_object(request->arena);
@@ -193,13 +193,13 @@ static int read_zones(struct aws_request *request, enum elb_type type, struct js
 
 static int read_security_groups(struct aws_request *request, struct json **ret_groups)
 {
-	const struct json *given = json_get(request->input, "SecurityGroups");
+	const struct json *requested = json_get(request->input, "SecurityGroups");
 	struct json *groups = json_new_array(request->arena);
 
-	if (json_count(given) > SECURITY_GROUPS_MAX)
+	if (json_count(requested) > SECURITY_GROUPS_MAX)
 		return aws_fail_input(request, "SecurityGroups: %zu are given, the limit is %d",
-			json_count(given), SECURITY_GROUPS_MAX);
-	JSON_EACH_ITEM (given, group) {
+			json_count(requested), SECURITY_GROUPS_MAX);
+	JSON_EACH_ITEM (requested, group) {
 		if (!is_reference(json_text(group), SPAN("sg-")) ||
 			document_list_has(groups, json_text(group)))
 			return aws_fail(request, "InvalidSecurityGroupException",
@@ -221,7 +221,7 @@ static int check_ip_address_type(struct aws_request *request, struct span type)
 		SPAN_ARGS(type));
 }
 
-/* What slipway has nothing for. */
+/* Rejects members that slipway does not support. */
 static int check_unsupported(struct aws_request *request)
 {
 	static const char *const members[] = {"CustomerOwnedIpv4Pool", "IpamPools"};
@@ -264,7 +264,7 @@ static int read_settings(struct aws_request *request, enum elb_type type,
 
 /* ---- what goes out ---- */
 
-/* The stored document with what is derived: state, and the address in the first zone. */
+/* The stored document with derived members: state, and the address in the first zone. */
 static const struct json *load_balancer_document(struct aws_request *request,
 	const struct store_object *load_balancer)
 {
@@ -331,15 +331,15 @@ static int answer_one(struct aws_request *request, struct span key)
 
 static int read_type(struct aws_request *request, enum elb_type *ret_type)
 {
-	struct span given = json_get_text(request->input, "Type");
+	struct span requested = json_get_text(request->input, "Type");
 
 	*ret_type = ELB_APPLICATION;
-	if (!given.data || elb_type_read(given, ret_type))
+	if (!requested.data || elb_type_read(requested, ret_type))
 		return 0;
 	return aws_fail(request, "InvalidConfigurationRequestException",
 		"Type: '%.*s' is not possible. There are application and network load balancers; a "
 		"gateway's GENEVE tunnels are not carried here.",
-		SPAN_ARGS(given));
+		SPAN_ARGS(requested));
 }
 
 /* Another call with the same settings is no change; one with others fails. */
@@ -384,7 +384,7 @@ static size_t count_of_type(struct aws_request *request, enum elb_type type)
 	return count;
 }
 
-/* "NAME-0123456789.REGION.elb.DOMAIN", nobody else's. */
+/* "NAME-0123456789.REGION.elb.DOMAIN", unique. */
 static struct span new_dns_name(struct aws_request *request, struct span name, bool internal)
 {
 	const struct elb_context *context = request->context;
@@ -491,7 +491,7 @@ int elb_load_balancer_create(struct aws_request *request)
 
 /* ---- describing ---- */
 
-static int describe_given(struct aws_request *request, const struct json *arns,
+static int describe_requested(struct aws_request *request, const struct json *arns,
 	const struct json *names)
 {
 	struct json *list = json_new_array(request->arena);
@@ -540,7 +540,7 @@ int elb_load_balancer_describe(struct aws_request *request)
 	if (aws_page_read(request, ELB_PAGE_MAX, ELB_PAGE_MAX, SPAN(""), &page) < 0)
 		return -EPERM;
 	if (json_count(arns) + json_count(names) > 0)
-		return describe_given(request, arns, names);
+		return describe_requested(request, arns, names);
 	cursor.after_key = page.after_key;
 	while ((load_balancer = store_next(&cursor)) && json_count(list) < page.most) {
 		json_append(request->arena, list, load_balancer_document(request, load_balancer));

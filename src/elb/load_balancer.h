@@ -25,7 +25,7 @@ int elb_load_balancer_take_address(struct aws_request *request, struct span want
 int elb_check_name(struct aws_request *request, const char *what, struct span name);
 /* Is it the ARN of something of this type ("loadbalancer"), whether that exists or not? */
 bool elb_arn_has_type(struct span arn, const char *type);
-/* The one that "LoadBalancerArn" of the input names. */
+/* The load balancer that "LoadBalancerArn" of the input names. */
 int elb_request_load_balancer(struct aws_request *request,
 	const struct store_object **ret_load_balancer);
 void elb_load_balancer_resources(struct aws_request *request, struct aws_resources *resources);

@@ -29,7 +29,7 @@ static bool read_v4(struct span text, uint32_t *ret_number)
 	return true;
 }
 
-/* Of a network, the first and last address are nobody's, unless it has no others. */
+/* The first and last address of a network are not assigned, unless it has no others. */
 static bool read_range(struct span text, struct range *ret_range)
 {
 	struct span address, bits_text;

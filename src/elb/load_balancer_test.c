@@ -33,7 +33,7 @@ static void every_row_is_in_the_model(void **state)
 static void creates_what_describe_shows(void **state)
 {
 	struct test_server *server = *state;
-	const struct json *made, *zone;
+	const struct json *created, *zone;
 	struct json *copy;
 	struct span text;
 	struct arena *arena = arena_new(0);
@@ -41,26 +41,26 @@ static void creates_what_describe_shows(void **state)
 	test_call(server, "CreateLoadBalancer",
 		"{'Name':'Web','Type':'network','Scheme':'internal','Subnets':['subnet-1','subnet-"
 		"2'],'SecurityGroups':['sg-1'],'Tags':[{'Key':'a','Value':'b'}]}");
-	made = test_item(server, "LoadBalancers", 0);
-	assert_string_equal(test_text(server, made, "LoadBalancerName"), "Web");
-	assert_string_equal(test_text(server, made, "Type"), "network");
-	assert_string_equal(test_text(server, made, "Scheme"), "internal");
-	assert_string_equal(test_text(server, made, "State.Code"), "provisioning");
-	assert_string_equal(test_text(server, made, "IpAddressType"), "ipv4");
-	text = json_get_text(made, "LoadBalancerArn");
+	created = test_item(server, "LoadBalancers", 0);
+	assert_string_equal(test_text(server, created, "LoadBalancerName"), "Web");
+	assert_string_equal(test_text(server, created, "Type"), "network");
+	assert_string_equal(test_text(server, created, "Scheme"), "internal");
+	assert_string_equal(test_text(server, created, "State.Code"), "provisioning");
+	assert_string_equal(test_text(server, created, "IpAddressType"), "ipv4");
+	text = json_get_text(created, "LoadBalancerArn");
 	assert_true(span_starts_with(text,
 		SPAN("arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/Web/")));
-	text = json_get_text(made, "DNSName");
+	text = json_get_text(created, "DNSName");
 	assert_true(span_starts_with(text, SPAN("internal-Web-")));
 	assert_true(span_ends_with(text, SPAN(".eu-west-1.elb.slipway.internal")));
-	zone = json_item(json_get(made, "AvailabilityZones"), 1);
+	zone = json_item(json_get(created, "AvailabilityZones"), 1);
 	assert_string_equal(test_text(server, zone, "ZoneName"), "eu-west-1b");
 	assert_string_equal(test_text(server, zone, "SubnetId"), "subnet-2");
-	zone = json_item(json_get(made, "AvailabilityZones"), 0);
+	zone = json_item(json_get(created, "AvailabilityZones"), 0);
 	text = json_get_text(json_item(json_get(zone, "LoadBalancerAddresses"), 0), "IpAddress");
 	assert_true(span_starts_with(text, SPAN("127.192.")));
 	/* The answer dies with the next call. */
-	assert_int_equal(json_parse(json_to_text(made, arena), arena, &copy, NULL), 0);
+	assert_int_equal(json_parse(json_to_text(created, arena), arena, &copy, NULL), 0);
 	test_call(server, "DescribeLoadBalancers", "{'Names':['Web']}");
 	assert_true(json_equal(test_item(server, "LoadBalancers", 0), copy));
 	test_call(server, "DescribeLoadBalancers", "{'LoadBalancerArns':['%.*s']}",

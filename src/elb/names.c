@@ -6,8 +6,8 @@
 
 #define ADDRESS_TTL 60 /* as of Elastic Load Balancing's own names */
 
-/* "elb" and "REGION.elb". They exist whatever is below them now: a resolver that was told otherwise would
- * believe it of a load balancer that is made in the next minute. */
+/* "elb" and "REGION.elb". They always exist: a resolver would cache a negative answer and
+ * apply it to a load balancer created in the next minute. */
 static bool is_between(struct span labels)
 {
 	struct span region, rest;

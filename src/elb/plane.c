@@ -1,8 +1,8 @@
-/* The loop of the plane; see plane.h and plane_parts.h. */
+/* The loop of the plane; see plane.h and plane_components.h. */
 #include "elb/plane.h"
 
 #include "base/memory.h"
-#include "elb/plane_parts.h"
+#include "elb/plane_components.h"
 
 #define CHANGES_AT_ONCE 64
 #define AGAIN_MS 1000 /* after something failed as a whole */
@@ -20,7 +20,7 @@ void plane_mark(struct map *dirty, struct span key)
 	map_put(dirty, key, dirty);
 }
 
-/* ---- what has changed ---- */
+/* ---- changes ---- */
 
 /* A key without its last parts. */
 static struct span parent_key(struct span key, unsigned parts)
@@ -134,21 +134,21 @@ static int follow(struct elb_plane *plane, struct err *err)
 	}
 }
 
-/* What the prober has found out, and certificates that are perhaps others. */
-static void take_news(struct elb_plane *plane)
+/* Takes the prober's results, and certificates that may have changed. */
+static void take_changes(struct elb_plane *plane)
 {
-	struct map news;
+	struct map changes;
 	bool refresh;
 
 	lock_take(&plane->lock);
-	news = plane->news;
-	plane->news = (struct map){0};
+	changes = plane->changes;
+	plane->changes = (struct map){0};
 	refresh = plane->refresh;
 	plane->refresh = false;
 	lock_release(&plane->lock);
-	MAP_EACH (&news, entry)
+	MAP_EACH (&changes, entry)
 		plane_mark(&plane->dirty_groups, entry->key);
-	map_clear(&news);
+	map_clear(&changes);
 	MAP_EACH (&plane->listeners, entry) {
 		const struct plane_listener *listener = entry->value;
 
@@ -158,13 +158,13 @@ static void take_news(struct elb_plane *plane)
 }
 
 /* On the prober's thread. */
-static void tell(void *context, const char *key, const struct probe_health *health)
+static void report(void *context, const char *key, const struct probe_health *health)
 {
 	struct elb_plane *plane = context;
 
-	(void)health; /* it is asked for when the group is read */
+	(void)health; /* read together with the group */
 	lock_take(&plane->lock);
-	plane_mark(&plane->news, parent_key(span_of(key), 2));
+	plane_mark(&plane->changes, parent_key(span_of(key), 2));
 	lock_release(&plane->lock);
 	runner_signal(plane->event);
 }
@@ -193,7 +193,7 @@ static struct plane_listener *know_listener(struct elb_plane *plane, struct span
 	return listener;
 }
 
-/* What must be done for a listener that is wanted otherwise than before. */
+/* Schedules the work for a listener whose desired shape has changed. */
 static void take_shape(struct elb_plane *plane, struct plane_listener *listener,
 	struct plane_shape *shape)
 {
@@ -210,7 +210,7 @@ static void take_shape(struct elb_plane *plane, struct plane_listener *listener,
 	} else if (!span_equal(old->weights, shape->weights)) {
 		plane_mark(&plane->weights, span_of(listener->key));
 	} else {
-		/* What is in effect is just that. */
+		/* The desired shape is already in effect. */
 		listener->shape = listener->in_effect;
 		plane_shape_free(shape);
 	}
@@ -254,7 +254,7 @@ static void use_groups(struct elb_plane *plane, const struct plane_shape *shape)
 	}
 }
 
-/* Which groups are in use, by what is wanted and by what is still in effect. */
+/* Counts the groups in use, by desired state and by the state still in effect. */
 static void count_users(struct elb_plane *plane)
 {
 	plane->must_count = false;
@@ -274,7 +274,7 @@ static void count_users(struct elb_plane *plane)
 			group->drivers = group->users;
 			group->lingers = false;
 		} else if (!group->lingers) {
-			group->lingers = plane->must_look_soon = true;
+			group->lingers = plane->must_check_soon = true;
 		}
 	}
 }
@@ -285,7 +285,7 @@ static void read_dirty(struct elb_plane *plane, const struct store_view *view)
 		read_listener(plane, view, entry->key);
 	if (plane->dirty_listeners.count > 0)
 		count_users(plane);
-	/* Once more when they are in effect: what they were before counts until then. */
+	/* Once more when they are in effect: until then their previous state counts. */
 	plane->must_count |= plane->dirty_listeners.count > 0;
 	map_clear(&plane->dirty_listeners);
 	MAP_EACH (&plane->dirty_groups, entry) {
@@ -327,7 +327,7 @@ static int pass(struct elb_plane *plane, uint64_t seen, int64_t *ret_next_us, st
 
 	if (code < 0)
 		return code;
-	take_news(plane);
+	take_changes(plane);
 	plane_retry_listeners(plane);
 	view = store_view_open(plane->config.store);
 	read_dirty(plane, view);
@@ -350,7 +350,7 @@ static int pass(struct elb_plane *plane, uint64_t seen, int64_t *ret_next_us, st
 	return plane_write_all(plane, err);
 }
 
-/* What failed as a whole is done again as a whole, a little later. */
+/* After a failure of the whole, everything is retried a little later. */
 static void start_anew(struct elb_plane *plane)
 {
 	_view_ struct store_view *view = store_view_open(plane->config.store);
@@ -401,7 +401,7 @@ int elb_plane_start(const struct elb_plane_config *config, struct elb_plane **re
 	plane->runner = runner_group_new(config->runner, "traffic");
 	plane->event = runner_event_new(plane->runner, "traffic");
 	runner_signal(plane->event); /* nothing is in effect yet */
-	code = prober_new(config->runner, tell, plane, &plane->prober, err);
+	code = prober_new(config->runner, report, plane, &plane->prober, err);
 	if (code == 0)
 		code = runner_spawn(plane->runner, "plane", plane_main, plane, err);
 	if (code < 0) {
@@ -432,7 +432,7 @@ void elb_plane_stop(struct elb_plane *plane)
 	map_clear(&plane->dirty_groups);
 	map_clear(&plane->dirty_balancers);
 	map_clear(&plane->weights);
-	map_clear(&plane->news);
+	map_clear(&plane->changes);
 	runner_event_free(plane->event);
 	runner_free(plane->runner);
 	lock_destroy(&plane->lock);

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "elb/plane_parts.h"
+#include "elb/plane_components.h"
 
 void plane_listener_free(struct plane_listener *listener)
 {
@@ -20,7 +20,7 @@ void plane_listener_free(struct plane_listener *listener)
 
 /* ---- failure and success ---- */
 
-/* What may be otherwise in a moment. */
+/* Errors that may go away in a moment. */
 static bool is_patient(const struct err *err)
 {
 	return err->code == -EADDRINUSE || err->code == -ETIMEDOUT;
@@ -96,7 +96,7 @@ int64_t plane_next_retry_us(struct elb_plane *plane)
 
 /* ---- all of it ---- */
 
-/* What is to be carried of a listener now; NULL: nothing. */
+/* The shape of a listener to carry now; NULL: nothing. */
 static const struct plane_shape *shape_to_apply(const struct plane_listener *listener)
 {
 	return listener->left_out || !listener->shape ? listener->in_effect : listener->shape;
@@ -145,7 +145,7 @@ static bool is_named(const struct plane_shape *shape, const struct err *err, boo
 	return false;
 }
 
-/* It goes on as it was, if it was. But what another driver carries of it may hold the port. */
+/* It keeps its previous state, if any. But another driver's share of it may hold the port. */
 static void leave_out_listener(struct elb_plane *plane, struct plane_listener *listener,
 	const struct err *err)
 {
@@ -205,7 +205,7 @@ static int apply_driver(struct elb_plane *plane, size_t index, struct err *err)
 	_free_ struct proxy_group *groups =
 		memory_allocate_array(plane->groups.count + 1, sizeof(*groups));
 	_free_ struct proxy_listener *listeners =
-		memory_allocate_array(plane->listeners.count * PLANE_PARTS_MAX + 1,
+		memory_allocate_array(plane->listeners.count * PLANE_COMPONENTS_MAX + 1,
 			sizeof(*listeners));
 	unsigned driver = 1u << index;
 	struct proxy_state state;
@@ -220,7 +220,7 @@ static int apply_driver(struct elb_plane *plane, size_t index, struct err *err)
 	if (code == -ECANCELED)
 		return code;
 	if (settle_driver(plane, driver, code < 0 ? err : NULL) == 0 && code < 0) {
-		/* Nobody who would be tried again. */
+		/* No listener is due for a retry, so the driver is. */
 		plane->must_apply |= driver;
 		return code;
 	}

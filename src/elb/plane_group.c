@@ -5,7 +5,7 @@
  * What health checks say wins over what is stored. What is stored wins over checks that have not said
  * anything yet: after a restart everybody is what he was.
  */
-#include "elb/plane_parts.h"
+#include "elb/plane_components.h"
 #include "elb/target.h"
 
 static void clear_targets(struct plane_group *group)
@@ -102,8 +102,8 @@ static void read_check(const struct json *api, struct arena *arena, struct plane
 	settings->check_port = (unsigned)port;
 }
 
-/* Network load balancers end connections to unhealthy targets unless told otherwise; requests of application
- * load balancers are let go on. Datagrams of a session look for a target that is well. */
+/* Network load balancers end connections to unhealthy targets unless configured otherwise;
+ * application load balancers let requests finish. Datagrams of a session go to a healthy target. */
 static void read_unhealthy(const struct store_object *object, struct arena *arena,
 	struct plane_settings *settings)
 {
@@ -204,13 +204,13 @@ static void judge(struct elb_plane *plane, const struct plane_group *group,
 	}
 }
 
-static bool is_well(const struct plane_target *target)
+static bool is_healthy(const struct plane_target *target)
 {
 	return target->state == ELB_TARGET_HEALTHY || target->state == ELB_TARGET_UNAVAILABLE;
 }
 
 static struct proxy_target proxy_target_of(const struct plane_group *group,
-	const struct plane_target *target, bool any_well, int64_t now_ms)
+	const struct plane_target *target, bool any_healthy, int64_t now_ms)
 {
 	struct proxy_target wanted = {.address = target->address, .state = PROXY_TARGET_ACTIVE};
 	int64_t left_ms;
@@ -219,10 +219,10 @@ static struct proxy_target proxy_target_of(const struct plane_group *group,
 		left_ms = elb_target_facts(target->object)->drain_until_ms - now_ms;
 		wanted.state = PROXY_TARGET_DRAINING;
 		wanted.drain_ms = clamp(left_ms, 1, PROXY_TIMEOUT_MAX_MS);
-	} else if (any_well && target->state == ELB_TARGET_UNHEALTHY) {
+	} else if (any_healthy && target->state == ELB_TARGET_UNHEALTHY) {
 		wanted.state = group->settings.unhealthy;
 		wanted.drain_ms = group->settings.unhealthy_drain_ms;
-	} else if (any_well && !is_well(target)) {
+	} else if (any_healthy && !is_healthy(target)) {
 		wanted.state = PROXY_TARGET_DRAINING;
 	}
 	return wanted;
@@ -232,10 +232,10 @@ static struct proxy_target proxy_target_of(const struct plane_group *group,
 static void choose_wanted(struct plane_group *group, int64_t now_ms)
 {
 	_map_ struct map seen = {0};
-	bool any_well = false;
+	bool any_healthy = false;
 
 	for (size_t i = 0; i < group->target_count; i++)
-		any_well |= group->targets[i].has_address && is_well(&group->targets[i]);
+		any_healthy |= group->targets[i].has_address && is_healthy(&group->targets[i]);
 	for (int drains = 0; drains < 2; drains++) {
 		for (size_t i = 0; i < group->target_count; i++) {
 			struct plane_target *target = &group->targets[i];
@@ -248,7 +248,7 @@ static void choose_wanted(struct plane_group *group, int64_t now_ms)
 			target->is_double = map_put(&seen, span_of(address), group) != NULL;
 			if (!target->is_double)
 				group->wanted[group->wanted_count++] =
-					proxy_target_of(group, target, any_well, now_ms);
+					proxy_target_of(group, target, any_healthy, now_ms);
 		}
 	}
 }
@@ -348,7 +348,7 @@ void plane_group_read(struct elb_plane *plane, const struct store_view *view,
 	if (others || !same_checks(&before, group))
 		plane->must_check = true;
 	if (group->drains && group->pending)
-		plane->must_look_soon = true;
+		plane->must_check_soon = true;
 	note_states(plane, group);
 	clear_targets(&before);
 }
@@ -454,7 +454,7 @@ static void forget_group(struct elb_plane *plane, struct plane_group *group)
 	runner_signal(plane->event);
 }
 
-static void look_at_group(struct elb_plane *plane, const struct plane_group *group,
+static void inspect_group(struct elb_plane *plane, const struct plane_group *group,
 	const struct proxy_report *report, int64_t now_ms, int64_t *next_ms)
 {
 	for (size_t i = 0; i < group->target_count; i++) {
@@ -476,14 +476,14 @@ int64_t plane_groups_drain(struct elb_plane *plane)
 	_arena_ struct arena *arena = NULL;
 	struct proxy_report report = {0};
 	int64_t now_us = runner_now_us(plane->runner);
-	int64_t next_ms = PLANE_DRAIN_LOOK_MAX_MS;
+	int64_t next_ms = PLANE_DRAIN_POLL_MAX_MS;
 	bool any = false;
 
-	if (plane->must_look_soon) {
-		plane->drain_look_ms = PLANE_DRAIN_LOOK_FIRST_MS;
-		plane->drain_look_us = now_us;
+	if (plane->must_check_soon) {
+		plane->drain_poll_ms = PLANE_DRAIN_POLL_FIRST_MS;
+		plane->drain_poll_us = now_us;
 	}
-	plane->must_look_soon = false;
+	plane->must_check_soon = false;
 	MAP_EACH (&plane->groups, entry) {
 		const struct plane_group *group = entry->value;
 
@@ -491,8 +491,8 @@ int64_t plane_groups_drain(struct elb_plane *plane)
 	}
 	if (!any)
 		return RUNNER_FOREVER;
-	if (now_us < plane->drain_look_us)
-		return plane->drain_look_us;
+	if (now_us < plane->drain_poll_us)
+		return plane->drain_poll_us;
 	arena = arena_new(0);
 	proxy_report(plane->config.proxy, arena, &report);
 	MAP_EACH (&plane->groups, entry) {
@@ -501,14 +501,14 @@ int64_t plane_groups_drain(struct elb_plane *plane)
 		if (has_gone(group, &report))
 			forget_group(plane, group);
 		else if (group->drains)
-			look_at_group(plane, group, &report, runner_wall_ms(plane->runner),
+			inspect_group(plane, group, &report, runner_wall_ms(plane->runner),
 				&next_ms);
 	}
-	if (plane->drain_look_ms < next_ms)
-		next_ms = plane->drain_look_ms;
-	plane->drain_look_ms *= 2;
-	if (plane->drain_look_ms > PLANE_DRAIN_LOOK_MAX_MS)
-		plane->drain_look_ms = PLANE_DRAIN_LOOK_MAX_MS;
-	plane->drain_look_us = runner_deadline_us(plane->runner, next_ms * 1000);
-	return plane->drain_look_us;
+	if (plane->drain_poll_ms < next_ms)
+		next_ms = plane->drain_poll_ms;
+	plane->drain_poll_ms *= 2;
+	if (plane->drain_poll_ms > PLANE_DRAIN_POLL_MAX_MS)
+		plane->drain_poll_ms = PLANE_DRAIN_POLL_MAX_MS;
+	plane->drain_poll_us = runner_deadline_us(plane->runner, next_ms * 1000);
+	return plane->drain_poll_us;
 }

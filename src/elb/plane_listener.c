@@ -4,11 +4,11 @@
 #include "aws/key.h"
 #include "elb/certificate.h"
 #include "elb/listener.h"
-#include "elb/plane_parts.h"
+#include "elb/plane_components.h"
 #include "elb/routing.h"
 
 static const struct {
-	enum proxy_protocol parts[PLANE_PARTS_MAX];
+	enum proxy_protocol parts[PLANE_COMPONENTS_MAX];
 	size_t count;
 } carried_as[ELB_PROTOCOL_COUNT] = {
 	[ELB_HTTP] = {{PROXY_HTTP}, 1},

@@ -1,6 +1,6 @@
 /*
- * The plane between a store that requests write to and a data plane that only remembers what it was told:
- * what is applied, what is written back, and what happens when the data plane refuses.
+ * The plane between a store that requests write to and a data plane that only records calls:
+ * applied state, state written back, and behavior when the data plane rejects a change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +12,11 @@
 
 #include "aws/dispatch.h"
 #include "base/memory.h"
-#include "elb/plane_parts.h"
+#include "elb/plane_components.h"
 
 #define SCOPE "123456789012/eu-west-1/"
 #define PATIENCE_US INT64_C(60000000)
-#define LOOK_US INT64_C(1000)
+#define POLL_US INT64_C(1000)
 
 /* ---- a data plane that remembers ---- */
 
@@ -37,7 +37,7 @@ static void write_routes(const struct proxy_route *routes, size_t count, struct 
 		buffer_format(out, " %s=%u", routes[i].group, routes[i].weight);
 }
 
-/* What is not as usual. */
+/* Writes the options that differ from the defaults. */
 static void write_options(const struct proxy_listener *listener, struct buffer *out)
 {
 	const struct proxy_options *options = &listener->options;
@@ -318,7 +318,7 @@ static void keep_text(const struct json *answer, const char *list, const char *n
 				fail_msg("never: %s; applied:\n%s", #condition,                    \
 					(fixture)->fake->applied);                                 \
 			runner_sleep_until((fixture)->runner,                                      \
-				runner_deadline_us((fixture)->runner, LOOK_US));                   \
+				runner_deadline_us((fixture)->runner, POLL_US));                   \
 		}                                                                                  \
 	} while (0)
 
@@ -393,8 +393,8 @@ static bool target_is(struct fixture *fixture, const char *group, int64_t port, 
 	return !state;
 }
 
-/* A network load balancer with the groups blue (targets 127.0.0.1:1 and :2) and green (none). Nobody listens
- * on these ports, and the second check is in minutes: what is stored stays. */
+/* A network load balancer with the groups blue (targets 127.0.0.1:1 and :2) and green (none). No
+ * process listens on these ports, and the second check is minutes away: the stored state stays. */
 static void make_balancer(struct fixture *fixture)
 {
 	static const char *const group =
@@ -479,7 +479,7 @@ static void what_is_stored_is_applied(void **state)
 	assert_int_equal(count_applies(fixture), 0);
 	listen_on(fixture, 5000);
 	WAIT_UNTIL(fixture, elb_plane_is_settled(fixture->plane));
-	/* Nobody is known to be healthy, so all of them get traffic. */
+	/* No target is known to be healthy, so all of them get traffic. */
 	assert_true(is_applied(fixture, LISTENER(5000) SCOPE
 		"blue: 127.0.0.1:1 active 127.0.0.1:2 active\n" SCOPE "green:\n"));
 	WAIT_UNTIL(fixture,
@@ -572,7 +572,7 @@ static void a_draining_target_goes_when_nobody_uses_it(void **state)
 
 	make_balancer(fixture);
 	listen_on(fixture, 5000);
-	/* What is not in use yet, or not known to be, goes at once. */
+	/* A target that is not in use yet, or not known to be, is removed at once. */
 	WAIT_UNTIL(fixture,
 		is_applied(fixture, LISTENER(5000) SCOPE
 			"blue: 127.0.0.1:1 active 127.0.0.1:2 active\n" SCOPE "green:\n"));

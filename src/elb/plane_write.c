@@ -1,6 +1,6 @@
-/* What the plane found out, written into the store in batches. */
+/* Writes the state that the plane observed into the store, in batches. */
 #include "control/write.h"
-#include "elb/plane_parts.h"
+#include "elb/plane_components.h"
 
 static struct plane_write *note(struct elb_plane *plane, enum plane_write_kind kind,
 	const struct store_object *object)

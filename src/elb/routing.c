@@ -109,15 +109,15 @@ static int read_condition(const struct json *stored, struct arena *arena,
 	const struct elb_condition_field *field =
 		elb_condition_field_find(json_get_text(stored, "Field"));
 	const struct json *config = field ? json_get(stored, field->config) : NULL;
-	const struct json *given = json_get(config, "Values");
+	const struct json *requested = json_get(config, "Values");
 	struct proxy_value *values;
 	size_t count = 0;
 
-	if (json_array_count(given) == 0)
+	if (json_array_count(requested) == 0)
 		return err_set(err, -EINVAL, "a condition has no values");
-	values = arena_allocate_array(arena, json_count(given), sizeof(*values));
-	JSON_EACH_ITEM (given, value) {
-		/* Pairs of a query, texts elsewhere. */
+	values = arena_allocate_array(arena, json_count(requested), sizeof(*values));
+	JSON_EACH_ITEM (requested, value) {
+		/* Pairs for a query, texts for all other fields. */
 		bool pair = json_is(value, JSON_OBJECT);
 
 		values[count++] = (struct proxy_value){

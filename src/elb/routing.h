@@ -23,7 +23,7 @@ int elb_routing_action(const struct json *actions, elb_routing_group group, void
 int elb_routing_conditions(const struct json *conditions, struct arena *arena,
 	const struct proxy_condition **ret_conditions, size_t *ret_count, struct err *err);
 
-/* What a listener says about TLS. */
+/* The TLS settings of a listener. */
 struct elb_routing_tls {
 	const struct span
 		*certificates;    /* ARNs for elb_certificate_read(), the default one first */

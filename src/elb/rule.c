@@ -91,12 +91,12 @@ static int check_transforms(struct aws_request *request)
 
 int elb_rule_prepare(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Conditions");
+	const struct json *requested = json_get(request->input, "Conditions");
 	struct json *conditions;
 
-	if (json_is_absent(given))
+	if (json_is_absent(requested))
 		return check_transforms(request);
-	if (elb_conditions_read(request, given, &conditions) < 0)
+	if (elb_conditions_read(request, requested, &conditions) < 0)
 		return -EPERM;
 	request->prepared = conditions;
 	return check_transforms(request);
@@ -185,7 +185,7 @@ int elb_rule_create(struct aws_request *request)
 
 int elb_rule_modify(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Actions");
+	const struct json *requested = json_get(request->input, "Actions");
 	struct json *api, *private_, *actions;
 	const struct store_object *rule;
 	struct elb_action_place place;
@@ -196,7 +196,7 @@ int elb_rule_modify(struct aws_request *request)
 	set_place(request, listener_of(request->view, rule), &place);
 	if (request->prepared)
 		json_set(request->arena, api, "Conditions", request->prepared);
-	if (!json_is_absent(given)) {
+	if (!json_is_absent(requested)) {
 		if (elb_actions_read(request, "Actions", &place, &actions) < 0)
 			return -EPERM;
 		json_set(request->arena, api, "Actions", actions);

@@ -20,7 +20,7 @@ static void test_conditions_and_how_they_are_answered(void **state)
 	char listener[TEST_ARN_SIZE];
 	/* NULL: answered as given */
 	static const struct {
-		const char *given, *answered;
+		const char *requested, *answered;
 	} rows[] = {
 		{"{'Field':'host-header','Values':['*.example.com']}",
 			"{'Field':'host-header','Values':['*.example.com'],'HostHeaderConfig':"
@@ -52,7 +52,7 @@ static void test_conditions_and_how_they_are_answered(void **state)
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		_arena_ struct arena *arena = arena_new(0);
 		struct span text = arena_format(arena, "%s",
-			rows[i].answered ? rows[i].answered : rows[i].given);
+			rows[i].answered ? rows[i].answered : rows[i].requested);
 		const struct json *conditions;
 		struct json *wanted;
 
@@ -62,16 +62,16 @@ static void test_conditions_and_how_they_are_answered(void **state)
 		assert_int_equal(json_parse(text, arena, &wanted, NULL), 0);
 		test_call(server, "CreateRule",
 			"{'ListenerArn':'%s','Priority':%zu,'Conditions':[%s]," FIXED "}", listener,
-			i + 1, rows[i].given);
+			i + 1, rows[i].requested);
 		conditions = json_get(test_item(server, "Rules", 0), "Conditions");
 		assert_int_equal(json_count(conditions), 1);
 		if (!json_equal(json_item(conditions, 0), wanted))
-			fail_msg("%s became %.*s", rows[i].given,
+			fail_msg("%s became %.*s", rows[i].requested,
 				SPAN_ARGS(json_to_text(json_item(conditions, 0), server->arena)));
-		/* What was answered can be sent back. */
+		/* The conditions in an answer are valid input. */
 		test_call(server, "ModifyRule", "{'RuleArn':'%s','Conditions':[%s]}",
 			test_text(server, test_item(server, "Rules", 0), "RuleArn"),
-			rows[i].answered ? rows[i].answered : rows[i].given);
+			rows[i].answered ? rows[i].answered : rows[i].requested);
 	}
 }
 
@@ -80,7 +80,7 @@ static void test_conditions_refused(void **state)
 	struct test_world *world = *state;
 	char listener[TEST_ARN_SIZE];
 	static const struct {
-		const char *words, *given;
+		const char *words, *requested;
 	} rows[] = {
 		{"at least one", ""},
 		{"must be one of", "{}"},
@@ -150,7 +150,7 @@ static void test_conditions_refused(void **state)
 	for (size_t i = 0; i < LENGTH(rows); i++)
 		test_refused(world->server, "CreateRule", "ValidationError", rows[i].words,
 			"{'ListenerArn':'%s','Priority':1,'Conditions':[%s]," FIXED "}", listener,
-			rows[i].given);
+			rows[i].requested);
 	memset(longest, 'x', sizeof(longest));
 	test_call(world->server, "CreateRule",
 		"{'ListenerArn':'%s','Priority':1,'Conditions':[{'Field':'path-pattern','Values':["
@@ -311,13 +311,13 @@ static void test_priorities_change_all_at_once_or_not_at_all(void **state)
 	struct test_world *world = *state;
 	struct test_server *server = world->server;
 	char listener[TEST_ARN_SIZE], second[TEST_ARN_SIZE], rules[3][TEST_ARN_SIZE];
-	char elsewhere[TEST_ARN_SIZE];
+	char remote[TEST_ARN_SIZE];
 
 	test_listener(world, 80, listener);
 	test_listener(world, 81, second);
 	for (int i = 0; i < 3; i++)
 		test_rule(world, listener, (i + 1) * 10, rules[i]);
-	test_rule(world, second, 10, elsewhere);
+	test_rule(world, second, 10, remote);
 	expect_priorities(world, listener, "10 20 30 default");
 	/* Two change places, which no order of single changes could do. */
 	test_call(server, "SetRulePriorities",
@@ -340,7 +340,7 @@ static void test_priorities_change_all_at_once_or_not_at_all(void **state)
 		rules[0], rules[0]);
 	test_refused(server, "SetRulePriorities", "ValidationError", "one listener",
 		"{'RulePriorities':[{'RuleArn':'%s','Priority':5},{'RuleArn':'%s','Priority':6}]}",
-		rules[0], elsewhere);
+		rules[0], remote);
 	test_refused(server, "SetRulePriorities", "RuleNotFoundException", "nobody",
 		"{'RulePriorities':[{'RuleArn':'%s','Priority':5},{'RuleArn':'nobody','Priority':6}"
 		"]}",

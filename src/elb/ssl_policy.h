@@ -1,7 +1,7 @@
 /*
- * Security policies: which versions of TLS and which ciphers a listener speaks. The table has those of AWS's
- * policies that the data plane does to the letter, and no others: a policy that allows TLS 1.0 would be a
- * promise that nobody keeps.
+ * Security policies: the TLS versions and ciphers of a listener. The table has only
+ * those of AWS's policies that the data plane implements exactly: it could not keep the promise of
+ * a policy that allows TLS 1.0.
  */
 #ifndef ELB_SSL_POLICY_H
 #define ELB_SSL_POLICY_H

@@ -24,12 +24,12 @@ static const struct taggable {
 	{"listener-rule", elb_rule_find, "RuleNotFoundException", "Rule"},
 };
 
-static const struct taggable *find_taggable(struct span given)
+static const struct taggable *find_taggable(struct span requested)
 {
 	struct span type, rest;
 	struct aws_arn arn;
 
-	if (!aws_arn_parse(given, &arn) || !span_is(arn.service, "elasticloadbalancing") ||
+	if (!aws_arn_parse(requested, &arn) || !span_is(arn.service, "elasticloadbalancing") ||
 		!span_split(arn.resource, '/', &type, &rest))
 		return NULL;
 	for (size_t i = 0; i < LENGTH(taggables); i++)
@@ -119,11 +119,11 @@ static int check_tags(struct aws_request *request, const struct json *tags)
 
 int elb_tags_read(struct aws_request *request, const struct json **ret_tags)
 {
-	const struct json *given = json_get(request->input, "Tags");
+	const struct json *requested = json_get(request->input, "Tags");
 
-	if (check_tags(request, given) < 0)
+	if (check_tags(request, requested) < 0)
 		return -EPERM;
-	return aws_tag_list_merge(request, NULL, given, ret_tags);
+	return aws_tag_list_merge(request, NULL, requested, ret_tags);
 }
 
 /* ---- operations ---- */
@@ -152,11 +152,11 @@ static int put_tags(struct aws_request *request, const struct store_object *obje
 }
 
 /* How many tags there are when the given ones are put over the existing ones. */
-static size_t count_merged(const struct json *existing, const struct json *given)
+static size_t count_merged(const struct json *existing, const struct json *requested)
 {
 	size_t count = json_count(existing);
 
-	JSON_EACH_ITEM (given, tag) {
+	JSON_EACH_ITEM (requested, tag) {
 		bool known = false;
 
 		JSON_EACH_ITEM (existing, old)
@@ -169,19 +169,20 @@ static size_t count_merged(const struct json *existing, const struct json *given
 int elb_tags_add(struct aws_request *request)
 {
 	const struct json *arns = json_get(request->input, "ResourceArns");
-	const struct json *given, *merged;
+	const struct json *requested, *merged;
 	const struct store_object *object;
 
-	if (check_resources(request, arns) < 0 || elb_tags_read(request, &given) < 0)
+	if (check_resources(request, arns) < 0 || elb_tags_read(request, &requested) < 0)
 		return -EPERM;
 	JSON_EACH_ITEM (arns, arn) {
 		if (find_object(request, json_text(arn), &object) < 0)
 			return -EPERM;
-		if (count_merged(elb_tags_of(request, object), given) > AWS_TAGS_MAX)
+		if (count_merged(elb_tags_of(request, object), requested) > AWS_TAGS_MAX)
 			return aws_fail(request, "TooManyTagsException",
 				"Tags: '%.*s' would have more than %d tags",
 				SPAN_ARGS(json_text(arn)), AWS_TAGS_MAX);
-		if (aws_tag_list_merge(request, elb_tags_of(request, object), given, &merged) < 0 ||
+		if (aws_tag_list_merge(request, elb_tags_of(request, object), requested, &merged) <
+				0 ||
 			put_tags(request, object, merged) < 0)
 			return -EPERM;
 	}

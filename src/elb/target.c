@@ -97,8 +97,8 @@ const struct store_kind elb_target_kind = {
 
 /* ---- ids ---- */
 
-/* What can be behind a load balancer: nothing that is no host's own address, and no address that means
- * another thing on every machine (169.254.169.254 has credentials). */
+/* Addresses allowed behind a load balancer: only a host's own address, and no address whose
+ * meaning depends on the machine (169.254.169.254 has credentials). */
 static bool is_host_v4(const struct in_addr *address)
 {
 	uint32_t number = ntohl(address->s_addr);
@@ -113,17 +113,17 @@ static bool is_host_v6(const struct in6_addr *address)
 	       !IN6_IS_ADDR_LINKLOCAL(address) && !IN6_IS_ADDR_V4MAPPED(address);
 }
 
-static int read_address(struct span given, bool ipv6, struct arena *arena, struct span *ret_id,
+static int read_address(struct span requested, bool ipv6, struct arena *arena, struct span *ret_id,
 	struct err *err)
 {
 	char text[INET6_ADDRSTRLEN];
 	struct in_addr v4;
 	struct in6_addr v6;
 
-	if (given.length >= sizeof(text) || memchr(given.data, '\0', given.length))
-		return err_set(err, -EINVAL, "'%.*s' is not an IP address", SPAN_ARGS(given));
-	memcpy(text, given.data, given.length);
-	text[given.length] = '\0';
+	if (requested.length >= sizeof(text) || memchr(requested.data, '\0', requested.length))
+		return err_set(err, -EINVAL, "'%.*s' is not an IP address", SPAN_ARGS(requested));
+	memcpy(text, requested.data, requested.length);
+	text[requested.length] = '\0';
 	if (!ipv6 && inet_pton(AF_INET, text, &v4) == 1) {
 		if (!is_host_v4(&v4))
 			return err_set(err, -EINVAL, "'%s' is not an address of a host", text);
@@ -151,18 +151,19 @@ static bool is_instance_id(struct span id)
 	return true;
 }
 
-int elb_target_id_read(const struct store_object *group, struct span given, struct arena *arena,
+int elb_target_id_read(const struct store_object *group, struct span requested, struct arena *arena,
 	struct span *ret_id, struct err *err)
 {
 	if (!elb_target_group_facts(group)->instances)
-		return read_address(given, elb_target_group_facts(group)->ipv6, arena, ret_id, err);
+		return read_address(requested, elb_target_group_facts(group)->ipv6, arena, ret_id,
+			err);
 	/* A task may have ports at an address of its own, though its group is one of instances. */
-	if (!is_instance_id(given) && read_address(given, false, arena, ret_id, err) == 0)
+	if (!is_instance_id(requested) && read_address(requested, false, arena, ret_id, err) == 0)
 		return 0;
-	if (!is_instance_id(given))
+	if (!is_instance_id(requested))
 		return err_set(err, -EINVAL, "'%.*s' is not the id of an instance (i-…)",
-			SPAN_ARGS(given));
-	*ret_id = given;
+			SPAN_ARGS(requested));
+	*ret_id = requested;
 	return 0;
 }
 

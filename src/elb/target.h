@@ -7,7 +7,7 @@
 #define ELB_TARGETS_MAX 1000 /* of one group */
 
 /* The id as it is kept: addresses in their one usual form. -EINVAL with the reason. */
-int elb_target_id_read(const struct store_object *group, struct span given, struct arena *arena,
+int elb_target_id_read(const struct store_object *group, struct span requested, struct arena *arena,
 	struct span *ret_id, struct err *err);
 /* elb_target_register() with what only the API has: "" none. */
 int elb_target_register_in_zone(struct store_transaction *transaction,

@@ -97,7 +97,7 @@ int elb_target_api_register(struct aws_request *request)
 			return aws_fail_input(request,
 				"Targets: QuicServerId is for protocols QUIC and TCP_QUIC, which "
 				"are not carried here");
-		/* What a task has registered stays the task's. */
+		/* A target that a task registered stays the task's. */
 		old = elb_target_find(store_head(request->transaction), group->key, id, port,
 			request->arena);
 		if (old && elb_target_facts(old)->state != ELB_TARGET_DRAINING)
@@ -147,7 +147,7 @@ struct health {
 	struct json *list;
 };
 
-/* What the plane has not written yet follows from what is used. */
+/* State that the plane has not written yet follows from whether the group is used. */
 static void state_of(const struct health *health, const struct store_object *target,
 	enum elb_target_state *ret_state, enum probe_reason *ret_reason)
 {
@@ -224,7 +224,7 @@ static size_t add_all(struct health *health, struct span prefix)
 	return count;
 }
 
-static int add_given(struct health *health, const struct json *given)
+static int add_requested(struct health *health, const struct json *requested)
 {
 	struct aws_request *request = health->request;
 	const struct store_object *target;
@@ -232,9 +232,9 @@ static int add_given(struct health *health, const struct json *given)
 	struct span id;
 	int64_t port;
 
-	if (read_target(request, health->group, given, &id, &port) < 0)
+	if (read_target(request, health->group, requested, &id, &port) < 0)
 		return -EPERM;
-	if (json_is_absent(json_get(given, "Port"))) {
+	if (json_is_absent(json_get(requested, "Port"))) {
 		if (add_all(health, arena_format(request->arena, "%.*s/%.*s/",
 					    SPAN_ARGS(health->group->key), SPAN_ARGS(id))) > 0)
 			return 0;
@@ -255,7 +255,7 @@ static int add_given(struct health *health, const struct json *given)
 
 int elb_target_api_health(struct aws_request *request)
 {
-	const struct json *given = json_get(request->input, "Targets");
+	const struct json *requested = json_get(request->input, "Targets");
 	struct json *answer = json_new_object(request->arena);
 	struct health health = {.request = request,
 		.list = json_new_array(request->arena),
@@ -268,10 +268,10 @@ int elb_target_api_health(struct aws_request *request)
 		return aws_fail_store(request);
 	health.used = elb_target_group_is_used(request->view, health.group);
 	health.health_check_port = json_get_text(group_document, "HealthCheckPort");
-	JSON_EACH_ITEM (given, target)
-		if (add_given(&health, target) < 0)
+	JSON_EACH_ITEM (requested, target)
+		if (add_requested(&health, target) < 0)
 			return -EPERM;
-	if (json_count(given) == 0)
+	if (json_count(requested) == 0)
 		add_all(&health,
 			arena_format(request->arena, "%.*s/", SPAN_ARGS(health.group->key)));
 	json_set(request->arena, answer, "TargetHealthDescriptions", health.list);

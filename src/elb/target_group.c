@@ -140,15 +140,15 @@ static int check_target_type(struct aws_request *request, struct span type)
 
 static int read_protocol(struct aws_request *request, enum elb_protocol *ret_protocol)
 {
-	struct span given = json_get_text(request->input, "Protocol");
+	struct span requested = json_get_text(request->input, "Protocol");
 
-	if (!given.data)
+	if (!requested.data)
 		return aws_fail_input(request, "Protocol: a protocol must be specified");
-	if (!elb_protocol_read(given, ret_protocol))
+	if (!elb_protocol_read(requested, ret_protocol))
 		return aws_fail(request, "InvalidConfigurationRequestException",
 			"Protocol: '%.*s' is not carried here. Use HTTP, HTTPS, TCP, TLS, UDP or "
 			"TCP_UDP.",
-			SPAN_ARGS(given));
+			SPAN_ARGS(requested));
 	return 0;
 }
 
@@ -319,7 +319,7 @@ int elb_target_group_create(struct aws_request *request)
 
 /* ---- describing ---- */
 
-static int describe_given(struct aws_request *request, const struct json *arns,
+static int describe_requested(struct aws_request *request, const struct json *arns,
 	const struct json *names)
 {
 	struct json *list = json_new_array(request->arena);
@@ -395,7 +395,7 @@ int elb_target_group_describe(struct aws_request *request)
 		    load_balancer.data ? load_balancer : SPAN(""), &page) < 0)
 		return -EPERM;
 	if (json_count(arns) + json_count(names) > 0)
-		return describe_given(request, arns, names);
+		return describe_requested(request, arns, names);
 	if (load_balancer.data && elb_request_load_balancer(request, &found) < 0)
 		return -EPERM;
 	return describe_page(request, &page, load_balancer);

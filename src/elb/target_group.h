@@ -9,7 +9,7 @@
 void elb_target_group_write_facts(const struct elb_target_group_facts *facts, struct arena *arena,
 	struct json *private_);
 
-/* The one that "TargetGroupArn" of the input names. */
+/* The target group that "TargetGroupArn" of the input names. */
 int elb_request_target_group(struct aws_request *request, const struct store_object **ret_group);
 void elb_target_group_resources(struct aws_request *request, struct aws_resources *resources);
 void elb_target_group_create_resources(struct aws_request *request,

@@ -1,4 +1,4 @@
-/* Target groups and targets: settings of health checks, registering, draining, and what health is told. */
+/* Target groups and targets: health check settings, registering, draining, reported health. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,7 +262,7 @@ static void groups_come_in_pages(void **state)
 /* ---- targets ---- */
 
 /* "ID:PORT state reason" of all in the last answer, with spaces between them. */
-static const char *told(struct test_server *server)
+static const char *reported(struct test_server *server)
 {
 	struct span all = SPAN("");
 
@@ -295,14 +295,14 @@ static void registers_what_can_be_a_target(void **state)
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1','AvailabilityZone':'A B'}]}",
 		arns.group);
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns.group);
-	assert_string_equal(told(server), "");
+	assert_string_equal(reported(server), "");
 	test_call(server, "RegisterTargets",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'},{'Id':'10.0.0.1','Port':81,"
 		"'AvailabilityZone':'all'}]}",
 		arns.group);
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns.group);
-	assert_string_equal(told(server), "10.0.0.1:80 unused Target.NotInUse, "
-					  "10.0.0.1:81 unused Target.NotInUse");
+	assert_string_equal(reported(server), "10.0.0.1:80 unused Target.NotInUse, "
+					      "10.0.0.1:81 unused Target.NotInUse");
 	assert_string_equal(test_text(server, test_item(server, "TargetHealthDescriptions", 1),
 				    "Target.AvailabilityZone"),
 		"all");
@@ -327,7 +327,7 @@ static void ipv6_targets_have_one_form(void **state)
 	test_call(server, "DeregisterTargets",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'2001:db8::1'}]}", arns.group);
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns.group);
-	assert_string_equal(told(server), "");
+	assert_string_equal(reported(server), "");
 }
 
 static void instances_must_be_known(void **state)
@@ -347,7 +347,7 @@ static void instances_must_be_known(void **state)
 	test_call(server, "RegisterTargets",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'i-known','Port':8080}]}", arns.group);
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns.group);
-	assert_string_equal(told(server), "i-known:8080 unused Target.NotInUse");
+	assert_string_equal(reported(server), "i-known:8080 unused Target.NotInUse");
 }
 
 static void a_group_has_a_limit(void **state)
@@ -370,7 +370,7 @@ static void a_group_has_a_limit(void **state)
 	test_call(server, "DeleteTargetGroup", "{'TargetGroupArn':'%s'}", arns.group);
 	make_group(server, "'Protocol':'HTTP','Port':80,'TargetType':'ip'", &arns);
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns.group);
-	assert_string_equal(told(server), "");
+	assert_string_equal(reported(server), "");
 }
 
 struct state_change {
@@ -408,15 +408,15 @@ static void health_is_told_as_found_out(void **state)
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'}]}", arns.group);
 	test_use_group(server, "web", arns.group);
 	describe(server, &arns);
-	assert_string_equal(told(server), "10.0.0.1:80 initial Elb.RegistrationInProgress");
+	assert_string_equal(reported(server), "10.0.0.1:80 initial Elb.RegistrationInProgress");
 	test_write(server, set_state,
 		&(struct state_change){ELB_TARGET_UNHEALTHY, PROBE_REASON_MISMATCH, 503});
 	test_call(server, "DescribeTargetHealth",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'},{'Id':'10.0.0.2'}],"
 		"'Include':['AnomalyDetection']}",
 		arns.group);
-	assert_string_equal(told(server), "10.0.0.1:80 unhealthy Target.ResponseCodeMismatch, "
-					  "10.0.0.2:80 unused Target.NotRegistered");
+	assert_string_equal(reported(server), "10.0.0.1:80 unhealthy Target.ResponseCodeMismatch, "
+					      "10.0.0.2:80 unused Target.NotRegistered");
 	health = test_item(server, "TargetHealthDescriptions", 0);
 	assert_string_equal(test_text(server, health, "TargetHealth.Description"),
 		"Health checks failed with these codes: [503]");
@@ -425,7 +425,7 @@ static void health_is_told_as_found_out(void **state)
 	test_write(server, set_state,
 		&(struct state_change){ELB_TARGET_HEALTHY, PROBE_REASON_NONE, 0});
 	describe(server, &arns);
-	assert_string_equal(told(server), "10.0.0.1:80 healthy ");
+	assert_string_equal(reported(server), "10.0.0.1:80 healthy ");
 	assert_null(json_get(json_get(test_item(server, "TargetHealthDescriptions", 0),
 				     "TargetHealth"),
 		"Description"));
@@ -453,8 +453,9 @@ static void drains_with_the_delay(void **state)
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'},{'Id':'10.0.0.2'}]}",
 		arns.group);
 	describe(server, &arns);
-	assert_string_equal(told(server), "10.0.0.1:80 draining Target.DeregistrationInProgress");
-	/* What is found out about it does not matter any more, and a second time changes nothing. */
+	assert_string_equal(reported(server),
+		"10.0.0.1:80 draining Target.DeregistrationInProgress");
+	/* Later health results are ignored, and deregistering again changes nothing. */
 	test_write(server, set_state,
 		&(struct state_change){ELB_TARGET_HEALTHY, PROBE_REASON_NONE, 0});
 	clock_manual_advance_ms(&server->clock, 10000);
@@ -469,7 +470,7 @@ static void drains_with_the_delay(void **state)
 	test_call(server, "RegisterTargets",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'}]}", arns.group);
 	describe(server, &arns);
-	assert_string_equal(told(server), "10.0.0.1:80 initial Elb.RegistrationInProgress");
+	assert_string_equal(reported(server), "10.0.0.1:80 initial Elb.RegistrationInProgress");
 }
 
 struct registration {
@@ -516,7 +517,7 @@ static void tasks_own_their_targets(void **state)
 	test_write(server, register_for_owner, &one);
 	assert_int_equal(one.code, 0);
 	assert_true(span_is(owner_of(server), "cluster/1"));
-	/* Somebody who registers it by hand does not take it from the task. */
+	/* A client that registers it by hand does not take it from the task. */
 	test_call(server, "RegisterTargets",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'}]}", arns.group);
 	assert_true(span_is(owner_of(server), "cluster/1"));

@@ -158,8 +158,8 @@ void dns_answer_add_soa(struct dns_answer *answer, const struct dns_name *owner,
 
 	if (!record)
 		return;
-	copy_soa(&answer->soa_asked, soa);
-	record->soa = &answer->soa_asked;
+	copy_soa(&answer->soa_queried, soa);
+	record->soa = &answer->soa_queried;
 }
 
 void dns_answer_set_soa(struct dns_answer *answer, const struct dns_name *zone, uint32_t ttl,

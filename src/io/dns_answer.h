@@ -64,8 +64,8 @@ struct dns_answer {
 	struct dns_name zone;
 	uint32_t soa_ttl;
 	struct dns_soa soa;
-	struct dns_soa soa_asked; /* of a SOA in the answer section */
-	bool full;                /* something did not fit: the answer is SERVFAIL */
+	struct dns_soa soa_queried; /* of a SOA in the answer section */
+	bool full;                  /* something did not fit: the answer is SERVFAIL */
 };
 
 typedef enum dns_outcome (*dns_lookup)(void *context, const struct dns_name *name, uint16_t type,
@@ -96,7 +96,7 @@ void dns_answer_set_soa(struct dns_answer *answer, const struct dns_name *zone, 
 
 struct dns_transport {
 	bool tcp;
-	bool may_forward;     /* the client may have names that are not ours asked elsewhere */
+	bool may_forward;     /* the client may use forwarding for names that are not ours */
 	bool recursive;       /* forwarding is configured at all: RA is set */
 	uint16_t udp_max;     /* of an answer, whatever the client could take */
 	uint16_t payload_max; /* what we say in EDNS that we can take */
@@ -108,7 +108,7 @@ enum dns_verdict {
 	DNS_FORWARD, /* ask upstream for *forward_name; nothing was written */
 };
 
-/* What the server does with a query: for limits and statistics. */
+/* The server's decision about a query, for limits and statistics. */
 struct dns_result {
 	enum dns_verdict verdict;
 	enum dns_rcode rcode;
@@ -146,8 +146,8 @@ struct dns_chain {
 
 void dns_chain_of(const struct dns_answer *answer, struct dns_chain *ret_chain);
 
-/* What an upstream server said, for this client; behind the chain (NULL: none) that led to the name it
- * was asked for. Returns 0 if the upstream's message is not usable. */
+/* Writes an upstream's answer for this client, after the chain (NULL: none) that led to the queried
+ * name. Returns 0 if the upstream's message is not usable. */
 size_t dns_write_forwarded(const struct dns_transport *transport, const struct dns_query *query,
 	const struct dns_chain *chain, const void *upstream, size_t upstream_length, void *reply,
 	size_t capacity);

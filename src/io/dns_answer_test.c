@@ -1,4 +1,4 @@
-/* What is said to a query, read back record by record. */
+/* Answers to queries, read back record by record. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -329,7 +329,7 @@ static void test_edns(void **state)
 	assert_string_equal(fixture->text, "X . OPT 1232 1000000\n");
 }
 
-static void test_malformed_queries_are_told_so(void **state)
+static void test_malformed_queries_are_reported_so(void **state)
 {
 	struct fixture *fixture = *state;
 	uint8_t query[512];
@@ -419,7 +419,7 @@ static void test_truncation_to_the_byte(void **state)
 		assert_true(fixture->result.length <= 512);
 		assert_int_equal(fixture->header.counts[1], answers > 30 ? 0 : answers);
 	}
-	/* What does not fit of the additional section is left out without TC. */
+	/* Additional records that do not fit are left out without TC. */
 	dns_answer_query(&fixture->transport, lookup_sized, (size_t[]){20, 30}, query, length,
 		&fixture->answer, fixture->reply, sizeof(fixture->reply), &fixture->result);
 	write_text(fixture);
@@ -529,7 +529,7 @@ static void test_long_text_is_cut_into_strings(void **state)
 static void test_choices_through_the_zone(void **state)
 {
 	struct fixture *fixture = *state;
-	unsigned given[3] = {0};
+	unsigned requested[3] = {0};
 
 	for (unsigned i = 0; i < 1000; i++) {
 		unsigned number = 99;
@@ -538,11 +538,11 @@ static void test_choices_through_the_zone(void **state)
 					 "A weighted.example.test 5 A 198.51.100.%u", &number),
 			1);
 		assert_in_range(number, 0, 2);
-		given[number]++;
+		requested[number]++;
 	}
-	assert_int_equal(given[0], 700);
-	assert_int_equal(given[1], 299);
-	assert_int_equal(given[2], 1);
+	assert_int_equal(requested[0], 700);
+	assert_int_equal(requested[1], 299);
+	assert_int_equal(requested[2], 1);
 	ask(fixture, "many.example.test", DNS_TYPE_A, 0);
 	assert_int_equal(fixture->header.counts[1], 8);
 }
@@ -629,7 +629,7 @@ static void test_forwarded_answers(void **state)
 		0);
 }
 
-/* Only for who may, and only with RD. */
+/* Only for permitted clients, and only with RD. */
 static void test_who_is_forwarded(void **state)
 {
 	struct fixture *fixture = *state;
@@ -652,7 +652,7 @@ int main(void)
 		CASE(test_flags_come_back),
 		CASE(test_other_classes_are_refused),
 		CASE(test_edns),
-		CASE(test_malformed_queries_are_told_so),
+		CASE(test_malformed_queries_are_reported_so),
 		CASE(test_truncation),
 		CASE(test_truncation_to_the_byte),
 		CASE(test_chains_have_a_limit),

@@ -16,8 +16,8 @@
 struct dns_share {
 	int64_t credit;
 	uint16_t weight; /* as counted */
-	uint16_t weight_given;
-	bool healthy_given;
+	uint16_t weight_requested;
+	bool healthy_requested;
 };
 
 /* ---- multivalue ---- */
@@ -101,8 +101,8 @@ static bool same_candidates(const struct dns_weighted *weighted,
 	if (weighted->count != count)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (weighted->shares[i].weight_given != candidates[i].weight ||
-			weighted->shares[i].healthy_given != candidates[i].healthy)
+		if (weighted->shares[i].weight_requested != candidates[i].weight ||
+			weighted->shares[i].healthy_requested != candidates[i].healthy)
 			return false;
 	}
 	return true;
@@ -133,8 +133,8 @@ void dns_weighted_set(struct dns_weighted *weighted, const struct dns_candidate 
 		uint16_t weight = total == 0 ? 1 : capped(candidates[i].weight);
 
 		weighted->shares[i] = (struct dns_share){.weight = eligible ? weight : 0,
-			.weight_given = candidates[i].weight,
-			.healthy_given = candidates[i].healthy};
+			.weight_requested = candidates[i].weight,
+			.healthy_requested = candidates[i].healthy};
 		weighted->total += weighted->shares[i].weight;
 	}
 }

@@ -77,7 +77,7 @@ static void check_shares(const struct dns_candidate *candidates, size_t count,
 {
 	struct dns_weighted weighted = {0};
 	struct random_seeded random;
-	int64_t *given = memory_allocate_array(count, sizeof(given[0]));
+	int64_t *requested = memory_allocate_array(count, sizeof(requested[0]));
 	int64_t total = 0;
 
 	random_seeded_init(&random, seed);
@@ -88,16 +88,16 @@ static void check_shares(const struct dns_candidate *candidates, size_t count,
 		size_t chosen = dns_weighted_next(&weighted, &random.random);
 
 		assert_true(chosen < count);
-		given[chosen]++;
+		requested[chosen]++;
 		for (size_t i = 0; i < count; i++) {
-			int64_t error = given[i] * total - n * weights[i];
+			int64_t error = requested[i] * total - n * weights[i];
 
 			assert_true(error > -total && error < total);
 			if (n % total == 0)
 				assert_int_equal(error, 0);
 		}
 	}
-	free(given);
+	free(requested);
 	dns_weighted_clear(&weighted);
 }
 
@@ -183,15 +183,15 @@ static void test_set_again(void **state)
 	struct dns_candidate candidates[] = {{900, true}, {100, true}};
 	struct dns_weighted weighted = {0};
 	struct random_seeded random;
-	unsigned given[2] = {0};
+	unsigned requested[2] = {0};
 
 	(void)state;
 	random_seeded_init(&random, 4);
 	for (unsigned n = 0; n < 1000; n++) {
 		dns_weighted_set(&weighted, candidates, 2);
-		given[dns_weighted_next(&weighted, &random.random)]++;
+		requested[dns_weighted_next(&weighted, &random.random)]++;
 	}
-	assert_int_equal(given[1], 100);
+	assert_int_equal(requested[1], 100);
 	candidates[1].weight = 0;
 	dns_weighted_set(&weighted, candidates, 2);
 	for (unsigned n = 0; n < 1000; n++)
@@ -205,7 +205,7 @@ static void test_weights_that_change_all_the_time(void **state)
 {
 	struct dns_weighted weighted = {0};
 	struct random_seeded random;
-	unsigned given[2] = {0};
+	unsigned requested[2] = {0};
 
 	(void)state;
 	random_seeded_init(&random, 5);
@@ -214,9 +214,9 @@ static void test_weights_that_change_all_the_time(void **state)
 			{n % 2 ? 900 : 90, true}, {n % 2 ? 100 : 10, true}};
 
 		dns_weighted_set(&weighted, candidates, 2);
-		given[dns_weighted_next(&weighted, &random.random)]++;
+		requested[dns_weighted_next(&weighted, &random.random)]++;
 	}
-	assert_in_range(given[1], 880, 1120);
+	assert_in_range(requested[1], 880, 1120);
 	dns_weighted_clear(&weighted);
 }
 

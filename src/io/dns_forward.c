@@ -2,8 +2,8 @@
  * Queries for names that are not ours, at upstream resolvers.
  *
  * Each try has a socket of its own, connected to the upstream: the kernel gives it a port of its choice
- * and drops what comes from elsewhere, and the id is random. An answer must repeat both id and question;
- * others are passed over, and the try goes on waiting. A truncated answer is asked for again by TCP.
+ * and drops packets from other sources, and the id is random. An answer must repeat id and
+ * question; the try ignores others and keeps waiting. A truncated answer is requested again by TCP.
  * Without an answer in time, or with one that says that the upstream cannot help, the next one is tried;
  * each has TRIES_PER_UPSTREAM chances.
  */
@@ -111,7 +111,7 @@ static void give_up(struct dns_pending *pending)
 /* ---- tries ---- */
 
 /* Without the watch, which stays where it is in memory: events for it may be on their way, and
- * `descriptor` tells whether it is still theirs. */
+ * `descriptor` shows whether it is still theirs. */
 static void close_try(struct dns_pending *pending)
 {
 	if (pending->watch.descriptor >= 0)
@@ -237,7 +237,7 @@ static void on_udp(struct dns_pending *pending)
 
 	if (length < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			advance(pending); /* nobody is there */
+			advance(pending); /* the upstream is unreachable */
 		return;
 	}
 	if (!is_answer(pending, data, (size_t)length, &header))

@@ -60,7 +60,7 @@ static uint64_t be64(const uint8_t *bytes)
 	return value;
 }
 
-/* Networks of IPv6 are told apart by at most 64 bits. IPv4 in IPv6 counts as IPv4. */
+/* Networks of IPv6 are distinguished by at most 64 bits. IPv4 in IPv6 counts as IPv4. */
 static uint64_t network_of(const struct dns_limit *limit, const struct sockaddr *source)
 {
 	const struct in6_addr *six;

@@ -1,4 +1,4 @@
-/* How many answers pass, for whom, and what becomes of the others. */
+/* How many answers pass for each client, and how the others are limited. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

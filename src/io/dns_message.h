@@ -144,7 +144,7 @@ bool dns_read_header(struct dns_reader *reader, struct dns_header *ret_header);
 bool dns_read_question(struct dns_reader *reader, struct dns_question *ret_question);
 bool dns_read_record(struct dns_reader *reader, struct dns_record_view *ret_record);
 
-/* What a server must know of a query. */
+/* The parts of a query that a server needs. */
 struct dns_query {
 	struct dns_header header;
 	bool has_question; /* the question could be read */

@@ -216,7 +216,7 @@ void dns_worker_count_reply(struct dns_worker *worker, const struct dns_result *
 	dns_count(result->negative ? &counters->negative : &counters->answered, 1);
 }
 
-/* What makes two answers the same: errors by their code, others by name and type. */
+/* Identifies equal answers: errors by their code, others by name and type. */
 static uint64_t kind_of(const struct dns_result *result)
 {
 	struct dns_name name;

@@ -300,18 +300,18 @@ static void test_threads(void **state)
 static void test_weights_over_threads(void **state)
 {
 	struct fixture *fixture = *state;
-	unsigned given[3] = {0};
+	unsigned requested[3] = {0};
 
 	fixture->config.threads = 4;
 	open_server(fixture);
 	for (unsigned i = 0; i < 1000; i++) {
 		ask_udp(fixture, "weighted.example.test", DNS_TYPE_A, 0);
 		assert_in_range(fixture->reply[fixture->length - 1], 0, 2);
-		given[fixture->reply[fixture->length - 1]]++;
+		requested[fixture->reply[fixture->length - 1]]++;
 	}
-	assert_int_equal(given[0], 700);
-	assert_int_equal(given[1], 299);
-	assert_int_equal(given[2], 1);
+	assert_int_equal(requested[0], 700);
+	assert_int_equal(requested[1], 299);
+	assert_int_equal(requested[2], 1);
 }
 
 /* ---- TCP ---- */
@@ -488,7 +488,7 @@ static void test_answers_are_limited_in_rate(void **state)
 	uint8_t query[512];
 	size_t length = write_query(query, 1, "web.example.test", DNS_TYPE_A, 0);
 	struct dns_statistics counted = {0};
-	unsigned asked = 0;
+	unsigned requested = 0;
 
 	fixture->config.limits.rate = 1;
 	fixture->config.limit_loopback = true;
@@ -496,11 +496,11 @@ static void test_answers_are_limited_in_rate(void **state)
 	udp = to_server(fixture, SOCK_DGRAM);
 	while (counted.slipped < 3) {
 		assert_int_equal(send(udp, query, length, 0), length);
-		asked++;
+		requested++;
 		do {
 			usleep(500);
 			counted = statistics(fixture);
-		} while (counted.answered + counted.limited + counted.slipped < asked);
+		} while (counted.answered + counted.limited + counted.slipped < requested);
 	}
 	/* At least the first was whole; slips are bare and truncated. */
 	assert_true(counted.answered >= 1);
@@ -512,7 +512,7 @@ static void test_answers_are_limited_in_rate(void **state)
 		assert_int_equal(fixture->header.counts[1], truncated ? 0 : 2);
 		assert_true(!truncated || fixture->length == length);
 	}
-	/* TCP is not limited: its clients are who they say. */
+	/* TCP is not limited: its source addresses are not forged. */
 	tcp = to_server(fixture, SOCK_STREAM);
 	for (unsigned i = 0; i < 100; i++) {
 		send_tcp(tcp, 1, "web.example.test", DNS_TYPE_A);
@@ -643,7 +643,7 @@ static void test_the_next_upstream_helps(void **state)
 	int64_t until_us = clock_steady_us(clock_system()) + PATIENCE_MS * INT64_C(1000);
 
 	assert_true(mute >= 0);
-	close(open_mute(closed_address)); /* nobody is there any more */
+	close(open_mute(closed_address)); /* no server listens any more */
 	fixture->config.upstreams = upstreams;
 	fixture->config.upstream_count = 3;
 	fixture->config.limits.forward_ms = 2000;

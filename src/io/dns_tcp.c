@@ -241,7 +241,7 @@ static void on_ready(struct dns_worker *worker, struct dns_watch *watch, uint32_
 		(events & (EPOLLIN | EPOLLHUP) && may_read(connection) && !fill(connection)))
 		close_connection(connection);
 	else if (events & EPOLLHUP && !may_read(connection))
-		close_connection(connection); /* nobody is there to take what is unsent */
+		close_connection(connection); /* no peer is left to receive unsent data */
 	else
 		proceed(connection);
 }

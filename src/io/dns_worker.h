@@ -1,5 +1,5 @@
 /*
- * Inside the DNS server: a thread with its sockets, and who may touch what.
+ * Inside the DNS server: a thread with its sockets, and the ownership rules.
  *
  * Everything of a worker belongs to its thread; the server is read only once the threads run. Whatever
  * is watched begins with a struct dns_watch. What is closed while events are handed out is freed only
@@ -122,7 +122,7 @@ void dns_tcp_close_all(struct dns_worker *worker);
 
 /* ---- dns_forward.c ---- */
 
-/* Who gets the upstream's answer. */
+/* The client that gets the upstream's answer. */
 struct dns_client {
 	struct dns_connection *connection; /* NULL: UDP */
 	struct dns_address peer;

@@ -37,9 +37,9 @@ struct transfer {
 	pthread_mutex_t lock; /* for all below */
 	pthread_cond_t changed;
 	struct buffer head;
-	struct buffer body; /* of a stream: what the reader has not taken yet */
-	bool head_complete; /* and does not change any more */
-	bool head_given;    /* to the stream's reader */
+	struct buffer body;  /* of a stream: what the reader has not taken yet */
+	bool head_complete;  /* and does not change any more */
+	bool head_requested; /* to the stream's reader */
 	bool paused;
 	bool resume;
 	bool too_large;
@@ -99,8 +99,8 @@ static long read_status(struct span line)
 	return (long)status;
 }
 
-/* Who waits for the whole answer is told when it is finished. */
-static void tell_reader(struct transfer *transfer)
+/* Wakes a stream's reader; a caller of a whole answer is woken when it is finished. */
+static void report_reader(struct transfer *transfer)
 {
 	if (transfer->streaming)
 		pthread_cond_signal(&transfer->changed);
@@ -120,7 +120,7 @@ static void take_header_line(struct transfer *transfer, struct span line)
 	transfer->too_large |= buffer_failed(&transfer->head);
 	if (span_equal(line, SPAN("\r\n")) || span_equal(line, SPAN("\n"))) {
 		transfer->head_complete = transfer->status >= 200;
-		tell_reader(transfer);
+		report_reader(transfer);
 	}
 }
 
@@ -152,7 +152,7 @@ static size_t receive_body(char *data, size_t size, size_t count, void *context)
 	} else {
 		buffer_add(&transfer->body, data, length);
 	}
-	tell_reader(transfer);
+	report_reader(transfer);
 	pthread_mutex_unlock(&transfer->lock);
 	return length;
 }
@@ -190,7 +190,7 @@ static void start(struct http_client *client, struct transfer *transfer)
 }
 
 /* Does what the callers of active transfers want, if anything. */
-static void look_at(struct http_client *client, struct transfer *transfer, bool stopping)
+static void inspect(struct http_client *client, struct transfer *transfer, bool stopping)
 {
 	const struct http_client_cancel *cancel = transfer->request->cancel;
 	bool resume;
@@ -212,7 +212,7 @@ static void look_at(struct http_client *client, struct transfer *transfer, bool 
 }
 
 /* False when the client is being freed and nothing is left to do. */
-static bool take_wishes(struct http_client *client)
+static bool take_desired(struct http_client *client)
 {
 	struct transfer *queue, *next;
 	bool attention, stopping;
@@ -233,7 +233,7 @@ static bool take_wishes(struct http_client *client)
 	if (attention || stopping) {
 		for (struct transfer *transfer = client->active; transfer; transfer = next) {
 			next = transfer->next;
-			look_at(client, transfer, stopping);
+			inspect(client, transfer, stopping);
 		}
 	}
 	return !stopping;
@@ -263,7 +263,7 @@ static void *run_loop(void *context)
 {
 	struct http_client *client = context;
 
-	while (take_wishes(client)) {
+	while (take_desired(client)) {
 		http_client_loop_turn(&client->loop);
 		finish_done(client);
 	}
@@ -557,15 +557,15 @@ static struct timespec deadline_in(int64_t milliseconds)
 	return deadline;
 }
 
-static bool has_news(const struct transfer *transfer)
+static bool has_changes(const struct transfer *transfer)
 {
 	return transfer->finished || transfer->body.length > 0 ||
-	       (transfer->head_complete && !transfer->head_given);
+	       (transfer->head_complete && !transfer->head_requested);
 }
 
 /* Waits until there is something to read or the transfer is finished; if that takes longer than the
  * idle timeout, asks for it to be finished. */
-static void wait_for_news(struct transfer *transfer)
+static void wait_for_changes(struct transfer *transfer)
 {
 	int64_t idle = transfer->request->idle_timeout_ms;
 	struct timespec deadline;
@@ -573,12 +573,12 @@ static void wait_for_news(struct transfer *transfer)
 	if (idle == 0)
 		idle = HTTP_CLIENT_IDLE_TIMEOUT_MS;
 	deadline = deadline_in(idle > 0 ? idle : 0);
-	while (!has_news(transfer)) {
+	while (!has_changes(transfer)) {
 		if (idle < 0 || transfer->stop < 0)
 			pthread_cond_wait(&transfer->changed, &transfer->lock);
 		else if (pthread_cond_timedwait(&transfer->changed, &transfer->lock, &deadline) ==
 				 ETIMEDOUT &&
-			 !has_news(transfer))
+			 !has_changes(transfer))
 			ask_to_stop(transfer, -ETIMEDOUT);
 	}
 }
@@ -613,12 +613,12 @@ static void take_chunk(struct transfer *transfer, struct buffer *chunk)
 }
 
 /* Gives the reader the head, once, and what came of the body. */
-static int give_news(struct transfer *transfer, const struct http_client_reader *reader,
-	bool head_given, struct span chunk)
+static int give_changes(struct transfer *transfer, const struct http_client_reader *reader,
+	bool head_requested, struct span chunk)
 {
 	int r = 0;
 
-	if (!head_given)
+	if (!head_requested)
 		r = give_head(transfer, reader);
 	if (r == 0 && chunk.length > 0)
 		r = reader->chunk(reader->context, chunk);
@@ -634,16 +634,16 @@ static int read_stream(struct transfer *transfer, const struct http_client_reade
 
 	pthread_mutex_lock(&transfer->lock);
 	while (r == 0) {
-		bool head_given = transfer->head_given;
+		bool head_requested = transfer->head_requested;
 
-		wait_for_news(transfer);
-		if (transfer->body.length == 0 && (head_given || !transfer->head_complete))
+		wait_for_changes(transfer);
+		if (transfer->body.length == 0 && (head_requested || !transfer->head_complete))
 			break; /* the only news is that it is finished */
-		transfer->head_given = true;
+		transfer->head_requested = true;
 		buffer_reset(&chunk);
 		take_chunk(transfer, &chunk);
 		pthread_mutex_unlock(&transfer->lock);
-		r = give_news(transfer, reader, head_given, buffer_span(&chunk));
+		r = give_changes(transfer, reader, head_requested, buffer_span(&chunk));
 		pthread_mutex_lock(&transfer->lock);
 	}
 	ask_to_stop(transfer, -ECANCELED);

@@ -1,5 +1,5 @@
 /*
- * The HTTP/1.1 client: calls that block their caller and nobody else, from any number of threads at
+ * The HTTP/1.1 client: calls that block only their caller, from any number of threads at
  * once, over connections that are kept and shared.
  *
  * One thread of the client's own runs libcurl for all of them; callers wait on a condition. A call
@@ -33,7 +33,7 @@
 #define HTTP_CLIENT_HEADERS_MAX 128
 #define HTTP_CLIENT_CONNECTIONS_MAX 1024
 #define HTTP_CLIENT_KEPT_MAX 256
-/* What a stream's reader may be behind before the server is made to wait. */
+/* How far a stream's reader may lag before the server has to wait. */
 #define HTTP_CLIENT_STREAM_BEHIND_MAX ((size_t)256 * 1024)
 
 struct http_client;
@@ -57,7 +57,7 @@ struct http_client_tls {
 	struct span authorities; /* PEM; the only ones trusted. None: those of the system */
 	struct span certificate; /* PEM, the client's own, with the chain behind it; or none */
 	struct span key;         /* PEM */
-	bool insecure;           /* does not check who the server is */
+	bool insecure;           /* does not verify the server's identity */
 };
 
 struct http_client_request {
@@ -93,14 +93,14 @@ struct span http_client_header(const struct http_client_response *response, cons
 
 /* One request and its whole answer, in the arena. codes: -EINVAL bad request, -ECONNREFUSED,
  * -EHOSTUNREACH (name not found), -ECONNRESET, -ETIMEDOUT, -ECANCELED, -EFBIG answer beyond its
- * limit, -E2BIG arena's cap, -EPROTO not HTTP, -EACCES TLS says the server is not who it should be,
+ * limit, -E2BIG arena's cap, -EPROTO not HTTP, -EACCES TLS rejects the server's identity,
  * -EIO anything else. */
 int http_client_request(struct http_client *client, const struct http_client_request *request,
 	struct arena *arena, struct http_client_response **ret_response, struct err *err);
 
-/* Who reads a stream. Both are called on the thread that called http_client_stream(), and may take
- * their time: the server waits, other calls do not. Return 0 to go on; anything else ends the stream
- * and is what http_client_stream() returns. */
+/* The reader of a stream. Both are called on the thread that called http_client_stream(), and may
+ * take their time: the server waits, other calls do not. Return 0 to continue; anything else ends
+ * the stream and is what http_client_stream() returns. */
 struct http_client_reader {
 	/* Once, before any chunk; the response has no body and lives only during this call. May be
 	 * NULL. */

@@ -134,7 +134,7 @@ static struct curl_slist *make_headers(const struct http_client_request *request
 		add_header(&headers, line.data);
 		has_type |= span_equal_ignoring_case(header->name, SPAN("content-type"));
 	}
-	/* What libcurl would add of its own. */
+	/* Headers that libcurl would add itself. */
 	if (!has_type)
 		add_header(&headers, "Content-Type:");
 	add_header(&headers, "Expect:");
@@ -186,9 +186,10 @@ static void set_tls(CURL *easy, const struct http_client_tls *tls)
 }
 
 /* 0 stands for the default, less than that for none, which libcurl writes as `none`. */
-static void set_timeout(CURL *easy, CURLoption option, int64_t given, int64_t otherwise, long none)
+static void set_timeout(CURL *easy, CURLoption option, int64_t requested, int64_t otherwise,
+	long none)
 {
-	int64_t milliseconds = given == 0 ? otherwise : given;
+	int64_t milliseconds = requested == 0 ? otherwise : requested;
 
 	if (milliseconds < 0)
 		curl_easy_setopt(easy, option, none);

@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "io/http_client.h"
 
-/* What a handle only points to. */
+/* Lists that a handle only points to. */
 struct http_client_easy_lists {
 	struct curl_slist *headers;
 	struct curl_slist *connect_to;

@@ -114,8 +114,8 @@ static void note(struct http_client_loop *loop, const struct epoll_event *event)
 {
 	int running, what = 0;
 
-	/* Whoever wants something from now on wakes again; what was wanted before is seen after this turn. The number
-	 * in the waker is never read: it is told of once for each time that it changes. */
+	/* A later request wakes the loop again; this turn handles the earlier ones. The waker's
+	 * number is never read: epoll reports it once for each change. */
 	if (event->data.fd == loop->waker) {
 		atomic_exchange(&loop->woken, false);
 		return;

@@ -304,7 +304,7 @@ static void test_connection_refused(void **state)
 	struct http_client_request request = {.url = url};
 
 	(void)state;
-	/* Bound but not listening: nobody else can have the port, and it answers nobody. */
+	/* Bound but not listening: no other socket can have the port, and it never answers. */
 	assert_int_equal(bind(bound, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &length), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/x", ntohs(address.sin_port));
@@ -502,7 +502,7 @@ static void test_cancel(void **state)
 		pthread_join(callers[i].thread, NULL);
 		assert_int_equal(callers[i].r, -ECANCELED);
 	}
-	/* What is cancelled stays so, and is not even sent. */
+	/* A cancelled call stays cancelled, and is not even sent. */
 	assert_fails(client, &callers[1].request, -ECANCELED, "/hang: cancelled");
 	assert_int_equal(server->requests, LENGTH(callers));
 	/* The call with another token was left alone. */
@@ -739,7 +739,7 @@ static void test_silent_stream(void **state)
 	assert_int_equal(caller.r, -ECANCELED);
 }
 
-/* A stream that nobody reads holds up nobody else. */
+/* A stream without a reader blocks no other call. */
 static int call_meanwhile(void *context, const struct http_client_response *response)
 {
 	struct reading *reading = context;
@@ -863,10 +863,10 @@ static void test_tls(void **state)
 	_identity_ struct identity authority = make_identity("Authority", NULL, NULL);
 	_identity_ struct identity stranger = make_identity("Stranger", NULL, NULL);
 	_identity_ struct identity here = make_identity("server", "IP:127.0.0.1", &authority);
-	_identity_ struct identity elsewhere =
+	_identity_ struct identity remote =
 		make_identity("server", "DNS:elsewhere.example", &authority);
 	_server_ struct server *server = server_new(NULL, server_tls(&here, NULL));
-	_server_ struct server *wrong = server_new(NULL, server_tls(&elsewhere, NULL));
+	_server_ struct server *wrong = server_new(NULL, server_tls(&remote, NULL));
 	_http_client_ struct http_client *client = new_client();
 	struct http_client_request request = {.url = url_of(server, arena, "/hello")};
 
@@ -875,7 +875,7 @@ static void test_tls(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_text(call(client, &request, arena)->body, "hello");
 	assert_int_equal(atomic_load(&server->accepted), 1);
-	/* A connection that one caller trusts is not lent to one who does not. */
+	/* A connection that one caller trusts is not lent to one that does not. */
 	request.tls.authorities = certificate_pem(&stranger, arena);
 	assert_fails(client, &request, -EACCES, "/hello");
 	request.tls.authorities = SPAN_NONE;

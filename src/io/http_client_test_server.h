@@ -164,7 +164,7 @@ static inline bool answer_chunk(struct server_connection *connection, struct spa
 
 #define CHUNKED_HEAD "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Stream: yes\r\n\r\n"
 
-/* Byte i of a long answer is a letter that tells where it is. */
+/* Byte i of a long answer is a letter that depends on its position. */
 static inline char server_letter(size_t index)
 {
 	return (char)('a' + index % 23);

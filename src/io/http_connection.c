@@ -80,8 +80,8 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
 static void on_need_memory(uv_handle_t *handle, size_t size, uv_buf_t *ret_buffer);
 
 /* Our last byte is with the kernel. Closing now could destroy it on its way, if the client has sent
- * something that nobody read: the kernel then answers with a reset. So tell the client that it was the
- * last one and wait for it to close, for a while. */
+ * unread data: the kernel then answers with a reset. So signal the end to the
+ * client and wait for it to close, for a while. */
 static void linger(struct http_connection *connection)
 {
 	connection->stopped = true;
@@ -467,8 +467,8 @@ static void take_input(struct http_connection *connection, const char *data, siz
 	}
 }
 
-/* The client sends no more. What it asked for is still answered, except streams: nobody would notice
- * otherwise that it went away. */
+/* The client sends no more. Its requests are still answered, except streams: otherwise a closed
+ * client would go unnoticed. */
 static void take_end(struct http_connection *connection)
 {
 	connection->ended = true;
@@ -568,7 +568,7 @@ static void resume_reading(struct http_connection *connection)
 /* ---- running ---- */
 
 /* Everything is answered and nothing will be read, although the last answer did not say so: it had
- * begun when we were told to drain. */
+ * begun when the drain started. */
 static void part_ways(struct http_connection *connection)
 {
 	struct output goodbye = {.closes = true};
@@ -757,10 +757,10 @@ void http_connection_drain(struct http_connection *connection)
 			return;
 		}
 	}
-	/* To be told may end a stream, but takes none out of the line: that goes through the inbox. */
+	/* This event may end a stream, but removes none from the line: that uses the inbox. */
 	for (struct http_exchange *exchange = connection->first; exchange;
 		exchange = exchange->next) {
 		if (exchange->streaming)
-			http_exchange_tell_gone(exchange);
+			http_exchange_report_gone(exchange);
 	}
 }

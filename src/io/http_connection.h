@@ -1,5 +1,5 @@
 /*
- * Inside the HTTP server: loops, connections and exchanges, and who may touch what.
+ * Inside the HTTP server: loops, connections and exchanges, and the ownership rules.
  *
  * Everything here belongs to one loop thread, except what says otherwise. Other threads reach a loop in
  * two ways: by putting an exchange into its inbox (answers), and by its orders under a lock (accepted
@@ -57,7 +57,7 @@ struct http_stream {
 	char frame[24]; /* the chunk's size */
 	bool chunked;
 	bool head_sent;
-	bool gone_told;
+	bool gone_reported;
 	bool finished; /* all of it was sent */
 };
 
@@ -68,7 +68,7 @@ struct http_exchange {
 	struct http_exchange *next;         /* in the connection's line, or of the idle ones */
 	struct http_exchange *inbox_next;
 	struct http_stream
-		*stream;    /* set by whoever begins it; the loop looks only if `streaming` */
+		*stream;    /* set by the starting thread; the loop reads it only if `streaming` */
 	struct buffer head; /* of the answer */
 	struct http_body body;
 	bool head_only; /* the request was HEAD */
@@ -145,7 +145,7 @@ struct http_loop {
 	bool drain_wanted;
 	unsigned drain_ms;
 	bool stop_wanted;
-	bool drained; /* told to http_server_drain */
+	bool drained; /* reported to http_server_drain */
 
 	struct http_connection *connections;
 	struct http_connection *ready;
@@ -202,13 +202,13 @@ void http_connection_drain(struct http_connection *connection);
 /* ---- http_exchange.c ---- */
 
 struct http_exchange *http_exchange_take(struct http_loop *loop);
-/* The exchange is over: releases its body, tells a stream CLOSED, keeps the memory for another. */
+/* The exchange is over: releases its body, sends a stream CLOSED, keeps the memory for another. */
 void http_exchange_finish(struct http_exchange *exchange);
 /* Its connection is cut. */
 void http_exchange_orphan(struct http_exchange *exchange);
 /* An answer of the server itself. */
 void http_exchange_refuse(struct http_exchange *exchange, int status, const char *reason);
-void http_exchange_tell_gone(struct http_exchange *exchange);
+void http_exchange_report_gone(struct http_exchange *exchange);
 /* All that other threads put into the inbox. */
 void http_loop_process_inbox(struct http_loop *loop);
 void http_loop_free_exchanges(struct http_loop *loop);

@@ -115,7 +115,7 @@ void http_exchange_finish(struct http_exchange *exchange)
 		retire(exchange);
 }
 
-void http_exchange_tell_gone(struct http_exchange *exchange)
+void http_exchange_report_gone(struct http_exchange *exchange)
 {
 	struct http_stream *stream = exchange->stream;
 	bool ended;
@@ -124,9 +124,9 @@ void http_exchange_tell_gone(struct http_exchange *exchange)
 	stream->gone = true;
 	ended = stream->ended;
 	uv_mutex_unlock(&stream->lock);
-	if (stream->gone_told || ended)
+	if (stream->gone_reported || ended)
 		return;
-	stream->gone_told = true;
+	stream->gone_reported = true;
 	if (stream->notify)
 		stream->notify(exchange, HTTP_STREAM_GONE, stream->context);
 }
@@ -140,7 +140,7 @@ void http_exchange_orphan(struct http_exchange *exchange)
 	if (exchange->streaming) {
 		struct http_stream *stream = exchange->stream;
 
-		http_exchange_tell_gone(exchange);
+		http_exchange_report_gone(exchange);
 		uv_mutex_lock(&stream->lock);
 		over = stream->ended && !stream->posted;
 		uv_mutex_unlock(&stream->lock);
@@ -186,9 +186,9 @@ static void process_stream(struct http_exchange *exchange)
 		if (!stream->chunked)
 			exchange->keep_alive = false;
 		if (exchange->loop->draining)
-			http_exchange_tell_gone(exchange);
+			http_exchange_report_gone(exchange);
 	}
-	if (connection && ((gone && !stream->gone_told) || connection->ended)) {
+	if (connection && ((gone && !stream->gone_reported) || connection->ended)) {
 		/* Too slow, or away before the stream began. It becomes an orphan, if not worse. */
 		uv_mutex_lock(&stream->lock);
 		stream->posted = true; /* keeps it alive until the end of this function */
@@ -205,7 +205,7 @@ static void process_stream(struct http_exchange *exchange)
 		return;
 	}
 	if (!stream->finished)
-		http_exchange_tell_gone(exchange);
+		http_exchange_report_gone(exchange);
 	if (ended)
 		retire(exchange);
 }

@@ -78,7 +78,7 @@ static bool is_alphanumeric(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* What a header's name is made of, in lower case; 0 for what it is not made of. */
+/* The characters of a header's name, in lower case; 0 for invalid ones. */
 static const char token_lower[256] = {
 	['!'] = '!',
 	['#'] = '#',
@@ -231,7 +231,7 @@ static enum http_parser_result refuse_as_llhttp(struct http_parser *parser, llht
 	return refuse(parser, 400, "malformed request");
 }
 
-/* ---- what llhttp tells ---- */
+/* ---- callbacks of llhttp ---- */
 
 static int on_headers_complete(llhttp_t *llhttp)
 {
@@ -266,7 +266,7 @@ static int on_body(llhttp_t *llhttp, const char *data, size_t length)
 	return 0;
 }
 
-/* Trailers are counted and forgotten: they came too late to mean anything. */
+/* Trailers are counted and dropped: they follow the body and have no effect. */
 static int on_header_part(llhttp_t *llhttp, const char *data, size_t length)
 {
 	struct http_parser *parser = llhttp->data;
@@ -478,7 +478,7 @@ static bool read_header(char *line, size_t length, struct http_header *header)
 	return is_value(header->value);
 }
 
-/* What the headers say about the connection and the body, as far as we read it ourselves. */
+/* The headers' facts about connection and body, as far as we read them ourselves. */
 struct head_facts {
 	struct span host, length, encoding, expect;
 	unsigned hosts, lengths, encodings, expects;

@@ -196,8 +196,8 @@ static const struct parser_case good[] = {
 		"more\n"},
 };
 
-/* What one reader takes for the end of a message and another does not. Nothing of it may be taken
- * for a second request. */
+/* Inputs in which one reader sees the end of a message and another does not. The parser must not
+ * take any of it for a second request. */
 static const struct parser_case smuggling[] = {
 	{"CL.TE", SPAN(POST "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG"),
 		"400\n"},

@@ -16,8 +16,8 @@ enum http_framing {
 bool http_status_is_bodiless(int status);
 
 /* Status line, the headers given and the framing; the end of the head is left to
- * http_response_end_head. A control character in a header becomes a space: whoever wrote it, it shall
- * not begin a new line. */
+ * http_response_end_head. A control character in a header becomes a space, whatever its
+ * source, so that it cannot begin a new line. */
 void http_response_begin_head(struct buffer *out, int status, const struct http_header *headers,
 	size_t header_count, enum http_framing framing, size_t length);
 

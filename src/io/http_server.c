@@ -197,7 +197,7 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
 	}
 }
 
-/* Tells http_server_drain once, when no connection is left. */
+/* Reports to http_server_drain once, when no connection is left. */
 static void report_drained(struct http_loop *loop)
 {
 	bool report = false;
@@ -217,7 +217,7 @@ static void report_drained(struct http_loop *loop)
 	uv_mutex_unlock(&loop->server->lock);
 }
 
-/* Ends the loop when nobody can need it any more. */
+/* Ends the loop when nothing can need it any more. */
 static void stop_if_possible(struct http_loop *loop)
 {
 	bool stop;

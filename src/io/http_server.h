@@ -4,7 +4,7 @@
  * A server has one or more event-loop threads. When a request has arrived whole, the handler is called
  * on a loop thread with the request and an exchange. It must not block. The exchange is answered
  * exactly once, by http_respond() or by http_stream_begin() … http_stream_end(), at once or later,
- * from any thread. The request, its spans and its arena belong to whoever holds the exchange: they may
+ * from any thread. The request, its spans and its arena belong to the exchange's holder: they may
  * be used on any one thread until the answer is given and not after it.
  *
  *     static void hello(struct http_exchange *exchange, const struct http_request *request, void *context)
@@ -178,7 +178,7 @@ uint16_t http_server_port(const struct http_server *server);
 int http_server_reload_tls(struct http_server *server, struct err *err);
 
 /* Stops accepting, closes idle connections, lets requests in work be answered (with Connection: close),
- * and cuts what is left after deadline_ms; streams are told GONE at once. Returns when no connection is
+ * and cuts what is left after deadline_ms; streams get GONE at once. Returns when no connection is
  * open. Not on a loop thread. Handlers are not called any more after it. */
 void http_server_drain(struct http_server *server, unsigned deadline_ms);
 /* Drains without patience, waits until every exchange handed out has been answered (those of cut

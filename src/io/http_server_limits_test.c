@@ -284,8 +284,8 @@ static void test_a_large_answer_arrives_whole(void **state)
 	fixture_close(fixture);
 }
 
-/* Requests without end and nobody who reads the answers: memory must stay within the line's limit, which
- * shows as the server not taking more. */
+/* Endless requests from a client that reads no answers: memory must stay within the line's limit,
+ * which shows as the server not taking more. */
 static void test_pipelining_without_reading(void **state)
 {
 	struct fixture *fixture =

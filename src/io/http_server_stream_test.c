@@ -1,4 +1,4 @@
-/* Streaming answers: chunks, order, clients that leave or are too slow, the events told. */
+/* Streaming answers: chunks, order, clients that leave or are too slow, the reported events. */
 #include "io/http_server_test.h"
 
 struct events {
@@ -105,7 +105,7 @@ static void test_many_writes_arrive_in_order(void **state)
 	http_stream_end(exchange);
 	peer_read(&peer, &reply);
 	assert_string_equal(reply.body.data, expected.data);
-	/* What was asked behind it comes behind it. */
+	/* The answer to a later request follows it. */
 	peer_expect(&peer, 200, "hello\n");
 	WAIT_FOR(atomic_load(&events.closed) == 1);
 }
@@ -214,7 +214,7 @@ static void test_a_client_that_leaves(void **state)
 		struct http_exchange *exchange = begin(fixture, &peer, TEST_GET("/later"), &events);
 
 		peer_read_head(&peer, &reply);
-		if (round == 2) /* no more to say, but still listening? No stream can tell. */
+		if (round == 2) /* half-closed: a stream cannot detect if the peer still reads */
 			shutdown(peer.descriptor, SHUT_WR);
 		else
 			peer_close(&peer);
@@ -256,7 +256,7 @@ static void test_a_client_that_is_too_slow(void **state)
 	struct http_exchange *exchange = begin(fixture, &peer, TEST_GET("/later"), &events);
 	int result = 0;
 
-	/* The kernel's buffers are finite, and so is the queue; nobody reads. */
+	/* The kernel's buffers are finite, and so is the queue; the client does not read. */
 	for (int i = 0; i < 1000000 && result == 0; i++) {
 		result = http_stream_write(exchange, (struct span){text, 64 * 1024});
 		assert_true(http_stream_queued(exchange) <= 256 * 1024);

@@ -122,7 +122,7 @@ static void test_expect_continue(void **state)
 	assert_int_equal(reply.status, 100);
 	peer_send(&peer, "hello");
 	peer_expect(&peer, 200, "hello");
-	/* Who does not wait gets no word. */
+	/* A client that does not wait gets no 100. */
 	peer_send(&peer, "POST /echo HTTP/1.1\r\n" TEST_HOST
 			 "Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello");
 	peer_expect(&peer, 200, "hello");

@@ -1,7 +1,7 @@
 /*
- * What the tests of the HTTP server share: a server with a handler that knows a few paths, a stash for
- * exchanges that are answered later, and a client that is nothing but a socket. Waits end with the
- * condition, or with a failure after a minute.
+ * Shared parts of the HTTP server's tests: a server with a handler that knows a few paths, a stash
+ * for exchanges that are answered later, and a client that is nothing but a socket. Waits end with
+ * the condition, or with a failure after a minute.
  */
 #ifndef IO_HTTP_SERVER_TEST_H
 #define IO_HTTP_SERVER_TEST_H
@@ -152,7 +152,7 @@ static inline struct fixture *fixture_open(struct http_server_config config)
 	return fixture;
 }
 
-/* What a test that failed left unanswered must not keep the server from closing. */
+/* Exchanges that a failed test left unanswered must not keep the server from closing. */
 static inline void fixture_close(struct fixture *fixture)
 {
 	if (fixture->server)

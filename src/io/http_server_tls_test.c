@@ -244,7 +244,7 @@ static void test_close_is_said(void **state)
 	tls_peer_open(&client, *state);
 	tls_peer_send(&client, "GET /hello HTTP/1.1\r\n" TEST_HOST "Connection: close\r\n\r\n");
 	tls_peer_expect(&client, "hello\n");
-	/* A goodbye of TLS, not only the end of the socket: nobody cut the answer short. */
+	/* A TLS close_notify, not only the end of the socket: the answer is not truncated. */
 	assert_int_equal(SSL_read(client.ssl, &byte, 1), 0);
 	assert_int_equal(SSL_get_error(client.ssl, 0), SSL_ERROR_ZERO_RETURN);
 }

@@ -20,7 +20,7 @@ struct http_upgrade {
 	char problem[CURL_ERROR_SIZE];
 };
 
-/* What opening is about. */
+/* An upgrade that is being opened. */
 struct opening {
 	const struct http_client_request *request;
 	struct http_upgrade *upgrade;
@@ -111,7 +111,7 @@ static bool is_cancelled(const struct opening *opening)
 	return cancel && atomic_load(&cancel->requested);
 }
 
-static int look_around(void *context, curl_off_t total, curl_off_t now, curl_off_t total_sent,
+static int check_progress(void *context, curl_off_t total, curl_off_t now, curl_off_t total_sent,
 	curl_off_t now_sent)
 {
 	(void)total;
@@ -134,7 +134,7 @@ static int connect_it(struct opening *opening, struct err *err)
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, upgrade->problem);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, look_around);
+	curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, check_progress);
 	curl_easy_setopt(easy, CURLOPT_XFERINFODATA, opening);
 	result = curl_easy_perform(easy);
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 1L); /* `opening` ends before the handle does */
@@ -295,7 +295,7 @@ static bool has_body(const struct http_client_response *response, const struct b
 	return in->length >= 5 && memcmp(in->data + in->length - 5, "0\r\n\r\n", 5) == 0;
 }
 
-/* What a refusal says: until its length, its last chunk, the end or the limit. */
+/* Reads the body of a refusal: until its length, its last chunk, the end or the limit. */
 static int read_body(const struct opening *opening, struct buffer *in, struct arena *arena,
 	struct http_client_response *response, struct err *err)
 {

@@ -13,7 +13,7 @@
 
 #include "io/http_client.h"
 
-/* What is read of an answer that is not 101. */
+/* The limit for reading an answer that is not 101. */
 #define HTTP_UPGRADE_REFUSAL_MAX ((size_t)64 * 1024)
 
 struct http_upgrade;

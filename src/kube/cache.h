@@ -9,7 +9,7 @@
 
 struct cache_entry;
 
-/* What a table holds begins with one. */
+/* Every entry of a table begins with a node. */
 struct cache_node {
 	struct cache_node *next; /* of the same slot */
 	uint32_t hash;
@@ -43,8 +43,8 @@ void cache_touch(struct cache *cache, struct span key, uint64_t generation);
 /* To be released, or NULL. */
 const struct kube_object *cache_remove(struct cache *cache, struct span key);
 
-/* The next object that was last seen before this generation; NULL: there is none any more. It is to be removed
- * before the next is asked for. *position begins with NULL, and is the last one that stays. */
+/* Returns the next object last seen before this generation; NULL: no more. The caller removes it
+ * before the next call. *position begins with NULL, and is the last entry that stays. */
 const struct kube_object *cache_next_before(const struct cache *cache,
 	const struct cache_entry **position, uint64_t generation);
 

@@ -32,7 +32,7 @@ static int make(struct making *making, struct kube_client *client, const struct 
 	return r;
 }
 
-/* What all that change something have in their query. */
+/* The query parameters of every call that changes an object. */
 static void add_change(struct making *making)
 {
 	kube_query_add(&making->path, "fieldManager", span_of(making->client->field_manager));

@@ -1,6 +1,6 @@
 /*
  * Calls to a Kubernetes API server: JSON over the HTTP client, from any number of threads at once. Each
- * call blocks its caller and nobody else; it must not be made in simulation.
+ * call blocks only its caller; it must not be made in simulation.
  *
  * Objects are the API's JSON (base/json.h), in the caller's arena. A body without "apiVersion" and "kind"
  * gets those of the kind in the version that the server offers, so that most callers need not know it.
@@ -8,7 +8,7 @@
  * Refusals. An API server refuses with a Status object; it becomes a code and a sentence:
  *
  *     -EINVAL      400, 422   the object is wrong                        "Deployment 'web': spec.replicas: …"
- *     -EACCES      401, 403   who we are, or what we may
+ *     -EACCES      401, 403   authentication or authorization failed
  *     -ENOENT      404        no such object, or no such kind of object
  *     -EOPNOTSUPP  405, 406, 415
  *     -EEXIST      409        AlreadyExists
@@ -54,7 +54,7 @@
 #define KUBE_RETRY_AFTER_MAX_MS INT64_C(60000)
 #define KUBE_PAGE_SIZE 500
 #define KUBE_LIST_MAX ((size_t)64 * 1024 * 1024) /* bytes of all pages of kube_list() */
-/* What a server offers is asked again after a miss, but not more often than this. */
+/* A miss repeats discovery, but not more often than this. */
 #define KUBE_DISCOVERY_AGAIN_MS INT64_C(10000)
 
 struct kube_client;
@@ -85,7 +85,7 @@ void kube_client_cancel(struct kube_client *client);
 struct span kube_client_server(const struct kube_client *client);
 struct span kube_client_default_namespace(const struct kube_client *client);
 
-/* ---- what the server offers ---- */
+/* ---- discovery ---- */
 
 struct kube_version {
 	int major, minor; /* 1, 20 */
@@ -114,7 +114,7 @@ void kube_discovery_forget(struct kube_client *client);
 
 /* ---- objects ---- */
 
-/* What is spoken of. */
+/* The object or collection that a call addresses. */
 struct kube_target {
 	const struct kube_kind *kind;
 	struct span namespace;   /* SPAN_NONE: of all namespaces (lists), or a kind that has none */
@@ -162,9 +162,9 @@ int kube_patch(struct kube_client *client, const struct kube_target *target,
 	enum kube_patch_type type, const struct json *patch, const struct kube_options *options,
 	struct arena *arena, struct json **ret_object, struct err *err);
 
-/* Server-side apply: the object holds the fields that we want, all of them and nothing else; it is made
- * if it is not there. Fields of ours that are no longer in it are removed. Without force, a field that
- * another manager owns with another value is -EAGAIN. */
+/* Server-side apply: the object has all desired fields and no others; it is created if absent.
+ * Fields that this manager owns and that are no longer in it are removed. Without force, a field
+ * that another manager owns with another value is -EAGAIN. */
 int kube_apply(struct kube_client *client, const struct kube_target *target,
 	const struct json *object, bool force, const struct kube_options *options,
 	struct arena *arena, struct json **ret_object, struct err *err);
@@ -183,7 +183,7 @@ struct kube_deletion {
 	struct span resource_version; /* likewise */
 };
 /* deletion NULL: as the kind has it. The answer (the object on its way out, or a Status) is dropped.
- * -ENOENT if it is not there. */
+ * -ENOENT if the object does not exist. */
 int kube_delete(struct kube_client *client, const struct kube_target *target,
 	const struct kube_deletion *deletion, const struct kube_options *options, struct err *err);
 
@@ -198,9 +198,9 @@ struct kube_selection {
 	const char *fields; /* "spec.nodeName=a"; or NULL */
 };
 
-/* Everything at one moment, read in pages of KUBE_PAGE_SIZE. When a page comes too late (410) it begins
- * again. Either all of it or an error. For what is followed, use an informer. *ret_items is an array of
- * objects; they lack apiVersion and kind, as the API has it. resource_version: the moment; or NULL. */
+/* A consistent list, read in pages of KUBE_PAGE_SIZE. An expired continue token (410) restarts it.
+ * Returns all of it or an error. To follow changes, use an informer. *ret_items is an array of
+ * objects without apiVersion and kind, as in the API. resource_version: of the list; or NULL. */
 int kube_list(struct kube_client *client, const struct kube_target *target,
 	const struct kube_selection *selection, const struct kube_options *options,
 	struct arena *arena, struct json **ret_items, struct span *ret_resource_version,

@@ -205,7 +205,7 @@ static bool is_good(const struct kube_credentials *credentials)
 }
 
 /* 1 and a reference: it is good. 0: the caller is to renew. -EINPROGRESS: another one does. */
-static int look(struct kube_credentials *credentials, const struct kube_credential **ret_credential)
+static int pass(struct kube_credentials *credentials, const struct kube_credential **ret_credential)
 {
 	int r = 0;
 
@@ -258,7 +258,7 @@ int kube_credentials_get(struct kube_credentials *credentials,
 
 	for (;;) {
 		uint64_t seen = runner_event_count(credentials->renewed);
-		int r = look(credentials, ret_credential);
+		int r = pass(credentials, ret_credential);
 
 		if (r == 1)
 			return 0;
@@ -268,7 +268,7 @@ int kube_credentials_get(struct kube_credentials *credentials,
 			r = make(credentials, cancel, &held, err);
 			return finish(credentials, held, r, ret_credential);
 		}
-		/* In slices: a call's cancellation signals nobody. */
+		/* In slices: a call's cancellation signals no event. */
 		r = runner_wait(runner, credentials->renewed, seen,
 			runner_deadline_us(runner, WAIT_SLICE_US));
 		if (r == -ECANCELED || (cancel && atomic_load(&cancel->requested)))

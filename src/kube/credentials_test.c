@@ -333,7 +333,7 @@ static void test_a_plugins_credential_expires(void **state)
 
 static void test_what_a_plugin_is_told(void **state)
 {
-	_buffer_ struct buffer told = {0};
+	_buffer_ struct buffer reported = {0};
 	struct world world;
 	struct json *info;
 
@@ -350,8 +350,8 @@ static void test_what_a_plugin_is_told(void **state)
 	setenv("KUBERNETES_EXEC_INFO", "stale", 1);
 	check_authorization(&world, "Bearer yes-/nowhere");
 	unsetenv("KUBERNETES_EXEC_INFO");
-	assert_int_equal(file_read(in_folder(&world, "told").data, 10000, &told, NULL), 0);
-	assert_int_equal(json_parse(buffer_span(&told), world.arena, &info, NULL), 0);
+	assert_int_equal(file_read(in_folder(&world, "told").data, 10000, &reported, NULL), 0);
+	assert_int_equal(json_parse(buffer_span(&reported), world.arena, &info, NULL), 0);
 	assert_true(span_is(json_get_text(info, "kind"), "ExecCredential"));
 	assert_true(span_is(json_get_text(info, "apiVersion"), VERSION));
 	assert_false(json_is_true(json_path(info, "spec.interactive")));
@@ -426,7 +426,7 @@ static void test_a_plugin_that_hangs(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(file_read(in_folder(&world, "child").data, 100, &text, NULL), 0);
 	child = (pid_t)strtol(text.data, NULL, 10);
-	/* Killed; whoever inherits it reaps it when it likes, so a zombie is as good as gone. */
+	/* Killed; its new parent reaps it at any later time, so a zombie counts as gone. */
 	for (;;) {
 		_buffer_ struct buffer status = {0};
 		struct span path = arena_format(world.arena, "/proc/%d/stat", child);
@@ -439,7 +439,7 @@ static void test_a_plugin_that_hangs(void **state)
 	end(&world);
 }
 
-/* Nobody has to wait for a plugin that hangs, neither who asked it nor who waits for that one. */
+/* A plugin that hangs blocks neither the caller that runs it nor callers that wait for that one. */
 static struct http_client_cancel all_of_them;
 
 static void *get_cancelled(void *context)

@@ -18,7 +18,7 @@
 struct kube_found {
 	struct kube_resource resource;
 	bool missed;
-	int64_t asked_us;
+	int64_t requested_us;
 };
 
 /* ---- remembering ---- */
@@ -59,7 +59,7 @@ static void remember(struct kube_client *client, const struct kube_kind *kind,
 	if (resource)
 		found->resource = *resource;
 	found->missed = !resource;
-	found->asked_us = runner_now_us(client->runner);
+	found->requested_us = runner_now_us(client->runner);
 	lock_take(&client->lock);
 	before = map_put(&client->resources, make_key(kind, key), found);
 	lock_release(&client->lock);
@@ -81,7 +81,7 @@ static int recall(struct kube_client *client, const struct kube_kind *kind,
 		*ret_resource = found->resource;
 		ret_resource->kind = kind;
 		r = 0;
-	} else if (found && now_us - found->asked_us < KUBE_DISCOVERY_AGAIN_MS * 1000) {
+	} else if (found && now_us - found->requested_us < KUBE_DISCOVERY_AGAIN_MS * 1000) {
 		r = -ENOENT;
 	}
 	lock_release(&client->lock);

@@ -1,10 +1,10 @@
-/* What a server offers, remembered by a client. Inside kube/ only. */
+/* A server's API resources, cached by a client. Inside kube/ only. */
 #ifndef KUBE_DISCOVERY_H
 #define KUBE_DISCOVERY_H
 
 #include "kube/client.h"
 
-/* Frees what is remembered; nobody asks meanwhile. */
+/* Frees the cache; no call may be in progress. */
 void kube_discovery_clear(struct kube_client *client);
 /* The apiVersion in which the server takes evictions: "policy/v1", "policy/v1beta1" before 1.22. */
 int kube_discovery_eviction(struct kube_client *client, const struct kube_options *options,

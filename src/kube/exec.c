@@ -1,8 +1,8 @@
 /*
- * One thread per command carries bytes between the WebSocket and three pairs of sockets, whose other ends are
- * the caller's. It is the only one to touch the connection; others ask it through a few fields under the lock
- * and an eventfd. Whoever is too fast is held back: the server is not read while what it sent before has not
- * been taken, and the caller's input is not read while the connection is full.
+ * One thread per command carries bytes between the WebSocket and three socket pairs; the caller has
+ * the other ends. Only this thread uses the connection; others signal it by fields under the lock
+ * and an eventfd. Flow control: the thread does not read from the server until the caller has read
+ * earlier output, nor the caller's input while the connection is full.
  *
  * Messages begin with a byte that names their channel. The error channel carries one message, a Status, when
  * the command has ended; then the server closes.
@@ -25,7 +25,7 @@
 #define TO_SERVER_MAX ((size_t)64 * 1024)  /* beyond it the input waits */
 #define TO_CALLER_MAX ((size_t)256 * 1024) /* beyond it the server waits */
 #define PIECE ((size_t)16 * 1024)
-#define PING_MS 30000 /* so that nobody in between takes a silent connection for a dead one */
+#define PING_MS 30000 /* so that no proxy takes an idle connection for a dead one */
 
 enum channel {
 	CHANNEL_INPUT = 0,
@@ -38,7 +38,7 @@ enum channel {
 
 /* One of the command's output streams on its way to the caller. */
 struct stream {
-	int descriptor; /* ours; -1: none, or nobody reads it any more */
+	int descriptor; /* ours; -1: none, or its reader has closed it */
 	struct buffer waiting;
 };
 
@@ -63,7 +63,7 @@ struct kube_exec {
 	int wake;         /* an eventfd */
 	struct lock lock; /* for all below */
 	bool killed;
-	unsigned rows, columns; /* to be told; 0: nothing */
+	unsigned rows, columns; /* size to send; 0: none */
 	bool ended;
 	int exit_code;
 	struct err problem; /* code 0: none */
@@ -210,7 +210,7 @@ static void carry_output(struct kube_exec *exec, struct stream *stream)
 	if (n >= 0) {
 		buffer_consume(&stream->waiting, (size_t)n);
 	} else if (errno != EAGAIN && errno != EINTR) {
-		/* Nobody reads it any more; the command need not know. */
+		/* The reader has closed it; the command continues. */
 		if (exec->input == stream->descriptor)
 			exec->input = -1;
 		memory_close_descriptor(&stream->descriptor);
@@ -277,8 +277,8 @@ static void send_waiting(struct kube_exec *exec)
 	}
 }
 
-/* What others want of the thread. False: to end. */
-static bool take_wishes(struct kube_exec *exec)
+/* Takes requests of other threads. False: the thread ends. */
+static bool take_desired(struct kube_exec *exec)
 {
 	unsigned rows, columns;
 	uint64_t times;
@@ -314,7 +314,7 @@ static void wait_for_something(struct kube_exec *exec, struct pollfd polled[POLL
 	polled[POLL_SERVER].events =
 		(short)((room ? POLLIN : 0) | (exec->to_server.length > 0 ? POLLOUT : 0));
 	if (polled[POLL_SERVER].events ==
-		0) /* nor its end, which poll() would tell again and again */
+		0) /* nor its end, which poll() would report again and again */
 		polled[POLL_SERVER].fd = -1;
 	if (exec->to_server.length < TO_SERVER_MAX)
 		polled[POLL_INPUT] = (struct pollfd){exec->input, POLLIN, 0};
@@ -329,13 +329,13 @@ static void wait_for_something(struct kube_exec *exec, struct pollfd polled[POLL
 			runner_random(exec->group));
 }
 
-/* What was received is the caller's, also when the connection has ended. */
+/* The caller gets all received bytes, even after the connection has ended. */
 static void give_the_rest(struct kube_exec *exec)
 {
 	struct pollfd polled[POLL_COUNT];
 
 	drop_input(exec);
-	while (most_waiting(exec) > 0 && take_wishes(exec)) {
+	while (most_waiting(exec) > 0 && take_desired(exec)) {
 		for (int i = 0; i < POLL_COUNT; i++)
 			polled[i] = (struct pollfd){.fd = -1};
 		polled[POLL_WAKE] = (struct pollfd){exec->wake, POLLIN, 0};
@@ -362,7 +362,7 @@ static void carry(void *context)
 	while (go_on && !exec->closed) {
 		send_waiting(exec);
 		wait_for_something(exec, polled);
-		go_on = take_wishes(exec);
+		go_on = take_desired(exec);
 		if (polled[POLL_INPUT].revents && exec->input >= 0)
 			carry_input(exec);
 		for (int i = 0; i < 2; i++) {
@@ -600,7 +600,7 @@ void kube_exec_kill(struct kube_exec *exec)
 	wake(exec);
 }
 
-static bool look_at_end(struct kube_exec *exec, int *ret_exit_code, struct err *ret_problem)
+static bool inspect_end(struct kube_exec *exec, int *ret_exit_code, struct err *ret_problem)
 {
 	bool ended;
 
@@ -620,7 +620,7 @@ int kube_exec_wait(struct kube_exec *exec, int *ret_exit_code, struct err *err)
 	for (;;) {
 		uint64_t seen = runner_event_count(exec->ended_event);
 
-		if (look_at_end(exec, &exit_code, &problem))
+		if (inspect_end(exec, &exit_code, &problem))
 			break;
 		r = runner_wait(exec->client->runner, exec->ended_event, seen, RUNNER_FOREVER);
 		if (r == -ECANCELED)

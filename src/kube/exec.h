@@ -1,11 +1,11 @@
 /*
  * A command in a container of a pod: the exec subresource over a WebSocket (v5.channel.k8s.io where the
  * server knows it, v4.channel.k8s.io else). The command's standard streams are descriptors of this
- * process; a thread of the exec's carries the bytes and holds back whoever is too fast.
+ * process; a thread of the exec's carries the bytes and applies flow control.
  *
- * The end of input. Before v5 (Kubernetes 1.30) the protocol has no word for it: closing `input` then does
- * nothing to the command, and what reads until the end waits forever. kube_exec_can_close_input() says
- * which it is.
+ * The end of input. Before v5 (Kubernetes 1.30) the protocol cannot express it: closing `input`
+ * then has no effect, and a command that reads until the end waits forever.
+ * kube_exec_can_close_input() returns whether the protocol can.
  */
 #ifndef KUBE_EXEC_H
 #define KUBE_EXEC_H
@@ -33,9 +33,9 @@ int kube_exec_start(struct kube_client *client, const struct kube_exec_request *
  * Closes the descriptors that were not taken. NULL is fine. */
 void kube_exec_free(struct kube_exec *exec);
 
-/* Hands the descriptors over, once: input is written to, output and error are read until their end. -1 for
- * what was not asked for, and for error with a terminal. With a terminal, input and output are the same one,
- * to be closed once. */
+/* Passes the descriptors to the caller, once, which writes to input and reads output and error
+ * until their end. -1 for streams that were not requested, and for error with a terminal. With a
+ * terminal, input and output are the same descriptor, to be closed once. */
 void kube_exec_take_descriptors(struct kube_exec *exec, int *ret_input, int *ret_output,
 	int *ret_error);
 bool kube_exec_can_close_input(const struct kube_exec *exec);

@@ -108,7 +108,7 @@ static void test_a_message_in_too_many_parts(void **state)
 	websocket_reader_clear(&reader);
 }
 
-/* What a client writes, unmasked again, is what was to be said. */
+/* A client's frame, unmasked, equals the original message. */
 static void test_writing(void **state)
 {
 	static const size_t lengths[] = {0, 1, 125, 126, 127, 65535, 65536, 100000};
@@ -390,7 +390,7 @@ static void test_streams(void **state)
 	exec = start(&partner, &plain, descriptors);
 	assert_true(kube_exec_can_close_input(exec));
 	assert_int_equal(write(descriptors[0], "hello", 5), 5);
-	/* The answer comes before the end of the input is told. */
+	/* The answer arrives before the end of the input is sent. */
 	assert_int_equal(poll(&(struct pollfd){descriptors[2], POLLIN, 0}, 1, 60000), 1);
 	memory_close_descriptor(&descriptors[0]);
 	read_all(descriptors[1], &output);
@@ -457,7 +457,7 @@ static void play_much(struct partner *partner)
 	say(partner, 8, -1, "", 0);
 }
 
-/* Nobody reads at first: the server is held back, and nothing is lost. */
+/* Without a reader at first, the server is blocked and no byte is lost. */
 static void test_a_slow_reader(void **state)
 {
 	_buffer_ struct buffer output = {0};
@@ -481,7 +481,7 @@ static void test_a_slow_reader(void **state)
 	end(&partner);
 }
 
-/* Who does not want the output any more does not stop the command. */
+/* A reader that closes the output does not stop the command. */
 static void test_a_reader_that_goes(void **state)
 {
 	struct partner partner;

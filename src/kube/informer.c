@@ -1,11 +1,11 @@
 /*
- * One thread lists, watches and tells; others only read the cache. What the thread decides by (version,
- * backoff, generation) is its own; the cache, the counts and the two wishes (stop, list again) are under
- * the lock, which is held for a few lines at a time and never while a handler runs.
+ * One thread lists, watches and calls handlers; others only read the cache. The thread alone uses
+ * its version, backoff and generation. The lock protects the cache, the counts and the two requests
+ * (stop, list again); it is held for a few lines at a time and never while a handler runs.
  *
- * Generations. Every beginning of a list is a new generation, and whatever the list has is marked with it.
- * When the list is complete, what has an older mark is not there any more. A list that fails leaves marks
- * behind and removes nothing.
+ * Generations. Every list begins a new generation and marks its objects with it. When the list is
+ * complete, objects with an older generation no longer exist. A list that fails leaves its marks
+ * and removes nothing.
  */
 #include "kube/informer.h"
 
@@ -32,14 +32,14 @@ struct kube_informer {
 	struct http_client_cancel cancel; /* of what runs now */
 
 	/* The thread's. */
-	char version[KUBE_RESOURCE_VERSION_SIZE]; /* up to here everything was told */
+	char version[KUBE_RESOURCE_VERSION_SIZE]; /* every change up to it was reported */
 	uint64_t generation;
 	int64_t list_backoff_ms, watch_backoff_ms; /* 0: nothing failed lately */
 	unsigned watch_refusals;                   /* in a row */
 	bool progress;                             /* the watch said something */
 	int64_t resync_us;                         /* when next; RUNNER_FOREVER: never */
 	struct kube_failure failure;
-	bool told_synced;
+	bool reported_synced;
 
 	struct lock lock; /* for all below */
 	struct cache cache;
@@ -50,7 +50,7 @@ struct kube_informer {
 
 /* ---- small things ---- */
 
-static void tell(struct kube_informer *informer, const struct kube_object *before,
+static void notify(struct kube_informer *informer, const struct kube_object *before,
 	const struct kube_object *after)
 {
 	if (informer->config.changed)
@@ -88,7 +88,7 @@ static void remove_object(struct kube_informer *informer, struct span key)
 	before = cache_remove(&informer->cache, key);
 	lock_release(&informer->lock);
 	if (before)
-		tell(informer, before, NULL);
+		notify(informer, before, NULL);
 }
 
 static int fail_full(struct kube_informer *informer, struct err *err)
@@ -123,7 +123,7 @@ static int put_object(struct kube_informer *informer, const struct kube_object *
 	if (before)
 		kube_object_reference(before);
 	lock_release(&informer->lock);
-	/* Another one under the same name: the one we knew is gone, whether we were told or not. */
+	/* A new object with the same name: the old one is gone, with or without an event. */
 	if (before && !span_equal(before->uid, object->uid)) {
 		remove_object(informer, object->key);
 		kube_object_release(TAKE(before));
@@ -139,12 +139,12 @@ static int put_object(struct kube_informer *informer, const struct kube_object *
 			informer->generation));
 	lock_release(&informer->lock);
 	if (!same && !full)
-		tell(informer, before, object);
+		notify(informer, before, object);
 	kube_object_release(object);
 	return full ? fail_full(informer, err) : 0;
 }
 
-/* What reduce refuses stays as it was: it may make sense again, and it is there. */
+/* An object that reduce rejects keeps its cached state: it exists and may become valid. */
 static void refuse_object(struct kube_informer *informer, const struct json *json,
 	const struct err *err)
 {
@@ -209,7 +209,7 @@ static void resync(struct kube_informer *informer)
 		runner_deadline_us(informer->group, informer->config.resync_ms * 1000);
 	kube_informer_all(informer, arena, &list);
 	for (size_t i = 0; i < list.count; i++)
-		tell(informer, list.objects[i], list.objects[i]);
+		notify(informer, list.objects[i], list.objects[i]);
 }
 
 static void resync_if_due(struct kube_informer *informer)
@@ -259,9 +259,9 @@ static void finish_list(struct kube_informer *informer)
 		informer->statistics.relists++;
 	lock_release(&informer->lock);
 	set_synced(informer, true);
-	if (!informer->told_synced && informer->config.synced)
+	if (!informer->reported_synced && informer->config.synced)
 		informer->config.synced(informer->config.context);
-	informer->told_synced = true;
+	informer->reported_synced = true;
 }
 
 /* ---- watches ---- */
@@ -366,7 +366,7 @@ static int take_event(void *context, const struct json *event, struct err *err)
 /* ---- wishes ---- */
 
 /* Before each thing that can be cancelled. False when there is nothing more to do. */
-static bool take_wishes(struct kube_informer *informer, bool *list)
+static bool take_desired(struct kube_informer *informer, bool *list)
 {
 	bool stopping;
 
@@ -381,14 +381,14 @@ static bool take_wishes(struct kube_informer *informer, bool *list)
 	return !stopping && !runner_is_stopped(informer->group);
 }
 
-static bool has_wishes(struct kube_informer *informer)
+static bool has_desired(struct kube_informer *informer)
 {
-	bool wishes;
+	bool desired;
 
 	lock_take(&informer->lock);
-	wishes = informer->stopping || informer->relist;
+	desired = informer->stopping || informer->relist;
 	lock_release(&informer->lock);
-	return wishes;
+	return desired;
 }
 
 /* ---- the thread ---- */
@@ -410,7 +410,7 @@ static void back_off(struct kube_informer *informer, int64_t *backoff_ms)
 	for (;;) {
 		uint64_t seen = runner_event_count(informer->wake);
 
-		if (has_wishes(informer) ||
+		if (has_desired(informer) ||
 			runner_wait(informer->group, informer->wake, seen, deadline_us) < 0)
 			return;
 	}
@@ -459,7 +459,7 @@ static unsigned choose_watch_seconds(struct kube_informer *informer)
 	return (unsigned)seconds;
 }
 
-/* What a watch that ended with this code means: true if only a list helps. */
+/* True if a watch that ended with this code requires a new list. */
 static bool needs_list(struct kube_informer *informer, int code)
 {
 	/* Refused, not merely cut: the server was there and did not like what it was asked. */
@@ -490,7 +490,7 @@ static bool watch(struct kube_informer *informer, struct kube_following *followi
 		informer->watch_backoff_ms = 0;
 		informer->watch_refusals = 0;
 	}
-	/* Nothing happened, or nobody is there: opening another one tells. */
+	/* No event, or the server is gone: opening another watch shows which. */
 	if (r == -ETIMEDOUT && was_open) {
 		count(informer, &informer->statistics.silent);
 		return false;
@@ -523,7 +523,7 @@ static void run(void *context)
 	};
 	bool must_list = true;
 
-	while (take_wishes(informer, &must_list)) {
+	while (take_desired(informer, &must_list)) {
 		if (must_list)
 			must_list = !list(informer, &following);
 		else

@@ -1,22 +1,22 @@
 /*
- * An informer holds a local copy of what an API server has of one kind, as true as the network allows,
- * and tells of every change in order.
+ * An informer holds a local copy of an API server's objects of one kind, as current as the network
+ * allows, and reports every change in order.
  *
  * It lists in pages, then watches from the list's resourceVersion on and takes over each event; a
- * broken watch goes on from where it was; a resourceVersion that the server no longer knows (410 Gone, as
- * a status or as an event) means to list again, where deletions that were missed are found. Failures are
- * tried again forever, later each time, with jitter. **A failed or partial list is never read as an empty
- * cluster**: only a complete one removes what it does not have.
+ * broken watch continues from its last event; a resourceVersion that the server no longer knows
+ * (410 Gone, as a status or as an event) means to list again, where deletions that were missed are
+ * found. Failures are tried again forever, later each time, with jitter. **A failed or partial list
+ * is never read as an empty cluster**: only a complete one removes what it does not have.
  *
- * What is kept of an object is decided by `reduce` (object.h); the rest is dropped as soon as it was read.
+ * `reduce` (object.h) decides which data of an object is kept; the rest is dropped after parsing.
  * Lists and watches are parsed piece by piece, so that memory is bounded by what is kept, not by what is
  * sent.
  *
- * Handlers are called on the informer's own thread, one at a time, in the order in which things happened
- * on the server (per object; a list has no order among objects). The cache holds the change before a
- * handler is told. An object that was deleted and made again under its name (another uid) is told as a
- * deletion and an addition. A handler should be short: the next event waits for it. It may read the
- * informer, and must not stop it.
+ * Handlers are called on the informer's own thread, one at a time, in the order in which things
+ * happened on the server (per object; a list has no order among objects). The cache holds the
+ * change before a handler runs. An object that was deleted and created again with its name (another
+ * uid) is reported as a deletion and an addition. A handler should be short: the next event waits
+ * for it. It may read the informer, and must not stop it.
  *
  * Reading (get, find, each) is for any thread, at any time. Objects are immutable; a reader holds
  * references as long as it likes.
@@ -76,13 +76,13 @@ struct kube_informer_config {
 	 * alive during the call; take a reference to keep one. May be NULL. */
 	void (*changed)(void *context, const struct kube_object *before,
 		const struct kube_object *after);
-	/* The first list is complete, and everything in it was told. May be NULL. */
+	/* The first list is complete, and all its objects were reported. May be NULL. */
 	void (*synced)(void *context);
 	/* Something failed and will be tried again; for the log. May be NULL. */
 	void (*failed)(void *context, const struct err *err);
 	void *context; /* of reduce and of all above */
 
-	/* Tells every object again (before == after) so often; 0: never. */
+	/* Interval for reporting every object again (before == after); 0: never. */
 	int64_t resync_ms;
 	/* 0: the defaults above. */
 	size_t objects_max, bytes_max; /* passing one is a failure: not synced, tried again later */
@@ -93,14 +93,14 @@ struct kube_informer_config {
 	int64_t backoff_first_ms, backoff_most_ms;
 };
 
-/* Starts listing and following. Returns at once; a server that is not there is no failure here. */
+/* Starts to list and watch. Returns at once; an unreachable server is no failure here. */
 int kube_informer_start(const struct kube_informer_config *config,
 	struct kube_informer **ret_informer, struct err *err);
-/* Ends the stream and the thread, waits for both, frees what is kept. No reader may be inside. NULL is
- * fine. */
+/* Ends the stream and the thread, waits for both, and frees the cache. No read may be in progress.
+ * informer may be NULL. */
 void kube_informer_stop(struct kube_informer *informer);
 
-/* A list was complete once, and nothing since made what is kept doubtful (passing objects_max does). */
+/* A list was complete once, and the cache is still valid (exceeding objects_max invalidates it). */
 bool kube_informer_is_synced(struct kube_informer *informer);
 /* Blocks until it is: 0, -ETIMEDOUT, -ECANCELED. deadline_us of the runner's clock. */
 int kube_informer_wait_synced(struct kube_informer *informer, int64_t deadline_us);

@@ -1,6 +1,6 @@
 /*
- * Informers against a server that misbehaves: cut, late, full of rubbish, forgetful, busy, silent. Whatever
- * it does, what is kept is what was last truly said, and nothing is told twice or out of order.
+ * Informers against a faulty server: truncated, late, invalid, expired, busy or missing answers. In
+ * every case the cache has the last valid state, and no change is reported twice or out of order.
  */
 #include "kube/informer.h"
 
@@ -38,7 +38,7 @@ struct fixture {
 	struct test_world world;
 	struct kube_informer *informer;
 	struct lock lock; /* for all below */
-	struct runner_event *told;
+	struct runner_event *reported;
 	struct buffer story; /* "+a@1 ~a@2 -a@2 =a@2 synced " */
 	struct buffer failures;
 	size_t failure_count;
@@ -58,10 +58,10 @@ static void add_story(struct fixture *fixture, const char *format, ...)
 	lock_take(&fixture->lock);
 	buffer_add_string(&fixture->story, text);
 	lock_release(&fixture->lock);
-	runner_signal(fixture->told);
+	runner_signal(fixture->reported);
 }
 
-static void tell_change(void *context, const struct kube_object *before,
+static void report_change(void *context, const struct kube_object *before,
 	const struct kube_object *after)
 {
 	const struct kube_object *object = after ? after : before;
@@ -77,12 +77,12 @@ static void tell_change(void *context, const struct kube_object *before,
 		SPAN_ARGS(object->resource_version));
 }
 
-static void tell_synced(void *context)
+static void report_synced(void *context)
 {
 	add_story(context, "synced ");
 }
 
-static void tell_failure(void *context, const struct err *err)
+static void report_failure(void *context, const struct err *err)
 {
 	struct fixture *fixture = context;
 
@@ -91,7 +91,7 @@ static void tell_failure(void *context, const struct err *err)
 	buffer_add_string(&fixture->failures, err->message);
 	buffer_add_char(&fixture->failures, '\n');
 	lock_release(&fixture->lock);
-	runner_signal(fixture->told);
+	runner_signal(fixture->reported);
 }
 
 static int reduce(void *context, const struct json *object, struct kube_keep *keep,
@@ -123,16 +123,16 @@ static void begin(struct fixture *fixture, const struct test_step *steps, size_t
 	*fixture = (struct fixture){0};
 	test_world_begin(&fixture->world, steps, count);
 	lock_init(&fixture->lock);
-	fixture->told = runner_event_new(fixture->world.runner, "told");
+	fixture->reported = runner_event_new(fixture->world.runner, "told");
 	config.client = fixture->world.client;
 	config.runner = fixture->world.runner;
 	config.kind = &kube_pods;
 	config.reduce = reduce;
 	config.indexes = indexes;
 	config.index_count = LENGTH(indexes);
-	config.changed = tell_change;
-	config.synced = tell_synced;
-	config.failed = tell_failure;
+	config.changed = report_change;
+	config.synced = report_synced;
+	config.failed = report_failure;
 	config.context = fixture;
 	if (!config.backoff_first_ms)
 		config.backoff_first_ms = 1;
@@ -144,7 +144,7 @@ static void begin(struct fixture *fixture, const struct test_step *steps, size_t
 static void end(struct fixture *fixture)
 {
 	kube_informer_stop(fixture->informer);
-	runner_event_free(fixture->told);
+	runner_event_free(fixture->reported);
 	lock_destroy(&fixture->lock);
 	buffer_clear(&fixture->story);
 	buffer_clear(&fixture->failures);
@@ -162,18 +162,18 @@ static bool has_story(struct fixture *fixture, const char *expected, bool whole)
 	return has;
 }
 
-/* Until that is all that was told, or some of it. */
-static void wait_told(struct fixture *fixture, const char *expected, bool whole)
+/* Waits until the reports equal `expected`, or contain it. */
+static void wait_reported(struct fixture *fixture, const char *expected, bool whole)
 {
 	struct runner *runner = fixture->world.runner;
 	int64_t deadline = runner_deadline_us(runner, TEST_PATIENCE_S * 1000000);
 
 	for (;;) {
-		uint64_t seen = runner_event_count(fixture->told);
+		uint64_t seen = runner_event_count(fixture->reported);
 
 		if (has_story(fixture, expected, whole))
 			return;
-		if (runner_wait(runner, fixture->told, seen, deadline) < 0)
+		if (runner_wait(runner, fixture->reported, seen, deadline) < 0)
 			fail_msg("expected %s\ngot %s\n%s", expected, fixture->story.data,
 				fixture->failures.data);
 	}
@@ -181,7 +181,7 @@ static void wait_told(struct fixture *fixture, const char *expected, bool whole)
 
 static void wait_story(struct fixture *fixture, const char *expected)
 {
-	wait_told(fixture, expected, true);
+	wait_reported(fixture, expected, true);
 }
 
 /* That the script was asked for to its end, and one more request came, which hangs. */
@@ -212,7 +212,7 @@ static struct kube_informer_statistics statistics(struct fixture *fixture)
 	return now;
 }
 
-/* Runs a script to its end and compares what was told. */
+/* Runs a script to its end and compares the reports. */
 static void check_script(const struct test_step *steps, size_t count,
 	const struct kube_informer_config *config, const char *story,
 	struct kube_informer_statistics *ret_statistics)
@@ -227,7 +227,7 @@ static void check_script(const struct test_step *steps, size_t count,
 	end(&fixture);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static void test_events(void **state)
 {
@@ -296,7 +296,7 @@ static void test_reading(void **state)
 	assert_true(span_is(object->resource_version, "6"));
 	assert_null(kube_informer_get(fixture.informer, SPAN("n"), SPAN("z")));
 	assert_null(kube_informer_get(fixture.informer, SPAN(""), SPAN("a")));
-	/* What was read outlives the informer. */
+	/* Objects that were read outlive the informer. */
 	end(&fixture);
 	assert_string_equal(((const struct span *)object->data)->data, "y");
 }
@@ -311,7 +311,7 @@ static void test_pages(void **state)
 		STEP(LIST "2&continue=t1 HTTP", 200, PAGE("5", "t2", POD("c", "uc", "3"))),
 		STEP(LIST "2&continue=t2 HTTP", 200, PAGE("5", "", POD("d", "ud", "4"))),
 		STEP(WATCH("5"), 410, EXPIRED),
-		/* The pages come too late, and it begins again; what was only in the old ones is gone. */
+		/* The continue token expires, the list restarts; objects of old pages are gone. */
 		STEP(LIST "2 HTTP", 200,
 			PAGE("8", "t3", POD("a", "ua", "1") "," POD("e", "ue", "7"))),
 		STEP(LIST "2&continue=t3 HTTP", 410, EXPIRED),
@@ -415,7 +415,7 @@ static void test_refused_and_ignored(void **state)
 				EVENT("MODIFIED", "{" META("b", "ub", "7") ",\"ignore\":1}")
 					MODIFIED("d", "ud", "8")),
 		STEP(WATCH("8"), 410, EXPIRED),
-		/* What makes no sense stays as it was; it is there. */
+		/* A rejected object keeps its cached state; it exists. */
 		STEP(LIST, 200, PODS("9", "{" META("a", "ua", "9") ",\"refuse\":1}")),
 		STEP(WATCH("9"), 0, NULL),
 	};
@@ -588,10 +588,10 @@ static void test_resync(void **state)
 	(void)state;
 	begin(&fixture, steps, LENGTH(steps), &config);
 	/* On a slow machine there is a resync before the watch, too. */
-	wait_told(&fixture, "-b@2 ", false);
+	wait_reported(&fixture, "-b@2 ", false);
 	runner_sleep_until(fixture.world.runner, runner_deadline_us(fixture.world.runner, 2000000));
 	test_server_go_on(fixture.world.server);
-	wait_told(&fixture, "-b@2 =a@1 ", false);
+	wait_reported(&fixture, "-b@2 =a@1 ", false);
 	end(&fixture);
 }
 

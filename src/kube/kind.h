@@ -45,8 +45,8 @@ extern const struct kube_kind kube_service_accounts;
 extern const struct kube_kind kube_services;
 extern const struct kube_kind kube_stateful_sets;
 
-/* True for what may stand as one segment of a path: a name of an object, a namespace, a subresource.
- * Names that Kubernetes would refuse anyway may pass; what would lead to another path does not. */
+/* True for text that is valid as one path segment: a name of an object, a namespace, a subresource.
+ * Names that Kubernetes rejects may pass; text that leads to another path does not. */
 bool kube_is_path_segment(struct span text);
 
 #endif

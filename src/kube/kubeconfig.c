@@ -1,7 +1,7 @@
 /*
- * Reading goes entry by entry: a context names a cluster and a user, each is looked for in the files in
- * their order, and only what the context uses is checked. So a broken entry that nobody uses does no harm,
- * as with kubectl.
+ * Reading goes entry by entry: a context names a cluster and a user, each is looked for in the
+ * files in their order, and only what the context uses is checked. So an invalid entry that is not
+ * used has no effect, as with kubectl.
  */
 #include "kube/kubeconfig.h"
 
@@ -159,7 +159,7 @@ static int check_server(const struct entry *entry, struct span *server)
 	return 0;
 }
 
-/* What a cluster says to credential plugins. */
+/* A cluster's configuration for credential plugins. */
 static struct span find_plugin_config(const struct entry *entry)
 {
 	JSON_EACH_ITEM (json_get(entry->body, "extensions"), extension) {
@@ -215,7 +215,7 @@ static int check_list(const struct entry *entry, const struct json *list, const 
 	return 0;
 }
 
-static int read_words(const struct entry *entry, const struct json *list,
+static int read_arguments(const struct entry *entry, const struct json *list,
 	struct kube_exec_plugin *plugin)
 {
 	struct span *words;
@@ -303,7 +303,7 @@ static int read_plugin(const struct entry *entry, const struct json *exec,
 		r = read_flag(entry, "exec.", exec, "provideClusterInfo",
 			&plugin->provide_cluster_info);
 	if (r == 0)
-		r = read_words(entry, json_get(exec, "args"), plugin);
+		r = read_arguments(entry, json_get(exec, "args"), plugin);
 	if (r == 0)
 		r = read_environment(entry, json_get(exec, "env"), plugin);
 	if (r < 0)
@@ -488,7 +488,7 @@ static int read_context(const struct documents *documents, struct span name,
 	r = find_entry(documents, "cluster", cluster_name, &cluster);
 	if (r == 0)
 		r = read_cluster(&cluster, access);
-	if (r < 0 || !user_name.data) /* nobody in particular is allowed */
+	if (r < 0 || !user_name.data) /* a context without a user is allowed */
 		return r;
 	r = find_entry(documents, "user", user_name, &user);
 	return r < 0 ? r : read_user(&user, access);

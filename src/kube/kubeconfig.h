@@ -1,10 +1,10 @@
 /*
- * How to reach a cluster and as whom: kubeconfig files as kubectl reads them, or the service account
- * of the pod that we run in.
+ * A cluster's address and the user for it: kubeconfig files as kubectl reads them, or the service
+ * account of the pod that slipway runs in.
  *
  * Several files are read as one: of two clusters, users or contexts with the same name the one in the
  * earlier file counts, and so does the earlier current-context. Relative paths are relative to the file
- * that they stand in. What is not supported is refused with a reason, never ignored: `auth-provider`
+ * that they stand in. Unsupported fields are rejected with a reason, never ignored: `auth-provider`
  * (Kubernetes 1.26 dropped it), `proxy-url`, impersonation (`as`). Messages name the file, the entry and
  * the field: "kubeconfig /home/a/.kube/config: user 'dev': exec.command is missing".
  *
@@ -42,14 +42,14 @@ struct kube_exec_plugin {
 	const struct span *environment; /* "NAME=value", added to ours */
 	size_t environment_count;
 	bool provide_cluster_info;
-	struct span install_hint; /* told when the command is not there; or SPAN_NONE */
+	struct span install_hint; /* reported when the command is missing; or SPAN_NONE */
 };
 
 /* One cluster and one user of it. Immutable, in the arena it was read into, or in copies made by
  * kube_client_new(). */
 struct kube_access {
-	struct span server;          /* "https://192.0.2.1:6443", without a slash at its end */
-	struct span tls_server_name; /* whom to expect there instead of the URL's host; or NONE */
+	struct span server;               /* "https://192.0.2.1:6443", without a slash at its end */
+	struct span tls_server_name;      /* name to verify instead of the URL's host; or NONE */
 	struct kube_material authorities; /* PEM; none: those of the system */
 	bool insecure;                    /* insecure-skip-tls-verify */
 	struct span default_namespace;    /* the context's, or "default" */

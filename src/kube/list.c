@@ -105,7 +105,7 @@ static int stream(struct kube_following *following, struct answer *answer, struc
 
 /* ---- lists ---- */
 
-/* What a page said about itself. */
+/* Reads the metadata of a page. */
 static int read_frame(struct answer *answer, struct buffer *ret_continue,
 	char ret_resource_version[KUBE_RESOURCE_VERSION_SIZE], struct err *err)
 {

@@ -8,12 +8,12 @@
 #include "kube/client.h"
 #include "kube/pieces.h"
 
-/* What one object may need when parsed; a long text of many small values needs most. */
+/* Memory limit for parsing one object; a long text of many small values needs most. */
 #define KUBE_PARSE_MAX ((size_t)256 * 1024 * 1024)
 #define KUBE_RESOURCE_VERSION_SIZE 64
 #define KUBE_LIST_RESTARTS_MAX 3
 
-/* What is listed or watched. */
+/* The target of a list or watch. */
 struct kube_following {
 	struct kube_client *client;
 	const struct kube_kind *kind;
@@ -29,7 +29,7 @@ struct kube_following {
 	void (*opened)(void *context);
 	/* One object or event; returns 0 to go on, or a negative code with err filled. */
 	int (*object)(void *context, const struct json *object, struct err *err);
-	/* A list begins, again if a page came too late: what was given before is void. */
+	/* A list begins, or restarts after an expired page: earlier objects are void. */
 	void (*begin)(void *context);
 	void *context;
 };

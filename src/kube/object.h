@@ -1,7 +1,7 @@
 /*
- * What an informer keeps of an object: its identity, and what the user's reduce function took from it,
- * in one block of memory. Immutable and reference-counted, so that it can be handed to any thread and
- * outlive its deletion.
+ * An object in an informer's cache: its identity, and the data that the user's reduce function took
+ * from it, in one block of memory. Immutable and reference-counted, so that any thread can hold it
+ * beyond its deletion.
  */
 #ifndef KUBE_OBJECT_H
 #define KUBE_OBJECT_H
@@ -32,10 +32,10 @@ void kube_object_release_pointer(const struct kube_object **object);
 size_t kube_object_size(const struct kube_object *object); /* bytes, all of it */
 
 /*
- * Where a reduce function puts what it keeps. All of it becomes part of one block: pointers between its
- * parts are fine, and nothing is freed alone. To know the size of the block before it is made, reduce is
- * called twice for each object, first to measure: it must be a function of the object alone and ask for
- * the same things in the same order.
+ * The memory for the data that a reduce function keeps. All of it becomes part of one block:
+ * pointers between its parts are valid, and no part is freed alone. To compute the size of the
+ * block, reduce is called twice for each object, first to measure: its result must depend on the
+ * object alone, and it must make the same allocations in the same order.
  */
 struct kube_keep;
 void *kube_keep_memory(struct kube_keep *keep,
@@ -46,9 +46,9 @@ struct span kube_keep_text(struct kube_keep *keep, struct span text);
 /* The text of a value, as JSON; SPAN_NONE for NULL. */
 struct span kube_keep_json(struct kube_keep *keep, const struct json *value);
 
-/* Takes from `object` (whole, as the API server sent it, alive during the call only) what is needed later.
- * 0; KUBE_REDUCE_IGNORE: this object is none of ours and treated as if it were not there; negative: it
- * makes no sense, which is counted and told, and what was kept of it before stays. */
+/* Copies the needed data from `object` (complete, as sent by the server, valid during the call
+ * only). 0; KUBE_REDUCE_IGNORE: the object is unmanaged and treated as absent; negative: it is
+ * invalid, which is counted and reported, and its cached state stays. */
 #define KUBE_REDUCE_IGNORE 1
 typedef int (*kube_reduce)(void *context, const struct json *object, struct kube_keep *keep,
 	const void **ret_data, struct err *err);

@@ -1,4 +1,4 @@
-/* What is kept of an object, times and quantities, JSON cut into pieces, the cache and its indexes. */
+/* Cached objects, times and quantities, JSON cut into pieces, the cache and its indexes. */
 #include "kube/object.h"
 
 #include <setjmp.h>
@@ -159,7 +159,7 @@ static void test_keeping(void **state)
 
 	(void)state;
 	{
-		/* What is kept does not need the JSON any more. */
+		/* The cached object no longer needs the JSON. */
 		_arena_ struct arena *arena = arena_new(0);
 
 		assert_int_equal(kube_object_make(parse(arena,

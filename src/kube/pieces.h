@@ -5,8 +5,8 @@
  *     a sequence   {…} {…} {…}                              what a watch sends
  *     a list       {"kind":"PodList","metadata":{…},"items":[{…},{…}]}   what a list sends
  *
- * Of a list, what is around the items is collected with a 0 in the place of each, and is to be parsed at
- * the end: so that, all in all, every byte was read by the strict parser. Inside kube/ only.
+ * The text around the items of a list is collected, with a 0 in place of each item, and parsed at
+ * the end, so that the strict parser reads every byte. Inside kube/ only.
  */
 #ifndef KUBE_PIECES_H
 #define KUBE_PIECES_H
@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/json.h"
 
-/* What is around the items of a list. */
+/* Limit for the text around the items of a list. */
 #define KUBE_PIECES_FRAME_MAX ((size_t)256 * 1024)
 
 struct kube_pieces {
@@ -46,8 +46,8 @@ void kube_pieces_clear(struct kube_pieces *pieces);
 
 /* -EPROTO: this cannot become such JSON; -EFBIG: a piece or the frame is too long. */
 int kube_pieces_feed(struct kube_pieces *pieces, struct span data, struct err *err);
-/* No more will come. -EPROTO if it ended in the middle. Of a list, *ret_frame (in the arena) is what was
- * around its items; else NULL may be given. */
+/* Ends the input. -EPROTO if it is incomplete. For a list, *ret_frame (in the arena) is the text
+ * around its items, parsed; otherwise ret_frame may be NULL. */
 int kube_pieces_end(struct kube_pieces *pieces, struct arena *arena, struct json **ret_frame,
 	struct err *err);
 

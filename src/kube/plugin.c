@@ -82,7 +82,7 @@ int kube_plugin_read(struct span output, struct span api_version, struct arena *
 	return 0;
 }
 
-/* ---- what it is told ---- */
+/* ---- input of a plugin ---- */
 
 static struct span write_info(const struct kube_access *access, struct span authorities,
 	struct arena *arena)

@@ -1,4 +1,4 @@
-/* What is asked of pods alone: logs, and eviction. Running a command in one is exec.h. */
+/* Calls for pods only: logs and eviction. exec.h runs a command in a pod. */
 #ifndef KUBE_POD_H
 #define KUBE_POD_H
 

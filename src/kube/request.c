@@ -35,7 +35,7 @@ static bool is_cancelled(struct kube_client *client, const struct kube_options *
 	       (options->cancel && atomic_load(&options->cancel->requested));
 }
 
-/* Looks up now and then: a call's own cancellation signals nobody. */
+/* Polls, because a call's own cancellation signals no event. */
 static int wait_until(struct kube_client *client, const struct kube_options *options,
 	int64_t until_us)
 {
@@ -51,7 +51,7 @@ static int wait_until(struct kube_client *client, const struct kube_options *opt
 	return is_cancelled(client, options) ? -ECANCELED : 0;
 }
 
-/* The bucket: who takes a token that is not there yet waits until it would be. */
+/* The token bucket: a caller that takes a future token waits until it is due. */
 static int64_t reserve_turn(struct kube_client *client, int64_t now_us, int64_t latest_us)
 {
 	int64_t at_us = now_us;
@@ -184,7 +184,7 @@ static int64_t read_retry_after(struct span header)
 	return (int64_t)seconds;
 }
 
-/* A refusal: 0 if it makes sense to try again (after waiting as told), else its code. */
+/* A rejected request: 0 to retry (after the server's Retry-After), else its code. */
 static int refuse(struct attempt *attempt, int status, struct span body, int64_t retry_after_s,
 	bool patient, struct err *err)
 {
@@ -203,7 +203,7 @@ static int refuse(struct attempt *attempt, int status, struct span body, int64_t
 	}
 	if (!patient || (status != 429 && status != 503) || attempt->failure.retry_after_ms == 0)
 		return code;
-	/* Up to a tenth more, so that all who were sent away together do not come back together. */
+	/* Up to a tenth more, so that callers rejected together do not retry together. */
 	until_us = runner_deadline_us(client->runner,
 		attempt->failure.retry_after_ms * 1000 +
 			(int64_t)random_below(runner_random(client->runner),

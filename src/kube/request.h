@@ -1,6 +1,6 @@
 /*
- * One request to an API server, below what client.h knows of objects: credentials, our rate limit, the
- * server's wishes to come back later, refusals as errors. Inside kube/ only.
+ * One request to an API server, below the objects of client.h: credentials, the client's rate
+ * limit, the server's Retry-After, rejections as errors. Inside kube/ only.
  */
 #ifndef KUBE_REQUEST_H
 #define KUBE_REQUEST_H
@@ -13,7 +13,7 @@
 #include "kube/credentials.h"
 
 #define KUBE_REQUEST_HEADERS_MAX 4
-/* What is read of a refusal to a stream. */
+/* Limit for reading the body of a rejected stream request. */
 #define KUBE_REFUSAL_MAX ((size_t)64 * 1024)
 
 struct kube_client {
@@ -58,8 +58,8 @@ int kube_request_send(struct kube_client *client, const struct kube_request *req
 int kube_request_json(struct kube_client *client, const struct kube_request *request,
 	struct arena *arena, struct json **ret_answer, struct err *err);
 
-/* The answer as it comes, on the caller's thread. The reader returns 0 to go on; a negative code ends it
- * and the message is the reader's, who fills its own err; a positive one ends it without failure. */
+/* The answer as it arrives, on the caller's thread. The reader returns 0 to continue; a negative
+ * code ends it, and the reader fills its own err; a positive code ends it without failure. */
 struct kube_stream {
 	int (*chunk)(void *context, struct span data, struct err *err);
 	void (*opened)(void *context); /* the server agreed; may be NULL */
@@ -76,7 +76,7 @@ int kube_request_upgrade(struct kube_client *client, const struct kube_request *
 	struct arena *arena, struct http_client_response **ret_response,
 	struct http_upgrade **ret_upgrade, struct err *err);
 
-/* Waits for our turn. -ECANCELED, -ETIMEDOUT if it would come too late. */
+/* Waits for a token. -ECANCELED, -ETIMEDOUT if it is due after the deadline. */
 int kube_request_take_turn(struct kube_client *client, const struct kube_options *options,
 	int64_t deadline_us, struct err *err);
 
@@ -89,7 +89,7 @@ int kube_path_write(const struct kube_resource *resource, const struct kube_targ
 void kube_query_add(struct buffer *path, const char *name, struct span value);
 void kube_query_add_integer(struct buffer *path, const char *name, int64_t value);
 void kube_query_add_selection(struct buffer *path, const struct kube_selection *selection);
-/* What was written, or -EINVAL beyond KUBE_PATH_MAX. */
+/* Checks a written path; -EINVAL beyond KUBE_PATH_MAX. */
 int kube_path_check(const struct buffer *path, struct err *err);
 
 /* DeleteOptions without apiVersion and kind. */

@@ -107,7 +107,7 @@ int kube_status_read(int status, struct span body, int64_t retry_after_s, const 
 
 	if (json_parse(body, arena, &object, NULL) == 0 &&
 		span_is(json_get_text(object, "kind"), "Status")) {
-		/* What HTTP says counts: its code is what proxies and we act on. */
+		/* The HTTP status wins: proxies and this client act on it. */
 		if (json_get_integer(object, "code", 0) != status) {
 			object = json_copy_object(arena, object);
 			json_set_integer(arena, object, "code", status);

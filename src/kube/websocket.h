@@ -26,7 +26,7 @@ enum websocket_type {
 	WEBSOCKET_PONG = 10,
 };
 
-/* What a client sends as Sec-WebSocket-Key, and what a server must then say as Sec-WebSocket-Accept. */
+/* A client's Sec-WebSocket-Key, and the Sec-WebSocket-Accept that the server must answer. */
 void websocket_make_key(struct random *random, char ret_key[WEBSOCKET_KEY_SIZE]);
 void websocket_accept(const char *key, char ret_accept[WEBSOCKET_ACCEPT_SIZE]);
 

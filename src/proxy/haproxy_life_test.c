@@ -22,15 +22,15 @@ static void *load_main(void *context)
 	int client = -1;
 
 	while (!atomic_load(&load->stop)) {
-		char given[128];
+		char requested[128];
 
 		if (client < 0)
 			client = test_connect(load->port);
 		http_ask(client, "GET", "/", cookie, answer);
-		http_field(answer, "set-cookie", given, sizeof(given));
-		if (load->keeps_cookies && answer->status == 200 && given[0])
+		http_field(answer, "set-cookie", requested, sizeof(requested));
+		if (load->keeps_cookies && answer->status == 200 && requested[0])
 			snprintf(cookie, sizeof(cookie), "Cookie: %.*s\r\n",
-				(int)strcspn(given, ";"), given);
+				(int)strcspn(requested, ";"), requested);
 		atomic_fetch_add(answer->status == 200 ? &load->answered : &load->failed, 1);
 		if (answer->letter >= 'A' && answer->letter <= 'C')
 			atomic_fetch_add(&load->letters[answer->letter - 'A'], 1);

@@ -247,7 +247,7 @@ static void test_redirects_and_fixed_answers(void **state)
 
 /* ---- what targets see ---- */
 
-static void test_targets_are_told_of_the_client(void **state)
+static void test_targets_are_reported_of_the_client(void **state)
 {
 	struct http_answer *answer = memory_allocate(sizeof(*answer));
 	char text[512], port[16];
@@ -423,7 +423,7 @@ int main(void)
 		WITH(test_conditions),
 		WITH(test_all_conditions_and_the_first_rule),
 		WITH(test_redirects_and_fixed_answers),
-		WITH(test_targets_are_told_of_the_client),
+		WITH(test_targets_are_reported_of_the_client),
 		WITH(test_clients_stay_with_their_group),
 		WITH(test_clients_stay_with_their_target),
 	};

@@ -74,7 +74,7 @@ static void test_shares_are_exact(void **state)
 {
 	static const struct {
 		uint32_t stable, canary;
-		unsigned asked;
+		unsigned requested;
 	} rows[] = {
 		{999, 1, 10000},
 		{99, 1, 10000},
@@ -95,13 +95,13 @@ static void test_shares_are_exact(void **state)
 		double error;
 
 		test_set_weights(plane, rows[i].stable, rows[i].canary);
-		load_start(&load, plane->port, rows[i].asked / THREADS);
+		load_start(&load, plane->port, rows[i].requested / THREADS);
 		load_stop(&load);
-		assert_int_equal(atomic_load(&load.answered), rows[i].asked);
-		error = atomic_load(&load.by_b) - rows[i].asked * rows[i].canary / sum;
+		assert_int_equal(atomic_load(&load.answered), rows[i].requested);
+		error = atomic_load(&load.by_b) - rows[i].requested * rows[i].canary / sum;
 		if (error <= -1 || error >= 1)
 			fail_msg("%u:%u: %u of %u", rows[i].stable, rows[i].canary,
-				atomic_load(&load.by_b), rows[i].asked);
+				atomic_load(&load.by_b), rows[i].requested);
 	}
 }
 
@@ -156,13 +156,13 @@ static void test_three_groups(void **state)
 	plane->listener.route_count = 3;
 	test_apply(plane);
 	client = test_connect(plane->port);
-	for (unsigned asked = 1; asked <= 1501; asked++) {
+	for (unsigned requested = 1; requested <= 1501; requested++) {
 		char letter = http_get(client, "/");
 
 		assert_true(letter >= 'A' && letter <= 'C');
 		counts[letter - 'A']++;
 		for (size_t i = 0; i < 3; i++) {
-			double error = counts[i] - asked * (weights[i] / 1501.0);
+			double error = counts[i] - requested * (weights[i] / 1501.0);
 
 			assert_true(error > -2 && error < 2);
 		}

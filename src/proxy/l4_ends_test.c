@@ -225,7 +225,7 @@ static void test_early_answer_arrives_while_the_client_still_sends(void **state)
 
 /* ---- bulk: what arrives is what was sent ---- */
 
-static void fill_words(uint64_t *words, size_t count, uint64_t position)
+static void fill_text(uint64_t *words, size_t count, uint64_t position)
 {
 	for (size_t i = 0; i < count; i++)
 		words[i] = (position + i) * UINT64_C(0x9e3779b97f4a7c15);
@@ -240,7 +240,7 @@ static bool send_bulk(int descriptor, size_t size)
 	static _Thread_local uint64_t words[BULK_WORDS];
 
 	for (size_t at = 0; at < size / 8; at += BULK_WORDS) {
-		fill_words(words, BULK_WORDS, at);
+		fill_text(words, BULK_WORDS, at);
 		if (!test_send_all(descriptor, words, sizeof(words)))
 			return false;
 	}
@@ -254,7 +254,7 @@ static bool receive_bulk(int descriptor, size_t size)
 	for (size_t at = 0; at < size / 8; at += BULK_WORDS) {
 		if (!test_receive_all(descriptor, words, sizeof(words)))
 			return false;
-		fill_words(wanted, BULK_WORDS, at);
+		fill_text(wanted, BULK_WORDS, at);
 		if (memcmp(words, wanted, sizeof(words)) != 0)
 			return false;
 	}

@@ -407,17 +407,17 @@ static pid_t start_other_server(unsigned backend_port, int output)
 static void test_worker_outlives_its_supervisor_for_what_is_open(void **state)
 {
 	struct test_plane *plane = *state;
-	int told[2];
+	int reported[2];
 	unsigned port = 0;
 	pid_t server;
 	char letter;
 	int client;
 
 	start_backends(plane);
-	assert_int_equal(pipe2(told, O_CLOEXEC), 0);
-	server = start_other_server(plane->backends[0].port, told[1]);
-	close(told[1]);
-	assert_int_equal(read(told[0], &port, sizeof(port)), sizeof(port));
+	assert_int_equal(pipe2(reported, O_CLOEXEC), 0);
+	server = start_other_server(plane->backends[0].port, reported[1]);
+	close(reported[1]);
+	assert_int_equal(read(reported[0], &port, sizeof(port)), sizeof(port));
 	client = test_connect(port);
 	assert_true(test_receive_all(client, &letter, 1));
 	kill(server, SIGKILL);
@@ -435,8 +435,8 @@ static void test_worker_outlives_its_supervisor_for_what_is_open(void **state)
 	assert_int_equal(letter, 'x');
 	close(client);
 	/* The worker has the pipe's end as long as it lives. */
-	assert_int_equal(read(told[0], &letter, 1), 0);
-	close(told[0]);
+	assert_int_equal(read(reported[0], &letter, 1), 0);
+	close(reported[0]);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, test_plane_teardown)

@@ -232,7 +232,7 @@ static void test_new_listener_does_not_know_clients_of_an_old_one(void **state)
 static void test_answers_leave_from_where_they_were_asked(void **state)
 {
 	struct test_plane *plane = *state;
-	union proxy_address asked;
+	union proxy_address requested;
 	int client;
 
 	start_backends(plane);
@@ -247,11 +247,11 @@ static void test_answers_leave_from_where_they_were_asked(void **state)
 		test_plane_report(plane, arena, &web, &canary);
 		plane->port = proxy_address_port(&web->address);
 	}
-	assert_int_equal(proxy_address_parse("127.0.0.77", plane->port, &asked, NULL), 0);
+	assert_int_equal(proxy_address_parse("127.0.0.77", plane->port, &requested, NULL), 0);
 	client = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	test_set_deadline(client);
 	/* Connected: the kernel drops answers from any other address. */
-	assert_int_equal(connect(client, &asked.any, sizeof(asked.v4)), 0);
+	assert_int_equal(connect(client, &requested.any, sizeof(requested.v4)), 0);
 	assert_int_equal(exchange(client, 1), 'A');
 	close(client);
 }

@@ -121,11 +121,11 @@ struct prober;
 
 /* A target's health has changed, or it is new (initial). On the prober's thread; must not call the prober
  * but for prober_get(). */
-typedef void (*prober_tell)(void *context, const char *key, const struct probe_health *health);
+typedef void (*prober_notify)(void *context, const char *key, const struct probe_health *health);
 
 /* The runner must be one of threads. */
-int prober_new(struct runner *runner, prober_tell tell, void *context, struct prober **ret_prober,
-	struct err *err);
+int prober_new(struct runner *runner, prober_notify report, void *context,
+	struct prober **ret_prober, struct err *err);
 void prober_free(struct prober *prober); /* NULL is fine */
 /* The whole set. Targets with the same key, address and settings go on as they are; others begin anew.
  * -EINVAL, -E2BIG, -EEXIST with the key in the message: nothing has changed. */

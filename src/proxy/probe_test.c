@@ -66,7 +66,7 @@ static void test_thresholds(void **state)
 		const struct probe_outcome *outcome;
 		enum probe_state state;
 		enum probe_reason reason;
-		bool news;
+		bool changes;
 	} rows[] = {
 		{&bad, PROBE_INITIAL, PROBE_REASON_INITIAL, false},
 		{&good, PROBE_HEALTHY, PROBE_REASON_NONE, true}, /* one is enough at first */
@@ -88,7 +88,7 @@ static void test_thresholds(void **state)
 	assert_string_equal(probe_reason_code(health.reason), "Elb.InitialHealthChecking");
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		assert_int_equal(probe_health_note(&health, &settings, rows[i].outcome),
-			rows[i].news);
+			rows[i].changes);
 		assert_int_equal(health.state, rows[i].state);
 		assert_int_equal(health.reason, rows[i].reason);
 	}
@@ -104,7 +104,7 @@ struct fixture {
 	struct runner *runner;
 	struct prober *prober;
 	struct test_backend backend;
-	atomic_uint news;
+	atomic_uint changes;
 };
 
 static void heard(void *context, const char *key, const struct probe_health *health)
@@ -113,7 +113,7 @@ static void heard(void *context, const char *key, const struct probe_health *hea
 
 	(void)key;
 	(void)health;
-	atomic_fetch_add(&fixture->news, 1);
+	atomic_fetch_add(&fixture->changes, 1);
 }
 
 static int setup(void **state)
@@ -192,21 +192,21 @@ static void test_http(void **state)
 	target = target_of(fixture, PROBE_HTTP);
 	set(fixture, &target);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
-	TEST_WAIT_UNTIL(atomic_load(&fixture->news) == 2); /* initial, healthy */
+	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) == 2); /* initial, healthy */
 	atomic_store(&fixture->backend.sum, 503);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_UNHEALTHY);
 	assert_int_equal(health_of(fixture, "web").reason, PROBE_REASON_MISMATCH);
 	assert_int_equal(health_of(fixture, "web").code, 503);
 	atomic_store(&fixture->backend.sum, 299);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
-	TEST_WAIT_UNTIL(atomic_load(&fixture->news) == 4);
+	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) == 4);
 	/* The same set again begins nothing anew; another setting does. */
 	set(fixture, &target);
 	assert_int_equal(health_of(fixture, "web").state, PROBE_HEALTHY);
 	target.settings.matcher = matcher("418");
 	set(fixture, &target);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_UNHEALTHY);
-	TEST_WAIT_UNTIL(atomic_load(&fixture->news) >= 6); /* it is told after it is there */
+	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) >= 6); /* it is told after it is there */
 	/* And none checks nothing. */
 	assert_int_equal(prober_set(fixture->prober, NULL, 0, NULL), 0);
 	assert_int_equal(health_of(fixture, "web").state, PROBE_STATE_COUNT);
@@ -243,13 +243,13 @@ static void test_late_listener(void **state)
 	target.settings.interval_ms = PROBE_INTERVAL_MAX_MS;
 	target.settings.unhealthy_threshold = 1;
 	set(fixture, &target);
-	TEST_WAIT_UNTIL(atomic_load(&fixture->news) == 1); /* initial */
+	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) == 1); /* initial */
 	for (int i = 0; i < 30; i++)
 		test_pause();
 	assert_int_equal(health_of(fixture, "web").state, PROBE_INITIAL);
 	assert_int_equal(listen(refusing, 1024), 0);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
-	TEST_WAIT_UNTIL(atomic_load(&fixture->news) == 2);
+	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) == 2);
 	assert_int_equal(prober_set(fixture->prober, NULL, 0, NULL), 0);
 	close(refusing);
 }

@@ -52,7 +52,7 @@ struct prober {
 	int wake, epoll;
 	size_t under_way; /* only the thread */
 	SSL_CTX *tls;
-	prober_tell tell;
+	prober_notify report;
 	void *context;
 };
 
@@ -83,7 +83,7 @@ static void finish_check(struct prober *prober, struct probe *probe, enum probe_
 	health = probe->health;
 	lock_release(&prober->lock);
 	if (changed)
-		prober->tell(prober->context, probe->key, &health);
+		prober->report(prober->context, probe->key, &health);
 }
 
 static void write_request(struct probe *probe)
@@ -328,7 +328,7 @@ static void do_what_is_due(struct prober *prober, int64_t *ret_next_us)
 	while ((probe = next_probe(prober, now, &position, ret_next_us))) {
 		if (probe->is_new) {
 			probe->is_new = false;
-			prober->tell(prober->context, probe->key, &probe->health);
+			prober->report(prober->context, probe->key, &probe->health);
 		}
 		if (probe->descriptor >= 0)
 			finish_check(prober, probe, PROBE_REASON_TIMEOUT, 0);
@@ -393,8 +393,8 @@ static void wake(struct prober *prober)
 
 /* ---- calls ---- */
 
-int prober_new(struct runner *runner, prober_tell tell, void *context, struct prober **ret_prober,
-	struct err *err)
+int prober_new(struct runner *runner, prober_notify report, void *context,
+	struct prober **ret_prober, struct err *err)
 {
 	struct prober *prober = memory_allocate(sizeof(*prober));
 	struct epoll_event event = {.events = EPOLLIN};
@@ -403,7 +403,7 @@ int prober_new(struct runner *runner, prober_tell tell, void *context, struct pr
 	runner_assert_may_block(runner);
 	lock_init(&prober->lock);
 	prober->runner = runner_group_new(runner, "prober");
-	prober->tell = tell;
+	prober->report = report;
 	prober->context = context;
 	prober->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	prober->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -321,7 +321,7 @@ static void use_groups_of_listener(struct map *used, const struct proxy_listener
 static void select_part(const struct proxy_state *state, unsigned protocols,
 	struct proxy_listener *listeners, struct proxy_group *groups, struct proxy_state *ret_part)
 {
-	_map_ struct map used = {0}, used_elsewhere = {0};
+	_map_ struct map used = {0}, used_remote = {0};
 
 	for (size_t i = 0; i < state->listener_count; i++) {
 		const struct proxy_listener *listener = &state->listeners[i];
@@ -329,12 +329,12 @@ static void select_part(const struct proxy_state *state, unsigned protocols,
 
 		if (ours)
 			listeners[ret_part->listener_count++] = *listener;
-		use_groups_of_listener(ours ? &used : &used_elsewhere, listener);
+		use_groups_of_listener(ours ? &used : &used_remote, listener);
 	}
 	for (size_t i = 0; i < state->group_count; i++) {
 		struct span name = span_of(state->groups[i].name);
 
-		if (map_has(&used, name) || !map_has(&used_elsewhere, name))
+		if (map_has(&used, name) || !map_has(&used_remote, name))
 			groups[ret_part->group_count++] = state->groups[i];
 	}
 }

@@ -236,7 +236,7 @@ static void test_threads_divide_one_sequence(void **state)
 	}
 }
 
-static void *draw_until_told(void *context)
+static void *draw_until_reported(void *context)
 {
 	struct drawing *drawing = context;
 
@@ -268,7 +268,7 @@ static void test_a_draw_never_mixes_two_tables(void **state)
 	for (size_t i = 0; i < THREADS; i++) {
 		drawings[i].share = share;
 		drawings[i].stop = &stop;
-		assert_int_equal(pthread_create(&drawings[i].thread, NULL, draw_until_told,
+		assert_int_equal(pthread_create(&drawings[i].thread, NULL, draw_until_reported,
 					 &drawings[i]),
 			0);
 	}

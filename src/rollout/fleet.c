@@ -20,7 +20,7 @@ struct slot {
 	bool added;
 };
 
-/* What the budget needs to know and nobody else. */
+/* Totals that only the budget needs. */
 struct totals {
 	unsigned surging;       /* have two tasks, or are handed over while an older task serves */
 	unsigned outdated_down; /* for FLEET_BUG_OLD_IS_FREE */
@@ -35,8 +35,7 @@ struct fleet {
 	struct index_set needs[FLEET_NEED_COUNT];
 	struct fleet_counts counts;
 	struct totals totals;
-	unsigned
-		believed; /* healthy ones at the beginning of a plan, for FLEET_BUG_STALE_HEALTHY */
+	unsigned trusted; /* healthy ones at the beginning of a plan, for FLEET_BUG_STALE_HEALTHY */
 	unsigned events;  /* for FLEET_BUG_THREADS */
 };
 
@@ -83,7 +82,7 @@ const char *fleet_bug_name(enum fleet_bug bug)
 /* ---- totals ---- */
 
 static void count_wanted(struct fleet *fleet, const struct fleet_instance *now,
-	const struct fleet_look *look, unsigned by)
+	const struct fleet_view *view, unsigned by)
 {
 	struct fleet_counts *counts = &fleet->counts;
 	const unsigned *target = now->tasks[FLEET_TARGET], *old = now->tasks[FLEET_OLD];
@@ -91,11 +90,11 @@ static void count_wanted(struct fleet *fleet, const struct fleet_instance *now,
 	bool launching = target[ROLLOUT_PENDING] || target[ROLLOUT_STARTING] ||
 			 old[ROLLOUT_PENDING] || old[ROLLOUT_STARTING] || other[ROLLOUT_PENDING] ||
 			 other[ROLLOUT_STARTING];
-	unsigned live = look->target + look->older;
-	bool doubled = live + now->stopping > 1, handed = look->handed;
+	unsigned live = view->target + view->older;
+	bool doubled = live + now->stopping > 1, handed = view->handed;
 
 	counts->total += by;
-	if (look->healthy)
+	if (view->healthy)
 		counts->active += by;
 	else if (launching)
 		counts->launching += by;
@@ -103,36 +102,36 @@ static void count_wanted(struct fleet *fleet, const struct fleet_instance *now,
 		counts->unhealthy += by;
 	else
 		counts->missing += by;
-	counts->outdated += look->older ? by : 0;
-	counts->updated += live == 1 && look->target_healthy ? by : 0;
-	counts->proved += handed && look->target_healthy ? by : 0;
-	counts->unproved += handed && !look->target_healthy ? by : 0;
-	counts->moving += handed && !look->healthy ? by : 0;
+	counts->outdated += view->older ? by : 0;
+	counts->updated += live == 1 && view->target_healthy ? by : 0;
+	counts->proved += handed && view->target_healthy ? by : 0;
+	counts->unproved += handed && !view->target_healthy ? by : 0;
+	counts->moving += handed && !view->healthy ? by : 0;
 	counts->doubled += doubled ? by : 0;
 	fleet->totals.surging +=
-		doubled || (handed && look->older && !look->target_healthy) ? by : 0;
-	fleet->totals.outdated_down += look->older && !look->healthy ? by : 0;
+		doubled || (handed && view->older && !view->target_healthy) ? by : 0;
+	fleet->totals.outdated_down += view->older && !view->healthy ? by : 0;
 }
 
 /* by: 1, or -1 to take it back. */
 static void count(struct fleet *fleet, const struct fleet_instance *now, unsigned by)
 {
 	struct fleet_counts *counts = &fleet->counts;
-	struct fleet_look look = fleet_look(&fleet->rules, now);
+	struct fleet_view view = fleet_view(&fleet->rules, now);
 	bool unreachable = now->state == ROLLOUT_INSTANCE_UNREACHABLE && now->matches;
-	unsigned live = look.target + look.older;
+	unsigned live = view.target + view.older;
 
-	if (look.wanted)
-		count_wanted(fleet, now, &look, by);
+	if (view.wanted)
+		count_wanted(fleet, now, &view, by);
 	counts->unreachable += unreachable ? by : 0;
 	counts->awaited += unreachable && now->awaited ? by : 0;
-	/* One that nobody waits for any more is no canary: another one is chosen. */
+	/* An instance that is no longer awaited is no canary: another one is chosen. */
 	counts->handed_over +=
-		look.handed && (look.wanted || (unreachable && now->awaited)) ? by : 0;
+		view.handed && (view.wanted || (unreachable && now->awaited)) ? by : 0;
 	counts->draining +=
 		now->state == ROLLOUT_INSTANCE_DRAINING && live + now->stopping > 0 ? by : 0;
-	counts->unwanted += look.reached && !look.wanted && !look.keeps && live > 0 ? by : 0;
-	counts->stopping += look.reached && now->stopping > 0 ? by : 0;
+	counts->unwanted += view.reached && !view.wanted && !view.keeps && live > 0 ? by : 0;
+	counts->stopping += view.reached && now->stopping > 0 ? by : 0;
 }
 
 static void set_bounds(struct fleet *fleet)
@@ -140,13 +139,13 @@ static void set_bounds(struct fleet *fleet)
 	const struct fleet_rules *rules = &fleet->rules;
 	struct fleet_counts *counts = &fleet->counts;
 	unsigned total = counts->total + counts->awaited;
-	unsigned percent = rules->minimum_given ? rules->minimum_healthy_percent
-						: FLEET_MINIMUM_HEALTHY_DEFAULT;
+	unsigned percent = rules->minimum_requested ? rules->minimum_healthy_percent
+						    : FLEET_MINIMUM_HEALTHY_DEFAULT;
 	unsigned required = rollout_percent_up(total, percent);
 
 	if (required > total)
 		required = total;
-	if (!rules->minimum_given && required == total && total > 0)
+	if (!rules->minimum_requested && required == total && total > 0)
 		required--;
 	counts->required = required;
 	counts->allowed_down = total - required;
@@ -200,7 +199,7 @@ void fleet_free_pointer(struct fleet **fleet)
 
 static bool is_same(const struct fleet_rules *a, const struct fleet_rules *b)
 {
-	return a->mode == b->mode && a->minimum_given == b->minimum_given &&
+	return a->mode == b->mode && a->minimum_requested == b->minimum_requested &&
 	       a->minimum_healthy_percent == b->minimum_healthy_percent &&
 	       a->replace_first == b->replace_first &&
 	       a->maximum_over_percent == b->maximum_over_percent &&
@@ -284,7 +283,7 @@ static bool has_spare(const struct fleet *fleet)
 	const struct fleet_counts *counts = &fleet->counts;
 
 	switch (fleet->rules.bug) {
-	case FLEET_BUG_STALE_HEALTHY: return fleet->believed > counts->required;
+	case FLEET_BUG_STALE_HEALTHY: return fleet->trusted > counts->required;
 	case FLEET_BUG_OLD_IS_FREE:
 		return counts->active + fleet->totals.outdated_down > counts->required;
 	case FLEET_BUG_THREADS: return counts->active + fleet->events > counts->required;
@@ -378,11 +377,11 @@ static struct fleet_action stop(const struct fleet *fleet, uint32_t index, bool 
 static struct fleet_action stop_excess(const struct fleet *fleet, uint32_t index)
 {
 	const struct fleet_instance *now = &fleet->slots[index].now;
-	struct fleet_look look = fleet_look(&fleet->rules, now);
+	struct fleet_view view = fleet_view(&fleet->rules, now);
 	struct fleet_action action = {.type = ROLLOUT_STOP, .instance = index};
 
-	fleet_excess(&fleet->rules, now, &look, &action.version, &action.class);
-	action.hands_over = look.wanted && look.target > 0 && look.older == 1 &&
+	fleet_excess(&fleet->rules, now, &view, &action.version, &action.class);
+	action.hands_over = view.wanted && view.target > 0 && view.older == 1 &&
 			    action.version != FLEET_TARGET &&
 			    now->assigned != FLEET_ASSIGNED_TARGET;
 	return action;
@@ -392,18 +391,17 @@ static struct fleet_action meet(const struct fleet *fleet, unsigned need, uint32
 {
 	const struct fleet_instance *now = &fleet->slots[index].now;
 	bool room = has_room(fleet), doubles = fleet->counts.surge > 0;
-	bool empty = fleet_look(&fleet->rules, now).older == 0;
+	bool empty = fleet_view(&fleet->rules, now).older == 0;
 
 	switch (need) {
 	case FLEET_NEED_REMOVE: return stop_excess(fleet, index);
 	case FLEET_NEED_START:
 		return start(index, FLEET_TARGET, now->assigned != FLEET_ASSIGNED_TARGET);
 	case FLEET_NEED_RESTART:
-		if (room && now->hindrance == ROLLOUT_NOT_HINDERED)
+		if (room && now->blocker == ROLLOUT_BLOCKER_NONE)
 			return start(index, FLEET_TARGET, true);
 		return start(index, FLEET_OLD, false);
-	case FLEET_NEED_REPAIR_OLD:
-		return stop(fleet, index, room && fleet_may_help(now->hindrance));
+	case FLEET_NEED_REPAIR_OLD: return stop(fleet, index, room && fleet_may_help(now->blocker));
 	case FLEET_NEED_HAND_DOWN:
 		return empty ? start(index, FLEET_TARGET, true) : stop(fleet, index, true);
 	case FLEET_NEED_DOUBLE:
@@ -422,7 +420,7 @@ static void take_as_done(struct fleet *fleet, const struct fleet_action *action)
 	leave(fleet, action->instance);
 	if (action->hands_over) {
 		now->assigned = FLEET_ASSIGNED_TARGET;
-		now->old_hindrance = ROLLOUT_NOT_HINDERED;
+		now->old_blocker = ROLLOUT_BLOCKER_NONE;
 	}
 	if (action->type == ROLLOUT_START) {
 		now->tasks[action->version][ROLLOUT_PENDING]++;
@@ -435,18 +433,18 @@ static void take_as_done(struct fleet *fleet, const struct fleet_action *action)
 
 size_t fleet_next(struct fleet *fleet, struct fleet_action *actions, size_t max)
 {
-	size_t made = 0;
+	size_t built = 0;
 
-	fleet->believed = fleet->counts.active;
-	while (made < max) {
+	fleet->trusted = fleet->counts.active;
+	while (built < max) {
 		unsigned need = choose(fleet);
 
 		if (need == FLEET_NEED_COUNT)
 			break;
-		actions[made] = meet(fleet, need, index_set_next(&fleet->needs[need], 0));
-		take_as_done(fleet, &actions[made++]);
+		actions[built] = meet(fleet, need, index_set_next(&fleet->needs[need], 0));
+		take_as_done(fleet, &actions[built++]);
 	}
-	return made;
+	return built;
 }
 
 /* ---- how it stands ---- */
@@ -477,8 +475,8 @@ static enum fleet_cause cause_of_need(const struct fleet *fleet, unsigned need, 
 		return FLEET_MINIMUM;
 	if (counts->surge == 0)
 		return FLEET_UNSATISFIABLE;
-	return fleet->slots[index].now.hindrance == ROLLOUT_RESOURCES ? FLEET_RESOURCES
-								      : FLEET_MINIMUM;
+	return fleet->slots[index].now.blocker == ROLLOUT_RESOURCES ? FLEET_RESOURCES
+								    : FLEET_MINIMUM;
 }
 
 enum fleet_cause fleet_cause(const struct fleet *fleet, uint32_t index)
@@ -508,33 +506,33 @@ struct fleet_reason fleet_blocked(const struct fleet *fleet)
 	return reason;
 }
 
-static size_t tell(const struct fleet *fleet, unsigned need, struct fleet_reason *reasons,
+static size_t report(const struct fleet *fleet, unsigned need, struct fleet_reason *reasons,
 	size_t max)
 {
 	const struct index_set *set = &fleet->needs[need];
 	uint32_t index = index_set_next(set, 0);
-	size_t made = 0;
+	size_t built = 0;
 
-	for (; index != INDEX_SET_NONE && made < max; index = index_set_next(set, index + 1)) {
+	for (; index != INDEX_SET_NONE && built < max; index = index_set_next(set, index + 1)) {
 		enum fleet_cause cause = fleet_cause(fleet, index);
 
 		if (cause == FLEET_NO_CAUSE)
 			break; /* these may be served now, all of them */
-		reasons[made++] = (struct fleet_reason){index, cause};
+		reasons[built++] = (struct fleet_reason){index, cause};
 	}
-	return made;
+	return built;
 }
 
 size_t fleet_reasons(const struct fleet *fleet, struct fleet_reason *reasons, size_t max)
 {
-	size_t made = 0;
+	size_t built = 0;
 
-	/* Those that are hindered and those in motion, those that wait for them, and the others. */
+	/* Blocked instances and those in motion, those that wait for them, and the others. */
 	for (unsigned need = FLEET_CAUSE_COUNT; need-- > FLEET_UNSATISFIABLE + 1;)
-		made += tell(fleet, need, reasons + made, max - made);
+		built += report(fleet, need, reasons + built, max - built);
 	for (unsigned need = FLEET_CAUSE_COUNT; need < FLEET_NEED_COUNT; need++)
-		made += tell(fleet, need, reasons + made, max - made);
+		built += report(fleet, need, reasons + built, max - built);
 	for (unsigned need = FLEET_UNSATISFIABLE + 1; need-- > FLEET_NO_CAUSE + 1;)
-		made += tell(fleet, need, reasons + made, max - made);
-	return made;
+		built += report(fleet, need, reasons + built, max - built);
+	return built;
 }

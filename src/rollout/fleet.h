@@ -1,9 +1,9 @@
 /*
- * The planner of daemon environments: one task on each instance that is active and matches, now and as
- * instances come and go, and a new version from instance to instance. Like all planners here it is pure;
- * unlike them it remembers what it was told, so that news of one instance costs the same in a fleet of a
- * thousand and of a hundred thousand. What it answers depends on what it knows and not on the order in
- * which it came to know it: of equals, the instance with the lowest index goes first.
+ * The planner of daemon environments: one task on each instance that is active and matches, now and
+ * as instances come and go, and a new version from instance to instance. Like all planners here it
+ * is pure; unlike them it keeps state, so that a change of one instance costs the same in a fleet
+ * of a thousand and of a hundred thousand. Its plan depends on that state and not on the order of
+ * the changes: of equals, the instance with the lowest index goes first.
  *
  * Instances are counted so: N is the number of active, matching, reachable ones; H those of them with a
  * healthy task of any version that was not asked to stop; q = ceil(N * minimum healthy percent / 100). When no
@@ -34,7 +34,7 @@
 #define FLEET_MINIMUM_HEALTHY_DEFAULT 90
 #define FLEET_NO_INSTANCE UINT32_MAX
 
-/* What may be done at all. */
+/* The actions that are allowed. */
 enum fleet_mode {
 	FLEET_SILENT, /* nothing: the environment is inactive, or being deleted without its tasks */
 	FLEET_KEEPS, /* everything but replacing one version by another: no deployment is in progress */
@@ -60,7 +60,7 @@ enum fleet_bug {
 
 struct fleet_rules {
 	enum fleet_mode mode;
-	bool minimum_given; /* else minimum_healthy_percent is not looked at */
+	bool minimum_requested; /* else minimum_healthy_percent is not looked at */
 	unsigned minimum_healthy_percent;
 	bool replace_first; /* start, then stop; where that may not be, see maximum_over_percent, stop first */
 	unsigned maximum_over_percent; /* 0: none is doubled */
@@ -90,13 +90,13 @@ struct fleet_instance {
 	enum rollout_instance_state state;
 	bool matches;     /* the cluster and the attributes of the target version */
 	bool others_left; /* draining: tasks that no daemon environment owns are still here */
-	/* Unreachable, but for less than one waits: counts as one of N that is down, so that nothing is stopped
-	 * because it is away. Else it is not in N, and stops nobody. */
+	/* Unreachable for less than the timeout: counts in N as down, so that no task is stopped
+	 * because of it. After that it is not in N and blocks no other instance. */
 	bool awaited;
-	bool hangs; /* what is stopping here should be gone by now: told as a cause, and still waited for */
+	bool hangs; /* a stopping task is overdue: reported as a cause, still awaited */
 	enum fleet_assigned assigned;
 	/* Whether a task of the target version, or of FLEET_OLD, cannot be started here now, and why. */
-	enum rollout_hindrance hindrance, old_hindrance;
+	enum rollout_blocker blocker, old_blocker;
 	/* Tasks not asked to stop. An open intent to start counts as pending. */
 	unsigned tasks[FLEET_VERSION_COUNT][ROLLOUT_CLASS_COUNT];
 	unsigned
@@ -140,14 +140,14 @@ struct fleet_counts {
 enum fleet_cause {
 	FLEET_NO_CAUSE,
 	FLEET_HELD,          /* an older version runs, and no deployment is in progress */
-	FLEET_UNREACHABLE,   /* told; it stops nobody */
+	FLEET_UNREACHABLE,   /* reported; blocks no other */
 	FLEET_CANARY,        /* waits for the canary */
 	FLEET_MINIMUM,       /* waits for others to be healthy, or to be back */
 	FLEET_UNSATISFIABLE, /* the minimum allows no instance to be down, and none may be doubled */
 	FLEET_STARTING,      /* waits for its task to be healthy */
 	FLEET_STOPPING,      /* waits for a task to be gone */
 	FLEET_HANGS,         /* that takes too long */
-	FLEET_BACKOFF, /* the hindrances of the version that it belongs to, or shall belong to */
+	FLEET_BACKOFF,       /* the blockers of its current or future version */
 	FLEET_PLACEMENT,
 	FLEET_RESOURCES,
 	FLEET_UNSTARTABLE,
@@ -175,15 +175,15 @@ void fleet_configure(struct fleet *fleet, const struct fleet_rules *rules);
 uint32_t fleet_add(struct fleet *fleet);
 void fleet_remove(struct fleet *fleet, uint32_t index);
 
-/* What is on an instance now, open intents included. */
+/* Sets the current state of an instance, open intents included. */
 void fleet_set(struct fleet *fleet, uint32_t index, const struct fleet_instance *now);
 const struct fleet_instance *fleet_get(const struct fleet *fleet, uint32_t index);
 
-/* What to do next, at most `max` actions, the most urgent first; 0 when there is nothing. Each is taken as
- * done from then on (a start as pending, a stop as stopping, the instance as handed over), so one may ask
- * again at once; fleet_set() corrects what was not done. Versions are meant as they were told last, though an
- * action before may have handed the instance over. A stop that was tried and failed is better left as
- * stopping and tried again by the caller: it keeps its part of the budget. */
+/* Returns the next actions, at most `max`, the most urgent first; 0 if none. The fleet counts each
+ * as done (a start as pending, a stop as stopping, the instance as handed over), so callers may
+ * repeat the call at once; fleet_set() corrects actions that were not done. Versions are those of
+ * the last fleet_set(), though an earlier action may have handed the instance over. After a failed
+ * stop the caller should leave the task as stopping and retry: it keeps its part of the budget. */
 size_t fleet_next(struct fleet *fleet, struct fleet_action *actions, size_t max);
 
 const struct fleet_counts *fleet_counts(const struct fleet *fleet);

@@ -23,17 +23,17 @@ struct cell {
 static const struct cell by_worth[CELLS] = BY_WORTH(FLEET_OTHER, FLEET_TARGET, FLEET_OLD);
 static const struct cell by_worth_handed[CELLS] = BY_WORTH(FLEET_OTHER, FLEET_OLD, FLEET_TARGET);
 
-static const enum fleet_cause of_hindrance[] = {
-	[ROLLOUT_NOT_HINDERED] = FLEET_NO_CAUSE,
+static const enum fleet_cause of_blocker[] = {
+	[ROLLOUT_BLOCKER_NONE] = FLEET_NO_CAUSE,
 	[ROLLOUT_BACKOFF] = FLEET_BACKOFF,
 	[ROLLOUT_PLACEMENT] = FLEET_PLACEMENT,
 	[ROLLOUT_RESOURCES] = FLEET_RESOURCES,
 	[ROLLOUT_UNSTARTABLE] = FLEET_UNSTARTABLE,
 };
 
-bool fleet_may_help(enum rollout_hindrance hindrance)
+bool fleet_may_help(enum rollout_blocker blocker)
 {
-	return hindrance == ROLLOUT_NOT_HINDERED || hindrance == ROLLOUT_RESOURCES;
+	return blocker == ROLLOUT_BLOCKER_NONE || blocker == ROLLOUT_RESOURCES;
 }
 
 static unsigned count_of(const struct fleet_instance *now, enum fleet_version version)
@@ -44,13 +44,13 @@ static unsigned count_of(const struct fleet_instance *now, enum fleet_version ve
 	       tasks[ROLLOUT_UNHEALTHY];
 }
 
-struct fleet_look fleet_look(const struct fleet_rules *rules, const struct fleet_instance *now)
+struct fleet_view fleet_view(const struct fleet_rules *rules, const struct fleet_instance *now)
 {
 	bool blind = rules->bug == FLEET_BUG_BLIND && now->state == ROLLOUT_INSTANCE_UNREACHABLE;
 	bool active = now->state == ROLLOUT_INSTANCE_ACTIVE || blind;
 	bool draining = now->state == ROLLOUT_INSTANCE_DRAINING;
 	bool stays = now->matches && rules->mode != FLEET_REMOVES;
-	struct fleet_look look = {
+	struct fleet_view view = {
 		.target = count_of(now, FLEET_TARGET),
 		.older = count_of(now, FLEET_OLD) + count_of(now, FLEET_OTHER),
 		.target_healthy = now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY] > 0,
@@ -59,34 +59,34 @@ struct fleet_look fleet_look(const struct fleet_rules *rules, const struct fleet
 		.keeps = draining && stays && now->others_left && rules->bug != FLEET_BUG_FIRST_OUT,
 	};
 
-	look.healthy = look.target_healthy || now->tasks[FLEET_OLD][ROLLOUT_HEALTHY] ||
+	view.healthy = view.target_healthy || now->tasks[FLEET_OLD][ROLLOUT_HEALTHY] ||
 		       now->tasks[FLEET_OTHER][ROLLOUT_HEALTHY];
-	look.handed = now->assigned == FLEET_ASSIGNED_TARGET ||
-		      (look.target > 0 && (look.older == 0 || rules->replace_first));
-	return look;
+	view.handed = now->assigned == FLEET_ASSIGNED_TARGET ||
+		      (view.target > 0 && (view.older == 0 || rules->replace_first));
+	return view;
 }
 
 /* ---- what should not be ---- */
 
 /* The older task serves until the one beside it does. */
 static bool is_pair(const struct fleet_rules *rules, const struct fleet_instance *now,
-	const struct fleet_look *look)
+	const struct fleet_view *view)
 {
 	const unsigned *target = now->tasks[FLEET_TARGET];
 
-	return rules->replace_first && look->wanted && look->healthy && !look->target_healthy &&
+	return rules->replace_first && view->wanted && view->healthy && !view->target_healthy &&
 	       (target[ROLLOUT_PENDING] || target[ROLLOUT_STARTING]);
 }
 
 /* The best one stays and, of a pair, the best one of the target version. */
 static void choose_kept(const struct fleet_rules *rules, const struct fleet_instance *now,
-	const struct fleet_look *look, const struct cell *order, bool kept[static CELLS])
+	const struct fleet_view *view, const struct cell *order, bool kept[static CELLS])
 {
-	bool first = true, pair = is_pair(rules, now, look);
+	bool first = true, pair = is_pair(rules, now, view);
 
-	if (!look->wanted && !look->keeps)
+	if (!view->wanted && !view->keeps)
 		return;
-	if (rules->bug == FLEET_BUG_STOP_ALL && look->target + look->older + now->stopping > 1)
+	if (rules->bug == FLEET_BUG_STOP_ALL && view->target + view->older + now->stopping > 1)
 		return;
 	for (size_t i = CELLS; i-- > 0 && (first || pair);) {
 		bool target = order[i].version == FLEET_TARGET;
@@ -100,18 +100,18 @@ static void choose_kept(const struct fleet_rules *rules, const struct fleet_inst
 }
 
 bool fleet_excess(const struct fleet_rules *rules, const struct fleet_instance *now,
-	const struct fleet_look *look, enum fleet_version *ret_version,
+	const struct fleet_view *view, enum fleet_version *ret_version,
 	enum rollout_class *ret_class)
 {
 	/* Beyond the canary, what the rollout has brought is not taken back to be brought again. */
 	bool arrived =
-		look->target_healthy && rules->mode == FLEET_ROLLS && rules->canary_instances == 0;
-	const struct cell *order = look->handed || arrived ? by_worth_handed : by_worth;
+		view->target_healthy && rules->mode == FLEET_ROLLS && rules->canary_instances == 0;
+	const struct cell *order = view->handed || arrived ? by_worth_handed : by_worth;
 	bool kept[CELLS] = {0};
 
-	if (look->target + look->older == 0)
+	if (view->target + view->older == 0)
 		return false;
-	choose_kept(rules, now, look, order, kept);
+	choose_kept(rules, now, view, order, kept);
 	for (size_t i = 0; i < CELLS; i++) {
 		if (now->tasks[order[i].version][order[i].class] <= kept[i])
 			continue;
@@ -129,27 +129,27 @@ static unsigned need_stopped(const struct fleet_instance *now)
 	return now->hangs ? FLEET_HANGS : FLEET_STOPPING;
 }
 
-static unsigned need_or(bool possible, unsigned need, enum rollout_hindrance hindrance)
+static unsigned need_or(bool possible, unsigned need, enum rollout_blocker blocker)
 {
-	return possible ? need : (unsigned)of_hindrance[hindrance];
+	return possible ? need : (unsigned)of_blocker[blocker];
 }
 
 static unsigned need_of_empty(const struct fleet_rules *rules, const struct fleet_instance *now)
 {
-	bool startable = now->hindrance == ROLLOUT_NOT_HINDERED;
+	bool startable = now->blocker == ROLLOUT_BLOCKER_NONE;
 
 	if (now->stopping && rules->bug != FLEET_BUG_HASTY_START)
 		return need_stopped(now);
 	if (now->assigned != FLEET_ASSIGNED_OLD)
-		return need_or(startable, FLEET_NEED_START, now->hindrance);
-	if (now->old_hindrance == ROLLOUT_NOT_HINDERED)
+		return need_or(startable, FLEET_NEED_START, now->blocker);
+	if (now->old_blocker == ROLLOUT_BLOCKER_NONE)
 		return FLEET_NEED_RESTART;
 	if (rules->mode == FLEET_ROLLS && startable)
 		return FLEET_NEED_HAND_DOWN;
-	if (now->old_hindrance == ROLLOUT_UNSTARTABLE)
+	if (now->old_blocker == ROLLOUT_UNSTARTABLE)
 		return need_or(startable && rules->mode == FLEET_KEEPS, FLEET_NEED_START,
-			startable ? now->old_hindrance : now->hindrance);
-	return of_hindrance[now->old_hindrance];
+			startable ? now->old_blocker : now->blocker);
+	return of_blocker[now->old_blocker];
 }
 
 /* It has one task, of the target version. */
@@ -160,46 +160,46 @@ static unsigned need_of_target(const struct fleet_instance *now)
 	if (tasks[ROLLOUT_HEALTHY])
 		return now->stopping ? need_stopped(now) : FLEET_NO_CAUSE;
 	if (tasks[ROLLOUT_UNHEALTHY])
-		return need_or(fleet_may_help(now->hindrance), FLEET_NEED_REPAIR, now->hindrance);
+		return need_or(fleet_may_help(now->blocker), FLEET_NEED_REPAIR, now->blocker);
 	return FLEET_STARTING;
 }
 
 /* It has one task, an unhealthy one of an older version. */
 static unsigned need_of_unhealthy(const struct fleet_rules *rules, const struct fleet_instance *now)
 {
-	bool replaceable = fleet_may_help(now->hindrance);
+	bool replaceable = fleet_may_help(now->blocker);
 	bool rolls = rules->mode == FLEET_ROLLS;
 
-	if (now->assigned == FLEET_ASSIGNED_OLD && fleet_may_help(now->old_hindrance))
+	if (now->assigned == FLEET_ASSIGNED_OLD && fleet_may_help(now->old_blocker))
 		return FLEET_NEED_REPAIR_OLD;
 	if (now->assigned == FLEET_ASSIGNED_TARGET)
-		return need_or(replaceable, FLEET_NEED_REPAIR, now->hindrance);
+		return need_or(replaceable, FLEET_NEED_REPAIR, now->blocker);
 	if (rolls)
-		return need_or(replaceable, FLEET_NEED_HAND_DOWN, now->hindrance);
-	if (now->assigned == FLEET_ASSIGNED_OLD && now->old_hindrance != ROLLOUT_UNSTARTABLE)
-		return of_hindrance[now->old_hindrance];
-	return need_or(replaceable, FLEET_NEED_REPAIR, now->hindrance);
+		return need_or(replaceable, FLEET_NEED_HAND_DOWN, now->blocker);
+	if (now->assigned == FLEET_ASSIGNED_OLD && now->old_blocker != ROLLOUT_UNSTARTABLE)
+		return of_blocker[now->old_blocker];
+	return need_or(replaceable, FLEET_NEED_REPAIR, now->blocker);
 }
 
 /* It has one task, of an older version. */
 static unsigned need_of_older(const struct fleet_rules *rules, const struct fleet_instance *now,
-	const struct fleet_look *look)
+	const struct fleet_view *view)
 {
 	bool handed = now->assigned == FLEET_ASSIGNED_TARGET;
 
 	if (now->tasks[FLEET_OLD][ROLLOUT_UNHEALTHY] || now->tasks[FLEET_OTHER][ROLLOUT_UNHEALTHY])
 		return need_of_unhealthy(rules, now);
-	if (!look->healthy) {
+	if (!view->healthy) {
 		/* Not for room either: it may have been started because the target had none. */
-		if (rules->mode != FLEET_ROLLS || now->hindrance != ROLLOUT_NOT_HINDERED)
+		if (rules->mode != FLEET_ROLLS || now->blocker != ROLLOUT_BLOCKER_NONE)
 			return FLEET_STARTING;
 		return handed ? FLEET_NEED_REPAIR : FLEET_NEED_HAND_DOWN;
 	}
 	if (rules->mode != FLEET_ROLLS)
 		return now->stopping ? need_stopped(now) : FLEET_HELD;
-	if (!fleet_may_help(now->hindrance))
-		return of_hindrance[now->hindrance]; /* the old one is better than none */
-	if (!rules->replace_first || now->hindrance != ROLLOUT_NOT_HINDERED)
+	if (!fleet_may_help(now->blocker))
+		return of_blocker[now->blocker]; /* the old one is better than none */
+	if (!rules->replace_first || now->blocker != ROLLOUT_BLOCKER_NONE)
 		return handed ? FLEET_NEED_GIVE_UP : FLEET_NEED_REPLACE;
 	if (now->stopping)
 		return need_stopped(now);
@@ -208,24 +208,24 @@ static unsigned need_of_older(const struct fleet_rules *rules, const struct flee
 
 unsigned fleet_need(const struct fleet_rules *rules, const struct fleet_instance *now)
 {
-	struct fleet_look look = fleet_look(rules, now);
+	struct fleet_view view = fleet_view(rules, now);
 	enum fleet_version version;
 	enum rollout_class class;
 
 	if (rules->mode == FLEET_SILENT)
 		return FLEET_NO_CAUSE;
-	if (!look.reached)
+	if (!view.reached)
 		return now->state == ROLLOUT_INSTANCE_UNREACHABLE &&
-				       (now->matches || look.target || look.older)
+				       (now->matches || view.target || view.older)
 			       ? FLEET_UNREACHABLE
 			       : FLEET_NO_CAUSE;
-	if (fleet_excess(rules, now, &look, &version, &class))
+	if (fleet_excess(rules, now, &view, &version, &class))
 		return FLEET_NEED_REMOVE;
-	if (!look.wanted)
+	if (!view.wanted)
 		return now->stopping ? need_stopped(now) : FLEET_NO_CAUSE;
-	if (look.target + look.older == 0)
+	if (view.target + view.older == 0)
 		return need_of_empty(rules, now);
-	if (look.target + look.older > 1)
+	if (view.target + view.older > 1)
 		return FLEET_STARTING; /* a pair */
-	return look.target ? need_of_target(now) : need_of_older(rules, now, &look);
+	return view.target ? need_of_target(now) : need_of_older(rules, now, &view);
 }

@@ -1,6 +1,6 @@
 /*
- * What one instance of a fleet needs, judged alone: its place in the fleet's lists. Only the rules and the
- * instance decide; whether the need may be met now is the fleet's to say, see fleet.c.
+ * The need of one instance of a fleet, computed alone: its place in the fleet's lists. It depends
+ * only on the rules and the instance; fleet.c decides whether the need may be met now.
  */
 #ifndef ROLLOUT_FLEET_NEED_H
 #define ROLLOUT_FLEET_NEED_H
@@ -24,7 +24,7 @@ enum fleet_need {
 };
 
 /* An instance at a glance. */
-struct fleet_look {
+struct fleet_view {
 	unsigned target, older; /* tasks not asked to stop: of the target version, of all others */
 	bool healthy;           /* any task is */
 	bool target_healthy;
@@ -34,7 +34,7 @@ struct fleet_look {
 	bool handed;  /* belongs to the target version, or has nothing else */
 };
 
-struct fleet_look fleet_look(const struct fleet_rules *rules, const struct fleet_instance *now);
+struct fleet_view fleet_view(const struct fleet_rules *rules, const struct fleet_instance *now);
 
 /* An enum fleet_need or an enum fleet_cause. */
 unsigned fleet_need(const struct fleet_rules *rules, const struct fleet_instance *now);
@@ -42,10 +42,10 @@ unsigned fleet_need(const struct fleet_rules *rules, const struct fleet_instance
 /* The task that is worth least of those to be stopped. False when none is: the best one stays where one is
  * wanted, and where the target version starts beside an older one, both. */
 bool fleet_excess(const struct fleet_rules *rules, const struct fleet_instance *now,
-	const struct fleet_look *look, enum fleet_version *ret_version,
+	const struct fleet_view *view, enum fleet_version *ret_version,
 	enum rollout_class *ret_class);
 
-/* Whether stopping what is there may help to start what shall be there. */
-bool fleet_may_help(enum rollout_hindrance hindrance);
+/* Whether stopping the present task may allow the desired one to start. */
+bool fleet_may_help(enum rollout_blocker blocker);
 
 #endif

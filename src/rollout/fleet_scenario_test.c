@@ -35,7 +35,7 @@ struct place {
 	bool matches, others_left, awaited;
 	bool stops_hang;   /* a task asked to stop here stays */
 	unsigned assigned; /* a version, or 0 */
-	unsigned told;     /* what it was when the fleet was told */
+	unsigned reported; /* its value at the last fleet_set() */
 	unsigned backoff[VERSIONS_MAX];
 	struct world_task tasks[TASKS_MAX];
 	size_t task_count;
@@ -112,13 +112,14 @@ static unsigned count_version(const struct world *world, unsigned version)
 static unsigned required(const struct world *world)
 {
 	unsigned wanted = count_wanted(world);
-	unsigned percent = world->rules.minimum_given ? world->rules.minimum_healthy_percent : 90;
+	unsigned percent =
+		world->rules.minimum_requested ? world->rules.minimum_healthy_percent : 90;
 	unsigned least = (wanted * percent + 99) / 100;
 
-	return !world->rules.minimum_given && wanted && least == wanted ? wanted - 1 : least;
+	return !world->rules.minimum_requested && wanted && least == wanted ? wanted - 1 : least;
 }
 
-static void look(struct world *world)
+static void view(struct world *world)
 {
 	unsigned healthy = count_healthy(world), doubled = 0;
 
@@ -135,24 +136,24 @@ static void look(struct world *world)
 		world->most_doubled = doubled;
 }
 
-static void look_anew(struct world *world)
+static void recheck_all(struct world *world)
 {
 	world->least_healthy = UINT32_MAX;
 	world->most_doubled = world->most_on_one = 0;
-	look(world);
+	view(world);
 }
 
-/* ---- telling the fleet ---- */
+/* ---- updating the fleet ---- */
 
 static enum fleet_version version_at(const struct world *world, const struct place *place,
 	unsigned version)
 {
 	if (version == world->target)
 		return FLEET_TARGET;
-	return version == place->told ? FLEET_OLD : FLEET_OTHER;
+	return version == place->reported ? FLEET_OLD : FLEET_OTHER;
 }
 
-static void tell(struct world *world, size_t index)
+static void report(struct world *world, size_t index)
 {
 	struct place *place = &world->places[index];
 	struct fleet_instance now = {
@@ -164,13 +165,13 @@ static void tell(struct world *world, size_t index)
 		.assigned = place->assigned == world->target ? FLEET_ASSIGNED_TARGET
 			    : place->assigned                ? FLEET_ASSIGNED_OLD
 							     : FLEET_ASSIGNED_NONE,
-		.hindrance = place->backoff[world->target] ? ROLLOUT_BACKOFF : ROLLOUT_NOT_HINDERED,
-		.old_hindrance = place->assigned && place->backoff[place->assigned]
-					 ? ROLLOUT_BACKOFF
-					 : ROLLOUT_NOT_HINDERED,
+		.blocker = place->backoff[world->target] ? ROLLOUT_BACKOFF : ROLLOUT_BLOCKER_NONE,
+		.old_blocker = place->assigned && place->backoff[place->assigned]
+				       ? ROLLOUT_BACKOFF
+				       : ROLLOUT_BLOCKER_NONE,
 	};
 
-	place->told = place->assigned;
+	place->reported = place->assigned;
 	for (size_t i = 0; i < place->task_count; i++) {
 		const struct world_task *task = &place->tasks[i];
 
@@ -182,10 +183,10 @@ static void tell(struct world *world, size_t index)
 	fleet_set(world->fleet, (uint32_t)index, &now);
 }
 
-static void tell_all(struct world *world)
+static void report_all(struct world *world)
 {
 	for (size_t i = 0; i < world->count; i++)
-		tell(world, i);
+		report(world, i);
 }
 
 /* ---- carrying out ---- */
@@ -252,7 +253,7 @@ static void check_stop(const struct world *world, const struct place *place,
 static void carry_out(struct world *world, const struct fleet_action *action)
 {
 	struct place *place = &world->places[action->instance];
-	unsigned version = action->version == FLEET_TARGET ? world->target : place->told;
+	unsigned version = action->version == FLEET_TARGET ? world->target : place->reported;
 
 	if (action->type == ROLLOUT_START) {
 		check_start(world, place);
@@ -282,15 +283,15 @@ static void carry_out(struct world *world, const struct fleet_action *action)
 static size_t act(struct world *world)
 {
 	struct fleet_action actions[ACTIONS_MAX];
-	size_t made = fleet_next(world->fleet, actions, ACTIONS_MAX);
+	size_t built = fleet_next(world->fleet, actions, ACTIONS_MAX);
 
-	for (size_t i = 0; i < made; i++) {
+	for (size_t i = 0; i < built; i++) {
 		size_t at = i;
 
 		if (world->random) {
 			struct fleet_action other;
 
-			at += random_below(&world->random->random, made - i);
+			at += random_below(&world->random->random, built - i);
 			other = actions[i];
 			actions[i] = actions[at];
 			actions[at] = other;
@@ -298,9 +299,9 @@ static size_t act(struct world *world)
 				continue;
 		}
 		carry_out(world, &actions[i]);
-		look(world);
+		view(world);
 	}
-	return made;
+	return built;
 }
 
 /* ---- time ---- */
@@ -332,14 +333,14 @@ static void live_place(struct world *world, struct place *place)
 
 static size_t tick(struct world *world)
 {
-	size_t made;
+	size_t built;
 
-	tell_all(world);
-	made = act(world);
+	report_all(world);
+	built = act(world);
 	for (size_t i = 0; i < world->count; i++)
 		live_place(world, &world->places[i]);
-	look(world);
-	return made;
+	view(world);
+	return built;
 }
 
 static void ticks(struct world *world, unsigned count)
@@ -353,7 +354,7 @@ static void settle(struct world *world)
 {
 	for (unsigned i = 0; i < SETTLE_TICKS; i++) {
 		tick(world);
-		tell_all(world);
+		report_all(world);
 		if (!fleet_steady(world->fleet))
 			continue;
 		for (unsigned rest = 0; rest < 5; rest++)
@@ -389,14 +390,14 @@ static struct world world_of(size_t count, struct fleet_rules rules)
 	deploy(&world, 1);
 	settle(&world);
 	assert_int_equal(count_version(&world, 1), count);
-	look_anew(&world);
+	recheck_all(&world);
 	return world;
 }
 
 static struct world world_at(size_t count, unsigned percent)
 {
-	return world_of(count,
-		(struct fleet_rules){.minimum_given = true, .minimum_healthy_percent = percent});
+	return world_of(count, (struct fleet_rules){.minimum_requested = true,
+				       .minimum_healthy_percent = percent});
 }
 
 static void kill_tasks(struct world *world, size_t index)
@@ -410,7 +411,7 @@ static void keep_only(struct world *world)
 	fleet_configure(world->fleet, &world->rules);
 }
 
-static bool tells(const struct world *world, size_t index, enum fleet_cause cause)
+static bool reports(const struct world *world, size_t index, enum fleet_cause cause)
 {
 	struct fleet_reason reasons[PLACES_MAX];
 	size_t count = fleet_reasons(world->fleet, reasons, PLACES_MAX);
@@ -497,7 +498,7 @@ static void test_30_disconnected_is_left_alone(void **state)
 	world.places[1].state = ROLLOUT_INSTANCE_UNREACHABLE;
 	settle(&world);
 	assert_int_equal(fleet_counts(world.fleet)->unreachable, 1);
-	assert_true(tells(&world, 1, FLEET_UNREACHABLE));
+	assert_true(reports(&world, 1, FLEET_UNREACHABLE));
 	world.places[1].state = ROLLOUT_INSTANCE_ACTIVE;
 	settle(&world);
 	assert_int_equal(world.places[1].tasks[0].id, id);
@@ -560,7 +561,7 @@ static void test_35_scale_up_in_the_middle(void **state)
 		assert_int_equal(world.places[i].tasks[0].version, 2);
 	/* Five of eight are healthy, which is what 60 percent need. */
 	assert_int_equal(world.stops, stops);
-	look_anew(&world);
+	recheck_all(&world);
 	settle(&world);
 	assert_int_equal(world.least_healthy, 5);
 	assert_int_equal(count_version(&world, 2), 8);
@@ -615,7 +616,7 @@ static void test_38_breached_from_outside(void **state)
 		tick(&world);
 		assert_int_equal(world.stops, 2);
 	}
-	look_anew(&world);
+	recheck_all(&world);
 	settle(&world);
 	assert_true(world.least_healthy >= 3);
 	assert_int_equal(count_version(&world, 2), 5);
@@ -884,7 +885,7 @@ static void calm(struct world *world)
 {
 	world->random = NULL;
 	world->rules.canary_instances = 0;
-	world->rules.minimum_given = false; /* which always leaves room */
+	world->rules.minimum_requested = false; /* which always leaves room */
 	memset(world->crashes, 0, sizeof(world->crashes));
 	memset(world->never_healthy, 0, sizeof(world->never_healthy));
 	for (size_t i = 0; i < world->count; i++)
@@ -900,7 +901,7 @@ static void live_one_seed(uint64_t seed)
 	random_seeded_init(&random, seed);
 	world = world_of(1 + draw(&random, 8),
 		(struct fleet_rules){
-			.minimum_given = draw(&random, 2),
+			.minimum_requested = draw(&random, 2),
 			.minimum_healthy_percent = 25 * draw(&random, 4),
 			.replace_first = draw(&random, 2),
 			.maximum_over_percent = 25 * draw(&random, 5),
@@ -909,8 +910,8 @@ static void live_one_seed(uint64_t seed)
 	world.random = &random;
 	for (unsigned i = 0; i < WILD_TICKS; i++) {
 		happen(&world, &random);
-		tell_all(&world);
-		act(&world); /* and what is left out is not told, but remembered */
+		report_all(&world);
+		act(&world); /* the fleet still counts skipped actions as done */
 		act(&world);
 		for (size_t j = 0; j < world.count; j++)
 			live_place(&world, &world.places[j]);

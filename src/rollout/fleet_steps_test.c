@@ -1,6 +1,6 @@
 /*
- * A fleet that is told its news step by step answers as one that is told everything anew: random lives of
- * instances and rules, compared on the way in counts, causes and actions.
+ * A fleet that is updated step by step gives the same plan as one that is built anew: random
+ * changes of instances and rules, with counts, causes and actions compared after steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static unsigned draw(struct random_seeded *random, unsigned limit)
 }
 
 /* Few tasks on most instances, and all kinds of them. */
-static void tell_any(struct fleet *fleet, struct random_seeded *random, uint32_t index)
+static void report_any(struct fleet *fleet, struct random_seeded *random, uint32_t index)
 {
 	struct fleet_instance now = {
 		.state = draw(random, 2) ? ROLLOUT_INSTANCE_ACTIVE : draw(random, 4),
@@ -34,8 +34,8 @@ static void tell_any(struct fleet *fleet, struct random_seeded *random, uint32_t
 		.awaited = draw(random, 2),
 		.hangs = draw(random, 4) == 0,
 		.assigned = draw(random, 3),
-		.hindrance = draw(random, 3) ? ROLLOUT_NOT_HINDERED : draw(random, 5),
-		.old_hindrance = draw(random, 3) ? ROLLOUT_NOT_HINDERED : draw(random, 5),
+		.blocker = draw(random, 3) ? ROLLOUT_BLOCKER_NONE : draw(random, 5),
+		.old_blocker = draw(random, 3) ? ROLLOUT_BLOCKER_NONE : draw(random, 5),
 		.stopping = draw(random, 5) == 0,
 	};
 
@@ -49,7 +49,7 @@ static struct fleet_rules any_rules(struct random_seeded *random)
 {
 	return (struct fleet_rules){
 		.mode = draw(random, 3) ? FLEET_ROLLS : draw(random, FLEET_REMOVES + 1),
-		.minimum_given = draw(random, 2),
+		.minimum_requested = draw(random, 2),
 		.minimum_healthy_percent = draw(random, 101),
 		.replace_first = draw(random, 2),
 		.maximum_over_percent = draw(random, 101),
@@ -80,21 +80,21 @@ static void compare(struct fleet *fleet, const struct fleet_rules *rules, const 
 	struct fleet *anew = fleet_anew(fleet, rules, added, count);
 	struct fleet_action actions[ACTIONS_MAX], same[ACTIONS_MAX];
 	struct fleet_reason reasons[LONG_MAX], same_reasons[LONG_MAX];
-	size_t made;
+	size_t built;
 
 	for (unsigned round = 0; round < 2; round++) {
 		assert_memory_equal(fleet_counts(fleet), fleet_counts(anew),
 			sizeof(struct fleet_counts));
 		assert_int_equal(fleet_blocked(fleet).cause, fleet_blocked(anew).cause);
 		assert_int_equal(fleet_blocked(fleet).instance, fleet_blocked(anew).instance);
-		made = fleet_reasons(fleet, reasons, max);
-		assert_int_equal(fleet_reasons(anew, same_reasons, max), made);
-		for (size_t i = 0; i < made; i++)
+		built = fleet_reasons(fleet, reasons, max);
+		assert_int_equal(fleet_reasons(anew, same_reasons, max), built);
+		for (size_t i = 0; i < built; i++)
 			assert_true(reasons[i].instance == same_reasons[i].instance &&
 				    reasons[i].cause == same_reasons[i].cause);
-		made = round ? 0 : fleet_next(fleet, actions, max);
-		assert_int_equal(round ? 0 : fleet_next(anew, same, max), made);
-		for (size_t i = 0; i < made; i++) {
+		built = round ? 0 : fleet_next(fleet, actions, max);
+		assert_int_equal(round ? 0 : fleet_next(anew, same, max), built);
+		for (size_t i = 0; i < built; i++) {
 			assert_int_equal(actions[i].type, same[i].type);
 			assert_int_equal(actions[i].instance, same[i].instance);
 			assert_int_equal(actions[i].version, same[i].version);
@@ -128,16 +128,16 @@ static void test_step_by_step_is_as_anew(void **state)
 				fleet_remove(fleet, index);
 				added[index] = false;
 			} else if (what < 6 && memchr(added, 0, sizeof(added))) {
-				uint32_t given = fleet_add(fleet);
+				uint32_t requested = fleet_add(fleet);
 
-				assert_false(added[given]);
-				added[given] = true;
-				count = given >= count ? given + 1 : count;
+				assert_false(added[requested]);
+				added[requested] = true;
+				count = requested >= count ? requested + 1 : count;
 			} else if (what < 9) {
 				compare(fleet, &rules, added, count, 1 + draw(&random, LONG_MAX));
 				compared++;
 			} else if (added[index]) {
-				tell_any(fleet, &random, index);
+				report_any(fleet, &random, index);
 			}
 		}
 		fleet_free(fleet);

@@ -69,20 +69,20 @@ struct checker {
 
 /* ---- instances as text ----
  *
- * Versions t (target), o (old), x (other), each followed by classes P, S, H, U; z is a stopping task, Z one
- * that hangs. Before them "-" does not match, "d" draining, "D" draining with others left, "?" unreachable,
- * "w" that and awaited, "!" gone; "~" belongs to the old version, "@" to none. Hindrances b, p, r, u of the
- * target version, and of the old one behind "/". "." is nothing.
+ * Versions t (target), o (old), x (other), each followed by classes P, S, H, U; z is a stopping
+ * task, Z one that hangs. Before them "-" does not match, "d" draining, "D" draining with others
+ * left, "?" unreachable, "w" that and awaited, "!" gone; "~" belongs to the old version, "@" to
+ * none. Blockers b, p, r, u of the target version, and of the old one behind "/". "." is nothing.
  */
 static void set_sign(char sign, bool of_old, struct fleet_instance *out)
 {
-	static const char hindrances[] = "bpru";
-	const char *hindrance = strchr(hindrances, sign);
+	static const char blockers[] = "bpru";
+	const char *blocker = strchr(blockers, sign);
 
-	if (hindrance && of_old)
-		out->old_hindrance = (enum rollout_hindrance)(hindrance - hindrances + 1);
-	else if (hindrance)
-		out->hindrance = (enum rollout_hindrance)(hindrance - hindrances + 1);
+	if (blocker && of_old)
+		out->old_blocker = (enum rollout_blocker)(blocker - blockers + 1);
+	else if (blocker)
+		out->blocker = (enum rollout_blocker)(blocker - blockers + 1);
 	else if (sign == 'z' || sign == 'Z')
 		out->stopping++;
 	else if (sign == '-')
@@ -156,7 +156,7 @@ static void write_instance(const struct fleet_instance *now, struct buffer *out)
 				buffer_format(out, "%c%c", "tox"[v], "PSHU"[c]);
 	for (unsigned n = now->stopping; n > 0; n--)
 		buffer_add_char(out, now->hangs ? 'Z' : 'z');
-	buffer_format(out, "%c/%c", ".bpru"[now->hindrance], ".bpru"[now->old_hindrance]);
+	buffer_format(out, "%c/%c", ".bpru"[now->blocker], ".bpru"[now->old_blocker]);
 }
 
 /* "+0" a start of the target version on instance 0, "+0o" of the old one, "-1oH" a stop; "!" hands over. */
@@ -222,7 +222,7 @@ static bool is_handed(const struct fleet_rules *rules, const struct fleet_instan
 	       (count_of(now, FLEET_TARGET) && (rules->replace_first || !older_of(now)));
 }
 
-struct truth {
+struct actual {
 	unsigned total, healthy, required, surge, pace;
 	unsigned doubled;     /* live tasks only, as S2 counts */
 	unsigned moving;      /* handed over and not healthy */
@@ -234,10 +234,10 @@ struct truth {
 	bool complete, steady;
 };
 
-static struct truth count_truth(const struct fleet_rules *rules, const struct fleet_instance *now,
+static struct actual count_actual(const struct fleet_rules *rules, const struct fleet_instance *now,
 	size_t count)
 {
-	struct truth truth = {.complete = true, .steady = true};
+	struct actual actual = {.complete = true, .steady = true};
 	unsigned away = 0;
 
 	for (size_t i = 0; i < count; i++, now++) {
@@ -245,38 +245,39 @@ static struct truth count_truth(const struct fleet_rules *rules, const struct fl
 
 		away += unreachable && now->awaited;
 		if (is_reached(now) && now->stopping)
-			truth.steady = false;
+			actual.steady = false;
 		if (is_handed(rules, now) &&
 			(is_wanted(rules, now) || (unreachable && now->awaited))) {
-			truth.handed_over++;
-			truth.decided += now->assigned == FLEET_ASSIGNED_TARGET;
+			actual.handed_over++;
+			actual.decided += now->assigned == FLEET_ASSIGNED_TARGET;
 		}
 		if (!is_wanted(rules, now)) {
-			truth.complete &=
+			actual.complete &=
 				!is_reached(now) || is_kept(rules, now) || live_of(now) == 0;
 			continue;
 		}
-		truth.total++;
-		truth.healthy += is_healthy(now);
-		truth.doubled += live_of(now) > 1;
-		truth.moving += is_handed(rules, now) && !is_healthy(now);
-		truth.proved += is_handed(rules, now) && now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY];
-		truth.unproved +=
+		actual.total++;
+		actual.healthy += is_healthy(now);
+		actual.doubled += live_of(now) > 1;
+		actual.moving += is_handed(rules, now) && !is_healthy(now);
+		actual.proved += is_handed(rules, now) && now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY];
+		actual.unproved +=
 			is_handed(rules, now) && !now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY];
-		truth.sent += now->assigned == FLEET_ASSIGNED_TARGET && !is_healthy(now);
-		truth.complete &= live_of(now) == 1 && now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY];
+		actual.sent += now->assigned == FLEET_ASSIGNED_TARGET && !is_healthy(now);
+		actual.complete &= live_of(now) == 1 && now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY];
 	}
-	truth.steady &= truth.complete;
-	away += truth.total;
-	truth.required = rules->minimum_given ? (away * rules->minimum_healthy_percent + 99) / 100
-					      : (away * 90 + 99) / 100;
-	if (!rules->minimum_given && away && truth.required == away)
-		truth.required--;
+	actual.steady &= actual.complete;
+	away += actual.total;
+	actual.required = rules->minimum_requested
+				  ? (away * rules->minimum_healthy_percent + 99) / 100
+				  : (away * 90 + 99) / 100;
+	if (!rules->minimum_requested && away && actual.required == away)
+		actual.required--;
 	if (rules->replace_first)
-		truth.surge = truth.total * rules->maximum_over_percent / 100;
-	truth.pace = away - truth.required > truth.surge ? away - truth.required : truth.surge;
-	truth.pace = truth.pace ? truth.pace : 1;
-	return truth;
+		actual.surge = actual.total * rules->maximum_over_percent / 100;
+	actual.pace = away - actual.required > actual.surge ? away - actual.required : actual.surge;
+	actual.pace = actual.pace ? actual.pace : 1;
+	return actual;
 }
 
 /* ---- what must hold ---- */
@@ -294,7 +295,7 @@ static void apply(struct fleet_instance *all, const struct fleet_action *action)
 
 	if (action->hands_over) {
 		now->assigned = FLEET_ASSIGNED_TARGET;
-		now->old_hindrance = ROLLOUT_NOT_HINDERED;
+		now->old_blocker = ROLLOUT_BLOCKER_NONE;
 	}
 	if (action->type == ROLLOUT_START) {
 		now->tasks[action->version][ROLLOUT_PENDING]++;
@@ -317,11 +318,11 @@ static void check_action(struct checker *checker, const struct fleet_instance *b
 		return;
 	check(checker, P_S5, is_wanted(rules, now) && action->version != FLEET_OTHER);
 	check(checker, P_S5,
-		action->version == FLEET_TARGET ? now->hindrance == ROLLOUT_NOT_HINDERED
-						: now->old_hindrance == ROLLOUT_NOT_HINDERED);
+		action->version == FLEET_TARGET ? now->blocker == ROLLOUT_BLOCKER_NONE
+						: now->old_blocker == ROLLOUT_BLOCKER_NONE);
 	if (now->assigned == FLEET_ASSIGNED_OLD && rules->mode == FLEET_KEEPS)
 		check(checker, P_D4,
-			action->version == FLEET_OLD || now->old_hindrance == ROLLOUT_UNSTARTABLE);
+			action->version == FLEET_OLD || now->old_blocker == ROLLOUT_UNSTARTABLE);
 	if (now->assigned != FLEET_ASSIGNED_OLD)
 		check(checker, P_D4, action->version == FLEET_TARGET);
 	check(checker, P_D4,
@@ -329,7 +330,7 @@ static void check_action(struct checker *checker, const struct fleet_instance *b
 					      now->assigned != FLEET_ASSIGNED_TARGET));
 }
 
-/* Nobody decides to hand over: it is new, or has a task of the target version already. */
+/* A handover needs no decision: it is new, or has a task of the target version already. */
 static bool is_free(const struct fleet_instance *now)
 {
 	return (now->assigned == FLEET_ASSIGNED_NONE && live_of(now) == 0) ||
@@ -341,8 +342,8 @@ static void check_part(struct checker *checker, const struct fleet_instance *bef
 	const struct fleet_instance *after, size_t count)
 {
 	const struct fleet_rules *rules = &checker->rules;
-	struct truth was = count_truth(rules, before, count);
-	struct truth is = count_truth(rules, after, count);
+	struct actual was = count_actual(rules, before, count);
+	struct actual is = count_actual(rules, after, count);
 	unsigned moved = 0, fresh = 0, fresh_moving = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -382,23 +383,23 @@ static void check_part(struct checker *checker, const struct fleet_instance *bef
 }
 
 static void check_parts(struct checker *checker, const struct fleet_instance *before, size_t count,
-	const struct fleet_action *actions, size_t made)
+	const struct fleet_action *actions, size_t built)
 {
-	bool all = made <= SUBSETS_OF_MAX;
-	size_t parts = all ? (size_t)1 << made : 2 * made;
+	bool all = built <= SUBSETS_OF_MAX;
+	size_t parts = all ? (size_t)1 << built : 2 * built;
 
 	for (size_t part = 1; part < parts && checker->broken < 0; part++) {
 		struct fleet_instance after[SMALL_MAX];
 
 		memcpy(after, before, count * sizeof(after[0]));
-		for (size_t i = 0; i < made; i++)
-			if (all ? part >> i & 1 : part < made ? i < part : i >= part - made)
+		for (size_t i = 0; i < built; i++)
+			if (all ? part >> i & 1 : part < built ? i < part : i >= part - built)
 				apply(after, &actions[i]);
 		check_part(checker, before, after, count);
 	}
 }
 
-/* What is left when all of it is done. */
+/* Checks the state after all actions are done. */
 static void check_rest(struct checker *checker, const struct fleet_instance *before,
 	const struct fleet_instance *after, size_t count)
 {
@@ -414,7 +415,7 @@ static void check_rest(struct checker *checker, const struct fleet_instance *bef
 		else if (live_of(&before[i]) > 1 && rules->mode == FLEET_KEEPS &&
 			 (is_healthy(&before[i]) || is_kept(rules, &before[i])))
 			check(checker, P_S1_EXCESS,
-				live_of(&after[i]) == 1 || count_truth(rules, after, count).surge);
+				live_of(&after[i]) == 1 || count_actual(rules, after, count).surge);
 	}
 }
 
@@ -422,25 +423,27 @@ static void check_counts(struct checker *checker, const struct fleet *fleet,
 	const struct fleet_instance *now, size_t count)
 {
 	const struct fleet_counts *counts = fleet_counts(fleet);
-	struct truth truth = count_truth(&checker->rules, now, count);
+	struct actual actual = count_actual(&checker->rules, now, count);
 
 	check(checker, P_S18,
 		counts->active + counts->launching + counts->unhealthy + counts->missing ==
 			counts->total);
-	check(checker, P_S18, counts->total == truth.total && counts->active == truth.healthy);
+	check(checker, P_S18, counts->total == actual.total && counts->active == actual.healthy);
 	check(checker, P_S18,
-		counts->required == truth.required && counts->surge == truth.surge &&
-			counts->moving == truth.moving && counts->handed_over == truth.handed_over);
-	check(checker, P_S18, counts->proved == truth.proved && counts->unproved == truth.unproved);
+		counts->required == actual.required && counts->surge == actual.surge &&
+			counts->moving == actual.moving &&
+			counts->handed_over == actual.handed_over);
 	check(checker, P_S18,
-		fleet_complete(fleet) == truth.complete && fleet_steady(fleet) == truth.steady);
+		counts->proved == actual.proved && counts->unproved == actual.unproved);
+	check(checker, P_S18,
+		fleet_complete(fleet) == actual.complete && fleet_steady(fleet) == actual.steady);
 }
 
 static void check_cause(struct checker *checker, const struct fleet *fleet,
 	const struct fleet_instance *now, size_t count, bool acts)
 {
 	struct fleet_reason reason = fleet_blocked(fleet), reasons[SMALL_MAX];
-	size_t told = fleet_reasons(fleet, reasons, SMALL_MAX);
+	size_t reported = fleet_reasons(fleet, reasons, SMALL_MAX);
 	bool found = false;
 
 	if (acts || fleet_steady(fleet) || checker->rules.mode == FLEET_SILENT) {
@@ -450,7 +453,7 @@ static void check_cause(struct checker *checker, const struct fleet *fleet,
 	check(checker, P_L6, reason.cause != FLEET_NO_CAUSE && reason.instance < count);
 	if (checker->broken >= 0)
 		return;
-	for (size_t i = 0; i < told; i++)
+	for (size_t i = 0; i < reported; i++)
 		found |= reasons[i].instance == reason.instance && reasons[i].cause == reason.cause;
 	check(checker, P_L6, found);
 	now += reason.instance;
@@ -462,7 +465,7 @@ static void check_cause(struct checker *checker, const struct fleet *fleet,
 
 /* ---- one fleet, one plan ---- */
 
-static void tell_all(struct fleet *fleet, const struct fleet_instance *now, size_t count)
+static void report_all(struct fleet *fleet, const struct fleet_instance *now, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		fleet_set(fleet, (uint32_t)i, &now[i]);
@@ -484,16 +487,16 @@ static size_t plan_and_check(struct checker *checker, struct fleet *fleet,
 {
 	struct fleet_instance before[SMALL_MAX];
 	struct fleet_action actions[ACTIONS_MAX];
-	size_t made;
+	size_t built;
 
 	memcpy(before, now, count * sizeof(before[0]));
 	memcpy(checker->seen, now, count * sizeof(before[0]));
 	checker->seen_count = count;
-	tell_all(fleet, now, count);
+	report_all(fleet, now, count);
 	check_counts(checker, fleet, now, count);
-	made = fleet_next(fleet, actions, ACTIONS_MAX);
-	assert_true(made < ACTIONS_MAX);
-	for (size_t i = 0; i < made; i++) {
+	built = fleet_next(fleet, actions, ACTIONS_MAX);
+	assert_true(built < ACTIONS_MAX);
+	for (size_t i = 0; i < built; i++) {
 		check_action(checker, before, &actions[i]);
 		check(checker, P_S4,
 			actions[i].type == ROLLOUT_START ||
@@ -502,17 +505,17 @@ static size_t plan_and_check(struct checker *checker, struct fleet *fleet,
 		apply(now, &actions[i]);
 	}
 	if (checker->broken >= 0)
-		return made;
-	check_parts(checker, before, count, actions, made);
+		return built;
+	check_parts(checker, before, count, actions, built);
 	check_rest(checker, before, now, count);
 	/* It has taken them as done, and has nothing to add. */
 	for (size_t i = 0; i < count; i++)
 		check(checker, P_S16,
 			memcmp(fleet_get(fleet, (uint32_t)i), &now[i], sizeof(now[i])) == 0);
 	check(checker, P_S16, fleet_next(fleet, actions, ACTIONS_MAX) == 0);
-	if (made == 0)
+	if (built == 0)
 		check_cause(checker, fleet, now, count, false);
-	return made;
+	return built;
 }
 
 /* Faults are over: what starts becomes healthy, what stops is gone, what is unhealthy stays so. */
@@ -520,7 +523,7 @@ static void live_on(struct fleet_instance *now)
 {
 	now->stopping = 0;
 	now->hangs = false;
-	now->hindrance = now->old_hindrance = ROLLOUT_NOT_HINDERED;
+	now->blocker = now->old_blocker = ROLLOUT_BLOCKER_NONE;
 	now->others_left = false;
 	for (unsigned v = 0; v < FLEET_VERSION_COUNT; v++) {
 		now->tasks[v][ROLLOUT_HEALTHY] += now->tasks[v][ROLLOUT_STARTING];
@@ -552,19 +555,19 @@ static void live_to_the_end(struct checker *checker, struct fleet *fleet,
 	const struct fleet_instance *from, size_t count)
 {
 	struct fleet_instance now[SMALL_MAX];
-	size_t made = 1, resting = 0;
+	size_t built = 1, resting = 0;
 
 	memcpy(now, from, count * sizeof(now[0]));
 	for (unsigned step = 0; step < STEPS_MAX && resting < 4 && checker->broken < 0; step++) {
-		made = plan_and_check(checker, fleet, now, count);
-		resting = made ? 0 : resting + 1;
+		built = plan_and_check(checker, fleet, now, count);
+		resting = built ? 0 : resting + 1;
 		for (size_t i = 0; i < count; i++)
 			live_on(&now[i]);
 	}
 	if (checker->broken >= 0)
 		return;
 	check(checker, P_L1, resting == 4 && is_at_end(checker, fleet));
-	check(checker, P_S16, made == 0);
+	check(checker, P_S16, built == 0);
 	if (fleet_blocked(fleet).cause == FLEET_UNSATISFIABLE)
 		check(checker, P_D2,
 			fleet_counts(fleet)->allowed_down == 0 && fleet_counts(fleet)->surge == 0);
@@ -573,10 +576,10 @@ static void live_to_the_end(struct checker *checker, struct fleet *fleet,
 /*
  * ---- every small fleet ----
  *
- * What is tried, under each of many_rules. Instances are told apart by nothing but what they are, so that fleets are
- * tried once whatever their order.
+ * The fleets tried, under each of many_rules. Instances differ only in their state, so each fleet
+ * is tried in one order only.
  *     1 instance    all_instances: up to two tasks of any version and class, one more stopping or not, and whatever it
- *                   belongs to; hindrances of both versions with one task at most; away, draining and the like with one
+ *                   belongs to; blockers of both versions with one task at most; away, draining and the like with one
  *                   task, or a healthy one of the target and another. To the end
  *     2 instances   every two letters of MEDIUM, to the end; all_instances beside each letter of SMALL, one plan
  *     3 instances   every three letters of SMALL, to the end; each letter of MEDIUM beside every two of SMALL, one plan
@@ -588,33 +591,33 @@ static void live_to_the_end(struct checker *checker, struct fleet *fleet,
 
 static const struct fleet_rules many_rules[] = {
 	{.mode = FLEET_ROLLS},
-	{.mode = FLEET_ROLLS, .minimum_given = true, .minimum_healthy_percent = 0},
-	{.mode = FLEET_ROLLS, .minimum_given = true, .minimum_healthy_percent = 50},
-	{.mode = FLEET_ROLLS, .minimum_given = true, .minimum_healthy_percent = 67},
-	{.mode = FLEET_ROLLS, .minimum_given = true, .minimum_healthy_percent = 100},
+	{.mode = FLEET_ROLLS, .minimum_requested = true, .minimum_healthy_percent = 0},
+	{.mode = FLEET_ROLLS, .minimum_requested = true, .minimum_healthy_percent = 50},
+	{.mode = FLEET_ROLLS, .minimum_requested = true, .minimum_healthy_percent = 67},
+	{.mode = FLEET_ROLLS, .minimum_requested = true, .minimum_healthy_percent = 100},
 	{.mode = FLEET_ROLLS, .replace_first = true, .maximum_over_percent = 50},
 	{.mode = FLEET_ROLLS, .replace_first = true, .maximum_over_percent = 100},
 	{.mode = FLEET_ROLLS,
-		.minimum_given = true,
+		.minimum_requested = true,
 		.minimum_healthy_percent = 100,
 		.replace_first = true,
 		.maximum_over_percent = 34},
 	{.mode = FLEET_ROLLS,
-		.minimum_given = true,
+		.minimum_requested = true,
 		.minimum_healthy_percent = 50,
 		.replace_first = true,
 		.maximum_over_percent = 50},
 	{.mode = FLEET_ROLLS,
-		.minimum_given = true,
+		.minimum_requested = true,
 		.minimum_healthy_percent = 0,
 		.canary_instances = 1},
 	{.mode = FLEET_ROLLS,
 		.replace_first = true,
 		.maximum_over_percent = 100,
 		.canary_instances = 2},
-	{.mode = FLEET_KEEPS, .minimum_given = true, .minimum_healthy_percent = 0},
+	{.mode = FLEET_KEEPS, .minimum_requested = true, .minimum_healthy_percent = 0},
 	{.mode = FLEET_KEEPS, .replace_first = true, .maximum_over_percent = 100},
-	{.mode = FLEET_REMOVES, .minimum_given = true, .minimum_healthy_percent = 100},
+	{.mode = FLEET_REMOVES, .minimum_requested = true, .minimum_healthy_percent = 100},
 	{.mode = FLEET_SILENT},
 };
 
@@ -632,14 +635,14 @@ static const struct fleet_rules many_rules[] = {
 
 #define MEDIUM_MAX 160
 
-/* What one instance can be, up to two tasks. */
+/* The possible states of one instance, up to two tasks. */
 #define FULL_MAX 4000
 
 static size_t all_instances(struct fleet_instance *out)
 {
 	static const char *const places[] = {"", "-", "d", "D", "?", "w", "!"};
-	static const enum rollout_hindrance some[] = {
-		ROLLOUT_NOT_HINDERED, ROLLOUT_BACKOFF, ROLLOUT_RESOURCES, ROLLOUT_UNSTARTABLE};
+	static const enum rollout_blocker some[] = {
+		ROLLOUT_BLOCKER_NONE, ROLLOUT_BACKOFF, ROLLOUT_RESOURCES, ROLLOUT_UNSTARTABLE};
 	const size_t cells = FLEET_VERSION_COUNT * ROLLOUT_CLASS_COUNT;
 	size_t count = 0;
 
@@ -653,12 +656,11 @@ static size_t all_instances(struct fleet_instance *out)
 
 					now.stopping = rest % 2;
 					now.assigned = (enum fleet_assigned)(rest / 2 % 3);
-					now.hindrance = some[rest / 6 % 4];
-					now.old_hindrance = some[rest / 24];
-					if ((place > 0 || two) &&
-						(now.hindrance || now.old_hindrance))
+					now.blocker = some[rest / 6 % 4];
+					now.old_blocker = some[rest / 24];
+					if ((place > 0 || two) && (now.blocker || now.old_blocker))
 						continue;
-					if (now.old_hindrance && now.assigned != FLEET_ASSIGNED_OLD)
+					if (now.old_blocker && now.assigned != FLEET_ASSIGNED_OLD)
 						continue;
 					if (place > 0 && (now.assigned || (two && first != 2)))
 						continue;
@@ -697,21 +699,21 @@ static void fail_broken(const struct checker *checker)
 	_buffer_ struct buffer out = {0};
 	struct fleet *fleet = fleet_of(rules, checker->seen_count);
 	struct fleet_action actions[ACTIONS_MAX];
-	size_t made;
+	size_t built;
 
 	for (size_t i = 0; i < checker->seen_count; i++)
 		write_instance(&checker->seen[i], &out);
 	buffer_add_string(&out, " => ");
-	tell_all(fleet, checker->seen, checker->seen_count);
-	made = fleet_next(fleet, actions, ACTIONS_MAX);
-	for (size_t i = 0; i < made; i++) {
+	report_all(fleet, checker->seen, checker->seen_count);
+	built = fleet_next(fleet, actions, ACTIONS_MAX);
+	for (size_t i = 0; i < built; i++) {
 		buffer_add_char(&out, ' ');
 		write_action(&actions[i], &out);
 	}
 	buffer_format(&out, " (%s)", fleet_cause_name(fleet_blocked(fleet).cause));
 	fleet_free(fleet);
 	fail_msg("%s: mode %d, %d:%u %%, %d:%u %%, canary %u:%s", property_names[checker->broken],
-		rules->mode, rules->minimum_given, rules->minimum_healthy_percent,
+		rules->mode, rules->minimum_requested, rules->minimum_healthy_percent,
 		rules->replace_first, rules->maximum_over_percent, rules->canary_instances,
 		out.data);
 }

@@ -24,7 +24,7 @@ struct index_set {
 void index_set_reserve(struct index_set *set, uint32_t capacity);
 void index_set_clear(struct index_set *set); /* and gives its memory back */
 
-/* Adding what is there and removing what is not changes nothing. */
+/* Adding a present index or removing an absent one has no effect. */
 void index_set_add(struct index_set *set, uint32_t index);
 void index_set_remove(struct index_set *set, uint32_t index);
 bool index_set_has(const struct index_set *set, uint32_t index);

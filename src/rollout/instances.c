@@ -91,14 +91,14 @@ static void stop_all_but(struct work *work, struct arena *arena, size_t index,
 static void replace(struct work *work, struct arena *arena, size_t index)
 {
 	const struct rollout_instance *instance = &work->in->instances[index];
-	bool may_help = instance->hindrance == ROLLOUT_NOT_HINDERED ||
-			instance->hindrance == ROLLOUT_RESOURCES;
+	bool may_help =
+		instance->blocker == ROLLOUT_BLOCKER_NONE || instance->blocker == ROLLOUT_RESOURCES;
 
 	if (!may_help)
 		return; /* the old one is better than none */
 	if (!has_healthy(instance, ROLLOUT_OLD)) {
 		stop_all_but(work, arena, index, ROLLOUT_OLD, 0);
-	} else if (work->plan.surge && instance->hindrance == ROLLOUT_NOT_HINDERED) {
+	} else if (work->plan.surge && instance->blocker == ROLLOUT_BLOCKER_NONE) {
 		if (!work->surges || instance->stopping)
 			return;
 		work->surges--;
@@ -116,14 +116,14 @@ static void finish(struct work *work, struct arena *arena, size_t index)
 
 	if (instance->tasks[ROLLOUT_CURRENT][ROLLOUT_UNHEALTHY]) {
 		/* It is started again when it is gone. */
-		if (instance->hindrance == ROLLOUT_NOT_HINDERED)
+		if (instance->blocker == ROLLOUT_BLOCKER_NONE)
 			stop_all_but(work, arena, index, ROLLOUT_CURRENT, 0);
 		return;
 	}
 	if (has_healthy(instance, ROLLOUT_CURRENT) || !has_healthy(instance, ROLLOUT_OLD)) {
 		stop_all_but(work, arena, index, ROLLOUT_OLD, 0);
 	} else if (!work->plan.surge && work->spare) {
-		/* Two tasks where there should be one: somebody's late start. */
+		/* Two tasks instead of one: the result of a late start. */
 		work->spare--;
 		stop_all_but(work, arena, index, ROLLOUT_OLD, 0);
 	}
@@ -143,7 +143,7 @@ static void plan_wanted(struct work *work, struct arena *arena, size_t index)
 		finish(work, arena, index);
 	else if (old == 1)
 		replace(work, arena, index);
-	else if (!instance->stopping && instance->hindrance == ROLLOUT_NOT_HINDERED)
+	else if (!instance->stopping && instance->blocker == ROLLOUT_BLOCKER_NONE)
 		start(work, arena, index);
 	if (current != 1 || old > 0 || !has_healthy(instance, ROLLOUT_CURRENT))
 		work->incomplete = true;
@@ -211,7 +211,7 @@ static void count_all(struct work *work)
 
 static enum rollout_blocked reason_of(const struct rollout_instance *instance)
 {
-	static const enum rollout_blocked of_hindrance[] = {
+	static const enum rollout_blocked of_blocker[] = {
 		[ROLLOUT_BACKOFF] = ROLLOUT_BLOCKED_BACKOFF,
 		[ROLLOUT_PLACEMENT] = ROLLOUT_BLOCKED_PLACEMENT,
 		[ROLLOUT_RESOURCES] = ROLLOUT_BLOCKED_RESOURCES,
@@ -226,10 +226,10 @@ static enum rollout_blocked reason_of(const struct rollout_instance *instance)
 		return ROLLOUT_WAITS;
 	if (has_healthy(instance, ROLLOUT_CURRENT))
 		return ROLLOUT_NOT_BLOCKED;
-	return instance->hindrance ? of_hindrance[instance->hindrance] : ROLLOUT_BLOCKED_NO_ROOM;
+	return instance->blocker ? of_blocker[instance->blocker] : ROLLOUT_BLOCKED_NO_ROOM;
 }
 
-/* Whoever waits for room waits for those that are hindered or in motion. */
+/* An instance that waits for room waits for those that are blocked or in motion. */
 static void find_reason(struct work *work)
 {
 	static const unsigned weights[] = {

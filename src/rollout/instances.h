@@ -28,7 +28,7 @@ struct rollout_instance {
 	bool matches;     /* false everywhere when the daemon is to be gone */
 	bool others_left; /* draining: tasks other than daemons' are still here */
 	/* Whether a task of the current version cannot be started here now, and why. */
-	enum rollout_hindrance hindrance;
+	enum rollout_blocker blocker;
 	unsigned tasks[ROLLOUT_VERSION_COUNT][ROLLOUT_CLASS_COUNT];
 	unsigned stopping;
 };

@@ -63,11 +63,11 @@ static void read_instance(const char *text, size_t length, struct rollout_instan
 		else if (text[i] == '!')
 			out->state = ROLLOUT_INSTANCE_GONE;
 		else if (text[i] == 'b')
-			out->hindrance = ROLLOUT_BACKOFF;
+			out->blocker = ROLLOUT_BACKOFF;
 		else if (text[i] == 'r')
-			out->hindrance = ROLLOUT_RESOURCES;
+			out->blocker = ROLLOUT_RESOURCES;
 		else if (text[i] == 'p')
-			out->hindrance = ROLLOUT_PLACEMENT;
+			out->blocker = ROLLOUT_PLACEMENT;
 		else if (text[i] != '.')
 			fail_msg("'%c' in an instance", text[i]);
 		out->others_left |= text[i] == 'D';
@@ -231,7 +231,7 @@ static void fail_with_fleet(const struct rollout_instances *instances, const cha
 					buffer_format(&out, "%c%c", "co"[v], "PSHU"[c]);
 		for (unsigned n = instance->stopping; n > 0; n--)
 			buffer_add_char(&out, 'x');
-		buffer_add_char(&out, ".bpr"[instance->hindrance]);
+		buffer_add_char(&out, ".bpr"[instance->blocker]);
 	}
 	fail_msg("%s: %u-%u %%:%s", rule, instances->minimum_healthy_percent,
 		instances->maximum_percent, out.data ? out.data : "");
@@ -249,7 +249,7 @@ static void check_plan(const struct rollout_instances *instances,
 	struct rollout_instance stopped[FLEET_MAX];
 	unsigned starts[FLEET_MAX] = {0};
 	unsigned wanted = 0, healthy = 0, healthy_after = 0, doubled = 0, doubled_after = 0;
-	unsigned in_motion = 0, hindered = 0, surging = 0;
+	unsigned in_motion = 0, blocked = 0, surging = 0;
 	bool as_wanted = true;
 
 	memcpy(stopped, instances->instances, instances->count * sizeof(stopped[0]));
@@ -263,7 +263,7 @@ static void check_plan(const struct rollout_instances *instances,
 			"acts where nobody listens");
 		if (action->type == ROLLOUT_START) {
 			require(instances, is_wanted(instance), "starts where none is wanted");
-			require(instances, instance->hindrance == ROLLOUT_NOT_HINDERED,
+			require(instances, instance->blocker == ROLLOUT_BLOCKER_NONE,
 				"starts where it cannot");
 			require(instances,
 				count_of(&instances->instances[action->instance]) == 0 ||
@@ -288,7 +288,7 @@ static void check_plan(const struct rollout_instances *instances,
 			doubled += tasks > 1;
 			doubled_after += tasks + starts[i] > 1; /* stops have had none */
 			surging += starts[i] && tasks > 0;
-			hindered += instance->hindrance != ROLLOUT_NOT_HINDERED;
+			blocked += instance->blocker != ROLLOUT_BLOCKER_NONE;
 			as_wanted &= tasks == 1 && instance->tasks[C][ROLLOUT_HEALTHY] == 1;
 			in_motion += instance->stopping + instance->tasks[C][ROLLOUT_PENDING] +
 				     instance->tasks[C][ROLLOUT_STARTING];
@@ -328,7 +328,7 @@ static void check_plan(const struct rollout_instances *instances,
 		(plan->blocked != ROLLOUT_BLOCKED_BACKOFF &&
 			plan->blocked != ROLLOUT_BLOCKED_RESOURCES &&
 			plan->blocked != ROLLOUT_BLOCKED_PLACEMENT) ||
-			hindered,
+			blocked,
 		"not hindered");
 }
 
@@ -352,18 +352,18 @@ static const struct rollout_instance places[] = {
 static bool instance_of_number(size_t number, struct rollout_instance *out)
 {
 	size_t place = number % LENGTH(places);
-	size_t hindrance = number / LENGTH(places) % 4;
+	size_t blocker = number / LENGTH(places) % 4;
 	size_t current = number / LENGTH(places) / 4 % 5;
 	size_t old = number / LENGTH(places) / 4 / 5 % 5;
 
 	*out = places[place];
-	out->hindrance = (enum rollout_hindrance)hindrance;
+	out->blocker = (enum rollout_blocker)blocker;
 	out->stopping = (unsigned)(number / LENGTH(places) / 4 / 5 / 5);
 	if (current)
 		out->tasks[C][current - 1] = 1;
 	if (old)
 		out->tasks[O][old - 1] = 1;
-	return is_wanted(out) || (hindrance == 0 && old <= 1);
+	return is_wanted(out) || (blocker == 0 && old <= 1);
 }
 
 static void test_every_pair(void **state)
@@ -429,7 +429,7 @@ static void live_on(struct random_seeded *random, struct rollout_instance *insta
 					to = ROLLOUT_UNHEALTHY;
 				next.tasks[v][to]++;
 			}
-	next.hindrance = wild && draw(random, 5) == 0 ? draw(random, 4) : ROLLOUT_NOT_HINDERED;
+	next.blocker = wild && draw(random, 5) == 0 ? draw(random, 4) : ROLLOUT_BLOCKER_NONE;
 	if (wild && draw(random, 20) == 0)
 		next.matches = draw(random, 3) > 0;
 	if (wild && draw(random, 20) == 0)

@@ -100,7 +100,7 @@ static void count_all(struct work *work)
 	work->live += work->stopping;
 }
 
-/* What is of no use to anybody. */
+/* Stops tasks that are of no use. */
 static void stop_useless(struct work *work)
 {
 	static const enum rollout_class classes[] = {ROLLOUT_UNHEALTHY, ROLLOUT_PENDING};
@@ -178,7 +178,7 @@ static void make_room(struct work *work)
 	const struct rollout_replicas *in = work->in;
 	unsigned wanted = work->deficit, room = beyond(work->upper, work->live), rest;
 
-	if (in->hindrance == ROLLOUT_RESOURCES)
+	if (in->blocker == ROLLOUT_RESOURCES)
 		room = least(room, in->starts_allowed);
 	else
 		wanted = least(wanted, in->starts_allowed);
@@ -230,11 +230,11 @@ static void add_actions(const struct work *work, struct arena *arena,
 			}
 }
 
-/* Nothing is done. What is there in motion, and who is in the way? */
+/* The plan is empty: finds the tasks in motion and the blocker. */
 static enum rollout_blocked find_reason(const struct work *work)
 {
-	static const enum rollout_blocked of_hindrance[] = {
-		[ROLLOUT_NOT_HINDERED] = ROLLOUT_BLOCKED_BACKOFF,
+	static const enum rollout_blocked of_blocker[] = {
+		[ROLLOUT_BLOCKER_NONE] = ROLLOUT_BLOCKED_BACKOFF,
 		[ROLLOUT_BACKOFF] = ROLLOUT_BLOCKED_BACKOFF,
 		[ROLLOUT_PLACEMENT] = ROLLOUT_BLOCKED_PLACEMENT,
 		[ROLLOUT_RESOURCES] = ROLLOUT_BLOCKED_RESOURCES,
@@ -243,7 +243,7 @@ static enum rollout_blocked find_reason(const struct work *work)
 	bool moves = work->stopping > 0, protected = false;
 
 	if (work->deficit && !work->in->starts_allowed)
-		return of_hindrance[work->in->hindrance];
+		return of_blocker[work->in->blocker];
 	for (size_t i = 0; i < work->in->group_count; i++)
 		for (unsigned c = 0; c < ROLLOUT_CLASS_COUNT; c++)
 			for (unsigned p = 0; p < ROLLOUT_PLACE_COUNT; p++) {

@@ -34,7 +34,7 @@ struct rollout_cell {
 
 enum rollout_place {
 	ROLLOUT_STAYS,
-	ROLLOUT_MOVES, /* on a draining instance: must be replaced elsewhere */
+	ROLLOUT_MOVES, /* on a draining instance: must be replaced on another one */
 	ROLLOUT_PLACE_COUNT
 };
 
@@ -50,10 +50,10 @@ struct rollout_replicas {
 	const struct rollout_replica_group *groups; /* oldest first */
 	size_t group_count;
 	size_t target; /* index of the group that replaces the others (PRIMARY) */
-	/* How many of the target may be started now; UINT_MAX if nothing speaks against it. When less than
-	 * needed, hindrance says why. */
+	/* How many of the target may be started now; UINT_MAX if there is no limit. When less than
+	 * needed, blocker has the reason. */
 	unsigned starts_allowed;
-	enum rollout_hindrance hindrance;
+	enum rollout_blocker blocker;
 };
 
 struct rollout_replica_action {

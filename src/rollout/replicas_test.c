@@ -52,9 +52,9 @@ struct named_case {
 	unsigned desired, least_percent, most_percent;
 	struct cell_value values[VALUES_MAX]; /* count 0: end */
 	unsigned stopping;
-	unsigned hindered_to; /* starts_allowed when hindrance is not none */
-	enum rollout_hindrance hindrance;
-	/* What is expected. */
+	unsigned blocked_to; /* starts_allowed when blocker is not none */
+	enum rollout_blocker blocker;
+	/* The expected plan. */
 	unsigned starts;
 	struct cell_value stops[VALUES_MAX];
 	enum rollout_blocked blocked;
@@ -115,22 +115,22 @@ static const struct named_case named_cases[] = {
 		{{OLD, S, STAY, 2, 0}}, .starts = 2},
 	{"rolling: but not when they are in the way", 2, 100, 100, {{OLD, S, STAY, 2, 0}},
 		.stops = {{OLD, S, STAY, 2, 0}}},
-	{"rolling: the new version crashes", 4, 50, 200, {{OLD, H, STAY, 4, 0}}, .hindered_to = 0,
-		.hindrance = ROLLOUT_BACKOFF, .blocked = ROLLOUT_BLOCKED_BACKOFF},
+	{"rolling: the new version crashes", 4, 50, 200, {{OLD, H, STAY, 4, 0}}, .blocked_to = 0,
+		.blocker = ROLLOUT_BACKOFF, .blocked = ROLLOUT_BLOCKED_BACKOFF},
 	{"rolling: one try at a time costs one", 4, 50, 100, {{OLD, H, STAY, 4, 0}},
-		.hindered_to = 1, .hindrance = ROLLOUT_BACKOFF, .stops = {{OLD, H, STAY, 1, 0}}},
+		.blocked_to = 1, .blocker = ROLLOUT_BACKOFF, .stops = {{OLD, H, STAY, 1, 0}}},
 	{"rolling: a stop for it is under way", 4, 0, 100, {{OLD, H, STAY, 3, 0}}, .stopping = 1,
-		.hindered_to = 1, .hindrance = ROLLOUT_BACKOFF, .blocked = ROLLOUT_WAITS},
+		.blocked_to = 1, .blocker = ROLLOUT_BACKOFF, .blocked = ROLLOUT_WAITS},
 	{"rolling: a stop of the same plan is enough for it", 4, 0, 100,
-		{{OLD, H, STAY, 3, 0}, {OLD, U, STAY, 1, 0}}, .hindered_to = 1,
-		.hindrance = ROLLOUT_BACKOFF, .stops = {{OLD, U, STAY, 1, 0}}},
+		{{OLD, H, STAY, 3, 0}, {OLD, U, STAY, 1, 0}}, .blocked_to = 1,
+		.blocker = ROLLOUT_BACKOFF, .stops = {{OLD, U, STAY, 1, 0}}},
 	{"rolling: the cluster is full, stop first", 4, 50, 200, {{OLD, H, STAY, 4, 0}},
-		.hindered_to = 0, .hindrance = ROLLOUT_RESOURCES, .stops = {{OLD, H, STAY, 2, 0}}},
+		.blocked_to = 0, .blocker = ROLLOUT_RESOURCES, .stops = {{OLD, H, STAY, 2, 0}}},
 	{"rolling: the cluster is full and all are needed", 4, 100, 200, {{OLD, H, STAY, 4, 0}},
-		.hindered_to = 0, .hindrance = ROLLOUT_RESOURCES,
+		.blocked_to = 0, .blocker = ROLLOUT_RESOURCES,
 		.blocked = ROLLOUT_BLOCKED_RESOURCES},
 	{"rolling: no instance matches, stopping would not help", 4, 50, 200,
-		{{OLD, H, STAY, 4, 0}}, .hindered_to = 0, .hindrance = ROLLOUT_PLACEMENT,
+		{{OLD, H, STAY, 4, 0}}, .blocked_to = 0, .blocker = ROLLOUT_PLACEMENT,
 		.blocked = ROLLOUT_BLOCKED_PLACEMENT},
 	{"rolling: old ones are protected", 2, 100, 200,
 		{{OLD, H, STAY, 2, 2}, {TARGET, H, STAY, 2, 0}},
@@ -151,8 +151,8 @@ static const struct named_case named_cases[] = {
 		{{TARGET, H, STAY, 1, 0}, {TARGET, U, STAY, 1, 0}},
 		.stops = {{TARGET, U, STAY, 1, 0}}},
 	{"unhealthy: kept while nothing can be started", 2, 100, 100,
-		{{TARGET, H, STAY, 1, 0}, {TARGET, U, STAY, 1, 0}}, .hindered_to = 0,
-		.hindrance = ROLLOUT_BACKOFF, .blocked = ROLLOUT_BLOCKED_BACKOFF},
+		{{TARGET, H, STAY, 1, 0}, {TARGET, U, STAY, 1, 0}}, .blocked_to = 0,
+		.blocker = ROLLOUT_BACKOFF, .blocked = ROLLOUT_BLOCKED_BACKOFF},
 	{"draining: start first", 4, 100, 200, {{TARGET, H, STAY, 2, 0}, {TARGET, H, MOVE, 2, 0}},
 		.starts = 2},
 	{"draining: stop first", 4, 50, 100, {{TARGET, H, STAY, 2, 0}, {TARGET, H, MOVE, 2, 0}},
@@ -188,8 +188,8 @@ static void test_named_cases(void **state)
 			.groups = groups,
 			.group_count = GROUPS,
 			.target = TARGET,
-			.starts_allowed = one->hindrance ? one->hindered_to : UINT_MAX,
-			.hindrance = one->hindrance,
+			.starts_allowed = one->blocker ? one->blocked_to : UINT_MAX,
+			.blocker = one->blocker,
 		};
 		struct rollout_replica_plan plan;
 		unsigned starts = 0, stops = 0, expected = 0;
@@ -263,7 +263,7 @@ static void fail_with_state(const struct rollout_replicas *replicas, const char 
 
 	buffer_format(&out, "%s: desired %u, %u-%u %%, starts allowed %u, hindrance %d;", rule,
 		replicas->desired, replicas->minimum_healthy_percent, replicas->maximum_percent,
-		replicas->starts_allowed, replicas->hindrance);
+		replicas->starts_allowed, replicas->blocker);
 	for (unsigned i = 0; i < GROUPS; i++) {
 		buffer_add_string(&out, i == replicas->target ? " target" : " old");
 		for (unsigned c = 0; c < ROLLOUT_CLASS_COUNT; c++)
@@ -369,16 +369,16 @@ static void check_plan(const struct rollout_replicas *replicas,
 		require(replicas, before.protected > 0, "nothing is protected");
 		break;
 	default:
-		require(replicas, replicas->starts_allowed == 0 && replicas->hindrance,
+		require(replicas, replicas->starts_allowed == 0 && replicas->blocker,
 			"not hindered");
 	}
 }
 
 static const struct {
 	unsigned allowed;
-	enum rollout_hindrance hindrance;
-} hindrances[] = {
-	{UINT_MAX, ROLLOUT_NOT_HINDERED},
+	enum rollout_blocker blocker;
+} blockers[] = {
+	{UINT_MAX, ROLLOUT_BLOCKER_NONE},
 	{0, ROLLOUT_BACKOFF},
 	{1, ROLLOUT_BACKOFF},
 	{0, ROLLOUT_RESOURCES},
@@ -397,13 +397,13 @@ static void check_state(struct rollout_replica_group groups[GROUPS])
 	for (replicas.desired = 0; replicas.desired <= 4; replicas.desired++)
 		for (size_t least = 0; least < LENGTH(percents); least++)
 			for (size_t most = 0; most < LENGTH(percents); most++)
-				for (size_t i = 0; i < LENGTH(hindrances); i++) {
+				for (size_t i = 0; i < LENGTH(blockers); i++) {
 					struct rollout_replica_plan plan;
 
 					replicas.minimum_healthy_percent = percents[least];
 					replicas.maximum_percent = percents[most];
-					replicas.starts_allowed = hindrances[i].allowed;
-					replicas.hindrance = hindrances[i].hindrance;
+					replicas.starts_allowed = blockers[i].allowed;
+					replicas.blocker = blockers[i].blocker;
 					plan = plan_of(&replicas);
 					check_plan(&replicas, &plan);
 					plans_checked++;
@@ -454,7 +454,7 @@ static void test_larger_states(void **state)
 	random_seeded_init(&random, 7);
 	for (unsigned round = 0; round < 300000; round++) {
 		struct rollout_replica_group groups[GROUPS] = {0};
-		size_t hindrance = draw(&random, LENGTH(hindrances));
+		size_t blocker = draw(&random, LENGTH(blockers));
 		struct rollout_replicas replicas = {
 			.desired = draw(&random, 12),
 			.minimum_healthy_percent = draw(&random, 101),
@@ -462,8 +462,8 @@ static void test_larger_states(void **state)
 			.groups = groups,
 			.group_count = GROUPS,
 			.target = draw(&random, GROUPS),
-			.starts_allowed = hindrances[hindrance].allowed,
-			.hindrance = hindrances[hindrance].hindrance,
+			.starts_allowed = blockers[blocker].allowed,
+			.blocker = blockers[blocker].blocker,
 		};
 		struct rollout_replica_plan plan;
 
@@ -542,7 +542,7 @@ static void carry_out(struct random_seeded *random, struct rollout_replica_group
 	}
 }
 
-/* What was the target becomes old, together with what was old. */
+/* The target becomes old, merged with the old group. */
 static void update(struct rollout_replica_group *groups)
 {
 	for (unsigned c = 0; c < ROLLOUT_CLASS_COUNT; c++)
@@ -568,15 +568,15 @@ static void live_one_seed(uint64_t seed, unsigned *ret_no_room, unsigned *ret_st
 	replicas.desired = draw(&random, 9);
 	for (unsigned step = 0; step < WILD_STEPS + CALM_STEPS; step++) {
 		bool wild = step < WILD_STEPS;
-		size_t hindrance =
-			wild && draw(&random, 4) == 0 ? draw(&random, LENGTH(hindrances)) : 0;
+		size_t blocker =
+			wild && draw(&random, 4) == 0 ? draw(&random, LENGTH(blockers)) : 0;
 
 		if (wild && draw(&random, 20) == 0)
 			replicas.desired = draw(&random, 9);
 		if (wild && draw(&random, 20) == 0)
 			update(groups);
-		replicas.starts_allowed = hindrances[hindrance].allowed;
-		replicas.hindrance = hindrances[hindrance].hindrance;
+		replicas.starts_allowed = blockers[blocker].allowed;
+		replicas.blocker = blockers[blocker].blocker;
 		plan = plan_of(&replicas);
 		check_plan(&replicas, &plan);
 		if (!wild && plan.steady) {

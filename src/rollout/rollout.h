@@ -1,15 +1,15 @@
 /*
- * Words that the planners of this folder share. Planners are pure: they look at counts, do no I/O, know
- * no time, and answer what may be done now. Whoever carries a plan out may do any part of it, in any
- * order, and ask again: the bounds hold at every moment in between.
+ * Types shared by the planners of this folder. Planners are pure: they read counts, do no I/O, know
+ * no time, and return the actions allowed now. The caller may do any part of a plan, in any order,
+ * and plan again: the bounds hold at every moment in between.
  */
 #ifndef ROLLOUT_ROLLOUT_H
 #define ROLLOUT_ROLLOUT_H
 
 #include <stdint.h>
 
-/* For those who say how far a task has come: without a health check it counts as healthy only when it has run for so
- * long, so that one that crashes at once takes nobody's place and completes nothing. */
+/* For callers that classify tasks: a task without a health check counts as healthy after this time,
+ * so that one that crashes at once replaces no other task and completes no rollout. */
 #define ROLLOUT_READY_MS INT64_C(1000)
 
 /* How far a task has come that was not asked to stop. Only healthy ones count for the lower bound; all of
@@ -32,8 +32,8 @@ enum rollout_instance_state {
 enum rollout_action_type { ROLLOUT_START, ROLLOUT_STOP };
 
 /* Why fewer tasks can be started now than are wanted. */
-enum rollout_hindrance {
-	ROLLOUT_NOT_HINDERED,
+enum rollout_blocker {
+	ROLLOUT_BLOCKER_NONE,
 	ROLLOUT_BACKOFF,   /* they crash: wait */
 	ROLLOUT_PLACEMENT, /* no instance matches: wait */
 	ROLLOUT_RESOURCES, /* no instance has room or a free port: stopping another task may help */
@@ -44,7 +44,7 @@ enum rollout_hindrance {
 enum rollout_blocked {
 	ROLLOUT_NOT_BLOCKED,
 	ROLLOUT_WAITS,           /* for tasks to start, to become healthy or to stop */
-	ROLLOUT_BLOCKED_BACKOFF, /* starts are not allowed now: see rollout_hindrance */
+	ROLLOUT_BLOCKED_BACKOFF, /* starts are not allowed now: see rollout_blocker */
 	ROLLOUT_BLOCKED_PLACEMENT,
 	ROLLOUT_BLOCKED_RESOURCES,
 	ROLLOUT_BLOCKED_NO_ROOM,   /* the percentages allow neither a start nor a stop */

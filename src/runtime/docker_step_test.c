@@ -145,7 +145,7 @@ static void play(struct world *world, int64_t stop_at_ms)
 
 		let_run(world);
 		if (stop_at_ms && world->now_ms >= BEGIN_MS + stop_at_ms)
-			docker_stop(&world->state, RUNTIME_STOP_ASKED, SPAN("enough"));
+			docker_stop(&world->state, RUNTIME_STOP_REQUESTED, SPAN("enough"));
 		docker_observe(&world->state, world->facts, world->now_ms);
 		step = docker_next(&world->state, world->facts, world->now_ms);
 		if (step.action != DOCKER_WAIT)
@@ -215,32 +215,32 @@ static const struct {
 		"prepare start:a over", RUNTIME_STOP_ESSENTIAL,
 		"Essential container in task exited"},
 	{"a task that is stopped", SPEC("bridge", C("a", "")), {{0}}, 500,
-		"prepare start:a signal:a over", RUNTIME_STOP_ASKED, "enough"},
+		"prepare start:a signal:a over", RUNTIME_STOP_REQUESTED, "enough"},
 	{"one that does not mind", SPEC("bridge", C("a", "")), {{"a", 0, 0, 0, true, 0}}, 500,
-		"prepare start:a signal:a kill:a over", RUNTIME_STOP_ASKED, "enough"},
+		"prepare start:a signal:a kill:a over", RUNTIME_STOP_REQUESTED, "enough"},
 	{"stopped before it began", SPEC("bridge", C("a", "")), {{0}}, -1, "over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"an essential end takes the others along", SPEC("bridge", C("a", "") "," C("b", "")),
 		{{"a", 500, 1, 0, 0, 0}}, 0, "prepare start:a start:b signal:b over",
 		RUNTIME_STOP_ESSENTIAL, "Essential container in task exited"},
 	{"others go on when a side ends", SPEC("bridge", C("a", "") "," C("b", SIDE)),
 		{{"b", 500, 1, 0, 0, 0}}, 2000, "prepare start:a start:b signal:a over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"a start after another", SPEC("bridge", C("a", AFTER("b", "START")) "," C("b", "")), {{0}},
-		500, "prepare start:b start:a signal:a signal:b over", RUNTIME_STOP_ASKED,
+		500, "prepare start:b start:a signal:a signal:b over", RUNTIME_STOP_REQUESTED,
 		"enough"},
 	{"a success", SPEC("bridge", C("a", AFTER("b", "SUCCESS")) "," C("b", SIDE)),
 		{{"b", 500, 0, 0, 0, 0}}, 2000, "prepare start:b start:a signal:a over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"a success that was none", SPEC("bridge", C("a", AFTER("b", "SUCCESS")) "," C("b", SIDE)),
 		{{"b", 500, 2, 0, 0, 0}}, 0, "prepare start:b over", RUNTIME_STOP_FAILED_TO_START,
 		"DependencyError: container 'b' did not succeed"},
 	{"a completion", SPEC("bridge", C("a", AFTER("b", "COMPLETE")) "," C("b", SIDE)),
 		{{"b", 500, 2, 0, 0, 0}}, 2000, "prepare start:b start:a signal:a over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"health", SPEC("bridge", C("a", AFTER("b", "HEALTHY")) "," C("b", CHECKED)),
 		{{"b", 0, 0, 700, 0, 0}}, 2000, "prepare start:b start:a signal:a signal:b over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"health that comes too late",
 		SPEC("bridge",
 			C("a", AFTER("b", "HEALTHY")) "," C("b", CHECKED ",\"startTimeout\":1")),
@@ -255,19 +255,19 @@ static const struct {
 							  "\"restartAttemptPeriod\":1}")),
 		{{"b", 1500, 7, 0, 0, 0}}, 4000,
 		"prepare start:a start:b start:b start:b signal:a signal:b over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"one that ends too soon is not",
 		SPEC("bridge", C("a", "") "," C("b", SIDE ",\"restartPolicy\":{\"enabled\":true,"
 							  "\"restartAttemptPeriod\":2}")),
 		{{"b", 1500, 7, 0, 0, 0}}, 4000, "prepare start:a start:b signal:a over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"nor one whose code is ignored",
 		SPEC("bridge",
 			C("a", "") "," C("b", SIDE
 				",\"restartPolicy\":{\"enabled\":true,\"restartAttemptPeriod\":1,"
 				"\"ignoredExitCodes\":[7]}")),
 		{{"b", 1500, 7, 0, 0, 0}}, 4000, "prepare start:a start:b signal:a over",
-		RUNTIME_STOP_ASKED, "enough"},
+		RUNTIME_STOP_REQUESTED, "enough"},
 	{"what others depend on goes after them",
 		SPEC("bridge",
 			C("a", "") "," C("b", AFTER("a", "START")) "," C("c", AFTER("b", "START"))),

@@ -55,7 +55,7 @@ struct fake_daemon {
 	unsigned cut_behind; /* or after it is done, before it is answered */
 	const char *cut;     /* requests with this in their line are not heard */
 	const char *refuse;  /* requests with this in their line are answered with 500 */
-	const char *refuse_words;
+	const char *refuse_text;
 	bool lose_events; /* the stream of events says nothing */
 	unsigned cuts;    /* of the stream of events so far */
 	bool cut_events;  /* and ends at once */
@@ -95,7 +95,7 @@ static inline void fake_inspect(const struct fake_container *container, struct b
 	buffer_add_string(out, ",\"NetworkSettings\":{}}");
 }
 
-static inline void fake_tell(struct fake_daemon *daemon, const struct fake_container *container)
+static inline void fake_report(struct fake_daemon *daemon, const struct fake_container *container)
 {
 	struct span token =
 		json_text(json_get(json_get(container->body, "Labels"), "slipway.task"));
@@ -134,7 +134,7 @@ static inline void fake_end(struct fake_daemon *daemon, struct fake_container *c
 		return;
 	container->running = false;
 	container->exit_code = code;
-	fake_tell(daemon, container);
+	fake_report(daemon, container);
 }
 
 static inline int fake_act(struct fake_daemon *daemon, struct fake_container *container,
@@ -149,7 +149,7 @@ static inline int fake_act(struct fake_daemon *daemon, struct fake_container *co
 			return 304;
 		container->started = container->running = true;
 		container->starts++;
-		fake_tell(daemon, container);
+		fake_report(daemon, container);
 		return 204;
 	}
 	if (strncmp(verb, "kill", 4) == 0) {
@@ -261,24 +261,24 @@ static inline bool fake_send(int descriptor, struct span text)
 
 static inline void fake_stream_events(struct fake_daemon *daemon, int descriptor)
 {
-	uint64_t told;
+	uint64_t reported;
 	unsigned cuts;
 
 	fake_send(descriptor, SPAN("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"));
 	pthread_mutex_lock(&daemon->lock);
-	told = daemon->events;
+	reported = daemon->events;
 	cuts = daemon->cuts;
 	daemon->event_streams++;
 	pthread_cond_broadcast(&daemon->changed);
 	while (!daemon->stopping && !daemon->cut_events && cuts == daemon->cuts) {
 		_buffer_ struct buffer line = {0};
 
-		if (told == daemon->events || daemon->lose_events) {
-			told = daemon->events;
+		if (reported == daemon->events || daemon->lose_events) {
+			reported = daemon->events;
 			pthread_cond_wait(&daemon->changed, &daemon->lock);
 			continue;
 		}
-		told = daemon->events;
+		reported = daemon->events;
 		buffer_format(&line,
 			"{\"Type\":\"container\",\"Action\":\"die\",\"Actor\":{\"Attributes\":{"
 			"\"slipway.task\":\"%s\"}}}\n",
@@ -352,7 +352,7 @@ static inline bool fake_handle(struct fake_daemon *daemon, int descriptor, char 
 	if (daemon->refuse && strstr(head, daemon->refuse)) {
 		status = 500;
 		buffer_format(&out, "{\"message\":\"%s\"}",
-			daemon->refuse_words ? daemon->refuse_words : "it is broken");
+			daemon->refuse_text ? daemon->refuse_text : "it is broken");
 	} else {
 		status = fake_answer(daemon, head, body, &out);
 	}

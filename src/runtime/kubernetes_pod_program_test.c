@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 #define PATIENCE_US INT64_C(60000000)
-#define LOOK_US 10000
+#define POLL_US 10000
 
 struct rig {
 	char folder[PATH_MAX];
@@ -80,7 +80,7 @@ static void wait_until_exists(const char *path)
 
 	while (!exists(path)) {
 		assert_true(clock_steady_us(clock_system()) < deadline);
-		usleep(LOOK_US);
+		usleep(POLL_US);
 	}
 }
 

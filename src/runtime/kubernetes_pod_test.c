@@ -38,7 +38,7 @@ static const struct kube_object *make_pod(struct arena *arena, const struct row 
 {
 	struct kubernetes_reduce_context ours = {SPAN(HOST)};
 	struct json *object, *annotations;
-	const struct kube_object *made;
+	const struct kube_object *built;
 	struct err err;
 	struct span text = arena_format(arena,
 		"{'metadata':{'name':'p','namespace':'n','uid':'" UID
@@ -74,9 +74,9 @@ static const struct kube_object *make_pod(struct arena *arena, const struct row 
 		json_set(arena, metadata, "annotations", annotations);
 		json_set(arena, object, "metadata", metadata);
 	}
-	if (kube_object_make(object, kubernetes_pod_reduce, &ours, &made, &err) != 0)
+	if (kube_object_make(object, kubernetes_pod_reduce, &ours, &built, &err) != 0)
 		fail_msg("%s: %s", row->name, err.message);
-	return made;
+	return built;
 }
 
 static struct span render_containers(struct arena *arena, const struct runtime_task *task)
@@ -389,37 +389,38 @@ static void test_tasks(void **state)
 		const struct row *row = &rows[i];
 		_arena_ struct arena *arena = arena_new(0);
 		_kube_object_ const struct kube_object *object = make_pod(arena, row);
-		struct kubernetes_told *told = kubernetes_pod_tell(object->data, NOW_MS, arena);
-		struct span task = arena_format(arena, "%s %s", phases[told->task.phase],
-			stops[told->task.stop]);
-		struct span containers = render_containers(arena, &told->task);
+		struct kubernetes_reported *reported =
+			kubernetes_pod_report(object->data, NOW_MS, arena);
+		struct span task = arena_format(arena, "%s %s", phases[reported->task.phase],
+			stops[reported->task.stop]);
+		struct span containers = render_containers(arena, &reported->task);
 
 		if (!span_is(task, row->task))
 			fail_msg("%s: is %s", row->name, task.data);
 		if (!span_is(containers, row->containers))
 			fail_msg("%s: is %s", row->name, containers.data);
-		if (row->reason ? !memmem(told->task.reason.data, told->task.reason.length,
+		if (row->reason ? !memmem(reported->task.reason.data, reported->task.reason.length,
 					  row->reason, strlen(row->reason))
-				: told->task.reason.length > 0)
-			fail_msg("%s: reason '%.*s'", row->name, SPAN_ARGS(told->task.reason));
-		if (told->task.unkept !=
+				: reported->task.reason.length > 0)
+			fail_msg("%s: reason '%.*s'", row->name, SPAN_ARGS(reported->task.reason));
+		if (reported->task.unkept !=
 			(row->metadata && strstr(row->metadata, "deletionTimestamp")))
 			fail_msg("%s: is kept, or not", row->name);
-		if (told->must_end != row->must_end)
-			fail_msg("%s: must_end is %d", row->name, told->must_end);
-		assert_true(span_is(told->task.token, row->group ? UID_TOKEN : TOKEN));
-		assert_true(span_is(told->task.group, row->group ? "1/r/c/web" : ""));
-		assert_true(span_is(told->task.version, row->group ? "ecs-svc/1" : ""));
-		assert_true(span_is(told->task.instance, "node-1"));
-		assert_true(told->task.created_ms == T0_MS);
+		if (reported->must_end != row->must_end)
+			fail_msg("%s: must_end is %d", row->name, reported->must_end);
+		assert_true(span_is(reported->task.token, row->group ? UID_TOKEN : TOKEN));
+		assert_true(span_is(reported->task.group, row->group ? "1/r/c/web" : ""));
+		assert_true(span_is(reported->task.version, row->group ? "ecs-svc/1" : ""));
+		assert_true(span_is(reported->task.instance, "node-1"));
+		assert_true(reported->task.created_ms == T0_MS);
 	}
 }
 
-static const struct kubernetes_told *tell(struct arena *arena, const struct row *row,
+static const struct kubernetes_reported *report(struct arena *arena, const struct row *row,
 	int64_t now_ms, const struct kube_object **object)
 {
 	*object = make_pod(arena, row);
-	return kubernetes_pod_tell((*object)->data, now_ms, arena);
+	return kubernetes_pod_report((*object)->data, now_ms, arena);
 }
 
 static void test_times(void **state)
@@ -437,24 +438,24 @@ static void test_times(void **state)
 	_arena_ struct arena *arena = arena_new(0);
 	_kube_object_ const struct kube_object *first = NULL, *second = NULL, *third = NULL,
 					       *fourth = NULL;
-	const struct kubernetes_told *told;
+	const struct kubernetes_reported *reported;
 
 	(void)state;
-	told = tell(arena, &two, NOW_MS, &first);
-	assert_true(told->task.started_ms == T0_MS + 3 * MINUTE);
-	assert_true(told->task.containers[0].started_ms == T0_MS + 2 * MINUTE);
-	assert_true(told->task.stopped_ms == 0);
-	assert_true(told->task.ends_ms == 0);
-	told = tell(arena, &ended, NOW_MS, &second);
-	assert_true(told->task.started_ms == T0_MS + 2 * MINUTE);
-	assert_true(told->task.stopped_ms == T0_MS + 4 * MINUTE);
+	reported = report(arena, &two, NOW_MS, &first);
+	assert_true(reported->task.started_ms == T0_MS + 3 * MINUTE);
+	assert_true(reported->task.containers[0].started_ms == T0_MS + 2 * MINUTE);
+	assert_true(reported->task.stopped_ms == 0);
+	assert_true(reported->task.ends_ms == 0);
+	reported = report(arena, &ended, NOW_MS, &second);
+	assert_true(reported->task.started_ms == T0_MS + 2 * MINUTE);
+	assert_true(reported->task.stopped_ms == T0_MS + 4 * MINUTE);
 	/* Asked for 50 seconds before its deadline, and held for 20. */
-	told = tell(arena, &held, NOW_MS, &third);
-	assert_true(told->task.ends_ms == T0_MS + 5 * MINUTE - 30000);
+	reported = report(arena, &held, NOW_MS, &third);
+	assert_true(reported->task.ends_ms == T0_MS + 5 * MINUTE - 30000);
 	/* Released: it has only the time that its containers need to end. */
-	told = tell(arena, &released, NOW_MS, &fourth);
-	assert_int_equal(told->task.phase, RUNTIME_STOPPING);
-	assert_true(told->task.ends_ms == 0);
+	reported = report(arena, &released, NOW_MS, &fourth);
+	assert_int_equal(reported->task.phase, RUNTIME_STOPPING);
+	assert_true(reported->task.ends_ms == 0);
 }
 
 /* Deleted while it started, it may run on: its node is reminded. */
@@ -499,7 +500,7 @@ static void test_reminders(void **state)
 			.annotations = table[i].annotations,
 			.status = table[i].status};
 		_kube_object_ const struct kube_object *object = NULL;
-		int64_t at = tell(arena, &row, NOW_MS, &object)->remind_ms;
+		int64_t at = report(arena, &row, NOW_MS, &object)->remind_ms;
 
 		if (at != table[i].remind_ms)
 			fail_msg("row %zu: at %lld", i, (long long)at);
@@ -514,14 +515,14 @@ static void test_health_in_time(void **state)
 	const int64_t patience = T0_MS + MINUTE + (60 + 3 * 30 + 5) * 1000;
 	_arena_ struct arena *arena = arena_new(0);
 	_kube_object_ const struct kube_object *object = NULL;
-	const struct kubernetes_told *told = tell(arena, &row, patience - 1, &object);
+	const struct kubernetes_reported *reported = report(arena, &row, patience - 1, &object);
 
 	(void)state;
-	assert_int_equal(told->task.containers[0].health, RUNTIME_HEALTH_UNKNOWN);
-	assert_true(told->again_ms == patience);
-	told = kubernetes_pod_tell(object->data, patience, arena);
-	assert_int_equal(told->task.containers[0].health, RUNTIME_UNHEALTHY);
-	assert_true(told->again_ms == 0);
+	assert_int_equal(reported->task.containers[0].health, RUNTIME_HEALTH_UNKNOWN);
+	assert_true(reported->again_ms == patience);
+	reported = kubernetes_pod_report(object->data, patience, arena);
+	assert_int_equal(reported->task.containers[0].health, RUNTIME_UNHEALTHY);
+	assert_true(reported->again_ms == 0);
 }
 
 static void test_bindings(void **state)
@@ -545,16 +546,16 @@ static void test_bindings(void **state)
 				"]}",
 			.status = STATUS("Running", C("app", RUNS("01")))};
 		_kube_object_ const struct kube_object *object = NULL;
-		const struct kubernetes_told *told = tell(arena, &row, NOW_MS, &object);
+		const struct kubernetes_reported *reported = report(arena, &row, NOW_MS, &object);
 		const struct runtime_container *container;
 
-		container = &told->task.containers[0];
+		container = &reported->task.containers[0];
 		assert_int_equal(container->binding_count, 1);
 		assert_int_equal(container->bindings[0].container_port, 80);
 		assert_int_equal(container->bindings[0].host_port, table[i].host_port);
 		assert_true(container->bindings[0].udp);
 		assert_true(span_is(container->bindings[0].address, table[i].address));
-		assert_true(span_is(told->task.address, table[i].task_address));
+		assert_true(span_is(reported->task.address, table[i].task_address));
 	}
 }
 

@@ -3,9 +3,9 @@
 
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/objects.h"
-#include "runtime/kubernetes/order.h"
 #include "runtime/kubernetes/resources.h"
 #include "runtime/kubernetes/rolling.h"
+#include "runtime/kubernetes/start_order.h"
 #include "runtime/kubernetes/template.h"
 
 #define ARN "arn:aws:ecs:us-east-1:123456789012:cluster/default"
@@ -413,9 +413,10 @@ static void test_resources(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct json *spec = read_json(arena, rows[i].spec);
 		struct kubernetes_size sizes[RUNTIME_CONTAINERS_MAX];
-		struct kubernetes_order order;
+		struct kubernetes_start_order order;
 
-		assert_int_equal(kubernetes_order_make(json_get(spec, "containers"), &order, NULL),
+		assert_int_equal(kubernetes_start_order_make(json_get(spec, "containers"), &order,
+					 NULL),
 			0);
 		kubernetes_sizes(spec, &order, sizes);
 		for (size_t j = 0; j < LENGTH(rows[i].sizes) && rows[i].sizes[j]; j++)

@@ -34,7 +34,7 @@ static void test_workloads(void **state)
 		bool daemon;
 		const char *object;
 		/* settled failed ending desired current updated ready available reason */
-		const char *told;
+		const char *reported;
 	} rows[] = {
 		{"new", false, "{" META(",'generation':1," GROUP("v1")) ",'spec':{'replicas':3}}",
 			"0 0 0 3 0 0 0 0 "},
@@ -94,17 +94,18 @@ static void test_workloads(void **state)
 			rows[i].daemon ? kubernetes_daemon_set_reduce
 				       : kubernetes_deployment_reduce,
 			rows[i].object);
-		struct kubernetes_group_parts parts = {.workload = object->data};
-		struct runtime_group_state *told = kubernetes_group_tell(&parts, arena);
+		struct kubernetes_group_objects parts = {.workload = object->data};
+		struct runtime_group_state *reported = kubernetes_group_report(&parts, arena);
 		struct span text = arena_format(arena, "%d %d %d %d %d %d %d %d %.*s",
-			told->settled, told->failed, told->ending, (int)told->desired,
-			(int)told->current, (int)told->updated, (int)told->ready,
-			(int)told->available, SPAN_ARGS(told->reason));
+			reported->settled, reported->failed, reported->ending,
+			(int)reported->desired, (int)reported->current, (int)reported->updated,
+			(int)reported->ready, (int)reported->available,
+			SPAN_ARGS(reported->reason));
 
-		if (!span_is(text, rows[i].told))
+		if (!span_is(text, rows[i].reported))
 			fail_msg("%s: is %s", rows[i].name, text.data);
-		assert_true(span_is(told->id, "1/r/c/web"));
-		assert_true(span_is(told->version, "v1"));
+		assert_true(span_is(reported->id, "1/r/c/web"));
+		assert_true(span_is(reported->version, "v1"));
 	}
 }
 
@@ -193,19 +194,19 @@ static void test_versions(void **state)
 		keep(arena, kubernetes_replica_set_reduce, SET("b", "v2", "01", "2", "3", "2")),
 		keep(arena, kubernetes_replica_set_reduce, SET("c", "v3", "02", "0", "0", "0")),
 	};
-	struct kubernetes_group_parts parts = {.workload = workload->data,
+	struct kubernetes_group_objects parts = {.workload = workload->data,
 		.replica_sets = sets,
 		.replica_set_count = LENGTH(sets)};
-	struct runtime_group_state *told = kubernetes_group_tell(&parts, arena);
+	struct runtime_group_state *reported = kubernetes_group_report(&parts, arena);
 
 	(void)state;
 	/* The newest first; what is only history is not told of, what is wanted is. */
-	assert_int_equal(told->version_count, 2);
-	assert_true(span_is(told->versions[0].version, "v3"));
-	assert_true(span_is(told->versions[1].version, "v2"));
-	assert_int_equal(told->versions[1].desired, 2);
-	assert_int_equal(told->versions[1].current, 3);
-	assert_int_equal(told->versions[1].ready, 2);
+	assert_int_equal(reported->version_count, 2);
+	assert_true(span_is(reported->versions[0].version, "v3"));
+	assert_true(span_is(reported->versions[1].version, "v2"));
+	assert_int_equal(reported->versions[1].desired, 2);
+	assert_int_equal(reported->versions[1].current, 3);
+	assert_int_equal(reported->versions[1].ready, 2);
 	for (size_t i = 0; i < LENGTH(sets); i++)
 		kube_object_release(sets[i]);
 }
@@ -227,18 +228,18 @@ static void test_daemon_versions(void **state)
 		keep(arena, kubernetes_pod_reduce, POD("b", "v2", "true")),
 		keep(arena, kubernetes_pod_reduce, POD("c", "v2", "false")),
 	};
-	struct kubernetes_group_parts parts = {
+	struct kubernetes_group_objects parts = {
 		.workload = workload->data, .pods = pods, .pod_count = LENGTH(pods)};
-	struct runtime_group_state *told = kubernetes_group_tell(&parts, arena);
+	struct runtime_group_state *reported = kubernetes_group_report(&parts, arena);
 
 	(void)state;
-	assert_int_equal(told->version_count, 2);
-	for (size_t i = 0; i < told->version_count; i++) {
-		bool wanted = span_is(told->versions[i].version, "v2");
+	assert_int_equal(reported->version_count, 2);
+	for (size_t i = 0; i < reported->version_count; i++) {
+		bool wanted = span_is(reported->versions[i].version, "v2");
 
-		assert_int_equal(told->versions[i].desired, wanted ? 3 : 0);
-		assert_int_equal(told->versions[i].current, wanted ? 2 : 1);
-		assert_int_equal(told->versions[i].ready, 1);
+		assert_int_equal(reported->versions[i].desired, wanted ? 3 : 0);
+		assert_int_equal(reported->versions[i].current, wanted ? 2 : 1);
+		assert_int_equal(reported->versions[i].ready, 1);
 	}
 	for (size_t i = 0; i < LENGTH(pods); i++)
 		kube_object_release(pods[i]);
@@ -302,16 +303,16 @@ static void test_events_of_a_group(void **state)
 		keep(arena, kubernetes_event_reduce, EVENT("2", "same", "02", "2")),
 		keep(arena, kubernetes_event_reduce, EVENT("1", "same", "01", "3")),
 	};
-	struct kubernetes_group_parts parts = {
+	struct kubernetes_group_objects parts = {
 		.workload = workload->data, .events = events, .event_count = LENGTH(events)};
-	struct runtime_group_state *told = kubernetes_group_tell(&parts, arena);
+	struct runtime_group_state *reported = kubernetes_group_report(&parts, arena);
 
 	(void)state;
-	assert_int_equal(told->event_count, 2);
-	assert_true(span_is(told->events[0].text, "R: same"));
-	assert_true(span_is(told->events[0].id, "1"));
-	assert_int_equal(told->events[0].count, 5);
-	assert_true(span_is(told->events[1].text, "R: late"));
+	assert_int_equal(reported->event_count, 2);
+	assert_true(span_is(reported->events[0].text, "R: same"));
+	assert_true(span_is(reported->events[0].id, "1"));
+	assert_int_equal(reported->events[0].count, 5);
+	assert_true(span_is(reported->events[1].text, "R: late"));
 	for (size_t i = 0; i < LENGTH(events); i++)
 		kube_object_release(events[i]);
 }
@@ -356,7 +357,7 @@ static void test_nodes(void **state)
 				.data);
 		struct runtime_instance instance;
 
-		kubernetes_node_tell(object->name, object->data, arena, &instance);
+		kubernetes_node_report(object->name, object->data, arena, &instance);
 		assert_true(span_is(instance.id, "n1"));
 		assert_int_equal(instance.cpu, rows[i].cpu);
 		assert_int_equal(instance.memory, rows[i].memory);
@@ -428,7 +429,7 @@ static void test_attributes(void **state)
 	struct runtime_instance instance;
 
 	(void)state;
-	kubernetes_node_tell(object->name, node, arena, &instance);
+	kubernetes_node_report(object->name, node, arena, &instance);
 	for (size_t i = 0; i < LENGTH(rows); i++)
 		if (!span_is(attribute_of(&instance, rows[i].name), rows[i].value))
 			fail_msg("%s is %.*s", rows[i].name,

@@ -133,7 +133,7 @@ static void test_stop_in_reverse_order(void **state)
 		WAIT_FOR(span_is(read_log(fixture, token, names[i]), "ready\n"));
 	stop(fixture, token, "");
 	task = wait_phase(fixture, token, RUNTIME_STOPPED);
-	assert_int_equal(task->stop, RUNTIME_STOP_ASKED);
+	assert_int_equal(task->stop, RUNTIME_STOP_REQUESTED);
 	assert_file(fixture, "order", "top\nmiddle\nbase\n");
 	for (size_t i = 0; i < LENGTH(names); i++)
 		assert_int_equal(task->containers[i].exit_code, 0);

@@ -66,7 +66,7 @@ static void test_tasks_are_adopted(void **state)
 	assert_int_equal(after->containers[0].exit_code, 7);
 	stop(fixture, running, "enough");
 	after = wait_phase(fixture, running, RUNTIME_STOPPED);
-	assert_int_equal(after->stop, RUNTIME_STOP_ASKED);
+	assert_int_equal(after->stop, RUNTIME_STOP_REQUESTED);
 	assert_true(span_is(read_log(fixture, running, "app"), "once\n"));
 }
 
@@ -112,13 +112,13 @@ static void test_everything_that_supervises_is_killed(void **state)
 	struct fixture *fixture = *state;
 	struct span token =
 		start(fixture, shell_spec(fixture, "setsid sleep 1000 & echo once; sleep 1000"));
-	pid_t supervisor, keeper;
+	pid_t supervisor, monitor;
 
 	WAIT_FOR(span_is(read_log(fixture, token, "app"), "once\n"));
 	supervisor = find_supervising(fixture, token, true);
-	keeper = find_supervising(fixture, token, false);
+	monitor = find_supervising(fixture, token, false);
 	kill(supervisor, SIGSTOP);
-	kill(keeper, SIGKILL);
+	kill(monitor, SIGKILL);
 	kill(supervisor, SIGKILL);
 	assert_int_equal(wait_phase(fixture, token, RUNTIME_STOPPED)->stop, RUNTIME_STOP_LOST);
 	{
@@ -128,7 +128,7 @@ static void test_everything_that_supervises_is_killed(void **state)
 	}
 }
 
-static void test_a_killed_keeper(void **state)
+static void test_a_killed_maintainer(void **state)
 {
 	struct fixture *fixture = *state;
 	struct span token =
@@ -171,22 +171,22 @@ static void test_cut_starts_are_resolved(void **state)
 	plan->instance = SPAN("machine");
 	plan->address = SPAN("127.64.0.9");
 	plan->token = ordered;
-	plan_write_order(plan, spec, &order);
-	write_file(fixture->folder, ordered, RECORD_ORDER_FILE, buffer_span(&order));
+	plan_write_task_spec(plan, spec, &order);
+	write_file(fixture->folder, ordered, RECORD_SPEC_FILE, buffer_span(&order));
 	write_file(fixture->folder, empty, "", SPAN(""));
-	write_file(fixture->folder, broken, RECORD_ORDER_FILE, SPAN("{\"version\":99}"));
-	write_file(fixture->folder, torn, RECORD_ORDER_FILE,
+	write_file(fixture->folder, broken, RECORD_SPEC_FILE, SPAN("{\"version\":99}"));
+	write_file(fixture->folder, torn, RECORD_SPEC_FILE,
 		(struct span){order.data, order.length / 2});
 	plan->token = torn_record;
 	buffer_reset(&order);
-	plan_write_order(plan, spec, &order);
-	write_file(fixture->folder, torn_record, RECORD_ORDER_FILE, buffer_span(&order));
+	plan_write_task_spec(plan, spec, &order);
+	write_file(fixture->folder, torn_record, RECORD_SPEC_FILE, buffer_span(&order));
 	write_file(fixture->folder, torn_record, RECORD_STATE_FILE, SPAN("{\"version\":1,\"tok"));
 	plan->token = begun;
 	buffer_reset(&order);
-	plan_write_order(plan, spec, &order);
+	plan_write_task_spec(plan, spec, &order);
 	record_write(record_of_plan(plan, fixture->arena), &record);
-	write_file(fixture->folder, begun, RECORD_ORDER_FILE, buffer_span(&order));
+	write_file(fixture->folder, begun, RECORD_SPEC_FILE, buffer_span(&order));
 	write_file(fixture->folder, begun, RECORD_STATE_FILE, buffer_span(&record));
 	open_runtime(fixture);
 
@@ -371,13 +371,13 @@ int main(void)
 		PROCESS_TEST(test_tasks_are_adopted),
 		PROCESS_TEST(test_a_lost_supervisor),
 		PROCESS_TEST(test_everything_that_supervises_is_killed),
-		PROCESS_TEST(test_a_killed_keeper),
+		PROCESS_TEST(test_a_killed_maintainer),
 		PROCESS_TEST(test_cut_starts_are_resolved),
 		PROCESS_TEST(test_servers_are_killed_at_any_moment),
 		PLAIN_TEST(test_tasks_are_adopted),
 		PLAIN_TEST(test_a_lost_supervisor),
 		PLAIN_TEST(test_everything_that_supervises_is_killed),
-		PLAIN_TEST(test_a_killed_keeper),
+		PLAIN_TEST(test_a_killed_maintainer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

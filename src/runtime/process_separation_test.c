@@ -99,14 +99,14 @@ static void test_volumes(void **state)
 {
 	struct fixture *fixture = *state;
 	_free_ char *shared = memory_format("%s/.shared", fixture->folder);
-	_free_ char *made = memory_format("%s/.shared/from-task", fixture->folder);
-	_free_ char *given = memory_format("%s/.shared/given", fixture->folder);
+	_free_ char *built = memory_format("%s/.shared/from-task", fixture->folder);
+	_free_ char *requested = memory_format("%s/.shared/given", fixture->folder);
 	struct runtime_task *task;
 	struct span text;
 	struct err err;
 
 	assert_int_equal(file_make_folder(shared, 0777, &err), 0);
-	assert_int_equal(file_replace(given, SPAN("cargo\n"), 0644, &err), 0);
+	assert_int_equal(file_replace(requested, SPAN("cargo\n"), 0644, &err), 0);
 	text = output_of(fixture,
 		with_volumes(fixture, "bridge",
 			"{'name':'own','host':{}},{'name':'shared','host':{'sourcePath':'@/"
@@ -132,8 +132,8 @@ static void test_volumes(void **state)
 		if (!span_starts_with(text, SPAN("hello\ncargo\nfrom-task\ngiven\n")))
 			fail_msg("%s | %s", text.data, task->reason.data);
 		assert_non_null(strstr(text.data, "read-only\n/srv-test\n"));
-		assert_true(file_contains(made, "x"));
-		assert_int_equal(unlink(made), 0);
+		assert_true(file_contains(built, "x"));
+		assert_int_equal(unlink(built), 0);
 	} else {
 		assert_int_equal(task->stop, RUNTIME_STOP_FAILED_TO_START);
 		assert_non_null(strstr(container_of(task, "writer")->reason.data,
@@ -143,7 +143,7 @@ static void test_volumes(void **state)
 	assert_int_equal(access("/slipway-test-volume", F_OK), -1);
 	assert_int_equal(access("/usr/slipway-test-data", F_OK), -1);
 	assert_int_equal(access("/mail/greeting", F_OK), -1);
-	unlink(given);
+	unlink(requested);
 	assert_int_equal(rmdir(shared), 0);
 }
 

@@ -49,7 +49,7 @@ static void test_running_and_stop(void **state)
 		-EBUSY);
 	stop(fixture, token, "no longer wanted");
 	task = wait_phase(fixture, token, RUNTIME_STOPPED);
-	assert_int_equal(task->stop, RUNTIME_STOP_ASKED);
+	assert_int_equal(task->stop, RUNTIME_STOP_REQUESTED);
 	assert_true(span_is(task->reason, "no longer wanted"));
 	assert_int_equal(task->containers[0].exit_code, 128 + SIGTERM);
 	stop(fixture, token, "again"); /* changes nothing */

@@ -80,7 +80,7 @@ enum runtime_stop {
 	RUNTIME_STOP_NONE,
 	RUNTIME_STOP_FAILED_TO_START, /* TaskFailedToStart */
 	RUNTIME_STOP_ESSENTIAL,       /* EssentialContainerExited */
-	RUNTIME_STOP_ASKED,           /* runtime_stop() */
+	RUNTIME_STOP_REQUESTED,       /* runtime_stop() */
 	RUNTIME_STOP_LOST,            /* its supervisor is gone without a record */
 };
 

@@ -25,7 +25,7 @@
 #define WILD_US INT64_C(600000000)
 #define CRASH_WITHIN_US INT64_C(120000000)
 #define CALM_US INT64_C(3600000000)
-#define LOOK_AGAIN_US INT64_C(30000000)
+#define RECHECK_US INT64_C(30000000)
 
 /* What the server wrote down about one slot; survives its crashes. */
 struct slot {
@@ -135,7 +135,7 @@ static void keep_slot(void *context)
 			continue;
 		if (r == -ECANCELED ||
 			runner_wait(runner, server->event, seen,
-				runner_deadline_us(runner, LOOK_AGAIN_US)) == -ECANCELED)
+				runner_deadline_us(runner, RECHECK_US)) == -ECANCELED)
 			return;
 	}
 }

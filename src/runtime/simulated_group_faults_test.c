@@ -27,7 +27,7 @@
 #define CRASH_WITHIN_US INT64_C(120000000)
 #define CHANGE_WITHIN_US INT64_C(60000000)
 #define CALM_US INT64_C(1800000000)
-#define LOOK_AGAIN_US INT64_C(20000000)
+#define RECHECK_US INT64_C(20000000)
 
 /* What is wanted; survives crashes. */
 struct wanted {
@@ -160,7 +160,7 @@ static void serve(void *context)
 			if (tend_group(server, i, arena) == -ECANCELED)
 				return;
 		if (runner_wait(server->runner, server->event, seen,
-			    runner_deadline_us(server->runner, LOOK_AGAIN_US)) == -ECANCELED)
+			    runner_deadline_us(server->runner, RECHECK_US)) == -ECANCELED)
 			return;
 	}
 }
@@ -282,7 +282,7 @@ static uint64_t run_seed(uint64_t seed, struct simulated_counts *sum)
 		.faults = &simulated_faults_rough,
 		.observer = {program_started, program_ended, rule_broken, &server},
 		.groups = true,
-		.group_look = {0, 100},
+		.group_check = {0, 100},
 	};
 	struct simulated_counts counts;
 	uint64_t hash;

@@ -25,10 +25,10 @@ struct rig {
 	const struct runtime_group_operations *groups;
 	struct arena *arena;
 	unsigned broken;
-	struct runtime_group wish;
+	struct runtime_group desired;
 };
 
-static void told(void *context, struct span id)
+static void reported(void *context, struct span id)
 {
 	(void)id;
 	runner_signal(((struct rig *)context)->event);
@@ -42,8 +42,10 @@ static void rule_broken(void *context, const char *rule)
 
 static void open_runtime(struct rig *rig)
 {
-	struct runtime_simulated_config config = {
-		.runner = rig->runner, .changed = told, .group_changed = told, .context = rig};
+	struct runtime_simulated_config config = {.runner = rig->runner,
+		.changed = reported,
+		.group_changed = reported,
+		.context = rig};
 	struct err err;
 
 	assert_int_equal(runtime_simulated_open(rig->world, &config, &rig->runtime, &err), 0);
@@ -64,7 +66,7 @@ static struct json *parse(struct rig *rig, const char *text)
 /* A spec of one container with these arguments ("A=1 B=2"), and further members of the task. */
 static struct json *spec_of(struct rig *rig, const char *command, const char *more)
 {
-	_free_ char *words = memory_copy_string(command);
+	_free_ char *text = memory_copy_string(command);
 	_buffer_ struct buffer out = {0};
 	char *rest = NULL;
 
@@ -74,7 +76,7 @@ static struct json *spec_of(struct rig *rig, const char *command, const char *mo
 		"\"command\":[\"CMD\",\"true\"]},\"memory\":100,\"stopTimeout\":1,\"command\":["
 		"\"run\"",
 		more);
-	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		buffer_format(&out, ",\"%s\"", word);
 	buffer_add_string(&out, "]}]}");
 	return parse(rig, arena_copy(rig->arena, out.data, out.length));
@@ -90,7 +92,7 @@ static struct rig *rig_new(struct runner *runner)
 		.remember_tokens = true,
 		.observer = {.broken = rule_broken, .context = rig},
 		.groups = true,
-		.group_look = {0, 2},
+		.group_check = {0, 2},
 		.group_deadline_ms = 300,
 	};
 	struct err err;
@@ -100,7 +102,7 @@ static struct rig *rig_new(struct runner *runner)
 	rig->arena = arena_new(0);
 	assert_int_equal(simulated_world_new(rig->runner, &config, &rig->world, &err), 0);
 	open_runtime(rig);
-	rig->wish = (struct runtime_group){
+	rig->desired = (struct runtime_group){
 		.id = SPAN(GROUP),
 		.version = SPAN("ecs-svc/1"),
 		.desired = 3,
@@ -144,7 +146,7 @@ static void apply(struct rig *rig)
 {
 	struct err err = {0};
 
-	if (rig->groups->apply(rig->runtime, &rig->wish, &err) < 0)
+	if (rig->groups->apply(rig->runtime, &rig->desired, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -152,7 +154,7 @@ static struct runtime_group_state *get_group(struct rig *rig)
 {
 	struct runtime_group_state *group;
 	struct err err;
-	int r = rig->groups->get(rig->runtime, rig->wish.id, rig->arena, &group, &err);
+	int r = rig->groups->get(rig->runtime, rig->desired.id, rig->arena, &group, &err);
 
 	if (r < 0)
 		assert_int_equal(r, -ENOENT);
@@ -281,7 +283,7 @@ static void check_tasks(struct rig *rig, size_t expected)
 		assert_int_equal(tasks[i]->token.length, 32);
 		assert_int_equal(strspn(tasks[i]->token.data, "0123456789abcdef"), 32);
 		assert_string_equal(tasks[i]->group.data, GROUP);
-		assert_true(span_equal(tasks[i]->version, rig->wish.version));
+		assert_true(span_equal(tasks[i]->version, rig->desired.version));
 		assert_int_equal(tasks[i]->phase, RUNTIME_RUNNING);
 		assert_int_equal(tasks[i]->ends_ms, 0);
 		for (unsigned j = 0; j < 3; j++)
@@ -321,29 +323,29 @@ static void test_life(void **state)
 	/* Asking twice is asking once. */
 	apply(rig);
 	assert_true(get_group(rig)->settled);
-	rig->wish.desired = 6;
+	rig->desired.desired = 6;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	check_tasks(rig, 6);
 	assert_string_equal(get_group(rig)->events[0].id.data, group->events[0].id.data);
-	rig->wish.desired = 0;
+	rig->desired.desired = 0;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	WAIT_UNTIL(rig, count_in(rig, RUNTIME_STOPPED) == 6);
 	assert_true(has_event(get_group(rig), "SuccessfulDelete: ", false));
 	acknowledge_all(rig);
-	rig->wish.desired = 3;
+	rig->desired.desired = 3;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 
-	assert_int_equal(rig->groups->remove(rig->runtime, rig->wish.id, NULL), 0);
+	assert_int_equal(rig->groups->remove(rig->runtime, rig->desired.id, NULL), 0);
 	WAIT_UNTIL(rig, !get_group(rig));
 	WAIT_UNTIL(rig, count_in(rig, RUNTIME_STOPPED) == 3);
 	assert_string_equal(any_in(rig, RUNTIME_STOPPED)->group.data, GROUP);
-	assert_int_equal(any_in(rig, RUNTIME_STOPPED)->stop, RUNTIME_STOP_ASKED);
+	assert_int_equal(any_in(rig, RUNTIME_STOPPED)->stop, RUNTIME_STOP_REQUESTED);
 	acknowledge_all(rig);
 	assert_null(any_in(rig, RUNTIME_STOPPED));
-	assert_int_equal(rig->groups->remove(rig->runtime, rig->wish.id, NULL), -ENOENT);
+	assert_int_equal(rig->groups->remove(rig->runtime, rig->desired.id, NULL), -ENOENT);
 	assert_int_equal(rig->groups->list(rig->runtime, rig->arena, &ids, &count, NULL), 0);
 	assert_int_equal(count, 0);
 	assert_int_equal(rig->broken, 0);
@@ -356,8 +358,8 @@ static void test_roll(void **state)
 
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
-	rig->wish.version = SPAN("ecs-svc/2");
-	rig->wish.spec = spec_of(rig, "SIMULATED_HEALTH_MS=never", "");
+	rig->desired.version = SPAN("ecs-svc/2");
+	rig->desired.spec = spec_of(rig, "SIMULATED_HEALTH_MS=never", "");
 	apply(rig);
 	assert_string_equal(get_group(rig)->version.data, "ecs-svc/2");
 	/* Nothing new is healthy, so nothing old goes, and in the end it says so. */
@@ -373,8 +375,8 @@ static void test_roll(void **state)
 	assert_int_equal(group->updated, 3);
 	assert_int_equal(group->ready, 3);
 
-	rig->wish.version = SPAN("ecs-svc/3");
-	rig->wish.spec = spec_of(rig, "", "");
+	rig->desired.version = SPAN("ecs-svc/3");
+	rig->desired.spec = spec_of(rig, "", "");
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	WAIT_UNTIL(rig, count_in(rig, RUNTIME_STOPPED) == 6);
@@ -386,7 +388,7 @@ static void test_roll(void **state)
 	assert_int_equal(rig->broken, 0);
 
 	/* All tasks of a version are made from one spec. */
-	rig->wish.spec = spec_of(rig, "SIMULATED_EXIT_CODE=1", "");
+	rig->desired.spec = spec_of(rig, "SIMULATED_EXIT_CODE=1", "");
 	apply(rig);
 	assert_int_equal(rig->broken, 1);
 }
@@ -396,7 +398,7 @@ static void test_replaced(void **state)
 	struct rig *rig = *state;
 	const struct runtime_task *task;
 
-	rig->wish.desired = 1;
+	rig->desired.desired = 1;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	task = any_in(rig, RUNTIME_RUNNING);
@@ -428,7 +430,7 @@ static void test_replaced(void **state)
 	assert_int_equal(rig->broken, 0);
 	task = any_in(rig, RUNTIME_RUNNING);
 	assert_int_equal(rig->runtime->operations->start(rig->runtime, task->token, SPAN(""),
-				 rig->wish.spec, NULL),
+				 rig->desired.spec, NULL),
 		0);
 	assert_int_equal(rig->broken, 1);
 }
@@ -439,20 +441,20 @@ static void test_scale_in(void **state)
 	struct rig *rig = *state;
 	struct runtime_task *tasks[TASKS_MAX];
 
-	rig->wish.desired = 5;
+	rig->desired.desired = 5;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	assert_int_equal(get_tasks(rig, tasks), 5);
 	assert_int_equal(simulated_world_end_task(rig->world, tasks[0]->token, 1, NULL), 0);
 	assert_int_equal(simulated_world_set_health(rig->world, tasks[2]->token, false, NULL), 0);
 	WAIT_UNTIL(rig, get_group(rig)->ready == 3);
-	rig->wish.desired = 4;
+	rig->desired.desired = 4;
 	apply(rig);
 	/* The one that ended gives up its place, though nobody acknowledged it. */
 	WAIT_UNTIL(rig, get_group(rig)->settled);
 	assert_int_equal(get_group(rig)->ready, 3);
 	assert_int_equal(count_in(rig, RUNTIME_RUNNING), 4);
-	rig->wish.desired = 2;
+	rig->desired.desired = 2;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	assert_int_equal(get_task(rig, tasks[2]->token)->phase, RUNTIME_STOPPED);
@@ -467,8 +469,8 @@ static void test_held(void **state)
 	const struct runtime_task *task, *held;
 	struct simulated_counts counts;
 
-	rig->wish.desired = 1;
-	rig->wish.spec = spec_of(rig, "", ",\"holdSeconds\":3");
+	rig->desired.desired = 1;
+	rig->desired.spec = spec_of(rig, "", ",\"holdSeconds\":3");
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	task = any_in(rig, RUNTIME_RUNNING);
@@ -487,8 +489,8 @@ static void test_held(void **state)
 	assert_int_equal(held->containers[0].exit_code, 143);
 
 	/* When nobody comes any more it need not be held to the end. */
-	rig->wish.version = SPAN("ecs-svc/2");
-	rig->wish.spec = spec_of(rig, "SIMULATED_STOP_MS=5", ",\"holdSeconds\":3600");
+	rig->desired.version = SPAN("ecs-svc/2");
+	rig->desired.spec = spec_of(rig, "SIMULATED_STOP_MS=5", ",\"holdSeconds\":3600");
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
 	acknowledge_all(rig);
@@ -522,8 +524,8 @@ static void test_gate(void **state)
 
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
-	rig->wish.version = SPAN("ecs-svc/2");
-	rig->wish.spec = spec_of(rig, "", ",\"gated\":true");
+	rig->desired.version = SPAN("ecs-svc/2");
+	rig->desired.spec = spec_of(rig, "", ",\"gated\":true");
 	apply(rig);
 	WAIT_UNTIL(rig, count_in(rig, RUNTIME_RUNNING) == 6);
 	sleep_a_while(rig);
@@ -532,7 +534,7 @@ static void test_gate(void **state)
 	count = get_tasks(rig, tasks);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(tasks[i]->gate_closed,
-			span_equal(tasks[i]->version, rig->wish.version));
+			span_equal(tasks[i]->version, rig->desired.version));
 		assert_int_equal(rig->groups->open_gate(rig->runtime, tasks[i]->token, NULL), 0);
 		assert_false(get_task(rig, tasks[i]->token)->gate_closed);
 	}
@@ -555,7 +557,7 @@ static void test_places(void **state)
 	assert_int_equal(cordon(rig, "simulated-2", true), 0);
 	assert_int_equal(cordon(rig, "simulated-3", true), 0);
 	assert_int_equal(cordon(rig, "simulated-4", true), -ENOENT);
-	rig->wish.desired = 1;
+	rig->desired.desired = 1;
 	apply(rig);
 	assert_int_equal(operations->start(rig->runtime, SPAN("own"), SPAN(""),
 				 spec_of(rig, "SIMULATED_PLACE_MS=5", ""), NULL),
@@ -580,7 +582,7 @@ static void test_places(void **state)
 	assert_int_equal(rig->broken, 0);
 
 	/* 8 more fit into 1000 MiB. */
-	rig->wish.desired = 12;
+	rig->desired.desired = 12;
 	apply(rig);
 	WAIT_UNTIL(rig, get_group(rig)->ready == 9);
 	WAIT_UNTIL(rig, has_event(get_group(rig),
@@ -600,16 +602,16 @@ static void test_obstacles(void **state)
 		"\"portMappings\":[{\"containerPort\":80,\"hostPort\":8080}]}]}";
 	struct rig *rig = *state;
 
-	rig->wish.spec = parse(rig, port);
-	rig->wish.desired = 4;
+	rig->desired.spec = parse(rig, port);
+	rig->desired.desired = 4;
 	apply(rig);
 	WAIT_UNTIL(rig, get_group(rig)->ready == 3 &&
 				has_event(get_group(rig),
 					"FailedScheduling: 0/3 nodes are available: 3 node(s) "
 					"didn't have free ports",
 					true));
-	rig->wish.id = SPAN("other");
-	rig->wish.spec =
+	rig->desired.id = SPAN("other");
+	rig->desired.spec =
 		spec_of(rig, "", ",\"constraints\":[{\"type\":\"distinctInstance\"}],\"cpu\":100");
 	apply(rig);
 	WAIT_UNTIL(rig,
@@ -617,8 +619,8 @@ static void test_obstacles(void **state)
 			has_event(get_group(rig),
 				"FailedScheduling: 0/3 nodes are available: 3 node(s) didn't match",
 				true));
-	rig->wish.id = SPAN("third");
-	rig->wish.spec = spec_of(rig, "", ",\"cpu\":4000");
+	rig->desired.id = SPAN("third");
+	rig->desired.spec = spec_of(rig, "", ",\"cpu\":4000");
 	apply(rig);
 	WAIT_UNTIL(rig, get_group(rig)->event_count > 4 &&
 				has_event(get_group(rig),
@@ -644,9 +646,9 @@ static void test_settling(void **state)
 
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
-	rig->wish.version = SPAN("ecs-svc/2");
-	rig->wish.settle_seconds = 1;
-	rig->wish.spec =
+	rig->desired.version = SPAN("ecs-svc/2");
+	rig->desired.settle_seconds = 1;
+	rig->desired.spec =
 		spec_of(rig, "SIMULATED_START_MS=1 SIMULATED_HEALTH_MS=1 SIMULATED_RUN_MS=500", "");
 	apply(rig);
 	for (unsigned crashes = 0; crashes < 9;) {
@@ -656,8 +658,8 @@ static void test_settling(void **state)
 		assert_int_equal(count_ready_of(rig, "ecs-svc/1"), 3);
 	}
 	/* One that stays does, when it has settled. */
-	rig->wish.version = SPAN("ecs-svc/3");
-	rig->wish.spec = spec_of(rig, "SIMULATED_START_MS=1 SIMULATED_HEALTH_MS=1", "");
+	rig->desired.version = SPAN("ecs-svc/3");
+	rig->desired.spec = spec_of(rig, "SIMULATED_START_MS=1 SIMULATED_HEALTH_MS=1", "");
 	apply(rig);
 	WAIT_UNTIL(rig, count_ready_of(rig, "ecs-svc/3") == 3);
 	assert_int_equal(count_ready_of(rig, "ecs-svc/1"), 3);
@@ -669,9 +671,9 @@ static void test_daemon(void **state)
 {
 	struct rig *rig = *state;
 
-	rig->wish.daemon = true;
-	rig->wish.desired = 0;
-	rig->wish.maximum = 100;
+	rig->desired.daemon = true;
+	rig->desired.desired = 0;
+	rig->desired.maximum = 100;
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig) && get_group(rig)->ready == 3);
 	check_tasks(rig, 3);
@@ -682,7 +684,7 @@ static void test_daemon(void **state)
 	WAIT_UNTIL(rig, count_in(rig, RUNTIME_STOPPED) == 1);
 	assert_string_equal(any_in(rig, RUNTIME_STOPPED)->instance.data, "simulated-2");
 	acknowledge_all(rig);
-	rig->wish.version = SPAN("ecs-svc/2");
+	rig->desired.version = SPAN("ecs-svc/2");
 	apply(rig);
 	WAIT_UNTIL(rig,
 		is_done(rig) && get_group(rig)->ready == 3 && count_in(rig, RUNTIME_STOPPED) == 3);
@@ -700,15 +702,15 @@ static void test_deleted_and_occupied(void **state)
 	struct rig *rig = *state;
 	struct simulated_counts counts;
 
-	simulated_world_occupy_group(rig->world, rig->wish.id, true);
-	assert_int_equal(rig->groups->apply(rig->runtime, &rig->wish, NULL), -EEXIST);
+	simulated_world_occupy_group(rig->world, rig->desired.id, true);
+	assert_int_equal(rig->groups->apply(rig->runtime, &rig->desired, NULL), -EEXIST);
 	assert_null(get_group(rig));
-	simulated_world_occupy_group(rig->world, rig->wish.id, false);
-	rig->wish.spec = spec_of(rig, "SIMULATED_STOP_MS=10-20", ",\"holdSeconds\":3");
+	simulated_world_occupy_group(rig->world, rig->desired.id, false);
+	rig->desired.spec = spec_of(rig, "SIMULATED_STOP_MS=10-20", ",\"holdSeconds\":3");
 	apply(rig);
 	WAIT_UNTIL(rig, is_done(rig));
-	assert_int_equal(simulated_world_delete_group(rig->world, rig->wish.id, NULL), 0);
-	assert_int_equal(simulated_world_delete_group(rig->world, rig->wish.id, NULL), -ENOENT);
+	assert_int_equal(simulated_world_delete_group(rig->world, rig->desired.id, NULL), 0);
+	assert_int_equal(simulated_world_delete_group(rig->world, rig->desired.id, NULL), -ENOENT);
 	assert_null(get_group(rig));
 	assert_int_equal(count_in(rig, RUNTIME_STOPPING), 3);
 	assert_string_equal(any_in(rig, RUNTIME_STOPPING)->group.data, GROUP);
@@ -720,10 +722,10 @@ static void test_deleted_and_occupied(void **state)
 	assert_int_equal(counts.group_deletions, 1);
 	assert_int_equal(counts.groups, 1);
 	/* One that is being removed is there until its tasks are gone. */
-	assert_int_equal(rig->groups->remove(rig->runtime, rig->wish.id, NULL), 0);
-	assert_int_equal(rig->groups->remove(rig->runtime, rig->wish.id, NULL), 0);
+	assert_int_equal(rig->groups->remove(rig->runtime, rig->desired.id, NULL), 0);
+	assert_int_equal(rig->groups->remove(rig->runtime, rig->desired.id, NULL), 0);
 	assert_true(get_group(rig)->ending);
-	assert_int_equal(rig->groups->apply(rig->runtime, &rig->wish, NULL), -EBUSY);
+	assert_int_equal(rig->groups->apply(rig->runtime, &rig->desired, NULL), -EBUSY);
 	WAIT_UNTIL(rig, !get_group(rig));
 	assert_int_equal(count_in(rig, RUNTIME_STOPPED), 6);
 }
@@ -731,7 +733,7 @@ static void test_deleted_and_occupied(void **state)
 static void test_refused(void **state)
 {
 	struct rig *rig = *state;
-	const struct runtime_group good = rig->wish;
+	const struct runtime_group good = rig->desired;
 	struct runtime_group bad[8];
 	char long_id[RUNTIME_GROUP_MAX + 1];
 	size_t count = 0;
@@ -755,8 +757,8 @@ static void test_refused(void **state)
 		assert_true(err.message[0]);
 	}
 	apply(rig);
-	rig->wish.daemon = true;
-	assert_int_equal(rig->groups->apply(rig->runtime, &rig->wish, NULL), -EINVAL);
+	rig->desired.daemon = true;
+	assert_int_equal(rig->groups->apply(rig->runtime, &rig->desired, NULL), -EINVAL);
 }
 
 static void test_outlives_servers(void **state)
@@ -783,8 +785,8 @@ static void test_off(void **state)
 	assert_int_equal(simulated_world_new(rig->runner, &config, &world, &err), 0);
 	assert_int_equal(runtime_simulated_open(world, &runtime_config, &runtime, &err), 0);
 	assert_null(runtime->operations->groups);
-	assert_int_equal(runtime->operations->start(runtime, SPAN("own"), SPAN(""), rig->wish.spec,
-				 &err),
+	assert_int_equal(runtime->operations->start(runtime, SPAN("own"), SPAN(""),
+				 rig->desired.spec, &err),
 		-EINVAL);
 	runtime->operations->close(runtime);
 	simulated_world_free(world);

@@ -22,14 +22,14 @@
 #define VERSIONS 5
 #define INSTANCES_MAX 5
 #define DESIRED_MAX 9
-#define LOOK_EVERY_US 1000
+#define POLL_EVERY_US 1000
 #define PATIENCE_US INT64_C(600000000)
 
 struct roll {
 	struct runner *runner;
 	struct simulated_world *world;
 	struct runtime *runtime;
-	struct runtime_group wish;
+	struct runtime_group desired;
 	struct map open;  /* tokens whose gate is open */
 	struct map gated; /* versions */
 	struct arena *kept, *arena;
@@ -82,7 +82,7 @@ static void test_bounds(void **state)
 static void begin(struct roll *roll, uint64_t seed)
 {
 	struct runtime_simulated_config runtime = {0};
-	struct simulated_config config = {.groups = true, .group_look = {0, 3}};
+	struct simulated_config config = {.groups = true, .group_check = {0, 3}};
 	struct err err;
 
 	*roll = (struct roll){.runner = runner_simulated_new(seed), .seed = seed};
@@ -126,12 +126,12 @@ static void apply(struct roll *roll, unsigned version)
 		(int)draw(roll, 0, 50), (int)draw(roll, 0, 20), (int)draw(roll, 0, 50));
 
 	assert_int_equal(json_parse(text, arena, &spec, &err), 0);
-	roll->wish.id = SPAN("group");
-	roll->wish.version = arena_format(arena, "ecs-svc/%u", version);
-	roll->wish.spec = spec;
+	roll->desired.id = SPAN("group");
+	roll->desired.version = arena_format(arena, "ecs-svc/%u", version);
+	roll->desired.spec = spec;
 	if (gated)
-		map_put(&roll->gated, roll->wish.version, roll);
-	if (roll->runtime->operations->groups->apply(roll->runtime, &roll->wish, &err) < 0)
+		map_put(&roll->gated, roll->desired.version, roll);
+	if (roll->runtime->operations->groups->apply(roll->runtime, &roll->desired, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -151,7 +151,7 @@ static bool is_ready(struct roll *roll, const struct runtime_task *task)
 	       (map_has(&roll->open, task->token) || !map_has(&roll->gated, task->version));
 }
 
-static struct counts look(struct roll *roll)
+static struct counts pass(struct roll *roll)
 {
 	const struct runtime_operations *operations = roll->runtime->operations;
 	struct counts counts = {0};
@@ -176,7 +176,7 @@ static struct counts look(struct roll *roll)
 			continue;
 		counts.count++;
 		counts.ready += is_ready(roll, task);
-		counts.updated += span_equal(task->version, roll->wish.version);
+		counts.updated += span_equal(task->version, roll->desired.version);
 	}
 	map_clear(&instances);
 	return counts;
@@ -203,7 +203,7 @@ static bool is_done(struct roll *roll, const struct counts *counts, int64_t desi
 {
 	struct runtime_group_state *group;
 
-	assert_int_equal(roll->runtime->operations->groups->get(roll->runtime, roll->wish.id,
+	assert_int_equal(roll->runtime->operations->groups->get(roll->runtime, roll->desired.id,
 				 roll->arena, &group, NULL),
 		0);
 	return group->settled && counts->count == desired && counts->updated == desired &&
@@ -217,7 +217,7 @@ static void run_until_done(struct roll *roll, int64_t desired, bool strictly)
 	int64_t until_us = runner_deadline_us(roll->runner, PATIENCE_US);
 
 	for (;;) {
-		struct counts counts = look(roll);
+		struct counts counts = pass(roll);
 
 		if (strictly && (counts.count > roll->most || counts.ready < roll->least_ready))
 			fail_msg("seed %" PRIu64 ": %" PRId64 " tasks, %" PRId64
@@ -234,7 +234,7 @@ static void run_until_done(struct roll *roll, int64_t desired, bool strictly)
 		if (runner_now_us(roll->runner) > until_us)
 			fail_msg("seed %" PRIu64 ": never done", roll->seed);
 		assert_int_equal(runner_sleep_until(roll->runner,
-					 runner_deadline_us(roll->runner, LOOK_EVERY_US)),
+					 runner_deadline_us(roll->runner, POLL_EVERY_US)),
 			0);
 	}
 }
@@ -246,25 +246,25 @@ static uint64_t run_replicas(uint64_t seed, unsigned *used_surge, unsigned *used
 	struct roll roll;
 
 	begin(&roll, seed);
-	roll.wish.desired = draw(&roll, 0, DESIRED_MAX);
-	roll.wish.minimum_healthy = draw(&roll, 0, 4) * 25;
-	roll.wish.maximum = 100 + draw(&roll, 0, 4) * 25;
-	simulated_group_bounds(roll.wish.desired, roll.wish.minimum_healthy, roll.wish.maximum,
-		&roll.least_ready, &roll.most);
+	roll.desired.desired = draw(&roll, 0, DESIRED_MAX);
+	roll.desired.minimum_healthy = draw(&roll, 0, 4) * 25;
+	roll.desired.maximum = 100 + draw(&roll, 0, 4) * 25;
+	simulated_group_bounds(roll.desired.desired, roll.desired.minimum_healthy,
+		roll.desired.maximum, &roll.least_ready, &roll.most);
 	apply(&roll, 0);
-	run_until_done(&roll, roll.wish.desired, false);
+	run_until_done(&roll, roll.desired.desired, false);
 	for (unsigned version = 1; version <= VERSIONS; version++) {
 		roll.most_seen = 0;
 		roll.least_seen = INT64_MAX;
 		apply(&roll, version);
 		/* Sometimes before the last one was rolled out. */
 		if (draw(&roll, 0, 2) > 0)
-			run_until_done(&roll, roll.wish.desired, true);
-		*used_surge += roll.most_seen == roll.most && roll.most > roll.wish.desired;
-		*used_minimum +=
-			roll.least_seen == roll.least_ready && roll.least_ready < roll.wish.desired;
+			run_until_done(&roll, roll.desired.desired, true);
+		*used_surge += roll.most_seen == roll.most && roll.most > roll.desired.desired;
+		*used_minimum += roll.least_seen == roll.least_ready &&
+				 roll.least_ready < roll.desired.desired;
 	}
-	run_until_done(&roll, roll.wish.desired, true);
+	run_until_done(&roll, roll.desired.desired, true);
 	return end(&roll);
 }
 
@@ -288,31 +288,31 @@ static void test_scales_while_rolling(void **state)
 		struct roll roll;
 
 		begin(&roll, seed);
-		roll.wish.minimum_healthy = draw(&roll, 0, 4) * 25;
-		roll.wish.maximum = 100 + draw(&roll, 0, 4) * 25;
+		roll.desired.minimum_healthy = draw(&roll, 0, 4) * 25;
+		roll.desired.maximum = 100 + draw(&roll, 0, 4) * 25;
 		for (unsigned version = 0; version <= VERSIONS; version++) {
 			int64_t least_ready;
 
-			roll.wish.desired = draw(&roll, 0, DESIRED_MAX);
+			roll.desired.desired = draw(&roll, 0, DESIRED_MAX);
 			apply(&roll, version);
 			for (int64_t rounds = draw(&roll, 0, 100); rounds > 0; rounds--) {
-				look(&roll);
+				pass(&roll);
 				open_gates(&roll);
 				runner_sleep_until(roll.runner,
-					runner_deadline_us(roll.runner, LOOK_EVERY_US));
+					runner_deadline_us(roll.runner, POLL_EVERY_US));
 			}
 			if (draw(&roll, 0, 1))
 				continue;
-			roll.wish.desired = draw(&roll, 0, DESIRED_MAX);
+			roll.desired.desired = draw(&roll, 0, DESIRED_MAX);
 			assert_int_equal(roll.runtime->operations->groups->apply(roll.runtime,
-						 &roll.wish, NULL),
+						 &roll.desired, NULL),
 				0);
-			simulated_group_bounds(DESIRED_MAX, roll.wish.minimum_healthy,
-				roll.wish.maximum, &least_ready, &roll.most);
+			simulated_group_bounds(DESIRED_MAX, roll.desired.minimum_healthy,
+				roll.desired.maximum, &least_ready, &roll.most);
 			roll.least_ready = 0;
-			run_until_done(&roll, roll.wish.desired, true);
+			run_until_done(&roll, roll.desired.desired, true);
 		}
-		run_until_done(&roll, roll.wish.desired, false);
+		run_until_done(&roll, roll.desired.desired, false);
 		end(&roll);
 	}
 }
@@ -326,22 +326,22 @@ static void test_daemons_within_bounds(void **state)
 		size_t count;
 
 		begin(&roll, seed);
-		roll.wish.daemon = true;
-		roll.wish.minimum_healthy = draw(&roll, 0, 4) * 25;
-		roll.wish.maximum = 100;
+		roll.desired.daemon = true;
+		roll.desired.minimum_healthy = draw(&roll, 0, 4) * 25;
+		roll.desired.maximum = 100;
 		assert_int_equal(roll.runtime->operations->list_instances(roll.runtime, roll.kept,
 					 &instances, &count, NULL),
 			0);
 		apply(&roll, 0);
 		run_until_done(&roll, (int64_t)count, false);
 		roll.most = (int64_t)count;
-		roll.least_ready = (roll.most * roll.wish.minimum_healthy + 99) / 100;
+		roll.least_ready = (roll.most * roll.desired.minimum_healthy + 99) / 100;
 		if (roll.least_ready == roll.most)
 			roll.least_ready--;
 		for (unsigned version = 1; version <= VERSIONS; version++) {
 			apply(&roll, version);
 			run_until_done(&roll, roll.most, true);
-			assert_int_equal(look(&roll).on_one_instance, 0);
+			assert_int_equal(pass(&roll).on_one_instance, 0);
 		}
 		end(&roll);
 	}

@@ -20,7 +20,7 @@ struct rig;
 struct server {
 	struct rig *rig;
 	struct runtime *runtime;
-	unsigned told, told_all; /* written on the world's strand, read when it is quiet */
+	unsigned reported, reported_all; /* written on the world's strand, read when it is quiet */
 };
 
 struct rig {
@@ -38,7 +38,8 @@ static void changed(void *context, struct span token)
 {
 	struct server *server = context;
 
-	__atomic_add_fetch(token.length ? &server->told : &server->told_all, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(token.length ? &server->reported : &server->reported_all, 1,
+		__ATOMIC_SEQ_CST);
 	runner_signal(server->rig->event);
 }
 
@@ -147,7 +148,7 @@ static struct json *parse(struct rig *rig, const char *text)
 static struct json *spec_of(struct rig *rig, const char *environment, const char *more)
 {
 	_buffer_ struct buffer out = {0};
-	_free_ char *words = memory_copy_string(environment);
+	_free_ char *text = memory_copy_string(environment);
 	char *rest = NULL;
 	bool first = true;
 
@@ -155,7 +156,7 @@ static struct json *spec_of(struct rig *rig, const char *environment, const char
 		"{\"version\":1,\"family\":\"web\",\"revision\":3,\"service\":\"front\","
 		"\"networkMode\":\"awsvpc\",\"containers\":[{\"name\":\"app\",\"image\":\"host\","
 		"\"environment\":[");
-	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 		char *equals = strchr(word, '=');
 
 		buffer_format(&out, "%s{\"name\":\"%.*s\",\"value\":\"%s\"}", first ? "" : ",",
@@ -256,7 +257,7 @@ static void test_life(void **state)
 	assert_int_equal(stop(rig, "a"), 0);
 	assert_int_equal(stop(rig, "a"), 0);
 	task = wait_for(rig, "a", RUNTIME_STOPPED, RUNTIME_UNHEALTHY);
-	assert_int_equal(task->stop, RUNTIME_STOP_ASKED);
+	assert_int_equal(task->stop, RUNTIME_STOP_REQUESTED);
 	assert_string_equal(task->reason.data, "enough");
 	assert_true(task->containers[0].has_exit_code);
 	assert_int_equal(task->containers[0].exit_code, 143);
@@ -315,7 +316,7 @@ static void test_exits(void **state)
 	assert_int_equal(stop(rig, "d"), 0);
 	task = get(rig, "d");
 	assert_int_equal(task->phase, RUNTIME_STOPPED);
-	assert_int_equal(task->stop, RUNTIME_STOP_ASKED);
+	assert_int_equal(task->stop, RUNTIME_STOP_REQUESTED);
 	assert_false(task->containers[0].has_exit_code);
 
 	/* Does not end when asked: killed at its stop timeout. */
@@ -383,7 +384,7 @@ static void test_outlives_servers(void **state)
 	assert_int_equal(start(rig, "a", spec), 0);
 	assert_int_equal(start(rig, "a", spec), 0);
 	wait_for(rig, "a", RUNTIME_RUNNING, RUNTIME_HEALTH_NONE);
-	wait_for_count(rig, &rig->servers[1].told, 1);
+	wait_for_count(rig, &rig->servers[1].reported, 1);
 	for (unsigned i = 0; i < SERVERS; i++) {
 		runtime = TAKE(rig->servers[i].runtime);
 		runtime->operations->close(runtime);
@@ -426,13 +427,13 @@ static void test_instances(void **state)
 	struct rig *rig = *state;
 	struct json *spec = spec_of(rig, "", "");
 	struct runtime_task *task;
-	unsigned told_all;
+	unsigned reported_all;
 
 	assert_int_equal(count_instances(rig), 2);
 	assert_int_equal(start(rig, "a", spec), 0);
-	told_all = __atomic_load_n(&rig->servers[0].told_all, __ATOMIC_SEQ_CST);
+	reported_all = __atomic_load_n(&rig->servers[0].reported_all, __ATOMIC_SEQ_CST);
 	assert_int_equal(simulated_world_kill_instance(rig->world, SPAN("simulated"), NULL), 0);
-	wait_for_count(rig, &rig->servers[0].told_all, told_all + 1);
+	wait_for_count(rig, &rig->servers[0].reported_all, reported_all + 1);
 	assert_int_equal(count_instances(rig), 1);
 	task = get(rig, "a");
 	assert_int_equal(task->phase, RUNTIME_STOPPED);
@@ -521,8 +522,8 @@ static void test_health(void **state)
 
 /* ---- many at once ---- */
 
-#define STRANDS 4
-#define TASKS_OF_STRAND 2000
+#define THREADS 4
+#define TASKS_OF_THREAD 2000
 
 struct worker {
 	struct rig *rig;
@@ -539,7 +540,7 @@ static void work(void *context)
 	_arena_ struct arena *arena = arena_new(0);
 
 	for (unsigned round = 0; round < 3; round++)
-		for (unsigned i = 0; i < TASKS_OF_STRAND; i++) {
+		for (unsigned i = 0; i < TASKS_OF_THREAD; i++) {
 			char text[32];
 			struct runtime_task *task;
 			struct span token;
@@ -564,34 +565,34 @@ static void test_many(void **state)
 {
 	struct rig *rig = *state;
 	struct runner *group = runner_group_new(rig->runner, "workers");
-	struct worker workers[STRANDS];
+	struct worker workers[THREADS];
 	struct json *spec = spec_of(rig, "SIMULATED_START_MS=0-20 SIMULATED_STOP_MS=0-20", "");
 	int64_t deadline_us = runner_deadline_us(rig->runner, PATIENCE_US);
 	struct simulated_counts counts;
 	struct err err;
 
-	for (unsigned i = 0; i < STRANDS; i++) {
+	for (unsigned i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){.rig = rig, .spec = spec, .index = i};
 		assert_int_equal(runner_spawn(group, "worker", work, &workers[i], &err), 0);
 	}
 	assert_int_equal(runner_join(group, &err), 0);
-	for (unsigned i = 0; i < STRANDS; i++)
+	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(workers[i].wrong, 0);
 	for (;;) {
 		uint64_t seen = runner_event_count(rig->event);
 
 		simulated_world_counts(rig->world, &counts);
-		if (counts.programs == STRANDS * TASKS_OF_STRAND / 2 &&
+		if (counts.programs == THREADS * TASKS_OF_THREAD / 2 &&
 			counts.starts - counts.ends == counts.programs)
 			break;
 		assert_int_equal(runner_wait(rig->runner, rig->event, seen, deadline_us), 0);
 	}
-	assert_int_equal(counts.tasks, STRANDS * TASKS_OF_STRAND);
+	assert_int_equal(counts.tasks, THREADS * TASKS_OF_THREAD);
 	runner_free(group);
 }
 
 /* Notices are under way whenever a runtime is closed. */
-static void test_closing_while_told(void **state)
+static void test_closing_while_reported(void **state)
 {
 	struct rig *rig = *state;
 	struct json *spec = spec_of(rig, "SIMULATED_START_MS=0-2 SIMULATED_RUN_MS=0-2", "");
@@ -629,7 +630,7 @@ int main(void)
 		BOTH(test_details),
 		BOTH(test_health),
 		BOTH(test_many),
-		BOTH(test_closing_while_told),
+		BOTH(test_closing_while_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #define FILE_MAX ((size_t)16 * 1024)
 
-/* What keys are made of; nothing that could be mistaken for the end of a value somewhere else. */
+/* Characters of keys: none that could be mistaken for the end of a value in another format. */
 static bool is_key_text(struct span text, size_t size)
 {
 	for (size_t i = 0; i < text.length; i++)
@@ -68,7 +68,7 @@ static int make(struct admin_key *key, const char *account, struct random *rando
 	snprintf(key->id, sizeof(key->id), "%s", fresh.id);
 	snprintf(key->secret, sizeof(key->secret), "%s", fresh.secret);
 	snprintf(key->account, sizeof(key->account), "%s", account);
-	key->made = true;
+	key->created = true;
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static int put(struct store_transaction *transaction, void *context, struct err 
 	return access_key_put(transaction, &putting->key, putting->now_ms, err);
 }
 
-static int tell_store(struct store *store, const struct admin_key *key, struct clock *clock,
+static int report_store(struct store *store, const struct admin_key *key, struct clock *clock,
 	struct err *err)
 {
 	struct putting putting = {.key = {.account = span_of(key->account), .user = SPAN("admin")},
@@ -143,20 +143,20 @@ int admin_key_open(struct store *store, const char *folder, const char *account,
 	}
 	if (code == -ENOENT)
 		code = make_and_keep(&key, account, random, err);
-	/* Its account decides what it may do and see: it never moves to another one in passing. */
+	/* The account decides what a key may do and see: a key never moves implicitly. */
 	if (code == 0 && strcmp(key.account, account) != 0)
 		code = err_set(err, -EINVAL,
 			"%s is of account %s, not %s: start with that account, or remove the "
 			"file to have a new key made",
 			key.path, key.account, account);
 	if (code == 0)
-		code = tell_store(store, &key, clock, err);
+		code = report_store(store, &key, clock, err);
 	/* One damaged record must not lock everybody out. But when nothing can be read at all, it is
 	 * the seal's key that is wrong, and nothing may be changed. */
 	if (code == -EBADMSG && store_is_readable(store)) {
 		code = make_and_keep(&key, account, random, err);
 		if (code == 0)
-			code = tell_store(store, &key, clock, err);
+			code = report_store(store, &key, clock, err);
 	} else if (code == -EBADMSG) {
 		err_prefix(err, code, "is integrity.key the one of this database?");
 	}

@@ -1,7 +1,7 @@
 /*
- * The admin key: made on the first start, kept in the state folder (0600), known to the store. The file
- * is the master copy: a store that does not know it (a new database) is told at every start, so that
- * whoever can read the state folder can always get in.
+ * The admin key: created on the first start, kept in the state folder (0600) and the store. The
+ * file is the master copy: every start adds it to a store that lacks it (a new database), so that a
+ * user with read access to the state folder always has access.
  */
 #ifndef SERVER_ADMIN_KEY_H
 #define SERVER_ADMIN_KEY_H
@@ -15,8 +15,8 @@ struct admin_key {
 	char id[32];
 	char secret[64];
 	char account[16];
-	char *path; /* NULL: not kept */
-	bool made;  /* by this start */
+	char *path;   /* NULL: not kept */
+	bool created; /* by this start */
 };
 
 /* folder NULL: a new key, kept nowhere. A key file of another account is refused. A key whose record in

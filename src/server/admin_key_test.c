@@ -100,14 +100,14 @@ static void is_made_once(void **state)
 	struct err err;
 
 	must_open(fixture, fixture->folder, &first);
-	assert_true(first.made);
+	assert_true(first.created);
 	assert_string_equal(first.path, fixture->path);
 	assert_known(fixture, &first);
 	assert_int_equal(stat(fixture->path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
 
 	must_open(fixture, fixture->folder, &second);
-	assert_false(second.made);
+	assert_false(second.created);
 	assert_string_equal(second.id, first.id);
 	assert_string_equal(second.secret, first.secret);
 	assert_int_equal(admin_key_read(fixture->path, &read, &err), 0);
@@ -120,7 +120,7 @@ static void is_made_once(void **state)
 	admin_key_clear(&read);
 }
 
-/* A new database is told of the key in the file: whoever can read the folder can always get in. */
+/* A new database gets the key from the file: read access to the folder is always enough. */
 static void a_new_store_is_told(void **state)
 {
 	struct fixture *fixture = *state;
@@ -164,7 +164,7 @@ static void does_not_change_its_account(void **state)
 	admin_key_clear(&key);
 }
 
-/* A file that is damaged is told, and never replaced by a new key behind somebody's back. */
+/* A damaged file is reported, and never silently replaced by a new key. */
 static void a_damaged_file_is_told(void **state)
 {
 #define KEY(id, secret, account)                                                                   \

@@ -1,7 +1,7 @@
 /*
- * The audit log: who did what, one JSON object a line, appended before the answer leaves. A line is one
- * write(2) to a file opened with O_APPEND, so that lines never mix and rotation by renaming works:
- * audit_reopen() (SIGHUP) goes on in a new file.
+ * The audit log: caller and operation as one JSON object a line, appended before the answer. A line
+ * is one write(2) to a file opened with O_APPEND, so lines never mix. For rotation by renaming,
+ * audit_reopen() (SIGHUP) continues in a new file.
  */
 #ifndef SERVER_AUDIT_H
 #define SERVER_AUDIT_H

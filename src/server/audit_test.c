@@ -1,4 +1,4 @@
-/* The audit log as who reads it sees it: one line of JSON for each call, whole, in the file it is for. */
+/* The audit log as its readers see it: one whole line of JSON per call, in the right file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,7 +133,7 @@ static void a_line_says_who_did_what(void **state)
 	assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-/* What a client sends as operation or resource cannot make a line of its own. */
+/* An operation or resource sent by a client cannot create a line of its own. */
 static void foreign_text_stays_inside(void **state)
 {
 	struct fixture *fixture = *state;
@@ -233,7 +233,7 @@ static void failures_are_told(void **state)
 	audit_record(audit, &record);
 	assert_int_equal(audit_lost(audit), 2);
 	audit_close(audit);
-	/* A log that cannot be opened again goes on in the old one. */
+	/* A log that cannot be reopened continues in the old file. */
 	audit = open_audit(fixture, false);
 	assert_int_equal(rename(fixture->path, fixture->aside), 0);
 	assert_int_equal(mkdir(fixture->path, 0700), 0);

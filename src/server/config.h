@@ -1,7 +1,7 @@
 /*
- * What can be configured: one table of keys, from which come the file slipway.yaml, the flags of
- * `slipway up`, their checks, and docs/configuration.md. A flag wins over the file, the file over the
- * default. A key that is not in the table is refused, with file and line and the nearest known name.
+ * Configuration: one table of keys defines the file slipway.yaml, the flags of `slipway up`,
+ * their checks, and docs/configuration.md. A flag wins over the file, the file over the
+ * default. A key that is not in the table is rejected, with file, line and the nearest known name.
  */
 #ifndef SERVER_CONFIG_H
 #define SERVER_CONFIG_H
@@ -71,7 +71,7 @@ struct server_config {
 	const char *log_format;
 	const char *tls_certificate;
 	const char *tls_key;
-	/* ECS elsewhere; see config_targets.h. */
+	/* Remote ECS; see config_targets.h. */
 	const struct aws_target_settings *targets;
 	size_t target_count;
 	struct webhook_set webhooks; /* see config_webhooks.h */
@@ -79,7 +79,7 @@ struct server_config {
 
 /* Defaults; the strings are literals. */
 void server_config_init(struct server_config *config);
-/* Reads slipway.yaml over what is there. Messages begin "FILE:LINE: ". Strings live in the arena. */
+/* Reads slipway.yaml over existing values. Messages begin "FILE:LINE: ". Strings: in the arena. */
 int server_config_read(struct server_config *config, const char *path, struct arena *arena,
 	struct err *err);
 /* Sets a key by the name of its flag without the dashes ("listen"). -ENOENT: no such flag. value NULL:
@@ -88,8 +88,8 @@ int server_config_set_flag(struct server_config *config, const char *flag, const
 	struct arena *arena, struct err *err);
 /* Does the flag stand alone (true/false)? False too for flags that do not exist. */
 bool server_config_flag_is_bool(const char *flag);
-/* What only the whole can tell: a key without certificate, auth none on a public address, … Fills in
- * the state folder when none is given. */
+/* Checks that need the whole configuration: a key without certificate, auth none on a public
+ * address, … Fills in the state folder when none is given. */
 int server_config_check(struct server_config *config, struct arena *arena, struct err *err);
 
 /* "ADDR:PORT" or "[ADDR]:PORT" taken apart. key: what messages call it ("listen"). */

@@ -219,22 +219,22 @@ static int read_members(const struct config_list_reading *reading, const struct 
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < object->object.count; i++) {
-		const struct json_member *given = &object->object.members[i];
+		const struct json_member *configured = &object->object.members[i];
 		struct span path = arena_format(reading->arena, "%.*s%s%.*s", SPAN_ARGS(parent),
-			parent.length > 0 ? "." : "", SPAN_ARGS(given->name));
+			parent.length > 0 ? "." : "", SPAN_ARGS(configured->name));
 		const struct config_member *member = find_member(reading->list, path);
 		bool holds_others = parent.length == 0 && is_parent(reading->list, path);
 
 		if (!member && !holds_others)
-			code = unknown_member(reading, given->value, path);
-		else if (json_is_absent(given->value))
+			code = unknown_member(reading, configured->value, path);
+		else if (json_is_absent(configured->value))
 			continue;
 		else if (member)
-			code = read_value(reading, member, given->value, item);
-		else if (json_is(given->value, JSON_OBJECT))
-			code = read_members(reading, given->value, path, item);
+			code = read_value(reading, member, configured->value, item);
+		else if (json_is(configured->value, JSON_OBJECT))
+			code = read_members(reading, configured->value, path, item);
 		else
-			code = config_list_refuse(reading, given->value, path.data,
+			code = config_list_refuse(reading, configured->value, path.data,
 				"must have keys below it");
 	}
 	return code;

@@ -38,13 +38,13 @@ struct config_list_reading;
 
 struct config_list {
 	const char *name; /* "targets" */
-	const char *help; /* "ECS elsewhere that environments may be in" */
+	const char *help; /* "remote ECS that environments may be in" */
 	size_t most;
 	size_t size; /* of one thing */
 	const struct config_member *members;
 	size_t member_count;
 	const void *defaults;
-	/* What the table cannot say. */
+	/* Checks that the table cannot express. */
 	int (*check)(const struct config_list_reading *reading, void *item);
 };
 

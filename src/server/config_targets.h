@@ -1,4 +1,4 @@
-/* The block `targets:` of slipway.yaml: ECS elsewhere (aws/targets.h). */
+/* The block `targets:` of slipway.yaml: remote ECS (aws/targets.h). */
 #ifndef SERVER_CONFIG_TARGETS_H
 #define SERVER_CONFIG_TARGETS_H
 
@@ -15,7 +15,7 @@ int config_targets_read(struct server_config *config, const struct json *block, 
 	struct arena *arena, struct err *err);
 /* Fills in what follows from the rest of the configuration. */
 void config_targets_settle(struct server_config *config, struct arena *arena);
-/* What a start does not need to be right, and a person wants to know before: that the keys can be read. */
+/* Checks that the keys can be read: a start does not require it, but users want to know early. */
 int config_targets_check_keys(const struct server_config *config, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The block `targets:`: what is read, what is filled in, and what a person is told about mistakes. */
+/* The block `targets:`: parsed values, defaults, and messages for mistakes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static int read_text(struct fixture *fixture, const char *text)
 	return server_config_read(&fixture->config, fixture->path, fixture->arena, &fixture->err);
 }
 
-static void assert_told(struct fixture *fixture, const char *message)
+static void assert_reported(struct fixture *fixture, const char *message)
 {
 	if (!strstr(fixture->err.message, message))
 		fail_msg("'%s' does not say '%s'", fixture->err.message, message);
@@ -107,7 +107,7 @@ static void reads_all_of_it(void **state)
 	assert_string_equal(target->key.profile_file, "/z");
 	assert_null(target->endpoint);
 	assert_null(target->role);
-	/* Nobody but the server's own account, unless it is said. */
+	/* Only the server's own account, unless configured. */
 	assert_int_equal(target->account_count, 1);
 	assert_string_equal(target->accounts[0], "222222222222");
 	assert_true(target->calls_per_second == 10);
@@ -131,7 +131,7 @@ static void none_is_fine(void **state)
 static void mistakes_are_told_with_the_member(void **state)
 {
 	static const struct {
-		const char *targets, *told;
+		const char *targets, *reported;
 	} rows[] = {
 		{"7", ":1: targets: must be a list, not a number"},
 		{"[x]", "targets[0]: must have keys"},
@@ -187,11 +187,11 @@ static void mistakes_are_told_with_the_member(void **state)
 		server_config_init(&fixture->config);
 		if (read_text(fixture, text) == 0)
 			fail_msg("%s was read", text);
-		assert_told(fixture, fixture->path);
-		assert_told(fixture, rows[i].told);
+		assert_reported(fixture, fixture->path);
+		assert_reported(fixture, rows[i].reported);
 	}
 	assert_true(read_text(fixture, "target: []\n") < 0);
-	assert_told(fixture, "did you mean 'targets'?");
+	assert_reported(fixture, "did you mean 'targets'?");
 }
 
 static void keys_are_checked_when_asked(void **state)
@@ -203,7 +203,7 @@ static void keys_are_checked_when_asked(void **state)
 
 	assert_int_equal(read_text(fixture, text), 0);
 	assert_true(config_targets_check_keys(&fixture->config, &fixture->err) < 0);
-	assert_told(fixture, "targets[0].credentials: secretFile");
+	assert_reported(fixture, "targets[0].credentials: secretFile");
 	assert_int_equal(file_replace(fixture->secret, SPAN("hush hush"), 0600, &fixture->err), 0);
 	assert_true(config_targets_check_keys(&fixture->config, &fixture->err) < 0);
 	assert_null(strstr(fixture->err.message, "hush"));

@@ -1,4 +1,4 @@
-/* Configuration: file, flags, who wins, and what a person is told about mistakes. */
+/* Configuration: file, flags, their precedence, and messages for mistakes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static int check(struct fixture *fixture)
 	return server_config_check(&fixture->config, fixture->arena, &fixture->err);
 }
 
-static void assert_told(struct fixture *fixture, const char *message)
+static void assert_reported(struct fixture *fixture, const char *message)
 {
 	if (!strstr(fixture->err.message, message))
 		fail_msg("'%s' does not say '%s'", fixture->err.message, message);
@@ -111,7 +111,7 @@ static void finds_a_state_folder(void **state)
 	fixture->config.state = NULL;
 	assert_int_equal(check(fixture), geteuid() == 0 ? 0 : -EINVAL);
 	if (geteuid() != 0)
-		assert_told(fixture, "say where with --state DIR");
+		assert_reported(fixture, "say where with --state DIR");
 }
 
 /* ---- the file ---- */
@@ -124,7 +124,7 @@ static void reads_every_type(void **state)
 	assert_int_equal(read_text(fixture, SPAN("listen: '[::1]:80'\n"
 						 "ephemeral: yes # not YAML 1.1: a text\n")),
 		-EINVAL);
-	assert_told(fixture, "slipway.yaml:2: ephemeral: must be true or false, not a string");
+	assert_reported(fixture, "slipway.yaml:2: ephemeral: must be true or false, not a string");
 	assert_int_equal(read_text(fixture, SPAN("listen: '[::1]:80'\n"
 						 "ephemeral: true\n"
 						 "drain_seconds: 0\n"
@@ -207,8 +207,8 @@ static void says_where_the_file_is_wrong(void **state)
 		server_config_init(&fixture->config);
 		if (read_text(fixture, span_of(cases[i].text)) == 0)
 			fail_msg("not refused: %s", cases[i].text);
-		assert_told(fixture, cases[i].message);
-		assert_told(fixture, fixture->path);
+		assert_reported(fixture, cases[i].message);
+		assert_reported(fixture, fixture->path);
 	}
 }
 
@@ -224,7 +224,7 @@ static void a_file_has_a_limit(void **state)
 	assert_int_equal(server_config_read(&fixture->config, fixture->path, fixture->arena,
 				 &fixture->err),
 		-ENOENT);
-	assert_told(fixture, fixture->path);
+	assert_reported(fixture, fixture->path);
 }
 
 /* ---- flags ---- */
@@ -271,7 +271,7 @@ static void says_why_a_flag_is_wrong(void **state)
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		assert_int_equal(set_flag(fixture, cases[i].flag, cases[i].value), cases[i].code);
-		assert_told(fixture, cases[i].message);
+		assert_reported(fixture, cases[i].message);
 		assert_int_equal(strncmp(fixture->err.message, "--", 2) == 0 ||
 					 strncmp(fixture->err.message, "there", 5) == 0,
 			1);
@@ -313,7 +313,7 @@ static void takes_addresses_apart(void **state)
 			fail_msg("'%s': %d", cases[i].listen, code);
 		if (code < 0) {
 			assert_null(address);
-			assert_told(fixture, "listen: ");
+			assert_reported(fixture, "listen: ");
 			continue;
 		}
 		assert_string_equal(address, cases[i].address);
@@ -350,7 +350,8 @@ static void auth_none_is_for_loopback(void **state)
 		if ((check(fixture) == 0) != cases[i].allowed)
 			fail_msg("%s", cases[i].listen);
 		if (!cases[i].allowed)
-			assert_told(fixture, "auth: none is allowed on loopback addresses only");
+			assert_reported(fixture,
+				"auth: none is allowed on loopback addresses only");
 		fixture->config.auth = "signature";
 		assert_int_equal(check(fixture), 0);
 	}
@@ -365,21 +366,21 @@ static void what_does_not_go_together(void **state)
 
 	config->tls_key = "/k.pem";
 	assert_int_equal(check(fixture), -EINVAL);
-	assert_told(fixture, "tls.key: needs tls.certificate");
+	assert_reported(fixture, "tls.key: needs tls.certificate");
 	config->tls_certificate = "/c.pem";
 	config->state = "/s";
 	assert_int_equal(check(fixture), 0);
 	for (size_t i = 0; i < LENGTH(accounts); i++) {
 		config->account = accounts[i];
 		assert_int_equal(check(fixture), -EINVAL);
-		assert_told(fixture, "is not twelve digits");
+		assert_reported(fixture, "is not twelve digits");
 	}
 	config->account = "000000000000";
 	assert_int_equal(check(fixture), 0);
 	config->ephemeral = true;
 	config->store = "sqlite:/x";
 	assert_int_equal(check(fixture), -EINVAL);
-	assert_told(fixture, "leave store out");
+	assert_reported(fixture, "leave store out");
 }
 
 static void memory_has_two_names(void **state)
@@ -401,7 +402,7 @@ static void memory_has_two_names(void **state)
 
 /* ---- for people ---- */
 
-/* What `slipway config` prints, read back, is the default configuration: nothing is forgotten. */
+/* The output of `slipway config`, read back, is the default configuration: no key is missing. */
 static void the_printed_file_is_the_default(void **state)
 {
 	struct fixture *fixture = *state;

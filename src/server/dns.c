@@ -11,7 +11,7 @@
 #include "aws/policy.h"
 #include "cloudmap/cloudmap.h"
 #include "elb/names.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 static bool is_any(const char *address)
 {
@@ -32,7 +32,7 @@ static const char *address_text(const struct sockaddr *address, struct arena *ar
 	return arena_copy_string(arena, text);
 }
 
-/* The first address of this machine that is not loopback: clients elsewhere could not use that. */
+/* The first non-loopback address of this machine: remote clients cannot use loopback. */
 static const char *machine_address(struct arena *arena)
 {
 	struct ifaddrs *list = NULL;
@@ -144,8 +144,8 @@ void dns_close(struct server *server)
 
 /* ---- GET /v1/dns ---- */
 
-/* Names of zones, without repeating those that several accounts or regions have. Those of other accounts
- * are for callers who may do everything. */
+/* Names of zones, each once even if several accounts or regions have it. Only callers that may do
+ * everything get those of other accounts. */
 static struct json *list_zones(struct server *server, const struct aws_caller *caller,
 	struct arena *arena)
 {
@@ -169,7 +169,7 @@ static struct json *list_zones(struct server *server, const struct aws_caller *c
 	return zones;
 }
 
-/* What `slipway dns` must know: where DNS is answered, and for which zones. */
+/* The answer for `slipway dns`: the address of the DNS server, and its zones. */
 void dns_describe(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {

@@ -2,7 +2,7 @@
 #include "aws/targets.h"
 #include "daemon/manager.h"
 #include "daemon/webhook_sender.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 static void report_claims(void *context, const char *message)
 {
@@ -11,7 +11,7 @@ static void report_claims(void *context, const char *message)
 	log_write(server->log, LOG_WARNING, message, NULL);
 }
 
-static void tell(void *context, bool bad, struct span text)
+static void log_transition(void *context, bool bad, struct span text)
 {
 	struct server *server = context;
 	_free_ char *message = memory_copy_string_n(text.data, text.length);
@@ -79,7 +79,7 @@ int environments_open(struct server *server, struct err *err)
 		.find_role_context = server,
 		.webhooks = &server->config->webhooks,
 		.report = server_report_controller,
-		.tell = tell,
+		.log_transition = log_transition,
 		.report_context = server};
 	int code = claims_start(&claims, &server->claims, err);
 

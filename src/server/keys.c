@@ -1,14 +1,14 @@
 /*
- * slipway's REST API for access keys: GET and POST /v1/keys, DELETE /v1/keys/ID. Signed with service
+ * slipway's REST API for access keys: GET and POST /v1/keys, DELETE /v1/keys/ID. Signed for service
  * "slipway". A caller sees and changes the keys of its own account; one without a policy in the
- * server's own account may also make keys for other accounts.
+ * server's own account may also create keys for other accounts.
  *
- * To policies a key is arn:aws:slipway:REGION:ACCOUNT:key/USER/ID; one to be made is key/USER/ and a
- * literal '*', listing asks for key/ and a literal '*'. Nobody can make a key that may do more than his
- * own: what a key with a policy makes has the same policy.
+ * To policies a key is arn:aws:slipway:REGION:ACCOUNT:key/USER/ID; a new one is key/USER/ and a
+ * literal '*', listing asks for key/ and a literal '*'. No caller can create a key with more
+ * permissions than its own: a key created by a key with a policy has the same policy.
  */
 #include "aws/policy.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 /* May the caller do the operation on the key `name` ("USER/ID")? Answers if not. */
 static bool authorise(struct server *server, struct http_exchange *exchange,
@@ -146,7 +146,7 @@ static bool read_creation(struct creation *creation, const struct http_request *
 	return true;
 }
 
-/* Somebody with a policy must not make a key that may do more: it gets the maker's own policy. */
+/* A caller with a policy must not create a key that may do more: the key inherits it. */
 static bool inherit_policy(struct creation *creation, const struct http_request *request)
 {
 	const struct aws_caller *caller = creation->caller;
@@ -249,7 +249,7 @@ static void deleted(void *context, int code, uint64_t revision, const struct err
 		rest_respond(deletion->exchange, 200, SPAN("{}"));
 }
 
-/* "USER/ID", or "*" and the id when there is no such key: then only who may delete any is told so. */
+/* "USER/ID"; "*" and the id if there is no such key: only callers that may delete any learn it. */
 static struct span name_of_key(const struct server *server, struct span id, struct arena *arena)
 {
 	_view_ struct store_view *view = store_view_open(server->store);

@@ -1,7 +1,7 @@
-/* Tasks on a Kubernetes cluster: what the configuration says of it, readiness, and metrics of what is watched. */
+/* Tasks on a Kubernetes cluster: its configuration, readiness, and metrics of its watches. */
 #include "runtime/kubernetes/kubernetes.h"
 
-#include "server/parts.h"
+#include "server/components.h"
 
 #define DEFAULT_HELPER_IMAGE "slipway:" SLIPWAY_VERSION
 
@@ -9,7 +9,7 @@ static void changed(void *context, struct span token)
 {
 	struct server *server = context;
 
-	/* Without following every change, only what is told about everything counts. */
+	/* Without a watch on every change, only notifications about everything count. */
 	if (server->config->sync_enabled || token.length == 0)
 		tasks_changed(server, token);
 }
@@ -98,7 +98,7 @@ void kubernetes_write_metrics(struct server *server, struct buffer *out)
 {
 	struct runtime_kubernetes_statistics statistics = {0};
 
-	if (!is_kubernetes(server) || !server->keeper_runs)
+	if (!is_kubernetes(server) || !server->maintainer_runs)
 		return;
 	runtime_kubernetes_statistics(server->runtime, &statistics);
 #define X(member, name, grows, help) write_each(out, &statistics, name, grows, help, read_##member);

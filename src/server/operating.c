@@ -1,10 +1,10 @@
-/* What an operator asks: is it alive, is it ready, what is it, how is it doing, begin anew. */
+/* Requests of operators: liveness, readiness, version, metrics, reset. */
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "aws/access_key.h"
 #include "ecs/ecs.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 #define RESET_BATCH 1000
 
@@ -156,11 +156,11 @@ static size_t list_controllers(struct server *server, struct controller **contro
 		controllers[count] = server->controllers[count];
 		rows[count] = server->controller_rows[count];
 	}
-	if (server->keeper_runs) {
+	if (server->maintainer_runs) {
 		controllers[count] = task_controller_controller(server->task_controller);
 		rows[count++] = &task_controller_row;
-		controllers[count] = instance_keeper_controller(server->keeper);
-		rows[count++] = &instance_keeper_row;
+		controllers[count] = instance_maintainer_controller(server->maintainer);
+		rows[count++] = &instance_maintainer_row;
 		controllers[count] = group_controller_controller(server->group_controller);
 		rows[count] = &group_controller_row;
 		count += controllers[count] != NULL;
@@ -278,8 +278,8 @@ static int reset_batch(struct store_transaction *transaction, void *context, str
 	return code;
 }
 
-/* The task controller stops what no task wants any more; answered when that is done, so that whoever
- * begins anew finds ports and memory free. */
+/* The task controller stops containers that no task wants. The answer waits for it, so that ports
+ * and memory are free after a reset. */
 static void reset_tasks(void *context)
 {
 	struct reset *reset = context;

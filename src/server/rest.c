@@ -1,7 +1,7 @@
-/* What the handlers of slipway's own REST API share: who asks, what is asked, answers, the audit log. */
+/* Shared by the handlers of slipway's own REST API: caller, input, answers, the audit log. */
 #include <stdarg.h>
 
-#include "server/parts.h"
+#include "server/components.h"
 
 #define BODY_MAX ((size_t)64 * 1024)
 

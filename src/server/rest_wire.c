@@ -5,7 +5,7 @@
  */
 #include "aws/rest.h"
 #include "aws/throttle.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 /* ---- the service ---- */
 
@@ -121,7 +121,7 @@ static void refuse_route(struct server *server, struct http_exchange *exchange,
 			refused, &refusing);
 }
 
-/* Who was not believed is written down, too: by the request's id, since nobody knows who it was. */
+/* The audit log has failed authentication, too: by request ID, since the caller is unknown. */
 struct disbelieved {
 	struct server *server;
 	struct http_exchange *exchange;
@@ -130,14 +130,14 @@ struct disbelieved {
 
 static void disbelieved(void *context, const struct aws_answer *answer)
 {
-	static const struct aws_caller nobody = {
+	static const struct aws_caller none = {
 		.account = SPAN(""), .user = SPAN(""), .access_key = SPAN(""), .region = SPAN("")};
 	const struct disbelieved *refused = context;
 	struct server *server = refused->server;
 
 	audit_record(server->audit,
 		&(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
-			.caller = &nobody,
+			.caller = &none,
 			.service = server->rest.service.name,
 			.operation = span_of(refused->match->route->operation),
 			.resource = SPAN(""),
@@ -148,7 +148,7 @@ static void disbelieved(void *context, const struct aws_answer *answer)
 	respond(refused->exchange, answer, NULL);
 }
 
-/* A stream goes through the same door as everything else, and begins when it was let through. */
+/* A stream passes the same authorization as other requests, and begins after it. */
 struct beginning {
 	struct server *server;
 	struct http_exchange *exchange;

@@ -14,7 +14,7 @@
 #include "ecs/service_controller.h"
 #include "ecs/task_retention.h"
 #include "ecs/task_traffic.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 #define KINDS_MAX 64
 
@@ -323,7 +323,7 @@ const char *server_dns_address(const struct server *server)
 
 bool server_made_key(const struct server *server)
 {
-	return server->admin_key.made;
+	return server->admin_key.created;
 }
 
 const char *server_admin_key_id(const struct server *server)

@@ -1,19 +1,19 @@
 /*
- * GET /v1/stream/tasks and /v1/stream/instances: what changes, as it changes (daemon/state_stream.h). Each has a thread,
- * so there is a limit on them. A client that does not read is waited for, without anything being kept for it, and cut
- * off in the end; it is told so in the last line, and where to go on.
+ * GET /v1/stream/tasks and /v1/stream/instances: streams of changes (daemon/state_stream.h). Each
+ * has a thread, so their number is limited. The server waits for a client that does not read,
+ * buffers nothing for it, and times out; the last line says so, and the position to resume from.
  */
 #include "aws/rest.h"
 #include "daemon/state_stream.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 #define BEHIND_MAX ((size_t)256 * 1024) /* that a client may be behind before we wait for it */
-/* For a client that takes nothing: shorter than that of the listener, so that it can still be told. */
+/* For a stalled client: shorter than the listener's, so that the last line can be sent. */
 #define PATIENCE_US INT64_C(15000000)
 #define POSITION_US INT64_C(15000000) /* between two lines when nothing changes */
-#define LOOK_US INT64_C(250000)       /* between two looks whether slipway stops */
+#define POLL_US INT64_C(250000)       /* between two checks whether slipway stops */
 #define END_US INT64_C(2000000)       /* that clients have to take the last line */
-#define END_LOOK_US INT64_C(10000)
+#define END_POLL_US INT64_C(10000)
 
 struct streaming {
 	struct server *server;
@@ -55,7 +55,7 @@ static void wake(void *context)
 	runner_signal(streaming->event);
 }
 
-/* Until the client has taken enough. Why it ends; NULL: it goes on. */
+/* Waits until the client has read enough. Returns why the stream ends; NULL: it continues. */
 static const char *wait_for_client(struct streaming *streaming)
 {
 	struct runner *runner = streaming->server->runner;
@@ -69,7 +69,7 @@ static const char *wait_for_client(struct streaming *streaming)
 
 		if (now <= BEHIND_MAX || streaming->gone)
 			return NULL;
-		/* Who takes something, however little, is not gone. */
+		/* A client that reads anything, however little, is still connected. */
 		if (now < queued)
 			deadline_us = runner_deadline_us(runner, PATIENCE_US);
 		queued = now;
@@ -82,7 +82,7 @@ static const char *wait_for_client(struct streaming *streaming)
 }
 
 /* Until there may be something to read. */
-static const char *wait_for_news(struct streaming *streaming, uint64_t seen)
+static const char *wait_for_changes(struct streaming *streaming, uint64_t seen)
 {
 	struct runner *runner = streaming->server->runner;
 	int64_t deadline_us = runner_deadline_us(runner, POSITION_US);
@@ -91,12 +91,12 @@ static const char *wait_for_news(struct streaming *streaming, uint64_t seen)
 
 	while (code == -ETIMEDOUT && runner_now_us(runner) < deadline_us) {
 		code = runner_wait(runner, streaming->event, seen,
-			runner_deadline_us(runner, LOOK_US));
+			runner_deadline_us(runner, POLL_US));
 		if (code == -ECANCELED || streaming->server->draining)
 			return "SHUTTING_DOWN";
 	}
 	if (code == -ETIMEDOUT) {
-		state_stream_tell_position(streaming->stream, &line);
+		state_stream_report_position(streaming->stream, &line);
 		if (http_stream_write(streaming->exchange, buffer_span(&line)) < 0)
 			streaming->gone = true;
 	}
@@ -118,7 +118,7 @@ static const char *copy(struct streaming *streaming)
 			return NULL;
 		if (code < 0)
 			return "TOO_OLD";
-		reason = code == 0 ? wait_for_news(streaming, seen) : wait_for_client(streaming);
+		reason = code == 0 ? wait_for_changes(streaming, seen) : wait_for_client(streaming);
 	}
 	return reason;
 }
@@ -134,7 +134,7 @@ static void run(void *context)
 	http_stream_begin(streaming->exchange, 200, type, LENGTH(type), notify, streaming);
 	reason = copy(streaming);
 	if (reason && !streaming->gone) {
-		state_stream_tell_end(streaming->stream, reason, &line);
+		state_stream_report_end(streaming->stream, reason, &line);
 		http_stream_write(streaming->exchange, buffer_span(&line));
 	}
 	http_stream_end(streaming->exchange); /* after this, `streaming` may be gone */
@@ -155,7 +155,7 @@ void state_streams_end(struct server *server)
 	deadline_us = runner_deadline_us(server->runner, END_US);
 	while (server->state_streams > 0 && runner_now_us(server->runner) < deadline_us)
 		if (runner_sleep_until(server->runner,
-			    runner_deadline_us(server->runner, END_LOOK_US)) < 0)
+			    runner_deadline_us(server->runner, END_POLL_US)) < 0)
 			return;
 }
 

@@ -1,12 +1,12 @@
 /*
- * What a runtime that is far away needs beside the controllers: batches of what was observed, and metrics of how
- * keeping up with it goes.
+ * Support for a remote runtime, beside the controllers: batches of observations, and metrics of
+ * synchronization.
  */
 #include <stdio.h>
 
 #include "control/write_batch.h"
 #include "ecs/sync_statistics.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 #define MICROSECONDS 1000
 
@@ -110,7 +110,7 @@ static void write_batches(struct server *server, struct buffer *out)
 
 void sync_write_metrics(struct server *server, struct buffer *out)
 {
-	if (!server->batch || !server->keeper_runs)
+	if (!server->batch || !server->maintainer_runs)
 		return;
 	write_durations(&server->sync, out);
 	write_errors(&server->sync, out);

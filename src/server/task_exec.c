@@ -1,31 +1,31 @@
 /*
- * A program beside those of a container, for somebody far away. Two kinds of requests, both plain HTTP:
+ * Runs a program in a container for a remote client. Two kinds of requests, both plain HTTP:
  *
  *     POST /v1/exec {"task","container"?,"command":[…],"terminal"?,"rows"?,"columns"?}
  *
- * answers with a stream of frames until the program has ended. A frame is one letter, the length of what
- * follows in four bytes (big-endian), and that many bytes:
+ * answers with a stream of frames until the program has ended. A frame is one letter, the length of
+ * the data in four bytes (big-endian), and the data:
  *
  *     's'  the session's id, first          'x'  the exit code as text, last
  *     'o'  from its standard output         '!'  why there is none, instead
  *     'e'  from its standard error
  *
- *     POST /v1/exec/SESSION/input      the body goes to its standard input; 429: later, it does not read
+ *     POST /v1/exec/SESSION/input      the body goes to its standard input; 429: retry later
  *     POST /v1/exec/SESSION/end        there is no more input
  *     POST /v1/exec/SESSION/size       {"rows","columns"} of the terminal
  *
- * must be signed with the same key. When the client of the stream goes, the program is killed. Policies
- * know it as ecs:ExecuteCommand on the task's ARN.
+ * must be signed with the same key. When the stream's client disconnects, the program is killed.
+ * Policies know it as ecs:ExecuteCommand on the task's ARN.
  *
- * Each program has a thread, which alone uses its descriptors; requests leave input in the session, under
- * the server's lock, and wake it.
+ * Each program has a thread, which alone uses its descriptors; requests leave input in the session,
+ * under the server's lock, and wake it.
  */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 
-#include "server/parts.h"
+#include "server/components.h"
 
 #define COMMAND_MAX 1000
 #define INPUT_MAX ((size_t)1024 * 1024) /* that a program has not read yet */
@@ -40,7 +40,7 @@ struct session {
 	const struct json *command;
 	bool terminal;
 	char id[ID_HEX_SIZE];
-	struct span access_key; /* of who began it, in the request's arena */
+	struct span access_key; /* of the client that began it, in the request's arena */
 	struct runtime_exec *exec;
 	int wake; /* eventfd: input, a new size, the client has taken something or is gone */
 	_Atomic bool gone;
@@ -108,7 +108,7 @@ static bool copy_output(struct session *session, int descriptor, char kind)
 	return got > 0 && send_frame(session, kind, (struct span){piece, (size_t)got}) == 0;
 }
 
-/* Gives the program what it takes; closes its input behind the last byte. */
+/* Writes input that the program accepts; closes its input after the last byte. */
 static void copy_input(struct session *session, int *input)
 {
 	struct server *server = session->server;
@@ -123,7 +123,7 @@ static void copy_input(struct session *session, int *input)
 		ssize_t put = write(*input, session->input.data, session->input.length);
 
 		if (put < 0 && errno != EAGAIN && errno != EINTR)
-			put = (ssize_t)session->input.length; /* nobody reads it any more */
+			put = (ssize_t)session->input.length; /* the program closed its input */
 		if (put > 0) {
 			memmove(session->input.data, session->input.data + put,
 				session->input.length - (size_t)put);
@@ -178,7 +178,7 @@ static void converse(struct session *session)
 
 		polls[0].events = polls[1].events = behind ? 0 : POLLIN;
 		polls[3].fd = input >= 0 && has_input(session) ? input : -1;
-		/* While the client is behind, a hang-up would be told again and again. */
+		/* While the client is behind, poll would report a hang-up again and again. */
 		if (poll(behind ? polls + 2 : polls, behind ? 2 : 4, -1) < 0 && errno != EINTR)
 			break;
 		if (polls[2].revents && read(session->wake, &count, sizeof(count)) < 0 &&

@@ -3,12 +3,12 @@
  * "follow" what it writes from then on, until it ends. Policies know it as slipway:GetTaskLogs on the
  * task's ARN. Each has a thread: files are read.
  */
-#include "server/parts.h"
+#include "server/components.h"
 
 /* Where logs are read again from the beginning of a second, small pieces would read it many times. */
 #define PIECE ((size_t)1024 * 1024)
 #define BEHIND_MAX ((size_t)256 * 1024) /* that a client may be behind before we wait for it */
-#define LOOK_US INT64_C(100000)
+#define POLL_US INT64_C(100000)
 #define START_PATIENCE_US INT64_C(10000000)
 
 struct reading {
@@ -37,7 +37,7 @@ static void notify(struct http_exchange *exchange, enum http_stream_event event,
 	runner_signal(reading->event);
 }
 
-/* True when the container has ended, or nobody knows it any more. */
+/* True when the container has ended, or is no longer known. */
 static bool has_ended(struct reading *reading)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -55,7 +55,7 @@ static bool has_ended(struct reading *reading)
 	return true;
 }
 
-/* False when there is nobody to go on for. */
+/* False when there is no client to continue for. */
 static bool wait_for_client(struct reading *reading, int64_t deadline_us, bool drained)
 {
 	struct runner *runner = reading->server->runner;
@@ -95,7 +95,7 @@ static void copy(struct reading *reading)
 		if (piece.length == 0 && ended)
 			return;
 		if (piece.length == 0)
-			more = wait_for_client(reading, runner_deadline_us(server->runner, LOOK_US),
+			more = wait_for_client(reading, runner_deadline_us(server->runner, POLL_US),
 				false);
 		else if (http_stream_write(reading->exchange, buffer_span(&piece)) < 0)
 			return;
@@ -110,8 +110,8 @@ static bool is_early(const struct reading *reading)
 	       span_is(reading->target.status, "PENDING");
 }
 
-/* Can they be read? Who follows a task that was just made waits until it is there. */
-static int look(struct reading *reading, struct err *err)
+/* Can they be read? A client that follows a new task waits until it is there. */
+static int pass(struct reading *reading, struct err *err)
 {
 	struct server *server = reading->server;
 	struct runtime *runtime = server->runtime;
@@ -126,7 +126,7 @@ static int look(struct reading *reading, struct err *err)
 		if (code != -ENOENT || !reading->follow || !is_early(reading) ||
 			runner_now_us(server->runner) >= deadline ||
 			runner_sleep_until(server->runner,
-				runner_deadline_us(server->runner, LOOK_US)) < 0)
+				runner_deadline_us(server->runner, POLL_US)) < 0)
 			return code;
 	}
 }
@@ -138,7 +138,7 @@ static void read_logs(void *context)
 	struct reading *reading = context;
 	struct runtime *runtime = reading->server->runtime;
 	struct err err = {0};
-	int code = runtime->operations->read_logs ? look(reading, &err) : -EOPNOTSUPP;
+	int code = runtime->operations->read_logs ? pass(reading, &err) : -EOPNOTSUPP;
 
 	if (code < 0) {
 		struct server *server = reading->server;

@@ -1,9 +1,9 @@
 /* The task and container that a request of the REST API is about, and whether the caller may. */
 #include "aws/policy.h"
 #include "ecs/task.h"
-#include "server/parts.h"
+#include "server/components.h"
 
-static const struct store_object *find_task(const struct store_view *view, struct span given,
+static const struct store_object *find_task(const struct store_view *view, struct span configured,
 	const struct aws_caller *caller, struct arena *arena)
 {
 	struct span mine = arena_format(arena, "%.*s/%.*s/", SPAN_ARGS(caller->account),
@@ -13,17 +13,18 @@ static const struct store_object *find_task(const struct store_view *view, struc
 	const struct store_object *task;
 
 	/* The id is what stands behind the last slash of whatever names a task. */
-	cursor.prefix = given;
-	for (size_t i = 0; i < given.length; i++)
-		if (given.data[i] == '/')
-			cursor.prefix = (struct span){given.data + i + 1, given.length - i - 1};
+	cursor.prefix = configured;
+	for (size_t i = 0; i < configured.length; i++)
+		if (configured.data[i] == '/')
+			cursor.prefix =
+				(struct span){configured.data + i + 1, configured.length - i - 1};
 	task = store_next(&cursor);
 	if (!task || !span_starts_with(task->key, mine))
 		return NULL;
-	if (cursor.prefix.length == given.length ||
-		span_equal(ecs_arn_of_key(arena, "task", task->key), given) ||
-		(task->key.length == mine.length + given.length &&
-			span_ends_with(task->key, given)))
+	if (cursor.prefix.length == configured.length ||
+		span_equal(ecs_arn_of_key(arena, "task", task->key), configured) ||
+		(task->key.length == mine.length + configured.length &&
+			span_ends_with(task->key, configured)))
 		return task;
 	return NULL;
 }
@@ -67,29 +68,29 @@ bool task_target_find(struct server *server, struct http_exchange *exchange,
 	const struct json *body, struct task_target *ret_target)
 {
 	struct arena *arena = http_exchange_request(exchange)->arena;
-	struct span given = json_get_text(body, "task"), arn;
+	struct span configured = json_get_text(body, "task"), arn;
 	_view_ struct store_view *view = store_view_open(server->store);
 	const struct store_object *task;
 	struct json *document;
 
-	if (!given.data || given.length == 0) {
+	if (!configured.data || configured.length == 0) {
 		rest_refuse(exchange, 400, "InvalidRequest", "task: say which one");
 		return false;
 	}
-	task = find_task(view, given, caller, arena);
-	/* Who may not look at a task is not told whether there is one. */
+	task = find_task(view, configured, caller, arena);
+	/* A caller without access to a task does not learn whether it exists. */
 	arn = task ? ecs_arn_of_key(arena, "task", task->key)
 		   : arena_format(arena, "arn:aws:ecs:%.*s:%.*s:task/*", SPAN_ARGS(caller->region),
 			     SPAN_ARGS(caller->account));
 	if (caller->policy && !aws_policy_allows(caller->policy, span_of(action), &arn, 1)) {
 		rest_record(server, caller, operation, write, arn, "AccessDenied", 403);
 		rest_refuse(exchange, 403, "AccessDenied", "user '%.*s' may not do %s on %.*s",
-			SPAN_ARGS(caller->user), action, SPAN_ARGS(task ? arn : given));
+			SPAN_ARGS(caller->user), action, SPAN_ARGS(task ? arn : configured));
 		return false;
 	}
 	if (!task) {
 		rest_refuse(exchange, 404, "NotFound", "there is no task '%.*s' in %.*s",
-			SPAN_ARGS(given), SPAN_ARGS(caller->region));
+			SPAN_ARGS(configured), SPAN_ARGS(caller->region));
 		return false;
 	}
 	if (!server->runtime || !span_equal(task_facts(task)->host, span_of(server->host))) {

@@ -1,6 +1,6 @@
 /*
- * Where tasks run: the runtime of this server, the controller that makes it run what tasks want, and the
- * keeper of its container instances. Tasks go on when the server ends, unless it was told otherwise.
+ * The runtime of this server, the controller that reconciles it with the tasks, and the maintainer
+ * of its container instances. Tasks outlive the server unless configured otherwise.
  */
 #include <ftw.h>
 #include <stdio.h>
@@ -10,11 +10,11 @@
 #include "ecs/task_observe.h"
 #include "runtime/docker/docker.h"
 #include "runtime/process/process.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 #define STOP_BATCH 500
 #define STOP_PATIENCE_US (INT64_C(150) * 1000 * 1000) /* the longest stop timeout, and some */
-#define STOP_LOOK_US INT64_C(10000)
+#define STOP_POLL_US INT64_C(10000)
 #define FOLDERS_OPEN_MAX 16
 
 /* ---- opening ---- */
@@ -25,8 +25,8 @@ void tasks_changed(void *context, struct span token)
 
 	task_controller_changed(server->task_controller, token);
 	/* Anything may have changed: instances too. */
-	if (token.length == 0 && server->keeper_runs)
-		instance_keeper_refresh(server->keeper);
+	if (token.length == 0 && server->maintainer_runs)
+		instance_maintainer_refresh(server->maintainer);
 }
 
 /* Without a state folder it is one that goes with the server. */
@@ -132,9 +132,9 @@ static int read_host(struct server *server, struct err *err)
 	return code;
 }
 
-static int start_keeper(struct server *server, struct err *err)
+static int start_maintainer(struct server *server, struct err *err)
 {
-	struct instance_keeper_config config = {.runner = server->runner,
+	struct instance_maintainer_config config = {.runner = server->runner,
 		.store = server->store,
 		.random = server->random,
 		.runtime = server->runtime,
@@ -145,9 +145,9 @@ static int start_keeper(struct server *server, struct err *err)
 		.every_cluster = server->runtime->operations->groups != NULL,
 		.report = server_report_controller,
 		.report_context = server};
-	int code = instance_keeper_start(&config, &server->keeper, err);
+	int code = instance_maintainer_start(&config, &server->maintainer, err);
 
-	server->keeper_runs = code == 0;
+	server->maintainer_runs = code == 0;
 	return code;
 }
 
@@ -166,7 +166,7 @@ static void note_scheduler(struct server *server)
 	server->ecs.seed_task_status = strcmp(server->config->sync_task_status, "seed") == 0;
 }
 
-/* What is said of synchronization is for a runtime that is far away; one on this machine needs none of it. */
+/* Synchronization settings are for a remote runtime; a local one needs none of them. */
 static int tune(struct server *server, struct task_controller_config *tasks,
 	struct group_controller_config *groups, struct err *err)
 {
@@ -215,7 +215,7 @@ static int open_runtime(struct server *server, int (*open)(struct server *server
 	if (code < 0)
 		return code;
 	note_scheduler(server);
-	code = start_keeper(server, err);
+	code = start_maintainer(server, err);
 	if (code == 0)
 		code = task_controller_start(server->task_controller, server->runtime, err);
 	if (code == 0)
@@ -262,7 +262,7 @@ static int stop_batch(struct store_transaction *transaction, void *context, stru
 	}
 	stop->more = count == STOP_BATCH;
 	for (size_t i = 0; i < count; i++) {
-		/* Load balancers and names end with the server: nobody comes any more. */
+		/* Load balancers and names end with the server: no new traffic arrives. */
 		int code = task_want_stopped_at_once(transaction, wanted[i], TASK_STOP_CODE_USER,
 			SPAN("slipway stopped, and its tasks with it"), stop->now_ms,
 			store_transaction_arena(transaction), err);
@@ -317,7 +317,7 @@ static int wait_while(struct server *server, bool (*is_so)(struct server *server
 	int64_t deadline = runner_deadline_us(server->runner, STOP_PATIENCE_US);
 
 	while (is_so(server)) {
-		int64_t again = runner_deadline_us(server->runner, STOP_LOOK_US);
+		int64_t again = runner_deadline_us(server->runner, STOP_POLL_US);
 
 		if (runner_now_us(server->runner) >= deadline)
 			return -ETIMEDOUT;
@@ -347,9 +347,9 @@ static bool lacks_instances(struct server *server)
 
 int tasks_wait_for_instances(struct server *server)
 {
-	if (!server->keeper_runs)
+	if (!server->maintainer_runs)
 		return 0;
-	instance_keeper_reset(server->keeper);
+	instance_maintainer_reset(server->maintainer);
 	return wait_while(server, lacks_instances);
 }
 
@@ -408,7 +408,7 @@ void tasks_close(struct server *server)
 {
 	bool stop = server->config->stop_tasks_on_exit || server->config->ephemeral;
 
-	server->keeper_runs = false;
+	server->maintainer_runs = false;
 	group_controller_stop(server->group_controller);
 	if (server->runtime && stop && server->open) {
 		if (server->runtime->operations->groups)
@@ -417,7 +417,7 @@ void tasks_close(struct server *server)
 	}
 	task_controller_stop(server->task_controller);
 	sync_close(server);
-	instance_keeper_stop(server->keeper);
+	instance_maintainer_stop(server->maintainer);
 	if (server->runtime)
 		server->runtime->operations->close(server->runtime);
 	simulated_world_free(server->world);

@@ -1,9 +1,9 @@
 /*
- * Where traffic is carried: the drivers of the data plane, the plane that drives them from the store, and
- * whoever looks whether certificates were replaced. No process is started before there is a listener.
+ * Traffic: the drivers of the data plane, the plane that drives them from the store,
+ * and the watcher of replaced certificates. No process is started before there is a listener.
  *
- * When the server ends, listeners close at once. What is open is carried to its end by the processes that
- * have it, as it is when the server is killed; those of an ephemeral server end with it.
+ * When the server ends, listeners close at once. The data plane's processes carry open connections
+ * to their end, as when the server is killed; the processes of an ephemeral server end with it.
  */
 #include <dirent.h>
 #include <ftw.h>
@@ -18,9 +18,9 @@
 #include "proxy/l4/l4.h"
 #include "server/traffic.h"
 
-#define CERTIFICATES_LOOK_US INT64_C(1000000)
+#define CERTIFICATES_POLL_US INT64_C(1000000)
 #define SETTLE_PATIENCE_US INT64_C(30000000)
-#define SETTLE_LOOK_US INT64_C(5000)
+#define SETTLE_POLL_US INT64_C(5000)
 #define FOLDERS_OPEN_MAX 16
 #define RUN_FOLDER "/run"
 
@@ -38,7 +38,7 @@ static void fill_context(struct server *server)
 
 /* ---- certificates ---- */
 
-/* What changes when a file of the folder does: names, sizes and times. */
+/* A value that changes with the files of the folder: their names, sizes and times. */
 static uint64_t fingerprint(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -69,7 +69,7 @@ static void watch_certificates(void *context)
 	uint64_t seen = fingerprint(server->config->balancers_certificates);
 
 	while (runner_sleep_until(traffic->runner,
-		       runner_deadline_us(traffic->runner, CERTIFICATES_LOOK_US)) == 0) {
+		       runner_deadline_us(traffic->runner, CERTIFICATES_POLL_US)) == 0) {
 		uint64_t now = fingerprint(server->config->balancers_certificates);
 
 		if (now != seen)
@@ -80,8 +80,8 @@ static void watch_certificates(void *context)
 
 /* ---- opening ---- */
 
-/* HAProxy's files. As root it runs as somebody who may not look into the state folder: they are in a folder
- * that only root can make things in, under a name that the next server of this state finds again. */
+/* HAProxy's files. As root, HAProxy runs as a user without access to the state folder: they are in
+ * a folder that only root can write to, under a name that the next server of this state finds. */
 static int make_folder(struct server *server, struct traffic *traffic, struct err *err)
 {
 	const char *state = server->config->state, *parent = getenv("TMPDIR");
@@ -210,7 +210,7 @@ int traffic_wait_until_settled(struct server *server)
 		if (runner_now_us(server->runner) >= deadline)
 			return -ETIMEDOUT;
 		if (runner_sleep_until(server->runner,
-			    runner_deadline_us(server->runner, SETTLE_LOOK_US)) < 0)
+			    runner_deadline_us(server->runner, SETTLE_POLL_US)) < 0)
 			return -ECANCELED;
 	}
 	return 0;

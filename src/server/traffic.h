@@ -3,13 +3,13 @@
 #define SERVER_TRAFFIC_H
 
 #include "elb/plane.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 struct traffic {
 	struct proxy *proxy;
 	struct proxy_driver *l4, *haproxy; /* of the proxy */
 	struct elb_plane *plane;
-	struct runner *runner; /* of whoever looks at the folder of certificates */
+	struct runner *runner; /* of the watcher of the certificate folder */
 	char *folder;          /* of HAProxy's files */
 	bool folder_is_temporary;
 };

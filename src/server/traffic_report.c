@@ -1,5 +1,5 @@
 /*
- * What was carried, for /metrics and for GET /v1/traffic. Listeners and groups are named by their keys:
+ * Traffic counts, for /metrics and for GET /v1/traffic. Keys name listeners and groups:
  * "ACCOUNT/REGION/BALANCER/LISTENER" (with "/udp" for the second half of TCP_UDP), "ACCOUNT/REGION/GROUP".
  */
 #include "aws/policy.h"

@@ -1,11 +1,11 @@
 /*
- * AWS's protocols over HTTP. JSON 1.1: X-Amz-Target names service and operation, the signature says who
- * asks, the body is the request. Query: a form names version and action, the answer is XML. Everything
- * else happens behind aws_dispatch.
+ * AWS's protocols over HTTP. JSON 1.1: X-Amz-Target names service and operation, the signature
+ * names the caller, the body is the request. Query: a form names version and action, the answer is
+ * XML. All else happens behind aws_dispatch.
  */
 #include "aws/query_dispatch.h"
 #include "elb/elb.h"
-#include "server/parts.h"
+#include "server/components.h"
 
 static const struct http_header json_1_1[] = {
 	{SPAN("content-type"), SPAN("application/x-amz-json-1.1")},

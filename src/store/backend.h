@@ -1,23 +1,23 @@
 /*
- * What the store asks of a database. One thread uses a backend at a time.
+ * The store's interface to a database. One thread uses a backend at a time.
  *
  * A backend keeps rows (kind, key, revision, api, private, mac) and the sequence of revisions. The
  * store runs a group like this:
  *
- *     begin(apply)   lock out other servers, tell what they wrote since (PostgreSQL), give the last
- *                    revision; SQLite and memory are alone and have nothing to tell
+ *     begin(apply)   lock out other servers, report their rows since (PostgreSQL), return the last
+ *                    revision; SQLite and memory have no other servers to report
  *     … the writes run against head …
- *     commit(rows)   make all rows durable, or none; negative: none is durable, or -EINPROGRESS: it is
- *                    not known (connection cut in the middle): the store then calls settle()
+ *     commit(rows)   make all rows durable, or none; negative: none is durable, or -EINPROGRESS:
+ *                    the result is unknown (connection lost): the store then calls settle()
  *     rollback()     instead of commit, when there is nothing to write
  *
- * A begin that fails has locked nothing, and what rows it gave it will give again. -EOVERFLOW from
+ * A begin that fails has locked nothing, and the next begin returns its rows again. -EOVERFLOW from
  * begin or follow: this server is further behind than the database's log of changes reaches, or the
- * database was put back to an older state. The store then calls load again, takes what that gives as
- * all there is, and tells every reader of the feed to list again.
+ * database was restored to an older state. The store then calls load again, replaces its state with
+ * the loaded rows, and makes every reader of the feed list again.
  *
- * -ENOTSUP from opening, load, begin or follow: a newer slipway has brought the database forward. Nothing of
- * it was given and nothing can be written, until the database is put back.
+ * -ENOTSUP from opening, load, begin or follow: a newer slipway has upgraded the database.
+ * The call returned no rows, and no write succeeds until the database is restored.
  *
  * settle(first, last, ret_durable): asks the database, reconnecting as often as it takes within a
  * time limit, whether the group with these revisions is durable. PostgreSQL only.
@@ -79,8 +79,8 @@ int store_sqlite_open(const char *path, struct store_backend **ret_backend, stru
 int store_postgres_open(const char *url, struct store_backend **ret_backend, struct err *err);
 int store_memory_open(struct store_backend **ret_backend, struct err *err);
 
-/* A URL as it may be told: every password in it, or what may be meant as one, as "***". Freed by the
- * caller. */
+/* Returns the URL in a form that is safe to log: "***" replaces every password, and every text that
+ * may be meant as one. The caller frees it. */
 char *store_url_redact(const char *url);
 
 #endif

@@ -41,7 +41,7 @@ static int read_name(const struct fact_row *row, struct span text, unsigned *ret
 	return 0;
 }
 
-/* What a row makes of its member, which is there. */
+/* Reads a member, which is present, into the field as its row describes. */
 static int read_member(const struct fact_row *row, const struct json *member, void *field)
 {
 	bool is_text = json_is(member, JSON_STRING);

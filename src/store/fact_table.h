@@ -7,7 +7,7 @@
  * no row knows are not looked at; a record that is written again does not have them any more.
  *
  * Texts of facts must not have characters that JSON escapes: then they stand in the private text as they
- * are, and facts can point there. Whoever lets texts in checks that (fact_text_is_plain).
+ * are, and facts can point there. The code that accepts a text checks that (fact_text_is_plain).
  */
 #ifndef STORE_FACT_TABLE_H
 #define STORE_FACT_TABLE_H

@@ -161,7 +161,7 @@ void head_publish(struct store *store)
 	for (size_t i = 0; i < store->kinds.tree_count; i++)
 		view->trees[i] = tree_share(&head->view->trees[i]);
 
-	/* First the view, then the feed: who hears of a change finds it in a view opened now. */
+	/* First the view, then the feed: a reader of a change finds it in a view opened now. */
 	pthread_mutex_lock(&store->view_lock);
 	old = store->published;
 	store->published = view;

@@ -17,7 +17,7 @@ struct object {
 	max_align_t rest[];               /* facts, key text, api, private */
 };
 
-/* A text of an index, with all who use it. */
+/* A text of an index, with all its users. */
 struct object_text {
 	_Atomic uint32_t references;
 	struct tree_text text; /* last: its characters follow */
@@ -41,7 +41,7 @@ struct object_maker {
 	/* Of the object in work: */
 	struct buffer texts;  /* struct object_text * */
 	struct buffer counts; /* uint16_t */
-	size_t made;          /* bytes of those texts that nobody else has */
+	size_t built;         /* bytes of those texts that are not shared */
 	struct object_text *recent[OBJECT_RECENT_TEXTS]; /* by hash */
 };
 
@@ -60,14 +60,14 @@ const struct store_object *store_object_ref(const struct store_object *object)
 
 static struct object_text *text_new(struct span text)
 {
-	struct object_text *made =
+	struct object_text *built =
 		memory_resize(NULL, offsetof(struct object_text, text.data) + text.length);
 	uint32_t length = (uint32_t)text.length;
 
-	atomic_init(&made->references, 1);
-	made->text.length = length;
-	memcpy(made->text.data, text.data, text.length);
-	return made;
+	atomic_init(&built->references, 1);
+	built->text.length = length;
+	memcpy(built->text.data, text.data, text.length);
+	return built;
 }
 
 static struct object_text *text_ref(struct object_text *text)
@@ -91,7 +91,7 @@ static struct object_text *text_take(struct object_maker *maker, struct span tex
 		return text_ref(*recent);
 	text_unref(*recent);
 	*recent = text_new(text);
-	maker->made += sizeof(**recent) + text.length;
+	maker->built += sizeof(**recent) + text.length;
 	return text_ref(*recent);
 }
 
@@ -227,7 +227,7 @@ static void give_texts(struct object_maker *maker, struct object *object)
 	memcpy(block + maker->texts.length, maker->counts.data, maker->counts.length);
 	object->index_texts = (struct object_text **)block;
 	object->index_counts = (const uint16_t *)(block + maker->texts.length);
-	object->size += (uint32_t)(size + maker->made);
+	object->size += (uint32_t)(size + maker->built);
 }
 
 static void drop_texts(struct object_maker *maker)
@@ -247,7 +247,7 @@ static int object_write_indexes(struct object_maker *maker, struct object *objec
 		return 0;
 	buffer_reset(&maker->texts);
 	buffer_reset(&maker->counts);
-	maker->made = 0;
+	maker->built = 0;
 	for (size_t i = 0; i < kind->index_count; i++) {
 		buffer_reset(&writer->texts);
 		writer->count = 0;
@@ -343,7 +343,7 @@ int object_new(struct object_maker *maker, const struct store_kind *kind, struct
 	const struct store_object **ret_object, struct err *err)
 {
 	const size_t facts_size = (kind->facts_size + 7) & ~(size_t)7;
-	_object_ const struct store_object *made = NULL;
+	_object_ const struct store_object *built = NULL;
 	struct object *object;
 	uint32_t key_length = (uint32_t)key.length;
 	size_t size;
@@ -358,7 +358,7 @@ int object_new(struct object_maker *maker, const struct store_kind *kind, struct
 	object = memory_allocate(size);
 	atomic_init(&object->references, 1);
 	object->size = (uint32_t)size;
-	made = &object->public;
+	built = &object->public;
 
 	at = (char *)object->rest;
 	object->public.kind = kind;
@@ -384,6 +384,6 @@ int object_new(struct object_maker *maker, const struct store_kind *kind, struct
 	code = object_write_indexes(maker, object, err);
 	if (code < 0)
 		return code;
-	*ret_object = TAKE(made);
+	*ret_object = TAKE(built);
 	return 0;
 }

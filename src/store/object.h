@@ -17,8 +17,8 @@
 
 #define OBJECT_RECENT_TEXTS 1024 /* remembered, so that objects that come after share them */
 
-/* What making objects needs again and again: scratch memory, and the texts that were used lately. Used by one
- * thread at a time. */
+/* Reused state for making objects: scratch memory and the recently used texts. One thread uses it
+ * at a time. */
 struct object_maker;
 struct object_maker *object_maker_new(void);
 void object_maker_free(struct object_maker *maker); /* NULL is fine */

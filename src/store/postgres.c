@@ -6,10 +6,10 @@
  *     slipway.live    (kind, key) -> the revision in the log that holds there now
  *     slipway.format  one row: the version of all this
  *
- * Who writes locks the head's row, reads what others appended since it looked last, appends, moves the
- * head and commits: so the log has one order, and every server has seen all of it before it decides.
- * Both halves are one round trip each. The format is looked at under the same lock (postgres_format.h), and
- * by whoever only reads: rows of another format than ours are neither written nor taken over.
+ * A writer locks the head's row, reads the rows others appended since its last read, appends, moves
+ * the head and commits: so the log has one order, and a server reads all of it before it decides.
+ * Each half is one round trip. Writers check the format under the same lock (postgres_format.h),
+ * and readers check it too: rows of another format are neither written nor applied.
  *
  * A log row stays while it is live, and at least until `keep` more revisions were given out. Each row
  * says which one it replaced, so that pruning a stretch of the log removes exactly the rows replaced
@@ -160,7 +160,7 @@ static int check_format(const PGresult *format, struct err *err)
 	return postgres_format_check(postgres_integer(format, 0, 0), STORE_FORMAT, err);
 }
 
-/* Lets go of a database that is not ours any more; whether that is still so, the next connection tells. */
+/* Disconnects from a database of another format; the next connection checks the format again. */
 static int accept_format(struct postgres *postgres, const PGresult *format, struct err *err)
 {
 	struct err reason;
@@ -324,8 +324,8 @@ static int read_changes(struct postgres *postgres, bool locking, store_row_funct
 	return r;
 }
 
-/* A connection that died while nobody used it shows only now, and so does a server that stopped in the
- * middle of a commit: both are mended once before this fails. */
+/* A connection that was lost while idle is detected only now, and so is a server that stopped
+ * during a commit: this retries once for both before it fails. */
 static int read_changes_persistently(struct postgres *postgres, bool locking,
 	store_row_function row, void *context, uint64_t *ret_revision, struct err *err)
 {
@@ -370,7 +370,7 @@ static void postgres_rollback(struct store_backend *backend)
 
 /* ---- writing ---- */
 
-/* What one statement carries: rows in order of revision, and what is known of them among each other. */
+/* The rows of one statement in order of revision, and how they relate to each other. */
 struct chunk {
 	const struct store_row *rows;
 	size_t count;
@@ -552,8 +552,7 @@ static int postgres_commit(struct store_backend *backend, const struct store_row
 
 /* ---- after a cut ---- */
 
-static int look_for_group(struct postgres *postgres, uint64_t last, bool *ret_durable,
-	struct err *err)
+static int find_group(struct postgres *postgres, uint64_t last, bool *ret_durable, struct err *err)
 {
 	enum { HEAD = 3, FOUND = 4, RESULTS = 5 };
 	_arguments_ struct postgres_arguments arguments = {0};
@@ -592,8 +591,8 @@ static int look_for_group(struct postgres *postgres, uint64_t last, bool *ret_du
 	return r;
 }
 
-/* A group is one transaction, so its last revision speaks for all. If no answer can be had in time
- * the next begin will tell the group's changes, if there are any, like those of another server. */
+/* A group is one transaction, so its last revision stands for all. If this times out, the next
+ * begin reports the group's changes, if there are any, like those of another server. */
 static int postgres_settle(struct store_backend *backend, uint64_t first, uint64_t last,
 	bool *ret_durable, struct err *err)
 {
@@ -606,7 +605,7 @@ static int postgres_settle(struct store_backend *backend, uint64_t first, uint64
 	for (;;) {
 		r = connect_if_lost(postgres, err);
 		if (r >= 0)
-			r = look_for_group(postgres, last, ret_durable, err);
+			r = find_group(postgres, last, ret_durable, err);
 		/* A newer slipway's database will not be ours again within that time. */
 		if (r >= 0 || r == -ENOTSUP || clock_steady_us(clock) >= deadline)
 			return r;
@@ -622,7 +621,7 @@ static int postgres_wait_descriptor(struct store_backend *backend, int *ret_time
 	bool notified = postgres_session_notified(postgres->session);
 	int timeout = POLL_MS;
 
-	/* A notification may have come along with an answer: then the descriptor will not tell. */
+	/* A notification may come with an answer: then the descriptor does not become readable. */
 	if (notified)
 		timeout = 0;
 	else if (!postgres_session_is_connected(postgres->session))

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "store/postgres_schema.h"
 
-/* A step may take as long as it takes. The servers that go on writing wait, and are told when it is done
- * that something happened: they look, and see what. */
+/* A step has no time limit. Servers that continue to write wait for it; its commit sends them a
+ * notification, and they check the format. */
 #define STEP "SET LOCAL statement_timeout = 0;"
 #define STEP_END "; UPDATE slipway.format SET version = %d; NOTIFY slipway; COMMIT"
 

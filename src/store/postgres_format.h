@@ -11,8 +11,8 @@
 
 #include "store/postgres_session.h"
 
-/* What a server that knows formats up to `known` thinks of this one: 0 when it is that one, -ENOTSUP when
- * it is a newer slipway's, -EPROTO when it is older (0: there are no tables). */
+/* Compares a format with `known`, the newest one the server supports: 0 when they are equal,
+ * -ENOTSUP when the format is newer, -EPROTO when it is older (format 0: there are no tables). */
 int postgres_format_check(int64_t format, int known, struct err *err);
 
 /* Before statements are prepared. Refuses as above; with `forward` the steps that are missing are taken

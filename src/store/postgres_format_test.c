@@ -1,6 +1,6 @@
 /*
- * A newer slipway brings the database forward while older ones have it open: every group is before the
- * step or refused, and what the newer one writes is taken over by nobody who does not know its format.
+ * A newer slipway upgrades the database while older ones have it open: every group commits before
+ * the step or is rejected, and no server applies rows of a format that it does not know.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static int64_t format_of(const struct fixture *fixture)
 	return number(fixture, "SELECT version FROM slipway.format");
 }
 
-/* What a newer slipway does when it starts. */
+/* Upgrades the database as a newer slipway does when it starts. */
 static int step_forward(const char *url, const char *step, struct err *err)
 {
 	const char *const steps[] = {postgres_format_steps[0], step};
@@ -205,7 +205,7 @@ static void test_a_step_between_opening_and_loading(void **state)
 		-ENOTSUP);
 	assert_string_equal(err.message, NEWER);
 	assert_int_equal(rows, 0);
-	/* Nor when there is no row that could tell. */
+	/* Nor when live has no row that shows it. */
 	run(fixture, "DELETE FROM slipway.live; UPDATE slipway.format SET version = 1");
 	wait_until_accepted(fixture, 1);
 	run(fixture, "UPDATE slipway.format SET version = 2");
@@ -215,7 +215,7 @@ static void test_a_step_between_opening_and_loading(void **state)
 	assert_int_equal(revision, 77);
 }
 
-/* The tables are not what the statements were prepared for: that is told as what it is. */
+/* The tables do not match the prepared statements: the error says so. */
 static void test_tables_that_are_others_now(void **state)
 {
 	static const char *const changes[] = {
@@ -438,7 +438,7 @@ static void test_writers_are_stopped_by_a_step(void **state)
 		assert_string_equal(putters[i].failure, "cannot be made durable: " NEWER);
 		acked += putters[i].acked;
 	}
-	/* What was acknowledged was there at the step, and nothing came after it. */
+	/* Acknowledged writes were present at the step, and no write followed it. */
 	assert_int_equal(number(fixture, "SELECT revision FROM slipway.at_step"), acked);
 	assert_int_equal(number(fixture, "SELECT count(*) FROM slipway.log"), acked);
 	for (int i = 0; i < STORES; i++) {
@@ -468,7 +468,7 @@ static void test_writers_are_stopped_by_a_step(void **state)
 		NEWER ": this server decides nothing more until it is replaced\n"));
 }
 
-/* Nobody writes: the notice of the step, or the next look, tells. */
+/* No server writes: the step's notification or the next poll reports the step. */
 static void test_an_idle_server_is_told(void **state)
 {
 	struct fixture *fixture = *state;

@@ -1,4 +1,4 @@
-/* See postgres_schema.h. What raises STORE_FORMAT is told in docs/architecture.md; it adds a step here. */
+/* See postgres_schema.h. A change that raises STORE_FORMAT (docs/architecture.md) adds a step. */
 #include "store/postgres_schema.h"
 
 #include "store/backend.h"
@@ -6,7 +6,7 @@
 /* Any number, the same in every version: makes servers that start at once take turns. */
 #define SCHEMA_LOCK "7565871229348311"
 
-/* What is looked at after a lock must be as it is then, whatever this database's usual isolation is. */
+/* A read after a lock must see the state at that time, whatever the default isolation is. */
 #define LOCK_SCHEMA                                                                                \
 	"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"                                         \
 	"SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ")"
@@ -76,7 +76,7 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 	/* A statement of its own, behind the lock: what LOCK_HEAD itself would see beside the head's row
 	 * is from before it waited. */
 	[READ_FORMAT] = "SELECT version::bigint FROM slipway.format WHERE single",
-	/* From the last row we know, without its texts: it tells whether this is still our log. */
+	/* From the last row we know, without its texts: it shows whether this is still our log. */
 	[READ_LOG] = "SELECT revision, kind, key, deleted,"
 		     " CASE WHEN revision > $1::bigint THEN api END,"
 		     " CASE WHEN revision > $1::bigint THEN private END, mac"

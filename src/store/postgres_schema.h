@@ -1,18 +1,18 @@
-/* The tables of the store in PostgreSQL, and every statement that is made to them. What they are for is
- * told in postgres.c. */
+/* The tables of the store in PostgreSQL, and every statement on them. postgres.c
+ * documents their purpose. */
 #ifndef STORE_POSTGRES_SCHEMA_H
 #define STORE_POSTGRES_SCHEMA_H
 
 /* In text, before the statements are prepared. */
 extern const char postgres_schema_exists[];
 extern const char postgres_format_query[];
-/* Begin a transaction and lock out whoever takes a step or, with tables, writes. */
+/* Begin a transaction and lock out servers that take a step or, with tables, write. */
 extern const char postgres_format_lock_empty[];
 extern const char postgres_format_lock[];
-/* What postgres_format.h does within a transaction, under these locks: STORE_FORMAT of them. A step must
- * leave slipway.format and slipway.head's row where they are, for the servers that know less to find out;
- * and must not rewrite or empty the log or live, which whoever reads with a snapshot of before would
- * find without a row. */
+/* The STORE_FORMAT steps that postgres_format.h runs in a transaction, under these locks. A step
+ * must keep slipway.format and slipway.head's row in place, so that older servers detect it. It
+ * must not rewrite or empty the log or live: a reader with an earlier snapshot would find them
+ * without a row. */
 extern const char *const postgres_format_steps[];
 
 /* Prepared under these numbers on each connection. */
@@ -42,7 +42,7 @@ enum statement {
 
 extern const char *const postgres_statements[STATEMENT_COUNT];
 
-/* What is read from the head, and what is read of a change or a live row. */
+/* Columns read from the head, and columns read of a change or a live row. */
 enum head_column { HEAD_REVISION, HEAD_PRUNED, HEAD_KEEP };
 enum row_column { ROW_REVISION, ROW_KIND, ROW_KEY, ROW_DELETED, ROW_API, ROW_PRIVATE, ROW_MAC };
 

@@ -17,8 +17,8 @@
 #define SILENCE_MAX_MS 45000
 #define PASSWORD_HIDDEN_MIN 4 /* a shorter one would blank out half of every message */
 
-/* What we ask of the server unless the URL's `options` ask for something else. A session that is paused
- * while it holds the lock of the head loses it before others give up waiting, and those give up before
+/* Server settings unless the URL's `options` override them. A session that is paused while
+ * it holds the lock of the head loses it before others give up waiting, and those give up before
  * their statement as a whole is cancelled. synchronous_commit: an acknowledged write is on disk,
  * whatever this database is set to. */
 static const char session_settings[] =
@@ -40,7 +40,7 @@ static const char session_settings[] =
 	"SET search_path = pg_catalog;"
 	"LISTEN slipway";
 
-/* What we ask of libpq unless the URL asks for something else. */
+/* Settings of libpq unless the URL overrides them. */
 static const struct {
 	const char *name;
 	const char *value;
@@ -437,7 +437,7 @@ static bool is_success(const PGresult *result)
 	       status == PGRES_SINGLE_TUPLE || status == PGRES_PIPELINE_SYNC;
 }
 
-/* What the database answers for ever to a connection that is of no use any more. */
+/* SQL states that an unusable connection returns for every further statement. */
 static const char *const useless_states[] = {
 	"25006", /* read-only: the server became a standby */
 	/* The prepared statements do not fit the tables any more: a newer slipway may have changed them, which

@@ -5,8 +5,8 @@
  *
  * While a session is connected its state is known: results are always read up to the end of the
  * pipeline. Where that is impossible (lost, silent for too long) the connection is dropped, and
- * postgres_session_is_connected() says so: it is how callers tell "the database said no" from "nobody
- * knows what the database did".
+ * postgres_session_is_connected() says so: callers use it to distinguish "the database rejected it"
+ * from "the result is unknown".
  */
 #ifndef STORE_POSTGRES_SESSION_H
 #define STORE_POSTGRES_SESSION_H

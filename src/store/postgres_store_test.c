@@ -106,7 +106,7 @@ static void describe_store(struct store *store, struct buffer *out)
 			object->revision, SPAN_ARGS(object->api));
 }
 
-/* Everything that a feed tells, one line each. -EOVERFLOW is passed on. */
+/* Writes every change of a feed, one line each. Returns -EOVERFLOW to the caller. */
 static int describe_feed(struct store_feed *feed, struct buffer *out)
 {
 	struct store_change changes[16];
@@ -126,7 +126,7 @@ static int describe_feed(struct store_feed *feed, struct buffer *out)
 	return count;
 }
 
-/* The same up to a revision: what can be seen already is told a moment later. */
+/* The same up to a revision: the feed reports a visible change a moment later. */
 static void describe_feed_until(struct store_feed *feed, uint64_t revision, struct buffer *out)
 {
 	struct clock *clock = clock_system();
@@ -147,10 +147,10 @@ static void wait_for_overflow(struct store_feed *feed)
 {
 	struct clock *clock = clock_system();
 	int64_t deadline = clock_steady_us(clock) + DEADLINE_MS * 1000;
-	_buffer_ struct buffer told = {0};
+	_buffer_ struct buffer reported = {0};
 	int code;
 
-	while ((code = describe_feed(feed, &told)) == 0 && clock_steady_us(clock) < deadline)
+	while ((code = describe_feed(feed, &reported)) == 0 && clock_steady_us(clock) < deadline)
 		poll(NULL, 0, 5);
 	assert_int_equal(code, -EOVERFLOW);
 }
@@ -219,7 +219,7 @@ static void test_all_see_one_order(void **state)
 	struct fixture *fixture = *state;
 	struct writer_thread writers[2 * WRITERS];
 	struct store_feed *feed_a = NULL, *feed_b = NULL;
-	_buffer_ struct buffer a = {0}, b = {0}, told_a = {0}, told_b = {0};
+	_buffer_ struct buffer a = {0}, b = {0}, reported_a = {0}, reported_b = {0};
 
 	assert_int_equal(store_feed_open(fixture->a, 0, NULL, NULL, &feed_a, NULL), 0);
 	assert_int_equal(store_feed_open(fixture->b, 0, NULL, NULL, &feed_b, NULL), 0);
@@ -235,9 +235,9 @@ static void test_all_see_one_order(void **state)
 	describe_store(fixture->a, &a);
 	describe_store(fixture->b, &b);
 	assert_string_equal(a.data, b.data);
-	describe_feed_until(feed_a, 2 * WRITERS * WRITES, &told_a);
-	describe_feed_until(feed_b, 2 * WRITERS * WRITES, &told_b);
-	assert_string_equal(told_a.data, told_b.data);
+	describe_feed_until(feed_a, 2 * WRITERS * WRITES, &reported_a);
+	describe_feed_until(feed_b, 2 * WRITERS * WRITES, &reported_b);
+	assert_string_equal(reported_a.data, reported_b.data);
 	store_feed_close(feed_a);
 	store_feed_close(feed_b);
 }
@@ -259,7 +259,7 @@ static void test_one_of_several_wins(void **state)
 
 		won += writers[i].won;
 		lost += writers[i].lost;
-		for (int key = 0; key < WRITES; key++) { /* who was told so is the one */
+		for (int key = 0; key < WRITES; key++) { /* an acked write is the stored one */
 			char name[64];
 			const struct store_object *object;
 
@@ -284,7 +284,7 @@ static void test_idle_server_follows(void **state)
 {
 	struct fixture *fixture = *state;
 	struct store_feed *feed = NULL;
-	_buffer_ struct buffer told = {0};
+	_buffer_ struct buffer reported = {0};
 	atomic_int wakes = 0;
 	uint64_t revision = 0;
 
@@ -294,20 +294,20 @@ static void test_idle_server_follows(void **state)
 	assert_int_equal(test_delete(fixture->a, &thing_kind, "x", 2, &revision, NULL), 0);
 	assert_int_equal(revision, 3);
 	wait_for_revision(fixture->b, 3);
-	describe_feed_until(feed, 3, &told);
+	describe_feed_until(feed, 3, &reported);
 	store_feed_close(TAKE(feed)); /* no wake is under way after this */
 	assert_true(atomic_load(&wakes) >= 1);
 	assert_int_equal(store_feed_open(fixture->b, 0, NULL, NULL, &feed, NULL), 0);
-	buffer_reset(&told);
-	assert_int_equal(describe_feed(feed, &told), 0);
-	assert_string_equal(told.data, "1 x - -> red 1\n2 x red 1 -> red 2\n3 x red 2 -> -\n");
+	buffer_reset(&reported);
+	assert_int_equal(describe_feed(feed, &reported), 0);
+	assert_string_equal(reported.data, "1 x - -> red 1\n2 x red 1 -> red 2\n3 x red 2 -> -\n");
 	store_feed_close(feed);
 }
 
 /* ---- what goes wrong on the way ---- */
 
 /* Acknowledged is there, refused is not. */
-static void assert_truth(struct store *store, const struct writer_thread *writer)
+static void assert_actual(struct store *store, const struct writer_thread *writer)
 {
 	_view_ struct store_view *view = store_view_open(store);
 
@@ -337,7 +337,7 @@ static void test_cut_commits_are_answered_truly(void **state)
 		unsigned before = proxy_cuts(&fixture->proxy);
 		int unfinished = WRITERS;
 
-		proxy_tell(&fixture->proxy, cuts[i % LENGTH(cuts)], false, false);
+		proxy_notify(&fixture->proxy, cuts[i % LENGTH(cuts)], false, false);
 		while (unfinished > 0 && proxy_cuts(&fixture->proxy) == before) {
 			poll(NULL, 0, 1);
 			unfinished = 0;
@@ -345,7 +345,7 @@ static void test_cut_commits_are_answered_truly(void **state)
 				unfinished += atomic_load(&writers[j].done) < WRITES;
 		}
 	}
-	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
 	for (int i = 0; i <= WRITERS; i++) {
 		pthread_join(writers[i].thread, NULL);
 		failed += writers[i].failed;
@@ -356,7 +356,7 @@ static void test_cut_commits_are_answered_truly(void **state)
 
 	fresh = open_store(fixture->test, fixture->database.url);
 	for (int i = 0; i <= WRITERS; i++) {
-		assert_truth(fresh, &writers[i]);
+		assert_actual(fresh, &writers[i]);
 		writer_free(&writers[i]);
 	}
 	wait_for_revision(fixture->b, revision_of(fresh));
@@ -373,7 +373,7 @@ static void test_database_away_and_back(void **state)
 	int code;
 
 	assert_int_equal(test_put(fixture->b, &thing_kind, "a", "red 1", STORE_ANY, NULL, &err), 0);
-	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, true, false);
 	while ((code = test_put(fixture->b, &thing_kind, "b", "red 1", STORE_ANY, NULL, &err)) ==
 			0 &&
 		clock_steady_us(clock) < deadline)
@@ -382,7 +382,7 @@ static void test_database_away_and_back(void **state)
 	assert_non_null(strstr(err.message, "PostgreSQL"));
 	store_statistics(fixture->b, &statistics);
 	assert_false(statistics.available);
-	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
 	while ((code = test_put(fixture->b, &thing_kind, "c", "red 1", STORE_ANY, NULL, &err)) <
 			0 &&
 		clock_steady_us(clock) < deadline)
@@ -405,11 +405,11 @@ static void test_far_behind_reads_anew(void **state)
 	test_put(fixture->a, &thing_kind, "goes", "red 1", STORE_ANY, NULL, NULL);
 	wait_for_revision(fixture->b, 2);
 	assert_int_equal(store_feed_open(fixture->b, 2, NULL, NULL, &feed, NULL), 0);
-	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, true, false);
 	test_delete(fixture->a, &thing_kind, "goes", STORE_ANY, NULL, NULL);
 	for (int i = 0; i < 30; i++)
 		test_put(fixture->a, &thing_kind, "changes", "blue 2", STORE_ANY, NULL, NULL);
-	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
 	wait_for_revision(fixture->b, 33);
 	describe_store(fixture->b, &b);
 	assert_string_equal(b.data, "changes 33 blue 2\nstays 1 red 1\n");
@@ -474,7 +474,7 @@ static bool is_quarantined(struct store *store, const char *key)
 	return store_is_quarantined(store, &thing_kind, span_of(key));
 }
 
-/* It is visible to nobody, nobody overwrites it, and everything else goes on. */
+/* No reader sees it, no writer overwrites it, and everything else continues. */
 static void test_newer_records_are_left_alone(void **state)
 {
 	static const struct store_kind free_thing = {.name = "thing"}, newer = {.name = "newer"};
@@ -514,7 +514,7 @@ static void test_newer_records_are_left_alone(void **state)
 		assert_true(span_is(store_get(view, &free_thing, SPAN("a"))->api, "!new"));
 		assert_true(span_is(store_get(view, &newer, SPAN("n"))->api, "new"));
 	}
-	/* What can be read again is used again; what was deleted is gone. */
+	/* A record that is readable again is used again; a deleted one is gone. */
 	assert_int_equal(test_put(store, &free_thing, "a", "blue 2", STORE_ANY, NULL, NULL), 0);
 	assert_int_equal(test_delete(store, &free_thing, "c", STORE_ANY, NULL, NULL), 0);
 	wait_for_revision(fixture->b, 8);
@@ -539,10 +539,10 @@ static void test_mended_and_broken_again(void **state)
 	test_put(store, &free_thing, "a", "!1", STORE_ANY, NULL, NULL);
 	wait_for_revision(fixture->b, 1);
 	assert_true(is_quarantined(fixture->b, "a"));
-	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, true, false);
 	test_put(store, &free_thing, "a", "red 1", STORE_ANY, NULL, NULL);
 	test_put(store, &free_thing, "a", "!2", STORE_ANY, NULL, NULL);
-	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
 	wait_for_revision(fixture->b, 3);
 	assert_true(is_quarantined(fixture->b, "a"));
 	store_close(store);
@@ -555,8 +555,8 @@ struct lookout {
 	atomic_int missed;
 };
 
-/* Whoever takes the record for deleted acts upon that: it must be quarantined whenever one looks. */
-static void *look_out(void *context)
+/* A reader that takes the record for deleted acts on that: it must always be quarantined. */
+static void *watch_out(void *context)
 {
 	struct lookout *lookout = context;
 
@@ -592,15 +592,15 @@ static void test_reading_anew_keeps_what_is_quarantined(void **state)
 		snprintf(key, sizeof(key), "good%d", i);
 		test_put(fixture->a, &thing_kind, key, "red 1", STORE_ANY, NULL, NULL);
 	}
-	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, true, false);
 	test_put(fixture->a, &thing_kind, "bad", "red 1", STORE_ANY, NULL, NULL);
 	test_database_run(fixture->database.url,
 		"UPDATE slipway.log SET api = set_byte(api, 4, 50) WHERE revision = 21");
-	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
 	wait_for_revision(fixture->b, 21);
 	assert_true(is_quarantined(fixture->b, "bad"));
 
-	pthread_create(&lookout.thread, NULL, look_out, &lookout);
+	pthread_create(&lookout.thread, NULL, watch_out, &lookout);
 	for (int i = 0; i < TIMES; i++) {
 		test_database_run(fixture->database.url,
 			"UPDATE slipway.head SET pruned = revision + 1");
@@ -754,8 +754,8 @@ static void test_database_crashes(void **state)
 	assert_int_equal(code, 0);
 	fresh = open_store(test, server.url);
 	for (int i = 0; i < WRITERS; i++) {
-		assert_truth(fresh, &writers[i]);
-		assert_truth(store, &writers[i]);
+		assert_actual(fresh, &writers[i]);
+		assert_actual(store, &writers[i]);
 		writer_free(&writers[i]);
 	}
 	store_close(fresh);

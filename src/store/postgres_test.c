@@ -310,7 +310,7 @@ static void test_refused_row(void **state)
 	buffer_clear(&recorder.text);
 }
 
-/* Following must not wait for who writes: an idle server would slow down all the others. */
+/* Following must not wait for a writer: an idle server would slow down all the others. */
 static void test_follows_while_another_writes(void **state)
 {
 	struct fixture *fixture = *state;
@@ -381,7 +381,7 @@ static void test_notification_wakes(void **state)
 	reader->operations->wait_descriptor(reader, &timeout);
 	assert_in_range(timeout, 1, 1000);
 	assert_int_equal(poll(&wait, 1, 0), 0);
-	/* Nobody is woken by his own writes. */
+	/* A server's own writes do not wake it. */
 	put(reader, "b", "1");
 	reader->operations->wait_descriptor(reader, &timeout);
 	assert_in_range(timeout, 1, 1000);
@@ -414,7 +414,7 @@ static void test_too_far_behind_loads_again(void **state)
 	assert_int_equal(load(reader), 1 + 3 * WRITES);
 	assert_int_equal(put(reader, "mine", "1"), 2 + 3 * WRITES);
 
-	/* What is live, and changes that are younger than `keep` and a step of pruning. */
+	/* Live rows, and changes that are younger than `keep` and a step of pruning. */
 	assert_in_range(test_database_number(url, "SELECT count(*) FROM slipway.log"), KEEP + 1,
 		KEEP + KEEP / 10 + 4);
 	assert_int_equal(test_database_number(url,
@@ -579,7 +579,7 @@ static void test_cut_in_a_commit(void **state)
 		int64_t there;
 
 		assert_int_equal(begin(backend), revision);
-		proxy_tell(&fixture->proxy, cuts[i], false, false);
+		proxy_notify(&fixture->proxy, cuts[i], false, false);
 		assert_int_equal(backend->operations->commit(backend, rows, 2, &err), -EINPROGRESS);
 		assert_int_equal(proxy_cuts(&fixture->proxy), i + 1);
 		if (backend->operations->settle(backend, revision + 1, revision + 2, &durable,
@@ -598,7 +598,7 @@ static void test_cut_in_a_commit(void **state)
 	assert_int_equal(begin(backend), revision);
 }
 
-/* The same revisions can be somebody else's by the time we ask. */
+/* Another server may have the same revisions by the time we ask. */
 static void test_cut_and_overtaken(void **state)
 {
 	struct fixture *fixture = *state;
@@ -611,7 +611,7 @@ static void test_cut_and_overtaken(void **state)
 	struct err err;
 
 	begin(backend);
-	proxy_tell(&fixture->proxy, PROXY_BEFORE, false, false);
+	proxy_notify(&fixture->proxy, PROXY_BEFORE, false, false);
 	assert_int_equal(backend->operations->commit(backend, &row, 1, &err), -EINPROGRESS);
 	assert_int_equal(put(fixture->backend, "a", "overtook"), 1);
 	assert_int_equal(backend->operations->settle(backend, 1, 1, &durable, &err), 0);
@@ -636,7 +636,7 @@ static void test_stuck_server_is_ended(void **state)
 
 	load(waiting);
 	begin(fixture->other);
-	proxy_tell(&fixture->proxy, PROXY_UNNOTICED, false, false);
+	proxy_notify(&fixture->proxy, PROXY_UNNOTICED, false, false);
 	assert_int_equal(fixture->other->operations->commit(fixture->other, &row, 1, &err),
 		-EINPROGRESS);
 	assert_int_equal(put(waiting, "a", "1"), 1);
@@ -655,7 +655,7 @@ static void test_database_away_and_back(void **state)
 	int r;
 
 	put(backend, "a", "1");
-	proxy_tell(&fixture->proxy, PROXY_PASS, true, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, true, false);
 	while ((r = backend->operations->begin(backend, ignore, NULL, &revision, &err)) == 0 &&
 		clock_steady_us(clock) < deadline)
 		backend->operations->rollback(backend);
@@ -668,7 +668,7 @@ static void test_database_away_and_back(void **state)
 		assert_int_equal(backend->operations->begin(backend, ignore, NULL, &revision, &err),
 			-EIO);
 	assert_non_null(strstr(err.message, "PostgreSQL: cannot connect"));
-	proxy_tell(&fixture->proxy, PROXY_PASS, false, false);
+	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
 	while ((r = backend->operations->begin(backend, ignore, NULL, &revision, &err)) < 0 &&
 		clock_steady_us(clock) < deadline) {
 		backend->operations->wait_descriptor(backend, &timeout);

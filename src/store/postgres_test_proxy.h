@@ -354,7 +354,7 @@ static inline void proxy_start(struct proxy *proxy, const struct test_database *
 	pthread_create(&proxy->thread, NULL, proxy_run, proxy);
 }
 
-static inline void proxy_tell(struct proxy *proxy, enum proxy_cut cut, bool down, bool ending)
+static inline void proxy_notify(struct proxy *proxy, enum proxy_cut cut, bool down, bool ending)
 {
 	pthread_mutex_lock(&proxy->lock);
 	proxy->cut = cut;
@@ -377,7 +377,7 @@ static inline unsigned proxy_cuts(struct proxy *proxy)
 
 static inline void proxy_stop(struct proxy *proxy)
 {
-	proxy_tell(proxy, PROXY_PASS, false, true);
+	proxy_notify(proxy, PROXY_PASS, false, true);
 	pthread_join(proxy->thread, NULL);
 	close(proxy->listener);
 	close(proxy->wake);

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-/* A kind's name has no NUL in it, so the joined text tells all pairs apart. */
+/* A kind's name has no NUL in it, so the joined text is unique for each pair. */
 static void join_name(struct buffer *name, struct span kind, struct span key)
 {
 	buffer_add_span(name, kind);

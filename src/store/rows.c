@@ -1,10 +1,10 @@
 /*
  * From rows of the database to objects: all of them at start, and those that other servers wrote later.
- * What cannot be trusted or read is quarantined here and goes no further.
+ * Rows that cannot be trusted or read are quarantined here and go no further.
  *
- * Whoever finds a record neither in a view nor in the quarantine takes it for deleted, and acts upon that.
- * So a record is in the quarantine before it leaves the view, and in the view before it leaves the
- * quarantine.
+ * A reader that finds a record neither in a view nor in the quarantine takes it for deleted and
+ * acts on that. So a record is in the quarantine before it leaves the view, and in the view before
+ * it leaves the quarantine.
  */
 #include "base/memory.h"
 #include "store/state.h"
@@ -133,13 +133,13 @@ int rows_load(struct store *store, bool without_key, struct err *err)
 
 struct taking {
 	struct store *store;
-	struct quarantine mended; /* records that were quarantined and can be read again */
+	struct quarantine recovered; /* records that were quarantined and can be read again */
 };
 
-static void note_mended(struct taking *taking, const struct store_row *row)
+static void note_recovered(struct taking *taking, const struct store_row *row)
 {
 	if (quarantine_has(&taking->store->quarantine, row->kind, row->key))
-		quarantine_add(&taking->mended, row->kind, row->key, row->revision, "");
+		quarantine_add(&taking->recovered, row->kind, row->key, row->revision, "");
 }
 
 /* store_row_function: a row that another server wrote */
@@ -156,14 +156,14 @@ static int take_over_row(void *context, const struct store_row *row, struct err 
 	if (place)
 		before = store_get(store->head.view, place->kind, row->key);
 	if (before && before->revision >= revision)
-		return 0; /* told twice */
+		return 0; /* reported twice */
 	code = row_read(store, NULL, row, &place, &object, err);
 	if (code < 0)
 		return code;
 	if (code == 0) {
-		note_mended(taking, row);
+		note_recovered(taking, row);
 	} else { /* its revision is not to be trusted, but it is at least this */
-		quarantine_remove(&taking->mended, row->kind, row->key);
+		quarantine_remove(&taking->recovered, row->kind, row->key);
 		revision = store->head.view->revision + 1;
 	}
 	if (!object && !before)
@@ -186,7 +186,7 @@ static int rows_load_again(struct store *store, const struct err *reason, struct
 	if (code < 0) {
 		head_restore(store);
 	} else {
-		/* Who opens a feed from a view of before is told to list again, whatever comes first. */
+		/* A feed opened from an earlier view must list again, whatever comes first. */
 		head_publish(store);
 		feed_ring_restart(store->ring, store->head.view->revision);
 		quarantine_replace(&store->quarantine, &found);
@@ -203,18 +203,18 @@ static int take_over(struct store *store, bool lock, struct err *err)
 	uint64_t revision = 0;
 	int code;
 
-	quarantine_init(&taking.mended);
+	quarantine_init(&taking.recovered);
 	code = (begin ? operations->begin : operations->follow)(store->backend, take_over_row,
 		&taking, &revision, err);
 	if (code == 0 && begin && !lock)
 		operations->rollback(store->backend);
-	/* What others wrote is durable, so it is shown at once; it is not told a second time. */
+	/* Changes of other servers are durable: publish them at once, and only once. */
 	if (code == 0 && revision > store->head.view->revision)
 		store->head.view->revision = revision;
 	if (store->head.view->revision > store->published->revision)
 		head_publish(store);
-	quarantine_remove_all(&store->quarantine, &taking.mended);
-	quarantine_clear(&taking.mended);
+	quarantine_remove_all(&store->quarantine, &taking.recovered);
+	quarantine_clear(&taking.recovered);
 	return code;
 }
 

@@ -307,7 +307,7 @@ int store_sqlite_open(const char *path, struct store_backend **ret_backend, stru
 		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 		    NULL) != SQLITE_OK)
 		code = sqlite_fail(sqlite, "open database", err);
-	/* The lock first: what is read before is nobody else's. */
+	/* Lock first: no other process changes what is read after this. */
 	if (code == 0)
 		code = run(sqlite,
 			"PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"

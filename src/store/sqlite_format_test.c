@@ -69,7 +69,7 @@ static void test_old_databases_move_forward(void **state)
 static void test_a_step_is_taken_whole_or_not(void **state)
 {
 	static const char *const broken[] = {FIRST, SECOND, BROKEN};
-	static const char *const mended[] = {FIRST, SECOND, THIRD};
+	static const char *const recovered[] = {FIRST, SECOND, THIRD};
 	sqlite3 *database = *state;
 	struct err err;
 
@@ -77,7 +77,7 @@ static void test_a_step_is_taken_whole_or_not(void **state)
 	assert_non_null(strstr(err.message, "nowhere"));
 	assert_int_equal(format_of(database), 2);
 	assert_int_equal(number(database, "SELECT count(*) FROM things WHERE size = 7"), 2);
-	assert_int_equal(sqlite_format_advance(database, "x", mended, 3, &err), 0);
+	assert_int_equal(sqlite_format_advance(database, "x", recovered, 3, &err), 0);
 	assert_int_equal(number(database, "SELECT count(*) FROM things WHERE size = 8"), 2);
 }
 

@@ -95,7 +95,7 @@ static void buffer_set_length(struct buffer *buffer, size_t length)
 	buffer->length = length;
 }
 
-/* What is kept of a change: all of it, or its first `length` bytes. */
+/* Applies a change: all of it, or its first `length` bytes. */
 static void file_apply(struct buffer *content, const struct pending *pending, size_t length)
 {
 	if (pending->truncates) {
@@ -131,7 +131,7 @@ static void file_sync(struct disk_file *file)
 	file_forget_pending(file);
 }
 
-/* What the disk holds when the power is gone: chance decides about all that was not synced. */
+/* Computes the file after a power cut: each unsynced change survives at random. */
 static void file_after_cut(struct disk_file *file, struct random *random)
 {
 	for (struct pending *pending = file->first; pending; pending = pending->next) {

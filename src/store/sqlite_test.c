@@ -1,4 +1,4 @@
-/* What is SQLite's own: the lock, the format, damage, a disk that refuses, sudden ends. */
+/* Tests specific to SQLite: the lock, the format, damage, disk errors, crashes. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -47,10 +47,10 @@ static uint64_t count_objects(struct store *store)
 	return store_count(view, &thing_kind, -1, SPAN(""), false);
 }
 
-/* ---- who may open it ---- */
+/* ---- exclusive open ---- */
 
-/* A process that opens the file when told, and exits with 0 if it may not. */
-static pid_t fork_opener(struct test_store *test, int *ret_tell)
+/* A process that opens the file on request, and exits with 0 if the open is rejected. */
+static pid_t fork_opener(struct test_store *test, int *ret_report)
 {
 	int ends[2];
 	pid_t child;
@@ -69,15 +69,15 @@ static pid_t fork_opener(struct test_store *test, int *ret_tell)
 				: 1);
 	}
 	close(ends[0]);
-	*ret_tell = ends[1];
+	*ret_report = ends[1];
 	return child;
 }
 
 static void test_two_never_open_one_file(void **state)
 {
 	struct test_store *test = *state;
-	_close_ int tell = -1;
-	pid_t child = fork_opener(test, &tell);
+	_close_ int report = -1;
+	pid_t child = fork_opener(test, &report);
 	struct store *store = test_store_open(test), *second = NULL;
 	struct err err = {0};
 	int status;
@@ -87,7 +87,7 @@ static void test_two_never_open_one_file(void **state)
 	assert_non_null(strstr(err.message, "is in use by another process"));
 	put(store, "a", "red 1"); /* the first is not disturbed */
 
-	assert_int_equal(write(tell, "x", 1), 1);
+	assert_int_equal(write(report, "x", 1), 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	put(store, "b", "red 1");
@@ -242,7 +242,7 @@ static void test_rows_that_cannot_be_read(void **state)
 	assert_null(strstr(reports + strlen("records of a kind 'newer'"),
 		"newer")); /* reported once */
 	put(store, "b", "red 1");
-	/* nothing is lost for those who can read it */
+	/* nothing is lost for a store that can read it */
 	test->config.kinds = other_kinds;
 	store = test_store_reopen(test);
 	{
@@ -402,9 +402,9 @@ static void test_the_wal_stays_small(void **state)
 
 #define END_WRITES 40
 
-/* What a process that is about to end abruptly tells: one byte per write that was answered. */
+/* A process that is about to crash, and its report: one byte per answered write. */
 struct doomed {
-	int tell;
+	int report;
 	int end_at; /* this commit */
 	bool after; /* it, or before it */
 	int commits;
@@ -456,7 +456,7 @@ static void doomed_main(struct test_store *test, struct doomed *doomed)
 	for (int i = 0; i < END_WRITES; i++) {
 		if (store_write_wait(store, write_pair, &i, NULL, NULL) < 0)
 			_exit(2);
-		if (write(doomed->tell, "x", 1) != 1)
+		if (write(doomed->report, "x", 1) != 1)
 			_exit(3);
 	}
 	_exit(4); /* it should have ended before */
@@ -465,8 +465,8 @@ static void doomed_main(struct test_store *test, struct doomed *doomed)
 static void test_sudden_ends(void **state)
 {
 	for (int end_at = 1; end_at <= 31; end_at += 3) {
-		const struct test_store *given = *state;
-		struct test_store *test = test_store_new(true, given->config.inline_writes);
+		const struct test_store *requested = *state;
+		struct test_store *test = test_store_new(true, requested->config.inline_writes);
 		char answered[END_WRITES + 1];
 		ssize_t answers;
 		int ends[2], status;

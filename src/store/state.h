@@ -1,7 +1,7 @@
 /*
- * What the files of the store share: the store itself, its views, and head.
+ * State shared by the files of the store: the store itself, its views, and head.
  *
- * Who may touch what: `published` belongs to view_lock, the queue to the writer's own lock, numbers to
+ * Ownership: `published` belongs to view_lock, the queue to the writer's own lock, numbers to
  * statistics_lock; ring and quarantine have their locks inside. Head, backend and integrity are the
  * writer's alone (and store_open's, before there is a writer).
  */
@@ -21,7 +21,7 @@
 #include "store/store.h"
 #include "store/tree.h"
 
-/* Everyone who opens a view of the same state gets the same one: opening is counting. */
+/* All readers of the same state share one view: opening only counts a reference. */
 struct store_view {
 	struct store *store;
 	_Atomic uint32_t references;
@@ -66,7 +66,7 @@ void head_restore(struct store *store);
 /* Everything that the database has, into a head that is emptied first. without_key: any row at all is
  * an error. */
 int rows_load(struct store *store, bool without_key, struct err *err);
-/* What others wrote, into head and to everyone; with the lock that a group needs, or without. */
+/* Applies other servers' changes to head and publishes them, with the group's lock or without. */
 int rows_take_over(struct store *store, bool lock, struct err *err);
 
 /* ---- the writer (writer.c) ---- */

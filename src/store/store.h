@@ -28,11 +28,11 @@
  * number of its last put. The sequence survives restarts and, on PostgreSQL, is shared by all servers.
  *
  * The feed gives every published change in revision order from a ring with a cap in bytes. The writer
- * never waits for a reader: one that fell out of the ring is told to list again (-EOVERFLOW).
+ * never waits for a reader: one that fell out of the ring must list again (-EOVERFLOW).
  *
  * Integrity. Every record carries an HMAC over kind, key, revision and texts, with a key that is not
- * in the database. A record that fails is quarantined: reported, kept where it is, visible to nobody,
- * and its key cannot be written.
+ * in the database. A record that fails is quarantined: reported, kept in place, hidden from
+ * readers, and its key cannot be written.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -103,7 +103,7 @@ void store_object_unref_pointer(const struct store_object **object);
 
 /* Faults for tests, at the seam between writer and backend; all NULL in production. A negative code
  * from before_commit fails the group (nothing was written); after_commit's return value is used by
- * simulations to stop at that point: the group is durable, but nobody was told. */
+ * simulations to stop at that point: the group is durable, but not published. */
 struct store_faults {
 	int (*before_commit)(void *context);
 	int (*after_commit)(void *context);
@@ -123,8 +123,8 @@ struct store_config {
 	 * simulations and tools. Not with PostgreSQL. */
 	bool inline_writes;
 	const struct store_faults *faults;
-	/* Told, on the writer's thread, what an operator should hear about: quarantined records, a
-	 * database that went away or came back. */
+	/* Reports events for the operator, on the writer's thread: quarantined records, a database
+	 * that became unreachable or reachable. */
 	void (*report)(void *context, const char *message);
 	void *report_context;
 };

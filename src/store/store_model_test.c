@@ -184,7 +184,7 @@ static uint64_t expected_revision(enum expectation expectation, const struct mod
 	return 0;
 }
 
-/* What the store has to answer. */
+/* Predicts the store's answer. */
 static int predict(const struct operation *operation, const struct model_object *found,
 	uint64_t expected)
 {
@@ -299,7 +299,7 @@ static void plan_done(void *context, int code, uint64_t revision, const struct e
 	if (plan->ran && plan->returned < 0) {
 		if (code != plan->returned)
 			blame(run, "a function returned %d, but done got %d", plan->returned, code);
-	} else if (run->stopped) { /* durable, but nobody is told */
+	} else if (run->stopped) { /* durable, but not published */
 		model_copy(&run->durable, &run->head);
 		if (code != -ECANCELED)
 			blame(run, "stopped, but done got %d", code);
@@ -571,7 +571,7 @@ static void check_feed(struct run *run, struct server *server)
 			store_change_release(&changes[i]);
 		}
 	if (count == -EOVERFLOW && run->server_count > 1)
-		open_feed(run, server); /* was told to list again */
+		open_feed(run, server); /* must list again */
 	else if (count < 0)
 		blame(run, "the feed answered %d", count);
 	if (!model_equal(&server->replayed, &run->durable))

@@ -200,9 +200,9 @@ struct batch {
 	int done_code;
 	bool done;
 	uint64_t revision;
-	sem_t *started;  /* told that the function runs */
+	sem_t *started;  /* posted when the function runs */
 	sem_t *wait_for; /* before anything else */
-	sem_t *answered; /* told at the end */
+	sem_t *answered; /* posted at the end */
 	size_t *order;   /* counts answers */
 	size_t place;    /* of this one */
 	char message[ERR_MESSAGE_MAX];
@@ -287,7 +287,7 @@ static void test_a_failed_write_changes_nothing(void **state)
 	}
 }
 
-static int write_and_look(struct store_transaction *transaction, void *context, struct err *err)
+static int write_and_inspect(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct store_object *before =
 		store_get(store_head(transaction), &thing_kind, SPAN("a"));
@@ -318,7 +318,7 @@ static void test_a_write_sees_its_own_changes(void **state)
 	uint64_t revision;
 
 	assert_int_equal(test_put(store, &thing_kind, "a", "red 1", STORE_ANY, NULL, NULL), 0);
-	assert_int_equal(store_write_wait(store, write_and_look, NULL, &revision, NULL), 0);
+	assert_int_equal(store_write_wait(store, write_and_inspect, NULL, &revision, NULL), 0);
 	assert_int_equal(revision, 4);
 	store = test_store_reopen(*state);
 	if (((struct test_store *)*state)->durable) {

@@ -1,5 +1,5 @@
-/* The store as simple as can be: the objects of the kinds of test_kinds.h in a sorted array each, and the
- * entries of an index made anew whenever somebody asks. */
+/* A minimal store: one sorted array of objects for each kind of test_kinds.h. Each query computes
+ * the entries of an index anew. */
 #ifndef STORE_TEST_MODEL_H
 #define STORE_TEST_MODEL_H
 
@@ -87,7 +87,7 @@ static inline bool model_equal(const struct model *a, const struct model *b)
 	return a->revision == b->revision;
 }
 
-/* What a walk over an index should come by. */
+/* An entry that a walk over an index should visit. */
 struct model_entry {
 	char text[64];
 	const struct model_object *object;

@@ -1,5 +1,5 @@
-/* What a write function can do. Every call checks everything first and then changes head, so a
- * refused one has changed nothing. */
+/* The operations of a write function. Every call checks everything first and then changes head, so
+ * a refused one has changed nothing. */
 #include "base/memory.h"
 #include "store/state.h"
 

@@ -50,7 +50,7 @@ struct tree_inner {
 	int64_t sums[][STORE_MEASURES]; /* TREE_MOST of them in a tree with a measure, else none */
 };
 
-/* What a change below adds to the numbers of the nodes above. */
+/* The difference that a change below makes to the counts of the nodes above. */
 struct tree_delta {
 	int64_t count;
 	int64_t sums[STORE_MEASURES];
@@ -145,7 +145,7 @@ static void members_move(const struct tree_type *type, struct tree_node *to, siz
 			count * sizeof(int64_t[STORE_MEASURES]));
 }
 
-/* Makes *node ours to change: it is, when nobody else refers to it (and to nothing above it, which
+/* Makes *node ours to change: it is, when nothing else refers to it (and to nothing above it, which
  * the caller has owned before). Acquire: what other threads read of it before they let go happened
  * before we write. */
 static void node_own(const struct tree_type *type, struct tree_node **node)
@@ -485,7 +485,7 @@ static void node_close_gap(const struct tree_type *type, struct tree_node *node,
 }
 
 /* Mends a child that has become thin: joins it with a neighbour, or takes some of its members. */
-static void inner_mend(const struct tree_type *type, struct tree_inner *inner, size_t slot)
+static void inner_recover(const struct tree_type *type, struct tree_inner *inner, size_t slot)
 {
 	struct tree_node *left, *right;
 	size_t total, half;
@@ -570,7 +570,7 @@ static void node_remove(const struct tree_type *type, struct tree_node **node,
 	child = &inner->children[slot];
 	node_remove(type, &child->node, bound, delta);
 	if (child->node->used < TREE_LEAST) {
-		inner_mend(type, inner, slot);
+		inner_recover(type, inner, slot);
 		return;
 	}
 	inner_add(type, inner, slot, delta);

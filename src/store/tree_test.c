@@ -303,7 +303,7 @@ static void test_ordered_operations(void **state)
 	free(world);
 }
 
-/* An edit that is taken back: the saved root has everything, whatever was done to the other. */
+/* An edit that is rolled back: the saved root is complete, whatever changed in the other. */
 static void test_snapshot_outlives_the_tree(void **state)
 {
 	struct world *world = memory_allocate(sizeof(*world));

@@ -166,7 +166,7 @@ static int group_make_rows(struct writer *writer, struct err *err)
 	return 0;
 }
 
-/* The commit, and what becomes of one whose end nobody saw. */
+/* Commits, and settles a commit whose result is unknown. */
 static int group_commit(struct writer *writer, struct err *err)
 {
 	struct store *store = writer->store;

@@ -20,7 +20,7 @@ static const uint32_t sizes[] = {1000, 10000, 100000};
 
 static const struct fleet_rules rules = {
 	.mode = FLEET_ROLLS,
-	.minimum_given = true,
+	.minimum_requested = true,
 	.minimum_healthy_percent = 90,
 };
 
@@ -32,10 +32,10 @@ static double now_us(void)
 static size_t take_all(struct fleet *fleet)
 {
 	struct fleet_action actions[BATCH];
-	size_t made, all = 0;
+	size_t built, all = 0;
 
-	while ((made = fleet_next(fleet, actions, BATCH)) > 0)
-		all += made;
+	while ((built = fleet_next(fleet, actions, BATCH)) > 0)
+		all += built;
 	return all;
 }
 
@@ -99,7 +99,7 @@ static double one_event(struct fleet *fleet, uint32_t size)
 }
 
 /* The same event for the planner that looks at all. */
-static double one_look_at_all(uint32_t size)
+static double inspect_all_once(uint32_t size)
 {
 	struct rollout_instance *all = memory_allocate_array(size, sizeof(*all));
 	struct rollout_instances instances = {all, size, 90, 100};
@@ -141,7 +141,7 @@ int main(void)
 			fleet_free(fleet);
 		}
 		printf("%10u %14.2f %16.2f %12.0f %18.0f\n", sizes[i], first, next, event,
-			one_look_at_all(sizes[i]));
+			inspect_all_once(sizes[i]));
 	}
 	return 0;
 }

@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct news {
+struct changes {
 	bool is_task, gone;
 	struct state_task task;
 	struct state_instance instance;
@@ -32,59 +32,59 @@ static const struct moment now = {.wall_ms = NOW_MS, .steady_ms = NOW_MS};
 static const struct cluster_state_limits limits = {
 	.stopped_max = 1000, .stopped_ms = NOW_MS, .tombstones_max = 1000, .tombstones_ms = NOW_MS};
 
-static bool read_news(struct span line, struct arena *arena, struct news *ret_news)
+static bool read_changes(struct span line, struct arena *arena, struct changes *ret_changes)
 {
 	struct json *event;
 	const struct json *detail;
 	struct err err;
 	int64_t moment;
 
-	*ret_news = (struct news){0};
+	*ret_changes = (struct changes){0};
 	if (json_parse(line, arena, &event, NULL) < 0)
 		return false;
 	detail = json_get(event, "detail");
 	state_document_time(json_get(event, "time"), arena, &moment);
-	state_event_place(SPAN("there"), event, arena);
-	if (state_document_task(detail, arena, &ret_news->task, &err) == 0) {
-		ret_news->is_task = true;
-		return ret_news->task.version > 0;
+	state_event_cluster(SPAN("there"), event, arena);
+	if (state_document_task(detail, arena, &ret_changes->task, &err) == 0) {
+		ret_changes->is_task = true;
+		return ret_changes->task.version > 0;
 	}
-	return state_document_instance(detail, arena, &ret_news->instance, &ret_news->gone, &err) ==
-		       0 &&
-	       ret_news->instance.version > 0;
+	return state_document_instance(detail, arena, &ret_changes->instance, &ret_changes->gone,
+		       &err) == 0 &&
+	       ret_changes->instance.version > 0;
 }
 
-static uint64_t known_version(const struct cluster_state *state, const struct news *news,
+static uint64_t known_version(const struct cluster_state *state, const struct changes *changes,
 	struct arena *arena)
 {
 	const struct state_task *task;
 	const struct state_instance *instance;
 
-	if (news->is_task) {
-		task = cluster_state_get_task(state, news->task.arn, arena);
+	if (changes->is_task) {
+		task = cluster_state_get_task(state, changes->task.arn, arena);
 		return task ? task->version : 0;
 	}
-	instance = cluster_state_get_instance(state, news->instance.id, arena);
+	instance = cluster_state_get_instance(state, changes->instance.id, arena);
 	return instance ? instance->version : 0;
 }
 
-static void apply(struct cluster_state *state, const struct news *news, struct arena *arena)
+static void apply(struct cluster_state *state, const struct changes *changes, struct arena *arena)
 {
-	uint64_t before = known_version(state, news, arena), after;
+	uint64_t before = known_version(state, changes, arena), after;
 
-	if (news->is_task)
-		cluster_state_put_task(state, &news->task, now);
-	else if (news->gone)
-		cluster_state_remove_instance(state, news->instance.id, news->instance.version,
-			now);
+	if (changes->is_task)
+		cluster_state_put_task(state, &changes->task, now);
+	else if (changes->gone)
+		cluster_state_remove_instance(state, changes->instance.id,
+			changes->instance.version, now);
 	else
-		cluster_state_put_instance(state, &news->instance, now);
-	after = known_version(state, news, arena);
+		cluster_state_put_instance(state, &changes->instance, now);
+	after = known_version(state, changes, arena);
 	CHECK(after == 0 || after >= before);
 }
 
 /* Two pieces of news about one entity under one version. */
-static bool contradict(const struct news *a, const struct news *b)
+static bool contradict(const struct changes *a, const struct changes *b)
 {
 	if (a->is_task != b->is_task)
 		return false;
@@ -94,22 +94,22 @@ static bool contradict(const struct news *a, const struct news *b)
 	       a->instance.version == b->instance.version;
 }
 
-static bool is_consistent(const struct news *news, size_t count)
+static bool is_consistent(const struct changes *changes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
-			if (contradict(&news[i], &news[j]))
+			if (contradict(&changes[i], &changes[j]))
 				return false;
 	return true;
 }
 
 static void check_same(const struct cluster_state *a, const struct cluster_state *b,
-	const struct news *news, size_t count, struct arena *arena)
+	const struct changes *changes, size_t count, struct arena *arena)
 {
 	CHECK(cluster_state_instance_count(a) == cluster_state_instance_count(b));
 	CHECK(cluster_state_task_count(a) == cluster_state_task_count(b));
 	for (size_t i = 0; i < count; i++)
-		CHECK(known_version(a, &news[i], arena) == known_version(b, &news[i], arena));
+		CHECK(known_version(a, &changes[i], arena) == known_version(b, &changes[i], arena));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -118,16 +118,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_cluster_state_ struct cluster_state *forwards = cluster_state_new(&limits);
 	_cluster_state_ struct cluster_state *backwards = cluster_state_new(&limits);
 	struct span text = {(const char *)data, size}, line;
-	struct news news[EVENTS_MAX];
+	struct changes changes[EVENTS_MAX];
 	size_t count = 0;
 
 	while (count < EVENTS_MAX && span_next_part(&text, '\n', &line))
-		count += read_news(line, arena, &news[count]);
+		count += read_changes(line, arena, &changes[count]);
 	for (size_t i = 0; i < count; i++)
-		apply(forwards, &news[i], arena);
+		apply(forwards, &changes[i], arena);
 	for (size_t i = count; i > 0; i--)
-		apply(backwards, &news[i - 1], arena);
-	if (is_consistent(news, count))
-		check_same(forwards, backwards, news, count, arena);
+		apply(backwards, &changes[i - 1], arena);
+	if (is_consistent(changes, count))
+		check_same(forwards, backwards, changes, count, arena);
 	return 0;
 }

@@ -65,8 +65,9 @@ static void check_template(const struct json *spec, bool group, struct arena *ar
 
 static void check_task(const struct kube_object *object, struct arena *arena)
 {
-	const struct kubernetes_told *told = kubernetes_pod_tell(object->data, NOW_MS, arena);
-	const struct runtime_task *task = &told->task;
+	const struct kubernetes_reported *reported =
+		kubernetes_pod_report(object->data, NOW_MS, arena);
+	const struct runtime_task *task = &reported->task;
 
 	CHECK(task->token.length <= RUNTIME_TOKEN_MAX && task->token.data);
 	CHECK(task->phase < RUNTIME_PHASE_COUNT);
@@ -83,15 +84,15 @@ static void check_node(const struct kube_object *object, struct arena *arena)
 {
 	struct runtime_instance instance;
 
-	kubernetes_node_tell(object->name, object->data, arena, &instance);
+	kubernetes_node_report(object->name, object->data, arena, &instance);
 	CHECK(instance.id.length > 0 && instance.name.data && instance.address.data);
 }
 
 static void check_workload(const struct kube_object *object, struct arena *arena)
 {
-	struct kubernetes_group_parts parts = {.workload = object->data};
+	struct kubernetes_group_objects parts = {.workload = object->data};
 
-	CHECK(kubernetes_group_tell(&parts, arena)->id.length > 0);
+	CHECK(kubernetes_group_report(&parts, arena)->id.length > 0);
 }
 
 static void check_nothing(const struct kube_object *object, struct arena *arena)

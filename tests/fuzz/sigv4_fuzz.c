@@ -95,9 +95,9 @@ static size_t count_of(struct span text, char c)
 	return count;
 }
 
-static void require(bool truth)
+static void require(bool actual)
 {
-	if (!truth)
+	if (!actual)
 		abort();
 }
 

@@ -93,6 +93,47 @@ def test_bad_name_is_refused(sources, name, complaint):
     assert complaint in checked.stderr
 
 
+def test_words_are_those_of_the_field():
+    checked = run(tool("check-words"))
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name, text, complaint", [
+    ("src/base/planted.c", "/* Fine. */\nint crew_size;\n", "2: 'crew_size': not 'crew'"),
+    ("src/base/planted.c", "/* Fine.\n * Nobody waits. */\n", "2: not 'Nobody'"),
+    ("src/base/planted.c", "/* What is there. */\n", "1: a comment begins with 'What'"),
+    ("src/base/planted.c", 'const char *text = "is told";\n', "1: not 'told'"),
+    ("src/base/rehearsal.h", "", "'rehearsal': not 'rehearsal'"),
+    ("docs/planted.md", "Fine.\n\nIt was mended.\n", "3: not 'mended'"),
+    ("tests/scenario/test_planted.py", "def test_a_limit_is_told():\n\tpass\n",
+     "1: 'test_a_limit_is_told': not 'told'"),
+])
+def test_banned_word_is_refused(tmp_path, name, text, complaint):
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text(text)
+    checked = run(tool("check-words"), str(tmp_path))
+    assert checked.returncode == 1
+    assert checked.stderr.startswith(name)
+    assert complaint in checked.stderr
+
+
+def test_words_remaining_only_fall(tmp_path):
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/words-remaining.txt").write_text("1 README.md\n")
+    (tmp_path / "README.md").write_text("It is told.\n")
+    assert run(tool("check-words"), str(tmp_path)).returncode == 0
+    (tmp_path / "README.md").write_text("It is told, and told.\n")
+    assert run(tool("check-words"), str(tmp_path)).returncode == 1
+
+
+def test_banned_word_with_a_reason_is_allowed(tmp_path):
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/words-allowed.txt").write_text("docs/*: told: a quotation\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/quotation.md").write_text("Told you so.\n")
+    assert run(tool("check-words"), str(tmp_path)).returncode == 0
+
+
 # ---- counting ----
 
 def test_unit_tests_are_counted_one_by_one(tmp_path):

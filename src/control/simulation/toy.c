@@ -1,5 +1,5 @@
-/* See toy.h. One pass of reconcile reads what is wanted and what was done, looks at the world, and then
- * moves each slot on by the table of steps until there is nothing to do. */
+/* See toy.h. One pass of reconcile reads desired and recorded state, observes the world, and then
+ * advances each slot by the table of steps until there is nothing to do. */
 #include "control/simulation/toy.h"
 
 #include <assert.h>
@@ -122,7 +122,7 @@ struct span toy_of_claim_key(struct span key)
 	return (struct span){key.data + prefix, key.length - prefix};
 }
 
-/* ---- what is wanted ---- */
+/* ---- desired state ---- */
 
 struct desired_write {
 	struct span toy;
@@ -131,25 +131,26 @@ struct desired_write {
 
 static int write_desired(struct store_transaction *transaction, void *context, struct err *err)
 {
-	const struct desired_write *wish = context;
+	const struct desired_write *desired_state = context;
 	struct span text;
 
-	if (wish->desired == 0) {
-		int code = store_delete(transaction, &toy_kind, wish->toy, STORE_ANY, err);
+	if (desired_state->desired == 0) {
+		int code = store_delete(transaction, &toy_kind, desired_state->toy, STORE_ANY, err);
 
 		return code == -ENOENT ? 0 : code;
 	}
 	text = arena_format(store_transaction_arena(transaction), "{\"desired\":%u}",
-		wish->desired);
-	return store_put(transaction, &toy_kind, wish->toy, text, SPAN(""), STORE_ANY, err);
+		desired_state->desired);
+	return store_put(transaction, &toy_kind, desired_state->toy, text, SPAN(""), STORE_ANY,
+		err);
 }
 
 int toy_set_desired(struct runner *runner, struct store *store, struct span toy, unsigned desired,
 	struct err *err)
 {
-	struct desired_write wish = {toy, desired};
+	struct desired_write desired_state = {toy, desired};
 
-	return control_write(runner, store, write_desired, &wish, NULL, err);
+	return control_write(runner, store, write_desired, &desired_state, NULL, err);
 }
 
 /* ---- one pass ---- */
@@ -311,7 +312,7 @@ static int write_end(struct store_transaction *transaction, void *context, struc
 	const struct store_view *head = store_head(transaction);
 	int code;
 
-	/* Wanted again meanwhile: then the next pass goes on from here. */
+	/* Desired again meanwhile: then the next pass continues from here. */
 	if (store_get(head, &toy_kind, pass->toy))
 		return 0;
 	if (controller->writing)
@@ -322,7 +323,7 @@ static int write_end(struct store_transaction *transaction, void *context, struc
 	return claims_forget(controller->claims, transaction, &pass->claim, err);
 }
 
-/* Reads what is wanted and what was done. */
+/* Reads desired and recorded state. */
 static void read_records(struct pass *pass, struct store *store)
 {
 	_view_ struct store_view *view = store_view_open(store);
@@ -346,8 +347,8 @@ static int make_so(struct pass *pass, struct err *err)
 	 * nothing to do is the end. */
 	while (code >= 0 && changed) {
 		changed = false;
-		/* What the records call running and is not there now has died. */
-		code = controller->operations->look(controller->world, &pass->caller, pass->toy,
+		/* A slot that the records call running and the world does not have has died. */
+		code = controller->operations->pass(controller->world, &pass->caller, pass->toy,
 			pass->state.slots, pass->alive, err);
 		for (size_t slot = 0; code >= 0 && slot < TOY_SLOTS_MAX; slot++) {
 			do {
@@ -379,7 +380,7 @@ static int toy_reconcile(struct controller_call *call, struct span key, struct e
 	toy_claim_key(key, &claim_key);
 	code = claims_acquire(pass.controller->claims, buffer_span(&claim_key), &pass.claim, err);
 	if (code == -EBUSY)
-		return 0; /* when it becomes free we are told */
+		return 0; /* we are notified when it becomes free */
 	if (code < 0)
 		return code;
 	/* Only now that it is ours do the records stand still. */

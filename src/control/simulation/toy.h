@@ -55,7 +55,7 @@ struct toy_state_facts {
 	struct toy_slot slots[TOY_SLOTS_MAX];
 };
 
-/* Who asks: for worlds that check that only the owner does. */
+/* The caller of a request: for worlds that check that only the owner acts. */
 struct toy_caller {
 	struct runner *runner;
 	const char *server;
@@ -72,7 +72,7 @@ struct toy_world_operations {
 	int (*stop)(void *world, const struct toy_caller *caller, struct span toy,
 		const char *token, struct err *err);
 	/* Whether the parts of these tokens live. Tokens that are "" do not. */
-	int (*look)(void *world, const struct toy_caller *caller, struct span toy,
+	int (*pass)(void *world, const struct toy_caller *caller, struct span toy,
 		const struct toy_slot slots[TOY_SLOTS_MAX], bool ret_alive[TOY_SLOTS_MAX],
 		struct err *err);
 };
@@ -97,7 +97,7 @@ extern const struct controller_row toy_controller_row;
 void toy_claim_key(struct span toy, struct buffer *out);
 struct span toy_of_claim_key(struct span key);
 
-/* Sets what is wanted (0: the toy is deleted). */
+/* Sets the desired state (0: the toy is deleted). */
 int toy_set_desired(struct runner *runner, struct store *store, struct span toy, unsigned desired,
 	struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * See toy_simulation.h. Main is the operator and fate in one: it sets what is wanted, lets servers crash
- * and come back, and checks at the end. Everything it does is drawn from the seed, by way of the runner.
+ * See toy_simulation.h. Main acts as operator and injects failures: it sets the desired state,
+ * crashes and restarts servers, and checks at the end. The runner draws all of it from the seed.
  */
 #include "control/simulation/toy_simulation.h"
 
@@ -54,8 +54,8 @@ struct server {
 	struct toy_controller toy;
 };
 
-/* What was asked for. A wish whose end was not seen may count or not. */
-struct wish {
+/* The requested state. A request with unknown outcome may count or not. */
+struct desired_state {
 	unsigned certain;
 	unsigned possible;
 };
@@ -72,7 +72,7 @@ struct simulation {
 	bool store_stopped; /* at a commit: everything has to start from the file */
 	struct toy_world *world;
 	struct server servers[SERVERS];
-	struct wish wishes[TOYS];
+	struct desired_state desired_states[TOYS];
 	char broken[ERR_MESSAGE_MAX]; /* the first broken rule */
 };
 
@@ -284,7 +284,7 @@ static int server_boot(struct server *server, struct err *err)
 	return code;
 }
 
-/* Takes away who crashed, and boots whose time has come. */
+/* Removes crashed servers, and boots those that are due. */
 static void tend_servers(struct simulation *simulation)
 {
 	for (size_t i = 0; i < SERVERS; i++) {
@@ -310,30 +310,30 @@ static int restart_everything(struct simulation *simulation, struct err *err)
 
 /* ---- what can happen ---- */
 
-static void act_wish(struct simulation *simulation)
+static void act_update(struct simulation *simulation)
 {
 	size_t toy = draw(simulation, TOYS);
 	unsigned desired = (unsigned)draw(simulation, 5);
 	int code;
 
-	simulation->wishes[toy].possible = desired;
+	simulation->desired_states[toy].possible = desired;
 	code = toy_set_desired(simulation->root, simulation->store, span_of(toy_names[toy]),
 		desired, NULL);
 	runner_trace(simulation->root, "%s wanted: %u (%d)", toy_names[toy], desired, code);
 	if (code == 0)
-		simulation->wishes[toy].certain = desired;
+		simulation->desired_states[toy].certain = desired;
 	else if (code == -EIO) /* certainly not */
-		simulation->wishes[toy].possible = simulation->wishes[toy].certain;
+		simulation->desired_states[toy].possible = simulation->desired_states[toy].certain;
 }
 
 /* Many changes in a row: the feed of a paused server overflows. */
-static void act_many_wishes(struct simulation *simulation)
+static void act_many_updates(struct simulation *simulation)
 {
 	for (unsigned i = 0; i < 20; i++)
-		act_wish(simulation);
+		act_update(simulation);
 }
 
-/* The world tells those who listen; who is down will look when it boots. */
+/* The world notifies subscribers; a server that is down observes the death when it boots. */
 static void act_death(struct simulation *simulation)
 {
 	const char *toy = toy_world_kill_one(simulation->world);
@@ -404,7 +404,7 @@ static int write_lost_lease(struct store_transaction *transaction, void *context
 	return store_delete(transaction, &server_kind, force->key, STORE_ANY, err);
 }
 
-/* Somebody deletes the record of a server that is well. */
+/* Deletes the record of a healthy server. */
 static void act_lose_lease(struct simulation *simulation)
 {
 	const char *name = simulation->servers[draw(simulation, SERVERS)].name;
@@ -426,7 +426,7 @@ static int write_lost_claim(struct store_transaction *transaction, void *context
 		SPAN("{\"server\":\"\",\"incarnation\":\"\"}"), STORE_ANY, err);
 }
 
-/* Somebody releases a claim of another. */
+/* Releases a claim that another server owns. */
 static void act_lose_claim(struct simulation *simulation)
 {
 	_buffer_ struct buffer key = {0};
@@ -447,7 +447,7 @@ static void act_restart(struct simulation *simulation)
 		simulation->store_stopped = true; /* tended to at once */
 }
 
-/* What is lost in the middle is often made good by what comes later; nothing comes after this. */
+/* Later events often repair a loss in the middle; no event comes after this one. */
 static void act_last(struct simulation *simulation)
 {
 	unsigned count = 10 + (unsigned)draw(simulation, 40);
@@ -457,7 +457,7 @@ static void act_last(struct simulation *simulation)
 		act_pause(simulation);
 	}
 	for (unsigned i = 0; i < count && !simulation->store_stopped; i++) {
-		act_wish(simulation);
+		act_update(simulation);
 		runner_sleep_until(simulation->root,
 			runner_deadline_us(simulation->root, (int64_t)draw(simulation, 30000)));
 	}
@@ -467,8 +467,8 @@ static const struct action {
 	unsigned weight;
 	void (*act)(struct simulation *simulation);
 } actions[] = {
-	{40, act_wish},
-	{3, act_many_wishes},
+	{40, act_update},
+	{3, act_many_updates},
 	{15, act_death},
 	{5, act_crash},
 	{12, act_pause},
@@ -505,9 +505,9 @@ static bool toy_is_settled(struct simulation *simulation, size_t toy)
 	static const struct toy_state_facts nothing;
 	const struct toy_state_facts *facts = state ? state->facts : &nothing;
 	int64_t desired = wanted ? ((const struct toy_facts *)wanted->facts)->desired : 0;
-	const struct wish *wish = &simulation->wishes[toy];
+	const struct desired_state *desired_state = &simulation->desired_states[toy];
 
-	if (desired != wish->certain && desired != wish->possible) {
+	if (desired != desired_state->certain && desired != desired_state->possible) {
 		note_broken(simulation, "an acknowledged wish was lost");
 		return true;
 	}

@@ -1,4 +1,4 @@
-/* A courier strand carries messages: each is delivered at its time, whatever became of its sender. */
+/* A courier fiber delivers each message at its time, even if the sender has ended. */
 #include "control/simulation/toy_world.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ struct part {
 
 enum message_type { MESSAGE_START, MESSAGE_STOP };
 
-/* Shared between the caller, who may be gone, and the courier. */
+/* Shared between the caller, which may be gone, and the courier. */
 struct answer {
 	unsigned references;
 	bool arrived;
@@ -40,10 +40,10 @@ struct message {
 	char toy[TOY_NAME_MAX + 1];
 	size_t slot;
 	char token[TOY_TOKEN_SIZE];
-	struct answer *answer; /* NULL: nobody waits, or it gets lost */
+	struct answer *answer; /* NULL: no caller waits, or it gets lost */
 };
 
-/* Who acted for a toy last. */
+/* The last caller that acted for a toy. */
 struct actor {
 	char toy[TOY_NAME_MAX + 1];
 	uint64_t epoch;
@@ -217,7 +217,7 @@ static struct actor *actor_of(struct toy_world *world, const char *toy)
 	abort(); /* more toys than TOY_WORLD_TOYS_MAX */
 }
 
-/* Rules about who may act, judged at the moment of sending. */
+/* Rules about which caller may act, checked at the moment of sending. */
 static struct actor *judge(struct toy_world *world, const struct toy_caller *caller,
 	const char *toy)
 {
@@ -317,7 +317,7 @@ static int world_stop(void *context, const struct toy_caller *caller, struct spa
 	return call(context, caller, &message, err);
 }
 
-static int world_look(void *context, const struct toy_caller *caller, struct span toy,
+static int world_read(void *context, const struct toy_caller *caller, struct span toy,
 	const struct toy_slot slots[TOY_SLOTS_MAX], bool ret_alive[TOY_SLOTS_MAX], struct err *err)
 {
 	struct toy_world *world = context;
@@ -341,7 +341,7 @@ static int world_look(void *context, const struct toy_caller *caller, struct spa
 const struct toy_world_operations toy_world_operations = {
 	.start = world_start,
 	.stop = world_stop,
-	.look = world_look,
+	.pass = world_read,
 };
 
 /* ---- for the simulation ---- */

@@ -1,8 +1,8 @@
 /*
- * The simulated outside of the toys: a place to which requests travel for a while, where they may be
- * lost, or arrive twice, the second time much later; from which answers may not come back; and whose
- * parts die. It remembers tokens and keeps account of who did what, so that it can tell when a rule was
- * broken.
+ * The simulated outside of the toys. Requests take time to arrive, may be lost, or arrive
+ * twice, the second time much later; answers may be lost; and its components die. It
+ * remembers tokens and records which caller did what, so that it can report a broken
+ * rule.
  */
 #ifndef CONTROL_SIMULATION_TOY_WORLD_H
 #define CONTROL_SIMULATION_TOY_WORLD_H
@@ -20,7 +20,7 @@ struct toy_world_counts {
 
 extern const struct toy_world_operations toy_world_operations;
 
-/* Told of the first broken rule. */
+/* Calls broken() for the first broken rule. */
 struct toy_world *toy_world_new(struct runner *root,
 	void (*broken)(void *context, const char *rule), void *context, struct err *err);
 /* Its courier must have been stopped: runner_stop(root). */

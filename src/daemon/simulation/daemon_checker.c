@@ -30,7 +30,7 @@ void daemon_checker_count(struct daemon_checker *checker, enum daemon_property p
 	checker->counts[property]++;
 }
 
-void daemon_checker_tell(struct daemon_checker *checker, enum daemon_property property,
+void daemon_checker_report(struct daemon_checker *checker, enum daemon_property property,
 	const char *format, ...)
 {
 	char rule[ERR_MESSAGE_MAX];
@@ -55,17 +55,17 @@ int64_t checker_since_us(const struct daemon_checker *checker)
 	return from_us - checker->config.patience_us;
 }
 
-int64_t checker_told_us(const struct daemon_checker *checker)
+int64_t checker_reported_us(const struct daemon_checker *checker)
 {
-	int64_t listings_us = checker->truth.far_account ? 2 * checker->config.patience_us : 0;
+	int64_t listings_us = checker->actual.remote_account ? 2 * checker->config.patience_us : 0;
 
 	return checker_since_us(checker) - listings_us;
 }
 
 bool checker_is_late(const struct daemon_checker *checker,
-	const struct truth_environment *environment, const struct truth_instance *instance)
+	const struct actual_environment *environment, const struct actual_instance *instance)
 {
-	return checker_now_us(checker) < truth_member(environment, instance)->late_till_us;
+	return checker_now_us(checker) < actual_member(environment, instance)->late_till_us;
 }
 
 void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us)
@@ -78,7 +78,7 @@ void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us)
 		checker->paused_till_us = now_us + duration_us;
 }
 
-void checker_touch(struct daemon_checker *checker, struct truth_environment *environment)
+void checker_touch(struct daemon_checker *checker, struct actual_environment *environment)
 {
 	if (environment->touched)
 		return;
@@ -87,37 +87,37 @@ void checker_touch(struct daemon_checker *checker, struct truth_environment *env
 	checker->touched = environment;
 }
 
-const struct truth_version *checker_version(struct daemon_checker *checker,
-	const struct truth_environment *environment, const char *id)
+const struct actual_version *checker_version(struct daemon_checker *checker,
+	const struct actual_environment *environment, const char *id)
 {
-	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
+	char key[ACTUAL_TEXT_MAX + ID_UUID_SIZE];
 
 	snprintf(key, sizeof(key), "%s/%s", environment->key, id);
-	return map_get(&checker->truth.versions, span_of(key));
+	return map_get(&checker->actual.versions, span_of(key));
 }
 
 /* ---- claims ---- */
 
 /* The server in whose name something is written just now: "anna.2"; "": clients and machines have none. */
-static void name_writer(const struct daemon_checker *checker, char out[TRUTH_SERVER_MAX])
+static void name_writer(const struct daemon_checker *checker, char out[ACTUAL_SERVER_MAX])
 {
 	const char *name = runner_simulated_current(checker->config.runner);
 
-	snprintf(out, TRUTH_SERVER_MAX, "%.*s", (int)strcspn(name, "/"), name);
+	snprintf(out, ACTUAL_SERVER_MAX, "%.*s", (int)strcspn(name, "/"), name);
 }
 
 /* What a server writes of an environment and its deployments it writes as the one that has it. */
 static void check_writer(struct daemon_checker *checker, struct span key)
 {
-	const struct truth_environment *environment = truth_environment(&checker->truth, key);
-	char writer[TRUTH_SERVER_MAX];
+	const struct actual_environment *environment = actual_environment(&checker->actual, key);
+	char writer[ACTUAL_SERVER_MAX];
 
 	name_writer(checker, writer);
 	if (!environment || !strchr(writer, '.'))
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S12);
 	if (strcmp(writer, environment->holder) != 0)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S12,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S12,
 			"%s writes of environment %s, which is %s's", writer, environment->name,
 			environment->holder[0] ? environment->holder : "nobody");
 }
@@ -128,13 +128,13 @@ static void take_claim(struct daemon_checker *checker, struct span key,
 	void *epoch = after ? (void *)(uintptr_t)after->revision : NULL;
 	struct span environment_key = {key.data + sizeof(MANAGER_CLAIM_PREFIX) - 1,
 		key.length - sizeof(MANAGER_CLAIM_PREFIX) + 1};
-	struct truth_environment *environment =
+	struct actual_environment *environment =
 		span_starts_with(key, SPAN(MANAGER_CLAIM_PREFIX))
-			? truth_environment(&checker->truth, environment_key)
+			? actual_environment(&checker->actual, environment_key)
 			: NULL;
 
 	/* Whoever writes it takes it, or gives it up. Who deletes it deletes the environment, too. */
-	if (environment && after && map_get(&checker->truth.claims, key) != epoch) {
+	if (environment && after && map_get(&checker->actual.claims, key) != epoch) {
 		const struct claim_facts *claim = after->facts;
 
 		environment->claimed_us = checker_now_us(checker);
@@ -143,18 +143,18 @@ static void take_claim(struct daemon_checker *checker, struct span key,
 			name_writer(checker, environment->holder);
 	}
 	if (after)
-		map_put(&checker->truth.claims, key, epoch);
+		map_put(&checker->actual.claims, key, epoch);
 	else
-		map_remove(&checker->truth.claims, key);
+		map_remove(&checker->actual.claims, key);
 }
 
 /* ---- environments ---- */
 
 /* What it ran until now may be another one's in the same commit. */
 static void release_definition(struct daemon_checker *checker,
-	struct truth_environment *environment)
+	struct actual_environment *environment)
 {
-	struct map *running = &checker->truth.running;
+	struct map *running = &checker->actual.running;
 
 	if (map_get(running, span_of(environment->runs)) == environment)
 		map_remove(running, span_of(environment->runs));
@@ -163,52 +163,52 @@ static void release_definition(struct daemon_checker *checker,
 
 /* What an active daemon environment shall run, no other one runs in that cluster, whatever they say of themselves. It
  * is put to the test where another one had a version of the same once: who goes back to it may meet who has it now. */
-static void check_alone(struct daemon_checker *checker, struct truth_environment *environment)
+static void check_alone(struct daemon_checker *checker, struct actual_environment *environment)
 {
-	const struct truth_version *rules = environment->rules;
-	const struct truth_environment *other;
-	const struct truth_wanted *wanted;
+	const struct actual_version *rules = environment->rules;
+	const struct actual_environment *other;
+	const struct actual_wanted *wanted;
 
 	release_definition(checker, environment);
 	if (!environment->exists || environment->type != ENVIRONMENT_TYPE_Daemon || !rules ||
 		environment->status != ENVIRONMENT_active)
 		return;
-	snprintf(environment->runs, sizeof(environment->runs), "%s %s", rules->place,
+	snprintf(environment->runs, sizeof(environment->runs), "%s %s", rules->cluster_ref,
 		rules->definition);
-	wanted = map_get(&checker->truth.wanted, span_of(environment->runs));
+	wanted = map_get(&checker->actual.wanted, span_of(environment->runs));
 	if (wanted && wanted->by_several)
 		daemon_checker_count(checker, DAEMON_PROPERTY_S9);
-	other = map_get(&checker->truth.running, span_of(environment->runs));
+	other = map_get(&checker->actual.running, span_of(environment->runs));
 	if (other && other != environment)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S9,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S9,
 			"environments %s and %s both run %s", environment->key, other->key,
 			environment->runs);
 	else
-		map_put(&checker->truth.running, span_of(environment->runs), environment);
+		map_put(&checker->actual.running, span_of(environment->runs), environment);
 }
 
-static void update_members(struct daemon_checker *checker, struct truth_environment *environment)
+static void update_members(struct daemon_checker *checker, struct actual_environment *environment)
 {
-	MAP_EACH (&checker->truth.instances, entry)
-		truth_update_member(environment, entry->value, checker_now_us(checker), true);
+	MAP_EACH (&checker->actual.instances, entry)
+		actual_update_member(environment, entry->value, checker_now_us(checker), true);
 }
 
-static void set_rules(struct daemon_checker *checker, struct truth_environment *environment,
+static void set_rules(struct daemon_checker *checker, struct actual_environment *environment,
 	const struct environment_facts *facts)
 {
-	char key[TRUTH_TEXT_MAX + ID_UUID_SIZE];
-	const struct truth_version *rules;
+	char key[ACTUAL_TEXT_MAX + ID_UUID_SIZE];
+	const struct actual_version *rules;
 
 	snprintf(key, sizeof(key), "%s/%.*s", environment->key, SPAN_ARGS(facts->target));
-	rules = map_get(&checker->truth.versions, span_of(key));
+	rules = map_get(&checker->actual.versions, span_of(key));
 	if (rules == environment->rules)
 		return;
 	environment->rules = rules;
 	environment->rules_us = checker_now_us(checker);
 	update_members(checker, environment);
 	/* What left before they were its rules may still be believed to be there. */
-	MAP_EACH (&checker->truth.instances, entry) {
-		const struct truth_instance *instance = entry->value;
+	MAP_EACH (&checker->actual.instances, entry) {
+		const struct actual_instance *instance = entry->value;
 
 		if (environment->members_us < instance->changed_us)
 			environment->members_us = instance->changed_us;
@@ -218,7 +218,7 @@ static void set_rules(struct daemon_checker *checker, struct truth_environment *
 static void take_environment(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
-	struct truth_environment *environment = truth_environment(&checker->truth, key);
+	struct actual_environment *environment = actual_environment(&checker->actual, key);
 	const struct environment_facts *facts = after ? environment_facts(after) : NULL;
 	int64_t now_us = checker_now_us(checker);
 	bool was_active =
@@ -235,11 +235,11 @@ static void take_environment(struct daemon_checker *checker, struct span key,
 		update_members(checker, environment);
 		release_definition(checker, environment);
 		MAP_EACH (&environment->deployments, entry)
-			((struct truth_deployment *)entry->value)->exists = false;
+			((struct actual_deployment *)entry->value)->exists = false;
 		return;
 	}
 	if (environment->exists && facts->version_count < environment->version_count)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S8,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S8,
 			"environment %s was made over another one", environment->key);
 	environment->exists = true;
 	environment->type = facts->type;
@@ -259,22 +259,22 @@ static void take_environment(struct daemon_checker *checker, struct span key,
 
 /* ---- placements ---- */
 
-static struct truth_instance *instance_of(struct daemon_checker *checker,
+static struct actual_instance *instance_of(struct daemon_checker *checker,
 	const struct environment_placement_facts *facts)
 {
-	char key[2 * TRUTH_TEXT_MAX];
+	char key[2 * ACTUAL_TEXT_MAX];
 	struct span target, scope;
 
-	if (!span_split(facts->place, ':', &target, &scope))
+	if (!span_split(facts->cluster_ref, ':', &target, &scope))
 		return NULL;
 	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(scope), SPAN_ARGS(facts->instance));
-	return map_get(&checker->truth.instances, span_of(key));
+	return map_get(&checker->actual.instances, span_of(key));
 }
 
 static void take_placement(struct daemon_checker *checker, struct span key,
 	const struct store_object *before, const struct store_object *after)
 {
-	struct truth_placement *placement = map_get(&checker->truth.placements, key), old = {0};
+	struct actual_placement *placement = map_get(&checker->actual.placements, key), old = {0};
 	const struct environment_placement_facts *facts =
 		environment_placement_facts(after ? after : before);
 
@@ -287,10 +287,10 @@ static void take_placement(struct daemon_checker *checker, struct span key,
 	}
 	if (!placement) {
 		placement = memory_allocate(sizeof(*placement));
-		map_put(&checker->truth.placements, key, placement);
+		map_put(&checker->actual.placements, key, placement);
 	}
 	old = *placement;
-	placement->environment = truth_environment(&checker->truth, facts->environment);
+	placement->environment = actual_environment(&checker->actual, facts->environment);
 	if (!placement->environment)
 		return;
 	placement->facts = *facts;
@@ -309,7 +309,7 @@ static void take_placement(struct daemon_checker *checker, struct span key,
 static void take_instance(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
-	struct truth_instance *instance = truth_instance(&checker->truth, key);
+	struct actual_instance *instance = actual_instance(&checker->actual, key);
 	const struct container_instance_facts *facts =
 		after ? container_instance_facts(after) : NULL;
 	int64_t now_us = checker_now_us(checker);
@@ -323,24 +323,24 @@ static void take_instance(struct daemon_checker *checker, struct span key,
 	} else {
 		instance->gone_us = now_us;
 	}
-	truth_update_members(&checker->truth, instance, now_us, false);
-	for (struct truth_task *task = instance->tasks; task; task = task->beside)
-		heap_put(&checker->truth.agenda, &task->life.item, 0);
+	actual_update_members(&checker->actual, instance, now_us, false);
+	for (struct actual_task *task = instance->tasks; task; task = task->beside)
+		heap_put(&checker->actual.agenda, &task->life.item, 0);
 }
 
-static struct truth_task *make_task(struct daemon_checker *checker,
+static struct actual_task *make_task(struct daemon_checker *checker,
 	const struct store_object *object)
 {
 	const struct task_facts *facts = task_facts(object);
 	struct span cluster = task_cluster_key(object->key);
-	struct truth_task *task = memory_allocate(sizeof(*task));
-	char key[2 * TRUTH_TEXT_MAX];
+	struct actual_task *task = memory_allocate(sizeof(*task));
+	char key[2 * ACTUAL_TEXT_MAX];
 	struct span account, rest, region, name;
 
 	CHECKER_COPY(task->key, object->key);
 	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(cluster), SPAN_ARGS(facts->instance));
-	task->instance = truth_instance(&checker->truth, span_of(key));
-	task->environment = truth_owner(&checker->truth, cluster, facts->group);
+	task->instance = actual_instance(&checker->actual, span_of(key));
+	task->environment = actual_owner(&checker->actual, cluster, facts->group);
 	if (task->environment && task->environment->type != ENVIRONMENT_TYPE_Daemon)
 		task->environment = NULL;
 	span_split(cluster, '/', &account, &rest);
@@ -372,10 +372,10 @@ static bool is_our_stop(const struct store_object *object, struct span *ret_reas
 static void take_task(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
-	struct truth_task *task = map_get(&checker->truth.tasks, key);
+	struct actual_task *task = map_get(&checker->actual.tasks, key);
 	const struct task_facts *facts = after ? task_facts(after) : NULL;
-	struct truth_environment *environment;
-	struct truth_instance *instance;
+	struct actual_environment *environment;
+	struct actual_instance *instance;
 	bool was_wanted, by_us = false;
 	struct span reason = SPAN_NONE;
 
@@ -383,15 +383,15 @@ static void take_task(struct daemon_checker *checker, struct span key,
 		return;
 	if (!task) {
 		task = make_task(checker, after);
-		map_put(&checker->truth.tasks, key, task);
+		map_put(&checker->actual.tasks, key, task);
 		if (task->environment)
 			checker_started(checker, task);
 		task->wanted = true;
-		truth_add_task(&checker->truth, task);
+		actual_add_task(&checker->actual, task);
 	}
 	environment = task->environment;
 	instance = task->instance;
-	heap_put(&checker->truth.agenda, &task->life.item, 0);
+	heap_put(&checker->actual.agenda, &task->life.item, 0);
 	was_wanted = task->wanted;
 	if (facts) {
 		task->wanted = facts->desired == TASK_RUNNING;
@@ -404,10 +404,10 @@ static void take_task(struct daemon_checker *checker, struct span key,
 	if (by_us)
 		checker_stopped(checker, task, reason);
 	if (!facts || facts->last >= TASK_STOPPED)
-		truth_drop_task(&checker->truth, task);
+		actual_drop_task(&checker->actual, task);
 	/* What a late call stopped was nobody's decision any more. */
 	if (environment)
-		truth_update_member(environment, instance, checker_now_us(checker),
+		actual_update_member(environment, instance, checker_now_us(checker),
 			by_us && !checker_is_late(checker, environment, instance));
 }
 
@@ -440,7 +440,7 @@ static void take(struct daemon_checker *checker, const struct store_kind *kind, 
 static void end_commit(struct daemon_checker *checker)
 {
 	while (checker->touched) {
-		struct truth_environment *environment = checker->touched;
+		struct actual_environment *environment = checker->touched;
 
 		checker->touched = environment->next_touched;
 		environment->touched = false;
@@ -451,7 +451,7 @@ static void end_commit(struct daemon_checker *checker)
 		checker->changed(checker->changed_context);
 }
 
-static void look(void *context)
+static void pass(void *context)
 {
 	struct daemon_checker *checker = context;
 
@@ -469,7 +469,8 @@ static void look(void *context)
 				if (changes[j].kind == &environment_kind)
 					check_writer(checker, object->key);
 				if (changes[j].kind == &environment_deployment_kind)
-					check_writer(checker, environment_of_part_key(object->key));
+					check_writer(checker,
+						environment_of_child_key(object->key));
 				take(checker, changes[j].kind, object->key, changes[j].before,
 					changes[j].after);
 				store_change_release(&changes[j]);
@@ -481,7 +482,7 @@ static void look(void *context)
 	end_commit(checker);
 }
 
-static bool is_same_placement(const struct truth_placement *known,
+static bool is_same_placement(const struct actual_placement *known,
 	const struct store_object *object)
 {
 	const struct environment_placement_facts *facts = environment_placement_facts(object);
@@ -500,7 +501,7 @@ static void take_in(struct daemon_checker *checker, const struct store_view *vie
 
 	while ((object = store_next(&cursor)))
 		if (kind != &environment_placement_kind ||
-			!is_same_placement(map_get(&checker->truth.placements, object->key),
+			!is_same_placement(map_get(&checker->actual.placements, object->key),
 				object))
 			take(checker, kind, object->key, NULL, object);
 }
@@ -508,23 +509,23 @@ static void take_in(struct daemon_checker *checker, const struct store_view *vie
 /* What is gone without having been told: at most what one commit deleted. */
 static void take_out(struct daemon_checker *checker, const struct store_view *view)
 {
-	for (unsigned i = 0; i < checker->truth.environment_count; i++)
-		if (checker->truth.environments[i]->exists &&
+	for (unsigned i = 0; i < checker->actual.environment_count; i++)
+		if (checker->actual.environments[i]->exists &&
 			!store_get(view, &environment_kind,
-				span_of(checker->truth.environments[i]->key)))
+				span_of(checker->actual.environments[i]->key)))
 			take(checker, &environment_kind,
-				span_of(checker->truth.environments[i]->key), NULL, NULL);
-	MAP_EACH (&checker->truth.placements, entry)
+				span_of(checker->actual.environments[i]->key), NULL, NULL);
+	MAP_EACH (&checker->actual.placements, entry)
 		if (!store_get(view, &environment_placement_kind, entry->key))
-			((struct truth_placement *)entry->value)->exists = false;
+			((struct actual_placement *)entry->value)->exists = false;
 }
 
 /* Which of the stores has it. */
 static bool is_of(const struct daemon_checker *checker, struct span key, size_t store)
 {
-	const char *far = checker->truth.far_account;
+	const char *remote = checker->actual.remote_account;
 
-	return (far && span_starts_with(key, span_of(far))) == (store > 0);
+	return (remote && span_starts_with(key, span_of(remote))) == (store > 0);
 }
 
 static void take_out_backend(struct daemon_checker *checker, const struct store_view *view,
@@ -532,14 +533,14 @@ static void take_out_backend(struct daemon_checker *checker, const struct store_
 {
 	_map_ struct map gone = {0};
 
-	MAP_EACH (&checker->truth.tasks, entry)
+	MAP_EACH (&checker->actual.tasks, entry)
 		if (is_of(checker, entry->key, store) && !store_get(view, &task_kind, entry->key))
 			map_put(&gone, entry->key, checker);
 	MAP_EACH (&gone, entry)
 		take(checker, &task_kind, entry->key, NULL, NULL);
-	MAP_EACH (&checker->truth.instances, entry)
+	MAP_EACH (&checker->actual.instances, entry)
 		if (is_of(checker, entry->key, store) &&
-			((struct truth_instance *)entry->value)->exists &&
+			((struct actual_instance *)entry->value)->exists &&
 			!store_get(view, &container_instance_kind, entry->key))
 			take(checker, &container_instance_kind, entry->key, NULL, NULL);
 }
@@ -548,7 +549,7 @@ int daemon_checker_follow(struct daemon_checker *checker, struct store *store, s
 {
 	_view_ struct store_view *view = store_view_open(store);
 	size_t index = checker->store_count;
-	int code = store_feed_open(store, store_view_revision(view), look, checker,
+	int code = store_feed_open(store, store_view_revision(view), pass, checker,
 		&checker->feeds[index], err);
 
 	if (code < 0)
@@ -587,16 +588,16 @@ void daemon_checker_free(struct daemon_checker *checker)
 	if (!checker)
 		return;
 	daemon_checker_unfollow(checker);
-	truth_clear(&checker->truth);
+	actual_clear(&checker->actual);
 	MAP_EACH (&checker->starts, entry)
 		free(entry->value);
 	map_clear(&checker->starts);
 	free(checker);
 }
 
-struct truth *daemon_checker_truth(struct daemon_checker *checker)
+struct actual *daemon_checker_actual(struct daemon_checker *checker)
 {
-	return &checker->truth;
+	return &checker->actual;
 }
 
 const uint64_t *daemon_checker_counts(const struct daemon_checker *checker)

@@ -12,7 +12,7 @@
 #define DAEMON_SIMULATION_DAEMON_CHECKER_H
 
 #include "control/runner.h"
-#include "daemon/simulation/daemon_truth.h"
+#include "daemon/simulation/daemon_actual.h"
 
 /* Two have tests of their own instead: S15, nothing is done by a record that fails its checksum (quarantine, in the tests
  * of the store and in tests/scenario/test_environment_tenancy.py), and L4, a crash at any step (daemon_sweep.c). */
@@ -77,10 +77,10 @@ void daemon_checker_unfollow(struct daemon_checker *checker); /* all of them */
 /* A server sees nothing of the world for so long, from now on. */
 void daemon_checker_paused(struct daemon_checker *checker, int64_t duration_us);
 
-struct truth *daemon_checker_truth(struct daemon_checker *checker);
+struct actual *daemon_checker_actual(struct daemon_checker *checker);
 /* It was put to the test. */
 void daemon_checker_count(struct daemon_checker *checker, enum daemon_property property);
-void daemon_checker_tell(struct daemon_checker *checker, enum daemon_property property,
+void daemon_checker_report(struct daemon_checker *checker, enum daemon_property property,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
 const uint64_t *daemon_checker_counts(const struct daemon_checker *checker);
 /* How many times anything was started, stopped or decided for environments. */

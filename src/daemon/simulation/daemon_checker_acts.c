@@ -13,60 +13,61 @@ struct starts {
 	unsigned next;
 };
 
-static struct truth_placement *placement_of(struct daemon_checker *checker,
-	const struct truth_environment *environment, const struct truth_instance *instance)
+static struct actual_placement *placement_of(struct daemon_checker *checker,
+	const struct actual_environment *environment, const struct actual_instance *instance)
 {
-	char key[3 * TRUTH_TEXT_MAX];
+	char key[3 * ACTUAL_TEXT_MAX];
 
-	snprintf(key, sizeof(key), "%s/%s/%s", environment->key, instance->place, instance->id);
-	return map_get(&checker->truth.placements, span_of(key));
+	snprintf(key, sizeof(key), "%s/%s/%s", environment->key, instance->cluster_ref,
+		instance->id);
+	return map_get(&checker->actual.placements, span_of(key));
 }
 
 /* ---- counting a fleet ---- */
 
 struct census {
 	unsigned members, healthy;
-	unsigned moving;      /* belong to the target version, and have no healthy task */
-	unsigned doubled;     /* have two tasks that stay */
-	unsigned new_and_ill; /* members that came lately, and have no healthy task */
-	unsigned lost_lately; /* had a healthy one, and lost it by nobody's decision */
-	unsigned awaited;     /* would be members, and are away */
-	unsigned left_lately; /* were members */
+	unsigned moving;            /* belong to the target version, and have no healthy task */
+	unsigned doubled;           /* have two tasks that stay */
+	unsigned new_and_unhealthy; /* members that came lately, and have no healthy task */
+	unsigned lost_lately;       /* had a healthy one, and lost it by nobody's decision */
+	unsigned awaited;           /* would be members, and are away */
+	unsigned left_lately;       /* were members */
 };
 
 /* Such an instance counts as one that is down for a while, which begins anew with a server that boots. */
-static bool is_awaited(const struct truth_environment *environment,
-	const struct truth_instance *instance)
+static bool is_awaited(const struct actual_environment *environment,
+	const struct actual_instance *instance)
 {
 	return instance->exists && !instance->connected && environment->rules &&
-	       truth_matches(environment->rules, instance);
+	       actual_matches(environment->rules, instance);
 }
 
 static struct census take_census(struct daemon_checker *checker,
-	const struct truth_environment *environment)
+	const struct actual_environment *environment)
 {
 	int64_t now_us = checker_warm_us(checker), since_us = checker_since_us(checker);
 	struct census census = {0};
 
-	MAP_EACH (&checker->truth.instances, entry) {
-		const struct truth_instance *instance = entry->value;
-		const struct truth_membership *member = truth_member(environment, instance);
-		const struct truth_placement *placement;
-		const struct truth_version *version = NULL;
+	MAP_EACH (&checker->actual.instances, entry) {
+		const struct actual_instance *instance = entry->value;
+		const struct actual_membership *member = actual_member(environment, instance);
+		const struct actual_placement *placement;
+		const struct actual_version *version = NULL;
 		bool healthy;
 
 		census.lost_lately += member->lost_us >= since_us;
-		if (!truth_is_member(environment, instance)) {
+		if (!actual_is_member(environment, instance)) {
 			census.left_lately += member->left_us >= since_us;
 			census.awaited += is_awaited(environment, instance);
 			continue;
 		}
-		healthy = truth_count_healthy(environment, instance, now_us) > 0;
+		healthy = actual_count_healthy(environment, instance, now_us) > 0;
 		census.members++;
 		census.healthy += healthy;
-		census.doubled += truth_count_tasks(environment, instance, false) > 1 &&
+		census.doubled += actual_count_tasks(environment, instance, false) > 1 &&
 				  !checker_is_late(checker, environment, instance);
-		census.new_and_ill += !healthy && member->entered_us >= since_us;
+		census.new_and_unhealthy += !healthy && member->entered_us >= since_us;
 		placement = placement_of(checker, environment, instance);
 		if (placement && placement->exists)
 			version = checker_version(checker, environment, placement->version);
@@ -84,14 +85,14 @@ static unsigned larger(unsigned a, unsigned b)
 /* ---- what both have in common ---- */
 
 static bool is_settled(const struct daemon_checker *checker,
-	const struct truth_environment *environment)
+	const struct actual_environment *environment)
 {
 	return environment->rules && environment->rules_us < checker_since_us(checker);
 }
 
-static void check_active(struct daemon_checker *checker, const struct truth_task *task, bool stop)
+static void check_active(struct daemon_checker *checker, const struct actual_task *task, bool stop)
 {
-	const struct truth_environment *environment = task->environment;
+	const struct actual_environment *environment = task->environment;
 	bool may = environment->status == ENVIRONMENT_active ||
 		   (stop && environment->status == ENVIRONMENT_deleting && environment->terminate);
 
@@ -100,7 +101,7 @@ static void check_active(struct daemon_checker *checker, const struct truth_task
 		return;
 	if (environment->active_us < checker_since_us(checker) &&
 		!checker_is_late(checker, environment, task->instance))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S6,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S6,
 			"%s is %s for environment %s, which is %s", task->definition,
 			stop ? "stopped" : "started", environment->name,
 			environment->exists ? environment_status_name(environment->status)
@@ -109,16 +110,16 @@ static void check_active(struct daemon_checker *checker, const struct truth_task
 
 /* ---- starts ---- */
 
-static void check_numbers(struct daemon_checker *checker, struct truth_task *task)
+static void check_numbers(struct daemon_checker *checker, struct actual_task *task)
 {
-	struct truth_environment *environment = task->environment;
-	unsigned staying = truth_count_tasks(environment, task->instance, false);
-	unsigned all = truth_count_tasks(environment, task->instance, true);
+	struct actual_environment *environment = task->environment;
+	unsigned staying = actual_count_tasks(environment, task->instance, false);
+	unsigned all = actual_count_tasks(environment, task->instance, true);
 	struct census census;
 	unsigned most;
 
 	if (checker_is_late(checker, environment, task->instance) && staying > 0)
-		truth_add_excess(&checker->truth, environment, task->instance,
+		actual_add_excess(&checker->actual, environment, task->instance,
 			checker_now_us(checker));
 	if (checker_is_late(checker, environment, task->instance) ||
 		!is_settled(checker, environment))
@@ -126,7 +127,7 @@ static void check_numbers(struct daemon_checker *checker, struct truth_task *tas
 	if (!environment->rules->surge) {
 		daemon_checker_count(checker, DAEMON_PROPERTY_S1);
 		if (all > 0)
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S1,
+			daemon_checker_report(checker, DAEMON_PROPERTY_S1,
 				"instance %s gets another task of environment %s",
 				task->instance->id, environment->name);
 		return;
@@ -138,49 +139,49 @@ static void check_numbers(struct daemon_checker *checker, struct truth_task *tas
 	most = (census.members + census.awaited + census.left_lately) *
 	       environment->rules->maximum_over / 100;
 	if (staying > 1 || census.doubled + 1 > most)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S2,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S2,
 			"instance %s gets a task of environment %s beside %u others; %u of %u "
 			"instances have two, %u may",
 			task->instance->id, environment->name, staying, census.doubled,
 			census.members, most);
-	for (const struct truth_task *other = truth_member(environment, task->instance)->tasks;
+	for (const struct actual_task *other = actual_member(environment, task->instance)->tasks;
 		other; other = other->next)
-		if (truth_stays(other) && strcmp(other->definition, task->definition) == 0)
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S2,
+		if (actual_stays(other) && strcmp(other->definition, task->definition) == 0)
+			daemon_checker_report(checker, DAEMON_PROPERTY_S2,
 				"instance %s gets a second task of %s", task->instance->id,
 				task->definition);
 }
 
-static void check_member(struct daemon_checker *checker, const struct truth_task *task)
+static void check_member(struct daemon_checker *checker, const struct actual_task *task)
 {
-	const struct truth_environment *environment = task->environment;
-	const struct truth_membership *member = truth_member(environment, task->instance);
+	const struct actual_environment *environment = task->environment;
+	const struct actual_membership *member = actual_member(environment, task->instance);
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S5);
-	if (truth_is_member(environment, task->instance) ||
+	if (actual_is_member(environment, task->instance) ||
 		member->left_us >= checker_since_us(checker) || !is_settled(checker, environment) ||
 		checker_is_late(checker, task->environment, task->instance))
 		return;
-	daemon_checker_tell(checker, DAEMON_PROPERTY_S5,
+	daemon_checker_report(checker, DAEMON_PROPERTY_S5,
 		"a task of environment %s is started on instance %s, which is none of its",
 		environment->name, task->instance->id);
 }
 
-static void check_version(struct daemon_checker *checker, const struct truth_task *task)
+static void check_version(struct daemon_checker *checker, const struct actual_task *task)
 {
-	const struct truth_environment *environment = task->environment;
-	const struct truth_deployment *deployment =
+	const struct actual_environment *environment = task->environment;
+	const struct actual_deployment *deployment =
 		map_get(&environment->deployments, span_of(task->started_by));
-	const struct truth_version *version =
+	const struct actual_version *version =
 		deployment ? checker_version(checker, environment, deployment->version) : NULL;
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S8);
 	if (!deployment)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S8,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S8,
 			"a task of environment %s is started by '%s', which is no deployment of it",
 			environment->name, task->started_by);
 	else if (version && strcmp(version->definition, task->definition) != 0)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S8, "deployment %s of %s starts %s",
+		daemon_checker_report(checker, DAEMON_PROPERTY_S8, "deployment %s of %s starts %s",
 			task->started_by, version->definition, task->definition);
 }
 
@@ -200,10 +201,10 @@ static void drop_old_starts(struct daemon_checker *checker)
 	checker->starts_kept = 2 * checker->starts.count + STARTS_FEW;
 }
 
-static void check_rate(struct daemon_checker *checker, const struct truth_task *task)
+static void check_rate(struct daemon_checker *checker, const struct actual_task *task)
 {
 	int64_t now_us = checker_now_us(checker), *oldest;
-	char key[4 * TRUTH_TEXT_MAX];
+	char key[4 * ACTUAL_TEXT_MAX];
 	struct starts *starts;
 
 	snprintf(key, sizeof(key), "%s %s %s", task->instance->key, task->environment->key,
@@ -217,15 +218,15 @@ static void check_rate(struct daemon_checker *checker, const struct truth_task *
 	daemon_checker_count(checker, DAEMON_PROPERTY_S16);
 	oldest = &starts->at_us[starts->next++ % STARTS_KEPT];
 	if (*oldest > 0 && now_us - *oldest < STARTS_WITHIN_US)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S16,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S16,
 			"%s was started %d times on instance %s within %.1f s", task->definition,
 			STARTS_KEPT + 1, task->instance->id, (double)(now_us - *oldest) / 1e6);
 	*oldest = now_us;
 }
 
-static void check_start_intent(struct daemon_checker *checker, const struct truth_task *task)
+static void check_start_intent(struct daemon_checker *checker, const struct actual_task *task)
 {
-	struct truth_placement *placement =
+	struct actual_placement *placement =
 		placement_of(checker, task->environment, task->instance);
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S19);
@@ -234,19 +235,19 @@ static void check_start_intent(struct daemon_checker *checker, const struct trut
 	if (!placement || !placement->exists ||
 		placement->facts.intent != ENVIRONMENT_INTENT_start ||
 		strcmp(placement->deployment, task->started_by) != 0)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
 			"a task of environment %s is started on instance %s, and nobody has "
 			"written that down",
 			task->environment->name, task->instance->id);
 	else if (placement->used)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
 			"a second task of environment %s is started on instance %s for one intent",
 			task->environment->name, task->instance->id);
 	else
 		placement->used = true;
 }
 
-void checker_started(struct daemon_checker *checker, struct truth_task *task)
+void checker_started(struct daemon_checker *checker, struct actual_task *task)
 {
 	checker->actions++;
 	runner_trace(checker->config.runner, "%s starts %s on %s: %s", task->environment->key,
@@ -263,19 +264,19 @@ void checker_started(struct daemon_checker *checker, struct truth_task *task)
 /* ---- stops ---- */
 
 /* Its instance does not need it: another one there is healthy, or was when that was decided. */
-static bool is_spare(struct daemon_checker *checker, const struct truth_task *task)
+static bool is_spare(struct daemon_checker *checker, const struct actual_task *task)
 {
-	const struct truth_instance *instance = task->instance;
+	const struct actual_instance *instance = task->instance;
 
-	return truth_count_healthy(task->environment, instance, checker_warm_us(checker)) > 0 ||
-	       truth_member(task->environment, instance)->spare_us >= checker_since_us(checker);
+	return actual_count_healthy(task->environment, instance, checker_warm_us(checker)) > 0 ||
+	       actual_member(task->environment, instance)->spare_us >= checker_since_us(checker);
 }
 
 /* At the moment when the task is not wanted any more. */
-static void check_minimum(struct daemon_checker *checker, const struct truth_task *task)
+static void check_minimum(struct daemon_checker *checker, const struct actual_task *task)
 {
-	const struct truth_environment *environment = task->environment;
-	struct truth_task before = *task;
+	const struct actual_environment *environment = task->environment;
+	struct actual_task before = *task;
 	struct census census;
 	unsigned required;
 
@@ -283,18 +284,18 @@ static void check_minimum(struct daemon_checker *checker, const struct truth_tas
 	if (checker->config.bug_vacuous || environment->status != ENVIRONMENT_active ||
 		checker_is_late(checker, task->environment, task->instance) ||
 		!is_settled(checker, environment) ||
-		!truth_is_member(environment, task->instance) ||
+		!actual_is_member(environment, task->instance) ||
 		/* A moment ago it was none, and its task not needed. */
-		truth_member(environment, task->instance)->entered_us >=
+		actual_member(environment, task->instance)->entered_us >=
 			checker_since_us(checker) ||
-		!truth_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
+		!actual_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
 		is_spare(checker, task))
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S3);
 	census = take_census(checker, environment);
-	required = truth_required(environment->rules, census.members - census.new_and_ill);
+	required = actual_required(environment->rules, census.members - census.new_and_unhealthy);
 	if (census.healthy + census.lost_lately < required)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S3,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S3,
 			"a healthy task of environment %s is stopped on instance %s, which leaves "
 			"%u "
 			"of %u instances with one, and not %u",
@@ -303,9 +304,9 @@ static void check_minimum(struct daemon_checker *checker, const struct truth_tas
 }
 
 /* Before the canary has proved itself the others keep what they had, where they have both. */
-static bool waits_for_canary(const struct truth_environment *environment)
+static bool waits_for_canary(const struct actual_environment *environment)
 {
-	const struct truth_deployment *deployment =
+	const struct actual_deployment *deployment =
 		map_get(&environment->deployments, span_of(environment->in_progress));
 
 	return environment->rules->canary_instances > 0 && deployment && !deployment->rollback &&
@@ -314,38 +315,38 @@ static bool waits_for_canary(const struct truth_environment *environment)
 
 /* Of several tasks those that are too many are stopped, and never all: where one belongs, no healthy task of the version
  * that is wanted goes unless another one of it stays. */
-static void check_one_stays(struct daemon_checker *checker, const struct truth_task *task)
+static void check_one_stays(struct daemon_checker *checker, const struct actual_task *task)
 {
-	const struct truth_environment *environment = task->environment;
-	const struct truth_membership *member = truth_member(environment, task->instance);
-	struct truth_task before = *task;
+	const struct actual_environment *environment = task->environment;
+	const struct actual_membership *member = actual_member(environment, task->instance);
+	struct actual_task before = *task;
 
 	before.wanted = true;
 	if (environment->status != ENVIRONMENT_active || !is_settled(checker, environment) ||
-		!truth_is_member(environment, task->instance) ||
+		!actual_is_member(environment, task->instance) ||
 		member->entered_us >= checker_since_us(checker) ||
 		member->spare_us >= checker_since_us(checker) ||
-		!truth_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
+		!actual_is_healthy(&before, environment->rules, checker_since_us(checker)) ||
 		strcmp(task->definition, environment->rules->definition) != 0)
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S1);
-	for (const struct truth_task *other = member->tasks; other; other = other->next)
-		if (other != task && truth_stays(other) &&
+	for (const struct actual_task *other = member->tasks; other; other = other->next)
+		if (other != task && actual_stays(other) &&
 			(strcmp(other->definition, task->definition) == 0 ||
 				(waits_for_canary(environment) &&
-					truth_is_healthy(other, environment->rules,
+					actual_is_healthy(other, environment->rules,
 						checker_now_us(checker)))))
 			return;
 	if (!checker_is_late(checker, environment, task->instance))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S1,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S1,
 			"the last task of environment %s on instance %s is stopped, which is "
 			"healthy",
 			environment->name, task->instance->id);
 }
 
-static void check_stop_intent(struct daemon_checker *checker, const struct truth_task *task)
+static void check_stop_intent(struct daemon_checker *checker, const struct actual_task *task)
 {
-	struct truth_placement *placement =
+	struct actual_placement *placement =
 		placement_of(checker, task->environment, task->instance);
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S19);
@@ -354,7 +355,7 @@ static void check_stop_intent(struct daemon_checker *checker, const struct truth
 	if (!placement || !placement->exists ||
 		placement->facts.intent != ENVIRONMENT_INTENT_stop ||
 		strcmp(placement->task, task->arn) != 0)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
 			"a task of environment %s is stopped on instance %s, and nobody has "
 			"written that down",
 			task->environment->name, task->instance->id);
@@ -363,23 +364,23 @@ static void check_stop_intent(struct daemon_checker *checker, const struct truth
 }
 
 /* An instance that is away keeps what it has. */
-static void check_reached(struct daemon_checker *checker, const struct truth_task *task)
+static void check_reached(struct daemon_checker *checker, const struct actual_task *task)
 {
-	const struct truth_instance *instance = task->instance;
+	const struct actual_instance *instance = task->instance;
 
 	daemon_checker_count(checker, DAEMON_PROPERTY_S5);
 	if (instance->exists && !instance->connected &&
 		instance->changed_us < checker_since_us(checker) &&
 		!checker_is_late(checker, task->environment, task->instance))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S5,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S5,
 			"a task of environment %s is stopped on instance %s, which is away",
 			task->environment->name, instance->id);
 }
 
-void checker_stopped(struct daemon_checker *checker, const struct truth_task *task,
+void checker_stopped(struct daemon_checker *checker, const struct actual_task *task,
 	struct span reason)
 {
-	char wanted[TRUTH_TEXT_MAX + 32];
+	char wanted[ACTUAL_TEXT_MAX + 32];
 
 	checker->actions++;
 	runner_trace(checker->config.runner, "%.*s stops %s on %s: %s", SPAN_ARGS(reason),
@@ -389,7 +390,7 @@ void checker_stopped(struct daemon_checker *checker, const struct truth_task *ta
 	snprintf(wanted, sizeof(wanted), "Environment %s",
 		task->environment ? task->environment->name : "");
 	if (!task->environment || !span_is(reason, wanted)) {
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S4, "%.*s stops a task of %s",
+		daemon_checker_report(checker, DAEMON_PROPERTY_S4, "%.*s stops a task of %s",
 			SPAN_ARGS(reason), task->environment ? task->environment->name : "others");
 		return;
 	}
@@ -402,12 +403,13 @@ void checker_stopped(struct daemon_checker *checker, const struct truth_task *ta
 
 /* ---- decisions ---- */
 
-static void check_pace(struct daemon_checker *checker, const struct truth_placement *placement,
-	const struct truth_placement *before)
+static void check_pace(struct daemon_checker *checker, const struct actual_placement *placement,
+	const struct actual_placement *before)
 {
-	const struct truth_environment *environment = placement->environment;
-	const struct truth_version *old = checker_version(checker, environment, before->version);
-	const struct truth_version *new = checker_version(checker, environment, placement->version);
+	const struct actual_environment *environment = placement->environment;
+	const struct actual_version *old = checker_version(checker, environment, before->version);
+	const struct actual_version *new =
+		checker_version(checker, environment, placement->version);
 	struct census census;
 	unsigned allowed, moving;
 
@@ -420,13 +422,13 @@ static void check_pace(struct daemon_checker *checker, const struct truth_placem
 	/* What lately fell ill, came or left, those who decide may not know. */
 	moving = census.moving -
 		 (census.lost_lately < census.moving ? census.lost_lately : census.moving);
-	moving -= census.new_and_ill < moving ? census.new_and_ill : moving;
+	moving -= census.new_and_unhealthy < moving ? census.new_and_unhealthy : moving;
 	census.members += census.left_lately + census.awaited;
-	allowed = census.members - truth_required(environment->rules, census.members);
+	allowed = census.members - actual_required(environment->rules, census.members);
 	if (environment->rules->surge)
 		allowed = larger(allowed, census.members * environment->rules->maximum_over / 100);
 	if (moving > larger(allowed, 1))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S3B,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S3B,
 			"%u of %u instances of environment %s are on their way to another version, "
 			"and not %u",
 			moving, census.members, environment->name, larger(allowed, 1));
@@ -435,45 +437,46 @@ static void check_pace(struct daemon_checker *checker, const struct truth_placem
 /* Handed over by the deployment that is in progress, and known to be there to whoever decides: what he did himself he
  * knows. */
 static bool is_handed_over(struct daemon_checker *checker,
-	const struct truth_environment *environment, const struct truth_instance *instance)
+	const struct actual_environment *environment, const struct actual_instance *instance)
 {
-	const struct truth_placement *placement = placement_of(checker, environment, instance);
-	const struct truth_version *version =
+	const struct actual_placement *placement = placement_of(checker, environment, instance);
+	const struct actual_version *version =
 		placement && placement->exists
 			? checker_version(checker, environment, placement->version)
 			: NULL;
 
 	return version && strcmp(version->definition, environment->rules->definition) == 0 &&
 	       strcmp(placement->deployment, environment->in_progress) == 0 &&
-	       truth_is_member(environment, instance) &&
-	       truth_member(environment, instance)->entered_us < checker_since_us(checker);
+	       actual_is_member(environment, instance) &&
+	       actual_member(environment, instance)->entered_us < checker_since_us(checker);
 }
 
 /* As many as the canary has, or all there are, were well for as long as it bakes. */
 static bool has_proved(const struct daemon_checker *checker,
-	const struct truth_environment *environment)
+	const struct actual_environment *environment)
 {
 	int64_t baked_us = environment->rules->canary_bake_ms * 1000 - checker->config.patience_us;
-	unsigned members = 0, well = 0;
+	unsigned members = 0, healthy = 0;
 
-	MAP_EACH (&checker->truth.instances, entry) {
-		members += truth_is_member(environment, entry->value);
-		well += truth_was_well(environment, entry->value, baked_us,
+	MAP_EACH (&checker->actual.instances, entry) {
+		members += actual_is_member(environment, entry->value);
+		healthy += actual_was_healthy(environment, entry->value, baked_us,
 			checker_now_us(checker));
 	}
-	return well >= (members < environment->rules->canary_instances
-				       ? members
-				       : environment->rules->canary_instances);
+	return healthy >= (members < environment->rules->canary_instances
+					  ? members
+					  : environment->rules->canary_instances);
 }
 
 /* Another instance gets the new version, which is the canary's, or the canary has proved itself. */
-static void check_canary(struct daemon_checker *checker, const struct truth_placement *placement,
-	const struct truth_placement *before, const struct truth_instance *instance)
+static void check_canary(struct daemon_checker *checker, const struct actual_placement *placement,
+	const struct actual_placement *before, const struct actual_instance *instance)
 {
-	const struct truth_environment *environment = placement->environment;
-	const struct truth_version *old = checker_version(checker, environment, before->version);
-	const struct truth_version *new = checker_version(checker, environment, placement->version);
-	struct truth_deployment *deployment =
+	const struct actual_environment *environment = placement->environment;
+	const struct actual_version *old = checker_version(checker, environment, before->version);
+	const struct actual_version *new =
+		checker_version(checker, environment, placement->version);
+	struct actual_deployment *deployment =
 		map_get(&environment->deployments, span_of(environment->in_progress));
 	unsigned handed_over = 0;
 
@@ -486,9 +489,9 @@ static void check_canary(struct daemon_checker *checker, const struct truth_plac
 		strcmp(placement->deployment, environment->in_progress) != 0)
 		return;
 	/* It has the new one already, and only belongs to it from now on. */
-	if (truth_was_well(environment, instance, 0, checker_now_us(checker)))
+	if (actual_was_healthy(environment, instance, 0, checker_now_us(checker)))
 		return;
-	MAP_EACH (&checker->truth.instances, entry)
+	MAP_EACH (&checker->actual.instances, entry)
 		handed_over += entry->value != instance &&
 			       is_handed_over(checker, environment, entry->value);
 	if (handed_over < environment->rules->canary_instances)
@@ -496,7 +499,7 @@ static void check_canary(struct daemon_checker *checker, const struct truth_plac
 	daemon_checker_count(checker, DAEMON_PROPERTY_CANARY);
 	deployment->proved = has_proved(checker, environment);
 	if (!deployment->proved)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_CANARY,
+		daemon_checker_report(checker, DAEMON_PROPERTY_CANARY,
 			"environment %s hands instance %s over beside %u others, and its canary of "
 			"%u has not proved itself",
 			environment->name, instance->id, handed_over,
@@ -504,7 +507,7 @@ static void check_canary(struct daemon_checker *checker, const struct truth_plac
 }
 
 /* Nothing is decided over and over again. */
-static void check_writes(struct daemon_checker *checker, struct truth_placement *placement)
+static void check_writes(struct daemon_checker *checker, struct actual_placement *placement)
 {
 	int64_t now_us = checker_now_us(checker);
 
@@ -514,16 +517,16 @@ static void check_writes(struct daemon_checker *checker, struct truth_placement 
 	}
 	daemon_checker_count(checker, DAEMON_PROPERTY_S16);
 	if (++placement->writes == WRITES_MAX)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S16,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S16,
 			"environment %s decides for one instance over and over again",
 			placement->environment->name);
 }
 
 /* It says on which state it was decided, and nobody decides on one that does not have what he did before. */
-static void check_seen(struct daemon_checker *checker, const struct truth_placement *placement,
-	const struct truth_placement *before, const struct truth_instance *instance)
+static void check_seen(struct daemon_checker *checker, const struct actual_placement *placement,
+	const struct actual_placement *before, const struct actual_instance *instance)
 {
-	bool own = instance && instance->place[0] == ':';
+	bool own = instance && instance->cluster_ref[0] == ':';
 	bool acted = before->exists && before->used;
 
 	/* That it was refused is no decision. */
@@ -533,7 +536,7 @@ static void check_seen(struct daemon_checker *checker, const struct truth_placem
 	daemon_checker_count(checker, DAEMON_PROPERTY_S5);
 	if (placement->facts.seen <= 0 ||
 		(own && acted && (uint64_t)placement->facts.seen < before->revision))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S5,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S5,
 			"environment %s decides for instance %s on state %lld, and had decided "
 			"before at %llu",
 			placement->environment->name, instance->id,
@@ -541,12 +544,12 @@ static void check_seen(struct daemon_checker *checker, const struct truth_placem
 			acted ? (unsigned long long)before->revision : 0);
 }
 
-void checker_decided(struct daemon_checker *checker, struct truth_placement *placement,
-	const struct truth_placement *before, const struct truth_instance *instance)
+void checker_decided(struct daemon_checker *checker, struct actual_placement *placement,
+	const struct actual_placement *before, const struct actual_instance *instance)
 {
 	static const char *const intents[] = {"nothing", "a start", "a stop"};
-	const struct truth_environment *environment = placement->environment;
-	char key[TRUTH_TEXT_MAX + 8];
+	const struct actual_environment *environment = placement->environment;
+	char key[ACTUAL_TEXT_MAX + 8];
 	uint64_t epoch;
 
 	checker->actions++;
@@ -554,28 +557,28 @@ void checker_decided(struct daemon_checker *checker, struct truth_placement *pla
 		intents[placement->facts.intent], instance ? instance->id : "?", placement->task,
 		placement->facts.until_ms > 0 ? ", refused" : "");
 	snprintf(key, sizeof(key), "env/%s", environment->key);
-	epoch = (uint64_t)(uintptr_t)map_get(&checker->truth.claims, span_of(key));
+	epoch = (uint64_t)(uintptr_t)map_get(&checker->actual.claims, span_of(key));
 	daemon_checker_count(checker, DAEMON_PROPERTY_S12);
 	if (epoch != (uint64_t)placement->facts.epoch)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S12,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S12,
 			"something is decided for environment %s under claim %lld, which is %llu "
 			"now",
 			environment->name, (long long)placement->facts.epoch,
 			(unsigned long long)epoch);
-	if (instance && strncmp(instance->place, ":", 1) == 0) {
+	if (instance && strncmp(instance->cluster_ref, ":", 1) == 0) {
 		daemon_checker_count(checker, DAEMON_PROPERTY_S14);
-		if (strncmp(instance->place + 1, environment->key,
+		if (strncmp(instance->cluster_ref + 1, environment->key,
 			    (size_t)(environment->name - environment->key)) != 0)
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S14,
+			daemon_checker_report(checker, DAEMON_PROPERTY_S14,
 				"environment %s decides for an instance in %s", environment->key,
-				instance->place);
+				instance->cluster_ref);
 	}
 	/* Of two tasks of one instance both can be stopped within a millisecond, one after the other. */
 	if (before->used && placement->facts.until_ms > 0 &&
 		before->facts.intent_ms == placement->facts.intent_ms &&
 		strcmp(before->task, placement->task) == 0 &&
 		!(instance && checker_is_late(checker, environment, instance)))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S19,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
 			"environment %s takes %s for refused that was not", environment->name,
 			intents[before->facts.intent]);
 	check_seen(checker, placement, before, instance);
@@ -584,44 +587,44 @@ void checker_decided(struct daemon_checker *checker, struct truth_placement *pla
 	check_writes(checker, placement);
 }
 
-void checker_forgot(struct daemon_checker *checker, const struct truth_placement *placement,
-	const struct truth_instance *instance)
+void checker_forgot(struct daemon_checker *checker, const struct actual_placement *placement,
+	const struct actual_instance *instance)
 {
 	if (!placement->environment->exists ||
 		placement->environment->status == ENVIRONMENT_deleting)
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S17);
 	if (instance && instance->exists)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S17,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S17,
 			"what environment %s decided for instance %s is forgotten, and the "
 			"instance "
 			"is there",
 			placement->environment->name, instance->id);
 }
 
-void checker_completed(struct daemon_checker *checker, const struct truth_environment *environment,
-	const struct truth_deployment *deployment)
+void checker_completed(struct daemon_checker *checker, const struct actual_environment *environment,
+	const struct actual_deployment *deployment)
 {
-	const struct truth_version *version =
+	const struct actual_version *version =
 		checker_version(checker, environment, deployment->version);
-	int64_t now_us = checker_warm_us(checker), since_us = checker_told_us(checker);
+	int64_t now_us = checker_warm_us(checker), since_us = checker_reported_us(checker);
 
 	if (!version)
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S7C);
-	MAP_EACH (&checker->truth.instances, entry) {
-		const struct truth_instance *instance = entry->value;
-		const struct truth_membership *member = truth_member(environment, instance);
+	MAP_EACH (&checker->actual.instances, entry) {
+		const struct actual_instance *instance = entry->value;
+		const struct actual_membership *member = actual_member(environment, instance);
 		bool served = false;
 
-		if (!truth_is_member(environment, instance) || member->entered_us >= since_us ||
+		if (!actual_is_member(environment, instance) || member->entered_us >= since_us ||
 			member->lost_us >= since_us || instance->changed_us >= since_us)
 			continue;
-		for (const struct truth_task *task = member->tasks; task; task = task->next)
-			served |= truth_is_healthy(task, version, now_us) &&
+		for (const struct actual_task *task = member->tasks; task; task = task->next)
+			served |= actual_is_healthy(task, version, now_us) &&
 				  strcmp(task->definition, version->definition) == 0;
 		if (!served)
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S7C,
+			daemon_checker_report(checker, DAEMON_PROPERTY_S7C,
 				"a deployment of environment %s is completed, and instance %s has "
 				"no "
 				"healthy task of it",

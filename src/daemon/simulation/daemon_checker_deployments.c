@@ -3,8 +3,8 @@
 
 #include "daemon/simulation/daemon_checker_internal.h"
 
-#define MADE_WITHIN_US INT64_C(10000000)
-#define MADE_MAX 300 /* deployments of one environment within that time */
+#define CREATED_WITHIN_US INT64_C(10000000)
+#define CREATED_MAX 300 /* deployments of one environment within that time */
 
 /* ---- versions ---- */
 
@@ -19,19 +19,19 @@ static uint64_t hash_of(struct span text)
 
 /* Puts down that the environment of this key has a version of that. */
 static void note_wanted(struct daemon_checker *checker, struct span environment_key,
-	const struct truth_version *version)
+	const struct actual_version *version)
 {
-	const struct truth_environment *environment =
-		truth_environment(&checker->truth, environment_key);
-	char what[2 * TRUTH_TEXT_MAX];
-	struct truth_wanted *wanted;
+	const struct actual_environment *environment =
+		actual_environment(&checker->actual, environment_key);
+	char what[2 * ACTUAL_TEXT_MAX];
+	struct actual_wanted *wanted;
 
-	snprintf(what, sizeof(what), "%s %s", version->place, version->definition);
-	wanted = map_get(&checker->truth.wanted, span_of(what));
+	snprintf(what, sizeof(what), "%s %s", version->cluster_ref, version->definition);
+	wanted = map_get(&checker->actual.wanted, span_of(what));
 	if (!wanted) {
 		wanted = memory_allocate(sizeof(*wanted));
 		wanted->first = environment;
-		map_put(&checker->truth.wanted, span_of(what), wanted);
+		map_put(&checker->actual.wanted, span_of(what), wanted);
 	}
 	wanted->by_several |= wanted->first != environment;
 }
@@ -39,7 +39,7 @@ static void note_wanted(struct daemon_checker *checker, struct span environment_
 void checker_take_version(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
-	struct truth_version *version = map_get(&checker->truth.versions, key);
+	struct actual_version *version = map_get(&checker->actual.versions, key);
 	const struct environment_version_facts *facts;
 
 	if (!after)
@@ -48,15 +48,15 @@ void checker_take_version(struct daemon_checker *checker, struct span key,
 	if (version) {
 		daemon_checker_count(checker, DAEMON_PROPERTY_S8);
 		if (version->hash != hash_of(after->api))
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S8, "version %.*s has changed",
-				SPAN_ARGS(key));
+			daemon_checker_report(checker, DAEMON_PROPERTY_S8,
+				"version %.*s has changed", SPAN_ARGS(key));
 		return;
 	}
 	version = memory_allocate(sizeof(*version));
-	CHECKER_COPY(version->place, facts->place);
+	CHECKER_COPY(version->cluster_ref, facts->cluster_ref);
 	CHECKER_COPY(version->definition, facts->task_definition);
 	CHECKER_COPY(version->attributes, facts->attributes);
-	version->minimum_given = facts->minimum_given;
+	version->minimum_requested = facts->minimum_requested;
 	version->minimum_healthy = (unsigned)facts->minimum_healthy;
 	version->surge = facts->surge;
 	version->maximum_over = (unsigned)facts->maximum_over;
@@ -66,8 +66,8 @@ void checker_take_version(struct daemon_checker *checker, struct span key,
 	version->warm_up_ms = facts->warm_up_ms;
 	version->timeout_ms = facts->timeout_ms;
 	version->hash = hash_of(after->api);
-	map_put(&checker->truth.versions, key, version);
-	note_wanted(checker, environment_of_part_key(key), version);
+	map_put(&checker->actual.versions, key, version);
+	note_wanted(checker, environment_of_child_key(key), version);
 }
 
 /* ---- deployments ---- */
@@ -112,19 +112,19 @@ static bool is_one_commit(enum environment_deployment_status from,
 }
 
 /* Nobody makes one after another to no end. */
-static void check_made(struct daemon_checker *checker, struct truth_environment *environment)
+static void check_created(struct daemon_checker *checker, struct actual_environment *environment)
 {
 	int64_t now_us = checker_now_us(checker);
 
-	if (now_us - environment->made_us > MADE_WITHIN_US) {
-		environment->made_us = now_us;
-		environment->made = 0;
+	if (now_us - environment->created_us > CREATED_WITHIN_US) {
+		environment->created_us = now_us;
+		environment->created = 0;
 	}
 	daemon_checker_count(checker, DAEMON_PROPERTY_S16);
-	if (++environment->made == MADE_MAX)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S16,
+	if (++environment->created == CREATED_MAX)
+		daemon_checker_report(checker, DAEMON_PROPERTY_S16,
 			"environment %s has %d deployments within %d s", environment->name,
-			MADE_MAX, (int)(MADE_WITHIN_US / 1000000));
+			CREATED_MAX, (int)(CREATED_WITHIN_US / 1000000));
 }
 
 static bool is_running(enum environment_deployment_status status)
@@ -135,8 +135,8 @@ static bool is_running(enum environment_deployment_status status)
 }
 
 /* What was waiting waits no longer, and what was in progress has ended; after one that failed another one succeeds. */
-static void note_end(struct daemon_checker *checker, struct truth_environment *environment,
-	struct truth_deployment *deployment, enum environment_deployment_status status)
+static void note_end(struct daemon_checker *checker, struct actual_environment *environment,
+	struct actual_deployment *deployment, enum environment_deployment_status status)
 {
 	int64_t now_us = checker_now_us(checker);
 
@@ -159,17 +159,17 @@ static void note_end(struct daemon_checker *checker, struct truth_environment *e
 
 /* What it says of how far it has come, of so many: as many as are its, and while they are the same, never less. */
 static void check_progress(struct daemon_checker *checker,
-	const struct truth_environment *environment, struct truth_deployment *deployment,
+	const struct actual_environment *environment, struct actual_deployment *deployment,
 	const struct environment_deployment_facts *facts)
 {
-	bool same = environment->members_us < deployment->told_us;
+	bool same = environment->members_us < deployment->reported_us;
 
 	if (deployment->done == facts->done && deployment->total == facts->total)
 		return;
 	if (deployment->total > 0 && (same || deployment->total == facts->total)) {
 		daemon_checker_count(checker, DAEMON_PROPERTY_S18);
 		if (facts->done < deployment->done || (same && facts->total != deployment->total))
-			daemon_checker_tell(checker, DAEMON_PROPERTY_S18,
+			daemon_checker_report(checker, DAEMON_PROPERTY_S18,
 				"a deployment of environment %s was at %lld of %lld instances, and "
 				"is at %lld of %lld",
 				environment->name, (long long)deployment->done,
@@ -178,16 +178,16 @@ static void check_progress(struct daemon_checker *checker,
 	}
 	deployment->done = facts->done;
 	deployment->total = facts->total;
-	deployment->told_us = checker_told_us(checker);
+	deployment->reported_us = checker_reported_us(checker);
 }
 
 void checker_take_deployment(struct daemon_checker *checker, struct span key,
 	const struct store_object *after)
 {
-	struct truth_environment *environment =
-		truth_environment(&checker->truth, environment_of_part_key(key));
+	struct actual_environment *environment =
+		actual_environment(&checker->actual, environment_of_child_key(key));
 	const struct environment_deployment_facts *facts;
-	struct truth_deployment *deployment;
+	struct actual_deployment *deployment;
 	struct span id;
 
 	if (!environment)
@@ -207,18 +207,18 @@ void checker_take_deployment(struct daemon_checker *checker, struct span key,
 		deployment->status = facts->status;
 		deployment->type = facts->type;
 		deployment->rollback = facts->rollback;
-		deployment->made_us = deployment->moved_us = checker_now_us(checker);
+		deployment->created_us = deployment->moved_us = checker_now_us(checker);
 		/* A monitor's begins with the commit that makes it. */
 		if (is_running(facts->status))
-			deployment->began_us = deployment->made_us;
+			deployment->began_us = deployment->created_us;
 		CHECKER_COPY(deployment->version, facts->version);
 		map_put(&environment->deployments, id, deployment);
-		check_made(checker, environment);
+		check_created(checker, environment);
 	}
 	deployment->exists = true;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S7);
 	if (!span_is(facts->version, deployment->version))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S8,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S8,
 			"deployment %.*s changes its version", SPAN_ARGS(id));
 	if (environment->type == ENVIRONMENT_TYPE_Daemon)
 		check_progress(checker, environment, deployment, facts);
@@ -226,7 +226,7 @@ void checker_take_deployment(struct daemon_checker *checker, struct span key,
 		return;
 	if (!may_become(deployment->status, facts->status) &&
 		!is_one_commit(deployment->status, facts->status))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S7,
 			"deployment %.*s goes from %s to %s", SPAN_ARGS(id),
 			environment_deployment_status_name(deployment->status),
 			environment_deployment_status_name(facts->status));
@@ -247,7 +247,8 @@ void checker_take_deployment(struct daemon_checker *checker, struct span key,
 /* ---- the end of a commit ---- */
 
 /* What the environment says of its deployments is so. */
-static void check_named(struct daemon_checker *checker, const struct truth_environment *environment)
+static void check_named(struct daemon_checker *checker,
+	const struct actual_environment *environment)
 {
 	unsigned running = 0, waiting = 0;
 	bool names_running = !environment->in_progress[0], names_waiting = !environment->pending[0];
@@ -255,7 +256,7 @@ static void check_named(struct daemon_checker *checker, const struct truth_envir
 	if (!environment->exists)
 		return;
 	MAP_EACH (&environment->deployments, entry) {
-		const struct truth_deployment *deployment = entry->value;
+		const struct actual_deployment *deployment = entry->value;
 		bool waits = deployment->status == ENVIRONMENT_DEPLOYMENT_pending;
 
 		if (!deployment->exists || has_ended(deployment->status))
@@ -267,11 +268,11 @@ static void check_named(struct daemon_checker *checker, const struct truth_envir
 	}
 	daemon_checker_count(checker, DAEMON_PROPERTY_S7);
 	if (running > 1 || waiting > 1)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S7,
 			"environment %s has %u deployments in progress and %u waiting",
 			environment->name, running, waiting);
 	if (!names_running || !names_waiting || (running > 0) != (environment->in_progress[0] != 0))
-		daemon_checker_tell(checker, DAEMON_PROPERTY_S7,
+		daemon_checker_report(checker, DAEMON_PROPERTY_S7,
 			"environment %s names '%s' and '%s', which are not its deployments",
 			environment->name, environment->in_progress, environment->pending);
 }
@@ -279,33 +280,33 @@ static void check_named(struct daemon_checker *checker, const struct truth_envir
 /* Where that was asked for, what failed is followed by what was completed before, unless somebody waits already, or
  * another one may run that by now. */
 static void check_rolled_back(struct daemon_checker *checker,
-	const struct truth_environment *environment, const struct truth_deployment *failed)
+	const struct actual_environment *environment, const struct actual_deployment *failed)
 {
-	const struct truth_version *version =
+	const struct actual_version *version =
 		checker_version(checker, environment, failed->version);
-	const struct truth_version *before =
+	const struct actual_version *before =
 		checker_version(checker, environment, environment->completed);
-	const struct truth_deployment *next =
+	const struct actual_deployment *next =
 		map_get(&environment->deployments, span_of(environment->pending));
-	const struct truth_wanted *wanted;
-	char what[2 * TRUTH_TEXT_MAX];
+	const struct actual_wanted *wanted;
+	char what[2 * ACTUAL_TEXT_MAX];
 
 	if (!environment->exists || !version || !version->rolls_back || !before ||
 		strcmp(environment->completed, failed->version) == 0)
 		return;
-	snprintf(what, sizeof(what), "%s %s", before->place, before->definition);
-	wanted = map_get(&checker->truth.wanted, span_of(what));
+	snprintf(what, sizeof(what), "%s %s", before->cluster_ref, before->definition);
+	wanted = map_get(&checker->actual.wanted, span_of(what));
 	if (!next && wanted && wanted->by_several)
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_ROLLBACK);
 	if (!next || next->status != ENVIRONMENT_DEPLOYMENT_pending)
-		daemon_checker_tell(checker, DAEMON_PROPERTY_ROLLBACK,
+		daemon_checker_report(checker, DAEMON_PROPERTY_ROLLBACK,
 			"a deployment of environment %s timed out, and nothing goes back to %s",
 			environment->name, environment->completed);
 }
 
 void checker_check_deployments(struct daemon_checker *checker,
-	struct truth_environment *environment)
+	struct actual_environment *environment)
 {
 	check_named(checker, environment);
 	if (environment->failed)

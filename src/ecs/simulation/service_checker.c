@@ -49,13 +49,13 @@ struct service_checker {
 	struct map services; /* by key */
 	struct map programs; /* by token */
 	unsigned late;
-	bool looking;
+	bool inspection;
 	bool behind; /* changes were lost */
 };
 
 static void take_changes(void *context);
 
-void service_checker_tell(struct service_checker *checker, const char *format, ...)
+void service_checker_report(struct service_checker *checker, const char *format, ...)
 {
 	char rule[ERR_MESSAGE_MAX];
 	va_list list;
@@ -122,7 +122,7 @@ static void count_write(struct service_checker *checker, struct watched *service
 	service->writes = second == service->second ? service->writes + 1 : 0;
 	service->second = second;
 	if (service->writes == WRITES_A_SECOND_MAX)
-		service_checker_tell(checker, "service %s is written again and again",
+		service_checker_report(checker, "service %s is written again and again",
 			service->name);
 }
 
@@ -224,7 +224,7 @@ static void check_daemon(struct service_checker *checker, struct watched *servic
 			healthy += has_daemon(view, instance, service);
 		}
 	if (healthy < rollout_percent_up(wanted, (unsigned)service->minimum))
-		service_checker_tell(checker,
+		service_checker_report(checker,
 			"daemon %s stops a healthy task and has %u left on %u instances",
 			service->name, healthy, wanted);
 }
@@ -244,7 +244,7 @@ static void check_stop(struct service_checker *checker, const struct store_chang
 		return;
 	program->floor = service->lower;
 	if (service->healthy < service->lower)
-		service_checker_tell(checker,
+		service_checker_report(checker,
 			"service %s stops the healthy task %.*s and has %lld healthy ones left of "
 			"the "
 			"%u that must stay",
@@ -259,15 +259,15 @@ static void check_life(struct service_checker *checker, const struct store_chang
 	const struct program *program = map_get(&checker->programs, facts->id);
 
 	if (facts->last < was)
-		service_checker_tell(checker, "task %.*s went back from %s to %s",
+		service_checker_report(checker, "task %.*s went back from %s to %s",
 			SPAN_ARGS(facts->id), task_status_name(was), task_status_name(facts->last));
 	if (facts->last == TASK_RUNNING && was < TASK_RUNNING &&
 		!(program && (program->runs || program->ended)))
-		service_checker_tell(checker,
+		service_checker_report(checker,
 			"task %.*s is RUNNING and its program was never started",
 			SPAN_ARGS(facts->id));
 	if (facts->last == TASK_STOPPED && was < TASK_STOPPED && program && program->runs)
-		service_checker_tell(checker, "task %.*s is STOPPED and its program runs",
+		service_checker_report(checker, "task %.*s is STOPPED and its program runs",
 			SPAN_ARGS(facts->id));
 }
 
@@ -292,7 +292,7 @@ static void task_changed(struct service_checker *checker, const struct store_cha
 		service->live += is_live(change->after) - is_live(change->before);
 		service->healthy += is_healthy(change->after) - is_healthy(change->before);
 		if (!change->before && service->bounded && service->live > service->upper)
-			service_checker_tell(checker,
+			service_checker_report(checker,
 				"service %s has %lld tasks where %u are allowed", service->name,
 				(long long)service->live, service->upper);
 		lower_ceiling(service);
@@ -326,13 +326,13 @@ static void check_registered(struct service_checker *checker, struct span token)
 	const struct store_object *task = find_task(view, token);
 
 	if (!program || !(program->runs || program->ended))
-		service_checker_tell(checker,
+		service_checker_report(checker,
 			"task %.*s is registered and its program was never started",
 			SPAN_ARGS(token));
 	else if (task && task_facts(task)->checked &&
 		 task_facts(task)->health != TASK_HEALTH_HEALTHY &&
 		 task_facts(task)->last < TASK_DEACTIVATING)
-		service_checker_tell(checker, "task %.*s is registered and not healthy",
+		service_checker_report(checker, "task %.*s is registered and not healthy",
 			SPAN_ARGS(token));
 }
 
@@ -351,7 +351,7 @@ static void name_changed(struct service_checker *checker, const struct store_cha
 	_view_ struct store_view *view = store_view_open(checker->store);
 	const struct store_object *object = change->after ? change->after : change->before;
 	const struct cloudmap_instance_facts *facts = cloudmap_instance_facts(object);
-	struct span key = service_key_of_part(object->key);
+	struct span key = service_key_of_component(object->key);
 	const struct store_object *service = store_get(view, &cloudmap_service_kind, key);
 
 	if (!change->before)
@@ -378,13 +378,13 @@ static void check_left(struct service_checker *checker, const struct program *pr
 		return;
 	targets.prefix = task->key;
 	if (store_next(&targets))
-		service_checker_tell(checker, "program %.*s was stopped while it had a target",
+		service_checker_report(checker, "program %.*s was stopped while it had a target",
 			SPAN_ARGS(token));
 	if (program->forgotten_ms > runner_wall_ms(checker->config.runner))
-		service_checker_tell(checker,
+		service_checker_report(checker,
 			"program %.*s was stopped while its name was remembered", SPAN_ARGS(token));
 	if (task_facts(task)->traffic == TASK_TRAFFIC_REGISTERED)
-		service_checker_tell(checker, "program %.*s was stopped while it was registered",
+		service_checker_report(checker, "program %.*s was stopped while it was registered",
 			SPAN_ARGS(token));
 }
 
@@ -430,7 +430,7 @@ void service_checker_unfollow(struct service_checker *checker)
 {
 	if (!checker->feed)
 		return;
-	service_checker_look(checker);
+	service_checker_check(checker);
 	store_feed_close(TAKE(checker->feed));
 	checker->store = NULL;
 }
@@ -442,9 +442,9 @@ static void take_changes(void *context)
 	struct store_change changes[CHANGES_AT_ONCE];
 	int count;
 
-	if (!checker->feed || checker->looking)
+	if (!checker->feed || checker->inspection)
 		return;
-	checker->looking = true;
+	checker->inspection = true;
 	while ((count = store_feed_next(checker->feed, changes, LENGTH(changes))) > 0)
 		for (int i = 0; i < count; i++) {
 			if (changes[i].kind == &service_kind && changes[i].after)
@@ -461,10 +461,10 @@ static void take_changes(void *context)
 		if (((struct watched *)entry->value)->stopped_healthy)
 			check_daemon(checker, entry->value);
 	checker->behind |= count == -EOVERFLOW;
-	checker->looking = false;
+	checker->inspection = false;
 }
 
-void service_checker_look(struct service_checker *checker)
+void service_checker_check(struct service_checker *checker)
 {
 	struct store *store = checker->store;
 
@@ -496,15 +496,16 @@ static unsigned count_on_instance(struct service_checker *checker, const struct 
 }
 
 static void note_program(struct service_checker *checker, struct program *program,
-	const struct simulated_program *told)
+	const struct simulated_program *reported)
 {
 	if (program->runs || program->ended)
-		service_checker_tell(checker, "program %.*s was started twice",
-			SPAN_ARGS(told->token));
+		service_checker_report(checker, "program %.*s was started twice",
+			SPAN_ARGS(reported->token));
 	program->runs = true;
-	snprintf(program->instance, sizeof(program->instance), "%.*s", SPAN_ARGS(told->instance));
-	snprintf(program->group, sizeof(program->group), "%.*s", SPAN_ARGS(told->group));
-	snprintf(program->version, sizeof(program->version), "%.*s", SPAN_ARGS(told->version));
+	snprintf(program->instance, sizeof(program->instance), "%.*s",
+		SPAN_ARGS(reported->instance));
+	snprintf(program->group, sizeof(program->group), "%.*s", SPAN_ARGS(reported->group));
+	snprintf(program->version, sizeof(program->version), "%.*s", SPAN_ARGS(reported->version));
 }
 
 static void check_bounds(struct service_checker *checker, const struct store_view *view,
@@ -513,16 +514,16 @@ static void check_bounds(struct service_checker *checker, const struct store_vie
 	const struct watched *service = program->service;
 
 	if (service->bounded && service->running > service->ceiling)
-		service_checker_tell(checker,
+		service_checker_report(checker,
 			"service %s runs %lld programs where %lld are allowed", service->name,
 			(long long)service->running, (long long)service->ceiling);
 	if (service->daemon && count_on_instance(checker, view, service, program->instance) >
 				       1 + (service->upper > service->lower))
-		service_checker_tell(checker, "daemon %s runs too often on %s", service->name,
+		service_checker_report(checker, "daemon %s runs too often on %s", service->name,
 			program->instance);
 }
 
-static void program_started(void *context, const struct simulated_program *told)
+static void program_started(void *context, const struct simulated_program *reported)
 {
 	struct service_checker *checker = context;
 	_view_ struct store_view *view = NULL;
@@ -530,18 +531,19 @@ static void program_started(void *context, const struct simulated_program *told)
 	struct program *program;
 
 	/* One of a group is written down when it is found. */
-	if (told->group.length > 0)
-		note_program(checker, program_of(checker, told->token), told);
-	if (!checker->store || told->group.length > 0)
+	if (reported->group.length > 0)
+		note_program(checker, program_of(checker, reported->token), reported);
+	if (!checker->store || reported->group.length > 0)
 		return; /* it is being restarted; what was under way arrives */
-	service_checker_look(checker);
+	service_checker_check(checker);
 	view = store_view_open(checker->store);
-	task = find_task(view, told->token);
-	program = program_of(checker, told->token);
+	task = find_task(view, reported->token);
+	program = program_of(checker, reported->token);
 	if (!task)
-		service_checker_tell(checker, "program %.*s was started and there is no such task",
-			SPAN_ARGS(told->token));
-	note_program(checker, program, told);
+		service_checker_report(checker,
+			"program %.*s was started and there is no such task",
+			SPAN_ARGS(reported->token));
+	note_program(checker, program, reported);
 	if (!task)
 		return;
 	program->service = service_of_task(checker, task);
@@ -556,14 +558,14 @@ static void program_started(void *context, const struct simulated_program *told)
 	check_bounds(checker, view, program);
 }
 
-static void program_ended(void *context, const struct simulated_program *told,
+static void program_ended(void *context, const struct simulated_program *reported,
 	enum runtime_stop stop)
 {
 	struct service_checker *checker = context;
 	struct program *program;
 
-	service_checker_look(checker);
-	program = map_get(&checker->programs, told->token);
+	service_checker_check(checker);
+	program = map_get(&checker->programs, reported->token);
 	if (!program || !program->runs)
 		return;
 	program->runs = false;
@@ -571,18 +573,19 @@ static void program_ended(void *context, const struct simulated_program *told,
 	program->stop = stop;
 	if (program->group[0])
 		return; /* what was asked is looked at when it is asked */
-	if (stop == RUNTIME_STOP_ASKED && !program->stop_decided && checker->store)
-		service_checker_tell(checker,
+	if (stop == RUNTIME_STOP_REQUESTED && !program->stop_decided && checker->store)
+		service_checker_report(checker,
 			"program %.*s was stopped and nobody had decided that",
-			SPAN_ARGS(told->token));
-	if (stop == RUNTIME_STOP_ASKED && !program->late && checker->store)
-		check_left(checker, program, told->token);
+			SPAN_ARGS(reported->token));
+	if (stop == RUNTIME_STOP_REQUESTED && !program->late && checker->store)
+		check_left(checker, program, reported->token);
 	if (!program->service || program->late)
 		return;
 	program->service->running--;
-	if (checker->config.nothing_dies && stop == RUNTIME_STOP_ASKED &&
+	if (checker->config.nothing_dies && stop == RUNTIME_STOP_REQUESTED &&
 		program->service->running < program->floor)
-		service_checker_tell(checker, "service %s runs %lld programs where %lld must stay",
+		service_checker_report(checker,
+			"service %s runs %lld programs where %lld must stay",
 			program->service->name, (long long)program->service->running,
 			(long long)program->floor);
 }
@@ -591,7 +594,7 @@ static void rule_broken(void *context, const char *rule)
 {
 	struct service_checker *checker = context;
 
-	service_checker_tell(checker, "the world: %s", rule);
+	service_checker_report(checker, "the world: %s", rule);
 }
 
 struct simulated_observer service_checker_observer(struct service_checker *checker)
@@ -624,7 +627,7 @@ void service_checker_check_exits(struct service_checker *checker)
 
 		if (program->stop == RUNTIME_STOP_ESSENTIAL && !program->late && task &&
 			task_facts(task)->last == TASK_STOPPED && !api_has(task, "\"exitCode\""))
-			service_checker_tell(checker, "the exit code of task %.*s is lost",
+			service_checker_report(checker, "the exit code of task %.*s is lost",
 				SPAN_ARGS(entry->key));
 	}
 }

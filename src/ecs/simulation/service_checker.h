@@ -45,7 +45,7 @@ void service_checker_free(struct service_checker *checker); /* NULL is fine */
 int service_checker_follow(struct service_checker *checker, struct store *store, struct err *err);
 void service_checker_unfollow(struct service_checker *checker);
 /* Looks at what has changed since. */
-void service_checker_look(struct service_checker *checker);
+void service_checker_check(struct service_checker *checker);
 /* For the world's configuration. */
 struct simulated_observer service_checker_observer(struct service_checker *checker);
 /* A start of a task that was given up arrived late: such programs are still to be stopped. */
@@ -58,7 +58,7 @@ void service_checker_check_exits(struct service_checker *checker);
 /* ---- for watched_runtime.c ---- */
 
 /* A rule is broken. */
-void service_checker_tell(struct service_checker *checker, const char *format, ...)
+void service_checker_report(struct service_checker *checker, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* What it follows; NULL while everything is restarted. */
 struct store *service_checker_store(const struct service_checker *checker);

@@ -251,15 +251,15 @@ static const char *draw_breaker(struct simulation *simulation)
 	return breakers[simulation_draw(simulation, LENGTH(breakers))];
 }
 
-static void note_wish(struct simulation *simulation, size_t service, int64_t desired)
+static void note_desired(struct simulation *simulation, size_t service, int64_t desired)
 {
-	struct simulation_wish *wish = &simulation->wishes[service];
+	struct simulation_update *desired_state = &simulation->desired_states[service];
 
-	wish->possible = desired;
+	desired_state->possible = desired;
 	if (simulation->status == 200)
-		wish->certain = desired;
+		desired_state->certain = desired;
 	else if (!simulation->unknown_end)
-		wish->possible = wish->certain;
+		desired_state->possible = desired_state->certain;
 }
 
 static void create_service(struct simulation *simulation, size_t service)
@@ -294,10 +294,10 @@ static void create_service(struct simulation *simulation, size_t service)
 							    : "",
 			simulation_draw_traffic(simulation, service, arena));
 	if (simulation->status == 200 || simulation->unknown_end) {
-		simulation->wishes[service].exists = true;
-		simulation->wishes[service].certain = desired;
+		simulation->desired_states[service].exists = true;
+		simulation->desired_states[service].certain = desired;
 	}
-	note_wish(simulation, service, desired);
+	note_desired(simulation, service, desired);
 }
 
 /* Scales, redeploys, changes percentages: some or all of it at once. */
@@ -330,7 +330,7 @@ static void update_service(struct simulation *simulation, size_t service,
 		minimum, maximum, draw_breaker(simulation));
 	simulation_request(simulation, arena, "UpdateService", "%s", body.data);
 	if (!services[service].daemon)
-		note_wish(simulation, service, desired);
+		note_desired(simulation, service, desired);
 }
 
 static void scale_service(struct simulation *simulation, size_t service)
@@ -340,7 +340,7 @@ static void scale_service(struct simulation *simulation, size_t service)
 
 	simulation_request(simulation, arena, "UpdateService",
 		"{'service':'%s','desiredCount':%" PRId64 "}", services[service].name, desired);
-	note_wish(simulation, service, desired);
+	note_desired(simulation, service, desired);
 }
 
 /* A task set drawn at random; "" if there is none. */
@@ -394,7 +394,7 @@ static void change_sets(struct simulation *simulation, size_t service)
 			name, set, (int)simulation_draw(simulation, 101));
 }
 
-void simulation_act_wish(struct simulation *simulation)
+void simulation_act_update(struct simulation *simulation)
 {
 	size_t service = simulation_draw(simulation, SIMULATION_SERVICES);
 	struct service_facts facts;
@@ -419,7 +419,7 @@ static void act_delete(struct simulation *simulation)
 	simulation_request(simulation, arena, "DeleteService", "{'service':'%s','force':true}",
 		services[service].name);
 	if (simulation->status == 200 || simulation->unknown_end)
-		simulation->wishes[service].exists = false;
+		simulation->desired_states[service].exists = false;
 }
 
 static void act_stop_task(struct simulation *simulation)
@@ -527,7 +527,7 @@ static const struct action {
 	unsigned weight;
 	void (*act)(struct simulation *simulation);
 } actions[] = {
-	{40, simulation_act_wish},
+	{40, simulation_act_update},
 	{3, act_delete},
 	{5, act_stop_task},
 	{2, act_protect},
@@ -564,7 +564,7 @@ static bool is_good(struct span family)
 	return false;
 }
 
-static void mend_service(struct simulation *simulation, size_t service)
+static void recover_service(struct simulation *simulation, size_t service)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(simulation->store);
@@ -583,7 +583,7 @@ static void mend_service(struct simulation *simulation, size_t service)
 		services[service].name);
 }
 
-static void mend_sets(struct simulation *simulation, size_t service)
+static void recover_sets(struct simulation *simulation, size_t service)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(simulation->store);
@@ -602,12 +602,12 @@ static void mend_sets(struct simulation *simulation, size_t service)
 				services[service].name, SPAN_ARGS(task_set_facts(set)->number));
 }
 
-void simulation_mend(struct simulation *simulation)
+void simulation_recover(struct simulation *simulation)
 {
 	for (size_t i = 0; i < SIMULATION_SERVICES; i++) {
 		if (services[i].sets)
-			mend_sets(simulation, i);
+			recover_sets(simulation, i);
 		else
-			mend_service(simulation, i);
+			recover_service(simulation, i);
 	}
 }

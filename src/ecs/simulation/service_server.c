@@ -209,8 +209,8 @@ static void runtime_changed_something(void *context, struct span token)
 	struct service_server *server = context;
 
 	task_controller_changed(server->tasks, token);
-	if (token.length == 0 && server->keeper)
-		instance_keeper_refresh(server->keeper);
+	if (token.length == 0 && server->maintainer)
+		instance_maintainer_refresh(server->maintainer);
 }
 
 static void runtime_changed_group(void *context, struct span id)
@@ -273,7 +273,7 @@ static int open_runtime(struct service_server *server, struct simulated_world *w
 static int boot_machines(struct service_server *server, struct store *store,
 	struct simulated_world *world, struct err *err)
 {
-	struct instance_keeper_config keeper = {.runner = server->runner,
+	struct instance_maintainer_config maintainer = {.runner = server->runner,
 		.store = store,
 		.random = runner_random(server->runner),
 		.host = SPAN(SIMULATION_HOST),
@@ -288,9 +288,9 @@ static int boot_machines(struct service_server *server, struct store *store,
 		code = open_runtime(server, world, err);
 	if (code < 0)
 		return code;
-	keeper.runtime = server->runtime;
-	keeper.every_cluster = server->runtime->operations->groups != NULL;
-	code = instance_keeper_start(&keeper, &server->keeper, err);
+	maintainer.runtime = server->runtime;
+	maintainer.every_cluster = server->runtime->operations->groups != NULL;
+	code = instance_maintainer_start(&maintainer, &server->maintainer, err);
 	if (code == 0)
 		code = task_controller_start(server->tasks, server->runtime, err);
 	return code < 0 ? code : group_controller_start(server->groups, server->runtime, err);
@@ -354,7 +354,7 @@ void service_server_take_down(struct service_server *server)
 	group_controller_stop(server->groups);
 	task_controller_stop(server->tasks);
 	write_batch_free(TAKE(server->batch));
-	instance_keeper_stop(TAKE(server->keeper));
+	instance_maintainer_stop(TAKE(server->maintainer));
 	if (server->runtime)
 		server->runtime->operations->close(TAKE(server->runtime));
 	task_controller_free(TAKE(server->tasks));

@@ -7,7 +7,7 @@
 #define ECS_SIMULATION_SERVICE_SERVER_H
 
 #include "ecs/group_controller.h"
-#include "ecs/instance_keeper.h"
+#include "ecs/instance_maintainer.h"
 #include "ecs/service_controller.h"
 #include "ecs/simulation/service_simulation.h"
 #include "ecs/task_controller.h"
@@ -32,7 +32,7 @@ struct service_server {
 		*batch; /* for what is observed, as a server does whose runtime is far away */
 	struct task_controller *tasks;
 	struct group_controller *groups;
-	struct instance_keeper *keeper;
+	struct instance_maintainer *maintainer;
 	struct controller *services, *traffic;
 	struct service_control control;
 };

@@ -47,7 +47,7 @@ static const char *unsettled(struct simulation *simulation, const struct store_v
 	char prefix[160];
 
 	if (!object || service_facts(object)->status == SERVICE_INACTIVE)
-		return simulation->wishes[service].exists ? "is gone" : NULL;
+		return simulation->desired_states[service].exists ? "is gone" : NULL;
 	facts = service_facts(object);
 	if (facts->status != SERVICE_ACTIVE)
 		return "is still draining";
@@ -68,7 +68,7 @@ static const char *unsettled(struct simulation *simulation, const struct store_v
 	store_sum(view, &task_kind, TASK_BY_SERVICE, span_of(prefix), false, sums);
 	if (sums[TASK_SUM_RUNNING] != facts->desired)
 		return "counts its running tasks wrongly";
-	if (!span_is(facts->told, "steady"))
+	if (!span_is(facts->reported, "steady"))
 		return "has not told that it is steady";
 	return NULL;
 }
@@ -190,20 +190,22 @@ void simulation_describe_unsettled(struct simulation *simulation, char out[128])
 		snprintf(out, 128, "%s", wrong);
 }
 
-static void check_wish(struct simulation *simulation, const struct store_view *view, size_t service)
+static void check_desired(struct simulation *simulation, const struct store_view *view,
+	size_t service)
 {
-	const struct simulation_wish *wish = &simulation->wishes[service];
+	const struct simulation_update *desired_state = &simulation->desired_states[service];
 	char key[SIMULATION_KEY_SIZE], rule[160];
 	const struct store_object *object =
 		store_get(view, &service_kind, simulation_service_key(service, key));
 
-	if (!wish->exists || service == SERVICE_AGENT ||
-		service_facts(object)->desired == wish->certain ||
-		service_facts(object)->desired == wish->possible)
+	if (!desired_state->exists || service == SERVICE_AGENT ||
+		service_facts(object)->desired == desired_state->certain ||
+		service_facts(object)->desired == desired_state->possible)
 		return;
 	snprintf(rule, sizeof(rule),
 		"service %s wants %" PRId64 " tasks, and %" PRId64 " was acknowledged last",
-		simulation_service_name(service), service_facts(object)->desired, wish->certain);
+		simulation_service_name(service), service_facts(object)->desired,
+		desired_state->certain);
 	simulation_broken(simulation, rule);
 }
 
@@ -217,7 +219,7 @@ static void check_answer(struct simulation *simulation, size_t service)
 	int64_t running = json_get_integer(shown, "runningCount", -1);
 	char rule[160];
 
-	if (!simulation->wishes[service].exists || simulation_service_has_sets(service) ||
+	if (!simulation->desired_states[service].exists || simulation_service_has_sets(service) ||
 		(json_count(json_get(shown, "deployments")) == 1 &&
 			running == json_get_integer(shown, "desiredCount", -2) &&
 			json_get_integer(shown, "pendingCount", -1) == 0))
@@ -251,7 +253,7 @@ void simulation_check_answers(struct simulation *simulation)
 	_view_ struct store_view *view = store_view_open(simulation->store);
 
 	for (size_t i = 0; i < SIMULATION_SERVICES; i++) {
-		check_wish(simulation, view, i);
+		check_desired(simulation, view, i);
 		check_answer(simulation, i);
 		check_events(simulation, view, i);
 	}

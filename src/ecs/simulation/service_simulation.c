@@ -39,7 +39,7 @@
 /* One in so many has one server only, so that nobody makes good what it missed. */
 #define ALONE_ONE_IN 3
 /* How fast a runtime that keeps replicas itself does so. */
-#define GROUP_LOOK_MS 300
+#define GROUP_POLL_MS 300
 #define PLACE_MS 300
 
 const char *const service_bug_names[SERVICE_BUG_COUNT] = {
@@ -309,7 +309,7 @@ static int sleep_us(struct simulation *simulation, int64_t duration_us, struct e
 
 	if (code < 0)
 		err_set(err, code, "%s", runner_simulated_trouble(simulation->root));
-	service_checker_look(simulation->checker);
+	service_checker_check(simulation->checker);
 	return code;
 }
 
@@ -335,7 +335,7 @@ static int act_last(struct simulation *simulation, struct err *err)
 
 		if (code < 0)
 			return code;
-		simulation_act_wish(simulation);
+		simulation_act_update(simulation);
 	}
 	/* One instance leaves for good; there is room for all on the others. */
 	if (simulation_draw(simulation, DRAIN_ONE_IN) == 0)
@@ -383,7 +383,7 @@ static int run_calm(struct simulation *simulation, struct err *err)
 		tend_servers(simulation);
 		/* Not at once: much is mended by itself, and a breaker may still trip. */
 		if (passed_us > QUIET_US)
-			simulation_mend(simulation);
+			simulation_recover(simulation);
 		code = sleep_us(simulation, 2 * SIMULATION_SECOND_US, err);
 		if (code < 0)
 			return code;
@@ -437,7 +437,7 @@ static int make_world(struct simulation *simulation, bool faulty, struct err *er
 		.remember_tokens = true,
 		.observer = service_checker_observer(simulation->checker),
 		.groups = simulation->groups,
-		.group_look = {0, GROUP_LOOK_MS}};
+		.group_check = {0, GROUP_POLL_MS}};
 
 	behaviour.place = (struct simulated_time){0, PLACE_MS};
 	if (simulation->gentle)
@@ -631,7 +631,7 @@ static int take_course(struct simulation *simulation, const struct course *cours
 	code = simulation_define_all(simulation, err);
 	if (code < 0)
 		return code;
-	simulation->wishes[SERVICE_WEB].exists = true;
+	simulation->desired_states[SERVICE_WEB].exists = true;
 	simulation_request(simulation, arena, "CreateService",
 		"{'serviceName':'web','taskDefinition':'quick','desiredCount':3,"
 		"'deploymentConfiguration':{'minimumHealthyPercent':67,'maximumPercent':134,"
@@ -643,7 +643,7 @@ static int take_course(struct simulation *simulation, const struct course *cours
 		simulation->group_arns[0], simulation->registry_arns[0]);
 	code = tend_until_settled(simulation, err);
 	simulation->counting = true;
-	simulation->wishes[SERVICE_WEB].exists = !course->gone;
+	simulation->desired_states[SERVICE_WEB].exists = !course->gone;
 	while (code == 0) {
 		simulation_request(simulation, arena, course->operation, "%s", course->request);
 		if (!simulation->store_stopped)

@@ -24,7 +24,7 @@
 enum { SERVICE_WEB, SERVICE_API, SERVICE_AGENT, SERVICE_SHOP, SIMULATION_SERVICES };
 
 /* What was asked for. A wish whose end was not seen may count or not. */
-struct simulation_wish {
+struct simulation_update {
 	bool exists;
 	int64_t certain, possible;
 };
@@ -49,7 +49,7 @@ struct simulation {
 	struct service_checker *checker;
 	struct service_server servers[SIMULATION_SERVERS];
 	unsigned server_count;
-	struct simulation_wish wishes[SIMULATION_SERVICES];
+	struct simulation_update desired_states[SIMULATION_SERVICES];
 	/* Of the last request: */
 	int status;
 	bool unknown_end; /* nobody knows whether it was done */
@@ -87,11 +87,11 @@ int simulation_define_all(struct simulation *simulation, struct err *err);
 /* Something that a client or an operator may do. */
 void simulation_act_client(struct simulation *simulation);
 /* Creates or changes a service. */
-void simulation_act_wish(struct simulation *simulation);
+void simulation_act_update(struct simulation *simulation);
 void simulation_activate_instances(struct simulation *simulation);
 void simulation_drain_one(struct simulation *simulation);
 /* What cannot come to an end by itself, because a client wants what does not work, is mended by the client. */
-void simulation_mend(struct simulation *simulation);
+void simulation_recover(struct simulation *simulation);
 
 /* ---- service_world.c ---- */
 

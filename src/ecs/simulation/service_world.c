@@ -13,8 +13,8 @@
 #define DRAIN_SECONDS 6
 #define TTL_SECONDS 4
 /* While there are faults: */
-#define FALLS_ILL_ONE_IN 80
-#define IS_ILL_ONE_IN 20
+#define BECOMES_UNHEALTHY_ONE_IN 80
+#define IS_UNHEALTHY_ONE_IN 20
 
 static char *keep(struct span text)
 {
@@ -150,11 +150,11 @@ static enum elb_target_state next_state(struct simulation *simulation, enum elb_
 	case ELB_TARGET_INITIAL:
 		if (simulation_draw(simulation, 2))
 			return state;
-		return may_fail && simulation_draw(simulation, IS_ILL_ONE_IN) == 0
+		return may_fail && simulation_draw(simulation, IS_UNHEALTHY_ONE_IN) == 0
 			       ? ELB_TARGET_UNHEALTHY
 			       : ELB_TARGET_HEALTHY;
 	case ELB_TARGET_HEALTHY:
-		return may_fail && simulation_draw(simulation, FALLS_ILL_ONE_IN) == 0
+		return may_fail && simulation_draw(simulation, BECOMES_UNHEALTHY_ONE_IN) == 0
 			       ? ELB_TARGET_UNHEALTHY
 			       : state;
 	case ELB_TARGET_UNHEALTHY:

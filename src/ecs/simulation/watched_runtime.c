@@ -11,7 +11,7 @@
 #include "elb/elb.h"
 #include "rollout/rollout.h"
 
-#define tell service_checker_tell
+#define report service_checker_report
 
 struct watched_runtime {
 	struct runtime runtime;
@@ -111,7 +111,7 @@ static void check_apply(struct watched_runtime *watched, const struct runtime_gr
 		return;
 	find_wanted(view, group->id, &wanted);
 	if (!wanted.exists) {
-		tell(watched->checker, "group %.*s is applied and nobody wants it",
+		report(watched->checker, "group %.*s is applied and nobody wants it",
 			SPAN_ARGS(group->id));
 		return;
 	}
@@ -121,17 +121,17 @@ static void check_apply(struct watched_runtime *watched, const struct runtime_gr
 	if (most < wanted.desired)
 		most = wanted.desired;
 	if (!is_version(group->version, wanted.number))
-		tell(watched->checker, "group %.*s is applied as %.*s, and %.*s is wanted",
+		report(watched->checker, "group %.*s is applied as %.*s, and %.*s is wanted",
 			SPAN_ARGS(group->id), SPAN_ARGS(group->version), SPAN_ARGS(wanted.number));
 	if (!group->daemon && (group->desired < wanted.desired || group->desired > most))
-		tell(watched->checker,
+		report(watched->checker,
 			"group %.*s is to have %" PRId64 " tasks, and %" PRId64 " to %" PRId64
 			" are allowed",
 			SPAN_ARGS(group->id), group->desired, wanted.desired, most);
 	if (group->daemon != (wanted.service.strategy == SERVICE_DAEMON) ||
 		group->minimum_healthy != wanted.service.minimum_healthy ||
 		group->maximum != wanted.service.maximum)
-		tell(watched->checker, "group %.*s is applied with other percentages",
+		report(watched->checker, "group %.*s is applied with other percentages",
 			SPAN_ARGS(group->id));
 }
 
@@ -144,7 +144,7 @@ static void check_remove(struct watched_runtime *watched, struct span id)
 		return;
 	find_wanted(view, id, &wanted);
 	if (wanted.exists)
-		tell(watched->checker, "group %.*s is removed and is wanted", SPAN_ARGS(id));
+		report(watched->checker, "group %.*s is removed and is wanted", SPAN_ARGS(id));
 }
 
 /* ---- tasks ---- */
@@ -191,14 +191,14 @@ static void check_left(struct watched_runtime *watched, const struct store_view 
 	const struct task_facts *facts = task_facts(task);
 
 	if (facts->traffic == TASK_TRAFFIC_REGISTERED)
-		tell(watched->checker, "task %.*s is asked to end and is registered",
+		report(watched->checker, "task %.*s is asked to end and is registered",
 			SPAN_ARGS(facts->id));
 	if (has_target(view, task))
-		tell(watched->checker, "task %.*s is asked to end and has a target",
+		report(watched->checker, "task %.*s is asked to end and has a target",
 			SPAN_ARGS(facts->id));
 	if (service_checker_forgotten_ms(watched->checker, facts->id) >
 		runner_wall_ms(watched->runner))
-		tell(watched->checker, "task %.*s is asked to end and its name is remembered",
+		report(watched->checker, "task %.*s is asked to end and its name is remembered",
 			SPAN_ARGS(facts->id));
 }
 
@@ -209,13 +209,13 @@ static void check_stop(struct watched_runtime *watched, struct span token)
 
 	if (!view)
 		return;
-	service_checker_look(watched->checker);
+	service_checker_check(watched->checker);
 	task = find_task(view, token);
 	if (!task && is_to_be_adopted(watched, view, token))
-		tell(watched->checker, "task %.*s of a group is ended and not written down",
+		report(watched->checker, "task %.*s of a group is ended and not written down",
 			SPAN_ARGS(token));
 	if (task && task_facts(task)->desired != TASK_STOPPED)
-		tell(watched->checker, "task %.*s is asked to end and nobody has decided that",
+		report(watched->checker, "task %.*s is asked to end and nobody has decided that",
 			SPAN_ARGS(token));
 	if (task && task_facts(task)->last < TASK_STOPPED)
 		check_left(watched, view, task);
@@ -230,7 +230,8 @@ static void check_acknowledge(struct watched_runtime *watched, struct span token
 		return;
 	task = find_task(view, token);
 	if (task ? task_facts(task)->last < TASK_STOPPED : is_to_be_adopted(watched, view, token))
-		tell(watched->checker, "the end of task %.*s is acknowledged and not written down",
+		report(watched->checker,
+			"the end of task %.*s is acknowledged and not written down",
 			SPAN_ARGS(token));
 }
 
@@ -240,7 +241,7 @@ static void check_open_gate(struct watched_runtime *watched, struct span token)
 	const struct store_object *task = view ? find_task(view, token) : NULL;
 
 	if (view && (!task || task_facts(task)->last < TASK_RUNNING))
-		tell(watched->checker, "the gate of task %.*s is opened before traffic comes",
+		report(watched->checker, "the gate of task %.*s is opened before traffic comes",
 			SPAN_ARGS(token));
 }
 
@@ -250,7 +251,7 @@ static void check_start(struct watched_runtime *watched, struct span token)
 	const struct store_object *task = view ? find_task(view, token) : NULL;
 
 	if (task && task_facts(task)->service.length > 0)
-		tell(watched->checker, "task %.*s is of a service and is started by us",
+		report(watched->checker, "task %.*s is of a service and is started by us",
 			SPAN_ARGS(token));
 }
 
@@ -265,8 +266,8 @@ static void check_cordon(struct watched_runtime *watched, struct span id, bool c
 
 		if (span_equal(container_instance_runtime_id(facts), id) &&
 			closed != (facts->status == CONTAINER_INSTANCE_DRAINING))
-			tell(watched->checker, "instance %.*s is %s and is to be %s", SPAN_ARGS(id),
-				container_instance_status_name(facts->status),
+			report(watched->checker, "instance %.*s is %s and is to be %s",
+				SPAN_ARGS(id), container_instance_status_name(facts->status),
 				closed ? "closed" : "open");
 	}
 }

@@ -58,7 +58,7 @@ bool backend_is_free(const struct backend *backend)
 		return false;
 	/* Servers of the group that had it last may still be told to go. */
 	for (size_t i = 0; i < backend->slot_count; i++) {
-		if (backend->slots[i].told_ready)
+		if (backend->slots[i].reported_ready)
 			return false;
 	}
 	return true;
@@ -84,7 +84,7 @@ struct backend *backend_take(struct haproxy *haproxy, const struct shape *shape,
 	if (!taken)
 		taken = backend_add(haproxy, shape);
 	for (size_t i = 0; i < taken->slot_count; i++)
-		taken->slots[i].used = taken->slots[i].told_ready;
+		taken->slots[i].used = taken->slots[i].reported_ready;
 	taken->group = memory_copy_string(group);
 	return taken;
 }
@@ -127,7 +127,7 @@ static struct slot *take_slot(struct haproxy *haproxy, struct backend *backend, 
 	for (size_t i = 0; i < backend->slot_count; i++) {
 		struct slot *slot = &backend->slots[i];
 
-		if (slot->used || slot->told_ready || !slot->exists || slot->tls != tls ||
+		if (slot->used || slot->reported_ready || !slot->exists || slot->tls != tls ||
 			slot->proxy_v2 != proxy_v2)
 			continue;
 		/* What it counted so far was another target's. */
@@ -219,7 +219,7 @@ static void order_slots(struct backend *backend, const struct proxy_group *group
 /* Who drains has only what was accepted before, and that is not lost because the target is forgotten. */
 static void leave(struct haproxy *haproxy, struct slot *slot)
 {
-	slot->leaves = slot->told_ready && slot->state == PROXY_TARGET_DRAINING && !slot->cut;
+	slot->leaves = slot->reported_ready && slot->state == PROXY_TARGET_DRAINING && !slot->cut;
 	slot->left_us = runner_now_us(haproxy->runner);
 }
 
@@ -287,7 +287,7 @@ static bool has_left(struct haproxy *haproxy, const struct backend *backend,
 
 bool slot_must_go(struct haproxy *haproxy, const struct backend *backend, const struct slot *slot)
 {
-	if (!slot->told_ready || slot_is_ready(slot))
+	if (!slot->reported_ready || slot_is_ready(slot))
 		return false;
 	if (!backend->group)
 		return runner_now_us(haproxy->runner) - backend->released_us >= GRAVE_MS * 1000;
@@ -314,15 +314,15 @@ static void tick_slot(struct haproxy *haproxy, const struct backend *backend, st
 	if (slot_must_go(haproxy, backend, slot)) {
 		*changed = true;
 	} else if (!slot->used) {
-		if (slot->told_ready)
+		if (slot->reported_ready)
 			due = backend->group ? slot->drain_until_us
 					     : backend->released_us + GRAVE_MS * 1000;
 	} else if (slot->state == PROXY_TARGET_DRAINING && !slot->cut) {
 		due = slot->drain_until_us;
 		slot->cut = due <= now;
 		*changed |= slot->cut;
-	} else if (slot->state == PROXY_TARGET_ACTIVE && slot->told_weight < FULL_WEIGHT) {
-		*changed |= slot_weight(haproxy, backend, slot) != slot->told_weight;
+	} else if (slot->state == PROXY_TARGET_ACTIVE && slot->reported_weight < FULL_WEIGHT) {
+		*changed |= slot_weight(haproxy, backend, slot) != slot->reported_weight;
 		due = now + RAMP_STEP_MS * 1000;
 	}
 	if (due < *next_us)

@@ -377,12 +377,12 @@ void count_report(struct haproxy *haproxy, struct arena *arena, struct proxy_rep
 	report->listeners = listeners;
 	MAP_EACH (&haproxy->listeners, entry)
 		report_listener(haproxy, entry->value, arena, &listeners[report->listener_count++]);
-	groups = arena_allocate_array(arena, report->group_count + haproxy->group_order.count + 1,
+	groups = arena_allocate_array(arena, report->group_count + haproxy->group_spec.count + 1,
 		sizeof(*groups));
 	if (report->group_count > 0)
 		memcpy(groups, report->groups, report->group_count * sizeof(*groups));
 	report->groups = groups;
-	MAP_EACH (&haproxy->group_order, entry)
+	MAP_EACH (&haproxy->group_spec, entry)
 		report_group(haproxy, entry->key.data, arena, &groups[report->group_count++]);
 	report->worker_starts += haproxy->process_starts;
 }

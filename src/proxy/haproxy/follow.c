@@ -28,28 +28,28 @@ static bool server_comes(struct haproxy *haproxy, const struct backend *backend,
 	_buffer_ struct buffer text = {0};
 	uint32_t needs = backend->number + 1;
 	unsigned weight = slot_weight(haproxy, backend, slot);
-	bool drains = slot->exists && weight == 0 && slot->told_weight > 0;
+	bool drains = slot->exists && weight == 0 && slot->reported_weight > 0;
 	char host[PROXY_ADDRESS_TEXT_SIZE];
 
 	if (!slot->exists) {
 		section_add_server(slot, &text);
 		script_add(script, needs, false, "add server b%u/s%u %s weight %u", backend->number,
 			slot->number, text.data, weight);
-	} else if (!proxy_address_equal(&slot->told_address, &slot->address)) {
+	} else if (!proxy_address_equal(&slot->reported_address, &slot->address)) {
 		format_host(&slot->address, host);
 		script_add(script, needs, false, "set server b%u/s%u addr %s port %u",
 			backend->number, slot->number, host, proxy_address_port(&slot->address));
 	}
-	if (slot->exists && weight != slot->told_weight)
+	if (slot->exists && weight != slot->reported_weight)
 		script_add(script, needs, false, "set server b%u/s%u weight %u", backend->number,
 			slot->number, weight);
-	if (slot_is_ready(slot) && !slot->told_ready)
+	if (slot_is_ready(slot) && !slot->reported_ready)
 		script_add(script, needs, false, "set server b%u/s%u state ready", backend->number,
 			slot->number);
 	slot->exists = true;
-	slot->told_address = slot->address;
-	slot->told_weight = weight;
-	slot->told_ready |= slot_is_ready(slot);
+	slot->reported_address = slot->address;
+	slot->reported_weight = weight;
+	slot->reported_ready |= slot_is_ready(slot);
 	return drains;
 }
 
@@ -63,7 +63,7 @@ static void server_goes(const struct backend *backend, struct slot *slot, struct
 	if (backend->group)
 		script_add(script, needs, optional, "shutdown sessions server b%u/s%u",
 			backend->number, slot->number);
-	slot->told_ready = slot->leaves = false;
+	slot->reported_ready = slot->leaves = false;
 }
 
 static bool follow_servers(struct haproxy *haproxy, bool come, struct script *script)
@@ -128,13 +128,13 @@ static void follow_row(size_t which, const char *key, struct row *row, struct sc
 {
 	_buffer_ struct buffer word = {0};
 
-	if (row->told && strcmp(row->told, row->value) == 0)
+	if (row->reported && strcmp(row->reported, row->value) == 0)
 		return;
 	add_word(&word, key);
 	script_add(script, backends_of_row(which, row->value), false, "%s map %s %s %s",
-		row->told ? "set" : "add", table_files[which], word.data, row->value);
-	free(row->told);
-	row->told = memory_copy_string(row->value);
+		row->reported ? "set" : "add", table_files[which], word.data, row->value);
+	free(row->reported);
+	row->reported = memory_copy_string(row->value);
 }
 
 static void delete_row(const char *file, const char *key, const struct row *row,
@@ -143,7 +143,7 @@ static void delete_row(const char *file, const char *key, const struct row *row,
 	_buffer_ struct buffer word = {0};
 
 	add_word(&word, key);
-	if (row->told)
+	if (row->reported)
 		script_add(script, 0, true, "del map %s %s", file, word.data);
 }
 
@@ -161,8 +161,8 @@ static void follow_table(struct haproxy *haproxy, size_t which, struct script *s
 				continue;
 			/* Who does not find it gets another target, and must, at once. */
 			delete_row(table_files[which], entry->key.data, row, script);
-			free(row->told);
-			row->told = NULL;
+			free(row->reported);
+			row->reported = NULL;
 		}
 	}
 }
@@ -184,7 +184,7 @@ void follow_graves(struct haproxy *haproxy, struct script *script)
 			}
 			delete_row(table_files[i], entry->key.data, row, script);
 			free(row->value);
-			free(row->told);
+			free(row->reported);
 			free(row);
 			map_remove(&haproxy->tables[i].rows, entry->key);
 		}
@@ -203,24 +203,24 @@ static void follow_rules(struct haproxy *haproxy, struct front *front, struct sc
 	snprintf(map, sizeof(map), "l%u.map", front->number);
 	row = map_get(&haproxy->tables[TABLE_LISTENERS].rows, span_of(key));
 	/* Rules that look at fields find them in the subject from the first moment on. */
-	row_first = row->told && row->told[0] == '*' && row->value[0] == '+';
+	row_first = row->reported && row->reported[0] == '*' && row->value[0] == '+';
 	if (row_first)
 		follow_row(TABLE_LISTENERS, key, row, script);
-	if (!front->told_rules || strcmp(front->told_rules, front->rules) != 0) {
+	if (!front->reported_rules || strcmp(front->reported_rules, front->rules) != 0) {
 		script_add_rules(script, map, front->rules);
-		free(front->told_rules);
-		front->told_rules = memory_copy_string(front->rules);
+		free(front->reported_rules);
+		front->reported_rules = memory_copy_string(front->rules);
 	}
 	follow_row(TABLE_LISTENERS, key, row, script);
 }
 
-static void tell_certificate(struct haproxy *haproxy, const struct front *front, size_t index,
+static void report_certificate(struct haproxy *haproxy, const struct front *front, size_t index,
 	struct script *script)
 {
-	bool is_new = index >= front->told_certificate_count;
+	bool is_new = index >= front->reported_certificate_count;
 	const char *pem = front->certificates[index];
 
-	if (!is_new && strcmp(pem, front->told_certificates[index]) == 0)
+	if (!is_new && strcmp(pem, front->reported_certificates[index]) == 0)
 		return;
 	if (strlen(pem) > COMMAND_TEXT_MAX) {
 		haproxy->out_of_step = true; /* a process reads it from its file */
@@ -237,14 +237,14 @@ static void tell_certificate(struct haproxy *haproxy, const struct front *front,
 
 static void copy_certificates(struct front *front)
 {
-	for (size_t i = 0; i < front->told_certificate_count; i++)
-		free(front->told_certificates[i]);
-	free(front->told_certificates);
-	front->told_certificate_count = front->certificate_count;
-	front->told_certificates =
+	for (size_t i = 0; i < front->reported_certificate_count; i++)
+		free(front->reported_certificates[i]);
+	free(front->reported_certificates);
+	front->reported_certificate_count = front->certificate_count;
+	front->reported_certificates =
 		memory_allocate_array(front->certificate_count + 1, sizeof(char *));
 	for (size_t i = 0; i < front->certificate_count; i++)
-		front->told_certificates[i] = memory_copy_string(front->certificates[i]);
+		front->reported_certificates[i] = memory_copy_string(front->certificates[i]);
 }
 
 static void follow_certificates(struct haproxy *haproxy, struct front *front, struct script *script)
@@ -252,8 +252,8 @@ static void follow_certificates(struct haproxy *haproxy, struct front *front, st
 	if (front->certificate_count == 0)
 		return;
 	for (size_t i = 0; i < front->certificate_count; i++)
-		tell_certificate(haproxy, front, i, script);
-	for (size_t i = front->certificate_count; i < front->told_certificate_count; i++) {
+		report_certificate(haproxy, front, i, script);
+	for (size_t i = front->certificate_count; i < front->reported_certificate_count; i++) {
 		script_add(script, 0, false, "del ssl crt-list l%u.list l%u-%zu.pem", front->number,
 			front->number, i);
 		script_add(script, 0, false, "del ssl cert l%u-%zu.pem", front->number, i);
@@ -280,7 +280,7 @@ void follow_changes(struct haproxy *haproxy, struct script *script)
 	MAP_EACH (&haproxy->listeners, entry) {
 		struct front *front = entry->value;
 
-		if (!front->told_text)
+		if (!front->reported_text)
 			continue; /* no process has it */
 		follow_certificates(haproxy, front, script);
 		follow_rules(haproxy, front, script);
@@ -305,22 +305,22 @@ static void keep_slots(struct backend *backend)
 	backend->slot_count = kept;
 }
 
-void follow_mark_told(struct haproxy *haproxy)
+void follow_version_reported(struct haproxy *haproxy)
 {
 	for (size_t i = 0; i < haproxy->backend_count; i++) {
 		struct backend *backend = haproxy->backends[i];
 
-		backend->told = true;
-		backend->told_shape = backend->shape;
+		backend->reported = true;
+		backend->reported_shape = backend->shape;
 		keep_slots(backend);
 		for (size_t k = 0; k < backend->target_count; k++) {
 			struct slot *slot = &backend->slots[k];
 
 			slot->exists = true;
-			slot->told_ready = slot_is_ready(slot);
-			slot->told_address = slot->address;
+			slot->reported_ready = slot_is_ready(slot);
+			slot->reported_address = slot->address;
 			/* Weights rise meanwhile: the next tick says so. */
-			slot->told_weight =
+			slot->reported_weight =
 				slot->state == PROXY_TARGET_ACTIVE && backend->slow_start_ms
 					? 0
 					: slot_weight(haproxy, backend, slot);
@@ -330,17 +330,17 @@ void follow_mark_told(struct haproxy *haproxy)
 		MAP_EACH (&haproxy->tables[i].rows, entry) {
 			struct row *row = entry->value;
 
-			free(row->told);
-			row->told = row->wanted ? memory_copy_string(row->value) : NULL;
+			free(row->reported);
+			row->reported = row->wanted ? memory_copy_string(row->value) : NULL;
 		}
 	}
 	MAP_EACH (&haproxy->listeners, entry) {
 		struct front *front = entry->value;
 
-		free(front->told_rules);
-		front->told_rules = memory_copy_string(front->rules);
-		free(front->told_text);
-		front->told_text = memory_copy_string(front->text);
+		free(front->reported_rules);
+		front->reported_rules = memory_copy_string(front->rules);
+		free(front->reported_text);
+		front->reported_text = memory_copy_string(front->text);
 		copy_certificates(front);
 	}
 }
@@ -354,13 +354,13 @@ bool follow_needs_process(const struct haproxy *haproxy)
 	MAP_EACH (&haproxy->listeners, entry) {
 		const struct front *front = entry->value;
 
-		if (!front->told_text || strcmp(front->text, front->told_text) != 0)
+		if (!front->reported_text || strcmp(front->text, front->reported_text) != 0)
 			return true;
 	}
 	MAP_EACH (&haproxy->groups, entry) {
 		const struct backend *backend = entry->value;
 
-		if (!backend->told || !shape_is(&backend->told_shape, &backend->shape))
+		if (!backend->reported || !shape_is(&backend->reported_shape, &backend->shape))
 			return true;
 	}
 	return false;

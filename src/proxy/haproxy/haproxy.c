@@ -107,7 +107,7 @@ static int replace_process(struct haproxy *haproxy, struct err *err)
 	r = process_start(haproxy, &process, err);
 	if (r < 0)
 		return r;
-	follow_mark_told(haproxy);
+	follow_version_reported(haproxy);
 	haproxy->current = process;
 	haproxy->out_of_step = false;
 	haproxy->restart_us = 0;
@@ -232,8 +232,8 @@ static void tick(struct haproxy *haproxy, int64_t *ret_next_us)
 	for (size_t i = 0; i < PROCESSES_MAX; i++) {
 		const struct process *process = &haproxy->processes[i];
 
-		if (process->state == PROCESS_ENDS && next > process_look_us(process))
-			next = process_look_us(process);
+		if (process->state == PROCESS_ENDS && next > process_poll_us(process))
+			next = process_poll_us(process);
 	}
 	if (!haproxy->current && haproxy->listeners.count > 0 && next > haproxy->restart_us)
 		next = haproxy->restart_us;
@@ -308,23 +308,23 @@ static void wake(struct haproxy *haproxy)
 /* Gives the job to the supervisor's thread and waits for it. */
 static int do_job(struct haproxy *haproxy, struct job *job)
 {
-	bool given = false;
+	bool requested = false;
 
 	for (;;) {
 		uint64_t seen = runner_event_count(haproxy->event);
 		bool done;
 
 		lock_take(&haproxy->lock);
-		if (!given && haproxy->stopping) {
+		if (!requested && haproxy->stopping) {
 			lock_release(&haproxy->lock);
 			return err_set(job->err, -ECANCELED, "the data plane is stopping");
 		}
-		if (!given && !haproxy->job) {
+		if (!requested && !haproxy->job) {
 			haproxy->job = job;
-			given = true;
+			requested = true;
 			wake(haproxy);
 		}
-		done = given && job->done;
+		done = requested && job->done;
 		if (done)
 			haproxy->job = NULL;
 		lock_release(&haproxy->lock);
@@ -492,7 +492,7 @@ int haproxy_new(struct runner *runner, const struct haproxy_options *options,
 	haproxy->runner = runner_group_new(runner, "haproxy");
 	haproxy->event = runner_event_new(haproxy->runner, "haproxy");
 	haproxy->program = memory_copy_string(options->program);
-	haproxy->program_is_given = options->program != NULL;
+	haproxy->program_is_configured = options->program != NULL;
 	haproxy->folder_path = memory_copy_string(options->folder);
 #define OR_(value, otherwise) ((value) ? (value) : (otherwise))
 	haproxy->threads = OR_(options->threads, default_threads());

@@ -42,7 +42,7 @@ static int bind_listener(const struct proxy_listener *listener, int *ret_descrip
 static bool is_same_listener(const struct front *old, const struct proxy_listener *wanted)
 {
 	return old && old->protocol == wanted->protocol &&
-	       proxy_address_equal(&old->asked, &wanted->address);
+	       proxy_address_equal(&old->requested, &wanted->address);
 }
 
 /* A socket of a listener that goes away or changes, for the same address: the port is not given up. */
@@ -334,12 +334,12 @@ static void free_front(struct haproxy *haproxy, struct front *front)
 	}
 	map_clear(&front->actions);
 	free_texts(front->certificates, front->certificate_count);
-	free_texts(front->told_certificates, front->told_certificate_count);
+	free_texts(front->reported_certificates, front->reported_certificate_count);
 	close(front->descriptor);
 	free(front->rules);
-	free(front->told_rules);
+	free(front->reported_rules);
 	free(front->text);
-	free(front->told_text);
+	free(front->reported_text);
 	free(front->name);
 	free(front);
 }
@@ -380,7 +380,7 @@ static struct front *add_front(struct haproxy *haproxy, const struct proxy_liste
 	front->name = memory_copy_string(wanted->name);
 	front->number = ++haproxy->next_listener;
 	front->protocol = wanted->protocol;
-	front->asked = wanted->address;
+	front->requested = wanted->address;
 	front->descriptor = descriptor;
 	getsockname(descriptor, &front->bound.any, &length);
 	return front;
@@ -442,11 +442,11 @@ int model_apply(struct haproxy *haproxy, const struct proxy_state *state, struct
 		r = open_sockets(haproxy, state, descriptors, err);
 	if (r < 0)
 		return r;
-	map_clear(&haproxy->group_order);
+	map_clear(&haproxy->group_spec);
 	for (size_t i = 0; i < state->group_count; i++) {
 		map_put(&building.groups, span_of(state->groups[i].name),
 			(void *)&state->groups[i]);
-		map_put(&haproxy->group_order, span_of(state->groups[i].name), haproxy);
+		map_put(&haproxy->group_spec, span_of(state->groups[i].name), haproxy);
 	}
 	for (size_t i = 0; i < haproxy->backend_count; i++)
 		haproxy->backends[i]->wanted = false;
@@ -495,7 +495,7 @@ void model_clear(struct haproxy *haproxy)
 		free_front(haproxy, entry->value);
 	map_clear(&haproxy->listeners);
 	map_clear(&haproxy->groups);
-	map_clear(&haproxy->group_order);
+	map_clear(&haproxy->group_spec);
 	for (size_t i = 0; i < haproxy->backend_count; i++)
 		backend_free(haproxy->backends[i]);
 	free(haproxy->backends);

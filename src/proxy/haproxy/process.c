@@ -38,7 +38,7 @@ int process_find_program(struct haproxy *haproxy, struct err *err)
 {
 	if (haproxy->program && access(haproxy->program, X_OK) == 0)
 		return 0;
-	if (haproxy->program_is_given)
+	if (haproxy->program_is_configured)
 		return err_set(err, -ENOTSUP,
 			"http, https and tls-end need HAProxy, and '%s' "
 			"cannot be run: install Debian's haproxy",
@@ -348,7 +348,7 @@ void process_end_softly(struct haproxy *haproxy, struct process *process)
 		atomic_store(&haproxy->accepting, 0);
 	}
 	process->state = PROCESS_ENDS;
-	process->ending_us = process->looked_us = runner_now_us(haproxy->runner);
+	process->ending_us = process->checked_us = runner_now_us(haproxy->runner);
 	process->connections = LONG_MAX; /* not known yet */
 	for (size_t i = 0; i < process->front_count; i++) {
 		char command[KEY_SIZE + 32];
@@ -396,15 +396,15 @@ void process_leave(struct haproxy *haproxy, struct process *process)
 }
 
 /* The longer it takes, the less it matters to see the end of it at once. */
-int64_t process_look_us(const struct process *process)
+int64_t process_poll_us(const struct process *process)
 {
-	int64_t wait_us = (process->looked_us - process->ending_us) / 10;
+	int64_t wait_us = (process->checked_us - process->ending_us) / 10;
 
-	if (wait_us < ENDING_LOOK_MS * 1000)
-		wait_us = ENDING_LOOK_MS * 1000;
-	if (wait_us > ENDING_LOOK_MAX_MS * 1000)
-		wait_us = ENDING_LOOK_MAX_MS * 1000;
-	return process->looked_us + wait_us;
+	if (wait_us < ENDING_POLL_MS * 1000)
+		wait_us = ENDING_POLL_MS * 1000;
+	if (wait_us > ENDING_POLL_MAX_MS * 1000)
+		wait_us = ENDING_POLL_MAX_MS * 1000;
+	return process->checked_us + wait_us;
 }
 
 void process_tick(struct haproxy *haproxy, struct process *process)
@@ -416,9 +416,9 @@ void process_tick(struct haproxy *haproxy, struct process *process)
 		process_bury(haproxy, process);
 		return;
 	}
-	if (process->state != PROCESS_ENDS || now < process_look_us(process))
+	if (process->state != PROCESS_ENDS || now < process_poll_us(process))
 		return;
-	process->looked_us = now;
+	process->checked_us = now;
 	process->connections = process_ask(haproxy, process, "show info", 9, &info) == 0
 				       ? info_number(&info, "\nCurrConns: ")
 				       : 0;

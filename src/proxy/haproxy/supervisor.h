@@ -33,8 +33,8 @@
 #define GRAVE_MS 2000    /* a row that is gone is deleted when nobody can be about to look it up */
 #define SAMPLE_MS 5000   /* counters and numbers are read at least so often */
 #define RAMP_STEP_MS 100 /* slow start: weights rise so often */
-#define ENDING_LOOK_MS 200 /* how often a process that ends is looked at, to begin with */
-#define ENDING_LOOK_MAX_MS 2000
+#define ENDING_POLL_MS 200 /* how often a process that ends is looked at, to begin with */
+#define ENDING_POLL_MAX_MS 2000
 #define KEY_SIZE 32
 
 /* ---- what a process is told ---- */
@@ -55,7 +55,7 @@ enum { TABLES(TABLE_ENUM_) TABLE_COUNT };
 #undef TABLE_ENUM_
 
 struct row {
-	char *value, *told; /* NULL: not there */
+	char *value, *reported; /* NULL: not there */
 	bool wanted;
 	int64_t gone_us;
 };
@@ -103,16 +103,16 @@ struct slot {
 	bool leaves;
 	int64_t left_us;
 	/* told */
-	bool exists, told_ready;
-	unsigned told_weight;
-	union proxy_address told_address;
+	bool exists, reported_ready;
+	unsigned reported_weight;
+	union proxy_address reported_address;
 };
 
 struct backend {
 	uint32_t number;
-	struct shape shape, told_shape;
-	bool told;   /* the process that accepts has it */
-	char *group; /* NULL: free */
+	struct shape shape, reported_shape;
+	bool reported; /* the process that accepts has it */
+	char *group;   /* NULL: free */
 	bool wanted;
 	bool lingers;  /* in the state, but no listener uses it */
 	bool proxy_v2; /* of its targets */
@@ -151,16 +151,16 @@ struct front {
 	char *name;
 	uint32_t number;
 	enum proxy_protocol protocol;
-	union proxy_address asked, bound;
+	union proxy_address requested, bound;
 	int descriptor;
 	struct map actions; /* by name of the rule; "" is the default */
-	char *rules, *told_rules;
+	char *rules, *reported_rules;
 	bool needs_fields;
 	bool keeps_groups;  /* some action does, or did: it stays, so that others need no process */
 	struct shape shape; /* of backends that it would take */
-	char *text, *told_text; /* its section of the configuration */
-	char **certificates, **told_certificates;
-	size_t certificate_count, told_certificate_count;
+	char *text, *reported_text; /* its section of the configuration */
+	char **certificates, **reported_certificates;
+	size_t certificate_count, reported_certificate_count;
 	bool wanted;
 };
 
@@ -177,7 +177,7 @@ struct process {
 	size_t backend_count;
 	uint32_t *fronts; /* numbers of its listeners */
 	size_t front_count;
-	int64_t started_us, ending_us, looked_us;
+	int64_t started_us, ending_us, checked_us;
 	long connections; /* when last looked at; only of one that ends */
 	struct map seen;  /* counters as they were when last read */
 };
@@ -210,7 +210,7 @@ struct haproxy {
 
 	/* options */
 	char *program, *folder_path;
-	bool program_is_given;
+	bool program_is_configured;
 	int folder;
 	uid_t user;
 	gid_t group;
@@ -219,9 +219,9 @@ struct haproxy {
 	uint32_t max_connections, spare_groups, request_timeout_ms, header_bytes, end_after_ms;
 
 	/* what is applied */
-	struct map listeners;   /* struct front, in the order of the state */
-	struct map groups;      /* "h:NAME" or "t:NAME": struct backend */
-	struct map group_order; /* names in the order of the state */
+	struct map listeners;  /* struct front, in the order of the state */
+	struct map groups;     /* "h:NAME" or "t:NAME": struct backend */
+	struct map group_spec; /* names in the order of the state */
 	struct backend **backends;
 	size_t backend_count;
 	uint32_t next_listener, next_action;
@@ -309,7 +309,7 @@ void follow_changes(struct haproxy *haproxy, struct script *script);
 void follow_removed(struct script *script, const struct front *front);
 void follow_graves(struct haproxy *haproxy, struct script *script);
 /* All of it is known to a process that has just started. */
-void follow_mark_told(struct haproxy *haproxy);
+void follow_version_reported(struct haproxy *haproxy);
 bool follow_needs_process(const struct haproxy *haproxy);
 /* Says it to all. */
 void follow_run(struct haproxy *haproxy, const struct script *script);
@@ -326,7 +326,7 @@ void process_bury(struct haproxy *haproxy, struct process *process);
 void process_leave(struct haproxy *haproxy, struct process *process);
 void process_tick(struct haproxy *haproxy, struct process *process);
 /* When one that ends is looked at next. */
-int64_t process_look_us(const struct process *process);
+int64_t process_poll_us(const struct process *process);
 
 /* count.c */
 void count_sample(struct haproxy *haproxy, struct process *process);

@@ -36,7 +36,7 @@ void table_clear(struct table *table)
 		struct row *row = entry->value;
 
 		free(row->value);
-		free(row->told);
+		free(row->reported);
 		free(row);
 	}
 	map_clear(&table->rows);

@@ -36,10 +36,10 @@ static bool take_pipe(struct worker *worker, struct flow *flow)
 		memcpy(flow->pipe, worker->pipes[worker->pipe_count], sizeof(flow->pipe));
 		return true;
 	}
-	if (worker->pipes_made >= WORKER_PIPES_MAX || !worker_has_room(worker, 2) ||
+	if (worker->pipes_created >= WORKER_PIPES_MAX || !worker_has_room(worker, 2) ||
 		pipe2(flow->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
 		return false;
-	worker->pipes_made++;
+	worker->pipes_created++;
 	worker->files += 2;
 	fcntl(flow->pipe[1], F_SETPIPE_SZ, WORKER_PIPE_BYTES); /* less is fine */
 	return true;
@@ -54,7 +54,7 @@ static void give_pipe_back(struct worker *worker, struct flow *flow)
 	} else {
 		close(flow->pipe[0]);
 		close(flow->pipe[1]);
-		worker->pipes_made--;
+		worker->pipes_created--;
 		worker->files -= 2;
 	}
 	flow->pipe[0] = flow->pipe[1] = -1;

@@ -45,7 +45,7 @@ static uint32_t ask_for_sync(struct l4 *l4)
 {
 	const struct control_message sync = {.kind = CONTROL_SYNC, .value = ++l4->sync};
 
-	workers_tell(l4, &sync, -1);
+	workers_notify(l4, &sync, -1);
 	return l4->sync;
 }
 

@@ -139,7 +139,7 @@ static int bind_listener(const struct proxy_listener *listener, int *ret_descrip
 static bool is_same_listener(const struct plane_listener *old, const struct proxy_listener *wanted)
 {
 	return old && old->protocol == wanted->protocol &&
-	       proxy_address_equal(&old->asked, &wanted->address);
+	       proxy_address_equal(&old->requested, &wanted->address);
 }
 
 /* A socket of a listener that goes away or changes, for the same address: the port is not given up. */
@@ -472,7 +472,7 @@ static struct plane_listener *add_listener(struct l4 *l4, const struct proxy_lis
 	listener->slot = take_slot(l4, &slot_kinds[SLOTS_LISTENERS], next_slot);
 	listener->incarnation = new_incarnation(l4);
 	listener->protocol = wanted->protocol;
-	listener->asked = wanted->address;
+	listener->requested = wanted->address;
 	listener->descriptor = descriptor;
 	listener->wanted = true;
 	getsockname(descriptor, &listener->bound.any, &length);
@@ -496,7 +496,7 @@ static void free_listener(struct plane_listener *listener)
 static void remove_listener(struct l4 *l4, struct plane_listener *listener)
 {
 	atomic_store(&l4->shared->listeners[listener->slot].incarnation, 0);
-	workers_tell_listener(l4, listener, false);
+	workers_notify_listener(l4, listener, false);
 	free_listener(listener);
 }
 
@@ -526,9 +526,9 @@ static void set_listeners(struct l4 *l4, const struct proxy_state *state, int *d
 		struct plane_listener *listener = entry->value;
 
 		listener->wanted = false;
-		if (!listener->told)
-			workers_tell_listener(l4, listener, true);
-		listener->told = true;
+		if (!listener->reported)
+			workers_notify_listener(l4, listener, true);
+		listener->reported = true;
 	}
 }
 
@@ -553,7 +553,7 @@ int plane_apply(struct l4 *l4, const struct proxy_state *state, struct err *err)
 		set_group(l4, &state->groups[i], &next_group, &next_target);
 	set_listeners(l4, state, descriptors);
 	remove_unwanted_groups(l4);
-	workers_tell(l4, &check, -1);
+	workers_notify(l4, &check, -1);
 	return 0;
 }
 

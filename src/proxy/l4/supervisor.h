@@ -32,14 +32,14 @@ struct plane_listener {
 	char *name;
 	uint32_t slot, incarnation;
 	enum proxy_protocol protocol;
-	union proxy_address asked, bound;
+	union proxy_address requested, bound;
 	int descriptor;
 	struct {
 		struct plane_group *group;
 		uint32_t key; /* index of the route in shared memory */
 	} routes[PROXY_ROUTES_MAX];
 	size_t route_count;
-	bool wanted, told; /* told: workers have it */
+	bool wanted, reported; /* told: workers have it */
 };
 
 enum l4_worker_state { L4_WORKER_NONE, L4_WORKER_ACCEPTS, L4_WORKER_DRAINS };
@@ -91,8 +91,8 @@ int workers_start(struct l4 *l4, unsigned index, struct err *err);
 void workers_rest(struct l4 *l4);
 /* Sends to all that accept; for UDP, only to the one that has the listener. Those that cannot be reached
  * are ended, and their successors will know. */
-void workers_tell(struct l4 *l4, const struct control_message *message, int descriptor);
-void workers_tell_listener(struct l4 *l4, struct plane_listener *listener, bool open);
+void workers_notify(struct l4 *l4, const struct control_message *message, int descriptor);
+void workers_notify_listener(struct l4 *l4, struct plane_listener *listener, bool open);
 bool workers_are_synced(const struct l4 *l4, uint32_t sync);
 void workers_drain(struct l4 *l4, unsigned worker_slot);
 void workers_main(void *context);

@@ -80,7 +80,7 @@ struct worker {
 	struct link ready;       /* struct tcp with more to do */
 	struct link dead;        /* struct tcp to be freed after the batch */
 	int pipes[WORKER_PIPES_KEPT][2];
-	size_t pipe_count, pipes_made;
+	size_t pipe_count, pipes_created;
 	struct udp *udp;
 	char scratch[WORKER_SCRATCH];
 };

@@ -42,7 +42,7 @@ static int spawn(struct l4 *l4, int control, pid_t *ret_pid, struct err *err)
 }
 
 /* Sends, and ends the worker if it does not take it: the thread that watches replaces it. */
-static void tell(struct l4_worker *worker, const struct control_message *message, int descriptor)
+static void report(struct l4_worker *worker, const struct control_message *message, int descriptor)
 {
 	if (control_send(worker->control, message, descriptor, NULL) < 0)
 		kill(worker->pid, SIGKILL);
@@ -56,7 +56,7 @@ static bool has_listener(const struct l4 *l4, const struct l4_worker *worker,
 	       listener->slot % l4->worker_count == worker->index;
 }
 
-static void tell_listener(struct l4 *l4, struct l4_worker *worker,
+static void report_listener(struct l4 *l4, struct l4_worker *worker,
 	const struct plane_listener *listener, bool open)
 {
 	const struct control_message message = {
@@ -66,7 +66,7 @@ static void tell_listener(struct l4 *l4, struct l4_worker *worker,
 	};
 
 	if (has_listener(l4, worker, listener))
-		tell(worker, &message, open ? listener->descriptor : -1);
+		report(worker, &message, open ? listener->descriptor : -1);
 }
 
 int workers_start(struct l4 *l4, unsigned index, struct err *err)
@@ -108,15 +108,15 @@ int workers_start(struct l4 *l4, unsigned index, struct err *err)
 	message.slot = (uint32_t)(worker - l4->workers);
 	/* Before anything is said that fills the socket: only who holds the other end empties it. */
 	close(TAKE_FD(theirs));
-	tell(worker, &message, l4->memory);
+	report(worker, &message, l4->memory);
 	MAP_EACH (&l4->listeners, entry) {
 		const struct plane_listener *listener = entry->value;
 
-		if (listener->told)
-			tell_listener(l4, worker, listener, true);
+		if (listener->reported)
+			report_listener(l4, worker, listener, true);
 	}
 	message = (struct control_message){.kind = CONTROL_SYNC, .value = l4->sync};
-	tell(worker, &message, -1);
+	report(worker, &message, -1);
 	return 0;
 }
 
@@ -131,23 +131,23 @@ void workers_rest(struct l4 *l4)
 
 /* ---- telling ---- */
 
-void workers_tell(struct l4 *l4, const struct control_message *message, int descriptor)
+void workers_notify(struct l4 *l4, const struct control_message *message, int descriptor)
 {
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++) {
 		/* Old ones carry connections to targets, too. */
 		if (l4->workers[i].state == L4_WORKER_ACCEPTS ||
 			(l4->workers[i].state == L4_WORKER_DRAINS &&
 				message->kind == CONTROL_CHECK))
-			tell(&l4->workers[i], message, descriptor);
+			report(&l4->workers[i], message, descriptor);
 	}
 }
 
-void workers_tell_listener(struct l4 *l4, struct plane_listener *listener, bool open)
+void workers_notify_listener(struct l4 *l4, struct plane_listener *listener, bool open)
 {
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++) {
 		if (l4->workers[i].state == L4_WORKER_ACCEPTS ||
 			(l4->workers[i].state == L4_WORKER_DRAINS && !open))
-			tell_listener(l4, &l4->workers[i], listener, open);
+			report_listener(l4, &l4->workers[i], listener, open);
 	}
 }
 
@@ -168,7 +168,7 @@ void workers_drain(struct l4 *l4, unsigned worker_slot)
 	if (l4->workers[worker_slot].state != L4_WORKER_ACCEPTS)
 		return;
 	l4->workers[worker_slot].state = L4_WORKER_DRAINS;
-	tell(&l4->workers[worker_slot], &drain, -1);
+	report(&l4->workers[worker_slot], &drain, -1);
 }
 
 void workers_wake(struct l4 *l4)
@@ -248,7 +248,7 @@ void workers_main(void *context)
 
 	for (;;) {
 		struct pollfd polled[L4_WORKER_SLOTS + 1] = {{.fd = l4->wake, .events = POLLIN}};
-		struct l4_worker *who[L4_WORKER_SLOTS + 1];
+		struct l4_worker *which[L4_WORKER_SLOTS + 1];
 		size_t count = 1;
 		int64_t next, wait_ms = -1;
 		uint64_t wakes;
@@ -266,7 +266,7 @@ void workers_main(void *context)
 		for (size_t i = 0; i < L4_WORKER_SLOTS; i++) {
 			if (l4->workers[i].state == L4_WORKER_NONE)
 				continue;
-			who[count] = &l4->workers[i];
+			which[count] = &l4->workers[i];
 			polled[count++] =
 				(struct pollfd){.fd = l4->workers[i].control, .events = POLLIN};
 		}
@@ -277,8 +277,8 @@ void workers_main(void *context)
 		lock_take(&l4->lock);
 		for (size_t i = 1; i < count; i++) {
 			/* Only this thread buries, so it is the same worker still. */
-			if (polled[i].revents && who[i]->state != L4_WORKER_NONE)
-				listen_to(l4, who[i]);
+			if (polled[i].revents && which[i]->state != L4_WORKER_NONE)
+				listen_to(l4, which[i]);
 		}
 		lock_release(&l4->lock);
 		runner_signal(l4->event);

@@ -119,7 +119,7 @@ static int docker_stop_task(struct runtime *base, struct span token, struct span
 	lock_take(&runtime->lock);
 	task = map_get(&runtime->tasks, token);
 	if (task)
-		docker_stop(&task->state, RUNTIME_STOP_ASKED, reason);
+		docker_stop(&task->state, RUNTIME_STOP_REQUESTED, reason);
 	lock_release(&runtime->lock);
 	if (!task)
 		return unknown(token, err);

@@ -72,7 +72,7 @@ int docker_folder_scan(struct docker_runtime *runtime,
 /* work.c: what makes tasks go on. */
 void docker_work_main(void *runtime);
 /* How the containers are. -EAGAIN: the daemon does not say. */
-int docker_look(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
+int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
 	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err);
 
 /* prepare.c: images, network, volumes and containers of a task. Failures of the task's own go into its
@@ -94,7 +94,7 @@ int docker_pause_image(struct docker_runtime *runtime, struct arena *arena, stru
 
 /* events.c */
 void docker_events_main(void *runtime);
-void docker_tell(struct docker_runtime *runtime, struct span token);
+void docker_report(struct docker_runtime *runtime, struct span token);
 
 /* instances.c */
 int docker_list_instances(struct runtime *runtime, struct arena *arena,

@@ -12,7 +12,7 @@
 #define AGAIN_FIRST_US INT64_C(20000)
 #define AGAIN_MOST_US INT64_C(2000000)
 
-void docker_tell(struct docker_runtime *runtime, struct span token)
+void docker_report(struct docker_runtime *runtime, struct span token)
 {
 	runner_signal(runtime->settled);
 	if (runtime->changed)
@@ -29,7 +29,7 @@ static int begun(void *context)
 		work_queue_add(runtime->work, entry->key);
 	lock_release(&runtime->lock);
 	work_queue_add(runtime->work, SPAN(DOCKER_KEY_EVERYTHING));
-	docker_tell(runtime, SPAN(""));
+	docker_report(runtime, SPAN(""));
 	return 0;
 }
 

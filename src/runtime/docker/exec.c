@@ -17,7 +17,7 @@
 #include "runtime/docker/stream.h"
 
 #define PIECE ((size_t)32 * 1024)
-#define LOOK_MS 1000 /* how often the thread sees whether the runtime closes */
+#define POLL_MS 1000 /* how often the thread sees whether the runtime closes */
 #define ENDED_FIRST_US INT64_C(5000)
 #define ENDED_MOST_US INT64_C(200000)
 #define RESIZE_ATTEMPTS 10
@@ -135,7 +135,7 @@ static bool pump_once(struct docker_guest *guest, bool *input_ended)
 		{.fd = wanted(guest, 2) ? guest->streams[2] : -1, .events = POLLOUT},
 	};
 
-	if (poll(polls, LENGTH(polls), LOOK_MS) < 0)
+	if (poll(polls, LENGTH(polls), POLL_MS) < 0)
 		return errno == EINTR;
 	if (polls[1].revents)
 		read_input(guest);
@@ -159,7 +159,7 @@ static void pump_rest(struct docker_guest *guest)
 			!runner_is_stopped(guest->runtime->runner)) {
 			struct pollfd one = {.fd = guest->streams[i], .events = POLLOUT};
 
-			poll(&one, 1, LOOK_MS);
+			poll(&one, 1, POLL_MS);
 			flush_output(guest, i);
 		}
 }
@@ -327,7 +327,7 @@ static void kill_guest(struct runtime_exec *exec)
 static int make(struct docker_runtime *runtime, struct span container, const struct json *command,
 	bool terminal, struct arena *arena, struct span *ret_id, struct err *err)
 {
-	struct json *body = json_new_object(arena), *made;
+	struct json *body = json_new_object(arena), *built;
 	struct docker_request request = {.method = "POST"};
 	int r;
 
@@ -337,11 +337,11 @@ static int make(struct docker_runtime *runtime, struct span container, const str
 	json_set_bool(arena, body, "Tty", terminal);
 	json_set(arena, body, "Cmd", command);
 	request.body = json_to_text(body, arena);
-	r = docker_call(&runtime->api, &request, arena, &made, err, "/containers/%.*s/exec",
+	r = docker_call(&runtime->api, &request, arena, &built, err, "/containers/%.*s/exec",
 		SPAN_ARGS(container));
 	if (r < 0)
 		return r;
-	*ret_id = json_get_text(made, "Id");
+	*ret_id = json_get_text(built, "Id");
 	return ret_id->data ? 0 : err_set(err, -EPROTO, "the daemon named no program");
 }
 

@@ -155,7 +155,7 @@ static int pull_image(struct docker_images *images, struct span image, struct er
 }
 
 /* Tells everybody who waited. failure NULL: it is there, or is to be tried again by whoever wants it. */
-static void tell_waiting(struct docker_images *images, struct span image, const char *failure)
+static void report_waiting(struct docker_images *images, struct span image, const char *failure)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct map *waiting;
@@ -194,7 +194,7 @@ static int pull_one(struct docker_images *images, struct span image)
 	r = pull_image(images, image, &err);
 	if (r == -EAGAIN || r == -ECANCELED)
 		return r;
-	tell_waiting(images, image, r < 0 ? err.message : NULL);
+	report_waiting(images, image, r < 0 ? err.message : NULL);
 	return 0;
 }
 

@@ -417,11 +417,11 @@ void docker_logs_follow(struct docker_logs *logs, const struct docker_log_source
 	_arena_ struct arena *arena = arena_new(0);
 	struct span key = key_of(arena, source->token, source->name);
 	struct docker_log *log;
-	bool is_news;
+	bool is_changes;
 
 	lock_take(&logs->lock);
 	log = map_get(&logs->all, key);
-	is_news = !log || log->runs != source->runs;
+	is_changes = !log || log->runs != source->runs;
 	if (!log) {
 		log = memory_allocate(sizeof(*log));
 		*log = (struct docker_log){.logs = logs,
@@ -435,13 +435,13 @@ void docker_logs_follow(struct docker_logs *logs, const struct docker_log_source
 			.connection = -1};
 		map_put(&logs->all, key, log);
 	}
-	if (is_news) {
+	if (is_changes) {
 		log->runs = source->runs;
 		log->complete = false;
 		log->is_fresh = true;
 	}
 	lock_release(&logs->lock);
-	if (is_news)
+	if (is_changes)
 		wake(logs);
 }
 

@@ -32,7 +32,7 @@ static int list_networks(struct docker_runtime *runtime, struct arena *arena,
 static int create_network(struct docker_runtime *runtime, struct arena *arena, struct span *ret_id,
 	struct err *err)
 {
-	struct json *body = json_new_object(arena), *labels = json_new_object(arena), *made;
+	struct json *body = json_new_object(arena), *labels = json_new_object(arena), *built;
 	struct docker_request request = {.method = "POST"};
 	int r;
 
@@ -41,9 +41,9 @@ static int create_network(struct docker_runtime *runtime, struct arena *arena, s
 	json_set_string(arena, body, "Driver", SPAN("bridge"));
 	json_set(arena, body, "Labels", labels);
 	request.body = json_to_text(body, arena);
-	r = docker_call(&runtime->api, &request, arena, &made, err, "/networks/create");
+	r = docker_call(&runtime->api, &request, arena, &built, err, "/networks/create");
 	if (r == 0)
-		*ret_id = json_get_text(made, "Id");
+		*ret_id = json_get_text(built, "Id");
 	return r == 0 && !ret_id->data ? err_set(err, -EREMOTEIO, "the network has no id") : r;
 }
 

@@ -317,11 +317,11 @@ static enum readiness readiness_of(const struct docker_state *state,
 static void give_up(struct docker_state *state, size_t index,
 	const struct plan_dependency *dependency)
 {
-	static const char *const wishes[] = {"start", "complete", "succeed", "become healthy"};
+	static const char *const desired[] = {"start", "complete", "succeed", "become healthy"};
 	const struct runtime_container *on = &state->record->containers[dependency->container];
 	struct span reason =
 		arena_format(state->arena, "DependencyError: container '%.*s' did not %s%s",
-			SPAN_ARGS(on->name), wishes[dependency->condition],
+			SPAN_ARGS(on->name), desired[dependency->condition],
 			on->phase == RUNTIME_STOPPED ? "" : " within its start timeout");
 
 	state->record->containers[index].reason = reason;

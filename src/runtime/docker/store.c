@@ -48,7 +48,7 @@ int docker_task_make(struct docker_runtime *runtime, struct span token, struct s
 	const struct json *spec, struct docker_task **ret_task, struct err *err)
 {
 	CLEANUP(free_task_pointer) struct docker_task *task = new_task(runtime, token);
-	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
 	struct span order;
 	struct plan *plan;
@@ -66,10 +66,10 @@ int docker_task_make(struct docker_runtime *runtime, struct span token, struct s
 	plan->instance = instance;
 	plan->created_ms = runner_wall_ms(runtime->runner);
 	buffer_reset(&text);
-	plan_write_order(plan, spec, &text);
+	plan_write_task_spec(plan, spec, &text);
 	/* The plan is read again from what is written: it then owns its text. */
 	order = arena_copy_span(task->order, buffer_span(&text));
-	r = plan_parse_order(order, PLAN_IMAGE_ANY, task->order, &plan, err);
+	r = plan_parse_task_spec(order, PLAN_IMAGE_ANY, task->order, &plan, err);
 	if (r < 0)
 		return r;
 	task->plan = plan;
@@ -106,13 +106,13 @@ int docker_task_read(struct docker_runtime *runtime, struct span token,
 	struct docker_task **ret_task, struct err *err)
 {
 	CLEANUP(free_task_pointer) struct docker_task *task = new_task(runtime, token);
-	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
 	struct plan *plan;
-	int r = file_read(path, PLAN_ORDER_MAX, &text, err);
+	int r = file_read(path, PLAN_SPEC_MAX, &text, err);
 
 	if (r == 0)
-		r = plan_parse_order(arena_copy_span(task->order, buffer_span(&text)),
+		r = plan_parse_task_spec(arena_copy_span(task->order, buffer_span(&text)),
 			PLAN_IMAGE_ANY, task->order, &plan, err);
 	if (r == 0) {
 		task->plan = plan;
@@ -182,7 +182,7 @@ int docker_folder_scan(struct docker_runtime *runtime,
 	for (struct dirent *entry; r == 0 && (entry = readdir(listing)); errno = 0) {
 		struct span name = span_of(entry->d_name);
 		_free_ char *path = memory_format("%s/%s", runtime->folder, entry->d_name);
-		_free_ char *order = memory_format("%s/" RECORD_ORDER_FILE, path);
+		_free_ char *order = memory_format("%s/" RECORD_SPEC_FILE, path);
 		struct stat status;
 
 		if (span_starts_with(name, SPAN(REMOVED_PREFIX)))

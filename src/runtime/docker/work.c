@@ -11,7 +11,7 @@
 #define START_MS 120000
 #define STEPS_MAX 1000 /* in one go; beyond it others have their turn */
 
-int docker_look(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
+int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
 	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err)
 {
 	for (size_t i = 0; i <= plan->container_count; i++) {
@@ -113,13 +113,13 @@ static void follow_logs(struct docker_runtime *runtime, struct docker_task *task
 }
 
 /* Looks and decides. *ret_saved: the state is on disk, and somebody was told if that is to be. */
-static int look_and_decide(struct docker_runtime *runtime, struct docker_task *task,
+static int inspect_and_decide(struct docker_runtime *runtime, struct docker_task *task,
 	struct arena *arena, struct docker_facts *facts, struct docker_step *ret_step,
 	struct err *err)
 {
 	int64_t now_ms;
 	bool unsaved, changed;
-	int r = docker_look(runtime, task->plan, arena, facts, err);
+	int r = docker_inspect(runtime, task->plan, arena, facts, err);
 
 	if (r < 0)
 		return r;
@@ -135,7 +135,7 @@ static int look_and_decide(struct docker_runtime *runtime, struct docker_task *t
 	if (unsaved)
 		r = docker_task_save(runtime, task, err);
 	if (changed)
-		docker_tell(runtime, span_of(task->token));
+		docker_report(runtime, span_of(task->token));
 	return r;
 }
 
@@ -145,7 +145,7 @@ static int advance(struct docker_runtime *runtime, struct docker_task *task, str
 		_arena_ struct arena *arena = arena_new(0);
 		struct docker_facts facts[DOCKER_FACTS_MAX];
 		struct docker_step step;
-		int r = look_and_decide(runtime, task, arena, facts, &step, err);
+		int r = inspect_and_decide(runtime, task, arena, facts, &step, err);
 
 		if (r < 0 || step.action == DOCKER_OVER)
 			return r;

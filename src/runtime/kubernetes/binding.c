@@ -44,7 +44,7 @@ bool kubernetes_may_bind(struct kubernetes_runtime *runtime, struct span name)
 /* A pod that its node has refused has failed for a reason, and nothing of it ever was. */
 static bool was_refused(const struct kubernetes_pod *pod)
 {
-	if (pod->phase != KUBERNETES_FAILED || pod->words->reason.length == 0 ||
+	if (pod->phase != KUBERNETES_FAILED || pod->text->reason.length == 0 ||
 		pod->node.length == 0)
 		return false;
 	for (size_t i = 0; i < pod->container_count; i++) {

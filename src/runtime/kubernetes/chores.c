@@ -43,26 +43,27 @@ static int ask_again(struct kubernetes_runtime *runtime, const struct kube_kind 
 
 /* ---- pods ---- */
 
-static int look_at_pod(struct kubernetes_runtime *runtime, struct span token, struct err *err)
+static int inspect_pod(struct kubernetes_runtime *runtime, struct span token, struct err *err)
 {
 	_kube_object_ const struct kube_object *pod = kubernetes_find_pod(runtime, token);
 	_arena_ struct arena *arena = arena_new(0);
 	int64_t now_ms = runner_wall_ms(runtime->runner);
-	struct kubernetes_told *told;
+	struct kubernetes_reported *reported;
 
 	if (!pod)
 		return 0;
-	told = kubernetes_pod_tell(pod->data, now_ms, arena);
-	if (told->must_end)
-		return kubernetes_end_pod(runtime, pod, told->task.stop, told->task.reason, err);
-	if (told->remind_ms > now_ms)
+	reported = kubernetes_pod_report(pod->data, now_ms, arena);
+	if (reported->must_end)
+		return kubernetes_end_pod(runtime, pod, reported->task.stop, reported->task.reason,
+			err);
+	if (reported->remind_ms > now_ms)
 		kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_POD, token,
-			runner_deadline_us(runtime->runner, (told->remind_ms - now_ms) * 1000));
-	else if (told->remind_ms != 0)
+			runner_deadline_us(runtime->runner, (reported->remind_ms - now_ms) * 1000));
+	else if (reported->remind_ms != 0)
 		return kubernetes_remind_node(runtime, pod, err);
-	if (told->again_ms > now_ms)
+	if (reported->again_ms > now_ms)
 		kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_TIME, token,
-			runner_deadline_us(runtime->runner, (told->again_ms - now_ms) * 1000));
+			runner_deadline_us(runtime->runner, (reported->again_ms - now_ms) * 1000));
 	return 0;
 }
 
@@ -70,20 +71,20 @@ void kubernetes_chore_of_pod(struct kubernetes_runtime *runtime, const struct ku
 {
 	_arena_ struct arena *arena = NULL;
 	int64_t now_ms = runner_wall_ms(runtime->runner);
-	const struct kubernetes_told *told;
+	const struct kubernetes_reported *reported;
 
 	if (pod->acknowledged || kubernetes_check_synced(runtime, NULL) < 0)
 		return;
 	arena = arena_new(0);
-	told = kubernetes_pod_tell(pod, now_ms, arena);
-	if (told->must_end || told->remind_ms != 0 || told->again_ms > now_ms)
+	reported = kubernetes_pod_report(pod, now_ms, arena);
+	if (reported->must_end || reported->remind_ms != 0 || reported->again_ms > now_ms)
 		kubernetes_chore_add(runtime, KUBERNETES_CHORE_POD, pod->token);
 }
 
-static int tell_again(struct kubernetes_runtime *runtime, struct span token, struct err *err)
+static int report_again(struct kubernetes_runtime *runtime, struct span token, struct err *err)
 {
 	(void)err;
-	kubernetes_tell_task(runtime, token);
+	kubernetes_report_task(runtime, token);
 	return 0;
 }
 
@@ -103,7 +104,7 @@ static int check_fresh_pod(struct kubernetes_runtime *runtime, struct span token
 	if (r != -ENOENT)
 		return r;
 	kubernetes_fresh_drop(&runtime->pods, token);
-	kubernetes_tell_task(runtime, token);
+	kubernetes_report_task(runtime, token);
 	return 0;
 }
 
@@ -143,7 +144,7 @@ static int check_fresh_group(struct kubernetes_runtime *runtime, struct span id,
 	if (r != -ENOENT)
 		return r;
 	kubernetes_fresh_drop(&runtime->groups, id);
-	kubernetes_tell_group(runtime, id);
+	kubernetes_report_group(runtime, id);
 	return 0;
 }
 
@@ -169,10 +170,10 @@ static int shrink(struct kubernetes_runtime *runtime, struct span which, struct 
 
 static const struct {
 	char about;
-	int (*look)(struct kubernetes_runtime *runtime, struct span which, struct err *err);
+	int (*pass)(struct kubernetes_runtime *runtime, struct span which, struct err *err);
 } chores[] = {
-	{KUBERNETES_CHORE_POD, look_at_pod},
-	{KUBERNETES_CHORE_TIME, tell_again},
+	{KUBERNETES_CHORE_POD, inspect_pod},
+	{KUBERNETES_CHORE_TIME, report_again},
 	{KUBERNETES_CHORE_FRESH_POD, check_fresh_pod},
 	{KUBERNETES_CHORE_FRESH_GROUP, check_fresh_group},
 	{KUBERNETES_CHORE_RELEASE, release_pod},
@@ -188,7 +189,7 @@ static int do_chore(struct kubernetes_runtime *runtime, struct span key, struct 
 
 	for (size_t i = 0; r == 0 && i < LENGTH(chores); i++)
 		if (key.data[0] == chores[i].about)
-			return chores[i].look(runtime, which, err);
+			return chores[i].pass(runtime, which, err);
 	return r;
 }
 

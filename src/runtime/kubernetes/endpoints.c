@@ -15,10 +15,10 @@ static bool begins_with_letter(struct span text)
 
 struct span kubernetes_service_name(struct arena *arena, struct span name)
 {
-	struct span made =
+	struct span built =
 		kubernetes_label_name(arena, name, KUBERNETES_LABEL_MAX - SLICE_NUMBER_MAX);
 
-	return begins_with_letter(made) ? made : arena_format(arena, "x%.*s", SPAN_ARGS(made));
+	return begins_with_letter(built) ? built : arena_format(arena, "x%.*s", SPAN_ARGS(built));
 }
 
 struct span kubernetes_service_long_name(struct arena *arena, struct span name, struct span domain)
@@ -94,22 +94,22 @@ static struct json *write_target(struct arena *arena,
 static struct json *write_place(struct arena *arena,
 	const struct kubernetes_slices_request *request, const struct kubernetes_place *place)
 {
-	struct json *made = json_new_object(arena), *conditions = json_new_object(arena);
+	struct json *built = json_new_object(arena), *conditions = json_new_object(arena);
 	struct json *addresses = json_new_array(arena), *topology = json_new_object(arena);
 
 	json_append(arena, addresses, json_new_string(arena, place->endpoint.address));
 	json_set_bool(arena, conditions, "ready", place->endpoint.ready);
-	json_set(arena, made, "addresses", addresses);
-	json_set(arena, made, "conditions", conditions);
+	json_set(arena, built, "addresses", addresses);
+	json_set(arena, built, "conditions", conditions);
 	if (place->pod.length > 0)
-		json_set(arena, made, "targetRef", write_target(arena, request, place));
+		json_set(arena, built, "targetRef", write_target(arena, request, place));
 	if (place->node.length > 0 && request->beta) {
 		json_set_string(arena, topology, "kubernetes.io/hostname", place->node);
-		json_set(arena, made, "topology", topology);
+		json_set(arena, built, "topology", topology);
 	} else if (place->node.length > 0) {
-		json_set_string(arena, made, "nodeName", place->node);
+		json_set_string(arena, built, "nodeName", place->node);
 	}
-	return made;
+	return built;
 }
 
 static struct json *write_ports(struct arena *arena, uint16_t port)

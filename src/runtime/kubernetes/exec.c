@@ -41,19 +41,19 @@ static void kill_guest(struct runtime_exec *exec)
 	kube_exec_kill(CONTAINER_OF(exec, struct guest, exec)->own);
 }
 
-static int read_words(const struct json *command, struct arena *arena,
+static int read_text(const struct json *command, struct arena *arena,
 	struct kube_exec_request *request, struct err *err)
 {
-	struct span *words = arena_allocate_array(arena, json_count(command), sizeof(*words));
+	struct span *text = arena_allocate_array(arena, json_count(command), sizeof(*text));
 
 	if (json_array_count(command) == 0 || json_count(command) > KUBE_EXEC_WORDS_MAX)
 		return err_set(err, -EINVAL, "a command has 1 to %d words", KUBE_EXEC_WORDS_MAX);
 	JSON_EACH_ITEM (command, word) {
 		if (!json_text(word).data)
 			return err_set(err, -EINVAL, "the command is not a list of words");
-		words[request->command_count++] = json_text(word);
+		text[request->command_count++] = json_text(word);
 	}
-	request->command = words;
+	request->command = text;
 	return 0;
 }
 
@@ -84,7 +84,7 @@ int kubernetes_exec(struct runtime *base, struct span token, struct span contain
 	request.namespace = pod->namespace;
 	request.pod = pod->name;
 	request.container = found->as;
-	r = read_words(command, arena, &request, err);
+	r = read_text(command, arena, &request, err);
 	if (r == 0)
 		r = kube_exec_start(runtime->client, &request, &own, err);
 	if (r < 0)

@@ -169,14 +169,14 @@ static int write_all(struct kubernetes_runtime *runtime, const struct writing *w
 }
 
 /* For what is new, which is seldom, it is looked whether the namespace is still ours. */
-static int ensure_namespace(struct kubernetes_runtime *runtime, struct span cluster_arn, bool look,
+static int ensure_namespace(struct kubernetes_runtime *runtime, struct span cluster_arn, bool pass,
 	struct arena *arena, struct span *ret_name, struct err *err)
 {
 	int r = kubernetes_namespace_name(arena, cluster_arn, ret_name, err);
 
 	if (r < 0)
 		return r;
-	if (look)
+	if (pass)
 		kubernetes_namespace_doubt(runtime, *ret_name);
 	return kubernetes_namespace_ensure(runtime, cluster_arn, arena, ret_name, err);
 }
@@ -268,22 +268,22 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 
 /* ---- telling ---- */
 
-struct looking {
+struct inspection {
 	struct kubernetes_runtime *runtime;
 	struct arena *arena;
 	const struct kube_object **events;
 	size_t event_count;
 };
 
-static void add_events(struct looking *looking, struct span uid)
+static void add_events(struct inspection *inspection, struct span uid)
 {
 	struct kube_object_list found = {0};
 
-	kube_informer_find(kubernetes_informer(looking->runtime, KUBERNETES_EVENTS), "object", uid,
-		looking->arena, &found);
+	kube_informer_find(kubernetes_informer(inspection->runtime, KUBERNETES_EVENTS), "object",
+		uid, inspection->arena, &found);
 	for (size_t i = 0; i < found.count; i++)
-		if (looking->event_count < EVENTS_MAX)
-			looking->events[looking->event_count++] = found.objects[i];
+		if (inspection->event_count < EVENTS_MAX)
+			inspection->events[inspection->event_count++] = found.objects[i];
 		else
 			kube_object_release(found.objects[i]);
 }
@@ -307,33 +307,34 @@ static void keep_texts(struct runtime_group_state *state, struct arena *arena)
 	}
 }
 
-static struct runtime_group_state *tell(struct looking *looking, const struct kube_object *known)
+static struct runtime_group_state *report(struct inspection *inspection,
+	const struct kube_object *known)
 {
 	_kube_object_list_ struct kube_object_list sets = {0}, pods = {0};
-	struct kubernetes_runtime *runtime = looking->runtime;
+	struct kubernetes_runtime *runtime = inspection->runtime;
 	struct span id = workload_of(known)->group;
-	struct kubernetes_group_parts parts = {.workload = known->data};
+	struct kubernetes_group_objects parts = {.workload = known->data};
 	struct runtime_group_state *state;
 
 	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_REPLICA_SETS), "group", id,
-		looking->arena, &sets);
+		inspection->arena, &sets);
 	kube_informer_find(kubernetes_informer(runtime, KUBERNETES_PODS), "group", id,
-		looking->arena, &pods);
-	add_events(looking, known->uid);
+		inspection->arena, &pods);
+	add_events(inspection, known->uid);
 	for (size_t i = 0; i < sets.count; i++)
-		add_events(looking, sets.objects[i]->uid);
+		add_events(inspection, sets.objects[i]->uid);
 	for (size_t i = 0; i < pods.count; i++)
-		add_events(looking, pods.objects[i]->uid);
+		add_events(inspection, pods.objects[i]->uid);
 	parts.replica_sets = sets.objects;
 	parts.replica_set_count = sets.count;
 	parts.pods = pods.objects;
 	parts.pod_count = pods.count;
-	parts.events = looking->events;
-	parts.event_count = looking->event_count;
-	state = kubernetes_group_tell(&parts, looking->arena);
-	keep_texts(state, looking->arena);
-	for (size_t i = 0; i < looking->event_count; i++)
-		kube_object_release(looking->events[i]);
+	parts.events = inspection->events;
+	parts.event_count = inspection->event_count;
+	state = kubernetes_group_report(&parts, inspection->arena);
+	keep_texts(state, inspection->arena);
+	for (size_t i = 0; i < inspection->event_count; i++)
+		kube_object_release(inspection->events[i]);
 	return state;
 }
 
@@ -342,7 +343,7 @@ static int kubernetes_group_get(struct runtime *base, struct span id, struct are
 {
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *known = NULL;
-	struct looking looking = {.runtime = runtime, .arena = arena};
+	struct inspection inspection = {.runtime = runtime, .arena = arena};
 	int r = kubernetes_check_synced(runtime, err);
 
 	if (r < 0)
@@ -350,8 +351,8 @@ static int kubernetes_group_get(struct runtime *base, struct span id, struct are
 	known = kubernetes_find_workload(runtime, id);
 	if (!known)
 		return err_set(err, -ENOENT, "there is no group '%.*s'", SPAN_ARGS(id));
-	looking.events = arena_allocate_array(arena, EVENTS_MAX, sizeof(*looking.events));
-	*ret_group = tell(&looking, known);
+	inspection.events = arena_allocate_array(arena, EVENTS_MAX, sizeof(*inspection.events));
+	*ret_group = report(&inspection, known);
 	return 0;
 }
 

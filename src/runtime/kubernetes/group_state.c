@@ -28,7 +28,7 @@ static int newest_first(const void *a, const void *b)
 	return one->created_ms < other->created_ms ? 1 : -1;
 }
 
-static void tell_versions(const struct kubernetes_group_parts *parts,
+static void report_versions(const struct kubernetes_group_objects *parts,
 	struct runtime_group_state *state)
 {
 	for (size_t i = 0; i < parts->replica_set_count; i++) {
@@ -58,7 +58,7 @@ static bool is_ready(const struct kubernetes_pod *pod)
 	return !pod->gated || pod->gate_open;
 }
 
-static void tell_daemon_versions(const struct kubernetes_group_parts *parts,
+static void report_daemon_versions(const struct kubernetes_group_objects *parts,
 	struct runtime_group_state *state)
 {
 	for (size_t i = 0; i < parts->pod_count; i++) {
@@ -116,7 +116,7 @@ static void add_event(struct runtime_group_state *state, struct span id,
 	};
 }
 
-static void tell_events(const struct kubernetes_group_parts *parts, struct arena *arena,
+static void report_events(const struct kubernetes_group_objects *parts, struct arena *arena,
 	struct runtime_group_state *state)
 {
 	state->events = arena_allocate_array(arena, parts->event_count, sizeof(*state->events));
@@ -132,7 +132,7 @@ static void tell_events(const struct kubernetes_group_parts *parts, struct arena
 
 /* ---- all of it ---- */
 
-struct runtime_group_state *kubernetes_group_tell(const struct kubernetes_group_parts *parts,
+struct runtime_group_state *kubernetes_group_report(const struct kubernetes_group_objects *parts,
 	struct arena *arena)
 {
 	const struct kubernetes_workload *workload = parts->workload;
@@ -152,12 +152,12 @@ struct runtime_group_state *kubernetes_group_tell(const struct kubernetes_group_
 		.ending = workload->ending,
 	};
 	if (workload->daemon)
-		tell_daemon_versions(parts, state);
+		report_daemon_versions(parts, state);
 	else
-		tell_versions(parts, state);
+		report_versions(parts, state);
 	if (state->version_count > 1)
 		qsort(state->versions, state->version_count, sizeof(*state->versions),
 			newest_first);
-	tell_events(parts, arena, state);
+	report_events(parts, arena, state);
 	return state;
 }

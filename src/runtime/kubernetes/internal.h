@@ -110,8 +110,8 @@ int kubernetes_take_workload(struct kubernetes_runtime *runtime, bool daemon,
 	const struct json *answer, struct err *err);
 /* Each call of a kind's own. */
 const struct kube_kind *kubernetes_workload_kind(bool daemon);
-void kubernetes_tell_task(struct kubernetes_runtime *runtime, struct span token);
-void kubernetes_tell_group(struct kubernetes_runtime *runtime, struct span id);
+void kubernetes_report_task(struct kubernetes_runtime *runtime, struct span token);
+void kubernetes_report_group(struct kubernetes_runtime *runtime, struct span id);
 
 /* ---- chores.c ---- */
 

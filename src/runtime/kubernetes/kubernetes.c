@@ -29,7 +29,7 @@ static int list_instances(struct runtime *base, struct arena *arena,
 	for (size_t i = 0; i < nodes.count; i++) {
 		struct runtime_instance *instance = &instances[i];
 
-		kubernetes_node_tell(nodes.objects[i]->name, nodes.objects[i]->data, arena,
+		kubernetes_node_report(nodes.objects[i]->name, nodes.objects[i]->data, arena,
 			instance);
 		instance->id = arena_copy_span(arena, instance->id);
 		instance->name = arena_copy_span(arena, instance->name);
@@ -121,7 +121,7 @@ static int get(struct runtime *base, struct span token, struct arena *arena,
 {
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *pod = NULL;
-	struct kubernetes_told *told;
+	struct kubernetes_reported *reported;
 	int r = kubernetes_check_synced(runtime, err);
 
 	if (r < 0)
@@ -129,11 +129,11 @@ static int get(struct runtime *base, struct span token, struct arena *arena,
 	pod = kubernetes_find_pod(runtime, token);
 	if (!pod)
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
-	told = kubernetes_pod_tell(pod->data, runner_wall_ms(runtime->runner), arena);
-	keep_texts(&told->task, arena);
-	if (told->task.phase == RUNTIME_PENDING && told->task.reason.length == 0)
-		told->task.reason = find_warning(runtime, pod, arena);
-	*ret_task = &told->task;
+	reported = kubernetes_pod_report(pod->data, runner_wall_ms(runtime->runner), arena);
+	keep_texts(&reported->task, arena);
+	if (reported->task.phase == RUNTIME_PENDING && reported->task.reason.length == 0)
+		reported->task.reason = find_warning(runtime, pod, arena);
+	*ret_task = &reported->task;
 	return 0;
 }
 

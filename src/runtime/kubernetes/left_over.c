@@ -150,7 +150,7 @@ static int remove_pods(struct kubernetes_runtime *runtime, const struct kube_obj
 
 	for (size_t i = 0; r == 0 && i < pods->count; i++)
 		if (is_orphan(pods->objects[i], &owners))
-			r = kubernetes_end_pod(runtime, pods->objects[i], RUNTIME_STOP_ASKED,
+			r = kubernetes_end_pod(runtime, pods->objects[i], RUNTIME_STOP_REQUESTED,
 				SPAN("What Kubernetes had made it for was deleted"), err);
 	return r;
 }

@@ -39,21 +39,21 @@ static char to_lower(char c)
 
 struct span kubernetes_readable(struct arena *arena, struct span text, size_t max)
 {
-	char *made = arena_allocate(arena, max + 1);
+	char *built = arena_allocate(arena, max + 1);
 	size_t length = 0;
 
 	for (size_t i = 0; i < text.length && length < max; i++) {
 		char c = to_lower(text.data[i]);
 
 		if (is_lower(c))
-			made[length++] = c;
-		else if (length > 0 && made[length - 1] != '-')
-			made[length++] = '-';
+			built[length++] = c;
+		else if (length > 0 && built[length - 1] != '-')
+			built[length++] = '-';
 	}
-	while (length > 0 && made[length - 1] == '-')
+	while (length > 0 && built[length - 1] == '-')
 		length--;
-	made[length] = '\0';
-	return (struct span){made, length};
+	built[length] = '\0';
+	return (struct span){built, length};
 }
 
 /* "readable-hash", the hash alone if nothing can be read. */

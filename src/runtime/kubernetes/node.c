@@ -124,8 +124,8 @@ static const struct json *attributes_of(struct span name, const struct kubernete
 	return list;
 }
 
-void kubernetes_node_tell(struct span name, const struct kubernetes_node *node, struct arena *arena,
-	struct runtime_instance *ret_instance)
+void kubernetes_node_report(struct span name, const struct kubernetes_node *node,
+	struct arena *arena, struct runtime_instance *ret_instance)
 {
 	*ret_instance = (struct runtime_instance){
 		.id = name,

@@ -29,7 +29,7 @@ struct kubernetes_node {
 
 int kubernetes_node_reduce(void *context, const struct json *object, struct kube_keep *keep,
 	const void **ret_data, struct err *err);
-void kubernetes_node_tell(struct span name, const struct kubernetes_node *node, struct arena *arena,
-	struct runtime_instance *ret_instance);
+void kubernetes_node_report(struct span name, const struct kubernetes_node *node,
+	struct arena *arena, struct runtime_instance *ret_instance);
 
 #endif

@@ -69,11 +69,11 @@ static const char *const identifying[] = {
 static struct json *pick(struct arena *arena, const struct json *from, const char *const *names,
 	size_t count)
 {
-	struct json *made = json_new_object(arena);
+	struct json *built = json_new_object(arena);
 
 	for (size_t i = 0; i < count; i++)
-		json_set(arena, made, names[i], json_get(from, names[i]));
-	return made;
+		json_set(arena, built, names[i], json_get(from, names[i]));
+	return built;
 }
 
 static void set_numbers(struct arena *arena, struct json *spec, const struct runtime_group *group,
@@ -199,18 +199,18 @@ static struct json *write_owner(struct arena *arena, const struct kubernetes_own
 /* As "data": what is given as "stringData" is not owned by who applies it. */
 static struct json *encode(struct arena *arena, const struct json *texts)
 {
-	struct json *made = json_new_object(arena);
+	struct json *built = json_new_object(arena);
 
 	for (size_t i = 0; i < json_count(texts); i++) {
 		const struct json_member *member = &texts->object.members[i];
 		_buffer_ struct buffer text = {0};
 
 		base64_encode(json_text(member->value), &text);
-		json_set_string(arena, made,
+		json_set_string(arena, built,
 			arena_copy(arena, member->name.data, member->name.length),
 			buffer_span(&text));
 	}
-	return made;
+	return built;
 }
 
 struct json *kubernetes_owner_patch(struct arena *arena, const struct kubernetes_owner *owner,

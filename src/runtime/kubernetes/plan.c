@@ -90,35 +90,35 @@ static struct json *write_ports(struct arena *arena, const struct json *mappings
 }
 
 static struct json *write_container(struct arena *arena, const struct json *container,
-	const struct kubernetes_order *order, size_t index, struct span name)
+	const struct kubernetes_start_order *order, size_t index, struct span name)
 {
-	struct json *made = json_new_object(arena);
+	struct json *built = json_new_object(arena);
 
-	json_set_string(arena, made, "name", json_get_text(container, "name"));
-	json_set_string(arena, made, "as", name);
+	json_set_string(arena, built, "name", json_get_text(container, "name"));
+	json_set_string(arena, built, "as", name);
 	if (json_get_bool(container, "essential", true))
-		json_set_bool(arena, made, "essential", true);
+		json_set_bool(arena, built, "essential", true);
 	if (order->is_initial[index])
-		json_set_bool(arena, made, "initial", true);
+		json_set_bool(arena, built, "initial", true);
 	if (order->any_exit[index])
-		json_set_bool(arena, made, "anyExit", true);
+		json_set_bool(arena, built, "anyExit", true);
 	if (kubernetes_has_health(container) && !order->is_initial[index])
-		json_set(arena, made, "health",
+		json_set(arena, built, "health",
 			write_health(arena, json_get(container, "healthCheck")));
 	if (kubernetes_restarts(container))
-		json_set(arena, made, "restart",
+		json_set(arena, built, "restart",
 			write_restart(arena, json_get(container, "restartPolicy")));
 	if (json_count(json_get(container, "portMappings")) > 0)
-		json_set(arena, made, "ports",
+		json_set(arena, built, "ports",
 			write_ports(arena, json_get(container, "portMappings")));
-	return made;
+	return built;
 }
 
 struct json *kubernetes_plan_write(struct arena *arena, const struct json *spec,
-	const struct kubernetes_order *order, const struct span *names)
+	const struct kubernetes_start_order *order, const struct span *names)
 {
 	const struct json *containers = json_get(spec, "containers");
-	struct json *made = json_new_object(arena), *list = json_new_array(arena);
+	struct json *built = json_new_object(arena), *list = json_new_array(arena);
 	struct span network = json_get_text(spec, "networkMode");
 	int64_t hold = kubernetes_hold(spec);
 
@@ -126,9 +126,9 @@ struct json *kubernetes_plan_write(struct arena *arena, const struct json *spec,
 		json_append(arena, list,
 			write_container(arena, json_item(containers, i), order, i, names[i]));
 	if (hold > 0)
-		json_set_integer(arena, made, "hold", hold);
-	json_set_integer(arena, made, "stop", kubernetes_stop_timeout(spec));
-	json_set_string(arena, made, "network", network.data ? network : SPAN("bridge"));
-	json_set(arena, made, "containers", list);
-	return made;
+		json_set_integer(arena, built, "hold", hold);
+	json_set_integer(arena, built, "stop", kubernetes_stop_timeout(spec));
+	json_set_string(arena, built, "network", network.data ? network : SPAN("bridge"));
+	json_set(arena, built, "containers", list);
+	return built;
 }

@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "runtime/kubernetes/order.h"
+#include "runtime/kubernetes/start_order.h"
 
 #define KUBERNETES_HEALTH_INTERVAL 30
 #define KUBERNETES_HEALTH_TIMEOUT 5
@@ -34,6 +34,6 @@ bool kubernetes_has_health(const struct json *container);
 
 /* names: of the containers in Kubernetes, by index. */
 struct json *kubernetes_plan_write(struct arena *arena, const struct json *spec,
-	const struct kubernetes_order *order, const struct span *names);
+	const struct kubernetes_start_order *order, const struct span *names);
 
 #endif

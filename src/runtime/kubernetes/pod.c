@@ -17,20 +17,20 @@ static const struct {
 	const char *name;
 	enum runtime_stop stop;
 } end_names[] = {
-	{"asked", RUNTIME_STOP_ASKED},
+	{"asked", RUNTIME_STOP_REQUESTED},
 	{"essential", RUNTIME_STOP_ESSENTIAL},
 	{"failed-to-start", RUNTIME_STOP_FAILED_TO_START},
 	{"lost", RUNTIME_STOP_LOST},
 };
 
-static const struct kubernetes_words no_words = {
+static const struct kubernetes_text no_text = {
 	{"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}, {"", 0}};
 
 struct reading {
 	struct kube_keep *keep;
 	const struct json *metadata, *annotations, *spec, *status;
 	struct kubernetes_pod *pod;
-	struct kubernetes_words words;
+	struct kubernetes_text text;
 };
 
 /* ---- texts ---- */
@@ -41,7 +41,7 @@ static struct span keep_text(struct reading *reading, struct span text)
 }
 
 /* Of what other programs say, as much as people read. */
-static struct span keep_words(struct reading *reading, struct span text)
+static struct span keep_message(struct reading *reading, struct span text)
 {
 	if (text.length > KUBERNETES_REASON_MAX) {
 		text.length = KUBERNETES_REASON_MAX;
@@ -167,8 +167,8 @@ static const struct kubernetes_run *read_run(struct reading *reading, const stru
 		run->exit_code = -1;
 	run->started_ms = kube_time_ms(json_get(ended, "startedAt"));
 	run->finished_ms = kube_time_ms(json_get(ended, "finishedAt"));
-	run->reason = keep_words(reading, json_get_text(ended, "reason"));
-	run->message = keep_words(reading, json_get_text(ended, "message"));
+	run->reason = keep_message(reading, json_get_text(ended, "reason"));
+	run->message = keep_message(reading, json_get_text(ended, "message"));
 	return run;
 }
 
@@ -192,8 +192,8 @@ static void read_status(struct reading *reading, const struct json *status,
 	container->id = keep_member(reading, status, "containerID");
 	container->ready = json_get_bool(status, "ready", false);
 	container->restart_count = (unsigned)read_number(json_get(status, "restartCount"), 0);
-	container->waiting = keep_words(reading, json_get_text(waiting, "reason"));
-	container->waiting_message = keep_words(reading, json_get_text(waiting, "message"));
+	container->waiting = keep_message(reading, json_get_text(waiting, "reason"));
+	container->waiting_message = keep_message(reading, json_get_text(waiting, "message"));
 	container->running_ms = kube_time_ms(json_get(json_get(state, "running"), "startedAt"));
 	container->ended = read_run(reading, json_get(state, "terminated"));
 	container->last = read_run(reading, json_get(json_get(status, "lastState"), "terminated"));
@@ -263,8 +263,8 @@ static void read_conditions(struct reading *reading)
 		else if (span_is(type, KUBERNETES_GATE))
 			pod->gate_open = is_true;
 		else if (span_is(type, "PodScheduled") && !is_true)
-			reading->words.unscheduled =
-				keep_words(reading, json_get_text(condition, "message"));
+			reading->text.unscheduled =
+				keep_message(reading, json_get_text(condition, "message"));
 	}
 }
 
@@ -277,9 +277,9 @@ static void read_installer(struct reading *reading)
 	if (!json_is(ended, JSON_OBJECT))
 		ended = json_path(status, "lastState.terminated");
 	if (json_get_integer(ended, "exitCode", 0) != 0)
-		reading->words.installer = keep_words(reading, json_get_text(ended, "reason"));
+		reading->text.installer = keep_message(reading, json_get_text(ended, "reason"));
 	else
-		reading->words.installer = keep_words(reading, json_get_text(waiting, "reason"));
+		reading->text.installer = keep_message(reading, json_get_text(waiting, "reason"));
 }
 
 static void read_end(struct reading *reading, struct arena *arena)
@@ -295,18 +295,18 @@ static void read_end(struct reading *reading, struct arena *arena)
 			pod->has_end = true;
 			pod->end = end_names[i].stop;
 		}
-	reading->words.end_reason = keep_words(reading, json_get_text(end, "reason"));
+	reading->text.end_reason = keep_message(reading, json_get_text(end, "reason"));
 }
 
 struct json *kubernetes_end_write(struct arena *arena, enum runtime_stop stop, struct span reason)
 {
-	struct json *made = json_new_object(arena);
+	struct json *built = json_new_object(arena);
 
 	for (size_t i = 0; i < LENGTH(end_names); i++)
 		if (end_names[i].stop == stop)
-			json_set_string(arena, made, "stop", span_of(end_names[i].name));
-	json_set_string(arena, made, "reason", reason.data ? reason : SPAN(""));
-	return made;
+			json_set_string(arena, built, "stop", span_of(end_names[i].name));
+	json_set_string(arena, built, "reason", reason.data ? reason : SPAN(""));
+	return built;
 }
 
 static void read_deletion(struct reading *reading)
@@ -327,20 +327,20 @@ static void read_deletion(struct reading *reading)
 }
 
 /* After everything else was read. */
-static void keep_words_of_pod(struct reading *reading)
+static void keep_message_of_pod(struct reading *reading)
 {
-	const struct kubernetes_words *words = &reading->words;
-	struct kubernetes_words *kept;
+	const struct kubernetes_text *text = &reading->text;
+	struct kubernetes_text *kept;
 
-	reading->pod->words = &no_words;
-	if (words->notes.length + words->reason.length + words->message.length +
-			words->unscheduled.length + words->installer.length +
-			words->end_reason.length ==
+	reading->pod->text = &no_text;
+	if (text->notes.length + text->reason.length + text->message.length +
+			text->unscheduled.length + text->installer.length +
+			text->end_reason.length ==
 		0)
 		return;
 	kept = kube_keep_memory(reading->keep, sizeof(*kept));
-	*kept = *words;
-	reading->pod->words = kept;
+	*kept = *text;
+	reading->pod->text = kept;
 }
 
 static int64_t read_reminder(struct span text)
@@ -358,13 +358,13 @@ static void read_pod(struct reading *reading)
 	pod->token = keep_token(reading);
 	pod->group = keep_member(reading, reading->annotations, KUBERNETES_GROUP);
 	pod->version = keep_member(reading, reading->annotations, KUBERNETES_VERSION);
-	reading->words.notes = keep_member(reading, reading->annotations, KUBERNETES_NOTES);
+	reading->text.notes = keep_member(reading, reading->annotations, KUBERNETES_NOTES);
 	pod->node = keep_member(reading, reading->spec, "nodeName");
 	pod->address = keep_member(reading, status, "podIP");
 	pod->host_address = keep_member(reading, status, "hostIP");
 	pod->phase = read_phase(json_get_text(status, "phase"));
-	reading->words.reason = keep_words(reading, json_get_text(status, "reason"));
-	reading->words.message = keep_words(reading, json_get_text(status, "message"));
+	reading->text.reason = keep_message(reading, json_get_text(status, "reason"));
+	reading->text.message = keep_message(reading, json_get_text(status, "message"));
 	pod->created_ms = kube_time_ms(json_get(reading->metadata, "creationTimestamp"));
 	pod->gated = json_count(json_get(reading->spec, "readinessGates")) > 0;
 	pod->acknowledged = json_get_text(reading->annotations, KUBERNETES_ACKNOWLEDGED).length > 0;
@@ -385,7 +385,7 @@ int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_
 		.metadata = json_get(object, "metadata"),
 		.spec = json_get(object, "spec"),
 		.status = json_get(object, "status"),
-		.words = no_words,
+		.text = no_text,
 	};
 	struct span text;
 	struct json *plan;
@@ -405,7 +405,7 @@ int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_
 		read_pod(&reading);
 		reading.pod->owner = kubernetes_owner(object);
 		read_end(&reading, arena);
-		keep_words_of_pod(&reading);
+		keep_message_of_pod(&reading);
 		reading.pod->hold = (int32_t)json_get_integer(plan, "hold", 0);
 		reading.pod->stop =
 			(int32_t)json_get_integer(plan, "stop", KUBERNETES_STOP_TIMEOUT);

@@ -66,7 +66,7 @@ struct kubernetes_container {
 };
 
 /* What most pods have nothing of: "" each. */
-struct kubernetes_words {
+struct kubernetes_text {
 	struct span notes;
 	struct span reason, message; /* of the phase */
 	struct span unscheduled;     /* why no node was found */
@@ -80,7 +80,7 @@ struct kubernetes_pod {
 	uint64_t owner;                    /* kubernetes_owner(); 0 likewise */
 	struct span node;                  /* "": none yet */
 	struct span address, host_address; /* "": none yet */
-	const struct kubernetes_words *words;
+	const struct kubernetes_text *text;
 	enum kubernetes_phase phase;
 	int64_t created_ms;
 	int64_t ending_ms;    /* when its deletion was asked for; 0: it was not */

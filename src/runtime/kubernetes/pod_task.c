@@ -9,11 +9,11 @@
 #define OVERDUE_MS 10000  /* for containers that run: nodes may be slow */
 #define FORGOTTEN_MS 3000 /* when nothing runs any more */
 
-struct telling {
+struct reporting {
 	const struct kubernetes_pod *pod;
 	int64_t now_ms;
 	struct arena *arena;
-	struct kubernetes_told *told;
+	struct kubernetes_reported *reported;
 	/* The verdict. */
 	enum runtime_stop stop; /* NONE: there is none */
 	struct span reason;
@@ -27,7 +27,7 @@ struct telling {
 static const struct {
 	const char *reason, *error;
 	bool final, unborn;
-} waiting_words[] = {
+} waiting_text[] = {
 	{"ErrImagePull", "CannotPullContainerError", false, true},
 	{"ImagePullBackOff", "CannotPullContainerError", true, true},
 	{"ErrImageNeverPull", "CannotPullContainerError", true, true},
@@ -45,16 +45,16 @@ static const struct {
 static const struct {
 	const char *reason, *error, *text;
 	bool started;
-} ended_words[] = {
+} ended_text[] = {
 	{"OOMKilled", "OutOfMemoryError", "Container killed due to memory usage", true},
 	{"StartError", "CannotStartContainerError", NULL, false},
 	{"ContainerCannotRun", "CannotStartContainerError", NULL, false},
 	{"RunContainerError", "CannotStartContainerError", NULL, false},
 };
 
-static struct span say(struct telling *telling, const char *error, struct span text)
+static struct span say(struct reporting *reporting, const char *error, struct span text)
 {
-	return arena_format(telling->arena, "%s: %.*s", error, SPAN_ARGS(text));
+	return arena_format(reporting->arena, "%s: %.*s", error, SPAN_ARGS(text));
 }
 
 /* What slipway-pod wrote into the termination log, behind what the program wrote; SPAN_NONE: nothing. */
@@ -74,47 +74,47 @@ static bool was_started(const struct kubernetes_run *run)
 {
 	if (said_by_slipway(run, POD_CANNOT_RUN).data || said_by_slipway(run, POD_NOT_AFTER).data)
 		return false;
-	for (size_t i = 0; i < LENGTH(ended_words); i++)
-		if (span_is(run->reason, ended_words[i].reason))
-			return ended_words[i].started;
+	for (size_t i = 0; i < LENGTH(ended_text); i++)
+		if (span_is(run->reason, ended_text[i].reason))
+			return ended_text[i].started;
 	return true;
 }
 
-static struct span ended_reason(struct telling *telling,
+static struct span ended_reason(struct reporting *reporting,
 	const struct kubernetes_container *container, const struct kubernetes_run *run)
 {
 	struct span said = said_by_slipway(run, POD_CANNOT_RUN);
 
 	if (said.data)
-		return say(telling, "CannotStartContainerError", said);
+		return say(reporting, "CannotStartContainerError", said);
 	said = said_by_slipway(run, POD_NOT_AFTER);
 	if (said.data)
-		return say(telling, "DependencyError", said);
+		return say(reporting, "DependencyError", said);
 	if (said_by_slipway(run, POD_UNHEALTHY).data)
-		return arena_format(telling->arena,
+		return arena_format(reporting->arena,
 			"DependencyError: container '%.*s' did not become healthy",
 			SPAN_ARGS(container->name));
-	for (size_t i = 0; i < LENGTH(ended_words); i++)
-		if (span_is(run->reason, ended_words[i].reason))
-			return say(telling, ended_words[i].error,
-				ended_words[i].text ? span_of(ended_words[i].text) : run->message);
+	for (size_t i = 0; i < LENGTH(ended_text); i++)
+		if (span_is(run->reason, ended_text[i].reason))
+			return say(reporting, ended_text[i].error,
+				ended_text[i].text ? span_of(ended_text[i].text) : run->message);
 	return SPAN("");
 }
 
 /* "" if it only takes its time. */
-static struct span waiting_reason(struct telling *telling,
+static struct span waiting_reason(struct reporting *reporting,
 	const struct kubernetes_container *container, bool *ret_final)
 {
 	struct span text = container->waiting_message.length > 0 ? container->waiting_message
 								 : container->waiting;
 
 	*ret_final = false;
-	for (size_t i = 0; i < LENGTH(waiting_words); i++)
-		if (span_is(container->waiting, waiting_words[i].reason)) {
+	for (size_t i = 0; i < LENGTH(waiting_text); i++)
+		if (span_is(container->waiting, waiting_text[i].reason)) {
 			/* The node has not seen a secret yet that is there. */
-			*ret_final = waiting_words[i].final &&
+			*ret_final = waiting_text[i].final &&
 				     !memmem(text.data, text.length, "failed to sync", 14);
-			return say(telling, waiting_words[i].error, text);
+			return say(reporting, waiting_text[i].error, text);
 		}
 	return SPAN("");
 }
@@ -140,15 +140,15 @@ static bool is_final(const struct kubernetes_container *container, const struct 
 }
 
 /* The run that ended the container for good, as ECS sees it; NULL: it has not ended. */
-static const struct kubernetes_run *final_run(const struct telling *telling,
+static const struct kubernetes_run *final_run(const struct reporting *reporting,
 	const struct kubernetes_container *container)
 {
 	if (is_final(container, container->last) && container->restart_count > 0)
 		return container->last;
 	if (container->ended &&
-		(is_final(container, container->ended) || telling->pod->ending_ms != 0 ||
-			telling->pod->phase == KUBERNETES_SUCCEEDED ||
-			telling->pod->phase == KUBERNETES_FAILED))
+		(is_final(container, container->ended) || reporting->pod->ending_ms != 0 ||
+			reporting->pod->phase == KUBERNETES_SUCCEEDED ||
+			reporting->pod->phase == KUBERNETES_FAILED))
 		return container->ended;
 	return NULL;
 }
@@ -181,122 +181,126 @@ static int exit_code_of(const struct kubernetes_container *container,
 
 /* ---- the verdict ---- */
 
-static void judge(struct telling *telling, enum runtime_stop stop, struct span reason)
+static void judge(struct reporting *reporting, enum runtime_stop stop, struct span reason)
 {
-	if (telling->stop != RUNTIME_STOP_NONE)
+	if (reporting->stop != RUNTIME_STOP_NONE)
 		return;
-	telling->stop = stop;
-	telling->reason = reason;
+	reporting->stop = stop;
+	reporting->reason = reason;
 }
 
 /* An end that came after its deletion was asked for is part of that. Times are whole seconds. */
-static bool came_before_deletion(const struct telling *telling, const struct kubernetes_run *run)
+static bool came_before_deletion(const struct reporting *reporting,
+	const struct kubernetes_run *run)
 {
-	if (telling->pod->ending_ms == 0)
+	if (reporting->pod->ending_ms == 0)
 		return true;
-	return run->finished_ms != 0 && run->finished_ms < telling->pod->ending_ms;
+	return run->finished_ms != 0 && run->finished_ms < reporting->pod->ending_ms;
 }
 
-static void judge_initial(struct telling *telling, const struct kubernetes_container *container)
+static void judge_initial(struct reporting *reporting, const struct kubernetes_container *container)
 {
 	const struct kubernetes_run *run = container->ended ? container->ended : container->last;
 
-	if (!run || !came_before_deletion(telling, run) || run->exit_code == 0)
+	if (!run || !came_before_deletion(reporting, run) || run->exit_code == 0)
 		return;
 	if (!was_started(run))
-		judge(telling, RUNTIME_STOP_FAILED_TO_START, ended_reason(telling, container, run));
+		judge(reporting, RUNTIME_STOP_FAILED_TO_START,
+			ended_reason(reporting, container, run));
 	else
-		judge(telling, RUNTIME_STOP_FAILED_TO_START,
-			arena_format(telling->arena,
+		judge(reporting, RUNTIME_STOP_FAILED_TO_START,
+			arena_format(reporting->arena,
 				"container '%.*s' exited with %d, and others wait for its %s",
 				SPAN_ARGS(container->name), run->exit_code,
 				container->any_exit ? "COMPLETE" : "SUCCESS"));
 }
 
-static void judge_running(struct telling *telling, const struct kubernetes_container *container)
+static void judge_running(struct reporting *reporting, const struct kubernetes_container *container)
 {
-	const struct kubernetes_run *run = final_run(telling, container);
+	const struct kubernetes_run *run = final_run(reporting, container);
 
-	if (!run || !came_before_deletion(telling, run))
+	if (!run || !came_before_deletion(reporting, run))
 		return;
 	if (said_by_slipway(run, POD_UNHEALTHY).data || said_by_slipway(run, POD_NOT_AFTER).data) {
-		judge(telling, RUNTIME_STOP_FAILED_TO_START, ended_reason(telling, container, run));
+		judge(reporting, RUNTIME_STOP_FAILED_TO_START,
+			ended_reason(reporting, container, run));
 		return;
 	}
 	if (!container->essential)
 		return;
 	if (!was_started(run))
-		judge(telling, RUNTIME_STOP_FAILED_TO_START, ended_reason(telling, container, run));
+		judge(reporting, RUNTIME_STOP_FAILED_TO_START,
+			ended_reason(reporting, container, run));
 	else
-		judge(telling, RUNTIME_STOP_ESSENTIAL, ended_reason(telling, container, run));
+		judge(reporting, RUNTIME_STOP_ESSENTIAL, ended_reason(reporting, container, run));
 }
 
-static void judge_waiting(struct telling *telling, const struct kubernetes_container *container)
+static void judge_waiting(struct reporting *reporting, const struct kubernetes_container *container)
 {
 	bool final;
-	struct span reason = waiting_reason(telling, container, &final);
+	struct span reason = waiting_reason(reporting, container, &final);
 
-	if (final && telling->pod->ending_ms == 0)
-		judge(telling, RUNTIME_STOP_FAILED_TO_START, reason);
+	if (final && reporting->pod->ending_ms == 0)
+		judge(reporting, RUNTIME_STOP_FAILED_TO_START, reason);
 }
 
-static void judge_installer(struct telling *telling)
+static void judge_installer(struct reporting *reporting)
 {
 	static const char *const starting[] = {
 		"PodInitializing", "ContainerCreating", "ErrImagePull"};
-	struct span reason = telling->pod->words->installer;
+	struct span reason = reporting->pod->text->installer;
 
 	for (size_t i = 0; i < LENGTH(starting); i++)
 		if (span_is(reason, starting[i]))
 			return;
-	if (reason.length > 0 && telling->pod->ending_ms == 0)
-		judge(telling, RUNTIME_STOP_FAILED_TO_START,
-			arena_format(telling->arena,
+	if (reason.length > 0 && reporting->pod->ending_ms == 0)
+		judge(reporting, RUNTIME_STOP_FAILED_TO_START,
+			arena_format(reporting->arena,
 				"ResourceInitializationError: slipway's own image "
 				"(kubernetes.helperImage) could not be run: %.*s",
 				SPAN_ARGS(reason)));
 }
 
 /* Evicted, preempted, refused by the node: none of its containers is to blame. */
-static void judge_phase(struct telling *telling)
+static void judge_phase(struct reporting *reporting)
 {
-	const struct kubernetes_pod *pod = telling->pod;
+	const struct kubernetes_pod *pod = reporting->pod;
 	bool started = false;
 
-	if (pod->phase != KUBERNETES_FAILED || pod->words->reason.length == 0)
+	if (pod->phase != KUBERNETES_FAILED || pod->text->reason.length == 0)
 		return;
 	for (size_t i = 0; i < pod->container_count; i++)
 		started |= first_start(&pod->containers[i]) != 0;
-	judge(telling, started ? RUNTIME_STOP_LOST : RUNTIME_STOP_FAILED_TO_START,
-		arena_format(telling->arena, "%.*s: %.*s", SPAN_ARGS(pod->words->reason),
-			SPAN_ARGS(pod->words->message)));
+	judge(reporting, started ? RUNTIME_STOP_LOST : RUNTIME_STOP_FAILED_TO_START,
+		arena_format(reporting->arena, "%.*s: %.*s", SPAN_ARGS(pod->text->reason),
+			SPAN_ARGS(pod->text->message)));
 }
 
-static void find_verdict(struct telling *telling)
+static void find_verdict(struct reporting *reporting)
 {
-	const struct kubernetes_pod *pod = telling->pod;
+	const struct kubernetes_pod *pod = reporting->pod;
 
 	if (pod->has_end) {
-		judge(telling, pod->end, pod->words->end_reason);
+		judge(reporting, pod->end, pod->text->end_reason);
 		return;
 	}
-	judge_phase(telling);
+	judge_phase(reporting);
 	for (size_t i = 0; i < pod->container_count; i++) {
 		const struct kubernetes_container *container = &pod->containers[i];
 
 		if (container->initial)
-			judge_initial(telling, container);
+			judge_initial(reporting, container);
 		else
-			judge_running(telling, container);
+			judge_running(reporting, container);
 	}
 	for (size_t i = 0; i < pod->container_count; i++)
-		judge_waiting(telling, &pod->containers[i]);
-	judge_installer(telling);
+		judge_waiting(reporting, &pod->containers[i]);
+	judge_installer(reporting);
 	/* Somebody else's wish: the controller of a Deployment, a person, an eviction. */
 	if (pod->ending_ms != 0)
-		judge(telling, RUNTIME_STOP_ASKED, SPAN(""));
+		judge(reporting, RUNTIME_STOP_REQUESTED, SPAN(""));
 	else if (pod->phase == KUBERNETES_FAILED || pod->phase == KUBERNETES_SUCCEEDED)
-		judge(telling, RUNTIME_STOP_LOST,
+		judge(reporting, RUNTIME_STOP_LOST,
 			SPAN("the pod ended without an end of its containers"));
 }
 
@@ -304,9 +308,9 @@ static void find_verdict(struct telling *telling)
 
 static bool is_unborn(const struct kubernetes_container *container)
 {
-	for (size_t i = 0; i < LENGTH(waiting_words); i++)
-		if (span_is(container->waiting, waiting_words[i].reason))
-			return waiting_words[i].unborn && first_start(container) == 0;
+	for (size_t i = 0; i < LENGTH(waiting_text); i++)
+		if (span_is(container->waiting, waiting_text[i].reason))
+			return waiting_text[i].unborn && first_start(container) == 0;
 	return false;
 }
 
@@ -336,19 +340,20 @@ static bool all_started(const struct kubernetes_pod *pod)
 	return true;
 }
 
-static enum runtime_phase phase_of(struct telling *telling)
+static enum runtime_phase phase_of(struct reporting *reporting)
 {
-	const struct kubernetes_pod *pod = telling->pod;
-	bool asked = pod->ending_ms != 0 || (pod->has_end && pod->end == RUNTIME_STOP_ASKED);
+	const struct kubernetes_pod *pod = reporting->pod;
+	bool requested =
+		pod->ending_ms != 0 || (pod->has_end && pod->end == RUNTIME_STOP_REQUESTED);
 
 	if (pod->gone || pod->phase == KUBERNETES_SUCCEEDED || pod->phase == KUBERNETES_FAILED ||
 		(pod->ending_ms != 0 && (all_ended(pod) || has_nothing_to_end(pod))))
 		return RUNTIME_STOPPED;
-	if (telling->stop != RUNTIME_STOP_NONE && telling->stop != RUNTIME_STOP_ASKED &&
+	if (reporting->stop != RUNTIME_STOP_NONE && reporting->stop != RUNTIME_STOP_REQUESTED &&
 		pod->group.length > 0)
 		return RUNTIME_STOPPED;
-	if (telling->stop != RUNTIME_STOP_NONE || asked) {
-		telling->told->must_end = pod->ending_ms == 0;
+	if (reporting->stop != RUNTIME_STOP_NONE || requested) {
+		reporting->reported->must_end = pod->ending_ms == 0;
 		return RUNTIME_STOPPING;
 	}
 	return all_started(pod) ? RUNTIME_RUNNING : RUNTIME_PENDING;
@@ -356,7 +361,7 @@ static enum runtime_phase phase_of(struct telling *telling)
 
 /* ---- health ---- */
 
-static enum runtime_health health_of(struct telling *telling,
+static enum runtime_health health_of(struct reporting *reporting,
 	const struct kubernetes_container *container)
 {
 	int64_t patience;
@@ -368,26 +373,26 @@ static enum runtime_health health_of(struct telling *telling,
 	if (container->running_ms == 0)
 		return RUNTIME_HEALTH_UNKNOWN;
 	/* It was ready once: as many checks as are needed have failed since. */
-	if (telling->pod->was_ready_ms > container->running_ms)
+	if (reporting->pod->was_ready_ms > container->running_ms)
 		return RUNTIME_UNHEALTHY;
 	patience = (int64_t)container->start_period +
 		   (int64_t)container->retries * container->interval + container->timeout;
 	patience = container->running_ms + patience * SECOND_MS;
-	if (telling->now_ms >= patience)
+	if (reporting->now_ms >= patience)
 		return RUNTIME_UNHEALTHY;
-	if (telling->told->again_ms == 0 || patience < telling->told->again_ms)
-		telling->told->again_ms = patience;
+	if (reporting->reported->again_ms == 0 || patience < reporting->reported->again_ms)
+		reporting->reported->again_ms = patience;
 	return RUNTIME_HEALTH_UNKNOWN;
 }
 
 /* ---- containers ---- */
 
-static void tell_bindings(struct telling *telling, const struct kubernetes_container *container,
-	struct runtime_container *ret_container)
+static void report_bindings(struct reporting *reporting,
+	const struct kubernetes_container *container, struct runtime_container *ret_container)
 {
-	const struct kubernetes_pod *pod = telling->pod;
+	const struct kubernetes_pod *pod = reporting->pod;
 	struct runtime_binding *bindings =
-		arena_allocate_array(telling->arena, container->port_count, sizeof(*bindings));
+		arena_allocate_array(reporting->arena, container->port_count, sizeof(*bindings));
 
 	for (size_t i = 0; i < container->port_count; i++) {
 		const struct kubernetes_port *port = &container->ports[i];
@@ -409,21 +414,21 @@ static void tell_bindings(struct telling *telling, const struct kubernetes_conta
 	ret_container->bindings = bindings;
 }
 
-static void tell_end(struct telling *telling, const struct kubernetes_container *container,
+static void report_end(struct reporting *reporting, const struct kubernetes_container *container,
 	const struct kubernetes_run *run, struct runtime_container *ret_container)
 {
 	ret_container->phase = RUNTIME_STOPPED;
 	ret_container->stopped_ms = run->finished_ms;
-	ret_container->reason = ended_reason(telling, container, run);
+	ret_container->reason = ended_reason(reporting, container, run);
 	ret_container->exit_code = exit_code_of(container, run);
 	ret_container->has_exit_code = ret_container->exit_code >= 0;
 }
 
-static void tell_container(struct telling *telling, const struct kubernetes_container *container,
-	struct runtime_container *ret_container)
+static void report_container(struct reporting *reporting,
+	const struct kubernetes_container *container, struct runtime_container *ret_container)
 {
 	const struct kubernetes_run *run =
-		container->initial ? container->ended : final_run(telling, container);
+		container->initial ? container->ended : final_run(reporting, container);
 	bool final;
 
 	*ret_container = (struct runtime_container){
@@ -434,19 +439,19 @@ static void tell_container(struct telling *telling, const struct kubernetes_cont
 		.reason = SPAN(""),
 	};
 	if (run) {
-		tell_end(telling, container, run, ret_container);
-	} else if (telling->told->task.phase == RUNTIME_STOPPED) {
+		report_end(reporting, container, run, ret_container);
+	} else if (reporting->reported->task.phase == RUNTIME_STOPPED) {
 		ret_container->phase = RUNTIME_STOPPED;
-		ret_container->reason = waiting_reason(telling, container, &final);
+		ret_container->reason = waiting_reason(reporting, container, &final);
 	} else if (ret_container->started_ms == 0) {
 		ret_container->phase = RUNTIME_PENDING;
-		ret_container->reason = waiting_reason(telling, container, &final);
+		ret_container->reason = waiting_reason(reporting, container, &final);
 	} else {
-		ret_container->phase = telling->told->task.phase == RUNTIME_STOPPING
+		ret_container->phase = reporting->reported->task.phase == RUNTIME_STOPPING
 					       ? RUNTIME_STOPPING
 					       : RUNTIME_RUNNING;
-		ret_container->health = health_of(telling, container);
-		tell_bindings(telling, container, ret_container);
+		ret_container->health = health_of(reporting, container);
+		report_bindings(reporting, container, ret_container);
 	}
 	if (ret_container->health == RUNTIME_HEALTH_NONE && container->has_health)
 		ret_container->health = RUNTIME_HEALTH_UNKNOWN;
@@ -454,7 +459,7 @@ static void tell_container(struct telling *telling, const struct kubernetes_cont
 
 /* ---- the task ---- */
 
-static void tell_times(const struct kubernetes_pod *pod, struct runtime_task *task)
+static void report_times(const struct kubernetes_pod *pod, struct runtime_task *task)
 {
 	int64_t started = 0, stopped = 0;
 
@@ -477,14 +482,14 @@ static void tell_times(const struct kubernetes_pod *pod, struct runtime_task *ta
 }
 
 /* Why it does not run yet. */
-static struct span pending_reason(struct telling *telling)
+static struct span pending_reason(struct reporting *reporting)
 {
-	const struct kubernetes_pod *pod = telling->pod;
-	struct span reason = pod->words->unscheduled;
+	const struct kubernetes_pod *pod = reporting->pod;
+	struct span reason = pod->text->unscheduled;
 	bool final;
 
 	for (size_t i = 0; reason.length == 0 && i < pod->container_count; i++)
-		reason = waiting_reason(telling, &pod->containers[i], &final);
+		reason = waiting_reason(reporting, &pod->containers[i], &final);
 	return reason;
 }
 
@@ -528,27 +533,28 @@ static int64_t remind_ms(const struct kubernetes_pod *pod, enum runtime_phase ph
 	return next > pod->reminded_ms + FORGOTTEN_MS ? next : pod->reminded_ms + FORGOTTEN_MS;
 }
 
-struct kubernetes_told *kubernetes_pod_tell(const struct kubernetes_pod *pod, int64_t now_ms,
+struct kubernetes_reported *kubernetes_pod_report(const struct kubernetes_pod *pod, int64_t now_ms,
 	struct arena *arena)
 {
-	struct telling telling = {.pod = pod,
+	struct reporting reporting = {.pod = pod,
 		.now_ms = now_ms,
 		.arena = arena,
-		.told = arena_allocate(arena, sizeof(struct kubernetes_told)),
+		.reported = arena_allocate(arena, sizeof(struct kubernetes_reported)),
 		.reason = SPAN("")};
-	struct runtime_task *task = &telling.told->task;
+	struct runtime_task *task = &reporting.reported->task;
 
-	find_verdict(&telling);
+	find_verdict(&reporting);
 	task->token = pod->token;
 	task->instance = pod->node;
 	task->group = pod->group;
 	task->version = pod->version;
-	task->notes = pod->words->notes;
+	task->notes = pod->text->notes;
 	task->address = pod->network == KUBERNETES_NETWORK_HOST ? SPAN("") : pod->address;
 	task->mac = SPAN("");
-	task->phase = phase_of(&telling);
-	task->stop = telling.stop;
-	task->reason = task->phase == RUNTIME_PENDING ? pending_reason(&telling) : telling.reason;
+	task->phase = phase_of(&reporting);
+	task->stop = reporting.stop;
+	task->reason =
+		task->phase == RUNTIME_PENDING ? pending_reason(&reporting) : reporting.reason;
 	if (pod->ending_ms != 0)
 		task->deletion_ms = pod->ending_ms + (int64_t)pod->grace * SECOND_MS;
 	/* Its node removes containers and logs of what is deleted, and others may wait for it to go. */
@@ -558,8 +564,8 @@ struct kubernetes_told *kubernetes_pod_tell(const struct kubernetes_pod *pod, in
 		task->ends_ms = pod->ending_ms + held_s(pod) * SECOND_MS;
 	task->container_count = pod->container_count;
 	for (size_t i = 0; i < pod->container_count; i++)
-		tell_container(&telling, &pod->containers[i], &task->containers[i]);
-	tell_times(pod, task);
-	telling.told->remind_ms = remind_ms(pod, task->phase);
-	return telling.told;
+		report_container(&reporting, &pod->containers[i], &task->containers[i]);
+	report_times(pod, task);
+	reporting.reported->remind_ms = remind_ms(pod, task->phase);
+	return reporting.reported;
 }

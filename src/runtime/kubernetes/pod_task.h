@@ -19,7 +19,7 @@
 
 #include "runtime/kubernetes/pod.h"
 
-struct kubernetes_told {
+struct kubernetes_reported {
 	struct runtime_task task;
 	bool must_end; /* see above; with the stop and reason that the task has */
 	int64_t remind_ms; /* when its node is to be reminded of its deletion: kubernetes_remind_node(); 0 */
@@ -27,7 +27,7 @@ struct kubernetes_told {
 };
 
 /* Lives in the arena, and as long as the pod. */
-struct kubernetes_told *kubernetes_pod_tell(const struct kubernetes_pod *pod, int64_t now_ms,
+struct kubernetes_reported *kubernetes_pod_report(const struct kubernetes_pod *pod, int64_t now_ms,
 	struct arena *arena);
 
 #endif

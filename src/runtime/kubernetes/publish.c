@@ -32,7 +32,7 @@ static struct span key_of(const struct publishing *publishing)
 		SPAN_ARGS(publishing->full_name));
 }
 
-static void hash_wish(const struct publishing *publishing, char ret_hash[KUBERNETES_HASH_SIZE])
+static void hash_desired(const struct publishing *publishing, char ret_hash[KUBERNETES_HASH_SIZE])
 {
 	_buffer_ struct buffer text = {0};
 	struct span whole;
@@ -97,7 +97,7 @@ static struct kube_target service_target(const struct publishing *publishing, st
 }
 
 /* Whether the Service is this name; *ret_taken: it is another one's. */
-static int look_at_service(struct publishing *publishing, struct span service, bool *ret_is_it,
+static int inspect_service(struct publishing *publishing, struct span service, bool *ret_is_it,
 	bool *ret_taken)
 {
 	struct kube_target target = service_target(publishing, service);
@@ -123,7 +123,7 @@ static int remove_service(struct publishing *publishing, struct span service)
 {
 	struct kube_target target = service_target(publishing, service);
 	bool is_it, taken;
-	int r = look_at_service(publishing, service, &is_it, &taken);
+	int r = inspect_service(publishing, service, &is_it, &taken);
 
 	if (r < 0 || !is_it)
 		return r;
@@ -278,7 +278,7 @@ static int choose_name(struct publishing *publishing, struct span *ret_service)
 	struct span longer =
 		kubernetes_service_long_name(publishing->arena, name->name, name->domain);
 	bool is_it, taken;
-	int r = look_at_service(publishing, service, &is_it, &taken);
+	int r = inspect_service(publishing, service, &is_it, &taken);
 
 	if (r < 0)
 		return r;
@@ -286,7 +286,7 @@ static int choose_name(struct publishing *publishing, struct span *ret_service)
 		*ret_service = service;
 		return remove_service(publishing, longer);
 	}
-	r = look_at_service(publishing, longer, &is_it, &taken);
+	r = inspect_service(publishing, longer, &is_it, &taken);
 	if (r == 0 && taken)
 		return err_set(publishing->err, -EEXIST,
 			"Services '%.*s' and '%.*s' that are not slipway's are in the way",
@@ -332,7 +332,7 @@ int kubernetes_publish(struct runtime *base, const struct runtime_name *name, st
 		return r;
 	publishing.full_name =
 		arena_format(arena, "%.*s.%.*s", SPAN_ARGS(name->name), SPAN_ARGS(name->domain));
-	hash_wish(&publishing, hash);
+	hash_desired(&publishing, hash);
 	if (was_written(&publishing, hash))
 		return 0;
 	r = name->exists ? write_name(&publishing) : withdraw(&publishing);

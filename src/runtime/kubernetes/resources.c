@@ -26,8 +26,8 @@ static int64_t read_amount(const struct json *object, const char *name, int64_t 
 }
 
 /* The first that runs and says nothing of these members; RUNTIME_CONTAINERS_MAX if there is none. */
-static size_t find_without(const struct json *containers, const struct kubernetes_order *order,
-	const char *member, const char *other)
+static size_t find_without(const struct json *containers,
+	const struct kubernetes_start_order *order, const char *member, const char *other)
 {
 	for (size_t i = 0; i < order->running_count; i++) {
 		const struct json *container = json_item(containers, order->running[i]);
@@ -39,7 +39,7 @@ static size_t find_without(const struct json *containers, const struct kubernete
 	return RUNTIME_CONTAINERS_MAX;
 }
 
-static void size_cpu(const struct json *spec, const struct kubernetes_order *order,
+static void size_cpu(const struct json *spec, const struct kubernetes_start_order *order,
 	struct kubernetes_size *sizes)
 {
 	const struct json *containers = json_get(spec, "containers");
@@ -61,7 +61,7 @@ static void size_cpu(const struct json *spec, const struct kubernetes_order *ord
 		sizes[taker].cpu_request += left;
 }
 
-static void size_memory(const struct json *spec, const struct kubernetes_order *order,
+static void size_memory(const struct json *spec, const struct kubernetes_start_order *order,
 	struct kubernetes_size *sizes)
 {
 	const struct json *containers = json_get(spec, "containers");
@@ -86,7 +86,7 @@ static void size_memory(const struct json *spec, const struct kubernetes_order *
 		sizes[taker].memory_request += left;
 }
 
-void kubernetes_sizes(const struct json *spec, const struct kubernetes_order *order,
+void kubernetes_sizes(const struct json *spec, const struct kubernetes_start_order *order,
 	struct kubernetes_size sizes[RUNTIME_CONTAINERS_MAX])
 {
 	for (size_t i = 0; i < RUNTIME_CONTAINERS_MAX; i++)
@@ -110,7 +110,7 @@ struct json *kubernetes_size_write(struct arena *arena, const struct kubernetes_
 	int64_t gpus)
 {
 	struct json *requests = json_new_object(arena), *limits = json_new_object(arena);
-	struct json *made = json_new_object(arena);
+	struct json *built = json_new_object(arena);
 
 	/* A request that is not said is taken from the limit, so with a limit even nothing is said. */
 	if (size->cpu_request > 0 || size->cpu_limit > 0)
@@ -123,7 +123,7 @@ struct json *kubernetes_size_write(struct arena *arena, const struct kubernetes_
 		set_memory(arena, limits, size->memory_limit);
 	if (gpus > 0)
 		json_set(arena, limits, "nvidia.com/gpu", json_new_format(arena, "%" PRId64, gpus));
-	json_set(arena, made, "requests", requests);
-	json_set(arena, made, "limits", limits);
-	return made;
+	json_set(arena, built, "requests", requests);
+	json_set(arena, built, "limits", limits);
+	return built;
 }

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "runtime/kubernetes/order.h"
+#include "runtime/kubernetes/start_order.h"
 
 struct kubernetes_size {
 	int64_t cpu_request, cpu_limit;       /* units, 1024 to a processor; a limit of 0 is none */
@@ -21,7 +21,7 @@ struct kubernetes_size {
 };
 
 /* By index of the spec's containers. */
-void kubernetes_sizes(const struct json *spec, const struct kubernetes_order *order,
+void kubernetes_sizes(const struct json *spec, const struct kubernetes_start_order *order,
 	struct kubernetes_size sizes[RUNTIME_CONTAINERS_MAX]);
 /* {"requests":{…},"limits":{…}}. */
 struct json *kubernetes_size_write(struct arena *arena, const struct kubernetes_size *size,

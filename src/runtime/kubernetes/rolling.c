@@ -27,19 +27,19 @@ struct kubernetes_rolling kubernetes_rolling_of(int64_t desired, int64_t minimum
 
 struct json *kubernetes_rolling_write(struct arena *arena, struct kubernetes_rolling rolling)
 {
-	struct json *numbers = json_new_object(arena), *made = json_new_object(arena);
+	struct json *numbers = json_new_object(arena), *built = json_new_object(arena);
 
 	json_set_integer(arena, numbers, "maxUnavailable", rolling.unavailable);
 	json_set_integer(arena, numbers, "maxSurge", rolling.surge);
-	json_set_string(arena, made, "type", SPAN("RollingUpdate"));
-	json_set(arena, made, "rollingUpdate", numbers);
-	return made;
+	json_set_string(arena, built, "type", SPAN("RollingUpdate"));
+	json_set(arena, built, "rollingUpdate", numbers);
+	return built;
 }
 
 struct json *kubernetes_rolling_write_daemon(struct arena *arena, int64_t minimum_healthy,
 	int64_t nodes)
 {
-	struct json *numbers = json_new_object(arena), *made = json_new_object(arena);
+	struct json *numbers = json_new_object(arena), *built = json_new_object(arena);
 	int64_t percent = at_least(PERCENT - minimum_healthy, 0);
 
 	if (nodes > 0)
@@ -50,7 +50,7 @@ struct json *kubernetes_rolling_write_daemon(struct arena *arena, int64_t minimu
 			json_new_format(arena, "%" PRId64 "%%", percent));
 	else
 		json_set_integer(arena, numbers, "maxUnavailable", 1);
-	json_set_string(arena, made, "type", SPAN("RollingUpdate"));
-	json_set(arena, made, "rollingUpdate", numbers);
-	return made;
+	json_set_string(arena, built, "type", SPAN("RollingUpdate"));
+	json_set(arena, built, "rollingUpdate", numbers);
+	return built;
 }

@@ -10,7 +10,7 @@
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/objects.h"
 
-static int look_once(struct kubernetes_runtime *runtime, const struct kube_target *target,
+static int read_once(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	struct arena *arena, struct json **ret_found, struct err *err)
 {
 	struct kube_options options = {.dry_run = true};
@@ -21,14 +21,14 @@ static int look_once(struct kubernetes_runtime *runtime, const struct kube_targe
 
 /* What has the name, if it is ours. -EEXIST: somebody else's. We may not be allowed to read it, so it is asked what
  * would become of it if nothing were changed; twice if need be, since that does no harm and all else waits for it. */
-static int look(struct kubernetes_runtime *runtime, const struct kube_target *target,
+static int pass(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	struct arena *arena, struct json **ret_found, struct err *err)
 {
 	struct json *found;
-	int r = look_once(runtime, target, arena, &found, err);
+	int r = read_once(runtime, target, arena, &found, err);
 
 	if (r < 0 && r != -ENOENT && r != -EACCES && r != -ECANCELED)
-		r = look_once(runtime, target, arena, &found, err);
+		r = read_once(runtime, target, arena, &found, err);
 	if (r < 0)
 		return r;
 	if (kubernetes_claim(found, runtime->config.host) != KUBERNETES_OURS)
@@ -51,7 +51,7 @@ static int write_again(struct kubernetes_runtime *runtime, const struct kube_tar
 	struct json *changed = json_copy_object(arena, document);
 	struct json *metadata = json_copy_object(arena, json_get(document, "metadata"));
 	struct json *found;
-	int r = look(runtime, target, arena, &found, err);
+	int r = pass(runtime, target, arena, &found, err);
 
 	if (r < 0)
 		return r;
@@ -111,7 +111,7 @@ int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span nam
 	_arena_ struct arena *arena = arena_new(0);
 	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
 	struct json *found;
-	int r = look(runtime, &target, arena, &found, err);
+	int r = pass(runtime, &target, arena, &found, err);
 
 	if (r == 0) {
 		struct kube_deletion deletion = {.uid = uid_of(found)};

@@ -31,7 +31,7 @@ static struct json *patch_of(struct arena *arena, const struct kube_object *pod,
 /* ---- starting ---- */
 
 /* A pod of that name is there: is it this very task, from a start that was not answered? */
-static int look_at_other(struct kubernetes_runtime *runtime, const struct kube_target *target,
+static int inspect_other(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	struct span token, struct arena *arena, struct json **ret_pod, struct err *err)
 {
 	int r = kube_get(runtime->client, target, NULL, arena, ret_pod, err);
@@ -69,7 +69,7 @@ static int make_pod(struct kubernetes_runtime *runtime, const struct kube_target
 			kubernetes_pod_document(arena, target->namespace, target->name, template),
 			&options, arena, &pod, err);
 	if (r == -EEXIST)
-		r = look_at_other(runtime, target, token, arena, &pod, err);
+		r = inspect_other(runtime, target, token, arena, &pod, err);
 	if (r == -ENOENT || strcmp(failure.cause, "NamespaceTerminating") == 0) {
 		kubernetes_namespace_doubt(runtime, target->namespace);
 		return err_set(err, -EAGAIN, "namespace '%.*s' is gone or going",
@@ -177,7 +177,7 @@ int kubernetes_stop(struct runtime *base, struct span token, struct span reason,
 	if (!pod)
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
 	if (pod_of(pod)->ending_ms == 0)
-		return kubernetes_end_pod(runtime, pod, RUNTIME_STOP_ASKED, reason, err);
+		return kubernetes_end_pod(runtime, pod, RUNTIME_STOP_REQUESTED, reason, err);
 	if (pod_of(pod)->hold > 0)
 		kubernetes_chore_add(runtime, KUBERNETES_CHORE_RELEASE, token);
 	return 0;

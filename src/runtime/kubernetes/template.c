@@ -13,7 +13,7 @@
 #include "runtime/kubernetes/template_internal.h"
 #include "runtime/spec.h"
 
-#define NOBODY 65534 /* who copies the program: anyone may */
+#define NO_OWNER 65534 /* who copies the program: anyone may */
 
 /* ---- shared with template_container.c ---- */
 
@@ -134,13 +134,13 @@ static int make_volumes(struct making *making, struct json *pod)
 
 /* ---- containers ---- */
 
-static struct json *words(struct arena *arena, const char *const *list)
+static struct json *text(struct arena *arena, const char *const *list)
 {
-	struct json *made = json_new_array(arena);
+	struct json *built = json_new_array(arena);
 
 	for (; *list; list++)
-		json_append(arena, made, json_new_string(arena, span_of(*list)));
-	return made;
+		json_append(arena, built, json_new_string(arena, span_of(*list)));
+	return built;
 }
 
 /* Copies slipway-pod to where the others have it mounted. */
@@ -149,7 +149,7 @@ static struct json *make_installer(struct making *making)
 	static const char *const command[] = {"slipway-pod", "install", KUBERNETES_PROGRAM, NULL};
 	static const char *const all[] = {"ALL", NULL};
 	struct arena *arena = making->arena;
-	struct json *made = json_new_object(arena), *mounts = json_new_array(arena);
+	struct json *built = json_new_object(arena), *mounts = json_new_array(arena);
 	struct json *resources = json_new_object(arena), *requests = json_new_object(arena);
 	struct json *limits = json_new_object(arena), *rights = json_new_object(arena);
 	struct json *capabilities = json_new_object(arena);
@@ -162,20 +162,20 @@ static struct json *make_installer(struct making *making)
 	json_set_string(arena, limits, "memory", SPAN("64Mi"));
 	json_set(arena, resources, "requests", requests);
 	json_set(arena, resources, "limits", limits);
-	json_set(arena, capabilities, "drop", words(arena, all));
-	json_set_integer(arena, rights, "runAsUser", NOBODY);
+	json_set(arena, capabilities, "drop", text(arena, all));
+	json_set_integer(arena, rights, "runAsUser", NO_OWNER);
 	json_set_bool(arena, rights, "runAsNonRoot", true);
 	json_set_bool(arena, rights, "allowPrivilegeEscalation", false);
 	json_set_bool(arena, rights, "readOnlyRootFilesystem", true);
 	json_set(arena, rights, "capabilities", capabilities);
-	json_set_string(arena, made, "name", SPAN(TEMPLATE_PROGRAM_VOLUME));
-	json_set_string(arena, made, "image", making->config->helper_image);
-	json_set_string(arena, made, "imagePullPolicy", making->config->pull_policy);
-	json_set(arena, made, "command", words(arena, command));
-	json_set(arena, made, "resources", resources);
-	json_set(arena, made, "securityContext", rights);
-	json_set(arena, made, "volumeMounts", mounts);
-	return made;
+	json_set_string(arena, built, "name", SPAN(TEMPLATE_PROGRAM_VOLUME));
+	json_set_string(arena, built, "image", making->config->helper_image);
+	json_set_string(arena, built, "imagePullPolicy", making->config->pull_policy);
+	json_set(arena, built, "command", text(arena, command));
+	json_set(arena, built, "resources", resources);
+	json_set(arena, built, "securityContext", rights);
+	json_set(arena, built, "volumeMounts", mounts);
+	return built;
 }
 
 static int make_list(struct making *making, const size_t *indexes, size_t count, struct json *list)
@@ -194,7 +194,7 @@ static int make_list(struct making *making, const size_t *indexes, size_t count,
 static int make_containers(struct making *making, struct json *pod)
 {
 	struct arena *arena = making->arena;
-	const struct kubernetes_order *order = &making->order;
+	const struct kubernetes_start_order *order = &making->order;
 	struct json *initial = json_new_array(arena), *running = json_new_array(arena);
 	struct json *before = json_new_array(arena);
 	int r = make_list(making, order->initial, order->initial_count, initial);
@@ -345,25 +345,26 @@ static struct json *make_annotations(struct making *making)
 {
 	const struct kubernetes_template_request *request = making->request;
 	struct arena *arena = making->arena;
-	struct json *made = json_new_object(arena);
+	struct json *built = json_new_object(arena);
 
-	json_set_string(arena, made, KUBERNETES_HOST, making->config->host);
-	json_set_string(arena, made, KUBERNETES_CLUSTER, json_get_text(making->spec, "clusterArn"));
+	json_set_string(arena, built, KUBERNETES_HOST, making->config->host);
+	json_set_string(arena, built, KUBERNETES_CLUSTER,
+		json_get_text(making->spec, "clusterArn"));
 	if (request->group.length > 0) {
-		json_set_string(arena, made, KUBERNETES_GROUP, request->group);
-		json_set_string(arena, made, KUBERNETES_VERSION, request->version);
+		json_set_string(arena, built, KUBERNETES_GROUP, request->group);
+		json_set_string(arena, built, KUBERNETES_VERSION, request->version);
 	} else {
-		json_set_string(arena, made, KUBERNETES_TASK, request->token);
+		json_set_string(arena, built, KUBERNETES_TASK, request->token);
 		if (making->secrets)
-			json_set_string(arena, made, KUBERNETES_SECRET, request->secret);
+			json_set_string(arena, built, KUBERNETES_SECRET, request->secret);
 	}
-	json_set_string(arena, made, KUBERNETES_PLAN,
+	json_set_string(arena, built, KUBERNETES_PLAN,
 		json_to_text(kubernetes_plan_write(arena, making->spec, &making->order,
 				     making->names),
 			arena));
 	if (making->notes.length > 0)
-		json_set_string(arena, made, KUBERNETES_NOTES, buffer_span(&making->notes));
-	return made;
+		json_set_string(arena, built, KUBERNETES_NOTES, buffer_span(&making->notes));
+	return built;
 }
 
 static int read_spec(struct making *making)
@@ -377,7 +378,7 @@ static int read_spec(struct making *making)
 			version, RUNTIME_SPEC_VERSION);
 	making->containers = json_get(making->spec, "containers");
 	making->hold = kubernetes_hold(making->spec);
-	r = kubernetes_order_make(making->containers, &making->order, making->err);
+	r = kubernetes_start_order_make(making->containers, &making->order, making->err);
 	if (r < 0)
 		return r;
 	making->restarts = making->request->group.length > 0;

@@ -130,7 +130,7 @@ static void note_unwrapped(struct making *making, const struct json *container, 
 }
 
 static int make_command(struct making *making, const struct json *container, size_t index,
-	struct json *made)
+	struct json *built)
 {
 	struct json *command = json_new_array(making->arena), *args = json_new_array(making->arena);
 	int r;
@@ -145,9 +145,9 @@ static int make_command(struct making *making, const struct json *container, siz
 	if (r < 0)
 		return r;
 	if (json_count(command) > 0)
-		json_set(making->arena, made, "command", command);
+		json_set(making->arena, built, "command", command);
 	if (json_count(args) > 0)
-		json_set(making->arena, made, "args", args);
+		json_set(making->arena, built, "args", args);
 	return 0;
 }
 
@@ -185,7 +185,7 @@ static struct json *refer_to_secret(struct making *making, size_t index, struct 
 }
 
 static int make_environment(struct making *making, const struct json *container, size_t index,
-	struct json *made)
+	struct json *built)
 {
 	struct arena *arena = making->arena;
 	struct json *list = json_new_array(arena);
@@ -215,7 +215,7 @@ static int make_environment(struct making *making, const struct json *container,
 		json_append(arena, list, entry);
 	}
 	if (json_count(list) > 0)
-		json_set(arena, made, "env", list);
+		json_set(arena, built, "env", list);
 	return 0;
 }
 
@@ -230,7 +230,7 @@ static bool has_port(const struct json *list, int64_t port, struct span protocol
 	return false;
 }
 
-static int make_ports(struct making *making, const struct json *container, struct json *made)
+static int make_ports(struct making *making, const struct json *container, struct json *built)
 {
 	struct arena *arena = making->arena;
 	struct span network = json_get_text(making->spec, "networkMode");
@@ -263,13 +263,13 @@ static int make_ports(struct making *making, const struct json *container, struc
 		json_append(arena, list, entry);
 	}
 	if (json_count(list) > 0)
-		json_set(arena, made, "ports", list);
+		json_set(arena, built, "ports", list);
 	return 0;
 }
 
 /* ---- mounts and rights ---- */
 
-static int make_mounts(struct making *making, const struct json *container, struct json *made)
+static int make_mounts(struct making *making, const struct json *container, struct json *built)
 {
 	struct arena *arena = making->arena;
 	struct json *mounts = json_new_array(arena);
@@ -296,7 +296,7 @@ static int make_mounts(struct making *making, const struct json *container, stru
 		template_add_mount(making, mounts, TEMPLATE_MARKS_VOLUME, KUBERNETES_MARKS_FOLDER,
 			false);
 	if (json_count(mounts) > 0)
-		json_set(arena, made, "volumeMounts", mounts);
+		json_set(arena, built, "volumeMounts", mounts);
 	return 0;
 }
 
@@ -309,7 +309,7 @@ static bool read_id(struct span text, uint64_t *ret_id)
 	return span_to_unsigned(text, ID_MAX, ret_id);
 }
 
-static int make_rights(struct making *making, const struct json *container, struct json *made)
+static int make_rights(struct making *making, const struct json *container, struct json *built)
 {
 	struct arena *arena = making->arena;
 	struct json *rights = json_new_object(arena);
@@ -335,7 +335,7 @@ static int make_rights(struct making *making, const struct json *container, stru
 	if (json_get_bool(container, "readonlyRootFilesystem", false))
 		json_set_bool(arena, rights, "readOnlyRootFilesystem", true);
 	if (json_count(rights) > 0)
-		json_set(arena, made, "securityContext", rights);
+		json_set(arena, built, "securityContext", rights);
 	return 0;
 }
 
@@ -369,11 +369,11 @@ static int health_command(struct making *making, const struct json *container, b
 
 static struct json *execute(struct making *making, struct json *command)
 {
-	struct json *exec = json_new_object(making->arena), *made = json_new_object(making->arena);
+	struct json *exec = json_new_object(making->arena), *built = json_new_object(making->arena);
 
 	json_set(making->arena, exec, "command", command);
-	json_set(making->arena, made, "exec", exec);
-	return made;
+	json_set(making->arena, built, "exec", exec);
+	return built;
 }
 
 static int64_t seconds_of(const struct json *object, const char *name, int64_t otherwise,
@@ -386,7 +386,7 @@ static int64_t seconds_of(const struct json *object, const char *name, int64_t o
 	return value < SECONDS_MAX ? value : SECONDS_MAX;
 }
 
-static int make_probe(struct making *making, const struct json *container, struct json *made)
+static int make_probe(struct making *making, const struct json *container, struct json *built)
 {
 	struct arena *arena = making->arena;
 	const struct json *check = json_get(container, "healthCheck");
@@ -402,7 +402,7 @@ static int make_probe(struct making *making, const struct json *container, struc
 		seconds_of(check, "timeout", KUBERNETES_HEALTH_TIMEOUT, 1));
 	json_set_integer(arena, probe, "failureThreshold",
 		seconds_of(check, "retries", KUBERNETES_HEALTH_RETRIES, 1));
-	json_set(arena, made, "readinessProbe", probe);
+	json_set(arena, built, "readinessProbe", probe);
 	return 0;
 }
 
@@ -431,7 +431,7 @@ static int make_wait(struct making *making, const struct json *container, size_t
 }
 
 static int make_hooks(struct making *making, const struct json *container, size_t index,
-	struct json *made)
+	struct json *built)
 {
 	struct arena *arena = making->arena;
 	struct json *lifecycle = json_new_object(arena);
@@ -440,7 +440,7 @@ static int make_hooks(struct making *making, const struct json *container, size_
 	if (making->order.is_initial[index])
 		return 0;
 	if (kubernetes_has_health(container)) {
-		r = make_probe(making, container, made);
+		r = make_probe(making, container, built);
 		if (r < 0)
 			return r;
 	}
@@ -460,7 +460,7 @@ static int make_hooks(struct making *making, const struct json *container, size_
 		making->uses_program = making->uses_marks = true;
 	}
 	if (json_count(lifecycle) > 0)
-		json_set(arena, made, "lifecycle", lifecycle);
+		json_set(arena, built, "lifecycle", lifecycle);
 	return 0;
 }
 
@@ -480,7 +480,7 @@ static int64_t gpus_of(const struct json *container)
 }
 
 static int make_identity(struct making *making, const struct json *container, size_t index,
-	struct json *made)
+	struct json *built)
 {
 	struct arena *arena = making->arena;
 	struct span image = json_get_text(container, "image");
@@ -492,11 +492,11 @@ static int make_identity(struct making *making, const struct json *container, si
 		return template_refuse(making, container,
 			"image \"host\" means a program of the machine, which only the process "
 			"runtime runs (--runtime process); name an image");
-	json_set_string(arena, made, "name", making->names[index]);
-	json_set_string(arena, made, "image", image);
-	json_set_string(arena, made, "imagePullPolicy", making->config->pull_policy);
+	json_set_string(arena, built, "name", making->names[index]);
+	json_set_string(arena, built, "image", image);
+	json_set_string(arena, built, "imagePullPolicy", making->config->pull_policy);
 	if (folder.data && folder.length > 0)
-		json_set_string(arena, made, "workingDir", folder);
+		json_set_string(arena, built, "workingDir", folder);
 	if (json_count(json_get(container, "ulimits")) > 0)
 		kubernetes_note(&making->notes,
 			"ulimits are those of the node: Kubernetes cannot set them");
@@ -506,28 +506,28 @@ static int make_identity(struct making *making, const struct json *container, si
 int template_make_container(struct making *making, size_t index, struct json **ret_container)
 {
 	const struct json *container = json_item(making->containers, index);
-	struct json *made = json_new_object(making->arena);
-	int r = make_identity(making, container, index, made);
+	struct json *built = json_new_object(making->arena);
+	int r = make_identity(making, container, index, built);
 
 	making->uses_program = making->uses_marks = false;
 	if (r == 0)
-		r = make_command(making, container, index, made);
+		r = make_command(making, container, index, built);
 	if (r == 0)
-		r = make_environment(making, container, index, made);
+		r = make_environment(making, container, index, built);
 	if (r == 0)
-		r = make_ports(making, container, made);
+		r = make_ports(making, container, built);
 	if (r == 0)
-		r = make_rights(making, container, made);
+		r = make_rights(making, container, built);
 	if (r == 0)
-		r = make_hooks(making, container, index, made);
+		r = make_hooks(making, container, index, built);
 	if (r == 0)
-		r = make_mounts(making, container, made);
+		r = make_mounts(making, container, built);
 	if (r < 0)
 		return r;
-	json_set(making->arena, made, "resources",
+	json_set(making->arena, built, "resources",
 		kubernetes_size_write(making->arena, &making->sizes[index], gpus_of(container)));
 	making->needs_program |= making->uses_program;
 	making->needs_marks |= making->uses_marks;
-	*ret_container = made;
+	*ret_container = built;
 	return 0;
 }

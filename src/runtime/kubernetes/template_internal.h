@@ -3,8 +3,8 @@
 #define RUNTIME_KUBERNETES_TEMPLATE_INTERNAL_H
 
 #include "base/buffer.h"
-#include "runtime/kubernetes/order.h"
 #include "runtime/kubernetes/resources.h"
+#include "runtime/kubernetes/start_order.h"
 #include "runtime/kubernetes/template.h"
 
 #define TEMPLATE_PROGRAM_VOLUME "slipway-program"
@@ -16,7 +16,7 @@ struct making {
 	const struct kubernetes_template_config *config;
 	const struct kubernetes_template_request *request;
 	const struct json *spec, *containers;
-	struct kubernetes_order order;
+	struct kubernetes_start_order order;
 	struct kubernetes_size sizes[RUNTIME_CONTAINERS_MAX];
 	struct span names[RUNTIME_CONTAINERS_MAX]; /* in Kubernetes, by index */
 	int64_t hold;                              /* seconds */

@@ -13,13 +13,13 @@
 /* ---- telling ---- */
 
 /* The first list is told as a whole, when it is complete (synced()). */
-void kubernetes_tell_task(struct kubernetes_runtime *runtime, struct span token)
+void kubernetes_report_task(struct kubernetes_runtime *runtime, struct span token)
 {
 	if (runtime->config.changed && kubernetes_check_synced(runtime, NULL) == 0)
 		runtime->config.changed(runtime->config.context, token);
 }
 
-void kubernetes_tell_group(struct kubernetes_runtime *runtime, struct span id)
+void kubernetes_report_group(struct kubernetes_runtime *runtime, struct span id)
 {
 	if (runtime->config.group_changed && kubernetes_check_synced(runtime, NULL) == 0)
 		runtime->config.group_changed(runtime->config.context, id);
@@ -56,10 +56,10 @@ static void pod_changed(void *context, const struct kube_object *before,
 		kubernetes_note_refusal(runtime, pod);
 	if (after)
 		kubernetes_chore_of_pod(runtime, pod);
-	kubernetes_tell_task(runtime, pod->token);
+	kubernetes_report_task(runtime, pod->token);
 	/* How many of a version there are is counted from pods only for daemons. */
 	if (pod->group.length > 0 && (!before || !after))
-		kubernetes_tell_group(runtime, pod->group);
+		kubernetes_report_group(runtime, pod->group);
 }
 
 /* ---- nodes ---- */
@@ -90,7 +90,7 @@ static void node_changed(void *context, const struct kube_object *before,
 
 	if (before && after && same_node(before->data, after->data))
 		return;
-	kubernetes_tell_task(watcher->runtime, SPAN(""));
+	kubernetes_report_task(watcher->runtime, SPAN(""));
 }
 
 /* ---- workloads ---- */
@@ -113,7 +113,7 @@ static void workload_changed(void *context, const struct kube_object *before,
 	if (after && (!before || !span_equal(before->uid, after->uid)))
 		kubernetes_chore_add_at(watcher->runtime, KUBERNETES_CHORE_LEFT, workload->group,
 			runner_deadline_us(watcher->runtime->runner, KUBERNETES_LEFT_US));
-	kubernetes_tell_group(watcher->runtime, workload->group);
+	kubernetes_report_group(watcher->runtime, workload->group);
 }
 
 static void replica_set_keys_group(const struct kube_object *object, struct kube_index_keys *keys)
@@ -136,7 +136,7 @@ static void replica_set_changed(void *context, const struct kube_object *before,
 	if (has_gone(before, after))
 		kubernetes_chore_add_at(watcher->runtime, KUBERNETES_CHORE_LEFT, set->group,
 			runner_deadline_us(watcher->runtime->runner, KUBERNETES_LEFT_US));
-	kubernetes_tell_group(watcher->runtime, set->group);
+	kubernetes_report_group(watcher->runtime, set->group);
 }
 
 /* ---- events ---- */
@@ -179,10 +179,10 @@ static void event_changed(void *context, const struct kube_object *before,
 			continue;
 		group = group_of_object(subjects[i], found->data);
 		if (group.length > 0)
-			kubernetes_tell_group(watcher->runtime, group);
+			kubernetes_report_group(watcher->runtime, group);
 		/* It may be why a task waits. */
 		if (subjects[i] == KUBERNETES_PODS)
-			kubernetes_tell_task(watcher->runtime,
+			kubernetes_report_task(watcher->runtime,
 				((const struct kubernetes_pod *)found->data)->token);
 	}
 }
@@ -222,7 +222,7 @@ static const struct watch {
 };
 
 /* Chores of pods were left alone until now. */
-static void look_at_all_pods(struct kubernetes_runtime *runtime)
+static void inspect_all_pods(struct kubernetes_runtime *runtime)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_kube_object_list_ struct kube_object_list pods = {0};
@@ -243,11 +243,11 @@ static void synced(void *context)
 	lock_release(&runtime->lock);
 	if (!all)
 		return;
-	look_at_all_pods(runtime);
+	inspect_all_pods(runtime);
 	kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_SHRINK, SPAN("memory"),
 		runner_deadline_us(runtime->runner, KUBERNETES_SHRINK_US));
-	kubernetes_tell_task(runtime, SPAN(""));
-	kubernetes_tell_group(runtime, SPAN(""));
+	kubernetes_report_task(runtime, SPAN(""));
+	kubernetes_report_group(runtime, SPAN(""));
 }
 
 static void failed(void *context, const struct err *err)

@@ -205,7 +205,7 @@ int kubernetes_event_reduce(void *context, const struct json *object, struct kub
 	const void **ret_data, struct err *err)
 {
 	static const char *const regarding[] = {"involvedObject", "regarding", NULL};
-	static const char *const words[] = {"message", "note", NULL};
+	static const char *const reason_text[] = {"message", "note", NULL};
 	static const char *const counts[] = {"series.count", "count", "deprecatedCount", NULL};
 	static const char *const times[] = {"series.lastObservedTime", "lastTimestamp",
 		"deprecatedLastTimestamp", "eventTime", "firstTimestamp",
@@ -213,7 +213,7 @@ int kubernetes_event_reduce(void *context, const struct json *object, struct kub
 	const struct json *about = first_of(object, regarding);
 	struct span type = json_get_text(object, "type");
 	struct span reason = json_get_text(object, "reason"),
-		    text = json_text(first_of(object, words));
+		    text = json_text(first_of(object, reason_text));
 	_buffer_ struct buffer sentence = {0};
 	struct kubernetes_event *event;
 

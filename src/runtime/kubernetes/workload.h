@@ -53,7 +53,7 @@ bool kubernetes_workload_has_numbers(const struct kubernetes_workload *workload,
 	const struct json *wanted);
 
 /* All that is known of a group. */
-struct kubernetes_group_parts {
+struct kubernetes_group_objects {
 	const struct kubernetes_workload *workload;
 	const struct kube_object *const *replica_sets;
 	size_t replica_set_count;
@@ -63,7 +63,7 @@ struct kubernetes_group_parts {
 	size_t event_count;
 };
 /* Lives in the arena, and as long as the parts. */
-struct runtime_group_state *kubernetes_group_tell(const struct kubernetes_group_parts *parts,
+struct runtime_group_state *kubernetes_group_report(const struct kubernetes_group_objects *parts,
 	struct arena *arena);
 
 #endif

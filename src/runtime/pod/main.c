@@ -40,7 +40,7 @@
 
 #define SECOND_US INT64_C(1000000)
 #define SECONDS_MAX (7L * 24 * 3600)
-#define LOOK_US INT64_C(200000) /* how often a mark is looked for */
+#define POLL_US INT64_C(200000) /* how often a mark is looked for */
 #define EXIT_USAGE 2
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
@@ -142,7 +142,7 @@ static int run_hold(int count, char **arguments)
 		return EXIT_USAGE;
 	deadline = now_us() + time;
 	while (access(arguments[1], F_OK) < 0 && now_us() < deadline) {
-		int64_t next = now_us() + LOOK_US;
+		int64_t next = now_us() + POLL_US;
 
 		sleep_until(next < deadline ? next : deadline);
 	}

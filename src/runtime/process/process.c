@@ -51,10 +51,10 @@ static struct process_task *find_started(struct process_runtime *runtime, struct
 
 /* Not yet durable: the supervisor starts meanwhile, and brings the folder to the disk with its
  * record. One that was cut short is known by its end, see adopt(). */
-static int write_order(const struct process_task *task, const struct plan *plan,
+static int write_spec(const struct process_task *task, const struct plan *plan,
 	const struct json *spec, int *ret_order, struct err *err)
 {
-	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
 	_close_ int order = -1;
 
@@ -63,7 +63,7 @@ static int write_order(const struct process_task *task, const struct plan *plan,
 	order = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (order < 0)
 		return err_errno(err, "make '%s'", path);
-	plan_write_order(plan, spec, &text);
+	plan_write_task_spec(plan, spec, &text);
 	for (size_t done = 0; done < text.length;) {
 		ssize_t written = write(order, text.data + done, text.length - done);
 
@@ -104,7 +104,7 @@ static int start_new(struct process_runtime *runtime, struct process_task *task,
 	const struct plan *plan, const struct json *spec, int *ret_channel, struct err *err)
 {
 	_close_ int order = -1;
-	int r = write_order(task, plan, spec, &order, err);
+	int r = write_spec(task, plan, spec, &order, err);
 
 	if (r == 0)
 		r = supervise_new(runtime, task, order, ret_channel, err);
@@ -160,7 +160,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	}
 	task = process_task_new(runtime, token);
 	task->is_starting = true;
-	process_task_take_order(task, plan);
+	process_task_take_spec(task, plan);
 	map_put(&runtime->tasks, token, task);
 	pthread_mutex_unlock(&runtime->mutex);
 
@@ -363,7 +363,7 @@ static void free_runtime(struct process_runtime *runtime)
 		process_task_free(entry->value);
 	}
 	map_clear(&runtime->tasks);
-	map_clear(&runtime->told);
+	map_clear(&runtime->reported);
 	free(runtime->unsettled);
 	memory_close_descriptor(&runtime->epoll);
 	memory_close_descriptor(&runtime->wake);
@@ -461,9 +461,9 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer text = {0};
 	struct process_task *task = process_task_new(runtime, token);
-	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	struct plan *plan;
-	int r = file_read(path, PLAN_ORDER_MAX, &text, err);
+	int r = file_read(path, PLAN_SPEC_MAX, &text, err);
 
 	if (r == -ENOENT || (r == 0 && is_cut_short(buffer_span(&text)))) {
 		r = folder_remove(task->folder, err);
@@ -475,8 +475,8 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 		return r;
 	}
 	/* One that cannot be understood still may have a supervisor, or a record. */
-	if (plan_parse_order(buffer_span(&text), PLAN_IMAGE_HOST, arena, &plan, NULL) == 0)
-		process_task_take_order(task, plan);
+	if (plan_parse_task_spec(buffer_span(&text), PLAN_IMAGE_HOST, arena, &plan, NULL) == 0)
+		process_task_take_spec(task, plan);
 	map_put(&runtime->tasks, token, task);
 	process_unsettle(task);
 	return 0;

@@ -49,7 +49,7 @@ struct process_runtime {
 	struct map tasks;       /* token: struct process_task */
 	struct process_task **unsettled;
 	size_t unsettled_count, unsettled_capacity;
-	struct map told; /* tokens that `changed` is to be called for */
+	struct map reported; /* tokens that `changed` is to be called for */
 	bool closing;
 
 	pthread_t thread;
@@ -60,7 +60,7 @@ struct process_runtime {
 struct process_task *process_task_new(struct process_runtime *runtime, struct span token);
 void process_task_free(struct process_task *task);
 /* Remembers what the order gave away, so that nobody else gets it. */
-void process_task_take_order(struct process_task *task, const struct plan *plan);
+void process_task_take_spec(struct process_task *task, const struct plan *plan);
 
 /* watch.c: the thread, and finding out how tasks are. Mutex held for the first three. */
 void process_unsettle(struct process_task *task);

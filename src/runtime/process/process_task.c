@@ -32,7 +32,7 @@ void process_task_free(struct process_task *task)
 	free(task);
 }
 
-void process_task_take_order(struct process_task *task, const struct plan *plan)
+void process_task_take_spec(struct process_task *task, const struct plan *plan)
 {
 	size_t count = 0;
 

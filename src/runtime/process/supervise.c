@@ -76,7 +76,7 @@ int process_supervise(struct process_runtime *runtime, const char *folder, int *
 }
 
 /* The first line on the channel, which stays there unless it is a refusal. */
-static int look_at_answer(int channel, struct err *err)
+static int inspect_answer(int channel, struct err *err)
 {
 	static const char refusal[] = "{\"version\":1,\"error\"";
 	_arena_ struct arena *arena = NULL;
@@ -100,7 +100,7 @@ static int look_at_answer(int channel, struct err *err)
 
 int process_await(int channel, pid_t pid, struct err *err)
 {
-	int r = look_at_answer(channel, err), status;
+	int r = inspect_answer(channel, err), status;
 
 	/* It has gone to the background, or has ended. Who ignores SIGCHLD has no child to wait for. */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -63,18 +63,18 @@ int process_watch(struct process_task *task, int connection)
 }
 
 /* Tells what changed, without the mutex: whoever is told may ask at once. */
-static void tell(struct process_runtime *runtime)
+static void report(struct process_runtime *runtime)
 {
-	struct map told = runtime->told;
+	struct map reported = runtime->reported;
 
-	if (told.count == 0)
+	if (reported.count == 0)
 		return;
-	runtime->told = (struct map){0};
+	runtime->reported = (struct map){0};
 	pthread_mutex_unlock(&runtime->mutex);
-	MAP_EACH (&told, entry) {
+	MAP_EACH (&reported, entry) {
 		runtime->changed(runtime->context, entry->key);
 	}
-	map_clear(&told);
+	map_clear(&reported);
 	pthread_mutex_lock(&runtime->mutex);
 }
 
@@ -91,7 +91,7 @@ static void set_state(struct process_task *task, struct span line, bool has_ende
 	}
 	pthread_cond_broadcast(&task->runtime->settled);
 	if (task->runtime->changed)
-		map_put(&task->runtime->told, span_of(task->token), task->runtime);
+		map_put(&task->runtime->reported, span_of(task->token), task->runtime);
 }
 
 /* Ends. */
@@ -140,16 +140,16 @@ static int write_end(struct process_task *task, struct runtime_task *record, enu
 }
 
 /* A record for a task that never had one. */
-static struct runtime_task *record_of_order(struct process_task *task, struct arena *arena)
+static struct runtime_task *record_of_spec(struct process_task *task, struct arena *arena)
 {
-	_free_ char *path = memory_format("%s/" RECORD_ORDER_FILE, task->folder);
+	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
 	struct runtime_task *record;
 	struct plan *plan;
 
-	if (file_read(path, PLAN_ORDER_MAX, &text, NULL) == 0 &&
-		plan_parse_order(arena_copy_span(arena, buffer_span(&text)), PLAN_IMAGE_HOST, arena,
-			&plan, NULL) == 0)
+	if (file_read(path, PLAN_SPEC_MAX, &text, NULL) == 0 &&
+		plan_parse_task_spec(arena_copy_span(arena, buffer_span(&text)), PLAN_IMAGE_HOST,
+			arena, &plan, NULL) == 0)
 		return record_of_plan(plan, arena);
 	record = arena_allocate(arena, sizeof(*record));
 	record->token = span_of(task->token);
@@ -210,12 +210,12 @@ static enum finding resolve(struct process_task *task, int *lock, struct arena *
 		if (r != -EIO)
 			return FOUND_LATER;
 		/* It refused for good, and ran nothing. */
-		record = record_of_order(task, arena);
+		record = record_of_spec(task, arena);
 		r = write_end(task, record, RUNTIME_STOP_FAILED_TO_START,
 			arena_format(arena, "CannotStartContainerError: %s", err.message), &err);
 	} else {
 		if (r < 0)
-			record = record_of_order(task, arena);
+			record = record_of_spec(task, arena);
 		process_end_marked(task->token);
 		remove_groups(task->token);
 		r = write_end(task, record, RUNTIME_STOP_LOST,
@@ -230,7 +230,7 @@ static enum finding resolve(struct process_task *task, int *lock, struct arena *
 	return FOUND_ENDED;
 }
 
-static enum finding look(struct process_task *task, struct arena *arena, int *ret_watch,
+static enum finding pass(struct process_task *task, struct arena *arena, int *ret_watch,
 	struct runtime_task **ret_record)
 {
 	_free_ char *path = memory_format("%s/" RECORD_LOCK_FILE, task->folder);
@@ -265,7 +265,7 @@ static bool probe(struct process_task *task)
 	int watch = -1;
 
 	pthread_mutex_unlock(&runtime->mutex);
-	finding = look(task, arena, &watch, &record);
+	finding = pass(task, arena, &watch, &record);
 	pthread_mutex_lock(&runtime->mutex);
 	if (finding == FOUND_ALIVE && process_watch(task, watch) < 0) {
 		close(watch);
@@ -381,9 +381,9 @@ void *process_watch_main(void *context)
 			else if (read(runtime->wake, &ignored, sizeof(ignored)) < 0)
 				continue;
 		}
-		tell(runtime);
+		report(runtime);
 		probe_unsettled(runtime);
-		tell(runtime);
+		report(runtime);
 	}
 	pthread_mutex_unlock(&runtime->mutex);
 	return NULL;

@@ -61,14 +61,14 @@ static int64_t count_ready(const struct seat *seats, size_t count)
 	return ready;
 }
 
-void simulated_daemon_look(struct simulated_group *group)
+void simulated_daemon_step(struct simulated_group *group)
 {
 	struct simulated_world *world = group->world;
 	struct simulated_version *newest = group->versions;
 	_free_ struct seat *seats = memory_allocate(world->instances.count * sizeof(*seats));
 	int64_t wanted = count_wanted(world), least_ready, most, spare;
 
-	simulated_group_bounds(wanted, group->wish.minimum_healthy, 100, &least_ready, &most);
+	simulated_group_bounds(wanted, group->desired.minimum_healthy, 100, &least_ready, &most);
 	if (least_ready == wanted)
 		least_ready--;
 	for (struct simulated_version *version = newest; version; version = version->next)

@@ -23,26 +23,26 @@ static void free_if_gone(struct simulated_group *group)
 
 	if (group->exists || group->references > 0 || group->is_changed)
 		return;
-	simulated_timers_unset(&world->timers, &group->look);
-	simulated_wish_clear(world, &group->wish);
+	simulated_timers_unset(&world->timers, &group->pass);
+	simulated_desired_clear(world, &group->desired);
 	for (size_t i = 0; i < group->event_count; i++)
 		free(group->events[i].text);
 	free((char *)group->id.data);
 	free(group);
 }
 
-void simulated_group_told(struct simulated_group *group)
+void simulated_group_reported(struct simulated_group *group)
 {
 	group->is_changed = false;
 	free_if_gone(group);
 }
 
-void simulated_wish_clear(struct simulated_world *world, struct simulated_wish *wish)
+void simulated_desired_clear(struct simulated_world *world, struct simulated_desired *desired)
 {
-	if (wish->script)
-		simulated_script_release(world, wish->script);
-	free(wish->version);
-	*wish = (struct simulated_wish){0};
+	if (desired->script)
+		simulated_script_release(world, desired->script);
+	free(desired->version);
+	*desired = (struct simulated_desired){0};
 }
 
 /* ---- versions and their tasks ---- */
@@ -87,7 +87,7 @@ static void unlist(struct simulated_group *group, const struct simulated_version
 /* The version that is wanted becomes the newest. */
 static void take_up_version(struct simulated_group *group)
 {
-	struct span name = span_of(group->wish.version);
+	struct span name = span_of(group->desired.version);
 	struct simulated_version *version = version_of(group, name);
 
 	if (version && version == group->versions)
@@ -97,8 +97,8 @@ static void take_up_version(struct simulated_group *group)
 	} else {
 		version = memory_allocate(sizeof(*version));
 		version->group = group;
-		version->name = span_of(memory_copy_string(group->wish.version));
-		version->script = group->wish.script;
+		version->name = span_of(memory_copy_string(group->desired.version));
+		version->script = group->desired.script;
 		version->script->references++;
 		version->created_ms = runner_wall_ms(group->world->runner);
 		version->references = 1;
@@ -197,7 +197,7 @@ bool simulated_task_is_ready(const struct simulated_task *task)
 
 static int64_t available_us(const struct simulated_task *task)
 {
-	return task->ready_us + task->version->group->wish.settle_seconds * 1000000;
+	return task->ready_us + task->version->group->desired.settle_seconds * 1000000;
 }
 
 bool simulated_task_is_available(const struct simulated_task *task)
@@ -228,17 +228,17 @@ void simulated_group_touch(struct simulated_group *group)
 {
 	struct simulated_world *world = group->world;
 
-	if (!group->exists || group->look_is_near)
+	if (!group->exists || group->check_is_near)
 		return;
-	group->look_is_near = true;
-	simulated_world_set_timer(world, &group->look,
-		simulated_world_draw_moment(world, &world->config.group_look));
+	group->check_is_near = true;
+	simulated_world_set_timer(world, &group->pass,
+		simulated_world_draw_moment(world, &world->config.group_check));
 }
 
 void simulated_groups_instances_changed(struct simulated_world *world)
 {
 	MAP_EACH (&world->groups, entry)
-		if (((struct simulated_group *)entry->value)->wish.daemon)
+		if (((struct simulated_group *)entry->value)->desired.daemon)
 			simulated_group_touch(entry->value);
 	simulated_place_changed(world);
 }
@@ -274,21 +274,22 @@ static bool count(struct simulated_group *group)
 		version = version->next) {
 		int64_t its_available;
 
-		simulated_version_count(version, &version->told_current, &version->told_ready,
-			&its_available);
+		simulated_version_count(version, &version->reported_current,
+			&version->reported_ready, &its_available);
 		available += its_available;
-		current += version->told_current;
-		ready += version->told_ready;
+		current += version->reported_current;
+		ready += version->reported_ready;
 		if (version == group->versions)
-			updated = version->told_current;
+			updated = version->reported_current;
 	}
-	differs = current != group->told_current || ready != group->told_ready ||
-		  updated != group->told_updated;
-	group->told_current = current;
-	group->told_ready = ready;
-	group->told_available = available;
-	group->told_updated = updated;
-	group->told_desired = group->wish.daemon ? group->versions->desired : group->wish.desired;
+	differs = current != group->reported_current || ready != group->reported_ready ||
+		  updated != group->reported_updated;
+	group->reported_current = current;
+	group->reported_ready = ready;
+	group->reported_available = available;
+	group->reported_updated = updated;
+	group->reported_desired =
+		group->desired.daemon ? group->versions->desired : group->desired.desired;
 	return differs;
 }
 
@@ -300,21 +301,21 @@ static void judge_progress(struct simulated_group *group, bool progressed)
 	int64_t limit_ms = world->config.group_deadline_ms;
 	int64_t deadline_us;
 
-	if (group->told_current == group->told_desired &&
-		group->told_updated == group->told_desired &&
-		group->told_ready == group->told_desired)
+	if (group->reported_current == group->reported_desired &&
+		group->reported_updated == group->reported_desired &&
+		group->reported_ready == group->reported_desired)
 		group->complete = true;
 	if (progressed || group->complete) {
 		group->progress_us = now_us;
 		group->failed = false;
 	}
-	if (group->complete || group->failed || group->wish.daemon)
+	if (group->complete || group->failed || group->desired.daemon)
 		return;
 	deadline_us = group->progress_us + (limit_ms ? limit_ms : DEADLINE_MS) * 1000;
 	if (deadline_us <= now_us)
 		group->failed = true;
-	else if (!group->look_is_near)
-		simulated_timers_set(&world->timers, &group->look, deadline_us);
+	else if (!group->check_is_near)
+		simulated_timers_set(&world->timers, &group->pass, deadline_us);
 }
 
 static void stop_all(struct simulated_group *group, const char *reason)
@@ -330,19 +331,19 @@ static void vanish(struct simulated_group *group)
 
 	runner_trace(world->runner, "group %s is gone", group->id.data);
 	map_remove(&world->groups, group->id);
-	simulated_timers_unset(&world->timers, &group->look);
+	simulated_timers_unset(&world->timers, &group->pass);
 	simulated_world_group_changed(world, group); /* and so it is there until the end of this */
 	group->exists = false;
 	drop_versions(group, true);
 }
 
-static void look(struct simulated_world *world, struct timer *timer)
+static void pass(struct simulated_world *world, struct timer *timer)
 {
-	struct simulated_group *group = CONTAINER_OF(timer, struct simulated_group, look);
+	struct simulated_group *group = CONTAINER_OF(timer, struct simulated_group, pass);
 	bool was_settled = group->settled;
 	int64_t next_us;
 
-	group->look_is_near = false;
+	group->check_is_near = false;
 	if (group->ending) {
 		stop_all(group, "Its group was removed");
 		if (group->live == 0) {
@@ -355,22 +356,22 @@ static void look(struct simulated_world *world, struct timer *timer)
 	}
 	take_up_version(group);
 	next_us = note_ready(group);
-	if (group->wish.daemon)
-		simulated_daemon_look(group);
+	if (group->desired.daemon)
+		simulated_daemon_step(group);
 	else
-		simulated_replicas_look(group);
+		simulated_replicas_step(group);
 	drop_versions(group, false);
 	group->settled = true;
 	judge_progress(group, count(group) || !was_settled);
 	/* Earlier than a deadline, which is looked at then. */
-	if (next_us > 0 && !group->look_is_near)
-		simulated_timers_set(&world->timers, &group->look, next_us);
+	if (next_us > 0 && !group->check_is_near)
+		simulated_timers_set(&world->timers, &group->pass, next_us);
 	simulated_world_group_changed(world, group);
 }
 
 /* ---- what is asked of it ---- */
 
-static bool is_same_wish(const struct simulated_wish *a, const struct simulated_wish *b)
+static bool is_same_desired(const struct simulated_desired *a, const struct simulated_desired *b)
 {
 	return a->version && strcmp(a->version, b->version) == 0 && a->desired == b->desired &&
 	       a->minimum_healthy == b->minimum_healthy && a->maximum == b->maximum &&
@@ -383,27 +384,27 @@ static struct simulated_group *group_new(struct simulated_world *world, struct s
 
 	group->world = world;
 	group->id = (struct span){memory_copy_string_n(id.data, id.length), id.length};
-	group->look.due = look;
+	group->pass.due = pass;
 	group->exists = true;
 	map_put(&world->groups, id, group);
 	return group;
 }
 
 /* All tasks of a version are made from one spec. */
-static void check_spec(const struct simulated_group *group, const struct simulated_wish *wish)
+static void check_spec(const struct simulated_group *group, const struct simulated_desired *desired)
 {
-	const struct simulated_version *version = version_of(group, span_of(wish->version));
+	const struct simulated_version *version = version_of(group, span_of(desired->version));
 
-	if ((version && version->script != wish->script) ||
-		(group->wish.version && strcmp(group->wish.version, wish->version) == 0 &&
-			group->wish.script != wish->script))
+	if ((version && version->script != desired->script) ||
+		(group->desired.version && strcmp(group->desired.version, desired->version) == 0 &&
+			group->desired.script != desired->script))
 		simulated_world_broken(group->world,
-			"version '%s' of group '%s' was applied with another spec", wish->version,
-			group->id.data);
+			"version '%s' of group '%s' was applied with another spec",
+			desired->version, group->id.data);
 }
 
 int simulated_group_apply(struct simulated_world *world, struct span id,
-	struct simulated_wish *wish, struct err *err)
+	struct simulated_desired *desired, struct err *err)
 {
 	struct simulated_group *group = map_get(&world->groups, id);
 	const char *refused = NULL;
@@ -415,26 +416,26 @@ int simulated_group_apply(struct simulated_world *world, struct span id,
 	} else if (group && group->ending) {
 		code = -EBUSY;
 		refused = "it is being removed";
-	} else if (group && group->wish.daemon != wish->daemon) {
+	} else if (group && group->desired.daemon != desired->daemon) {
 		code = -EINVAL;
 		refused = "replicas cannot become daemons, nor daemons replicas";
 	}
 	if (code < 0) {
-		simulated_wish_clear(world, wish);
+		simulated_desired_clear(world, desired);
 		return err_set(err, code, "group '%.*s': %s", SPAN_ARGS(id), refused);
 	}
 	if (!group)
 		group = group_new(world, id);
-	check_spec(group, wish);
-	if (is_same_wish(&group->wish, wish)) {
-		simulated_wish_clear(world, wish);
+	check_spec(group, desired);
+	if (is_same_desired(&group->desired, desired)) {
+		simulated_desired_clear(world, desired);
 		return 0;
 	}
-	runner_trace(world->runner, "group %s: %" PRId64 " of %s", group->id.data, wish->desired,
-		wish->version);
-	simulated_wish_clear(world, &group->wish);
-	group->wish = *wish;
-	*wish = (struct simulated_wish){0};
+	runner_trace(world->runner, "group %s: %" PRId64 " of %s", group->id.data, desired->desired,
+		desired->version);
+	simulated_desired_clear(world, &group->desired);
+	group->desired = *desired;
+	*desired = (struct simulated_desired){0};
 	group->settled = false;
 	simulated_group_touch(group);
 	simulated_world_group_changed(world, group);
@@ -463,7 +464,7 @@ void simulated_groups_free(struct simulated_world *world)
 
 	while ((group = world->groups_changed)) {
 		world->groups_changed = group->next_changed;
-		simulated_group_told(group);
+		simulated_group_reported(group);
 	}
 	MAP_EACH (&world->groups, entry) {
 		group = entry->value;
@@ -471,7 +472,7 @@ void simulated_groups_free(struct simulated_world *world)
 		group->is_changed = true;
 		group->exists = false;
 		drop_versions(group, true);
-		simulated_group_told(group);
+		simulated_group_reported(group);
 	}
 	map_clear(&world->groups);
 	map_clear(&world->occupied);

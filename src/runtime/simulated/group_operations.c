@@ -17,7 +17,7 @@ static int unknown(struct span id, struct err *err)
 
 static int arrive_apply(struct simulated_world *world, struct message *message, struct err *err)
 {
-	struct simulated_wish wish = {
+	struct simulated_desired desired = {
 		.version = memory_copy_string(message->version),
 		.script = message->script,
 		.daemon = message->daemon,
@@ -28,7 +28,7 @@ static int arrive_apply(struct simulated_world *world, struct message *message, 
 	};
 
 	message->script->references++;
-	return simulated_group_apply(world, span_of(message->group), &wish, err);
+	return simulated_group_apply(world, span_of(message->group), &desired, err);
 }
 
 static int arrive_remove(struct simulated_world *world, struct message *message, struct err *err)

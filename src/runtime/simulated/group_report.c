@@ -61,8 +61,8 @@ static void report_versions(const struct simulated_group *group, struct arena *a
 		out->versions[out->version_count++] = (struct runtime_group_version){
 			.version = arena_copy_span(arena, version->name),
 			.desired = version->desired,
-			.current = version->told_current,
-			.ready = version->told_ready,
+			.current = version->reported_current,
+			.ready = version->reported_ready,
 			.created_ms = version->created_ms,
 		};
 }
@@ -90,19 +90,19 @@ struct runtime_group_state *simulated_group_report(const struct simulated_group 
 	struct runtime_group_state *out = arena_allocate(arena, sizeof(*out));
 
 	out->id = arena_copy_span(arena, group->id);
-	out->version = arena_copy_span(arena, span_of(group->wish.version));
+	out->version = arena_copy_span(arena, span_of(group->desired.version));
 	out->settled = group->settled;
-	out->desired = group->wish.daemon ? group->told_desired : group->wish.desired;
-	out->current = group->told_current;
-	out->updated = group->told_updated;
-	out->ready = group->told_ready;
-	out->available = group->told_available;
+	out->desired = group->desired.daemon ? group->reported_desired : group->desired.desired;
+	out->current = group->reported_current;
+	out->updated = group->reported_updated;
+	out->ready = group->reported_ready;
+	out->available = group->reported_available;
 	out->failed = group->failed;
 	out->reason = SPAN("");
 	if (group->failed)
 		out->reason = arena_format(arena,
 			"ProgressDeadlineExceeded: ReplicaSet \"%s\" has timed out progressing.",
-			group->wish.version);
+			group->desired.version);
 	out->ending = group->ending;
 	report_versions(group, arena, out);
 	report_events(group, arena, out);

@@ -7,7 +7,7 @@
 /* Timers are looked at again after so many notices. */
 #define NOTICES_AT_ONCE 256
 
-bool simulated_world_has_to_tell(const struct simulated_world *world)
+bool simulated_world_has_to_report(const struct simulated_world *world)
 {
 	for (size_t i = 0; i < LENGTH(world->runtimes); i++)
 		if (world->runtimes[i] && world->runtimes[i]->resync_due)
@@ -54,7 +54,7 @@ void simulated_runtime_resync_due(struct simulated_world *world, struct timer *t
 typedef void (*notice_function)(void *context, struct span id);
 
 /* Held again afterwards, but not while the receiver is called. */
-static void tell(struct simulated_world *world, struct simulated_runtime *runtime,
+static void report(struct simulated_world *world, struct simulated_runtime *runtime,
 	notice_function notice, struct span id, unsigned times)
 {
 	world->delivering = runtime;
@@ -101,12 +101,12 @@ static void deliver_resyncs(struct simulated_world *world)
 			continue;
 		runtime->resync_due = false;
 		if (listens(runtime, runtime->config.changed))
-			tell(world, runtime, runtime->config.changed, SPAN(""), 1);
+			report(world, runtime, runtime->config.changed, SPAN(""), 1);
 		/* It may have been closed meanwhile. */
 		if (runtime != world->runtimes[i])
 			continue;
 		if (world->config.groups && listens(runtime, runtime->config.group_changed))
-			tell(world, runtime, runtime->config.group_changed, SPAN(""), 1);
+			report(world, runtime, runtime->config.group_changed, SPAN(""), 1);
 	}
 }
 
@@ -128,7 +128,7 @@ static void deliver_to_all(struct simulated_world *world, bool of_group, struct 
 			continue;
 		times = draw_times(world, runtime);
 		if (times)
-			tell(world, runtime, notice, id, times);
+			report(world, runtime, notice, id, times);
 	}
 }
 
@@ -159,11 +159,11 @@ static void deliver_group(struct simulated_world *world, struct simulated_group 
 	if (!world->groups_changed)
 		world->groups_changed_end = &world->groups_changed;
 	group->next_changed = NULL;
-	simulated_group_told(group);
+	simulated_group_reported(group);
 	deliver_to_all(world, true, (struct span){id, length});
 }
 
-void simulated_world_tell(struct simulated_world *world)
+void simulated_world_notify(struct simulated_world *world)
 {
 	deliver_resyncs(world);
 	for (unsigned i = 0; world->changed && i < NOTICES_AT_ONCE; i++)

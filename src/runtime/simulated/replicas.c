@@ -143,7 +143,7 @@ static struct simulated_version *oldest_with_unavailable(const struct simulated_
 static bool scale_newest(struct simulated_group *group, const struct sums *sums, int64_t most)
 {
 	struct simulated_version *newest = group->versions;
-	int64_t desired = group->wish.desired;
+	int64_t desired = group->desired.desired;
 
 	if (newest->desired == desired)
 		return false;
@@ -188,7 +188,7 @@ static int64_t share(int64_t of, int64_t allowed, int64_t all)
 static void scale_in_proportion(struct simulated_group *group, const struct sums *sums,
 	int64_t most)
 {
-	int64_t allowed = group->wish.desired > 0 ? most : 0, rest = allowed - sums->desired;
+	int64_t allowed = group->desired.desired > 0 ? most : 0, rest = allowed - sums->desired;
 
 	for (struct simulated_version *version = group->versions; version && rest;
 		version = version->next) {
@@ -210,17 +210,17 @@ static void scale_in_proportion(struct simulated_group *group, const struct sums
 	}
 }
 
-void simulated_replicas_look(struct simulated_group *group)
+void simulated_replicas_step(struct simulated_group *group)
 {
-	const struct simulated_wish *wish = &group->wish;
+	const struct simulated_desired *desired = &group->desired;
 	struct sums sums = add_up(group);
 	int64_t least_ready, most;
 
-	simulated_group_bounds(wish->desired, wish->minimum_healthy, wish->maximum, &least_ready,
-		&most);
-	if (wish->desired != group->scaled_to && oldest(group))
+	simulated_group_bounds(desired->desired, desired->minimum_healthy, desired->maximum,
+		&least_ready, &most);
+	if (desired->desired != group->scaled_to && oldest(group))
 		scale_in_proportion(group, &sums, most);
-	group->scaled_to = wish->desired;
+	group->scaled_to = desired->desired;
 	for (struct simulated_version *version = group->versions; version; version = version->next)
 		start_and_stop(version);
 	for (unsigned step = 0; step < STEPS_MAX; step++) {

@@ -62,8 +62,9 @@ static void report_container(const struct simulated_task *task, size_t index,
 	out->has_exit_code = task->has_exit_code;
 	if (out->has_exit_code)
 		/* One exits by itself, the others because of that. */
-		out->exit_code = index == 0 || task->stop == RUNTIME_STOP_ASKED ? task->exit_code
-										: EXIT_TERMINATED;
+		out->exit_code = index == 0 || task->stop == RUNTIME_STOP_REQUESTED
+					 ? task->exit_code
+					 : EXIT_TERMINATED;
 	out->reason = task->stop == RUNTIME_STOP_FAILED_TO_START
 			      ? arena_copy_span(arena, span_of(task->reason))
 			      : SPAN("");

@@ -116,7 +116,7 @@ struct simulated_config {
 	bool remember_tokens;
 	bool groups; /* keeps replicas itself; all below is for this */
 	/* From something that happened to a group to the moment when its replicas are looked at. */
-	struct simulated_time group_look;
+	struct simulated_time group_check;
 	/* A group that comes no further for so long says that it failed; 0: 600 s. */
 	int64_t group_deadline_ms;
 };

@@ -100,7 +100,7 @@ static void leave_room(struct simulated_world *world, struct simulated_task *tas
 static void leave_group(struct simulated_task *task)
 {
 	task->version->group->live--;
-	if (task->stop == RUNTIME_STOP_ASKED || task->stop == RUNTIME_STOP_LOST)
+	if (task->stop == RUNTIME_STOP_REQUESTED || task->stop == RUNTIME_STOP_LOST)
 		simulated_version_let_go(task);
 }
 
@@ -194,7 +194,7 @@ static void begin_to_run(struct simulated_world *world, struct simulated_task *t
 
 static void finish_stop(struct simulated_world *world, struct simulated_task *task)
 {
-	simulated_task_end(world, task, RUNTIME_STOP_ASKED, task->exit_code, SPAN(""));
+	simulated_task_end(world, task, RUNTIME_STOP_REQUESTED, task->exit_code, SPAN(""));
 }
 
 /* Its program is told to end. */
@@ -236,7 +236,7 @@ static void stop_on(struct simulated_world *world, struct simulated_task *task)
 	else if (task->held_until_us <= runner_now_us(world->runner))
 		terminate(world, task);
 	else
-		simulated_task_end(world, task, RUNTIME_STOP_ASKED,
+		simulated_task_end(world, task, RUNTIME_STOP_REQUESTED,
 			task->script->behaviour.exit_code, SPAN(""));
 }
 
@@ -321,7 +321,7 @@ void simulated_task_ask_to_stop(struct simulated_world *world, struct simulated_
 	if (task->phase >= RUNTIME_STOPPING)
 		return;
 	if (task->phase == RUNTIME_PENDING) {
-		simulated_task_end(world, task, RUNTIME_STOP_ASKED, -1, reason);
+		simulated_task_end(world, task, RUNTIME_STOP_REQUESTED, -1, reason);
 		return;
 	}
 	simulated_task_set_reason(task, reason);

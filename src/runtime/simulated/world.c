@@ -42,7 +42,7 @@ void simulated_world_unlock(struct simulated_world *world)
 {
 	const struct timer *first = simulated_timers_first(&world->timers);
 	bool wake = world->asleep_until_us != INT64_MIN &&
-		    (simulated_world_has_to_tell(world) ||
+		    (simulated_world_has_to_report(world) ||
 			    (first && first->at_us < world->asleep_until_us));
 
 	if (wake)
@@ -118,10 +118,10 @@ static void run(void *context)
 		lock_take(&world->lock);
 		world->asleep_until_us = INT64_MIN;
 		make_due(world);
-		simulated_world_tell(world);
+		simulated_world_notify(world);
 		first = simulated_timers_first(&world->timers);
 		until_us = first ? first->at_us : RUNNER_FOREVER;
-		if (simulated_world_has_to_tell(world)) {
+		if (simulated_world_has_to_report(world)) {
 			lock_release(&world->lock);
 			continue;
 		}

@@ -168,9 +168,9 @@ struct simulated_version {
 	struct script *script; /* a reference */
 	int64_t created_ms;
 	int64_t desired;
-	size_t references;                /* tasks, and one of the group's list */
-	struct simulated_task *replicas;  /* that count, newest first */
-	int64_t told_current, told_ready; /* as of the last look at its group */
+	size_t references;                        /* tasks, and one of the group's list */
+	struct simulated_task *replicas;          /* that count, newest first */
+	int64_t reported_current, reported_ready; /* as of the last look at its group */
 };
 
 struct simulated_event {
@@ -181,7 +181,7 @@ struct simulated_event {
 };
 
 /* What was asked for. */
-struct simulated_wish {
+struct simulated_desired {
 	char *version;
 	struct script *script; /* a reference */
 	bool daemon;
@@ -189,15 +189,15 @@ struct simulated_wish {
 };
 
 struct simulated_group {
-	struct timer look; /* at its replicas */
+	struct timer pass; /* at its replicas */
 	struct simulated_world *world;
 	struct span id;
-	struct simulated_wish wish;
+	struct simulated_desired desired;
 	struct simulated_version *versions; /* newest first */
 	struct simulated_group *next_changed;
-	bool is_changed;   /* in the list of notices */
-	bool look_is_near; /* something happened; else `look` is for the deadline */
-	bool exists;       /* in the world's map */
+	bool is_changed;    /* in the list of notices */
+	bool check_is_near; /* something happened; else `look` is for the deadline */
+	bool exists;        /* in the world's map */
 	bool settled, ending, failed;
 	bool complete;     /* the newest version has been rolled out */
 	size_t references; /* versions */
@@ -205,15 +205,16 @@ struct simulated_group {
 	int64_t scaled_to; /* desired, when it was last looked at */
 	int64_t progress_us;
 	/* As of the last look. */
-	int64_t told_desired, told_current, told_updated, told_ready, told_available;
+	int64_t reported_desired, reported_current, reported_updated, reported_ready,
+		reported_available;
 	struct simulated_event events[RUNTIME_EVENTS_MAX]; /* oldest first */
 	size_t event_count;
 };
 
 /* Makes it what it is to be; takes what the wish owns. */
 int simulated_group_apply(struct simulated_world *world, struct span id,
-	struct simulated_wish *wish, struct err *err);
-void simulated_wish_clear(struct simulated_world *world, struct simulated_wish *wish);
+	struct simulated_desired *desired, struct err *err);
+void simulated_desired_clear(struct simulated_world *world, struct simulated_desired *desired);
 /* Its end begins; it is there until its tasks have ended. */
 void simulated_group_remove(struct simulated_group *group);
 /* It is gone at once, its tasks end. */
@@ -224,7 +225,7 @@ void simulated_groups_free(struct simulated_world *world);
 void simulated_group_touch(struct simulated_group *group);
 void simulated_groups_instances_changed(struct simulated_world *world);
 /* In the list of notices no more: it may be freed here. */
-void simulated_group_told(struct simulated_group *group);
+void simulated_group_reported(struct simulated_group *group);
 
 /* Starts one more. instance NULL: the world chooses. */
 void simulated_version_start_task(struct simulated_version *version,
@@ -243,8 +244,8 @@ void simulated_version_count(const struct simulated_version *version, int64_t *r
 	int64_t *ret_ready, int64_t *ret_available);
 
 /* Starts and stops tasks of a group as it is to be done now. */
-void simulated_replicas_look(struct simulated_group *group);
-void simulated_daemon_look(struct simulated_group *group);
+void simulated_replicas_step(struct simulated_group *group);
+void simulated_daemon_step(struct simulated_group *group);
 
 void simulated_group_event(struct simulated_group *group, bool warning, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -347,8 +348,8 @@ void simulated_world_set_timer(struct simulated_world *world, struct timer *time
 void simulated_world_task_changed(struct simulated_world *world, struct simulated_task *task);
 void simulated_world_group_changed(struct simulated_world *world, struct simulated_group *group);
 void simulated_world_all_changed(struct simulated_world *world);
-bool simulated_world_has_to_tell(const struct simulated_world *world);
-void simulated_world_tell(struct simulated_world *world);
+bool simulated_world_has_to_report(const struct simulated_world *world);
+void simulated_world_notify(struct simulated_world *world);
 void simulated_runtime_resync_due(struct simulated_world *world, struct timer *timer);
 void simulated_world_broken(struct simulated_world *world, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

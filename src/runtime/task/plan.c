@@ -693,7 +693,7 @@ static int read_link(const struct json *order, struct plan *plan, struct err *er
 	return 0;
 }
 
-int plan_parse_order(struct span text, enum plan_images images, struct arena *arena,
+int plan_parse_task_spec(struct span text, enum plan_images images, struct arena *arena,
 	struct plan **ret_plan, struct err *err)
 {
 	struct json *order;
@@ -702,8 +702,8 @@ int plan_parse_order(struct span text, enum plan_images images, struct arena *ar
 
 	if (r < 0)
 		return r;
-	if (json_get_integer(order, "version", 0) != PLAN_ORDER_VERSION)
-		return err_set(err, -EINVAL, "the order's version is not %d", PLAN_ORDER_VERSION);
+	if (json_get_integer(order, "version", 0) != PLAN_SPEC_VERSION)
+		return err_set(err, -EINVAL, "the order's version is not %d", PLAN_SPEC_VERSION);
 	r = plan_parse_spec(json_get(order, "spec"), images, arena, &plan, err);
 	if (r < 0)
 		return r;
@@ -751,9 +751,9 @@ static void write_link(const struct plan_link *link, struct buffer *out)
 	buffer_format(out, ",\"prefix\":%u}", link->prefix);
 }
 
-void plan_write_order(const struct plan *plan, const struct json *spec, struct buffer *out)
+void plan_write_task_spec(const struct plan *plan, const struct json *spec, struct buffer *out)
 {
-	buffer_format(out, "{\"version\":%d,\"token\":", PLAN_ORDER_VERSION);
+	buffer_format(out, "{\"version\":%d,\"token\":", PLAN_SPEC_VERSION);
 	json_write_string(plan->token, out);
 	buffer_add_string(out, ",\"instance\":");
 	json_write_string(plan->instance, out);

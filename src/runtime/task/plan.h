@@ -27,8 +27,8 @@
 #include "base/span.h"
 #include "runtime/runtime.h"
 
-#define PLAN_ORDER_VERSION 1
-#define PLAN_ORDER_MAX (RUNTIME_SPEC_MAX + 64 * 1024)
+#define PLAN_SPEC_VERSION 1
+#define PLAN_SPEC_MAX (RUNTIME_SPEC_MAX + 64 * 1024)
 #define PLAN_NAME_MAX 255
 #define PLAN_BRIDGE_MAX 16
 #define PLAN_ADDRESS_MAX 16 /* with the NUL */
@@ -135,7 +135,7 @@ int plan_parse_spec(const struct json *spec, enum plan_images images, struct are
 	struct plan **ret_plan, struct err *err);
 
 /* The text of an order; text must live as long as the plan. */
-int plan_parse_order(struct span text, enum plan_images images, struct arena *arena,
+int plan_parse_task_spec(struct span text, enum plan_images images, struct arena *arena,
 	struct plan **ret_plan, struct err *err);
 
 /* Tokens name folders. */
@@ -145,6 +145,6 @@ bool plan_token_is_valid(struct span token);
 struct span plan_address_text(uint32_t address, char text[PLAN_ADDRESS_MAX]);
 
 /* The order for a plan, with the ports and the address that its members say now. */
-void plan_write_order(const struct plan *plan, const struct json *spec, struct buffer *out);
+void plan_write_task_spec(const struct plan *plan, const struct json *spec, struct buffer *out);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define RECORD_VERSION 1
 #define RECORD_MAX ((size_t)1024 * 1024)
-#define RECORD_ORDER_FILE "spec.json"
+#define RECORD_SPEC_FILE "spec.json"
 #define RECORD_LOCK_FILE "lock"
 #define RECORD_STATE_FILE "state.json"
 #define RECORD_CONTROL_FILE "control"

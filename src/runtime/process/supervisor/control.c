@@ -42,9 +42,9 @@ static void close_received(struct connection *connection)
 
 static void kill_guest(struct connection *connection)
 {
-	if (connection->keeper && !connection->killed) {
+	if (connection->monitor && !connection->killed) {
 		connection->killed = true;
-		kill(connection->keeper, LAUNCH_KILL);
+		kill(connection->monitor, LAUNCH_KILL);
 	}
 }
 
@@ -55,7 +55,7 @@ static void close_connection(struct connection *connection)
 	memory_close_descriptor(&connection->report);
 	buffer_clear(&connection->input);
 	buffer_clear(&connection->output);
-	if (connection->keeper) {
+	if (connection->monitor) {
 		connection->is_gone = true;
 		kill_guest(connection);
 		return;
@@ -129,7 +129,7 @@ static void do_stop(struct control *control, struct connection *connection,
 		reason = SPAN("");
 	if (reason.length > PROTOCOL_REASON_MAX)
 		reason.length = PROTOCOL_REASON_MAX;
-	task_stop(control->task, RUNTIME_STOP_ASKED, reason);
+	task_stop(control->task, RUNTIME_STOP_REQUESTED, reason);
 	add_ok(connection);
 }
 
@@ -170,7 +170,7 @@ static int start_guest(struct control *control, struct connection *connection,
 	launch.input = connection->received[0];
 	launch.output = connection->received[terminal ? 0 : 1];
 	launch.error = connection->received[terminal ? 0 : 2];
-	r = launch_start(&launch, &connection->keeper, &connection->report, err);
+	r = launch_start(&launch, &connection->monitor, &connection->report, err);
 	if (r < 0)
 		return r;
 	connection->container = container;
@@ -386,7 +386,7 @@ void control_handle(struct control *control, const struct pollfd *event)
 	}
 }
 
-static void tell_guest_end(struct connection *connection, int status)
+static void report_guest_end(struct connection *connection, int status)
 {
 	if (connection->report >= 0)
 		task_take_report(connection->container->task, &connection->report,
@@ -399,20 +399,20 @@ static void tell_guest_end(struct connection *connection, int status)
 		WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-bool control_keeper_ended(struct control *control, pid_t keeper, int status)
+bool control_monitor_ended(struct control *control, pid_t monitor, int status)
 {
 	for (size_t i = 0; i < PROTOCOL_CONNECTIONS_MAX; i++) {
 		struct connection *connection = &control->connections[i];
 
-		if (connection->keeper != keeper)
+		if (connection->monitor != monitor)
 			continue;
-		connection->keeper = 0;
+		connection->monitor = 0;
 		control->task->guests--;
 		if (connection->is_gone) {
 			close_connection(connection);
 			return true;
 		}
-		tell_guest_end(connection, status);
+		report_guest_end(connection, status);
 		memory_close_descriptor(&connection->report);
 		flush(connection);
 		return true;
@@ -420,13 +420,13 @@ bool control_keeper_ended(struct control *control, pid_t keeper, int status)
 	return false;
 }
 
-size_t control_keepers(const struct control *control, pid_t *keepers, size_t max)
+size_t control_maintainers(const struct control *control, pid_t *maintainers, size_t max)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < PROTOCOL_CONNECTIONS_MAX && count < max; i++)
-		if (control->connections[i].keeper)
-			keepers[count++] = control->connections[i].keeper;
+		if (control->connections[i].monitor)
+			maintainers[count++] = control->connections[i].monitor;
 	return count;
 }
 
@@ -435,12 +435,12 @@ void control_step(struct control *control)
 	for (size_t i = 0; i < PROTOCOL_CONNECTIONS_MAX; i++) {
 		struct connection *connection = &control->connections[i];
 
-		if (connection->keeper && !connection->container->keeper)
+		if (connection->monitor && !connection->container->monitor)
 			kill_guest(connection);
 	}
 }
 
-void control_tell_watchers(struct control *control)
+void control_notify_watchers(struct control *control)
 {
 	for (size_t i = 0; i < PROTOCOL_CONNECTIONS_MAX; i++) {
 		struct connection *connection = &control->connections[i];

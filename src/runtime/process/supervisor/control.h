@@ -17,7 +17,7 @@ struct connection {
 	bool is_behind; /* a change that its output had no room for */
 	/* exec */
 	struct container *container;
-	pid_t keeper; /* 0: none */
+	pid_t monitor; /* 0: none */
 	int report;
 	char reported[LAUNCH_REPORT_MAX];
 	bool killed;
@@ -36,10 +36,10 @@ int control_open(struct control *control, struct task *task, struct err *err);
 void control_take_channel(struct control *control, int descriptor);
 size_t control_descriptors(struct control *control, struct pollfd *polls, size_t max);
 void control_handle(struct control *control, const struct pollfd *event);
-bool control_keeper_ended(struct control *control, pid_t keeper, int status);
-size_t control_keepers(const struct control *control, pid_t *keepers, size_t max);
+bool control_monitor_ended(struct control *control, pid_t monitor, int status);
+size_t control_maintainers(const struct control *control, pid_t *maintainers, size_t max);
 /* Ends the programs of exec whose container has ended; after task_step(). */
 void control_step(struct control *control);
-void control_tell_watchers(struct control *control);
+void control_notify_watchers(struct control *control);
 
 #endif

@@ -58,8 +58,8 @@ static void start_check(struct container *container)
 	launch.input = launch.output = launch.error = nothing;
 	launch.limit_count = 0;
 
-	if (nothing < 0 || launch_start(&launch, &check->keeper, &check->report, NULL) < 0) {
-		check->keeper = 0;
+	if (nothing < 0 || launch_start(&launch, &check->monitor, &check->report, NULL) < 0) {
+		check->monitor = 0;
 		count_result(container, false);
 		return;
 	}
@@ -75,10 +75,10 @@ void health_step(struct container *container)
 
 	if (!container->plan->health)
 		return;
-	if (check->keeper) {
+	if (check->monitor) {
 		if (now >= check->deadline_us && !check->overdue) {
 			check->overdue = true;
-			kill(check->keeper, LAUNCH_KILL);
+			kill(check->monitor, LAUNCH_KILL);
 		}
 		return;
 	}
@@ -91,7 +91,7 @@ void health_ended(struct container *container, int status)
 	bool succeeded =
 		!container->health.overdue && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
-	container->health.keeper = 0;
+	container->health.monitor = 0;
 	memory_close_descriptor(&container->health.report);
 	if (container->step == CONTAINER_RUNNING)
 		count_result(container, succeeded);
@@ -101,9 +101,9 @@ void health_cancel(struct container *container)
 {
 	struct health_check *check = &container->health;
 
-	if (check->keeper && !check->overdue) {
+	if (check->monitor && !check->overdue) {
 		check->overdue = true;
-		kill(check->keeper, LAUNCH_KILL);
+		kill(check->monitor, LAUNCH_KILL);
 	}
 }
 
@@ -113,7 +113,7 @@ int64_t health_next_us(const struct container *container)
 
 	if (!container->plan->health)
 		return TASK_NEVER;
-	if (check->keeper)
+	if (check->monitor)
 		return check->overdue ? TASK_NEVER : check->deadline_us;
 	return container->step == CONTAINER_RUNNING ? check->next_us : TASK_NEVER;
 }

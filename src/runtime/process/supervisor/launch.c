@@ -54,7 +54,7 @@ static void send_report(int report, char tag, const char *text, int descriptor)
 		_exit(EXIT_CANNOT_RUN); /* the supervisor is gone */
 }
 
-enum launch_news launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener)
+enum launch_update launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener)
 {
 	union {
 		struct cmsghdr header;
@@ -77,7 +77,7 @@ enum launch_news launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_
 		got = recvmsg(report, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
 	if (got < 0 && errno == EAGAIN)
-		return LAUNCH_NO_NEWS;
+		return LAUNCH_NO_UPDATE;
 	if (got <= 0)
 		return LAUNCH_DONE;
 	text[got - 1] = '\0';
@@ -229,7 +229,7 @@ static void take_streams(const struct launch *launch, int *report)
 }
 
 __attribute__((noreturn)) static void be_program(const struct launch *launch,
-	const struct account *account, pid_t keeper, int report)
+	const struct account *account, pid_t monitor, int report)
 {
 	sigset_t none;
 
@@ -257,7 +257,7 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 	become(account, report);
 	/* After the change of user, which clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != keeper)
+	if (getppid() != monitor)
 		_exit(EXIT_CANNOT_RUN);
 	if (chdir(launch->working_directory ? launch->working_directory : "/") < 0)
 		give_up(report, errno, "working directory '%s'", launch->working_directory);
@@ -273,7 +273,7 @@ static int code_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-__attribute__((noreturn)) static void be_keeper(const struct launch *launch,
+__attribute__((noreturn)) static void be_monitor(const struct launch *launch,
 	const struct account *account, pid_t supervisor, int report)
 {
 	int status = 128 + SIGKILL;
@@ -322,9 +322,10 @@ __attribute__((noreturn)) static void be_keeper(const struct launch *launch,
 	}
 }
 
-int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report, struct err *err)
+int launch_start(const struct launch *launch, pid_t *ret_maintainer, int *ret_report,
+	struct err *err)
 {
-	pid_t supervisor = getpid(), keeper;
+	pid_t supervisor = getpid(), monitor;
 	struct account account;
 	int ends[2];
 	int r = account_find(launch->user, &account, err);
@@ -333,16 +334,16 @@ int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(err, "make a channel");
-	keeper = fork();
-	if (keeper == 0)
-		be_keeper(launch, &account, supervisor, ends[1]);
+	monitor = fork();
+	if (monitor == 0)
+		be_monitor(launch, &account, supervisor, ends[1]);
 	close(ends[1]);
-	if (keeper < 0) {
+	if (monitor < 0) {
 		r = err_errno(err, "fork");
 		close(ends[0]);
 		return r;
 	}
-	*ret_keeper = keeper;
+	*ret_maintainer = monitor;
 	*ret_report = ends[0];
 	return 0;
 }

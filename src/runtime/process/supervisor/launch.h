@@ -37,18 +37,19 @@ struct launch {
 	bool terminal;            /* input is a terminal, to be the program's own */
 };
 
-enum launch_news {
-	LAUNCH_NO_NEWS,
+enum launch_update {
+	LAUNCH_NO_UPDATE,
 	LAUNCH_LISTENER,     /* for redirect_add() */
 	LAUNCH_UNREDIRECTED, /* and why, as a text */
 	LAUNCH_FAILED,       /* likewise */
 	LAUNCH_DONE,         /* the program runs, or has failed: nothing will follow */
 };
 
-/* *ret_keeper: to be waited for. *ret_report: for launch_read(); not blocking; the caller closes it.
+/* *ret_maintainer: to be waited for. *ret_report: for launch_read(); not blocking; the caller closes it.
  * */
-int launch_start(const struct launch *launch, pid_t *ret_keeper, int *ret_report, struct err *err);
+int launch_start(const struct launch *launch, pid_t *ret_maintainer, int *ret_report,
+	struct err *err);
 /* One piece of news of a launch. */
-enum launch_news launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener);
+enum launch_update launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener);
 
 #endif

@@ -39,7 +39,7 @@ struct supervisor {
 };
 
 /* Takes over what it was started with, and reads what to do. */
-static int take_order(struct supervisor *supervisor, const char *folder, struct arena *arena,
+static int take_spec(struct supervisor *supervisor, const char *folder, struct arena *arena,
 	struct err *err)
 {
 	if (chdir(folder) < 0)
@@ -86,11 +86,12 @@ static void refuse(const char *message)
 /* Processes that only an untimely dead keeper can have left to us. */
 static void end_strays(struct supervisor *supervisor)
 {
-	pid_t keepers[KEEPERS_MAX];
-	size_t count = task_keepers(&supervisor->task, keepers, KEEPERS_MAX);
+	pid_t maintainers[KEEPERS_MAX];
+	size_t count = task_maintainers(&supervisor->task, maintainers, KEEPERS_MAX);
 
-	count += control_keepers(&supervisor->control, keepers + count, KEEPERS_MAX - count);
-	descendants_kill_children(keepers, count);
+	count +=
+		control_maintainers(&supervisor->control, maintainers + count, KEEPERS_MAX - count);
+	descendants_kill_children(maintainers, count);
 }
 
 static void reap(struct supervisor *supervisor)
@@ -102,8 +103,8 @@ static void reap(struct supervisor *supervisor)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		/* A stray that ended may have left others. */
 		strays |= WIFSIGNALED(status);
-		if (!task_keeper_ended(&supervisor->task, pid, status) &&
-			!control_keeper_ended(&supervisor->control, pid, status))
+		if (!task_monitor_ended(&supervisor->task, pid, status) &&
+			!control_monitor_ended(&supervisor->control, pid, status))
 			strays = true;
 	}
 	if (strays)
@@ -116,7 +117,7 @@ static void handle_signals(struct supervisor *supervisor)
 
 	while (read(supervisor->signals, &information, sizeof(information)) > 0)
 		if (information.ssi_signo == SIGTERM)
-			task_stop(&supervisor->task, RUNTIME_STOP_ASKED,
+			task_stop(&supervisor->task, RUNTIME_STOP_REQUESTED,
 				SPAN("The supervisor was told to end"));
 	reap(supervisor);
 }
@@ -174,7 +175,7 @@ static void run(struct supervisor *supervisor)
 		metadata_step(&task->metadata);
 		if (task->changed && !task->unsaved) {
 			task->changed = false;
-			control_tell_watchers(&supervisor->control);
+			control_notify_watchers(&supervisor->control);
 		}
 		if (task->over)
 			return;
@@ -194,7 +195,7 @@ int main(int count, char **arguments)
 		return 2;
 	}
 	slice_shorten();
-	if (take_order(&supervisor, arguments[1], arena, &err) < 0 ||
+	if (take_spec(&supervisor, arguments[1], arena, &err) < 0 ||
 		separation_go_to_background(supervisor.task.plan, &supervisor.task.separation,
 			&err) < 0 ||
 		prepare(&supervisor, &err) < 0) {

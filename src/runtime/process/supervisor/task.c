@@ -47,13 +47,13 @@ static void set_reason(struct container *container, const char *kind, const char
 
 int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err)
 {
-	_buffer_ struct buffer text = BUFFER_WITH_CAP(PLAN_ORDER_MAX);
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(PLAN_SPEC_MAX);
 	struct plan *plan;
-	int r = file_read(RECORD_ORDER_FILE, PLAN_ORDER_MAX, &text, err);
+	int r = file_read(RECORD_SPEC_FILE, PLAN_SPEC_MAX, &text, err);
 
 	if (r == 0)
-		r = plan_parse_order(arena_copy_span(arena, buffer_span(&text)), PLAN_IMAGE_HOST,
-			arena, &plan, err);
+		r = plan_parse_task_spec(arena_copy_span(arena, buffer_span(&text)),
+			PLAN_IMAGE_HOST, arena, &plan, err);
 	if (r < 0)
 		return r;
 	*task = (struct task){
@@ -255,7 +255,7 @@ static int launch_container(struct container *container, struct err *err)
 	launch.port_count = container->plan->port_count;
 	launch.input = nothing;
 	launch.output = launch.error = output;
-	r = launch_start(&launch, &container->keeper, &container->report, err);
+	r = launch_start(&launch, &container->monitor, &container->report, err);
 	if (r < 0)
 		memory_close_descriptor(&container->output);
 	return r;
@@ -306,14 +306,14 @@ static void note_unredirected(struct task *task, const char *reason)
 bool task_take_report(struct task *task, int *report, char text[LAUNCH_REPORT_MAX])
 {
 	for (;;) {
-		char news[LAUNCH_REPORT_MAX];
+		char changes[LAUNCH_REPORT_MAX];
 		int listener = -1;
 
-		switch (launch_read(*report, news, &listener)) {
-		case LAUNCH_NO_NEWS: return false;
+		switch (launch_read(*report, changes, &listener)) {
+		case LAUNCH_NO_UPDATE: return false;
 		case LAUNCH_LISTENER: redirect_add(&task->redirect, listener); break;
-		case LAUNCH_UNREDIRECTED: note_unredirected(task, news); break;
-		case LAUNCH_FAILED: memcpy(text, news, sizeof(news)); break;
+		case LAUNCH_UNREDIRECTED: note_unredirected(task, changes); break;
+		case LAUNCH_FAILED: memcpy(text, changes, sizeof(changes)); break;
 		case LAUNCH_DONE: memory_close_descriptor(report); return true;
 		}
 	}
@@ -386,7 +386,7 @@ static enum readiness dependency_readiness(const struct container *on,
 
 static void give_up_waiting(struct container *container, const struct container *on)
 {
-	static const char *const wishes[] = {"start", "complete", "succeed", "become healthy"};
+	static const char *const desired[] = {"start", "complete", "succeed", "become healthy"};
 	enum plan_condition condition = PLAN_START;
 	_free_ char *text = NULL;
 
@@ -394,7 +394,7 @@ static void give_up_waiting(struct container *container, const struct container 
 		if (&container->task->containers[container->plan->dependencies[i].container] == on)
 			condition = container->plan->dependencies[i].condition;
 	text = memory_format("DependencyError: container '%.*s' did not %s%s",
-		SPAN_ARGS(on->plan->name), wishes[condition],
+		SPAN_ARGS(on->plan->name), desired[condition],
 		on->step == CONTAINER_STOPPED ? "" : " within its start timeout");
 	set_reason(container, "", text);
 	task_stop(container->task, RUNTIME_STOP_FAILED_TO_START, container->record->reason);
@@ -409,7 +409,7 @@ static bool step_waiting(struct container *container)
 		finish(container);
 		return true;
 	}
-	if (container->health.keeper)
+	if (container->health.monitor)
 		return false; /* a check of the run before */
 	for (size_t i = 0; i < container->plan->dependency_count; i++) {
 		const struct plan_dependency *dependency = &container->plan->dependencies[i];
@@ -455,7 +455,7 @@ static bool step_running(struct container *container)
 	health_cancel(container);
 	container->deadline_us =
 		clock_steady_us(task->clock) + container->plan->stop_timeout_ms * 1000;
-	kill(container->keeper, SIGTERM);
+	kill(container->monitor, SIGTERM);
 	set_step(container, CONTAINER_STOPPING);
 	return true;
 }
@@ -465,7 +465,7 @@ static bool step_stopping(struct container *container)
 	if (clock_steady_us(container->task->clock) < container->deadline_us)
 		return false;
 	container->deadline_us = TASK_NEVER;
-	kill(container->keeper, LAUNCH_KILL);
+	kill(container->monitor, LAUNCH_KILL);
 	return false;
 }
 
@@ -510,7 +510,7 @@ static void container_ended(struct container *container, int status)
 {
 	struct runtime_container *record = container->record;
 
-	container->keeper = 0;
+	container->monitor = 0;
 	if (container->report >= 0)
 		read_report(container);
 	/* Everybody who could write is gone, so this reads to the end. */
@@ -544,16 +544,16 @@ static void container_ended(struct container *container, int status)
 	finish(container);
 }
 
-bool task_keeper_ended(struct task *task, pid_t keeper, int status)
+bool task_monitor_ended(struct task *task, pid_t monitor, int status)
 {
 	for (size_t i = 0; i < task->container_count; i++) {
 		struct container *container = &task->containers[i];
 
-		if (container->keeper == keeper) {
+		if (container->monitor == monitor) {
 			container_ended(container, status);
 			return true;
 		}
-		if (container->health.keeper == keeper) {
+		if (container->health.monitor == monitor) {
 			health_ended(container, status);
 			return true;
 		}
@@ -573,7 +573,7 @@ static void step_task(struct task *task)
 
 		started &= container->step > CONTAINER_STARTING;
 		stopped &= container->step == CONTAINER_STOPPED;
-		checking |= container->health.keeper != 0;
+		checking |= container->health.monitor != 0;
 	}
 	if (stopped && !task->stopping)
 		task_stop(task, RUNTIME_STOP_ESSENTIAL, SPAN("Essential container in task exited"));
@@ -702,17 +702,17 @@ void task_read(struct task *task, int descriptor)
 	}
 }
 
-size_t task_keepers(const struct task *task, pid_t *keepers, size_t max)
+size_t task_maintainers(const struct task *task, pid_t *maintainers, size_t max)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < task->container_count; i++) {
 		const struct container *container = &task->containers[i];
 
-		if (container->keeper && count < max)
-			keepers[count++] = container->keeper;
-		if (container->health.keeper && count < max)
-			keepers[count++] = container->health.keeper;
+		if (container->monitor && count < max)
+			maintainers[count++] = container->monitor;
+		if (container->health.monitor && count < max)
+			maintainers[count++] = container->health.monitor;
 	}
 	return count;
 }

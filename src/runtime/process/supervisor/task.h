@@ -37,7 +37,7 @@ enum container_step {
 };
 
 struct health_check {
-	pid_t keeper;        /* 0: none runs */
+	pid_t monitor;       /* 0: none runs */
 	int report;          /* -1: none */
 	int64_t next_us;     /* when the next one begins */
 	int64_t deadline_us; /* when the one that runs has failed */
@@ -50,7 +50,7 @@ struct container {
 	const struct plan_container *plan;
 	struct runtime_container *record; /* in the task's record */
 	enum container_step step;
-	pid_t keeper;                     /* 0: none */
+	pid_t monitor;                    /* 0: none */
 	int report;                       /* of the launch; -1: done */
 	char reported[LAUNCH_REPORT_MAX]; /* why it failed; "" if not */
 	int output;                       /* what it writes; -1: ended */
@@ -104,13 +104,13 @@ void task_step(struct task *task);
 /* Begins the end, unless it has begun. reason is copied. */
 void task_stop(struct task *task, enum runtime_stop stop, struct span reason);
 /* A keeper was reaped; false if it is none of the task's. */
-bool task_keeper_ended(struct task *task, pid_t keeper, int status);
+bool task_monitor_ended(struct task *task, pid_t monitor, int status);
 int64_t task_next_us(const struct task *task); /* when task_step() is due, at the latest */
 /* Descriptors to look at: fills what the containers wait for; task_read() handles one. */
 size_t task_descriptors(const struct task *task, struct pollfd *polls, size_t max);
 void task_read(struct task *task, int descriptor);
 /* The keepers that are alive. */
-size_t task_keepers(const struct task *task, pid_t *keepers, size_t max);
+size_t task_maintainers(const struct task *task, pid_t *maintainers, size_t max);
 struct container *task_find(struct task *task, struct span name);
 /* How any program of the container is run; the caller adds what it is and its streams. */
 struct launch task_launch_of(const struct container *container);

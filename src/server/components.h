@@ -1,0 +1,252 @@
+/* Declarations that the files of server/ share: a server's components and route handlers. */
+#ifndef SERVER_COMPONENTS_H
+#define SERVER_COMPONENTS_H
+
+#include <stdatomic.h>
+
+#include "aws/access_key.h"
+#include "aws/dispatch.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "cloudmap/zone.h"
+#include "control/claims.h"
+#include "control/controller.h"
+#include "control/lock.h"
+#include "control/runner.h"
+#include "daemon/daemon.h"
+#include "ecs/ecs.h"
+#include "ecs/group_controller.h"
+#include "ecs/instance_maintainer.h"
+#include "ecs/name_publisher.h"
+#include "ecs/service_controller.h"
+#include "ecs/sync_statistics.h"
+#include "ecs/task_controller.h"
+#include "elb/elb.h"
+#include "io/dns_server.h"
+#include "io/http_server.h"
+#include "runtime/simulated/simulated.h"
+#include "server/admin_key.h"
+#include "server/audit.h"
+#include "server/config.h"
+
+#define SERVER_CONTROLLERS_MAX 32
+#define SERVER_TASK_STREAMS_MAX 64  /* each has a thread */
+#define SERVER_STATE_STREAMS_MAX 64 /* likewise */
+#define SERVER_REST_OPERATIONS_MAX 128
+
+/* Service "slipway": the operations of all folders that have some. See rest_wire.c. */
+struct rest_service {
+	struct aws_service service;
+	struct aws_operation operations[SERVER_REST_OPERATIONS_MAX];
+};
+
+struct server {
+	const struct server_config *config;
+	struct log *log;
+	struct clock *clock;
+	struct random *random;
+	struct store *store;
+	struct audit *audit;
+	struct access_key_ring *ring;
+	struct aws_dispatcher *dispatcher;
+	struct rest_service rest;
+	struct runner *runner;
+	struct controller *controllers[SERVER_CONTROLLERS_MAX];
+	const struct controller_row *controller_rows[SERVER_CONTROLLERS_MAX];
+	size_t controller_count;
+	struct runtime *runtime; /* NULL: none */
+	struct simulated_world *world;
+	struct task_controller *task_controller;
+	struct group_controller *group_controller;
+	struct write_batch *batch; /* of observations; NULL: each is stored by itself */
+	struct sync_statistics sync;
+	struct service_control service_control;
+	struct name_publisher name_publisher;
+	struct instance_maintainer *maintainer;
+	_Atomic bool maintainer_runs;
+	char host[ID_HEX_SIZE]; /* distinguishes runtimes that share a store */
+	char *task_folder;
+	bool task_folder_is_temporary;
+	_Atomic unsigned task_streams;  /* logs and programs that are being followed */
+	_Atomic unsigned state_streams; /* changes that are */
+	struct lock exec_lock;
+	struct map exec_sessions; /* guarded by the lock: see task_exec.c */
+	struct http_server *http;
+	char *url;
+	struct zone *zone; /* NULL, as the next two: no DNS */
+	struct dns_server *dns;
+	char *dns_address;      /* "127.0.0.1:4753" */
+	struct ecs_context ecs; /* what handlers know; complete when `open` is set */
+	struct elb_context elb;
+	struct daemon_context environments;
+	struct http_client *target_client; /* for the targets; NULL as those: there are none */
+	struct aws_targets *targets;       /* remote ECS */
+	struct claims *claims;           /* which server does what, of those that share the store */
+	struct manager *manager;         /* of environments; NULL as the one before: not yet */
+	struct webhook_sender *webhooks; /* NULL: not yet */
+	struct traffic *traffic;         /* see traffic.c; NULL: not yet, or not any more */
+	struct admin_key admin_key;
+	int64_t started_ms;
+	/* Requests may come while the listener is still being opened, before its handle and address are
+	 * known to the rest: until then they are sent away. */
+	_Atomic bool open;
+	_Atomic bool draining;
+};
+
+/* Objects that clients create: the kinds of all services. */
+#define SERVER_KIND_TABLES 4
+struct server_kind_table {
+	const struct store_kind *const *kinds;
+	const size_t *count;
+};
+extern const struct server_kind_table server_kind_tables[SERVER_KIND_TABLES];
+
+typedef void (*route_handler)(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+
+/* Answers in JSON: {"code":…,"message":…} is what slipway's own REST API says when it refuses. */
+void rest_respond(struct http_exchange *exchange, int status, struct span json);
+void rest_refuse(struct http_exchange *exchange, int status, const char *code, const char *format,
+	...) __attribute__((format(printf, 4, 5)));
+
+/* The caller, for service "slipway"; answers and returns NULL if authentication fails. */
+const struct aws_caller *rest_identify(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* The body as an object with no other members than these; answers and returns false when it is not. */
+bool rest_read_body(struct http_exchange *exchange, const struct http_request *request,
+	const struct span *known, size_t known_count, struct json **ret_body);
+/* A line in the audit log. */
+void rest_record(struct server *server, const struct aws_caller *caller, const char *operation,
+	bool write, struct span resource, const char *error, int status);
+
+/*
+ * The caller, in the request's arena. The signature must be for service. Returns NULL and fills
+ * the failure when authentication fails.
+ */
+const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
+	const char *service, struct sigv4_failure *failure);
+
+/* Logs the failures that controllers report. */
+void server_report_controller(void *server, const char *controller, struct span key,
+	const struct err *err);
+
+/* kubernetes.c */
+int kubernetes_open(struct server *server, struct err *err);
+/* All that matters of the cluster is known; true without one. */
+bool kubernetes_is_ready(struct server *server);
+void kubernetes_write_metrics(struct server *server, struct buffer *out);
+
+/* tasks.c */
+void tasks_changed(void *server, struct span token); /* a runtime_changed */
+int tasks_open(struct server *server, struct err *err);
+void tasks_close(struct server *server);
+/* Until nothing runs in the runtime any more; -ETIMEDOUT when that takes too long. */
+int tasks_wait_until_ended(struct server *server);
+/* Until the instances of the runtime are registered again after everything was deleted. */
+int tasks_wait_for_instances(struct server *server);
+
+/* environments.c */
+void environments_register(struct server *server); /* before rest_register */
+int environments_open(struct server *server, struct err *err);
+void environments_close(struct server *server);
+void environments_write_metrics(struct server *server, struct buffer *out);
+
+/* dns.c */
+int dns_open(struct server *server, struct err *err); /* when the API listens */
+void dns_close(struct server *server);
+void dns_describe(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+
+/* traffic.c: the data plane of load balancers. */
+int traffic_open(struct server *server, struct err *err);
+/* Listeners close at once; open connections continue, unless the server is ephemeral. */
+void traffic_close(struct server *server);
+bool traffic_is_ready(struct server *server);
+/* Waits until the stored state is in effect; -ETIMEDOUT when that takes too long. */
+int traffic_wait_until_settled(struct server *server);
+void traffic_reload(struct server *server); /* certificates again */
+void traffic_write_metrics(struct server *server, struct buffer *out);
+void traffic_describe(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* sync.c: support for a remote runtime. */
+int sync_open(struct server *server, struct err *err);
+void sync_close(struct server *server);
+void sync_write_metrics(struct server *server, struct buffer *out);
+/* operating.c: a metric of one line, and the two lines before any; type: "counter", "gauge", "histogram". */
+void metric(struct buffer *out, const char *name, bool grows, const char *help,
+	unsigned long long value);
+void metric_type(struct buffer *out, const char *name, const char *type, const char *help);
+void metric_head(struct buffer *out, const char *name, bool grows, const char *help);
+
+/* task_target.c: the task and container that a request of the REST API is about. */
+struct task_target {
+	struct span token;
+	struct span arn;
+	struct span container;
+	struct span status; /* lastStatus */
+};
+/* Reads members "task" (id, CLUSTER/ID or ARN) and "container" (may be left out when there is one), and
+ * asks the caller's policy for the action. Answers and returns false when there is no such task, or it is
+ * not the caller's to look at. All texts are in the request's arena. */
+bool task_target_find(struct server *server, struct http_exchange *exchange,
+	const struct aws_caller *caller, const char *operation, const char *action, bool write,
+	const struct json *body, struct task_target *ret_target);
+/* Refuses with what a runtime's error means. */
+void task_target_refuse(struct http_exchange *exchange, int code, const struct err *err);
+/* task_logs.c */
+void task_logs_read(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* task_exec.c */
+void task_exec_begin(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void task_exec_handle(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+
+/* state_streams.c */
+void state_streams_end(struct server
+		*server); /* when it is draining, before it notifies its listener */
+bool state_streams_are(const char *operation);
+/* Answers the exchange itself, or calls done with a refusal. input: as the operation answered it. */
+void state_streams_begin(struct server *server, struct http_exchange *exchange,
+	const char *operation, const struct aws_caller *caller, struct span input,
+	aws_done_function done, void *context);
+
+/* wire.c */
+void wire_handle(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void wire_handle_get(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* rest_wire.c */
+/* Adds operations of a folder to service "slipway", with the context of their handlers; until
+ * rest_register. The table is copied. */
+void rest_add_operations(struct server *server, const struct aws_operation *operations,
+	size_t count, void *context);
+void rest_register(struct server *server);
+void rest_close(struct server *server); /* when nothing is asked any more */
+/* Every path below /v1/ without a handler of its own. */
+void rest_wire_handle(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void rest_wire_ping(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void rest_wire_openapi(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* operating.c */
+void operating_health(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void operating_ready(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void operating_info(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void operating_metrics(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void operating_reset(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+/* keys.c */
+void keys_list(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void keys_create(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+void keys_delete(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+
+#endif
