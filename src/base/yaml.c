@@ -263,7 +263,7 @@ static int read_decimal(struct reader *reader, const struct number_parts *parts,
 	return set_number(reader, buffer_span(&out), value);
 }
 
-/* What a plain scalar without a tag is. */
+/* The kind of a plain scalar without a tag. */
 static enum scalar_kind resolve(struct span text)
 {
 	struct number_parts parts;

@@ -42,6 +42,7 @@ void env_help(void);
 bool env_help_of(int count, char **arguments);
 int logs_run(const struct command *command, int count, char **arguments);
 int exec_run(const struct command *command, int count, char **arguments);
+int chart_run(const struct command *command, int count, char **arguments);
 int dns_run(const struct command *command, int count, char **arguments);
 int demo_run(const struct command *command, int count, char **arguments);
 int demo_web_run(const struct command *command, int count, char **arguments);

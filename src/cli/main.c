@@ -106,6 +106,28 @@ static const struct command commands[] = {
 		"                 load balancer, which divides requests and needs haproxy.\n\n"
 		"Example:\n  slipway demo --once\n",
 		demo_run, NULL, NULL},
+	{"chart", "template|lint ...", "Render Helm charts, or check them.",
+		"  slipway chart template DIR|TGZ [OPTIONS]\n"
+		"  slipway chart lint DIR|TGZ [OPTIONS]\n\n"
+		"template prints what 'helm template' prints, without Helm and without a cluster. "
+		"lint reports\n"
+		"everything that template would refuse.\n\n"
+		"Options:\n"
+		"  -f FILE, --values FILE   Values in YAML; later files win.\n"
+		"  --set a.b=1,c=x          Values on the command line; also --set-string, "
+		"--set-file and\n"
+		"                           --set-json.\n"
+		"  --name RELEASE           .Release.Name (release-name).\n"
+		"  -n NS, --namespace NS    .Release.Namespace (default).\n"
+		"  --kube-version VERSION   .Capabilities.KubeVersion.\n"
+		"  --api-versions A,B       More of .Capabilities.APIVersions.\n"
+		"  -s FILE, --show-only FILE\n"
+		"                           Only the documents of these templates.\n"
+		"  --include-crds           With the files of crds/.\n"
+		"  --is-upgrade             .Release.IsUpgrade instead of .Release.IsInstall.\n"
+		"  --skip-tests, --no-hooks Without tests, without all hooks.\n\n"
+		"Example:\n  slipway chart template ./web -f production.yaml --set image.tag=1.4\n",
+		chart_run, NULL, NULL},
 	{"sim", "toy|service|daemon [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
 		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help,
 		NULL},

@@ -1,7 +1,8 @@
 /*
  * YAML parsing: what is accepted is a value that JSON can write and read back. Where a text is JSON
  * too, both parsers must see the same value (YAML folds the line breaks that JSON knows nothing of:
- * texts with those are left out).
+ * texts with those are left out). The reader of Kubernetes' YAML accepts what its writer wrote, with
+ * the same value, and documents lie within the text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,45 @@ static void check_cap(struct span text, int expected)
 	CHECK(r == expected || r == -E2BIG);
 }
 
+/* Values with shared nodes may be huge when written. */
+#define WRITTEN_MAX (1024 * 1024)
+
+static void check_kubernetes(struct span text, enum yaml_style style)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer written = BUFFER_WITH_CAP(WRITTEN_MAX),
+			       again = BUFFER_WITH_CAP(WRITTEN_MAX);
+	struct json *value, *reread;
+	struct err err = {0};
+	int r = yaml_parse_kubernetes(text, 1, arena, &value, &err);
+
+	CHECK(r == 0 || r == -E2BIG || (r == -EINVAL && strncmp(err.message, "line ", 5) == 0));
+	if (r < 0 || yaml_write(value, style, &written, &err) < 0)
+		return;
+	r = yaml_parse_kubernetes(buffer_span(&written), 1, arena, &reread, &err);
+	if (r < 0) /* libyaml refuses some of what the Go library writes and reads */
+		return;
+	CHECK(yaml_write(reread, style, &again, &err) == 0);
+}
+
+static void check_documents(struct span text)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct yaml_document *documents, document;
+	struct span rest = text;
+	uint32_t line = 1;
+	size_t count;
+
+	if (yaml_parse_documents(text, arena, &documents, &count, NULL) == 0) {
+		for (size_t i = 0; i < count; i++)
+			CHECK(documents[i].text.data >= text.data &&
+				documents[i].text.data + documents[i].text.length <=
+					text.data + text.length);
+	}
+	while (yaml_next_document(&rest, &line, &document, NULL) > 0)
+		CHECK(document.text.length > 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -55,6 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	CHECK(r == 0 || (r == -EINVAL && err.code == r && strncmp(err.message, "line ", 5) == 0));
 	check_cap(text, r);
+	check_kubernetes(text, size % 2 ? YAML_STYLE_PRETTY : YAML_STYLE_KUBERNETES);
+	check_documents(text);
 	if (r < 0)
 		return 0;
 	json_write(value, &written);

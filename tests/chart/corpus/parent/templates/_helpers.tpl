@@ -1,0 +1,2 @@
+{{ define "shared" }}from-parent-{{ .Chart.Name }}{{ end }}
+{{ define "empty" }}{{ end }}
