@@ -10,7 +10,7 @@
 #include "base/span.h"
 #include "cli/command.h"
 #include "control/simulation/toy_simulation.h"
-#include "daemon/simulation/daemon_simulation.h"
+#include "environment/simulation/daemon_simulation.h"
 #include "ecs/simulation/service_simulation.h"
 
 #define INSTANCES_MAX 10000

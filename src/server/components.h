@@ -13,7 +13,7 @@
 #include "control/controller.h"
 #include "control/lock.h"
 #include "control/runner.h"
-#include "daemon/daemon.h"
+#include "environment/daemon.h"
 #include "ecs/ecs.h"
 #include "ecs/group_controller.h"
 #include "ecs/instance_maintainer.h"

@@ -1,7 +1,7 @@
 /* Daemon environments: their operations, this server's lease among those that share the store, and the managers. */
 #include "aws/targets.h"
-#include "daemon/manager.h"
-#include "daemon/webhook_sender.h"
+#include "environment/manager.h"
+#include "environment/webhook_sender.h"
 #include "server/components.h"
 
 static void report_claims(void *context, const char *message)

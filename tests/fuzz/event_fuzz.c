@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/cluster_state.h"
-#include "daemon/state_document.h"
+#include "environment/cluster_state.h"
+#include "environment/state_document.h"
 
 #define EVENTS_MAX 64
 #define NOW_MS INT64_C(1000000)

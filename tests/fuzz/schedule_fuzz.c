@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "daemon/schedule.h"
+#include "environment/schedule.h"
 
 #define REQUIRE(condition)                                                                         \
 	do {                                                                                       \

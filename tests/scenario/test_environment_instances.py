@@ -301,7 +301,7 @@ def test_23_27_28_instances_leave(own_fleet):
     wait_until(lambda: all(item["status"] in ("completed", "stopped")
                            for item in fleet.deployments()), "no deployment is left over")
     assert fleet.get()["health"] == "healthy" and fleet.get()["status"] == "active"
-    # Nothing is tried again and again; daemon/manager_quiet_test.c waits for longer.
+    # Nothing is tried again and again; environment/manager_quiet_test.c waits for longer.
     before, calls = len(fleet.deployments()), calls_of(fleet.server)
     time.sleep(1)
     assert len(fleet.deployments()) == before and calls_of(fleet.server) == calls

@@ -1,5 +1,5 @@
 """Environments on two servers that share a store; numbers are those of the scenarios. When exactly a server is taken over
-for (76, 77, 78) is shown on virtual time: control/claims_test.c and daemon/manager_takeover_test.c."""
+for (76, 77, 78) is shown on virtual time: control/claims_test.c and environment/manager_takeover_test.c."""
 import os
 import shutil
 import signal

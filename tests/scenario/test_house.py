@@ -93,6 +93,28 @@ def test_bad_name_is_refused(sources, name, complaint):
     assert complaint in checked.stderr
 
 
+def test_no_two_files_define_one_symbol():
+    checked = run(tool("check-symbols"), os.path.dirname(slipway_program()))
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_symbol_defined_twice_is_refused(tmp_path):
+    """The linker takes either one in silence: a call of one module reached another's function."""
+    for library, argument in (("chart", "int"), ("proxy", "const char *")):
+        folder = tmp_path / f"libslipway_{library}.a.p"
+        folder.mkdir()
+        source = folder / "check.c"
+        source.write_text(f"int certificate_check({argument} value);\n"
+                          f"int certificate_check({argument} value) {{ return !value; }}\n"
+                          "static int mine(void) { return 0; }\nint (*unused)(void);\n"
+                          f"int use_{library}(void) {{ return mine(); }}\n".replace("unused", library))
+        compiled = run("cc", "-c", str(source), "-o", str(folder / f"{library}.c.o"))
+        assert compiled.returncode == 0, compiled.stderr
+    checked = run(tool("check-symbols"), str(tmp_path))
+    assert checked.returncode == 1
+    assert checked.stderr == "certificate_check: defined in chart.c.o, proxy.c.o\n"
+
+
 def test_words_are_those_of_the_field():
     checked = run(tool("check-words"))
     assert (checked.returncode, checked.stderr) == (0, "")

@@ -1,0 +1,229 @@
+/*
+ * Events of ECS as EventBridge carries them: late, twice, in any order. Their versions order them. An event from
+ * before what was removed and forgotten could bring that back, and is left aside. So is one from before a listing
+ * that has not found what it tells of: who has just begun to look has no tombstones. The next listing says.
+ */
+#include "aws/arn.h"
+#include "environment/state_document.h"
+#include "environment/state_internal.h"
+
+struct event {
+	int64_t sent_ms;
+	bool is_task, gone;
+	struct span service; /* its name, when it is about one; else data NULL */
+	struct state_task task;
+	struct state_instance instance;
+};
+
+static int read_task(struct event *event, const struct json *detail, struct arena *arena,
+	struct err *err)
+{
+	event->is_task = true;
+	return state_document_task(detail, arena, &event->task, err);
+}
+
+static int read_instance(struct event *event, const struct json *detail, struct arena *arena,
+	struct err *err)
+{
+	return state_document_instance(detail, arena, &event->instance, &event->gone, err);
+}
+
+/* "service/CLUSTER/NAME" of the first resource. */
+static bool find_service(const struct json *requested, struct aws_arn *ret_arn,
+	struct span *ret_cluster, struct span *ret_name)
+{
+	struct span kind, rest;
+	const struct json *resource = json_item(json_get(requested, "resources"), 0);
+
+	return json_text(resource).data && aws_arn_parse(json_text(resource), ret_arn) &&
+	       span_split(ret_arn->resource, '/', &kind, &rest) && span_is(kind, "service") &&
+	       span_split(rest, '/', ret_cluster, ret_name);
+}
+
+/* They have no version, and tell less than DescribeServices does. */
+static int read_service_event(const struct json *requested, struct event *event, struct err *err)
+{
+	struct aws_arn arn;
+	struct span cluster;
+
+	if (!find_service(requested, &arn, &cluster, &event->service))
+		return err_set(err, -EINVAL, "resources: names no service of a cluster");
+	return 1;
+}
+
+static bool is_of_service(struct span type)
+{
+	return span_is(type, "ECS Service Action") || span_is(type, "ECS Deployment State Change");
+}
+
+static const struct {
+	const char *type;
+	int (*read)(struct event *event, const struct json *detail, struct arena *arena,
+		struct err *err);
+} types[] = {
+	{"ECS Task State Change", read_task},
+	{"ECS Container Instance State Change", read_instance},
+};
+
+/* 1: read; 0: of a type that says nothing of tasks or instances. */
+static int read_event(const struct json *requested, struct arena *arena, struct event *event,
+	struct err *err)
+{
+	const struct json *detail = json_get(requested, "detail");
+	struct span type = json_get_text(requested, "detail-type");
+	int code;
+
+	if (!type.data)
+		return err_set(err, -EINVAL, "detail-type is missing");
+	if (is_of_service(type))
+		return read_service_event(requested, event, err);
+	for (size_t i = 0; i < LENGTH(types); i++) {
+		if (!span_is(type, types[i].type))
+			continue;
+		if (!json_is(detail, JSON_OBJECT))
+			return err_set(err, -EINVAL, "detail is missing");
+		if (!state_document_time(json_get(requested, "time"), arena, &event->sent_ms))
+			return err_set(err, -EINVAL, "time is missing, or not one");
+		code = types[i].read(event, detail, arena, err);
+		if (code < 0)
+			return err_prefix(err, code, "detail");
+		if (json_is_absent(json_get(detail, "version")))
+			return err_set(err, -EINVAL, "detail: version is missing");
+		return 1;
+	}
+	return 0;
+}
+
+struct span state_event_cluster(struct span target, const struct json *event, struct arena *arena)
+{
+	static const char prefix[] = "cluster/";
+	struct span cluster = json_text(json_path(event, "detail.clusterArn")), name, service;
+	struct aws_arn arn;
+
+	/* Not all events of services tell it there. */
+	if (!cluster.data && find_service(event, &arn, &name, &service))
+		return arena_format(arena, "%.*s:%.*s/%.*s/%.*s", SPAN_ARGS(target),
+			SPAN_ARGS(arn.account), SPAN_ARGS(arn.region), SPAN_ARGS(name));
+	if (!cluster.data || !aws_arn_parse(cluster, &arn) ||
+		!span_starts_with(arn.resource, span_of(prefix)))
+		return SPAN_NONE;
+	return arena_format(arena, "%.*s:%.*s/%.*s/%.*s", SPAN_ARGS(target), SPAN_ARGS(arn.account),
+		SPAN_ARGS(arn.region), (int)(arn.resource.length - strlen(prefix)),
+		arn.resource.data + strlen(prefix));
+}
+
+/* It tells that something is there that a listing from after it does not know, and it may be gone since. */
+static bool is_doubtful(const struct state_cluster *cluster_ref, const struct event *event)
+{
+	if (event->sent_ms >= cluster_ref->listing_ms)
+		return false;
+	if (event->is_task)
+		return event->task.last != STATE_TASK_STOPPED &&
+		       !cluster_state_knows_task(cluster_ref->replica, event->task.arn);
+	return !event->gone &&
+	       !cluster_state_knows_instance(cluster_ref->replica, event->instance.id);
+}
+
+static bool apply(struct state_cluster *cluster_ref, const struct event *event, struct moment now)
+{
+	if (event->sent_ms <= cluster_state_forgotten_ms(cluster_ref->replica))
+		return false;
+	if (event->is_task)
+		return cluster_state_put_task(cluster_ref->replica, &event->task, now);
+	if (event->gone)
+		return cluster_state_remove_instance(cluster_ref->replica, event->instance.id,
+			event->instance.version, now);
+	return cluster_state_put_instance(cluster_ref->replica, &event->instance, now);
+}
+
+static int post_service(struct state_service *service, struct span cluster_ref_name,
+	struct span name)
+{
+	const struct state_cluster *cluster_ref;
+	bool is_needed;
+
+	lock_take(&service->lock);
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	is_needed = cluster_ref && state_services_has(cluster_ref, name);
+	lock_release(&service->lock);
+	if (is_needed)
+		state_want_service(service, cluster_ref_name, name);
+	return is_needed;
+}
+
+static int take(struct state_service *service, struct span target, const struct json *requested,
+	bool is_posted, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct event event = {0};
+	struct state_cluster *cluster_ref;
+	struct state_changes changes;
+	struct span name = state_event_cluster(target, requested, arena);
+	bool changed = false, doubtful = false;
+	int code = read_event(requested, arena, &event, err);
+
+	if (code > 0 && !name.data)
+		return err_set(err, -EINVAL, "detail: clusterArn is not the ARN of a cluster");
+	/* Of clusters of this server nobody but the store knows anything. */
+	if (code <= 0 || target.length == 0)
+		return code < 0 ? code : 0;
+	/* Also what is not new here: others may know less. */
+	if (is_posted)
+		state_relay_post(service->relay, target, requested);
+	if (event.service.data)
+		return post_service(service, name, event.service);
+	state_changes_init(&changes, arena);
+	lock_take(&service->lock);
+	cluster_ref = map_get(&service->cluster_refs, name);
+	if (cluster_ref)
+		doubtful = is_doubtful(cluster_ref, &event);
+	if (cluster_ref && !doubtful)
+		changed = apply(cluster_ref, &event, runner_moment(service->runner));
+	if (changed && event.is_task)
+		state_changes_add_task(&changes, cluster_ref, event.task.instance,
+			event.task.group);
+	else if (changed)
+		state_changes_add(&changes, cluster_ref, event.instance.id);
+	lock_release(&service->lock);
+	state_changes_deliver(service, &changes);
+	/* Asks for a listing soon; once, however many such events come. */
+	if (doubtful)
+		state_reaches(service, name, state_resource_version(service, name));
+	return changed;
+}
+
+int state_take_event(struct state_service *service, struct span target, const struct json *event,
+	struct err *err)
+{
+	return take(service, target, event, false, err);
+}
+
+int state_post_event(struct state_service *service, struct span target, const struct json *event,
+	struct err *err)
+{
+	return take(service, target, event, true, err);
+}
+
+int state_post_task(struct state_service *service, struct span cluster_ref_name,
+	const struct json *document, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct state_cluster *cluster_ref;
+	struct state_changes changes;
+	struct state_task task;
+	bool changed = false;
+
+	if (state_document_task(document, arena, &task, err) < 0)
+		return -EINVAL;
+	state_changes_init(&changes, arena);
+	lock_take(&service->lock);
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	if (cluster_ref && cluster_ref->target.length > 0)
+		changed = cluster_state_put_task(cluster_ref->replica, &task,
+			runner_moment(service->runner));
+	if (changed)
+		state_changes_add_task(&changes, cluster_ref, task.instance, task.group);
+	lock_release(&service->lock);
+	state_changes_deliver(service, &changes);
+	return changed;
+}

@@ -1,0 +1,634 @@
+/*
+ * The source for clusters elsewhere: one strand for each place lists all of it, again and again. A listing is
+ * complete when every page came, everything on the pages was described, and what is known but was on no page was
+ * asked for by name and is not there: lists that change between two pages leave things out. Whatever goes wrong
+ * before that ends the listing, which then removes nothing, and the next one waits longer.
+ *
+ * Tasks that shall run are listed before those that shall stop: a task goes from the first to the second and
+ * never back, so none slips through between.
+ */
+#include <stdio.h>
+
+#include "aws/call.h"
+#include "base/memory.h"
+#include "environment/kinds.h"
+#include "environment/state_document.h"
+#include "environment/state_internal.h"
+
+#define DESCRIBE_MAX 100
+#define PAGES_MAX 10000
+#define BACKOFF_MOST_PERIODS 6 /* after failures: a minute where one lists every ten seconds */
+#define BACKOFF_MOST_US INT64_C(60000000)
+#define BACKOFF_FIRST_US INT64_C(10000000) /* where one lists less often than that */
+#define JITTER_PERCENT 20
+#define VERSION_US 2000
+#define REPORTED_FAILURES 2 /* of listings in a row; one alone is put right by the next */
+#define EARLY_US                                                                                   \
+	INT64_C(1000000) /* when somebody waits for it, the next listing begins so soon after one */
+#define DEFINITIONS_MAX 10000  /* that are remembered */
+#define DEFINITIONS_AT_ONCE 20 /* that are looked up after one listing */
+
+struct state_remote {
+	struct state_service *service;
+	struct state_cluster *cluster_ref;
+	struct span cluster; /* its name */
+	int64_t period_us;
+	/* Guarded by the service's lock: task definitions by ARN. */
+	struct map definitions;
+};
+
+static char checked, unchecked; /* values of the map */
+
+int64_t state_remote_period_us(const struct state_remote *remote)
+{
+	return remote->period_us;
+}
+
+static int64_t period_us_of(const struct state_service *service,
+	const struct state_cluster *cluster_ref)
+{
+	const struct state_config *config = &service->config;
+	int64_t poll_ms = config->get_poll_ms
+				  ? config->get_poll_ms(config->context, cluster_ref->name)
+				  : config->poll_ms;
+
+	return (poll_ms > 0 ? poll_ms : STATE_POLL_MS) * 1000;
+}
+
+enum state_health state_remote_health(const struct state_remote *remote,
+	struct span task_definition)
+{
+	const void *known = map_get(&remote->definitions, task_definition);
+
+	if (!known)
+		return STATE_HEALTH_UNSURE;
+	return known == &unchecked ? STATE_HEALTH_NONE : STATE_HEALTH_UNKNOWN;
+}
+
+/* ---- one listing ---- */
+
+struct listing {
+	struct state_remote *remote;
+	struct aws_target *target;
+	struct arena *arena; /* of one page and what is described of it */
+	struct state_changes changes;
+};
+
+/* What is listed, and how. */
+struct part {
+	const char *list, *arns;      /* operation, and member of its answer */
+	const char *desired;          /* desiredStatus, or NULL */
+	const char *describe, *names; /* operation, and member of its request */
+	const char *documents, *arn;  /* member of its answer, and of each of those */
+	/* Under the lock. Takes one document. */
+	int (*take)(struct listing *listing, const struct json *document, struct moment now,
+		struct err *err);
+	size_t (*missing)(struct cluster_state *state, struct arena *arena,
+		struct span **ret_names);
+};
+
+static int call(struct listing *listing, const char *operation, struct json *request,
+	struct json **ret_answer, struct err *err)
+{
+	json_set_string(listing->arena, request, "cluster", listing->remote->cluster);
+	return aws_call(listing->target, "ecs", operation, request, listing->arena, ret_answer,
+		NULL, err);
+}
+
+static int take_instance(struct listing *listing, const struct json *document, struct moment now,
+	struct err *err)
+{
+	struct state_cluster *cluster_ref = listing->remote->cluster_ref;
+	struct state_instance instance;
+	bool gone, changed;
+
+	if (state_document_instance(document, listing->arena, &instance, &gone, err) < 0)
+		return -EINVAL;
+	changed = gone ? cluster_state_remove_instance(cluster_ref->replica, instance.id,
+				 instance.version, now)
+		       : cluster_state_list_instance(cluster_ref->replica, &instance, now);
+	if (changed)
+		state_changes_add(&listing->changes, cluster_ref, instance.id);
+	return 0;
+}
+
+static int take_task(struct listing *listing, const struct json *document, struct moment now,
+	struct err *err)
+{
+	struct state_cluster *cluster_ref = listing->remote->cluster_ref;
+	struct state_task task;
+
+	if (state_document_task(document, listing->arena, &task, err) < 0)
+		return -EINVAL;
+	if (cluster_state_list_task(cluster_ref->replica, &task, now))
+		state_changes_add_task(&listing->changes, cluster_ref, task.instance, task.group);
+	return 0;
+}
+
+static const struct part instances = {.list = "ListContainerInstances",
+	.arns = "containerInstanceArns",
+	.describe = "DescribeContainerInstances",
+	.names = "containerInstances",
+	.documents = "containerInstances",
+	.arn = "containerInstanceArn",
+	.take = take_instance,
+	.missing = cluster_state_list_missing_instances};
+
+static const struct part running = {.list = "ListTasks",
+	.arns = "taskArns",
+	.desired = "RUNNING",
+	.describe = "DescribeTasks",
+	.names = "tasks",
+	.documents = "tasks",
+	.arn = "taskArn",
+	.take = take_task,
+	.missing = cluster_state_list_missing_tasks};
+
+static const struct part stopped = {.list = "ListTasks",
+	.arns = "taskArns",
+	.desired = "STOPPED",
+	.describe = "DescribeTasks",
+	.names = "tasks",
+	.documents = "tasks",
+	.arn = "taskArn",
+	.take = take_task};
+
+/* ---- describing ---- */
+
+static int take_documents(struct listing *listing, const struct part *part,
+	const struct json *documents, struct err *err)
+{
+	struct state_service *service = listing->remote->service;
+	struct moment now = runner_moment(service->runner);
+	int code = 0;
+
+	lock_take(&service->lock);
+	JSON_EACH_ITEM (documents, document) {
+		code = part->take(listing, document, now, err);
+		if (code < 0)
+			break;
+	}
+	lock_release(&service->lock);
+	state_changes_deliver(service, &listing->changes);
+	return code < 0 ? err_prefix(err, code, "%s", part->describe) : 0;
+}
+
+/* Everything that was asked for was answered, or is not there. */
+static int check_answer(const struct part *part, const struct json *names,
+	const struct json *answer, struct err *err)
+{
+	_map_ struct map answered = {0};
+
+	JSON_EACH_ITEM (json_get(answer, part->documents), document)
+		map_put(&answered, state_document_id(json_get_text(document, part->arn)), &checked);
+	JSON_EACH_ITEM (json_get(answer, "failures"), failure) {
+		struct span arn = json_get_text(failure, "arn");
+		struct span reason = json_get_text(failure, "reason");
+
+		if (arn.data && span_is(reason, "MISSING"))
+			map_put(&answered, state_document_id(arn), &checked);
+	}
+	JSON_EACH_ITEM (names, name)
+		if (!map_has(&answered, state_document_id(json_text(name))))
+			return err_set(err, -EREMOTEIO, "%s tells nothing of '%.*s'",
+				part->describe, SPAN_ARGS(json_text(name)));
+	return 0;
+}
+
+static int describe(struct listing *listing, const struct part *part, const struct json *names,
+	struct err *err)
+{
+	struct json *request = json_new_object(listing->arena), *answer;
+	int code;
+
+	if (json_count(names) == 0)
+		return 0;
+	json_set(listing->arena, request, part->names, names);
+	code = call(listing, part->describe, request, &answer, err);
+	/* What did come is worth knowing, even if it was not all. */
+	if (code == 0)
+		code = take_documents(listing, part, json_get(answer, part->documents), err);
+	return code < 0 ? code : check_answer(part, names, answer, err);
+}
+
+/* ---- pages ---- */
+
+/* The page behind *token, which is moved; data NULL: it was the last one. */
+static int list_page(struct listing *listing, const struct part *part, char **token,
+	struct err *err)
+{
+	struct json *request = json_new_object(listing->arena), *answer;
+	const struct json *names;
+	struct span next;
+	int code;
+
+	if (part->desired)
+		json_set_string(listing->arena, request, "desiredStatus", span_of(part->desired));
+	json_set_integer(listing->arena, request, "maxResults", DESCRIBE_MAX);
+	if (*token)
+		json_set_string(listing->arena, request, "nextToken", span_of(*token));
+	code = call(listing, part->list, request, &answer, err);
+	if (code < 0)
+		return code;
+	names = json_get(answer, part->arns);
+	if (!json_is(names, JSON_ARRAY) || json_count(names) > DESCRIBE_MAX)
+		return err_set(err, -EPROTO, "%s: the answer is no page", part->list);
+	JSON_EACH_ITEM (names, name)
+		if (!json_is(name, JSON_STRING))
+			return err_set(err, -EPROTO, "%s: the answer is no page", part->list);
+	code = describe(listing, part, names, err);
+	if (code < 0)
+		return code;
+	next = json_get_text(answer, "nextToken");
+	if (*token && span_is(next, *token))
+		return err_set(err, -EPROTO, "%s: the same page comes again", part->list);
+	free(*token);
+	*token = next.length > 0 ? memory_copy_string_n(next.data, next.length) : NULL;
+	return 0;
+}
+
+static int list_part(struct listing *listing, const struct part *part, struct err *err)
+{
+	_free_ char *token = NULL;
+	int code;
+
+	for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
+		code = list_page(listing, part, &token, err);
+		arena_reset(listing->arena);
+		state_changes_init(&listing->changes, listing->arena);
+		if (code < 0 || !token)
+			return code;
+	}
+	return err_set(err, -E2BIG, "%s: more than %d pages", part->list, PAGES_MAX);
+}
+
+/* What was on no page is asked for by name. */
+static int confirm_missing(struct listing *listing, const struct part *part, struct err *err)
+{
+	struct state_service *service = listing->remote->service;
+	_arena_ struct arena *arena = arena_new(0);
+	struct span *names;
+	size_t count;
+	int code = 0;
+
+	lock_take(&service->lock);
+	count = part->missing(listing->remote->cluster_ref->replica, arena, &names);
+	lock_release(&service->lock);
+	for (size_t i = 0; i < count && code == 0; i += DESCRIBE_MAX) {
+		struct json *some = json_new_array(listing->arena);
+
+		for (size_t j = i; j < count && j < i + DESCRIBE_MAX; j++)
+			json_append(listing->arena, some,
+				json_new_string(listing->arena, names[j]));
+		code = describe(listing, part, some, err);
+		arena_reset(listing->arena);
+		state_changes_init(&listing->changes, listing->arena);
+	}
+	return code;
+}
+
+static int list_all(struct listing *listing, struct err *err)
+{
+	int code = list_part(listing, &instances, err);
+
+	if (code == 0)
+		code = list_part(listing, &running, err);
+	if (code == 0)
+		code = list_part(listing, &stopped, err);
+	if (code == 0)
+		code = confirm_missing(listing, &instances, err);
+	if (code == 0)
+		code = confirm_missing(listing, &running, err);
+	return code;
+}
+
+static void note_removed(void *context, struct span instance)
+{
+	struct listing *listing = context;
+
+	state_changes_add(&listing->changes, listing->remote->cluster_ref, instance);
+}
+
+static int list_cluster_ref(struct listing *listing, struct err *err)
+{
+	struct state_remote *remote = listing->remote;
+	struct state_service *service = remote->service;
+	int64_t began_us = runner_now_us(service->runner);
+	int64_t began_ms = runner_wall_ms(service->runner);
+	int code;
+
+	lock_take(&service->lock);
+	cluster_state_list_begin(remote->cluster_ref->replica);
+	remote->cluster_ref->listing_ms = began_ms;
+	lock_release(&service->lock);
+	code = list_all(listing, err);
+	lock_take(&service->lock);
+	if (code == 0) {
+		cluster_state_list_end(remote->cluster_ref->replica, CLUSTER_STATE_FOR_EVER,
+			runner_moment(service->runner), note_removed, listing);
+		remote->cluster_ref->took_us = runner_now_us(service->runner) - began_us;
+		state_cluster_listed(service, remote->cluster_ref, (uint64_t)(began_us / 1000),
+			began_ms, began_us, &listing->changes);
+	} else {
+		cluster_state_list_abort(remote->cluster_ref->replica);
+		if (err)
+			snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
+				"%s", err->message);
+	}
+	lock_release(&service->lock);
+	state_changes_deliver(service, &listing->changes);
+	return code;
+}
+
+/* ---- which definitions have health checks ---- */
+
+/* Those of environments' tasks that are not known yet, each once, in the arena. */
+static size_t list_definitions(struct state_remote *remote, struct arena *arena,
+	struct span names[DEFINITIONS_AT_ONCE])
+{
+	const struct state_task *task;
+	_map_ struct map found = {0};
+	size_t position = 0, count = 0;
+
+	lock_take(&remote->service->lock);
+	if (remote->definitions.count >= DEFINITIONS_MAX)
+		map_clear(&remote->definitions);
+	while (count < DEFINITIONS_AT_ONCE &&
+		(task = cluster_state_next_task(remote->cluster_ref->replica, &position))) {
+		if (task->health != STATE_HEALTH_UNKNOWN || task->last == STATE_TASK_STOPPED ||
+			!span_starts_with(task->group, SPAN(ENVIRONMENT_GROUP_PREFIX)) ||
+			map_has(&remote->definitions, task->task_definition) ||
+			map_has(&found, task->task_definition))
+			continue;
+		map_put(&found, task->task_definition, &checked);
+		names[count++] = arena_copy_span(arena, task->task_definition);
+	}
+	lock_release(&remote->service->lock);
+	return count;
+}
+
+static bool has_check(const struct json *definition)
+{
+	JSON_EACH_ITEM (json_get(definition, "containerDefinitions"), container)
+		if (json_get_bool(container, "essential", true) &&
+			json_is(json_get(container, "healthCheck"), JSON_OBJECT))
+			return true;
+	return false;
+}
+
+/* The endpoint will not tell it, however often it is asked. */
+static bool is_kept_from_us(int code, const struct aws_call_failure *failure)
+{
+	return code == -EREMOTEIO && failure->status >= 400 && failure->status < 500 &&
+	       !strstr(failure->type, "Throttl");
+}
+
+/* A definition that nobody may look at counts as one with a check: its tasks are not healthy before ECS says so. */
+static void learn_definitions(struct listing *listing)
+{
+	struct state_remote *remote = listing->remote;
+	_arena_ struct arena *arena = arena_new(0);
+	struct span names[DEFINITIONS_AT_ONCE];
+	size_t count = list_definitions(remote, arena, names);
+
+	for (size_t i = 0; i < count; i++) {
+		struct json *request = json_new_object(arena), *answer;
+		struct aws_call_failure failure = {0};
+		const struct json *definition;
+		int code;
+
+		json_set_string(arena, request, "taskDefinition", names[i]);
+		code = aws_call(listing->target, "ecs", "DescribeTaskDefinition", request, arena,
+			&answer, &failure, NULL);
+		if (code < 0 && !is_kept_from_us(code, &failure))
+			break;
+		definition = code < 0 ? NULL : json_get(answer, "taskDefinition");
+		if (code == 0 && !json_is(json_get(definition, "containerDefinitions"), JSON_ARRAY))
+			continue;
+		lock_take(&remote->service->lock);
+		map_put(&remote->definitions, names[i],
+			code < 0 || has_check(definition) ? &checked : &unchecked);
+		state_cluster_settled(remote->cluster_ref, names[i]);
+		state_changes_add(&listing->changes, remote->cluster_ref, SPAN(""));
+		lock_release(&remote->service->lock);
+		state_changes_deliver(remote->service, &listing->changes);
+	}
+}
+
+/* ---- again and again ---- */
+
+static int pass(struct state_remote *remote, struct err *err)
+{
+	struct state_service *service = remote->service;
+	struct listing listing = {.remote = remote};
+	int code;
+
+	if (service->config.resolve)
+		listing.target =
+			service->config.resolve(service->config.context, remote->cluster_ref->name);
+	if (!listing.target) {
+		lock_take(&service->lock);
+		snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
+			"there is no target '%.*s'", SPAN_ARGS(remote->cluster_ref->target));
+		lock_release(&service->lock);
+		return err_set(err, -ENOENT, "there is no such target");
+	}
+	listing.arena = arena_new(0);
+	state_changes_init(&listing.changes, listing.arena);
+	/* What is learned of definitions before the place is complete need not be told. */
+	code = list_cluster_ref(&listing, err);
+	if (code == 0)
+		learn_definitions(&listing);
+	/* Who may not ask for services knows instances and tasks all the same. */
+	if (code == 0)
+		state_services_refresh(service, remote->cluster_ref, true, listing.target, err);
+	arena_free(listing.arena);
+	return code;
+}
+
+/* Between two listings: only the services that somebody waits for. */
+static void inspect_services(struct state_remote *remote)
+{
+	struct state_service *service = remote->service;
+	struct aws_target *target =
+		service->config.resolve(service->config.context, remote->cluster_ref->name);
+	struct err err = {0};
+
+	if (target)
+		state_services_refresh(service, remote->cluster_ref, false, target, &err);
+}
+
+/* So that not all come at the same moment. */
+static int64_t draw_spread(struct state_remote *remote, int64_t delay_us)
+{
+	return (int64_t)random_below(runner_random(remote->service->runner),
+		(uint64_t)(delay_us * JITTER_PERCENT / 100 + 1));
+}
+
+/* After so many failures in a row: a period, doubling up to some. */
+static int64_t backoff_us(int64_t period_us, unsigned failures)
+{
+	int64_t most_us = BACKOFF_MOST_PERIODS * period_us;
+	int64_t delay_us = period_us < BACKOFF_FIRST_US ? period_us : BACKOFF_FIRST_US;
+
+	if (most_us > BACKOFF_MOST_US)
+		most_us = BACKOFF_MOST_US;
+	while (failures-- > 0 && delay_us < most_us)
+		delay_us *= 2;
+	return delay_us < most_us ? delay_us : most_us;
+}
+
+/* When the next listing is due: earlier when somebody waits for it. *ret_services: before that, services are. */
+static int64_t next_due_us(const struct state_remote *remote, int64_t until_us, int64_t early_us,
+	int64_t services_us, bool *ret_services)
+{
+	const struct state_cluster *cluster_ref = remote->cluster_ref;
+	int64_t due_us;
+
+	lock_take(&remote->service->lock);
+	due_us = early_us < until_us && cluster_ref->waiting.count > 0 ? early_us : until_us;
+	*ret_services = cluster_ref->services_wanted.count > 0 && services_us < due_us;
+	lock_release(&remote->service->lock);
+	return *ret_services ? services_us : due_us;
+}
+
+/* Until then, or earlier when somebody waits for the next listing. */
+static int pause_until(struct state_remote *remote, int64_t until_us, int64_t early_us)
+{
+	struct state_service *service = remote->service;
+	int64_t services_us = early_us;
+
+	for (;;) {
+		uint64_t seen = runner_event_count(service->wanted);
+		bool services;
+		int64_t due_us = next_due_us(remote, until_us, early_us, services_us, &services);
+
+		/* Marks are milliseconds: what is asked for has to be asked in a later one than that which is waited for. */
+		if (services && runner_now_us(service->runner) >= due_us) {
+			if (runner_sleep_until(service->runner,
+				    runner_deadline_us(service->runner, VERSION_US)) < 0)
+				return -ECANCELED;
+			inspect_services(remote);
+			services_us = runner_deadline_us(service->runner, EARLY_US);
+			continue;
+		}
+		if (runner_now_us(service->runner) >= due_us)
+			return runner_sleep_until(service->runner,
+				runner_deadline_us(service->runner, VERSION_US));
+		if (runner_wait(service->runner, service->wanted, seen, due_us) == -ECANCELED)
+			return -ECANCELED;
+	}
+}
+
+static bool is_wanted(const struct state_remote *remote)
+{
+	const struct state_config *config = &remote->service->config;
+
+	return !config->is_wanted || config->is_wanted(config->context, remote->cluster_ref->name);
+}
+
+/* Nobody needs the place any more: what is known of it grows old, so it is forgotten. */
+static void retire(struct state_remote *remote)
+{
+	struct state_cluster *cluster_ref = remote->cluster_ref;
+
+	lock_take(&remote->service->lock);
+	state_cluster_reset(remote->service, cluster_ref);
+	cluster_ref->complete = cluster_ref->watched = false;
+	cluster_ref->listings = 0;
+	cluster_ref->listing_ms = cluster_ref->listed_ms = 0;
+	state_services_forget(cluster_ref);
+	cluster_ref->remote = NULL;
+	remote->service->remote_count--;
+	lock_release(&remote->service->lock);
+	state_remote_free(remote);
+}
+
+/* When to list again: a period after the last one began, or sooner, so that nobody learns of anything later than that; when
+ * it failed, after a while, or later. One that takes long leaves half of the calls that may be made to others. */
+static int64_t next_listing_us(struct state_remote *remote, int64_t began_us, unsigned failures)
+{
+	int64_t now_us = runner_now_us(remote->service->runner), took_us = now_us - began_us;
+	int64_t delay_us =
+		failures > 0 ? backoff_us(remote->period_us, failures) : remote->period_us;
+	int64_t spread_us = draw_spread(remote, delay_us);
+	int64_t next_us =
+		failures > 0 ? now_us + delay_us + spread_us : began_us + delay_us - spread_us;
+
+	return next_us > now_us + took_us ? next_us : now_us + took_us;
+}
+
+static void report_reached(const struct state_remote *remote, const struct err *err)
+{
+	const struct state_config *config = &remote->service->config;
+
+	if (config->reached)
+		config->reached(config->context, remote->cluster_ref->name, err);
+}
+
+static void poll(void *context)
+{
+	struct state_remote *remote = context;
+	struct runner *runner = remote->service->runner;
+	unsigned failures = 0;
+	bool reported = false;
+
+	for (;;) {
+		int64_t began_us = runner_now_us(runner), took_us, next_us;
+		struct err err = {0};
+		int code;
+
+		if (!is_wanted(remote)) {
+			retire(remote);
+			return;
+		}
+		code = pass(remote, &err);
+
+		if (runner_is_stopped(runner))
+			return;
+		took_us = runner_now_us(runner) - began_us;
+		failures = code < 0 ? failures + 1 : 0;
+		if (failures == REPORTED_FAILURES || (failures == 0 && reported))
+			report_reached(remote, code < 0 ? &err : NULL);
+		reported = failures >= REPORTED_FAILURES;
+		next_us = next_listing_us(remote, began_us, failures);
+		if (pause_until(remote, next_us,
+			    code < 0 ? RUNNER_FOREVER
+				     : runner_deadline_us(runner,
+					       took_us > EARLY_US ? took_us : EARLY_US)) < 0)
+			return;
+	}
+}
+
+int state_remote_start(struct state_service *service, struct state_cluster *cluster_ref,
+	struct err *err)
+{
+	struct state_remote *remote = memory_allocate(sizeof(*remote));
+	char name[RUNNER_NAME_MAX + 1];
+	int code;
+
+	remote->service = service;
+	remote->cluster_ref = cluster_ref;
+	remote->cluster = state_document_id(cluster_ref->scope);
+	remote->period_us = period_us_of(service, cluster_ref);
+	lock_take(&service->lock);
+	cluster_ref->remote = remote;
+	lock_release(&service->lock);
+	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(cluster_ref->name));
+	code = runner_spawn(service->runner, name, poll, remote, err);
+	if (code < 0) {
+		lock_take(&service->lock);
+		cluster_ref->remote = NULL;
+		lock_release(&service->lock);
+		state_remote_free(remote);
+	}
+	return code;
+}
+
+void state_remote_free(struct state_remote *remote)
+{
+	if (!remote)
+		return;
+	map_clear(&remote->definitions);
+	free(remote);
+}

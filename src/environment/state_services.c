@@ -1,0 +1,250 @@
+/*
+ * ECS services of clusters elsewhere: those that somebody needs, by name, as DescribeServices tells them. ECS gives its
+ * services no versions, so what is kept of one is as of the moment at which it was asked for, and an older answer never
+ * replaces a newer one. Events carry no state that could be kept either: they only make us ask sooner.
+ */
+#include <stdio.h>
+
+#include "aws/call.h"
+#include "base/memory.h"
+#include "environment/state_document.h"
+#include "environment/state_internal.h"
+
+#define DESCRIBE_MAX 10 /* services of one call, as ECS allows */
+
+/* What is known of one. */
+struct known {
+	uint64_t resource_version;
+	int64_t requested_us;
+	size_t length; /* 0: there is no such service */
+	char text[];
+};
+
+bool state_services_has(const struct state_cluster *cluster_ref, struct span name)
+{
+	return map_has(&cluster_ref->services, name);
+}
+
+void state_services_forget(struct state_cluster *cluster_ref)
+{
+	MAP_EACH (&cluster_ref->services, entry)
+		free(entry->value);
+	map_clear(&cluster_ref->services);
+	map_clear(&cluster_ref->services_wanted);
+	cluster_ref->services_error[0] = '\0';
+}
+
+/* ---- asking ---- */
+
+struct asking {
+	struct state_service *service;
+	struct state_cluster *cluster_ref;
+	struct aws_target *target;
+	struct arena *arena;
+	uint64_t resource_version; /* of the call */
+	int64_t requested_us;
+	struct map wanted;    /* names that somebody waits for */
+	struct span *changed; /* names, in the arena */
+	size_t changed_count;
+};
+
+static struct json *request_for(struct asking *asking, const struct span *names, size_t count)
+{
+	struct arena *arena = asking->arena;
+	struct json *request = json_new_object(arena), *services = json_new_array(arena),
+		    *include = json_new_array(arena);
+
+	for (size_t i = 0; i < count; i++)
+		json_append(arena, services, json_new_string(arena, names[i]));
+	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
+	json_set_string(arena, request, "cluster", state_document_id(asking->cluster_ref->scope));
+	json_set(arena, request, "services", services);
+	json_set(arena, request, "include", include);
+	return request;
+}
+
+/* What the answer says of one: the service; NULL, and that it is not there; or nothing at all. */
+static int find_answer(const struct json *answer, struct span name, const struct json **ret_service,
+	struct err *err)
+{
+	*ret_service = NULL;
+	JSON_EACH_ITEM (json_get(answer, "services"), found)
+		if (span_equal(json_get_text(found, "serviceName"), name)) {
+			*ret_service = found;
+			return 0;
+		}
+	JSON_EACH_ITEM (json_get(answer, "failures"), failure) {
+		struct span arn = json_get_text(failure, "arn");
+
+		if (arn.data && span_equal(state_document_id(arn), name) &&
+			span_is(json_get_text(failure, "reason"), "MISSING"))
+			return 0;
+	}
+	return err_set(err, -EREMOTEIO, "DescribeServices tells nothing of '%.*s'",
+		SPAN_ARGS(name));
+}
+
+/* Under the lock. */
+static void keep(struct asking *asking, struct span name, const struct json *found)
+{
+	struct state_cluster *cluster_ref = asking->cluster_ref;
+	struct known *before = map_get(&cluster_ref->services, name), *now;
+	struct span text = found ? json_to_text(found, asking->arena) : SPAN("");
+	bool same;
+
+	if (before && before->resource_version > asking->resource_version)
+		return;
+	same = before && span_equal(text, (struct span){before->text, before->length});
+	now = memory_allocate(sizeof(*now) + text.length);
+	now->resource_version = asking->resource_version;
+	now->requested_us = asking->requested_us;
+	now->length = text.length;
+	if (text.length > 0)
+		memcpy(now->text, text.data, text.length);
+	map_put(&cluster_ref->services, name, now);
+	free(before);
+	/* Whoever waited for a mark looks again even if nothing is different. */
+	if (!same || map_has(&asking->wanted, name))
+		asking->changed[asking->changed_count++] = name;
+}
+
+static int ask(struct asking *asking, const struct span *names, size_t count, struct err *err)
+{
+	struct state_service *service = asking->service;
+	struct json *answer;
+	int code;
+
+	asking->requested_us = runner_now_us(service->runner);
+	asking->resource_version = (uint64_t)(asking->requested_us / 1000);
+	code = aws_call(asking->target, "ecs", "DescribeServices",
+		request_for(asking, names, count), asking->arena, &answer, NULL, err);
+	for (size_t i = 0; code == 0 && i < count; i++) {
+		const struct json *found;
+
+		code = find_answer(answer, names[i], &found, err);
+		if (code < 0)
+			break;
+		lock_take(&service->lock);
+		keep(asking, names[i], found);
+		lock_release(&service->lock);
+	}
+	return code;
+}
+
+/* Under the lock: those that nobody needs any more. */
+static void forget_others(struct state_cluster *cluster_ref, const struct span *names, size_t count)
+{
+	_map_ struct map needed = {0};
+
+	for (size_t i = 0; i < count; i++)
+		map_put(&needed, names[i], cluster_ref);
+	MAP_EACH (&cluster_ref->services, entry)
+		if (!map_has(&needed, entry->key))
+			free(map_remove(&cluster_ref->services, entry->key));
+}
+
+static void report(const struct asking *asking)
+{
+	const struct state_config *config = &asking->service->config;
+
+	for (size_t i = 0; config->service_changed && i < asking->changed_count; i++)
+		config->service_changed(config->context, asking->cluster_ref->name,
+			asking->changed[i]);
+}
+
+/* Those of the names that somebody waits for, in their place; how many. */
+static size_t keep_wanted(const struct asking *asking, struct span *names, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (map_has(&asking->wanted, names[i]))
+			names[kept++] = names[i];
+	return kept;
+}
+
+int state_services_refresh(struct state_service *service, struct state_cluster *cluster_ref,
+	bool all, struct aws_target *target, struct err *err)
+{
+	const struct state_config *config = &service->config;
+	_arena_ struct arena *arena = arena_new(0);
+	struct asking asking = {
+		.service = service, .cluster_ref = cluster_ref, .target = target, .arena = arena};
+	struct span *names = NULL;
+	size_t count = config->list_services ? config->list_services(config->context,
+						       cluster_ref->name, arena, &names)
+					     : 0;
+	int code = 0;
+
+	/* Who wants to know it from now on may want to know what comes after the call. */
+	lock_take(&service->lock);
+	asking.wanted = cluster_ref->services_wanted;
+	cluster_ref->services_wanted = (struct map){0};
+	lock_release(&service->lock);
+	if (!all)
+		count = keep_wanted(&asking, names, count);
+	asking.changed = arena_allocate_array(arena, count + 1, sizeof(*asking.changed));
+	for (size_t i = 0; code == 0 && i < count; i += DESCRIBE_MAX)
+		code = ask(&asking, names + i, count - i < DESCRIBE_MAX ? count - i : DESCRIBE_MAX,
+			err);
+	lock_take(&service->lock);
+	if (all)
+		forget_others(cluster_ref, names, count);
+	if (all || code < 0)
+		snprintf(cluster_ref->services_error, sizeof(cluster_ref->services_error), "%s",
+			code < 0 ? err->message : "");
+	lock_release(&service->lock);
+	report(&asking);
+	map_clear(&asking.wanted);
+	return code;
+}
+
+/* ---- reading ---- */
+
+void state_get_service(struct state_service *service, struct span cluster_ref_name,
+	struct span name, struct arena *arena, struct state_service_info *ret_info)
+{
+	const struct state_cluster *cluster_ref;
+	const struct known *known;
+	struct span text = SPAN("");
+	struct json *document;
+	int64_t now_us = runner_now_us(service->runner);
+
+	*ret_info = (struct state_service_info){.stale = true};
+	lock_take(&service->lock);
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	known = cluster_ref ? map_get(&cluster_ref->services, name) : NULL;
+	if (known) {
+		ret_info->known = true;
+		ret_info->resource_version = known->resource_version;
+		/* Who does not get an answer for the one would not get it for the other. */
+		ret_info->stale =
+			state_cluster_is_late(cluster_ref, known->requested_us, now_us) ||
+			state_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
+		text = arena_copy_span(arena, (struct span){known->text, known->length});
+	}
+	if (cluster_ref)
+		snprintf(ret_info->error, sizeof(ret_info->error), "%s",
+			cluster_ref->services_error[0] ? cluster_ref->services_error
+						       : cluster_ref->error);
+	lock_release(&service->lock);
+	if (text.length > 0 && json_parse(text, arena, &document, NULL) == 0)
+		ret_info->service = document;
+}
+
+void state_want_service(struct state_service *service, struct span cluster_ref_name,
+	struct span name)
+{
+	struct state_cluster *cluster_ref;
+	bool first = false;
+
+	lock_take(&service->lock);
+	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
+	if (cluster_ref && cluster_ref->remote && !map_has(&cluster_ref->services_wanted, name)) {
+		map_put(&cluster_ref->services_wanted, name, cluster_ref);
+		first = true;
+	}
+	lock_release(&service->lock);
+	if (first)
+		runner_signal(service->wanted);
+}

@@ -1,0 +1,320 @@
+/*
+ * Which clusters elsewhere are listed, and when: as often as their target says, sooner when somebody waits for it, seldom
+ * when they do not answer, and not at all when nobody needs them. On virtual time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "aws/call_target.h"
+#include "control/runner_simulated.h"
+#include "environment/state.h"
+#include "ecs/test_server.h"
+
+#define PLACE "far:123456789012/eu-west-1/web"
+#define TASK_ARN "arn:aws:ecs:eu-west-1:123456789012:task/web/0123456789abcdef0123456789abcdef"
+#define INSTANCE_ARN "arn:aws:ecs:eu-west-1:123456789012:container-instance/web/i1"
+#define PERIOD_MS 60000
+#define TEST_TASK                                                                                  \
+	"{\"taskArn\":\"" TASK_ARN "\",\"containerInstanceArn\":\"" INSTANCE_ARN                   \
+	"\",\"group\":\"env:log\",\"startedBy\":\"d\",\"taskDefinitionArn\":\"arn:aws:ecs:x:1:"    \
+	"task-definition/log:1\",\"lastStatus\":\"PENDING\",\"desiredStatus\":\"RUNNING\","        \
+	"\"version\":1,\"createdAt\":1.0}"
+
+struct bench {
+	struct runner *runner;
+	struct test_server *server;
+	struct state_service *service;
+	struct aws_target target;
+	struct arena *arena;
+	unsigned listings, reported;
+	bool fails, wanted, has_task;
+	int64_t takes_ms;
+};
+
+static int fake_send(struct aws_target *target, const struct aws_call *call,
+	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
+{
+	struct bench *bench = CONTAINER_OF(target, struct bench, target);
+	const char *answer = "{\"taskArns\":[]}";
+	bool begins = strcmp(call->operation, "ListContainerInstances") == 0;
+	char text[1024];
+
+	bench->listings += begins;
+	if (begins && bench->takes_ms > 0 &&
+		runner_sleep_until(bench->runner,
+			runner_deadline_us(bench->runner, bench->takes_ms * 1000)) < 0)
+		return err_set(err, -ECANCELED, "stopped");
+	if (bench->fails)
+		return aws_call_fail(call, 500, SPAN("ServerException"), SPAN("no"), failure, err);
+	if (begins)
+		answer = "{\"containerInstanceArns\":[\"" INSTANCE_ARN "\"]}";
+	if (strcmp(call->operation, "DescribeContainerInstances") == 0)
+		answer = "{\"containerInstances\":[{\"containerInstanceArn\":\"" INSTANCE_ARN
+			 "\",\"status\":\"ACTIVE\",\"agentConnected\":true,\"version\":1,"
+			 "\"attributes\":[]}],\"failures\":[]}";
+	if (strcmp(call->operation, "DescribeTasks") == 0)
+		answer = bench->has_task ? "{\"tasks\":[" TEST_TASK "]}"
+					 : "{\"tasks\":[],\"failures\":[{\"arn\":\"" TASK_ARN
+					   "\",\"reason\":\"MISSING\"}]}";
+	snprintf(text, sizeof(text), "%s", answer);
+	return aws_call_read_answer(call, arena_copy_span(call->arena, span_of(text)), ret_answer,
+		err);
+}
+
+static struct aws_target *resolve(void *context, struct span cluster_ref)
+{
+	struct bench *bench = context;
+
+	assert_true(span_is(cluster_ref, PLACE));
+	return &bench->target;
+}
+
+static int64_t get_poll_ms(void *context, struct span cluster_ref)
+{
+	(void)context;
+	(void)cluster_ref;
+	return PERIOD_MS;
+}
+
+static bool is_wanted(void *context, struct span cluster_ref)
+{
+	const struct bench *bench = context;
+
+	(void)cluster_ref;
+	return bench->wanted;
+}
+
+static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
+{
+	struct bench *bench = context;
+
+	(void)cluster_ref;
+	(void)instance;
+	(void)group;
+	bench->reported++;
+}
+
+static int set_up(void **state)
+{
+	struct bench *bench = memory_allocate(sizeof(*bench));
+	struct state_config config = {.changed = note,
+		.resolve = resolve,
+		.get_poll_ms = get_poll_ms,
+		.is_wanted = is_wanted,
+		.context = bench};
+
+	bench->runner = runner_simulated_new(7);
+	bench->server = test_server_new_on(runner_clock(bench->runner));
+	bench->target = (struct aws_target){.runner = bench->runner, .send = fake_send};
+	bench->arena = arena_new(0);
+	bench->wanted = true;
+	config.runner = bench->runner;
+	config.store = bench->server->store;
+	assert_int_equal(state_service_new(&config, &bench->service, NULL), 0);
+	*state = bench;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *bench = *state;
+
+	state_service_free(bench->service);
+	test_server_free(bench->server);
+	arena_free(bench->arena);
+	runner_free(bench->runner);
+	free(bench);
+	return 0;
+}
+
+static void sleep_ms(struct bench *bench, int64_t milliseconds)
+{
+	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, milliseconds * 1000));
+}
+
+static struct state_info info(struct bench *bench)
+{
+	struct state_info known;
+
+	assert_true(state_get_info(bench->service, SPAN(PLACE), &known));
+	return known;
+}
+
+static void open_place(struct bench *bench)
+{
+	state_watch(bench->service, SPAN(PLACE));
+	sleep_ms(bench, 100);
+	assert_true(info(bench).complete);
+	assert_int_equal(bench->listings, 1);
+}
+
+static void listed_as_often_as_its_target_says(void **state)
+{
+	struct bench *bench = *state;
+
+	open_place(bench);
+	sleep_ms(bench, 10 * PERIOD_MS);
+	assert_in_range(bench->listings, 9, 13);
+	assert_false(info(bench).stale);
+	bench->fails = true;
+	sleep_ms(bench, 4 * PERIOD_MS);
+	assert_true(info(bench).stale);
+	assert_true(info(bench).complete);
+	assert_non_null(strstr(info(bench).error, "ServerException"));
+}
+
+static void sooner_when_somebody_waits(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t resource_version;
+
+	open_place(bench);
+	sleep_ms(bench, 5000);
+	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version));
+	sleep_ms(bench, 100);
+	assert_int_equal(bench->listings, 2);
+	assert_true(state_reaches(bench->service, SPAN(PLACE), resource_version));
+	/* Who waits all the time does not make a storm. */
+	for (unsigned i = 0; i < 1000; i++) {
+		state_reaches(bench->service, SPAN(PLACE),
+			state_resource_version(bench->service, SPAN(PLACE)));
+		sleep_ms(bench, 10);
+	}
+	assert_in_range(bench->listings, 8, 13);
+	/* When nobody does it goes on as before. */
+	sleep_ms(bench, 3000);
+	resource_version = bench->listings;
+	sleep_ms(bench, 10 * PERIOD_MS);
+	assert_in_range(bench->listings, resource_version + 7, resource_version + 13);
+}
+
+static void seldom_when_it_does_not_answer(void **state)
+{
+	struct bench *bench = *state;
+
+	open_place(bench);
+	bench->fails = true;
+	sleep_ms(bench, INT64_C(3600000));
+	/* Not even when somebody waits. */
+	for (unsigned i = 0; i < 3600; i++) {
+		state_reaches(bench->service, SPAN(PLACE),
+			state_resource_version(bench->service, SPAN(PLACE)));
+		sleep_ms(bench, 1000);
+	}
+	assert_in_range(bench->listings, 100, 150);
+	bench->fails = false;
+	sleep_ms(bench, 2 * PERIOD_MS);
+	assert_false(info(bench).stale);
+	assert_string_equal(info(bench).error, "");
+}
+
+/* A listing that takes longer than the period is not late. */
+static void long_listings_are_not_stale(void **state)
+{
+	struct bench *bench = *state;
+
+	bench->takes_ms = 4 * PERIOD_MS;
+	state_watch(bench->service, SPAN(PLACE));
+	sleep_ms(bench, 5 * PERIOD_MS);
+	for (unsigned i = 0; i < 60; i++) {
+		sleep_ms(bench, PERIOD_MS);
+		assert_false(info(bench).stale);
+	}
+	bench->fails = true;
+	sleep_ms(bench, 60 * PERIOD_MS);
+	assert_true(info(bench).stale);
+}
+
+static void forgotten_when_nobody_needs_it(void **state)
+{
+	struct bench *bench = *state;
+	struct span *cluster_refs;
+	unsigned listings;
+
+	open_place(bench);
+	assert_int_equal(state_list_clusters(bench->service, bench->arena, &cluster_refs), 1);
+	bench->wanted = false;
+	sleep_ms(bench, 2 * PERIOD_MS);
+	listings = bench->listings;
+	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
+	assert_int_equal(state_list_clusters(bench->service, bench->arena, &cluster_refs), 0);
+	assert_null(state_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
+	sleep_ms(bench, 10 * PERIOD_MS);
+	assert_int_equal(bench->listings, listings);
+	/* And from the beginning when somebody does. */
+	bench->wanted = true;
+	state_watch(bench->service, SPAN(PLACE));
+	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
+	sleep_ms(bench, 100);
+	assert_true(state_is_complete(bench->service, SPAN(PLACE)));
+	assert_non_null(state_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
+	assert_int_equal(bench->listings, listings + 1);
+}
+
+static void many_times_watched_is_no_more(void **state)
+{
+	struct bench *bench = *state;
+
+	open_place(bench);
+	for (unsigned i = 0; i < 2 * STATE_REMOTE_CLUSTERS_MAX; i++) {
+		bench->wanted = false;
+		sleep_ms(bench, 2 * PERIOD_MS);
+		bench->wanted = true;
+		state_watch(bench->service, SPAN(PLACE));
+		state_watch(bench->service, SPAN(PLACE));
+		sleep_ms(bench, 100);
+		assert_true(info(bench).complete);
+	}
+}
+
+/* What a call answered is known at once, and stays known while a listing that began before it goes on. */
+static void what_was_answered_is_known(void **state)
+{
+	struct bench *bench = *state;
+	const struct state_task *known;
+	struct json *task;
+
+	open_place(bench);
+	bench->has_task = true;
+	assert_int_equal(json_parse(SPAN(TEST_TASK), bench->arena, &task, NULL), 0);
+	bench->reported = 0;
+	assert_int_equal(state_post_task(bench->service, SPAN(PLACE), task, NULL), 1);
+	assert_int_equal(bench->reported, 1);
+	assert_int_equal(state_post_task(bench->service, SPAN(PLACE), task, NULL), 0);
+	known = state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena);
+	assert_non_null(known);
+	assert_true(span_is(known->instance, "i1"));
+	/* It is on no page, and there when it is asked for by name. */
+	sleep_ms(bench, 2 * PERIOD_MS);
+	assert_non_null(state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena));
+	bench->has_task = false;
+	sleep_ms(bench, 2 * PERIOD_MS);
+	assert_null(state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena));
+	/* Of this server nobody but the store knows. */
+	assert_int_equal(state_post_task(bench->service, SPAN(":123456789012/eu-west-1/web"), task,
+				 NULL),
+		0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(listed_as_often_as_its_target_says),
+		TEST(sooner_when_somebody_waits),
+		TEST(seldom_when_it_does_not_answer),
+		TEST(long_listings_are_not_stale),
+		TEST(forgotten_when_nobody_needs_it),
+		TEST(many_times_watched_is_no_more),
+		TEST(what_was_answered_is_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

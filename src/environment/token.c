@@ -1,0 +1,122 @@
+#include "environment/token.h"
+
+#include "environment/fail.h"
+#include "environment/kinds.h"
+#include "environment/matching.h"
+
+#define TOKEN_MAX 64
+#define TOKENS_MAX 16 /* of one deployment, or environment */
+
+int daemon_token_prepare(struct aws_request *request)
+{
+	struct client_token *token = arena_allocate(request->arena, sizeof(*token));
+
+	if (client_token_prepare(request, TOKEN_MAX, token) < 0)
+		return -EPERM;
+	request->prepared = token;
+	return 0;
+}
+
+struct span daemon_token_text(const struct aws_request *request)
+{
+	const struct client_token *token = request->prepared;
+
+	return token->text.data ? token->text : SPAN("");
+}
+
+struct span daemon_token_hash(const struct aws_request *request)
+{
+	const struct client_token *token = request->prepared;
+
+	return token->text.data ? token->hash : SPAN("");
+}
+
+/* What stands in one list where the token stands in the other; SPAN_NONE. */
+static struct span beside(struct span tokens, struct span others, struct span token)
+{
+	struct span one, other;
+
+	while (span_next_part(&tokens, ' ', &one) && span_next_part(&others, ' ', &other))
+		if (span_equal(one, token))
+			return other;
+	return SPAN_NONE;
+}
+
+/* Fails the request if it asks for something else than the one with this hash. */
+static int check_same(struct aws_request *request, struct span hash)
+{
+	struct span token = daemon_token_text(request);
+
+	if (span_equal(hash, daemon_token_hash(request)))
+		return 0;
+	return daemon_fail(request, "ResourceExistsException", "clientToken", token,
+		"clientToken: '%.*s' was used by a request that asked for something else",
+		SPAN_ARGS(token));
+}
+
+int daemon_token_find(struct aws_request *request, const struct store_kind *kind, int index,
+	struct span environment_key,
+	void (*tokens_of)(const struct store_object *created, struct span *ret_tokens,
+		struct span *ret_hashes),
+	const struct store_object **ret_created)
+{
+	struct span token = daemon_token_text(request), tokens, hashes;
+
+	*ret_created = NULL;
+	if (token.length == 0)
+		return 0;
+	*ret_created = store_next(&(struct store_cursor){.view = request->view,
+		.kind = kind,
+		.index = index,
+		.prefix = environment_child_key(request->arena, environment_key, token),
+		.exact = true});
+	if (!*ret_created)
+		return 0;
+	tokens_of(*ret_created, &tokens, &hashes);
+	return check_same(request, beside(tokens, hashes, token));
+}
+
+int daemon_token_find_answer(struct aws_request *request, struct span tokens, struct span hashes,
+	struct span answers, struct span *ret_answer)
+{
+	struct span token = daemon_token_text(request), hash = SPAN_NONE;
+
+	if (token.length > 0)
+		hash = beside(tokens, hashes, token);
+	if (hash.data && check_same(request, hash) < 0)
+		return -EPERM;
+	*ret_answer = hash.data ? beside(tokens, answers, token) : SPAN_NONE;
+	return 0;
+}
+
+static void append(struct arena *arena, struct span *list, struct span text)
+{
+	struct span rest = *list, first;
+	size_t count = 0;
+
+	while (span_next_part(&rest, ' ', &first))
+		count++;
+	rest = *list;
+	if (count >= TOKENS_MAX)
+		span_next_part(&rest, ' ', &first);
+	*list = rest.length > 0 ? arena_format(arena, "%.*s %.*s", SPAN_ARGS(rest), SPAN_ARGS(text))
+				: text;
+}
+
+bool daemon_token_add(const struct aws_request *request, struct span *tokens, struct span *hashes)
+{
+	struct span token = daemon_token_text(request);
+
+	if (token.length == 0)
+		return false;
+	append(request->arena, tokens, token);
+	append(request->arena, hashes, daemon_token_hash(request));
+	return true;
+}
+
+void daemon_token_add_answer(const struct aws_request *request, struct span *tokens,
+	struct span *hashes, struct span *answers, struct span answer)
+{
+	if (daemon_token_add(request, tokens, hashes))
+		append(request->arena, answers, answer);
+}
