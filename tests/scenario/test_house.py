@@ -74,6 +74,61 @@ def test_upward_include_stops_the_build(sources):
     assert 'base includes "store/store.h", but store is above it' in built.stdout
 
 
+@pytest.fixture
+def layered(tmp_path):
+    """A small tree whose folder ecs is divided into subfolders, for planted offences."""
+    for name, text in {
+            "ladder.txt": "base\necs\n",
+            "base/err.h": "",
+            "ecs/layers.txt": "# lowest first\nrecord\ntask\n",
+            "ecs/record/kind.h": '#include "base/err.h"\n',
+            "ecs/record/kind_test.c": '#include "ecs/test_server.h"\n#include "ecs/task/task.h"\n',
+            "ecs/task/task.h": '#include "ecs/record/kind.h"\n',
+            "ecs/operations.c": '#include "ecs/task/task.h"\n#include "ecs/record/kind.h"\n',
+            "ecs/test_server.h": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_includes_of_lower_subfolders_are_allowed(layered):
+    checked = run(tool("check-includes"), str(layered))
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name, text, complaint", [
+    ("ecs/record/planted.c", '#include "ecs/task/task.h"\n',
+     'src/ecs/record/planted.c:1: record includes "ecs/task/task.h", but task is above it'),
+    ("ecs/task/planted.c", '\n#include "ecs/ecs.h"\n',
+     'src/ecs/task/planted.c:2: task includes "ecs/ecs.h", but . is above it'),
+    ("ecs/task/planted.c", '#include "ecs/other/other.h"\n',
+     '"ecs/other/other.h": subfolder other is not in layers.txt'),
+    ("ecs/task/planted.c", '#include "ecs/test_server.h"\n', "is for tests only"),
+    ("ecs/other/other.h", "", "src/ecs/other: not in src/ecs/layers.txt"),
+    ("ecs/layers.txt", "record\ntask\nmissing\n",
+     "src/ecs/layers.txt: there is no subfolder missing"),
+    ("ecs/layers.txt", ".\nrecord\ntask\n",
+     'src/ecs/operations.c:1: . includes "ecs/task/task.h", but task is above it'),
+])
+def test_include_of_a_higher_subfolder_is_refused(layered, name, text, complaint):
+    (layered / name).parent.mkdir(exist_ok=True)
+    (layered / name).write_text(text)
+    checked = run(tool("check-includes"), str(layered))
+    assert checked.returncode == 1
+    assert complaint in checked.stderr
+
+
+def test_subfolder_with_too_many_files_is_refused(layered):
+    for number in range(39):
+        (layered / f"ecs/task/planted_{number}_test.c").write_text("")
+    assert run(tool("check-includes"), str(layered)).returncode == 0
+    (layered / "ecs/task/planted.h").write_text("")
+    checked = run(tool("check-includes"), str(layered))
+    assert checked.returncode == 1
+    assert checked.stderr == "src/ecs/task: 41 files (limit 40); divide it\n"
+
+
 def test_names_say_something():
     checked = run(tool("check-names"))
     assert (checked.returncode, checked.stderr) == (0, "")
