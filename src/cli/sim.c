@@ -9,9 +9,9 @@
 #include "base/memory.h"
 #include "base/span.h"
 #include "cli/command.h"
-#include "control/simulation/toy_simulation.h"
-#include "environment/simulation/daemon_simulation.h"
-#include "ecs/simulation/service_simulation.h"
+#include "sim/daemon/daemon_simulation.h"
+#include "sim/service/service_simulation.h"
+#include "sim/toy/toy_simulation.h"
 
 #define INSTANCES_MAX 10000
 #define ENVIRONMENTS_MAX 1000

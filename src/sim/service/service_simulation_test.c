@@ -1,0 +1,31 @@
+/* The simulation of services holds over many seeds, and repeats itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/service/test_simulation.h"
+
+static void all_seeds_hold(void **state)
+{
+	(void)state;
+	simulation_run_seeds(false);
+}
+
+static void a_seed_repeats_itself(void **state)
+{
+	(void)state;
+	simulation_repeat_seeds(false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_seed_repeats_itself),
+		cmocka_unit_test(all_seeds_hold),
+	};
+
+	return cmocka_run_group_tests(tests, simulation_make_folder, simulation_remove_folder);
+}
