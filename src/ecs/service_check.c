@@ -342,7 +342,8 @@ static int read_scheduling(struct aws_request *request, const struct json *input
 		json_is_absent(json_get(input, "desiredCount")))
 		return aws_fail_input(request, "desiredCount: is required with scheduling strategy "
 					       "REPLICA");
-	if (!json_is_absent(json_get(input, "role")) && !balanced)
+	/* Ansible always sends a role, and "" for none. */
+	if (json_get_text(input, "role").length > 0 && !balanced)
 		return aws_fail_input(request, "role: is only for services with a load balancer");
 	json_set_string(edit->arena, controller, "type",
 		span_of(service_controller_name(facts->controller)));

@@ -239,6 +239,18 @@ static void test_refuses_what_makes_no_service(void **state)
 	assert_int_equal(json_count(member(server, "serviceArns")), 0);
 }
 
+/* Ansible's ecs_service sends role: "" whenever its user named none. */
+static void test_an_empty_role_is_no_role(void **state)
+{
+	struct test_server *server = *state;
+
+	test_call(server, "CreateService",
+		"{'serviceName':'a','taskDefinition':'web','desiredCount':1,'role':'',"
+		"'clientToken':'','loadBalancers':[]}");
+	assert_text(of_service(server, "serviceName"), "a");
+	assert_null(of_service(server, "roleArn"));
+}
+
 static void test_an_inactive_definition_makes_no_service(void **state)
 {
 	struct test_server *server = *state;
@@ -631,6 +643,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_answers_what_was_asked_for),
 		TEST(test_refuses_what_makes_no_service),
+		TEST(test_an_empty_role_is_no_role),
 		TEST(test_an_inactive_definition_makes_no_service),
 		TEST(test_fargate_services_have_a_platform),
 		TEST(test_default_strategy_of_the_cluster_counts),
