@@ -5,7 +5,7 @@
 
 #include "aws/arn.h"
 #include "aws/page.h"
-#include "ecs/name.h"
+#include "ecs/record/name.h"
 
 #define PRINCIPAL_MAX 512
 #define PAGE_MAX 10

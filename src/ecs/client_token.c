@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "aws/sigv4_hash.h"
-#include "ecs/task.h"
+#include "ecs/record/task.h"
 
 /* Half a SHA-256: nobody gains by finding two requests of his own that collide. */
 #define HASH_DIGITS 32

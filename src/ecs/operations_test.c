@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "ecs/cluster.h"
-#include "ecs/container_instance.h"
-#include "ecs/task_definition.h"
+#include "ecs/definition/task_definition.h"
+#include "ecs/record/cluster.h"
+#include "ecs/record/container_instance.h"
 #include "ecs/test_server.h"
 
 #define APP "'containerDefinitions':[{'name':'app','image':'i','memory':64}]"

@@ -6,12 +6,12 @@
 
 #include "control/write.h"
 #include "ecs/client_token.h"
-#include "ecs/cluster.h"
 #include "ecs/controllers.h"
-#include "ecs/name.h"
-#include "ecs/service_revision.h"
-#include "ecs/task.h"
-#include "ecs/task_definition.h"
+#include "ecs/definition/task_definition.h"
+#include "ecs/record/cluster.h"
+#include "ecs/record/name.h"
+#include "ecs/record/task.h"
+#include "ecs/service/service_revision.h"
 
 #define INACTIVE_CLUSTER_MS (INT64_C(60) * 60 * 1000)
 #define INACTIVE_SERVICE_MS (INT64_C(60) * 60 * 1000)

@@ -9,7 +9,7 @@
 #include "control/runner_simulated.h"
 #include "ecs/client_token.h"
 #include "ecs/controllers.h"
-#include "ecs/service_kind.h"
+#include "ecs/record/service_kind.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
 

@@ -23,8 +23,8 @@
 #include "aws/dispatch.h"
 #include "base/memory.h"
 #include "cloudmap/cloudmap.h"
-#include "ecs/container_instance.h"
 #include "ecs/ecs.h"
+#include "ecs/record/container_instance.h"
 #include "elb/elb.h"
 
 #define TEST_SERVER_NOW_MS INT64_C(1700000000123)

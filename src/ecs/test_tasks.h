@@ -5,8 +5,8 @@
 #ifndef ECS_TEST_TASKS_H
 #define ECS_TEST_TASKS_H
 
-#include "ecs/service_kind.h"
-#include "ecs/task.h"
+#include "ecs/record/service_kind.h"
+#include "ecs/record/task.h"
 
 #define TEST_ACCOUNT_KEY "123456789012/eu-west-1"
 #define TEST_ARN "arn:aws:ecs:eu-west-1:123456789012:"

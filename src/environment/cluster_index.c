@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "ecs/attribute.h"
+#include "ecs/record/attribute.h"
 
 /* Tasks by status, those that have failed behind the others; instances by status. */
 #define TASK_FAILED (STATE_TASK_STOPPED + 1)

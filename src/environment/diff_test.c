@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "ecs/record/container_instance.h"
 #include "environment/test_manager.h"
-#include "ecs/container_instance.h"
 
 #define SEEDS 300
 #define INSTANCES_MAX 5

@@ -73,7 +73,7 @@ struct environment_facts {
 	/* That instances must have now: ";NAME=VALUE;NAME;"; "". See derived.h. */
 	struct span attributes;
 	bool unhealthy;       /* as its counts last were; its manager writes that down */
-	struct span reserved; /* key of its reservation (ecs/reservation.h); "" */
+	struct span reserved; /* key of its reservation (ecs/record/reservation.h); "" */
 	int64_t version_count, deployment_count; /* ever */
 	int64_t created_ms, updated_ms;
 	int64_t active_ms;    /* since when its target version is wanted, and it is active */

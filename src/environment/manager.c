@@ -5,11 +5,11 @@
 
 #include "aws/arn.h"
 #include "base/memory.h"
+#include "ecs/record/service_kind.h"
 #include "environment/environment_type.h"
 #include "environment/manager_internal.h"
 #include "environment/matching.h"
 #include "environment/quarantine_guard.h"
-#include "ecs/service_kind.h"
 
 #define RESYNC_MS 60000
 #define REASON_MAX 300

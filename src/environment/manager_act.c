@@ -9,10 +9,10 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "ecs/placement/preemption.h"
+#include "ecs/record/name.h"
 #include "environment/manager_internal.h"
 #include "environment/matching.h"
-#include "ecs/name.h"
-#include "ecs/preemption.h"
 
 #define RECHECK_MS 200
 

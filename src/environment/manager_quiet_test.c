@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "ecs/record/container_instance.h"
 #include "environment/test_manager.h"
-#include "ecs/container_instance.h"
 
 #define INSTANCES 3
 #define MOMENT_US (SECOND_US / 2)

@@ -13,9 +13,9 @@
 
 #include "aws/call_target.h"
 #include "aws/targets.h"
+#include "ecs/record/service_kind.h"
 #include "environment/cron.h"
 #include "environment/test_manager.h"
-#include "ecs/service_kind.h"
 
 #define MINUTE_MS INT64_C(60000)
 #define SEEDS 20

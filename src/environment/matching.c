@@ -1,7 +1,7 @@
 #include "environment/matching.h"
 
+#include "ecs/record/attribute.h"
 #include "environment/daemon.h"
-#include "ecs/attribute.h"
 
 bool environment_version_matches(const struct environment_version_facts *version,
 	struct span cluster_ref, const struct state_instance *instance)

@@ -1,7 +1,7 @@
 /* See the header. */
 #include "environment/reserving.h"
 
-#include "ecs/reservation.h"
+#include "ecs/record/reservation.h"
 
 /* The version that its instances shall run; NULL: nothing is reserved for it. */
 static const struct environment_version_facts *find_reserving(struct store_transaction *transaction,

@@ -1,6 +1,6 @@
 /*
  * First in: while a daemon environment is active in a cluster of this server it holds a reservation there
- * (ecs/reservation.h), so that its instances take other tasks after its own, and keep its room. Whoever writes
+ * (ecs/record/reservation.h), so that its instances take other tasks after its own, and keep its room. Whoever writes
  * an environment writes that in the same transaction.
  */
 #ifndef ENVIRONMENT_RESERVING_H

@@ -77,7 +77,7 @@ struct state_instance {
 	struct span host; /* ec2InstanceId, or "" */
 	enum state_instance_status status;
 	bool connected;
-	struct span attributes; /* packed, see ecs/attribute.h */
+	struct span attributes; /* packed, see ecs/record/attribute.h */
 	uint64_t version;
 	int64_t away_ms; /* since when, as far as is known: steady time of this server; 0 while connected */
 	/* Its tasks that have not stopped, of whomever. */

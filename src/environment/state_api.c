@@ -7,13 +7,13 @@
 
 #include "aws/arn.h"
 #include "aws/page.h"
+#include "ecs/record/attribute.h"
+#include "ecs/record/name.h"
 #include "environment/daemon.h"
 #include "environment/fail.h"
 #include "environment/state.h"
 #include "environment/state_document.h"
 #include "environment/state_internal.h"
-#include "ecs/attribute.h"
-#include "ecs/name.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 1000

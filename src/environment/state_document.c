@@ -4,7 +4,7 @@
 
 #include "aws/shape_scalar.h"
 #include "base/memory.h"
-#include "ecs/attribute.h"
+#include "ecs/record/attribute.h"
 
 static const char *const task_statuses[] = {
 	[STATE_TASK_PROVISIONING] = "PROVISIONING",

@@ -8,11 +8,11 @@
  */
 #include "aws/key.h"
 #include "base/memory.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/record/task.h"
 #include "environment/kinds.h"
 #include "environment/state_document.h"
 #include "environment/state_internal.h"
-#include "ecs/container_instance.h"
-#include "ecs/task.h"
 
 #define CHANGES_AT_ONCE 64
 #define LISTED_AT_ONCE 256        /* objects, while the lock is held */

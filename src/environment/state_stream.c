@@ -3,14 +3,14 @@
 
 #include "aws/targets.h"
 #include "base/memory.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/record/name.h"
+#include "ecs/record/task.h"
 #include "environment/daemon.h"
 #include "environment/fail.h"
 #include "environment/state_internal.h"
 #include "environment/state_log.h"
 #include "environment/version_names.h"
-#include "ecs/container_instance.h"
-#include "ecs/name.h"
-#include "ecs/task.h"
 
 struct state_stream {
 	struct arena *arena; /* for all of this */

@@ -4,10 +4,10 @@
 #include <inttypes.h>
 
 #include "aws/document.h"
+#include "ecs/definition/task_definition.h"
+#include "ecs/record/attribute.h"
 #include "environment/environment_type.h"
 #include "environment/version_names.h"
-#include "ecs/attribute.h"
-#include "ecs/task_definition.h"
 
 #define SECOND_MS 1000
 

@@ -6,11 +6,11 @@
 #include "aws/key.h"
 #include "aws/policy.h"
 #include "aws/targets.h"
+#include "ecs/definition/task_definition.h"
+#include "ecs/record/cluster.h"
+#include "ecs/record/name.h"
 #include "environment/daemon.h"
 #include "environment/fail.h"
-#include "ecs/cluster.h"
-#include "ecs/name.h"
-#include "ecs/task_definition.h"
 #include "store/fact_table.h"
 
 /* ---- this server ---- */

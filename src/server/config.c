@@ -9,7 +9,7 @@
 #include "aws/caller.h"
 #include "base/file.h"
 #include "base/yaml.h"
-#include "ecs/name.h"
+#include "ecs/record/name.h"
 #include "io/dns_message.h"
 #include "proxy/l4/l4.h"
 #include "runtime/docker/docker.h"

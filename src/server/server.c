@@ -11,9 +11,9 @@
 #include "control/claims.h"
 #include "ecs/controllers.h"
 #include "ecs/ecs.h"
-#include "ecs/service_controller.h"
-#include "ecs/task_retention.h"
-#include "ecs/task_traffic.h"
+#include "ecs/service/service_controller.h"
+#include "ecs/task/task_retention.h"
+#include "ecs/task/task_traffic.h"
 #include "server/components.h"
 
 #define KINDS_MAX 64

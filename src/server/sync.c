@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "control/write_batch.h"
-#include "ecs/sync_statistics.h"
+#include "ecs/task/sync_statistics.h"
 #include "server/components.h"
 
 #define MICROSECONDS 1000

@@ -1,6 +1,6 @@
 /* The task and container that a request of the REST API is about, and whether the caller may. */
 #include "aws/policy.h"
-#include "ecs/task.h"
+#include "ecs/record/task.h"
 #include "server/components.h"
 
 static const struct store_object *find_task(const struct store_view *view, struct span configured,

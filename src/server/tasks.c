@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "ecs/container_instance.h"
-#include "ecs/task_observe.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/task/task_observe.h"
 #include "runtime/docker/docker.h"
 #include "runtime/process/process.h"
 #include "server/components.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "ecs/container_instance.h"
+#include "ecs/record/container_instance.h"
 #include "proxy/haproxy/haproxy.h"
 #include "proxy/l4/l4.h"
 #include "server/traffic.h"

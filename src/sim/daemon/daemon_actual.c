@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "ecs/attribute.h"
+#include "ecs/record/attribute.h"
 #include "environment/matching.h"
 
 static void free_values(struct map *map)

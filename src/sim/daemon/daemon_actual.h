@@ -11,7 +11,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
-#include "ecs/task.h"
+#include "ecs/record/task.h"
 #include "environment/kinds.h"
 
 #define ACTUAL_ENVIRONMENTS_MAX 10000

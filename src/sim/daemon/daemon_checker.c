@@ -5,7 +5,7 @@
 
 #include "control/claims.h"
 #include "control/runner_simulated.h"
-#include "ecs/container_instance.h"
+#include "ecs/record/container_instance.h"
 #include "environment/manager.h"
 #include "sim/daemon/daemon_checker_internal.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "ecs/service_kind.h"
+#include "ecs/record/service_kind.h"
 #include "sim/daemon/daemon_simulation.h"
 #include "sim/daemon/sim_world.h"
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "ecs/container_instance.h"
-#include "ecs/name.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/record/name.h"
 #include "sim/daemon/sim_world.h"
 
 #define LARGE_CHECK_ONE_IN 1000

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "ecs/container_instance.h"
-#include "ecs/task_retention.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/task/task_retention.h"
 #include "sim/daemon/sim_world.h"
 
 #define LARGE_UNHEALTHY 100      /* times as long in large runs */

@@ -8,8 +8,8 @@
 #include "cloudmap/cloudmap.h"
 #include "control/runner_simulated.h"
 #include "ecs/ecs.h"
-#include "ecs/service_controller.h"
-#include "ecs/task_retention.h"
+#include "ecs/service/service_controller.h"
+#include "ecs/task/task_retention.h"
 #include "elb/elb.h"
 #include "sim/daemon/sim_world.h"
 

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "cloudmap/cloudmap.h"
-#include "ecs/container_instance.h"
+#include "ecs/record/container_instance.h"
 #include "elb/elb.h"
 #include "rollout/rollout.h"
 

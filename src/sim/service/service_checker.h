@@ -25,7 +25,7 @@
 #ifndef SIM_SERVICE_SERVICE_CHECKER_H
 #define SIM_SERVICE_SERVICE_CHECKER_H
 
-#include "ecs/service_kind.h"
+#include "ecs/record/service_kind.h"
 #include "runtime/simulated/simulated.h"
 
 struct service_checker;

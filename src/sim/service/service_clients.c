@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "ecs/container_instance.h"
 #include "ecs/ecs.h"
+#include "ecs/record/container_instance.h"
 #include "sim/service/service_simulation_internal.h"
 
 #define TASK_MEMORY 96 /* ten to an instance */

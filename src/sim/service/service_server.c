@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "ecs/task_traffic.h"
+#include "ecs/task/task_traffic.h"
 #include "sim/service/watched_runtime.h"
 
 #define SECOND_US INT64_C(1000000)

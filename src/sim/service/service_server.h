@@ -6,10 +6,10 @@
 #ifndef SIM_SERVICE_SERVICE_SERVER_H
 #define SIM_SERVICE_SERVICE_SERVER_H
 
-#include "ecs/group_controller.h"
-#include "ecs/instance_maintainer.h"
-#include "ecs/service_controller.h"
-#include "ecs/task_controller.h"
+#include "ecs/instance/instance_maintainer.h"
+#include "ecs/service/group_controller.h"
+#include "ecs/service/service_controller.h"
+#include "ecs/task/task_controller.h"
 #include "runtime/simulated/simulated.h"
 #include "sim/service/service_simulation.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
-#include "ecs/container_instance.h"
+#include "ecs/record/container_instance.h"
 #include "sim/service/service_simulation_internal.h"
 
 /* The same of one whose task sets somebody else decides about. */

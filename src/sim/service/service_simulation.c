@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "cloudmap/cloudmap.h"
 #include "control/runner_simulated.h"
-#include "ecs/container_instance.h"
 #include "ecs/ecs.h"
+#include "ecs/record/container_instance.h"
 #include "elb/elb.h"
 #include "sim/service/service_simulation_internal.h"
 

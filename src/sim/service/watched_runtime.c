@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "cloudmap/cloudmap.h"
-#include "ecs/container_instance.h"
-#include "ecs/service_group.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/service/service_group.h"
 #include "elb/elb.h"
 #include "rollout/rollout.h"
 

@@ -1,0 +1,586 @@
+/* The keeper of this server's own container instances; see the header. */
+#include "ecs/instance/instance_maintainer.h"
+
+#include <stdatomic.h>
+
+#include "base/id.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "control/write.h"
+#include "ecs/record/attribute.h"
+#include "ecs/record/cluster.h"
+#include "ecs/record/container_instance.h"
+#include "ecs/record/task.h"
+#include "store/fact_table.h"
+
+#define BATCH 500 /* instances that one transaction writes */
+
+/* One of the clusters, whose keys are the keys of work; belongs to the one worker there is. */
+struct kept {
+	struct map
+		brought; /* ids that were registered here since the start, or since the last reset */
+	uint64_t listed;    /* the last wish to list the runtime that was fulfilled */
+	uint64_t forgotten; /* the last reset that was */
+	bool leaving;       /* there are instances that wait for their last task */
+};
+
+struct instance_maintainer {
+	struct instance_maintainer_config config;
+	struct controller *controller;
+	char *key;                /* of the cluster that is there for the instances' sake */
+	struct map clusters;      /* struct kept by key; of the one who keeps */
+	_Atomic uint64_t lists;   /* wishes to list the runtime */
+	_Atomic uint64_t resets;  /* and to forget what was registered */
+	_Atomic uint64_t leaving; /* clusters with instances that wait for their last task */
+};
+
+/*
+ * What task definitions require of an instance and every runtime of this server has: it gives a task an
+ * address of its own, keeps logs whichever driver is asked for, runs health checks, honours dependsOn, and
+ * hands the role of a task on.
+ */
+static const char *const capabilities[] = {
+	"com.amazonaws.ecs.capability.logging-driver.awsfirelens",
+	"com.amazonaws.ecs.capability.logging-driver.awslogs",
+	"com.amazonaws.ecs.capability.logging-driver.fluentd",
+	"com.amazonaws.ecs.capability.logging-driver.gelf",
+	"com.amazonaws.ecs.capability.logging-driver.journald",
+	"com.amazonaws.ecs.capability.logging-driver.json-file",
+	"com.amazonaws.ecs.capability.logging-driver.splunk",
+	"com.amazonaws.ecs.capability.logging-driver.syslog",
+	"com.amazonaws.ecs.capability.task-iam-role",
+	"ecs.capability.container-health-check",
+	"ecs.capability.container-ordering",
+	"ecs.capability.task-eni",
+};
+
+/* ---- the document of one ---- */
+
+static void add_attribute(struct arena *arena, struct map *names, struct json *list,
+	struct span name, struct span value)
+{
+	struct json *attribute;
+
+	if (map_put(names, name, list))
+		return;
+	attribute = json_new_object(arena);
+	json_set_string(arena, attribute, "name", name);
+	if (value.data)
+		json_set_string(arena, attribute, "value", value);
+	json_append(arena, list, attribute);
+}
+
+/* What the runtime announces, what all of them can do, and what clients have said of it before. */
+static const struct json *attributes_of(const struct instance_maintainer_config *config,
+	const struct runtime_instance *from, const struct json *before, struct arena *arena)
+{
+	struct json *list = json_new_array(arena);
+	_map_ struct map names = {0};
+
+	JSON_EACH_ITEM (from->attributes, attribute)
+		add_attribute(arena, &names, list, json_get_text(attribute, "name"),
+			json_get_text(attribute, "value"));
+	add_attribute(arena, &names, list, SPAN("ecs.availability-zone"),
+		arena_format(arena, "%.*sa", SPAN_ARGS(config->region)));
+	for (size_t i = 0; i < LENGTH(capabilities); i++)
+		add_attribute(arena, &names, list, span_of(capabilities[i]), SPAN_NONE);
+	JSON_EACH_ITEM (before, attribute)
+		if (!attribute_is_reserved(json_get_text(attribute, "name")))
+			add_attribute(arena, &names, list, json_get_text(attribute, "name"),
+				json_get_text(attribute, "value"));
+	return list;
+}
+
+static struct json *number_resource(struct arena *arena, const char *name, int64_t amount)
+{
+	struct json *resource = json_new_object(arena);
+
+	json_set_string(arena, resource, "name", span_of(name));
+	json_set_string(arena, resource, "type", SPAN("INTEGER"));
+	json_set(arena, resource, "doubleValue", json_new_double(arena, 0));
+	json_set_integer(arena, resource, "longValue", 0);
+	json_set_integer(arena, resource, "integerValue", amount);
+	return resource;
+}
+
+static struct json *ports_resource(struct arena *arena, const char *name)
+{
+	struct json *resource = number_resource(arena, name, 0);
+
+	json_set_string(arena, resource, "type", SPAN("STRINGSET"));
+	json_set(arena, resource, "stringSetValue", json_new_array(arena));
+	return resource;
+}
+
+static const struct json *resources_of(const struct runtime_instance *from, struct arena *arena)
+{
+	struct json *list = json_new_array(arena);
+
+	json_append(arena, list, number_resource(arena, "CPU", from->cpu));
+	json_append(arena, list, number_resource(arena, "MEMORY", from->memory));
+	json_append(arena, list, ports_resource(arena, "PORTS"));
+	json_append(arena, list, ports_resource(arena, "PORTS_UDP"));
+	return list;
+}
+
+/* ---- writing ---- */
+
+struct bringing {
+	const struct instance_maintainer_config *config;
+	struct span cluster_key;
+	bool ensure; /* the cluster is made when missing */
+	struct arena *arena;
+	int64_t now_ms;
+	const struct runtime_instance *instances;
+	size_t count;
+	const struct map *brought;
+	const struct map *present; /* ids of all that the runtime has; of leave() */
+	/* Of leave(): where the batch begins; out: how many of it still have tasks, and its end, data NULL
+	 * when that was the last one. */
+	struct span from_text, from_key, end_text, end_key;
+	size_t left;
+};
+
+/* What target groups with targets of type instance know it by: shaped as EC2 shapes them, always the same. */
+static struct span ec2_id_of(struct arena *arena, struct span key)
+{
+	size_t cluster = task_cluster_key(key).length;
+
+	return arena_format(arena, "i-%.17s", key.data + cluster + 1);
+}
+
+/* One that had left was draining by our own doing. */
+static bool is_back(const struct container_instance_facts *facts,
+	const struct runtime_instance *from)
+{
+	return facts->left && !from->away;
+}
+
+static int bring_one(struct store_transaction *transaction, const struct bringing *bringing,
+	const struct runtime_instance *from, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *known = container_instance_of_runtime(store_head(transaction),
+		arena, bringing->cluster_key, bringing->config->host, from->id);
+	struct container_instance_edit edit = {.arena = arena,
+		.facts = {.registered_ms = bringing->now_ms},
+		.revision = STORE_ABSENT};
+	struct json *versions = json_new_object(arena), *document;
+	char id[ID_HEX_SIZE];
+	int code = 0;
+
+	/* It was there, and somebody deregistered it. */
+	if (!known && map_has(bringing->brought, from->id))
+		return 0;
+	if (known) {
+		code = container_instance_edit_open(known, arena, &edit, err);
+		if (code < 0)
+			return code;
+	} else {
+		id_hex(bringing->config->random, id);
+		edit.key = arena_format(arena, "%.*s/%s", SPAN_ARGS(bringing->cluster_key), id);
+		edit.document = json_new_object(arena);
+		json_set_string(arena, edit.document, "containerInstanceArn",
+			ecs_arn_of_key(arena, "container-instance", edit.key));
+	}
+	json_set_string(arena, versions, "agentVersion", SPAN(SLIPWAY_VERSION));
+	document = json_copy_object(arena, edit.document);
+	json_set_string(arena, document, "ec2InstanceId", ec2_id_of(arena, edit.key));
+	json_set(arena, document, "versionInfo", versions);
+	json_set(arena, document, "registeredResources", resources_of(from, arena));
+	json_set(arena, document, "attributes",
+		attributes_of(bringing->config, from, json_get(edit.document, "attributes"),
+			arena));
+	json_set(arena, document, "attachments", json_new_array(arena));
+	if (known && edit.facts.connected == !from->away && !is_back(&edit.facts, from) &&
+		span_equal(edit.facts.address, from->address) &&
+		json_equal(document, edit.document))
+		return 0;
+	if (!known || is_back(&edit.facts, from)) {
+		edit.facts.status = CONTAINER_INSTANCE_ACTIVE;
+		edit.facts.active_ms = bringing->now_ms;
+	}
+	edit.document = document;
+	edit.facts.connected = !from->away;
+	edit.facts.left = false;
+	edit.facts.cpu = from->cpu;
+	edit.facts.memory = from->memory;
+	edit.facts.runtime = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(bringing->config->host),
+		SPAN_ARGS(from->id));
+	edit.facts.agent_version = SPAN(SLIPWAY_VERSION);
+	edit.facts.ec2_instance_id = ec2_id_of(arena, edit.key);
+	edit.facts.address = from->address;
+	return container_instance_save(transaction, &edit, err);
+}
+
+static bool cluster_is_active(const struct store_view *view, struct span key)
+{
+	const struct store_object *cluster = store_get(view, &cluster_kind, key);
+
+	return cluster && cluster_facts(cluster)->active;
+}
+
+static int bring(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct bringing *bringing = context;
+	const struct instance_maintainer_config *config = bringing->config;
+	int code = 0;
+
+	if (bringing->ensure)
+		code = cluster_ensure(transaction, config->account, config->region, config->cluster,
+			config->random, bringing->now_ms, err);
+	else if (!cluster_is_active(store_head(transaction), bringing->cluster_key))
+		return 0;
+	for (size_t i = 0; code == 0 && i < bringing->count; i++)
+		code = bring_one(transaction, bringing, &bringing->instances[i], err);
+	return code;
+}
+
+/* One that the runtime does not have: takes nothing more, services move away from it, and when nothing is
+ * left there it goes. */
+static int leave_one(struct store_transaction *transaction, struct bringing *bringing,
+	const struct store_object *instance, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	struct span live = arena_format(arena, "%.*s/live/", SPAN_ARGS(instance->key));
+	struct container_instance_edit edit;
+	int code;
+
+	if (store_count(store_head(transaction), &task_kind, TASK_BY_INSTANCE, live, false) == 0)
+		return store_delete(transaction, &container_instance_kind, instance->key,
+			instance->revision, err);
+	bringing->left++;
+	if (container_instance_facts(instance)->left)
+		return 0;
+	code = container_instance_edit_open(instance, arena, &edit, err);
+	if (code < 0)
+		return code;
+	edit.facts.connected = false;
+	edit.facts.left = true;
+	edit.facts.status = CONTAINER_INSTANCE_DRAINING;
+	return container_instance_save(transaction, &edit, err);
+}
+
+/* Looks at a batch of instances, from where the last one ended. */
+static int leave(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct bringing *bringing = context;
+	struct store_cursor cursor = {.view = store_head(transaction),
+		.kind = &container_instance_kind,
+		.index = CONTAINER_INSTANCE_BY_RUNTIME,
+		.prefix = arena_format(store_transaction_arena(transaction), "%.*s/%.*s/",
+			SPAN_ARGS(bringing->cluster_key), SPAN_ARGS(bringing->config->host)),
+		.after_text = bringing->from_text,
+		.after_key = bringing->from_key};
+	const struct store_object *absent[BATCH], *instance;
+	size_t count = 0, seen = 0;
+	int code = 0;
+
+	/* A cursor does not survive a change: first who, then what. */
+	bringing->left = 0;
+	bringing->end_text = bringing->end_key = SPAN_NONE;
+	while ((instance = store_next(&cursor))) {
+		const struct container_instance_facts *facts = container_instance_facts(instance);
+
+		if (bringing->present
+				? !map_has(bringing->present, container_instance_runtime_id(facts))
+				: facts->left)
+			absent[count++] = instance;
+		if (++seen == BATCH) {
+			bringing->end_text = arena_copy_span(bringing->arena, cursor.text);
+			bringing->end_key = arena_copy_span(bringing->arena, instance->key);
+			break;
+		}
+	}
+	for (size_t i = 0; code == 0 && i < count; i++)
+		code = leave_one(transaction, bringing, absent[i], err);
+	return code;
+}
+
+/* ---- the work ---- */
+
+static int check_instance(const struct runtime_instance *instance, struct err *err)
+{
+	if (instance->id.length == 0 || instance->id.length > RUNTIME_INSTANCE_MAX ||
+		!fact_text_is_plain(instance->id) ||
+		memchr(instance->id.data, '/', instance->id.length))
+		return err_set(err, -EINVAL, "the runtime has an instance with the id '%.*s'",
+			SPAN_ARGS(instance->id));
+	return 0;
+}
+
+static int let_go(struct instance_maintainer *maintainer, struct kept *kept,
+	struct bringing *bringing, struct err *err)
+{
+	size_t left = 0;
+	int code;
+
+	do {
+		code = control_write(maintainer->config.runner, maintainer->config.store, leave,
+			bringing, NULL, err);
+		left += bringing->left;
+		bringing->from_text = bringing->end_text;
+		bringing->from_key = bringing->end_key;
+	} while (code == 0 && bringing->end_key.data);
+	if (code == 0 && kept->leaving != (left > 0)) {
+		kept->leaving = left > 0;
+		if (left > 0)
+			atomic_fetch_add(&maintainer->leaving, 1);
+		else
+			atomic_fetch_sub(&maintainer->leaving, 1);
+	}
+	return code;
+}
+
+/* What the runtime had not for a while is new when it has it again. */
+static void forget_absent(struct kept *kept, const struct map *present)
+{
+	MAP_EACH (&kept->brought, entry)
+		if (!map_has(present, entry->key))
+			map_remove(&kept->brought, entry->key);
+}
+
+static int list_runtime(const struct instance_maintainer_config *config, struct arena *arena,
+	struct map *present, struct runtime_instance **ret_instances, size_t *ret_count,
+	struct err *err)
+{
+	struct runtime_instance *instances;
+	size_t count = 0;
+	int code = config->runtime->operations->list_instances(config->runtime, arena, &instances,
+		&count, err);
+
+	if (code < 0)
+		return err_prefix(err, code, "list the instances of the %s runtime",
+			config->runtime->operations->name);
+	if (count > INSTANCE_MAINTAINER_MAX)
+		return err_set(err, -E2BIG, "the %s runtime has %zu instances, the limit is %d",
+			config->runtime->operations->name, count, INSTANCE_MAINTAINER_MAX);
+	for (size_t i = 0; i < count; i++) {
+		code = check_instance(&instances[i], err);
+		if (code < 0)
+			return code;
+		map_put(present, instances[i].id, &instances[i]);
+	}
+	*ret_instances = instances;
+	*ret_count = count;
+	return 0;
+}
+
+/* Lists the runtime and brings the cluster in line with it. */
+static int keep_listed(struct instance_maintainer *maintainer, struct kept *kept, struct span key,
+	struct err *err)
+{
+	const struct instance_maintainer_config *config = &maintainer->config;
+	_arena_ struct arena *arena = arena_new(0);
+	struct bringing bringing = {.config = config,
+		.cluster_key = key,
+		.ensure = span_is(key, maintainer->key),
+		.arena = arena,
+		.now_ms = runner_wall_ms(config->runner)};
+	_map_ struct map present = {0};
+	struct runtime_instance *instances = NULL;
+	size_t count = 0;
+	uint64_t resets = atomic_load(&maintainer->resets);
+	int code = list_runtime(config, arena, &present, &instances, &count, err);
+
+	if (code < 0)
+		return code;
+	if (kept->forgotten != resets)
+		map_clear(&kept->brought);
+	kept->forgotten = resets;
+	forget_absent(kept, &present);
+	bringing.brought = &kept->brought;
+	for (size_t done = 0; code == 0 && done < count; done += bringing.count) {
+		bringing.instances = instances + done;
+		bringing.count = count - done < BATCH ? count - done : BATCH;
+		code = control_write(config->runner, config->store, bring, &bringing, NULL, err);
+	}
+	for (size_t i = 0; code == 0 && i < count; i++)
+		map_put(&kept->brought, instances[i].id, maintainer);
+	bringing.present = &present;
+	return code < 0 ? code : let_go(maintainer, kept, &bringing, err);
+}
+
+/* Looks only after those that are disconnected already. */
+static int keep_leaving(struct instance_maintainer *maintainer, struct kept *kept, struct span key,
+	struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct bringing bringing = {
+		.config = &maintainer->config, .cluster_key = key, .arena = arena};
+
+	return kept->leaving ? let_go(maintainer, kept, &bringing, err) : 0;
+}
+
+static struct kept *find_kept(struct instance_maintainer *maintainer, struct span key)
+{
+	struct kept *kept = map_get(&maintainer->clusters, key);
+
+	if (!kept) {
+		kept = memory_allocate(sizeof(*kept));
+		map_put(&maintainer->clusters, key, kept);
+	}
+	return kept;
+}
+
+static int keep(struct instance_maintainer *maintainer, struct span key, struct err *err)
+{
+	struct kept *kept = find_kept(maintainer, key);
+	uint64_t lists = atomic_load(&maintainer->lists);
+	int code;
+
+	if (kept->listed == lists)
+		return keep_leaving(maintainer, kept, key, err);
+	code = keep_listed(maintainer, kept, key, err);
+	if (code == 0)
+		kept->listed = lists;
+	return code;
+}
+
+/* Is it a cluster whose instances we keep? */
+static bool is_kept(const struct instance_maintainer *maintainer, struct span key)
+{
+	struct span account, region, cluster;
+
+	if (span_is(key, maintainer->key))
+		return true;
+	return maintainer->config.every_cluster && span_split(key, '/', &account, &region) &&
+	       span_split(region, '/', &region, &cluster) &&
+	       span_equal(account, maintainer->config.account) &&
+	       span_equal(region, maintainer->config.region);
+}
+
+static void forget_cluster(struct instance_maintainer *maintainer, struct span key)
+{
+	struct kept *kept = map_get(&maintainer->clusters, key);
+
+	if (!kept)
+		return;
+	if (kept->leaving)
+		atomic_fetch_sub(&maintainer->leaving, 1);
+	map_remove(&maintainer->clusters, key);
+	map_clear(&kept->brought);
+	free(kept);
+}
+
+/* Another cluster than our own that is gone has no instances either: they went with it. */
+static int reconcile(struct controller_call *call, struct span key, struct err *err)
+{
+	struct instance_maintainer *maintainer = call->context;
+	_view_ struct store_view *view = store_view_open(call->store);
+
+	if (!is_kept(maintainer, key))
+		return 0;
+	if (!span_is(key, maintainer->key) && !cluster_is_active(view, key)) {
+		forget_cluster(maintainer, key);
+		return 0;
+	}
+	return keep(maintainer, key, err);
+}
+
+/* Tasks matter only while somebody waits for the last of them. */
+static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
+{
+	struct instance_maintainer *maintainer = context;
+	struct span key = change->after ? change->after->key : change->before->key;
+
+	if (atomic_load(&maintainer->leaving) > 0 &&
+		(!change->after || task_facts(change->after)->last >= TASK_STOPPED))
+		controller_keys_add(keys, task_cluster_key(key));
+}
+
+static const struct controller_watch watches[] = {
+	{.kind = &task_kind, .map = map_task}, {.kind = &cluster_kind}};
+const struct controller_row instance_maintainer_row = {
+	.name = "instance-keeper",
+	.watches = watches,
+	.watch_count = LENGTH(watches),
+	.reconcile = reconcile,
+};
+
+static void free_maintainer(struct instance_maintainer *maintainer)
+{
+	MAP_EACH (&maintainer->clusters, entry) {
+		struct kept *kept = entry->value;
+
+		map_clear(&kept->brought);
+		free(kept);
+	}
+	map_clear(&maintainer->clusters);
+	free(maintainer->key);
+	free(maintainer);
+}
+
+int instance_maintainer_start(const struct instance_maintainer_config *config,
+	struct instance_maintainer **ret_maintainer, struct err *err)
+{
+	struct instance_maintainer *maintainer = memory_allocate(sizeof(*maintainer));
+	struct controller_config controller = {.runner = config->runner,
+		.store = config->store,
+		.context = maintainer,
+		.report = config->report,
+		.report_context = config->report_context};
+	int code;
+
+	maintainer->config = *config;
+	maintainer->key = memory_format("%.*s/%.*s/%.*s", SPAN_ARGS(config->account),
+		SPAN_ARGS(config->region), SPAN_ARGS(config->cluster));
+	atomic_store(&maintainer->lists, 1);
+	/* A runtime that cannot be listed right now is no reason not to start: the controller goes on trying. */
+	code = keep(maintainer, span_of(maintainer->key), err);
+	if (code < 0 && code != -ECANCELED && config->report)
+		config->report(config->report_context, instance_maintainer_row.name,
+			span_of(maintainer->key), err);
+	if (code != -ECANCELED)
+		code = controller_start(&instance_maintainer_row, &controller,
+			&maintainer->controller, err);
+	if (code < 0) {
+		free_maintainer(maintainer);
+		return code;
+	}
+	controller_add(maintainer->controller, span_of(maintainer->key));
+	*ret_maintainer = maintainer;
+	return 0;
+}
+
+void instance_maintainer_stop(struct instance_maintainer *maintainer)
+{
+	if (!maintainer)
+		return;
+	controller_stop(maintainer->controller);
+	free_maintainer(maintainer);
+}
+
+/* Every cluster that is kept. */
+static void add_clusters(struct instance_maintainer *maintainer)
+{
+	_view_ struct store_view *view = store_view_open(maintainer->config.store);
+	_arena_ struct arena *arena = arena_new(0);
+	struct store_cursor cursor = {.view = view,
+		.kind = &cluster_kind,
+		.index = -1,
+		.prefix = arena_format(arena, "%.*s/%.*s/", SPAN_ARGS(maintainer->config.account),
+			SPAN_ARGS(maintainer->config.region))};
+	const struct store_object *cluster;
+
+	controller_add(maintainer->controller, span_of(maintainer->key));
+	while (maintainer->config.every_cluster && (cluster = store_next(&cursor)))
+		controller_add(maintainer->controller, cluster->key);
+}
+
+void instance_maintainer_refresh(struct instance_maintainer *maintainer)
+{
+	atomic_fetch_add(&maintainer->lists, 1);
+	add_clusters(maintainer);
+}
+
+void instance_maintainer_reset(struct instance_maintainer *maintainer)
+{
+	atomic_fetch_add(&maintainer->resets, 1);
+	instance_maintainer_refresh(maintainer);
+}
+
+struct controller *instance_maintainer_controller(struct instance_maintainer *maintainer)
+{
+	return maintainer->controller;
+}

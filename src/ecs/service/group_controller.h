@@ -1,0 +1,55 @@
+/*
+ * The group controller: for a runtime that keeps replicas itself (runtime.h, Groups), makes each service and
+ * task set a group there, and writes what the runtime says happened to it into the service's events. The only
+ * one who applies and removes groups; which tasks a group has is the task controller's business.
+ *
+ * Its keys are ids of groups (service_group.h). For each it compares what is wanted with what the runtime has:
+ *
+ *     wanted  the runtime has  then
+ *     yes     any              apply it: that is asking once however often it is done, and repairs what was
+ *                              changed or deleted behind our back
+ *     no      yes              remove it
+ *
+ * It also closes instances that are DRAINING in any cluster to new tasks, and opens them when they are not.
+ */
+#ifndef ECS_GROUP_CONTROLLER_H
+#define ECS_GROUP_CONTROLLER_H
+
+#include "control/controller.h"
+#include "ecs/task/sync_statistics.h"
+#include "runtime/runtime.h"
+
+/* Everything is compared so often, in case a notice was lost. */
+#define GROUP_CONTROLLER_RELIST_MS INT64_C(300000)
+
+struct group_controller;
+
+struct group_controller_config {
+	struct runner *runner;
+	struct store *store;
+	struct span host;            /* as the keeper of the runtime's instances has it */
+	struct span account, region; /* whose services are groups of this runtime */
+	const char *secrets;         /* folder, see task_spec.h; NULL: none */
+	struct work_queue_config queue;
+	unsigned workers;  /* 0: the usual number */
+	int64_t relist_ms; /* 0: GROUP_CONTROLLER_RELIST_MS */
+	void (*report)(void *context, const char *controller, struct span key,
+		const struct err *err);
+	void *report_context;
+	struct sync_statistics *statistics; /* or NULL */
+};
+
+/* Three steps, as with task_controller.h. The config's texts must outlive it. */
+struct group_controller *group_controller_new(const struct group_controller_config *config);
+/* A runtime_group_changed; of no effect before the start and after the stop. */
+void group_controller_changed(void *group_controller, struct span id);
+/* Of no effect for a runtime without groups. */
+int group_controller_start(struct group_controller *controller, struct runtime *runtime,
+	struct err *err);
+void group_controller_stop(struct group_controller *controller); /* NULL is fine */
+void group_controller_free(struct group_controller *controller); /* stopped; NULL is fine */
+extern const struct controller_row group_controller_row;
+/* For statistics; NULL when it does not run. */
+struct controller *group_controller_controller(struct group_controller *controller);
+
+#endif

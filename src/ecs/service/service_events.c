@@ -1,0 +1,157 @@
+/* What a service tells, in ECS's words. A state is told once: facts.told says which was told last. */
+#include <stdarg.h>
+
+#include "ecs/service/service_work.h"
+#include "store/fact_table.h"
+
+#define REPORTED_STEADY "steady"
+#define REPORTED_FAILING "failing"
+#define REPORTED_STUCK "stuck"
+#define REPORTED_UNPLACED "unplaced "
+#define TROUBLE_AGAIN_MS INT64_C(60000) /* between two events about trouble of different kinds */
+
+int service_report(struct service_work *work, struct err *err, const char *format, ...)
+{
+	struct span message;
+	va_list list;
+
+	if (!service_may_write(work))
+		return SERVICE_DUE;
+	va_start(list, format);
+	message = arena_format_list(work->arena, format, list);
+	va_end(list);
+	return service_event_add(work->transaction, work->key, work->random, work->now_ms,
+		work->arena, err, "%.*s", SPAN_ARGS(message));
+}
+
+static void set_reported(struct service_work *work, struct span reported)
+{
+	work->facts.reported = reported;
+	work->facts.reported_ms = work->now_ms;
+	work->changed = true;
+}
+
+/* Tells a state unless it was the last one told. */
+static int report_once(struct service_work *work, struct span state, struct span message,
+	struct err *err)
+{
+	int code;
+
+	if (span_equal(work->facts.reported, state) &&
+		!(work->control && work->control->bug_repeat_events))
+		return 0;
+	code = service_report(work, err, "%.*s", SPAN_ARGS(message));
+	if (code == 0)
+		set_reported(work, state);
+	return code;
+}
+
+/* Trouble may come and go and be of several kinds at once: that is told, but not all the time. */
+static int report_trouble(struct service_work *work, struct span state, struct span message,
+	struct err *err)
+{
+	bool in_trouble = span_is(work->facts.reported, REPORTED_FAILING) ||
+			  span_is(work->facts.reported, REPORTED_STUCK) ||
+			  span_starts_with(work->facts.reported, SPAN(REPORTED_UNPLACED));
+
+	if (in_trouble && work->now_ms < work->facts.reported_ms + TROUBLE_AGAIN_MS)
+		return 0;
+	return report_once(work, state, message, err);
+}
+
+static struct span list_of(struct service_work *work, const struct service_reported_tasks *tasks)
+{
+	_buffer_ struct buffer list = {0};
+
+	for (unsigned i = 0; i < tasks->count; i++)
+		buffer_format(&list, " (task %.*s)", SPAN_ARGS(tasks->ids[i]));
+	return arena_copy_span(work->arena, buffer_span(&list));
+}
+
+static int report_unplaced(struct service_work *work, struct err *err)
+{
+	const struct placement_failure *failure = &work->failure;
+	/* The instance that is named may be another each time: that is no news. */
+	struct span state =
+		arena_format(work->arena, REPORTED_UNPLACED "%.*s", SPAN_ARGS(failure->reason));
+
+	return report_trouble(work, fact_text_is_plain(state) ? state : SPAN(REPORTED_UNPLACED),
+		arena_format(work->arena,
+			"was unable to place a task because no container instance met all of its "
+			"requirements. %.*s For more information, see the Troubleshooting section "
+			"of the Amazon ECS Developer Guide.",
+			SPAN_ARGS(failure->event)),
+		err);
+}
+
+static int report_failing(struct service_work *work, struct err *err)
+{
+	return report_trouble(work, SPAN(REPORTED_FAILING),
+		SPAN("is unable to consistently start tasks successfully. For more information, "
+		     "see the Troubleshooting section of the Amazon ECS Developer Guide."),
+		err);
+}
+
+static int report_stuck(struct service_work *work, struct err *err)
+{
+	return report_trouble(work, SPAN(REPORTED_STUCK),
+		SPAN("was unable to stop or start tasks during a deployment because of the service "
+		     "deployment configuration. Update the minimumHealthyPercent or "
+		     "maximumPercent value and try again."),
+		err);
+}
+
+int service_report_tasks(struct service_work *work, struct err *err)
+{
+	int code = 0;
+
+	if (work->stopped.count > 0)
+		code = service_report(work, err, "has stopped %u running tasks:%.*s.",
+			work->stopped.count, SPAN_ARGS(list_of(work, &work->stopped)));
+	if (code == 0 && work->started.count > 0)
+		code = service_report(work, err, "has started %u tasks:%.*s.", work->started.count,
+			SPAN_ARGS(list_of(work, &work->started)));
+	/* From here on a steady state is news again. */
+	if (code == 0 && work->started.count + work->stopped.count > 0 &&
+		span_is(work->facts.reported, REPORTED_STEADY))
+		set_reported(work, SPAN(""));
+	/* What failed before is no trouble when all that is wanted is there. */
+	if (code < 0 || work->steady)
+		return code;
+	if (work->failing)
+		return report_failing(work, err);
+	if (work->stuck)
+		return report_stuck(work, err);
+	return work->unplaced ? report_unplaced(work, err) : 0;
+}
+
+int service_report_of_task(struct store_transaction *transaction, struct span task_key,
+	const char *verb, const char *things, int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *task = store_get(store_head(transaction), &task_kind, task_key);
+	struct span service_key = arena_format(arena, "%.*s/%.*s",
+		SPAN_ARGS(task_cluster_key(task_key)), SPAN_ARGS(task_facts(task)->service));
+	const struct store_object *service;
+	struct service_facts facts;
+	int code = service_event_count(transaction, service_key, task_facts(task)->id, now_ms,
+		arena, verb, things, err);
+
+	service = store_get(store_head(transaction), &service_kind, service_key);
+	if (code < 0 || !service || !span_is(service_facts(service)->reported, REPORTED_STEADY))
+		return code;
+	facts = *service_facts(service);
+	facts.reported = SPAN("");
+	return service_object_put_facts(transaction, service, &facts, arena, err);
+}
+
+bool service_has_progress(const struct service_work *work)
+{
+	return work->primary->deployment.rollout != ROLLOUT_COMPLETED ||
+	       !span_is(work->facts.reported, REPORTED_STEADY);
+}
+
+int service_report_steady(struct service_work *work, struct err *err)
+{
+	return report_once(work, SPAN(REPORTED_STEADY), SPAN("has reached a steady state."), err);
+}

@@ -1,0 +1,40 @@
+/*
+ * Task sets: the deployments of a service whose controller is EXTERNAL. Somebody outside decides which there
+ * are, how large a share of the service's desired count each has, and which one is PRIMARY; slipway runs
+ * them.
+ *
+ * facts.computed is ceil(desired * scale / 100), and is written by whoever changes either of the two. One
+ * that is DRAINING has 0, and goes when its tasks are gone (the service controller deletes it).
+ */
+#ifndef ECS_TASK_SET_H
+#define ECS_TASK_SET_H
+
+#include "aws/service.h"
+#include "ecs/record/service_kind.h"
+
+#define TASK_SETS_MAX 5 /* of one service, also those that are DRAINING */
+
+/* Of a service, whatever their status. */
+size_t task_set_count(const struct store_view *view, struct span service_key);
+/* As answers show it now. */
+const struct json *task_set_as_shown(struct aws_request *request,
+	const struct store_object *task_set, bool with_tags);
+/* All of a service, oldest first, as answers show them. */
+const struct json *task_set_list_shown(struct aws_request *request, struct span service_key);
+
+/* The service wants another number of tasks. */
+int task_set_rescale(struct store_transaction *transaction, struct span service_key,
+	int64_t desired, int64_t now_ms, struct arena *arena, struct err *err);
+/* The service is being deleted. */
+int task_set_drain_all(struct store_transaction *transaction, struct span service_key,
+	int64_t now_ms, struct arena *arena, struct err *err);
+
+int task_set_create_prepare(struct aws_request *request);
+int task_set_create(struct aws_request *request);
+int task_set_describe(struct aws_request *request);
+int task_set_update(struct aws_request *request);
+int task_set_update_primary(struct aws_request *request);
+int task_set_delete(struct aws_request *request);
+void task_set_resources(struct aws_request *request, struct aws_resources *resources);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * The task controller: makes a runtime run what tasks want, and writes what the runtime says into them.
+ * The only one who starts and stops tasks of this server's runtime.
+ *
+ * For each task it compares what is wanted with what the runtime knows under the task's token, and makes
+ * the next step. It keeps nothing that it could not find out again:
+ *
+ *     wanted    written as      the runtime says    then
+ *     RUNNING   before RUNNING  unknown             start it (the token makes that safe to repeat)
+ *     RUNNING   any             known               write what it says
+ *     any       RUNNING or on   unknown             STOPPED: it was lost, and is never run again
+ *     STOPPED   before RUNNING  unknown             STOPPED without having been started
+ *     STOPPED   any             not stopping        stop it, when no traffic comes any more (task_traffic.h)
+ *     (none)    (no task)       known               an orphan: stop it, then let it be forgotten
+ *     any       STOPPED         still running       a start that came late: stop it
+ *
+ * Ends. A runtime is told to forget a task (runtime acknowledge) only after STOPPED is durable here, and
+ * later than that: with it go the logs. The last TASK_CONTROLLER_ENDED_KEPT ended tasks are kept in the
+ * runtime, until their tasks are deleted; but for those of which it has nothing any more.
+ */
+#ifndef ECS_TASK_CONTROLLER_H
+#define ECS_TASK_CONTROLLER_H
+
+#include "control/controller.h"
+#include "control/write_batch.h"
+#include "ecs/record/task.h"
+#include "ecs/task/sync_statistics.h"
+#include "runtime/runtime.h"
+
+#define TASK_CONTROLLER_WORKERS 8
+#define TASK_CONTROLLER_ENDED_KEPT 200
+/* A task whose start fails again and again for no fault of its own is given up after so long. */
+#define TASK_CONTROLLER_START_PATIENCE_MS INT64_C(180000)
+/* Everything the runtime knows is compared with the store so often, in case a notice was lost. */
+#define TASK_CONTROLLER_RELIST_MS INT64_C(300000)
+
+struct task_controller;
+
+struct task_controller_config {
+	struct runner *runner;
+	struct store *store;
+	struct span
+		host; /* as the keeper of the runtime's instances has it; outlives the controller */
+	const char *secrets; /* folder, see task_spec.h; NULL: none */
+	size_t ended_kept;   /* 0: TASK_CONTROLLER_ENDED_KEPT */
+	struct work_queue_config queue;
+	unsigned workers;  /* 0: TASK_CONTROLLER_WORKERS */
+	int64_t relist_ms; /* 0: TASK_CONTROLLER_RELIST_MS */
+	/* What was observed is stored through it, so that nobody waits for a commit; NULL: each by itself.
+	 * Outlives the controller's start and stop. */
+	struct write_batch *batch;
+	/* Deliberate bug, for proving that simulations find it: does not wait for traffic to leave. */
+	bool bug_stop_at_once;
+	bool bug_register_early; /* another one: see task.h */
+	void (*report)(void *context, const char *controller, struct span key,
+		const struct err *err);
+	void *report_context;
+	struct sync_statistics *statistics; /* or NULL */
+};
+
+/* Three steps, because each of a runtime and its controller needs the other: make the controller, open
+ * the runtime with task_controller_changed and the controller as its context, start. The config's texts
+ * must outlive it. */
+struct task_controller *task_controller_new(const struct task_controller_config *config);
+/* A runtime_changed; of no effect before the start and after the stop. */
+void task_controller_changed(void *task_controller, struct span token);
+int task_controller_start(struct task_controller *controller, struct runtime *runtime,
+	struct err *err);
+/* Returns when it makes no more calls to the runtime, which can be closed then. Tasks go on. */
+void task_controller_stop(struct task_controller *controller);
+void task_controller_free(struct task_controller *controller); /* stopped; NULL is fine */
+
+extern const struct controller_row task_controller_row;
+/* For statistics; NULL when it does not run. */
+struct controller *task_controller_controller(struct task_controller *controller);
+
+#endif
