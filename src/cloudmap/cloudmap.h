@@ -71,6 +71,10 @@ struct cloudmap_service_facts {
 	int64_t created_ms;
 };
 
+enum cloudmap_instance_index {
+	CLOUDMAP_INSTANCE_BY_ID, /* "ACCOUNT/REGION/INSTANCE", over all services */
+};
+
 struct cloudmap_instance_facts {
 	struct span service_id;
 	struct span id;
@@ -119,6 +123,14 @@ int64_t cloudmap_service_remembered_ms(const struct cloudmap_service_facts *serv
 /* Takes it out. *ret_remembered_ms: how long clients may still remember it, 0 if it was not there. */
 int cloudmap_deregister(struct store_transaction *transaction, struct span service_key,
 	struct span instance_id, int64_t now_ms, struct arena *arena, int64_t *ret_remembered_ms,
+	struct err *err);
+/*
+ * Removes the instances with this id from every service of the scope "ACCOUNT/REGION/", registered by ECS or by
+ * a client. *ret_until_ms: clients may use a cached answer until then, also one about an instance that a
+ * client deregistered a moment ago. 0: no client can have one.
+ */
+int cloudmap_deregister_everywhere(struct store_transaction *transaction, struct span scope,
+	struct span instance_id, int64_t now_ms, struct arena *arena, int64_t *ret_until_ms,
 	struct err *err);
 /* As UpdateInstanceCustomHealthStatus, at once and for good. No change if it is not there. */
 int cloudmap_set_health(struct store_transaction *transaction, struct span service_key,

@@ -186,6 +186,65 @@ int cloudmap_deregister(struct store_transaction *transaction, struct span servi
 	return 0;
 }
 
+/* The time until which clients may cache instances that a client deregistered. */
+static int64_t cached_until_ms(const struct store_view *view, struct span scope, struct span id,
+	struct arena *arena)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &cloudmap_operation_kind,
+		.index = OPERATION_BY_DEREGISTERED,
+		.prefix = arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope), SPAN_ARGS(id)),
+		.exact = true};
+	const struct store_object *operation;
+	int64_t until_ms = 0;
+
+	while ((operation = store_next(&cursor))) {
+		const struct operation_facts *facts = operation_facts(operation);
+		const struct store_object *service = store_get(view, &cloudmap_service_kind,
+			arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope),
+				SPAN_ARGS(facts->service_id)));
+
+		if (service)
+			until_ms = MAX(until_ms,
+				facts->created_ms + cloudmap_service_remembered_ms(
+							    cloudmap_service_facts(service)));
+	}
+	return until_ms;
+}
+
+int cloudmap_deregister_everywhere(struct store_transaction *transaction, struct span scope,
+	struct span instance_id, int64_t now_ms, struct arena *arena, int64_t *ret_until_ms,
+	struct err *err)
+{
+	const struct store_view *head = store_head(transaction);
+	int64_t until_ms = cached_until_ms(head, scope, instance_id, arena);
+
+	for (;;) {
+		/* A new cursor each time: the one before has its place in what was deleted. */
+		struct store_cursor cursor = {.view = head,
+			.kind = &cloudmap_instance_kind,
+			.index = CLOUDMAP_INSTANCE_BY_ID,
+			.prefix = arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope),
+				SPAN_ARGS(instance_id)),
+			.exact = true};
+		const struct store_object *instance = store_next(&cursor);
+		int64_t remembered_ms;
+		int code;
+
+		if (!instance)
+			break;
+		code = cloudmap_deregister(transaction,
+			arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope),
+				SPAN_ARGS(cloudmap_instance_facts(instance)->service_id)),
+			instance_id, now_ms, arena, &remembered_ms, err);
+		if (code < 0)
+			return code;
+		until_ms = MAX(until_ms, now_ms + remembered_ms);
+	}
+	*ret_until_ms = until_ms > now_ms ? until_ms : 0;
+	return 0;
+}
+
 int cloudmap_set_health(struct store_transaction *transaction, struct span service_key,
 	struct span instance_id, bool healthy, int64_t now_ms, struct arena *arena, struct err *err)
 {

@@ -182,10 +182,25 @@ void cloudmap_instance_write_facts(const struct cloudmap_instance_facts *facts, 
 	fact_table_write(instance_rows, LENGTH(instance_rows), facts, arena, private_);
 }
 
+static void instance_write_id(const struct store_object *object, struct store_index_writer *writer)
+{
+	struct span service_key = {object->key.data,
+		object->key.length - cloudmap_instance_facts(object)->id.length - 1};
+
+	store_index_add_format(writer, "%.*s%.*s", SPAN_ARGS(scope_of_key(service_key)),
+		SPAN_ARGS(cloudmap_instance_facts(object)->id));
+}
+
+static const struct store_index instance_indexes[] = {
+	[CLOUDMAP_INSTANCE_BY_ID] = {.name = "id", .write = instance_write_id},
+};
+
 const struct store_kind cloudmap_instance_kind = {
 	.name = "cloudmap.instance",
 	.facts_size = sizeof(struct cloudmap_instance_facts),
 	.extract = instance_extract,
+	.indexes = instance_indexes,
+	.index_count = LENGTH(instance_indexes),
 };
 
 /* ---- operations ---- */
@@ -243,9 +258,21 @@ static void operation_write_request(const struct store_object *object,
 			SPAN_ARGS(facts->request));
 }
 
+static void operation_write_deregistered(const struct store_object *object,
+	struct store_index_writer *writer)
+{
+	const struct operation_facts *facts = operation_facts(object);
+
+	if (facts->type == OPERATION_DEREGISTER_INSTANCE)
+		store_index_add_format(writer, "%.*s%.*s", SPAN_ARGS(scope_of_key(object->key)),
+			SPAN_ARGS(facts->instance_id));
+}
+
 static const struct store_index operation_indexes[] = {
 	[OPERATION_BY_TIME] = {.name = "time", .write = operation_write_time},
 	[OPERATION_BY_REQUEST] = {.name = "request", .write = operation_write_request},
+	[OPERATION_BY_DEREGISTERED] = {.name = "deregistered",
+		.write = operation_write_deregistered},
 };
 
 const struct store_kind cloudmap_operation_kind = {

@@ -26,8 +26,9 @@ enum operation_type {
 extern const char *const cloudmap_operation_types[OPERATION_TYPE_COUNT];
 
 enum operation_index {
-	OPERATION_BY_TIME,    /* "ACCOUNT/REGION/MILLISECONDS" */
-	OPERATION_BY_REQUEST, /* "ACCOUNT/REGION/REQUEST", see facts */
+	OPERATION_BY_TIME,         /* "ACCOUNT/REGION/MILLISECONDS" */
+	OPERATION_BY_REQUEST,      /* "ACCOUNT/REGION/REQUEST", see facts */
+	OPERATION_BY_DEREGISTERED, /* "ACCOUNT/REGION/INSTANCE" of DEREGISTER_INSTANCE */
 };
 
 struct operation_facts {

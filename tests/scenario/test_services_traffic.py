@@ -356,6 +356,25 @@ def test_a_task_gets_traffic_when_it_is_healthy_and_loses_it_before_it_ends(traf
         traffic.events("web")
 
 
+def test_task_registered_by_client_is_held_until_its_ttl_has_passed(traffic, programs):
+    """A pipeline registers tasks of a service without registries itself; the task still owns the instance."""
+    _, registry, name = traffic.registry("by-client", ttl=2)
+    traffic.create("by-client", traffic.register("by-client", programs.containers(8080, version="1")))
+    task = list(traffic.wait_for_tasks("by-client", 1))[0]
+    address = address_of(traffic.task(task))
+    traffic.names.register_instance(ServiceId=registry, InstanceId=task,
+                                    Attributes={"AWS_INSTANCE_IPV4": address})
+    assert [record[1] for record in lookup(traffic.server, name)] == [address]
+    with Looking(lambda: lookup(traffic.server, name)) as looking:
+        wait_until(lambda: looking.seen, "it is looked up")
+        traffic.ecs.update_service(service="by-client", desiredCount=0)
+        wait_until(lambda: traffic.task(task)["lastStatus"] == "DEACTIVATING", "it waits for its name")
+        assert traffic.instances(registry) == {}
+        assert get((address, 8080)) == ("1", task)
+        traffic.wait_until_stopped(task)
+    assert programs.ended(task) >= looking.last(lambda found: found) + 2
+
+
 def test_what_a_task_waits_for_outlives_the_server(start_slipway, programs):
     network = balancers()
     traffic = Traffic(start_slipway("--balancers", network))

@@ -417,29 +417,38 @@ static int take_out_targets(struct store_transaction *transaction, struct task_e
 	return 0;
 }
 
+static int take_out_names(struct store_transaction *transaction, const struct task_edit *edit,
+	int64_t *ret_cached_until_ms, struct err *err)
+{
+	return cloudmap_deregister_everywhere(transaction, scope_of(edit->key), edit->facts.id,
+		edit->now_ms, edit->arena, ret_cached_until_ms, err);
+}
+
 static int take_out(struct store_transaction *transaction, struct task_edit *edit, bool at_once,
 	struct err *err)
 {
-	const struct json *registry = registry_of(edit->traffic);
-	int64_t remembered_ms = 0;
-	bool drains = false;
+	bool registered = edit->facts.traffic == TASK_TRAFFIC_REGISTERED, drains = false;
+	int64_t cached_until_ms = 0;
 	int code = take_out_targets(transaction, edit, at_once, &drains, err);
 
-	if (code == 0 && registry)
-		code = cloudmap_deregister(transaction, json_get_text(registry, "key"),
-			edit->facts.id, edit->now_ms, edit->arena, &remembered_ms, err);
+	if (code == 0)
+		code = take_out_names(transaction, edit, &cached_until_ms, err);
 	if (code < 0)
 		return code;
 	edit->facts.balance = TASK_BALANCE_NONE;
 	edit->facts.leaves_ms = 0;
+	/* Neither the service nor a client has ever sent traffic to it. */
+	if (edit->facts.traffic == TASK_TRAFFIC_NONE && cached_until_ms == 0)
+		return 0;
 	edit->facts.traffic = TASK_TRAFFIC_LEFT;
 	if (at_once)
 		return 0;
-	if (remembered_ms > 0)
-		edit->facts.leaves_ms = edit->now_ms + remembered_ms + NAME_LAG_MS;
-	if (drains || remembered_ms > 0)
+	if (cached_until_ms > 0)
+		edit->facts.leaves_ms = cached_until_ms + NAME_LAG_MS;
+	if (drains || cached_until_ms > 0)
 		edit->facts.traffic = TASK_TRAFFIC_LEAVING;
-	if (edit->facts.last < TASK_DEACTIVATING)
+	if ((registered || edit->facts.traffic == TASK_TRAFFIC_LEAVING) &&
+		edit->facts.last < TASK_DEACTIVATING)
 		edit->facts.last = TASK_DEACTIVATING;
 	return 0;
 }
@@ -538,8 +547,7 @@ int task_traffic_remove(struct store_transaction *transaction, struct task_edit 
 {
 	if (edit->now_ms == 0)
 		edit->now_ms = latest_time(&edit->facts);
-	return edit->facts.traffic == TASK_TRAFFIC_NONE ? 0
-							: take_out(transaction, edit, true, err);
+	return take_out(transaction, edit, true, err);
 }
 
 int task_traffic_follow(struct store_transaction *transaction, struct task_edit *edit,
@@ -547,16 +555,13 @@ int task_traffic_follow(struct store_transaction *transaction, struct task_edit 
 {
 	struct task_facts *facts = &edit->facts;
 
-	if (facts->traffic == TASK_TRAFFIC_NONE || facts->traffic == TASK_TRAFFIC_LEFT)
-		return 0;
-	/* It ends by itself, or has ended: whoever is sent there finds nobody. */
+	/* It ends by itself, or has ended: a request that arrives there fails. */
 	if (facts->last >= TASK_STOPPING)
 		return task_traffic_remove(transaction, edit, err);
 	if (edit->now_ms == 0)
 		edit->now_ms = latest_time(facts);
-	if (facts->desired == TASK_STOPPED && facts->traffic == TASK_TRAFFIC_WAITING)
-		facts->traffic = TASK_TRAFFIC_LEFT;
-	else if (facts->desired == TASK_STOPPED && facts->traffic == TASK_TRAFFIC_REGISTERED)
+	if (facts->desired == TASK_STOPPED && facts->traffic != TASK_TRAFFIC_LEFT && before &&
+		task_facts(before)->desired != TASK_STOPPED)
 		return take_out(transaction, edit, false, err);
 	else if (facts->traffic == TASK_TRAFFIC_WAITING && is_ready(edit))
 		return register_all(transaction, edit, err);

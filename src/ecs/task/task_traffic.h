@@ -4,9 +4,13 @@
  *
  * A task is registered once, in the transaction that writes that it runs and is healthy, and taken out in
  * the one that wants its end. Between that and the end of its program it is LEAVING: until its targets have
- * drained and no client can remember its name any more. Both are facts of the store with absolute times, so
- * a server that comes back goes on waiting where the last one was. A task whose program has ended is taken
+ * drained and no client caches its name any more. Both are facts of the store with absolute times, so
+ * a server that restarts continues to wait where the last one was. A task whose program has ended is taken
  * out at once.
+ *
+ * A Cloud Map instance with the id of a task belongs to that task, also when a client registered it: it is
+ * removed with the task, and the task is LEAVING until its TTL has passed, whether or not its service has
+ * registries.
  *
  * The record, a member of the task's private text:
  *

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "aws/key.h"
 #include "control/runner_simulated.h"
 #include "ecs/service/service_controller.h"
 #include "ecs/task/task_traffic.h"
@@ -391,6 +392,105 @@ static void the_end_of_a_task_waits_for_its_traffic(void **state)
 	assert_int_equal(facts_of(world, id).last, TASK_DEACTIVATING);
 }
 
+/* ---- instances that a client registered ---- */
+
+static void register_by_client(struct world *world, const char *id)
+{
+	struct span service = aws_name_of_key(span_of(world->registry_key));
+
+	test_call_to(world->server, &cloudmap_service, "RegisterInstance",
+		"{'ServiceId':'%.*s','InstanceId':'%s','Attributes':{"
+		"'AWS_INSTANCE_IPV4':'10.0.0.7','AWS_INSTANCE_PORT':'32768'}}",
+		SPAN_ARGS(service), id);
+}
+
+static void deregister_by_client(struct world *world, const char *id)
+{
+	struct span service = aws_name_of_key(span_of(world->registry_key));
+
+	test_call_to(world->server, &cloudmap_service, "DeregisterInstance",
+		"{'ServiceId':'%.*s','InstanceId':'%s'}", SPAN_ARGS(service), id);
+}
+
+/* A task of a service without registries, at host port 32768. */
+static void create_plain(struct world *world, char id[TEST_ID_SIZE])
+{
+	struct task_check tasks[TASKS_MAX];
+
+	test_call(world->server, "CreateService",
+		"{'serviceName':'web','taskDefinition':'web','desiredCount':1}");
+	settle(world);
+	assert_int_equal(pass(world, tasks), 1);
+	snprintf(id, TEST_ID_SIZE, "%s", tasks[0].id);
+	begin(world, id, 32768);
+	assert_int_equal(facts_of(world, id).last, TASK_RUNNING);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_NONE);
+}
+
+static void holds_task_that_client_registered(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	test_call(world->server, "StopTask", "{'task':'%s'}", id);
+	assert_string_equal(instance_text(world, id), "");
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	assert_int_equal(facts_of(world, id).last, TASK_DEACTIVATING);
+	wait_ms(world, TTL_MS);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	wait_ms(world, LAG_MS);
+	settle(world);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
+}
+
+/* A client's deregistration just before the stop leaves the rest of the TTL to wait for. */
+static void holds_task_that_client_deregistered(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	deregister_by_client(world, id);
+	wait_ms(world, 2000);
+	test_call(world->server, "StopTask", "{'task':'%s'}", id);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	wait_ms(world, TTL_MS - 2000);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	wait_ms(world, LAG_MS);
+	settle(world);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
+}
+
+static void stops_at_once_when_ttl_has_passed(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	deregister_by_client(world, id);
+	wait_ms(world, TTL_MS + LAG_MS);
+	test_call(world->server, "StopTask", "{'task':'%s'}", id);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_NONE);
+	assert_int_equal(facts_of(world, id).last, TASK_RUNNING);
+}
+
+/* A program that ends by itself cannot be held; its record goes at once. */
+static void removes_client_registration_of_ended_task(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	test_call(world->server, "SubmitTaskStateChange",
+		"{'cluster':'default','task':'%s','status':'STOPPED'}", id);
+	assert_string_equal(instance_text(world, id), "");
+}
+
 static void a_connection_is_waited_for_longer_than_a_name(void **state)
 {
 	struct world *world = *state;
@@ -703,6 +803,10 @@ int main(void)
 		WITH_WORLD(tasks_with_ports_of_their_own_are_registered_there),
 		WITH_WORLD(a_deployment_waits_for_load_balancers),
 		WITH_WORLD(the_end_of_a_task_waits_for_its_traffic),
+		WITH_WORLD(holds_task_that_client_registered),
+		WITH_WORLD(holds_task_that_client_deregistered),
+		WITH_WORLD(stops_at_once_when_ttl_has_passed),
+		WITH_WORLD(removes_client_registration_of_ended_task),
 		WITH_WORLD(a_connection_is_waited_for_longer_than_a_name),
 		WITH_WORLD(patience_ends),
 		WITH_WORLD(a_task_that_dies_is_taken_out_at_once),
