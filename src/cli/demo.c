@@ -9,6 +9,7 @@
 #include "cli/command.h"
 
 #define WINDOW 1000 /* requests of one step and one way in */
+#define WAIT_LINE_US INT64_C(5000000)
 
 static const unsigned weights[] = {0, 1, 10, 50, 100}; /* percent of the second version */
 
@@ -22,7 +23,8 @@ struct demo {
 	struct demo_world world;
 	struct demo_watch watches[WAYS];
 	unsigned steps_done;
-	bool broken_promise; /* something was not as it should be */
+	int64_t shown_wait_us; /* of the present wait, when a line was last printed */
+	bool broken_promise;   /* something was not as it should be */
 };
 
 static const char *const way_names[WAYS] = {"load balancer", "name"};
@@ -74,6 +76,25 @@ static void say(const struct demo *demo, const char *format, ...)
 	fflush(stdout);
 }
 
+/* A wait on a terminal is one line that is written over; otherwise a line every few seconds. */
+static void show_wait(void *context, const char *waiting_for, int64_t waited_us)
+{
+	struct demo *demo = context;
+	int seconds = (int)(waited_us / 1000000);
+
+	if (waited_us < demo->shown_wait_us)
+		demo->shown_wait_us = 0;
+	if (demo->terminal) {
+		if (seconds > 0)
+			say_meanwhile(demo, "waiting for %s (%d s)", waiting_for, seconds);
+		else
+			say_meanwhile(demo, "waiting for %s", waiting_for);
+	} else if (waited_us - demo->shown_wait_us >= WAIT_LINE_US) {
+		demo->shown_wait_us = waited_us;
+		say(demo, "  waiting for %s (%d s)\n", waiting_for, seconds);
+	}
+}
+
 /* ---- the steps ---- */
 
 static int start_server(struct demo *demo, struct err *err)
@@ -81,6 +102,8 @@ static int start_server(struct demo *demo, struct err *err)
 	int code;
 
 	say_meanwhile(demo, "starting a server");
+	demo->server.show_wait = show_wait;
+	demo->server.show_context = demo;
 	code = demo_server_open(&demo->server, err);
 	if (code < 0)
 		return code;
@@ -115,8 +138,8 @@ static int make_name(struct demo *demo, struct err *err)
 	code = demo_world_make_name(&demo->world, err);
 	if (code < 0)
 		return code;
-	say(demo, "  name           http://%s:%d/ (every lookup counts)\n", demo->world.name,
-		DEMO_WEB_PORT);
+	say(demo, "  name           http://%s:%u/ (every lookup counts)\n", demo->world.name,
+		demo->world.web_port);
 	return 0;
 }
 
@@ -153,6 +176,7 @@ static int start_watching(struct demo *demo, struct err *err)
 	by_balancer->keep = demo->world.application;
 	by_name->by_name = true;
 	by_name->name = demo->world.name;
+	by_name->port = demo->world.web_port;
 	for (enum way way = 0; way < WAYS && code == 0; way++) {
 		code = set_weight(demo, way, weights[0], err);
 		if (code == 0)
@@ -176,8 +200,8 @@ static int windows_are_done(void *context, struct err *err)
 	(void)err;
 	for (enum way way = 0; way < WAYS; way++)
 		done += atomic_load(&demo->watches[way].window_done);
-	say_meanwhile(demo, "weight %3u %%  %u of %u requests", window->percent, done,
-		WAYS * WINDOW);
+	snprintf(demo->server.waiting_for, sizeof(demo->server.waiting_for),
+		"answers at weight %u %%: %u of %u requests", window->percent, done, WAYS * WINDOW);
 	return demo_watch_window_is_done(&demo->watches[BY_BALANCER], WINDOW) &&
 	       demo_watch_window_is_done(&demo->watches[BY_NAME], WINDOW);
 }
@@ -225,8 +249,7 @@ static int move_to(struct demo *demo, unsigned percent, struct err *err)
 		return code;
 	for (enum way way = 0; way < WAYS; way++)
 		demo_watch_window(&demo->watches[way], WINDOW);
-	code = demo_wait(&demo->server, "all requests of a step are answered", windows_are_done,
-		&window, err);
+	code = demo_wait(&demo->server, "answers", windows_are_done, &window, err);
 	if (code < 0)
 		return code;
 	for (enum way way = 0; way < WAYS; way++)

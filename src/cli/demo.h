@@ -19,7 +19,8 @@
 #include "proxy/proxy.h"
 #include "server/server.h"
 
-#define DEMO_WEB_PORT 8080
+#define DEMO_WEB_PORT 8080 /* another one is used where this one is taken */
+#define DEMO_WAITING_FOR_MAX 256
 #define DEMO_VERSIONS 2 /* v1 and v2 */
 #define DEMO_PATIENCE_MS 180000
 
@@ -38,6 +39,11 @@ struct demo_server {
 	struct remote *remote;
 	sigset_t signals; /* that end the demo; blocked */
 	bool interrupted;
+	/* The condition that demo_wait() waits for; the condition may add detail. */
+	char waiting_for[DEMO_WAITING_FOR_MAX];
+	/* Shows it; called in every round of a wait. */
+	void (*show_wait)(void *context, const char *waiting_for, int64_t waited_us);
+	void *show_context;
 };
 
 int demo_server_open(struct demo_server *demo, struct err *err);
@@ -65,9 +71,11 @@ struct demo_world {
 	struct demo_server *server;
 	bool application; /* the load balancer: of requests; else of connections */
 	bool network;     /* asked for: of connections, also where there could be one of requests */
+	unsigned web_port;                            /* of the tasks */
 	const char *listener, *groups[DEMO_VERSIONS]; /* ARNs */
 	const char *address;                          /* of the load balancer */
 	unsigned port;
+	int64_t examined_us;               /* when the tasks were last listed */
 	const char *namespace_name, *name; /* "demo.internal", "web.demo.internal" */
 	const char *name_service;          /* its id in Cloud Map */
 };
@@ -93,6 +101,7 @@ struct demo_watch {
 	bool keep;    /* one connection for all requests */
 	union proxy_address address, dns;
 	const char *name;
+	unsigned port;  /* behind the name */
 	int connection; /* -1: none */
 	atomic_bool stop;
 	/* Requests that begin from now on and are counted apart; and how many of them are done. */

@@ -30,18 +30,23 @@ int demo_pause(struct demo_server *demo, int milliseconds)
 int demo_wait(struct demo_server *demo, const char *what, demo_condition condition, void *context,
 	struct err *err)
 {
+	int64_t began = runner_now_us(demo->runner);
 	int64_t deadline = runner_deadline_us(demo->runner, INT64_C(1000) * DEMO_PATIENCE_MS);
 
+	snprintf(demo->waiting_for, sizeof(demo->waiting_for), "%s", what);
 	for (;;) {
 		int code = condition(context, err);
 
 		if (code != 0)
 			return code < 0 ? code : 0;
+		if (demo->show_wait)
+			demo->show_wait(demo->show_context, demo->waiting_for,
+				runner_now_us(demo->runner) - began);
 		if (demo_pause(demo, PAUSE_MS) < 0)
 			return err_set(err, -EINTR, "interrupted");
 		if (runner_now_us(demo->runner) > deadline)
-			return err_set(err, -ETIMEDOUT, "after %d seconds still not so: %s",
-				DEMO_PATIENCE_MS / 1000, what);
+			return err_set(err, -ETIMEDOUT, "timed out after %d seconds waiting for %s",
+				DEMO_PATIENCE_MS / 1000, demo->waiting_for);
 	}
 }
 
@@ -216,5 +221,5 @@ static int is_settled(void *context, struct err *err)
 
 int demo_wait_until_settled(struct demo_server *demo, struct err *err)
 {
-	return demo_wait(demo, "what is stored is in effect", is_settled, demo, err);
+	return demo_wait(demo, "the load balancer to use its new settings", is_settled, demo, err);
 }

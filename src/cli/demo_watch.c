@@ -49,8 +49,8 @@ static int open_socket(const union proxy_address *address, int kind, struct err 
 
 /* ---- names ---- */
 
-static int read_address(const uint8_t *reply, size_t length, union proxy_address *ret_address,
-	struct err *err)
+static int read_address(const uint8_t *reply, size_t length, unsigned port,
+	union proxy_address *ret_address, struct err *err)
 {
 	struct dns_reader reader = {reply, length, 0};
 	struct dns_header header;
@@ -66,7 +66,7 @@ static int read_address(const uint8_t *reply, size_t length, union proxy_address
 		if (record.type != DNS_TYPE_A || record.data_length != 4)
 			continue;
 		*ret_address = (union proxy_address){
-			.v4 = {.sin_family = AF_INET, .sin_port = htons(DEMO_WEB_PORT)}};
+			.v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)}};
 		memcpy(&ret_address->v4.sin_addr, reply + record.data_at, 4);
 		return 0;
 	}
@@ -99,7 +99,7 @@ static int look_up(struct demo_watch *watch, union proxy_address *ret_address, s
 	length = recv(descriptor, reply, sizeof(reply), 0);
 	if (length < 2 || memcmp(reply, query, 2) != 0)
 		return err_set(err, -ETIMEDOUT, "no answer about %s", watch->name);
-	return read_address(reply, (size_t)length, ret_address, err);
+	return read_address(reply, (size_t)length, watch->port, ret_address, err);
 }
 
 /* ---- requests ---- */

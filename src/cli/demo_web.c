@@ -20,8 +20,10 @@ static void answer(struct http_exchange *exchange, const struct http_request *re
 int demo_web_run(const struct command *command, int count, char **arguments)
 {
 	const char *version = getenv("VERSION"), *port = getenv("PORT");
+	/* The task's own address: binds to every address would conflict where they cannot be redirected. */
+	const char *address = getenv("SLIPWAY_ADDRESS");
 	struct http_server_config config = {
-		.address = "0.0.0.0",
+		.address = address && address[0] ? address : "0.0.0.0",
 		.port = (uint16_t)(port ? atoi(port) : DEMO_WEB_PORT),
 		.handler = answer,
 		.context = (void *)(version ? version : "no version"),

@@ -13,6 +13,7 @@
 
 #define CLUSTER "default"
 #define PATH_LENGTH_MAX 4096
+#define EXAMINE_US INT64_C(500000)
 
 static const char *const versions[DEMO_VERSIONS] = {"v1", "v2"};
 
@@ -65,15 +66,36 @@ static int find_port(unsigned *ret_port, struct err *err)
 	return 0;
 }
 
+/*
+ * The port of the tasks. Each task has an address of its own, so that they can share a port; only a program
+ * that has it at every address is in their way.
+ */
+static int choose_web_port(unsigned *ret_port, struct err *err)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_port = htons(DEMO_WEB_PORT),
+		.sin_addr = {htonl(INADDR_LOOPBACK)}};
+	int one = 1;
+	_close_ int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (descriptor < 0)
+		return err_errno(err, "find a free port");
+	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(descriptor, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return find_port(ret_port, err);
+	*ret_port = DEMO_WEB_PORT;
+	return 0;
+}
+
 static int make_group(struct demo_world *world, size_t version, struct err *err)
 {
 	const struct json *answer;
 	int code = demo_call(world->server, "elasticloadbalancingv2", "CreateTargetGroup", &answer,
 		err,
-		"{\"Name\":\"web-%s\",\"Protocol\":\"%s\",\"Port\":%d,\"TargetType\":\"ip\","
+		"{\"Name\":\"web-%s\",\"Protocol\":\"%s\",\"Port\":%u,\"TargetType\":\"ip\","
 		"\"VpcId\":\"vpc-demo\",\"HealthCheckIntervalSeconds\":5,"
 		"\"HealthCheckTimeoutSeconds\":2,\"HealthyThresholdCount\":2}",
-		versions[version], world->application ? "HTTP" : "TCP", DEMO_WEB_PORT);
+		versions[version], world->application ? "HTTP" : "TCP", world->web_port);
 
 	if (code < 0)
 		return code;
@@ -104,6 +126,8 @@ int demo_world_make_balancer(struct demo_world *world, struct err *err)
 
 	world->application = !world->network && has_haproxy();
 	code = find_port(&world->port, err);
+	if (code == 0)
+		code = choose_web_port(&world->web_port, err);
 	for (size_t i = 0; i < DEMO_VERSIONS && code == 0; i++)
 		code = make_group(world, i, err);
 	if (code == 0)
@@ -213,9 +237,10 @@ static int make_service(struct demo_world *world, size_t version, const char *pr
 	code = demo_call(world->server, "ecs", "RegisterTaskDefinition", NULL, err,
 		"{\"family\":\"web-%s\",\"networkMode\":\"awsvpc\",\"containerDefinitions\":[{"
 		"\"name\":\"web\",\"image\":\"host\",\"memory\":32,\"essential\":true,"
-		"\"command\":[%.*s,\"demo-web\"],\"portMappings\":[{\"containerPort\":%d}],"
-		"\"environment\":[{\"name\":\"VERSION\",\"value\":\"%s\"}]}]}",
-		name, SPAN_ARGS(buffer_span(&quoted)), DEMO_WEB_PORT, name);
+		"\"command\":[%.*s,\"demo-web\"],\"portMappings\":[{\"containerPort\":%u}],"
+		"\"environment\":[{\"name\":\"VERSION\",\"value\":\"%s\"},"
+		"{\"name\":\"PORT\",\"value\":\"%u\"}]}]}",
+		name, SPAN_ARGS(buffer_span(&quoted)), world->web_port, name, world->web_port);
 	if (code < 0)
 		return code;
 	return demo_call(world->server, "ecs", "CreateService", NULL, err,
@@ -223,17 +248,76 @@ static int make_service(struct demo_world *world, size_t version, const char *pr
 		"\",\"serviceName\":\"web-%s\",\"taskDefinition\":\"web-%s\",\"desiredCount\":1,"
 		"\"networkConfiguration\":{\"awsvpcConfiguration\":{\"subnets\":[\"subnet-1\"]}},"
 		"\"loadBalancers\":[{\"targetGroupArn\":\"%s\",\"containerName\":\"web\","
-		"\"containerPort\":%d}],\"serviceRegistries\":[{\"registryArn\":\"%s\"}]}",
-		name, name, world->groups[version], DEMO_WEB_PORT, registry);
+		"\"containerPort\":%u}],\"serviceRegistries\":[{\"registryArn\":\"%s\"}]}",
+		name, name, world->groups[version], world->web_port, registry);
+}
+
+/* Nothing in the demo stops its tasks: one that stops has a reason, which ends the demo. */
+static int check_stopped(struct demo_world *world, size_t version, struct err *err)
+{
+	const struct json *answer, *task;
+	struct span reason;
+	int code = demo_call(world->server, "ecs", "ListTasks", &answer, err,
+		"{\"cluster\":\"" CLUSTER
+		"\",\"serviceName\":\"web-%s\",\"desiredStatus\":\"STOPPED\"}",
+		versions[version]);
+
+	if (code < 0 || json_count(json_get(answer, "taskArns")) == 0)
+		return code;
+	code = demo_call(world->server, "ecs", "DescribeTasks", &answer, err,
+		"{\"cluster\":\"" CLUSTER "\",\"tasks\":%.*s}",
+		SPAN_ARGS(json_to_text(json_get(answer, "taskArns"), world->server->arena)));
+	if (code < 0)
+		return code;
+	task = json_item(json_get(answer, "tasks"), 0);
+	reason = json_get_text(json_item(json_get(task, "containers"), 0), "reason");
+	if (reason.length == 0)
+		reason = json_get_text(task, "stoppedReason");
+	return err_set(err, -ECANCELED, "a task of web-%s stopped: %.*s", versions[version],
+		SPAN_ARGS(reason));
+}
+
+/* Writes the state of the services for the progress line. */
+static int examine_services(struct demo_world *world, struct err *err)
+{
+	struct demo_server *server = world->server;
+	const struct json *answer;
+	size_t length;
+	int code = 0;
+
+	for (size_t i = 0; i < DEMO_VERSIONS && code == 0; i++)
+		code = check_stopped(world, i, err);
+	if (code == 0)
+		code = demo_call(server, "ecs", "DescribeServices", &answer, err,
+			"{\"cluster\":\"" CLUSTER "\",\"services\":[\"web-v1\",\"web-v2\"]}");
+	if (code < 0)
+		return code;
+	length = (size_t)snprintf(server->waiting_for, sizeof(server->waiting_for),
+		"healthy tasks:");
+	JSON_EACH_ITEM (json_get(answer, "services"), service)
+		length += (size_t)snprintf(server->waiting_for + length,
+			sizeof(server->waiting_for) - length, " %.*s %s",
+			SPAN_ARGS(json_get_text(service, "serviceName")),
+			json_get_integer(service, "runningCount", 0) > 0 ? "runs;"
+									 : "is starting;");
+	server->waiting_for[length - 1] = '\0';
+	return 0;
 }
 
 /* Both are healthy for the load balancer and have their names. */
 static int are_in_service(void *context, struct err *err)
 {
 	struct demo_world *world = context;
+	int64_t now_us = runner_now_us(world->server->runner);
 	const struct json *answer;
-	int code;
+	int code = 0;
 
+	if (now_us - world->examined_us >= EXAMINE_US) {
+		world->examined_us = now_us;
+		code = examine_services(world, err);
+	}
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < DEMO_VERSIONS; i++) {
 		const struct json *health;
 
@@ -270,7 +354,7 @@ int demo_world_make_services(struct demo_world *world, struct err *err)
 	for (size_t i = 0; i < DEMO_VERSIONS && code == 0; i++)
 		code = make_service(world, i, program, registry, err);
 	if (code == 0)
-		code = demo_wait(world->server, "both versions are in service", are_in_service,
+		code = demo_wait(world->server, "healthy tasks of both versions", are_in_service,
 			world, err);
 	if (code == 0)
 		code = demo_wait_until_settled(world->server, err);

@@ -235,6 +235,46 @@ static void test_without_descriptors_of_others(void **state)
 	check_without(*state, SYS_pidfd_getfd);
 }
 
+/* Programs that bind to their own address need no redirection, and may share a port. */
+static void serve_own_without(struct fixture *fixture, uint16_t port)
+{
+	struct span tokens[2];
+
+	if (forbid(SYS_seccomp) < 0)
+		_exit(1);
+	open_runtime(fixture);
+	for (size_t i = 0; i < LENGTH(tokens); i++) {
+		const char *text = i == 0 ? "one" : "two";
+		struct runtime_task *task;
+
+		tokens[i] = start_server_of_kind(fixture, "serve-own", "awsvpc", port, text);
+		task = wait_phase(fixture, tokens[i], RUNTIME_RUNNING);
+		WAIT_FOR(span_is(ask(fixture, task->address, port), text));
+	}
+	for (size_t i = 0; i < LENGTH(tokens); i++) {
+		stop(fixture, tokens[i], "");
+		wait_phase(fixture, tokens[i], RUNTIME_STOPPED);
+		acknowledge(fixture, tokens[i]);
+	}
+	close_runtime(fixture);
+	_exit(0);
+}
+
+static void test_own_addresses_without_notifications(void **state)
+{
+	struct fixture *fixture = *state;
+	uint16_t port = free_port();
+	int status;
+	pid_t child;
+
+	close_runtime(fixture);
+	child = fork();
+	if (child == 0)
+		serve_own_without(fixture, port);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,10 +283,11 @@ int main(int count, char **arguments)
 		PLAIN_TEST(test_python_with_threads_and_both_families),
 		PLAIN_TEST(test_without_notifications),
 		PLAIN_TEST(test_without_descriptors_of_others),
+		PLAIN_TEST(test_own_addresses_without_notifications),
 		PROCESS_TEST(test_container_ports_of_bridge_tasks),
 	};
 
-	if (count == 4 && strcmp(arguments[1], "serve") == 0)
-		return serve(arguments[2], arguments[3]);
+	if (count == 4 && strncmp(arguments[1], "serve", strlen("serve")) == 0)
+		return serve(arguments[1], arguments[2], arguments[3]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -389,6 +389,6 @@ int main(int count, char **arguments)
 	};
 
 	if (count == 4 && strcmp(arguments[1], "serve") == 0)
-		return serve(arguments[2], arguments[3]);
+		return serve(arguments[1], arguments[2], arguments[3]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * For tests of what tasks are reached at: the test program is a server, too (its main() calls serve()
- * when it is started as PROGRAM serve PORT TEXT), and a client.
+ * when it is started as PROGRAM serve PORT TEXT, or as PROGRAM serve-own PORT TEXT for one that binds to
+ * $SLIPWAY_ADDRESS), and a client.
  */
 #ifndef RUNTIME_PROCESS_TEST_NETWORK_H
 #define RUNTIME_PROCESS_TEST_NETWORK_H
@@ -14,12 +15,14 @@
 #include "runtime/process_test.h"
 
 /* This program as a server: answers every connection with a text. */
-static inline int serve(const char *port, const char *text)
+static inline int serve(const char *kind, const char *port, const char *text)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
 	int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
 
+	if (strcmp(kind, "serve-own") == 0)
+		inet_pton(AF_INET, getenv("SLIPWAY_ADDRESS"), &address.sin_addr);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 		listen(listener, 16) < 0) {
@@ -53,8 +56,8 @@ static inline struct span ask(struct fixture *fixture, struct span where, uint16
 	return arena_copy_span(fixture->arena, (struct span){text, got > 0 ? (size_t)got : 0});
 }
 
-static inline struct span start_server(struct fixture *fixture, const char *network, uint16_t port,
-	const char *text)
+static inline struct span start_server_of_kind(struct fixture *fixture, const char *kind,
+	const char *network, uint16_t port, const char *text)
 {
 	char self[256] = "";
 
@@ -62,10 +65,16 @@ static inline struct span start_server(struct fixture *fixture, const char *netw
 	return start(fixture,
 		spec_in(fixture, network,
 			arena_format(fixture->arena,
-				"{'name':'app','image':'host','command':['%s','serve','%u','%s'],"
+				"{'name':'app','image':'host','command':['%s','%s','%u','%s'],"
 				"'portMappings':[{'containerPort':%u}],'stopTimeout':2}",
-				self, (unsigned)port, text, (unsigned)port)
+				self, kind, (unsigned)port, text, (unsigned)port)
 				.data));
+}
+
+static inline struct span start_server(struct fixture *fixture, const char *network, uint16_t port,
+	const char *text)
+{
+	return start_server_of_kind(fixture, "serve", network, port, text);
 }
 
 /* Below those that the kernel gives to whoever asks for any, so that nobody gets it meanwhile. */

@@ -24,13 +24,13 @@ WEB = "test/web:1"  # has an entry point, a command, a stop signal and a health 
 
 
 class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("docker", timeout=DEADLINE)
+    def __init__(self, path, timeout=DEADLINE):
+        super().__init__("docker", timeout=timeout)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(DEADLINE)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)
 
 
@@ -148,9 +148,9 @@ class Daemon:
             wait_until(lambda: not is_alive(pid), "containerd ends")
             os.unlink(path)
 
-    def call(self, method, path, body=None, **headers):
+    def call(self, method, path, body=None, timeout=DEADLINE, **headers):
         """One call of the API; what it answers as Python has it."""
-        connection = UnixConnection(self.socket)
+        connection = UnixConnection(self.socket, timeout)
         try:
             if isinstance(body, dict):
                 body, headers = json.dumps(body), {"Content-Type": "application/json", **headers}

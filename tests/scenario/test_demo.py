@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import urllib.request
 
@@ -258,4 +259,40 @@ def test_misused(place):
     code, output, errors = place.run("twice")
     assert (code, output) == (2, "")
     assert "takes no arguments but --once and --network" in errors
+    place.assert_nothing_is_left()
+
+
+# The demo inherits a socket that listens on every address.
+PORT_TAKEN = """
+import os, socket, subprocess, sys
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+listener = socket.socket()
+listener.bind(("", 8080))
+listener.listen()
+os.set_inheritable(listener.fileno(), True)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_uses_another_port_when_8080_is_taken(place):
+    own = [] if os.geteuid() == 0 and not place.other_user else ["--map-root-user"]
+    place.command = ["unshare", *own, "--net", sys.executable, "-c", PORT_TAKEN, *place.command]
+    code, output, errors = place.run("--once")
+    assert (code, errors) == (0, ""), output + errors
+    assert re.search(r"http://web\.demo\.internal:(\d+)/", output).group(1) != "8080"
+    assert_kept(output)
+    place.assert_nothing_is_left()
+
+
+def test_shows_why_a_task_stopped(place):
+    """The program of the tasks is this one; without its file they cannot start."""
+    gone = os.path.join(place.folder, "slipway-gone")
+    shutil.copy2(place.command[-2], gone)
+    place.command[-2] = gone
+    with place.start("--once") as process:
+        os.unlink(gone)
+        _, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert re.fullmatch(r"slipway: a task of web-v\d stopped: CannotStartContainerError: .*slipway-gone"
+                        r".*: No such file or directory\n", errors), errors
     place.assert_nothing_is_left()

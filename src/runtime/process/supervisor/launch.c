@@ -167,13 +167,17 @@ static void enter_group(const char *path, int report)
 	close(descriptor);
 }
 
-/* Where binds cannot be redirected, a port that somebody has would be the program's own problem. */
+/*
+ * Where binds cannot be redirected, the program would fail on a port that is in use. One that binds to
+ * $SLIPWAY_ADDRESS needs the port there only.
+ */
 static void check_ports(const struct launch *launch, int report, int reason)
 {
 	for (size_t i = 0; i < launch->port_count; i++) {
 		const struct plan_port *port = &launch->ports[i];
-		struct sockaddr_in address = {
-			.sin_family = AF_INET, .sin_port = htons(port->host_port)};
+		struct sockaddr_in address = {.sin_family = AF_INET,
+			.sin_port = htons(port->host_port),
+			.sin_addr = launch->port_address};
 		int one = 1, trial = socket(AF_INET, port->udp ? SOCK_DGRAM : SOCK_STREAM, 0);
 
 		if (trial < 0)

@@ -8,6 +8,7 @@
 #ifndef RUNTIME_PROCESS_SUPERVISOR_LAUNCH_H
 #define RUNTIME_PROCESS_SUPERVISOR_LAUNCH_H
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -33,8 +34,9 @@ struct launch {
 	int redirect_problem;              /* a negative code: it cannot be done */
 	const struct plan_port *ports;     /* that it is said to bind */
 	size_t port_count;
-	int input, output, error; /* stay the caller's */
-	bool terminal;            /* input is a terminal, to be the program's own */
+	struct in_addr port_address; /* where they must be free if binds cannot be redirected */
+	int input, output, error;    /* stay the caller's */
+	bool terminal;               /* input is a terminal, to be the program's own */
 };
 
 enum launch_update {

@@ -252,6 +252,8 @@ static int launch_container(struct container *container, struct err *err)
 		return r;
 	launch.arguments = container->plan->arguments;
 	launch.ports = container->plan->ports;
+	if (container->task->plan->network == PLAN_NETWORK_AWSVPC)
+		launch.port_address = container->task->redirect.address;
 	launch.port_count = container->plan->port_count;
 	launch.input = nothing;
 	launch.output = launch.error = output;
