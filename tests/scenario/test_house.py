@@ -350,6 +350,50 @@ def test_dev_helps_with_every_command():
         assert told.stdout.startswith(f"usage: ./dev {command}")
 
 
+DEV_UP_TOOLS = {
+    "dpkg-query": "",
+    "sudo": 'exec "$@"',
+    "apt-get": 'echo "apt-get $*"',
+    "meson": 'mkdir -p "$2"; : >"$2/build.ninja"',
+    "ninja": 'printf "ninja: Entering directory\n[1/2] cc a.c\na.c:1: warning\n[2/2] link\n"; exit "$NINJA_ENDS"',
+}
+
+
+@pytest.fixture
+def bare_machine(tmp_path):
+    """dev and its package lists, with a PATH on which nothing is installed; what it calls instead prints its arguments."""
+    shutil.copytree(os.path.join(SOURCE, "packages"), tmp_path / "packages")
+    shutil.copy(os.path.join(SOURCE, "dev"), tmp_path)
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, body in DEV_UP_TOOLS.items():
+        (commands / name).write_text(f"#!/bin/bash\n{body}\n")
+        (commands / name).chmod(0o755)
+    for name in ("bash", "dirname", "env", "grep", "mkdir", "sed", "sort", "tail"):
+        (commands / name).symlink_to(shutil.which(name))
+    program = tmp_path / "build/slipway"
+    program.parent.mkdir()
+    program.write_text('#!/bin/bash\necho "runs slipway $*"\n')
+    program.chmod(0o755)
+    return tmp_path
+
+
+def dev_up(folder, ninja_ends):
+    return run(folder / "dev", "up", "--ephemeral", cwd=folder,
+               env={"PATH": str(folder / "bin"), "HOME": str(folder), "NINJA_ENDS": str(ninja_ends)})
+
+
+def test_dev_up_installs_what_the_readme_uses_and_shows_the_build(bare_machine):
+    done = dev_up(bare_machine, 0)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "runs slipway up --ephemeral\n"
+    installed = re.search(r"^apt-get .* install .*$", done.stderr, re.MULTILINE).group(0).split()
+    assert {"awscli", "curl", "build-essential", "meson"} <= set(installed)
+    assert "configuring build\nbuilding build: [1/2] cc a.c\na.c:1: warning\n" in done.stderr
+    failed = dev_up(bare_machine, 1)
+    assert failed.returncode == 1 and failed.stdout == ""
+
+
 @pytest.mark.parametrize("arguments, complaint", [
     (["bulid"], "dev: no command bulid"),
     (["test", "untit"], "dev: no phase untit; there are: build-clang unit"),
