@@ -1,0 +1,85 @@
+/*
+ * Application and definition files: what is read lies within its bounds, and an error names the file. The first byte
+ * chooses the reader.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pipeline/application.h"
+#include "pipeline/definition.h"
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_error(int r, const struct err *err)
+{
+	CHECK(r == -EINVAL || r == -E2BIG);
+	CHECK(err->code == r && strncmp(err->message, "f:", 2) == 0);
+}
+
+static void check_application(struct span text, struct arena *arena)
+{
+	struct application *application;
+	const struct stage *stages;
+	struct err err = {0};
+	int r = application_load(SPAN("f"), text, arena, &application, &err);
+
+	if (r < 0) {
+		check_error(r, &err);
+		return;
+	}
+	stages = application_stages(application);
+	CHECK(application->stages.count <= APPLICATION_STAGES_MAX);
+	for (size_t i = 0; i < application->stages.count; i++) {
+		CHECK(stages[i].id.length > 0 && stages[i].kind < STAGE_KIND_COUNT);
+		if (stages[i].kind == STAGE_ECS_TRAFFIC_ROUTING)
+			CHECK(stages[i].options.primary + stages[i].options.canary == 100);
+	}
+	CHECK(application->input.access != 0 && application->timeout_ms > 0);
+}
+
+static void check_task(struct span text, struct arena *arena)
+{
+	struct task_file task;
+	struct err err = {0};
+	int r = definition_load_task(SPAN("f"), text, arena, &task, &err);
+
+	if (r < 0)
+		check_error(r, &err);
+	else
+		CHECK(task.family.length > 0);
+}
+
+static void check_service(struct span text, struct arena *arena)
+{
+	struct service_file service;
+	struct err err = {0};
+	int r = definition_load_service(SPAN("f"), text, arena, &service, &err);
+
+	if (r < 0)
+		check_error(r, &err);
+	else
+		CHECK(service.name.length > 0 && !json_get(service.request, "taskDefinition"));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct span text = {(const char *)data + 1, size - 1};
+
+	if (size == 0)
+		return 0;
+	switch (data[0]) {
+	case 't': check_task(text, arena); break;
+	case 's': check_service(text, arena); break;
+	default: check_application(text, arena); break;
+	}
+	return 0;
+}
