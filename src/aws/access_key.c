@@ -6,11 +6,11 @@
 #include "aws/access_key.h"
 
 #include <openssl/crypto.h>
-#include <pthread.h>
 
 #include "aws/policy.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -210,7 +210,7 @@ struct access_key_ring {
 	struct clock *clock;
 	struct sigv4_cache *cache;
 	char none[SECRET_LENGTH + 1]; /* the secret of keys that do not exist */
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct map policies; /* text -> struct parsed */
 	struct map keys;     /* id -> struct known */
 };
@@ -223,7 +223,7 @@ struct access_key_ring *access_key_ring_new(struct store *store, struct clock *c
 	ring->clock = clock;
 	ring->cache = sigv4_cache_new(SIGNING_KEYS);
 	id_from_alphabet(random_system(), DIGITS LETTERS, SECRET_LENGTH, ring->none);
-	pthread_mutex_init(&ring->lock, NULL);
+	lock_init(&ring->lock);
 	return ring;
 }
 
@@ -244,7 +244,7 @@ void access_key_ring_free(struct access_key_ring *ring)
 		free(entry->value);
 	}
 	map_clear(&ring->policies);
-	pthread_mutex_destroy(&ring->lock);
+	lock_destroy(&ring->lock);
 	sigv4_cache_free(ring->cache);
 	OPENSSL_cleanse(ring->none, sizeof(ring->none));
 	free(ring);
@@ -274,7 +274,7 @@ static const struct aws_policy *policy_of(struct access_key_ring *ring,
 	struct known *known;
 	const struct aws_policy *policy;
 
-	pthread_mutex_lock(&ring->lock);
+	lock_take(&ring->lock);
 	known = map_get(&ring->keys, object->key);
 	if (!known) {
 		if (ring->keys.count >= KNOWN_KEYS_MAX)
@@ -286,7 +286,7 @@ static const struct aws_policy *policy_of(struct access_key_ring *ring,
 	if (known->revision != object->revision || !known->policy)
 		*known = (struct known){object->revision, parse_once(ring, text)};
 	policy = known->policy;
-	pthread_mutex_unlock(&ring->lock);
+	lock_release(&ring->lock);
 	return policy;
 }
 

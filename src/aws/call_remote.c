@@ -6,7 +6,6 @@
  * callers that failed together do not retry together; if the endpoint sends Retry-After, the delay
  * is at least that.
  */
-#include <pthread.h>
 #include <stdio.h>
 
 #include "aws/call_target.h"
@@ -14,6 +13,7 @@
 #include "aws/signer.h"
 #include "aws/sigv4.h"
 #include "base/id.h"
+#include "base/lock.h"
 #include "base/memory.h"
 
 #define CALLS_PER_SECOND 20
@@ -41,7 +41,7 @@ struct remote_target {
 	int timeout_ms, total_ms;
 
 	/* The budget: tokens may be below zero, which is how long to wait for one's turn. */
-	pthread_mutex_t lock;
+	struct lock lock;
 	double rate, tokens;
 	int64_t filled_us;
 };
@@ -157,7 +157,7 @@ static int64_t take_turn_us(struct remote_target *remote)
 	int64_t now_us = runner_now_us(remote->target.runner), wait_us = 0;
 	double most = remote->rate > 1 ? remote->rate : 1;
 
-	pthread_mutex_lock(&remote->lock);
+	lock_take(&remote->lock);
 	remote->tokens += (double)(now_us - remote->filled_us) / 1e6 * remote->rate;
 	if (remote->tokens > most)
 		remote->tokens = most;
@@ -165,7 +165,7 @@ static int64_t take_turn_us(struct remote_target *remote)
 	remote->tokens -= 1;
 	if (remote->tokens < 0)
 		wait_us = (int64_t)(-remote->tokens / remote->rate * 1e6);
-	pthread_mutex_unlock(&remote->lock);
+	lock_release(&remote->lock);
 	return wait_us;
 }
 
@@ -470,7 +470,7 @@ static void close_remote(struct aws_target *target)
 {
 	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
 
-	pthread_mutex_destroy(&remote->lock);
+	lock_destroy(&remote->lock);
 }
 
 /* Takes the endpoint apart. Host is written as HTTP wants it: without the scheme's own port. */
@@ -571,7 +571,7 @@ int aws_target_remote(const struct aws_remote_config *config, struct http_client
 	remote->rate = config->calls_per_second > 0 ? config->calls_per_second : CALLS_PER_SECOND;
 	remote->tokens = remote->rate > 1 ? remote->rate : 1;
 	remote->filled_us = runner_now_us(runner);
-	pthread_mutex_init(&remote->lock, NULL);
+	lock_init(&remote->lock);
 	*ret_target = &remote->target;
 	TAKE(arena);
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * The words in which tools/generate-shapes writes a table: included by src/aws/shapes_*.c, and by
+ * The words in which tools/generate-shapes writes a table: included by src/aws/generated/shapes_*.c, and by
  * tests that need a table of their own.
  *
  * Every text is a field of one structure of characters, so that its offset is a constant the

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 
 #define STS_ATTEMPTS 2
 #define STS_TIMEOUT_MS 5000

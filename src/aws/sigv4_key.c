@@ -2,7 +2,8 @@
 #include "aws/sigv4_key.h"
 
 #include <openssl/crypto.h>
-#include <pthread.h>
+
+#include "base/lock.h"
 
 #define WAYS 4
 #define SETS_MAX 4096
@@ -15,7 +16,7 @@ struct entry {
 };
 
 struct set {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct entry entries[WAYS];
 	unsigned oldest;
 };
@@ -56,7 +57,7 @@ struct sigv4_cache *sigv4_cache_new(size_t entries)
 	cache = memory_allocate(sizeof(*cache) + count * sizeof(cache->sets[0]));
 	cache->count = count;
 	for (size_t i = 0; i < count; i++)
-		pthread_mutex_init(&cache->sets[i].lock, NULL);
+		lock_init(&cache->sets[i].lock);
 	return cache;
 }
 
@@ -65,7 +66,7 @@ void sigv4_cache_free(struct sigv4_cache *cache)
 	if (!cache)
 		return;
 	for (size_t i = 0; i < cache->count; i++)
-		pthread_mutex_destroy(&cache->sets[i].lock);
+		lock_destroy(&cache->sets[i].lock);
 	OPENSSL_cleanse(cache->sets, cache->count * sizeof(cache->sets[0]));
 	free(cache);
 }
@@ -107,7 +108,7 @@ bool sigv4_cache_get(struct sigv4_cache *cache, struct span secret, const struct
 
 	if (length == 0)
 		return false;
-	pthread_mutex_lock(&set->lock);
+	lock_take(&set->lock);
 	for (size_t i = 0; i < WAYS && !found; i++) {
 		const struct entry *entry = &set->entries[i];
 
@@ -117,7 +118,7 @@ bool sigv4_cache_get(struct sigv4_cache *cache, struct span secret, const struct
 		memcpy(out, entry->key, SIGV4_HASH_SIZE);
 		found = true;
 	}
-	pthread_mutex_unlock(&set->lock);
+	lock_release(&set->lock);
 	OPENSSL_cleanse(identity, length);
 	return found;
 }
@@ -132,8 +133,8 @@ void sigv4_cache_put(struct sigv4_cache *cache, struct span secret, const struct
 	if (entry.length == 0)
 		return;
 	memcpy(entry.key, key, SIGV4_HASH_SIZE);
-	pthread_mutex_lock(&set->lock);
+	lock_take(&set->lock);
 	set->entries[set->oldest++ % WAYS] = entry;
-	pthread_mutex_unlock(&set->lock);
+	lock_release(&set->lock);
 	OPENSSL_cleanse(&entry, sizeof(entry));
 }

@@ -4,9 +4,9 @@
 #include "aws/arn.h"
 #include "aws/signer.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/lock.h"
 
 #define AUTHORITIES_MAX (1024 * 1024)
 #define USES 2

@@ -18,8 +18,8 @@
 #include "aws/signer.h"
 #include "aws/targets.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "io/http_server.h"
 
 #define KEY_ID "AKIDEXAMPLE"

@@ -1,8 +1,7 @@
 /* Sets of four places, each set with its own lock: accounts rarely meet, and none waits for all. */
 #include "aws/throttle.h"
 
-#include <pthread.h>
-
+#include "base/lock.h"
 #include "base/memory.h"
 
 #define SETS 256
@@ -16,7 +15,7 @@ struct scope {
 };
 
 struct set {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct scope places[WAYS];
 };
 
@@ -33,7 +32,7 @@ struct aws_throttle *aws_throttle_new(double calls_per_second)
 	throttle->rate = calls_per_second;
 	throttle->most = calls_per_second > 1 ? calls_per_second : 1;
 	for (size_t i = 0; i < SETS; i++)
-		pthread_mutex_init(&throttle->sets[i].lock, NULL);
+		lock_init(&throttle->sets[i].lock);
 	return throttle;
 }
 
@@ -42,7 +41,7 @@ void aws_throttle_free(struct aws_throttle *throttle)
 	if (!throttle)
 		return;
 	for (size_t i = 0; i < SETS; i++)
-		pthread_mutex_destroy(&throttle->sets[i].lock);
+		lock_destroy(&throttle->sets[i].lock);
 	free(throttle);
 }
 
@@ -76,7 +75,7 @@ bool aws_throttle_take(struct aws_throttle *throttle, struct span account, int64
 	if (account.length > 0)
 		memcpy(name, account.data,
 			account.length < ACCOUNT_MAX ? account.length : ACCOUNT_MAX);
-	pthread_mutex_lock(&set->lock);
+	lock_take(&set->lock);
 	scope = find_place(throttle, set, name, now_us);
 	if (now_us > scope->last_us) {
 		scope->tokens += (double)(now_us - scope->last_us) / 1e6 * throttle->rate;
@@ -87,6 +86,6 @@ bool aws_throttle_take(struct aws_throttle *throttle, struct span account, int64
 	taken = scope->tokens >= 1;
 	if (taken)
 		scope->tokens -= 1;
-	pthread_mutex_unlock(&set->lock);
+	lock_release(&set->lock);
 	return taken;
 }

@@ -13,8 +13,8 @@
 
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "cloudmap/zone_answers.h"
-#include "control/lock.h"
 
 #define ZONE_LABELS_MAX 128 /* of a name */
 

@@ -2,9 +2,9 @@
 #ifndef CONTROL_CLAIMS_INTERNAL_H
 #define CONTROL_CLAIMS_INTERNAL_H
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "control/claims.h"
-#include "control/lock.h"
 
 /* Another server, as we saw it last. */
 struct observed {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
 #include "control/claims.h"
-#include "control/lock.h"
 #include "control/runner_simulated.h"
 #include "control/write.h"
 

@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 
 #define CHANGES_AT_ONCE 64
 #define RETRY_US INT64_C(1000000) /* until a feed that could not be opened is tried again */

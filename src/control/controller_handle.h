@@ -7,8 +7,8 @@
 #ifndef CONTROL_CONTROLLER_HANDLE_H
 #define CONTROL_CONTROLLER_HANDLE_H
 
+#include "base/lock.h"
 #include "control/controller.h"
-#include "control/lock.h"
 
 struct controller_handle {
 	struct runner *runner;

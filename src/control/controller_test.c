@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "control/controller.h"
-#include "control/lock.h"
 #include "control/runner_simulated.h"
 #include "control/write.h"
 

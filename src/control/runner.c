@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/lock.h"
+#include "base/lock.h"
 #include "control/runner_internal.h"
 
 #define TRACE_LINE_MAX 512

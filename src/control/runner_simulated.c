@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/lock.h"
 #include "base/memory.h"
 #include "control/fiber.h"
-#include "control/lock.h"
 #include "control/runner_internal.h"
 
 #define WALL_START_MS INT64_C(1767225600000) /* 2026-01-01 */

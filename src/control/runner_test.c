@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "control/runner.h"
 #include "control/runner_simulated.h"
 

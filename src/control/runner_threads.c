@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "control/runner_internal.h"
 
 struct waiter {
@@ -34,7 +34,7 @@ struct thread {
 
 /* Shared by a runner and its groups. */
 struct tree {
-	pthread_mutex_t mutex;
+	struct lock mutex;
 	pthread_cond_t ended;
 	struct thread *ended_threads;
 };
@@ -81,7 +81,7 @@ struct runner *runner_threads_new(struct clock *clock, struct random *random)
 	struct runner_thread *self = runner_new(clock, random);
 
 	self->tree = memory_allocate(sizeof(*self->tree));
-	pthread_mutex_init(&self->tree->mutex, NULL);
+	lock_init(&self->tree->mutex);
 	pthread_cond_init(&self->tree->ended, NULL);
 	return &self->runner;
 }
@@ -93,10 +93,10 @@ static struct runner *threads_group_new(struct runner *parent, const char *name)
 
 	runner_set_name(&self->runner, parent, name);
 	self->tree = tree;
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	self->stopped = as_thread(parent)->stopped;
 	runner_link(parent, &self->runner);
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 	return &self->runner;
 }
 
@@ -105,9 +105,9 @@ static void reap(struct tree *tree)
 {
 	struct thread *thread;
 
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	thread = TAKE(tree->ended_threads);
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 	while (thread) {
 		struct thread *next = thread->next;
 
@@ -123,14 +123,14 @@ static void threads_free(struct runner *runner)
 	bool root = !runner->parent;
 
 	assert(!runner->first_child && !self->waiters);
-	pthread_mutex_lock(&self->tree->mutex);
+	lock_take(&self->tree->mutex);
 	assert(self->live == 0);
 	runner_unlink(runner);
-	pthread_mutex_unlock(&self->tree->mutex);
+	lock_release(&self->tree->mutex);
 	if (root) {
 		reap(self->tree);
 		pthread_cond_destroy(&self->tree->ended);
-		pthread_mutex_destroy(&self->tree->mutex);
+		lock_destroy(&self->tree->mutex);
 		free(self->tree);
 	}
 	free(self);
@@ -155,12 +155,12 @@ static void *thread_main(void *argument)
 	thread->function(thread->context);
 	assert(lock_held_count() == 0);
 
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	count_live(thread->runner, -1);
 	thread->next = tree->ended_threads;
 	tree->ended_threads = thread;
 	pthread_cond_broadcast(&tree->ended);
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 	return NULL;
 }
 
@@ -184,14 +184,14 @@ static int threads_spawn(struct runner *runner, const char *name, void (*functio
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	/* Under the mutex, so that thread->thread is set before reap() can join it. */
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	if (self->stopped)
 		code = ECANCELED;
 	else
 		code = pthread_create(&thread->thread, NULL, thread_main, thread);
 	if (code == 0)
 		count_live(self, 1);
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (code == 0)
 		return 0;
@@ -215,9 +215,9 @@ static void threads_stop(struct runner *runner)
 {
 	struct tree *tree = as_thread(runner)->tree;
 
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	stop_tree(runner);
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 }
 
 static bool threads_is_stopped(struct runner *runner)
@@ -225,9 +225,9 @@ static bool threads_is_stopped(struct runner *runner)
 	struct tree *tree = as_thread(runner)->tree;
 	bool stopped;
 
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	stopped = as_thread(runner)->stopped;
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 	return stopped;
 }
 
@@ -236,10 +236,10 @@ static int threads_join(struct runner *runner, struct err *err)
 	struct runner_thread *self = as_thread(runner);
 
 	(void)err;
-	pthread_mutex_lock(&self->tree->mutex);
+	lock_take(&self->tree->mutex);
 	while (self->live > 0)
-		pthread_cond_wait(&self->tree->ended, &self->tree->mutex);
-	pthread_mutex_unlock(&self->tree->mutex);
+		lock_wait(&self->tree->mutex, &self->tree->ended);
+	lock_release(&self->tree->mutex);
 	reap(self->tree);
 	return 0;
 }
@@ -259,9 +259,9 @@ static void threads_event_free(struct runner_event *event)
 	struct event_thread *self = as_event(event);
 
 	/* Taking the mutex once lets a signal that is still on its way out finish first. */
-	pthread_mutex_lock(&self->tree->mutex);
+	lock_take(&self->tree->mutex);
 	assert(!self->waiters);
-	pthread_mutex_unlock(&self->tree->mutex);
+	lock_release(&self->tree->mutex);
 	free(self);
 }
 
@@ -270,9 +270,9 @@ static uint64_t threads_event_count(struct runner_event *event)
 	struct event_thread *self = as_event(event);
 	uint64_t count;
 
-	pthread_mutex_lock(&self->tree->mutex);
+	lock_take(&self->tree->mutex);
 	count = self->count;
-	pthread_mutex_unlock(&self->tree->mutex);
+	lock_release(&self->tree->mutex);
 	return count;
 }
 
@@ -281,13 +281,13 @@ static void threads_signal(struct runner_event *event)
 	struct event_thread *self = as_event(event);
 	struct tree *tree = self->tree;
 
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	self->count++;
 	for (struct waiter *waiter = self->waiters; waiter; waiter = waiter->next_of_event) {
 		waiter->woken = true;
 		pthread_cond_signal(&waiter->wake);
 	}
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 }
 
 /* Wakes the latest waiter first: its stack and the data it reads are still in the cache. */
@@ -297,7 +297,7 @@ static void threads_signal_one(struct runner_event *event)
 	struct tree *tree = self->tree;
 	struct waiter *waiter;
 
-	pthread_mutex_lock(&tree->mutex);
+	lock_take(&tree->mutex);
 	self->count++;
 	waiter = self->waiters;
 	while (waiter && waiter->woken)
@@ -306,7 +306,7 @@ static void threads_signal_one(struct runner_event *event)
 		waiter->woken = true;
 		pthread_cond_signal(&waiter->wake);
 	}
-	pthread_mutex_unlock(&tree->mutex);
+	lock_release(&tree->mutex);
 }
 
 #define WAITER_LINK(list, waiter, of)                                                              \
@@ -343,7 +343,7 @@ static int threads_wait(struct runner *runner, struct runner_event *event, uint6
 	int64_t deadline_us, bool certain)
 {
 	struct runner_thread *self = as_thread(runner);
-	pthread_mutex_t *mutex = &self->tree->mutex;
+	struct lock *mutex = &self->tree->mutex;
 	struct event_thread *on = event ? as_event(event) : NULL;
 	struct waiter waiter = {0};
 	pthread_condattr_t monotonic;
@@ -355,7 +355,7 @@ static int threads_wait(struct runner *runner, struct runner_event *event, uint6
 	pthread_cond_init(&waiter.wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 
-	pthread_mutex_lock(mutex);
+	lock_take(mutex);
 	if (on)
 		WAITER_LINK(&on->waiters, &waiter, event);
 	WAITER_LINK(&self->waiters, &waiter, runner);
@@ -369,7 +369,7 @@ static int threads_wait(struct runner *runner, struct runner_event *event, uint6
 			break;
 		}
 		if (deadline_us == RUNNER_FOREVER) {
-			pthread_cond_wait(&waiter.wake, mutex);
+			lock_wait(mutex, &waiter.wake);
 			continue;
 		}
 		if (clock_steady_us(runner->clock) >= deadline_us) {
@@ -377,12 +377,12 @@ static int threads_wait(struct runner *runner, struct runner_event *event, uint6
 			break;
 		}
 		until = monotonic_of(runner, deadline_us);
-		pthread_cond_timedwait(&waiter.wake, mutex, &until);
+		lock_wait_until(mutex, &waiter.wake, &until);
 	}
 	WAITER_UNLINK(&waiter, runner);
 	if (on)
 		WAITER_UNLINK(&waiter, event);
-	pthread_mutex_unlock(mutex);
+	lock_release(mutex);
 	pthread_cond_destroy(&waiter.wake);
 	return code;
 }

@@ -8,9 +8,9 @@
 
 #include <assert.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/lock.h"
 
 #define NOT_IN_HEAP SIZE_MAX
 #define SECOND_US INT64_C(1000000)

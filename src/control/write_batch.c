@@ -1,8 +1,8 @@
 /* One strand that stores what has come together; see the header. */
 #include "control/write_batch.h"
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "control/write.h"
 
 struct item {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "control/runner_simulated.h"
 #include "control/write.h"
 #include "control/write_batch.h"

@@ -1,7 +1,7 @@
 /* The table of ECS operations. What the model has and this table has not answers
  * UnsupportedFeatureException and names itself. */
+#include "aws/client_token.h"
 #include "ecs/account_setting.h"
-#include "ecs/client_token.h"
 #include "ecs/definition/task_definition.h"
 #include "ecs/ecs.h"
 #include "ecs/instance/agent.h"

@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
+#include "aws/client_token.h"
 #include "control/write.h"
-#include "ecs/client_token.h"
 #include "ecs/controllers.h"
 #include "ecs/definition/task_definition.h"
 #include "ecs/record/cluster.h"

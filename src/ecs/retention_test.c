@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "aws/client_token.h"
 #include "control/runner_simulated.h"
-#include "ecs/client_token.h"
 #include "ecs/controllers.h"
 #include "ecs/record/service_kind.h"
 #include "ecs/test_server.h"

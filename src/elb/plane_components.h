@@ -11,8 +11,8 @@
 #ifndef ELB_PLANE_COMPONENTS_H
 #define ELB_PLANE_COMPONENTS_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "elb/plane.h"
 
 #define PLANE_RETRY_FIRST_MS 5

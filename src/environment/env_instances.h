@@ -11,8 +11,8 @@
 #define ENVIRONMENT_ENV_INSTANCES_H
 
 #include "base/heap.h"
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "environment/bug.h"
 #include "environment/daemon.h"
 #include "environment/state.h"

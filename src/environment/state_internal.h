@@ -2,8 +2,8 @@
 #ifndef ENVIRONMENT_STATE_INTERNAL_H
 #define ENVIRONMENT_STATE_INTERNAL_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "environment/cluster_state.h"
 #include "environment/state.h"
 

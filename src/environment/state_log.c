@@ -1,8 +1,8 @@
 /* See the header. A change is kept as up to two blocks, each a task or an instance with its texts behind it. */
 #include "environment/state_log.h"
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 
 struct kept {
 	bool is_task;

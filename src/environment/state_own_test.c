@@ -6,12 +6,12 @@
 
 #include <cmocka.h>
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "control/runner_simulated.h"
-#include "environment/state.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
+#include "environment/state.h"
 
 #define PLACE ":123456789012/eu-west-1/web"
 #define WAIT_US INT64_C(60000000)

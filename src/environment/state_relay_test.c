@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "aws/call_target.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "control/claims.h"
-#include "control/lock.h"
 #include "control/runner_simulated.h"
+#include "ecs/test_server.h"
 #include "environment/kinds.h"
 #include "environment/state.h"
-#include "ecs/test_server.h"
 
 #define TARGET "aws"
 #define PLACE TARGET ":123456789012/eu-west-1/web"

@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "aws/call_target.h"
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "control/runner_simulated.h"
-#include "environment/state.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
+#include "environment/state.h"
 
 #define TARGET "aws"
 #define PLACE TARGET ":123456789012/eu-west-1/web"

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/lock.h"
 
 #define FEW 4
 

@@ -1,3 +1,4 @@
+/* See the header. */
 #include "environment/token.h"
 
 #include "environment/fail.h"
@@ -5,7 +6,6 @@
 #include "environment/matching.h"
 
 #define TOKEN_MAX 64
-#define TOKENS_MAX 16 /* of one deployment, or environment */
 
 int daemon_token_prepare(struct aws_request *request)
 {
@@ -31,18 +31,7 @@ struct span daemon_token_hash(const struct aws_request *request)
 	return token->text.data ? token->hash : SPAN("");
 }
 
-/* What stands in one list where the token stands in the other; SPAN_NONE. */
-static struct span beside(struct span tokens, struct span others, struct span token)
-{
-	struct span one, other;
-
-	while (span_next_part(&tokens, ' ', &one) && span_next_part(&others, ' ', &other))
-		if (span_equal(one, token))
-			return other;
-	return SPAN_NONE;
-}
-
-/* Fails the request if it asks for something else than the one with this hash. */
+/* Fails the request unless the token was used by a request with the same hash. */
 static int check_same(struct aws_request *request, struct span hash)
 {
 	struct span token = daemon_token_text(request);
@@ -73,34 +62,19 @@ int daemon_token_find(struct aws_request *request, const struct store_kind *kind
 	if (!*ret_created)
 		return 0;
 	tokens_of(*ret_created, &tokens, &hashes);
-	return check_same(request, beside(tokens, hashes, token));
+	return check_same(request, client_token_list_find(tokens, hashes, request->prepared));
 }
 
 int daemon_token_find_answer(struct aws_request *request, struct span tokens, struct span hashes,
 	struct span answers, struct span *ret_answer)
 {
-	struct span token = daemon_token_text(request), hash = SPAN_NONE;
+	struct span hash = client_token_list_find(tokens, hashes, request->prepared);
 
-	if (token.length > 0)
-		hash = beside(tokens, hashes, token);
 	if (hash.data && check_same(request, hash) < 0)
 		return -EPERM;
-	*ret_answer = hash.data ? beside(tokens, answers, token) : SPAN_NONE;
+	*ret_answer =
+		hash.data ? client_token_list_find(tokens, answers, request->prepared) : SPAN_NONE;
 	return 0;
-}
-
-static void append(struct arena *arena, struct span *list, struct span text)
-{
-	struct span rest = *list, first;
-	size_t count = 0;
-
-	while (span_next_part(&rest, ' ', &first))
-		count++;
-	rest = *list;
-	if (count >= TOKENS_MAX)
-		span_next_part(&rest, ' ', &first);
-	*list = rest.length > 0 ? arena_format(arena, "%.*s %.*s", SPAN_ARGS(rest), SPAN_ARGS(text))
-				: text;
 }
 
 bool daemon_token_add(const struct aws_request *request, struct span *tokens, struct span *hashes)
@@ -109,8 +83,8 @@ bool daemon_token_add(const struct aws_request *request, struct span *tokens, st
 
 	if (token.length == 0)
 		return false;
-	append(request->arena, tokens, token);
-	append(request->arena, hashes, daemon_token_hash(request));
+	client_token_list_add(request->arena, tokens, token);
+	client_token_list_add(request->arena, hashes, daemon_token_hash(request));
 	return true;
 }
 
@@ -118,5 +92,5 @@ void daemon_token_add_answer(const struct aws_request *request, struct span *tok
 	struct span *hashes, struct span *answers, struct span answer)
 {
 	if (daemon_token_add(request, tokens, hashes))
-		append(request->arena, answers, answer);
+		client_token_list_add(request->arena, answers, answer);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/buffer.h"
+#include "base/lock.h"
 #include "base/memory.h"
 #include "io/http_client_easy.h"
 #include "io/http_client_loop.h"
@@ -34,7 +35,7 @@ struct transfer {
 	struct transfer *next;
 	struct transfer *previous;
 
-	pthread_mutex_t lock; /* for all below */
+	struct lock lock; /* for all below */
 	pthread_cond_t changed;
 	struct buffer head;
 	struct buffer body;  /* of a stream: what the reader has not taken yet */
@@ -55,7 +56,7 @@ struct http_client {
 	pthread_t thread;
 	struct transfer *active; /* the loop's */
 
-	pthread_mutex_t lock; /* for all below */
+	struct lock lock; /* for all below */
 	pthread_cond_t idle;
 	struct transfer *queue;
 	bool attention; /* a flag of some active transfer was set */
@@ -129,11 +130,11 @@ static size_t receive_header(char *data, size_t size, size_t count, void *contex
 	struct transfer *transfer = context;
 	size_t length = size * count;
 
-	pthread_mutex_lock(&transfer->lock);
+	lock_take(&transfer->lock);
 	take_header_line(transfer, (struct span){data, length});
 	if (transfer->too_large)
 		length = 0;
-	pthread_mutex_unlock(&transfer->lock);
+	lock_release(&transfer->lock);
 	return length;
 }
 
@@ -142,7 +143,7 @@ static size_t receive_body(char *data, size_t size, size_t count, void *context)
 	struct transfer *transfer = context;
 	size_t length = size * count;
 
-	pthread_mutex_lock(&transfer->lock);
+	lock_take(&transfer->lock);
 	if (transfer->streaming && transfer->body.length > HTTP_CLIENT_STREAM_BEHIND_MAX) {
 		transfer->paused = true;
 		length = CURL_WRITEFUNC_PAUSE;
@@ -153,7 +154,7 @@ static size_t receive_body(char *data, size_t size, size_t count, void *context)
 		buffer_add(&transfer->body, data, length);
 	}
 	report_reader(transfer);
-	pthread_mutex_unlock(&transfer->lock);
+	lock_release(&transfer->lock);
 	return length;
 }
 
@@ -162,11 +163,11 @@ static size_t receive_body(char *data, size_t size, size_t count, void *context)
 /* The transfer is gone for the loop: its caller may return as soon as the lock is free. */
 static void finish(struct transfer *transfer, int code)
 {
-	pthread_mutex_lock(&transfer->lock);
+	lock_take(&transfer->lock);
 	transfer->code = transfer->too_large ? -EFBIG : code;
 	transfer->finished = true;
 	pthread_cond_signal(&transfer->changed);
-	pthread_mutex_unlock(&transfer->lock);
+	lock_release(&transfer->lock);
 }
 
 static void finish_active(struct http_client *client, struct transfer *transfer, int code)
@@ -196,13 +197,13 @@ static void inspect(struct http_client *client, struct transfer *transfer, bool 
 	bool resume;
 	int stop;
 
-	pthread_mutex_lock(&transfer->lock);
+	lock_take(&transfer->lock);
 	stop = transfer->stop;
 	resume = transfer->resume;
 	transfer->resume = false;
 	if (resume)
 		transfer->paused = false;
-	pthread_mutex_unlock(&transfer->lock);
+	lock_release(&transfer->lock);
 	if (stopping || (cancel && atomic_load(&cancel->requested)))
 		stop = -ECANCELED;
 	if (stop < 0)
@@ -217,13 +218,13 @@ static bool take_desired(struct http_client *client)
 	struct transfer *queue, *next;
 	bool attention, stopping;
 
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	queue = client->queue;
 	client->queue = NULL;
 	attention = client->attention;
 	client->attention = false;
 	stopping = client->stopping;
-	pthread_mutex_unlock(&client->lock);
+	lock_release(&client->lock);
 
 	for (struct transfer *transfer = queue; transfer; transfer = next) {
 		next = transfer->next;
@@ -297,7 +298,7 @@ static void destroy(struct http_client *client)
 		curl_easy_cleanup(client->handles[i]);
 	curl_multi_cleanup(client->multi);
 	http_client_loop_destroy(&client->loop);
-	pthread_mutex_destroy(&client->lock);
+	lock_destroy(&client->lock);
 	pthread_cond_destroy(&client->idle);
 	free(client);
 }
@@ -310,7 +311,7 @@ int http_client_new(struct http_client **ret_client, struct err *err)
 
 	pthread_once(&once, initialize_libcurl);
 	client = memory_allocate(sizeof(*client));
-	pthread_mutex_init(&client->lock, NULL);
+	lock_init(&client->lock);
 	pthread_cond_init(&client->idle, NULL);
 	client->multi = curl_multi_init();
 	if (!client->multi) {
@@ -339,15 +340,15 @@ void http_client_free(struct http_client *client)
 {
 	if (!client)
 		return;
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	client->stopping = true;
-	pthread_mutex_unlock(&client->lock);
+	lock_release(&client->lock);
 	http_client_loop_wake(&client->loop);
 	pthread_join(client->thread, NULL);
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	while (client->callers > 0)
-		pthread_cond_wait(&client->idle, &client->lock);
-	pthread_mutex_unlock(&client->lock);
+		lock_wait(&client->lock, &client->idle);
+	lock_release(&client->lock);
 	destroy(client);
 }
 
@@ -359,9 +360,9 @@ void http_client_free_pointer(struct http_client **client)
 
 static void call_attention(struct http_client *client)
 {
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	client->attention = true;
-	pthread_mutex_unlock(&client->lock);
+	lock_release(&client->lock);
 	http_client_loop_wake(&client->loop);
 }
 
@@ -377,11 +378,11 @@ static CURL *take_handle(struct http_client *client)
 {
 	CURL *easy = NULL;
 
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	client->callers++;
 	if (client->handle_count > 0)
 		easy = client->handles[--client->handle_count];
-	pthread_mutex_unlock(&client->lock);
+	lock_release(&client->lock);
 	if (!easy)
 		easy = curl_easy_init();
 	if (!easy)
@@ -392,7 +393,7 @@ static CURL *take_handle(struct http_client *client)
 static void return_handle(struct http_client *client, CURL *easy)
 {
 	curl_easy_reset(easy);
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	if (client->handle_count < KEPT_HANDLES_MAX) {
 		client->handles[client->handle_count++] = easy;
 		easy = NULL;
@@ -400,7 +401,7 @@ static void return_handle(struct http_client *client, CURL *easy)
 	client->callers--;
 	if (client->callers == 0)
 		pthread_cond_signal(&client->idle);
-	pthread_mutex_unlock(&client->lock);
+	lock_release(&client->lock);
 	if (easy)
 		curl_easy_cleanup(easy);
 }
@@ -418,7 +419,7 @@ static void transfer_init(struct transfer *transfer, struct http_client *client,
 			request->response_max ? request->response_max : HTTP_CLIENT_RESPONSE_MAX,
 		.head = BUFFER_WITH_CAP(HTTP_CLIENT_HEAD_MAX),
 	};
-	pthread_mutex_init(&transfer->lock, NULL);
+	lock_init(&transfer->lock);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&transfer->changed, &attributes);
@@ -431,7 +432,7 @@ static void transfer_clear(struct transfer *transfer)
 	return_handle(transfer->client, transfer->easy);
 	http_client_easy_lists_clear(&transfer->lists);
 	pthread_cond_destroy(&transfer->changed);
-	pthread_mutex_destroy(&transfer->lock);
+	lock_destroy(&transfer->lock);
 	buffer_clear(&transfer->head);
 	buffer_clear(&transfer->body);
 }
@@ -454,12 +455,12 @@ static int transfer_start(struct transfer *transfer, struct err *err)
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-	pthread_mutex_lock(&client->lock);
+	lock_take(&client->lock);
 	/* A cancellation that comes after this one finds the transfer in the queue. */
 	stopping = client->stopping || (cancel && atomic_load(&cancel->requested));
 	if (!stopping)
 		list_add(&client->queue, transfer);
-	pthread_mutex_unlock(&client->lock);
+	lock_release(&client->lock);
 	if (stopping)
 		return http_client_easy_fail(transfer->request, -ECANCELED, "cancelled", err);
 	http_client_loop_wake(&client->loop);
@@ -510,10 +511,10 @@ int http_client_request(struct http_client *client, const struct http_client_req
 	r = transfer_start(&transfer, err);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&transfer.lock);
+	lock_take(&transfer.lock);
 	while (!transfer.finished)
-		pthread_cond_wait(&transfer.changed, &transfer.lock);
-	pthread_mutex_unlock(&transfer.lock);
+		lock_wait(&transfer.lock, &transfer.changed);
+	lock_release(&transfer.lock);
 	if (transfer.code < 0)
 		return transfer_fail(&transfer, err);
 	r = read_whole(&transfer, arena, ret_response);
@@ -528,9 +529,9 @@ int http_client_request(struct http_client *client, const struct http_client_req
 /* With the transfer's lock held, which is given up for a moment. */
 static void ask_for_attention(struct transfer *transfer)
 {
-	pthread_mutex_unlock(&transfer->lock);
+	lock_release(&transfer->lock);
 	call_attention(transfer->client);
-	pthread_mutex_lock(&transfer->lock);
+	lock_take(&transfer->lock);
 }
 
 static void ask_to_stop(struct transfer *transfer, int code)
@@ -575,9 +576,8 @@ static void wait_for_changes(struct transfer *transfer)
 	deadline = deadline_in(idle > 0 ? idle : 0);
 	while (!has_changes(transfer)) {
 		if (idle < 0 || transfer->stop < 0)
-			pthread_cond_wait(&transfer->changed, &transfer->lock);
-		else if (pthread_cond_timedwait(&transfer->changed, &transfer->lock, &deadline) ==
-				 ETIMEDOUT &&
+			lock_wait(&transfer->lock, &transfer->changed);
+		else if (!lock_wait_until(&transfer->lock, &transfer->changed, &deadline) &&
 			 !has_changes(transfer))
 			ask_to_stop(transfer, -ETIMEDOUT);
 	}
@@ -632,7 +632,7 @@ static int read_stream(struct transfer *transfer, const struct http_client_reade
 	_buffer_ struct buffer chunk = {0};
 	int r = 0;
 
-	pthread_mutex_lock(&transfer->lock);
+	lock_take(&transfer->lock);
 	while (r == 0) {
 		bool head_requested = transfer->head_requested;
 
@@ -642,14 +642,14 @@ static int read_stream(struct transfer *transfer, const struct http_client_reade
 		transfer->head_requested = true;
 		buffer_reset(&chunk);
 		take_chunk(transfer, &chunk);
-		pthread_mutex_unlock(&transfer->lock);
+		lock_release(&transfer->lock);
 		r = give_changes(transfer, reader, head_requested, buffer_span(&chunk));
-		pthread_mutex_lock(&transfer->lock);
+		lock_take(&transfer->lock);
 	}
 	ask_to_stop(transfer, -ECANCELED);
 	while (!transfer->finished)
-		pthread_cond_wait(&transfer->changed, &transfer->lock);
-	pthread_mutex_unlock(&transfer->lock);
+		lock_wait(&transfer->lock, &transfer->changed);
+	lock_release(&transfer->lock);
 	return r;
 }
 

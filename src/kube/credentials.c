@@ -3,8 +3,8 @@
 #include <stdatomic.h>
 
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "kube/base64.h"
 
 #define WAIT_SLICE_US INT64_C(100000)

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/lock.h"
+#include "base/lock.h"
 #include "kube/discovery.h"
 #include "kube/request.h"
 #include "kube/websocket.h"

@@ -12,8 +12,8 @@
 #include <assert.h>
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "kube/cache.h"
 #include "kube/list.h"
 #include "kube/request.h"

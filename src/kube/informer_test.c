@@ -4,7 +4,7 @@
  */
 #include "kube/informer.h"
 
-#include "control/lock.h"
+#include "base/lock.h"
 #include "kube/test_server.h"
 
 #define LIST "GET /api/v1/pods?limit="

@@ -6,8 +6,8 @@
 #define KUBE_REQUEST_H
 
 #include "base/buffer.h"
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "io/http_upgrade.h"
 #include "kube/client.h"
 #include "kube/credentials.h"

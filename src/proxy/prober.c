@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 
 #include "base/buffer.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "control/lock.h"
 #include "proxy/probe.h"
 
 #define REQUEST_MAX (PROBE_PATH_MAX + PROBE_HOST_MAX + 256)

@@ -6,12 +6,12 @@
 
 #include "aws/access_key.h"
 #include "aws/dispatch.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "cloudmap/zone.h"
 #include "control/claims.h"
 #include "control/controller.h"
-#include "control/lock.h"
 #include "control/runner.h"
 #include "ecs/ecs.h"
 #include "ecs/instance/instance_maintainer.h"

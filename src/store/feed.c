@@ -3,21 +3,20 @@
  * within its wake. (It may not open or close a feed there.) */
 #include "store/feed.h"
 
-#include <pthread.h>
-
+#include "base/lock.h"
 #include "base/memory.h"
 #include "store/object.h"
 #include "store/state.h"
 
 struct feed_ring {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct store_change *changes; /* a circle; capacity is a power of two */
 	size_t first, count, capacity;
 	size_t bytes, cap;
 	uint64_t lost; /* changes up to this revision are not in the ring (any more) */
 	uint64_t restarts;
 
-	pthread_mutex_t feeds_lock;
+	struct lock feeds_lock;
 	struct store_feed *feeds;
 };
 
@@ -40,8 +39,8 @@ struct feed_ring *feed_ring_new(size_t cap, uint64_t revision)
 {
 	struct feed_ring *ring = memory_allocate(sizeof(*ring));
 
-	pthread_mutex_init(&ring->lock, NULL);
-	pthread_mutex_init(&ring->feeds_lock, NULL);
+	lock_init(&ring->lock);
+	lock_init(&ring->feeds_lock);
 	ring->capacity = 64;
 	ring->changes = memory_allocate_array(ring->capacity, sizeof(*ring->changes));
 	ring->cap = cap ? cap : FEED_BYTES_DEFAULT;
@@ -60,8 +59,8 @@ void feed_ring_free(struct feed_ring *ring)
 		return;
 	for (size_t i = 0; i < ring->count; i++)
 		store_change_release(ring_at(ring, i));
-	pthread_mutex_destroy(&ring->lock);
-	pthread_mutex_destroy(&ring->feeds_lock);
+	lock_destroy(&ring->lock);
+	lock_destroy(&ring->feeds_lock);
 	free(ring->changes);
 	free(ring);
 }
@@ -111,10 +110,10 @@ static void ring_trim(struct feed_ring *ring, size_t cap)
 
 	do {
 		count = 0;
-		pthread_mutex_lock(&ring->lock);
+		lock_take(&ring->lock);
 		while (ring->bytes > cap && count < LENGTH(popped))
 			popped[count++] = ring_pop(ring);
-		pthread_mutex_unlock(&ring->lock);
+		lock_release(&ring->lock);
 		for (size_t i = 0; i < count; i++)
 			store_change_release(&popped[i]);
 	} while (count == LENGTH(popped));
@@ -147,7 +146,7 @@ static bool concerns(const struct store_feed *feed, const struct store_change *c
 static void ring_wake(struct feed_ring *ring, const struct store_change *changes, size_t count,
 	uint64_t revision)
 {
-	pthread_mutex_lock(&ring->feeds_lock);
+	lock_take(&ring->feeds_lock);
 	for (struct store_feed *feed = ring->feeds; feed; feed = feed->next) {
 		if (!feed->wake || (feed->kinds && count > 0 &&
 					   revision < feed->woken_at + STORE_FEED_LAG_MAX &&
@@ -156,17 +155,17 @@ static void ring_wake(struct feed_ring *ring, const struct store_change *changes
 		feed->woken_at = revision;
 		feed->wake(feed->context);
 	}
-	pthread_mutex_unlock(&ring->feeds_lock);
+	lock_release(&ring->feeds_lock);
 }
 
 void feed_ring_publish(struct feed_ring *ring, const struct store_change *changes, size_t count)
 {
 	uint64_t last = count > 0 ? changes[count - 1].revision : 0;
 
-	pthread_mutex_lock(&ring->lock);
+	lock_take(&ring->lock);
 	for (size_t i = 0; i < count; i++)
 		ring_push(ring, &changes[i]);
-	pthread_mutex_unlock(&ring->lock);
+	lock_release(&ring->lock);
 	/* Before anything is let go of: feeds are asked about the changes. */
 	if (count > 0)
 		ring_wake(ring, changes, count, last);
@@ -176,10 +175,10 @@ void feed_ring_publish(struct feed_ring *ring, const struct store_change *change
 void feed_ring_restart(struct feed_ring *ring, uint64_t revision)
 {
 	ring_trim(ring, 0);
-	pthread_mutex_lock(&ring->lock);
+	lock_take(&ring->lock);
 	ring->lost = revision;
 	ring->restarts++;
-	pthread_mutex_unlock(&ring->lock);
+	lock_release(&ring->lock);
 	ring_wake(ring, NULL, 0, revision);
 }
 
@@ -187,9 +186,9 @@ size_t feed_ring_bytes(struct feed_ring *ring)
 {
 	size_t bytes;
 
-	pthread_mutex_lock(&ring->lock);
+	lock_take(&ring->lock);
 	bytes = ring->bytes;
-	pthread_mutex_unlock(&ring->lock);
+	lock_release(&ring->lock);
 	return bytes;
 }
 
@@ -207,36 +206,36 @@ int store_feed_open(struct store *store, uint64_t revision, void (*wake)(void *c
 	feed->context = context;
 	/* In this order: a restart in between is noticed. Views are published before the ring has the
 	 * changes, so the view is what to compare with. */
-	pthread_mutex_lock(&feed->ring->lock);
+	lock_take(&feed->ring->lock);
 	feed->restarts = feed->ring->restarts;
-	pthread_mutex_unlock(&feed->ring->lock);
-	pthread_mutex_lock(&store->view_lock);
+	lock_release(&feed->ring->lock);
+	lock_take(&store->view_lock);
 	feed->from_future = revision > store->published->revision;
-	pthread_mutex_unlock(&store->view_lock);
+	lock_release(&store->view_lock);
 
-	pthread_mutex_lock(&feed->ring->feeds_lock);
+	lock_take(&feed->ring->feeds_lock);
 	feed->next = feed->ring->feeds;
 	feed->ring->feeds = feed;
-	pthread_mutex_unlock(&feed->ring->feeds_lock);
+	lock_release(&feed->ring->feeds_lock);
 	*ret_feed = feed;
 	return 0;
 }
 
 void store_feed_narrow(struct store_feed *feed, const struct store_kind *const *kinds, size_t count)
 {
-	pthread_mutex_lock(&feed->ring->feeds_lock);
+	lock_take(&feed->ring->feeds_lock);
 	feed->kinds = kinds;
 	feed->kind_count = count;
 	feed->woken_at = feed->revision;
-	pthread_mutex_unlock(&feed->ring->feeds_lock);
+	lock_release(&feed->ring->feeds_lock);
 }
 
 void store_feed_filter(struct store_feed *feed,
 	bool (*matters)(const struct store_change *change, void *context))
 {
-	pthread_mutex_lock(&feed->ring->feeds_lock);
+	lock_take(&feed->ring->feeds_lock);
 	feed->matters = matters;
-	pthread_mutex_unlock(&feed->ring->feeds_lock);
+	lock_release(&feed->ring->feeds_lock);
 }
 
 void store_feed_close(struct store_feed *feed)
@@ -245,11 +244,11 @@ void store_feed_close(struct store_feed *feed)
 
 	if (!feed)
 		return;
-	pthread_mutex_lock(&feed->ring->feeds_lock);
+	lock_take(&feed->ring->feeds_lock);
 	for (at = &feed->ring->feeds; *at != feed; at = &(*at)->next)
 		;
 	*at = feed->next;
-	pthread_mutex_unlock(&feed->ring->feeds_lock);
+	lock_release(&feed->ring->feeds_lock);
 	free(feed);
 }
 
@@ -276,9 +275,9 @@ int store_feed_next(struct store_feed *feed, struct store_change *changes, size_
 
 	if (max > INT32_MAX)
 		max = INT32_MAX;
-	pthread_mutex_lock(&ring->lock);
+	lock_take(&ring->lock);
 	if (feed->from_future || feed->revision < ring->lost || feed->restarts != ring->restarts) {
-		pthread_mutex_unlock(&ring->lock);
+		lock_release(&ring->lock);
 		return -EOVERFLOW;
 	}
 	for (size_t at = ring_find(ring, feed->revision); at < ring->count && count < max; at++) {
@@ -291,7 +290,7 @@ int store_feed_next(struct store_feed *feed, struct store_change *changes, size_
 			store_object_ref(change->after);
 		feed->revision = change->revision;
 	}
-	pthread_mutex_unlock(&ring->lock);
+	lock_release(&ring->lock);
 	return (int)count;
 }
 

@@ -162,10 +162,10 @@ void head_publish(struct store *store)
 		view->trees[i] = tree_share(&head->view->trees[i]);
 
 	/* First the view, then the feed: a reader of a change finds it in a view opened now. */
-	pthread_mutex_lock(&store->view_lock);
+	lock_take(&store->view_lock);
 	old = store->published;
 	store->published = view;
-	pthread_mutex_unlock(&store->view_lock);
+	lock_release(&store->view_lock);
 	store_view_close(old);
 	if (head->count > 0)
 		feed_ring_publish(store->ring, head->changes, head->count);

@@ -14,32 +14,32 @@ static void join_name(struct buffer *name, struct span kind, struct span key)
 void quarantine_init(struct quarantine *quarantine)
 {
 	*quarantine = (struct quarantine){0};
-	pthread_mutex_init(&quarantine->lock, NULL);
+	lock_init(&quarantine->lock);
 }
 
 void quarantine_empty(struct quarantine *quarantine)
 {
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	MAP_EACH (&quarantine->records, entry)
 		free(entry->value);
 	map_clear(&quarantine->records);
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 }
 
 void quarantine_clear(struct quarantine *quarantine)
 {
 	quarantine_empty(quarantine);
-	pthread_mutex_destroy(&quarantine->lock);
+	lock_destroy(&quarantine->lock);
 }
 
 void quarantine_replace(struct quarantine *quarantine, struct quarantine *other)
 {
 	struct map before;
 
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	before = quarantine->records;
 	quarantine->records = other->records;
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 	other->records = before;
 	quarantine_empty(other);
 }
@@ -52,23 +52,23 @@ void quarantine_add(struct quarantine *quarantine, struct span kind, struct span
 		(unsigned long long)revision, reason);
 
 	join_name(&name, kind, key);
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	free(map_put(&quarantine->records, buffer_span(&name), line));
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 }
 
 bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span key)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	if (quarantine->records.count > 0) {
 		_buffer_ struct buffer name = {0};
 
 		join_name(&name, kind, key);
 		found = map_has(&quarantine->records, buffer_span(&name));
 	}
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 	return found;
 }
 
@@ -76,7 +76,7 @@ bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct 
 {
 	bool found = false;
 
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	if (quarantine->records.count > 0) {
 		_buffer_ struct buffer name = {0};
 
@@ -84,46 +84,46 @@ bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct 
 		MAP_EACH (&quarantine->records, entry)
 			found |= span_starts_with(entry->key, buffer_span(&name));
 	}
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 	return found;
 }
 
 void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key)
 {
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	if (quarantine->records.count > 0) {
 		_buffer_ struct buffer name = {0};
 
 		join_name(&name, kind, key);
 		free(map_remove(&quarantine->records, buffer_span(&name)));
 	}
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 }
 
 void quarantine_remove_all(struct quarantine *quarantine, struct quarantine *other)
 {
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	MAP_EACH (&other->records, entry)
 		free(map_remove(&quarantine->records, entry->key));
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 }
 
 size_t quarantine_count(struct quarantine *quarantine)
 {
 	size_t count;
 
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	count = quarantine->records.count;
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 	return count;
 }
 
 void quarantine_list(struct quarantine *quarantine, struct buffer *out)
 {
-	pthread_mutex_lock(&quarantine->lock);
+	lock_take(&quarantine->lock);
 	MAP_EACH (&quarantine->records, entry) {
 		buffer_add_string(out, entry->value);
 		buffer_add_char(out, '\n');
 	}
-	pthread_mutex_unlock(&quarantine->lock);
+	lock_release(&quarantine->lock);
 }

@@ -3,13 +3,12 @@
 #ifndef STORE_QUARANTINE_H
 #define STORE_QUARANTINE_H
 
-#include <pthread.h>
-
 #include "base/buffer.h"
+#include "base/lock.h"
 #include "base/map.h"
 
 struct quarantine {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct map records; /* "kind key" -> the line that describes it */
 };
 

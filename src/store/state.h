@@ -8,9 +8,9 @@
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "store/backend.h"
 #include "store/feed.h"
@@ -102,10 +102,10 @@ struct store {
 	struct head head;
 	struct writer *writer;
 
-	pthread_mutex_t view_lock;
+	struct lock view_lock;
 	struct store_view *published;
 
-	pthread_mutex_t statistics_lock;
+	struct lock statistics_lock;
 	struct store_statistics statistics;
 	char *outdated; /* why, when a newer slipway brought the database forward; else NULL */
 };

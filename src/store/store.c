@@ -86,8 +86,8 @@ static void store_free(struct store *store)
 	quarantine_clear(&store->quarantine);
 	map_clear(&store->unknown_kinds);
 	kinds_clear(&store->kinds);
-	pthread_mutex_destroy(&store->view_lock);
-	pthread_mutex_destroy(&store->statistics_lock);
+	lock_destroy(&store->view_lock);
+	lock_destroy(&store->statistics_lock);
 	free(store->outdated);
 	free(store);
 }
@@ -111,8 +111,8 @@ int store_open(const struct store_config *config, struct store **ret_store, stru
 	store->report_context = config->report_context;
 	store->statistics.available = true;
 	store->statistics.feed_bytes = config->feed_bytes;
-	pthread_mutex_init(&store->view_lock, NULL);
-	pthread_mutex_init(&store->statistics_lock, NULL);
+	lock_init(&store->view_lock);
+	lock_init(&store->statistics_lock);
 	quarantine_init(&store->quarantine);
 	head_init(store);
 	store->writer = writer_new(store);
@@ -144,9 +144,9 @@ void store_statistics(struct store *store, struct store_statistics *ret_statisti
 	struct store_statistics statistics;
 	_view_ struct store_view *view = store_view_open(store);
 
-	pthread_mutex_lock(&store->statistics_lock);
+	lock_take(&store->statistics_lock);
 	statistics = store->statistics;
-	pthread_mutex_unlock(&store->statistics_lock);
+	lock_release(&store->statistics_lock);
 	statistics.revision = view->revision;
 	statistics.objects = 0;
 	for (size_t i = 0; i < store->kinds.count; i++)
@@ -161,11 +161,11 @@ bool store_is_outdated(struct store *store, struct buffer *out)
 {
 	bool outdated;
 
-	pthread_mutex_lock(&store->statistics_lock);
+	lock_take(&store->statistics_lock);
 	outdated = store->outdated != NULL;
 	if (outdated)
 		buffer_add_string(out, store->outdated);
-	pthread_mutex_unlock(&store->statistics_lock);
+	lock_release(&store->statistics_lock);
 	return outdated;
 }
 

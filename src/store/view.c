@@ -9,10 +9,10 @@ struct store_view *store_view_open(struct store *store)
 	struct store_view *view;
 
 	/* The lock is held for these two lines only, here and by the writer. */
-	pthread_mutex_lock(&store->view_lock);
+	lock_take(&store->view_lock);
 	view = store->published;
 	atomic_fetch_add_explicit(&view->references, 1, memory_order_relaxed);
-	pthread_mutex_unlock(&store->view_lock);
+	lock_release(&store->view_lock);
 	return view;
 }
 

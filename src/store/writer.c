@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "base/lock.h"
 #include "base/memory.h"
 #include "store/state.h"
 
@@ -50,7 +51,7 @@ struct writer {
 	pthread_t thread;
 	bool has_thread;
 	int wake_descriptor;
-	pthread_mutex_t lock; /* for what follows */
+	struct lock lock; /* for what follows */
 	struct write_list queue;
 	bool sleeping;
 	bool closing;
@@ -204,10 +205,10 @@ static int group_make_durable(struct writer *writer, struct err *err)
 	}
 	start = clock_steady_us(store->clock);
 	code = group_commit(writer, err);
-	pthread_mutex_lock(&store->statistics_lock);
+	lock_take(&store->statistics_lock);
 	store->statistics.group_microseconds += (uint64_t)(clock_steady_us(store->clock) - start);
 	store->statistics.groups++;
-	pthread_mutex_unlock(&store->statistics_lock);
+	lock_release(&store->statistics_lock);
 	if (code == 0 && faults && faults->after_commit &&
 		faults->after_commit(faults->context) < 0)
 		writer->stopped = true;
@@ -221,7 +222,7 @@ static void set_available(struct writer *writer, int code, const struct err *err
 	struct store *store = writer->store;
 	bool available = code >= 0, before, outdated;
 
-	pthread_mutex_lock(&store->statistics_lock);
+	lock_take(&store->statistics_lock);
 	before = store->statistics.available;
 	store->statistics.available = available;
 	outdated = code == -ENOTSUP && !store->outdated;
@@ -229,7 +230,7 @@ static void set_available(struct writer *writer, int code, const struct err *err
 		free(TAKE(store->outdated));
 	else if (outdated)
 		store->outdated = memory_copy_string(err->message);
-	pthread_mutex_unlock(&store->statistics_lock);
+	lock_release(&store->statistics_lock);
 	if (outdated)
 		store_report(store, "%s: this server decides nothing more until it is replaced",
 			err->message);
@@ -244,11 +245,11 @@ static void group_answer(struct writer *writer, struct write_list *group, size_t
 	struct store *store = writer->store;
 	struct write *write;
 
-	pthread_mutex_lock(&store->statistics_lock);
+	lock_take(&store->statistics_lock);
 	for (write = group->first; write; write = write->next)
 		store->statistics.transactions += write->code == 0;
 	store->statistics.changes += changes;
-	pthread_mutex_unlock(&store->statistics_lock);
+	lock_release(&store->statistics_lock);
 	while ((write = list_pop(group))) {
 		if (write->done)
 			write->done(write->context, write->code, write->revision, write->err);
@@ -293,9 +294,9 @@ static void writer_run_group(struct writer *writer, struct write_list *queue)
 		err_prefix(&err, code, "cannot be made durable");
 		head_restore(store);
 		group_fail(writer, &group, -EIO, &err);
-		pthread_mutex_lock(&store->statistics_lock);
+		lock_take(&store->statistics_lock);
 		store->statistics.failed_groups++;
-		pthread_mutex_unlock(&store->statistics_lock);
+		lock_release(&store->statistics_lock);
 		changes = 0;
 	} else {
 		set_available(writer, 0, NULL);
@@ -333,18 +334,18 @@ static void writer_sleep(struct writer *writer)
 		polled[1].fd = -1;
 		timeout_ms = RETRY_MS;
 	}
-	pthread_mutex_lock(&writer->lock);
+	lock_take(&writer->lock);
 	writer->sleeping = !writer->queue.first && !writer->closing;
 	if (!writer->sleeping)
 		timeout_ms = 0;
-	pthread_mutex_unlock(&writer->lock);
+	lock_release(&writer->lock);
 
 	ready = poll(polled, polled[1].fd >= 0 ? 2 : 1, timeout_ms);
-	pthread_mutex_lock(&writer->lock);
+	lock_take(&writer->lock);
 	others = writer->sleeping &&
 		 (ready == 0 || (ready > 0 && polled[1].fd >= 0 && polled[1].revents));
 	writer->sleeping = false;
-	pthread_mutex_unlock(&writer->lock);
+	lock_release(&writer->lock);
 	if (ready > 0 && polled[0].revents &&
 		read(writer->wake_descriptor, &number, sizeof(number)) < 0)
 		assert(errno == EAGAIN);
@@ -360,9 +361,9 @@ static bool statistics_available(struct store *store)
 {
 	bool available;
 
-	pthread_mutex_lock(&store->statistics_lock);
+	lock_take(&store->statistics_lock);
 	available = store->statistics.available;
-	pthread_mutex_unlock(&store->statistics_lock);
+	lock_release(&store->statistics_lock);
 	return available;
 }
 
@@ -371,12 +372,12 @@ static bool writer_take(struct writer *writer, struct write_list *ret_taken, boo
 {
 	bool more;
 
-	pthread_mutex_lock(&writer->lock);
+	lock_take(&writer->lock);
 	while (ret_taken->count < GROUP_WRITES_MAX && writer->queue.first)
 		list_push(ret_taken, list_pop(&writer->queue));
 	more = ret_taken->first || !writer->closing;
 	*ret_closing = writer->closing;
-	pthread_mutex_unlock(&writer->lock);
+	lock_release(&writer->lock);
 	return more;
 }
 
@@ -406,7 +407,7 @@ struct writer *writer_new(struct store *store)
 	writer->arena = arena_new(0);
 	writer->wake_descriptor = -1;
 	list_init(&writer->queue);
-	pthread_mutex_init(&writer->lock, NULL);
+	lock_init(&writer->lock);
 	return writer;
 }
 
@@ -440,9 +441,9 @@ static void writer_wake(struct writer *writer)
 
 void writer_stop(struct writer *writer)
 {
-	pthread_mutex_lock(&writer->lock);
+	lock_take(&writer->lock);
 	writer->closing = true;
-	pthread_mutex_unlock(&writer->lock);
+	lock_release(&writer->lock);
 	if (!writer->has_thread)
 		return;
 	writer_wake(writer);
@@ -456,7 +457,7 @@ void writer_free(struct writer *writer)
 		return;
 	assert(!writer->queue.first);
 	memory_close_descriptor(&writer->wake_descriptor);
-	pthread_mutex_destroy(&writer->lock);
+	lock_destroy(&writer->lock);
 	arena_free(writer->arena);
 	free(writer->rows);
 	free(writer);
@@ -466,9 +467,9 @@ size_t writer_queue_length(struct writer *writer)
 {
 	size_t length;
 
-	pthread_mutex_lock(&writer->lock);
+	lock_take(&writer->lock);
 	length = writer->queue.count;
-	pthread_mutex_unlock(&writer->lock);
+	lock_release(&writer->lock);
 	return length;
 }
 
@@ -503,7 +504,7 @@ int store_write(struct store *store, store_write_function function, store_done_f
 	int code = 0;
 
 	*write = (struct write){.function = function, .done = done, .context = context};
-	pthread_mutex_lock(&writer->lock);
+	lock_take(&writer->lock);
 	if (writer->closing)
 		code = err_set(err, -ECANCELED, "the store is closing");
 	else if (writer->queue.count >= QUEUE_MAX)
@@ -514,7 +515,7 @@ int store_write(struct store *store, store_write_function function, store_done_f
 		writer->sleeping = false;
 		wake = true;
 	}
-	pthread_mutex_unlock(&writer->lock);
+	lock_release(&writer->lock);
 	if (code < 0) {
 		free(write);
 		return code;
@@ -527,7 +528,7 @@ int store_write(struct store *store, store_write_function function, store_done_f
 }
 
 struct write_waiter {
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t changed;
 	store_write_function function;
 	void *context;
@@ -548,21 +549,21 @@ static void waiter_done(void *context, int code, uint64_t revision, const struct
 {
 	struct write_waiter *waiter = context;
 
-	pthread_mutex_lock(&waiter->lock);
+	lock_take(&waiter->lock);
 	waiter->done = true;
 	waiter->code = code;
 	waiter->revision = revision;
 	if (code < 0 && waiter->err)
 		*waiter->err = *err;
 	pthread_cond_signal(&waiter->changed);
-	pthread_mutex_unlock(&waiter->lock);
+	lock_release(&waiter->lock);
 }
 
 int store_write_wait(struct store *store, store_write_function function, void *context,
 	uint64_t *ret_revision, struct err *err)
 {
 	struct write_waiter waiter = {
-		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.lock = LOCK_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 		.function = function,
 		.context = context,
@@ -575,12 +576,12 @@ int store_write_wait(struct store *store, store_write_function function, void *c
 	code = store_write(store, waiter_run, waiter_done, &waiter, err);
 	if (code < 0)
 		return code;
-	pthread_mutex_lock(&waiter.lock);
+	lock_take(&waiter.lock);
 	while (!waiter.done)
-		pthread_cond_wait(&waiter.changed, &waiter.lock);
-	pthread_mutex_unlock(&waiter.lock);
+		lock_wait(&waiter.lock, &waiter.changed);
+	lock_release(&waiter.lock);
 	pthread_cond_destroy(&waiter.changed);
-	pthread_mutex_destroy(&waiter.lock);
+	lock_destroy(&waiter.lock);
 	if (waiter.code < 0)
 		return waiter.code;
 	if (ret_revision)

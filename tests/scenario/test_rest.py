@@ -30,7 +30,7 @@ def generated(*command):
 # ---- the model and what is made from it ----
 
 @pytest.mark.parametrize("path, command", [
-    ("src/aws/shapes_slipway.c", ("generate-shapes", "slipway", MODEL)),
+    ("src/aws/generated/shapes_slipway.c", ("generate-shapes", "slipway", MODEL)),
     ("src/aws/routes_slipway.c", ("generate-rest", "routes", MODEL)),
 ])
 def test_tables_are_those_of_the_model(path, command):

@@ -1,4 +1,4 @@
-"""The shape tables of src/aws/shapes_*.c beside AWS's own models.
+"""The shape tables of src/aws/generated/shapes_*.c beside AWS's own models.
 
 There are two models: the newest npm package (asked by node, as the SDK itself reads it) and Debian's
 older botocore. Everything that is in either of them must be in the tables, with the same types,
@@ -375,7 +375,7 @@ def test_limits_of_botocore(service, tables, old_model):
 def test_table_is_what_the_generator_writes(service):
     written = output_of(os.path.join(SOURCE, "tools/generate-shapes"), service.name,
                         service.package, service.botocore)
-    path = f"src/aws/shapes_{service.name}.c"
+    path = f"src/aws/generated/shapes_{service.name}.c"
     with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
         assert file.read() == written, f"write {path} again with tools/generate-shapes"
 
@@ -384,5 +384,5 @@ def test_table_of_sts_is_what_the_generator_writes():
     """Called, and not answered: one model is enough."""
     written = output_of(os.path.join(SOURCE, "tools/generate-shapes"), "sts",
                         os.path.join(BOTOCORE, "sts/2011-06-15/service-2.json"))
-    with open(os.path.join(SOURCE, "src/aws/shapes_sts.c"), encoding="utf-8") as file:
-        assert file.read() == written, "write src/aws/shapes_sts.c again with tools/generate-shapes"
+    with open(os.path.join(SOURCE, "src/aws/generated/shapes_sts.c"), encoding="utf-8") as file:
+        assert file.read() == written, "write src/aws/generated/shapes_sts.c again with tools/generate-shapes"

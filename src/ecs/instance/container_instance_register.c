@@ -4,10 +4,10 @@
  */
 #include <stdio.h>
 
+#include "aws/client_token.h"
 #include "aws/document.h"
 #include "aws/tag_list.h"
 #include "base/map.h"
-#include "ecs/client_token.h"
 #include "ecs/record/attribute.h"
 #include "ecs/record/cluster.h"
 #include "ecs/record/container_instance.h"

@@ -2,10 +2,10 @@
 #include "ecs/service/task_set.h"
 
 #include "aws/arn.h"
+#include "aws/client_token.h"
 #include "aws/document.h"
 #include "aws/tag_list.h"
 #include "base/memory.h"
-#include "ecs/client_token.h"
 #include "ecs/record/cluster.h"
 #include "ecs/record/name.h"
 #include "ecs/record/tags.h"

@@ -6,7 +6,7 @@
 #ifndef ECS_TASK_LAUNCH_H
 #define ECS_TASK_LAUNCH_H
 
-#include "ecs/client_token.h"
+#include "aws/client_token.h"
 #include "ecs/placement/placement.h"
 #include "ecs/task/launch_options.h"
 

@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "proxy/haproxy/haproxy.h"
 #include "proxy/share.h"
 

@@ -5,8 +5,8 @@
 #ifndef PROXY_L4_SUPERVISOR_H
 #define PROXY_L4_SUPERVISOR_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "proxy/l4/control.h"
 #include "proxy/l4/shared.h"
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "control/lock.h"
+#include "base/lock.h"
 #include "io/http_client.h"
 
 /* Versions of the API that this driver speaks: from Docker 17.06 on. */

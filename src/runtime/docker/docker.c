@@ -266,7 +266,7 @@ static void free_runtime(struct docker_runtime *runtime)
 	runner_free(runtime->runner);
 	memory_close_descriptor(&runtime->folder_lock);
 	lock_destroy(&runtime->lock);
-	pthread_mutex_destroy(&runtime->making_network);
+	lock_destroy(&runtime->making_network);
 	free(runtime->folder);
 	free(runtime->host);
 	free(runtime->pause);
@@ -464,7 +464,7 @@ int runtime_docker_open(const struct runtime_docker_config *config, struct runti
 		.folder_lock = -1,
 	};
 	lock_init(&runtime->lock);
-	pthread_mutex_init(&runtime->making_network, NULL);
+	lock_init(&runtime->making_network);
 	runtime->settled = runner_event_new(runtime->runner, "tasks in Docker");
 	runtime->work = work_queue_new(runtime->runner, &queue);
 	r = docker_api_open(&runtime->api, config->socket ? config->socket : RUNTIME_DOCKER_SOCKET,

@@ -2,8 +2,8 @@
 #ifndef RUNTIME_DOCKER_DOCKER_INTERNAL_H
 #define RUNTIME_DOCKER_DOCKER_INTERNAL_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "control/work_queue.h"
 #include "runtime/docker/api.h"
 #include "runtime/docker/create.h"
@@ -40,7 +40,7 @@ struct docker_runtime {
 	struct docker_logs logs;
 	struct runner_event *settled; /* a task's state changed */
 
-	pthread_mutex_t making_network;
+	struct lock making_network;
 
 	struct lock lock;    /* for all below */
 	struct map tasks;    /* token: struct docker_task */

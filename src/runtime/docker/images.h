@@ -7,8 +7,8 @@
 #define RUNTIME_DOCKER_IMAGES_H
 
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "control/work_queue.h"
 #include "runtime/docker/api.h"
 

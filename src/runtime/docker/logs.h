@@ -11,8 +11,8 @@
 #define RUNTIME_DOCKER_LOGS_H
 
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "control/runner.h"
 #include "runtime/docker/api.h"
 

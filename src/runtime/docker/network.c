@@ -54,13 +54,13 @@ int docker_network_make(struct docker_runtime *runtime, struct arena *arena, str
 	int r;
 
 	/* One at a time, or there are two. */
-	pthread_mutex_lock(&runtime->making_network);
+	lock_take(&runtime->making_network);
 	r = list_networks(runtime, arena, &list, err);
 	if (r == 0 && json_array_count(list) > 0)
 		*ret_id = json_get_text(json_item(list, 0), "Id");
 	else if (r == 0)
 		r = create_network(runtime, arena, ret_id, err);
-	pthread_mutex_unlock(&runtime->making_network);
+	lock_release(&runtime->making_network);
 	return r;
 }
 

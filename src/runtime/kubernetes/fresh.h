@@ -5,8 +5,8 @@
 #ifndef RUNTIME_KUBERNETES_FRESH_H
 #define RUNTIME_KUBERNETES_FRESH_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "kube/object.h"
 
 struct kubernetes_fresh {

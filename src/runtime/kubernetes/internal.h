@@ -2,8 +2,8 @@
 #ifndef RUNTIME_KUBERNETES_INTERNAL_H
 #define RUNTIME_KUBERNETES_INTERNAL_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "io/http_client.h"
 #include "runtime/kubernetes/fresh.h"
 #include "runtime/kubernetes/kubernetes.h"

@@ -66,10 +66,10 @@ void process_prepare_network(struct process_runtime *runtime, struct plan *plan)
 	if (plan->plain || geteuid() != 0 || plan->network != PLAN_NETWORK_AWSVPC)
 		return;
 	/* Without a bridge the task runs without a network of its own, and the supervisor notes it. */
-	pthread_mutex_lock(&runtime->making_bridge);
+	lock_take(&runtime->making_bridge);
 	if (process_bridge_make(runtime, &plan->link) < 0)
 		plan->link = (struct plan_link){0};
-	pthread_mutex_unlock(&runtime->making_bridge);
+	lock_release(&runtime->making_bridge);
 }
 
 static void choose_link(struct process_runtime *runtime, struct plan *plan)

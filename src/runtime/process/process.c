@@ -43,7 +43,7 @@ static struct process_task *find_started(struct process_runtime *runtime, struct
 	struct process_task *task;
 
 	while ((task = map_get(&runtime->tasks, token)) && task->is_starting)
-		pthread_cond_wait(&runtime->settled, &runtime->mutex);
+		lock_wait(&runtime->mutex, &runtime->settled);
 	return task;
 }
 
@@ -146,7 +146,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	if (r < 0)
 		return r;
 	process_prepare_network(runtime, plan);
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	task = find_started(runtime, token);
 	if (!task) {
 		plan->token = token;
@@ -155,18 +155,18 @@ static int process_start(struct runtime *base, struct span token, struct span in
 		r = process_choose_network(runtime, plan, arena, err);
 	}
 	if (task || r < 0) {
-		pthread_mutex_unlock(&runtime->mutex);
+		lock_release(&runtime->mutex);
 		return r;
 	}
 	task = process_task_new(runtime, token);
 	task->is_starting = true;
 	process_task_take_spec(task, plan);
 	map_put(&runtime->tasks, token, task);
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 
 	r = start_new(runtime, task, plan, spec, &channel, err);
 
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	task->is_starting = false;
 	if (r < 0) {
 		map_remove(&runtime->tasks, token);
@@ -178,7 +178,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 		process_wake(runtime);
 	}
 	pthread_cond_broadcast(&runtime->settled);
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	return r;
 }
 
@@ -192,12 +192,12 @@ static int process_list_tasks(struct runtime *base, struct arena *arena, struct 
 	size_t count = 0;
 
 	(void)err;
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	tokens = arena_allocate_array(arena, runtime->tasks.count + 1, sizeof(*tokens));
 	MAP_EACH (&runtime->tasks, entry) {
 		tokens[count++] = arena_copy_span(arena, entry->key);
 	}
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	*ret_tokens = tokens;
 	*ret_count = count;
 	return 0;
@@ -213,8 +213,7 @@ static int wait_for_state(struct process_runtime *runtime, struct span token, st
 	clock_gettime(CLOCK_MONOTONIC, &deadline);
 	deadline.tv_sec += KNOWN_PATIENCE_SECONDS;
 	while ((task = map_get(&runtime->tasks, token)) && !task->is_known)
-		if (pthread_cond_timedwait(&runtime->settled, &runtime->mutex, &deadline) ==
-			ETIMEDOUT)
+		if (!lock_wait_until(&runtime->mutex, &runtime->settled, &deadline))
 			return err_set(err, -ETIMEDOUT,
 				"task '%.*s': its supervisor does not answer", SPAN_ARGS(token));
 	if (!task)
@@ -231,9 +230,9 @@ static int process_get(struct runtime *base, struct span token, struct arena *ar
 	struct span line;
 	int r;
 
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	r = wait_for_state(runtime, token, arena, &line, err);
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	if (r == 0)
 		r = json_parse(line, arena, &answer, err);
 	return r < 0 ? r : record_read(json_get(answer, "state"), arena, ret_task, err);
@@ -246,7 +245,7 @@ static int find_folder(struct process_runtime *runtime, struct span token, char 
 	struct process_task *task;
 	int r = 0;
 
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	task = find_started(runtime, token);
 	if (task) {
 		*ret_folder = memory_copy_string(task->folder);
@@ -254,7 +253,7 @@ static int find_folder(struct process_runtime *runtime, struct span token, char 
 	} else {
 		r = unknown(token, err);
 	}
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	return r;
 }
 
@@ -296,7 +295,7 @@ static int process_acknowledge(struct runtime *base, struct span token, struct e
 	struct process_task *task;
 	int r = 0;
 
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	task = find_started(runtime, token);
 	if (!task)
 		r = unknown(token, err);
@@ -312,7 +311,7 @@ static int process_acknowledge(struct runtime *base, struct span token, struct e
 		map_remove(&runtime->tasks, token);
 		process_task_free(task);
 	}
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	if (r == 0)
 		folder_remove(removed, NULL); /* or when next opened */
 	return r;
@@ -369,8 +368,8 @@ static void free_runtime(struct process_runtime *runtime)
 	memory_close_descriptor(&runtime->wake);
 	memory_close_descriptor(&runtime->folder_lock);
 	pthread_cond_destroy(&runtime->settled);
-	pthread_mutex_destroy(&runtime->mutex);
-	pthread_mutex_destroy(&runtime->making_bridge);
+	lock_destroy(&runtime->mutex);
+	lock_destroy(&runtime->making_bridge);
 	free(runtime->folder);
 	free(runtime->supervisor);
 	free(runtime);
@@ -395,9 +394,9 @@ static void process_close(struct runtime *base)
 {
 	struct process_runtime *runtime = process_of(base);
 
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	runtime->closing = true;
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	process_wake(runtime);
 	pthread_join(runtime->thread, NULL);
 	if (!has_living_tasks(runtime))
@@ -543,8 +542,8 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 		.epoll = -1,
 		.wake = -1,
 	};
-	pthread_mutex_init(&runtime->mutex, NULL);
-	pthread_mutex_init(&runtime->making_bridge, NULL);
+	lock_init(&runtime->mutex);
+	lock_init(&runtime->making_bridge);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&runtime->settled, &attributes);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "runtime/process/process.h"
 #include "runtime/task/plan.h"
@@ -42,9 +43,9 @@ struct process_runtime {
 	void *context;
 	int folder_lock;
 
-	pthread_mutex_t making_bridge;
+	struct lock making_bridge;
 
-	pthread_mutex_t mutex;  /* for all below */
+	struct lock mutex;      /* for all below */
 	pthread_cond_t settled; /* a task became known, was started, or failed to */
 	struct map tasks;       /* token: struct process_task */
 	struct process_task **unsettled;

@@ -70,12 +70,12 @@ static void report(struct process_runtime *runtime)
 	if (reported.count == 0)
 		return;
 	runtime->reported = (struct map){0};
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	MAP_EACH (&reported, entry) {
 		runtime->changed(runtime->context, entry->key);
 	}
 	map_clear(&reported);
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 }
 
 /* An ended task is gone as soon as the mutex is let go: the caller must not look at it then. */
@@ -264,9 +264,9 @@ static bool probe(struct process_task *task)
 	enum finding finding;
 	int watch = -1;
 
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	finding = pass(task, arena, &watch, &record);
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	if (finding == FOUND_ALIVE && process_watch(task, watch) < 0) {
 		close(watch);
 		finding = FOUND_LATER;
@@ -366,13 +366,13 @@ void *process_watch_main(void *context)
 	struct epoll_event events[EVENTS_AT_ONCE];
 
 	slice_shorten();
-	pthread_mutex_lock(&runtime->mutex);
+	lock_take(&runtime->mutex);
 	while (!runtime->closing) {
 		int timeout = timeout_of(runtime), count;
 
-		pthread_mutex_unlock(&runtime->mutex);
+		lock_release(&runtime->mutex);
 		count = epoll_wait(runtime->epoll, events, EVENTS_AT_ONCE, timeout);
-		pthread_mutex_lock(&runtime->mutex);
+		lock_take(&runtime->mutex);
 		for (int i = 0; i < count; i++) {
 			uint64_t ignored;
 
@@ -385,6 +385,6 @@ void *process_watch_main(void *context)
 		probe_unsettled(runtime);
 		report(runtime);
 	}
-	pthread_mutex_unlock(&runtime->mutex);
+	lock_release(&runtime->mutex);
 	return NULL;
 }

@@ -19,8 +19,8 @@
 #ifndef RUNTIME_SIMULATED_WORLD_H
 #define RUNTIME_SIMULATED_WORLD_H
 
+#include "base/lock.h"
 #include "base/map.h"
-#include "control/lock.h"
 #include "runtime/simulated/simulated.h"
 
 #define SIMULATED_REASON_MAX 1024

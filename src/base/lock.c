@@ -1,7 +1,8 @@
-/* A mutex and a count per thread of those held. Failing to lock is a programmer's error: abort. */
-#include "control/lock.h"
+/* See the header. Failing to lock is a programmer's error: abort. */
+#include "base/lock.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,21 @@ void lock_release(struct lock *lock)
 	assert(held > 0);
 	held--;
 	must_succeed(pthread_mutex_unlock(&lock->mutex), "pthread_mutex_unlock");
+}
+
+void lock_wait(struct lock *lock, pthread_cond_t *condition)
+{
+	must_succeed(pthread_cond_wait(condition, &lock->mutex), "pthread_cond_wait");
+}
+
+bool lock_wait_until(struct lock *lock, pthread_cond_t *condition, const struct timespec *deadline)
+{
+	int code = pthread_cond_timedwait(condition, &lock->mutex, deadline);
+
+	if (code == ETIMEDOUT)
+		return false;
+	must_succeed(code, "pthread_cond_timedwait");
+	return true;
 }
 
 unsigned lock_held_count(void)

@@ -1,12 +1,11 @@
 /* Client tokens; see the header. */
-#include "ecs/client_token.h"
+#include "aws/client_token.h"
 
 #include <stdlib.h>
 
 #include "aws/sigv4_hash.h"
-#include "ecs/record/task.h"
 
-/* Half a SHA-256: nobody gains by finding two requests of his own that collide. */
+/* Half a SHA-256: a client that finds two of its own requests that collide gains nothing. */
 #define HASH_DIGITS 32
 
 /* ---- the kind ---- */
@@ -24,11 +23,21 @@ static int extract(const struct store_object *object, void *facts, struct arena 
 	return 0;
 }
 
+/* "ACCOUNT/REGION/CLUSTER" */
+static struct span scope_of(struct span key)
+{
+	size_t slashes = 0, length = 0;
+
+	while (length < key.length && (key.data[length] != '/' || ++slashes < 3))
+		length++;
+	return (struct span){key.data, length};
+}
+
 static void write_expiry(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct client_token_facts *facts = object->facts;
 
-	store_index_add_format(writer, "%.*s/%015lld", SPAN_ARGS(task_cluster_key(object->key)),
+	store_index_add_format(writer, "%.*s/%015lld", SPAN_ARGS(scope_of(object->key)),
 		(long long)facts->expires_ms);
 }
 
@@ -80,8 +89,8 @@ static void write_object(const struct json *object, const char *without, struct 
 	buffer_add_char(out, '}');
 }
 
-/* Members in the order of their names, so that two clients that say the same write the same. A parsed
- * value is no deeper than JSON_DEPTH_MAX. */
+/* Members in the order of their names, so that equal requests have equal texts. A parsed value is no deeper
+ * than JSON_DEPTH_MAX. */
 static void write_sorted(const struct json *value, const char *without, struct arena *arena,
 	struct buffer *out)
 {
@@ -118,7 +127,7 @@ static struct span hash_request(struct aws_request *request)
 	return arena_copy_span(request->arena, (struct span){digits, HASH_DIGITS});
 }
 
-/* ---- using them ---- */
+/* ---- the token of a request ---- */
 
 int client_token_prepare(struct aws_request *request, size_t most, struct client_token *ret_token)
 {
@@ -138,6 +147,8 @@ int client_token_prepare(struct aws_request *request, size_t most, struct client
 	*ret_token = token;
 	return 0;
 }
+
+/* ---- tokens with a record ---- */
 
 static struct span token_key(struct aws_request *request, const struct client_token *token,
 	struct span cluster_key)
@@ -184,4 +195,32 @@ int client_token_keep(struct aws_request *request, const struct client_token *to
 		    json_to_text(private_, request->arena), STORE_ANY, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
+}
+
+/* ---- tokens in lists ---- */
+
+struct span client_token_list_find(struct span tokens, struct span values,
+	const struct client_token *token)
+{
+	struct span one, value;
+
+	while (token->text.data && span_next_part(&tokens, ' ', &one) &&
+		span_next_part(&values, ' ', &value))
+		if (span_equal(one, token->text))
+			return value;
+	return SPAN_NONE;
+}
+
+void client_token_list_add(struct arena *arena, struct span *list, struct span text)
+{
+	struct span rest = *list, first;
+	size_t count = 0;
+
+	while (span_next_part(&rest, ' ', &first))
+		count++;
+	rest = *list;
+	if (count >= CLIENT_TOKEN_LIST_MAX)
+		span_next_part(&rest, ' ', &first);
+	*list = rest.length > 0 ? arena_format(arena, "%.*s %.*s", SPAN_ARGS(rest), SPAN_ARGS(text))
+				: text;
 }
