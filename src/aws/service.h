@@ -61,7 +61,8 @@ struct aws_operation {
 	int (*run)(struct aws_request *request);
 	/* Optional; without it the resource is "*". Runs before prepare, without a view. */
 	void (*resources)(struct aws_request *request, struct aws_resources *resources);
-	void *context; /* of its handlers; NULL: the service's */
+	void *context;            /* of its handlers; NULL: the service's */
+	bool needs_no_permission; /* no policy can deny it */
 };
 
 /* How a service spells what all services have. */

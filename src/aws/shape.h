@@ -113,7 +113,7 @@ extern const struct shape_service shape_ecs;
 extern const struct shape_service shape_elasticloadbalancingv2;
 extern const struct shape_service shape_servicediscovery;
 extern const struct shape_service shape_slipway; /* our own: api/slipway.json */
-extern const struct shape_service shape_sts;     /* that we call, and do not answer */
+extern const struct shape_service shape_sts;     /* of which slipway offers one operation */
 
 /* By its name, or by the one in credential scopes. NULL when there is no such service. */
 const struct shape_service *shape_find_service(struct span name);

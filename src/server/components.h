@@ -126,6 +126,14 @@ void rest_record(struct server *server, const struct aws_caller *caller, const c
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
 	const char *service, struct sigv4_failure *failure);
 
+/* wire.c: the request as signatures see it; and is it one of the query protocol? */
+struct sigv4_request *wire_signed_form(const struct http_request *request);
+bool wire_is_query(const struct http_request *request);
+/* unoffered.c: refuses a request that is signed for an AWS service that slipway does not offer; else false. */
+bool unoffered_refuse(struct server *server, struct http_exchange *exchange,
+	const struct http_request *request);
+extern const struct aws_service sts_service;
+
 /* Logs the failures that controllers report. */
 void server_report_controller(void *server, const char *controller, struct span key,
 	const struct err *err);

@@ -193,6 +193,8 @@ void rest_wire_handle(struct server *server, struct http_exchange *exchange,
 	struct disbelieved refusing = {server, exchange, &match};
 	int code = rest_find(&rest_slipway, request->method, request->path, &match);
 
+	if (code == -ENOENT && unoffered_refuse(server, exchange, request))
+		return;
 	if (code < 0) {
 		refuse_route(server, exchange, request, code == -EPERM ? match.allow : NULL);
 		return;

@@ -79,7 +79,7 @@ static void handle(struct http_exchange *exchange, const struct http_request *re
 			SPAN_ARGS(request->method));
 	else if (span_starts_with(request->path, SPAN("/v1/")))
 		rest_wire_handle(server, exchange, request);
-	else
+	else if (!unoffered_refuse(server, exchange, request))
 		rest_refuse(exchange, 404, "NotFound", "there is nothing at %.*s",
 			SPAN_ARGS(request->path));
 }
@@ -239,6 +239,7 @@ static int open_parts(struct server *server, struct err *err)
 	aws_dispatcher_register(server->dispatcher, &cloudmap_service, NULL);
 	server->elb.store = server->store;
 	aws_dispatcher_register(server->dispatcher, &elb_service, &server->elb);
+	aws_dispatcher_register(server->dispatcher, &sts_service, NULL);
 	environments_register(server);
 	rest_register(server);
 	server->runner = runner_threads_new(server->clock, server->random);

@@ -11,7 +11,7 @@ static const struct http_header json_1_1[] = {
 	{SPAN("content-type"), SPAN("application/x-amz-json-1.1")},
 };
 
-static struct sigv4_request *signed_form(const struct http_request *request)
+struct sigv4_request *wire_signed_form(const struct http_request *request)
 {
 	struct sigv4_request *form = arena_allocate(request->arena, sizeof(*form));
 	struct sigv4_header *headers = arena_allocate_array(request->arena,
@@ -53,7 +53,7 @@ static const struct aws_caller *anonymous(struct server *server, const struct si
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
 	const char *service, struct sigv4_failure *failure)
 {
-	const struct sigv4_request *form = signed_form(request);
+	const struct sigv4_request *form = wire_signed_form(request);
 	struct aws_caller *caller;
 	struct sigv4_claim claim;
 
@@ -122,6 +122,8 @@ static void handle_query(struct server *server, struct http_exchange *exchange,
 	aws_query_read(server->dispatcher,
 		span_is(request->method, "GET") ? request->query : request->body, request->arena,
 		query);
+	if (!query->service && unoffered_refuse(server, exchange, request))
+		return;
 	caller = authenticate(server, request,
 		query->service ? query->service->name : elb_service.name, &failure);
 	if (caller)
@@ -131,7 +133,7 @@ static void handle_query(struct server *server, struct http_exchange *exchange,
 			exchange);
 }
 
-static bool is_query(const struct http_request *request)
+bool wire_is_query(const struct http_request *request)
 {
 	return !http_request_header(request, SPAN("x-amz-target")).data &&
 	       aws_query_is_request(request->method,
@@ -141,9 +143,9 @@ static bool is_query(const struct http_request *request)
 void wire_handle_get(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
-	if (is_query(request))
+	if (wire_is_query(request))
 		handle_query(server, exchange, request);
-	else
+	else if (!unoffered_refuse(server, exchange, request))
 		rest_refuse(exchange, 405, "MethodNotAllowed",
 			"requests to the AWS APIs are POSTs, or GETs with an Action");
 }
@@ -159,12 +161,14 @@ void wire_handle(struct server *server, struct http_exchange *exchange,
 	const struct aws_caller *caller;
 	struct span prefix, operation;
 
-	if (is_query(request)) {
+	if (wire_is_query(request)) {
 		handle_query(server, exchange, request);
 		return;
 	}
 	if (target.data && span_split(target, '.', &prefix, &operation))
 		service = aws_dispatcher_find_target(server->dispatcher, prefix);
+	if (!service && unoffered_refuse(server, exchange, request))
+		return;
 	caller = authenticate(server, request, service ? service->name : "ecs", &failure);
 	if (!caller) {
 		respond_error(exchange, failure.status, failure.type, span_of(failure.message));
