@@ -147,6 +147,8 @@ void kubernetes_write_metrics(struct server *server, struct buffer *out);
 /* tasks.c */
 void tasks_changed(void *server, struct span token); /* a runtime_changed */
 int tasks_open(struct server *server, struct err *err);
+/* Once it is known where names are answered. */
+int tasks_set_dns(struct server *server, struct err *err);
 void tasks_close(struct server *server);
 /* Until nothing runs in the runtime any more; -ETIMEDOUT when that takes too long. */
 int tasks_wait_until_ended(struct server *server);

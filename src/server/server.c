@@ -254,6 +254,8 @@ static int open_parts(struct server *server, struct err *err)
 		code = listen_http(server, err);
 	if (code == 0)
 		code = dns_open(server, err);
+	if (code == 0)
+		code = tasks_set_dns(server, err);
 	return code;
 }
 

@@ -233,6 +233,25 @@ int tasks_open(struct server *server, struct err *err)
 	return code;
 }
 
+/* A server that listens on every address is reached on loopback. */
+int tasks_set_dns(struct server *server, struct err *err)
+{
+	_free_ char *address = NULL;
+	unsigned port = server->dns ? dns_server_port(server->dns) : 0;
+
+	if (strcmp(server->config->runtime, "process") != 0)
+		return 0;
+	if (!server->dns)
+		return runtime_process_set_dns(server->runtime, NULL, err);
+	if (strncmp(server->dns_address, "0.0.0.0:", 8) == 0)
+		address = memory_format("127.0.0.1:%u", port);
+	else if (strncmp(server->dns_address, "[::]:", 5) == 0)
+		address = memory_format("[::1]:%u", port);
+	else
+		address = memory_copy_string(server->dns_address);
+	return runtime_process_set_dns(server->runtime, address, err);
+}
+
 /* ---- ending tasks ---- */
 
 struct stop_all {

@@ -565,3 +565,13 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 	*ret_runtime = &TAKE(runtime)->runtime;
 	return 0;
 }
+
+int runtime_process_set_dns(struct runtime *runtime, const char *address, struct err *err)
+{
+	struct process_runtime *process = CONTAINER_OF(runtime, struct process_runtime, runtime);
+	_free_ char *path = memory_format("%s/" RECORD_RESOLVER_FILE, process->folder);
+
+	if (address)
+		return file_replace(path, span_of(address), 0600, err);
+	return unlink(path) < 0 && errno != ENOENT ? err_errno(err, "remove '%s'", path) : 0;
+}

@@ -28,4 +28,8 @@ struct runtime_process_config {
 int runtime_process_open(const struct runtime_process_config *config, struct runtime **ret_runtime,
 	struct err *err);
 
+/* Where tasks, also those that run already, find the DNS server that knows the names of Cloud Map: "127.0.0.1:4753".
+ * NULL: there is none. */
+int runtime_process_set_dns(struct runtime *runtime, const char *address, struct err *err);
+
 #endif

@@ -26,11 +26,12 @@
 #include "runtime/process/slice.h"
 #include "runtime/process/supervisor/control.h"
 #include "runtime/process/supervisor/task.h"
+#include "runtime/task/record.h"
 
 #define KEEPERS_MAX (2 * RUNTIME_CONTAINERS_MAX + PROTOCOL_CONNECTIONS_MAX)
 #define POLLS_MAX                                                                                  \
 	(3 * RUNTIME_CONTAINERS_MAX + 2 * PROTOCOL_CONNECTIONS_MAX + REDIRECT_LISTENERS_MAX +      \
-		METADATA_CONNECTIONS_MAX + 3)
+		METADATA_CONNECTIONS_MAX + RESOLVER_DESCRIPTORS_MAX + 3)
 
 struct supervisor {
 	struct task task;
@@ -42,13 +43,18 @@ struct supervisor {
 static int take_spec(struct supervisor *supervisor, const char *folder, struct arena *arena,
 	struct err *err)
 {
+	int r;
+
 	if (chdir(folder) < 0)
 		return err_errno(err, "enter '%s'", folder);
 	if (fcntl(PROTOCOL_LOCK_DESCRIPTOR, F_SETFD, FD_CLOEXEC) < 0)
 		return err_errno(err, "the lock did not come with the start");
 	fcntl(PROTOCOL_CHANNEL_DESCRIPTOR, F_SETFD, FD_CLOEXEC); /* if anybody wants to know */
 	close_range(PROTOCOL_CHANNEL_DESCRIPTOR + 1, ~0U, 0);
-	return task_open(&supervisor->task, arena, clock_system(), err);
+	r = task_open(&supervisor->task, arena, clock_system(), err);
+	return r < 0 ? r
+		     : resolver_init(&supervisor->task.resolver, "../" RECORD_RESOLVER_FILE,
+			       clock_system(), err);
 }
 
 static int prepare(struct supervisor *supervisor, struct err *err)
@@ -125,10 +131,12 @@ static void handle_signals(struct supervisor *supervisor)
 static int timeout_of(const struct task *task)
 {
 	int64_t next = task_next_us(task), of_metadata = metadata_next_us(&task->metadata),
-		now = clock_steady_us(task->clock);
+		of_resolver = resolver_next_us(&task->resolver), now = clock_steady_us(task->clock);
 
 	if (of_metadata < next)
 		next = of_metadata;
+	if (of_resolver < next)
+		next = of_resolver;
 	if (next == TASK_NEVER)
 		return -1;
 	if (next <= now)
@@ -146,6 +154,7 @@ static void wait_and_handle(struct supervisor *supervisor)
 	count += task_descriptors(&supervisor->task, polls + count, POLLS_MAX - count);
 	of_task = count;
 	count += metadata_descriptors(&supervisor->task.metadata, polls + count, POLLS_MAX - count);
+	count += resolver_descriptors(&supervisor->task.resolver, polls + count, POLLS_MAX - count);
 	count += redirect_descriptors(&supervisor->task.redirect, polls + count, POLLS_MAX - count);
 	count += control_descriptors(&supervisor->control, polls + count, POLLS_MAX - count);
 	if (poll(polls, count, timeout_of(&supervisor->task)) <= 0)
@@ -157,7 +166,8 @@ static void wait_and_handle(struct supervisor *supervisor)
 		if (i < of_task)
 			task_read(&supervisor->task, polls[i].fd);
 		else if (!redirect_handle(&supervisor->task.redirect, &polls[i]) &&
-			 !metadata_handle(&supervisor->task.metadata, &polls[i]))
+			 !metadata_handle(&supervisor->task.metadata, &polls[i]) &&
+			 !resolver_handle(&supervisor->task.resolver, &polls[i]))
 			control_handle(&supervisor->control, &polls[i]);
 	}
 	if (polls[0].revents)
@@ -173,6 +183,7 @@ static void run(struct supervisor *supervisor)
 		task_step(task);
 		control_step(&supervisor->control);
 		metadata_step(&task->metadata);
+		resolver_step(&task->resolver);
 		if (task->changed && !task->unsaved) {
 			task->changed = false;
 			control_notify_watchers(&supervisor->control);

@@ -332,3 +332,10 @@ int mounts_make(const struct plan_container *plan, int *ret_namespace, struct er
 		*ret_namespace = namespace;
 	return r;
 }
+
+int mounts_cover_file(const char *source, const char *target, struct err *err)
+{
+	if (mount(source, target, NULL, MS_BIND, NULL) < 0)
+		return err_errno(err, "mount '%s' at '%s'", source, target);
+	return 0;
+}

@@ -18,4 +18,7 @@ int mounts_make(const struct plan_container *plan, int *ret_namespace, struct er
 /* In plain mode: 0 if every volume is where the machine has it already. */
 int mounts_check_plain(const struct plan_container *plan, struct err *err);
 
+/* In the supervisor's mount namespace, which containers inherit: a file of the task in place of one of the machine. */
+int mounts_cover_file(const char *source, const char *target, struct err *err);
+
 #endif

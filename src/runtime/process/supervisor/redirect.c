@@ -32,6 +32,7 @@
 #define NATIVE AUDIT_ARCH_S390X
 #endif
 
+#define DNS_PORT 53
 #define CONNECT_US 200000     /* a socket of the same machine either has room or will not soon */
 #define NOTIFICATION_ROOM 512 /* a kernel may have longer ones than we know */
 
@@ -93,6 +94,11 @@ int redirect_init(struct redirect *redirect, const struct plan *plan, struct spa
 	if (inet_pton(AF_INET, text, &redirect->address) != 1)
 		return -EINVAL;
 	return try_on_itself();
+}
+
+void redirect_set_resolver(struct redirect *redirect, const struct sockaddr_in *address)
+{
+	redirect->resolver = *address;
 }
 
 void redirect_add(struct redirect *redirect, int listener)
@@ -305,24 +311,44 @@ static int connect_soon(int socket, const struct sockaddr *address, socklen_t le
 	return waits && r == -EINPROGRESS ? -ETIMEDOUT : r;
 }
 
+static int connect_to(const struct request *request, const struct sockaddr_in *target)
+{
+	struct sockaddr_storage address;
+	socklen_t length;
+
+	if (request->family == AF_INET6 && !is_dual(request->socket))
+		return GO_ON;
+	length = translate(request, target, &address);
+	return connect_soon(request->socket, (struct sockaddr *)&address, length);
+}
+
 static int do_connect(const struct redirect *redirect, const struct request *request)
 {
-	for (size_t i = 0; i < redirect->port_count; i++) {
+	for (size_t i = 0; request->is_loopback && i < redirect->port_count; i++) {
 		const struct redirected_port *port = &redirect->ports[i];
-		struct sockaddr_storage address;
-		socklen_t length;
 		int r;
 
 		if (port->port != request->port || port->udp != request->udp)
 			continue;
-		if (request->family == AF_INET6 && !is_dual(request->socket))
-			return GO_ON;
-		length = translate(request, &port->target, &address);
-		r = connect_soon(request->socket, (struct sockaddr *)&address, length);
-		/* Who bound it is gone; somebody else may be where the program meant. */
+		r = connect_to(request, &port->target);
+		/* The program that bound it has ended; another one may listen at the given address. */
 		return r == -ECONNREFUSED ? GO_ON : r;
 	}
+	if (request->port == DNS_PORT && redirect->resolver.sin_port != 0)
+		return connect_to(request, &redirect->resolver);
 	return GO_ON;
+}
+
+/* Calls that can never be redirected are not worth a look at the socket. */
+static bool may_be_redirected(const struct redirect *redirect, const struct request *request,
+	bool is_bind)
+{
+	if (request->port == 0)
+		return false;
+	if (is_bind)
+		return request->is_any;
+	return (request->is_loopback && redirect->port_count > 0) ||
+	       (request->port == DNS_PORT && redirect->resolver.sin_port != 0);
 }
 
 static int decide(struct redirect *redirect, int listener, const struct seccomp_notif *notification)
@@ -333,9 +359,8 @@ static int decide(struct redirect *redirect, int listener, const struct seccomp_
 	uint64_t id = notification->id;
 	int r;
 
-	if (!read_address(thread, &notification->data, &request) || request.port == 0 ||
-		!(is_bind ? request.is_any : request.is_loopback) ||
-		(!is_bind && redirect->port_count == 0))
+	if (!read_address(thread, &notification->data, &request) ||
+		!may_be_redirected(redirect, &request, is_bind))
 		return GO_ON;
 	request.socket = duplicate(thread, (int)notification->data.args[0]);
 	if (request.socket < 0)

@@ -8,7 +8,8 @@
  *                           every address, host port P   as it is
  *                           every address, another P     the task's address, port P
  *
- * and a connection to 127.0.0.1 or ::1 goes where the port that is meant was bound. What is redirected
+ * and a connection to 127.0.0.1 or ::1 goes where the port that is meant was bound. A connection to port 53 of any
+ * address goes to the task's own DNS resolver (resolver.h), if it has one. What is redirected
  * is done here, on a duplicate of the program's socket: what was looked at is what is done. All else
  * goes on in the program as if nobody had looked. Port 0 is never redirected.
  */
@@ -39,6 +40,7 @@ struct redirect {
 	size_t listener_count;
 	struct redirected_port ports[REDIRECT_PORTS_MAX];
 	size_t port_count;
+	struct sockaddr_in resolver; /* port 0: none */
 };
 
 /* For the calling process and all that it will start: *ret_listener is to be sent to the supervisor.
@@ -48,6 +50,8 @@ int redirect_install(int *ret_listener);
 /* address: the task's, on the machine's loopback. Returns 0, or a negative code if the kernel does
  * not let the supervisor do what it has to. */
 int redirect_init(struct redirect *redirect, const struct plan *plan, struct span address);
+/* From now on connections to DNS servers go here. */
+void redirect_set_resolver(struct redirect *redirect, const struct sockaddr_in *address);
 /* Takes a listener over. */
 void redirect_add(struct redirect *redirect, int listener);
 size_t redirect_descriptors(const struct redirect *redirect, struct pollfd *polls, size_t max);

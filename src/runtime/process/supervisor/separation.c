@@ -20,6 +20,7 @@
 #define INSIDE_NAME "eth0"
 #define LOOPBACK_INDEX 1
 #define METADATA_ADDRESS 0xa9feaa02u /* SEPARATION_METADATA_ADDRESS */
+#define RESOLVER_ADDRESS 0xa9fea9fdu /* SEPARATION_RESOLVER_ADDRESS */
 #define LOCK_ATTEMPTS 10
 #define FORWARD_ATTEMPTS 4000 /* half a millisecond each */
 
@@ -168,7 +169,9 @@ static int set_up_loopback(int inside)
 {
 	int r = netlink_set_up(inside, LOOPBACK_INDEX);
 
-	return r < 0 ? r : netlink_add_address(inside, LOOPBACK_INDEX, METADATA_ADDRESS, 32);
+	if (r == 0)
+		r = netlink_add_address(inside, LOOPBACK_INDEX, METADATA_ADDRESS, 32);
+	return r < 0 ? r : netlink_add_address(inside, LOOPBACK_INDEX, RESOLVER_ADDRESS, 32);
 }
 
 static void name_port(const struct plan_link *link, char name[NETLINK_NAME_MAX])

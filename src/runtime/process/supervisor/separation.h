@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "runtime/task/plan.h"
 
-#define SEPARATION_METADATA_ADDRESS "169.254.170.2" /* on the loopback of a network of its own */
+/* On the loopback interface of a network of its own: the addresses that AWS uses. */
+#define SEPARATION_METADATA_ADDRESS "169.254.170.2"
+#define SEPARATION_RESOLVER_ADDRESS "169.254.169.253"
 
 struct separation {
 	bool separated;   /* processes and mounts are the task's own */

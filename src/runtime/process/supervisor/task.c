@@ -18,7 +18,9 @@
 #define READS_AT_ONCE 16 /* a program that never stops writing must not hold up the rest */
 #define SAVE_AGAIN_US ((int64_t)500 * 1000)
 #define NOTES_MAX 2048
-#define METADATA_PORT 51679 /* in a network of the task's own */
+#define METADATA_PORT 51679       /* in a network of the task's own */
+#define RESOLV_CONF "resolv.conf" /* in the task's folder */
+#define HOST_RESOLVER_ATTEMPTS 8
 
 static const struct {
 	enum runtime_phase phase;
@@ -104,6 +106,84 @@ static void open_metadata(struct task *task)
 				SPAN_ARGS(task->record->notes), err.message);
 }
 
+static bool uses_port(const struct task *task, uint16_t port)
+{
+	for (size_t i = 0; i < task->plan->container_count; i++)
+		for (size_t j = 0; j < task->plan->containers[i].port_count; j++)
+			if (task->plan->containers[i].ports[j].container_port == port)
+				return true;
+	return false;
+}
+
+/* The task's own resolv.conf hides the machine's in the mount namespace of the task. */
+static int mount_configuration(struct task *task, const char *address, struct err *err)
+{
+	_buffer_ struct buffer text = {0};
+	int r;
+
+	resolver_write_configuration(&task->resolver, address, &text);
+	r = file_replace(RESOLV_CONF, buffer_span(&text), 0644, err);
+	return r < 0 ? r : mounts_cover_file(RESOLV_CONF, "/" RESOLVER_CONFIGURATION, err);
+}
+
+/* In a network of its own. Without a resolv.conf libc asks 127.0.0.1. */
+static int open_own_resolver(struct task *task, struct err *err)
+{
+	bool has_file = access("/" RESOLVER_CONFIGURATION, F_OK) == 0;
+	const char *address = has_file ? SEPARATION_RESOLVER_ADDRESS : "127.0.0.1";
+	int r = resolver_listen(&task->resolver, address, RESOLVER_PORT, true, err);
+
+	return r < 0 || !has_file ? r : mount_configuration(task, address, err);
+}
+
+/* In the network of the machine, whose port 53 other addresses of the loopback interface may have in use. */
+static int open_host_resolver(struct task *task, struct err *err)
+{
+	uint64_t hash = span_hash(task->plan->token);
+	char address[PLAN_ADDRESS_MAX];
+	int r = -EADDRINUSE;
+
+	for (unsigned i = 0; r < 0 && i < HOST_RESOLVER_ATTEMPTS; i++, hash /= 7) {
+		snprintf(address, sizeof(address), "127.53.%u.%u", (unsigned)(hash >> 8 & 0xff),
+			(unsigned)(1 + hash % 254));
+		r = resolver_listen(&task->resolver, address, RESOLVER_PORT, false, err);
+	}
+	return r < 0 ? r : mount_configuration(task, address, err);
+}
+
+/* Where connections are redirected, those to port 53 of any address come here. */
+static int open_redirected_resolver(struct task *task, struct err *err)
+{
+	_free_ char *address =
+		memory_copy_string_n(task->record->address.data, task->record->address.length);
+	int r = resolver_listen(&task->resolver, address, 0, false, err);
+
+	if (r == 0)
+		redirect_set_resolver(&task->redirect, &task->resolver.address);
+	return r;
+}
+
+static void open_resolver(struct task *task)
+{
+	struct err err = {0};
+	int r = 0;
+
+	if (task->plan->network == PLAN_NETWORK_NONE || uses_port(task, RESOLVER_PORT))
+		return;
+	if (task->separation.own_network)
+		r = open_own_resolver(task, &err);
+	else if (task->redirects && task->redirect_problem == 0)
+		r = open_redirected_resolver(task, &err);
+	else if (task->separation.separated && access("/" RESOLVER_CONFIGURATION, F_OK) == 0)
+		r = open_host_resolver(task, &err);
+	else
+		r = err_set(&err, -EPERM, "the task shares the machine's resolver");
+	if (r < 0)
+		task->record->notes =
+			arena_format(task->arena, "%.*s; no DNS resolver of the task's own: %s",
+				SPAN_ARGS(task->record->notes), err.message);
+}
+
 void task_prepare(struct task *task)
 {
 	task->record = record_of_plan(task->plan, task->arena);
@@ -115,6 +195,7 @@ void task_prepare(struct task *task)
 		task->redirect_problem =
 			redirect_init(&task->redirect, task->plan, task->record->address);
 	}
+	open_resolver(task);
 	for (size_t i = 0; i < task->container_count; i++) {
 		struct container *container = &task->containers[i];
 

@@ -21,6 +21,7 @@
 #include "runtime/process/supervisor/launch.h"
 #include "runtime/process/supervisor/metadata.h"
 #include "runtime/process/supervisor/redirect.h"
+#include "runtime/process/supervisor/resolver.h"
 #include "runtime/process/supervisor/separation.h"
 #include "runtime/runtime.h"
 #include "runtime/task/log_files.h"
@@ -78,6 +79,7 @@ struct task {
 	int redirect_problem;
 	struct redirect redirect;
 	struct metadata metadata;
+	struct resolver resolver;
 	bool has_groups;
 	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
