@@ -107,6 +107,10 @@ static const struct {
 		"HostConfig.Binds", "[\"/s:/a:ro\",\"" NAME ".w:/b\"]"},
 	{"", "\"readonlyRootFilesystem\":true", "HostConfig.ReadonlyRootfs", "true"},
 	{"", "\"privileged\":true", "HostConfig.Privileged", "true"},
+	{"\"networkMode\":\"bridge\"", "", "HostConfig.Dns", "[\"10.9.8.1\"]"},
+	{"\"networkMode\":\"host\"", "", "HostConfig.Dns", "[\"10.9.8.1\"]"},
+	{"\"networkMode\":\"none\"", "", "HostConfig.Dns", NULL},
+	{"\"networkMode\":\"awsvpc\"", "", "HostConfig.Dns", NULL},
 	{"", "\"logMaxBytes\":1000000", "HostConfig.LogConfig",
 		"{\"Type\":\"json-file\",\"Config\":{\"max-size\":\"1000000\",\"max-file\":\"5\"}"
 		"}"},
@@ -125,7 +129,7 @@ static void test_bodies(void **state)
 			bodies[i].task, bodies[i].task[0] ? "," : "",
 			bodies[i].container[0] ? "," : "", bodies[i].container);
 		struct json *body = docker_create_body(arena, HOST, plan_of(arena, spec.data), 0,
-			&able, strcmp(bodies[i].path, "Env") == 0 ? files : none);
+			&able, strcmp(bodies[i].path, "Env") == 0 ? files : none, "10.9.8.1");
 		const struct json *found = json_path(body, bodies[i].path);
 		struct span text = found ? json_to_text(found, arena) : SPAN("nothing");
 
@@ -144,7 +148,7 @@ static void test_labels_and_names(void **state)
 		"\"hostname\":\"h\"}]}");
 	struct json *labels = docker_labels(arena, HOST, plan, SPAN("app"));
 	struct json *holder =
-		docker_network_holder_body(arena, HOST, plan, SPAN("p:1"), SPAN("net"));
+		docker_network_holder_body(arena, HOST, plan, SPAN("p:1"), SPAN("net"), "10.9.8.1");
 
 	(void)state;
 	assert_true(span_is(json_to_text(labels, arena),
@@ -156,6 +160,8 @@ static void test_labels_and_names(void **state)
 		"\"com.amazonaws.ecs.task-definition-version\":\"3\"}"));
 	assert_true(span_is(json_get_text(holder, "Hostname"), "h"));
 	assert_true(span_is(json_text(json_path(holder, "HostConfig.NetworkMode")), "net"));
+	assert_true(span_is(json_to_text(json_path(holder, "HostConfig.Dns"), arena),
+		"[\"10.9.8.1\"]"));
 	assert_true(span_is(docker_container_name(arena, HOST, SPAN("token"), SPAN("app")),
 		NAME ".app"));
 }

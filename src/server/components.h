@@ -75,6 +75,7 @@ struct server {
 	char *url;
 	struct zone *zone; /* NULL, as the next two: no DNS */
 	struct dns_server *dns;
+	struct dns_server *container_dns; /* for containers of Docker; NULL: none */
 	char *dns_address;      /* "127.0.0.1:4753" */
 	struct ecs_context ecs; /* what handlers know; complete when `open` is set */
 	struct elb_context elb;

@@ -9,9 +9,13 @@
 #include <sys/sysinfo.h>
 
 #include "aws/policy.h"
+#include "base/file.h"
 #include "cloudmap/cloudmap.h"
 #include "elb/names.h"
+#include "runtime/docker/docker.h"
 #include "server/components.h"
+
+#define RESOLV_CONF_MAX ((size_t)64 * 1024)
 
 static bool is_any(const char *address)
 {
@@ -88,6 +92,56 @@ static size_t split_upstreams(const char *text, struct arena *arena,
 	return count;
 }
 
+/* The name servers of this machine: containers of Docker ask slipway for every name. */
+static size_t list_name_servers(struct arena *arena, const char *servers[DNS_UPSTREAMS_MAX + 1])
+{
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(RESOLV_CONF_MAX);
+	struct span rest, line, word;
+	size_t count = 0;
+
+	if (file_read("/etc/resolv.conf", RESOLV_CONF_MAX, &text, NULL) < 0)
+		return 0;
+	rest = arena_copy_span(arena, buffer_span(&text));
+	for (bool more = true; more && count < DNS_UPSTREAMS_MAX;) {
+		more = span_split(rest, '\n', &line, &rest);
+		line = span_trim(more ? line : rest);
+		if (!span_split(line, ' ', &word, &line) || !span_is(word, "nameserver"))
+			continue;
+		line = span_trim(line);
+		servers[count++] = arena_format(arena,
+			memchr(line.data, ':', line.length) ? "[%.*s]" : "%.*s", SPAN_ARGS(line))
+					   .data;
+	}
+	return count;
+}
+
+/* Docker's containers can name only a port 53, which the bridge's address has free most of the time. */
+static int open_container_dns(struct server *server, const struct dns_server_config *main_server,
+	struct arena *arena, struct err *err)
+{
+	struct dns_server_config dns = *main_server;
+	const char *servers[DNS_UPSTREAMS_MAX + 1], *reason = "";
+	int code;
+
+	if (strcmp(server->config->runtime, "docker") != 0)
+		return 0;
+	dns.address = runtime_docker_dns_address(server->runtime, &reason);
+	if (!dns.address) {
+		log_write(server->log, LOG_WARNING, "containers do not resolve names of Cloud Map",
+			"error", reason, NULL);
+		return 0;
+	}
+	if (dns_server_port(server->dns) == DNS_PORT && is_any(main_server->address))
+		return 0; /* it listens there already */
+	dns.port = DNS_PORT;
+	if (dns.upstream_count == 0) {
+		dns.upstreams = servers;
+		dns.upstream_count = list_name_servers(arena, servers);
+	}
+	code = dns_server_open(&dns, &server->container_dns, err);
+	return code < 0 ? err_prefix(err, code, "DNS for containers") : 0;
+}
+
 int dns_open(struct server *server, struct err *err)
 {
 	const struct server_config *config = server->config;
@@ -132,11 +186,12 @@ int dns_open(struct server *server, struct err *err)
 		return err_prefix(err, code, "DNS");
 	server->dns_address = memory_format(strchr(dns.address, ':') ? "[%s]:%u" : "%s:%u",
 		dns.address, dns_server_port(server->dns));
-	return 0;
+	return open_container_dns(server, &dns, arena, err);
 }
 
 void dns_close(struct server *server)
 {
+	dns_server_close(TAKE(server->container_dns));
 	dns_server_close(TAKE(server->dns));
 	zone_close(TAKE(server->zone));
 	free(TAKE(server->dns_address));

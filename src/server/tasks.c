@@ -84,6 +84,7 @@ static int open_docker(struct server *server, struct err *err)
 	if (code < 0)
 		return code;
 	config.folder = server->task_folder;
+	config.answers_dns = server->config->dns_listen != NULL;
 	config.forgets = server->task_folder_is_temporary || server->config->ephemeral;
 	return runtime_docker_open(&config, &server->runtime, err);
 }

@@ -399,3 +399,22 @@ def test_exec_of_a_program_that_reads_nothing(slipway, task):
 def test_exec_of_what_there_is_not(slipway, task):
     result = slipway_run(slipway, "exec", task, "--", "/no/such/program")
     assert result.returncode in (1, 126, 127)
+
+
+@pytest.mark.parametrize("mode", ["bridge", "awsvpc", "host"])
+def test_containers_resolve_names(slipway, ecs, mode):
+    names = slipway.boto("servicediscovery")
+    names.create_private_dns_namespace(Name=f"{mode}.test", Vpc="vpc-1")
+    namespace = next(item["Id"] for item in names.list_namespaces()["Namespaces"]
+                     if item["Name"] == f"{mode}.test")
+    service = names.create_service(Name="web", NamespaceId=namespace, DnsConfig={
+        "DnsRecords": [{"Type": "A", "TTL": 0}]})["Service"]["Id"]
+    names.register_instance(ServiceId=service, InstanceId="i",
+                            Attributes={"AWS_INSTANCE_IPV4": "10.1.2.3"})
+    arn, = run(ecs, define(ecs, f"names-{mode}", box(
+        f"nslookup -type=a web.{mode}.test; nslookup -type=a no.{mode}.test"), networkMode=mode),
+        **({"networkConfiguration": NETWORK} if mode == "awsvpc" else {}))
+    task = stopped(ecs, arn)
+    said = slipway_run(slipway, "logs", arn).stdout.decode()
+    assert said.count("10.1.2.3") == 1, (said, task.get("stoppedReason"), [c.get("reason") for c in task["containers"]])
+    assert "NXDOMAIN" in said, said

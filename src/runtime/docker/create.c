@@ -219,8 +219,19 @@ static void set_log(struct arena *arena, struct json *host, uint64_t most)
 	json_set(arena, host, "LogConfig", log);
 }
 
+static void set_dns(struct arena *arena, struct json *host_config, const char *dns)
+{
+	struct json *servers = json_new_array(arena);
+
+	if (!dns[0])
+		return;
+	json_append(arena, servers, json_new_string(arena, span_of(dns)));
+	json_set(arena, host_config, "Dns", servers);
+}
+
 struct json *docker_create_body(struct arena *arena, const char *host, const struct plan *plan,
-	size_t index, const struct docker_abilities *abilities, char *const *variables)
+	size_t index, const struct docker_abilities *abilities, char *const *variables,
+	const char *dns)
 {
 	const struct plan_container *container = &plan->containers[index];
 	struct json *body = json_new_object(arena), *host_config = json_new_object(arena);
@@ -238,6 +249,9 @@ struct json *docker_create_body(struct arena *arena, const char *host, const str
 	json_set(arena, body, "Labels", docker_labels(arena, host, plan, container->name));
 	set_health(arena, body, container->health);
 	json_set_string(arena, host_config, "NetworkMode", network_mode(arena, host, plan));
+	/* A container that joins a network has the name servers of the one that holds it. */
+	if (plan->network == PLAN_NETWORK_BRIDGE || plan->network == PLAN_NETWORK_HOST)
+		set_dns(arena, host_config, dns);
 	if (plan->network == PLAN_NETWORK_BRIDGE)
 		set_ports(arena, body, host_config, container);
 	set_limits(arena, host_config, container);
@@ -251,7 +265,7 @@ struct json *docker_create_body(struct arena *arena, const char *host, const str
 }
 
 struct json *docker_network_holder_body(struct arena *arena, const char *host,
-	const struct plan *plan, struct span image, struct span network)
+	const struct plan *plan, struct span image, struct span network, const char *dns)
 {
 	struct json *body = json_new_object(arena), *host_config = json_new_object(arena);
 	struct json *entry = json_new_array(arena);
@@ -266,6 +280,7 @@ struct json *docker_network_holder_body(struct arena *arena, const char *host,
 	json_set(arena, body, "Labels", docker_labels(arena, host, plan, SPAN("")));
 	set_health(arena, body, NULL);
 	json_set_string(arena, host_config, "NetworkMode", network);
+	set_dns(arena, host_config, dns);
 	json_set_bool(arena, host_config, "ReadonlyRootfs", true);
 	set_log(arena, host_config, 0);
 	json_set(arena, body, "HostConfig", host_config);

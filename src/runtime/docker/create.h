@@ -33,12 +33,13 @@ struct span docker_container_name(struct arena *arena, const char *host, struct 
 struct span docker_network_name(struct arena *arena, const char *host);
 
 /* The body for a container of the plan. Variables of its environment files come first in `variables`,
- * each "NAME=value". */
+ * each "NAME=value". dns: the address of its name server; "": Docker's own. */
 struct json *docker_create_body(struct arena *arena, const char *host, const struct plan *plan,
-	size_t container, const struct docker_abilities *abilities, char *const *variables);
-/* The body for what holds the network of an awsvpc task. */
+	size_t container, const struct docker_abilities *abilities, char *const *variables,
+	const char *dns);
+/* The body for the container that holds the network of an awsvpc task. */
 struct json *docker_network_holder_body(struct arena *arena, const char *host,
-	const struct plan *plan, struct span image, struct span network);
+	const struct plan *plan, struct span image, struct span network, const char *dns);
 /* {"slipway.host", "slipway.task"?, …} as the ECS agent labels its containers, and ours. */
 struct json *docker_labels(struct arena *arena, const char *host, const struct plan *plan,
 	struct span container);

@@ -480,10 +480,22 @@ int runtime_docker_open(const struct runtime_docker_config *config, struct runti
 		r = docker_folder_scan(runtime, adopt, err);
 	if (r == 0)
 		r = greet(runtime, err);
+	if (r == 0 && config->answers_dns)
+		docker_find_dns(runtime, &runtime->dns_error);
 	if (r == 0)
 		r = start_threads(runtime, err);
 	if (r < 0)
 		return err_prefix(err, r, "open the docker runtime");
 	*ret_runtime = &TAKE(runtime)->runtime;
 	return 0;
+}
+
+const char *runtime_docker_dns_address(const struct runtime *runtime, const char **ret_reason)
+{
+	const struct docker_runtime *docker = CONTAINER_OF(runtime, struct docker_runtime, runtime);
+
+	if (docker->dns[0])
+		return docker->dns;
+	*ret_reason = docker->dns_error.message;
+	return NULL;
 }

@@ -26,6 +26,7 @@ struct runtime_docker_config {
 	const char *pause;       /* path of slipway-pause; NULL: beside this program */
 	unsigned instances;      /* that share the machine's resources evenly; 0 is 1 */
 	bool forgets;            /* the folder goes when it is closed, and so do ended tasks */
+	bool answers_dns;        /* slipway answers DNS, and on runtime_docker_dns_address() too */
 	runtime_changed changed; /* may be NULL */
 	void *context;
 };
@@ -33,5 +34,9 @@ struct runtime_docker_config {
 /* Fails where the daemon cannot be reached, unless there are tasks to be adopted: those wait for it. */
 int runtime_docker_open(const struct runtime_docker_config *config, struct runtime **ret_runtime,
 	struct err *err);
+
+/* The address whose port 53 is the name server of containers: that of Docker's default bridge. NULL: slipway cannot
+ * listen there, and containers have Docker's name servers; *ret_reason says why. */
+const char *runtime_docker_dns_address(const struct runtime *runtime, const char **ret_reason);
 
 #endif

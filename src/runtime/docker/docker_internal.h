@@ -38,6 +38,8 @@ struct docker_runtime {
 	struct work_queue *work; /* tokens */
 	struct docker_images images;
 	struct docker_logs logs;
+	char dns[DOCKER_ADDRESS_MAX]; /* the name server of containers; "": Docker's own */
+	struct err dns_error;         /* why there is none */
 	struct runner_event *settled; /* a task's state changed */
 
 	struct lock making_network;
@@ -84,6 +86,8 @@ int docker_remove(struct docker_runtime *runtime, const struct plan *plan, struc
 int docker_remove_orphans(struct docker_runtime *runtime, struct err *err);
 
 /* network.c */
+/* Finds the address on which containers reach this machine, and that its port 53 is free. */
+int docker_find_dns(struct docker_runtime *runtime, struct err *err);
 /* Finds or makes the network of tasks with an address of their own. */
 int docker_network_make(struct docker_runtime *runtime, struct arena *arena, struct span *ret_id,
 	struct err *err);

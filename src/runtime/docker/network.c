@@ -4,10 +4,13 @@
  * holds it, as with the ECS agent. Were it the first container's, it would end with that one, and a
  * container that is to complete before the others start, or is started again, could never be the first.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <openssl/evp.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -16,6 +19,7 @@
 
 #define PAUSE_MAX ((size_t)8 * 1024 * 1024)
 #define TAR_BLOCK 512
+#define DNS_PORT 53
 #define IMPORT_MS 120000
 
 /* Docker lets several networks have one name, so ours are found by their label, and used by their id. */
@@ -75,6 +79,44 @@ void docker_network_remove(struct docker_runtime *runtime)
 	JSON_EACH_ITEM (list, network)
 		docker_call(&runtime->api, &request, arena, NULL, NULL, "/networks/%.*s",
 			SPAN_ARGS(json_get_text(network, "Id")));
+}
+
+/* ---- DNS ---- */
+
+/* Binding is the only way to find out: it needs a right of its own, and nobody else may listen there. */
+static int try_port(const char *address, struct err *err)
+{
+	struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(DNS_PORT)};
+	_close_ int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	_close_ int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int one = 1;
+
+	if (inet_pton(AF_INET, address, &where.sin_addr) != 1)
+		return err_set(err, -EAFNOSUPPORT, "the default bridge has no IPv4 address ('%s')",
+			address);
+	setsockopt(stream, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(datagrams, (struct sockaddr *)&where, sizeof(where)) < 0 ||
+		bind(stream, (struct sockaddr *)&where, sizeof(where)) < 0)
+		return err_errno(err, "listen on %s:%d", address, DNS_PORT);
+	return 0;
+}
+
+int docker_find_dns(struct docker_runtime *runtime, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct json *network;
+	struct span gateway;
+	int r = docker_call(&runtime->api, NULL, arena, &network, err, "/networks/bridge");
+
+	if (r < 0)
+		return r;
+	gateway = json_text(json_path(json_item(json_path(network, "IPAM.Config"), 0), "Gateway"));
+	if (gateway.length == 0 || gateway.length >= sizeof(runtime->dns))
+		return err_set(err, -ENOENT, "the default bridge has no gateway");
+	r = try_port(arena_copy(arena, gateway.data, gateway.length), err);
+	if (r == 0)
+		snprintf(runtime->dns, sizeof(runtime->dns), "%.*s", SPAN_ARGS(gateway));
+	return r;
 }
 
 /* ---- the image of slipway-pause ---- */

@@ -147,7 +147,7 @@ static int prepare_container(struct preparing *preparing, size_t index)
 		return fail(preparing, index, "ResourceInitializationError", r);
 	r = create(preparing, container->name,
 		docker_create_body(preparing->arena, runtime->host, preparing->plan, index,
-			&preparing->abilities, variables));
+			&preparing->abilities, variables, runtime->dns));
 	return r < 0 ? fail(preparing, index, "CannotCreateContainerError", r) : 0;
 }
 
@@ -192,7 +192,7 @@ static int prepare_network(struct preparing *preparing)
 	if (r == 0)
 		r = create(preparing, SPAN(""),
 			docker_network_holder_body(preparing->arena, runtime->host, preparing->plan,
-				image, network));
+				image, network, runtime->dns));
 	return r < 0 ? fail(preparing, holder, "ResourceInitializationError", r) : 0;
 }
 
