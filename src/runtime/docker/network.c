@@ -83,7 +83,7 @@ void docker_network_remove(struct docker_runtime *runtime)
 
 /* ---- DNS ---- */
 
-/* Binding is the only way to find out: it needs a right of its own, and nobody else may listen there. */
+/* Binding is the only way to find out: it needs a privilege, and the port must be free. */
 static int try_port(const char *address, struct err *err)
 {
 	struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(DNS_PORT)};

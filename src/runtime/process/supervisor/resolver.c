@@ -1,5 +1,5 @@
 /*
- * Each query has sockets of its own to the servers: ports that nobody can guess, errors that belong to one query,
+ * Each query has sockets of its own to the servers: ports that cannot be guessed, errors that belong to one query,
  * and no table of identifiers.
  */
 #include "runtime/process/supervisor/resolver.h"
@@ -42,7 +42,7 @@ static bool is_answer(const struct buffer *query, const struct buffer *answer)
 	       (answer->data[2] & 0x80);
 }
 
-/* Where the question of a query ends; its whole length if that cannot be told. */
+/* Where the question of a query ends; its whole length if it is malformed. */
 static size_t question_end(const struct buffer *query)
 {
 	size_t end = HEADER;

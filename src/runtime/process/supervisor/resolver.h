@@ -89,7 +89,7 @@ int resolver_init(struct resolver *resolver, const char *address_file, struct cl
 int resolver_listen(struct resolver *resolver, const char *address, uint16_t port, bool own_network,
 	struct err *err);
 bool resolver_is_open(const struct resolver *resolver);
-/* What the task's resolv.conf says: as the machine's, with this resolver as the only name server. */
+/* Writes the task's resolv.conf: the machine's, with this resolver as the only name server. */
 void resolver_write_configuration(const struct resolver *resolver, const char *address,
 	struct buffer *out);
 
