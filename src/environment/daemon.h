@@ -10,7 +10,7 @@
 #include "environment/kinds.h"
 
 struct aws_targets;
-struct state_service;
+struct observer;
 struct webhook_set;
 
 /* How many instances are how; active + launching + unhealthy + missing = total. */
@@ -50,7 +50,7 @@ struct daemon_context {
 	struct span (*find_trouble)(void *context, struct span environment_key,
 		struct arena *arena);
 	void *count_context;                /* of all three */
-	struct state_service *state;        /* NULL: there is none */
+	struct observer *state;             /* NULL: there is none */
 	struct store *store;                /* for what is damaged; NULL: nothing is */
 	const struct webhook_set *webhooks; /* NULL: none */
 	struct aws_targets *targets;        /* elsewhere; NULL: none */

@@ -13,7 +13,7 @@ static const char *const change_names[CHANGES] = {
 
 struct diff {
 	struct aws_request *request;
-	struct state_service *state;
+	struct observer *state;
 	struct span key, name; /* of the environment */
 	const struct environment_version_facts *version;
 	struct fleet_rules rules; /* while that is rolled out */
@@ -34,7 +34,7 @@ static struct span last_of(struct span cluster_ref)
 }
 
 static void report(struct diff *diff, enum change change, struct span cluster_ref,
-	struct span instance, const struct state_task *task, const char *reason)
+	struct span instance, const struct observe_task *task, const char *reason)
 {
 	struct arena *arena = diff->request->arena;
 	struct json *item;
@@ -59,21 +59,21 @@ static void report(struct diff *diff, enum change change, struct span cluster_re
 
 /* One of its tasks, as long as nothing was told of it. */
 struct seen_task {
-	const struct state_task *task; /* NULL: it was */
+	const struct observe_task *task; /* NULL: it was */
 	enum fleet_version version;
 	enum rollout_class class;
 };
 
 struct seen {
 	struct span cluster_ref;
-	const struct state_instance *instance;
+	const struct observe_instance *instance;
 	struct fleet_instance now;
 	struct seen_task *tasks;
 	size_t count;
 };
 
 static bool runs(const struct diff *diff, const struct environment_version_facts *version,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	return environment_version_runs(version, diff->request->view, diff->request->arena, task);
 }
@@ -96,28 +96,28 @@ static const struct environment_version_facts *assigned_version(const struct dif
 }
 
 /* Warm-ups are left out: whoever runs is as good as warm. */
-static enum rollout_class class_of(const struct state_task *task)
+static enum rollout_class class_of(const struct observe_task *task)
 {
-	if (task->last < STATE_TASK_RUNNING)
+	if (task->last < OBSERVE_TASK_RUNNING)
 		return ROLLOUT_PENDING;
-	if (task->health == STATE_UNHEALTHY)
+	if (task->health == OBSERVE_UNHEALTHY)
 		return ROLLOUT_UNHEALTHY;
-	return task->health == STATE_HEALTH_UNKNOWN || task->health == STATE_HEALTH_UNSURE
+	return task->health == OBSERVE_HEALTH_UNKNOWN || task->health == OBSERVE_HEALTH_UNSURE
 		       ? ROLLOUT_STARTING
 		       : ROLLOUT_HEALTHY;
 }
 
-static enum rollout_instance_state state_of(const struct state_instance *instance)
+static enum rollout_instance_state state_of(const struct observe_instance *instance)
 {
-	if (!instance->connected || instance->status == STATE_INSTANCE_OTHER)
+	if (!instance->connected || instance->status == OBSERVE_INSTANCE_OTHER)
 		return ROLLOUT_INSTANCE_UNREACHABLE;
-	return instance->status == STATE_INSTANCE_DRAINING ? ROLLOUT_INSTANCE_DRAINING
-							   : ROLLOUT_INSTANCE_ACTIVE;
+	return instance->status == OBSERVE_INSTANCE_DRAINING ? ROLLOUT_INSTANCE_DRAINING
+							     : ROLLOUT_INSTANCE_ACTIVE;
 }
 
 static void see(const struct diff *diff, struct seen *seen)
 {
-	const struct state_instance *instance = seen->instance;
+	const struct observe_instance *instance = seen->instance;
 	const struct environment_version_facts *assigned = assigned_version(diff, seen);
 	struct fleet_instance *now = &seen->now;
 
@@ -130,13 +130,13 @@ static void see(const struct diff *diff, struct seen *seen)
 	seen->tasks = arena_allocate_array(diff->request->arena, instance->task_count,
 		sizeof(*seen->tasks));
 	for (size_t i = 0; i < instance->task_count; i++) {
-		const struct state_task *task = &instance->tasks[i];
+		const struct observe_task *task = &instance->tasks[i];
 		struct seen_task *created = &seen->tasks[seen->count];
 
 		/* Those have their time to leave before us; without any, nobody is waited for. */
-		if (!environment_owns_any(task) && task->last < STATE_TASK_STOPPED)
+		if (!environment_owns_any(task) && task->last < OBSERVE_TASK_STOPPED)
 			now->others_left = diff->version->drain_timeout_ms > 0;
-		if (!environment_owns(diff->name, task) || !state_task_stays(task))
+		if (!environment_owns(diff->name, task) || !observe_task_stays(task))
 			continue;
 		*created = (struct seen_task){task, FLEET_OTHER, class_of(task)};
 		if (runs(diff, diff->version, task))
@@ -149,7 +149,7 @@ static void see(const struct diff *diff, struct seen *seen)
 }
 
 /* The first of these, which is told now; NULL: none is left. */
-static const struct state_task *take(struct seen *seen, enum fleet_version version,
+static const struct observe_task *take(struct seen *seen, enum fleet_version version,
 	enum rollout_class class)
 {
 	for (size_t i = 0; i < seen->count; i++)
@@ -212,7 +212,7 @@ static void report_kept(struct diff *diff, struct seen *seen)
 }
 
 static void inspect(struct diff *diff, struct span cluster_ref,
-	const struct state_instance *instance)
+	const struct observe_instance *instance)
 {
 	struct seen seen = {.cluster_ref = cluster_ref, .instance = instance};
 
@@ -293,20 +293,20 @@ static struct json *report_versions(struct diff *diff, const struct store_object
 static int inspect_place(struct diff *diff, struct span cluster_ref)
 {
 	struct aws_request *request = diff->request;
-	struct state_info info = {0};
+	struct observe_info info = {0};
 	struct span *ids;
 	size_t count;
 
-	state_watch(diff->state, cluster_ref);
-	if (!state_get_info(diff->state, cluster_ref, &info) || !info.complete)
+	observe_watch(diff->state, cluster_ref);
+	if (!observe_get_info(diff->state, cluster_ref, &info) || !info.complete)
 		return aws_fail(request, "ServiceUnavailableException",
 			"Cluster %.*s is not known completely yet%s%s; try again",
 			SPAN_ARGS(last_of(cluster_ref)), info.error[0] ? ": " : "", info.error);
 	diff->stale |= info.stale;
-	count = state_list_instances(diff->state, cluster_ref, request->arena, &ids);
+	count = observe_list_instances(diff->state, cluster_ref, request->arena, &ids);
 	for (size_t i = 0; i < count; i++) {
-		const struct state_instance *instance =
-			state_get_instance(diff->state, cluster_ref, ids[i], request->arena);
+		const struct observe_instance *instance =
+			observe_get_instance(diff->state, cluster_ref, ids[i], request->arena);
 
 		if (instance)
 			inspect(diff, cluster_ref, instance);

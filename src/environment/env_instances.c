@@ -264,7 +264,7 @@ void env_instances_claimed(struct instances *instances, const struct reconcile_i
 	map_clear(&instances->resource_versions);
 	while (span_next_part(&rest, ' ', &cluster_ref))
 		map_put(&instances->resource_versions, cluster_ref,
-			(void *)(uintptr_t)state_resource_version(input->state, cluster_ref));
+			(void *)(uintptr_t)observe_resource_version(input->state, cluster_ref));
 }
 
 bool env_instances_is_caught_up(struct instances *instances, const struct reconcile_input *input)
@@ -273,7 +273,7 @@ bool env_instances_is_caught_up(struct instances *instances, const struct reconc
 
 	span_next_part(&rest, ' ', &first);
 	MAP_EACH (&instances->resource_versions, entry) {
-		if (!state_reaches_for(input->state, entry->key, SPAN(""), instances->group,
+		if (!observe_reaches_for(input->state, entry->key, SPAN(""), instances->group,
 			    (uintptr_t)entry->value)) {
 			/* One elsewhere that only has to be left may be away for good. */
 			if (entry->key.data[0] == ':' || span_equal(entry->key, first))
@@ -294,8 +294,8 @@ bool env_instances_is_current(struct instances *instances, const struct reconcil
 
 	if (!span_next_part(&rest, ' ', &cluster_ref) || cluster_ref.data[0] != ':')
 		return true;
-	if (!state_reaches_for(input->state, cluster_ref, SPAN(""), instances->group,
-		    state_resource_version(input->state, cluster_ref)))
+	if (!observe_reaches_for(input->state, cluster_ref, SPAN(""), instances->group,
+		    observe_resource_version(input->state, cluster_ref)))
 		return false;
 	lock_take(&instances->lock);
 	unseen = instances->all_changed || instances->changed.count > 0;
@@ -320,14 +320,14 @@ static void wait_if_needed(struct instances *instances, struct instance_entry *m
 
 /* What of it runs, by task definition. */
 static void count_running(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member, const struct state_instance *instance)
+	struct instance_entry *member, const struct observe_instance *instance)
 {
 	lock_take(&instances->lock);
 	drop_shares(instances, member);
 	for (size_t i = 0; instance && i < instance->task_count; i++) {
-		const struct state_task *task = &instance->tasks[i];
+		const struct observe_task *task = &instance->tasks[i];
 
-		if (env_instances_owns(instances, input, task) && task->last < STATE_TASK_STOPPED)
+		if (env_instances_owns(instances, input, task) && task->last < OBSERVE_TASK_STOPPED)
 			add_share(instances, member, task->task_definition,
 				env_instances_is_healthy(input, task));
 	}
@@ -417,7 +417,7 @@ static void inspect_or_forget(struct instances *instances, const struct reconcil
 	}
 	/* Of a place that is not known nothing is gone, nor before we know what the manager before us did. */
 	if (fleet_get(instances->fleet, member->index)->state != ROLLOUT_INSTANCE_GONE ||
-		!state_is_complete(input->state, member->cluster_ref) ||
+		!observe_is_complete(input->state, member->cluster_ref) ||
 		!env_instances_is_caught_up_at(instances, member->cluster_ref))
 		return;
 	placement = env_instances_placement(instances, input, member);
@@ -439,7 +439,7 @@ static void inspect_all(struct instances *instances, const struct reconcile_inpu
 		struct span *ids;
 		size_t count;
 
-		count = state_list_instances(input->state, cluster_ref, input->arena, &ids);
+		count = observe_list_instances(input->state, cluster_ref, input->arena, &ids);
 		for (size_t i = 0; i < count; i++)
 			find_or_add(instances, cluster_ref, ids[i], input->arena);
 	}
@@ -523,12 +523,12 @@ static void publish_counts(struct instances *instances)
 bool env_instances_knows(const struct instances *instances, const struct reconcile_input *input,
 	struct span cluster_ref)
 {
-	struct state_info info;
+	struct observe_info info;
 
 	if (cluster_ref.data[0] == ':')
-		return state_is_complete(input->state, cluster_ref);
+		return observe_is_complete(input->state, cluster_ref);
 	return env_instances_is_caught_up_at(instances, cluster_ref) &&
-	       state_get_info(input->state, cluster_ref, &info) && info.complete && !info.stale;
+	       observe_get_info(input->state, cluster_ref, &info) && info.complete && !info.stale;
 }
 
 /* The first place is the target's. One that only has to be left may be away for good: that holds up nobody but those who
@@ -541,8 +541,8 @@ static int watch_cluster_refs(struct instances *instances, const struct reconcil
 	bool first = true;
 
 	while (span_next_part(&rest, ' ', &cluster_ref)) {
-		state_watch(input->state, cluster_ref);
-		if (first && !state_is_complete(input->state, cluster_ref))
+		observe_watch(input->state, cluster_ref);
+		if (first && !observe_is_complete(input->state, cluster_ref))
 			return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
 				SPAN_ARGS(cluster_ref));
 		if (!first && !env_instances_knows(instances, input, cluster_ref))

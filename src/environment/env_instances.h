@@ -13,9 +13,9 @@
 #include "base/heap.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "delivery/observe/observe.h"
 #include "environment/bug.h"
 #include "environment/daemon.h"
-#include "environment/state.h"
 #include "environment/subscriptions.h"
 #include "rollout/fleet.h"
 
@@ -66,7 +66,7 @@ struct instance_entry {
 	int64_t expected_until_ms;          /* but not before; 0 */
 	bool was_inspected;                 /* under this claim */
 	uint64_t
-		seen; /* what it was looked at in: state_seen(), or the instance's version elsewhere */
+		seen; /* what it was looked at in: observe_seen(), or the instance's version elsewhere */
 	/* When its last start crashed, and when that start was intended (wall time). */
 	int64_t crashed_ms, crash_of_ms;
 	int64_t again_ms;    /* 0: only when something changes */
@@ -149,7 +149,7 @@ size_t env_instances_list_running(struct instances *instances, struct arena *are
 /* What it looks at. */
 struct reconcile_input {
 	const struct store_view *view;
-	struct state_service *state;
+	struct observer *state;
 	const struct store_object *environment;
 	const struct store_object
 		*target; /* the version that is wanted; NULL: none yet, the latest */
@@ -195,7 +195,7 @@ struct instance_entry *instance_entry_at(const struct instances *instances, uint
 const struct store_object *env_instances_placement(const struct instances *instances,
 	const struct reconcile_input *input, const struct instance_entry *member);
 /* The task of this member that an action means; NULL: it is gone. */
-const struct state_task *env_instances_find_task(const struct instances *instances,
+const struct observe_task *env_instances_find_task(const struct instances *instances,
 	const struct reconcile_input *input, const struct instance_entry *member,
 	enum fleet_version version, enum rollout_class class, struct arena *arena);
 /* env_instances_crash.c: the last start of a member led to a task that has stopped and did not run for long. */

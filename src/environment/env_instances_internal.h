@@ -7,7 +7,7 @@
 /* A member at one look. */
 struct env_instances_observed {
 	struct fleet_instance now;
-	const struct state_instance *instance; /* NULL: it is gone */
+	const struct observe_instance *instance; /* NULL: it is gone */
 	enum instance_failure trouble;
 	bool is_unsure;   /* as in struct instance_entry */
 	bool concerns_us; /* it matches, or there is or was something of ours */
@@ -18,7 +18,7 @@ void env_instances_observe(const struct instances *instances, const struct recon
 	struct instance_entry *member, struct env_instances_observed *ret_seen);
 void env_instances_forget_expectation(struct instance_entry *member);
 bool env_instances_owns(const struct instances *instances, const struct reconcile_input *input,
-	const struct state_task *task);
-bool env_instances_is_healthy(const struct reconcile_input *input, const struct state_task *task);
+	const struct observe_task *task);
+bool env_instances_is_healthy(const struct reconcile_input *input, const struct observe_task *task);
 
 #endif

@@ -2,13 +2,13 @@
 #include "aws/arn.h"
 #include "aws/page.h"
 #include "aws/targets.h"
+#include "delivery/observe/observe.h"
 #include "environment/cron.h"
 #include "environment/environment_type.h"
 #include "environment/fail.h"
 #include "environment/internal.h"
 #include "environment/matching.h"
 #include "environment/quarantine_guard.h"
-#include "environment/state.h"
 #include "environment/version_builder.h"
 
 #define PAGE_DEFAULT 100
@@ -119,15 +119,15 @@ static bool is_damaged(struct aws_request *request, const struct store_object *e
 
 /* Of a Service elsewhere the service can be less known than its cluster: who may list may not describe it. */
 static void inspect_service(struct aws_request *request, const struct store_object *environment,
-	struct span cluster_ref, struct state_info *info)
+	struct span cluster_ref, struct observe_info *info)
 {
 	const struct daemon_context *context = request->context;
 	const struct environment_facts *facts = environment_facts(environment);
-	struct state_service_info service;
+	struct observe_service_info service;
 
 	if (facts->type != ENVIRONMENT_TYPE_Service)
 		return;
-	state_get_service(context->state, cluster_ref,
+	observe_get_service(context->state, cluster_ref,
 		environment_service_name(request->arena, facts->name), request->arena, &service);
 	if (!service.known && !service.error[0])
 		return;
@@ -143,12 +143,12 @@ static void set_input(struct aws_request *request, const struct store_object *en
 	struct span rest = environment_facts(environment)->cluster_refs, cluster_ref,
 		    reason = json_text(json_path(object, "activeDeployment.statusReason")),
 		    trouble = SPAN("");
-	struct state_info info;
+	struct observe_info info;
 	bool stale = false;
 
 	while (context && context->state && span_next_part(&rest, ' ', &cluster_ref)) {
 		if (span_starts_with(cluster_ref, SPAN(":")) ||
-			!state_get_info(context->state, cluster_ref, &info))
+			!observe_get_info(context->state, cluster_ref, &info))
 			continue;
 		if (!info.stale)
 			inspect_service(request, environment, cluster_ref, &info);

@@ -14,7 +14,7 @@ static bool is_remote(const struct instance_entry *member)
 }
 
 /* It is the one that was started last, and did not run for long. */
-static bool has_crashed(const struct instance_entry *member, const struct state_task *last,
+static bool has_crashed(const struct instance_entry *member, const struct observe_task *last,
 	const struct environment_placement_facts *placement)
 {
 	int64_t room_ms = is_remote(member) ? SIGV4_SKEW_MS : 0;
@@ -44,11 +44,11 @@ bool env_instances_has_crashed(const struct instances *instances,
 	const struct reconcile_input *input, struct instance_entry *member,
 	const struct environment_placement_facts *placement)
 {
-	const struct state_task *last;
+	const struct observe_task *last;
 
 	if (placement->intent != ENVIRONMENT_INTENT_start)
 		return false;
-	last = state_last_stopped(input->state, member->cluster_ref, member->id, instances->group,
+	last = observe_last_stopped(input->state, member->cluster_ref, member->id, instances->group,
 		input->arena);
 	if (last && has_crashed(member, last, placement)) {
 		member->crashed_ms = last->since_ms;

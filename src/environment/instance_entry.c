@@ -22,8 +22,8 @@ struct inspection {
 	const struct instances *instances;
 	const struct reconcile_input *input;
 	struct instance_entry *member;
-	const struct store_object *placement;  /* NULL: nothing was decided yet */
-	const struct state_instance *instance; /* NULL: it is gone */
+	const struct store_object *placement;    /* NULL: nothing was decided yet */
+	const struct observe_instance *instance; /* NULL: it is gone */
 	struct fleet_instance now;
 	bool unsure;
 };
@@ -37,7 +37,7 @@ const struct store_object *env_instances_placement(const struct instances *insta
 }
 
 bool env_instances_owns(const struct instances *instances, const struct reconcile_input *input,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	if (input->bug == DAEMON_BUG_FORGET_OLD &&
 		!environment_deployment_of(input->view, input->arena, instances->key,
@@ -48,7 +48,7 @@ bool env_instances_owns(const struct instances *instances, const struct reconcil
 
 /* There may be several versions of which this is so. */
 static bool runs(const struct store_object *version, const struct reconcile_input *input,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	return version && environment_version_runs(environment_version_facts(version), input->view,
 				  input->arena, task);
@@ -66,7 +66,7 @@ static const struct store_object *assigned_version(const struct instances *insta
 
 static enum fleet_version class_of_version(const struct instances *instances,
 	const struct reconcile_input *input, const struct store_object *placement,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	if (runs(input->target, input, task))
 		return FLEET_TARGET;
@@ -90,9 +90,9 @@ static enum fleet_assigned assigned_of(const struct instances *instances,
 }
 
 /* How long it has to run before it counts. */
-static int64_t warm_up_ms(const struct reconcile_input *input, const struct state_task *task)
+static int64_t warm_up_ms(const struct reconcile_input *input, const struct observe_task *task)
 {
-	int64_t least_ms = task->health == STATE_HEALTH_NONE ? ROLLOUT_READY_MS : 0;
+	int64_t least_ms = task->health == OBSERVE_HEALTH_NONE ? ROLLOUT_READY_MS : 0;
 	int64_t requested_ms =
 		input->target ? environment_version_facts(input->target)->warm_up_ms : 0;
 
@@ -100,7 +100,7 @@ static int64_t warm_up_ms(const struct reconcile_input *input, const struct stat
 }
 
 static enum rollout_class class_of_task(const struct reconcile_input *input,
-	const struct state_task *task, int64_t *ret_again_ms)
+	const struct observe_task *task, int64_t *ret_again_ms)
 {
 	int64_t warm_ms = task->since_ms + warm_up_ms(input, task);
 
@@ -110,11 +110,11 @@ static enum rollout_class class_of_task(const struct reconcile_input *input,
 	*ret_again_ms = 0;
 	if (input->bug == DAEMON_BUG_DESIRED_HEALTHY)
 		return ROLLOUT_HEALTHY;
-	if (task->last < STATE_TASK_RUNNING)
+	if (task->last < OBSERVE_TASK_RUNNING)
 		return ROLLOUT_PENDING;
-	if (task->health == STATE_UNHEALTHY)
+	if (task->health == OBSERVE_UNHEALTHY)
 		return ROLLOUT_UNHEALTHY;
-	if (task->health == STATE_HEALTH_UNKNOWN || task->health == STATE_HEALTH_UNSURE)
+	if (task->health == OBSERVE_HEALTH_UNKNOWN || task->health == OBSERVE_HEALTH_UNSURE)
 		return ROLLOUT_STARTING;
 	if (warm_ms > input->steady_ms) {
 		if (input->bug != DAEMON_BUG_NO_WAKE)
@@ -124,11 +124,11 @@ static enum rollout_class class_of_task(const struct reconcile_input *input,
 	return ROLLOUT_HEALTHY;
 }
 
-bool env_instances_is_healthy(const struct reconcile_input *input, const struct state_task *task)
+bool env_instances_is_healthy(const struct reconcile_input *input, const struct observe_task *task)
 {
 	int64_t again_ms;
 
-	return state_task_stays(task) && class_of_task(input, task, &again_ms) == ROLLOUT_HEALTHY;
+	return observe_task_stays(task) && class_of_task(input, task, &again_ms) == ROLLOUT_HEALTHY;
 }
 
 void env_instances_forget_expectation(struct instance_entry *member)
@@ -149,7 +149,7 @@ static void set_expectation(const struct reconcile_input *input, struct instance
 	if (intent == ENVIRONMENT_INTENT_start)
 		member->started = task.length > 0 ? span_hash(task) : 0;
 	member->expected_resource_version =
-		state_resource_version(input->state, member->cluster_ref);
+		observe_resource_version(input->state, member->cluster_ref);
 }
 
 void env_instances_expect(struct instances *instances, const struct reconcile_input *input,
@@ -160,7 +160,8 @@ void env_instances_expect(struct instances *instances, const struct reconcile_in
 	set_expectation(input, member, intent, version, task);
 }
 
-static bool is_requested_to_stop(const struct instance_entry *member, const struct state_task *task)
+static bool is_requested_to_stop(const struct instance_entry *member,
+	const struct observe_task *task)
 {
 	return member->expected == ENVIRONMENT_INTENT_stop &&
 	       span_equal(task->arn, span_of(member->expected_task));
@@ -188,7 +189,7 @@ static bool is_unknown_ref(const struct instances *instances, struct span cluste
 
 static void report_state(struct inspection *inspection)
 {
-	const struct state_instance *instance = inspection->instance;
+	const struct observe_instance *instance = inspection->instance;
 	const struct environment_version_facts *target =
 		inspection->input->target ? environment_version_facts(inspection->input->target)
 					  : NULL;
@@ -203,9 +204,9 @@ static void report_state(struct inspection *inspection)
 			       lies_ahead(inspection, instance->away_ms + target->unreachable_ms);
 	} else if (is_unknown_ref(inspection->instances, inspection->member->cluster_ref)) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
-	} else if (instance->status == STATE_INSTANCE_DRAINING) {
+	} else if (instance->status == OBSERVE_INSTANCE_DRAINING) {
 		now->state = ROLLOUT_INSTANCE_DRAINING;
-	} else if (instance->status != STATE_INSTANCE_ACTIVE) {
+	} else if (instance->status != OBSERVE_INSTANCE_ACTIVE) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 	}
 }
@@ -218,18 +219,18 @@ static void report_tasks(struct inspection *inspection)
 	bool unsure = false;
 
 	for (size_t i = 0; i < inspection->instance->task_count; i++) {
-		const struct state_task *task = &inspection->instance->tasks[i];
+		const struct observe_task *task = &inspection->instance->tasks[i];
 		int64_t again_ms;
 
 		if (!env_instances_owns(inspection->instances, inspection->input, task)) {
 			now->others_left |=
-				task->last < STATE_TASK_STOPPED && !environment_owns_any(task);
+				task->last < OBSERVE_TASK_STOPPED && !environment_owns_any(task);
 			continue;
 		}
 		if (inspection->input->bug == DAEMON_BUG_START_EVERYWHERE &&
 			!runs(inspection->input->target, inspection->input, task))
 			continue;
-		if (!state_task_stays(task) || is_requested_to_stop(inspection->member, task)) {
+		if (!observe_task_stays(task) || is_requested_to_stop(inspection->member, task)) {
 			now->stopping++;
 			continue;
 		}
@@ -237,7 +238,7 @@ static void report_tasks(struct inspection *inspection)
 			inspection->placement, task);
 		class = class_of_task(inspection->input, task, &again_ms);
 		/* It may be warm, or not: nobody knows yet. */
-		unsure |= version != FLEET_TARGET && (task->health == STATE_HEALTH_UNSURE ||
+		unsure |= version != FLEET_TARGET && (task->health == OBSERVE_HEALTH_UNSURE ||
 							     (again_ms > 0 && task->is_doubtful));
 		now->tasks[version][class]++;
 		recheck(inspection->member, again_ms);
@@ -305,10 +306,10 @@ static bool is_done(const struct inspection *inspection,
 	const struct environment_placement_facts *placement)
 {
 	for (size_t i = 0; i < inspection->instance->task_count; i++) {
-		const struct state_task *task = &inspection->instance->tasks[i];
+		const struct observe_task *task = &inspection->instance->tasks[i];
 
 		if (placement->intent == ENVIRONMENT_INTENT_stop) {
-			if (span_equal(task->arn, placement->task) && state_task_stays(task))
+			if (span_equal(task->arn, placement->task) && observe_task_stays(task))
 				return false;
 		} else if (span_equal(task->started_by, placement->deployment)) {
 			return true;
@@ -346,13 +347,13 @@ static void recover_expectation(struct inspection *inspection)
 static bool has_ended_again(const struct inspection *inspection)
 {
 	const struct instance_entry *member = inspection->member;
-	const struct state_task *task;
+	const struct observe_task *task;
 
 	if (member->expected != ENVIRONMENT_INTENT_start || !member->expected_task)
 		return false;
-	task = state_get_task(inspection->input->state, member->cluster_ref,
+	task = observe_get_task(inspection->input->state, member->cluster_ref,
 		span_of(member->expected_task), inspection->input->arena);
-	return task && task->last == STATE_TASK_STOPPED;
+	return task && task->last == OBSERVE_TASK_STOPPED;
 }
 
 /* Until the state service must have seen what came of it, it counts as under way. Before anything is told: what was
@@ -366,7 +367,7 @@ static void settle_expectation(struct inspection *inspection)
 	if (inspection->input->bug == DAEMON_BUG_FORGET_ASKED ||
 		(!lies_ahead(inspection, member->expected_until_ms) &&
 			(has_ended_again(inspection) ||
-				state_reaches_for(inspection->input->state, member->cluster_ref,
+				observe_reaches_for(inspection->input->state, member->cluster_ref,
 					member->id, inspection->instances->group,
 					member->expected_resource_version)))) {
 		env_instances_forget_expectation(member);
@@ -477,9 +478,11 @@ void env_instances_observe(const struct instances *instances, const struct recon
 	struct inspection inspection = {.instances = instances, .input = input, .member = member};
 
 	member->seen =
-		state_seen(input->state, member->cluster_ref); /* before: that much is in it */
-	inspection.instance = state_get_instance_for(input->state, member->cluster_ref, member->id,
-		environment_name_of_key(instances->key), input->arena);
+		observe_seen(input->state, member->cluster_ref); /* before: that much is in it */
+	inspection.instance =
+		observe_get_instance_for(input->state, member->cluster_ref, member->id,
+			environment_group(input->arena, environment_name_of_key(instances->key)),
+			input->arena);
 	inspection.placement = env_instances_placement(instances, input, member);
 	member->again_ms = 0;
 	inspection.now.state = ROLLOUT_INSTANCE_GONE;
@@ -507,19 +510,20 @@ void env_instances_observe(const struct instances *instances, const struct recon
 			       inspection.now.stopping || count_tasks(&inspection.now) > 0};
 }
 
-const struct state_task *env_instances_find_task(const struct instances *instances,
+const struct observe_task *env_instances_find_task(const struct instances *instances,
 	const struct reconcile_input *input, const struct instance_entry *member,
 	enum fleet_version version, enum rollout_class class, struct arena *arena)
 {
-	const struct state_instance *instance = state_get_instance_for(input->state,
-		member->cluster_ref, member->id, environment_name_of_key(instances->key), arena);
+	const struct observe_instance *instance =
+		observe_get_instance_for(input->state, member->cluster_ref, member->id,
+			environment_group(arena, environment_name_of_key(instances->key)), arena);
 	const struct store_object *placement = env_instances_placement(instances, input, member);
 
 	for (size_t i = 0; instance && i < instance->task_count; i++) {
-		const struct state_task *task = &instance->tasks[i];
+		const struct observe_task *task = &instance->tasks[i];
 		int64_t again_ms;
 
-		if (env_instances_owns(instances, input, task) && state_task_stays(task) &&
+		if (env_instances_owns(instances, input, task) && observe_task_stays(task) &&
 			!is_requested_to_stop(member, task) &&
 			class_of_version(instances, input, placement, task) == version &&
 			class_of_task(input, task, &again_ms) == class)

@@ -3,6 +3,7 @@
 #define ENVIRONMENT_INTERNAL_H
 
 #include "aws/service.h"
+#include "delivery/observe/observe.h"
 #include "environment/daemon.h"
 
 struct span environment_arn(struct aws_request *request, struct span name);
@@ -13,6 +14,15 @@ int environment_refuse_deleting(struct aws_request *request, const struct enviro
 int environment_check_overlap(struct aws_request *request, enum environment_type type,
 	const struct store_object *environment, const struct environment_version_facts *version);
 struct span environment_new_id(struct aws_request *request);
+
+/* state_api.c: an instance and a task as clients see them. Of the request: caller, view and arena. */
+struct json *state_api_instance_document(struct aws_request *request, struct span cluster_ref,
+	const struct observe_instance *instance);
+struct json *state_api_task_document(struct aws_request *request, struct span cluster_ref,
+	const struct observe_task *task);
+/* The cluster that `target` and `cluster` of a request name. Fails the request. */
+int state_api_find_cluster(struct aws_request *request, struct span *ret_cluster_ref);
+
 static inline const struct webhook_set *daemon_webhooks(const struct aws_request *request)
 {
 	const struct daemon_context *context = request->context;

@@ -2,6 +2,7 @@
 #include "environment/kinds.h"
 
 #include "base/memory.h"
+#include "delivery/observe/observe.h"
 #include "environment/webhook.h"
 #include "store/fact_table.h"
 
@@ -606,16 +607,13 @@ const struct store_kind environment_run_kind = {
 	.index_count = LENGTH(run_indexes),
 };
 
-/* No facts: whoever takes one reads it once. */
-const struct store_kind environment_event_kind = {.name = "daemon.event"};
-
 const struct store_kind *const daemon_kinds[] = {
 	&environment_kind,
 	&environment_version_kind,
 	&environment_deployment_kind,
 	&environment_placement_kind,
 	&environment_run_kind,
-	&environment_event_kind,
+	&observe_event_kind,
 	&webhook_notice_kind,
 };
 const size_t daemon_kind_count = LENGTH(daemon_kinds);

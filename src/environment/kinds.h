@@ -9,8 +9,6 @@
  *                                               Service: for its ECS service, whose name stands for the instance
  *   run           ACCOUNT/NAME/MILLISECONDS     of a Cron: one due time and what came of it, written before RunTask
  *
- * One kind is of no environment, and may be lost: events for other servers (state_relay.c), TARGET:SLOT.
- *
  * A place is a cluster wherever it is: "TARGET:ACCOUNT/REGION/CLUSTER", without TARGET for a cluster of this
  * server. Tasks of an environment have the group "env:NAME" and are started by (startedBy) one of its
  * deployments, whose version is theirs. Whoever has the group and an unknown startedBy, because the environment
@@ -33,7 +31,6 @@ extern const struct store_kind environment_version_kind;
 extern const struct store_kind environment_deployment_kind;
 extern const struct store_kind environment_placement_kind;
 extern const struct store_kind environment_run_kind;
-extern const struct store_kind environment_event_kind;
 
 /* ---- environments ---- */
 
@@ -253,7 +250,7 @@ struct environment_placement_facts {
 	enum environment_intent intent; /* what was last asked for */
 	int64_t intent_ms;
 	int64_t epoch;          /* of the claim under which it was */
-	int64_t seen;           /* on what: see state_seen() */
+	int64_t seen;           /* on what: see observe_seen() */
 	struct span deployment; /* for which */
 	struct span task;       /* to be stopped: its ARN */
 };

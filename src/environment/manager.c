@@ -211,7 +211,7 @@ static void notify_selected(const struct changes *changes, struct span attribute
 /* Those who care, and those whom it may match now. */
 static void notify_matching(const struct changes *changes)
 {
-	const struct state_instance *instance = state_get_instance_for(changes->manager->state,
+	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
 		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
 	struct span rest = instance ? instance->attributes : SPAN(""), attribute, name, value;
 
@@ -228,10 +228,10 @@ static void notify_matching(const struct changes *changes)
 
 static bool is_draining(const struct changes *changes)
 {
-	const struct state_instance *instance = state_get_instance_for(changes->manager->state,
+	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
 		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
 
-	return instance && instance->status == STATE_INSTANCE_DRAINING;
+	return instance && instance->status == OBSERVE_INSTANCE_DRAINING;
 }
 
 static void state_changed(void *context, struct span cluster_ref, struct span instance,
@@ -363,12 +363,12 @@ struct span manager_reason(struct arena *arena, const char *word, struct span te
 static int check_input(struct manager_pass *pass, struct err *err)
 {
 	struct span rest = environment_facts(pass->input.environment)->cluster_refs, cluster_ref;
-	struct state_info info;
+	struct observe_info info;
 
 	if (!span_next_part(&rest, ' ', &cluster_ref) || !manager_is_remote(cluster_ref))
 		return 0;
-	state_watch(pass->input.state, cluster_ref);
-	if (!state_get_info(pass->input.state, cluster_ref, &info) ||
+	observe_watch(pass->input.state, cluster_ref);
+	if (!observe_get_info(pass->input.state, cluster_ref, &info) ||
 		(!info.complete && !info.error[0]))
 		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
 			SPAN_ARGS(cluster_ref));
@@ -621,7 +621,7 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.queue = {.group_by = '/', .group_most = MANAGER_ACCOUNT_WORKERS},
 		.report = config->report,
 		.report_context = config->report_context};
-	struct state_config state = {.store = config->store,
+	struct observe_config state = {.store = config->store,
 		.changed = state_changed,
 		.resolve = manager_resolve,
 		.get_poll_ms = manager_get_poll_ms,
@@ -630,7 +630,8 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.service_changed = service_changed,
 		.reached = cluster_ref_reached,
 		.context = manager,
-		.server = claims_server(config->claims)};
+		.server = claims_server(config->claims),
+		.group_prefix = SPAN(ENVIRONMENT_GROUP_PREFIX)};
 	int code;
 
 	manager->config = *config;
@@ -640,7 +641,7 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 	controller_handle_init(&manager->handle, manager->runner, "environments");
 	state.runner = manager->runner;
 	controller.runner = manager->runner;
-	code = state_service_new(&state, &manager->state, err);
+	code = observe_new(&state, &manager->state, err);
 	if (code == 0)
 		code = controller_start(&row, &controller, &manager->controller, err);
 	if (code < 0) {
@@ -662,7 +663,7 @@ void manager_stop(struct manager *manager)
 	MAP_EACH (&manager->targets, entry)
 		aws_target_cancel(entry->value);
 	controller_handle_close(&manager->handle); /* and stops the controller */
-	state_service_free(manager->state);
+	observe_free(manager->state);
 	runner_stop(manager->runner);
 	runner_join(manager->runner, NULL);
 	MAP_EACH (&manager->env_instances, entry)
@@ -678,7 +679,7 @@ void manager_stop(struct manager *manager)
 	free(manager);
 }
 
-struct state_service *manager_state(struct manager *manager)
+struct observer *manager_state(struct manager *manager)
 {
 	return manager->state;
 }

@@ -58,7 +58,7 @@ void manager_count(void *manager, struct span environment_key,
 size_t manager_list_running(void *manager, struct span environment_key, struct arena *arena,
 	struct environment_running **ret_running);
 struct span manager_find_trouble(void *manager, struct span environment_key, struct arena *arena);
-struct state_service *manager_state(struct manager *manager);
+struct observer *manager_state(struct manager *manager);
 struct controller *manager_controller(struct manager *manager); /* for statistics */
 
 #endif

@@ -63,9 +63,10 @@ static void prepare_start(struct acting *acting, struct act *act)
 	const struct manager_pass *pass = acting->pass;
 	const struct environment_version_facts *target =
 		environment_version_facts(pass->input.target);
-	const struct state_instance *instance =
-		state_get_instance_for(pass->input.state, act->member->cluster_ref, act->member->id,
-			environment_name_of_key(pass->instances->key), pass->arena);
+	const struct observe_instance *instance = observe_get_instance_for(pass->input.state,
+		act->member->cluster_ref, act->member->id,
+		environment_group(pass->arena, environment_name_of_key(pass->instances->key)),
+		pass->arena);
 	bool old = act->action.version == FLEET_OLD;
 
 	act->version = old ? find_version(pass, act->before.version) : target;
@@ -92,7 +93,7 @@ static void prepare_start(struct acting *acting, struct act *act)
 /* How many starts of the version that the instance belongs to have failed in a row, if this task is stopped because it is
  * ill and was never well for long; else 0. */
 static int64_t count_illness(const struct manager_pass *pass, const struct act *act,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	const struct environment_version_facts *version = find_version(pass, act->before.version);
 
@@ -110,7 +111,7 @@ static int64_t count_illness(const struct manager_pass *pass, const struct act *
 static void prepare_stop(struct acting *acting, struct act *act)
 {
 	const struct manager_pass *pass = acting->pass;
-	const struct state_task *task = env_instances_find_task(pass->instances, &pass->input,
+	const struct observe_task *task = env_instances_find_task(pass->instances, &pass->input,
 		act->member, act->action.version, act->action.class, pass->arena);
 
 	/* What replaces it has to be somebody's. */
@@ -407,7 +408,7 @@ static void read_failures(struct acting *acting, struct act *const *acts, size_t
 static void learn_task(struct acting *acting, const struct act *act, const struct json *task)
 {
 	if (manager_is_remote(act->member->cluster_ref))
-		state_post_task(acting->pass->input.state, act->member->cluster_ref, task, NULL);
+		observe_post_task(acting->pass->input.state, act->member->cluster_ref, task, NULL);
 }
 
 static void read_tasks(struct acting *acting, struct act *const *acts, size_t count,

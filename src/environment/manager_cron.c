@@ -43,12 +43,12 @@ static bool is_remote(const struct cron_pass *cron)
 }
 
 /* What is known of the cluster of the run is not too old to act upon; if it is, we look again. */
-static bool is_fresh(struct cron_pass *cron, struct state_info *ret_info)
+static bool is_fresh(struct cron_pass *cron, struct observe_info *ret_info)
 {
 	struct manager_pass *pass = cron->pass;
 
 	if (is_remote(cron) &&
-		(!state_get_info(pass->input.state, cron->run.cluster_ref, ret_info) ||
+		(!observe_get_info(pass->input.state, cron->run.cluster_ref, ret_info) ||
 			!ret_info->complete || ret_info->stale)) {
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 		return false;
@@ -174,7 +174,7 @@ static void learn_tasks(struct cron_pass *cron, const struct json *tasks)
 	if (!is_remote(cron))
 		return;
 	JSON_EACH_ITEM (tasks, task)
-		state_post_task(cron->pass->input.state, cron->run.cluster_ref, task, NULL);
+		observe_post_task(cron->pass->input.state, cron->run.cluster_ref, task, NULL);
 }
 
 static void read_started(struct cron_pass *cron, const struct json *answer)
@@ -240,7 +240,7 @@ static int launch(struct cron_pass *cron, struct err *err)
 	const struct store_object *version = store_get(pass->input.view, &environment_version_kind,
 		environment_child_key(pass->arena, pass->input.environment->key,
 			cron->run.version));
-	struct state_info info;
+	struct observe_info info;
 	int code;
 
 	if (!version) {
@@ -317,9 +317,9 @@ static int find_started(struct cron_pass *cron, struct json *ret_tasks, struct e
 static void find_started_remote(struct cron_pass *cron, struct json *ret_tasks)
 {
 	struct manager_pass *pass = cron->pass;
-	struct state_task_query query = {.started_by = started_by(cron)};
-	struct state_task *tasks;
-	size_t count = state_select_tasks(pass->input.state, cron->run.cluster_ref, &query,
+	struct observe_task_query query = {.started_by = started_by(cron)};
+	struct observe_task *tasks;
+	size_t count = observe_select_tasks(pass->input.state, cron->run.cluster_ref, &query,
 		SPAN_NONE, ENVIRONMENT_CRON_TASKS_MAX, pass->arena, &tasks);
 
 	for (size_t i = 0; i < count; i++) {
@@ -331,7 +331,7 @@ static void find_started_remote(struct cron_pass *cron, struct json *ret_tasks)
 }
 
 /* Whether what was not found will not come any more; if it may, we look again. */
-static bool is_settled(struct cron_pass *cron, const struct state_info *info)
+static bool is_settled(struct cron_pass *cron, const struct observe_info *info)
 {
 	struct manager_pass *pass = cron->pass;
 	int64_t settled_ms = cron->run.intended_ms + SETTLE_MS, known_ms = pass->input.now_ms;
@@ -364,7 +364,7 @@ static struct span last_reason(const struct cron_pass *cron)
 static int resolve(struct cron_pass *cron, struct err *err)
 {
 	struct json *tasks = json_new_array(cron->pass->arena);
-	struct state_info info = {0};
+	struct observe_info info = {0};
 	int code = 0;
 
 	if (!is_fresh(cron, &info))
@@ -409,17 +409,17 @@ static bool may_have_ended(struct cron_pass *cron)
 {
 	struct manager_pass *pass = cron->pass;
 	struct span rest = cron->run.tasks, arn;
-	struct state_info info;
+	struct observe_info info;
 
 	if (!is_remote(cron))
 		return true;
 	if (!is_fresh(cron, &info))
 		return false;
 	while (span_next_part(&rest, ' ', &arn)) {
-		const struct state_task *task =
-			state_get_task(pass->input.state, cron->run.cluster_ref, arn, pass->arena);
+		const struct observe_task *task = observe_get_task(pass->input.state,
+			cron->run.cluster_ref, arn, pass->arena);
 
-		if (task ? task->last != STATE_TASK_STOPPED
+		if (task ? task->last != OBSERVE_TASK_STOPPED
 			 : info.observed_ms < cron->run.started_ms) {
 			manager_again_at(pass, pass->input.steady_ms + FOLLOW_MS);
 			return false;
@@ -627,10 +627,10 @@ static void publish(struct cron_pass *cron)
 		counts.total = run->count;
 		rest = run->tasks;
 		while (span_next_part(&rest, ' ', &arn)) {
-			const struct state_task *task = state_get_task(pass->input.state,
+			const struct observe_task *task = observe_get_task(pass->input.state,
 				run->cluster_ref, arn, pass->arena);
 
-			if (task && task->last == STATE_TASK_RUNNING &&
+			if (task && task->last == OBSERVE_TASK_RUNNING &&
 				counts.active < counts.total)
 				counts.active++;
 		}
@@ -649,7 +649,7 @@ static int stop_tasks(struct cron_pass *cron, struct err *err)
 	struct span rest = environment_run_facts(cron->open)->tasks, arn,
 		    role = manager_role(pass, environment_run_facts(cron->open)->cluster_ref,
 			    environment_run_facts(cron->open)->version);
-	struct state_info info;
+	struct observe_info info;
 	int code = 0;
 
 	cron->run = *environment_run_facts(cron->open);
@@ -696,9 +696,10 @@ int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err
 
 	if (!pass->input.target)
 		return err_set(err, -ENOENT, "the environment has no version");
-	state_watch(pass->input.state, environment_version_facts(pass->input.target)->cluster_ref);
+	observe_watch(pass->input.state,
+		environment_version_facts(pass->input.target)->cluster_ref);
 	if (cron.open)
-		state_watch(pass->input.state, environment_run_facts(cron.open)->cluster_ref);
+		observe_watch(pass->input.state, environment_run_facts(cron.open)->cluster_ref);
 	publish(&cron);
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)

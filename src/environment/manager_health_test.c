@@ -346,7 +346,7 @@ static void test_others_do_not_end_its_backoff(void **state)
 		test_manager_pass(bench, MOMENT_US);
 	}
 	assert_int_equal(move(bench, 1, true, TASK_PENDING, NULL), 0);
-	let_others_stop(bench, STATE_STOPPED_MAX + 10);
+	let_others_stop(bench, OBSERVE_STOPPED_MAX + 10);
 	test_manager_pass(bench, 2 * SECOND_US);
 	assert_int_equal(move(bench, 1, true, TASK_PENDING, NULL), 0);
 	test_manager_pass(bench, 120 * SECOND_US);

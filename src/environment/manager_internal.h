@@ -8,7 +8,7 @@
 struct manager {
 	struct manager_config config;
 	struct runner *runner; /* a group of its own */
-	struct state_service *state;
+	struct observer *state;
 	struct controller *controller;
 	struct controller_handle handle;
 	struct lock lock;         /* for all below */

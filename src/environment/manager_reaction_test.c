@@ -165,7 +165,7 @@ static void log_transition(struct bench *bench, const char *id)
 	json_set_string(arena, event, "detail-type", SPAN("ECS Task State Change"));
 	json_set_time(arena, event, "time", runner_wall_ms(bench->near->runner));
 	json_set(arena, event, "detail", json_item(json_get(bench->remote->answer, "tasks"), 0));
-	if (state_post_event(manager_state(bench->near->manager), SPAN("far"), event, &err) != 1)
+	if (observe_post_event(manager_state(bench->near->manager), SPAN("far"), event, &err) != 1)
 		fail_msg("%s", err.message);
 }
 

@@ -543,7 +543,7 @@ static void test_92_a_task_on_no_instance(void **state)
 	pass_s(bench, 20);
 	assert_int_equal(json_parse(span_of(text), arena, &parsed, NULL), 0);
 	controller_statistics(manager_controller(bench->near->manager), &before);
-	code = state_post_event(manager_state(bench->near->manager), SPAN("far"), parsed, &err);
+	code = observe_post_event(manager_state(bench->near->manager), SPAN("far"), parsed, &err);
 	if (code != 1)
 		fail_msg("%d: %s", code, err.message);
 	test_manager_pass(bench->near, SECOND_US / 2);

@@ -118,9 +118,9 @@ static int make_wanted(struct service_pass *service, struct err *err)
 static int see_remote(struct service_pass *service, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
-	struct state_service_info info;
+	struct observe_service_info info;
 
-	state_get_service(pass->input.state, service->cluster_ref,
+	observe_get_service(pass->input.state, service->cluster_ref,
 		environment_service_name(pass->arena, service->name), pass->arena, &info);
 	if (!info.known && !info.error[0]) {
 		service_want(service);
@@ -333,7 +333,7 @@ static void find_words(const struct service_pass *service, struct span *ret_name
 	struct span *ret_words)
 {
 	struct manager_pass *pass = service->pass;
-	const struct state_task *task = manager_last_of_service(pass, service->cluster_ref,
+	const struct observe_task *task = manager_last_of_service(pass, service->cluster_ref,
 		environment_service_name(pass->arena, service->name), service->is.deployment);
 
 	*ret_named = task ? failure_text_of_end(pass->arena, task, true) : SPAN("");
@@ -435,7 +435,7 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 	int code;
 
 	find_cluster_refment(service);
-	state_watch(pass->input.state, service->cluster_ref);
+	observe_watch(pass->input.state, service->cluster_ref);
 	code = describe(service, err);
 	if (code == -EAGAIN) {
 		*ret_left = true;
@@ -522,7 +522,8 @@ static int see(struct service_pass *service, struct err *err)
 		find_deployment(pass, environment_facts(pass->input.environment)->in_progress);
 	int code;
 
-	state_watch(pass->input.state, service->cluster_ref); /* it tells when tasks come and go */
+	observe_watch(pass->input.state,
+		service->cluster_ref); /* it tells when tasks come and go */
 	find_cluster_refment(service);
 	code = describe(service, err);
 	pass->cause = service->cause;

@@ -159,7 +159,7 @@ struct span manager_role(const struct manager_pass *pass, struct span cluster_re
 	return SPAN("");
 }
 
-/* As state_resource_version() makes it for one place. */
+/* As observe_resource_version() makes it for one place. */
 uint64_t manager_resource_version(const struct manager_pass *pass)
 {
 	return (uint64_t)(runner_now_us(pass->call->runner) / 1000) + 1;

@@ -4,7 +4,7 @@
 #include "environment/daemon.h"
 
 bool environment_version_matches(const struct environment_version_facts *version,
-	struct span cluster_ref, const struct state_instance *instance)
+	struct span cluster_ref, const struct observe_instance *instance)
 {
 	struct span rest = version->attributes, part, name, value, found;
 
@@ -32,7 +32,7 @@ bool environment_version_makes_same(const struct environment_version_facts *vers
 /* In which version it was started; NULL: its deployment is forgotten. */
 static const struct environment_version_facts *
 version_of_task(const struct environment_version_facts *version, const struct store_view *view,
-	struct arena *arena, const struct state_task *task)
+	struct arena *arena, const struct observe_task *task)
 {
 	const struct store_object *deployment =
 		environment_deployment_of(view, arena, version->environment, task->started_by);
@@ -46,7 +46,7 @@ version_of_task(const struct environment_version_facts *version, const struct st
 }
 
 bool environment_version_runs(const struct environment_version_facts *version,
-	const struct store_view *view, struct arena *arena, const struct state_task *task)
+	const struct store_view *view, struct arena *arena, const struct observe_task *task)
 {
 	const struct environment_version_facts *started;
 
@@ -58,7 +58,7 @@ bool environment_version_runs(const struct environment_version_facts *version,
 	return !started || started->network == version->network;
 }
 
-bool environment_owns_any(const struct state_task *task)
+bool environment_owns_any(const struct observe_task *task)
 {
 	return span_starts_with(task->group, SPAN(ENVIRONMENT_GROUP_PREFIX));
 }
@@ -72,13 +72,13 @@ struct span environment_name_of_group(struct span group)
 		       : SPAN("");
 }
 
-bool environment_owns(struct span name, const struct state_task *task)
+bool environment_owns(struct span name, const struct observe_task *task)
 {
 	return environment_owns_any(task) &&
 	       span_equal(environment_name_of_group(task->group), name);
 }
 
-bool state_task_stays(const struct state_task *task)
+struct span environment_group(struct arena *arena, struct span name)
 {
-	return task->wanted && task->last <= STATE_TASK_RUNNING;
+	return arena_format(arena, ENVIRONMENT_GROUP_PREFIX "%.*s", SPAN_ARGS(name));
 }

@@ -62,7 +62,7 @@ static void test_attributes(void **state)
 		const struct match *match = &matches[i];
 		struct environment_version_facts version = {
 			.cluster_ref = SPAN(HERE), .attributes = span_of(match->wanted)};
-		struct state_instance instance = {
+		struct observe_instance instance = {
 			.id = SPAN("i"), .attributes = span_of(match->has)};
 
 		if (environment_version_matches(&version, SPAN(HERE), &instance) != match->matches)
@@ -94,7 +94,7 @@ static void test_owners(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < LENGTH(owners); i++) {
-		struct state_task task = {.group = span_of(owners[i].group)};
+		struct observe_task task = {.group = span_of(owners[i].group)};
 		struct span name = span_of(owners[i].name);
 
 		assert_true(span_equal(environment_name_of_group(task.group), name));
@@ -110,13 +110,13 @@ static void test_owners(void **state)
 static void test_who_stays(void **state)
 {
 	(void)state;
-	for (enum state_task_status last = STATE_TASK_PROVISIONING; last <= STATE_TASK_STOPPED;
-		last++) {
-		struct state_task task = {.last = last, .wanted = true};
+	for (enum observe_task_status last = OBSERVE_TASK_PROVISIONING;
+		last <= OBSERVE_TASK_STOPPED; last++) {
+		struct observe_task task = {.last = last, .wanted = true};
 
-		assert_int_equal(state_task_stays(&task), last <= STATE_TASK_RUNNING);
+		assert_int_equal(observe_task_stays(&task), last <= OBSERVE_TASK_RUNNING);
 		task.wanted = false;
-		assert_false(state_task_stays(&task));
+		assert_false(observe_task_stays(&task));
 	}
 }
 

@@ -7,13 +7,14 @@
 
 #include "aws/arn.h"
 #include "aws/page.h"
+#include "delivery/observe/document.h"
+#include "delivery/observe/observe.h"
+#include "delivery/observe/observe_internal.h"
 #include "ecs/record/attribute.h"
 #include "ecs/record/name.h"
 #include "environment/daemon.h"
 #include "environment/fail.h"
-#include "environment/state.h"
-#include "environment/state_document.h"
-#include "environment/state_internal.h"
+#include "environment/internal.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 1000
@@ -21,7 +22,7 @@
 
 /* ---- places ---- */
 
-static int find_service(struct aws_request *request, struct state_service **ret_service)
+static int find_service(struct aws_request *request, struct observer **ret_service)
 {
 	const struct daemon_context *context = request->context;
 
@@ -34,7 +35,7 @@ static int find_service(struct aws_request *request, struct state_service **ret_
 
 static struct span cluster_of_cluster_ref(struct span cluster_ref)
 {
-	return state_document_id(cluster_ref);
+	return observe_document_id(cluster_ref);
 }
 
 static struct span target_of_cluster_ref(struct span cluster_ref)
@@ -74,10 +75,10 @@ static int by_text(const void *a, const void *b)
 }
 
 /* The places behind this target that the caller may know, in order. */
-static size_t list_cluster_refs(struct aws_request *request, struct state_service *service,
+static size_t list_cluster_refs(struct aws_request *request, struct observer *service,
 	struct span target, struct span **ret_cluster_refs)
 {
-	size_t all = state_list_clusters(service, request->arena, ret_cluster_refs), count = 0;
+	size_t all = observe_list_clusters(service, request->arena, ret_cluster_refs), count = 0;
 	struct span *cluster_refs = *ret_cluster_refs;
 
 	for (size_t i = 0; i < all; i++)
@@ -125,12 +126,12 @@ static int check_cluster_name(struct aws_request *request, struct span requested
 }
 
 /* The one that `cluster` and `target` of the input name. What was not listed yet is not answered from. */
-static int find_cluster_ref(struct aws_request *request, struct state_service *service,
+static int find_cluster_ref(struct aws_request *request, struct observer *service,
 	struct span requested, struct span *ret_cluster_ref)
 {
 	struct span *cluster_refs, target = target_requested(request);
 	size_t count;
-	struct state_info info;
+	struct observe_info info;
 
 	if (check_cluster_name(request, requested) < 0)
 		return -EPERM;
@@ -138,7 +139,7 @@ static int find_cluster_ref(struct aws_request *request, struct state_service *s
 	for (size_t i = 0; i < count; i++) {
 		if (!is_meant(cluster_refs[i], requested))
 			continue;
-		if (!state_get_info(service, cluster_refs[i], &info) || !info.complete)
+		if (!observe_get_info(service, cluster_refs[i], &info) || !info.complete)
 			return aws_fail(request, "ServiceUnavailableException",
 				"Cluster '%.*s' has not been listed yet%s%s; try again.",
 				SPAN_ARGS(requested), info.error[0] ? ": " : "", info.error);
@@ -151,7 +152,7 @@ static int find_cluster_ref(struct aws_request *request, struct state_service *s
 
 int state_api_find_cluster(struct aws_request *request, struct span *ret_cluster_ref)
 {
-	struct state_service *service;
+	struct observer *service;
 
 	if (find_service(request, &service) < 0)
 		return -EPERM;
@@ -175,7 +176,7 @@ static void set_time(struct arena *arena, struct json *object, const char *name,
 
 /* Where something is, and how fresh that is. */
 static void set_cluster_ref(struct aws_request *request, struct json *object,
-	struct span cluster_ref, const struct state_info *info)
+	struct span cluster_ref, const struct observe_info *info)
 {
 	json_set_string(request->arena, object, "cluster", cluster_of_cluster_ref(cluster_ref));
 	set_text(request->arena, object, "target", target_of_cluster_ref(cluster_ref));
@@ -219,14 +220,14 @@ static bool has_attributes(struct span attributes, struct span conditions)
 	struct span condition;
 
 	while (next_part(&conditions, &condition))
-		if (!state_has_attribute(attributes, condition))
+		if (!observe_has_attribute(attributes, condition))
 			return false;
 	return true;
 }
 
 /* Names of the account's environments there whose active version is for it. */
 static struct json *environments_of(struct aws_request *request, struct span cluster_ref,
-	const struct state_instance *instance)
+	const struct observe_instance *instance)
 {
 	struct store_cursor cursor = environments_at(request->view, cluster_ref);
 	struct json *names = json_new_array(request->arena);
@@ -251,19 +252,19 @@ static struct json *environments_of(struct aws_request *request, struct span clu
 }
 
 static struct json *instance_document(struct aws_request *request, struct span cluster_ref,
-	const struct state_info *info, const struct state_instance *instance)
+	const struct observe_info *info, const struct observe_instance *instance)
 {
 	struct arena *arena = request->arena;
 	struct json *created = json_new_object(arena);
 	int64_t running = 0;
 
 	for (size_t i = 0; i < instance->task_count; i++)
-		running += instance->tasks[i].last == STATE_TASK_RUNNING;
+		running += instance->tasks[i].last == OBSERVE_TASK_RUNNING;
 	json_set_string(arena, created, "instance", instance->id);
 	json_set_string(arena, created, "instanceArn", instance->arn);
 	set_cluster_ref(request, created, cluster_ref, info);
 	json_set_string(arena, created, "status",
-		span_of(state_instance_status_name(instance->status)));
+		span_of(observe_instance_status_name(instance->status)));
 	json_set_bool(arena, created, "agentConnected", instance->connected);
 	json_set(arena, created, "attributes", list_attributes(arena, instance->attributes));
 	json_set_integer(arena, created, "runningTasks", running);
@@ -274,19 +275,19 @@ static struct json *instance_document(struct aws_request *request, struct span c
 }
 
 /* As the counts of environments count it. */
-static const char *health_of(const struct state_task *task)
+static const char *health_of(const struct observe_task *task)
 {
-	if (task->last > STATE_TASK_RUNNING)
+	if (task->last > OBSERVE_TASK_RUNNING)
 		return "stopped";
-	if (task->last < STATE_TASK_RUNNING || task->health == STATE_HEALTH_UNKNOWN ||
-		task->health == STATE_HEALTH_UNSURE)
+	if (task->last < OBSERVE_TASK_RUNNING || task->health == OBSERVE_HEALTH_UNKNOWN ||
+		task->health == OBSERVE_HEALTH_UNSURE)
 		return "launching";
-	return task->health == STATE_UNHEALTHY ? "unhealthy" : "active";
+	return task->health == OBSERVE_UNHEALTHY ? "unhealthy" : "active";
 }
 
 /* Name and version of the environment that it belongs to. */
 static void set_environment(struct aws_request *request, struct json *object,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	static const char prefix[] = ENVIRONMENT_GROUP_PREFIX;
 	struct span name = task->group, id = task->started_by, run;
@@ -307,12 +308,12 @@ static void set_environment(struct aws_request *request, struct json *object,
 }
 
 static struct json *task_document(struct aws_request *request, struct span cluster_ref,
-	const struct state_info *info, const struct state_task *task)
+	const struct observe_info *info, const struct observe_task *task)
 {
 	struct arena *arena = request->arena;
 	struct json *created = json_new_object(arena);
 
-	json_set_string(arena, created, "task", state_document_id(task->arn));
+	json_set_string(arena, created, "task", observe_document_id(task->arn));
 	json_set_string(arena, created, "taskArn", task->arn);
 	set_cluster_ref(request, created, cluster_ref, info);
 	set_text(arena, created, "instance", task->instance);
@@ -320,11 +321,12 @@ static struct json *task_document(struct aws_request *request, struct span clust
 	set_text(arena, created, "group", task->group);
 	set_text(arena, created, "startedBy", task->started_by);
 	set_environment(request, created, task);
-	json_set_string(arena, created, "lastStatus", span_of(state_task_status_name(task->last)));
+	json_set_string(arena, created, "lastStatus",
+		span_of(observe_task_status_name(task->last)));
 	json_set_string(arena, created, "desiredStatus",
 		task->wanted ? SPAN("RUNNING") : SPAN("STOPPED"));
 	json_set_string(arena, created, "health", span_of(health_of(task)));
-	json_set_bool(arena, created, "failed", state_task_has_failed(task));
+	json_set_bool(arena, created, "failed", observe_task_has_failed(task));
 	set_text(arena, created, "stoppedReason", task->stopped_reason);
 	json_set_integer(arena, created, "version", (int64_t)task->version);
 	set_time(arena, created, "createdAt", task->created_ms);
@@ -334,16 +336,16 @@ static struct json *task_document(struct aws_request *request, struct span clust
 }
 
 /* What a stream tells is as fresh as it can be. */
-static const struct state_info fresh;
+static const struct observe_info fresh;
 
 struct json *state_api_instance_document(struct aws_request *request, struct span cluster_ref,
-	const struct state_instance *instance)
+	const struct observe_instance *instance)
 {
 	return instance_document(request, cluster_ref, &fresh, instance);
 }
 
 struct json *state_api_task_document(struct aws_request *request, struct span cluster_ref,
-	const struct state_task *task)
+	const struct observe_task *task)
 {
 	return task_document(request, cluster_ref, &fresh, task);
 }
@@ -355,16 +357,16 @@ static int fail_status(struct aws_request *request, struct span status)
 	return aws_fail_input(request, "status: there is no status '%.*s'", SPAN_ARGS(status));
 }
 
-static int read_instance_query(struct aws_request *request, struct state_instance_query *query)
+static int read_instance_query(struct aws_request *request, struct observe_instance_query *query)
 {
 	const struct json *attributes = json_get(request->input, "attributes");
 	struct span *packed =
 		arena_allocate_array(request->arena, json_count(attributes) + 1, sizeof(*packed));
 
 	JSON_EACH_ITEM (json_get(request->input, "status"), item) {
-		enum state_instance_status status;
+		enum observe_instance_status status;
 
-		if (!state_instance_status_read(json_text(item), &status))
+		if (!observe_instance_status_read(json_text(item), &status))
 			return fail_status(request, json_text(item));
 		query->statuses |= 1u << status;
 	}
@@ -381,24 +383,24 @@ static int read_instance_query(struct aws_request *request, struct state_instanc
 	return 0;
 }
 
-static int read_task_query(struct aws_request *request, struct state_task_query *query)
+static int read_task_query(struct aws_request *request, struct observe_task_query *query)
 {
 	struct span environment = json_get_text(request->input, "environment");
 	struct span instance = json_get_text(request->input, "instance");
 
 	JSON_EACH_ITEM (json_get(request->input, "status"), item) {
-		enum state_task_status status;
+		enum observe_task_status status;
 
 		if (span_equal_ignoring_case(json_text(item), SPAN(FAILED_FILTER)))
 			query->failed = true;
-		else if (!state_task_status_read(json_text(item), &status))
+		else if (!observe_task_status_read(json_text(item), &status))
 			return fail_status(request, json_text(item));
 		else
 			query->statuses |= 1u << status;
 	}
 	query->started_by = json_get_text(request->input, "startedBy");
 	if (instance.data)
-		query->instance = state_document_id(instance);
+		query->instance = observe_document_id(instance);
 	if (environment.data)
 		query->group = arena_format(request->arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
 			SPAN_ARGS(environment));
@@ -419,23 +421,23 @@ static struct span filters_text(struct aws_request *request)
 
 struct listing {
 	struct aws_request *request;
-	struct state_service *service;
-	struct state_instance_query instances;
-	struct state_task_query tasks;
+	struct observer *service;
+	struct observe_instance_query instances;
+	struct observe_task_query tasks;
 	struct aws_page page;
 	struct json *items;
 	struct span token;
 	/* Adds to the items what is in a place behind `after`; the name of the last. */
 	struct span (*list)(struct listing *listing, struct span cluster_ref,
-		const struct state_info *info, struct span after);
+		const struct observe_info *info, struct span after);
 };
 
 static struct span list_instances(struct listing *listing, struct span cluster_ref,
-	const struct state_info *info, struct span after)
+	const struct observe_info *info, struct span after)
 {
 	struct arena *arena = listing->request->arena;
-	struct state_instance *found;
-	size_t count = state_select_instances(listing->service, cluster_ref, &listing->instances,
+	struct observe_instance *found;
+	size_t count = observe_select_instances(listing->service, cluster_ref, &listing->instances,
 		after, listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
@@ -445,11 +447,11 @@ static struct span list_instances(struct listing *listing, struct span cluster_r
 }
 
 static struct span list_tasks(struct listing *listing, struct span cluster_ref,
-	const struct state_info *info, struct span after)
+	const struct observe_info *info, struct span after)
 {
 	struct arena *arena = listing->request->arena;
-	struct state_task *found;
-	size_t count = state_select_tasks(listing->service, cluster_ref, &listing->tasks, after,
+	struct observe_task *found;
+	size_t count = observe_select_tasks(listing->service, cluster_ref, &listing->tasks, after,
 		listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
@@ -487,10 +489,10 @@ static int list(struct listing *listing, const char *member)
 	listing->items = json_new_array(request->arena);
 	for (size_t i = 0; i < count && listing->token.length == 0; i++) {
 		struct span begun = listing->page.after_text, last;
-		struct state_info info;
+		struct observe_info info;
 		int order = begun.data ? span_compare(cluster_refs[i], begun) : 1;
 
-		if (order < 0 || !state_get_info(listing->service, cluster_refs[i], &info))
+		if (order < 0 || !observe_get_info(listing->service, cluster_refs[i], &info))
 			continue;
 		last = listing->list(listing, cluster_refs[i], &info,
 			order == 0 ? listing->page.after_key : SPAN_NONE);
@@ -530,17 +532,17 @@ int state_api_tasks(struct aws_request *request)
 int state_api_instance(struct aws_request *request)
 {
 	struct span requested = json_get_text(request->input, "instance"), cluster_ref;
-	struct state_service *service;
-	const struct state_instance *instance;
-	struct state_info info;
+	struct observer *service;
+	const struct observe_instance *instance;
+	struct observe_info info;
 
 	if (find_service(request, &service) < 0 ||
 		find_cluster_ref(request, service, json_get_text(request->input, "cluster"),
 			&cluster_ref) < 0)
 		return -EPERM;
-	instance = state_get_instance(service, cluster_ref, state_document_id(requested),
+	instance = observe_get_instance(service, cluster_ref, observe_document_id(requested),
 		request->arena);
-	if (!instance || !state_get_info(service, cluster_ref, &info))
+	if (!instance || !observe_get_info(service, cluster_ref, &info))
 		return daemon_fail(request, "ResourceNotFoundException", "instance", requested,
 			"There is no instance '%.*s' in cluster '%.*s'.", SPAN_ARGS(requested),
 			SPAN_ARGS(cluster_of_cluster_ref(cluster_ref)));
@@ -548,24 +550,24 @@ int state_api_instance(struct aws_request *request)
 	return 0;
 }
 
-/* 1, 0 or negative, as state_post_event. */
-static int post(struct aws_request *request, struct state_service *service,
-	const struct json *event, struct err *err)
+/* 1, 0 or negative, as observe_post_event. */
+static int post(struct aws_request *request, struct observer *service, const struct json *event,
+	struct err *err)
 {
 	struct span target = target_requested(request);
-	struct span cluster_ref = state_event_cluster(target, event, request->arena);
+	struct span cluster_ref = observe_event_cluster(target, event, request->arena);
 
 	/* Of a cluster that is none of the caller's business. */
 	if (cluster_ref.data && !is_visible(request, cluster_ref))
 		return 0;
-	return state_post_event(service, target, event, err);
+	return observe_post_event(service, target, event, err);
 }
 
 int state_api_events(struct aws_request *request)
 {
 	struct arena *arena = request->arena;
 	struct json *answer = json_new_object(arena), *failures = json_new_array(arena);
-	struct state_service *service;
+	struct observer *service;
 	int64_t index = 0, accepted = 0, ignored = 0;
 
 	if (find_service(request, &service) < 0)

@@ -7,10 +7,10 @@
 #include <cmocka.h>
 
 #include "control/runner_simulated.h"
-#include "environment/daemon.h"
-#include "environment/state.h"
+#include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
+#include "environment/daemon.h"
 
 #define OWN ":123456789012/eu-west-1/web"
 #define REMOTE "aws:999999999999/eu-west-1/far"
@@ -123,13 +123,13 @@ static int setup(void **state)
 	struct bench *bench = memory_allocate(sizeof(*bench));
 	struct test_server_options options = {
 		.kinds = daemon_kinds, .kind_count = daemon_kind_count};
-	struct state_config config = {0}; /* nobody knows where targets are */
+	struct observe_config config = {0}; /* nobody knows where targets are */
 
 	bench->runner = config.runner = runner_simulated_new(1);
 	options.clock = runner_clock(bench->runner);
 	bench->server = test_server_new_of(&options);
 	config.store = bench->server->store;
-	assert_int_equal(state_service_new(&config, &bench->context.state, NULL), 0);
+	assert_int_equal(observe_new(&config, &bench->context.state, NULL), 0);
 	aws_dispatcher_register(bench->server->dispatcher, &slipway, &bench->context);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'web'}");
 	test_call(bench->server, "RegisterTaskDefinition",
@@ -149,8 +149,8 @@ static int setup(void **state)
 	start(bench, 2, "env:log", 3);
 	test_change_task(bench->server, "web", bench->tasks[1], test_has_run);
 	test_change_task(bench->server, "web", bench->tasks[3], has_crashed);
-	state_watch(bench->context.state, SPAN(OWN));
-	state_watch(bench->context.state, SPAN(REMOTE));
+	observe_watch(bench->context.state, SPAN(OWN));
+	observe_watch(bench->context.state, SPAN(REMOTE));
 	sleep_ms(bench, 1000);
 	*state = bench;
 	return 0;
@@ -160,7 +160,7 @@ static int teardown(void **state)
 {
 	struct bench *bench = *state;
 
-	state_service_free(bench->context.state);
+	observe_free(bench->context.state);
 	test_server_free(bench->server);
 	runner_free(bench->runner);
 	free(bench);

@@ -3,24 +3,25 @@
 
 #include "aws/targets.h"
 #include "base/memory.h"
+#include "delivery/observe/change_log.h"
+#include "delivery/observe/observe_internal.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/name.h"
 #include "ecs/record/task.h"
 #include "environment/daemon.h"
 #include "environment/fail.h"
-#include "environment/state_internal.h"
-#include "environment/state_log.h"
+#include "environment/internal.h"
 #include "environment/version_names.h"
 
 struct state_stream {
 	struct arena *arena; /* for all of this */
 	struct store *store;
 	struct aws_caller caller;
-	bool instances;               /* not tasks */
-	struct span cluster_ref;      /* elsewhere; "" */
-	struct state_tail *tail;      /* elsewhere */
-	struct arena *snapshot_arena; /* elsewhere, until the snapshot was told; else NULL */
-	struct state_snapshot snapshot;
+	bool instances;                 /* not tasks */
+	struct span cluster_ref;        /* elsewhere; "" */
+	struct change_log_reader *tail; /* elsewhere */
+	struct arena *snapshot_arena;   /* elsewhere, until the snapshot was told; else NULL */
+	struct observe_snapshot snapshot;
 	size_t reported; /* of the snapshot */
 	/* Of this server: */
 	const struct store_kind *kind;
@@ -64,11 +65,11 @@ static struct json *document_of(const struct state_stream *stream,
 		cluster_ref.length--;
 	cluster_ref = arena_format(arena, ":%.*s", (int)cluster_ref.length - 1, cluster_ref.data);
 	if (stream->kind == &task_kind) {
-		struct state_task task = state_own_task(object, arena);
+		struct observe_task task = source_own_task(object, arena);
 
 		return state_api_task_document(&request, cluster_ref, &task);
 	} else {
-		struct state_instance instance = state_own_instance(object, arena);
+		struct observe_instance instance = source_own_instance(object, arena);
 
 		created = state_api_instance_document(&request, cluster_ref, &instance);
 	}
@@ -95,7 +96,7 @@ static bool is_reporting_snapshot(const struct state_stream *stream)
 
 void state_stream_report_position(const struct state_stream *stream, struct buffer *out)
 {
-	int64_t observed_ms = stream->tail ? state_tail_observed_ms(stream->tail) : 0;
+	int64_t observed_ms = stream->tail ? change_log_reader_observed_ms(stream->tail) : 0;
 
 	if (is_reporting_snapshot(stream))
 		return;
@@ -188,7 +189,7 @@ static struct aws_request asking(const struct state_stream *stream, const struct
 }
 
 /* NULL: there is none, or it is not meant. */
-static struct json *task_there(const struct state_stream *stream, const struct state_task *task,
+static struct json *task_there(const struct state_stream *stream, const struct observe_task *task,
 	const struct store_view *view, struct arena *arena)
 {
 	struct aws_request request = asking(stream, view, arena);
@@ -199,7 +200,7 @@ static struct json *task_there(const struct state_stream *stream, const struct s
 }
 
 static struct json *instance_there(const struct state_stream *stream,
-	const struct state_instance *instance, const struct store_view *view, struct arena *arena)
+	const struct observe_instance *instance, const struct store_view *view, struct arena *arena)
 {
 	struct aws_request request = asking(stream, view, arena);
 
@@ -212,7 +213,7 @@ static int read_snapshot_there(struct state_stream *stream, struct buffer *out)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(stream->store);
-	const struct state_snapshot *all = &stream->snapshot;
+	const struct observe_snapshot *all = &stream->snapshot;
 	size_t count = stream->instances ? all->instance_count : all->task_count;
 
 	for (size_t i = 0; i < STATE_STREAM_BATCH && stream->reported < count;
@@ -234,8 +235,8 @@ static int read_snapshot_there(struct state_stream *stream, struct buffer *out)
 }
 
 static void report_change_there(const struct state_stream *stream,
-	const struct cluster_state_change *change, const struct store_view *view,
-	struct arena *arena, struct buffer *out)
+	const struct replica_change *change, const struct store_view *view, struct arena *arena,
+	struct buffer *out)
 {
 	struct json *before = stream->instances
 				      ? instance_there(stream, change->instance_before, view, arena)
@@ -257,14 +258,14 @@ static int read_tail(struct state_stream *stream, struct buffer *out)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(stream->store);
-	struct cluster_state_change change;
+	struct replica_change change;
 	int code = 0;
 
 	for (size_t i = 0; i < STATE_STREAM_BATCH; i++) {
-		code = state_tail_next(stream->tail, arena, &change);
+		code = change_log_reader_next(stream->tail, arena, &change);
 		if (code <= 0)
 			return code < 0 ? code : i > 0;
-		stream->position = state_tail_position(stream->tail);
+		stream->position = change_log_reader_position(stream->tail);
 		report_change_there(stream, &change, view, arena, out);
 	}
 	return 1;
@@ -279,12 +280,12 @@ static int begin_there(struct state_stream *stream, const struct state_stream_co
 	int code;
 
 	stream->snapshot_arena = arena_new(0);
-	code = state_follow(config->state, stream->cluster_ref, resumes ? &position : NULL,
+	code = observe_follow(config->state, stream->cluster_ref, resumes ? &position : NULL,
 		config->wake, config->context, stream->snapshot_arena, &stream->snapshot,
 		&stream->tail, err);
 	if (code < 0)
 		return code;
-	stream->position = state_tail_position(stream->tail);
+	stream->position = change_log_reader_position(stream->tail);
 	if (resumes)
 		arena_free(TAKE(stream->snapshot_arena));
 	return 0;
@@ -384,7 +385,7 @@ void state_stream_free(struct state_stream *stream)
 {
 	if (!stream)
 		return;
-	state_tail_close(stream->tail);
+	change_log_reader_close(stream->tail);
 	arena_free(stream->snapshot_arena);
 	if (stream->feed)
 		store_feed_close(stream->feed);

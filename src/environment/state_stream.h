@@ -12,14 +12,14 @@
  * Elsewhere a position also tells when everything was last listed (`observedAt`).
  *
  * A change that clients do not see is not told. Nothing is kept for a reader: it reads from the store's feed, or from the
- * log of the place (state_log.h).
+ * log of the place (change_log.h).
  */
 #ifndef ENVIRONMENT_STATE_STREAM_H
 #define ENVIRONMENT_STATE_STREAM_H
 
 #include "aws/service.h"
 
-struct state_service;
+struct observer;
 
 #define STATE_STREAM_BATCH 256 /* objects or changes of one read */
 
@@ -27,7 +27,7 @@ struct state_stream;
 
 struct state_stream_config {
 	struct store *store;
-	struct state_service *state;     /* NULL: there is none */
+	struct observer *state;          /* NULL: there is none */
 	const struct aws_caller *caller; /* copied */
 	/* What state_stream_check() answered: cluster, environment, entityVersion; elsewhere also its place. */
 	const struct json *input;

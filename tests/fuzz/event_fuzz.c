@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "environment/cluster_state.h"
-#include "environment/state_document.h"
+#include "delivery/observe/document.h"
+#include "delivery/observe/replica.h"
 
 #define EVENTS_MAX 64
 #define NOW_MS INT64_C(1000000)
@@ -24,12 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct changes {
 	bool is_task, gone;
-	struct state_task task;
-	struct state_instance instance;
+	struct observe_task task;
+	struct observe_instance instance;
 };
 
 static const struct moment now = {.wall_ms = NOW_MS, .steady_ms = NOW_MS};
-static const struct cluster_state_limits limits = {
+static const struct replica_limits limits = {
 	.stopped_max = 1000, .stopped_ms = NOW_MS, .tombstones_max = 1000, .tombstones_ms = NOW_MS};
 
 static bool read_changes(struct span line, struct arena *arena, struct changes *ret_changes)
@@ -43,42 +43,42 @@ static bool read_changes(struct span line, struct arena *arena, struct changes *
 	if (json_parse(line, arena, &event, NULL) < 0)
 		return false;
 	detail = json_get(event, "detail");
-	state_document_time(json_get(event, "time"), arena, &moment);
-	state_event_cluster(SPAN("there"), event, arena);
-	if (state_document_task(detail, arena, &ret_changes->task, &err) == 0) {
+	observe_document_time(json_get(event, "time"), arena, &moment);
+	observe_event_cluster(SPAN("there"), event, arena);
+	if (observe_document_task(detail, arena, &ret_changes->task, &err) == 0) {
 		ret_changes->is_task = true;
 		return ret_changes->task.version > 0;
 	}
-	return state_document_instance(detail, arena, &ret_changes->instance, &ret_changes->gone,
+	return observe_document_instance(detail, arena, &ret_changes->instance, &ret_changes->gone,
 		       &err) == 0 &&
 	       ret_changes->instance.version > 0;
 }
 
-static uint64_t known_version(const struct cluster_state *state, const struct changes *changes,
+static uint64_t known_version(const struct replica *state, const struct changes *changes,
 	struct arena *arena)
 {
-	const struct state_task *task;
-	const struct state_instance *instance;
+	const struct observe_task *task;
+	const struct observe_instance *instance;
 
 	if (changes->is_task) {
-		task = cluster_state_get_task(state, changes->task.arn, arena);
+		task = replica_get_task(state, changes->task.arn, arena);
 		return task ? task->version : 0;
 	}
-	instance = cluster_state_get_instance(state, changes->instance.id, arena);
+	instance = replica_get_instance(state, changes->instance.id, arena);
 	return instance ? instance->version : 0;
 }
 
-static void apply(struct cluster_state *state, const struct changes *changes, struct arena *arena)
+static void apply(struct replica *state, const struct changes *changes, struct arena *arena)
 {
 	uint64_t before = known_version(state, changes, arena), after;
 
 	if (changes->is_task)
-		cluster_state_put_task(state, &changes->task, now);
+		replica_put_task(state, &changes->task, now);
 	else if (changes->gone)
-		cluster_state_remove_instance(state, changes->instance.id,
-			changes->instance.version, now);
+		replica_remove_instance(state, changes->instance.id, changes->instance.version,
+			now);
 	else
-		cluster_state_put_instance(state, &changes->instance, now);
+		replica_put_instance(state, &changes->instance, now);
 	after = known_version(state, changes, arena);
 	CHECK(after == 0 || after >= before);
 }
@@ -103,11 +103,11 @@ static bool is_consistent(const struct changes *changes, size_t count)
 	return true;
 }
 
-static void check_same(const struct cluster_state *a, const struct cluster_state *b,
+static void check_same(const struct replica *a, const struct replica *b,
 	const struct changes *changes, size_t count, struct arena *arena)
 {
-	CHECK(cluster_state_instance_count(a) == cluster_state_instance_count(b));
-	CHECK(cluster_state_task_count(a) == cluster_state_task_count(b));
+	CHECK(replica_instance_count(a) == replica_instance_count(b));
+	CHECK(replica_task_count(a) == replica_task_count(b));
 	for (size_t i = 0; i < count; i++)
 		CHECK(known_version(a, &changes[i], arena) == known_version(b, &changes[i], arena));
 }
@@ -115,8 +115,8 @@ static void check_same(const struct cluster_state *a, const struct cluster_state
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	_cluster_state_ struct cluster_state *forwards = cluster_state_new(&limits);
-	_cluster_state_ struct cluster_state *backwards = cluster_state_new(&limits);
+	_replica_ struct replica *forwards = replica_new(&limits);
+	_replica_ struct replica *backwards = replica_new(&limits);
 	struct span text = {(const char *)data, size}, line;
 	struct changes changes[EVENTS_MAX];
 	size_t count = 0;

@@ -152,7 +152,8 @@ static void post_malformed(struct sim *sim, struct sim_server *server, struct ar
 		json_set(arena, detail, member, json_new_array(arena));
 	json_set(arena, created, "detail", detail);
 	sim->result.malformed_events++;
-	if (state_post_event(manager_state(server->manager), SPAN(SIM_REMOTE), created, &err) >= 0)
+	if (observe_post_event(manager_state(server->manager), SPAN(SIM_REMOTE), created, &err) >=
+		0)
 		sim_broken(sim, "a malformed event was taken");
 }
 
@@ -188,7 +189,7 @@ static void post(struct sim *sim, const char *text)
 	if (sim->faulty && sim_one_in(sim, MALFORMED_ONE_IN))
 		post_malformed(sim, server, arena, event);
 	for (unsigned i = 0; i < times; i++)
-		if (state_post_event(manager_state(server->manager), SPAN(SIM_REMOTE), event,
+		if (observe_post_event(manager_state(server->manager), SPAN(SIM_REMOTE), event,
 			    &err) < 0)
 			sim_broken(sim, err.message);
 }

@@ -188,18 +188,18 @@ static void check_task_back(struct sim *sim, struct sim_server *server,
 static void check_versions(struct sim *sim, struct sim_server *server)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_service *state = manager_state(server->manager);
+	struct observer *state = manager_state(server->manager);
 	struct span *cluster_refs, *ids;
-	size_t cluster_ref_count = state_list_clusters(state, arena, &cluster_refs);
+	size_t cluster_ref_count = observe_list_clusters(state, arena, &cluster_refs);
 	_map_ struct map found = {0};
 
 	server->passes++;
 	for (size_t i = 0; i < cluster_ref_count; i++) {
-		size_t count = state_list_instances(state, cluster_refs[i], arena, &ids);
+		size_t count = observe_list_instances(state, cluster_refs[i], arena, &ids);
 
 		for (size_t j = 0; j < count; j++) {
-			const struct state_instance *instance =
-				state_get_instance(state, cluster_refs[i], ids[j], arena);
+			const struct observe_instance *instance =
+				observe_get_instance(state, cluster_refs[i], ids[j], arena);
 			const struct actual_instance *real =
 				find_instance(sim, cluster_refs[i], ids[j]);
 

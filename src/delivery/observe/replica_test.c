@@ -11,23 +11,24 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "environment/cluster_state.h"
+#include "delivery/observe/replica.h"
 
 #define NOW INT64_C(1700000000000)
 #define STEADY 5000 /* then */
-static const struct cluster_state_limits wide = {.stopped_max = 1000,
+static const struct replica_limits wide = {.stopped_max = 1000,
 	.stopped_ms = 3600000,
 	.tombstones_max = 1000,
-	.tombstones_ms = 7200000};
+	.tombstones_ms = 7200000,
+	.group_prefix = SPAN("env:")};
 
 /* ---- what is put ---- */
 
-static struct state_instance instance(const char *id, uint64_t version)
+static struct observe_instance instance(const char *id, uint64_t version)
 {
-	return (struct state_instance){.id = span_of(id),
+	return (struct observe_instance){.id = span_of(id),
 		.arn = span_of(id),
 		.host = SPAN(""),
-		.status = STATE_INSTANCE_ACTIVE,
+		.status = OBSERVE_INSTANCE_ACTIVE,
 		.connected = true,
 		.attributes = SPAN(";stack=prod;"),
 		.version = version};
@@ -38,65 +39,65 @@ static struct moment at(int64_t after_ms)
 	return (struct moment){.wall_ms = NOW + after_ms, .steady_ms = STEADY + after_ms};
 }
 
-static struct state_task task(const char *arn, const char *on, enum state_task_status last,
+static struct observe_task task(const char *arn, const char *on, enum observe_task_status last,
 	uint64_t version)
 {
-	return (struct state_task){.arn = span_of(arn),
+	return (struct observe_task){.arn = span_of(arn),
 		.instance = span_of(on),
 		.group = SPAN("env:log"),
 		.started_by = SPAN("d-1"),
 		.task_definition = SPAN("log:1"),
 		.last = last,
-		.wanted = last < STATE_TASK_DEACTIVATING,
+		.wanted = last < OBSERVE_TASK_DEACTIVATING,
 		.created_ms = NOW,
-		.stopped_ms = last == STATE_TASK_STOPPED ? NOW + (int64_t)version : 0,
+		.stopped_ms = last == OBSERVE_TASK_STOPPED ? NOW + (int64_t)version : 0,
 		.stop_code = SPAN(""),
 		.stopped_reason = SPAN(""),
 		.version = version};
 }
 
-static bool put_instance(struct cluster_state *state, const char *id, uint64_t version)
+static bool put_instance(struct replica *state, const char *id, uint64_t version)
 {
-	struct state_instance requested = instance(id, version);
+	struct observe_instance requested = instance(id, version);
 
-	return cluster_state_put_instance(state, &requested, at(0));
+	return replica_put_instance(state, &requested, at(0));
 }
 
-static bool put_task(struct cluster_state *state, const char *arn, const char *on,
-	enum state_task_status last, uint64_t version)
+static bool put_task(struct replica *state, const char *arn, const char *on,
+	enum observe_task_status last, uint64_t version)
 {
-	struct state_task requested = task(arn, on, last, version);
+	struct observe_task requested = task(arn, on, last, version);
 
-	return cluster_state_put_task(state, &requested, at(0));
+	return replica_put_task(state, &requested, at(0));
 }
 
-static bool list_task(struct cluster_state *state, const char *arn, const char *on,
-	enum state_task_status last, uint64_t version)
+static bool list_task(struct replica *state, const char *arn, const char *on,
+	enum observe_task_status last, uint64_t version)
 {
-	struct state_task requested = task(arn, on, last, version);
+	struct observe_task requested = task(arn, on, last, version);
 
-	return cluster_state_list_task(state, &requested, at(0));
+	return replica_list_task(state, &requested, at(0));
 }
 
-static bool list_instance(struct cluster_state *state, const char *id, uint64_t version)
+static bool list_instance(struct replica *state, const char *id, uint64_t version)
 {
-	struct state_instance requested = instance(id, version);
+	struct observe_instance requested = instance(id, version);
 
-	return cluster_state_list_instance(state, &requested, at(0));
+	return replica_list_instance(state, &requested, at(0));
 }
 
-static bool has_instance(struct cluster_state *state, const char *id)
+static bool has_instance(struct replica *state, const char *id)
 {
 	_arena_ struct arena *arena = arena_new(0);
 
-	return cluster_state_get_instance(state, span_of(id), arena);
+	return replica_get_instance(state, span_of(id), arena);
 }
 
 /* -1: there is none. */
-static int last_of(struct cluster_state *state, const char *arn)
+static int last_of(struct replica *state, const char *arn)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	const struct state_task *found = cluster_state_get_task(state, span_of(arn), arena);
+	const struct observe_task *found = replica_get_task(state, span_of(arn), arena);
 
 	return found ? (int)found->last : -1;
 }
@@ -108,16 +109,15 @@ static int by_text(const void *a, const void *b)
 	return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-static struct span describe(const struct cluster_state *state, struct arena *arena)
+static struct span describe(const struct replica *state, struct arena *arena)
 {
 	struct span *lines = arena_allocate_array(arena, 1000, sizeof(*lines)), *ids;
-	size_t count = 0, instances = cluster_state_list(state, arena, &ids), position = 0;
+	size_t count = 0, instances = replica_list(state, arena, &ids), position = 0;
 	_buffer_ struct buffer out = {0};
-	const struct state_task *found;
+	const struct observe_task *found;
 
 	for (size_t i = 0; i < instances; i++) {
-		const struct state_instance *known =
-			cluster_state_get_instance(state, ids[i], arena);
+		const struct observe_instance *known = replica_get_instance(state, ids[i], arena);
 		struct span live = SPAN("");
 
 		for (size_t j = 0; j < known->task_count; j++)
@@ -126,9 +126,9 @@ static struct span describe(const struct cluster_state *state, struct arena *are
 		lines[count++] = arena_format(arena, "i %.*s v%llu %d:%.*s", SPAN_ARGS(known->id),
 			(unsigned long long)known->version, known->status, SPAN_ARGS(live));
 	}
-	while ((found = cluster_state_next_task(state, &position))) {
-		const struct state_task *latest =
-			cluster_state_last_stopped(state, found->instance, found->group, arena);
+	while ((found = replica_next_task(state, &position))) {
+		const struct observe_task *latest =
+			replica_last_stopped(state, found->instance, found->group, arena);
 
 		lines[count++] = arena_format(arena, "t %.*s on %.*s v%llu %d, latest %.*s",
 			SPAN_ARGS(found->arn), SPAN_ARGS(found->instance),
@@ -156,106 +156,106 @@ struct changes {
 	uint64_t version;
 };
 
-static bool apply(struct cluster_state *state, const struct changes *changes)
+static bool apply(struct replica *state, const struct changes *changes)
 {
-	struct state_instance requested;
+	struct observe_instance requested;
 
 	switch (changes->type) {
 	case 'i':
 		requested = instance(changes->name, changes->version);
-		requested.status = (enum state_instance_status)changes->status;
-		return cluster_state_put_instance(state, &requested, at(0));
+		requested.status = (enum observe_instance_status)changes->status;
+		return replica_put_instance(state, &requested, at(0));
 	case 'I':
-		return cluster_state_remove_instance(state, span_of(changes->name),
-			changes->version, at(0));
+		return replica_remove_instance(state, span_of(changes->name), changes->version,
+			at(0));
 	case 't':
 		return put_task(state, changes->name, changes->on,
-			(enum state_task_status)changes->status, changes->version);
+			(enum observe_task_status)changes->status, changes->version);
 	default:
-		return cluster_state_remove_task(state, span_of(changes->name), changes->version,
-			at(0), NULL, NULL);
+		return replica_remove_task(state, span_of(changes->name), changes->version, at(0),
+			NULL, NULL);
 	}
 }
 
 /* Scenario 62. */
 static void test_versions(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
 
 	(void)unused;
-	assert_true(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_PENDING, 4));
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_PENDING, 5));
-	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
-	assert_true(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 7));
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_STOPPING, 6));
-	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPED);
+	assert_true(put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 5));
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_PENDING, 4));
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 5));
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_PENDING, 5));
+	assert_int_equal(last_of(state, "t1"), OBSERVE_TASK_RUNNING);
+	assert_true(put_task(state, "t1", "i1", OBSERVE_TASK_STOPPED, 7));
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_STOPPING, 6));
+	assert_int_equal(last_of(state, "t1"), OBSERVE_TASK_STOPPED);
 
 	assert_true(put_instance(state, "i1", 2));
 	assert_false(put_instance(state, "i1", 1));
 	assert_false(put_instance(state, "i1", 2));
-	assert_int_equal(cluster_state_get_instance(state, SPAN("i1"), arena)->version, 2);
-	assert_null(cluster_state_get_instance(state, SPAN("i2"), arena));
-	assert_int_equal(cluster_state_instance_count(state), 1);
-	assert_int_equal(cluster_state_task_count(state), 1);
+	assert_int_equal(replica_get_instance(state, SPAN("i1"), arena)->version, 2);
+	assert_null(replica_get_instance(state, SPAN("i2"), arena));
+	assert_int_equal(replica_instance_count(state), 1);
+	assert_int_equal(replica_task_count(state), 1);
 }
 
 /* Scenario 64. */
 static void test_no_resurrection(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
 	struct span on;
 
 	(void)unused;
-	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5);
-	assert_true(cluster_state_remove_task(state, SPAN("t1"), 6, at(0), arena, &on));
+	put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 5);
+	assert_true(replica_remove_task(state, SPAN("t1"), 6, at(0), arena, &on));
 	assert_true(span_is(on, "i1"));
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 5));
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 6));
-	assert_false(cluster_state_remove_task(state, SPAN("t1"), 6, at(0), arena, &on));
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 5));
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_STOPPED, 6));
+	assert_false(replica_remove_task(state, SPAN("t1"), 6, at(0), arena, &on));
 	assert_true(span_is(on, ""));
 	assert_int_equal(last_of(state, "t1"), -1);
 	/* Nothing was known of it, and it is held against it all the same. */
-	assert_false(cluster_state_remove_instance(state, SPAN("i9"), 3, at(0)));
+	assert_false(replica_remove_instance(state, SPAN("i9"), 3, at(0)));
 	assert_false(put_instance(state, "i9", 2));
 	assert_true(put_instance(state, "i9", 4));
 
 	/* A listing did not find it: whatever was sent before, it is late. */
-	put_task(state, "t2", "i1", STATE_TASK_RUNNING, 5);
-	cluster_state_list_begin(state);
+	put_task(state, "t2", "i1", OBSERVE_TASK_RUNNING, 5);
+	replica_list_begin(state);
 	list_instance(state, "i9", 4);
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
 	assert_int_equal(last_of(state, "t2"), -1);
-	assert_false(put_task(state, "t2", "i1", STATE_TASK_RUNNING, 99));
+	assert_false(put_task(state, "t2", "i1", OBSERVE_TASK_RUNNING, 99));
 	assert_int_equal(last_of(state, "t2"), -1);
 	/* Another one does: the first had been wrong. */
-	cluster_state_list_begin(state);
-	assert_false(list_task(state, "t2", "i1", STATE_TASK_RUNNING, 4));
-	assert_true(list_task(state, "t2", "i1", STATE_TASK_RUNNING, 5));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
-	assert_int_equal(last_of(state, "t2"), STATE_TASK_RUNNING);
+	replica_list_begin(state);
+	assert_false(list_task(state, "t2", "i1", OBSERVE_TASK_RUNNING, 4));
+	assert_true(list_task(state, "t2", "i1", OBSERVE_TASK_RUNNING, 5));
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
+	assert_int_equal(last_of(state, "t2"), OBSERVE_TASK_RUNNING);
 	assert_false(has_instance(state, "i9"));
 }
 
 /* What was told of the end of a task without its exit code is completed by a listing. */
 static void test_a_listing_tells_the_exit_code(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_task requested = task("t1", "i1", STATE_TASK_STOPPED, 7);
-	const struct state_task *found;
+	struct observe_task requested = task("t1", "i1", OBSERVE_TASK_STOPPED, 7);
+	const struct observe_task *found;
 
 	(void)unused;
-	assert_true(put_task(state, "t1", "i1", STATE_TASK_STOPPED, 7));
+	assert_true(put_task(state, "t1", "i1", OBSERVE_TASK_STOPPED, 7));
 	requested.has_exited = true;
 	requested.exit_code = 3;
-	cluster_state_list_begin(state);
-	assert_true(cluster_state_list_task(state, &requested, at(0)));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
-	found = cluster_state_get_task(state, SPAN("t1"), arena);
+	replica_list_begin(state);
+	assert_true(replica_list_task(state, &requested, at(0)));
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
+	found = replica_get_task(state, SPAN("t1"), arena);
 	assert_non_null(found);
 	assert_true(found->has_exited && found->exit_code == 3);
 }
@@ -274,7 +274,7 @@ static void try_orders(const struct changes *events, size_t count, size_t *order
 		}
 		return;
 	}
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
 
 	for (size_t i = 0; i < count; i++)
@@ -294,26 +294,26 @@ static void test_every_order(void **unused)
 		const char *wanted;
 	} rows[] = {
 		{7,
-			{{'t', "t1", "i1", STATE_TASK_PENDING, 1},
-				{'t', "t1", "i1", STATE_TASK_RUNNING, 2},
-				{'t', "t1", "i1", STATE_TASK_STOPPING, 3},
-				{'t', "t1", "i1", STATE_TASK_STOPPED, 4},
-				{'i', "i1", "", STATE_INSTANCE_ACTIVE, 1},
-				{'i', "i1", "", STATE_INSTANCE_DRAINING, 2},
-				{'t', "t2", "i1", STATE_TASK_RUNNING, 2}},
+			{{'t', "t1", "i1", OBSERVE_TASK_PENDING, 1},
+				{'t', "t1", "i1", OBSERVE_TASK_RUNNING, 2},
+				{'t', "t1", "i1", OBSERVE_TASK_STOPPING, 3},
+				{'t', "t1", "i1", OBSERVE_TASK_STOPPED, 4},
+				{'i', "i1", "", OBSERVE_INSTANCE_ACTIVE, 1},
+				{'i', "i1", "", OBSERVE_INSTANCE_DRAINING, 2},
+				{'t', "t2", "i1", OBSERVE_TASK_RUNNING, 2}},
 			"i i1 v2 1: t2\nt t1 on i1 v4 7, latest t1\nt t2 on i1 v2 3, latest t1\n"},
 		{6,
-			{{'i', "i1", "", STATE_INSTANCE_ACTIVE, 1}, {'I', "i1", "", 0, 2},
-				{'t', "t1", "i1", STATE_TASK_RUNNING, 5}, {'T', "t1", "", 0, 5},
-				{'i', "i2", "", STATE_INSTANCE_ACTIVE, 9}, {'I', "i2", "", 0, 8}},
+			{{'i', "i1", "", OBSERVE_INSTANCE_ACTIVE, 1}, {'I', "i1", "", 0, 2},
+				{'t', "t1", "i1", OBSERVE_TASK_RUNNING, 5}, {'T', "t1", "", 0, 5},
+				{'i', "i2", "", OBSERVE_INSTANCE_ACTIVE, 9}, {'I', "i2", "", 0, 8}},
 			"i i2 v9 0:\n"},
 		/* A task whose instance was chosen later, and two that stopped. */
 		{6,
-			{{'t', "t1", "", STATE_TASK_PROVISIONING, 1},
-				{'t', "t1", "i1", STATE_TASK_PENDING, 2},
-				{'t', "t2", "i1", STATE_TASK_STOPPED, 20},
-				{'t', "t3", "i1", STATE_TASK_STOPPED, 30}, {'T', "t3", "", 0, 31},
-				{'t', "t4", "i1", STATE_TASK_STOPPED, 20}},
+			{{'t', "t1", "", OBSERVE_TASK_PROVISIONING, 1},
+				{'t', "t1", "i1", OBSERVE_TASK_PENDING, 2},
+				{'t', "t2", "i1", OBSERVE_TASK_STOPPED, 20},
+				{'t', "t3", "i1", OBSERVE_TASK_STOPPED, 30}, {'T', "t3", "", 0, 31},
+				{'t', "t4", "i1", OBSERVE_TASK_STOPPED, 20}},
 			"t t1 on i1 v2 1, latest t4\nt t2 on i1 v20 7, latest t4\n"
 			"t t4 on i1 v20 7, latest t4\n"},
 	};
@@ -335,7 +335,7 @@ static void test_random_orders(void **unused)
 	(void)unused;
 	random_seeded_init(&random, 64);
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+		_replica_ struct replica *state = replica_new(&wide);
 		struct changes events[EVENTS];
 		uint64_t highest[NAMES] = {0};
 		const struct changes *best[NAMES] = {0};
@@ -355,7 +355,7 @@ static void test_random_orders(void **unused)
 			/* A version alone is not shown; what has stopped says when, which follows from it. */
 			bool same = was_there && events[i].type == 't' &&
 				    events[i].status == best[at]->status &&
-				    events[i].status != STATE_TASK_STOPPED &&
+				    events[i].status != OBSERVE_TASK_STOPPED &&
 				    events[i].on == best[at]->on;
 			bool shown = changes && !same && (events[i].type == 't' || was_there);
 
@@ -381,7 +381,7 @@ static void count_removed(void *context, struct span on)
 /* S17. */
 static void test_listings(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer removed = {0};
 	struct span *missing;
@@ -389,102 +389,102 @@ static void test_listings(void **unused)
 	(void)unused;
 	put_instance(state, "i1", 1);
 	put_instance(state, "i2", 1);
-	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 1);
-	put_task(state, "t2", "i2", STATE_TASK_RUNNING, 1);
+	put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 1);
+	put_task(state, "t2", "i2", OBSERVE_TASK_RUNNING, 1);
 
 	/* Cut: nothing is concluded. */
-	cluster_state_list_begin(state);
+	replica_list_begin(state);
 	assert_false(list_instance(state, "i1", 1));
-	assert_int_equal(cluster_state_list_missing_instances(state, arena, &missing), 1);
+	assert_int_equal(replica_list_missing_instances(state, arena, &missing), 1);
 	assert_true(span_is(missing[0], "i2"));
-	assert_int_equal(cluster_state_list_missing_tasks(state, arena, &missing), 2);
-	cluster_state_list_abort(state);
-	assert_int_equal(cluster_state_instance_count(state), 2);
-	assert_int_equal(cluster_state_task_count(state), 2);
+	assert_int_equal(replica_list_missing_tasks(state, arena, &missing), 2);
+	replica_list_abort(state);
+	assert_int_equal(replica_instance_count(state), 2);
+	assert_int_equal(replica_task_count(state), 2);
 
 	/* Whole: what changed since it began is left alone, whether it was mentioned or not. */
-	cluster_state_list_begin(state);
+	replica_list_begin(state);
 	list_instance(state, "i1", 1);
-	list_task(state, "t1", "i1", STATE_TASK_RUNNING, 1);
-	put_task(state, "t3", "i2", STATE_TASK_PENDING, 1);
+	list_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 1);
+	put_task(state, "t3", "i2", OBSERVE_TASK_PENDING, 1);
 	put_instance(state, "i3", 1);
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), count_removed, &removed);
+	replica_list_end(state, REPLICA_FOREVER, at(0), count_removed, &removed);
 	assert_true(span_is(buffer_span(&removed), "i2 i2 "));
 	assert_true(has_instance(state, "i1"));
 	assert_false(has_instance(state, "i2"));
 	assert_true(has_instance(state, "i3"));
-	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
+	assert_int_equal(last_of(state, "t1"), OBSERVE_TASK_RUNNING);
 	assert_int_equal(last_of(state, "t2"), -1);
-	assert_int_equal(last_of(state, "t3"), STATE_TASK_PENDING);
+	assert_int_equal(last_of(state, "t3"), OBSERVE_TASK_PENDING);
 
 	/* An older answer than what is known changes nothing, and is a proof that it exists. */
-	put_task(state, "t1", "i1", STATE_TASK_RUNNING, 8);
-	cluster_state_list_begin(state);
+	put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 8);
+	replica_list_begin(state);
 	list_instance(state, "i1", 1);
 	list_instance(state, "i3", 1);
-	assert_false(list_task(state, "t1", "i1", STATE_TASK_PENDING, 7));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
-	assert_int_equal(last_of(state, "t1"), STATE_TASK_RUNNING);
+	assert_false(list_task(state, "t1", "i1", OBSERVE_TASK_PENDING, 7));
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
+	assert_int_equal(last_of(state, "t1"), OBSERVE_TASK_RUNNING);
 	assert_int_equal(last_of(state, "t3"), -1);
 }
 
 /* Something was removed while a listing that had found it was under way. */
 static void test_removed_meanwhile(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 
 	(void)unused;
 	put_instance(state, "i1", 3);
-	cluster_state_list_begin(state);
-	assert_true(cluster_state_remove_instance(state, SPAN("i1"), 4, at(0)));
+	replica_list_begin(state);
+	assert_true(replica_remove_instance(state, SPAN("i1"), 4, at(0)));
 	assert_false(list_instance(state, "i1", 3));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
 	assert_false(has_instance(state, "i1"));
 	/* Removed by name, it does not come back with the version that it had, even listed later. */
-	cluster_state_list_begin(state);
+	replica_list_begin(state);
 	assert_false(list_instance(state, "i1", 3));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
 	assert_false(has_instance(state, "i1"));
 }
 
 /* Scenario 26: attributes change, and the version does not. */
 static void test_equal_versions(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_instance changed = instance("i1", 5);
+	struct observe_instance changed = instance("i1", 5);
 
 	(void)unused;
 	put_instance(state, "i1", 5);
-	put_task(state, "t1", "i1", STATE_TASK_STOPPING, 0);
+	put_task(state, "t1", "i1", OBSERVE_TASK_STOPPING, 0);
 	changed.attributes = SPAN(";stack=dev;");
-	assert_false(cluster_state_put_instance(state, &changed, at(0)));
-	cluster_state_list_begin(state);
-	assert_true(cluster_state_list_instance(state, &changed, at(0)));
-	assert_false(cluster_state_list_instance(state, &changed, at(0)));
+	assert_false(replica_put_instance(state, &changed, at(0)));
+	replica_list_begin(state);
+	assert_true(replica_list_instance(state, &changed, at(0)));
+	assert_false(replica_list_instance(state, &changed, at(0)));
 	/* Where there are no versions: never back, but on. */
-	assert_false(list_task(state, "t1", "i1", STATE_TASK_RUNNING, 0));
-	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPING);
-	assert_true(list_task(state, "t1", "i1", STATE_TASK_STOPPED, 0));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
-	assert_true(span_is(cluster_state_get_instance(state, SPAN("i1"), arena)->attributes,
+	assert_false(list_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 0));
+	assert_int_equal(last_of(state, "t1"), OBSERVE_TASK_STOPPING);
+	assert_true(list_task(state, "t1", "i1", OBSERVE_TASK_STOPPED, 0));
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
+	assert_true(span_is(replica_get_instance(state, SPAN("i1"), arena)->attributes,
 		";stack=dev;"));
-	assert_int_equal(last_of(state, "t1"), STATE_TASK_STOPPED);
+	assert_int_equal(last_of(state, "t1"), OBSERVE_TASK_STOPPED);
 	/* An answer from before a change: the change counts. */
-	cluster_state_list_begin(state);
+	replica_list_begin(state);
 	assert_true(put_instance(state, "i1", 6));
 	changed.version = 6;
-	assert_false(cluster_state_list_instance(state, &changed, at(0)));
-	cluster_state_list_end(state, CLUSTER_STATE_FOR_EVER, at(0), NULL, NULL);
-	assert_true(span_is(cluster_state_get_instance(state, SPAN("i1"), arena)->attributes,
+	assert_false(replica_list_instance(state, &changed, at(0)));
+	replica_list_end(state, REPLICA_FOREVER, at(0), NULL, NULL);
+	assert_true(span_is(replica_get_instance(state, SPAN("i1"), arena)->attributes,
 		";stack=prod;"));
 }
 
 static void test_disconnected(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_instance requested = instance("i1", 1);
+	struct observe_instance requested = instance("i1", 1);
 	static const struct {
 		bool connected;
 		int64_t since_ms;
@@ -496,38 +496,37 @@ static void test_disconnected(void **unused)
 		requested.version++;
 		requested.connected = steps[i].connected;
 		/* That it is away still is no news. */
-		assert_int_equal(cluster_state_put_instance(state, &requested, at((int64_t)i)),
-			i != 2);
-		assert_int_equal(cluster_state_get_instance(state, requested.id, arena)->away_ms,
+		assert_int_equal(replica_put_instance(state, &requested, at((int64_t)i)), i != 2);
+		assert_int_equal(replica_get_instance(state, requested.id, arena)->away_ms,
 			steps[i].since_ms);
-		assert_int_equal(cluster_state_get_instance(state, requested.id, arena)->version,
+		assert_int_equal(replica_get_instance(state, requested.id, arena)->version,
 			requested.version);
 	}
 }
 
 /* ---- since when ---- */
 
-static int64_t since(struct cluster_state *state, const char *arn, bool *ret_doubtful)
+static int64_t since(struct replica *state, const char *arn, bool *ret_doubtful)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	const struct state_task *known = cluster_state_get_task(state, span_of(arn), arena);
+	const struct observe_task *known = replica_get_task(state, span_of(arn), arena);
 
 	*ret_doubtful = known->is_doubtful;
 	return known->since_ms - STEADY;
 }
 
-static void run_task(struct cluster_state *state, const char *arn, uint64_t version,
-	int64_t started_ms, struct moment now)
+static void run_task(struct replica *state, const char *arn, uint64_t version, int64_t started_ms,
+	struct moment now)
 {
-	struct state_task requested = task(arn, "i1", STATE_TASK_RUNNING, version);
+	struct observe_task requested = task(arn, "i1", OBSERVE_TASK_RUNNING, version);
 
 	requested.started_ms = started_ms;
-	cluster_state_put_task(state, &requested, now);
+	replica_put_task(state, &requested, now);
 }
 
 static void test_since_when_tasks_run(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	bool doubtful;
 
 	(void)unused;
@@ -537,11 +536,11 @@ static void test_since_when_tasks_run(void **unused)
 	assert_int_equal(since(state, "t1", &doubtful), -4000);
 	assert_false(doubtful);
 	/* It was not so when it was seen to be otherwise. */
-	put_task(state, "t2", "i1", STATE_TASK_PENDING, 1);
+	put_task(state, "t2", "i1", OBSERVE_TASK_PENDING, 1);
 	assert_int_equal(since(state, "t2", &doubtful), -STEADY);
 	run_task(state, "t2", 2, NOW - 4000, at(300));
 	assert_int_equal(since(state, "t2", &doubtful), 0);
-	put_task(state, "t3", "i1", STATE_TASK_PENDING, 1);
+	put_task(state, "t3", "i1", OBSERVE_TASK_PENDING, 1);
 	run_task(state, "t3", 2, NOW + 100, at(300));
 	assert_int_equal(since(state, "t3", &doubtful), 100);
 	assert_false(doubtful);
@@ -550,7 +549,7 @@ static void test_since_when_tasks_run(void **unused)
 	assert_int_equal(since(state, "t4", &doubtful), 500);
 	assert_true(doubtful);
 	/* Ours is ahead of theirs, and always was: long after they say that it began it was seen not to run. */
-	put_task(state, "t5", "i1", STATE_TASK_PENDING, 1);
+	put_task(state, "t5", "i1", OBSERVE_TASK_PENDING, 1);
 	run_task(state, "t5", 2, NOW - 3600000, at(300));
 	assert_int_equal(since(state, "t5", &doubtful), 300);
 	assert_true(doubtful);
@@ -567,12 +566,12 @@ static void test_clocks_that_are_set(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < LENGTH(by_ms); i++) {
-		_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+		_replica_ struct replica *state = replica_new(&wide);
 		struct moment now = at(2000);
 
 		put_instance(state, "i1", 1);
 		run_task(state, "t1", 1, NOW - 4000, at(0));
-		put_task(state, "t2", "i1", STATE_TASK_PENDING, 1);
+		put_task(state, "t2", "i1", OBSERVE_TASK_PENDING, 1);
 		now.wall_ms += by_ms[i];
 		/* What was known stays so; of what comes then nobody believes the clocks. */
 		run_task(state, "t1", 2, NOW - 4000, now);
@@ -582,32 +581,32 @@ static void test_clocks_that_are_set(void **unused)
 		assert_int_equal(since(state, "t2", &doubtful), 2000);
 		assert_true(doubtful);
 		/* And what is kept for a time is kept by the other clock. */
-		put_task(state, "t2", "i1", STATE_TASK_STOPPED, 3);
-		cluster_state_expire(state, now);
-		assert_int_equal(last_of(state, "t2"), STATE_TASK_STOPPED);
+		put_task(state, "t2", "i1", OBSERVE_TASK_STOPPED, 3);
+		replica_expire(state, now);
+		assert_int_equal(last_of(state, "t2"), OBSERVE_TASK_STOPPED);
 	}
 }
 
 /* Where versions are of one order, the clock that says when tasks stopped may be set meanwhile. */
 static void test_the_last_to_stop(void **unused)
 {
-	struct cluster_state_limits limits = wide;
+	struct replica_limits limits = wide;
 
 	(void)unused;
 	for (int ordered = 0; ordered <= 1; ordered++) {
 		_arena_ struct arena *arena = arena_new(0);
-		_cluster_state_ struct cluster_state *state;
-		struct state_task first = task("t1", "i1", STATE_TASK_STOPPED, 5),
-				  then = task("t2", "i1", STATE_TASK_STOPPED, 6);
-		const struct state_task *last;
+		_replica_ struct replica *state;
+		struct observe_task first = task("t1", "i1", OBSERVE_TASK_STOPPED, 5),
+				    then = task("t2", "i1", OBSERVE_TASK_STOPPED, 6);
+		const struct observe_task *last;
 
 		limits.versions_are_ordered = ordered;
-		state = cluster_state_new(&limits);
+		state = replica_new(&limits);
 		first.stopped_ms = NOW + 3600000;
 		then.stopped_ms = NOW;
-		cluster_state_put_task(state, &first, at(0));
-		cluster_state_put_task(state, &then, at(0));
-		last = cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena);
+		replica_put_task(state, &first, at(0));
+		replica_put_task(state, &then, at(0));
+		last = replica_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena);
 		assert_true(span_is(last->arn, ordered ? "t2" : "t1"));
 	}
 }
@@ -616,100 +615,97 @@ static void test_the_last_to_stop(void **unused)
 
 static void test_limits(void **unused)
 {
-	const struct cluster_state_limits narrow = {
+	const struct replica_limits narrow = {
 		.stopped_max = 2, .stopped_ms = 1000, .tombstones_max = 2, .tombstones_ms = 5000};
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&narrow);
+	_replica_ struct replica *state = replica_new(&narrow);
 
 	(void)unused;
-	put_task(state, "t1", "i1", STATE_TASK_STOPPED, 9);
-	put_task(state, "t2", "i1", STATE_TASK_STOPPED, 9);
-	put_task(state, "t3", "i1", STATE_TASK_STOPPED, 9);
-	assert_int_equal(cluster_state_task_count(state), 2);
+	put_task(state, "t1", "i1", OBSERVE_TASK_STOPPED, 9);
+	put_task(state, "t2", "i1", OBSERVE_TASK_STOPPED, 9);
+	put_task(state, "t3", "i1", OBSERVE_TASK_STOPPED, 9);
+	assert_int_equal(replica_task_count(state), 2);
 	assert_int_equal(last_of(state, "t1"), -1);
 	/* Forgotten, but not to be brought back. */
-	assert_false(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 8));
-	cluster_state_list_begin(state);
-	assert_false(list_task(state, "t1", "i1", STATE_TASK_STOPPED, 9));
-	cluster_state_list_abort(state);
-	assert_int_equal(cluster_state_forgotten_ms(state), 0);
+	assert_false(put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 8));
+	replica_list_begin(state);
+	assert_false(list_task(state, "t1", "i1", OBSERVE_TASK_STOPPED, 9));
+	replica_list_abort(state);
+	assert_int_equal(replica_forgotten_ms(state), 0);
 
-	cluster_state_expire(state, at(999));
-	assert_int_equal(cluster_state_task_count(state), 2);
-	cluster_state_expire(state, at(1000));
-	assert_int_equal(cluster_state_task_count(state), 0);
+	replica_expire(state, at(999));
+	assert_int_equal(replica_task_count(state), 2);
+	replica_expire(state, at(1000));
+	assert_int_equal(replica_task_count(state), 0);
 	/* Of three tombstones the first had to go, and it is told. */
-	assert_int_equal(cluster_state_forgotten_ms(state), NOW);
-	cluster_state_expire(state, at(6000));
-	assert_int_equal(cluster_state_forgotten_ms(state), NOW + 1000);
-	assert_true(put_task(state, "t1", "i1", STATE_TASK_RUNNING, 1));
+	assert_int_equal(replica_forgotten_ms(state), NOW);
+	replica_expire(state, at(6000));
+	assert_int_equal(replica_forgotten_ms(state), NOW + 1000);
+	assert_true(put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 1));
 }
 
 /* Whatever an environment's neighbours have on an instance. */
 static void test_of_one_environment(void **unused)
 {
 	static const char *const groups[] = {"env:log", "env:mon", "service:web", "", "env:log"};
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	const struct state_instance *found;
-	struct state_task requested;
+	const struct observe_instance *found;
+	struct observe_task requested;
 	char name[8];
 
 	(void)unused;
 	put_instance(state, "i1", 1);
 	for (size_t i = 0; i < LENGTH(groups); i++) {
 		snprintf(name, sizeof(name), "t%zu", i);
-		requested = task(name, "i1", STATE_TASK_RUNNING, 1);
+		requested = task(name, "i1", OBSERVE_TASK_RUNNING, 1);
 		requested.group = span_of(groups[i]);
-		assert_true(cluster_state_put_task(state, &requested, at(0)));
+		assert_true(replica_put_task(state, &requested, at(0)));
 	}
-	assert_null(cluster_state_get_instance_for(state, SPAN("i2"), SPAN("log"), arena));
-	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
+	assert_null(replica_get_instance_for(state, SPAN("i2"), SPAN("env:log"), arena));
+	found = replica_get_instance_for(state, SPAN("i1"), SPAN("env:log"), arena);
 	assert_int_equal(found->task_count, 4);
 	assert_true(span_is(found->tasks[0].arn, "t0") && span_is(found->tasks[1].arn, "t2") &&
 		    span_is(found->tasks[2].arn, "t3") && span_is(found->tasks[3].arn, "t4"));
-	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("none"), arena);
+	found = replica_get_instance_for(state, SPAN("i1"), SPAN("env:none"), arena);
 	assert_int_equal(found->task_count, 2);
 	/* Each of them may be the first, the last or the only one of its own. */
-	put_task(state, "t4", "i1", STATE_TASK_STOPPED, 2);
-	cluster_state_remove_task(state, SPAN("t1"), 2, at(0), NULL, NULL);
-	cluster_state_remove_task(state, SPAN("t2"), 2, at(0), NULL, NULL);
-	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("mon"), arena);
+	put_task(state, "t4", "i1", OBSERVE_TASK_STOPPED, 2);
+	replica_remove_task(state, SPAN("t1"), 2, at(0), NULL, NULL);
+	replica_remove_task(state, SPAN("t2"), 2, at(0), NULL, NULL);
+	found = replica_get_instance_for(state, SPAN("i1"), SPAN("env:mon"), arena);
 	assert_int_equal(found->task_count, 1);
 	assert_true(span_is(found->tasks[0].arn, "t3"));
-	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
+	found = replica_get_instance_for(state, SPAN("i1"), SPAN("env:log"), arena);
 	assert_int_equal(found->task_count, 2);
-	put_task(state, "t0", "i2", STATE_TASK_RUNNING, 2);
-	found = cluster_state_get_instance_for(state, SPAN("i1"), SPAN("log"), arena);
+	put_task(state, "t0", "i2", OBSERVE_TASK_RUNNING, 2);
+	found = replica_get_instance_for(state, SPAN("i1"), SPAN("env:log"), arena);
 	assert_int_equal(found->task_count, 1);
-	assert_int_equal(cluster_state_get_instance(state, SPAN("i1"), arena)->task_count, 1);
+	assert_int_equal(replica_get_instance(state, SPAN("i1"), arena)->task_count, 1);
 }
 
 static void test_last_stopped(void **unused)
 {
-	_cluster_state_ struct cluster_state *state = cluster_state_new(&wide);
+	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_task other = task("t9", "i1", STATE_TASK_STOPPED, 99);
+	struct observe_task other = task("t9", "i1", OBSERVE_TASK_STOPPED, 99);
 
 	(void)unused;
 	other.group = SPAN("service:web");
-	assert_null(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena));
-	put_task(state, "t3", "i1", STATE_TASK_STOPPED, 3);
-	put_task(state, "t5", "i1", STATE_TASK_STOPPED, 5);
-	put_task(state, "t4", "i1", STATE_TASK_STOPPED, 4);
-	put_task(state, "t6", "i2", STATE_TASK_STOPPED, 6);
-	cluster_state_put_task(state, &other, at(0));
-	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)
-				    ->arn,
+	assert_null(replica_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena));
+	put_task(state, "t3", "i1", OBSERVE_TASK_STOPPED, 3);
+	put_task(state, "t5", "i1", OBSERVE_TASK_STOPPED, 5);
+	put_task(state, "t4", "i1", OBSERVE_TASK_STOPPED, 4);
+	put_task(state, "t6", "i2", OBSERVE_TASK_STOPPED, 6);
+	replica_put_task(state, &other, at(0));
+	assert_true(span_is(replica_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)->arn,
 		"t5"));
-	cluster_state_remove_task(state, SPAN("t5"), 6, at(0), NULL, NULL);
-	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)
-				    ->arn,
+	replica_remove_task(state, SPAN("t5"), 6, at(0), NULL, NULL);
+	assert_true(span_is(replica_last_stopped(state, SPAN("i1"), SPAN("env:log"), arena)->arn,
 		"t4"));
-	assert_true(span_is(cluster_state_last_stopped(state, SPAN("i1"), SPAN("service:web"),
-				    arena)
+	assert_true(span_is(replica_last_stopped(state, SPAN("i1"), SPAN("service:web"), arena)
 				    ->arn,
 		"t9"));
-	assert_null(cluster_state_last_stopped(state, SPAN("i1"), SPAN("env:mon"), arena));
+	assert_null(replica_last_stopped(state, SPAN("i1"), SPAN("env:mon"), arena));
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "environment/state_document.h"
+#include "delivery/observe/document.h"
 
 #include <limits.h>
 
@@ -7,20 +7,20 @@
 #include "ecs/record/attribute.h"
 
 static const char *const task_statuses[] = {
-	[STATE_TASK_PROVISIONING] = "PROVISIONING",
-	[STATE_TASK_PENDING] = "PENDING",
-	[STATE_TASK_ACTIVATING] = "ACTIVATING",
-	[STATE_TASK_RUNNING] = "RUNNING",
-	[STATE_TASK_DEACTIVATING] = "DEACTIVATING",
-	[STATE_TASK_STOPPING] = "STOPPING",
-	[STATE_TASK_DEPROVISIONING] = "DEPROVISIONING",
-	[STATE_TASK_STOPPED] = "STOPPED",
+	[OBSERVE_TASK_PROVISIONING] = "PROVISIONING",
+	[OBSERVE_TASK_PENDING] = "PENDING",
+	[OBSERVE_TASK_ACTIVATING] = "ACTIVATING",
+	[OBSERVE_TASK_RUNNING] = "RUNNING",
+	[OBSERVE_TASK_DEACTIVATING] = "DEACTIVATING",
+	[OBSERVE_TASK_STOPPING] = "STOPPING",
+	[OBSERVE_TASK_DEPROVISIONING] = "DEPROVISIONING",
+	[OBSERVE_TASK_STOPPED] = "STOPPED",
 };
 
 static const char *const instance_statuses[] = {
-	[STATE_INSTANCE_ACTIVE] = "ACTIVE",
-	[STATE_INSTANCE_DRAINING] = "DRAINING",
-	[STATE_INSTANCE_OTHER] = "OTHER",
+	[OBSERVE_INSTANCE_ACTIVE] = "ACTIVE",
+	[OBSERVE_INSTANCE_DRAINING] = "DRAINING",
+	[OBSERVE_INSTANCE_OTHER] = "OTHER",
 };
 
 static bool find_name(const char *const *names, size_t count, struct span name, size_t *ret_index)
@@ -34,39 +34,39 @@ static bool find_name(const char *const *names, size_t count, struct span name, 
 	return false;
 }
 
-const char *state_task_status_name(enum state_task_status status)
+const char *observe_task_status_name(enum observe_task_status status)
 {
 	return task_statuses[status];
 }
 
-bool state_task_status_read(struct span name, enum state_task_status *ret_status)
+bool observe_task_status_read(struct span name, enum observe_task_status *ret_status)
 {
 	size_t index;
 
 	if (!find_name(task_statuses, LENGTH(task_statuses), name, &index))
 		return false;
-	*ret_status = (enum state_task_status)index;
+	*ret_status = (enum observe_task_status)index;
 	return true;
 }
 
-const char *state_instance_status_name(enum state_instance_status status)
+const char *observe_instance_status_name(enum observe_instance_status status)
 {
 	return instance_statuses[status];
 }
 
-bool state_instance_status_read(struct span name, enum state_instance_status *ret_status)
+bool observe_instance_status_read(struct span name, enum observe_instance_status *ret_status)
 {
 	size_t index;
 
 	if (!find_name(instance_statuses, LENGTH(instance_statuses), name, &index))
 		return false;
-	*ret_status = (enum state_instance_status)index;
+	*ret_status = (enum observe_instance_status)index;
 	return true;
 }
 
 /* ---- parts ---- */
 
-struct span state_document_id(struct span arn)
+struct span observe_document_id(struct span arn)
 {
 	for (size_t i = arn.length; i > 0; i--)
 		if (arn.data[i - 1] == '/')
@@ -76,7 +76,7 @@ struct span state_document_id(struct span arn)
 
 #define SECONDS_MAX 1e11 /* beyond any year that means something */
 
-bool state_document_time(const struct json *value, struct arena *arena, int64_t *ret_ms)
+bool observe_document_time(const struct json *value, struct arena *arena, int64_t *ret_ms)
 {
 	static const struct shape timestamp = {.type = SHAPE_TIMESTAMP};
 	struct json read = {0};
@@ -129,7 +129,7 @@ static int read_time(const struct json *document, const char *member, struct are
 	const struct json *requested = json_get(document, member);
 
 	*ret_ms = 0;
-	if (!json_is_absent(requested) && !state_document_time(requested, arena, ret_ms))
+	if (!json_is_absent(requested) && !observe_document_time(requested, arena, ret_ms))
 		return err_set(err, -EINVAL, "%s is not a time", member);
 	return 0;
 }
@@ -150,10 +150,10 @@ static int read_attributes(const struct json *document, struct arena *arena,
 	return 0;
 }
 
-int state_document_instance(const struct json *document, struct arena *arena,
-	struct state_instance *ret_instance, bool *ret_gone, struct err *err)
+int observe_document_instance(const struct json *document, struct arena *arena,
+	struct observe_instance *ret_instance, bool *ret_gone, struct err *err)
 {
-	struct state_instance instance = {.status = STATE_INSTANCE_OTHER,
+	struct observe_instance instance = {.status = OBSERVE_INSTANCE_OTHER,
 		.connected = json_get_bool(document, "agentConnected", false),
 		.host = text_or_empty(document, "ec2InstanceId"),
 		.attributes = SPAN("")};
@@ -168,8 +168,8 @@ int state_document_instance(const struct json *document, struct arena *arena,
 	/* What is gone has none. */
 	if (!gone && read_attributes(document, arena, &instance.attributes, err) < 0)
 		return -EINVAL;
-	instance.id = state_document_id(instance.arn);
-	state_instance_status_read(status, &instance.status);
+	instance.id = observe_document_id(instance.arn);
+	observe_instance_status_read(status, &instance.status);
 	*ret_instance = instance;
 	*ret_gone = gone;
 	return 0;
@@ -177,16 +177,16 @@ int state_document_instance(const struct json *document, struct arena *arena,
 
 /* ---- tasks ---- */
 
-static enum state_health read_health(const struct json *document)
+static enum observe_health read_health(const struct json *document)
 {
 	struct span health = json_get_text(document, "healthStatus");
 
 	if (span_is(health, "HEALTHY"))
-		return STATE_HEALTHY;
-	return span_is(health, "UNHEALTHY") ? STATE_UNHEALTHY : STATE_HEALTH_UNKNOWN;
+		return OBSERVE_HEALTHY;
+	return span_is(health, "UNHEALTHY") ? OBSERVE_UNHEALTHY : OBSERVE_HEALTH_UNKNOWN;
 }
 
-static int read_status(const struct json *document, enum state_task_status *ret_status,
+static int read_status(const struct json *document, enum observe_task_status *ret_status,
 	struct err *err)
 {
 	struct span status;
@@ -194,13 +194,13 @@ static int read_status(const struct json *document, enum state_task_status *ret_
 	if (read_name(document, "lastStatus", &status, err) < 0)
 		return -EINVAL;
 	if (span_is(status, "DELETED"))
-		*ret_status = STATE_TASK_STOPPED;
-	else if (!state_task_status_read(status, ret_status))
+		*ret_status = OBSERVE_TASK_STOPPED;
+	else if (!observe_task_status_read(status, ret_status))
 		return err_set(err, -EINVAL, "lastStatus '%.*s' is not known", SPAN_ARGS(status));
 	return 0;
 }
 
-void state_document_exit(const struct json *document, struct state_task *task)
+void observe_document_exit(const struct json *document, struct observe_task *task)
 {
 	JSON_EACH_ITEM (json_get(document, "containers"), container) {
 		int64_t code;
@@ -213,10 +213,10 @@ void state_document_exit(const struct json *document, struct state_task *task)
 	}
 }
 
-int state_document_task(const struct json *document, struct arena *arena,
-	struct state_task *ret_task, struct err *err)
+int observe_document_task(const struct json *document, struct arena *arena,
+	struct observe_task *ret_task, struct err *err)
 {
-	struct state_task task = {.instance = text_or_empty(document, "containerInstanceArn"),
+	struct observe_task task = {.instance = text_or_empty(document, "containerInstanceArn"),
 		.group = text_or_empty(document, "group"),
 		.started_by = text_or_empty(document, "startedBy"),
 		.health = read_health(document),
@@ -233,9 +233,9 @@ int state_document_task(const struct json *document, struct arena *arena,
 		read_time(document, "startedAt", arena, &task.started_ms, err) < 0 ||
 		read_time(document, "stoppedAt", arena, &task.stopped_ms, err) < 0)
 		return -EINVAL;
-	task.instance = state_document_id(task.instance);
+	task.instance = observe_document_id(task.instance);
 	task.wanted = !span_is(desired, "STOPPED");
-	state_document_exit(document, &task);
+	observe_document_exit(document, &task);
 	*ret_task = task;
 	return 0;
 }

@@ -4,7 +4,7 @@
  * in which it was found otherwise. Priorities are a permutation of 1, 2, 3…: no two are equal, nobody outside
  * chooses them, and the same history makes the same trees.
  */
-#include "environment/cluster_index.h"
+#include "delivery/observe/replica_index.h"
 
 #include <stdlib.h>
 
@@ -14,24 +14,24 @@
 #include "ecs/record/attribute.h"
 
 /* Tasks by status, those that have failed behind the others; instances by status. */
-#define TASK_FAILED (STATE_TASK_STOPPED + 1)
+#define TASK_FAILED (OBSERVE_TASK_STOPPED + 1)
 #define TASK_BUCKETS (TASK_FAILED + 1)
-#define INSTANCE_BUCKETS (STATE_INSTANCE_OTHER + 1)
+#define INSTANCE_BUCKETS (OBSERVE_INSTANCE_OTHER + 1)
 #define BUCKETS_MAX TASK_BUCKETS
 #define SCOPES_MAX 4 /* of a query about tasks */
 
-struct cluster_index_entry {
+struct replica_index_entry {
 	struct span name;
 	uint64_t priority;
 	union {
-		const struct state_task *task;
-		const struct state_instance *instance;
+		const struct observe_task *task;
+		const struct observe_instance *instance;
 	};
 };
 
 struct node {
 	struct node *left, *right;
-	struct cluster_index_entry *entry;
+	struct replica_index_entry *entry;
 };
 
 struct set {
@@ -49,25 +49,30 @@ enum scope {
 	WITH_ATTRIBUTE = 'a', /* "NAME", and "NAME=VALUE" unless the value is "" */
 };
 
-struct cluster_index {
+struct replica_index {
 	struct map sets; /* "SCOPE BUCKET TEXT" without the spaces */
 	struct buffer key;
 	uint64_t created; /* entries, ever */
-	struct cluster_index_work work;
+	struct replica_index_work work;
 };
 
 /* ---- what is asked about one ---- */
 
-bool state_task_has_failed(const struct state_task *task)
+bool observe_task_stays(const struct observe_task *task)
 {
-	if (task->last != STATE_TASK_STOPPED)
+	return task->wanted && task->last <= OBSERVE_TASK_RUNNING;
+}
+
+bool observe_task_has_failed(const struct observe_task *task)
+{
+	if (task->last != OBSERVE_TASK_STOPPED)
 		return false;
 	return span_is(task->stop_code, "TaskFailedToStart") ||
 	       span_is(task->stop_code, "EssentialContainerExited") ||
 	       (task->stop_code.length == 0 && task->started_ms == 0);
 }
 
-bool state_has_attribute(struct span attributes, struct span condition)
+bool observe_has_attribute(struct span attributes, struct span condition)
 {
 	struct span name = condition, value = SPAN_NONE, found;
 
@@ -76,23 +81,23 @@ bool state_has_attribute(struct span attributes, struct span condition)
 	       (!value.data || span_equal(value, found));
 }
 
-static unsigned task_bucket(const struct state_task *task)
+static unsigned task_bucket(const struct observe_task *task)
 {
-	return state_task_has_failed(task) ? TASK_FAILED : task->last;
+	return observe_task_has_failed(task) ? TASK_FAILED : task->last;
 }
 
-static unsigned task_buckets(const struct state_task_query *query)
+static unsigned task_buckets(const struct observe_task_query *query)
 {
 	unsigned buckets = query->statuses;
 
 	if (buckets == 0 && !query->failed)
 		return (1u << TASK_BUCKETS) - 1;
-	if (query->failed || (buckets & (1u << STATE_TASK_STOPPED)))
+	if (query->failed || (buckets & (1u << OBSERVE_TASK_STOPPED)))
 		buckets |= 1u << TASK_FAILED;
 	return buckets;
 }
 
-static unsigned instance_buckets(const struct state_instance_query *query)
+static unsigned instance_buckets(const struct observe_instance_query *query)
 {
 	return query->statuses ? query->statuses : (1u << INSTANCE_BUCKETS) - 1;
 }
@@ -103,34 +108,34 @@ static bool same_or_any(struct span wanted, struct span found)
 }
 
 /* Of one with a wanted status. */
-static bool task_passes(const void *context, const struct cluster_index_entry *entry)
+static bool task_passes(const void *context, const struct replica_index_entry *entry)
 {
-	const struct state_task_query *query = context;
+	const struct observe_task_query *query = context;
 
 	return same_or_any(query->instance, entry->task->instance) &&
 	       same_or_any(query->started_by, entry->task->started_by) &&
 	       same_or_any(query->group, entry->task->group);
 }
 
-static bool instance_passes(const void *context, const struct cluster_index_entry *entry)
+static bool instance_passes(const void *context, const struct replica_index_entry *entry)
 {
-	const struct state_instance_query *query = context;
+	const struct observe_instance_query *query = context;
 
 	for (size_t i = 0; i < query->attribute_count; i++)
-		if (!state_has_attribute(entry->instance->attributes, query->attributes[i]))
+		if (!observe_has_attribute(entry->instance->attributes, query->attributes[i]))
 			return false;
 	return true;
 }
 
 /* ---- sets ---- */
 
-static int compare(struct cluster_index *index, struct span name, const struct node *node)
+static int compare(struct replica_index *index, struct span name, const struct node *node)
 {
 	index->work.steps++;
 	return span_compare(name, node->entry->name);
 }
 
-static void set_put(struct cluster_index *index, struct set *set, struct cluster_index_entry *entry)
+static void set_put(struct replica_index *index, struct set *set, struct replica_index_entry *entry)
 {
 	struct node **at = &set->root, *created, *rest, **less, **more;
 
@@ -160,8 +165,8 @@ static void set_put(struct cluster_index *index, struct set *set, struct cluster
 	index->work.nodes++;
 }
 
-static void set_remove(struct cluster_index *index, struct set *set,
-	const struct cluster_index_entry *entry)
+static void set_remove(struct replica_index *index, struct set *set,
+	const struct replica_index_entry *entry)
 {
 	struct node **at = &set->root, *gone, *left, *right;
 
@@ -191,10 +196,10 @@ static void set_remove(struct cluster_index *index, struct set *set,
 }
 
 /* The first behind a name; data NULL: the first. */
-static struct cluster_index_entry *set_next(struct cluster_index *index, const struct set *set,
+static struct replica_index_entry *set_next(struct replica_index *index, const struct set *set,
 	struct span after)
 {
-	struct cluster_index_entry *found = NULL;
+	struct replica_index_entry *found = NULL;
 	const struct node *at = set->root;
 
 	while (at) {
@@ -229,7 +234,7 @@ static void set_free(struct set *set, bool with_entries)
 	free(set);
 }
 
-static struct span key_of(struct cluster_index *index, enum scope scope, unsigned bucket,
+static struct span key_of(struct replica_index *index, enum scope scope, unsigned bucket,
 	struct span text)
 {
 	buffer_reset(&index->key);
@@ -239,8 +244,8 @@ static struct span key_of(struct cluster_index *index, enum scope scope, unsigne
 	return buffer_span(&index->key);
 }
 
-static void add(struct cluster_index *index, enum scope scope, unsigned bucket, struct span text,
-	struct cluster_index_entry *entry)
+static void add(struct replica_index *index, enum scope scope, unsigned bucket, struct span text,
+	struct replica_index_entry *entry)
 {
 	struct span key = key_of(index, scope, bucket, text);
 	struct set *set = map_get(&index->sets, key);
@@ -252,8 +257,8 @@ static void add(struct cluster_index *index, enum scope scope, unsigned bucket, 
 	set_put(index, set, entry);
 }
 
-static void leave(struct cluster_index *index, enum scope scope, unsigned bucket, struct span text,
-	struct cluster_index_entry *entry)
+static void leave(struct replica_index *index, enum scope scope, unsigned bucket, struct span text,
+	struct replica_index_entry *entry)
 {
 	struct span key = key_of(index, scope, bucket, text);
 	struct set *set = map_get(&index->sets, key);
@@ -278,16 +283,16 @@ static uint64_t priority_of(uint64_t number)
 	return number ^ (number >> 31);
 }
 
-static struct cluster_index_entry *entry_new(struct cluster_index *index, struct span name)
+static struct replica_index_entry *entry_new(struct replica_index *index, struct span name)
 {
-	struct cluster_index_entry *entry = memory_allocate(sizeof(*entry));
+	struct replica_index_entry *entry = memory_allocate(sizeof(*entry));
 
 	entry->name = name;
 	entry->priority = priority_of(++index->created);
 	return entry;
 }
 
-static struct span task_text(const struct state_task *task, enum scope scope)
+static struct span task_text(const struct observe_task *task, enum scope scope)
 {
 	switch (scope) {
 	case OF_GROUP: return task->group;
@@ -300,8 +305,8 @@ static struct span task_text(const struct state_task *task, enum scope scope)
 static const enum scope task_scopes[SCOPES_MAX] = {ALL_TASKS, OF_GROUP, STARTED_BY, ON_INSTANCE};
 
 /* NULL: it was not there, or is not any more. */
-static void move_task(struct cluster_index *index, struct cluster_index_entry *entry,
-	const struct state_task *from, const struct state_task *to)
+static void move_task(struct replica_index *index, struct replica_index_entry *entry,
+	const struct observe_task *from, const struct observe_task *to)
 {
 	for (size_t i = 0; i < LENGTH(task_scopes); i++) {
 		enum scope scope = task_scopes[i];
@@ -316,10 +321,10 @@ static void move_task(struct cluster_index *index, struct cluster_index_entry *e
 	}
 }
 
-void cluster_index_put_task(struct cluster_index *index, struct cluster_index_entry **entry,
-	const struct state_task *task)
+void replica_index_put_task(struct replica_index *index, struct replica_index_entry **entry,
+	const struct observe_task *task)
 {
-	const struct state_task *before = *entry ? (*entry)->task : NULL;
+	const struct observe_task *before = *entry ? (*entry)->task : NULL;
 
 	if (!*entry)
 		*entry = entry_new(index, task->arn);
@@ -328,16 +333,16 @@ void cluster_index_put_task(struct cluster_index *index, struct cluster_index_en
 	(*entry)->task = task;
 }
 
-void cluster_index_remove_task(struct cluster_index *index, struct cluster_index_entry *entry)
+void replica_index_remove_task(struct replica_index *index, struct replica_index_entry *entry)
 {
 	move_task(index, entry, entry->task, NULL);
 	free(entry);
 }
 
-static void file_instance(struct cluster_index *index, struct cluster_index_entry *entry,
-	const struct state_instance *instance,
-	void (*file)(struct cluster_index *index, enum scope scope, unsigned bucket,
-		struct span text, struct cluster_index_entry *entry))
+static void file_instance(struct replica_index *index, struct replica_index_entry *entry,
+	const struct observe_instance *instance,
+	void (*file)(struct replica_index *index, enum scope scope, unsigned bucket,
+		struct span text, struct replica_index_entry *entry))
 {
 	struct span rest = instance->attributes, part, name, value;
 
@@ -352,10 +357,10 @@ static void file_instance(struct cluster_index *index, struct cluster_index_entr
 	}
 }
 
-void cluster_index_put_instance(struct cluster_index *index, struct cluster_index_entry **entry,
-	const struct state_instance *instance)
+void replica_index_put_instance(struct replica_index *index, struct replica_index_entry **entry,
+	const struct observe_instance *instance)
 {
-	const struct state_instance *before = *entry ? (*entry)->instance : NULL;
+	const struct observe_instance *before = *entry ? (*entry)->instance : NULL;
 	bool same = before && before->status == instance->status &&
 		    span_equal(before->attributes, instance->attributes);
 
@@ -369,7 +374,7 @@ void cluster_index_put_instance(struct cluster_index *index, struct cluster_inde
 	(*entry)->instance = instance;
 }
 
-void cluster_index_remove_instance(struct cluster_index *index, struct cluster_index_entry *entry)
+void replica_index_remove_instance(struct replica_index *index, struct replica_index_entry *entry)
 {
 	file_instance(index, entry, entry->instance, leave);
 	free(entry);
@@ -383,7 +388,7 @@ struct source {
 	size_t set_count, entry_count;
 };
 
-static struct source source_of(struct cluster_index *index, enum scope scope, unsigned buckets,
+static struct source source_of(struct replica_index *index, enum scope scope, unsigned buckets,
 	struct span text)
 {
 	struct source source = {0};
@@ -409,13 +414,13 @@ static void prefer(struct source *best, struct source other)
 }
 
 /* Those of a source that pass, by merging its sets; none is in two of them. */
-static size_t find(struct cluster_index *index, const struct source *source,
-	bool (*passes)(const void *query, const struct cluster_index_entry *entry),
+static size_t find(struct replica_index *index, const struct source *source,
+	bool (*passes)(const void *query, const struct replica_index_entry *entry),
 	const void *query, struct span *after, size_t most, struct arena *arena,
-	const struct cluster_index_entry ***ret_entries)
+	const struct replica_index_entry ***ret_entries)
 {
 	size_t room = most < source->entry_count ? most : source->entry_count, count = 0;
-	const struct cluster_index_entry *heads[BUCKETS_MAX] = {0}, *entry = NULL;
+	const struct replica_index_entry *heads[BUCKETS_MAX] = {0}, *entry = NULL;
 	unsigned visits = 0;
 
 	*ret_entries = arena_allocate_array(arena, room + 1, sizeof(**ret_entries));
@@ -431,7 +436,7 @@ static size_t find(struct cluster_index *index, const struct source *source,
 				least = i;
 		if (!heads[least])
 			break;
-		if (visits++ == CLUSTER_INDEX_VISITS_MAX) {
+		if (visits++ == REPLICA_INDEX_VISITS_MAX) {
 			*after = arena_copy_span(arena, entry->name);
 			break;
 		}
@@ -444,12 +449,13 @@ static size_t find(struct cluster_index *index, const struct source *source,
 	return count;
 }
 
-size_t cluster_index_find_tasks(struct cluster_index *index, const struct state_task_query *query,
-	struct span *after, size_t most, struct arena *arena, const struct state_task ***ret_tasks)
+size_t replica_index_find_tasks(struct replica_index *index, const struct observe_task_query *query,
+	struct span *after, size_t most, struct arena *arena,
+	const struct observe_task ***ret_tasks)
 {
 	unsigned buckets = task_buckets(query);
 	struct source source = source_of(index, ALL_TASKS, buckets, SPAN(""));
-	const struct cluster_index_entry **entries;
+	const struct replica_index_entry **entries;
 	size_t count;
 
 	if (query->group.data)
@@ -465,13 +471,13 @@ size_t cluster_index_find_tasks(struct cluster_index *index, const struct state_
 	return count;
 }
 
-size_t cluster_index_find_instances(struct cluster_index *index,
-	const struct state_instance_query *query, struct span *after, size_t most,
-	struct arena *arena, const struct state_instance ***ret_instances)
+size_t replica_index_find_instances(struct replica_index *index,
+	const struct observe_instance_query *query, struct span *after, size_t most,
+	struct arena *arena, const struct observe_instance ***ret_instances)
 {
 	unsigned buckets = instance_buckets(query);
 	struct source source = source_of(index, ALL_INSTANCES, buckets, SPAN(""));
-	const struct cluster_index_entry **entries;
+	const struct replica_index_entry **entries;
 	size_t count;
 
 	for (size_t i = 0; i < query->attribute_count; i++) {
@@ -488,19 +494,19 @@ size_t cluster_index_find_instances(struct cluster_index *index,
 	return count;
 }
 
-struct cluster_index_work cluster_index_work(const struct cluster_index *index)
+struct replica_index_work replica_index_work(const struct replica_index *index)
 {
 	return index->work;
 }
 
 /* ---- making and freeing ---- */
 
-struct cluster_index *cluster_index_new(void)
+struct replica_index *replica_index_new(void)
 {
-	return memory_allocate(sizeof(struct cluster_index));
+	return memory_allocate(sizeof(struct replica_index));
 }
 
-void cluster_index_free(struct cluster_index *index)
+void replica_index_free(struct replica_index *index)
 {
 	if (!index)
 		return;

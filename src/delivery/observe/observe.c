@@ -2,14 +2,14 @@
  * The places and their replicas under one lock, and the telling without it. Sources have strands of their own;
  * nothing here waits for them.
  */
-#include "environment/state.h"
+#include "delivery/observe/observe.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "environment/state_internal.h"
-#include "environment/state_log.h"
+#include "delivery/observe/change_log.h"
+#include "delivery/observe/observe_internal.h"
 
 /* Clusters of this server are told in order: nothing old ever comes. */
 #define OWN_TOMBSTONES_MAX 1000
@@ -21,27 +21,27 @@
 
 /* ---- news ---- */
 
-struct state_changes_item {
-	struct state_changes_item *next;
-	const struct state_cluster *cluster_ref;
+struct observe_changes_item {
+	struct observe_changes_item *next;
+	const struct observed_cluster *cluster_ref;
 	struct span instance, group;
 };
 
-void state_changes_init(struct state_changes *changes, struct arena *arena)
+void observe_changes_init(struct observe_changes *changes, struct arena *arena)
 {
-	*changes = (struct state_changes){.arena = arena, .last = &changes->first};
+	*changes = (struct observe_changes){.arena = arena, .last = &changes->first};
 }
 
-void state_changes_add(struct state_changes *changes, const struct state_cluster *cluster_ref,
-	struct span instance)
+void observe_changes_add(struct observe_changes *changes,
+	const struct observed_cluster *cluster_ref, struct span instance)
 {
-	state_changes_add_task(changes, cluster_ref, instance, SPAN(""));
+	observe_changes_add_task(changes, cluster_ref, instance, SPAN(""));
 }
 
-void state_changes_add_task(struct state_changes *changes, const struct state_cluster *cluster_ref,
-	struct span instance, struct span group)
+void observe_changes_add_task(struct observe_changes *changes,
+	const struct observed_cluster *cluster_ref, struct span instance, struct span group)
 {
-	struct state_changes_item *item;
+	struct observe_changes_item *item;
 
 	if (!cluster_ref->complete)
 		return;
@@ -53,29 +53,28 @@ void state_changes_add_task(struct state_changes *changes, const struct state_cl
 	changes->last = &item->next;
 }
 
-void state_changes_deliver(struct state_service *service, struct state_changes *changes)
+void observe_changes_deliver(struct observer *service, struct observe_changes *changes)
 {
 	assert(lock_held_count() == 0);
 	if (service->config.changed)
-		for (const struct state_changes_item *item = changes->first; item;
+		for (const struct observe_changes_item *item = changes->first; item;
 			item = item->next)
 			service->config.changed(service->config.context, item->cluster_ref->name,
 				item->instance, item->group);
-	state_changes_init(changes, changes->arena);
+	observe_changes_init(changes, changes->arena);
 }
 
 /* ---- places ---- */
 
-static bool is_own(const struct state_cluster *cluster_ref)
+static bool is_own(const struct observed_cluster *cluster_ref)
 {
 	return cluster_ref->target.length == 0;
 }
 
 /* Up to where a place is known. */
-static uint64_t reached(const struct state_service *service,
-	const struct state_cluster *cluster_ref)
+static uint64_t reached(const struct observer *service, const struct observed_cluster *cluster_ref)
 {
-	uint64_t position = is_own(cluster_ref) ? state_own_position(service->own) : 0;
+	uint64_t position = is_own(cluster_ref) ? source_own_position(service->own) : 0;
 
 	if (!cluster_ref->complete)
 		return 0;
@@ -83,8 +82,8 @@ static uint64_t reached(const struct state_service *service,
 }
 
 /* Tells those who wait for a mark that is reached; all at once: they hear of it anyway. */
-static void report_waiting(struct state_service *service, struct state_cluster *cluster_ref,
-	bool all_at_once, struct state_changes *changes)
+static void report_waiting(struct observer *service, struct observed_cluster *cluster_ref,
+	bool all_at_once, struct observe_changes *changes)
 {
 	uint64_t up_to = reached(service, cluster_ref);
 	struct span group, instance;
@@ -93,22 +92,22 @@ static void report_waiting(struct state_service *service, struct state_cluster *
 		if ((uintptr_t)entry->value > up_to)
 			continue;
 		if (!all_at_once && span_split(entry->key, ' ', &group, &instance))
-			state_changes_add_task(changes, cluster_ref, instance, group);
+			observe_changes_add_task(changes, cluster_ref, instance, group);
 		map_remove(&cluster_ref->waiting, entry->key);
 	}
 	if (all_at_once)
-		state_changes_add(changes, cluster_ref, SPAN(""));
+		observe_changes_add(changes, cluster_ref, SPAN(""));
 }
 
-void state_cluster_advanced(struct state_service *service, struct state_cluster *cluster_ref,
-	struct state_changes *changes)
+void observed_cluster_advanced(struct observer *service, struct observed_cluster *cluster_ref,
+	struct observe_changes *changes)
 {
 	report_waiting(service, cluster_ref, false, changes);
 }
 
-void state_cluster_listed(struct state_service *service, struct state_cluster *cluster_ref,
+void observed_cluster_listed(struct observer *service, struct observed_cluster *cluster_ref,
 	uint64_t resource_version, int64_t listed_ms, int64_t listed_us,
-	struct state_changes *changes)
+	struct observe_changes *changes)
 {
 	bool first = !cluster_ref->complete;
 
@@ -119,66 +118,68 @@ void state_cluster_listed(struct state_service *service, struct state_cluster *c
 	cluster_ref->listed_us = listed_us;
 	cluster_ref->error[0] = '\0';
 	if (cluster_ref->log)
-		state_log_set_observed(cluster_ref->log, listed_ms);
+		change_log_set_observed(cluster_ref->log, listed_ms);
 	report_waiting(service, cluster_ref, first, changes);
 }
 
-static struct cluster_state *new_replica(const struct state_cluster *cluster_ref)
+static struct replica *new_replica(const struct observer *service,
+	const struct observed_cluster *cluster_ref)
 {
-	struct cluster_state_limits limits = {.stopped_max = STATE_STOPPED_MAX,
-		.stopped_ms = STATE_STOPPED_MS,
+	struct replica_limits limits = {.stopped_max = OBSERVE_STOPPED_MAX,
+		.stopped_ms = OBSERVE_STOPPED_MS,
 		.tombstones_ms = TOMBSTONES_MS,
 		.versions_are_ordered = is_own(cluster_ref),
+		.group_prefix = service->config.group_prefix,
 		.tombstones_max = is_own(cluster_ref) ? OWN_TOMBSTONES_MAX : REMOTE_TOMBSTONES_MAX};
 
-	return cluster_state_new(&limits);
+	return replica_new(&limits);
 }
 
-void state_cluster_reset(struct state_service *service, struct state_cluster *cluster_ref)
+void observed_cluster_reset(struct observer *service, struct observed_cluster *cluster_ref)
 {
-	cluster_state_free(cluster_ref->replica);
-	cluster_ref->replica = new_replica(cluster_ref);
+	replica_free(cluster_ref->replica);
+	cluster_ref->replica = new_replica(service, cluster_ref);
 	if (cluster_ref->log)
-		state_log_restart(cluster_ref->log,
+		change_log_restart(cluster_ref->log,
 			(uint64_t)runner_wall_ms(service->runner) * 1000);
-	state_follow_replica(cluster_ref);
+	observe_follow_replica(cluster_ref);
 }
 
-static struct state_cluster *cluster_ref_new(struct span name)
+static struct observed_cluster *cluster_ref_new(const struct observer *service, struct span name)
 {
-	struct state_cluster *cluster_ref = memory_allocate(sizeof(*cluster_ref) + name.length);
+	struct observed_cluster *cluster_ref = memory_allocate(sizeof(*cluster_ref) + name.length);
 
 	memcpy(cluster_ref->text, name.data, name.length);
 	cluster_ref->name = (struct span){cluster_ref->text, name.length};
 	if (!span_split(cluster_ref->name, ':', &cluster_ref->target, &cluster_ref->scope))
 		assert(!"a place has a ':'");
-	cluster_ref->replica = new_replica(cluster_ref);
+	cluster_ref->replica = new_replica(service, cluster_ref);
 	return cluster_ref;
 }
 
-static void cluster_ref_free(struct state_cluster *cluster_ref)
+static void cluster_ref_free(struct observed_cluster *cluster_ref)
 {
-	state_remote_free(cluster_ref->remote);
-	cluster_state_free(cluster_ref->replica);
+	source_remote_free(cluster_ref->remote);
+	replica_free(cluster_ref->replica);
 	map_clear(&cluster_ref->waiting);
-	state_services_forget(cluster_ref);
-	state_log_leave(cluster_ref->log);
+	observe_services_forget(cluster_ref);
+	change_log_leave(cluster_ref->log);
 	free(cluster_ref);
 }
 
-static int follow_remote(struct state_service *service, struct state_cluster *cluster_ref,
+static int follow_remote(struct observer *service, struct observed_cluster *cluster_ref,
 	struct err *err)
 {
 	int code;
 
 	lock_take(&service->lock);
-	bool too_many = service->remote_count >= STATE_REMOTE_CLUSTERS_MAX;
+	bool too_many = service->remote_count >= OBSERVE_REMOTE_CLUSTERS_MAX;
 	service->remote_count += !too_many;
 	lock_release(&service->lock);
 	if (too_many)
 		return err_set(err, -E2BIG, "more than %d clusters elsewhere are watched",
-			STATE_REMOTE_CLUSTERS_MAX);
-	code = state_remote_start(service, cluster_ref, err);
+			OBSERVE_REMOTE_CLUSTERS_MAX);
+	code = source_remote_start(service, cluster_ref, err);
 	if (code < 0) {
 		lock_take(&service->lock);
 		service->remote_count--;
@@ -187,9 +188,9 @@ static int follow_remote(struct state_service *service, struct state_cluster *cl
 	return code;
 }
 
-void state_watch(struct state_service *service, struct span name)
+void observe_watch(struct observer *service, struct span name)
 {
-	struct state_cluster *cluster_ref;
+	struct observed_cluster *cluster_ref;
 	struct err err = {0};
 
 	lock_take(&service->lock);
@@ -199,13 +200,13 @@ void state_watch(struct state_service *service, struct span name)
 		return;
 	}
 	if (!cluster_ref) {
-		cluster_ref = cluster_ref_new(name);
+		cluster_ref = cluster_ref_new(service, name);
 		map_put(&service->cluster_refs, name, cluster_ref);
 	}
 	cluster_ref->watched = true;
 	lock_release(&service->lock);
 	if (is_own(cluster_ref)) {
-		state_own_wake(service->own);
+		source_own_wake(service->own);
 	} else if (follow_remote(service, cluster_ref, &err) < 0) {
 		lock_take(&service->lock);
 		cluster_ref->watched = false; /* whoever asks next tries again */
@@ -215,15 +216,15 @@ void state_watch(struct state_service *service, struct span name)
 }
 
 /* Takes the lock, which the caller releases whatever the answer is. */
-static struct state_cluster *lock_place(struct state_service *service, struct span name)
+static struct observed_cluster *lock_place(struct observer *service, struct span name)
 {
 	lock_take(&service->lock);
 	return map_get(&service->cluster_refs, name);
 }
 
-bool state_is_complete(struct state_service *service, struct span name)
+bool observe_is_complete(struct observer *service, struct span name)
 {
-	const struct state_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
 	bool complete = cluster_ref && cluster_ref->complete;
 
 	lock_release(&service->lock);
@@ -235,7 +236,7 @@ static bool is_own_name(struct span name)
 	return name.length > 0 && name.data[0] == ':';
 }
 
-uint64_t state_resource_version(struct state_service *service, struct span name)
+uint64_t observe_resource_version(struct observer *service, struct span name)
 {
 	if (is_own_name(name)) {
 		_view_ struct store_view *view = store_view_open(service->config.store);
@@ -246,25 +247,25 @@ uint64_t state_resource_version(struct state_service *service, struct span name)
 	return (uint64_t)(runner_now_us(service->runner) / 1000) + 1;
 }
 
-uint64_t state_seen(struct state_service *service, struct span name)
+uint64_t observe_seen(struct observer *service, struct span name)
 {
-	struct state_cluster *cluster_ref = lock_place(service, name);
+	struct observed_cluster *cluster_ref = lock_place(service, name);
 	uint64_t seen = cluster_ref && is_own(cluster_ref) ? reached(service, cluster_ref) : 0;
 
 	lock_release(&service->lock);
 	return seen;
 }
 
-bool state_reaches(struct state_service *service, struct span name, uint64_t resource_version)
+bool observe_reaches(struct observer *service, struct span name, uint64_t resource_version)
 {
-	return state_reaches_for(service, name, SPAN(""), SPAN(""), resource_version);
+	return observe_reaches_for(service, name, SPAN(""), SPAN(""), resource_version);
 }
 
-bool state_reaches_for(struct state_service *service, struct span name, struct span instance,
+bool observe_reaches_for(struct observer *service, struct span name, struct span instance,
 	struct span group, uint64_t resource_version)
 {
 	_buffer_ struct buffer which = {0};
-	struct state_cluster *cluster_ref = lock_place(service, name);
+	struct observed_cluster *cluster_ref = lock_place(service, name);
 	bool reaches = cluster_ref && cluster_ref->complete &&
 		       reached(service, cluster_ref) >= resource_version;
 	bool wait = cluster_ref && !reaches, first = false;
@@ -280,36 +281,36 @@ bool state_reaches_for(struct state_service *service, struct span name, struct s
 	lock_release(&service->lock);
 	/* The feed may have been at rest: nothing that concerns it has happened. */
 	if (wait && is_own_name(name))
-		state_own_wake(service->own);
+		source_own_wake(service->own);
 	else if (first)
 		runner_signal(service->wanted);
 	return reaches;
 }
 
-bool state_cluster_is_late(const struct state_cluster *cluster_ref, int64_t since_us,
+bool observed_cluster_is_late(const struct observed_cluster *cluster_ref, int64_t since_us,
 	int64_t now_us)
 {
 	return !cluster_ref->remote ||
-	       now_us - since_us > STALE_PERIODS * state_remote_period_us(cluster_ref->remote) +
+	       now_us - since_us > STALE_PERIODS * source_remote_period_us(cluster_ref->remote) +
 					   STALE_LISTINGS * cluster_ref->took_us;
 }
 
 /* What is known of a place elsewhere is older than it should be. */
-static bool is_stale(const struct state_cluster *cluster_ref, int64_t now_us)
+static bool is_stale(const struct observed_cluster *cluster_ref, int64_t now_us)
 {
 	return !cluster_ref->complete ||
-	       state_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
+	       observed_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
 }
 
-bool state_get_info(struct state_service *service, struct span name, struct state_info *ret_info)
+bool observe_get_info(struct observer *service, struct span name, struct observe_info *ret_info)
 {
-	const struct state_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
 	int64_t now_us = runner_now_us(service->runner);
 
 	if (cluster_ref) {
-		*ret_info = (struct state_info){.complete = cluster_ref->complete,
-			.instances = cluster_state_instance_count(cluster_ref->replica),
-			.tasks = cluster_state_task_count(cluster_ref->replica),
+		*ret_info = (struct observe_info){.complete = cluster_ref->complete,
+			.instances = replica_instance_count(cluster_ref->replica),
+			.tasks = replica_task_count(cluster_ref->replica),
 			.listings = cluster_ref->listings,
 			.observed_ms = cluster_ref->listed_ms};
 		if (cluster_ref->complete && is_own(cluster_ref))
@@ -322,7 +323,7 @@ bool state_get_info(struct state_service *service, struct span name, struct stat
 	return cluster_ref;
 }
 
-size_t state_list_clusters(struct state_service *service, struct arena *arena,
+size_t observe_list_clusters(struct observer *service, struct arena *arena,
 	struct span **ret_cluster_refs)
 {
 	size_t count = 0;
@@ -331,7 +332,7 @@ size_t state_list_clusters(struct state_service *service, struct arena *arena,
 	*ret_cluster_refs = arena_allocate_array(arena, service->cluster_refs.count + 1,
 		sizeof(**ret_cluster_refs));
 	MAP_EACH (&service->cluster_refs, entry)
-		if (((const struct state_cluster *)entry->value)->watched)
+		if (((const struct observed_cluster *)entry->value)->watched)
 			(*ret_cluster_refs)[count++] = arena_copy_span(arena, entry->key);
 	lock_release(&service->lock);
 	return count;
@@ -339,102 +340,103 @@ size_t state_list_clusters(struct state_service *service, struct arena *arena,
 
 /* ---- reading ---- */
 
-void state_cluster_settle_health(const struct state_cluster *cluster_ref, struct state_task *task)
+void observed_cluster_settle_health(const struct observed_cluster *cluster_ref,
+	struct observe_task *task)
 {
-	if (task && cluster_ref->remote && task->health == STATE_HEALTH_UNKNOWN)
-		task->health = state_remote_health(cluster_ref->remote, task->task_definition);
+	if (task && cluster_ref->remote && task->health == OBSERVE_HEALTH_UNKNOWN)
+		task->health = source_remote_health(cluster_ref->remote, task->task_definition);
 }
 
-static struct state_instance *settle(const struct state_cluster *cluster_ref,
-	struct state_instance *instance)
+static struct observe_instance *settle(const struct observed_cluster *cluster_ref,
+	struct observe_instance *instance)
 {
 	for (size_t i = 0; instance && i < instance->task_count; i++)
-		state_cluster_settle_health(cluster_ref, (struct state_task *)&instance->tasks[i]);
+		observed_cluster_settle_health(cluster_ref,
+			(struct observe_task *)&instance->tasks[i]);
 	return instance;
 }
 
-struct state_instance *state_get_instance(struct state_service *service, struct span name,
+struct observe_instance *observe_get_instance(struct observer *service, struct span name,
 	struct span id, struct arena *arena)
 {
-	const struct state_cluster *cluster_ref = lock_place(service, name);
-	struct state_instance *instance =
-		cluster_ref ? settle(cluster_ref,
-				      cluster_state_get_instance(cluster_ref->replica, id, arena))
-			    : NULL;
-
-	lock_release(&service->lock);
-	return instance;
-}
-
-struct state_instance *state_get_instance_for(struct state_service *service, struct span name,
-	struct span id, struct span environment, struct arena *arena)
-{
-	const struct state_cluster *cluster_ref = lock_place(service, name);
-	struct state_instance *instance =
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	struct observe_instance *instance =
 		cluster_ref
-			? settle(cluster_ref, cluster_state_get_instance_for(cluster_ref->replica,
-						      id, environment, arena))
+			? settle(cluster_ref, replica_get_instance(cluster_ref->replica, id, arena))
 			: NULL;
 
 	lock_release(&service->lock);
 	return instance;
 }
 
-size_t state_list_instances(struct state_service *service, struct span name, struct arena *arena,
+struct observe_instance *observe_get_instance_for(struct observer *service, struct span name,
+	struct span id, struct span group, struct arena *arena)
+{
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	struct observe_instance *instance =
+		cluster_ref ? settle(cluster_ref, replica_get_instance_for(cluster_ref->replica, id,
+							  group, arena))
+			    : NULL;
+
+	lock_release(&service->lock);
+	return instance;
+}
+
+size_t observe_list_instances(struct observer *service, struct span name, struct arena *arena,
 	struct span **ret_ids)
 {
-	const struct state_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
 	size_t count = 0;
 
 	if (cluster_ref)
-		count = cluster_state_list(cluster_ref->replica, arena, ret_ids);
+		count = replica_list(cluster_ref->replica, arena, ret_ids);
 	else
 		*ret_ids = NULL;
 	lock_release(&service->lock);
 	return count;
 }
 
-struct state_task *state_get_task(struct state_service *service, struct span name, struct span arn,
+struct observe_task *observe_get_task(struct observer *service, struct span name, struct span arn,
 	struct arena *arena)
 {
-	const struct state_cluster *cluster_ref = lock_place(service, name);
-	struct state_task *task =
-		cluster_ref ? cluster_state_get_task(cluster_ref->replica, arn, arena) : NULL;
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	struct observe_task *task =
+		cluster_ref ? replica_get_task(cluster_ref->replica, arn, arena) : NULL;
 
-	state_cluster_settle_health(cluster_ref, task);
+	observed_cluster_settle_health(cluster_ref, task);
 	lock_release(&service->lock);
 	return task;
 }
 
-struct state_task *state_last_stopped(struct state_service *service, struct span name,
+struct observe_task *observe_last_stopped(struct observer *service, struct span name,
 	struct span instance, struct span group, struct arena *arena)
 {
-	const struct state_cluster *cluster_ref = lock_place(service, name);
-	struct state_task *task = cluster_ref ? cluster_state_last_stopped(cluster_ref->replica,
-							instance, group, arena)
-					      : NULL;
+	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	struct observe_task *task =
+		cluster_ref ? replica_last_stopped(cluster_ref->replica, instance, group, arena)
+			    : NULL;
 
-	state_cluster_settle_health(cluster_ref, task);
+	observed_cluster_settle_health(cluster_ref, task);
 	lock_release(&service->lock);
 	return task;
 }
 
 /* ---- selecting ---- */
 
-size_t state_select_instances(struct state_service *service, struct span name,
-	const struct state_instance_query *query, struct span after, size_t most,
-	struct arena *arena, struct state_instance **ret_instances)
+size_t observe_select_instances(struct observer *service, struct span name,
+	const struct observe_instance_query *query, struct span after, size_t most,
+	struct arena *arena, struct observe_instance **ret_instances)
 {
-	struct state_instance *instances =
+	struct observe_instance *instances =
 		arena_allocate_array(arena, most + 1, sizeof(*instances));
 	size_t count = 0, filled = 0;
 
 	do {
-		const struct state_cluster *cluster_ref = lock_place(service, name);
+		const struct observed_cluster *cluster_ref = lock_place(service, name);
 
 		if (cluster_ref)
-			filled += cluster_state_select_instances(cluster_ref->replica, query,
-				&after, most - filled, arena, instances + filled);
+			filled += replica_select_instances(cluster_ref->replica, query, &after,
+				most - filled, arena, instances + filled);
 		for (; count < filled; count++)
 			settle(cluster_ref, &instances[count]);
 		lock_release(&service->lock);
@@ -445,21 +447,21 @@ size_t state_select_instances(struct state_service *service, struct span name,
 	return count;
 }
 
-size_t state_select_tasks(struct state_service *service, struct span name,
-	const struct state_task_query *query, struct span after, size_t most, struct arena *arena,
-	struct state_task **ret_tasks)
+size_t observe_select_tasks(struct observer *service, struct span name,
+	const struct observe_task_query *query, struct span after, size_t most, struct arena *arena,
+	struct observe_task **ret_tasks)
 {
-	struct state_task *tasks = arena_allocate_array(arena, most + 1, sizeof(*tasks));
+	struct observe_task *tasks = arena_allocate_array(arena, most + 1, sizeof(*tasks));
 	size_t count = 0, filled = 0;
 
 	do {
-		const struct state_cluster *cluster_ref = lock_place(service, name);
+		const struct observed_cluster *cluster_ref = lock_place(service, name);
 
 		if (cluster_ref)
-			filled += cluster_state_select_tasks(cluster_ref->replica, query, &after,
+			filled += replica_select_tasks(cluster_ref->replica, query, &after,
 				most - filled, arena, tasks + filled);
 		for (; count < filled; count++)
-			state_cluster_settle_health(cluster_ref, &tasks[count]);
+			observed_cluster_settle_health(cluster_ref, &tasks[count]);
 		lock_release(&service->lock);
 		if (!cluster_ref)
 			break;
@@ -470,28 +472,27 @@ size_t state_select_tasks(struct state_service *service, struct span name,
 
 /* ---- beginning and end ---- */
 
-int state_service_new(const struct state_config *config, struct state_service **ret_service,
-	struct err *err)
+int observe_new(const struct observe_config *config, struct observer **ret_service, struct err *err)
 {
-	struct state_service *service = memory_allocate(sizeof(*service));
+	struct observer *service = memory_allocate(sizeof(*service));
 	int code;
 
 	service->config = *config;
 	service->runner = runner_group_new(config->runner, "state");
 	service->wanted = runner_event_new(service->runner, "a listing");
 	lock_init(&service->lock);
-	code = config->server ? state_relay_new(service, config->server, &service->relay, err) : 0;
+	code = config->server ? relay_new(service, config->server, &service->relay, err) : 0;
 	if (code == 0)
-		code = state_own_new(service, &service->own, err);
+		code = source_own_new(service, &service->own, err);
 	if (code < 0) {
-		state_service_free(service);
+		observe_free(service);
 		return err_prefix(err, code, "start the state service");
 	}
 	*ret_service = service;
 	return 0;
 }
 
-void state_service_free(struct state_service *service)
+void observe_free(struct observer *service)
 {
 	if (!service)
 		return;
@@ -500,8 +501,8 @@ void state_service_free(struct state_service *service)
 	MAP_EACH (&service->cluster_refs, entry)
 		cluster_ref_free(entry->value);
 	map_clear(&service->cluster_refs);
-	state_own_free(service->own);
-	state_relay_free(service->relay);
+	source_own_free(service->own);
+	relay_free(service->relay);
 	runner_event_free(service->wanted);
 	runner_free(service->runner);
 	lock_destroy(&service->lock);

@@ -18,9 +18,8 @@
 #include "base/map.h"
 #include "control/claims.h"
 #include "control/runner_simulated.h"
+#include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
-#include "environment/kinds.h"
-#include "environment/state.h"
 
 #define TARGET "aws"
 #define PLACE TARGET ":123456789012/eu-west-1/web"
@@ -43,7 +42,7 @@ struct reported {
 struct bench {
 	struct runner *runner;
 	struct store *store;
-	struct state_service *services[SERVERS];
+	struct observer *services[SERVERS];
 	struct reported reported[SERVERS];
 	struct aws_target target;
 	struct lock lock;
@@ -112,8 +111,7 @@ static void open_store(struct bench *bench)
 		config.url = url;
 		config.key_path = key;
 	}
-	for (size_t i = 0; i < daemon_kind_count; i++)
-		kinds[config.kind_count++] = daemon_kinds[i];
+	kinds[config.kind_count++] = &observe_event_kind;
 	kinds[config.kind_count++] = &server_kind;
 	kinds[config.kind_count++] = &claim_kind;
 	assert_int_equal(store_open(&config, &bench->store, NULL), 0);
@@ -139,8 +137,8 @@ static void watch(struct bench *bench, unsigned server)
 {
 	int64_t waited_ms = 0;
 
-	state_watch(bench->services[server], SPAN(PLACE));
-	for (; !state_is_complete(bench->services[server], SPAN(PLACE)); waited_ms += 10) {
+	observe_watch(bench->services[server], SPAN(PLACE));
+	for (; !observe_is_complete(bench->services[server], SPAN(PLACE)); waited_ms += 10) {
 		assert_true(waited_ms < DEADLINE_MS);
 		sleep_ms(bench, 10);
 	}
@@ -150,16 +148,17 @@ static void watch(struct bench *bench, unsigned server)
 static void start_services(struct bench *bench)
 {
 	for (unsigned i = 0; i < SERVERS; i++) {
-		struct state_config config = {.runner = bench->runner,
+		struct observe_config config = {.runner = bench->runner,
 			.store = bench->store,
 			.changed = note,
+			.group_prefix = SPAN("env:"),
 			.resolve = resolve,
 			.context = &bench->reported[i],
 			.poll_ms = HOUR_MS,
 			.server = names[i]};
 
 		bench->reported[i].bench = bench;
-		assert_int_equal(state_service_new(&config, &bench->services[i], NULL), 0);
+		assert_int_equal(observe_new(&config, &bench->services[i], NULL), 0);
 		write_now(bench, register_server, names[i]);
 	}
 }
@@ -167,7 +166,7 @@ static void start_services(struct bench *bench)
 static void stop_services(struct bench *bench)
 {
 	for (unsigned i = 0; i < SERVERS; i++)
-		state_service_free(bench->services[i]);
+		observe_free(bench->services[i]);
 }
 
 static struct bench *bench_new_on(struct runner *runner, bool in_folder)
@@ -215,7 +214,7 @@ static int post(struct bench *bench, unsigned server, struct span text)
 		if (text.data[i] == '\'')
 			((char *)text.data)[i] = '"';
 	assert_int_equal(json_parse(text, arena, &event, NULL), 0);
-	code = state_post_event(bench->services[server], SPAN(TARGET), event, &err);
+	code = observe_post_event(bench->services[server], SPAN(TARGET), event, &err);
 	if (code < 0)
 		fail_msg("%s", err.message);
 	return code;
@@ -263,29 +262,29 @@ static int post_task(struct bench *bench, unsigned server, unsigned number, cons
 	return post(bench, server, task_event(bench, number, status, version, "why"));
 }
 
-static const struct state_task *task_at(struct bench *bench, unsigned server, unsigned number)
+static const struct observe_task *task_at(struct bench *bench, unsigned server, unsigned number)
 {
-	return state_get_task(bench->services[server], SPAN(PLACE),
+	return observe_get_task(bench->services[server], SPAN(PLACE),
 		arena_format(bench->arena, ARN "task/web/t%u", number), bench->arena);
 }
 
-static const struct state_instance *instance_at(struct bench *bench, unsigned server)
+static const struct observe_instance *instance_at(struct bench *bench, unsigned server)
 {
-	return state_get_instance(bench->services[server], SPAN(PLACE), SPAN("i1"), bench->arena);
+	return observe_get_instance(bench->services[server], SPAN(PLACE), SPAN("i1"), bench->arena);
 }
 
 static uint64_t listings(struct bench *bench, unsigned server)
 {
-	struct state_info info;
+	struct observe_info info;
 
-	assert_true(state_get_info(bench->services[server], SPAN(PLACE), &info));
+	assert_true(observe_get_info(bench->services[server], SPAN(PLACE), &info));
 	return info.listings;
 }
 
 static size_t records(struct bench *bench, struct span *ret_last)
 {
 	_view_ struct store_view *view = store_view_open(bench->store);
-	struct store_cursor cursor = {.view = view, .kind = &environment_event_kind, .index = -1};
+	struct store_cursor cursor = {.view = view, .kind = &observe_event_kind, .index = -1};
 	const struct store_object *record;
 	size_t count = 0;
 
@@ -304,7 +303,7 @@ static uint64_t revision(struct bench *bench)
 
 /* ---- it comes to the others ---- */
 
-static void assert_same_task(const struct state_task *a, const struct state_task *b)
+static void assert_same_task(const struct observe_task *a, const struct observe_task *b)
 {
 	assert_true(span_equal(a->instance, b->instance) && span_equal(a->group, b->group) &&
 		    span_equal(a->started_by, b->started_by) &&
@@ -341,7 +340,7 @@ static void test_the_others_are_told(void **unused)
 	assert_int_equal(post(bench, B, instance_event(bench, "INACTIVE", 3)), 1);
 	sleep_ms(bench, SOON_MS);
 	assert_same_task(task_at(bench, A, 1), task_at(bench, B, 1));
-	assert_int_equal(task_at(bench, A, 1)->last, STATE_TASK_STOPPED);
+	assert_int_equal(task_at(bench, A, 1)->last, OBSERVE_TASK_STOPPED);
 	assert_null(instance_at(bench, A));
 	assert_int_equal(listings(bench, A), 1);
 	assert_int_equal(listings(bench, B), 1);
@@ -357,7 +356,7 @@ static void test_who_does_not_watch_it_passes_it_on(void **unused)
 	watch(bench, B);
 	assert_int_equal(post_task(bench, A, 1, "RUNNING", 5), 0);
 	sleep_ms(bench, SOON_MS);
-	assert_int_equal(task_at(bench, B, 1)->last, STATE_TASK_RUNNING);
+	assert_int_equal(task_at(bench, B, 1)->last, OBSERVE_TASK_RUNNING);
 	assert_null(task_at(bench, A, 1));
 	bench_free(bench);
 }
@@ -381,8 +380,8 @@ static void test_the_same_rules(void **unused)
 	assert_int_equal(post_task(bench, A, 1, "STOPPED", 7), 0);
 	sleep_ms(bench, SOON_MS);
 	assert_int_equal(revision(bench), written + 1);
-	assert_int_equal(task_at(bench, B, 1)->last, STATE_TASK_RUNNING);
-	assert_int_equal(task_at(bench, A, 1)->last, STATE_TASK_RUNNING);
+	assert_int_equal(task_at(bench, B, 1)->last, OBSERVE_TASK_RUNNING);
+	assert_int_equal(task_at(bench, A, 1)->last, OBSERVE_TASK_RUNNING);
 	assert_int_equal(times_reported(bench, B), 1);
 	bench_free(bench);
 }
@@ -407,7 +406,7 @@ static void test_who_is_alone_writes_nothing(void **unused)
 	assert_int_equal(post_task(bench, A, 1, "STOPPED", 6), 1);
 	sleep_ms(bench, SOON_MS);
 	assert_int_equal(records(bench, NULL), 1);
-	assert_int_equal(task_at(bench, B, 1)->last, STATE_TASK_STOPPED);
+	assert_int_equal(task_at(bench, B, 1)->last, OBSERVE_TASK_STOPPED);
 	bench_free(bench);
 }
 
@@ -500,7 +499,7 @@ static void test_what_tasks_are_given_is_not_kept(void **unused)
 
 static int write_text(struct store_transaction *transaction, void *context, struct err *err)
 {
-	return store_put(transaction, &environment_event_kind, SPAN(TARGET ":00"), SPAN(""),
+	return store_put(transaction, &observe_event_kind, SPAN(TARGET ":00"), SPAN(""),
 		span_of(context), STORE_ANY, err);
 }
 
@@ -537,7 +536,7 @@ static int fill_ring(struct store_transaction *transaction, void *context, struc
 
 	(void)context;
 	for (unsigned i = 0; i < RING && code == 0; i++)
-		code = store_put(transaction, &environment_event_kind,
+		code = store_put(transaction, &observe_event_kind,
 			arena_format(arena, TARGET ":%02u", i), SPAN(""), SPAN("{}"), STORE_ANY,
 			err);
 	return code;
@@ -590,7 +589,7 @@ static void test_records_that_were_tampered_with(void **unused)
 	assert_int_equal(post_task(bench, A, 9, "RUNNING", 5), 1);
 	sleep_ms(bench, SOON_MS);
 	assert_null(task_at(bench, B, 9));
-	assert_int_equal(task_at(bench, A, 9)->last, STATE_TASK_RUNNING);
+	assert_int_equal(task_at(bench, A, 9)->last, OBSERVE_TASK_RUNNING);
 	for (size_t i = 0; i < LENGTH(files); i++)
 		unlink(arena_format(bench->arena, "%s/%s", bench->folder, files[i]).data);
 	assert_int_equal(rmdir(bench->folder), 0);

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "environment/cluster_state.h"
+#include "delivery/observe/replica.h"
 
 #define NOW INT64_C(1700000000000)
 #define TASKS 40
@@ -20,9 +20,9 @@
 #define ALL 1000 /* more than there ever are in random histories */
 #define NAME_SIZE 32
 
-static const struct cluster_state_limits narrow = {
+static const struct replica_limits narrow = {
 	.stopped_max = 8, .stopped_ms = 400, .tombstones_max = 10, .tombstones_ms = 900};
-static const struct cluster_state_limits wide = {.stopped_max = 100000,
+static const struct replica_limits wide = {.stopped_max = 100000,
 	.stopped_ms = INT64_MAX,
 	.tombstones_max = 100000,
 	.tombstones_ms = INT64_MAX};
@@ -42,26 +42,26 @@ static const char *const conditions[] = {
 struct bench {
 	struct random_seeded seeded;
 	struct random *random;
-	struct cluster_state *state;
+	struct replica *state;
 	struct arena *arena;
 	uint64_t version;
 	int64_t now_ms;
 };
 
-static struct bench *bench_new(uint64_t seed, const struct cluster_state_limits *limits)
+static struct bench *bench_new(uint64_t seed, const struct replica_limits *limits)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
 
 	random_seeded_init(&bench->seeded, seed);
 	bench->random = &bench->seeded.random;
-	bench->state = cluster_state_new(limits);
+	bench->state = replica_new(limits);
 	bench->arena = arena_new(0);
 	return bench;
 }
 
 static void bench_free(struct bench *bench)
 {
-	cluster_state_free(bench->state);
+	replica_free(bench->state);
 	arena_free(bench->arena);
 	free(bench);
 }
@@ -78,37 +78,37 @@ static struct span text_of(const char *text)
 
 /* ---- random histories ---- */
 
-static struct state_task draw_task(struct bench *bench, char name[NAME_SIZE], char on[NAME_SIZE])
+static struct observe_task draw_task(struct bench *bench, char name[NAME_SIZE], char on[NAME_SIZE])
 {
 	struct random *random = bench->random;
 	size_t group = 1 + random_below(random, LENGTH(groups) - 2);
 	size_t starter = 1 + random_below(random, LENGTH(starters) - 1);
-	enum state_task_status last = random_below(random, STATE_TASK_STOPPED + 1);
+	enum observe_task_status last = random_below(random, OBSERVE_TASK_STOPPED + 1);
 
 	snprintf(name, NAME_SIZE, "t%llu", (unsigned long long)random_below(random, TASKS));
 	snprintf(on, NAME_SIZE, "i%llu", (unsigned long long)random_below(random, 4));
-	return (struct state_task){.arn = span_of(name),
+	return (struct observe_task){.arn = span_of(name),
 		.instance = random_below(random, 8) == 0 ? SPAN("") : span_of(on),
 		.group = span_of(groups[group]),
 		.started_by = span_of(starters[starter]),
 		.task_definition = SPAN("log:1"),
 		.last = last,
 		.started_ms = random_below(random, 2) ? NOW : 0,
-		.stopped_ms = last == STATE_TASK_STOPPED ? NOW : 0,
-		.stop_code = last == STATE_TASK_STOPPED ? span_of(PICK(random, codes)) : SPAN(""),
+		.stopped_ms = last == OBSERVE_TASK_STOPPED ? NOW : 0,
+		.stop_code = last == OBSERVE_TASK_STOPPED ? span_of(PICK(random, codes)) : SPAN(""),
 		.stopped_reason = SPAN(""),
 		.version = ++bench->version};
 }
 
-static struct state_instance draw_instance(struct bench *bench, char name[NAME_SIZE])
+static struct observe_instance draw_instance(struct bench *bench, char name[NAME_SIZE])
 {
 	struct random *random = bench->random;
 
 	snprintf(name, NAME_SIZE, "i%llu", (unsigned long long)random_below(random, INSTANCES));
-	return (struct state_instance){.id = span_of(name),
+	return (struct observe_instance){.id = span_of(name),
 		.arn = span_of(name),
 		.host = SPAN(""),
-		.status = random_below(random, STATE_INSTANCE_OTHER + 1),
+		.status = random_below(random, OBSERVE_INSTANCE_OTHER + 1),
 		.connected = random_below(random, 2),
 		.attributes = span_of(PICK(random, attributes)),
 		.version = ++bench->version};
@@ -118,44 +118,42 @@ static void list_some(struct bench *bench)
 {
 	char name[NAME_SIZE], on[NAME_SIZE];
 
-	cluster_state_list_begin(bench->state);
+	replica_list_begin(bench->state);
 	for (uint64_t i = random_below(bench->random, 2 * TASKS); i > 0; i--) {
-		struct state_task task = draw_task(bench, name, on);
+		struct observe_task task = draw_task(bench, name, on);
 
-		cluster_state_list_task(bench->state, &task, now(bench));
+		replica_list_task(bench->state, &task, now(bench));
 	}
 	for (uint64_t i = random_below(bench->random, 2 * INSTANCES); i > 0; i--) {
-		struct state_instance instance = draw_instance(bench, name);
+		struct observe_instance instance = draw_instance(bench, name);
 
-		cluster_state_list_instance(bench->state, &instance, now(bench));
+		replica_list_instance(bench->state, &instance, now(bench));
 	}
 	if (random_below(bench->random, 2))
-		cluster_state_list_end(bench->state, ++bench->version, now(bench), NULL, NULL);
+		replica_list_end(bench->state, ++bench->version, now(bench), NULL, NULL);
 	else
-		cluster_state_list_abort(bench->state);
+		replica_list_abort(bench->state);
 }
 
 static void change(struct bench *bench)
 {
 	char name[NAME_SIZE], on[NAME_SIZE];
-	struct state_task task = draw_task(bench, name, on);
-	struct state_instance instance;
+	struct observe_task task = draw_task(bench, name, on);
+	struct observe_instance instance;
 
 	switch (random_below(bench->random, 12)) {
 	case 0:
-		cluster_state_remove_task(bench->state, task.arn, task.version, now(bench), NULL,
-			NULL);
+		replica_remove_task(bench->state, task.arn, task.version, now(bench), NULL, NULL);
 		break;
 	case 1:
 	case 2:
 	case 3:
 		instance = draw_instance(bench, name);
-		cluster_state_put_instance(bench->state, &instance, now(bench));
+		replica_put_instance(bench->state, &instance, now(bench));
 		break;
 	case 4:
 		instance = draw_instance(bench, name);
-		cluster_state_remove_instance(bench->state, instance.id, instance.version,
-			now(bench));
+		replica_remove_instance(bench->state, instance.id, instance.version, now(bench));
 		break;
 	case 5:
 		if (random_below(bench->random, 20) == 0)
@@ -163,21 +161,22 @@ static void change(struct bench *bench)
 		break;
 	case 6:
 		bench->now_ms += (int64_t)random_below(bench->random, 100);
-		cluster_state_expire(bench->state, now(bench));
+		replica_expire(bench->state, now(bench));
 		break;
-	default: cluster_state_put_task(bench->state, &task, now(bench)); break;
+	default: replica_put_task(bench->state, &task, now(bench)); break;
 	}
 }
 
 /* ---- what a look at everything says ---- */
 
-static bool failed(const struct state_task *task)
+static bool failed(const struct observe_task *task)
 {
-	return task->last == STATE_TASK_STOPPED && !span_is(task->stop_code, "UserInitiated") &&
+	return task->last == OBSERVE_TASK_STOPPED && !span_is(task->stop_code, "UserInitiated") &&
 	       (task->stop_code.length > 0 || task->started_ms == 0);
 }
 
-static bool is_requested_for(const struct state_task_query *query, const struct state_task *task)
+static bool is_requested_for(const struct observe_task_query *query,
+	const struct observe_task *task)
 {
 	bool by_status = query->statuses & (1u << task->last);
 
@@ -200,8 +199,8 @@ static bool has(struct span packed, struct span condition)
 	return false;
 }
 
-static bool is_instance_requested_for(const struct state_instance_query *query,
-	const struct state_instance *instance)
+static bool is_instance_requested_for(const struct observe_instance_query *query,
+	const struct observe_instance *instance)
 {
 	if (query->statuses && !(query->statuses & (1u << instance->status)))
 		return false;
@@ -216,26 +215,26 @@ static int by_text(const void *a, const void *b)
 	return span_compare(*(const struct span *)a, *(const struct span *)b);
 }
 
-static size_t inspect_all_tasks(struct bench *bench, const struct state_task_query *query,
+static size_t inspect_all_tasks(struct bench *bench, const struct observe_task_query *query,
 	struct span names[ALL])
 {
-	const struct state_task *task;
+	const struct observe_task *task;
 	size_t position = 0, count = 0;
 
-	while ((task = cluster_state_next_task(bench->state, &position)))
+	while ((task = replica_next_task(bench->state, &position)))
 		if (is_requested_for(query, task))
 			names[count++] = arena_copy_span(bench->arena, task->arn);
 	qsort(names, count, sizeof(*names), by_text);
 	return count;
 }
 
-static size_t inspect_all_instances(struct bench *bench, const struct state_instance_query *query,
+static size_t inspect_all_instances(struct bench *bench, const struct observe_instance_query *query,
 	struct span names[ALL])
 {
-	const struct state_instance *instance;
+	const struct observe_instance *instance;
 	size_t position = 0, count = 0;
 
-	while ((instance = cluster_state_next_instance(bench->state, &position)))
+	while ((instance = replica_next_instance(bench->state, &position)))
 		if (is_instance_requested_for(query, instance))
 			names[count++] = arena_copy_span(bench->arena, instance->id);
 	qsort(names, count, sizeof(*names), by_text);
@@ -244,16 +243,15 @@ static size_t inspect_all_instances(struct bench *bench, const struct state_inst
 
 /* ---- and the indexes ---- */
 
-static size_t select_tasks(struct bench *bench, const struct state_task_query *query, size_t most,
+static size_t select_tasks(struct bench *bench, const struct observe_task_query *query, size_t most,
 	struct span names[ALL])
 {
-	struct state_task page[ALL];
+	struct observe_task page[ALL];
 	struct span after = SPAN_NONE;
 	size_t count = 0, got;
 
 	do {
-		got = cluster_state_select_tasks(bench->state, query, &after, most, bench->arena,
-			page);
+		got = replica_select_tasks(bench->state, query, &after, most, bench->arena, page);
 		assert_null(after.data);
 		for (size_t i = 0; i < got; i++) {
 			assert_true(is_requested_for(query, &page[i]));
@@ -263,16 +261,16 @@ static size_t select_tasks(struct bench *bench, const struct state_task_query *q
 	return count;
 }
 
-static size_t select_instances(struct bench *bench, const struct state_instance_query *query,
+static size_t select_instances(struct bench *bench, const struct observe_instance_query *query,
 	size_t most, struct span names[ALL])
 {
-	struct state_instance page[ALL];
+	struct observe_instance page[ALL];
 	struct span after = SPAN_NONE;
 	size_t count = 0, got;
 
 	do {
-		got = cluster_state_select_instances(bench->state, query, &after, most,
-			bench->arena, page);
+		got = replica_select_instances(bench->state, query, &after, most, bench->arena,
+			page);
 		assert_null(after.data);
 		for (size_t i = 0; i < got; i++)
 			names[count++] = after = page[i].id;
@@ -293,7 +291,7 @@ static size_t draw_page(struct bench *bench)
 	return random_below(bench->random, 2) ? ALL : 1 + random_below(bench->random, 4);
 }
 
-static size_t compare_tasks(struct bench *bench, const struct state_task_query *query)
+static size_t compare_tasks(struct bench *bench, const struct observe_task_query *query)
 {
 	struct span found[ALL], wanted[ALL];
 	size_t count = inspect_all_tasks(bench, query, wanted);
@@ -302,7 +300,7 @@ static size_t compare_tasks(struct bench *bench, const struct state_task_query *
 	return count;
 }
 
-static size_t compare_instances(struct bench *bench, const struct state_instance_query *query)
+static size_t compare_instances(struct bench *bench, const struct observe_instance_query *query)
 {
 	struct span found[ALL], wanted[ALL];
 	size_t count = inspect_all_instances(bench, query, wanted);
@@ -325,14 +323,14 @@ static void count_in(struct tally *tally, size_t count)
 static void compare_all_tasks(struct bench *bench, struct tally *tally)
 {
 	static const char *const on[] = {NULL, "i0", "i3", "", "none"};
-	unsigned statuses[] = {0, 1u << random_below(bench->random, STATE_TASK_STOPPED + 1),
-		1u << STATE_TASK_STOPPED, (unsigned)random_below(bench->random, 256)};
+	unsigned statuses[] = {0, 1u << random_below(bench->random, OBSERVE_TASK_STOPPED + 1),
+		1u << OBSERVE_TASK_STOPPED, (unsigned)random_below(bench->random, 256)};
 
 	for (size_t g = 0; g < LENGTH(groups); g++)
 		for (size_t s = 0; s < LENGTH(starters); s++)
 			for (size_t i = 0; i < LENGTH(on); i++)
 				for (size_t k = 0; k < 2 * LENGTH(statuses); k++) {
-					struct state_task_query query = {
+					struct observe_task_query query = {
 						.group = text_of(groups[g]),
 						.started_by = text_of(starters[s]),
 						.instance = text_of(on[i]),
@@ -350,7 +348,7 @@ static void compare_all_instances(struct bench *bench, struct tally *tally)
 			for (size_t j = 0; j <= i; j++) {
 				struct span requested[2] = {
 					text_of(conditions[i]), text_of(conditions[j])};
-				struct state_instance_query query = {.statuses = statuses,
+				struct observe_instance_query query = {.statuses = statuses,
 					.attributes = requested,
 					.attribute_count = (i > 0) + (j > 0)};
 
@@ -376,18 +374,18 @@ static void test_every_query_after_random_changes(void **unused)
 		}
 		assert_true(tasks.some > 500 && tasks.none > 500);
 		assert_true(instances.some > 500 && instances.none > 500);
-		cluster_state_list_begin(bench->state);
-		cluster_state_list_end(bench->state, ++bench->version, now(bench), NULL, NULL);
-		assert_int_equal(cluster_state_index_work(bench->state).nodes, 0);
+		replica_list_begin(bench->state);
+		replica_list_end(bench->state, ++bench->version, now(bench), NULL, NULL);
+		assert_int_equal(replica_get_index_work(bench->state).nodes, 0);
 		bench_free(bench);
 	}
 }
 
 /* ---- pages while things change ---- */
 
-static struct state_task_query draw_query(struct bench *bench)
+static struct observe_task_query draw_query(struct bench *bench)
 {
-	return (struct state_task_query){.group = text_of(PICK(bench->random, groups)),
+	return (struct observe_task_query){.group = text_of(PICK(bench->random, groups)),
 		.started_by = random_below(bench->random, 2)
 				      ? SPAN_NONE
 				      : text_of(PICK(bench->random, starters)),
@@ -415,16 +413,16 @@ static void test_pages_while_things_change(void **unused)
 
 	(void)unused;
 	for (unsigned round = 0; round < STEPS / 4; round++) {
-		struct state_task_query query = draw_query(bench);
+		struct observe_task_query query = draw_query(bench);
 		struct span steady[ALL], present[ALL], found[ALL], after = SPAN_NONE;
 		size_t count = inspect_all_tasks(bench, &query, steady), found_count = 0, got;
-		struct state_task page[3];
+		struct observe_task page[3];
 
 		do {
 			struct span behind = after;
 
-			got = cluster_state_select_tasks(bench->state, &query, &behind,
-				LENGTH(page), bench->arena, page);
+			got = replica_select_tasks(bench->state, &query, &behind, LENGTH(page),
+				bench->arena, page);
 			for (size_t i = 0; i < got; i++) {
 				assert_true(!after.data || span_compare(page[i].arn, after) > 0);
 				found[found_count++] = after = page[i].arn;
@@ -453,20 +451,20 @@ static void test_pages_while_things_change(void **unused)
 #define LOG_MANY 16
 
 /* Tasks t00000 and so on: each second one of an environment, each third one of a deployment, all statuses in turn. */
-static struct state_task numbered(struct bench *bench, size_t number, char name[NAME_SIZE],
+static struct observe_task numbered(struct bench *bench, size_t number, char name[NAME_SIZE],
 	char on[NAME_SIZE])
 {
-	enum state_task_status last = number % (STATE_TASK_STOPPED + 1);
+	enum observe_task_status last = number % (OBSERVE_TASK_STOPPED + 1);
 
 	snprintf(name, NAME_SIZE, "t%06zu", number);
 	snprintf(on, NAME_SIZE, "i%06zu", number / 64);
-	return (struct state_task){.arn = span_of(name),
+	return (struct observe_task){.arn = span_of(name),
 		.instance = span_of(on),
 		.group = number / 8 % 2 ? SPAN("env:a") : SPAN("env:b"),
 		.started_by = number / 8 % 3 ? SPAN("d-2") : SPAN("d-1"),
 		.task_definition = SPAN("log:1"),
 		.last = last,
-		.stop_code = number / 16 % 2 && last == STATE_TASK_STOPPED
+		.stop_code = number / 16 % 2 && last == OBSERVE_TASK_STOPPED
 				     ? SPAN("EssentialContainerExited")
 				     : SPAN("UserInitiated"),
 		.stopped_reason = SPAN(""),
@@ -478,78 +476,79 @@ static void fill(struct bench *bench, size_t count)
 	char name[NAME_SIZE], on[NAME_SIZE];
 
 	for (size_t i = 0; i < count; i++) {
-		struct state_task task = numbered(bench, i, name, on);
-		struct state_instance instance = {.id = span_of(name),
+		struct observe_task task = numbered(bench, i, name, on);
+		struct observe_instance instance = {.id = span_of(name),
 			.arn = span_of(name),
 			.host = SPAN(""),
-			.status = i % 16 ? STATE_INSTANCE_ACTIVE : STATE_INSTANCE_DRAINING,
+			.status = i % 16 ? OBSERVE_INSTANCE_ACTIVE : OBSERVE_INSTANCE_DRAINING,
 			.connected = true,
 			.attributes = i / 2 % 2 ? SPAN(";stack=prod;gpu=;") : SPAN(";stack=test;"),
 			.version = ++bench->version};
 
-		cluster_state_put_task(bench->state, &task, now(bench));
-		cluster_state_put_instance(bench->state, &instance, now(bench));
+		replica_put_task(bench->state, &task, now(bench));
+		replica_put_instance(bench->state, &instance, now(bench));
 	}
 }
 
-static struct cluster_index_work work_of_task_page(struct bench *bench,
-	const struct state_task_query *query, struct span after)
+static struct replica_index_work work_of_task_page(struct bench *bench,
+	const struct observe_task_query *query, struct span after)
 {
-	struct state_task page[PAGE];
-	struct cluster_index_work before = cluster_state_index_work(bench->state), behind;
+	struct observe_task page[PAGE];
+	struct replica_index_work before = replica_get_index_work(bench->state), behind;
 
-	assert_int_equal(cluster_state_select_tasks(bench->state, query, &after, PAGE, bench->arena,
+	assert_int_equal(replica_select_tasks(bench->state, query, &after, PAGE, bench->arena,
 				 page),
 		PAGE);
-	behind = cluster_state_index_work(bench->state);
+	behind = replica_get_index_work(bench->state);
 	arena_reset(bench->arena);
-	return (struct cluster_index_work){
+	return (struct replica_index_work){
 		.visits = behind.visits - before.visits, .steps = behind.steps - before.steps};
 }
 
-static struct cluster_index_work work_of_instance_page(struct bench *bench,
-	const struct state_instance_query *query, struct span after)
+static struct replica_index_work work_of_instance_page(struct bench *bench,
+	const struct observe_instance_query *query, struct span after)
 {
-	struct state_instance page[PAGE];
-	struct cluster_index_work before = cluster_state_index_work(bench->state), behind;
+	struct observe_instance page[PAGE];
+	struct replica_index_work before = replica_get_index_work(bench->state), behind;
 
-	assert_int_equal(cluster_state_select_instances(bench->state, query, &after, PAGE,
-				 bench->arena, page),
+	assert_int_equal(replica_select_instances(bench->state, query, &after, PAGE, bench->arena,
+				 page),
 		PAGE);
-	behind = cluster_state_index_work(bench->state);
+	behind = replica_get_index_work(bench->state);
 	arena_reset(bench->arena);
-	return (struct cluster_index_work){
+	return (struct replica_index_work){
 		.visits = behind.visits - before.visits, .steps = behind.steps - before.steps};
 }
 
-static void assert_cheap(struct cluster_index_work work)
+static void assert_cheap(struct replica_index_work work)
 {
 	assert_int_equal(work.visits, PAGE);
 	/* A way down a tree for each, and for each status that is begun with; three times the least depth. */
-	assert_in_range(work.steps, 0, (PAGE + STATE_TASK_STOPPED + 2) * 3 * LOG_MANY);
+	assert_in_range(work.steps, 0, (PAGE + OBSERVE_TASK_STOPPED + 2) * 3 * LOG_MANY);
 }
 
-static const struct state_task_query task_queries[] = {
+static const struct observe_task_query task_queries[] = {
 	{.failed = false},
 	{.group = {"env:a", 5}},
 	{.started_by = {"d-1", 3}},
-	{.statuses = 1u << STATE_TASK_RUNNING},
+	{.statuses = 1u << OBSERVE_TASK_RUNNING},
 	{.failed = true},
-	{.group = {"env:b", 5}, .statuses = 1u << STATE_TASK_RUNNING},
-	{.group = {"env:b", 5}, .statuses = 1u << STATE_TASK_PENDING | 1u << STATE_TASK_STOPPED},
+	{.group = {"env:b", 5}, .statuses = 1u << OBSERVE_TASK_RUNNING},
+	{.group = {"env:b", 5},
+		.statuses = 1u << OBSERVE_TASK_PENDING | 1u << OBSERVE_TASK_STOPPED},
 	{.started_by = {"d-2", 3}, .failed = true},
-	{.started_by = {"d-2", 3}, .statuses = 1u << STATE_TASK_STOPPED},
+	{.started_by = {"d-2", 3}, .statuses = 1u << OBSERVE_TASK_STOPPED},
 };
 
 static const struct span prod[] = {{"stack=prod", 10}}, gpu[] = {{"gpu", 3}},
 			 both[] = {{"stack=prod", 10}, {"gpu", 3}};
-static const struct state_instance_query instance_queries[] = {
+static const struct observe_instance_query instance_queries[] = {
 	{.statuses = 0},
-	{.statuses = 1u << STATE_INSTANCE_DRAINING},
+	{.statuses = 1u << OBSERVE_INSTANCE_DRAINING},
 	{.attributes = prod, .attribute_count = 1},
 	{.attributes = gpu, .attribute_count = 1},
 	{.attributes = both, .attribute_count = 2},
-	{.attributes = prod, .attribute_count = 1, .statuses = 1u << STATE_INSTANCE_ACTIVE},
+	{.attributes = prod, .attribute_count = 1, .statuses = 1u << OBSERVE_INSTANCE_ACTIVE},
 };
 
 static void test_a_page_costs_what_is_on_it(void **unused)
@@ -579,19 +578,19 @@ static void test_a_page_costs_what_is_on_it(void **unused)
 static void test_the_rarest_is_looked_at(void **unused)
 {
 	struct bench *bench = bench_new(1, &wide);
-	struct state_task_query query = {
+	struct observe_task_query query = {
 		.group = SPAN("env:a"), .started_by = SPAN("d-1"), .instance = SPAN("i000009")};
-	struct cluster_index_work before;
-	struct state_task page[PAGE];
+	struct replica_index_work before;
+	struct observe_task page[PAGE];
 	struct span after = SPAN_NONE, found[ALL];
 
 	(void)unused;
 	fill(bench, MANY);
-	before = cluster_state_index_work(bench->state);
-	assert_int_equal(cluster_state_select_tasks(bench->state, &query, &after, PAGE,
-				 bench->arena, page),
+	before = replica_get_index_work(bench->state);
+	assert_int_equal(replica_select_tasks(bench->state, &query, &after, PAGE, bench->arena,
+				 page),
 		inspect_all_tasks(bench, &query, found));
-	assert_int_equal(cluster_state_index_work(bench->state).visits - before.visits, 64);
+	assert_int_equal(replica_get_index_work(bench->state).visits - before.visits, 64);
 	bench_free(bench);
 }
 
@@ -599,31 +598,31 @@ static void test_the_rarest_is_looked_at(void **unused)
 static void test_others_come_in_between(void **unused)
 {
 	struct bench *bench = bench_new(1, &wide);
-	struct state_task_query query = {.group = SPAN("env:a"), .started_by = SPAN("d-last")};
-	struct state_task task, page[PAGE];
+	struct observe_task_query query = {.group = SPAN("env:a"), .started_by = SPAN("d-last")};
+	struct observe_task task, page[PAGE];
 	struct span after = SPAN_NONE;
 	char name[NAME_SIZE], on[NAME_SIZE];
 	size_t count = 0;
 	unsigned calls = 0;
 
 	(void)unused;
-	for (size_t i = 0; i < 3 * CLUSTER_INDEX_VISITS_MAX; i++) {
+	for (size_t i = 0; i < 3 * REPLICA_INDEX_VISITS_MAX; i++) {
 		task = numbered(bench, i, name, on);
 		task.group = i % 2 ? SPAN("env:a") : SPAN("env:b");
 		task.started_by = i % 2 ? SPAN("d-1") : SPAN("d-last");
-		cluster_state_put_task(bench->state, &task, now(bench));
+		replica_put_task(bench->state, &task, now(bench));
 	}
-	task = numbered(bench, 3 * CLUSTER_INDEX_VISITS_MAX, name, on);
+	task = numbered(bench, 3 * REPLICA_INDEX_VISITS_MAX, name, on);
 	task.group = SPAN("env:a");
 	task.started_by = SPAN("d-last");
-	cluster_state_put_task(bench->state, &task, now(bench));
+	replica_put_task(bench->state, &task, now(bench));
 	do {
-		struct cluster_index_work before = cluster_state_index_work(bench->state);
+		struct replica_index_work before = replica_get_index_work(bench->state);
 
-		count += cluster_state_select_tasks(bench->state, &query, &after, PAGE,
-			bench->arena, page);
-		assert_in_range(cluster_state_index_work(bench->state).visits - before.visits, 1,
-			CLUSTER_INDEX_VISITS_MAX);
+		count += replica_select_tasks(bench->state, &query, &after, PAGE, bench->arena,
+			page);
+		assert_in_range(replica_get_index_work(bench->state).visits - before.visits, 1,
+			REPLICA_INDEX_VISITS_MAX);
 		calls++;
 	} while (after.data);
 	assert_int_equal(count, 1);
@@ -637,29 +636,29 @@ static void test_changes_are_cheap(void **unused)
 {
 	struct bench *bench = bench_new(1, &wide);
 	char name[NAME_SIZE], on[NAME_SIZE];
-	struct cluster_index_work before, behind;
-	struct state_task task;
-	struct state_instance instance;
+	struct replica_index_work before, behind;
+	struct observe_task task;
+	struct observe_instance instance;
 
 	(void)unused;
 	fill(bench, MANY);
-	before = cluster_state_index_work(bench->state);
+	before = replica_get_index_work(bench->state);
 	/* Each task in four; each instance in one, and in one or two for each attribute. */
 	assert_int_equal(before.nodes, 4 * MANY + MANY + 2 * MANY + MANY / 2);
 	task = numbered(bench, 8 * 1000, name, on);
-	task.health = STATE_UNHEALTHY;
-	assert_true(cluster_state_put_task(bench->state, &task, now(bench)));
-	instance = *cluster_state_get_instance(bench->state, SPAN("t000100"), bench->arena);
+	task.health = OBSERVE_UNHEALTHY;
+	assert_true(replica_put_task(bench->state, &task, now(bench)));
+	instance = *replica_get_instance(bench->state, SPAN("t000100"), bench->arena);
 	instance.connected = false;
 	instance.version = ++bench->version;
-	assert_true(cluster_state_put_instance(bench->state, &instance, now(bench)));
-	assert_int_equal(cluster_state_index_work(bench->state).steps, before.steps);
+	assert_true(replica_put_instance(bench->state, &instance, now(bench)));
+	assert_int_equal(replica_get_index_work(bench->state).steps, before.steps);
 	for (size_t i = 0; i < 1000; i++) {
 		task = numbered(bench, 17 * i, name, on);
-		task.last = (task.last + 1) % STATE_TASK_STOPPED;
-		assert_true(cluster_state_put_task(bench->state, &task, now(bench)));
+		task.last = (task.last + 1) % OBSERVE_TASK_STOPPED;
+		assert_true(replica_put_task(bench->state, &task, now(bench)));
 	}
-	behind = cluster_state_index_work(bench->state);
+	behind = replica_get_index_work(bench->state);
 	assert_in_range(behind.steps - before.steps, 1, UINT64_C(1000) * 4 * 2 * 3 * LOG_MANY);
 	assert_int_equal(behind.nodes, before.nodes);
 	bench_free(bench);

@@ -7,8 +7,8 @@
 
 #include "aws/call.h"
 #include "base/memory.h"
-#include "environment/state_document.h"
-#include "environment/state_internal.h"
+#include "delivery/observe/document.h"
+#include "delivery/observe/observe_internal.h"
 
 #define DESCRIBE_MAX 10 /* services of one call, as ECS allows */
 
@@ -20,12 +20,12 @@ struct known {
 	char text[];
 };
 
-bool state_services_has(const struct state_cluster *cluster_ref, struct span name)
+bool observe_services_has(const struct observed_cluster *cluster_ref, struct span name)
 {
 	return map_has(&cluster_ref->services, name);
 }
 
-void state_services_forget(struct state_cluster *cluster_ref)
+void observe_services_forget(struct observed_cluster *cluster_ref)
 {
 	MAP_EACH (&cluster_ref->services, entry)
 		free(entry->value);
@@ -37,8 +37,8 @@ void state_services_forget(struct state_cluster *cluster_ref)
 /* ---- asking ---- */
 
 struct asking {
-	struct state_service *service;
-	struct state_cluster *cluster_ref;
+	struct observer *service;
+	struct observed_cluster *cluster_ref;
 	struct aws_target *target;
 	struct arena *arena;
 	uint64_t resource_version; /* of the call */
@@ -57,7 +57,7 @@ static struct json *request_for(struct asking *asking, const struct span *names,
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, services, json_new_string(arena, names[i]));
 	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
-	json_set_string(arena, request, "cluster", state_document_id(asking->cluster_ref->scope));
+	json_set_string(arena, request, "cluster", observe_document_id(asking->cluster_ref->scope));
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
 	return request;
@@ -76,7 +76,7 @@ static int find_answer(const struct json *answer, struct span name, const struct
 	JSON_EACH_ITEM (json_get(answer, "failures"), failure) {
 		struct span arn = json_get_text(failure, "arn");
 
-		if (arn.data && span_equal(state_document_id(arn), name) &&
+		if (arn.data && span_equal(observe_document_id(arn), name) &&
 			span_is(json_get_text(failure, "reason"), "MISSING"))
 			return 0;
 	}
@@ -87,7 +87,7 @@ static int find_answer(const struct json *answer, struct span name, const struct
 /* Under the lock. */
 static void keep(struct asking *asking, struct span name, const struct json *found)
 {
-	struct state_cluster *cluster_ref = asking->cluster_ref;
+	struct observed_cluster *cluster_ref = asking->cluster_ref;
 	struct known *before = map_get(&cluster_ref->services, name), *now;
 	struct span text = found ? json_to_text(found, asking->arena) : SPAN("");
 	bool same;
@@ -110,7 +110,7 @@ static void keep(struct asking *asking, struct span name, const struct json *fou
 
 static int ask(struct asking *asking, const struct span *names, size_t count, struct err *err)
 {
-	struct state_service *service = asking->service;
+	struct observer *service = asking->service;
 	struct json *answer;
 	int code;
 
@@ -132,7 +132,8 @@ static int ask(struct asking *asking, const struct span *names, size_t count, st
 }
 
 /* Under the lock: those that nobody needs any more. */
-static void forget_others(struct state_cluster *cluster_ref, const struct span *names, size_t count)
+static void forget_others(struct observed_cluster *cluster_ref, const struct span *names,
+	size_t count)
 {
 	_map_ struct map needed = {0};
 
@@ -145,7 +146,7 @@ static void forget_others(struct state_cluster *cluster_ref, const struct span *
 
 static void report(const struct asking *asking)
 {
-	const struct state_config *config = &asking->service->config;
+	const struct observe_config *config = &asking->service->config;
 
 	for (size_t i = 0; config->service_changed && i < asking->changed_count; i++)
 		config->service_changed(config->context, asking->cluster_ref->name,
@@ -163,10 +164,10 @@ static size_t keep_wanted(const struct asking *asking, struct span *names, size_
 	return kept;
 }
 
-int state_services_refresh(struct state_service *service, struct state_cluster *cluster_ref,
+int observe_services_refresh(struct observer *service, struct observed_cluster *cluster_ref,
 	bool all, struct aws_target *target, struct err *err)
 {
-	const struct state_config *config = &service->config;
+	const struct observe_config *config = &service->config;
 	_arena_ struct arena *arena = arena_new(0);
 	struct asking asking = {
 		.service = service, .cluster_ref = cluster_ref, .target = target, .arena = arena};
@@ -201,16 +202,16 @@ int state_services_refresh(struct state_service *service, struct state_cluster *
 
 /* ---- reading ---- */
 
-void state_get_service(struct state_service *service, struct span cluster_ref_name,
-	struct span name, struct arena *arena, struct state_service_info *ret_info)
+void observe_get_service(struct observer *service, struct span cluster_ref_name, struct span name,
+	struct arena *arena, struct observe_service_info *ret_info)
 {
-	const struct state_cluster *cluster_ref;
+	const struct observed_cluster *cluster_ref;
 	const struct known *known;
 	struct span text = SPAN("");
 	struct json *document;
 	int64_t now_us = runner_now_us(service->runner);
 
-	*ret_info = (struct state_service_info){.stale = true};
+	*ret_info = (struct observe_service_info){.stale = true};
 	lock_take(&service->lock);
 	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
 	known = cluster_ref ? map_get(&cluster_ref->services, name) : NULL;
@@ -219,8 +220,8 @@ void state_get_service(struct state_service *service, struct span cluster_ref_na
 		ret_info->resource_version = known->resource_version;
 		/* Who does not get an answer for the one would not get it for the other. */
 		ret_info->stale =
-			state_cluster_is_late(cluster_ref, known->requested_us, now_us) ||
-			state_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
+			observed_cluster_is_late(cluster_ref, known->requested_us, now_us) ||
+			observed_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
 		text = arena_copy_span(arena, (struct span){known->text, known->length});
 	}
 	if (cluster_ref)
@@ -232,10 +233,9 @@ void state_get_service(struct state_service *service, struct span cluster_ref_na
 		ret_info->service = document;
 }
 
-void state_want_service(struct state_service *service, struct span cluster_ref_name,
-	struct span name)
+void observe_want_service(struct observer *service, struct span cluster_ref_name, struct span name)
 {
-	struct state_cluster *cluster_ref;
+	struct observed_cluster *cluster_ref;
 	bool first = false;
 
 	lock_take(&service->lock);

@@ -13,7 +13,7 @@
 
 #include "aws/call_target.h"
 #include "control/runner_simulated.h"
-#include "environment/state.h"
+#include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
 
 #define PLACE "far:123456789012/eu-west-1/web"
@@ -29,7 +29,7 @@
 struct bench {
 	struct runner *runner;
 	struct test_server *server;
-	struct state_service *service;
+	struct observer *service;
 	struct aws_target target;
 	struct arena *arena;
 	unsigned listings, reported;
@@ -103,7 +103,8 @@ static void note(void *context, struct span cluster_ref, struct span instance, s
 static int set_up(void **state)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct state_config config = {.changed = note,
+	struct observe_config config = {.changed = note,
+		.group_prefix = SPAN("env:"),
 		.resolve = resolve,
 		.get_poll_ms = get_poll_ms,
 		.is_wanted = is_wanted,
@@ -116,7 +117,7 @@ static int set_up(void **state)
 	bench->wanted = true;
 	config.runner = bench->runner;
 	config.store = bench->server->store;
-	assert_int_equal(state_service_new(&config, &bench->service, NULL), 0);
+	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
 	*state = bench;
 	return 0;
 }
@@ -125,7 +126,7 @@ static int tear_down(void **state)
 {
 	struct bench *bench = *state;
 
-	state_service_free(bench->service);
+	observe_free(bench->service);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
@@ -138,17 +139,17 @@ static void sleep_ms(struct bench *bench, int64_t milliseconds)
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, milliseconds * 1000));
 }
 
-static struct state_info info(struct bench *bench)
+static struct observe_info info(struct bench *bench)
 {
-	struct state_info known;
+	struct observe_info known;
 
-	assert_true(state_get_info(bench->service, SPAN(PLACE), &known));
+	assert_true(observe_get_info(bench->service, SPAN(PLACE), &known));
 	return known;
 }
 
 static void open_place(struct bench *bench)
 {
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	sleep_ms(bench, 100);
 	assert_true(info(bench).complete);
 	assert_int_equal(bench->listings, 1);
@@ -176,15 +177,15 @@ static void sooner_when_somebody_waits(void **state)
 
 	open_place(bench);
 	sleep_ms(bench, 5000);
-	resource_version = state_resource_version(bench->service, SPAN(PLACE));
-	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version));
+	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
+	assert_false(observe_reaches(bench->service, SPAN(PLACE), resource_version));
 	sleep_ms(bench, 100);
 	assert_int_equal(bench->listings, 2);
-	assert_true(state_reaches(bench->service, SPAN(PLACE), resource_version));
+	assert_true(observe_reaches(bench->service, SPAN(PLACE), resource_version));
 	/* Who waits all the time does not make a storm. */
 	for (unsigned i = 0; i < 1000; i++) {
-		state_reaches(bench->service, SPAN(PLACE),
-			state_resource_version(bench->service, SPAN(PLACE)));
+		observe_reaches(bench->service, SPAN(PLACE),
+			observe_resource_version(bench->service, SPAN(PLACE)));
 		sleep_ms(bench, 10);
 	}
 	assert_in_range(bench->listings, 8, 13);
@@ -204,8 +205,8 @@ static void seldom_when_it_does_not_answer(void **state)
 	sleep_ms(bench, INT64_C(3600000));
 	/* Not even when somebody waits. */
 	for (unsigned i = 0; i < 3600; i++) {
-		state_reaches(bench->service, SPAN(PLACE),
-			state_resource_version(bench->service, SPAN(PLACE)));
+		observe_reaches(bench->service, SPAN(PLACE),
+			observe_resource_version(bench->service, SPAN(PLACE)));
 		sleep_ms(bench, 1000);
 	}
 	assert_in_range(bench->listings, 100, 150);
@@ -221,7 +222,7 @@ static void long_listings_are_not_stale(void **state)
 	struct bench *bench = *state;
 
 	bench->takes_ms = 4 * PERIOD_MS;
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	sleep_ms(bench, 5 * PERIOD_MS);
 	for (unsigned i = 0; i < 60; i++) {
 		sleep_ms(bench, PERIOD_MS);
@@ -239,22 +240,23 @@ static void forgotten_when_nobody_needs_it(void **state)
 	unsigned listings;
 
 	open_place(bench);
-	assert_int_equal(state_list_clusters(bench->service, bench->arena, &cluster_refs), 1);
+	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &cluster_refs), 1);
 	bench->wanted = false;
 	sleep_ms(bench, 2 * PERIOD_MS);
 	listings = bench->listings;
-	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
-	assert_int_equal(state_list_clusters(bench->service, bench->arena, &cluster_refs), 0);
-	assert_null(state_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
+	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
+	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &cluster_refs), 0);
+	assert_null(observe_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
 	sleep_ms(bench, 10 * PERIOD_MS);
 	assert_int_equal(bench->listings, listings);
 	/* And from the beginning when somebody does. */
 	bench->wanted = true;
-	state_watch(bench->service, SPAN(PLACE));
-	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
+	observe_watch(bench->service, SPAN(PLACE));
+	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
 	sleep_ms(bench, 100);
-	assert_true(state_is_complete(bench->service, SPAN(PLACE)));
-	assert_non_null(state_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
+	assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
+	assert_non_null(observe_get_instance(bench->service, SPAN(PLACE), SPAN("i1"),
+		bench->arena));
 	assert_int_equal(bench->listings, listings + 1);
 }
 
@@ -263,12 +265,12 @@ static void many_times_watched_is_no_more(void **state)
 	struct bench *bench = *state;
 
 	open_place(bench);
-	for (unsigned i = 0; i < 2 * STATE_REMOTE_CLUSTERS_MAX; i++) {
+	for (unsigned i = 0; i < 2 * OBSERVE_REMOTE_CLUSTERS_MAX; i++) {
 		bench->wanted = false;
 		sleep_ms(bench, 2 * PERIOD_MS);
 		bench->wanted = true;
-		state_watch(bench->service, SPAN(PLACE));
-		state_watch(bench->service, SPAN(PLACE));
+		observe_watch(bench->service, SPAN(PLACE));
+		observe_watch(bench->service, SPAN(PLACE));
 		sleep_ms(bench, 100);
 		assert_true(info(bench).complete);
 	}
@@ -278,28 +280,29 @@ static void many_times_watched_is_no_more(void **state)
 static void what_was_answered_is_known(void **state)
 {
 	struct bench *bench = *state;
-	const struct state_task *known;
+	const struct observe_task *known;
 	struct json *task;
 
 	open_place(bench);
 	bench->has_task = true;
 	assert_int_equal(json_parse(SPAN(TEST_TASK), bench->arena, &task, NULL), 0);
 	bench->reported = 0;
-	assert_int_equal(state_post_task(bench->service, SPAN(PLACE), task, NULL), 1);
+	assert_int_equal(observe_post_task(bench->service, SPAN(PLACE), task, NULL), 1);
 	assert_int_equal(bench->reported, 1);
-	assert_int_equal(state_post_task(bench->service, SPAN(PLACE), task, NULL), 0);
-	known = state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena);
+	assert_int_equal(observe_post_task(bench->service, SPAN(PLACE), task, NULL), 0);
+	known = observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena);
 	assert_non_null(known);
 	assert_true(span_is(known->instance, "i1"));
 	/* It is on no page, and there when it is asked for by name. */
 	sleep_ms(bench, 2 * PERIOD_MS);
-	assert_non_null(state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena));
+	assert_non_null(observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN),
+		bench->arena));
 	bench->has_task = false;
 	sleep_ms(bench, 2 * PERIOD_MS);
-	assert_null(state_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena));
+	assert_null(observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena));
 	/* Of this server nobody but the store knows. */
-	assert_int_equal(state_post_task(bench->service, SPAN(":123456789012/eu-west-1/web"), task,
-				 NULL),
+	assert_int_equal(observe_post_task(bench->service, SPAN(":123456789012/eu-west-1/web"),
+				 task, NULL),
 		0);
 }
 

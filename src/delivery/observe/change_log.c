@@ -1,5 +1,5 @@
 /* See the header. A change is kept as up to two blocks, each a task or an instance with its texts behind it. */
-#include "environment/state_log.h"
+#include "delivery/observe/change_log.h"
 
 #include "base/lock.h"
 #include "base/memory.h"
@@ -9,19 +9,19 @@ struct kept {
 	void *before, *after; /* NULL: it was not there, or is not any more */
 };
 
-struct state_log {
+struct change_log {
 	struct lock lock; /* for all below */
 	unsigned shares;
 	uint64_t first; /* position before the oldest change that is kept */
 	size_t begin, count;
-	struct kept kept[STATE_LOG_MAX];
-	struct state_tail *tails;
+	struct kept kept[CHANGE_LOG_MAX];
+	struct change_log_reader *tails;
 	int64_t observed_ms;
 };
 
-struct state_tail {
-	struct state_log *log;
-	struct state_tail *next;
+struct change_log_reader {
+	struct change_log *log;
+	struct change_log_reader *next;
 	uint64_t position;
 	void (*wake)(void *context);
 	void *context;
@@ -36,17 +36,17 @@ struct layout {
 	size_t text_count;
 };
 
-static const size_t task_texts[] = {offsetof(struct state_task, arn),
-	offsetof(struct state_task, instance), offsetof(struct state_task, group),
-	offsetof(struct state_task, started_by), offsetof(struct state_task, task_definition),
-	offsetof(struct state_task, stop_code), offsetof(struct state_task, stopped_reason)};
-static const size_t instance_texts[] = {offsetof(struct state_instance, id),
-	offsetof(struct state_instance, arn), offsetof(struct state_instance, host),
-	offsetof(struct state_instance, attributes)};
+static const size_t task_texts[] = {offsetof(struct observe_task, arn),
+	offsetof(struct observe_task, instance), offsetof(struct observe_task, group),
+	offsetof(struct observe_task, started_by), offsetof(struct observe_task, task_definition),
+	offsetof(struct observe_task, stop_code), offsetof(struct observe_task, stopped_reason)};
+static const size_t instance_texts[] = {offsetof(struct observe_instance, id),
+	offsetof(struct observe_instance, arn), offsetof(struct observe_instance, host),
+	offsetof(struct observe_instance, attributes)};
 static const struct layout task_layout = {
-	sizeof(struct state_task), task_texts, LENGTH(task_texts)};
+	sizeof(struct observe_task), task_texts, LENGTH(task_texts)};
 static const struct layout instance_layout = {
-	sizeof(struct state_instance), instance_texts, LENGTH(instance_texts)};
+	sizeof(struct observe_instance), instance_texts, LENGTH(instance_texts)};
 
 static struct span *text_at(const struct layout *layout, const void *object, size_t i)
 {
@@ -92,9 +92,9 @@ static void *lend(const struct layout *layout, const void *object, struct arena 
 
 /* ---- the log ---- */
 
-struct state_log *state_log_new(uint64_t position)
+struct change_log *change_log_new(uint64_t position)
 {
-	struct state_log *log = memory_allocate(sizeof(*log));
+	struct change_log *log = memory_allocate(sizeof(*log));
 
 	lock_init(&log->lock);
 	log->first = position;
@@ -103,18 +103,18 @@ struct state_log *state_log_new(uint64_t position)
 }
 
 /* Under the lock. */
-static void drop_oldest(struct state_log *log)
+static void drop_oldest(struct change_log *log)
 {
 	struct kept *oldest = &log->kept[log->begin];
 
 	free(oldest->before);
 	free(oldest->after);
-	log->begin = (log->begin + 1) % STATE_LOG_MAX;
+	log->begin = (log->begin + 1) % CHANGE_LOG_MAX;
 	log->count--;
 	log->first++;
 }
 
-void state_log_leave(struct state_log *log)
+void change_log_leave(struct change_log *log)
 {
 	bool last;
 
@@ -132,13 +132,13 @@ void state_log_leave(struct state_log *log)
 }
 
 /* Under the lock. */
-static void wake_all(const struct state_log *log)
+static void wake_all(const struct change_log *log)
 {
-	for (const struct state_tail *tail = log->tails; tail; tail = tail->next)
+	for (const struct change_log_reader *tail = log->tails; tail; tail = tail->next)
 		tail->wake(tail->context);
 }
 
-void state_log_add(struct state_log *log, const struct cluster_state_change *change)
+void change_log_add(struct change_log *log, const struct replica_change *change)
 {
 	bool is_task = change->task_before || change->task_after;
 	const struct layout *layout = is_task ? &task_layout : &instance_layout;
@@ -149,14 +149,14 @@ void state_log_add(struct state_log *log, const struct cluster_state_change *cha
 			is_task ? (const void *)change->task_after : change->instance_after)};
 
 	lock_take(&log->lock);
-	if (log->count == STATE_LOG_MAX)
+	if (log->count == CHANGE_LOG_MAX)
 		drop_oldest(log);
-	log->kept[(log->begin + log->count++) % STATE_LOG_MAX] = kept;
+	log->kept[(log->begin + log->count++) % CHANGE_LOG_MAX] = kept;
 	wake_all(log);
 	lock_release(&log->lock);
 }
 
-void state_log_restart(struct state_log *log, uint64_t position)
+void change_log_restart(struct change_log *log, uint64_t position)
 {
 	lock_take(&log->lock);
 	while (log->count > 0)
@@ -166,7 +166,7 @@ void state_log_restart(struct state_log *log, uint64_t position)
 	lock_release(&log->lock);
 }
 
-void state_log_set_observed(struct state_log *log, int64_t observed_ms)
+void change_log_set_observed(struct change_log *log, int64_t observed_ms)
 {
 	lock_take(&log->lock);
 	log->observed_ms = observed_ms;
@@ -176,20 +176,20 @@ void state_log_set_observed(struct state_log *log, int64_t observed_ms)
 /* ---- reading ---- */
 
 /* Under the lock. */
-static bool is_kept(const struct state_log *log, uint64_t position)
+static bool is_kept(const struct change_log *log, uint64_t position)
 {
 	return position >= log->first && position - log->first <= log->count;
 }
 
-struct state_tail *state_tail_open(struct state_log *log, const uint64_t *position,
+struct change_log_reader *change_log_reader_open(struct change_log *log, const uint64_t *position,
 	void (*wake)(void *context), void *context)
 {
-	struct state_tail *tail = NULL;
+	struct change_log_reader *tail = NULL;
 
 	lock_take(&log->lock);
 	if (!position || is_kept(log, *position)) {
 		tail = memory_allocate(sizeof(*tail));
-		*tail = (struct state_tail){.log = log,
+		*tail = (struct change_log_reader){.log = log,
 			.next = log->tails,
 			.position = position ? *position : log->first + log->count,
 			.wake = wake,
@@ -201,9 +201,9 @@ struct state_tail *state_tail_open(struct state_log *log, const uint64_t *positi
 	return tail;
 }
 
-void state_tail_close(struct state_tail *tail)
+void change_log_reader_close(struct change_log_reader *tail)
 {
-	struct state_tail **at;
+	struct change_log_reader **at;
 
 	if (!tail)
 		return;
@@ -212,16 +212,16 @@ void state_tail_close(struct state_tail *tail)
 		continue;
 	*at = tail->next;
 	lock_release(&tail->log->lock);
-	state_log_leave(tail->log);
+	change_log_leave(tail->log);
 	free(tail);
 }
 
-uint64_t state_tail_position(const struct state_tail *tail)
+uint64_t change_log_reader_position(const struct change_log_reader *tail)
 {
 	return tail->position;
 }
 
-int64_t state_tail_observed_ms(const struct state_tail *tail)
+int64_t change_log_reader_observed_ms(const struct change_log_reader *tail)
 {
 	int64_t observed_ms;
 
@@ -231,10 +231,10 @@ int64_t state_tail_observed_ms(const struct state_tail *tail)
 	return observed_ms;
 }
 
-int state_tail_next(struct state_tail *tail, struct arena *arena,
-	struct cluster_state_change *ret_change)
+int change_log_reader_next(struct change_log_reader *tail, struct arena *arena,
+	struct replica_change *ret_change)
 {
-	struct state_log *log = tail->log;
+	struct change_log *log = tail->log;
 	int code = -EOVERFLOW;
 
 	lock_take(&log->lock);
@@ -243,13 +243,14 @@ int state_tail_next(struct state_tail *tail, struct arena *arena,
 
 		code = behind < log->count;
 		if (code > 0) {
-			const struct kept *kept = &log->kept[(log->begin + behind) % STATE_LOG_MAX];
+			const struct kept *kept =
+				&log->kept[(log->begin + behind) % CHANGE_LOG_MAX];
 			const struct layout *layout =
 				kept->is_task ? &task_layout : &instance_layout;
 			void *before = lend(layout, kept->before, arena),
 			     *after = lend(layout, kept->after, arena);
 
-			*ret_change = (struct cluster_state_change){
+			*ret_change = (struct replica_change){
 				.task_before = kept->is_task ? before : NULL,
 				.task_after = kept->is_task ? after : NULL,
 				.instance_before = kept->is_task ? NULL : before,

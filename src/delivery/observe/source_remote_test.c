@@ -13,9 +13,9 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "control/runner_simulated.h"
+#include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
-#include "environment/state.h"
 
 #define TARGET "aws"
 #define PLACE TARGET ":123456789012/eu-west-1/web"
@@ -56,7 +56,7 @@ struct fake {
 struct bench {
 	struct runner *runner;
 	struct test_server *server;
-	struct state_service *service;
+	struct observer *service;
 	struct fake fake;
 	struct lock lock;
 	struct map changes;
@@ -215,8 +215,11 @@ static struct aws_target *resolve(void *context, struct span cluster_ref)
 static struct bench *bench_new_on(struct runner *runner, int64_t poll_ms)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct state_config config = {
-		.changed = note, .resolve = resolve, .context = bench, .poll_ms = poll_ms};
+	struct observe_config config = {.changed = note,
+		.group_prefix = SPAN("env:"),
+		.resolve = resolve,
+		.context = bench,
+		.poll_ms = poll_ms};
 
 	bench->runner = runner;
 	lock_init(&bench->lock);
@@ -228,7 +231,7 @@ static struct bench *bench_new_on(struct runner *runner, int64_t poll_ms)
 			&bench->server->caller)};
 	config.runner = bench->runner;
 	config.store = bench->server->store;
-	assert_int_equal(state_service_new(&config, &bench->service, NULL), 0);
+	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'web'}");
 	test_call(bench->server, "RegisterTaskDefinition",
 		"{'family':'log','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
@@ -245,7 +248,7 @@ static struct bench *bench_new(uint64_t seed)
 
 static void bench_free(struct bench *bench)
 {
-	state_service_free(bench->service);
+	observe_free(bench->service);
 	aws_target_free(bench->fake.inner);
 	map_clear(&bench->changes);
 	lock_destroy(&bench->lock);
@@ -260,30 +263,30 @@ static void sleep_ms(struct bench *bench, int64_t milliseconds)
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, milliseconds * 1000));
 }
 
-static struct state_info info(struct bench *bench)
+static struct observe_info info(struct bench *bench)
 {
-	struct state_info known;
+	struct observe_info known;
 
-	assert_true(state_get_info(bench->service, SPAN(PLACE), &known));
+	assert_true(observe_get_info(bench->service, SPAN(PLACE), &known));
 	return known;
 }
 
 /* A listing that begins now or later, and ends. */
 static void settle(struct bench *bench)
 {
-	uint64_t resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	uint64_t resource_version = observe_resource_version(bench->service, SPAN(PLACE));
 
 	for (unsigned i = 0; i < 2000; i++) {
-		if (state_reaches(bench->service, SPAN(PLACE), resource_version))
+		if (observe_reaches(bench->service, SPAN(PLACE), resource_version))
 			return;
 		sleep_ms(bench, 1000);
 	}
 	fail_msg("no listing was complete: %s", info(bench).error);
 }
 
-static struct state_instance *get(struct bench *bench, const char *id)
+static struct observe_instance *get(struct bench *bench, const char *id)
 {
-	return state_get_instance(bench->service, SPAN(PLACE), span_of(id), bench->arena);
+	return observe_get_instance(bench->service, SPAN(PLACE), span_of(id), bench->arena);
 }
 
 static void start_task(struct bench *bench, const char *definition, const char *instance,
@@ -309,9 +312,9 @@ static void deregister(struct bench *bench, const char *id)
 		"{'cluster':'web','containerInstance':'%s','force':true}", id);
 }
 
-static const struct state_task *task_of(struct bench *bench, const char *id)
+static const struct observe_task *task_of(struct bench *bench, const char *id)
 {
-	return state_get_task(bench->service, SPAN(PLACE),
+	return observe_get_task(bench->service, SPAN(PLACE),
 		arena_format(bench->arena, TEST_ARN "task/web/%s", id), bench->arena);
 }
 
@@ -322,26 +325,26 @@ static void test_listing(void **unused)
 	struct bench *bench = bench_new(1);
 	char first[TEST_ID_SIZE], second[TEST_ID_SIZE];
 	struct span *ids;
-	struct state_info known;
+	struct observe_info known;
 
 	(void)unused;
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[3], first);
-	state_watch(bench->service, SPAN(PLACE));
-	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
+	observe_watch(bench->service, SPAN(PLACE));
+	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
 	assert_true(info(bench).stale);
 	settle(bench);
 	known = info(bench);
 	assert_true(known.complete && !known.stale && known.error[0] == '\0');
 	assert_int_equal(known.instances, MANY);
 	assert_true(reported(bench, "") > 0);
-	assert_int_equal(state_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids),
+	assert_int_equal(observe_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids),
 		MANY);
 	for (size_t i = 0; i < MANY; i++) {
-		const struct state_instance *instance = get(bench, bench->ids[i]);
+		const struct observe_instance *instance = get(bench, bench->ids[i]);
 
 		assert_non_null(instance);
-		assert_int_equal(instance->status, STATE_INSTANCE_ACTIVE);
+		assert_int_equal(instance->status, OBSERVE_INSTANCE_ACTIVE);
 		assert_true(instance->connected);
 		assert_int_equal(memmem(instance->attributes.data, instance->attributes.length,
 					 ";stack=prod;", 12) != NULL,
@@ -350,7 +353,7 @@ static void test_listing(void **unused)
 		assert_int_equal(reported(bench, bench->ids[i]), 0);
 	}
 	assert_true(span_is(get(bench, bench->ids[3])->tasks[0].started_by, "d-1"));
-	assert_int_equal(get(bench, bench->ids[3])->tasks[0].last, STATE_TASK_PENDING);
+	assert_int_equal(get(bench, bench->ids[3])->tasks[0].last, OBSERVE_TASK_PENDING);
 
 	/* What changes is told, and nothing else is. */
 	map_clear(&bench->changes);
@@ -365,13 +368,13 @@ static void test_listing(void **unused)
 		assert_int_equal(reported(bench, bench->ids[i]) > 0,
 			i == 3 || i == 5 || i == 7 || i == 9);
 	assert_null(get(bench, bench->ids[7]));
-	assert_int_equal(task_of(bench, first)->last, STATE_TASK_RUNNING);
+	assert_int_equal(task_of(bench, first)->last, OBSERVE_TASK_RUNNING);
 
 	test_change_task(bench->server, "web", first, test_has_stopped);
 	settle(bench);
 	assert_int_equal(get(bench, bench->ids[3])->task_count, 0);
-	assert_int_equal(task_of(bench, first)->last, STATE_TASK_STOPPED);
-	assert_non_null(state_last_stopped(bench->service, SPAN(PLACE), span_of(bench->ids[3]),
+	assert_int_equal(task_of(bench, first)->last, OBSERVE_TASK_STOPPED);
+	assert_non_null(observe_last_stopped(bench->service, SPAN(PLACE), span_of(bench->ids[3]),
 		SPAN("env:log"), bench->arena));
 	map_clear(&bench->changes);
 	settle(bench);
@@ -416,12 +419,12 @@ static void test_faults(void **unused)
 			register_many(bench, MANY);
 			start_task(bench, "log", bench->ids[0], task);
 			if (known) {
-				state_watch(bench->service, SPAN(PLACE));
+				observe_watch(bench->service, SPAN(PLACE));
 				settle(bench);
 				before = info(bench).listings;
 			}
 			strike(bench, rows[i].fault, rows[i].operation, rows[i].after, 1);
-			state_watch(bench->service, SPAN(PLACE));
+			observe_watch(bench->service, SPAN(PLACE));
 			while (bench->fake.times > 0 || info(bench).error[0] == '\0') {
 				sleep_ms(bench, 200);
 				if (known)
@@ -448,7 +451,7 @@ static void test_dropped(void **unused)
 	(void)unused;
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[0], task);
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	map_clear(&bench->changes);
 	for (unsigned i = 0; i < 4; i++) {
@@ -469,7 +472,7 @@ static void test_dropped(void **unused)
 
 static void take_resource_version(struct bench *bench)
 {
-	bench->resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	bench->resource_version = observe_resource_version(bench->service, SPAN(PLACE));
 	register_many(bench, 1);
 }
 
@@ -481,7 +484,7 @@ static void test_marks(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 2;
@@ -489,7 +492,7 @@ static void test_marks(void **unused)
 	while (info(bench).listings == listings)
 		sleep_ms(bench, 100);
 	assert_true(bench->resource_version > 0);
-	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
+	assert_false(observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
 		bench->resource_version));
 	map_clear(&bench->changes);
 	while (info(bench).listings == listings + 1) {
@@ -498,7 +501,7 @@ static void test_marks(void **unused)
 	}
 	assert_int_equal(reported(bench, "i"), 1);
 	assert_int_equal(reported(bench, ""), 0);
-	assert_true(state_reaches(bench->service, SPAN(PLACE), bench->resource_version));
+	assert_true(observe_reaches(bench->service, SPAN(PLACE), bench->resource_version));
 	assert_non_null(get(bench, bench->ids[0]));
 	bench_free(bench);
 }
@@ -511,7 +514,7 @@ static void test_outage(void **unused)
 
 	(void)unused;
 	register_many(bench, 2);
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	calls = bench->fake.calls;
 	sleep_ms(bench, 600000);
@@ -551,14 +554,14 @@ static void test_health(void **unused)
 	start_task(bench, "log", bench->ids[0], plain);
 	start_task(bench, "well", bench->ids[0], healthy);
 	strike(bench, FAULT_REFUSED, "DescribeTaskDefinition", 0, 1);
-	state_watch(bench->service, SPAN(PLACE));
-	while (!state_is_complete(bench->service, SPAN(PLACE)) || bench->fake.times > 0)
+	observe_watch(bench->service, SPAN(PLACE));
+	while (!observe_is_complete(bench->service, SPAN(PLACE)) || bench->fake.times > 0)
 		sleep_ms(bench, 10);
-	assert_int_equal(task_of(bench, plain)->health, STATE_HEALTH_UNSURE);
+	assert_int_equal(task_of(bench, plain)->health, OBSERVE_HEALTH_UNSURE);
 	settle(bench);
 	sleep_ms(bench, 1000);
-	assert_int_equal(task_of(bench, plain)->health, STATE_HEALTH_NONE);
-	assert_int_equal(task_of(bench, healthy)->health, STATE_HEALTH_UNKNOWN);
+	assert_int_equal(task_of(bench, plain)->health, OBSERVE_HEALTH_NONE);
+	assert_int_equal(task_of(bench, healthy)->health, OBSERVE_HEALTH_UNKNOWN);
 	assert_int_equal(get(bench, bench->ids[0])->task_count, 2);
 	bench_free(bench);
 }
@@ -573,7 +576,7 @@ static int post_text(struct bench *bench, const char *target, struct span text, 
 		if (text.data[i] == '\'')
 			((char *)text.data)[i] = '"';
 	assert_int_equal(json_parse(text, bench->arena, &event, NULL), 0);
-	return state_post_event(bench->service, span_of(target), event, err);
+	return observe_post_event(bench->service, span_of(target), event, err);
 }
 
 static struct span time_text(struct bench *bench)
@@ -638,11 +641,11 @@ static int post_instance(struct bench *bench, const char *id, const char *status
 static void test_events(void **unused)
 {
 	struct bench *bench = bench_new(9);
-	const struct state_instance *instance;
+	const struct observe_instance *instance;
 
 	(void)unused;
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0); /* nobody watches it */
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	map_clear(&bench->changes);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 2), 1);
@@ -655,9 +658,9 @@ static void test_events(void **unused)
 	assert_true(span_is(instance->attributes, ";stack=prod;gpu=;"));
 	assert_true(span_is(instance->host, "i-1"));
 	assert_int_equal(instance->task_count, 1);
-	assert_int_equal(instance->tasks[0].last, STATE_TASK_RUNNING);
+	assert_int_equal(instance->tasks[0].last, OBSERVE_TASK_RUNNING);
 	assert_int_equal(instance->tasks[0].created_ms, INT64_C(1794830400500));
-	assert_int_equal(instance->tasks[0].health, STATE_HEALTH_UNSURE);
+	assert_int_equal(instance->tasks[0].health, OBSERVE_HEALTH_UNSURE);
 
 	/* The server has never heard of either: a listing shows that, and late events do not bring them back. */
 	settle(bench);
@@ -668,7 +671,7 @@ static void test_events(void **unused)
 	assert_null(get(bench, "i1"));
 
 	assert_int_equal(post_instance(bench, "i2", "DRAINING", 3), 1);
-	assert_int_equal(get(bench, "i2")->status, STATE_INSTANCE_DRAINING);
+	assert_int_equal(get(bench, "i2")->status, OBSERVE_INSTANCE_DRAINING);
 	assert_int_equal(post_instance(bench, "i2", "INACTIVE", 4), 1);
 	assert_null(get(bench, "i2"));
 	assert_int_equal(post_instance(bench, "i2", "ACTIVE", 3), 0);
@@ -737,8 +740,8 @@ static void test_events_refused(void **unused)
 	struct bench *bench = bench_new(10);
 
 	(void)unused;
-	state_watch(bench->service, SPAN(PLACE));
-	state_watch(bench->service, SPAN(":123456789012/eu-west-1/web"));
+	observe_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(":123456789012/eu-west-1/web"));
 	settle(bench);
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		_buffer_ struct buffer text = {0};
@@ -779,7 +782,7 @@ static void test_event_while_listing(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 3;
@@ -802,7 +805,7 @@ static void test_late_events(void **unused)
 	struct err err = {0};
 
 	(void)unused;
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	strike(bench, FAULT_REFUSED, NULL, 0, UINT32_MAX);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 1), 1);
@@ -837,7 +840,7 @@ static void test_64_events_from_before_a_listing(void **unused)
 	(void)unused;
 	register_many(bench, 1);
 	sleep_ms(bench, 1000);
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench);
 	sleep_ms(bench, 1000);
 	listings = info(bench).listings;
@@ -912,12 +915,12 @@ static void compare(struct bench *bench)
 	size_t count = 0;
 
 	while ((object = store_next(&cursor))) {
-		const struct state_task *task =
+		const struct observe_task *task =
 			task_of(bench, arena_copy_span(bench->arena, task_facts(object)->id).data);
 
 		count++;
 		assert_non_null(task);
-		assert_int_equal(task->last == STATE_TASK_STOPPED,
+		assert_int_equal(task->last == OBSERVE_TASK_STOPPED,
 			task_facts(object)->last == TASK_STOPPED);
 	}
 	assert_int_equal(info(bench).tasks, count);
@@ -939,7 +942,7 @@ static void test_chaos(void **unused)
 
 		random_seeded_init(&random, seed);
 		register_many(bench, LASTING);
-		state_watch(bench->service, SPAN(PLACE));
+		observe_watch(bench->service, SPAN(PLACE));
 		settle(bench);
 		for (unsigned step = 0; step < 100; step++) {
 			churn_once(bench, &random.random);
@@ -966,8 +969,8 @@ static void test_threads(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	state_watch(bench->service, SPAN(PLACE));
-	while (!state_is_complete(bench->service, SPAN(PLACE)))
+	observe_watch(bench->service, SPAN(PLACE));
+	while (!observe_is_complete(bench->service, SPAN(PLACE)))
 		sleep_ms(bench, 1);
 	for (listings = info(bench).listings; info(bench).listings < listings + 5;) {
 		version++;
@@ -975,8 +978,8 @@ static void test_threads(void **unused)
 		post_task(bench, "t1", "RUNNING", version);
 		for (size_t i = 0; i < MANY; i++)
 			assert_non_null(get(bench, bench->ids[i]));
-		state_reaches_for(bench->service, SPAN(PLACE), SPAN("i1"), SPAN(""),
-			state_resource_version(bench->service, SPAN(PLACE)));
+		observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i1"), SPAN(""),
+			observe_resource_version(bench->service, SPAN(PLACE)));
 		arena_reset(bench->arena);
 	}
 	assert_true(reported(bench, "i1") > 0);

@@ -10,7 +10,7 @@
 #include "aws/call_target.h"
 #include "base/memory.h"
 #include "control/runner_simulated.h"
-#include "environment/state.h"
+#include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
 
 #define PLACE "aws:123456789012/eu-west-1/web"
@@ -32,7 +32,7 @@ struct bench {
 	struct aws_target target;
 	struct runner *runner;
 	struct test_server *server;
-	struct state_service *service;
+	struct observer *service;
 	struct arena *arena;
 	enum answer answer;
 	bool lists_fail;
@@ -149,7 +149,8 @@ static void service_changed(void *context, struct span cluster_ref, struct span 
 static struct bench *bench_new(size_t needed)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct state_config config = {.resolve = resolve,
+	struct observe_config config = {.resolve = resolve,
+		.group_prefix = SPAN("env:"),
 		.list_services = list_services,
 		.service_changed = service_changed,
 		.context = bench,
@@ -162,14 +163,14 @@ static struct bench *bench_new(size_t needed)
 	bench->needed = needed;
 	config.runner = bench->runner;
 	config.store = bench->server->store;
-	assert_int_equal(state_service_new(&config, &bench->service, NULL), 0);
-	state_watch(bench->service, SPAN(PLACE));
+	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
+	observe_watch(bench->service, SPAN(PLACE));
 	return bench;
 }
 
 static void bench_free(struct bench *bench)
 {
-	state_service_free(bench->service);
+	observe_free(bench->service);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
@@ -181,12 +182,12 @@ static void pass_ms(struct bench *bench, int64_t milliseconds)
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, milliseconds * 1000));
 }
 
-static struct state_service_info get(struct bench *bench, size_t number)
+static struct observe_service_info get(struct bench *bench, size_t number)
 {
-	struct state_service_info info;
+	struct observe_service_info info;
 
-	state_get_service(bench->service, SPAN(PLACE), name_of(bench->arena, number), bench->arena,
-		&info);
+	observe_get_service(bench->service, SPAN(PLACE), name_of(bench->arena, number),
+		bench->arena, &info);
 	return info;
 }
 
@@ -240,7 +241,7 @@ static void test_answers_that_are_none(void **state)
 		pass_ms(bench, 3 * PERIOD_MS);
 		assert_true(get(bench, 0).stale);
 		/* Of instances and tasks everything is known. */
-		assert_true(state_is_complete(bench->service, SPAN(PLACE)));
+		assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
 		bench->answer = ANSWER_OK;
 		pass_ms(bench, 2 * PERIOD_MS);
 		assert_false(get(bench, 0).stale || get(bench, 0).error[0]);
@@ -258,10 +259,10 @@ static void test_wanted_soon(void **state)
 	(void)state;
 	pass_ms(bench, 2000);
 	calls = bench->calls;
-	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
 	assert_true(get(bench, 0).resource_version < resource_version);
 	for (int i = 0; i < 100; i++)
-		state_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+		observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_true(get(bench, 0).resource_version >= resource_version);
@@ -269,7 +270,7 @@ static void test_wanted_soon(void **state)
 	assert_int_equal(bench->changed[0], 2);
 	/* Not more often than once a second. */
 	for (int i = 0; i < 50; i++) {
-		state_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+		observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
 		pass_ms(bench, 100);
 	}
 	assert_in_range(bench->calls, calls + 4, calls + 8);
@@ -278,7 +279,7 @@ static void test_wanted_soon(void **state)
 
 static void want(struct bench *bench)
 {
-	state_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	bench->desired[0] = 9;
 }
 
@@ -290,7 +291,7 @@ static void test_wanted_meanwhile(void **state)
 	(void)state;
 	pass_ms(bench, 2000);
 	bench->during = want;
-	state_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(desired(bench, 0), 0);
 	pass_ms(bench, 1100);
@@ -310,9 +311,9 @@ static void test_wanted_among_many(void **state)
 	bench->most = 0;
 	for (size_t i = 0; i < MANY; i++)
 		bench->desired[i] = 4;
-	state_want_service(bench->service, SPAN(PLACE), SPAN("s3"));
-	state_want_service(bench->service, SPAN(PLACE), SPAN("s21"));
-	state_want_service(bench->service, SPAN(PLACE), SPAN("nobody-needs-it"));
+	observe_want_service(bench->service, SPAN(PLACE), SPAN("s3"));
+	observe_want_service(bench->service, SPAN(PLACE), SPAN("s21"));
+	observe_want_service(bench->service, SPAN(PLACE), SPAN("nobody-needs-it"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_int_equal(bench->most, 2);
@@ -336,7 +337,7 @@ static void test_away(void **state)
 	bench->lists_fail = true;
 	pass_ms(bench, 5 * PERIOD_MS);
 	calls = bench->calls;
-	state_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, PERIOD_MS);
 	assert_int_equal(bench->calls, calls);
 	assert_true(get(bench, 0).known && get(bench, 0).stale);
@@ -356,7 +357,7 @@ static int post(struct bench *bench, const char *type, const char *resource, con
 					    type, resource, detail),
 				 arena, &event, &err),
 		0);
-	return state_post_event(bench->service, SPAN("aws"), event, &err);
+	return observe_post_event(bench->service, SPAN("aws"), event, &err);
 }
 
 static void test_events(void **state)

@@ -11,9 +11,8 @@
 
 #include "aws/call.h"
 #include "base/memory.h"
-#include "environment/kinds.h"
-#include "environment/state_document.h"
-#include "environment/state_internal.h"
+#include "delivery/observe/document.h"
+#include "delivery/observe/observe_internal.h"
 
 #define DESCRIBE_MAX 100
 #define PAGES_MAX 10000
@@ -28,9 +27,9 @@
 #define DEFINITIONS_MAX 10000  /* that are remembered */
 #define DEFINITIONS_AT_ONCE 20 /* that are looked up after one listing */
 
-struct state_remote {
-	struct state_service *service;
-	struct state_cluster *cluster_ref;
+struct source_remote {
+	struct observer *service;
+	struct observed_cluster *cluster_ref;
 	struct span cluster; /* its name */
 	int64_t period_us;
 	/* Guarded by the service's lock: task definitions by ARN. */
@@ -39,39 +38,39 @@ struct state_remote {
 
 static char checked, unchecked; /* values of the map */
 
-int64_t state_remote_period_us(const struct state_remote *remote)
+int64_t source_remote_period_us(const struct source_remote *remote)
 {
 	return remote->period_us;
 }
 
-static int64_t period_us_of(const struct state_service *service,
-	const struct state_cluster *cluster_ref)
+static int64_t period_us_of(const struct observer *service,
+	const struct observed_cluster *cluster_ref)
 {
-	const struct state_config *config = &service->config;
+	const struct observe_config *config = &service->config;
 	int64_t poll_ms = config->get_poll_ms
 				  ? config->get_poll_ms(config->context, cluster_ref->name)
 				  : config->poll_ms;
 
-	return (poll_ms > 0 ? poll_ms : STATE_POLL_MS) * 1000;
+	return (poll_ms > 0 ? poll_ms : OBSERVE_POLL_MS) * 1000;
 }
 
-enum state_health state_remote_health(const struct state_remote *remote,
+enum observe_health source_remote_health(const struct source_remote *remote,
 	struct span task_definition)
 {
 	const void *known = map_get(&remote->definitions, task_definition);
 
 	if (!known)
-		return STATE_HEALTH_UNSURE;
-	return known == &unchecked ? STATE_HEALTH_NONE : STATE_HEALTH_UNKNOWN;
+		return OBSERVE_HEALTH_UNSURE;
+	return known == &unchecked ? OBSERVE_HEALTH_NONE : OBSERVE_HEALTH_UNKNOWN;
 }
 
 /* ---- one listing ---- */
 
 struct listing {
-	struct state_remote *remote;
+	struct source_remote *remote;
 	struct aws_target *target;
 	struct arena *arena; /* of one page and what is described of it */
-	struct state_changes changes;
+	struct observe_changes changes;
 };
 
 /* What is listed, and how. */
@@ -83,8 +82,7 @@ struct part {
 	/* Under the lock. Takes one document. */
 	int (*take)(struct listing *listing, const struct json *document, struct moment now,
 		struct err *err);
-	size_t (*missing)(struct cluster_state *state, struct arena *arena,
-		struct span **ret_names);
+	size_t (*missing)(struct replica *state, struct arena *arena, struct span **ret_names);
 };
 
 static int call(struct listing *listing, const char *operation, struct json *request,
@@ -98,30 +96,30 @@ static int call(struct listing *listing, const char *operation, struct json *req
 static int take_instance(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
-	struct state_cluster *cluster_ref = listing->remote->cluster_ref;
-	struct state_instance instance;
+	struct observed_cluster *cluster_ref = listing->remote->cluster_ref;
+	struct observe_instance instance;
 	bool gone, changed;
 
-	if (state_document_instance(document, listing->arena, &instance, &gone, err) < 0)
+	if (observe_document_instance(document, listing->arena, &instance, &gone, err) < 0)
 		return -EINVAL;
-	changed = gone ? cluster_state_remove_instance(cluster_ref->replica, instance.id,
+	changed = gone ? replica_remove_instance(cluster_ref->replica, instance.id,
 				 instance.version, now)
-		       : cluster_state_list_instance(cluster_ref->replica, &instance, now);
+		       : replica_list_instance(cluster_ref->replica, &instance, now);
 	if (changed)
-		state_changes_add(&listing->changes, cluster_ref, instance.id);
+		observe_changes_add(&listing->changes, cluster_ref, instance.id);
 	return 0;
 }
 
 static int take_task(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
-	struct state_cluster *cluster_ref = listing->remote->cluster_ref;
-	struct state_task task;
+	struct observed_cluster *cluster_ref = listing->remote->cluster_ref;
+	struct observe_task task;
 
-	if (state_document_task(document, listing->arena, &task, err) < 0)
+	if (observe_document_task(document, listing->arena, &task, err) < 0)
 		return -EINVAL;
-	if (cluster_state_list_task(cluster_ref->replica, &task, now))
-		state_changes_add_task(&listing->changes, cluster_ref, task.instance, task.group);
+	if (replica_list_task(cluster_ref->replica, &task, now))
+		observe_changes_add_task(&listing->changes, cluster_ref, task.instance, task.group);
 	return 0;
 }
 
@@ -132,7 +130,7 @@ static const struct part instances = {.list = "ListContainerInstances",
 	.documents = "containerInstances",
 	.arn = "containerInstanceArn",
 	.take = take_instance,
-	.missing = cluster_state_list_missing_instances};
+	.missing = replica_list_missing_instances};
 
 static const struct part running = {.list = "ListTasks",
 	.arns = "taskArns",
@@ -142,7 +140,7 @@ static const struct part running = {.list = "ListTasks",
 	.documents = "tasks",
 	.arn = "taskArn",
 	.take = take_task,
-	.missing = cluster_state_list_missing_tasks};
+	.missing = replica_list_missing_tasks};
 
 static const struct part stopped = {.list = "ListTasks",
 	.arns = "taskArns",
@@ -158,7 +156,7 @@ static const struct part stopped = {.list = "ListTasks",
 static int take_documents(struct listing *listing, const struct part *part,
 	const struct json *documents, struct err *err)
 {
-	struct state_service *service = listing->remote->service;
+	struct observer *service = listing->remote->service;
 	struct moment now = runner_moment(service->runner);
 	int code = 0;
 
@@ -169,7 +167,7 @@ static int take_documents(struct listing *listing, const struct part *part,
 			break;
 	}
 	lock_release(&service->lock);
-	state_changes_deliver(service, &listing->changes);
+	observe_changes_deliver(service, &listing->changes);
 	return code < 0 ? err_prefix(err, code, "%s", part->describe) : 0;
 }
 
@@ -180,16 +178,17 @@ static int check_answer(const struct part *part, const struct json *names,
 	_map_ struct map answered = {0};
 
 	JSON_EACH_ITEM (json_get(answer, part->documents), document)
-		map_put(&answered, state_document_id(json_get_text(document, part->arn)), &checked);
+		map_put(&answered, observe_document_id(json_get_text(document, part->arn)),
+			&checked);
 	JSON_EACH_ITEM (json_get(answer, "failures"), failure) {
 		struct span arn = json_get_text(failure, "arn");
 		struct span reason = json_get_text(failure, "reason");
 
 		if (arn.data && span_is(reason, "MISSING"))
-			map_put(&answered, state_document_id(arn), &checked);
+			map_put(&answered, observe_document_id(arn), &checked);
 	}
 	JSON_EACH_ITEM (names, name)
-		if (!map_has(&answered, state_document_id(json_text(name))))
+		if (!map_has(&answered, observe_document_id(json_text(name))))
 			return err_set(err, -EREMOTEIO, "%s tells nothing of '%.*s'",
 				part->describe, SPAN_ARGS(json_text(name)));
 	return 0;
@@ -255,7 +254,7 @@ static int list_part(struct listing *listing, const struct part *part, struct er
 	for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
 		code = list_page(listing, part, &token, err);
 		arena_reset(listing->arena);
-		state_changes_init(&listing->changes, listing->arena);
+		observe_changes_init(&listing->changes, listing->arena);
 		if (code < 0 || !token)
 			return code;
 	}
@@ -265,7 +264,7 @@ static int list_part(struct listing *listing, const struct part *part, struct er
 /* What was on no page is asked for by name. */
 static int confirm_missing(struct listing *listing, const struct part *part, struct err *err)
 {
-	struct state_service *service = listing->remote->service;
+	struct observer *service = listing->remote->service;
 	_arena_ struct arena *arena = arena_new(0);
 	struct span *names;
 	size_t count;
@@ -282,7 +281,7 @@ static int confirm_missing(struct listing *listing, const struct part *part, str
 				json_new_string(listing->arena, names[j]));
 		code = describe(listing, part, some, err);
 		arena_reset(listing->arena);
-		state_changes_init(&listing->changes, listing->arena);
+		observe_changes_init(&listing->changes, listing->arena);
 	}
 	return code;
 }
@@ -306,47 +305,48 @@ static void note_removed(void *context, struct span instance)
 {
 	struct listing *listing = context;
 
-	state_changes_add(&listing->changes, listing->remote->cluster_ref, instance);
+	observe_changes_add(&listing->changes, listing->remote->cluster_ref, instance);
 }
 
 static int list_cluster_ref(struct listing *listing, struct err *err)
 {
-	struct state_remote *remote = listing->remote;
-	struct state_service *service = remote->service;
+	struct source_remote *remote = listing->remote;
+	struct observer *service = remote->service;
 	int64_t began_us = runner_now_us(service->runner);
 	int64_t began_ms = runner_wall_ms(service->runner);
 	int code;
 
 	lock_take(&service->lock);
-	cluster_state_list_begin(remote->cluster_ref->replica);
+	replica_list_begin(remote->cluster_ref->replica);
 	remote->cluster_ref->listing_ms = began_ms;
 	lock_release(&service->lock);
 	code = list_all(listing, err);
 	lock_take(&service->lock);
 	if (code == 0) {
-		cluster_state_list_end(remote->cluster_ref->replica, CLUSTER_STATE_FOR_EVER,
+		replica_list_end(remote->cluster_ref->replica, REPLICA_FOREVER,
 			runner_moment(service->runner), note_removed, listing);
 		remote->cluster_ref->took_us = runner_now_us(service->runner) - began_us;
-		state_cluster_listed(service, remote->cluster_ref, (uint64_t)(began_us / 1000),
+		observed_cluster_listed(service, remote->cluster_ref, (uint64_t)(began_us / 1000),
 			began_ms, began_us, &listing->changes);
 	} else {
-		cluster_state_list_abort(remote->cluster_ref->replica);
+		replica_list_abort(remote->cluster_ref->replica);
 		if (err)
 			snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
 				"%s", err->message);
 	}
 	lock_release(&service->lock);
-	state_changes_deliver(service, &listing->changes);
+	observe_changes_deliver(service, &listing->changes);
 	return code;
 }
 
 /* ---- which definitions have health checks ---- */
 
-/* Those of environments' tasks that are not known yet, each once, in the arena. */
-static size_t list_definitions(struct state_remote *remote, struct arena *arena,
+/* Those of tasks in indexed groups that are not known yet, each once, in the arena. */
+static size_t list_definitions(struct source_remote *remote, struct arena *arena,
 	struct span names[DEFINITIONS_AT_ONCE])
 {
-	const struct state_task *task;
+	const struct observe_task *task;
+	struct span prefix = remote->service->config.group_prefix;
 	_map_ struct map found = {0};
 	size_t position = 0, count = 0;
 
@@ -354,9 +354,10 @@ static size_t list_definitions(struct state_remote *remote, struct arena *arena,
 	if (remote->definitions.count >= DEFINITIONS_MAX)
 		map_clear(&remote->definitions);
 	while (count < DEFINITIONS_AT_ONCE &&
-		(task = cluster_state_next_task(remote->cluster_ref->replica, &position))) {
-		if (task->health != STATE_HEALTH_UNKNOWN || task->last == STATE_TASK_STOPPED ||
-			!span_starts_with(task->group, SPAN(ENVIRONMENT_GROUP_PREFIX)) ||
+		(task = replica_next_task(remote->cluster_ref->replica, &position))) {
+		if (prefix.length == 0 || task->health != OBSERVE_HEALTH_UNKNOWN ||
+			task->last == OBSERVE_TASK_STOPPED ||
+			!span_starts_with(task->group, prefix) ||
 			map_has(&remote->definitions, task->task_definition) ||
 			map_has(&found, task->task_definition))
 			continue;
@@ -386,7 +387,7 @@ static bool is_kept_from_us(int code, const struct aws_call_failure *failure)
 /* A definition that nobody may look at counts as one with a check: its tasks are not healthy before ECS says so. */
 static void learn_definitions(struct listing *listing)
 {
-	struct state_remote *remote = listing->remote;
+	struct source_remote *remote = listing->remote;
 	_arena_ struct arena *arena = arena_new(0);
 	struct span names[DEFINITIONS_AT_ONCE];
 	size_t count = list_definitions(remote, arena, names);
@@ -408,18 +409,18 @@ static void learn_definitions(struct listing *listing)
 		lock_take(&remote->service->lock);
 		map_put(&remote->definitions, names[i],
 			code < 0 || has_check(definition) ? &checked : &unchecked);
-		state_cluster_settled(remote->cluster_ref, names[i]);
-		state_changes_add(&listing->changes, remote->cluster_ref, SPAN(""));
+		observed_cluster_settled(remote->cluster_ref, names[i]);
+		observe_changes_add(&listing->changes, remote->cluster_ref, SPAN(""));
 		lock_release(&remote->service->lock);
-		state_changes_deliver(remote->service, &listing->changes);
+		observe_changes_deliver(remote->service, &listing->changes);
 	}
 }
 
 /* ---- again and again ---- */
 
-static int pass(struct state_remote *remote, struct err *err)
+static int pass(struct source_remote *remote, struct err *err)
 {
-	struct state_service *service = remote->service;
+	struct observer *service = remote->service;
 	struct listing listing = {.remote = remote};
 	int code;
 
@@ -434,32 +435,32 @@ static int pass(struct state_remote *remote, struct err *err)
 		return err_set(err, -ENOENT, "there is no such target");
 	}
 	listing.arena = arena_new(0);
-	state_changes_init(&listing.changes, listing.arena);
+	observe_changes_init(&listing.changes, listing.arena);
 	/* What is learned of definitions before the place is complete need not be told. */
 	code = list_cluster_ref(&listing, err);
 	if (code == 0)
 		learn_definitions(&listing);
 	/* Who may not ask for services knows instances and tasks all the same. */
 	if (code == 0)
-		state_services_refresh(service, remote->cluster_ref, true, listing.target, err);
+		observe_services_refresh(service, remote->cluster_ref, true, listing.target, err);
 	arena_free(listing.arena);
 	return code;
 }
 
 /* Between two listings: only the services that somebody waits for. */
-static void inspect_services(struct state_remote *remote)
+static void inspect_services(struct source_remote *remote)
 {
-	struct state_service *service = remote->service;
+	struct observer *service = remote->service;
 	struct aws_target *target =
 		service->config.resolve(service->config.context, remote->cluster_ref->name);
 	struct err err = {0};
 
 	if (target)
-		state_services_refresh(service, remote->cluster_ref, false, target, &err);
+		observe_services_refresh(service, remote->cluster_ref, false, target, &err);
 }
 
 /* So that not all come at the same moment. */
-static int64_t draw_spread(struct state_remote *remote, int64_t delay_us)
+static int64_t draw_spread(struct source_remote *remote, int64_t delay_us)
 {
 	return (int64_t)random_below(runner_random(remote->service->runner),
 		(uint64_t)(delay_us * JITTER_PERCENT / 100 + 1));
@@ -479,10 +480,10 @@ static int64_t backoff_us(int64_t period_us, unsigned failures)
 }
 
 /* When the next listing is due: earlier when somebody waits for it. *ret_services: before that, services are. */
-static int64_t next_due_us(const struct state_remote *remote, int64_t until_us, int64_t early_us,
+static int64_t next_due_us(const struct source_remote *remote, int64_t until_us, int64_t early_us,
 	int64_t services_us, bool *ret_services)
 {
-	const struct state_cluster *cluster_ref = remote->cluster_ref;
+	const struct observed_cluster *cluster_ref = remote->cluster_ref;
 	int64_t due_us;
 
 	lock_take(&remote->service->lock);
@@ -493,9 +494,9 @@ static int64_t next_due_us(const struct state_remote *remote, int64_t until_us, 
 }
 
 /* Until then, or earlier when somebody waits for the next listing. */
-static int pause_until(struct state_remote *remote, int64_t until_us, int64_t early_us)
+static int pause_until(struct source_remote *remote, int64_t until_us, int64_t early_us)
 {
-	struct state_service *service = remote->service;
+	struct observer *service = remote->service;
 	int64_t services_us = early_us;
 
 	for (;;) {
@@ -520,33 +521,33 @@ static int pause_until(struct state_remote *remote, int64_t until_us, int64_t ea
 	}
 }
 
-static bool is_wanted(const struct state_remote *remote)
+static bool is_wanted(const struct source_remote *remote)
 {
-	const struct state_config *config = &remote->service->config;
+	const struct observe_config *config = &remote->service->config;
 
 	return !config->is_wanted || config->is_wanted(config->context, remote->cluster_ref->name);
 }
 
 /* Nobody needs the place any more: what is known of it grows old, so it is forgotten. */
-static void retire(struct state_remote *remote)
+static void retire(struct source_remote *remote)
 {
-	struct state_cluster *cluster_ref = remote->cluster_ref;
+	struct observed_cluster *cluster_ref = remote->cluster_ref;
 
 	lock_take(&remote->service->lock);
-	state_cluster_reset(remote->service, cluster_ref);
+	observed_cluster_reset(remote->service, cluster_ref);
 	cluster_ref->complete = cluster_ref->watched = false;
 	cluster_ref->listings = 0;
 	cluster_ref->listing_ms = cluster_ref->listed_ms = 0;
-	state_services_forget(cluster_ref);
+	observe_services_forget(cluster_ref);
 	cluster_ref->remote = NULL;
 	remote->service->remote_count--;
 	lock_release(&remote->service->lock);
-	state_remote_free(remote);
+	source_remote_free(remote);
 }
 
 /* When to list again: a period after the last one began, or sooner, so that nobody learns of anything later than that; when
  * it failed, after a while, or later. One that takes long leaves half of the calls that may be made to others. */
-static int64_t next_listing_us(struct state_remote *remote, int64_t began_us, unsigned failures)
+static int64_t next_listing_us(struct source_remote *remote, int64_t began_us, unsigned failures)
 {
 	int64_t now_us = runner_now_us(remote->service->runner), took_us = now_us - began_us;
 	int64_t delay_us =
@@ -558,9 +559,9 @@ static int64_t next_listing_us(struct state_remote *remote, int64_t began_us, un
 	return next_us > now_us + took_us ? next_us : now_us + took_us;
 }
 
-static void report_reached(const struct state_remote *remote, const struct err *err)
+static void report_reached(const struct source_remote *remote, const struct err *err)
 {
-	const struct state_config *config = &remote->service->config;
+	const struct observe_config *config = &remote->service->config;
 
 	if (config->reached)
 		config->reached(config->context, remote->cluster_ref->name, err);
@@ -568,7 +569,7 @@ static void report_reached(const struct state_remote *remote, const struct err *
 
 static void poll(void *context)
 {
-	struct state_remote *remote = context;
+	struct source_remote *remote = context;
 	struct runner *runner = remote->service->runner;
 	unsigned failures = 0;
 	bool reported = false;
@@ -600,16 +601,16 @@ static void poll(void *context)
 	}
 }
 
-int state_remote_start(struct state_service *service, struct state_cluster *cluster_ref,
+int source_remote_start(struct observer *service, struct observed_cluster *cluster_ref,
 	struct err *err)
 {
-	struct state_remote *remote = memory_allocate(sizeof(*remote));
+	struct source_remote *remote = memory_allocate(sizeof(*remote));
 	char name[RUNNER_NAME_MAX + 1];
 	int code;
 
 	remote->service = service;
 	remote->cluster_ref = cluster_ref;
-	remote->cluster = state_document_id(cluster_ref->scope);
+	remote->cluster = observe_document_id(cluster_ref->scope);
 	remote->period_us = period_us_of(service, cluster_ref);
 	lock_take(&service->lock);
 	cluster_ref->remote = remote;
@@ -620,12 +621,12 @@ int state_remote_start(struct state_service *service, struct state_cluster *clus
 		lock_take(&service->lock);
 		cluster_ref->remote = NULL;
 		lock_release(&service->lock);
-		state_remote_free(remote);
+		source_remote_free(remote);
 	}
 	return code;
 }
 
-void state_remote_free(struct state_remote *remote)
+void source_remote_free(struct source_remote *remote)
 {
 	if (!remote)
 		return;

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "environment/state_log.h"
+#include "delivery/observe/change_log.h"
 
 #define FIRST UINT64_C(1700000000000000)
 #define NAMES 8
@@ -22,9 +22,9 @@ static void count_wake(void *context)
 	++*(unsigned *)context;
 }
 
-static struct state_task task_of(struct span arn, uint64_t version)
+static struct observe_task task_of(struct span arn, uint64_t version)
 {
-	return (struct state_task){.arn = arn,
+	return (struct observe_task){.arn = arn,
 		.instance = SPAN("i"),
 		.group = SPAN("env:log"),
 		.started_by = SPAN(""),
@@ -34,48 +34,48 @@ static struct state_task task_of(struct span arn, uint64_t version)
 		.version = version};
 }
 
-static void add(struct state_log *log, struct span arn, uint64_t version)
+static void add(struct change_log *log, struct span arn, uint64_t version)
 {
-	struct state_task task = task_of(arn, version);
+	struct observe_task task = task_of(arn, version);
 
-	state_log_add(log, &(struct cluster_state_change){.task_after = &task});
+	change_log_add(log, &(struct replica_change){.task_after = &task});
 }
 
 static void test_texts_are_copies(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_log *log = state_log_new(FIRST);
+	struct change_log *log = change_log_new(FIRST);
 	unsigned woken = 0;
-	struct state_tail *tail = state_tail_open(log, NULL, count_wake, &woken);
-	struct state_instance instance = {.id = SPAN("i"),
+	struct change_log_reader *tail = change_log_reader_open(log, NULL, count_wake, &woken);
+	struct observe_instance instance = {.id = SPAN("i"),
 		.arn = SPAN("arn:i"),
 		.host = SPAN(""),
 		.attributes = SPAN(";gpu;"),
 		.connected = true};
-	struct cluster_state_change change;
+	struct replica_change change;
 	char name[] = "task/a";
 
 	(void)state;
 	add(log, span_of(name), 7);
 	name[5] = 'b';
-	state_log_add(log, &(struct cluster_state_change){.instance_before = &instance});
+	change_log_add(log, &(struct replica_change){.instance_before = &instance});
 	assert_int_equal(woken, 2);
-	assert_int_equal(state_tail_next(tail, arena, &change), 1);
+	assert_int_equal(change_log_reader_next(tail, arena, &change), 1);
 	assert_true(span_is(change.task_after->arn, "task/a"));
 	assert_true(span_is(change.task_after->stopped_reason, "because"));
 	assert_int_equal(change.task_after->version, 7);
 	assert_null(change.task_before);
-	assert_int_equal(state_tail_position(tail), FIRST + 1);
-	assert_int_equal(state_tail_next(tail, arena, &change), 1);
+	assert_int_equal(change_log_reader_position(tail), FIRST + 1);
+	assert_int_equal(change_log_reader_next(tail, arena, &change), 1);
 	assert_null(change.task_after);
 	assert_null(change.instance_after);
 	assert_true(span_is(change.instance_before->attributes, ";gpu;"));
 	assert_true(change.instance_before->connected);
-	assert_int_equal(state_tail_next(tail, arena, &change), 0);
+	assert_int_equal(change_log_reader_next(tail, arena, &change), 0);
 	/* Who reads it keeps it. */
-	state_log_leave(log);
-	assert_int_equal(state_tail_next(tail, arena, &change), 0);
-	state_tail_close(tail);
+	change_log_leave(log);
+	assert_int_equal(change_log_reader_next(tail, arena, &change), 0);
+	change_log_reader_close(tail);
 }
 
 static void test_positions(void **state)
@@ -84,65 +84,66 @@ static void test_positions(void **state)
 		int64_t behind_first;
 		bool is_kept;
 	} rows[] = {{-1, false}, {0, false}, {4, false}, {5, true}, {6, true},
-		{STATE_LOG_MAX + 5, true}, {STATE_LOG_MAX + 6, false}};
+		{CHANGE_LOG_MAX + 5, true}, {CHANGE_LOG_MAX + 6, false}};
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_log *log = state_log_new(FIRST);
-	struct cluster_state_change change;
+	struct change_log *log = change_log_new(FIRST);
+	struct replica_change change;
 	unsigned woken = 0;
-	struct state_tail *slow = state_tail_open(log, NULL, count_wake, &woken), *tail;
+	struct change_log_reader *slow = change_log_reader_open(log, NULL, count_wake, &woken),
+				 *tail;
 	uint64_t position = 0;
 
 	(void)state;
-	for (size_t i = 0; i < STATE_LOG_MAX + 5; i++)
+	for (size_t i = 0; i < CHANGE_LOG_MAX + 5; i++)
 		add(log, SPAN("a"), i);
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		position = FIRST + (uint64_t)rows[i].behind_first;
-		tail = state_tail_open(log, &position, count_wake, &woken);
+		tail = change_log_reader_open(log, &position, count_wake, &woken);
 		assert_int_equal(tail != NULL, rows[i].is_kept);
-		if (tail && rows[i].behind_first < STATE_LOG_MAX + 5) {
-			assert_int_equal(state_tail_next(tail, arena, &change), 1);
+		if (tail && rows[i].behind_first < CHANGE_LOG_MAX + 5) {
+			assert_int_equal(change_log_reader_next(tail, arena, &change), 1);
 			assert_int_equal(change.task_after->version, rows[i].behind_first);
 		}
-		state_tail_close(tail);
+		change_log_reader_close(tail);
 	}
-	assert_int_equal(state_tail_next(slow, arena, &change), -EOVERFLOW);
-	state_tail_close(slow);
+	assert_int_equal(change_log_reader_next(slow, arena, &change), -EOVERFLOW);
+	change_log_reader_close(slow);
 	/* After a restart nothing from before holds, whatever the clock says. */
 	for (size_t i = 0; i < 2; i++) {
-		tail = state_tail_open(log, NULL, count_wake, &woken);
-		position = state_tail_position(tail);
-		state_log_restart(log, i == 0 ? position + 1000 : FIRST);
-		assert_int_equal(state_tail_next(tail, arena, &change), -EOVERFLOW);
-		assert_null(state_tail_open(log, &position, count_wake, &woken));
-		state_tail_close(tail);
+		tail = change_log_reader_open(log, NULL, count_wake, &woken);
+		position = change_log_reader_position(tail);
+		change_log_restart(log, i == 0 ? position + 1000 : FIRST);
+		assert_int_equal(change_log_reader_next(tail, arena, &change), -EOVERFLOW);
+		assert_null(change_log_reader_open(log, &position, count_wake, &woken));
+		change_log_reader_close(tail);
 		add(log, SPAN("a"), 1);
 	}
-	state_log_leave(log);
+	change_log_leave(log);
 }
 
 /* ---- a replica, and what is made of what it tells ---- */
 
 struct mirror {
-	struct state_log *log;
+	struct change_log *log;
 	struct arena *arena;
 	struct map versions; /* of tasks, as a pointer */
 };
 
-static void note(void *context, const struct cluster_state_change *change)
+static void note(void *context, const struct replica_change *change)
 {
 	struct mirror *mirror = context;
 
-	state_log_add(mirror->log, change);
+	change_log_add(mirror->log, change);
 }
 
-static void follow(struct mirror *mirror, struct state_tail *tail)
+static void follow(struct mirror *mirror, struct change_log_reader *tail)
 {
-	struct cluster_state_change change;
+	struct replica_change change;
 	int code;
 
-	while ((code = state_tail_next(tail, mirror->arena, &change)) > 0) {
-		const struct state_task *before = change.task_before, *after = change.task_after;
-		const struct state_task *task = after ? after : before;
+	while ((code = change_log_reader_next(tail, mirror->arena, &change)) > 0) {
+		const struct observe_task *before = change.task_before, *after = change.task_after;
+		const struct observe_task *task = after ? after : before;
 		void *known;
 
 		if (!task)
@@ -160,42 +161,40 @@ static void follow(struct mirror *mirror, struct state_tail *tail)
 	assert_int_equal(code, 0);
 }
 
-static void change_something(struct cluster_state *replica, struct random *random,
-	struct moment now, bool *lists)
+static void change_something(struct replica *replica, struct random *random, struct moment now,
+	bool *lists)
 {
 	char name[2] = {(char)('a' + random_below(random, NAMES)), '\0'};
-	struct state_task task = task_of(span_of(name), 1 + random_below(random, 50));
+	struct observe_task task = task_of(span_of(name), 1 + random_below(random, 50));
 
 	if (random_below(random, 4) == 0) {
-		task.last = STATE_TASK_STOPPED;
+		task.last = OBSERVE_TASK_STOPPED;
 		task.stopped_ms = now.wall_ms;
 	}
 	switch (random_below(random, 6)) {
-	case 0:
-		cluster_state_remove_task(replica, span_of(name), task.version, now, NULL, NULL);
-		break;
+	case 0: replica_remove_task(replica, span_of(name), task.version, now, NULL, NULL); break;
 	case 1:
 		if (*lists)
-			cluster_state_list_end(replica, CLUSTER_STATE_FOR_EVER, now, NULL, NULL);
+			replica_list_end(replica, REPLICA_FOREVER, now, NULL, NULL);
 		else
-			cluster_state_list_begin(replica);
+			replica_list_begin(replica);
 		*lists = !*lists;
 		break;
 	case 2:
 		if (*lists)
-			cluster_state_list_task(replica, &task, now);
+			replica_list_task(replica, &task, now);
 		break;
-	case 3: cluster_state_expire(replica, now); break;
-	default: cluster_state_put_task(replica, &task, now);
+	case 3: replica_expire(replica, now); break;
+	default: replica_put_task(replica, &task, now);
 	}
 }
 
-static void compare(const struct mirror *mirror, const struct cluster_state *replica)
+static void compare(const struct mirror *mirror, const struct replica *replica)
 {
-	const struct state_task *task;
+	const struct observe_task *task;
 	size_t position = 0, count = 0;
 
-	while ((task = cluster_state_next_task(replica, &position))) {
+	while ((task = replica_next_task(replica, &position))) {
 		assert_int_equal((uintptr_t)map_get(&mirror->versions, task->arn), task->version);
 		count++;
 	}
@@ -204,20 +203,21 @@ static void compare(const struct mirror *mirror, const struct cluster_state *rep
 
 static void test_changes_make_the_replica_anew(void **state)
 {
-	static const struct cluster_state_limits limits = {
+	static const struct replica_limits limits = {
 		.stopped_max = 3, .stopped_ms = 400, .tombstones_max = 4, .tombstones_ms = 900};
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		_cluster_state_ struct cluster_state *replica = cluster_state_new(&limits);
-		struct mirror mirror = {.log = state_log_new(FIRST), .arena = arena_new(0)};
+		_replica_ struct replica *replica = replica_new(&limits);
+		struct mirror mirror = {.log = change_log_new(FIRST), .arena = arena_new(0)};
 		struct random_seeded seeded;
 		unsigned woken = 0;
-		struct state_tail *tail = state_tail_open(mirror.log, NULL, count_wake, &woken);
+		struct change_log_reader *tail =
+			change_log_reader_open(mirror.log, NULL, count_wake, &woken);
 		bool lists = false;
 
 		random_seeded_init(&seeded, seed);
-		cluster_state_listen(replica, note, &mirror);
+		replica_listen(replica, note, &mirror);
 		for (int64_t step = 0; step < STEPS; step++) {
 			change_something(replica, &seeded.random,
 				(struct moment){step * 10, step * 10}, &lists);
@@ -227,16 +227,17 @@ static void test_changes_make_the_replica_anew(void **state)
 			compare(&mirror, replica);
 			/* It is cut off, and comes back with where it was. */
 			if (random_below(&seeded.random, 5) == 0) {
-				uint64_t position = state_tail_position(tail);
+				uint64_t position = change_log_reader_position(tail);
 
-				state_tail_close(tail);
-				tail = state_tail_open(mirror.log, &position, count_wake, &woken);
+				change_log_reader_close(tail);
+				tail = change_log_reader_open(mirror.log, &position, count_wake,
+					&woken);
 				assert_non_null(tail);
 			}
 		}
 		assert_true(woken > STEPS / 10);
-		state_tail_close(tail);
-		state_log_leave(mirror.log);
+		change_log_reader_close(tail);
+		change_log_leave(mirror.log);
 		map_clear(&mirror.versions);
 		arena_free(mirror.arena);
 	}

@@ -4,28 +4,28 @@
  * that has not found what it tells of: who has just begun to look has no tombstones. The next listing says.
  */
 #include "aws/arn.h"
-#include "environment/state_document.h"
-#include "environment/state_internal.h"
+#include "delivery/observe/document.h"
+#include "delivery/observe/observe_internal.h"
 
 struct event {
 	int64_t sent_ms;
 	bool is_task, gone;
 	struct span service; /* its name, when it is about one; else data NULL */
-	struct state_task task;
-	struct state_instance instance;
+	struct observe_task task;
+	struct observe_instance instance;
 };
 
 static int read_task(struct event *event, const struct json *detail, struct arena *arena,
 	struct err *err)
 {
 	event->is_task = true;
-	return state_document_task(detail, arena, &event->task, err);
+	return observe_document_task(detail, arena, &event->task, err);
 }
 
 static int read_instance(struct event *event, const struct json *detail, struct arena *arena,
 	struct err *err)
 {
-	return state_document_instance(detail, arena, &event->instance, &event->gone, err);
+	return observe_document_instance(detail, arena, &event->instance, &event->gone, err);
 }
 
 /* "service/CLUSTER/NAME" of the first resource. */
@@ -82,7 +82,7 @@ static int read_event(const struct json *requested, struct arena *arena, struct 
 			continue;
 		if (!json_is(detail, JSON_OBJECT))
 			return err_set(err, -EINVAL, "detail is missing");
-		if (!state_document_time(json_get(requested, "time"), arena, &event->sent_ms))
+		if (!observe_document_time(json_get(requested, "time"), arena, &event->sent_ms))
 			return err_set(err, -EINVAL, "time is missing, or not one");
 		code = types[i].read(event, detail, arena, err);
 		if (code < 0)
@@ -94,7 +94,7 @@ static int read_event(const struct json *requested, struct arena *arena, struct 
 	return 0;
 }
 
-struct span state_event_cluster(struct span target, const struct json *event, struct arena *arena)
+struct span observe_event_cluster(struct span target, const struct json *event, struct arena *arena)
 {
 	static const char prefix[] = "cluster/";
 	struct span cluster = json_text(json_path(event, "detail.clusterArn")), name, service;
@@ -113,52 +113,51 @@ struct span state_event_cluster(struct span target, const struct json *event, st
 }
 
 /* It tells that something is there that a listing from after it does not know, and it may be gone since. */
-static bool is_doubtful(const struct state_cluster *cluster_ref, const struct event *event)
+static bool is_doubtful(const struct observed_cluster *cluster_ref, const struct event *event)
 {
 	if (event->sent_ms >= cluster_ref->listing_ms)
 		return false;
 	if (event->is_task)
-		return event->task.last != STATE_TASK_STOPPED &&
-		       !cluster_state_knows_task(cluster_ref->replica, event->task.arn);
-	return !event->gone &&
-	       !cluster_state_knows_instance(cluster_ref->replica, event->instance.id);
+		return event->task.last != OBSERVE_TASK_STOPPED &&
+		       !replica_knows_task(cluster_ref->replica, event->task.arn);
+	return !event->gone && !replica_knows_instance(cluster_ref->replica, event->instance.id);
 }
 
-static bool apply(struct state_cluster *cluster_ref, const struct event *event, struct moment now)
+static bool apply(struct observed_cluster *cluster_ref, const struct event *event,
+	struct moment now)
 {
-	if (event->sent_ms <= cluster_state_forgotten_ms(cluster_ref->replica))
+	if (event->sent_ms <= replica_forgotten_ms(cluster_ref->replica))
 		return false;
 	if (event->is_task)
-		return cluster_state_put_task(cluster_ref->replica, &event->task, now);
+		return replica_put_task(cluster_ref->replica, &event->task, now);
 	if (event->gone)
-		return cluster_state_remove_instance(cluster_ref->replica, event->instance.id,
+		return replica_remove_instance(cluster_ref->replica, event->instance.id,
 			event->instance.version, now);
-	return cluster_state_put_instance(cluster_ref->replica, &event->instance, now);
+	return replica_put_instance(cluster_ref->replica, &event->instance, now);
 }
 
-static int post_service(struct state_service *service, struct span cluster_ref_name,
-	struct span name)
+static int post_service(struct observer *service, struct span cluster_ref_name, struct span name)
 {
-	const struct state_cluster *cluster_ref;
+	const struct observed_cluster *cluster_ref;
 	bool is_needed;
 
 	lock_take(&service->lock);
 	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
-	is_needed = cluster_ref && state_services_has(cluster_ref, name);
+	is_needed = cluster_ref && observe_services_has(cluster_ref, name);
 	lock_release(&service->lock);
 	if (is_needed)
-		state_want_service(service, cluster_ref_name, name);
+		observe_want_service(service, cluster_ref_name, name);
 	return is_needed;
 }
 
-static int take(struct state_service *service, struct span target, const struct json *requested,
+static int take(struct observer *service, struct span target, const struct json *requested,
 	bool is_posted, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct event event = {0};
-	struct state_cluster *cluster_ref;
-	struct state_changes changes;
-	struct span name = state_event_cluster(target, requested, arena);
+	struct observed_cluster *cluster_ref;
+	struct observe_changes changes;
+	struct span name = observe_event_cluster(target, requested, arena);
 	bool changed = false, doubtful = false;
 	int code = read_event(requested, arena, &event, err);
 
@@ -169,10 +168,10 @@ static int take(struct state_service *service, struct span target, const struct 
 		return code < 0 ? code : 0;
 	/* Also what is not new here: others may know less. */
 	if (is_posted)
-		state_relay_post(service->relay, target, requested);
+		relay_post(service->relay, target, requested);
 	if (event.service.data)
 		return post_service(service, name, event.service);
-	state_changes_init(&changes, arena);
+	observe_changes_init(&changes, arena);
 	lock_take(&service->lock);
 	cluster_ref = map_get(&service->cluster_refs, name);
 	if (cluster_ref)
@@ -180,50 +179,50 @@ static int take(struct state_service *service, struct span target, const struct 
 	if (cluster_ref && !doubtful)
 		changed = apply(cluster_ref, &event, runner_moment(service->runner));
 	if (changed && event.is_task)
-		state_changes_add_task(&changes, cluster_ref, event.task.instance,
+		observe_changes_add_task(&changes, cluster_ref, event.task.instance,
 			event.task.group);
 	else if (changed)
-		state_changes_add(&changes, cluster_ref, event.instance.id);
+		observe_changes_add(&changes, cluster_ref, event.instance.id);
 	lock_release(&service->lock);
-	state_changes_deliver(service, &changes);
+	observe_changes_deliver(service, &changes);
 	/* Asks for a listing soon; once, however many such events come. */
 	if (doubtful)
-		state_reaches(service, name, state_resource_version(service, name));
+		observe_reaches(service, name, observe_resource_version(service, name));
 	return changed;
 }
 
-int state_take_event(struct state_service *service, struct span target, const struct json *event,
+int source_event_take(struct observer *service, struct span target, const struct json *event,
 	struct err *err)
 {
 	return take(service, target, event, false, err);
 }
 
-int state_post_event(struct state_service *service, struct span target, const struct json *event,
+int observe_post_event(struct observer *service, struct span target, const struct json *event,
 	struct err *err)
 {
 	return take(service, target, event, true, err);
 }
 
-int state_post_task(struct state_service *service, struct span cluster_ref_name,
+int observe_post_task(struct observer *service, struct span cluster_ref_name,
 	const struct json *document, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct state_cluster *cluster_ref;
-	struct state_changes changes;
-	struct state_task task;
+	struct observed_cluster *cluster_ref;
+	struct observe_changes changes;
+	struct observe_task task;
 	bool changed = false;
 
-	if (state_document_task(document, arena, &task, err) < 0)
+	if (observe_document_task(document, arena, &task, err) < 0)
 		return -EINVAL;
-	state_changes_init(&changes, arena);
+	observe_changes_init(&changes, arena);
 	lock_take(&service->lock);
 	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
 	if (cluster_ref && cluster_ref->target.length > 0)
-		changed = cluster_state_put_task(cluster_ref->replica, &task,
+		changed = replica_put_task(cluster_ref->replica, &task,
 			runner_moment(service->runner));
 	if (changed)
-		state_changes_add_task(&changes, cluster_ref, task.instance, task.group);
+		observe_changes_add_task(&changes, cluster_ref, task.instance, task.group);
 	lock_release(&service->lock);
-	state_changes_deliver(service, &changes);
+	observe_changes_deliver(service, &changes);
 	return changed;
 }

@@ -3,14 +3,13 @@
  * which exists as long as anything is known of it. Stopped tasks and tombstones stand in a line in the order in
  * which they became that; the line is shortened at its front.
  */
-#include "environment/cluster_state.h"
+#include "delivery/observe/replica.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "environment/matching.h"
 
 #define CLOCKS_WRONG_MS 10000
 #define CLOCK_SET_MS 1000 /* by more than that: others differ by as much anyway */
@@ -26,6 +25,7 @@ struct line {
 struct entity {
 	enum entity_type type;
 	bool gone;
+	bool is_grouped; /* its group is an indexed one */
 	uint64_t version;
 	uint64_t last;    /* of what is gone: the version that it had */
 	uint64_t changed; /* when, in changes of the replica */
@@ -38,12 +38,12 @@ struct entity {
 	/* Tasks, at their instance: live ones in no order, stopped ones of a group with the latest first. */
 	struct slot *slot;
 	struct entity *previous, *next;
-	struct entity *fellow_before, *fellow; /* live ones of the same environment, or of none */
-	struct cluster_index_entry *indexed;   /* NULL: it is gone */
+	struct entity *fellow_before, *fellow; /* live ones of the same fellow_group() */
+	struct replica_index_entry *indexed;   /* NULL: it is gone */
 	struct span name;                      /* in text */
 	union {
-		struct state_instance instance;
-		struct state_task task;
+		struct observe_instance instance;
+		struct observe_task task;
 	};
 	char text[];
 };
@@ -53,15 +53,15 @@ struct slot {
 	struct entity *live;
 	size_t live_count;
 	struct map stopped;   /* the latest one of each group that has stopped */
-	struct map owned;     /* the first live one of each environment, by its name */
-	struct entity *loose; /* the first live one of nobody */
+	struct map grouped;   /* the first live one of each indexed group, by the group */
+	struct entity *loose; /* the first live one of any other group */
 };
 
-struct cluster_state {
-	struct cluster_state_limits limits;
+struct replica {
+	struct replica_limits limits;
 	struct map entities[TYPE_COUNT];
 	struct map slots; /* by instance id */
-	struct cluster_index *index;
+	struct replica_index *index;
 	size_t counts[TYPE_COUNT];
 	struct line stopped, tombstones;
 	uint64_t changes;
@@ -70,7 +70,7 @@ struct cluster_state {
 	uint64_t listing_began; /* in changes */
 	int64_t forgotten_ms;
 	int64_t clocks_apart_ms; /* the wall clock from the steady one, at first */
-	void (*changed)(void *context, const struct cluster_state_change *change); /* or NULL */
+	void (*changed)(void *context, const struct replica_change *change); /* or NULL */
 	void *context;
 };
 
@@ -110,7 +110,7 @@ static void line_leave(struct entity *entity)
 
 /* ---- slots ---- */
 
-static struct slot *slot_of(struct cluster_state *state, struct span id)
+static struct slot *slot_of(struct replica *state, struct span id)
 {
 	struct slot *slot = map_get(&state->slots, id);
 
@@ -123,12 +123,12 @@ static struct slot *slot_of(struct cluster_state *state, struct span id)
 
 static void slot_free(struct slot *slot)
 {
-	map_clear(&slot->owned);
+	map_clear(&slot->grouped);
 	map_clear(&slot->stopped);
 	free(slot);
 }
 
-static void slot_leave(struct cluster_state *state, struct slot *slot, struct span id)
+static void slot_leave(struct replica *state, struct slot *slot, struct span id)
 {
 	if (slot->instance || slot->live || slot->stopped.count > 0)
 		return;
@@ -138,7 +138,7 @@ static void slot_leave(struct cluster_state *state, struct slot *slot, struct sp
 
 static bool has_stopped(const struct entity *task)
 {
-	return task->task.last == STATE_TASK_STOPPED;
+	return task->task.last == OBSERVE_TASK_STOPPED;
 }
 
 /* By when it stopped, or by version (see the limits); of equals by name, so that the order does not depend on who came
@@ -163,30 +163,35 @@ static void insert(struct entity *previous, struct entity *first, struct entity 
 		previous->next = task;
 }
 
-static struct entity *first_fellow(const struct slot *slot, struct span environment)
+static struct entity *first_fellow(const struct slot *slot, struct span group)
 {
-	return environment.length > 0 ? map_get(&slot->owned, environment) : slot->loose;
+	return group.length > 0 ? map_get(&slot->grouped, group) : slot->loose;
 }
 
-static void set_first_fellow(struct slot *slot, struct span environment, struct entity *first)
+static void set_first_fellow(struct slot *slot, struct span group, struct entity *first)
 {
-	if (environment.length == 0)
+	if (group.length == 0)
 		slot->loose = first;
 	else if (first)
-		map_put(&slot->owned, environment, first);
+		map_put(&slot->grouped, group, first);
 	else
-		map_remove(&slot->owned, environment);
+		map_remove(&slot->grouped, group);
+}
+
+static struct span fellow_group(const struct entity *task)
+{
+	return task->is_grouped ? task->task.group : SPAN("");
 }
 
 static void join_fellows(struct slot *slot, struct entity *task)
 {
-	struct span environment = environment_name_of_group(task->task.group);
+	struct span group = fellow_group(task);
 
 	task->fellow_before = NULL;
-	task->fellow = first_fellow(slot, environment);
+	task->fellow = first_fellow(slot, group);
 	if (task->fellow)
 		task->fellow->fellow_before = task;
-	set_first_fellow(slot, environment, task);
+	set_first_fellow(slot, group, task);
 }
 
 static void leave_fellows(struct slot *slot, struct entity *task)
@@ -196,7 +201,7 @@ static void leave_fellows(struct slot *slot, struct entity *task)
 	if (task->fellow_before)
 		task->fellow_before->fellow = task->fellow;
 	else
-		set_first_fellow(slot, environment_name_of_group(task->task.group), task->fellow);
+		set_first_fellow(slot, fellow_group(task), task->fellow);
 }
 
 static void slot_add_task(struct slot *slot, struct entity *task, bool by_version)
@@ -245,8 +250,14 @@ static void slot_remove_task(struct entity *task)
 
 /* ---- entities ---- */
 
+static bool is_indexed_group(const struct replica_limits *limits, struct span group)
+{
+	return limits->group_prefix.length > 0 && group.length > limits->group_prefix.length &&
+	       span_starts_with(group, limits->group_prefix);
+}
+
 /* Hangs it where it is found; the map has it already. */
-static void attach(struct cluster_state *state, struct entity *entity, struct moment now)
+static void attach(struct replica *state, struct entity *entity, struct moment now)
 {
 	struct slot *slot;
 
@@ -260,12 +271,13 @@ static void attach(struct cluster_state *state, struct entity *entity, struct mo
 		slot->instance = entity;
 		return;
 	}
+	entity->is_grouped = is_indexed_group(&state->limits, entity->task.group);
 	slot_add_task(slot, entity, state->limits.versions_are_ordered);
 	if (has_stopped(entity))
 		line_add(&state->stopped, entity, now);
 }
 
-static void detach(struct cluster_state *state, struct entity *entity)
+static void detach(struct replica *state, struct entity *entity)
 {
 	struct slot *slot;
 
@@ -284,18 +296,17 @@ static void detach(struct cluster_state *state, struct entity *entity)
 	}
 }
 
-void cluster_state_listen(struct cluster_state *state,
-	void (*changed)(void *context, const struct cluster_state_change *change), void *context)
+void replica_listen(struct replica *state,
+	void (*changed)(void *context, const struct replica_change *change), void *context)
 {
 	state->changed = changed;
 	state->context = context;
 }
 
-static void report(const struct cluster_state *state, const struct entity *old,
-	const struct entity *now)
+static void report(const struct replica *state, const struct entity *old, const struct entity *now)
 {
 	bool was = old && !old->gone, is = !now->gone, task = now->type == TASK;
-	struct cluster_state_change change = {.task_before = was && task ? &old->task : NULL,
+	struct replica_change change = {.task_before = was && task ? &old->task : NULL,
 		.task_after = is && task ? &now->task : NULL,
 		.instance_before = was && !task ? &old->instance : NULL,
 		.instance_after = is && !task ? &now->instance : NULL};
@@ -305,23 +316,23 @@ static void report(const struct cluster_state *state, const struct entity *old,
 }
 
 /* What was found before is found as this from now on, or not any more. */
-static void index_anew(struct cluster_state *state, const struct entity *old, struct entity *now)
+static void index_anew(struct replica *state, const struct entity *old, struct entity *now)
 {
-	struct cluster_index_entry *entry = old ? old->indexed : NULL;
+	struct replica_index_entry *entry = old ? old->indexed : NULL;
 
 	if (!now->gone && now->type == TASK)
-		cluster_index_put_task(state->index, &entry, &now->task);
+		replica_index_put_task(state->index, &entry, &now->task);
 	else if (!now->gone)
-		cluster_index_put_instance(state->index, &entry, &now->instance);
+		replica_index_put_instance(state->index, &entry, &now->instance);
 	else if (entry && now->type == TASK)
-		cluster_index_remove_task(state->index, entry);
+		replica_index_remove_task(state->index, entry);
 	else if (entry)
-		cluster_index_remove_instance(state->index, entry);
+		replica_index_remove_instance(state->index, entry);
 	now->indexed = now->gone ? NULL : entry;
 }
 
 /* Puts it in place of what has its name, if anything. */
-static void replace(struct cluster_state *state, struct entity *entity, struct moment now)
+static void replace(struct replica *state, struct entity *entity, struct moment now)
 {
 	struct entity *old = map_put(&state->entities[entity->type], entity->name, entity);
 
@@ -361,7 +372,7 @@ static struct entity *entity_new(enum entity_type type, size_t text)
 	return entity;
 }
 
-static struct entity *instance_new(const struct state_instance *requested)
+static struct entity *instance_new(const struct observe_instance *requested)
 {
 	struct entity *entity =
 		entity_new(INSTANCE, requested->id.length + requested->arn.length +
@@ -379,7 +390,7 @@ static struct entity *instance_new(const struct state_instance *requested)
 	return entity;
 }
 
-static struct entity *task_new(const struct state_task *requested)
+static struct entity *task_new(const struct observe_task *requested)
 {
 	struct entity *entity = entity_new(TASK,
 		requested->arn.length + requested->instance.length + requested->group.length +
@@ -412,7 +423,7 @@ static struct entity *tombstone_new(enum entity_type type, struct span name, uin
 	return entity;
 }
 
-static void forget(struct cluster_state *state, struct entity *tombstone)
+static void forget(struct replica *state, struct entity *tombstone)
 {
 	if (tombstone->since.wall_ms > state->forgotten_ms)
 		state->forgotten_ms = tombstone->since.wall_ms;
@@ -421,13 +432,12 @@ static void forget(struct cluster_state *state, struct entity *tombstone)
 	free(tombstone);
 }
 
-static void bury(struct cluster_state *state, struct entity *entity, uint64_t version,
-	struct moment now)
+static void bury(struct replica *state, struct entity *entity, uint64_t version, struct moment now)
 {
 	replace(state, tombstone_new(entity->type, entity->name, version, entity->version), now);
 }
 
-void cluster_state_expire(struct cluster_state *state, struct moment now)
+void replica_expire(struct replica *state, struct moment now)
 {
 	struct line *stopped = &state->stopped, *tombstones = &state->tombstones;
 
@@ -441,7 +451,7 @@ void cluster_state_expire(struct cluster_state *state, struct moment now)
 		forget(state, tombstones->first);
 }
 
-int64_t cluster_state_forgotten_ms(const struct cluster_state *state)
+int64_t replica_forgotten_ms(const struct replica *state)
 {
 	return state->forgotten_ms;
 }
@@ -454,8 +464,8 @@ enum verdict {
 	PERHAPS, /* as new as what is known: a listing corrects what it finds different */
 };
 
-static enum verdict judge(const struct cluster_state *state, const struct entity *known,
-	uint64_t version, bool listed)
+static enum verdict judge(const struct replica *state, const struct entity *known, uint64_t version,
+	bool listed)
 {
 	if (!known || version > known->version)
 		return NEW;
@@ -463,19 +473,18 @@ static enum verdict judge(const struct cluster_state *state, const struct entity
 		return OLD;
 	/* It was not there, an earlier listing said: that one, or this one, had not seen everything. */
 	if (known->gone)
-		return known->version == CLUSTER_STATE_FOR_EVER && version >= known->last ? NEW
-											  : OLD;
+		return known->version == REPLICA_FOREVER && version >= known->last ? NEW : OLD;
 	return version == known->version ? PERHAPS : OLD;
 }
 
-static bool same_instance(const struct state_instance *a, const struct state_instance *b)
+static bool same_instance(const struct observe_instance *a, const struct observe_instance *b)
 {
 	return a->status == b->status && a->connected == b->connected &&
 	       span_equal(a->attributes, b->attributes) && span_equal(a->host, b->host) &&
 	       span_equal(a->arn, b->arn);
 }
 
-static bool same_task(const struct state_task *a, const struct state_task *b)
+static bool same_task(const struct observe_task *a, const struct observe_task *b)
 {
 	return a->last == b->last && a->wanted == b->wanted && a->health == b->health &&
 	       a->created_ms == b->created_ms && a->started_ms == b->started_ms &&
@@ -489,7 +498,7 @@ static bool same_task(const struct state_task *a, const struct state_task *b)
 
 /* The version alone is new, and that is no news: with each task that comes or goes an instance has more or less room, and
  * everybody would look at it. */
-static bool take_version(struct cluster_state *state, struct entity *known, uint64_t version)
+static bool take_version(struct replica *state, struct entity *known, uint64_t version)
 {
 	const struct entity before = *known;
 
@@ -503,7 +512,7 @@ static bool take_version(struct cluster_state *state, struct entity *known, uint
 	return false;
 }
 
-static bool take_instance(struct cluster_state *state, const struct state_instance *requested,
+static bool take_instance(struct replica *state, const struct observe_instance *requested,
 	bool listed, struct moment now)
 {
 	struct entity *known = map_get(&state->entities[INSTANCE], requested->id), *created;
@@ -524,21 +533,21 @@ static bool take_instance(struct cluster_state *state, const struct state_instan
 	replace(state, created, now);
 	if (listed)
 		created->listing = state->listing;
-	cluster_state_expire(state, now);
+	replica_expire(state, now);
 	return true;
 }
 
 enum phase { BEFORE, RUNS, HAS_STOPPED };
 
-static enum phase phase_of(const struct state_task *task)
+static enum phase phase_of(const struct observe_task *task)
 {
-	if (task->last < STATE_TASK_RUNNING)
+	if (task->last < OBSERVE_TASK_RUNNING)
 		return BEFORE;
-	return task->last < STATE_TASK_STOPPED ? RUNS : HAS_STOPPED;
+	return task->last < OBSERVE_TASK_STOPPED ? RUNS : HAS_STOPPED;
 }
 
 /* Whether our wall clock was set since the replica was made: then it says nothing of how long ago something was. */
-static bool clock_was_set(const struct cluster_state *state, struct moment now)
+static bool clock_was_set(const struct replica *state, struct moment now)
 {
 	return state->clocks_apart_ms != 0 &&
 	       llabs(now.wall_ms - now.steady_ms - state->clocks_apart_ms) > CLOCK_SET_MS;
@@ -546,8 +555,8 @@ static bool clock_was_set(const struct cluster_state *state, struct moment now)
 
 /* Since when it runs, or has stopped, by the steady clock. What says it is the clock of those who run it, as far as that
  * agrees with ours and with what was seen; else it is so from now on, and perhaps for longer. */
-static void find_since(const struct cluster_state *state, const struct entity *known,
-	struct state_task *task, struct moment now)
+static void find_since(const struct replica *state, const struct entity *known,
+	struct observe_task *task, struct moment now)
 {
 	bool was_there = known && !known->gone;
 	enum phase phase = phase_of(task);
@@ -581,7 +590,7 @@ static void find_since(const struct cluster_state *state, const struct entity *k
 				       : task->stopped_ms - task->started_ms;
 }
 
-static bool take_task(struct cluster_state *state, const struct state_task *requested, bool listed,
+static bool take_task(struct replica *state, const struct observe_task *requested, bool listed,
 	struct moment now)
 {
 	struct entity *known = map_get(&state->entities[TASK], requested->arn), *created;
@@ -606,23 +615,22 @@ static bool take_task(struct cluster_state *state, const struct state_task *requ
 	replace(state, created, now);
 	if (listed)
 		created->listing = state->listing;
-	cluster_state_expire(state, now);
+	replica_expire(state, now);
 	return true;
 }
 
-bool cluster_state_put_instance(struct cluster_state *state, const struct state_instance *instance,
+bool replica_put_instance(struct replica *state, const struct observe_instance *instance,
 	struct moment now)
 {
 	return take_instance(state, instance, false, now);
 }
 
-bool cluster_state_put_task(struct cluster_state *state, const struct state_task *task,
-	struct moment now)
+bool replica_put_task(struct replica *state, const struct observe_task *task, struct moment now)
 {
 	return take_task(state, task, false, now);
 }
 
-static bool take_removal(struct cluster_state *state, enum entity_type type, struct span name,
+static bool take_removal(struct replica *state, enum entity_type type, struct span name,
 	uint64_t version, struct moment now)
 {
 	struct entity *known = map_get(&state->entities[type], name);
@@ -631,17 +639,17 @@ static bool take_removal(struct cluster_state *state, enum entity_type type, str
 	if (known && version < known->version)
 		return false;
 	replace(state, tombstone_new(type, name, version, known ? known->version : version), now);
-	cluster_state_expire(state, now);
+	replica_expire(state, now);
 	return was_there;
 }
 
-bool cluster_state_remove_instance(struct cluster_state *state, struct span id, uint64_t version,
+bool replica_remove_instance(struct replica *state, struct span id, uint64_t version,
 	struct moment now)
 {
 	return take_removal(state, INSTANCE, id, version, now);
 }
 
-bool cluster_state_remove_task(struct cluster_state *state, struct span arn, uint64_t version,
+bool replica_remove_task(struct replica *state, struct span arn, uint64_t version,
 	struct moment now, struct arena *arena, struct span *ret_instance)
 {
 	struct entity *known = map_get(&state->entities[TASK], arn);
@@ -652,19 +660,19 @@ bool cluster_state_remove_task(struct cluster_state *state, struct span arn, uin
 	return take_removal(state, TASK, arn, version, now);
 }
 
-bool cluster_state_knows_instance(const struct cluster_state *state, struct span id)
+bool replica_knows_instance(const struct replica *state, struct span id)
 {
 	return map_has(&state->entities[INSTANCE], id);
 }
 
-bool cluster_state_knows_task(const struct cluster_state *state, struct span arn)
+bool replica_knows_task(const struct replica *state, struct span arn)
 {
 	return map_has(&state->entities[TASK], arn);
 }
 
 /* ---- listings ---- */
 
-void cluster_state_list_begin(struct cluster_state *state)
+void replica_list_begin(struct replica *state)
 {
 	assert(!state->lists);
 	state->lists = true;
@@ -672,27 +680,26 @@ void cluster_state_list_begin(struct cluster_state *state)
 	state->listing_began = state->changes;
 }
 
-bool cluster_state_list_instance(struct cluster_state *state, const struct state_instance *instance,
+bool replica_list_instance(struct replica *state, const struct observe_instance *instance,
 	struct moment now)
 {
 	assert(state->lists);
 	return take_instance(state, instance, true, now);
 }
 
-bool cluster_state_list_task(struct cluster_state *state, const struct state_task *task,
-	struct moment now)
+bool replica_list_task(struct replica *state, const struct observe_task *task, struct moment now)
 {
 	assert(state->lists);
 	return take_task(state, task, true, now);
 }
 
-static bool is_missing(const struct cluster_state *state, const struct entity *entity)
+static bool is_missing(const struct replica *state, const struct entity *entity)
 {
 	return !entity->gone && entity->listing != state->listing &&
 	       entity->changed <= state->listing_began;
 }
 
-static size_t list_missing(struct cluster_state *state, enum entity_type type, struct arena *arena,
+static size_t list_missing(struct replica *state, enum entity_type type, struct arena *arena,
 	struct span **ret_names)
 {
 	size_t count = 0, filled = 0;
@@ -707,19 +714,19 @@ static size_t list_missing(struct cluster_state *state, enum entity_type type, s
 	return count;
 }
 
-size_t cluster_state_list_missing_instances(struct cluster_state *state, struct arena *arena,
+size_t replica_list_missing_instances(struct replica *state, struct arena *arena,
 	struct span **ret_ids)
 {
 	return list_missing(state, INSTANCE, arena, ret_ids);
 }
 
-size_t cluster_state_list_missing_tasks(struct cluster_state *state, struct arena *arena,
+size_t replica_list_missing_tasks(struct replica *state, struct arena *arena,
 	struct span **ret_arns)
 {
 	return list_missing(state, TASK, arena, ret_arns);
 }
 
-void cluster_state_list_end(struct cluster_state *state, uint64_t version, struct moment now,
+void replica_list_end(struct replica *state, uint64_t version, struct moment now,
 	void (*removed)(void *context, struct span instance), void *context)
 {
 	assert(state->lists);
@@ -736,27 +743,28 @@ void cluster_state_list_end(struct cluster_state *state, uint64_t version, struc
 			bury(state, entity, version, now);
 		}
 	state->lists = false;
-	cluster_state_expire(state, now);
+	replica_expire(state, now);
 }
 
-void cluster_state_list_abort(struct cluster_state *state)
+void replica_list_abort(struct replica *state)
 {
 	state->lists = false;
 }
 
 /* ---- reading ---- */
 
-size_t cluster_state_instance_count(const struct cluster_state *state)
+size_t replica_instance_count(const struct replica *state)
 {
 	return state->counts[INSTANCE];
 }
 
-size_t cluster_state_task_count(const struct cluster_state *state)
+size_t replica_task_count(const struct replica *state)
 {
 	return state->counts[TASK];
 }
 
-static void copy_task(const struct state_task *task, struct arena *arena, struct state_task *copy)
+static void copy_task(const struct observe_task *task, struct arena *arena,
+	struct observe_task *copy)
 {
 	*copy = *task;
 	copy->arn = arena_copy_span(arena, task->arn);
@@ -768,9 +776,9 @@ static void copy_task(const struct state_task *task, struct arena *arena, struct
 	copy->stopped_reason = arena_copy_span(arena, task->stopped_reason);
 }
 
-static struct state_task *copied_task(const struct entity *entity, struct arena *arena)
+static struct observe_task *copied_task(const struct entity *entity, struct arena *arena)
 {
-	struct state_task *copy;
+	struct observe_task *copy;
 
 	if (!entity || entity->gone)
 		return NULL;
@@ -781,13 +789,13 @@ static struct state_task *copied_task(const struct entity *entity, struct arena 
 
 static int by_arn(const void *a, const void *b)
 {
-	return span_compare(((const struct state_task *)a)->arn,
-		((const struct state_task *)b)->arn);
+	return span_compare(((const struct observe_task *)a)->arn,
+		((const struct observe_task *)b)->arn);
 }
 
-static struct state_instance *copy_instance(const struct slot *slot, struct arena *arena)
+static struct observe_instance *copy_instance(const struct slot *slot, struct arena *arena)
 {
-	struct state_instance *copy = arena_allocate(arena, sizeof(*copy));
+	struct observe_instance *copy = arena_allocate(arena, sizeof(*copy));
 
 	*copy = slot->instance->instance;
 	copy->id = arena_copy_span(arena, copy->id);
@@ -797,19 +805,19 @@ static struct state_instance *copy_instance(const struct slot *slot, struct aren
 	return copy;
 }
 
-static void set_tasks(struct state_instance *instance, struct state_task *tasks, size_t count)
+static void set_tasks(struct observe_instance *instance, struct observe_task *tasks, size_t count)
 {
 	qsort(tasks, count, sizeof(*tasks), by_arn);
 	instance->tasks = tasks;
 	instance->task_count = count;
 }
 
-struct state_instance *cluster_state_get_instance(const struct cluster_state *state, struct span id,
+struct observe_instance *replica_get_instance(const struct replica *state, struct span id,
 	struct arena *arena)
 {
 	const struct slot *slot = map_get(&state->slots, id);
-	struct state_instance *copy;
-	struct state_task *tasks;
+	struct observe_instance *copy;
+	struct observe_task *tasks;
 	size_t count = 0;
 
 	if (!slot || !slot->instance)
@@ -822,18 +830,18 @@ struct state_instance *cluster_state_get_instance(const struct cluster_state *st
 	return copy;
 }
 
-struct state_instance *cluster_state_get_instance_for(const struct cluster_state *state,
-	struct span id, struct span environment, struct arena *arena)
+struct observe_instance *replica_get_instance_for(const struct replica *state, struct span id,
+	struct span group, struct arena *arena)
 {
 	const struct slot *slot = map_get(&state->slots, id);
 	const struct entity *firsts[2], *task;
-	struct state_instance *copy;
-	struct state_task *tasks;
+	struct observe_instance *copy;
+	struct observe_task *tasks;
 	size_t count = 0;
 
 	if (!slot || !slot->instance)
 		return NULL;
-	firsts[0] = map_get(&slot->owned, environment);
+	firsts[0] = map_get(&slot->grouped, group);
 	firsts[1] = slot->loose;
 	for (size_t i = 0; i < LENGTH(firsts); i++)
 		for (task = firsts[i]; task; task = task->fellow)
@@ -848,14 +856,14 @@ struct state_instance *cluster_state_get_instance_for(const struct cluster_state
 	return copy;
 }
 
-struct state_task *cluster_state_get_task(const struct cluster_state *state, struct span arn,
+struct observe_task *replica_get_task(const struct replica *state, struct span arn,
 	struct arena *arena)
 {
 	return copied_task(map_get(&state->entities[TASK], arn), arena);
 }
 
-struct state_task *cluster_state_last_stopped(const struct cluster_state *state,
-	struct span instance, struct span group, struct arena *arena)
+struct observe_task *replica_last_stopped(const struct replica *state, struct span instance,
+	struct span group, struct arena *arena)
 {
 	const struct slot *slot = map_get(&state->slots, instance);
 
@@ -864,37 +872,36 @@ struct state_task *cluster_state_last_stopped(const struct cluster_state *state,
 	return copied_task(map_get(&slot->stopped, group), arena);
 }
 
-size_t cluster_state_select_tasks(const struct cluster_state *state,
-	const struct state_task_query *query, struct span *after, size_t most, struct arena *arena,
-	struct state_task *tasks)
+size_t replica_select_tasks(const struct replica *state, const struct observe_task_query *query,
+	struct span *after, size_t most, struct arena *arena, struct observe_task *tasks)
 {
-	const struct state_task **found;
-	size_t count = cluster_index_find_tasks(state->index, query, after, most, arena, &found);
+	const struct observe_task **found;
+	size_t count = replica_index_find_tasks(state->index, query, after, most, arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		copy_task(found[i], arena, &tasks[i]);
 	return count;
 }
 
-size_t cluster_state_select_instances(const struct cluster_state *state,
-	const struct state_instance_query *query, struct span *after, size_t most,
-	struct arena *arena, struct state_instance *instances)
+size_t replica_select_instances(const struct replica *state,
+	const struct observe_instance_query *query, struct span *after, size_t most,
+	struct arena *arena, struct observe_instance *instances)
 {
-	const struct state_instance **found;
+	const struct observe_instance **found;
 	size_t count =
-		cluster_index_find_instances(state->index, query, after, most, arena, &found);
+		replica_index_find_instances(state->index, query, after, most, arena, &found);
 
 	for (size_t i = 0; i < count; i++)
-		instances[i] = *cluster_state_get_instance(state, found[i]->id, arena);
+		instances[i] = *replica_get_instance(state, found[i]->id, arena);
 	return count;
 }
 
-struct cluster_index_work cluster_state_index_work(const struct cluster_state *state)
+struct replica_index_work replica_get_index_work(const struct replica *state)
 {
-	return cluster_index_work(state->index);
+	return replica_index_work(state->index);
 }
 
-static const struct entity *next_entity(const struct cluster_state *state, enum entity_type type,
+static const struct entity *next_entity(const struct replica *state, enum entity_type type,
 	size_t *position)
 {
 	struct map_entry *entry;
@@ -905,46 +912,43 @@ static const struct entity *next_entity(const struct cluster_state *state, enum 
 	return NULL;
 }
 
-const struct state_task *cluster_state_next_task(const struct cluster_state *state,
-	size_t *position)
+const struct observe_task *replica_next_task(const struct replica *state, size_t *position)
 {
 	const struct entity *entity = next_entity(state, TASK, position);
 
 	return entity ? &entity->task : NULL;
 }
 
-const struct state_instance *cluster_state_next_instance(const struct cluster_state *state,
-	size_t *position)
+const struct observe_instance *replica_next_instance(const struct replica *state, size_t *position)
 {
 	const struct entity *entity = next_entity(state, INSTANCE, position);
 
 	return entity ? &entity->instance : NULL;
 }
 
-size_t cluster_state_list(const struct cluster_state *state, struct arena *arena,
-	struct span **ret_ids)
+size_t replica_list(const struct replica *state, struct arena *arena, struct span **ret_ids)
 {
-	const struct state_instance *instance;
+	const struct observe_instance *instance;
 	size_t position = 0, count = 0;
 
 	*ret_ids = arena_allocate_array(arena, state->counts[INSTANCE] + 1, sizeof(**ret_ids));
-	while ((instance = cluster_state_next_instance(state, &position)))
+	while ((instance = replica_next_instance(state, &position)))
 		(*ret_ids)[count++] = arena_copy_span(arena, instance->id);
 	return count;
 }
 
 /* ---- making and freeing ---- */
 
-struct cluster_state *cluster_state_new(const struct cluster_state_limits *limits)
+struct replica *replica_new(const struct replica_limits *limits)
 {
-	struct cluster_state *state = memory_allocate(sizeof(*state));
+	struct replica *state = memory_allocate(sizeof(*state));
 
 	state->limits = *limits;
-	state->index = cluster_index_new();
+	state->index = replica_index_new();
 	return state;
 }
 
-void cluster_state_free(struct cluster_state *state)
+void replica_free(struct replica *state)
 {
 	if (!state)
 		return;
@@ -956,11 +960,11 @@ void cluster_state_free(struct cluster_state *state)
 	MAP_EACH (&state->slots, entry)
 		slot_free(entry->value);
 	map_clear(&state->slots);
-	cluster_index_free(state->index);
+	replica_index_free(state->index);
 	free(state);
 }
 
-void cluster_state_free_pointer(struct cluster_state **state)
+void replica_free_pointer(struct replica **state)
 {
-	cluster_state_free(*state);
+	replica_free(*state);
 }

@@ -14,8 +14,10 @@
 #include "base/memory.h"
 #include "control/claims.h"
 #include "control/write.h"
-#include "environment/kinds.h"
-#include "environment/state_internal.h"
+#include "delivery/observe/observe_internal.h"
+
+/* TARGET:SLOT. It has no facts: each server parses a record once. */
+const struct store_kind observe_event_kind = {.name = "daemon.event"};
 
 #define RING 32
 #define EVENT_MAX 16384              /* bytes of one, without what nobody reads */
@@ -23,8 +25,8 @@
 #define TARGETS_MAX 64               /* of which something waits */
 #define PAUSE_US INT64_C(20000)      /* between two writes */
 
-struct state_relay {
-	struct state_service *service;
+struct relay {
+	struct observer *service;
 	char *server;
 	char writer[ID_HEX_SIZE]; /* who we are in records */
 	struct runner_event *posted;
@@ -35,7 +37,7 @@ struct state_relay {
 /* ---- what is passed on of an event ---- */
 
 static const char *const event_members[] = {"detail-type", "time", "resources"};
-/* Those that state_event.c and state_document.c read. */
+/* Those that source_event.c and document.c read. */
 static const char *const detail_members[] = {"clusterArn", "version", "taskArn",
 	"taskDefinitionArn", "containerInstanceArn", "group", "startedBy", "lastStatus",
 	"desiredStatus", "healthStatus", "stopCode", "stoppedReason", "createdAt", "startedAt",
@@ -64,7 +66,7 @@ static struct span text_of(const struct json *event, struct arena *arena)
 
 /* ---- posting ---- */
 
-static bool is_alone(const struct state_relay *relay)
+static bool is_alone(const struct relay *relay)
 {
 	_view_ struct store_view *view = store_view_open(relay->service->config.store);
 	struct store_cursor cursor = {.view = view, .kind = &server_kind, .index = -1};
@@ -77,7 +79,7 @@ static bool is_alone(const struct state_relay *relay)
 }
 
 /* Under the lock. */
-static bool add(struct state_relay *relay, struct span target, struct span event)
+static bool add(struct relay *relay, struct span target, struct span event)
 {
 	struct buffer *waiting = map_get(&relay->waiting, target);
 
@@ -97,7 +99,7 @@ static bool add(struct state_relay *relay, struct span target, struct span event
 	return true;
 }
 
-void state_relay_post(struct state_relay *relay, struct span target, const struct json *event)
+void relay_post(struct relay *relay, struct span target, const struct json *event)
 {
 	_arena_ struct arena *arena = NULL;
 	struct span text;
@@ -119,12 +121,12 @@ void state_relay_post(struct state_relay *relay, struct span target, const struc
 /* ---- writing ---- */
 
 struct writing {
-	const struct state_relay *relay;
+	const struct relay *relay;
 	const struct map *waiting;
 };
 
-static struct span record_of(const struct state_relay *relay, struct span target,
-	struct span events, struct arena *arena)
+static struct span record_of(const struct relay *relay, struct span target, struct span events,
+	struct arena *arena)
 {
 	_buffer_ struct buffer out = {0};
 
@@ -143,7 +145,7 @@ static int write_record(struct store_transaction *transaction, struct span targe
 
 	/* A record that somebody has tampered with stays where it is: another one is taken. */
 	for (uint64_t i = 0; i < RING && code == -EBADMSG; i++)
-		code = store_put(transaction, &environment_event_kind,
+		code = store_put(transaction, &observe_event_kind,
 			arena_format(arena, "%.*s:%02u", SPAN_ARGS(target),
 				(unsigned)((first + i) % RING)),
 			SPAN(""), record, STORE_ANY, err);
@@ -178,7 +180,7 @@ static void clear(struct map *waiting)
 }
 
 /* What waits now. -ECANCELED when the runner was stopped; what could not be written is dropped. */
-static int write_some(struct state_relay *relay)
+static int write_some(struct relay *relay)
 {
 	struct runner *runner = relay->service->runner;
 	struct map waiting;
@@ -198,7 +200,7 @@ static int write_some(struct state_relay *relay)
 
 static void write_all(void *context)
 {
-	struct state_relay *relay = context;
+	struct relay *relay = context;
 	struct runner *runner = relay->service->runner;
 
 	for (;;) {
@@ -213,7 +215,7 @@ static void write_all(void *context)
 
 /* ---- taking ---- */
 
-void state_relay_take(struct state_service *service, const struct store_object *record)
+void relay_take(struct observer *service, const struct store_object *record)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct span writer, target;
@@ -226,15 +228,15 @@ void state_relay_take(struct state_service *service, const struct store_object *
 	if (target.length == 0 || (service->relay && span_is(writer, service->relay->writer)))
 		return;
 	JSON_EACH_ITEM (json_get(document, "events"), event)
-		state_take_event(service, target, event, NULL);
+		source_event_take(service, target, event, NULL);
 }
 
 /* ---- beginning and end ---- */
 
-int state_relay_new(struct state_service *service, const char *server,
-	struct state_relay **ret_relay, struct err *err)
+int relay_new(struct observer *service, const char *server, struct relay **ret_relay,
+	struct err *err)
 {
-	struct state_relay *relay = memory_allocate(sizeof(*relay));
+	struct relay *relay = memory_allocate(sizeof(*relay));
 	int code;
 
 	relay->service = service;
@@ -244,14 +246,14 @@ int state_relay_new(struct state_service *service, const char *server,
 	lock_init(&relay->lock);
 	code = runner_spawn(service->runner, "events for others", write_all, relay, err);
 	if (code < 0) {
-		state_relay_free(relay);
+		relay_free(relay);
 		return code;
 	}
 	*ret_relay = relay;
 	return 0;
 }
 
-void state_relay_free(struct state_relay *relay)
+void relay_free(struct relay *relay)
 {
 	if (!relay)
 		return;

@@ -9,9 +9,9 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "control/runner_simulated.h"
+#include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
-#include "environment/state.h"
 
 #define PLACE ":123456789012/eu-west-1/web"
 #define WAIT_US INT64_C(60000000)
@@ -19,7 +19,7 @@
 struct bench {
 	struct runner *runner;
 	struct test_server *server;
-	struct state_service *service;
+	struct observer *service;
 	struct runner_event *reported;
 	struct lock lock;
 	struct map changes; /* "PLACE instance", "PLACE instance group": how often */
@@ -70,7 +70,8 @@ static void forget_changes(struct bench *bench)
 static struct bench *bench_new_sized(struct runner *runner, size_t feed_bytes)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct state_config config = {.runner = runner, .changed = note, .context = bench};
+	struct observe_config config = {
+		.runner = runner, .changed = note, .group_prefix = SPAN("env:"), .context = bench};
 	const struct test_server_options options = {
 		.clock = runner_clock(runner), .feed_bytes = feed_bytes};
 
@@ -80,7 +81,7 @@ static struct bench *bench_new_sized(struct runner *runner, size_t feed_bytes)
 	bench->arena = arena_new(0);
 	lock_init(&bench->lock);
 	config.store = bench->server->store;
-	assert_int_equal(state_service_new(&config, &bench->service, NULL), 0);
+	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'web'}");
 	test_call(bench->server, "CreateCluster", "{'clusterName':'other'}");
 	test_call(bench->server, "RegisterTaskDefinition",
@@ -95,7 +96,7 @@ static struct bench *bench_new(struct runner *runner)
 
 static void bench_free(struct bench *bench)
 {
-	state_service_free(bench->service);
+	observe_free(bench->service);
 	runner_event_free(bench->reported);
 	map_clear(&bench->changes);
 	lock_destroy(&bench->lock);
@@ -108,13 +109,13 @@ static void bench_free(struct bench *bench)
 /* Waits until what was done so far is seen. */
 static void settle(struct bench *bench, const char *cluster_ref)
 {
-	uint64_t resource_version = state_resource_version(bench->service, span_of(cluster_ref));
+	uint64_t resource_version = observe_resource_version(bench->service, span_of(cluster_ref));
 	int64_t deadline_us = runner_deadline_us(bench->runner, WAIT_US);
 
 	for (;;) {
 		uint64_t seen = runner_event_count(bench->reported);
 
-		if (state_reaches(bench->service, span_of(cluster_ref), resource_version))
+		if (observe_reaches(bench->service, span_of(cluster_ref), resource_version))
 			return;
 		if (runner_wait(bench->runner, bench->reported, seen, deadline_us) == -ETIMEDOUT)
 			fail_msg("mark %llu of %s is not reached",
@@ -122,15 +123,15 @@ static void settle(struct bench *bench, const char *cluster_ref)
 	}
 }
 
-static struct state_instance *get(struct bench *bench, const char *id)
+static struct observe_instance *get(struct bench *bench, const char *id)
 {
-	return state_get_instance(bench->service, SPAN(PLACE), span_of(id), bench->arena);
+	return observe_get_instance(bench->service, SPAN(PLACE), span_of(id), bench->arena);
 }
 
-static struct state_instance *get_for(struct bench *bench, const char *id, const char *environment)
+static struct observe_instance *get_for(struct bench *bench, const char *id, const char *group)
 {
-	return state_get_instance_for(bench->service, SPAN(PLACE), span_of(id),
-		span_of(environment), bench->arena);
+	return observe_get_instance_for(bench->service, SPAN(PLACE), span_of(id), span_of(group),
+		bench->arena);
 }
 
 static void start_task(struct bench *bench, const char *instance, char id[TEST_ID_SIZE])
@@ -154,7 +155,7 @@ static void test_only_who_is_concerned(void **unused)
 	test_instance(bench->server, "web", 1000, 1000, "", instance);
 	snprintf(ours, sizeof(ours), "%s env:log", instance);
 	snprintf(whole, sizeof(whole), "%s ", instance);
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench, PLACE);
 	forget_changes(bench);
 	start_task(bench, instance, id);
@@ -166,8 +167,8 @@ static void test_only_who_is_concerned(void **unused)
 	settle(bench, PLACE);
 	assert_int_equal(reported(bench, PLACE, ours), 1);
 	assert_int_equal(get(bench, instance)->task_count, 2);
-	assert_int_equal(get_for(bench, instance, "log")->task_count, 2);
-	assert_int_equal(get_for(bench, instance, "monitor")->task_count, 1);
+	assert_int_equal(get_for(bench, instance, "env:log")->task_count, 2);
+	assert_int_equal(get_for(bench, instance, "env:monitor")->task_count, 1);
 	forget_changes(bench);
 	test_call(bench->server, "UpdateContainerInstancesState",
 		"{'cluster':'web','status':'DRAINING','containerInstances':['%s']}", instance);
@@ -181,26 +182,26 @@ static void test_only_who_is_concerned(void **unused)
 static void follow(struct bench *bench)
 {
 	char first[TEST_ID_SIZE], second[TEST_ID_SIZE], foreign[TEST_ID_SIZE], id[TEST_ID_SIZE];
-	const struct state_instance *instance;
-	const struct state_task *task;
-	struct state_info info;
+	const struct observe_instance *instance;
+	const struct observe_task *task;
+	struct observe_info info;
 	struct span *ids;
 
 	test_instance(bench->server, "web", 1000, 1000, "{'name':'stack','value':'prod'},", first);
-	assert_false(state_is_complete(bench->service, SPAN(PLACE)));
+	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
 	assert_null(get(bench, first));
-	assert_false(state_get_info(bench->service, SPAN(PLACE), &info));
-	state_watch(bench->service, SPAN(PLACE));
-	state_watch(bench->service, SPAN(PLACE));
+	assert_false(observe_get_info(bench->service, SPAN(PLACE), &info));
+	observe_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench, PLACE);
-	assert_true(state_is_complete(bench->service, SPAN(PLACE)));
-	assert_true(state_get_info(bench->service, SPAN(PLACE), &info));
+	assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
+	assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
 	assert_true(info.complete && !info.stale && info.error[0] == '\0');
 	assert_int_equal(info.instances, 1);
 	assert_int_equal(reported(bench, PLACE, ""), 1);
 	assert_int_equal(reported(bench, PLACE, first), 0);
 	instance = get(bench, first);
-	assert_int_equal(instance->status, STATE_INSTANCE_ACTIVE);
+	assert_int_equal(instance->status, OBSERVE_INSTANCE_ACTIVE);
 	assert_true(instance->connected);
 	assert_true(span_starts_with(instance->arn, SPAN(TEST_ARN "container-instance/web/")));
 	assert_non_null(memmem(instance->attributes.data, instance->attributes.length,
@@ -210,7 +211,8 @@ static void follow(struct bench *bench)
 	test_instance(bench->server, "other", 1000, 1000, "", foreign);
 	start_task(bench, second, id);
 	settle(bench, PLACE);
-	assert_int_equal(state_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids), 2);
+	assert_int_equal(observe_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids),
+		2);
 	assert_true(reported(bench, PLACE, second) > 0);
 	assert_int_equal(reported(bench, PLACE, foreign), 0);
 	assert_null(get(bench, foreign));
@@ -219,25 +221,25 @@ static void follow(struct bench *bench)
 	task = &instance->tasks[0];
 	assert_true(span_is(task->group, "env:log") && span_is(task->started_by, "d-1"));
 	assert_true(span_is(task->task_definition, TEST_ARN "task-definition/log:1"));
-	assert_int_equal(task->last, STATE_TASK_PENDING);
-	assert_int_equal(task->health, STATE_HEALTH_NONE);
+	assert_int_equal(task->last, OBSERVE_TASK_PENDING);
+	assert_int_equal(task->health, OBSERVE_HEALTH_NONE);
 	assert_true(task->wanted);
 
 	test_change_task(bench->server, "web", id, test_has_run);
 	settle(bench, PLACE);
-	assert_int_equal(get(bench, second)->tasks[0].last, STATE_TASK_RUNNING);
+	assert_int_equal(get(bench, second)->tasks[0].last, OBSERVE_TASK_RUNNING);
 	test_call(bench->server, "StopTask", "{'cluster':'web','task':'%s','reason':'enough'}", id);
 	settle(bench, PLACE);
 	assert_false(get(bench, second)->tasks[0].wanted);
 	test_change_task(bench->server, "web", id, test_has_stopped);
 	settle(bench, PLACE);
 	assert_int_equal(get(bench, second)->task_count, 0);
-	task = state_last_stopped(bench->service, SPAN(PLACE), span_of(second), SPAN("env:log"),
+	task = observe_last_stopped(bench->service, SPAN(PLACE), span_of(second), SPAN("env:log"),
 		bench->arena);
 	assert_true(span_ends_with(task->arn, span_of(id)));
 	assert_true(span_is(task->stopped_reason, "enough"));
 	assert_true(span_is(task->stop_code, "UserInitiated"));
-	assert_non_null(state_get_task(bench->service, SPAN(PLACE), task->arn, bench->arena));
+	assert_non_null(observe_get_task(bench->service, SPAN(PLACE), task->arn, bench->arena));
 
 	forget_changes(bench);
 	test_call(bench->server, "UpdateContainerInstancesState",
@@ -246,7 +248,7 @@ static void follow(struct bench *bench)
 		"{'cluster':'web','attributes':[{'name':'stack','value':'dev','targetId':'%s'}]}",
 		first);
 	settle(bench, PLACE);
-	assert_int_equal(get(bench, first)->status, STATE_INSTANCE_DRAINING);
+	assert_int_equal(get(bench, first)->status, OBSERVE_INSTANCE_DRAINING);
 	assert_non_null(memmem(get(bench, first)->attributes.data,
 		get(bench, first)->attributes.length, ";stack=dev;", 11));
 	test_call(bench->server, "DeregisterContainerInstance",
@@ -286,19 +288,19 @@ static void test_marks(void **unused)
 	uint64_t resource_version;
 
 	(void)unused;
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	settle(bench, PLACE);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'third'}");
-	resource_version = state_resource_version(bench->service, SPAN(PLACE));
+	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
 	forget_changes(bench);
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 0);
-	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version));
+	assert_false(observe_reaches(bench->service, SPAN(PLACE), resource_version));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 1);
-	assert_true(state_reaches(bench->service, SPAN(PLACE), resource_version));
+	assert_true(observe_reaches(bench->service, SPAN(PLACE), resource_version));
 	/* One that nothing has reached yet keeps nobody busy, and is told when it is. */
-	assert_false(state_reaches(bench->service, SPAN(PLACE), resource_version + 1));
+	assert_false(observe_reaches(bench->service, SPAN(PLACE), resource_version + 1));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 1);
 	/* Who asks about one instance is told about that one. */
@@ -307,14 +309,14 @@ static void test_marks(void **unused)
 	settle(bench, PLACE);
 	forget_changes(bench);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'sixth'}");
-	resource_version = state_resource_version(bench->service, SPAN(PLACE));
-	assert_false(state_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
+	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
+	assert_false(observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
 		resource_version));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, "i"), 1);
 	assert_int_equal(reported(bench, PLACE, ""), 0);
 	/* A place that nobody watches reaches nothing. */
-	assert_false(state_reaches(bench->service, SPAN(":1/r/none"), 0));
+	assert_false(observe_reaches(bench->service, SPAN(":1/r/none"), 0));
 	bench_free(bench);
 }
 
@@ -329,13 +331,13 @@ static void compare(struct bench *bench, const char *cluster_ref)
 		.prefix = arena_format(arena, "%s/", cluster_ref + 1)};
 	struct store_cursor tasks = instances;
 	const struct store_object *object;
-	struct state_info info;
+	struct observe_info info;
 	size_t instance_count = 0, task_count = 0, live_count = 0, live_found = 0;
 
 	while ((object = store_next(&instances))) {
 		const struct container_instance_facts *facts = container_instance_facts(object);
-		const struct state_instance *found =
-			state_get_instance(bench->service, span_of(cluster_ref), facts->id, arena);
+		const struct observe_instance *found = observe_get_instance(bench->service,
+			span_of(cluster_ref), facts->id, arena);
 
 		instance_count++;
 		if (!found)
@@ -345,7 +347,7 @@ static void compare(struct bench *bench, const char *cluster_ref)
 	}
 	tasks.kind = &task_kind;
 	while ((object = store_next(&tasks))) {
-		const struct state_task *found = state_get_task(bench->service,
+		const struct observe_task *found = observe_get_task(bench->service,
 			span_of(cluster_ref), ecs_arn_of_key(arena, "task", object->key), arena);
 
 		task_count++;
@@ -355,7 +357,7 @@ static void compare(struct bench *bench, const char *cluster_ref)
 		assert_int_equal(found->version, object->revision);
 		assert_true(span_equal(found->instance, task_facts(object)->instance));
 	}
-	assert_true(state_get_info(bench->service, span_of(cluster_ref), &info));
+	assert_true(observe_get_info(bench->service, span_of(cluster_ref), &info));
 	assert_int_equal(info.instances, instance_count);
 	assert_int_equal(info.tasks, task_count);
 	/* Those on instances that were deregistered by force hang nowhere. */
@@ -404,12 +406,12 @@ static void test_overflow(void **unused)
 		struct bench *bench = bench_new_sized(runner_simulated_new(seed), 2500);
 		struct churn churn = {.bench = bench};
 		struct random_seeded random;
-		struct state_info info;
+		struct observe_info info;
 		uint64_t listings;
 
 		random_seeded_init(&random, seed);
 		if (seed % 2)
-			state_watch(bench->service, SPAN(PLACE));
+			observe_watch(bench->service, SPAN(PLACE));
 		for (unsigned round = 0; round < 12; round++) {
 			for (uint64_t i = 1 + random_below(&random.random, 12); i > 0; i--) {
 				if (random_below(&random.random, 3) == 0)
@@ -419,7 +421,7 @@ static void test_overflow(void **unused)
 					churn_task(&churn, &random.random);
 			}
 			if (round == 5)
-				state_watch(bench->service, SPAN(PLACE));
+				observe_watch(bench->service, SPAN(PLACE));
 			if (random_below(&random.random, 3) == 0)
 				runner_sleep_until(bench->runner,
 					runner_deadline_us(bench->runner, 5000));
@@ -427,7 +429,7 @@ static void test_overflow(void **unused)
 		churn_instance(&churn, 0);
 		settle(bench, PLACE);
 		compare(bench, PLACE);
-		assert_true(state_get_info(bench->service, SPAN(PLACE), &info));
+		assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
 		listings = info.listings;
 		/* What was there before is told to have gone. */
 		forget_changes(bench);
@@ -439,7 +441,7 @@ static void test_overflow(void **unused)
 		settle(bench, PLACE);
 		compare(bench, PLACE);
 		assert_true(reported(bench, PLACE, churn.instances[0]) > 0);
-		assert_true(state_get_info(bench->service, SPAN(PLACE), &info));
+		assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
 		assert_true(info.listings > listings);
 		bench_free(bench);
 	}
@@ -454,10 +456,10 @@ static void test_late_watchers(void **unused)
 
 	(void)unused;
 	random_seeded_init(&random, 1);
-	state_watch(bench->service, SPAN(":123456789012/eu-west-1/other"));
+	observe_watch(bench->service, SPAN(":123456789012/eu-west-1/other"));
 	for (unsigned i = 0; i < 300; i++) {
 		if (i == 100)
-			state_watch(bench->service, SPAN(PLACE));
+			observe_watch(bench->service, SPAN(PLACE));
 		if (i % 5 == 0)
 			churn_instance(&churn, random_below(&random.random, CHURN_INSTANCES));
 		else
@@ -475,21 +477,21 @@ static void test_select(void **unused)
 {
 	struct bench *bench = bench_new(runner_simulated_new(3));
 	char ids[25][TEST_ID_SIZE], task[TEST_ID_SIZE];
-	struct state_instance *page;
-	struct state_task *tasks;
-	struct state_instance_query any_instance = {0};
-	struct state_task_query any_task = {0}, on_instance = {0};
+	struct observe_instance *page;
+	struct observe_task *tasks;
+	struct observe_instance_query any_instance = {0};
+	struct observe_task_query any_task = {0}, on_instance = {0};
 	struct span after = SPAN_NONE;
 	size_t count, all = 0;
 
 	(void)unused;
-	state_watch(bench->service, SPAN(PLACE));
+	observe_watch(bench->service, SPAN(PLACE));
 	for (size_t i = 0; i < LENGTH(ids); i++)
 		test_instance(bench->server, "web", 1000, 1000, "", ids[i]);
 	start_task(bench, ids[7], task);
 	start_task(bench, ids[7], task);
 	settle(bench, PLACE);
-	while ((count = state_select_instances(bench->service, SPAN(PLACE), &any_instance, after,
+	while ((count = observe_select_instances(bench->service, SPAN(PLACE), &any_instance, after,
 			10, bench->arena, &page)) > 0) {
 		assert_int_equal(count, all < 20 ? 10 : 5);
 		for (size_t i = 0; i < count; i++) {
@@ -501,15 +503,15 @@ static void test_select(void **unused)
 	}
 	assert_int_equal(all, 25);
 	on_instance.instance = span_of(ids[7]);
-	assert_int_equal(state_select_tasks(bench->service, SPAN(PLACE), &on_instance, SPAN_NONE,
+	assert_int_equal(observe_select_tasks(bench->service, SPAN(PLACE), &on_instance, SPAN_NONE,
 				 10, bench->arena, &tasks),
 		2);
 	assert_true(span_compare(tasks[0].arn, tasks[1].arn) < 0);
-	assert_int_equal(state_select_tasks(bench->service, SPAN(PLACE), &any_task, tasks[0].arn,
+	assert_int_equal(observe_select_tasks(bench->service, SPAN(PLACE), &any_task, tasks[0].arn,
 				 10, bench->arena, &tasks),
 		1);
-	assert_int_equal(state_select_tasks(bench->service, SPAN(":1/r/none"), &any_task, SPAN_NONE,
-				 10, bench->arena, &tasks),
+	assert_int_equal(observe_select_tasks(bench->service, SPAN(":1/r/none"), &any_task,
+				 SPAN_NONE, 10, bench->arena, &tasks),
 		0);
 	bench_free(bench);
 }
