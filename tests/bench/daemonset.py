@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """An environment on the Kubernetes runtime beside a DaemonSet, in turns on the same cluster: how long until every
-node has a running pod, as the API server tells it. Etcd, API server and controllers are real; nodes are hollow: their
-pods are told to run at once, and nothing does."""
+node has a running pod, as the API server reports it. Etcd, API server and controllers are real; nodes are hollow:
+their pods are reported as running at once, and no program runs."""
 import os
 import shutil
 import statistics
@@ -97,7 +97,7 @@ class Environments:
         return took
 
 
-def tell(rounds):
+def summarize(rounds):
     return [f"{statistics.median(times):.2f}" for times in zip(*rounds)]
 
 
@@ -118,7 +118,7 @@ def main():
                 ours.append(environments.round())
                 cpu += cpu_seconds([server.process.pid]) - before
     table([[f"seconds until a pod runs on, of {NODES} nodes", "the first", "half", "all", "CPU ms a node"],
-           ["slipway environment", *tell(ours)], ["DaemonSet", *tell(theirs)]])
+           ["slipway environment", *summarize(ours)], ["DaemonSet", *summarize(theirs)]])
     ratio = statistics.median(one[2] for one in ours) / statistics.median(one[2] for one in theirs)
     turns = " ".join(f"{one[2] / other[2]:.2f}" for one, other in zip(ours, theirs))
     print(f"all nodes: {ratio:.2f} of the DaemonSet's time (aim: not slower: "

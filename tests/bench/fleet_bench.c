@@ -1,7 +1,7 @@
 /*
- * What the planner of daemon environments costs by the size of the fleet: telling it every instance and
- * taking the whole first plan; and one event in a fleet that runs: a task that has died is told, the start
- * that answers it is taken, and its task is told healthy again. The yardstick is the planner that looks at
+ * The cost of the planner of daemon environments by the size of the fleet: adding every instance and
+ * taking the whole first plan; and one event in a running fleet: a task dies, the planner asks for its
+ * replacement, and the replacement becomes healthy. The baseline is the planner that reads
  * every instance each time (rollout/instances.h).
  */
 #include <stdio.h>
@@ -55,7 +55,7 @@ static double first_plan(uint32_t size, struct fleet **ret_fleet)
 	return (now_us() - begin) / 1e3;
 }
 
-/* A new version for a fleet that runs: all told again, and the first batch; in milliseconds. */
+/* A new version for a running fleet: all instances again, and the first batch; in milliseconds. */
 static double next_version(struct fleet *fleet, uint32_t size)
 {
 	struct fleet_instance old = {

@@ -1,7 +1,7 @@
 /*
  * The parsers that json_bench.c compares, each in a file of its own because their headers cannot be
  * included together. A parser is given the whole text, makes all of its values, and frees them. It
- * returns how many values there are, so that nobody leaves any out; 0 if it refuses the text.
+ * returns how many values there are, so that none can be left out; 0 if it refuses the text.
  */
 #ifndef TESTS_BENCH_JSON_PARSERS_H
 #define TESTS_BENCH_JSON_PARSERS_H

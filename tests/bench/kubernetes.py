@@ -67,10 +67,10 @@ def lag_rows(pods, server):
         lag = kubernetes_lag.measure(pods, server, pods.names[:FEW], rate, SECONDS)
         p99 = kubernetes_lag.percentile(lag.ecs, 0.99)
         yield [f"lag in ms at {rate or 'all possible'} changes/s ({lag.rate:.0f}/s made)",
-               lag.tell(lag.ecs), f"bare watch: {lag.tell(lag.watch)}",
+               lag.summarize(lag.ecs), f"bare watch: {lag.summarize(lag.watch)}",
                *against(p99, AIM_LAG_MS, "ms at 99 %")]
-        yield ["  from the bare watch to ECS", lag.tell(lag.own),
-               f"looked at each {lag.tell(lag.grain)}", "", ""]
+        yield ["  from the bare watch to ECS", lag.summarize(lag.own),
+               f"polled each {lag.summarize(lag.grain)}", "", ""]
 
 
 def flood_rows(pods, server):
@@ -96,8 +96,8 @@ def flood_rows(pods, server):
             "DescribeTasks", tasks=[pods.tokens[name]]), f"{name} has its last address")  # noqa: B023
     rest = time.monotonic() - made
     cost = (cpu_seconds([server.process.pid]) - before) / changed * 1e6
-    return [["CPU time of an event, µs, nobody looking", f"{cost:.0f}",
-             f"{changed / (made - began):.0f}/s, all told {rest:.2f} s after the last", "", ""]]
+    return [["CPU time of an event, µs, without readers", f"{cost:.0f}",
+             f"{changed / (made - began):.0f}/s, all reported {rest:.2f} s after the last", "", ""]]
 
 
 def settled_megabytes(server):
@@ -131,7 +131,7 @@ class Run:
         began = time.monotonic() - ready
         wait_for(lambda: tasks(self.server) == PODS, f"{PODS} tasks run")
         took = time.monotonic() - began
-        yield [f"from start until {PODS} pods are told, {PODS - FEW} of them new, s", f"{took:.2f}",
+        yield [f"from start until {PODS} pods are reported, {PODS - FEW} of them new, s", f"{took:.2f}",
                f"ready after {ready:.2f}", *against(took, AIM_SYNC_SECONDS, "s")]
         feed = metric(self.server, "store_feed_bytes") / 1e6
         live = settled_megabytes(self.server)
@@ -165,7 +165,7 @@ class Run:
                f"with {PODS}: {before:.0f}; changes kept for followers: {feed:.0f}", "", ""]
         yield [f"from start to ready, {MANY} known pods, s", f"{ready:.2f}", "", "", ""]
         yield [f"{MANY - PODS} more pods, as fast as the API server makes them",
-               f"{(MANY - PODS) / made:.0f}/s", f"all told {rest:.2f} s after the last", "", ""]
+               f"{(MANY - PODS) / made:.0f}/s", f"all reported {rest:.2f} s after the last", "", ""]
 
     def close(self):
         for server in self.servers:

@@ -73,7 +73,7 @@ def wait_for(port):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5):
             return
         time.sleep(0.01)
-    sys.exit(f"nobody listens on port {port}")
+    sys.exit(f"port {port} refuses connections")
 
 
 class Backends:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Scenario 92: many environments on many simulated instances. What a look at everything costs, and what one change of an
-instance does: it must depend on the environments that are there, and not on how many instances there are. And scenario
-91 elsewhere: how long after a program has died StartTask is called by a server that only lists the cluster."""
+"""Scenario 92: many environments on many simulated instances. The cost of a full pass, and of one change of an
+instance: it must depend on the number of environments, and not on the number of instances. And scenario 91 for a
+remote cluster: the time from a program's death to StartTask by a server that only lists the cluster."""
 import json
 import os
 import signal

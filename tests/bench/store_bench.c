@@ -203,7 +203,7 @@ static void fill(struct store *store)
 			&err);
 }
 
-/* What the making of keys and texts costs, which is not the store's. */
+/* The cost of building keys and texts, which does not count as the store's. */
 static double measure_making(void)
 {
 	enum { TEXTS = 50000 };

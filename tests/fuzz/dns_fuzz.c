@@ -58,7 +58,7 @@ static void check_same_name(const struct dns_name *name, const ldns_rdf *theirs)
 	REQUIRE(memcmp(ldns_rdf_data(theirs), name->bytes, name->length) == 0);
 }
 
-/* Data of which both know how long it must be: behind other data of strangers ldns may be elsewhere. */
+/* Data whose length both parsers check: behind unknown data ldns may continue at another offset. */
 static bool is_plain(const struct dns_record_view *view)
 {
 	return (view->type == DNS_TYPE_A && view->data_length == 4) ||
@@ -104,7 +104,7 @@ static bool read_whole(const uint8_t *data, size_t length, const ldns_pkt *packe
 	return reader.at == length;
 }
 
-/* What we write must be whole for us and for ldns. */
+/* Every reply must be complete for our parser and for ldns. */
 static void check_reply(size_t length)
 {
 	ldns_pkt *packet = NULL;
@@ -172,7 +172,7 @@ static void as_upstream(const struct dns_transport *transport, bool chained, con
 		REQUIRE(read_whole(reply, written, NULL, true));
 }
 
-/* What both read must be the same. ldns knows the data of types and is stricter there. */
+/* Both parsers must read the same. ldns knows the data of types and is stricter there. */
 static void compare_with_ldns(const uint8_t *data, size_t length)
 {
 	ldns_pkt *packet = NULL;

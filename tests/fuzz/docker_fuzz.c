@@ -1,7 +1,7 @@
 /*
- * What a daemon sends: heads of answers, frames of outputs, messages of logs with their times. The first
- * byte says how the rest is cut into pieces. However it is cut, the same text comes out, and a reader that
- * is told where another one ended gives nothing of it twice.
+ * Output of a Docker daemon: heads of answers, frames of outputs, log messages with their times. The first
+ * byte selects how the rest is cut into pieces. However it is cut, the same text results, and a reader that
+ * continues where another one ended repeats nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * What an API server sends, in chunks of any size: the sequence of objects of a watch, and a list with its
+ * Output of an API server, in chunks of any size: the objects of a watch, and a list with its
  * items. Cutting gives the same pieces whatever the chunks are; and a list is accepted only if the strict
  * parser, given all of it at once, finds the same items. The first byte chooses the shape and the chunks.
  *

@@ -1,9 +1,9 @@
 /*
- * What the Kubernetes runtime reads that others write: specs (whose words are clients'), and objects as API
- * servers send them. The input is a JSON document; it is taken for each of them in turn.
+ * Foreign input of the Kubernetes runtime: specs (their texts are the clients'), and objects as API
+ * servers send them. The input is a JSON document, read as each of them in turn.
  *
- * A spec is refused with a reason, or gives a pod whose names Kubernetes takes. An object is refused, ignored, or
- * told as something whose parts are all there.
+ * A spec is refused with a reason, or gives a pod whose names Kubernetes accepts. An object is refused, ignored, or
+ * reported with all of its members.
  */
 #include <stdio.h>
 #include <stdlib.h>

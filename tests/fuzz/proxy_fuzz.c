@@ -1,6 +1,6 @@
 /*
- * What the data plane reads from others: control messages, the beginnings of answers to health checks,
- * and matchers. A control message that passes must be one that a worker can obey without looking again.
+ * Foreign input of the data plane: control messages, the beginnings of answers to health checks,
+ * and matchers. A control message that passes must be one that a worker can apply without checking it again.
  * And what it writes for others to read: PROXY v2 headers, which a reader of our own, written after the
  * protocol's text and not after the writer, must understand as what was meant.
  */

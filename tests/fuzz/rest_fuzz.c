@@ -31,7 +31,7 @@ static struct span take_line(struct span *text)
 	return line;
 }
 
-/* What json_write_string() writes of it must parse again: no half characters. */
+/* Output of json_write_string() must parse again: no half characters. */
 static void check_sendable(struct span text)
 {
 	_arena_ struct arena *arena = arena_new(0);

@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What json_write_string() writes of it must parse again: no half characters. */
+/* Output of json_write_string() must parse again: no half characters. */
 static void check_sendable(struct span text)
 {
 	_arena_ struct arena *arena = arena_new(0);

@@ -36,7 +36,7 @@ STOP_SECONDS = 3
 ALL = ("etcd", "api", "controllers", "scheduler")
 SERVICE_RANGE = "10.96.0.0/16"
 SERVICE_ADDRESS = "10.96.0.1"  # where pods find the API server
-# Below the range from which the kernel takes ports for those who do not care: the API server must
+# Below the range from which the kernel assigns ephemeral ports: the API server must
 # find its port free again after a restart.
 PORTS = range(10000, 32768)
 PORT_ATTEMPTS = 5
@@ -165,7 +165,7 @@ class Cluster:
         return not any("taints" in node["spec"] for node in nodes)
 
     def down(self):
-        """End everything, by force: nobody will read its data again. Remove what it wrote."""
+        """Kill everything, since its data is not read again, and remove its files."""
         for process in self.processes.values():
             process.signal(signal.SIGKILL)
         for name in list(self.processes):
@@ -175,7 +175,7 @@ class Cluster:
             shutil.rmtree(self.etcd_data, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # ---- who reads about a cluster that another program has started ----
+    # ---- a cluster that another program has started ----
 
     def save(self):
         state = {"processes": [process.state() for process in self.processes.values()],
@@ -235,7 +235,7 @@ class Cluster:
             self.api = self.client()
 
     def run_on_port(self, name, usual_port, command, condition):
-        """Start a part that listens; should somebody take its port first, take another one."""
+        """Start a component that listens; if its port is taken meanwhile, use another one."""
         for attempt in range(PORT_ATTEMPTS):
             known = name in self.ports
             self.take_port(name, usual_port)
@@ -260,7 +260,7 @@ class Cluster:
     def start_etcd(self):
         def command():
             address = self.etcd_address()
-            peers = "http://127.0.0.1:12380"  # nobody comes: it is alone, and listens elsewhere
+            peers = "http://127.0.0.1:12380"  # unused: a single member, and it listens on another port
             return [self.program("etcd"), "--name", "test", "--data-dir", self.etcd_data,
                     "--listen-client-urls", address, "--advertise-client-urls", address,
                     "--listen-peer-urls", "http://127.0.0.1:0",
@@ -276,8 +276,8 @@ class Cluster:
             return json.load(answer)
 
     def forget_history(self):
-        """Compact etcd up to now. Whoever then wants to watch from before, past what the API server
-        itself remembers (nothing, after a restart), is told 410 Gone."""
+        """Compact etcd up to now. A watch that starts before, past what the API server
+        itself remembers (nothing, after a restart), is answered with 410 Gone."""
         answer = self.etcd("POST", "/v3/kv/range", {"key": "AA=="})
         self.etcd("POST", "/v3/kv/compaction",
                   {"revision": answer["header"]["revision"], "physical": True})
@@ -311,7 +311,7 @@ class Cluster:
                 *self.flags["api"]]
 
     def version_flags(self, part):
-        """What older versions must be told to be like later ones: pods get tokens that expire, and
+        """Flags that make older versions behave like later ones: pods get tokens that expire, and
         nothing listens without TLS."""
         flags = []
         if self.version < (1, 21) and part in ("api", "controllers", "kubelet"):

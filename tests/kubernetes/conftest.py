@@ -27,7 +27,7 @@ HOLLOW_NODES = 3
 SECOND_NODE = ("test_node_traffic_scenarios", "test_node_traffic", "test_deploy", "test_node")
 
 
-@pytest.hookimpl(tryfirst=True)  # who distributes them reads the groups
+@pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items):
     """Files are given to workers as a whole, but for tests on a real node: two workers have those, so that no more than
     two nodes compete for the machine. They come first, for they take longest, and then what waits for minutes."""

@@ -1,4 +1,4 @@
-"""Who may talk to a test's Kubernetes: its certificate authority, tokens, and kubeconfig files in
+"""Credentials for a test's Kubernetes: its certificate authority, tokens, and kubeconfig files in
 every form that clients must understand."""
 import os
 import secrets
@@ -41,7 +41,7 @@ TOKENS = {
     "controllers": ("system:kube-controller-manager", ""),
     "scheduler": ("system:kube-scheduler", ""),
     "proxy": ("system:kube-proxy", ""),
-    "stranger": ("stranger", ""),  # nobody gives this one any right
+    "stranger": ("stranger", ""),  # has no permissions
 }
 
 

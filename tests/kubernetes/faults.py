@@ -1,5 +1,5 @@
-"""A man in the middle between a client and the API server, who hurts as networks and servers do, and who
-remembers what was asked.
+"""A proxy between a client and the API server that injects faults of networks and servers and
+records the requests.
 
     with Faults(cluster) as faults:
         start_slipway("--kubeconfig", faults.kubeconfig())
@@ -11,7 +11,7 @@ remembers what was asked.
         faults.hang("PATCH", times=1, after=2)   # the third one
         faults.requests("GET /api/v1/pods")   # what was asked so far
 
-Patterns are regular expressions, looked for in "METHOD PATH?QUERY". He speaks TLS with a certificate of the
+Patterns are regular expressions, looked for in "METHOD PATH?QUERY". The proxy speaks TLS with a certificate of the
 cluster's authority, hands on tokens (not client certificates), and gives each request a connection of its
 own.
 """
@@ -93,8 +93,8 @@ class Faults:
         self.add(pattern, times, after, hang=True)
 
     def lose_answer(self, pattern, times=None, after=0):
-        """Hand the request on, and close the connection when the answer comes: it was done, and nobody
-        was told."""
+        """Forward the request, and close the connection instead of answering: it was done, and the client
+        does not know."""
         self.add(pattern, times, after, lose=True)
 
     def truncate(self, pattern, size, times=None):

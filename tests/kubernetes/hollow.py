@@ -89,7 +89,7 @@ class Hollow:
 
     def exit(self, namespace, pod, container=None, code=1, reason=None, hidden=False):
         """A container (the first without a name) ends. Its pod's restart policy says what follows.
-        A hidden exit is one that nobody saw: the container runs again at once, counted."""
+        A hidden exit is seen by no watch: the container runs again at once, counted."""
         self.call("exit", namespace=namespace, pod=pod, container=container, code=code,
                   reason=reason, hidden=hidden)
 
@@ -400,7 +400,7 @@ class Kubelets:
             for container in refused:
                 message = f'image "{container.image}": {self.refused[container.image]}'
                 container.state = {"waiting": {"reason": "ErrImagePull", "message": message}}
-                self.tell(pod, "Warning", "Failed", f"Failed to pull {message}")
+                self.write_event(pod, "Warning", "Failed", f"Failed to pull {message}")
             self.change(pod)
 
     def end_pod(self, pod, code):
@@ -458,8 +458,8 @@ class Kubelets:
                 print("write:", error, file=sys.stderr)
             time.sleep(0.2)
 
-    def tell(self, pod, kind, reason, message):
-        """Write an event of a pod; nobody waits for it."""
+    def write_event(self, pod, kind, reason, message):
+        """Write an event of a pod, without waiting for it."""
         moment = now()
         document = {
             "metadata": {"generateName": f"{pod.name}.", "namespace": pod.namespace},
@@ -566,7 +566,7 @@ class Kubelets:
             container.last, container.restarts = container.state, container.restarts + 1
             message = f"back-off restarting failed container={container.name} pod={pod.name}"
             container.state = {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
-            self.tell(pod, "Warning", "BackOff", "Back-off restarting failed container")
+            self.write_event(pod, "Warning", "BackOff", "Back-off restarting failed container")
             self.change(pod)
             self.later(self.restart_seconds, begin)
         else:
@@ -576,7 +576,7 @@ class Kubelets:
         pod = self.pod(namespace, pod)
         self.container(pod, container).ready = ready
         if not ready:
-            self.tell(pod, "Warning", "Unhealthy", "Readiness probe failed")
+            self.write_event(pod, "Warning", "Unhealthy", "Readiness probe failed")
         self.change(pod)
         self.wait_for_write(pod)
 
@@ -586,14 +586,14 @@ class Kubelets:
             if container.runs():
                 container.end(pod.uid, 137)
         pod.reason = ("Evicted", message)
-        self.tell(pod, "Warning", "Evicted", message)
+        self.write_event(pod, "Warning", "Evicted", message)
         self.change(pod)
         self.wait_for_write(pod)
 
     def do_refuse(self, namespace, pod, reason, message):
         pod = self.pod(namespace, pod)
         pod.reason = (reason, message)
-        self.tell(pod, "Warning", reason, message)
+        self.write_event(pod, "Warning", reason, message)
         self.change(pod)
         self.wait_for_write(pod)
 
@@ -642,7 +642,7 @@ def serve(kubelets, path):
         request_queue_size = 64
 
     with Server(path + ".new", Handler) as server:
-        os.rename(path + ".new", path)  # who sees it can connect
+        os.rename(path + ".new", path)  # the socket appears when it accepts connections
         server.serve_forever()
 
 

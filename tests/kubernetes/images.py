@@ -10,7 +10,7 @@ BUSYBOX_PROGRAM = "/usr/bin/busybox"
 PAUSE = "slipway.test/pause:1"
 BUSYBOX = "slipway.test/busybox:1"
 
-# The shell is nobody's entrypoint, so that a task's command is run as it is written.
+# No image has a shell as entrypoint, so that a task's command is run as it is written.
 IMAGES = {
     PAUSE: {"Entrypoint": ["/bin/sleep", "2147483647"]},
     BUSYBOX: {"Cmd": ["/bin/sh"]},

@@ -4,7 +4,7 @@ the tests can reach. Needs root.
 The node lives in namespaces of its own. Its network namespace hangs on a pair of virtual
 interfaces, so all it listens on, its bridge and its packet filter are its own; the tests' side has
 a route to the pods. Its PID namespace takes every process along when it ends. What it writes lies
-in memory, in mounts that nobody else sees. What remains to be removed are the interface and its
+in memory, in mounts of its own mount namespace. What remains to be removed are the interface and its
 control groups.
 
     this machine                             the node
@@ -23,7 +23,7 @@ from processes import Process
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 DEADLINE = 120
-SLOTS = range(256)  # N above: who made the interface has it
+SLOTS = range(256)  # N above: claimed by creating the interface
 RUNTIME_SOCKET = "/run/containerd/containerd.sock"
 CGROUPS = "/sys/fs/cgroup"
 
@@ -140,7 +140,7 @@ class Machine:
         command(*inside, "addr", "add", "10.96.0.1/32", "dev", "lo")
         command(*inside, "addr", "add", f"{self.address}/30", "dev", "eth0")
         command(*inside, "link", "set", "eth0", "up")
-        # Nothing leaves this machine; who tries is told at once.
+        # Nothing leaves this machine; attempts fail at once.
         command(*inside, "route", "add", "unreachable", "default")
         command(*self.enter, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
 
@@ -266,7 +266,7 @@ class Machine:
             "failSwapOn": False,
             "makeIPTablesUtilChains": False,
             "resolvConf": "",
-            "clusterDNS": ["10.96.0.10"], "clusterDomain": "cluster.local",  # nobody answers
+            "clusterDNS": ["10.96.0.10"], "clusterDomain": "cluster.local",  # no DNS server runs
             "imageGCHighThresholdPercent": 100,
             "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%",
                              "imagefs.available": "1%"},

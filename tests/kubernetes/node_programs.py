@@ -13,7 +13,7 @@ from test_services_traffic import PROGRAM, Programs, Traffic
 
 POD = re.compile(r"/pod([-0-9a-f]{36})/")
 OWN_PROGRAM = "slipway-pod"
-# On a machine somebody else has number 1, whom signals only reach if he wants them. It has to be so here, too.
+# Process 1 ignores signals without a handler. On a machine no container has process 1, so it must not be here either.
 INIT = """\
 trap 'kill -TERM $! 2>/dev/null || exit 143' TERM
 "$@" &
@@ -57,7 +57,7 @@ class NodeMark(Mark):
                 "entryPoint": ["sh", "-c", INIT, "init"], "command": command, **members}
 
     def assert_ended(self):
-        """Kubernetes may make one more pod while it is told to delete all of them."""
+        """Kubernetes may create one more pod while it deletes all of them."""
         self.wait_for(0)
 
     def processes(self):

@@ -87,7 +87,7 @@ class Watch:
         self.process.stdin.flush()
         return self.answers.get(timeout=DEADLINE)
 
-    def tell(self, *words):
+    def send(self, *words):
         self.process.stdin.write(" ".join(words) + "\n")
         self.process.stdin.flush()
 
@@ -109,9 +109,9 @@ class Watch:
         """{key: version} of what it has now."""
         return {item["key"]: item["version"] for item in self.ask("all")}
 
-    def told(self):
-        """{key: version} as whoever believes the events has it; fails on events that make no
-        sense one after the other."""
+    def reported(self):
+        """{key: version} as the events report it; fails on events that contradict
+        each other."""
         known = {}
         for item in list(self.events):
             key = item.get("key")

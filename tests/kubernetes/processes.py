@@ -61,7 +61,7 @@ class Process:
     @classmethod
     def start(cls, name, command, log, bound, environment=None):
         """Start a command. A bound one is killed with the program that started it, whatever ends
-        that; the others go on and are ended by whoever reads about them in a cluster's state."""
+        that; the others continue, and are ended by a reader of the cluster's state file."""
         if bound:
             command = ["setpriv", "--pdeathsig", "KILL", *command]
         with open(log, "ab") as output:

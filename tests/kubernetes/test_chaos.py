@@ -281,7 +281,7 @@ def faults(hollow_cluster):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_chaos_ends_in_the_truth(hollow_cluster, start_slipway, faults, seed):
+def test_chaos_ends_in_the_actual_state(hollow_cluster, start_slipway, faults, seed):
     world = Chaos(hollow_cluster, start_slipway, faults, seed)
     actions = sorted(name for name in dir(world) if name.startswith("do_"))
     wait_until(lambda: world.ecs.list_clusters()["clusterArns"], "the cluster is there")

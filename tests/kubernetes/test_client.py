@@ -169,7 +169,7 @@ def test_subresources(probe, api_server, namespace):
 def test_deletion_takes_its_time_or_not(probe, api_server, namespace):
     for name in ("slow", "fast"):
         probe("create", "pods", namespace, body=pod(name, "node"))
-    # Nobody plays the node: a pod with a grace period stays until one confirms.
+    # No kubelet runs: a pod with a grace period stays until its deletion is confirmed.
     probe("delete", "pods", namespace, "slow")
     metadata = get(api_server, namespace, "pod", "slow")["metadata"]
     assert metadata["deletionTimestamp"] and metadata["deletionGracePeriodSeconds"] == 30
@@ -194,7 +194,7 @@ def test_lists_in_pages(probe, api_server, namespace):
     assert probe.refusal("list", "configmaps", namespace, "=(").code == "EINVAL"
 
 
-# ---- who we are ----
+# ---- credentials ----
 
 def test_every_kind_of_kubeconfig(api_server):
     credentials = api_server.credentials
@@ -208,13 +208,13 @@ def test_every_kind_of_kubeconfig(api_server):
         assert len(Probe(kubeconfig).lines("list", "namespaces")) >= 4
 
 
-def test_strangers(api_server):
+def test_credentials_without_permissions(api_server):
     credentials = api_server.credentials
     forbidden = Probe(credentials.token_kubeconfig("stranger")).refusal("list", "nodes")
     assert (forbidden.code, forbidden.status) == ("EACCES", 403)
     assert 'User "stranger" cannot list' in forbidden.message
-    nobody = Probe(credentials.token_kubeconfig("unknown", token="nobodys"))
-    unknown = nobody.refusal("list", "nodes")
+    without_user = Probe(credentials.token_kubeconfig("unknown", token="unknown"))
+    unknown = without_user.refusal("list", "nodes")
     assert (unknown.code, unknown.status) == ("EACCES", 401)
 
 
@@ -228,7 +228,7 @@ def kubeconfig_with(api_server, name, cluster_lines):
     return api_server.credentials.write(f"{name}.kubeconfig", text.replace(ca_line, lines))
 
 
-def test_who_the_server_is(api_server):
+def test_the_server_certificate_is_verified(api_server):
     ca = f"certificate-authority: {api_server.credentials.ca}"
     assert Probe(kubeconfig_with(api_server, "open", ["insecure-skip-tls-verify: true"]))("version")
     named = kubeconfig_with(api_server, "named", [ca, "tls-server-name: kubernetes.default.svc"])
@@ -256,7 +256,7 @@ def test_a_plugin_is_asked_again_when_refused(api_server, namespace):
         for number in range(3):
             api_server.api.post(f"/api/v1/namespaces/{namespace}/pods", pod(f"p{number}"))
         watch.wait_for("added", f"{namespace}/p2")
-        watch.tell("relist")
+        watch.send("relist")
         wait_until(lambda: watch.statistics()["relists"] == 1, "it lists again")
         assert count_asked(credentials, "renewed") == asked
 
@@ -268,7 +268,7 @@ def test_a_plugin_is_asked_again_when_its_token_expires(api_server, namespace):
     with Probe(credentials.path("expired.kubeconfig")).watch("pods", namespace) as watch:
         watch.wait_for("synced")
         for times in (1, 2):  # each by itself: two wishes at once are one list
-            watch.tell("relist")
+            watch.send("relist")
             wait_until(lambda: watch.statistics()["relists"] >= times, "it lists again")
         assert count_asked(credentials, "expired") >= 3
 
@@ -279,7 +279,7 @@ def test_an_informer_follows(probe, api_server, namespace):
     path = f"/api/v1/namespaces/{namespace}/pods"
     api_server.api.post(path, pod("a", "node-1", labels={"x": "1"}))
     api_server.api.post(path, pod("b", "node-2"))
-    api_server.api.post("/api/v1/namespaces/default/pods", pod("elsewhere"))
+    api_server.api.post("/api/v1/namespaces/default/pods", pod("secondary"))
     with probe.watch("pods", namespace) as watch:
         watch.wait_for("synced")
         assert sorted(watch.story()[:2]) == [("added", f"{namespace}/{name}") for name in "ab"]
@@ -361,11 +361,11 @@ def actual(api, path):
             item["metadata"]["resourceVersion"] for item in items}
 
 
-def wait_for_truth(cluster, watch, path):
-    """The informer has what the server has, and told its way there without a contradiction."""
+def wait_for_actual_state(cluster, watch, path):
+    """The informer has what the server has, and its events led there without a contradiction."""
     expected = actual(cluster.api, path)
     wait_until(lambda: watch.kept() == expected, "the informer has what the server has")
-    wait_until(lambda: watch.told() == expected, "the handlers were told all of it")
+    wait_until(lambda: watch.reported() == expected, "the handlers received all of it")
 
 
 def test_many_changes_at_once(probe, api_server, namespace):
@@ -380,14 +380,14 @@ def test_many_changes_at_once(probe, api_server, namespace):
             for thread in threads:
                 thread.start()
             for _ in range(3):
-                watch.tell("relist")
+                watch.send("relist")
                 watch.statistics()
             for thread in threads:
                 thread.join()
             return sum(watch.counts().values()) > 100
 
         wait_until(were_many, "there were many changes")  # a slow machine needs more than one round
-        wait_for_truth(api_server, watch, path)
+        wait_for_actual_state(api_server, watch, path)
 
 
 # ---- faults ----
@@ -400,7 +400,7 @@ def test_the_api_server_is_restarted(api_server, namespace):
         cluster.api.post(path, pod(name))
     with probe.watch("pods", namespace) as watch:
         watch.wait_for("synced")
-        # Killed: what is kept stays, and nobody is told of any deletion.
+        # Killed: the informer keeps its objects and reports no deletion.
         cluster.kill_api_server()
         wait_until(lambda: len(watch.failures) > 3, "it cannot reach the server")
         assert len(watch.kept()) == 3 and watch.counts() == {"added": 3, "synced": 1}
@@ -413,7 +413,7 @@ def test_the_api_server_is_restarted(api_server, namespace):
         cluster.start_api_server()
         cluster.api.delete(f"{path}/a", {"gracePeriodSeconds": 0})
         watch.wait_for("deleted", f"{namespace}/a")
-        wait_for_truth(cluster, watch, path)
+        wait_for_actual_state(cluster, watch, path)
         assert watch.statistics()["synced"]
 
 
@@ -437,7 +437,7 @@ def test_history_that_is_forgotten(api_server, namespace):
         cluster.start_api_server()
         os.kill(watch.process.pid, signal.SIGCONT)
         watch.wait_for("deleted", f"{namespace}/goes")
-        wait_for_truth(cluster, watch, path)
+        wait_for_actual_state(cluster, watch, path)
         story = watch.story()[4:]
         assert sorted(story) == [("added", f"{namespace}/new"), ("added", f"{namespace}/returns"),
                                  ("deleted", f"{namespace}/goes"), ("deleted", f"{namespace}/returns")]
@@ -460,10 +460,10 @@ def test_a_server_that_says_nothing(api_server, namespace):
         cluster.resume_api_server()
         cluster.api.post(path, pod("a"))
         watch.wait_for("added", f"{namespace}/a")
-        wait_for_truth(cluster, watch, path)
+        wait_for_actual_state(cluster, watch, path)
 
 
-def test_faults_at_random_end_in_the_truth(api_server, namespace):
+def test_random_faults_end_in_the_actual_state(api_server, namespace):
     cluster = api_server
     path = f"/api/v1/namespaces/{namespace}/pods"
     names = [f"p{number}" for number in range(30)]
@@ -489,7 +489,7 @@ def test_faults_at_random_end_in_the_truth(api_server, namespace):
             cluster.start_api_server()
         for worker in workers:
             worker.join()
-        wait_for_truth(cluster, watch, path)
+        wait_for_actual_state(cluster, watch, path)
         assert watch.statistics()["synced"]
 
 

@@ -56,7 +56,7 @@ def test_a_killed_test_leaves_no_process():
         owner.kill()
     wait_until(lambda: not any(os.path.exists(f"/proc/{number}") for number in numbers),
                "the cluster ends with its owner")
-    # Files are left by who is killed; the next reboot takes them.
+    # A killed cluster leaves files; the next reboot removes them.
     subprocess.run(["rm", "-rf", folder, data], check=True)
 
 

@@ -158,7 +158,7 @@ def test_logs_are_read_on(ecs, server, node_cluster, witness, name):
     wait_for_status(ecs, arn, "STOPPED")
 
 
-# ---- who waits for whom ----
+# ---- dependencies of containers ----
 
 def depends(name, condition):
     return [{"containerName": name, "condition": condition}]
@@ -228,7 +228,7 @@ def test_what_a_task_runs_it_runs_once(node_cluster, ecs, witness, service, name
 def test_a_container_that_is_not_essential_may_end(ecs, witness, service, name):
     service(define(ecs, name, box(LONG), box("exit 4", "once", essential=False)))
     shown, = tasks_of(ecs, name)
-    wait_until(lambda: exit_codes(task(ecs, shown["taskArn"]))["once"] == 4, "its exit code is told")
+    wait_until(lambda: exit_codes(task(ecs, shown["taskArn"]))["once"] == 4, "its exit code is reported")
     time.sleep(3)
     assert task(ecs, shown["taskArn"])["lastStatus"] == "RUNNING"
     assert ids_of(tasks_of(ecs, name)) == task_ids(witness.pods(name))

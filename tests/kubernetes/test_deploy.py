@@ -18,7 +18,7 @@ pytestmark = pytest.mark.node
 
 MANIFESTS = os.path.join(SOURCE, "deploy/kubernetes")
 NAMESPACE = "slipway"
-# What the claim slipway-state finds here; elsewhere a storage class makes one.
+# The volume that the claim slipway-state binds here; usually a storage class creates one.
 VOLUME = {
     "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "state"},
     "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
@@ -181,7 +181,7 @@ def make_registry(cluster, key):
 
 
 def addresses_in_slices(witness, pod):
-    """In the namespace of a pod: other slipways may have left theirs elsewhere."""
+    """In the namespace of a pod: other slipways may have left theirs in other namespaces."""
     return {address for item in witness.items("endpointslices")
             if item["metadata"]["namespace"] == pod["metadata"]["namespace"]
             for endpoint in item["endpoints"] or () for address in endpoint["addresses"]}

@@ -1,4 +1,4 @@
-"""The proxy that hurts: it hands everything on unless it is told otherwise."""
+"""The fault proxy of the tests itself: it forwards everything unless a fault is set."""
 import http.client
 import threading
 

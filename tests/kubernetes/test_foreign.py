@@ -42,7 +42,7 @@ def tidy(world):
 
 
 class Foreign:
-    """Somebody else's object, and what it was when it was made."""
+    """An unmanaged object, and what it was when it was created."""
 
     there = []
 
@@ -177,8 +177,8 @@ def test_a_pod_that_only_looks_like_ours(world, namespace):
 
 
 def test_services_and_slices_in_our_place(world, namespace):
-    """A name that is taken by somebody else's Service is published under a longer one; EndpointSlices likewise are
-    not taken over."""
+    """If an unmanaged Service has the name, a longer one is published; nor are unmanaged EndpointSlices
+    taken over."""
     discovery = world.server.boto("servicediscovery")
     operation = discovery.create_private_dns_namespace(Name="foreign.test", Vpc="vpc-1")["OperationId"]
     space = wait_until(lambda: discovery.get_operation(OperationId=operation)["Operation"].get(
@@ -207,7 +207,7 @@ def test_services_and_slices_in_our_place(world, namespace):
                == {pod["status"]["podIP"] for pod in world.witness.pods("taken")}, "it is published all the same")
     world.settle("sliced", 1)
     wait_until(lambda: "an EndpointSlice 'sliced-0' that is not slipway's is in the way" in world.server.stderr,
-               "what is in the way is told")
+               "the conflicting object is reported")
     taken.remove()
     piece.remove()
     wait_until(lambda: addresses("sliced.foreign.test")
@@ -219,7 +219,7 @@ def test_services_and_slices_in_our_place(world, namespace):
                "nothing is left of either")
 
 
-def test_a_node_that_somebody_else_closed_stays_closed(world):
+def test_an_unmanaged_cordon_of_a_node_stays(world):
     node = world.cluster.kubectl_json("get", "nodes")["items"][0]["metadata"]["name"]
     arns = world.ecs.list_container_instances()["containerInstanceArns"]
     arn = next(found["containerInstanceArn"] for found in world.ecs.describe_container_instances(
@@ -299,7 +299,7 @@ def test_a_namespace_that_was_made_beforehand(world, module_slipway):
     remove()
 
 
-# ---- who is not let in ----
+# ---- permissions ----
 
 def test_a_token_that_is_refused(world, start_slipway):
     path = world.cluster.credentials.token_kubeconfig("stranger", "no-token-of-anybody")

@@ -36,7 +36,7 @@ from test_run_exec import (
     test_policies_hold,
 )
 from test_service_failures import (
-    test_daemon_that_cannot_run_keeps_nobody_out,
+    test_daemon_that_cannot_run_keeps_no_other_task_out,
     test_first_deployment_that_crashes_is_never_completed,
 )
 from test_services_run import (
@@ -46,7 +46,7 @@ from test_services_run import (
     remove,
     service,
     set_state,
-    test_a_daemon_that_fails_keeps_nobody_from_being_replaced,
+    test_a_failing_daemon_does_not_block_replacements,
     test_a_rollout_that_a_client_stops_goes_back,
     test_task_sets_of_an_external_service,
     version,
@@ -72,8 +72,8 @@ def slipway(place):
 
 
 @pytest.fixture
-def tell_size():
-    """Kubernetes begins the program and then tells its terminal's size."""
+def report_size():
+    """Kubernetes starts the program first, and then sets its terminal's size."""
     return "until stty size | grep '33 77'; do sleep 0.05; done"
 
 
@@ -103,7 +103,7 @@ def start_slipway(place):
 
 @pytest.fixture(autouse=True)
 def witnesses(place, ecs):
-    """When a test is over, what ECS tells is what kubectl tells and what the node runs."""
+    """When a test is over, ECS and kubectl report the same, and the node runs it."""
     yield
     ours = f":{place.server.key['account']}:"
 
@@ -126,7 +126,7 @@ def witnesses(place, ecs):
             stopped(ecs, arn)
 
 
-# One case of each is enough to see that Kubernetes does as it is told.
+# One case of each is enough to see that Kubernetes applies the spec.
 
 def test_a_rollout_stays_within_its_bounds(ecs, mark):
     rollout_stays_within_its_bounds(ecs, mark, 50, 100, 2, 4)
@@ -160,7 +160,7 @@ def milli(quantity):
 
 
 def take_processors(place, name):
-    """Somebody else's pod, with most of the node's processors; how many units are then wanted in vain."""
+    """An unmanaged pod that takes most of the node's processors; returns how many units then do not fit."""
     cpu = milli(place.cluster.kubectl_json("get", "node", place.cluster.place.name)["status"]["allocatable"]["cpu"])
     path = "/api/v1/namespaces/default/pods"
     place.cluster.api.post(path, {"metadata": {"name": name}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [
@@ -193,9 +193,9 @@ def test_start_task_where_others_leave_no_room(place, ecs, mark):
     stopped(ecs, arn)
 
 
-def test_a_secret_that_nobody_knows(ecs, mark):
+def test_an_unknown_secret(ecs, mark):
     arn, = run(ecs, define(ecs, "secret", container(
-        mark, LONG, secrets=[{"name": "A", "valueFrom": "nobody-knows"}]),
+        mark, LONG, secrets=[{"name": "A", "valueFrom": "absent-parameter"}]),
         executionRoleArn="arn:aws:iam::123456789012:role/r"))
     found = stopped(ecs, arn)
     assert found["stopCode"] == "TaskFailedToStart"

@@ -39,7 +39,7 @@ def task_id(arn):
 
 
 def answer(address):
-    """What is said there; None while nobody listens."""
+    """The text served there; None while connections are refused."""
     try:
         return fetch(address)
     except OSError:
@@ -95,7 +95,7 @@ def test_stopping(place, ecs, name):
     assert time.monotonic() - began >= 10
 
 
-def test_a_missing_image_is_told(place, ecs, name):
+def test_a_missing_image_is_reported(place, ecs, name):
     arn, = run(ecs, define(ecs, name, container("true", image="slipway.test/none:1")))
     task = stopped(ecs, arn)
     assert task["stopCode"] == "TaskFailedToStart"
@@ -182,7 +182,7 @@ def test_health(place, ecs, name):
     assert task["containers"][0]["healthStatus"] == "HEALTHY"
     place.execute(place.witness.pod(task_id(arn)), "app", "rm", "/tmp/well")
     task = wait_for(ecs, arn, lambda task: task["healthStatus"] == "UNHEALTHY", "it is unhealthy")
-    assert task["lastStatus"] == "RUNNING"  # nobody stops a task of its own for that
+    assert task["lastStatus"] == "RUNNING"  # ECS does not stop a standalone task for that
     ecs.stop_task(task=arn)
     stopped(ecs, arn)
 
@@ -296,7 +296,7 @@ def test_a_version_that_crashes_is_slowed_down_and_rolled_back(place, service, n
 
     wait_until(is_back_and_served, "the service is rolled back", PATIENCE)
     seconds = time.monotonic() - began
-    assert min(fewest) >= 2  # a version that crashes takes nobody's place
+    assert min(fewest) >= 2  # a version that crashes replaces no running task
     failed = [task for task in place.tasks(name, "STOPPED").values()
               if exit_codes(task).get("app") == 9]
     assert 3 <= len(failed) <= 3 + seconds  # not as often as it could
@@ -321,7 +321,7 @@ def test_slipway_is_killed_and_no_program_notices(place, service, name):
         assert set(place.tasks(name)) == tasks
         assert describe(place.ecs, arn)["lastStatus"] == "RUNNING"
     assert everything() == before
-    # What happened while nobody looked is known afterwards.
+    # Changes while slipway was down are observed afterwards.
     victim = place.witness.pods(name)[0]
     token = task_ids([victim]).pop()
     place.server.kill()

@@ -20,13 +20,13 @@ GATE = "slipway.dev/traffic"
 DELAY = 5  # of deregistration, seconds
 TTL = 15  # so long that a program which is not held would have ended before
 LATE = 10  # seconds that a client may need from an address that it knows to its connection
-# Asked to end it ends at once: who comes later is lost.
+# On SIGTERM it ends at once: a later request is lost.
 WEB = """\
 mkdir /www; echo "$VERSION" >/www/index.html; echo fine >/www/health
 trap 'kill $!; exit 0' TERM
 httpd -f -p 8080 -h /www &
 wait"""
-# A name has no health check of its own: who is not asked this is found as soon as it runs, and may not listen yet.
+# Names have no health check of their own: without this one a task is published as soon as it runs, before it listens.
 LISTENS = {"command": ["CMD-SHELL", "wget -q -O /dev/null http://127.0.0.1:8080/health"],
            "interval": 5, "timeout": 2, "retries": 3}
 
@@ -119,7 +119,7 @@ def slices(place, name):
 
 
 class Watch:
-    """Everything that happened to the pods of the cluster, in order, as the API server tells it."""
+    """Everything that happened to the pods of the cluster, in order, as the API server reports it."""
 
     def __init__(self, cluster):
         self.api = cluster.api
@@ -192,7 +192,7 @@ def roll_under_load(place, traffic, name, load, **members):
 
 
 def assert_they_were_held(watch, pods, seconds):
-    """Nobody's programs ended before the time in which clients may still know the address."""
+    """No program ended before the time in which clients may still know the address."""
     for pod in pods:
         wait_until(lambda pod=pod: watch.first(pod, has_ended), "it has ended")
         # The watch may come later, so what it says of the beginning counts, and not when.
@@ -216,7 +216,7 @@ def test_a_rolling_update_behind_a_load_balancer_loses_nothing(place, traffic, c
         for pod in old:
             wait_until(lambda pod=pod: watch.first(pod, has_ended), "it has ended")
     assert {pod["metadata"]["uid"] for pod in old} == {pod["metadata"]["uid"] for pod in pods}
-    # Each ran on until the load balancer sent nobody there any more.
+    # Each ran until the load balancer sent it no requests any more.
     for pod in old:
         target = (pod["status"]["podIP"], 8080)
         assert watch.first(pod, has_ended) > looking.last(
@@ -232,7 +232,7 @@ def test_a_rolling_update_behind_a_load_balancer_loses_nothing(place, traffic, c
 
 def test_the_gate_opens_when_the_balancer_finds_it_healthy(place, traffic, create):
     group, front = traffic.group(traffic.balancer(), delay=DELAY)
-    # It listens only when it is told to: until then it is running, and not healthy.
+    # It listens only when the file appears: until then it is running, and not healthy.
     script = "until [ -e /tmp/go ]; do sleep 0.1; done; " + WEB
     create("gated", web(traffic, "gated", "1", script), 1, [(group, 8080)])
     pod = wait_until(lambda: next((item for item in place.witness.pods("gated") if
@@ -311,7 +311,7 @@ def test_ports_that_are_not_the_nodes(place, traffic):
 
 
 def test_what_ends_while_it_starts_is_not_held(place, traffic):
-    """A pod is held at its end until it has no traffic any more. One that never had any ends as soon as it can be told,
+    """A pod is held at its end until it has no traffic any more. One that never had any ends as soon as that is known,
     also if its programs were only about to start when it was deleted."""
     delay = 2 * DEADLINE
     group, _ = traffic.group(traffic.balancer(), delay=delay)

@@ -54,7 +54,7 @@ def programs(tmp_path):
 @pytest.fixture(autouse=True)
 def tidy(place, traffic):
     """Services of a test end with it: the node has room for some only. Before that, ECS, kubectl and the targets
-    agree about who is there."""
+    agree on the tasks."""
     yield
     names = [arn.rsplit("/", 1)[1] for arn in traffic.ecs.list_services()["serviceArns"]]
     try:
@@ -68,7 +68,7 @@ def tidy(place, traffic):
         wait_until(lambda name=name: not place.witness.pods(name, ending=True), "its pods are gone")
 
 
-# Names have a test of their own: who is behind one must say when he listens, here by a health check.
+# Names have a test of their own: behind a name, a health check of the container has to report when it listens.
 @pytest.mark.parametrize("way", ["network", "application", "sticky"])
 def test_a_rolling_update_under_load_loses_nothing(traffic, programs, way):
     rolling_update_under_load_loses_nothing(traffic, programs, way)

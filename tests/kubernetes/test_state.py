@@ -152,7 +152,7 @@ def test_service_becomes_a_deployment(ecs, witness, service, name):
         assert {"name": "ecs.instance-name", "value": pod["spec"]["nodeName"]} in instance["attributes"]
         assert shown["attachments"] == []  # without awsvpc it has no interface of its own
         assert shown["containers"][0]["runtimeId"] == pod["status"]["containerStatuses"][0]["containerID"]
-    wait_until(lambda: any("has reached a steady state" in message for message in events_of(ecs, name)), "that is told")
+    wait_until(lambda: any("has reached a steady state" in message for message in events_of(ecs, name)), "that is reported")
 
 
 def test_scaling_follows(ecs, witness, service, name):
@@ -241,7 +241,7 @@ def test_out_of_memory_is_named(hollow_cluster, ecs, witness, service, name):
     assert stopped["containers"][0]["reason"].startswith("OutOfMemoryError")
 
 
-def test_image_that_cannot_be_pulled_is_told(hollow_cluster, ecs, witness, service, name):
+def test_image_that_cannot_be_pulled_is_reported(hollow_cluster, ecs, witness, service, name):
     hollow_cluster.hollow.refuse_image("local.test/missing:1")
     service(1, stable=False, taskDefinition=definition(ecs, name, "local.test/missing:1"))
     wait_until(lambda: any("local.test/missing:1" in message for message in events_of(ecs, name)),
@@ -377,7 +377,7 @@ def test_what_was_said_of_deployments_is_kept_and_rolls(ecs, witness, service, n
 # ---- tasks of their own ----
 
 def test_what_is_asked_is_what_is_shown(ecs, witness, name):
-    """A quarter of a processor is not none, and who did not ask for Fargate does not get it."""
+    """A quarter of a processor is not none, and a task that did not ask for Fargate does not get it."""
     family = ecs.register_task_definition(
         family=name, requiresCompatibilities=["EC2", "FARGATE"], networkMode="awsvpc", cpu="256", memory="512",
         containerDefinitions=[{"name": "app", "image": IMAGE, "cpu": 250}])["taskDefinition"]["taskDefinitionArn"]
@@ -477,7 +477,7 @@ def test_start_task_on_a_node_that_takes_none_waits_and_says_why(hollow_cluster,
     node = "/api/v1/nodes/hollow-0"
 
     def patch(spec, label):
-        # The label is an attribute of the instance: who sees it has seen the rest.
+        # The label is an attribute of the instance: when it is visible, so is the rest.
         hollow_cluster.api.patch(node, {"spec": spec, "metadata": {"labels": {"seen": label}}})
         return wait_until(lambda: [found for found in instances_of(ecs) if
                                    {"name": "seen", "value": label} in found["attributes"]],
@@ -527,7 +527,7 @@ def test_draining_cordons_and_moves(hollow_cluster, ecs, witness, service, name)
 
 def test_daemons_are_the_last_to_leave_and_come_back(hollow_cluster, ecs, witness, service, name):
     """Those of another cluster, in which the instance does not drain, stay."""
-    daemon, other = name + "-d", "daemons-elsewhere"
+    daemon, other = name + "-d", "daemons-secondary"
     ecs.create_cluster(clusterName=other)
     for cluster in ("default", other):
         ecs.create_service(cluster=cluster, serviceName=daemon, schedulingStrategy="DAEMON",
@@ -607,7 +607,7 @@ def test_foreign_objects_are_left_alone(hollow_cluster, ecs, witness, service, n
     hollow_cluster.kubectl("delete", "deployment", "foreign")
 
 
-# ---- who starts what ----
+# ---- startedBy and capacity providers ----
 
 def test_tasks_have_the_capacity_providers_of_their_service(ecs, service, name):
     names = [f"own-{number}" for number in (1, 2)]
@@ -657,7 +657,7 @@ def test_an_ephemeral_server_leaves_nothing(hollow_cluster, witness, start_slipw
     wait_until(lambda: not left(), "nothing of it is left")
 
 
-def test_metrics_tell_how_it_goes(server, service):
+def test_metrics_of_a_sync(server, service):
     service(1)
     text = server.get("/metrics").text
     for line in ('slipway_sync_duration_seconds_count{resource_type="task"}',

@@ -168,7 +168,7 @@ def test_the_store_fails_for_a_while(hollow_cluster, witness, start):
         hollow_cluster.hollow.exit(pod["metadata"]["namespace"], pod["metadata"]["name"], code=9)
         wait_until(lambda: metrics(server)["slipway_sync_breaker_open"] == 1, "the breaker opens")
         assert metrics(server)["slipway_sync_batches_failed_total"] >= 5
-        assert task(ecs, arn)["lastStatus"] == "RUNNING"  # nothing is told that is not stored
+        assert task(ecs, arn)["lastStatus"] == "RUNNING"  # only stored changes are visible
         clear()
         assert wait_for_status(ecs, arn, "STOPPED")["containers"][0]["exitCode"] == 9
         wait_until(lambda: metrics(server)["slipway_sync_breaker_open"] == 0, "the breaker closes")

@@ -3,10 +3,10 @@ server on another, all in one process that ends when its standard input does.
 
     backends = Backends("A", "B")         # in a test
     backends["A"].port, backends["A"].http
-    backends.tell("unhealthy A")          # what it is told on its input; answers are lines of JSON
+    backends.send("unhealthy A")          # a command on its input; answers are lines of JSON
 
 TCP: every line is answered by "NAME LINE". UDP: every datagram by NAME, a space and itself. HTTP: GET
-/health says 200 or, when told so, 503; /slow/N answers after N milliseconds, /hold when told to release;
+/health says 200 or, after "unhealthy", 503; /slow/N answers after N milliseconds, /hold after "release";
 /session sets the cookie SESSION; /upgrade makes the connection one of lines as above; everything else is
 answered by the name, and X-Saw-* headers say what was seen. Connections that send nothing (health checks) do
 not count.
@@ -33,7 +33,7 @@ class Backends:
     def read(self):
         return json.loads(self.process.stdout.readline())
 
-    def tell(self, words):
+    def send(self, words):
         self.process.stdin.write(words + "\n")
         self.process.stdin.flush()
         return self.read()

@@ -166,7 +166,7 @@ def tls_connection(address, port):
 # ---- clients ----
 
 def ask_tcp(address, port):
-    """One connection, one line: the name of whoever answered."""
+    """One connection, one line: the name of the backend that answered."""
     with socket.create_connection((address, port), timeout=DEADLINE) as connection:
         connection.sendall(b"hello\n")
         return connection.makefile("rb").readline().split()[0].decode()
@@ -308,7 +308,7 @@ class Load:
 
 
 def is_closed(address, port):
-    """Whether nobody listens there. Who closes his socket in this moment resets those that had come before."""
+    """Whether connections are refused. A socket that closes in this moment resets those that had come before."""
     try:
         socket.create_connection((address, port), timeout=DEADLINE).close()
     except ConnectionRefusedError:
@@ -319,7 +319,7 @@ def is_closed(address, port):
 
 
 def wait_until_closed(address, port):
-    wait_until(lambda: is_closed(address, port), f"nobody listens on {address}:{port} any more")
+    wait_until(lambda: is_closed(address, port), f"{address}:{port} refuses connections")
 
 
 # ---- processes ----

@@ -42,7 +42,7 @@ def send(server, operation, body, **options):
 
 
 def target_of(boto, answer, kind="NAMESPACE"):
-    """What an operation made, as GetOperation tells it."""
+    """The object that an operation made, as GetOperation reports it."""
     operation = boto.get_operation(OperationId=answer["OperationId"])["Operation"]
     assert operation["Status"] == "SUCCESS", operation
     return operation["Targets"][kind]

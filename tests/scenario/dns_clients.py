@@ -1,4 +1,4 @@
-"""Resolvers that nobody here wrote, pointed at 127.0.0.1:PORT without touching the system.
+"""Resolvers of other projects, pointed at 127.0.0.1:PORT without touching the system.
 
     python3 dns_clients.py glibc-addresses PORT NAME      getaddrinfo of the C library
     python3 dns_clients.py cares-addresses PORT NAME      ares_gethostbyname

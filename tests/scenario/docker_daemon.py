@@ -140,7 +140,7 @@ class Daemon:
         self.process.send_signal(number)
         self.process.wait(DEADLINE)
         self.process = None
-        # Its containerd dies with it, and is taken for alive by the next one until somebody has reaped it.
+        # Its containerd dies with it, and the next one takes the process for alive until it has been reaped.
         path = os.path.join(self.folder, "exec/containerd/containerd.pid")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
@@ -178,7 +178,7 @@ class Daemon:
     # ---- what is there ----
 
     def containers(self, task=None, **filters):
-        """{name: what is told of it} of slipway's containers, of one task or of all; "": what holds the
+        """{name: listed container} of slipway's containers, of one task or of all; "": the container that holds the
         network of a task."""
         wanted = {"label": [f"slipway.task={task}"] if task else ["slipway.task"], **filters}
         found = self.call("GET", "/containers/json?all=1&filters=" +

@@ -1,4 +1,4 @@
-"""Daemon environments on real programs, for tests: an environment with a mark, and programs that wait to be told to end."""
+"""Daemon environments on real programs, for tests: an environment with a mark, and programs that end on request."""
 import json
 import os
 import shutil
@@ -67,7 +67,7 @@ class Fleet:
         return self.ecs.list_container_instances()["containerInstanceArns"]
 
     def places(self):
-        """{instance: [task]} of tasks of this environment that live, as ECS tells them."""
+        """{instance: [task]} of the running tasks of this environment, as ECS reports them."""
         found = {}
         arns = self.ecs.list_tasks(maxResults=100)["taskArns"]
         for task in self.ecs.describe_tasks(tasks=arns)["tasks"] if arns else []:
@@ -122,7 +122,7 @@ class Gate:
         return self
 
     def __exit__(self, *_):
-        os.rename(self.folder, self.folder + "-gone")  # all may, and nobody writes there any more
+        os.rename(self.folder, self.folder + "-gone")  # all may end, and the folder is written no more
         shutil.rmtree(self.folder + "-gone")
 
     def define(self, fleet, version):
@@ -167,7 +167,7 @@ class Gate:
                 for task, ticks in self.written("begun-").items()}
 
     def wait_for(self, number):
-        """So many were asked; who."""
+        """Waits until so many tasks are asked to stop; returns them."""
         return wait_until(lambda: len(now := self.asked()) == number and set(now),
                           f"{number} tasks are asked to stop")
 
@@ -225,7 +225,7 @@ def logged(server):
     return [(line["level"], line["message"]) for line in lines]
 
 
-def told_of(fleet, identifier):
+def log_of(fleet, identifier):
     """What the log says of a deployment, in order."""
     prefix = f"environment 123456789012/{fleet.name}: deployment {identifier} "
     return [(level, message[len(prefix):]) for level, message in logged(fleet.server)

@@ -1,7 +1,7 @@
 """Clients of every kind at once, in a process of their own, which notice everything that is lost:
 
     prober = Prober(http=(address, port), tcp=(address, port), udp=(address, port))     # in a test
-    prober.counts()     # {kind: [answers of each client]}; nobody may have lost anything yet
+    prober.counts()     # {kind: [answers of each client]}; fails if any client has lost something
     prober.end()        # {kind: {"answers": …, "failures": […], "sides": […]}}
 
 The kinds: `kept` connections of HTTP with a request 20 times a second each, `upgraded` ones and `lines` of TCP,
@@ -31,18 +31,18 @@ class Prober:
             [sys.executable, __file__, json.dumps(places)], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True)
 
-    def tell(self, words):
+    def send(self, words):
         self.process.stdin.write(words + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
     def counts(self):
-        told = self.tell("counts")
-        assert told["failures"] == []
-        return told["counts"]
+        answer = self.send("counts")
+        assert answer["failures"] == []
+        return answer["counts"]
 
     def end(self):
-        return self.tell("end")
+        return self.send("end")
 
     def __enter__(self):
         return self
@@ -68,13 +68,13 @@ class Kind:
         self.counts[client] += 1
         self.sides[client].add(name)
 
-    def told(self):
+    def report(self):
         return {"answers": self.counts, "failures": self.failures,
                 "sides": ["".join(sorted(side)) for side in self.sides]}
 
 
 async def ask_web(reader, writer):
-    """The name of whoever answers."""
+    """The name of the backend that answered."""
     writer.write(b"GET / HTTP/1.1\r\nHost: probe\r\n\r\n")
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     assert head.startswith("http/1.1 200 "), head
@@ -98,7 +98,7 @@ class Clients:
                       "web": Kind(1), "tcp": Kind(1), "datagrams": Kind(1)}
 
     async def guard(self, kind, client):
-        """Runs a client until all are to end. Who loses something says so, and does not go on."""
+        """Runs a client until all are to end. A client that loses something reports it and stops."""
         try:
             await client
         except (OSError, AssertionError, ValueError, asyncio.IncompleteReadError) as failure:
@@ -214,7 +214,7 @@ async def probe(places):
             continue
         clients.ending = True
         await asyncio.gather(*running)
-        print(json.dumps({name: kind.told() for name, kind in clients.kinds.items()}), flush=True)
+        print(json.dumps({name: kind.report() for name, kind in clients.kinds.items()}), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ SERVER_ARGUMENTS = ["--runtime", "none"]
 
 ROOT = f"arn:aws:iam::{ACCOUNT}:root"
 ADMIN = f"arn:aws:iam::{ACCOUNT}:user/admin"
-SOMEBODY = f"arn:aws:iam::{ACCOUNT}:role/path/somebody"
+OTHER_USER = f"arn:aws:iam::{ACCOUNT}:role/path/testuser"
 
-# AWS's value when nobody has set one, and the others.
+# AWS's default, and the other values.
 VALUES = {
     "awsvpcTrunking": ("disabled", ["enabled"]),
     "containerInsights": ("disabled", ["enabled", "enhanced"]),
@@ -54,20 +54,20 @@ def test_own_value_over_account_over_aws(slipway, name):
         setting = ecs.put_account_setting_default(name=name, value=value)["setting"]
         assert setting["name"] == name and setting["value"] == value
         assert setting["principalArn"] == ROOT
-        assert in_force(SOMEBODY) == in_force(ROOT) == value
+        assert in_force(OTHER_USER) == in_force(ROOT) == value
     ecs.put_account_setting_default(name=name, value=others[0])
     setting = ecs.put_account_setting(name=name, value=default)["setting"]
     assert setting["principalArn"] == ADMIN and setting["value"] == default
-    assert in_force(ADMIN) == default and in_force(SOMEBODY) == others[0]
-    ecs.put_account_setting(name=name, value=default, principalArn=SOMEBODY)
-    assert in_force(SOMEBODY) == default
+    assert in_force(ADMIN) == default and in_force(OTHER_USER) == others[0]
+    ecs.put_account_setting(name=name, value=default, principalArn=OTHER_USER)
+    assert in_force(OTHER_USER) == default
     # Deleting gives back what is below.
-    assert ecs.delete_account_setting(name=name, principalArn=SOMEBODY)["setting"]["value"] == \
+    assert ecs.delete_account_setting(name=name, principalArn=OTHER_USER)["setting"]["value"] == \
         others[0]
     assert ecs.delete_account_setting(name=name)["setting"]["value"] == others[0]
     assert in_force(ADMIN) == others[0]
     ecs.delete_account_setting(name=name, principalArn=ROOT)
-    assert in_force(ADMIN) == in_force(SOMEBODY) == in_force(ROOT) == default
+    assert in_force(ADMIN) == in_force(OTHER_USER) == in_force(ROOT) == default
     # And what is not set can be deleted too.
     assert ecs.delete_account_setting(name=name)["setting"]["value"] == default
 
@@ -116,7 +116,7 @@ def test_refused_values(slipway, ecs, members, part):
 
 
 @pytest.mark.parametrize("principal", [
-    "somebody", "", "arn:aws:iam::210987654321:user/x", f"arn:aws:iam::{ACCOUNT}:",
+    "testuser", "", "arn:aws:iam::210987654321:user/x", f"arn:aws:iam::{ACCOUNT}:",
     f"arn:aws:iam::{ACCOUNT}:user/" + "x" * 600, f"arn:aws:iam::{ACCOUNT}:user/a b",
     f"arn:aws:iam::{ACCOUNT}:root\0", f"arn:aws:iam::{ACCOUNT}:group/x",
 ])
@@ -151,7 +151,7 @@ def test_aws_cli(slipway):
     assert aws("list-account-settings", "--name", "awsvpcTrunking", "--effective-settings")[
         "settings"][0]["value"] == "enabled"
     cli_refused(slipway, "InvalidParameterException", "principalArn", "list-account-settings",
-                "--principal-arn", "somebody")
+                "--principal-arn", "testuser")
     assert aws("delete-account-setting", "--name", "awsvpcTrunking")["setting"]["value"] == \
         "disabled"
     cli_refused(slipway, "InvalidParameterException", "name", "delete-account-setting", "--name",

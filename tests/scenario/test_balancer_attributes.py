@@ -77,7 +77,7 @@ def test_clients_stay_with_their_target(web):
     assert set(first) == set("ABC")
     assert all("AWSALB" in browser.cookies for browser in browsers)
     assert [browser.asks() for browser in browsers] == [{name} for name in first]
-    # Told to forget it, nobody stays.
+    # Without stickiness no client stays.
     set_group(web, "all", stickiness__enabled="false")
     assert browsers[0].asks() == set("ABC")
 
@@ -120,12 +120,12 @@ def test_clients_stay_with_their_group(web):
 
 def hold(balancer, port, backends):
     """A request that stays under way; (client, name of the target that has it)."""
-    before = backends.tell("counts")
+    before = backends.send("counts")
     client = Web(balancer.address, port)
     client.connection.request("GET", "/hold")
 
     def arrived():
-        now = backends.tell("counts")
+        now = backends.send("counts")
         return [name for name in now if now[name]["http"] > before[name]["http"]]
 
     return client, wait_until(arrived, "the request arrives")[0]
@@ -136,13 +136,13 @@ def test_the_target_with_the_fewest_requests_is_next(web, backends):
     held = [hold(web, web.http, backends) for _ in range(2)]
     busy = [name for _, name in held]
     free, = set("ABC") - set(busy)
-    # On one connection: whoever comes on another one may find that request not counted out yet.
+    # On one connection: on another one that request may not be counted out yet.
     client = Web(web.address, web.http)
     assert {client.ask() for _ in range(9)} == {free}
     client.close()
     set_group(web, "all", load_balancing__algorithm__type="round_robin")
     assert Browser(web.address, web.http).asks() == set("ABC")
-    backends.tell("release")
+    backends.send("release")
     for client, name in held:
         answer = client.connection.getresponse()
         assert (answer.status, answer.read().decode()) == (200, name)
@@ -171,9 +171,9 @@ def test_clients_of_an_address_stay_together(slipway, backends):
     assert {ask_from(sources[0]) for _ in range(4)} == {"A", "B"}
 
 
-# ---- what targets are told ----
+# ---- the address of the client ----
 
-class Told(socketserver.ThreadingTCPServer):
+class ProxyProtocolTarget(socketserver.ThreadingTCPServer):
     """A target that answers every connection by where it is said to come from: "ADDRESS PORT" of a PROXY
     protocol header, or "nothing" when there is none."""
     SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
@@ -186,7 +186,7 @@ class Told(socketserver.ThreadingTCPServer):
         def handle(self):
             answer, head = "nothing", self.rfile.peek(1)
             if head[:1] == b"\r":
-                assert self.rfile.read(12) == Told.SIGNATURE
+                assert self.rfile.read(12) == ProxyProtocolTarget.SIGNATURE
                 command, family, length = struct.unpack("!BBH", self.rfile.read(4))
                 body = self.rfile.read(length)
                 if (command, family) == (0x21, 0x11):  # PROXY, TCP over IPv4
@@ -204,15 +204,15 @@ class Told(socketserver.ThreadingTCPServer):
         self.server_close()
 
 
-def test_targets_are_told_who_the_client_is(slipway):
-    with Told(("127.0.0.1", 0), Told.Handler) as target:
-        balancer = Balancer(slipway, "told")
+def test_proxy_protocol_carries_the_address_of_the_client(slipway):
+    with ProxyProtocolTarget(("127.0.0.1", 0), ProxyProtocolTarget.Handler) as target:
+        balancer = Balancer(slipway, "proxied")
         balancer.group("all", "TCP", [target.server_address[1]])
         port = balancer.listen("TCP", {"all": 1})
         balancer.wait_until_healthy()
 
         def ask():
-            """(the answer, what a target should be told)"""
+            """(the answer, the address that the target should report)"""
             with socket.create_connection((balancer.address, port), timeout=DEADLINE) as connection:
                 connection.sendall(b"hello\n")
                 answer = connection.makefile("rb").readline().decode().strip()
@@ -228,7 +228,7 @@ def test_targets_are_told_who_the_client_is(slipway):
         balancer.elb.delete_listener(ListenerArn=balancer.listeners[port])
 
 
-def test_targets_are_told_whom_a_request_is_forwarded_for(web):
+def test_forwarded_for_carries_the_address_of_the_client(web):
     def seen():
         client = Web(web.address, web.http)
         source = client.connection.sock.getsockname()
@@ -287,9 +287,9 @@ def test_silence_ends_requests_and_connections(slipway, backends):
     client.close()
     client = Web(balancer.address, port)
     assert client.ask() == "A"
-    assert client.connection.sock.recv(1) == b""  # nobody asks, and it is closed
+    assert client.connection.sock.recv(1) == b""  # idle, and the load balancer closes it
     client.close()
-    backends.tell("release")
+    backends.send("release")
     answer = patient.connection.getresponse()
     assert (answer.status, answer.read()) == (200, b"A")
     patient.close()

@@ -63,10 +63,10 @@ def test_defaults(slipway, ecs):
 
 def test_those_of_aws(slipway):
     answer = send(slipway, "DescribeCapacityProviders", {
-        "capacityProviders": ["FARGATE", arn("capacity-provider/FARGATE_SPOT"), "nobody"]}).json
+        "capacityProviders": ["FARGATE", arn("capacity-provider/FARGATE_SPOT"), "absent"]}).json
     assert [(one["name"], one["type"], one["status"]) for one in answer["capacityProviders"]] == [
         ("FARGATE", "FARGATE", "ACTIVE"), ("FARGATE_SPOT", "FARGATE_SPOT", "ACTIVE")]
-    assert answer["failures"] == [{"arn": arn("capacity-provider/nobody"), "reason": "MISSING"}]
+    assert answer["failures"] == [{"arn": arn("capacity-provider/absent"), "reason": "MISSING"}]
 
 
 @pytest.mark.parametrize("wrong, parts", [
@@ -162,7 +162,7 @@ def test_update_changes_what_is_given_alone(ecs):
 
 
 def test_update_and_delete_refuse(slipway, ecs):
-    for name in ("nobody", arn("capacity-provider/nobody")):
+    for name in ("absent", arn("capacity-provider/absent")):
         refused(ecs.update_capacity_provider, "InvalidParameterException",
                 "The specified capacity provider", "was not found", name=name,
                 autoScalingGroupProvider={})
@@ -227,14 +227,14 @@ def strategy(*items):
 
 
 @pytest.mark.parametrize("wrong, parts", [
-    ({"capacityProviders": ["nobody"], "defaultCapacityProviderStrategy": []},
-     ["The specified capacity provider", "nobody", "was not found"]),
+    ({"capacityProviders": ["absent"], "defaultCapacityProviderStrategy": []},
+     ["The specified capacity provider", "absent", "was not found"]),
     ({"capacityProviders": ["FARGATE", arn("capacity-provider/FARGATE")],
       "defaultCapacityProviderStrategy": []}, ["capacityProviders", "FARGATE", "twice"]),
     ({"capacityProviders": [arn("cluster/x")], "defaultCapacityProviderStrategy": []},
      ["capacityProviders", "not the ARN"]),
     ({"capacityProviders": ["FARGATE"] * 21, "defaultCapacityProviderStrategy": []}, ["20"]),
-    (strategy({"capacityProvider": "elsewhere", "weight": 1}), ["elsewhere"]),
+    (strategy({"capacityProvider": "secondary", "weight": 1}), ["secondary"]),
     (strategy({"capacityProvider": "FARGATE", "weight": 1001}), ["weight", "1000"]),
     (strategy({"capacityProvider": "FARGATE", "weight": -1}), ["weight"]),
     (strategy({"capacityProvider": "FARGATE", "weight": 1, "base": 100001}), ["base", "100000"]),
@@ -260,7 +260,7 @@ def test_put_refuses_and_changes_nothing(slipway, ecs, wrong, parts):
 
 def test_put_on_no_cluster(ecs):
     refused(ecs.put_cluster_capacity_providers, "ClusterNotFoundException", "Cluster not found",
-            cluster="nobody", capacityProviders=[], defaultCapacityProviderStrategy=[])
+            cluster="absent", capacityProviders=[], defaultCapacityProviderStrategy=[])
 
 
 # ---- managed instances: newer than Debian's botocore ----
@@ -283,7 +283,7 @@ def test_managed_instances_belong_to_one_cluster(slipway, ecs):
     provider = {"name": "managed", "managedInstancesProvider": managed(unknown=1)}
     send_refused(slipway, "CreateCapacityProvider", provider, "InvalidParameterException",
                  "cluster")
-    send_refused(slipway, "CreateCapacityProvider", {**provider, "cluster": "nobody"},
+    send_refused(slipway, "CreateCapacityProvider", {**provider, "cluster": "absent"},
                  "ClusterNotFoundException", "Cluster not found")
     created = call("CreateCapacityProvider", **provider, cluster=arn("cluster/home"))[
         "capacityProvider"]
@@ -292,7 +292,7 @@ def test_managed_instances_belong_to_one_cluster(slipway, ecs):
     both = call("DescribeCapacityProviders", cluster="home")["capacityProviders"]
     assert [one["name"] for one in both] == ["managed"]
     assert call("DescribeCapacityProviders", cluster="neighbour")["capacityProviders"] == []
-    send_refused(slipway, "DescribeCapacityProviders", {"cluster": "nobody"},
+    send_refused(slipway, "DescribeCapacityProviders", {"cluster": "absent"},
                  "ClusterNotFoundException", "Cluster not found")
     updated = call("UpdateCapacityProvider", name="managed", cluster="home",
                    managedInstancesProvider=managed(propagateTags="CAPACITY_PROVIDER"))[
@@ -341,14 +341,14 @@ def test_aws_cli(slipway):
                "managedScaling={targetCapacity=70}")["capacityProvider"][
                    "autoScalingGroupProvider"]["managedScaling"]["targetCapacity"] == 70
     cli_refused(slipway, "InvalidParameterException", "was not found", "update-capacity-provider",
-                "--name", "nobody", "--auto-scaling-group-provider", "managedScaling={}")
+                "--name", "absent", "--auto-scaling-group-provider", "managedScaling={}")
     aws("create-cluster", "--cluster-name", "cli")
     assert aws("put-cluster-capacity-providers", "--cluster", "cli", "--capacity-providers", "cli",
                "--default-capacity-provider-strategy", "capacityProvider=cli,weight=1")[
                    "cluster"]["capacityProviders"] == ["cli"]
     cli_refused(slipway, "InvalidParameterException", "was not found",
                 "put-cluster-capacity-providers", "--cluster", "cli", "--capacity-providers",
-                "nobody", "--default-capacity-provider-strategy", "capacityProvider=nobody")
+                "absent", "--default-capacity-provider-strategy", "capacityProvider=absent")
     cli_refused(slipway, "ClientException", "associated with cluster", "delete-capacity-provider",
                 "--capacity-provider", "cli")
     aws("delete-cluster", "--cluster", "cli")

@@ -444,8 +444,8 @@ def test_instances_and_their_health_are_paged(boto):
                 break
             token = {"NextToken": answer["NextToken"]}
         assert together == {name: health[name] for name in wanted}
-    refused(boto.get_instances_health_status, "InstanceNotFound", "nobody", ServiceId=service,
-            Instances=["i1", "nobody"])
+    refused(boto.get_instances_health_status, "InstanceNotFound", "absent", ServiceId=service,
+            Instances=["i1", "absent"])
     refused(boto.get_instances_health_status, "ServiceNotFound", "srv-none", ServiceId="srv-none")
     refused(boto.list_instances, "InvalidInput", "NextToken", ServiceId=service, NextToken="made")
     refused(boto.list_instances, "InvalidInput", "MaxResults", ServiceId=service, MaxResults=101)
@@ -478,8 +478,8 @@ def test_health_that_clients_say(boto):
     assert status() == "HEALTHY"
     refused(say, "CustomHealthNotFound", "HealthCheckCustomConfig", service=plain,
             status="HEALTHY")
-    refused(say, "InstanceNotFound", "nobody", service=checked, status="HEALTHY",
-            instance="nobody")
+    refused(say, "InstanceNotFound", "absent", service=checked, status="HEALTHY",
+            instance="absent")
     refused(say, "ServiceNotFound", "srv-none", service="srv-none", status="HEALTHY")
     refused(say, "InvalidInput", "Status", service=checked, status="SICK")
 

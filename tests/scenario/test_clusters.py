@@ -87,12 +87,12 @@ def test_include_decides_what_is_shown(ecs):
 def test_names_and_arns_are_alike_and_what_is_missing_fails(ecs):
     ecs.create_cluster(clusterName="alike")
     answer = ecs.describe_clusters(clusters=[
-        "alike", arn("cluster/alike"), "nobody", arn("cluster/nobody"),
+        "alike", arn("cluster/alike"), "absent", arn("cluster/absent"),
         arn("cluster/alike", region="eu-west-1"), arn("cluster/alike", account="210987654321")])
     assert [found["clusterName"] for found in answer["clusters"]] == ["alike", "alike"]
     assert answer["failures"] == [
-        {"arn": arn("cluster/nobody"), "reason": "MISSING"},
-        {"arn": arn("cluster/nobody"), "reason": "MISSING"},
+        {"arn": arn("cluster/absent"), "reason": "MISSING"},
+        {"arn": arn("cluster/absent"), "reason": "MISSING"},
         {"arn": arn("cluster/alike", region="eu-west-1"), "reason": "MISSING"},
         {"arn": arn("cluster/alike", account="210987654321"), "reason": "MISSING"}]
 
@@ -134,7 +134,7 @@ def test_creating_twice_is_creating_once(ecs):
     ({"configuration": {"executeCommandConfiguration": {"logging": "NONE",
                                                         "logConfiguration": {}}}},
      ["logConfiguration"]),
-    ({"capacityProviders": ["nobody"]}, ["nobody", "was not found"]),
+    ({"capacityProviders": ["absent"]}, ["absent", "was not found"]),
     ({"capacityProviders": ["FARGATE", "FARGATE"]}, ["FARGATE", "twice"]),
     ({"defaultCapacityProviderStrategy": [{"capacityProvider": "FARGATE", "weight": 1}]},
      ["defaultCapacityProviderStrategy", "FARGATE"]),
@@ -160,10 +160,10 @@ def test_namespaces_that_do_not_exist(ecs):
 
 
 def test_limits_of_describe(ecs):
-    many = ["nobody"] * 100
+    many = ["absent"] * 100
     assert len(ecs.describe_clusters(clusters=many)["failures"]) == 100
     refused(ecs.describe_clusters, "InvalidParameterException", "clusters", "100",
-            clusters=many + ["nobody"])
+            clusters=many + ["absent"])
 
 
 def test_listing_goes_over_pages_in_order(slipway):
@@ -226,7 +226,7 @@ def test_update_refuses(ecs):
     bad = [{"name": "containerInsights", "value": "loud"}]
     for call, wanted in ((ecs.update_cluster, {"configuration": CONFIGURATION}),
                          (ecs.update_cluster_settings, {"settings": settings})):
-        refused(call, "ClusterNotFoundException", "Cluster not found", cluster="nobody", **wanted)
+        refused(call, "ClusterNotFoundException", "Cluster not found", cluster="absent", **wanted)
         refused(call, "InvalidParameterException", "settings", cluster="firm",
                 **{**wanted, "settings": bad})
     refused(ecs.update_cluster_settings, "InvalidParameterException", "settings", cluster="firm",
@@ -256,7 +256,7 @@ def test_delete_leaves_an_inactive_cluster_that_can_begin_anew(ecs):
 
 
 def test_delete_refuses(ecs):
-    refused(ecs.delete_cluster, "ClusterNotFoundException", "Cluster not found", cluster="nobody")
+    refused(ecs.delete_cluster, "ClusterNotFoundException", "Cluster not found", cluster="absent")
     refused(ecs.delete_cluster, "InvalidParameterException", "cluster", cluster="")
     ecs.create_cluster(clusterName="busy")
     instance = ecs.register_container_instance(cluster="busy")["containerInstance"]
@@ -292,9 +292,9 @@ def test_aws_cli(slipway):
                    "cluster"]["status"] == "ACTIVE"
     cli_refused(slipway, "InvalidParameterException", "clusterName", "create-cluster",
                 "--cluster-name", "no spaces")
-    shown = aws("describe-clusters", "--clusters", "cli", "nobody", "--include", "TAGS")
+    shown = aws("describe-clusters", "--clusters", "cli", "absent", "--include", "TAGS")
     assert shown["clusters"][0]["tags"] == [{"key": "a", "value": "b"}]
-    assert shown["failures"] == [{"arn": arn("cluster/nobody"), "reason": "MISSING"}]
+    assert shown["failures"] == [{"arn": arn("cluster/absent"), "reason": "MISSING"}]
     cli_refused(slipway, "InvalidParameterException", "include", "describe-clusters", "--include",
                 "WEATHER")
     # The aws command follows the tokens by itself.
@@ -306,7 +306,7 @@ def test_aws_cli(slipway):
                    "cluster"]["configuration"] == {
                        "executeCommandConfiguration": {"logging": "NONE"}}
     cli_refused(slipway, "ClusterNotFoundException", "Cluster not found", "update-cluster",
-                "--cluster", "nobody")
+                "--cluster", "absent")
     assert aws("update-cluster-settings", "--cluster", "cli", "--settings",
                "name=containerInsights,value=disabled")["cluster"]["settings"] == [
                    {"name": "containerInsights", "value": "disabled"}]
@@ -314,4 +314,4 @@ def test_aws_cli(slipway):
                 "--cluster", "cli", "--settings", "name=containerInsights,value=loud")
     assert aws("delete-cluster", "--cluster", "cli")["cluster"]["status"] == "INACTIVE"
     cli_refused(slipway, "ClusterNotFoundException", "Cluster not found", "delete-cluster",
-                "--cluster", "nobody")
+                "--cluster", "absent")

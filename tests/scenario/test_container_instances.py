@@ -106,7 +106,7 @@ def test_register_refuses(slipway, ecs, wrong, part):
 
 def test_register_needs_a_cluster(ecs):
     refused(ecs.register_container_instance, "ClusterNotFoundException", "Cluster not found",
-            cluster="nobody")
+            cluster="absent")
 
 
 def test_describe(ecs):
@@ -124,7 +124,7 @@ def test_describe(ecs):
             "default", "other", cluster="other",
             containerInstances=[instance["containerInstanceArn"]])
     refused(ecs.describe_container_instances, "ClusterNotFoundException", "Cluster not found",
-            cluster="nobody", containerInstances=[name])
+            cluster="absent", containerInstances=[name])
     refused(ecs.describe_container_instances, "InvalidParameterException", "containerInstances",
             containerInstances=[])
     refused(ecs.describe_container_instances, "InvalidParameterException", "100",
@@ -144,7 +144,7 @@ def test_deregister(ecs):
         refused(ecs.deregister_container_instance, "InvalidParameterException",
                 "containerInstance", cluster="leaving", containerInstance=again)
     refused(ecs.deregister_container_instance, "ClusterNotFoundException", "Cluster not found",
-            cluster="nobody", containerInstance=name)
+            cluster="absent", containerInstance=name)
 
 
 def test_list(slipway):
@@ -170,7 +170,7 @@ def test_list(slipway):
     refused(ecs.list_container_instances, "InvalidParameterException", "status", cluster="list",
             status="ASLEEP")
     refused(ecs.list_container_instances, "ClusterNotFoundException", "Cluster not found",
-            cluster="nobody")
+            cluster="absent")
 
 
 def test_list_by_query(ecs):
@@ -271,7 +271,7 @@ def test_attributes_refuse_and_change_nothing(slipway, ecs):
     for call in (ecs.put_attributes, ecs.delete_attributes):
         refused(call, "InvalidParameterException", "attributes", cluster="firm", attributes=[])
         refused(call, "InvalidParameterException", "10", cluster="firm", attributes=[good] * 11)
-        refused(call, "ClusterNotFoundException", "Cluster not found", cluster="nobody",
+        refused(call, "ClusterNotFoundException", "Cluster not found", cluster="absent",
                 attributes=[good])
     assert described(ecs, instance, cluster="firm")["attributes"] == ATTRIBUTES
     # Ten of one's own.
@@ -289,7 +289,7 @@ def test_list_attributes_refuses(ecs):
     refused(ecs.list_attributes, "InvalidParameterException", "attributeName", attributeValue="x",
             **kind)
     refused(ecs.list_attributes, "InvalidParameterException", "targetType", targetType="planet")
-    refused(ecs.list_attributes, "ClusterNotFoundException", "Cluster not found", cluster="nobody",
+    refused(ecs.list_attributes, "ClusterNotFoundException", "Cluster not found", cluster="absent",
             **kind)
     refused(ecs.list_attributes, "InvalidParameterException", "maxResults", maxResults=101, **kind)
 
@@ -315,19 +315,19 @@ def test_aws_cli(slipway, ecs):
                    "name=CPU,type=INTEGER,integerValue=1024")["containerInstance"]
     name = instance["containerInstanceArn"]
     cli_refused(slipway, "ClusterNotFoundException", "Cluster not found",
-                "register-container-instance", "--cluster", "nobody")
+                "register-container-instance", "--cluster", "absent")
     assert aws("describe-container-instances", "--cluster", "cli", "--container-instances", name)[
         "containerInstances"][0]["registeredResources"][0]["integerValue"] == 1024
     cli_refused(slipway, "ClusterNotFoundException", "Cluster not found",
-                "describe-container-instances", "--cluster", "nobody", "--container-instances",
+                "describe-container-instances", "--cluster", "absent", "--container-instances",
                 name)
     assert aws("list-container-instances", "--cluster", "cli")["containerInstanceArns"] == [name]
     cli_refused(slipway, "InvalidParameterException", "status", "list-container-instances",
                 "--cluster", "cli", "--status", "ASLEEP")
     assert aws("put-attributes", "--cluster", "cli", "--attributes",
                f"name=rack,value=7,targetId={name}")["attributes"][0]["value"] == "7"
-    cli_refused(slipway, "TargetNotFoundException", "nobody", "put-attributes", "--cluster", "cli",
-                "--attributes", "name=rack,value=7,targetId=nobody")
+    cli_refused(slipway, "TargetNotFoundException", "absent", "put-attributes", "--cluster", "cli",
+                "--attributes", "name=rack,value=7,targetId=absent")
     assert aws("list-attributes", "--cluster", "cli", "--target-type", "container-instance",
                "--attribute-name", "rack")["attributes"] == [
                    {"name": "rack", "value": "7", "targetId": name}]
@@ -335,8 +335,8 @@ def test_aws_cli(slipway, ecs):
                 "--cluster", "cli", "--target-type", "container-instance", "--attribute-value", "x")
     assert aws("delete-attributes", "--cluster", "cli", "--attributes",
                f"name=rack,targetId={name}")["attributes"][0]["name"] == "rack"
-    cli_refused(slipway, "TargetNotFoundException", "nobody", "delete-attributes", "--cluster",
-                "cli", "--attributes", "name=rack,targetId=nobody")
+    cli_refused(slipway, "TargetNotFoundException", "absent", "delete-attributes", "--cluster",
+                "cli", "--attributes", "name=rack,targetId=absent")
     assert aws("deregister-container-instance", "--cluster", "cli", "--container-instance", name)[
         "containerInstance"]["status"] == "INACTIVE"
     cli_refused(slipway, "InvalidParameterException", "containerInstance",
@@ -393,7 +393,7 @@ def test_draining(slipway, ecs):
             containerInstances=[one], status="ASLEEP")
     refused(call, "InvalidParameterException", "Invalid identifier", containerInstances=[one],
             status="DRAINING")
-    refused(call, "ClusterNotFoundException", "Cluster not found", cluster="nobody",
+    refused(call, "ClusterNotFoundException", "Cluster not found", cluster="absent",
             containerInstances=[one], status="DRAINING")
 
 
@@ -408,7 +408,7 @@ def test_deregister_with_tasks(ecs):
             cluster="busy")
     assert call(cluster="busy", containerInstance=instance, force=True)["containerInstance"][
         "status"] == "INACTIVE"
-    # Its agent is not heard any more, so nobody can say more of the task than this.
+    # Its agent is disconnected, so no more is known of the task than this.
     stopped = status_of(ecs, "busy", task)
     assert (stopped["lastStatus"], stopped["desiredStatus"]) == ("STOPPED", "STOPPED")
     assert stopped["stopCode"] == "UserInitiated"
@@ -424,19 +424,19 @@ def test_agents_are_not_updated(slipway, ecs):
     refused(ecs.update_container_agent, "InvalidParameterException", "containerInstance",
             containerInstance="0" * 32)
     cli_refused(slipway, "ClusterNotFoundException", "Cluster not found",
-                "update-container-agent", "--cluster", "nobody", "--container-instance", instance)
+                "update-container-agent", "--cluster", "absent", "--container-instance", instance)
 
 
-# ---- what agents tell ----
+# ---- reports of agents ----
 
-def test_the_life_of_a_task_as_an_agent_tells_it(slipway, ecs):
-    ecs.create_cluster(clusterName="told")
-    instance = register(ecs, cluster="told", totalResources=RESOURCES)
-    endpoint = ecs.discover_poll_endpoint(cluster="told",
+def test_the_life_of_a_task_as_an_agent_reports_it(slipway, ecs):
+    ecs.create_cluster(clusterName="agents")
+    instance = register(ecs, cluster="agents", totalResources=RESOURCES)
+    endpoint = ecs.discover_poll_endpoint(cluster="agents",
                                           containerInstance=instance["containerInstanceArn"])
     assert endpoint["endpoint"] == slipway.url == endpoint["telemetryEndpoint"]
-    (task,) = run(ecs, "told")
-    shown = described(ecs, instance, cluster="told")
+    (task,) = run(ecs, "agents")
+    shown = described(ecs, instance, cluster="agents")
     assert (shown["pendingTasksCount"], shown["runningTasksCount"]) == (1, 0)
     assert shown["remainingResources"][0]["integerValue"] == 2048 - 128
     assert shown["remainingResources"][1]["integerValue"] == 3768 - 256
@@ -444,31 +444,31 @@ def test_the_life_of_a_task_as_an_agent_tells_it(slipway, ecs):
 
     binding = {"bindIP": "0.0.0.0", "containerPort": 80, "hostPort": 32768, "protocol": "tcp"}
     assert ecs.submit_task_state_change(
-        cluster="told", task=task, status="RUNNING", reason="", containers=[
+        cluster="agents", task=task, status="RUNNING", reason="", containers=[
             {"containerName": "app", "runtimeId": "abc", "status": "RUNNING",
              "networkBindings": [binding]}])["acknowledgment"]
-    running = status_of(ecs, "told", task)
+    running = status_of(ecs, "agents", task)
     assert running["lastStatus"] == "RUNNING" and running["startedAt"]
     assert running["containers"][0]["networkBindings"] == [binding]
     assert running["containers"][0]["runtimeId"] == "abc"
-    cluster = ecs.describe_clusters(clusters=["told"], include=["STATISTICS"])["clusters"][0]
+    cluster = ecs.describe_clusters(clusters=["agents"], include=["STATISTICS"])["clusters"][0]
     assert (cluster["runningTasksCount"], cluster["pendingTasksCount"]) == (1, 0)
     assert {"name": "runningEC2TasksCount", "value": "1"} in cluster["statistics"]
 
     # What comes late is acknowledged and changes nothing.
-    ecs.submit_task_state_change(cluster="told", task=task, status="PENDING")
-    assert status_of(ecs, "told", task) == running
-    slipway.aws("ecs", "submit-container-state-change", "--cluster", "told", "--task", task,
+    ecs.submit_task_state_change(cluster="agents", task=task, status="PENDING")
+    assert status_of(ecs, "agents", task) == running
+    slipway.aws("ecs", "submit-container-state-change", "--cluster", "agents", "--task", task,
                 "--container-name", "app", "--status", "STOPPED", "--exit-code", "7", "--reason",
                 "it fell over")
-    slipway.aws("ecs", "submit-task-state-change", "--cluster", "told", "--task", task,
+    slipway.aws("ecs", "submit-task-state-change", "--cluster", "agents", "--task", task,
                 "--status", "STOPPED", "--reason", "Essential container in task exited")
-    stopped = status_of(ecs, "told", task)
+    stopped = status_of(ecs, "agents", task)
     assert stopped["lastStatus"] == "STOPPED"
     assert stopped["stopCode"] == "EssentialContainerExited"
     assert stopped["containers"][0]["exitCode"] == 7
     assert stopped["containers"][0]["reason"] == "it fell over"
-    shown = described(ecs, instance, cluster="told")
+    shown = described(ecs, instance, cluster="agents")
     assert (shown["pendingTasksCount"], shown["runningTasksCount"]) == (0, 0)
     assert shown["remainingResources"] == RESOURCES
 
@@ -485,7 +485,7 @@ def test_agents_are_refused(slipway, ecs):
             status="FLYING")
     refused(call, "InvalidParameterException", "1024", cluster="mute", task=task, status="STOPPED",
             reason="x" * 1025)
-    refused(call, "ClusterNotFoundException", "Cluster not found", cluster="nobody", task=task)
+    refused(call, "ClusterNotFoundException", "Cluster not found", cluster="absent", task=task)
     refused(ecs.submit_container_state_change, "InvalidParameterException", "containerName",
             cluster="mute", task=task, status="STOPPED")
     refused(ecs.submit_attachment_state_changes, "InvalidParameterException", "attachment",
@@ -495,7 +495,7 @@ def test_agents_are_refused(slipway, ecs):
             cluster="mute", attachments=[{"attachmentArn": arn("attachment/x"),
                                           "status": "GLUED"}])
     refused(ecs.discover_poll_endpoint, "InvalidParameterException", "Cluster not found",
-            cluster="nobody")
+            cluster="absent")
     cli_refused(slipway, "ClientException", "is not registered", "discover-poll-endpoint",
                 "--cluster", "mute", "--container-instance", "0" * 32)
     assert status_of(ecs, "mute", task)["lastStatus"] == "PENDING"

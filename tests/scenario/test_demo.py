@@ -135,7 +135,7 @@ def test_moves_by_connections_on_a_terminal(place):
     with place.start("--once", "--network", stdout=theirs, stderr=theirs, text=False) as process:
         os.close(theirs)
         output = b""
-        # A terminal that nobody has open any more is an error.
+        # Reading a terminal that no process has open any more is an error.
         with contextlib.suppress(OSError):
             while part := os.read(ours, 65536):
                 output += part

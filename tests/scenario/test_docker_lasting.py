@@ -199,7 +199,7 @@ def test_an_ephemeral_server_leaves_nothing(start_slipway, daemon):
 ))
 def test_a_daemon_that_is_not_there(tmp_path, name, words):
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(tmp_path / "dead"))  # and nobody listens
+        listener.bind(str(tmp_path / "dead"))  # without listen()
     servers = Servers(["--runtime", "docker", "--docker-socket", str(tmp_path / name)])
     try:
         with pytest.raises(pytest.fail.Exception) as refusal:
@@ -285,7 +285,7 @@ def own_server(own_daemon):
 
 
 def test_a_daemon_that_leaves_its_containers_alone(own_daemon, own_server):
-    """With --live-restore containers go on while dockerd is away, and slipway takes nobody for lost."""
+    """With --live-restore containers continue while dockerd is away, and slipway takes none for lost."""
     server = own_server()
     ecs = server.boto()
     arn, = run(ecs, define(ecs, "long", box("i=0; while :; do echo $((i++)); sleep 0.05; done")))

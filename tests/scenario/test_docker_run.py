@@ -87,10 +87,10 @@ def test_a_container_that_is_not_essential_may_end(ecs):
 
 
 @pytest.mark.parametrize("changes, words", [
-    ({"image": "127.0.0.1:1/nobody:none"}, "CannotPullContainerError: Error response from daemon: "),
+    ({"image": "127.0.0.1:1/absent:none"}, "CannotPullContainerError: Error response from daemon: "),
     ({"image": "No:Name:At:All"}, "CannotPullContainerError: Error response from daemon: "),
     ({"command": ["/no/such/program"]}, "CannotStartContainerError: "),
-    ({"user": "nobody-knows"}, "CannotStartContainerError: "),
+    ({"user": "absent-parameter"}, "CannotStartContainerError: "),
     ({"workingDirectory": "not/absolute"}, "CannotCreateContainerError: "),
 ])
 def test_a_task_that_cannot_start_says_why(ecs, changes, words):
@@ -212,7 +212,7 @@ def test_a_stop_that_comes_at_once(ecs, daemon):
 
 # ---- what a container finds ----
 
-def test_what_is_asked_is_what_docker_is_told(ecs, daemon, tmp_path):
+def test_every_member_reaches_docker(ecs, daemon, tmp_path):
     arn, = run(ecs, define(ecs, "all", box(
         LONG, environment={"A": "1", "B": "x y"}, cpu=128, memoryReservation=16, memory=64,
         user="web", workingDirectory="/tmp", hostname="fancy", readonlyRootFilesystem=True,

@@ -253,7 +253,7 @@ def test_a_full_disk_refuses_and_recovers(tmp_path, start_slipway):
             assert refused.status == 500
             assert refused.body["__type"] == "ServerException"
             connection = connect(disk)
-            # Reads go on, readiness tells, slipway's own API says when to come back.
+            # Reads continue, /readyz fails, slipway's own API sends Retry-After.
             assert call(connection, "ListClusters")["clusterArns"]
 
             def refused_by(*request):
@@ -263,7 +263,7 @@ def test_a_full_disk_refuses_and_recovers(tmp_path, start_slipway):
                 return answer if answer.status == 503 else None
 
             # What is small may still find a place in a page that is there already.
-            wait_until(lambda: refused_by("GET", "/readyz"), "readiness tells")
+            wait_until(lambda: refused_by("GET", "/readyz"), "/readyz fails")
             answer = wait_until(lambda: refused_by("POST", "/v1/keys", json.dumps({"user": "x"})),
                                 "slipway's own API refuses, too")
             assert answer.getheader("Retry-After")
@@ -305,7 +305,7 @@ def test_a_flipped_byte_is_quarantined(start_slipway):
     client = again.boto()
     wait_until(lambda: "quarantin" in again.stderr and "bad" in again.stderr, "it is logged")
     assert "slipway_store_quarantined 1" in again.get("/metrics").text
-    # It is visible to nobody and acted upon by nobody; everything else is as it was.
+    # It is neither visible nor acted upon; everything else is as it was.
     with pytest.raises(client.exceptions.ClientException):
         client.describe_task_definition(taskDefinition="bad:1")
     assert client.describe_task_definition(taskDefinition="good:1")["taskDefinition"]["revision"] == 1

@@ -1,5 +1,5 @@
-"""Environments whose tasks fail: that it is noticed, stays noticed, and is told in words;
-and what is asked of environments that cannot be."""
+"""Environments whose tasks fail: the failure is noticed, stays visible, and is reported with its reason;
+and requests for environments that cannot exist."""
 import json
 
 import pytest
@@ -42,7 +42,7 @@ def wait_unhealthy(environment, identifier, words):
         told = [item["reason"] for item in now.get("failedInstances", [])]
         return now["status"] == "unhealthy" and any(words in text for text in told) and now
 
-    return wait_until(found, f"{words} is told")
+    return wait_until(found, f"{words} is reported")
 
 
 @pytest.mark.parametrize("script, words", [
@@ -50,7 +50,7 @@ def wait_unhealthy(environment, identifier, words):
     ({"command": ["/nonexistent/program"]}, "CannotStartContainerError"),
     ({"image": "nowhere/none:1"}, "image 'nowhere/none:1' needs the docker runtime"),
 ], ids=["exit", "program", "image"])
-def test_why_tasks_fail_is_told(environment, script, words):
+def test_why_tasks_fail_is_reported(environment, script, words):
     members = {"name": "app", "image": "host", "memory": 16, "command": ["true"], **script}
     definition = environment.ecs.register_task_definition(
         family=environment.name, containerDefinitions=[members])["taskDefinition"]
@@ -65,7 +65,7 @@ def test_why_tasks_fail_is_told(environment, script, words):
     assert environment.get()["health"] == "unhealthy"
 
 
-def test_a_failing_health_check_is_told_until_the_end(environment):
+def test_a_failing_health_check_is_reported_until_the_end(environment):
     """Neither the next try nor the end lets it be forgotten, and nothing was ever completed."""
     version = environment.create(environment.define(1, **ILL), timeoutSeconds=30,
                                  **environment.count)
@@ -87,8 +87,8 @@ def test_a_failing_health_check_is_told_until_the_end(environment):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_first_version_that_crashes_is_never_well(start_slipway, tmp_path, kind):
-    """Who is told of it hears once that it is bad, and never that it is good."""
+def test_a_first_version_that_crashes_is_never_healthy(start_slipway, tmp_path, kind):
+    """Notices report once that it is unhealthy, and never that it is healthy."""
     receiver = Receiver()
     try:
         server = start_slipway("--config", hooks_file(
@@ -99,7 +99,7 @@ def test_a_first_version_that_crashes_is_never_well(start_slipway, tmp_path, kin
         identifier = environment.deploy(version)
         environment.wait_for(identifier, "completed", "timed-out")
         assert environment.deployment(identifier)["status"] == "timed-out"
-        wait_until(lambda: "deployment.timed-out" in receiver.events(), "it is told")
+        wait_until(lambda: "deployment.timed-out" in receiver.events(), "it is reported")
         events = receiver.events(environment.name)
         events = events[:events.index("deployment.timed-out")]  # then monitors begin
         assert [event for event in events if event.startswith("health")] == ["health.unhealthy"]
@@ -188,7 +188,7 @@ def test_a_status_that_is_set_twice_is_set_once(fleet):
     version = fleet.roll_out(fleet.define(1))
     first = set_status(fleet, "inactive", "one")
     assert set_status(fleet, "active", "two").status == 200
-    # Whoever heard nothing asks again, and means the first time.
+    # A client that got no answer repeats the request with its token, and gets the first answer.
     again = set_status(fleet, "inactive", "one")
     assert (first.status, first.json) == (again.status, again.json) and again.status == 200
     assert again.json["environmentVersion"] == version
@@ -215,7 +215,7 @@ def test_a_stream_of_what_is_not_there_is_refused(slipway, what):
     assert "nope" in answer.json["message"]
 
 
-def test_a_deployment_tells_whose_it_is_and_what_was_before(start_slipway, tmp_path):
+def test_a_deployment_reports_its_user_and_its_previous_version(start_slipway, tmp_path):
     receiver = Receiver()
     try:
         server = start_slipway("--config", hooks_file(
@@ -225,7 +225,7 @@ def test_a_deployment_tells_whose_it_is_and_what_was_before(start_slipway, tmp_p
         first = fleet.roll_out(definitions[0])
         identifier = fleet.deploy(fleet.update(definitions[1]))
         fleet.wait_for(identifier, "completed")
-        wait_until(lambda: len(receiver.taken) == 2, "both ends are told")
+        wait_until(lambda: len(receiver.taken) == 2, "both ends are reported")
         told = [body["deployment"] for body in receiver.bodies(fleet.name)]
         read = [fleet.deployment(item["deploymentId"]) for item in told]
         for found in (told, read):

@@ -123,7 +123,7 @@ def test_what_is_in_progress_is_stopped(fleet):
     ("versions", ["--status", "x"]),
 ])
 def test_an_option_of_another_verb_is_refused(slipway, verb, option):
-    name = [] if verb in ("list", "deployments") else ["nobody"]
+    name = [] if verb in ("list", "deployments") else ["absent"]
     needed = ["--cluster", "default", "--task-definition", "none:1"] if verb == "create" else []
     done = run_env(slipway, verb, *name, *needed, *option)
     assert done.returncode == 2 and done.stdout == "", done
@@ -187,7 +187,7 @@ def test_each_verb_has_its_help():
     (["deploy", "x", "--version", "abc"], "--version: 'abc' is neither the number of a version nor"),
     (["list", "-o=yaml"], "-o knows json only, not 'yaml'"),
 ])
-def test_mistakes_are_told(slipway, words, complaint):
+def test_usage_errors_are_explained(slipway, words, complaint):
     done = run_env(slipway, *words)
     assert done.returncode == 2 and complaint in done.stderr and not done.stdout, done
 
@@ -196,13 +196,13 @@ def test_an_option_without_value(slipway):
     done = subprocess.run([slipway_program(), "env", "list", "-o"], capture_output=True, text=True,
                           timeout=DEADLINE, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 2 and "slipway env list: -o needs a value" in done.stderr, done
-    assert run_env(slipway, "update", "nobody", "--priority", "0").returncode == 1, "it may be 0"
+    assert run_env(slipway, "update", "absent", "--priority", "0").returncode == 1, "it may be 0"
 
 
 def test_exit_codes(slipway):
     assert run_env(slipway, "list").returncode == 0
-    assert run_env(slipway, "status", "nobody").returncode == 1
-    # Nobody listens there.
+    assert run_env(slipway, "status", "absent").returncode == 1
+    # The server is down.
     for words in (["list"], ["status", "x"], ["deploy", "x", "--watch"], ["delete", "x"],
                   ["create", "x", "--cluster", "c", "--task-definition", "t"], ["history", "x"],
                   ["update", "x", "--count", "1"], ["stop", "x"], ["versions", "x"], ["pause", "x"]):
@@ -375,7 +375,7 @@ def test_what_waits_and_is_canceled_is_watched(fleet, tmp_path):
         fleet.wait_for(running, "completed")
 
 
-def test_what_is_taken_back_by_hand_is_told(fleet, tmp_path):
+def test_a_rollback_by_hand_is_reported(fleet, tmp_path):
     with Gate() as gate:
         gate.roll_out(fleet, minHealthyPercent=60)
         fleet.update(fleet.define(2))
@@ -569,7 +569,7 @@ def test_versions_have_numbers(fleet):
 
 # ---- what is said ----
 
-def test_status_tells_the_configuration(fleet):
+def test_status_prints_the_configuration(fleet):
     fleet.create(fleet.define(1), attributes=["stack=none", "gpu"], minHealthyPercent=70,
                  canary={"instances": 2, "bakeSeconds": 30}, timeoutSeconds=900)
     said = env_command(fleet.server, "status", fleet.name)
@@ -585,7 +585,7 @@ def test_status_tells_the_configuration(fleet):
     assert fleet.mark.tasks() == set()
 
 
-def test_what_stops_and_goes_is_told(fleet):
+def test_stopping_and_deleting_are_reported(fleet):
     one = fleet.define(1)
     with Gate() as gate:
         gate.roll_out(fleet, minHealthyPercent=60)
@@ -647,7 +647,7 @@ def test_schedules_replace_nothing(slipway):
         cron.remove()
 
 
-def test_a_diff_tells_why(fleet):
+def test_a_diff_gives_reasons(fleet):
     fleet.roll_out(fleet.define(1))
     done = run_env(fleet.server, "update", fleet.name, "--attributes", "stack=none")
     assert done.returncode == 0, done
@@ -655,7 +655,7 @@ def test_a_diff_tells_why(fleet):
     assert len(re.findall(r"^- stop on \w+: NO_MATCH$", said, re.MULTILINE)) == INSTANCES, said
 
 
-def test_a_service_tells_how_versions_differ(slipway):
+def test_a_diff_of_a_service_lists_the_changed_members(slipway):
     service = Typed(slipway, "Service")
     try:
         version = service.create(service.define(1), desiredCount=2)

@@ -1,5 +1,5 @@
-"""Daemon environments when the disk is full, and when everybody wants something else at once; numbers are those of the
-scenarios. Those of who comes in between are shown at every commit by unit tests: 51 by manager_monitors_test.c, 79 by
+"""Daemon environments with a full disk, and with many clients that change them at once; numbers are those of the
+scenarios. Events between two steps are covered at every commit by unit tests: 51 by manager_monitors_test.c, 79 by
 manager_slow_test.c, 81 by manager_races_test.c."""
 import contextlib
 import os
@@ -20,7 +20,7 @@ from test_services_run import Watch
 INSTANCES = 4
 SERVER_ARGUMENTS = ["--instances", str(INSTANCES)]
 ENDS = ("completed", "stopped", "canceled", "timed-out")
-# From each status the ones that may follow, also those that nobody saw in between.
+# From each status the ones that may follow, also when those in between were not observed.
 MAY_BECOME = {
     "pending": {"in-progress", "canceled"},
     "in-progress": {"completed", "unhealthy", "blocked", "to-be-stopped", "timed-out"},
@@ -75,7 +75,7 @@ def test_82_nothing_is_done_that_could_not_be_written_down(tmp_path):
         answer = wait_until(refused, "a write is refused")
         assert answer["ResponseMetadata"]["HTTPStatusCode"] == 503
         assert answer["Error"]["Code"] == "ServiceUnavailableException"
-        # What is there is told, and nothing follows a program that died.
+        # The actual state is reported, and a dead program is not replaced.
         (pid,) = fleet.mark.processes()
         os.kill(pid, signal.SIGKILL)
         time.sleep(1.5)
@@ -94,7 +94,7 @@ def test_82_nothing_is_done_that_could_not_be_written_down(tmp_path):
 
 
 class Client(threading.Thread):
-    """Does what it can until it is told to stop; conflicts are answers like others."""
+    """Makes random changes until the test sets the end; conflicts are answers like others."""
 
     ALLOWED = {"ResourceInUseException", "ResourceNotFoundException", "VersionConflictException",
                "ThrottlingException", "InvalidParameterException", "ResourceExistsException"}
@@ -125,7 +125,7 @@ def new_fleet(slipway):
     fleet.remove()
 
 
-def test_whoever_comes_in_between(fleet):
+def test_concurrent_changes(fleet):
     """Updates, starts, stops, rollbacks and dying tasks at once: every deployment goes its way once, and in the end
     there is one task of one version everywhere."""
     definitions = [fleet.define(number) for number in (1, 2)]

@@ -56,7 +56,7 @@ def new_own_fleet(start_slipway):
 
 
 def define_other(fleet, mark, memory=16):
-    """A task definition of somebody else's."""
+    """A task definition of another owner."""
     return fleet.ecs.register_task_definition(
         family=fleet.name + "-other",
         containerDefinitions=[{**container(mark, LONG), "memory": memory}])[
@@ -108,14 +108,14 @@ def test_2_an_instance_joins_an_environment_that_was_never_deployed(witness):
     fleet.create(fleet.define(1))
     witness.restart("--instances", "3")
     wait_until(lambda: len(fleet.instances()) == 3, "it has joined")
-    wait_until(lambda: covers(witness, fleet.instances()), "whoever is active is there")
+    wait_until(lambda: covers(witness, fleet.instances()), "every active instance has a task")
     wait_until(lambda: fleet.get()["counts"]["missing"] == 3, "the other one has seen it, too")
     assert not tasks_ever(fleet) and not fleet.mark.tasks()
     assert not fleet.deployments() and fleet.get()["status"] == "inactive"
 
 
 
-def test_10_of_two_that_update_the_same_one_is_told(fleet):
+def test_10_of_two_concurrent_updates_one_is_rejected(fleet):
     first = fleet.create(fleet.define(1))
     definitions = [fleet.define(2), fleet.define(3)]
     answers = []
@@ -208,7 +208,7 @@ def test_environments_are_found_by_what_they_are(own_fleet):
     assert not found()
 
 
-def test_what_runs_is_told_by_task_definition(fleet):
+def test_running_tasks_are_counted_by_task_definition(fleet):
     with Gate() as gate:
         definitions = [gate.define(fleet, 1), fleet.define(2)]
         first = fleet.roll_out(definitions[0], minHealthyPercent=80)
@@ -234,7 +234,7 @@ def test_what_runs_is_told_by_task_definition(fleet):
 # ---- B ----
 
 def test_14_what_is_up_to_date_is_left_alone(own_fleet):
-    """A server that comes back finds everything as it should be, and calls nobody."""
+    """After a restart the server finds everything as desired, and sends no call."""
     fleet = own_fleet("--instances", "3")
     fleet.roll_out(fleet.define(1))
     before = (fleet.places(), fleet.deployments(), set(fleet.mark.processes()))
@@ -384,7 +384,7 @@ def test_others_come_after_the_daemon(own_fleet):
         return tasks if all("startedAt" in task for task in tasks) else None
 
     started = {}
-    for task in wait_until(running, "all are told as running"):
+    for task in wait_until(running, "all are reported as running"):
         mine = task["group"] == "env:" + fleet.name
         first = started.setdefault(task["containerInstanceArn"], {})
         first[mine] = min(first.get(mine, task["startedAt"]),
@@ -413,7 +413,7 @@ def test_room_is_kept_for_the_daemon(fleet):
         (task,) = fleet.places()[instance]
 
 
-def test_priority_makes_room_and_without_it_nobody_does(fleet):
+def test_priority_evicts_tasks_and_without_it_none_are(fleet):
     instance = fleet.instances()[0]
     marks = [Mark(), Mark()]
     free = remaining_memory(fleet, instance)
@@ -498,7 +498,7 @@ def test_38_breached_from_outside(fleet):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         assert set(killed) == old - first and len(killed) == 3
-        # They come back while the others are still on their way out, and nobody is asked to go for that.
+        # They are restarted while the others still stop, and no other task is asked to stop for that.
         wait_until(lambda: len(fleet.mark.tasks() - old) == 3, "three are started again")
         assert set(gate.asked()) == first
         wait_until(lambda: fleet.mark.tasks() - old <= set(gate.begun()), "they mind being asked")
@@ -513,7 +513,7 @@ def test_38_breached_from_outside(fleet):
 
 
 def test_41_two_updates_within_the_warm_up(fleet):
-    """Who waits for a second version is no reason to take more down than one batch."""
+    """A waiting second version is no reason to take more down than one batch."""
     fleet.roll_out(fleet.define(1), minHealthyPercent=60)
     identifiers = []
     with Watch(fleet.mark) as watch:
@@ -573,7 +573,7 @@ def test_43_an_instance_whose_task_does_not_stop_costs_one_of_those_that_may_be_
     fleet.assert_one_each(fleet.instances(), VERSION="2")
 
 
-def test_d2_a_minimum_that_allows_nothing_is_told(fleet):
+def test_d2_a_minimum_that_allows_nothing_is_reported(fleet):
     """99 percent of five are five: nothing is stopped, nor is the rollout forgotten."""
     fleet.roll_out(fleet.define(1), minHealthyPercent=99)
     before = fleet.places()
@@ -619,7 +619,7 @@ def test_a_bad_canary_hits_its_instance_only_and_is_taken_back(fleet):
         bad = fleet.deploy(version)
         fleet.wait_for(bad, "timed-out")
         (back,) = wait_until(lambda: [item for item in fleet.deployments() if item.get("rollback")],
-                             "it is taken back")
+                             "it is rolled back")
         assert back["environmentVersion"] == first
         fleet.wait_for(back["deploymentId"], "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="1")
@@ -633,7 +633,7 @@ def test_a_bad_canary_hits_its_instance_only_and_is_taken_back(fleet):
 
 
 def test_55_a_rollback_waits_for_no_canary(fleet):
-    """What is taken back has been there before; who takes it back is in a hurry."""
+    """The previous version has run before, so it needs no canary; and a rollback is urgent."""
     first = fleet.roll_out(fleet.define(1), minHealthyPercent=60,
                            canary={"instances": 1, "bakeSeconds": 3600})
     second = fleet.update(fleet.define(2), deploymentConfiguration={"canary": {"instances": INSTANCES}})
@@ -653,7 +653,7 @@ def test_a_rollout_that_fails_is_taken_back_in_batches(fleet):
         "timeoutSeconds": 3, "onFailure": "rollback"}))
     failed = fleet.wait_for(bad, "timed-out")
     (back,) = wait_until(lambda: [item for item in fleet.deployments() if item.get("rollback")],
-                         "it is taken back")
+                         "it is rolled back")
     done = fleet.wait_for(back["deploymentId"], "completed")
     assert done["environmentVersion"] == first and done["deploymentType"] == "user"
     assert failed["endedAt"] <= done["endedAt"]
@@ -700,7 +700,7 @@ def test_56_a_rollback_of_the_instances(fleet):
 
 
 def test_progress_does_not_fall(fleet):
-    """What was done stays done for those who watch, also when one of the new tasks dies (S18)."""
+    """The reported progress never decreases, also when one of the new tasks dies (S18)."""
     seen = [0]
 
     def look(condition):
@@ -715,7 +715,7 @@ def test_progress_does_not_fall(fleet):
     with Gate() as gate:
         gate.roll_out(fleet, minHealthyPercent=80)
         identifier = fleet.deploy(fleet.update(fleet.define(2)))
-        for number in range(1, INSTANCES):  # each one is told
+        for number in range(1, INSTANCES):  # each one is reported
             gate.let(*gate.wait_for(number))
             wait_until(lambda: look(lambda now: now["completed"] == number), f"{number} are done")  # pylint: disable=cell-var-from-loop
             if number == 3:
@@ -756,7 +756,7 @@ def test_52_54_what_was_stopped_stays_as_it_is_whatever_happens(witness):
     fleet.wait_for(identifier, "stopped")
     assert fleet.get()["status"] == "inactive"
     assert fleet.places() == before and [kept] in old.values(), "the new one stays, and the old one"
-    # Tasks die, and an instance joins; somebody else's are there again, ours are not.
+    # Tasks die, and an instance joins; those of other owners come back, ours do not.
     ever = tasks_ever(fleet)
     (theirs,) = next(tasks for instance, tasks in witness.places().items()
                      if before[instance] == [new])

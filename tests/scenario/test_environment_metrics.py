@@ -1,4 +1,4 @@
-"""What /metrics tells of environments."""
+"""Metrics of environments."""
 import re
 
 from conftest import wait_until

@@ -4,7 +4,7 @@ import time
 import uuid
 
 from conftest import wait_until
-from fleets import Fleet, Gate, new_fleet, refusal, told_of  # pylint: disable=unused-import
+from fleets import Fleet, Gate, new_fleet, refusal, log_of  # pylint: disable=unused-import
 from rest_requests import rest_client
 from test_services_run import Watch
 
@@ -35,27 +35,27 @@ def test_37_the_new_one_before_the_old_one_goes(fleet):
     assert watch.most() <= INSTANCES + 2
 
 
-def test_the_log_tells_how_deployments_go(fleet):
+def test_the_log_has_the_transitions_of_deployments(fleet):
     fleet.roll_out(fleet.define(1), minHealthyPercent=60)
     bad = fleet.deploy(fleet.update(fleet.define(2, "exit 1"), deploymentConfiguration={
         "timeoutSeconds": 4, "onFailure": "rollback"}))
     fleet.wait_for(bad, "timed-out")
     (back,) = wait_until(lambda: [item for item in fleet.deployments() if item.get("rollback")],
-                         "it is taken back")
+                         "it is rolled back")
     fleet.wait_for(back["deploymentId"], "completed")
-    wait_until(lambda: ("info", "is completed") in told_of(fleet, back["deploymentId"]), "its end is told")
-    told = told_of(fleet, bad)
+    wait_until(lambda: ("info", "is completed") in log_of(fleet, back["deploymentId"]), "its end is reported")
+    told = log_of(fleet, bad)
     assert told[0] == ("info", "begins")
     level, message = told[-1]
     assert level == "warning" and message.startswith("is timed-out and is taken back: "), told
-    assert told_of(fleet, back["deploymentId"])[0] == ("info", "begins")
+    assert log_of(fleet, back["deploymentId"])[0] == ("info", "begins")
 
 
-def test_the_log_tells_of_nothing_taken_back_where_nothing_is(fleet):
+def test_the_log_names_no_rollback_where_none_happens(fleet):
     first = fleet.deploy(fleet.create(fleet.define(1, "exit 1"), timeoutSeconds=3, onFailure="rollback"))
     fleet.wait_for(first, "timed-out")
-    told = wait_until(lambda: [message for _, message in told_of(fleet, first)
-                               if message.startswith("is timed-out")], "its end is told")
+    told = wait_until(lambda: [message for _, message in log_of(fleet, first)
+                               if message.startswith("is timed-out")], "its end is reported")
     assert len(told) == 1 and told[0].startswith("is timed-out: "), told
 
 
@@ -190,7 +190,7 @@ def test_57_60_deleted(fleet):
 
 
 def test_60_deleted_again_while_it_is_deleted(fleet):
-    """It takes as long as a task takes to stop; who asks again is answered as the first one was."""
+    """It takes as long as a task takes to stop; a repeated request gets the answer of the first one."""
     with Gate() as gate:
         gate.roll_out(fleet)
         made = fleet.api.delete_environment(name=fleet.name, terminateTasks=True)
@@ -211,7 +211,7 @@ def test_60_deleted_again_while_it_is_deleted(fleet):
 
 
 def test_52_what_waits_begins_when_the_one_before_it_is_stopped(fleet):
-    """Who wants nothing to run stops both: stopping one deployment says nothing of the next."""
+    """To run nothing, stop both: stopping one deployment does not cancel the next."""
     with Gate() as gate:
         gate.roll_out(fleet, minHealthyPercent=80)
         versions = [fleet.update(fleet.define(number)) for number in (2, 3, 4)]

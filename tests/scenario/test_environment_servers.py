@@ -57,7 +57,7 @@ def new_pair(start_slipway, postgres_url, tmp_path):
 
 
 def test_74_one_of_two_servers_acts(pair):
-    """As many tasks are started as one server alone would have started, and both tell the same."""
+    """As many tasks are started as one server alone would have started, and both report the same."""
     definition = pair.define(1)
     with Watch(pair.mark) as watch:
         pair.roll_out(definition)
@@ -101,8 +101,8 @@ def test_a_server_sleeps_longer_than_its_lease(pair, number):
         os.kill(sleeper.pid, signal.SIGSTOP)
         try:
             identifier = pair.deploy(version)
-            # Whoever was the manager: after the lease the one that is awake is.
-            wait_until(lambda: pair.mark.tasks(VERSION="2"), "somebody has begun")
+            # Whichever server was the manager: after the lease it is the one that is awake.
+            wait_until(lambda: pair.mark.tasks(VERSION="2"), "the rollout has begun")
         finally:
             os.kill(sleeper.pid, signal.SIGCONT)
         pair.wait_for(identifier, "completed")

@@ -1,4 +1,4 @@
-"""What an environment claims, tells and leaves behind when it changes its mind. Instances are registered by hand, so that
+"""What an environment claims, reports and leaves behind when it is changed. Instances are registered by hand, so that
 no task of theirs ever runs. Numbers are those of the scenarios."""
 import re
 import uuid
@@ -73,7 +73,7 @@ def test_7_a_rollback_claims_what_it_brings_back(cluster):
     cluster.refused_for(one, other, definitions[0])  # it waits, or is there
     cluster.wait_for(one, back, "completed")
     cluster.refused_for(one, other, definitions[0])
-    cluster.create(other, definitions[1])  # which nobody has any more
+    cluster.create(other, definitions[1])  # which is free again
 
 
 def test_7_what_is_being_replaced_is_claimed_until_it_is_gone(cluster):
@@ -134,7 +134,7 @@ def test_an_environment_that_moved_before_it_began_begins_where_it_is(slipway, c
     assert not cluster.ecs.list_tasks(cluster=cluster.name)["taskArns"]
 
 
-def test_20_what_is_refused_again_and_again_is_told_once(start_slipway, tmp_path):
+def test_20_a_repeated_rejection_is_reported_once(start_slipway, tmp_path):
     receiver = Receiver()
     try:
         server = start_slipway("--config", hooks_file(tmp_path, {"name": "chat", "url": receiver.url}))
@@ -144,7 +144,7 @@ def test_20_what_is_refused_again_and_again_is_told_once(start_slipway, tmp_path
         identifier = cluster.api.start_deployment(
             name=one, environmentVersion=version)["deploymentId"]
         cluster.wait_for(one, identifier, "blocked")
-        wait_until(lambda: cluster.api.get_environment(name=one)["health"] == "unhealthy", "told so")
+        wait_until(lambda: cluster.api.get_environment(name=one)["health"] == "unhealthy", "it is reported")
 
         def tries():
             return sum(int(number) for number in re.findall(
@@ -158,8 +158,8 @@ def test_20_what_is_refused_again_and_again_is_told_once(start_slipway, tmp_path
             return tries() >= 4
 
         wait_until(look, "it was tried four times")
-        wait_until(lambda: len(set(receiver.events())) >= 4, "what happened was told")
-        # What got no answer in time is told again, under the same number.
+        wait_until(lambda: len(set(receiver.events())) >= 4, "the notices arrive")
+        # A notice without an answer in time is sent again, under the same number.
         events = {body["sequence"]: body["event"] for body in receiver.bodies()}
         assert sorted(events.values()) == ["deployment.blocked", "deployment.in-progress", "deployment.pending",
                                   "health.unhealthy"]

@@ -76,7 +76,7 @@ def new_fleet(slipway):
     fleet.remove()
 
 
-def test_tasks_are_told_as_they_change(fleet):
+def test_tasks_are_streamed_as_they_change(fleet):
     reader = Reader(fleet.server, environment=fleet.name)
     wait_until(lambda: reader.of("position"), "the snapshot is complete")
     assert not reader.of("snapshot")
@@ -112,7 +112,7 @@ def test_resumed_where_it_was_cut(fleet):
     last = Reader(fleet.server, environment=fleet.name, entityVersion=position)
     fleet.mark.wait_for(INSTANCES, VERSION="3")
     end = wait_until(lambda: {line["task"]["lastStatus"] for line in whole.of("updated")}
-                     >= {"RUNNING", "STOPPED"} and whole.position(), "it was told")
+                     >= {"RUNNING", "STOPPED"} and whole.position(), "it was reported")
 
     def same():
         seen = parts + last.of("updated", "deleted")
@@ -124,22 +124,22 @@ def test_resumed_where_it_was_cut(fleet):
         reader.close()
 
 
-def test_instances_are_told(slipway, fleet):
+def test_instances_are_streamed(slipway, fleet):
     reader = Reader(fleet.server, "instances", cluster="default")
     wait_until(lambda: reader.of("position"), "the snapshot is complete")
     assert len(reader.of("snapshot")) == INSTANCES
     instance = fleet.instances()[0]
     fleet.ecs.put_attributes(attributes=[{"name": fleet.name, "value": "x", "targetId": instance,
                                           "targetType": "container-instance"}])
-    # Others may be told before, of tasks of tests before that end.
+    # Changes of tasks of earlier tests may come before.
     told = wait_until(lambda: [line["instance"] for line in reader.of("updated") if {
-        "name": fleet.name, "value": "x"} in line["instance"]["attributes"]], "it is told")[0]
+        "name": fleet.name, "value": "x"} in line["instance"]["attributes"]], "it is reported")[0]
     assert told["cluster"] == "default"
     reader.close()
     assert slipway.process.poll() is None
 
 
-def test_what_is_too_old_or_wrong_is_told(slipway, fleet):
+def test_positions_that_are_too_old_or_wrong_are_rejected(slipway, fleet):
     answer = refusal(fleet.api.stream_tasks, "EntityVersionTooOldException", 410,
                      entityVersion=10 ** 12)
     assert "begin without it" in answer["Error"]["Message"]
@@ -149,7 +149,7 @@ def test_what_is_too_old_or_wrong_is_told(slipway, fleet):
     assert slipway.request("GET", "/v1/stream/tasks").status == 403
 
 
-def test_a_restart_is_told_and_resumed(start_slipway):
+def test_a_stream_ends_at_a_restart_and_is_resumed(start_slipway):
     server = start_slipway("--instances", "1")
     reader = Reader(server)
     position = wait_until(reader.position, "the snapshot is complete")
@@ -173,7 +173,7 @@ def test_a_restart_is_told_and_resumed(start_slipway):
     fleet.remove()
 
 
-def test_a_client_that_does_not_read_holds_nobody_up(slipway, fleet):
+def test_a_client_that_does_not_read_blocks_no_other(slipway, fleet):
     headers = signed(slipway, "GET", "/v1/stream/tasks")
     address = urllib.parse.urlsplit(slipway.url)
     lazy = []
@@ -193,8 +193,8 @@ def test_a_client_that_does_not_read_holds_nobody_up(slipway, fleet):
             connection.close()
 
 
-def test_a_client_that_does_not_read_is_cut_off_and_told(start_slipway):
-    """More is to be told than buffers of sockets take, and nobody takes it for longer than the patience."""
+def test_a_client_that_does_not_read_is_closed_with_a_reason(start_slipway):
+    """More changes than the buffers of sockets hold, and a client that reads none of them for longer than the limit."""
     server = start_slipway("--runtime", "none")
     ecs = server.boto("ecs")
     ecs.create_cluster(clusterName="many")
@@ -208,7 +208,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_told(start_slipway):
     path = "/v1/stream/tasks"
 
     def come_late():
-        """The patience is 15 s, and who takes nothing for 30 s is not even told: then one was too late."""
+        """The limit is 15 s, and a client that reads nothing for 30 s gets no reason: this client was one of those."""
         began = time.monotonic()
         connection = http.client.HTTPConnection(address.hostname, address.port, timeout=DEADLINE)
         try:
@@ -222,7 +222,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_told(start_slipway):
         finally:
             connection.close()
 
-    lines = wait_until(come_late, "it is told", 3 * DEADLINE)
+    lines = wait_until(come_late, "it is reported", 3 * DEADLINE)
     assert len(lines) < 15000
     assert json.loads(lines[-1]) == {"change": "end", "reason": "SLOW_CONSUMER"}
 
@@ -268,7 +268,7 @@ class Receiver:
                     receiver.taken.append((dict(self.headers.items()), body))
                 self.send_response(status)
                 if status == 302:
-                    self.send_header("location", receiver.url + "elsewhere")
+                    self.send_header("location", receiver.url + "secondary")
                 self.send_header("content-length", "0")
                 self.end_headers()
 
@@ -311,7 +311,7 @@ def once(sequence):
     return list(dict.fromkeys(sequence))
 
 
-def test_webhooks_are_told_in_order_and_signed(start_slipway, receiver, tmp_path):
+def test_webhooks_are_sent_in_order_and_signed(start_slipway, receiver, tmp_path):
     secret = os.path.join(tmp_path, "secret")
     with open(secret, "w", encoding="utf-8") as file:
         file.write("not a word to anybody\n")
@@ -322,7 +322,7 @@ def test_webhooks_are_told_in_order_and_signed(start_slipway, receiver, tmp_path
     fleet = Fleet(server)
     identifier = fleet.deploy(fleet.create(fleet.define(1)))
     fleet.wait_for(identifier, "completed")
-    wait_until(lambda: len(receiver.taken) >= 4, "all are told")
+    wait_until(lambda: len(receiver.taken) >= 4, "all are reported")
     bodies = receiver.bodies(fleet.name)
     chat = [body for body in bodies if body["webhook"] == "chat"]
     assert [body["event"] for body in chat] == ["deployment.pending", "deployment.in-progress",
@@ -342,7 +342,7 @@ def test_webhooks_are_told_in_order_and_signed(start_slipway, receiver, tmp_path
         assert said["x-slipway-delivery"].startswith("123456789012/" + fleet.name + "/")
     # Health, too.
     fleet.deploy(fleet.update(fleet.define(2, "exit 1")))
-    wait_until(lambda: "health.unhealthy" in receiver.events(fleet.name), "it is told")
+    wait_until(lambda: "health.unhealthy" in receiver.events(fleet.name), "it is reported")
     rolled = fleet.api.rollback_deployment(name=fleet.name)["deploymentId"]
     fleet.wait_for(rolled, "completed")
     wait_until(lambda: fleet.get()["health"] == "healthy" and [
@@ -359,13 +359,13 @@ def test_webhooks_survive_a_receiver_that_is_away_and_crashes(start_slipway, rec
     fleet = Fleet(server)
     receiver.status = status
     identifier = fleet.deploy(fleet.create(fleet.define(1)))
-    fleet.wait_for(identifier, "completed")  # nobody waits for the receiver
+    fleet.wait_for(identifier, "completed")  # the receiver does not delay it
     wait_until(lambda: receiver.seen >= 2, "it is tried again")
     server.kill()
     server = start_slipway("--config", path, "--instances", "1", state=server.state)
     fleet.server, fleet.ecs, fleet.api = server, server.boto("ecs"), rest_client(server)
     receiver.status = 200
-    wait_until(lambda: "deployment.completed" in receiver.events(fleet.name), "it is told")
+    wait_until(lambda: "deployment.completed" in receiver.events(fleet.name), "it is reported")
     assert once(receiver.events(fleet.name)) == ["deployment.pending", "deployment.in-progress",
                                                  "deployment.completed"]
     for number in (2, 3):

@@ -1,19 +1,19 @@
-"""Streams of changes of a cluster elsewhere: another slipway behind a proxy (far_ecs.py)."""
+"""Streams of changes of a remote cluster: another slipway behind a proxy (remote_ecs.py)."""
 import json
 import time
 
 import pytest
 
 from conftest import wait_until
-from far_world import (  # pylint: disable=unused-import
-    INSTANCES, POLL, new_between, new_world)
+from remote_world import (  # pylint: disable=unused-import
+    INSTANCES, POLL, new_proxy, new_world)
 from fleets import refusal
 from rest_requests import ask, rest_client
 from test_environment_streams import Reader, Refused
 
 
 def follow(world, what="tasks", **parameters):
-    return Reader(world.near, what, target="far", cluster="default", **parameters)
+    return Reader(world.local, what, target="remote", cluster="default", **parameters)
 
 
 def open_world(world):
@@ -25,7 +25,7 @@ def open_world(world):
     return fleet
 
 
-def test_tasks_elsewhere_are_told_as_they_change(world):
+def test_remote_tasks_are_streamed_as_they_change(world):
     fleet = open_world(world)
     by_hand = fleet.ecs.run_task(taskDefinition=fleet.define("hand"))["tasks"][0]["taskArn"]
     reader, all_of_them = follow(world, environment=fleet.name), follow(world)
@@ -38,7 +38,7 @@ def test_tasks_elsewhere_are_told_as_they_change(world):
                             == ("RUNNING", "active")}) == INSTANCES, "all run, and are well")
     for line in reader.of("updated"):
         assert (line["task"]["environment"], line["task"]["cluster"], line["task"]["target"]) == (
-            fleet.name, "default", "far")
+            fleet.name, "default", "remote")
         assert line["task"]["environmentVersion"] == fleet.get()["activeVersion"]
     versions = [line["entityVersion"] for line in reader.of("updated")]
     assert versions == sorted(set(versions)), "in order, and none twice"
@@ -67,7 +67,7 @@ def test_tasks_elsewhere_are_told_as_they_change(world):
     fleet.remove()
 
 
-def test_instances_elsewhere_are_told(world):
+def test_remote_instances_are_streamed(world):
     fleet = open_world(world)
     reader = follow(world, "instances")
     wait_until(lambda: reader.of("position"), "the snapshot is complete")
@@ -76,8 +76,8 @@ def test_instances_elsewhere_are_told(world):
     fleet.ecs.put_attributes(attributes=[{"name": fleet.name, "value": "x", "targetId": instance,
                                           "targetType": "container-instance"}])
     told = wait_until(lambda: [line["instance"] for line in reader.of("updated") if {
-        "name": fleet.name, "value": "x"} in line["instance"]["attributes"]], "it is told")[0]
-    assert told["target"] == "far"
+        "name": fleet.name, "value": "x"} in line["instance"]["attributes"]], "it is reported")[0]
+    assert told["target"] == "remote"
     extra = fleet.ecs.register_container_instance()["containerInstance"]["containerInstanceArn"]
     wait_until(lambda: [line for line in reader.of("updated")
                         if line["instance"]["instanceArn"] == extra], "it has come")
@@ -94,24 +94,24 @@ def test_a_stream_of_a_cluster_that_is_away_goes_on_when_it_is_back(world):
     reader = follow(world, environment=fleet.name)
     known = wait_until(lambda: reader.of("position"), "the snapshot is complete")[0]
     assert abs(known["observedAt"] - time.time()) < 60
-    world.between.fault(None, "cut")
+    world.proxy.fault(None, "cut")
     victim = fleet.record()[0]["taskArn"]
     fleet.ecs.stop_task(task=victim)
-    wait_until(lambda: fleet.get().get("stale"), "it is told as stale")
-    # Who opens one now begins with what is known, and sees how old that is.
+    wait_until(lambda: fleet.get().get("stale"), "it is reported as stale")
+    # A stream opened now begins with the last known state, and its age.
     late = follow(world, environment=fleet.name)
     seen = wait_until(lambda: late.of("position"), "the snapshot is complete")[0]
     assert len(late.of("snapshot")) == INSTANCES and seen["observedAt"] < time.time() - 2 * POLL
-    world.between.heal()
+    world.proxy.heal()
     for one in (reader, late):
         wait_until(lambda one=one: [line for line in one.of("updated")
                                     if line["task"]["taskArn"] == victim
-                                    and line["task"]["lastStatus"] == "STOPPED"], "it is told")
+                                    and line["task"]["lastStatus"] == "STOPPED"], "it is reported")
         one.close()
     fleet.remove()
 
 
-def test_where_a_stream_elsewhere_cannot_be_resumed_it_says_so(world):
+def test_a_remote_stream_that_cannot_be_resumed_gives_a_reason(world):
     fleet = open_world(world)
     reader = follow(world)
     wait_until(lambda: reader.of("position"), "the snapshot is complete")
@@ -119,7 +119,7 @@ def test_where_a_stream_elsewhere_cannot_be_resumed_it_says_so(world):
     for wrong in (reader.of("position")[0]["entityVersion"] - 1, position + 10 ** 6, 7):
         with pytest.raises(Refused, match="410.*EntityVersionTooOldException"):
             follow(world, entityVersion=wrong)
-    world.near.kill()
+    world.local.kill()
     reader.close()
     world.reopen()
     fleet.reconnect()
@@ -136,24 +136,24 @@ def test_where_a_stream_elsewhere_cannot_be_resumed_it_says_so(world):
     again = begin()
     wait_until(lambda: again.of("position"), "the snapshot is complete")
     assert again.position() > position
-    # Nobody needs the cluster any more: nothing is known of it, and the stream ends.
+    # No environment needs the cluster any more: its replica is released, and the stream ends.
     fleet.remove()
     end = wait_until(lambda: again.of("end"), "it ends")
     assert end[0]["reason"] == "TOO_OLD"
     again.close()
 
 
-def test_who_may_not_know_a_cluster_elsewhere_may_not_follow_it(world):
+def test_streams_of_a_remote_cluster_need_permission(world):
     fleet = open_world(world)
-    answer = refusal(fleet.api.stream_tasks, "InvalidParameterException", 400, target="far")
+    answer = refusal(fleet.api.stream_tasks, "InvalidParameterException", 400, target="remote")
     assert "cluster" in answer["Error"]["Message"]
-    for parameters in ({"target": "far", "cluster": "other"},
+    for parameters in ({"target": "remote", "cluster": "other"},
                        {"target": "nowhere", "cluster": "default"}):
         refusal(fleet.api.stream_instances, "ResourceNotFoundException", 404, **parameters)
-    key = ask(world.near, "POST", "/v1/keys", json.dumps(
+    key = ask(world.local, "POST", "/v1/keys", json.dumps(
         {"user": "x", "account": "222222222222"}).encode()).json
-    refusal(rest_client(world.near, key=key).stream_tasks, "ResourceNotFoundException", 404,
-            target="far", cluster="default")
+    refusal(rest_client(world.local, key=key).stream_tasks, "ResourceNotFoundException", 404,
+            target="remote", cluster="default")
     # Of this server, by its name.
     body = fleet.api.stream_instances(target="local")["body"]
     assert json.loads(next(body.iter_lines(chunk_size=1)))["change"] == "snapshot"

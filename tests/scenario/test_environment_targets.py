@@ -1,4 +1,4 @@
-"""Targets of environments: their names, who may use them and how they are shown to be who they say; the numbers in names are
+"""Targets of environments: their names, permissions, authentication and certificates; the numbers in names are
 those of the scenarios they show."""
 import json
 import os
@@ -11,8 +11,8 @@ import botocore.exceptions
 import pytest
 
 from conftest import DEADLINE, slipway_program, wait_until
-from far_world import (  # pylint: disable=unused-import
-    ACCOUNT, INSTANCES, ROLE, found, is_told_as_well, new_between, new_world)
+from remote_world import (  # pylint: disable=unused-import
+    ACCOUNT, INSTANCES, ROLE, found, is_reported_healthy, new_proxy, new_world)
 from fleets import Fleet, refusal
 from programs import LONG, Mark, container, task_id
 from rest_requests import ask, rest_client
@@ -21,10 +21,10 @@ from test_operating import make_certificate
 
 # ---- names and rights ----
 
-def test_names_elsewhere_are_checked_by_their_form(world):
+def test_remote_names_are_checked_by_their_form(world):
     world.open()
     fleet = world.fleet()
-    good = {"name": fleet.name, "taskDefinition": "log:1", "target": "far",
+    good = {"name": fleet.name, "taskDefinition": "log:1", "target": "remote",
             "instanceGroup": {"cluster": "default"}}
     for change, kind in (
             ({"target": "none"}, "target"),):
@@ -35,9 +35,9 @@ def test_names_elsewhere_are_checked_by_their_form(world):
             ({"taskDefinition": "log"}, "FAMILY:REVISION"),
             ({"taskDefinition": f"arn:aws:ecs:us-east-1:{ACCOUNT}:service/x"}, "taskDefinition"),
             ({"taskDefinition": "arn:aws:ecs:us-east-1:000000000000:task-definition/log:1"},
-             "of target 'far'"),
+             "of target 'remote'"),
             ({"instanceGroup": {"cluster": f"arn:aws:ecs:eu-west-1:{ACCOUNT}:cluster/default"}},
-             "region us-east-1 of target 'far'"),
+             "region us-east-1 of target 'remote'"),
             ({"instanceGroup": {"cluster": "a/b"}}, "instanceGroup.cluster"),
             ({"role": "admin"}, "role")):
         answer = refusal(fleet.api.create_environment, "InvalidParameterException", 400,
@@ -47,10 +47,10 @@ def test_names_elsewhere_are_checked_by_their_form(world):
         "cluster": f"arn:aws:ecs:us-east-1:{ACCOUNT}:cluster/default"}})
     arn = f"arn:aws:ecs:us-east-1:{ACCOUNT}:cluster/default"
     assert found(fleet, cluster=arn) == found(fleet, cluster="default") == found(
-        fleet, target="far") == found(fleet, cluster=arn, target="far") == [fleet.name]
+        fleet, target="remote") == found(fleet, cluster=arn, target="remote") == [fleet.name]
     assert not found(fleet, cluster="default", target="local") and not found(
         fleet, cluster=f"arn:aws:ecs:eu-west-1:{ACCOUNT}:cluster/default")
-    # A task definition that is not there is told when it is needed.
+    # A missing task definition is reported when it is needed.
     identifier = fleet.deploy(fleet.get()["latestVersion"])
     blocked = fleet.wait_for(identifier, "blocked")
     assert "ClientException" in blocked["statusReason"] or "Exception" in blocked["statusReason"]
@@ -60,11 +60,11 @@ def test_names_elsewhere_are_checked_by_their_form(world):
 
 def test_another_account_may_not_use_it(world):
     world.open()
-    key = ask(world.near, "POST", "/v1/keys", json.dumps(
+    key = ask(world.local, "POST", "/v1/keys", json.dumps(
         {"user": "x", "account": "222222222222"}).encode()).json
-    other = rest_client(world.near, key=key)
+    other = rest_client(world.local, key=key)
     answer = refusal(other.create_environment, "ResourceNotFoundException", 404, name="log",
-                     taskDefinition="log:1", target="far", instanceGroup={"cluster": "default"})
+                     taskDefinition="log:1", target="remote", instanceGroup={"cluster": "default"})
     assert answer["resourceType"] == "target"
 
 
@@ -73,19 +73,19 @@ def test_accounts_that_share_a_target_share_its_names(world):
     world.open(accounts=[ACCOUNT, "222222222222"])
     fleet = world.fleet()
     fleet.roll_out(fleet.define(1))
-    key = ask(world.near, "POST", "/v1/keys", json.dumps(
+    key = ask(world.local, "POST", "/v1/keys", json.dumps(
         {"user": "x", "account": "222222222222"}).encode()).json
-    other = rest_client(world.near, key=key)
-    body = {"taskDefinition": fleet.define(2), "target": "far",
+    other = rest_client(world.local, key=key)
+    body = {"taskDefinition": fleet.define(2), "target": "remote",
             "instanceGroup": {"cluster": "default"}}
     refusal(other.create_environment, "ResourceInUseException", 409, name=fleet.name, **body)
     other.create_environment(name=fleet.name + "2", **body)
-    assert not ask(world.near, "GET", "/v1/tasks?target=elsewhere").json["tasks"]
+    assert not ask(world.local, "GET", "/v1/tasks?target=unknown").json["tasks"]
     fleet.remove()
 
 
-def test_d11_a_role_elsewhere_is_assumed(world):
-    """With the target's key; who may not have it is told why, and goes on when the cause is gone."""
+def test_d11_a_remote_role_is_assumed(world):
+    """With the target's key; an account without permission gets the reason, and continues when the cause is gone."""
     world.open()
     fleet = world.fleet()
     identifier = fleet.deploy(fleet.create(fleet.define(1), role=ROLE))
@@ -94,15 +94,15 @@ def test_d11_a_role_elsewhere_is_assumed(world):
         "statusReason"]
     assert "AccessDenied" in blocked["failedInstances"][0]["reason"]
     assert "AccessDenied" in fleet.get()["statusReason"]
-    assert not world.between.count("StartTask") and not fleet.mark.tasks()
-    world.between.sts.roles.add(ROLE)
+    assert not world.proxy.count("StartTask") and not fleet.mark.tasks()
+    world.proxy.sts.roles.add(ROLE)
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances())
-    asked = world.between.sts.asked
+    asked = world.proxy.sts.asked
     assert {form["RoleArn"] for form in asked} == {ROLE}
-    assert {form["RoleSessionName"] for form in asked} == {"slipway-far"}
-    assert len(world.between.sts.sessions) == 1
-    wait_until(lambda: is_told_as_well(fleet), "it is told as well")
+    assert {form["RoleSessionName"] for form in asked} == {"slipway-remote"}
+    assert len(world.proxy.sts.sessions) == 1
+    wait_until(lambda: is_reported_healthy(fleet), "it is reported healthy")
     fleet.remove()
 
 
@@ -113,12 +113,12 @@ def test_d11_the_role_of_the_target_is_assumed_before_anything(world):
     blocked = fleet.wait_for(identifier, "blocked")
     assert blocked["statusReason"].startswith("CLUSTER_UNKNOWN: ") and "AccessDenied" in blocked[
         "statusReason"]
-    assert not world.between.count()
-    world.between.sts.roles.add(ROLE)
+    assert not world.proxy.count()
+    world.proxy.sts.roles.add(ROLE)
     fleet.wait_for(identifier, "completed")
-    assert world.between.sts.asked[-1]["ExternalId"] == "ticket"
-    # A session that is not believed any more is replaced.
-    world.between.sts.sessions.clear()
+    assert world.proxy.sts.asked[-1]["ExternalId"] == "ticket"
+    # A session that is rejected is replaced.
+    world.proxy.sts.sessions.clear()
     instance, (victim,) = sorted(fleet.places().items())[0]
     fleet.ecs.stop_task(task=victim)
     wait_until(lambda: fleet.places().get(instance, [victim]) != [victim]
@@ -131,11 +131,11 @@ def test_the_secret_is_nowhere_to_be_seen(world):
     fleet = world.fleet()
     fleet.roll_out(fleet.define(1))
     secret = world.remote.key["secretAccessKey"]
-    with open(os.path.join(world.folder, "far.secret"), "w", encoding="utf-8") as file:
-        file.write("wrong-secret-of-somebody")
+    with open(os.path.join(world.folder, "remote.secret"), "w", encoding="utf-8") as file:
+        file.write("wrong-secret-of-testuser")
     fleet.remove()
-    with open(os.path.join(world.near.state, "audit.log"), encoding="utf-8") as file:
-        said = world.near.stderr + world.near.stdout + file.read()
+    with open(os.path.join(world.local.state, "audit.log"), encoding="utf-8") as file:
+        said = world.local.stderr + world.local.stdout + file.read()
     assert secret not in said and "wrong-secret" not in said
 
 
@@ -165,7 +165,7 @@ def test_d11_a_role_here_is_a_users_policy(start_slipway):
     make_key(server, "deployer", "ecs:StartTask")
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances())
-    # And what it may not: a stop that is denied is told, and not asked for all the time.
+    # And without permission: a denied stop is reported, and not repeated all the time.
     identifier = fleet.deploy(fleet.update(fleet.define(2)))
     found = wait_until(lambda: (now := fleet.deployment(identifier)).get("failedInstances") and now,
                        "the instance that cannot be served is named")
@@ -183,7 +183,7 @@ def test_d11_a_role_here_is_a_users_policy(start_slipway):
     fleet.remove()
 
 
-def test_d11_a_role_can_be_given_by_who_may_pass_it(start_slipway):
+def test_d11_a_role_needs_permission_to_pass_it(start_slipway):
     server = start_slipway()
     fleet = Fleet(server)
     make_key(server, "deployer", "ecs:*")
@@ -209,7 +209,7 @@ def check(path, code=0):
 def test_a_configuration_is_checked(world):
     path = world.configure()
     assert "is right" in check(path)
-    os.unlink(os.path.join(world.folder, "far.secret"))
+    os.unlink(os.path.join(world.folder, "remote.secret"))
     assert "targets[0].credentials: secretFile" in check(path, 1)
     path = world.configure(region="nowhere at all")
     assert "targets[0].region" in check(path, 1)
@@ -222,26 +222,26 @@ def test_the_command_names_a_target(world):
     world.open()
     fleet = world.fleet()
     done = subprocess.run(
-        [slipway_program(), "env", "create", fleet.name, "--cluster", "default", "--target", "far",
-         "--task-definition", fleet.define(1), "--server", world.near.url, "--state",
-         world.near.state], capture_output=True, text=True, timeout=DEADLINE,
+        [slipway_program(), "env", "create", fleet.name, "--cluster", "default", "--target", "remote",
+         "--task-definition", fleet.define(1), "--server", world.local.url, "--state",
+         world.local.state], capture_output=True, text=True, timeout=DEADLINE,
         stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 0, done
-    assert fleet.get()["target"] == "far"
+    assert fleet.get()["target"] == "remote"
     fleet.remove()
     assert Mark().tasks() == set()
 
 
-def test_89_who_a_target_is_must_be_shown(start_slipway, tmp_path):
-    """A certificate that nobody vouches for: nothing is sent there, and the environment says why."""
-    make_certificate(tmp_path, "far")
-    tls = tmp_path / "far.yaml"
+def test_89_the_certificate_of_a_target_is_verified(start_slipway, tmp_path):
+    """A certificate of an unknown authority: nothing is sent there, and the environment reports the reason."""
+    make_certificate(tmp_path, "remote")
+    tls = tmp_path / "remote.yaml"
     tls.write_text(f"tls:\n  certificate: {tmp_path}/certificate.pem\n  key: {tmp_path}/key.pem\n")
-    far = start_slipway("--config", tls, "--instances", "2")
+    remote = start_slipway("--config", tls, "--instances", "2")
     secret = tmp_path / "secret"
-    secret.write_text(far.key["secretAccessKey"])
-    target = {"name": "far", "region": "us-east-1", "account": ACCOUNT, "endpoint": far.url,
-              "credentials": {"accessKey": far.key["accessKeyId"], "secretFile": str(secret)},
+    secret.write_text(remote.key["secretAccessKey"])
+    target = {"name": "remote", "region": "us-east-1", "account": ACCOUNT, "endpoint": remote.url,
+              "credentials": {"accessKey": remote.key["accessKeyId"], "secretFile": str(secret)},
               "pollInterval": "200ms"}
     path = tmp_path / "slipway.yaml"
     mark = Mark()
@@ -250,25 +250,25 @@ def test_89_who_a_target_is_must_be_shown(start_slipway, tmp_path):
         path.write_text(json.dumps({"targets": [{**target, **members}]}))
         return start_slipway("--config", path, state=state)
 
-    near = start()
-    api = rest_client(near)
-    ecs = boto3.client("ecs", endpoint_url=far.url, region_name="us-east-1",
-                       aws_access_key_id=far.key["accessKeyId"],
-                       aws_secret_access_key=far.key["secretAccessKey"],
+    local = start()
+    api = rest_client(local)
+    ecs = boto3.client("ecs", endpoint_url=remote.url, region_name="us-east-1",
+                       aws_access_key_id=remote.key["accessKeyId"],
+                       aws_secret_access_key=remote.key["secretAccessKey"],
                        verify=str(tmp_path / "certificate.pem"))
     definition = ecs.register_task_definition(family="log", containerDefinitions=[
         container(mark, LONG)])["taskDefinition"]["taskDefinitionArn"]
     version = api.create_environment(
-        name="log", taskDefinition=definition, target="far",
+        name="log", taskDefinition=definition, target="remote",
         instanceGroup={"cluster": "default"})["environmentVersion"]
     identifier = api.start_deployment(name="log", environmentVersion=version)["deploymentId"]
     wait_until(lambda: "certificate" in json.dumps(
         [api.get_deployment(name="log", deploymentId=identifier), api.get_environment(name="log")],
-        default=str), "the reason is told")
+        default=str), "the reason is reported")
     assert not mark.tasks()
-    near.stop()
-    near = start(state=near.state, ca=str(tmp_path / "certificate.pem"))
-    api = rest_client(near)
+    local.stop()
+    local = start(state=local.state, ca=str(tmp_path / "certificate.pem"))
+    api = rest_client(local)
     wait_until(lambda: api.get_deployment(name="log", deploymentId=identifier)["status"]
                == "completed", "with its authority it goes on")
     assert len(mark.tasks()) == 2
@@ -285,7 +285,7 @@ def openssl(*words):
 
 
 class Authority:
-    """One that vouches for servers; in a folder, with the certificate and key that a server reads."""
+    """A certificate authority; in a folder, with the certificate and key that a server reads."""
 
     def __init__(self, folder, name="authority"):
         self.folder, self.name = folder, folder / name
@@ -296,12 +296,12 @@ class Authority:
     def path(self):
         return f"{self.name}.pem"
 
-    def vouch(self, whom="IP:127.0.0.1", days=2):
-        """For one of this name, from now on for so many days."""
+    def issue(self, subject="IP:127.0.0.1", days=2):
+        """Issues a certificate for this name, from now on for so many days."""
         names = self.folder / "names"
-        names.write_text(f"subjectAltName={whom}\n")
+        names.write_text(f"subjectAltName={subject}\n")
         openssl("req", "-new", *NEW_KEY, "-keyout", f"{self.folder}/key.pem", "-out",
-                f"{self.folder}/request.pem", "-subj", "/CN=far")
+                f"{self.folder}/request.pem", "-subj", "/CN=remote")
         openssl("x509", "-req", "-in", f"{self.folder}/request.pem", "-CA", self.path, "-CAkey",
                 f"{self.name}.key", "-CAcreateserial", "-days", str(days), "-extfile", str(names),
                 "-out", f"{self.folder}/certificate.pem")
@@ -309,7 +309,7 @@ class Authority:
 
 @pytest.mark.parametrize("wrong, reason", [
     ({"authority": "another"}, "local issuer certificate"),
-    ({"whom": "DNS:elsewhere.example"}, "subject name matches target host name"),
+    ({"subject": "DNS:unknown.example"}, "subject name matches target host name"),
     ({"days": -1}, "certificate has expired"),
 ], ids=["authority", "name", "time"])
 def test_89_a_target_with_a_bad_certificate_is_refused(start_slipway, tmp_path, wrong, reason):
@@ -317,33 +317,33 @@ def test_89_a_target_with_a_bad_certificate_is_refused(start_slipway, tmp_path, 
     the environment says why. With a good one it goes on."""
     ours = Authority(tmp_path)
     asked = dict(wrong)
-    (Authority(tmp_path, asked.pop("authority")) if "authority" in asked else ours).vouch(**asked)
-    config = tmp_path / "far.yaml"
+    (Authority(tmp_path, asked.pop("authority")) if "authority" in asked else ours).issue(**asked)
+    config = tmp_path / "remote.yaml"
     config.write_text(f"tls:\n  certificate: {tmp_path}/certificate.pem\n  key: {tmp_path}/key.pem\n"
                       "audit:\n  reads: true\n")
-    far = start_slipway("--config", config, "--instances", "2")
+    remote = start_slipway("--config", config, "--instances", "2")
     secret = tmp_path / "secret"
-    secret.write_text(far.key["secretAccessKey"])
+    secret.write_text(remote.key["secretAccessKey"])
     path = tmp_path / "slipway.yaml"
     path.write_text(json.dumps({"targets": [{
-        "name": "far", "region": "us-east-1", "account": ACCOUNT, "endpoint": far.url,
+        "name": "remote", "region": "us-east-1", "account": ACCOUNT, "endpoint": remote.url,
         "ca": ours.path, "pollInterval": "200ms",
-        "credentials": {"accessKey": far.key["accessKeyId"], "secretFile": str(secret)}}]}))
-    near = start_slipway("--config", path)
-    api, mark = rest_client(near), Mark()
+        "credentials": {"accessKey": remote.key["accessKeyId"], "secretFile": str(secret)}}]}))
+    local = start_slipway("--config", path)
+    api, mark = rest_client(local), Mark()
     version = api.create_environment(
-        name="log", taskDefinition="log:1", target="far",
+        name="log", taskDefinition="log:1", target="remote",
         instanceGroup={"cluster": "default"})["environmentVersion"]
     identifier = api.start_deployment(name="log", environmentVersion=version)["deploymentId"]
     wait_until(lambda: reason in api.get_environment(name="log").get("statusReason", ""),
-               "the reason is told")
-    audit = os.path.join(far.state, "audit.log")
+               "the reason is reported")
+    audit = os.path.join(remote.state, "audit.log")
     assert not os.path.getsize(audit), "it was asked nothing"
     ours.vouch()
-    far.process.send_signal(signal.SIGHUP)
-    ecs = boto3.client("ecs", endpoint_url=far.url, region_name="us-east-1",
-                       aws_access_key_id=far.key["accessKeyId"],
-                       aws_secret_access_key=far.key["secretAccessKey"], verify=ours.path)
+    remote.process.send_signal(signal.SIGHUP)
+    ecs = boto3.client("ecs", endpoint_url=remote.url, region_name="us-east-1",
+                       aws_access_key_id=remote.key["accessKeyId"],
+                       aws_secret_access_key=remote.key["secretAccessKey"], verify=ours.path)
     wait_until(lambda: is_served(ecs), "it has its new certificate")
     ecs.register_task_definition(family="log", containerDefinitions=[container(mark, LONG)])
     wait_until(lambda: api.get_deployment(name="log", deploymentId=identifier)["status"]

@@ -81,7 +81,7 @@ def test_86_an_account_has_so_many_environments(start_slipway, tmp_path):
     api.create("three")
 
 
-def test_85_who_asks_too_much_is_throttled_alone(start_slipway, tmp_path):
+def test_85_only_the_busy_account_is_throttled(start_slipway, tmp_path):
     path = os.path.join(tmp_path, "slipway.yaml")
     with open(path, "w", encoding="utf-8") as file:
         file.write("limits:\n  environment_reads_per_second: 20\n"
@@ -113,7 +113,7 @@ def test_85_who_asks_too_much_is_throttled_alone(start_slipway, tmp_path):
     assert {answer.status for answer in statuses} == {200, 429}
     assert all(answer.headers["retry-after"] == "1" for answer in refused)
     assert all(json.loads(answer.text)["code"] == "ThrottlingException" for answer in refused)
-    # ECS is not concerned, and who waits as long as told is served.
+    # ECS is not affected, and a client that waits as long as Retry-After says is served.
     assert noisy.ecs.list_clusters()["clusterArns"]
     time.sleep(1)
     assert ask(server, "GET", "/v1/environments", key=noisy.key).status == 200
@@ -132,7 +132,7 @@ def audit_of(server):
         return [json.loads(line) for line in file]
 
 
-def test_87_who_is_not_believed_is_refused_and_written_down(start_slipway):
+def test_87_failed_authentication_is_refused_and_audited(start_slipway):
     server = start_slipway("--runtime", "none")
     tenant = Tenant(server, OTHER)
     path = "/v1/environments/x"
@@ -158,7 +158,7 @@ def test_87_who_is_not_believed_is_refused_and_written_down(start_slipway):
     # Of another time by as little as clocks differ: it is believed.
     for headers in (good, moved(-60), moved(60)):
         assert server.request("DELETE", path, b"", headers).status == 404
-    # Every change is: who, what, which request.
+    # Every change is logged: user, operation, request.
     tenant.create("log")
     made = rest_client(server, key=tenant.key).delete_environment(name="log")
     line = wait_until(lambda: [item for item in audit_of(server)

@@ -142,7 +142,7 @@ def test_a_rollout_of_a_service_that_takes_too_long_is_halted(service):
     bad = service.update(service.define(2, "exit 1"), deploymentConfiguration={"timeoutSeconds": 4})
     service.wait_for(service.deploy(bad), "timed-out")
     wait_until(lambda: service.service()["deployments"][0]["rolloutState"] == "FAILED",
-               "ECS was told")
+               "ECS received it")
     # What failed once can be tried again, and poisons nothing.
     again = service.deploy(bad)
     assert service.wait_for(again, "timed-out")["deploymentId"] == again
@@ -161,7 +161,7 @@ def test_a_deployment_of_a_service_is_stopped(service):
     service.wait_for(identifier, "stopped")
     assert service.get()["status"] == "inactive"
     wait_until(lambda: service.service()["deployments"][0]["rolloutState"] == "FAILED",
-               "ECS was told")
+               "ECS received it")
     service.ecs.update_service(service="env-" + service.name, desiredCount=1)
     service.mark.wait_for(1, VERSION="1")
     time.sleep(1)
@@ -175,12 +175,12 @@ def test_a_service_without_room_is_blocked_until_there_is(service):
     identifier = service.deploy(version)
     blocked = service.wait_for(identifier, "blocked")
     assert blocked["statusReason"] == "UNABLE_TO_PLACE"
-    wait_until(lambda: service.get()["health"] == "unhealthy", "it is told")
+    wait_until(lambda: service.get()["health"] == "unhealthy", "it is reported")
     service.api.stop_deployment(name=service.name, deploymentId=identifier)
     service.wait_for(identifier, "stopped")
 
 
-def test_somebody_elses_service_is_left_alone(service):
+def test_an_unmanaged_service_is_left_alone(service):
     definition = service.define(1)
     service.ecs.create_service(serviceName="env-" + service.name, taskDefinition=definition,
                                desiredCount=1)

@@ -1,19 +1,19 @@
-"""Environments of the type Service on an ECS elsewhere: another slipway behind a proxy that does to calls what networks
-and services do (far_ecs.py). What is promised is held against the other slipway's own record and the machine."""
+"""Environments of the type Service in a remote cluster: another slipway behind a proxy that does to calls what networks
+and services do (remote_ecs.py). What is promised is held against the other slipway's own record and the machine."""
 import time
 
 import pytest
 
 from balancing import free_port
 from conftest import wait_until
-from far_world import (  # pylint: disable=unused-import
-    ACCOUNT, POLL, ROLE, FarFleet, event_of, is_told_as_well, new_between, new_world, post)
+from remote_world import (  # pylint: disable=unused-import
+    ACCOUNT, POLL, ROLE, RemoteFleet, event_of, is_reported_healthy, new_proxy, new_world, post)
 from fleets import refusal
 from programs import LONG, container
 from test_services_run import Watch
 
 
-class FarTyped(FarFleet):
+class RemoteTyped(RemoteFleet):
     """An environment of another type than Daemon."""
 
     def __init__(self, world, kind):
@@ -23,7 +23,7 @@ class FarTyped(FarFleet):
     def create(self, definition, attributes=None, role=None, **configuration):
         group = {"cluster": "default", **({"attributes": attributes} if attributes else {})}
         return self.api.create_environment(
-            name=self.name, environmentType=self.kind, taskDefinition=definition, target="far",
+            name=self.name, environmentType=self.kind, taskDefinition=definition, target="remote",
             instanceGroup=group, deploymentConfiguration=configuration,
             **({"role": role} if role else {}))["environmentVersion"]
 
@@ -34,18 +34,18 @@ class FarTyped(FarFleet):
     def made(self):
         """How many services were asked for: the same token is the same one."""
         return len({call.body["clientToken"]
-                    for call in self.world.between.called("CreateService")})
+                    for call in self.world.proxy.called("CreateService")})
 
 
-def far_service(world, **members):
+def remote_service(world, **members):
     world.open(**members)
-    return FarTyped(world, "Service")
+    return RemoteTyped(world, "Service")
 
 
 # ---- Service ----
 
-def test_a_service_elsewhere_is_created_replaced_and_taken_back(world):
-    service = far_service(world)
+def test_a_remote_service_is_created_replaced_and_rolled_back(world):
+    service = remote_service(world)
     version = service.create(service.define(1), desiredCount=4, minHealthyPercent=50,
                              maxActivePercent=100)
     time.sleep(3 * POLL)
@@ -58,8 +58,8 @@ def test_a_service_elsewhere_is_created_replaced_and_taken_back(world):
     assert shown["deploymentConfiguration"]["maximumPercent"] == 100
     assert {"key": "slipway:environment", "value": service.name} in shown["tags"]
     wait_until(lambda: service.get()["counts"]["active"] == 4, "it is counted")
-    assert service.get()["target"] == "far"
-    wait_until(lambda: is_told_as_well(service), "it is told as well")
+    assert service.get()["target"] == "remote"
+    wait_until(lambda: is_reported_healthy(service), "it is reported healthy")
     second = service.update(service.define(2))
     with Watch(service.mark) as watch:
         done = service.wait_for(service.deploy(second), "completed")
@@ -69,25 +69,25 @@ def test_a_service_elsewhere_is_created_replaced_and_taken_back(world):
     rolled = service.api.rollback_deployment(name=service.name)["deploymentId"]
     assert service.wait_for(rolled, "completed")["rollback"]
     service.mark.wait_for(4, VERSION="1")
-    # Who scales it by hand is left alone; what was deleted by hand comes back.
+    # A count set by hand is left alone; a service deleted by hand is created again.
     service.ecs.update_service(service="env-" + service.name, desiredCount=2)
     wait_until(lambda: service.get()["counts"]["total"] == 2, "it is counted")
     time.sleep(3 * POLL)
     assert service.service()["desiredCount"] == 2
     assert service.made() == 1
-    assert len({call.body["taskDefinition"] for call in world.between.called("UpdateService")}) == 2
+    assert len({call.body["taskDefinition"] for call in world.proxy.called("UpdateService")}) == 2
     service.ecs.delete_service(service="env-" + service.name, force=True)
     wait_until(lambda: service.service()["status"] == "ACTIVE" and service.made() == 2,
                "it is there again")
     service.mark.wait_for(4, VERSION="1")
     service.remove()
     assert service.service()["status"] == "INACTIVE" and not service.mark.tasks()
-    wait_until(lambda: time.monotonic() - world.between.called()[-1].at > 5 * POLL,
+    wait_until(lambda: time.monotonic() - world.proxy.called()[-1].at > 5 * POLL,
                "the cluster is not asked about any more")
 
 
-def test_a_service_elsewhere_that_goes_bad_goes_back(world):
-    service = far_service(world)
+def test_a_failing_remote_service_is_rolled_back(world):
+    service = remote_service(world)
     good = service.roll_out(service.define(1), desiredCount=2, onFailure="rollback")
     identifier = service.deploy(service.update(service.define(2, "exit 1")))
     failed = service.wait_for(identifier, "timed-out")
@@ -103,20 +103,20 @@ def test_a_service_elsewhere_that_goes_bad_goes_back(world):
 
 
 @pytest.mark.parametrize("skew", [0, -3600, 3600])
-def test_a_service_elsewhere_without_room_is_blocked_whatever_the_clock_there_says(world, skew):
-    world.between.skew = skew
-    service = far_service(world)
+def test_a_remote_service_without_room_is_blocked_at_any_clock_skew(world, skew):
+    world.proxy.skew = skew
+    service = remote_service(world)
     identifier = service.deploy(service.create(service.define(1, memory=10 ** 7)))
     blocked = service.wait_for(identifier, "blocked")
     assert blocked["statusReason"] == "UNABLE_TO_PLACE"
-    wait_until(lambda: service.get()["health"] == "unhealthy", "it is told")
+    wait_until(lambda: service.get()["health"] == "unhealthy", "it is reported")
     service.api.stop_deployment(name=service.name, deploymentId=identifier)
     service.wait_for(identifier, "stopped")
     service.remove()
 
 
-def test_somebody_elses_service_elsewhere_is_left_alone(world):
-    service = far_service(world)
+def test_an_unmanaged_remote_service_is_left_alone(world):
+    service = remote_service(world)
     definition = service.define(1)
     service.ecs.create_service(serviceName="env-" + service.name, taskDefinition=definition,
                                desiredCount=1)
@@ -131,20 +131,20 @@ def test_somebody_elses_service_elsewhere_is_left_alone(world):
     wait_until(lambda: not service.exists(), "the environment is gone")
     assert service.mark.tasks() == before and service.service()["status"] == "ACTIVE"
     for operation in ("CreateService", "UpdateService", "DeleteService"):
-        assert not world.between.count(operation)
+        assert not world.proxy.count(operation)
     service.ecs.delete_service(service="env-" + service.name, force=True)
     service.mark.wait_for(0)
 
 
-def test_70_a_service_elsewhere_is_not_doubled_by_kills(world):
-    service = far_service(world)
+def test_70_a_remote_service_is_not_doubled_by_kills(world):
+    service = remote_service(world)
     version = service.create(service.define(1), desiredCount=2)
-    # The first one arrives, and the answer finds nobody.
-    world.between.fault("CreateService", "slow", times=1, seconds=1)
+    # The first one arrives, and the answer is lost.
+    world.proxy.fault("CreateService", "slow", times=1, seconds=1)
     identifier = service.deploy(version)
-    wait_until(lambda: world.between.count("CreateService"), "it is on its way")
+    wait_until(lambda: world.proxy.count("CreateService"), "it is on its way")
     for turn in range(4):
-        world.near.kill()
+        world.local.kill()
         world.reopen()
         service.reconnect()
         time.sleep(0.3 * turn)
@@ -153,20 +153,20 @@ def test_70_a_service_elsewhere_is_not_doubled_by_kills(world):
     assert len(service.ecs.list_services()["serviceArns"]) == 1
     assert len(service.service()["deployments"]) == 1
     # The same in the middle of a rollout.
-    world.between.fault("UpdateService", "slow", times=1, seconds=1)
+    world.proxy.fault("UpdateService", "slow", times=1, seconds=1)
     identifier = service.deploy(service.update(service.define(2)))
-    wait_until(lambda: world.between.count("UpdateService"), "it is on its way")
-    world.near.kill()
+    wait_until(lambda: world.proxy.count("UpdateService"), "it is on its way")
+    world.local.kill()
     world.reopen()
     service.reconnect()
     service.wait_for(identifier, "completed")
     service.mark.wait_for(2, VERSION="2")
     assert len(service.ecs.list_services()["serviceArns"]) == 1
     # And of the deletion.
-    world.between.fault("DeleteService", "slow", times=1, seconds=1)
+    world.proxy.fault("DeleteService", "slow", times=1, seconds=1)
     service.api.delete_environment(name=service.name, terminateTasks=True)
-    wait_until(lambda: world.between.count("DeleteService"), "it is on its way")
-    world.near.kill()
+    wait_until(lambda: world.proxy.count("DeleteService"), "it is on its way")
+    world.local.kill()
     world.reopen()
     service.reconnect()
     wait_until(lambda: not service.exists(), "the environment is gone")
@@ -175,9 +175,9 @@ def test_70_a_service_elsewhere_is_not_doubled_by_kills(world):
 
 @pytest.mark.parametrize("kind", ["silent", "gateway", "lost", "cut", "error", "throttle"])
 def test_72_calls_for_a_service_that_go_wrong_only_delay(world, kind):
-    service = far_service(world)
+    service = remote_service(world)
     for operation in ("CreateService", "UpdateService", "DeleteService"):
-        world.between.fault(operation, kind, times=2)
+        world.proxy.fault(operation, kind, times=2)
     service.roll_out(service.define(1), desiredCount=2)
     service.mark.wait_for(2, VERSION="1")
     service.wait_for(service.deploy(service.update(service.define(2))), "completed")
@@ -189,82 +189,82 @@ def test_72_calls_for_a_service_that_go_wrong_only_delay(world, kind):
 
 
 def test_17_a_service_that_is_throttled_is_asked_for_later_each_time(world):
-    service = far_service(world)
+    service = remote_service(world)
     version = service.create(service.define(1), desiredCount=1)
-    wait_until(lambda: world.between.count("DescribeServices"), "it is looked at")
-    world.between.fault("CreateService", "throttle")
+    wait_until(lambda: world.proxy.count("DescribeServices"), "it is looked at")
+    world.proxy.fault("CreateService", "throttle")
     identifier = service.deploy(version)
     blocked = service.wait_for(identifier, "blocked")
     assert blocked["statusReason"] == "REFUSED"
     assert "Rate exceeded" in blocked["failedInstances"][0]["reason"]
-    begun = world.between.count("CreateService")
+    begun = world.proxy.count("CreateService")
     time.sleep(10)
     # One call is four attempts at most; a second, two, four and eight are between them.
-    assert world.between.count("CreateService") - begun <= 20
-    world.between.heal()
+    assert world.proxy.count("CreateService") - begun <= 20
+    world.proxy.heal()
     service.wait_for(identifier, "completed")
     service.mark.wait_for(1)
     service.remove()
 
 
-def test_83_a_service_elsewhere_that_is_away_for_long(world):
-    service = far_service(world)
+def test_83_a_remote_service_that_is_unreachable_for_long(world):
+    service = remote_service(world)
     service.roll_out(service.define(1), desiredCount=2)
     two = service.define(2)
     wait_until(lambda: service.get()["counts"]["active"] == 2, "it is counted")
-    world.between.fault(None, "cut")
-    found = wait_until(lambda: (now := service.get()).get("stale") and now, "it is told as stale")
+    world.proxy.fault(None, "cut")
+    found = wait_until(lambda: (now := service.get()).get("stale") and now, "it is reported as stale")
     assert found["counts"]["active"] == 2
     identifier = service.deploy(service.update(two))
     blocked = service.wait_for(identifier, "blocked")
     assert blocked["statusReason"].startswith("CLUSTER_STALE: ")
-    calls, begun = world.between.count(), time.monotonic()
+    calls, begun = world.proxy.count(), time.monotonic()
     time.sleep(5)
-    assert world.between.count() - calls <= 8 * (time.monotonic() - begun)
-    assert not world.between.count("UpdateService")
+    assert world.proxy.count() - calls <= 8 * (time.monotonic() - begun)
+    assert not world.proxy.count("UpdateService")
     assert len(service.mark.tasks(VERSION="1")) == 2
     # It can be stopped, and another one begun.
     service.api.stop_deployment(name=service.name, deploymentId=identifier)
     service.wait_for(identifier, "stopped")
     identifier = service.deploy(service.get()["latestVersion"])
-    world.near.kill()
+    world.local.kill()
     world.reopen()
     service.reconnect()
     blocked = wait_until(lambda: (now := service.deployment(identifier)).get(
         "statusReason", "").startswith("CLUSTER_UNKNOWN") and now, "nothing is known")
     assert blocked["status"] == "blocked"
-    world.between.heal()
+    world.proxy.heal()
     service.wait_for(identifier, "completed")
     service.mark.wait_for(2, VERSION="2")
     wait_until(lambda: not service.get().get("stale"), "it is known again")
     # And deleting waits for it.
-    world.between.fault(None, "cut")
+    world.proxy.fault(None, "cut")
     service.api.delete_environment(name=service.name, terminateTasks=True)
     time.sleep(2)
     assert service.exists() and len(service.mark.tasks()) == 2
-    world.between.heal()
+    world.proxy.heal()
     wait_until(lambda: not service.exists(), "the environment is gone")
     assert not service.mark.tasks()
 
 
 def test_a_rollout_that_is_stopped_while_its_cluster_is_away_is_halted_later(world):
-    service = far_service(world)
+    service = remote_service(world)
     service.roll_out(service.define(1), desiredCount=2)
     identifier = service.deploy(service.update(service.define(2, memory=10 ** 7)))
     wait_until(lambda: service.service()["deployments"][0]["rolloutState"] == "IN_PROGRESS",
                "it goes")
-    world.between.fault(None, "cut")
+    world.proxy.fault(None, "cut")
     wait_until(lambda: service.get().get("stale"), "nothing is known of it")
     service.api.stop_deployment(name=service.name, deploymentId=identifier)
     service.wait_for(identifier, "stopped")
     assert service.service()["deployments"][0]["rolloutState"] == "IN_PROGRESS"
-    world.between.heal()
+    world.proxy.heal()
     wait_until(lambda: service.service()["deployments"][0]["rolloutState"] == "FAILED",
-               "ECS was told")
+               "ECS received it")
     # What is rolled out by hand from now on is not halted.
     def halted():
         return {call.body["serviceDeploymentArn"]
-                for call in world.between.called("StopServiceDeployment")}
+                for call in world.proxy.called("StopServiceDeployment")}
 
     before = halted()
     service.ecs.update_service(service="env-" + service.name, taskDefinition=service.define(3))
@@ -275,23 +275,23 @@ def test_a_rollout_that_is_stopped_while_its_cluster_is_away_is_halted_later(wor
 
 
 def test_an_event_is_faster_than_the_next_look_at_a_service(world):
-    service = far_service(world, pollInterval="1h", timeout="5s")
+    service = remote_service(world, pollInterval="1h", timeout="5s")
     service.roll_out(service.define(1), desiredCount=2)
-    wait_until(lambda: time.monotonic() - world.between.called("DescribeServices")[-1].at > 4,
-               "nobody looks at it any more")
+    wait_until(lambda: time.monotonic() - world.proxy.called("DescribeServices")[-1].at > 4,
+               "the service is not read any more")
     service.ecs.update_service(service="env-" + service.name, desiredCount=1)
     arn = service.service()["serviceArn"]
     cluster = f"arn:aws:ecs:us-east-1:{ACCOUNT}:cluster/default"
     action = {**event_of("ECS Service Action", {
         "eventType": "INFO", "eventName": "SERVICE_STEADY_STATE", "clusterArn": cluster}),
         "resources": [arn]}
-    looked = world.between.count("DescribeServices")
+    looked = world.proxy.count("DescribeServices")
     time.sleep(1)
     assert service.get()["counts"]["total"] == 2
-    assert world.between.count("DescribeServices") == looked
+    assert world.proxy.count("DescribeServices") == looked
     assert post(world, action, action) == {"accepted": 2, "ignored": 0}
     wait_until(lambda: service.get()["counts"]["total"] == 1, "it is known")
-    # A deployment's tells the cluster by its service alone; others are nobody's business, or wrong.
+    # A deployment's event names the cluster by its service alone; others are unmanaged, or invalid.
     service.ecs.update_service(service="env-" + service.name, desiredCount=3)
     done = {**event_of("ECS Deployment State Change", {
         "eventType": "INFO", "eventName": "SERVICE_DEPLOYMENT_COMPLETED"}), "resources": [arn]}
@@ -304,22 +304,22 @@ def test_an_event_is_faster_than_the_next_look_at_a_service(world):
     service.remove()
 
 
-def test_d11_a_service_elsewhere_in_the_name_of_a_role(world):
-    service = far_service(world)
+def test_d11_a_remote_service_with_a_role(world):
+    service = remote_service(world)
     identifier = service.deploy(service.create(service.define(1), role=ROLE, desiredCount=1))
     blocked = service.wait_for(identifier, "blocked")
     assert blocked["statusReason"] == "REFUSED"
     assert "sts AssumeRole: AccessDenied" in blocked["failedInstances"][0]["reason"]
-    assert not world.between.count("CreateService")
-    world.between.sts.roles.add(ROLE)
+    assert not world.proxy.count("CreateService")
+    world.proxy.sts.roles.add(ROLE)
     service.wait_for(identifier, "completed")
-    assert {form["RoleArn"] for form in world.between.sts.asked} == {ROLE}
+    assert {form["RoleArn"] for form in world.proxy.sts.asked} == {ROLE}
     service.remove()
 
 
 def test_46_a_service_moves_from_here_to_there_and_back(world):
-    service = far_service(world)
-    here = world.near.boto("ecs")
+    service = remote_service(world)
+    here = world.local.boto("ecs")
     local = here.register_task_definition(family=service.name, containerDefinitions=[
         container(service.mark, LONG, environment={"VERSION": "here"})])[
             "taskDefinition"]["taskDefinitionArn"]
@@ -329,7 +329,7 @@ def test_46_a_service_moves_from_here_to_there_and_back(world):
     service.wait_for(service.deploy(version), "completed")
     service.mark.wait_for(1, VERSION="here")
     there = service.define("there")
-    version = service.update(there, target="far", instanceGroup={"cluster": "default"})
+    version = service.update(there, target="remote", instanceGroup={"cluster": "default"})
     service.wait_for(service.deploy(version), "completed")
     service.mark.wait_for(1, VERSION="there")
     wait_until(lambda: not service.mark.tasks(VERSION="here"), "nothing is left here")
@@ -338,23 +338,23 @@ def test_46_a_service_moves_from_here_to_there_and_back(world):
     service.mark.wait_for(1, VERSION="here")
     wait_until(lambda: not service.mark.tasks(VERSION="there"), "nothing is left there")
     # There again, and deleted while it is away: what is nowhere else any more is still there.
-    version = service.update(there, target="far", instanceGroup={"cluster": "default"})
+    version = service.update(there, target="remote", instanceGroup={"cluster": "default"})
     service.wait_for(service.deploy(version), "completed")
     wait_until(lambda: not service.mark.tasks(VERSION="here"), "nothing is left here")
-    world.between.fault(None, "cut")
+    world.proxy.fault(None, "cut")
     wait_until(lambda: service.get().get("stale"), "nothing is known of it")
     service.api.delete_environment(name=service.name, terminateTasks=True)
     time.sleep(3)
     assert service.exists() and len(service.mark.tasks(VERSION="there")) == 1
-    world.between.heal()
+    world.proxy.heal()
     wait_until(lambda: not service.exists(), "the environment is gone")
     assert not service.mark.tasks()
 
 
-def test_a_service_elsewhere_needs_what_every_service_needs(world):
-    service = far_service(world)
+def test_a_remote_service_is_validated_like_every_service(world):
+    service = remote_service(world)
     answer = refusal(service.api.create_environment, "InvalidParameterException", 400,
-                     name=service.name, environmentType="Service", target="far",
+                     name=service.name, environmentType="Service", target="remote",
                      taskDefinition="web:1", instanceGroup={"cluster": "default"},
                      deploymentConfiguration={"minHealthyPercent": 100, "maxActivePercent": 100})
     assert "maxActivePercent" in answer["Error"]["Message"]
@@ -367,9 +367,9 @@ def test_a_service_elsewhere_needs_what_every_service_needs(world):
     service.remove()
 
 
-def test_a_service_elsewhere_is_behind_a_load_balancer_there(world):
+def test_a_remote_service_behind_a_remote_load_balancer(world):
     """Container and port are those that the task definition there has only one of."""
-    service = far_service(world)
+    service = remote_service(world)
     elb = world.remote.boto("elbv2")
     group = elb.create_target_group(Name="g" + service.name, Protocol="HTTP", Port=80,
                                     VpcId="vpc-1")["TargetGroups"][0]["TargetGroupArn"]
@@ -387,8 +387,8 @@ def test_a_service_elsewhere_is_behind_a_load_balancer_there(world):
     assert [(item["targetGroupArn"], item["containerName"], item["containerPort"])
             for item in service.service()["loadBalancers"]] == [(group, "app", port)]
     time.sleep(5)
-    assert not world.between.count("UpdateService"), "it is as wanted"
-    assert world.between.count("DescribeTaskDefinition") <= 3, "which does not change"
+    assert not world.proxy.count("UpdateService"), "it is as wanted"
+    assert world.proxy.count("DescribeTaskDefinition") <= 3, "which does not change"
     for item in service.deployments():
         if item["status"] not in ("completed", "stopped"):
             service.api.stop_deployment(name=service.name, deploymentId=item["deploymentId"])
@@ -398,12 +398,12 @@ def test_a_service_elsewhere_is_behind_a_load_balancer_there(world):
     elb.delete_target_group(TargetGroupArn=group)
 
 
-def test_a_service_elsewhere_that_nobody_may_describe_is_told_as_stale(world):
-    service = far_service(world)
+def test_a_remote_service_without_permission_to_describe_is_stale(world):
+    service = remote_service(world)
     service.roll_out(service.define(1), desiredCount=1)
-    world.between.fault("DescribeServices", "error")
-    found = wait_until(lambda: (now := service.get()).get("stale") and now, "it is told as stale")
+    world.proxy.fault("DescribeServices", "error")
+    found = wait_until(lambda: (now := service.get()).get("stale") and now, "it is reported as stale")
     assert "DescribeServices" in found["statusReason"]
-    world.between.heal()
+    world.proxy.heal()
     wait_until(lambda: not service.get().get("stale"), "it is known again")
     service.remove()

@@ -37,7 +37,7 @@ def test_1_2_an_environment_that_was_created_does_nothing(fleet):
 
 
 def everything(fleet):
-    """All that is told of an environment: itself, its versions and its deployments."""
+    """All that the API returns of an environment: itself, its versions and its deployments."""
     found = fleet.get()
     found.pop("ResponseMetadata")
     return (found, fleet.api.list_environment_versions(name=fleet.name)["versions"],
@@ -221,7 +221,7 @@ def test_7_what_is_deployed_is_claimed_though_another_version_is_the_latest(flee
         fleet.wait_for(running, "completed")
         fleet.wait_for(waiting, "completed")
     claimed(definitions[2])
-    other.create(definitions[3])  # which nobody deploys
+    other.create(definitions[3])  # which is never deployed
     other.remove()
 
 
@@ -313,7 +313,7 @@ def test_d10_attributes_are_said_in_three_ways_and_all_must_match(fleet):
 
 
 def test_16_nowhere_is_completed(fleet):
-    version = fleet.create(fleet.define(1), attributes=["nobody-has-this"])
+    version = fleet.create(fleet.define(1), attributes=["no-such-attribute"])
     done = fleet.wait_for(fleet.deploy(version), "completed")
     assert (done["completed"], done["total"]) == (0, 0)
 
@@ -449,7 +449,7 @@ def test_24_all_tasks_die_and_all_return(fleet):
     assert repairs and {item["deploymentType"] for item in repairs} == {"health-repair"}
 
 
-def test_31_somebody_elses_copy_is_left_alone(fleet):
+def test_31_an_unmanaged_copy_is_left_alone(fleet):
     definition = fleet.define(1)
     instance = fleet.instances()[0]
     foreign = fleet.ecs.start_task(taskDefinition=definition,
@@ -510,7 +510,7 @@ def test_a_diff_says_what_a_deployment_then_does(fleet):
 
 
 def test_the_command_says_the_network(fleet, slipway):
-    """What is not said in an update stays; what makes no sense is refused before anything is asked for."""
+    """An update keeps omitted members; invalid options are rejected before the first request."""
     definition = fleet.ecs.register_task_definition(
         family=fleet.name, networkMode="awsvpc",
         containerDefinitions=[container(fleet.mark, LONG)])["taskDefinition"]["taskDefinitionArn"]
@@ -565,7 +565,7 @@ def test_the_command(fleet, slipway):
     assert env_command(slipway, "history", fleet.name).count("completed") == 3
     assert fleet.name in env_command(slipway, "list")
     assert "no deployment in progress" in env_command(slipway, "stop", fleet.name, code=1)
-    assert "There is no environment" in env_command(slipway, "status", "nobody", code=1)
+    assert "There is no environment" in env_command(slipway, "status", "absent", code=1)
     assert "--task-definition" in env_command(slipway, "create", "x", code=2)
     env_command(slipway, "delete", fleet.name, "--terminate-tasks")
     wait_until(lambda: not fleet.exists() and not fleet.mark.tasks(), "it is gone")

@@ -1,4 +1,4 @@
-"""Daemon environments on an ECS elsewhere: another slipway, on which real programs run, behind a proxy that does to calls
+"""Daemon environments in a remote cluster: another slipway, on which real programs run, behind a proxy that does to calls
 what networks and services do. The numbers in names are those of the scenarios they show.
 
 What is promised is held against the other slipway's own record of its tasks, and against the machine."""
@@ -11,8 +11,8 @@ import time
 import pytest
 
 from conftest import wait_until
-from far_world import (  # pylint: disable=unused-import
-    ACCOUNT, INSTANCES, POLL, World, event_of, found, is_told_as_well, new_between,
+from remote_world import (  # pylint: disable=unused-import
+    ACCOUNT, INSTANCES, POLL, World, event_of, found, is_reported_healthy, new_proxy,
     new_world, post, settle, state_of, task_event)
 from fleets import logged, refusal
 from programs import LONG, container, task_id
@@ -22,7 +22,7 @@ from test_upgrade import sql
 
 # ---- it works at all ----
 
-def test_13_34_rolled_out_and_replaced_in_batches_elsewhere(world):
+def test_13_34_rolled_out_and_replaced_in_batches_remotely(world):
     world.open()
     fleet = world.fleet()
     version = fleet.create(fleet.define(1), minHealthyPercent=60)
@@ -30,13 +30,13 @@ def test_13_34_rolled_out_and_replaced_in_batches_elsewhere(world):
     assert (done["completed"], done["total"]) == (INSTANCES, INSTANCES)
     fleet.assert_one_each(fleet.instances(), VERSION="1")
     found = fleet.get()
-    assert found["target"] == "far" and found["counts"]["active"] == INSTANCES
-    wait_until(lambda: is_told_as_well(fleet), "it is told as well")
+    assert found["target"] == "remote" and found["counts"]["active"] == INSTANCES
+    wait_until(lambda: is_reported_healthy(fleet), "it is reported healthy")
     # 14: when all is as it should be nothing is done.
-    settle(world.between)
-    before = world.between.count("StartTask")
+    settle(world.proxy)
+    before = world.proxy.count("StartTask")
     time.sleep(5 * POLL)
-    assert world.between.count("StartTask") == before and not world.between.count("StopTask")
+    assert world.proxy.count("StartTask") == before and not world.proxy.count("StopTask")
     with Watch(fleet.mark) as watch:
         fleet.wait_for(fleet.deploy(fleet.update(fleet.define(2))), "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
@@ -48,24 +48,24 @@ def test_13_34_rolled_out_and_replaced_in_batches_elsewhere(world):
     wait_until(lambda: fleet.places().get(instance, [victim]) != [victim]
                and len(fleet.places()) == INSTANCES, "another one runs there")
     fleet.remove()
-    # Nobody lists a cluster that nobody needs.
-    wait_until(lambda: time.monotonic() - world.between.called()[-1].at > 5 * POLL,
+    # A cluster without environments is not listed.
+    wait_until(lambda: time.monotonic() - world.proxy.called()[-1].at > 5 * POLL,
                "the cluster is not listed any more")
 
 
 def test_17_never_more_than_ten_instances_and_throttling_only_delays(
-        start_slipway, between, tmp_path):
+        start_slipway, proxy, tmp_path):
     many = 37
-    world = World(start_slipway, between, tmp_path, "--instances", many)
+    world = World(start_slipway, proxy, tmp_path, "--instances", many)
     world.open()
     fleet = world.fleet()
     version = fleet.create(fleet.define(1))
     wait_until(lambda: fleet.get()["counts"]["total"] == many, "its instances are counted")
-    between.fault("StartTask", "throttle", times=5)
+    proxy.fault("StartTask", "throttle", times=5)
     done = fleet.wait_for(fleet.deploy(version), "completed")
     assert (done["completed"], done["total"]) == (many, many)
     fleet.assert_one_each(fleet.instances(), VERSION="1")
-    starts = between.called("StartTask")
+    starts = proxy.called("StartTask")
     assert max(len(call.body["containerInstances"]) for call in starts) <= 10
     assert len([call for call in starts if call.status == 400]) == 5
     assert fleet.most_at_once() == 1
@@ -83,7 +83,7 @@ def test_62_64_events_are_ordered_by_their_versions_and_bring_nothing_back(world
 
     def known():
         return {item["instance"]: item for item in
-                state_of(world, "/v1/instances?target=far&maxResults=100")["instances"]}
+                state_of(world, "/v1/instances?target=remote&maxResults=100")["instances"]}
 
     wait_until(lambda: len(known()) == INSTANCES + 1, "the cluster was listed")
     name = task_id(extra["containerInstanceArn"])
@@ -119,7 +119,7 @@ def test_68_events_that_stop_coming_stop_nothing(world):
     fleet.ecs.stop_task(task=victim)
     wait_until(lambda: fleet.places().get(instance, [victim]) != [victim]
                and len(fleet.places()) == INSTANCES, "another one runs there")
-    wait_until(lambda: is_told_as_well(fleet), "it is told as well")
+    wait_until(lambda: is_reported_healthy(fleet), "it is reported healthy")
     fleet.remove()
 
 
@@ -129,7 +129,7 @@ def test_an_event_is_faster_than_the_next_listing(world):
     version = fleet.create(fleet.define(1))
     identifier = fleet.deploy(version)
     wait_until(lambda: len(fleet.places()) == INSTANCES, "the tasks run")
-    # They were asked for, and nothing was listed since: that they run is only told.
+    # The calls have succeeded, and no listing since: only the events report that they run.
     for task in fleet.record():
         assert post(world, task_event(task, version=task["version"] + 1,
                                       healthStatus="HEALTHY"))["accepted"] == 1
@@ -159,15 +159,15 @@ def name_of(server):
 
 
 def operations_after_an_end(world, fleet):
-    """Stop a task, tell of it when it has ended, and wait for another one. What the managers called since."""
-    asked = len(world.between.called())
+    """Stop a task, post the event of its end, and wait for another one. Returns the calls of the managers since."""
+    asked = len(world.proxy.called())
     victim = next(task for task in fleet.record() if task["lastStatus"] == "RUNNING")
     fleet.ecs.stop_task(task=victim["taskArn"])
     stopped = wait_until(lambda: (now := fleet.ecs.describe_tasks(tasks=[victim["taskArn"]])[
         "tasks"][0])["lastStatus"] == "STOPPED" and now, "one has ended")
     post(world, task_event(stopped, version=stopped["version"] + 10))
     wait_until(lambda: len(fleet.places()) == INSTANCES, "another one runs there")
-    return [call.operation for call in world.between.called()[asked:]]
+    return [call.operation for call in world.proxy.called()[asked:]]
 
 
 def test_an_event_comes_to_the_server_that_manages_the_environment(world, postgres_url, tmp_path):
@@ -179,20 +179,20 @@ def test_an_event_comes_to_the_server_that_manages_the_environment(world, postgr
     for task in fleet.record():
         post(world, task_event(task, version=task["version"] + 1, healthStatus="HEALTHY"))
     fleet.wait_for(identifier, "completed")
-    # Alone, it does not write down what it is told.
+    # A single server stores no events.
     kept = "SELECT count(*) FROM slipway.live WHERE kind = 'daemon.event'"
     assert sql(postgres_url, kept) == "0"
     folder = tmp_path / "other"
     folder.mkdir()
     for name in ("integrity.key", "admin-key.json"):
         shutil.copy(os.path.join(manager.state, name), folder / name)
-    world.near = world.start("--config", os.path.join(world.folder, "slipway.yaml"),
+    world.local = world.start("--config", os.path.join(world.folder, "slipway.yaml"),
                              "--instances", "2", "--store", postgres_url, state=str(folder))
-    assert manager_of(fleet, postgres_url) == name_of(manager) != name_of(world.near)
-    # Because of the event: nobody had listed anything when it was started. Who asked for something may look at it once
+    assert manager_of(fleet, postgres_url) == name_of(manager) != name_of(world.local)
+    # Because of the event: no listing came before the start. The server that called may list once
     # more a while later, which says nothing of events.
     for _ in range(5):
-        wait_until(lambda: time.monotonic() - world.between.called()[-1].at > 2, "nobody asks for anything")
+        wait_until(lambda: time.monotonic() - world.proxy.called()[-1].at > 2, "no calls are sent")
         later = operations_after_an_end(world, fleet)
         if not set(LISTS) & set(later[:later.index("StartTask")]):
             break
@@ -203,28 +203,28 @@ def test_an_event_comes_to_the_server_that_manages_the_environment(world, postgr
     fleet.api.update_environment(name=fleet.name, status="inactive")
 
 
-def test_69_nothing_is_started_before_everything_was_listed(start_slipway, between, tmp_path):
+def test_69_nothing_is_started_before_everything_was_listed(start_slipway, proxy, tmp_path):
     many = 1000
-    world = World(start_slipway, between, tmp_path, "--runtime", "simulated", "--instances", many)
+    world = World(start_slipway, proxy, tmp_path, "--runtime", "simulated", "--instances", many)
     ecs = world.remote.boto("ecs")
     wait_until(lambda: ecs.describe_clusters()["clusters"][0][
         "registeredContainerInstancesCount"] == many, "all instances are registered")
     # All pages but the last come; it does when the test says so.
-    between.fault("DescribeContainerInstances", "slow", times=many // 100 - 1)
-    between.fault("DescribeContainerInstances", "paused")
+    proxy.fault("DescribeContainerInstances", "slow", times=many // 100 - 1)
+    proxy.fault("DescribeContainerInstances", "paused")
     world.open(timeout="60s")
     fleet = world.fleet()
     identifier = fleet.deploy(fleet.create(fleet.define(1)))
-    wait_until(lambda: between.count("DescribeContainerInstances") == many // 100,
+    wait_until(lambda: proxy.count("DescribeContainerInstances") == many // 100,
                "the last page is asked for")
-    assert world.near.get("/v1/ping").status == 200
+    assert world.local.get("/v1/ping").status == 200
     assert fleet.deployment(identifier)["status"] in ("pending", "in-progress")
-    assert not between.count("StartTask")
-    between.heal()
-    between.released.set()
-    wait_until(lambda: between.count("StartTask"), "tasks are started")
-    first = between.called("StartTask")[0].at
-    listed = [call for call in between.called() if call.answered_at and call.answered_at < first]
+    assert not proxy.count("StartTask")
+    proxy.heal()
+    proxy.released.set()
+    wait_until(lambda: proxy.count("StartTask"), "tasks are started")
+    first = proxy.called("StartTask")[0].at
+    listed = [call for call in proxy.called() if call.answered_at and call.answered_at < first]
     assert len({instance for call in listed if call.operation == "DescribeContainerInstances"
                 for instance in call.body["containerInstances"]}) == many
     assert {call.body.get("desiredStatus") for call in listed if call.operation == "ListTasks"} == {
@@ -242,10 +242,10 @@ def test_72_a_start_that_was_not_answered_is_not_made_twice(world, kind):
     fleet = world.fleet()
     version = fleet.create(fleet.define(1))
     wait_until(lambda: fleet.get()["counts"]["total"] == INSTANCES, "its instances are counted")
-    world.between.fault("StartTask", kind, times=1)
+    world.proxy.fault("StartTask", kind, times=1)
     fleet.wait_for(fleet.deploy(version), "completed")
     fleet.assert_one_each(fleet.instances())
-    settle(world.between)
+    settle(world.proxy)
     assert len(fleet.record()) == INSTANCES and fleet.most_at_once() == 1
     fleet.remove()
 
@@ -255,11 +255,11 @@ def test_72_a_start_that_was_lost_is_made_again(world):
     fleet = world.fleet()
     version = fleet.create(fleet.define(1))
     wait_until(lambda: fleet.get()["counts"]["total"] == INSTANCES, "its instances are counted")
-    world.between.fault("StartTask", "lost", times=1)
-    world.between.fault("StartTask", "cut", times=1)
+    world.proxy.fault("StartTask", "lost", times=1)
+    world.proxy.fault("StartTask", "cut", times=1)
     fleet.wait_for(fleet.deploy(version), "completed")
     fleet.assert_one_each(fleet.instances())
-    settle(world.between)
+    settle(world.proxy)
     assert len(fleet.record()) == INSTANCES
     fleet.remove()
 
@@ -270,20 +270,20 @@ def test_72_of_a_start_that_comes_late_the_excess_is_stopped_and_no_more(world):
     version = fleet.create(fleet.define(1))
     wait_until(lambda: fleet.get()["counts"]["total"] == INSTANCES, "its instances are counted")
     # After our patience, and after we have looked and started others.
-    world.between.fault("StartTask", "held", times=1)
+    world.proxy.fault("StartTask", "held", times=1)
     fleet.wait_for(fleet.deploy(version), "completed")
     fleet.assert_one_each(fleet.instances())
-    late = world.between.called("StartTask")[0].body["containerInstances"]
+    late = world.proxy.called("StartTask")[0].body["containerInstances"]
     with Watch(fleet.mark) as watch:
-        world.between.released.set()
+        world.proxy.released.set()
         wait_until(lambda: len(fleet.record()) == INSTANCES + len(late), "the late ones come, too")
         wait_until(lambda: len([task for task in fleet.record() if task["lastStatus"] != "STOPPED"])
                    == INSTANCES, "the excess is stopped, and has ended")
-        settle(world.between)
+        settle(world.proxy)
     fleet.assert_one_each(fleet.instances())
     assert watch.fewest() >= INSTANCES, "never all of them"
     # Exactly one of each instance was asked to stop, some perhaps more than once.
-    stopped = {task_id(call.body["task"]) for call in world.between.called("StopTask")}
+    stopped = {task_id(call.body["task"]) for call in world.proxy.called("StopTask")}
     record = {task_id(task["taskArn"]): task_id(task["containerInstanceArn"])
               for task in fleet.record()}
     assert sorted(record[task] for task in stopped) == sorted(map(task_id, late))
@@ -296,22 +296,22 @@ def test_73_killed_right_after_a_start(world):
     fleet = world.fleet()
     version = fleet.create(fleet.define(1))
     wait_until(lambda: fleet.get()["counts"]["total"] == INSTANCES, "its instances are counted")
-    # It arrives, and the answer finds nobody; and what is told of it comes much later.
-    world.between.fault("StartTask", "slow", times=1, seconds=1)
+    # It arrives, and the answer is lost; its event comes much later.
+    world.proxy.fault("StartTask", "slow", times=1, seconds=1)
     identifier = fleet.deploy(version)
-    wait_until(lambda: world.between.count("StartTask"), "the start is on its way")
-    world.near.kill()
-    asked = world.between.count("ListTasks")
-    world.between.fault("ListTasks", "paused")
+    wait_until(lambda: world.proxy.count("StartTask"), "the start is on its way")
+    world.local.kill()
+    asked = world.proxy.count("ListTasks")
+    world.proxy.fault("ListTasks", "paused")
     world.reopen()
     fleet.reconnect()
-    wait_until(lambda: world.between.count("ListTasks") > asked, "it looks what there is")
-    wait_until(lambda: world.between.called("StartTask")[0].status, "the start has arrived")
-    world.between.heal()
-    world.between.released.set()
+    wait_until(lambda: world.proxy.count("ListTasks") > asked, "it looks what there is")
+    wait_until(lambda: world.proxy.called("StartTask")[0].status, "the start has arrived")
+    world.proxy.heal()
+    world.proxy.released.set()
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances())
-    settle(world.between)
+    settle(world.proxy)
     assert len(fleet.record()) == INSTANCES and fleet.most_at_once() == 1
     # An event from before is of no interest.
     task = fleet.record()[0]
@@ -328,35 +328,35 @@ def test_70_killed_all_the_time(world):
     identifier = fleet.deploy(fleet.create(fleet.define(1), minHealthyPercent=50))
     for turn in range(6):
         time.sleep(0.1 * turn)
-        world.near.kill()
+        world.local.kill()
         # A start that arrives after the next one has looked would be a second task, and rightly so.
-        wait_until(lambda: not world.between.connections, "what was on its way has arrived")
+        wait_until(lambda: not world.proxy.connections, "what was on its way has arrived")
         world.reopen()
         fleet.reconnect()
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances())
-    settle(world.between)
+    settle(world.proxy)
     assert fleet.most_at_once() == 1
     fleet.remove()
 
 
-def test_43_a_task_that_cannot_be_stopped_holds_up_nobody_else(world):
+def test_43_a_task_that_cannot_be_stopped_blocks_no_other(world):
     world.open()
     fleet = world.fleet()
     fleet.roll_out(fleet.define(1), minHealthyPercent=30)
     instance, (stuck,) = sorted(fleet.places().items())[1]
-    world.between.protected.add(stuck)
-    world.between.fault("StopTask", "denied")
+    world.proxy.protected.add(stuck)
+    world.proxy.fault("StopTask", "denied")
     with Watch(fleet.mark) as watch:
         identifier = fleet.deploy(fleet.update(fleet.define(2)))
         wait_until(lambda: len(fleet.mark.tasks(VERSION="2")) == INSTANCES - 1, "the others go on")
         blocked = wait_until(lambda: (now := fleet.deployment(identifier))["status"] == "blocked"
-                             and now["completed"] == INSTANCES - 1 and now, "it is told")
+                             and now["completed"] == INSTANCES - 1 and now, "it is reported")
         assert [item["instance"] for item in blocked["failedInstances"]] == [task_id(instance)]
         assert "AccessDeniedException" in blocked["failedInstances"][0]["reason"]
         assert "This one must not be stopped" in blocked["statusReason"]
         assert fleet.mark.tasks(VERSION="1") == {stuck} == set(fleet.places()[instance])
-        world.between.heal()
+        world.proxy.heal()
         fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
     assert watch.fewest() >= 1 and watch.most() <= INSTANCES
@@ -366,12 +366,12 @@ def test_43_a_task_that_cannot_be_stopped_holds_up_nobody_else(world):
 
 @pytest.mark.parametrize("skew", [0, -120, 120])
 def test_what_keeps_crashing_is_started_later_each_time_whatever_the_clock_there_says(world, skew):
-    world.between.skew = skew
+    world.proxy.skew = skew
     world.open()
     fleet = world.fleet()
     fleet.deploy(fleet.create(fleet.define(1, "exit 1")))
-    wait_until(lambda: world.between.count("StartTask"), "it begins")
-    begun = world.between.called("StartTask")[0].at
+    wait_until(lambda: world.proxy.count("StartTask"), "it begins")
+    begun = world.proxy.called("StartTask")[0].at
 
     def starts():
         """{instance: how many}, and seconds since the first."""
@@ -396,45 +396,45 @@ def test_83_away_for_long(world):
     fleet.roll_out(fleet.define(1), minHealthyPercent=60)
     before = fleet.places()
     two = fleet.define(2)
-    world.between.fault(None, "cut")
-    found = wait_until(lambda: (now := fleet.get()).get("stale") and now, "it is told as stale")
+    world.proxy.fault(None, "cut")
+    found = wait_until(lambda: (now := fleet.get()).get("stale") and now, "it is reported as stale")
     assert found["counts"]["active"] == INSTANCES
     version = fleet.update(two)
     identifier = fleet.deploy(version)
     blocked = fleet.wait_for(identifier, "blocked")
     assert blocked["statusReason"].startswith("CLUSTER_STALE: ")
     assert fleet.get()["statusReason"]
-    calls, begun = world.between.count(), time.monotonic()
+    calls, begun = world.proxy.count(), time.monotonic()
     time.sleep(10)
-    assert world.between.count() - calls <= 6 * (time.monotonic() - begun)
-    assert not [call for call in world.between.called("StopTask")]
-    away = f"cluster {ACCOUNT}/us-east-1/default of target far cannot be listed: "
-    wait_until(lambda: [message for level, message in logged(world.near)
+    assert world.proxy.count() - calls <= 6 * (time.monotonic() - begun)
+    assert not [call for call in world.proxy.called("StopTask")]
+    away = f"cluster {ACCOUNT}/us-east-1/default of target remote cannot be listed: "
+    wait_until(lambda: [message for level, message in logged(world.local)
                         if level == "warning" and message.startswith(away)], "the log says so")
     held = f"environment {ACCOUNT}/{fleet.name}: deployment {identifier} is blocked: CLUSTER_STALE: "
-    assert [message for level, message in logged(world.near) if level == "warning" and message.startswith(held)]
+    assert [message for level, message in logged(world.local) if level == "warning" and message.startswith(held)]
     other = world.fleet()
     other.create(other.define(1))
     assert other.exists() and {"stale": True}.items() <= other.get().items()
     assert fleet.places() == before
-    world.between.heal()
+    world.proxy.heal()
     fleet.wait_for(identifier, "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="2")
-    wait_until(lambda: is_told_as_well(fleet), "it is known again")
-    again = f"cluster {ACCOUNT}/us-east-1/default of target far is known again"
-    wait_until(lambda: ("info", again) in logged(world.near), "the log says that, too")
+    wait_until(lambda: is_reported_healthy(fleet), "it is known again")
+    again = f"cluster {ACCOUNT}/us-east-1/default of target remote is known again"
+    wait_until(lambda: ("info", again) in logged(world.local), "the log says that, too")
     other.remove()
     fleet.remove()
 
 
 def test_83_away_from_the_beginning_and_deleted_all_the_same(world):
-    world.between.fault(None, "cut")
+    world.proxy.fault(None, "cut")
     world.open()
     fleet = world.fleet()
     identifier = fleet.deploy(fleet.create(fleet.define(1)))
     blocked = fleet.wait_for(identifier, "blocked")
     assert blocked["statusReason"].startswith("CLUSTER_UNKNOWN: ecs ListContainerInstances")
-    assert not world.between.count("StartTask")
+    assert not world.proxy.count("StartTask")
     answer = refusal(fleet.api.diff_environment, "ServiceUnavailableException", 503, name=fleet.name)
     assert "ecs ListContainerInstances" in answer["Error"]["Message"]
     fleet.api.stop_deployment(name=fleet.name, deploymentId=identifier)
@@ -448,7 +448,7 @@ def test_83_away_from_the_beginning_and_deleted_all_the_same(world):
 def test_46_from_here_to_there_and_back(world):
     world.open()
     fleet = world.fleet()
-    here = world.near.boto("ecs")
+    here = world.local.boto("ecs")
     local = here.register_task_definition(family=fleet.name, containerDefinitions=[
         container(fleet.mark, LONG, environment={"VERSION": "here"})])[
             "taskDefinition"]["taskDefinitionArn"]
@@ -459,14 +459,14 @@ def test_46_from_here_to_there_and_back(world):
     fleet.mark.wait_for(2, VERSION="here")
     there = fleet.define("there")
     answer = refusal(fleet.api.update_environment, "InvalidParameterException", 400,
-                     name=fleet.name, target="far", taskDefinition=there)
+                     name=fleet.name, target="remote", taskDefinition=there)
     assert "instanceGroup.cluster" in answer["Error"]["Message"]
-    assert found(fleet, target="local") == [fleet.name] and not found(fleet, target="far")
-    version = fleet.update(there, target="far", instanceGroup={"cluster": "default"})
+    assert found(fleet, target="local") == [fleet.name] and not found(fleet, target="remote")
+    version = fleet.update(there, target="remote", instanceGroup={"cluster": "default"})
     diff = wait_until(lambda: diff_of(fleet), "both clusters are known")
     assert diff["counts"]["start"] == INSTANCES and diff["counts"]["stop"] == 2
     fleet.wait_for(fleet.deploy(version), "completed")
-    assert found(fleet, target="far") == found(fleet, cluster="default") == [fleet.name]
+    assert found(fleet, target="remote") == found(fleet, cluster="default") == [fleet.name]
     assert len(fleet.mark.tasks(VERSION="there")) == INSTANCES
     wait_until(lambda: not fleet.mark.tasks(VERSION="here"), "nothing is left here")
     fleet.assert_one_each(fleet.instances(), VERSION="there")
@@ -484,18 +484,18 @@ def diff_of(fleet):
         return None
 
 
-def test_46_a_cluster_that_is_gone_holds_up_nobody(world):
-    """But it is told, and what is there is looked after when it comes back."""
+def test_46_an_unreachable_cluster_blocks_no_other(world):
+    """But it is reported, and its tasks are managed again when it comes back."""
     world.open()
     fleet = world.fleet()
     fleet.roll_out(fleet.define("there"))
-    world.between.fault(None, "cut")
-    local = world.near.boto("ecs").register_task_definition(
+    world.proxy.fault(None, "cut")
+    local = world.local.boto("ecs").register_task_definition(
         family=fleet.name, containerDefinitions=[
             container(fleet.mark, LONG, environment={"VERSION": "here"})])[
                 "taskDefinition"]["taskDefinitionArn"]
     version = fleet.update(local, target="local", instanceGroup={"cluster": "default"})
-    world.near.kill()
+    world.local.kill()
     world.reopen()
     fleet.reconnect()
     identifier = fleet.deploy(version)
@@ -503,7 +503,7 @@ def test_46_a_cluster_that_is_gone_holds_up_nobody(world):
     blocked = fleet.wait_for(identifier, "blocked")
     assert blocked["statusReason"].startswith("CLUSTER_UNKNOWN")
     assert len(fleet.mark.tasks(VERSION="there")) == INSTANCES
-    world.between.heal()
+    world.proxy.heal()
     fleet.wait_for(identifier, "completed")
     wait_until(lambda: not fleet.mark.tasks(VERSION="there"), "nothing is left there")
     fleet.remove()

@@ -2,7 +2,7 @@
 and with bad: one test per service and client makes all the calls and looks whether one was missed. What is
 refused changes nothing. (test_javascript_sdk.py does the same with the JavaScript SDK.)
 
-Debian's clients are older than some operations; they are told of those as the JavaScript SDK knows them."""
+Debian's clients are older than some operations; those are sent as the JavaScript SDK sends them."""
 import contextlib
 import json
 import os
@@ -21,11 +21,11 @@ from ecs_requests import ACCOUNT
 
 HERE = os.path.dirname(__file__)
 ELB = f"arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}"
-NO_BALANCER = {"LoadBalancerArn": f"{ELB}:loadbalancer/app/nobody/0123456789abcdef"}
-NO_GROUP = {"TargetGroupArn": f"{ELB}:targetgroup/nobody/0123456789abcdef"}
-NO_LISTENER = {"ListenerArn": f"{ELB}:listener/app/nobody/0123456789abcdef/0123456789abcdef"}
-NO_RULE = {"RuleArn": f"{ELB}:listener-rule/app/nobody/" + "/".join(["0123456789abcdef"] * 3)}
-NO_STORE = {"TrustStoreArn": f"{ELB}:truststore/nobody/0123456789abcdef"}
+NO_BALANCER = {"LoadBalancerArn": f"{ELB}:loadbalancer/app/absent/0123456789abcdef"}
+NO_GROUP = {"TargetGroupArn": f"{ELB}:targetgroup/absent/0123456789abcdef"}
+NO_LISTENER = {"ListenerArn": f"{ELB}:listener/app/absent/0123456789abcdef/0123456789abcdef"}
+NO_RULE = {"RuleArn": f"{ELB}:listener-rule/app/absent/" + "/".join(["0123456789abcdef"] * 3)}
+NO_STORE = {"TrustStoreArn": f"{ELB}:truststore/absent/0123456789abcdef"}
 
 
 # ---- clients ----
@@ -158,18 +158,18 @@ def cloudmap(row):
         "ServiceAttributes"]["Attributes"] == {"b": "2"}
 
     one = {**of_service, "InstanceId": "one"}
-    nobody = {**of_service, "InstanceId": "nobody"}
+    absent = {**of_service, "InstanceId": "absent"}
     address = {"AWS_INSTANCE_IPV4": "192.0.2.1"}
     assert made(row("RegisterInstance", {**one, "Attributes": address}, "InvalidInput",
-                    "AWS_INSTANCE_IPV4", {**nobody, "Attributes": {"a": "b"}}), "INSTANCE") == "one"
-    assert row("GetInstance", one, "InstanceNotFound", "nobody", nobody)["Instance"][
+                    "AWS_INSTANCE_IPV4", {**absent, "Attributes": {"a": "b"}}), "INSTANCE") == "one"
+    assert row("GetInstance", one, "InstanceNotFound", "absent", absent)["Instance"][
         "Attributes"] == address
     assert len(row("ListInstances", of_service, "ServiceNotFound", "srv-none", nowhere)[
         "Instances"]) == 1
     row("UpdateInstanceCustomHealthStatus", {**one, "Status": "HEALTHY"},
-        "InstanceNotFound", "nobody", {**nobody, "Status": "HEALTHY"})
-    assert row("GetInstancesHealthStatus", of_service, "InstanceNotFound", "nobody",
-               {**of_service, "Instances": ["nobody"]})["Status"] == {"one": "HEALTHY"}
+        "InstanceNotFound", "absent", {**absent, "Status": "HEALTHY"})
+    assert row("GetInstancesHealthStatus", of_service, "InstanceNotFound", "absent",
+               {**of_service, "Instances": ["absent"]})["Status"] == {"one": "HEALTHY"}
     name = {"NamespaceName": "every.test", "ServiceName": "web"}
     found = row("DiscoverInstances", name, "ServiceNotFound", "nothing",
                 {**name, "ServiceName": "nothing"})
@@ -189,7 +189,7 @@ def cloudmap(row):
     assert row("ListTagsForResource", resource, "ResourceNotFoundException", "srv-none", gone)[
         "Tags"] == [tag]
     row("DeleteNamespace", {"Id": http}, "ResourceInUse", "1 services", {"Id": zone})
-    row("DeregisterInstance", one, "InstanceNotFound", "nobody", nobody)
+    row("DeregisterInstance", one, "InstanceNotFound", "absent", absent)
     row("DeleteService", {"Id": service}, "ServiceNotFound", "srv-none", {"Id": "srv-none"})
 
 
@@ -230,8 +230,8 @@ def balancers_and_groups(row):
     made = row("CreateLoadBalancer", {"Name": "every", "Subnets": ["subnet-1", "subnet-2"]},
                "ValidationError", "Name", {"Name": "-x"})["LoadBalancers"][0]
     balancer = {"LoadBalancerArn": made["LoadBalancerArn"]}
-    missing = ("LoadBalancerNotFound", "nobody")
-    assert row("DescribeLoadBalancers", {"Names": ["every"]}, *missing, {"Names": ["nobody"]})[
+    missing = ("LoadBalancerNotFound", "absent")
+    assert row("DescribeLoadBalancers", {"Names": ["every"]}, *missing, {"Names": ["absent"]})[
         "LoadBalancers"][0]["LoadBalancerArn"] == made["LoadBalancerArn"]
     assert row("SetSubnets", {**balancer, "Subnets": ["subnet-9"]},
                "InvalidSubnet", "nowhere", {**balancer, "Subnets": ["nowhere"]})[
@@ -254,7 +254,7 @@ def balancers_and_groups(row):
         {**balancer, "IpamPools": {"Ipv4IpamPoolId": "ipam-pool-1"}})
     assert row("DescribeAccountLimits", {}, "ValidationError", "PageSize", {"PageSize": 401})["Limits"]
 
-    missing = ("TargetGroupNotFound", "nobody")
+    missing = ("TargetGroupNotFound", "absent")
     settings = {"Name": "every", "Protocol": "HTTP", "Port": 80, "TargetType": "ip"}
     arn = row("CreateTargetGroup", settings, "DuplicateTargetGroupName", "every",
               {**settings, "Port": 81})["TargetGroups"][0]["TargetGroupArn"]
@@ -262,7 +262,7 @@ def balancers_and_groups(row):
     assert row("ModifyTargetGroup", {**group, "HealthCheckPath": "/up"},
                "ValidationError", "HealthCheckPath", {**group, "HealthCheckPath": "up"})[
                    "TargetGroups"][0]["HealthCheckPath"] == "/up"
-    assert row("DescribeTargetGroups", {"TargetGroupArns": [arn]}, *missing, {"Names": ["nobody"]})[
+    assert row("DescribeTargetGroups", {"TargetGroupArns": [arn]}, *missing, {"Names": ["absent"]})[
         "TargetGroups"][0]["HealthCheckPath"] == "/up"
     slow = {"Key": "slow_start.duration_seconds", "Value": "30"}
     row("ModifyTargetGroupAttributes", {**group, "Attributes": [slow]}, "ValidationError",
@@ -291,13 +291,13 @@ def balancers_and_groups(row):
 def listeners_and_rules(row, balancer, group):
     fixed = [{"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "200"}}]
     path = [{"Field": "path-pattern", "Values": ["/x"]}]
-    missing = ("ListenerNotFound", "nobody")
+    missing = ("ListenerNotFound", "absent")
     of_balancer = {"LoadBalancerArn": balancer["LoadBalancerArn"]}
     address = balancer["AvailabilityZones"][0]["LoadBalancerAddresses"][0]["IpAddress"]
     settings = {**of_balancer, "Protocol": "HTTPS", "Port": free_port(address),
                 "DefaultActions": fixed}
     arn = row("CreateListener", {**settings, **certificate("first")},
-              "CertificateNotFound", "nobody", {**settings, **certificate("nobody")})[
+              "CertificateNotFound", "absent", {**settings, **certificate("absent")})[
                   "Listeners"][0]["ListenerArn"]
     listener = {"ListenerArn": arn}
     row("ModifyListener", {**listener, "DefaultActions": [{"Type": "forward", "TargetGroupArn": group}]},
@@ -312,7 +312,7 @@ def listeners_and_rules(row, balancer, group):
         "ValidationError", "made.up",
         {**listener, "Attributes": [{"Key": "made.up", "Value": "1"}]})["Attributes"]
     row("AddListenerCertificates", {**listener, **certificate("second")},
-        "CertificateNotFound", "nobody", {**listener, **certificate("nobody")})
+        "CertificateNotFound", "absent", {**listener, **certificate("absent")})
     assert [one["IsDefault"] for one in row(
         "DescribeListenerCertificates", listener, *missing, NO_LISTENER)["Certificates"]] == [
             True, False]
@@ -326,14 +326,14 @@ def listeners_and_rules(row, balancer, group):
         "PriorityInUse", "5", {**listener, "Priority": 5, "Conditions": path, "Actions": fixed})[
             "Rules"][0]["RuleArn"]}
     assert row("ModifyRule", {**rule, "Conditions": [{"Field": "host-header", "Values": ["a.test"]}]},
-               "RuleNotFound", "nobody", {**NO_RULE, "Actions": fixed})[
+               "RuleNotFound", "absent", {**NO_RULE, "Actions": fixed})[
                    "Rules"][0]["Conditions"][0]["Values"] == ["a.test"]
     row("SetRulePriorities", {"RulePriorities": [{**rule, "Priority": 6}]},
-        "RuleNotFound", "nobody", {"RulePriorities": [{**NO_RULE, "Priority": 6}]})
+        "RuleNotFound", "absent", {"RulePriorities": [{**NO_RULE, "Priority": 6}]})
     assert [one["Priority"] for one in row(
-        "DescribeRules", listener, "RuleNotFound", "nobody", {"RuleArns": list(NO_RULE.values())})[
+        "DescribeRules", listener, "RuleNotFound", "absent", {"RuleArns": list(NO_RULE.values())})[
             "Rules"]] == ["6", "default"]
-    row("DeleteRule", rule, "RuleNotFound", "nobody", NO_RULE)
+    row("DeleteRule", rule, "RuleNotFound", "absent", NO_RULE)
     row("DeleteListener", listener, *missing, NO_LISTENER)
 
 
@@ -354,7 +354,7 @@ def trust_stores(row):
             "RemoveTrustStoreRevocations": {"RevocationIds": [1]}}.items():
         row(operation, None, "TrustStoreNotFound", "trust stores", {**NO_STORE, **members})
     row("CreateTrustStore", None, "UnsupportedOperation", "trust stores", {"Name": "t", **bundle})
-    row("GetResourcePolicy", None, "ResourceNotFound", "nobody",
+    row("GetResourcePolicy", None, "ResourceNotFound", "absent",
         {"ResourceArn": NO_STORE["TrustStoreArn"]})
 
 

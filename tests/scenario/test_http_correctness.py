@@ -150,7 +150,7 @@ ANSWERS = {
     "/204": head("204 No Content", "X-A: 1"),
     "/304": head("304 Not Modified", "ETag: \"x\"", "Content-Length: 5"),
     "/head": head("200 OK", "Content-Length: 12345", "X-A: 1"),
-    "/redirect": head("302 Found", "Location: http://elsewhere/?a=b#c", "Content-Length: 0"),
+    "/redirect": head("302 Found", "Location: http://unknown/?a=b#c", "Content-Length: 0"),
     "/500": head("500 Broken", "Content-Length: 4") + b"oops",
     "/early-hints": b"HTTP/1.1 100 Continue\r\n\r\n" + head("200 OK", "Content-Length: 2") + b"ok",
     "/big": head("200 OK", f"Content-Length: {len(BIG)}") + BIG,
@@ -216,8 +216,8 @@ class Connection(socketserver.StreamRequestHandler):
 
 
     def speak_websocket(self, request):
-        """Answers messages by themselves in capitals, and pings by pongs. Closes when it is told to by a
-        message, or by the client, as RFC 6455 says."""
+        """Answers messages by themselves in capitals, and pings by pongs. Closes after a "close"
+        message, or after a close frame of the client, as RFC 6455 says."""
         accept = hashlib.sha1(request.values("sec-websocket-key")[0].encode() +
                               b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
         self.wfile.write(head("101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
@@ -234,7 +234,7 @@ class Connection(socketserver.StreamRequestHandler):
                 return
             if words == b"close":
                 closing = True
-                self.wfile.write(frame(CLOSE, (1001).to_bytes(2, "big") + b"told to"))
+                self.wfile.write(frame(CLOSE, (1001).to_bytes(2, "big") + b"closing"))
             else:
                 self.wfile.write(frame(PONG if first == PING else first, words.upper()))
 

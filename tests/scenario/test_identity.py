@@ -1,4 +1,4 @@
-"""Who may ask: signatures, keys, accounts, policies, and what auth none means."""
+"""Authentication and authorization: signatures, keys, accounts, policies, and `auth: none`."""
 import datetime
 import json
 import os
@@ -240,7 +240,7 @@ def test_the_admin_key_does_not_change_its_account(start_slipway):
 
 
 def test_a_damaged_admin_key_is_replaced(start_slipway):
-    """A flipped byte in its record locks nobody out, and the key that it was does not work."""
+    """A flipped byte in its record replaces the key, and the old key does not work."""
     server = start_slipway()
     old = server.key
     server.boto().create_cluster(clusterName="kept")
@@ -332,7 +332,7 @@ def test_auth_none_is_for_loopback(start_slipway):
         "X-Amz-Target": "AmazonEC2ContainerServiceV20141113.CreateCluster"})
     assert answer.json["cluster"]["clusterArn"] == \
         "arn:aws:ecs:us-east-1:000000000042:cluster/x"
-    # Its region comes from the credential scope, whoever signed.
+    # Its region comes from the credential scope, with any key.
     wrong = {"accessKeyId": "anybody", "secretAccessKey": "anything"}
     made = server.boto(key=wrong, region="eu-north-1").create_cluster(clusterName="y")
     assert made["cluster"]["clusterArn"] == "arn:aws:ecs:eu-north-1:000000000042:cluster/y"

@@ -13,10 +13,10 @@ from ecs_requests import ACCOUNT, refused
 from elb_requests import write_certificate
 
 NOWHERE = f"arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}"
-NO_BALANCER = f"{NOWHERE}:loadbalancer/app/nobody/0123456789abcdef"
-NO_GROUP = f"{NOWHERE}:targetgroup/nobody/0123456789abcdef"
-NO_LISTENER = f"{NOWHERE}:listener/app/nobody/0123456789abcdef/0123456789abcdef"
-NO_RULE = f"{NOWHERE}:listener-rule/app/nobody/0123456789abcdef/0123456789abcdef/0123456789abcdef"
+NO_BALANCER = f"{NOWHERE}:loadbalancer/app/absent/0123456789abcdef"
+NO_GROUP = f"{NOWHERE}:targetgroup/absent/0123456789abcdef"
+NO_LISTENER = f"{NOWHERE}:listener/app/absent/0123456789abcdef/0123456789abcdef"
+NO_RULE = f"{NOWHERE}:listener-rule/app/absent/0123456789abcdef/0123456789abcdef/0123456789abcdef"
 DEFAULT_POLICY = "ELBSecurityPolicy-TLS13-1-2-Res-2021-06"
 FIXED = [{"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "200"}}]
 PATH = [{"Field": "path-pattern", "Values": ["/x"]}]
@@ -155,20 +155,20 @@ def test_everything_given_comes_back(elb, world):
 
 
 def mutual(listener):
-    """Clients that know of mutual authentication are told that there is none."""
+    """Clients that know mutual authentication read that it is off."""
     return {name: {"Mode": "off"} for name in listener if name == "MutualAuthentication"}
 
 
 @pytest.mark.parametrize("code, part, settings", [
-    ("LoadBalancerNotFound", "nobody", {"LoadBalancerArn": NO_BALANCER}),
+    ("LoadBalancerNotFound", "absent", {"LoadBalancerArn": NO_BALANCER}),
     ("ValidationError", "Port", {"Port": 65536}),
     ("MalformedInput", "Port", {"Port": "http"}),
     ("UnsupportedProtocol", "HTTP or HTTPS", {"Protocol": "TCP"}),
     ("UnsupportedProtocol", "GENEVE", {"Protocol": "GENEVE"}),
     ("ValidationError", "Protocol", {"Protocol": "SPDY"}),
     ("ValidationError", "certificate", {"Protocol": "HTTPS"}),
-    ("CertificateNotFound", "nobody", {
-        "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("nobody")}]}),
+    ("CertificateNotFound", "absent", {
+        "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("absent")}]}),
     ("CertificateNotFound", "broken", {
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("broken")}]}),
     ("CertificateNotFound", "must be 1 to 128", {
@@ -179,7 +179,7 @@ def mutual(listener):
     ("ALPNPolicyNotFound", "TLS", {
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("first")}],
         "AlpnPolicy": ["HTTP2Preferred"]}),
-    ("TargetGroupNotFound", "nobody", {"DefaultActions": forward(NO_GROUP)}),
+    ("TargetGroupNotFound", "absent", {"DefaultActions": forward(NO_GROUP)}),
     ("InvalidLoadBalancerAction", "authenticate-oidc", {"DefaultActions": [
         {"Type": "authenticate-oidc", "AuthenticateOidcConfig": {
             "Issuer": "https://a", "AuthorizationEndpoint": "https://b", "TokenEndpoint": "https://c",
@@ -211,7 +211,7 @@ def test_a_port_is_there_once(elb, world):
 
 
 @pytest.mark.parametrize("protocol, kind", [("TCP", socket.SOCK_STREAM), ("UDP", socket.SOCK_DGRAM)])
-def test_a_port_that_somebody_has_is_refused_and_named(elb, world, protocol, kind):
+def test_a_port_in_use_is_refused_and_named(elb, world, protocol, kind):
     groups = {"TCP": world.tcp, "UDP": world.udp}
     with socket.socket(socket.AF_INET, kind) as taken:
         taken.bind((world.addresses[world.net], 0))
@@ -251,9 +251,9 @@ def test_listeners_in_pages(elb, world):
     refused(elb.describe_listeners, "ValidationError", "Marker", LoadBalancerArn=world.net,
             Marker="made-up")
     refused(elb.describe_listeners, "ValidationError", "either")
-    refused(elb.describe_listeners, "LoadBalancerNotFound", "nobody", LoadBalancerArn=NO_BALANCER)
-    refused(elb.delete_listener, "ListenerNotFound", "nobody", ListenerArn=NO_LISTENER)
-    refused(elb.modify_listener, "ListenerNotFound", "nobody", ListenerArn=NO_LISTENER)
+    refused(elb.describe_listeners, "LoadBalancerNotFound", "absent", LoadBalancerArn=NO_BALANCER)
+    refused(elb.delete_listener, "ListenerNotFound", "absent", ListenerArn=NO_LISTENER)
+    refused(elb.modify_listener, "ListenerNotFound", "absent", ListenerArn=NO_LISTENER)
     for arn in made:
         elb.delete_listener(ListenerArn=arn)
 
@@ -400,7 +400,7 @@ def test_rules_from_the_first_to_the_last(elb, world):
 
 
 @pytest.mark.parametrize("code, part, settings", [
-    ("ListenerNotFound", "nobody", {"ListenerArn": NO_LISTENER}),
+    ("ListenerNotFound", "absent", {"ListenerArn": NO_LISTENER}),
     ("PriorityInUse", "'7'", {"Priority": 7}),
     ("ValidationError", "Priority", {"Priority": 0}),
     ("ValidationError", "Priority", {"Priority": 50001}),
@@ -412,7 +412,7 @@ def test_rules_from_the_first_to_the_last(elb, world):
         {"Field": "path-pattern", "Values": ["/*******"]}]}),
     ("ValidationError", "block of addresses", {"Conditions": [
         {"Field": "source-ip", "SourceIpConfig": {"Values": ["192.0.2.1"]}}]}),
-    ("TargetGroupNotFound", "nobody", {"Actions": forward(NO_GROUP)}),
+    ("TargetGroupNotFound", "absent", {"Actions": forward(NO_GROUP)}),
     ("ValidationError", "Weight", {"Actions": [{"Type": "forward", "ForwardConfig": {
         "TargetGroups": [{"TargetGroupArn": NO_GROUP, "Weight": 1000}]}}]}),
     ("InvalidLoadBalancerAction", "exactly one", {"Actions": []}),
@@ -430,12 +430,12 @@ def test_rules_that_are_refused(elb, world, code, part, settings):
 
 
 def test_rules_that_are_not_there(elb):
-    refused(elb.describe_rules, "RuleNotFound", "nobody", RuleArns=[NO_RULE])
-    refused(elb.describe_rules, "ListenerNotFound", "nobody", ListenerArn=NO_LISTENER)
+    refused(elb.describe_rules, "RuleNotFound", "absent", RuleArns=[NO_RULE])
+    refused(elb.describe_rules, "ListenerNotFound", "absent", ListenerArn=NO_LISTENER)
     refused(elb.describe_rules, "ValidationError", "either")
-    refused(elb.modify_rule, "RuleNotFound", "nobody", RuleArn=NO_RULE, Actions=FIXED)
-    refused(elb.delete_rule, "RuleNotFound", "nobody", RuleArn=NO_RULE)
-    refused(elb.set_rule_priorities, "RuleNotFound", "nobody",
+    refused(elb.modify_rule, "RuleNotFound", "absent", RuleArn=NO_RULE, Actions=FIXED)
+    refused(elb.delete_rule, "RuleNotFound", "absent", RuleArn=NO_RULE)
+    refused(elb.set_rule_priorities, "RuleNotFound", "absent",
             RulePriorities=[{"RuleArn": NO_RULE, "Priority": 1}])
 
 
@@ -461,12 +461,12 @@ def test_certificates_of_a_listener(elb, world):
     assert listed() == [("first", True), ("second", False), ("third", False)]
     # Only the default one is shown with the listener.
     assert shown(elb, made)["Certificates"] == [{"CertificateArn": certificate("first")}]
-    refused(elb.add_listener_certificates, "CertificateNotFound", "nobody", **named,
-            Certificates=[{"CertificateArn": certificate("nobody")}])
+    refused(elb.add_listener_certificates, "CertificateNotFound", "absent", **named,
+            Certificates=[{"CertificateArn": certificate("absent")}])
     refused(elb.remove_listener_certificates, "OperationNotPermitted", "default", **named,
             Certificates=[{"CertificateArn": certificate("first")}])
     elb.remove_listener_certificates(**named, Certificates=[
-        {"CertificateArn": certificate("second")}, {"CertificateArn": certificate("nobody")}])
+        {"CertificateArn": certificate("second")}, {"CertificateArn": certificate("absent")}])
     assert listed() == [("first", True), ("third", False)]
     elb.modify_listener(**named, Certificates=[{"CertificateArn": certificate("second")}])
     assert listed() == [("second", True), ("third", False)]
@@ -477,9 +477,9 @@ def test_certificates_of_a_listener(elb, world):
             ListenerArn=plain["ListenerArn"],
             Certificates=[{"CertificateArn": certificate("second")}])
     for call in (elb.add_listener_certificates, elb.remove_listener_certificates):
-        refused(call, "ListenerNotFound", "nobody", ListenerArn=NO_LISTENER,
+        refused(call, "ListenerNotFound", "absent", ListenerArn=NO_LISTENER,
                 Certificates=[{"CertificateArn": certificate("second")}])
-    refused(elb.describe_listener_certificates, "ListenerNotFound", "nobody",
+    refused(elb.describe_listener_certificates, "ListenerNotFound", "absent",
             ListenerArn=NO_LISTENER)
     for listener in (made, plain):
         elb.delete_listener(ListenerArn=listener["ListenerArn"])

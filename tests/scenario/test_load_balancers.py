@@ -13,8 +13,8 @@ from ecs_requests import ACCOUNT, refused
 SERVER_ARGUMENTS = ["--runtime", "none", "--balancers", NETWORK]
 
 NOWHERE = f"arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}"
-NO_BALANCER = f"{NOWHERE}:loadbalancer/app/nobody/0123456789abcdef"
-NO_GROUP = f"{NOWHERE}:targetgroup/nobody/0123456789abcdef"
+NO_BALANCER = f"{NOWHERE}:loadbalancer/app/absent/0123456789abcdef"
+NO_GROUP = f"{NOWHERE}:targetgroup/absent/0123456789abcdef"
 QUICKLY = {"Delay": 0.05, "MaxAttempts": 1200}
 
 
@@ -106,7 +106,7 @@ def test_load_balancers_come_in_pages(elb):
     refused(elb.describe_load_balancers, "ValidationError", "Marker", Marker="made-up")
     refused(elb.describe_load_balancers, "ValidationError", "PageSize", PageSize=0)
     refused(elb.describe_load_balancers, "ValidationError", "not a valid", LoadBalancerArns=["x"])
-    refused(elb.describe_load_balancers, "LoadBalancerNotFound", "nobody",
+    refused(elb.describe_load_balancers, "LoadBalancerNotFound", "absent",
             LoadBalancerArns=[NO_BALANCER])
 
 
@@ -129,7 +129,7 @@ def test_load_balancers_can_be_changed(elb):
     for call in (elb.set_subnets, elb.set_security_groups, elb.set_ip_address_type):
         parameters = {"Subnets": ["subnet-1"], "SecurityGroups": ["sg-1"], "IpAddressType": "ipv4"}
         wanted = call.__name__.removeprefix("set_").title().replace("_", "")
-        refused(call, "LoadBalancerNotFound", "nobody", LoadBalancerArn=NO_BALANCER,
+        refused(call, "LoadBalancerNotFound", "absent", LoadBalancerArn=NO_BALANCER,
                 **{wanted: parameters[wanted]})
 
 
@@ -149,9 +149,9 @@ def test_attributes_of_load_balancers(elb):
                              ("access_logs.s3.enabled", "true", "InvalidConfigurationRequest")]:
         refused(elb.modify_load_balancer_attributes, code, key, LoadBalancerArn=arn,
                 Attributes=[{"Key": key, "Value": value}])
-    refused(elb.modify_load_balancer_attributes, "LoadBalancerNotFound", "nobody",
+    refused(elb.modify_load_balancer_attributes, "LoadBalancerNotFound", "absent",
             LoadBalancerArn=NO_BALANCER, Attributes=[])
-    refused(elb.describe_load_balancer_attributes, "LoadBalancerNotFound", "nobody",
+    refused(elb.describe_load_balancer_attributes, "LoadBalancerNotFound", "absent",
             LoadBalancerArn=NO_BALANCER)
 
 
@@ -198,8 +198,8 @@ def test_target_groups_have_defaults(elb):
     assert elb.describe_target_groups(Names=["plain"])["TargetGroups"] == [made]
     assert elb.describe_target_groups(
         TargetGroupArns=[made["TargetGroupArn"]])["TargetGroups"] == [made]
-    refused(elb.describe_target_groups, "TargetGroupNotFound", "nobody", Names=["nobody"])
-    refused(elb.describe_target_groups, "LoadBalancerNotFound", "nobody",
+    refused(elb.describe_target_groups, "TargetGroupNotFound", "absent", Names=["absent"])
+    refused(elb.describe_target_groups, "LoadBalancerNotFound", "absent",
             LoadBalancerArn=NO_BALANCER)
 
 
@@ -231,7 +231,7 @@ def test_target_groups_can_be_changed(elb):
     assert changed["HealthCheckTimeoutSeconds"] == 5
     refused(elb.modify_target_group, "ValidationError", "UnhealthyThresholdCount",
             TargetGroupArn=arn, UnhealthyThresholdCount=1)
-    refused(elb.modify_target_group, "TargetGroupNotFound", "nobody", TargetGroupArn=NO_GROUP)
+    refused(elb.modify_target_group, "TargetGroupNotFound", "absent", TargetGroupArn=NO_GROUP)
     before = attributes(elb.describe_target_group_attributes(TargetGroupArn=arn))
     assert before["deregistration_delay.timeout_seconds"] == "300"
     assert before["slow_start.duration_seconds"] == "0"
@@ -245,7 +245,7 @@ def test_target_groups_can_be_changed(elb):
             Attributes=[{"Key": "slow_start.duration_seconds", "Value": "29"}])
     refused(elb.modify_target_group_attributes, "ValidationError", "proxy_protocol_v2",
             TargetGroupArn=arn, Attributes=[{"Key": "proxy_protocol_v2.enabled", "Value": "true"}])
-    refused(elb.describe_target_group_attributes, "TargetGroupNotFound", "nobody",
+    refused(elb.describe_target_group_attributes, "TargetGroupNotFound", "absent",
             TargetGroupArn=NO_GROUP)
     assert attributes(elb.describe_target_group_attributes(TargetGroupArn=arn)) == after
     assert elb.describe_target_groups(TargetGroupArns=[arn])["TargetGroups"] == [changed]
@@ -264,10 +264,10 @@ def test_targets_of_a_group_without_traffic(elb):
     for wrong in ("nowhere", "169.254.169.254", "i-0123456789abcdef0"):
         refused(elb.register_targets, "InvalidTarget", wrong, TargetGroupArn=arn,
                 Targets=[{"Id": wrong}])
-    refused(elb.register_targets, "TargetGroupNotFound", "nobody", TargetGroupArn=NO_GROUP,
+    refused(elb.register_targets, "TargetGroupNotFound", "absent", TargetGroupArn=NO_GROUP,
             Targets=[{"Id": "127.0.0.1"}])
-    refused(elb.describe_target_health, "TargetGroupNotFound", "nobody", TargetGroupArn=NO_GROUP)
-    refused(elb.deregister_targets, "TargetGroupNotFound", "nobody", TargetGroupArn=NO_GROUP,
+    refused(elb.describe_target_health, "TargetGroupNotFound", "absent", TargetGroupArn=NO_GROUP)
+    refused(elb.deregister_targets, "TargetGroupNotFound", "absent", TargetGroupArn=NO_GROUP,
             Targets=[{"Id": "127.0.0.1"}])
     # Nothing has to be waited for, and what is not there is no mistake.
     elb.deregister_targets(TargetGroupArn=arn, Targets=[{"Id": "127.0.0.1"}, {"Id": "127.0.0.9"}])
@@ -288,7 +288,7 @@ def test_instances_must_be_of_a_cluster(slipway, elb):
 
 
 def test_targets_come_into_service_and_leave_it(elb):
-    """Health is found out by connections to a real port, and told with its reason."""
+    """Health is checked by connections to a real port, and reported with its reason."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as deaf:
         port = server.getsockname()[1]
         deaf.bind(("127.0.0.1", 0))  # it has the port, and does not listen
@@ -332,11 +332,11 @@ def test_tags(elb):
     assert elb.describe_tags(ResourceArns=[group])["TagDescriptions"] == [
         {"ResourceArn": group, "Tags": both[1:]}]
     # All or nothing.
-    refused(elb.add_tags, "TargetGroupNotFound", "nobody", ResourceArns=[balancer, NO_GROUP],
+    refused(elb.add_tags, "TargetGroupNotFound", "absent", ResourceArns=[balancer, NO_GROUP],
             Tags=[{"Key": "new", "Value": ""}])
     refused(elb.add_tags, "DuplicateTagKeys", "x", ResourceArns=[balancer],
             Tags=[{"Key": "x", "Value": "1"}, {"Key": "x", "Value": "2"}])
-    refused(elb.remove_tags, "LoadBalancerNotFound", "nobody", ResourceArns=[NO_BALANCER],
+    refused(elb.remove_tags, "LoadBalancerNotFound", "absent", ResourceArns=[NO_BALANCER],
             TagKeys=["a"])
     refused(elb.describe_tags, "ValidationError", "not a valid ARN", ResourceArns=["x"])
     assert elb.describe_tags(ResourceArns=[balancer])["TagDescriptions"][0]["Tags"] == both[1:]

@@ -108,7 +108,7 @@ def test_aliases_are_followed(names):
     ("plain.shop.local", "A", "NXDOMAIN"),       # a service for DiscoverInstances only
     ("one.web.shop.local", "A", "NXDOMAIN"),     # hosts are for SRV
     ("nothing.shop.local", "A", "NXDOMAIN"),
-    ("www.elsewhere.test", "A", "REFUSED"),
+    ("www.unknown.test", "A", "REFUSED"),
 ])
 def test_negative_answers(names, name, type_, expected):
     text = dig(names.port, name, type_)
@@ -364,7 +364,7 @@ def test_metrics_count_answers(slipway, names):
 
 # ---- slipway dns ----
 
-def test_install_prints_what_resolvers_must_be_told(slipway, names):
+def test_install_prints_configurations_of_resolvers(slipway, names):
     def told(*args):
         ran = command("dns", "install", "--server", slipway.url, "--state", slipway.state, *args)
         assert ran.returncode == 0, ran.stderr
@@ -394,13 +394,13 @@ def test_lookup(slipway, names):
     assert look("www.shop.local", "CNAME").stdout == "www.shop.local 30 CNAME web.shop.local\n"
     for args, message in ((["nothing.shop.local"], "there is no name nothing.shop.local"),
                           (["web.shop.local", "TXT"], "has no such records"),
-                          (["www.elsewhere.test"], "is not one of slipway's names")):
+                          (["www.unknown.test"], "is not one of slipway's names")):
         told = look(*args)
         assert told.returncode == 1 and message in told.stderr
     assert look("web.shop.local", "XYZ").returncode == 2
 
 
-def test_only_who_may_sees_zones(slipway, names, tmp_path):
+def test_zones_need_permission(slipway, names, tmp_path):
     policy = tmp_path / "policy.json"
     policy.write_text('{"Statement": [{"Effect": "Allow", "Action": "ecs:*", "Resource": "*"}]}')
     made = command("key", "create", "--server", slipway.url, "--state", slipway.state, "--user",

@@ -66,7 +66,7 @@ def test_metrics_count_what_happened(start_slipway):
 
 
 @pytest.mark.sanitized
-def test_the_audit_log_says_who_did_what(start_slipway):
+def test_the_audit_log_has_user_and_operation(start_slipway):
     server = start_slipway()
     client = server.boto()
     answer = client.create_cluster(clusterName="a")
@@ -248,7 +248,7 @@ def test_one_state_has_one_server(start_slipway):
     assert server.boto().list_clusters()["clusterArns"] == []
 
 
-def test_a_port_in_use_is_told(start_slipway):
+def test_a_port_in_use_is_reported(start_slipway):
     server = start_slipway()
     address = server.url.split("//")[1]
     refused = command("up", "--listen", address, "--dns", "127.0.0.1:0", "--ephemeral")

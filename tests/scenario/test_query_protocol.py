@@ -408,16 +408,16 @@ def test_javascript_sdk():
     ("x" * 600 + "=1", "more than 512 bytes"),
     ("&".join(f"x{number}=1" for number in range(9000)), "more than 8192 parameters"),
     ("x=" + "y" * (1 << 20), "longer than 1048576 bytes"),
-], ids=lambda one: one[:40])  # pytest tells programs the id, and their environment is limited
+], ids=lambda one: one[:40])  # pytest passes the id to programs in their environment, which is limited
 def test_bad_forms(form, words):
     result = convert([{"input": "Action=CreateListener&" + form}])[0]
     assert words in result["failure"]
 
 
 def test_what_is_not_known_is_ignored():
-    result = convert([{"input": "Action=CreateListener&Version=2015-12-01&Port=80&Nobody=1"
+    result = convert([{"input": "Action=CreateListener&Version=2015-12-01&Port=80&Absent=1"
                                 "&AlpnPolicy.member.1=a+b&&Tags.member.1.Color=red"
-                                "&AWSAccessKeyId=x&=&Nobody.Knows.1=&LoadBalancerArn"}])[0]
+                                "&AWSAccessKeyId=x&=&Absent.Member.1=&LoadBalancerArn"}])[0]
     assert result["json"] == {"AlpnPolicy": ["a b"], "LoadBalancerArn": "", "Port": 80,
                               "Tags": [{}]}
 

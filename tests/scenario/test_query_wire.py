@@ -43,7 +43,7 @@ def test_posts_and_gets_are_answered_in_xml(slipway):
         assert root.find(f"{SPACE}DescribeLoadBalancersResult/{SPACE}LoadBalancers") is not None
 
 
-def test_who_is_not_believed_is_refused_in_xml(slipway):
+def test_failed_authentication_is_refused_in_xml(slipway):
     unsigned = slipway.request("POST", "/", body=FORM, headers={
         "content-type": "application/x-www-form-urlencoded"})
     assert error_of(unsigned)[:2] == (403, "MissingAuthenticationToken")

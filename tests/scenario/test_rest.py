@@ -162,7 +162,7 @@ def test_policies_name_its_operations(start_slipway):
         client.start_deployment(name="log", environmentVersion="v")
     assert denied.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
     assert "slipway:StartDeployment" in str(denied.value)
-    # Somebody without rights learns nothing of what is wrong with the request.
+    # A client without permission does not learn what is wrong with the request.
     answer = ask(server, "POST", "/v1/environments", b"nonsense", key=made.json)
     assert (answer.status, answer.json["code"]) == (403, "AccessDeniedException")
 

@@ -133,7 +133,7 @@ def test_a_container_that_is_not_essential_may_end(ecs, mark):
 @pytest.mark.parametrize("changes, code, words", [
     ({"image": "nginx"}, "TaskFailedToStart", "nginx"),
     ({"command": ["/no/such/program"]}, "TaskFailedToStart", "CannotStartContainerError"),
-    ({"secrets": [{"name": "A", "valueFrom": "nobody-knows"}]}, "TaskFailedToStart",
+    ({"secrets": [{"name": "A", "valueFrom": "absent-parameter"}]}, "TaskFailedToStart",
      "ResourceInitializationError: unable to pull secrets"),
 ])
 def test_a_task_that_cannot_start_says_why(ecs, mark, changes, code, words):
@@ -202,7 +202,7 @@ def test_health(ecs, mark, tmp_path):
     assert task["containers"][0]["healthStatus"] == "HEALTHY"
     flag.unlink()
     task = wait_for(ecs, arn, lambda task: task["healthStatus"] == "UNHEALTHY", "it is unhealthy")
-    assert task["lastStatus"] == "RUNNING"  # nobody stops a task of its own for that
+    assert task["lastStatus"] == "RUNNING"  # ECS does not stop a standalone task for that
     ecs.stop_task(task=arn)
     stopped(ecs, arn)
 
@@ -321,7 +321,7 @@ def test_tasks_go_on_when_the_server_ends(start_slipway, mark, tmp_path):
     server.stop()
     assert mark.tasks() == {task_id(long), task_id(job)}
     gate.write_text("")
-    wait_until(lambda: mark.tasks() == {task_id(long)}, "the job ends while nobody looks")
+    wait_until(lambda: mark.tasks() == {task_id(long)}, "the job ends while the server is down")
     server = start_slipway(state=server.state)
     ecs = server.boto()
     assert exit_codes(stopped(ecs, job)) == {"app": 42}
@@ -435,7 +435,7 @@ def test_no_exit_code_is_lost_when_the_server_is_killed(start_slipway, mark, tmp
     assert mark.tasks() == set()
 
 
-def test_what_a_reboot_ends_is_told_and_not_run_again(start_slipway, mark, tmp_path):
+def test_tasks_ended_by_a_reboot_are_reported_and_not_run_again(start_slipway, mark, tmp_path):
     log = tmp_path / "log"
     os.chmod(tmp_path, 0o777)
     server = start_slipway()
@@ -446,7 +446,7 @@ def test_what_a_reboot_ends_is_told_and_not_run_again(start_slipway, mark, tmp_p
     mark.wait_for(3)
     wait_until(lambda: log.exists() and log.read_text() == "run\n" * 3, "each has run")
     server.kill()
-    # All at once, as when the power goes: nobody may see another end.
+    # All at once, as when the power goes: none may observe the end of another.
     found = task_processes(server.state)
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for descriptor in found.values():

@@ -142,14 +142,14 @@ def test_exec_of_a_program_that_reads_nothing(slipway, task):
 
 
 @pytest.fixture
-def tell_size():
+def report_size():
     """A program's terminal has its size before the program begins."""
     return "stty size"
 
 
-def test_exec_with_a_terminal(slipway, task, tell_size):
+def test_exec_with_a_terminal(slipway, task, report_size):
     line, environment = command(slipway, "exec", "-t", task, "--", "sh", "-c",
-                                f"{tell_size}; read word; echo got $word; exit 3")
+                                f"{report_size}; read word; echo got $word; exit 3")
     ours, theirs = pty.openpty()
     seen = b""
     try:
@@ -260,7 +260,7 @@ def test_policies_hold(slipway, task, tmp_path):
     assert slipway_run(slipway, "exec", task, "--", "true", key=programs).returncode == 0
     result = slipway_run(slipway, "logs", task, key=programs)
     assert result.returncode == 1 and b"may not do slipway:GetTaskLogs" in result.stderr
-    # Whether there is a task is not told either.
+    # Nor does the answer reveal whether there is a task.
     result = slipway_run(slipway, "exec", "0" * 32, "--", "true", key=logs)
     assert result.returncode == 1 and b"may not do" in result.stderr
     # Unsigned requests, and input for another's session.

@@ -90,7 +90,7 @@ def test_first_deployment_that_crashes_is_never_completed(ecs, mark):
     remove(ecs, "first")
 
 
-def test_daemon_that_cannot_run_keeps_nobody_out(ecs, mark):
+def test_daemon_that_cannot_run_keeps_no_other_task_out(ecs, mark):
     bad = register(ecs, "daemon", container(mark, "exit 1"))
     ecs.create_service(serviceName="daemon", taskDefinition=bad, schedulingStrategy="DAEMON")
     ecs.create_service(serviceName="beside", desiredCount=2, taskDefinition=register(
@@ -123,6 +123,6 @@ def test_surplus_instances_go_with_their_daemons(start_slipway, mark):
         told = service(ecs, "agent")
         return told["runningCount"], told["desiredCount"]
 
-    wait_until(lambda: counts() == (1, 1), "it is told so")
+    wait_until(lambda: counts() == (1, 1), "it is reported")
     remove(ecs, "web")
     remove(ecs, "agent")

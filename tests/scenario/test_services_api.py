@@ -133,14 +133,14 @@ REFUSED = [
     ({"desiredCount": -1}, "InvalidParameterException", "desiredCount"),
     ({"desiredCount": 100001}, "InvalidParameterException", "desiredCount"),
     ({"taskDefinition": None}, "InvalidParameterException", "taskDefinition"),
-    ({"taskDefinition": "nobody"}, "ClientException", "TaskDefinition not found"),
+    ({"taskDefinition": "absent"}, "ClientException", "TaskDefinition not found"),
     ({"taskDefinition": "web:3"}, "ClientException", "TaskDefinition is inactive"),
-    ({"cluster": "nobody"}, "ClusterNotFoundException", "Cluster not found"),
+    ({"cluster": "absent"}, "ClusterNotFoundException", "Cluster not found"),
     ({"launchType": "MOON"}, "InvalidParameterException", "launchType"),
     ({"launchType": "FARGATE"}, "InvalidParameterException", "launch_type FARGATE"),
     ({"launchType": "EC2", "capacityProviderStrategy": [{"capacityProvider": "FARGATE"}]},
      "InvalidParameterException", "both a launch type and capacity provider strategy"),
-    ({"capacityProviderStrategy": [{"capacityProvider": "nobody", "weight": 1}]},
+    ({"capacityProviderStrategy": [{"capacityProvider": "absent", "weight": 1}]},
      "InvalidParameterException", "was not found"),
     ({"platformVersion": "1.4.0"}, "InvalidParameterException", "platform version"),
     ({"networkConfiguration": NETWORK}, "InvalidParameterException", "networkMode"),
@@ -216,9 +216,9 @@ def test_a_request_sent_twice_makes_one_service(ecs, cluster):
 
 def test_missing_services_are_failures(ecs, cluster):
     create(ecs, cluster)
-    answer = ecs.describe_services(cluster=cluster, services=["s", "nobody"])
+    answer = ecs.describe_services(cluster=cluster, services=["s", "absent"])
     assert len(answer["services"]) == 1
-    assert answer["failures"] == [{"arn": arn(f"service/{cluster}/nobody"), "reason": "MISSING"}]
+    assert answer["failures"] == [{"arn": arn(f"service/{cluster}/absent"), "reason": "MISSING"}]
     elsewhere = arn(f"service/{cluster}/s")
     assert ecs.describe_services(services=[elsewhere])["failures"] == [
         {"arn": elsewhere, "reason": "MISSING"}]
@@ -226,7 +226,7 @@ def test_missing_services_are_failures(ecs, cluster):
     refused(ecs.describe_services, "InvalidParameterException", "services",
             services=[str(i) for i in range(11)])
     refused(ecs.describe_services, "InvalidParameterException", "empty", services=[])
-    refused(ecs.describe_services, "ClusterNotFoundException", "nobody", cluster="nobody",
+    refused(ecs.describe_services, "ClusterNotFoundException", "absent", cluster="absent",
             services=["s"])
 
 
@@ -249,7 +249,7 @@ def test_lists_have_pages_and_filters(ecs, cluster):
             launchType="EC2", nextToken=token)
     refused(ecs.list_services, "InvalidParameterException", "maxResults", cluster=cluster,
             maxResults=0)
-    refused(ecs.list_services, "ClusterNotFoundException", "nobody", cluster="nobody")
+    refused(ecs.list_services, "ClusterNotFoundException", "absent", cluster="absent")
     refused(ecs.list_services_by_namespace, "NamespaceNotFoundException", "ns", namespace="ns")
 
 
@@ -290,11 +290,11 @@ def test_what_needs_one(ecs, cluster):
 
 
 @pytest.mark.parametrize("members,code,part", [
-    ({"service": "nobody"}, "ServiceNotFoundException", "nobody"),
+    ({"service": "absent"}, "ServiceNotFoundException", "absent"),
     ({"service": ""}, "InvalidParameterException", "service"),
-    ({"cluster": "nobody"}, "ClusterNotFoundException", "nobody"),
+    ({"cluster": "absent"}, "ClusterNotFoundException", "absent"),
     ({"desiredCount": -1}, "InvalidParameterException", "desiredCount"),
-    ({"taskDefinition": "nobody"}, "ClientException", "TaskDefinition not found"),
+    ({"taskDefinition": "absent"}, "ClientException", "TaskDefinition not found"),
     ({"taskDefinition": "web:3"}, "ClientException", "TaskDefinition is inactive"),
     ({"taskDefinition": "vpc"}, "InvalidParameterException", "Network Configuration"),
     ({"deploymentConfiguration": {"maximumPercent": 100}}, "InvalidParameterException",
@@ -336,8 +336,8 @@ def test_the_way_out(ecs, cluster):
     refused(ecs.update_service, "ServiceNotActiveException", "not ACTIVE", cluster=cluster,
             service="s", desiredCount=1)
     refused(ecs.delete_service, "ServiceNotFoundException", "s", cluster=cluster, service="s")
-    refused(ecs.delete_service, "ServiceNotFoundException", "nobody", cluster=cluster,
-            service="nobody")
+    refused(ecs.delete_service, "ServiceNotFoundException", "absent", cluster=cluster,
+            service="absent")
     # The name is free again.
     assert create(ecs, cluster)["status"] == "ACTIVE"
     assert ecs.delete_service(cluster=cluster, service="s", force=True)["service"][
@@ -396,9 +396,9 @@ def test_a_deployment_is_stopped(slipway, ecs, cluster):
 
 
 @pytest.mark.parametrize("operation,request_,code,part", [
-    ("ListServiceDeployments", {"service": "nobody"}, "ServiceNotFoundException", "nobody"),
-    ("ListServiceDeployments", {"service": "s", "cluster": "nobody"}, "ClusterNotFoundException",
-     "nobody"),
+    ("ListServiceDeployments", {"service": "absent"}, "ServiceNotFoundException", "absent"),
+    ("ListServiceDeployments", {"service": "s", "cluster": "absent"}, "ClusterNotFoundException",
+     "absent"),
     ("ListServiceDeployments", {"service": "s", "status": ["ASLEEP"]},
      "InvalidParameterException", "status"),
     ("DescribeServiceDeployments", {"serviceDeploymentArns": []}, "InvalidParameterException",
@@ -499,10 +499,10 @@ def test_bad_task_sets(ecs, external):
             (ecs.delete_task_set, {"taskSet": "ecs-svc/1"})):
         refused(call, "InvalidParameterException", "external deployment controllers", **plain,
                 **members)
-        refused(call, "ServiceNotFoundException", "nobody",
-                **{**external, "service": "nobody"}, **members)
-        refused(call, "ClusterNotFoundException", "nobody",
-                **{**external, "cluster": "nobody"}, **members)
+        refused(call, "ServiceNotFoundException", "absent",
+                **{**external, "service": "absent"}, **members)
+        refused(call, "ClusterNotFoundException", "absent",
+                **{**external, "cluster": "absent"}, **members)
         if "taskDefinition" not in members and members:
             refused(call, "TaskSetNotFoundException", "ecs-svc/1", **external, **members)
     assert ecs.describe_task_sets(**external, taskSets=["ecs-svc/1"])["failures"] == [
@@ -550,8 +550,8 @@ def test_the_aws_command(slipway, ecs, cluster):
                 *in_cluster, "--service", "s")
     cli_refused(slipway, "InvalidParameterException", "idempotent", "create-service", *in_cluster,
                 "--service-name", "s", "--task-definition", "web:1", "--desired-count", "1")
-    cli_refused(slipway, "ServiceNotFoundException", "nobody", "update-service", *in_cluster,
-                "--service", "nobody")
+    cli_refused(slipway, "ServiceNotFoundException", "absent", "update-service", *in_cluster,
+                "--service", "absent")
     slipway.aws("ecs", "delete-service", *in_cluster, "--service", "s", "--force")
     slipway.aws("ecs", "wait", "services-inactive", *in_cluster, "--services", "s")
     slipway.aws("ecs", "create-service", *in_cluster, "--service-name", "e", "--desired-count", "4",
@@ -594,7 +594,7 @@ def test_everything_is_there_after_a_kill(start_slipway):
     def everything(client):
         services = client.describe_services(services=["s", "e"], include=["TAGS"])["services"]
         for service in services:
-            service.pop("events")  # somebody tells that there is no instance
+            service.pop("events")  # an event reports that there is no instance
         return json.dumps(services, default=str, sort_keys=True)
     before = everything(ecs)
     server.kill()

@@ -62,7 +62,7 @@ class Watch:
         self.times.append((began, time.monotonic()))
 
     def story(self):
-        """What was seen, wherever it changed, for who has to find out why."""
+        """The observed states, wherever they changed, to debug a failure."""
         lines, before = [], None
         for look, (began, ended) in zip(self.looks, self.times):
             now = {task: its for task, (its, _) in look.items()}
@@ -164,7 +164,7 @@ def messages(ecs, name):
 
 def wait_for_event(ecs, name, part):
     return wait_until(lambda: [text for text in messages(ecs, name) if part in text],
-                      f"{name} tells: {part}")[0]
+                      f"{name} reports: {part}")[0]
 
 
 def tasks_of(ecs, name):
@@ -187,7 +187,7 @@ def remove(ecs, name):
 
 
 def service_deployments(server, name):
-    """Newest first, as DescribeServiceDeployments tells them."""
+    """Newest first, as DescribeServiceDeployments returns them."""
     listed = send(server, "ListServiceDeployments", {"service": name}).json["serviceDeployments"]
     told = send(server, "DescribeServiceDeployments", {"serviceDeploymentArns": [
         one["serviceDeploymentArn"] for one in listed]}).json["serviceDeployments"]
@@ -518,10 +518,10 @@ def test_a_draining_instance_gives_up_nothing_before_others_serve(three, mark, t
             "containerInstances"][0]
         return (told["status"], told["runningTasksCount"]) == ("DRAINING", 0)
 
-    wait_until(drained, "nothing is told to run there")
+    wait_until(drained, "no task is meant to run there")
 
 
-def test_a_daemon_that_fails_keeps_nobody_from_being_replaced(start_slipway, mark):
+def test_a_failing_daemon_does_not_block_replacements(start_slipway, mark):
     ecs, bad = start_slipway().boto("ecs"), mark.another()
     create(ecs, "web", register(ecs, "web", version(mark, 1)), 2)
     wait_stable(ecs, "web")

@@ -1,5 +1,5 @@
 """Services behind load balancers and names, with real programs, real connections and real DNS. What is asserted
-is what the programs themselves wrote down (when they were asked to end, who came) beside what clients got."""
+is what the programs themselves recorded (SIGTERM, requests) beside what clients got."""
 import http.client
 import os
 import random
@@ -70,7 +70,7 @@ class Programs:
 
     def containers(self, *ports, version="", mappings=None, **members):
         """The program, and two containers that see to it that the task is RUNNING only when it listens: then
-        the first health check of a load balancer finds it, and nobody waits for the second one."""
+        the first health check of a load balancer finds it, and no test waits for the second one."""
         web = {"name": "web", "image": "host", "memory": 32, "essential": True,
                "command": ["/usr/bin/python3", PROGRAM, self.folder, *map(str, ports)],
                "portMappings": mappings or [{"containerPort": port} for port in ports],
@@ -252,7 +252,7 @@ def address_of(task):
 
 
 def answer_of(connection):
-    """(version, task) of whoever answers a request."""
+    """(version, task) of the program that answers a request."""
     answer = connection.getresponse()
     body = answer.read().decode()
     assert answer.status == 200, (answer.status, body)
@@ -317,7 +317,7 @@ def test_a_task_gets_traffic_when_it_is_healthy_and_loses_it_before_it_ends(traf
             "startPeriod": 0})),
         groups=[(first, 8080), (second, 9090)], registry={"registryArn": arn})
 
-    # It runs, and is not healthy yet: nobody is sent there.
+    # It runs, and is not healthy yet: it gets no requests.
     task = list(traffic.wait_for_tasks("web", 1, "ACTIVATING"))[0]
     assert traffic.targets(first) == traffic.targets(second) == {}
     assert traffic.instances(registry) == {} and lookup(traffic.server, name) == []
@@ -341,7 +341,7 @@ def test_a_task_gets_traffic_when_it_is_healthy_and_loses_it_before_it_ends(traf
     assert f"(service web) registered 1 targets in (target-group {second})" in \
         traffic.events("web")
 
-    # Its end: first nobody is sent there, then nobody remembers it, then the program hears of it.
+    # Its end: first it gets no new requests, then its address expires, then the program gets SIGTERM.
     with Looking(lambda: lookup(traffic.server, name)) as resolved, \
             Looking(lambda: traffic.targets(first)) as targets:
         wait_until(lambda: resolved.seen and targets.seen, "both look")
@@ -394,7 +394,7 @@ def test_what_a_task_waits_for_outlives_the_server(start_slipway, programs):
     assert task not in traffic.instances(registry)
 
 
-def test_a_server_that_ends_its_tasks_waits_for_nobody(start_slipway, programs):
+def test_a_server_that_ends_its_tasks_does_not_wait_for_clients(start_slipway, programs):
     traffic = Traffic(start_slipway("--ephemeral", "--balancers", balancers()))
     arn, _, _ = traffic.registry("web", ttl=300)
     group, _ = traffic.group(traffic.balancer(), delay=300)
@@ -489,8 +489,8 @@ def stays(address):
 
 
 def remembers(server, name, port):
-    """A lease on an address of a name, for less than its TTL: who asks for it on a busy machine may arrive ten
-    seconds late himself."""
+    """A lease on an address of a name, for less than its TTL: on a busy machine the lookup itself may take ten
+    seconds."""
     def lease():
         asked = time.monotonic()
         found = lookup(server, name)
@@ -510,7 +510,7 @@ class Held:
             self.connections[-1].request("GET", "/until/release")
 
     def release(self):
-        """Who had them."""
+        """Lets the clients release their leases."""
         with open(self.released, "w", encoding="utf-8"):
             pass
         found = {answer_of(connection)[1] for connection in self.connections}
@@ -520,7 +520,7 @@ class Held:
 
 
 def assert_clients_stayed(clients):
-    """Nobody left a task and came back to it: who has a cookie moves when his task goes, and not before."""
+    """No client left a task and came back to it: one with a cookie moves when its task ends, and not before."""
     for client in clients:
         visits = [task for (_, task), (_, before) in
                   zip(client.answers, [(None, None)] + client.answers[:-1]) if task != before]
@@ -625,7 +625,7 @@ def test_a_switch_from_one_service_to_another_loses_nothing(traffic, programs, t
         if type_ == "network":
             load.wait_for_answers(5)
             assert ask(kept) == ("blue", task) and programs.ended(task) is None
-        # Nobody is there any more, and the task does not wait for the rest of the delay.
+        # The last connection is closed, and the task does not wait for the rest of the delay.
         kept.close()
         traffic.wait_until_stopped(task)
         load.wait_for_answers(5)
@@ -675,7 +675,7 @@ def test_what_is_taken_out_on_purpose_stays_out(traffic, programs):
     traffic.elb.deregister_targets(TargetGroupArn=group, Targets=[{"Id": address, "Port": 8080}])
     wait_until(lambda: not traffic.targets(group), "the target is gone")
 
-    # Nobody thinks less of it, and when its service is busy with others it stays out.
+    # That is not held against it, and while its service is busy with others it stays deregistered.
     traffic.ecs.update_service(service="out", desiredCount=2)
     traffic.wait_for_targets(group, 1)
     other = (set(traffic.wait_for_tasks("out", 2)) - {task}).pop()
@@ -782,8 +782,8 @@ def test_what_cannot_work_is_refused(traffic, programs):
         (own, {"loadBalancers": [target(unused)]}, "InvalidParameterException",
          f"The target group with targetGroupArn {unused} does not have an associated load balancer."),
         (own, {"loadBalancers": [target(group[:-1] + "x")]}, "InvalidParameterException", "exist"),
-        (own, {"loadBalancers": [target(container="nobody")]}, "InvalidParameterException",
-         "The container nobody does not exist in the task definition."),
+        (own, {"loadBalancers": [target(container="absent")]}, "InvalidParameterException",
+         "The container absent does not exist in the task definition."),
         (own, {"loadBalancers": [target(port=81)]}, "InvalidParameterException",
          "The container web did not have a container port 81 defined."),
         (own, {"loadBalancers": [{"targetGroupArn": group, "containerPort": 8080}]},

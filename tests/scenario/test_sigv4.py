@@ -103,7 +103,7 @@ def test_what_botocore_signs_is_accepted(slipway):
 
 def test_what_is_not_signed_may_change(slipway):
     signed = Signed(slipway)
-    signed.headers["User-Agent"] = "somebody/1.0"
+    signed.headers["User-Agent"] = "testuser/1.0"
     signed.headers["X-Forwarded-For"] = "192.0.2.1"
     assert_accepted(signed)
 

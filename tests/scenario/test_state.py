@@ -21,7 +21,7 @@ def tasks_of(fleet, **filters):
 
 
 def test_66_instances_and_tasks_are_found_by_what_they_are(fleet):
-    refusal(fleet.api.list_instances, "ResourceNotFoundException", 404, cluster="nobody")
+    refusal(fleet.api.list_instances, "ResourceNotFoundException", 404, cluster="absent")
     version = fleet.create(fleet.define(1), attributes=["rack=" + fleet.name])
     chosen = fleet.instances()[:2]
     fleet.ecs.put_attributes(attributes=[
@@ -49,12 +49,12 @@ def test_66_instances_and_tasks_are_found_by_what_they_are(fleet):
     assert {item["instance"] for item in tasks} == {task_id(arn) for arn in chosen}
     assert all(item["environmentVersion"] == version and item["health"] == "active"
                for item in tasks)
-    assert not tasks_of(fleet, startedBy="nobody")
+    assert not tasks_of(fleet, startedBy="absent")
     assert not tasks_of(fleet, status=["failed"])
     refusal(lambda: fleet.api.list_tasks(status=["dancing"]), "InvalidParameterException", 400)
     refusal(fleet.api.list_instances, "InvalidParameterException", 400, cluster="a/b")
     answer = refusal(fleet.api.get_instance, "ResourceNotFoundException", 404, cluster="default",
-                     instance="nobody")
+                     instance="absent")
     assert answer["resourceType"] == "instance"
 
 
@@ -76,9 +76,9 @@ def test_pages_of_instances_have_each_once(fleet):
     assert len(found) == len(set(found)) == INSTANCES and found == sorted(found)
 
 
-def test_events_that_make_no_sense_are_told_apart(fleet):
+def test_invalid_events_are_rejected_by_reason(fleet):
     fleet.create(fleet.define(1))
-    answer = fleet.api.post_ecs_events(target="nobody", events=[
+    answer = fleet.api.post_ecs_events(target="absent", events=[
         {"detail-type": "ECS Managed Agent State Change", "detail": {}},
         {"detail-type": "ECS Task State Change", "time": "2026-11-16T12:00:00Z", "detail": {}}])
     assert (answer["accepted"], answer["ignored"]) == (0, 1)

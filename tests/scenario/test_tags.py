@@ -49,7 +49,7 @@ def test_the_life_of_tags(ecs, make):
                                                  {"key": "é/_.:=+-@ ", "value": "ü"}])
     assert tags() == [{"key": "a", "value": "1"}, {"key": "b", "value": "3"},
                       {"key": "c", "value": ""}, {"key": "é/_.:=+-@ ", "value": "ü"}]
-    ecs.untag_resource(resourceArn=resource, tagKeys=["a", "c", "nobody"])
+    ecs.untag_resource(resourceArn=resource, tagKeys=["a", "c", "absent"])
     assert tags() == [{"key": "b", "value": "3"}, {"key": "é/_.:=+-@ ", "value": "ü"}]
     before = tags()
     refused(ecs.tag_resource, "InvalidParameterException", "aws:", resourceArn=resource,
@@ -117,10 +117,10 @@ def test_lengths_are_counted_in_characters(ecs):
 
 
 @pytest.mark.parametrize("resource, code, part", [
-    (arn("cluster/nobody"), "ClusterNotFoundException", "Cluster not found"),
-    (arn("task-definition/nobody:1"), "ResourceNotFoundException", "not found"),
-    (arn("task-definition/nobody"), "ResourceNotFoundException", "not found"),
-    (arn("capacity-provider/nobody"), "ResourceNotFoundException", "not found"),
+    (arn("cluster/absent"), "ClusterNotFoundException", "Cluster not found"),
+    (arn("task-definition/absent:1"), "ResourceNotFoundException", "not found"),
+    (arn("task-definition/absent"), "ResourceNotFoundException", "not found"),
+    (arn("capacity-provider/absent"), "ResourceNotFoundException", "not found"),
     (arn("capacity-provider/FARGATE"), "ResourceNotFoundException", "not found"),
     (arn("container-instance/a/b"), "ResourceNotFoundException", "not found"),
     (arn("weather/b"), "InvalidParameterException", "resourceArn"),
@@ -196,8 +196,8 @@ def test_aws_cli(slipway):
                 arn("cluster/cli"), "--tags", "key=aws:a,value=b")
     aws("untag-resource", "--resource-arn", arn("cluster/cli"), "--tag-keys", "a")
     cli_refused(slipway, "ResourceNotFoundException", "not found", "untag-resource",
-                "--resource-arn", arn("task-definition/nobody:1"), "--tag-keys", "a")
+                "--resource-arn", arn("task-definition/absent:1"), "--tag-keys", "a")
     assert aws("list-tags-for-resource", "--resource-arn", arn("cluster/cli")).json["tags"] == [
         {"key": "c", "value": "d"}]
     cli_refused(slipway, "ClusterNotFoundException", "Cluster not found", "list-tags-for-resource",
-                "--resource-arn", arn("cluster/nobody"))
+                "--resource-arn", arn("cluster/absent"))

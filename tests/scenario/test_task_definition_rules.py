@@ -184,7 +184,7 @@ REFUSED = {
     "links on the host's network": ({**two({"links": ["two"]}, {}), "networkMode": "host"},
                                     ["Links", "networkMode=host"]),
     # dependencies
-    "depends on nobody": (
+    "depends on a missing container": (
         with_container(dependsOn=[{"containerName": "ghost", "condition": "START"}]),
         ["app", "ghost"]),
     "depends on itself": (
@@ -215,8 +215,8 @@ REFUSED = {
         ["two", "SUCCESS", "essential"]),
     "unknown condition": (
         two({"dependsOn": [{"containerName": "two", "condition": "MAYBE"}]}, {}), ["condition"]),
-    "links to nobody": (with_container(links=["ghost"]), ["app", "ghost"]),
-    "volumes from nobody": (with_container(volumesFrom=[{"sourceContainer": "ghost"}]),
+    "links to a missing container": (with_container(links=["ghost"]), ["app", "ghost"]),
+    "volumes from a missing container": (with_container(volumesFrom=[{"sourceContainer": "ghost"}]),
                             ["app", "ghost"]),
     # volumes
     "volume with a bad name": ({"volumes": [{"name": "a b"}]}, ["a b"]),

@@ -245,7 +245,7 @@ def test_ways_to_name_a_definition(ecs):
                            (arn("task-definition/named"), 3)):
         found = ecs.describe_task_definition(taskDefinition=name)["taskDefinition"]
         assert found["revision"] == revision
-    for name in ("nobody", "named:4", "named:0", "named:", "named:x", "named:1:1", "named:01x", "",
+    for name in ("absent", "named:4", "named:0", "named:", "named:x", "named:1:1", "named:01x", "",
                  ":1", "named\0", "named:1\0", arn("task-definition/named:9"),
                  arn("cluster/named"), arn("task-definition/named:1", region="eu-west-1"),
                  arn("task-definition/named:1", account="210987654321"),
@@ -287,7 +287,7 @@ def test_deregister_and_delete(slipway, ecs):
     assert ecs.describe_task_definition(taskDefinition="life")["taskDefinition"]["revision"] == 2
     assert register(ecs, "life")["revision"] == 4
 
-    answer = delete(slipway, "life:3", "life:2", "life:9", "nobody:1", "life",
+    answer = delete(slipway, "life:3", "life:2", "life:9", "absent:1", "life",
                     arn("cluster/life"))
     assert [one["taskDefinitionArn"] for one in answer["taskDefinitions"]] == [
         arn("task-definition/life:3")]
@@ -295,7 +295,7 @@ def test_deregister_and_delete(slipway, ecs):
     assert answer["taskDefinitions"][0]["deleteRequestedAt"] > 0
     reasons = {failure["arn"]: failure["reason"] for failure in answer["failures"]}
     assert "ACTIVE" in reasons["life:2"]
-    for name in ("life:9", "nobody:1", "life", arn("cluster/life")):
+    for name in ("life:9", "absent:1", "life", arn("cluster/life")):
         assert "does not exist" in reasons[name]
 
     def is_gone():
@@ -391,7 +391,7 @@ def test_list_order_and_filters(listed):
     # familyPrefix is the whole name of a family here.
     assert listing(familyPrefix="a") == [f"a:{revision}" for revision in ACTIVE]
     assert listing(familyPrefix="a", sort="DESC") == [f"a:{revision}" for revision in ACTIVE][::-1]
-    assert listing(familyPrefix="nobody") == []
+    assert listing(familyPrefix="absent") == []
     assert listing(familyPrefix="a\0b") == []
     assert listing(familyPrefix="old", status="INACTIVE") == ["old:1"]
     assert listing(familyPrefix="a", status="INACTIVE") == ["a:2", "a:5"]
@@ -469,7 +469,7 @@ def test_aws_cli(slipway):
     assert aws("describe-task-definition", "--task-definition", "cli", "--include", "TAGS")[
         "tags"] == [{"key": "a", "value": "b"}]
     cli_refused(slipway, "ClientException", "Unable to describe task definition.",
-                "describe-task-definition", "--task-definition", "nobody")
+                "describe-task-definition", "--task-definition", "absent")
     assert aws("list-task-definitions", "--family-prefix", "cli")["taskDefinitionArns"] == [
         arn("task-definition/cli:1")]
     cli_refused(slipway, "InvalidParameterException", "sort", "list-task-definitions", "--sort",

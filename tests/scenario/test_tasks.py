@@ -99,7 +99,7 @@ def test_the_aws_command(slipway, ecs, cluster):
     cli_refused(slipway, "InvalidParameterException", "The referenced task was not found.",
                 "stop-task", "--cluster", cluster, "--task", "0" * 32)
     cli_refused(slipway, "ClientException", "TaskDefinition not found.",
-                "run-task", "--cluster", cluster, "--task-definition", "nobody")
+                "run-task", "--cluster", cluster, "--task-definition", "absent")
 
 
 def test_fargate_tasks_show_no_instance(ecs, cluster):
@@ -164,7 +164,7 @@ def test_placement_is_asked_for(ecs, cluster):
     (["8192"], {"overrides": {"containerOverrides": [{"name": "app", "command": ["x" * 8192]}]}}),
     (["cpu"], {"overrides": {"cpu": "lots"}}),
     (["capacity provider"],
-     {"capacityProviderStrategy": [{"capacityProvider": "nobody", "weight": 1}]}),
+     {"capacityProviderStrategy": [{"capacityProvider": "absent", "weight": 1}]}),
     (["both"], {"launchType": "EC2",
                 "capacityProviderStrategy": [{"capacityProvider": "FARGATE", "weight": 1}]}),
 ])
@@ -205,11 +205,11 @@ def test_client_tokens(slipway, ecs, cluster):
 def test_start_task(ecs, cluster):
     here = make_instance(ecs, cluster, cpu=2048)
     answer = ecs.start_task(cluster=cluster, taskDefinition="web", referenceId="one",
-                            containerInstances=[here, "nobody"])
+                            containerInstances=[here, "absent"])
     task, = answer["tasks"]
     assert task["containerInstanceArn"] == here
     assert answer["failures"] == [
-        {"arn": arn(f"container-instance/{cluster}/nobody"), "reason": "MISSING"}]
+        {"arn": arn(f"container-instance/{cluster}/absent"), "reason": "MISSING"}]
     again, = ecs.start_task(cluster=cluster, taskDefinition="web", referenceId="one",
                             containerInstances=[here.split("/")[-1]])["tasks"]
     assert again["taskArn"] == task["taskArn"]
@@ -236,7 +236,7 @@ def test_filters_and_pages(ecs, cluster):
                                 **filters)
         assert (len(arns), len(set(arns))) == (count, count), filters
         assert max(sizes) <= 50
-    refused(ecs.list_tasks, "ServiceNotFoundException", cluster=cluster, serviceName="nobody")
+    refused(ecs.list_tasks, "ServiceNotFoundException", cluster=cluster, serviceName="absent")
     refused(ecs.list_tasks, "InvalidParameterException", "startedBy", cluster=cluster,
             startedBy="x", family="web")
     refused(ecs.list_tasks, "InvalidParameterException", "maxResults", cluster=cluster,
@@ -246,28 +246,28 @@ def test_filters_and_pages(ecs, cluster):
 def test_described_tasks_are_of_the_cluster(ecs, cluster):
     make_instance(ecs, cluster)
     task = ecs.run_task(cluster=cluster, taskDefinition="web")["tasks"][0]["taskArn"]
-    ecs.create_cluster(clusterName="elsewhere")
-    answer = ecs.describe_tasks(cluster="elsewhere", tasks=[task, "0" * 32])
+    ecs.create_cluster(clusterName="secondary")
+    answer = ecs.describe_tasks(cluster="secondary", tasks=[task, "0" * 32])
     assert answer["tasks"] == []
     assert answer["failures"] == [
         {"arn": task, "reason": "MISSING"},
-        {"arn": arn("task/elsewhere/" + "0" * 32), "reason": "MISSING"}]
+        {"arn": arn("task/secondary/" + "0" * 32), "reason": "MISSING"}]
     refused(ecs.describe_tasks, "InvalidParameterException", "Tasks cannot be empty.",
             cluster=cluster, tasks=[])
     refused(ecs.describe_tasks, "InvalidParameterException", "tasks", cluster=cluster,
             tasks=["x"] * 101)
-    refused(ecs.describe_tasks, "ClusterNotFoundException", cluster="nobody", tasks=["x"])
+    refused(ecs.describe_tasks, "ClusterNotFoundException", cluster="absent", tasks=["x"])
 
 
 def test_only_tasks_of_services_are_protected(ecs, cluster):
     make_instance(ecs, cluster)
     task = ecs.run_task(cluster=cluster, taskDefinition="web")["tasks"][0]["taskArn"]
-    for answer in (ecs.update_task_protection(cluster=cluster, tasks=[task, "nobody"],
+    for answer in (ecs.update_task_protection(cluster=cluster, tasks=[task, "absent"],
                                               protectionEnabled=True),
-                   ecs.get_task_protection(cluster=cluster, tasks=[task, "nobody"])):
+                   ecs.get_task_protection(cluster=cluster, tasks=[task, "absent"])):
         assert answer["protectedTasks"] == []
         assert [(one["arn"], one["reason"]) for one in answer["failures"]] == [
-            (task, "TASK_NOT_VALID"), (arn(f"task/{cluster}/nobody"), "MISSING")]
+            (task, "TASK_NOT_VALID"), (arn(f"task/{cluster}/absent"), "MISSING")]
     for minutes in (0, 2881):
         refused(ecs.update_task_protection, "InvalidParameterException", "expiresInMinutes",
                 cluster=cluster, tasks=[task], protectionEnabled=True, expiresInMinutes=minutes)

@@ -4,7 +4,7 @@ stores/format-N.sql is a database of format N as the last slipway of that format
 belong to it and what its API answered; format-N.postgres.sql has the tables of that format in PostgreSQL, into which the
 same records are put. Every slipway must open all of them and answer the same. When STORE_FORMAT is about to be raised, run
 stores/make with the program from before and keep what it writes; fixtures that are there are never written anew. An
-answer that gets more members is not a reason to change them, either: only what was told is compared.
+answer that gets more members is not a reason to change them, either: only earlier members are compared.
 """
 import contextlib
 import glob
@@ -88,20 +88,20 @@ class Store:
             return database.execute("SELECT count(*) FROM rows").fetchone()[0]
 
 
-def missing(told, now, path=""):
-    """Where what was told is not told now. More may be."""
-    if isinstance(told, dict) and isinstance(now, dict):
-        return [line for name in told for line in
-                (missing(told[name], now[name], f"{path}.{name}") if name in now else [f"{path}.{name} is not told"])]
-    if isinstance(told, list) and isinstance(now, list) and len(told) == len(now):
-        return [line for i, item in enumerate(told) for line in missing(item, now[i], f"{path}[{i}]")]
-    return [] if told == now else [f"{path} was {told!r}, is {now!r}"]
+def missing(before, now, path=""):
+    """Where an earlier answer is missing in the present one. There may be more now."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return [line for name in before for line in
+                (missing(before[name], now[name], f"{path}.{name}") if name in now else [f"{path}.{name} is missing"])]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [line for i, item in enumerate(before) for line in missing(item, now[i], f"{path}[{i}]")]
+    return [] if before == now else [f"{path} was {before!r}, is {now!r}"]
 
 
 def assert_serves(server, store):
     assert "slipway_store_quarantined 0\n" in server.get("/metrics").text, server.stderr
     with contextlib.suppress(AssertionError):  # which would not say what
-        wait_until(lambda: not missing(store.about["answers"], ask_everything(server)), "it tells all")
+        wait_until(lambda: not missing(store.about["answers"], ask_everything(server)), "all of it is returned")
     found = missing(store.about["answers"], ask_everything(server))
     assert not found, "\n".join(found)
     assert "does not know" not in server.stderr
@@ -120,9 +120,9 @@ def test_a_database_of_an_earlier_slipway_is_served(start_slipway, tmp_path, nam
     again = start_slipway(*ASKED_WITH, state=state)
     assert again.boto().describe_clusters(clusters=["of-today"])["clusters"][0]["status"] == "ACTIVE"
     again.boto().delete_cluster(cluster="of-today")
-    told = dict(store.about["answers"], ecs=dict(store.about["answers"]["ecs"]))
-    del told["ecs"]["clusters"]  # one more, INACTIVE, is none the less
-    wait_until(lambda: not missing(told, ask_everything(again)), "the rest is as it was")
+    before = dict(store.about["answers"], ecs=dict(store.about["answers"]["ecs"]))
+    del before["ecs"]["clusters"]  # one more, INACTIVE, is none the less
+    wait_until(lambda: not missing(before, ask_everything(again)), "the rest is as it was")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -226,7 +226,7 @@ def test_an_older_server_stops_acting_and_goes_on_when_it_may(upgraded):
     upgraded.kill_one()
     living = upgraded.mark.processes().keys()
     assert len(living) == INSTANCES - 1
-    wait_until(lambda: upgraded.server.get("/readyz").status == 503, "readiness tells")
+    wait_until(lambda: upgraded.server.get("/readyz").status == 503, "/readyz fails")
     answer = upgraded.server.get("/readyz")
     assert answer.json == {"code": "StoreUnavailable", "message": f"the store cannot be written: {NEWER}"}
     assert upgraded.server.get("/healthz").status == 200
@@ -258,7 +258,7 @@ def test_an_older_server_in_the_middle_of_a_deployment(upgraded):
     wait_until(lambda: upgraded.mark.tasks(VERSION="2"), "it has begun")
     upgraded.bring_forward()
     left = upgraded.written()
-    wait_until(lambda: upgraded.server.get("/readyz").status == 503, "readiness tells")
+    wait_until(lambda: upgraded.server.get("/readyz").status == 503, "/readyz fails")
 
     def places():
         return [upgraded.mark.tasks(VERSION=str(number)) for number in (1, 2)]
@@ -277,7 +277,7 @@ def test_an_older_server_in_the_middle_of_a_deployment(upgraded):
 def test_an_older_server_does_not_start_and_stops_cleanly(start_slipway, postgres_url):
     server = start_slipway("--runtime", "none", "--store", postgres_url)
     sql(postgres_url, "UPDATE slipway.format SET version = 2")
-    wait_until(lambda: server.get("/readyz").status == 503, "readiness tells")
+    wait_until(lambda: server.get("/readyz").status == 503, "/readyz fails")
     left = sql(postgres_url, "SELECT revision FROM slipway.head")
     server.stop()
     with pytest.raises(pytest.fail.Exception) as refused:
@@ -312,7 +312,7 @@ class Newer:
         return [bytes.fromhex(part) for part in answer.split("|")]
 
     def write(self, kind, key, api, private):
-        """The revision. Nobody else writes in between: the head is locked, or it is tried again."""
+        """The revision. There is no other writer in between: the head is locked, or it is tried again."""
         kind = kind.encode()
         for _ in range(100):
             last = int(sql(self.url, "SELECT revision FROM slipway.head"))
@@ -362,7 +362,7 @@ def test_a_task_whose_record_is_a_newer_slipways_is_left_alone(start_slipway, po
         assert ecs.list_tasks()["taskArns"] == [arns[1]]
         refusal_of(ecs.stop_task, task=strange)
     newer.write("ecs.tomorrow", b"123456789012/x", b"{}", b"{}")
-    wait_until(lambda: "'ecs.tomorrow' that this slipway does not know" in server.stderr, "it is told")
+    wait_until(lambda: "'ecs.tomorrow' that this slipway does not know" in server.stderr, "it is reported")
     # The other one is served as ever, and by the time that it has ended this one would have, too.
     ecs.stop_task(task=other)
     wait_until(lambda: other not in mark.tasks(), "the other one is stopped")
@@ -372,7 +372,7 @@ def test_a_task_whose_record_is_a_newer_slipways_is_left_alone(start_slipway, po
     arn, = [task["taskArn"] for task in server.boto().run_task(taskDefinition="web")["tasks"]]
     wait_until(lambda: mark.tasks() == {strange, task_id(arn)}, "a third one runs, and the strange one does")
     assert newer.read("ecs.task", strange)[2] == with_members(private, host={"name": "x"})
-    # Read again when it can be: here with a member that nobody knows.
+    # Read again when it can be: here with an unknown member.
     newer.write("ecs.task", key, api, with_members(private, tomorrow=[1, 2]))
     wait_until(lambda: "slipway_store_quarantined 0\n" in server.get("/metrics").text, "it can be read")
     server.boto().stop_task(task=strange)

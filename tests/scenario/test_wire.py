@@ -69,7 +69,7 @@ def test_unknown_targets(slipway, headers):
 
 def test_answers(slipway):
     good = send(slipway, "ListClusters", {})
-    bad = send(slipway, "DeleteCluster", {"cluster": "nobody"})
+    bad = send(slipway, "DeleteCluster", {"cluster": "absent"})
     assert good.status == 200
     for answer in (good, bad):
         assert answer.headers["content-type"] == "application/x-amz-json-1.1"
@@ -86,7 +86,7 @@ def test_request_ids_reach_the_client(slipway):
     answer = slipway.boto("ecs").list_clusters()
     assert len(answer["ResponseMetadata"]["RequestId"]) == 36
     with pytest.raises(Exception) as caught:
-        slipway.boto("ecs").delete_cluster(cluster="nobody")
+        slipway.boto("ecs").delete_cluster(cluster="absent")
     assert len(caught.value.response["ResponseMetadata"]["RequestId"]) == 36
 
 
@@ -337,9 +337,9 @@ def test_content_types(slipway):
 def test_boto_sees_modelled_exceptions(slipway):
     ecs = slipway.boto("ecs")
     with pytest.raises(ecs.exceptions.ClusterNotFoundException):
-        ecs.delete_cluster(cluster="nobody")
+        ecs.delete_cluster(cluster="absent")
     with pytest.raises(ecs.exceptions.ClientException):
-        ecs.describe_task_definition(taskDefinition="nobody")
+        ecs.describe_task_definition(taskDefinition="absent")
     with pytest.raises(ecs.exceptions.InvalidParameterException):
         ecs.create_cluster(clusterName="a b")
     with pytest.raises(ecs.exceptions.NamespaceNotFoundException):

@@ -141,11 +141,11 @@ def run_wrk(url, connections, seconds=SECONDS, requests=None, threads=1):
             script.write(wrk_script(requests))
             script.flush()
             command += ["-s", script.name]
-        told = subprocess.run(command + [url], capture_output=True, text=True, check=False)
-    text = told.stdout
+        done = subprocess.run(command + [url], capture_output=True, text=True, check=False)
+    text = done.stdout
     rate = re.search(r"Requests/sec:\s+([0-9.]+)", text)
-    if told.returncode or not rate or "Non-2xx" in text or "Socket errors" in text:
-        sys.exit(f"wrk: {text}{told.stderr}")
+    if done.returncode or not rate or "Non-2xx" in text or "Socket errors" in text:
+        sys.exit(f"wrk: {text}{done.stderr}")
     latency = re.search(r"^ *99%\s+(\S+)", text, re.MULTILINE).group(1)
     total = int(re.search(r"(\d+) requests in", text).group(1))
     return float(rate.group(1)), latency, total

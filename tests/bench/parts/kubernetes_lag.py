@@ -16,13 +16,13 @@ import time
 import urllib.parse
 
 CHANGERS = 8
-REST_SECONDS = 0.0005  # of the one who asks, between two rounds
+REST_SECONDS = 0.0005  # of the polling client, between two rounds
 PATIENCE_SECONDS = 60
 ADDRESS = re.compile(rb'"podIP":"([0-9.]+)"')
 
 
 def watch(api, path, revision, pipe):
-    """Notes when each address first came. Ends with the first bookmark or event after being told to."""
+    """Notes when each address first appeared. Ends with the first bookmark or event after a message on the pipe."""
     seen = {}
     query = urllib.parse.urlencode({"watch": "1", "resourceVersion": revision})
     connection = api.connect()
@@ -135,7 +135,7 @@ def percentile(values, part):
 
 
 class Lag:
-    """Of all changes of one run, in milliseconds: until ECS told, until the watch did, from the watch to ECS."""
+    """Of all changes of one run, in milliseconds: until ECS reports it, until the watch does, from the watch to ECS."""
 
     def __init__(self, answered, watched, seen, rate):
         accepted = {address: min(when, watched[address]) for address, when in answered.items()}
@@ -146,7 +146,7 @@ class Lag:
         self.grain = [seen[a][1] * 1000 for a in answered]
 
     @staticmethod
-    def tell(values):
+    def summarize(values):
         return f"median {statistics.median(values):.1f}, 99 % {percentile(values, 0.99):.1f}"
 
 

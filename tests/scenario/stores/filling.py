@@ -140,7 +140,7 @@ def fill(server):
 
 
 def settle(server):
-    """Until two looks some seconds apart are the same: what is told late has been told."""
+    """Waits until two readings some seconds apart are the same: late changes have arrived."""
     def is_settled():
         before = ask_everything(server)
         time.sleep(3)
@@ -242,7 +242,7 @@ def plain(value):
 
 
 def ask_everything(server):
-    """Everything that the API tells of what is in the database, as JSON."""
+    """Everything that the API returns of the contents of the database, as JSON."""
     return plain({
         "ecs": ask_ecs(server.boto("ecs")),
         "slipway": ask_environments(rest_client(server)),

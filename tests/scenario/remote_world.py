@@ -8,9 +8,9 @@ import time
 import pytest
 
 from conftest import wait_until
-from far_ecs import Between
 from fleets import Fleet
 from programs import task_id
+from remote_ecs import RemoteProxy
 from rest_requests import ask, rest_client
 
 INSTANCES = 3
@@ -22,23 +22,23 @@ ROLE = f"arn:aws:iam::{ACCOUNT}:role/slipway"
 class World:
     """One slipway that has a target, and the one that is it."""
 
-    def __init__(self, start, between, folder, *remote_arguments):
+    def __init__(self, start, proxy, folder, *remote_arguments):
         self.start = start
-        self.between = between
+        self.proxy = proxy
         self.folder = str(folder)
         self.remote = start(*(remote_arguments or ("--instances", INSTANCES)))
-        between.url = self.remote.url
-        between.key = self.remote.key
-        between.keys[self.remote.key["accessKeyId"]] = self.remote.key["secretAccessKey"]
-        self.near = None
+        proxy.url = self.remote.url
+        proxy.key = self.remote.key
+        proxy.keys[self.remote.key["accessKeyId"]] = self.remote.key["secretAccessKey"]
+        self.local = None
 
     def configure(self, **members):
         """Write the configuration; members of the target beside or over the usual ones."""
-        secret = os.path.join(self.folder, "far.secret")
+        secret = os.path.join(self.folder, "remote.secret")
         with open(secret, "w", encoding="utf-8") as file:
             file.write(self.remote.key["secretAccessKey"] + "\n")
-        target = {"name": "far", "region": "us-east-1", "account": ACCOUNT,
-                  "endpoint": self.between.endpoint, "stsEndpoint": self.between.endpoint + "/sts",
+        target = {"name": "remote", "region": "us-east-1", "account": ACCOUNT,
+                  "endpoint": self.proxy.endpoint, "stsEndpoint": self.proxy.endpoint + "/sts",
                   "credentials": {"accessKey": self.remote.key["accessKeyId"],
                                   "secretFile": secret},
                   "callsPerSecond": 1000, "pollInterval": f"{int(POLL * 1000)}ms", "timeout": "10s",
@@ -49,25 +49,25 @@ class World:
         return path
 
     def open(self, *arguments, state=None, **members):
-        self.near = self.start("--config", self.configure(**members), "--instances", "2",
-                               *arguments, state=state)
-        return self.near
+        self.local = self.start("--config", self.configure(**members), "--instances", "2",
+                                *arguments, state=state)
+        return self.local
 
     def reopen(self):
         """After a kill."""
-        self.near = self.start("--config", os.path.join(self.folder, "slipway.yaml"),
-                               "--instances", "2", state=self.near.state)
-        return self.near
+        self.local = self.start("--config", os.path.join(self.folder, "slipway.yaml"),
+                                "--instances", "2", state=self.local.state)
+        return self.local
 
     def fleet(self):
-        return FarFleet(self)
+        return RemoteFleet(self)
 
 
-class FarFleet(Fleet):
+class RemoteFleet(Fleet):
     """Environments of the one slipway, tasks and instances of the other."""
 
     def __init__(self, world):
-        super().__init__(world.near)
+        super().__init__(world.local)
         self.world = world
         self.ecs = world.remote.boto("ecs")
 
@@ -75,12 +75,12 @@ class FarFleet(Fleet):
         group = {"cluster": "default", **({"attributes": attributes} if attributes else {})}
         return self.api.create_environment(
             name=self.name, environmentType="Daemon", taskDefinition=definition,
-            target="far", instanceGroup=group, deploymentConfiguration=configuration,
+            target="remote", instanceGroup=group, deploymentConfiguration=configuration,
             **({"role": role} if role else {}))["environmentVersion"]
 
     def reconnect(self):
         """To the slipway that was started again."""
-        self.server = self.world.near
+        self.server = self.world.local
         self.api = rest_client(self.server)
 
     def record(self):
@@ -108,10 +108,10 @@ class FarFleet(Fleet):
         return most
 
 
-class Holding(Between):
+class Holding(RemoteProxy):
     """Knows some more faults.
 
-    held        forwarded when the test says so, long after whoever called has gone
+    held        forwarded when the test says so, long after the caller has gone
     paused      forwarded and answered when the test says so
     denied      if the call is about a task that must not be stopped, an answer that says so
     """
@@ -144,35 +144,35 @@ class Holding(Between):
             self.do_forward(handler, call, body, fault)
 
 
-@pytest.fixture(name="between")
-def new_between():
-    with Holding() as between:
-        yield between
+@pytest.fixture(name="proxy")
+def new_proxy():
+    with Holding() as proxy:
+        yield proxy
 
 
 @pytest.fixture(name="world")
-def new_world(start_slipway, between, tmp_path):
-    return World(start_slipway, between, tmp_path)
+def new_world(start_slipway, proxy, tmp_path):
+    return World(start_slipway, proxy, tmp_path)
 
 
-def settle(between, seconds=3 * POLL):
+def settle(proxy, seconds=3 * POLL):
     """No call that changes anything is made for so long; fails when there is no end to them."""
     def is_quiet():
-        last = [call.at for call in between.called()
+        last = [call.at for call in proxy.called()
                 if call.operation in ("StartTask", "StopTask")]
         return not last or time.monotonic() - last[-1] > seconds
 
     wait_until(is_quiet, "nothing more is started or stopped")
 
 
-def is_told_as_well(fleet):
-    """A listing may take longer than it should at any time, and is told as that."""
+def is_reported_healthy(fleet):
+    """A listing may take longer than it should at any time, and the environment is then reported as stale."""
     found = fleet.get()
     return not found.get("stale") and "statusReason" not in found
 
 
-def post(world, *events, target="far"):
-    answer = ask(world.near, "POST", f"/v1/ecs-events?target={target}",
+def post(world, *events, target="remote"):
+    answer = ask(world.local, "POST", f"/v1/ecs-events?target={target}",
                  json.dumps({"events": list(events)}).encode())
     assert answer.status == 200, answer.text
     return answer.json
@@ -190,7 +190,7 @@ def task_event(task, **changes):
 
 
 def state_of(world, path):
-    answer = ask(world.near, "GET", path)
+    answer = ask(world.local, "GET", path)
     assert answer.status == 200, answer.text
     return answer.json
 

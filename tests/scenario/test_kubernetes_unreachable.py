@@ -1,4 +1,4 @@
-"""A Kubernetes that is not there, or a way to it that is wrong: what slipway says, and that it ends when told to.
+"""A Kubernetes that is down, or a wrong way to it: what slipway reports, and that it still ends on SIGTERM.
 What it does with one that is there is tested in tests/kubernetes."""
 import socket
 import time
@@ -20,10 +20,10 @@ current-context: home
 @pytest.fixture
 def kubeconfig(tmp_path):
     """One whose API server is not there."""
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # and does not listen
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
         path = tmp_path / "kubeconfig"
-        path.write_text(KUBECONFIG.format(port=nobody.getsockname()[1]))
+        path.write_text(KUBECONFIG.format(port=unused.getsockname()[1]))
         yield path
 
 

@@ -1,10 +1,10 @@
-"""What is between a slipway and an ECS elsewhere: a proxy that forwards calls to another slipway as they came, signature
-and all, unless it was told to do something else to them; and STS, whose answers it vouches for.
+"""A proxy between a slipway and a remote ECS: it forwards calls to another slipway unchanged, signature
+included, unless a test injects a fault; and STS, whose sessions the proxy accepts.
 
-    with Between(remote.url) as between:
-        between.fault("StartTask", "throttle", times=5)
+    with RemoteProxy(remote.url) as proxy:
+        proxy.fault("StartTask", "throttle", times=5)
         ...
-        assert between.count("StartTask") == 6
+        assert proxy.count("StartTask") == 6
 
 Whatever is signed with a session that this STS gave is checked here with botocore's own SigV4, and signed anew with a key
 that the other slipway knows; everything else is checked by the other slipway itself.
@@ -61,7 +61,7 @@ class Fault:
 
 
 class Sts:
-    """Gives out sessions of roles to those who may have them."""
+    """Gives out sessions of roles to permitted callers."""
 
     def __init__(self):
         self.roles = set()
@@ -93,21 +93,21 @@ def is_signed(handler, body, service, secret, token=None):
     return wanted == claim["Signature"]
 
 
-class Between:
+class RemoteProxy:
     """The proxy, on a port of its own."""
 
     def __init__(self, url=None, key=None):
         self.url = url
         self.key = key  # of the other slipway, for what came with a session
         self.keys = {}  # that STS believes
-        self.skew = 0.0  # seconds that the other's clock is ahead, as its tasks tell it
+        self.skew = 0.0  # seconds by which the remote clock is ahead, as its timestamps show
         self.faults = []
         self.calls = []
-        self.connections = 0  # that are open: whoever has gone may have left calls in them
+        self.connections = 0  # that are open: a caller that has gone may have left calls in them
         self.sts = Sts()
         self.ended = threading.Event()
         self.lock = threading.Lock()
-        between = self
+        proxy = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             """One connection."""
@@ -115,19 +115,19 @@ class Between:
             timeout = DEADLINE
 
             def setup(self):
-                with between.lock:
-                    between.connections += 1
+                with proxy.lock:
+                    proxy.connections += 1
                 super().setup()
 
             def finish(self):
                 try:
                     super().finish()
                 finally:
-                    with between.lock:
-                        between.connections -= 1
+                    with proxy.lock:
+                        proxy.connections -= 1
 
             def do_POST(self):
-                between.handle(self)
+                proxy.handle(self)
 
             def log_message(self, *_):
                 pass
@@ -263,7 +263,7 @@ class Between:
         self.send(handler, status, text, dict(headers).get("content-type", "text/plain"))
 
     def skewed(self, value):
-        """With every time that is told moved."""
+        """The value with every timestamp moved."""
         if isinstance(value, list):
             return [self.skewed(item) for item in value]
         if not isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""Everything about load balancers is changed by chance, a hundred times, under clients of every kind: weights, rules,
-targets, groups, listeners, whole load balancers, and programs that carry are killed. Whoever asks a listener that is
-there is answered, except what a killed program had under way; and whatever is settled is exactly what was asked for.
+"""Everything about load balancers is changed at random, a hundred times, under clients of every kind: weights, rules,
+targets, groups, listeners, whole load balancers, and data plane workers are killed. Every request to an existing
+listener is answered, except what a killed worker had open; and the final settings are exactly the requested ones.
 
-    SLIPWAY_CHANCE_SEED=7 SLIPWAY_CHANCE_STEPS=500 ./dev test scenario -- -k by_chance     # another one, and longer
+    SLIPWAY_CHANCE_SEED=7 SLIPWAY_CHANCE_STEPS=500 ./dev test scenario -- -k random_changes  # another one, and longer
 """
 import contextlib
 import os
@@ -25,7 +25,7 @@ GROUPS = {"a": "A", "b": "B", "c": "CD"}  # which backends may be in which group
 
 
 class PoliteWeb:
-    """Keeps its connection until it is told that it is closed."""
+    """Keeps its connection until the server closes it."""
 
     def __init__(self, address, port):
         self.place, self.web = (address, port), None
@@ -45,7 +45,7 @@ class PoliteWeb:
 
 
 class HastySession(Session):
-    """Gives a datagram that a killed worker had up well before somebody who waits for answers does."""
+    """Gives up a datagram of a killed worker long before a client that waits for answers does."""
 
     def __init__(self, address, port):
         super().__init__(address, port)
@@ -59,7 +59,7 @@ class World:
         self.slipway, self.backends, self.random = slipway, backends, random.Random(seed)
         self.web, self.net = Balancer(slipway, f"web-{seed}", "application"), Balancer(slipway, f"net-{seed}")
         for name, (first, *_) in GROUPS.items():
-            # Soon unhealthy, when told to be so: that cuts nothing off.
+            # Soon unhealthy, on request: that cuts no connection.
             self.web.group(name, "HTTP", [backends[first].http], HealthCheckPath="/health",
                            UnhealthyThresholdCount=2)
             self.net.group(f"tcp-{name}", "TCP", [backends[first].port])
@@ -146,7 +146,7 @@ class World:
             (balancer.register if self.random.random() < 0.5 else balancer.deregister)(name, port)
 
     def do_health(self):
-        self.backends.tell(self.random.choice(("unhealthy D", "healthy D")))
+        self.backends.send(self.random.choice(("unhealthy D", "healthy D")))
 
     def do_attributes(self):
         values = {"load_balancing.algorithm.type": self.random.choice(("round_robin", "least_outstanding_requests")),
@@ -227,7 +227,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_everything_is_changed_by_chance(slipway, seed):
+def test_random_changes_of_everything(slipway, seed):
     with Backends("A", "B", "C", "D") as backends:
         world = World(slipway, backends, seed)
         actions = sorted(name for name in dir(world) if name.startswith("do_"))

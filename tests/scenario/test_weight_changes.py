@@ -1,4 +1,4 @@
-"""Weights are moved fifty times under clients of every kind at once (prober.py): nobody loses anything, no
+"""Weights are moved fifty times under clients of every kind at once (prober.py): no request is lost, no
 connection is closed or moved, and it is the same processes all the time, which do not grow."""
 from backends import Backends
 from balancing import NETWORK, Balancer, children

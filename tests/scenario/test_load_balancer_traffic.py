@@ -1,5 +1,5 @@
 """Load balancers carry traffic: real listeners, made by boto3, real programs behind them, and clients that
-notice everything that is lost. What nobody may lose is counted; nothing is timed."""
+notice everything that is lost. Losses are counted; nothing is timed."""
 import json
 import os
 import resource
@@ -153,7 +153,7 @@ def test_draining_ends_with_the_last_connection(slipway, backends):
     balancer.register("all", backends["B"].port)
     balancer.wait_until_healthy()
     balancer.deregister("all", backends["A"].port)
-    # New ones go elsewhere as soon as that is in effect, open ones stay.
+    # New ones reach other targets as soon as that is in effect, open ones stay.
     balancer.wait_until_settled()
     assert {ask_tcp(balancer.address, port) for _ in range(10)} == {"B"}
     assert line.ask() == "A"
@@ -311,9 +311,9 @@ def test_a_draining_target_finishes_its_requests(slipway, backends):
     port = balancer.listen("HTTP", {"all": 1})
     balancer.wait_until_healthy()
     slow, quick = Web(balancer.address, port), Web(balancer.address, port)
-    before = backends.tell("counts")["A"]["http"]
+    before = backends.send("counts")["A"]["http"]
     slow.connection.request("GET", "/slow/2000")
-    wait_until(lambda: backends.tell("counts")["A"]["http"] > before, "the request arrives")
+    wait_until(lambda: backends.send("counts")["A"]["http"] > before, "the request arrives")
     balancer.register("all", backends["B"].http)
     balancer.wait_until_healthy("all")
     balancer.deregister("all", backends["A"].http)
@@ -351,10 +351,10 @@ def test_answers_that_need_no_target(web):
     fixed = client.get("/", **{"X-Teapot": "yes"})
     assert (fixed.status, fixed.text, fixed.getheader("Content-Type")) == \
         (418, "short and stout", "text/plain")
-    assert client.get("/?to=nobody").status == 503
-    seen = client.get("/else?to=somebody", Host="example.test")
+    assert client.get("/?to=absent").status == 503
+    seen = client.get("/else?to=testuser", Host="example.test")
     assert seen.status == 200 and seen.text in "AB"
-    assert seen.getheader("X-Saw-Path") == "/else?to=somebody"
+    assert seen.getheader("X-Saw-Path") == "/else?to=testuser"
     assert seen.getheader("X-Saw-Host") == "example.test"
     assert seen.getheader("X-Saw-X-Forwarded-For") == "127.0.0.1"
     client.close()
@@ -391,7 +391,7 @@ def test_certificates_are_replaced_without_losing_anything(start_slipway, backen
             for balancer, port in ports:
                 wait_until(lambda b=balancer, p=port, s=serial: serial_of(b.address, p) == s,
                            f"certificate {serial} is shown")
-        # One that is none changes nothing, but it is told.
+        # A file that is no certificate changes nothing, but it is reported.
         with open(os.path.join(folder, "site.pem"), "w", encoding="ascii") as file:
             file.write("no certificate\n")
         wait_until(lambda: web.state["Code"] == "active_impaired", "the load balancer is impaired")
@@ -404,7 +404,7 @@ def test_certificates_are_replaced_without_losing_anything(start_slipway, backen
     assert [client.ask() for client in kept] == ["A", "A"]
     for client in kept:
         client.close()
-    # From one who ends TLS to one who does not look inside, and back: one port, two processes.
+    # From a listener that terminates TLS to one that passes it through, and back: one port, two processes.
     port = ports[1][1]
     network.elb.modify_listener(ListenerArn=network.listeners[port], Protocol="TCP")
     network.wait_until_settled()
@@ -438,15 +438,15 @@ def test_health_moves_traffic(slipway, backends):
     assert {ask_new(Web)(web.address, http_port) for _ in range(4)} == {"C", "D"}
     line = Line(network.address, tcp_port)
     with Load(Web, web.address, http_port, pause=0.01) as load:
-        backends.tell("unhealthy C")
-        # What is told is in effect already.
+        backends.send("unhealthy C")
+        # A reported state is in effect already.
         wait_until(lambda: web.health("both")[backends["C"].http] ==
                    ("unhealthy", "Target.ResponseCodeMismatch"), "C is unhealthy")
         assert {ask_new(Web)(web.address, http_port) for _ in range(4)} == {"D"}
         wait_until(lambda: {state for state, _ in network.health("open").values()} ==
                    {"unhealthy"}, "all targets are unhealthy")
         assert {ask_tcp(network.address, tcp_port) for _ in range(4)} == {"A", "B"}
-        backends.tell("healthy C")
+        backends.send("healthy C")
         wait_until(lambda: web.health("both")[backends["C"].http] == ("healthy", None),
                    "C is healthy")
         assert {ask_new(Web)(web.address, http_port) for _ in range(4)} == {"C", "D"}
@@ -454,12 +454,12 @@ def test_health_moves_traffic(slipway, backends):
     line.close()
 
 
-# ---- what is told ----
+# ---- metrics ----
 
 @pytest.mark.sanitized
-def test_what_was_carried_is_told(slipway, backends):
+def test_traffic_is_counted(slipway, backends):
     """The same in /v1/traffic and in /metrics; not to everybody."""
-    balancer = Balancer(slipway, "told")
+    balancer = Balancer(slipway, "counted")
     for name in "AB":
         balancer.group(name.lower(), "TCP", [backends[name].port])
     port = balancer.listen("TCP", {"a": 1})
@@ -471,7 +471,7 @@ def test_what_was_carried_is_told(slipway, backends):
     balancer.wait_until_healthy()
     assert [ask_tcp(balancer.address, port) for _ in range(8)].count("B") == 2
     account = slipway.key["account"]
-    groups = [f"{account}/us-east-1/told-{name}" for name in "ab"]
+    groups = [f"{account}/us-east-1/counted-{name}" for name in "ab"]
 
     def told():
         listener, = (one for one in traffic(slipway)["listeners"]
@@ -487,21 +487,21 @@ def test_what_was_carried_is_told(slipway, backends):
     metrics = slipway.get("/metrics").text
     assert f'slipway_group_connections_total{{group="{groups[0]}"}} 6\n' in metrics
     assert f'slipway_targets{{group="{groups[0]}",state="healthy"}} 1\n' in metrics
-    listener = f"{account}/us-east-1/told/{balancer.listeners[port].split('/')[-1]}"
+    listener = f"{account}/us-east-1/counted/{balancer.listeners[port].split('/')[-1]}"
     assert f'slipway_route_weight{{listener="{listener}",group="{groups[1]}"}} 1\n' in metrics
     assert f'slipway_listener_bytes_in_total{{listener="{listener}",protocol="tcp"}} 48\n' in metrics
     assert slipway.get("/v1/traffic").status == 403
 
 
 def is_refused(address, port):
-    """A worker that closes its socket in this moment resets who had come before, or ends what it had accepted."""
+    """A worker that closes its socket in this moment resets earlier connections, or ends those it had accepted."""
     try:
         ask_tcp(address, port)
     except ConnectionRefusedError:
         return True
     except (ConnectionError, IndexError):
         return False
-    return pytest.fail("somebody answers")
+    return pytest.fail("a connection is answered")
 
 
 def test_a_reset_frees_the_ports(start_slipway, backends):
@@ -511,7 +511,7 @@ def test_a_reset_frees_the_ports(start_slipway, backends):
     port = balancer.listen("TCP", {"all": 1})
     assert ask_tcp(balancer.address, port) == "A"
     assert server.request("POST", "/_slipway/reset").status == 200
-    wait_until(lambda: is_refused(balancer.address, port), "nobody listens any more")
+    wait_until(lambda: is_refused(balancer.address, port), "connections are refused")
     with socket.create_server((balancer.address, port)):
         assert balancer.elb.describe_load_balancers()["LoadBalancers"] == []
 
@@ -550,7 +550,7 @@ def test_a_killed_server_comes_back_with_its_traffic(start_slipway, backends):
             wait_until_closed(balancer.address, port)
         server = start_slipway(state=server.state)
         wait_until(lambda: server.get("/readyz").status == 200, "the server is ready")
-        # At once, and as they were: no target is new, nobody has to be found healthy first.
+        # At once, and as they were: no target is new, none has to become healthy first.
         assert [ask(balancer.address, port) for balancer, port, ask in ports] == ["A", "A"]
         assert ask_new(Session)(network.address, ports[1][1]) == "A"
         assert line.ask() == "A"
@@ -574,9 +574,9 @@ def test_a_server_that_ends_lets_connections_go_on(start_slipway, backends):
     web = Balancer(server, "web", "application")
     web.group("all", "HTTP", [backends["A"].http], HealthCheckPath="/health")
     client = Web(web.address, web.listen("HTTP", {"all": 1}))
-    before = backends.tell("counts")["A"]["http"]
+    before = backends.send("counts")["A"]["http"]
     client.connection.request("GET", "/slow/2000")
-    wait_until(lambda: backends.tell("counts")["A"]["http"] > before, "the request arrives")
+    wait_until(lambda: backends.send("counts")["A"]["http"] > before, "the request arrives")
     worker, = children(server.process.pid, "proxy-worker")
     proxy, = children(server.process.pid, "haproxy")
     server.stop()

@@ -1,6 +1,6 @@
-"""ECS on Kubernetes when what lies between them is bad: watches that are cut or told that their past is gone, answers
-that come late or never, lists that fail. And slipway killed at every single write of a rollout, before it is done and
-after. Afterwards the service is exactly what Kubernetes says, and nothing is there twice."""
+"""ECS on Kubernetes behind a faulty network: watches that are cut or answered with 410 Gone, answers
+that come late or never, lists that fail. And slipway killed at every single write of a rollout, before and after it
+is done. Afterwards the service is exactly what Kubernetes reports, and nothing exists twice."""
 import time
 
 import pytest
@@ -18,8 +18,8 @@ SECRETS_KEPT = 5  # of this version and the one before, and of what was seen to 
 
 
 class WorldBehind(World):
-    """A slipway that reaches its cluster through somebody who can hurt it. Its service has all that a version needs
-    written: a Deployment, a Secret, a name with EndpointSlices."""
+    """A slipway that reaches its cluster through a fault proxy. Its service has everything that a version
+    writes: a Deployment, a Secret, a name with EndpointSlices."""
 
     def __init__(self, cluster, start_slipway, faults, secrets):
         self.faults, self.secrets = faults, secrets
@@ -131,7 +131,7 @@ def test_watches_that_are_cut(world):
 
 
 def test_watches_whose_past_is_gone(world):
-    """410 Gone, to one watch after the other, while nobody can see what happens."""
+    """410 Gone, to one watch after the other, without events in between."""
     before = metric(world.server, "kubernetes_lists_total", "pods")
     world.faults.answer("GET .*/pods.*watch=", 410, times=2)
     world.faults.answer("GET .*watch=", 410, times=6)
@@ -193,7 +193,7 @@ def test_failed_lists_are_no_empty_cluster(world, status):
     assert world.witness.deployment("web")["metadata"]["uid"] == uid
 
 
-def test_ends_that_nobody_could_see(world):
+def test_ends_while_every_watch_hangs(world):
     """A pod that ends and one that is deleted, by force, while every watch hangs: noticed at the next list."""
     world.roll(world.image)
     world.settle_named(2, world.image)
@@ -231,7 +231,7 @@ def test_secrets_that_may_not_be_deleted_any_more(world):
 
 
 def test_secrets_of_a_daemon_go_with_its_versions(world):
-    """A DaemonSet has no ReplicaSets that tell of its versions."""
+    """A DaemonSet has no ReplicaSets from which its versions could be read."""
     world.roll(world.image)
     world.settle_named(2, world.image)
     others = {item["metadata"]["name"] for item in world.witness.items("secrets")}
@@ -288,8 +288,8 @@ def test_killed_at_every_write_of_a_rollout(world, when):
 
 
 def test_killed_while_a_service_is_made(world):
-    """The API server has made the Deployment, and nobody knows: its Secret has no owner, and is there as long as it is
-    needed, and no longer."""
+    """The API server has created the Deployment, and slipway was killed before its answer: the Secret has no owner, and
+    stays as long as it is needed, and no longer."""
     world.roll(world.image)
     world.settle_named(2, world.image)
     others = len(world.witness.items("secrets"))
@@ -309,7 +309,7 @@ def test_killed_while_a_service_is_made(world):
     wait_until(lambda: len(world.witness.items("secrets")) == others, "its Secret is gone")
 
 
-def test_stopped_tasks_are_told_once(world):
+def test_stopped_tasks_are_reported_once(world):
     """Whatever happened here: each task that ended has one end, and no pod is held for it."""
     world.roll(world.image)
     world.settle_named(2, world.image)

@@ -1,5 +1,5 @@
-"""What people say of other local ECS servers, each complaint about tasks and services as a test. The truth
-is taken from the machine: which programs live, what they wrote."""
+"""Problems that users report of other local ECS servers, each one about tasks and services as a test. The actual
+state is taken from the machine: which programs live, what they wrote."""
 import json
 
 import pytest
@@ -109,27 +109,27 @@ def test_second_deployment_is_visible_during_a_rollout(ecs, tmp_path):
     remove(ecs, "rolls")
 
 
-def test_services_tell_events(ecs):
+def test_services_report_events(ecs):
     mark = Mark()
-    create(ecs, "tells", register(ecs, "tells", container(mark, LONG)), 2)
-    wait_stable(ecs, "tells")
-    started = {task_id(task["taskArn"]) for task in tasks_of(ecs, "tells")}
+    create(ecs, "events", register(ecs, "events", container(mark, LONG)), 2)
+    wait_stable(ecs, "events")
+    started = {task_id(task["taskArn"]) for task in tasks_of(ecs, "events")}
 
     def messages():
-        return [event["message"] for event in service(ecs, "tells")["events"]]
+        return [event["message"] for event in service(ecs, "events")["events"]]
 
-    wait_until(lambda: "(service tells) has reached a steady state." in messages(), "steady")
-    told = [text for text in messages() if text.startswith("(service tells) has started ")]
+    wait_until(lambda: "(service events) has reached a steady state." in messages(), "steady")
+    told = [text for text in messages() if text.startswith("(service events) has started ")]
     assert told and all(any(f"(task {task})" in text for text in told) for task in started)
-    events = service(ecs, "tells")["events"]
+    events = service(ecs, "events")["events"]
     assert [event["createdAt"] for event in events] == sorted(
         (event["createdAt"] for event in events), reverse=True)
     assert len({event["id"] for event in events}) == len(events)
-    ecs.update_service(service="tells", desiredCount=1)
-    wait_stable(ecs, "tells")
-    assert any(text.startswith("(service tells) has stopped 1 running tasks: (task ")
+    ecs.update_service(service="events", desiredCount=1)
+    wait_stable(ecs, "events")
+    assert any(text.startswith("(service events) has stopped 1 running tasks: (task ")
                for text in messages())
-    remove(ecs, "tells")
+    remove(ecs, "events")
 
 
 def test_service_name_filter_and_pages(ecs):
@@ -153,7 +153,7 @@ def test_service_name_filter_and_pages(ecs):
     family = {task for page in ecs.get_paginator("list_tasks").paginate(
         family="pages", PaginationConfig={"PageSize": 2}) for task in page["taskArns"]}
     assert family == {alone, *found["pages-a"], *found["pages-b"]}
-    refused(ecs.list_tasks, "ServiceNotFoundException", serviceName="nobody")
+    refused(ecs.list_tasks, "ServiceNotFoundException", serviceName="absent")
     services = [name for page in ecs.get_paginator("list_services").paginate(
         PaginationConfig={"PageSize": 1}) for name in page["serviceArns"]]
     assert {arn("service/default/pages-a"), arn("service/default/pages-b")} <= set(services)
@@ -167,19 +167,19 @@ def test_service_name_filter_and_pages(ecs):
 @pytest.mark.parametrize("operation,body,code", [
     ("StopTask", {"task": "0123456789abcdef0123456789abcdef"}, "InvalidParameterException"),
     ("StopTask", {}, "InvalidParameterException"),
-    ("StopTask", {"cluster": "nobody", "task": "0123456789abcdef0123456789abcdef"},
+    ("StopTask", {"cluster": "absent", "task": "0123456789abcdef0123456789abcdef"},
      "ClusterNotFoundException"),
     ("RunTask", {}, "InvalidParameterException"),
-    ("RunTask", {"taskDefinition": "nobody"}, "ClientException"),
-    ("RunTask", {"taskDefinition": "nobody", "count": 11}, "InvalidParameterException"),
+    ("RunTask", {"taskDefinition": "absent"}, "ClientException"),
+    ("RunTask", {"taskDefinition": "absent", "count": 11}, "InvalidParameterException"),
     ("RunTask", {"taskDefinition": 3}, "SerializationException"),
     ("CreateService", {"serviceName": "x"}, "InvalidParameterException"),
-    ("CreateService", {"serviceName": "x", "taskDefinition": "nobody", "desiredCount": 1},
+    ("CreateService", {"serviceName": "x", "taskDefinition": "absent", "desiredCount": 1},
      "ClientException"),
-    ("CreateService", {"serviceName": "a b", "taskDefinition": "nobody", "desiredCount": 1},
+    ("CreateService", {"serviceName": "a b", "taskDefinition": "absent", "desiredCount": 1},
      "InvalidParameterException"),
-    ("UpdateService", {"service": "nobody"}, "ServiceNotFoundException"),
-    ("DeleteService", {"service": "nobody"}, "ServiceNotFoundException"),
+    ("UpdateService", {"service": "absent"}, "ServiceNotFoundException"),
+    ("DeleteService", {"service": "absent"}, "ServiceNotFoundException"),
     ("DescribeServices", {"services": []}, "InvalidParameterException"),
     ("DescribeTasks", {"tasks": []}, "InvalidParameterException"),
     ("ListTasks", {"desiredStatus": "SLEEPING"}, "InvalidParameterException"),
@@ -248,7 +248,7 @@ def test_depends_on_and_health_checks_are_honoured(ecs, tmp_path):
         return {one["name"]: one for one in found["containers"]}, found
 
     wait_until(lambda: log.exists() and log.read_text() == "first\nsecond\n", "second has begun")
-    wait_until(lambda: told()[0]["second"]["lastStatus"] == "RUNNING", "second is told as running")
+    wait_until(lambda: told()[0]["second"]["lastStatus"] == "RUNNING", "second is reported as running")
     assert told()[0]["third"]["lastStatus"] == "PENDING"
     assert told()[0]["second"]["healthStatus"] == "UNKNOWN"
     assert told()[1]["lastStatus"] == "PENDING"
@@ -290,7 +290,7 @@ def test_update_service_and_stop_task_act(ecs):
     remove(ecs, "acts")
 
 
-def test_a_program_that_is_killed_is_told_and_replaced(ecs):
+def test_a_killed_program_is_reported_and_replaced(ecs):
     import os
     import signal
     mark = Mark()
@@ -308,7 +308,7 @@ def test_a_program_that_is_killed_is_told_and_replaced(ecs):
     remove(ecs, "killed")
 
 
-def test_the_real_agent_is_not_turned_away(ecs, slipway):
+def test_the_real_agent_is_accepted(ecs, slipway):
     """What an agent sends from its start to the end of a task."""
     cluster = "agents"
     ecs.create_cluster(clusterName=cluster)
