@@ -1,5 +1,5 @@
 /*
- * What is really there, for the checker of the daemon simulation: environments, versions, deployments, placements
+ * The actual state, for the checker of the daemon simulation: environments, versions, deployments, placements
  * and claims as the store of the servers has them, instances and tasks as the ECS that runs them has them. Filled
  * from the change feeds of those stores at the moment of each commit, so that it has a time for everything, and
  * nothing of what the servers believe is in it.
@@ -18,7 +18,7 @@
 #define ACTUAL_TEXT_MAX 160
 #define ACTUAL_SERVER_MAX 32
 
-/* Who ever had a version of one task definition in one cluster. */
+/* The first environment that had a version of a task definition in a cluster, and its present one. */
 struct actual_wanted {
 	const struct actual_environment *first;
 	bool by_several;
@@ -61,11 +61,11 @@ struct actual_environment {
 	bool has_failed;    /* a user's timed out or was stopped, and none was completed since */
 	int64_t members_us; /* when an instance became its, or was no more */
 	/* Since when something should have become of its deployments, and how many commits had failed until then; for
-	 * who looks at that. */
+	 * the check of owners. */
 	int64_t overdue_us;
 	unsigned overdue_failed;
 	int64_t claimed_us;             /* when its claim moved last */
-	char holder[ACTUAL_SERVER_MAX]; /* the server that took it then: "anna.2"; "": nobody */
+	char holder[ACTUAL_SERVER_MAX]; /* the server that took it then: "anna.2"; "": none */
 	int64_t released_us; /* when a user's deployment was last no longer in progress */
 	char runs[2 *
 		  ACTUAL_TEXT_MAX]; /* "PLACE DEFINITION" of its target while it is active; "" */
@@ -91,7 +91,7 @@ struct actual_placement {
 	char version[ID_UUID_SIZE], deployment[ID_UUID_SIZE], task[ACTUAL_TEXT_MAX];
 };
 
-/* What is to become of a task, for whoever plays the machines: moments, 0 for never. */
+/* The future of a task, for the simulated machines: moments, 0 for never. */
 struct actual_life {
 	struct heap_item item; /* in the agenda */
 	bool planned;
@@ -125,7 +125,7 @@ struct actual_membership {
 	 * it because the spare one was lost: that moment counts. */
 	int64_t lost_us;
 	struct actual_task *tasks;
-	/* A call that nobody waits for any more has, or may have, its effect here until then. */
+	/* A call that the caller gave up has, or may have, its effect here until then. */
 	int64_t late_till_us;
 	/* Since when it has a healthy task of these rules' definition; 0: it has none. And how long it had one. */
 	const struct actual_version *rules;
@@ -155,7 +155,7 @@ struct actual_excess {
 struct actual {
 	struct actual_excess excesses[ACTUAL_EXCESSES_MAX];
 	size_t excess_count;
-	/* Clusters of this account are elsewhere, behind this target; NULL: none is. */
+	/* Clusters of this account are remote, behind this target; NULL: none is. */
 	const char *remote_account, *remote_target;
 	struct actual_environment **environments;
 	unsigned environment_count;
@@ -200,7 +200,7 @@ unsigned actual_count_tasks(const struct actual_environment *environment,
 	const struct actual_instance *instance, bool all);
 unsigned actual_count_healthy(const struct actual_environment *environment,
 	const struct actual_instance *instance, int64_t now_us);
-/* What the rules require of so many instances. */
+/* How many of so many instances the rules require. */
 unsigned actual_required(const struct actual_version *rules, unsigned count);
 
 /* A call that comes late may concern the environment on this instance until then. */

@@ -23,7 +23,7 @@ const char *const daemon_property_meanings[DAEMON_PROPERTY_COUNT] = {
 #undef X
 };
 
-/* ---- telling, and being patient ---- */
+/* ---- reports, and tolerance ---- */
 
 void daemon_checker_count(struct daemon_checker *checker, enum daemon_property property)
 {
@@ -106,7 +106,7 @@ static void name_writer(const struct daemon_checker *checker, char out[ACTUAL_SE
 	snprintf(out, ACTUAL_SERVER_MAX, "%.*s", (int)strcspn(name, "/"), name);
 }
 
-/* What a server writes of an environment and its deployments it writes as the one that has it. */
+/* Only the server that holds the claim of an environment writes it and its deployments. */
 static void check_writer(struct daemon_checker *checker, struct span key)
 {
 	const struct actual_environment *environment = actual_environment(&checker->actual, key);
@@ -119,7 +119,7 @@ static void check_writer(struct daemon_checker *checker, struct span key)
 	if (strcmp(writer, environment->holder) != 0)
 		daemon_checker_report(checker, DAEMON_PROPERTY_S12,
 			"%s writes of environment %s, which is %s's", writer, environment->name,
-			environment->holder[0] ? environment->holder : "nobody");
+			environment->holder[0] ? environment->holder : "none");
 }
 
 static void take_claim(struct daemon_checker *checker, struct span key,
@@ -133,7 +133,7 @@ static void take_claim(struct daemon_checker *checker, struct span key,
 			? actual_environment(&checker->actual, environment_key)
 			: NULL;
 
-	/* Whoever writes it takes it, or gives it up. Who deletes it deletes the environment, too. */
+	/* A claim is only taken or released. Deleting it deletes the environment, too. */
 	if (environment && after && map_get(&checker->actual.claims, key) != epoch) {
 		const struct claim_facts *claim = after->facts;
 
@@ -150,7 +150,7 @@ static void take_claim(struct daemon_checker *checker, struct span key,
 
 /* ---- environments ---- */
 
-/* What it ran until now may be another one's in the same commit. */
+/* Its previous definition may belong to another environment in the same commit. */
 static void release_definition(struct daemon_checker *checker,
 	struct actual_environment *environment)
 {
@@ -161,8 +161,8 @@ static void release_definition(struct daemon_checker *checker,
 	environment->runs[0] = '\0';
 }
 
-/* What an active daemon environment shall run, no other one runs in that cluster, whatever they say of themselves. It
- * is put to the test where another one had a version of the same once: who goes back to it may meet who has it now. */
+/* No two active daemon environments run the same task definition in a cluster, whatever their status says. It
+ * is checked where another one had a version of the same before: a rollback may collide with the present owner. */
 static void check_alone(struct daemon_checker *checker, struct actual_environment *environment)
 {
 	const struct actual_version *rules = environment->rules;
@@ -206,7 +206,7 @@ static void set_rules(struct daemon_checker *checker, struct actual_environment 
 	environment->rules = rules;
 	environment->rules_us = checker_now_us(checker);
 	update_members(checker, environment);
-	/* What left before they were its rules may still be believed to be there. */
+	/* Instances that left before these were the rules may still be taken for present. */
 	MAP_EACH (&checker->actual.instances, entry) {
 		const struct actual_instance *instance = entry->value;
 
@@ -296,7 +296,7 @@ static void take_placement(struct daemon_checker *checker, struct span key,
 	placement->facts = *facts;
 	placement->revision = after->revision;
 	placement->exists = true;
-	/* What was refused had no effect. */
+	/* A rejected call had no effect. */
 	placement->used = false;
 	CHECKER_COPY(placement->version, facts->version);
 	CHECKER_COPY(placement->deployment, facts->deployment);
@@ -405,7 +405,7 @@ static void take_task(struct daemon_checker *checker, struct span key,
 		checker_stopped(checker, task, reason);
 	if (!facts || facts->last >= TASK_STOPPED)
 		actual_drop_task(&checker->actual, task);
-	/* What a late call stopped was nobody's decision any more. */
+	/* A task stopped by a late call was stopped by no current decision. */
 	if (environment)
 		actual_update_member(environment, instance, checker_now_us(checker),
 			by_us && !checker_is_late(checker, environment, instance));
@@ -413,7 +413,7 @@ static void take_task(struct daemon_checker *checker, struct span key,
 
 /* ---- following ---- */
 
-/* In the order in which what is new about them is taken in where nobody told it in order. */
+/* The order in which new objects are read where the feed gave no order. */
 static const struct store_kind *const kinds[] = {&environment_version_kind,
 	&environment_deployment_kind, &environment_kind, &claim_kind, &container_instance_kind,
 	&environment_placement_kind, &task_kind};
@@ -492,7 +492,7 @@ static bool is_same_placement(const struct actual_placement *known,
 	       known->facts.until_ms == facts->until_ms && span_is(facts->version, known->version);
 }
 
-/* Of one kind: what is there, and what is not any more. The last commit before a restart was told to nobody. */
+/* Reads all objects of a kind, present and gone. The last commit before a restart was not in the feed. */
 static void take_in(struct daemon_checker *checker, const struct store_view *view,
 	const struct store_kind *kind)
 {
@@ -506,7 +506,7 @@ static void take_in(struct daemon_checker *checker, const struct store_view *vie
 			take(checker, kind, object->key, NULL, object);
 }
 
-/* What is gone without having been told: at most what one commit deleted. */
+/* Objects that are gone without a change in the feed: at most those deleted by one commit. */
 static void take_out(struct daemon_checker *checker, const struct store_view *view)
 {
 	for (unsigned i = 0; i < checker->actual.environment_count; i++)

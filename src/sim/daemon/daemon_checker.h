@@ -1,11 +1,11 @@
 /*
- * The one who checks. It follows every change of the stores in order, at the moment of the commit, and tells of the
- * first property that is broken (the S-properties of docs/environments.md), judged by what is really there and not
- * by what a server believes. How often each was really put to the test is counted: one that never was proves
+ * The checker. It follows every change of the stores in order, at the moment of the commit, and reports the
+ * first property that is broken (the S-properties of docs/environments.md), judged by the actual state and not
+ * by a server's view of it. It counts how often each property was checked in earnest: one that never was proves
  * nothing.
  *
  * A decision is made from what was known a moment before. So what happened to the world within the checker's
- * patience before the decision, by nobody's decision, is not held against it; what servers did themselves is.
+ * tolerance before the decision, without a decision of a server, is not held against it; its own actions are.
  * While a server is paused its patience begins with the pause.
  */
 #ifndef SIM_DAEMON_DAEMON_CHECKER_H
@@ -31,7 +31,7 @@
 	X(S9, "S9", "no two environments run one task definition in one cluster")                  \
 	X(S10, "S10", "what was acknowledged is there after a restart")                            \
 	X(S11, "S11", "the same client token is the same request")                                 \
-	X(S12, "S12", "nobody acts under a claim that has moved")                                  \
+	X(S12, "S12", "no server acts under a claim that has moved")                               \
 	X(S13, "S13", "versions of what is known never go back")                                   \
 	X(S14, "S14", "accounts do not touch each other")                                          \
 	X(S16, "S16", "starts on one instance are bounded")                                        \
@@ -69,8 +69,8 @@ struct daemon_checker_config {
 struct daemon_checker *daemon_checker_new(const struct daemon_checker_config *config);
 void daemon_checker_free(struct daemon_checker *checker); /* NULL is fine */
 
-/* Follows a store from now on, until it is closed; what it has that was not told is taken in. The
- * second one is the ECS elsewhere. */
+/* Follows a store from now on, until it is closed; objects that the feed did not report are read. The
+ * second one is the remote ECS. */
 int daemon_checker_follow(struct daemon_checker *checker, struct store *store, struct err *err);
 void daemon_checker_unfollow(struct daemon_checker *checker); /* all of them */
 

@@ -1,4 +1,4 @@
-/* What may be started, stopped and decided for instances. */
+/* Checks which tasks may be started, stopped and decided for instances. */
 #include <stdio.h>
 
 #include "sim/daemon/daemon_checker_internal.h"
@@ -30,7 +30,7 @@ struct census {
 	unsigned moving;            /* belong to the target version, and have no healthy task */
 	unsigned doubled;           /* have two tasks that stay */
 	unsigned new_and_unhealthy; /* members that came lately, and have no healthy task */
-	unsigned lost_lately;       /* had a healthy one, and lost it by nobody's decision */
+	unsigned lost_lately;       /* had a healthy one, and lost it without a decision */
 	unsigned awaited;           /* would be members, and are away */
 	unsigned left_lately;       /* were members */
 };
@@ -185,7 +185,7 @@ static void check_version(struct daemon_checker *checker, const struct actual_ta
 			task->started_by, version->definition, task->definition);
 }
 
-/* What nobody started lately is as if it had never been started. */
+/* A start without a task after a while counts as never sent. */
 static void drop_old_starts(struct daemon_checker *checker)
 {
 	int64_t since_us = checker_now_us(checker) - STARTS_WITHIN_US;
@@ -236,8 +236,8 @@ static void check_start_intent(struct daemon_checker *checker, const struct actu
 		placement->facts.intent != ENVIRONMENT_INTENT_start ||
 		strcmp(placement->deployment, task->started_by) != 0)
 		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
-			"a task of environment %s is started on instance %s, and nobody has "
-			"written that down",
+			"a task of environment %s is started on instance %s, and no decision is "
+			"stored",
 			task->environment->name, task->instance->id);
 	else if (placement->used)
 		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
@@ -356,8 +356,8 @@ static void check_stop_intent(struct daemon_checker *checker, const struct actua
 		placement->facts.intent != ENVIRONMENT_INTENT_stop ||
 		strcmp(placement->task, task->arn) != 0)
 		daemon_checker_report(checker, DAEMON_PROPERTY_S19,
-			"a task of environment %s is stopped on instance %s, and nobody has "
-			"written that down",
+			"a task of environment %s is stopped on instance %s, and no decision is "
+			"stored",
 			task->environment->name, task->instance->id);
 	else
 		placement->used = true;
@@ -419,7 +419,7 @@ static void check_pace(struct daemon_checker *checker, const struct actual_place
 		return;
 	daemon_checker_count(checker, DAEMON_PROPERTY_S3B);
 	census = take_census(checker, environment);
-	/* What lately fell ill, came or left, those who decide may not know. */
+	/* The deciding server may not know of instances that lately became unhealthy, came or left. */
 	moving = census.moving -
 		 (census.lost_lately < census.moving ? census.lost_lately : census.moving);
 	moving -= census.new_and_unhealthy < moving ? census.new_and_unhealthy : moving;
@@ -434,7 +434,7 @@ static void check_pace(struct daemon_checker *checker, const struct actual_place
 			moving, census.members, environment->name, larger(allowed, 1));
 }
 
-/* Handed over by the deployment that is in progress, and known to be there to whoever decides: what he did himself he
+/* Handed over by the deployment in progress, and known to the deciding server: its own actions it
  * knows. */
 static bool is_handed_over(struct daemon_checker *checker,
 	const struct actual_environment *environment, const struct actual_instance *instance)
@@ -480,7 +480,7 @@ static void check_canary(struct daemon_checker *checker, const struct actual_pla
 		map_get(&environment->deployments, span_of(environment->in_progress));
 	unsigned handed_over = 0;
 
-	/* Who was seen with it a moment before the deployment began may be the canary. */
+	/* An instance that was seen with it a moment before the deployment began may be the canary. */
 	if (!is_settled(checker, environment) || environment->rules->canary_instances == 0 ||
 		!deployment || deployment->type != ENVIRONMENT_DEPLOYMENT_TYPE_user ||
 		deployment->rollback || deployment->proved || !instance || !before->exists ||
@@ -522,7 +522,7 @@ static void check_writes(struct daemon_checker *checker, struct actual_placement
 			placement->environment->name);
 }
 
-/* It says on which state it was decided, and nobody decides on one that does not have what he did before. */
+/* A placement has the revision of the state it was decided on, which must include the previous decision. */
 static void check_seen(struct daemon_checker *checker, const struct actual_placement *placement,
 	const struct actual_placement *before, const struct actual_instance *instance)
 {

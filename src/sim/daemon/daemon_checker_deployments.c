@@ -111,7 +111,7 @@ static bool is_one_commit(enum environment_deployment_status from,
 	       may_become(from, ENVIRONMENT_DEPLOYMENT_to_be_stopped);
 }
 
-/* Nobody makes one after another to no end. */
+/* Deployments are not created one after another without end. */
 static void check_created(struct daemon_checker *checker, struct actual_environment *environment)
 {
 	int64_t now_us = checker_now_us(checker);
@@ -134,7 +134,7 @@ static bool is_running(enum environment_deployment_status status)
 	       status == ENVIRONMENT_DEPLOYMENT_blocked;
 }
 
-/* What was waiting waits no longer, and what was in progress has ended; after one that failed another one succeeds. */
+/* Pending ones are no longer pending, and the one in progress has ended; after a failed one another one succeeds. */
 static void note_end(struct daemon_checker *checker, struct actual_environment *environment,
 	struct actual_deployment *deployment, enum environment_deployment_status status)
 {
@@ -157,7 +157,7 @@ static void note_end(struct daemon_checker *checker, struct actual_environment *
 	}
 }
 
-/* What it says of how far it has come, of so many: as many as are its, and while they are the same, never less. */
+/* The reported progress: as many as are its own, and while they are the same, never less. */
 static void check_progress(struct daemon_checker *checker,
 	const struct actual_environment *environment, struct actual_deployment *deployment,
 	const struct environment_deployment_facts *facts)
@@ -246,7 +246,7 @@ void checker_take_deployment(struct daemon_checker *checker, struct span key,
 
 /* ---- the end of a commit ---- */
 
-/* What the environment says of its deployments is so. */
+/* The environment names its deployments correctly. */
 static void check_named(struct daemon_checker *checker,
 	const struct actual_environment *environment)
 {
@@ -277,8 +277,8 @@ static void check_named(struct daemon_checker *checker,
 			environment->name, environment->in_progress, environment->pending);
 }
 
-/* Where that was asked for, what failed is followed by what was completed before, unless somebody waits already, or
- * another one may run that by now. */
+/* If requested, a failed deployment is followed by the last completed version, unless another one is pending, or
+ * another environment may own that definition by now. */
 static void check_rolled_back(struct daemon_checker *checker,
 	const struct actual_environment *environment, const struct actual_deployment *failed)
 {

@@ -40,12 +40,12 @@ static inline int64_t checker_warm_us(const struct daemon_checker *checker)
 	return checker_now_us(checker) + checker->config.patience_us;
 }
 
-/* What happened to the world since this moment may not be known to those who decide. */
+/* A deciding server may not know changes of the world since this moment. */
 int64_t checker_since_us(const struct daemon_checker *checker);
-/* The same for what is only told, which is held back less than what is done: elsewhere what is known counts until several
+/* The same for reported state, which is delayed less than decisions: a remote replica is valid until several
  * listings, which may be slow, have failed. */
 int64_t checker_reported_us(const struct daemon_checker *checker);
-/* A call that was under way when nobody was looking may have its effect now, there. */
+/* A call that was under way while every server was down may have its effect now, on this instance. */
 bool checker_is_late(const struct daemon_checker *checker,
 	const struct actual_environment *environment, const struct actual_instance *instance);
 
@@ -69,7 +69,7 @@ void checker_check_deployments(struct daemon_checker *checker,
 
 /* The task is new, and not on its instance yet. */
 void checker_started(struct daemon_checker *checker, struct actual_task *task);
-/* It was wanted until now, and somebody said: StopTask, for this reason. */
+/* It was desired until now, and StopTask was called, with this reason. */
 void checker_stopped(struct daemon_checker *checker, const struct actual_task *task,
 	struct span reason);
 /* A placement was written; *before is what it was. */

@@ -1,5 +1,5 @@
 /*
- * The checker of the simulation, shown histories: what it must tell, and what nobody could have known. The real
+ * The checker of the simulation, on given histories: what it must report, and what no server could have known. The real
  * manager brings an environment to the middle of a rollout; then it is gone, and the test plays its part.
  */
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 struct bench {
 	struct test_manager *manager;
 	struct daemon_checker *checker;
-	unsigned minimum; /* how often S3 was told to be broken */
+	unsigned minimum; /* how often S3 was reported as broken */
 };
 
 static void note(void *context, const char *rule)
@@ -92,7 +92,7 @@ static void change_all(struct bench *bench, int revision, void (*change)(struct 
 		test_change_task(bench->manager->server, "default", ids[i], change);
 }
 
-/* Every instance has a healthy task of the first version and a healthy one of the second, and nobody acts. */
+/* Every instance has a healthy task of the first version and a healthy one of the second, and no server acts. */
 static struct bench *bench_new(void)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
@@ -148,7 +148,7 @@ static uint64_t exercised(const struct bench *bench)
 	return daemon_checker_counts(bench->checker)[DAEMON_PROPERTY_S3];
 }
 
-/* What runs beside it is healthy: it is not needed. */
+/* The task beside it is healthy: it is not needed. */
 static void test_beside_a_healthy_one(void **state)
 {
 	struct bench *bench = bench_new();
@@ -160,8 +160,8 @@ static void test_beside_a_healthy_one(void **state)
 	bench_free(bench);
 }
 
-/* Whoever decided that cannot have known that the new ones fell ill a moment ago; nor when he decides the next. */
-static void test_beside_one_that_fell_ill_just_now(void **state)
+/* The deciding server cannot have known that the new ones just became unhealthy; nor at its next decision. */
+static void test_beside_one_that_just_became_unhealthy(void **state)
 {
 	struct bench *bench = bench_new();
 
@@ -213,7 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_beside_a_healthy_one),
-		cmocka_unit_test(test_beside_one_that_fell_ill_just_now),
+		cmocka_unit_test(test_beside_one_that_just_became_unhealthy),
 		cmocka_unit_test(test_beside_one_that_fell_ill_in_a_pause),
 		cmocka_unit_test(test_beside_one_that_was_ill_before),
 	};

@@ -12,7 +12,7 @@
 
 /* One seed in so many keeps its store in a file and restarts everything from it. */
 #define FILE_ONE_IN 10
-/* And one in so many has one server only, so that nobody makes good what it missed. */
+/* And one in so many has one server only, so that no other one repairs what it missed. */
 #define ALONE_ONE_IN 3
 #define SHARES_ONE_IN 2 /* and in one in so many two environments want the same task definitions */
 #define INSTANCES_DEFAULT 8
@@ -21,8 +21,8 @@
 #define LARGE_OFTEN 16
 #define POPULATE_US (SIM_SECOND_US / 2)
 #define PATIENCE_US (2 * SIM_SECOND_US)
-/* One seed in so many has the clusters of an account elsewhere. What is known of them may be some seconds old, and
- * then nothing is done. */
+/* One seed in so many has the clusters of an account on a remote ECS. Their replicas may be some seconds old, and
+ * then servers decide nothing. */
 #define REMOTE_ONE_IN 3
 #define REMOTE_PATIENCE_US (16 * SIM_SECOND_US)
 #define CONVERGE_WITHIN_US (1800 * SIM_SECOND_US)
@@ -194,7 +194,7 @@ static int desired_well(struct sim *sim, struct err *err)
 	return code;
 }
 
-/* Nobody does anything any more. */
+/* No server acts any more. */
 static int stay_quiet(struct sim *sim, struct err *err)
 {
 	uint64_t actions = daemon_checker_actions(sim->checker);
@@ -227,7 +227,7 @@ static int try_some(struct sim *sim, struct err *err)
 	return sim_one_in(sim, 2) ? sim_try_no_room(sim, err) : sim_try_away(sim, err);
 }
 
-/* What was wished for last was rolled out, whatever became of those before. */
+/* The last desired version was rolled out, whatever became of those before. */
 static void check_succeeded(struct sim *sim)
 {
 	const struct actual *actual = daemon_checker_actual(sim->checker);
@@ -324,7 +324,7 @@ void sim_set_up(struct sim *sim, uint64_t seed)
 	sim->rarity = sim->crowd;
 	if (sim->crowd > 1 && sim->instances_max > INSTANCES_DEFAULT)
 		sim->rarity *= sim->instances_max / INSTANCES_DEFAULT;
-	/* Who boots reads everything: where that is much it happens every few minutes. */
+	/* A booting server reads everything: in a large simulation it boots every few minutes. */
 	if (sim->large && sim->rarity > LARGE_OFTEN)
 		sim->rarity /= LARGE_OFTEN;
 	checker.runner = sim->root;
@@ -368,13 +368,13 @@ int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *config,
 	sim_set_up(sim, seed);
 	if ((sim_one_in(sim, FILE_ONE_IN) || config->bug == DAEMON_BUG_EARLY_ACK) && config->folder)
 		sim_use_file(sim, config->folder, seed);
-	/* What needs a rare moment is found sooner where such moments are frequent. */
+	/* Bugs that need a rare moment are found sooner where such moments are frequent. */
 	sim->crowded = config->bug == DAEMON_BUG_STALE_HEALTHY;
 	sim->sleepy = config->bug == DAEMON_BUG_LATE_CALL || config->bug == DAEMON_BUG_NO_FENCE;
 	sim->deadly = config->bug == DAEMON_BUG_FORGET_SENT;
 	if (sim_one_in(sim, ALONE_ONE_IN) && !sim->sleepy)
 		sim->server_count = 1;
-	/* Other bugs are found sooner by who is not refused so often. */
+	/* Other bugs are found sooner with fewer rejected requests. */
 	sim->shares = config->bug == DAEMON_BUG_NONE ? sim_one_in(sim, SHARES_ONE_IN)
 						     : config->bug == DAEMON_BUG_STALE_CLAIMS;
 	code = run(sim, err);

@@ -3,11 +3,11 @@
  * claims and state service work on one store. Clients of two accounts create, update, deploy, roll back, stop and
  * delete environments through the real API, with definitions that work, are slow, crash, hang or are unhealthy.
  * Instances join, leave, drain, disconnect, come back under another id and change their attributes; tasks start,
- * die, fall ill and stop slowly. Meanwhile servers crash (also just before and after a commit) and are paused for
+ * die, become unhealthy and stop slowly. Servers crash (also just before and after a commit) and are paused for
  * longer than a lease, commits fail, clients ask twice with one token, and everything is restarted from its file,
  * the end of which may be torn.
- * In some runs the clusters are elsewhere: calls fail, are throttled, get lost before and after they were done, are
- * answered in part or as things were before, outlive who made them or who waited for them, and events are lost,
+ * In some runs the clusters are remote: calls fail, are throttled, get lost before and after they were done, are
+ * answered in part or from an older state, outlive their caller or its timeout, and events are lost,
  * repeated, late, out of order, malformed, and many at once, or nothing is heard of them for minutes.
  * Then the faults end, and every environment must become what was last asked for, and stay so without another call.
  *
@@ -49,7 +49,7 @@ struct daemon_simulation_result {
 int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *simulation,
 	struct daemon_simulation_result *ret_result, struct err *err);
 
-/* What happens to an environment in daemon_simulation_crash(): scenarios of docs/environments.md. */
+/* Scenarios of daemon_simulation_crash(), from docs/environments.md. */
 #define DAEMON_COURSES(X)                                                                          \
 	X(STARTS, "13: one task for each of two instances")                                        \
 	X(ROLLS, "34: another version on five instances, three of them healthy all the time")      \
@@ -63,9 +63,9 @@ int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *simulat
 	X(FAILS, "39: a version that does not work, after which the one before comes back")        \
 	X(MOVES, "46: three instances of one cluster instead of two of another one")               \
 	X(DRAINED, "29: one of three instances drains, and comes back")                            \
-	X(FAR_STARTS, "70: one task for each of two instances elsewhere")                          \
-	X(FAR_ROLLS, "70: another version on five instances elsewhere")                            \
-	X(FAR_DELETED, "70: an environment elsewhere goes with its tasks")                         \
+	X(REMOTE_STARTS, "70: one task for each of two remote instances")                          \
+	X(REMOTE_ROLLS, "70: another version on five remote instances")                            \
+	X(REMOTE_DELETED, "70: a remote environment is deleted with its tasks")                    \
 	X(SERVICE_STARTS, "70: a service of three tasks")                                          \
 	X(SERVICE_ROLLS, "70: another version of it")                                              \
 	X(SERVICE_ROLLS_BACK, "70: the version of the service before comes back")                  \
@@ -83,8 +83,8 @@ struct daemon_kill {
 	enum daemon_course course;
 	unsigned
 		point; /* a commit, from 1, counted from the client's first request on; 0: nothing stops */
-	/* It became durable; else before. A call of ECS is a commit, too: done, or not; elsewhere it is a point of its
-	 * own: not sent, or done and nobody has heard the answer. That the answer was heard is before the next commit. */
+	/* It became durable; else before. A call of ECS is a commit, too: done, or not; a remote call is a point of its
+	 * own: not sent, or done without an answer. A received answer is before the next commit. */
 	bool after;
 	const char *folder;
 	FILE *trace; /* NULL: none */

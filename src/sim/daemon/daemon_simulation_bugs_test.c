@@ -1,6 +1,6 @@
-/* The simulation of daemon environments finds every deliberate bug; scenario 70: what is killed at any commit of a
- * deployment, an update in whatever way, a stop, a rollback, a deletion or a repair, of a daemon, here or elsewhere, a
- * service or a schedule, comes to the same end. */
+/* The simulation of daemon environments finds every deliberate bug; scenario 70: a kill at any commit of a
+ * deployment, any kind of update, a stop, a rollback, a deletion or a repair, of a local or remote daemon, a
+ * service or a schedule, leads to the same end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int remove_folder(void **state)
 	return rmdir(folder); /* empty, or the simulation left something behind */
 }
 
-/* Each bug is found, and a broken run repeats itself, too: that is how it gets mended. */
+/* Each bug is found, and its seed breaks again in the same way, so that it can be debugged. */
 static void every_bug_is_found(void **state)
 {
 	(void)state;
@@ -106,10 +106,10 @@ static const char *const ends[DAEMON_COURSE_COUNT] = {
 	[DAEMON_COURSE_FAILS] = "active, completed, timed-out, completed; 5 of log:1, 0 of log:2",
 	[DAEMON_COURSE_MOVES] = "active, completed, completed; 0 tasks in default, 3 in edge",
 	[DAEMON_COURSE_DRAINED] = "active, completed; 3 of log:1, 0 of log:2",
-	[DAEMON_COURSE_FAR_STARTS] = "active, completed; 2 of log:1, 0 of log:2, 2 in all",
-	[DAEMON_COURSE_FAR_ROLLS] =
+	[DAEMON_COURSE_REMOTE_STARTS] = "active, completed; 2 of log:1, 0 of log:2, 2 in all",
+	[DAEMON_COURSE_REMOTE_ROLLS] =
 		"active, completed, completed; 0 of log:1, 5 of log:2, 10 in all",
-	[DAEMON_COURSE_FAR_DELETED] = "gone; 0 of log:1, 0 of log:2, 5 in all",
+	[DAEMON_COURSE_REMOTE_DELETED] = "gone; 0 of log:1, 0 of log:2, 5 in all",
 	[DAEMON_COURSE_SERVICE_STARTS] = "active, completed; a service for 3 that is ACTIVE; "
 					 "3 of log:1, 0 of log:2, 3 in all",
 	[DAEMON_COURSE_SERVICE_ROLLS] = "active, completed, completed; a service for 3 that is "

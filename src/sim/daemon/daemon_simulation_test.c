@@ -119,10 +119,10 @@ static void a_seed_repeats_itself(void **state)
 	}
 }
 
-/* Many environments on the same instances, here and elsewhere. All of them are there in the end. */
+/* Many environments on the same instances, local and remote. All of them exist in the end. */
 static void test_84_many_environments(void **state)
 {
-	static const uint64_t seeds[] = {1, 2, 9}; /* clusters of the last one are elsewhere */
+	static const uint64_t seeds[] = {1, 2, 9}; /* clusters of the last one are remote */
 	struct daemon_simulation simulation = {
 		.folder = folder, .environments = MANY_ENVIRONMENTS, .instances = MANY_INSTANCES};
 
@@ -142,11 +142,11 @@ static void test_84_many_environments(void **state)
 	}
 }
 
-/* A larger fleet for longer than tasks that stopped are kept, here and elsewhere; then a hundred looks at everything
- * without a call. What goes wrong in it can be seen again. */
+/* A larger fleet for longer than stopped tasks are retained, local and remote; then a hundred full passes
+ * without a call. Its errors can be reproduced. */
 static void test_84_long_chaos(void **state)
 {
-	static const uint64_t seeds[] = {1, 3}; /* clusters of the second one are elsewhere */
+	static const uint64_t seeds[] = {1, 3}; /* clusters of the second one are remote */
 	struct daemon_simulation simulation = {
 		.folder = folder, .instances = LONG_INSTANCES, .hours = LONG_HOURS};
 

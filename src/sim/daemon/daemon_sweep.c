@@ -1,6 +1,6 @@
 /*
- * One course of things in which everything stops at one point, and starts again from the file: scenario 70. A client
- * who heard nothing asks again.
+ * One scenario in which everything stops at one point, and restarts from the file: scenario 70. A client
+ * without an answer repeats its request.
  */
 #include <stdio.h>
 
@@ -218,7 +218,7 @@ static int take_rolls_back(struct sim *sim, struct err *err)
 	return code == 0 ? settle(sim, err) : code;
 }
 
-/* Refused until the manager has stopped the deployment. It may be gone when nobody heard of that. */
+/* Rejected until the manager has stopped the deployment. It may be gone without an answer. */
 static int delete (struct sim *sim, struct err *err)
 {
 	int64_t until_us = runner_now_us(sim->root) + WITHIN_US;
@@ -326,7 +326,7 @@ static int take_drained(struct sim *sim, struct err *err)
 	return code == 0 ? settle(sim, err) : code;
 }
 
-/* ---- the courses elsewhere ---- */
+/* ---- remote scenarios ---- */
 
 static int take_remote_starts(struct sim *sim, struct err *err)
 {
@@ -432,7 +432,7 @@ static void count_runs(struct sim *sim, unsigned *ret_runs, unsigned *ret_ended,
 	}
 }
 
-/* What is due while everything is down comes late, and once. */
+/* A run that is due while everything is down starts late, and once. */
 static int take_cron_runs(struct sim *sim, struct err *err)
 {
 	int64_t until_us = runner_now_us(sim->root) + WITHIN_US;
@@ -530,9 +530,9 @@ static void describe_remote(struct sim *sim, struct buffer *out)
 static const struct course {
 	unsigned instances;
 	int (*take)(struct sim *sim, struct err *err);
-	/* What else is part of the end; NULL: nothing. */
+	/* Further parts of the end; NULL: none. */
 	void (*describe)(struct sim *sim, struct buffer *out);
-	bool remote; /* the cluster is elsewhere */
+	bool remote; /* the cluster is remote */
 } courses[DAEMON_COURSE_COUNT] = {
 	[DAEMON_COURSE_STARTS] = {2, take_starts, describe_tasks, false},
 	[DAEMON_COURSE_ROLLS] = {5, take_rolls, describe_tasks, false},
@@ -546,9 +546,9 @@ static const struct course {
 	[DAEMON_COURSE_FAILS] = {5, take_fails, describe_tasks, false},
 	[DAEMON_COURSE_MOVES] = {2, take_moves, describe_cluster_refs, false},
 	[DAEMON_COURSE_DRAINED] = {3, take_drained, describe_tasks, false},
-	[DAEMON_COURSE_FAR_STARTS] = {2, take_remote_starts, describe_remote, true},
-	[DAEMON_COURSE_FAR_ROLLS] = {5, take_remote_rolls, describe_remote, true},
-	[DAEMON_COURSE_FAR_DELETED] = {5, take_remote_deleted, describe_remote, true},
+	[DAEMON_COURSE_REMOTE_STARTS] = {2, take_remote_starts, describe_remote, true},
+	[DAEMON_COURSE_REMOTE_ROLLS] = {5, take_remote_rolls, describe_remote, true},
+	[DAEMON_COURSE_REMOTE_DELETED] = {5, take_remote_deleted, describe_remote, true},
 	[DAEMON_COURSE_SERVICE_STARTS] = {3, take_service_starts, describe_service, false},
 	[DAEMON_COURSE_SERVICE_ROLLS] = {3, take_service_rolls, describe_service, false},
 	[DAEMON_COURSE_SERVICE_ROLLS_BACK] = {3, take_service_rolls_back, describe_service, false},
@@ -556,7 +556,7 @@ static const struct course {
 	[DAEMON_COURSE_CRON_RUNS] = {2, take_cron_runs, describe_runs, false},
 };
 
-/* What somebody could see of it but ids, times, and what monitors did meanwhile. */
+/* The visible end, without ids, times, and what monitors did meanwhile. */
 static void describe_end(struct sim *sim, const struct course *course, struct buffer *out)
 {
 	_arena_ struct arena *arena = arena_new(0);

@@ -1,5 +1,5 @@
 /*
- * What clients of the daemon simulation ask for, through the real API: environments that come, change, are rolled out,
+ * Requests of the clients of the daemon simulation, through the real API: environments are created, changed, rolled out,
  * stopped, rolled back and deleted, with definitions that work and others that do not; the same request twice.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 /* So many environments have a client of their own. */
 #define ENVIRONMENTS_EACH 30
-/* Who shares a family of task definitions wants his own, or to be in another cluster, once in so many. */
+/* A client that shares a family of task definitions uses its own, or another cluster, once in so many. */
 #define SHARED_BUT_ONE_IN 4
 #define SHARED_REVISIONS 2
 #define BASE_ONE_IN 4 /* updates says which version it was made of */
@@ -155,7 +155,7 @@ static const struct json *request_text(struct sim *sim, struct arena *arena, siz
 	sim->status = 0;
 	sim->unknown_end = false;
 	if (!server)
-		return NULL; /* nobody answers */
+		return NULL; /* no server is up */
 	return request_of(sim, server, arena, environment, operation, body);
 }
 
@@ -288,7 +288,7 @@ static struct span draw_configuration(struct sim *sim, struct arena *arena)
 			"'deploymentConfiguration':{'timeoutSeconds':7200,'replaceThenTerminate':"
 			"false,'minHealthyPercent':%u,'unreachableTimeoutSeconds':60}",
 			sim->minimum);
-	/* What can be satisfied however few instances there are. */
+	/* Rules that can be satisfied however few instances there are. */
 	if (sim->only_good)
 		return surge ? SPAN("'deploymentConfiguration':{'timeoutSeconds':1500,"
 				    "'replaceThenTerminate':true,'maxOverPercent':100,"
@@ -372,7 +372,7 @@ static void repeat(struct sim *sim)
 		arena_copy_span(arena, span_of(token->body)));
 	if (!answer)
 		return;
-	if (!token->answer[0]) { /* nobody heard what became of it before */
+	if (!token->answer[0]) { /* the first answer was lost */
 		snprintf(token->answer, sizeof(token->answer), "%.*s",
 			SPAN_ARGS(created_by(answer)));
 		return;
@@ -420,7 +420,7 @@ static const struct actual_version *version_of(struct sim *sim, size_t environme
 	return map_get(&daemon_checker_actual(sim->checker)->versions, span_of(key));
 }
 
-/* What was not given is as it was. */
+/* Omitted members keep their value. */
 static void check_kept(struct sim *sim, const struct actual_version *before,
 	const struct actual_version *after)
 {
@@ -454,7 +454,7 @@ static struct span draw_base(struct sim *sim, struct arena *arena, size_t enviro
 	return base;
 }
 
-/* Of two who have changed the same version the second one would undo what the first one did. */
+/* Of two clients that change the same version the second one would undo the change of the first one. */
 static void check_base(struct sim *sim, size_t environment, struct span base, struct span latest,
 	const struct json *answer)
 {
@@ -581,7 +581,7 @@ static void act(struct sim *sim)
 		create(sim, environment);
 		return;
 	}
-	/* Who shares often goes back to what another one may have taken meanwhile. */
+	/* A client that shares often rolls back to a definition that another one may have taken meanwhile. */
 	if (sim->shares && sim_one_in(sim, 4)) {
 		roll_back(sim, environment);
 		return;
@@ -613,7 +613,7 @@ void sim_act_client(struct sim *sim)
 {
 	size_t clients = 1 + sim->environment_count / ENVIRONMENTS_EACH;
 
-	/* Those who share have somebody to quarrel with. */
+	/* Twice as many requests where clients share, so that they collide. */
 	for (size_t i = 0; i < (sim->shares ? 2 : 1) * clients; i++)
 		act(sim);
 }

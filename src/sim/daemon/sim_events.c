@@ -1,4 +1,4 @@
-/* What the ECS elsewhere tells of itself, as EventBridge does: late, twice, in another order, or not at all. */
+/* Events of the remote ECS, as EventBridge delivers them: late, twice, in another order, or not at all. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 #define TWICE_ONE_IN 6
 #define SLOW_ONE_IN 20
 #define MALFORMED_ONE_IN 20
-#define BURST_ONE_IN 40 /* of events are told so many times at once: */
+#define BURST_ONE_IN 40 /* of events are delivered so many times at once: */
 #define BURST 50
 #define SILENT_ONE_IN 6
 #define SILENT_MOST_US (300 * SIM_SECOND_US)
@@ -34,7 +34,7 @@ struct sim_events {
 	size_t count;
 };
 
-/* ---- telling ---- */
+/* ---- delivery ---- */
 
 static void put(struct sim_events *events, struct span text)
 {
@@ -83,7 +83,7 @@ static void log_transition(struct sim_events *events, const struct store_change 
 	if (!change->after) {
 		version = json_get_integer(detail, "version", 1);
 		if (is_task)
-			return; /* of what is forgotten nothing is told */
+			return; /* a forgotten object has no event */
 		json_set_string(arena, detail, "status", SPAN("INACTIVE"));
 		json_set_integer(arena, detail, "version", version + 1);
 	}
@@ -118,7 +118,7 @@ static void pass(void *context)
 
 /* ---- delivering ---- */
 
-/* As if nobody looked at versions and times. */
+/* A seeded bug: versions and times are ignored. */
 static void make_new(struct sim *sim, struct arena *arena, struct json *event)
 {
 	struct json *detail = json_copy_object(arena, json_get(event, "detail"));
@@ -128,7 +128,7 @@ static void make_new(struct sim *sim, struct arena *arena, struct json *event)
 	json_set_time(arena, event, "time", runner_wall_ms(sim->root));
 }
 
-/* Members without which nobody can know what it tells. */
+/* Members without which an event cannot be read. */
 static const char *const members[] = {"version", "taskArn", "containerInstanceArn", "lastStatus",
 	"status", "clusterArn", "taskDefinitionArn"};
 
@@ -141,7 +141,7 @@ static void post_malformed(struct sim *sim, struct sim_server *server, struct ar
 	const char *member = members[sim_draw(sim, LENGTH(members))];
 	struct err err = {0};
 
-	/* What is about a task need not name its instance, nor what is about an instance a task. */
+	/* An event about a task need not name its instance, nor one about an instance a task. */
 	if (json_is_absent(json_get(detail, member)) ||
 		(strcmp(member, "containerInstanceArn") == 0 &&
 			!json_is_absent(json_get(detail, "taskArn"))))

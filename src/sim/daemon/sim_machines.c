@@ -1,5 +1,5 @@
 /*
- * Instances, and what becomes of tasks on them. The machines are agents: they register instances and tell ECS of
+ * Instances and the tasks on them. The machines are agents: they register instances and report
  * their tasks through its real API. What they do is drawn when a task is first seen.
  */
 #include <stdio.h>
@@ -119,7 +119,7 @@ static void plan_running(struct sim *sim, struct actual_task *task, int64_t now_
 	task->life.runs_us = 0;
 	task->life.healthy_us = draw_time(sim, behaviour->health_ms, now_us);
 	task->life.unhealthy_us = draw_time(sim, behaviour->unhealthy_ms, now_us);
-	/* Each is replaced by another one that falls ill: where there are thousands they take their time. */
+	/* Each is replaced by another one that becomes unhealthy: where there are thousands they take their time. */
 	if (sim->large && task->life.unhealthy_us > 0)
 		task->life.unhealthy_us =
 			now_us + LARGE_UNHEALTHY * (task->life.unhealthy_us - now_us);
@@ -139,7 +139,7 @@ static void earlier(int64_t *next_us, int64_t at_us)
 		*next_us = at_us;
 }
 
-/* What is due for one task; false: it could not be said, try again. The task may be gone afterwards. */
+/* Takes the due step of one task; false: the report failed, try again. The task may be gone afterwards. */
 static bool move_on(struct sim *sim, struct span key, struct actual_task *task, int64_t now_us,
 	int64_t *next_us)
 {
@@ -212,7 +212,7 @@ static bool tend(struct sim *sim, struct actual *actual, struct actual_task *tas
 	char key[ACTUAL_TEXT_MAX];
 	bool done;
 
-	/* What an instance that is away does is not heard; when it comes back, all of it is looked at. */
+	/* A disconnected instance reports nothing; when it comes back, it reports everything. */
 	if (!task->instance->connected && task->instance->exists)
 		return true;
 	memcpy(key, task->key, sizeof(key));
@@ -413,7 +413,7 @@ static void set_attribute(struct sim *sim, const struct actual_instance *instanc
 		sim_clusters[cluster].name, draw_stack(sim), instance->id);
 }
 
-/* Somebody else's task, or somebody's own copy of a daemon. */
+/* An unmanaged task, or an unmanaged copy of a daemon. */
 static void start_foreign(struct sim *sim, const struct actual_instance *instance, size_t cluster)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -458,7 +458,7 @@ void sim_act_instance(struct sim *sim)
 	}
 }
 
-/* ---- tasks that somebody does something to ---- */
+/* ---- actions of operators on tasks ---- */
 
 static struct actual_task *draw_task(struct sim *sim, bool ours)
 {
@@ -540,7 +540,7 @@ bool sim_fill_instance(struct sim *sim, const struct actual_instance *instance)
 		if (task->environment)
 			submit(sim, task, "STOPPED");
 	}
-	/* Nobody has seen yet that they died. */
+	/* Their death is not reported yet. */
 	return json_count(json_get(sim_operate(sim, arena, cluster, "StartTask",
 					   "{'cluster':'%s','taskDefinition':'" SIM_WALL
 					   "','containerInstances':['%s']}",

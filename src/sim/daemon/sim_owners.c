@@ -1,16 +1,16 @@
-/* Whose environments are: what belonged to a dead server is taken over, and who has one brings its deployments to an end. */
+/* Owners of environments: a dead server's are taken over, and the owner brings their deployments to an end. */
 #include <inttypes.h>
 
 #include "base/memory.h"
 #include "control/claims.h"
 #include "sim/daemon/sim_world.h"
 
-/* Who waits for the end of a lease adds a margin, and looks now and then. Who could not write down that it has ended
+/* A server that waits for the end of a lease adds a margin, and polls. If it could not store the end, it
  * waits once more. */
 #define LEASE_ENDS_US (SIM_LEASE_US + SIM_LEASE_US / 10)
 #define TAKEN_WITHIN_US (4 * SIM_SECOND_US)
-/* What is due is written down by then. Elsewhere who took over waits for a listing that began after that, or until it
- * is clear that there is none to be had. */
+/* A due step is stored by then. For a remote cluster a new owner first waits for a listing that began later, or until
+ * it is certain that there will be none. */
 #define ENDS_WITHIN_US (10 * SIM_SECOND_US)
 #define REMOTE_ENDS_WITHIN_US (60 * SIM_SECOND_US)
 
@@ -19,7 +19,7 @@ static bool is_up(const struct sim_server *server)
 	return server->manager && !runner_is_stopped(server->runner);
 }
 
-/* Since when somebody who is up has been able to look after things. */
+/* Since when some server that is up has been able to act. */
 static int64_t since_any_is_awake(const struct sim *sim)
 {
 	int64_t since_us = RUNNER_FOREVER;
@@ -79,12 +79,12 @@ static void check_takeover(struct sim *sim, const struct store_view *view,
 	since_us = orphan->since_us > awake_us ? orphan->since_us : awake_us;
 	if (now_us - since_us > (1 + failed - orphan->failed) * LEASE_ENDS_US + TAKEN_WITHIN_US)
 		daemon_checker_report(sim->checker, DAEMON_PROPERTY_L5,
-			"the owner of '%.*s' is dead for %.1f s, and nobody has taken it",
+			"the owner of '%.*s' is dead for %.1f s, and no server has taken it over",
 			SPAN_ARGS(claim->key),
 			(double)(now_us - orphan->since_us) / (double)SIM_SECOND_US);
 }
 
-/* What belonged to a server that is dead is taken over when its lease has ended, if somebody is there to do it. */
+/* Claims of a dead server are taken over when its lease has ended, if some server is up. */
 static void check_takeovers(struct sim *sim, const struct store_view *view)
 {
 	struct store_cursor cursor = {.view = view,
@@ -128,8 +128,8 @@ static const struct actual_deployment *open_one(const struct actual_environment 
 		       : NULL;
 }
 
-/* Since when whoever has it has been able to look after it; RUNNER_FOREVER: nobody has it, and that it is taken is
- * looked at elsewhere. */
+/* Since when the owner has been able to act; RUNNER_FOREVER: there is none, which check_takeovers()
+ * looks at. */
 static int64_t able_us(const struct sim *sim, const struct store_view *view,
 	const struct actual_environment *environment)
 {
@@ -145,8 +145,8 @@ static int64_t able_us(const struct sim *sim, const struct store_view *view,
 	return owner ? owner->awake_us : RUNNER_FOREVER;
 }
 
-/* When the time of one that runs is over. It was written down when it began; where clocks are set, who takes over cannot
- * tell when that was, and takes no more than until now for what lies ahead. */
+/* When a running deployment times out. The time was stored when it began; where clocks are set, a new owner cannot
+ * know when that was, and cuts a time in the future to now. */
 static int64_t ends_us(struct sim *sim, const struct actual_environment *environment,
 	const struct actual_deployment *running, int64_t able)
 {
@@ -179,7 +179,7 @@ static int64_t due_us(struct sim *sim, const struct actual_environment *environm
 	return due;
 }
 
-/* Who took it over, or woke up, has to know first what was done before. A commit that failed is tried again, later each
+/* A server that took it over, or woke up, first has to learn what was done before. A failed commit is tried again, later
  * time. */
 static void check_end(struct sim *sim, const struct store_view *view,
 	struct actual_environment *environment)
@@ -214,8 +214,8 @@ static void check_ends(struct sim *sim, const struct store_view *view)
 
 /* ---- tasks too many ---- */
 
-/* Where a late call has left two, one is stopped soon. While calls fail nobody can say how soon; nor is anything done
- * for who is not active, or on an instance that is away; and where the new one starts first two may be wanted. */
+/* Where a late call has left two, one is stopped soon, except while calls fail; and nothing is done
+ * for an inactive environment, or on a disconnected instance; and where the new one starts first two may be desired. */
 static void check_excesses(struct sim *sim, const struct store_view *view)
 {
 	struct actual *actual = daemon_checker_actual(sim->checker);

@@ -1,6 +1,6 @@
 /*
- * What clients were promised, and what became of requests to which nobody heard an answer. What was acknowledged is
- * there after a restart; what was refused has changed nothing; what nobody heard of was done entirely, or not at all.
+ * Promises to clients, and requests without an answer. Acknowledged changes are
+ * there after a restart; rejected ones changed nothing; those without an answer were done entirely, or not at all.
  */
 #include <stdio.h>
 
@@ -39,7 +39,7 @@ static const struct store_object *part(const struct sim *sim, const struct store
 			span_of(id)));
 }
 
-/* How it is with one of its deployments; pending for none, which nobody asks for. */
+/* The status of one of its deployments; pending for none, which no caller asks for. */
 static enum environment_deployment_status status_of(const struct sim *sim, size_t environment,
 	const char *id)
 {
@@ -67,7 +67,7 @@ void sim_before_request(struct sim *sim, size_t environment)
 		sim->doubt.before = standing_of(sim, environment);
 }
 
-/* Nobody can know any more what is there. */
+/* The state of this environment is unknown from now on. */
 static void forget(struct sim_environment *row)
 {
 	row->version[0] = row->deployment[0] = row->stopped[0] = '\0';
@@ -81,7 +81,7 @@ static void promise(struct sim *sim, size_t environment, const char *operation,
 	struct span version = json_get_text(answer, "environmentVersion");
 	struct span deployment = json_get_text(answer, "deploymentId");
 
-	/* What goes takes all of its own with it, whatever is repeated meanwhile. */
+	/* A deletion takes everything of the environment with it, whatever is repeated meanwhile. */
 	if (standing_of(sim, environment).status == ENVIRONMENT_deleting) {
 		forget(row);
 		row->deleted = true;
@@ -133,7 +133,7 @@ static bool is_stopped(enum environment_deployment_status status)
 	       status == ENVIRONMENT_DEPLOYMENT_canceled;
 }
 
-/* What waited was canceled, where something did. */
+/* A pending deployment was canceled, if there was one. */
 static bool is_canceled(const struct sim *sim, const struct sim_doubt *doubt)
 {
 	return !doubt->before.pending[0] ||
@@ -157,7 +157,7 @@ static bool has(const struct sim *sim, const struct store_kind *kind, size_t env
 	return part(sim, view, kind, environment, id, arena);
 }
 
-/* An update of the status alone: who is inactive has nothing that waits. */
+/* An update of the status alone: an inactive environment has nothing pending. */
 static bool is_status_set(const struct sim *sim, const struct sim_doubt *doubt,
 	const struct sim_standing *now)
 {
@@ -217,7 +217,7 @@ static void check_doubt(struct sim *sim)
 	daemon_checker_count(sim->checker, DAEMON_PROPERTY_S10);
 	if (!is_same(&doubt.before, &now) && !is_done(sim, &doubt, &now))
 		daemon_checker_report(sim->checker, DAEMON_PROPERTY_S10,
-			"nobody heard what became of %s of environment %s, and a part of it was "
+			"%s of environment %s was not answered, and a part of it was "
 			"done",
 			doubt.operation, sim->environments[doubt.environment].name);
 }

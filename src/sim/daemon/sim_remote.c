@@ -1,6 +1,6 @@
 /*
- * An ECS elsewhere: a store of its own with the real API behind a target that fails as networks and services do, and
- * events that are told late, twice, in another order or not at all.
+ * A remote ECS: a store of its own with the real API behind a target that fails as networks and services do, and
+ * events that are delivered late, twice, in another order or not at all.
  */
 #include <stdio.h>
 
@@ -18,9 +18,8 @@
 #define PARTIAL_ONE_IN 6
 #define STALE_ONE_IN 8 /* of what reads: as it was answered before */
 #define STALE_MOST_US (4 * SIM_SECOND_US)
-#define UNEXPECTED_ONE_IN                                                                          \
-	2 /* of starts and stops that got lost: it is done when nobody waits for it any more */
-#define KILLS_ONE_IN 5 /* of starts and stops: who made it is killed while it is on its way */
+#define UNEXPECTED_ONE_IN 2 /* of lost starts and stops: it is done after the caller has given up */
+#define KILLS_ONE_IN 5      /* of starts and stops: the caller is killed while it is on its way */
 #define DELAY_ONE_IN 3
 #define CALMER 12 /* so many times rarer when there is no storm */
 /* A listing of a large run is hundreds of calls, which take their time; and as many listings are to come to their end. */
@@ -76,7 +75,7 @@ static bool is_change(const struct aws_call *call)
 	return is_named(call, "Start") || is_named(call, "Stop");
 }
 
-/* Bugs of those who read. */
+/* Seeded bugs of readers. */
 static int put_bug_in(struct remote_target *remote, const struct aws_call *call, int code,
 	struct json **answer, struct aws_call_failure *failure, struct err *err)
 {
@@ -158,7 +157,7 @@ static void arrive_later(struct remote_target *remote, const struct aws_call *ca
 	sim->call_count++;
 }
 
-/* Who made it was paused on the way, and his lease may be over. */
+/* The caller was paused meanwhile, and its lease may be over. */
 static bool was_asleep(const struct remote_target *remote)
 {
 	const struct sim *sim = remote->sim;
@@ -170,7 +169,7 @@ static bool was_asleep(const struct remote_target *remote)
 	return false;
 }
 
-/* Who made the call is gone, and it arrives all the same, if it ever does. */
+/* The caller is gone, and the call arrives all the same, if it ever does. */
 static void outlive(struct remote_target *remote, const struct aws_call *call)
 {
 	struct sim *sim = remote->sim;
@@ -180,7 +179,7 @@ static void outlive(struct remote_target *remote, const struct aws_call *call)
 			was_asleep(remote));
 }
 
-/* Nobody hears of it; whether it is done when he has stopped waiting, he cannot know. */
+/* There is no answer; whether it is done after the timeout, the caller cannot know. */
 static int get_lost(struct remote_target *remote, const struct aws_call *call, struct err *err)
 {
 	struct sim *sim = remote->sim;
@@ -215,7 +214,7 @@ static void expect_on(struct sim *sim, const struct actual_environment *environm
 			runner_now_us(sim->root) + UNEXPECTED_FELT_US);
 }
 
-/* What comes of it is seen a while later, and put right; of whatever else happens elsewhere that is no excuse. */
+/* Its effect is observed a while later, and repaired; other changes of the remote ECS are no excuse. */
 static void expect_late(struct sim *sim, const struct json *request)
 {
 	struct actual *actual = daemon_checker_actual(sim->checker);
@@ -370,7 +369,7 @@ static int send_faulty(struct remote_target *remote, const struct aws_call *call
 	return code;
 }
 
-/* The one who calls is killed, with everything else. */
+/* The caller is killed, with everything else. */
 static int die(struct remote_target *remote, const struct aws_call *call, struct err *err)
 {
 	runner_stop(remote->target.runner);
@@ -378,7 +377,7 @@ static int die(struct remote_target *remote, const struct aws_call *call, struct
 	return err_set(err, -ECANCELED, "%s: stopped", call->operation);
 }
 
-/* A sweep stops before a call that changes something is sent, or when it was done and nobody has heard so. */
+/* A sweep stops before a call that changes something is sent, or when it was done and the answer is lost. */
 static int send_counted(struct remote_target *remote, const struct aws_call *call,
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
 {

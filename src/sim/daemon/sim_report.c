@@ -1,4 +1,4 @@
-/* What servers say: counts, and the versions of what they know. */
+/* Reports of servers: counts, and the versions of their replicas. */
 #include <stdio.h>
 
 #include "sim/daemon/sim_world.h"
@@ -56,7 +56,7 @@ static struct environment_counts count_actual(const struct actual *actual,
 	return counts;
 }
 
-/* What a server says itself that it does not know, it need not say; but it does not stay so. */
+/* A server need not report what it reports as unknown; but it does not stay so. */
 static void compare(struct sim *sim, struct sim_server *server, size_t e, bool may_be_stale)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -129,8 +129,8 @@ static const struct actual_instance *find_instance(struct sim *sim, struct span 
 
 static char is_known, is_gone; /* values of the map */
 
-/* A listing that was answered as things were before finds what a later one has missed: nobody can tell which of the two
- * is the newer one. The next one can. */
+/* A listing answered from an older state contradicts a later one: a server cannot know which of the two
+ * is the newer one, until the next one. */
 static bool may_be_mistaken(const struct sim *sim, const char *id)
 {
 	int64_t since_us = runner_now_us(sim->root) - MISTAKEN_US;
@@ -142,7 +142,7 @@ static bool may_be_mistaken(const struct sim *sim, const char *id)
 	return false;
 }
 
-/* What was seen to be gone, and is, does not come back. */
+/* An object that was seen to be gone, and is, does not come back. */
 static void check_back(struct sim *sim, struct sim_server *server, const struct map *found)
 {
 	MAP_EACH (found, entry) {

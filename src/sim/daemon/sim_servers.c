@@ -53,8 +53,8 @@ static void pause_for(struct sim *sim, struct sim_server *server, int64_t durati
 	if (server->awake_us < runner_now_us(sim->root) + duration_us)
 		server->awake_us = runner_now_us(sim->root) + duration_us;
 	daemon_checker_paused(sim->checker, duration_us);
-	/* A call that was checked before arrives elsewhere behind the end of the lease that it was checked for. Here
-	 * it does not pass the fence. */
+	/* A call that was checked before arrives at a remote ECS after the end of the lease it was checked for. A local one
+	 * does not pass the fence. */
 	if (duration_us > MANAGER_CALL_US &&
 		server->slept_till_us < runner_now_us(sim->root) + duration_us)
 		server->slept_till_us = runner_now_us(sim->root) + duration_us;
@@ -88,7 +88,7 @@ static void doze(void *context)
 		pause_for(sim, server, PAUSE_MOST_US);
 }
 
-/* The one that has just written down what it does next dozes off before it has done it. */
+/* A server that has just stored its next step pauses before it has done it. */
 static void let_doze(struct sim *sim)
 {
 	const char *writer = runner_simulated_current(sim->root);
@@ -470,7 +470,7 @@ static void set_clock(struct sim *sim, struct sim_server *server)
 	int64_t most_ms = sim_one_in(sim, 2) ? CLOCK_JUMPS_MS : SIM_CLOCKS_DIFFER_MS;
 	int64_t shift_ms = (int64_t)sim_draw(sim, 2 * (uint64_t)most_ms) - most_ms;
 
-	/* Who boots has to believe those who say since when a task runs. */
+	/* A booting server has to trust the reported start times of tasks. */
 	if (shift_ms > SIM_CLOCKS_DIFFER_MS &&
 		runner_now_us(sim->root) - server->awake_us < BOOTS_WITHIN_US)
 		return;

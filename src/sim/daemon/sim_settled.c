@@ -14,14 +14,14 @@ static bool is_left_behind(const struct actual_environment *environment,
 	       strcmp(environment->rules->cluster_ref, task->instance->cluster_ref) != 0;
 }
 
-/* What is wrong with one instance; false: nothing. */
+/* Describes how one instance differs from the desired state; false: not at all. */
 static bool describe_instance(const struct actual_environment *environment,
 	const struct actual_instance *instance, int64_t now_us, char out[SIM_TEXT_MAX])
 {
 	bool member = actual_is_member(environment, instance), right = false;
 	unsigned all = 0;
 
-	/* What is away keeps what it has until it comes back. */
+	/* A disconnected instance keeps its tasks until it comes back. */
 	if (instance->exists && !instance->connected)
 		return false;
 	for (const struct actual_task *task = actual_member(environment, instance)->tasks; task;

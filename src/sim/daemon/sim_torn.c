@@ -1,6 +1,6 @@
 /*
  * A last commit that is torn: everything stops while it is being written, and of what it appended to the write-ahead log
- * of the file some bytes are there and the others are not. Nobody was told that it is done; what was acknowledged lies in
+ * of the file some bytes are there and the others are not. It was not acknowledged; acknowledged commits lie in
  * front of it. (Disks that write in any order are in store/sqlite_power_test.c.)
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * What is tried when the faults are over and all is as wanted: one thing goes wrong, and what must happen then can be
- * told from what is there, within a time.
+ * Trials when the faults are over and all is as desired: one thing goes wrong, and the result can be
+ * derived from the state, within a time.
  */
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /*
- * The inside of the daemon simulation, shared by its files. A rehearsal is one run.
+ * The inside of the daemon simulation, shared by its files. A struct sim is one run.
  *     daemon_simulation.c     the course of a run
  *     daemon_sweep.c          a run in which everything stops at one point
  *     sim_servers.c     the store and its faults, servers that crash
  *     sim_torn.c        what becomes of its file when it stops in the middle of a commit
  *     sim_owners.c      whose environments are, and that their deployments end
  *     sim_words.c       what servers say
- *     sim_far.c         an ECS elsewhere, and calls of it that fail
- *     sim_events.c      what it tells of itself
+ *     sim_remote.c      a remote ECS, and calls of it that fail
+ *     sim_events.c      its events
  *     sim_machines.c    instances and what becomes of tasks on them
  *     sim_clients.c     what clients ask for, through the real API
  *     sim_promises.c    what was acknowledged to them
@@ -24,18 +24,18 @@
 
 #define SIM_SERVERS 2
 #define SIM_SECOND_US INT64_C(1000000)
-#define SIM_CLOCKS_DIFFER_MS 2000 /* until somebody sets one */
+#define SIM_CLOCKS_DIFFER_MS 2000 /* until one is set */
 #define SIM_LEASE_US (10 * SIM_SECOND_US)
 #define SIM_REGION "eu-west-1"
 #define SIM_CLUSTERS 3
 #define SIM_TEXT_MAX 160
-/* An ECS elsewhere, which has the clusters of the first account in some runs. */
+/* A remote ECS, which has the clusters of the first account in some runs. */
 #define SIM_REMOTE "far"
 #define SIM_REMOTE_ACCOUNT "123456789012"
 #define SIM_REMOTE_POLL_MS 3000
 #define SIM_PAGE 3 /* items on a page of a listing there */
-/* Tasks that stopped are forgotten sooner than elsewhere, so that it happens; and who boots reads all of them. Longer
- * than who crashed waits. */
+/* Stopped tasks are forgotten sooner than in production, so that it happens; and booting servers read all of them. Longer
+ * than the downtime after a crash. */
 #define SIM_RETENTION_MS INT64_C(600000)
 
 struct sim;
@@ -57,14 +57,14 @@ struct sim_environment {
 	char name[24];
 	unsigned clusters[2], cluster_count; /* where it may be */
 	char family[24];                     /* that it may share; "": none */
-	/* What was acknowledged last: a version that was made, a deployment that was started, one that was stopped
+	/* The last acknowledged changes: a version that was made, a deployment that was started, one that was stopped
 	 * ("": not known), and that it is deleted. */
 	char version[ID_UUID_SIZE], deployment[ID_UUID_SIZE], stopped[ID_UUID_SIZE];
 	bool deleted;
 	char read[ID_UUID_SIZE]; /* a version that some client read a while ago; "": none */
 };
 
-/* What the store has of an environment. */
+/* An environment in the store. */
 struct sim_standing {
 	bool exists;
 	enum environment_status status;
@@ -72,7 +72,7 @@ struct sim_standing {
 	char latest[ID_UUID_SIZE], pending[ID_UUID_SIZE], running[ID_UUID_SIZE];
 };
 
-/* A request of which nobody heard what became, and what was there before; operation "": there is none. */
+/* A request without an answer, and the state before it; operation "": there is none. */
 struct sim_doubt {
 	size_t environment;
 	char operation[32];
@@ -108,7 +108,7 @@ struct sim_server {
 	struct controller *retention; /* forgets tasks that stopped long ago */
 	struct controller *services;  /* NULL: there are none */
 	struct aws_dispatcher *dispatcher;
-	struct aws_targets *targets; /* NULL: nothing is elsewhere */
+	struct aws_targets *targets; /* NULL: nothing is remote */
 	struct daemon_context context;
 	struct map versions;  /* of what its state service knew, by instance and task */
 	struct map instances; /* that it knows, or knew: is_known or is_gone */
@@ -117,10 +117,10 @@ struct sim_server {
 	unsigned passes;
 };
 
-/* A call of an ECS elsewhere that is on its way while nobody waits for it any more. */
+/* A call of a remote ECS that is on its way after the caller has given up. */
 struct sim_call {
 	int64_t due_us;
-	bool is_unexpected; /* who made it lives, and has taken it for lost */
+	bool is_unexpected; /* the caller lives, and has taken it for lost */
 	char operation[16], body[1024];
 };
 #define SIM_CALLS_MAX 16
@@ -132,7 +132,7 @@ struct sim_orphan {
 	unsigned failed; /* commits until then */
 };
 
-/* What an ECS elsewhere answered lately. */
+/* A recent answer of a remote ECS. */
 struct sim_answer {
 	int64_t at_us;
 	char *text;
@@ -140,7 +140,7 @@ struct sim_answer {
 
 #define SIM_STALE 16
 
-/* What a client remembers of its last request with a token. */
+/* A client's last request with a token. */
 struct sim_token {
 	char token[40], operation[32], body[1024], answer[SIM_TEXT_MAX];
 	size_t environment;
@@ -154,7 +154,7 @@ struct sim {
 	char *path, *key_path; /* NULL: in memory */
 	struct store *store;
 	struct store_faults faults;
-	int64_t log_size; /* of the file, at the end of the last commit that was told */
+	int64_t log_size; /* of the file, at the end of the last acknowledged commit */
 	bool tears;       /* the one after that was being written when everything stopped */
 	struct aws_service service; /* slipway's own operations */
 	bool faulty;                /* faults happen */
@@ -168,7 +168,7 @@ struct sim {
 	bool deadly;       /* and here killed in the middle of a call */
 	bool has_services; /* ECS rolls out services, too */
 	struct aws_dispatcher *operators; /* of ECS, for machines and operators */
-	bool remote;                      /* there is an ECS elsewhere */
+	bool remote;                      /* there is a remote ECS */
 	bool storm;                       /* it often fails just now */
 	int64_t silent_till_us;           /* nothing is heard of its events */
 	/* That one; NULL: there is none. */
@@ -198,11 +198,11 @@ struct sim {
 	size_t due_size;
 	struct runner *machines;
 	struct runner_event *machines_changed;
-	struct controller *remote_retention; /* as the ECS elsewhere does for itself */
+	struct controller *remote_retention; /* as the remote ECS does for itself */
 	/* Clients: */
 	int status; /* of the last request */
 	char error_type[64];
-	bool unknown_end; /* nobody knows whether it was done */
+	bool unknown_end; /* the answer is lost */
 	struct sim_token token;
 	struct sim_doubt doubt;
 	/* A sweep: the point at which everything stops. 0: none. */
@@ -223,21 +223,21 @@ static inline bool sim_one_in(struct sim *sim, uint64_t many)
 
 extern struct task_retention_limits sim_retention;
 
-/* A struct rehearsal's property is broken. */
+/* A property of the run is broken. */
 void sim_broken(void *sim, const char *rule);
 /* "ACCOUNT/NAME" */
 struct span sim_environment_key(const struct sim *sim, size_t environment, char out[SIM_TEXT_MAX]);
 
 /* ---- daemon_simulation.c ---- */
 
-/* rehearsal->far is set before. */
+/* sim->remote is set before. */
 void sim_set_up(struct sim *sim, uint64_t seed);
 /* So long; then everything is restarted that has to be. */
 int sim_pass_time(struct sim *sim, int64_t duration_us, struct err *err);
 /* Until all is as wanted. If that takes too long, the property is broken. */
 int sim_settle(struct sim *sim, int64_t within_us, enum daemon_property property, const char *when,
 	struct err *err);
-/* The store, and the ECS elsewhere if there is one. */
+/* The store, and the remote ECS if there is one. */
 int sim_open_stores(struct sim *sim, struct err *err);
 /* Asks for what works until it is accepted. */
 int sim_make_one_healthy(struct sim *sim, size_t environment, struct err *err);
@@ -250,12 +250,12 @@ bool sim_is_the_end(struct sim *sim, bool after);
 void sim_set_up_servers(struct sim *sim);
 int sim_open_store(struct sim *sim, struct err *err);
 void sim_close_store(struct sim *sim);
-/* The ECS elsewhere; before the store. It goes on whatever happens to servers. */
+/* The remote ECS; before the store. It keeps running whatever happens to servers. */
 int sim_open_remote(struct sim *sim, struct err *err);
 void sim_close_remote(struct sim *sim);
 void sim_use_file(struct sim *sim, const char *folder, uint64_t number);
 void sim_remove_files(struct sim *sim);
-/* Takes away who crashed, and boots whose time has come. */
+/* Removes crashed servers, and boots those whose time has come. */
 void sim_tend_servers(struct sim *sim);
 void sim_take_down(struct sim *sim, struct sim_server *server);
 /* NULL if that one is down. */
@@ -272,7 +272,7 @@ int sim_close_torn(struct sim *sim, struct err *err);
 
 /* ---- sim_owners.c ---- */
 
-/* What belonged to a dead server is taken over, and deployments end. */
+/* Claims of a dead server are taken over, and deployments end. */
 void sim_check_owners(struct sim *sim);
 
 /* ---- sim_words.c ---- */
@@ -288,13 +288,13 @@ struct aws_target_settings;
 extern const struct aws_target_settings sim_remote_settings;
 /* Calls it, from this runner. */
 struct aws_target *sim_remote_target(struct sim *sim, struct runner *runner);
-/* Whether a cluster is elsewhere in this run, and who keeps it. */
+/* Whether a cluster is remote in this run, and which store has it. */
 bool sim_is_remote(const struct sim *sim, size_t cluster);
 struct store *sim_store_of(struct sim *sim, size_t cluster);
 int sim_follow_remote(struct sim *sim, struct err *err);
 void sim_unfollow_remote(struct sim *sim);
 void sim_deliver_events(struct sim *sim);
-/* Perhaps nothing is heard of them for a while, and nobody is told so. */
+/* Perhaps no event arrives for a while, without a sign of it. */
 void sim_silence_events(struct sim *sim);
 /* Calls that outlived the server that made them. */
 void sim_deliver_calls(struct sim *sim);
@@ -336,7 +336,7 @@ const struct json *sim_operate(struct sim *sim, struct arena *arena, size_t clus
 /* A request about an environment, to some server. */
 const struct json *sim_request(struct sim *sim, struct arena *arena, size_t environment,
 	const char *operation, const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* An environment as this server tells of it, which is up. */
+/* An environment as this server, which is up, reports it. */
 const struct json *sim_get_environment(struct sim *sim, struct sim_server *server,
 	struct arena *arena, size_t environment);
 /* So many environments; 0: as usual. */
@@ -352,7 +352,7 @@ bool sim_make_healthy(struct sim *sim, size_t environment);
 void sim_before_request(struct sim *sim, size_t environment);
 void sim_after_request(struct sim *sim, size_t environment, const char *operation,
 	const struct json *answer);
-/* What was acknowledged is there; what nobody heard of is entirely there, or not at all. */
+/* Acknowledged changes are there; those without an answer are entirely there, or not at all. */
 void sim_check_acknowledged(struct sim *sim);
 
 /* ---- sim_settled.c ---- */

@@ -17,7 +17,7 @@
 struct watched {
 	char name[64];
 	bool bounded; /* REPLICA with deployments: the percentages hold for all of its tasks */
-	bool daemon;  /* both only where nobody but its service starts and stops its tasks */
+	bool daemon;  /* both only where no client starts or stops its tasks */
 	bool stopped_healthy; /* a daemon's task, where it is to run */
 	int64_t minimum;      /* percent */
 	unsigned upper, lower;
@@ -28,7 +28,7 @@ struct watched {
 	int64_t running;
 };
 
-/* A token of which the world has told. */
+/* A token that the runtime has reported. */
 struct program {
 	struct watched *service; /* NULL: a task of its own */
 	char instance[64];
@@ -284,8 +284,7 @@ static void task_changed(struct service_checker *checker, const struct store_cha
 					     task_class_of(task_facts(change->after)) ||
 				     is_live(change->before) != is_live(change->after)))
 		runner_trace(checker->config.runner, "task %.*s of %s is %s%s",
-			SPAN_ARGS(task_facts(change->after)->id),
-			service ? service->name : "nobody",
+			SPAN_ARGS(task_facts(change->after)->id), service ? service->name : "none",
 			task_status_name(task_facts(change->after)->last),
 			task_facts(change->after)->desired == TASK_STOPPED ? ", shall stop" : "");
 	if (service) {
@@ -362,7 +361,7 @@ static void name_changed(struct service_checker *checker, const struct store_cha
 			1000 * cloudmap_service_facts(service)->ttl_srv;
 }
 
-/* A program was asked to end, and did. Nobody may have been on the way to it. */
+/* A program was asked to end, and did. No client may have been connecting to it. */
 static void check_left(struct service_checker *checker, const struct program *program,
 	struct span token)
 {
@@ -574,8 +573,7 @@ static void program_ended(void *context, const struct simulated_program *reporte
 	if (program->group[0])
 		return; /* what was asked is looked at when it is asked */
 	if (stop == RUNTIME_STOP_REQUESTED && !program->stop_decided && checker->store)
-		service_checker_report(checker,
-			"program %.*s was stopped and nobody had decided that",
+		service_checker_report(checker, "program %.*s was stopped without a decision",
 			SPAN_ARGS(reported->token));
 	if (stop == RUNTIME_STOP_REQUESTED && !program->late && checker->store)
 		check_left(checker, program, reported->token);
@@ -632,7 +630,7 @@ void service_checker_check_exits(struct service_checker *checker)
 	}
 }
 
-/* ---- for those who look at calls ---- */
+/* ---- for the checks of calls ---- */
 
 struct store *service_checker_store(const struct service_checker *checker)
 {

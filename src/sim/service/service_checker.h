@@ -1,6 +1,6 @@
 /*
- * The one who checks. It follows every change of the store in order and is told of every program that starts
- * and ends in the simulated world, and tells of the first rule that is broken:
+ * The checker. It follows every change of the store in order, and every program that starts
+ * and ends in the simulated world, and reports the first rule that is broken:
  *
  * - no task of a REPLICA service is created when that makes more than maximumPercent allows, and never do
  *   more programs run than the largest number that was allowed since;
@@ -15,11 +15,11 @@
  *   no program is asked to end before its targets are gone and its name is forgotten;
  * - no service is written over and over again.
  *
- * Where the runtime keeps replicas itself it is the one who decides which tasks start and stop, within bounds that
- * it is told: then programs of groups may start before their task is written down and end without anybody's
+ * Where the runtime keeps replicas itself, the runtime decides which tasks start and stop, within its
+ * bounds: then programs of groups may start before their task is stored and end without a
  * decision, and what holds instead is what watched_runtime.h says.
  *
- * What it compares with is the moment of the decision, so that a client who changes the numbers while tasks
+ * The rules hold at the moment of the decision, so that a client that changes the numbers while tasks
  * are on their way breaks no rule.
  */
 #ifndef SIM_SERVICE_SERVICE_CHECKER_H
@@ -60,7 +60,7 @@ void service_checker_check_exits(struct service_checker *checker);
 /* A rule is broken. */
 void service_checker_report(struct service_checker *checker, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What it follows; NULL while everything is restarted. */
+/* The store it follows; NULL while everything is restarted. */
 struct store *service_checker_store(const struct service_checker *checker);
 /* When clients have forgotten the name of the task, as far as one was taken out; 0. */
 int64_t service_checker_forgotten_ms(const struct service_checker *checker, struct span token);

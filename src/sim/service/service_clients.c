@@ -1,5 +1,5 @@
 /*
- * What clients and operators of the service simulation ask for, through the real API: services that come, change
+ * Requests of clients and operators of the service simulation, through the real API: services come, change
  * and go, with definitions that work and others that do not; task sets; tasks of their own; instances that drain.
  */
 #include <inttypes.h>
@@ -451,7 +451,7 @@ static void act_run_task(struct simulation *simulation)
 	_arena_ struct arena *arena = arena_new(0);
 
 	simulation_request(simulation, arena, "RunTask",
-		"{'taskDefinition':'crashing','count':%d,'startedBy':'somebody'}",
+		"{'taskDefinition':'crashing','count':%d,'startedBy':'operator'}",
 		1 + (int)simulation_draw(simulation, 3));
 }
 

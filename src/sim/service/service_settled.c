@@ -6,7 +6,7 @@
 #include "ecs/record/container_instance.h"
 #include "sim/service/service_simulation_internal.h"
 
-/* The same of one whose task sets somebody else decides about. */
+/* The same for a service whose task sets are managed by a client. */
 static const char *unsettled_sets(const struct store_view *view, const struct store_object *service)
 {
 	char prefix[160];
@@ -34,7 +34,7 @@ static const char *unsettled_sets(const struct store_view *view, const struct st
 	return NULL;
 }
 
-/* What a service is not; NULL if it is as wanted. */
+/* How a service differs from the desired state; NULL: not at all. */
 static const char *unsettled(struct simulation *simulation, const struct store_view *view,
 	size_t service)
 {
@@ -69,7 +69,7 @@ static const char *unsettled(struct simulation *simulation, const struct store_v
 	if (sums[TASK_SUM_RUNNING] != facts->desired)
 		return "counts its running tasks wrongly";
 	if (!span_is(facts->reported, "steady"))
-		return "has not told that it is steady";
+		return "has not reported a steady state";
 	return NULL;
 }
 
@@ -209,7 +209,7 @@ static void check_desired(struct simulation *simulation, const struct store_view
 	simulation_broken(simulation, rule);
 }
 
-/* What the waiter services-stable looks at. */
+/* The condition of the waiter services-stable. */
 static void check_answer(struct simulation *simulation, size_t service)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -229,7 +229,7 @@ static void check_answer(struct simulation *simulation, size_t service)
 	simulation_broken(simulation, rule);
 }
 
-/* What happens is told once, by whatever number of servers one after the other. */
+/* Each event is stored once, by any number of servers one after the other. */
 static void check_events(struct simulation *simulation, const struct store_view *view,
 	size_t service)
 {
@@ -245,7 +245,7 @@ static void check_events(struct simulation *simulation, const struct store_view 
 	while ((object = store_next(&cursor)))
 		if (json_parse(object->api, arena, &event, NULL) == 0 &&
 			map_put(&ids, json_get_text(event, "id"), simulation))
-			simulation_broken(simulation, "an event is told twice");
+			simulation_broken(simulation, "an event is stored twice");
 }
 
 void simulation_check_answers(struct simulation *simulation)

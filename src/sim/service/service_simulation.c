@@ -36,7 +36,7 @@
 #define QUIET_ONE_IN 4
 /* At the end. */
 #define DRAIN_ONE_IN 3
-/* One in so many has one server only, so that nobody makes good what it missed. */
+/* One in so many has one server only, so that no other one repairs what it missed. */
 #define ALONE_ONE_IN 3
 /* How fast a runtime that keeps replicas itself does so. */
 #define GROUP_POLL_MS 300
@@ -320,7 +320,7 @@ static void calm_down(struct simulation *simulation)
 	runner_trace(simulation->root, "the faults are over");
 	simulation_activate_instances(simulation);
 }
-/* What is lost in the middle is often made good by what comes later; nothing comes after this. */
+/* A loss in the middle is often repaired by later changes; nothing comes after this. */
 static int act_last(struct simulation *simulation, struct err *err)
 {
 	unsigned count = 4 + (unsigned)simulation_draw(simulation, 12);
@@ -381,7 +381,7 @@ static int run_calm(struct simulation *simulation, struct err *err)
 		int code;
 
 		tend_servers(simulation);
-		/* Not at once: much is mended by itself, and a breaker may still trip. */
+		/* Not at once: much recovers by itself, and a breaker may still trip. */
 		if (passed_us > QUIET_US)
 			simulation_recover(simulation);
 		code = sleep_us(simulation, 2 * SIMULATION_SECOND_US, err);
@@ -563,7 +563,7 @@ static const struct course {
 	[SERVICE_COURSE_DELETED] = {"DeleteService", "{'service':'web','force':true}", true},
 };
 
-/* What somebody could see of the end but ids and times. */
+/* The visible end, without ids and times. */
 static void describe_end(struct simulation *simulation, struct buffer *out)
 {
 	_view_ struct store_view *view = store_view_open(simulation->store);

@@ -33,7 +33,7 @@
 	X(FORGET_STOP, "forget-stop", "tasks of older deployments are left running")               \
 	X(COUNT_RUNNING, "count-running", "tasks that do not run yet are not counted")             \
 	X(STALE_COUNTS, "stale-counts", "plans are made from the last view instead of head")       \
-	X(REPEAT_EVENTS, "repeat-events", "a state of a service is told at every look")            \
+	X(REPEAT_EVENTS, "repeat-events", "a state of a service is reported in every pass")        \
 	X(DOUBLE_START, "double-start", "a start that failed is repeated with another token")      \
 	X(LOSE_STOP, "lose-stop", "a stop that failed is taken for done")                          \
 	X(LOSE_EXIT, "lose-exit", "the runtime forgets an exit before it is written down")         \
@@ -59,7 +59,7 @@ extern const char *const service_bug_meanings[SERVICE_BUG_COUNT];
 
 struct service_simulation {
 	enum service_bug bug;
-	/* The runtime keeps replicas itself, as Kubernetes does, and group_controller.h tells it of services. */
+	/* The runtime keeps replicas itself, as Kubernetes does, and group_controller.h applies services to it. */
 	bool groups;
 	/* An existing folder for the store's file, which some seeds use; emptied again. NULL: memory only. */
 	const char *folder;
@@ -82,7 +82,7 @@ struct service_simulation_result {
 int service_simulation_run(uint64_t seed, const struct service_simulation *simulation,
 	struct service_simulation_result *ret_result, struct err *err);
 
-/* What happens to the service in service_simulation_crash(). */
+/* Scenarios of service_simulation_crash(). */
 enum service_course {
 	SERVICE_COURSE_ROLLS,      /* a new version takes the place of the old one */
 	SERVICE_COURSE_ROLLS_BACK, /* a new version crashes, and the old one comes back */
@@ -92,7 +92,7 @@ enum service_course {
 
 struct service_kill {
 	enum service_course course;
-	unsigned commit; /* from 1, counted from the client's request on; 0: nobody is killed */
+	unsigned commit; /* from 1, counted from the client's request on; 0: no server is killed */
 	bool after;      /* it became durable; else before */
 	bool groups;     /* as above */
 	const char *folder;
@@ -102,7 +102,7 @@ struct service_kill {
 /*
  * One course of things in which the server is killed at one commit and starts again from the file. No other
  * faults. *ret_commits is how many commits there were from the client's request on: when that is fewer than
- * kill->commit, nobody was killed. *ret_end describes the end, the same for every commit; free it.
+ * kill->commit, no server was killed. *ret_end describes the end, the same for every commit; free it.
  */
 int service_simulation_crash(const struct service_kill *kill, unsigned *ret_commits, char **ret_end,
 	struct err *err);

@@ -36,7 +36,7 @@ static int remove_folder(void **state)
 	return rmdir(folder); /* empty, or the simulation left something behind */
 }
 
-/* Each bug is found, and a broken run repeats itself, too: that is how it gets mended. */
+/* Each bug is found, and its seed breaks again in the same way, so that it can be debugged. */
 static void every_bug_is_found(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void sweep(enum service_course course, bool groups, const char *wanted)
 	print_message("# killed at %u commits: %s\n", killed, wanted);
 }
 
-/* The end is the same whoever keeps the replicas. */
+/* The end does not depend on what keeps the replicas. */
 static const char *const ends[SERVICE_COURSE_COUNT] = {
 	[SERVICE_COURSE_ROLLS] = "ACTIVE: quick:1 INACTIVE COMPLETED SUCCESSFUL, 0 healthy; "
 				 "checked:1 PRIMARY COMPLETED SUCCESSFUL, 3 healthy;",

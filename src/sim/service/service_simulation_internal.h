@@ -23,7 +23,7 @@
 /* The services there can be, by what drives them. */
 enum { SERVICE_WEB, SERVICE_API, SERVICE_AGENT, SERVICE_SHOP, SIMULATION_SERVICES };
 
-/* What was asked for. A wish whose end was not seen may count or not. */
+/* The desired state. An update whose answer was lost may count or not. */
 struct simulation_update {
 	bool exists;
 	int64_t certain, possible;
@@ -52,7 +52,7 @@ struct simulation {
 	struct simulation_update desired_states[SIMULATION_SERVICES];
 	/* Of the last request: */
 	int status;
-	bool unknown_end; /* nobody knows whether it was done */
+	bool unknown_end; /* the answer is lost */
 	/* A sweep: the commit at which everything stops. 0: none. */
 	unsigned stop_at_commit;
 	bool stop_after;
@@ -90,7 +90,7 @@ void simulation_act_client(struct simulation *simulation);
 void simulation_act_update(struct simulation *simulation);
 void simulation_activate_instances(struct simulation *simulation);
 void simulation_drain_one(struct simulation *simulation);
-/* What cannot come to an end by itself, because a client wants what does not work, is mended by the client. */
+/* Repairs services that cannot become steady because a client desires something that does not work. */
 void simulation_recover(struct simulation *simulation);
 
 /* ---- service_world.c ---- */
@@ -109,7 +109,7 @@ const char *simulation_stray_traffic(const struct store_view *view);
 
 /* "" if all is as wanted and the world agrees. */
 void simulation_describe_unsettled(struct simulation *simulation, char out[128]);
-/* What was acknowledged last is what is wanted, and answers say the truth. */
+/* The last acknowledged state is the desired one, and answers report the actual state. */
 void simulation_check_answers(struct simulation *simulation);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What sends traffic to the services of the simulation: target groups and names, made through the real
- * API. There is no data plane here: the one who finds out that targets are healthy,
- * and that they have drained, is chance, a little later each time.
+ * Traffic of the services of the simulation: target groups and names, made through the real
+ * API. There is no data plane here: targets become healthy
+ * and drained at random, a little later each time.
  */
 #include "base/memory.h"
 #include "cloudmap/cloudmap.h"

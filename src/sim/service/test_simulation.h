@@ -1,5 +1,5 @@
 /*
- * The simulation of services over many seeds, for unit tests: whoever keeps the replicas, the same is demanded.
+ * The simulation of services over many seeds, for unit tests: the same rules hold whatever keeps the replicas.
  * Include it behind cmocka's header.
  */
 #ifndef SIM_SERVICE_TEST_SIMULATION_H

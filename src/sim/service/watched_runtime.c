@@ -111,7 +111,7 @@ static void check_apply(struct watched_runtime *watched, const struct runtime_gr
 		return;
 	find_wanted(view, group->id, &wanted);
 	if (!wanted.exists) {
-		report(watched->checker, "group %.*s is applied and nobody wants it",
+		report(watched->checker, "group %.*s is applied and not desired",
 			SPAN_ARGS(group->id));
 		return;
 	}
@@ -215,7 +215,7 @@ static void check_stop(struct watched_runtime *watched, struct span token)
 		report(watched->checker, "task %.*s of a group is ended and not written down",
 			SPAN_ARGS(token));
 	if (task && task_facts(task)->desired != TASK_STOPPED)
-		report(watched->checker, "task %.*s is asked to end and nobody has decided that",
+		report(watched->checker, "task %.*s is asked to end without a decision",
 			SPAN_ARGS(token));
 	if (task && task_facts(task)->last < TASK_STOPPED)
 		check_left(watched, view, task);
