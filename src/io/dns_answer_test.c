@@ -237,7 +237,7 @@ static void test_answers(void **state)
 		{"nodata-alias.example.test", DNS_TYPE_A, 0,
 			"A nodata-alias.example.test 30 CNAME text.example.test\n" SOA_LINE},
 		{"outside.example.test", DNS_TYPE_A, 0,
-			"A outside.example.test 30 CNAME www.elsewhere.test\n"},
+			"A outside.example.test 30 CNAME www.unrelated.test\n"},
 		{"loop-a.example.test", DNS_TYPE_A, 2, ""},
 		/* ANY, minimally */
 		{"web.example.test", DNS_TYPE_ANY, 0,
@@ -246,7 +246,7 @@ static void test_answers(void **state)
 			"A alias.example.test 30 CNAME web.example.test\n"},
 		{"nothing.example.test", DNS_TYPE_ANY, 3, SOA_LINE},
 		/* not ours, not allowed, not understood */
-		{"www.elsewhere.test", DNS_TYPE_A, 5, ""},
+		{"www.unrelated.test", DNS_TYPE_A, 5, ""},
 		{"test", DNS_TYPE_A, 5, ""},
 		{".", DNS_TYPE_NS, 5, ""},
 		{"notexample.test", DNS_TYPE_A, 5, ""},
@@ -317,7 +317,7 @@ static void test_edns(void **state)
 	assert_non_null(strstr(ask(fixture, "web.example.test", DNS_TYPE_A, DNSSEC),
 		"X . OPT 1232 8000\n"));
 	/* Errors carry it, too. */
-	assert_string_equal(ask(fixture, "elsewhere.test", DNS_TYPE_A, EDNS), "X . OPT 1232 0\n");
+	assert_string_equal(ask(fixture, "unrelated.test", DNS_TYPE_A, EDNS), "X . OPT 1232 0\n");
 	/* Another version: BADVERS, of which the upper bits are in OPT. */
 	length = write_query(query, "web.example.test", DNS_TYPE_A, EDNS);
 	query[length - 5] = 1;
@@ -572,7 +572,7 @@ static size_t write_upstream(uint8_t *out, const char *name)
 	struct dns_writer writer;
 
 	test_parse(name, &question.name);
-	test_parse("real.elsewhere.test", &target);
+	test_parse("real.unrelated.test", &target);
 	dns_writer_init(&writer, out, 512);
 	dns_write_header(&writer, 0, 0);
 	dns_write_question(&writer, &question);
@@ -592,26 +592,26 @@ static void test_forwarded_answers(void **state)
 	struct fixture *fixture = *state;
 	struct dns_chain chain;
 	uint8_t upstream[512];
-	size_t length = write_upstream(upstream, "www.elsewhere.test");
+	size_t length = write_upstream(upstream, "www.unrelated.test");
 
 	/* A name outside: the upstream's records, our OPT, the client's spelling. */
-	ask_forwarded(fixture, "WWW.elsewhere.test", "WWW.elsewhere.test");
+	ask_forwarded(fixture, "WWW.unrelated.test", "WWW.unrelated.test");
 	fixture->result.length = dns_write_forwarded(&fixture->transport, &fixture->result.query,
 		NULL, upstream, length, fixture->reply, sizeof(fixture->reply));
 	write_text(fixture);
-	assert_string_equal(fixture->text, "A WWW.elsewhere.test 9 CNAME real.elsewhere.test\n"
-					   "A real.elsewhere.test 8 A 203.0.113.1\n"
+	assert_string_equal(fixture->text, "A WWW.unrelated.test 9 CNAME real.unrelated.test\n"
+					   "A real.unrelated.test 8 A 203.0.113.1\n"
 					   "X . OPT 1232 0\n");
 	assert_int_equal(fixture->header.id, 0x4242);
 	/* A chain that leaves our zone: both parts. */
-	ask_forwarded(fixture, "outside.example.test", "www.elsewhere.test");
+	ask_forwarded(fixture, "outside.example.test", "www.unrelated.test");
 	dns_chain_of(&fixture->answer, &chain);
 	fixture->result.length = dns_write_forwarded(&fixture->transport, &fixture->result.query,
 		&chain, upstream, length, fixture->reply, sizeof(fixture->reply));
 	write_text(fixture);
-	assert_string_equal(fixture->text, "A outside.example.test 30 CNAME www.elsewhere.test\n"
-					   "A www.elsewhere.test 9 CNAME real.elsewhere.test\n"
-					   "A real.elsewhere.test 8 A 203.0.113.1\n"
+	assert_string_equal(fixture->text, "A outside.example.test 30 CNAME www.unrelated.test\n"
+					   "A www.unrelated.test 9 CNAME real.unrelated.test\n"
+					   "A real.unrelated.test 8 A 203.0.113.1\n"
 					   "X . OPT 1232 0\n");
 	/* Not usable: cut anywhere before the OPT, or about another name. */
 	for (size_t cut = 0; cut < length - DNS_OPT_SIZE; cut++) {
@@ -634,10 +634,10 @@ static void test_who_is_forwarded(void **state)
 {
 	struct fixture *fixture = *state;
 
-	ask(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+	ask(fixture, "www.unrelated.test", DNS_TYPE_A, 0);
 	assert_int_equal(rcode(fixture), DNS_RCODE_REFUSED);
 	fixture->transport.may_forward = true;
-	ask(fixture, "www.elsewhere.test", DNS_TYPE_A, NO_RD);
+	ask(fixture, "www.unrelated.test", DNS_TYPE_A, NO_RD);
 	assert_int_equal(rcode(fixture), DNS_RCODE_REFUSED);
 	ask(fixture, "web.example.test", DNS_TYPE_A, 0);
 	assert_int_equal(fixture->header.counts[1], 2);

@@ -205,7 +205,7 @@ static void test_udp_and_tcp(void **state)
 	assert_int_equal(fixture->header.counts[1], 2);
 	ask_udp(fixture, "nothing.example.test", DNS_TYPE_A, 0);
 	assert_int_equal(rcode(fixture), DNS_RCODE_NXDOMAIN);
-	ask_udp(fixture, "elsewhere.test", DNS_TYPE_A, 0);
+	ask_udp(fixture, "unrelated.test", DNS_TYPE_A, 0);
 	assert_int_equal(rcode(fixture), DNS_RCODE_REFUSED);
 	ask_udp(fixture, "big.example.test", DNS_TYPE_A, 4096);
 	assert_true(fixture->header.flags & DNS_FLAG_TC);
@@ -535,7 +535,7 @@ static void test_loopback_is_not_limited(void **state)
 
 /* ---- upstreams ---- */
 
-static enum dns_outcome lookup_elsewhere(void *context, const struct dns_name *name, uint16_t type,
+static enum dns_outcome lookup_unrelated(void *context, const struct dns_name *name, uint16_t type,
 	struct dns_answer *answer)
 {
 	struct dns_name zone;
@@ -543,7 +543,7 @@ static enum dns_outcome lookup_elsewhere(void *context, const struct dns_name *n
 
 	(void)context;
 	(void)type;
-	test_parse("elsewhere.test", &zone);
+	test_parse("unrelated.test", &zone);
 	if (!dns_name_is_below(name, &zone))
 		return DNS_NOT_OURS;
 	if (name->bytes[1] == 'n')
@@ -556,7 +556,7 @@ static enum dns_outcome lookup_elsewhere(void *context, const struct dns_name *n
 
 static struct dns_server *open_upstream(char ret_address[32])
 {
-	const struct dns_server_config config = {.lookup = lookup_elsewhere};
+	const struct dns_server_config config = {.lookup = lookup_unrelated};
 	struct dns_server *upstream;
 	struct err err;
 
@@ -592,32 +592,32 @@ static void test_forwarding(void **state)
 	fixture->config.limits.forward_ms = PATIENCE_MS;
 	fixture->config.limits.idle_ms = PATIENCE_MS;
 	open_server(fixture);
-	ask_udp(fixture, "wWw.elsewhere.test", DNS_TYPE_A, 0);
+	ask_udp(fixture, "wWw.unrelated.test", DNS_TYPE_A, 0);
 	assert_int_equal(fixture->header.counts[1], 1);
 	assert_int_equal(fixture->header.counts[3], 0);
 	assert_true(fixture->header.flags & DNS_FLAG_RA);
 	assert_int_equal(fixture->header.flags & DNS_FLAG_AA, 0);
-	assert_memory_equal(fixture->reply + 12, "\3wWw\11elsewhere", 14);
+	assert_memory_equal(fixture->reply + 12, "\3wWw\11unrelated", 14);
 	assert_memory_equal(fixture->reply + fixture->length - 4, "\306\63\144\1", 4);
 	/* Negative. */
-	ask_udp(fixture, "nothing.elsewhere.test", DNS_TYPE_A, 1232);
+	ask_udp(fixture, "nothing.unrelated.test", DNS_TYPE_A, 1232);
 	assert_int_equal(rcode(fixture), DNS_RCODE_NXDOMAIN);
 	assert_int_equal(fixture->header.counts[3], 1);
 	/* An alias that leaves our zone. */
 	ask_udp(fixture, "outside.example.test", DNS_TYPE_A, 1232);
 	assert_int_equal(fixture->header.counts[1], 2);
 	/* Truncated upstream: fetched by TCP there, truncated for UDP, whole for TCP. */
-	ask_udp(fixture, "big.elsewhere.test", DNS_TYPE_A, 1232);
+	ask_udp(fixture, "big.unrelated.test", DNS_TYPE_A, 1232);
 	assert_true(fixture->header.flags & DNS_FLAG_TC);
 	assert_int_equal(fixture->header.counts[1], 0);
 	tcp = to_server(fixture, SOCK_STREAM);
-	send_tcp(tcp, 3, "big.elsewhere.test", DNS_TYPE_A);
+	send_tcp(tcp, 3, "big.unrelated.test", DNS_TYPE_A);
 	receive_tcp(fixture, tcp);
 	assert_int_equal(fixture->header.id, 3);
 	assert_int_equal(fixture->header.counts[1], 100);
 	/* Many at once on one connection, in whatever order. */
 	for (uint16_t i = 0; i < 150; i++)
-		send_tcp(tcp, i, i % 2 ? "www.elsewhere.test" : "web.example.test", DNS_TYPE_A);
+		send_tcp(tcp, i, i % 2 ? "www.unrelated.test" : "web.example.test", DNS_TYPE_A);
 	for (unsigned i = 0, sum = 0; i < 150; i++) {
 		receive_tcp(fixture, tcp);
 		assert_int_equal(fixture->header.counts[1], fixture->header.id % 2 ? 1 : 2);
@@ -625,9 +625,9 @@ static void test_forwarding(void **state)
 		assert_true(i < 149 || sum == 149 * 150 / 2);
 	}
 	/* A client that goes with queries under way. */
-	send_tcp(tcp, 1, "big.elsewhere.test", DNS_TYPE_A);
+	send_tcp(tcp, 1, "big.unrelated.test", DNS_TYPE_A);
 	close(TAKE_FD(tcp));
-	ask_udp(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+	ask_udp(fixture, "www.unrelated.test", DNS_TYPE_A, 0);
 	assert_int_equal(fixture->header.counts[1], 1);
 	assert_int_equal(statistics(fixture).forwards_failed, 0);
 	dns_server_close(upstream);
@@ -651,7 +651,7 @@ static void test_the_next_upstream_helps(void **state)
 	/* On a slow machine the last one may be too late as well: then one asks again. */
 	do {
 		assert_true(clock_steady_us(clock_system()) < until_us);
-		ask_udp(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+		ask_udp(fixture, "www.unrelated.test", DNS_TYPE_A, 0);
 	} while (rcode(fixture) == DNS_RCODE_SERVFAIL);
 	assert_int_equal(fixture->header.counts[1], 1);
 	/* A name that the upstream refuses is refused, after all were asked. */
@@ -674,7 +674,7 @@ static void test_no_upstream_helps(void **state)
 	fixture->config.limits.forward_ms = 100;
 	fixture->config.limits.forwarded_max = 2;
 	open_server(fixture);
-	ask_udp(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+	ask_udp(fixture, "www.unrelated.test", DNS_TYPE_A, 0);
 	assert_int_equal(rcode(fixture), DNS_RCODE_SERVFAIL);
 	assert_int_equal(statistics(fixture).forwards_failed, 1);
 }
@@ -687,7 +687,7 @@ static void test_forwarded_queries_are_limited(void **state)
 	_close_ int first = -1;
 	const char *const upstreams[] = {mute_address};
 	uint8_t query[512];
-	size_t length = write_query(query, 1, "www.elsewhere.test", DNS_TYPE_A, 0);
+	size_t length = write_query(query, 1, "www.unrelated.test", DNS_TYPE_A, 0);
 
 	fixture->config.upstreams = upstreams;
 	fixture->config.upstream_count = 1;
@@ -697,7 +697,7 @@ static void test_forwarded_queries_are_limited(void **state)
 	first = to_server(fixture, SOCK_DGRAM);
 	assert_int_equal(send(first, query, length, 0), length);
 	assert_true(readable(mute, PATIENCE_MS));
-	ask_udp(fixture, "www.elsewhere.test", DNS_TYPE_A, 0);
+	ask_udp(fixture, "www.unrelated.test", DNS_TYPE_A, 0);
 	assert_int_equal(rcode(fixture), DNS_RCODE_SERVFAIL);
 	/* Our own names do not wait for upstreams. */
 	ask_udp(fixture, "web.example.test", DNS_TYPE_A, 0);
@@ -713,7 +713,7 @@ static void test_forged_answers_are_passed_over(void **state)
 	_close_ int client = -1;
 	const char *const upstreams[] = {mute_address};
 	uint8_t query[512], forged[512];
-	size_t length = write_query(query, 1, "www.elsewhere.test", DNS_TYPE_A, 0);
+	size_t length = write_query(query, 1, "www.unrelated.test", DNS_TYPE_A, 0);
 	struct sockaddr_in from;
 	socklen_t size = sizeof(from);
 	ssize_t got;

@@ -43,7 +43,7 @@ static const struct test_record test_records[] = {
 	{"alias2", DNS_TYPE_CNAME, 30, "Alias.example.test", 0},
 	{"dangling", DNS_TYPE_CNAME, 30, "nothing.example.test", 0},
 	{"nodata-alias", DNS_TYPE_CNAME, 30, "text.example.test", 0},
-	{"outside", DNS_TYPE_CNAME, 30, "www.elsewhere.test", 0},
+	{"outside", DNS_TYPE_CNAME, 30, "www.unrelated.test", 0},
 	{"loop-a", DNS_TYPE_CNAME, 30, "loop-b.example.test", 0},
 	{"loop-b", DNS_TYPE_CNAME, 30, "loop-a.example.test", 0},
 	{"text", DNS_TYPE_TXT, 60, "hello world", 0},

@@ -108,7 +108,7 @@ def test_aliases_are_followed(names):
     ("plain.shop.local", "A", "NXDOMAIN"),       # a service for DiscoverInstances only
     ("one.web.shop.local", "A", "NXDOMAIN"),     # hosts are for SRV
     ("nothing.shop.local", "A", "NXDOMAIN"),
-    ("www.unknown.test", "A", "REFUSED"),
+    ("www.unrelated.test", "A", "REFUSED"),
 ])
 def test_negative_answers(names, name, type_, expected):
     text = dig(names.port, name, type_)
@@ -394,7 +394,7 @@ def test_lookup(slipway, names):
     assert look("www.shop.local", "CNAME").stdout == "www.shop.local 30 CNAME web.shop.local\n"
     for args, message in ((["nothing.shop.local"], "there is no name nothing.shop.local"),
                           (["web.shop.local", "TXT"], "has no such records"),
-                          (["www.unknown.test"], "is not one of slipway's names")):
+                          (["www.unrelated.test"], "is not one of slipway's names")):
         told = look(*args)
         assert told.returncode == 1 and message in told.stderr
     assert look("web.shop.local", "XYZ").returncode == 2
