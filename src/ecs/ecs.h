@@ -7,18 +7,9 @@
 #define ECS_ECS_H
 
 #include "aws/service.h"
+#include "ecs/record/context.h"
 
 extern const struct aws_service ecs_service;
-
-/* What handlers know of the server that they answer for: the context of the service. NULL: nothing of it. */
-struct ecs_context {
-	struct span endpoint; /* where clients and agents reach it: "http://127.0.0.1:4566"; "" */
-	/* Its runtime, as instance_maintainer.h names it, if that chooses instances itself and keeps the replicas
-	 * of services (runtime.h, Groups); "": we do. */
-	struct span scheduler;
-	/* Statuses on such a runtime are shown as sync_status.h says. */
-	bool seed_service_status, seed_task_status;
-};
 
 /* What store_open needs to know of us. */
 extern const struct store_kind *const ecs_kinds[];

@@ -1,20 +1,20 @@
 /* The table of ECS operations. What the model has and this table has not answers
  * UnsupportedFeatureException and names itself. */
 #include "aws/client_token.h"
-#include "ecs/account_setting.h"
 #include "ecs/definition/task_definition.h"
 #include "ecs/ecs.h"
 #include "ecs/instance/agent.h"
+#include "ecs/record/account_setting.h"
 #include "ecs/record/attribute.h"
 #include "ecs/record/capacity_provider.h"
 #include "ecs/record/cluster.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/reservation.h"
 #include "ecs/record/service_kind.h"
-#include "ecs/record/tags.h"
 #include "ecs/record/task.h"
 #include "ecs/service/service.h"
 #include "ecs/service/task_set.h"
+#include "ecs/tag_operations.h"
 #include "ecs/task/task_api.h"
 
 static const struct aws_operation operations[] = {

@@ -7,6 +7,7 @@
 
 #include "ecs/record/service_kind.h"
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 
 #define TEST_ACCOUNT_KEY "123456789012/eu-west-1"
 #define TEST_ARN "arn:aws:ecs:eu-west-1:123456789012:"

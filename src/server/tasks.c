@@ -7,6 +7,8 @@
 
 #include "base/file.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/service/service_group.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 #include "runtime/docker/docker.h"
 #include "runtime/process/process.h"
@@ -195,6 +197,7 @@ static int open_runtime(struct server *server, int (*open)(struct server *server
 		.store = server->store,
 		.host = span_of(server->host),
 		.secrets = server->config->secrets,
+		.adopt = service_group_adopt,
 		.report = server_report_controller,
 		.report_context = server,
 		.statistics = &server->sync};

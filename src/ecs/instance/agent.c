@@ -4,11 +4,12 @@
 #include "aws/arn.h"
 #include "aws/document.h"
 #include "base/memory.h"
-#include "ecs/ecs.h"
 #include "ecs/record/cluster.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/record/context.h"
 #include "ecs/record/name.h"
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 
 #define REASON_MAX 1024

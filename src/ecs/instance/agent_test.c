@@ -7,6 +7,7 @@
 
 #include "ecs/record/service_kind.h"
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/test_server.h"
 
 #define CLUSTER "123456789012/eu-west-1/default"

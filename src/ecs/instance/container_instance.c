@@ -1,7 +1,5 @@
-/* Container instances: the kind, and the operations of agents and clients on it; see the header. */
+/* Container instances: the operations of agents and clients on them; see the header. */
 #include "ecs/record/container_instance.h"
-
-#include <stdio.h>
 
 #include "aws/arn.h"
 #include "aws/document.h"
@@ -15,38 +13,6 @@
 #define DESCRIBE_MAX 100
 /* That one request looks at: a page may come with fewer than it could hold, and a token. */
 #define INSTANCES_SCANNED_MAX 1000
-
-/* ---- finding ---- */
-
-const struct store_object *container_instance_get(struct aws_request *request, struct span name)
-{
-	return store_get(request->view, &container_instance_kind, aws_key(request, name));
-}
-
-const struct store_object *container_instance_in(struct aws_request *request,
-	const struct store_object *cluster, struct span requested)
-{
-	struct span cluster_name = cluster_facts(cluster)->name;
-	struct span name, in, id;
-
-	if (!ecs_try_resolve(request->caller, "container-instance", requested, &name))
-		return NULL;
-	if (!span_split(name, '/', &in, &id))
-		id = name;
-	else if (!span_equal(in, cluster_name))
-		return NULL;
-	return container_instance_get(request,
-		arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(cluster_name), SPAN_ARGS(id)));
-}
-
-uint64_t container_instance_count(const struct store_view *view, const struct store_object *cluster)
-{
-	char prefix[STORE_KEY_MAX + 2];
-	int length = snprintf(prefix, sizeof(prefix), "%.*s/", SPAN_ARGS(cluster->key));
-
-	return store_count(view, &container_instance_kind, -1,
-		(struct span){prefix, (size_t)length}, false);
-}
 
 static struct span instance_arn(struct aws_request *request, const struct store_object *instance)
 {

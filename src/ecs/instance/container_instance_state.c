@@ -11,6 +11,7 @@
 #include "ecs/record/container_instance.h"
 #include "ecs/record/name.h"
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 
 #define UPDATE_MAX 10

@@ -12,7 +12,7 @@
 #ifndef ECS_PLACEMENT_H
 #define ECS_PLACEMENT_H
 
-#include "ecs/task/task_create.h"
+#include "ecs/placement/task_needs.h"
 
 #define PLACEMENT_CONSTRAINTS_MAX 10
 #define PLACEMENT_STRATEGIES_MAX 5

@@ -11,6 +11,7 @@
 #include "ecs/record/container_instance.h"
 #include "ecs/record/reservation.h"
 #include "ecs/record/service_kind.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/test_server.h"
 #include "store/fact_table.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "ecs/definition/task_definition.h"
+#include "ecs/placement/task_needs.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/reservation.h"
-#include "ecs/task/task_create.h"
 
 #define SCAN_MAX 1000 /* tasks of one instance */
 

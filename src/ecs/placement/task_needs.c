@@ -1,11 +1,8 @@
-/*
- * What a task needs of an instance: read from its definition with the overrides of the request put over
- * it. The task's own cpu and memory count when there are any; else those of its containers, added up.
- */
+/* See the header. */
+#include "ecs/placement/task_needs.h"
 #include <stdio.h>
 
 #include "ecs/definition/task_size.h"
-#include "ecs/task/task_create.h"
 
 #define PORT_MOST 65535
 

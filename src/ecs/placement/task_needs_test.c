@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "ecs/task/task_create.h"
+#include "ecs/placement/task_needs.h"
 
 static struct json *parse(struct arena *arena, const char *text)
 {

@@ -5,14 +5,15 @@
 #include "aws/document.h"
 #include "aws/page.h"
 #include "aws/tag_list.h"
-#include "ecs/account_setting.h"
-#include "ecs/ecs.h"
+#include "ecs/record/account_setting.h"
 #include "ecs/record/capacity_provider.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/record/context.h"
 #include "ecs/record/name.h"
+#include "ecs/record/namespace.h"
+#include "ecs/record/service_kind.h"
 #include "ecs/record/tags.h"
 #include "ecs/record/task.h"
-#include "ecs/service/service.h"
 
 #define CAPACITY_PROVIDERS_MAX 20
 #define STRATEGY_MAX 20
@@ -185,7 +186,7 @@ static int read_service_connect(struct aws_request *request, struct json *docume
 	json_unset(document, "serviceConnectDefaults");
 	if (name.length == 0)
 		return 0;
-	found = service_find_namespace(request, name);
+	found = ecs_find_namespace(request, name);
 	if (!found)
 		return aws_fail(request, "NamespaceNotFoundException",
 			"serviceConnectDefaults.namespace: there is no namespace '%.*s'",
@@ -571,11 +572,14 @@ int cluster_create(struct aws_request *request)
 int cluster_ensure(struct store_transaction *transaction, struct span account, struct span region,
 	struct span name, struct random *random, int64_t now_ms, struct err *err)
 {
+	/* What a failure needs of ecs_service, whose table of operations is above. */
+	static const struct aws_service service = {
+		.name = "ecs", .shapes = &shape_ecs, .invalid_input = "InvalidParameterException"};
 	static const struct aws_operation operation = {.name = "CreateCluster"};
 	struct aws_caller caller = {
 		.account = account, .region = region, .user = SPAN(""), .access_key = SPAN("")};
 	_buffer_ struct buffer out = {0};
-	struct aws_request request = {.service = &ecs_service,
+	struct aws_request request = {.service = &service,
 		.operation = &operation,
 		.caller = &caller,
 		.arena = store_transaction_arena(transaction),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ecs/record/attribute.h"
+#include "ecs/record/cluster.h"
 #include "ecs/record/name.h"
 #include "ecs/record/task.h"
 #include "store/fact_table.h"
@@ -277,4 +278,36 @@ bool container_instance_matches(const struct cluster_query *query, const struct 
 	if (cluster_query_asks(query, CLUSTER_QUERY_GROUPS))
 		collect_groups(view, instance, arena, &requested);
 	return cluster_query_matches(query, &requested);
+}
+
+/* ---- finding ---- */
+
+const struct store_object *container_instance_get(struct aws_request *request, struct span name)
+{
+	return store_get(request->view, &container_instance_kind, aws_key(request, name));
+}
+
+const struct store_object *container_instance_in(struct aws_request *request,
+	const struct store_object *cluster, struct span requested)
+{
+	struct span cluster_name = cluster_facts(cluster)->name;
+	struct span name, in, id;
+
+	if (!ecs_try_resolve(request->caller, "container-instance", requested, &name))
+		return NULL;
+	if (!span_split(name, '/', &in, &id))
+		id = name;
+	else if (!span_equal(in, cluster_name))
+		return NULL;
+	return container_instance_get(request,
+		arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(cluster_name), SPAN_ARGS(id)));
+}
+
+uint64_t container_instance_count(const struct store_view *view, const struct store_object *cluster)
+{
+	char prefix[STORE_KEY_MAX + 2];
+	int length = snprintf(prefix, sizeof(prefix), "%.*s/", SPAN_ARGS(cluster->key));
+
+	return store_count(view, &container_instance_kind, -1,
+		(struct span){prefix, (size_t)length}, false);
 }

@@ -570,3 +570,24 @@ int service_event_count(struct store_transaction *transaction, struct span servi
 	return put_event(transaction, service_key, id, arena_format(arena, "%s 1 %s", verb, things),
 		now_ms, arena, err);
 }
+
+int service_report_of_task(struct store_transaction *transaction, struct span task_key,
+	const char *verb, const char *things, int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *task = store_get(store_head(transaction), &task_kind, task_key);
+	struct span service_key = arena_format(arena, "%.*s/%.*s",
+		SPAN_ARGS(task_cluster_key(task_key)), SPAN_ARGS(task_facts(task)->service));
+	const struct store_object *service;
+	struct service_facts facts;
+	int code = service_event_count(transaction, service_key, task_facts(task)->id, now_ms,
+		arena, verb, things, err);
+
+	service = store_get(store_head(transaction), &service_kind, service_key);
+	if (code < 0 || !service ||
+		!span_is(service_facts(service)->reported, SERVICE_REPORTED_STEADY))
+		return code;
+	facts = *service_facts(service);
+	facts.reported = SPAN("");
+	return service_object_put_facts(transaction, service, &facts, arena, err);
+}

@@ -34,6 +34,7 @@ extern const struct store_kind service_event_kind;
 #define SERVICE_EVENT_COUNTS_MS INT64_C(10000) /* so long things are counted in one event */
 #define SERVICE_DEPLOYMENTS_MAX 100            /* finished ones kept of one service */
 #define SERVICE_DEPLOYMENT_PREFIX "ecs-svc/"
+#define SERVICE_REPORTED_STEADY "steady" /* facts.reported of a service in a steady state */
 
 #define SERVICE_STATUSES(X) X(ACTIVE) X(DRAINING) X(INACTIVE)
 enum service_status {
@@ -260,12 +261,6 @@ int service_event_count(struct store_transaction *transaction, struct span servi
 	struct span maker, int64_t now_ms, struct arena *arena, const char *verb,
 	const char *things, struct err *err);
 
-/* When the next task of the deployment or task set of a task may be started; 0: now. SERVICE_BACKOFF_FROZEN: its
- * deployment has failed, and starts no more. */
-#define SERVICE_BACKOFF_FROZEN INT64_MAX
-int64_t service_task_backoff_ms(const struct store_view *view, struct span task_key,
-	const struct task_facts *facts, struct arena *arena);
-
 /* The same, of a task that its runtime started or stopped by itself: from here on a steady state is news again. */
 int service_report_of_task(struct store_transaction *transaction, struct span task_key,
 	const char *verb, const char *things, int64_t now_ms, struct err *err);
@@ -274,10 +269,5 @@ int service_report_of_task(struct store_transaction *transaction, struct span ta
  * such service. */
 int service_event_add_once(struct store_transaction *transaction, struct span service_key,
 	struct span id, struct span message, int64_t at_ms, struct random *random, struct err *err);
-
-/* A task of a service has just become STOPPED, in this transaction: its deployment or task set keeps
- * account of failures (failed, failed_ever, backoff_until_ms). */
-int service_task_stopped(struct store_transaction *transaction, struct span task_key,
-	const struct task_facts *facts, struct arena *arena, struct err *err);
 
 #endif

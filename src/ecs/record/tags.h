@@ -7,6 +7,9 @@
 
 #include "aws/service.h"
 
+/* The private text of an object, parsed; NULL if it has none. */
+const struct json *tags_private_document(struct aws_request *request,
+	const struct store_object *object);
 /* The tags of an object: an array, empty if it has none. */
 const struct json *tags_of(struct aws_request *request, const struct store_object *object);
 /* Adds "tags":[…] (always present, perhaps empty) to a document that is being answered. */
@@ -16,11 +19,5 @@ struct span tags_private(struct aws_request *request, const struct json *tags);
 
 /* Does a list of texts in the input (`include`) name this field? */
 bool input_includes(const struct aws_request *request, const char *field);
-
-int tags_tag(struct aws_request *request);
-int tags_untag(struct aws_request *request);
-int tags_list(struct aws_request *request);
-int tags_prepare(struct aws_request *request);
-void tags_resources(struct aws_request *request, struct aws_resources *resources);
 
 #endif

@@ -4,12 +4,8 @@
 #include <stdio.h>
 
 #include "aws/arn.h"
-#include "ecs/record/name.h"
-#include "ecs/record/service_kind.h"
-#include "ecs/task/task_traffic.h"
+#include "aws/key.h"
 #include "store/fact_table.h"
-
-#define DESIRED_MEMBER "wishes"
 
 /* ---- names ---- */
 
@@ -127,8 +123,8 @@ static const struct fact_row fact_rows[] = {
 	FACT(FACT_NUMBER, task_facts, leaves_ms, "leaves"),
 };
 
-static int read_facts(struct span key, struct span private_, struct arena *arena,
-	struct task_facts *facts, struct task_edit *ret_rest, struct err *err)
+int task_facts_read(struct span key, struct span private_, struct arena *arena,
+	struct task_facts *facts, struct json **ret_private, struct err *err)
 {
 	struct json *value;
 	int code = json_parse(private_, arena, &value, err);
@@ -138,32 +134,25 @@ static int read_facts(struct span key, struct span private_, struct arena *arena
 	if (!span_split(aws_name_of_key(key), '/', &facts->cluster, &facts->id))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a task", SPAN_ARGS(key));
 	code = fact_table_read(fact_rows, LENGTH(fact_rows), value, facts, err);
-	if (code < 0)
-		return code;
-	if (ret_rest) {
-		ret_rest->tags = json_get(value, "tags");
-		ret_rest->traffic = json_get(value, TASK_TRAFFIC_MEMBER);
-		ret_rest->desired = json_get(value, DESIRED_MEMBER);
-	}
-	return 0;
+	if (code == 0)
+		*ret_private = value;
+	return code;
+}
+
+struct json *task_facts_write(const struct task_facts *facts, struct arena *arena)
+{
+	struct json *private_ = json_new_object(arena);
+
+	fact_table_write(fact_rows, LENGTH(fact_rows), facts, arena, private_);
+	return private_;
 }
 
 static int extract(const struct store_object *object, void *facts, struct arena *scratch,
 	struct err *err)
 {
-	return read_facts(object->key, object->private_, scratch, facts, NULL, err);
-}
+	struct json *private_;
 
-static struct span private_text(const struct task_edit *edit)
-{
-	struct json *private_ = json_new_object(edit->arena);
-
-	fact_table_write(fact_rows, LENGTH(fact_rows), &edit->facts, edit->arena, private_);
-	if (json_count(edit->tags) > 0)
-		json_set(edit->arena, private_, "tags", edit->tags);
-	json_set(edit->arena, private_, TASK_TRAFFIC_MEMBER, edit->traffic);
-	json_set(edit->arena, private_, DESIRED_MEMBER, edit->desired);
-	return json_to_text(private_, edit->arena);
+	return task_facts_read(object->key, object->private_, scratch, facts, &private_, err);
 }
 
 /* ---- indexes ---- */
@@ -326,8 +315,6 @@ const struct store_kind task_kind = {
 	.index_count = LENGTH(indexes),
 };
 
-/* ---- writing ---- */
-
 struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span key)
 {
 	struct span account = key, region, name = aws_name_of_key(key);
@@ -335,101 +322,4 @@ struct span ecs_arn_of_key(struct arena *arena, const char *type, struct span ke
 	span_split(key, '/', &account, &region);
 	span_split(region, '/', &region, &(struct span){0});
 	return aws_arn_format(arena, "ecs", region, account, "%s/%.*s", type, SPAN_ARGS(name));
-}
-
-int task_edit_open(const struct store_object *task, struct arena *arena, struct task_edit *ret_edit,
-	struct err *err)
-{
-	struct task_edit edit = {.arena = arena, .key = task->key, .revision = task->revision};
-	struct json *stored;
-	int code = json_parse(task->api, arena, &stored, err);
-
-	if (code == 0)
-		code = read_facts(task->key, task->private_, arena, &edit.facts, &edit, err);
-	if (code < 0)
-		return code;
-	edit.document = json_copy_object(arena, stored);
-	*ret_edit = edit;
-	return 0;
-}
-
-static void set_time(struct task_edit *edit, const char *name, int64_t time_ms)
-{
-	if (time_ms != 0)
-		json_set_time(edit->arena, edit->document, name, time_ms);
-}
-
-int task_save(struct store_transaction *transaction, struct task_edit *edit, struct err *err)
-{
-	struct arena *arena = edit->arena;
-	struct json *document = edit->document;
-	const struct task_facts *facts = &edit->facts;
-	const struct store_object *before =
-		store_get(store_head(transaction), &task_kind, edit->key);
-	int code = task_traffic_follow(transaction, edit, before, err);
-	bool has_stopped;
-
-	if (code < 0)
-		return code;
-	has_stopped = facts->last == TASK_STOPPED &&
-		      (!before || task_facts(before)->last != TASK_STOPPED);
-	json_set_string(arena, document, "lastStatus", span_of(status_names[facts->last]));
-	json_set_string(arena, document, "desiredStatus", span_of(status_names[facts->desired]));
-	json_set_string(arena, document, "healthStatus", span_of(health_names[facts->health]));
-	json_set_integer(arena, document, "version", json_get_integer(document, "version", 0) + 1);
-	set_time(edit, "createdAt", facts->created_ms);
-	set_time(edit, "startedAt", facts->started_ms);
-	set_time(edit, "stoppingAt", facts->stopping_ms);
-	set_time(edit, "stoppedAt", facts->stopped_ms);
-	code = store_put(transaction, &task_kind, edit->key, json_to_text(document, arena),
-		private_text(edit), edit->revision, err);
-	if (code == 0 && has_stopped && facts->service.length > 0)
-		code = service_task_stopped(transaction, edit->key, facts, arena, err);
-	return code;
-}
-
-static void want_stopped(struct task_edit *edit, const char *stop_code, struct span reason,
-	int64_t now_ms)
-{
-	edit->now_ms = now_ms;
-	if (edit->facts.desired == TASK_STOPPED)
-		return;
-	edit->facts.desired = TASK_STOPPED;
-	edit->facts.stopping_ms = now_ms;
-	json_set_string(edit->arena, edit->document, "stopCode", span_of(stop_code));
-	json_set_string(edit->arena, edit->document, "stoppedReason", reason);
-}
-
-int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
-	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
-	struct err *err)
-{
-	struct task_edit edit;
-	int code;
-
-	if (task_facts(task)->desired == TASK_STOPPED)
-		return 0;
-	code = task_edit_open(task, arena, &edit, err);
-	if (code < 0)
-		return code;
-	want_stopped(&edit, stop_code, reason, now_ms);
-	return task_save(transaction, &edit, err);
-}
-
-int task_want_stopped_at_once(struct store_transaction *transaction,
-	const struct store_object *task, const char *stop_code, struct span reason, int64_t now_ms,
-	struct arena *arena, struct err *err)
-{
-	struct task_edit edit;
-	int code;
-
-	if (task_facts(task)->desired == TASK_STOPPED &&
-		task_facts(task)->traffic != TASK_TRAFFIC_LEAVING)
-		return 0;
-	code = task_edit_open(task, arena, &edit, err);
-	if (code < 0)
-		return code;
-	want_stopped(&edit, stop_code, reason, now_ms);
-	code = task_traffic_remove(transaction, &edit, err);
-	return code < 0 ? code : task_save(transaction, &edit, err);
 }

@@ -11,8 +11,10 @@
 
 #include "control/runner_simulated.h"
 #include "ecs/instance/instance_maintainer.h"
+#include "ecs/record/failure_count.h"
 #include "ecs/service/group_controller.h"
 #include "ecs/service/service_controller.h"
+#include "ecs/service/service_group.h"
 #include "ecs/task/task_controller.h"
 #include "ecs/task/task_traffic.h"
 #include "ecs/test_server.h"
@@ -99,7 +101,8 @@ static void boot(struct rig *rig)
 {
 	struct store *store = rig->server->store;
 	struct runner *host = runner_group_new(rig->runner, "host");
-	struct task_controller_config tasks = {.runner = host, .store = store, .host = SPAN(HOST)};
+	struct task_controller_config tasks = {
+		.runner = host, .store = store, .host = SPAN(HOST), .adopt = service_group_adopt};
 	struct group_controller_config groups = {.runner = host,
 		.store = store,
 		.host = SPAN(HOST),

@@ -46,9 +46,6 @@ int service_check_traffic_update(struct aws_request *request, const struct json 
 	const struct json *input, const struct json *document);
 /* serviceConnectConfiguration of an input: fails the request if it is enabled. */
 int service_check_connect(struct aws_request *request, const struct json *input);
-/* The namespace of Cloud Map that `given` names, by name or ARN; NULL if there is none. */
-const struct store_object *service_find_namespace(struct aws_request *request,
-	struct span requested);
 
 /* ---- answers (service_describe.c) ---- */
 

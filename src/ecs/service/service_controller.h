@@ -26,8 +26,6 @@
 /* Without a health check a task counts for its deployment, which completes only then, when it has run for so long; for
  * SERVICE_SETTLED_MS when tasks of the deployment have failed, or when a circuit breaker watches over it. */
 #define SERVICE_READY_MS ROLLOUT_READY_MS
-#define SERVICE_BACKOFF_FIRST_MS INT64_C(1000)
-#define SERVICE_BACKOFF_MOST_MS INT64_C(300000)
 #define SERVICE_BREAKER_LEAST 3
 #define SERVICE_BREAKER_MOST 200
 

@@ -12,7 +12,9 @@
 #include "control/runner_simulated.h"
 #include "control/write.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/record/failure_count.h"
 #include "ecs/service/service_controller.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/test_server.h"
 
 #define SECOND_US INT64_C(1000000)

@@ -4,7 +4,6 @@
 #include "ecs/service/service_work.h"
 #include "store/fact_table.h"
 
-#define REPORTED_STEADY "steady"
 #define REPORTED_FAILING "failing"
 #define REPORTED_STUCK "stuck"
 #define REPORTED_UNPLACED "unplaced "
@@ -113,7 +112,7 @@ int service_report_tasks(struct service_work *work, struct err *err)
 			SPAN_ARGS(list_of(work, &work->started)));
 	/* From here on a steady state is news again. */
 	if (code == 0 && work->started.count + work->stopped.count > 0 &&
-		span_is(work->facts.reported, REPORTED_STEADY))
+		span_is(work->facts.reported, SERVICE_REPORTED_STEADY))
 		set_reported(work, SPAN(""));
 	/* What failed before is no trouble when all that is wanted is there. */
 	if (code < 0 || work->steady)
@@ -125,33 +124,14 @@ int service_report_tasks(struct service_work *work, struct err *err)
 	return work->unplaced ? report_unplaced(work, err) : 0;
 }
 
-int service_report_of_task(struct store_transaction *transaction, struct span task_key,
-	const char *verb, const char *things, int64_t now_ms, struct err *err)
-{
-	struct arena *arena = store_transaction_arena(transaction);
-	const struct store_object *task = store_get(store_head(transaction), &task_kind, task_key);
-	struct span service_key = arena_format(arena, "%.*s/%.*s",
-		SPAN_ARGS(task_cluster_key(task_key)), SPAN_ARGS(task_facts(task)->service));
-	const struct store_object *service;
-	struct service_facts facts;
-	int code = service_event_count(transaction, service_key, task_facts(task)->id, now_ms,
-		arena, verb, things, err);
-
-	service = store_get(store_head(transaction), &service_kind, service_key);
-	if (code < 0 || !service || !span_is(service_facts(service)->reported, REPORTED_STEADY))
-		return code;
-	facts = *service_facts(service);
-	facts.reported = SPAN("");
-	return service_object_put_facts(transaction, service, &facts, arena, err);
-}
-
 bool service_has_progress(const struct service_work *work)
 {
 	return work->primary->deployment.rollout != ROLLOUT_COMPLETED ||
-	       !span_is(work->facts.reported, REPORTED_STEADY);
+	       !span_is(work->facts.reported, SERVICE_REPORTED_STEADY);
 }
 
 int service_report_steady(struct service_work *work, struct err *err)
 {
-	return report_once(work, SPAN(REPORTED_STEADY), SPAN("has reached a steady state."), err);
+	return report_once(work, SPAN(SERVICE_REPORTED_STEADY), SPAN("has reached a steady state."),
+		err);
 }

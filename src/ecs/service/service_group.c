@@ -3,6 +3,7 @@
 
 #include "ecs/record/container_instance.h"
 #include "ecs/service/service_work.h"
+#include "ecs/task/task_create.h"
 #include "ecs/task/task_observe.h"
 #include "ecs/task/task_spec.h"
 #include "ecs/task/task_traffic.h"

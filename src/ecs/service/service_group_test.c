@@ -8,6 +8,7 @@
 
 #include "ecs/definition/task_definition.h"
 #include "ecs/service/service_group.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
 #include "ecs/test_traffic.h"

@@ -4,6 +4,8 @@
 #include "ecs/record/capacity_provider.h"
 #include "ecs/service/service_work.h"
 #include "ecs/task/launch_options.h"
+#include "ecs/task/task_create.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_traffic.h"
 
 #define DOCUMENTS 3

@@ -2,6 +2,7 @@
 #include "aws/page.h"
 #include "ecs/record/cluster.h"
 #include "ecs/record/name.h"
+#include "ecs/record/namespace.h"
 #include "ecs/service/service.h"
 
 #define LIST_DEFAULT 10
@@ -87,7 +88,7 @@ int service_list_by_namespace(struct aws_request *request)
 		return aws_fail_input(request, "namespace: must not be empty");
 	if (aws_page_read(request, LIST_DEFAULT, LIST_MAX, name, &page) < 0)
 		return -EPERM;
-	if (!service_find_namespace(request, name))
+	if (!ecs_find_namespace(request, name))
 		return aws_fail(request, "NamespaceNotFoundException",
 			"namespace: there is no namespace '%.*s'", SPAN_ARGS(name));
 	buffer_add_string(request->out, "{\"serviceArns\":[]}");

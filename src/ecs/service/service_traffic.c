@@ -10,6 +10,7 @@
 #include "aws/arn.h"
 #include "aws/key.h"
 #include "cloudmap/cloudmap.h"
+#include "ecs/record/namespace.h"
 #include "ecs/service/service.h"
 #include "ecs/task/task_traffic.h"
 #include "elb/elb.h"
@@ -275,35 +276,6 @@ int service_check_traffic(struct aws_request *request, const struct json *defini
 	return check_balancers(request, definition, json_get(document, "loadBalancers"));
 }
 
-/* ---- namespaces ---- */
-
-const struct store_object *service_find_namespace(struct aws_request *request,
-	struct span requested)
-{
-	struct aws_arn arn;
-	struct span type, id;
-	struct store_cursor cursor = {.view = request->view,
-		.kind = &cloudmap_namespace_kind,
-		.index = CLOUDMAP_NAMESPACE_BY_NAME,
-		.exact = true};
-	char *name;
-
-	if (aws_arn_looks_like(requested)) {
-		if (!aws_arn_parse(requested, &arn) || !span_is(arn.service, "servicediscovery") ||
-			!span_equal(arn.account, request->caller->account) ||
-			!span_equal(arn.region, request->caller->region) ||
-			!span_split(arn.resource, '/', &type, &id) || !span_is(type, "namespace"))
-			return NULL;
-		return store_get(request->view, &cloudmap_namespace_kind, aws_key(request, id));
-	}
-	name = arena_copy(request->arena, requested.data, requested.length);
-	for (size_t i = 0; i < requested.length; i++)
-		if (name[i] >= 'A' && name[i] <= 'Z')
-			name[i] = (char)(name[i] - 'A' + 'a');
-	cursor.prefix = aws_key(request, (struct span){name, requested.length});
-	return store_next(&cursor);
-}
-
 int service_check_connect(struct aws_request *request, const struct json *input)
 {
 	const struct json *connect = json_get(input, "serviceConnectConfiguration");
@@ -311,7 +283,7 @@ int service_check_connect(struct aws_request *request, const struct json *input)
 
 	if (!json_is_true(json_get(connect, "enabled")))
 		return 0;
-	if (name.length > 0 && !service_find_namespace(request, name))
+	if (name.length > 0 && !ecs_find_namespace(request, name))
 		return aws_fail(request, "NamespaceNotFoundException",
 			"serviceConnectConfiguration.namespace: there is no namespace '%.*s'",
 			SPAN_ARGS(name));

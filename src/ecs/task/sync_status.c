@@ -1,8 +1,8 @@
 /* Statuses on a runtime that keeps replicas itself; see the header. */
 #include "ecs/task/sync_status.h"
 
-#include "ecs/ecs.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/record/context.h"
 #include "ecs/record/service_kind.h"
 
 const char *sync_service_status(bool found, bool failed, int64_t replicas, int64_t ready)

@@ -9,8 +9,9 @@
 #include "control/write.h"
 #include "ecs/definition/task_definition.h"
 #include "ecs/record/container_instance.h"
-#include "ecs/service/service_group.h"
+#include "ecs/record/failure_count.h"
 #include "ecs/task/task_create.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 #include "ecs/task/task_spec.h"
 
@@ -166,6 +167,7 @@ static int write_observation(struct store_transaction *transaction, void *contex
 /* A task that the runtime made for a group. */
 struct adoption {
 	struct observation observation; /* its key is known when it is written down */
+	task_adopt *write;
 	struct span host;
 	struct random *random;
 };
@@ -174,7 +176,7 @@ static int adopt(struct store_transaction *transaction, void *context, struct er
 {
 	struct adoption *adoption = context;
 	const struct runtime_task *seen = adoption->observation.seen;
-	int code = service_group_adopt(transaction, seen, adoption->host, adoption->random, err);
+	int code = adoption->write(transaction, seen, adoption->host, adoption->random, err);
 
 	/* One that runs already is RUNNING at once; the others have their turn when the feed tells of them. */
 	if (code < 0 || seen->phase != RUNTIME_RUNNING)
@@ -533,6 +535,7 @@ static int adopt_or_end(struct step *step, struct span key, struct span token)
 	struct adoption adoption = {
 		.observation = {.now_ms = runner_wall_ms(step->call->runner),
 			.bug_register_early = step->tasks->config.bug_register_early},
+		.write = step->tasks->config.adopt,
 		.host = step->tasks->config.host,
 		.random = runner_random(step->call->runner)};
 	bool refused = was_refused(step->tasks, token);
@@ -545,7 +548,7 @@ static int adopt_or_end(struct step *step, struct span key, struct span token)
 		return inspect_when_known(step);
 	if (code < 0 && code != -ENOENT)
 		return code;
-	if (code == 0 && seen->group.length > 0) {
+	if (code == 0 && seen->group.length > 0 && adoption.write) {
 		adoption.observation.seen = seen;
 		if (step->tasks->config.batch && !refused)
 			return defer(step, &adoption, true, key);

@@ -36,6 +36,11 @@
 
 struct task_controller;
 
+/* Writes down a task that the runtime made by itself. -ENOENT: nothing that slipway has asks for it. -EINVAL:
+ * something is missing that it was made from, and may come back. No change if there is a task with that token. */
+typedef int task_adopt(struct store_transaction *transaction, const struct runtime_task *seen,
+	struct span host, struct random *random, struct err *err);
+
 struct task_controller_config {
 	struct runner *runner;
 	struct store *store;
@@ -46,6 +51,8 @@ struct task_controller_config {
 	struct work_queue_config queue;
 	unsigned workers;  /* 0: TASK_CONTROLLER_WORKERS */
 	int64_t relist_ms; /* 0: TASK_CONTROLLER_RELIST_MS */
+	/* service_group_adopt, where the runtime keeps replicas itself; NULL: its unknown tasks are ended. */
+	task_adopt *adopt;
 	/* What was observed is stored through it, so that nobody waits for a commit; NULL: each by itself.
 	 * Outlives the controller's start and stop. */
 	struct write_batch *batch;

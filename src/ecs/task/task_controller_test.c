@@ -13,6 +13,7 @@
 #include "ecs/record/container_instance.h"
 #include "ecs/task/task_controller.h"
 #include "ecs/task/task_create.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 #include "ecs/task/task_retention.h"
 #include "ecs/test_server.h"

@@ -11,6 +11,7 @@
 #include "ecs/definition/task_definition.h"
 #include "ecs/record/attribute.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/task/task_edit.h"
 
 #define FARGATE_VERSION "1.4.0" /* what LATEST means */
 #define FARGATE_STORAGE_GIB 20

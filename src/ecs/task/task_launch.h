@@ -9,6 +9,7 @@
 #include "aws/client_token.h"
 #include "ecs/placement/placement.h"
 #include "ecs/task/launch_options.h"
+#include "ecs/task/task_create.h"
 
 #define TASK_LAUNCH_MAX 10 /* tasks of one request */
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "ecs/task/task_edit.h"
 
 #define REASON_MAX 1024 /* characters of a reason that are kept */
 

@@ -9,6 +9,7 @@
 #define ECS_TASK_OBSERVE_H
 
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 #include "runtime/runtime.h"
 
 #define TASK_STOP_CODE_FAILED_TO_START "TaskFailedToStart"

@@ -5,6 +5,7 @@
 #include "ecs/record/cluster.h"
 #include "ecs/record/name.h"
 #include "ecs/task/task_api.h"
+#include "ecs/task/task_edit.h"
 
 #define GET_MAX 100
 #define UPDATE_MAX 10

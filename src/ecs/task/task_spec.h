@@ -11,6 +11,7 @@
 #define ECS_TASK_SPEC_H
 
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 
 #define TASK_SECRET_MAX ((size_t)64 * 1024)
 

@@ -1,6 +1,7 @@
 /* StopTask: wants a task's end. It is stopped by whoever runs it. */
 #include "ecs/record/cluster.h"
 #include "ecs/task/task_api.h"
+#include "ecs/task/task_edit.h"
 
 #define REASON_MAX 1024 /* characters */
 

@@ -5,6 +5,7 @@
 #include "cloudmap/cloudmap.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/service_kind.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 #include "elb/elb.h"
 

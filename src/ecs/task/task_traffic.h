@@ -24,6 +24,7 @@
 
 #include "control/controller.h"
 #include "ecs/record/task.h"
+#include "ecs/task/task_edit.h"
 
 #define TASK_TRAFFIC_MEMBER "traffic"
 #define TASK_TARGET_GROUPS_MAX 5 /* of a service or task set */

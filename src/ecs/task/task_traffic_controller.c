@@ -5,6 +5,7 @@
  * its name is forgotten; then the task controller ends its program.
  */
 #include "control/write.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_traffic.h"
 #include "elb/elb.h"
 

@@ -12,6 +12,7 @@
 #include "aws/key.h"
 #include "control/runner_simulated.h"
 #include "ecs/service/service_controller.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_traffic.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"

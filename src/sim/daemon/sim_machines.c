@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "ecs/record/container_instance.h"
+#include "ecs/task/task_edit.h"
 #include "ecs/task/task_retention.h"
 #include "sim/daemon/sim_world.h"
 

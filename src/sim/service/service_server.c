@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "ecs/service/service_group.h"
 #include "ecs/task/task_traffic.h"
 #include "sim/service/watched_runtime.h"
 
@@ -229,6 +230,7 @@ static int make_controllers(struct service_server *server, struct store *store, 
 		.host = SPAN(SIMULATION_HOST),
 		.ended_kept = ENDED_KEPT,
 		.queue = {.backoff_most_us = 10 * SECOND_US},
+		.adopt = service_group_adopt,
 		.bug_stop_at_once = server->bug == SERVICE_BUG_STOP_REGISTERED,
 		.bug_register_early = server->bug == SERVICE_BUG_REGISTER_EARLY,
 		.report = report,

@@ -1,5 +1,5 @@
 /* Account settings: the table of names with their values, and the operations; see the header. */
-#include "ecs/account_setting.h"
+#include "ecs/record/account_setting.h"
 
 #include <ctype.h>
 
