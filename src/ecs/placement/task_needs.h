@@ -1,5 +1,5 @@
 /*
- * What a task needs of an instance: read from its definition with the overrides of the request put over
+ * The requirements of a task on its instance, read from its definition with the overrides of the request put over
  * it. The task's own cpu and memory count when there are any; else those of its containers, added up.
  */
 #ifndef ECS_TASK_NEEDS_H
@@ -10,7 +10,7 @@
 #define TASK_PORTS_MAX 100
 #define TASK_REQUIRED_ATTRIBUTES_MAX 64
 
-/* What one task of a definition, with overrides applied, needs of an instance. */
+/* The requirements of one task of a definition, with overrides applied. */
 struct task_needs {
 	int64_t cpu, memory; /* of the task, or the sum over its containers */
 	struct {

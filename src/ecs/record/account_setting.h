@@ -9,7 +9,7 @@
 
 extern const struct store_kind account_setting_kind;
 
-/* What is in force for the caller: own value, else the account's default, else AWS's. */
+/* The value in force for the caller: its own, else the account's default, else AWS's. */
 struct span account_setting_effective(struct aws_request *request, const char *name);
 
 int account_setting_delete(struct aws_request *request);

@@ -479,7 +479,7 @@ static int put_cluster(struct aws_request *request, struct span key, const struc
 	return 0;
 }
 
-/* What the client gave, over what the account has as its default. */
+/* The settings of the request, over the account's defaults. */
 static const struct json *settings_or_default(struct aws_request *request,
 	const struct json *requested)
 {
@@ -496,7 +496,7 @@ static const struct json *settings_or_default(struct aws_request *request,
 	return settings;
 }
 
-/* What a client decides about a new cluster, checked and completed. */
+/* The document of a new cluster: the members that a client sets, checked, and defaults. */
 static int new_document(struct aws_request *request, struct span name, struct json **ret_document)
 {
 	const struct json *input = document_input(request);
@@ -572,7 +572,7 @@ int cluster_create(struct aws_request *request)
 int cluster_ensure(struct store_transaction *transaction, struct span account, struct span region,
 	struct span name, struct random *random, int64_t now_ms, struct err *err)
 {
-	/* What a failure needs of ecs_service, whose table of operations is above. */
+	/* Enough of ecs_service for failures; its table of operations is in a higher subfolder. */
 	static const struct aws_service service = {
 		.name = "ecs", .shapes = &shape_ecs, .invalid_input = "InvalidParameterException"};
 	static const struct aws_operation operation = {.name = "CreateCluster"};
@@ -801,7 +801,7 @@ static int delete_shared(struct aws_request *request, const struct store_object 
 
 	if (count == 0)
 		return 0;
-	/* A cursor does not survive a change: first who, then what. */
+	/* A cursor does not survive a change, so the instances are collected first. */
 	cursor = shared_instances(request, cluster);
 	while (found < count && (instances[found] = store_next(&cursor)))
 		found++;
@@ -812,7 +812,7 @@ static int delete_shared(struct aws_request *request, const struct store_object 
 	return 0;
 }
 
-/* What is still there and must go first. */
+/* Fails while the cluster still has services, tasks or instances. */
 static int check_empty(struct aws_request *request, const struct store_object *cluster)
 {
 	const struct store_object *provider =

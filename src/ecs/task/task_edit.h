@@ -27,22 +27,21 @@ int task_edit_open(const struct store_object *task, struct arena *arena, struct 
  * Writes it: sets lastStatus, desiredStatus, healthStatus, version and the times of the document from
  * the facts, then puts it. In the same transaction it is registered with what sends traffic to it when it
  * has become ready for that, and taken out when it is to end (task_traffic_follow), and when it has just
- * become STOPPED and belongs to a service, the service hears of it (service_task_stopped).
+ * become STOPPED and belongs to a service, the failure count of its deployment is updated (service_task_stopped).
  */
 int task_save(struct store_transaction *transaction, struct task_edit *edit, struct err *err);
 
 /*
- * Wants a task to stop: desired status STOPPED, stopCode and stoppedReason as given (the first one to
- * want it wins), stoppingAt. A task that no runtime has heard of is still asked of the runtime; the task
- * controller finds that out. What sends traffic to it hears of it first, in this transaction; the program
- * is asked to end when that has left (facts.traffic). Saves. No change if it is wanted to stop already.
+ * Sets a task's desired status to STOPPED, with stopCode, stoppedReason and stoppingAt; the first call wins.
+ * In this transaction the task is also taken out of its load balancers and registries; its program is asked
+ * to end when no traffic comes any more (facts.traffic). Saves. No change if the task is to stop already.
  */
 int task_want_stopped(struct store_transaction *transaction, const struct store_object *task,
 	const char *stop_code, struct span reason, int64_t now_ms, struct arena *arena,
 	struct err *err);
 
-/* The same, and nobody is waited for: whoever sends traffic to it goes down, too. Also of one that is wanted
- * to stop and still waits. */
+/* The same without waiting for traffic to leave, because its senders go down, too. Also of a task that is to
+ * stop and still waits. */
 int task_want_stopped_at_once(struct store_transaction *transaction,
 	const struct store_object *task, const char *stop_code, struct span reason, int64_t now_ms,
 	struct arena *arena, struct err *err);
