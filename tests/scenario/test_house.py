@@ -1,4 +1,5 @@
 """The house itself: the checks that guard the sources, the tools that run tests, and the README."""
+import glob
 import os
 import re
 import shutil
@@ -420,6 +421,80 @@ def test_npm_lock_names_no_registry():
         lock = file.read()
     assert '"resolved"' not in lock
     assert '"integrity"' in lock
+
+
+# ---- paths in the documentation ----
+
+def documents():
+    """Paths of all pages, from the root of the repository."""
+    listed = [path for path in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "deploy/kubernetes/README.md")]
+    listed += [f"docs/{name}" for name in sorted(os.listdir(os.path.join(SOURCE, "docs"))) if name.endswith(".md")]
+    listed += [f"src/{name}/README.md" for name in sorted(os.listdir(os.path.join(SOURCE, "src")))
+               if os.path.exists(os.path.join(SOURCE, "src", name, "README.md"))]
+    return listed
+
+
+def read_source(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def headings(text):
+    """The anchors of a page's headings, as forges make them."""
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-")
+            for line in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def broken_links(path, text):
+    """Relative links of a page that lead nowhere."""
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", text):
+        found = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        if not os.path.exists(os.path.join(SOURCE, found)):
+            yield target
+        elif anchor and anchor not in headings(read_source(found)):
+            yield f"{target}#{anchor}"
+
+
+def missing_paths(text, *folders):
+    """Paths between backquotes that exist in none of the folders. NAME and * stand for any name."""
+    for path in re.findall(r"`((?:[\w.*-]+/)*[\w.*-]+(?:/|\.(?:h|c|md|txt|json|pml|py)))`", text):
+        pattern = re.sub(r"[A-Z]{3,}", "*", path) if "/" in path else path
+        if not any(glob.glob(os.path.join(SOURCE, folder, pattern)) for folder in folders):
+            yield path
+
+
+@pytest.mark.parametrize("path", documents())
+def test_links_lead_somewhere(path):
+    assert not list(broken_links(path, read_source(path)))
+
+
+def test_paths_of_the_architecture_exist():
+    text = read_source("docs/architecture.md")
+    text = text.replace("`NAME_test.c`", "")
+    assert "`tools/check-includes`" in text and "`src/ladder.txt`" in text
+    assert not list(missing_paths(text, ".", "src", "docs"))
+    for tool_name in re.findall(r"`(tools/[\w-]+)`", text):
+        assert os.path.exists(os.path.join(SOURCE, tool_name))
+
+
+@pytest.mark.parametrize("name", [path.split("/")[1] for path in documents() if path.startswith("src/")])
+def test_paths_of_a_folders_readme_exist(name):
+    assert not list(missing_paths(read_source(f"src/{name}/README.md"), f"src/{name}", ".", "src"))
+
+
+def test_architecture_lists_every_folder():
+    text = read_source("docs/architecture.md")
+    for name in sorted(os.listdir(os.path.join(SOURCE, "src"))):
+        if os.path.isdir(os.path.join(SOURCE, "src", name)):
+            assert f"`{name}/`" in text, name
+        if f"src/{name}/README.md" in documents():
+            assert f"](../src/{name}/README.md)" in text, name
+
+
+def test_missing_paths_and_broken_links_are_found():
+    assert list(missing_paths("`base/err.h`, `base/missing.h`, `base/`, `lost/`", "src")) == ["base/missing.h", "lost/"]
+    assert list(broken_links("docs/store.md", "[a](control.md), [b](lost.md), [c](../README.md#lost), [d](#lost)")) == [
+        "lost.md", "../README.md#lost", "#lost"]
 
 
 # ---- the README ----
