@@ -253,13 +253,27 @@ static int parse(struct definition_reader *reader, struct span text, struct json
 	return 0;
 }
 
-static int read_request(struct definition_reader *reader, struct span operation, const char *answer,
+/* Operations and the structures that describe calls answer. */
+static const struct request_row {
+	const char *operation, *answer;
+} requests[] = {
+	{"RegisterTaskDefinition", "TaskDefinition"},
+	{"CreateService", "Service"},
+};
+
+static int read_request(struct definition_reader *reader, struct span operation,
 	const struct json *document, const struct json **ret_request)
 {
 	const struct shape_operation *found = shape_find_operation(reader->service, operation);
 
-	return read_value(reader, &reader->service->shapes[found->input],
-		find_structure(reader->service, span_of(answer)), "", document, ret_request);
+	for (size_t i = 0; i < LENGTH(requests); i++) {
+		if (span_is(operation, requests[i].operation))
+			return read_value(reader, &reader->service->shapes[found->input],
+				find_structure(reader->service, span_of(requests[i].answer)), "",
+				document, ret_request);
+	}
+	return fields_fail(&reader->fields, 1, "no definition file is for %.*s",
+		SPAN_ARGS(operation));
 }
 
 int definition_load_task(struct span file, struct span text, struct arena *arena,
@@ -272,8 +286,7 @@ int definition_load_task(struct span file, struct span text, struct arena *arena
 	int r = parse(&reader, text, &document);
 
 	if (r >= 0)
-		r = read_request(&reader, SPAN("RegisterTaskDefinition"), "TaskDefinition",
-			document, &request);
+		r = read_request(&reader, SPAN("RegisterTaskDefinition"), document, &request);
 	if (r < 0)
 		return r;
 	if (json_get_text(request, "family").length == 0)
@@ -293,7 +306,7 @@ static const struct renamed_member {
 	const char *answered, *requested;
 } renamed[] = {{"clusterArn", "cluster"}, {"roleArn", "role"}};
 
-static const struct json *rename_members(struct arena *arena, struct json *document)
+static const struct json *rename_members(struct arena *arena, const struct json *document)
 {
 	struct json *copy = json_copy_object(arena, document);
 
@@ -358,7 +371,7 @@ int definition_load_service(struct span file, struct span text, struct arena *ar
 	if (r < 0)
 		return r;
 	document = rename_members(arena, parsed);
-	r = read_request(&reader, SPAN("CreateService"), "Service", document, &request);
+	r = read_request(&reader, SPAN("CreateService"), document, &request);
 	if (r >= 0)
 		r = read_controller(&reader, document, request, &service.is_external);
 	if (r < 0)
@@ -383,4 +396,20 @@ int definition_load_service(struct span file, struct span text, struct arena *ar
 	service.warnings = reader.fields.warnings;
 	*ret_service = service;
 	return 0;
+}
+
+int definition_request_of(struct span operation, const struct json *answer, struct arena *arena,
+	const struct json **ret_request, struct err *err)
+{
+	struct definition_reader reader = {
+		.fields = {.file = operation, .arena = arena, .err = err}, .service = &shape_ecs};
+	const struct json *request = NULL;
+	int r = 0;
+
+	if (!json_is(answer, JSON_OBJECT))
+		return fields_fail(&reader.fields, 1, "the answer is no object");
+	r = read_request(&reader, operation, rename_members(arena, answer), &request);
+	if (r >= 0)
+		*ret_request = request;
+	return r;
 }

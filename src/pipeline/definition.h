@@ -34,4 +34,9 @@ int definition_load_task(struct span file, struct span text, struct arena *arena
 int definition_load_service(struct span file, struct span text, struct arena *arena,
 	struct service_file *ret_service, struct err *err);
 
+/* The request that would make what a describe call answered: its members that are part of the request. operation:
+ * RegisterTaskDefinition or CreateService. -EINVAL: the answer is none of the operation's. */
+int definition_request_of(struct span operation, const struct json *answer, struct arena *arena,
+	const struct json **ret_request, struct err *err);
+
 #endif
