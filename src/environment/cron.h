@@ -7,8 +7,8 @@
 #ifndef ENVIRONMENT_CRON_H
 #define ENVIRONMENT_CRON_H
 
+#include "delivery/schedule.h"
 #include "environment/internal.h"
-#include "environment/schedule.h"
 
 #define CRON_RUNS_KEPT 100          /* of an environment; the oldest go */
 #define CRON_RUNS_SHOWN 10          /* with the environment */

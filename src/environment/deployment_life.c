@@ -28,8 +28,8 @@ static int put_reported(const struct deployment_scope *scope, struct span api,
 
 	if (code < 0)
 		return code;
-	return webhook_report_deployment(scope->transaction, scope->webhooks, scope->environment,
-		scope->facts, facts->id, scope->now_ms, err);
+	return environment_notice_deployment(scope->transaction, scope->webhooks,
+		scope->environment, scope->facts, facts->id, scope->now_ms, err);
 }
 
 static int drop_oldest(const struct deployment_scope *scope, struct err *err)

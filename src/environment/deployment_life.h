@@ -6,7 +6,7 @@
 #ifndef ENVIRONMENT_DEPLOYMENT_LIFE_H
 #define ENVIRONMENT_DEPLOYMENT_LIFE_H
 
-#include "environment/webhook.h"
+#include "environment/notices.h"
 
 #define DEPLOYMENTS_KEPT 10000 /* of an environment; the oldest that have ended go */
 
@@ -16,7 +16,7 @@ struct deployment_scope {
 	struct span environment; /* key */
 	struct environment_facts *facts;
 	int64_t now_ms;
-	const struct webhook_set *webhooks; /* that are told of every change of a status; NULL */
+	const struct webhook_set *webhooks; /* NULL: none */
 };
 
 /* A new one, pending; *facts without environment and number. Its id is facts->id. */

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "environment/daemon.h"
 #include "ecs/test_server.h"
+#include "environment/daemon.h"
 
 #define ACCOUNT "123456789012"
 #define OTHERS 1500 /* more than one page looks at: a scan would answer an empty page and a token */

@@ -3,10 +3,10 @@
 
 #include "aws/document.h"
 #include "base/memory.h"
+#include "delivery/schedule.h"
 #include "ecs/record/service_kind.h"
 #include "ecs/record/tags.h"
 #include "environment/fail.h"
-#include "environment/schedule.h"
 
 #define OF(type) (1U << ENVIRONMENT_TYPE_##type)
 

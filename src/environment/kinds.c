@@ -2,8 +2,8 @@
 #include "environment/kinds.h"
 
 #include "base/memory.h"
+#include "delivery/notice.h"
 #include "delivery/observe/observe.h"
-#include "environment/webhook.h"
 #include "store/fact_table.h"
 
 /* ---- names ---- */
@@ -614,6 +614,6 @@ const struct store_kind *const daemon_kinds[] = {
 	&environment_placement_kind,
 	&environment_run_kind,
 	&observe_event_kind,
-	&webhook_notice_kind,
+	&notice_kind,
 };
 const size_t daemon_kind_count = LENGTH(daemon_kinds);

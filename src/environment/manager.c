@@ -12,6 +12,11 @@
 #include "environment/quarantine_guard.h"
 
 #define RESYNC_MS 60000
+#define USER "slipway-environments" /* in whose name calls without a role are made */
+
+/* Workers that call remote clusters at the same time, where they may have to wait: an account has one more for clusters of
+ * this server. */
+#define REMOTE_WORKERS_MAX (MANAGER_ACCOUNT_WORKERS - 1)
 #define REASON_MAX 300
 
 /* ---- crews ---- */
@@ -632,12 +637,20 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.context = manager,
 		.server = claims_server(config->claims),
 		.group_prefix = SPAN(ENVIRONMENT_GROUP_PREFIX)};
+	struct delivery_targets_config targets = {.dispatcher = config->dispatcher,
+		.remote = config->targets,
+		.find_role = config->find_role,
+		.find_role_context = config->find_role_context,
+		.user = USER};
 	int code;
 
 	manager->config = *config;
 	manager->runner = runner_group_new(config->runner, "environments");
 	lock_init(&manager->lock);
 	manager->subscriptions = subscriptions_new();
+	targets.runner = manager->runner;
+	manager->targets = delivery_targets_new(&targets);
+	outcall_slots_init(&manager->remote_slots, REMOTE_WORKERS_MAX);
 	controller_handle_init(&manager->handle, manager->runner, "environments");
 	state.runner = manager->runner;
 	controller.runner = manager->runner;
@@ -660,19 +673,16 @@ void manager_stop(struct manager *manager)
 		return;
 	if (manager->controller)
 		claims_unsubscribe(manager->config.claims, manager);
-	MAP_EACH (&manager->targets, entry)
-		aws_target_cancel(entry->value);
 	controller_handle_close(&manager->handle); /* and stops the controller */
 	observe_free(manager->state);
 	runner_stop(manager->runner);
 	runner_join(manager->runner, NULL);
 	MAP_EACH (&manager->env_instances, entry)
 		env_instances_free(entry->value);
-	MAP_EACH (&manager->targets, entry)
-		aws_target_free(entry->value);
+	delivery_targets_free(manager->targets);
 	map_clear(&manager->env_instances);
 	subscriptions_free(manager->subscriptions);
-	map_clear(&manager->targets);
+	outcall_slots_destroy(&manager->remote_slots);
 	controller_handle_destroy(&manager->handle);
 	lock_destroy(&manager->lock);
 	runner_free(manager->runner);

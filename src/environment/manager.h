@@ -18,10 +18,8 @@
 
 #define MANAGER_ACTIONS_MAX 30 /* of one look: small, since others wait for the writer */
 #define MANAGER_WORKERS 8
-#define MANAGER_ACCOUNT_WORKERS 4          /* that one account has at most */
-#define MANAGER_START_INSTANCES 10         /* of one StartTask, as ECS allows */
-#define MANAGER_CALL_US INT64_C(3000000)   /* our lease must outlast a call by so much */
-#define MANAGER_REMOTE_US INT64_C(4500000) /* the same of one elsewhere; see AWS_TARGETS_WRITE_MS */
+#define MANAGER_ACCOUNT_WORKERS 4  /* that one account has at most */
+#define MANAGER_START_INSTANCES 10 /* of one StartTask, as ECS allows */
 #define MANAGER_CLAIM_PREFIX "env/"
 
 struct manager;

@@ -25,9 +25,9 @@ struct act {
 	struct environment_placement_facts placement;    /* as it is written */
 	const struct environment_version_facts *version; /* starts: what is started */
 	struct span instance_arn, task;
-	struct aws_target *target; /* whom to call */
-	struct span refused;       /* why; data NULL: it was not */
-	struct span *leaving;      /* tasks that make room for it */
+	struct outcall call;
+	struct span refused;  /* why; data NULL: it was not */
+	struct span *leaving; /* tasks that make room for it */
 	size_t leaving_count;
 	bool dropped; /* there is nothing to do any more */
 };
@@ -213,27 +213,12 @@ static int put_placement(struct store_transaction *transaction, const struct man
 		api, &act->placement, STORE_ANY, err);
 }
 
-/* False: the environment is not what was looked at any more. */
-static bool is_still_wanted(struct store_transaction *transaction, const struct manager_pass *pass)
-{
-	const struct store_object *now =
-		store_get(store_head(transaction), &environment_kind, pass->input.environment->key);
-
-	return now &&
-	       environment_facts(now)->status ==
-		       environment_facts(pass->input.environment)->status &&
-	       span_equal(environment_facts(now)->in_progress,
-		       environment_facts(pass->input.environment)->in_progress) &&
-	       span_equal(environment_facts(now)->target,
-		       environment_facts(pass->input.environment)->target);
-}
-
 static int write_intents(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct acting *acting = context;
 	int code = 0;
 
-	if (!is_still_wanted(transaction, acting->pass))
+	if (!manager_is_still_wanted(transaction, acting->pass))
 		return err_set(err, -ESTALE, "the environment has changed");
 	for (size_t i = 0; code == 0 && i < acting->count; i++)
 		if (!acting->acts[i].dropped && !acting->acts[i].refused.data)
@@ -272,22 +257,16 @@ static void note_expectation(struct acting *acting, struct act *act)
 		act->task);
 }
 
-static void refuse(struct acting *acting, struct act *act, struct span reason)
+/* for_room: the instance has no room for the task. */
+static void refuse(struct acting *acting, struct act *act, struct span reason, bool for_room)
 {
-	int64_t delay = ENV_INSTANCES_REFUSED_FIRST_MS;
-
 	act->refused = arena_copy_span(acting->pass->arena, reason);
 	act->placement.failures =
 		act->before.until_ms > 0 && span_equal(act->before.version, act->placement.version)
 			? act->before.failures + 1
 			: 1;
-	for (int64_t i = 1; i < act->placement.failures && delay < ENV_INSTANCES_REFUSED_MOST_MS;
-		i++)
-		delay *= 2;
-	act->placement.until_ms =
-		runner_wall_ms(acting->pass->call->runner) +
-		(delay < ENV_INSTANCES_REFUSED_MOST_MS ? delay : ENV_INSTANCES_REFUSED_MOST_MS);
-	act->placement.refused_for_room = span_starts_with(reason, SPAN("RESOURCE"));
+	act->placement.until_ms = manager_refused_until(acting->pass, act->placement.failures);
+	act->placement.refused_for_room = for_room;
 	act->placement.intent = ENVIRONMENT_INTENT_none;
 	act->member->expected = ENVIRONMENT_INTENT_none;
 }
@@ -296,7 +275,7 @@ static void refuse(struct acting *acting, struct act *act, struct span reason)
  * of the budget. */
 static void refuse_stop(struct acting *acting, struct act *act, struct span reason)
 {
-	refuse(acting, act, reason);
+	refuse(acting, act, reason, false);
 	act->placement.intent = ENVIRONMENT_INTENT_stop;
 	note_expectation(acting, act);
 	act->member->expected_until_ms = recorded_moment(&act->member->refused_until,
@@ -308,20 +287,18 @@ static void refuse_any(struct acting *acting, struct act *act, struct span reaso
 	if (act->action.type == ROLLOUT_STOP)
 		refuse_stop(acting, act, reason);
 	else
-		refuse(acting, act, reason);
+		refuse(acting, act, reason, false);
 }
 
-/* Before anything is written down: a role that cannot be had is told, and nothing was begun. */
+/* Before anything is written: a role that cannot be assumed is a refusal, and nothing was begun. */
 static int find_target(struct acting *acting, struct act *act, struct err *err)
 {
-	struct manager_pass *pass = acting->pass;
-	int code =
-		manager_target(pass->manager, environment_facts(pass->input.environment)->account,
-			act->member->cluster_ref, role_of(acting, act), &act->target, err);
+	int code = manager_outcall(acting->pass, act->member->cluster_ref, role_of(acting, act),
+		&act->call, err);
 
 	if (code == 0)
-		code = aws_target_prepare(act->target, err);
-	if (code < 0 && code != -ECANCELED) {
+		code = outcall_prepare(&act->call, err);
+	if (code < 0 && !manager_ends_pass(code)) {
 		refuse_any(acting, act, span_of(err->message));
 		code = 0;
 	}
@@ -338,38 +315,20 @@ static int find_targets(struct acting *acting, struct err *err)
 	return code;
 }
 
-static enum manager_outcome read_outcome(struct acting *acting, const struct act *act, int code,
-	const struct aws_call_failure *failure, const struct err *err, struct span *ret_reason)
+/* A cluster that does not answer now is not called for the other actions of this pass either. */
+static void note_silence(struct acting *acting, const struct act *act,
+	const struct outcall_result *result)
 {
-	struct arena *arena = acting->pass->arena;
-	struct span cluster_ref = act->member->cluster_ref;
-
-	if (code == 0)
-		return MANAGER_DONE;
-	*ret_reason = code == -EREMOTEIO
-			      ? arena_format(arena, "%s: %s", failure->type, failure->message)
-			      : arena_copy_span(arena, span_of(err->message));
-	/* Whoever does not answer, or not now, is not asked for each of the others, too. */
-	if (manager_is_remote(cluster_ref) &&
-		(code != -EREMOTEIO || failure->status >= 500 || manager_is_throttled(failure))) {
-		acting->silent_cluster = cluster_ref;
-		acting->silence = *ret_reason;
-	}
-	return manager_outcome(cluster_ref, code, failure);
+	if (!result->is_unavailable)
+		return;
+	acting->silent_cluster = act->member->cluster_ref;
+	acting->silence = result->reason;
 }
 
 static bool is_silent(const struct acting *acting, const struct act *act)
 {
 	return acting->silent_cluster.data &&
 	       span_equal(acting->silent_cluster, act->member->cluster_ref);
-}
-
-static struct span last_part(struct span arn)
-{
-	for (size_t i = arn.length; i > 0; i--)
-		if (arn.data[i - 1] == '/')
-			return (struct span){arn.data + i, arn.length - i};
-	return arn;
 }
 
 static struct json *start_request(const struct acting *acting, const struct act *first,
@@ -382,7 +341,7 @@ static struct json *start_request(const struct acting *acting, const struct act 
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, instances, json_new_string(arena, acts[i]->instance_arn));
-	json_set_string(arena, request, "cluster", last_part(first->member->cluster_ref));
+	json_set_string(arena, request, "cluster", manager_last_part(first->member->cluster_ref));
 	json_set_string(arena, request, "taskDefinition", first->version->task_definition);
 	json_set(arena, request, "networkConfiguration",
 		json_get(document, "networkConfiguration"));
@@ -394,14 +353,21 @@ static struct json *start_request(const struct acting *acting, const struct act 
 	return request;
 }
 
+/* "RESOURCE:MEMORY" is a code of the ECS API. */
+static bool is_for_room(struct span reason)
+{
+	return span_starts_with(reason, SPAN("RESOURCE"));
+}
+
 static void read_failures(struct acting *acting, struct act *const *acts, size_t count,
 	const struct json *answer)
 {
 	JSON_EACH_ITEM (json_get(answer, "failures"), failure)
 		for (size_t i = 0; i < count; i++)
-			if (span_equal(last_part(json_get_text(failure, "arn")),
+			if (span_equal(manager_last_part(json_get_text(failure, "arn")),
 				    acts[i]->member->id))
-				refuse(acting, acts[i], json_get_text(failure, "reason"));
+				refuse(acting, acts[i], json_get_text(failure, "reason"),
+					is_for_room(json_get_text(failure, "reason")));
 }
 
 /* What it was told of the tasks is known at once; of a task of this server the store tells it. */
@@ -415,7 +381,8 @@ static void read_tasks(struct acting *acting, struct act *const *acts, size_t co
 	const struct json *answer)
 {
 	JSON_EACH_ITEM (json_get(answer, "tasks"), task) {
-		struct span instance = last_part(json_get_text(task, "containerInstanceArn"));
+		struct span instance =
+			manager_last_part(json_get_text(task, "containerInstanceArn"));
 
 		for (size_t i = 0; i < count; i++)
 			if (span_equal(instance, acts[i]->member->id))
@@ -424,69 +391,57 @@ static void read_tasks(struct acting *acting, struct act *const *acts, size_t co
 	}
 }
 
-/* -ECANCELED, -ESTALE: everything ends here. */
+/* -ECANCELED, -ESTALE: the pass ends. */
 static int call_start(struct acting *acting, struct act *const *acts, size_t count, struct err *err)
 {
 	struct manager_pass *pass = acting->pass;
-	struct json *request = start_request(acting, acts[0], acts, count), *answer = NULL;
-	struct aws_call_failure failure = {0};
-	enum manager_outcome outcome;
-	struct span reason;
-	int code = claims_check(pass->manager->config.claims, &pass->claim,
-		manager_call_us(acts[0]->member->cluster_ref), err);
+	struct json *request = start_request(acting, acts[0], acts, count);
+	struct outcall_result result;
+	int code = outcall_send(&acts[0]->call, "StartTask", request, &result, err);
 
 	if (code < 0)
 		return code;
-	code = manager_send(pass, acts[0]->member->cluster_ref, acts[0]->target, "StartTask",
-		request, &answer, &failure, err);
-	if (code == -ECANCELED || code == -ESTALE)
-		return code;
-	outcome = read_outcome(acting, acts[0], code, &failure, err, &reason);
-	if (outcome == MANAGER_DONE)
-		read_tasks(acting, acts, count, answer);
+	note_silence(acting, acts[0], &result);
+	if (result.outcome == OUTCALL_DONE)
+		read_tasks(acting, acts, count, result.answer);
 	for (size_t i = 0; i < count; i++)
 		note_expectation(acting, acts[i]);
-	if (outcome == MANAGER_DONE && pass->input.bug == DAEMON_BUG_INVERTED) {
-		outcome = MANAGER_REFUSED;
-		reason = SPAN("");
-	}
-	if (outcome == MANAGER_DONE)
-		read_failures(acting, acts, count, answer);
-	for (size_t i = 0; outcome == MANAGER_REFUSED && i < count; i++)
-		refuse(acting, acts[i], reason);
+	if (result.outcome == OUTCALL_DONE && pass->input.bug == DAEMON_BUG_INVERTED)
+		result.outcome = OUTCALL_REFUSED;
+	if (result.outcome == OUTCALL_DONE)
+		read_failures(acting, acts, count, result.answer);
+	for (size_t i = 0; result.outcome == OUTCALL_REFUSED && i < count; i++)
+		refuse(acting, acts[i], result.reason, false);
 	return 0;
 }
 
-/* What it leads to is seen by the state service; *ret_reason why it was refused, data NULL if it was not. */
+/* The observer sees the effect; *ret_refused: why it was refused, data NULL if it was not. */
 static int stop_task(struct acting *acting, const struct act *act, struct span task,
 	struct span reason, struct span *ret_refused, struct err *err)
 {
 	struct manager_pass *pass = acting->pass;
-	struct json *request = json_new_object(pass->arena), *answer = NULL;
-	struct aws_call_failure failure = {0};
-	int code = claims_check(pass->manager->config.claims, &pass->claim,
-		manager_call_us(act->member->cluster_ref), err);
-	struct span said;
+	struct json *request = json_new_object(pass->arena);
+	struct outcall_result result;
+	int code;
 
 	*ret_refused = SPAN_NONE;
-	if (code < 0)
-		return code;
-	json_set_string(pass->arena, request, "cluster", last_part(act->member->cluster_ref));
+	json_set_string(pass->arena, request, "cluster",
+		manager_last_part(act->member->cluster_ref));
 	json_set_string(pass->arena, request, "task",
 		pass->input.bug == DAEMON_BUG_WRONG_ARN
 			? environment_version_facts(pass->input.target)->task_definition
 			: task);
 	json_set_string(pass->arena, request, "reason", reason);
-	code = manager_send(pass, act->member->cluster_ref, act->target, "StopTask", request,
-		&answer, &failure, err);
-	if (code == -ECANCELED || code == -ESTALE)
+	code = outcall_send(&act->call, "StopTask", request, &result, err);
+	if (code < 0)
 		return code;
-	if (code == 0)
-		learn_task(acting, act, json_get(answer, "task"));
-	/* A task that is not there needs no stop, and is seen to be gone. */
-	if (read_outcome(acting, act, code, &failure, err, &said) == MANAGER_REFUSED &&
-		strcmp(failure.type, "InvalidParameterException") != 0)
-		*ret_refused = said;
+	note_silence(acting, act, &result);
+	if (result.outcome == OUTCALL_DONE)
+		learn_task(acting, act, json_get(result.answer, "task"));
+	/* A task that does not exist needs no stop; the observer sees that it is gone. */
+	if (result.outcome == OUTCALL_REFUSED &&
+		!span_is(result.error_type, "InvalidParameterException"))
+		*ret_refused = result.reason;
 	return 0;
 }
 
@@ -512,7 +467,7 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 static bool go_together(const struct act *a, const struct act *b)
 {
 	return span_equal(a->member->cluster_ref, b->member->cluster_ref) &&
-	       a->version == b->version && a->target == b->target &&
+	       a->version == b->version && a->call.target == b->call.target &&
 	       span_equal(a->placement.deployment, b->placement.deployment);
 }
 
@@ -655,10 +610,6 @@ int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
 		return 0;
 	}
 	code = find_targets(acting, err);
-	/* Nothing is written down that could not be done. */
-	if (code == 0)
-		code = claims_check(pass->manager->config.claims, &pass->claim,
-			manager_call_us(acting->acts[0].member->cluster_ref), err);
 	if (code == 0 && pass->input.bug == DAEMON_BUG_CALL_FIRST)
 		code = call_all(acting, err);
 	if (code == 0)

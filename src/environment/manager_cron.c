@@ -208,29 +208,28 @@ static void ask_again(struct cron_pass *cron, struct span reason)
 static int call_run(struct cron_pass *cron, const struct store_object *version, struct err *err)
 {
 	struct manager_pass *pass = cron->pass;
-	struct span role = environment_version_facts(version)->role, reason;
-	struct aws_call_failure failure = {0};
-	struct json *answer = NULL;
-	int code = manager_prepare(pass, cron->run.cluster_ref, role, err);
+	struct outcall_result result;
+	struct outcall call;
+	int code = manager_outcall(pass, cron->run.cluster_ref,
+		environment_version_facts(version)->role, &call, err);
 
-	if (code == -ECANCELED || code == -ESTALE)
+	if (code == 0)
+		code = outcall_prepare(&call, err);
+	if (manager_ends_pass(code))
 		return code;
 	if (code < 0) {
 		ask_again(cron, span_of(err->message));
 		return write_down(cron, err);
 	}
-	code = manager_call(pass, cron->run.cluster_ref, &role, "RunTask",
-		run_request(cron, version), &answer, &failure, err);
-	if (code == -ECANCELED || code == -ESTALE ||
-		(code < 0 && code != -EREMOTEIO && !is_remote(cron)))
+	code = outcall_send(&call, "RunTask", run_request(cron, version), &result, err);
+	if (code < 0)
 		return code;
-	reason = code == -EREMOTEIO
-			 ? arena_format(pass->arena, "%s: %s", failure.type, failure.message)
-			 : arena_copy_span(pass->arena, span_of(code < 0 ? err->message : ""));
-	if (code == 0)
-		read_started(cron, answer);
+	if (result.code < 0 && result.code != -EREMOTEIO && !is_remote(cron))
+		return result.code;
+	if (result.outcome == OUTCALL_DONE)
+		read_started(cron, result.answer);
 	else
-		ask_again(cron, reason);
+		ask_again(cron, result.reason);
 	return write_down(cron, err);
 }
 
@@ -280,7 +279,7 @@ static int describe_tasks(struct cron_pass *cron, const struct json *arns, struc
 
 	json_set_string(pass->arena, request, "cluster", manager_last_part(cron->run.cluster_ref));
 	json_set(pass->arena, request, "tasks", arns);
-	return manager_call(pass, cron->run.cluster_ref, NULL, "DescribeTasks", request, ret_answer,
+	return manager_read(pass, cron->run.cluster_ref, "DescribeTasks", request, ret_answer,
 		&failure, err);
 }
 
@@ -300,8 +299,8 @@ static int find_started(struct cron_pass *cron, struct json *ret_tasks, struct e
 			manager_last_part(cron->run.cluster_ref));
 		json_set_string(arena, request, "startedBy", cron->run.deployment);
 		json_set_string(arena, request, "desiredStatus", span_of(statuses[i]));
-		code = manager_call(pass, cron->run.cluster_ref, NULL, "ListTasks", request,
-			&listed, &failure, err);
+		code = manager_read(pass, cron->run.cluster_ref, "ListTasks", request, &listed,
+			&failure, err);
 		if (code == 0 && json_count(json_get(listed, "taskArns")) > 0)
 			code = describe_tasks(cron, json_get(listed, "taskArns"), &answer, err);
 		if (code < 0)
@@ -658,18 +657,18 @@ static int stop_tasks(struct cron_pass *cron, struct err *err)
 		return 0;
 	}
 	while (code == 0 && span_next_part(&rest, ' ', &arn)) {
-		struct json *request = json_new_object(pass->arena), *answer;
-		struct aws_call_failure failure;
+		struct json *request = json_new_object(pass->arena);
+		struct outcall_result result;
 
 		json_set_string(pass->arena, request, "cluster",
 			manager_last_part(environment_run_facts(cron->open)->cluster_ref));
 		json_set_string(pass->arena, request, "task", arn);
 		json_set_string(pass->arena, request, "reason",
 			arena_format(pass->arena, "Environment %.*s", SPAN_ARGS(cron->name)));
-		code = manager_call(pass, environment_run_facts(cron->open)->cluster_ref, &role,
-			"StopTask", request, &answer, &failure, err);
-		if (code == -EREMOTEIO)
-			code = 0;
+		code = manager_send(pass, environment_run_facts(cron->open)->cluster_ref, role,
+			"StopTask", request, &result, err);
+		if (code == 0 && result.code != -EREMOTEIO)
+			code = result.code;
 	}
 	manager_leave(pass->manager, cron->run.cluster_ref);
 	manager_again_at(pass, pass->input.steady_ms + 1000);

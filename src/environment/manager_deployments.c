@@ -229,7 +229,7 @@ static int write_step(struct store_transaction *transaction, void *context, stru
 	case STEP_PROGRESS: return put_progress(&scope, step, facts.in_progress, err);
 	case STEP_HEALTH:
 		facts.unhealthy = !facts.unhealthy;
-		code = webhook_report_health(transaction, scope.webhooks, seen->key, &facts,
+		code = environment_notice_health(transaction, scope.webhooks, seen->key, &facts,
 			scope.now_ms, err);
 		break;
 	case STEP_ADOPT: return write_adopt(&scope, step, err);

@@ -3,6 +3,9 @@
 #define ENVIRONMENT_MANAGER_INTERNAL_H
 
 #include "control/controller_handle.h"
+#include "delivery/backoff.h"
+#include "delivery/outcall.h"
+#include "delivery/target.h"
 #include "environment/manager.h"
 
 struct manager {
@@ -14,8 +17,8 @@ struct manager {
 	struct lock lock;         /* for all below */
 	struct map env_instances; /* struct crew by key of environment */
 	struct subscriptions *subscriptions;
-	unsigned remote_workers; /* workers that call a target elsewhere */
-	struct map targets; /* struct aws_target of this server by "ACCOUNT/REGION ROLE POLICY" */
+	struct delivery_targets *targets;
+	struct outcall_slots remote_slots;
 };
 
 /* How the deployment in progress stands, where that is not for a fleet to tell. */
@@ -74,32 +77,29 @@ int manager_forget_gone(struct manager_pass *pass, struct err *err);
 int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *err);
 int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err);
 /* manager_types.c: what those share. */
-/* How a call ended. Elsewhere, an error of the endpoint does not say whether it has happened; here it does. */
-enum manager_outcome { MANAGER_DONE, MANAGER_REFUSED, MANAGER_UNKNOWN };
-enum manager_outcome manager_outcome(struct span cluster_ref, int code,
-	const struct aws_call_failure *failure);
-bool manager_is_throttled(const struct aws_call_failure *failure);
-/* How long our lease must outlast a call in a place. */
-int64_t manager_call_us(struct span cluster_ref);
-/* Targets elsewhere may be slow, or not answer at all: they do not get all workers. False: not now. Who entered
- * leaves. */
+/* Remote targets may be slow or not answer at all: they do not get all workers. False: all slots are busy; try again
+ * soon. A caller that entered leaves. Nothing to do for clusters of this server. */
 bool manager_enter(struct manager *manager, struct span cluster_ref);
 void manager_leave(struct manager *manager, struct span cluster_ref);
-/* Before what is to be changed is written down: a role that cannot be had is told, and nothing was begun. -ECANCELED,
- * -ESTALE: not now; others: it is refused. */
-int manager_prepare(struct manager_pass *pass, struct span cluster_ref, struct span role,
+/* An outgoing call to the ECS of a cluster under our claim, in the name of a role ("": none). Negative: there is no such
+ * target now, err has the reason. */
+int manager_outcall(struct manager_pass *pass, struct span cluster_ref, struct span role,
+	struct outcall *ret_call, struct err *err);
+/* The same, and sent at once: for calls that need no intent. -EAGAIN: there is no such target now; others as
+ * outcall_send(). */
+int manager_send(struct manager_pass *pass, struct span cluster_ref, struct span role,
+	const char *operation, const struct json *request, struct outcall_result *ret_result,
 	struct err *err);
-/* A call of ECS in a place, in the name of a role if it changes something, and that only under our claim. As
- * aws_call. */
-int manager_call(struct manager_pass *pass, struct span cluster_ref, const struct span *role,
-	const char *operation, const struct json *request, struct json **ret_answer,
-	struct aws_call_failure *failure, struct err *err);
-/* A call of ECS that, on this server, changes something only while the claim is ours: else -ESTALE, and nothing was
- * done. */
-int manager_send(struct manager_pass *pass, struct span cluster_ref, struct aws_target *target,
-	const char *operation, const struct json *request, struct json **ret_answer,
-	struct aws_call_failure *failure, struct err *err);
-/* Until when what was refused so often waits. */
+/* An operation that only reads. -EAGAIN: there is no such target now; others as outcall_read(). */
+int manager_read(struct manager_pass *pass, struct span cluster_ref, const char *operation,
+	const struct json *request, struct json **ret_answer, struct aws_call_failure *failure,
+	struct err *err);
+/* Whether a pass ends with this code of a call: the server stops, or another one has the claim. */
+static inline bool manager_ends_pass(int code)
+{
+	return code == -ECANCELED || code == -ESTALE;
+}
+/* When a call that was refused so many times in a row is repeated; wall time. */
 int64_t manager_refused_until(const struct manager_pass *pass, int64_t failures);
 /* The role of a version in this place: that of the target, or else of the one that was asked for there last. */
 struct span manager_role(const struct manager_pass *pass, struct span cluster_ref,
@@ -117,10 +117,7 @@ void manager_publish(struct manager_pass *pass, const struct environment_counts 
 struct span manager_last_part(struct span path);
 const struct json *manager_version_document(const struct manager_pass *pass,
 	const struct store_object *version);
-/* manager_targets.c: the ECS of a place, in the name of a role ("": none), for an account. The target lives as long as
- * the manager. -ENOENT, -EACCES: there is none for it now, err says why. */
-int manager_target(struct manager *manager, struct span account, struct span cluster_ref,
-	struct span role, struct aws_target **ret_target, struct err *err);
+/* manager_targets.c */
 bool manager_is_remote(struct span cluster_ref);
 /* For the state service. */
 struct aws_target *manager_resolve(void *manager, struct span cluster_ref);

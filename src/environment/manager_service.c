@@ -80,8 +80,8 @@ static int complete_balancer(struct service_pass *service, const struct json *re
 		return 0;
 	json_set_string(pass->arena, request, "taskDefinition",
 		environment_version_facts(pass->input.target)->task_definition);
-	code = manager_call(pass, service->cluster_ref, NULL, "DescribeTaskDefinition", request,
-		&answer, &failure, err);
+	code = manager_read(pass, service->cluster_ref, "DescribeTaskDefinition", request, &answer,
+		&failure, err);
 	JSON_EACH_ITEM (json_path(answer, "taskDefinition.containerDefinitions"), container) {
 		const struct json *port = json_item(json_get(container, "portMappings"), 0);
 
@@ -159,7 +159,7 @@ static int describe_here(struct service_pass *service, struct err *err)
 	json_set_string(arena, request, "cluster", manager_last_part(service->cluster_ref));
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
-	code = manager_call(pass, service->cluster_ref, NULL, "DescribeServices", request, &answer,
+	code = manager_read(pass, service->cluster_ref, "DescribeServices", request, &answer,
 		&failure, err);
 	if (code == -EREMOTEIO && strcmp(failure.type, "ClusterNotFoundException") != 0)
 		return code;
@@ -277,27 +277,26 @@ static int write_halted(struct service_pass *service, struct err *err)
 static int halt(struct service_pass *service, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
-	struct json *request = json_new_object(pass->arena), *answer;
+	struct json *request = json_new_object(pass->arena);
 	struct span role = manager_role(pass, service->cluster_ref, SPAN(""));
-	struct aws_call_failure failure;
+	struct outcall_result result;
 	int code;
 
 	if (!is_rolling_out(service) || !manager_enter(pass->manager, service->cluster_ref))
 		return 0;
 	json_set_string(pass->arena, request, "serviceDeploymentArn", service->is.deployment_arn);
 	json_set_string(pass->arena, request, "stopType", SPAN("ABORT"));
-	code = manager_call(pass, service->cluster_ref, &role, "StopServiceDeployment", request,
-		&answer, &failure, err);
+	code = manager_send(pass, service->cluster_ref, role, "StopServiceDeployment", request,
+		&result, err);
 	manager_leave(pass->manager, service->cluster_ref);
 	if (!manager_is_remote(service->cluster_ref))
-		return code == -EREMOTEIO ? 0 : code;
+		return code < 0 ? code : result.code == -EREMOTEIO ? 0 : result.code;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
 	service_want(service);
-	/* Whoever may not do it, or says that there is nothing to halt, will say so again. */
-	if (code == 0 ||
-		(code == -EREMOTEIO && failure.status < 500 && !manager_is_throttled(&failure)))
-		return write_halted(service, err);
-	return code == -ECANCELED || code == -ESTALE ? code : 0;
+	if (code < 0)
+		return manager_ends_pass(code) ? code : 0;
+	/* A refusal would be repeated: we may not stop it, or there is nothing to stop. */
+	return result.is_unavailable ? 0 : write_halted(service, err);
 }
 
 static const struct environment_deployment_facts *find_deployment(const struct manager_pass *pass,

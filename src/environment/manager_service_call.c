@@ -133,28 +133,22 @@ static int refuse(struct service_pass *service, struct span reason, bool surely,
 	return write_down(service, write_refusal, err);
 }
 
-static int call(struct service_pass *service, struct span role, const char *operation,
+static int send(struct service_pass *service, const struct outcall *call, const char *operation,
 	const struct json *request, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
-	bool remote_workers = manager_is_remote(service->cluster_ref);
-	struct aws_call_failure failure = {0};
-	struct json *answer;
-	int code = manager_call(pass, service->cluster_ref, &role, operation, request, &answer,
-		&failure, err);
+	struct outcall_result result;
+	int code = outcall_send(call, operation, request, &result, err);
 
-	if (remote_workers) {
+	if (call->is_remote) {
 		pass->instances->expected_resource_version = manager_resource_version(pass);
 		service_want(service);
 	}
-	if (code == 0 || code == -ECANCELED || code == -ESTALE ||
-		(code != -EREMOTEIO && !remote_workers))
+	if (code < 0 || result.outcome == OUTCALL_DONE)
 		return code;
-	return refuse(service,
-		code == -EREMOTEIO
-			? arena_format(pass->arena, "%s: %s", failure.type, failure.message)
-			: span_of(err->message),
-		manager_outcome(service->cluster_ref, code, &failure) == MANAGER_REFUSED, err);
+	if (result.code != -EREMOTEIO && !call->is_remote)
+		return result.code;
+	return refuse(service, result.reason, result.outcome == OUTCALL_REFUSED, err);
 }
 
 int service_ask(struct service_pass *service, const char *operation, const struct json *request,
@@ -163,19 +157,22 @@ int service_ask(struct service_pass *service, const char *operation, const struc
 	struct manager_pass *pass = service->pass;
 	struct span role = manager_role(pass, service->cluster_ref,
 		service->placement ? service->placement->version : SPAN(""));
+	struct outcall call;
 	int code;
 
 	if (!manager_enter(pass->manager, service->cluster_ref)) {
 		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return err_set(err, -ESTALE, "others are calling");
 	}
-	code = manager_prepare(pass, service->cluster_ref, role, err);
+	code = manager_outcall(pass, service->cluster_ref, role, &call, err);
+	if (code == 0)
+		code = outcall_prepare(&call, err);
 	if (code == 0)
 		code = service_write_intent(service, err);
-	else if (code != -ECANCELED && code != -ESTALE)
+	else if (!manager_ends_pass(code))
 		code = refuse(service, span_of(err->message), true, err);
 	if (code == 0 && service->refused.length == 0)
-		code = call(service, role, operation, request, err);
+		code = send(service, &call, operation, request, err);
 	manager_leave(pass->manager, service->cluster_ref);
 	return code;
 }

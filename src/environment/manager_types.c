@@ -9,138 +9,74 @@
 #define TOKEN_DIGITS 32
 #define TOKEN_TEXT_MAX 1024
 
-/* Workers that call targets elsewhere at once, where they may have to wait: an account has one more for what is here. */
-#define REMOTE_MAX (MANAGER_ACCOUNT_WORKERS - 1)
-
-/* ---- calling ---- */
-
-bool manager_is_throttled(const struct aws_call_failure *failure)
-{
-	return failure->status == 429 || failure->status == 503 || strstr(failure->type, "Throttl");
-}
-
-enum manager_outcome manager_outcome(struct span cluster_ref, int code,
-	const struct aws_call_failure *failure)
-{
-	if (code == 0)
-		return MANAGER_DONE;
-	if (code == -EREMOTEIO)
-		return manager_is_remote(cluster_ref) && failure->status >= 500 &&
-				       !manager_is_throttled(failure)
-			       ? MANAGER_UNKNOWN
-			       : MANAGER_REFUSED;
-	return aws_call_was_not_sent(code) ? MANAGER_REFUSED : MANAGER_UNKNOWN;
-}
-
-int64_t manager_call_us(struct span cluster_ref)
-{
-	return manager_is_remote(cluster_ref) ? MANAGER_REMOTE_US : MANAGER_CALL_US;
-}
+/* ---- calls ---- */
 
 bool manager_enter(struct manager *manager, struct span cluster_ref)
 {
-	bool free;
-
-	if (!manager_is_remote(cluster_ref))
-		return true;
-	lock_take(&manager->lock);
-	free = manager->remote_workers < REMOTE_MAX;
-	manager->remote_workers += free;
-	lock_release(&manager->lock);
-	return free;
+	return !manager_is_remote(cluster_ref) || outcall_slots_enter(&manager->remote_slots);
 }
 
 void manager_leave(struct manager *manager, struct span cluster_ref)
 {
-	if (!manager_is_remote(cluster_ref))
-		return;
-	lock_take(&manager->lock);
-	manager->remote_workers--;
-	lock_release(&manager->lock);
+	if (manager_is_remote(cluster_ref))
+		outcall_slots_leave(&manager->remote_slots);
 }
 
-static int find_target(struct manager_pass *pass, struct span cluster_ref, struct span role,
-	struct aws_target **ret_target, struct err *err)
-{
-	return manager_target(pass->manager, environment_facts(pass->input.environment)->account,
-		cluster_ref, role, ret_target, err);
-}
-
-int manager_prepare(struct manager_pass *pass, struct span cluster_ref, struct span role,
-	struct err *err)
+int manager_outcall(struct manager_pass *pass, struct span cluster_ref, struct span role,
+	struct outcall *ret_call, struct err *err)
 {
 	struct aws_target *target;
-	int code = find_target(pass, cluster_ref, role, &target, err);
+	int code = delivery_targets_get(pass->manager->targets,
+		environment_facts(pass->input.environment)->account, cluster_ref, role, &target,
+		err);
 
-	if (code == 0)
-		code = aws_target_prepare(target, err);
-	return code < 0 ? code
-			: claims_check(pass->manager->config.claims, &pass->claim,
-				  manager_call_us(cluster_ref), err);
-}
-
-int manager_call(struct manager_pass *pass, struct span cluster_ref, const struct span *role,
-	const char *operation, const struct json *request, struct json **ret_answer,
-	struct aws_call_failure *failure, struct err *err)
-{
-	struct aws_target *target;
-	int code = find_target(pass, cluster_ref, role ? *role : SPAN(""), &target, err);
-
-	if (code < 0)
-		return err_set(err, -EAGAIN, "the ECS of %.*s cannot be called now",
-			SPAN_ARGS(cluster_ref));
-	if (role)
-		code = claims_check(pass->manager->config.claims, &pass->claim,
-			manager_call_us(cluster_ref), err);
 	if (code < 0)
 		return code;
-	*failure = (struct aws_call_failure){0};
-	return manager_send(pass, cluster_ref, target, operation, request, ret_answer, failure,
-		err);
+	*ret_call = (struct outcall){.claims = pass->manager->config.claims,
+		.claim = &pass->claim,
+		.target = target,
+		.is_remote = manager_is_remote(cluster_ref),
+		.is_unfenced = pass->input.bug == DAEMON_BUG_LATE_CALL,
+		.service = "ecs",
+		.arena = pass->arena};
+	return 0;
 }
 
-/* The claim, as a fence of one call. */
-struct claim_fence {
-	struct manager_pass *pass;
-	bool is_stale;
-};
-
-static int require_claim(void *context, struct store_transaction *transaction, struct err *err)
+static int find_outcall(struct manager_pass *pass, struct span cluster_ref, struct span role,
+	struct outcall *ret_call, struct err *err)
 {
-	struct claim_fence *fence = context;
-	int code = claims_require(fence->pass->manager->config.claims, transaction,
-		&fence->pass->claim, err);
-
-	fence->is_stale = code < 0;
-	return code;
+	return manager_outcall(pass, cluster_ref, role, ret_call, err) == 0
+		       ? 0
+		       : err_set(err, -EAGAIN, "the ECS of %.*s cannot be called now",
+				 SPAN_ARGS(cluster_ref));
 }
 
-int manager_send(struct manager_pass *pass, struct span cluster_ref, struct aws_target *target,
-	const char *operation, const struct json *request, struct json **ret_answer,
-	struct aws_call_failure *failure, struct err *err)
+int manager_send(struct manager_pass *pass, struct span cluster_ref, struct span role,
+	const char *operation, const struct json *request, struct outcall_result *ret_result,
+	struct err *err)
 {
-	struct claim_fence claim = {.pass = pass};
-	const struct aws_fence fence = {.require = require_claim, .context = &claim};
-	int code = aws_call_fenced(target,
-		manager_is_remote(cluster_ref) || pass->input.bug == DAEMON_BUG_LATE_CALL ? NULL
-											  : &fence,
-		"ecs", operation, request, pass->arena, ret_answer, failure, err);
+	struct outcall call;
+	int code = find_outcall(pass, cluster_ref, role, &call, err);
 
-	/* Somebody else manages the environment by now: nothing was done, and nothing more is to be. */
-	if (code < 0 && code != -ECANCELED && claim.is_stale)
-		return err_set(err, -ESTALE, "%s: environment %.*s is another server's", operation,
-			SPAN_ARGS(pass->instances->key));
-	return code;
+	return code < 0 ? code : outcall_send(&call, operation, request, ret_result, err);
+}
+
+int manager_read(struct manager_pass *pass, struct span cluster_ref, const char *operation,
+	const struct json *request, struct json **ret_answer, struct aws_call_failure *failure,
+	struct err *err)
+{
+	struct outcall call;
+	int code = find_outcall(pass, cluster_ref, SPAN(""), &call, err);
+
+	return code < 0 ? code : outcall_read(&call, operation, request, ret_answer, failure, err);
 }
 
 int64_t manager_refused_until(const struct manager_pass *pass, int64_t failures)
 {
-	int64_t delay = ENV_INSTANCES_REFUSED_FIRST_MS;
+	static const struct backoff backoff = {
+		ENV_INSTANCES_REFUSED_FIRST_MS, ENV_INSTANCES_REFUSED_MOST_MS};
 
-	for (int64_t i = 1; i < failures && delay < ENV_INSTANCES_REFUSED_MOST_MS; i++)
-		delay *= 2;
-	return runner_wall_ms(pass->call->runner) +
-	       (delay < ENV_INSTANCES_REFUSED_MOST_MS ? delay : ENV_INSTANCES_REFUSED_MOST_MS);
+	return runner_wall_ms(pass->call->runner) + backoff_ms(backoff, failures);
 }
 
 struct span manager_role(const struct manager_pass *pass, struct span cluster_ref,

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "environment/daemon.h"
-#include "environment/state_stream.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
+#include "environment/daemon.h"
+#include "environment/state_stream.h"
 
 #define SEEDS 20
 #define STEPS 200

@@ -11,9 +11,9 @@
 
 #include "base/map.h"
 #include "control/runner_simulated.h"
-#include "environment/manager.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
+#include "environment/manager.h"
 
 #define SECOND_US INT64_C(1000000)
 #define TEST_HOSTS_MAX 5

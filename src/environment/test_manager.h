@@ -6,10 +6,10 @@
 #define ENVIRONMENT_TEST_MANAGER_H
 
 #include "control/runner_simulated.h"
-#include "environment/cron.h"
-#include "environment/manager.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
+#include "environment/cron.h"
+#include "environment/manager.h"
 
 #define SECOND_US INT64_C(1000000)
 

@@ -84,7 +84,7 @@ struct server {
 	struct aws_targets *targets;       /* remote ECS */
 	struct claims *claims;           /* which server does what, of those that share the store */
 	struct manager *manager;         /* of environments; NULL as the one before: not yet */
-	struct webhook_sender *webhooks; /* NULL: not yet */
+	struct notice_sender *webhooks; /* NULL: not yet */
 	struct traffic *traffic;         /* see traffic.c; NULL: not yet, or not any more */
 	struct admin_key admin_key;
 	int64_t started_ms;

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/err.h"
-#include "environment/webhook.h"
+#include "delivery/notice.h"
 
 #define SERVER_REGION_MAX 32
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "environment/kinds.h"
 
 #define SECRET_MAX 4096
 #define ACCOUNTS_MAX 100

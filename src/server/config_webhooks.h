@@ -1,4 +1,4 @@
-/* The block `webhooks:` of slipway.yaml: addresses that get changes (environment/webhook.h). */
+/* The block `webhooks:` of slipway.yaml: addresses that get changes (delivery/notice.h). */
 #ifndef SERVER_CONFIG_WEBHOOKS_H
 #define SERVER_CONFIG_WEBHOOKS_H
 

@@ -1,7 +1,8 @@
 /* Daemon environments: their operations, this server's lease among those that share the store, and the managers. */
 #include "aws/targets.h"
+#include "delivery/notice_sender.h"
 #include "environment/manager.h"
-#include "environment/webhook_sender.h"
+#include "environment/notices.h"
 #include "server/components.h"
 
 static void report_claims(void *context, const char *message)
@@ -51,18 +52,21 @@ static int open_targets(struct server *server, struct err *err)
 /* Also when none is configured any more, until what was left for them is forgotten. */
 static int open_webhooks(struct server *server, struct err *err)
 {
-	struct webhook_sender_config config = {.runner = server->runner,
+	static const struct notice_type *const types[] = {&environment_notice_type};
+	struct notice_sender_config config = {.runner = server->runner,
 		.store = server->store,
 		.claims = server->claims,
 		.webhooks = &server->config->webhooks,
+		.types = types,
+		.type_count = LENGTH(types),
 		.report = server_report_controller,
 		.report_context = server};
 	_view_ struct store_view *view = store_view_open(server->store);
 
 	if (config.webhooks->count == 0 &&
-		store_count(view, &webhook_notice_kind, -1, SPAN(""), false) == 0)
+		store_count(view, &notice_kind, -1, SPAN(""), false) == 0)
 		return 0;
-	return webhook_sender_start(&config, &server->webhooks, err);
+	return notice_sender_start(&config, &server->webhooks, err);
 }
 
 int environments_open(struct server *server, struct err *err)
@@ -110,7 +114,7 @@ void environments_close(struct server *server)
 
 	aws_targets_cancel(server->targets);
 	manager_stop(server->manager);
-	webhook_sender_stop(server->webhooks);
+	notice_sender_stop(server->webhooks);
 	if (server->claims && claims_resign(server->claims, &err) < 0)
 		log_write(server->log, LOG_WARNING, "the lease was not given up", "error",
 			err.message, NULL);
@@ -177,6 +181,6 @@ void environments_write_metrics(struct server *server, struct buffer *out)
 
 	write_environments(view, out);
 	write_deployments(view, out);
-	metric(out, "webhook_notices", false, "What webhooks have not been told yet",
-		store_count(view, &webhook_notice_kind, -1, SPAN(""), false));
+	metric(out, "webhook_notices", false, "Notices that wait for a webhook",
+		store_count(view, &notice_kind, -1, SPAN(""), false));
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "environment/schedule.h"
+#include "delivery/schedule.h"
 
 #define REQUIRE(condition)                                                                         \
 	do {                                                                                       \

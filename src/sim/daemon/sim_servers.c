@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cloudmap/cloudmap.h"
 #include "control/runner_simulated.h"
+#include "delivery/outcall.h"
 #include "ecs/ecs.h"
 #include "ecs/service/service_controller.h"
 #include "ecs/task/task_retention.h"
@@ -55,7 +56,7 @@ static void pause_for(struct sim *sim, struct sim_server *server, int64_t durati
 	daemon_checker_paused(sim->checker, duration_us);
 	/* A call that was checked before arrives at a remote ECS after the end of the lease it was checked for. A local one
 	 * does not pass the fence. */
-	if (duration_us > MANAGER_CALL_US &&
+	if (duration_us > OUTCALL_LOCAL_US &&
 		server->slept_till_us < runner_now_us(sim->root) + duration_us)
 		server->slept_till_us = runner_now_us(sim->root) + duration_us;
 	runner_simulated_pause(server->runner, duration_us);

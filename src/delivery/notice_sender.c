@@ -1,5 +1,5 @@
 /* See the header. */
-#include "environment/webhook_sender.h"
+#include "delivery/notice_sender.h"
 
 #include "aws/sigv4_hash.h"
 #include "base/memory.h"
@@ -10,14 +10,14 @@
 #define NOTICES_AT_ONCE 32 /* of one turn */
 #define CLAIM_PREFIX "hook/"
 
-struct webhook_sender {
-	struct webhook_sender_config config;
+struct notice_sender {
+	struct notice_sender_config config;
 	struct http_client *client;
 	struct http_client_cancel cancel;
 	struct controller *controller;
 };
 
-struct span webhook_signature(struct arena *arena, const char *secret, struct span body)
+struct span notice_signature(struct arena *arena, const char *secret, struct span body)
 {
 	_sigv4_hash_ struct sigv4_hash hash;
 	unsigned char digest[SIGV4_HASH_SIZE];
@@ -29,9 +29,25 @@ struct span webhook_signature(struct arena *arena, const char *secret, struct sp
 	return arena_format(arena, "sha256=%.*s", (int)sizeof(digits), digits);
 }
 
+const struct notice_type *notice_type_of(const struct notice_type *const *types, size_t count,
+	struct span subject, struct span *ret_key)
+{
+	const struct notice_type *found = NULL;
+	size_t length = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (span_starts_with(subject, span_of(types[i]->prefix)) &&
+			(!found || strlen(types[i]->prefix) > length)) {
+			found = types[i];
+			length = strlen(found->prefix);
+		}
+	*ret_key = (struct span){subject.data + length, subject.length - length};
+	return found;
+}
+
 /* ---- one notice ---- */
 
-/* Of the key, without the webhook. */
+/* The key of a notice without the webhook. */
 static struct span delivery_of(struct span key)
 {
 	struct span webhook, rest = key;
@@ -40,14 +56,14 @@ static struct span delivery_of(struct span key)
 	return rest;
 }
 
-static int post(struct webhook_sender *sender, const struct webhook *webhook,
+static int post(struct notice_sender *sender, const struct webhook *webhook,
 	const struct store_object *notice, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct http_header headers[] = {
 		{SPAN("content-type"), SPAN("application/json")},
 		{SPAN("user-agent"), SPAN("slipway")},
-		{SPAN("x-slipway-event"), webhook_notice_facts(notice)->event},
+		{SPAN("x-slipway-event"), notice_facts(notice)->event},
 		{SPAN("x-slipway-delivery"), delivery_of(notice->key)},
 		{SPAN("x-slipway-signature"), SPAN("")},
 	};
@@ -56,16 +72,16 @@ static int post(struct webhook_sender *sender, const struct webhook *webhook,
 		.headers = headers,
 		.header_count = LENGTH(headers) - 1,
 		.body = notice->api,
-		.connect_timeout_ms = WEBHOOK_TIMEOUT_MS,
-		.total_timeout_ms = WEBHOOK_TIMEOUT_MS,
-		.response_max = WEBHOOK_ANSWER_MAX,
+		.connect_timeout_ms = NOTICE_TIMEOUT_MS,
+		.total_timeout_ms = NOTICE_TIMEOUT_MS,
+		.response_max = NOTICE_ANSWER_MAX,
 		.cancel = &sender->cancel};
 	struct http_client_response *response;
 	int code;
 
 	if (webhook->secret) {
 		headers[LENGTH(headers) - 1].value =
-			webhook_signature(arena, webhook->secret, notice->api);
+			notice_signature(arena, webhook->secret, notice->api);
 		request.header_count = LENGTH(headers);
 	}
 	code = http_client_request(sender->client, &request, arena, &response, err);
@@ -78,33 +94,35 @@ static int post(struct webhook_sender *sender, const struct webhook *webhook,
 }
 
 struct deleting {
-	struct webhook_sender *sender;
+	struct notice_sender *sender;
 	const struct claim *claim;
 	const struct store_object *notice;
 };
 
-/* With the last notice of an environment that is gone goes the claim of its stream. */
-static bool is_last(struct store_transaction *transaction, struct span key)
+/* The last notice of a subject that is deleted: the claim of its stream is deleted with it. */
+static bool is_last(const struct notice_sender *sender, struct store_transaction *transaction,
+	struct span key)
 {
-	struct span stream = webhook_stream_of(key), environment = delivery_of(stream);
+	struct span stream = notice_stream_of(key), subject;
+	const struct notice_type *type = notice_type_of(sender->config.types,
+		sender->config.type_count, delivery_of(stream), &subject);
 	struct span prefix =
 		arena_format(store_transaction_arena(transaction), "%.*s/", SPAN_ARGS(stream));
 
-	return !store_get(store_head(transaction), &environment_kind, environment) &&
-	       store_count(store_head(transaction), &webhook_notice_kind, -1, prefix, false) == 0;
+	return (!type || !store_get(store_head(transaction), type->kind, subject)) &&
+	       store_count(store_head(transaction), &notice_kind, -1, prefix, false) == 0;
 }
 
 static int delete_notice(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct deleting *deleting = context;
 	const struct store_object *notice = deleting->notice;
-	int code =
-		store_delete(transaction, &webhook_notice_kind, notice->key, notice->revision, err);
+	int code = store_delete(transaction, &notice_kind, notice->key, notice->revision, err);
 
-	/* It was dropped meanwhile: all the better that it was sent. */
+	/* It was dropped in the meantime, by the limit. */
 	if (code == -ENOENT || code == -ESTALE)
 		code = 0;
-	if (code == 0 && is_last(transaction, notice->key))
+	if (code == 0 && is_last(deleting->sender, transaction, notice->key))
 		code = claims_forget(deleting->sender->config.claims, transaction, deleting->claim,
 			err);
 	return code;
@@ -112,14 +130,15 @@ static int delete_notice(struct store_transaction *transaction, void *context, s
 
 /* ---- a stream ---- */
 
-/* Sends it, or forgets it. *ret_wait_ms: it is kept until then; 0: it is gone. */
-static int deal_with(struct webhook_sender *sender, struct controller_call *call,
+/* Sends a notice and deletes it, or deletes one whose webhook is gone. *ret_wait_ms: it is kept until then; 0: it is
+ * deleted. */
+static int process_notice(struct notice_sender *sender, struct controller_call *call,
 	const struct claim *claim, const struct store_object *notice, int64_t *ret_wait_ms,
 	struct err *err)
 {
 	struct span name = notice->key, rest;
 	const struct webhook *webhook;
-	int64_t until_ms = webhook_notice_facts(notice)->created_ms + WEBHOOK_UNKNOWN_MS;
+	int64_t until_ms = notice_facts(notice)->created_ms + NOTICE_UNKNOWN_MS;
 	struct deleting deleting = {sender, claim, notice};
 	int code = 0;
 
@@ -139,11 +158,11 @@ static int deal_with(struct webhook_sender *sender, struct controller_call *call
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
 {
-	struct webhook_sender *sender = call->context;
+	struct notice_sender *sender = call->context;
 	_view_ struct store_view *view = store_view_open(call->store);
 	_arena_ struct arena *arena = arena_new(0);
 	struct store_cursor cursor = {.view = view,
-		.kind = &webhook_notice_kind,
+		.kind = &notice_kind,
 		.index = -1,
 		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(key))};
 	const struct store_object *notice = store_next(&cursor);
@@ -163,7 +182,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 			call->again_at_ms = runner_wall_ms(call->runner);
 			break;
 		}
-		code = deal_with(sender, call, &claim, notice, &wait_ms, err);
+		code = process_notice(sender, call, &claim, notice, &wait_ms, err);
 		if (wait_ms > 0) {
 			call->again_at_ms = wait_ms;
 			break;
@@ -178,11 +197,11 @@ static void map_notice(const struct store_change *change, void *context,
 {
 	(void)context;
 	if (change->after)
-		controller_keys_add(keys, webhook_stream_of(change->after->key));
+		controller_keys_add(keys, notice_stream_of(change->after->key));
 }
 
 static const struct controller_watch watches[] = {
-	{.kind = &webhook_notice_kind, .map = map_notice},
+	{.kind = &notice_kind, .map = map_notice},
 };
 
 static const struct controller_row row = {
@@ -194,16 +213,16 @@ static const struct controller_row row = {
 	.resync_ms = RESYNC_MS,
 };
 
-int webhook_sender_start(const struct webhook_sender_config *config,
-	struct webhook_sender **ret_sender, struct err *err)
+int notice_sender_start(const struct notice_sender_config *config,
+	struct notice_sender **ret_sender, struct err *err)
 {
-	struct webhook_sender *sender = memory_allocate(sizeof(*sender));
+	struct notice_sender *sender = memory_allocate(sizeof(*sender));
 	struct controller_config controller = {.runner = config->runner,
 		.store = config->store,
 		.context = sender,
-		/* Keys begin with the webhook; each tries again by itself. */
-		.queue = {.backoff_first_us = WEBHOOK_RETRY_FIRST_US,
-			.backoff_most_us = WEBHOOK_RETRY_MOST_US,
+		/* Keys begin with the webhook; each has its own backoff. */
+		.queue = {.backoff_first_us = NOTICE_RETRY_FIRST_US,
+			.backoff_most_us = NOTICE_RETRY_MOST_US,
 			.group_by = '/',
 			.group_most = WORKERS - 1},
 		.report = config->report,
@@ -214,14 +233,14 @@ int webhook_sender_start(const struct webhook_sender_config *config,
 	if (code == 0)
 		code = controller_start(&row, &controller, &sender->controller, err);
 	if (code < 0) {
-		webhook_sender_stop(sender);
+		notice_sender_stop(sender);
 		return code;
 	}
 	*ret_sender = sender;
 	return 0;
 }
 
-void webhook_sender_stop(struct webhook_sender *sender)
+void notice_sender_stop(struct notice_sender *sender)
 {
 	if (!sender)
 		return;

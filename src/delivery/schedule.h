@@ -1,5 +1,5 @@
 /*
- * When a Cron environment is due: schedules as EventBridge spells them, in UTC. Pure: nothing here looks at a clock.
+ * Due times of schedules as EventBridge writes them, in UTC. Pure: nothing here reads a clock.
  *
  *   rate(5 minutes)               minute(s), hour(s), day(s); counted from an anchor
  *   cron(0 10 * * ? *)            minutes hours day-of-month month day-of-week year
@@ -14,8 +14,8 @@
  *
  * Exactly one of day-of-month and day-of-week is "?".
  */
-#ifndef ENVIRONMENT_SCHEDULE_H
-#define ENVIRONMENT_SCHEDULE_H
+#ifndef DELIVERY_SCHEDULE_H
+#define DELIVERY_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "environment/schedule.h"
+#include "delivery/schedule.h"
 
 #define SECOND_MS INT64_C(1000)
 

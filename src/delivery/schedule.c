@@ -1,5 +1,5 @@
 /* See the header. */
-#include "environment/schedule.h"
+#include "delivery/schedule.h"
 
 #include <stddef.h>
 
@@ -145,7 +145,7 @@ static int read_range(struct schedule *schedule, size_t index, struct span text,
 	return 0;
 }
 
-/* What only days of the month have: 1, 0 (it is something else), -EINVAL. */
+/* The words that only days of the month have: 1, 0 (another text), -EINVAL. */
 static int read_day_word(struct schedule *schedule, struct span text, struct err *err)
 {
 	const struct field *field = &fields[DAY_OF_MONTH];

@@ -1,4 +1,4 @@
-/* Notices for webhooks: who wants what, one for each change, and what is dropped when a receiver is away for long. */
+/* Notices of environments for webhooks: one for each change, in the transaction of the change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "environment/notices.h"
 #include "environment/test_manager.h"
-#include "environment/webhook_sender.h"
 
 #define KEY "123456789012/log"
 
@@ -23,43 +23,6 @@ static const struct webhook hooks[] = {
 };
 static const struct webhook_set set = {hooks, LENGTH(hooks)};
 
-static void test_wants(void **state)
-{
-	static const struct {
-		const char *name, *account, *event;
-		bool wanted;
-	} rows[] = {
-		{"all", "1", "deployment.pending", true},
-		{"all", "1", "health.healthy", true},
-		{"ends", "1", "deployment.completed", true},
-		{"ends", "1", "deployment.pending", false},
-		{"ends", "1", "health.unhealthy", true},
-		{"ours", "123456789012", "deployment.pending", true},
-		{"ours", "210987654321", "deployment.pending", false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(rows); i++)
-		assert_int_equal(webhook_wants(webhook_find(&set, span_of(rows[i].name)),
-					 span_of(rows[i].account), span_of(rows[i].event)),
-			rows[i].wanted);
-	assert_null(webhook_find(&set, SPAN("nobody")));
-	assert_null(webhook_find(NULL, SPAN("all")));
-	assert_true(span_is(webhook_stream_of(SPAN("all/1/log/7")), "all/1/log"));
-}
-
-/* As of RFC 4231, test case 2. */
-static void test_signature(void **state)
-{
-	_arena_ struct arena *arena = arena_new(0);
-
-	(void)state;
-	assert_true(span_is(webhook_signature(arena, "Jefe", SPAN("what do ya want for nothing?")),
-		"sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"));
-}
-
-/* ---- in transactions ---- */
-
 static int report_health(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct store_object *object =
@@ -69,7 +32,7 @@ static int report_health(struct store_transaction *transaction, void *context, s
 
 	(void)context;
 	facts.unhealthy = !facts.unhealthy;
-	code = webhook_report_health(transaction, &set, SPAN(KEY), &facts, 1, err);
+	code = environment_notice_health(transaction, &set, SPAN(KEY), &facts, 1, err);
 	return code < 0 ? code
 			: environment_put(transaction, &environment_kind, SPAN(KEY), object->api,
 				  &facts, object->revision, err);
@@ -79,13 +42,13 @@ static size_t count_notices(struct test_manager *bench, const char *prefix)
 {
 	_view_ struct store_view *view = store_view_open(bench->server->store);
 
-	return store_count(view, &webhook_notice_kind, -1, span_of(prefix), false);
+	return store_count(view, &notice_kind, -1, span_of(prefix), false);
 }
 
-static void test_bounded_and_told(void **state)
+static void test_notices_of_health_are_limited(void **state)
 {
 	struct test_manager *bench = test_manager_new(1);
-	struct store_cursor cursor = {.kind = &webhook_notice_kind, .index = -1};
+	struct store_cursor cursor = {.kind = &notice_kind, .index = -1};
 	struct json *body;
 	const struct store_object *notice;
 	int64_t before = 0, sequence;
@@ -97,12 +60,12 @@ static void test_bounded_and_told(void **state)
 		"{'family':'log','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
 	test_manager_ask(bench, "CreateEnvironment",
 		"{'name':'log','taskDefinition':'log:1','instanceGroup':{'cluster':'default'}}");
-	for (int i = 0; i < WEBHOOK_NOTICES_MAX + 7; i++)
+	for (int i = 0; i < NOTICES_MAX + 7; i++)
 		assert_int_equal(store_write_wait(bench->server->store, report_health, NULL, NULL,
 					 NULL),
 			0);
-	assert_int_equal(count_notices(bench, "all/" KEY "/"), WEBHOOK_NOTICES_MAX);
-	assert_int_equal(count_notices(bench, "ends/" KEY "/"), WEBHOOK_NOTICES_MAX);
+	assert_int_equal(count_notices(bench, "all/" KEY "/"), NOTICES_MAX);
+	assert_int_equal(count_notices(bench, "ends/" KEY "/"), NOTICES_MAX);
 	{
 		_view_ struct store_view *view = store_view_open(bench->server->store);
 		_arena_ struct arena *arena = arena_new(0);
@@ -116,16 +79,16 @@ static void test_bounded_and_told(void **state)
 			before = sequence;
 			count++;
 		}
-		/* The last one says how many are missing. */
+		/* The last one has the number of dropped notices. */
 		assert_int_equal(json_get_integer(body, "dropped", 0), 7);
-		assert_int_equal(before, WEBHOOK_NOTICES_MAX + 7);
+		assert_int_equal(before, NOTICES_MAX + 7);
 	}
-	assert_int_equal(count, WEBHOOK_NOTICES_MAX);
+	assert_int_equal(count, NOTICES_MAX);
 	test_manager_free(bench);
 }
 
 /* Every status of a deployment, in the transaction that changes it. */
-static void test_deployments_are_told(void **state)
+static void test_each_status_of_a_deployment_is_reported(void **state)
 {
 	struct test_manager *bench = test_manager_new(2);
 	char version[64];
@@ -152,10 +115,8 @@ static void test_deployments_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wants),
-		cmocka_unit_test(test_signature),
-		cmocka_unit_test(test_bounded_and_told),
-		cmocka_unit_test(test_deployments_are_told),
+		cmocka_unit_test(test_notices_of_health_are_limited),
+		cmocka_unit_test(test_each_status_of_a_deployment_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
