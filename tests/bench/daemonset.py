@@ -121,8 +121,8 @@ def main():
            ["slipway environment", *summarize(ours)], ["DaemonSet", *summarize(theirs)]])
     ratio = statistics.median(one[2] for one in ours) / statistics.median(one[2] for one in theirs)
     turns = " ".join(f"{one[2] / other[2]:.2f}" for one, other in zip(ours, theirs))
-    print(f"all nodes: {ratio:.2f} of the DaemonSet's time (aim: not slower: "
-          f"{'met' if ratio <= 1 else 'MISSED'}; in each turn {turns}); slipway itself, until its pods are gone again: "
+    print(f"all nodes: {ratio:.2f} of the DaemonSet's time (target: not slower: "
+          f"{'met' if ratio <= 1 else 'missed'}; in each turn {turns}); slipway itself, until its pods are gone again: "
           f"{cpu / ROUNDS / NODES * 1e6:.0f} us of CPU a node")
     print(f"\nload after: {' '.join(f'{value:.2f}' for value in os.getloadavg())}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """DNS answers from the store beside Knot DNS serving the same zone from a file.
 
-The aim is per core: at least half of Knot's answers per second of CPU time. slipway has a namespace
+The target is per core: at least half of Knot's answers per second of CPU time. slipway has a namespace
 with a thousand services of one instance (A records) and a hundred of three (SRV records with their
 hosts). dnsperf asks for them, with and without EDNS, for names that do not exist, over TCP, and while
 instances are registered all the time; both servers have one thread for it. The rounds alternate, so
@@ -242,7 +242,7 @@ def main():
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     table(rows)
-    print("aim: 0.50 of Knot's answers per second of CPU time")
+    print("target: 0.50 of Knot's answers per second of CPU time")
 
 
 main()

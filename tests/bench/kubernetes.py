@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """ECS kept true from Kubernetes: how long a change of a pod takes to be seen by DescribeTasks, what an event costs,
 how much memory pods take, and how long the first look takes. The API server and its etcd are real; pods are made and
-changed straight on it, as kubelets would. The yardstick of each lag is a bare watch that gets the same events in the
+changed straight on it, as kubelets would. The baseline of each lag is a bare watch that gets the same events in the
 same run: what the API server itself needs."""
 import concurrent.futures
 import http.client
@@ -27,7 +27,7 @@ MANY = int(os.environ.get("SLIPWAY_BENCH_MANY_PODS", "10000"))
 SECONDS = 8
 RATES = (50, 200, None)
 SETTLE_SECONDS = 8  # until what a start took is given back
-AIM_LAG_MS, AIM_MEGABYTES, AIM_SYNC_SECONDS = 50, 4, 2
+TARGET_LAG_MS, TARGET_MEGABYTES, TARGET_SYNC_SECONDS = 50, 4, 2
 
 
 def start(cluster, state=None):
@@ -58,8 +58,8 @@ def peak_megabytes(server):
         return int(re.search(r"^VmHWM:\s+(\d+) kB", file.read(), re.MULTILINE).group(1)) / 1000
 
 
-def against(value, aim, unit):
-    return [f"{aim} {unit}: {'met' if value <= aim else 'MISSED'}", f"{value / aim:.2f}"]
+def against(value, target, unit):
+    return [f"{target} {unit}: {'met' if value <= target else 'missed'}", f"{value / target:.2f}"]
 
 
 def lag_rows(pods, server):
@@ -68,7 +68,7 @@ def lag_rows(pods, server):
         p99 = kubernetes_lag.percentile(lag.ecs, 0.99)
         yield [f"lag in ms at {rate or 'all possible'} changes/s ({lag.rate:.0f}/s made)",
                lag.summarize(lag.ecs), f"bare watch: {lag.summarize(lag.watch)}",
-               *against(p99, AIM_LAG_MS, "ms at 99 %")]
+               *against(p99, TARGET_LAG_MS, "ms at 99 %")]
         yield ["  from the bare watch to ECS", lag.summarize(lag.own),
                f"polled each {lag.summarize(lag.grain)}", "", ""]
 
@@ -132,16 +132,16 @@ class Run:
         wait_for(lambda: tasks(self.server) == PODS, f"{PODS} tasks run")
         took = time.monotonic() - began
         yield [f"from start until {PODS} pods are reported, {PODS - FEW} of them new, s", f"{took:.2f}",
-               f"ready after {ready:.2f}", *against(took, AIM_SYNC_SECONDS, "s")]
+               f"ready after {ready:.2f}", *against(took, TARGET_SYNC_SECONDS, "s")]
         feed = metric(self.server, "store_feed_bytes") / 1e6
         live = settled_megabytes(self.server)
         ready = self.restart()
         yield [f"from start to ready, {PODS} known pods, s", f"{ready:.2f}", "",
-               *against(ready, AIM_SYNC_SECONDS, "s")]
+               *against(ready, TARGET_SYNC_SECONDS, "s")]
         each = (settled_megabytes(self.server) - few) / (PODS - FEW) * 1000
         kept = metric(self.server, 'kubernetes_object_bytes{resource="pods"}') / PODS / 1000
         yield [f"memory of 1,000 pods, MB, from {FEW} to {PODS}, after a start", f"{each:.2f}",
-               f"of that kept of the pods: {kept:.2f}", *against(each, AIM_MEGABYTES, "MB")]
+               f"of that kept of the pods: {kept:.2f}", *against(each, TARGET_MEGABYTES, "MB")]
         yield ["memory before that start, MB", f"{live:.0f}",
                f"of that changes kept for followers: {feed:.0f}, at most 67", "", ""]
 
@@ -160,7 +160,7 @@ class Run:
         again = settled_megabytes(self.server)
         each = (again - before) / (MANY - PODS) * 1000
         yield [f"memory of 1,000 pods, MB, from {PODS} to {MANY}, after a start", f"{each:.2f}", "",
-               *against(each, AIM_MEGABYTES, "MB")]
+               *against(each, TARGET_MEGABYTES, "MB")]
         yield [f"memory with {MANY} pods, MB", f"{now:.0f}, at most {most:.0f}; after a start {again:.0f}",
                f"with {PODS}: {before:.0f}; changes kept for followers: {feed:.0f}", "", ""]
         yield [f"from start to ready, {MANY} known pods, s", f"{ready:.2f}", "", "", ""]
@@ -174,7 +174,7 @@ class Run:
 
 def main():
     stamp()
-    rows = [["what", "slipway", "beside", "aim", "of the aim"]]
+    rows = [["what", "slipway", "baseline", "target", "of the target"]]
     with Cluster() as cluster:
         cluster.up(parts=("etcd", "api"),
                    api_flags=["--disable-admission-plugins=ServiceAccount"])

@@ -7,7 +7,7 @@
  *     postgres_bench                all of it
  *     postgres_bench --pgbench N    pgbench alone for N seconds; prints its transactions per second
  *
- * The second form is for benchmarks that measure something else on PostgreSQL and need the yardstick.
+ * The second form is for benchmarks that measure something else on PostgreSQL and need the baseline.
  */
 #include <assert.h>
 #include <glob.h>

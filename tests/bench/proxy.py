@@ -509,7 +509,7 @@ def main():
     finally:
         backends.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    print("\nus and ms/GB: CPU time of the proxy. aims for L4: level with nginx stream, 1.3 times its "
+    print("\nus and ms/GB: CPU time of the proxy. targets for L4: level with nginx stream, 1.3 times its "
           "bulk, and a\nweight change under 1 ms. slipway http is HAProxy with slipway's rules, exact "
           "weights and counting")
 

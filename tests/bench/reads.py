@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Signed reads beside nginx serving a static file of the same size.
 
-The aim is per core: at least half of nginx's requests per second of CPU time. wrk sends the same
+The target is per core: at least half of nginx's requests per second of CPU time. wrk sends the same
 signed request again and again; slipway verifies the signature, authorises, validates and answers
 each of them.
 """
@@ -39,7 +39,7 @@ def main():
             rows.append(("nginx static file", size, f"{theirs[0]:,.0f}", theirs[1],
                          f"{theirs[2]:,.0f}", "1.00"))
     table(rows)
-    print("aim: 0.50 of nginx's requests per second of CPU time")
+    print("target: 0.50 of nginx's requests per second of CPU time")
 
 
 main()

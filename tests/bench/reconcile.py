@@ -16,12 +16,12 @@ from environments import (change_instances, command, count, describe, instances_
 SIZES = [int(size) for size in os.environ.get("SLIPWAY_BENCH_INSTANCES", "500 5000").split()]
 ENVIRONMENTS = 20
 STRANGERS = 200    # more environments, which no instance matches
-AIM_STRANGERS = 1.2  # an event among them may cost so much more, for caches
+TARGET_STRANGERS = 1.2  # an event among them may cost so much more, for caches
 LOOK_SECONDS = 60  # between two looks at everything
-AIM_FLAT = 2       # an event among ten times as many instances may cost so much more, for caches
+TARGET_FLAT = 2       # an event among ten times as many instances may cost so much more, for caches
 POLL_SECONDS = 10  # R: the default
 KILLS = 20
-AIM_LISTED = POLL_SECONDS + 1
+TARGET_LISTED = POLL_SECONDS + 1
 
 
 def register(server, family):
@@ -101,16 +101,16 @@ def main():
             f"among {STRANGERS} more that match none", "without any"],
            *([*row[:4], *(f"{value:.0f}" for value in row[4:])] for row in rows)])
     ratio = rows[-1][4] / rows[0][4]
-    print(f"\na change among {SIZES[-1]:,} instances costs {ratio:.2f} of one among {SIZES[0]:,} (aim: "
-          f"{AIM_FLAT} at most: {'met' if ratio <= AIM_FLAT else 'MISSED'})")
+    print(f"\na change among {SIZES[-1]:,} instances costs {ratio:.2f} of one among {SIZES[0]:,} (target: "
+          f"{TARGET_FLAT} at most: {'met' if ratio <= TARGET_FLAT else 'missed'})")
     ratio = rows[-1][5] / rows[-1][4]
-    print(f"and {ratio:.2f} as much among {STRANGERS} more environments that match none (aim: {AIM_STRANGERS} at "
-          f"most: {'met' if ratio <= AIM_STRANGERS else 'MISSED'})\n")
+    print(f"and {ratio:.2f} as much among {STRANGERS} more environments that match none (target: {TARGET_STRANGERS} at "
+          f"most: {'met' if ratio <= TARGET_STRANGERS else 'missed'})\n")
     times = repair_by_listing()
     worst = times[len(times) * 99 // 100]
-    table([["from the end of a program to StartTask, listed every 10 s", "median, s", "99 %, s", "aim"],
+    table([["from the end of a program to StartTask, listed every 10 s", "median, s", "99 %, s", "target"],
            [f"{len(times)} programs killed", f"{times[len(times) // 2]:.2f}", f"{worst:.2f}",
-            f"{AIM_LISTED} at 99 %: {'met' if worst <= AIM_LISTED else 'MISSED'}"]])
+            f"{TARGET_LISTED} at 99 %: {'met' if worst <= TARGET_LISTED else 'missed'}"]])
     print(f"\nload after: {' '.join(f'{value:.2f}' for value in os.getloadavg())}")
 
 

@@ -41,7 +41,7 @@ def main():
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     table(rows)
-    print("aims: empty under 100 ms and under 32 MB, 100,000 objects under 2,000 ms")
+    print("targets: empty under 100 ms and under 32 MB, 100,000 objects under 2,000 ms")
 
 
 def start_empty(state):

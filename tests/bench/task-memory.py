@@ -14,7 +14,7 @@ TASKS = int(os.environ.get("SLIPWAY_BENCH_TASKS", "100000"))
 FEW = TASKS // 100
 INSTANCES = 100
 EVENTS = 500
-AIM_MEGABYTES = 400
+TARGET_MEGABYTES = 400
 
 
 def counts(server):
@@ -81,7 +81,7 @@ def main():
     print(f"{TASKS - FEW:,} tasks were started in {seconds:.1f} s, half of them by the service.")
     print(f"An event (stop, end, replacement, its start) costs {cost_many / cost_few:.2f} times as much "
           f"among {TASKS:,} as among {FEW:,}.")
-    print(f"aims: under {AIM_MEGABYTES} MB with 100,000 tasks; cost of an event independent of the "
+    print(f"targets: under {TARGET_MEGABYTES} MB with 100,000 tasks; cost of an event independent of the "
           f"number of tasks")
 
 

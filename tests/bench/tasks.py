@@ -12,8 +12,8 @@ from bench import SECONDS, SOURCE, Server, cpu_seconds, run_wrk, stamp, table  #
 
 CLIENTS = 64
 INSTANCES = 16
-AIM_RUN = 5000
-AIM_DESCRIBE = 20000
+TARGET_RUN = 5000
+TARGET_DESCRIBE = 20000
 
 
 def start_server():
@@ -54,10 +54,10 @@ def run_rows():
             # Every answer said that its tasks were placed, or the figure is of nothing.
             assert there >= total * count, (there, total * count)
             rows.append((f"slipway, count {count}, {CLIENTS} clients", f"{rate * count:,.0f}",
-                         f"{rate:,.0f}", latency, f"{cost:.0f}", f"{rate * count / AIM_RUN:.2f}"))
+                         f"{rate:,.0f}", latency, f"{cost:.0f}", f"{rate * count / TARGET_RUN:.2f}"))
     limit = bare_loop(size)
     rows.append((f"bare loop, rows of {size} bytes, groups of {CLIENTS}", f"{limit:,.0f}", "", "", "",
-                 f"{limit / AIM_RUN:.2f}"))
+                 f"{limit / TARGET_RUN:.2f}"))
     return rows
 
 
@@ -77,14 +77,14 @@ def describe_rows():
     return [("DescribeTasks of 100", "tasks/s per core", "tasks/s", "99 %", "answer bytes",
              "of 20,000/s"),
             ("slipway, 16 clients", f"{per_core:,.0f}", f"{rate * 100:,.0f}", latency, f"{size:,}",
-             f"{per_core / AIM_DESCRIBE:.2f}")]
+             f"{per_core / TARGET_DESCRIBE:.2f}")]
 
 
 def main():
     stamp()
     table(run_rows())
     table(describe_rows())
-    print(f"aims: {AIM_RUN:,} RunTask/s durable; {AIM_DESCRIBE:,} described tasks/s per core")
+    print(f"targets: {TARGET_RUN:,} RunTask/s durable; {TARGET_DESCRIBE:,} described tasks/s per core")
 
 
 main()

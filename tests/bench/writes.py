@@ -91,7 +91,7 @@ def main():
     print(f"A stored definition has {size} bytes.\n")
     table(sqlite_rows(size))
     table(postgres_rows(size))
-    print("aim: 0.60 of the bare loop on SQLite")
+    print("target: 0.60 of the bare loop on SQLite")
 
 
 main()

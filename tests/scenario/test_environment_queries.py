@@ -71,8 +71,8 @@ def test_environments_by_attribute(start_slipway):
     assert ours.found("gpu") == ["both"] and ours.found("gpu=large") == ["large"]
     assert ours.found("gpu", "stack=prod") == ["both"] == ours.found("stack=prod", "gpu")
     assert ours.found("gpu", "stack=test") == []
-    for nobody in ("stack", "stack=pro", "stack=prod2", "Stack=prod", "g", "x/y=z: @"):
-        assert ours.found(nobody) == [], nobody
+    for unmatched in ("stack", "stack=pro", "stack=prod2", "Stack=prod", "g", "x/y=z: @"):
+        assert ours.found(unmatched) == [], unmatched
     # With the other filters.
     assert ours.found("stack=prod", cluster="second") == ["prod-second"]
     assert ours.found("stack=prod", type="Service") == ["service"]

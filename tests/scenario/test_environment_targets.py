@@ -339,7 +339,7 @@ def test_89_a_target_with_a_bad_certificate_is_refused(start_slipway, tmp_path, 
                "the reason is reported")
     audit = os.path.join(remote.state, "audit.log")
     assert not os.path.getsize(audit), "it was asked nothing"
-    ours.vouch()
+    ours.issue()
     remote.process.send_signal(signal.SIGHUP)
     ecs = boto3.client("ecs", endpoint_url=remote.url, region_name="us-east-1",
                        aws_access_key_id=remote.key["accessKeyId"],
