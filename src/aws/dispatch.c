@@ -178,6 +178,7 @@ static void report_audit(struct call *call, const struct aws_answer *answer, int
 		.status = answer->status,
 		.request_id = request->id,
 		.write = changes_something(request->operation),
+		.hint = answer->error_type ? request->failure.hint : SPAN_NONE,
 		.duration_us = duration_us,
 	};
 

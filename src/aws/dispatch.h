@@ -34,7 +34,8 @@ struct aws_audit {
 	const char *error_type; /* NULL: success */
 	int status;
 	const char *request_id;
-	bool write; /* changed something, or tried to */
+	bool write;       /* changed something, or tried to */
+	struct span hint; /* what may be wrong with a failed request; data NULL: none */
 	int64_t duration_us;
 };
 

@@ -78,6 +78,7 @@ struct aws_failure {
 	struct span message;
 	const struct json *extra; /* further members of the error body, or NULL */
 	bool transient;           /* nothing was changed, and the same may work in a moment */
+	struct span hint;         /* for the server's log: what may be wrong; data NULL: none */
 };
 
 struct aws_service {

@@ -1,12 +1,14 @@
-/* slipway key create|list|delete: access keys of a running server. */
+/* slipway key create|list|delete|show-admin: access keys of a running server. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "aws/caller.h"
 #include "aws/policy.h"
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cli/command.h"
+#include "cli/key_lines.h"
 #include "cli/remote.h"
 
 static int print_json(const struct json *value)
@@ -89,6 +91,32 @@ static int delete_key(const struct remote_options *options, const char *id)
 	return EXIT_OK;
 }
 
+/* The region that the server has its instances in, as far as it can be asked. */
+static const char *region_of_server(const struct remote_options *options, struct arena *arena)
+{
+	struct json *info;
+	struct span region;
+
+	if (remote_call(options, "GET", "/_slipway/info", NULL, arena, &info, NULL) < 0)
+		return AWS_REGION_DEFAULT;
+	region = json_get_text(info, "region");
+	return region.data ? arena_copy(arena, region.data, region.length) : AWS_REGION_DEFAULT;
+}
+
+static int show_admin(const struct remote_options *options)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_free_ char *url = remote_url(options);
+	struct admin_key key;
+	struct err err;
+
+	if (remote_read_admin_key(options, arena, &key, &err) < 0)
+		return command_failed("%s", err.message);
+	key_lines_print("", key.id, key.secret, region_of_server(options, arena), url);
+	admin_key_clear(&key);
+	return EXIT_OK;
+}
+
 int key_run(const struct command *command, int count, char **arguments)
 {
 	const char *user = NULL, *policy = NULL, *account = NULL, *format = NULL;
@@ -114,5 +142,7 @@ int key_run(const struct command *command, int count, char **arguments)
 		return list(&options, as_json);
 	if (words.count == 2 && strcmp(words.items[0], "delete") == 0)
 		return delete_key(&options, words.items[1]);
-	return command_misused(command, "say create, list or delete ID");
+	if (words.count == 1 && strcmp(words.items[0], "show-admin") == 0)
+		return show_admin(&options);
+	return command_misused(command, "say create, list or delete ID, or show-admin");
 }

@@ -37,11 +37,15 @@ static const struct command commands[] = {
 		"audit log.\n\n"
 		"Example:\n  slipway up --listen 127.0.0.1:4780 --state ~/slipway\n\n",
 		up_run, up_help, NULL},
-	{"key", "create|list|delete ...", "Manage access keys of a running server.",
+	{"key", "create|list|delete|show-admin ...", "Manage access keys of a running server.",
 		"  slipway key create [--user NAME] [--policy FILE] [--account ACCOUNT]\n"
 		"  slipway key list\n"
-		"  slipway key delete ID\n\n"
-		"Options of all three:\n" REMOTE_OPTIONS_HELP
+		"  slipway key delete ID\n"
+		"  slipway key show-admin\n\n"
+		"show-admin prints lines for a shell with the admin key in the state folder of a "
+		"server on this\n"
+		"machine: eval \"$(slipway key show-admin)\".\n\n"
+		"Options of all:\n" REMOTE_OPTIONS_HELP
 		"  -o json        Print JSON instead of a table.\n\n"
 		"A policy is a file with an IAM-style document; without one the key may do "
 		"everything in its\n"

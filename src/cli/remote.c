@@ -1,6 +1,7 @@
 /* Signed requests to a running server; see remote.h. */
 #include "cli/remote.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,44 +10,54 @@
 #include "aws/sigv4.h"
 #include "base/file.h"
 #include "io/http_client.h"
-#include "server/admin_key.h"
 #include "server/config.h"
 
 #define AUTHORITIES_MAX ((size_t)4 * 1024 * 1024)
 #define REFUSAL_MAX ((size_t)64 * 1024)
-#define DEFAULT_SERVER "http://127.0.0.1:4780"
 
 struct credentials {
 	char id[128];
 	char secret[256];
+	char source[PATH_MAX]; /* where they were found */
 };
+
+int remote_read_admin_key(const struct remote_options *options, struct arena *arena,
+	struct admin_key *ret_key, struct err *err)
+{
+	struct server_config config;
+	int code;
+
+	server_config_init(&config);
+	config.state = options->state;
+	code = server_config_check(&config, arena, err);
+	if (code < 0)
+		return code;
+	return admin_key_read(arena_format(arena, "%s/%s", config.state, ADMIN_KEY_FILE).data,
+		ret_key, err);
+}
 
 static int read_credentials(const struct remote_options *options, struct arena *arena,
 	struct credentials *ret_credentials, struct err *err)
 {
 	const char *id = getenv("AWS_ACCESS_KEY_ID"), *secret = getenv("AWS_SECRET_ACCESS_KEY");
-	struct server_config config;
 	struct admin_key key;
 	int code;
 
 	if (!options->state && id && secret) {
 		snprintf(ret_credentials->id, sizeof(ret_credentials->id), "%s", id);
 		snprintf(ret_credentials->secret, sizeof(ret_credentials->secret), "%s", secret);
+		snprintf(ret_credentials->source, sizeof(ret_credentials->source),
+			"$AWS_ACCESS_KEY_ID");
 		return 0;
 	}
-	server_config_init(&config);
-	config.state = options->state;
-	code = server_config_check(&config, arena, err);
-	if (code < 0)
-		return code;
-	code = admin_key_read(arena_format(arena, "%s/%s", config.state, ADMIN_KEY_FILE).data, &key,
-		err);
+	code = remote_read_admin_key(options, arena, &key, err);
 	if (code < 0)
 		return err_prefix(err, code,
 			"no key to sign with: give --state, or set AWS_ACCESS_KEY_ID and "
 			"AWS_SECRET_ACCESS_KEY");
 	snprintf(ret_credentials->id, sizeof(ret_credentials->id), "%s", key.id);
 	snprintf(ret_credentials->secret, sizeof(ret_credentials->secret), "%s", key.secret);
+	snprintf(ret_credentials->source, sizeof(ret_credentials->source), "%s", key.path);
 	admin_key_clear(&key);
 	return 0;
 }
@@ -68,14 +79,13 @@ struct remote {
 	struct buffer authorities;
 };
 
-/* The url without slashes at its end. */
-static char *url_of(const struct remote_options *options)
+char *remote_url(const struct remote_options *options)
 {
 	const char *url = options->server ? options->server : getenv("SLIPWAY_SERVER");
 	size_t length;
 
 	if (!url)
-		url = DEFAULT_SERVER;
+		url = REMOTE_DEFAULT_SERVER;
 	length = strlen(url);
 	while (length > 0 && url[length - 1] == '/')
 		length--;
@@ -110,7 +120,7 @@ int remote_open(const struct remote_options *options, struct remote **ret_remote
 		code = http_client_new(&remote->client, err);
 	if (code < 0)
 		return code;
-	remote->url = url_of(options);
+	remote->url = remote_url(options);
 	remote->region = memory_copy_string(region_of_environment());
 	*ret_remote = TAKE(remote);
 	return 0;
@@ -181,6 +191,36 @@ static int code_of(int status)
 	return -EREMOTEIO;
 }
 
+/* Errors that mean the key, and not what it may do. */
+static bool refuses_key(struct span type)
+{
+	static const char *const types[] = {"UnrecognizedClientException",
+		"InvalidSignatureException", "IncompleteSignatureException",
+		"MissingAuthenticationTokenException", "ExpiredTokenException"};
+
+	for (size_t i = 0; i < LENGTH(types); i++)
+		if (span_is(type, types[i]))
+			return true;
+	return false;
+}
+
+static int refused(const struct remote *remote, int status, const struct json *answer,
+	struct err *err)
+{
+	struct span message = json_get_text(answer, "message"),
+		    type = json_get_text(answer, "code");
+
+	if (refuses_key(type))
+		return err_set(err, code_of(status),
+			"%.*s (%.*s, HTTP %d): signed with key %s from %s; 'slipway key "
+			"show-admin' "
+			"prints the server's own key",
+			SPAN_ARGS(message), SPAN_ARGS(type), status, remote->credentials.id,
+			remote->credentials.source);
+	return err_set(err, code_of(status), "%.*s (%.*s, HTTP %d)", SPAN_ARGS(message),
+		SPAN_ARGS(type), status);
+}
+
 /* The answer as JSON, or the error that it says. */
 static int read_answer(const struct remote *remote, int status, struct span body,
 	struct arena *arena, struct json **ret_answer, struct err *err)
@@ -192,9 +232,7 @@ static int read_answer(const struct remote *remote, int status, struct span body
 		return err_set(err, status >= 300 ? code_of(status) : -EPROTO,
 			"%s answered %d with something that is not JSON", remote->url, status);
 	if (status >= 300)
-		return err_set(err, code_of(status), "%.*s (%.*s, HTTP %d)",
-			SPAN_ARGS(json_get_text(answer, "message")),
-			SPAN_ARGS(json_get_text(answer, "code")), status);
+		return refused(remote, status, answer, err);
 	*ret_answer = answer;
 	return 0;
 }

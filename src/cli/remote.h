@@ -5,6 +5,9 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "server/admin_key.h"
+
+#define REMOTE_DEFAULT_SERVER "http://127.0.0.1:4780"
 
 struct remote_options {
 	const char *server;      /* NULL: $SLIPWAY_SERVER, else the default address */
@@ -42,5 +45,11 @@ int remote_stream(struct remote *remote, const char *path, const struct json *bo
 /* Opens, sends once, closes; a body of NULL sends none. */
 int remote_call(const struct remote_options *options, const char *method, const char *path,
 	const struct json *body, struct arena *arena, struct json **ret_answer, struct err *err);
+
+/* The admin key of the state folder that the options name; admin_key_clear() it. */
+int remote_read_admin_key(const struct remote_options *options, struct arena *arena,
+	struct admin_key *ret_key, struct err *err);
+/* The server's URL without slashes at its end; to be freed. */
+char *remote_url(const struct remote_options *options);
 
 #endif

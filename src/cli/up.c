@@ -7,6 +7,7 @@
 #include "aws/caller.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/key_lines.h"
 #include "server/server.h"
 
 void up_help(void)
@@ -82,6 +83,21 @@ static struct log *open_log(const struct server_config *config)
 	return log_new(STDERR_FILENO, level, style, clock_system());
 }
 
+static void print_key(const struct server *server, const struct server_config *config)
+{
+	const char *path = server_admin_key_path(server);
+
+	if (server_made_key(server))
+		printf("\nA new admin key was made%s%s.", path ? " and is kept in " : "",
+			path ? path : "");
+	else
+		printf("\nThe admin key in %s has not been used yet.", path);
+	printf(" To use it:\n\n");
+	key_lines_print("  ", server_admin_key_id(server), server_admin_key_secret(server),
+		config->region, server_url(server));
+	printf("  aws --endpoint-url %s ecs list-clusters\n\n", server_url(server));
+}
+
 static void say_hello(const struct server *server, const struct server_config *config)
 {
 	const char *path = server_admin_key_path(server);
@@ -91,17 +107,11 @@ static void say_hello(const struct server *server, const struct server_config *c
 		printf("slipway answers DNS on %s\n", server_dns_address(server));
 	if (strcmp(config->auth, "none") == 0)
 		printf("Requests need no signature (auth none).\n");
-	else if (server_made_key(server))
-		printf("\nA new admin key was made%s%s. To use it:\n\n"
-		       "  export AWS_ACCESS_KEY_ID=%s\n"
-		       "  export AWS_SECRET_ACCESS_KEY=%s\n"
-		       "  export AWS_DEFAULT_REGION=%s\n"
-		       "  aws --endpoint-url %s ecs list-clusters\n\n",
-			path ? " and is kept in " : "", path ? path : "",
-			server_admin_key_id(server), server_admin_key_secret(server),
-			AWS_REGION_DEFAULT, server_url(server));
+	else if (server_made_key(server) || (server_key_is_unused(server) && isatty(STDOUT_FILENO)))
+		print_key(server, config);
 	else
-		printf("The admin key is in %s.\n", path);
+		printf("The admin key is in %s; 'slipway key show-admin --state %s' prints it.\n",
+			path, config->state);
 	fflush(stdout);
 }
 

@@ -2,6 +2,7 @@
 #include "server/admin_key.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "aws/access_key.h"
 #include "base/file.h"
@@ -139,6 +140,7 @@ int admin_key_open(struct store *store, const char *folder, const char *account,
 
 	if (folder) {
 		key.path = memory_format("%s/%s", folder, ADMIN_KEY_FILE);
+		key.used_path = memory_format("%s/%s", folder, ADMIN_KEY_USED_FILE);
 		code = read_file(key.path, &key, err);
 	}
 	if (code == -ENOENT)
@@ -164,8 +166,18 @@ int admin_key_open(struct store *store, const char *folder, const char *account,
 		admin_key_clear(&key);
 		return err_prefix(err, code, "admin key");
 	}
+	key.used = key.used_path && access(key.used_path, F_OK) == 0;
 	*ret_key = key;
 	return 0;
+}
+
+void admin_key_note_use(struct admin_key *key)
+{
+	if (atomic_load_explicit(&key->used, memory_order_relaxed) ||
+		atomic_exchange(&key->used, true) || !key->used_path)
+		return;
+	/* Should this fail, the key is printed once more on the next terminal. */
+	file_replace(key->used_path, SPAN(""), 0600, NULL);
 }
 
 void admin_key_clear(struct admin_key *key)
@@ -173,4 +185,6 @@ void admin_key_clear(struct admin_key *key)
 	explicit_bzero(key->secret, sizeof(key->secret));
 	free(key->path);
 	key->path = NULL;
+	free(key->used_path);
+	key->used_path = NULL;
 }

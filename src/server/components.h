@@ -87,6 +87,8 @@ struct server {
 	struct notice_sender *webhooks; /* NULL: not yet */
 	struct traffic *traffic;         /* see traffic.c; NULL: not yet, or not any more */
 	struct admin_key admin_key;
+	_Atomic uint64_t hint_hash; /* of the last hint that was logged, and when */
+	_Atomic int64_t hint_ms;
 	int64_t started_ms;
 	/* Requests may come while the listener is still being opened, before its handle and address are
 	 * known to the rest: until then they are sent away. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "aws/caller.h"
+#include "aws/region.h"
 #include "base/file.h"
 #include "base/yaml.h"
 #include "ecs/record/name.h"
@@ -628,8 +629,9 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 		return err_set(err, -EINVAL,
 			"cluster: '%s' is not 1 to 255 letters, digits, hyphens and underscores",
 			config->cluster);
-	if (!server_region_is_valid(span_of(config->region)))
-		return err_set(err, -EINVAL, "region: '%s' is not the name of a region",
+	if (!aws_region_is_known(span_of(config->region)))
+		return err_set(err, -EINVAL,
+			"region: '%s' is not a region of AWS, for example us-east-1",
 			config->region);
 	if (config->instances > INSTANCES_MAX && strcmp(config->runtime, "simulated") != 0)
 		return err_set(err, -EINVAL, "instances: at most %d of runtime %s", INSTANCES_MAX,

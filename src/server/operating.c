@@ -62,6 +62,7 @@ void operating_info(struct server *server, struct http_exchange *exchange,
 		&rest); /* nothing of a URL but its scheme: it has passwords */
 	json_set_string(arena, info, "version", SPAN(SLIPWAY_VERSION));
 	json_set_string(arena, info, "runtime", span_of(server->config->runtime));
+	json_set_string(arena, info, "region", span_of(server->config->region));
 	json_set_string(arena, info, "store", backend);
 	json_set_bool(arena, info, "ephemeral", server->config->ephemeral);
 	json_set_string(arena, info, "auth", span_of(server->config->auth));

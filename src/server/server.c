@@ -4,6 +4,7 @@
  */
 #include "server/server.h"
 
+#include <stdio.h>
 #include <sys/sysinfo.h>
 
 #include "base/file.h"
@@ -17,6 +18,7 @@
 #include "server/components.h"
 
 #define KINDS_MAX 64
+#define HINT_PAUSE_MS 60000
 
 /* ---- routes ---- */
 
@@ -210,12 +212,31 @@ static int listen_http(struct server *server, struct err *err)
 	return 0;
 }
 
+/* Every call is audited; a failure with a hint is logged as well, the same hint at most once a minute. */
+static void call_audited(void *context, const struct aws_audit *audit)
+{
+	struct server *server = context;
+	uint64_t hash = span_hash(audit->hint.data ? audit->hint : SPAN(""));
+	bool repeated =
+		hash == server->hint_hash && audit->time_ms < server->hint_ms + HINT_PAUSE_MS;
+	char hint[AWS_MESSAGE_MAX];
+
+	audit_record(server->audit, audit);
+	if (!audit->hint.data || repeated)
+		return;
+	server->hint_hash = hash;
+	server->hint_ms = audit->time_ms;
+	snprintf(hint, sizeof(hint), "%.*s", SPAN_ARGS(audit->hint));
+	log_write(server->log, LOG_INFO, "request failed", "service", audit->service, "error",
+		audit->error_type, "hint", hint, NULL);
+}
+
 static int open_parts(struct server *server, struct err *err)
 {
 	const struct server_config *config = server->config;
 	struct aws_dispatch_config dispatch = {.clock = server->clock,
 		.random = server->random,
-		.audit = audit_record,
+		.audit = call_audited,
 		.reads_per_second = (double)config->limits_reads_per_second,
 		.writes_per_second = (double)config->limits_writes_per_second};
 	int code = open_store(server, err);
@@ -233,7 +254,7 @@ static int open_parts(struct server *server, struct err *err)
 		return code;
 	server->ring = access_key_ring_new(server->store, server->clock);
 	dispatch.store = server->store;
-	dispatch.audit_context = server->audit;
+	dispatch.audit_context = server;
 	server->dispatcher = aws_dispatcher_new(&dispatch);
 	aws_dispatcher_register(server->dispatcher, &ecs_service, &server->ecs);
 	aws_dispatcher_register(server->dispatcher, &cloudmap_service, NULL);
@@ -327,6 +348,11 @@ const char *server_dns_address(const struct server *server)
 bool server_made_key(const struct server *server)
 {
 	return server->admin_key.created;
+}
+
+bool server_key_is_unused(const struct server *server)
+{
+	return !server->admin_key.used;
 }
 
 const char *server_admin_key_id(const struct server *server)

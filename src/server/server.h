@@ -23,6 +23,8 @@ const char *server_url(const struct server *server);
 const char *server_dns_address(const struct server *server);
 /* True if this start made the admin key. */
 bool server_made_key(const struct server *server);
+/* True until a request was signed with any key, in this or an earlier run. */
+bool server_key_is_unused(const struct server *server);
 const char *server_admin_key_id(const struct server *server);
 const char *server_admin_key_secret(const struct server *server);
 /* Where the key is kept; NULL when it is in memory only. */

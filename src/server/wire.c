@@ -4,6 +4,7 @@
  * XML. All else happens behind aws_dispatch.
  */
 #include "aws/query_dispatch.h"
+#include "aws/region.h"
 #include "elb/elb.h"
 #include "server/components.h"
 
@@ -45,7 +46,7 @@ static const struct aws_caller *anonymous(struct server *server, const struct si
 		.access_key = SPAN(""),
 		.region = SPAN(AWS_REGION_DEFAULT),
 	};
-	if (sigv4_read(form, &claim, &ignored) == 0 && server_region_is_valid(claim.region))
+	if (sigv4_read(form, &claim, &ignored) == 0 && aws_region_is_known(claim.region))
 		caller->region = claim.region;
 	return caller;
 }
@@ -65,11 +66,12 @@ const struct aws_caller *authenticate(struct server *server, const struct http_r
 		return NULL;
 	if (sigv4_check_service(&claim, service, failure) < 0)
 		return NULL;
-	if (!server_region_is_valid(claim.region)) {
+	if (!aws_region_is_known(claim.region)) {
 		sigv4_refuse(failure, "InvalidSignatureException",
 			"Credential should be scoped to a valid region.");
 		return NULL;
 	}
+	admin_key_note_use(&server->admin_key);
 	return caller;
 }
 

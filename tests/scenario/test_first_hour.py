@@ -1,8 +1,12 @@
 """What newcomers meet in their first hour: identity, regions, keys, mistakes, and what slipway reports about them."""
+import os
+import subprocess
+
 import pytest
 from botocore.exceptions import ClientError
 
-from test_identity import make_key, policy_file
+from conftest import DEADLINE, slipway_program, wait_until
+from test_identity import command, make_key, policy_file
 
 
 # ---- identity ----
@@ -41,3 +45,104 @@ def test_services_that_slipway_does_not_offer_are_named(slipway, service, argume
     name = service.removesuffix("api")
     assert f"slipway does not offer '{name}'" in refused.stderr
     assert "it offers ecs, elasticloadbalancing, servicediscovery and sts" in refused.stderr
+
+
+# ---- regions ----
+
+def test_up_prints_its_region_and_refuses_unknown_ones(start_slipway):
+    server = start_slipway("--region", "eu-central-1")
+    assert "  export AWS_DEFAULT_REGION=eu-central-1\n" in server.stdout
+    assert "  unset AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION\n" in server.stdout
+    refused = command("up", "--ephemeral", "--listen", "127.0.0.1:0", "--region", "eu-cenrtal-1")
+    assert refused.returncode == 2
+    assert "region: 'eu-cenrtal-1' is not a region of AWS" in refused.stderr
+    with pytest.raises(ClientError, match="Credential should be scoped to a valid region"):
+        server.boto(region="us-esat-1").list_clusters()
+
+
+def test_the_log_names_the_region_that_has_the_cluster(start_slipway):
+    server = start_slipway("--region", "eu-central-1")
+    wait_until(lambda: server.boto(region="eu-central-1").list_clusters()["clusterArns"], "the cluster is there")
+    for _ in range(3):
+        with pytest.raises(ClientError) as refused:
+            server.boto(region="us-east-1").list_tasks()
+        assert refused.value.response["Error"]["Message"] == "Cluster not found: default"
+        with pytest.raises(ClientError, match="Cluster not found: other"):
+            server.boto(region="us-east-1").list_tasks(cluster="other")
+    server.stop()
+    hints = [line for line in server.stderr.splitlines() if "does not exist in" in line]
+    assert len(hints) == 1, "the same hint once a minute"
+    assert 'cluster \\"default\\" does not exist in us-east-1 but exists in eu-central-1' in hints[0]
+
+
+# ---- the admin key ----
+
+class Terminal:
+    """slipway up with a terminal as its standard output."""
+
+    def __init__(self, state, *arguments):
+        controller, terminal = os.openpty()
+        self.controller, self.output = controller, ""
+        self.process = subprocess.Popen(
+            [slipway_program(), "up", "--state", state, "--listen", "127.0.0.1:0", "--dns", "127.0.0.1:0",
+             "--runtime", "none", *arguments], stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.DEVNULL)
+        os.close(terminal)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(DEADLINE)
+        os.close(self.controller)
+
+    def read_until(self, text):
+        while text not in self.output:
+            self.output += os.read(self.controller, 65536).decode().replace("\r\n", "\n")
+
+
+def test_the_admin_key_is_printed_on_terminals_until_a_key_was_used(start_slipway, tmp_path):
+    state = str(tmp_path / "state")
+    # A first start that fails after the key was made.
+    taken = start_slipway()
+    failed = command("up", "--state", state, "--runtime", "none", "--dns", "off", "--listen",
+                     taken.url.split("//")[1])
+    assert failed.returncode == 1
+    for _ in range(2):
+        with Terminal(state) as unused:
+            unused.read_until("ecs list-clusters\n")
+            assert "has not been used yet. To use it:" in unused.output
+            assert "  export AWS_SECRET_ACCESS_KEY=" in unused.output
+    server = start_slipway(state=state)
+    assert server.key["secretAccessKey"] not in server.stdout, "not in a log that is kept"
+    server.boto().list_clusters()
+    server.stop()
+    with Terminal(state) as used:
+        used.read_until("prints it.\n")
+        assert server.key["secretAccessKey"] not in used.output
+
+
+def test_key_show_admin_prints_lines_for_a_shell(start_slipway):
+    server = start_slipway("--region", "eu-central-1")
+    shown = command("key", "show-admin", "--state", server.state, "--server", server.url,
+                    env=dict(os.environ, AWS_REGION="us-west-2"))
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout == (
+        "unset AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION\n"
+        f"export AWS_ACCESS_KEY_ID={server.key['accessKeyId']}\n"
+        f"export AWS_SECRET_ACCESS_KEY={server.key['secretAccessKey']}\n"
+        "export AWS_DEFAULT_REGION=eu-central-1\n"
+        f"export SLIPWAY_SERVER={server.url}\n")
+    missing = command("key", "show-admin", "--state", server.home)
+    assert missing.returncode == 1 and "admin-key.json" in missing.stderr
+
+
+def test_a_refused_key_is_named_with_its_source(slipway, start_slipway):
+    other = start_slipway()
+    key_file = os.path.join(other.state, "admin-key.json")
+    refused = command("key", "list", "--server", slipway.url, "--state", other.state)
+    assert refused.returncode == 1
+    assert f"signed with key {other.key['accessKeyId']} from {key_file}" in refused.stderr
+    refused = command("key", "list", "--server", slipway.url,
+                      env=dict(os.environ, AWS_ACCESS_KEY_ID="AKIA0000000000000000", AWS_SECRET_ACCESS_KEY="x"))
+    assert "signed with key AKIA0000000000000000 from $AWS_ACCESS_KEY_ID" in refused.stderr

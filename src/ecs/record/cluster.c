@@ -87,6 +87,43 @@ static struct span requested_or_default(struct span requested)
 	return requested.data ? requested : SPAN("default");
 }
 
+/* The name in another region of the account: clients that are set to the wrong region look for it in theirs. */
+static void hint_at_other_regions(struct aws_request *request, struct span name)
+{
+	struct span prefix = aws_key_prefix(request), account, region, rest;
+	struct span after = SPAN_NONE;
+
+	if (!span_split(prefix, '/', &account, &rest))
+		return;
+	for (;;) {
+		struct store_cursor cursor = {.view = request->view,
+			.kind = &cluster_kind,
+			.index = -1,
+			.prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(account)),
+			.after_key = after};
+		const struct store_object *first = store_next(&cursor), *cluster;
+
+		if (!first || !span_split(first->key, '/', &account, &rest) ||
+			!span_split(rest, '/', &region, &rest))
+			return;
+		cluster = store_get(request->view, &cluster_kind,
+			arena_format(request->arena, "%.*s/%.*s/%.*s", SPAN_ARGS(account),
+				SPAN_ARGS(region), SPAN_ARGS(name)));
+		if (cluster && cluster_facts(cluster)->active) {
+			request->failure.hint = arena_format(request->arena,
+				"cluster \"%.*s\" does not exist in %.*s but exists in %.*s: is "
+				"the "
+				"client set to the wrong region (AWS_REGION, AWS_DEFAULT_REGION)?",
+				SPAN_ARGS(name), SPAN_ARGS(request->caller->region),
+				SPAN_ARGS(region));
+			return;
+		}
+		/* Behind everything of this region. */
+		after = arena_format(request->arena, "%.*s/%.*s0", SPAN_ARGS(account),
+			SPAN_ARGS(region));
+	}
+}
+
 int cluster_find(struct aws_request *request, struct span requested,
 	const struct store_object **ret_cluster)
 {
@@ -96,9 +133,12 @@ int cluster_find(struct aws_request *request, struct span requested,
 	if (ecs_resolve(request, "cluster", "cluster", requested_or_default(requested), &name) < 0)
 		return -EPERM;
 	cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
-	if (!cluster || !cluster_facts(cluster)->active)
-		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
+	if (!cluster || !cluster_facts(cluster)->active) {
+		aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
 			SPAN_ARGS(name));
+		hint_at_other_regions(request, name);
+		return -EPERM;
+	}
 	*ret_cluster = cluster;
 	return 0;
 }
