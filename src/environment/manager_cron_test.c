@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "environment/cron.h"
+#include "environment/model/runs.h"
 #include "environment/test_manager.h"
 
 #define MINUTE_MS INT64_C(60000)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "environment/env_instances.h"
+#include "environment/decide/env_instances.h"
 #include "environment/test_manager.h"
 
 #define INSTANCES 5

@@ -14,7 +14,7 @@
 #include "aws/call_target.h"
 #include "aws/targets.h"
 #include "ecs/record/service_kind.h"
-#include "environment/cron.h"
+#include "environment/model/runs.h"
 #include "environment/test_manager.h"
 
 #define MINUTE_MS INT64_C(60000)

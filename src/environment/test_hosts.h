@@ -13,7 +13,8 @@
 #include "control/runner_simulated.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
-#include "environment/manager.h"
+#include "environment/act/manager.h"
+#include "environment/api/operations.h"
 
 #define SECOND_US INT64_C(1000000)
 #define TEST_HOSTS_MAX 5

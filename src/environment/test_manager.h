@@ -8,8 +8,9 @@
 #include "control/runner_simulated.h"
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
-#include "environment/cron.h"
-#include "environment/manager.h"
+#include "environment/act/manager.h"
+#include "environment/api/operations.h"
+#include "environment/model/runs.h"
 
 #define SECOND_US INT64_C(1000000)
 

@@ -21,7 +21,7 @@
 #include "ecs/task/sync_statistics.h"
 #include "ecs/task/task_controller.h"
 #include "elb/elb.h"
-#include "environment/daemon.h"
+#include "environment/model/context.h"
 #include "io/dns_server.h"
 #include "io/http_server.h"
 #include "runtime/simulated/simulated.h"

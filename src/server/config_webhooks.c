@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "environment/kinds.h"
+#include "environment/model/kinds.h"
 
 #define SECRET_MAX 4096
 #define ACCOUNTS_MAX 100

@@ -1,8 +1,9 @@
 /* Daemon environments: their operations, this server's lease among those that share the store, and the managers. */
 #include "aws/targets.h"
 #include "delivery/notice_sender.h"
-#include "environment/manager.h"
-#include "environment/notices.h"
+#include "environment/act/manager.h"
+#include "environment/api/operations.h"
+#include "environment/model/notices.h"
 #include "server/components.h"
 
 static void report_claims(void *context, const char *message)

@@ -1,10 +1,10 @@
 /*
- * GET /v1/stream/tasks and /v1/stream/instances: streams of changes (environment/state_stream.h). Each
+ * GET /v1/stream/tasks and /v1/stream/instances: streams of changes (environment/api/state_stream.h). Each
  * has a thread, so their number is limited. The server waits for a client that does not read,
  * buffers nothing for it, and times out; the last line says so, and the position to resume from.
  */
 #include "aws/rest.h"
-#include "environment/state_stream.h"
+#include "environment/api/state_stream.h"
 #include "server/components.h"
 
 #define BEHIND_MAX ((size_t)256 * 1024) /* that a client may be behind before we wait for it */

@@ -8,8 +8,8 @@
  *   L1   in the end every instance has its task, and the deployment is completed
  *
  * What the program relies on is here, too: a call is sent only while the lease outlasts it, so a lease does not end
- * while one of its calls is under way (environment/manager_act.c, claims_check); who takes over looks at the world after
- * that, and, when the one before may have left a call behind, only when that must have ended (environment/env_instances.c,
+ * while one of its calls is under way (environment/act/start_stop.c, claims_check); who takes over looks at the world after
+ * that, and, when the one before may have left a call behind, only when that must have ended (environment/decide/env_instances.c,
  * crew_claimed). -DBUG=n takes one of these away, and spin must find what breaks.
  */
 #define NO_CATCH_UP 1 /* who takes over acts on what he knew before */

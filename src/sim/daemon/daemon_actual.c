@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "ecs/record/attribute.h"
-#include "environment/matching.h"
+#include "environment/model/matching.h"
 
 static void free_values(struct map *map)
 {

@@ -12,7 +12,7 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "ecs/record/task.h"
-#include "environment/kinds.h"
+#include "environment/model/kinds.h"
 
 #define ACTUAL_ENVIRONMENTS_MAX 10000
 #define ACTUAL_TEXT_MAX 160

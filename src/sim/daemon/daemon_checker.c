@@ -6,7 +6,7 @@
 #include "control/claims.h"
 #include "control/runner_simulated.h"
 #include "ecs/record/container_instance.h"
-#include "environment/manager.h"
+#include "environment/act/manager.h"
 #include "sim/daemon/daemon_checker_internal.h"
 
 #define CHANGES_AT_ONCE 64

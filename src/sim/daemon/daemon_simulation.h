@@ -18,7 +18,7 @@
 
 #include <stdio.h>
 
-#include "environment/bug.h"
+#include "environment/model/bug.h"
 #include "sim/daemon/daemon_checker.h"
 
 struct daemon_simulation {

@@ -12,6 +12,7 @@
 #include "ecs/service/service_controller.h"
 #include "ecs/task/task_retention.h"
 #include "elb/elb.h"
+#include "environment/api/operations.h"
 #include "sim/daemon/sim_world.h"
 
 #define KINDS_MAX 64

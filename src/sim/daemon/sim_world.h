@@ -19,7 +19,7 @@
 #define SIM_DAEMON_SIM_WORLD_H
 
 #include "aws/dispatch.h"
-#include "environment/manager.h"
+#include "environment/act/manager.h"
 #include "sim/daemon/daemon_simulation.h"
 
 #define SIM_SERVERS 2

@@ -1,0 +1,701 @@
+/* See the header. */
+#include "environment/act/manager.h"
+
+#include <stdio.h>
+
+#include "aws/arn.h"
+#include "base/memory.h"
+#include "ecs/record/service_kind.h"
+#include "environment/act/pass.h"
+#include "environment/model/deployment_states.h"
+#include "environment/model/environment_type.h"
+#include "environment/model/matching.h"
+#include "environment/model/quarantine_guard.h"
+
+#define RESYNC_MS 60000
+#define USER "slipway-environments" /* in whose name calls without a role are made */
+
+/* Workers that call remote clusters at the same time, where they may have to wait: an account has one more for clusters of
+ * this server. */
+#define REMOTE_WORKERS_MAX (MANAGER_ACCOUNT_WORKERS - 1)
+#define REASON_MAX 300
+
+/* ---- crews ---- */
+
+static struct instances *find_env_instances(struct manager *manager, struct span key, bool make)
+{
+	struct instances *instances;
+
+	lock_take(&manager->lock);
+	instances = map_get(&manager->env_instances, key);
+	if (!instances && make) {
+		instances = env_instances_new(key, manager->subscriptions);
+		map_put(&manager->env_instances, key, instances);
+	}
+	lock_release(&manager->lock);
+	return instances;
+}
+
+/* Only its manager's worker does that, and no other works on the same key: but others may be counting. */
+static void drop_env_instances(struct manager *manager, struct span key)
+{
+	struct instances *instances;
+
+	lock_take(&manager->lock);
+	instances = map_remove(&manager->env_instances, key);
+	env_instances_free(instances);
+	lock_release(&manager->lock);
+}
+
+void manager_count(void *context, struct span environment_key,
+	struct environment_counts *ret_counts)
+{
+	struct manager *manager = context;
+	struct instances *instances;
+
+	*ret_counts = (struct environment_counts){0};
+	lock_take(&manager->lock);
+	instances = map_get(&manager->env_instances, environment_key);
+	if (instances)
+		env_instances_count(instances, ret_counts);
+	lock_release(&manager->lock);
+}
+
+size_t manager_list_running(void *context, struct span environment_key, struct arena *arena,
+	struct environment_running **ret_running)
+{
+	struct manager *manager = context;
+	struct instances *instances;
+	size_t count = 0;
+
+	lock_take(&manager->lock);
+	instances = map_get(&manager->env_instances, environment_key);
+	if (instances)
+		count = env_instances_list_running(instances, arena, ret_running);
+	lock_release(&manager->lock);
+	return count;
+}
+
+/* How a look at an environment ended. */
+static void note_end(struct instances *instances, int64_t steady_ms, int code,
+	const struct err *err)
+{
+	lock_take(&instances->lock);
+	if (code >= 0)
+		instances->failing_ms = 0;
+	else if (instances->failing_ms == 0)
+		instances->failing_ms = steady_ms > 0 ? steady_ms : 1;
+	if (code < 0)
+		snprintf(instances->failing, sizeof(instances->failing), "%s", err->message);
+	lock_release(&instances->lock);
+}
+
+struct span manager_find_trouble(void *context, struct span environment_key, struct arena *arena)
+{
+	struct manager *manager = context;
+	struct span text = SPAN("");
+	int64_t since_ms = 0;
+	struct instances *instances;
+
+	lock_take(&manager->lock);
+	instances = map_get(&manager->env_instances, environment_key);
+	if (instances) {
+		lock_take(&instances->lock);
+		since_ms = instances->failing_ms;
+		text = arena_copy_span(arena, span_of(instances->failing));
+		lock_release(&instances->lock);
+	}
+	lock_release(&manager->lock);
+	if (since_ms == 0 ||
+		runner_now_us(manager->runner) / 1000 - since_ms <= CLAIMS_LEASE_US / 1000 ||
+		claims_is_kept_by_another(manager->config.claims,
+			arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s",
+				SPAN_ARGS(environment_key))))
+		return SPAN("");
+	return manager_reason(arena, "NOT_MANAGED", text);
+}
+
+static void requeue(struct manager *manager, struct controller *controller, struct span environment,
+	struct span cluster_ref, struct span instance)
+{
+	struct instances *instances;
+
+	lock_take(&manager->lock);
+	instances = map_get(&manager->env_instances, environment);
+	if (instances)
+		env_instances_instance_changed(instances, cluster_ref, instance);
+	lock_release(&manager->lock);
+	controller_add(controller, environment);
+}
+
+/* The environment of a group in a place of this server, if it has anything to do with that place; NULL. */
+static const struct store_object *find_owner(const struct store_view *view, struct span cluster_ref,
+	struct span name, struct arena *arena)
+{
+	struct span account, rest, part;
+	const struct store_object *environment;
+
+	if (!span_split((struct span){cluster_ref.data + 1, cluster_ref.length - 1}, '/', &account,
+		    &rest))
+		return NULL;
+	environment = store_get(view, &environment_kind,
+		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(account), SPAN_ARGS(name)));
+	rest = environment ? environment_facts(environment)->cluster_refs : SPAN("");
+	while (span_next_part(&rest, ' ', &part))
+		if (span_equal(part, cluster_ref))
+			return environment;
+	return NULL;
+}
+
+/* News of the state service, and for whom they are. */
+struct changes {
+	struct manager *manager;
+	struct controller *controller;
+	const struct store_view *view;
+	struct arena *arena;
+	struct span cluster_ref, instance;
+};
+
+/* A task of an environment is nobody else's business: where there are hundreds of them on each instance, all would look
+ * at each task of all. */
+static void notify_owner(const struct changes *changes, struct span name)
+{
+	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
+	const struct store_object *environment;
+
+	if (changes->cluster_ref.data[0] == ':') {
+		environment = find_owner(changes->view, changes->cluster_ref, name, changes->arena);
+		if (environment)
+			requeue(changes->manager, changes->controller, environment->key,
+				changes->cluster_ref, changes->instance);
+		return;
+	}
+	while ((environment = store_next(&cursor)))
+		if (span_equal(environment_name_of_key(environment->key), name))
+			requeue(changes->manager, changes->controller, environment->key,
+				changes->cluster_ref, changes->instance);
+}
+
+static void notify_all(const struct changes *changes)
+{
+	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
+	const struct store_object *environment;
+
+	while ((environment = store_next(&cursor)))
+		requeue(changes->manager, changes->controller, environment->key,
+			changes->cluster_ref, changes->instance);
+}
+
+static void notify_subscribers(const struct changes *changes)
+{
+	struct span *keys;
+	size_t count = subscriptions_list(changes->manager->subscriptions,
+		arena_format(changes->arena, "%.*s/%.*s", SPAN_ARGS(changes->cluster_ref),
+			SPAN_ARGS(changes->instance)),
+		changes->arena, &keys);
+
+	for (size_t i = 0; i < count; i++)
+		requeue(changes->manager, changes->controller, keys[i], changes->cluster_ref,
+			changes->instance);
+}
+
+static void notify_selected(const struct changes *changes, struct span attribute)
+{
+	struct store_cursor cursor = {.view = changes->view,
+		.kind = &environment_kind,
+		.index = ENVIRONMENT_BY_SELECTOR,
+		.prefix = arena_format(changes->arena, "%.*s %.*s", SPAN_ARGS(changes->cluster_ref),
+			SPAN_ARGS(attribute)),
+		.exact = true};
+	const struct store_object *environment;
+
+	while ((environment = store_next(&cursor)))
+		requeue(changes->manager, changes->controller, environment->key,
+			changes->cluster_ref, changes->instance);
+}
+
+/* Those who care, and those whom it may match now. */
+static void notify_matching(const struct changes *changes)
+{
+	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
+		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
+	struct span rest = instance ? instance->attributes : SPAN(""), attribute, name, value;
+
+	notify_subscribers(changes);
+	notify_selected(changes, SPAN(""));
+	while (span_next_part(&rest, ';', &attribute)) {
+		if (attribute.length == 0)
+			continue;
+		notify_selected(changes, attribute);
+		if (span_split(attribute, '=', &name, &value))
+			notify_selected(changes, name);
+	}
+}
+
+static bool is_draining(const struct changes *changes)
+{
+	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
+		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
+
+	return instance && instance->status == OBSERVE_INSTANCE_DRAINING;
+}
+
+static void state_changed(void *context, struct span cluster_ref, struct span instance,
+	struct span group)
+{
+	struct manager *manager = context;
+	_view_ struct store_view *view = store_view_open(manager->config.store);
+	_arena_ struct arena *arena = arena_new(0);
+	struct span name = environment_name_of_group(group);
+	struct changes changes = {.manager = manager,
+		.controller = controller_handle_enter(&manager->handle),
+		.view = view,
+		.arena = arena,
+		.cluster_ref = cluster_ref,
+		.instance = instance};
+
+	if (!changes.controller)
+		return;
+	if (name.length > 0)
+		notify_owner(&changes, name);
+	else if (group.length == 0 && instance.length == 0)
+		notify_all(&changes);
+	else if (group.length == 0)
+		notify_matching(&changes);
+	/* Daemons leave behind the tasks of others, unless those are on no instance. */
+	else if (instance.length > 0 && is_draining(&changes))
+		notify_subscribers(&changes);
+	controller_handle_leave(&manager->handle);
+}
+
+/* And of a service of theirs, elsewhere. */
+static void service_changed(void *context, struct span cluster_ref, struct span name)
+{
+	struct manager *manager = context;
+	_arena_ struct arena *arena = arena_new(0);
+	_view_ struct store_view *view = store_view_open(manager->config.store);
+	struct store_cursor cursor = environments_at(view, cluster_ref);
+	struct controller *controller = controller_handle_enter(&manager->handle);
+	const struct store_object *environment;
+
+	if (!controller)
+		return;
+	while ((environment = store_next(&cursor)))
+		if (span_equal(environment_service_name(arena,
+				       environment_facts(environment)->name),
+			    name))
+			controller_add(controller, environment->key);
+	controller_handle_leave(&manager->handle);
+}
+
+/* ---- looking at an environment ---- */
+
+void manager_again_at(struct manager_pass *pass, int64_t at_ms)
+{
+	if (at_ms > 0 && (pass->again_ms == 0 || at_ms < pass->again_ms))
+		pass->again_ms = at_ms;
+}
+
+void manager_again_when(struct manager_pass *pass, int64_t wall_ms)
+{
+	if (wall_ms > 0)
+		manager_again_at(pass, pass->input.steady_ms + wall_ms - pass->input.now_ms);
+}
+
+bool manager_must_wait(const struct manager_pass *pass, int64_t until_ms, int64_t most_ms)
+{
+	int64_t left_ms = until_ms - pass->input.now_ms;
+
+	return left_ms > 0 && left_ms <= most_ms;
+}
+
+static const struct store_object *find_version(const struct manager_pass *pass, struct span id)
+{
+	return id.length == 0 ? NULL
+			      : store_get(pass->input.view, &environment_version_kind,
+					environment_child_key(pass->arena,
+						pass->input.environment->key, id));
+}
+
+static bool is_rolling(const struct environment_deployment_facts *deployment)
+{
+	return deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user &&
+	       (deployment->status == ENVIRONMENT_DEPLOYMENT_in_progress ||
+		       deployment->status == ENVIRONMENT_DEPLOYMENT_unhealthy ||
+		       deployment->status == ENVIRONMENT_DEPLOYMENT_blocked);
+}
+
+static void set_input(struct manager_pass *pass)
+{
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	const struct store_object *deployment = environment_deployment_of(pass->input.view,
+		pass->arena, pass->input.environment->key, facts->in_progress);
+
+	pass->input.target = find_version(pass, facts->target);
+	/* Before the first deployment the latest version is what counts are about. */
+	if (!pass->input.target)
+		pass->input.target = find_version(pass, facts->latest);
+	pass->input.rolls = deployment && is_rolling(environment_deployment_facts(deployment));
+	if (pass->input.rolls && pass->input.target) {
+		const struct environment_version_facts *target =
+			environment_version_facts(pass->input.target);
+		const struct environment_deployment_facts *rolling =
+			environment_deployment_facts(deployment);
+
+		/* What is taken back has been there before, and hurries. */
+		pass->input.canary = target->canary_instances > 0 && !rolling->rollback &&
+				     !rolling->canary_proved;
+	}
+}
+
+struct span manager_reason(struct arena *arena, const char *word, struct span text)
+{
+	struct span created = arena_format(arena, "%s%s%.*s", word, word[0] ? ": " : "",
+		(int)(text.length < REASON_MAX ? text.length : REASON_MAX), text.data);
+
+	for (size_t i = 0; i < created.length; i++) {
+		char *c = (char *)created.data + i;
+
+		if (*c == '"' || *c == '\\')
+			*c = '\'';
+		else if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+			*c = ' ';
+	}
+	return created;
+}
+
+/* Whether the target's place is known well enough to decide anything; if not, the cause is noted. -EAGAIN: nothing has
+ * been heard of it yet, good or bad. */
+static int check_input(struct manager_pass *pass, struct err *err)
+{
+	struct span rest = environment_facts(pass->input.environment)->cluster_refs, cluster_ref;
+	struct observe_info info;
+
+	if (!span_next_part(&rest, ' ', &cluster_ref) || !manager_is_remote(cluster_ref))
+		return 0;
+	observe_watch(pass->input.state, cluster_ref);
+	if (!observe_get_info(pass->input.state, cluster_ref, &info) ||
+		(!info.complete && !info.error[0]))
+		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
+			SPAN_ARGS(cluster_ref));
+	/* What a listing has found after a long time is in the replica, and is told in a moment: nobody decides before. */
+	if (info.complete && !info.stale) {
+		if (pass->instances->is_blind)
+			env_instances_instance_changed(pass->instances, SPAN(""), SPAN(""));
+		pass->instances->is_blind = false;
+		return 0;
+	}
+	pass->instances->is_blind = true;
+	pass->cause =
+		manager_reason(pass->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
+			span_of(info.error[0] ? info.error : "listing it takes too long"));
+	manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
+	return 0;
+}
+
+/* Takes in what there is to be seen. */
+static int see(struct manager_pass *pass, struct err *err)
+{
+	int64_t again_ms;
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	int code = check_input(pass, err);
+
+	if (code < 0 || pass->cause.length > 0)
+		return code;
+	/* What was rolled out completely is for those, too, who were away meanwhile. */
+	pass->input.rolls |=
+		facts->target.length > 0 && span_equal(facts->target, facts->completed);
+	code = env_instances_update(pass->instances, &pass->input, &again_ms, err);
+	if (code < 0)
+		return code;
+	manager_again_at(pass, again_ms);
+	if (pass->instances->unknown_refs)
+		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
+	return 0;
+}
+
+static bool may_be_deleted(const struct manager_pass *pass)
+{
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+
+	if (facts->status != ENVIRONMENT_deleting)
+		return false;
+	return !facts->terminate || (pass->cause.length == 0 && !pass->instances->unknown_refs &&
+					    fleet_steady(pass->instances->fleet));
+}
+
+/* What is missing comes in a moment, as a rule. If it does not, it is a cause like others: who waits for the deployment
+ * sees it, and time goes on. */
+static bool waits_for_long(struct manager_pass *pass, int seen, const struct err *why)
+{
+	int64_t *since_ms = &pass->instances->waits_ms, now_ms = pass->input.steady_ms;
+
+	if (seen >= 0)
+		*since_ms = 0;
+	else if (*since_ms == 0)
+		*since_ms = now_ms > 0 ? now_ms : 1;
+	if (seen >= 0 || now_ms - *since_ms < MANAGER_WAITS_MS)
+		return false;
+	pass->cause = manager_reason(pass->arena, "CLUSTER_UNKNOWN", span_of(why->message));
+	manager_again_at(pass, now_ms + MANAGER_BLIND_MS);
+	return true;
+}
+
+static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *err)
+{
+	bool changed = false, caught_up = env_instances_is_caught_up(pass->instances, &pass->input);
+	struct err blind = {0};
+	int seen = see(pass, &blind), code;
+
+	if (seen < 0 && seen != -EAGAIN)
+		return err_set(err, seen, "%s", blind.message);
+	/* Also by who sees nothing yet: what it waits for is what comes after this. */
+	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
+	if (code == -EBUSY)
+		return 0; /* another server's; it tells when it is free */
+	if (pass->input.bug == DAEMON_BUG_NO_CATCH_UP) {
+		caught_up = true;
+	} else if (code == 0 && pass->claim.epoch != pass->instances->epoch) {
+		env_instances_claimed(pass->instances, &pass->input, pass->claim.epoch);
+		caught_up = false;
+	}
+	if (code == 0 && !waits_for_long(pass, seen, &blind) && seen < 0)
+		return err_set(err, seen, "%s", blind.message);
+	if (code == 0 && !caught_up && pass->cause.length == 0) {
+		/* What the one before us did last may be in no replica of ours yet. */
+		*ret_more = env_instances_is_caught_up(pass->instances, &pass->input);
+		return *ret_more ? 0
+				 : err_set(err, -EAGAIN, "environment %.*s was just taken over",
+					   SPAN_ARGS(pass->instances->key));
+	}
+	if (code == 0 && pass->cause.length == 0)
+		code = manager_forget_gone(pass, err);
+	if (code == 0)
+		code = manager_step_deployments(pass, &changed, err);
+	if (code < 0)
+		return code;
+	if (changed) {
+		*ret_more = true;
+		return 0;
+	}
+	if (may_be_deleted(pass))
+		return manager_delete(pass, ret_more, err);
+	return pass->cause.length > 0 ? 0 : manager_act(pass, ret_more, err);
+}
+
+static int work(struct manager_pass *pass, bool *ret_more, struct err *err)
+{
+	static int (*const types[])(struct manager_pass *, bool *, struct err *) = {
+		[ENVIRONMENT_TYPE_Daemon] = work_daemon,
+		[ENVIRONMENT_TYPE_Service] = manager_work_service,
+		[ENVIRONMENT_TYPE_Cron] = manager_work_cron,
+	};
+
+	return types[environment_facts(pass->input.environment)->type](pass, ret_more, err);
+}
+
+static int reconcile(struct controller_call *call, struct span key, struct err *err)
+{
+	struct manager *manager = call->context;
+	_view_ struct store_view *view = store_view_open(call->store);
+	_arena_ struct arena *arena = arena_new(0);
+	const struct store_object *environment = store_get(view, &environment_kind, key);
+	struct manager_pass pass = {.manager = manager,
+		.call = call,
+		.arena = arena,
+		.claim_key = arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)),
+		.cause = SPAN(""),
+		.input = {.view = view,
+			.state = manager->state,
+			.environment = environment,
+			.now_ms = runner_wall_ms(call->runner),
+			.steady_ms = runner_now_us(call->runner) / 1000,
+			.arena = arena,
+			.bug = manager->config.bug}};
+	bool more = false;
+	int code;
+
+	if (!environment) {
+		drop_env_instances(manager, key);
+		return 0;
+	}
+	/* Told as a failure, again and again: somebody has to do something about it. */
+	if (environment_is_damaged(call->store, key))
+		return err_set(err, -EBADMSG,
+			"a record of the environment is quarantined: nothing is done for it");
+	pass.instances = find_env_instances(manager, key, true);
+	set_input(&pass);
+	code = work(&pass, &more, err);
+	if (code != -ECANCELED)
+		note_end(pass.instances, pass.input.steady_ms, code, err);
+	if (code == -EAGAIN) {
+		/* What is missing is told when it comes; to be safe we look again. */
+		manager_again_at(&pass, pass.input.steady_ms + 1000);
+		code = 0;
+	}
+	if (more)
+		pass.again_ms = pass.input.steady_ms;
+	if (pass.again_ms > 0)
+		call->again_at_ms = runner_wall_ms(call->runner) + pass.again_ms -
+				    runner_now_us(call->runner) / 1000;
+	return code;
+}
+
+/* ---- the controller ---- */
+
+static void map_part(const struct store_change *change, void *context, struct controller_keys *keys)
+{
+	const struct store_object *object = change->after ? change->after : change->before;
+
+	(void)context;
+	controller_keys_add(keys, environment_of_child_key(object->key));
+}
+
+/* "ACCOUNT/REGION/CLUSTER/env-NAME…": the service of an environment, or something of it. */
+static void map_service(const struct store_change *change, void *context,
+	struct controller_keys *keys)
+{
+	const struct store_object *object = change->after ? change->after : change->before;
+	struct span parts[4], rest = object->key;
+	char key[ENVIRONMENT_NAME_MAX + 32];
+
+	(void)context;
+	for (size_t i = 0; i < LENGTH(parts); i++)
+		if (!span_next_part(&rest, '/', &parts[i]))
+			return;
+	if (!span_starts_with(parts[3], SPAN(ENVIRONMENT_SERVICE_PREFIX)) ||
+		parts[3].length > ENVIRONMENT_NAME_MAX + sizeof(ENVIRONMENT_SERVICE_PREFIX))
+		return;
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(parts[0]),
+		(int)(parts[3].length - sizeof(ENVIRONMENT_SERVICE_PREFIX) + 1),
+		parts[3].data + sizeof(ENVIRONMENT_SERVICE_PREFIX) - 1);
+	controller_keys_add(keys, span_of(key));
+}
+
+static const struct controller_watch watches[] = {
+	{.kind = &environment_kind},
+	{.kind = &environment_deployment_kind, .map = map_part},
+	{.kind = &service_kind, .map = map_service},
+	{.kind = &service_deployment_kind, .map = map_service},
+};
+
+static const struct controller_row row = {
+	.name = "environments",
+	.watches = watches,
+	.watch_count = LENGTH(watches),
+	.reconcile = reconcile,
+	.workers = MANAGER_WORKERS,
+	.resync_ms = RESYNC_MS,
+};
+
+static void claim_freed(void *context, struct span key)
+{
+	struct manager *manager = context;
+	struct controller *controller = controller_handle_enter(&manager->handle);
+	size_t prefix = sizeof(MANAGER_CLAIM_PREFIX) - 1;
+
+	if (!controller)
+		return;
+	controller_add(controller, (struct span){key.data + prefix, key.length - prefix});
+	controller_handle_leave(&manager->handle);
+}
+
+static void cluster_ref_reached(void *context, struct span cluster_ref, const struct err *err)
+{
+	struct manager *manager = context;
+	const struct manager_config *config = &manager->config;
+	_buffer_ struct buffer text = {0};
+	struct span target, scope;
+
+	if (!config->log_transition || !span_split(cluster_ref, ':', &target, &scope))
+		return;
+	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(scope), SPAN_ARGS(target));
+	if (err)
+		buffer_format(&text, "cannot be listed: %s", err->message);
+	else
+		buffer_format(&text, "is known again");
+	config->log_transition(config->report_context, err != NULL, buffer_span(&text));
+}
+
+int manager_start(const struct manager_config *config, struct manager **ret_manager,
+	struct err *err)
+{
+	struct manager *manager = memory_allocate(sizeof(*manager));
+	struct controller_config controller = {.store = config->store,
+		.context = manager,
+		/* Keys begin with the account. */
+		.queue = {.group_by = '/', .group_most = MANAGER_ACCOUNT_WORKERS},
+		.report = config->report,
+		.report_context = config->report_context};
+	struct observe_config state = {.store = config->store,
+		.changed = state_changed,
+		.resolve = manager_resolve,
+		.get_poll_ms = manager_get_poll_ms,
+		.is_wanted = manager_is_wanted,
+		.list_services = manager_list_services,
+		.service_changed = service_changed,
+		.reached = cluster_ref_reached,
+		.context = manager,
+		.server = claims_server(config->claims),
+		.group_prefix = SPAN(ENVIRONMENT_GROUP_PREFIX)};
+	struct delivery_targets_config targets = {.dispatcher = config->dispatcher,
+		.remote = config->targets,
+		.find_role = config->find_role,
+		.find_role_context = config->find_role_context,
+		.user = USER};
+	int code;
+
+	manager->config = *config;
+	manager->runner = runner_group_new(config->runner, "environments");
+	lock_init(&manager->lock);
+	manager->subscriptions = subscriptions_new();
+	targets.runner = manager->runner;
+	manager->targets = delivery_targets_new(&targets);
+	outcall_slots_init(&manager->remote_slots, REMOTE_WORKERS_MAX);
+	controller_handle_init(&manager->handle, manager->runner, "environments");
+	state.runner = manager->runner;
+	controller.runner = manager->runner;
+	code = observe_new(&state, &manager->state, err);
+	if (code == 0)
+		code = controller_start(&row, &controller, &manager->controller, err);
+	if (code < 0) {
+		manager_stop(manager);
+		return code;
+	}
+	controller_handle_open(&manager->handle, manager->controller);
+	claims_subscribe(config->claims, SPAN(MANAGER_CLAIM_PREFIX), claim_freed, manager);
+	*ret_manager = manager;
+	return 0;
+}
+
+void manager_stop(struct manager *manager)
+{
+	if (!manager)
+		return;
+	if (manager->controller)
+		claims_unsubscribe(manager->config.claims, manager);
+	controller_handle_close(&manager->handle); /* and stops the controller */
+	observe_free(manager->state);
+	runner_stop(manager->runner);
+	runner_join(manager->runner, NULL);
+	MAP_EACH (&manager->env_instances, entry)
+		env_instances_free(entry->value);
+	delivery_targets_free(manager->targets);
+	map_clear(&manager->env_instances);
+	subscriptions_free(manager->subscriptions);
+	outcall_slots_destroy(&manager->remote_slots);
+	controller_handle_destroy(&manager->handle);
+	lock_destroy(&manager->lock);
+	runner_free(manager->runner);
+	free(manager);
+}
+
+struct observer *manager_state(struct manager *manager)
+{
+	return manager->state;
+}
+
+struct controller *manager_controller(struct manager *manager)
+{
+	return manager->controller;
+}

@@ -1,0 +1,602 @@
+/* See the header. */
+#include "environment/decide/instance_entry.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+struct instances *env_instances_new(struct span key, struct subscriptions *subscriptions)
+{
+	struct instances *instances = memory_allocate(sizeof(*instances));
+
+	instances->key = (struct span){memory_copy_string_n(key.data, key.length), key.length};
+	instances->group = span_of(memory_format(ENVIRONMENT_GROUP_PREFIX "%.*s",
+		SPAN_ARGS(environment_name_of_key(instances->key))));
+	instances->subscriptions = subscriptions;
+	instances->fleet = fleet_new();
+	instances->all_changed = true;
+	lock_init(&instances->lock);
+	return instances;
+}
+
+void env_instances_free(struct instances *instances)
+{
+	if (!instances)
+		return;
+	MAP_EACH (&instances->members, entry) {
+		struct instance_entry *member = entry->value;
+
+		if (member->is_subscribed)
+			subscriptions_remove(instances->subscriptions, entry->key, instances->key);
+		free((char *)member->cluster_ref.data);
+		free((char *)member->id.data);
+		free(member->expected_task);
+		free(member);
+	}
+	map_clear(&instances->members);
+	map_clear(&instances->changed);
+	map_clear(&instances->gone);
+	heap_free(&instances->waiting);
+	map_clear(&instances->resource_versions);
+	fleet_free(instances->fleet);
+	free(instances->by_index);
+	for (size_t i = 0; i < ENV_INSTANCES_DEFINITIONS_MAX; i++)
+		free(instances->definitions[i].name);
+	free(instances->cluster_refs);
+	free(instances->unknown_refs);
+	free(instances->balancer);
+	free((char *)instances->key.data);
+	free((char *)instances->group.data);
+	lock_destroy(&instances->lock);
+	free(instances);
+}
+
+static struct span member_key(struct arena *arena, struct span cluster_ref, struct span id)
+{
+	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster_ref), SPAN_ARGS(id));
+}
+
+void env_instances_instance_changed(struct instances *instances, struct span cluster_ref,
+	struct span id)
+{
+	_arena_ struct arena *arena = arena_new(0);
+
+	lock_take(&instances->lock);
+	if (id.length == 0)
+		instances->all_changed = true;
+	else
+		map_put(&instances->changed, member_key(arena, cluster_ref, id), instances);
+	lock_release(&instances->lock);
+}
+
+void env_instances_count(struct instances *instances, struct environment_counts *ret_counts)
+{
+	lock_take(&instances->lock);
+	*ret_counts = instances->counts;
+	lock_release(&instances->lock);
+}
+
+/* ---- what runs, by task definition ---- */
+
+size_t env_instances_list_running(struct instances *instances, struct arena *arena,
+	struct environment_running **ret_running)
+{
+	struct environment_running *list =
+		arena_allocate_array(arena, ENV_INSTANCES_DEFINITIONS_MAX, sizeof(*list));
+	size_t count = 0;
+
+	lock_take(&instances->lock);
+	for (size_t i = 0; i < ENV_INSTANCES_DEFINITIONS_MAX; i++)
+		if (instances->definitions[i].tasks > 0)
+			list[count++] = (struct environment_running){
+				.task_definition = arena_copy_span(arena,
+					span_of(instances->definitions[i].name)),
+				.tasks = instances->definitions[i].tasks,
+				.active = instances->definitions[i].active};
+	lock_release(&instances->lock);
+	*ret_running = list;
+	return count;
+}
+
+static void drop_shares(struct instances *instances, struct instance_entry *member)
+{
+	for (size_t i = 0; i < member->share_count; i++) {
+		const struct task_share *share = &member->shares[i];
+
+		instances->definitions[share->definition].tasks--;
+		instances->definitions[share->definition].active -= share->active;
+	}
+	member->share_count = 0;
+}
+
+/* Its place, or that of one without tasks; -1: there are too many. */
+static int find_definition(struct instances *instances, struct span name)
+{
+	int free_place = -1;
+
+	for (int i = 0; i < ENV_INSTANCES_DEFINITIONS_MAX; i++) {
+		if (instances->definitions[i].name && span_is(name, instances->definitions[i].name))
+			return i;
+		if (free_place < 0 && instances->definitions[i].tasks == 0)
+			free_place = i;
+	}
+	if (free_place >= 0) {
+		free(instances->definitions[free_place].name);
+		instances->definitions[free_place].name =
+			memory_copy_string_n(name.data, name.length);
+	}
+	return free_place;
+}
+
+static void add_share(struct instances *instances, struct instance_entry *member,
+	struct span definition, bool active)
+{
+	int cluster_ref = member->share_count < ENV_INSTANCES_SHARES_MAX
+				  ? find_definition(instances, definition)
+				  : -1;
+
+	if (cluster_ref < 0)
+		return;
+	instances->definitions[cluster_ref].tasks++;
+	instances->definitions[cluster_ref].active += active;
+	member->shares[member->share_count++] =
+		(struct task_share){.definition = (uint8_t)cluster_ref, .active = active};
+}
+
+/* ---- members ---- */
+
+struct instance_entry *instance_entry_at(const struct instances *instances, uint32_t index)
+{
+	return instances->by_index[index];
+}
+
+static struct instance_entry *find_or_add(struct instances *instances, struct span cluster_ref,
+	struct span id, struct arena *arena)
+{
+	struct span key = member_key(arena, cluster_ref, id);
+	struct instance_entry *member = map_get(&instances->members, key);
+
+	if (member)
+		return member;
+	member = memory_allocate(sizeof(*member));
+	member->index = fleet_add(instances->fleet);
+	if (member->index == FLEET_NO_INSTANCE) {
+		free(member);
+		return NULL;
+	}
+	member->cluster_ref = (struct span){
+		memory_copy_string_n(cluster_ref.data, cluster_ref.length), cluster_ref.length};
+	member->id = (struct span){memory_copy_string_n(id.data, id.length), id.length};
+	if (member->index >= instances->by_index_size) {
+		size_t size = instances->by_index_size ? instances->by_index_size * 2 : 64;
+
+		while (size <= member->index)
+			size *= 2;
+		instances->by_index =
+			memory_resize(instances->by_index, size * sizeof(*instances->by_index));
+		instances->by_index_size = size;
+	}
+	instances->by_index[member->index] = member;
+	map_put(&instances->members, key, member);
+	return member;
+}
+
+static void set_subscribed(struct instances *instances, struct instance_entry *member,
+	bool is_subscribed)
+{
+	_arena_ struct arena *arena = NULL;
+
+	if (member->is_subscribed == is_subscribed)
+		return;
+	arena = arena_new(0);
+	(is_subscribed ? subscriptions_add : subscriptions_remove)(instances->subscriptions,
+		member_key(arena, member->cluster_ref, member->id), instances->key);
+	member->is_subscribed = is_subscribed;
+}
+
+static void set_new(struct instances *instances, struct instance_entry *member, bool is_new)
+{
+	instances->new_count += is_new;
+	instances->new_count -= member->is_new;
+	member->is_new = is_new;
+}
+
+static void set_unsure(struct instances *instances, struct instance_entry *member, bool is_unsure)
+{
+	instances->unsure_count += is_unsure;
+	instances->unsure_count -= member->is_unsure;
+	member->is_unsure = is_unsure;
+}
+
+static void set_trouble(struct instances *instances, struct instance_entry *member,
+	enum instance_failure trouble)
+{
+	if (member->trouble == trouble)
+		return;
+	if (member->trouble != INSTANCE_FAILURE_NONE)
+		instances->trouble_counts[member->trouble]--;
+	if (trouble != INSTANCE_FAILURE_NONE)
+		instances->trouble_counts[trouble]++;
+	member->trouble = trouble;
+}
+
+static void forget(struct instances *instances, struct instance_entry *member)
+{
+	_arena_ struct arena *arena = arena_new(0);
+
+	set_subscribed(instances, member, false);
+	set_new(instances, member, false);
+	set_trouble(instances, member, INSTANCE_FAILURE_NONE);
+	set_unsure(instances, member, false);
+	heap_remove(&instances->waiting, &member->waiting);
+	lock_take(&instances->lock);
+	drop_shares(instances, member);
+	lock_release(&instances->lock);
+	fleet_remove(instances->fleet, member->index);
+	instances->by_index[member->index] = NULL;
+	map_remove(&instances->members, member_key(arena, member->cluster_ref, member->id));
+	free((char *)member->cluster_ref.data);
+	free((char *)member->id.data);
+	free(member->expected_task);
+	free(member);
+}
+
+/* ---- taking over ---- */
+
+void env_instances_claimed(struct instances *instances, const struct reconcile_input *input,
+	uint64_t epoch)
+{
+	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+
+	if (instances->epoch == epoch)
+		return;
+	instances->epoch = epoch;
+	MAP_EACH (&instances->members, entry) {
+		struct instance_entry *member = entry->value;
+
+		member->started = 0;
+		member->was_inspected = false;
+		/* Elsewhere another one may have asked for something since: his placement tells. */
+		if (member->cluster_ref.data[0] != ':')
+			env_instances_forget_expectation(member);
+	}
+	map_clear(&instances->gone); /* as it looked then */
+	map_clear(&instances->resource_versions);
+	while (span_next_part(&rest, ' ', &cluster_ref))
+		map_put(&instances->resource_versions, cluster_ref,
+			(void *)(uintptr_t)observe_resource_version(input->state, cluster_ref));
+}
+
+bool env_instances_is_caught_up(struct instances *instances, const struct reconcile_input *input)
+{
+	struct span rest = environment_facts(input->environment)->cluster_refs, first = SPAN("");
+
+	span_next_part(&rest, ' ', &first);
+	MAP_EACH (&instances->resource_versions, entry) {
+		if (!observe_reaches_for(input->state, entry->key, SPAN(""), instances->group,
+			    (uintptr_t)entry->value)) {
+			/* One elsewhere that only has to be left may be away for good. */
+			if (entry->key.data[0] == ':' || span_equal(entry->key, first))
+				return false;
+			continue;
+		}
+		map_remove(&instances->resource_versions, entry->key);
+		/* What was looked at before may be older. */
+		env_instances_instance_changed(instances, entry->key, SPAN(""));
+	}
+	return true;
+}
+
+bool env_instances_is_current(struct instances *instances, const struct reconcile_input *input)
+{
+	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	bool unseen;
+
+	if (!span_next_part(&rest, ' ', &cluster_ref) || cluster_ref.data[0] != ':')
+		return true;
+	if (!observe_reaches_for(input->state, cluster_ref, SPAN(""), instances->group,
+		    observe_resource_version(input->state, cluster_ref)))
+		return false;
+	lock_take(&instances->lock);
+	unseen = instances->all_changed || instances->changed.count > 0;
+	lock_release(&instances->lock);
+	return !unseen;
+}
+
+bool env_instances_is_caught_up_at(const struct instances *instances, struct span cluster_ref)
+{
+	return !map_has(&instances->resource_versions, cluster_ref);
+}
+
+/* ---- looking ---- */
+
+static void wait_if_needed(struct instances *instances, struct instance_entry *member)
+{
+	if (member->again_ms > 0)
+		heap_put(&instances->waiting, &member->waiting, member->again_ms);
+	else
+		heap_remove(&instances->waiting, &member->waiting);
+}
+
+/* What of it runs, by task definition. */
+static void count_running(struct instances *instances, const struct reconcile_input *input,
+	struct instance_entry *member, const struct observe_instance *instance)
+{
+	lock_take(&instances->lock);
+	drop_shares(instances, member);
+	for (size_t i = 0; instance && i < instance->task_count; i++) {
+		const struct observe_task *task = &instance->tasks[i];
+
+		if (env_instances_owns(instances, input, task) && task->last < OBSERVE_TASK_STOPPED)
+			add_share(instances, member, task->task_definition,
+				env_instances_is_healthy(input, task));
+	}
+	lock_release(&instances->lock);
+}
+
+void env_instances_inspect(struct instances *instances, const struct reconcile_input *input,
+	struct instance_entry *member)
+{
+	struct env_instances_observed seen;
+
+	set_subscribed(instances, member, true);
+	env_instances_observe(instances, input, member, &seen);
+	set_subscribed(instances, member, seen.concerns_us);
+	count_running(instances, input, member, seen.instance);
+	set_new(instances, member,
+		seen.now.state == ROLLOUT_INSTANCE_ACTIVE && seen.now.matches &&
+			seen.now.assigned == FLEET_ASSIGNED_NONE);
+	set_trouble(instances, member, seen.trouble);
+	set_unsure(instances, member, seen.is_unsure);
+	fleet_set(instances->fleet, member->index, &seen.now);
+	wait_if_needed(instances, member);
+}
+
+static enum fleet_bug bug_of(enum daemon_bug bug)
+{
+	static const enum fleet_bug bugs[DAEMON_BUG_COUNT] = {
+		[DAEMON_BUG_THREADS] = FLEET_BUG_THREADS,
+		[DAEMON_BUG_STALE_HEALTHY] = FLEET_BUG_STALE_HEALTHY,
+		[DAEMON_BUG_HASTY_START] = FLEET_BUG_HASTY_START,
+		[DAEMON_BUG_STOP_ALL] = FLEET_BUG_STOP_ALL,
+		[DAEMON_BUG_BLIND] = FLEET_BUG_BLIND,
+		[DAEMON_BUG_NO_PACE] = FLEET_BUG_NO_PACE,
+		[DAEMON_BUG_NO_CANARY] = FLEET_BUG_NO_CANARY,
+	};
+
+	return bugs[bug];
+}
+
+static struct fleet_rules rules_of(const struct reconcile_input *input)
+{
+	const struct environment_facts *environment = environment_facts(input->environment);
+	const struct environment_version_facts *target =
+		input->target ? environment_version_facts(input->target) : NULL;
+	struct fleet_rules rules = {.mode = FLEET_SILENT, .bug = bug_of(input->bug)};
+
+	if (environment->status == ENVIRONMENT_active)
+		rules.mode = input->rolls ? FLEET_ROLLS : FLEET_KEEPS;
+	else if (environment->status == ENVIRONMENT_deleting && environment->terminate)
+		rules.mode = FLEET_REMOVES;
+	if (!target)
+		return rules;
+	rules.minimum_requested = target->minimum_requested;
+	rules.minimum_healthy_percent = (unsigned)target->minimum_healthy;
+	rules.replace_first = target->surge;
+	rules.maximum_over_percent = target->surge ? (unsigned)target->maximum_over : 0;
+	rules.canary_instances = input->canary ? (unsigned)target->canary_instances : 0;
+	return rules;
+}
+
+static bool is_in_cluster_refs(const struct reconcile_input *input, struct span cluster_ref)
+{
+	struct span rest = environment_facts(input->environment)->cluster_refs, part;
+
+	while (span_next_part(&rest, ' ', &part))
+		if (span_equal(part, cluster_ref))
+			return true;
+	return false;
+}
+
+/* What was decided for an instance that is gone is forgotten with it. One of a cluster that the environment has
+ * nothing to do with is of a predecessor with the same name. */
+static void inspect_or_forget(struct instances *instances, const struct reconcile_input *input,
+	struct instance_entry *member)
+{
+	const struct store_object *placement;
+
+	if (!is_in_cluster_refs(input, member->cluster_ref)) {
+		forget(instances, member);
+		return;
+	}
+	env_instances_inspect(instances, input, member);
+	/* Nobody would tell us that it goes; if it ever concerns us, that is news of it. */
+	if (!member->is_subscribed && member->expected == ENVIRONMENT_INTENT_none) {
+		forget(instances, member);
+		return;
+	}
+	/* Of a place that is not known nothing is gone, nor before we know what the manager before us did. */
+	if (fleet_get(instances->fleet, member->index)->state != ROLLOUT_INSTANCE_GONE ||
+		!observe_is_complete(input->state, member->cluster_ref) ||
+		!env_instances_is_caught_up_at(instances, member->cluster_ref))
+		return;
+	placement = env_instances_placement(instances, input, member);
+	if (placement)
+		map_put(&instances->gone, placement->key, instances);
+	forget(instances, member);
+}
+
+static void inspect_all(struct instances *instances, const struct reconcile_input *input)
+{
+	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	struct store_cursor placements = {.view = input->view,
+		.kind = &environment_placement_kind,
+		.index = -1,
+		.prefix = arena_format(input->arena, "%.*s/", SPAN_ARGS(instances->key))};
+	const struct store_object *placement;
+
+	while (span_next_part(&rest, ' ', &cluster_ref)) {
+		struct span *ids;
+		size_t count;
+
+		count = observe_list_instances(input->state, cluster_ref, input->arena, &ids);
+		for (size_t i = 0; i < count; i++)
+			find_or_add(instances, cluster_ref, ids[i], input->arena);
+	}
+	while ((placement = store_next(&placements)))
+		find_or_add(instances, environment_placement_facts(placement)->cluster_ref,
+			environment_placement_facts(placement)->instance, input->arena);
+	MAP_EACH (&instances->members, entry) {
+		_arena_ struct arena *scratch = arena_new(0);
+		struct reconcile_input one = *input;
+
+		one.arena = scratch;
+		inspect_or_forget(instances, &one, entry->value);
+	}
+	instances->is_inspected = true;
+}
+
+static void take_changed(struct instances *instances, struct map *ret_changed, bool *ret_all)
+{
+	lock_take(&instances->lock);
+	*ret_changed = instances->changed;
+	instances->changed = (struct map){0};
+	*ret_all = instances->all_changed;
+	instances->all_changed = false;
+	lock_release(&instances->lock);
+}
+
+static void inspect_key(struct instances *instances, const struct reconcile_input *input,
+	struct span key)
+{
+	struct instance_entry *member = map_get(&instances->members, key);
+	struct span cluster_ref = key, id = key;
+
+	if (!member) {
+		for (size_t i = key.length; i > 0; i--)
+			if (key.data[i - 1] == '/') {
+				cluster_ref = (struct span){key.data, i - 1};
+				id = (struct span){key.data + i, key.length - i};
+				break;
+			}
+		member = find_or_add(instances, cluster_ref, id, input->arena);
+	}
+	if (member)
+		inspect_or_forget(instances, input, member);
+}
+
+static void inspect_due(struct instances *instances, const struct reconcile_input *input)
+{
+	struct heap_item *first;
+
+	while ((first = heap_first(&instances->waiting)) && first->at <= input->steady_ms) {
+		struct instance_entry *member = CONTAINER_OF(first, struct instance_entry, waiting);
+
+		env_instances_inspect(instances, input, member);
+		/* Whatever it waits for now is not due yet. */
+		if (member->again_ms > 0 && member->again_ms <= input->steady_ms)
+			heap_put(&instances->waiting, &member->waiting, input->steady_ms + 1);
+	}
+}
+
+static void publish_counts(struct instances *instances)
+{
+	const struct fleet_counts *counts = fleet_counts(instances->fleet);
+	int64_t missing = (int64_t)instances->trouble_counts[INSTANCE_FAILURE_MISSING];
+	int64_t launching = (int64_t)instances->trouble_counts[INSTANCE_FAILURE_LAUNCHING];
+
+	/* When all are to go, none is missed. */
+	if (counts->total == 0)
+		missing = launching = 0;
+	lock_take(&instances->lock);
+	instances->counts = (struct environment_counts){.total = counts->total,
+		.active = counts->active,
+		.launching = counts->launching - launching,
+		.unhealthy = counts->unhealthy + missing + launching,
+		.missing = counts->missing - missing,
+		.outdated = counts->outdated,
+		.completed = counts->updated,
+		.unreachable = counts->unreachable};
+	lock_release(&instances->lock);
+}
+
+bool env_instances_knows(const struct instances *instances, const struct reconcile_input *input,
+	struct span cluster_ref)
+{
+	struct observe_info info;
+
+	if (cluster_ref.data[0] == ':')
+		return observe_is_complete(input->state, cluster_ref);
+	return env_instances_is_caught_up_at(instances, cluster_ref) &&
+	       observe_get_info(input->state, cluster_ref, &info) && info.complete && !info.stale;
+}
+
+/* The first place is the target's. One that only has to be left may be away for good: that holds up nobody but those who
+ * are there. */
+static int watch_cluster_refs(struct instances *instances, const struct reconcile_input *input,
+	struct err *err)
+{
+	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	_buffer_ struct buffer unknown_refs = {0};
+	bool first = true;
+
+	while (span_next_part(&rest, ' ', &cluster_ref)) {
+		observe_watch(input->state, cluster_ref);
+		if (first && !observe_is_complete(input->state, cluster_ref))
+			return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
+				SPAN_ARGS(cluster_ref));
+		if (!first && !env_instances_knows(instances, input, cluster_ref))
+			buffer_format(&unknown_refs, "%s%.*s", unknown_refs.length > 0 ? " " : "",
+				SPAN_ARGS(cluster_ref));
+		first = false;
+	}
+	if (!span_equal(buffer_span(&unknown_refs),
+		    span_of(instances->unknown_refs ? instances->unknown_refs : ""))) {
+		free(instances->unknown_refs);
+		instances->unknown_refs =
+			unknown_refs.length > 0
+				? memory_copy_string_n(unknown_refs.data, unknown_refs.length)
+				: NULL;
+		env_instances_instance_changed(instances, SPAN(""), SPAN(""));
+	}
+	return 0;
+}
+
+int env_instances_update(struct instances *instances, const struct reconcile_input *input,
+	int64_t *ret_again_ms, struct err *err)
+{
+	struct span target =
+			    input->target ? environment_version_facts(input->target)->id : SPAN(""),
+		    cluster_refs = environment_facts(input->environment)->cluster_refs;
+	struct fleet_rules rules = rules_of(input);
+	struct map changed;
+	bool all;
+
+	if (watch_cluster_refs(instances, input, err) < 0)
+		return -EAGAIN;
+	take_changed(instances, &changed, &all);
+	all |= !instances->is_inspected || !span_equal(span_of(instances->target), target) ||
+	       !instances->cluster_refs || !span_is(cluster_refs, instances->cluster_refs);
+	fleet_configure(instances->fleet, &rules);
+	snprintf(instances->target, sizeof(instances->target), "%.*s", SPAN_ARGS(target));
+	if (!instances->cluster_refs || !span_is(cluster_refs, instances->cluster_refs)) {
+		free(instances->cluster_refs);
+		instances->cluster_refs =
+			memory_copy_string_n(cluster_refs.data, cluster_refs.length);
+	}
+	if (all)
+		inspect_all(instances, input);
+	else
+		MAP_EACH (&changed, entry)
+			inspect_key(instances, input, entry->key);
+	map_clear(&changed);
+	inspect_due(instances, input);
+	publish_counts(instances);
+	/* Old tasks that may be healthy, or may not: nobody is stopped before that is known. */
+	if (instances->unsure_count > 0)
+		return err_set(err, -EAGAIN,
+			"of %zu instances it is not known yet whether their tasks are healthy",
+			instances->unsure_count);
+	*ret_again_ms = heap_first(&instances->waiting) ? heap_first(&instances->waiting)->at : 0;
+	return 0;
+}

@@ -1,0 +1,534 @@
+/*
+ * One member of a crew as its fleet is to see it: what the state service knows of the instance and its tasks, what was
+ * decided for it, and what was asked for and may not be seen yet.
+ */
+#include "environment/decide/instance_entry.h"
+#include "aws/targets.h"
+#include "base/memory.h"
+#include "environment/model/deployment_states.h"
+#include "environment/model/matching.h"
+
+/* A call elsewhere has arrived by then, or never will. */
+#define REMOTE_MS (AWS_TARGETS_WRITE_MS + INT64_C(1000))
+
+static void recheck(struct instance_entry *member, int64_t at_ms)
+{
+	if (at_ms > 0 && (member->again_ms == 0 || at_ms < member->again_ms))
+		member->again_ms = at_ms;
+}
+
+/* ---- what a member is ---- */
+
+struct inspection {
+	const struct instances *instances;
+	const struct reconcile_input *input;
+	struct instance_entry *member;
+	const struct store_object *placement;    /* NULL: nothing was decided yet */
+	const struct observe_instance *instance; /* NULL: it is gone */
+	struct fleet_instance now;
+	bool unsure;
+};
+
+const struct store_object *env_instances_placement(const struct instances *instances,
+	const struct reconcile_input *input, const struct instance_entry *member)
+{
+	return store_get(input->view, &environment_placement_kind,
+		environment_placement_key(input->arena, instances->key, member->cluster_ref,
+			member->id));
+}
+
+bool env_instances_owns(const struct instances *instances, const struct reconcile_input *input,
+	const struct observe_task *task)
+{
+	if (input->bug == DAEMON_BUG_FORGET_OLD &&
+		!environment_deployment_of(input->view, input->arena, instances->key,
+			task->started_by))
+		return false;
+	return environment_owns(environment_name_of_key(instances->key), task);
+}
+
+/* There may be several versions of which this is so. */
+static bool runs(const struct store_object *version, const struct reconcile_input *input,
+	const struct observe_task *task)
+{
+	return version && environment_version_runs(environment_version_facts(version), input->view,
+				  input->arena, task);
+}
+
+static const struct store_object *assigned_version(const struct instances *instances,
+	const struct reconcile_input *input, const struct store_object *placement)
+{
+	struct span id = placement ? environment_placement_facts(placement)->version : SPAN("");
+
+	return id.length == 0 ? NULL
+			      : store_get(input->view, &environment_version_kind,
+					environment_child_key(input->arena, instances->key, id));
+}
+
+static enum fleet_version class_of_version(const struct instances *instances,
+	const struct reconcile_input *input, const struct store_object *placement,
+	const struct observe_task *task)
+{
+	if (runs(input->target, input, task))
+		return FLEET_TARGET;
+	if (runs(assigned_version(instances, input, placement), input, task))
+		return FLEET_OLD;
+	return FLEET_OTHER;
+}
+
+static enum fleet_assigned assigned_of(const struct instances *instances,
+	const struct reconcile_input *input, const struct store_object *placement)
+{
+	const struct store_object *version = assigned_version(instances, input, placement);
+
+	if (!version)
+		return FLEET_ASSIGNED_NONE;
+	return input->target && environment_version_makes_same(
+					environment_version_facts(input->target),
+					environment_version_facts(version))
+		       ? FLEET_ASSIGNED_TARGET
+		       : FLEET_ASSIGNED_OLD;
+}
+
+/* How long it has to run before it counts. */
+static int64_t warm_up_ms(const struct reconcile_input *input, const struct observe_task *task)
+{
+	int64_t least_ms = task->health == OBSERVE_HEALTH_NONE ? ROLLOUT_READY_MS : 0;
+	int64_t requested_ms =
+		input->target ? environment_version_facts(input->target)->warm_up_ms : 0;
+
+	return requested_ms > least_ms ? requested_ms : least_ms;
+}
+
+static enum rollout_class class_of_task(const struct reconcile_input *input,
+	const struct observe_task *task, int64_t *ret_again_ms)
+{
+	int64_t warm_ms = task->since_ms + warm_up_ms(input, task);
+
+	if (input->bug == DAEMON_BUG_WALL_CLOCK)
+		warm_ms = task->started_ms + warm_up_ms(input, task) + input->steady_ms -
+			  input->now_ms;
+	*ret_again_ms = 0;
+	if (input->bug == DAEMON_BUG_DESIRED_HEALTHY)
+		return ROLLOUT_HEALTHY;
+	if (task->last < OBSERVE_TASK_RUNNING)
+		return ROLLOUT_PENDING;
+	if (task->health == OBSERVE_UNHEALTHY)
+		return ROLLOUT_UNHEALTHY;
+	if (task->health == OBSERVE_HEALTH_UNKNOWN || task->health == OBSERVE_HEALTH_UNSURE)
+		return ROLLOUT_STARTING;
+	if (warm_ms > input->steady_ms) {
+		if (input->bug != DAEMON_BUG_NO_WAKE)
+			*ret_again_ms = warm_ms;
+		return ROLLOUT_STARTING;
+	}
+	return ROLLOUT_HEALTHY;
+}
+
+bool env_instances_is_healthy(const struct reconcile_input *input, const struct observe_task *task)
+{
+	int64_t again_ms;
+
+	return observe_task_stays(task) && class_of_task(input, task, &again_ms) == ROLLOUT_HEALTHY;
+}
+
+void env_instances_forget_expectation(struct instance_entry *member)
+{
+	member->expected = ENVIRONMENT_INTENT_none;
+	member->expected_until_ms = 0;
+	free(TAKE(member->expected_task));
+}
+
+static void set_expectation(const struct reconcile_input *input, struct instance_entry *member,
+	enum environment_intent intent, enum fleet_version version, struct span task)
+{
+	env_instances_forget_expectation(member);
+	member->expected = intent;
+	member->expected_version = version;
+	if (task.length > 0)
+		member->expected_task = memory_copy_string_n(task.data, task.length);
+	if (intent == ENVIRONMENT_INTENT_start)
+		member->started = task.length > 0 ? span_hash(task) : 0;
+	member->expected_resource_version =
+		observe_resource_version(input->state, member->cluster_ref);
+}
+
+void env_instances_expect(struct instances *instances, const struct reconcile_input *input,
+	struct instance_entry *member, enum environment_intent intent, enum fleet_version version,
+	struct span task)
+{
+	(void)instances;
+	set_expectation(input, member, intent, version, task);
+}
+
+static bool is_requested_to_stop(const struct instance_entry *member,
+	const struct observe_task *task)
+{
+	return member->expected == ENVIRONMENT_INTENT_stop &&
+	       span_equal(task->arn, span_of(member->expected_task));
+}
+
+/* Whether that moment is still to come; then one has to look again. */
+static bool lies_ahead(const struct inspection *inspection, int64_t at_ms)
+{
+	bool ahead = inspection->input->steady_ms < at_ms;
+
+	recheck(inspection->member, ahead ? at_ms : 0);
+	return ahead;
+}
+
+static bool is_unknown_ref(const struct instances *instances, struct span cluster_ref)
+{
+	struct span rest = instances->unknown_refs ? span_of(instances->unknown_refs) : SPAN(""),
+		    part;
+
+	while (span_next_part(&rest, ' ', &part))
+		if (span_equal(part, cluster_ref))
+			return true;
+	return false;
+}
+
+static void report_state(struct inspection *inspection)
+{
+	const struct observe_instance *instance = inspection->instance;
+	const struct environment_version_facts *target =
+		inspection->input->target ? environment_version_facts(inspection->input->target)
+					  : NULL;
+	struct fleet_instance *now = &inspection->now;
+
+	now->matches = target && environment_version_matches(target,
+					 inspection->member->cluster_ref, instance);
+	if (!instance->connected) {
+		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
+		/* Counts as down for a while, and then not at all. */
+		now->awaited = target &&
+			       lies_ahead(inspection, instance->away_ms + target->unreachable_ms);
+	} else if (is_unknown_ref(inspection->instances, inspection->member->cluster_ref)) {
+		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
+	} else if (instance->status == OBSERVE_INSTANCE_DRAINING) {
+		now->state = ROLLOUT_INSTANCE_DRAINING;
+	} else if (instance->status != OBSERVE_INSTANCE_ACTIVE) {
+		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
+	}
+}
+
+static void report_tasks(struct inspection *inspection)
+{
+	struct fleet_instance *now = &inspection->now;
+	enum fleet_version version;
+	enum rollout_class class;
+	bool unsure = false;
+
+	for (size_t i = 0; i < inspection->instance->task_count; i++) {
+		const struct observe_task *task = &inspection->instance->tasks[i];
+		int64_t again_ms;
+
+		if (!env_instances_owns(inspection->instances, inspection->input, task)) {
+			now->others_left |=
+				task->last < OBSERVE_TASK_STOPPED && !environment_owns_any(task);
+			continue;
+		}
+		if (inspection->input->bug == DAEMON_BUG_START_EVERYWHERE &&
+			!runs(inspection->input->target, inspection->input, task))
+			continue;
+		if (!observe_task_stays(task) || is_requested_to_stop(inspection->member, task)) {
+			now->stopping++;
+			continue;
+		}
+		version = class_of_version(inspection->instances, inspection->input,
+			inspection->placement, task);
+		class = class_of_task(inspection->input, task, &again_ms);
+		/* It may be warm, or not: nobody knows yet. */
+		unsure |= version != FLEET_TARGET && (task->health == OBSERVE_HEALTH_UNSURE ||
+							     (again_ms > 0 && task->is_doubtful));
+		now->tasks[version][class]++;
+		recheck(inspection->member, again_ms);
+	}
+	/* Where nothing can be done nobody has to know. */
+	inspection->unsure = unsure && now->state != ROLLOUT_INSTANCE_UNREACHABLE;
+}
+
+/* The others have their time to leave a draining instance before us, and no more. */
+static void report_draining(struct inspection *inspection)
+{
+	const struct store_object *target = inspection->input->target;
+	struct instance_entry *member = inspection->member;
+
+	if (inspection->now.state != ROLLOUT_INSTANCE_DRAINING) {
+		member->draining_ms = 0;
+		return;
+	}
+	if (member->draining_ms == 0)
+		member->draining_ms = inspection->input->steady_ms;
+	if (inspection->now.others_left && target)
+		inspection->now.others_left = lies_ahead(inspection,
+			member->draining_ms + environment_version_facts(target)->drain_timeout_ms);
+}
+
+/* ---- what was asked for ---- */
+
+int64_t recorded_moment(struct recorded_moment *moment, const struct reconcile_input *input,
+	int64_t written_ms, int64_t most_ahead_ms)
+{
+	int64_t ahead_ms = written_ms - input->now_ms;
+
+	if (moment->written_ms != written_ms)
+		*moment = (struct recorded_moment){written_ms,
+			input->steady_ms + (ahead_ms < most_ahead_ms ? ahead_ms : most_ahead_ms)};
+	return moment->steady_ms;
+}
+
+/* Of what was decided for it: since when it is intended, and until when it was refused. */
+static int64_t intended_ms(const struct inspection *inspection)
+{
+	return recorded_moment(&inspection->member->intended, inspection->input,
+		environment_placement_facts(inspection->placement)->intent_ms, 0);
+}
+
+static int64_t refused_until_ms(const struct inspection *inspection)
+{
+	return recorded_moment(&inspection->member->refused_until, inspection->input,
+		environment_placement_facts(inspection->placement)->until_ms,
+		ENV_INSTANCES_REFUSED_MOST_MS);
+}
+
+static unsigned count_tasks(const struct fleet_instance *now)
+{
+	unsigned count = 0;
+
+	for (unsigned v = 0; v < FLEET_VERSION_COUNT; v++)
+		for (unsigned c = 0; c < ROLLOUT_CLASS_COUNT; c++)
+			count += now->tasks[v][c];
+	return count;
+}
+
+/* What was intended has come about: the deployment's task is there, or that which was to go is not. */
+static bool is_done(const struct inspection *inspection,
+	const struct environment_placement_facts *placement)
+{
+	for (size_t i = 0; i < inspection->instance->task_count; i++) {
+		const struct observe_task *task = &inspection->instance->tasks[i];
+
+		if (placement->intent == ENVIRONMENT_INTENT_stop) {
+			if (span_equal(task->arn, placement->task) && observe_task_stays(task))
+				return false;
+		} else if (span_equal(task->started_by, placement->deployment)) {
+			return true;
+		}
+	}
+	return placement->intent == ENVIRONMENT_INTENT_stop;
+}
+
+/* What whoever worked on this before us was about to do elsewhere may still be on its way: nothing is done about it until
+ * a listing that began after that is through. When he wrote it down only his clock knows, so it counts from now. */
+static void recover_expectation(struct inspection *inspection)
+{
+	const struct environment_placement_facts *placement =
+		inspection->placement ? environment_placement_facts(inspection->placement) : NULL;
+	struct instance_entry *member = inspection->member;
+	bool first = !member->was_inspected;
+
+	/* What was known before the claim was taken says nothing of what was done until then. */
+	if (!env_instances_is_caught_up_at(inspection->instances, member->cluster_ref))
+		return;
+	member->was_inspected = true;
+	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
+		inspection->input->bug == DAEMON_BUG_FORGET_SENT ||
+		member->expected != ENVIRONMENT_INTENT_none || member->cluster_ref.data[0] == ':' ||
+		is_done(inspection, placement))
+		return;
+	set_expectation(inspection->input, member, placement->intent,
+		inspection->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
+		placement->task);
+	member->expected_resource_version +=
+		(uint64_t)REMOTE_MS; /* elsewhere, marks are milliseconds */
+}
+
+/* The task that it was told of has been seen to stop: who tells that knows more than a listing. */
+static bool has_ended_again(const struct inspection *inspection)
+{
+	const struct instance_entry *member = inspection->member;
+	const struct observe_task *task;
+
+	if (member->expected != ENVIRONMENT_INTENT_start || !member->expected_task)
+		return false;
+	task = observe_get_task(inspection->input->state, member->cluster_ref,
+		span_of(member->expected_task), inspection->input->arena);
+	return task && task->last == OBSERVE_TASK_STOPPED;
+}
+
+/* Until the state service must have seen what came of it, it counts as under way. Before anything is told: what was
+ * asked for says how tasks count. */
+static void settle_expectation(struct inspection *inspection)
+{
+	struct instance_entry *member = inspection->member;
+
+	if (member->expected == ENVIRONMENT_INTENT_none)
+		return;
+	if (inspection->input->bug == DAEMON_BUG_FORGET_ASKED ||
+		(!lies_ahead(inspection, member->expected_until_ms) &&
+			(has_ended_again(inspection) ||
+				observe_reaches_for(inspection->input->state, member->cluster_ref,
+					member->id, inspection->instances->group,
+					member->expected_resource_version)))) {
+		env_instances_forget_expectation(member);
+		return;
+	}
+	recheck(member, inspection->input->steady_ms + 1000);
+}
+
+static void report_expectation(struct inspection *inspection)
+{
+	const struct instance_entry *member = inspection->member;
+	unsigned *tasks = inspection->now.tasks[member->expected_version];
+
+	if (member->expected == ENVIRONMENT_INTENT_start && !tasks[ROLLOUT_PENDING] &&
+		!tasks[ROLLOUT_STARTING] && !tasks[ROLLOUT_HEALTHY] && !tasks[ROLLOUT_UNHEALTHY])
+		tasks[ROLLOUT_PENDING]++;
+}
+
+static bool is_there(const struct inspection *inspection, struct span task)
+{
+	for (size_t i = 0; i < inspection->instance->task_count; i++)
+		if (span_equal(inspection->instance->tasks[i].arn, task))
+			return true;
+	return false;
+}
+
+/* Whether the next start has to wait: what crashed once is started again at once, then later each time; what was
+ * refused is asked for again after a while. */
+static void report_blocker(struct inspection *inspection)
+{
+	const struct environment_placement_facts *placement;
+	enum rollout_blocker blocker = ROLLOUT_BLOCKER_NONE;
+	int64_t until_ms;
+
+	if (!inspection->placement)
+		return;
+	placement = environment_placement_facts(inspection->placement);
+	if (placement->until_ms > 0) {
+		until_ms = refused_until_ms(inspection);
+		blocker = placement->refused_for_room ? ROLLOUT_RESOURCES : ROLLOUT_PLACEMENT;
+	} else if (env_instances_was_unhealthy(placement) &&
+		   is_there(inspection, placement->task)) {
+		return; /* it is to go first */
+	} else {
+		until_ms = env_instances_crash_backoff_ms(inspection->instances, inspection->input,
+			inspection->member, placement);
+		blocker = ROLLOUT_BACKOFF;
+	}
+	if (!lies_ahead(inspection, until_ms))
+		return;
+	if (inspection->now.assigned == FLEET_ASSIGNED_OLD)
+		inspection->now.old_blocker = blocker;
+	else
+		inspection->now.blocker = blocker;
+}
+
+static void report_hanging(struct inspection *inspection)
+{
+	const struct environment_placement_facts *placement =
+		inspection->placement ? environment_placement_facts(inspection->placement) : NULL;
+	int64_t hangs_ms;
+
+	if (!inspection->now.stopping || !placement || placement->intent != ENVIRONMENT_INTENT_stop)
+		return;
+	hangs_ms = intended_ms(inspection) + ENV_INSTANCES_HANGS_MS;
+	inspection->now.hangs = hangs_ms <= inspection->input->steady_ms ||
+				refused_until_ms(inspection) > inspection->input->steady_ms;
+	recheck(inspection->member, inspection->now.hangs ? 0 : hangs_ms);
+}
+
+static unsigned count_starting(const struct fleet_instance *now)
+{
+	unsigned count = 0;
+
+	for (unsigned v = 0; v < FLEET_VERSION_COUNT; v++)
+		count += now->tasks[v][ROLLOUT_PENDING] + now->tasks[v][ROLLOUT_STARTING];
+	return count;
+}
+
+/* It should have a healthy task, and has none since a start came to nothing. That is so until one is healthy: who is told
+ * of it would hear at each new try that all is well. A first crash is not counted yet; it is made good at once. */
+static enum instance_failure trouble_of(const struct inspection *inspection)
+{
+	const struct environment_placement_facts *placement =
+		inspection->placement ? environment_placement_facts(inspection->placement) : NULL;
+	const struct fleet_instance *now = &inspection->now;
+	unsigned count = count_tasks(now);
+	bool unhealthy = placement && env_instances_was_unhealthy(placement);
+
+	if (!placement || placement->failures == 0 ||
+		((now->stopping || placement->intent == ENVIRONMENT_INTENT_stop) && !unhealthy) ||
+		now->state != ROLLOUT_INSTANCE_ACTIVE || !now->matches)
+		return INSTANCE_FAILURE_NONE;
+	if (count > 0)
+		return count_starting(now) == count ? INSTANCE_FAILURE_LAUNCHING
+						    : INSTANCE_FAILURE_NONE;
+	/* One that had run for long and died is not what failed. */
+	if (placement->until_ms == 0 && !unhealthy &&
+		!env_instances_has_crashed(inspection->instances, inspection->input,
+			inspection->member, placement))
+		return INSTANCE_FAILURE_NONE;
+	return INSTANCE_FAILURE_MISSING;
+}
+
+void env_instances_observe(const struct instances *instances, const struct reconcile_input *input,
+	struct instance_entry *member, struct env_instances_observed *ret_seen)
+{
+	struct inspection inspection = {.instances = instances, .input = input, .member = member};
+
+	member->seen =
+		observe_seen(input->state, member->cluster_ref); /* before: that much is in it */
+	inspection.instance =
+		observe_get_instance_for(input->state, member->cluster_ref, member->id,
+			environment_group(input->arena, environment_name_of_key(instances->key)),
+			input->arena);
+	inspection.placement = env_instances_placement(instances, input, member);
+	member->again_ms = 0;
+	inspection.now.state = ROLLOUT_INSTANCE_GONE;
+	inspection.now.assigned = assigned_of(instances, input, inspection.placement);
+	if (inspection.instance) {
+		if (member->seen == 0)
+			member->seen = inspection.instance->version;
+		inspection.now.state = ROLLOUT_INSTANCE_ACTIVE;
+		report_state(&inspection);
+		recover_expectation(&inspection);
+		settle_expectation(&inspection);
+		report_tasks(&inspection);
+		report_draining(&inspection);
+		report_expectation(&inspection);
+		member->is_bare = count_tasks(&inspection.now) == 0 && !inspection.now.stopping &&
+				  member->expected == ENVIRONMENT_INTENT_none;
+		report_blocker(&inspection);
+		report_hanging(&inspection);
+	}
+	*ret_seen = (struct env_instances_observed){.now = inspection.now,
+		.instance = inspection.instance,
+		.trouble = trouble_of(&inspection),
+		.is_unsure = inspection.unsure,
+		.concerns_us = inspection.now.matches || inspection.placement ||
+			       inspection.now.stopping || count_tasks(&inspection.now) > 0};
+}
+
+const struct observe_task *env_instances_find_task(const struct instances *instances,
+	const struct reconcile_input *input, const struct instance_entry *member,
+	enum fleet_version version, enum rollout_class class, struct arena *arena)
+{
+	const struct observe_instance *instance =
+		observe_get_instance_for(input->state, member->cluster_ref, member->id,
+			environment_group(arena, environment_name_of_key(instances->key)), arena);
+	const struct store_object *placement = env_instances_placement(instances, input, member);
+
+	for (size_t i = 0; instance && i < instance->task_count; i++) {
+		const struct observe_task *task = &instance->tasks[i];
+		int64_t again_ms;
+
+		if (env_instances_owns(instances, input, task) && observe_task_stays(task) &&
+			!is_requested_to_stop(member, task) &&
+			class_of_version(instances, input, placement, task) == version &&
+			class_of_task(input, task, &again_ms) == class)
+			return task;
+	}
+	return NULL;
+}
