@@ -42,7 +42,13 @@ static void drop_env_instances(struct manager *manager, struct span key)
 	struct instances *instances;
 
 	lock_take(&manager->lock);
-	instances = map_remove(&manager->env_instances, key);
+	instances = map_get(&manager->env_instances, key);
+	lock_release(&manager->lock);
+	if (!instances)
+		return;
+	manager_release_all(manager, instances);
+	lock_take(&manager->lock);
+	map_remove(&manager->env_instances, key);
 	env_instances_free(instances);
 	lock_release(&manager->lock);
 }
@@ -240,52 +246,117 @@ static bool is_draining(const struct changes *changes)
 	return instance && instance->status == OBSERVE_INSTANCE_DRAINING;
 }
 
-static void state_changed(void *context, struct span cluster_ref, struct span instance,
-	struct span group)
+/* Of an instance, a task, or anything of a cluster. */
+static void take_cluster_change(struct manager *manager, struct controller *controller,
+	const struct observe_change *change, struct arena *arena)
 {
-	struct manager *manager = context;
 	_view_ struct store_view *view = store_view_open(manager->config.store);
-	_arena_ struct arena *arena = arena_new(0);
-	struct span name = environment_name_of_group(group);
+	struct span name = environment_name_of_group(change->group);
 	struct changes changes = {.manager = manager,
-		.controller = controller_handle_enter(&manager->handle),
+		.controller = controller,
 		.view = view,
 		.arena = arena,
-		.cluster_ref = cluster_ref,
-		.instance = instance};
+		.cluster_ref = change->cluster_ref,
+		.instance = change->instance};
 
-	if (!changes.controller)
-		return;
 	if (name.length > 0)
 		notify_owner(&changes, name);
-	else if (group.length == 0 && instance.length == 0)
+	else if (change->type == OBSERVE_CHANGE_CLUSTER)
 		notify_all(&changes);
-	else if (group.length == 0)
+	else if (change->type == OBSERVE_CHANGE_INSTANCE)
 		notify_matching(&changes);
 	/* Daemons leave behind the tasks of others, unless those are on no instance. */
-	else if (instance.length > 0 && is_draining(&changes))
+	else if (change->instance.length > 0 && is_draining(&changes))
 		notify_subscribers(&changes);
-	controller_handle_leave(&manager->handle);
 }
 
-/* And of a service of theirs, elsewhere. */
-static void service_changed(void *context, struct span cluster_ref, struct span name)
+/* Of an environment's ECS service in a remote cluster. */
+static void take_service_change(struct manager *manager, struct controller *controller,
+	const struct observe_change *change, struct arena *arena)
 {
-	struct manager *manager = context;
-	_arena_ struct arena *arena = arena_new(0);
 	_view_ struct store_view *view = store_view_open(manager->config.store);
-	struct store_cursor cursor = environments_at(view, cluster_ref);
-	struct controller *controller = controller_handle_enter(&manager->handle);
+	struct store_cursor cursor = environments_at(view, change->cluster_ref);
 	const struct store_object *environment;
 
-	if (!controller)
-		return;
 	while ((environment = store_next(&cursor)))
 		if (span_equal(environment_service_name(arena,
 				       environment_facts(environment)->name),
-			    name))
+			    change->service))
 			controller_add(controller, environment->key);
-	controller_handle_leave(&manager->handle);
+}
+
+static void log_reachable(struct manager *manager, const struct observe_change *change)
+{
+	const struct manager_config *config = &manager->config;
+	_buffer_ struct buffer text = {0};
+	bool is_lost = change->type == OBSERVE_CHANGE_UNREACHABLE;
+	struct span target, scope;
+
+	if (!config->log_transition || !span_split(change->cluster_ref, ':', &target, &scope))
+		return;
+	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(scope), SPAN_ARGS(target));
+	if (is_lost)
+		buffer_format(&text, "cannot be listed: %.*s", SPAN_ARGS(change->error));
+	else
+		buffer_format(&text, "is known again");
+	config->log_transition(config->report_context, is_lost, buffer_span(&text));
+}
+
+/* Changes were lost: every environment may be concerned. */
+static void take_loss(struct manager *manager, struct controller *controller)
+{
+	_view_ struct store_view *view = store_view_open(manager->config.store);
+	struct store_cursor cursor = {.view = view, .kind = &environment_kind, .index = -1};
+	const struct store_object *environment;
+
+	while ((environment = store_next(&cursor)))
+		requeue(manager, controller, environment->key, SPAN(""), SPAN(""));
+}
+
+static void take_change(struct manager *manager, struct controller *controller,
+	const struct observe_change *change, struct arena *arena)
+{
+	switch (change->type) {
+	case OBSERVE_CHANGE_CLUSTER:
+	case OBSERVE_CHANGE_INSTANCE:
+	case OBSERVE_CHANGE_TASK: take_cluster_change(manager, controller, change, arena); break;
+	case OBSERVE_CHANGE_SERVICE: take_service_change(manager, controller, change, arena); break;
+	case OBSERVE_CHANGE_UNREACHABLE:
+	case OBSERVE_CHANGE_REACHABLE: log_reachable(manager, change); break;
+	case OBSERVE_CHANGE_LOST: take_loss(manager, controller); break;
+	}
+}
+
+/* Requeues the environments that the changes since the last call concern. From any thread. */
+static void take_changes(struct manager *manager)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct observe_change change;
+
+	while (observe_cursor_next(manager->changes, arena, &change)) {
+		struct controller *controller = controller_handle_enter(&manager->handle);
+
+		/* Controllers list when they start: nothing from before is missed. */
+		if (!controller)
+			continue;
+		take_change(manager, controller, &change, arena);
+		controller_handle_leave(&manager->handle);
+		arena_reset(arena);
+	}
+}
+
+static void follow_changes(void *context)
+{
+	struct manager *manager = context;
+
+	for (;;) {
+		uint64_t seen = runner_event_count(manager->observed);
+
+		take_changes(manager);
+		if (runner_wait(manager->changes_runner, manager->observed, seen, RUNNER_FOREVER) ==
+			-ECANCELED)
+			return;
+	}
 }
 
 /* ---- looking at an environment ---- */
@@ -373,7 +444,7 @@ static int check_input(struct manager_pass *pass, struct err *err)
 
 	if (!span_next_part(&rest, ' ', &cluster_ref) || !manager_is_remote(cluster_ref))
 		return 0;
-	observe_watch(pass->input.state, cluster_ref);
+	manager_want(pass, cluster_ref);
 	if (!observe_get_info(pass->input.state, cluster_ref, &info) ||
 		(!info.complete && !info.error[0]))
 		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
@@ -525,7 +596,10 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 			"a record of the environment is quarantined: nothing is done for it");
 	pass.instances = find_env_instances(manager, key, true);
 	set_input(&pass);
+	take_changes(manager);
+	manager_want_all(&pass);
 	code = work(&pass, &more, err);
+	manager_release_others(&pass);
 	if (code != -ECANCELED)
 		note_end(pass.instances, pass.input.steady_ms, code, err);
 	if (code == -EAGAIN) {
@@ -600,23 +674,6 @@ static void claim_freed(void *context, struct span key)
 	controller_handle_leave(&manager->handle);
 }
 
-static void cluster_ref_reached(void *context, struct span cluster_ref, const struct err *err)
-{
-	struct manager *manager = context;
-	const struct manager_config *config = &manager->config;
-	_buffer_ struct buffer text = {0};
-	struct span target, scope;
-
-	if (!config->log_transition || !span_split(cluster_ref, ':', &target, &scope))
-		return;
-	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(scope), SPAN_ARGS(target));
-	if (err)
-		buffer_format(&text, "cannot be listed: %s", err->message);
-	else
-		buffer_format(&text, "is known again");
-	config->log_transition(config->report_context, err != NULL, buffer_span(&text));
-}
-
 int manager_start(const struct manager_config *config, struct manager **ret_manager,
 	struct err *err)
 {
@@ -628,14 +685,6 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 		.report = config->report,
 		.report_context = config->report_context};
 	struct observe_config state = {.store = config->store,
-		.changed = state_changed,
-		.resolve = manager_resolve,
-		.get_poll_ms = manager_get_poll_ms,
-		.is_wanted = manager_is_wanted,
-		.list_services = manager_list_services,
-		.service_changed = service_changed,
-		.reached = cluster_ref_reached,
-		.context = manager,
 		.server = claims_server(config->claims),
 		.group_prefix = SPAN(ENVIRONMENT_GROUP_PREFIX)};
 	struct delivery_targets_config targets = {.dispatcher = config->dispatcher,
@@ -652,10 +701,17 @@ int manager_start(const struct manager_config *config, struct manager **ret_mana
 	targets.runner = manager->runner;
 	manager->targets = delivery_targets_new(&targets);
 	outcall_slots_init(&manager->remote_slots, REMOTE_WORKERS_MAX);
+	manager->changes_runner = runner_group_new(manager->runner, "observed changes");
 	controller_handle_init(&manager->handle, manager->runner, "environments");
 	state.runner = manager->runner;
 	controller.runner = manager->runner;
 	code = observe_new(&state, &manager->state, err);
+	if (code == 0) {
+		manager->observed = runner_event_new(manager->changes_runner, "observed changes");
+		manager->changes = observe_cursor_open(manager->state, manager->observed);
+		code = runner_spawn(manager->changes_runner, "observed changes", follow_changes,
+			manager, err);
+	}
 	if (code == 0)
 		code = controller_start(&row, &controller, &manager->controller, err);
 	if (code < 0) {
@@ -675,7 +731,12 @@ void manager_stop(struct manager *manager)
 	if (manager->controller)
 		claims_unsubscribe(manager->config.claims, manager);
 	controller_handle_close(&manager->handle); /* and stops the controller */
+	runner_stop(manager->changes_runner);
+	runner_join(manager->changes_runner, NULL);
+	observe_cursor_close(manager->changes);
 	observe_free(manager->state);
+	runner_event_free(manager->observed);
+	runner_free(manager->changes_runner);
 	runner_stop(manager->runner);
 	runner_join(manager->runner, NULL);
 	MAP_EACH (&manager->env_instances, entry)

@@ -130,6 +130,54 @@ def test_subfolder_with_too_many_files_is_refused(layered):
     assert checked.stderr == "src/ecs/task: 41 files (limit 40); divide it\n"
 
 
+@pytest.fixture
+def divided(tmp_path):
+    """A small tree that tools/check-layers accepts, for planted offences."""
+    for name, text in {
+            "base/types.h": "typedef void notify_function(void *context);\n",
+            "delivery/observe/observe.h":
+                "struct observe_config {\n\tint poll_ms; /* not int (*get)(void) */\n};\n"
+                "int observe_all(int (*each)(void *context), notify_function *notify);\n",
+            "environment/decide/plan.c": '#include "base/types.h"\n/* No store_transaction. */\n',
+            "environment/decide/plan_test.c": '#include "aws/call.h"\n',
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_modules_do_what_their_place_allows():
+    checked = run(tool("check-layers"), os.path.join(SOURCE, "src"))
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_what_a_place_allows_is_accepted(divided):
+    checked = run(tool("check-layers"), str(divided))
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("name, text, complaint", [
+    ("delivery/observe/observe.h", "struct config {\n\tint fine;\n\tint (*changed)(void);\n};\n",
+     "src/delivery/observe/observe.h:3: 'changed' is a function pointer"),
+    ("delivery/observe/observe.h", "struct config {\n\tstruct {\n\t\tvoid\n\t\t(*all[2])(int);\n\t} x;\n};\n",
+     "src/delivery/observe/observe.h:4: 'all' is a function pointer"),
+    ("delivery/observe/observe.h", "struct config {\n\tnotify_function *notify;\n};\n",
+     "src/delivery/observe/observe.h:2: 'notify' is a function pointer"),
+    ("environment/decide/planted.c", '\n#include "aws/call.h"\n',
+     "src/environment/decide/planted.c:2: names 'aws/call.h'"),
+    ("environment/decide/planted.c", '#include "control/claims.h"\n',
+     "src/environment/decide/planted.c:1: names 'control/claims.h'"),
+    ("environment/decide/planted.h", "int plan(struct store_transaction *transaction);\n",
+     "src/environment/decide/planted.h:1: names 'store_transaction'"),
+])
+def test_what_a_place_forbids_is_refused(divided, name, text, complaint):
+    (divided / name).write_text(text)
+    checked = run(tool("check-layers"), str(divided))
+    assert checked.returncode == 1
+    assert complaint in checked.stderr
+    assert checked.stderr.count("\n") == 1
+
+
 def test_names_say_something():
     checked = run(tool("check-names"))
     assert (checked.returncode, checked.stderr) == (0, "")

@@ -53,18 +53,26 @@ void observe_changes_add_task(struct observe_changes *changes,
 	changes->last = &item->next;
 }
 
+static enum observe_change_type type_of(const struct observe_changes_item *item)
+{
+	if (item->group.length > 0)
+		return OBSERVE_CHANGE_TASK;
+	return item->instance.length > 0 ? OBSERVE_CHANGE_INSTANCE : OBSERVE_CHANGE_CLUSTER;
+}
+
 void observe_changes_deliver(struct observer *service, struct observe_changes *changes)
 {
-	assert(lock_held_count() == 0);
-	if (service->config.changed)
-		for (const struct observe_changes_item *item = changes->first; item;
-			item = item->next)
-			service->config.changed(service->config.context, item->cluster_ref->name,
-				item->instance, item->group);
+	for (const struct observe_changes_item *item = changes->first; item; item = item->next)
+		observe_report(service, &(struct observe_change){.type = type_of(item),
+						.cluster_ref = item->cluster_ref->name,
+						.instance = item->instance,
+						.group = item->group,
+						.service = SPAN(""),
+						.error = SPAN("")});
 	observe_changes_init(changes, changes->arena);
 }
 
-/* ---- places ---- */
+/* ---- clusters ---- */
 
 static bool is_own(const struct observed_cluster *cluster_ref)
 {
@@ -163,6 +171,7 @@ static void cluster_ref_free(struct observed_cluster *cluster_ref)
 	replica_free(cluster_ref->replica);
 	map_clear(&cluster_ref->waiting);
 	observe_services_forget(cluster_ref);
+	map_clear(&cluster_ref->services_needed);
 	change_log_leave(cluster_ref->log);
 	free(cluster_ref);
 }
@@ -188,31 +197,61 @@ static int follow_remote(struct observer *service, struct observed_cluster *clus
 	return code;
 }
 
-void observe_watch(struct observer *service, struct span name)
+struct observed_cluster *observed_cluster_get(struct observer *service, struct span name)
 {
-	struct observed_cluster *cluster_ref;
-	struct err err = {0};
+	struct observed_cluster *cluster_ref = map_get(&service->cluster_refs, name);
 
-	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, name);
-	if (cluster_ref && cluster_ref->watched) {
-		lock_release(&service->lock);
-		return;
-	}
 	if (!cluster_ref) {
 		cluster_ref = cluster_ref_new(service, name);
 		map_put(&service->cluster_refs, name, cluster_ref);
 	}
+	return cluster_ref;
+}
+
+int observe_want(struct observer *service, struct span name, struct aws_target *target,
+	int64_t poll_ms, struct err *err)
+{
+	struct observed_cluster *cluster_ref;
+	struct err why = {0};
+	bool was_watched;
+	int code = 0;
+
+	lock_take(&service->lock);
+	cluster_ref = observed_cluster_get(service, name);
+	cluster_ref->wants++;
+	if (target)
+		cluster_ref->client = target;
+	if (poll_ms > 0)
+		cluster_ref->poll_ms = poll_ms;
+	was_watched = cluster_ref->watched;
 	cluster_ref->watched = true;
 	lock_release(&service->lock);
-	if (is_own(cluster_ref)) {
+	if (was_watched)
+		return 0;
+	if (is_own(cluster_ref))
 		source_own_wake(service->own);
-	} else if (follow_remote(service, cluster_ref, &err) < 0) {
+	else
+		code = follow_remote(service, cluster_ref, &why);
+	if (code < 0) {
 		lock_take(&service->lock);
-		cluster_ref->watched = false; /* whoever asks next tries again */
-		snprintf(cluster_ref->error, sizeof(cluster_ref->error), "%s", err.message);
+		cluster_ref->wants--;
+		cluster_ref->watched = false;
+		snprintf(cluster_ref->error, sizeof(cluster_ref->error), "%s", why.message);
 		lock_release(&service->lock);
+		return err_set(err, code, "%s", why.message);
 	}
+	return 0;
+}
+
+void observe_release(struct observer *service, struct span name)
+{
+	struct observed_cluster *cluster_ref;
+
+	lock_take(&service->lock);
+	cluster_ref = map_get(&service->cluster_refs, name);
+	assert(cluster_ref && cluster_ref->wants > 0);
+	cluster_ref->wants--;
+	lock_release(&service->lock);
 }
 
 /* Takes the lock, which the caller releases whatever the answer is. */
@@ -481,6 +520,7 @@ int observe_new(const struct observe_config *config, struct observer **ret_servi
 	service->runner = runner_group_new(config->runner, "state");
 	service->wanted = runner_event_new(service->runner, "a listing");
 	lock_init(&service->lock);
+	lock_init(&service->cursors_lock);
 	code = config->server ? relay_new(service, config->server, &service->relay, err) : 0;
 	if (code == 0)
 		code = source_own_new(service, &service->own, err);
@@ -506,5 +546,6 @@ void observe_free(struct observer *service)
 	runner_event_free(service->wanted);
 	runner_free(service->runner);
 	lock_destroy(&service->lock);
+	lock_destroy(&service->cursors_lock);
 	free(service);
 }

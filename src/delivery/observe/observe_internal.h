@@ -19,12 +19,15 @@ struct observed_cluster {
 	struct span target; /* "" for this server */
 	struct span scope;  /* "ACCOUNT/REGION/CLUSTER" */
 	struct replica *replica;
-	bool watched; /* elsewhere: somebody lists it */
+	unsigned wants;            /* consumers that have not released it */
+	bool watched;              /* it is followed; remote: its thread runs */
+	struct aws_target *client; /* remote: what lists it; NULL: none was given yet */
+	int64_t poll_ms;           /* remote: as given; 0: none was */
 	bool complete;
 	uint64_t listings;
 	uint64_t resource_version; /* of the last complete listing */
-	struct map
-		waiting; /* "GROUP INSTANCE", both may be "": the mark that is waited for, as a pointer */
+	/* "GROUP INSTANCE", both may be "": the resource version that is waited for, as a pointer */
+	struct map waiting;
 	int64_t listing_ms;           /* when the last listing began, complete or not; wall time */
 	int64_t listed_ms;            /* when the last complete listing began; wall time */
 	int64_t listed_us;            /* the same in steady time */
@@ -33,7 +36,8 @@ struct observed_cluster {
 	struct source_remote *remote; /* NULL for this server */
 	/* services.c: ECS services by name, those that somebody wants to know soon, and why asking failed. */
 	struct map services;
-	struct map services_wanted; /* names */
+	struct map services_needed; /* names that consumers want: how many do, as a pointer */
+	struct map services_wanted; /* names to be described soon */
 	char services_error[ERR_MESSAGE_MAX];
 	struct change_log *log; /* elsewhere, from when somebody follows it; NULL */
 	char text[];
@@ -48,8 +52,19 @@ struct observer {
 	struct map cluster_refs; /* by name */
 	size_t remote_count;
 	struct source_own *own;
-	struct relay *relay; /* NULL: nobody else is told of events */
+	struct relay *relay; /* NULL: there are no other servers */
+
+	struct lock
+		cursors_lock; /* for these and their queues; no other lock is taken while it is held */
+	struct observe_cursor *cursors;
 };
+
+/* cursor.c: to every consumer. Without a lock held. */
+#define OBSERVE_CHANGE_TEXTS 5
+void observe_report(struct observer *observer, const struct observe_change *change);
+
+/* Under the lock: the cluster of this name, created if it is new. */
+struct observed_cluster *observed_cluster_get(struct observer *observer, struct span name);
 
 /* What is to be told when the lock is released. */
 struct observe_changes {

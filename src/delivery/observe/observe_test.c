@@ -32,8 +32,10 @@ struct bench {
 	struct observer *service;
 	struct aws_target target;
 	struct arena *arena;
-	unsigned listings, reported;
-	bool fails, wanted, has_task;
+	struct runner_event *changed;
+	struct observe_cursor *cursor;
+	unsigned listings;
+	bool fails, has_task;
 	int64_t takes_ms;
 };
 
@@ -67,57 +69,41 @@ static int fake_send(struct aws_target *target, const struct aws_call *call,
 		err);
 }
 
-static struct aws_target *resolve(void *context, struct span cluster_ref)
+static void want(struct bench *bench)
 {
-	struct bench *bench = context;
-
-	assert_true(span_is(cluster_ref, PLACE));
-	return &bench->target;
+	assert_int_equal(observe_want(bench->service, SPAN(PLACE), &bench->target, PERIOD_MS, NULL),
+		0);
 }
 
-static int64_t get_poll_ms(void *context, struct span cluster_ref)
+static void release(struct bench *bench)
 {
-	(void)context;
-	(void)cluster_ref;
-	return PERIOD_MS;
+	observe_release(bench->service, SPAN(PLACE));
 }
 
-static bool is_wanted(void *context, struct span cluster_ref)
+static unsigned count_changes(struct bench *bench)
 {
-	const struct bench *bench = context;
+	struct observe_change change;
+	unsigned count = 0;
 
-	(void)cluster_ref;
-	return bench->wanted;
-}
-
-static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
-{
-	struct bench *bench = context;
-
-	(void)cluster_ref;
-	(void)instance;
-	(void)group;
-	bench->reported++;
+	while (observe_cursor_next(bench->cursor, bench->arena, &change))
+		count++;
+	return count;
 }
 
 static int set_up(void **state)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct observe_config config = {.changed = note,
-		.group_prefix = SPAN("env:"),
-		.resolve = resolve,
-		.get_poll_ms = get_poll_ms,
-		.is_wanted = is_wanted,
-		.context = bench};
+	struct observe_config config = {.group_prefix = SPAN("env:")};
 
 	bench->runner = runner_simulated_new(7);
 	bench->server = test_server_new_on(runner_clock(bench->runner));
 	bench->target = (struct aws_target){.runner = bench->runner, .send = fake_send};
 	bench->arena = arena_new(0);
-	bench->wanted = true;
 	config.runner = bench->runner;
 	config.store = bench->server->store;
 	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
+	bench->changed = runner_event_new(bench->runner, "changes");
+	bench->cursor = observe_cursor_open(bench->service, bench->changed);
 	*state = bench;
 	return 0;
 }
@@ -126,7 +112,9 @@ static int tear_down(void **state)
 {
 	struct bench *bench = *state;
 
+	observe_cursor_close(bench->cursor);
 	observe_free(bench->service);
+	runner_event_free(bench->changed);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
@@ -149,7 +137,7 @@ static struct observe_info info(struct bench *bench)
 
 static void open_place(struct bench *bench)
 {
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench);
 	sleep_ms(bench, 100);
 	assert_true(info(bench).complete);
 	assert_int_equal(bench->listings, 1);
@@ -222,7 +210,7 @@ static void long_listings_are_not_stale(void **state)
 	struct bench *bench = *state;
 
 	bench->takes_ms = 4 * PERIOD_MS;
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench);
 	sleep_ms(bench, 5 * PERIOD_MS);
 	for (unsigned i = 0; i < 60; i++) {
 		sleep_ms(bench, PERIOD_MS);
@@ -241,7 +229,7 @@ static void forgotten_when_nobody_needs_it(void **state)
 
 	open_place(bench);
 	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &cluster_refs), 1);
-	bench->wanted = false;
+	release(bench);
 	sleep_ms(bench, 2 * PERIOD_MS);
 	listings = bench->listings;
 	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
@@ -250,8 +238,7 @@ static void forgotten_when_nobody_needs_it(void **state)
 	sleep_ms(bench, 10 * PERIOD_MS);
 	assert_int_equal(bench->listings, listings);
 	/* And from the beginning when somebody does. */
-	bench->wanted = true;
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench);
 	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
 	sleep_ms(bench, 100);
 	assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
@@ -266,11 +253,12 @@ static void many_times_watched_is_no_more(void **state)
 
 	open_place(bench);
 	for (unsigned i = 0; i < 2 * OBSERVE_REMOTE_CLUSTERS_MAX; i++) {
-		bench->wanted = false;
+		release(bench);
+		if (i > 0)
+			release(bench);
 		sleep_ms(bench, 2 * PERIOD_MS);
-		bench->wanted = true;
-		observe_watch(bench->service, SPAN(PLACE));
-		observe_watch(bench->service, SPAN(PLACE));
+		want(bench);
+		want(bench);
 		sleep_ms(bench, 100);
 		assert_true(info(bench).complete);
 	}
@@ -286,9 +274,9 @@ static void what_was_answered_is_known(void **state)
 	open_place(bench);
 	bench->has_task = true;
 	assert_int_equal(json_parse(SPAN(TEST_TASK), bench->arena, &task, NULL), 0);
-	bench->reported = 0;
+	count_changes(bench);
 	assert_int_equal(observe_post_task(bench->service, SPAN(PLACE), task, NULL), 1);
-	assert_int_equal(bench->reported, 1);
+	assert_int_equal(count_changes(bench), 1);
 	assert_int_equal(observe_post_task(bench->service, SPAN(PLACE), task, NULL), 0);
 	known = observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena);
 	assert_non_null(known);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "aws/call_target.h"
-#include "base/lock.h"
 #include "base/map.h"
 #include "control/claims.h"
 #include "control/runner_simulated.h"
@@ -35,7 +34,8 @@ static const char *const names[SERVERS] = {"server-a", "server-b"};
 struct bench;
 
 struct reported {
-	struct bench *bench;
+	struct runner_event *event;
+	struct observe_cursor *cursor;
 	unsigned times;
 };
 
@@ -45,7 +45,6 @@ struct bench {
 	struct observer *services[SERVERS];
 	struct reported reported[SERVERS];
 	struct aws_target target;
-	struct lock lock;
 	struct arena *arena;
 	char folder[64]; /* of the store; "": it is in memory */
 };
@@ -64,31 +63,15 @@ static int send_nothing(struct aws_target *target, const struct aws_call *call,
 		ret_answer, err);
 }
 
-static struct aws_target *resolve(void *context, struct span cluster_ref)
-{
-	(void)cluster_ref;
-	return &((struct reported *)context)->bench->target;
-}
-
-static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
-{
-	struct reported *reported = context;
-
-	(void)cluster_ref;
-	(void)group;
-	lock_take(&reported->bench->lock);
-	reported->times += span_is(instance, "i1");
-	lock_release(&reported->bench->lock);
-}
-
+/* Of instance i1, so far. */
 static unsigned times_reported(struct bench *bench, unsigned server)
 {
-	unsigned times;
+	struct reported *reported = &bench->reported[server];
+	struct observe_change change;
 
-	lock_take(&bench->lock);
-	times = bench->reported[server].times;
-	lock_release(&bench->lock);
-	return times;
+	while (observe_cursor_next(reported->cursor, bench->arena, &change))
+		reported->times += span_is(change.instance, "i1");
+	return reported->times;
 }
 
 static void sleep_ms(struct bench *bench, int64_t milliseconds)
@@ -137,7 +120,9 @@ static void watch(struct bench *bench, unsigned server)
 {
 	int64_t waited_ms = 0;
 
-	observe_watch(bench->services[server], SPAN(PLACE));
+	assert_int_equal(observe_want(bench->services[server], SPAN(PLACE), &bench->target, 0,
+				 NULL),
+		0);
 	for (; !observe_is_complete(bench->services[server], SPAN(PLACE)); waited_ms += 10) {
 		assert_true(waited_ms < DEADLINE_MS);
 		sleep_ms(bench, 10);
@@ -150,23 +135,27 @@ static void start_services(struct bench *bench)
 	for (unsigned i = 0; i < SERVERS; i++) {
 		struct observe_config config = {.runner = bench->runner,
 			.store = bench->store,
-			.changed = note,
 			.group_prefix = SPAN("env:"),
-			.resolve = resolve,
-			.context = &bench->reported[i],
 			.poll_ms = HOUR_MS,
 			.server = names[i]};
 
-		bench->reported[i].bench = bench;
 		assert_int_equal(observe_new(&config, &bench->services[i], NULL), 0);
+		bench->reported[i] =
+			(struct reported){.event = runner_event_new(bench->runner, "changes"),
+				.times = bench->reported[i].times};
+		bench->reported[i].cursor =
+			observe_cursor_open(bench->services[i], bench->reported[i].event);
 		write_now(bench, register_server, names[i]);
 	}
 }
 
 static void stop_services(struct bench *bench)
 {
-	for (unsigned i = 0; i < SERVERS; i++)
+	for (unsigned i = 0; i < SERVERS; i++) {
+		observe_cursor_close(bench->reported[i].cursor);
 		observe_free(bench->services[i]);
+		runner_event_free(bench->reported[i].event);
+	}
 }
 
 static struct bench *bench_new_on(struct runner *runner, bool in_folder)
@@ -176,7 +165,6 @@ static struct bench *bench_new_on(struct runner *runner, bool in_folder)
 	bench->runner = runner;
 	bench->arena = arena_new(0);
 	bench->target = (struct aws_target){.runner = runner, .send = send_nothing};
-	lock_init(&bench->lock);
 	if (in_folder) {
 		strcpy(bench->folder, "/tmp/slipway-relay-XXXXXX");
 		assert_non_null(mkdtemp(bench->folder));
@@ -195,7 +183,6 @@ static void bench_free(struct bench *bench)
 {
 	stop_services(bench);
 	store_close(bench->store);
-	lock_destroy(&bench->lock);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
 	free(bench);

@@ -3,6 +3,7 @@
  * services no versions, so what is kept of one is as of the moment at which it was asked for, and an older answer never
  * replaces a newer one. Events carry no state that could be kept either: they only make us ask sooner.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "aws/call.h"
@@ -146,11 +147,27 @@ static void forget_others(struct observed_cluster *cluster_ref, const struct spa
 
 static void report(const struct asking *asking)
 {
-	const struct observe_config *config = &asking->service->config;
+	for (size_t i = 0; i < asking->changed_count; i++)
+		observe_report(asking->service,
+			&(struct observe_change){.type = OBSERVE_CHANGE_SERVICE,
+				.cluster_ref = asking->cluster_ref->name,
+				.instance = SPAN(""),
+				.group = SPAN(""),
+				.service = asking->changed[i],
+				.error = SPAN("")});
+}
 
-	for (size_t i = 0; config->service_changed && i < asking->changed_count; i++)
-		config->service_changed(config->context, asking->cluster_ref->name,
-			asking->changed[i]);
+/* Under the lock: the services that consumers want, in the arena; how many. */
+static size_t list_needed(const struct observed_cluster *cluster_ref, struct arena *arena,
+	struct span **ret_names)
+{
+	size_t count = 0;
+
+	*ret_names = arena_allocate_array(arena, cluster_ref->services_needed.count + 1,
+		sizeof(**ret_names));
+	MAP_EACH (&cluster_ref->services_needed, entry)
+		(*ret_names)[count++] = arena_copy_span(arena, entry->key);
+	return count;
 }
 
 /* Those of the names that somebody waits for, in their place; how many. */
@@ -167,18 +184,16 @@ static size_t keep_wanted(const struct asking *asking, struct span *names, size_
 int observe_services_refresh(struct observer *service, struct observed_cluster *cluster_ref,
 	bool all, struct aws_target *target, struct err *err)
 {
-	const struct observe_config *config = &service->config;
 	_arena_ struct arena *arena = arena_new(0);
 	struct asking asking = {
 		.service = service, .cluster_ref = cluster_ref, .target = target, .arena = arena};
-	struct span *names = NULL;
-	size_t count = config->list_services ? config->list_services(config->context,
-						       cluster_ref->name, arena, &names)
-					     : 0;
+	struct span *names;
+	size_t count;
 	int code = 0;
 
 	/* Who wants to know it from now on may want to know what comes after the call. */
 	lock_take(&service->lock);
+	count = list_needed(cluster_ref, arena, &names);
 	asking.wanted = cluster_ref->services_wanted;
 	cluster_ref->services_wanted = (struct map){0};
 	lock_release(&service->lock);
@@ -233,7 +248,37 @@ void observe_get_service(struct observer *service, struct span cluster_ref_name,
 		ret_info->service = document;
 }
 
+/* ---- what is wanted ---- */
+
 void observe_want_service(struct observer *service, struct span cluster_ref_name, struct span name)
+{
+	struct map *needed;
+
+	lock_take(&service->lock);
+	needed = &observed_cluster_get(service, cluster_ref_name)->services_needed;
+	map_put(needed, name, (void *)((uintptr_t)map_get(needed, name) + 1));
+	lock_release(&service->lock);
+}
+
+void observe_release_service(struct observer *service, struct span cluster_ref_name,
+	struct span name)
+{
+	struct map *needed;
+	uintptr_t wants;
+
+	lock_take(&service->lock);
+	needed = &observed_cluster_get(service, cluster_ref_name)->services_needed;
+	wants = (uintptr_t)map_get(needed, name);
+	assert(wants > 0);
+	if (wants > 1)
+		map_put(needed, name, (void *)(wants - 1));
+	else
+		map_remove(needed, name);
+	lock_release(&service->lock);
+}
+
+void observe_refresh_service(struct observer *service, struct span cluster_ref_name,
+	struct span name)
 {
 	struct observed_cluster *cluster_ref;
 	bool first = false;

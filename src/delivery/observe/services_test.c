@@ -33,6 +33,8 @@ struct bench {
 	struct runner *runner;
 	struct test_server *server;
 	struct observer *service;
+	struct runner_event *event;
+	struct observe_cursor *cursor;
 	struct arena *arena;
 	enum answer answer;
 	bool lists_fail;
@@ -40,7 +42,7 @@ struct bench {
 	size_t most;            /* names in one of them */
 	int desired[MANY];      /* -1: there is no such service */
 	size_t needed;          /* of them */
-	unsigned changed[MANY]; /* how often each was told */
+	unsigned changed[MANY]; /* how many changes of each were read */
 	void (*during)(struct bench *bench);
 };
 
@@ -113,64 +115,58 @@ static int fake_send(struct aws_target *target, const struct aws_call *call,
 	return 0;
 }
 
-static struct aws_target *resolve(void *context, struct span cluster_ref)
-{
-	struct bench *bench = context;
-
-	assert_true(span_is(cluster_ref, PLACE));
-	return &bench->target;
-}
-
 static struct span name_of(struct arena *arena, size_t number)
 {
 	return arena_format(arena, "s%zu", number);
 }
 
-static size_t list_services(void *context, struct span cluster_ref, struct arena *arena,
-	struct span **ret_names)
+/* Those from `count` on are released, or the ones before it wanted. */
+static void need(struct bench *bench, size_t count)
 {
-	const struct bench *bench = context;
-
-	assert_true(span_is(cluster_ref, PLACE));
-	*ret_names = arena_allocate_array(arena, bench->needed + 1, sizeof(**ret_names));
-	for (size_t i = 0; i < bench->needed; i++)
-		(*ret_names)[i] = name_of(arena, i);
-	return bench->needed;
+	for (; bench->needed < count; bench->needed++)
+		observe_want_service(bench->service, SPAN(PLACE),
+			name_of(bench->arena, bench->needed));
+	for (; bench->needed > count; bench->needed--)
+		observe_release_service(bench->service, SPAN(PLACE),
+			name_of(bench->arena, bench->needed - 1));
 }
 
-static void service_changed(void *context, struct span cluster_ref, struct span name)
+static void take_changes(struct bench *bench)
 {
-	struct bench *bench = context;
+	struct observe_change change;
 
-	assert_true(span_is(cluster_ref, PLACE));
-	bench->changed[number_of(name)]++;
+	while (observe_cursor_next(bench->cursor, bench->arena, &change)) {
+		if (change.type != OBSERVE_CHANGE_SERVICE)
+			continue;
+		assert_true(span_is(change.cluster_ref, PLACE));
+		bench->changed[number_of(change.service)]++;
+	}
 }
 
 static struct bench *bench_new(size_t needed)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct observe_config config = {.resolve = resolve,
-		.group_prefix = SPAN("env:"),
-		.list_services = list_services,
-		.service_changed = service_changed,
-		.context = bench,
-		.poll_ms = PERIOD_MS};
+	struct observe_config config = {.group_prefix = SPAN("env:"), .poll_ms = PERIOD_MS};
 
 	bench->runner = runner_simulated_new(1);
 	bench->server = test_server_new_on(runner_clock(bench->runner));
 	bench->arena = arena_new(0);
 	bench->target = (struct aws_target){.runner = bench->runner, .send = fake_send};
-	bench->needed = needed;
 	config.runner = bench->runner;
 	config.store = bench->server->store;
 	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
-	observe_watch(bench->service, SPAN(PLACE));
+	bench->event = runner_event_new(bench->runner, "changes");
+	bench->cursor = observe_cursor_open(bench->service, bench->event);
+	need(bench, needed);
+	assert_int_equal(observe_want(bench->service, SPAN(PLACE), &bench->target, 0, NULL), 0);
 	return bench;
 }
 
 static void bench_free(struct bench *bench)
 {
+	observe_cursor_close(bench->cursor);
 	observe_free(bench->service);
+	runner_event_free(bench->event);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
@@ -207,6 +203,7 @@ static void test_ten_at_a_time(void **state)
 	pass_ms(bench, 1000);
 	assert_int_equal(bench->calls, 3);
 	assert_int_equal(bench->most, 10);
+	take_changes(bench);
 	for (size_t i = 0; i < MANY; i++) {
 		assert_true(get(bench, i).known && !get(bench, i).stale);
 		assert_int_equal(desired(bench, i), bench->desired[i]);
@@ -214,10 +211,12 @@ static void test_ten_at_a_time(void **state)
 	}
 	assert_null(get(bench, 7).service);
 	/* What stays as it is is not told again; what nobody needs any more is forgotten. */
-	bench->needed = 3;
+	need(bench, 3);
 	bench->desired[1] = 2;
 	pass_ms(bench, 3 * PERIOD_MS);
+	take_changes(bench);
 	assert_int_equal(bench->changed[0], 1);
+	take_changes(bench);
 	assert_int_equal(bench->changed[1], 2);
 	assert_int_equal(desired(bench, 1), 2);
 	assert_false(get(bench, 3).known);
@@ -262,15 +261,16 @@ static void test_wanted_soon(void **state)
 	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
 	assert_true(get(bench, 0).resource_version < resource_version);
 	for (int i = 0; i < 100; i++)
-		observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+		observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_true(get(bench, 0).resource_version >= resource_version);
 	/* Who waits for it hears of it, though it is as before. */
+	take_changes(bench);
 	assert_int_equal(bench->changed[0], 2);
 	/* Not more often than once a second. */
 	for (int i = 0; i < 50; i++) {
-		observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+		observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
 		pass_ms(bench, 100);
 	}
 	assert_in_range(bench->calls, calls + 4, calls + 8);
@@ -279,7 +279,7 @@ static void test_wanted_soon(void **state)
 
 static void want(struct bench *bench)
 {
-	observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	bench->desired[0] = 9;
 }
 
@@ -291,7 +291,7 @@ static void test_wanted_meanwhile(void **state)
 	(void)state;
 	pass_ms(bench, 2000);
 	bench->during = want;
-	observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(desired(bench, 0), 0);
 	pass_ms(bench, 1100);
@@ -311,9 +311,9 @@ static void test_wanted_among_many(void **state)
 	bench->most = 0;
 	for (size_t i = 0; i < MANY; i++)
 		bench->desired[i] = 4;
-	observe_want_service(bench->service, SPAN(PLACE), SPAN("s3"));
-	observe_want_service(bench->service, SPAN(PLACE), SPAN("s21"));
-	observe_want_service(bench->service, SPAN(PLACE), SPAN("nobody-needs-it"));
+	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s3"));
+	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s21"));
+	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("nobody-needs-it"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_int_equal(bench->most, 2);
@@ -337,7 +337,7 @@ static void test_away(void **state)
 	bench->lists_fail = true;
 	pass_ms(bench, 5 * PERIOD_MS);
 	calls = bench->calls;
-	observe_want_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
 	pass_ms(bench, PERIOD_MS);
 	assert_int_equal(bench->calls, calls);
 	assert_true(get(bench, 0).known && get(bench, 0).stale);

@@ -146,7 +146,7 @@ static int post_service(struct observer *service, struct span cluster_ref_name, 
 	is_needed = cluster_ref && observe_services_has(cluster_ref, name);
 	lock_release(&service->lock);
 	if (is_needed)
-		observe_want_service(service, cluster_ref_name, name);
+		observe_refresh_service(service, cluster_ref_name, name);
 	return is_needed;
 }
 

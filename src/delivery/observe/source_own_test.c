@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "base/lock.h"
 #include "base/map.h"
 #include "control/runner_simulated.h"
 #include "delivery/observe/observe.h"
@@ -21,7 +20,7 @@ struct bench {
 	struct test_server *server;
 	struct observer *service;
 	struct runner_event *reported;
-	struct lock lock;
+	struct observe_cursor *cursor;
 	struct map changes; /* "PLACE instance", "PLACE instance group": how often */
 	struct arena *arena;
 };
@@ -33,55 +32,53 @@ static void note_once(struct bench *bench, const char *key)
 	map_put(&bench->changes, span_of(key), (void *)((uintptr_t)before + 1));
 }
 
-static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
+static void take_changes(struct bench *bench)
 {
-	struct bench *bench = context;
+	struct observe_change change;
 	char key[512];
 
-	assert_int_equal(lock_held_count(), 0);
-	lock_take(&bench->lock);
-	snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(cluster_ref), SPAN_ARGS(instance));
-	note_once(bench, key);
-	snprintf(key, sizeof(key), "%.*s %.*s %.*s", SPAN_ARGS(cluster_ref), SPAN_ARGS(instance),
-		SPAN_ARGS(group));
-	note_once(bench, key);
-	lock_release(&bench->lock);
-	runner_signal(bench->reported);
+	while (observe_cursor_next(bench->cursor, bench->arena, &change)) {
+		snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(change.cluster_ref),
+			SPAN_ARGS(change.instance));
+		note_once(bench, key);
+		snprintf(key, sizeof(key), "%.*s %.*s %.*s", SPAN_ARGS(change.cluster_ref),
+			SPAN_ARGS(change.instance), SPAN_ARGS(change.group));
+		note_once(bench, key);
+	}
+}
+
+static void want(struct bench *bench, struct span cluster_ref)
+{
+	assert_int_equal(observe_want(bench->service, cluster_ref, NULL, 0, NULL), 0);
 }
 
 static unsigned reported(struct bench *bench, const char *cluster_ref, const char *instance)
 {
-	unsigned times;
-
-	lock_take(&bench->lock);
-	times = (unsigned)(uintptr_t)map_get(&bench->changes,
+	take_changes(bench);
+	return (unsigned)(uintptr_t)map_get(&bench->changes,
 		arena_format(bench->arena, "%s %s", cluster_ref, instance));
-	lock_release(&bench->lock);
-	return times;
 }
 
 static void forget_changes(struct bench *bench)
 {
-	lock_take(&bench->lock);
+	take_changes(bench);
 	map_clear(&bench->changes);
-	lock_release(&bench->lock);
 }
 
 static struct bench *bench_new_sized(struct runner *runner, size_t feed_bytes)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct observe_config config = {
-		.runner = runner, .changed = note, .group_prefix = SPAN("env:"), .context = bench};
+	struct observe_config config = {.runner = runner, .group_prefix = SPAN("env:")};
 	const struct test_server_options options = {
 		.clock = runner_clock(runner), .feed_bytes = feed_bytes};
 
 	bench->runner = runner;
 	bench->server = test_server_new_of(&options);
-	bench->reported = runner_event_new(runner, "told");
+	bench->reported = runner_event_new(runner, "changes");
 	bench->arena = arena_new(0);
-	lock_init(&bench->lock);
 	config.store = bench->server->store;
 	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
+	bench->cursor = observe_cursor_open(bench->service, bench->reported);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'web'}");
 	test_call(bench->server, "CreateCluster", "{'clusterName':'other'}");
 	test_call(bench->server, "RegisterTaskDefinition",
@@ -96,10 +93,10 @@ static struct bench *bench_new(struct runner *runner)
 
 static void bench_free(struct bench *bench)
 {
+	observe_cursor_close(bench->cursor);
 	observe_free(bench->service);
 	runner_event_free(bench->reported);
 	map_clear(&bench->changes);
-	lock_destroy(&bench->lock);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
@@ -155,7 +152,7 @@ static void test_only_who_is_concerned(void **unused)
 	test_instance(bench->server, "web", 1000, 1000, "", instance);
 	snprintf(ours, sizeof(ours), "%s env:log", instance);
 	snprintf(whole, sizeof(whole), "%s ", instance);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench, PLACE);
 	forget_changes(bench);
 	start_task(bench, instance, id);
@@ -191,8 +188,8 @@ static void follow(struct bench *bench)
 	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
 	assert_null(get(bench, first));
 	assert_false(observe_get_info(bench->service, SPAN(PLACE), &info));
-	observe_watch(bench->service, SPAN(PLACE));
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench, PLACE);
 	assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
 	assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
@@ -288,7 +285,7 @@ static void test_marks(void **unused)
 	uint64_t resource_version;
 
 	(void)unused;
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench, PLACE);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'third'}");
 	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
@@ -411,7 +408,7 @@ static void test_overflow(void **unused)
 
 		random_seeded_init(&random, seed);
 		if (seed % 2)
-			observe_watch(bench->service, SPAN(PLACE));
+			want(bench, SPAN(PLACE));
 		for (unsigned round = 0; round < 12; round++) {
 			for (uint64_t i = 1 + random_below(&random.random, 12); i > 0; i--) {
 				if (random_below(&random.random, 3) == 0)
@@ -421,7 +418,7 @@ static void test_overflow(void **unused)
 					churn_task(&churn, &random.random);
 			}
 			if (round == 5)
-				observe_watch(bench->service, SPAN(PLACE));
+				want(bench, SPAN(PLACE));
 			if (random_below(&random.random, 3) == 0)
 				runner_sleep_until(bench->runner,
 					runner_deadline_us(bench->runner, 5000));
@@ -456,10 +453,10 @@ static void test_late_watchers(void **unused)
 
 	(void)unused;
 	random_seeded_init(&random, 1);
-	observe_watch(bench->service, SPAN(":123456789012/eu-west-1/other"));
+	want(bench, SPAN(":123456789012/eu-west-1/other"));
 	for (unsigned i = 0; i < 300; i++) {
 		if (i == 100)
-			observe_watch(bench->service, SPAN(PLACE));
+			want(bench, SPAN(PLACE));
 		if (i % 5 == 0)
 			churn_instance(&churn, random_below(&random.random, CHURN_INSTANCES));
 		else
@@ -485,7 +482,7 @@ static void test_select(void **unused)
 	size_t count, all = 0;
 
 	(void)unused;
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	for (size_t i = 0; i < LENGTH(ids); i++)
 		test_instance(bench->server, "web", 1000, 1000, "", ids[i]);
 	start_task(bench, ids[7], task);

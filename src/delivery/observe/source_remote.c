@@ -46,12 +46,19 @@ int64_t source_remote_period_us(const struct source_remote *remote)
 static int64_t period_us_of(const struct observer *service,
 	const struct observed_cluster *cluster_ref)
 {
-	const struct observe_config *config = &service->config;
-	int64_t poll_ms = config->get_poll_ms
-				  ? config->get_poll_ms(config->context, cluster_ref->name)
-				  : config->poll_ms;
+	int64_t poll_ms = cluster_ref->poll_ms > 0 ? cluster_ref->poll_ms : service->config.poll_ms;
 
 	return (poll_ms > 0 ? poll_ms : OBSERVE_POLL_MS) * 1000;
+}
+
+static struct aws_target *client_of(const struct source_remote *remote)
+{
+	struct aws_target *client;
+
+	lock_take(&remote->service->lock);
+	client = remote->cluster_ref->client;
+	lock_release(&remote->service->lock);
+	return client;
 }
 
 enum observe_health source_remote_health(const struct source_remote *remote,
@@ -421,12 +428,9 @@ static void learn_definitions(struct listing *listing)
 static int pass(struct source_remote *remote, struct err *err)
 {
 	struct observer *service = remote->service;
-	struct listing listing = {.remote = remote};
+	struct listing listing = {.remote = remote, .target = client_of(remote)};
 	int code;
 
-	if (service->config.resolve)
-		listing.target =
-			service->config.resolve(service->config.context, remote->cluster_ref->name);
 	if (!listing.target) {
 		lock_take(&service->lock);
 		snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
@@ -451,8 +455,7 @@ static int pass(struct source_remote *remote, struct err *err)
 static void inspect_services(struct source_remote *remote)
 {
 	struct observer *service = remote->service;
-	struct aws_target *target =
-		service->config.resolve(service->config.context, remote->cluster_ref->name);
+	struct aws_target *target = client_of(remote);
 	struct err err = {0};
 
 	if (target)
@@ -521,28 +524,30 @@ static int pause_until(struct source_remote *remote, int64_t until_us, int64_t e
 	}
 }
 
-static bool is_wanted(const struct source_remote *remote)
+/* Every consumer has released the cluster: its replica would grow old, so it is forgotten. True: it is, and `remote` is
+ * freed. */
+static bool retire(struct source_remote *remote)
 {
-	const struct observe_config *config = &remote->service->config;
-
-	return !config->is_wanted || config->is_wanted(config->context, remote->cluster_ref->name);
-}
-
-/* Nobody needs the place any more: what is known of it grows old, so it is forgotten. */
-static void retire(struct source_remote *remote)
-{
+	struct observer *service = remote->service;
 	struct observed_cluster *cluster_ref = remote->cluster_ref;
 
-	lock_take(&remote->service->lock);
-	observed_cluster_reset(remote->service, cluster_ref);
+	lock_take(&service->lock);
+	if (cluster_ref->wants > 0) {
+		lock_release(&service->lock);
+		return false;
+	}
+	observed_cluster_reset(service, cluster_ref);
 	cluster_ref->complete = cluster_ref->watched = false;
 	cluster_ref->listings = 0;
 	cluster_ref->listing_ms = cluster_ref->listed_ms = 0;
 	observe_services_forget(cluster_ref);
 	cluster_ref->remote = NULL;
-	remote->service->remote_count--;
-	lock_release(&remote->service->lock);
+	cluster_ref->client = NULL;
+	cluster_ref->poll_ms = 0;
+	service->remote_count--;
+	lock_release(&service->lock);
 	source_remote_free(remote);
+	return true;
 }
 
 /* When to list again: a period after the last one began, or sooner, so that nobody learns of anything later than that; when
@@ -559,12 +564,17 @@ static int64_t next_listing_us(struct source_remote *remote, int64_t began_us, u
 	return next_us > now_us + took_us ? next_us : now_us + took_us;
 }
 
+/* err NULL: it can be listed again. */
 static void report_reached(const struct source_remote *remote, const struct err *err)
 {
-	const struct observe_config *config = &remote->service->config;
-
-	if (config->reached)
-		config->reached(config->context, remote->cluster_ref->name, err);
+	observe_report(remote->service,
+		&(struct observe_change){
+			.type = err ? OBSERVE_CHANGE_UNREACHABLE : OBSERVE_CHANGE_REACHABLE,
+			.cluster_ref = remote->cluster_ref->name,
+			.instance = SPAN(""),
+			.group = SPAN(""),
+			.service = SPAN(""),
+			.error = err ? span_of(err->message) : SPAN("")});
 }
 
 static void poll(void *context)
@@ -579,10 +589,8 @@ static void poll(void *context)
 		struct err err = {0};
 		int code;
 
-		if (!is_wanted(remote)) {
-			retire(remote);
+		if (retire(remote))
 			return;
-		}
 		code = pass(remote, &err);
 
 		if (runner_is_stopped(runner))

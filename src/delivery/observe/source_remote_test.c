@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "aws/call_target.h"
-#include "base/lock.h"
 #include "base/map.h"
 #include "control/runner_simulated.h"
 #include "delivery/observe/observe.h"
@@ -58,8 +57,9 @@ struct bench {
 	struct test_server *server;
 	struct observer *service;
 	struct fake fake;
-	struct lock lock;
-	struct map changes;
+	struct runner_event *event;
+	struct observe_cursor *cursor;
+	struct map changes; /* "PLACE INSTANCE": how many were read */
 	struct arena *arena;
 	bool away; /* there is no such target */
 	char ids[MANY][TEST_ID_SIZE];
@@ -176,53 +176,34 @@ static void strike(struct bench *bench, enum fault fault, const char *operation,
 
 /* ---- the bench ---- */
 
-static void note(void *context, struct span cluster_ref, struct span instance, struct span group)
-{
-	struct bench *bench = context;
-	char key[512];
-	struct span name = {key, 0};
-	void *before;
-
-	name.length = (size_t)snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(cluster_ref),
-		SPAN_ARGS(instance));
-	(void)group;
-	assert_int_equal(lock_held_count(), 0);
-	lock_take(&bench->lock);
-	before = map_get(&bench->changes, name);
-	map_put(&bench->changes, name, (void *)((uintptr_t)before + 1));
-	lock_release(&bench->lock);
-}
-
 static unsigned reported(struct bench *bench, const char *instance)
 {
-	unsigned times;
+	struct observe_change change;
 
-	lock_take(&bench->lock);
-	times = (unsigned)(uintptr_t)map_get(&bench->changes,
+	while (observe_cursor_next(bench->cursor, bench->arena, &change)) {
+		struct span key = arena_format(bench->arena, "%.*s %.*s",
+			SPAN_ARGS(change.cluster_ref), SPAN_ARGS(change.instance));
+
+		map_put(&bench->changes, key,
+			(void *)((uintptr_t)map_get(&bench->changes, key) + 1));
+	}
+	return (unsigned)(uintptr_t)map_get(&bench->changes,
 		arena_format(bench->arena, PLACE " %s", instance));
-	lock_release(&bench->lock);
-	return times;
 }
 
-static struct aws_target *resolve(void *context, struct span cluster_ref)
+static void want(struct bench *bench, struct span cluster_ref)
 {
-	struct bench *bench = context;
+	struct aws_target *target = bench->away ? NULL : &bench->fake.target;
 
-	assert_true(span_is(cluster_ref, PLACE));
-	return bench->away ? NULL : &bench->fake.target;
+	assert_int_equal(observe_want(bench->service, cluster_ref, target, 0, NULL), 0);
 }
 
 static struct bench *bench_new_on(struct runner *runner, int64_t poll_ms)
 {
 	struct bench *bench = memory_allocate(sizeof(*bench));
-	struct observe_config config = {.changed = note,
-		.group_prefix = SPAN("env:"),
-		.resolve = resolve,
-		.context = bench,
-		.poll_ms = poll_ms};
+	struct observe_config config = {.group_prefix = SPAN("env:"), .poll_ms = poll_ms};
 
 	bench->runner = runner;
-	lock_init(&bench->lock);
 	bench->server = test_server_new_on(runner_clock(bench->runner));
 	bench->arena = arena_new(0);
 	bench->fake = (struct fake){.target = {.runner = bench->runner, .send = fake_send},
@@ -232,6 +213,8 @@ static struct bench *bench_new_on(struct runner *runner, int64_t poll_ms)
 	config.runner = bench->runner;
 	config.store = bench->server->store;
 	assert_int_equal(observe_new(&config, &bench->service, NULL), 0);
+	bench->event = runner_event_new(bench->runner, "changes");
+	bench->cursor = observe_cursor_open(bench->service, bench->event);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'web'}");
 	test_call(bench->server, "RegisterTaskDefinition",
 		"{'family':'log','containerDefinitions':[{'name':'a','image':'a','memory':16}]}");
@@ -246,12 +229,19 @@ static struct bench *bench_new(uint64_t seed)
 	return bench_new_on(runner_simulated_new(seed), PERIOD_MS);
 }
 
+static void forget_changes(struct bench *bench)
+{
+	reported(bench, "");
+	map_clear(&bench->changes);
+}
+
 static void bench_free(struct bench *bench)
 {
+	observe_cursor_close(bench->cursor);
 	observe_free(bench->service);
+	runner_event_free(bench->event);
 	aws_target_free(bench->fake.inner);
 	map_clear(&bench->changes);
-	lock_destroy(&bench->lock);
 	test_server_free(bench->server);
 	arena_free(bench->arena);
 	runner_free(bench->runner);
@@ -330,7 +320,7 @@ static void test_listing(void **unused)
 	(void)unused;
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[3], first);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
 	assert_true(info(bench).stale);
 	settle(bench);
@@ -356,7 +346,7 @@ static void test_listing(void **unused)
 	assert_int_equal(get(bench, bench->ids[3])->tasks[0].last, OBSERVE_TASK_PENDING);
 
 	/* What changes is told, and nothing else is. */
-	map_clear(&bench->changes);
+	forget_changes(bench);
 	test_change_task(bench->server, "web", first, test_has_run);
 	start_task(bench, "log", bench->ids[5], second);
 	deregister(bench, bench->ids[7]);
@@ -376,7 +366,7 @@ static void test_listing(void **unused)
 	assert_int_equal(task_of(bench, first)->last, OBSERVE_TASK_STOPPED);
 	assert_non_null(observe_last_stopped(bench->service, SPAN(PLACE), span_of(bench->ids[3]),
 		SPAN("env:log"), bench->arena));
-	map_clear(&bench->changes);
+	forget_changes(bench);
 	settle(bench);
 	assert_int_equal(reported(bench, bench->ids[3]) + reported(bench, bench->ids[5]), 0);
 	bench_free(bench);
@@ -419,12 +409,12 @@ static void test_faults(void **unused)
 			register_many(bench, MANY);
 			start_task(bench, "log", bench->ids[0], task);
 			if (known) {
-				observe_watch(bench->service, SPAN(PLACE));
+				want(bench, SPAN(PLACE));
 				settle(bench);
 				before = info(bench).listings;
 			}
 			strike(bench, rows[i].fault, rows[i].operation, rows[i].after, 1);
-			observe_watch(bench->service, SPAN(PLACE));
+			want(bench, SPAN(PLACE));
 			while (bench->fake.times > 0 || info(bench).error[0] == '\0') {
 				sleep_ms(bench, 200);
 				if (known)
@@ -451,9 +441,9 @@ static void test_dropped(void **unused)
 	(void)unused;
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[0], task);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
-	map_clear(&bench->changes);
+	forget_changes(bench);
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t listings = info(bench).listings;
 
@@ -484,7 +474,7 @@ static void test_marks(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 2;
@@ -494,7 +484,7 @@ static void test_marks(void **unused)
 	assert_true(bench->resource_version > 0);
 	assert_false(observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
 		bench->resource_version));
-	map_clear(&bench->changes);
+	forget_changes(bench);
 	while (info(bench).listings == listings + 1) {
 		assert_int_equal(reported(bench, "i"), 0);
 		sleep_ms(bench, 100);
@@ -514,7 +504,7 @@ static void test_outage(void **unused)
 
 	(void)unused;
 	register_many(bench, 2);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
 	calls = bench->fake.calls;
 	sleep_ms(bench, 600000);
@@ -533,12 +523,16 @@ static void test_outage(void **unused)
 	settle(bench);
 	assert_false(info(bench).stale);
 	assert_int_equal(info(bench).instances, 1);
-	/* It is not said where it is. */
+	/* No target is given for it; later one is. */
+	observe_release(bench->service, SPAN(PLACE));
+	sleep_ms(bench, 60000);
 	bench->away = true;
+	want(bench, SPAN(PLACE));
 	sleep_ms(bench, 60000);
 	assert_true(info(bench).stale);
 	assert_string_equal(info(bench).error, "there is no target 'aws'");
 	bench->away = false;
+	want(bench, SPAN(PLACE));
 	settle(bench);
 	bench_free(bench);
 }
@@ -554,7 +548,7 @@ static void test_health(void **unused)
 	start_task(bench, "log", bench->ids[0], plain);
 	start_task(bench, "well", bench->ids[0], healthy);
 	strike(bench, FAULT_REFUSED, "DescribeTaskDefinition", 0, 1);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	while (!observe_is_complete(bench->service, SPAN(PLACE)) || bench->fake.times > 0)
 		sleep_ms(bench, 10);
 	assert_int_equal(task_of(bench, plain)->health, OBSERVE_HEALTH_UNSURE);
@@ -645,9 +639,9 @@ static void test_events(void **unused)
 
 	(void)unused;
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0); /* nobody watches it */
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
-	map_clear(&bench->changes);
+	forget_changes(bench);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 2), 1);
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 1);
 	assert_int_equal(reported(bench, "i1"), 2);
@@ -740,8 +734,8 @@ static void test_events_refused(void **unused)
 	struct bench *bench = bench_new(10);
 
 	(void)unused;
-	observe_watch(bench->service, SPAN(PLACE));
-	observe_watch(bench->service, SPAN(":123456789012/eu-west-1/web"));
+	want(bench, SPAN(PLACE));
+	want(bench, SPAN(":123456789012/eu-west-1/web"));
 	settle(bench);
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		_buffer_ struct buffer text = {0};
@@ -782,7 +776,7 @@ static void test_event_while_listing(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 3;
@@ -805,7 +799,7 @@ static void test_late_events(void **unused)
 	struct err err = {0};
 
 	(void)unused;
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
 	strike(bench, FAULT_REFUSED, NULL, 0, UINT32_MAX);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 1), 1);
@@ -840,7 +834,7 @@ static void test_64_events_from_before_a_listing(void **unused)
 	(void)unused;
 	register_many(bench, 1);
 	sleep_ms(bench, 1000);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	settle(bench);
 	sleep_ms(bench, 1000);
 	listings = info(bench).listings;
@@ -942,7 +936,7 @@ static void test_chaos(void **unused)
 
 		random_seeded_init(&random, seed);
 		register_many(bench, LASTING);
-		observe_watch(bench->service, SPAN(PLACE));
+		want(bench, SPAN(PLACE));
 		settle(bench);
 		for (unsigned step = 0; step < 100; step++) {
 			churn_once(bench, &random.random);
@@ -969,7 +963,7 @@ static void test_threads(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	observe_watch(bench->service, SPAN(PLACE));
+	want(bench, SPAN(PLACE));
 	while (!observe_is_complete(bench->service, SPAN(PLACE)))
 		sleep_ms(bench, 1);
 	for (listings = info(bench).listings; info(bench).listings < listings + 5;) {

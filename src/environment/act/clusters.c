@@ -1,4 +1,4 @@
-/* Which clusters and services the environments need, for the observer; and the targets of calls. */
+/* Clusters and ECS services that an environment wants from the observer. */
 #include "base/memory.h"
 #include "environment/act/pass.h"
 #include "environment/model/environment_type.h"
@@ -8,51 +8,99 @@ bool manager_is_remote(struct span cluster_ref)
 	return cluster_ref.length > 0 && cluster_ref.data[0] != ':';
 }
 
-struct aws_target *manager_resolve(void *context, struct span cluster_ref)
+void manager_want(struct manager_pass *pass, struct span cluster_ref)
 {
-	struct manager *manager = context;
+	struct delivery_targets *targets = pass->manager->targets;
+	struct map *wanted = &pass->instances->wanted_clusters;
 
-	return delivery_targets_get_reader(manager->targets, cluster_ref);
+	if (map_has(wanted, cluster_ref))
+		return;
+	if (observe_want(pass->input.state, cluster_ref,
+		    delivery_targets_get_reader(targets, cluster_ref),
+		    delivery_targets_poll_ms(targets, cluster_ref), NULL) == 0)
+		map_put(wanted, cluster_ref, wanted);
 }
 
-int64_t manager_get_poll_ms(void *context, struct span cluster_ref)
+static bool has_part(struct span parts, struct span cluster_ref)
 {
-	const struct manager *manager = context;
+	struct span part;
 
-	return delivery_targets_poll_ms(manager->targets, cluster_ref);
+	while (span_next_part(&parts, ' ', &part))
+		if (span_equal(part, cluster_ref))
+			return true;
+	return false;
 }
 
-bool manager_is_wanted(void *context, struct span cluster_ref)
+/* "CLUSTER_REF TASK-DEFINITION-ARN;…": where the latest version would have tasks, too. */
+static bool next_claimed(struct span *claims, struct span *ret_cluster_ref)
 {
-	const struct manager *manager = context;
-	_view_ struct store_view *view = store_view_open(manager->config.store);
+	struct span claim, definition;
 
+	while (span_next_part(claims, ';', &claim))
+		if (span_split(claim, ' ', ret_cluster_ref, &definition))
+			return true;
+	return false;
+}
+
+static bool is_claimed(struct span claims, struct span cluster_ref)
+{
+	struct span claimed;
+
+	while (next_claimed(&claims, &claimed))
+		if (span_equal(claimed, cluster_ref))
+			return true;
+	return false;
+}
+
+void manager_want_all(struct manager_pass *pass)
+{
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	struct map *services = &pass->instances->wanted_services;
+	struct span rest = facts->cluster_refs, claims = facts->claims_on, cluster_ref;
+
+	while (span_next_part(&rest, ' ', &cluster_ref)) {
+		manager_want(pass, cluster_ref);
+		if (facts->type != ENVIRONMENT_TYPE_Service || !manager_is_remote(cluster_ref) ||
+			map_has(services, cluster_ref))
+			continue;
+		observe_want_service(pass->input.state, cluster_ref,
+			environment_service_name(pass->arena, facts->name));
+		map_put(services, cluster_ref, services);
+	}
+	while (next_claimed(&claims, &cluster_ref))
+		manager_want(pass, cluster_ref);
+}
+
+void manager_release_others(struct manager_pass *pass)
+{
+	const struct environment_facts *facts = environment_facts(pass->input.environment);
+	struct instances *instances = pass->instances;
+
+	MAP_EACH (&instances->wanted_services, entry) {
+		if (has_part(facts->cluster_refs, entry->key))
+			continue;
+		observe_release_service(pass->input.state, entry->key,
+			environment_service_name(pass->arena, facts->name));
+		map_remove(&instances->wanted_services, entry->key);
+	}
+	MAP_EACH (&instances->wanted_clusters, entry) {
+		if (has_part(facts->cluster_refs, entry->key) ||
+			is_claimed(facts->claims_on, entry->key))
+			continue;
+		observe_release(pass->input.state, entry->key);
+		map_remove(&instances->wanted_clusters, entry->key);
+	}
+}
+
+void manager_release_all(struct manager *manager, struct instances *instances)
+{
 	_arena_ struct arena *arena = arena_new(0);
 
-	/* Clusters that have or may have tasks, and the cluster of the latest version. */
-	return store_count(view, &environment_kind, ENVIRONMENT_BY_CLUSTER_REF, cluster_ref, true) >
-		       0 ||
-	       store_count(view, &environment_kind, ENVIRONMENT_BY_CLAIM,
-		       arena_format(arena, "%.*s ", SPAN_ARGS(cluster_ref)), false) > 0;
-}
-
-size_t manager_list_services(void *context, struct span cluster_ref, struct arena *arena,
-	struct span **ret_names)
-{
-	const struct manager *manager = context;
-	_view_ struct store_view *view = store_view_open(manager->config.store);
-	struct store_cursor cursor = environments_at(view, cluster_ref);
-	const struct store_object *environment;
-	size_t count = 0;
-
-	*ret_names = arena_allocate_array(arena,
-		store_count(view, &environment_kind, ENVIRONMENT_BY_CLUSTER_REF, cluster_ref,
-			true) +
-			1,
-		sizeof(**ret_names));
-	while ((environment = store_next(&cursor)))
-		if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Service)
-			(*ret_names)[count++] = environment_service_name(arena,
-				environment_facts(environment)->name);
-	return count;
+	MAP_EACH (&instances->wanted_services, entry)
+		observe_release_service(manager->state, entry->key,
+			environment_service_name(arena, environment_name_of_key(instances->key)));
+	MAP_EACH (&instances->wanted_clusters, entry)
+		observe_release(manager->state, entry->key);
+	map_clear(&instances->wanted_services);
+	map_clear(&instances->wanted_clusters);
 }

@@ -695,10 +695,9 @@ int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err
 
 	if (!pass->input.target)
 		return err_set(err, -ENOENT, "the environment has no version");
-	observe_watch(pass->input.state,
-		environment_version_facts(pass->input.target)->cluster_ref);
+	manager_want(pass, environment_version_facts(pass->input.target)->cluster_ref);
 	if (cron.open)
-		observe_watch(pass->input.state, environment_run_facts(cron.open)->cluster_ref);
+		manager_want(pass, environment_run_facts(cron.open)->cluster_ref);
 	publish(&cron);
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)

@@ -12,6 +12,9 @@ struct manager {
 	struct manager_config config;
 	struct runner *runner; /* a group of its own */
 	struct observer *state;
+	struct runner *changes_runner; /* a group of its own: it reads observed changes */
+	struct runner_event *observed; /* there are some */
+	struct observe_cursor *changes;
 	struct controller *controller;
 	struct controller_handle handle;
 	struct lock lock;         /* for all below */
@@ -119,11 +122,12 @@ const struct json *manager_version_document(const struct manager_pass *pass,
 	const struct store_object *version);
 /* manager_targets.c */
 bool manager_is_remote(struct span cluster_ref);
-/* For the state service. */
-struct aws_target *manager_resolve(void *manager, struct span cluster_ref);
-int64_t manager_get_poll_ms(void *manager, struct span cluster_ref);
-bool manager_is_wanted(void *manager, struct span cluster_ref);
-size_t manager_list_services(void *manager, struct span cluster_ref, struct arena *arena,
-	struct span **ret_names);
+/* An environment wants each cluster once, from its first pass until it has nothing to do there. */
+void manager_want(struct manager_pass *pass, struct span cluster_ref);
+/* Where it has, may have or would have tasks; and its ECS service in remote clusters. */
+void manager_want_all(struct manager_pass *pass);
+/* Releases what is not among those. */
+void manager_release_others(struct manager_pass *pass);
+void manager_release_all(struct manager *manager, struct instances *instances);
 
 #endif

@@ -436,7 +436,7 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 	int code;
 
 	find_cluster_refment(service);
-	observe_watch(pass->input.state, service->cluster_ref);
+	manager_want(pass, service->cluster_ref);
 	code = describe(service, err);
 	if (code == -EAGAIN) {
 		*ret_left = true;
@@ -523,8 +523,7 @@ static int see(struct service_pass *service, struct err *err)
 		find_deployment(pass, environment_facts(pass->input.environment)->in_progress);
 	int code;
 
-	observe_watch(pass->input.state,
-		service->cluster_ref); /* it tells when tasks come and go */
+	manager_want(pass, service->cluster_ref); /* its changes report tasks that come and go */
 	find_cluster_refment(service);
 	code = describe(service, err);
 	pass->cause = service->cause;

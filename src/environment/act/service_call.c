@@ -96,7 +96,7 @@ void service_want(const struct service_pass *service)
 	const struct manager_pass *pass = service->pass;
 
 	if (manager_is_remote(service->cluster_ref))
-		observe_want_service(pass->input.state, service->cluster_ref,
+		observe_refresh_service(pass->input.state, service->cluster_ref,
 			environment_service_name(pass->arena, service->name));
 }
 

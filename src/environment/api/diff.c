@@ -297,7 +297,10 @@ static int inspect_place(struct diff *diff, struct span cluster_ref)
 	struct span *ids;
 	size_t count;
 
-	observe_watch(diff->state, cluster_ref);
+	/* Remote clusters are followed only for environments that are, or would be, there. */
+	if (cluster_ref.data[0] == ':' &&
+		observe_want(diff->state, cluster_ref, NULL, 0, NULL) == 0)
+		observe_release(diff->state, cluster_ref);
 	if (!observe_get_info(diff->state, cluster_ref, &info) || !info.complete)
 		return aws_fail(request, "ServiceUnavailableException",
 			"Cluster %.*s is not known completely yet%s%s; try again",

@@ -149,8 +149,8 @@ static int setup(void **state)
 	start(bench, 2, "env:log", 3);
 	test_change_task(bench->server, "web", bench->tasks[1], test_has_run);
 	test_change_task(bench->server, "web", bench->tasks[3], has_crashed);
-	observe_watch(bench->context.state, SPAN(OWN));
-	observe_watch(bench->context.state, SPAN(REMOTE));
+	assert_int_equal(observe_want(bench->context.state, SPAN(OWN), NULL, 0, NULL), 0);
+	assert_int_equal(observe_want(bench->context.state, SPAN(REMOTE), NULL, 0, NULL), 0);
 	sleep_ms(bench, 1000);
 	*state = bench;
 	return 0;

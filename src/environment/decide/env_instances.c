@@ -36,6 +36,8 @@ void env_instances_free(struct instances *instances)
 	map_clear(&instances->members);
 	map_clear(&instances->changed);
 	map_clear(&instances->gone);
+	map_clear(&instances->wanted_clusters);
+	map_clear(&instances->wanted_services);
 	heap_free(&instances->waiting);
 	map_clear(&instances->resource_versions);
 	fleet_free(instances->fleet);
@@ -541,7 +543,6 @@ static int watch_cluster_refs(struct instances *instances, const struct reconcil
 	bool first = true;
 
 	while (span_next_part(&rest, ' ', &cluster_ref)) {
-		observe_watch(input->state, cluster_ref);
 		if (first && !observe_is_complete(input->state, cluster_ref))
 			return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
 				SPAN_ARGS(cluster_ref));

@@ -106,6 +106,8 @@ struct instances {
 	/* Places that it only has to leave and that are not known now, or not well enough to act upon, joined by spaces (own
 	 * memory; NULL: none): instances there cannot be reached. */
 	char *unknown_refs;
+	/* Clusters and ECS services that its manager wants from the observer, by cluster. */
+	struct map wanted_clusters, wanted_services;
 	struct map gone;    /* keys of placements whose instance is gone: to be deleted */
 	char *cluster_refs; /* own memory; NULL: not looked at yet */
 	/* Of the claim under which it may act, and by place the marks of when it was taken: what the manager before
