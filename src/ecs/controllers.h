@@ -1,4 +1,4 @@
-/* The controllers of ECS: what happens by itself, without anybody asking. */
+/* The controllers of ECS. */
 #ifndef ECS_CONTROLLERS_H
 #define ECS_CONTROLLERS_H
 

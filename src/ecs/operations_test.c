@@ -1,4 +1,4 @@
-/* What the handlers promise beyond what clients see at once: order, bounds, one truth per transaction. */
+/* Guarantees of the handlers: order, limits, one consistent view per transaction. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static void a_refused_request_changes_nothing(void **state)
 	assert_int_equal(before.objects, after.objects);
 }
 
-/* Accounts and regions never meet, whatever names they use. */
+/* Accounts and regions are isolated, even with equal names. */
 static void nothing_of_others_is_in_reach(void **state)
 {
 	struct test_server *server = *state;
@@ -140,7 +140,7 @@ static void pages_have_no_gaps(void **state)
 		}
 		snprintf(token, sizeof(token), "%s", test_text(server, "nextToken"));
 		pages++;
-		/* What comes and goes before the position moves nothing. */
+		/* Changes before the position shift no page. */
 		test_call(server, "CreateCluster", "{'clusterName':'b%d'}", pages);
 		test_call(server, "DeleteCluster", "{'cluster':'c00'}");
 	} while (token[0]);
@@ -148,7 +148,7 @@ static void pages_have_no_gaps(void **state)
 	assert_int_equal(pages, 7);
 }
 
-/* However many families there are that a request does not want, it looks at a bounded number. */
+/* A request scans a bounded number of families, even if none of them matches. */
 static void families_in_bounded_steps(void **state)
 {
 	struct test_server *server = *state;

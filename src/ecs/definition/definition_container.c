@@ -178,7 +178,7 @@ static int check_limits(const struct definition_rules *rules, const struct json 
 	return 0;
 }
 
-/* What the network mode takes out of a container's hands. */
+/* Settings that the network mode does not allow on a container. */
 static int check_network_settings(const struct definition_rules *rules,
 	const struct json *container)
 {

@@ -1,4 +1,4 @@
-/* Rules for what containers say about each other: dependsOn, links, volumesFrom. */
+/* Rules for references between containers: dependsOn, links, volumesFrom. */
 #include "ecs/definition/definition_rules.h"
 
 static size_t index_of(const struct definition_rules *rules, const struct json *container)
@@ -91,8 +91,8 @@ enum visit { UNVISITED, ON_THE_WAY, VISITED };
 static int walk(const struct definition_rules *rules, const struct json *container,
 	enum visit *visits);
 
-/* Goes on to every container that must be there before this one: all three kinds of reference make a
- * container wait for another. They were checked before, so each leads somewhere. */
+/* Follows every reference to a container that must run before this one: all three kinds of
+ * reference make a container wait for another. They were checked before, so each one resolves. */
 static int walk_on(const struct definition_rules *rules, const struct json *container,
 	enum visit *visits)
 {
@@ -116,8 +116,8 @@ static int walk_on(const struct definition_rules *rules, const struct json *cont
 	return 0;
 }
 
-/* Depth first; meeting a container that is still on the way closes a circle. Depth is bounded by the
- * number of containers. */
+/* Depth first; meeting a container that is still being visited closes a cycle. Depth is bounded by
+ * the number of containers. */
 static int walk(const struct definition_rules *rules, const struct json *container,
 	enum visit *visits)
 {

@@ -30,7 +30,7 @@ int definition_check_container(const struct definition_rules *rules, const struc
 /* Ports of one container, and that no two containers want the same one. */
 int definition_check_ports(const struct definition_rules *rules, const struct json *container);
 int definition_check_port_conflicts(const struct definition_rules *rules);
-/* dependsOn, links, volumesFrom: they exist, fit together, and never go round in a circle. */
+/* dependsOn, links, volumesFrom: the references exist, fit together, and form no cycle. */
 int definition_check_dependencies(const struct definition_rules *rules);
 int definition_check_volumes(const struct definition_rules *rules);
 int definition_check_fargate(const struct definition_rules *rules);

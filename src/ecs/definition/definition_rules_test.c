@@ -1,4 +1,4 @@
-/* The rules for task definitions, one row each: what is given, and the words of the refusal. */
+/* The rules for task definitions, one row each: the input and the error message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static const struct {
 	{"'containerDefinitions':[" APP "],'cpu':'196609'", "from 128 to 196608"},
 	{"'containerDefinitions':[" APP "],'cpu':'192 vCPU'", OK},
 	{"'containerDefinitions':[" APP "],'memory':'much'", "'much'"},
-	/* who waits for whom */
+	/* dependencies */
 	{TWO(DEPENDS("two", "START"), ""), OK},
 	{TWO(DEPENDS("two", "START"), DEPENDS("one", "START")), "form a cycle"},
 	{TWO(DEPENDS("one", "START"), ""), "cannot depend on itself"},
@@ -124,7 +124,7 @@ static void every_rule(void **state)
 			continue;
 		}
 		test_call(server, "RegisterTaskDefinition", "{'family':'f',%s}", rows[i].members);
-		/* A refusal has used up no number. */
+		/* A rejected request uses no revision number. */
 		assert_int_equal(json_get_integer(json_get(server->answer, "taskDefinition"),
 					 "revision", 0),
 			++accepted);

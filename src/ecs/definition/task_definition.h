@@ -45,7 +45,7 @@ const char *task_definition_status_name(enum task_definition_status status);
 const struct store_object *task_definition_get(struct aws_request *request, struct span name);
 /* The newest ACTIVE revision of a family, or NULL. */
 const struct store_object *task_definition_latest(struct aws_request *request, struct span family);
-/* What a client means by "FAMILY", "FAMILY:REVISION" or an ARN; NULL if there is none. */
+/* Resolves "FAMILY", "FAMILY:REVISION" or an ARN; NULL if there is none. */
 const struct store_object *task_definition_find(struct aws_request *request, struct span requested);
 struct span task_definition_arn(struct aws_request *request, const struct store_object *definition);
 

@@ -178,7 +178,7 @@ static void add_text(struct arena *arena, struct json *list, const char *text)
 		json_append(arena, list, json_new_string(arena, span_of(text)));
 }
 
-/* Where the task could run, judged by what it asks for. */
+/* Launch types that the task's settings allow. */
 static const struct json *compatibilities(const struct definition_rules *rules)
 {
 	struct arena *arena = rules->request->arena;
@@ -193,7 +193,7 @@ static const struct json *compatibilities(const struct definition_rules *rules)
 	add_text(arena, list, "EC2");
 	if (awsvpc && definition_check_fargate(&as_fargate) == 0)
 		add_text(arena, list, "FARGATE");
-	rules->request->failure = failure; /* it was only a question */
+	rules->request->failure = failure; /* only probed; not an error of this request */
 	JSON_EACH_ITEM (json_get(rules->definition, "requiresCompatibilities"), item)
 		add_text(arena, list, arena_copy_span(arena, json_text(item)).data);
 	return list;
@@ -210,7 +210,7 @@ static void add_attribute(struct arena *arena, struct json *list, struct span na
 	json_append(arena, list, attribute);
 }
 
-/* What an instance must be able to do, in the names that ECS agents announce. */
+/* The capabilities that an instance must have, in the names that ECS agents announce. */
 static const struct json *required_attributes(const struct definition_rules *rules)
 {
 	struct arena *arena = rules->request->arena;

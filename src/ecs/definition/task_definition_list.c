@@ -3,7 +3,7 @@
 #include "ecs/definition/task_definition.h"
 #include "ecs/record/name.h"
 
-/* Families that one request looks at: a page may come with fewer than it could hold, and a token. */
+/* Families that one request scans: a page may be short and still carry a token. */
 #define FAMILIES_SCANNED_MAX 1000
 
 /* "ACCOUNT/REGION/STATUS/FAMILY", a text of the index by status; copied, not formatted: a client's text
@@ -94,7 +94,7 @@ static struct span family_after(struct aws_request *request, struct span status,
 	return (struct span){cursor.text.data + begin, cursor.text.length - begin};
 }
 
-/* The one that comes first; data NULL when there is neither. */
+/* The smaller of the two in order; data NULL when there is neither. */
 static struct span first_of(struct span a, struct span b)
 {
 	if (!a.data || !b.data)

@@ -16,7 +16,7 @@
 #define TEXT_MAX 255
 #define ATTACHMENTS_MAX 100
 #define BINDINGS_MAX 100
-/* Attachments have no index: so many tasks of agents that wait for one are looked through. */
+/* Attachments have no index: at most this many tasks of agents are scanned for one. */
 #define ATTACHMENT_TASKS_MAX 1000
 
 int agent_discover_poll_endpoint(struct aws_request *request)
@@ -48,7 +48,7 @@ int agent_discover_poll_endpoint(struct aws_request *request)
 
 /* ---- finding ---- */
 
-/* What the model does not know is neither stored nor shown again. */
+/* Members that the model does not know are neither stored nor shown again. */
 int agent_submit_prepare(struct aws_request *request)
 {
 	request->prepared = (void *)document_input(request);
@@ -112,7 +112,7 @@ static int save_and_acknowledge(struct aws_request *request, struct task_edit *e
 	return acknowledge(request);
 }
 
-/* Texts that an agent may say, each with its limit. */
+/* Texts that an agent may report, each with its limit. */
 static int check_text(struct aws_request *request, const struct json *from, const char *name,
 	size_t most)
 {
@@ -135,7 +135,7 @@ static int read_status(struct aws_request *request, const struct json *from,
 
 /* ---- containers ---- */
 
-/* What is told of one container, put over what is known; NULL: nothing is. */
+/* The stored container merged with the agent's report; NULL: no report for it. */
 static struct json *reported_container(struct arena *arena, const struct json *stored,
 	const struct json *reported, enum task_status status, bool has_status)
 {
@@ -218,7 +218,7 @@ static void report_managed_agent(struct aws_request *request, struct task_edit *
 
 /* ---- attachments ---- */
 
-/* What is behind "attachment/" of an ARN, or the id itself. */
+/* The part after "attachment/" of an ARN, or the id itself. */
 static struct span attachment_id(struct span requested)
 {
 	struct span before, after = requested;
@@ -297,7 +297,7 @@ static void task_runs(struct aws_request *request, struct task_edit *edit)
 {
 	if (edit->facts.started_ms == 0)
 		edit->facts.started_ms = request->now_ms;
-	/* When it is registered with what sends traffic to it, it is RUNNING: task_save() does that. */
+	/* RUNNING follows once the task is registered for traffic: task_save() sets it. */
 	edit->facts.last = task_awaits_traffic(&edit->facts) ? TASK_ACTIVATING : TASK_RUNNING;
 }
 
@@ -305,7 +305,7 @@ static void task_ends(struct aws_request *request, struct task_edit *edit, struc
 {
 	bool ran = edit->facts.started_ms != 0;
 
-	/* Who wanted it to stop has said why. */
+	/* A stop that was requested already keeps its reason. */
 	if (edit->facts.desired != TASK_STOPPED) {
 		edit->facts.desired = TASK_STOPPED;
 		edit->facts.stopping_ms = request->now_ms;
@@ -373,7 +373,7 @@ int agent_submit_container(struct aws_request *request)
 	return save_and_acknowledge(request, &edit, task);
 }
 
-/* Tasks that wait for a network interface which their agent tells of. */
+/* Tasks that wait for a network interface that their agent reports. */
 static const struct store_object *find_attachment(struct aws_request *request,
 	const struct store_object *cluster, struct span id, struct task_edit *ret_edit)
 {

@@ -1,6 +1,7 @@
 /*
- * What ECS agents say: agents of instances that register themselves (RegisterContainerInstance is in
- * container_instance.h) find the server by DiscoverPollEndpoint and tell what became of their tasks.
+ * Operations of ECS agents: agents of instances that register themselves (RegisterContainerInstance
+ * is in container_instance.h) find the server by DiscoverPollEndpoint and report the states of
+ * their tasks.
  *
  * A task that this server's own runtime runs is observed there, and no agent can overrule that: such a change
  * is refused. What comes late changes nothing and is acknowledged: a task only ever goes down the ladder.

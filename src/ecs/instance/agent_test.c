@@ -1,4 +1,4 @@
-/* What ECS agents tell: statuses, exit codes, attachments; what is late, unknown or not theirs to say. */
+/* Reports of ECS agents: statuses, exit codes, attachments; late, unknown and forbidden reports. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static struct task_facts facts_now(struct test_server *server)
 	return *task_facts(store_get(view, &task_kind, SPAN(CLUSTER "/t1")));
 }
 
-static void a_life_as_told(void **state)
+static void agent_reports_a_whole_task_life(void **state)
 {
 	struct test_server *server = *state;
 	const struct json *app;
@@ -172,7 +172,7 @@ static void what_is_late_changes_nothing(void **state)
 	assert_int_equal(facts_now(server).last, TASK_STOPPED);
 }
 
-static void who_wanted_the_end_keeps_the_word(void **state)
+static void first_stop_reason_is_kept(void **state)
 {
 	struct test_server *server = *state;
 
@@ -227,13 +227,13 @@ static void what_is_refused(void **state)
 		(struct task_facts){
 			.desired = TASK_RUNNING, .last = TASK_RUNNING, .host = SPAN("here")});
 	test_refused(server, "SubmitTaskStateChange", "InvalidParameterException",
-		"The referenced task was not found.", "{'task':'nobody','status':'RUNNING'}");
+		"The referenced task was not found.", "{'task':'missing','status':'RUNNING'}");
 	test_refused(server, "SubmitTaskStateChange", "InvalidParameterException",
 		"task: is required", "{'status':'RUNNING'}");
 	test_refused(server, "SubmitTaskStateChange", "InvalidParameterException",
 		"'FLYING' is not a status", "{'task':'t1','status':'FLYING'}");
-	test_refused(server, "SubmitTaskStateChange", "ClusterNotFoundException", "nobody",
-		"{'cluster':'nobody','task':'t1','status':'RUNNING'}");
+	test_refused(server, "SubmitTaskStateChange", "ClusterNotFoundException", "missing",
+		"{'cluster':'missing','task':'t1','status':'RUNNING'}");
 	test_refused(server, "SubmitTaskStateChange", "ClientException", "run by this server",
 		"{'task':'ours','status':'STOPPED'}");
 	test_refused(server, "SubmitContainerStateChange", "ClientException", "run by this server",
@@ -262,15 +262,15 @@ static void the_poll_endpoint(void **state)
 	assert_string_equal(test_text(server, "endpoint"), "http://127.0.0.1:4566");
 	assert_string_equal(test_text(server, "telemetryEndpoint"), "http://127.0.0.1:4566");
 	test_refused(server, "DiscoverPollEndpoint", "ClientException", "is not registered",
-		"{'containerInstance':'nobody'}");
+		"{'containerInstance':'missing'}");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_WITH_SERVER(a_life_as_told),
+		TEST_WITH_SERVER(agent_reports_a_whole_task_life),
 		TEST_WITH_SERVER(what_is_late_changes_nothing),
-		TEST_WITH_SERVER(who_wanted_the_end_keeps_the_word),
+		TEST_WITH_SERVER(first_stop_reason_is_kept),
 		TEST_WITH_SERVER(one_that_never_ran),
 		TEST_WITH_SERVER(attachments_alone),
 		TEST_WITH_SERVER(what_is_refused),

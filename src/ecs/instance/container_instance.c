@@ -11,7 +11,7 @@
 #include "ecs/record/task.h"
 
 #define DESCRIBE_MAX 100
-/* That one request looks at: a page may come with fewer than it could hold, and a token. */
+/* Instances that one request scans: a page may be short and still carry a token. */
 #define INSTANCES_SCANNED_MAX 1000
 
 static struct span instance_arn(struct aws_request *request, const struct store_object *instance)
@@ -95,7 +95,7 @@ static struct used_ports used_ports(struct aws_request *request,
 	return used;
 }
 
-/* What is left of each registered resource; the ports listed are those in use, as ECS has it. */
+/* The rest of each registered resource; the ports listed are those in use, as ECS has it. */
 static const struct json *remaining_resources(struct aws_request *request,
 	const struct store_object *instance, const struct json *registered,
 	const int64_t sums[STORE_MEASURES])
@@ -153,7 +153,7 @@ int container_instance_answer(struct aws_request *request, const struct json *do
 
 /* ---- operations ---- */
 
-/* An ARN that names another cluster is a mistake and not an instance that went away. */
+/* An ARN of another cluster is a client error and not a missing instance. */
 int container_instance_check_cluster(struct aws_request *request,
 	const struct store_object *cluster, struct span requested)
 {
@@ -180,7 +180,8 @@ const struct json *container_instance_missing(struct aws_request *request,
 	return ecs_failure_missing(request, requested);
 }
 
-/* What this server runs is as well as this server; other agents do not tell. */
+/* Instances of this server's runtime are as healthy as this server; other agents do not report
+ * health. */
 static const struct json *health_status(struct aws_request *request,
 	const struct container_instance_facts *facts)
 {

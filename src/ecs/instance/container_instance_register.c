@@ -54,7 +54,7 @@ static int read_identity(struct aws_request *request, const struct json **ret_id
 	return 0;
 }
 
-/* What the agent says, as it is shown; ARN, version and time are added when it is stored. */
+/* The instance as the agent describes it; ARN, version and time are added when it is stored. */
 struct prepared {
 	const struct json *resources, *attributes, *versions;
 	struct container_instance_facts
@@ -111,7 +111,8 @@ static int read_resources(struct aws_request *request, const struct json *resour
 	return 0;
 }
 
-/* What ECS itself reads from the identity of an EC2 instance. Unsigned, so it never overrules the agent. */
+/* Attributes that ECS derives from the identity of an EC2 instance. Unsigned, so the agent's own
+ * win. */
 static void add_identity(struct aws_request *request, const struct json *identity,
 	struct map *attributes)
 {
@@ -136,7 +137,7 @@ static void add_identity(struct aws_request *request, const struct json *identit
 	}
 }
 
-/* Each name once; the last one said counts. */
+/* Each name once; the last value wins. */
 static int read_attributes(struct aws_request *request, const struct json *requested,
 	const struct json *identity, const struct json **ret_attributes)
 {
@@ -191,7 +192,8 @@ int container_instance_register_prepare(struct aws_request *request)
 	return aws_tag_list_check(request, json_get(request->input, "tags"));
 }
 
-/* One that an agent registered before under the same token, without having heard of it. */
+/* An instance that an agent registered before with the same token, if the agent missed the
+ * response. */
 static const struct store_object *find_by_token(struct aws_request *request,
 	const struct store_object *cluster)
 {
@@ -214,7 +216,7 @@ static int keep_token(struct aws_request *request, const struct store_object *cl
 	return client_token_keep(request, &prepared->token, cluster->key, ids);
 }
 
-/* The instance that an agent which comes back names; NULL for a new one. */
+/* The instance whose ARN a returning agent sends; NULL for a new one. */
 static int find_known(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object **ret_known)
 {
@@ -238,7 +240,7 @@ static int find_known(struct aws_request *request, const struct store_object *cl
 	return 0;
 }
 
-/* What the agent says of itself, and what clients have said of the instance before. */
+/* Attributes from the agent, joined with the custom ones that clients set before. */
 static const struct json *join_attributes(struct aws_request *request, const struct json *requested,
 	const struct json *before)
 {

@@ -2,9 +2,10 @@
  * How container instances leave service: UpdateContainerInstancesState (DRAINING and back),
  * DeregisterContainerInstance, UpdateContainerAgent.
  *
- * Draining is a decision only: placement gives a DRAINING instance nothing more, and services move their
- * tasks away within their percentages. Deregistering is refused while tasks are there, unless forced; then
- * tasks that this server runs are stopped, and those of an agent that will not be heard any more are STOPPED.
+ * DRAINING is a desired state only: placement puts no more tasks on the instance, and services move
+ * their tasks away within their percentages. Deregistering is refused while tasks are there, unless
+ * forced; then tasks that this server runs are stopped, and tasks of an external agent become
+ * STOPPED, because its reports are no longer accepted.
  */
 #include "aws/document.h"
 #include "ecs/record/cluster.h"
@@ -105,7 +106,7 @@ int container_instance_update_state(struct aws_request *request)
 
 /* ---- deregistering ---- */
 
-/* Nobody will tell what becomes of it, so nothing more can be said of it than that. */
+/* The agent is gone and no report will follow: the task is marked STOPPED without more detail. */
 static int orphan(struct aws_request *request, const struct store_object *task)
 {
 	struct arena *arena = request->arena;
@@ -134,7 +135,7 @@ static int stop_tasks(struct aws_request *request, struct span live)
 	const struct store_object *tasks[FORCED_MAX], *task;
 	size_t count = 0;
 
-	/* A cursor does not survive a change. */
+	/* A cursor is invalid after a change. */
 	while ((task = store_next(&cursor))) {
 		if (count == FORCED_MAX)
 			return aws_fail_input(request,
@@ -181,8 +182,8 @@ int container_instance_deregister(struct aws_request *request)
 
 /* ---- agents ---- */
 
-/* Slipway is the agent of what it hosts and is updated by its operator; of other agents it has no versions
- * to offer. */
+/* Slipway is the agent of its own instances and is updated by its operator; it has no versions of
+ * other agents to offer. */
 int container_instance_update_agent(struct aws_request *request)
 {
 	const struct store_object *instance;

@@ -275,7 +275,7 @@ static void draining_and_back(void **state)
 	test_call(server, "RegisterContainerInstance", "{" RESOURCES "}");
 	b = answered_id(server);
 	test_call(server, "UpdateContainerInstancesState",
-		"{'containerInstances':['%s','nobody'],'status':'DRAINING'}", a);
+		"{'containerInstances':['%s','missing'],'status':'DRAINING'}", a);
 	assert_int_equal(json_count(json_get(server->answer, "containerInstances")), 1);
 	assert_true(span_is(json_get_text(json_item(json_get(server->answer, "containerInstances"),
 						  0),
@@ -358,7 +358,8 @@ static void deregistering(void **state)
 	assert_string_equal(test_text(server, "containerInstance.status"), "INACTIVE");
 	assert_false(json_is_true(json_path(server->answer, "containerInstance.agentConnected")));
 	view = store_view_open(server->store);
-	/* Ours is stopped by its runtime; of the other one nobody will hear again. */
+	/* The runtime stops the task of our own instance; the agent of the other one reports no
+	 * more. */
 	stored = stored_facts(view, "ours");
 	assert_int_equal(stored->desired, TASK_STOPPED);
 	assert_int_equal(stored->last, TASK_RUNNING);
@@ -386,7 +387,7 @@ static void agents_are_not_updated(void **state)
 	test_refused(server, "UpdateContainerAgent", "NoUpdateAvailableException", "no update",
 		"{'containerInstance':'%s'}", id);
 	test_refused(server, "UpdateContainerAgent", "InvalidParameterException", "was not found",
-		"{'containerInstance':'nobody'}");
+		"{'containerInstance':'missing'}");
 	free((void *)id);
 }
 

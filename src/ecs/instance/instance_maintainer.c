@@ -1,4 +1,4 @@
-/* The keeper of this server's own container instances; see the header. */
+/* The maintainer of this server's own container instances; see the header. */
 #include "ecs/instance/instance_maintainer.h"
 
 #include <stdatomic.h>
@@ -15,29 +15,29 @@
 
 #define BATCH 500 /* instances that one transaction writes */
 
-/* One of the clusters, whose keys are the keys of work; belongs to the one worker there is. */
+/* State of one maintained cluster. The work queue's keys are cluster keys; only its one worker uses
+ * this. */
 struct kept {
 	struct map
 		brought; /* ids that were registered here since the start, or since the last reset */
-	uint64_t listed;    /* the last wish to list the runtime that was fulfilled */
-	uint64_t forgotten; /* the last reset that was */
-	bool leaving;       /* there are instances that wait for their last task */
+	uint64_t listed;    /* the last list request that was done */
+	uint64_t forgotten; /* the last reset that was done */
+	bool leaving;       /* some instances wait for their last task */
 };
 
 struct instance_maintainer {
 	struct instance_maintainer_config config;
 	struct controller *controller;
-	char *key;                /* of the cluster that is there for the instances' sake */
-	struct map clusters;      /* struct kept by key; of the one who keeps */
-	_Atomic uint64_t lists;   /* wishes to list the runtime */
-	_Atomic uint64_t resets;  /* and to forget what was registered */
+	char *key;                /* of the cluster that the instances register in */
+	struct map clusters;      /* struct kept by key; used by the worker only */
+	_Atomic uint64_t lists;   /* requests to list the runtime */
+	_Atomic uint64_t resets;  /* requests to forget registrations */
 	_Atomic uint64_t leaving; /* clusters with instances that wait for their last task */
 };
 
 /*
- * What task definitions require of an instance and every runtime of this server has: it gives a task an
- * address of its own, keeps logs whichever driver is asked for, runs health checks, honours dependsOn, and
- * hands the role of a task on.
+ * Capabilities that task definitions can require and every runtime of this server has: an address
+ * per task, logs with any driver, health checks, dependsOn, and task roles.
  */
 static const char *const capabilities[] = {
 	"com.amazonaws.ecs.capability.logging-driver.awsfirelens",
@@ -70,7 +70,7 @@ static void add_attribute(struct arena *arena, struct map *names, struct json *l
 	json_append(arena, list, attribute);
 }
 
-/* What the runtime announces, what all of them can do, and what clients have said of it before. */
+/* Attributes of the runtime, the common capabilities, and custom ones that clients set before. */
 static const struct json *attributes_of(const struct instance_maintainer_config *config,
 	const struct runtime_instance *from, const struct json *before, struct arena *arena)
 {
@@ -128,20 +128,20 @@ static const struct json *resources_of(const struct runtime_instance *from, stru
 struct bringing {
 	const struct instance_maintainer_config *config;
 	struct span cluster_key;
-	bool ensure; /* the cluster is made when missing */
+	bool ensure; /* create a missing cluster */
 	struct arena *arena;
 	int64_t now_ms;
 	const struct runtime_instance *instances;
 	size_t count;
 	const struct map *brought;
-	const struct map *present; /* ids of all that the runtime has; of leave() */
+	const struct map *present; /* ids of all instances of the runtime; for leave() */
 	/* Of leave(): where the batch begins; out: how many of it still have tasks, and its end, data NULL
 	 * when that was the last one. */
 	struct span from_text, from_key, end_text, end_key;
 	size_t left;
 };
 
-/* What target groups with targets of type instance know it by: shaped as EC2 shapes them, always the same. */
+/* The EC2 id by which target groups of type instance know it: shaped like EC2's, and stable. */
 static struct span ec2_id_of(struct arena *arena, struct span key)
 {
 	size_t cluster = task_cluster_key(key).length;
@@ -149,7 +149,7 @@ static struct span ec2_id_of(struct arena *arena, struct span key)
 	return arena_format(arena, "i-%.17s", key.data + cluster + 1);
 }
 
-/* One that had left was draining by our own doing. */
+/* An instance that had left was set to DRAINING by the maintainer itself. */
 static bool is_back(const struct container_instance_facts *facts,
 	const struct runtime_instance *from)
 {
@@ -169,7 +169,7 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	char id[ID_HEX_SIZE];
 	int code = 0;
 
-	/* It was there, and somebody deregistered it. */
+	/* It was registered, and a client deregistered it. */
 	if (!known && map_has(bringing->brought, from->id))
 		return 0;
 	if (known) {
@@ -236,8 +236,8 @@ static int bring(struct store_transaction *transaction, void *context, struct er
 	return code;
 }
 
-/* One that the runtime does not have: takes nothing more, services move away from it, and when nothing is
- * left there it goes. */
+/* The runtime no longer has this instance: it takes no new tasks, services move theirs away, and it
+ * is deregistered when its last task is gone. */
 static int leave_one(struct store_transaction *transaction, struct bringing *bringing,
 	const struct store_object *instance, struct err *err)
 {
@@ -261,7 +261,7 @@ static int leave_one(struct store_transaction *transaction, struct bringing *bri
 	return container_instance_save(transaction, &edit, err);
 }
 
-/* Looks at a batch of instances, from where the last one ended. */
+/* Processes a batch of instances, starting where the last one ended. */
 static int leave(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct bringing *bringing = context;
@@ -276,7 +276,7 @@ static int leave(struct store_transaction *transaction, void *context, struct er
 	size_t count = 0, seen = 0;
 	int code = 0;
 
-	/* A cursor does not survive a change: first who, then what. */
+	/* A cursor is invalid after a change: collect the instances first, then change them. */
 	bringing->left = 0;
 	bringing->end_text = bringing->end_key = SPAN_NONE;
 	while ((instance = store_next(&cursor))) {
@@ -332,7 +332,7 @@ static int let_go(struct instance_maintainer *maintainer, struct kept *kept,
 	return code;
 }
 
-/* What the runtime had not for a while is new when it has it again. */
+/* An instance that the runtime did not list for a while counts as new when it returns. */
 static void forget_absent(struct kept *kept, const struct map *present)
 {
 	MAP_EACH (&kept->brought, entry)
@@ -401,7 +401,7 @@ static int keep_listed(struct instance_maintainer *maintainer, struct kept *kept
 	return code < 0 ? code : let_go(maintainer, kept, &bringing, err);
 }
 
-/* Looks only after those that are disconnected already. */
+/* Checks only instances that are disconnected already. */
 static int keep_leaving(struct instance_maintainer *maintainer, struct kept *kept, struct span key,
 	struct err *err)
 {
@@ -437,7 +437,7 @@ static int keep(struct instance_maintainer *maintainer, struct span key, struct 
 	return code;
 }
 
-/* Is it a cluster whose instances we keep? */
+/* Does the maintainer register instances in this cluster? */
 static bool is_kept(const struct instance_maintainer *maintainer, struct span key)
 {
 	struct span account, region, cluster;
@@ -463,7 +463,7 @@ static void forget_cluster(struct instance_maintainer *maintainer, struct span k
 	free(kept);
 }
 
-/* Another cluster than our own that is gone has no instances either: they went with it. */
+/* A deleted cluster, other than the main one, has no instances: they were deleted with it. */
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
 {
 	struct instance_maintainer *maintainer = call->context;
@@ -478,7 +478,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	return keep(maintainer, key, err);
 }
 
-/* Tasks matter only while somebody waits for the last of them. */
+/* Tasks matter only while an instance waits for its last one. */
 static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
 {
 	struct instance_maintainer *maintainer = context;
@@ -526,7 +526,8 @@ int instance_maintainer_start(const struct instance_maintainer_config *config,
 	maintainer->key = memory_format("%.*s/%.*s/%.*s", SPAN_ARGS(config->account),
 		SPAN_ARGS(config->region), SPAN_ARGS(config->cluster));
 	atomic_store(&maintainer->lists, 1);
-	/* A runtime that cannot be listed right now is no reason not to start: the controller goes on trying. */
+	/* A runtime that cannot be listed right now does not prevent the start: the controller
+	 * retries. */
 	code = keep(maintainer, span_of(maintainer->key), err);
 	if (code < 0 && code != -ECANCELED && config->report)
 		config->report(config->report_context, instance_maintainer_row.name,

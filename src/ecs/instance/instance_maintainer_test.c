@@ -1,5 +1,5 @@
-/* The keeper: what the runtime has is registered, kept, brought back and let go; on a runtime that is a
- * list, and on virtual time. */
+/* The maintainer: instances of the runtime are registered, updated, brought back and deregistered;
+ * with a runtime that is a list, on virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,7 +193,7 @@ static void machines_come_into_the_cluster(void **state)
 	const struct json *shown;
 
 	begin(rig);
-	/* At once: whoever waited for the start finds them. */
+	/* The start has registered them when it returns. */
 	assert_int_equal(registered(rig, ""), 2);
 	id = id_of(rig, "machine-1");
 	test_call(rig->server, "DescribeContainerInstances",
@@ -384,7 +384,7 @@ static void a_listing_that_fails_is_not_empty(void **state)
 	rig->runtime.count = 1;
 	pass(rig);
 	assert_int_equal(registered(rig, ""), 1);
-	/* Nor does it keep a server from starting. */
+	/* Nor does it prevent a server from starting. */
 	end(rig);
 	rig->runtime.fails = true;
 	begin(rig);

@@ -1,7 +1,7 @@
 /*
- * Placement: compiling a request, and asking one instance after the other; see the header. The order in
- * which they are asked is the strategy's business (placement_strategy.c): what a strategy likes best is
- * asked first, so that usually one look suffices.
+ * Placement: compiling a request, and checking one instance after the other; see the header. The
+ * strategy (placement_strategy.c) orders the instances, best first, so that the first one checked
+ * usually takes the task.
  */
 #include "ecs/placement/placement.h"
 
@@ -11,8 +11,9 @@
 #include "ecs/placement/placement_internal.h"
 #include "ecs/record/attribute.h"
 
-/* A cluster of up to this many instances is walked to a place drawn at random; in a larger one the place is
- * sought by a random key, and the walk from there evens out that ids do not lie equally far apart. */
+/* A cluster of up to this many instances is walked to a random position; in a larger one the walk
+ * starts at a random key and continues a little, which evens out the uneven distances between
+ * ids. */
 #define RANDOM_WALK_MAX 64
 
 static const char *const obstacle_reasons[] = {
@@ -188,7 +189,7 @@ static bool ports_meet(const struct task_needs *needs, struct span ports)
 	return false;
 }
 
-/* Only a task with fixed host ports makes us look at every task there. */
+/* Only a task with fixed host ports needs a scan of the tasks on the instance. */
 static bool ports_are_free(const struct placement *placement, const struct store_view *view,
 	const struct store_object *instance)
 {
@@ -283,7 +284,7 @@ static void fail_at(const struct placement *placement, const struct store_object
 
 /* ---- choosing ---- */
 
-/* Who came closest so far. */
+/* State of a search; remembers the closest instance so far. */
 struct search {
 	struct placement *placement;
 	const struct store_view *view;
@@ -314,7 +315,7 @@ static struct store_cursor active_instances(const struct placement *placement,
 		.exact = true};
 }
 
-/* Goes round once from a place drawn at random. */
+/* Goes round once from a random position. */
 static const struct store_object *choose_random(struct search *search, size_t count)
 {
 	struct placement *placement = search->placement;

@@ -3,9 +3,10 @@
  * holds a reservation there, has run there once since it is ACTIVE. Without any in the cluster this costs two
  * counts.
  *
- * Nobody waits for what may never come: a daemon that ran there before and is being replaced, whose newest
- * deployment has failing tasks or has failed, or that had its time (reservations), only keeps the room that it
- * will need. One that finds no room keeps nothing.
+ * No task waits for a daemon that may never start: a daemon that ran there before and is being
+ * replaced, whose newest deployment has failing tasks or has failed, or whose wait is over
+ * (reservations), only reserves the room that it will need. A daemon that finds no room reserves
+ * nothing.
  */
 #include "base/memory.h"
 #include "ecs/definition/task_definition.h"
@@ -43,8 +44,8 @@ static struct store_cursor reservations(struct placement *placement, const struc
 			SPAN_ARGS(placement->config.cluster_key))};
 }
 
-/* What tasks by this definition ask of an instance. NULL when it cannot be read: then none can be started
- * either. */
+/* Placement requirements of tasks with this definition. NULL when the definition cannot be read:
+ * then no task can start either. */
 static struct placement *compile(struct placement *placement, const struct store_view *view,
 	struct span family, int64_t revision, struct placement_config *config)
 {
@@ -60,7 +61,7 @@ static struct placement *compile(struct placement *placement, const struct store
 	definition = store_get(view, &task_definition_kind,
 		arena_format(arena, "%.*s%.*s %010lld", SPAN_ARGS(scope), SPAN_ARGS(family),
 			(long long)revision));
-	/* Copied: what is compiled may outlive the view. */
+	/* Copied: the compiled request may outlive the view. */
 	if (!definition ||
 		json_parse(arena_copy_span(arena, definition->api), arena, &document, NULL) < 0 ||
 		task_needs_read(document, NULL, arena, needs, NULL) < 0)
@@ -96,7 +97,7 @@ static void add_service(struct placement *placement, const struct store_view *vi
 	daemon->placement = compile(placement, view, facts->family, facts->revision, &config);
 }
 
-/* Attributes as a reservation has them, beside those of its definition. */
+/* Adds the attributes of a reservation to those of its definition. */
 static bool need_attributes(struct placement *placement, struct span packed)
 {
 	struct span rest = packed, part;
@@ -138,7 +139,7 @@ static void add_reservation(struct placement *placement, const struct store_view
 		placement_free(TAKE(daemon->placement));
 }
 
-/* What was compiled at this place before; NULL if it was not this object as it is now. */
+/* The daemon compiled before at this index; NULL if the object has changed since. */
 static const struct placement_daemon *compiled_from(const struct placement *placement, size_t place,
 	const struct store_object *object)
 {
@@ -151,7 +152,7 @@ static const struct placement_daemon *compiled_from(const struct placement *plac
 											    : NULL;
 }
 
-/* Is what was compiled before still what they say? */
+/* Are the compiled daemons still up to date? */
 static bool is_current(struct placement *placement, const struct store_view *view)
 {
 	struct store_cursor services = daemon_services(placement, view);
@@ -199,10 +200,10 @@ void placement_daemons_load(struct placement *placement, const struct store_view
 		add_reservation(placement, view, object);
 }
 
-/* What there is of a daemon on an instance. */
+/* State of a daemon on an instance. */
 struct presence {
 	bool live;    /* a task that is not STOPPED, which holds its room itself */
-	bool started; /* one that ran since the instance is ACTIVE, as far as that is remembered */
+	bool started; /* a task ran since the instance is ACTIVE, as far as records go back */
 };
 
 static void find_in(const struct placement *daemon, const struct store_view *view,
@@ -243,7 +244,7 @@ static bool has_room(struct placement *daemon, const struct store_view *view,
 	       placement_check(daemon, view, instance) == PLACEMENT_NO_OBSTACLE;
 }
 
-/* Whether others wait for it. */
+/* Whether other tasks wait for it. */
 static bool is_awaited(const struct placement *placement, const struct placement_daemon *daemon,
 	const struct store_object *instance)
 {

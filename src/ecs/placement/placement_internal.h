@@ -1,4 +1,5 @@
-/* What the parts of placement share: the compiled request, and the steps of a choice. See placement.h. */
+/* Shared by the files of placement: the compiled request, and the steps of a choice. See
+ * placement.h. */
 #ifndef ECS_PLACEMENT_INTERNAL_H
 #define ECS_PLACEMENT_INTERNAL_H
 
@@ -6,8 +7,8 @@
 #include "ecs/record/cluster_query.h"
 #include "ecs/record/container_instance.h"
 
-/* Why an instance does not take a task: reason as failures[] have it, words as service events have them. In
- * order: what comes later was asked later, so the instance with the last one came closest. */
+/* Why an instance does not take a task: reason as failures[] have it, text as service events have
+ * it. In the order of the checks: the instance that fails the latest check came closest. */
 #define PLACEMENT_OBSTACLES(X)                                                                     \
 	X(DRAINING, "DRAINING", "is draining")                                                     \
 	X(AGENT, "AGENT", "encountered error \"AGENT\"")                                           \
@@ -41,13 +42,14 @@ struct placement_step {
 	struct span attribute; /* packed name */
 };
 
-/* A DAEMON service or a reservation of the cluster: what it asks of an instance. */
+/* A DAEMON service or a reservation of the cluster, with its placement requirements. */
 struct placement_daemon {
 	struct span key;
 	uint64_t revision, deployment_revision; /* 0: there is none */
 	struct placement *placement;            /* NULL: it cannot be placed at all */
-	bool hopeful; /* a service: no task of its newest deployment has failed since one did well */
-	int64_t since_ms; /* a reservation: when it was made; 0: a service */
+	/* a service: no task of its newest deployment has failed since one succeeded */
+	bool hopeful;
+	int64_t since_ms; /* a reservation: its creation time; 0: a service */
 };
 
 struct placement_room {
@@ -81,21 +83,22 @@ enum placement_obstacle placement_check(struct placement *placement, const struc
 
 /* placement_strategy.c */
 int placement_steps_read(struct placement *placement, struct err *err);
-/* How many tasks of the same service, or of the same group, are wanted to run on an instance. Exact up to a
- * few hundred tasks on it; beyond that those that are about to stop may count, too. */
+/* Tasks of the same service, or of the same group, with desired status RUNNING on an instance.
+ * Exact up to a few hundred tasks on it; beyond that stopping tasks may count, too. */
 int64_t placement_count_peers(const struct placement *placement, const struct store_view *view,
 	const struct store_object *instance);
-/* All ACTIVE instances, best first, the order made as far as it is asked for. */
+/* All ACTIVE instances, best first; sorted only as far as needed. */
 struct placement_ranking;
 struct placement_ranking *placement_rank(struct placement *placement, const struct store_view *view,
 	size_t count);
 const struct store_object *placement_rank_next(struct placement_ranking *ranking);
 
-/* placement_daemons.c: finds the DAEMON services and reservations of the cluster that keep this task waiting. */
+/* placement_daemons.c: finds the DAEMON services and reservations of the cluster that this task
+ * waits for. */
 void placement_daemons_load(struct placement *placement, const struct store_view *view);
 void placement_daemons_free(struct placement *placement);
-/* Is one of them about to run on the instance for the first time? Otherwise: the room there that is kept for
- * those that do not run now. */
+/* Is one of them about to run on the instance for the first time? Otherwise: the room that is
+ * reserved there for daemons that do not run now. */
 bool placement_daemons_wait(struct placement *placement, const struct store_view *view,
 	const struct store_object *instance, struct placement_room *ret_reserved);
 

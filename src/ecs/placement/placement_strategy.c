@@ -1,14 +1,14 @@
 /*
- * Strategies: which instance to ask first. Each step of a chain gives every instance a number, less is
- * better, and a later step decides among those that are equal in the earlier ones; chance decides among those
- * that are equal in all. Numbers that cost a look into the store (peers, what is left) are made only when a
- * step needs them; whether an instance takes the task is asked later, from the best on.
+ * Strategies: which instance to check first. Each step of a chain gives every instance a number,
+ * less is better, and a later step decides among those that are equal in the earlier ones; ties are
+ * broken at random. Numbers that need a read of the store (peers, remaining resources) are computed
+ * only when a step needs them; whether an instance takes the task is checked later, best first.
  */
 #include "base/memory.h"
 #include "ecs/placement/placement_internal.h"
 #include "ecs/record/attribute.h"
 
-/* Up to so many tasks are looked at one by one to leave out those that are about to stop. */
+/* Up to this many tasks are checked one by one to leave out stopping ones. */
 #define PEERS_OF_SERVICE_WALKED 8
 #define PEERS_OF_GROUP_WALKED 256
 
@@ -75,13 +75,13 @@ int placement_steps_read(struct placement *placement, struct err *err)
 
 		if (code < 0)
 			return code;
-		/* What chance decides leaves nothing to later steps. */
+		/* A random order has no ties, so later steps are dropped. */
 		if (placement->steps[placement->step_count].type == PLACEMENT_RANDOM)
 			break;
 		placement->step_count++;
 	}
 	if (json_count(strategy) == 0 && placement->config.service.length > 0) {
-		/* What ECS does for services by itself: even over zones, then over instances. */
+		/* ECS's default for services: even over zones, then over instances. */
 		placement->steps[0] = (struct placement_step){
 			PLACEMENT_SPREAD_ATTRIBUTE, SPAN("ecs.availability-zone")};
 		placement->steps[1] = (struct placement_step){.type = PLACEMENT_SPREAD_INSTANCES};
@@ -131,7 +131,7 @@ struct tally {
 struct candidate {
 	const struct store_object *instance;
 	int64_t peers;
-	struct tally *tally; /* of the attribute that is looked at just now */
+	struct tally *tally;                          /* of the current attribute */
 	int64_t scores[PLACEMENT_STRATEGIES_MAX + 1]; /* the last one is chance */
 };
 
@@ -213,7 +213,7 @@ static void score_step(struct placement *placement, const struct store_view *vie
 	}
 }
 
-/* One draw for all of them: who is equal is ordered by a mix of it with their places. */
+/* One random draw for all: ties are ordered by a hash of it and their index. */
 static void score_chance(struct placement *placement, struct placement_ranking *ranking)
 {
 	uint64_t draw = random_u64(placement->config.random);
@@ -270,7 +270,8 @@ static int compare_candidates(const void *a, const void *b)
 	return 0;
 }
 
-/* The first one is found by one pass; only when it does not take the task the others are put in order. */
+/* The best instance is found in one pass; the others are sorted only when it does not take the
+ * task. */
 const struct store_object *placement_rank_next(struct placement_ranking *ranking)
 {
 	struct candidate *candidates = ranking->candidates;

@@ -207,7 +207,7 @@ static void room_is_what_live_tasks_leave(void **state)
 	facts.memory = 256;
 	put_task(server, 1, id, facts);
 	assert_string_equal(choose(requested), id.data);
-	/* What a stopping task holds it holds until it is STOPPED. */
+	/* A stopping task holds its resources until it is STOPPED. */
 	facts.cpu = 1024;
 	facts.desired = TASK_STOPPED;
 	facts.last = TASK_STOPPING;
@@ -351,7 +351,7 @@ static void distinct_instances(void **state)
 	put_task(server, 2, b, running);
 	assert_none(requested, "DistinctInstance placement constraint unsatisfied.",
 		"DistinctInstance");
-	/* Who shall stop does not count. */
+	/* A task with desired status STOPPED does not count. */
 	facts = running;
 	facts.desired = TASK_STOPPED;
 	put_task(server, 1, a, facts);
@@ -524,7 +524,7 @@ static void chance_reaches_everybody(void **state)
 	for (size_t k = 0; k < LENGTH(ids); k++)
 		missed += counts[k] == 0 || counts[k] > 300;
 	assert_int_equal(missed, 0);
-	/* One place among many is found. */
+	/* One instance among many is found. */
 	for (size_t k = 0; k < LENGTH(ids); k++) {
 		struct task_facts facts = running;
 
@@ -589,7 +589,7 @@ static void daemons_come_first(void **state)
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_none(requested, "DAEMON", "does not run all of its daemons yet");
-	/* One that it does not match, and one that could never hold it, take tasks. */
+	/* An instance that it does not match, and one that could never hold it, take tasks. */
 	b = register_instance(server, requested->arena, 1024, 512, "");
 	assert_string_equal(choose(requested), b.data);
 	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", b.data);
@@ -605,7 +605,7 @@ static void daemons_come_first(void **state)
 	facts.last = TASK_RUNNING;
 	put_task(server, 1, a, facts);
 	assert_string_equal(choose(requested), a.data);
-	/* One that has run there, and will be replaced, keeps nobody waiting. */
+	/* A daemon that has run there, and is being replaced, blocks no task. */
 	facts.desired = TASK_STOPPED;
 	put_task(server, 1, a, facts);
 	assert_string_equal(choose(requested), a.data);
@@ -625,7 +625,7 @@ static void daemons_come_first(void **state)
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_none(requested, "DAEMON", "daemon");
-	/* Tasks of it fail: nobody waits, but there is room for it as long as there was. */
+	/* Tasks of the daemon fail: no task waits for it, but its room stays reserved. */
 	daemon.failed = 1;
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
@@ -637,7 +637,7 @@ static void daemons_come_first(void **state)
 	facts.memory = 512 - 64 + 1;
 	put_task(server, 2, a, facts);
 	assert_string_equal(choose(requested), a.data);
-	/* Nor does anybody wait for one that finds no room. */
+	/* No task waits for a daemon that finds no room. */
 	daemon.failed = 0;
 	if (store_write_wait(server->store, put_daemon, &daemon, NULL, &err) < 0)
 		fail_msg("%s", err.message);
@@ -696,12 +696,12 @@ static void reservations_come_first(void **state)
 	reserve(server, &reservation);
 	requested->config.now_ms = active_since(server, a);
 	assert_none(requested, "DAEMON", "does not run all of its daemons yet");
-	/* Whoever lacks one of its attributes takes tasks. */
+	/* An instance that lacks one of its attributes takes tasks. */
 	b = register_instance(server, requested->arena, 1024, 512,
 		"{'name':'watched'},{'name':'rack','value':'r2'}");
 	assert_string_equal(choose(requested), b.data);
 	test_call(server, "DeregisterContainerInstance", "{'containerInstance':'%s'}", b.data);
-	/* Somebody else's task by hand is not what is waited for. */
+	/* A task that another client started with the same definition does not count. */
 	facts.group = SPAN("family:watch");
 	put_task(server, 1, a, facts);
 	assert_none(requested, "DAEMON", "daemon");
@@ -712,7 +712,7 @@ static void reservations_come_first(void **state)
 	facts.last = TASK_RUNNING;
 	put_task(server, 1, a, facts);
 	assert_string_equal(choose(requested), a.data);
-	/* Nobody waits for ever, but the room is kept: of 512 there are 448 left, 64 less than free. */
+	/* The wait ends, but the room is kept: of 512 there are 448 left, 64 less than free. */
 	facts.group = SPAN("family:watch");
 	facts.memory = 1;
 	facts.cpu = 0;
@@ -727,20 +727,20 @@ static void reservations_come_first(void **state)
 	requested->needs.memory++;
 	compile(requested);
 	assert_none(requested, "RESOURCE:MEMORY", "memory");
-	/* One that was made later has its own time. */
+	/* A reservation that was created later has its own wait. */
 	reservation.since_ms = requested->config.now_ms;
 	reserve(server, &reservation);
 	assert_none(requested, "DAEMON", "daemon");
-	/* And what its attributes are now is what counts. */
+	/* The current attributes count. */
 	reservation.attributes = SPAN(";other;");
 	reserve(server, &reservation);
 	assert_string_equal(choose(requested), a.data);
 	ask_free(requested);
 }
 
-/* ---- who makes room ---- */
+/* ---- preemption ---- */
 
-/* The ids of those that leave, joined by spaces. */
+/* The ids of the preempted tasks, joined by spaces. */
 static const char *leaving(struct requested *requested, struct span instance, int64_t now_ms)
 {
 	_view_ struct store_view *view = store_view_open(requested->server->store);
@@ -780,7 +780,7 @@ static void priority_makes_room(void **state)
 	assert_string_equal(leaving(requested, a, 10), ""); /* it has no priority */
 	reservation.priority = 5;
 	reserve(server, &reservation);
-	/* The newest is too small to help alone; then it does not have to go. */
+	/* The newest is too small to help alone; then it does not have to stop. */
 	assert_string_equal(leaving(requested, a, 10), "task4");
 	/* Protected ones stay. */
 	facts.memory = 125;
@@ -789,13 +789,14 @@ static void priority_makes_room(void **state)
 	put_task(server, 4, a, facts);
 	assert_string_equal(leaving(requested, a, 10), "task3");
 	assert_string_equal(leaving(requested, a, 11), "task4");
-	/* One that leaves already makes the same room. */
+	/* A task that is stopping already makes the same room. */
 	facts.created_ms = 1;
 	facts.protected_until_ms = 0;
 	facts.desired = TASK_STOPPED;
 	put_task(server, 1, a, facts);
 	assert_string_equal(leaving(requested, a, 10), "");
-	/* Those with as much priority do not go; when the rest would not be enough, nobody does. */
+	/* Tasks with the same priority are not preempted; when the rest would not be enough, none
+	 * is. */
 	facts.desired = TASK_RUNNING;
 	facts.group = SPAN("env:watch");
 	for (unsigned i = 1; i <= 4; i++) {

@@ -60,7 +60,7 @@ static int compare_candidates(const void *a, const void *b)
 	return span_compare(left->id, right->id);
 }
 
-/* Those that may be asked to leave; what is wanted to stop is taken off what is missing. */
+/* Candidates for preemption; the room of stopping tasks is subtracted from *missing. */
 static size_t collect(const struct store_view *view, const struct reservation_facts *holder,
 	struct span instance_key, int64_t now_ms, struct arena *arena, struct room *missing,
 	struct candidate *candidates)
@@ -90,7 +90,8 @@ static size_t collect(const struct store_view *view, const struct reservation_fa
 	return count;
 }
 
-/* How many of the first it takes; 0: all would not be enough. Those among them that are not needed stay. */
+/* How many of the first candidates it takes; 0: all would not be enough. Candidates that turn out
+ * not to be needed stay. */
 static size_t take(struct candidate *candidates, size_t count, struct room *missing)
 {
 	size_t taken = 0;

@@ -1,4 +1,4 @@
-/* What tasks need of an instance, by definition and overrides. */
+/* Resources that tasks need of an instance, by definition and overrides. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -211,7 +211,7 @@ int account_setting_delete(struct aws_request *request)
 				       effective(request, setting, principal), principal));
 }
 
-/* The settings are few, so a page token is the name of the last one given. */
+/* The settings are few, so a page token is the name of the last setting on the page. */
 int account_setting_list(struct aws_request *request)
 {
 	struct span only_name = json_get_text(request->input, "name");

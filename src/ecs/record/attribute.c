@@ -151,7 +151,7 @@ static int change(struct aws_request *request, const struct store_object *instan
 		struct span value = json_get_text(attribute, "value");
 		bool same = span_equal(old_name, name);
 
-		/* A deletion that names a value means that value only. */
+		/* A deletion with a value removes the attribute only if it has that value. */
 		if (same && remove && value.data && !span_equal(value, json_get_text(old, "value")))
 			same = false;
 		if (same)

@@ -174,7 +174,7 @@ static struct json *copy_or_new(struct aws_request *request, const struct json *
 					    : json_new_object(request->arena);
 }
 
-/* What was given, over what was there, with ECS's defaults below. */
+/* The request's settings over the stored ones, with ECS's defaults below. */
 static struct json *group_document(struct aws_request *request, const struct json *old,
 	const struct json *requested)
 {
@@ -194,7 +194,7 @@ static struct json *group_document(struct aws_request *request, const struct jso
 		if (!json_is_absent(json_get(new_scaling, scaling_members[i])))
 			json_set(arena, scaling, scaling_members[i],
 				json_get(new_scaling, scaling_members[i]));
-	/* Managed scaling is off unless asked for, and then on unless switched off. */
+	/* Managed scaling is off unless requested, and then on unless disabled. */
 	document_set_default(arena, scaling, "status",
 		json_new_string(arena,
 			json_is_absent(new_scaling) ? SPAN("DISABLED") : SPAN("ENABLED")));

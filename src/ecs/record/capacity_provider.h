@@ -1,6 +1,6 @@
 /*
- * Capacity providers. FARGATE and FARGATE_SPOT are always there and belong to everybody; the others
- * are made by clients, for an Auto Scaling group or for managed instances.
+ * Capacity providers. FARGATE and FARGATE_SPOT always exist, for every account; the others are
+ * created by clients, for an Auto Scaling group or for managed instances.
  */
 #ifndef ECS_CAPACITY_PROVIDER_H
 #define ECS_CAPACITY_PROVIDER_H

@@ -212,7 +212,7 @@ static int check_configuration(struct aws_request *request, const struct json *c
 	return 0;
 }
 
-/* The default is kept and shown. No service can make use of it, and says so (service_check_connect). */
+/* The default is stored and shown. Services cannot use it, and service_check_connect says so. */
 static int read_service_connect(struct aws_request *request, struct json *document)
 {
 	const struct json *requested = json_get(request->input, "serviceConnectDefaults");
@@ -240,7 +240,7 @@ static int read_service_connect(struct aws_request *request, struct json *docume
 	return 0;
 }
 
-/* Resolves names and ARNs, refuses what does not exist, belongs to another cluster or comes twice. */
+/* Resolves names and ARNs; rejects those that do not exist, belong to another cluster or repeat. */
 static int read_providers(struct aws_request *request, struct span cluster,
 	const struct json *requested, struct json **ret_names)
 {
@@ -345,14 +345,14 @@ static int read_strategy(struct aws_request *request, const struct json *request
 
 /* ---- what goes out ---- */
 
-/* How many tasks and services there are; everything is added up by the indexes. */
+/* Numbers of tasks and services, as sums of the indexes. */
 struct counts {
 	int64_t running[TASK_LAUNCH_TYPE_COUNT], pending[TASK_LAUNCH_TYPE_COUNT];
 	int64_t active[TASK_LAUNCH_TYPE_COUNT], draining[TASK_LAUNCH_TYPE_COUNT];
 	int64_t all_running, all_pending, all_active;
 };
 
-/* Tasks of external machines are in no sum of their own: they are counted one by one, there. */
+/* External tasks have no sum of their own: they are counted one by one. */
 static void count_external(struct aws_request *request, const struct store_object *cluster,
 	struct counts *counts)
 {
@@ -563,7 +563,7 @@ static int new_document(struct aws_request *request, struct span name, struct js
 	return 0;
 }
 
-/* Creating a cluster once more is no change, so nothing that is given may differ from what it has. */
+/* CreateCluster of an existing cluster changes nothing, so its settings must not differ. */
 static int check_same(struct aws_request *request, const struct store_object *existing,
 	const struct json *wanted)
 {
@@ -879,7 +879,7 @@ static int check_empty(struct aws_request *request, const struct store_object *c
 	return 0;
 }
 
-/* One that is INACTIVE already is answered as it is, as ECS does. */
+/* An INACTIVE cluster is returned as it is, as ECS does. */
 int cluster_delete(struct aws_request *request)
 {
 	const unsigned show = SHOW_SETTINGS | SHOW_TAGS;

@@ -1,7 +1,7 @@
 /*
- * Clusters. The API text holds what was decided (name, settings, configuration, capacity providers);
- * counts are derived when somebody asks. A deleted cluster stays INACTIVE for a while, as in ECS, and
- * creating one of the same name begins it anew.
+ * Clusters. The API text holds the desired state (name, settings, configuration, capacity
+ * providers); counts are derived when a request reads them. A deleted cluster stays INACTIVE for a
+ * while, as in ECS, and CreateCluster with the same name starts it anew.
  */
 #ifndef ECS_CLUSTER_H
 #define ECS_CLUSTER_H
@@ -36,7 +36,7 @@ int cluster_find(struct aws_request *request, struct span requested,
 /* "arn:aws:ecs:…:cluster/NAME" for what `cluster` of the input says; for authorisation. */
 void cluster_resources(struct aws_request *request, struct aws_resources *resources);
 
-/* Makes the cluster, as CreateCluster with nothing but its name would, unless there is an ACTIVE one. */
+/* Creates the cluster, as CreateCluster with only its name, unless there is an ACTIVE one. */
 int cluster_ensure(struct store_transaction *transaction, struct span account, struct span region,
 	struct span name, struct random *random, int64_t now_ms, struct err *err);
 

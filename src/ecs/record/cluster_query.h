@@ -32,7 +32,7 @@
 
 struct cluster_query;
 
-/* What an expression can ask of an instance. */
+/* Properties of an instance that an expression can use. */
 struct cluster_query_instance {
 	struct span attributes; /* packed, see attribute.h */
 	bool agent_connected;
@@ -52,7 +52,7 @@ void cluster_query_free(struct cluster_query *query); /* NULL is fine */
 void cluster_query_free_pointer(struct cluster_query **query);
 #define _cluster_query_ CLEANUP(cluster_query_free_pointer)
 
-/* Does it ask for what is not in the facts of an instance and must be gathered for it? */
+/* Does it use properties that are not in the facts of an instance and must be gathered for it? */
 enum cluster_query_ask { CLUSTER_QUERY_RUNNING_TASKS = 1, CLUSTER_QUERY_GROUPS = 2 };
 bool cluster_query_asks(const struct cluster_query *query, enum cluster_query_ask ask);
 bool cluster_query_matches(const struct cluster_query *query,

@@ -2,10 +2,10 @@
  * Container instances: the machines of a cluster. Agents register them, or this server does it for what
  * its runtime offers (instance_maintainer.h); attributes belong to them. Keys are "ACCOUNT/REGION/CLUSTER/ID".
  *
- * The API text holds what was decided or announced. What placement asks is in the facts, kept in the
- * private text; container_instance_save() puts those that clients see into the document. What follows from
- * tasks (remainingResources, runningTasksCount, pendingTasksCount) is in neither: it is added up from the
- * tasks' index when somebody asks.
+ * The API text holds desired and announced state. Placement reads the facts, kept in the private
+ * text; container_instance_save() copies those that clients see into the document. Values derived
+ * from tasks (remainingResources, runningTasksCount, pendingTasksCount) are in neither: they are
+ * sums of the tasks' index, computed per request.
  */
 #ifndef ECS_CONTAINER_INSTANCE_H
 #define ECS_CONTAINER_INSTANCE_H
@@ -37,8 +37,8 @@ struct container_instance_facts {
 	struct span id;
 	struct span cluster;
 	enum container_instance_status status;
-	bool connected; /* its agent, or the runtime of this server, is there */
-	bool left; /* of a server's own: its runtime has it no more, and it goes with its last task */
+	bool connected; /* its agent is connected, or the runtime of this server is available */
+	bool left;      /* a server's own: gone from its runtime; deleted with its last task */
 	int64_t cpu, memory; /* registered: units, MiB */
 	struct span ports;   /* reserved by the agent itself: "22/tcp,53/udp"; "" */
 	/* "HOST/ID": the server whose runtime runs its tasks, and that runtime's id of it ("machine"). "": it
@@ -47,7 +47,7 @@ struct container_instance_facts {
 	struct span attributes; /* packed, see attribute.h */
 	struct span agent_version;
 	struct span ec2_instance_id; /* of a server's own: "i-" and the beginning of its id */
-	struct span address;         /* where its host ports are reached; "" if nobody said */
+	struct span address;         /* where its host ports are reached; "" if unknown */
 	int64_t registered_ms;
 	int64_t active_ms; /* when it became ACTIVE again; 0: it always was */
 };
@@ -62,7 +62,8 @@ container_instance_facts(const struct store_object *instance)
 struct span container_instance_host(const struct container_instance_facts *facts);
 struct span container_instance_runtime_id(const struct container_instance_facts *facts);
 
-/* The instance that a server's runtime (as instance_maintainer.h names it) calls `id`; NULL if there is none. */
+/* The instance that a server's runtime (as instance_maintainer.h names it) calls `id`; NULL if
+ * there is none. */
 const struct store_object *container_instance_of_runtime(const struct store_view *view,
 	struct arena *arena, struct span cluster_key, struct span host, struct span id);
 
@@ -73,7 +74,7 @@ struct span container_instance_address(const struct store_view *view, struct spa
 
 const char *container_instance_status_name(enum container_instance_status status);
 
-/* An instance that is being made or changed. */
+/* An instance that is being created or changed. */
 struct container_instance_edit {
 	struct arena *arena;
 	struct span key;
@@ -100,22 +101,23 @@ const struct store_object *container_instance_in(struct aws_request *request,
 uint64_t container_instance_count(const struct store_view *view,
 	const struct store_object *cluster);
 
-/* What its live tasks hold and how many they are: TASK_SUM_CPU, TASK_SUM_MEMORY, TASK_SUM_INSTANCE_RUNNING and
- * TASK_SUM_INSTANCE_PENDING of ecs/record/task.h. O(log n). */
+/* Resources and counts of its live tasks: TASK_SUM_CPU, TASK_SUM_MEMORY, TASK_SUM_INSTANCE_RUNNING
+ * and TASK_SUM_INSTANCE_PENDING of ecs/record/task.h. O(log n). */
 void container_instance_sum_tasks(const struct store_view *view,
 	const struct store_object *instance, int64_t ret_sums[STORE_MEASURES]);
 /* Whether it satisfies a query; `arena` is for the groups of its tasks. */
 bool container_instance_matches(const struct cluster_query *query, const struct store_view *view,
 	const struct store_object *instance, struct arena *arena);
 
-/* Fails the request when `given` is an ARN that names another cluster: a mistake, and not an instance that
- * went away. */
+/* Fails the request when the ARN names another cluster: that is a client error, not a missing
+ * instance. */
 int container_instance_check_cluster(struct aws_request *request,
 	const struct store_object *cluster, struct span requested);
 /* For failures[]: there is no such instance. */
 const struct json *container_instance_missing(struct aws_request *request,
 	const struct store_object *cluster, struct span requested);
-/* As answers show it: decisions as stored, counts and remaining resources as they are in the request's view. */
+/* As answers show it: the stored document, with counts and remaining resources of the request's
+ * view. */
 struct json *container_instance_document(struct aws_request *request,
 	const struct store_object *instance, bool tags);
 /* {"containerInstance":…} */

@@ -207,7 +207,7 @@ int container_instance_save(struct store_transaction *transaction,
 		json_to_text(document, arena), json_to_text(private_, arena), edit->revision, err);
 }
 
-/* ---- what its tasks make of it ---- */
+/* ---- sums of its tasks ---- */
 
 void container_instance_sum_tasks(const struct store_view *view,
 	const struct store_object *instance, int64_t ret_sums[STORE_MEASURES])

@@ -93,7 +93,7 @@ static void makes_keys_and_arns(void **state)
 	assert_true(span_is(ecs_canonical_arn(&request, "cluster", SPAN_NONE), ""));
 }
 
-/* What a message says when something cannot be what was asked for. */
+/* The error message for text that cannot be a name or ARN of the type. */
 static void says_what_is_wrong(void **state)
 {
 	struct test_server *server = *state;

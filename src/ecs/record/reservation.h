@@ -1,8 +1,9 @@
 /*
- * Reservations: what comes before other tasks on the instances of a cluster, whoever starts it. One says that a
- * task of this group, by this task definition, is to run on each instance that has these attributes; placement
- * sends other tasks there after it, and keeps its room. Daemon environments hold one for each cluster of this
- * server that they are active in; DAEMON services need none, they are known here.
+ * Reservations: tasks that run before others on the instances of a cluster, started by any client.
+ * A reservation says that a task of this group, with this task definition, runs on each instance
+ * that has these attributes; placement places other tasks there only after it, and keeps its room
+ * free. Daemon environments hold one for each cluster of this server that they are active in;
+ * DAEMON services need none, they are known here.
  *
  * Keys are "ACCOUNT/REGION/CLUSTER/GROUP".
  */
@@ -11,8 +12,8 @@
 
 #include "store/store.h"
 
-/* So long an instance takes no other task, from when it is ACTIVE or the reservation is made; then only the room
- * is kept. */
+/* For this long an instance takes no other task, counted from when it is ACTIVE or the reservation
+ * is created; after that only the room is kept. */
 #define RESERVATION_WAIT_MS INT64_C(120000)
 
 extern const struct store_kind reservation_kind;
@@ -23,7 +24,7 @@ struct reservation_facts {
 	int64_t revision;       /* of the task definition */
 	struct span attributes; /* ";NAME=VALUE;NAME;", all must match; "" */
 	int64_t since_ms;
-	int64_t priority; /* its tasks may take the room of those with less; 0: of nobody (preemption.h) */
+	int64_t priority; /* its tasks may preempt tasks with less; 0: none (preemption.h) */
 };
 
 static inline const struct reservation_facts *reservation_facts(const struct store_object *object)

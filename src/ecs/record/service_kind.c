@@ -509,7 +509,8 @@ static bool event_is_there(const struct store_view *view, struct span service_ke
 	return false;
 }
 
-/* Whether it happened before the oldest of as many events as are kept: then it was told, and has gone. */
+/* Whether it happened before the oldest event that is kept: then it was reported, and has been
+ * dropped. */
 static bool event_was_there(const struct store_view *view, struct span service_key, int64_t at_ms,
 	struct arena *arena)
 {
@@ -563,7 +564,7 @@ int service_event_count(struct store_transaction *transaction, struct span servi
 		now_ms, arena, &counted, err);
 	if (code < 0 || counted)
 		return code;
-	/* As random as the task's id, and another one for each event. */
+	/* As random as the task's id, and different for each event. */
 	id = arena_format(arena, "%.8s-%.4s-4%.3s-a%.3s-%012llx", maker.data, maker.data + 8,
 		maker.data + 12, maker.data + 15,
 		(unsigned long long)store_next_revision(transaction) & 0xffffffffffffULL);
