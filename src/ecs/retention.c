@@ -1,6 +1,6 @@
 /*
- * What is deleted goes by itself: a task definition in DELETE_IN_PROGRESS when nothing uses it any more,
- * a cluster and a service some time after they became INACTIVE, a client token when its day is over.
+ * Deletes expired objects: a task definition in DELETE_IN_PROGRESS when it is unused, a cluster and
+ * a service some time after they became INACTIVE, a client token after a day.
  */
 #include <stdio.h>
 
@@ -20,12 +20,12 @@
 struct removal {
 	const struct store_kind *kind;
 	struct span key;
-	uint64_t revision; /* that was judged */
-	/* Asked once more, on head: others may have begun to use it meanwhile. NULL: nobody can. */
+	uint64_t revision; /* that was checked */
+	/* Checked again on head, where new users may have appeared. NULL: it cannot be in use. */
 	bool (*is_used)(const struct store_view *view, struct span key);
 };
 
-/* An object that has changed since it was judged stays: its change brings it here again. */
+/* An object that has changed since the check stays: its change requeues it. */
 static int remove_object(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct removal *removal = context;
@@ -48,7 +48,8 @@ static int remove_judged(struct controller_call *call, const struct store_object
 
 /* ---- task definitions ---- */
 
-/* By tasks that have not stopped, by deployments and by task sets; their indexes have its key as text. */
+/* Used by tasks that have not stopped, by deployments and by task sets; their indexes have its key
+ * as text. */
 static bool definition_is_used(const struct store_view *view, struct span key)
 {
 	static const struct {
@@ -77,7 +78,7 @@ static int reconcile_definition(struct controller_call *call, struct span key, s
 	return remove_judged(call, definition, definition_is_used, err);
 }
 
-/* The key of the definition that something in the same account and region uses. */
+/* Adds the key of a definition that an object in the same account and region uses. */
 static void add_definition(struct controller_keys *keys, struct span user, struct span family,
 	int64_t revision)
 {
@@ -90,7 +91,7 @@ static void add_definition(struct controller_keys *keys, struct span user, struc
 		controller_keys_add(keys, (struct span){text, (size_t)length});
 }
 
-/* Something that has ended may have been the last user of its definition. */
+/* A task or deployment that ended may have been the last user of its definition. */
 static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
 {
 	const struct store_object *task = change->after ? change->after : change->before;
@@ -143,7 +144,7 @@ static int reconcile_cluster(struct controller_call *call, struct span key, stru
 
 /* ---- client tokens ---- */
 
-/* A key is a cluster, so that however many tokens there are, one deadline waits for all of them. */
+/* A key is a cluster, so that one deadline serves all its tokens. */
 struct token_sweep {
 	struct span prefix; /* "ACCOUNT/REGION/CLUSTER/" */
 	int64_t now_ms;
@@ -217,7 +218,7 @@ static void map_token(const struct store_change *change, void *context,
 
 /* ---- services ---- */
 
-/* With all that belongs to it: nobody finds those any more. */
+/* Deletes the service with its components, which nothing refers to any more. */
 static int remove_service(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct removal *removal = context;

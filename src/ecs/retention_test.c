@@ -1,4 +1,4 @@
-/* What is deleted goes by itself, in a simulation, where an hour passes at once. */
+/* Retention in a simulation, where an hour passes at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void a_cluster_that_began_anew_stays(void **state)
 	assert_string_equal(cluster_status(world), "");
 }
 
-/* What the service controller writes when the last task has stopped. */
+/* The service controller's write when the last task has stopped. */
 static int end_service(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct store_object *service = store_get(store_head(transaction), &service_kind,

@@ -1,6 +1,6 @@
 /*
- * ECS for unit tests: a store in memory, a dispatcher, a clock that stands still, and nothing else. A
- * call goes through the one door as from the wire and has its answer when it returns.
+ * ECS for unit tests: a store in memory, a dispatcher, a clock that stands still, and nothing else.
+ * A call goes through the dispatcher as from the wire and has its answer when it returns.
  *
  *     static void test(void **state)
  *     {
@@ -8,8 +8,8 @@
  *
  *             test_call(server, "CreateCluster", "{'clusterName':'%s'}", "web");
  *             assert_string_equal(test_text(server, "cluster.status"), "ACTIVE");
- *             test_refused(server, "DeleteCluster", "ClusterNotFoundException", "nobody",
- *                          "{'cluster':'nobody'}");
+ *             test_refused(server, "DeleteCluster", "ClusterNotFoundException", "missing",
+ *                          "{'cluster':'missing'}");
  *     }
  *
  * Requests are written with ' for ". Every refusal must be an error that the model has for the

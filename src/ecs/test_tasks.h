@@ -13,7 +13,7 @@
 #define TEST_ARN "arn:aws:ecs:eu-west-1:123456789012:"
 #define TEST_ID_SIZE 64
 
-/* What is behind the last '/' of an ARN. */
+/* The part after the last '/' of an ARN. */
 static inline void test_id_of(const char *arn, char id[TEST_ID_SIZE])
 {
 	const char *slash = strrchr(arn, '/');

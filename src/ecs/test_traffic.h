@@ -1,6 +1,6 @@
 /*
- * What sends traffic to tasks, for unit tests: a target group that a listener uses, a name, and the hand of the
- * plane that finds out how targets are. Include it behind ecs/test_tasks.h.
+ * Traffic of tasks, for unit tests: a target group that a listener uses, a name, and functions that
+ * act as the plane that checks targets. Include it behind ecs/test_tasks.h.
  */
 #ifndef ECS_TEST_TRAFFIC_H
 #define ECS_TEST_TRAFFIC_H
@@ -12,7 +12,7 @@
 #define TEST_TARGETS_MAX 64
 #define TEST_LISTENER TEST_ACCOUNT_KEY "/front/0000000000000001"
 
-/* As a listener would be stored: asking for one would try a port of this machine. */
+/* As a listener would be stored: CreateListener would bind a port of this machine. */
 static inline int test_put_listener(struct store_transaction *transaction, void *context,
 	struct err *err)
 {
@@ -81,7 +81,7 @@ static inline int test_tend(struct store_transaction *transaction, void *context
 	size_t count = 0;
 	int code = 0;
 
-	/* A cursor does not survive a change. */
+	/* A cursor is invalid after a change. */
 	while (count < TEST_TARGETS_MAX && (target = store_next(&cursor)))
 		targets[count++] = target;
 	for (size_t i = 0; code == 0 && i < count; i++)
@@ -97,7 +97,7 @@ static inline int test_tend(struct store_transaction *transaction, void *context
 	return code;
 }
 
-/* Finds every target in this state, and everybody gone from those that drain. */
+/* Finds every target in this state, and completes draining ones. */
 static inline void test_tend_targets(struct test_server *server, enum elb_target_state state,
 	int64_t now_ms)
 {

@@ -17,9 +17,9 @@
 
 /* State of one maintained cluster. The work queue's keys are cluster keys; only its one worker uses
  * this. */
-struct kept {
+struct cluster_state {
 	struct map
-		brought; /* ids that were registered here since the start, or since the last reset */
+		registered; /* ids that were registered here since the start, or since the last reset */
 	uint64_t listed;    /* the last list request that was done */
 	uint64_t forgotten; /* the last reset that was done */
 	bool leaving;       /* some instances wait for their last task */
@@ -29,7 +29,7 @@ struct instance_maintainer {
 	struct instance_maintainer_config config;
 	struct controller *controller;
 	char *key;                /* of the cluster that the instances register in */
-	struct map clusters;      /* struct kept by key; used by the worker only */
+	struct map clusters;      /* struct cluster_state by key; used by the worker only */
 	_Atomic uint64_t lists;   /* requests to list the runtime */
 	_Atomic uint64_t resets;  /* requests to forget registrations */
 	_Atomic uint64_t leaving; /* clusters with instances that wait for their last task */
@@ -125,7 +125,7 @@ static const struct json *resources_of(const struct runtime_instance *from, stru
 
 /* ---- writing ---- */
 
-struct bringing {
+struct batch {
 	const struct instance_maintainer_config *config;
 	struct span cluster_key;
 	bool ensure; /* create a missing cluster */
@@ -133,7 +133,7 @@ struct bringing {
 	int64_t now_ms;
 	const struct runtime_instance *instances;
 	size_t count;
-	const struct map *brought;
+	const struct map *registered;
 	const struct map *present; /* ids of all instances of the runtime; for leave() */
 	/* Of leave(): where the batch begins; out: how many of it still have tasks, and its end, data NULL
 	 * when that was the last one. */
@@ -156,29 +156,29 @@ static bool is_back(const struct container_instance_facts *facts,
 	return facts->left && !from->away;
 }
 
-static int bring_one(struct store_transaction *transaction, const struct bringing *bringing,
+static int bring_one(struct store_transaction *transaction, const struct batch *batch,
 	const struct runtime_instance *from, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
 	const struct store_object *known = container_instance_of_runtime(store_head(transaction),
-		arena, bringing->cluster_key, bringing->config->host, from->id);
+		arena, batch->cluster_key, batch->config->host, from->id);
 	struct container_instance_edit edit = {.arena = arena,
-		.facts = {.registered_ms = bringing->now_ms},
+		.facts = {.registered_ms = batch->now_ms},
 		.revision = STORE_ABSENT};
 	struct json *versions = json_new_object(arena), *document;
 	char id[ID_HEX_SIZE];
 	int code = 0;
 
 	/* It was registered, and a client deregistered it. */
-	if (!known && map_has(bringing->brought, from->id))
+	if (!known && map_has(batch->registered, from->id))
 		return 0;
 	if (known) {
 		code = container_instance_edit_open(known, arena, &edit, err);
 		if (code < 0)
 			return code;
 	} else {
-		id_hex(bringing->config->random, id);
-		edit.key = arena_format(arena, "%.*s/%s", SPAN_ARGS(bringing->cluster_key), id);
+		id_hex(batch->config->random, id);
+		edit.key = arena_format(arena, "%.*s/%s", SPAN_ARGS(batch->cluster_key), id);
 		edit.document = json_new_object(arena);
 		json_set_string(arena, edit.document, "containerInstanceArn",
 			ecs_arn_of_key(arena, "container-instance", edit.key));
@@ -189,8 +189,7 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 	json_set(arena, document, "versionInfo", versions);
 	json_set(arena, document, "registeredResources", resources_of(from, arena));
 	json_set(arena, document, "attributes",
-		attributes_of(bringing->config, from, json_get(edit.document, "attributes"),
-			arena));
+		attributes_of(batch->config, from, json_get(edit.document, "attributes"), arena));
 	json_set(arena, document, "attachments", json_new_array(arena));
 	if (known && edit.facts.connected == !from->away && !is_back(&edit.facts, from) &&
 		span_equal(edit.facts.address, from->address) &&
@@ -198,14 +197,14 @@ static int bring_one(struct store_transaction *transaction, const struct bringin
 		return 0;
 	if (!known || is_back(&edit.facts, from)) {
 		edit.facts.status = CONTAINER_INSTANCE_ACTIVE;
-		edit.facts.active_ms = bringing->now_ms;
+		edit.facts.active_ms = batch->now_ms;
 	}
 	edit.document = document;
 	edit.facts.connected = !from->away;
 	edit.facts.left = false;
 	edit.facts.cpu = from->cpu;
 	edit.facts.memory = from->memory;
-	edit.facts.runtime = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(bringing->config->host),
+	edit.facts.runtime = arena_format(arena, "%.*s/%.*s", SPAN_ARGS(batch->config->host),
 		SPAN_ARGS(from->id));
 	edit.facts.agent_version = SPAN(SLIPWAY_VERSION);
 	edit.facts.ec2_instance_id = ec2_id_of(arena, edit.key);
@@ -222,23 +221,23 @@ static bool cluster_is_active(const struct store_view *view, struct span key)
 
 static int bring(struct store_transaction *transaction, void *context, struct err *err)
 {
-	struct bringing *bringing = context;
-	const struct instance_maintainer_config *config = bringing->config;
+	struct batch *batch = context;
+	const struct instance_maintainer_config *config = batch->config;
 	int code = 0;
 
-	if (bringing->ensure)
+	if (batch->ensure)
 		code = cluster_ensure(transaction, config->account, config->region, config->cluster,
-			config->random, bringing->now_ms, err);
-	else if (!cluster_is_active(store_head(transaction), bringing->cluster_key))
+			config->random, batch->now_ms, err);
+	else if (!cluster_is_active(store_head(transaction), batch->cluster_key))
 		return 0;
-	for (size_t i = 0; code == 0 && i < bringing->count; i++)
-		code = bring_one(transaction, bringing, &bringing->instances[i], err);
+	for (size_t i = 0; code == 0 && i < batch->count; i++)
+		code = bring_one(transaction, batch, &batch->instances[i], err);
 	return code;
 }
 
 /* The runtime no longer has this instance: it takes no new tasks, services move theirs away, and it
  * is deregistered when its last task is gone. */
-static int leave_one(struct store_transaction *transaction, struct bringing *bringing,
+static int leave_one(struct store_transaction *transaction, struct batch *batch,
 	const struct store_object *instance, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
@@ -249,7 +248,7 @@ static int leave_one(struct store_transaction *transaction, struct bringing *bri
 	if (store_count(store_head(transaction), &task_kind, TASK_BY_INSTANCE, live, false) == 0)
 		return store_delete(transaction, &container_instance_kind, instance->key,
 			instance->revision, err);
-	bringing->left++;
+	batch->left++;
 	if (container_instance_facts(instance)->left)
 		return 0;
 	code = container_instance_edit_open(instance, arena, &edit, err);
@@ -264,36 +263,35 @@ static int leave_one(struct store_transaction *transaction, struct bringing *bri
 /* Processes a batch of instances, starting where the last one ended. */
 static int leave(struct store_transaction *transaction, void *context, struct err *err)
 {
-	struct bringing *bringing = context;
+	struct batch *batch = context;
 	struct store_cursor cursor = {.view = store_head(transaction),
 		.kind = &container_instance_kind,
 		.index = CONTAINER_INSTANCE_BY_RUNTIME,
 		.prefix = arena_format(store_transaction_arena(transaction), "%.*s/%.*s/",
-			SPAN_ARGS(bringing->cluster_key), SPAN_ARGS(bringing->config->host)),
-		.after_text = bringing->from_text,
-		.after_key = bringing->from_key};
+			SPAN_ARGS(batch->cluster_key), SPAN_ARGS(batch->config->host)),
+		.after_text = batch->from_text,
+		.after_key = batch->from_key};
 	const struct store_object *absent[BATCH], *instance;
 	size_t count = 0, seen = 0;
 	int code = 0;
 
 	/* A cursor is invalid after a change: collect the instances first, then change them. */
-	bringing->left = 0;
-	bringing->end_text = bringing->end_key = SPAN_NONE;
+	batch->left = 0;
+	batch->end_text = batch->end_key = SPAN_NONE;
 	while ((instance = store_next(&cursor))) {
 		const struct container_instance_facts *facts = container_instance_facts(instance);
 
-		if (bringing->present
-				? !map_has(bringing->present, container_instance_runtime_id(facts))
-				: facts->left)
+		if (batch->present ? !map_has(batch->present, container_instance_runtime_id(facts))
+				   : facts->left)
 			absent[count++] = instance;
 		if (++seen == BATCH) {
-			bringing->end_text = arena_copy_span(bringing->arena, cursor.text);
-			bringing->end_key = arena_copy_span(bringing->arena, instance->key);
+			batch->end_text = arena_copy_span(batch->arena, cursor.text);
+			batch->end_key = arena_copy_span(batch->arena, instance->key);
 			break;
 		}
 	}
 	for (size_t i = 0; code == 0 && i < count; i++)
-		code = leave_one(transaction, bringing, absent[i], err);
+		code = leave_one(transaction, batch, absent[i], err);
 	return code;
 }
 
@@ -309,21 +307,21 @@ static int check_instance(const struct runtime_instance *instance, struct err *e
 	return 0;
 }
 
-static int let_go(struct instance_maintainer *maintainer, struct kept *kept,
-	struct bringing *bringing, struct err *err)
+static int let_go(struct instance_maintainer *maintainer, struct cluster_state *state,
+	struct batch *batch, struct err *err)
 {
 	size_t left = 0;
 	int code;
 
 	do {
 		code = control_write(maintainer->config.runner, maintainer->config.store, leave,
-			bringing, NULL, err);
-		left += bringing->left;
-		bringing->from_text = bringing->end_text;
-		bringing->from_key = bringing->end_key;
-	} while (code == 0 && bringing->end_key.data);
-	if (code == 0 && kept->leaving != (left > 0)) {
-		kept->leaving = left > 0;
+			batch, NULL, err);
+		left += batch->left;
+		batch->from_text = batch->end_text;
+		batch->from_key = batch->end_key;
+	} while (code == 0 && batch->end_key.data);
+	if (code == 0 && state->leaving != (left > 0)) {
+		state->leaving = left > 0;
 		if (left > 0)
 			atomic_fetch_add(&maintainer->leaving, 1);
 		else
@@ -333,11 +331,11 @@ static int let_go(struct instance_maintainer *maintainer, struct kept *kept,
 }
 
 /* An instance that the runtime did not list for a while counts as new when it returns. */
-static void forget_absent(struct kept *kept, const struct map *present)
+static void forget_absent(struct cluster_state *state, const struct map *present)
 {
-	MAP_EACH (&kept->brought, entry)
+	MAP_EACH (&state->registered, entry)
 		if (!map_has(present, entry->key))
-			map_remove(&kept->brought, entry->key);
+			map_remove(&state->registered, entry->key);
 }
 
 static int list_runtime(const struct instance_maintainer_config *config, struct arena *arena,
@@ -367,12 +365,12 @@ static int list_runtime(const struct instance_maintainer_config *config, struct 
 }
 
 /* Lists the runtime and brings the cluster in line with it. */
-static int keep_listed(struct instance_maintainer *maintainer, struct kept *kept, struct span key,
-	struct err *err)
+static int keep_listed(struct instance_maintainer *maintainer, struct cluster_state *state,
+	struct span key, struct err *err)
 {
 	const struct instance_maintainer_config *config = &maintainer->config;
 	_arena_ struct arena *arena = arena_new(0);
-	struct bringing bringing = {.config = config,
+	struct batch batch = {.config = config,
 		.cluster_key = key,
 		.ensure = span_is(key, maintainer->key),
 		.arena = arena,
@@ -385,55 +383,54 @@ static int keep_listed(struct instance_maintainer *maintainer, struct kept *kept
 
 	if (code < 0)
 		return code;
-	if (kept->forgotten != resets)
-		map_clear(&kept->brought);
-	kept->forgotten = resets;
-	forget_absent(kept, &present);
-	bringing.brought = &kept->brought;
-	for (size_t done = 0; code == 0 && done < count; done += bringing.count) {
-		bringing.instances = instances + done;
-		bringing.count = count - done < BATCH ? count - done : BATCH;
-		code = control_write(config->runner, config->store, bring, &bringing, NULL, err);
+	if (state->forgotten != resets)
+		map_clear(&state->registered);
+	state->forgotten = resets;
+	forget_absent(state, &present);
+	batch.registered = &state->registered;
+	for (size_t done = 0; code == 0 && done < count; done += batch.count) {
+		batch.instances = instances + done;
+		batch.count = count - done < BATCH ? count - done : BATCH;
+		code = control_write(config->runner, config->store, bring, &batch, NULL, err);
 	}
 	for (size_t i = 0; code == 0 && i < count; i++)
-		map_put(&kept->brought, instances[i].id, maintainer);
-	bringing.present = &present;
-	return code < 0 ? code : let_go(maintainer, kept, &bringing, err);
+		map_put(&state->registered, instances[i].id, maintainer);
+	batch.present = &present;
+	return code < 0 ? code : let_go(maintainer, state, &batch, err);
 }
 
 /* Checks only instances that are disconnected already. */
-static int keep_leaving(struct instance_maintainer *maintainer, struct kept *kept, struct span key,
-	struct err *err)
+static int keep_leaving(struct instance_maintainer *maintainer, struct cluster_state *state,
+	struct span key, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct bringing bringing = {
-		.config = &maintainer->config, .cluster_key = key, .arena = arena};
+	struct batch batch = {.config = &maintainer->config, .cluster_key = key, .arena = arena};
 
-	return kept->leaving ? let_go(maintainer, kept, &bringing, err) : 0;
+	return state->leaving ? let_go(maintainer, state, &batch, err) : 0;
 }
 
-static struct kept *find_kept(struct instance_maintainer *maintainer, struct span key)
+static struct cluster_state *find_kept(struct instance_maintainer *maintainer, struct span key)
 {
-	struct kept *kept = map_get(&maintainer->clusters, key);
+	struct cluster_state *state = map_get(&maintainer->clusters, key);
 
-	if (!kept) {
-		kept = memory_allocate(sizeof(*kept));
-		map_put(&maintainer->clusters, key, kept);
+	if (!state) {
+		state = memory_allocate(sizeof(*state));
+		map_put(&maintainer->clusters, key, state);
 	}
-	return kept;
+	return state;
 }
 
 static int keep(struct instance_maintainer *maintainer, struct span key, struct err *err)
 {
-	struct kept *kept = find_kept(maintainer, key);
+	struct cluster_state *state = find_kept(maintainer, key);
 	uint64_t lists = atomic_load(&maintainer->lists);
 	int code;
 
-	if (kept->listed == lists)
-		return keep_leaving(maintainer, kept, key, err);
-	code = keep_listed(maintainer, kept, key, err);
+	if (state->listed == lists)
+		return keep_leaving(maintainer, state, key, err);
+	code = keep_listed(maintainer, state, key, err);
 	if (code == 0)
-		kept->listed = lists;
+		state->listed = lists;
 	return code;
 }
 
@@ -452,15 +449,15 @@ static bool is_kept(const struct instance_maintainer *maintainer, struct span ke
 
 static void forget_cluster(struct instance_maintainer *maintainer, struct span key)
 {
-	struct kept *kept = map_get(&maintainer->clusters, key);
+	struct cluster_state *state = map_get(&maintainer->clusters, key);
 
-	if (!kept)
+	if (!state)
 		return;
-	if (kept->leaving)
+	if (state->leaving)
 		atomic_fetch_sub(&maintainer->leaving, 1);
 	map_remove(&maintainer->clusters, key);
-	map_clear(&kept->brought);
-	free(kept);
+	map_clear(&state->registered);
+	free(state);
 }
 
 /* A deleted cluster, other than the main one, has no instances: they were deleted with it. */
@@ -501,10 +498,10 @@ const struct controller_row instance_maintainer_row = {
 static void free_maintainer(struct instance_maintainer *maintainer)
 {
 	MAP_EACH (&maintainer->clusters, entry) {
-		struct kept *kept = entry->value;
+		struct cluster_state *state = entry->value;
 
-		map_clear(&kept->brought);
-		free(kept);
+		map_clear(&state->registered);
+		free(state);
 	}
 	map_clear(&maintainer->clusters);
 	free(maintainer->key);

@@ -10,13 +10,13 @@
  *                                                                say "ecs-svc/NUMBER" as startedBy
  *     service_event       ACCOUNT/REGION/CLUSTER/NAME/SEQUENCE   the last 100
  *
- * NUMBER is 19 digits that nobody chose. Facts are in the private text (as those of tasks are), so facts
- * never parse the large documents.
+ * NUMBER is 19 random digits. Facts are in the private text (as those of tasks are), so reading
+ * facts never parses the large documents.
  *
- * Who writes. API handlers write what clients want (service.c, task_set.c). The service controller
- * (service_controller.c) does the rest, and does it inside one transaction on head: read counts, plan
- * (rollout/), create tasks, want tasks stopped, move states, add events. So nothing is done twice however
- * many servers try.
+ * API handlers write the desired state (service.c, task_set.c). The service controller
+ * (service_controller.c) writes the rest in one transaction on head: it reads counts, plans
+ * (rollout/), creates tasks, requests stops, moves states and adds events. So nothing is done
+ * twice, even with several servers.
  */
 #ifndef ECS_SERVICE_KIND_H
 #define ECS_SERVICE_KIND_H
@@ -73,31 +73,35 @@ struct service_facts {
 	enum service_controller controller;
 	struct span
 		launch_type; /* "EC2", "FARGATE", "EXTERNAL"; "" with capacity providers or task sets */
-	int64_t desired;     /* of a DAEMON service: ignored, the instances decide */
+	int64_t desired;     /* ignored for a DAEMON service: one task per matching instance */
 	int64_t minimum_healthy; /* percent */
 	int64_t maximum;         /* percent */
 	bool breaker, rollback;  /* deploymentCircuitBreaker */
 	int64_t grace_ms;        /* healthCheckGracePeriodSeconds */
 	int64_t created_ms;
 	int64_t ended_ms; /* when it became INACTIVE; 0 */
-	/* Kept by the controller. */
+	/* Written by the controller. */
 	struct span
-		reported; /* the last state told by an event that is not to be repeated: "steady", "unable", … */
+		/* the last state reported by an event, which is not repeated: "steady", "unable",
+		 * … */
+		reported;
 	int64_t reported_ms;
-	/* By the group controller: the runtime that keeps its replicas says that it cannot go on by itself. */
+	/* Written by the group controller: the runtime that keeps the replicas reports that the
+	 * rollout failed. */
 	bool group_failed;
-	/* And the deployment ("ecs-svc/…") of which that runtime counts all tasks that are wanted as available; "". */
+	/* The deployment ("ecs-svc/…") of which that runtime counts all desired tasks as available;
+	 * "". */
 	struct span group_available;
 };
 
 /* ---- deployments ---- */
 
 /*
- * Of a deployment's document the controller writes rolloutStateReason, statusReason,
- * deploymentCircuitBreaker ({status, failureCount, threshold}, once it has tripped) and rollback ({reason,
- * startedAt, serviceRevisionArn}); the rest is the handlers'. A rollback is a deployment of its own, with the
- * document of the one it goes back to. Whatever of status, updatedAt and finishedAt is in the documents of
- * services, deployments and task sets is kept equal to the facts.
+ * The controller writes these members of a deployment's document: rolloutStateReason, statusReason,
+ * deploymentCircuitBreaker ({status, failureCount, threshold}, once it has tripped) and rollback
+ * ({reason, startedAt, serviceRevisionArn}); handlers write the rest. A rollback is a deployment of
+ * its own, with the document of the deployment that it returns to. status, updatedAt and finishedAt
+ * in the documents of services, deployments and task sets always equal the facts.
  */
 
 #define DEPLOYMENT_STATUSES(X) X(PRIMARY) X(ACTIVE) X(INACTIVE)
@@ -149,10 +153,10 @@ struct service_deployment_facts {
 	int64_t failed; /* tasks that failed since one last succeeded */
 	int64_t failed_ever;
 	int64_t failed_ms; /* when the last one did */
-	bool reached;      /* all tasks it wanted ran and were healthy once */
-	bool rollback;     /* it is itself the way back from a failed one */
+	bool reached;      /* all its tasks were running and healthy once */
+	bool rollback;     /* it is itself the rollback of a failed one */
 	bool requested; /* a client asked for its end (see below); else the circuit breaker found it failed */
-	int64_t backoff_round;    /* how often starting was put off, longer each time */
+	int64_t backoff_round;    /* number of start delays, each longer than the last */
 	int64_t backoff_until_ms; /* crash loop: no new task before; 0 */
 	int64_t created_ms, updated_ms, finished_ms;
 };
@@ -188,7 +192,7 @@ struct task_set_facts {
 	int64_t revision;
 	enum task_set_status status;
 	double scale;      /* percent of the service's desired count */
-	int64_t computed;  /* ceil(desired * scale / 100): kept by whoever changes either */
+	int64_t computed;  /* ceil(desired * scale / 100): updated with either of them */
 	bool stable;       /* STEADY_STATE, as the controller last found it */
 	int64_t stable_ms; /* when it found that: stabilityStatusAt */
 	int64_t failed;    /* as those of a deployment */
@@ -253,8 +257,8 @@ int service_event_add(struct store_transaction *transaction, struct span service
 	const char *format, ...) __attribute__((format(printf, 7, 8)));
 
 /*
- * Counts one more in an event "VERB N THINGS": the one that was told of the same in the last seconds, or a new
- * one. So a hundred tasks that start together are told of once. `maker` makes the event's id: the id of the
+ * Increments the count of an event "VERB N THINGS" of the last seconds, or adds a new one, so that
+ * a hundred tasks that start together make one event. `maker` makes the event's id: the id of the
  * task that is counted. No change if there is no such service.
  */
 int service_event_count(struct store_transaction *transaction, struct span service_key,

@@ -287,7 +287,7 @@ static void measure_resources(const struct store_object *object, int64_t measure
 		return;
 	measures[TASK_SUM_CPU] = facts->cpu;
 	measures[TASK_SUM_MEMORY] = facts->memory;
-	/* What the instance still carries, wanted or not: its agent would say the same. */
+	/* Tasks that the instance still runs, desired or not, as its agent would count them. */
 	measures[TASK_SUM_INSTANCE_RUNNING] = facts->last >= TASK_RUNNING;
 	measures[TASK_SUM_INSTANCE_PENDING] = facts->last < TASK_RUNNING;
 }

@@ -1,16 +1,16 @@
 /*
- * Tasks: what runs, or shall run, or has run, on a container instance. Keys are
+ * Tasks that run, will run or have run on a container instance. Keys are
  * "ACCOUNT/REGION/CLUSTER/ID"; the id is also the token by which a runtime knows the task.
  *
- * The API text is the whole task of a DescribeTasks answer but its tags. What anybody decides by is in
- * the facts, which are kept in the private text; task_save() puts those that clients see into the
- * document, so that the two never differ.
+ * The API text is the whole task of a DescribeTasks answer except its tags. Controllers and
+ * placement use the facts, which are kept in the private text; task_save() copies those that
+ * clients see into the document, so that the two never differ.
  *
- * Who writes. Creating a task (RunTask, StartTask, a service) writes it down with desired status RUNNING
- * and an instance that has room: that is the intent, and nothing runs yet. Wanting its end (StopTask, a
+ * Creating a task (RunTask, StartTask, a service) stores it with desired status RUNNING and an
+ * instance that has room: that is the intent, and nothing runs yet. Stopping it (StopTask, a
  * service) sets the desired status to STOPPED. Everything else about a task is observed: the task
- * controller asks the runtime to start or stop, and writes what the runtime says (task_controller.c); for
- * instances with an agent of their own, that agent says it (SubmitTaskStateChange).
+ * controller has the runtime start or stop it, and writes what the runtime reports
+ * (task_controller.c); agents report the tasks of their own instances (SubmitTaskStateChange).
  */
 #ifndef ECS_TASK_H
 #define ECS_TASK_H
@@ -40,15 +40,15 @@ enum task_health {
 };
 
 /*
- * How far a task is with what sends traffic to it (task_traffic.h). It is registered once in its life:
- * what a client takes out stays out.
+ * State of a task's registration with load balancers and names (task_traffic.h). A task is
+ * registered once in its life: if a client deregisters it, it stays deregistered.
  */
 #define TASK_TRAFFICS(X)                                                                           \
-	X(NONE)       /* no target group and no name is its business */                            \
-	X(WAITING)    /* it is to be registered when it runs and is healthy */                     \
-	X(REGISTERED) /* it was */                                                                 \
-	X(LEAVING)    /* taken out; what knows it still may come, so it runs on */                 \
-	X(LEFT)       /* nobody comes any more */
+	X(NONE)       /* it has no target group and no name */                                     \
+	X(WAITING)    /* it is registered once it runs and is healthy */                           \
+	X(REGISTERED) /* it is registered */                                                       \
+	X(LEAVING)    /* deregistered; clients may still connect, so it keeps running */           \
+	X(LEFT)       /* no client can connect any more */
 enum task_traffic {
 #define X(name) TASK_TRAFFIC_##name,
 	TASK_TRAFFICS(X)
@@ -56,10 +56,10 @@ enum task_traffic {
 		TASK_TRAFFIC_COUNT
 };
 
-/* What its load balancers think of it. */
+/* Its health according to its load balancers. */
 #define TASK_BALANCES(X)                                                                           \
-	X(NONE)    /* nothing: there is none, or none that checks it */                            \
-	X(WAITING) /* one of them does not know yet */                                             \
+	X(NONE)    /* no load balancer, or none that checks it */                                  \
+	X(WAITING) /* one of them has no result yet */                                             \
 	X(HEALTHY)                                                                                 \
 	X(UNHEALTHY) /* one of them finds it unhealthy */
 enum task_balance {
@@ -78,15 +78,16 @@ enum task_launch_type {
 };
 
 /*
- * What a service plans with: how far a task is. The index TASK_BY_SERVICE has one letter for each, so
- * that a plan needs counts only, however many tasks there are.
+ * Classes of tasks for a service's plan. The index TASK_BY_SERVICE has one letter for each, so that
+ * a plan needs counts only, however many tasks there are.
  */
 enum task_class {
-	TASK_CLASS_PENDING, /* 'p' shall run, does not yet */
-	TASK_CLASS_STARTING, /* 's' runs, and its containers or load balancers do not know its health yet */
-	TASK_CLASS_HEALTHY, /* 'h' runs, and is healthy to all who check it; perhaps nobody does */
-	TASK_CLASS_UNHEALTHY, /* 'u' runs and is not healthy */
-	TASK_CLASS_STOPPING,  /* 'x' shall stop, does not run down yet */
+	TASK_CLASS_PENDING, /* 'p' desired RUNNING, not RUNNING yet */
+	/* 's' RUNNING, the health by containers or load balancers is not known yet */
+	TASK_CLASS_STARTING,
+	TASK_CLASS_HEALTHY,   /* 'h' RUNNING and healthy in every check, or without any check */
+	TASK_CLASS_UNHEALTHY, /* 'u' RUNNING and not healthy */
+	TASK_CLASS_STOPPING,  /* 'x' desired STOPPED, not stopping yet */
 	TASK_CLASS_COUNT
 };
 extern const char task_class_letters[TASK_CLASS_COUNT + 1];
@@ -125,13 +126,14 @@ struct task_facts {
 	int64_t revision;
 	struct span
 		instance; /* id of the container instance; "": its runtime has not chosen one yet */
-	struct span group;      /* "service:web", "family:web" or what the client said */
-	struct span started_by; /* "" if nobody said */
+	struct span group;      /* "service:web", "family:web" or as the client set it */
+	struct span started_by; /* "" if not set */
 	struct span service;    /* name, "" for a task of its own */
 	struct span deployment; /* "ecs-svc/123…", or a task set's id; "" likewise */
 	struct span reference;  /* of StartTask; "" */
 	enum task_launch_type launch_type;
-	/* The server whose runtime runs it, as instance_maintainer.h names it; "": an agent tells. */
+	/* The server whose runtime runs it, as instance_maintainer.h names it; "": an agent reports
+	 * it. */
 	struct span host;
 	bool daemon; /* of a DAEMON service */
 	bool network; /* awsvpc: has a network interface of its own, PROVISIONING and DEPROVISIONING apply */
@@ -146,18 +148,21 @@ struct task_facts {
 	enum task_status last;
 	enum task_health health;
 	int64_t started_ms;  /* 0: never ran */
-	int64_t stopping_ms; /* 0: nobody wants it to stop */
+	int64_t stopping_ms; /* 0: not requested to stop */
 	int64_t stopped_ms;  /* 0: not STOPPED */
 	int64_t deletion_ms; /* runtime_task, as it was when the runtime was last seen to end it; 0 */
-	bool let_go; /* its runtime ends it: another one may have its place among the replicas of its group */
+	bool let_go; /* its runtime ends it: a replacement may take its place in the group */
 	/* The runtime may forget it (STOPPED is durable here); set by the task controller alone. */
 	bool acknowledged;
-	bool failed; /* STOPPED without having been asked to, or never started: counts against its deployment */
+	/* STOPPED without a request, or never started: counts against its deployment */
+	bool failed;
 	/* Traffic, see above. */
 	enum task_traffic traffic;
 	enum task_balance balance; /* as the traffic controller last found it */
-	int64_t leaves_ms; /* of LEAVING: no client remembers its names any more; 0: it had none */
-	bool lost; /* and that because its runtime or instance lost it, for which the deployment cannot help */
+	int64_t leaves_ms; /* of LEAVING: until then clients may cache its names; 0: it had none */
+	/* failed because its runtime or instance lost it, which does not count against the
+	 * deployment */
+	bool lost;
 };
 
 static inline const struct task_facts *task_facts(const struct store_object *task)
@@ -165,9 +170,9 @@ static inline const struct task_facts *task_facts(const struct store_object *tas
 	return task->facts;
 }
 
-/* It runs, but what is to send traffic to it does not yet: it is not registered, or its load balancers have
- * not found it healthy for the first time. RUNNING comes after that, so that whoever waits for a service to be
- * stable finds it reachable. */
+/* It runs, but gets no traffic yet: it is not registered, or its load balancers have not found it
+ * healthy for the first time. RUNNING comes after that, so that a client that waits for a stable
+ * service finds it reachable. */
 static inline bool task_awaits_traffic(const struct task_facts *facts)
 {
 	return facts->traffic == TASK_TRAFFIC_WAITING ||

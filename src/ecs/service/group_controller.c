@@ -12,15 +12,15 @@
 #include "ecs/service/service_controller.h"
 #include "ecs/service/service_group.h"
 
-/* Keys of work that are no group's: those begin with an account's digits. */
+/* Work queue keys other than groups: group ids begin with an account's digits. */
 #define KEY_EVERYTHING "*" /* compare all that the runtime has with the store */
 #define KEY_INSTANCE '@'   /* "@" and the key of an instance: close or open it */
 
 #define WORKERS 4
 #define BACKOFF_MOST_US INT64_C(30000000)
-#define REPORTED_MAX 10000             /* ids of events that need not be looked for in the store */
-#define EVENT_AGE_MS INT64_C(3600000)  /* older ones are no news */
-#define BLOCKED_POLL_MS INT64_C(10000) /* how often what cannot be made for others is tried again */
+#define REPORTED_MAX 10000             /* ids of events that are known to be stored */
+#define EVENT_AGE_MS INT64_C(3600000)  /* older events are not reported */
+#define BLOCKED_POLL_MS INT64_C(10000) /* how often blocked groups are retried */
 
 struct group_controller {
 	struct group_controller_config config;
@@ -28,7 +28,8 @@ struct group_controller {
 	struct runtime *runtime;
 	struct controller_handle handle;
 	struct lock lock;
-	struct map reported; /* guarded by the lock: ids of events that services have told */
+	/* guarded by the lock: ids of events that are in the services' events */
+	struct map reported;
 };
 
 struct step {
@@ -39,7 +40,7 @@ struct step {
 	struct err *err;
 };
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
 struct reporting {
 	struct span service_key;
@@ -83,7 +84,7 @@ static bool was_reported(struct group_controller *groups, struct span id)
 static void remember_reported(struct group_controller *groups, struct span id)
 {
 	lock_take(&groups->lock);
-	/* The store knows, too; it only takes longer to ask. */
+	/* Other ids are found in the store, only more slowly. */
 	if (groups->reported.count >= REPORTED_MAX)
 		map_clear(&groups->reported);
 	if (!map_has(&groups->reported, id))
@@ -91,54 +92,54 @@ static void remember_reported(struct group_controller *groups, struct span id)
 	lock_release(&groups->lock);
 }
 
-/* What its group says of a service. */
-struct saying {
+/* The state of a service according to its group. */
+struct group_report {
 	struct span service_key;
 	bool failed;
 	struct span available;
 };
 
-static bool is_known(const struct store_object *service, const struct saying *saying)
+static bool is_known(const struct store_object *service, const struct group_report *reported)
 {
-	return service_facts(service)->group_failed == saying->failed &&
-	       span_equal(service_facts(service)->group_available, saying->available);
+	return service_facts(service)->group_failed == reported->failed &&
+	       span_equal(service_facts(service)->group_available, reported->available);
 }
 
-static int write_saying(struct store_transaction *transaction, void *context, struct err *err)
+static int write_group_report(struct store_transaction *transaction, void *context, struct err *err)
 {
-	const struct saying *saying = context;
+	const struct group_report *reported = context;
 	const struct store_object *service =
-		store_get(store_head(transaction), &service_kind, saying->service_key);
+		store_get(store_head(transaction), &service_kind, reported->service_key);
 	struct service_facts facts;
 
-	if (!service || is_known(service, saying))
+	if (!service || is_known(service, reported))
 		return 0;
 	facts = *service_facts(service);
-	facts.group_failed = saying->failed;
-	facts.group_available = saying->available;
+	facts.group_failed = reported->failed;
+	facts.group_available = reported->available;
 	return service_object_put_facts(transaction, service, &facts,
 		store_transaction_arena(transaction), err);
 }
 
-/* All that is wanted is of one version, and counts: from now on the runtime gives up none of it for what comes next. */
+/* All desired tasks are of one version and available: the next rollout does not remove them first. */
 static bool is_available(const struct runtime_group_state *state)
 {
 	return state->settled && !state->ending && state->updated >= state->desired &&
 	       state->available >= state->desired;
 }
 
-/* Whether it can go on by itself, and whether it has what it wants. Task sets are several groups of one service, and say
- * it in events only. */
+/* Records whether the rollout failed, and whether the group is available. A service with task sets
+ * has several groups, so these are reported in events only. */
 static int note_state(struct step *step, const struct runtime_group_state *state)
 {
-	struct saying saying = {
+	struct group_report reported = {
 		state->id, state->failed, is_available(state) ? state->version : SPAN("")};
 	const struct store_object *service = store_get(step->view, &service_kind, state->id);
 
-	if (!service || is_known(service, &saying))
+	if (!service || is_known(service, &reported))
 		return 0;
-	return control_write(step->call->runner, step->call->store, write_saying, &saying, NULL,
-		step->err);
+	return control_write(step->call->runner, step->call->store, write_group_report, &reported,
+		NULL, step->err);
 }
 
 static int report_events(struct step *step, const struct runtime_group_state *state)
@@ -161,8 +162,8 @@ static int report_events(struct step *step, const struct runtime_group_state *st
 
 /* ---- one group ---- */
 
-/* What cannot be is told, and tried again when something changes. What stands in its way is somebody else's: nobody
- * tells when that is gone. */
+/* Reports why the group cannot be applied; the next change retries it. A blocker outside slipway
+ * sends no change when it is gone, so the group is polled. */
 static int report_failure(struct step *step, struct span id, const struct err *why)
 {
 	return report_service(step, id, SPAN(""), arena_format(step->arena, "%s", why->message),
@@ -203,13 +204,14 @@ static int reconcile_group(struct step *step, struct span id)
 		return err_set(step->err, code, "%s", why.message);
 	code = runtime->operations->groups->get(runtime, id, step->arena, &state, step->err);
 	if (code == -ENOENT)
-		return 0; /* we are told when it is there */
+		return 0; /* retried by the change that creates it */
 	if (code == 0)
 		code = note_state(step, state);
 	return code < 0 ? code : report_events(step, state);
 }
 
-/* The task sets of a service change with it, each in its own turn; those that are gone come by their own ids. */
+/* The task sets of a service change with it and are queued one by one; deleted ones are queued by
+ * their own ids. */
 static void inspect_sets(struct step *step, struct span service_key)
 {
 	struct store_cursor cursor = {.view = step->view,
@@ -228,7 +230,7 @@ static void inspect_sets(struct step *step, struct span service_key)
 
 /* ---- instances ---- */
 
-/* What is to move away from an instance that drains is replaced first. */
+/* Tasks on a draining instance are replaced before they stop. */
 static int inspect_services_on(struct step *step, struct span instance_key)
 {
 	struct store_cursor cursor = {.view = step->view,
@@ -256,7 +258,8 @@ static int inspect_services_on(struct step *step, struct span instance_key)
 	return 0;
 }
 
-/* A machine may be an instance of several clusters: it takes new tasks when it drains in none. */
+/* A machine may be an instance of several clusters: it is open for new tasks only if it drains in
+ * none. */
 static bool drains_anywhere(struct step *step, struct span id)
 {
 	const struct group_controller_config *config = &step->groups->config;
@@ -280,13 +283,13 @@ static bool drains_anywhere(struct step *step, struct span id)
 static bool is_our_instance(const struct group_controller *groups,
 	const struct store_object *instance)
 {
-	/* Those that have left drain by our own doing. */
+	/* Instances that have left are DRAINING because the maintainer set it. */
 	return instance && !container_instance_facts(instance)->left &&
 	       span_equal(container_instance_host(container_instance_facts(instance)),
 		       groups->config.host);
 }
 
-/* Which tasks an instance has. */
+/* Kinds of tasks on an instance. */
 static void find_kinds(struct step *step, struct span instance_key, bool *ret_daemons,
 	bool *ret_others)
 {
@@ -301,7 +304,7 @@ static void find_kinds(struct step *step, struct span instance_key, bool *ret_da
 		*(task_facts(task)->daemon ? ret_daemons : ret_others) = true;
 }
 
-/* Daemons are the last to leave an instance that drains, and the first to come back. */
+/* Daemons are the last to leave a draining instance, and the first to return. */
 static int dismiss_daemons(struct step *step, const struct store_object *instance, struct span id)
 {
 	struct runtime *runtime = step->groups->runtime;
@@ -311,7 +314,7 @@ static int dismiss_daemons(struct step *step, const struct store_object *instanc
 	if (!runtime->operations->groups->dismiss)
 		return 0;
 	find_kinds(step, instance->key, &daemons, &others);
-	/* The end of another task does not wake us. */
+	/* The end of another task queues nothing, so poll. */
 	if (drains && daemons && others)
 		step->call->again_at_ms =
 			runner_wall_ms(step->call->runner) + SERVICE_DAEMON_RETRY_MS;
@@ -342,7 +345,7 @@ static int reconcile_instance(struct step *step, struct span key)
 
 /* ---- everything ---- */
 
-/* Those that the runtime does not have any more are not among what it lists. */
+/* Groups that the runtime does not have are not in its listing. */
 static void add_services(struct step *step, struct controller *controller)
 {
 	const struct group_controller_config *config = &step->groups->config;
@@ -364,7 +367,7 @@ static struct span instance_key(struct arena *arena, const struct store_object *
 	return arena_format(arena, "%c%.*s", KEY_INSTANCE, SPAN_ARGS(instance->key));
 }
 
-/* Whether they are closed or open cannot be seen: it is said again. */
+/* The runtime does not report whether instances are open, so it is set again. */
 static void add_instances(struct step *step, struct controller *controller)
 {
 	struct store_cursor cursor = {
@@ -439,7 +442,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	return code;
 }
 
-/* ---- what wakes it ---- */
+/* ---- watches ---- */
 
 static struct span key_of(const struct store_change *change)
 {
@@ -463,7 +466,7 @@ static void map_instance(const struct store_change *change, void *context,
 	controller_keys_add(keys, span_of(key));
 }
 
-/* How many tasks are still to be replaced changes what a group is to be. */
+/* The number of tasks that are still to be replaced changes the group. */
 static bool task_matters(const struct task_facts *before, const struct task_facts *after)
 {
 	return !before || !after || task_class_of(before) != task_class_of(after) ||

@@ -1,14 +1,15 @@
 /*
- * The group controller: for a runtime that keeps replicas itself (runtime.h, Groups), makes each service and
- * task set a group there, and writes what the runtime says happened to it into the service's events. The only
- * one who applies and removes groups; which tasks a group has is the task controller's business.
+ * The group controller: for a runtime that keeps replicas itself (runtime.h, Groups), applies each
+ * service and task set as a group there, and adds what the runtime reports about it to the
+ * service's events. No other code applies and removes groups; the task controller handles their
+ * tasks.
  *
- * Its keys are ids of groups (service_group.h). For each it compares what is wanted with what the runtime has:
+ * Its keys are ids of groups (service_group.h). For each it compares desired with actual:
  *
- *     wanted  the runtime has  then
- *     yes     any              apply it: that is asking once however often it is done, and repairs what was
- *                              changed or deleted behind our back
- *     no      yes              remove it
+ *     desired  actual   then
+ *     yes      any      apply it: idempotent, and repairs what others changed or deleted in the
+ *                       runtime
+ *     no       exists   remove it
  *
  * It also closes instances that are DRAINING in any cluster to new tasks, and opens them when they are not.
  */
@@ -19,7 +20,7 @@
 #include "ecs/task/sync_statistics.h"
 #include "runtime/runtime.h"
 
-/* Everything is compared so often, in case a notice was lost. */
+/* Interval of the full comparison, in case a notice was lost. */
 #define GROUP_CONTROLLER_RELIST_MS INT64_C(300000)
 
 struct group_controller;
@@ -27,7 +28,7 @@ struct group_controller;
 struct group_controller_config {
 	struct runner *runner;
 	struct store *store;
-	struct span host;            /* as the keeper of the runtime's instances has it */
+	struct span host;            /* as the maintainer of the runtime's instances has it */
 	struct span account, region; /* whose services are groups of this runtime */
 	const char *secrets;         /* folder, see task_spec.h; NULL: none */
 	struct work_queue_config queue;

@@ -1,6 +1,6 @@
 /*
- * Services on a runtime that keeps replicas itself: the real controllers of a server on the simulated runtime, on
- * virtual time. The server can go and come back, from the same store.
+ * Services on a runtime that keeps replicas itself: the real controllers of a server on the
+ * simulated runtime, on virtual time. The server can stop and start again, with the same store.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ struct rig {
 	struct ecs_context ecs;
 	struct test_server *server;
 	struct simulated_world *world;
-	/* A server's part, NULL while it is away. */
+	/* The server's state, NULL while it is down. */
 	struct runner *host;
 	struct runtime *runtime;
 	struct task_controller *tasks;
@@ -42,14 +42,14 @@ struct rig {
 	struct instance_maintainer *maintainer;
 	struct controller *services, *traffic;
 	struct service_control control;
-	/* Truth. */
+	/* Actual state. */
 	unsigned broken;
 	size_t running; /* programs */
 	size_t start_count;
 	int64_t starts_ms[STARTS_MAX];
 };
 
-/* ---- truth ---- */
+/* ---- actual state ---- */
 
 static void program_started(void *context, const struct simulated_program *program)
 {
@@ -139,7 +139,7 @@ static void boot(struct rig *rig)
 		fail_msg("%s", err.message);
 }
 
-/* As when its process is gone. */
+/* As if its process were killed. */
 static void take_down(struct rig *rig)
 {
 	runner_stop(rig->host);
@@ -163,7 +163,7 @@ static void define(struct rig *rig, const char *family, const char *command, boo
 		family, command, checked ? ",'healthCheck':{'command':['CMD','true']}" : "");
 }
 
-/* Groups are looked at after so many milliseconds. */
+/* Groups are reconciled after this many milliseconds. */
 static int setup_with(void **state, uint64_t first_pass, uint64_t last_pass)
 {
 	struct rig *rig = memory_allocate(sizeof(*rig));
@@ -226,7 +226,7 @@ static void wait_ms(struct rig *rig, int64_t milliseconds)
 		fail_msg("%s", runner_simulated_trouble(rig->runner));
 }
 
-/* Until it is so; what is not so for PATIENCE_MS fails the test. */
+/* Waits for a condition; fails the test after PATIENCE_MS. */
 #define WAIT_UNTIL(rig, condition)                                                                 \
 	do {                                                                                       \
 		int64_t until_ms = runner_wall_ms((rig)->runner) + PATIENCE_MS;                    \
@@ -267,7 +267,7 @@ static bool is_stable(struct rig *rig, const char *service, int64_t count)
 	       rig->running == (size_t)count;
 }
 
-/* How many events of the service have these words. */
+/* How many events of the service contain this text. */
 static size_t reported(struct rig *rig, const char *service, const char *words)
 {
 	const struct json *events = json_get(described(rig, service), "events");
@@ -358,7 +358,7 @@ static void a_service_is_a_group_as_long_as_it_is(void **state)
 		"{'service':'web','desiredCount':2,'taskDefinition':'checked'}");
 	WAIT_UNTIL(rig, is_stable(rig, "web", 2));
 	assert_int_equal(rig->start_count, 7);
-	/* Nobody has failed when a runtime ends tasks for their service. */
+	/* No task has failed when a runtime ends tasks for their service. */
 	assert_string_equal(task_text(rig, id, "stopCode"), "ServiceSchedulerInitiated");
 	assert_int_equal(json_get_integer(json_item(json_get(described(rig, "web"), "deployments"),
 						  0),
@@ -385,8 +385,8 @@ static int64_t count_available(struct rig *rig, const char *service)
 	return group->available;
 }
 
-/* A runtime gives up first what is not available to it: a client that goes back as soon as a version is completed must
- * not lose all of it. */
+/* A runtime removes unavailable tasks first: a client that rolls back as soon as a version is
+ * completed must not lose all of it. */
 static void completed_is_what_the_runtime_counts_on(void **state)
 {
 	static const char *const definitions[] = {"quick", "checked", "quick"};
@@ -458,7 +458,7 @@ static void what_is_deleted_behind_our_back_is_made_again(void **state)
 	WAIT_UNTIL(rig, is_stable(rig, "web", 2));
 	assert_int_equal(simulated_world_delete_group(rig->world, SPAN(CLUSTER "/web"), NULL), 0);
 	WAIT_UNTIL(rig, rig->start_count == 4 && is_stable(rig, "web", 2));
-	/* While nobody listens: then it is not among what the runtime has. */
+	/* While the server is down: then the group is not in the runtime's listing. */
 	take_down(rig);
 	assert_int_equal(simulated_world_delete_group(rig->world, SPAN(CLUSTER "/web"), NULL), 0);
 	wait_ms(rig, 5000);
@@ -603,7 +603,7 @@ static void a_deployment_that_failed_starts_no_more_tasks(void **state)
 	starts = rig->start_count;
 	wait_ms(rig, 600000);
 	assert_int_equal(rig->start_count, starts);
-	/* Until somebody wants something else. */
+	/* Until a client changes the service. */
 	test_call(rig->server, "UpdateService", "{'service':'web','taskDefinition':'quick'}");
 	WAIT_UNTIL(rig, is_stable(rig, "web", 1));
 }
@@ -659,13 +659,13 @@ static void gates_open_when_traffic_comes(void **state)
 	count_tasks(rig, "front", 'h', old);
 	test_call(rig->server, "UpdateService", "{'service':'front','taskDefinition':'checked'}");
 	WAIT_UNTIL(rig, rig->running == 4);
-	/* They run and are healthy; but nobody comes to them. */
+	/* They run and are healthy, but get no traffic yet. */
 	wait_ms(rig, 60000);
 	assert_int_equal(count_tasks(rig, "front", 's', NULL), 2);
 	assert_string_equal(task_text(rig, old, "desiredStatus"), "RUNNING");
 	tend(rig, ELB_TARGET_HEALTHY);
 	WAIT_UNTIL(rig, strcmp(task_text(rig, old, "desiredStatus"), "STOPPED") == 0);
-	/* The old ones are held as long as somebody may come. */
+	/* The old tasks are held as long as clients may connect. */
 	wait_ms(rig, 60000);
 	assert_int_equal(rig->running, 4);
 	assert_string_equal(task_text(rig, old, "lastStatus"), "DEACTIVATING");
@@ -674,8 +674,8 @@ static void gates_open_when_traffic_comes(void **state)
 	assert_string_equal(task_text(rig, old, "stopCode"), "ServiceSchedulerInitiated");
 }
 
-/* What it is to be registered with is gone: its group stays as it is, and nothing goes round in circles. */
-static void a_missing_target_group_is_told_once(void **state)
+/* Its target group was deleted: the group stays as it is, and the error is reported once. */
+static void a_missing_target_group_is_reported_once(void **state)
 {
 	struct rig *rig = *state;
 	char group[TEST_ARN_SIZE], id[TEST_ID_SIZE];
@@ -705,9 +705,9 @@ static void a_missing_target_group_is_told_once(void **state)
 	WAIT_UNTIL(rig, is_stable(rig, "front", 3));
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
-/* Events with these words that are newer than the one with this id. */
+/* Events with this text that are newer than the one with this id. */
 static size_t reported_since(struct rig *rig, const char *service, const char *id,
 	const char *words)
 {
@@ -724,12 +724,12 @@ static size_t reported_since(struct rig *rig, const char *service, const char *i
 	return count;
 }
 
-static void events_of_the_runtime_are_told_once(void **state)
+static void events_of_the_runtime_are_reported_once(void **state)
 {
 	struct rig *rig = *state;
 	char newest[TEST_ID_SIZE];
 
-	/* Memory for nobody: the world says so in the words of Kubernetes. */
+	/* More memory than any node has: the simulated world reports it in Kubernetes' text. */
 	test_call(rig->server, "RegisterTaskDefinition",
 		"{'family':'huge','containerDefinitions':[{'name':'app','image':'host',"
 		"'memory':100000000}]}");
@@ -745,7 +745,7 @@ static void events_of_the_runtime_are_told_once(void **state)
 		assert_int_equal(reported(rig, "web", "FailedScheduling"), 1);
 		assert_int_equal(reported(rig, "web", "SuccessfulCreate"), 1);
 	}
-	/* Those that have gone from what is kept are no news either. */
+	/* Events that were dropped from the store are not reported again. */
 	for (int i = 0; i < SERVICE_EVENTS_MAX; i++) {
 		test_call(rig->server, "UpdateService", "{'service':'web','desiredCount':%d}",
 			2 - i % 2);
@@ -764,7 +764,7 @@ static void events_of_the_runtime_are_told_once(void **state)
 	assert_int_equal(reported_since(rig, "web", newest, "Successful"), 0);
 }
 
-static void what_the_runtime_refuses_is_told_once(void **state)
+static void rejected_groups_are_reported_once(void **state)
 {
 	static const struct {
 		const char *family;
@@ -792,7 +792,7 @@ static void what_the_runtime_refuses_is_told_once(void **state)
 		test_call(rig->server, "UpdateService", "{'service':'%s','desiredCount':2}", name);
 		wait_ms(rig, 2 * GROUP_CONTROLLER_RELIST_MS);
 		assert_int_equal(reported(rig, name, cases[i].words), 1);
-		/* It is tried again when something changes, or is looked at again. */
+		/* It is retried when something changes, or at the next poll. */
 		simulated_world_occupy_group(rig->world, span_of(id), false);
 		test_call(rig->server, "UpdateService",
 			"{'service':'%s','desiredCount':1,'taskDefinition':'quick'}", name);
@@ -842,8 +842,8 @@ static void a_stopped_task_of_a_service_is_replaced(void **state)
 	assert_int_equal(rig->start_count, 3);
 }
 
-/* The exit of a task is written down before its runtime may replace it, whoever was there to see it. */
-static void an_exit_is_not_lost_while_nobody_looks(void **state)
+/* The exit of a task is stored before its runtime may replace it, even across a restart. */
+static void an_exit_is_not_lost_while_the_server_is_down(void **state)
 {
 	struct rig *rig = *state;
 	char id[TEST_ID_SIZE];
@@ -866,7 +866,7 @@ static void an_exit_is_not_lost_while_nobody_looks(void **state)
 		42);
 }
 
-/* Made for a service, and gone before it ran, as when somebody deletes a pod that waits for a node. */
+/* Created for a service, and deleted before it ran, like a pending pod that a user deletes. */
 static void a_task_that_is_gone_before_it_ran_is_over(void **state)
 {
 	struct rig *rig = *state;
@@ -915,12 +915,12 @@ int main(void)
 		TEST(a_deployment_that_failed_starts_no_more_tasks),
 		TEST(what_is_unhealthy_is_replaced_first),
 		TEST(gates_open_when_traffic_comes),
-		TEST(a_missing_target_group_is_told_once),
-		TEST(events_of_the_runtime_are_told_once),
-		TEST(what_the_runtime_refuses_is_told_once),
+		TEST(a_missing_target_group_is_reported_once),
+		TEST(events_of_the_runtime_are_reported_once),
+		TEST(rejected_groups_are_reported_once),
 		TEST(a_task_without_instance_is_placed_by_the_runtime),
 		TEST(a_stopped_task_of_a_service_is_replaced),
-		TEST(an_exit_is_not_lost_while_nobody_looks),
+		TEST(an_exit_is_not_lost_while_the_server_is_down),
 		TEST(a_task_that_is_gone_before_it_ran_is_over),
 	};
 

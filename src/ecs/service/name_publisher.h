@@ -1,10 +1,10 @@
 /*
- * The name publisher: names of Cloud Map that tasks are registered under are also published in the service
- * discovery of a runtime that has one of its own (runtime.h, publish), so that tasks find each other there
- * without asking slipway. Only tasks of that runtime are published, in the cluster that they run in; a name
- * without any is not there.
+ * The name publisher: names of Cloud Map that tasks are registered under are also published in the
+ * service discovery of a runtime that has one of its own (runtime.h, publish), so that tasks find
+ * each other there without a query to slipway. Only tasks of that runtime are published, in the
+ * cluster that they run in; a name without tasks is not published.
  *
- * Its keys are those of Cloud Map's services. What is published is made anew from the store each time.
+ * Its keys are those of Cloud Map's services. Each pass computes what is published from the store.
  */
 #ifndef ECS_NAME_PUBLISHER_H
 #define ECS_NAME_PUBLISHER_H
@@ -16,7 +16,7 @@
 
 struct name_publisher {
 	struct runtime *runtime;
-	struct span host;            /* as the keeper of its instances has it */
+	struct span host;            /* as the maintainer of its instances has it */
 	struct span account, region; /* whose names */
 };
 

@@ -135,7 +135,7 @@ static bool token_created(const struct json *ids, struct span name)
 	return span_equal(json_text(json_item(ids, 0)), name);
 }
 
-/* What is in the way of a new service; *ret_same: it is there already, made by this request. */
+/* Conflicts of a new service; *ret_same: it was created already, by this request. */
 static int check_free(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object *existing, bool *ret_same)
 {
@@ -168,7 +168,7 @@ static int keep_token(struct aws_request *request, const struct store_object *cl
 	return client_token_keep(request, &prepared->token, cluster->key, ids);
 }
 
-/* The first revision and its deployment, or those that an update wants. */
+/* The first revision and its deployment, or those of an update. */
 static int deploy(struct aws_request *request, struct service_edit *edit,
 	const struct json *definition)
 {
@@ -219,7 +219,7 @@ int service_create(struct aws_request *request)
 	if (service_check_create(request, cluster, &edit, &definition) < 0)
 		return -EPERM;
 	if (existing) {
-		/* One that is INACTIVE makes room, with all that belonged to it. */
+		/* An INACTIVE service is deleted with all its components. */
 		if (service_components_delete(request->transaction, edit.key, &request->err) < 0)
 			return aws_fail_store(request);
 		edit.revision = existing->revision;

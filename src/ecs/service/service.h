@@ -1,6 +1,7 @@
 /*
- * The services API: what clients want of services, and what answers say about them. Handlers write what is
- * wanted (service_revision.h says what stands where); the service controller makes it so.
+ * The services API: the desired state of services, and how answers show them. Handlers write the
+ * desired state (service_revision.h says which object holds what); the service controller
+ * reconciles it.
  */
 #ifndef ECS_SERVICE_H
 #define ECS_SERVICE_H
@@ -15,8 +16,8 @@
  * *ret_name is the name in any case, for failures; data NULL if it cannot be one. */
 const struct store_object *service_get(struct aws_request *request,
 	const struct store_object *cluster, struct span requested, struct span *ret_name);
-/* As `service` of the input says; fails with ServiceNotFoundException, and with ServiceNotActiveException
- * unless the operation has no such error or the service is ACTIVE. */
+/* Finds `service` of the input; fails with ServiceNotFoundException, and with
+ * ServiceNotActiveException if the service is not ACTIVE and the operation has that error. */
 int service_find(struct aws_request *request, const struct store_object *cluster,
 	const struct store_object **ret_service);
 int service_find_active(struct aws_request *request, const struct store_object *cluster,
@@ -24,11 +25,12 @@ int service_find_active(struct aws_request *request, const struct store_object *
 
 /* ---- rules (service_check.c) ---- */
 
-/* What CreateService wants as a draft with document, facts and tags; *ret_definition is the document of the
- * task definition, NULL with an EXTERNAL controller. Fails the request. */
+/* Fills a new service_edit with document, facts and tags from a CreateService request;
+ * *ret_definition is the document of the task definition, NULL with an EXTERNAL controller. Fails
+ * the request. */
 int service_check_create(struct aws_request *request, const struct store_object *cluster,
 	struct service_edit *edit, const struct json **ret_definition);
-/* Changes the draft as UpdateService wants it. *ret_deploy: a new deployment is needed for it. */
+/* Applies an UpdateService request to the edit. *ret_deploy: it needs a new deployment. */
 int service_check_update(struct aws_request *request, const struct store_object *cluster,
 	struct service_edit *edit, const struct json **ret_definition, bool *ret_deploy);
 /* The ACTIVE task definition that a request names; fails the request. */
@@ -41,7 +43,7 @@ int service_find_definition(struct aws_request *request, struct span requested,
  * fails the request. */
 int service_check_traffic(struct aws_request *request, const struct json *definition,
 	const struct json *document);
-/* The same of an update: `document` is the service as it is to be, `input` says what of that is new. */
+/* The same for an update: `document` is the updated service, `input` the members that are new. */
 int service_check_traffic_update(struct aws_request *request, const struct json *definition,
 	const struct json *input, const struct json *document);
 /* serviceConnectConfiguration of an input: fails the request if it is enabled. */

@@ -1,6 +1,6 @@
 /*
- * The rules of CreateService and UpdateService: what may be said, what it means when it is not said, and
- * which changes need a new deployment. Words are those of ECS where it has some.
+ * The rules of CreateService and UpdateService: allowed values, defaults, and which changes need a
+ * new deployment. Messages are those of ECS where it has some.
  */
 #include "aws/arn.h"
 #include "aws/document.h"
@@ -16,9 +16,9 @@
 #define GRACE_SECONDS_MAX INT64_C(2147483647)
 #define ALARMS_MAX 100
 
-/* ---- what slipway does not have ---- */
+/* ---- unsupported features ---- */
 
-/* Members of a service that need something that is not there. */
+/* Members that need a feature that slipway does not have. */
 static const struct {
 	const char *path;
 	const char *what;
@@ -137,7 +137,7 @@ static struct json *flags(struct arena *arena, bool enable, bool rollback)
 	return object;
 }
 
-/* What is given goes over what is there; members of members are not mixed. */
+/* Members of the request replace stored ones as a whole; nested members are not merged. */
 static int read_deployment_configuration(struct aws_request *request, const struct json *input,
 	struct service_edit *edit)
 {
@@ -514,7 +514,7 @@ static int check_controller(struct aws_request *request, const struct json *inpu
 	return 0;
 }
 
-/* The definition that a service has now. It may be INACTIVE: what has begun goes on. */
+/* The current definition of a service. It may be INACTIVE: running deployments continue. */
 static int current_definition(struct aws_request *request, const struct service_edit *edit,
 	const struct json **ret_document)
 {
@@ -531,7 +531,7 @@ static int current_definition(struct aws_request *request, const struct service_
 	return 0;
 }
 
-/* An empty strategy takes the service back to the launch type that its providers stood for. */
+/* An empty strategy returns the service to the launch type of its providers. */
 static void give_up_strategy(struct service_edit *edit, struct json *desired)
 {
 	bool fargate = !json_is_absent(json_get(edit->document, "platformVersion"));
@@ -541,7 +541,7 @@ static void give_up_strategy(struct service_edit *edit, struct json *desired)
 		fargate ? SPAN("FARGATE") : SPAN("EC2"));
 }
 
-/* What the service has, with what is given over it, as CreateService would have been asked for it. */
+/* The service's settings with the request's on top, in the form of a CreateService request. */
 static const struct json *launch_desired(struct service_edit *edit, const struct json *input,
 	const struct json *definition)
 {

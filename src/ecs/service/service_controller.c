@@ -1,4 +1,4 @@
-/* What wakes the service controller, and the order in which it does things; see the header. */
+/* The watches of the service controller, and the order of its steps; see the header. */
 #include "ecs/service/service_controller.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define WORKERS 4
 
-/* ---- one look at one service ---- */
+/* ---- one pass over one service ---- */
 
 void service_again_at(struct service_work *work, int64_t at_ms)
 {
@@ -104,8 +104,9 @@ static struct span live_prefix(struct service_work *work)
 	return arena_format(work->arena, "%.*s/live/", SPAN_ARGS(work->key));
 }
 
-/* A runtime that keeps replicas itself may have made tasks of a deployment that had none left when we last heard of
- * it: they go as it lowers their number, and until then the service is not what it is to be. */
+/* A runtime that keeps replicas itself may have created tasks of a deployment that had none at the
+ * last report: it removes them as it lowers the number of replicas, and until then the service is
+ * not steady. */
 static bool has_stray_tasks(struct service_work *work)
 {
 	int64_t live = (int64_t)store_count(service_head(work), &task_kind, TASK_BY_SERVICE,
@@ -116,8 +117,8 @@ static bool has_stray_tasks(struct service_work *work)
 	return live > 0;
 }
 
-/* What such a runtime does not count as available yet it gives up first, when something else is to run. Of daemons that
- * cannot be told: they are counted on nodes that are none of ours, too. */
+/* Such a runtime removes unavailable tasks first in the next rollout. Not checked for daemons: they
+ * are counted on nodes outside this server, too. */
 static bool is_available(const struct service_work *work)
 {
 	return work->facts.strategy == SERVICE_DAEMON ||
@@ -160,7 +161,7 @@ static int step_deployments(struct service_work *work, struct err *err)
 	return code;
 }
 
-/* Collects up to `room` tasks of a part that nobody wants to stop yet. */
+/* Collects up to `room` tasks of a component with desired status RUNNING. */
 static size_t collect_wanted(struct service_work *work, const struct service_component *component,
 	const struct store_object **tasks, size_t room)
 {
@@ -183,7 +184,7 @@ static size_t collect_wanted(struct service_work *work, const struct service_com
 	return count;
 }
 
-/* Deleted: every task is to stop, whatever percentages and protection say. */
+/* Deleted: every task stops, regardless of percentages and protection. */
 static int stop_all(struct service_work *work, struct err *err)
 {
 	const struct store_object *tasks[SERVICE_STOPS_MAX];
@@ -293,7 +294,7 @@ static int reconcile_service(struct controller_call *call, struct span key, stru
 	return 0;
 }
 
-/* An instance of the cluster has come, gone or changed: each of its services may have something to do. */
+/* An instance of the cluster was added, removed or changed: any of its services may need a pass. */
 static int reconcile_cluster(struct controller_call *call, struct span cluster, struct err *err)
 {
 	_view_ struct store_view *view = store_view_open(call->store);
@@ -323,7 +324,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	return is_cluster ? reconcile_cluster(call, key, err) : reconcile_service(call, key, err);
 }
 
-/* ---- what wakes it ---- */
+/* ---- watches ---- */
 
 static void map_part(const struct store_change *change, void *context, struct controller_keys *keys)
 {
@@ -332,7 +333,7 @@ static void map_part(const struct store_change *change, void *context, struct co
 		service_key_of_component(change->after ? change->after->key : change->before->key));
 }
 
-/* Only what a plan depends on: that a runtime may forget a task is nothing to us. */
+/* Changes that a plan depends on: acknowledging a task to the runtime is not one. */
 static bool task_matters(const struct task_facts *before, const struct task_facts *after)
 {
 	return !before || !after || before->last != after->last ||

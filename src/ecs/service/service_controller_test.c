@@ -1,6 +1,6 @@
 /*
- * The service controller alone: real requests, virtual time, and a hand that plays what runtimes would do to
- * the tasks.
+ * The service controller alone: real requests, virtual time, and tests that change tasks as
+ * runtimes would.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void wait_ms(struct world *world, int64_t milliseconds)
 		0);
 }
 
-/* Until the controller has nothing more to do, and what runs has proven it. */
+/* Until the controller is idle, and running tasks are past SERVICE_READY_MS. */
 static void settle(struct world *world)
 {
 	wait_ms(world, SERVICE_READY_MS + 200);
@@ -172,7 +172,7 @@ static size_t count_of(struct world *world, const char *service, char letter)
 	return tasks_of(world, service, letter, NULL);
 }
 
-/* What a good runtime does: what shall run runs, what shall stop stops. */
+/* Changes tasks as a healthy runtime would: desired RUNNING runs, desired STOPPED stops. */
 static void play(struct world *world, const char *service, enum fate fate)
 {
 	static char keys[TASKS_MAX][128];
@@ -197,7 +197,7 @@ static void play_until_quiet(struct world *world, const char *service)
 	fail_msg("service %s does not come to rest", service);
 }
 
-/* The same when a breaker is on, which has to see everything run for a while. */
+/* The same with the circuit breaker, which needs tasks to run for a while. */
 static void play_until_proven(struct world *world, const char *service)
 {
 	for (unsigned i = 0; i < 4; i++) {
@@ -245,7 +245,7 @@ static void assert_stable(struct world *world, const char *service, int64_t desi
 	assert_int_equal(number_of(world, service, "pendingCount"), 0);
 }
 
-/* How many events of the service have these words. */
+/* How many events of the service contain this text. */
 static size_t reported(struct world *world, const char *service, const char *words)
 {
 	const struct json *events = json_get(described(world, service), "events");
@@ -351,7 +351,7 @@ static void a_deployment_without_room_stops_first(void **state)
 	assert_stable(world, "web", 4);
 }
 
-static void percentages_that_allow_nothing_are_told(void **state)
+static void percentages_that_allow_nothing_are_reported(void **state)
 {
 	struct world *world = *state;
 
@@ -488,7 +488,7 @@ static void crash_loops_wait_longer_each_time(void **state)
 	}
 }
 
-/* Ten that crash together are one round. */
+/* Ten tasks that crash together are one round. */
 static void a_large_service_does_not_wait_longer_than_a_small_one(void **state)
 {
 	struct world *world = *state;
@@ -501,8 +501,8 @@ static void a_large_service_does_not_wait_longer_than_a_small_one(void **state)
 	assert_int_equal(count_of(world, "web", 'p'), 10);
 }
 
-/* Without a health check all that is known is that it runs, for a moment. */
-static void a_version_that_crashes_takes_nobodys_place(void **state)
+/* Without a health check the only evidence is that it ran for a moment. */
+static void a_version_that_crashes_replaces_no_task(void **state)
 {
 	static char keys[TASKS_MAX][128];
 	struct world *world = *state;
@@ -545,13 +545,13 @@ static void the_breaker_stops_a_deployment_that_fails(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutStateReason"),
 		"ECS deployment circuit breaker: tasks failed to start.");
 	assert_int_equal(reported(world, "web", ") deployment failed: tasks failed to start."), 1);
-	/* What ran before stays, and nothing more is tried. */
+	/* The old tasks stay, and no more starts. */
 	assert_int_equal(deployments(world, "web"), 2);
 	assert_int_equal(count_of(world, "web", 'h'), 2);
 	wait_ms(world, 600000);
 	assert_int_equal(count_of(world, "web", 'p'), 0);
 	assert_int_equal(count_of(world, "web", 'h'), 2);
-	/* Scaling in is heard, and so is the next deployment. */
+	/* Scaling in still works, and so does the next deployment. */
 	update(world, "web", ",'desiredCount':1");
 	play_until_proven(world, "web");
 	assert_int_equal(count_of(world, "web", 'h'), 1);
@@ -647,8 +647,8 @@ static void the_breaker_sees_a_version_that_crashes_late(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
-/* One task of the version that is taken back runs for a moment, and counts for nobody: the older ones stay until others
- * have taken their place. */
+/* One task of the version that is rolled back runs for a moment, and counts for nothing: the older
+ * tasks stay until others have replaced them. */
 static void going_back_counts_on_nothing_that_fails(void **state)
 {
 	struct world *world = *state;
@@ -684,7 +684,7 @@ static void going_back_counts_on_nothing_that_fails(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
-/* What runs well but has not been proven yet is better than nothing. */
+/* A version that runs well but is not proven yet is better than none. */
 static void the_breaker_rolls_back_to_what_runs(void **state)
 {
 	struct world *world = *state;
@@ -717,7 +717,7 @@ static void a_first_deployment_completes_when_it_is_proven(void **state)
 	create(world, "web", "web", 3, BREAKER(true));
 	assert_int_equal(strike_all(world, "web", 'p', RUNS), 3);
 	wait_ms(world, 3000);
-	/* Who waits for the service to be stable does not wait for the proof. */
+	/* A client that waits for a stable service does not wait for the proof. */
 	assert_stable(world, "web", 3);
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "IN_PROGRESS");
 	assert_int_equal(reported(world, "web", "steady"), 0);
@@ -726,7 +726,7 @@ static void a_first_deployment_completes_when_it_is_proven(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "FAILED");
 	assert_int_equal(reported(world, "web", ") deployment failed: tasks failed to start."), 1);
 	wait_ms(world, 600000);
-	/* It has failed, and nothing is tried any more: that is all there is to tell. */
+	/* The deployment has failed, and nothing more starts: there is no other event. */
 	assert_int_equal(reported(world, "web", "unable to consistently"), 0);
 	assert_int_equal(reported(world, "web", "completed"), 0);
 	update(world, "web", ",'forceNewDeployment':true");
@@ -759,7 +759,7 @@ static void a_daemon_completes_when_it_is_proven(void **state)
 	assert_int_equal(reported(world, "agent", "steady"), 0);
 }
 
-/* Without a breaker: what crashes again and again is not steady in between. */
+/* Without a breaker: a service whose tasks crash again and again is not steady in between. */
 static void a_crash_loop_is_never_steady(void **state)
 {
 	struct world *world = *state;
@@ -780,7 +780,7 @@ static void a_crash_loop_is_never_steady(void **state)
 	assert_string_equal(deployment_text(world, "web", 0, "rolloutState"), "COMPLETED");
 }
 
-/* Nothing is there that it could replace, and nobody watches: that it ran for a moment is still no success. */
+/* There are no older tasks and no breaker: running for a moment is still no success. */
 static void a_first_version_that_crashes_completes_nothing(void **state)
 {
 	static const char *const strategies[] = {
@@ -813,7 +813,7 @@ static void a_first_version_that_crashes_completes_nothing(void **state)
 	}
 }
 
-/* That an instance dies says nothing about what ran there. */
+/* Tasks lost with their instance do not count against the deployment. */
 static void tasks_lost_with_their_instance_do_not_trip_the_breaker(void **state)
 {
 	struct world *world = *state;
@@ -935,7 +935,7 @@ static void the_grace_period_excuses(void **state)
 	assert_int_equal(count_of(world, "web", 'p'), 1);
 }
 
-static void what_cannot_be_placed_is_told_once_and_tried_again(void **state)
+static void unplaced_tasks_are_reported_once_and_retried(void **state)
 {
 	struct world *world = *state;
 
@@ -1165,13 +1165,13 @@ int main(void)
 		TEST(a_service_gets_its_tasks),
 		TEST(a_rolling_deployment_starts_before_it_stops),
 		TEST(a_deployment_without_room_stops_first),
-		TEST(percentages_that_allow_nothing_are_told),
+		TEST(percentages_that_allow_nothing_are_reported),
 		TEST(a_service_can_be_scaled_to_nothing_and_back),
 		TEST(many_tasks_come_and_go_in_portions),
 		TEST(scaling_in_evens_out),
 		TEST(crash_loops_wait_longer_each_time),
 		TEST(a_large_service_does_not_wait_longer_than_a_small_one),
-		TEST(a_version_that_crashes_takes_nobodys_place),
+		TEST(a_version_that_crashes_replaces_no_task),
 		TEST(the_breaker_stops_a_deployment_that_fails),
 		TEST(the_breaker_rolls_back),
 		TEST(the_breaker_sees_a_version_that_crashes_late),
@@ -1185,7 +1185,7 @@ int main(void)
 		TEST(a_client_can_stop_a_deployment),
 		TEST(unhealthy_tasks_are_replaced_after_their_grace_period),
 		TEST(the_grace_period_excuses),
-		TEST(what_cannot_be_placed_is_told_once_and_tried_again),
+		TEST(unplaced_tasks_are_reported_once_and_retried),
 		TEST(a_deleted_service_drains),
 		TEST(tasks_leave_a_draining_instance),
 		TEST(protected_tasks_stay_until_their_time),

@@ -1,7 +1,7 @@
 /*
- * Service deployments and service revisions, as their own operations show them. A service deployment is a
- * deployment that a client wanted; one that goes back from a failed deployment is shown as the rollback of
- * that one and not by itself (service_revision.h).
+ * Service deployments and service revisions, as their own operations show them. A service
+ * deployment is a deployment that a client requested; a rollback is shown with the deployment that
+ * failed and not by itself (service_revision.h).
  */
 #include "aws/arn.h"
 #include "aws/document.h"
@@ -97,8 +97,8 @@ static bool is_rolled_back(enum service_deployment_status state)
 	       state == SERVICE_DEPLOYMENT_ROLLBACK_FAILED;
 }
 
-/* Why it is in this state, as the controller said it or as its state says; nothing for one that goes or went
- * well. */
+/* The reason for its state, from the controller or from the state itself; none for one that is in
+ * progress or succeeded. */
 static struct span status_reason(const struct service_deployment_facts *facts,
 	const struct json *stored)
 {
@@ -131,7 +131,7 @@ static const struct json *stored_document(struct aws_request *request,
 	return document;
 }
 
-/* What both operations show. */
+/* The members that both operations show. */
 static struct json *brief(struct aws_request *request, const struct store_object *deployment,
 	const struct json *stored)
 {
@@ -200,7 +200,7 @@ static int64_t breaker_threshold(int64_t desired)
 	return half < BREAKER_LEAST ? BREAKER_LEAST : half > BREAKER_MOST ? BREAKER_MOST : half;
 }
 
-/* When it was triggered, the controller has kept the numbers of that moment. */
+/* The controller has kept the numbers of the moment when it tripped. */
 static const struct json *breaker_as_shown(struct aws_request *request,
 	const struct store_object *deployment, const struct json *stored)
 {
@@ -460,7 +460,7 @@ int service_deployment_stop(struct aws_request *request)
 	return 0;
 }
 
-/* Rolling deployments have no lifecycle hooks, so none of them can be waiting at one. */
+/* Rolling deployments have no lifecycle hooks, so none of them can wait at one. */
 int service_deployment_continue(struct aws_request *request)
 {
 	struct span hook = json_get_text(request->input, "hookId");

@@ -1,4 +1,4 @@
-/* Service deployments and revisions: lists, what is shown of them, and asking for an end. */
+/* Service deployments and revisions: lists, descriptions, and requests to stop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,8 +132,8 @@ static void test_lists_are_newest_first_with_pages_and_filters(void **state)
 	assert_int_equal(json_count(json_get(server->answer, "serviceDeployments")), 3);
 	test_refused(server, "ListServiceDeployments", "InvalidParameterException", "createdAt",
 		"{'service':'shop','createdAt':{'after':2,'before':1}}");
-	test_refused(server, "ListServiceDeployments", "ServiceNotFoundException", "nobody",
-		"{'service':'nobody'}");
+	test_refused(server, "ListServiceDeployments", "ServiceNotFoundException", "missing",
+		"{'service':'missing'}");
 	test_refused(server, "ListServiceDeployments", "ClusterNotFoundException", "nowhere",
 		"{'cluster':'nowhere','service':'shop'}");
 }
@@ -182,7 +182,7 @@ static void test_an_end_is_asked_for_once(void **state)
 		"{'serviceDeploymentArn':'" ARN "service-deployment/default/shop/1','hookId':'h'}");
 }
 
-/* ---- going back, as the controller does it ---- */
+/* ---- rollbacks, as the controller starts them ---- */
 
 static const struct store_object *primary(struct store_transaction *transaction)
 {
@@ -264,7 +264,7 @@ static void test_a_rollback_is_part_of_what_failed(void **state)
 	test_call(server, "ListServiceDeployments", "{'service':'shop'}");
 	assert_int_equal(json_count(json_get(server->answer, "serviceDeployments")), 2);
 	assert_text(inspect(server, failed), "status", "ROLLBACK_IN_PROGRESS");
-	/* Another deployment cuts it short. */
+	/* Another deployment interrupts it. */
 	deploy(server);
 	assert_text(inspect(server, failed), "status", "ROLLBACK_FAILED");
 }

@@ -1,6 +1,6 @@
 /*
- * What answers say about services: the stored document, with what are facts or counts now: status, desired,
- * running and pending tasks, deployments, task sets, events.
+ * How answers show services: the stored document, with the current facts and counts: status,
+ * desired, running and pending tasks, deployments, task sets, events.
  */
 #include "aws/arn.h"
 #include "ecs/record/cluster.h"
@@ -24,7 +24,7 @@ void service_sum_tasks(const struct store_view *view, struct span service_key, s
 
 /* ---- deployments ---- */
 
-/* Why it is where it is, in ECS's words. */
+/* The reason for its rollout state, in ECS's text. */
 static struct span rollout_reason(struct arena *arena, const struct store_object *deployment,
 	const struct json *document)
 {
@@ -47,7 +47,7 @@ static struct span rollout_reason(struct arena *arena, const struct store_object
 		facts->rollout == ROLLOUT_COMPLETED ? "completed" : "in progress");
 }
 
-/* PRIMARY ones want all tasks of the service, the others what they still have. */
+/* The PRIMARY one desires all tasks of the service, the others those that they still have. */
 static int64_t desired_of(const struct service_facts *service,
 	const struct service_deployment_facts *facts, const int64_t sums[STORE_MEASURES])
 {
@@ -108,7 +108,7 @@ static struct json *revision_as_shown(struct aws_request *request,
 	return shown;
 }
 
-/* The service deployment of a service: the newest that is not the way back from another. */
+/* The service deployment of a service: the newest one that is not a rollback. */
 static const struct store_object *current_deployment(const struct store_view *view,
 	struct arena *arena, struct span service_key)
 {

@@ -1,4 +1,5 @@
-/* What a service tells, in ECS's words. A state is told once: facts.told says which was told last. */
+/* The events of a service, in ECS's text. A state is reported once: facts.reported is the last
+ * one. */
 #include <stdarg.h>
 
 #include "ecs/service/service_work.h"
@@ -7,7 +8,7 @@
 #define REPORTED_FAILING "failing"
 #define REPORTED_STUCK "stuck"
 #define REPORTED_UNPLACED "unplaced "
-#define TROUBLE_AGAIN_MS INT64_C(60000) /* between two events about trouble of different kinds */
+#define TROUBLE_AGAIN_MS INT64_C(60000) /* between two events about different kinds of trouble */
 
 int service_report(struct service_work *work, struct err *err, const char *format, ...)
 {
@@ -30,7 +31,7 @@ static void set_reported(struct service_work *work, struct span reported)
 	work->changed = true;
 }
 
-/* Tells a state unless it was the last one told. */
+/* Reports a state unless it was the last one reported. */
 static int report_once(struct service_work *work, struct span state, struct span message,
 	struct err *err)
 {
@@ -45,7 +46,7 @@ static int report_once(struct service_work *work, struct span state, struct span
 	return code;
 }
 
-/* Trouble may come and go and be of several kinds at once: that is told, but not all the time. */
+/* Trouble may come and go and be of several kinds at once: it is reported, but not all the time. */
 static int report_trouble(struct service_work *work, struct span state, struct span message,
 	struct err *err)
 {
@@ -70,7 +71,7 @@ static struct span list_of(struct service_work *work, const struct service_repor
 static int report_unplaced(struct service_work *work, struct err *err)
 {
 	const struct placement_failure *failure = &work->failure;
-	/* The instance that is named may be another each time: that is no news. */
+	/* The closest instance may be another each time, which is not reported again. */
 	struct span state =
 		arena_format(work->arena, REPORTED_UNPLACED "%.*s", SPAN_ARGS(failure->reason));
 
@@ -110,11 +111,11 @@ int service_report_tasks(struct service_work *work, struct err *err)
 	if (code == 0 && work->started.count > 0)
 		code = service_report(work, err, "has started %u tasks:%.*s.", work->started.count,
 			SPAN_ARGS(list_of(work, &work->started)));
-	/* From here on a steady state is news again. */
+	/* The next steady state is reported again. */
 	if (code == 0 && work->started.count + work->stopped.count > 0 &&
 		span_is(work->facts.reported, SERVICE_REPORTED_STEADY))
 		set_reported(work, SPAN(""));
-	/* What failed before is no trouble when all that is wanted is there. */
+	/* Earlier failures do not matter once all desired tasks are there. */
 	if (code < 0 || work->steady)
 		return code;
 	if (work->failing)

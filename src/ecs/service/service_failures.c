@@ -5,8 +5,8 @@
 #include "ecs/record/failure_count.h"
 #include "ecs/service/service_work.h"
 
-#define FORGIVE_SCAN_MAX 1000 /* tasks looked at for a success */
-#define PROOF_SCAN_MAX 1000   /* and for one that has just begun */
+#define FORGIVE_SCAN_MAX 1000 /* tasks scanned for a success */
+#define PROOF_SCAN_MAX 1000   /* tasks scanned for one that has just started */
 
 static struct failure_count of_part(struct service_component *component)
 {
@@ -34,8 +34,8 @@ static struct store_cursor healthy_tasks(struct service_work *work,
 		.exact = true};
 }
 
-/* Whether one of its healthy tasks has settled since the last failure; if not, comes again when the first
- * of them might have. */
+/* Whether one of its healthy tasks has settled since the last failure; if not, requeues for the
+ * time when the first of them might have. */
 static bool has_settled(struct service_work *work, const struct service_component *component,
 	struct failure_count failures, bool complete)
 {
@@ -54,7 +54,7 @@ static bool has_settled(struct service_work *work, const struct service_componen
 			first_ms = settled_ms;
 	}
 	if (task && complete) {
-		/* Too many to look at all of them; none is missing, and the last start was when the wait ended. */
+		/* Too many to scan; none is missing, and the last start was when the wait ended. */
 		int64_t since_ms = *failures.until_ms > *failures.failed_ms ? *failures.until_ms
 									    : *failures.failed_ms;
 
@@ -80,7 +80,7 @@ void service_component_forgive(struct service_work *work, struct service_compone
 	component->changed = true;
 }
 
-/* NULL: its deployment is forgotten. */
+/* NULL: its deployment was deleted. */
 static const struct service_component *part_of(const struct service_work *work,
 	const struct task_facts *task)
 {
@@ -90,7 +90,7 @@ static const struct service_component *part_of(const struct service_work *work,
 	return NULL;
 }
 
-/* A breaker that shall save the service must see a crash before the older tasks are gone. */
+/* A breaker must see a crash before the older tasks are gone. */
 static int64_t proof_ms(const struct service_work *work, const struct service_component *component)
 {
 	bool watched = component && component == work->primary && work->facts.breaker &&

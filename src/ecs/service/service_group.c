@@ -31,7 +31,7 @@ struct span service_group_service(struct span id)
 	return split_id(id, &number);
 }
 
-/* ---- the part that is meant ---- */
+/* ---- the component ---- */
 
 static int open_service(struct service_work *work, struct err *err)
 {
@@ -81,9 +81,9 @@ static int find_deployment(struct service_work *work, struct span number,
 	return 0;
 }
 
-/* ---- what a group is to be ---- */
+/* ---- the group ---- */
 
-/* Of any task of the part: what a spec says of the task it is for. */
+/* Stands for any task of the component: the facts that a spec is made from. */
 static struct task_facts facts_of(const struct service_work *work,
 	const struct service_component *component, const struct task_request *order)
 {
@@ -94,8 +94,9 @@ static struct task_facts facts_of(const struct service_work *work,
 		.service = work->facts.name};
 }
 
-/* As with tasks that we start ourselves, what nothing vouches for must have run for a while: longer where a
- * crash may come later, because tasks have failed or the breaker watches. */
+/* As with tasks that the service controller starts, a task without a health check must have run for
+ * a while: longer where a crash may come later, because tasks have failed or the breaker is
+ * enabled. */
 static int64_t settle_seconds(const struct service_work *work,
 	const struct service_component *component, const struct task_request *order)
 {
@@ -156,7 +157,7 @@ static int find_wanted(struct service_work *work, struct span number,
 	return 0;
 }
 
-/* ---- tasks that are to be replaced ---- */
+/* ---- tasks to replace ---- */
 
 static struct span version_of(struct service_work *work, const struct service_component *component)
 {
@@ -178,9 +179,9 @@ static bool is_on_draining(struct service_work *work, const struct task_facts *t
 	return instance && is_draining(instance);
 }
 
-/* Those of the part on instances that drain. One that we want to stop counts until its runtime has let it go: if
- * fewer were asked for before that, the runtime would choose who goes, and could choose what has just replaced
- * it. */
+/* Tasks of the component on draining instances. A task that is being stopped counts until its
+ * runtime has let it go: if the number fell before that, the runtime would choose the task to
+ * remove, and could choose the replacement. */
 static int64_t count_moving(struct service_work *work, const struct service_component *component)
 {
 	struct store_cursor instances = {.view = work->view,
@@ -220,7 +221,7 @@ static struct store_cursor tasks_of_class(struct service_work *work,
 		.exact = true};
 }
 
-/* Elsewhere, and after their grace period. */
+/* On other instances, and after their grace period. */
 static int64_t count_unhealthy(struct service_work *work, const struct service_component *component)
 {
 	struct store_cursor cursor = tasks_of_class(work, component, TASK_CLASS_UNHEALTHY);
@@ -246,7 +247,7 @@ static bool was_stopped_by_service(struct service_work *work, const struct store
 	       span_is(json_get_text(document, "stopCode"), TASK_STOP_CODE_SERVICE);
 }
 
-/* Elsewhere, and replaced already: as above they count until they are let go. */
+/* On other instances, and replaced already: like above they count until they are let go. */
 static int64_t count_leaving(struct service_work *work, const struct service_component *component)
 {
 	struct store_cursor cursor = tasks_of_class(work, component, TASK_CLASS_STOPPING);
@@ -259,19 +260,19 @@ static int64_t count_leaving(struct service_work *work, const struct service_com
 	return count;
 }
 
-/* Tasks that are, or have been, replaced and keep their place until then. */
+/* Tasks that are being or have been replaced and keep their place until then. */
 static int64_t count_replaced(struct service_work *work, const struct service_component *component)
 {
 	int64_t backoff_ms = service_component_backoff(work, component);
 	int64_t count = count_moving(work, component) + count_leaving(work, component);
 
-	/* As with tasks that we start ourselves, the next one may have to wait. */
+	/* As with tasks that the service controller starts, the next one may have to wait. */
 	service_again_at(work, backoff_ms);
 	return backoff_ms > 0 ? count : count + count_unhealthy(work, component);
 }
 
-/* What moves or is unhealthy is replaced before it goes, where maximumPercent leaves room: so long there are
- * more. */
+/* Tasks that move or are unhealthy are replaced before they stop, where maximumPercent leaves room:
+ * meanwhile there are more. */
 static int64_t desired_for_now(struct service_work *work, const struct service_component *component,
 	int64_t desired)
 {
@@ -284,7 +285,7 @@ static int64_t desired_for_now(struct service_work *work, const struct service_c
 	return desired + (replaced < most - desired ? replaced : most - desired);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole group ---- */
 
 int service_group_make(const struct service_group_spec *order, struct runtime_group *ret_group,
 	int64_t *ret_again_ms, struct err *err)
@@ -319,7 +320,7 @@ int service_group_make(const struct service_group_spec *order, struct runtime_gr
 	return 0;
 }
 
-/* ---- tasks that the runtime made ---- */
+/* ---- tasks that the runtime created ---- */
 
 static int find_version(struct service_work *work, struct span set, struct span version,
 	struct service_component *ret_part, struct err *err)

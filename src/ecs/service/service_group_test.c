@@ -1,4 +1,4 @@
-/* What groups services and task sets are to be, and tasks of groups that become tasks of services. */
+/* Groups of services and task sets, and tasks of groups that become tasks of services. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,20 +57,20 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- asking ---- */
+/* ---- making groups ---- */
 
-/* What it says lives as long as the rig. */
+/* The result lives as long as the rig. */
 static int make(struct rig *rig, const char *id, struct runtime_group *ret_group,
 	int64_t *ret_again_ms, struct err *err)
 {
 	_view_ struct store_view *view = store_view_open(rig->server->store);
-	struct service_group_spec order = {.view = view,
+	struct service_group_spec request = {.view = view,
 		.arena = rig->arena,
 		.id = arena_format(rig->arena, CLUSTER "/%s", id),
 		.now_ms = clock_wall_ms(&rig->server->clock.clock)};
 
 	*ret_again_ms = 0;
-	return service_group_make(&order, ret_group, ret_again_ms, err);
+	return service_group_make(&request, ret_group, ret_again_ms, err);
 }
 
 static struct runtime_group make_good(struct rig *rig, const char *id)
@@ -114,7 +114,7 @@ static void assert_version(struct rig *rig, struct span version, struct span num
 	assert_string_equal(arena_copy_span(rig->arena, version).data, wanted.data);
 }
 
-/* ---- what services become ---- */
+/* ---- groups of services ---- */
 
 static void services_become_groups(void **state)
 {
@@ -159,7 +159,8 @@ static void services_become_groups(void **state)
 			.desired = 1,
 			.minimum = 100,
 			.maximum = 200,
-			/* Who asked at the last moment has asked a second later. */
+			/* A client that resolves the name at the last moment connects a second
+			 * later. */
 			.hold_seconds = TEST_TTL_SECONDS + 1},
 		{.more = ",'desiredCount':1",
 			.balanced = true,
@@ -201,7 +202,7 @@ static void services_become_groups(void **state)
 			cases[i].hold_seconds > 0);
 		assert_int_equal(json_get_integer(group.spec, "holdSeconds", 0),
 			cases[i].hold_seconds);
-		/* Load balancers find out whether it is well; a name does not. */
+		/* Load balancers check its health; a name does not. */
 		assert_int_equal(group.settle_seconds, cases[i].balanced ? 0
 						       : cases[i].settle_seconds
 							       ? cases[i].settle_seconds
@@ -279,7 +280,7 @@ static void a_task_set_that_drains_is_no_group(void **state)
 	make_fails(rig, id, -ENOENT, "is being deleted");
 }
 
-/* ---- what cannot be ---- */
+/* ---- errors ---- */
 
 static int delete_definition(struct store_transaction *transaction, void *context, struct err *err)
 {
@@ -292,7 +293,7 @@ static void what_is_missing_is_said(void **state)
 {
 	struct rig *rig = *state;
 
-	make_fails(rig, "nobody", -ENOENT, "there is no service");
+	make_fails(rig, "missing", -ENOENT, "there is no service");
 	test_call(rig->server, "CreateService",
 		"{'serviceName':'front','taskDefinition':'app','desiredCount':1,"
 		"'loadBalancers':[{'targetGroupArn':'%s','containerName':'app',"
@@ -394,7 +395,7 @@ static void a_task_of_a_group_is_written_down_once(void **state)
 	assert_int_equal(facts.desired, TASK_RUNNING);
 	assert_int_equal(facts.traffic, TASK_TRAFFIC_WAITING);
 	assert_true(facts.checked);
-	/* Told as ECS tells it, and counted when there are more. */
+	/* Reported in ECS's text, and counted when there are more. */
 	assert_int_equal(adopt_as(rig, "aaaa", "web", version, NULL), 0);
 	assert_int_equal(adopt_as(rig, "bbbb", "web", version, NULL), 0);
 	assert_int_equal(count_tasks(rig), 2);
@@ -445,7 +446,7 @@ static void strangers_are_not_written_down(void **state)
 	static const struct {
 		const char *group, *version;
 	} cases[] = {
-		{"nobody", "ecs-svc/1"},
+		{"missing", "ecs-svc/1"},
 		{"web", "ecs-svc/1"},
 		{"web", "ecs-svc/"},
 		{"web", "1"},
@@ -463,14 +464,14 @@ static void strangers_are_not_written_down(void **state)
 		assert_int_equal(adopt_as(rig, "aaaa", cases[i].group, span_of(cases[i].version),
 					 NULL),
 			-ENOENT);
-	/* What is missing may come back: that is no reason to end it. */
+	/* A missing secret may come back: that is no reason to end the task. */
 	version = make_good(rig, "web").version;
 	test_delete_target_group(rig->server, rig->target_group);
 	assert_int_equal(adopt_as(rig, "aaaa", "web", version, NULL), -EINVAL);
 	assert_int_equal(count_tasks(rig), 0);
 }
 
-/* ---- how many there are to be while some are replaced ---- */
+/* ---- replicas while some are replaced ---- */
 
 static void drains(struct rig *rig, const char *instance, const char *status)
 {
@@ -568,7 +569,8 @@ static void what_moves_is_replaced_before_it_goes(void **state)
 		assert_int_equal(desired_now(rig, &again_ms), cases[i].desired);
 		assert_int_equal(again_ms, 0);
 	}
-	/* One that is to stop keeps its place until the runtime has let it go, whoever was chosen otherwise. */
+	/* A stopping task keeps its place until the runtime has let it go, whichever task the
+	 * runtime would choose. */
 	test_call(rig->server, "StopTask", "{'task':'%s'}", moving[0]);
 	assert_int_equal(desired_now(rig, &again_ms), 7);
 	change(rig, moving[0], is_let_go);
@@ -604,14 +606,14 @@ static void what_is_unhealthy_is_replaced_before_it_goes(void **state)
 	second = run_on(rig, "web", instance);
 	change(rig, second, is_healthy);
 	assert_int_equal(desired_now(rig, &again_ms), 2);
-	/* It has time to become healthy. */
+	/* It gets its grace period. */
 	change(rig, first, is_unhealthy);
 	assert_int_equal(desired_now(rig, &again_ms), 2);
 	assert_int_equal(again_ms, TEST_SERVER_NOW_MS + 60000);
 	clock_manual_advance_ms(&rig->server->clock, 60000);
 	assert_int_equal(desired_now(rig, &again_ms), 3);
 	assert_int_equal(again_ms, 0);
-	/* Replaced, and told to stop: still it has its place. */
+	/* Replaced, and requested to stop: it still keeps its place. */
 	assert_int_equal(store_write_wait(rig->server->store, stop_by_service,
 				 (void *)arena_format(rig->arena, CLUSTER "/%s", first).data, NULL,
 				 NULL),
@@ -619,7 +621,7 @@ static void what_is_unhealthy_is_replaced_before_it_goes(void **state)
 	assert_int_equal(desired_now(rig, &again_ms), 3);
 	change(rig, first, is_let_go);
 	assert_int_equal(desired_now(rig, &again_ms), 2);
-	/* What a client stops is not replaced before. */
+	/* A task that a client stops is not replaced first. */
 	test_call(rig->server, "StopTask", "{'task':'%s'}", second);
 	assert_int_equal(desired_now(rig, &again_ms), 2);
 }

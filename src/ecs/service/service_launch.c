@@ -1,4 +1,4 @@
-/* Starting and stopping one task of a service: what it is made from, where it goes, what its end is called. */
+/* Starting and stopping one task of a service: its spec, its placement, its stop reason. */
 #include "base/memory.h"
 #include "ecs/definition/task_definition.h"
 #include "ecs/record/capacity_provider.h"
@@ -41,7 +41,7 @@ static const struct json *parse(struct service_work *work, struct span text)
 	return text.length > 0 && json_parse(text, work->arena, &value, NULL) == 0 ? value : NULL;
 }
 
-/* Where it is said how tasks of the part run, the most particular first. */
+/* The documents that say how tasks of the component run, the most specific first. */
 static void find_documents(struct service_work *work, const struct service_component *component,
 	const struct json *documents[DOCUMENTS])
 {
@@ -72,7 +72,7 @@ static struct span text_or_empty(const struct json *value)
 	return text.data ? text : SPAN("");
 }
 
-/* A launch type or providers, whichever is said in the more particular place. */
+/* A launch type or providers, from the more specific document. */
 static void read_launch_type(struct service_launch *launch,
 	const struct json *const documents[DOCUMENTS])
 {
@@ -89,8 +89,8 @@ static void read_launch_type(struct service_launch *launch,
 	}
 }
 
-/* How the deployment's tasks are shared among the providers. They are counted only where there is a choice:
- * documents have to be read for it. */
+/* How the deployment's tasks are shared among the providers. Counted only where there is a choice,
+ * because it reads documents. */
 static void count_shares(struct service_work *work, const struct service_component *component,
 	struct service_launch *launch)
 {
@@ -204,7 +204,7 @@ static int open_placement(struct service_work *work, struct service_launch *laun
 	return placement_new(&config, &launch->placement, err);
 }
 
-/* What will send traffic to the tasks. */
+/* The task's load balancers and names. */
 static int open_traffic(struct service_work *work, const struct service_component *component,
 	const struct json *const documents[DOCUMENTS], struct service_launch *launch,
 	struct err *err)
@@ -367,9 +367,9 @@ static int explain_unhealthy(struct service_work *work, const struct store_objec
 }
 
 /*
- * The one place from which a service's tasks are stopped. What sends traffic to a task (target groups,
- * names) hears of its end before its program does: it is taken out here, in the same transaction, and the
- * task controller asks the program to end only after that (task_traffic.h).
+ * All stops of a service's tasks go through here. The task is deregistered from target groups and
+ * names in the same transaction, and the task controller stops its program only after that
+ * (task_traffic.h).
  */
 int service_stop_task(struct service_work *work, struct service_component *component,
 	const struct store_object *task, bool unhealthy, struct err *err)

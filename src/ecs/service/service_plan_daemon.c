@@ -1,6 +1,6 @@
 /*
- * DAEMON services: one task on every instance that matches. The instances are walked, because each is a
- * question of its own: does it match, is there room, what runs there.
+ * DAEMON services: one task on every instance that matches. The plan walks the instances, because
+ * each has its own match, room and tasks.
  */
 #include "ecs/placement/placement_internal.h"
 #include "ecs/record/container_instance.h"
@@ -27,7 +27,7 @@ static struct store_cursor tasks_on(struct service_work *work, const struct stor
 		.exact = service.length > 0};
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static enum rollout_version version_of(struct service_work *work, const struct task_facts *task)
 {
@@ -121,7 +121,7 @@ static void inspect(struct plan *plan, const struct store_object *object,
 	inspect_tasks(plan, object, instance);
 	if (instance->state == ROLLOUT_INSTANCE_DRAINING)
 		instance->others_left = others_are_left(work, object);
-	/* The end of another service's task does not wake this one. */
+	/* The end of another service's task does not queue this one, so poll. */
 	if (instance->others_left && has_tasks(instance))
 		service_again_at(work, work->now_ms + SERVICE_DAEMON_RETRY_MS);
 	if (plan->waits) {

@@ -1,10 +1,10 @@
 /*
- * REPLICA services, and task sets: how many tasks there are of each deployment and how far they are (counts
- * from the index, so it costs the same for three tasks and for a hundred thousand), what the planner says,
- * and which tasks are meant when it says "two of these".
+ * REPLICA services, and task sets: how many tasks there are of each deployment and how far they are
+ * (counts from the index, so it costs the same for three tasks and for a hundred thousand), the
+ * planner's actions, and the choice of tasks for an action such as "stop two of these".
  *
- * Tasks are walked only where a count does not tell enough: unhealthy ones in their grace period, protected
- * ones, those on draining instances, and those among which some are chosen to stop.
+ * Tasks are walked only where a count is not enough: unhealthy ones in their grace period,
+ * protected ones, those on draining instances, and those among which some are chosen to stop.
  */
 #include <limits.h>
 
@@ -41,7 +41,7 @@ struct plan {
 	struct rollout_replicas replicas;
 	bool rolls;           /* tasks of older deployments are to be replaced */
 	unsigned stops_left;  /* of this transaction */
-	unsigned excess_left; /* frozen: no more than is too much */
+	unsigned excess_left; /* frozen: only the excess is stopped */
 };
 
 /* Head, as the changes so far have left it. */
@@ -64,7 +64,7 @@ static bool is_unproven(const struct plan *plan, const struct task_facts *task)
 	       service_task_is_unproven(plan->work, task);
 }
 
-/* Of a live task that nobody wants to stop. */
+/* For a live task with desired status RUNNING. */
 static enum rollout_class class_of(const struct plan *plan, const struct task_facts *task)
 {
 	switch (task_class_of(task)) {
@@ -81,8 +81,8 @@ static bool is_protected(struct service_work *work, const struct task_facts *tas
 	return task->protected_until_ms > work->now_ms;
 }
 
-/* Not to be stopped now. One that is not proven yet allows no other to be stopped, but it runs, and may be
- * what keeps the service going. */
+/* Not to be stopped now. A task that is not proven yet allows no other to be stopped, but it runs,
+ * and may be the one that keeps the service up. */
 static bool is_kept(const struct plan *plan, const struct task_facts *task)
 {
 	return is_protected(plan->work, task) || is_unproven(plan, task);
@@ -102,7 +102,7 @@ static struct store_cursor cursor_of(struct plan *plan, size_t group, enum task_
 
 /* ---- counting ---- */
 
-/* Unhealthy ones that are in their grace period are starting, and will be judged when it ends. */
+/* Unhealthy tasks in their grace period count as starting until it ends. */
 static void excuse_young(struct plan *plan, size_t group)
 {
 	struct rollout_replica_group *counts = &plan->groups[group];
@@ -122,7 +122,7 @@ static void excuse_young(struct plan *plan, size_t group)
 	}
 }
 
-/* Those that have just begun to run count as starting as long as some replace others. */
+/* Tasks that have just started count as starting as long as they replace others. */
 static void doubt_unproven(struct plan *plan, size_t group)
 {
 	struct rollout_replica_group *counts = &plan->groups[group];
@@ -135,7 +135,7 @@ static void doubt_unproven(struct plan *plan, size_t group)
 		if (is_unproven(plan, task_facts(task))) {
 			counts->tasks[ROLLOUT_HEALTHY][ROLLOUT_STAYS].count--;
 			counts->tasks[ROLLOUT_STARTING][ROLLOUT_STAYS].count++;
-			/* Those that are protected are counted as such later. */
+			/* Protected ones are counted below. */
 			counts->tasks[ROLLOUT_STARTING][ROLLOUT_STAYS].protected +=
 				!is_protected(plan->work, task_facts(task));
 		}
@@ -240,7 +240,7 @@ static bool is_moving(const struct plan *plan, const struct store_object *task)
 	return false;
 }
 
-/* Those that stay: those that move were counted with them. Protection does not save an unhealthy task. */
+/* Tasks that stay; moving ones were counted above. Protection does not save an unhealthy task. */
 static void count_protected(struct plan *plan, size_t group)
 {
 	struct service_work *work = plan->work;
@@ -363,7 +363,7 @@ static size_t collect_victims(struct plan *plan, const struct rollout_replica_ac
 	if (action->place == ROLLOUT_MOVES)
 		return collect_moving(plan, action, victims);
 	count = collect_class(plan, action, class_of_class[action->class], victims, count);
-	/* Some that are counted as starting are filed under what they will be. */
+	/* Some that are counted as starting are indexed under their future class. */
 	if (action->class == ROLLOUT_STARTING)
 		count = collect_class(plan, action, TASK_CLASS_UNHEALTHY, victims, count);
 	return count;
@@ -387,7 +387,7 @@ static size_t number_instances(struct victim *victims, size_t count)
 	return numbers.count;
 }
 
-/* The next to go: of those on the instance with the most of them, the newest (they are in that order). */
+/* The next to stop: on the instance with the most of them, the newest (they are in that order). */
 static struct victim *most_crowded(struct victim *victims, size_t count, const unsigned *crowds)
 {
 	struct victim *best = NULL;
@@ -406,7 +406,7 @@ static int stop_tasks(struct plan *plan, const struct rollout_replica_action *ac
 	struct victim *victims;
 	unsigned *crowds, wanted = action->count;
 	size_t count;
-	/* Scaling in evens out; otherwise the newest go, which have done the least. */
+	/* Scaling in evens out over instances; otherwise the newest stop first. */
 	bool evens = action->group == plan->target && action->class == ROLLOUT_HEALTHY &&
 		     action->place == ROLLOUT_STAYS;
 
@@ -453,7 +453,7 @@ static unsigned to_unsigned(int64_t value)
 	return value <= 0 ? 0 : value > INT_MAX ? INT_MAX : (unsigned)value;
 }
 
-/* Tasks that are there and shall stay, beyond what is wanted. */
+/* Tasks that would stay, beyond the desired count. */
 static unsigned excess_of(const struct plan *plan)
 {
 	uint64_t there = 0;
@@ -489,7 +489,7 @@ static void set_up(struct plan *plan, int64_t desired, bool frozen)
 	}
 }
 
-/* Why the last start found no place, as the planner asks. */
+/* The planner's reason why the last start failed. */
 static enum rollout_blocker blocker_of(const struct placement_failure *failure)
 {
 	return span_starts_with(failure->reason, SPAN("RESOURCE:")) ? ROLLOUT_RESOURCES
@@ -520,7 +520,7 @@ static int make_stops(struct plan *plan, const struct rollout_replica_plan *acti
 
 		if (action->type != ROLLOUT_STOP)
 			continue;
-		/* Who keeps the replicas stops the others. */
+		/* The runtime that keeps the replicas stops the others. */
 		if (service_is_group(plan->work) && action->class != ROLLOUT_UNHEALTHY &&
 			action->place != ROLLOUT_MOVES)
 			continue;
@@ -555,7 +555,7 @@ int service_plan_replicas(struct service_work *work, struct service_component *p
 	if (code < 0)
 		return code;
 	if (work->unplaced) {
-		/* What could be started is there now. Whether stopping something helps is the planner's to say. */
+		/* All possible starts are done. The planner decides whether a stop would help. */
 		plan.replicas.starts_allowed = 0;
 		plan.replicas.blocker = blocker_of(&work->failure);
 		service_again_at(work,

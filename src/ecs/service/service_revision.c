@@ -1,16 +1,16 @@
-/* Drafts of services, their revisions, and how deployments begin; see the header. */
+/* Edits of services, their revisions, and how deployments begin; see the header. */
 #include "ecs/service/service_revision.h"
 
 #include "base/memory.h"
 
 #define REVISION_MAX 2147483647
 
-/* What makes a revision, in the order of answers. */
+/* Members of a revision, in the order of answers. */
 static const char *const revision_members[] = {"taskDefinition", "capacityProviderStrategy",
 	"launchType", "platformVersion", "platformFamily", "networkConfiguration", "loadBalancers",
 	"serviceRegistries"};
 
-/* ---- drafts ---- */
+/* ---- edits ---- */
 
 int service_edit_open(const struct store_object *service, struct arena *arena,
 	struct service_edit *ret_edit, struct err *err)
@@ -118,7 +118,7 @@ static bool is_under_way(enum service_deployment_status state)
 	       state == SERVICE_DEPLOYMENT_ROLLBACK_REQUESTED;
 }
 
-/* What a deployment becomes when another one takes its place; false if it stays as it is. */
+/* The state of a deployment that a new one replaces; false if it stays as it is. */
 static bool supersede(const struct store_object *deployment, bool back,
 	struct service_deployment_facts *ret_facts)
 {
@@ -140,8 +140,8 @@ static bool supersede(const struct store_object *deployment, bool back,
 	return changed;
 }
 
-/* Makes way: nothing of the service stays PRIMARY or under way. The new one shall be newer than all others,
- * also when they came within a millisecond or the clock was set back: *ret_created_ms. */
+/* Replaces whatever is PRIMARY or in progress. The new deployment must be newer than all others,
+ * even within a millisecond or after the clock was set back: *ret_created_ms. */
 static int supersede_all(struct store_transaction *transaction, const struct service_edit *edit,
 	bool back, int64_t now_ms, struct span *ret_source, int64_t *ret_created_ms,
 	struct err *err)
@@ -239,7 +239,7 @@ static int delete_oldest(struct store_transaction *transaction, const struct ser
 	return 0;
 }
 
-/* Puts the deployment itself. The facts say what it is; the document what is shown of it. */
+/* Puts the deployment itself: facts are its state, the document is what answers show. */
 static int put_deployment(struct store_transaction *transaction, const struct service_edit *edit,
 	const struct service_deployment_facts *facts, struct span back_to, struct err *err)
 {

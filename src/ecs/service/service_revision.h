@@ -1,9 +1,9 @@
 /*
- * Services that change: a service as a draft, its immutable revisions, and how a deployment of a revision
- * begins. API handlers begin deployments when a client wants another revision; the service controller begins
- * one to go back to an earlier revision.
+ * Changes of services: a service being edited, its immutable revisions, and how a deployment of a
+ * revision begins. API handlers begin deployments when a client requests another revision; the
+ * service controller begins one to roll back to an earlier revision.
  *
- * What stands where. All documents are as the API has them.
+ * Contents of the documents, which are as the API has them:
  *
  *     service    what does not need a new deployment to take effect: placementConstraints,
  *                placementStrategy, propagateTags, enableECSManagedTags, enableExecuteCommand,
@@ -17,17 +17,17 @@
  *                deploymentConfiguration it began with, and for one that goes back: rollbackTo
  *     task set   what a revision has, and externalId
  *
- * A deployment is shown twice: in deployments[] of its service, and as a service deployment. One that
- * goes back (facts.rollback) is no service deployment of its own: it is part of the one that failed, whose
- * state says how far it is (ROLLBACK_IN_PROGRESS and so on), and which has facts.service_revision equal to
- * facts.source here.
+ * A deployment is shown twice: in deployments[] of its service, and as a service deployment. One
+ * that goes back (facts.rollback) is no service deployment of its own: it belongs to the one that
+ * failed, whose state shows its progress (ROLLBACK_IN_PROGRESS and so on), and which has
+ * facts.service_revision equal to facts.source here.
  */
 #ifndef ECS_SERVICE_REVISION_H
 #define ECS_SERVICE_REVISION_H
 
 #include "ecs/record/service_kind.h"
 
-/* A service that is being made or changed. */
+/* A service that is being created or changed. */
 struct service_edit {
 	struct arena *arena;
 	struct span key;
@@ -49,14 +49,15 @@ int service_revision_add(struct store_transaction *transaction, const struct ser
 	struct span *ret_number, struct err *err);
 
 /*
- * Begins a deployment of a revision: it becomes PRIMARY with rollout IN_PROGRESS and state IN_PROGRESS, and
- * the one that was PRIMARY becomes ACTIVE. If that was under way, it is STOPPED as a service deployment; the
- * circuit breaker moves it to FAILED and ROLLBACK_IN_PROGRESS before it calls this, and so nothing more
- * happens to it here. One whose rollback is cut short by this becomes ROLLBACK_FAILED.
+ * Begins a deployment of a revision: it becomes PRIMARY with rollout IN_PROGRESS and state
+ * IN_PROGRESS, and the one that was PRIMARY becomes ACTIVE. If that one was in progress, it is
+ * STOPPED as a service deployment; the circuit breaker moves it to FAILED and ROLLBACK_IN_PROGRESS
+ * before it calls this, so that it keeps that state. One whose rollback this interrupts becomes
+ * ROLLBACK_FAILED.
  *
- * The draft gets the members of the revision and forgets what it has told (facts.told); the caller saves it.
- * `back_to` is the number of the deployment that is gone back to, or SPAN("") for a new revision. The oldest
- * INACTIVE deployments beyond SERVICE_DEPLOYMENTS_MAX go, and their revisions with them.
+ * The edit gets the members of the revision and clears facts.reported; the caller saves it.
+ * `back_to` is the number of the deployment that is rolled back to, or SPAN("") for a new revision.
+ * The oldest INACTIVE deployments beyond SERVICE_DEPLOYMENTS_MAX go, and their revisions with them.
  */
 int service_deployment_begin(struct store_transaction *transaction, struct service_edit *edit,
 	struct span revision_number, struct span back_to, struct random *random, int64_t now_ms,

@@ -1,21 +1,21 @@
 /*
- * Deployments of a service as states: which one is being brought in, which have gone, which failed.
+ * Deployments of a service as states: in progress, replaced, failed.
  *
  *     status    PRIMARY ──a newer one──> ACTIVE ──no task left──> INACTIVE
- *     rollout   IN_PROGRESS ──all tasks well, the others' gone──> COMPLETED
+ *     rollout   IN_PROGRESS ──all tasks healthy, the others' gone──> COMPLETED
  *                           ──tasks fail again and again, or a client stops it──> FAILED
- *     state     the same as DescribeServiceDeployments tells it, with what came after a failure
+ *     state     as in DescribeServiceDeployments, including what follows a failure
  *
- * A failed one starts no more tasks. If it is to be rolled back, a new deployment of the last revision that
- * was completed (or, if none was yet, of the one that still runs well) takes its place; that one is never
- * given up, because there is nothing better.
+ * A failed deployment starts no more tasks. If it is rolled back, a new deployment of the last
+ * completed revision (or, if there is none yet, of the one that still runs well) replaces it; that
+ * one never fails, because there is nothing better.
  */
 #include "base/memory.h"
 #include "ecs/service/service_revision.h"
 #include "ecs/service/service_work.h"
 
 #define BREAKER_REASON "tasks failed to start."
-#define HISTORY_SCAN_MAX 100 /* deployments looked at for one to go back to */
+#define HISTORY_SCAN_MAX 100 /* deployments scanned for one to roll back to */
 
 /* ---- reading ---- */
 
@@ -112,7 +112,7 @@ static void set_rollout(struct service_work *work, struct service_component *com
 	touch(work, component);
 }
 
-/* ---- going back ---- */
+/* ---- rollback ---- */
 
 static struct store_cursor newest_deployments(struct service_work *work)
 {
@@ -140,7 +140,7 @@ static const struct store_object *last_completed(struct service_work *work,
 	return NULL;
 }
 
-/* If none was completed yet: the newest that runs beside `failed` and of which no task has failed. */
+/* If none was completed yet: the newest that runs beside `failed` and has no failed tasks. */
 static const struct store_object *last_running(struct service_work *work,
 	const struct service_component *failed)
 {
@@ -175,7 +175,7 @@ static void show_rollback(struct service_work *work, struct service_component *f
 	json_set(work->arena, document, "rollback", rollback);
 }
 
-/* Another deployment has begun: from here on the service is what is stored. */
+/* Another deployment has begun: read the service again. */
 static int read_again(struct service_work *work, struct err *err)
 {
 	work->service = store_get(service_head(work), &service_kind, work->key);
@@ -186,7 +186,7 @@ static int read_again(struct service_work *work, struct err *err)
 	return service_rollout_read(work, err);
 }
 
-/* What was completed last is deployed again, and is PRIMARY. */
+/* Deploys the last completed revision again, as PRIMARY. */
 static int roll_back(struct service_work *work, struct service_component *failed,
 	const struct store_object *completed, struct span reason, struct err *err)
 {
@@ -221,7 +221,7 @@ static int roll_back(struct service_work *work, struct service_component *failed
 		SPAN_ARGS(back_to));
 }
 
-/* The deployment from which this one is the way back has its end with it. */
+/* The deployment that this one rolls back ends with it. */
 static int finish_rolled_back(struct service_work *work, enum service_deployment_status state,
 	struct err *err)
 {
@@ -328,7 +328,7 @@ int service_rollout_begin(struct service_work *work, struct err *err)
 	if (work->facts.breaker && primary->deployment.rollout == ROLLOUT_IN_PROGRESS &&
 		primary->deployment.failed >= threshold)
 		return trip_breaker(work, threshold, err);
-	/* One that starts no more tasks is told to have failed, and that is all. */
+	/* A deployment that starts no more tasks is reported as failed only. */
 	work->failing =
 		!service_rollout_is_frozen(work) && service_component_is_failing(work, primary);
 	return 0;

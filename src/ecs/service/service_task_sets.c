@@ -1,7 +1,6 @@
 /*
- * Task sets of services whose deployments somebody else decides (EXTERNAL): each is kept at its own
- * computed count, and says whether it is there (STEADY_STATE) or on its way (STABILIZING). One that was
- * deleted drains, and goes with its last task.
+ * Task sets of services with an EXTERNAL controller: each is kept at its own computed count, and is
+ * STEADY_STATE or STABILIZING. A deleted one drains, and is removed with its last task.
  */
 #include "ecs/service/service_work.h"
 

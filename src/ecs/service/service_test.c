@@ -138,7 +138,7 @@ static void test_refuses_what_makes_no_service(void **state)
 		{"InvalidParameterException", "taskDefinition",
 			"{'serviceName':'a','desiredCount':1}"},
 		{"ClientException", "TaskDefinition not found",
-			"{'serviceName':'a','taskDefinition':'nobody','desiredCount':1}"},
+			"{'serviceName':'a','taskDefinition':'missing','desiredCount':1}"},
 		{"ClusterNotFoundException", "nowhere",
 			"{'cluster':'nowhere','serviceName':'a','taskDefinition':'web',"
 			"'desiredCount':1}"},
@@ -410,8 +410,8 @@ static void test_refused_updates_change_nothing(void **state)
 {
 	struct test_server *server = *state;
 
-	test_refused(server, "UpdateService", "ServiceNotFoundException", "nobody",
-		"{'service':'nobody'}");
+	test_refused(server, "UpdateService", "ServiceNotFoundException", "missing",
+		"{'service':'missing'}");
 	test_call(server, "CreateService",
 		"{'serviceName':'a','taskDefinition':'web','desiredCount':1}");
 	test_refused(server, "UpdateService", "InvalidParameterException", "desiredCount",
@@ -441,8 +441,8 @@ static void test_a_running_service_is_not_deleted_by_accident(void **state)
 {
 	struct test_server *server = *state;
 
-	test_refused(server, "DeleteService", "ServiceNotFoundException", "nobody",
-		"{'service':'nobody'}");
+	test_refused(server, "DeleteService", "ServiceNotFoundException", "missing",
+		"{'service':'missing'}");
 	test_call(server, "CreateService",
 		"{'serviceName':'a','taskDefinition':'web','desiredCount':1}");
 	test_refused(server, "DeleteService", "InvalidParameterException", "scaled above 0",
@@ -517,7 +517,7 @@ static void test_lists_have_pages_and_filters(void **state)
 		"{'namespace':'ns'}");
 }
 
-/* ---- what is told of tasks, and an end ---- */
+/* ---- events of tasks, and the end of a service ---- */
 
 static int end_service(struct store_transaction *transaction, void *context, struct err *err)
 {

@@ -1,7 +1,8 @@
 /*
- * The rules for loadBalancers, serviceRegistries and Service Connect of services and task sets. What is sent
- * to a task must find it, so they are checked against the task definition: its containers, their ports, and
- * where its network mode makes them reachable. Words are those of ECS where it has some.
+ * The rules for loadBalancers, serviceRegistries and Service Connect of services and task sets.
+ * Traffic must reach the task, so they are checked against the task definition: its containers,
+ * their ports, and where its network mode makes them reachable. Messages are those of ECS where it
+ * has some.
  *
  * Network modes. With awsvpc a task has an address of its own, also without root (docs/process-runtime.md):
  * target groups of type ip, and any record type of a name. With bridge and host it is reached at ports of its
@@ -159,7 +160,7 @@ static int check_balancers(struct aws_request *request, const struct json *defin
 
 /* ---- registries ---- */
 
-/* What the records of a name need to say, and whether it can be known. */
+/* The fields that records of a name need, and whether the definition provides them. */
 static int check_records(struct aws_request *request, const struct json *definition,
 	const struct json *registry, const struct cloudmap_service_facts *service)
 {
@@ -221,7 +222,8 @@ static int check_registry(struct aws_request *request, const struct json *defini
 	return check_records(request, definition, registry, cloudmap_service_facts(service));
 }
 
-/* What a service has is not the fault of who updates something else, but a new definition must fit it. */
+/* An update does not fail for traffic settings that the service already has, but a new definition
+ * must fit them. */
 static int check_kept(struct aws_request *request, const struct json *definition,
 	const struct json *balancers, const struct json *registries)
 {

@@ -1,17 +1,18 @@
 /*
- * The inside of the service controller: one look at one service, shared by its files.
+ * Internals of the service controller: one pass over one service, shared by its files.
  *
- *     service_controller.c     what wakes it; the order of the steps
- *     service_plan_replicas.c  REPLICA services and task sets: counts, plan, who is stopped
+ *     service_controller.c     watches; the order of the steps
+ *     service_plan_replicas.c  REPLICA services and task sets: counts, plan, choice of tasks to stop
  *     service_plan_daemon.c    DAEMON services: the same per instance
  *     service_launch.c         starting and stopping one task
  *     service_rollout.c        states of deployments, circuit breaker, rollback
  *     service_task_sets.c      task sets of EXTERNAL services
- *     service_events.c         what is told
+ *     service_events.c         events
  *     service_failures.c       crash loops
  *
- * The same steps are made twice: first on a view, without a transaction, where the first thing that would
- * change anything ends the look with SERVICE_DUE; then, if that happened, on head with one.
+ * Each pass runs the same steps twice: first on a view, without a transaction, where the first step
+ * that would change anything ends it with SERVICE_DUE; then, if that happened, on head with a
+ * transaction.
  */
 #ifndef ECS_SERVICE_WORK_H
 #define ECS_SERVICE_WORK_H
@@ -24,7 +25,7 @@
 
 #define SERVICE_DUE (-EINPROGRESS)
 
-/* A deployment or task set that tasks belong to, as it is and as it is to be. */
+/* A deployment or task set that tasks belong to, as stored and with this pass's changes. */
 struct service_component {
 	const struct store_object *object;
 	struct span number, family;
@@ -45,15 +46,15 @@ struct service_reported_tasks {
 };
 
 struct service_work {
-	struct store_transaction *transaction; /* NULL: only looking */
-	const struct store_view *view;         /* what is looked at when there is none */
+	struct store_transaction *transaction; /* NULL: read only */
+	const struct store_view *view;         /* read when there is no transaction */
 	struct arena *arena;
 	struct random *random;
 	int64_t now_ms;
 	const struct service_control *control;
 	struct span key;
 	const struct store_object *service;
-	struct service_facts facts; /* as they are to be */
+	struct service_facts facts; /* with this pass's changes */
 	struct json *document;      /* of the service; NULL: as it was */
 	const struct json *shown;   /* the document as it was; NULL: not parsed yet */
 	bool changed;
@@ -75,7 +76,7 @@ static inline const struct store_view *service_head(const struct service_work *w
 	return work->transaction ? store_head(work->transaction) : work->view;
 }
 
-/* True if the look may go on and change something. */
+/* True if the pass may change something. */
 static inline bool service_may_write(const struct service_work *work)
 {
 	return work->transaction != NULL;
@@ -89,13 +90,13 @@ static inline bool service_component_is_called(const struct service_component *c
 	       span_ends_with(name, component->number);
 }
 
-/* Nothing is started here: see struct service_control. */
+/* A runtime starts the tasks: see struct service_control. */
 static inline bool service_is_group(const struct service_work *work)
 {
 	return work->control && work->control->groups;
 }
 
-/* Come again then at the latest. */
+/* Requeues the service at this time at the latest. */
 void service_again_at(struct service_work *work, int64_t at_ms);
 /* The service's document, parsed once; an empty object if it cannot be. */
 const struct json *service_document(struct service_work *work);
@@ -125,8 +126,8 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 
 struct service_launch;
 
-/* What tasks of this part are made from. *ret_launch NULL: its definition is gone or cannot be used, and
- * work->failure says so. Free it. */
+/* The spec of this component's tasks. *ret_launch NULL: its definition was deleted or cannot be
+ * used, and work->failure says so. Free it. */
 int service_launch_read(struct service_work *work, const struct service_component *component,
 	struct service_launch **ret_launch, struct err *err);
 /* Of the next task: all but id, host and instance. */
@@ -154,7 +155,7 @@ int service_rollout_read(struct service_work *work, struct err *err);
 int service_rollout_begin(struct service_work *work, struct err *err);
 /* No task of the PRIMARY deployment is started any more. */
 bool service_rollout_is_frozen(const struct service_work *work);
-/* After it: what has completed, what is gone. */
+/* After it: completed and deleted deployments. */
 int service_rollout_end(struct service_work *work, struct err *err);
 /* The service is deleted: none of its deployments lives on. */
 int service_rollout_finish(struct service_work *work, struct err *err);
@@ -169,19 +170,19 @@ int service_task_sets_finish(struct service_work *work, struct err *err);
 
 int service_report(struct service_work *work, struct err *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What was started and stopped, and what could not be. */
+/* Adds events for started, stopped and unplaced tasks. */
 int service_report_tasks(struct service_work *work, struct err *err);
 int service_report_steady(struct service_work *work, struct err *err);
-/* That the service is as wanted would be told or written down, if it is. */
+/* Would a pass report or store that the service has reached its desired state? */
 bool service_has_progress(const struct service_work *work);
 
 /* ---- service_failures.c ---- */
 
-/* A task that runs, has no health check, and has not run for long enough to take the place of another one, or to be a
- * steady one. Comes again when it has. One of an older deployment counts no more than that: what crashes is seen to run
- * for a moment, also by who takes it back. */
+/* A task that runs, has no health check, and has not run for long enough to replace another one or
+ * to be steady. Requeues for when it has. A task of an older deployment needs no more than that: a
+ * rollback also counts tasks that crash as running for a moment. */
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task);
-/* One of the tasks of PRIMARY is unproven, so it is too early to say that all is well. */
+/* One of the tasks of PRIMARY is unproven, so it is too early for a success. */
 bool service_primary_is_unproven(struct service_work *work);
 
 /* Counts one failure of the part's tasks. */

@@ -18,7 +18,7 @@
 
 static int64_t computed_count(int64_t desired, double scale)
 {
-	/* What is a whole number but for rounding is that number. */
+	/* Removes rounding errors above whole numbers. */
 	double exact = (double)desired * scale / 100 - 1e-9;
 	int64_t whole = (int64_t)exact;
 
@@ -137,7 +137,7 @@ static int answer(struct aws_request *request, struct span key)
 	return 0;
 }
 
-/* ---- what happens to all of a service ---- */
+/* ---- all task sets of a service ---- */
 
 int task_set_rescale(struct store_transaction *transaction, struct span service_key,
 	int64_t desired, int64_t now_ms, struct arena *arena, struct err *err)
@@ -385,7 +385,7 @@ static int new_document(struct aws_request *request, const struct store_object *
 	return 0;
 }
 
-/* Sets of a service are told apart by their times, also when they came within a millisecond. */
+/* Sets of a service are ordered by their times, so times are unique even within a millisecond. */
 static int64_t creation_time(struct aws_request *request, const struct store_object *service)
 {
 	const struct store_object *sets[TASK_SETS_MAX];

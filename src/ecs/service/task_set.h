@@ -1,10 +1,10 @@
 /*
- * Task sets: the deployments of a service whose controller is EXTERNAL. Somebody outside decides which there
- * are, how large a share of the service's desired count each has, and which one is PRIMARY; slipway runs
- * them.
+ * Task sets: the deployments of a service whose controller is EXTERNAL. An external client creates
+ * them and decides the share of the service's desired count that each has and which one is PRIMARY;
+ * slipway runs them.
  *
- * facts.computed is ceil(desired * scale / 100), and is written by whoever changes either of the two. One
- * that is DRAINING has 0, and goes when its tasks are gone (the service controller deletes it).
+ * facts.computed is ceil(desired * scale / 100), and is updated with either of the two. A DRAINING
+ * one has 0, and the service controller deletes it when its tasks are gone.
  */
 #ifndef ECS_TASK_SET_H
 #define ECS_TASK_SET_H
@@ -22,7 +22,7 @@ const struct json *task_set_as_shown(struct aws_request *request,
 /* All of a service, oldest first, as answers show them. */
 const struct json *task_set_list_shown(struct aws_request *request, struct span service_key);
 
-/* The service wants another number of tasks. */
+/* The service's desired count has changed. */
 int task_set_rescale(struct store_transaction *transaction, struct span service_key,
 	int64_t desired, int64_t now_ms, struct arena *arena, struct err *err);
 /* The service is being deleted. */

@@ -1,4 +1,4 @@
-/* Task sets: what an EXTERNAL controller may ask for, and what follows from it. */
+/* Task sets: rules for EXTERNAL controllers, and their effects. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -150,8 +150,8 @@ static void test_one_set_is_primary_and_the_service_looks_like_it(void **state)
 	service = json_item(json_get(server->answer, "services"), 0);
 	assert_text(service, "taskDefinition", ARN "task-definition/web:1");
 	assert_text(service, "launchType", "EC2");
-	test_refused(server, "UpdateServicePrimaryTaskSet", "TaskSetNotFoundException", "nobody",
-		"{" IN_SHOP ",'primaryTaskSet':'nobody'}");
+	test_refused(server, "UpdateServicePrimaryTaskSet", "TaskSetNotFoundException", "missing",
+		"{" IN_SHOP ",'primaryTaskSet':'missing'}");
 }
 
 static void test_a_set_with_tasks_is_not_deleted_by_accident(void **state)
@@ -220,12 +220,12 @@ static void test_bad_sets_are_refused(void **state)
 		"{'cluster':'default','service':'plain','taskDefinition':'web'}");
 	test_refused(server, "DescribeTaskSets", "InvalidParameterException",
 		"external deployment controllers", "{'cluster':'default','service':'plain'}");
-	test_refused(server, "CreateTaskSet", "ServiceNotFoundException", "nobody",
-		"{'cluster':'default','service':'nobody','taskDefinition':'web'}");
+	test_refused(server, "CreateTaskSet", "ServiceNotFoundException", "missing",
+		"{'cluster':'default','service':'missing','taskDefinition':'web'}");
 	test_refused(server, "CreateTaskSet", "ClusterNotFoundException", "nowhere",
 		"{'cluster':'nowhere','service':'shop','taskDefinition':'web'}");
 	test_refused(server, "CreateTaskSet", "ClientException", "not found",
-		"{" IN_SHOP ",'taskDefinition':'nobody'}");
+		"{" IN_SHOP ",'taskDefinition':'missing'}");
 	test_refused(server, "CreateTaskSet", "InvalidParameterException", "between 0 and 100",
 		"{" IN_SHOP ",'taskDefinition':'web','scale':{'value':101,'unit':'PERCENT'}}");
 	test_refused(server, "CreateTaskSet", "InvalidParameterException", "networkMode",

@@ -130,7 +130,7 @@ static int read_launch(struct aws_request *request, const struct store_object *c
 	return 0;
 }
 
-/* ---- the definition's part in it ---- */
+/* ---- rules of the definition ---- */
 
 static int check_compatible(struct aws_request *request, const struct json *definition,
 	const struct launch_options *options)

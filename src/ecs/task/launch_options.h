@@ -39,8 +39,8 @@ struct launch_shares {
 
 /* One more of this provider; none if it is not in the strategy. */
 void launch_shares_add(struct launch_shares *shares, struct span provider);
-/* The provider of the next task, which is counted: first what is missing to a base, then whoever has least
- * for its weight. "" without providers. */
+/* The provider of the next task, which is counted: first providers below their base, then the one
+ * with the fewest tasks for its weight. "" without providers. */
 struct span launch_next_provider(struct launch_shares *shares);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * How bringing ECS objects in line with a runtime goes: how long it took and what went wrong, by what it was
- * about. Counters only, for metrics; any thread may note.
+ * Statistics of synchronization with a runtime: duration and errors, per resource. Counters only,
+ * for metrics; any thread may update them.
  */
 #ifndef ECS_SYNC_STATISTICS_H
 #define ECS_SYNC_STATISTICS_H
@@ -16,13 +16,13 @@ enum sync_resource {
 		SYNC_RESOURCE_COUNT
 };
 
-/* What a negative code means to who looks at a graph. */
+/* Classes of error codes for metrics. */
 #define SYNC_ERRORS(X)                                                                             \
 	X(STORE, "store")             /* could not be stored */                                    \
 	X(UNAVAILABLE, "unavailable") /* the runtime does not answer */                            \
 	X(TIMEOUT, "timeout")                                                                      \
 	X(DENIED, "denied")                                                                        \
-	X(CONFLICT, "conflict") /* somebody else changed it */                                     \
+	X(CONFLICT, "conflict") /* another client changed it */                                    \
 	X(THROTTLED, "throttled")                                                                  \
 	X(INVALID, "invalid")                                                                      \
 	X(OTHER, "other")
@@ -48,10 +48,10 @@ struct sync_statistics {
 	} resources[SYNC_RESOURCE_COUNT];
 };
 
-/* One turn: how long it took and what it returned. -ECANCELED is no error. NULL is fine. */
+/* One pass: its duration and return code. -ECANCELED is no error. NULL is fine. */
 void sync_statistics_note(struct sync_statistics *statistics, enum sync_resource resource,
 	int64_t duration_us, int code);
-/* An error that no turn returned, because it was found out later. */
+/* An error that no pass returned, because it was found later. */
 void sync_statistics_note_error(struct sync_statistics *statistics, enum sync_resource resource,
 	enum sync_error error);
 

@@ -7,11 +7,11 @@
 
 #include "ecs/record/task.h"
 
-/* The task that `given` (id or ARN) means within a cluster; NULL if there is none, or if it is of another
- * cluster. */
+/* The task that `given` (id or ARN) names within a cluster; NULL if there is none, or if it is of
+ * another cluster. */
 const struct store_object *task_in(struct aws_request *request, const struct store_object *cluster,
 	struct span requested);
-/* The ARN of what a client means, whether there is such a task or not; for failures. */
+/* The ARN for a client's id or ARN, whether there is such a task or not; for failures. */
 struct span task_arn_requested(struct aws_request *request, const struct store_object *cluster,
 	struct span requested);
 struct span task_arn(struct aws_request *request, const struct store_object *task);

@@ -1,4 +1,4 @@
-/* Makes a runtime run what tasks want, and writes what it says; see the header. */
+/* Runs tasks on a runtime and stores what it reports; see the header. */
 #include "ecs/task/task_controller.h"
 
 #include <stdio.h>
@@ -15,31 +15,32 @@
 #include "ecs/task/task_observe.h"
 #include "ecs/task/task_spec.h"
 
-/* Keys of work that are no task's: those begin with an account's digits. */
+/* Work queue keys other than tasks: task keys begin with an account's digits. */
 #define KEY_EVERYTHING "*" /* compare all that the runtime knows with the store */
 #define KEY_TOKEN ':'      /* ":TOKEN": a token that no task has */
 
 #define BACKOFF_MOST_US INT64_C(5000000)
 #define RETRIES_PER_SECOND 100
-#define PENDING_POLL_MS 200  /* a task that is starting for so long is shown as that */
-#define FROZEN_POLL_MS 10000 /* whether a deployment that failed is still the one that is wanted */
-/* A task of a group that cannot be written down and has ended is replaced after so long. */
+#define PENDING_POLL_MS 200  /* a task that is starting for this long is shown as PENDING */
+#define FROZEN_POLL_MS 10000 /* poll whether a failed deployment is still the desired one */
+/* A task of a group that cannot be stored and has ended is replaced after this time. */
 #define UNWRITTEN_MS 60000
-/* A runtime that does not know yet tells when it does; what it then says nothing of is looked at so late. */
+/* A runtime that does not know a token yet reports it later; without a report it is polled after
+ * this time. */
 #define UNKNOWN_POLL_MS 1000
 
 struct task_controller {
 	struct task_controller_config config;
 	struct controller_row row; /* as task_controller_row, with the config's workers */
 	struct runtime *runtime;
-	struct controller_handle handle; /* for what the runtime tells */
+	struct controller_handle handle; /* for reports of the runtime */
 	struct lock lock;
 	/* Guarded by the lock: */
 	struct map ended;   /* tokens that the runtime keeps for their logs, oldest first */
-	struct map refused; /* tokens whose adoption was, until their next turn */
+	struct map refused; /* tokens whose adoption was rejected, until their next pass */
 };
 
-/* ---- what the runtime tells ---- */
+/* ---- reports of the runtime ---- */
 
 static const struct store_object *find_by_token(const struct store_view *view, struct span token)
 {
@@ -86,7 +87,7 @@ void task_controller_changed(void *context, struct span token)
 	controller_handle_leave(&tasks->handle);
 }
 
-/* ---- writing what was seen ---- */
+/* ---- writing observations ---- */
 
 /* One of the functions of task_observe.h, with what it needs. */
 struct observation {
@@ -97,7 +98,7 @@ struct observation {
 	bool bug_register_early;
 };
 
-/* The containerDefinitions of its definition, when anybody's health depends on them. */
+/* The containerDefinitions of its definition, when a container's health depends on them. */
 static const struct json *definition_containers(const struct store_view *view,
 	const struct task_edit *edit, const struct runtime_task *seen);
 
@@ -140,7 +141,7 @@ static int write_observation(struct store_transaction *transaction, void *contex
 	bool was_wanted;
 	int code;
 
-	/* Deleted meanwhile: the feed tells us. */
+	/* Deleted meanwhile: the change feed queues it. */
 	if (!task)
 		return 0;
 	code = task_edit_open(task, store_transaction_arena(transaction), &edit, err);
@@ -153,7 +154,7 @@ static int write_observation(struct store_transaction *transaction, void *contex
 		return 0;
 	was_wanted = task_facts(task)->desired == TASK_RUNNING;
 	code = task_save(transaction, &edit, err);
-	/* Only a runtime that keeps replicas itself ends tasks in its service's name. */
+	/* Only a runtime that keeps replicas itself ends tasks for its service. */
 	if (code < 0 || !was_wanted || edit.facts.desired != TASK_STOPPED || edit.facts.failed)
 		return code;
 	if (task_facts(task)->traffic == TASK_TRAFFIC_REGISTERED)
@@ -164,7 +165,7 @@ static int write_observation(struct store_transaction *transaction, void *contex
 				  "running tasks.", observation->now_ms, err);
 }
 
-/* A task that the runtime made for a group. */
+/* A task that the runtime created for a group. */
 struct adoption {
 	struct observation observation; /* its key is known when it is written down */
 	task_adopt *write;
@@ -178,7 +179,8 @@ static int adopt(struct store_transaction *transaction, void *context, struct er
 	const struct runtime_task *seen = adoption->observation.seen;
 	int code = adoption->write(transaction, seen, adoption->host, adoption->random, err);
 
-	/* One that runs already is RUNNING at once; the others have their turn when the feed tells of them. */
+	/* A task that runs already is RUNNING at once; others get their pass from the change
+	 * feed. */
 	if (code < 0 || seen->phase != RUNTIME_RUNNING)
 		return code;
 	adoption->observation.key = find_by_token(store_head(transaction), seen->token)->key;
@@ -192,11 +194,11 @@ struct step {
 	struct store_view *view;
 	const struct store_object *task;
 	const struct task_facts *facts;
-	struct arena *arena; /* NULL: somebody else's now, with all that is in it */
+	struct arena *arena; /* NULL: owned by the batch now, with all that is in it */
 	struct err *err;
 };
 
-/* Something seen that is on its way to the store, with the memory that it lives in. */
+/* An observation on its way to the store, with the memory that it lives in. */
 struct deferred {
 	struct adoption adoption;
 	bool adopts;     /* or only observes */
@@ -214,7 +216,7 @@ static int write_deferred(struct store_transaction *transaction, void *context, 
 		       : write_observation(transaction, &deferred->adoption.observation, err);
 }
 
-/* Not for a failure of the store: what follows needs calls, which its next turn makes. */
+/* Not for a failure of the store: the next step makes calls, which belong in the next pass. */
 static bool note_refusal(struct deferred *deferred, int code)
 {
 	struct task_controller *tasks = deferred->tasks;
@@ -244,8 +246,8 @@ static void end_deferred(void *context, int code, const struct err *err)
 	arena_free(deferred->arena);
 }
 
-/* The step's memory goes with it. Waits while too much is on its way already: who finds more only to be refused
- * would have to find it again. */
+/* Takes the step's memory. Waits while too much is queued already: a rejected write would have to
+ * be observed again. */
 static int defer(struct step *step, const struct adoption *adoption, bool adopts, struct span key)
 {
 	struct write_batch *batch = step->tasks->config.batch;
@@ -268,7 +270,7 @@ static int defer(struct step *step, const struct adoption *adoption, bool adopts
 	return code;
 }
 
-/* The last thing that a step does. Most observations say what is known already: those cost no write. */
+/* The last action of a step. Most observations are known already and cost no write. */
 static int write_seen(struct step *step, const struct runtime_task *seen, struct span failure)
 {
 	struct observation observation = {.key = step->task->key,
@@ -352,7 +354,7 @@ static int find_instance(struct step *step, struct span *ret_instance)
 
 static int start(struct step *step)
 {
-	struct task_spec_write order = {.arena = step->arena,
+	struct task_spec_write spec_write = {.arena = step->arena,
 		.task_key = step->task->key,
 		.facts = step->facts,
 		.secrets = step->tasks->config.secrets};
@@ -367,10 +369,10 @@ static int start(struct step *step)
 		code = read_definition(step->view, step->arena, step->task->key, step->facts,
 			&definition, step->err);
 	if (code == 0) {
-		order.definition = definition;
-		order.overrides = json_get(edit.document, "overrides");
-		order.desired = edit.desired;
-		code = task_spec_make(&order, &spec, step->err);
+		spec_write.definition = definition;
+		spec_write.overrides = json_get(edit.document, "overrides");
+		spec_write.desired = edit.desired;
+		code = task_spec_make(&spec_write, &spec, step->err);
 	}
 	if (code == 0)
 		code = step->runtime->operations->start(step->runtime, step->facts->id, instance,
@@ -378,7 +380,7 @@ static int start(struct step *step)
 	return code;
 }
 
-/* Reasons begin with the name of an error, as ECS's do. */
+/* Reasons begin with the name of an error, as in ECS. */
 static struct span failure_of(struct step *step)
 {
 	const char *message = step->err->message;
@@ -403,7 +405,7 @@ static int start_and_inspect(struct step *step, struct runtime_task **ret_seen)
 		step->err);
 }
 
-/* ---- ends ---- */
+/* ---- stopped tasks ---- */
 
 static int acknowledge(struct task_controller *tasks, struct span token, struct err *err)
 {
@@ -412,7 +414,7 @@ static int acknowledge(struct task_controller *tasks, struct span token, struct 
 	return code == -ENOENT ? 0 : code;
 }
 
-/* Its end is durable here. The runtime may forget it when there are too many such. */
+/* Its end is durable here. The runtime may forget it when it keeps too many. */
 static int keep_ended(struct task_controller *tasks, struct span token, struct err *err)
 {
 	char oldest[RUNTIME_TOKEN_MAX + 1] = "";
@@ -437,7 +439,7 @@ static int keep_ended(struct task_controller *tasks, struct span token, struct e
 	return 0;
 }
 
-/* A task that is STOPPED, or that there is no more: nothing of it may run. */
+/* A task that is STOPPED or deleted: nothing of it may run. */
 static int end_what_runs(struct step *step, struct span token, struct span reason, bool keep)
 {
 	struct task_controller *tasks = step->tasks;
@@ -452,7 +454,7 @@ static int end_what_runs(struct step *step, struct span token, struct span reaso
 	else if (code == 0 && seen->phase == RUNTIME_STOPPED)
 		code = acknowledge(tasks, token, step->err);
 	else if (code == 0)
-		return 0; /* it is stopping: we are told when it has */
+		return 0; /* it is stopping: the runtime reports its end */
 	if (code < 0 && code != -ENOENT)
 		return code;
 	lock_take(&tasks->lock);
@@ -466,7 +468,7 @@ static int end_stopped(struct step *step, bool keep)
 	return end_what_runs(step, step->facts->id, SPAN("The task has stopped already"), keep);
 }
 
-/* Comes again then; false if that has passed. */
+/* Requeues for that time; false if it has passed. */
 static bool wait_until(struct step *step, int64_t at_ms)
 {
 	if (at_ms <= runner_wall_ms(step->call->runner))
@@ -475,8 +477,8 @@ static bool wait_until(struct step *step, int64_t at_ms)
 	return true;
 }
 
-/* When a failed task of a group may be replaced: one that fails again and again has to wait, as it would if we
- * started it ourselves, and a deployment that failed starts no more tasks. */
+/* When a failed task of a group may be replaced: with the same back-off as tasks that the service
+ * controller starts; a failed deployment starts no more tasks. */
 static int64_t replaced_ms(struct step *step)
 {
 	int64_t until_ms;
@@ -495,7 +497,7 @@ static int let_be_replaced(struct step *step)
 	return wait_until(step, replaced_ms(step)) ? 0 : end_stopped(step, false);
 }
 
-/* A record that failed its check is not read, but what it is about is not to be ended for that. */
+/* A record that failed its check is not read, but its task must not be stopped for that. */
 static bool may_be_quarantined(struct store *store, struct span token)
 {
 	_buffer_ struct buffer list = {0};
@@ -521,14 +523,14 @@ static bool was_refused(struct task_controller *tasks, struct span token)
 	return refused;
 }
 
-/* The runtime has not looked at everything yet; nothing has failed. */
+/* The runtime has not listed everything yet; nothing has failed. */
 static int inspect_when_known(struct step *step)
 {
 	step->call->again_at_ms = runner_wall_ms(step->call->runner) + UNKNOWN_POLL_MS;
 	return 0;
 }
 
-/* A token that no task has: the runtime made it for a group, or it is an orphan. */
+/* A token that no task has: the runtime created it for a group, or it is an orphan. */
 static int adopt_or_end(struct step *step, struct span key, struct span token)
 {
 	struct runtime *runtime = step->runtime;
@@ -564,13 +566,13 @@ static int adopt_or_end(struct step *step, struct span key, struct span token)
 
 /* ---- one task ---- */
 
-/* Its runtime started it, for its service, and would start another one. */
+/* Its runtime started it, for its service, and would start a replacement. */
 static bool task_is_of_group(const struct step *step)
 {
 	return step->runtime->operations->groups && step->facts->service.length > 0;
 }
 
-/* What is to send traffic to it does: now it may take an older one's place. */
+/* It gets traffic now, so it may replace an older task. */
 static int open_gate(struct step *step, const struct runtime_task *seen)
 {
 	int code;
@@ -610,13 +612,14 @@ static int reconcile_live(struct step *step)
 		code = start_and_inspect(step, &seen);
 	if (code < 0 || !seen)
 		return code;
-	/* Most are RUNNING in a moment: that then costs one write, and nobody waits for two. */
+	/* Most are RUNNING in a moment: waiting saves a write. */
 	if (wanted && seen->phase == RUNTIME_PENDING &&
 		now_ms - seen->created_ms < PENDING_POLL_MS && now_ms >= seen->created_ms) {
 		step->call->again_at_ms = seen->created_ms + PENDING_POLL_MS;
 		return 0;
 	}
-	/* While somebody may still come to it, it runs on; the traffic controller writes when nobody does. */
+	/* While clients may still connect, it keeps running; the traffic controller writes when
+	 * none can. */
 	if (!wanted && (seen->phase < RUNTIME_STOPPING || seen->ends_ms > now_ms) &&
 		(step->facts->traffic != TASK_TRAFFIC_LEAVING ||
 			step->tasks->config.bug_stop_at_once) &&
@@ -628,7 +631,7 @@ static int reconcile_live(struct step *step)
 		if (code < 0)
 			return code;
 	}
-	/* It was placed on an instance that is about to be registered. */
+	/* It was placed on an instance that is not registered yet. */
 	if (step->facts->instance.length == 0 && seen->instance.length > 0 &&
 		!container_instance_of_runtime(step->view, step->arena,
 			task_cluster_key(step->task->key), step->facts->host, seen->instance))
@@ -637,7 +640,7 @@ static int reconcile_live(struct step *step)
 	code = open_gate(step, seen);
 	if (code == 0)
 		code = write_seen(step, seen, SPAN_NONE);
-	/* One whose end is still on its way comes again when that is stored. */
+	/* A task whose end is still being written is requeued when that is stored. */
 	if (code == 0 && ended && !step->tasks->config.batch)
 		code = keep_ended(step->tasks, token, step->err);
 	return code;
@@ -657,8 +660,8 @@ static int compare_ended(const void *a, const void *b)
 	return (left->stopped_ms > right->stopped_ms) - (left->stopped_ms < right->stopped_ms);
 }
 
-/* Compares all that the runtime knows with the store, by asking for each. Ended ones are remembered in
- * the order of their ends, so that the oldest are forgotten first. */
+/* Compares all tasks of the runtime with the store, by queueing each. Ended ones are kept in the
+ * order of their ends, so that the oldest are dropped first. */
 static int reconcile_everything(struct step *step)
 {
 	struct task_controller *tasks = step->tasks;
@@ -703,7 +706,7 @@ static int reconcile_step(struct step *step, struct span key)
 		return reconcile_everything(step);
 	if (key.data[0] == KEY_TOKEN) {
 		token = (struct span){key.data + 1, key.length - 1};
-		/* A task that was made meanwhile has its own turn. */
+		/* A task that was created meanwhile has its own pass. */
 		return find_by_token(step->view, token) ? 0 : adopt_or_end(step, key, token);
 	}
 	step->task = store_get(step->view, &task_kind, key);
@@ -763,7 +766,8 @@ struct task_controller *task_controller_new(const struct task_controller_config 
 		tasks->config.ended_kept = TASK_CONTROLLER_ENDED_KEPT;
 	if (tasks->config.relist_ms == 0)
 		tasks->config.relist_ms = TASK_CONTROLLER_RELIST_MS;
-	/* A runtime that was out of reach for a while is near: it is asked again soon, for many at once. */
+	/* A runtime that was unreachable for a while is local: it is retried soon, for many tasks
+	 * at once. */
 	if (tasks->config.queue.backoff_most_us == 0)
 		tasks->config.queue.backoff_most_us = BACKOFF_MOST_US;
 	if (tasks->config.queue.retries_per_second == 0)
@@ -792,7 +796,7 @@ int task_controller_start(struct task_controller *tasks, struct runtime *runtime
 	if (code < 0)
 		return code;
 	controller_handle_open(&tasks->handle, controller);
-	/* From here on notices are heard; what happened before is in the listing. */
+	/* Notices are handled from here on; earlier changes are in the listing. */
 	controller_add(controller, SPAN(KEY_EVERYTHING));
 	return 0;
 }

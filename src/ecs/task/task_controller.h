@@ -1,22 +1,22 @@
 /*
- * The task controller: makes a runtime run what tasks want, and writes what the runtime says into them.
- * The only one who starts and stops tasks of this server's runtime.
+ * The task controller: starts and stops the tasks of this server's runtime, and stores what the
+ * runtime reports about them. No other code starts or stops them.
  *
- * For each task it compares what is wanted with what the runtime knows under the task's token, and makes
- * the next step. It keeps nothing that it could not find out again:
+ * For each task it compares the desired state with what the runtime knows under the task's token,
+ * and makes the next step. It keeps no state that it could not find out again:
  *
- *     wanted    written as      the runtime says    then
+ *     desired   stored          runtime             then
  *     RUNNING   before RUNNING  unknown             start it (the token makes that safe to repeat)
- *     RUNNING   any             known               write what it says
+ *     RUNNING   any             known               store what it reports
  *     any       RUNNING or on   unknown             STOPPED: it was lost, and is never run again
  *     STOPPED   before RUNNING  unknown             STOPPED without having been started
- *     STOPPED   any             not stopping        stop it, when no traffic comes any more (task_traffic.h)
- *     (none)    (no task)       known               an orphan: stop it, then let it be forgotten
- *     any       STOPPED         still running       a start that came late: stop it
+ *     STOPPED   any             not stopping        stop it, when no traffic can arrive (task_traffic.h)
+ *     (none)    (no task)       known               an orphan: stop it, then acknowledge it
+ *     any       STOPPED         still running       a late start: stop it
  *
- * Ends. A runtime is told to forget a task (runtime acknowledge) only after STOPPED is durable here, and
- * later than that: with it go the logs. The last TASK_CONTROLLER_ENDED_KEPT ended tasks are kept in the
- * runtime, until their tasks are deleted; but for those of which it has nothing any more.
+ * A runtime is allowed to forget a task (runtime acknowledge) only after STOPPED is durable here,
+ * and later than that: its logs go with it. The runtime keeps the last TASK_CONTROLLER_ENDED_KEPT
+ * ended tasks of which it still has something, until their tasks are deleted.
  */
 #ifndef ECS_TASK_CONTROLLER_H
 #define ECS_TASK_CONTROLLER_H
@@ -29,9 +29,9 @@
 
 #define TASK_CONTROLLER_WORKERS 8
 #define TASK_CONTROLLER_ENDED_KEPT 200
-/* A task whose start fails again and again for no fault of its own is given up after so long. */
+/* A task whose start keeps failing for reasons outside the task is stopped after this time. */
 #define TASK_CONTROLLER_START_PATIENCE_MS INT64_C(180000)
-/* Everything the runtime knows is compared with the store so often, in case a notice was lost. */
+/* Interval of the full comparison with the runtime, in case a notice was lost. */
 #define TASK_CONTROLLER_RELIST_MS INT64_C(300000)
 
 struct task_controller;
@@ -45,7 +45,8 @@ struct task_controller_config {
 	struct runner *runner;
 	struct store *store;
 	struct span
-		host; /* as the keeper of the runtime's instances has it; outlives the controller */
+		/* as the maintainer of the runtime's instances has it; outlives the controller */
+		host;
 	const char *secrets; /* folder, see task_spec.h; NULL: none */
 	size_t ended_kept;   /* 0: TASK_CONTROLLER_ENDED_KEPT */
 	struct work_queue_config queue;
@@ -73,7 +74,8 @@ struct task_controller *task_controller_new(const struct task_controller_config 
 void task_controller_changed(void *task_controller, struct span token);
 int task_controller_start(struct task_controller *controller, struct runtime *runtime,
 	struct err *err);
-/* Returns when it makes no more calls to the runtime, which can be closed then. Tasks go on. */
+/* Returns when it makes no more calls to the runtime, which can be closed then. Tasks keep
+ * running. */
 void task_controller_stop(struct task_controller *controller);
 void task_controller_free(struct task_controller *controller); /* stopped; NULL is fine */
 

@@ -1,5 +1,5 @@
-/* The task controller on the simulated runtime, on virtual time: what is wanted comes to run, what is seen
- * is written, whatever fails or crashes in between. */
+/* The task controller on the simulated runtime, on virtual time: desired tasks run and observations
+ * are stored, with failures and crashes in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void rule_broken(void *context, const char *rule)
 	rig->broken++;
 }
 
-/* ---- a server's part, which can go and come back ---- */
+/* ---- a server, which can stop and start ---- */
 
 static void begin(struct rig *rig)
 {
@@ -75,7 +75,7 @@ static void end(struct rig *rig)
 	runner_free(TAKE(rig->host));
 }
 
-/* Every wait returns at once, as when the process is gone. */
+/* Every wait returns at once, as if the process were killed. */
 static void crash(struct rig *rig)
 {
 	runner_stop(rig->host);
@@ -160,7 +160,7 @@ static int create(struct store_transaction *transaction, void *context, struct e
 	const struct store_view *head = store_head(transaction);
 	struct task_needs needs;
 	struct json *document;
-	struct task_request order = {.arena = rig->arena,
+	struct task_request request = {.arena = rig->arena,
 		.random = &rig->server->random.random,
 		.now_ms = runner_wall_ms(rig->runner),
 		.cluster_key = SPAN(CLUSTER),
@@ -176,13 +176,13 @@ static int create(struct store_transaction *transaction, void *context, struct e
 		.capacity_provider = SPAN(""),
 		.platform_version = SPAN(""),
 		.enable_execute_command = true};
-	int code = json_parse(order.definition->api, rig->arena, &document, err);
+	int code = json_parse(request.definition->api, rig->arena, &document, err);
 
 	if (code == 0)
 		code = task_needs_read(document, NULL, rig->arena, &needs, err);
-	order.definition_document = document;
-	order.needs = &needs;
-	return code < 0 ? code : task_create(transaction, &order, &creation->key, err);
+	request.definition_document = document;
+	request.needs = &needs;
+	return code < 0 ? code : task_create(transaction, &request, &creation->key, err);
 }
 
 static struct span run_task(struct rig *rig, const char *family)
@@ -290,7 +290,7 @@ static size_t programs(struct rig *rig)
 
 /* ---- tests ---- */
 
-/* What a task with a network of its own goes through, by what a runtime says of it. */
+/* The states of a task with a network of its own, for each report of a runtime. */
 static void the_ladder_is_gone_down(void **state)
 {
 	static const struct {
@@ -343,7 +343,7 @@ static int move_to_another_host(struct store_transaction *transaction, void *con
 	struct container_instance_edit edit;
 	int code = container_instance_edit_open(instance, rig->arena, &edit, err);
 
-	edit.facts.runtime = SPAN("elsewhere/simulated");
+	edit.facts.runtime = SPAN("remote/simulated");
 	return code < 0 ? code : container_instance_save(transaction, &edit, err);
 }
 
@@ -396,7 +396,7 @@ static void what_is_wanted_runs(void **state)
 	assert_int_equal(json_get_integer(pass(rig, key, &facts), "version", 0), 2);
 }
 
-static void who_stops_a_task_keeps_the_word(void **state)
+static void first_stop_reason_is_kept(void **state)
 {
 	struct rig *rig = *state;
 	struct task_facts facts;
@@ -422,7 +422,7 @@ static void who_stops_a_task_keeps_the_word(void **state)
 	assert_non_null(json_get(document, "executionStoppedAt"));
 	assert_non_null(json_get(document, "stoppedAt"));
 	assert_int_equal(json_get_integer(first_container(document), "exitCode", -1), 143);
-	/* Nothing here would answer ExecuteCommand, at no time. */
+	/* ExecuteCommand has no agent here. */
 	assert_string_equal(text_of(rig,
 				    json_item(json_get(first_container(document), "managedAgents"),
 					    0),
@@ -534,7 +534,7 @@ static void health_is_that_of_essential_containers(void **state)
 	assert_int_equal(facts.last, TASK_RUNNING);
 }
 
-static void what_happened_while_nobody_looked_is_told(void **state)
+static void changes_while_the_server_was_down_are_reported(void **state)
 {
 	struct rig *rig = *state;
 	struct task_facts facts;
@@ -551,7 +551,7 @@ static void what_happened_while_nobody_looked_is_told(void **state)
 	assert_int_equal(simulated_world_end_task(rig->world, token_of(lost), 1, NULL), 0);
 	crash(rig);
 	seconds_pass(rig, 120);
-	/* A runtime that forgets before it was told to. */
+	/* A runtime that forgets a task without an acknowledge. */
 	assert_int_equal(runtime_simulated_open(rig->world,
 				 &(struct runtime_simulated_config){.runner = rig->runner},
 				 &rig->runtime, NULL),
@@ -591,7 +591,7 @@ static void what_no_task_wants_is_ended(void **state)
 	seconds_pass(rig, 1);
 	assert_int_equal(programs(rig), 1);
 	assert_false(is_known(rig, deletion.key));
-	/* And one that goes while nobody looks. */
+	/* And a task that is deleted while the server is down. */
 	deletion.key = run_task(rig, "web");
 	seconds_pass(rig, 1);
 	crash(rig);
@@ -620,7 +620,7 @@ static void the_last_ends_are_kept_for_their_logs(void **state)
 	}
 	for (size_t i = 0; i < LENGTH(keys); i++)
 		assert_int_equal(is_known(rig, keys[i]), i >= 3);
-	/* The same after a restart, though the keys are in another order. */
+	/* The same after a restart, though the keys are in another request. */
 	end(rig);
 	rig->ended_kept = 1;
 	begin(rig);
@@ -679,13 +679,13 @@ static void of_too_many_stopped_tasks_the_oldest_go(void **state)
 		assert_int_equal(pass(rig, keys[i], &facts) != NULL, i >= 3);
 }
 
-/* ---- everything goes wrong ---- */
+/* ---- all faults at once ---- */
 
 #define ROUGH_TASKS 12
 #define ROUGH_ROUNDS 40
 
-/* Tasks come and go, the server crashes, the runtime fails and loses notices; when that ends, exactly the
- * wanted tasks run, each once. */
+/* Tasks come and go, the server crashes, the runtime fails and loses notices; at the end exactly
+ * the desired tasks run, each once. */
 static void rough_run(uint64_t seed)
 {
 	struct rig *rig = rig_new(seed);
@@ -726,7 +726,7 @@ static void rough_run(uint64_t seed)
 	for (size_t i = 0; i < count; i++) {
 		const struct json *document = pass(rig, keys[i], &facts);
 
-		/* A wanted one may have died of a fault, and then it says so. */
+		/* A desired task may have died of a fault, and then it says so. */
 		if (facts.last == TASK_RUNNING) {
 			assert_true(wanted[i]);
 			running++;
@@ -757,12 +757,12 @@ int main(void)
 		TEST(the_ladder_is_gone_down),
 		TEST(what_is_wanted_runs),
 		TEST(tasks_of_another_host_are_left_alone),
-		TEST(who_stops_a_task_keeps_the_word),
+		TEST(first_stop_reason_is_kept),
 		TEST(an_essential_exit_is_a_failure),
 		TEST(a_task_that_cannot_start_says_why),
 		TEST(a_stop_before_the_start_starts_nothing),
 		TEST(health_is_that_of_essential_containers),
-		TEST(what_happened_while_nobody_looked_is_told),
+		TEST(changes_while_the_server_was_down_are_reported),
 		TEST(what_no_task_wants_is_ended),
 		TEST(the_last_ends_are_kept_for_their_logs),
 		TEST(stopped_tasks_stay_for_an_hour),

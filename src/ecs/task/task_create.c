@@ -1,7 +1,7 @@
 /*
- * Making a task: its document as DescribeTasks will show it from now on, and the facts. Everything that is
- * told later (statuses, exit codes, addresses) changes members that are written here first, so that a task
- * always has all of them.
+ * Creating a task: its document as DescribeTasks shows it, and the facts. Later reports (statuses,
+ * exit codes, addresses) change members that are written here first, so that a task always has all
+ * of them.
  */
 #include "ecs/task/task_create.h"
 
@@ -16,7 +16,7 @@
 #define FARGATE_VERSION "1.4.0" /* what LATEST means */
 #define FARGATE_STORAGE_GIB 20
 
-/* What the instance says of itself that a task shows too. */
+/* Properties of the instance that a task shows, too. */
 struct host {
 	struct span arn; /* data NULL: none was chosen yet */
 	struct span zone, architecture;
@@ -80,7 +80,7 @@ static struct host read_host(const struct task_request *request)
 	return host;
 }
 
-/* ---- the parts of the document ---- */
+/* ---- members of the document ---- */
 
 static const struct json *override_of(const struct task_request *request, struct span container)
 {
@@ -224,7 +224,7 @@ static const struct json *attributes_shown(struct arena *arena, const struct hos
 	return list;
 }
 
-/* What only a task on Fargate shows. */
+/* Members that only a task on Fargate shows. */
 static void show_fargate(const struct task_request *request, struct json *document)
 {
 	struct arena *arena = request->arena;

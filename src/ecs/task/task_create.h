@@ -1,7 +1,7 @@
 /*
- * Making a task: what RunTask, StartTask and the service controller have in common. What a definition
- * needs of an instance is read once per request (task_needs), placement chooses an instance
- * (placement.h), then task_create() writes the task down, wanted to run. Nothing runs yet.
+ * Creating a task, shared by RunTask, StartTask and the service controller. The definition's
+ * requirements are read once per request (task_needs), placement chooses an instance (placement.h),
+ * then task_create() stores the task with desired status RUNNING. Nothing runs yet.
  */
 #ifndef ECS_TASK_CREATE_H
 #define ECS_TASK_CREATE_H
@@ -21,7 +21,7 @@ struct task_request {
 	const struct store_object
 		*instance;            /* of kind container_instance; NULL: its runtime chooses */
 	struct span host;             /* that runtime, as instance_maintainer.h names it */
-	struct span id;               /* "": one that nobody has */
+	struct span id;               /* "": a new one */
 	const struct json *overrides; /* or NULL */
 	const struct json *network_configuration;                      /* or NULL */
 	const struct json *tags;                                       /* an array or NULL */
@@ -35,14 +35,15 @@ struct task_request {
 	bool daemon;
 };
 
-/* Writes the task; *ret_key lives in the arena. The order's id must be that of no task. */
+/* Stores the task; *ret_key lives in the arena. The id must be new. */
 int task_create(struct store_transaction *transaction, const struct task_request *request,
 	struct span *ret_key, struct err *err);
 
-/* What a runtime that chooses instances is told of the wishes of definition and request; NULL: none. */
+/* Placement constraints of definition and request for a runtime that chooses instances; NULL:
+ * none. */
 const struct json *task_desired(struct arena *arena, const struct json *definition,
 	const struct json *constraints, const struct json *strategy);
-/* Its runtime has chosen an instance. The caller saves. */
+/* Sets the instance that its runtime has chosen. The caller saves. */
 void task_place(struct task_edit *edit, const struct store_object *instance);
 
 #endif

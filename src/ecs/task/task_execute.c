@@ -1,6 +1,6 @@
 /*
- * ExecuteCommand opens a session of AWS Systems Manager, which slipway has not: it says so in the error
- * that ECS has for tasks that no session reaches, and names what works here.
+ * ExecuteCommand opens a session of AWS Systems Manager, which slipway has not: it fails with the
+ * error that ECS has for unreachable tasks, and names the alternative.
  */
 #include "ecs/record/cluster.h"
 #include "ecs/task/task_api.h"

@@ -1,4 +1,4 @@
-/* What RunTask and StartTask have in common; see the header. */
+/* Shared by RunTask and StartTask; see the header. */
 #include "ecs/task/task_launch.h"
 
 #include "aws/document.h"
@@ -14,7 +14,7 @@
 #define GROUP_MAX 255
 #define REFERENCE_MAX 1024
 
-/* ---- what is said ---- */
+/* ---- input ---- */
 
 /* Facts stand in stored texts as they are: what JSON would escape cannot be one. */
 static int read_text(struct aws_request *request, const char *member, size_t most,
@@ -74,7 +74,7 @@ int task_launch_prepare(struct aws_request *request, size_t started_by_most,
 	return 0;
 }
 
-/* ---- what it means ---- */
+/* ---- resolving ---- */
 
 static int find_definition(struct aws_request *request, const struct store_object **ret_definition)
 {
@@ -114,7 +114,7 @@ static int read_tags(struct aws_request *request, const struct task_launch *laun
 	return 0;
 }
 
-/* Storage beyond the usual came with platform version 1.4.0. */
+/* Ephemeral storage beyond the default needs platform version 1.4.0. */
 static int check_platform(struct aws_request *request, const struct task_launch *launch,
 	const struct json *document)
 {
@@ -205,7 +205,7 @@ int task_launch_placement(struct aws_request *request, const struct task_launch 
 	return 0;
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
 int task_launch_on(struct aws_request *request, struct task_launch *launch,
 	const struct store_object *instance)

@@ -1,7 +1,7 @@
 /*
- * What RunTask and StartTask have in common: the same members with the same rules, the same order to
- * task_create(), the same answer {"tasks":[…],"failures":[…]}. A task that found its place is answered even
- * when another did not.
+ * Shared by RunTask and StartTask: the same members with the same rules, the same task_request for
+ * task_create(), the same answer {"tasks":[…],"failures":[…]}. Tasks that were placed are answered
+ * even when others were not.
  */
 #ifndef ECS_TASK_LAUNCH_H
 #define ECS_TASK_LAUNCH_H
@@ -13,9 +13,9 @@
 
 #define TASK_LAUNCH_MAX 10 /* tasks of one request */
 
-/* What a request says, checked as far as that needs no state. */
+/* The checked input, as far as it needs no state. */
 struct task_launch_input {
-	const struct json *requested; /* the input without nulls and what the model does not know */
+	const struct json *requested; /* the input without nulls and unknown members */
 	const struct json *overrides;
 	struct client_token token;
 	struct span group; /* "": that of the family */
@@ -40,7 +40,8 @@ struct task_launch {
 	struct json *failures;
 };
 
-/* Finds the definition and makes the order; `given` has the members of launch_options_read(). */
+/* Finds the definition and fills the task_request; `given` has the members of
+ * launch_options_read(). */
 int task_launch_begin(struct aws_request *request, const struct task_launch_input *input,
 	const struct store_object *cluster, const struct json *requested,
 	struct task_launch *launch);
@@ -51,9 +52,9 @@ int task_launch_placement(struct aws_request *request, const struct task_launch 
 /* Creates one task on an instance. Fails the request. */
 int task_launch_on(struct aws_request *request, struct task_launch *launch,
 	const struct store_object *instance);
-/* Adds a task that is there already, once. */
+/* Adds an existing task, once. */
 void task_launch_add(struct task_launch *launch, struct span key);
-/* arn: data NULL for a failure that concerns nothing in particular. */
+/* arn: data NULL for a failure without a resource. */
 void task_launch_failed(struct aws_request *request, struct task_launch *launch, struct span arn,
 	struct span reason);
 int task_launch_answer(struct aws_request *request, const struct task_launch *launch);

@@ -9,9 +9,9 @@
 #include "ecs/record/service_kind.h"
 #include "ecs/task/task_api.h"
 
-/* That one request looks at: a page may come with fewer than it could hold, and a token. */
+/* Tasks that one request scans: a page may be short and still carry a token. */
 #define TASKS_SCANNED_MAX 1000
-/* A service with more of them is looked for among all tasks of its cluster. */
+/* A service with more tasks than this is searched among all tasks of its cluster. */
 #define SERVICE_COLLECTED_MAX 10000
 #define PAGE_MAX 100
 
@@ -23,7 +23,7 @@ struct filter {
 	enum task_status desired;
 };
 
-/* ---- what is asked for ---- */
+/* ---- filters ---- */
 
 /* "NAME", "CLUSTER/NAME" or an ARN, of this cluster; data NULL in *ret_rest if it is another's. */
 static struct span within(struct aws_request *request, const struct store_object *cluster,
@@ -88,7 +88,7 @@ static int read_filter(struct aws_request *request, struct filter *filter)
 	filter->started_by = text_or_none(request, "startedBy");
 	if (type.data) {
 		filter->has_launch_type = true;
-		/* One that no task can have, or has yet: nothing matches it. */
+		/* A value that no task can have: nothing matches. */
 		if (!task_launch_type_read(type, &filter->launch_type))
 			filter->launch_type = TASK_LAUNCH_TYPE_COUNT;
 	}
@@ -210,8 +210,8 @@ static void collect(struct collected *collected, size_t most, const struct store
 	collected->tasks[place] = task;
 }
 
-/* The index by service has the state in its text, so that its order changes all the time: all of the
- * service's tasks are looked at, and the page is cut out of them in the order of keys. */
+/* The index by service has the state in its text, so its order changes all the time: all of the
+ * service's tasks are collected, and the page is cut out of them in the order of keys. */
 static bool walk_service(struct page_writer *writer, const struct filter *filter,
 	struct span prefix)
 {
@@ -255,7 +255,7 @@ int task_list(struct aws_request *request)
 		prefix = arena_format(request->arena, "%.*s/%.*s/", SPAN_ARGS(filter.cluster->key),
 			SPAN_ARGS(filter.service));
 	buffer_add_string(request->out, "{\"taskArns\":[");
-	/* Nothing is ever wanted to be PENDING. */
+	/* No task has the desired status PENDING. */
 	if (filter.desired == TASK_RUNNING || filter.desired == TASK_STOPPED)
 		more = prefix.data && store_count(request->view, &task_kind, TASK_BY_SERVICE,
 					      prefix, false) <= SERVICE_COLLECTED_MAX

@@ -36,7 +36,7 @@ static int put_service(struct store_transaction *transaction, void *context, str
 		json_new_object(arena), &facts, NULL, STORE_ABSENT, arena, err);
 }
 
-/* The service alone: its tasks are given to it by hand. */
+/* The service alone: the test creates its tasks directly. */
 static void make_service(struct test_server *server, const char *name)
 {
 	struct err err = {0};
@@ -96,14 +96,14 @@ static void described_are_those_that_are_there(void **state)
 	test_run(server, id, "{'taskDefinition':'web','tags':[{'key':'k','value':'v'}]}");
 	test_call(server, "DescribeTasks",
 		"{'tasks':['%s','" TEST_ARN "task/default/%s','" TEST_ARN
-		"task/b/%s','%s','nobody']}",
+		"task/b/%s','%s','missing']}",
 		id, id, other, other);
 	assert_int_equal(test_count(server, "tasks"), 2);
 	assert_null(json_get(json_item(json_get(server->answer, "tasks"), 0), "tags"));
 	assert_int_equal(test_count(server, "failures"), 3);
 	assert_string_equal(test_item(server, "failures", 0, "reason"), "MISSING");
 	assert_string_equal(test_item(server, "failures", 2, "arn"),
-		TEST_ARN "task/default/nobody");
+		TEST_ARN "task/default/missing");
 	test_call(server, "DescribeTasks", "{'tasks':['%s'],'include':['TAGS']}", id);
 	assert_int_equal(json_count(json_get(json_item(json_get(server->answer, "tasks"), 0),
 				 "tags")),
@@ -166,7 +166,7 @@ static void every_filter_filters(void **state)
 	snprintf(members, sizeof(members),
 		"'containerInstance':'" TEST_ARN "container-instance/default/%s'", a);
 	assert_int_equal(listed(server, members), 6);
-	/* Wanted to stop: no longer among RUNNING ones, whether it has stopped or not. */
+	/* Desired STOPPED: no longer among RUNNING ones, whether it has stopped or not. */
 	test_change_task(server, "default", id, wants_to_stop);
 	assert_int_equal(listed(server, "'serviceName':'shop'"), 0);
 	assert_int_equal(listed(server, "'serviceName':'shop','desiredStatus':'STOPPED'"), 1);
@@ -270,7 +270,7 @@ static void only_tasks_of_services_are_protected(void **state)
 	test_run(server, id, "{'taskDefinition':'web'}");
 	test_change_task(server, "default", id, becomes_of_service);
 	test_call(server, "UpdateTaskProtection",
-		"{'cluster':'default','tasks':['%s','%s','nobody'],'protectionEnabled':true}", id,
+		"{'cluster':'default','tasks':['%s','%s','missing'],'protectionEnabled':true}", id,
 		own);
 	assert_int_equal(test_count(server, "protectedTasks"), 1);
 	assert_int_equal(test_count(server, "failures"), 2);
@@ -285,7 +285,7 @@ static void only_tasks_of_services_are_protected(void **state)
 	assert_true(json_get_bool(json_item(json_get(server->answer, "protectedTasks"), 0),
 		"protectionEnabled", false));
 	assert_int_equal(test_count(server, "failures"), 1);
-	/* A time that is over is none. */
+	/* Protection that has expired is not shown. */
 	clock_manual_advance_ms(&server->clock, INT64_C(121) * 60000);
 	test_call(server, "GetTaskProtection", "{'cluster':'default','tasks':['%s']}", id);
 	assert_false(json_get_bool(json_item(json_get(server->answer, "protectedTasks"), 0),

@@ -18,7 +18,7 @@ static struct span cut(struct span text)
 	return text;
 }
 
-/* ---- the task's own ---- */
+/* ---- status ---- */
 
 static void go_down_to(struct task_edit *edit, enum task_status status)
 {
@@ -26,7 +26,7 @@ static void go_down_to(struct task_edit *edit, enum task_status status)
 		edit->facts.last = status;
 }
 
-/* Nobody wanted it, and it stops: that is a failure. Who wanted it before has the first word. */
+/* It stops without a request: that is a failure. An earlier request keeps its reason. */
 static void stops_by_itself(struct task_edit *edit, const char *code, struct span reason,
 	int64_t now_ms)
 {
@@ -50,7 +50,7 @@ static void has_stopped(struct task_edit *edit, int64_t now_ms)
 		edit->facts.stopping_ms = now_ms;
 }
 
-/* A runtime that keeps replicas itself ends tasks for the service's sake: nobody has failed. */
+/* A runtime that keeps replicas itself ends tasks for the service: that is no failure. */
 static void ends_for_its_service(struct task_edit *edit, int64_t now_ms)
 {
 	if (edit->facts.desired == TASK_STOPPED)
@@ -62,7 +62,7 @@ static void ends_for_its_service(struct task_edit *edit, int64_t now_ms)
 	edit->facts.failed = false;
 }
 
-/* One of a group that ends, and not by itself. */
+/* A task of a group that its runtime ends. */
 static bool is_ended_by_its_group(const struct runtime_task *seen)
 {
 	return seen->group.length > 0 &&
@@ -70,7 +70,7 @@ static bool is_ended_by_its_group(const struct runtime_task *seen)
 		       (seen->stop == RUNTIME_STOP_NONE && seen->phase == RUNTIME_STOPPING));
 }
 
-/* For the stop of a task that nobody asked for. */
+/* Sets the reason of a stop that was not requested. */
 static void explain_stop(struct task_edit *edit, const struct runtime_task *seen, int64_t now_ms)
 {
 	struct span reason = seen->reason;
@@ -120,8 +120,8 @@ static int64_t execution_stopped_ms(const struct runtime_task *seen)
 	return latest ? latest : seen->stopped_ms;
 }
 
-/* When the last of its containers began. A task that ended at once may never have been seen RUNNING, but
- * it was, if all of them began; 0 if not. */
+/* When the last of its containers started. A task that ended at once may never have been observed
+ * RUNNING, but it was, if all of them started; 0 if not. */
 static int64_t all_started_ms(const struct runtime_task *seen)
 {
 	int64_t latest = seen->started_ms;
@@ -179,12 +179,12 @@ static void observe_status(struct task_edit *edit, const struct runtime_task *se
 	case RUNTIME_RUNNING:
 		if (facts->started_ms == 0)
 			facts->started_ms = now_ms;
-		/* What sends traffic to it comes first; task_save() does that when it is healthy. */
+		/* Registration comes first; task_save() does that when it is healthy. */
 		go_down_to(edit, task_awaits_traffic(facts) ? TASK_ACTIVATING : TASK_RUNNING);
 		break;
 	case RUNTIME_STOPPING:
 		explain_stop(edit, seen, now_ms);
-		/* Its programs run on for those who still come: what sends them is told now. */
+		/* Its programs serve connected clients until then; deregister it now. */
 		if (seen->ends_ms > now_ms)
 			break;
 		go_down_to(edit,
@@ -236,7 +236,7 @@ static void observe_health(struct task_edit *edit, const struct runtime_task *se
 
 /* ---- containers ---- */
 
-/* What stops still runs. */
+/* A stopping container still runs. */
 static const char *const container_statuses[RUNTIME_PHASE_COUNT] = {
 	[RUNTIME_PENDING] = "PENDING",
 	[RUNTIME_RUNNING] = "RUNNING",
@@ -299,7 +299,7 @@ static struct json *observe_container(struct task_edit *edit, const struct json 
 		json_set_string(arena, container, "reason", cut(seen->reason));
 	else if (seen->phase == RUNTIME_PENDING && task->reason.length > 0)
 		json_set_string(arena, container, "reason",
-			cut(task->reason)); /* what it waits for */
+			cut(task->reason)); /* the wait reason */
 	else if (seen->phase == RUNTIME_RUNNING)
 		json_unset(container, "reason");
 	if (edit->facts.network && task->address.length > 0)
@@ -325,7 +325,7 @@ static void observe_containers(struct task_edit *edit, const struct runtime_task
 	json_set(edit->arena, edit->document, "containers", list);
 }
 
-/* For ends that no container told anything about. */
+/* For ends without a report of the containers. */
 static void containers_have_stopped(struct task_edit *edit)
 {
 	struct json *list = json_new_array(edit->arena);
@@ -379,7 +379,7 @@ static const struct json *details_of(struct task_edit *edit, const struct json *
 	struct arena *arena = edit->arena;
 	struct json *details = copy_list(arena, json_get(attachment, "details"));
 
-	/* Made from the task's id, so that it is the same whoever makes it. */
+	/* Derived from the task's id, so that every server makes the same. */
 	if (!has_detail(details, "networkInterfaceId"))
 		set_detail(arena, details, "networkInterfaceId",
 			arena_format(arena, "eni-%.17s", arena_copy_span(arena, seen->token).data));
@@ -414,7 +414,7 @@ static void observe_attachments(struct task_edit *edit, const struct runtime_tas
 	json_set(arena, edit->document, "attachments", list);
 }
 
-/* What the runtime could not do as asked is said in an attribute of the task. */
+/* Limitations that the runtime reports become an attribute of the task. */
 static void observe_notes(struct task_edit *edit, struct span notes)
 {
 	struct arena *arena = edit->arena;
@@ -433,12 +433,12 @@ static void observe_notes(struct task_edit *edit, struct span notes)
 	json_set(arena, edit->document, "attributes", list);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole task ---- */
 
 void task_observe(struct task_edit *edit, const struct runtime_task *seen,
 	const struct json *containers, int64_t now_ms)
 {
-	/* What is over does not change. */
+	/* A stopped task does not change. */
 	if (edit->facts.last >= TASK_STOPPED)
 		return;
 	observe_status(edit, seen, now_ms);

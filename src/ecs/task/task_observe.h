@@ -1,9 +1,9 @@
 /*
- * What a runtime says about a task, put into the task: statuses, times, containers with their exit codes
- * and addresses, why it stopped in ECS's words. Pure: the caller saves.
+ * Applies a runtime's report to the task: statuses, times, containers with their exit codes and
+ * addresses, the stop reason in ECS's text. Pure: the caller saves.
  *
- * Legal moves only: a task goes down the ladder of statuses, never up, whatever is observed late. Who
- * wanted a task to stop keeps the word: stop code and reason that are there stay.
+ * Statuses only move forward, even if a report is late. The stop code and reason of an earlier
+ * request stay.
  */
 #ifndef ECS_TASK_OBSERVE_H
 #define ECS_TASK_OBSERVE_H
@@ -23,12 +23,13 @@ void task_observe(struct task_edit *edit, const struct runtime_task *seen,
 	const struct json *containers, int64_t now_ms);
 /* It cannot start, for this reason. */
 void task_observe_failure(struct task_edit *edit, struct span reason, int64_t now_ms);
-/* It never began: somebody wants it to stop, or its runtime, which made it for its service, has it no more. */
+/* It never started: it was stopped first, or its runtime, which created it for its service, no
+ * longer has it. */
 void task_observe_not_started(struct task_edit *edit, int64_t now_ms);
-/* It ran, and its runtime knows nothing of it any more. */
+/* It ran, and its runtime no longer knows it. */
 void task_observe_lost(struct task_edit *edit, int64_t now_ms);
 
-/* Does the draft say something else than the stored task? */
+/* Does the edit differ from the stored task? */
 bool task_edit_differs(const struct task_edit *edit, const struct store_object *task);
 
 #endif

@@ -129,7 +129,7 @@ static const struct json *find_named(const struct json *list, struct span name)
 	return NULL;
 }
 
-/* What the containers have together, when the task itself has a size. */
+/* The containers' sum must fit the task's own size. */
 static int check_sums(struct aws_request *request, const struct json *definition,
 	const struct json *overrides, const struct task_needs *needs)
 {

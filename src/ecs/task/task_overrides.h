@@ -1,6 +1,6 @@
 /*
- * Overrides of RunTask and StartTask: what a task has other than its definition says. Checked in two steps:
- * what can be wrong by itself before there is any state, what must fit the definition when that is known.
+ * Overrides of RunTask and StartTask. Checked in two steps: rules that need no state first, then
+ * rules that need the definition.
  */
 #ifndef ECS_TASK_OVERRIDES_H
 #define ECS_TASK_OVERRIDES_H

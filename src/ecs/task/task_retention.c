@@ -1,6 +1,6 @@
 /*
- * Deletes stopped tasks when their time has come. Its keys are clusters: the index of stopped tasks is
- * in the order of their ends, so that only those that go are looked at.
+ * Deletes expired stopped tasks. Its keys are clusters: the index of stopped tasks is in the order
+ * of their ends, so that only expired tasks are read.
  */
 #include "ecs/task/task_retention.h"
 
@@ -58,7 +58,7 @@ static int sweep_cluster(struct store_transaction *transaction, void *context, s
 	return 0;
 }
 
-/* Does anything have to go now? Asked of a view first: most ends make nobody go. */
+/* Is any task expired? Checked on a view first: most ends expire no task. */
 static bool is_due(struct store *store, struct sweep *sweep)
 {
 	_view_ struct store_view *view = store_view_open(store);

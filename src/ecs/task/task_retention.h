@@ -1,6 +1,6 @@
 /*
- * Stopped tasks stay for a while, so that people can ask why: TASK_RETENTION_MS, or the last
- * TASK_RETENTION_COUNT of a cluster, whichever ends first.
+ * Stopped tasks are kept for inspection: TASK_RETENTION_MS, or the last TASK_RETENTION_COUNT of a
+ * cluster, whichever ends first.
  */
 #ifndef ECS_TASK_RETENTION_H
 #define ECS_TASK_RETENTION_H

@@ -1,4 +1,4 @@
-/* RunTask, which looks for places, and StartTask, which is told them. */
+/* RunTask, which places tasks, and StartTask, which gets the instances. */
 #include "ecs/record/cluster.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/name.h"
@@ -33,7 +33,7 @@ int task_run_prepare(struct aws_request *request)
 	return 0;
 }
 
-/* The tasks that a token stands for, as far as they are still there. */
+/* The tasks of a client token that still exist. */
 static size_t find_known(struct aws_request *request, const struct store_object *cluster,
 	const struct json *ids, const struct store_object *known[TASK_LAUNCH_MAX])
 {
@@ -49,8 +49,8 @@ static size_t find_known(struct aws_request *request, const struct store_object 
 }
 
 /*
- * A request that was sent before gets what that one made, as it is now. When all of it is gone, so is the
- * token. *ret_answered: there is nothing left to do.
+ * A repeated request returns the tasks of the first one, as they are now. When all of them are
+ * deleted, the token is unused again. *ret_answered: the request is done.
  */
 static int answer_known(struct aws_request *request, const struct store_object *cluster,
 	struct task_launch *launch, bool *ret_answered)
@@ -98,14 +98,14 @@ static int keep_token(struct aws_request *request, const struct task_launch *lau
 	return client_token_keep(request, &launch->input->token, launch->cluster->key, ids);
 }
 
-/* The runtime chooses: it is told what the client wishes, and says later what came of it. */
+/* The runtime chooses the instances: it gets the constraints, and reports its choice later. */
 static int leave_all(struct aws_request *request, struct task_launch *launch, int64_t count)
 {
 	const struct json *requested = launch->input->requested;
 	struct launch_shares shares = {.strategy = launch->options.strategy};
 	_placement_ struct placement *placement = NULL;
 
-	/* Only for what it says of bad wishes. */
+	/* Only for its errors about invalid constraints. */
 	if (task_launch_placement(request, launch, json_get(requested, "placementConstraints"),
 		    json_get(requested, "placementStrategy"), &placement) < 0)
 		return -EPERM;
@@ -120,7 +120,7 @@ static int leave_all(struct aws_request *request, struct task_launch *launch, in
 	return 0;
 }
 
-/* Room only shrinks: when one task finds no place, none after it would. */
+/* Room only shrinks: when one task is not placed, none after it would be. */
 static int place_all(struct aws_request *request, struct task_launch *launch, int64_t count)
 {
 	const struct json *requested = launch->input->requested;
@@ -206,7 +206,7 @@ int task_start_prepare(struct aws_request *request)
 	return task_launch_prepare(request, START_STARTED_BY_MAX, input);
 }
 
-/* The live task that was started there by this reference; NULL if there is none. */
+/* The live task that was started there with this reference; NULL if there is none. */
 static const struct store_object *find_referenced(struct aws_request *request,
 	const struct store_object *instance, struct span reference)
 {

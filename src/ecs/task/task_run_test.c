@@ -1,4 +1,4 @@
-/* RunTask, StartTask and StopTask: what is refused, what is placed, and what a task looks like. */
+/* RunTask, StartTask and StopTask: errors, placement, and the documents of tasks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -390,7 +390,7 @@ static void providers_share_by_base_and_weight(void **state)
 		"{'capacityProvider':'mine','weight':1}]}");
 }
 
-static void start_task_goes_where_it_is_told(void **state)
+static void start_task_uses_the_given_instances(void **state)
 {
 	char a[TEST_ID_SIZE], b[TEST_ID_SIZE], arn[256];
 	struct test_server *server = start(state, a);
@@ -398,7 +398,7 @@ static void start_task_goes_where_it_is_told(void **state)
 	test_instance(server, "default", 1000, 1000, "", b);
 	test_call(server, "StartTask",
 		"{'taskDefinition':'web','containerInstances':['%s','" TEST_ARN
-		"container-instance/default/%s','nobody']}",
+		"container-instance/default/%s','missing']}",
 		b, a);
 	assert_int_equal(test_count(server, "tasks"), 2);
 	snprintf(arn, sizeof(arn), TEST_ARN "container-instance/default/%s", b);
@@ -406,7 +406,7 @@ static void start_task_goes_where_it_is_told(void **state)
 	assert_int_equal(test_count(server, "failures"), 1);
 	assert_string_equal(test_item(server, "failures", 0, "reason"), "MISSING");
 	assert_string_equal(test_item(server, "failures", 0, "arn"),
-		TEST_ARN "container-instance/default/nobody");
+		TEST_ARN "container-instance/default/missing");
 }
 
 static void a_reference_starts_one_task_on_an_instance(void **state)
@@ -426,7 +426,7 @@ static void a_reference_starts_one_task_on_an_instance(void **state)
 	assert_int_equal(test_count(server, "tasks"), 2);
 	test_id_of(test_item(server, "tasks", 0, "taskArn"), again);
 	assert_string_equal(first, again);
-	/* It is the reference of live tasks: one that shall stop is replaced. */
+	/* References are of live tasks: a stopping one is replaced. */
 	test_call(server, "StopTask", "{'task':'%s'}", first);
 	test_call(server, "StartTask",
 		"{'taskDefinition':'web','containerInstances':['%s'],'referenceId':'job/7'}", a);
@@ -495,7 +495,7 @@ int main(void)
 		TEST_WITH_SERVER(a_token_makes_a_request_run_once),
 		TEST_WITH_SERVER(a_token_of_a_request_without_success_is_free),
 		TEST_WITH_SERVER(providers_share_by_base_and_weight),
-		TEST_WITH_SERVER(start_task_goes_where_it_is_told),
+		TEST_WITH_SERVER(start_task_uses_the_given_instances),
 		TEST_WITH_SERVER(a_reference_starts_one_task_on_an_instance),
 		TEST_WITH_SERVER(stopping_is_wanted_once),
 		TEST_WITH_SERVER(other_partitions_have_other_arns),

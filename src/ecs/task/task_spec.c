@@ -44,7 +44,7 @@ static void split_secret(struct span value, struct span *ret_name, struct span *
 	*ret_name = rest;
 }
 
-/* Names may have folders in them ("prod/db"), and never lead out of the folder of secrets. */
+/* Names may have folders in them ("prod/db"), and never leave the folder of secrets. */
 static bool secret_name_is_safe(struct span name)
 {
 	struct span part, rest = name;
@@ -81,7 +81,7 @@ static int read_secret_file(const char *folder, struct span name, struct buffer 
 	return code;
 }
 
-static int read_secret(const struct task_spec_write *order, struct span value_from,
+static int read_secret(const struct task_spec_write *spec_write, struct span value_from,
 	struct span *ret_value, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
@@ -91,20 +91,20 @@ static int read_secret(const struct task_spec_write *order, struct span value_fr
 	split_secret(value_from, &name, &member);
 	if (name.length > 0 && name.data[0] == '/') /* "/prod/db", as parameters are named */
 		name = (struct span){name.data + 1, name.length - 1};
-	if (!order->secrets)
+	if (!spec_write->secrets)
 		return err_set(err, -EINVAL, "this server was given no folder of secrets");
 	if (!secret_name_is_safe(name))
 		return err_set(err, -EINVAL, "it is no name of a secret");
-	code = read_secret_file(order->secrets, name, &text, err);
+	code = read_secret_file(spec_write->secrets, name, &text, err);
 	if (code < 0)
 		return code;
-	value = arena_copy_span(order->arena, buffer_span(&text));
+	value = arena_copy_span(spec_write->arena, buffer_span(&text));
 	if (value.length > 0 && value.data[value.length - 1] == '\n')
 		value.length--;
 	if (member.length > 0) {
 		struct json *object;
 
-		code = json_parse(value, order->arena, &object, err);
+		code = json_parse(value, spec_write->arena, &object, err);
 		if (code < 0)
 			return code;
 		value = json_text(json_get_span(object, member));
@@ -134,10 +134,10 @@ static void put_variable(struct arena *arena, struct json *list, struct span nam
 	json_append(arena, list, variable);
 }
 
-static int make_environment(const struct task_spec_write *order, const struct json *container,
+static int make_environment(const struct task_spec_write *spec_write, const struct json *container,
 	const struct json *override, struct json **ret_list, struct err *err)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = spec_write->arena;
 	struct json *list = json_new_array(arena);
 
 	JSON_EACH_ITEM (json_get(container, "environment"), variable)
@@ -147,7 +147,7 @@ static int make_environment(const struct task_spec_write *order, const struct js
 		struct span from = json_get_text(secret, "valueFrom"), value;
 		struct err why;
 
-		if (read_secret(order, from, &value, &why) < 0)
+		if (read_secret(spec_write, from, &value, &why) < 0)
 			return err_set(err, -EINVAL,
 				"ResourceInitializationError: unable to pull secrets or registry "
 				"auth: unable to retrieve secret '%.*s': %s",
@@ -173,10 +173,10 @@ static void add_port(struct arena *arena, struct json *list, int64_t container_p
 }
 
 /* A range "8080-8090" is as many mappings. */
-static int make_ports(const struct task_spec_write *order, const struct json *container,
+static int make_ports(const struct task_spec_write *spec_write, const struct json *container,
 	struct json **ret_list, struct err *err)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = spec_write->arena;
 	struct json *list = json_new_array(arena);
 
 	JSON_EACH_ITEM (json_get(container, "portMappings"), mapping) {
@@ -205,7 +205,7 @@ static int make_ports(const struct task_spec_write *order, const struct json *co
 	return 0;
 }
 
-/* A runtime knows CMD and CMD-SHELL with one text; clients may leave CMD out, or have more texts. */
+/* Runtimes take CMD and CMD-SHELL with one text; clients may leave CMD out, or have more texts. */
 static const struct json *make_health_check(struct arena *arena, const struct json *check)
 {
 	const struct json *requested = json_get(check, "command");
@@ -265,16 +265,17 @@ static bool is_mounted_at(const struct json *mounts, struct span path)
 }
 
 /* Its own, and those of the containers that volumesFrom names, where it has nothing of its own. */
-static struct json *make_mounts(const struct task_spec_write *order, const struct json *container)
+static struct json *make_mounts(const struct task_spec_write *spec_write,
+	const struct json *container)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = spec_write->arena;
 	struct json *mounts = json_new_array(arena);
 
 	JSON_EACH_ITEM (json_get(container, "mountPoints"), own)
 		json_append(arena, mounts, own);
 	JSON_EACH_ITEM (json_get(container, "volumesFrom"), from) {
 		const struct json *source =
-			find_container(json_get(order->definition, "containerDefinitions"),
+			find_container(json_get(spec_write->definition, "containerDefinitions"),
 				json_get_text(from, "sourceContainer"));
 
 		JSON_EACH_ITEM (json_get(source, "mountPoints"), requested) {
@@ -290,15 +291,15 @@ static struct json *make_mounts(const struct task_spec_write *order, const struc
 	return mounts;
 }
 
-static int make_container(const struct task_spec_write *order, const struct json *container,
+static int make_container(const struct task_spec_write *spec_write, const struct json *container,
 	const struct json *override, struct json **ret_container, struct err *err)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = spec_write->arena;
 	struct json *created = json_new_object(arena), *environment = NULL, *ports = NULL;
-	int code = make_environment(order, container, override, &environment, err);
+	int code = make_environment(spec_write, container, override, &environment, err);
 
 	if (code == 0)
-		code = make_ports(order, container, &ports, err);
+		code = make_ports(spec_write, container, &ports, err);
 	if (code < 0)
 		return code;
 	if (json_count(json_get(container, "environmentFiles")) > 0 ||
@@ -317,7 +318,7 @@ static int make_container(const struct task_spec_write *order, const struct json
 	json_set_bool(arena, created, "essential", json_get_bool(container, "essential", true));
 	json_set(arena, created, "environment", environment);
 	json_set(arena, created, "portMappings", ports);
-	json_set(arena, created, "mountPoints", make_mounts(order, container));
+	json_set(arena, created, "mountPoints", make_mounts(spec_write, container));
 	json_set(arena, created, "healthCheck",
 		make_health_check(arena, json_get(container, "healthCheck")));
 	json_set_integer(arena, created, "stopTimeout",
@@ -329,18 +330,18 @@ static int make_container(const struct task_spec_write *order, const struct json
 
 /* ---- the task ---- */
 
-static int64_t read_size(const struct task_spec_write *order, const char *name,
+static int64_t read_size(const struct task_spec_write *spec_write, const char *name,
 	bool (*read)(struct span text, int64_t *ret_value))
 {
-	struct span text = json_get_text(order->overrides, name);
+	struct span text = json_get_text(spec_write->overrides, name);
 	int64_t value;
 
 	if (!text.data)
-		text = json_get_text(order->definition, name);
+		text = json_get_text(spec_write->definition, name);
 	return text.data && read(text, &value) ? value : 0;
 }
 
-/* Whoever asks for storage that outlives the task must not be given an empty folder instead. */
+/* Storage that must outlive the task is not replaced with an empty folder. */
 static int check_volume(const struct json *volume, struct err *err)
 {
 	static const struct {
@@ -379,13 +380,13 @@ static int check_volume(const struct json *volume, struct err *err)
 }
 
 /* Names, and the machine's paths behind them. */
-static int make_volumes(const struct task_spec_write *order, struct json **ret_volumes,
+static int make_volumes(const struct task_spec_write *spec_write, struct json **ret_volumes,
 	struct err *err)
 {
-	struct arena *arena = order->arena;
+	struct arena *arena = spec_write->arena;
 	struct json *list = json_new_array(arena);
 
-	JSON_EACH_ITEM (json_get(order->definition, "volumes"), volume) {
+	JSON_EACH_ITEM (json_get(spec_write->definition, "volumes"), volume) {
 		struct json *created = json_new_object(arena);
 		int code = check_volume(volume, err);
 
@@ -399,19 +400,20 @@ static int make_volumes(const struct task_spec_write *order, struct json **ret_v
 	return 0;
 }
 
-int task_spec_make(const struct task_spec_write *order, struct json **ret_spec, struct err *err)
+int task_spec_make(const struct task_spec_write *spec_write, struct json **ret_spec,
+	struct err *err)
 {
-	struct arena *arena = order->arena;
-	const struct task_facts *facts = order->facts;
+	struct arena *arena = spec_write->arena;
+	const struct task_facts *facts = spec_write->facts;
 	struct json *spec = json_new_object(arena), *containers = json_new_array(arena), *volumes;
-	struct span mode = json_get_text(order->definition, "networkMode");
+	struct span mode = json_get_text(spec_write->definition, "networkMode");
 
-	if (make_volumes(order, &volumes, err) < 0)
+	if (make_volumes(spec_write, &volumes, err) < 0)
 		return -EINVAL;
-	JSON_EACH_ITEM (json_get(order->definition, "containerDefinitions"), container) {
+	JSON_EACH_ITEM (json_get(spec_write->definition, "containerDefinitions"), container) {
 		struct json *created;
-		int code = make_container(order, container,
-			find_container(json_get(order->overrides, "containerOverrides"),
+		int code = make_container(spec_write, container,
+			find_container(json_get(spec_write->overrides, "containerOverrides"),
 				json_get_text(container, "name")),
 			&created, err);
 
@@ -427,20 +429,22 @@ int task_spec_make(const struct task_spec_write *order, struct json **ret_spec, 
 		json_set_string(arena, spec, "service", facts->service);
 	json_set_string(arena, spec, "clusterArn",
 		ecs_arn_of_key(arena, "cluster",
-			order->task_key.data ? task_cluster_key(order->task_key)
-					     : order->cluster_key));
-	if (order->task_key.data)
-		json_set_string(arena, spec, "arn", ecs_arn_of_key(arena, "task", order->task_key));
+			spec_write->task_key.data ? task_cluster_key(spec_write->task_key)
+						  : spec_write->cluster_key));
+	if (spec_write->task_key.data)
+		json_set_string(arena, spec, "arn",
+			ecs_arn_of_key(arena, "task", spec_write->task_key));
 	json_set_string(arena, spec, "group", facts->group);
-	if (order->gated)
+	if (spec_write->gated)
 		json_set_bool(arena, spec, "gated", true);
-	if (order->hold_seconds > 0)
-		json_set_integer(arena, spec, "holdSeconds", order->hold_seconds);
-	set_present(arena, spec, order->desired, "constraints");
-	set_present(arena, spec, order->desired, "strategy");
+	if (spec_write->hold_seconds > 0)
+		json_set_integer(arena, spec, "holdSeconds", spec_write->hold_seconds);
+	set_present(arena, spec, spec_write->desired, "constraints");
+	set_present(arena, spec, spec_write->desired, "strategy");
 	json_set_string(arena, spec, "networkMode", mode.data ? mode : SPAN("bridge"));
-	json_set_integer(arena, spec, "cpu", read_size(order, "cpu", task_size_read_cpu));
-	json_set_integer(arena, spec, "memory", read_size(order, "memory", task_size_read_memory));
+	json_set_integer(arena, spec, "cpu", read_size(spec_write, "cpu", task_size_read_cpu));
+	json_set_integer(arena, spec, "memory",
+		read_size(spec_write, "memory", task_size_read_memory));
 	json_set(arena, spec, "volumes", volumes);
 	json_set(arena, spec, "containers", containers);
 	*ret_spec = spec;

@@ -1,5 +1,5 @@
 /*
- * What a runtime is asked to run for a task: its definition with the task's overrides applied, secrets
+ * The spec of a task for a runtime: its definition with the task's overrides applied, secrets
  * resolved and defaults filled in, as runtime/spec.h says. Pure but for the files of secrets.
  *
  * Secrets. There is no Secrets Manager here: `valueFrom` names a file of the folder that the server was
@@ -28,7 +28,9 @@ struct task_spec_write {
 	const char *secrets; /* a folder, or NULL: there are none */
 };
 
-/* -EINVAL: it can never start as it is; the message goes into the task, and begins in ECS's words. */
-int task_spec_make(const struct task_spec_write *order, struct json **ret_spec, struct err *err);
+/* -EINVAL: it can never start with this definition; the message becomes the task's reason, and
+ * begins as in ECS. */
+int task_spec_make(const struct task_spec_write *spec_write, struct json **ret_spec,
+	struct err *err);
 
 #endif

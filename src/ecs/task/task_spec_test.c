@@ -1,4 +1,4 @@
-/* What a runtime is asked to run: defaults, overrides, secrets, and what can never start. */
+/* Specs of tasks: defaults, overrides, secrets, and definitions that can never start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,14 +75,14 @@ static int make(struct rig *rig, const char *definition, const char *overrides,
 		.family = SPAN("web"),
 		.revision = 3,
 		.service = SPAN("front")};
-	struct task_spec_write order = {.arena = rig->arena,
+	struct task_spec_write spec_write = {.arena = rig->arena,
 		.task_key = SPAN("123456789012/eu-west-1/default/1"),
 		.facts = &facts,
 		.definition = parse(rig, definition),
 		.overrides = overrides ? parse(rig, overrides) : NULL,
 		.secrets = rig->folder};
 
-	return task_spec_make(&order, ret_spec, err);
+	return task_spec_make(&spec_write, ret_spec, err);
 }
 
 static void expect(struct rig *rig, const char *definition, const char *overrides, const char *path,
@@ -196,15 +196,15 @@ static void secrets_are_files(void **state)
 	static const struct {
 		const char *from, *words;
 	} refused[] = {
-		{"nobody", "No such file"},
+		{"missing", "No such file"},
 		{"../password", "no name of a secret"},
 		{"prod/../password", "no name of a secret"},
 		{"prod//password", "no name of a secret"},
 		{"//password", "no name of a secret"},
 		{".password", "no name of a secret"},
 		{"", "no name of a secret"},
-		{"arn:aws:secretsmanager:eu-west-1:1:secret:database:nobody::",
-			"no member 'nobody'"},
+		{"arn:aws:secretsmanager:eu-west-1:1:secret:database:missing::",
+			"no member 'missing'"},
 		{"arn:aws:secretsmanager:eu-west-1:1:secret:password:user::", "unable to retrieve"},
 	};
 
@@ -228,8 +228,8 @@ static void secrets_are_files(void **state)
 				refused[i].from)
 				.data,
 			refused[i].words);
-	/* The words of ECS begin it. */
-	expect_refused(rig, ONE("'secrets':[{'name':'A','valueFrom':'nobody'}]"),
+	/* The message begins as in ECS. */
+	expect_refused(rig, ONE("'secrets':[{'name':'A','valueFrom':'missing'}]"),
 		"ResourceInitializationError: unable to pull secrets");
 }
 
@@ -244,7 +244,7 @@ static void what_there_is_none_of_here_is_refused(void **state)
 	"{'volumes':[{'name':'data'," source "}],'containerDefinitions':[{'name':'app',"           \
 	"'image':'host','mountPoints':[{'sourceVolume':'data','containerPath':'/data'}]}]}"
 
-/* An empty folder in the place of one's data would be worse than no task. */
+/* Better no task than one with an empty folder for its data. */
 static void volumes_that_are_not_had_are_refused(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* StopTask: wants a task's end. It is stopped by whoever runs it. */
+/* StopTask: sets the desired status STOPPED. The task's runtime or agent stops it. */
 #include "ecs/record/cluster.h"
 #include "ecs/task/task_api.h"
 #include "ecs/task/task_edit.h"

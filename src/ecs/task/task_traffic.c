@@ -1,4 +1,4 @@
-/* Registering tasks with what sends traffic to them, and taking them out; see the header. */
+/* Registering and deregistering tasks with target groups and names; see the header. */
 #include "ecs/task/task_traffic.h"
 
 #include "aws/key.h"
@@ -9,8 +9,9 @@
 #include "ecs/task/task_observe.h"
 #include "elb/elb.h"
 
-/* Until a name is really without a task: that is stored, and whoever answers follows. Who asks in the meantime
- * remembers it for the TTL from then on; and who begins at the last moment has one to arrive. */
+/* Time until all clients have stopped using a name: the change is stored and the DNS server
+ * follows; a client that resolved the name just before caches it for the TTL, and may connect at
+ * the last moment. */
 #define NAME_LAG_MS 1000
 
 /* ---- the record ---- */
@@ -124,7 +125,7 @@ int64_t task_traffic_hold_seconds(const struct store_view *view, struct span sco
 	return (longest_ms + 999) / 1000;
 }
 
-/* ---- where a task is reached ---- */
+/* ---- addresses ---- */
 
 static const struct json *container_of(const struct json *document, struct span name)
 {
@@ -134,7 +135,7 @@ static const struct json *container_of(const struct json *document, struct span 
 	return NULL;
 }
 
-/* Of a task with an interface of its own. */
+/* The address of a task with an interface of its own. */
 static struct span own_address(const struct task_edit *edit)
 {
 	JSON_EACH_ITEM (json_get(edit->document, "containers"), container) {
@@ -172,8 +173,8 @@ static int64_t host_port(const struct task_edit *edit, struct span container, in
 	return json_get_integer(binding_of(edit, container, port, udp), "hostPort", port);
 }
 
-/* Where runtimes have no ports of the instance to give (Kubernetes), a port is at an address of the task's own,
- * though the task has no interface in ECS's eyes. "": it is at the instance's. */
+/* Where runtimes have no ports of the instance (Kubernetes), a port is at an address of the task's
+ * own, though ECS shows no interface for the task. "": it is at the instance's. */
 static struct span bound_address(const struct task_edit *edit,
 	const struct container_instance_facts *instance, struct span container, int64_t port,
 	bool udp)
@@ -226,7 +227,7 @@ static int find_target(const struct store_view *view, const struct task_edit *ed
 	return 0;
 }
 
-/* Whether a target is there, and this task's. */
+/* Whether a target is registered, and belongs to this task. */
 static const struct store_object *own_target(const struct store_view *view, struct span task_key,
 	const struct json *entry, struct arena *arena)
 {
@@ -256,7 +257,7 @@ static int register_target(struct store_transaction *transaction, struct task_ed
 	code = find_target(head, edit, group, entry, &id, &port, err);
 	if (code < 0)
 		return code;
-	/* Left by somebody who had the address before. */
+	/* A leftover of an earlier task with the same address. */
 	there = elb_target_find(head, group->key, id, port, edit->arena);
 	if (there && !span_equal(elb_target_facts(there)->owner, edit->key))
 		code = elb_target_remove(transaction, group->key, id, port, err);
@@ -338,8 +339,8 @@ static int register_name(struct store_transaction *transaction, const struct tas
 		instance_attributes(head, edit, service, entry), edit->now_ms, edit->arena, err);
 }
 
-/* Cloud Map hears what the health checks of containers say when that changes; what others tell it in between
- * stays. */
+/* Writes the health by container checks to Cloud Map when it changes; other updates in between
+ * stay. */
 static int report_health(struct store_transaction *transaction, const struct task_edit *edit,
 	const struct store_object *before, struct err *err)
 {
@@ -371,9 +372,10 @@ static int report_targets(struct store_transaction *transaction, const struct ta
 		err);
 }
 
-/* ---- taking out ---- */
+/* ---- deregistering ---- */
 
-/* A client may have registered the target once more: it is still where the task is, so it goes with it. */
+/* A client may have registered the target again: it still points to the task, so it is removed with
+ * it. */
 static int own_again(struct store_transaction *transaction, const struct task_edit *edit,
 	const struct json *entry, struct err *err)
 {
@@ -456,7 +458,7 @@ static int take_out(struct store_transaction *transaction, struct task_edit *edi
 
 /* ---- following a task ---- */
 
-/* An agent does not say how healthy its tasks are. */
+/* An agent does not report the health of its tasks. */
 static bool is_ready(const struct task_edit *edit)
 {
 	const struct task_facts *facts = &edit->facts;
@@ -466,7 +468,7 @@ static bool is_ready(const struct task_edit *edit)
 		       facts->host.length == 0 || edit->bug_register_early);
 }
 
-/* It will never get traffic: then it is not what its service wants, and another one may have more luck. */
+/* It will never get traffic, which its service needs: the replacement may succeed. */
 static int fail(struct store_transaction *transaction, struct task_edit *edit,
 	const struct json *entry, const struct err *reason, struct err *err)
 {
@@ -488,7 +490,7 @@ static int fail(struct store_transaction *transaction, struct task_edit *edit,
 	return 0;
 }
 
-/* The record, with room for what is found out now. */
+/* A copy of the record with room for the new values. */
 static struct json *copy_record(struct task_edit *edit)
 {
 	struct json *groups = json_new_array(edit->arena);
@@ -556,7 +558,7 @@ int task_traffic_follow(struct store_transaction *transaction, struct task_edit 
 {
 	struct task_facts *facts = &edit->facts;
 
-	/* It ends by itself, or has ended: a request that arrives there fails. */
+	/* It is ending by itself or has ended: requests to it would fail. */
 	if (facts->last >= TASK_STOPPING)
 		return task_traffic_remove(transaction, edit, err);
 	if (edit->now_ms == 0)
@@ -571,7 +573,7 @@ int task_traffic_follow(struct store_transaction *transaction, struct task_edit 
 	return 0;
 }
 
-/* ---- what has become of it ---- */
+/* ---- results ---- */
 
 static const struct json *read_record(const struct store_object *task, struct arena *arena)
 {

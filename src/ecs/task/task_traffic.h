@@ -1,12 +1,12 @@
 /*
- * What sends traffic to a task: the target groups and the name of its service (loadBalancers and
- * serviceRegistries of its revision or task set), as the task has them from its birth on.
+ * Traffic of a task: the target groups and the name of its service (loadBalancers and
+ * serviceRegistries of its revision or task set), which the task has from its creation.
  *
- * A task is registered once, in the transaction that writes that it runs and is healthy, and taken out in
- * the one that wants its end. Between that and the end of its program it is LEAVING: until its targets have
- * drained and no client caches its name any more. Both are facts of the store with absolute times, so
- * a server that restarts continues to wait where the last one was. A task whose program has ended is taken
- * out at once.
+ * A task is registered once, in the transaction that writes that it runs and is healthy, and
+ * deregistered in the one that requests its stop. Between that and the end of its program it is
+ * LEAVING: until its targets have drained and no client caches its name any more. Both are stored
+ * with absolute times, so a server that restarts continues to wait. A task whose program has ended
+ * is deregistered at once.
  *
  * A Cloud Map instance with the id of a task belongs to that task, also when a client registered it: it is
  * removed with the task, and the task is LEAVING until its TTL has passed, whether or not its service has
@@ -29,34 +29,36 @@
 #define TASK_TRAFFIC_MEMBER "traffic"
 #define TASK_TARGET_GROUPS_MAX 5 /* of a service or task set */
 #define TASK_REGISTRIES_MAX 1
-/* Whoever drains targets deletes them at their deadline. One that is there so long behind it is not waited
- * for any more. */
+/* Targets are deleted at their drain deadline. A target that still exists this long after it is not
+ * waited for. */
 #define TASK_DRAIN_PATIENCE_MS INT64_C(60000)
 
-/* The record of a new task, NULL if nothing sends traffic to it; external_id: of its task set, or "".
- * scope: "ACCOUNT/REGION/". -ENOENT with words for an event: something is not there. */
+/* The record of a new task, NULL if it gets no traffic; external_id: of its task set, or "". scope:
+ * "ACCOUNT/REGION/". -ENOENT with the text of an event: a target group or name does not exist. */
 int task_traffic_new(const struct store_view *view, struct span scope, const struct json *balancers,
 	const struct json *registries, struct span external_id, struct arena *arena,
 	const struct json **ret_traffic, struct err *err);
 
-/* How long somebody may come to a task with this record after it was taken out; 0: nobody does. */
+/* How long clients may connect to a task with this record after it was deregistered; 0: not at
+ * all. */
 int64_t task_traffic_hold_seconds(const struct store_view *view, struct span scope,
 	const struct json *traffic);
 
-/* Registers or takes out what the draft has become ready for; sets facts.traffic, and last to RUNNING (if no
- * load balancer is to judge it) or DEACTIVATING. A task that cannot be registered is failed. `before` is the stored one, or NULL. */
+/* Registers or deregisters the edited task if it is ready for that; sets facts.traffic, and last to
+ * RUNNING (unless a load balancer checks it first) or DEACTIVATING. A task that cannot be
+ * registered is failed. `before` is the stored one, or NULL. */
 int task_traffic_follow(struct store_transaction *transaction, struct task_edit *edit,
 	const struct store_object *before, struct err *err);
-/* Takes it out without waiting for anybody. The caller saves. */
+/* Deregisters it without waiting for clients. The caller saves. */
 int task_traffic_remove(struct store_transaction *transaction, struct task_edit *edit,
 	struct err *err);
 
-/* What the load balancers of a task think of it now. A target that was deregistered by somebody else does not
- * count, nor does one in a group that no listener uses. */
+/* Current health of a task according to its load balancers. A target that another client
+ * deregistered does not count, nor does one in a group that no listener uses. */
 enum task_balance task_traffic_balance(const struct store_view *view,
 	const struct store_object *task, struct arena *arena);
-/* Whether nobody comes to a LEAVING task any more; if not, *ret_again_ms is when time alone may have changed
- * that, 0 if only a change of a target can. */
+/* Whether no client can connect to a LEAVING task any more; if not, *ret_again_ms is when time
+ * alone may have changed that, 0 if only a change of a target can. */
 bool task_traffic_has_left(const struct store_view *view, const struct store_object *task,
 	int64_t now_ms, struct arena *arena, int64_t *ret_again_ms);
 
@@ -70,7 +72,8 @@ struct task_traffic_trouble {
 bool task_traffic_find_trouble(const struct store_view *view, const struct store_object *task,
 	struct arena *arena, struct task_traffic_trouble *ret_trouble);
 
-/* Writes what load balancers think into tasks, and lets go of those that have left. */
+/* Writes the health by load balancers into tasks, and releases tasks that no client uses any
+ * more. */
 extern const struct controller_row task_traffic_controller_row;
 
 #endif

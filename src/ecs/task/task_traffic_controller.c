@@ -1,8 +1,9 @@
 /*
- * The traffic controller: follows the targets of tasks and writes into the tasks what services and the task
- * controller decide by. What load balancers think of a registered task becomes facts.balance, and with it the
- * class by which its service counts it; the first time that they are content it is RUNNING. A task that is LEAVING becomes LEFT when its targets have drained and
- * its name is forgotten; then the task controller ends its program.
+ * The traffic controller: follows the targets of tasks and writes into the tasks what services and
+ * the task controller need. The health of a registered task by its load balancers becomes
+ * facts.balance, and with it the class by which its service counts it; when they find it healthy
+ * for the first time it is RUNNING. A task that is LEAVING becomes LEFT when its targets have
+ * drained and its name has expired; then the task controller stops its program.
  */
 #include "control/write.h"
 #include "ecs/task/task_edit.h"
@@ -17,7 +18,7 @@ struct pass {
 	int64_t again_ms;
 };
 
-/* What the task is to be; false if it is that. */
+/* The new facts of the task; false if they are the same. */
 static bool find_change(const struct store_view *view, const struct store_object *task,
 	struct pass *pass, struct arena *arena, struct task_facts *ret_facts)
 {

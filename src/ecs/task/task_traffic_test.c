@@ -1,6 +1,6 @@
 /*
- * Traffic of tasks: real requests, the real service and traffic controllers on virtual time, and a hand that
- * plays the agent that runs the tasks and the plane that looks at targets.
+ * Traffic of tasks: real requests, the real service and traffic controllers on virtual time, and
+ * tests that act as the agent that runs the tasks and as the plane that checks targets.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #define CLUSTER SCOPE "default"
 #define EC2_ID "i-0123456789abcdef0"
 #define TTL_MS 5000
-#define LAG_MS 1000 /* who asked at the last moment has asked later than that */
+#define LAG_MS 1000 /* a client that resolves at the last moment connects later than that */
 #define TASKS_MAX 16
 
 struct world {
@@ -46,7 +46,7 @@ static void settle(struct world *world)
 	assert_true(controller_is_idle(world->services) && controller_is_idle(world->traffic));
 }
 
-/* ---- what sends traffic ---- */
+/* ---- target groups and names ---- */
 
 static int put_listener(struct store_transaction *transaction, void *context, struct err *err)
 {
@@ -183,7 +183,7 @@ static struct task_facts facts_of(struct world *world, const char *id)
 	return *task_facts(task);
 }
 
-/* What an agent says when the containers run. */
+/* An agent's report that the containers run. */
 static void begin_at(struct world *world, const char *id, const char *address, int port)
 {
 	test_call(world->server, "SubmitTaskStateChange",
@@ -288,7 +288,7 @@ static bool reported(struct world *world, const char *message)
 	return false;
 }
 
-/* Words about the target group; good until the next ones. */
+/* A message about the target group; valid until the next one. */
 __attribute__((format(printf, 1, 2))) static const char *words(const char *format, ...)
 {
 	static char buffer[512];
@@ -323,7 +323,8 @@ static void a_task_that_runs_is_registered(void **state)
 	assert_true(reported(world, message));
 }
 
-/* As on Kubernetes, which gives nobody a port of an instance: two tasks of one instance are two targets. */
+/* As on Kubernetes, which maps no ports of an instance: two tasks of one instance are two
+ * targets. */
 static void tasks_with_ports_of_their_own_are_registered_there(void **state)
 {
 	static const char *const addresses[] = {"10.244.0.4", "10.244.0.5"};
@@ -346,7 +347,7 @@ static void tasks_with_ports_of_their_own_are_registered_there(void **state)
 	assert_int_equal(target_state(world, 8080), -1);
 }
 
-/* What load balancers think decides when a deployment is done. */
+/* A deployment completes when load balancers find its tasks healthy. */
 static void a_deployment_waits_for_load_balancers(void **state)
 {
 	struct world *world = *state;
@@ -362,7 +363,7 @@ static void a_deployment_waits_for_load_balancers(void **state)
 	wait_ms(world, 200);
 	assert_int_equal(facts_of(world, id).balance, TASK_BALANCE_HEALTHY);
 	assert_true(reported(world, "(service web) has reached a steady state."));
-	/* A group that no listener uses any more has no say. */
+	/* A group that no listener uses any more does not count. */
 	plane(world, 32768, ELB_TARGET_UNUSED);
 	assert_int_equal(facts_of(world, id).balance, TASK_BALANCE_NONE);
 	assert_int_equal(facts_of(world, id).desired, TASK_RUNNING);
@@ -384,7 +385,7 @@ static void the_end_of_a_task_waits_for_its_traffic(void **state)
 	assert_true(reported(world, "(service web) has begun draining connections on 1 tasks."));
 	assert_true(reported(world,
 		words("(service web) deregistered 1 targets in (target-group %s)", world->group)));
-	/* Drained, but its name is still remembered; then not any more. */
+	/* Drained, but clients still cache its name; then no longer. */
 	plane(world, 32768, ELB_TARGET_DRAINING);
 	wait_ms(world, TTL_MS);
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
@@ -505,7 +506,7 @@ static void a_connection_is_waited_for_longer_than_a_name(void **state)
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
 }
 
-/* Nobody drains: some time behind the deadline the task is let go all the same. */
+/* No plane drains the target: some time after the deadline the task is released all the same. */
 static void patience_ends(void **state)
 {
 	struct world *world = *state;
@@ -533,7 +534,7 @@ static void a_task_that_dies_is_taken_out_at_once(void **state)
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
 }
 
-static void a_task_that_was_never_registered_waits_for_nobody(void **state)
+static void a_task_that_was_never_registered_stops_at_once(void **state)
 {
 	struct world *world = *state;
 	struct task_check tasks[TASKS_MAX];
@@ -596,8 +597,8 @@ static const char *rollout_state(struct world *world, size_t deployment)
 		.data;
 }
 
-/* A version that no load balancer finds healthy never takes anybody's place, and is given up. */
-static void what_never_becomes_healthy_is_rolled_back(void **state)
+/* A version that no load balancer finds healthy replaces no task, and fails. */
+static void a_version_that_never_becomes_healthy_is_rolled_back(void **state)
 {
 	struct world *world = *state;
 	struct task_check tasks[TASKS_MAX];
@@ -668,7 +669,7 @@ static void a_group_that_is_gone_fails_the_task(void **state)
 	assert_int_equal(pass(world, tasks), 1);
 }
 
-/* Many that start together are told of once. */
+/* Many that start together make one event. */
 static void events_count(void **state)
 {
 	struct world *world = *state;
@@ -709,7 +710,7 @@ static void what_is_taken_out_stays_out(void **state)
 	assert_int_equal(target_state(world, 32768), -1);
 	assert_string_equal(instance_text(world, id), "");
 	assert_int_equal(facts_of(world, id).desired, TASK_RUNNING);
-	/* A client brings it back; it goes with its task all the same. */
+	/* A client registers it again; it is removed with its task all the same. */
 	test_call_to(world->server, &elb_service, "RegisterTargets",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'" EC2_ID "','Port':32768}]}",
 		world->group);
@@ -723,7 +724,7 @@ static void what_is_taken_out_stays_out(void **state)
 
 static void run_here(struct task_facts *facts)
 {
-	facts->host = SPAN("here"); /* so that somebody knows its health */
+	facts->host = SPAN("here"); /* so that a runtime reports its health */
 	facts->checked = true;
 	facts->last = TASK_ACTIVATING;
 }
@@ -761,7 +762,7 @@ static void health_is_waited_for_and_reported(void **state)
 	assert_false(instance_is_healthy(world, id));
 	test_change_task(world->server, "default", id, be_healthy);
 	assert_true(instance_is_healthy(world, id));
-	/* What others say of it counts until its own checks say something new. */
+	/* Updates of a client count until the task's own checks report a change. */
 	test_call_to(world->server, &cloudmap_service, "UpdateInstanceCustomHealthStatus",
 		"{'ServiceId':'%s','InstanceId':'%s','Status':'UNHEALTHY'}",
 		world->registry_key + strlen(SCOPE), id);
@@ -811,9 +812,9 @@ int main(void)
 		WITH_WORLD(a_connection_is_waited_for_longer_than_a_name),
 		WITH_WORLD(patience_ends),
 		WITH_WORLD(a_task_that_dies_is_taken_out_at_once),
-		WITH_WORLD(a_task_that_was_never_registered_waits_for_nobody),
+		WITH_WORLD(a_task_that_was_never_registered_stops_at_once),
 		WITH_WORLD(what_is_unhealthy_to_a_load_balancer_is_replaced),
-		WITH_WORLD(what_never_becomes_healthy_is_rolled_back),
+		WITH_WORLD(a_version_that_never_becomes_healthy_is_rolled_back),
 		WITH_WORLD(a_group_that_is_gone_fails_the_task),
 		WITH_WORLD(events_count),
 		WITH_WORLD(what_is_taken_out_stays_out),
