@@ -1,7 +1,7 @@
 /*
- * The docker runtime with a daemon that fails it: cut connections, refusals, lost events, foreign
- * containers, ends at the worst moment. Whatever happens, each container is made once, started once and
- * never taken for lost.
+ * The docker runtime with a faulty daemon: cut connections, errors, lost events, foreign
+ * containers, crashes at the worst moment. In every case each container is created once, started
+ * once and never reported as lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- asking the runtime ---- */
+/* ---- calls of the runtime ---- */
 
 static void start(struct fixture *fixture, const char *token, const char *image)
 {
@@ -150,7 +150,7 @@ static void stop(struct fixture *fixture, const char *token)
 		0);
 }
 
-/* Sets what the daemon does wrong. */
+/* Sets a fault of the daemon. */
 #define SET(fixture, member, value)                                                                \
 	do {                                                                                       \
 		pthread_mutex_lock(&(fixture)->daemon.lock);                                       \
@@ -181,7 +181,7 @@ static void test_a_daemon_that_is_too_old(void **state)
 	assert_non_null(strstr(err.message, "1.24"));
 }
 
-static void test_nobody_there(void **state)
+static void test_unreachable_socket(void **state)
 {
 	struct fixture *fixture = *state;
 	struct err err = {.message = ""};
@@ -191,7 +191,7 @@ static void test_nobody_there(void **state)
 	assert_non_null(strstr(err.message, "/none"));
 }
 
-/* One request of so many is not heard, or is done and not answered. */
+/* One request of several is lost, or is handled without a response. */
 static void test_cut_connections(void **state)
 {
 	struct fixture *fixture = *state;
@@ -220,7 +220,7 @@ static void test_cut_connections(void **state)
 		}
 }
 
-/* What does not answer is not lost. */
+/* A daemon that does not respond loses no task. */
 static void test_a_daemon_that_is_broken(void **state)
 {
 	struct fixture *fixture = *state;
@@ -247,7 +247,7 @@ static void test_a_daemon_that_is_broken(void **state)
 	WAIT_FOR(has_phase(fixture, "long", RUNTIME_STOPPED));
 }
 
-static void test_an_end_that_nobody_told(void **state)
+static void test_an_end_without_an_event(void **state)
 {
 	struct fixture *fixture = *state;
 	unsigned streams;
@@ -260,7 +260,7 @@ static void test_an_end_that_nobody_told(void **state)
 	fake_end(&fixture->daemon, fake_find(&fixture->daemon, NAME("quiet.app")), 9);
 	streams = fixture->daemon.event_streams;
 	pthread_mutex_unlock(&fixture->daemon.lock);
-	/* The stream is cut: when it is there again, everything is looked at. */
+	/* The stream is cut: when it is back, all tasks are inspected. */
 	SET(fixture, cuts, 1);
 	WAIT_FOR(count_of(fixture, &fixture->daemon.event_streams) > streams);
 	WAIT_FOR(has_phase(fixture, "quiet", RUNTIME_STOPPED));
@@ -271,7 +271,7 @@ static const struct {
 	const char *token, *image, *refuse, *reason;
 } refusals[] = {
 	{"pull", "missing", NULL,
-		"CannotPullContainerError: Error response from daemon: nobody has it"},
+		"CannotPullContainerError: Error response from daemon: not found"},
 	{"make", "image", "containers/create", "CannotCreateContainerError: it is broken"},
 	{"run", "image", "app/start", "CannotStartContainerError: it is broken"},
 };
@@ -295,7 +295,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* Between a container that was made and its start, slipway ends. */
+/* Slipway crashes between creating a container and starting it. */
 static void test_an_end_between_making_and_starting(void **state)
 {
 	struct fixture *fixture = *state;
@@ -341,7 +341,7 @@ static bool is_there(struct fixture *fixture, const char *name)
 	return found;
 }
 
-/* What has our label and no folder is nobody's; what has not is somebody's. */
+/* A container with our label and no folder is removed; one without our label is not touched. */
 static void test_containers_of_others(void **state)
 {
 	struct fixture *fixture = *state;
@@ -359,7 +359,7 @@ static void test_containers_of_others(void **state)
 	assert_true(is_there(fixture, NAME("taken.app")));
 }
 
-/* What was there once and is not any more was taken away. */
+/* A container that existed and is missing was removed. */
 static void test_a_container_that_was_removed_meanwhile(void **state)
 {
 	struct fixture *fixture = *state;
@@ -394,8 +394,8 @@ static bool is_deaf(int input)
 	return poll(&one, 1, 0) == 1 && one.revents & (POLLHUP | POLLERR);
 }
 
-/* It has ended and left its input unread while what it said was still on the way: all of that arrives. Until
- * somebody reads it, nobody works. */
+/* The program has ended without reading its input while its output was still on the way: all of
+ * that arrives. Until the caller reads it, the thread uses no processor time. */
 static void test_a_program_that_does_not_read(void **state)
 {
 	enum { SAYS = 300000 }; /* more than a socket holds, less than two */
@@ -442,10 +442,10 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_daemon_that_is_too_old),
-		TEST(test_nobody_there),
+		TEST(test_unreachable_socket),
 		TEST(test_cut_connections),
 		TEST(test_a_daemon_that_is_broken),
-		TEST(test_an_end_that_nobody_told),
+		TEST(test_an_end_without_an_event),
 		TEST(test_refusals),
 		TEST(test_an_end_between_making_and_starting),
 		TEST(test_containers_of_others),

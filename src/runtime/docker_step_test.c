@@ -1,6 +1,6 @@
 /*
- * Decisions about tasks, played against containers that do what a row says: what is done is written down
- * as a line of text and compared. Nothing of Docker is needed for it.
+ * Decisions about tasks, with containers that behave as a row says: each step is written as a line
+ * of text and compared. Needs no Docker.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,10 +21,10 @@
 /* How a container behaves once started. */
 struct behaviour {
 	const char *name;
-	int64_t runs_ms; /* 0: until it is told to end */
+	int64_t runs_ms; /* 0: until SIGTERM */
 	int exit_code;
 	int64_t healthy_ms; /* after the start; 0: never */
-	bool stubborn;      /* ends by SIGKILL alone */
+	bool stubborn;      /* ends only by SIGKILL */
 	bool out_of_memory;
 };
 
@@ -60,7 +60,7 @@ static void end_container(struct world *world, size_t index, int exit_code)
 	world->facts[index].ended_ns = world->now_ms * 1000 * 1000;
 }
 
-/* What happens by itself up to now. */
+/* Applies all changes up to now. */
 static void let_run(struct world *world)
 {
 	for (size_t i = 0; i < world->state.plan->container_count; i++) {
@@ -121,7 +121,7 @@ static void do_step(struct world *world, const struct docker_step *step)
 	}
 }
 
-/* As a crash of slipway would: only what is on disk is left. */
+/* As after a crash of slipway: only the stored state is left. */
 static void forget(struct world *world)
 {
 	_buffer_ struct buffer text = {0};
@@ -137,7 +137,7 @@ static void forget(struct world *world)
 	world->state = again;
 }
 
-/* Until it is over, or nothing will ever happen. stop_at_ms: when somebody asks for its end; 0: nobody. */
+/* Until the task has ended, or no step is left. stop_at_ms: time of a stop request; 0: none. */
 static void play(struct world *world, int64_t stop_at_ms)
 {
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
@@ -157,7 +157,7 @@ static void play(struct world *world, int64_t stop_at_ms)
 		if (step.action == DOCKER_WAIT) {
 			if (world->now_ms > BEGIN_MS + 1000 * 1000)
 				return;
-			/* Whatever is next, in steps that are fine enough for the rows. */
+			/* Advances in steps that are fine enough for the rows. */
 			world->now_ms += 100;
 			if (step.at_ms == INT64_MAX && i > ROUNDS_MAX - 10)
 				return;
@@ -241,7 +241,7 @@ static const struct {
 	{"health", SPEC("bridge", C("a", AFTER("b", "HEALTHY")) "," C("b", CHECKED)),
 		{{"b", 0, 0, 700, 0, 0}}, 2000, "prepare start:b start:a signal:a signal:b over",
 		RUNTIME_STOP_REQUESTED, "enough"},
-	{"health that comes too late",
+	{"health check that times out",
 		SPEC("bridge",
 			C("a", AFTER("b", "HEALTHY")) "," C("b", CHECKED ",\"startTimeout\":1")),
 		{{"b", 0, 0, 5000, 0, 0}}, 0, "prepare start:b signal:b over",
@@ -301,7 +301,7 @@ static void test_steps(void **state)
 		play_row(i, 0);
 }
 
-/* Slipway that is killed after every step does the same. */
+/* The steps are the same when slipway is killed after each. */
 static void test_steps_of_one_that_forgets(void **state)
 {
 	(void)state;
@@ -309,7 +309,7 @@ static void test_steps_of_one_that_forgets(void **state)
 		play_row(i, 1);
 }
 
-static void test_what_is_told(void **state)
+static void test_reports(void **state)
 {
 	static const struct behaviour hungry[] = {{"a", 500, 137, 0, 0, true}, {0}};
 	struct world world;
@@ -330,7 +330,7 @@ static void test_what_is_told(void **state)
 	close_world(&world);
 }
 
-static void test_a_container_that_somebody_removes(void **state)
+static void test_a_container_that_a_client_removes(void **state)
 {
 	struct world world;
 	struct docker_step step;
@@ -382,8 +382,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_steps_of_one_that_forgets),
-		cmocka_unit_test(test_what_is_told),
-		cmocka_unit_test(test_a_container_that_somebody_removes),
+		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_a_container_that_a_client_removes),
 		cmocka_unit_test(test_what_cannot_be_started),
 		cmocka_unit_test(test_states_that_are_none),
 	};

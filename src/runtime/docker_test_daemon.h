@@ -1,8 +1,8 @@
 /*
- * A daemon for tests that do harm: it knows as much of Docker's API as the runtime uses, keeps containers
- * in memory, and fails as it is told: connections cut, answers of 500, a stream of events that ends,
- * images that cannot be pulled. One thread a connection. A program beside a container says so much as is
- * wanted, reads nothing, and ends.
+ * A daemon with faults for tests: it has as much of Docker's API as the runtime uses, keeps
+ * containers in memory, and fails on request: connections cut, responses of 500, a stream of events
+ * that ends, images that cannot be pulled. One thread per connection. An exec writes the configured
+ * number of bytes, reads nothing, and ends.
  */
 #ifndef RUNTIME_DOCKER_TEST_DAEMON_H
 #define RUNTIME_DOCKER_TEST_DAEMON_H
@@ -48,19 +48,19 @@ struct fake_daemon {
 	struct fake_container containers[FAKE_CONTAINERS_MAX];
 	size_t container_count;
 	unsigned requests, creations, removals, event_streams;
-	uint64_t events; /* told so far */
+	uint64_t events; /* sent so far */
 	char last_token[128];
 	const char *version; /* "1.41" */
-	unsigned cut_every;  /* of so many requests one is cut before it is done; 0: none */
-	unsigned cut_behind; /* or after it is done, before it is answered */
-	const char *cut;     /* requests with this in their line are not heard */
-	const char *refuse;  /* requests with this in their line are answered with 500 */
+	unsigned cut_every;  /* one of this many requests is cut before it is handled; 0: none */
+	unsigned cut_behind; /* or after it is handled, before the response */
+	const char *cut;     /* requests with this in their line get no response */
+	const char *refuse;  /* requests with this in their line get a 500 */
 	const char *refuse_text;
-	bool lose_events; /* the stream of events says nothing */
+	bool lose_events; /* the stream of events sends nothing */
 	unsigned cuts;    /* of the stream of events so far */
 	bool cut_events;  /* and ends at once */
-	size_t says;      /* so much a program says */
-	unsigned said;    /* so many have said all */
+	size_t says;      /* bytes that an exec writes */
+	unsigned said;    /* execs that have written everything */
 };
 
 struct fake_connection {
@@ -219,7 +219,7 @@ static inline int fake_answer(struct fake_daemon *daemon, char *line, struct spa
 		return 404;
 	if (strncmp(path, "/images/create", 14) == 0) {
 		buffer_add_string(out, "{\"status\":\"Pulling\"}\r\n{\"errorDetail\":{\"message\":"
-				       "\"nobody has it\"},\"error\":\"nobody has it\"}\r\n");
+				       "\"not found\"},\"error\":\"not found\"}\r\n");
 		return 200;
 	}
 	if (strncmp(path, "/images/", 8) == 0) {

@@ -1,4 +1,4 @@
-/* What is said to the daemon and what it says: bodies, inspections, times, versions, frames, logs. */
+/* Requests to the daemon and its responses: bodies, inspections, times, versions, frames, logs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static struct plan *plan_of(struct arena *arena, const char *spec)
 
 /* ---- create ---- */
 
-/* A row: members of the spec, members of the container, a path in the body, what is there. */
+/* A row: members of the spec, members of the container, a path in the body, the expected value. */
 static const struct {
 	const char *task, *container, *path, *expected;
 } bodies[] = {
@@ -423,7 +423,7 @@ static void note_text(void *context, struct span text)
 
 #define AT(number, text) "2026-11-16T21:43:47.00000000" #number "Z " text
 
-/* Reads the log from `had` on, in pieces of that many bytes, and says what it gave. */
+/* Reads the log from `had` on, in pieces of that many bytes, and returns its position. */
 static struct docker_log_place read_log(struct span frames, struct docker_log_place had, size_t cut,
 	struct buffer *out)
 {
@@ -440,7 +440,8 @@ static struct docker_log_place read_log(struct span frames, struct docker_log_pl
 	return reader.done;
 }
 
-/* Wherever it was cut off, and however its bytes came: the two parts are the whole. */
+/* Wherever the reading is interrupted, and however the bytes arrive: the two parts are the
+ * whole. */
 static void test_a_log_is_gone_on_with(void **state)
 {
 	_buffer_ struct buffer frames = {0};
@@ -503,8 +504,8 @@ static void test_heads(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* As many as wait for it already, it lets wait; the next one is told so. */
-static void test_a_daemon_that_accepts_nobody(void **state)
+/* The daemon's backlog is full: the next connection fails at once. */
+static void test_a_daemon_with_a_full_backlog(void **state)
 {
 	char folder[] = "/tmp/slipway-docker-test-XXXXXX";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -546,7 +547,7 @@ int main(void)
 		cmocka_unit_test(test_a_log_is_gone_on_with),
 		cmocka_unit_test(test_messages_without_a_time),
 		cmocka_unit_test(test_heads),
-		cmocka_unit_test(test_a_daemon_that_accepts_nobody),
+		cmocka_unit_test(test_a_daemon_with_a_full_backlog),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

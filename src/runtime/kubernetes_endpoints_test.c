@@ -174,7 +174,7 @@ static void test_fresh(void **state)
 	/* An answer that comes late does not replace one that is newer. */
 	kubernetes_fresh_put(&fresh, SPAN("k"), version(arena, "u", "8"));
 	check_choice(&fresh, NULL, "10");
-	/* What an informer shows of before the write says nothing about it. */
+	/* An older object of an informer says nothing about the write. */
 	kubernetes_fresh_seen(&fresh, SPAN("k"), old);
 	assert_true(kubernetes_fresh_has(&fresh, SPAN("k")));
 	kubernetes_fresh_gone(&fresh, SPAN("k"), other);

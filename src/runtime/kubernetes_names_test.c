@@ -1,4 +1,4 @@
-/* Names: valid for every valid ECS name, readable, and never the same for two things. */
+/* Names: valid for every valid ECS name, readable, and unique. */
 #include "runtime/kubernetes_test.h"
 
 #include "runtime/kubernetes/names.h"
@@ -45,7 +45,7 @@ static void test_namespaces(void **state)
 		{"arn:aws:ecs:us-east-1:123456789012:cluster/" X250, "xxxx"},
 		{"arn:aws:ecs:us-east-1:123456789012:cluster/" X250 "y", "xxxx"},
 		{"arn:aws:ecs:us-east-1:123456789012:cluster/9lives", "9lives-us-east-1-"},
-		/* Where one name ends and the other begins cannot be seen, so the hash tells. */
+		/* The boundary between two names is not visible, so the hash differs. */
 		{"arn:aws:ecs:us-gov-west-1:123456789012:cluster/a", "a-us-gov-west-1-"},
 		{"arn:aws:ecs:gov-west-1:123456789012:cluster/a-us", "a-us-gov-west-1-"},
 	};

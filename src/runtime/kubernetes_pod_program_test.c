@@ -123,7 +123,7 @@ static void test_release(void **state)
 	assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
 	assert_int_equal(RUN(rig, "release", mark), 0);
 	assert_int_equal(wait_for(child), 0);
-	/* Who comes later is not held at all. */
+	/* A later hold returns at once. */
 	assert_int_equal(RUN(rig, "hold", "3600", mark), 0);
 	assert_int_not_equal(RUN(rig, "release", "/nowhere/at/all"), 0);
 }
@@ -201,7 +201,7 @@ static void test_once(void **state)
 	assert_int_equal(kill(child, SIGTERM), 0);
 	assert_true(wait_for(child) != 8);
 	assert_int_equal(RUN(rig, "once", other, "--", "/no/such/program"), 127);
-	/* Where no mark can be made it runs. */
+	/* Where no mark can be made the program runs. */
 	assert_int_equal(RUN(rig, "once", "/nowhere/at/all", "--", "/bin/sh", "-c", "exit 9"), 9);
 }
 

@@ -1,4 +1,5 @@
-/* Pods told as tasks: a table of statuses as nodes and API servers write them, and what ECS hears. */
+/* Pods reported as tasks: a table of statuses as nodes and API servers write them, and the
+ * reports. */
 #include "runtime/kubernetes_test.h"
 
 #include "runtime/kubernetes/names.h"
@@ -203,7 +204,7 @@ static const struct row rows[] = {
 		"STOPPING FAILED_TO_START",
 		"DependencyError: container 'Side' did not become healthy",
 		"app PENDING NONE -, Side STOPPED NONE 137", true, NULL},
-	{"who waited for it", false, APP, NULL, NULL,
+	{"the container that waited for it", false, APP, NULL, NULL,
 		STATUS("Failed",
 			C("app", "'restartCount':0,'state':{'terminated':{'exitCode':1,'reason':"
 				 "'Error','message':'slipway: not started: container `db` did not "
@@ -334,7 +335,7 @@ static const struct row rows[] = {
 	{"crashed before it was deleted, of a group", true, NULL, DELETED("05", "30"), NULL,
 		STATUS("Running", C("app", AGAIN("1", "7", "Error", "01", "02"))),
 		"STOPPED ESSENTIAL", NULL, "app STOPPED NONE 7", false, NULL},
-	/* Who is waited for to end. */
+	/* Containers that others wait for to end. */
 	{"the first is at work", false, SUCCESS "," APP, NULL, NULL,
 		INIT("Pending", C("init", RUNS("01")), C("app", WAITS("PodInitializing", ""))),
 		"PENDING NONE", NULL, "init RUNNING NONE -, app PENDING NONE -", false, NULL},
@@ -449,7 +450,7 @@ static void test_times(void **state)
 	reported = report(arena, &ended, NOW_MS, &second);
 	assert_true(reported->task.started_ms == T0_MS + 2 * MINUTE);
 	assert_true(reported->task.stopped_ms == T0_MS + 4 * MINUTE);
-	/* Asked for 50 seconds before its deadline, and held for 20. */
+	/* Deleted 50 seconds before its deadline, and held for 20. */
 	reported = report(arena, &held, NOW_MS, &third);
 	assert_true(reported->task.ends_ms == T0_MS + 5 * MINUTE - 30000);
 	/* Released: it has only the time that its containers need to end. */
@@ -458,7 +459,7 @@ static void test_times(void **state)
 	assert_true(reported->task.ends_ms == 0);
 }
 
-/* Deleted while it started, it may run on: its node is reminded. */
+/* Deleted while it started, it may keep running: its node needs a reminder. */
 static void test_reminders(void **state)
 {
 	static const struct {
@@ -473,7 +474,7 @@ static void test_reminders(void **state)
 		/* Later: when its time is over. */
 		{DELETED("02", "55"), NULL, STATUS("Running", C("app", RUNS("01"))),
 			T0_MS + 2 * MINUTE + 10000},
-		/* Its node has forgotten how it ended. */
+		/* Its node has lost its exit code. */
 		{DELETED("02", "55"), NULL,
 			STATUS("Running", C("app", WAITS("PodInitializing", ""))),
 			T0_MS + MINUTE + 8000},

@@ -1,4 +1,4 @@
-/* From a spec to a pod: tables of what goes in and what is found where. */
+/* From a spec to a pod: tables of specs and expected members. */
 #include "runtime/kubernetes_test.h"
 
 #include "runtime/kubernetes/names.h"
@@ -179,7 +179,7 @@ static void test_groups(void **state)
 		{ONE("'cpu':0"), "spec readinessGates", NULL},
 		{SPEC("'gated':true,'containers':[" C("a", "") "]"), "spec readinessGates",
 			"[{'conditionType':'slipway.dev/traffic'}]"},
-		/* What it runs is known, so it runs once. */
+		/* Its command is known, so it runs once. */
 		{ONE("'entryPoint':['a'],'command':['b']"), FIRST "command",
 			"['/.slipway/slipway-pod','once','/.slipway-marks/ran.app','--','a']"},
 		{ONE("'entryPoint':['a'],'command':['b']"), FIRST "args", "['b']"},
@@ -244,7 +244,7 @@ static void test_dependencies(void **state)
 		{LIST(C("a", ",'entryPoint':['x']" NEEDS("b", "HEALTHY")) "," C("b", CHECK)),
 			"spec containers 1 command",
 			"['/.slipway/slipway-pod','after','/.slipway-marks/healthy.b','--','x']"},
-		/* Who waits for nothing starts before whom others wait for. */
+		/* Containers that wait for nothing start before those that others wait for. */
 		{LIST(C("b", CHECK) "," C("a", NEEDS("b", "HEALTHY")) "," C("c", "")), FIRST "name",
 			"'c'"},
 		{LIST(C("b", CHECK) "," C("a", NEEDS("b", "HEALTHY")) "," C("c", "")),
@@ -316,7 +316,7 @@ static void test_refusals(void **state)
 		{SPEC("'constraints':[{'type':'memberOf','expression':'attribute:a in [x'}],"
 		      "'containers':[" C("a", "") "]"),
 			"cannot be read"},
-		{SPEC("'constraints':[{'type':'elsewhere'}],'containers':[" C("a", "") "]"),
+		{SPEC("'constraints':[{'type':'unknown'}],'containers':[" C("a", "") "]"),
 			"unknown type"},
 	};
 
@@ -333,7 +333,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* Without slipway's image, what needs it is refused, and the rest does without. */
+/* Without slipway's image, specs that need it are rejected, and others work. */
 static void test_without_helper(void **state)
 {
 	static const struct {
@@ -399,7 +399,7 @@ static void test_resources(void **state)
 			 ",'cpu':512,'memory':256,'memoryReservation':128") "]"),
 			{"{'requests':{'cpu':'500m','memory':'128Mi'},'limits':{'cpu':'500m',"
 			 "'memory':'256Mi'}}"}},
-		/* One that ends before the others does not reserve what they do. */
+		/* A container that ends before the others does not add to their reservation. */
 		{SPEC("'cpu':512,'memory':512,'containers':[" C("a",
 			 NEEDS("b", "SUCCESS")) "," C("b", "") "]"),
 			{"{'requests':{'cpu':'500m','memory':'512Mi'},'limits':{'cpu':'500m',"
@@ -480,7 +480,7 @@ static void test_placement(void **state)
 	check_at(arena, "instance", all, TERM "matchFields",
 		"[{'key':'metadata.name','operator':'In','values':['node-7']}]");
 	check_at(arena, "instance", all, "spec nodeName", NULL);
-	/* Those whom distinctInstance keeps apart are those that have the label. */
+	/* distinctInstance keeps pods with this label apart. */
 	assert_int_equal(make(arena, PLACED("'constraints':[{'type':'distinctInstance'}]"), true,
 				 NULL, &template, &err),
 		0);
@@ -491,7 +491,7 @@ static void test_placement(void **state)
 			KUBERNETES_LABEL_GROUP)));
 }
 
-/* A pod that may be bound names its node itself, unless there is more to look at than whether it is that one. */
+/* A pod that may be bound names its node itself, unless there are other constraints. */
 static void test_binding(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -625,7 +625,7 @@ static void test_documents(void **state)
 		"['slipway.dev/task']");
 	assert_true(span_is(json_get_text(at(document, "metadata annotations"), KUBERNETES_VERSION),
 		"ecs-svc/7"));
-	/* What selects pods is on the pods. */
+	/* The selector's labels are on the pods. */
 	for (size_t i = 0; i < json_count(at(document, "spec selector matchLabels")); i++) {
 		const struct json_member *member =
 			&at(document, "spec selector matchLabels")->object.members[i];

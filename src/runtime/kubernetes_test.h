@@ -53,7 +53,7 @@ static inline const struct json *at(const struct json *value, const char *path)
 	return value;
 }
 
-/* Compares what is at the path with `expected` as JSON with '; NULL: nothing is there. */
+/* Compares the value at the path with `expected`, JSON with '; NULL: there must be none. */
 static inline void check_at(struct arena *arena, const char *name, const struct json *value,
 	const char *path, const char *expected)
 {

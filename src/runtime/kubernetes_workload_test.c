@@ -1,4 +1,4 @@
-/* Deployments, DaemonSets, ReplicaSets and Events told as groups, and Nodes as instances. */
+/* Deployments, DaemonSets, ReplicaSets and Events reported as groups, and Nodes as instances. */
 #include "runtime/kubernetes_test.h"
 
 #include "runtime/kubernetes/names.h"
@@ -200,7 +200,7 @@ static void test_versions(void **state)
 	struct runtime_group_state *reported = kubernetes_group_report(&parts, arena);
 
 	(void)state;
-	/* The newest first; what is only history is not told of, what is wanted is. */
+	/* The newest first; history is not reported, the desired version is. */
 	assert_int_equal(reported->version_count, 2);
 	assert_true(span_is(reported->versions[0].version, "v3"));
 	assert_true(span_is(reported->versions[1].version, "v2"));

@@ -620,7 +620,7 @@ static void the_last_ends_are_kept_for_their_logs(void **state)
 	}
 	for (size_t i = 0; i < LENGTH(keys); i++)
 		assert_int_equal(is_known(rig, keys[i]), i >= 3);
-	/* The same after a restart, though the keys are in another request. */
+	/* The same after a restart, though the keys are in another order. */
 	end(rig);
 	rig->ended_kept = 1;
 	begin(rig);

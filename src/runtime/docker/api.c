@@ -9,7 +9,7 @@
 
 #define CONNECT_MS 5000
 #define LINE_MAX_BYTES ((size_t)1024 * 1024)
-#define MESSAGE_MAX 700 /* of the daemon's words, so that ours fit around them */
+#define MESSAGE_MAX 700 /* of the daemon's message, so that ours fits around it */
 
 int docker_api_open(struct docker_api *api, const char *socket, struct err *err)
 {
@@ -81,7 +81,7 @@ void docker_api_prefix(struct docker_api *api, char prefix[16])
 
 /* ---- answers ---- */
 
-/* The daemon's words in the body of an answer that says no. */
+/* The daemon's message in the body of an error. */
 static struct span message_of(struct arena *arena, struct span body, int status)
 {
 	struct json *answer;
@@ -117,7 +117,8 @@ static int refuse(int status, struct span body, struct arena *arena, struct err 
 	return err_set(err, code, "%.*s", SPAN_ARGS(message));
 }
 
-/* libcurl does not say why a socket takes nobody; trying it does, unless it does by now. */
+/* libcurl does not say why it cannot connect to a socket; a second attempt does, unless that
+ * succeeds. */
 static void explain(const char *socket, struct err *err)
 {
 	static const struct {
@@ -126,8 +127,8 @@ static void explain(const char *socket, struct err *err)
 	} hints[] = {
 		{ENOENT, "; is Docker running, and is that its socket (--docker-socket)?"},
 		{ECONNREFUSED, "; is Docker running?"},
-		{EACCES, "; who may use it is mostly said by the group 'docker'"},
-		{EPERM, "; who may use it is mostly said by the group 'docker'"},
+		{EACCES, "; add the user to the group 'docker'"},
+		{EPERM, "; add the user to the group 'docker'"},
 	};
 	int code = docker_raw_try(socket);
 
@@ -139,7 +140,7 @@ static void explain(const char *socket, struct err *err)
 			err_set(err, code, "%s%s", strerror(-code), hints[i].hint);
 }
 
-/* Whatever kept an answer from coming. */
+/* Any failure before a response. */
 static int no_answer(int code, const char *socket, struct err *err)
 {
 	if (code == -ECANCELED || code == -EFBIG)
@@ -244,10 +245,10 @@ int docker_api_negotiate(struct docker_api *api, struct err *err)
 
 struct reading {
 	const struct docker_lines *lines;
-	struct buffer text; /* of the answer that is not a line yet, or of a refusal */
+	struct buffer text; /* of the response that is not a line yet, or of an error */
 	int status;
-	int ended;        /* by us, with this code */
-	struct err words; /* and these */
+	int ended;        /* aborted by us, with this code */
+	struct err words; /* and this error */
 };
 
 static int take_head(void *context, const struct http_client_response *response)

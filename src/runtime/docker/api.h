@@ -1,7 +1,7 @@
 /*
- * Calls of the Docker Engine's API. What a daemon says and that it says nothing are kept apart:
- * -EAGAIN is always "no answer" (away, too slow, a connection cut, not ready yet), and only an answer
- * may be believed.
+ * Calls of the Docker Engine's API. A missing response and an error response are different: -EAGAIN
+ * is always "no response" (unreachable, too slow, a connection cut, not ready yet), and says
+ * nothing about the daemon's state.
  */
 #ifndef RUNTIME_DOCKER_API_H
 #define RUNTIME_DOCKER_API_H
@@ -23,15 +23,15 @@ struct docker_api {
 	struct http_client_cancel cancel; /* of everything */
 	char *socket;
 	struct lock lock;
-	unsigned minor; /* of version 1.x; 0: none was agreed upon yet. Guarded by the lock */
+	unsigned minor; /* of version 1.x; 0: not negotiated yet. Guarded by the lock */
 };
 
 int docker_api_open(struct docker_api *api, const char *socket, struct err *err);
-/* Calls that run return -ECANCELED soon, and so do later ones. */
+/* Running and later calls return -ECANCELED. */
 void docker_api_cancel(struct docker_api *api);
 void docker_api_close(struct docker_api *api);
 
-/* Asks the daemon for its versions and chooses one. -ENOTSUP: it is too old or too new. */
+/* Reads the daemon's versions and chooses one. -ENOTSUP: it is too old or too new. */
 int docker_api_negotiate(struct docker_api *api, struct err *err);
 /* The minor version to use, from what GET /version answered. Its own function for tests. */
 int docker_api_choose(const struct json *versions, unsigned *ret_minor, struct err *err);
@@ -43,17 +43,17 @@ struct docker_request {
 	int64_t timeout_ms; /* 0: DOCKER_ANSWER_MS */
 };
 
-/* path without version, "/containers/json". *ret_answer is NULL where the answer is empty; ret_answer may
- * be NULL. codes: -EAGAIN no answer; -ECANCELED; -ENOENT 404; -EEXIST 409; -EINVAL other 4xx; -EREMOTEIO
- * 5xx; with the daemon's words. A 304 (it is so already) is success. */
+/* path without version, "/containers/json". *ret_answer is NULL where the answer is empty;
+ * ret_answer may be NULL. codes: -EAGAIN no answer; -ECANCELED; -ENOENT 404; -EEXIST 409; -EINVAL
+ * other 4xx; -EREMOTEIO 5xx; with the daemon's message. A 304 (no change) is success. */
 int docker_call(struct docker_api *api, const struct docker_request *request, struct arena *arena,
 	struct json **ret_answer, struct err *err, const char *path, ...)
 	__attribute__((format(printf, 6, 7)));
 
-/* Reads an answer of JSON values, one behind the other, as they come. `line` may end it with a code and
- * words of its own. */
+/* Reads a response of JSON values, one after the other, as they arrive. `line` may end it with a
+ * code and error of its own. */
 struct docker_lines {
-	int (*begun)(void *context); /* the daemon has answered; may be NULL */
+	int (*begun)(void *context); /* the daemon has responded; may be NULL */
 	int (*line)(void *context, const struct json *value, struct err *err);
 	void *context;
 	int64_t idle_timeout_ms; /* 0: the client's */
@@ -62,9 +62,9 @@ int docker_stream_lines(struct docker_api *api, const struct docker_request *req
 	const struct docker_lines *lines, struct err *err, const char *path, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* "%XX" for what may not be in a path or a query. */
+/* "%XX" for characters that may not be in a path or a query. */
 struct span docker_escape(struct arena *arena, struct span text);
-/* "/v1.41", or what was agreed upon; room for 16 bytes. */
+/* "/v1.41", or the negotiated version; room for 16 bytes. */
 void docker_api_prefix(struct docker_api *api, char prefix[16]);
 
 #endif

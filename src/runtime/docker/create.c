@@ -36,7 +36,7 @@ struct json *docker_labels(struct arena *arena, const char *host, const struct p
 	json_set_string(arena, labels, DOCKER_LABEL_HOST, span_of(host));
 	json_set_string(arena, labels, DOCKER_LABEL_TASK, plan->token);
 	json_set_string(arena, labels, DOCKER_LABEL_CONTAINER, container);
-	/* As the agent of ECS has them: tools look for these. */
+	/* As the ECS agent sets them: tools depend on these. */
 	if (plan->cluster.data)
 		json_set_string(arena, labels, "com.amazonaws.ecs.cluster", plan->cluster);
 	if (container.length > 0)
@@ -61,7 +61,7 @@ static struct json *strings_of(struct arena *arena, char *const *texts, size_t c
 	return list;
 }
 
-/* An entry point of our own makes Docker ignore the image's command, as with ECS. */
+/* An entry point in the spec makes Docker ignore the image's command, as in ECS. */
 static void set_program(struct arena *arena, struct json *body,
 	const struct plan_container *container)
 {
@@ -85,7 +85,7 @@ static void set_environment(struct arena *arena, struct json *body,
 	json_set(arena, body, "Env", list);
 }
 
-/* ECS knows nothing of checks that an image brings along, so those are turned off. */
+/* ECS ignores health checks of images, so those are disabled. */
 static void set_health(struct arena *arena, struct json *body, const struct plan_health *health)
 {
 	struct json *check = json_new_object(arena), *test = json_new_array(arena);
@@ -168,7 +168,7 @@ static int64_t at_least(int64_t value, int64_t least)
 	return value < least ? least : value;
 }
 
-/* A container without a limit of its own may use what the task has. */
+/* A container without a limit of its own may use the whole task's. */
 static void set_resources(struct arena *arena, struct json *host, const struct plan *plan,
 	const struct plan_container *container, const struct docker_abilities *abilities)
 {
@@ -204,8 +204,8 @@ static void set_mounts(struct arena *arena, struct json *host_config, const char
 	json_set(arena, host_config, "Binds", list);
 }
 
-/* The daemon keeps what slipway has not copied yet. Around a short line it writes many times its length, and
- * a program may be faster than who copies, for a while. */
+/* The daemon keeps log text that slipway has not copied yet. It writes many times the length of a
+ * short line, and a program may write faster than slipway copies for a while. */
 static void set_log(struct arena *arena, struct json *host, uint64_t most)
 {
 	struct json *log = json_new_object(arena), *config = json_new_object(arena);
@@ -243,7 +243,7 @@ struct json *docker_create_body(struct arena *arena, const char *host, const str
 		json_set_string(arena, body, "WorkingDir", span_of(container->working_directory));
 	if (container->user)
 		json_set_string(arena, body, "User", span_of(container->user));
-	/* Who joins a network has the name that is known there. */
+	/* A container that joins a network has that network's host name. */
 	if (container->hostname && plan->network != PLAN_NETWORK_AWSVPC)
 		json_set_string(arena, body, "Hostname", span_of(container->hostname));
 	json_set(arena, body, "Labels", docker_labels(arena, host, plan, container->name));

@@ -1,11 +1,11 @@
 /*
- * From a plan to the bodies of the daemon's create calls. Pure: the same plan gives the same bytes, so
- * that making a container again after a crash makes the same one.
+ * From a plan to the bodies of the daemon's create calls. Pure: the same plan gives the same bytes,
+ * so that creating a container again after a crash creates the same one.
  *
- * Names. A container is slipway-HOST.TASK.NAME (HOST: the first 12 digits of the server's host), what
- * holds a task's network slipway-HOST.TASK, a task's own volume slipway-HOST.TASK.VOLUME, and the network
- * of all tasks with addresses of their own slipway-HOST. Tokens and names of containers have no dots, so
- * no two things share a name.
+ * Names. A container is slipway-HOST.TASK.NAME (HOST: the first 12 digits of the server's host),
+ * the holder of a task's network slipway-HOST.TASK, a task's own volume slipway-HOST.TASK.VOLUME,
+ * and the network of all tasks with addresses of their own slipway-HOST. Tokens and names of
+ * containers have no dots, so no two things share a name.
  */
 #ifndef RUNTIME_DOCKER_CREATE_H
 #define RUNTIME_DOCKER_CREATE_H
@@ -20,14 +20,14 @@
 #define DOCKER_LABEL_CONTAINER "slipway.container"
 #define DOCKER_HOST_DIGITS 12 /* in names */
 
-/* What the daemon is able to do; see GET /info. */
+/* Abilities of the daemon; see GET /info. */
 struct docker_abilities {
 	int64_t processors;
 	int64_t memory_bytes;
 	bool limits_memory, limits_processors, shares_processors;
 };
 
-/* container "": what holds the task's network. */
+/* container "": the holder of the task's network. */
 struct span docker_container_name(struct arena *arena, const char *host, struct span token,
 	struct span container);
 struct span docker_network_name(struct arena *arena, const char *host);
@@ -44,10 +44,10 @@ struct json *docker_network_holder_body(struct arena *arena, const char *host,
 struct json *docker_labels(struct arena *arena, const char *host, const struct plan *plan,
 	struct span container);
 
-/* What of the plan the daemon cannot do, for people; "" when nothing. */
+/* Settings of the plan that the daemon does not support, as text for users; "" if none. */
 struct span docker_create_notes(struct arena *arena, const struct plan *plan,
 	const struct docker_abilities *abilities);
-/* -EINVAL: what could never be asked of the daemon. */
+/* -EINVAL: the daemon can never run this plan. */
 int docker_create_check(const struct plan *plan, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The operations of the docker runtime. They change folders and the queue of work; workers (work.c) do
- * the rest, and what they last found is what is told.
+ * The operations of the docker runtime. They change folders and the work queue; workers (work.c) do
+ * the rest and keep the state that the operations report.
  */
 #include "runtime/docker/docker.h"
 
@@ -61,7 +61,8 @@ void docker_task_release(struct docker_runtime *runtime, struct docker_task *tas
 
 /* ---- starting and stopping ---- */
 
-/* Of two at once, one makes it and the other finds it: the lock is not held while the disk writes. */
+/* Of two calls at once, one creates the task and the other finds it: the lock is not held during
+ * disk writes. */
 static bool begin_start(struct docker_runtime *runtime, struct span token)
 {
 	for (;;) {
@@ -159,7 +160,7 @@ static int docker_acknowledge(struct runtime *base, struct span token, struct er
 	return r;
 }
 
-/* ---- asking ---- */
+/* ---- reading ---- */
 
 static int docker_list_tasks(struct runtime *base, struct arena *arena, struct span **ret_tokens,
 	size_t *ret_count, struct err *err)
@@ -189,7 +190,7 @@ static int docker_get(struct runtime *base, struct span token, struct arena *are
 	task = map_get(&runtime->tasks, token);
 	if (task) {
 		*ret_task = record_copy(task->state.record, arena);
-		/* An end is one when it is on disk. */
+		/* A task is STOPPED only when that is on disk. */
 		if ((*ret_task)->phase == RUNTIME_STOPPED && task->state.unsaved)
 			(*ret_task)->phase = RUNTIME_STOPPING;
 	}
@@ -290,7 +291,7 @@ static void close_runtime_pointer(struct docker_runtime **runtime)
 	free_runtime(*runtime);
 }
 
-/* While somebody's network may be needed, it stays. */
+/* The network stays while any task may need it. */
 static bool has_living_tasks(struct docker_runtime *runtime)
 {
 	bool living = false;
@@ -303,7 +304,7 @@ static bool has_living_tasks(struct docker_runtime *runtime)
 	return living;
 }
 
-/* Nobody will ever ask for them again. */
+/* Removes the tasks that no server will ask for again. */
 static void forget_tasks(struct docker_runtime *runtime)
 {
 	MAP_EACH (&runtime->tasks, entry) {
@@ -363,14 +364,14 @@ static int lock_folder(struct docker_runtime *runtime, struct err *err)
 		int64_t again = runner_deadline_us(runtime->runner, OPEN_AGAIN_US);
 		int r = file_lock(path, &runtime->folder_lock, err);
 
-		/* Whoever had it may be at its end. */
+		/* The process that held the lock may be exiting. */
 		if (r != -EBUSY || runner_now_us(runtime->runner) >= deadline ||
 			runner_sleep_until(runtime->runner, again) < 0)
 			return r;
 	}
 }
 
-/* An end may be on disk, and the last that the container wrote not yet. */
+/* The end of a task may be on disk before the last output of its containers. */
 static void follow_ended(struct docker_runtime *runtime, struct docker_task *task)
 {
 	const struct runtime_task *record = task->state.record;
@@ -403,7 +404,7 @@ static int adopt(struct docker_runtime *runtime, struct span token, struct err *
 	return 0;
 }
 
-/* A path that leads nowhere is told at once; with tasks to adopt, the daemon is waited for. */
+/* An invalid path fails at once; with tasks to adopt, an unreachable daemon is retried. */
 static int greet(struct docker_runtime *runtime, struct err *err)
 {
 	int r = docker_api_negotiate(&runtime->api, err);

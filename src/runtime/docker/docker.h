@@ -1,7 +1,7 @@
 /*
  * The docker runtime: tasks are containers of a Docker Engine, or of Podman, on its unix socket. A
- * container goes on whatever becomes of slipway; a server that starts again finds its containers by
- * their names and labels, and what it had decided in the folder of each task.
+ * container keeps running without slipway; a restarted server finds its containers by their names
+ * and labels, and its decisions in the folder of each task.
  *
  * Two servers on one daemon never touch each other's containers: each has a host (32 hexadecimal
  * digits that live in its state folder), every name begins with it and every label carries it.
@@ -22,7 +22,7 @@ struct runtime_docker_config {
 	struct runner *runner;   /* its threads; real ones */
 	const char *folder;      /* made when missing */
 	const char *socket;      /* NULL: RUNTIME_DOCKER_SOCKET */
-	const char *host;        /* whose containers these are: 32 hexadecimal digits */
+	const char *host;        /* owner of these containers: 32 hexadecimal digits */
 	const char *pause;       /* path of slipway-pause; NULL: beside this program */
 	unsigned instances;      /* that share the machine's resources evenly; 0 is 1 */
 	bool forgets;            /* the folder goes when it is closed, and so do ended tasks */
@@ -31,7 +31,7 @@ struct runtime_docker_config {
 	void *context;
 };
 
-/* Fails where the daemon cannot be reached, unless there are tasks to be adopted: those wait for it. */
+/* Fails if the daemon cannot be reached, unless there are tasks to adopt: those wait for it. */
 int runtime_docker_open(const struct runtime_docker_config *config, struct runtime **ret_runtime,
 	struct err *err);
 

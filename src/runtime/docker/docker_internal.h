@@ -1,4 +1,4 @@
-/* What the parts of the docker runtime share. */
+/* Shared by the files of the docker runtime. */
 #ifndef RUNTIME_DOCKER_DOCKER_INTERNAL_H
 #define RUNTIME_DOCKER_DOCKER_INTERNAL_H
 
@@ -19,9 +19,9 @@ struct docker_task {
 	char *folder;
 	struct arena *order; /* of the plan */
 	const struct plan *plan;
-	bool gone;      /* acknowledged: whoever holds it lets go */
-	unsigned users; /* who hold it; at 0 and gone it is freed */
-	/* Changed under the lock, and by the worker that has its token alone, or by stop(). */
+	bool gone;      /* acknowledged: holders release it */
+	unsigned users; /* number of holders; at 0 and gone it is freed */
+	/* Changed under the lock, and only by the worker that has its token, or by stop(). */
 	struct docker_state state;
 };
 
@@ -56,7 +56,7 @@ struct docker_runtime {
 struct docker_task *docker_task_hold(struct docker_runtime *runtime, struct span token);
 void docker_task_release(struct docker_runtime *runtime, struct docker_task *task);
 
-/* store.c: the folder of a task. Reads or makes a task that nobody else knows yet. */
+/* store.c: the folder of a task. Reads or creates a task that is not in the map yet. */
 int docker_task_make(struct docker_runtime *runtime, struct span token, struct span instance,
 	const struct json *spec, struct docker_task **ret_task, struct err *err);
 int docker_task_read(struct docker_runtime *runtime, struct span token,
@@ -64,23 +64,24 @@ int docker_task_read(struct docker_runtime *runtime, struct span token,
 void docker_task_free(struct docker_task *task);
 /* The state is durable when 0 is returned. */
 int docker_task_save(struct docker_runtime *runtime, struct docker_task *task, struct err *err);
-/* Takes a folder away at once; what it holds goes after that. */
+/* Removes a folder at once; its contents are deleted later. */
 int docker_task_remove(struct docker_runtime *runtime, struct docker_task *task, struct err *err);
-/* Every token that has a folder is given to `found`. */
+/* Calls `found` for every token that has a folder. */
 int docker_folder_scan(struct docker_runtime *runtime,
 	int (*found)(struct docker_runtime *runtime, struct span token, struct err *err),
 	struct err *err);
 
-/* work.c: what makes tasks go on. */
+/* work.c: the workers. */
 void docker_work_main(void *runtime);
-/* How the containers are. -EAGAIN: the daemon does not say. */
+/* Inspects the containers. -EAGAIN: no response from the daemon. */
 int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
 	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err);
 
-/* prepare.c: images, network, volumes and containers of a task. Failures of the task's own go into its
- * state. 0: all is there; -EINPROGRESS: an image is being pulled, and the task's token comes back. */
+/* prepare.c: images, network, volumes and containers of a task. Failures of the task itself go into
+ * its state. 0: everything exists; -EINPROGRESS: an image is being pulled, and the task's token is
+ * requeued. */
 int docker_prepare(struct docker_runtime *runtime, struct docker_task *task, struct err *err);
-/* Containers and volumes; those that are not there are fine. */
+/* Containers and volumes; missing ones are fine. */
 int docker_remove(struct docker_runtime *runtime, const struct plan *plan, struct err *err);
 /* Containers with our label whose task has no folder. */
 int docker_remove_orphans(struct docker_runtime *runtime, struct err *err);
@@ -92,7 +93,7 @@ int docker_find_dns(struct docker_runtime *runtime, struct err *err);
 int docker_network_make(struct docker_runtime *runtime, struct arena *arena, struct span *ret_id,
 	struct err *err);
 void docker_network_remove(struct docker_runtime *runtime);
-/* The image for what holds a task's network; the daemon has it when 0 is returned. */
+/* The image of the network holder; the daemon has it when 0 is returned. */
 int docker_pause_image(struct docker_runtime *runtime, struct arena *arena, struct span *ret_image,
 	struct err *err);
 

@@ -1,7 +1,7 @@
 /*
- * Hearing of changes at once. The daemon's stream of events is only a hint: whoever is named in one is
- * looked at. When the stream begins, also after it was cut, everything is looked at, so that what
- * happened meanwhile is not missed; and again whenever it was silent for long.
+ * Events, for fast reactions. The daemon's stream of events is only a hint: each event requeues its
+ * task. When the stream starts, also after it was cut, all tasks are requeued, so that changes in
+ * between are not missed; and again whenever it was silent for long.
  */
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ static int listen_once(struct docker_runtime *runtime, struct err *err)
 		.idle_timeout_ms = SILENCE_MS};
 	struct span filter = arena_format(arena,
 		"{\"type\":[\"container\"],\"label\":[\"" DOCKER_LABEL_HOST "=%s\"],\"event\":["
-		/* Podman calls two of them otherwise. */
+		/* Podman has other names for two of them. */
 		"\"start\",\"die\",\"died\",\"oom\",\"destroy\",\"remove\",\"health_status\"]}",
 		runtime->host);
 	int r = docker_api_negotiate(&runtime->api, err);

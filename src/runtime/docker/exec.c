@@ -17,7 +17,7 @@
 #include "runtime/docker/stream.h"
 
 #define PIECE ((size_t)32 * 1024)
-#define POLL_MS 1000 /* how often the thread sees whether the runtime closes */
+#define POLL_MS 1000 /* how often the thread checks whether the runtime closes */
 #define ENDED_FIRST_US INT64_C(5000)
 #define ENDED_MOST_US INT64_C(200000)
 #define RESIZE_ATTEMPTS 10
@@ -31,7 +31,7 @@ struct docker_guest {
 	char *id;        /* of the exec */
 	char *container; /* its id */
 	/* Without a terminal: */
-	int connection; /* to the daemon; open as long as the guest is there */
+	int connection; /* to the daemon; open as long as the guest exists */
 	int streams[3]; /* our ends of input, output and error */
 	struct docker_stream frames;
 	struct buffer pending[3]; /* for the daemon, and for output and error */
@@ -39,7 +39,7 @@ struct docker_guest {
 	_Atomic bool done; /* the thread has ended */
 };
 
-/* ---- the thread that takes outputs apart ---- */
+/* ---- the thread that splits outputs ---- */
 
 static int take_piece(void *context, enum docker_output output, struct span data, bool begins,
 	bool ends)
@@ -55,7 +55,7 @@ static int take_piece(void *context, enum docker_output output, struct span data
 	return 0;
 }
 
-/* Sends what it can. False when nobody reads it any more, which is no error of ours. */
+/* Sends as much as possible. False when the reader is gone, which is no error of ours. */
 static bool send_some(struct buffer *pending, int descriptor)
 {
 	while (pending->length > 0) {
@@ -80,8 +80,8 @@ static void flush_output(struct docker_guest *guest, size_t output)
 		buffer_reset(&guest->pending[output]);
 }
 
-/* What a program does not read is dropped. What it has said is still to be read from the same connection,
- * which therefore stays open: others may use it until the thread has ended. */
+/* Input that a program does not read is dropped. Its output is still to be read from the same
+ * connection, which therefore stays open: others may use it until the thread has ended. */
 static void flush_input(struct docker_guest *guest)
 {
 	if (send_some(&guest->pending[0], guest->connection))
@@ -128,7 +128,7 @@ static bool pump_once(struct docker_guest *guest, bool *input_ended)
 	bool behind = guest->pending[1].length > 0 || guest->pending[2].length > 0;
 	short events = (short)((behind ? 0 : POLLIN) | wanted(guest, 0));
 	struct pollfd polls[4] = {
-		/* Its end would be told even if nothing is asked for, again and again. */
+		/* poll() reports its end even without requested events, again and again. */
 		{.fd = events ? guest->connection : -1, .events = events},
 		{.fd = guest->pending[0].length == 0 ? guest->streams[0] : -1, .events = POLLIN},
 		{.fd = wanted(guest, 1) ? guest->streams[1] : -1, .events = POLLOUT},
@@ -151,7 +151,7 @@ static bool pump_once(struct docker_guest *guest, bool *input_ended)
 	return true;
 }
 
-/* What is left goes out, as long as somebody reads. */
+/* Sends the rest, as long as there is a reader. */
 static void pump_rest(struct docker_guest *guest)
 {
 	for (size_t i = 1; i <= 2; i++)
@@ -178,7 +178,7 @@ static void pump(void *context)
 	runner_signal(guest->pumped);
 }
 
-/* ---- what the caller does with it ---- */
+/* ---- calls of the caller ---- */
 
 static void free_guest(struct docker_guest *guest)
 {
@@ -200,7 +200,7 @@ static int wait_for_thread(struct docker_guest *guest)
 
 		if (guest->done)
 			return 0;
-		/* It sees the end of the runtime, too, and uses what we would free. */
+		/* It ends when the runtime closes, too, and uses memory that is freed below. */
 		runner_wait_certain(guest->runtime->runner, guest->pumped, seen);
 	}
 	return 0;
@@ -213,7 +213,7 @@ static int inspect(struct docker_guest *guest, struct arena *arena, struct json 
 		guest->id);
 }
 
-/* Asks until it has ended. */
+/* Polls until it has ended. */
 static int wait_for_end(struct docker_guest *guest, int *ret_exit_code, struct err *err)
 {
 	struct runner *runner = guest->runtime->runner;
@@ -269,8 +269,8 @@ static void resize_guest(struct runtime_exec *exec, unsigned rows, unsigned colu
 
 /* ---- ending one ---- */
 
-/* Is the process one of the container's? Its control group carries the container's id; a number that was
- * given away again does not. */
+/* Is the process one of the container's? Its control group carries the container's id; a reused
+ * process id does not. */
 static bool belongs_to(pid_t pid, const char *container)
 {
 	char path[64];
@@ -299,8 +299,8 @@ static void add_children(pid_t pid, pid_t *tree, size_t *count)
 	}
 }
 
-/* Docker has no call for this, so the program is ended as a process of this machine, with all that it
- * started. Where it is none of this machine's, it sees the end of its input and goes on if it likes. */
+/* Docker has no call for this, so the program is killed as a process of this machine, with all its
+ * children. If it runs on another machine, it only sees the end of its input and may continue. */
 static void kill_guest(struct runtime_exec *exec)
 {
 	struct docker_guest *guest = CONTAINER_OF(exec, struct docker_guest, exec);

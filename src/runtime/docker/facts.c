@@ -1,4 +1,4 @@
-/* Reading what the daemon tells of a container; see the header. */
+/* Reads the daemon's description of a container; see the header. */
 #include "runtime/docker/facts.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * How a container is, as the daemon tells it (GET /containers/ID/json). Pure, and forgiving: Docker and
- * Podman differ in what they leave out.
+ * State of a container, as the daemon reports it (GET /containers/ID/json). Pure, and forgiving:
+ * Docker and Podman omit different members.
  */
 #ifndef RUNTIME_DOCKER_FACTS_H
 #define RUNTIME_DOCKER_FACTS_H
@@ -14,7 +14,7 @@
 #define DOCKER_ADDRESS_MAX 64
 
 enum docker_status {
-	DOCKER_UNSEEN, /* nobody has looked yet */
+	DOCKER_UNSEEN, /* not inspected yet */
 	DOCKER_ABSENT,
 	DOCKER_CREATED, /* never started */
 	DOCKER_RUNNING,
@@ -26,7 +26,7 @@ struct docker_facts {
 	char id[DOCKER_ID_MAX + 1];
 	int exit_code;
 	bool out_of_memory;
-	char error[DOCKER_TEXT_MAX];  /* why it could not be started */
+	char error[DOCKER_TEXT_MAX];  /* the error of its start */
 	char stop_signal[32];         /* the image's; "": SIGTERM */
 	int64_t started_ns, ended_ns; /* wall time; 0: not */
 	enum runtime_health health;

@@ -52,7 +52,7 @@ void docker_image_split(struct span image, struct span *ret_repository, struct s
 	*ret_repository = (struct span){image.data, name};
 }
 
-/* Names become parts of paths. What else is wrong with one, the daemon says. */
+/* Names become parts of paths. The daemon reports other errors in a name. */
 bool docker_image_is_name(struct span image)
 {
 	bool begins = true; /* a part of it */
@@ -69,7 +69,7 @@ bool docker_image_is_name(struct span image)
 	return image.length > 0 && image.length <= DOCKER_IMAGE_MAX && !begins;
 }
 
-/* ---- asking for one ---- */
+/* ---- requests ---- */
 
 static struct span failure_key(struct arena *arena, struct span token, struct span image)
 {
@@ -107,7 +107,7 @@ int docker_images_want(struct docker_images *images, struct span image, struct s
 		return err_set(err, -EREMOTEIO, "invalid reference format");
 	r = docker_call(images->api, NULL, arena, NULL, err, "/images/%.*s/json", SPAN_ARGS(image));
 	if (r == -EINVAL)
-		return -EREMOTEIO; /* no name of an image, in the daemon's words */
+		return -EREMOTEIO; /* not the name of an image, with the daemon's message */
 	if (r != -ENOENT)
 		return r == -EREMOTEIO ? -EAGAIN : r;
 	add_waiting(images, image, token);
@@ -154,7 +154,8 @@ static int pull_image(struct docker_images *images, struct span image, struct er
 		docker_escape(arena, tag).data);
 }
 
-/* Tells everybody who waited. failure NULL: it is there, or is to be tried again by whoever wants it. */
+/* Reports the result to the waiting tasks. failure NULL: the image exists, or the next request
+ * retries. */
 static void report_waiting(struct docker_images *images, struct span image, const char *failure)
 {
 	_arena_ struct arena *arena = arena_new(0);

@@ -1,7 +1,7 @@
 /*
- * Images that tasks wait for. Each is pulled once however many want it, on a few threads of their own: a
- * pull may take minutes, and nobody else waits for it. How a pull ended is told once to each task that
- * wanted it; the token goes back to the work queue.
+ * Images that tasks wait for. Each is pulled once for all tasks, on a few threads of their own: a
+ * pull may take minutes, and blocks nothing else. The result of a pull is reported once to each
+ * task that requested it; the token goes back to the work queue.
  */
 #ifndef RUNTIME_DOCKER_IMAGES_H
 #define RUNTIME_DOCKER_IMAGES_H
@@ -31,12 +31,12 @@ void docker_images_clear(struct docker_images *images);
 void docker_images_main(void *images);
 
 /* 0: the daemon has it. -EINPROGRESS: it is being pulled. -EREMOTEIO: it cannot be pulled, with the
- * daemon's words. -EAGAIN: the daemon does not answer. */
+ * daemon's message. -EAGAIN: no response from the daemon. */
 int docker_images_want(struct docker_images *images, struct span image, struct span token,
 	struct err *err);
 
 bool docker_image_is_name(struct span image);
-/* The task is no more: nobody asks how its pulls ended. */
+/* The task was removed: results of its pulls are dropped. */
 void docker_images_forget(struct docker_images *images, struct span token);
 
 /* "repository" and "tag" as the daemon wants them: a tag, a digest, or "latest". */

@@ -23,7 +23,7 @@ static const struct json *attributes_of(struct arena *arena, const struct json *
 	struct span architecture = json_get_text(info, "Architecture");
 	struct span version = json_get_text(info, "ServerVersion");
 
-	/* In ECS's words; Docker says uname's, Podman Go's. */
+	/* In ECS's spelling; Docker uses uname's, Podman Go's. */
 	if (span_is(architecture, "aarch64"))
 		architecture = SPAN("arm64");
 	else if (span_is(architecture, "amd64"))

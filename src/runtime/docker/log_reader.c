@@ -25,7 +25,7 @@ static void give(struct docker_log_reader *reader, struct span text)
 		reader->text(reader->context, text);
 }
 
-/* The time is whole, or there is none: what was kept of the message is text then. */
+/* The time is complete, or there is none: then the bytes so far are text. */
 static void begin_text(struct docker_log_reader *reader)
 {
 	struct span stamp = {reader->stamp, reader->stamp_length};
@@ -67,7 +67,7 @@ static int take_piece(void *context, enum docker_output output, struct span data
 	if (!reader->in_text && ends)
 		begin_text(reader);
 	give(reader, data);
-	/* An older one that came late was not had before, and is not the last. */
+	/* A late message with an older time is new, but not the last. */
 	if (ends && reader->seen.at_ns >= reader->done.at_ns &&
 		!(reader->seen.at_ns == reader->done.at_ns &&
 			reader->seen.count < reader->done.count))

@@ -1,8 +1,8 @@
 /*
- * The log of a container as the daemon sends it with timestamps=1: frames (stream.h), each one message
- * that begins with the time it was written at. What was read before is left out, so that a reader that
- * was cut off, or killed, goes on where it was: it asks for messages since the time of the last one, and
- * skips as many of that very time as it has had.
+ * The log of a container as the daemon sends it with timestamps=1: frames (stream.h), each one
+ * message that begins with the time it was written at. Messages that were read before are skipped,
+ * so that a reader that was cut off, or killed, continues at its position: it requests messages
+ * since the time of the last one, and skips as many with that time as it has read.
  */
 #ifndef RUNTIME_DOCKER_LOG_READER_H
 #define RUNTIME_DOCKER_LOG_READER_H
@@ -12,7 +12,8 @@
 
 #define DOCKER_STAMP_MAX 40 /* "2026-11-16T21:43:47.850511355+02:00 " and some */
 
-/* Where a reader is: the time of the last message that it has had whole, and how many of that time. */
+/* A reader's position: the time of the last complete message, and the number of messages with that
+ * time. */
 struct docker_log_place {
 	int64_t at_ns;
 	uint32_t count;
@@ -22,7 +23,7 @@ struct docker_log_reader {
 	struct docker_stream stream;
 	struct docker_log_place had;  /* to be skipped */
 	struct docker_log_place seen; /* in this connection */
-	struct docker_log_place done; /* of what was given on, or skipped */
+	struct docker_log_place done; /* passed on, or skipped */
 	char stamp[DOCKER_STAMP_MAX];
 	size_t stamp_length;
 	bool in_text; /* behind the time of a message */

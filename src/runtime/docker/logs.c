@@ -29,12 +29,12 @@ struct docker_log {
 	char *token, *name, *folder;
 	char *id;
 	uint64_t most;
-	bool over; /* it was at its end when it was first heard of */
+	bool over; /* it had ended before the first follow */
 	/* Guarded by the lock: */
 	bool runs;
 	bool complete; /* it has ended, and all it wrote was copied */
-	bool dropped;  /* the thread is to forget it */
-	bool is_fresh; /* something is to be done with it at once */
+	bool dropped;  /* the thread must drop it */
+	bool is_fresh; /* the thread must handle it at once */
 	/* The thread's alone: */
 	bool opened;
 	bool was_complete; /* when it was opened */
@@ -42,7 +42,7 @@ struct docker_log {
 	struct log_files files;
 	struct docker_log_reader reader;
 	int connection;
-	bool dial_runs; /* whether it ran when its time came */
+	bool dial_runs; /* whether it ran when the connection was made */
 	bool is_last;   /* this connection was made after the container had ended */
 	bool in_body;
 	struct buffer head;
@@ -135,7 +135,7 @@ static void hang_up(struct docker_log *log)
 	log->in_body = false;
 }
 
-/* All that it wrote is copied. */
+/* All its output is copied. */
 static void set_complete(struct docker_log *log)
 {
 	struct docker_logs *logs = log->logs;
@@ -144,7 +144,7 @@ static void set_complete(struct docker_log *log)
 	close_files(log);
 	log->again_us = INT64_MAX;
 	lock_take(&logs->lock);
-	/* It may run again since. */
+	/* It may have been restarted since. */
 	log->complete = !log->runs;
 	lock_release(&logs->lock);
 	runner_signal(logs->settled);
@@ -178,7 +178,8 @@ static void dial(struct docker_log *log, bool runs)
 		prefix, log->id, runs ? 1 : 0, log->reader.done.at_ns / NANO,
 		log->reader.done.at_ns % NANO);
 	log->is_last = !runs;
-	/* This thread has all logs to follow, and an end to see: it waits for no daemon that is stuck. */
+	/* This thread follows all logs and must be able to end: it does not wait for a stuck
+	 * daemon. */
 	if (docker_raw_open(logs->api->socket, buffer_span(&request), false, &log->connection,
 		    NULL) < 0 ||
 		epoll_ctl(logs->epoll, EPOLL_CTL_ADD, log->connection, &event) < 0) {
@@ -199,7 +200,7 @@ static bool take_head(struct docker_log *log, struct span data)
 	if (!docker_raw_head(buffer_span(&log->head), &status, &length))
 		return log->head.length < DOCKER_RAW_HEAD_MAX;
 	if (status == 404 && log->is_last) {
-		/* It was removed; nothing is left to be read. */
+		/* The container was removed; there is no more output to read. */
 		hang_up(log);
 		set_complete(log);
 		return true;
@@ -222,7 +223,7 @@ static void end_of_answer(struct docker_log *log)
 
 	hang_up(log);
 	if (!last) {
-		/* Cut off, or the container has ended, which somebody will tell. */
+		/* Cut off, or the container has ended, which its worker will report. */
 		retry(log);
 		return;
 	}
@@ -259,7 +260,7 @@ static void handle_readable(struct docker_log *log, char *room)
 
 /* ---- the thread ---- */
 
-/* Forgets what is to be forgotten and says whose time to connect has come. */
+/* Frees dropped logs and collects those that are due to connect. */
 static size_t find_due(struct docker_logs *logs, struct arena *arena, struct docker_log ***ret_due)
 {
 	int64_t now = runner_now_us(logs->runner);
@@ -291,7 +292,7 @@ static size_t find_due(struct docker_logs *logs, struct arena *arena, struct doc
 	return count;
 }
 
-/* The earliest time at which somebody wants to connect again. */
+/* The earliest time at which a log is due to reconnect. */
 static int64_t next_due(struct docker_logs *logs)
 {
 	int64_t next = INT64_MAX;
@@ -367,7 +368,7 @@ static void wake(struct docker_logs *logs)
 		return; /* it is awake */
 }
 
-/* ---- from other threads ---- */
+/* ---- calls from other threads ---- */
 
 int docker_logs_open(struct docker_logs *logs, struct runner *runner, struct docker_api *api,
 	struct err *err)

@@ -1,11 +1,12 @@
 /*
- * What containers write, copied from the daemon to files in the folders of their tasks (log_files.h): an
- * offset counts the bytes since the container began and stays right whatever the daemon rotates away,
- * and what a container wrote can be read after the daemon is gone. One thread follows all of them.
+ * Output of containers, copied from the daemon to files in the folders of their tasks
+ * (log_files.h): an offset counts the bytes since the container started and stays valid when the
+ * daemon rotates its log, and the output can be read without the daemon. One thread follows all of
+ * them.
  *
- * NAME.position beside the files says how far they are in the daemon's log (log_reader.h), and whether that
- * is all of it. It is written behind the text: after a crash what lies behind it is cut off and copied again,
- * byte for byte.
+ * NAME.position beside the files is the position in the daemon's log (log_reader.h), and whether
+ * the copy is complete. It is written after the text: after a crash the text behind it is cut off
+ * and copied again, byte for byte.
  */
 #ifndef RUNTIME_DOCKER_LOGS_H
 #define RUNTIME_DOCKER_LOGS_H
@@ -19,7 +20,7 @@
 struct docker_logs {
 	struct docker_api *api;
 	struct runner *runner;
-	struct runner_event *settled; /* one is complete, or gone */
+	struct runner_event *settled; /* a log is complete, or dropped */
 	int epoll, wake;
 	struct lock lock;
 	struct map all; /* "TOKEN.NAME": struct docker_log; changed under the lock */
@@ -31,8 +32,8 @@ struct docker_log_source {
 	const char *folder;
 	const char *id; /* of the container */
 	uint64_t most;  /* bytes to keep */
-	bool runs;      /* else it has ended: what is left is copied, and that is all */
-	bool over;      /* and never will again: who has copied all of it need not look */
+	bool runs;      /* else it has ended: only the rest is copied */
+	bool over;      /* and will not run again: a complete copy need not be checked */
 };
 
 int docker_logs_open(struct docker_logs *logs, struct runner *runner, struct docker_api *api,
@@ -42,11 +43,11 @@ void docker_logs_main(void *logs);
 void docker_logs_end(struct docker_logs *logs);
 void docker_logs_close(struct docker_logs *logs);
 
-/* Begins to follow, or says that the container runs again or has ended. */
+/* Starts to follow, or reports that the container runs again or has ended. */
 void docker_logs_follow(struct docker_logs *logs, const struct docker_log_source *source);
-/* Waits until everything that a container wrote that has ended is copied, but not for ever. */
+/* Waits, with a limit, until all output of an ended container is copied. */
 void docker_logs_wait(struct docker_logs *logs, struct span token, struct span name);
-/* Lets go of a task's files before its folder is removed. */
+/* Closes a task's files before its folder is removed. */
 void docker_logs_forget(struct docker_logs *logs, struct span token);
 
 #endif

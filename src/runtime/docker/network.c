@@ -1,8 +1,8 @@
 /*
- * Networks of tasks with an address of their own (awsvpc). All of a task's containers share one network
- * namespace, which belongs to none of them: a container of its own, which does nothing (slipway-pause),
- * holds it, as with the ECS agent. Were it the first container's, it would end with that one, and a
- * container that is to complete before the others start, or is started again, could never be the first.
+ * Networks of tasks with an address of their own (awsvpc). All of a task's containers share one
+ * network namespace, which belongs to none of them: an idle container of its own (slipway-pause)
+ * holds it, as with the ECS agent. If it belonged to the first container, it would end with it, and
+ * a container that completes before the others start, or is restarted, could not be the first.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -22,7 +22,8 @@
 #define DNS_PORT 53
 #define IMPORT_MS 120000
 
-/* Docker lets several networks have one name, so ours are found by their label, and used by their id. */
+/* Docker allows several networks with one name, so ours are found by their label, and used by their
+ * id. */
 static int list_networks(struct docker_runtime *runtime, struct arena *arena,
 	struct json **ret_list, struct err *err)
 {
@@ -145,7 +146,7 @@ static void write_archive(struct span program, struct buffer *out)
 	buffer_add(out, zeros, sizeof(zeros));
 }
 
-/* Named after what is in it, so that another slipway's is another image. */
+/* Named by a hash of its contents, so that each version of slipway has its own. */
 static struct span image_of(struct arena *arena, struct span program)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];

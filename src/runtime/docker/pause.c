@@ -1,6 +1,6 @@
 /*
- * slipway-pause: holds the network of a task and does nothing until it is told to end. It is the only
- * program of its image, so it needs nothing else to run.
+ * slipway-pause: holds the network of a task and waits for SIGTERM. It is the only program of its
+ * image, so it has no dependencies.
  */
 #include <signal.h>
 
@@ -9,7 +9,7 @@ int main(void)
 	sigset_t ends;
 	int number;
 
-	/* The first process of a container dies of no signal that it does not ask for. */
+	/* The first process of a container ignores signals without a handler, so wait for them. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);

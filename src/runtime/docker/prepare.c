@@ -1,6 +1,6 @@
 /*
- * Making what a task needs before anything of it runs: images, the network, volumes, containers. All is
- * named after the task, so making it again finds what is there.
+ * Prepares images, the network, volumes and containers before a task starts. All names derive from
+ * the task, so a repetition finds what exists.
  */
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ struct preparing {
 	struct err *err;
 };
 
-/* Says no for good to a container, and goes on; -EAGAIN and -ECANCELED are nobody's fault. */
+/* Fails a container for good, and continues; -EAGAIN and -ECANCELED are not its failures. */
 static int fail(struct preparing *preparing, size_t index, const char *kind, int code)
 {
 	struct docker_runtime *runtime = preparing->runtime;
@@ -56,7 +56,7 @@ static bool has_failed(const struct preparing *preparing, size_t index)
 
 /* ---- environment files ---- */
 
-/* Lines NAME=value; empty ones and comments are passed over, as ECS does. */
+/* Lines NAME=value; empty lines and comments are skipped, as in ECS. */
 static void add_variables(struct preparing *preparing, struct span text, char **variables,
 	size_t *count)
 {
@@ -96,9 +96,9 @@ static int read_environment_files(struct preparing *preparing, const struct plan
 	return 0;
 }
 
-/* ---- one thing at a time ---- */
+/* ---- containers and volumes ---- */
 
-/* Makes a container, or finds the one that was made. */
+/* Creates a container, or finds the existing one. */
 static int create(struct preparing *preparing, struct span container, const struct json *body)
 {
 	struct docker_runtime *runtime = preparing->runtime;
@@ -151,7 +151,7 @@ static int prepare_container(struct preparing *preparing, size_t index)
 	return r < 0 ? fail(preparing, index, "CannotCreateContainerError", r) : 0;
 }
 
-/* A volume that is the task's own. Making one that is there is fine. */
+/* A volume of the task's own. An existing one is fine. */
 static int prepare_volumes(struct preparing *preparing, const struct plan_container *container,
 	size_t index)
 {
@@ -221,7 +221,7 @@ int docker_prepare(struct docker_runtime *runtime, struct docker_task *task, str
 	return 0;
 }
 
-/* ---- taking away ---- */
+/* ---- removing ---- */
 
 static int remove_container(struct docker_runtime *runtime, struct arena *arena, struct span name,
 	struct err *err)
@@ -230,7 +230,7 @@ static int remove_container(struct docker_runtime *runtime, struct arena *arena,
 	int r = docker_call(&runtime->api, &request, arena, NULL, err, "/containers/%s?force=1&v=1",
 		name.data);
 
-	/* "removal … is already in progress" is a conflict, too: look again. */
+	/* "removal … is already in progress" is a conflict, too: check again. */
 	if (r == -EEXIST)
 		r = -EAGAIN;
 	return r == -ENOENT ? 0 : r;

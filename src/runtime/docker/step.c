@@ -23,14 +23,14 @@ static void set_phase(struct docker_state *state, size_t index, enum runtime_pha
 	state->changed = true;
 }
 
-/* ---- beginning and keeping ---- */
+/* ---- new and stored states ---- */
 
 void docker_state_init(struct docker_state *state, const struct plan *plan, struct arena *arena)
 {
 	*state = (struct docker_state){.arena = arena, .plan = plan};
 	state->record = record_of_plan(plan, arena);
 	state->record->address = SPAN("");
-	/* What Docker binds is known when it has. */
+	/* Docker's own choices are known once it has bound the ports. */
 	for (size_t i = 0; plan->network == PLAN_NETWORK_BRIDGE && i < plan->container_count; i++)
 		state->record->containers[i].binding_count = 0;
 	for (size_t i = 0; i < plan->container_count; i++)
@@ -202,7 +202,7 @@ static void observe_end(struct docker_state *state, size_t index, const struct d
 	struct runtime_container *container = &state->record->containers[index];
 
 	if (state->ended_ns[index] == facts->ended_ns)
-		return; /* counted; it waits to be started again */
+		return; /* counted; it waits for its restart */
 	state->ended_ns[index] = facts->ended_ns;
 	state->unsaved = state->changed = true;
 	container->started_ms = facts->started_ns / NANO_PER_MS;
@@ -226,7 +226,7 @@ static void observe_absent(struct docker_state *state, size_t index, int64_t now
 {
 	struct runtime_container *container = &state->record->containers[index];
 
-	/* One that had ended keeps its exit code. */
+	/* A container that had ended keeps its exit code. */
 	container->reason = SPAN("The container was removed from Docker, not by slipway");
 	finish(state, index, now_ms);
 }
@@ -328,7 +328,7 @@ static void give_up(struct docker_state *state, size_t index,
 	docker_stop(state, RUNTIME_STOP_FAILED_TO_START, reason);
 }
 
-/* True if it can be started. *wait_ms is lowered to when to look again. */
+/* True if it can be started. *wait_ms is lowered to the time of the next check. */
 static bool may_start(struct docker_state *state, size_t index, int64_t now_ms, int64_t *wait_ms)
 {
 	const struct plan_container *plan = &state->plan->containers[index];
@@ -351,7 +351,7 @@ static bool may_start(struct docker_state *state, size_t index, int64_t now_ms, 
 
 /* ---- the next step ---- */
 
-/* Stopping: what others depend on goes after them. */
+/* Stopping: containers stop after those that depend on them. */
 static bool is_depended_on(const struct docker_state *state, size_t index)
 {
 	for (size_t i = 0; i < state->record->container_count; i++) {
@@ -371,7 +371,7 @@ static struct docker_step step(enum docker_action action, size_t container)
 	return (struct docker_step){.action = action, .container = container, .at_ms = INT64_MAX};
 }
 
-/* Of a container that is to end. True: *ret_step is to be done. */
+/* For a container that must end. True: *ret_step is the next step. */
 static bool stop_container(struct docker_state *state, size_t index,
 	const struct docker_facts *facts, int64_t now_ms, struct docker_step *ret_step)
 {
@@ -381,7 +381,7 @@ static bool stop_container(struct docker_state *state, size_t index,
 	if (container->phase == RUNTIME_STOPPED || is_depended_on(state, index))
 		return false;
 	if (facts->status != DOCKER_RUNNING) {
-		/* Never started, or waiting to be started again. */
+		/* Never started, or waiting for its restart. */
 		finish(state, index, now_ms);
 		return false;
 	}
@@ -405,7 +405,7 @@ static bool stop_container(struct docker_state *state, size_t index,
 	return false;
 }
 
-/* Of a task that is to end. */
+/* For a task that must end. */
 static struct docker_step next_of_ending(struct docker_state *state,
 	const struct docker_facts *facts, int64_t now_ms)
 {
@@ -413,7 +413,7 @@ static struct docker_step next_of_ending(struct docker_state *state,
 	struct docker_step next = step(DOCKER_WAIT, 0);
 	size_t count = record->container_count, stopped = 0, before;
 
-	do { /* one that ends may be what another one waited for */
+	do { /* another container may have waited for one that ends */
 		before = stopped;
 		stopped = 0;
 		for (size_t i = 0; i < count; i++) {
@@ -432,7 +432,7 @@ static struct docker_step next_of_ending(struct docker_state *state,
 	return step(DOCKER_OVER, 0);
 }
 
-/* Of a task that is to run. */
+/* For a running task. */
 static struct docker_step next_of_living(struct docker_state *state,
 	const struct docker_facts *facts, int64_t now_ms)
 {

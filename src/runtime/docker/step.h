@@ -1,12 +1,12 @@
 /*
- * What to do next with a task. Pure: it is told how the containers are (facts.h) and what time it is, and
- * changes only the state, which is what slipway has decided. Whoever does the step looks again and asks
- * again, so that a crash between any two lines is a pause.
+ * Decides the next step of a task. Pure: the inputs are the containers' states (facts.h) and the
+ * time, and it changes only the task's state, which holds slipway's decisions. After each step the
+ * caller inspects and decides again, so that a crash between any two lines is only a pause.
  *
- * The state is on disk before a step that follows from it is done (`unsaved`), so that what began goes on:
- * a stop stays a stop, a restart is counted once, and an end is an end though the container be removed.
- * Until `begun`, nothing of the task has run and its containers are made; from then on one that is not
- * there has been removed by somebody else, and is never made again.
+ * The state is on disk before a step that depends on it (`unsaved`), so that decisions last: a stop
+ * stays a stop, a restart is counted once, and an ended container stays ended even if it is
+ * removed. Until `begun`, nothing of the task has run and its containers are created; from then on
+ * a missing container was removed by another client, and is never created again.
  */
 #ifndef RUNTIME_DOCKER_STEP_H
 #define RUNTIME_DOCKER_STEP_H
@@ -23,15 +23,15 @@
 struct docker_state {
 	struct arena *arena; /* of all below */
 	const struct plan *plan;
-	struct runtime_task *record; /* what runtime_get() says */
+	struct runtime_task *record; /* the value of runtime_get() */
 	bool begun;
-	int64_t signalled_ms[RUNTIME_CONTAINERS_MAX]; /* when it was told to end; 0: not */
+	int64_t signalled_ms[RUNTIME_CONTAINERS_MAX]; /* time of SIGTERM; 0: not sent */
 	int64_t ended_ns
 		[RUNTIME_CONTAINERS_MAX]; /* the end that was counted last: a run ends once */
 	/* Not on disk: */
 	int64_t killed_ms[RUNTIME_CONTAINERS_MAX];
-	bool unsaved; /* to be on disk before the next step is done */
-	bool changed; /* somebody is to be told */
+	bool unsaved; /* must be on disk before the next step */
+	bool changed; /* must be reported */
 };
 
 enum docker_action {
@@ -40,23 +40,23 @@ enum docker_action {
 	DOCKER_START,
 	DOCKER_SIGNAL, /* SIGTERM, or what the image wants */
 	DOCKER_KILL,
-	DOCKER_OVER, /* nothing will ever be to do again */
+	DOCKER_OVER, /* no more steps, ever */
 };
 
 struct docker_step {
 	enum docker_action action;
-	size_t container; /* plan->container_count: what holds the network */
+	size_t container; /* plan->container_count: the network holder */
 	int64_t at_ms;    /* INT64_MAX: never */
 };
 
-/* A state for a task of which nothing has been done. */
+/* The state of a new task. */
 void docker_state_init(struct docker_state *state, const struct plan *plan, struct arena *arena);
 /* The text of a state, and back. */
 void docker_state_write(const struct docker_state *state, struct buffer *out);
 int docker_state_read(struct docker_state *state, const struct plan *plan, struct span text,
 	struct arena *arena, struct err *err);
 
-/* facts: one for each container, and one for what holds the network. */
+/* facts: one for each container, and one for the network holder. */
 void docker_observe(struct docker_state *state, const struct docker_facts *facts, int64_t now_ms);
 struct docker_step docker_next(struct docker_state *state, const struct docker_facts *facts,
 	int64_t now_ms);

@@ -1,9 +1,9 @@
 /*
  * The folder of a task, CONFIG.folder/TOKEN/:
- *     spec.json      the order (plan.h), durable before the start is answered
- *     state.json     what was decided (step.h), durable before it is done
- *     NAME.log.N, NAME.position    what container NAME wrote (logs.h)
- * No state: nothing was done. A folder without a whole order was never answered for.
+ *     spec.json      the task spec (plan.h), durable before start() returns
+ *     state.json     decisions (step.h), durable before their steps
+ *     NAME.log.N, NAME.position    output of container NAME (logs.h)
+ * No state: nothing was done. For a folder without a complete task spec start() never returned 0.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ int docker_task_make(struct docker_runtime *runtime, struct span token, struct s
 	plan->created_ms = runner_wall_ms(runtime->runner);
 	buffer_reset(&text);
 	plan_write_task_spec(plan, spec, &text);
-	/* The plan is read again from what is written: it then owns its text. */
+	/* The plan is read again from the stored text, which it then owns. */
 	order = arena_copy_span(task->order, buffer_span(&text));
 	r = plan_parse_task_spec(order, PLAN_IMAGE_ANY, task->order, &plan, err);
 	if (r < 0)
@@ -124,7 +124,7 @@ int docker_task_read(struct docker_runtime *runtime, struct span token,
 	return 0;
 }
 
-/* Text that was replaced stays in the arena; now and then only what counts is kept. */
+/* Replaced text stays in the arena; now and then the current text is copied to a new one. */
 static void renew_arena(struct docker_state *state)
 {
 	struct arena *arena;
@@ -162,10 +162,10 @@ int docker_task_remove(struct docker_runtime *runtime, struct docker_task *task,
 	_free_ char *removed =
 		memory_format("%s/" REMOVED_PREFIX "%s", runtime->folder, task->token);
 
-	/* In one step: a crash leaves the whole task or none of it. */
+	/* Atomic: a crash leaves the whole task or none of it. */
 	if (rename(task->folder, removed) < 0 && errno != ENOENT)
 		return err_errno(err, "remove '%s'", task->folder);
-	folder_remove(removed, NULL); /* or when next opened */
+	folder_remove(removed, NULL); /* or at the next open */
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The daemon's stream of several outputs in one: frames of eight bytes of head (the output's number,
- * three zeros, the length big-endian) and that many bytes. Pieces are given on as they come; nothing is
- * kept but the head.
+ * The daemon's stream of several outputs in one: frames of eight bytes of head (the output's
+ * number, three zeros, the length big-endian) and that many bytes. Pieces are passed on as they
+ * arrive; only the head is buffered.
  */
 #ifndef RUNTIME_DOCKER_STREAM_H
 #define RUNTIME_DOCKER_STREAM_H
@@ -19,7 +19,7 @@ enum docker_output {
 	DOCKER_STANDARD_INPUT, /* some daemons echo it */
 	DOCKER_STANDARD_OUTPUT,
 	DOCKER_STANDARD_ERROR,
-	DOCKER_DAEMON_ERROR, /* the daemon's own words */
+	DOCKER_DAEMON_ERROR, /* messages of the daemon itself */
 	DOCKER_OUTPUT_COUNT
 };
 
@@ -29,8 +29,8 @@ struct docker_stream {
 	uint32_t left; /* of the frame */
 };
 
-/* data may be empty in a frame without bytes. begins, ends: the frame does. Anything but 0 ends the
- * feeding and is what it returns. */
+/* data may be empty in a frame without bytes. begins, ends: start or end of the frame. Any result
+ * but 0 ends the feeding and becomes its result. */
 typedef int (*docker_stream_piece)(void *context, enum docker_output output, struct span data,
 	bool begins, bool ends);
 

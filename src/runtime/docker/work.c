@@ -1,7 +1,7 @@
 /*
- * What makes tasks go on: workers take tokens from a queue, look at the task's containers, decide (step.h)
- * and do one step after the other until there is nothing to do but wait. A token is never with two
- * workers. What the daemon does not answer is asked again later, and nothing is concluded from it.
+ * The workers: each takes a token from the queue, inspects the task's containers, decides (step.h)
+ * and runs one step after the other until it has to wait. A token is never with two workers.
+ * Without a response from the daemon the token is requeued, and nothing is concluded.
  */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 #include "runtime/docker/docker_internal.h"
 
 #define START_MS 120000
-#define STEPS_MAX 1000 /* in one go; beyond it others have their turn */
+#define STEPS_MAX 1000 /* in one pass; then other tokens get their turn */
 
 int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
 	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err)
@@ -43,7 +43,7 @@ static struct span step_name(struct docker_runtime *runtime, const struct docker
 						    : SPAN(""));
 }
 
-/* What the daemon says no to fails the container, but silence fails nobody. */
+/* An error response fails the container; a missing response does not. */
 static int start(struct docker_runtime *runtime, struct docker_task *task, struct arena *arena,
 	size_t index, struct err *err)
 {
@@ -54,7 +54,7 @@ static int start(struct docker_runtime *runtime, struct docker_task *task, struc
 	if (r == 0 || r == -EAGAIN || r == -ECANCELED)
 		return r;
 	if (r == -ENOENT)
-		return 0; /* removed meanwhile: the next look tells */
+		return 0; /* removed meanwhile: the next inspection finds out */
 	lock_take(&runtime->lock);
 	docker_fail(&task->state, index,
 		index < task->plan->container_count ? "CannotStartContainerError"
@@ -72,7 +72,7 @@ static int send_signal(struct docker_runtime *runtime, struct docker_task *task,
 		"/containers/%s/kill?signal=%s", step_name(runtime, task, arena, index).data,
 		docker_escape(arena, span_of(signal)).data);
 
-	/* It is not there, or does not run any more: the next look tells. */
+	/* It was removed or has ended: the next inspection finds out. */
 	return r == -EAGAIN || r == -ECANCELED || r == -EREMOTEIO ? r : 0;
 }
 
@@ -112,7 +112,7 @@ static void follow_logs(struct docker_runtime *runtime, struct docker_task *task
 	}
 }
 
-/* Looks and decides. *ret_saved: the state is on disk, and somebody was told if that is to be. */
+/* Inspects and decides. *ret_saved: the state is on disk, and reported if it must be. */
 static int inspect_and_decide(struct docker_runtime *runtime, struct docker_task *task,
 	struct arena *arena, struct docker_facts *facts, struct docker_step *ret_step,
 	struct err *err)

@@ -1,12 +1,13 @@
 /*
- * Which pods name their node themselves. Whoever asks for an instance has decided where the task runs, so there is
- * nothing left to schedule, and a pod with spec.nodeName saves the scheduler's work, its write of the binding and that
- * of an event. What the scheduler would have looked at is looked at here, where it can be: a node that is not ready, is
- * cordoned, or has a taint is left to the scheduler, and the pod waits there with a reason.
+ * Binds pods to nodes without the scheduler. A request for an instance has decided where the task
+ * runs, so there is nothing left to schedule, and a pod with spec.nodeName saves the scheduler's
+ * work, its write of the binding and that of an event. The scheduler's checks are made here as far
+ * as possible: a node that is not ready, is cordoned, or has a taint is left to the scheduler, and
+ * the pod waits there with a reason.
  *
- * What others use of a node is not known here. Its kubelet does know, and refuses a pod for which there is no room. Then
- * the scheduler decides about that node for a while: the next pod for it waits, and may displace what has a lower
- * priority.
+ * Resources that foreign pods use on a node are not known here. Its kubelet knows them, and rejects
+ * a pod without room. Then the scheduler places pods on that node for a while: the next pod for it
+ * waits, and may preempt pods with a lower priority.
  */
 #include "runtime/kubernetes/internal.h"
 #include "runtime/kubernetes/node.h"
@@ -41,7 +42,8 @@ bool kubernetes_may_bind(struct kubernetes_runtime *runtime, struct span name)
 	return !node->away && !node->closed && !node->tainted && !has_refused(runtime, name);
 }
 
-/* A pod that its node has refused has failed for a reason, and nothing of it ever was. */
+/* A pod that its node has rejected has failed for a reason, and none of its containers ever
+ * existed. */
 static bool was_refused(const struct kubernetes_pod *pod)
 {
 	if (pod->phase != KUBERNETES_FAILED || pod->text->reason.length == 0 ||

@@ -1,7 +1,7 @@
 /*
- * What the runtime does by itself: ends pods whose task has ended, tells when time alone changed a task, asks
- * again for what no informer has shown, and clears away what starts left behind. Each chore looks at how
- * things are now and may be done too often.
+ * Background work of the runtime: it ends pods whose task has ended, reports changes by time alone,
+ * re-reads writes that no informer has shown, and deletes leftovers of incomplete starts. Each
+ * chore checks the current state and may run too often.
  */
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ void kubernetes_chore_add_at(struct kubernetes_runtime *runtime, char about, str
 	work_queue_add_at(runtime->chores, span_of(key), deadline_us);
 }
 
-/* Is what an API server answered to a write still there? No informer has shown it. */
+/* Does an object from a write's response still exist? No informer has shown it. */
 static int ask_again(struct kubernetes_runtime *runtime, const struct kube_kind *kind,
 	const struct kube_object *object, struct json **ret_answer, struct arena *arena,
 	struct err *err)
@@ -157,8 +157,8 @@ static int sweep(struct kubernetes_runtime *runtime, struct span which, struct e
 	return kubernetes_secrets_sweep(runtime, err);
 }
 
-/* Thousands of pods at once take memory that nobody needs again before the next start, in the pools of all
- * threads. */
+/* Handling thousands of pods at once allocates memory, in the pools of all threads, that is not
+ * needed again before the next start. */
 static int shrink(struct kubernetes_runtime *runtime, struct span which, struct err *err)
 {
 	(void)runtime;

@@ -23,7 +23,7 @@ struct span kubernetes_service_name(struct arena *arena, struct span name)
 
 struct span kubernetes_service_long_name(struct arena *arena, struct span name, struct span domain)
 {
-	/* A dot can be in no name, so this one always gets a hash. */
+	/* No name has a dot, so this one always gets a hash. */
 	return kubernetes_service_name(arena,
 		arena_format(arena, "%.*s.%.*s", SPAN_ARGS(name), SPAN_ARGS(domain)));
 }

@@ -1,4 +1,4 @@
-/* Programs beside those of a container: whatever a client wants to run there, and slipway-pod. */
+/* Programs beside those of a container: commands of clients, and slipway-pod. */
 #include "kube/exec.h"
 
 #include "base/memory.h"
@@ -35,7 +35,7 @@ static void resize_guest(struct runtime_exec *exec, unsigned rows, unsigned colu
 	kube_exec_resize(CONTAINER_OF(exec, struct guest, exec)->own, rows, columns);
 }
 
-/* The node ends it when the connection does. */
+/* The node kills it when the connection ends. */
 static void kill_guest(struct runtime_exec *exec)
 {
 	kube_exec_kill(CONTAINER_OF(exec, struct guest, exec)->own);
@@ -100,7 +100,7 @@ int kubernetes_exec(struct runtime *base, struct span token, struct span contain
 	return 0;
 }
 
-/* ---- for ourselves ---- */
+/* ---- calls of slipway-pod ---- */
 
 static int run_release(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	const struct kubernetes_container *container, struct err *err)
@@ -117,7 +117,7 @@ static int run_release(struct kubernetes_runtime *runtime, const struct kube_obj
 
 	if (r < 0)
 		return r;
-	/* It says nothing that would have to be read. */
+	/* Its output is not needed. */
 	r = kube_exec_wait(own, &code, err);
 	kube_exec_free(own);
 	if (r == 0 && code != 0)
@@ -125,9 +125,10 @@ static int run_release(struct kubernetes_runtime *runtime, const struct kube_obj
 	return r;
 }
 
-/* One of its containers makes the mark that the hooks of all look for. From then on the end is to take as long
- * as the containers need: nodes heed that from Kubernetes 1.22 on. A pod that was deleted while it started gets its
- * containers all the same, and its node (before 1.22) does not say so: they are asked for whatever is known of them. */
+/* One container makes the mark that the hooks of all containers poll for. From then on the end
+ * takes as long as the containers need: nodes respect that since Kubernetes 1.22. A pod that was
+ * deleted while it started gets its containers all the same, and its node (before 1.22) does not
+ * report them: so they are called regardless of their reported state. */
 int kubernetes_release_held(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	struct err *err)
 {

@@ -15,7 +15,8 @@ void kubernetes_fresh_destroy(struct kubernetes_fresh *fresh)
 	lock_destroy(&fresh->lock);
 }
 
-/* resourceVersions are numbers that rise with each write; where they are none, who asks knows nothing. */
+/* resourceVersions are numbers that rise with each write; if one is not a number, the order is
+ * unknown. */
 static bool is_at_least_as_new(const struct kube_object *one, const struct kube_object *other)
 {
 	uint64_t a, b;

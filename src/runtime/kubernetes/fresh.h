@@ -1,6 +1,7 @@
 /*
- * What API servers answered to our own writes, until informers have seen it too: who writes and then looks
- * finds what was written. An object is fresh until an informer shows one that is at least as new.
+ * Responses of API servers to our own writes, kept until informers show them too: a read after a
+ * write finds what was written. An object is fresh until an informer shows one that is at least as
+ * new.
  */
 #ifndef RUNTIME_KUBERNETES_FRESH_H
 #define RUNTIME_KUBERNETES_FRESH_H
@@ -17,17 +18,17 @@ struct kubernetes_fresh {
 void kubernetes_fresh_init(struct kubernetes_fresh *fresh);
 void kubernetes_fresh_destroy(struct kubernetes_fresh *fresh);
 
-/* Takes the reference over. */
+/* Takes ownership of the reference. */
 void kubernetes_fresh_put(struct kubernetes_fresh *fresh, struct span key,
 	const struct kube_object *object);
-/* Of what an informer shows (NULL: nothing) and what is fresh, the newer; takes one reference and gives
- * one. NULL: neither. */
+/* The newer of the informer's object (NULL: none) and the fresh one; takes one reference and
+ * returns one. NULL: neither. */
 const struct kube_object *kubernetes_fresh_choose(struct kubernetes_fresh *fresh, struct span key,
 	const struct kube_object *shown);
-/* An informer shows this. */
+/* An informer shows this object. */
 void kubernetes_fresh_seen(struct kubernetes_fresh *fresh, struct span key,
 	const struct kube_object *shown);
-/* An informer tells that this is gone. */
+/* An informer reports that this object was deleted. */
 void kubernetes_fresh_gone(struct kubernetes_fresh *fresh, struct span key,
 	const struct kube_object *last);
 void kubernetes_fresh_drop(struct kubernetes_fresh *fresh, struct span key);

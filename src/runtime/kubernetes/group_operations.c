@@ -1,16 +1,16 @@
 /*
  * Groups: services and task sets as Deployments and DaemonSets.
  *
- * A version is written once. While a Deployment has the version that is wanted, only numbers are changed, so
- * that another slipway (with another helper image, say) never rolls everything anew; and when those fit too,
- * nothing is sent at all: applying is asked for whenever anything happened.
+ * A version is written once. While a Deployment has the desired version, only numbers are changed,
+ * so that another slipway (with another helper image, for example) never starts a new rollout; and
+ * if those are equal too, nothing is sent: apply is called after every change.
  */
 #include "base/memory.h"
 #include "runtime/kubernetes/internal.h"
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/objects.h"
 
-#define EVENTS_MAX 1000 /* looked at for one group */
+#define EVENTS_MAX 1000 /* read for one group */
 
 static const struct kubernetes_workload *workload_of(const struct kube_object *object)
 {
@@ -46,19 +46,19 @@ static int change_numbers(struct kubernetes_runtime *runtime, const struct kube_
 	return r < 0 ? r : kubernetes_take_workload(runtime, group->daemon, answer, err);
 }
 
-/* What is written when a version is, and where. */
+/* A version to be written, and its target. */
 struct writing {
 	struct kube_target target;
 	const struct runtime_group *group;
 	struct kubernetes_template template;
-	struct span uid;     /* of what has the name; "": nobody has it */
-	struct span secret;  /* what the version's Secret is called, */
-	struct span before;  /* that of the version before, */
-	struct span secrets; /* and all of them; SPAN_NONE: none is known of */
+	struct span uid;     /* of the object with this name; "": none */
+	struct span secret;  /* name of the version's Secret, */
+	struct span before;  /* of the previous version's, */
+	struct span secrets; /* and of all; SPAN_NONE: not known */
 	int64_t nodes;
 };
 
-/* Is what has the name this group, or nobody? */
+/* Is the object with this name the group's own, or is the name free? */
 static int check_place(struct kubernetes_runtime *runtime, struct writing *writing,
 	struct arena *arena, struct err *err)
 {
@@ -95,7 +95,7 @@ static bool has_name(struct span names, struct span wanted)
 	return false;
 }
 
-/* Secrets of old versions go, and the one that comes is told of before it is there. */
+/* Deletes Secrets of old versions, and records the new one's name before it is created. */
 static int settle_secrets(struct kubernetes_runtime *runtime, struct writing *writing,
 	struct arena *arena, struct err *err)
 {
@@ -124,8 +124,8 @@ static int settle_secrets(struct kubernetes_runtime *runtime, struct writing *wr
 	return r < 0 ? r : kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
 }
 
-/* Only a Deployment that is new has a Secret that belongs to nobody for a moment. For all others it is given its
- * owner at once: once the version is written nobody comes back here, whatever the answer was. */
+/* Only the Secret of a new Deployment has no owner for a moment. All others get theirs at creation:
+ * once the version is written there is no later pass, whatever the response was. */
 static int write_all(struct kubernetes_runtime *runtime, const struct writing *writing,
 	struct arena *arena, struct err *err)
 {
@@ -168,7 +168,7 @@ static int write_all(struct kubernetes_runtime *runtime, const struct writing *w
 		arena, err);
 }
 
-/* For what is new, which is seldom, it is looked whether the namespace is still ours. */
+/* New groups, which are rare, check that the namespace is still ours. */
 static int ensure_namespace(struct kubernetes_runtime *runtime, struct span cluster_arn, bool pass,
 	struct arena *arena, struct span *ret_name, struct err *err)
 {
@@ -239,7 +239,7 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 {
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *known = NULL;
-	/* In the background, so that its name is free at once; its tasks end on their own. */
+	/* In the background, so that its name is free at once; its tasks end by themselves. */
 	struct kube_deletion deletion = {.propagation = KUBE_PROPAGATION_BACKGROUND};
 	struct kubernetes_secrets secrets = {.group = id};
 	struct kube_target target;
@@ -254,7 +254,8 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 		return 0;
 	target = target_of(known);
 	deletion.uid = known->uid;
-	/* They vanish with it, unless its making ended before they were given their owner. */
+	/* They are deleted with it, unless its creation was interrupted before they got their
+	 * owner. */
 	secrets.namespace = known->namespace;
 	secrets.owner = known->name;
 	secrets.names = workload_of(known)->secrets;
@@ -266,7 +267,7 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 	return r;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 struct inspection {
 	struct kubernetes_runtime *runtime;
@@ -293,7 +294,7 @@ static struct span copy(struct arena *arena, struct span text)
 	return text.length > 0 ? arena_copy_span(arena, text) : SPAN("");
 }
 
-/* What is told points into objects that are about to be released. */
+/* The report points into objects that are about to be released. */
 static void keep_texts(struct runtime_group_state *state, struct arena *arena)
 {
 	state->id = copy(arena, state->id);
@@ -415,8 +416,8 @@ static struct json *cordon_patch(struct kubernetes_runtime *runtime, bool closed
 	return patch;
 }
 
-/* Asked of the API server and not of the informer: two wishes may follow each other faster than that shows
- * the first. */
+/* Reads from the API server and not from the informer: two requests may follow each other faster
+ * than the informer shows the first one. */
 static int kubernetes_cordon(struct runtime *base, struct span instance, bool closed,
 	struct err *err)
 {
@@ -432,7 +433,7 @@ static int kubernetes_cordon(struct runtime *base, struct span instance, bool cl
 	is_closed = json_get_bool(json_get(node, "spec"), "unschedulable", false);
 	if (is_closed == closed)
 		return 0;
-	/* What somebody else closed stays closed. */
+	/* A node that another client cordoned stays cordoned. */
 	if (!closed && !span_equal(json_get_text(json_path(node, "metadata.annotations"),
 					   KUBERNETES_CORDONED),
 			       runtime->config.host))
@@ -441,9 +442,9 @@ static int kubernetes_cordon(struct runtime *base, struct span instance, bool cl
 		cordon_patch(runtime, closed, node, arena), NULL, arena, &node, err);
 }
 
-/* ---- sending daemons away ---- */
+/* ---- removing daemons from nodes ---- */
 
-/* Asked of the API server likewise. The controller of DaemonSets ends and makes the pods. */
+/* Also reads from the API server. The controller of DaemonSets deletes and creates the pods. */
 static int kubernetes_dismiss(struct runtime *base, struct span cluster_arn, struct span instance,
 	bool away, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* A group as it is, told from its parts; see workload.h. */
+/* The state of a group, from its objects; see workload.h. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -35,7 +35,7 @@ static void report_versions(const struct kubernetes_group_objects *parts,
 		const struct kubernetes_replica_set *set = parts->replica_sets[i]->data;
 		struct runtime_group_version *version;
 
-		/* What is kept for history has nothing to tell. */
+		/* ReplicaSets that are kept for history are not reported. */
 		if (set->desired == 0 && set->current == 0 &&
 			!span_equal(set->version, state->version))
 			continue;
@@ -90,8 +90,8 @@ static int oldest_first(const void *a, const void *b)
 	return one->at_ms < other->at_ms ? -1 : 1;
 }
 
-/* What happened to each of ten tasks alike is told once: by the event with the smallest id, so that it is the
- * same one as long as it is there. */
+/* The same event on ten tasks is reported once: as the event with the smallest id, so that it stays
+ * the same as long as it exists. */
 static void add_event(struct runtime_group_state *state, struct span id,
 	const struct kubernetes_event *event)
 {
@@ -130,7 +130,7 @@ static void report_events(const struct kubernetes_group_objects *parts, struct a
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole state ---- */
 
 struct runtime_group_state *kubernetes_group_report(const struct kubernetes_group_objects *parts,
 	struct arena *arena)

@@ -1,4 +1,4 @@
-/* Between the files of the Kubernetes runtime; nobody else includes it. */
+/* Shared by the files of the Kubernetes runtime; not for other folders. */
 #ifndef RUNTIME_KUBERNETES_INTERNAL_H
 #define RUNTIME_KUBERNETES_INTERNAL_H
 
@@ -13,27 +13,29 @@
 
 #define KUBERNETES_ACCOUNT_PREFIX "system:serviceaccount:"
 #define KUBERNETES_WORKERS 2
-/* An answer to a write that no informer has shown for so long is asked for again. */
+/* A write's response that no informer has shown for this long is re-read. */
 #define KUBERNETES_FRESH_US INT64_C(60000000)
-/* Secrets without an owner are left over from a start that was not completed, when they are so old. */
+/* Secrets without an owner are leftovers of an incomplete start once they are this old. */
 #define KUBERNETES_SECRET_AGE_MS INT64_C(600000)
 #define KUBERNETES_SWEEP_US INT64_C(600000000)
-/* A Deployment was deleted and is there again: so long Kubernetes has for deleting the ReplicaSets of the first one. */
+/* A Deployment was deleted and created again: Kubernetes gets this long to delete the ReplicaSets
+ * of the first one. */
 #define KUBERNETES_LEFT_US INT64_C(10000000)
-/* Between two tries to release a pod that is held. */
+/* Interval of attempts to release a held pod. */
 #define KUBERNETES_RELEASE_US INT64_C(2000000)
-/* So long after the first list what it took to deal with it is given back. */
+/* The memory of the first list is returned after this time. */
 #define KUBERNETES_SHRINK_US INT64_C(5000000)
 
-/* Keys of chores: what it is about, and which one. */
-#define KUBERNETES_CHORE_POD 'p'         /* by token: is it to end, will time change it? */
-#define KUBERNETES_CHORE_TIME 't'        /* by token: time has changed it */
-#define KUBERNETES_CHORE_FRESH_POD 'f'   /* by token: was it shown meanwhile? */
+/* Keys of chores: the kind, and the object. */
+#define KUBERNETES_CHORE_POD 'p'         /* by token: must it end, will time change its report? */
+#define KUBERNETES_CHORE_TIME 't'        /* by token: time has changed its report */
+#define KUBERNETES_CHORE_FRESH_POD 'f'   /* by token: has an informer shown it? */
 #define KUBERNETES_CHORE_FRESH_GROUP 'g' /* by id, likewise */
 #define KUBERNETES_CHORE_RELEASE 'r'     /* by token: it need not be held any longer */
-#define KUBERNETES_CHORE_LEFT 'l'        /* by id of a group: is anything of a predecessor left? */
+/* by id of a group: are there leftovers of a predecessor? */
+#define KUBERNETES_CHORE_LEFT 'l'
 #define KUBERNETES_CHORE_SWEEP 's'
-#define KUBERNETES_CHORE_SHRINK 'm' /* the first list was dealt with */
+#define KUBERNETES_CHORE_SHRINK 'm' /* the first list was handled */
 #define KUBERNETES_CHORE_MAX (RUNTIME_GROUP_MAX + 2)
 
 enum kubernetes_resource {
@@ -51,7 +53,7 @@ struct kubernetes_runtime;
 
 /* The context of one informer. */
 struct kubernetes_watcher {
-	struct kubernetes_reduce_context ours; /* first: reduce functions are given it */
+	struct kubernetes_reduce_context ours; /* first: reduce functions receive it */
 	struct kubernetes_runtime *runtime;
 	enum kubernetes_resource resource;
 	struct kube_informer *informer;
@@ -62,8 +64,7 @@ struct kubernetes_runtime {
 	struct runtime_kubernetes_config config;
 	struct arena *arena; /* of the config's texts */
 	struct kubernetes_template_config template;
-	struct span
-		account; /* "system:serviceaccount:…", as which we call; "": as something else */
+	struct span account; /* "system:serviceaccount:…" of our token; "": another kind of user */
 	struct runner *runner;  /* a group of its own */
 	struct runner *workers; /* a group in it: they use the informers */
 	struct http_client *http;
@@ -74,12 +75,11 @@ struct kubernetes_runtime {
 	struct kubernetes_fresh groups; /* by id */
 	struct lock lock;
 	/* Guarded by the lock: */
-	struct map
-		namespaces; /* that are known to be there and ours, until one turns out not to be */
+	struct map namespaces; /* known to exist and to be ours, until a call shows otherwise */
 	int64_t namespaces_us; /* since when */
 	struct map published;  /* names of service discovery: publish.c */
-	struct map refusing;   /* nodes that have refused a pod: binding.c */
-	int64_t refused_us;    /* when one last did */
+	struct map refusing;   /* nodes that have rejected a pod: binding.c */
+	int64_t refused_us;    /* time of the last rejection */
 	unsigned unsynced;     /* informers whose first list is not complete */
 };
 
@@ -95,20 +95,20 @@ static inline struct kube_informer *kubernetes_informer(struct kubernetes_runtim
 
 int kubernetes_watch_start(struct kubernetes_runtime *runtime, struct err *err);
 void kubernetes_watch_stop(struct kubernetes_runtime *runtime);
-/* -EAGAIN until everything was listed once. */
+/* -EAGAIN until the first list of everything is complete. */
 int kubernetes_check_synced(struct kubernetes_runtime *runtime, struct err *err);
-/* A reference to the newest that is known of a task's pod, NULL: none, or its end was acknowledged. */
+/* A reference to the newest known pod of a task, NULL: none, or its end was acknowledged. */
 const struct kube_object *kubernetes_find_pod(struct kubernetes_runtime *runtime,
 	struct span token);
 /* Likewise of a group's Deployment or DaemonSet. */
 const struct kube_object *kubernetes_find_workload(struct kubernetes_runtime *runtime,
 	struct span id);
-/* What the API server answered to a write of ours is what is known now. */
+/* The API server's response to a write of ours becomes the known state. */
 int kubernetes_take_pod(struct kubernetes_runtime *runtime, const struct json *answer,
 	struct err *err);
 int kubernetes_take_workload(struct kubernetes_runtime *runtime, bool daemon,
 	const struct json *answer, struct err *err);
-/* Each call of a kind's own. */
+/* Calls for the workload's kind. */
 const struct kube_kind *kubernetes_workload_kind(bool daemon);
 void kubernetes_report_task(struct kubernetes_runtime *runtime, struct span token);
 void kubernetes_report_group(struct kubernetes_runtime *runtime, struct span id);
@@ -118,17 +118,17 @@ void kubernetes_report_group(struct kubernetes_runtime *runtime, struct span id)
 void kubernetes_chore_add(struct kubernetes_runtime *runtime, char about, struct span which);
 void kubernetes_chore_add_at(struct kubernetes_runtime *runtime, char about, struct span which,
 	int64_t deadline_us);
-/* Leaves a pod to a worker if it is to end, if its node is to be reminded of that, or if time will change what is
- * told of it; most need none. */
+/* Queues a pod if it must end, if its node needs a reminder of that, or if time will change its
+ * report; most need none. */
 void kubernetes_chore_of_pod(struct kubernetes_runtime *runtime, const struct kubernetes_pod *pod);
 /* A worker of the runtime's; context is the runtime. */
 void kubernetes_chores_run(void *context);
 
 /* ---- binding.c ---- */
 
-/* Whether a pod for this node may name it itself, and not leave it to the scheduler. */
+/* Whether a pod may be bound to this node without the scheduler. */
 bool kubernetes_may_bind(struct kubernetes_runtime *runtime, struct span node);
-/* If its node has refused this pod, the scheduler decides about the next ones. */
+/* If its node has rejected this pod, the scheduler places the next ones. */
 void kubernetes_note_refusal(struct kubernetes_runtime *runtime, const struct kubernetes_pod *pod);
 
 /* ---- task_operations.c ---- */
@@ -138,21 +138,23 @@ int kubernetes_start(struct runtime *base, struct span token, struct span instan
 int kubernetes_stop(struct runtime *base, struct span token, struct span reason, struct err *err);
 int kubernetes_acknowledge(struct runtime *base, struct span token, struct err *err);
 int kubernetes_open_gate(struct runtime *base, struct span token, struct err *err);
-/* Before Kubernetes 1.22 a node that is told of a pod's deletion while its containers wait to be started takes
- * it for ended, starts them, and looks again only after a minute or more: our finalizer keeps the pod's object,
- * whose end it would have noticed. Any change of the object makes it look. */
+/* Before Kubernetes 1.22 a node that sees a pod's deletion while its containers wait to start
+ * considers it ended, starts them anyway, and checks again only after a minute or more: our
+ * finalizer keeps the pod's object, whose deletion would have triggered a check. Any change of the
+ * object does. */
 int kubernetes_remind_node(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	struct err *err);
-/* Writes down why the pod ends, then deletes it. 0 also if it is gone. */
+/* Writes the reason of the pod's end, then deletes it. 0 also if it is gone. */
 int kubernetes_end_pod(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	enum runtime_stop stop, struct span reason, struct err *err);
 
 /* ---- namespaces.c ---- */
 
-/* Makes sure that the cluster has a namespace which is ours. -EEXIST: it is somebody else's. */
+/* Makes sure that the cluster has a namespace which is ours. -EEXIST: it belongs to another
+ * user. */
 int kubernetes_namespace_ensure(struct kubernetes_runtime *runtime, struct span cluster_arn,
 	struct arena *arena, struct span *ret_name, struct err *err);
-/* Something in it was refused because it is not there: look again next time. */
+/* A call failed because the namespace does not exist: the next one checks again. */
 void kubernetes_namespace_doubt(struct kubernetes_runtime *runtime, struct span name);
 
 /* ---- publish.c ---- */
@@ -166,40 +168,41 @@ extern const struct runtime_group_operations kubernetes_group_operations;
 
 /* ---- secrets.c ---- */
 
-/* Makes the Secret that a template refers to; nothing if it needs none. owner NULL: given later. *ret_uid: the
- * Secret's, "" if none is needed. -EEXIST: somebody else's has its name. */
+/* Creates the Secret that a template refers to; nothing if it needs none. owner NULL: set later.
+ * *ret_uid: the Secret's, "" if none is needed. -EEXIST: a Secret that is not ours has its name. */
 struct kubernetes_owner;
 int kubernetes_secret_write(struct kubernetes_runtime *runtime, struct span namespace,
 	struct span name, const struct kubernetes_template *template,
 	const struct kubernetes_owner *owner, struct arena *arena, struct span *ret_uid,
 	struct err *err);
-/* Gives it its owner; nothing if uid is "". */
+/* Sets its owner; nothing if uid is "". */
 int kubernetes_secret_own(struct kubernetes_runtime *runtime, struct span namespace,
 	struct span name, struct span uid, const struct kubernetes_owner *owner,
 	struct arena *arena, struct err *err);
-/* 0 also if there is none that is ours. */
+/* 0 also if none is ours. */
 int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span namespace,
 	struct span name, struct err *err);
-/* Which Secrets of a group there may be. Its Deployment or DaemonSet says so before one is made and after one is
- * deleted, so none is forgotten whatever happens in between. */
+/* The Secrets that a group may have. Its Deployment or DaemonSet lists them before one is created
+ * and after one is deleted, so a crash in between leaves none unlisted. */
 struct kubernetes_secrets {
-	struct span namespace, owner; /* what the Deployment or DaemonSet is called */
+	struct span namespace, owner; /* name of the Deployment or DaemonSet */
 	struct span group;
-	struct span names; /* with spaces between; SPAN_NONE: there were never any */
+	struct span names; /* separated by spaces; SPAN_NONE: there were never any */
 };
-/* Deletes those that nothing runs of any more, but for two that are wanted. *ret_names: what is left. */
+/* Deletes those of versions without tasks, but for two that are needed. *ret_names: the remaining
+ * ones. */
 int kubernetes_secrets_prune(struct kubernetes_runtime *runtime,
 	const struct kubernetes_secrets *secrets, const struct span wanted[2], struct arena *arena,
 	struct span *ret_names, struct err *err);
 /* Deletes all. */
 int kubernetes_secrets_remove(struct kubernetes_runtime *runtime,
 	const struct kubernetes_secrets *secrets, struct err *err);
-/* Deletes those that a start left behind. */
+/* Deletes leftovers of incomplete starts. */
 int kubernetes_secrets_sweep(struct kubernetes_runtime *runtime, struct err *err);
 
 /* ---- left_over.c ---- */
 
-/* Deletes what Kubernetes should have. */
+/* Deletes objects that Kubernetes' own garbage collector missed. */
 int kubernetes_left_over_remove(struct kubernetes_runtime *runtime, struct span group,
 	struct err *err);
 
@@ -207,11 +210,11 @@ int kubernetes_left_over_remove(struct kubernetes_runtime *runtime, struct span 
 
 int kubernetes_exec(struct runtime *base, struct span token, struct span container,
 	const struct json *command, bool terminal, struct runtime_exec **ret_exec, struct err *err);
-/* Lets the programs of a held pod be ended now. -EAGAIN: it could not be said to them; it may be tried again, until they
+/* Lets the programs of a held pod end now. -EAGAIN: the call failed; it may be retried, until they
  * end by themselves. */
 int kubernetes_release_held(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	struct err *err);
-/* The container of a task; NULL: it has none of that name. */
+/* The container of a task; NULL: it has none with that name. */
 const struct kubernetes_container *kubernetes_find_container(const struct kubernetes_pod *pod,
 	struct span name);
 

@@ -1,4 +1,4 @@
-/* The runtime as a whole: opening, closing, and what is told from what is known. */
+/* The runtime as a whole: opening, closing, and reports from the informers' objects. */
 #include "runtime/kubernetes/kubernetes.h"
 
 #include "base/file.h"
@@ -12,7 +12,7 @@
 #define TOKEN_MAX ((size_t)64 * 1024)
 #define CHORE_BACKOFF_MOST_US INT64_C(30000000)
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static int list_instances(struct runtime *base, struct arena *arena,
 	struct runtime_instance **ret_instances, size_t *ret_count, struct err *err)
@@ -55,7 +55,7 @@ static int list_tasks(struct runtime *base, struct arena *arena, struct span **r
 	kube_informer_all(kubernetes_informer(runtime, KUBERNETES_PODS), arena, &shown);
 	kubernetes_fresh_all(&runtime->pods, arena, &fresh.objects, &fresh.count);
 	tokens = arena_allocate_array(arena, shown.count + fresh.count, sizeof(*tokens));
-	/* What is fresh is newer: it may say that one which is shown was acknowledged. */
+	/* Fresh objects are newer: one may show that a listed pod was acknowledged. */
 	for (size_t i = 0; i < fresh.count + shown.count; i++) {
 		const struct kubernetes_pod *pod = i < fresh.count
 							   ? fresh.objects[i]->data
@@ -77,7 +77,7 @@ static struct span copy(struct arena *arena, struct span text)
 	return text.length > 0 ? arena_copy_span(arena, text) : SPAN("");
 }
 
-/* What is told points into an object that is about to be released. */
+/* The report points into an object that is about to be released. */
 static void keep_texts(struct runtime_task *task, struct arena *arena)
 {
 	struct span *texts[] = {&task->token, &task->instance, &task->group, &task->version,
@@ -97,8 +97,8 @@ static void keep_texts(struct runtime_task *task, struct arena *arena)
 	}
 }
 
-/* What a pod does not say itself while it waits is said by what happened to it last: a volume that cannot be
- * mounted, a network that cannot be made. */
+/* A waiting pod without a reason of its own gets the text of its latest warning event: a volume
+ * that cannot be mounted, a network that cannot be created. */
 static struct span find_warning(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	struct arena *arena)
 {
@@ -154,7 +154,7 @@ static void close_runtime(struct runtime *base)
 		runner_stop(runtime->runner);
 	if (runtime->client)
 		kube_client_cancel(runtime->client);
-	/* They may be looking something up. */
+	/* Its threads may be using the informers. */
 	if (runtime->workers)
 		runner_join(runtime->workers, NULL);
 	kubernetes_watch_stop(runtime);
@@ -226,7 +226,7 @@ static struct kubernetes_runtime *new_runtime(const struct runtime_kubernetes_co
 	return runtime;
 }
 
-/* As whom a token speaks: the "sub" of its payload, which is the part between its two dots. */
+/* The user of a token: the "sub" of its payload, which is the part between its two dots. */
 static struct span subject_of(struct span token, struct arena *arena)
 {
 	struct span head, payload, signature, padded, text;

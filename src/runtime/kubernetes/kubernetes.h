@@ -1,14 +1,15 @@
 /*
- * The Kubernetes runtime: tasks are Pods, instances are Nodes, groups are Deployments and DaemonSets, and what
- * is told of them is what informers hold, so telling costs no call. docs/kubernetes.md has the mappings.
+ * The Kubernetes runtime: tasks are Pods, instances are Nodes, groups are Deployments and
+ * DaemonSets, and reports come from the informers' stores, so they cost no call. docs/kubernetes.md
+ * has the mappings.
  *
- * Nothing is kept on disk: what must survive is written into the objects themselves, before it is acted
- * upon. A pod holds its own end (our finalizer) until it was acknowledged. Several open runtimes may share a
- * cluster if their hosts differ; each sees and touches only what bears its host's name.
+ * No state is on disk: decisions are written into the objects themselves before they take effect. A
+ * pod holds its own end (our finalizer) until it was acknowledged. Several open runtimes may share
+ * a cluster if their hosts differ; each reads and changes only objects with its host's name.
  *
- * Before the first list of everything is complete, whatever asks how things are fails (-EAGAIN): a cluster
- * that was not seen yet is never told as an empty one. Afterwards it is told as it was last seen, also while
- * the API server does not answer.
+ * Before the first list of everything is complete, all reads fail (-EAGAIN): an unread cluster is
+ * never reported as empty. Afterwards the last known state is reported, also while the API server
+ * is unreachable.
  */
 #ifndef RUNTIME_KUBERNETES_KUBERNETES_H
 #define RUNTIME_KUBERNETES_KUBERNETES_H
@@ -23,19 +24,19 @@
 #define RUNTIME_KUBERNETES_RESYNC_MS INT64_C(300000)
 
 struct runtime_kubernetes_config {
-	const char *kubeconfig;   /* file; NULL: as kubectl looks, or the cluster that we run in */
+	/* file; NULL: as for kubectl, or the cluster that slipway runs in */
+	const char *kubeconfig;
 	const char *kube_context; /* NULL: the current one */
-	struct span
-		host; /* whose objects are ours; stays the same as long as the tasks are to be ours */
+	struct span host; /* owner of our objects; must stay the same as long as the tasks do */
 	const char *helper_image; /* with slipway-pod in it; "": none */
 	const char *pull_policy;  /* NULL: IfNotPresent */
 	double qps;               /* calls per second; 0: the client's default, and so is burst */
 	unsigned burst;
-	int64_t resync_ms; /* everything is told again so often; 0: the default above, -1: never */
+	int64_t resync_ms; /* interval of repeating all reports; 0: the default above, -1: never */
 	struct runner *runner;   /* of threads */
 	runtime_changed changed; /* may be NULL */
 	runtime_group_changed group_changed;
-	/* Something failed in the background and will be tried again; resource: "pods". May be NULL. */
+	/* A background operation failed and will be retried; resource: "pods". May be NULL. */
 	void (*report)(void *context, const char *resource, const struct err *err);
 	void *context; /* of all three */
 };
@@ -44,7 +45,7 @@ struct runtime_kubernetes_config {
 int runtime_kubernetes_open(const struct runtime_kubernetes_config *config,
 	struct runtime **ret_runtime, struct err *err);
 
-/* Everything was listed once: what is told can be relied upon. */
+/* The first list of everything is complete: reports are reliable. */
 bool runtime_kubernetes_is_synced(struct runtime *runtime);
 
 #define RUNTIME_KUBERNETES_RESOURCES 6

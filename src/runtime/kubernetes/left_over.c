@@ -1,10 +1,12 @@
 /*
- * ReplicaSets that a Deployment which is gone has left behind, and pods that a ReplicaSet or a DaemonSet has. Kubernetes
- * deletes them, unless there was another one of the same name before its controllers looked: they go by names, and after
- * an outage never hear that the first one went. Such pods would run for ever beside the new ones.
+ * ReplicaSets that outlived their deleted Deployment, and pods that outlived their ReplicaSet or
+ * DaemonSet. Kubernetes deletes them, unless there was a new owner with the same name before its
+ * controllers ran: they compare names, and after an outage miss the deletion of the first one. Such
+ * pods would run for ever beside the new ones.
  *
- * Only what certainly lost its owner is touched: it was known before the API server was asked, and an owner is there
- * before what it owns, so one that is not there then has been deleted.
+ * Only objects that certainly lost their owner are deleted: they were known before the owner was
+ * read from the API server, and an owner exists before its objects, so a missing owner has been
+ * deleted.
  */
 #include "runtime/kubernetes/internal.h"
 #include "runtime/kubernetes/names.h"
@@ -38,7 +40,7 @@ static int remove_set(struct kubernetes_runtime *runtime, const struct kube_obje
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Asked of the API server: what an informer says of one kind may be older than what it says of another. */
+/* Reads from the API server: the informer of one kind may be older than that of another. */
 static int ask_for_owner(struct kubernetes_runtime *runtime, const struct kube_object *known,
 	uint64_t *ret_owner, struct err *err)
 {
@@ -69,7 +71,7 @@ static int remove_sets(struct kubernetes_runtime *runtime, const struct kube_obj
 
 /* ---- pods ---- */
 
-/* Who may own pods of a group. */
+/* Possible owners of a group's pods. */
 struct owners {
 	uint64_t *hashes;
 	size_t count;
@@ -95,7 +97,7 @@ static bool has_orphans(const struct kube_object_list *pods, const struct owners
 	return false;
 }
 
-/* As they are known here, which may be too few: then one has to ask. */
+/* The owners that the informers show, which may be too few: then read them. */
 static struct owners known_owners(const struct kube_object *known,
 	const struct kube_object_list *sets, struct arena *arena)
 {

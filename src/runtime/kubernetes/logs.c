@@ -13,11 +13,11 @@
 #define LOG_IDLE_MS 30000
 
 struct log {
-	uint64_t after; /* lines up to this time were given before */
+	uint64_t after; /* lines up to this time were returned before */
 	uint64_t last;
 	size_t max;
 	struct buffer *out;
-	struct buffer line; /* that is not complete yet */
+	struct buffer line; /* of an incomplete line */
 };
 
 /* 0 if it is not a time. */
@@ -42,7 +42,7 @@ static uint64_t read_time(struct span text)
 	return (uint64_t)(ms / 1000) * NANOSECONDS + fraction;
 }
 
-/* Returns 1 when that is enough. */
+/* Returns 1 when the buffer is full. */
 static int take_line(struct log *log, struct span line)
 {
 	struct span time = SPAN(""), text = line;
@@ -50,14 +50,14 @@ static int take_line(struct log *log, struct span line)
 
 	if (span_split(line, ' ', &time, &text))
 		at = read_time(time);
-	/* What has no time of its own, goes with the line before. */
+	/* A line without a time belongs to the line before. */
 	if (at == 0) {
 		text = line;
 		at = log->last;
 	}
 	if (at <= log->after)
 		return 0;
-	/* A line longer than all that is wanted is cut, so that reading gets somewhere. */
+	/* A line longer than the whole buffer is cut, so that reading makes progress. */
 	if (log->out->length > 0 && log->out->length + text.length + 1 > log->max)
 		return 1;
 	if (text.length + 1 > log->max)
@@ -111,7 +111,7 @@ int kubernetes_read_logs(struct runtime *base, struct span token, struct span co
 	request.pod = pod->name;
 	request.container = found->as;
 	request.since_ms = (int64_t)(offset / 1000000);
-	/* Where it was started again after its end, what counts is what it said before that. */
+	/* After a restart, the previous run's output counts. */
 	request.previous = found->restart_count > 0 && !found->restarts && found->last;
 	r = kube_pod_logs(runtime->client, &request, take_bytes, &log, NULL, err);
 	if (r >= 0 && r != 1 && log.line.length > 0 && buffer_span(&log.line).data[0] != '\0')

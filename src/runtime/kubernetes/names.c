@@ -56,7 +56,7 @@ struct span kubernetes_readable(struct arena *arena, struct span text, size_t ma
 	return (struct span){built, length};
 }
 
-/* "readable-hash", the hash alone if nothing can be read. */
+/* "readable-hash", the hash alone if no character is readable. */
 static struct span with_hash(struct arena *arena, struct span text, size_t max,
 	const struct span *parts, size_t count)
 {
@@ -64,7 +64,7 @@ static struct span with_hash(struct arena *arena, struct span text, size_t max,
 	char hash[KUBERNETES_HASH_SIZE];
 
 	kubernetes_hash(parts, count, hash);
-	/* A label of DNS may begin with a digit, the name of a Service may not, and it looks odd. */
+	/* A DNS label may begin with a digit, the name of a Service may not. */
 	if (shown.length == 0)
 		return arena_format(arena, "x%s", hash);
 	return arena_format(arena, "%.*s-%s", SPAN_ARGS(shown), hash);

@@ -1,16 +1,17 @@
 /*
- * What things of ECS are called in Kubernetes, and how Kubernetes objects say whose they are.
+ * Names of ECS objects in Kubernetes, and the owners of Kubernetes objects.
  *
- * A name is for people: a part that can be read, made of what ECS calls the thing, and a hash over all that
- * the thing is, so that two things never share one however their names were bent. Names are never parsed.
- * What an object stands for is in its annotations, in full; labels are for selecting, and hold hashes where
- * the value would not fit.
+ * A name has a readable part, made from the ECS name, and a hash over the whole identity, so that
+ * two objects never share one even if their readable parts are equal. Names are never parsed. The
+ * full identity is in annotations; labels are for selecting, and hold hashes where the value would
+ * not fit.
  *
  *     cluster 123456789012/us-gov-west-1/Web_Shop    namespace   web-shop-us-gov-west-1-5d41402abc
  *     group …/Web_Shop/Front/8734…                   Deployment  front-7d793037a0
  *     task 0f3c… of family worker                    Pod         worker-0f3c…
  *
- * Only objects with our `managed-by` label and our host's name are ours, and only those are ever changed.
+ * Only objects with our `managed-by` label and our host's name are ours, and only those are
+ * changed.
  */
 #ifndef RUNTIME_KUBERNETES_NAMES_H
 #define RUNTIME_KUBERNETES_NAMES_H
@@ -23,36 +24,39 @@
 #include "base/span.h"
 #include "runtime/runtime.h"
 
-/* Labels, of everything that slipway makes. */
+/* Labels, of all objects that slipway creates. */
 #define KUBERNETES_LABEL_MANAGED "app.kubernetes.io/managed-by"
 #define KUBERNETES_MANAGER "slipway"
-#define KUBERNETES_LABEL_OWNER "slipway.dev/owner" /* the host, as a label can say it */
+#define KUBERNETES_LABEL_OWNER "slipway.dev/owner" /* the host, as a label value */
 #define KUBERNETES_LABEL_GROUP "slipway.dev/group" /* hash of the group's id */
-/* Hash of the cluster and of "service:web" or "family:worker": whom to keep apart. */
+/* Hash of the cluster and of "service:web" or "family:worker": tasks that are spread apart. */
 #define KUBERNETES_LABEL_PLACED "slipway.dev/placed"
 
 /* Annotations. */
-#define KUBERNETES_HOST "slipway.dev/host" /* which slipway's state it belongs to */
+#define KUBERNETES_HOST "slipway.dev/host" /* the slipway whose object it is */
 #define KUBERNETES_CLUSTER "slipway.dev/cluster-arn"
 #define KUBERNETES_GROUP "slipway.dev/group"
 #define KUBERNETES_VERSION "slipway.dev/version"
-#define KUBERNETES_TASK "slipway.dev/task"   /* the token of a task that is no group's */
+#define KUBERNETES_TASK "slipway.dev/task"   /* the token of a task without a group */
 #define KUBERNETES_PLAN "slipway.dev/plan"   /* plan.h */
-#define KUBERNETES_NOTES "slipway.dev/notes" /* what could not be done as asked */
-#define KUBERNETES_END "slipway.dev/end"     /* why a pod was deleted, written before it is */
-/* What the Secret of a task is called; of a group: what those of its versions are, with spaces between. */
+#define KUBERNETES_NOTES "slipway.dev/notes" /* unsupported settings */
+/* the reason of a pod's deletion, written before it is deleted */
+#define KUBERNETES_END "slipway.dev/end"
+/* The name of a task's Secret; for a group the names of its versions' Secrets, separated by
+ * spaces. */
 #define KUBERNETES_SECRET "slipway.dev/secret"
-#define KUBERNETES_ACKNOWLEDGED "slipway.dev/acknowledged" /* its end is known to ECS */
+#define KUBERNETES_ACKNOWLEDGED "slipway.dev/acknowledged" /* its end is stored in ECS */
 #define KUBERNETES_REMINDED                                                                        \
-	"slipway.dev/reminded" /* when the node of a pod was told again of its deletion */
-#define KUBERNETES_CORDONED "slipway.dev/cordoned" /* a node that we closed, and who */
+	"slipway.dev/reminded" /* when the node of a pod was last reminded of its deletion */
+/* a node that slipway cordoned, and the host that did */
+#define KUBERNETES_CORDONED "slipway.dev/cordoned"
 #define KUBERNETES_NAME                                                                            \
 	"slipway.dev/name" /* of service discovery, with its domain: "web.shop.local" */
 
-/* Holds a pod's object until its end is durable in ECS. */
+/* Keeps a pod's object until its end is durable in ECS. */
 #define KUBERNETES_FINALIZER "slipway.dev/task"
 
-/* The condition of a pod that says whether what sends traffic to it does: its readiness gate. */
+/* The condition of a pod that says whether it gets traffic: its readiness gate. */
 #define KUBERNETES_GATE "slipway.dev/traffic"
 
 #define KUBERNETES_LABEL_MAX 63
@@ -62,26 +66,26 @@
 #define KUBERNETES_HASH_DIGITS 10
 #define KUBERNETES_HASH_SIZE (KUBERNETES_HASH_DIGITS + 1)
 
-/* Of the parts in this order; ("a", "bc") is not ("ab", "c"). */
+/* Over the parts in this order; ("a", "bc") is not ("ab", "c"). */
 void kubernetes_hash(const struct span *parts, size_t count, char ret_hash[KUBERNETES_HASH_SIZE]);
 
-/* Lower case letters, digits and single dashes, a letter or digit at both ends; at most `max` bytes. "" if
- * nothing of the text can stay. */
+/* Lower case letters, digits and single dashes, a letter or digit at both ends; at most `max`
+ * bytes. "" if no character is left. */
 struct span kubernetes_readable(struct arena *arena, struct span text, size_t max);
-/* The text itself if it is a DNS label of at most max bytes, else what is readable of it, and a hash. */
+/* The text itself if it is a DNS label of at most max bytes, else its readable part and a hash. */
 struct span kubernetes_label_name(struct arena *arena, struct span text, size_t max);
-/* The text itself if a label may have it as value, else what is readable of it, and a hash. */
+/* The text itself if it is a valid label value, else its readable part and a hash. */
 struct span kubernetes_label_value(struct arena *arena, struct span text);
 
 /* -EINVAL if the ARN is not one of a cluster. */
 int kubernetes_namespace_name(struct arena *arena, struct span cluster_arn, struct span *ret_name,
 	struct err *err);
-/* shown is what people call it: "service:web". */
+/* shown is the readable part: "service:web". */
 struct span kubernetes_group_name(struct arena *arena, struct span id, struct span shown);
 struct span kubernetes_pod_name(struct arena *arena, struct span token, struct span family);
 /* Of a group's version, or of a task (version ""). */
 struct span kubernetes_secret_name(struct arena *arena, struct span owner, struct span version);
-/* The label of a node which daemons of the cluster with this namespace are to leave. */
+/* The label of a node that daemons of the cluster with this namespace must leave. */
 struct span kubernetes_drained_label(struct arena *arena, struct span namespace);
 bool kubernetes_is_drained_label(struct span label);
 /* The value of KUBERNETES_LABEL_GROUP. */
@@ -94,12 +98,12 @@ struct span kubernetes_selector(struct arena *arena, struct span host);
 
 enum kubernetes_claim {
 	KUBERNETES_OURS,
-	KUBERNETES_UNCLAIMED, /* has our label and nobody's name: made for us beforehand */
+	KUBERNETES_UNCLAIMED, /* has our label and no host: created for us beforehand */
 	KUBERNETES_FOREIGN,
 };
-/* Whose the object is. */
+/* The owner of the object. */
 enum kubernetes_claim kubernetes_claim(const struct json *object, struct span host);
-/* Which controller's the object is, as span_hash() of its uid; 0: no one's. */
+/* The controller that owns the object, as span_hash() of its uid; 0: none. */
 uint64_t kubernetes_owner(const struct json *object);
 
 #endif

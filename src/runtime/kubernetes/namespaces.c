@@ -1,11 +1,12 @@
 /*
- * A cluster's things are in a namespace of its own. It is made when it is first needed, or may be there
- * already: an operator who wants to decide about quotas and rights beforehand makes it and labels it as
- * managed by slipway, and then it is taken. One without that label, or of another slipway, is refused. It is
- * never deleted: with it would go whatever others have put there.
+ * Each cluster has a namespace of its own. It is created when it is first needed, or may exist
+ * already: to set quotas and rights beforehand, create it with the label that slipway manages it,
+ * and slipway uses it. A namespace without that label, or of another slipway, is rejected. It is
+ * never deleted, because other users may have objects in it.
  *
- * Where slipway runs as a service account with the rights of deploy/kubernetes, what it may do in a namespace
- * is a role of its own, which it binds to itself there; if it may not, an operator has done it or will.
+ * Where slipway runs as a service account with the rights of deploy/kubernetes, its rights in a
+ * namespace come from a role, which it binds to itself there; without the right to do that, the
+ * operator binds it.
  */
 #include <stdio.h>
 
@@ -15,7 +16,7 @@
 #include "runtime/kubernetes/objects.h"
 
 #define NAMESPACES_MAX 10000       /* known at once */
-#define TRUST_US INT64_C(10000000) /* then it is looked whether they are still what they were */
+#define TRUST_US INT64_C(10000000) /* then they are checked again */
 #define TASKS_ROLE "slipway-tasks"
 
 static bool is_known(struct kubernetes_runtime *runtime, struct span name)
@@ -99,14 +100,14 @@ static int bind_role(struct kubernetes_runtime *runtime, struct span namespace, 
 	if (!document)
 		return 0;
 	r = kube_create(runtime->client, &target, document, NULL, arena, &answer, err);
-	/* There already; or not ours to do, or without such a role: then what is missing is told when it is
-	 * needed. */
+	/* It exists already; or slipway has no right to create it, or there is no such role:
+	 * missing rights are reported when they are needed. */
 	return r == -EEXIST || r == -EACCES || r == -ENOENT ? 0 : r;
 }
 
-/* ---- being there ---- */
+/* ---- existence ---- */
 
-/* Writes our name into one that was made for us. */
+/* Writes our host's name into a namespace that was created for us. */
 static int take_over(struct kubernetes_runtime *runtime, const struct json *found, struct span name,
 	struct span cluster_arn, struct arena *arena, struct err *err)
 {
@@ -116,7 +117,7 @@ static int take_over(struct kubernetes_runtime *runtime, const struct json *foun
 
 	json_set_string(arena, annotations, KUBERNETES_HOST, runtime->config.host);
 	json_set_string(arena, annotations, KUBERNETES_CLUSTER, cluster_arn);
-	/* Only if nobody else did meanwhile. */
+	/* Fails if another client has changed it meanwhile. */
 	json_set_string(arena, metadata, "resourceVersion",
 		json_get_text(json_get(found, "metadata"), "resourceVersion"));
 	json_set(arena, metadata, "annotations", annotations);
@@ -173,9 +174,9 @@ int kubernetes_namespace_ensure(struct kubernetes_runtime *runtime, struct span 
 			kubernetes_namespace_document(arena, name, runtime->config.host,
 				cluster_arn),
 			NULL, arena, &found, err);
-	if (r == -EEXIST) /* made in this moment: look next time */
-		return err_set(err, -EAGAIN, "namespace '%.*s' was made by somebody else just now",
-			SPAN_ARGS(name));
+	if (r == -EEXIST) /* created just now: check in the next pass */
+		return err_set(err, -EAGAIN,
+			"namespace '%.*s' was created by another client just now", SPAN_ARGS(name));
 	if (r == 0)
 		r = check(runtime, found, name, cluster_arn, arena, err);
 	if (r == 0)

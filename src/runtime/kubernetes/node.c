@@ -26,7 +26,7 @@ static bool is_ready(const struct json *status)
 	return false;
 }
 
-/* Some taints only say that others would be better. */
+/* PreferNoSchedule taints are only a preference. */
 static bool is_tainted(const struct json *spec)
 {
 	JSON_EACH_ITEM (json_get(spec, "taints"), taint)
@@ -89,7 +89,7 @@ int kubernetes_node_reduce(void *context, const struct json *object, struct kube
 	return 0;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static void add_attribute(struct arena *arena, struct json *list, struct span name,
 	struct span value)

@@ -1,6 +1,6 @@
 /*
- * A Node, kept and told as an instance. Its labels are attributes, by their own names; those that mean what
- * ECS's agents announce are there by ECS's names too. What it has for tasks is its allocatable part.
+ * A Node, reduced and reported as an instance. Its labels become attributes with the same names;
+ * those that ECS agents announce get ECS's names, too. Its resources are the allocatable ones.
  */
 #ifndef RUNTIME_KUBERNETES_NODE_H
 #define RUNTIME_KUBERNETES_NODE_H
@@ -19,10 +19,10 @@ struct kubernetes_node {
 	int64_t cpu;    /* units */
 	int64_t memory; /* MiB */
 	struct span address, host_name;
-	bool away;          /* its kubelet does not say that it is ready */
-	bool closed;        /* to new pods */
-	bool tainted;       /* and so closed to pods that do not tolerate it */
-	struct span closer; /* the host that closed it; "": somebody else, or nobody */
+	bool away;          /* its kubelet is not ready */
+	bool closed;        /* cordoned */
+	bool tainted;       /* and so not for pods without a toleration */
+	struct span closer; /* the host that cordoned it; "": another client, or not cordoned */
 	struct kubernetes_label *labels;
 	size_t label_count;
 };

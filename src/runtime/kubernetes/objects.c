@@ -79,7 +79,7 @@ static struct json *pick(struct arena *arena, const struct json *from, const cha
 static void set_numbers(struct arena *arena, struct json *spec, const struct runtime_group *group,
 	int64_t nodes)
 {
-	/* Since when a pod is ready is written down in whole seconds, so it could seem to be a second older. */
+	/* The ready time of a pod is stored in whole seconds, so it could seem a second older. */
 	json_set_integer(arena, spec, "minReadySeconds",
 		group->settle_seconds > 0 ? group->settle_seconds + 1 : 0);
 	if (group->daemon) {
@@ -196,7 +196,7 @@ static struct json *write_owner(struct arena *arena, const struct kubernetes_own
 	return list;
 }
 
-/* As "data": what is given as "stringData" is not owned by who applies it. */
+/* As "data": server-side apply does not own keys that come as "stringData". */
 static struct json *encode(struct arena *arena, const struct json *texts)
 {
 	struct json *built = json_new_object(arena);

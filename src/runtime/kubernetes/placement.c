@@ -83,7 +83,7 @@ static bool is_delimiter(char c)
 	return c == ' ' || c == '\t' || c == ',' || c == ']' || c == '[' || c == '(' || c == ')';
 }
 
-/* The next word; quotes around it are taken away. */
+/* The next word, without the quotes around it. */
 static struct span read_word(struct expression *expression)
 {
 	struct span rest, word;

@@ -1,17 +1,17 @@
 /*
- * Placement constraints and strategies of ECS, said in Kubernetes's words: attributes of instances are
- * labels of nodes. A constraint that cannot be said is refused, because a task must not run where it was
- * forbidden to; a strategy that cannot be said is a wish, and only noted.
+ * Translates placement constraints and strategies of ECS to Kubernetes: attributes of instances are
+ * labels of nodes. A constraint without an equivalent is rejected, because a task must not run
+ * where it is not allowed to; a strategy without an equivalent is only a preference, and noted.
  *
  *     distinctInstance                         podAntiAffinity by node
  *     memberOf attribute:zone == a and …       nodeAffinity; ==, !=, in, !in, exists, !exists, <, > joined by and
  *     spread by instanceId, by attribute:…     topologySpreadConstraints, not binding
  *     random                                   nothing: the scheduler's own choice
- *     binpack                                  not sayable of a pod
+ *     binpack                                  no equivalent for a pod
  *
- * An instance that is given becomes spec.nodeName if the pod may be bound to it (binding.c) and nothing else is asked
- * for. Otherwise it becomes node affinity: the scheduler then looks whether the node has room, is ready and is not
- * closed, and a pod that does not fit waits with a reason.
+ * A given instance becomes spec.nodeName if the pod may be bound to it (binding.c) and there are no
+ * other constraints. Otherwise it becomes node affinity: the scheduler then checks that the node
+ * has room, is ready and is not cordoned, and a pod that does not fit waits with a reason.
  */
 #ifndef RUNTIME_KUBERNETES_PLACEMENT_H
 #define RUNTIME_KUBERNETES_PLACEMENT_H
@@ -30,15 +30,16 @@ struct kubernetes_placement {
 	bool bind;            /* to that instance, without the scheduler */
 	struct span without;  /* a label that the node must not have; "": none */
 	const struct json *constraints, *strategy;
-	const char *label; /* whose pods are kept apart or spread: a label, */
+	const char *label; /* pods that are kept apart or spread: with a label, */
 	struct span value; /* and its value */
 };
 
-/* The node label that tells of an attribute; an attribute that ECS agents announce has Kubernetes's own. */
+/* The node label for an attribute; an attribute that ECS agents announce has Kubernetes' own
+ * label. */
 struct span kubernetes_attribute_label(struct arena *arena, struct span attribute);
-/* The other way round, of labels that stand for ECS's own attributes; SPAN_NONE if it does not. */
+/* The reverse, for labels of ECS's own attributes; SPAN_NONE for others. */
 struct span kubernetes_label_attribute(struct span label);
-/* "x86_64" for "amd64", and so on; what is the same on both sides stays. */
+/* "x86_64" for "amd64", and so on; equal values stay. */
 struct span kubernetes_attribute_value_from_label(struct span label, struct span value);
 struct span kubernetes_attribute_value_to_label(struct span label, struct span value);
 

@@ -1,13 +1,14 @@
 /*
- * What must be known of a pod's containers to tell of it as a task, kept in the pod's own annotation
- * (slipway.dev/plan): Kubernetes has no place for ECS's names of containers, for which of them is essential,
- * for restart policies of single containers. So a pod explains itself to any slipway that reads it.
+ * Properties of a pod's containers that are needed to report it as a task, kept in the pod's own
+ * annotation (slipway.dev/plan): Kubernetes has no fields for ECS's container names, essential
+ * containers and restart policies of single containers. So any slipway can read a pod without other
+ * state.
  *
  *     {"hold":30,"stop":30,"network":"awsvpc","containers":[{"name":"Web","as":"web-5d41402abc","essential":true,
  *      "initial":true,"anyExit":true,"health":[interval,timeout,retries,startPeriod],
  *      "restart":[restartAttemptPeriod,ignored exit codes…],"ports":[[80,8080,"tcp"]]}]}
  *
- * Members that are false, or not there in the task definition, are left out. Times are seconds.
+ * Members that are false, or missing in the task definition, are omitted. Times are seconds.
  */
 #ifndef RUNTIME_KUBERNETES_PLAN_H
 #define RUNTIME_KUBERNETES_PLAN_H
@@ -22,12 +23,12 @@
 #define KUBERNETES_RESTART_PERIOD 300
 
 /* How long its tasks are held at their end, in seconds. */
-#define KUBERNETES_HOLD_MAX 7200 /* ELB's deregistration delay is at most an hour */
+#define KUBERNETES_HOLD_MAX 7200 /* Seconds for which its tasks are held at their end. */
 int64_t kubernetes_hold(const struct json *spec);
-/* How long the slowest of its containers may take to end. */
+/* Stop timeout of its slowest container. */
 #define KUBERNETES_STOP_TIMEOUT 30
 int64_t kubernetes_stop_timeout(const struct json *spec);
-/* Whether the container is to be started again where it runs, as its restartPolicy says. */
+/* Whether the container is restarted in place, by its restartPolicy. */
 bool kubernetes_restarts(const struct json *container);
 /* Whether it has a check that is not NONE. */
 bool kubernetes_has_health(const struct json *container);

@@ -12,7 +12,7 @@
 
 static const char *const phase_names[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown"};
 
-/* What the annotation calls the stops that slipway begins itself. */
+/* Names in the annotation for stops by slipway itself. */
 static const struct {
 	const char *name;
 	enum runtime_stop stop;
@@ -40,7 +40,7 @@ static struct span keep_text(struct reading *reading, struct span text)
 	return text.length > 0 ? kube_keep_text(reading->keep, text) : SPAN("");
 }
 
-/* Of what other programs say, as much as people read. */
+/* Messages of other programs, cut to a readable length. */
 static struct span keep_message(struct reading *reading, struct span text)
 {
 	if (text.length > KUBERNETES_REASON_MAX) {
@@ -143,7 +143,7 @@ static void read_plan(struct reading *reading, const struct json *plan,
 	read_ports(reading, json_get(plan, "ports"), container);
 }
 
-/* Before a node has said anything it invents an end for what it does not know; that is none. */
+/* Before a node has reported, it invents an end for an unknown container; that is none. */
 static bool is_invented(const struct json *ended)
 {
 	struct span reason = json_get_text(ended, "reason");
@@ -318,15 +318,16 @@ static void read_deletion(struct reading *reading)
 		return;
 	if (grace < 0 || grace > GRACE_MAX)
 		grace = GRACE_MAX;
-	/* The API server keeps "when it was asked for" as the sum of both, also when the second changes. */
+	/* The API server stores the time of the deletion as the sum of both, also when the second
+	 * changes. */
 	reading->pod->ending_ms = deadline - grace * 1000;
 	reading->pod->grace = (int32_t)grace;
-	/* A node that is done with a pod deletes it without grace, and so does who does not ask the node.
-	 * Without our finalizer it would not be there any more. */
+	/* A node that is done with a pod deletes it without grace, and so does a forced deletion.
+	 * Only our finalizer still keeps the object. */
 	reading->pod->gone = grace == 0;
 }
 
-/* After everything else was read. */
+/* After all other members. */
 static void keep_message_of_pod(struct reading *reading)
 {
 	const struct kubernetes_text *text = &reading->text;
@@ -396,7 +397,7 @@ int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_
 		return KUBE_REDUCE_IGNORE;
 	reading.annotations = json_get(reading.metadata, "annotations");
 	text = json_get_text(reading.annotations, KUBERNETES_PLAN);
-	if (!text.data) /* something of ours that is no task */
+	if (!text.data) /* an object of ours that is no task */
 		return KUBE_REDUCE_IGNORE;
 	arena = arena_new(0);
 	reading.pod = kube_keep_memory(keep, sizeof(*reading.pod));

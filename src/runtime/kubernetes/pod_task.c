@@ -7,23 +7,23 @@
 #define SECOND_MS 1000
 #define EXIT_MAX 255
 #define OVERDUE_MS 10000  /* for containers that run: nodes may be slow */
-#define FORGOTTEN_MS 3000 /* when nothing runs any more */
+#define FORGOTTEN_MS 3000 /* when no container runs any more */
 
 struct reporting {
 	const struct kubernetes_pod *pod;
 	int64_t now_ms;
 	struct arena *arena;
 	struct kubernetes_reported *reported;
-	/* The verdict. */
+	/* The result of judge(). */
 	enum runtime_stop stop; /* NONE: there is none */
 	struct span reason;
 };
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
-/* Why a container does not start, in ECS's words. `final`: it will not without somebody's help. A pull that
- * failed once is tried again at once; when the node begins to wait between tries (BackOff) ECS gives up. unborn:
- * there is no container yet that could run. */
+/* Why a container does not start, in ECS's text. `final`: it will not start without a change. A
+ * failed pull is retried at once; when the node backs off between attempts (BackOff) ECS gives up.
+ * unborn: no container exists yet that could run. */
 static const struct {
 	const char *reason, *error;
 	bool final, unborn;
@@ -41,7 +41,7 @@ static const struct {
 	{"PostStartHookError", "CannotStartContainerError", true, false},
 };
 
-/* Why a container ended, likewise. started: there was a program. */
+/* The same for an ended container. started: its program ran. */
 static const struct {
 	const char *reason, *error, *text;
 	bool started;
@@ -57,7 +57,7 @@ static struct span say(struct reporting *reporting, const char *error, struct sp
 	return arena_format(reporting->arena, "%s: %.*s", error, SPAN_ARGS(text));
 }
 
-/* What slipway-pod wrote into the termination log, behind what the program wrote; SPAN_NONE: nothing. */
+/* slipway-pod's text in the termination log, after the program's text; SPAN_NONE: none. */
 static struct span said_by_slipway(const struct kubernetes_run *run, const char *prefix)
 {
 	const char *found = run->message.length > 0 ? memmem(run->message.data, run->message.length,
@@ -101,7 +101,7 @@ static struct span ended_reason(struct reporting *reporting,
 	return SPAN("");
 }
 
-/* "" if it only takes its time. */
+/* "" if it is only slow. */
 static struct span waiting_reason(struct reporting *reporting,
 	const struct kubernetes_container *container, bool *ret_final)
 {
@@ -111,7 +111,7 @@ static struct span waiting_reason(struct reporting *reporting,
 	*ret_final = false;
 	for (size_t i = 0; i < LENGTH(waiting_text); i++)
 		if (span_is(container->waiting, waiting_text[i].reason)) {
-			/* The node has not seen a secret yet that is there. */
+			/* The node has not seen an existing secret yet. */
 			*ret_final = waiting_text[i].final &&
 				     !memmem(text.data, text.length, "failed to sync", 14);
 			return say(reporting, waiting_text[i].error, text);
@@ -129,7 +129,7 @@ static bool is_ignored(const struct kubernetes_container *container, int exit_co
 	return false;
 }
 
-/* ECS would not have started it again after this run. */
+/* ECS would not have restarted it after this run. */
 static bool is_final(const struct kubernetes_container *container, const struct kubernetes_run *run)
 {
 	if (!run)
@@ -139,7 +139,7 @@ static bool is_final(const struct kubernetes_container *container, const struct 
 	return run->finished_ms - run->started_ms < (int64_t)container->restart_period * SECOND_MS;
 }
 
-/* The run that ended the container for good, as ECS sees it; NULL: it has not ended. */
+/* The run that ended the container for good, by ECS's rules; NULL: it has not ended. */
 static const struct kubernetes_run *final_run(const struct reporting *reporting,
 	const struct kubernetes_container *container)
 {
@@ -153,7 +153,7 @@ static const struct kubernetes_run *final_run(const struct reporting *reporting,
 	return NULL;
 }
 
-/* When its first known run began; 0: none has. */
+/* Start of its first known run; 0: none. */
 static int64_t first_start(const struct kubernetes_container *container)
 {
 	if (container->last && was_started(container->last))
@@ -171,7 +171,7 @@ static int exit_code_of(const struct kubernetes_container *container,
 	struct span said = said_by_slipway(run, POD_EXITED);
 	uint64_t code;
 
-	/* slipway-pod's own ends are no container's. */
+	/* Exits of slipway-pod itself are not the container's. */
 	if (said_by_slipway(run, POD_NOT_AFTER).data)
 		return -1;
 	return container->any_exit && said.data && span_to_unsigned(said, EXIT_MAX, &code)
@@ -179,7 +179,7 @@ static int exit_code_of(const struct kubernetes_container *container,
 		       : run->exit_code;
 }
 
-/* ---- the verdict ---- */
+/* ---- the stop reason ---- */
 
 static void judge(struct reporting *reporting, enum runtime_stop stop, struct span reason)
 {
@@ -189,7 +189,7 @@ static void judge(struct reporting *reporting, enum runtime_stop stop, struct sp
 	reporting->reason = reason;
 }
 
-/* An end that came after its deletion was asked for is part of that. Times are whole seconds. */
+/* An end after the deletion belongs to it. Times are whole seconds. */
 static bool came_before_deletion(const struct reporting *reporting,
 	const struct kubernetes_run *run)
 {
@@ -261,7 +261,7 @@ static void judge_installer(struct reporting *reporting)
 				SPAN_ARGS(reason)));
 }
 
-/* Evicted, preempted, refused by the node: none of its containers is to blame. */
+/* Evicted, preempted or rejected by the node: no container is the reason. */
 static void judge_phase(struct reporting *reporting)
 {
 	const struct kubernetes_pod *pod = reporting->pod;
@@ -296,7 +296,7 @@ static void find_verdict(struct reporting *reporting)
 	for (size_t i = 0; i < pod->container_count; i++)
 		judge_waiting(reporting, &pod->containers[i]);
 	judge_installer(reporting);
-	/* Somebody else's wish: the controller of a Deployment, a person, an eviction. */
+	/* Deleted by another client: the controller of a Deployment, a user, an eviction. */
 	if (pod->ending_ms != 0)
 		judge(reporting, RUNTIME_STOP_REQUESTED, SPAN(""));
 	else if (pod->phase == KUBERNETES_FAILED || pod->phase == KUBERNETES_SUCCEEDED)
@@ -314,8 +314,8 @@ static bool is_unborn(const struct kubernetes_container *container)
 	return false;
 }
 
-/* A pod that is being deleted starts nothing any more. If there is nothing that could run, its end need not be
- * waited for, which takes some nodes half a minute. */
+/* A deleted pod starts no container. If none could be running, its end need not be waited for,
+ * which takes some nodes half a minute. */
 static bool has_nothing_to_end(const struct kubernetes_pod *pod)
 {
 	for (size_t i = 0; i < pod->container_count; i++)
@@ -372,7 +372,7 @@ static enum runtime_health health_of(struct reporting *reporting,
 		return RUNTIME_HEALTHY;
 	if (container->running_ms == 0)
 		return RUNTIME_HEALTH_UNKNOWN;
-	/* It was ready once: as many checks as are needed have failed since. */
+	/* It was ready once: enough checks have failed since. */
 	if (reporting->pod->was_ready_ms > container->running_ms)
 		return RUNTIME_UNHEALTHY;
 	patience = (int64_t)container->start_period +
@@ -481,7 +481,7 @@ static void report_times(const struct kubernetes_pod *pod, struct runtime_task *
 	task->stopped_ms = stopped;
 }
 
-/* Why it does not run yet. */
+/* The reason it does not run yet. */
 static struct span pending_reason(struct reporting *reporting)
 {
 	const struct kubernetes_pod *pod = reporting->pod;
@@ -493,8 +493,8 @@ static struct span pending_reason(struct reporting *reporting)
 	return reason;
 }
 
-/* For how long its programs are held since its deletion was asked for. Who is in a hurry, as we are when nobody
- * comes any more, gives it less time. */
+/* The hold time of its programs since its deletion. A shorter grace period, as slipway sets when no
+ * client can connect any more, shortens it. */
 static int64_t held_s(const struct kubernetes_pod *pod)
 {
 	int64_t rest = (int64_t)pod->grace - pod->stop;
@@ -509,9 +509,9 @@ static bool is_running(const struct kubernetes_container *container)
 	return !container->initial && container->running_ms != 0;
 }
 
-/* When its node is to be reminded of its deletion: at once if containers began after it, else when they should be
- * long over; then at longer and longer intervals. Not earlier than it has to be: a node that is just ending it
- * could forget how its containers ended. */
+/* When its node needs a reminder of its deletion: at once if containers started after it, else when
+ * they should have ended long ago; then at growing intervals. Not earlier than necessary: a node
+ * that is just ending the pod could lose the exit codes of its containers. */
 static int64_t remind_ms(const struct kubernetes_pod *pod, enum runtime_phase phase)
 {
 	int64_t at = pod->ending_ms + FORGOTTEN_MS;
@@ -557,7 +557,8 @@ struct kubernetes_reported *kubernetes_pod_report(const struct kubernetes_pod *p
 		task->phase == RUNTIME_PENDING ? pending_reason(&reporting) : reporting.reason;
 	if (pod->ending_ms != 0)
 		task->deletion_ms = pod->ending_ms + (int64_t)pod->grace * SECOND_MS;
-	/* Its node removes containers and logs of what is deleted, and others may wait for it to go. */
+	/* Its node removes containers and logs of deleted pods, and their replacements may wait for
+	 * that. */
 	task->unkept = pod->ending_ms != 0;
 	task->gate_closed = pod->gated && !pod->gate_open;
 	if (task->phase == RUNTIME_STOPPING && held_s(pod) > 0)

@@ -1,18 +1,19 @@
 /*
- * A pod told as a task of a runtime. Pure: a function of what is kept of the pod and the time; everything that
- * must survive is in the pod's own object.
+ * Reports a pod as a task of a runtime. Pure: a function of the reduced pod and the time;
+ * everything that must survive is in the pod's own object.
  *
- * Ends. Kubernetes starts the containers of a group's pods again; in ECS the end of an essential one is the
- * end of the task. So the first end of an essential container without a restart policy is the verdict on the
- * task, whatever runs again since then. Likewise a container that cannot be started. With a verdict,
+ * Kubernetes restarts the containers of a group's pods; in ECS the end of an essential container
+ * ends the task. So the first end of an essential container without a restart policy ends the task,
+ * even if the container runs again since then. The same goes for a container that cannot be
+ * started. Then,
  *
- *     a task of a group    is STOPPED, and its pod is deleted when that was acknowledged
- *     a task of its own    is STOPPING: its other containers are to end, so its pod is deleted now
- *                          (`must_end`), and is STOPPED when nothing of it is left
+ *     a task of a group        is STOPPED, and its pod is deleted after the acknowledge
+ *     a task without a group   is STOPPING: its other containers must end, so its pod is deleted now
+ *                              (`must_end`), and it is STOPPED when the pod has ended
  *
- * A pod that is deleted keeps its object (our finalizer) until its end was acknowledged.
+ * A deleted pod keeps its object (our finalizer) until its end is acknowledged.
  *
- * A node that does not answer ends nothing: its pods are what they last were.
+ * An unreachable node ends nothing: its pods keep their last known state.
  */
 #ifndef RUNTIME_KUBERNETES_POD_TASK_H
 #define RUNTIME_KUBERNETES_POD_TASK_H
@@ -21,9 +22,10 @@
 
 struct kubernetes_reported {
 	struct runtime_task task;
-	bool must_end; /* see above; with the stop and reason that the task has */
-	int64_t remind_ms; /* when its node is to be reminded of its deletion: kubernetes_remind_node(); 0 */
-	int64_t again_ms; /* when the time alone changes what is told; 0: never */
+	bool must_end; /* see above; with the stop and reason of the task */
+	/* when its node needs a reminder of its deletion: kubernetes_remind_node(); 0 */
+	int64_t remind_ms;
+	int64_t again_ms; /* when time alone changes the report; 0: never */
 };
 
 /* Lives in the arena, and as long as the pod. */

@@ -1,7 +1,7 @@
 /*
- * Publishing names of service discovery in a cluster's namespace: what is to be is made by endpoints.h; here it
- * is compared with what was last written, and written. What was written is written again after a while,
- * because nothing here watches whether it is still there.
+ * Publishes names of service discovery in a cluster's namespace: endpoints.h makes the desired
+ * objects; this file compares them with the last written ones, and writes them. They are written
+ * again after a while, because no informer watches them.
  */
 #include "base/memory.h"
 #include "runtime/kubernetes/endpoints.h"
@@ -24,7 +24,7 @@ struct publishing {
 	struct err *err;
 };
 
-/* ---- what was written ---- */
+/* ---- last written objects ---- */
 
 static struct span key_of(const struct publishing *publishing)
 {
@@ -96,7 +96,7 @@ static struct kube_target service_target(const struct publishing *publishing, st
 		.kind = &kube_services, .namespace = publishing->namespace, .name = service};
 }
 
-/* Whether the Service is this name; *ret_taken: it is another one's. */
+/* Whether the Service has this name's label; *ret_taken: it belongs to another name. */
 static int inspect_service(struct publishing *publishing, struct span service, bool *ret_is_it,
 	bool *ret_taken)
 {
@@ -118,7 +118,7 @@ static int inspect_service(struct publishing *publishing, struct span service, b
 	return 0;
 }
 
-/* The EndpointSlices go with it: they are its own. */
+/* The EndpointSlices are deleted with it, as its own. */
 static int remove_service(struct publishing *publishing, struct span service)
 {
 	struct kube_target target = service_target(publishing, service);
@@ -178,7 +178,7 @@ static bool has_name(const struct json *slices, struct span name)
 	return false;
 }
 
-/* Those of ours that are there. */
+/* Lists our own slices. */
 static int list_slices(struct publishing *publishing, struct span service, struct json **ret_slices)
 {
 	struct kubernetes_runtime *runtime = publishing->runtime;
@@ -194,7 +194,7 @@ static int list_slices(struct publishing *publishing, struct span service, struc
 		NULL, publishing->err);
 }
 
-/* Made and not applied where there was none: applying would take over somebody else's of that name. */
+/* New slices are created and not applied: apply would take over a foreign slice with that name. */
 static int write_slice(struct publishing *publishing, const struct json *slice, bool is_there)
 {
 	struct kubernetes_runtime *runtime = publishing->runtime;
@@ -215,7 +215,7 @@ static int write_slice(struct publishing *publishing, const struct json *slice, 
 			    : r;
 }
 
-/* Those that were for more endpoints than there are. */
+/* Removes slices beyond the current number of endpoints. */
 static int remove_slices(struct publishing *publishing, const struct json *known,
 	const struct json *wanted)
 {
@@ -270,7 +270,7 @@ static int write_slices(struct publishing *publishing, struct span service, stru
 
 /* ---- publishing ---- */
 
-/* Its own name, or the longer one if that is taken: by another domain's, or by somebody else. */
+/* Its own name, or the longer one if a Service of another domain or another client has it. */
 static int choose_name(struct publishing *publishing, struct span *ret_service)
 {
 	const struct runtime_name *name = publishing->name;

@@ -15,7 +15,7 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Of cpu or memory; more than any machine has is as good as that. */
+/* Of cpu or memory, capped at more than any machine has. */
 static int64_t read_amount(const struct json *object, const char *name, int64_t otherwise)
 {
 	int64_t amount = json_get_integer(object, name, otherwise);
@@ -25,7 +25,7 @@ static int64_t read_amount(const struct json *object, const char *name, int64_t 
 	return least(amount, AMOUNT_MAX);
 }
 
-/* The first that runs and says nothing of these members; RUNTIME_CONTAINERS_MAX if there is none. */
+/* The first running container without these members; RUNTIME_CONTAINERS_MAX if there is none. */
 static size_t find_without(const struct json *containers,
 	const struct kubernetes_start_order *order, const char *member, const char *other)
 {
@@ -68,7 +68,7 @@ static void size_memory(const struct json *spec, const struct kubernetes_start_o
 	int64_t task = read_amount(spec, "memory", 0), left = task;
 	size_t taker = find_without(containers, order, "memory", "memoryReservation");
 
-	if (taker == RUNTIME_CONTAINERS_MAX) /* one that may use more than it asks for */
+	if (taker == RUNTIME_CONTAINERS_MAX) /* one without a limit */
 		taker = find_without(containers, order, "memory", NULL);
 	for (size_t i = 0; i < json_count(containers); i++) {
 		const struct json *container = json_item(containers, i);
@@ -112,7 +112,7 @@ struct json *kubernetes_size_write(struct arena *arena, const struct kubernetes_
 	struct json *requests = json_new_object(arena), *limits = json_new_object(arena);
 	struct json *built = json_new_object(arena);
 
-	/* A request that is not said is taken from the limit, so with a limit even nothing is said. */
+	/* A missing request defaults to the limit, so with a limit even 0 is written. */
 	if (size->cpu_request > 0 || size->cpu_limit > 0)
 		set_cpu(arena, requests, size->cpu_request);
 	if (size->memory_request > 0 || size->memory_limit > 0)

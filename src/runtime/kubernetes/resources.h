@@ -1,9 +1,10 @@
 /*
- * What the containers of a pod ask for and may use, as ECS means it: a task's cpu and memory are hard limits
- * and reserved for it, a container's cpu is a share, its memory a limit, its memoryReservation a request.
+ * Requests and limits of a pod's containers, by ECS's rules: a task's cpu and memory are hard
+ * limits and reserved for it, a container's cpu is a share, its memory a limit, its
+ * memoryReservation a request.
  *
- * Kubernetes (before 1.34) has no limits for a pod, only for containers. So a task's limit becomes the limit
- * of each container that has none of its own, and what the containers leave of it is requested by one of
+ * Kubernetes (before 1.34) has no limits for a pod, only for containers. So a task's limit becomes
+ * the limit of each container that has none of its own, and the rest of it is requested by one of
  * them: the sum of the requests is what the task reserves.
  */
 #ifndef RUNTIME_KUBERNETES_RESOURCES_H
@@ -26,7 +27,7 @@ void kubernetes_sizes(const struct json *spec, const struct kubernetes_start_ord
 /* {"requests":{…},"limits":{…}}. */
 struct json *kubernetes_size_write(struct arena *arena, const struct kubernetes_size *size,
 	int64_t gpus);
-/* Thousandths of a processor, rounded up: something is never nothing. */
+/* Thousandths of a processor, rounded up: above zero stays above zero. */
 int64_t kubernetes_milli_cpu(int64_t units);
 
 #endif

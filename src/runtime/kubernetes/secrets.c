@@ -1,9 +1,10 @@
 /*
- * Secrets that pods refer to. One belongs to its pod, or to its group's Deployment or DaemonSet, and vanishes
- * with it. It is made before them, because a node that does not find it waits long before it looks again; so
- * for a moment it belongs to nobody. One whose start was not completed is swept away later, or given its owner
- * if that is there after all, if we may list secrets. Nothing else here reads one: in a cluster slipway runs
- * without that right, so a group says in an annotation what those of its versions are called.
+ * Secrets that pods refer to. A Secret is owned by its pod, or by its group's Deployment or
+ * DaemonSet, and is deleted with it. It is created first, because a node that does not find it
+ * waits long before it retries; so for a moment it has no owner. The Secret of an incomplete start
+ * is deleted later, or gets its owner if that exists after all, if slipway may list secrets.
+ * Nothing else here reads one: in a cluster slipway runs without that right, so a group has the
+ * names of its versions' Secrets in an annotation.
  */
 #include "base/memory.h"
 #include "runtime/kubernetes/internal.h"
@@ -19,8 +20,9 @@ static int read_once(struct kubernetes_runtime *runtime, const struct kube_targe
 		&options, arena, ret_found, err);
 }
 
-/* What has the name, if it is ours. -EEXIST: somebody else's. We may not be allowed to read it, so it is asked what
- * would become of it if nothing were changed; twice if need be, since that does no harm and all else waits for it. */
+/* Checks that a Secret with the name is ours. -EEXIST: it is not. Slipway may have no right to read
+ * it, so it sends a dry-run patch without changes; twice if necessary, because that is harmless and
+ * all else waits for it. */
 static int pass(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	struct arena *arena, struct json **ret_found, struct err *err)
 {
@@ -43,8 +45,8 @@ static struct span uid_of(const struct json *secret)
 	return json_get_text(json_get(secret, "metadata"), "uid");
 }
 
-/* There is one already, of a start that was not completed. It is written only if it is another one by what it says, and
- * still the one that was looked at. */
+/* A Secret of an incomplete start exists already. It is written only if its content differs, and if
+ * it is still the one that was checked. */
 static int write_again(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	const struct json *document, struct arena *arena, struct json **ret_secret, struct err *err)
 {
@@ -168,7 +170,8 @@ int kubernetes_secrets_prune(struct kubernetes_runtime *runtime,
 		if (!stays) {
 			int r = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
 
-			/* What we may not delete is no reason to run an old version. */
+			/* A missing right to delete is no reason to keep the old version
+			 * running. */
 			stays = r == -EACCES;
 			if (r < 0 && !stays)
 				return r;
@@ -224,7 +227,7 @@ static const struct kube_object *find_owner(struct kubernetes_runtime *runtime,
 	return found;
 }
 
-/* Its making was not completed, or its owner was not told. */
+/* Its creation was interrupted, or its owner was not set. */
 static int settle_secret(struct kubernetes_runtime *runtime, const struct json *secret,
 	struct arena *arena, struct err *err)
 {

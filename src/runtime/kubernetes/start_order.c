@@ -74,7 +74,7 @@ static int read_graph(struct graph *graph, struct err *err)
 	return 0;
 }
 
-/* What each container is to the others. */
+/* The role of each container in the order. */
 static void mark(const struct graph *graph, struct kubernetes_start_order *order)
 {
 	const unsigned ends = 1U << CONDITION_COMPLETE | 1U << CONDITION_SUCCESS;
@@ -124,7 +124,8 @@ static bool may_start(const struct graph *graph, size_t index, const bool *place
 	return true;
 }
 
-/* The next one: of those that may start, first whom nobody waits for, in the order of the definition. */
+/* The next one: of those that may start, first those that no container waits for, in the order of
+ * the definition. */
 static size_t choose(const struct graph *graph, const struct kubernetes_start_order *order,
 	bool initial, const bool *placed)
 {

@@ -5,9 +5,9 @@
  *     the list          a node starts containers in their order, and does not start the next before the
  *                       hook of the one before has returned: START, and HEALTHY with a hook that waits
  *
- * So whoever is waited for to end becomes an init container, and must not itself need one that runs. What
- * cannot be said with these two is refused. Whom others wait for to be healthy stands as late in the list
- * as it can, because everybody behind it waits too.
+ * So a container that others wait for to end becomes an init container, and must not depend on a
+ * running one. Dependencies that need anything else are rejected. A container that others wait for
+ * to be healthy is as late in the list as possible, because all containers behind it wait too.
  */
 #ifndef RUNTIME_KUBERNETES_START_ORDER_H
 #define RUNTIME_KUBERNETES_START_ORDER_H
@@ -26,7 +26,7 @@ struct kubernetes_start_order {
 	/* By index: */
 	bool is_initial[RUNTIME_CONTAINERS_MAX];
 	bool any_exit[RUNTIME_CONTAINERS_MAX];   /* initial, and its exit code does not matter */
-	bool waited_for[RUNTIME_CONTAINERS_MAX]; /* to be healthy */
+	bool waited_for[RUNTIME_CONTAINERS_MAX]; /* by others, to be healthy */
 	bool waits_for[RUNTIME_CONTAINERS_MAX]
 		      [RUNTIME_CONTAINERS_MAX]; /* the second, to be healthy */
 };

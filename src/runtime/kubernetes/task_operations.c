@@ -1,4 +1,4 @@
-/* Starting, stopping and forgetting tasks; see runtime.h for what each promises. */
+/* Starting, stopping and acknowledging tasks; see runtime.h for the rules of each. */
 #include "base/memory.h"
 #include "runtime/kubernetes/internal.h"
 #include "runtime/kubernetes/names.h"
@@ -16,7 +16,7 @@ static const struct kubernetes_pod *pod_of(const struct kube_object *object)
 	return object->data;
 }
 
-/* {"metadata":{"uid":…}}: a patch with it is refused if this is another object of the same name. */
+/* {"metadata":{"uid":…}}: a patch with it fails if the name belongs to another object now. */
 static struct json *patch_of(struct arena *arena, const struct kube_object *pod,
 	struct json **ret_metadata)
 {
@@ -30,7 +30,7 @@ static struct json *patch_of(struct arena *arena, const struct kube_object *pod,
 
 /* ---- starting ---- */
 
-/* A pod of that name is there: is it this very task, from a start that was not answered? */
+/* A pod with that name exists: is it this task, from a start without a response? */
 static int inspect_other(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	struct span token, struct arena *arena, struct json **ret_pod, struct err *err)
 {
@@ -130,7 +130,7 @@ int kubernetes_end_pod(struct kubernetes_runtime *runtime, const struct kube_obj
 	struct json *patch = patch_of(arena, pod, &metadata);
 	int r = 0;
 
-	/* What is known of its end may not be told by the pod any more when it is being deleted. */
+	/* A deleted pod may no longer show the reason of its end, so write it first. */
 	if (!pod_of(pod)->has_end) {
 		json_set_string(arena, annotations, KUBERNETES_END,
 			json_to_text(kubernetes_end_write(arena, stop, reason), arena));
@@ -142,7 +142,7 @@ int kubernetes_end_pod(struct kubernetes_runtime *runtime, const struct kube_obj
 	}
 	if (r == 0 && pod_of(pod)->ending_ms == 0)
 		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
-	/* Gone, or replaced by another of its name: either way this one is no more. */
+	/* Deleted, or replaced by another pod of its name: either way this one is gone. */
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -183,7 +183,7 @@ int kubernetes_stop(struct runtime *base, struct span token, struct span reason,
 	return 0;
 }
 
-/* ---- forgetting ---- */
+/* ---- acknowledging ---- */
 
 static int release(struct kubernetes_runtime *runtime, const struct kube_object *pod,
 	struct err *err)
@@ -218,13 +218,13 @@ int kubernetes_acknowledge(struct runtime *base, struct span token, struct err *
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
 	target = target_of(pod);
 	deletion.uid = pod->uid;
-	/* It vanishes with its pod, unless a start ended before it was given an owner. */
+	/* It is deleted with its pod, unless a start was interrupted before it got an owner. */
 	if (pod_of(pod)->has_secret)
 		r = kubernetes_secret_remove(runtime, pod->namespace, pod->name, err);
 	/* In a namespace that is being deleted our rights may be gone before the pod. */
 	if (r == -EACCES && pod_of(pod)->ending_ms != 0)
 		r = 0;
-	/* Deleted first: one that was released and not deleted would be nobody's business any more. */
+	/* Deleted first: a pod that was released and not deleted would have no owner. */
 	if (r == 0 && pod_of(pod)->ending_ms == 0)
 		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
 	if (r == 0)

@@ -13,7 +13,7 @@
 #include "runtime/kubernetes/template_internal.h"
 #include "runtime/spec.h"
 
-#define NO_OWNER 65534 /* who copies the program: anyone may */
+#define NO_OWNER 65534 /* user that copies the program: any user may */
 
 /* ---- shared with template_container.c ---- */
 
@@ -143,7 +143,7 @@ static struct json *text(struct arena *arena, const char *const *list)
 	return built;
 }
 
-/* Copies slipway-pod to where the others have it mounted. */
+/* Copies slipway-pod to the volume that the others mount. */
 static struct json *make_installer(struct making *making)
 {
 	static const char *const command[] = {"slipway-pod", "install", KUBERNETES_PROGRAM, NULL};
@@ -268,7 +268,7 @@ static void note_shared_limits(struct making *making)
 			"the task's cpu is the limit of each of its containers, not of their sum");
 }
 
-/* Daemons tolerate that a node is closed; they go when they are told to. */
+/* Daemons tolerate a cordoned node; they leave it only when they are dismissed. */
 static struct span label_of_drained(struct making *making)
 {
 	struct span namespace;
@@ -305,7 +305,8 @@ static struct kubernetes_placement placement_of(struct making *making)
 	return placement;
 }
 
-/* A task of a group that gets traffic counts only when it does; whoever sends it says so. */
+/* A task of a group with traffic counts as ready only when it gets traffic; the load balancer's
+ * side sets this condition. */
 static struct json *make_gates(struct arena *arena)
 {
 	struct json *gate = json_new_object(arena), *list = json_new_array(arena);

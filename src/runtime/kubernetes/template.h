@@ -1,12 +1,12 @@
 /*
- * From a spec (runtime/spec.h) to what Kubernetes needs to make a pod of it: labels, annotations, the pod's
- * spec, and the secrets that it refers to. Pure; what can never be is refused with a reason for people, what
- * could not be done as asked is told in the notes.
+ * From a spec (runtime/spec.h) to what Kubernetes needs to make a pod of it: labels, annotations,
+ * the pod's spec, and the secrets that it refers to. Pure; a spec that can never run is rejected
+ * with a reason for users, unsupported settings are in the notes.
  *
- * The program slipway-pod is brought into a pod only where it is needed: an init container of slipway's own
- * image copies it into a volume (see pod/main.c for what it does there). It is needed to hold a task that has
- * traffic, to wait for a container to be healthy, and to keep a container that says what it runs from
- * being run twice where Kubernetes would start it again.
+ * The program slipway-pod is installed in a pod only where it is needed: an init container of
+ * slipway's own image copies it into a volume (see pod/main.c for what it does there). It is needed
+ * to hold a task that has traffic, to wait for a container to be healthy, and to prevent a second
+ * run of a container with a known command where Kubernetes would restart it.
  */
 #ifndef RUNTIME_KUBERNETES_TEMPLATE_H
 #define RUNTIME_KUBERNETES_TEMPLATE_H
@@ -25,7 +25,8 @@
 struct kubernetes_template_config {
 	struct span host;
 	struct span
-		helper_image; /* with slipway-pod in its PATH; "": none, and what needs it is refused */
+		/* with slipway-pod in its PATH; "": none, and specs that need it are rejected */
+		helper_image;
 	struct span pull_policy; /* "IfNotPresent" */
 };
 
@@ -36,7 +37,7 @@ struct kubernetes_template_request {
 	struct span token;          /* of a task of its own, else "" */
 	struct span group, version; /* of a group, else "" */
 	bool daemon;                /* of a group of daemons */
-	struct span secret;         /* what its Secret is called */
+	struct span secret;         /* name of its Secret */
 };
 
 struct kubernetes_template {

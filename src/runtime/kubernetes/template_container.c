@@ -11,7 +11,7 @@
 #define SECONDS_MAX (7 * 24 * 3600)
 #define GPUS_MAX 64
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 /* Kubernetes replaces $(NAME) in commands and values, and takes $$ for a $; ECS does neither. */
 static struct json *plain_text(struct arena *arena, struct span text)
@@ -52,14 +52,14 @@ static void add_number(struct making *making, struct json *list, int64_t number)
 	json_append(making->arena, list, json_new_format(making->arena, "%" PRId64, number));
 }
 
-/* ---- what it runs ---- */
+/* ---- commands ---- */
 
 static bool says_what_it_runs(const struct json *container)
 {
 	return json_count(json_get(container, "entryPoint")) > 0;
 }
 
-/* Kubernetes would start it again after its end, and ECS would not. */
+/* Kubernetes would restart it after its end, and ECS would not. */
 static bool must_run_once(const struct making *making, const struct json *container, size_t index)
 {
 	return making->restarts && !making->order.is_initial[index] &&
@@ -82,7 +82,7 @@ static bool waits_for_health(const struct making *making, size_t index)
 	return false;
 }
 
-/* What slipway-pod does before it becomes the container's own program. */
+/* slipway-pod's steps before it becomes the container's own program. */
 static void wrap_command(struct making *making, const struct json *container, size_t index,
 	struct json *command)
 {
@@ -153,7 +153,7 @@ static int make_command(struct making *making, const struct json *container, siz
 
 /* ---- environment ---- */
 
-/* Names as every version of Kubernetes takes them. */
+/* Names that every version of Kubernetes accepts. */
 static bool is_variable(struct span name)
 {
 	if (name.length == 0 || (name.data[0] >= '0' && name.data[0] <= '9'))
@@ -464,7 +464,7 @@ static int make_hooks(struct making *making, const struct json *container, size_
 	return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole container ---- */
 
 static int64_t gpus_of(const struct json *container)
 {

@@ -1,4 +1,4 @@
-/* Between template.c and template_container.c; nobody else includes it. */
+/* Shared by template.c and template_container.c; not for other files. */
 #ifndef RUNTIME_KUBERNETES_TEMPLATE_INTERNAL_H
 #define RUNTIME_KUBERNETES_TEMPLATE_INTERNAL_H
 
@@ -28,7 +28,7 @@ struct making {
 	struct err *err;
 };
 
-/* A name of a container or volume, kept off those that slipway gives. */
+/* A name of a container or volume, distinct from slipway's own names. */
 struct span template_name(struct making *making, struct span name);
 /* With the container's name before it. */
 int template_refuse(struct making *making, const struct json *container, const char *format, ...)

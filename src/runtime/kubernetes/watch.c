@@ -1,6 +1,6 @@
 /*
- * What is known of the cluster: six informers, and what to do when they tell of a change. Handlers only take
- * note and pass it on; what needs a call to the API server is a chore (chores.c).
+ * The known state of the cluster: six informers, and handlers of their changes. Handlers only
+ * record a change and pass it on; work that calls the API server is a chore (chores.c).
  */
 #include <stdio.h>
 
@@ -10,9 +10,9 @@
 #include "runtime/kubernetes/node.h"
 #include "runtime/kubernetes/pod_task.h"
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-/* The first list is told as a whole, when it is complete (synced()). */
+/* The first list is reported as a whole, when it is complete (synced()). */
 void kubernetes_report_task(struct kubernetes_runtime *runtime, struct span token)
 {
 	if (runtime->config.changed && kubernetes_check_synced(runtime, NULL) == 0)
@@ -51,13 +51,13 @@ static void pod_changed(void *context, const struct kube_object *before,
 		kubernetes_fresh_seen(&runtime->pods, pod->token, after);
 	else
 		kubernetes_fresh_gone(&runtime->pods, pod->token, before);
-	/* Before it is told: another one may be started for it at once. */
+	/* Before the report: a replacement may be started at once. */
 	if (after)
 		kubernetes_note_refusal(runtime, pod);
 	if (after)
 		kubernetes_chore_of_pod(runtime, pod);
 	kubernetes_report_task(runtime, pod->token);
-	/* How many of a version there are is counted from pods only for daemons. */
+	/* Only for daemons is the number of tasks of a version counted from pods. */
 	if (pod->group.length > 0 && (!before || !after))
 		kubernetes_report_group(runtime, pod->group);
 }
@@ -75,7 +75,7 @@ static bool same_labels(const struct kubernetes_node *one, const struct kubernet
 	return true;
 }
 
-/* Nodes say each few minutes that they are there; that alone is no change. */
+/* Nodes send a heartbeat every few minutes; that alone is no change. */
 static bool same_node(const struct kubernetes_node *one, const struct kubernetes_node *other)
 {
 	return one->cpu == other->cpu && one->memory == other->memory && one->away == other->away &&
@@ -121,7 +121,7 @@ static void replica_set_keys_group(const struct kube_object *object, struct kube
 	kube_index_keys_add(keys, ((const struct kubernetes_replica_set *)object->data)->group);
 }
 
-/* One went, perhaps for another one of its name. */
+/* A workload was deleted, perhaps to be replaced by one with its name. */
 static bool has_gone(const struct kube_object *before, const struct kube_object *after)
 {
 	return before && (!after || !span_equal(before->uid, after->uid));
@@ -167,7 +167,7 @@ static void event_changed(void *context, const struct kube_object *before,
 	const struct kubernetes_event *event = after ? after->data : NULL;
 
 	(void)before;
-	if (!event) /* events are forgotten after an hour; that is no news */
+	if (!event) /* events expire after an hour; that is no change */
 		return;
 	for (size_t i = 0; i < LENGTH(subjects); i++) {
 		_kube_object_ const struct kube_object *found =
@@ -180,7 +180,7 @@ static void event_changed(void *context, const struct kube_object *before,
 		group = group_of_object(subjects[i], found->data);
 		if (group.length > 0)
 			kubernetes_report_group(watcher->runtime, group);
-		/* It may be why a task waits. */
+		/* It may be the reason a task waits. */
 		if (subjects[i] == KUBERNETES_PODS)
 			kubernetes_report_task(watcher->runtime,
 				((const struct kubernetes_pod *)found->data)->token);
@@ -221,7 +221,7 @@ static const struct watch {
 		event_indexes, LENGTH(event_indexes), false, "type=Warning"},
 };
 
-/* Chores of pods were left alone until now. */
+/* Chores of pods were not queued until now. */
 static void inspect_all_pods(struct kubernetes_runtime *runtime)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -295,7 +295,7 @@ int kubernetes_watch_start(struct kubernetes_runtime *runtime, struct err *err)
 			.runtime = runtime,
 			.resource = (enum kubernetes_resource)i,
 		};
-	/* Events look at the others, so they come last. */
+	/* Events use the other informers, so they come last. */
 	for (size_t i = 0; i < KUBERNETES_RESOURCE_COUNT; i++) {
 		int r = start_informer(runtime, (enum kubernetes_resource)i, err);
 

@@ -1,4 +1,4 @@
-/* What is kept of workloads and of what happens to them; see the header. */
+/* Reduced workloads and their events; see the header. */
 #include "runtime/kubernetes/workload.h"
 
 #include "base/memory.h"
@@ -30,7 +30,7 @@ static struct span keep_reason(struct kube_keep *keep, const struct json *condit
 	return kube_keep_text(keep, buffer_span(&text));
 }
 
-/* Pods cannot be made, or the rollout got nowhere for too long. */
+/* Pods cannot be created, or the rollout made no progress for too long. */
 static bool is_failure(const struct json *condition)
 {
 	struct span type = json_get_text(condition, "type");
@@ -50,7 +50,7 @@ static struct span keep_failure(struct kube_keep *keep, const struct json *statu
 	return SPAN("");
 }
 
-/* NULL: it is none of ours. */
+/* NULL: it is not ours. */
 static struct kubernetes_workload *begin_workload(const struct kubernetes_reduce_context *ours,
 	const struct json *object, struct kube_keep *keep)
 {
@@ -162,7 +162,7 @@ int kubernetes_replica_set_reduce(void *context, const struct json *object, stru
 	struct kubernetes_replica_set *set;
 
 	(void)err;
-	/* The template's, because the controller of Deployments writes the others anew. */
+	/* From the template, because the controller of Deployments overwrites the others. */
 	if (kubernetes_claim(template, ours->host) != KUBERNETES_OURS)
 		return KUBE_REDUCE_IGNORE;
 	set = kube_keep_memory(keep, sizeof(*set));
@@ -179,7 +179,7 @@ int kubernetes_replica_set_reduce(void *context, const struct json *object, stru
 
 /* ---- events ---- */
 
-/* The first of these members that is there: the two shapes of events have different names for one thing. */
+/* The first existing member: the two versions of events have different names for one value. */
 static const struct json *first_of(const struct json *object, const char *const *paths)
 {
 	for (; *paths; paths++) {

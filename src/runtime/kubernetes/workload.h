@@ -1,7 +1,7 @@
 /*
- * Deployments and DaemonSets with their ReplicaSets and Events, kept, and told as groups. A group is one
- * Deployment or one DaemonSet; its versions are its ReplicaSets, which say in their template of which version
- * they are. A DaemonSet has none: its versions are counted from its pods.
+ * Deployments and DaemonSets with their ReplicaSets and Events, reduced and reported as groups. A
+ * group is one Deployment or one DaemonSet; its versions are its ReplicaSets, whose template names
+ * the version. A DaemonSet has none: its versions are counted from its pods.
  */
 #ifndef RUNTIME_KUBERNETES_WORKLOAD_H
 #define RUNTIME_KUBERNETES_WORKLOAD_H
@@ -13,14 +13,14 @@
 struct kubernetes_workload {
 	struct span group, version;
 	struct span cluster_arn;
-	struct span secrets; /* what they are called, with spaces between; "" */
+	struct span secrets; /* their names, separated by spaces; "" */
 	bool daemon, ending;
 	int64_t generation, observed;
 	int64_t desired, current, updated, ready, available;
-	/* As its spec has them, for comparing: */
+	/* From its spec, for comparison: */
 	int64_t replicas, settle_seconds;
 	struct span unavailable, surge; /* as JSON; "" */
-	struct span failure;            /* why it does not go on; "" */
+	struct span failure;            /* the reason it makes no progress; "" */
 };
 int kubernetes_deployment_reduce(void *context, const struct json *object, struct kube_keep *keep,
 	const void **ret_data, struct err *err);
@@ -36,11 +36,11 @@ struct kubernetes_replica_set {
 int kubernetes_replica_set_reduce(void *context, const struct json *object, struct kube_keep *keep,
 	const void **ret_data, struct err *err);
 
-/* Something that happened to an object that may be ours; in both shapes that events have. Normal ones are
- * left out: what goes well is told by the objects themselves. */
+/* An event about an object that may be ours, of either version of the events API. Normal ones are
+ * left out: the objects themselves show successes. */
 struct kubernetes_event {
-	struct span object;          /* uid of what it happened to */
-	struct span namespace, name; /* of that */
+	struct span object;          /* uid of the object */
+	struct span namespace, name; /* of the object */
 	struct span text;
 	int64_t at_ms, count;
 	bool warning;
@@ -48,11 +48,12 @@ struct kubernetes_event {
 int kubernetes_event_reduce(void *context, const struct json *object, struct kube_keep *keep,
 	const void **ret_data, struct err *err);
 
-/* Whether the workload has these numbers already; `wanted` is what kubernetes_group_numbers() made. */
+/* Whether the workload has these numbers already; `wanted` comes from
+ * kubernetes_group_numbers(). */
 bool kubernetes_workload_has_numbers(const struct kubernetes_workload *workload,
 	const struct json *wanted);
 
-/* All that is known of a group. */
+/* All known objects of a group. */
 struct kubernetes_group_objects {
 	const struct kubernetes_workload *workload;
 	const struct kube_object *const *replica_sets;
