@@ -1,6 +1,6 @@
 /*
- * Control groups of every kind: which are found among mounts, and what is written into them. Files stand in
- * for hierarchies that this machine does not have; that limits hold is tested in process_containers_test.c
+ * Control groups of every kind: detection from the mounts, and the values written. Files stand in
+ * for hierarchies that this machine does not have; process_containers_test.c tests that limits hold
  * on those that it has.
  */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What the containers of a task mean to each other, and what their programs find around them. */
+/* Dependencies between the containers of a task, and the environment of their programs. */
 #include "runtime/process_test.h"
 
 #define SH(name, script, more)                                                                     \
@@ -11,8 +11,8 @@ static const char essential_spec[] =
 		"{'containerName':'other','condition':'START'}]") ","
 	SH("other", "exec sleep 1000", ",'essential':false");
 
-/* Each writes its name; its condition says what must be there before. START says that the program
- * was started, not how far it is. */
+/* Each writes its name; its condition says which names must exist before. START means that the
+ * program was started, not how far it is. */
 static const char conditions_spec[] =
 	SH("last", "echo last >> @/order",
 		",'dependsOn':[{'containerName':'complete','condition':'COMPLETE'},"
@@ -47,7 +47,7 @@ static const char health_spec[] =
 		"'startPeriod':1000}") ","
 	SH("plain", "exec sleep 1000", "");
 
-/* Fails three times, then exits with a code that is not to be tried again. */
+/* Fails three times, then exits with a code that must not be retried. */
 static const char restarts_spec[] =
 	SH("app", "echo x >> @/runs; echo run; [ $(wc -l < @/runs) -lt 4 ] && exit 1; exit 42",
 		",'restartPolicy':{'enabled':true,'ignoredExitCodes':[42],'restartAttemptPeriod':0}") ","
@@ -319,7 +319,7 @@ static void test_notes_say_what_is_missing(void **state)
 	assert_non_null(strstr(task->notes.data, "read-only"));
 }
 
-/* With control groups a limit holds and is told when it is hit; without, the notes say so. */
+/* With control groups a limit holds and is reported when it is hit; without, the notes say so. */
 static void test_limits(void **state)
 {
 	struct fixture *fixture = *state;
@@ -332,12 +332,12 @@ static void test_limits(void **state)
 		assert_non_null(strstr(task->notes.data, "memory is reserved, not limited"));
 	if (strstr(task->notes.data, "memory is reserved, not limited"))
 		return;
-	/* It asks for ever more, and is alone in it. */
+	/* It allocates more and more, and is alone in its group. */
 	task = run(fixture,
 		spec_in(fixture, "bridge",
 			SH("app", "tail /dev/zero; exit 0", ",'memory':32") "," SH("other",
 				"exec sleep 1000", ",'essential':false,'memory':32")));
-	assert_int_equal(container_of(task, "app")->exit_code, 0); /* the shell lives on */
+	assert_int_equal(container_of(task, "app")->exit_code, 0); /* the shell survives */
 	task = run(fixture, spec_in(fixture, "bridge",
 				    "{'name':'app','image':'host','command':['tail','/dev/"
 				    "zero'],'memory':32}"));
@@ -345,7 +345,7 @@ static void test_limits(void **state)
 	assert_true(span_starts_with(task->containers[0].reason, SPAN("OutOfMemoryError: ")));
 }
 
-/* Whatever the supervisor has open is its own. */
+/* The supervisor's own descriptors are not inherited. */
 static void test_descriptors_are_the_standard_ones(void **state)
 {
 	struct fixture *fixture = *state;

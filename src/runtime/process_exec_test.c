@@ -120,7 +120,7 @@ static void test_exec_that_cannot_be(void **state)
 	assert_non_null(strstr(err.message, "does not run"));
 	assert_true(fixture->runtime->operations->exec(fixture->runtime, token, SPAN("app"),
 			    command_of(fixture, "[]"), false, &exec, &err) < 0);
-	assert_int_equal(fixture->runtime->operations->exec(fixture->runtime, SPAN("nobody"),
+	assert_int_equal(fixture->runtime->operations->exec(fixture->runtime, SPAN("missing"),
 				 SPAN("app"), command_of(fixture, "['true']"), false, &exec, &err),
 		-ENOENT);
 	exec = exec_in(fixture, token, "['no-such-program']", false);
@@ -164,7 +164,7 @@ static void exec_and_wait(struct fixture *fixture, struct span token, int ready)
 	_exit(2);
 }
 
-/* Who asked is gone: so is the program, and nothing else. */
+/* The caller is gone: so is the program, and nothing else. */
 static void test_exec_ends_with_its_caller(void **state)
 {
 	struct fixture *fixture = *state;

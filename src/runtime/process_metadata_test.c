@@ -1,5 +1,4 @@
-/* What tasks are told: the task metadata endpoint from within every kind of network, and environment
- * files. */
+/* The task metadata endpoint from within every kind of network, and environment files. */
 #include "runtime/process_test.h"
 
 static const char program[] =
@@ -110,7 +109,7 @@ static void check_endpoint(struct fixture *fixture, const char *network, unsigne
 	assert_number(result, "post", 405);
 	assert_text(result, "long", "HTTP/1.1 431");
 	assert_text(result, "broken", "HTTP/1.1 400");
-	/* Those who say nothing hold nobody up for long. */
+	/* Silent clients block no others for long. */
 	assert_number(result, "crowd", 200);
 	unlink(path);
 }

@@ -1,7 +1,6 @@
 /*
- * What survives: servers that end and come back, servers that are killed at any moment, supervisors
- * that are killed, starts that were cut in the middle. Nothing runs twice, and no exit code is
- * lost.
+ * Recovery: servers that restart, servers that are killed at any moment, supervisors that are
+ * killed, starts that were interrupted. Nothing runs twice, and no exit code is lost.
  */
 #include "runtime/process_test.h"
 
@@ -13,8 +12,8 @@
 #include "runtime/task/plan.h"
 #include "runtime/task/record.h"
 
-/* A process of the task's supervisor: the supervisor itself leads its session, a keeper does not.
- * */
+/* A process of the task's supervisor: the supervisor itself leads its session, a monitor does
+ * not. */
 static pid_t find_supervising(struct fixture *fixture, struct span token, bool leader)
 {
 	_free_ char *folder = memory_format("%s/%.*s", fixture->folder, SPAN_ARGS(token));
@@ -95,7 +94,7 @@ static void test_a_lost_supervisor(void **state)
 		assert_int_equal(task->containers[0].phase, RUNTIME_STOPPED);
 		assert_true(task->reason.length > 0);
 		assert_nothing_of(token);
-		/* Said once and for all, and never run again. */
+		/* The end is final, and the task never runs again. */
 		close_runtime(fixture);
 		open_runtime(fixture);
 		assert_int_equal(fixture->runtime->operations->start(fixture->runtime, token,
@@ -106,7 +105,7 @@ static void test_a_lost_supervisor(void **state)
 	}
 }
 
-/* Supervisor and keeper at once: what is left is found by its mark. */
+/* Supervisor and monitor at once: leftovers are found by the token's variable. */
 static void test_everything_that_supervises_is_killed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -190,33 +189,33 @@ static void test_cut_starts_are_resolved(void **state)
 	write_file(fixture->folder, begun, RECORD_STATE_FILE, buffer_span(&record));
 	open_runtime(fixture);
 
-	/* Promised and not begun: run now. */
+	/* Accepted and not started: it runs now. */
 	task = wait_phase(fixture, ordered, RUNTIME_STOPPED);
 	assert_int_equal(task->containers[0].exit_code, 9);
 	assert_true(span_is(task->address, "127.64.0.9"));
 	assert_true(span_is(read_log(fixture, ordered, "app"), "once\n"));
-	/* A record that the power cut short: the supervisor had run nothing. */
+	/* A record that a power cut truncated: the supervisor had run nothing. */
 	task = wait_phase(fixture, torn_record, RUNTIME_STOPPED);
 	assert_int_equal(task->containers[0].exit_code, 9);
 	assert_true(span_is(read_log(fixture, torn_record, "app"), "once\n"));
-	/* Never promised: gone. */
+	/* Never accepted: removed. */
 	assert_int_equal(fixture->runtime->operations->get(fixture->runtime, empty, fixture->arena,
 				 &task, &err),
 		-ENOENT);
 	assert_int_equal(fixture->runtime->operations->get(fixture->runtime, torn, fixture->arena,
 				 &task, &err),
 		-ENOENT);
-	/* Not to be understood: told, not dropped. */
+	/* Cannot be parsed: reported, not dropped. */
 	task = wait_phase(fixture, broken, RUNTIME_STOPPED);
 	assert_int_equal(task->stop, RUNTIME_STOP_FAILED_TO_START);
 	assert_true(span_starts_with(task->reason, SPAN("CannotStartContainerError: ")));
-	/* Begun, and nobody there: lost, not run. */
+	/* Started, without a supervisor: lost, not run. */
 	task = wait_phase(fixture, begun, RUNTIME_STOPPED);
 	assert_int_equal(task->stop, RUNTIME_STOP_LOST);
 	assert_true(span_is(read_log(fixture, begun, "app"), ""));
 }
 
-/* A server that starts tasks, collects ends, and is killed whenever. */
+/* A server that starts tasks, collects exit codes, and is killed at any time. */
 
 enum { ROUNDS = 20, TASKS_PER_ROUND = 20, TASKS = ROUNDS * TASKS_PER_ROUND };
 

@@ -1,7 +1,7 @@
 /*
  * Tasks that share the machine's network, with real programs that bind to every address: each is
- * reached at its own, and by itself at localhost. Where the kernel does not let slipway redirect, the
- * task says so, and a port that is taken stops it.
+ * reached at its own address, and by itself at localhost. Where the kernel does not allow
+ * redirection, the task's notes say so, and a port in use stops it.
  */
 #include "runtime/process_test.h"
 #include "runtime/process_test_network.h"
@@ -33,7 +33,7 @@ static void test_same_port_twice(void **state)
 	WAIT_FOR(span_is(ask(fixture, first->address, port), "one"));
 	two = start_server(fixture, "awsvpc", port, "two");
 	if (!is_redirected(get(fixture, one))) {
-		/* Not on this kernel: the second is told why it cannot be. */
+		/* Not on this kernel: the second task has the reason. */
 		second = wait_phase(fixture, two, RUNTIME_STOPPED);
 		assert_int_equal(second->stop, RUNTIME_STOP_FAILED_TO_START);
 		assert_true(find_in(second->reason, "binds cannot be redirected"));
@@ -42,7 +42,7 @@ static void test_same_port_twice(void **state)
 	second = wait_phase(fixture, two, RUNTIME_RUNNING);
 	WAIT_FOR(span_is(ask(fixture, second->address, port), "two"));
 	assert_true(span_is(ask(fixture, first->address, port), "one"));
-	/* The machine's own address is nobody's. */
+	/* The machine's own address has no listener. */
 	assert_true(span_is(ask(fixture, SPAN("127.0.0.1"), port), ""));
 }
 
@@ -115,7 +115,7 @@ static const char dual_program[] =
 	"try:\n"
 	"    socket.create_connection(('127.0.0.1', 1), 20)\n"
 	"except OSError as problem:\n"
-	"    print('nobody', problem.errno)\n"
+	"    print('no listener', problem.errno)\n"
 	"print('ready', flush=True)\n"
 	"threading.Event().wait()\n";
 
@@ -144,7 +144,7 @@ static void test_python_with_threads_and_both_families(void **state)
 		return;
 	}
 	if (!span_is(text, "itself dual\nat once True\nfree 0.0.0.0\nown 127.0.0.1\nfound True\n"
-			   "refused 98\nnobody 111\nready\n"))
+			   "refused 98\nno listener 111\nready\n"))
 		fail_msg("%.*s", SPAN_ARGS(text));
 	assert_true(span_is(ask(fixture, task->address, port), "dual"));
 	/* A check from beside the program finds it at localhost, too. */

@@ -1,6 +1,6 @@
 /*
- * What keeps tasks apart, with real programs: processes, volumes, host names, networks. Where this
- * machine does not let slipway do it, the same tests hold that the task runs and says so.
+ * Isolation of tasks, with real programs: processes, volumes, host names, networks. Where this
+ * machine does not allow it, the same tests check that the task runs and says so.
  */
 #include "runtime/process_test.h"
 #include "runtime/process_test_network.h"
@@ -88,7 +88,7 @@ static void test_hostname(void **state)
 	if (is_separated(fixture, task))
 		assert_true(span_is(text, "deck\n"));
 	else
-		assert_non_null(strstr(task->notes.data, "hostname is only told"));
+		assert_non_null(strstr(task->notes.data, "hostname is only set"));
 	gethostname(after, sizeof(after) - 1);
 	assert_string_equal(ours, after);
 }
@@ -278,13 +278,13 @@ static void test_two_runtimes(void **state)
 		WAIT_FOR(!any_interface_of(other->folder));
 		assert_true(span_is(ask(fixture, first->address, port), "one"));
 	}
-	/* Leftovers are looked for by the test, not by the runtime. */
+	/* The test, not the runtime, checks for leftovers. */
 	stop(fixture, one, "");
 	wait_phase(fixture, one, RUNTIME_STOPPED);
 	tear_down(&state_of_other);
 }
 
-/* With no server there, the last task takes the bridge with it. */
+/* Without a server, the last task removes the bridge. */
 static void test_networks_go_with_their_tasks(void **state)
 {
 	struct fixture *fixture = *state;

@@ -1,5 +1,4 @@
-/* The process runtime with real programs: starting, ending, stopping, what is told, and what is
- * refused. */
+/* The process runtime with real programs: starting, ending, stopping, reports, and errors. */
 #include "runtime/process_test.h"
 
 static void test_exit_codes(void **state)

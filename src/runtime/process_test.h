@@ -106,7 +106,7 @@ static inline void pause_a_moment(void)
 	nanosleep(&moment, NULL);
 }
 
-/* The condition, or a failure that names it after a minute. */
+/* Waits for the condition; fails with its text after a minute. */
 #define WAIT_FOR(condition)                                                                        \
 	do {                                                                                       \
 		int64_t until_ = clock_steady_us(clock_system()) + TEST_PATIENCE_US;               \
@@ -117,7 +117,7 @@ static inline void pause_a_moment(void)
 		}                                                                                  \
 	} while (0)
 
-/* Unique on this machine while the test runs: leftovers are looked for by it. */
+/* Unique on this machine while the test runs: it finds leftovers by it. */
 static inline struct span new_token(struct fixture *fixture)
 {
 	return arena_format(fixture->arena, "test-%d-%u", (int)getpid(), fixture->names++);
@@ -297,7 +297,7 @@ static inline bool any_interface_of(const char *folder)
 	return strstr(text.data, name);
 }
 
-/* What the kernel lets us: tasks are separated, or their notes say why not. */
+/* With or without isolation: tasks are separated, or their notes say why not. */
 static inline bool is_separated(const struct fixture *fixture, const struct runtime_task *task)
 {
 	bool plain = strstr(task->notes.data, "plain mode");

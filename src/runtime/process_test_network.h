@@ -1,7 +1,7 @@
 /*
- * For tests of what tasks are reached at: the test program is a server, too (its main() calls serve()
- * when it is started as PROGRAM serve PORT TEXT, or as PROGRAM serve-own PORT TEXT for one that binds to
- * $SLIPWAY_ADDRESS), and a client.
+ * For tests of the addresses of tasks: the test program is a server, too (its main() calls serve()
+ * when it is started as PROGRAM serve PORT TEXT, or as PROGRAM serve-own PORT TEXT for one that
+ * binds to $SLIPWAY_ADDRESS), and a client.
  */
 #ifndef RUNTIME_PROCESS_TEST_NETWORK_H
 #define RUNTIME_PROCESS_TEST_NETWORK_H
@@ -38,7 +38,7 @@ static inline int serve(const char *kind, const char *port, const char *text)
 	}
 }
 
-/* What a server at the address says; "" when there is none. */
+/* The answer of a server at the address; "" when there is none. */
 static inline struct span ask(struct fixture *fixture, struct span where, uint16_t port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -77,7 +77,7 @@ static inline struct span start_server(struct fixture *fixture, const char *netw
 	return start_server_of_kind(fixture, "serve", network, port, text);
 }
 
-/* Below those that the kernel gives to whoever asks for any, so that nobody gets it meanwhile. */
+/* Below the range of ephemeral ports, so that no other process gets it meanwhile. */
 static inline uint16_t free_port(void)
 {
 	for (;;) {

@@ -1,31 +1,32 @@
 /*
- * Where tasks run. A runtime starts and stops tasks on its instances and says what became of them; it
- * knows nothing of clusters, services or deployments, and never writes an ECS object. ecs/ asks, reads
- * what is reported, and writes the truth in one place.
+ * Where tasks run. A runtime starts and stops tasks on its instances and reports their state; it
+ * knows nothing of clusters, services or deployments, and never writes an ECS object. ecs/ calls
+ * it, reads its reports, and is the only writer.
  *
- * Tokens. A task is known by the token that ecs/ chose (the task's id). Starting is idempotent: a second
- * start with the same token is the same task, also after either side was restarted. So recovery is:
- * list, compare, start or stop what differs.
+ * Tokens. ecs/ chooses the token of a task (the task's id). Starting is idempotent: a second start
+ * with the same token is the same task, also after either side was restarted. So recovery is: list,
+ * compare, start or stop the differences.
  *
- * Looking. The runtime tells that something about a token changed (`changed`, level-triggered, may come
- * too often, never blocks) and runtime_get() says how it is now. runtime_list_tasks() says everything; a
- * listing that could not be completed fails, and is never read as empty.
+ * Reports. The runtime reports that a token changed (`changed`, level-triggered, may come too
+ * often, never blocks) and runtime_get() returns its current state. runtime_list_tasks() returns
+ * all; a listing that could not be completed fails, and is never read as empty.
  *
- * Ends. What a stopped task's containers exited with is remembered, on disk where there is one, until
- * runtime_acknowledge(): an exit is never lost between two crashes. A token that was acknowledged, or was
- * never started, is unknown (-ENOENT).
+ * Ends. The exit codes of a stopped task's containers are kept, on disk where there is one, until
+ * runtime_acknowledge(): a crash on either side loses no exit code. A token that was acknowledged,
+ * or was never started, is unknown (-ENOENT).
  *
  * Groups. A driver that keeps replicas itself (Kubernetes) has the operations of struct
- * runtime_group_operations: services and task sets are applied to it as groups, and it starts the tasks of a
- * group, rolls them to a new version and replaces them by itself. Their tokens are its own choice; each says
- * which group and version it is of. ecs/ never starts one, and stops one only to have it replaced. A task of a
- * group whose essential container ended is STOPPED; the driver replaces it when that was acknowledged, and
- * not before, so that ecs/ says how fast a crashing one comes again. Such a driver also chooses the instance
- * of a task that is started with instance "".
+ * runtime_group_operations: services and task sets are applied to it as groups, and it starts the
+ * tasks of a group, rolls them to a new version and replaces them by itself. It chooses their
+ * tokens; each task reports its group and version. ecs/ never starts one, and stops one only to
+ * have it replaced. A task of a group whose essential container ended is STOPPED; the driver
+ * replaces it when that was acknowledged, and not before, so that ecs/ decides the back-off of a
+ * crashing task. Such a driver also chooses the instance of a task that is started with instance
+ * "".
  *
- * Holding. The programs of a task that sends or gets traffic run on for spec.holdSeconds after its end was
- * announced (phase STOPPING with `ends_ms` set): until then what knows it may still come. Drivers without
- * groups are told to stop only when nobody comes any more, and do not hold.
+ * Holding. The programs of a task with traffic keep running for spec.holdSeconds after its end was
+ * announced (phase STOPPING with `ends_ms` set): until then clients may still connect. Drivers
+ * without groups are stopped only when no client can connect any more, and do not hold.
  *
  * All calls may block (a remote runtime); they are made from controllers' threads.
  */
@@ -47,8 +48,8 @@
 #define RUNTIME_SPEC_MAX ((size_t)256 * 1024)
 #define RUNTIME_INSTANCE_MAX 253 /* bytes of an instance's id: a DNS name, as nodes have */
 #define RUNTIME_GROUP_MAX 640    /* bytes of a group's id: ACCOUNT/REGION/CLUSTER/SERVICE/NUMBER */
-#define RUNTIME_VERSIONS_MAX 32  /* of a group that are told of */
-#define RUNTIME_EVENTS_MAX 100   /* of a group that are told of */
+#define RUNTIME_VERSIONS_MAX 32  /* of a group that are reported */
+#define RUNTIME_EVENTS_MAX 100   /* of a group that are reported */
 
 struct runtime_instance {
 	struct span id;                /* stable across restarts: "machine", "machine-2" */
@@ -57,7 +58,7 @@ struct runtime_instance {
 	int64_t memory;                /* MiB */
 	struct span address;           /* of the machine, or "" */
 	const struct json *attributes; /* [{"name","value"?}], what ECS agents announce */
-	bool away; /* it is known and does not answer: takes no tasks, and what runs there is not lost yet */
+	bool away; /* it is known but unreachable: takes no tasks, and its tasks are not lost yet */
 };
 
 enum runtime_phase {
@@ -112,21 +113,20 @@ struct runtime_task {
 	struct span version;  /* of the group that it was made from; "" */
 	enum runtime_phase phase;
 	enum runtime_stop stop;
-	struct span reason;  /* for people; "" */
+	struct span reason;  /* for users; "" */
 	struct span address; /* of the task, if it has one of its own; "" */
 	struct span mac;     /* of its interface, likewise */
-	struct span
-		notes; /* what could not be done as asked (a limit, a separation), for people; "" */
+	struct span notes;   /* unsupported settings (a limit, isolation), for users; "" */
 	int64_t created_ms, started_ms, stopped_ms;
 	int64_t ends_ms;     /* its programs are held until then, see above; 0 */
-	int64_t deletion_ms; /* until then it is to be gone, in the words of what keeps replicas; 0 */
-	bool unkept;      /* when it has ended nothing of it can be read any more, logs neither */
-	bool gate_closed; /* of a gated task of a group: open_gate() was not said of it yet */
+	int64_t deletion_ms; /* deadline of its deletion, as the keeper of its replicas set it; 0 */
+	bool unkept;         /* after its end nothing of it can be read, not even logs */
+	bool gate_closed;    /* of a gated task of a group: open_gate() was not called for it yet */
 	struct runtime_container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
 };
 
-/* What a group is to be. */
+/* The desired state of a group. */
 struct runtime_group {
 	struct span id; /* of the service or task set; ecs/ chose it, up to RUNTIME_GROUP_MAX */
 	struct span version; /* "ecs-svc/123…": another one is rolled out */
@@ -134,7 +134,8 @@ struct runtime_group {
 	int64_t desired;
 	int64_t minimum_healthy; /* percent */
 	int64_t maximum;         /* percent */
-	int64_t settle_seconds; /* so long a new task is ready before it takes an older one's place */
+	/* a new task must be ready for this long before it replaces an older one */
+	int64_t settle_seconds;
 	const struct json
 		*spec; /* runtime/spec.h; of all tasks of this version, so without "arn" */
 };
@@ -146,7 +147,7 @@ struct runtime_group_version {
 	int64_t created_ms;
 };
 
-/* Something that happened to a group or one of its tasks, in the runtime's words. */
+/* An event of a group or one of its tasks, in the runtime's text. */
 struct runtime_group_event {
 	struct span id; /* the same for the same event, also after a restart */
 	int64_t at_ms;
@@ -155,15 +156,15 @@ struct runtime_group_event {
 	struct span text; /* "FailedScheduling: 0/3 nodes are available: …" */
 };
 
-/* What a group is. The numbers are the runtime's own. ECS counts the tasks that it knows, of which each says its
- * version; tests hold one against the other. */
+/* The actual state of a group. The numbers are the runtime's own. ECS counts the tasks that it
+ * knows by their version; tests compare the two. */
 struct runtime_group_state {
 	struct span id;
-	struct span version; /* that was last asked for */
-	bool settled;        /* it has seen what was last asked for */
+	struct span version; /* the last applied one */
+	bool settled;        /* it has processed the last apply */
 	int64_t desired;
 	int64_t current, updated, ready, available;
-	bool failed;        /* it says that it cannot go on by itself */
+	bool failed;        /* it reports that it makes no progress */
 	struct span reason; /* why; "" */
 	bool ending;        /* being deleted */
 	struct runtime_group_version versions[RUNTIME_VERSIONS_MAX]; /* newest first */
@@ -180,11 +181,11 @@ struct runtime_endpoint {
 	bool ready;
 };
 
-/* What a name of service discovery is to lead to, for tasks of one cluster. */
+/* The desired targets of a name of service discovery, for tasks of one cluster. */
 struct runtime_name {
 	struct span cluster_arn;
 	struct span name, domain; /* "web" in "shop.local" */
-	bool exists;              /* false: there is no such name any more */
+	bool exists;              /* false: the name was deleted */
 	const struct runtime_endpoint *endpoints;
 	size_t endpoint_count;
 };
@@ -192,32 +193,32 @@ struct runtime_name {
 struct runtime;
 struct runtime_exec;
 
-/* Told on a thread of the runtime's. token "" means: anything may have changed, list. */
+/* Called on a thread of the runtime's. token "" means: anything may have changed, list. */
 typedef void (*runtime_changed)(void *context, struct span token);
 
-/* Told likewise, of groups. id "": any of them may have changed, list. */
+/* The same for groups. id "": any of them may have changed, list. */
 typedef void (*runtime_group_changed)(void *context, struct span id);
 
 struct runtime_group_operations {
-	/* Makes it, or makes it what it is to be now; asking twice is asking once. -EINVAL with a reason for
-	 * people: it can never be. -EEXIST: something that is not ours has its place. */
+	/* Creates or updates it; idempotent. -EINVAL with a reason for users: it can never run.
+	 * -EEXIST: an object that is not ours has its name. */
 	int (*apply)(struct runtime *runtime, const struct runtime_group *group, struct err *err);
-	/* Begins its end, and that of all its tasks. -ENOENT: there is none. */
+	/* Starts deleting it with all its tasks. -ENOENT: there is none. */
 	int (*remove)(struct runtime *runtime, struct span id, struct err *err);
 	int (*get)(struct runtime *runtime, struct span id, struct arena *arena,
 		struct runtime_group_state **ret_group, struct err *err);
 	int (*list)(struct runtime *runtime, struct arena *arena, struct span **ret_ids,
 		size_t *ret_count, struct err *err);
-	/* A task of a group with spec.gated takes the place of an older one, and counts as ready, only after
-	 * this was said of it: what is to send traffic to it does. -ENOENT: there is none. */
+	/* A task of a group with spec.gated replaces an older one, and counts as ready, only after
+	 * this call: it gets traffic now. -ENOENT: there is none. */
 	int (*open_gate)(struct runtime *runtime, struct span token, struct err *err);
-	/* Makes the runtime's own service discovery lead to these tasks; asking twice is asking once. Without
-	 * endpoints nothing is made that is not there. NULL: it has none of its own. */
+	/* Publishes these tasks in the runtime's own service discovery; idempotent. Without
+	 * endpoints a missing name is not created. NULL: the runtime has none. */
 	int (*publish)(struct runtime *runtime, const struct runtime_name *name, struct err *err);
-	/* Whether new tasks may come to an instance. -ENOENT: there is none. */
+	/* Whether an instance takes new tasks. -ENOENT: there is none. */
 	int (*cordon)(struct runtime *runtime, struct span instance, bool closed, struct err *err);
-	/* Whether daemons of a cluster's groups are to leave an instance, and to stay away. NULL: they leave what
-	 * is closed by themselves. -ENOENT: there is none. */
+	/* Whether daemons of a cluster's groups leave an instance, and stay away. NULL: they leave
+	 * cordoned instances by themselves. -ENOENT: there is none. */
 	int (*dismiss)(struct runtime *runtime, struct span cluster_arn, struct span instance,
 		bool away, struct err *err);
 };
@@ -230,15 +231,17 @@ struct runtime_operations {
 	/* Every token known, stopped and not acknowledged ones included. */
 	int (*list_tasks)(struct runtime *runtime, struct arena *arena, struct span **ret_tokens,
 		size_t *ret_count, struct err *err);
-	/* spec: see runtime/spec.h. -EINVAL with a reason that goes into the task: it can never start. Other
-	 * codes: try again. The spec is durable before 0 is returned. */
+	/* spec: see runtime/spec.h. -EINVAL with a reason that goes into the task: it can never
+	 * start. Other codes: retry. The spec is durable before 0 is returned. */
 	int (*start)(struct runtime *runtime, struct span token, struct span instance,
 		const struct json *spec, struct err *err);
-	/* Begins stopping: SIGTERM, then SIGKILL after each container's stop timeout. Of a task that is held
-	 * (`ends_ms`): nobody comes any more, it need not be held longer. -ENOENT: unknown. */
+	/* Starts stopping: SIGTERM, then SIGKILL after each container's stop timeout. For a task
+	 * that is held (`ends_ms`): no client can connect any more, so the hold ends. -ENOENT:
+	 * unknown. */
 	int (*stop)(struct runtime *runtime, struct span token, struct span reason,
 		struct err *err);
-	/* -EAGAIN: it has not looked at everything since it was opened, and tells "" when it has. */
+	/* -EAGAIN: its first listing is not complete since it was opened; it reports "" when it
+	 * is. */
 	int (*get)(struct runtime *runtime, struct span token, struct arena *arena,
 		struct runtime_task **ret_task, struct err *err);
 	int (*acknowledge)(struct runtime *runtime, struct span token, struct err *err);
@@ -247,12 +250,12 @@ struct runtime_operations {
 	int (*exec)(struct runtime *runtime, struct span token, struct span container,
 		const struct json *command, bool terminal, struct runtime_exec **ret_exec,
 		struct err *err);
-	/* The logs of a container as lines already written, from `offset` bytes on; *ret_offset is where to
-	 * go on. -ENOENT: unknown. */
+	/* The logs of a container as complete lines, from `offset` bytes on; *ret_offset is where
+	 * to continue. -ENOENT: unknown. */
 	int (*read_logs)(struct runtime *runtime, struct span token, struct span container,
 		uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset,
 		struct err *err);
-	void (*close)(struct runtime *runtime); /* tasks go on */
+	void (*close)(struct runtime *runtime); /* tasks keep running */
 };
 
 /* Drivers embed it as their first member. */

@@ -1,7 +1,7 @@
 /*
- * The simulated world at its worst, on virtual time: a small server that wants some tasks to run and
- * end, crashes now and then, and remembers only what it wrote down. Whatever gets lost, late or repeated,
- * no token runs twice, and when the world has calmed down everything comes to its end.
+ * The simulated world with all faults, on virtual time: a small server that wants some tasks to run
+ * and end, crashes now and then, and remembers only what it stored. Even with lost, late and
+ * repeated messages no token runs twice, and without further faults all tasks reach their end.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 #define CALM_US INT64_C(3600000000)
 #define RECHECK_US INT64_C(30000000)
 
-/* What the server wrote down about one slot; survives its crashes. */
+/* The server's stored state of one slot; survives its crashes. */
 struct slot {
 	struct server *server;
 	unsigned index, attempt;
@@ -184,7 +184,7 @@ static void add_counts(struct simulated_counts *sum, const struct simulated_coun
 	sum->instance_deaths += counts->instance_deaths;
 }
 
-/* Says the hash of all that happened. */
+/* Returns the hash of the whole run. */
 static uint64_t run_seed(uint64_t seed, struct simulated_counts *sum)
 {
 	static const char spec[] =
@@ -246,7 +246,7 @@ static void test_comes_to_an_end(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		run_seed(seed, &sum);
-	/* Every fault was met, many times. */
+	/* Every fault happened, many times. */
 	assert_true(sum.starts > SEEDS * SLOTS * 3);
 	assert_true(sum.failed_calls > SEEDS);
 	assert_true(sum.lost_answers > SEEDS);

@@ -1,7 +1,8 @@
 /*
- * Groups of the simulated world at its worst, on virtual time: a small server that wants some groups to be, changes
- * its mind, crashes now and then, and remembers only what it wrote down. Whatever gets lost, late, repeated or
- * deleted behind its back, when the world has calmed down there is exactly what it wants.
+ * Groups of the simulated world with all faults, on virtual time: a small server that wants some
+ * groups, changes them, crashes now and then, and remembers only what it stored. Even with lost,
+ * late and repeated messages and deletions by others, without further faults exactly the desired
+ * groups exist.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -29,7 +30,7 @@
 #define CALM_US INT64_C(1800000000)
 #define RECHECK_US INT64_C(20000000)
 
-/* What is wanted; survives crashes. */
+/* The desired state; survives crashes. */
 struct wanted {
 	bool is_wanted;
 	unsigned version;
@@ -187,7 +188,7 @@ static void server_end(struct server *server)
 	runner_free(server->runner);
 }
 
-/* ---- what is done to it ---- */
+/* ---- changes and faults ---- */
 
 static uint64_t draw(struct server *server, uint64_t below)
 {
@@ -230,7 +231,7 @@ static void be_wild(struct server *server)
 	}
 }
 
-/* In the end, with the server still there and nothing going wrong. */
+/* At the end, with the server running and without faults. */
 static void check_all(struct server *server, uint64_t seed)
 {
 	const struct runtime_group_operations *groups = server->runtime->operations->groups;
@@ -268,7 +269,7 @@ static void check_all(struct server *server, uint64_t seed)
 		fail_msg("seed %" PRIu64 ": %s", seed, server->rule);
 }
 
-/* Says the hash of all that happened. */
+/* Returns the hash of the whole run. */
 static uint64_t run_seed(uint64_t seed, struct simulated_counts *sum)
 {
 	static const char spec[] =

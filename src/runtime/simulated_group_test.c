@@ -140,7 +140,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- asking and looking ---- */
+/* ---- calls and reports ---- */
 
 static void apply(struct rig *rig)
 {
@@ -196,7 +196,7 @@ static size_t count_in(struct rig *rig, enum runtime_phase phase)
 	return found;
 }
 
-/* Waits only for notices: a change that nobody is told of is not found. */
+/* Waits only for notices: a change without a notice is not found. */
 #define WAIT_UNTIL(rig, condition)                                                                 \
 	do {                                                                                       \
 		int64_t deadline_us_ = runner_deadline_us((rig)->runner, PATIENCE_US);             \
@@ -218,7 +218,7 @@ static void sleep_a_while(struct rig *rig)
 		0);
 }
 
-/* What is told of a group is a little old, so the tasks are looked at too. */
+/* The report of a group is a little old, so check the tasks, too. */
 static bool is_done(struct rig *rig)
 {
 	const struct runtime_group_state *group = get_group(rig);
@@ -320,7 +320,7 @@ static void test_life(void **state)
 	assert_int_equal(count, 1);
 	assert_string_equal(ids[0].data, GROUP);
 
-	/* Asking twice is asking once. */
+	/* Applying twice changes nothing. */
 	apply(rig);
 	assert_true(get_group(rig)->settled);
 	rig->desired.desired = 6;
@@ -426,7 +426,7 @@ static void test_replaced(void **state)
 	WAIT_UNTIL(rig, is_done(rig) && count_in(rig, RUNTIME_STOPPED) == 1);
 	assert_int_equal(get_task(rig, task->token)->stop, RUNTIME_STOP_LOST);
 
-	/* Nobody starts a task of a group. */
+	/* A task of a group is never started by a call. */
 	assert_int_equal(rig->broken, 0);
 	task = any_in(rig, RUNTIME_RUNNING);
 	assert_int_equal(rig->runtime->operations->start(rig->runtime, task->token, SPAN(""),
@@ -435,7 +435,7 @@ static void test_replaced(void **state)
 	assert_int_equal(rig->broken, 1);
 }
 
-/* Fewer: those that serve stay. */
+/* Scaling in: ready tasks stay. */
 static void test_scale_in(void **state)
 {
 	struct rig *rig = *state;
@@ -450,7 +450,7 @@ static void test_scale_in(void **state)
 	WAIT_UNTIL(rig, get_group(rig)->ready == 3);
 	rig->desired.desired = 4;
 	apply(rig);
-	/* The one that ended gives up its place, though nobody acknowledged it. */
+	/* The ended task gives up its place, even without an acknowledge. */
 	WAIT_UNTIL(rig, get_group(rig)->settled);
 	assert_int_equal(get_group(rig)->ready, 3);
 	assert_int_equal(count_in(rig, RUNTIME_RUNNING), 4);
@@ -479,7 +479,7 @@ static void test_held(void **state)
 	assert_int_equal(held->phase, RUNTIME_STOPPING);
 	assert_true(held->ends_ms >= held->started_ms + 3000);
 	WAIT_UNTIL(rig, is_done(rig));
-	/* Its program runs on beside the new one; a slow machine is too late to see it. */
+	/* Its program keeps running beside the new one; a slow machine is too late to see it. */
 	simulated_world_counts(rig->world, &counts);
 	if (runner_wall_ms(rig->runner) < held->ends_ms)
 		assert_int_equal(counts.programs, 2);
@@ -488,7 +488,7 @@ static void test_held(void **state)
 	assert_true(held->stopped_ms >= held->ends_ms);
 	assert_int_equal(held->containers[0].exit_code, 143);
 
-	/* When nobody comes any more it need not be held to the end. */
+	/* Releasing a task ends its hold. */
 	rig->desired.version = SPAN("ecs-svc/2");
 	rig->desired.spec = spec_of(rig, "SIMULATED_STOP_MS=5", ",\"holdSeconds\":3600");
 	apply(rig);
@@ -539,7 +539,7 @@ static void test_gate(void **state)
 		assert_false(get_task(rig, tasks[i]->token)->gate_closed);
 	}
 	WAIT_UNTIL(rig, is_done(rig));
-	assert_int_equal(rig->groups->open_gate(rig->runtime, SPAN("nobody"), NULL), -ENOENT);
+	assert_int_equal(rig->groups->open_gate(rig->runtime, SPAN("missing"), NULL), -ENOENT);
 }
 
 static int cordon(struct rig *rig, const char *instance, bool closed)
@@ -639,7 +639,7 @@ static int64_t count_ready_of(struct rig *rig, const char *version)
 	return 0;
 }
 
-/* What was ready for a moment only takes nobody's place. */
+/* A task that was ready for a moment only replaces none. */
 static void test_settling(void **state)
 {
 	struct rig *rig = *state;
@@ -657,7 +657,7 @@ static void test_settling(void **state)
 		acknowledge_all(rig);
 		assert_int_equal(count_ready_of(rig, "ecs-svc/1"), 3);
 	}
-	/* One that stays does, when it has settled. */
+	/* A task that stays ready does, when it has settled. */
 	rig->desired.version = SPAN("ecs-svc/3");
 	rig->desired.spec = spec_of(rig, "SIMULATED_START_MS=1 SIMULATED_HEALTH_MS=1", "");
 	apply(rig);

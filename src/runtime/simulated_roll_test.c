@@ -1,7 +1,7 @@
 /*
- * What holds while a group of the simulated runtime is rolled from version to version, on virtual time, with
- * numbers drawn from seeds: never more tasks than may be, never fewer ready ones than must be, and in the end
- * exactly what was asked for.
+ * Invariants of a rollout of a simulated group from version to version, on virtual time, with
+ * random numbers from seeds: never more tasks than the maximum, never fewer ready ones than the
+ * minimum, and in the end exactly the desired ones.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -135,10 +135,10 @@ static void apply(struct roll *roll, unsigned version)
 		fail_msg("%s", err.message);
 }
 
-/* ---- looking at all of it in one moment ---- */
+/* ---- a consistent look at all tasks ---- */
 
 struct counts {
-	int64_t count, ready, updated; /* of tasks that were not told to end */
+	int64_t count, ready, updated; /* of tasks that were not requested to stop */
 	int64_t on_one_instance;
 };
 
@@ -182,7 +182,7 @@ static struct counts pass(struct roll *roll)
 	return counts;
 }
 
-/* The gates of some. */
+/* Opens the gates of some. */
 static void open_gates(struct roll *roll)
 {
 	const struct runtime_operations *operations = roll->runtime->operations;
@@ -211,7 +211,7 @@ static bool is_done(struct roll *roll, const struct counts *counts, int64_t desi
 	       group->updated == desired && group->version_count == 1;
 }
 
-/* Until it is what was asked for; `strictly`: the bounds hold all the time. */
+/* Until the desired state is reached; `strictly`: the bounds hold all the time. */
 static void run_until_done(struct roll *roll, int64_t desired, bool strictly)
 {
 	int64_t until_us = runner_deadline_us(roll->runner, PATIENCE_US);
@@ -280,7 +280,8 @@ static void test_rolls_within_bounds(void **state)
 	assert_true(used_minimum > SEEDS / 2);
 }
 
-/* Another number in the middle of a roll: the upper bound of the larger one holds, and it comes to its end. */
+/* Scaling during a rollout: the upper bound of the larger number holds, and the rollout
+ * completes. */
 static void test_scales_while_rolling(void **state)
 {
 	(void)state;

@@ -20,7 +20,7 @@ struct rig;
 struct server {
 	struct rig *rig;
 	struct runtime *runtime;
-	unsigned reported, reported_all; /* written on the world's strand, read when it is quiet */
+	unsigned reported, reported_all; /* written on the world's thread, read when it is quiet */
 };
 
 struct rig {
@@ -203,7 +203,7 @@ static struct runtime_task *get(struct rig *rig, const char *token)
 	return r < 0 ? NULL : task;
 }
 
-/* Waits only for notices: a change that nobody is told of is not found. */
+/* Waits only for notices: a change without a notice is not found. */
 static struct runtime_task *wait_for(struct rig *rig, const char *token, enum runtime_phase phase,
 	enum runtime_health health)
 {
@@ -319,7 +319,7 @@ static void test_exits(void **state)
 	assert_int_equal(task->stop, RUNTIME_STOP_REQUESTED);
 	assert_false(task->containers[0].has_exit_code);
 
-	/* Does not end when asked: killed at its stop timeout. */
+	/* Ignores SIGTERM: killed at its stop timeout. */
 	assert_int_equal(start(rig, "e",
 				 spec_of(rig, "SIMULATED_STOP_MS=never", ",\"stopTimeout\":1")),
 		0);

@@ -1,6 +1,7 @@
 /*
- * What a runtime is asked to run: a JSON document made by ecs/ from a task definition with overrides
- * applied, secrets resolved and defaults filled in, so that a driver needs no knowledge of ECS.
+ * The spec of a task for a runtime: a JSON document made by ecs/ from a task definition with
+ * overrides applied, secrets resolved and defaults filled in, so that a driver needs no knowledge
+ * of ECS.
  *
  *     {"version": 1, "family": "web", "revision": 3, "cluster": "default", "clusterArn": "arn:…",
  *      "arn": "arn:aws:ecs:…",
@@ -19,11 +20,11 @@
  *      "group": "service:web", "gated"?: true, "holdSeconds"?: s, "constraints"?: [{"type","expression"?}],
  *      "strategy"?: [{"type","field"?}]}
  *
- * cluster is a name; "clusterArn" says all of it. group, constraints and strategy are for drivers that choose
- * instances themselves; holdSeconds is how long traffic may come after the end of a task was announced; gated: see
- * runtime_group_operations.
- * cpu and memory of the task are 0 when the definition has none. Members that a driver cannot honour are
- * told in runtime_task.notes, or refuse the start where ignoring them would be wrong.
+ * cluster is a name; "clusterArn" is its ARN. group, constraints and strategy are for drivers that
+ * choose instances themselves; holdSeconds is how long clients may connect after the end of a task
+ * was announced; gated: see runtime_group_operations. cpu and memory of the task are 0 when the
+ * definition has none. Members that a driver does not support are listed in runtime_task.notes, or
+ * fail the start where ignoring them would be wrong.
  */
 #ifndef RUNTIME_SPEC_H
 #define RUNTIME_SPEC_H

@@ -1,11 +1,11 @@
 /*
- * slipway-pod: what must happen inside a pod for it to be a task. Static and without needs, because it runs
- * in the containers of other people's images; an init container brings it in.
+ * slipway-pod: the steps inside a pod that make it a task. Static and without dependencies, because
+ * it runs in containers of any image; an init container installs it.
  *
- *     install FILE                copies itself to FILE: what the init container does
- *     hold SECONDS FILE           returns after that time, or when FILE is there: as a preStop hook it keeps
- *                                 a container running while those who send it traffic are told that it ends
- *     release FILE                makes FILE: nobody comes any more
+ *     install FILE                copies itself to FILE: for the init container
+ *     hold SECONDS FILE           returns after that time, or when FILE exists: as a preStop hook it keeps
+ *                                 a container running while load balancers and DNS learn of its end
+ *     release FILE                makes FILE: no client connects any more
  *     wait FILE TIMEOUT INTERVAL CHECK RETRIES START -- COMMAND…
  *                                 runs the command until it succeeds and makes FILE: as a postStart hook it
  *                                 keeps the next container from starting before this one is healthy. Fails
@@ -15,9 +15,9 @@
  *                                 one second, then two, four, up to INTERVAL; only those at full distance
  *                                 count as failures.
  *     after FILE… -- COMMAND…     becomes the command if all files are there. Nodes start the next container
- *                                 also after a hook that failed; this one then does not run
- *     once FILE -- COMMAND…       becomes the command, the first time. Started again (FILE is there) it
- *                                 waits to be ended instead: what a task runs, it runs once
+ *                                 also after a hook that failed; this command then does not run
+ *     once FILE -- COMMAND…       becomes the command, the first time. Restarted (FILE exists) it
+ *                                 waits for its end instead: a task runs its command once
  *     complete -- COMMAND…        runs the command and succeeds whatever it exits with, which it writes to
  *                                 the termination log for slipway to read
  */
@@ -40,7 +40,7 @@
 
 #define SECOND_US INT64_C(1000000)
 #define SECONDS_MAX (7L * 24 * 3600)
-#define POLL_US INT64_C(200000) /* how often a mark is looked for */
+#define POLL_US INT64_C(200000) /* how often a mark is polled */
 #define EXIT_USAGE 2
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
@@ -70,7 +70,7 @@ static int64_t now_us(void)
 	return clock_steady_us(clock_system());
 }
 
-/* Waits for one of the signals, at most until the deadline. The signal, or 0 when it is over. */
+/* Waits for one of the signals, at most until the deadline. The signal, or 0 after the deadline. */
 static int await_signal(const sigset_t *signals, int64_t deadline_us)
 {
 	for (;;) {
@@ -118,7 +118,7 @@ static int run_install(int count, char **arguments)
 
 	if (count != 1)
 		return EXIT_USAGE;
-	/* Started again after the node was: the file is there, and may be running. */
+	/* Restarted with its node: the file exists, and may be running. */
 	temporary = memory_format("%s.new", arguments[0]);
 	if (copy_to(temporary) < 0 || rename(temporary, arguments[0]) < 0)
 		return fail("install", arguments[0]);
@@ -329,7 +329,7 @@ static int run_once(int count, char **arguments)
 	mark = open(arguments[0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (mark < 0 && errno == EEXIST)
 		return await_end();
-	/* Better twice than never. */
+	/* Running twice is better than never. */
 	if (mark < 0)
 		fail("mark", arguments[0]);
 	become(arguments + 2);
@@ -352,7 +352,7 @@ static int run_complete(int count, char **arguments)
 	child = start(arguments + 1, &signals);
 	if (child < 0)
 		return fail("start", arguments[1]);
-	/* Signals are for the command; what it leaves behind is ours to bury. */
+	/* Signals go to the command; reap the processes that it leaves behind. */
 	for (;;) {
 		int signal;
 

@@ -1,8 +1,8 @@
 /*
- * The bridge that tasks with a network of their own are ports of. Each state folder has one, named
- * after it, so that servers of one machine do not meet; its network is one that nothing on this
- * machine has a route to. It is made with the first task that wants it, found again by its name by a
- * server that starts again, and removed when the runtime closes and no task is left.
+ * The bridge of tasks with a network of their own. Each state folder has one, named after it, so
+ * that servers of one machine do not collide; its network has no route on this machine. It is
+ * created with the first task that needs it, found by its name after a restart, and removed when
+ * the runtime closes and no task is left.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 #define CHOOSING_NAME "slipway-network"
 #define CHOOSING_ATTEMPTS 5000 /* a millisecond each */
 
-/* Private networks, those that are least used first. */
+/* Private networks, the least used first. */
 static const struct {
 	uint32_t network;
 	unsigned prefix;
@@ -140,7 +140,7 @@ int process_bridge_make(struct process_runtime *runtime, struct plan_link *ret_l
 	if (r < 0)
 		return r;
 	if (link.prefix != PREFIX)
-		return -EADDRNOTAVAIL; /* somebody changed it */
+		return -EADDRNOTAVAIL; /* another process changed it */
 	*ret_link = link;
 	return 0;
 }

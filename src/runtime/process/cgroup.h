@@ -1,10 +1,10 @@
 /*
  * Limits of memory and processor for a task and for its containers, where this machine has control
- * groups and slipway is root: v2, v1, or some of each, found by what is mounted and by trying. A
+ * groups and slipway is root: v2, v1, or some of each, detected from the mounts and by a probe. A
  * task has the group slipway/TOKEN, a container slipway/TOKEN/NAME, in each hierarchy that is used.
- * Groups are made only for tasks with limits, and are gone with them.
+ * Groups exist only for tasks with limits, and are removed with them.
  *
- * Keepers stay outside: what runs out of memory is the program, not what reports it.
+ * Monitors stay outside: the program runs out of memory, not the process that reports it.
  */
 #ifndef RUNTIME_PROCESS_CGROUP_H
 #define RUNTIME_PROCESS_CGROUP_H
@@ -32,11 +32,11 @@ struct cgroup_entry {
 };
 
 bool cgroup_is_wanted(const struct plan *plan);
-/* What this machine has; nothing unless root. */
+/* Finds the hierarchies of this machine; none unless root. */
 void cgroup_find(struct cgroup_mounts *ret_mounts);
 /* The same of a text like /proc/self/mountinfo, which is cut up. */
 void cgroup_read_mounts(char *mountinfo, struct cgroup_mounts *ret_mounts);
-/* Makes the groups and sets the limits; adds to notes what could not be done. A hierarchy that
+/* Creates the groups and sets the limits; adds unsupported limits to the notes. A hierarchy that
  * cannot be used at all becomes CGROUP_NONE. */
 void cgroup_make(struct cgroup_mounts *mounts, const struct plan *plan, struct buffer *notes);
 void cgroup_entry_of(const struct cgroup_mounts *mounts, struct span token, struct span container,

@@ -1,6 +1,6 @@
 /*
- * Ending everything below this process. Whoever calls it is a subreaper, so a process that leaves
- * its parent, its group or its session is still found here.
+ * Ends all descendants of this process. The caller is a subreaper, so a process that leaves its
+ * parent, its group or its session is still found here.
  */
 #ifndef RUNTIME_PROCESS_DESCENDANTS_H
 #define RUNTIME_PROCESS_DESCENDANTS_H

@@ -1,4 +1,5 @@
-/* A program beside those of a container: its streams are made here and handed to the supervisor. */
+/* A program beside those of a container: this file creates its streams and passes them to the
+ * supervisor. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static int wait_for_guest(struct runtime_exec *exec, int *ret_exit_code, struct 
 	int64_t code = 0;
 	int r;
 
-	/* A terminal hangs up when its last holder lets go; that must be the caller, not we. */
+	/* A terminal hangs up when its last holder closes it; that must be the caller, not this
+	 * process. */
 	memory_close_descriptor(&guest->terminal);
 	setsockopt(guest->connection, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
 	r = process_receive(guest->connection, arena, &answer, err);
@@ -48,7 +50,7 @@ static void resize_guest(struct runtime_exec *exec, unsigned rows, unsigned colu
 		ioctl(guest->terminal, TIOCSWINSZ, &size);
 }
 
-/* The supervisor kills it when we hang up. */
+/* The supervisor kills it when this connection closes. */
 static void kill_guest(struct runtime_exec *exec)
 {
 	struct process_guest *guest = CONTAINER_OF(exec, struct process_guest, exec);

@@ -1,4 +1,4 @@
-/* Messages are built in a fixed buffer, which all that is asked for here fits. */
+/* Messages are built in a fixed buffer, which is large enough for all requests here. */
 #include "runtime/process/netlink.h"
 
 #include <arpa/inet.h>
@@ -62,7 +62,7 @@ static void add_number(struct message *message, uint16_t type, uint32_t number)
 	add(message, type, &number, sizeof(number));
 }
 
-/* What was added since is inside the attribute. */
+/* The bytes added since are inside the attribute. */
 static void close_nest(struct message *message, struct rtattr *nest)
 {
 	nest->rta_len = (uint16_t)(message->data + header_of(message)->nlmsg_len - (char *)nest);
@@ -103,7 +103,7 @@ static int ask(int descriptor, struct message *message, take_answer take, void *
 		for (struct nlmsghdr *one = (struct nlmsghdr *)answer; NLMSG_OK(one, left);
 			one = NLMSG_NEXT(one, left)) {
 			if (one->nlmsg_seq != request->nlmsg_seq)
-				continue; /* of a request that was given up */
+				continue; /* of an abandoned request */
 			if (one->nlmsg_type == NLMSG_ERROR)
 				return ((struct nlmsgerr *)NLMSG_DATA(one))->error;
 			if (one->nlmsg_type == NLMSG_DONE)

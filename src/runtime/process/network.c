@@ -1,8 +1,8 @@
 /*
- * Addresses and ports that are told to a task. An address is one of 127.64.0.0/10, which every
- * Linux machine answers on its loopback interface; a port is one that nobody has bound on any
- * address now and that no task here was told. A task with a network of its own has an address of
- * the bridge's network, and the other one in case the machine does not let it.
+ * Addresses and ports of tasks. An address is one of 127.64.0.0/10, which every Linux machine
+ * answers on its loopback interface; a port is one that is not bound on any address now and that no
+ * task here has. A task with a network of its own has an address of the bridge's network, and the
+ * loopback one in case the kernel does not allow the network.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ static int choose_address(struct process_runtime *runtime, struct plan *plan, st
 		struct in_addr address = {.s_addr = htonl(ADDRESS_FIRST + number)};
 		char text[INET_ADDRSTRLEN];
 
-		/* No .0 and .255, which some programs take for networks. */
+		/* No .0 and .255, which some programs take for network addresses. */
 		if ((number & 0xff) == 0 || (number & 0xff) == 0xff ||
 			!inet_ntop(AF_INET, &address, text, sizeof(text)) ||
 			address_is_taken(runtime, text))

@@ -1,6 +1,6 @@
 /*
- * The operations of the process runtime. They change folders and ask supervisors; how tasks are
- * comes from the thread in watch.c.
+ * The operations of the process runtime. They change folders and send requests to supervisors; the
+ * thread in watch.c keeps the state of tasks.
  */
 #include "runtime/process/process.h"
 
@@ -49,8 +49,8 @@ static struct process_task *find_started(struct process_runtime *runtime, struct
 
 /* Starting. */
 
-/* Not yet durable: the supervisor starts meanwhile, and brings the folder to the disk with its
- * record. One that was cut short is known by its end, see adopt(). */
+/* Not yet durable: the supervisor starts meanwhile, and makes the folder durable with its record. A
+ * truncated spec is known by its end, see adopt(). */
 static int write_spec(const struct process_task *task, const struct plan *plan,
 	const struct json *spec, int *ret_order, struct err *err)
 {
@@ -99,7 +99,7 @@ static int supervise_new(struct process_runtime *runtime, struct process_task *t
 	return r;
 }
 
-/* On a thread of the caller's, without the mutex; nobody else touches the task. */
+/* On a thread of the caller's, without the mutex; no other thread uses the task. */
 static int start_new(struct process_runtime *runtime, struct process_task *task,
 	const struct plan *plan, const struct json *spec, int *ret_channel, struct err *err)
 {
@@ -108,10 +108,10 @@ static int start_new(struct process_runtime *runtime, struct process_task *task,
 
 	if (r == 0)
 		r = supervise_new(runtime, task, order, ret_channel, err);
-	/* -EAGAIN: killed at an unknown point; the probe will tell what it did. */
+	/* -EAGAIN: killed at an unknown point; the probe finds out how far it came. */
 	if (r == 0 || r == -EAGAIN)
 		return 0;
-	/* Else nothing of it was run; and this is not the spec's fault. */
+	/* Else nothing was run; and the spec is not the reason. */
 	folder_remove(task->folder, NULL);
 	return r == -EINVAL ? -EIO : r;
 }
@@ -182,7 +182,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	return r;
 }
 
-/* Asking. */
+/* Reading. */
 
 static int process_list_tasks(struct runtime *base, struct arena *arena, struct span **ret_tokens,
 	size_t *ret_count, struct err *err)
@@ -238,7 +238,7 @@ static int process_get(struct runtime *base, struct span token, struct arena *ar
 	return r < 0 ? r : record_read(json_get(answer, "state"), arena, ret_task, err);
 }
 
-/* A copy of the task that can be used without the mutex: its folder is all that is needed. */
+/* The task's folder, which is enough to work without the mutex. */
 static int find_folder(struct process_runtime *runtime, struct span token, char **ret_folder,
 	bool *ret_ended, struct err *err)
 {
@@ -281,7 +281,7 @@ static int process_stop(struct runtime *base, struct span token, struct span rea
 		r = process_send(connection, buffer_span(&line), NULL, 0, err);
 	if (r == 0)
 		r = process_receive(connection, arena, &answer, err);
-	/* It may be at its end, or lost: the watch tells which, soon. Unknown it is not. */
+	/* It may have ended, or be lost: the watch finds out soon. It is not unknown. */
 	if (r == 0)
 		return 0;
 	err_prefix(err, -EAGAIN, "stop task '%.*s'", SPAN_ARGS(token));
@@ -302,7 +302,7 @@ static int process_acknowledge(struct runtime *base, struct span token, struct e
 	else if (!task->has_ended)
 		r = err_set(err, -EBUSY, "task '%.*s' has not stopped", SPAN_ARGS(token));
 	if (r == 0) {
-		/* In one step: a crash leaves the whole task or none of it. */
+		/* Atomic: a crash leaves the whole task or none of it. */
 		removed = memory_format("%s/" REMOVED_PREFIX "%s", runtime->folder, task->token);
 		if (rename(task->folder, removed) < 0 && errno != ENOENT)
 			r = err_errno(err, "remove '%s'", task->folder);
@@ -313,7 +313,7 @@ static int process_acknowledge(struct runtime *base, struct span token, struct e
 	}
 	lock_release(&runtime->mutex);
 	if (r == 0)
-		folder_remove(removed, NULL); /* or when next opened */
+		folder_remove(removed, NULL); /* or at the next open */
 	return r;
 }
 
@@ -448,13 +448,13 @@ static int lock_folder(struct process_runtime *runtime, struct err *err)
 	}
 }
 
-/* An order is one JSON object; nothing of it is run before the disk has it whole. */
+/* A task spec is one JSON object; nothing runs before it is complete on disk. */
 static bool is_cut_short(struct span text)
 {
 	return text.length == 0 || text.data[text.length - 1] != '}';
 }
 
-/* A folder without a whole order was never started: its start was not answered. */
+/* A folder without a complete task spec was never started: start() did not return 0 for it. */
 static int adopt(struct process_runtime *runtime, struct span token, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -473,7 +473,7 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 		process_task_free(task);
 		return r;
 	}
-	/* One that cannot be understood still may have a supervisor, or a record. */
+	/* A spec that cannot be parsed may still have a supervisor, or a record. */
 	if (plan_parse_task_spec(buffer_span(&text), PLAN_IMAGE_HOST, arena, &plan, NULL) == 0)
 		process_task_take_spec(task, plan);
 	map_put(&runtime->tasks, token, task);

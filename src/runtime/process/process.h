@@ -1,10 +1,10 @@
 /*
  * The process runtime: tasks are programs of this machine. Each has a supervisor process of its own
- * (slipway-task) which goes on when the server ends, and a folder (record.h) from which a server
- * that starts again adopts it. What the programs of a task are kept apart from is said in the
- * task's notes.
+ * (slipway-task) which keeps running when the server ends, and a folder (record.h) from which a
+ * restarted server adopts it. The task's notes list missing isolation.
  *
- * One open runtime at a time has a folder; opening waits a moment for one that was just killed.
+ * One open runtime at a time has a folder; opening waits a moment for a server that was just
+ * killed.
  */
 #ifndef RUNTIME_PROCESS_PROCESS_H
 #define RUNTIME_PROCESS_PROCESS_H

@@ -1,4 +1,4 @@
-/* What the parts of the process runtime share. */
+/* Shared by the files of the process runtime. */
 #ifndef RUNTIME_PROCESS_PROCESS_INTERNAL_H
 #define RUNTIME_PROCESS_PROCESS_INTERNAL_H
 
@@ -10,7 +10,7 @@
 #include "runtime/task/plan.h"
 #include "runtime/task/record.h"
 
-#define PROCESS_ANSWER_SECONDS 20 /* for what a supervisor answers at once */
+#define PROCESS_ANSWER_SECONDS 20 /* for immediate answers of a supervisor */
 
 struct process_task {
 	struct process_runtime *runtime;
@@ -21,9 +21,9 @@ struct process_task {
 	uint32_t link_address; /* in a network of its own; 0: none */
 	uint16_t *ports;       /* on the host */
 	size_t port_count;
-	bool is_starting;    /* start() is at work on it; nobody else touches it */
-	bool is_known;       /* `state` is how it is, not how it once was */
-	bool has_ended;      /* and nobody but acknowledge() touches it */
+	bool is_starting;    /* start() is working on it; no other thread uses it */
+	bool is_known;       /* `state` is current, not an old one */
+	bool has_ended;      /* and only acknowledge() uses it */
 	struct buffer state; /* the latest line of a supervisor, or one like it */
 	int watch;           /* connection; -1: none */
 	struct buffer input;
@@ -60,23 +60,23 @@ struct process_runtime {
 /* process_task.c */
 struct process_task *process_task_new(struct process_runtime *runtime, struct span token);
 void process_task_free(struct process_task *task);
-/* Remembers what the order gave away, so that nobody else gets it. */
+/* Marks the address and ports of the task spec as used. */
 void process_task_take_spec(struct process_task *task, const struct plan *plan);
 
 /* watch.c: the thread, and finding out how tasks are. Mutex held for the first three. */
 void process_unsettle(struct process_task *task);
-/* Takes a connection on which "watch" was asked; on failure it stays the caller's. */
+/* Takes a connection with a "watch" request; on failure it stays the caller's. */
 int process_watch(struct process_task *task, int connection);
 void process_wake(struct process_runtime *runtime);
 void *process_watch_main(void *runtime);
 
 /* supervise.c. Starts a supervisor, which takes the lock over. *ret_channel is its channel
- * (protocol.h); process_await() waits until it has said that the task is on disk.
- * -EIO: it refused, nothing runs and nothing will. -EAGAIN: it is to be found out what it did. */
+ * (protocol.h); process_await() waits until it has reported that the task is on disk. -EIO: it
+ * failed, nothing runs and nothing will. -EAGAIN: the caller must find out how far it came. */
 int process_supervise(struct process_runtime *runtime, const char *folder, int *lock,
 	int *ret_channel, pid_t *ret_pid, struct err *err);
 int process_await(int channel, pid_t pid, struct err *err);
-/* Kills what carries the token's mark, and waits until it is gone. */
+/* Kills all processes with the token in their environment, and waits until they are gone. */
 void process_end_marked(const char *token);
 
 /* client.c: a connection to a supervisor, and one line each way. */
@@ -86,13 +86,13 @@ int process_send(int descriptor, struct span line, const int *descriptors, size_
 /* Blocks; the answer lives in the arena. An answer with "error" is an error. */
 int process_receive(int descriptor, struct arena *arena, struct json **ret_answer, struct err *err);
 
-/* network.c: finds out what networks there are, which may take a moment; without the mutex. */
+/* network.c: detects the networks, which may take a moment; without the mutex. */
 void process_prepare_network(struct process_runtime *runtime, struct plan *plan);
 /* The plan gets an address and its open ports. Mutex held. */
 int process_choose_network(struct process_runtime *runtime, struct plan *plan, struct arena *arena,
 	struct err *err);
 
-/* bridge.c: finds or makes it; *ret_link lacks the task's address. Without the mutex. */
+/* bridge.c: finds or creates it; *ret_link lacks the task's address. Without the mutex. */
 int process_bridge_make(struct process_runtime *runtime, struct plan_link *ret_link);
 void process_bridge_remove(const char *folder);
 void process_bridge_name(const char *folder, char name[PLAN_BRIDGE_MAX]);

@@ -1,4 +1,4 @@
-/* A task as the server knows it. */
+/* A task in the server. */
 #include <stdio.h>
 
 #include "base/memory.h"

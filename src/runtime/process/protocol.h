@@ -1,7 +1,7 @@
 /*
- * What a supervisor answers on the socket `control` of its task's folder: one JSON object a line,
- * each with "version". Servers and supervisors of different age meet here, so members are only ever
- * added.
+ * Requests to a supervisor on the socket `control` of its task's folder, and its answers: one JSON
+ * object per line, each with "version". Servers and supervisors of different versions talk to each
+ * other, so members are only ever added.
  *
  *     {"version":1,"do":"state"}              {"version":1,"state":{…}}            record.h
  *     {"version":1,"do":"watch"}              the same, now and after every change
@@ -29,13 +29,13 @@
 #define PROTOCOL_GUESTS_MAX 32 /* programs of exec at one time */
 #define PROTOCOL_REASON_MAX 1024
 
-/* Descriptors that the supervisor is started with. The channel is a connection like those to
- * `control`, on which "watch" has been asked: the first line says that the task is on disk and will
- * run, or why it never will. */
+/* Descriptors that the supervisor inherits. The channel is a connection like those to `control`,
+ * with a "watch" request: the first line reports that the task is on disk and will run, or why it
+ * never will. */
 #define PROTOCOL_LOCK_DESCRIPTOR 3
 #define PROTOCOL_CHANNEL_DESCRIPTOR 4
 
-/* In the environment of every program of a task; what is left of a lost one is found by it. */
+/* In the environment of every program of a task; leftovers of a lost task are found by it. */
 #define PROTOCOL_TASK_VARIABLE "SLIPWAY_TASK"
 
 #endif

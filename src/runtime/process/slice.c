@@ -22,7 +22,7 @@ static void set_slice(uint64_t nanoseconds)
 {
 	struct attributes attributes = {.size = sizeof(attributes)};
 
-	/* Only what is scheduled as usual; whoever chose otherwise knows better. */
+	/* Only for the default policy; a thread with another one keeps it. */
 	if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) < 0 ||
 		attributes.policy != SCHED_OTHER)
 		return;

@@ -1,7 +1,7 @@
 /*
- * Short slices of the processor: whoever works for moments and is waited for asks for them, and is
- * then let before what computes at length (Linux 6.12 and later; elsewhere nothing happens). It
- * costs nobody a share. Children inherit it, so programs are given back what is usual.
+ * Short time slices: a thread that works only for moments, while others wait for it, requests them,
+ * and is scheduled before long computations (Linux 6.12 and later; no effect elsewhere). Its share
+ * of the processor stays the same. Children inherit it, so programs get the default back.
  */
 #ifndef RUNTIME_PROCESS_SLICE_H
 #define RUNTIME_PROCESS_SLICE_H

@@ -1,4 +1,4 @@
-/* Starting a supervisor, and ending what a lost one left. */
+/* Starts supervisors, and ends leftovers of lost ones. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ int process_supervise(struct process_runtime *runtime, const char *folder, int *
 	return 0;
 }
 
-/* The first line on the channel, which stays there unless it is a refusal. */
+/* The first line on the channel, which stays there unless it is an error. */
 static int inspect_answer(int channel, struct err *err)
 {
 	static const char refusal[] = "{\"version\":1,\"error\"";
@@ -102,7 +102,8 @@ int process_await(int channel, pid_t pid, struct err *err)
 {
 	int r = inspect_answer(channel, err), status;
 
-	/* It has gone to the background, or has ended. Who ignores SIGCHLD has no child to wait for. */
+	/* It has gone to the background, or has ended. With SIGCHLD ignored there is no child to
+	 * wait for. */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return r;
@@ -136,7 +137,7 @@ static bool kill_marked(struct span mark)
 			!is_marked(entry->d_name, mark))
 			continue;
 		process = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
-		/* Looked at again, now that the number cannot become another's. */
+		/* Checked again, now that the process id cannot be reused. */
 		if (process < 0 || !is_marked(entry->d_name, mark))
 			continue;
 		syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
@@ -151,7 +152,7 @@ void process_end_marked(const char *token)
 	_free_ char *mark = memory_format(PROTOCOL_TASK_VARIABLE "=%s", token);
 	struct timespec moment = {.tv_nsec = 1000 * 1000};
 
-	/* Killed is not yet gone: it has to be given the processor for that. */
+	/* A killed process exits only when it gets the processor. */
 	for (int i = 0; i < END_ATTEMPTS && kill_marked(span_of(mark)); i++)
 		nanosleep(&moment, NULL);
 }

@@ -1,8 +1,8 @@
 /*
- * The thread that knows how tasks are. It holds a connection to every living supervisor, which
- * tells each change. A task without one is unsettled and is probed: connect; else read the record;
- * else look at the lock. Only this thread says that a task has ended, and only with a record on
- * disk that says so.
+ * The thread that keeps the state of tasks. It holds a connection to every living supervisor, which
+ * reports each change. A task without one is unsettled and is probed: connect; else read the
+ * record; else try the lock. Only this thread marks a task as ended, and only with a record on disk
+ * that says so.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ int process_watch(struct process_task *task, int connection)
 	return 0;
 }
 
-/* Tells what changed, without the mutex: whoever is told may ask at once. */
+/* Reports changes without the mutex: the receiver may call back at once. */
 static void report(struct process_runtime *runtime)
 {
 	struct map reported = runtime->reported;
@@ -78,7 +78,7 @@ static void report(struct process_runtime *runtime)
 	lock_take(&runtime->mutex);
 }
 
-/* An ended task is gone as soon as the mutex is let go: the caller must not look at it then. */
+/* An ended task is gone as soon as the mutex is released: the caller must not use it then. */
 static void set_state(struct process_task *task, struct span line, bool has_ended)
 {
 	buffer_reset(&task->state);
@@ -94,10 +94,10 @@ static void set_state(struct process_task *task, struct span line, bool has_ende
 		map_put(&task->runtime->reported, span_of(task->token), task->runtime);
 }
 
-/* Ends. */
+/* Ended tasks. */
 
-/* The record in the folder. -ENOENT: there is none, or one that was cut short by a power cut before
- * it was durable; the supervisor runs nothing before that. */
+/* The record in the folder. -ENOENT: there is none, or a power cut truncated it before it was
+ * durable; the supervisor runs nothing before that. */
 static int read_record(struct process_task *task, struct arena *arena,
 	struct runtime_task **ret_record, struct err *err)
 {
@@ -175,7 +175,7 @@ static int connect_watch(struct process_task *task, int *ret_watch)
 	return 0;
 }
 
-/* Whatever escaped the mark did not leave its control group. */
+/* Processes without the token's variable are still in its control group. */
 static void remove_groups(const char *token)
 {
 	struct cgroup_mounts mounts;
@@ -184,8 +184,8 @@ static void remove_groups(const char *token)
 	cgroup_remove(&mounts, span_of(token));
 }
 
-/* Nobody has the lock but us, so nothing of the task runs: it has ended, is lost, or never began.
- * */
+/* This process has the lock, so nothing of the task runs: it has ended, is lost, or never
+ * started. */
 static enum finding resolve(struct process_task *task, int *lock, struct arena *arena,
 	int *ret_watch, struct runtime_task **ret_record)
 {
@@ -209,7 +209,7 @@ static enum finding resolve(struct process_task *task, int *lock, struct arena *
 		}
 		if (r != -EIO)
 			return FOUND_LATER;
-		/* It refused for good, and ran nothing. */
+		/* It failed for good, and ran nothing. */
 		record = record_of_spec(task, arena);
 		r = write_end(task, record, RUNTIME_STOP_FAILED_TO_START,
 			arena_format(arena, "CannotStartContainerError: %s", err.message), &err);
@@ -300,7 +300,7 @@ static void probe_unsettled(struct process_runtime *runtime)
 	}
 }
 
-/* Listening. */
+/* Reading from supervisors. */
 
 static void handle_line(struct process_task *task, struct span line)
 {

@@ -1,14 +1,14 @@
 /*
- * One task on each instance that takes new ones, the way of Kubernetes' DaemonSets: an instance gets its next task
- * when nothing of the last one is left. An older version goes where it is not ready, and elsewhere as long as
- * enough are ready; at least one may be missing.
+ * One task on each instance that takes new ones, like Kubernetes' DaemonSets: an instance gets its
+ * next task when the last one has stopped. An older version is replaced first where it is not
+ * ready, and on other instances as long as enough are ready; at least one may be unavailable.
  */
 #include "runtime/simulated/world.h"
 
-/* What a group has on an instance. */
+/* The group's tasks on an instance. */
 struct seat {
 	struct simulated_task *task; /* that counts */
-	bool is_taken;               /* something of the group has not stopped there */
+	bool is_taken;               /* a task of the group has not stopped there */
 };
 
 static bool is_wanted_on(const struct simulated_instance *instance)
@@ -25,7 +25,7 @@ static int64_t count_wanted(const struct simulated_world *world)
 	return wanted;
 }
 
-/* Stops those that are where none is wanted, and says what is where. */
+/* Stops tasks on instances without a desired one, and fills the seats. */
 static void take_seats(struct simulated_group *group, struct seat *seats)
 {
 	for (struct simulated_version *version = group->versions; version;

@@ -1,10 +1,11 @@
 /*
- * The life of a group. What is asked of it is only noted; a little later its replicas are looked at (replicas.c,
- * daemon.c), and whenever something happens to one of them. What is told of it is how it was at the last look.
+ * A simulated group. Calls only record the desired state; a little later a pass handles its
+ * replicas (replicas.c, daemon.c), as after each change of one of them. Reports show the state at
+ * the last pass.
  *
- * A version is there as long as the group lists it or a task is of it, and a group as long as it exists, has such
- * versions or is to be told of. A replica is a task that counts: its end was not announced, and if it ended by
- * itself, that was not acknowledged yet.
+ * A version exists as long as the group lists it or a task is of it, and a group as long as it
+ * exists, has such versions or must be reported. A replica is a task that counts: its end was not
+ * announced, and if it ended by itself, that was not acknowledged yet.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static void unlist(struct simulated_group *group, const struct simulated_version
 	*place = version->next;
 }
 
-/* The version that is wanted becomes the newest. */
+/* The desired version becomes the newest. */
 static void take_up_version(struct simulated_group *group)
 {
 	struct span name = span_of(group->desired.version);
@@ -222,7 +223,7 @@ void simulated_version_count(const struct simulated_version *version, int64_t *r
 	*ret_available = available;
 }
 
-/* ---- looking at it ---- */
+/* ---- passes ---- */
 
 void simulated_group_touch(struct simulated_group *group)
 {
@@ -243,7 +244,7 @@ void simulated_groups_instances_changed(struct simulated_world *world)
 	simulated_place_changed(world);
 }
 
-/* Since when its tasks are ready. Returns when the next of them has settled; 0: all have. */
+/* Since when its tasks are ready. Returns when the next of them settles; 0: all have. */
 static int64_t note_ready(struct simulated_group *group)
 {
 	int64_t now_us = runner_now_us(group->world->runner), next_us = 0;
@@ -264,7 +265,7 @@ static int64_t note_ready(struct simulated_group *group)
 	return next_us;
 }
 
-/* Writes down how it is. Says whether that is not what it was. */
+/* Records the state. Returns whether it differs from before. */
 static bool count(struct simulated_group *group)
 {
 	int64_t current = 0, ready = 0, updated = 0, available = 0;
@@ -332,7 +333,8 @@ static void vanish(struct simulated_group *group)
 	runner_trace(world->runner, "group %s is gone", group->id.data);
 	map_remove(&world->groups, group->id);
 	simulated_timers_unset(&world->timers, &group->pass);
-	simulated_world_group_changed(world, group); /* and so it is there until the end of this */
+	/* and so it exists until the end of this function */
+	simulated_world_group_changed(world, group);
 	group->exists = false;
 	drop_versions(group, true);
 }
@@ -363,13 +365,13 @@ static void pass(struct simulated_world *world, struct timer *timer)
 	drop_versions(group, false);
 	group->settled = true;
 	judge_progress(group, count(group) || !was_settled);
-	/* Earlier than a deadline, which is looked at then. */
+	/* Earlier than a deadline, which that pass handles. */
 	if (next_us > 0 && !group->check_is_near)
 		simulated_timers_set(&world->timers, &group->pass, next_us);
 	simulated_world_group_changed(world, group);
 }
 
-/* ---- what is asked of it ---- */
+/* ---- calls ---- */
 
 static bool is_same_desired(const struct simulated_desired *a, const struct simulated_desired *b)
 {

@@ -1,4 +1,4 @@
-/* What a server can ask of the world about groups. */
+/* Calls of servers about groups. */
 #include <inttypes.h>
 
 #include "runtime/simulated/world.h"

@@ -1,4 +1,4 @@
-/* What is said of a simulated group: how it was when it was last looked at, and what happened to it. */
+/* Reports of a simulated group: its state at the last pass, and its events. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define EVENT_TEXT_MAX 1024
 
-/* The same again counts, and is the latest. */
+/* A repeated event increments its count, and becomes the latest. */
 static bool event_again(struct simulated_group *group, const char *text, int64_t now_ms)
 {
 	for (size_t i = 0; i < group->event_count; i++) {

@@ -1,7 +1,7 @@
 /*
- * How calls reach the world. Those that change something are messages: without faults they arrive at once; with faults they take time,
- * and may get lost, late or repeated, as may their answers. A message that is under way arrives whatever
- * becomes of the server that sent it.
+ * How calls reach the world. Calls that change something are messages: without faults they arrive
+ * at once; with faults they take time, and may get lost, late or repeated, as may their answers. A
+ * message in flight arrives even if its sender crashes.
  */
 #include "runtime/simulated/world.h"
 
@@ -50,7 +50,7 @@ static void post(struct simulated_world *world, const struct message *message, i
 		runner_now_us(world->runner) + 1 + simulated_world_draw(world, most_us));
 }
 
-/* ---- calls; the lock is held, and let go while they travel ---- */
+/* ---- calls; the lock is held, and released while they travel ---- */
 
 static int travel(struct simulated_runtime *self, int64_t most_us, struct err *err)
 {

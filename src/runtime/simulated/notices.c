@@ -1,10 +1,10 @@
 /*
- * What servers are told. Notices are lists of tasks and of groups, each in it once however often it changed,
+ * Notices to servers: lists of changed tasks and groups, each in it once however often it changed,
  * so a slow receiver costs no memory.
  */
 #include "runtime/simulated/world.h"
 
-/* Timers are looked at again after so many notices. */
+/* Timers are checked again after this many notices. */
 #define NOTICES_AT_ONCE 256
 
 bool simulated_world_has_to_report(const struct simulated_world *world)
@@ -50,7 +50,7 @@ void simulated_runtime_resync_due(struct simulated_world *world, struct timer *t
 	CONTAINER_OF(timer, struct simulated_runtime, resync)->resync_due = true;
 }
 
-/* How runtime_changed and runtime_group_changed look. */
+/* The type of runtime_changed and runtime_group_changed. */
 typedef void (*notice_function)(void *context, struct span id);
 
 /* Held again afterwards, but not while the receiver is called. */

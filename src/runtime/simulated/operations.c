@@ -1,4 +1,4 @@
-/* What a server can ask of the world about instances and tasks. */
+/* Calls of servers about instances and tasks. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -95,8 +95,8 @@ static int simulated_start(struct runtime *runtime, struct span token, struct sp
 	return simulated_call(self, &message, token, err);
 }
 
-/* To end a task and to end its holding are different things to ask for, as they are of Kubernetes: the first one
- * that comes again later is not the second one. */
+/* Ending a task and ending its hold are different requests, as on Kubernetes: a repeated first
+ * request is not the second one. */
 static bool is_held(struct simulated_world *world, struct span token)
 {
 	const struct simulated_task *task;

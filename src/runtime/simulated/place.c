@@ -1,6 +1,6 @@
 /*
- * The choice of instances: of those where a task fits the one with the fewest tasks. A task that fits nowhere
- * waits until there is something new, and says what is wrong in the words of Kubernetes' scheduler.
+ * The choice of instances: of those where a task fits the one with the fewest tasks. A task that
+ * fits nowhere waits for a change, with a reason in the text of Kubernetes' scheduler.
  */
 #include "runtime/simulated/world.h"
 

@@ -1,14 +1,14 @@
 /*
- * How many tasks of each version a group has. It is the way of Kubernetes' Deployments: each version has a number
- * of its own that it is to have. The newest is raised as far as there may be more tasks in all, older ones are
- * lowered as far as enough are ready and have settled, those that are not first. A change of `desired` in the middle of this
- * is shared out among the versions in proportion.
+ * The number of tasks of each version of a group, like Kubernetes' Deployments: each version has
+ * its own desired number. The newest is raised as far as the surge allows, older ones are lowered
+ * as far as enough are ready and have settled, unready ones first. A change of `desired` during a
+ * rollout is shared out among the versions in proportion.
  */
 #include <inttypes.h>
 
 #include "runtime/simulated/world.h"
 
-/* Steps of one look; each changes a number, and there are no more than this. */
+/* Steps of one pass; each changes a number, and there are no more than this. */
 #define STEPS_MAX 1000
 
 void simulated_group_bounds(int64_t desired, int64_t minimum_healthy, int64_t maximum,
@@ -34,7 +34,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- the tasks of a version ---- */
 
-/* The lower, the earlier it is given up. */
+/* The lower, the earlier it is removed. */
 static int worth(const struct simulated_task *task)
 {
 	if (task->phase == RUNTIME_STOPPED)
@@ -110,7 +110,7 @@ static struct sums add_up(const struct simulated_group *group)
 	return sums;
 }
 
-/* The oldest of which there are to be some, if it is not the newest. */
+/* The oldest with a desired number above 0, if it is not the newest. */
 static struct simulated_version *oldest(const struct simulated_group *group)
 {
 	struct simulated_version *found = NULL;
@@ -159,7 +159,7 @@ static bool scale_newest(struct simulated_group *group, const struct sums *sums,
 static bool scale_older(struct simulated_group *group, const struct sums *sums, int64_t least_ready)
 {
 	struct simulated_version *newest = group->versions, *version;
-	/* New ones that have not settled yet must not make room for more. */
+	/* New tasks that have not settled yet must not make room for more. */
 	int64_t spare = sums->desired - least_ready - (newest->desired - sums->newest_available);
 	int64_t unavailable;
 
@@ -178,7 +178,7 @@ static bool scale_older(struct simulated_group *group, const struct sums *sums, 
 	return true;
 }
 
-/* ---- another number in the middle of a roll ---- */
+/* ---- scaling during a rollout ---- */
 
 static int64_t share(int64_t of, int64_t allowed, int64_t all)
 {

@@ -1,4 +1,4 @@
-/* What is said of a simulated task. */
+/* Reports of a simulated task. */
 #include <inttypes.h>
 
 #include "runtime/simulated/world.h"

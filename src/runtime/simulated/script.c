@@ -15,7 +15,7 @@ const struct simulated_behaviour simulated_behaviour_default = {
 	.unhealthy = {SIMULATED_NEVER, SIMULATED_NEVER},
 };
 
-/* ---- what the first container says ---- */
+/* ---- settings of the first container ---- */
 
 enum setting_type { SETTING_TIME, SETTING_TIME_OR_NEVER, SETTING_CODE, SETTING_TEXT };
 
@@ -197,7 +197,7 @@ static int64_t read_size(const struct json *spec, const char *name, const char *
 	return sum;
 }
 
-/* What only a driver that keeps replicas and chooses instances looks at. */
+/* Members for drivers that keep replicas and choose instances. */
 static int read_group_members(struct script *script, const struct json *spec, struct err *err)
 {
 	int64_t hold_seconds = json_get_integer(spec, "holdSeconds", 0);

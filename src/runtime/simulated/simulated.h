@@ -2,9 +2,9 @@
  * The simulated runtime: instances and tasks that exist as numbers only and behave as their spec says.
  * For trying things out, for load (100,000 tasks are cheap), and for simulations with faults.
  *
- * The world holds what would be outside of a server: instances, and tasks that go on when a server
- * closes its runtime or crashes. It has one strand, on a group of the given runner, that makes due what
- * is due; nothing is a thread of its own. It works on both kinds of runner.
+ * The world holds everything outside of a server: instances, and tasks that keep running when a
+ * server closes its runtime or crashes. It has one thread, on a group of the given runner, that
+ * runs all timers. It works on both kinds of runner.
  *
  * A task's behaviour is read from its first container, from the environment or from NAME=value items of the
  * command (which win). Times are milliseconds, "20" or drawn from "10-50"; "never" where that makes sense:
@@ -19,15 +19,17 @@
  *     SIMULATED_PLACE_MS            where the world chooses the instance: after so long
  *
  * A stopped program exits with 143, a killed one with 137. All containers of a task start and end
- * together; dependsOn and restart policies are not played.
+ * together; dependsOn and restart policies are ignored.
  *
- * Groups. With `groups` in its config the world plays a driver that keeps replicas itself, as Kubernetes
- * does: see the head of runtime/runtime.h for what that means to ecs/, and replicas.c and daemon.c for how it
- * rolls. It then also chooses instances, holds programs for spec.holdSeconds, and a call about a group may get
- * lost, late and repeated as any other: a late apply undoes a newer one, and makes a removed group again.
+ * Groups. With `groups` in its config the world simulates a driver that keeps replicas itself, like
+ * Kubernetes: see the head of runtime/runtime.h for ecs/'s view of it, and replicas.c and daemon.c
+ * for its rollouts. It then also chooses instances, holds programs for spec.holdSeconds, and calls
+ * about a group may get lost, late and repeated like any other: a late apply undoes a newer one,
+ * and recreates a removed group.
  *
- * Truth. The world tells an observer of every program that starts and ends, keeps counts, and tells of
- * broken rules: a token that is asked to run again after it was acknowledged, or on two instances.
+ * Actual state. The world reports every program that starts and ends to an observer, keeps counts,
+ * and reports broken rules: a token that is started again after it was acknowledged, or on two
+ * instances.
  */
 #ifndef RUNTIME_SIMULATED_SIMULATED_H
 #define RUNTIME_SIMULATED_SIMULATED_H
@@ -52,8 +54,8 @@ struct simulated_time {
 	int64_t least_ms, most_ms;
 };
 
-/* What a task does when its spec does not say. All zero is a good default but for the times that are
- * mostly never: see simulated_behaviour_default. */
+/* The behaviour of a task whose spec has no settings. All zero is a good default but for the times
+ * that are mostly never: see simulated_behaviour_default. */
 struct simulated_behaviour {
 	struct simulated_time start, run, health, unhealthy, stop, place;
 	int exit_code;
@@ -62,7 +64,7 @@ struct simulated_behaviour {
 /* Runs at once and for ever, healthy at once, stops at once. */
 extern const struct simulated_behaviour simulated_behaviour_default;
 
-/* What goes wrong by itself, drawn from the runner's chance. One in so many; 0: never. */
+/* Random faults, drawn from the runner's random numbers. One in so many; 0: never. */
 struct simulated_faults {
 	unsigned call_fails_one_in;    /* start, stop, acknowledge: error, and nothing was done */
 	unsigned answer_lost_one_in;   /* done, but an error is returned */
@@ -80,7 +82,7 @@ struct simulated_faults {
 	int64_t task_dies_every_us;     /* on average some running task exits with 137; 0: never */
 	int64_t instance_dies_every_us; /* on average, with all its tasks; 0: never */
 	int64_t instance_returns_within_us;
-	int64_t group_deleted_every_us; /* on average, behind everybody's back; 0: never */
+	int64_t group_deleted_every_us; /* on average, by another client; 0: never */
 };
 
 /* Some of everything, a few times a minute: for simulations. */
@@ -115,9 +117,9 @@ struct simulated_config {
 	/* Keeps every token that was ever acknowledged, to find one that is started again. */
 	bool remember_tokens;
 	bool groups; /* keeps replicas itself; all below is for this */
-	/* From something that happened to a group to the moment when its replicas are looked at. */
+	/* The time from a change of a group to the pass over its replicas. */
 	struct simulated_time group_check;
-	/* A group that comes no further for so long says that it failed; 0: 600 s. */
+	/* A group without progress for this long reports that it failed; 0: 600 s. */
 	int64_t group_deadline_ms;
 };
 
@@ -134,24 +136,24 @@ struct simulated_counts {
 /* Config is copied. */
 int simulated_world_new(struct runner *runner, const struct simulated_config *config,
 	struct simulated_world **ret_world, struct err *err);
-/* Ends its strand. Every runtime of it must be closed. NULL is fine. */
+/* Ends its thread. Every runtime of it must be closed. NULL is fine. */
 void simulated_world_free(struct simulated_world *world);
 
 struct runtime_simulated_config {
 	struct runner *runner;               /* of the server: calls wait on it */
-	runtime_changed changed;             /* called on the world's strand; may be NULL */
+	runtime_changed changed;             /* called on the world's thread; may be NULL */
 	runtime_group_changed group_changed; /* likewise */
 	void *context;                       /* of both */
 };
 
-/* Several can be open at once. Closing waits until a `changed` that is under way has returned. */
+/* Several can be open at once. Closing waits until a running `changed` has returned. */
 int runtime_simulated_open(struct simulated_world *world,
 	const struct runtime_simulated_config *config, struct runtime **ret_runtime,
 	struct err *err);
 
-/* ---- what a test or a simulation does to the world ---- */
+/* ---- changes by tests and simulations ---- */
 
-/* No more faults; dead instances come back; calls that are late arrive as they will. */
+/* No more faults; dead instances come back; late calls still arrive. */
 void simulated_world_calm_down(struct simulated_world *world);
 /* All later faults. */
 void simulated_world_set_faults(struct simulated_world *world,
@@ -171,12 +173,12 @@ int simulated_world_end_task(struct simulated_world *world, struct span token, i
 int simulated_world_set_health(struct simulated_world *world, struct span token, bool healthy,
 	struct err *err);
 
-/* As anybody can who has the rights: the group is gone at once and its tasks end. -ENOENT. */
+/* A deletion by another client: the group is gone at once and its tasks end. -ENOENT. */
 int simulated_world_delete_group(struct simulated_world *world, struct span id, struct err *err);
-/* Something that is not slipway's has the place of this group, or has left it. */
+/* An object that is not slipway's takes the name of this group, or frees it. */
 void simulated_world_occupy_group(struct simulated_world *world, struct span id, bool occupied);
 
-/* ---- truth ---- */
+/* ---- actual state ---- */
 
 /* How many tasks of a group are ready at least, and how many there are at most, while it is rolled to another
  * version: Kubernetes' maxUnavailable and maxSurge. Where the percentages leave room for neither, one more than

@@ -1,7 +1,7 @@
 /*
- * The life of a simulated task: PENDING until its start is due, RUNNING while its health changes and
- * until it exits, STOPPING while it is held and until its stop is due, STOPPED until it is acknowledged. A task
- * has one timer, set for what its phase waits for next.
+ * A simulated task: PENDING until its start is due, RUNNING while its health changes and until it
+ * exits, STOPPING while it is held and until its stop is due, STOPPED until it is acknowledged. A
+ * task has one timer, for the next event of its phase.
  */
 #include "runtime/simulated/world.h"
 
@@ -52,7 +52,7 @@ static void link_to(struct simulated_task *task, struct simulated_task **list)
 	*list = task;
 }
 
-/* Those without an instance wait in the order of their making. */
+/* Tasks without an instance wait in the order of their creation. */
 static void link_to_unplaced(struct simulated_world *world, struct simulated_task *task)
 {
 	task->next = NULL;
@@ -94,7 +94,7 @@ static void leave_room(struct simulated_world *world, struct simulated_task *tas
 	simulated_place_changed(world);
 }
 
-/* ---- its end ---- */
+/* ---- the end ---- */
 
 /* A replica that ended by itself keeps its place until that was acknowledged. */
 static void leave_group(struct simulated_task *task)
@@ -197,7 +197,7 @@ static void finish_stop(struct simulated_world *world, struct simulated_task *ta
 	simulated_task_end(world, task, RUNTIME_STOP_REQUESTED, task->exit_code, SPAN(""));
 }
 
-/* Its program is told to end. */
+/* Its program gets SIGTERM. */
 static void terminate(struct simulated_world *world, struct simulated_task *task)
 {
 	int64_t now_us = runner_now_us(world->runner), stop_us, killed_us;
@@ -216,7 +216,7 @@ static void terminate(struct simulated_world *world, struct simulated_task *task
 	simulated_world_task_changed(world, task);
 }
 
-/* The end is announced, and its program runs on. */
+/* The end is announced, and its program keeps running. */
 static void hold(struct simulated_world *world, struct simulated_task *task)
 {
 	int64_t until_us = runner_now_us(world->runner) + task->script->hold_ms * 1000;

@@ -1,5 +1,5 @@
 /*
- * The world: its instances, the strand that makes due what is due, and deaths by chance.
+ * The world: its instances, the thread that runs due timers, and random deaths.
  */
 #include "runtime/simulated/world.h"
 
@@ -93,7 +93,7 @@ void simulated_world_broken(struct simulated_world *world, const char *format, .
 	world->config.observer.broken(world->config.observer.context, rule);
 }
 
-/* ---- the strand ---- */
+/* ---- the thread ---- */
 
 static void make_due(struct simulated_world *world)
 {
@@ -184,7 +184,7 @@ static void add_instance(struct simulated_world *world)
 	simulated_world_all_changed(world);
 }
 
-/* ---- deaths by chance ---- */
+/* ---- random deaths ---- */
 
 static void plan_death(struct simulated_world *world, struct timer *timer, int64_t every_us)
 {
@@ -279,7 +279,7 @@ static void set_faults(struct simulated_world *world, const struct simulated_fau
 		world->config.groups ? world->faults.group_deleted_every_us : 0);
 }
 
-/* ---- what others call ---- */
+/* ---- calls of other folders ---- */
 
 int simulated_world_new(struct runner *runner, const struct simulated_config *config,
 	struct simulated_world **ret_world, struct err *err)

@@ -1,16 +1,16 @@
 /*
- * The inside of the simulated runtime, shared by its files:
- *     script.c            a spec read into what a task does, shared by all tasks that do the same
- *     timers.c            a heap of what is due when
- *     task.c              the life of a task
- *     report.c            what is said of a task
+ * The internals of the simulated runtime, shared by its files:
+ *     script.c            parses a spec into a task's behaviour, shared by equal tasks
+ *     timers.c            a heap of timers
+ *     task.c              the phases of a task
+ *     report.c            reports of a task
  *     place.c             the choice of instances
- *     group.c             the life of a group and of its versions
- *     replicas.c          how many tasks of each version a group has, when it is rolled and scaled
- *     daemon.c            likewise with one task on each instance
- *     group_report.c      what is said of a group, its events included
- *     world.c             instances, the strand, deaths by chance
- *     notices.c           what servers are told
+ *     group.c             groups and their versions
+ *     replicas.c          the number of tasks of each version of a group, rollouts and scaling
+ *     daemon.c            the same with one task on each instance
+ *     group_report.c      reports of a group and its events
+ *     world.c             instances, the thread, random deaths
+ *     notices.c           notices to servers
  *     messages.c          calls that get lost, late and repeated
  *     operations.c        struct runtime_operations
  *     group_operations.c  struct runtime_group_operations
@@ -104,10 +104,11 @@ struct simulated_task {
 	struct script *script;
 	struct simulated_instance *instance;     /* NULL: none was chosen yet */
 	struct simulated_task *next, **previous; /* on its instance, or of those without one */
-	struct simulated_task *next_changed, **previous_changed; /* NULL: nothing to tell */
+	struct simulated_task *next_changed, **previous_changed; /* NULL: no report pending */
 	struct simulated_version *version;                       /* NULL: a task of its own */
-	struct simulated_task *next_replica, **previous_replica; /* NULL: it counts no more */
-	char *reason;                                            /* NULL: none */
+	/* NULL: it does not count any more */
+	struct simulated_task *next_replica, **previous_replica;
+	char *reason; /* NULL: none */
 	int64_t created_ms, started_ms, stopped_ms, ends_ms;
 	int64_t health_us, unhealthy_us, exit_us;
 	int64_t ready_us;      /* since when, as its group has seen it; 0: it is not */
@@ -139,9 +140,9 @@ void simulated_task_set_instance(struct simulated_world *world, struct simulated
 	struct simulated_instance *instance);
 void simulated_task_ask_to_stop(struct simulated_world *world, struct simulated_task *task,
 	struct span reason);
-/* One that is held need not be any longer; of others nothing. */
+/* Ends its hold; of no effect for others. */
 void simulated_task_release(struct simulated_world *world, struct simulated_task *task);
-/* Ends one that has not stopped. exit_code below 0: nobody knows. */
+/* Ends a task that has not stopped. exit_code below 0: unknown. */
 void simulated_task_end(struct simulated_world *world, struct simulated_task *task,
 	enum runtime_stop stop, int exit_code, struct span reason);
 void simulated_task_forget(struct simulated_world *world, struct simulated_task *task);
@@ -153,9 +154,9 @@ struct runtime_task *simulated_task_report(struct simulated_task *task, struct a
 
 void simulated_task_set_reason(struct simulated_task *task, struct span reason);
 
-/* Looks for an instance; if there is none the task waits until something may have changed that. */
+/* Chooses an instance; without one the task waits for a change. */
 void simulated_place_task(struct simulated_world *world, struct simulated_task *task);
-/* There is room, or there are instances, where there were none. */
+/* There is new room, or there are new instances. */
 void simulated_place_changed(struct simulated_world *world);
 
 /* ---- groups ---- */
@@ -180,7 +181,7 @@ struct simulated_event {
 	char *text;
 };
 
-/* What was asked for. */
+/* The desired state. */
 struct simulated_desired {
 	char *version;
 	struct script *script; /* a reference */
@@ -196,54 +197,54 @@ struct simulated_group {
 	struct simulated_version *versions; /* newest first */
 	struct simulated_group *next_changed;
 	bool is_changed;    /* in the list of notices */
-	bool check_is_near; /* something happened; else `look` is for the deadline */
+	bool check_is_near; /* a change is pending; else `pass` is for the deadline */
 	bool exists;        /* in the world's map */
 	bool settled, ending, failed;
 	bool complete;     /* the newest version has been rolled out */
 	size_t references; /* versions */
 	size_t live;       /* tasks that have not stopped */
-	int64_t scaled_to; /* desired, when it was last looked at */
+	int64_t scaled_to; /* desired at the last pass */
 	int64_t progress_us;
-	/* As of the last look. */
+	/* As of the last pass. */
 	int64_t reported_desired, reported_current, reported_updated, reported_ready,
 		reported_available;
 	struct simulated_event events[RUNTIME_EVENTS_MAX]; /* oldest first */
 	size_t event_count;
 };
 
-/* Makes it what it is to be; takes what the wish owns. */
+/* Sets the desired state; takes what `desired` owns. */
 int simulated_group_apply(struct simulated_world *world, struct span id,
 	struct simulated_desired *desired, struct err *err);
 void simulated_desired_clear(struct simulated_world *world, struct simulated_desired *desired);
-/* Its end begins; it is there until its tasks have ended. */
+/* Starts deleting it; it exists until its tasks have ended. */
 void simulated_group_remove(struct simulated_group *group);
-/* It is gone at once, its tasks end. */
+/* Deletes it at once, its tasks end. */
 void simulated_group_delete(struct simulated_group *group);
 /* With all its versions; no task of any may be left. */
 void simulated_groups_free(struct simulated_world *world);
-/* Something happened to it or to one of its tasks: its replicas are to be looked at. */
+/* It or one of its tasks changed: a pass over its replicas follows. */
 void simulated_group_touch(struct simulated_group *group);
 void simulated_groups_instances_changed(struct simulated_world *world);
-/* In the list of notices no more: it may be freed here. */
+/* It is not in the list of notices any more: it may be freed here. */
 void simulated_group_reported(struct simulated_group *group);
 
-/* Starts one more. instance NULL: the world chooses. */
+/* Starts one more task. instance NULL: the world chooses. */
 void simulated_version_start_task(struct simulated_version *version,
 	struct simulated_instance *instance);
 /* A new task counts as one of its replicas. */
 void simulated_version_add(struct simulated_version *version, struct simulated_task *task);
-/* It has a place among the replicas no more; another one may have it. */
+/* It no longer counts as a replica; a replacement may start. */
 void simulated_version_let_go(struct simulated_task *task);
-/* The end of a replica, because the group wants fewer. */
+/* Stops a replica, because the group has too many. */
 void simulated_version_stop_task(struct simulated_task *task, struct span reason);
 void simulated_version_release(struct simulated_version *version);
 bool simulated_task_is_ready(const struct simulated_task *task);
-/* It has been ready for as long as its group wants. */
+/* It has been ready for as long as its group requires. */
 bool simulated_task_is_available(const struct simulated_task *task);
 void simulated_version_count(const struct simulated_version *version, int64_t *ret_current,
 	int64_t *ret_ready, int64_t *ret_available);
 
-/* Starts and stops tasks of a group as it is to be done now. */
+/* Starts and stops tasks of a group towards the desired state. */
 void simulated_replicas_step(struct simulated_group *group);
 void simulated_daemon_step(struct simulated_group *group);
 
@@ -252,13 +253,13 @@ void simulated_group_event(struct simulated_group *group, bool warning, const ch
 struct runtime_group_state *simulated_group_report(const struct simulated_group *group,
 	struct arena *arena);
 
-/* ---- runtimes: what servers have of the world ---- */
+/* ---- runtimes: the servers' view of the world ---- */
 
 struct simulated_runtime {
 	struct runtime runtime;
 	struct simulated_world *world;
 	struct runtime_simulated_config config;
-	struct timer resync; /* tells that anything may have changed */
+	struct timer resync; /* reports that anything may have changed */
 	bool resync_due, closing;
 };
 
@@ -280,9 +281,9 @@ int simulated_begin_reading(struct simulated_runtime *self, struct err *err);
 
 struct message {
 	struct timer timer;
-	/* What happens when it is there; the lock is held. */
+	/* The effect of its arrival; the lock is held. */
 	int (*arrive)(struct simulated_world *world, struct message *message, struct err *err);
-	bool echo;             /* a late or repeated one: nobody hears its answer */
+	bool echo;             /* a late or repeated one: its answer is dropped */
 	struct script *script; /* start, apply: a reference; NULL when it was given away */
 	char token[RUNTIME_TOKEN_MAX + 1];
 	char *instance; /* start, cordon */
@@ -294,11 +295,12 @@ struct message {
 	int64_t desired, minimum_healthy, maximum, settle_seconds;
 };
 
-/* Sends it and says what is answered. Takes what the message owns. token SPAN_NONE: it is of none. */
+/* Sends it and returns the answer. Takes what the message owns. token SPAN_NONE: it is about no
+ * task. */
 int simulated_call(struct simulated_runtime *self, struct message *message, struct span token,
 	struct err *err);
 char *simulated_copy_text(struct span text, size_t most);
-/* One that is under way: a timer that owns itself. */
+/* A message in flight: a timer that owns itself. */
 void simulated_message_due(struct simulated_world *world, struct timer *timer);
 void simulated_message_free(struct simulated_world *world, struct timer *timer);
 
@@ -311,21 +313,21 @@ struct simulated_world {
 	struct lock lock;
 	/* Under the lock: */
 	struct simulated_config config;
-	struct simulated_behaviour behaviour; /* of specs that say nothing; never changes */
+	struct simulated_behaviour behaviour; /* of specs without settings; never changes */
 	struct simulated_faults faults;
 	bool faulty;    /* any of them is set */
 	bool remembers; /* config.remember_tokens, or there have been faults */
 	struct simulated_counts counts;
 	struct timers timers;
 	struct timer task_death, instance_death, group_death;
-	int64_t asleep_until_us; /* the strand; INT64_MIN: it is awake or was woken */
+	int64_t asleep_until_us; /* the thread; INT64_MIN: it is awake or was woken */
 	struct map scripts;      /* by key */
 	struct map tasks;        /* by token */
 	struct map acknowledged; /* tokens, when they are remembered */
 	struct map instances;    /* by id */
 	struct simulated_task *unplaced, **unplaced_end; /* tasks without an instance */
 	struct map groups;                               /* by id */
-	struct map occupied; /* ids of groups that something else has the place of */
+	struct map occupied; /* ids of groups whose name is taken by another object */
 	struct simulated_task *changed, **changed_end;
 	struct simulated_group *groups_changed, **groups_changed_end;
 	uint64_t number;
@@ -336,7 +338,7 @@ struct simulated_world {
 };
 
 void simulated_world_lock(struct simulated_world *world);
-/* Wakes the strand if there is something for it. */
+/* Wakes the thread if it has work. */
 void simulated_world_unlock(struct simulated_world *world);
 int64_t simulated_world_draw(struct simulated_world *world, int64_t most); /* 0..most */
 bool simulated_world_chance(struct simulated_world *world, unsigned one_in);
@@ -344,7 +346,7 @@ bool simulated_world_chance(struct simulated_world *world, unsigned one_in);
 int64_t simulated_world_draw_moment(struct simulated_world *world,
 	const struct simulated_time *time);
 void simulated_world_set_timer(struct simulated_world *world, struct timer *timer, int64_t at_us);
-/* Every runtime is to be told. */
+/* Every runtime gets a notice. */
 void simulated_world_task_changed(struct simulated_world *world, struct simulated_task *task);
 void simulated_world_group_changed(struct simulated_world *world, struct simulated_group *group);
 void simulated_world_all_changed(struct simulated_world *world);

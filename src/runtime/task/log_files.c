@@ -102,7 +102,7 @@ void log_files_add(struct log_files *files, const char *data, size_t length)
 	}
 }
 
-/* Where the files of a container begin, in order. */
+/* The first offsets of a container's files, in order. */
 static int list_files(const char *folder, struct span name, uint64_t begins[FILES_SEEN_MAX],
 	size_t *ret_count, struct err *err)
 {
@@ -188,7 +188,7 @@ static ssize_t read_piece(const char *folder, struct span name, uint64_t begin, 
 	return got;
 }
 
-/* Takes back what is behind the last newline of what was added since `before`. */
+/* Removes the text behind the last newline of the bytes added since `before`. */
 static size_t keep_whole_lines(struct buffer *out, size_t before, size_t max)
 {
 	size_t added = out->length - before;
@@ -221,7 +221,7 @@ int log_files_read(const char *folder, struct span name, uint64_t offset, size_t
 		if (count == 0)
 			break;
 		if (next < begins[0]) {
-			/* Rotated away: go on with the oldest, and only with it. */
+			/* Rotated away: continue with the oldest, and only with it. */
 			out->length = before;
 			next = from = offset = begins[0];
 		}

@@ -1,7 +1,7 @@
 /*
- * What a container wrote, in files NAME.log.N where N is the offset of the file's first byte since
- * the container began: a reader's offset stays right however often the files are rotated. Two files
- * are kept, together at most about the limit; the older one goes when a third begins. A new file
+ * Output of a container, in files NAME.log.N where N is the offset of the file's first byte since
+ * the container started: a reader's offset stays valid when the files are rotated. Two files are
+ * kept, together at most about the limit; the older one is deleted when a third begins. A new file
  * begins with a new line, unless a line alone passes the limit.
  */
 #ifndef RUNTIME_TASK_LOG_FILES_H
@@ -24,20 +24,19 @@ struct log_files {
 	int failure;    /* the last errno of writing; 0: none */
 };
 
-/* Files are made in the working folder, when the first byte comes; or, with a name that is a path, where
- * that leads. */
+/* Files are created in the working folder, or at the path in the name, with the first byte. */
 void log_files_init(struct log_files *files, struct span name, uint64_t limit);
-/* Goes on at `end`, where the last writer was: what is in FOLDER/NAME.log.N behind it is cut off, and what
- * is missing before it stays missing. */
+/* Continues at `end`, the last writer's position: FOLDER/NAME.log.N is cut off behind it, and gaps
+ * before it stay. */
 void log_files_resume(struct log_files *files, const char *folder, struct span name, uint64_t limit,
 	uint64_t end);
 void log_files_close(struct log_files *files);
-/* Never fails: what cannot be written is dropped and remembered in `failure`. */
+/* Never fails: text that cannot be written is dropped, and `failure` is set. */
 void log_files_add(struct log_files *files, const char *data, size_t length);
 
 /* Appends at most max bytes from offset on (from the oldest that is kept, if that is later) and
- * says where to go on. Unless `ended`, nothing behind the last newline is given, except for a line
- * longer than max. Nothing written yet is no error. */
+ * sets where to continue. Unless `ended`, text behind the last newline is left out, except for a
+ * line longer than max. An empty log is no error. */
 int log_files_read(const char *folder, struct span name, uint64_t offset, size_t max, bool ended,
 	struct buffer *out, uint64_t *ret_offset, struct err *err);
 

@@ -1,4 +1,4 @@
-/* From a spec to a plan. Every refusal names the container and the member. */
+/* From a spec to a plan. Every error names the container and the member. */
 #include "runtime/task/plan.h"
 
 #include <arpa/inet.h>
@@ -203,7 +203,7 @@ static int read_environment(struct reading *reading, const struct json *containe
 	return 0;
 }
 
-/* Files of this machine; what is elsewhere cannot be fetched, and ECS has a name for that. */
+/* Files of this machine; others cannot be fetched, and ECS has an error for that. */
 static int read_environment_files(struct reading *reading, const struct json *container,
 	struct plan_container *plan)
 {
@@ -308,7 +308,7 @@ static int read_ports(struct reading *reading, const struct json *container,
 			return refuse(reading, "portMappings: containerPort is missing");
 		if (protocol.length > 0 && !span_is(protocol, "tcp") && !span_is(protocol, "udp"))
 			return refuse(reading, "portMappings: protocol is neither tcp nor udp");
-		/* Only bridge translates; elsewhere a container has its port as it is. */
+		/* Only bridge maps ports; in other modes a container has its port as it is. */
 		if (reading->plan->network != PLAN_NETWORK_BRIDGE)
 			host_port = container_port;
 		plan->ports[plan->port_count++] = (struct plan_port){
@@ -591,7 +591,7 @@ static int read_dependencies(struct reading *reading, const struct json *contain
 	return 0;
 }
 
-/* Takes away, round after round, what waits for nothing that is left; a cycle remains. */
+/* Removes, round after round, containers that wait for no remaining one; a cycle remains. */
 static int check_cycles(struct reading *reading)
 {
 	const struct plan *plan = reading->plan;

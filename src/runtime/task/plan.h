@@ -1,17 +1,15 @@
 /*
- * A spec (runtime/spec.h) read into what a driver that runs containers itself works with, checked
- * once and for all: whoever holds a plan need not doubt names, cycles or limits. The server makes one
- * to refuse what can never start; it, or the supervisor of a task, makes the same one from the order
- * on disk to run it.
+ * A spec (runtime/spec.h) parsed and checked for a driver that runs containers itself: names,
+ * dependencies and limits of a plan are valid. The server makes one to reject specs that can never
+ * start; it, or the supervisor of a task, makes the same one from the task spec on disk to run it.
  *
- * The order is the file spec.json of a task's folder: the spec, and what was decided with the
- * start.
+ * The task spec is the file spec.json of a task's folder: the spec, and the choices of the start.
  *     {"version": 1, "token": "…", "instance": "machine", "createdMs": 0,
  *      "address": "127.64.3.9", "hostPorts": [[49153], []], "plain": false,
  *      "link": {"bridge": "sw1234abcd", "address": "10.3.16.7", "gateway": "10.3.16.1", "prefix": 20},
  *      "spec": {…}}
- * hostPorts has a list for each container with a port for each of its mappings. The address is for a
- * task in plain mode; link, where it is there, is for one with a network of its own.
+ * hostPorts has a list for each container with a port for each of its mappings. The address is for
+ * a task in plain mode; link, if present, is for one with a network of its own.
  */
 #ifndef RUNTIME_TASK_PLAN_H
 #define RUNTIME_TASK_PLAN_H
@@ -115,9 +113,9 @@ struct plan_mount {
 };
 
 struct plan {
-	struct span token, instance, address; /* of the order; "" in a plan of a bare spec */
-	bool plain;                           /* of the order: without namespaces */
-	struct plan_link link;                /* of the order */
+	struct span token, instance, address; /* of the task spec; "" in a plan of a bare spec */
+	bool plain;                           /* of the task spec: without namespaces */
+	struct plan_link link;                /* of the task spec */
 	struct span cluster, arn, family;
 	int64_t revision;
 	int64_t created_ms;
@@ -127,14 +125,14 @@ struct plan {
 	size_t container_count;
 };
 
-/* What a driver takes for an image: only "host", which has no command of its own, or any. */
+/* Images that a driver accepts: only "host", which has no command of its own, or any. */
 enum plan_images { PLAN_IMAGE_HOST, PLAN_IMAGE_ANY };
 
 /* Lives in the arena and points into spec. -EINVAL: it can never start, and why. */
 int plan_parse_spec(const struct json *spec, enum plan_images images, struct arena *arena,
 	struct plan **ret_plan, struct err *err);
 
-/* The text of an order; text must live as long as the plan. */
+/* The text of a task spec; it must live as long as the plan. */
 int plan_parse_task_spec(struct span text, enum plan_images images, struct arena *arena,
 	struct plan **ret_plan, struct err *err);
 
@@ -144,7 +142,7 @@ bool plan_token_is_valid(struct span token);
 /* An address as people write it. */
 struct span plan_address_text(uint32_t address, char text[PLAN_ADDRESS_MAX]);
 
-/* The order for a plan, with the ports and the address that its members say now. */
+/* The task spec for a plan, with the ports and the address that its members have now. */
 void plan_write_task_spec(const struct plan *plan, const struct json *spec, struct buffer *out);
 
 #endif

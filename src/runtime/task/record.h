@@ -1,15 +1,15 @@
 /*
- * How a task is, as text: what the supervisor keeps in its folder and tells over its socket, and
- * what the server reads back, also from tasks that an older slipway started.
+ * The state of a task, as text: the supervisor keeps it in its folder and sends it over its socket,
+ * and the server reads it, also from tasks that an older slipway started.
  *
  * A task's folder, CONFIG.folder/TOKEN/:
- *     spec.json     the order (plan.h), durable before the supervisor starts
+ *     spec.json     the task spec (plan.h), durable before the supervisor starts
  *     lock          locked by the supervisor as long as it lives: liveness without process ids
  *     state.json    the record: made, durable, before the first program runs; replaced, durable,
  *                   whenever a container ends; with phase STOPPED it is the end and is never
  *                   changed again
  *     control       the supervisor's socket (protocol.h)
- *     NAME.log.N    what container NAME wrote, from byte N on (log_files.h)
+ *     NAME.log.N    output of container NAME, from byte N on (log_files.h)
  * No record: nothing was run. A record without an end, and the lock free: lost, and never run
  * again.
  */
@@ -38,7 +38,8 @@ int record_read(const struct json *value, struct arena *arena, struct runtime_ta
 struct runtime_task *record_copy(const struct runtime_task *task, struct arena *arena);
 
 struct plan;
-/* How a task is before anything of it runs: phase PENDING, addresses and ports as ordered. */
+/* The state of a task before anything of it runs: phase PENDING, addresses and ports of the
+ * plan. */
 struct runtime_task *record_of_plan(const struct plan *plan, struct arena *arena);
 
 #endif

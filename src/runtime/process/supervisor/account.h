@@ -1,5 +1,5 @@
-/* Who a container's program runs as, from /etc/passwd and /etc/group (the supervisor is static: no
- * NSS). */
+/* The user and groups of a container's program, from /etc/passwd and /etc/group (the supervisor is
+ * static: no NSS). */
 #ifndef RUNTIME_PROCESS_SUPERVISOR_ACCOUNT_H
 #define RUNTIME_PROCESS_SUPERVISOR_ACCOUNT_H
 

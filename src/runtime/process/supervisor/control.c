@@ -147,7 +147,7 @@ static int start_guest(struct control *control, struct connection *connection,
 
 	if (connection->container)
 		return err_set(err, -EINVAL, "this connection has had its exec");
-	/* Connections must be left for those who watch and stop. */
+	/* Keep connections free for watch and stop. */
 	if (control->task->guests >= PROTOCOL_GUESTS_MAX)
 		return err_set(err, -EBUSY, "%d programs of exec run already", PROTOCOL_GUESTS_MAX);
 	if (!container || container->step != CONTAINER_RUNNING)

@@ -14,14 +14,14 @@ struct connection {
 	int received[PROTOCOL_DESCRIPTORS_MAX];
 	size_t received_count;
 	bool watches;
-	bool is_behind; /* a change that its output had no room for */
+	bool is_behind; /* a change did not fit into its output */
 	/* exec */
 	struct container *container;
 	pid_t monitor; /* 0: none */
 	int report;
 	char reported[LAUNCH_REPORT_MAX];
 	bool killed;
-	bool is_gone; /* the other side went; free when the keeper has ended */
+	bool is_gone; /* the peer has closed; free when the monitor has ended */
 };
 
 struct control {
@@ -32,7 +32,7 @@ struct control {
 
 /* Listens on the socket in the working folder. */
 int control_open(struct control *control, struct task *task, struct err *err);
-/* Tells the state on a connection that came with the start, now and after every change. */
+/* Sends the state on the channel from the start, now and after every change. */
 void control_take_channel(struct control *control, int descriptor);
 size_t control_descriptors(struct control *control, struct pollfd *polls, size_t max);
 void control_handle(struct control *control, const struct pollfd *event);

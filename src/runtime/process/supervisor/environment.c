@@ -1,8 +1,8 @@
 /*
- * A clean environment: what every program can count on, then what slipway tells it, then what the
- * task definition says, which wins, except for the mark by which slipway finds the task's
- * processes. Of environment files the first that has a variable wins, and a variable of the
- * definition's own over all.
+ * A clean environment: default variables first, then slipway's, then those of the task definition,
+ * which win, except for the variable by which slipway finds the task's processes. The first
+ * environment file with a variable wins, and a variable in the definition itself wins over all
+ * files.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ int environment_make(struct task *task, const struct plan_container *plan, struc
 		FIXED_VARIABLES + own + of_files + plan->port_count,
 		sizeof(*environment.variables));
 	gethostname(host, sizeof(host) - 1);
-	account_find(plan->user, &account, NULL); /* the launch will say what is wrong with it */
+	account_find(plan->user, &account, NULL); /* the launch reports its errors */
 	set(&environment, "PATH", SPAN(DEFAULT_PATH));
 	set(&environment, "HOSTNAME", span_of(plan->hostname ? plan->hostname : host));
 	set(&environment, "HOME", span_of(account.home));

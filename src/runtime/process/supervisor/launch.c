@@ -1,4 +1,4 @@
-/* Keeper and program. Between fork and exec only calls that need no memory are made. */
+/* Monitor and program. Between fork and exec only calls that need no memory are made. */
 #include "runtime/process/supervisor/launch.h"
 
 #include <fcntl.h>
@@ -300,7 +300,7 @@ __attribute__((noreturn)) static void be_monitor(const struct launch *launch,
 	sigaddset(&signals, SIGCHLD);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, LAUNCH_KILL);
-	status = SIGKILL; /* as waitpid would tell it */
+	status = SIGKILL; /* as waitpid would return it */
 	for (;;) {
 		int number = sigwaitinfo(&signals, NULL);
 		bool ended = number == LAUNCH_KILL;

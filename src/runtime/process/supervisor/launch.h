@@ -1,8 +1,8 @@
 /*
- * One program with everything that it will ever start. The supervisor's child is not the program
- * but its keeper: a subreaper that passes SIGTERM on, ends all that is left when the program has
- * exited, and then exits as the program did (128 + signal when one killed it). LAUNCH_KILL makes it
- * end everything at once; the death of the supervisor does the same. The keeper holds the task's
+ * Runs one program with all its descendants. The supervisor's child is not the program but its
+ * monitor: a subreaper that passes SIGTERM on, kills all descendants when the program has exited,
+ * and then exits with the program's code (128 + signal when one killed it). LAUNCH_KILL makes it
+ * kill everything at once; the death of the supervisor does the same. The monitor holds the task's
  * lock, so the lock is free only when nothing of the task runs.
  */
 #ifndef RUNTIME_PROCESS_SUPERVISOR_LAUNCH_H
@@ -51,7 +51,7 @@ enum launch_update {
  * */
 int launch_start(const struct launch *launch, pid_t *ret_maintainer, int *ret_report,
 	struct err *err);
-/* One piece of news of a launch. */
+/* One message of a launch. */
 enum launch_update launch_read(int report, char text[LAUNCH_REPORT_MAX], int *ret_listener);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * slipway-task: keeps one task running, whatever becomes of the server that started it.
+ * slipway-task: keeps one task running, with or without the server that started it.
  *
  *     slipway-task FOLDER        (descriptor 3: the locked file `lock` of that folder; 4: a channel)
  *
- * It goes to the background at once, and tells on the channel (protocol.h) that its socket is open
- * and its record on disk; the process in the background goes on until the task has ended. What goes
- * wrong before is told there, too, and nothing has been run.
+ * It goes to the background at once, and reports on the channel (protocol.h) that its socket is
+ * open and its record on disk; the process in the background runs until the task has ended. Earlier
+ * errors are reported there, too, and then nothing has been run.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ struct supervisor {
 	int signals;
 };
 
-/* Takes over what it was started with, and reads what to do. */
+/* Takes over the inherited descriptors, and reads the task spec. */
 static int take_spec(struct supervisor *supervisor, const char *folder, struct arena *arena,
 	struct err *err)
 {
@@ -49,7 +49,7 @@ static int take_spec(struct supervisor *supervisor, const char *folder, struct a
 		return err_errno(err, "enter '%s'", folder);
 	if (fcntl(PROTOCOL_LOCK_DESCRIPTOR, F_SETFD, FD_CLOEXEC) < 0)
 		return err_errno(err, "the lock did not come with the start");
-	fcntl(PROTOCOL_CHANNEL_DESCRIPTOR, F_SETFD, FD_CLOEXEC); /* if anybody wants to know */
+	fcntl(PROTOCOL_CHANNEL_DESCRIPTOR, F_SETFD, FD_CLOEXEC); /* if a server is listening */
 	close_range(PROTOCOL_CHANNEL_DESCRIPTOR + 1, ~0U, 0);
 	r = task_open(&supervisor->task, arena, clock_system(), err);
 	return r < 0 ? r
@@ -64,7 +64,7 @@ static int prepare(struct supervisor *supervisor, struct err *err)
 
 	separation_make_network(supervisor->task.plan, &supervisor->task.separation);
 	task_prepare(&supervisor->task);
-	/* Keepers inherit the mask: they wait for their signals, too. */
+	/* Monitors inherit the mask: they wait for their signals, too. */
 	sigfillset(&signals);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -89,7 +89,7 @@ static void refuse(const char *message)
 		fprintf(stderr, "%s\n", message);
 }
 
-/* Processes that only an untimely dead keeper can have left to us. */
+/* Orphans that a monitor left when it died early. */
 static void end_strays(struct supervisor *supervisor)
 {
 	pid_t maintainers[KEEPERS_MAX];
@@ -107,7 +107,7 @@ static void reap(struct supervisor *supervisor)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		/* A stray that ended may have left others. */
+		/* An orphan that ended may have left others. */
 		strays |= WIFSIGNALED(status);
 		if (!task_monitor_ended(&supervisor->task, pid, status) &&
 			!control_monitor_ended(&supervisor->control, pid, status))
@@ -124,7 +124,7 @@ static void handle_signals(struct supervisor *supervisor)
 	while (read(supervisor->signals, &information, sizeof(information)) > 0)
 		if (information.ssi_signo == SIGTERM)
 			task_stop(&supervisor->task, RUNTIME_STOP_REQUESTED,
-				SPAN("The supervisor was told to end"));
+				SPAN("The supervisor received SIGTERM"));
 	reap(supervisor);
 }
 

@@ -1,4 +1,5 @@
-/* The HTTP of it: a request line is all that matters, and every answer ends the connection. */
+/* HTTP of the metadata endpoint: only the request line matters, and every answer ends the
+ * connection. */
 #include "runtime/process/supervisor/metadata.h"
 
 #include <arpa/inet.h>
@@ -69,7 +70,8 @@ static void flush(struct metadata_connection *connection)
 			break;
 		buffer_consume(&connection->output, (size_t)sent);
 	}
-	/* What the other side still sends must not make the kernel take the answer back. */
+	/* Late bytes of the client must not make the kernel reset the connection before the answer
+	 * is read. */
 	shutdown(connection->descriptor, SHUT_WR);
 	buffer_clear(&connection->output);
 }
@@ -172,7 +174,7 @@ static void receive(struct metadata *metadata, struct metadata_connection *conne
 		return;
 	}
 	if (connection->answered)
-		return; /* whatever it is, it is too late */
+		return; /* too late for any answer */
 	buffer_add(&connection->input, data, (size_t)got);
 	if (buffer_failed(&connection->input))
 		reply_error(connection, "431 Request Header Fields Too Large");
@@ -217,7 +219,7 @@ size_t metadata_descriptors(const struct metadata *metadata, struct pollfd *poll
 			.events = (short)(connection->output.length > 0 ? POLLOUT : POLLIN),
 		};
 	}
-	/* When all are taken, those who come wait in the kernel's queue. */
+	/* When all connections are in use, new clients wait in the kernel's queue. */
 	if (open < METADATA_CONNECTIONS_MAX && count < max)
 		polls[count++] = (struct pollfd){.fd = metadata->listener, .events = POLLIN};
 	return count;

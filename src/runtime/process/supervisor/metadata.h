@@ -1,6 +1,6 @@
 /*
- * The task metadata endpoint, version 4: HTTP on an address that the task's programs reach, told to
- * them as ECS_CONTAINER_METADATA_URI_V4, which each container has its own of.
+ * The task metadata endpoint, version 4: HTTP on an address that the task's programs reach, from
+ * the variable ECS_CONTAINER_METADATA_URI_V4, which differs per container.
  *
  *     GET URI             the container            GET URI/stats         its use of resources
  *     GET URI/task        the task                 GET URI/task/stats    likewise for all containers
@@ -49,11 +49,11 @@ struct span metadata_uri_of(const struct metadata *metadata, struct span contain
 size_t metadata_descriptors(const struct metadata *metadata, struct pollfd *polls, size_t max);
 /* True if the event was one of its. */
 bool metadata_handle(struct metadata *metadata, const struct pollfd *event);
-/* Lets go of those who are too slow. */
+/* Closes connections that are too slow. */
 void metadata_step(struct metadata *metadata);
 int64_t metadata_next_us(const struct metadata *metadata);
 
-/* metadata_text.c: what is said, as JSON. */
+/* metadata_text.c: the answers, as JSON. */
 void metadata_write_container(const struct container *container, struct buffer *out);
 void metadata_write_task(const struct task *task, struct buffer *out);
 void metadata_write_stats(const struct container *container, struct buffer *out);

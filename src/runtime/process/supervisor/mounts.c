@@ -40,7 +40,8 @@ int mounts_check_plain(const struct plan_container *plan, struct err *err)
 	return 0;
 }
 
-/* In the child. Paths that only exist here, so that making more below them touches nobody. */
+/* In the child. Paths that exist only here, so that mount points below them change no folder of the
+ * machine. */
 struct scene {
 	char own[OWN_MAX][PATH_MAX];
 	size_t own_count;
@@ -76,7 +77,7 @@ static int make_empty(const char *path, bool is_file)
 	return 0;
 }
 
-/* One entry of a covered folder, put on the cover. */
+/* One entry of a covered folder, bound onto the cover. */
 static int keep_entry(int covered, const char *name, const char *cover)
 {
 	char from[PATH_MAX], to[PATH_MAX], target[PATH_MAX];
@@ -285,7 +286,7 @@ static int make_mounts(const struct plan_container *plan, struct err *err)
 	return 0;
 }
 
-/* Says how it went, and stays until the namespace has been taken. */
+/* Reports its result, and stays until the namespace has been entered. */
 __attribute__((noreturn)) static void be_maker(const struct plan_container *plan, int channel)
 {
 	struct err err = {.message = ""};

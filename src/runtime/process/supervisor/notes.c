@@ -1,4 +1,4 @@
-/* Sentences for people, joined by semicolons. */
+/* Sentences for users, joined by semicolons. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ static void say_files(const struct task *task, struct notes *notes)
 	if (readonly && !separation->separated)
 		say(notes, "the root file system is not read-only");
 	if (hostname && !separation->separated)
-		say(notes, "hostname is only told to programs, in HOSTNAME");
+		say(notes, "hostname is only set in the variable HOSTNAME");
 }
 
 static void say_network(const struct task *task, struct notes *notes)

@@ -103,7 +103,7 @@ void redirect_set_resolver(struct redirect *redirect, const struct sockaddr_in *
 
 void redirect_add(struct redirect *redirect, int listener)
 {
-	/* Programs of a listener that nobody has go on, and are told that there is no such call. */
+	/* Programs of a listener without a supervisor get ENOSYS for the call, and continue. */
 	if (redirect->listener_count == REDIRECT_LISTENERS_MAX)
 		close(listener);
 	else
@@ -119,7 +119,7 @@ size_t redirect_descriptors(const struct redirect *redirect, struct pollfd *poll
 	return count;
 }
 
-/* An address as a program gave it: IPv4 of any family, or not ours to look at. */
+/* An address as a program passed it: IPv4 of any family, or not for redirection. */
 struct request {
 	int family;
 	struct in_addr address;
@@ -228,7 +228,7 @@ static socklen_t translate(const struct request *request, const struct sockaddr_
 	return sizeof(six);
 }
 
-/* Where a bind to every address belongs; false: where it is. */
+/* The target of a bind to every address; false: no redirection. */
 static bool choose(const struct redirect *redirect, const struct request *request,
 	struct sockaddr_in *ret_target)
 {
@@ -275,7 +275,7 @@ static void remember(struct redirect *redirect, const struct request *request,
 		redirect->port_count++;
 }
 
-/* What the program is answered, or 1: let it do what it was about to. */
+/* The result for the program, or 1: the kernel continues its call. */
 enum { GO_ON = 1 };
 
 static int do_bind(struct redirect *redirect, const struct request *request)
@@ -366,7 +366,7 @@ static int decide(struct redirect *redirect, int listener, const struct seccomp_
 	if (request.socket < 0)
 		return GO_ON;
 	request.udp = is_udp(request.socket);
-	/* Still the same call: so memory and socket were its own. */
+	/* Still the same call: so memory and socket were the program's own. */
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
 		r = GO_ON;
 	else
@@ -406,7 +406,7 @@ bool redirect_handle(struct redirect *redirect, const struct pollfd *event)
 		if (event->revents & POLLIN) {
 			answer(redirect, event->fd);
 		} else {
-			/* Nobody is left who could ask. */
+			/* No process is left that could send a notification. */
 			close(event->fd);
 			redirect->listeners[i] = redirect->listeners[--redirect->listener_count];
 		}

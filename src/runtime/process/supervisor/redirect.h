@@ -1,6 +1,6 @@
 /*
- * Tasks that share the machine's network and bind to every address would be in each other's way.
- * Where the kernel has user notifications of seccomp(2), the binds of their programs come here first:
+ * Tasks that share the machine's network and bind to every address would collide. Where the kernel
+ * has user notifications of seccomp(2), the supervisor gets the binds of their programs first:
  *
  *     networkMode awsvpc    every address, port P        the task's address, port P
  *     networkMode bridge    every address, container     every address, the host port of that mapping

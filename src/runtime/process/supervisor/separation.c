@@ -1,4 +1,4 @@
-/* Every step can be taken back, up to the moment when the next one is known to work. */
+/* Every step can be undone, until the next one is known to work. */
 #include "runtime/process/supervisor/separation.h"
 
 #include <arpa/inet.h>
@@ -41,10 +41,10 @@ static int leave(struct way_back *back, struct err *err)
 		unshare(NAMESPACES) < 0) {
 		int number = errno;
 
-		memory_close_descriptor(&back->folder); /* still there: no way to go */
+		memory_close_descriptor(&back->folder); /* fails if no namespace was entered */
 		return err_system(err, number, "make namespaces");
 	}
-	/* What the machine mounts is seen; what is mounted here stays here. */
+	/* Mounts of the machine are visible; mounts made here stay here. */
 	if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
 		return err_errno(err, "make mounts private");
 	return 0;
@@ -95,7 +95,7 @@ static int fork_separated(struct err *err)
 		return 0;
 	}
 	close(ends[1]);
-	/* Ended without a word: it was killed, which the channel tells. */
+	/* Ended without a message: it was killed, which the channel shows. */
 	if (read(ends[0], &code, sizeof(code)) < (ssize_t)sizeof(code) || code == 0)
 		_exit(0);
 	close(ends[0]);
@@ -138,7 +138,7 @@ int separation_go_to_background(const struct plan *plan, struct separation *ret_
 
 /* Network. */
 
-/* Names are told apart by bridge and address; an interface of that name is a late leftover. */
+/* Names are unique by bridge and address; an existing interface of that name is a leftover. */
 static int make_pair(int machine, const char *name, int bridge, const uint8_t mac[6], int here)
 {
 	int r = netlink_make_pair(machine, name, bridge, INSIDE_NAME, mac, here);
@@ -226,7 +226,7 @@ static int make_network(const struct plan *plan, struct separation *separation)
 		r = set_up_link(machine, inside, &plan->link, mac);
 		memcpy(separation->mac, mac, sizeof(mac));
 	}
-	/* What was made goes with the namespace. */
+	/* New interfaces go with the namespace. */
 	if (r < 0 && setns(back, CLONE_NEWNET) < 0)
 		return r;
 	separation->own_network = r == 0;
@@ -248,8 +248,8 @@ void separation_make_network(const struct plan *plan, struct separation *separat
 			strerror(-r));
 }
 
-/* The folder of all tasks is locked by a server that runs; another task that ends now holds it for a
- * moment, too. A folder that is gone was a server's doing. */
+/* A running server locks the folder of all tasks; another task that ends now holds the lock for a
+ * moment, too. A missing folder was removed by a server. */
 static bool lock_all(int *ret_lock)
 {
 	struct timespec moment = {.tv_nsec = 2 * 1000 * 1000};

@@ -1,8 +1,8 @@
 /*
- * What keeps a task apart from the rest of the machine, where slipway may: a namespace of processes
- * whose first one is the supervisor, so that its end ends everything; one of mounts, with a /proc of
- * its own; and a network, if the task's networkMode wants one. Where the kernel does not let it, the
- * task runs in plain mode and says why.
+ * Isolates a task from the rest of the machine, as far as the kernel allows: a PID namespace whose
+ * first process is the supervisor, so that its end ends everything; a mount namespace with a /proc
+ * of its own; and a network namespace, if the task's networkMode needs one. Where the kernel does
+ * not allow that, the task runs in plain mode and its notes have the reason.
  */
 #ifndef RUNTIME_PROCESS_SUPERVISOR_SEPARATION_H
 #define RUNTIME_PROCESS_SUPERVISOR_SEPARATION_H
@@ -31,8 +31,8 @@ int separation_go_to_background(const struct plan *plan, struct separation *ret_
 	struct err *err);
 /* In that process: enters a network of its own if the task wants one. */
 void separation_make_network(const struct plan *plan, struct separation *separation);
-/* At the end: removes the task's interface, and the bridge if nobody is left who needs it. The
- * working folder is the task's. */
+/* At the end: removes the task's interface, and the bridge if no other task uses it. The working
+ * folder is the task's. */
 void separation_end(const struct plan *plan, struct separation *separation);
 
 #endif

@@ -1,4 +1,4 @@
-/* The life of a task: one function per step of a container, and what ends the whole. */
+/* A task: one function per step of a container, and the conditions that end the task. */
 #include "runtime/process/supervisor/task.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "runtime/task/record.h"
 
 #define READ_STEP 65536
-#define READS_AT_ONCE 16 /* a program that never stops writing must not hold up the rest */
+#define READS_AT_ONCE 16 /* a program that writes without pause must not block the rest */
 #define SAVE_AGAIN_US ((int64_t)500 * 1000)
 #define NOTES_MAX 2048
 #define METADATA_PORT 51679       /* in a network of the task's own */
@@ -236,8 +236,8 @@ static int sync_folder(const char *path, struct err *err)
 	return folder < 0 || fsync(folder) < 0 ? err_errno(err, "sync folder '%s'", path) : 0;
 }
 
-/* Not by replacement: a record that is cut short is as good as none, and this way the folder, the
- * order and the record reach the disk together. */
+/* Not by replacement: a truncated record counts as none, and this way the folder, the spec and the
+ * record become durable together. */
 int task_begin(struct task *task, struct err *err)
 {
 	_close_ int file = open(RECORD_STATE_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -402,7 +402,7 @@ bool task_take_report(struct task *task, int *report, char text[LAUNCH_REPORT_MA
 	}
 }
 
-/* At its end the program runs, or the keeper's exit will follow. */
+/* At its end the program runs, or the monitor's exit will follow. */
 static void read_report(struct container *container)
 {
 	if (!task_take_report(container->task, &container->report, container->reported))
@@ -510,7 +510,7 @@ static bool step_waiting(struct container *container)
 	return true;
 }
 
-/* Stopping: what others depend on goes after them. */
+/* Stopping: containers stop after those that depend on them. */
 
 static bool is_depended_on(const struct container *container)
 {
@@ -573,7 +573,7 @@ static bool should_restart(const struct container *container)
 		       container->started_us + container->plan->restart_period_ms * 1000;
 }
 
-/* A container that will not run any more. */
+/* A container that will not run again. */
 static void finish(struct container *container)
 {
 	struct task *task = container->task;
@@ -596,7 +596,7 @@ static void container_ended(struct container *container, int status)
 	container->monitor = 0;
 	if (container->report >= 0)
 		read_report(container);
-	/* Everybody who could write is gone, so this reads to the end. */
+	/* All writers are gone, so this reads to the end. */
 	if (container->output >= 0)
 		read_output(container, UINT_MAX);
 	memory_close_descriptor(&container->report);
@@ -644,7 +644,7 @@ bool task_monitor_ended(struct task *task, pid_t monitor, int status)
 	return false;
 }
 
-/* The whole. */
+/* The whole task. */
 
 static void step_task(struct task *task)
 {
@@ -668,7 +668,7 @@ static void step_task(struct task *task)
 	if (stopped && !checking && record->phase != RUNTIME_STOPPED) {
 		int ignored;
 
-		/* No keeper is left; what one that died before its time left behind must not be. */
+		/* No monitor is left; kill the leftovers of one that died early. */
 		descendants_end(-1, &ignored);
 		if (task->has_groups)
 			cgroup_remove(&task->mounts, task->plan->token);

@@ -1,11 +1,11 @@
 /*
- * The task that this supervisor keeps: containers that wait, start, run, stop and end, and the
- * record that says so. Everything happens on one thread: events (a child's end, a deadline, a
- * request) change a container, and task_step() then does whatever follows, level-triggered, until
- * nothing does.
+ * The supervisor's task: containers that wait, start, run, stop and end, and the record of their
+ * state. Everything happens on one thread: events (a child's end, a deadline, a request) change a
+ * container, and task_step() then makes all steps that follow, level-triggered, until there is
+ * none.
  *
- * The record on disk is made before the first program runs, and an end is told to nobody before it
- * is on disk.
+ * The record is on disk before the first program runs, and an end is reported only after it is on
+ * disk.
  */
 #ifndef RUNTIME_PROCESS_SUPERVISOR_TASK_H
 #define RUNTIME_PROCESS_SUPERVISOR_TASK_H
@@ -31,7 +31,7 @@
 
 enum container_step {
 	CONTAINER_WAITING,  /* for what it depends on */
-	CONTAINER_STARTING, /* its keeper is there; the program has not said that it runs */
+	CONTAINER_STARTING, /* its monitor runs; the program has not reported that it runs */
 	CONTAINER_RUNNING,
 	CONTAINER_STOPPING, /* SIGTERM sent; SIGKILL at the deadline */
 	CONTAINER_STOPPED,
@@ -84,18 +84,18 @@ struct task {
 	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
 	bool stopping;
-	bool changed; /* the record, since watchers were told */
+	bool changed; /* the record, since the last report to watchers */
 	bool unsaved; /* an end that is not on disk */
 	bool over;    /* and saved */
 	int64_t save_at_us;
 };
 
-/* Reads the order in the working folder. */
+/* Reads the task spec in the working folder. */
 int task_open(struct task *task, struct arena *arena, struct clock *clock, struct err *err);
-/* Once it is known what the task is kept apart by: the record and the containers. */
+/* After the isolation is known: the record and the containers. */
 void task_prepare(struct task *task);
-/* Makes the groups, whose limits it notes; the record must be on disk, or they could stay behind.
- * */
+/* Creates the groups and notes missing limits; the record must be on disk, or the groups could be
+ * left behind. */
 void task_make_groups(struct task *task);
 /* Makes the first record, durable with the folder that it is in: nothing runs before. */
 int task_begin(struct task *task, struct err *err);
@@ -103,24 +103,25 @@ int task_begin(struct task *task, struct err *err);
 int task_save(struct task *task, struct err *err);
 
 void task_step(struct task *task);
-/* Begins the end, unless it has begun. reason is copied. */
+/* Stops the task, unless it is stopping already. reason is copied. */
 void task_stop(struct task *task, enum runtime_stop stop, struct span reason);
-/* A keeper was reaped; false if it is none of the task's. */
+/* A monitor was reaped; false if it is not of this task. */
 bool task_monitor_ended(struct task *task, pid_t monitor, int status);
 int64_t task_next_us(const struct task *task); /* when task_step() is due, at the latest */
-/* Descriptors to look at: fills what the containers wait for; task_read() handles one. */
+/* Descriptors to poll for the containers; task_read() handles one. */
 size_t task_descriptors(const struct task *task, struct pollfd *polls, size_t max);
 void task_read(struct task *task, int descriptor);
-/* The keepers that are alive. */
+/* The monitors that are alive. */
 size_t task_maintainers(const struct task *task, pid_t *maintainers, size_t max);
 struct container *task_find(struct task *task, struct span name);
-/* How any program of the container is run; the caller adds what it is and its streams. */
+/* The launch settings of any program of the container; the caller adds the program and its
+ * streams. */
 struct launch task_launch_of(const struct container *container);
-/* Reads what is there of a launch's report; closes it at the end, and returns true then. A reason why
- * it failed goes into text. */
+/* Reads the available part of a launch's report; closes it at the end, and returns true then. The
+ * reason of a failure goes into text. */
 bool task_take_report(struct task *task, int *report, char text[LAUNCH_REPORT_MAX]);
 
-/* notes.c: what a task asked for and does not get here. */
+/* notes.c: settings of the task that have no effect here. */
 struct span notes_of(const struct task *task);
 
 /* health.c */
@@ -130,7 +131,7 @@ void health_ended(struct container *container, int status);
 void health_cancel(struct container *container); /* kills a check that runs */
 int64_t health_next_us(const struct container *container);
 
-/* environment.c: what a container's programs see, in the task's arena. */
+/* environment.c: the variables of a container's programs, in the task's arena. */
 int environment_make(struct task *task, const struct plan_container *plan, struct span container_id,
 	char ***ret_environment, struct err *err);
 
