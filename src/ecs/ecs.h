@@ -11,7 +11,7 @@
 
 extern const struct aws_service ecs_service;
 
-/* What store_open needs to know of us. */
+/* The object kinds of ECS, for store_open. */
 extern const struct store_kind *const ecs_kinds[];
 extern const size_t ecs_kind_count;
 

@@ -1,6 +1,7 @@
 /*
- * What becomes of a service when its tasks fail (failure_count.h). A task that became healthy after the last
- * failure and has been so for SERVICE_SETTLED_MS ends a crash loop: count, round and wait are 0 again.
+ * How a service reacts when its tasks fail (failure_count.h). A task that became healthy after the
+ * last failure and has been so for SERVICE_SETTLED_MS ends a crash loop: count, round and wait are
+ * 0 again.
  */
 #include "ecs/record/failure_count.h"
 #include "ecs/service/service_work.h"

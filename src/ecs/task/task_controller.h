@@ -54,8 +54,8 @@ struct task_controller_config {
 	int64_t relist_ms; /* 0: TASK_CONTROLLER_RELIST_MS */
 	/* service_group_adopt, where the runtime keeps replicas itself; NULL: its unknown tasks are ended. */
 	task_adopt *adopt;
-	/* What was observed is stored through it, so that nobody waits for a commit; NULL: each by itself.
-	 * Outlives the controller's start and stop. */
+	/* Stores observations, so that no worker waits for a commit; NULL: each is written by
+	 * itself. Outlives the controller's start and stop. */
 	struct write_batch *batch;
 	/* Deliberate bug, for proving that simulations find it: does not wait for traffic to leave. */
 	bool bug_stop_at_once;

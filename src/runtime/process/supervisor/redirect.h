@@ -8,10 +8,10 @@
  *                           every address, host port P   as it is
  *                           every address, another P     the task's address, port P
  *
- * and a connection to 127.0.0.1 or ::1 goes where the port that is meant was bound. A connection to port 53 of any
- * address goes to the task's own DNS resolver (resolver.h), if it has one. What is redirected
- * is done here, on a duplicate of the program's socket: what was looked at is what is done. All else
- * goes on in the program as if nobody had looked. Port 0 is never redirected.
+ * and a connection to 127.0.0.1 or ::1 goes where the port was bound. A connection to port 53 of
+ * any address goes to the task's own DNS resolver (resolver.h), if it has one. The supervisor makes
+ * redirected calls itself, on a duplicate of the program's socket: the address that was checked is
+ * the one that is used. The kernel continues all other calls unchanged. Port 0 is never redirected.
  */
 #ifndef RUNTIME_PROCESS_SUPERVISOR_REDIRECT_H
 #define RUNTIME_PROCESS_SUPERVISOR_REDIRECT_H
