@@ -174,7 +174,7 @@ static void test_targets_may_speak_tls(void **state)
 	free(answer);
 }
 
-/* Keeps what comes first in `sum`: whether it was a PROXY header of version 2. */
+/* Counts in `sum` whether the first bytes were a PROXY header of version 2. */
 static void serve_after_header(struct test_backend *backend, int descriptor)
 {
 	static const unsigned char signature[] = "\r\n\r\n\0\r\nQUIT\n";

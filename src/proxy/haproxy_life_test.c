@@ -1,11 +1,11 @@
-/* HTTP: what comes and goes while requests are under way: targets, groups, listeners, processes. */
+/* HTTP: targets, groups, listeners and processes are added and removed during requests. */
 #include "proxy/test_http.h"
 
 #define CLIENTS 4
 
 /* ---- load ---- */
 
-/* Clients that keep their connection until it is said to close, and count what they lose. */
+/* Clients that keep their connection until the server closes it, and count failures. */
 struct load {
 	unsigned port;
 	bool keeps_cookies;
@@ -192,8 +192,8 @@ static void test_targets_come_and_go(void **state)
 	assert_int_equal(haproxy_process(life.plane->driver), process);
 }
 
-/* As an update does it, one after the other: clients that have the cookie of a target that drains go to
- * another one, so that it is soon without any, and none loses a request when it is gone for good. */
+/* Like a rolling update, one target after the other: clients with the cookie of a draining target
+ * go to another one, so that it soon has none, and no request fails when it is removed. */
 static void test_clients_with_cookies_lose_nothing(void **state)
 {
 	struct load load;
@@ -230,7 +230,7 @@ static void test_clients_with_cookies_lose_nothing(void **state)
 	assert_int_equal(atomic_load(&load.failed), 0);
 }
 
-/* A target that drains is forgotten: what it has under way ends well, or at its deadline. */
+/* A draining target leaves the state: its open requests complete, or end at its deadline. */
 static void test_a_target_that_drained_may_finish(void **state)
 {
 	struct http_answer *answer = memory_allocate(sizeof(*answer));
@@ -255,7 +255,7 @@ static void test_a_target_that_drained_may_finish(void **state)
 		life.targets[0].address = test_loopback(life.plane->backends[1].port);
 		life.targets[0].state = PROXY_TARGET_ACTIVE;
 		life_apply(&life);
-		/* With a process that does not know it any more, too. */
+		/* Also in a process that does not know it any more. */
 		life.state.listener_count = 1 + turn % 2;
 		life_apply(&life);
 		assert_int_equal(http_get_once(life.port, "/"), 'B');
@@ -273,7 +273,7 @@ static void test_a_target_that_drained_may_finish(void **state)
 	free(answer);
 }
 
-/* A listener is turned to another group. */
+/* A listener moves to another group. */
 static void test_a_group_without_listeners_finishes(void **state)
 {
 	static const char request[] = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -362,7 +362,7 @@ static void test_another_target_is_tried(void **state)
 		assert_int_equal(http_get(client, "/"), 'A');
 	counters = target_counters(&life, 1);
 	assert_true(counters.connect_failures >= 4);
-	/* With none left, the client is told. */
+	/* Without a target, the client gets a 503. */
 	life.targets[0].state = PROXY_TARGET_DOWN;
 	life.listeners[0].options.no_retries = true;
 	life_apply(&life);
@@ -439,8 +439,8 @@ static unsigned part_of(int client, char letter)
 	return part;
 }
 
-/* The most of 50 beside one full part, for one that began to rise at began_ms or later. Shares move while
- * they are asked for, hence a few more. */
+/* The maximum of 50 requests beside one full share, for a target that began to rise at began_ms or
+ * later. Shares change during the requests, hence a few more. */
 static unsigned most_of(int64_t began_ms, int64_t rise_ms)
 {
 	int64_t age_ms = test_now_ms() - began_ms;
@@ -465,7 +465,7 @@ static void test_slow_start_rises(void **state)
 	begun = test_now_ms() + 1; /* rounded up */
 	part = part_of(client, 'B');
 	assert_true(part <= most_of(began, LONG_MS));
-	/* Nobody tells it again, and it has its part in the end, not before. */
+	/* Without another apply it reaches its full share in the end, not before. */
 	life.groups[0].slow_start_ms = RISE_MS;
 	life_apply(&life);
 	do {
@@ -473,7 +473,7 @@ static void test_slow_start_rises(void **state)
 		part = part_of(client, 'B');
 		assert_true(part <= most_of(began, RISE_MS));
 	} while (part < 24);
-	/* Who has risen stays so: only others are to take longer. */
+	/* A target with its full share keeps it: the new time is for others. */
 	TEST_WAIT_UNTIL(test_now_ms() >= begun + RISE_MS);
 	life.groups[0].slow_start_ms = LONG_MS;
 	life_apply(&life);
@@ -490,8 +490,8 @@ static void test_slow_start_rises(void **state)
 	close(client);
 }
 
-/* Nobody is given less while nobody has a full part. */
-static void test_slow_start_has_somebody_in_full(void **state)
+/* No target starts with less while none has its full share. */
+static void test_slow_start_needs_a_target_at_full_share(void **state)
 {
 	struct life life;
 	int64_t began;
@@ -505,19 +505,19 @@ static void test_slow_start_has_somebody_in_full(void **state)
 	life_apply(&life);
 	life.targets[0].state = PROXY_TARGET_ACTIVE;
 	life_apply(&life);
-	/* The first one is not to be warmed up any more when the second one comes. */
+	/* The first one has its full share at once when the second one starts. */
 	life.targets[1].state = PROXY_TARGET_ACTIVE;
 	began = test_now_ms();
 	life_apply(&life);
 	part = part_of(client, 'B');
 	assert_true(part <= most_of(began, LONG_MS));
-	/* Two that come at once where nobody is. */
+	/* Two targets start at the same time, without another one. */
 	life.targets[0].state = life.targets[1].state = PROXY_TARGET_DOWN;
 	life_apply(&life);
 	life.targets[0].state = life.targets[1].state = PROXY_TARGET_ACTIVE;
 	life_apply(&life);
 	assert_in_range(part_of(client, 'B'), 24, 26);
-	/* One that takes the place of all others has nobody beside it, and the next one has. */
+	/* A target that replaces all others has none beside it, and the next one has. */
 	life.targets[2].state = PROXY_TARGET_ACTIVE;
 	life.groups[0].targets = &life.targets[2];
 	life.groups[0].target_count = 1;
@@ -577,7 +577,7 @@ static void test_listeners_come_and_go_without_loss(void **state)
 	assert_int_equal(http_get_once(port_of(&life, "web"), "/"), 'B');
 }
 
-/* Each listener starts a process, and each process has something under way: all of it is finished. */
+/* Each listener starts a process, and each process has open requests: all of them complete. */
 static void test_many_processes_finish(void **state)
 {
 	enum { TURNS = 12 };
@@ -609,7 +609,7 @@ static void test_many_processes_finish(void **state)
 	free(answer);
 }
 
-/* A connection of before has at most one answer more of the old process, and by the new state. */
+/* An older connection gets at most one more response from the old process, with the new state. */
 static void test_old_processes_follow(void **state)
 {
 	struct http_answer *answer = memory_allocate(sizeof(*answer));
@@ -699,7 +699,7 @@ static void test_a_killed_process_is_replaced(void **state)
 		wait_for_more(&load, 5);
 	}
 	load_stop(&load);
-	/* What was under way; every client has one request at a time. */
+	/* Open requests; every client has one at a time. */
 	assert_true(atomic_load(&load.failed) <= lost);
 	assert_true(atomic_load(&load.letters[0]) > 0 && atomic_load(&load.letters[1]) > 0);
 	assert_int_equal(atomic_load(&load.letters[2]), 0);
@@ -788,7 +788,7 @@ int main(void)
 		WITH(test_another_target_is_tried),
 		WITH(test_draining_has_an_end),
 		WITH(test_slow_start_rises),
-		WITH(test_slow_start_has_somebody_in_full),
+		WITH(test_slow_start_needs_a_target_at_full_share),
 		WITH(test_listeners_come_and_go_without_loss),
 		WITH(test_many_processes_finish),
 		WITH(test_old_processes_follow),

@@ -1,4 +1,4 @@
-/* HTTP: clients that mean harm, or make mistakes, cost little and get clear answers. */
+/* HTTP: hostile or faulty clients cost little and get clear responses. */
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -33,8 +33,8 @@ static int setup_hasty(void **state)
 	return setup_with(state, REQUEST_MS);
 }
 
-/* A new connection and the letter of who answered a request on it; 0: nobody did. On a machine that is slow this
- * client may need longer than its time itself: then it is turned away as it should be, and comes again. */
+/* A new connection and the letter of the backend that answered; 0: none did. On a slow machine this
+ * client may itself exceed the time limit: then it is rejected correctly, and retries. */
 static int connect_and_ask(unsigned port, char *ret_letter)
 {
 	int64_t end = test_now_ms() + TEST_DEADLINE_S * 1000;
@@ -61,7 +61,7 @@ static char ask_in_time(unsigned port)
 	return letter;
 }
 
-/* The status of the answer to these bytes; 0: closed without one. */
+/* The status of the response to these bytes; 0: closed without one. */
 static int status_of(unsigned port, const char *bytes, size_t length)
 {
 	struct http_answer *answer = memory_allocate(sizeof(*answer));
@@ -91,7 +91,7 @@ static void test_malformed_requests_are_refused(void **state)
 		{"GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400},
 		{"GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
 		{"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200},
-		/* What could mean two things to two readers. */
+		/* Requests that two parsers could read differently. */
 		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
 			400},
 		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\nab", 400},
@@ -115,8 +115,8 @@ static void test_malformed_requests_are_refused(void **state)
 	}
 }
 
-/* Both lengths, which HAProxy cannot be made to refuse: the body is what the chunks say, the target is told so
- * too, and what follows is nothing: the connection ends. */
+/* Both lengths, which HAProxy cannot be configured to reject: the chunks are the body, the target
+ * gets it chunked, and the connection ends after it. */
 static void test_nothing_is_smuggled(void **state)
 {
 	static const char *const requests[] = {
@@ -175,7 +175,7 @@ static void test_heads_have_a_size(void **state)
 	buffer_add_string(&text, "\r\n");
 	status = status_of(plane->port, text.data, text.length);
 	assert_true(status == 400 || status == 431);
-	/* So has what is asked for. */
+	/* The target of the request is limited, too. */
 	for (size_t length = 7000; length <= 200000; length *= 5) {
 		buffer_reset(&text);
 		buffer_add_string(&text, "GET /");
@@ -191,18 +191,18 @@ static void test_heads_have_a_size(void **state)
 	assert_true(http_get_once(plane->port, "/"));
 }
 
-/* ---- clients that never come to an end ---- */
+/* ---- clients that never finish ---- */
 
 #define DRIPPING 300
 #define DRIP_PAUSE_US 100000
 
-/* Bytes for which there is room right now. */
+/* Sends bytes if there is room. */
 static void drip(int client)
 {
 	(void)!send(client, "1", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Ended by the other side, whether an answer came before or not. */
+/* Closed by the server, with or without a response. */
 static bool is_ended(int client)
 {
 	char rest[1024];
@@ -213,7 +213,8 @@ static bool is_ended(int client)
 	return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* Sends each another byte, and closes those that were ended. The number of those that are left. */
+/* Sends each another byte, and closes those that the server ended. Returns the number of the
+ * rest. */
 static size_t drip_once(int clients[DRIPPING])
 {
 	size_t left = 0;
@@ -237,7 +238,7 @@ static void open_dripping(struct test_plane *plane, const char *head, int client
 	for (size_t i = 0; i < DRIPPING; i++) {
 		char letter = 0;
 
-		/* Some have behaved once, on a connection that is kept. */
+		/* Some have sent a good request on the same connection before. */
 		clients[i] = i % 3 == 0 ? connect_and_ask(plane->port, &letter)
 					: test_connect(plane->port);
 		assert_true(clients[i] >= 0);
@@ -246,7 +247,7 @@ static void open_dripping(struct test_plane *plane, const char *head, int client
 	}
 }
 
-/* A byte now and then, for ever, does not hold a connection, and nobody else waits. */
+/* A byte now and then, for ever, does not hold a connection, and blocks no other client. */
 static void test_dripping_heads_are_cut_off(void **state)
 {
 	struct test_plane *plane = *state;
@@ -264,8 +265,9 @@ static void test_dripping_heads_are_cut_off(void **state)
 	assert_true(ask_in_time(plane->port));
 }
 
-/* Bodies may take their time, as uploads do; they hold nobody up, and end when nothing comes any more. */
-static void test_dripping_bodies_hold_up_nobody(void **state)
+/* Bodies may be slow, as uploads are; they block no other client, and time out when no byte
+ * arrives. */
+static void test_dripping_bodies_block_no_client(void **state)
 {
 	struct test_plane *plane = *state;
 	int clients[DRIPPING];
@@ -292,7 +294,7 @@ static void test_dripping_bodies_hold_up_nobody(void **state)
 
 /* ---- floods ---- */
 
-/* A number that the kernel tells of a process. */
+/* A number from the process's status file. */
 static size_t number_of(pid_t pid, const char *name)
 {
 	char path[64], line[256];
@@ -322,8 +324,8 @@ static int connect_silently(unsigned port)
 	return client;
 }
 
-/* Far more than there may be: they wait, those that say nothing go, and who asks is answered; neither
- * descriptors nor memory grow beyond what was said. */
+/* Far more clients than the limit: they wait, silent ones time out, and requests are answered;
+ * neither descriptors nor memory exceed the limits. */
 static void test_floods_are_bounded(void **state)
 {
 	enum { FLOOD = 2500, KILOBYTES_MORE = 64 * 1024 };
@@ -344,10 +346,10 @@ static void test_floods_are_bounded(void **state)
 		TEST_WAIT_UNTIL(is_ended(flood[i]));
 		close(flood[i]);
 	}
-	/* The table of descriptors never shrinks: the next power of two above the most there were. */
+	/* The table of descriptors never shrinks: the next power of two above the maximum. */
 	assert_true(number_of(process, "FDSize:") <= DESCRIPTORS_MAX);
 	assert_true(number_of(process, "VmRSS:") < before + KILOBYTES_MORE);
-	/* Others that go away by themselves. */
+	/* Clients that close by themselves. */
 	for (size_t i = 0; i < FLOOD; i++)
 		flood[i] = connect_silently(plane->port);
 	for (size_t i = 0; i < FLOOD; i++)
@@ -358,7 +360,7 @@ static void test_floods_are_bounded(void **state)
 	assert_int_equal(haproxy_process(plane->driver), process);
 }
 
-/* ---- handshakes that never come to an end ---- */
+/* ---- handshakes that never finish ---- */
 
 enum { SILENT = 2 * CONNECTIONS_MAX };
 
@@ -383,7 +385,7 @@ static unsigned open_secure(struct test_plane *plane, enum proxy_protocol protoc
 	return proxy_address_port(&proxy_report_listener(&report, "other")->address);
 }
 
-/* However many say nothing where TLS is expected, others are answered, also by listeners of the same
+/* Many silent TLS clients do not prevent responses to others, also of listeners of the same
  * process. */
 static void test_silent_handshakes_leave_room_for_others(void **state)
 {
@@ -404,7 +406,7 @@ static void test_silent_handshakes_leave_room_for_others(void **state)
 	free((char *)certificate.pem);
 }
 
-/* However long the client is silent. */
+/* For a client that is silent for long. */
 static void serve_patiently(struct test_backend *backend, int descriptor)
 {
 	const struct timeval unlimited = {0};
@@ -413,7 +415,7 @@ static void serve_patiently(struct test_backend *backend, int descriptor)
 	test_serve_echo(backend, descriptor);
 }
 
-/* As connect_and_ask(): a handshake that took too long is rightly ended. */
+/* As connect_and_ask(): a handshake that took too long is ended correctly. */
 static bool open_in_time(struct tls_client *client, unsigned port, const char *host)
 {
 	int64_t end = test_now_ms() + TEST_DEADLINE_S * 1000;
@@ -429,8 +431,8 @@ static bool open_in_time(struct tls_client *client, unsigned port, const char *h
 	}
 }
 
-/* Where TLS ends and TCP goes on, they end when a request's head would have had to be there, though
- * connections may be silent for much longer. */
+/* Silent handshakes of terminated TLS end at the request timeout, though connections may be idle
+ * for much longer. */
 static void test_silent_handshakes_end(void **state)
 {
 	struct test_plane *plane = *state;
@@ -470,7 +472,7 @@ int main(void)
 		PATIENT(test_nothing_is_smuggled),
 		PATIENT(test_heads_have_a_size),
 		HASTY(test_dripping_heads_are_cut_off),
-		HASTY(test_dripping_bodies_hold_up_nobody),
+		HASTY(test_dripping_bodies_block_no_client),
 		HASTY(test_floods_are_bounded),
 		HASTY(test_silent_handshakes_leave_room_for_others),
 		HASTY(test_silent_handshakes_end),

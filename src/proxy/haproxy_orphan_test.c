@@ -1,4 +1,4 @@
-/* HTTP: what becomes of HAProxy when the process that drives it is killed. */
+/* HTTP: HAProxy after its supervisor was killed. */
 #include "proxy/test_http.h"
 
 #include <spawn.h>
@@ -39,7 +39,7 @@ static int supervisor_main(unsigned backend, unsigned end_after_ms)
 		pause();
 }
 
-/* Nobody may wait for it where nothing reaps orphans. */
+/* A zombie counts as ended where no process reaps orphans. */
 static bool is_zombie(pid_t pid)
 {
 	char path[64], text[512] = "", *end;
@@ -134,7 +134,7 @@ static void test_it_ends_with_its_supervisor(void **state)
 	free(answer);
 }
 
-/* Clients that never go do not keep it for ever. */
+/* Clients that never close do not keep it for ever. */
 static void test_it_ends_in_any_case(void **state)
 {
 	static const char *const bytes[] = {"", "GET / HTTP/1.1\r\nHo",

@@ -1,4 +1,4 @@
-/* HTTP: which rule acts, what it does, what targets are told, and how clients find theirs again. */
+/* HTTP: rules, their actions, header fields for targets, and stickiness. */
 #include "proxy/test_http.h"
 
 #define RULES_MAX 8
@@ -61,7 +61,8 @@ struct question {
 	const char *method, *path, *fields;
 };
 
-/* One condition of up to two values, and a second one; a question that it is true for and one that it is not. */
+/* One condition of up to two values, and a second one; a request that matches it and one that does
+ * not. */
 struct condition_case {
 	enum proxy_condition_kind kind;
 	const char *name;
@@ -77,7 +78,7 @@ static const struct condition_case condition_cases[] = {
 		{{"GET", "/a/v1/x.js", ""}, {"GET", "/a/b/v1/v2/x.y.js", ""},
 			{"GET", "/v3/v4/.js", ""}},
 		{{"GET", "/a/v/x.js", ""}, {"GET", "/a/v1/x.jsx", ""}, {"GET", "/a/v1x.js", ""}}},
-	/* Signs that mean something to expressions are themselves. */
+	/* Special characters of expressions are literal. */
 	{PROXY_IF_PATH, NULL, {{NULL, "/a.b+(c)|[d]$"}, {NULL, "/{^}\\"}},
 		{{"GET", "/a.b+(c)|[d]$", ""}, {"GET", "/{^}\\", ""}},
 		{{"GET", "/axb+(c)|[d]$", ""}, {"GET", "/a.bb(c)|[d]", ""}}},
@@ -146,7 +147,7 @@ static void test_conditions(void **state)
 		ask_all(&rules, one->yes, 'B');
 		ask_all(&rules, one->no, 'A');
 	}
-	/* Nothing of this needs another process. */
+	/* None of these changes needs another process. */
 	assert_int_equal(haproxy_process(rules.plane->driver), process);
 }
 
@@ -245,7 +246,7 @@ static void test_redirects_and_fixed_answers(void **state)
 	free(answer);
 }
 
-/* ---- what targets see ---- */
+/* ---- header fields for targets ---- */
 
 static void test_targets_are_reported_of_the_client(void **state)
 {
@@ -287,7 +288,7 @@ static void test_targets_are_reported_of_the_client(void **state)
 
 /* ---- stickiness ---- */
 
-/* What a client says next: the cookie that it was given. */
+/* The cookie of the response, which the client sends next. */
 static void take_cookie(const struct http_answer *answer, const char *name, char out[512])
 {
 	char mark[64];
@@ -328,7 +329,7 @@ static void test_clients_stay_with_their_group(void **state)
 	assert_int_equal(answer->letter, letter);
 	http_ask(client, "GET", "/", "", answer);
 	assert_int_not_equal(answer->letter, letter);
-	/* One whose time is over, and one that nobody gave. */
+	/* An expired cookie, and a forged one. */
 	http_ask(client, "GET", "/", "Cookie: AWSALBTG=0123456789abcdef.9999999999\r\n", answer);
 	assert_int_not_equal(answer->letter, letter);
 	*strchr(cookie, '.') = 0;
@@ -358,11 +359,12 @@ static void test_clients_stay_with_their_target(void **state)
 	letter = answer->letter;
 	at = (size_t)(letter - 'A');
 	for (int i = 0; i < 6; i++) {
-		take_cookie(answer, "AWSALB", cookie); /* it is given anew every time */
+		take_cookie(answer, "AWSALB", cookie); /* a new one in every response */
 		http_ask(client, "GET", "/", cookie, answer);
 		assert_int_equal(answer->letter, letter);
 	}
-	/* A target that drains gets none: they are given another one, and its cookie. */
+	/* The cookie of a draining target does not match: clients get another one, and its
+	 * cookie. */
 	rules.targets[at].state = PROXY_TARGET_DRAINING;
 	rules_apply(&rules);
 	for (int i = 0; i < 6; i++) {
@@ -376,7 +378,7 @@ static void test_clients_stay_with_their_target(void **state)
 		http_ask(client, "GET", "/", both, answer);
 		assert_int_equal(answer->letter, other);
 	}
-	/* One that does not drain any more is found again. */
+	/* A target that is active again is found by its cookie. */
 	rules.targets[at].state = PROXY_TARGET_ACTIVE;
 	rules_apply(&rules);
 	http_ask(client, "GET", "/", cookie, answer);
@@ -385,13 +387,13 @@ static void test_clients_stay_with_their_target(void **state)
 	rules_apply(&rules);
 	for (int i = 0; i < 6; i++)
 		assert_int_not_equal(http_get(client, "/"), letter);
-	/* One that is down has none. */
+	/* A target that is down gets no requests. */
 	rules.targets[at].state = PROXY_TARGET_DOWN;
 	rules_apply(&rules);
 	http_ask(client, "GET", "/", cookie, answer);
 	assert_int_equal(answer->status, 200);
 	assert_int_not_equal(answer->letter, letter);
-	/* By the application's cookie: given with it, asked for with it. */
+	/* By the application's cookie: set with it, found with it. */
 	rules.targets[at].state = PROXY_TARGET_ACTIVE;
 	rules.groups[0].sticky = PROXY_STICKY_APP_COOKIE;
 	rules.groups[0].sticky_name = "SESSION";
@@ -406,7 +408,7 @@ static void test_clients_stay_with_their_target(void **state)
 		http_ask(client, "GET", "/", both, answer);
 		assert_int_equal(answer->letter, letter);
 	}
-	for (int i = 0; i < 3; i++) { /* without it, one after the other */
+	for (int i = 0; i < 3; i++) { /* without it, round robin */
 		http_ask(client, "GET", "/", cookie, answer);
 		seen |= 1u << (answer->letter - 'A');
 	}

@@ -1,10 +1,10 @@
-/* HTTPS, and TLS that ends here: certificates by name, their change under load, and plain TCP inside. */
+/* HTTPS and terminated TLS: certificates by name, changed under load, and plain TCP inside. */
 #include "proxy/test_http.h"
 #include "proxy/test_tls.h"
 
 #define CLIENTS 3
 
-/* The serial number that a new client of this host is shown; 0: none. */
+/* The serial number of the certificate for a new client of this host; 0: none. */
 static long serial_for(unsigned port, const char *host)
 {
 	struct tls_client client;
@@ -73,7 +73,7 @@ static void test_https_carries_requests(void **state)
 	tls_close(&client);
 	assert_true(tls_open(&client, secure.port, "one.test", NULL, TLS1_2_VERSION));
 	tls_close(&client);
-	/* Nothing older than is asked for, and no HTTP/2 where it is not wanted. */
+	/* No version below the minimum, and no HTTP/2 where it is disabled. */
 	plane->listener.http.tls_1_3_only = true;
 	plane->listener.http.no_http2 = true;
 	test_apply(plane);
@@ -183,7 +183,7 @@ static void test_wrong_certificates_change_nothing(void **state)
 	secure_close(&secure);
 }
 
-/* TLS ends here and connections are divided; what is inside is not looked at. */
+/* TLS ends here and connections are divided; the bytes inside are not parsed. */
 static void test_tls_ends_here(void **state)
 {
 	struct test_plane *plane = *state;
@@ -214,7 +214,7 @@ static void test_tls_ends_here(void **state)
 	assert_int_equal(counts[1], 6);
 	assert_int_equal(test_web_counters(plane).connections, LENGTH(clients));
 	assert_int_equal(test_web_counters(plane).active, LENGTH(clients));
-	/* Those that are open stay. */
+	/* Open connections stay. */
 	replace_certificate(&secure, 1, "*.two.test", 9);
 	plane->routes[0].weight = 0;
 	test_apply(plane);

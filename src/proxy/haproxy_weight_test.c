@@ -69,7 +69,7 @@ static int setup_eight_threads(void **state)
 	return http_setup_with(state, &options);
 }
 
-/* 0.1, 1, 10, 50, 100 and 0 percent, and something crooked, over 64 connections. */
+/* 0.1, 1, 10, 50, 100 and 0 percent, and an odd number, over 64 connections. */
 static void test_shares_are_exact(void **state)
 {
 	static const struct {

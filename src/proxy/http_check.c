@@ -20,8 +20,8 @@ bool proxy_is_token(const char *text)
 	return *text != 0;
 }
 
-/* No end of line and no NUL could be in a request, so none may be in what it is compared with, nor in
- * what becomes part of a header. */
+/* A request has no line end and no NUL, so neither may be in values that are compared with it or
+ * become part of a header. */
 static bool is_one_line(const char *text)
 {
 	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {

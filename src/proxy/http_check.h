@@ -1,14 +1,14 @@
-/* The part of a state's check that is about HTTP: rules, actions, certificates. */
+/* Checks the HTTP members of a state: rules, actions, certificates. */
 #ifndef PROXY_HTTP_CHECK_H
 #define PROXY_HTTP_CHECK_H
 
 #include "base/map.h"
 #include "proxy/proxy.h"
 
-/* Of a listener whose own members are right; groups: those of the state, by name. */
+/* For a listener whose own members are valid; groups: those of the state, by name. */
 int proxy_http_check(const struct proxy_listener *listener, const struct map *groups,
 	struct err *err);
-/* What the routes of `where` ("listener 'web'", "listener 'web': rule 'api'") say. */
+/* Checks the routes of `where` ("listener 'web'", "listener 'web': rule 'api'"). */
 int proxy_routes_check(const char *where, const struct proxy_route *routes, size_t route_count,
 	const struct map *groups, struct err *err);
 

@@ -1,5 +1,5 @@
-/* How connections end through the engine: nothing that was sent before an end or a reset is lost, however
- * slowly it is read. */
+/* Ends of connections through the engine: bytes that were sent before an end or a reset are not
+ * lost, however slowly they are read. */
 #include "proxy/test_plane.h"
 
 #include <linux/sockios.h>
@@ -21,7 +21,7 @@ static void open_plane(struct test_plane *plane, test_serve serve)
 	test_plane_open(plane, PROXY_TCP, 1, 0);
 }
 
-/* A client with little room: what it does not read waits elsewhere. */
+/* A client with a small receive buffer: unread bytes wait in the engine. */
 static int connect_narrow(unsigned port)
 {
 	union proxy_address address = test_loopback(port);
@@ -57,7 +57,7 @@ static size_t send_pattern(int descriptor, size_t size)
 	return sent;
 }
 
-/* How many bytes came, all right; errno is 0 if they ended, ECONNRESET if they broke off. */
+/* Number of correct bytes; errno is 0 after an end, ECONNRESET after a reset. */
 static size_t receive_pattern(int descriptor)
 {
 	uint8_t data[4096];
@@ -81,7 +81,7 @@ static void close_abruptly(int descriptor)
 	const struct linger abrupt = {.l_onoff = 1};
 	int unsent = 1;
 
-	/* What the other side's kernel has is there; a reset takes the rest away. */
+	/* The other side's kernel has the bytes; a reset discards the rest. */
 	while (ioctl(descriptor, SIOCOUTQ, &unsent) == 0 && unsent > 0)
 		test_pause();
 	setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &abrupt, sizeof(abrupt));
@@ -108,7 +108,7 @@ static void test_all_is_there_when_the_target_closes(void **state)
 	assert_int_equal(test_web_counters(plane).resets, 0);
 }
 
-/* Reads only when told to: by then the client is gone. */
+/* Reads only when this is set: by then the client is gone. */
 static atomic_bool may_read;
 
 static void serve_reader(struct test_backend *backend, int descriptor)
@@ -118,7 +118,7 @@ static void serve_reader(struct test_backend *backend, int descriptor)
 	while (!atomic_load(&may_read) && !atomic_load(&backend->stopping))
 		test_pause();
 	got = receive_pattern(descriptor);
-	/* Odd: they broke off. */
+	/* Odd: after a reset. */
 	atomic_fetch_add(&backend->sum, got * 2 + (errno == ECONNRESET));
 	atomic_fetch_add(&backend->served, 1);
 }
@@ -183,7 +183,8 @@ static void test_target_ends_its_direction_first(void **state)
 	assert_int_equal(test_web_counters(plane).resets, 0);
 }
 
-/* Answers before it has read the question, and goes: that is a reset, with the answer before it. */
+/* Responds before it has read the request, and closes: that is a reset, with the response before
+ * it. */
 static void serve_early_answer(struct test_backend *backend, int descriptor)
 {
 	char byte;
@@ -214,7 +215,7 @@ static void test_early_answer_arrives_while_the_client_still_sends(void **state)
 		client = connect_narrow(plane->port);
 		assert_int_equal(pthread_create(&sender, NULL, send_forever_main, &client), 0);
 		assert_int_equal(receive_pattern(client), SOME);
-		/* Whoever asks first is told of the reset: this one or the sender. */
+		/* The first caller gets the reset: this one or the sender. */
 		assert_true(errno == ECONNRESET || errno == 0);
 		pthread_join(sender, NULL);
 		close(client);
@@ -223,7 +224,7 @@ static void test_early_answer_arrives_while_the_client_still_sends(void **state)
 	assert_int_equal(test_web_counters(plane).resets, 3);
 }
 
-/* ---- bulk: what arrives is what was sent ---- */
+/* ---- bulk: received bytes equal sent bytes ---- */
 
 static void fill_text(uint64_t *words, size_t count, uint64_t position)
 {

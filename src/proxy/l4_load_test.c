@@ -1,4 +1,4 @@
-/* Under load: weights that move, workers that are killed or replaced, a supervisor that is gone. */
+/* Under load: changing weights, workers that are killed or replaced, a supervisor that is gone. */
 #include "proxy/test_plane.h"
 
 #include <fcntl.h>
@@ -141,7 +141,7 @@ static void test_killed_worker_loses_only_what_is_in_flight(void **state)
 		int64_t began = test_now_ms();
 
 		wait_for_more(&load, 20);
-		/* One that dies young again and again is replaced ever more slowly. */
+		/* A worker that dies soon after each start is replaced with a growing delay. */
 		TEST_WAIT_UNTIL(test_now_ms() - began > KILL_PAUSE_MS);
 		TEST_WAIT_UNTIL(l4_workers(plane->driver, workers) == 1);
 		kill(workers[0], SIGKILL);
@@ -151,7 +151,7 @@ static void test_killed_worker_loses_only_what_is_in_flight(void **state)
 	/* Each client has one connection at a time. */
 	assert_true(atomic_load(&load.failed) <= KILLS * CLIENTS);
 	TEST_WAIT_UNTIL(test_web_counters(plane).active == 0);
-	/* Weights are those of before. */
+	/* The weights are unchanged. */
 	for (int i = 0, canary = 0; i < 100; i++) {
 		canary += test_ask(plane->port) == 'B';
 		if (i == 99)
@@ -204,7 +204,7 @@ static void test_upgrade_loses_nothing(void **state)
 	wait_for_more(&load, 50);
 	load_stop(&load);
 	assert_int_equal(atomic_load(&load.failed), 0);
-	/* The old one carries them still, and goes when they do. */
+	/* The old worker still has them, and exits with them. */
 	check_long_lived(clients);
 	close_long_lived(clients);
 	for (size_t i = 0; i < count; i++)
@@ -255,7 +255,7 @@ static void test_udp_clients_stay_when_workers_go(void **state)
 		assert_int_equal(exchange(clients[i]), sides[i]);
 	assert_int_equal(l4_workers(plane->driver, workers), 1);
 	kill(workers[0], SIGKILL);
-	/* Until it is gone it may still take one, which is lost with it. */
+	/* Until it has exited it may still take one, which is lost with it. */
 	TEST_WAIT_UNTIL(kill(workers[0], 0) < 0);
 	/* Nothing is lost: datagrams wait in the socket that the supervisor holds. */
 	for (size_t i = 0; i < LONG_LIVED; i++)
@@ -263,8 +263,7 @@ static void test_udp_clients_stay_when_workers_go(void **state)
 	close_long_lived(clients);
 }
 
-#define MANY_CLIENTS                                                                               \
-	900 /* so many that some fall to the same place, wherever clients are remembered */
+#define MANY_CLIENTS 900 /* so many that some share an entry of the table of clients */
 
 static void test_many_udp_clients_stay_when_workers_go(void **state)
 {
@@ -307,8 +306,8 @@ static void numbers_send(struct numbers *numbers)
 	assert_int_equal(send(numbers->client, &number, sizeof(number), 0), sizeof(number));
 }
 
-/* Sends as many as may be under way, and takes the answer to one of them. When all were lost nothing comes:
- * one more is sent then, which finds that out. */
+/* Sends as many as the window allows, and takes the response to one of them. When all were lost
+ * none arrives: one more is sent then, which finds that out. */
 static void numbers_step(struct numbers *numbers)
 {
 	enum { PATIENCE_MS = 200 };
@@ -356,7 +355,7 @@ static void test_killed_worker_loses_only_datagrams_in_flight(void **state)
 		pid_t workers[L4_WORKERS_MAX];
 		int64_t began = test_now_ms();
 
-		/* One that dies young again and again is replaced ever more slowly. */
+		/* A worker that dies soon after each start is replaced with a growing delay. */
 		while (test_now_ms() - began <= KILL_PAUSE_MS)
 			numbers_answer(&numbers, 20);
 		TEST_WAIT_UNTIL(l4_workers(plane->driver, workers) == 1);
@@ -369,8 +368,8 @@ static void test_killed_worker_loses_only_datagrams_in_flight(void **state)
 
 /* ---- without a supervisor ---- */
 
-/* This program once more, with a plane of its own: it tells the port on standard output and is killed.
- * Its worker inherits the output. */
+/* This program once more, with a plane of its own: it writes the port to standard output and is
+ * killed. Its worker inherits the output. */
 static int other_server_main(const char *backend_port)
 {
 	struct test_plane plane = {0};
@@ -422,7 +421,7 @@ static void test_worker_outlives_its_supervisor_for_what_is_open(void **state)
 	assert_true(test_receive_all(client, &letter, 1));
 	kill(server, SIGKILL);
 	assert_int_equal(waitpid(server, NULL, 0), server);
-	/* The port is free soon, what is open goes on, and nothing is left when it ends. */
+	/* The port is free soon, open connections continue, and no process is left at the end. */
 	TEST_WAIT_UNTIL(({
 		int other = test_connect(port);
 

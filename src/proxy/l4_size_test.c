@@ -1,5 +1,5 @@
-/* The engine at size: shares over ten thousand connections, clients and datagrams, and floods, which must
- * cost no more than the limits say. */
+/* The engine at size: shares over ten thousand connections, clients and datagrams, and floods,
+ * which must stay within the limits. */
 #include "proxy/test_plane.h"
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ static const struct share {
 	{100, 0, 3000, 1000, 1000},
 };
 
-/* The sequence goes on where it was, so that a window may begin anywhere: one more or less. */
+/* The sequence continues at its position, so a window may begin anywhere: one more or less. */
 static void check_share(const struct share *share, unsigned count, unsigned canary)
 {
 	unsigned wanted = count * share->canary / (share->stable + share->canary);
@@ -70,7 +70,7 @@ static void *ask_main(void *context)
 
 		if (client < 0 || recv(client, &letter, 1, 0) != 1)
 			letter = 0;
-		/* Without a trace: so many connections that rest for a minute would use up the ports. */
+		/* Close with a reset: this many connections in TIME_WAIT would use up the ports. */
 		if (client >= 0) {
 			setsockopt(client, SOL_SOCKET, SO_LINGER, &abrupt, sizeof(abrupt));
 			close(client);
@@ -117,7 +117,7 @@ static void test_connections_are_divided_exactly(void **state)
 
 /* ---- UDP ---- */
 
-/* Every client has an address of its own, so that none is taken for one of before. */
+/* Every client has an address of its own, so that none is taken for an earlier one. */
 static int open_client(struct test_plane *plane, unsigned number)
 {
 	union proxy_address address = test_loopback(plane->port), own = test_loopback(0);
@@ -141,7 +141,7 @@ static char exchange(int client, uint32_t number)
 	return answer[0];
 }
 
-/* The number of those who came to the canary. */
+/* The number of clients that got the canary. */
 static unsigned ask_as_clients(struct test_plane *plane, unsigned first, unsigned count)
 {
 	unsigned canary = 0;
@@ -151,7 +151,7 @@ static unsigned ask_as_clients(struct test_plane *plane, unsigned first, unsigne
 		char side = exchange(client, i);
 
 		canary += side == 'B';
-		/* It stays where it is. */
+		/* It keeps its target. */
 		if (i % 10 == 0)
 			assert_int_equal(exchange(client, i), side);
 		if (i % 100 == 0)
@@ -175,7 +175,7 @@ static void test_clients_are_divided_exactly(void **state)
 			ask_as_clients(plane, clients, shares[i].clients));
 		clients += shares[i].clients;
 	}
-	/* The table is bounded: whoever was idle for longest gave way. */
+	/* The table is bounded: the sessions that were idle for longest were evicted. */
 	assert_int_equal(test_web_counters(plane).active, SESSIONS_MAX);
 	assert_int_equal(test_web_counters(plane).connections, clients);
 	assert_int_equal(test_web_counters(plane).evictions, clients - SESSIONS_MAX);
@@ -224,14 +224,14 @@ static void test_datagrams_are_divided_exactly(void **state)
 		datagrams += shares[i].datagrams;
 	}
 	close(client);
-	/* The last answer is here before it is counted. */
+	/* The last response arrives before it is counted. */
 	TEST_WAIT_UNTIL(test_web_counters(plane).datagrams_out == datagrams);
 	assert_int_equal(test_web_counters(plane).datagrams_in, datagrams);
 	assert_int_equal(test_web_counters(plane).failed, 0);
 }
 
-/* 12000 datagrams with 50 changes of weights among them; a few dozen are always under way. Every single
- * one is answered, and answered once. */
+/* 12000 datagrams with 50 changes of weights among them; a few dozen are always in flight. Every
+ * single one is answered exactly once. */
 static void test_weight_edits_under_load_lose_no_datagram(void **state)
 {
 	struct test_plane *plane = *state;
@@ -251,7 +251,7 @@ static void test_weight_edits_under_load_lose_no_datagram(void **state)
 
 		while (sent < TOTAL && sent - answered < WINDOW) {
 			if (sent % BETWEEN == 0) {
-				/* Both weights were in use, and some are under way right now. */
+				/* Both weights were in use, and some are in flight right now. */
 				assert_true(edits == 0 ||
 					    answered - answered_before >= BETWEEN - WINDOW);
 				assert_true(edits == 0 || sent > answered);
@@ -275,7 +275,8 @@ static void test_weight_edits_under_load_lose_no_datagram(void **state)
 	TEST_WAIT_UNTIL(test_web_counters(plane).datagrams_out == TOTAL);
 	assert_int_equal(test_web_counters(plane).datagrams_in, TOTAL);
 	assert_int_equal(test_web_counters(plane).failed, 0);
-	/* Half of the time a tenth, half of the time nine. Those under way at a change may be either's. */
+	/* Half of the time a tenth, half of the time nine. Those in flight at a change may be of
+	 * either. */
 	assert_in_range(canary, TOTAL / 2 - EDITS * WINDOW, TOTAL / 2 + EDITS * WINDOW);
 	close(client);
 }
@@ -358,7 +359,7 @@ static void test_flood_beyond_the_limit_is_refused(void **state)
 	assert_true(resident_kilobytes(workers[0]) < before + 4096);
 }
 
-/* Clients that never say anything, before a target that says nothing either. */
+/* Clients that send nothing, with a target that sends nothing either. */
 static void serve_nothing(struct test_backend *backend, int descriptor)
 {
 	char rest[256];
@@ -368,7 +369,7 @@ static void serve_nothing(struct test_backend *backend, int descriptor)
 		;
 }
 
-/* As much as there is room for. */
+/* As many bytes as there is room for. */
 static void serve_endlessly(struct test_backend *backend, int descriptor)
 {
 	static const char data[65536];
@@ -413,8 +414,8 @@ static void test_clients_that_do_not_read_are_ended(void **state)
 	check_silent_clients(*state, serve_endlessly);
 }
 
-/* A worker that may open few files leaves connections in the backlog until others end; nobody is turned
- * away. */
+/* A worker with few descriptors leaves connections in the backlog until others end; none is
+ * refused. */
 static void test_worker_without_descriptors_waits(void **state)
 {
 	char program[512] = {0};
@@ -458,7 +459,7 @@ static void test_worker_without_descriptors_waits(void **state)
 	}
 }
 
-/* ---- workers only as long as there is work ---- */
+/* ---- workers exist only with listeners ---- */
 
 static void test_workers_come_and_go_with_listeners(void **state)
 {

@@ -1,4 +1,4 @@
-/* Slow start: a target's part rises evenly, its group's share does not move. */
+/* Slow start: a target's share rises evenly, its group's share is constant. */
 #include "proxy/test_plane.h"
 
 #include "proxy/l4/shared.h"
@@ -57,7 +57,7 @@ static void take_turns(struct shared_group *it, unsigned turns, int64_t now_us, 
 
 static void test_part_rises_evenly(void **state)
 {
-	/* After so much of the time, of 10000 turns: part / (2 + part). */
+	/* After this fraction of the time, of 10000 turns: part / (2 + part). */
 	static const struct {
 		unsigned thousandths, wanted;
 	} rows[] = {{0, 0}, {1, 5}, {100, 476}, {250, 1111}, {500, 2000}, {900, 3103}, {1000, 3333},

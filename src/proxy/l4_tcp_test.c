@@ -158,14 +158,14 @@ static void test_resets_pass_through(void **state)
 	assert_true(test_send_all(client, "c", 1));
 	TEST_WAIT_UNTIL(atomic_load(&plane->backends[0].served) == 2);
 	setsockopt(client, SOL_SOCKET, SO_LINGER, &abrupt, sizeof(abrupt));
-	/* Only once the byte is there: a reset overtakes it otherwise. */
+	/* Only once the byte has arrived: a reset would overtake it otherwise. */
 	TEST_WAIT_UNTIL(test_web_counters(plane).bytes_in >= 2);
 	close(client);
 	TEST_WAIT_UNTIL(atomic_load(&plane->backends[0].sum) == 1);
 	TEST_WAIT_UNTIL(test_web_counters(plane).resets == 2);
 }
 
-/* A client that does not read stops the target; little is kept in between. */
+/* A client that does not read blocks the target; little is buffered in between. */
 static void serve_flood(struct test_backend *backend, int descriptor)
 {
 	static const char data[65536];
@@ -250,7 +250,7 @@ static void test_target_that_does_not_answer_is_given_up(void **state)
 	int fillers[8];
 
 	start_backends(plane, test_serve_letter);
-	/* A backlog that is full: more connections stay unanswered. */
+	/* A full backlog: more connections stay unanswered. */
 	assert_int_equal(bind(silent, &address.any, sizeof(address.v4)), 0);
 	assert_int_equal(listen(silent, 0), 0);
 	assert_int_equal(getsockname(silent, &address.any, &length), 0);
@@ -286,7 +286,8 @@ static void test_draining_target_keeps_connections_until_its_deadline(void **sta
 	assert_true(test_receive_all(goes, &letter, 1));
 	plane->targets[letter == 'B'].state = PROXY_TARGET_DRAINING;
 	test_apply(plane);
-	/* No deadline yet: it stays as it is, but gets nothing new; its group has nobody else. */
+	/* No deadline yet: its connections stay, but it gets no new ones; its group has no other
+	 * target. */
 	assert_true(test_send_all(goes, "x", 1));
 	assert_true(test_receive_all(goes, &letter, 1));
 	assert_int_equal(letter, 'x');
@@ -409,7 +410,7 @@ static void test_idle_connections_end(void **state)
 
 		assert_true(test_now_ms() < end);
 		assert_true(client >= 0);
-		/* One whose target is late ends as well, and another one is tried. */
+		/* A slow target's connection ends as well, and another one is tried. */
 		heard = test_receive_all(client, &letter, 1);
 		assert_true(!heard || recv(client, &letter, 1, 0) <= 0);
 		close(client);
@@ -463,7 +464,8 @@ static void test_apply_again_keeps_everything(void **state)
 	assert_int_equal(test_web_counters(plane).connections, 10);
 }
 
-/* An address of this process alone, so that nobody takes a port that is free for a moment. */
+/* An address of this process alone, so that no other process takes a port that is free for a
+ * moment. */
 static union proxy_address own_address(unsigned port)
 {
 	unsigned number = (unsigned)getpid();
@@ -552,7 +554,7 @@ static void test_bad_states_change_nothing(void **state)
 	assert_string_equal(err.message, "listener 'taken': nothing here serves http");
 	listeners[0].protocol = PROXY_UDP; /* UDP ports are others */
 	assert_int_equal(proxy_apply(plane->proxy, &plane->state, &err), 0);
-	assert_int_equal(proxy_set_weights(plane->proxy, "nobody", plane->routes, 2, &err),
+	assert_int_equal(proxy_set_weights(plane->proxy, "missing", plane->routes, 2, &err),
 		-ENOENT);
 	assert_int_equal(proxy_set_weights(plane->proxy, "web", plane->routes, 1, &err), -EINVAL);
 	plane->routes[1].group = "stable";

@@ -1,4 +1,4 @@
-/* UDP through the engine: sessions, single datagrams, weights that move, limits. */
+/* UDP through the engine: sessions, single datagrams, changing weights, limits. */
 #include "proxy/test_plane.h"
 
 static int setup(void **state)
@@ -23,8 +23,8 @@ static int open_client(struct test_plane *plane)
 	return descriptor;
 }
 
-/* Sends a number and returns the letter of the answer to it. Nothing is lost on the loopback while one
- * datagram is under way at a time, so there is no second try. */
+/* Sends a number and returns the letter of the response to it. The loopback loses nothing while one
+ * datagram is in flight at a time, so there is no retry. */
 static char exchange(int client, uint32_t number)
 {
 	char answer[16];
@@ -49,11 +49,11 @@ static void test_new_clients_are_divided_exactly(void **state)
 		canary += exchange(client, i) == 'B';
 		close(client);
 	}
-	/* A source port that comes again soon is the same client. */
+	/* A source port that is reused soon is the same client. */
 	assert_in_range(canary, 95, 105);
 	assert_true(test_web_counters(plane).active <= 64);
 	assert_true(test_web_counters(plane).evictions > 0);
-	/* The last answer is here before it is counted. */
+	/* The last response arrives before it is counted. */
 	TEST_WAIT_UNTIL(test_web_counters(plane).datagrams_out == 1000);
 	assert_int_equal(test_web_counters(plane).datagrams_in, 1000);
 }
@@ -73,7 +73,7 @@ static void test_clients_that_live_are_divided_exactly(void **state)
 		canary += sides[i] == 'B';
 	}
 	assert_int_equal(canary, 20);
-	/* A client stays on its side, also when weights move. */
+	/* A client keeps its group, also when weights change. */
 	test_set_weights(plane, 0, 100);
 	for (size_t i = 0; i < LENGTH(clients); i++)
 		assert_int_equal(exchange(clients[i], (uint32_t)i), sides[i]);
@@ -118,7 +118,7 @@ static void test_weight_edits_lose_no_datagram(void **state)
 	close(client);
 }
 
-/* Many datagrams under way at once: batches, and every answer comes back. The window is small enough
+/* Many datagrams in flight at once: batches, and every response arrives. The window is small enough
  * for every buffer on the way. */
 static void test_many_datagrams_at_once(void **state)
 {
@@ -172,7 +172,7 @@ static void test_idle_sessions_end(void **state)
 	int client;
 
 	start_backends(plane);
-	/* Longer than a target may take on a busy machine: an answer that comes later is lost. */
+	/* Longer than a target may take on a busy machine: a later response is lost. */
 	plane->listener.options.udp_idle_timeout_ms = 12000;
 	test_plane_open(plane, PROXY_UDP, 1, 0);
 	client = open_client(plane);
@@ -200,7 +200,7 @@ static void test_target_that_goes_down_gives_its_clients_to_others(void **state)
 	close(client);
 }
 
-/* Whoever listens later, in the same place of the memory that workers share, knows nothing of it. */
+/* A later listener in the same slot of the shared memory does not know earlier clients. */
 static void test_new_listener_does_not_know_clients_of_an_old_one(void **state)
 {
 	struct test_plane *plane = *state;
@@ -228,7 +228,7 @@ static void test_new_listener_does_not_know_clients_of_an_old_one(void **state)
 	close(client);
 }
 
-/* An answer leaves from the address that was asked, also if the listener has many. */
+/* A response leaves from the address of the request, also if the listener has many. */
 static void test_answers_leave_from_where_they_were_asked(void **state)
 {
 	struct test_plane *plane = *state;
@@ -256,7 +256,7 @@ static void test_answers_leave_from_where_they_were_asked(void **state)
 	close(client);
 }
 
-static void test_nobody_to_ask(void **state)
+static void test_no_target(void **state)
 {
 	struct test_plane *plane = *state;
 	int client;
@@ -284,7 +284,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_target_that_goes_down_gives_its_clients_to_others),
 	TEST(test_new_listener_does_not_know_clients_of_an_old_one),
 	TEST(test_answers_leave_from_where_they_were_asked),
-	TEST(test_nobody_to_ask),
+	TEST(test_no_target),
 };
 
 TEST_PLANE_MAIN("proxy/l4 udp", tests)

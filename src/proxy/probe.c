@@ -1,4 +1,4 @@
-/* What is good and what follows from it: matchers, reasons, thresholds. */
+/* Results of checks and their effects: matchers, reasons, thresholds. */
 #include "proxy/probe.h"
 
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /*
- * Health of targets, found out by slipway itself and told in the words of Elastic Load Balancing.
+ * Health of targets, checked by slipway itself and reported in the terms of Elastic Load Balancing.
  *
- * A target begins as initial. The first check that passes makes it healthy; so many that fail in a row
- * (unhealthy_threshold) make it unhealthy, and so many that pass in a row (healthy_threshold) healthy
- * again. An initial target is looked at more often than that, so that it is in service as soon as it can be,
- * but a failure counts only once an interval. Checks are TCP connections, or GET requests over HTTP or HTTPS whose status must match; the
- * certificate is not looked at. Redirects are answers, not ways.
+ * A target begins as initial. The first check that passes makes it healthy; unhealthy_threshold
+ * failures in a row make it unhealthy, and healthy_threshold successes in a row healthy again. An
+ * initial target is checked more often, so that it is in service as soon as possible, but a failure
+ * counts only once per interval. Checks are TCP connections, or GET requests over HTTP or HTTPS
+ * whose status must match; the certificate is not verified. Redirects are responses and not
+ * followed.
  *
  * One thread runs any number of checks at once; a target that does not answer delays no other.
  */
@@ -20,14 +21,14 @@
 #include "proxy/proxy.h"
 
 #define PROBE_TARGETS_MAX 32768
-#define PROBE_AT_ONCE_MAX 512 /* checks under way; others wait for their turn */
+#define PROBE_AT_ONCE_MAX 512 /* running checks; others wait for their turn */
 #define PROBE_PATH_MAX 1024
 #define PROBE_HOST_MAX 255
 #define PROBE_INTERVAL_MIN_MS 10
 #define PROBE_INTERVAL_MAX_MS 300000
 #define PROBE_TIMEOUT_MAX_MS 120000
 #define PROBE_THRESHOLD_MAX 10
-#define PROBE_HEAD_MAX 1024 /* bytes of an answer that are looked at */
+#define PROBE_HEAD_MAX 1024 /* bytes of a response that are read */
 
 /* name, the state as APIs write it */
 #define PROBE_STATES(X)                                                                            \
@@ -35,8 +36,8 @@
 	X(HEALTHY, "healthy")                                                                      \
 	X(UNHEALTHY, "unhealthy")
 
-/* name, reason code, description. The prober itself gives only the first four; others are for whoever
- * knows about registration and use. */
+/* name, reason code, description. The prober itself sets only the first four; the callers that know
+ * about registration and use set the others. */
 #define PROBE_REASONS(X)                                                                           \
 	X(NONE, "", "")                                                                            \
 	X(INITIAL, "Elb.InitialHealthChecking", "Initial health checks in progress")               \
@@ -65,7 +66,7 @@ enum probe_protocol { PROBE_TCP, PROBE_HTTP, PROBE_HTTPS };
 const char *probe_state_name(enum probe_state state);
 const char *probe_reason_code(enum probe_reason reason);
 
-/* Which status codes are good: bit n of codes stands for code n. */
+/* The status codes that pass: bit n of codes stands for code n. */
 struct probe_matcher {
 	uint64_t codes[10];
 };
@@ -79,7 +80,7 @@ struct probe_settings {
 	const char *path; /* HTTP; NULL: "/" */
 	const char *host; /* the Host header; NULL: the address */
 	struct probe_matcher matcher;
-	uint32_t interval_ms; /* from the beginning of one check to that of the next */
+	uint32_t interval_ms; /* from the start of one check to that of the next */
 	uint32_t timeout_ms;  /* of one check as a whole */
 	uint32_t healthy_threshold, unhealthy_threshold;
 };
@@ -93,7 +94,7 @@ struct probe_outcome {
 
 struct probe_health {
 	enum probe_state state;
-	enum probe_reason reason; /* why it is not healthy */
+	enum probe_reason reason; /* the reason it is not healthy */
 	int code;
 	uint32_t passed, failed; /* in a row */
 };
@@ -106,13 +107,13 @@ void probe_health_init(struct probe_health *health);
 bool probe_health_note(struct probe_health *health, const struct probe_settings *settings,
 	const struct probe_outcome *outcome);
 
-/* The status of an answer whose beginning is text: 0 more is needed, -1 this is not HTTP. */
+/* The status of a response that begins with text: 0 more is needed, -1 this is not HTTP. */
 int probe_status_of(struct span text);
 
 /* ---- the prober ---- */
 
 struct probe_target {
-	const char *key; /* unique; what results are told by */
+	const char *key; /* unique; the key of its results */
 	union proxy_address address;
 	struct probe_settings settings;
 };
@@ -127,11 +128,11 @@ typedef void (*prober_notify)(void *context, const char *key, const struct probe
 int prober_new(struct runner *runner, prober_notify report, void *context,
 	struct prober **ret_prober, struct err *err);
 void prober_free(struct prober *prober); /* NULL is fine */
-/* The whole set. Targets with the same key, address and settings go on as they are; others begin anew.
+/* The whole set. Targets with the same key, address and settings continue; others start anew.
  * -EINVAL, -E2BIG, -EEXIST with the key in the message: nothing has changed. */
 int prober_set(struct prober *prober, const struct probe_target *targets, size_t count,
 	struct err *err);
-/* False: there is no such target. */
+/* False: the target is unknown. */
 bool prober_get(struct prober *prober, const char *key, struct probe_health *ret_health);
 
 #endif

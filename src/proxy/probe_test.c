@@ -61,7 +61,7 @@ static void test_thresholds(void **state)
 	const struct probe_outcome good = {PROBE_REASON_NONE, 0};
 	const struct probe_outcome bad = {PROBE_REASON_MISMATCH, 503};
 	const struct probe_outcome late = {PROBE_REASON_TIMEOUT, 0};
-	/* What happens, the state after it, whether that is news. */
+	/* A result, the state after it, whether it changed. */
 	const struct {
 		const struct probe_outcome *outcome;
 		enum probe_state state;
@@ -165,7 +165,7 @@ static void set(struct fixture *fixture, const struct probe_target *target)
 		fail_msg("%s", err.message);
 }
 
-/* Answers with the status that the backend's sum says, if the request is right. */
+/* Responds with the status in the backend's sum, if the request is right. */
 static void serve_status(struct test_backend *backend, int descriptor)
 {
 	static const char wanted[] = "GET /health?deep=1 HTTP/1.1\r\nHost: example.test\r\n";
@@ -200,14 +200,14 @@ static void test_http(void **state)
 	atomic_store(&fixture->backend.sum, 299);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_HEALTHY);
 	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) == 4);
-	/* The same set again begins nothing anew; another setting does. */
+	/* The same set again restarts nothing; another setting does. */
 	set(fixture, &target);
 	assert_int_equal(health_of(fixture, "web").state, PROBE_HEALTHY);
 	target.settings.matcher = matcher("418");
 	set(fixture, &target);
 	TEST_WAIT_UNTIL(health_of(fixture, "web").state == PROBE_UNHEALTHY);
-	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) >= 6); /* it is told after it is there */
-	/* And none checks nothing. */
+	TEST_WAIT_UNTIL(atomic_load(&fixture->changes) >= 6); /* it is reported after it is set */
+	/* An empty set checks nothing. */
 	assert_int_equal(prober_set(fixture->prober, NULL, 0, NULL), 0);
 	assert_int_equal(health_of(fixture, "web").state, PROBE_STATE_COUNT);
 	TEST_WAIT_UNTIL(atomic_load(&fixture->backend.running) == 0);
@@ -230,8 +230,8 @@ static void test_tcp(void **state)
 	close(refusing);
 }
 
-/* With an interval of minutes, a target that begins to listen late is healthy soon, and the looks that
- * came too early did not count. */
+/* With an interval of minutes, a target that begins to listen late is healthy soon, and the early
+ * checks did not count. */
 static void test_late_listener(void **state)
 {
 	struct fixture *fixture = *state;
@@ -303,7 +303,7 @@ static void serve_tls(struct test_backend *backend, int descriptor)
 	SSL_free(tls);
 }
 
-/* A certificate that nobody has signed, for another name. */
+/* A self-signed certificate, for another name. */
 static void make_server_tls(void)
 {
 	EVP_PKEY *key = EVP_EC_gen("P-256");

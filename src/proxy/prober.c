@@ -1,7 +1,7 @@
 /*
- * The thread that checks. Every target has a time at which its next check begins; every check under way
- * has a deadline. Both are found by looking at all of them a few times a second at most: there are
- * thousands, not millions.
+ * The thread that checks. Every target has a time at which its next check starts; every running
+ * check has a deadline. Both are found by scanning all of them a few times a second at most: there
+ * are thousands, not millions.
  */
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -17,20 +17,20 @@
 
 #define REQUEST_MAX (PROBE_PATH_MAX + PROBE_HOST_MAX + 256)
 #define EVENTS 64
-#define PROBE_EAGER_MS INT64_C(50) /* the first look that is made early; doubling */
+#define PROBE_EAGER_MS INT64_C(50) /* delay of the first early check; doubling */
 
-/* One target, and its check while that is under way. */
+/* One target, and its running check. */
 struct probe {
 	char *key, *path, *host;
 	union proxy_address address;
 	struct probe_settings settings; /* its texts are the three above */
 	struct probe_health health;
-	bool is_new;  /* nobody was told of it */
+	bool is_new;  /* not reported yet */
 	bool removed; /* freed by the thread */
 	int64_t next_us;
-	int64_t counts_us; /* while initial: a check that fails counts from then on; 0: not begun */
-	int64_t eager_us;  /* while initial: until the next look */
-	bool counts;       /* of the check under way */
+	int64_t counts_us; /* while initial: a failed check counts from then on; 0: not started */
+	int64_t eager_us;  /* while initial: delay of the next check */
+	bool counts;       /* of the running check */
 
 	int descriptor; /* -1: no check is under way */
 	int64_t until_us;
@@ -46,11 +46,11 @@ struct prober {
 	struct runner *runner;
 	struct lock lock;
 	struct map probes; /* struct probe by key; changed under the lock */
-	struct map gone;   /* removed, for the thread to free; keys are of no meaning */
+	struct map gone;   /* removed, for the thread to free; keys are irrelevant */
 	uint64_t gone_count;
 	bool stopping;
 	int wake, epoll;
-	size_t under_way; /* only the thread */
+	size_t under_way; /* only for the thread */
 	SSL_CTX *tls;
 	prober_notify report;
 	void *context;
@@ -100,9 +100,9 @@ static void write_request(struct probe *probe)
 }
 
 /*
- * A program that has just been started does not listen yet: looked at once an interval it would be in
- * service late, and judged by looks that came too early. So an initial target is looked at often, and only
- * one failure in each interval counts.
+ * A program that was just started does not listen yet: with one check per interval it would be in
+ * service late, and early checks would count against it. So an initial target is checked often, and
+ * only one failure in each interval counts.
  */
 static void plan_next(struct probe *probe, int64_t now)
 {
@@ -276,7 +276,7 @@ static void free_probe(struct probe *probe)
 	free(probe);
 }
 
-/* What was removed, with its check. */
+/* Frees removed targets with their checks. */
 static void bury(struct prober *prober)
 {
 	struct map gone;
@@ -292,8 +292,8 @@ static void bury(struct prober *prober)
 	map_clear(&gone);
 }
 
-/* The next target for which there is something to do: it is new, its check is late, or due. Returns the
- * time of the next one in *ret_next_us if there is none now. */
+/* The next target with work: it is new, its check is late, or due. Returns the time of the next one
+ * in *ret_next_us if there is none now. */
 static struct probe *next_probe(struct prober *prober, int64_t now, size_t *position,
 	int64_t *ret_next_us)
 {
@@ -307,7 +307,7 @@ static struct probe *next_probe(struct prober *prober, int64_t now, size_t *posi
 
 		if (probe->descriptor < 0 && at <= now && !probe->is_new &&
 			prober->under_way >= PROBE_AT_ONCE_MAX)
-			continue; /* its turn comes when another one ends */
+			continue; /* its turn comes when another check ends */
 		if (probe->is_new || at <= now)
 			found = probe;
 		else if (at < *ret_next_us)
@@ -324,7 +324,7 @@ static void do_what_is_due(struct prober *prober, int64_t *ret_next_us)
 	struct probe *probe;
 
 	*ret_next_us = INT64_MAX;
-	/* Only this thread frees, so what was found lives while it is looked at. */
+	/* Only this thread frees, so targets live during this loop. */
 	while ((probe = next_probe(prober, now, &position, ret_next_us))) {
 		if (probe->is_new) {
 			probe->is_new = false;
@@ -451,7 +451,7 @@ void prober_free(struct prober *prober)
 	free(prober);
 }
 
-/* Nothing in it that could end a line of the request or hide in it. */
+/* No characters that could end a line of the request or hide in it. */
 static bool is_plain(const char *text, size_t most)
 {
 	size_t length = strlen(text);

@@ -1,4 +1,5 @@
-/* What all drivers share: names, addresses, the check of a state, and who serves which protocol. */
+/* Shared by all drivers: names, addresses, the check of a state, and the driver of each
+ * protocol. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -316,8 +317,8 @@ static void use_groups_of_listener(struct map *used, const struct proxy_listener
 		use_groups_of_action(used, &listener->http.rules[i].action);
 }
 
-/* A driver gets the groups that its listeners use, and those that nobody uses (any more): connections of such
- * a group may still be open, and who carries them knows it. */
+/* A driver gets the groups of its listeners, and those without any listener: connections of such a
+ * group may still be open, and their driver knows it. */
 static void select_part(const struct proxy_state *state, unsigned protocols,
 	struct proxy_listener *listeners, struct proxy_group *groups, struct proxy_state *ret_part)
 {

@@ -5,25 +5,25 @@
  *     l4        tcp, udp, tls (passed through unread): slipway's own engine, proxy/l4/l4.h
  *     haproxy   http, https: per request, with rules; tls that ends here (tls-end): per connection
  *
- * Desired state. proxy_apply() takes the whole of it and is idempotent: what is the same stays
- * untouched (sockets, connections, counters, the place in the sequence of shares), what is new is
- * opened, what is missing is closed. A state that is wrong in any place changes nothing, and the
- * message names the listener or the group. When it returns 0 the state is in effect: new connections
- * follow it, ports of removed listeners are free again.
+ * Desired state. proxy_apply() takes the whole of it and is idempotent: unchanged objects stay
+ * untouched (sockets, connections, counters, the position in the sequence of shares), new ones are
+ * opened, missing ones are closed. An invalid state changes nothing, and the message names the
+ * listener or the group. When it returns 0 the state is in effect: new connections follow it, ports
+ * of removed listeners are free again.
  *
- * Shares. The weights of a listener's groups say how connections (requests, datagrams) are divided;
- * only their ratios count. Division is exact, not random: with two groups every run of N connections
- * has floor(N*w) or ceil(N*w) of a group, whatever the number of workers; with more groups at most one
+ * Shares. The weights of a listener's groups divide its connections (requests, datagrams); only
+ * their ratios count. Division is exact, not random: with two groups every run of N connections has
+ * floor(N*w) or ceil(N*w) of a group, whatever the number of workers; with more groups at most one
  * beyond. 0 is exactly none. New weights take effect for all groups of a listener at one moment, no
- * connection sees a mixture, and the sequence goes on where it was: frequent changes do not starve a
- * small share. Connections that are open stay where they are.
+ * connection sees a mixture, and the sequence continues at its position: frequent changes do not
+ * starve a small share. Open connections stay where they are.
  *
  * Targets. Only active ones get new connections. Draining ones keep theirs until their deadline; a
- * target that is down or no longer in its group loses them at once (over HTTP, one that leaves while it
- * drains keeps them, too). A group that no listener uses any more keeps its connections as long as it is in
- * the state. The plane knows nothing about
- * health: proxy/probe.h finds out, and the caller sets states (and decides, for instance, to call all
- * targets active when none is healthy).
+ * target that is down or no longer in its group loses them at once (over HTTP, one that leaves
+ * while it drains keeps them, too). A group that no listener uses any more keeps its connections as
+ * long as it is in the state. The plane knows nothing about health: proxy/probe.h checks it, and
+ * the caller sets states (and decides, for instance, to call all targets active when none is
+ * healthy).
  *
  * Calls are made from any thread, one at a time per proxy is enough: they exclude each other.
  */
@@ -60,11 +60,11 @@
 #define PROXY_CERTIFICATE_TEXT_MAX 65536
 #define PROXY_STICKY_MAX_S 604800 /* a week */
 
-/* name, what it is called in messages and APIs */
+/* name, its name in messages and APIs */
 #define PROXY_PROTOCOLS(X)                                                                         \
 	X(TCP, "tcp")                                                                              \
 	X(UDP, "udp")                                                                              \
-	X(TLS, "tls") /* passed through: the target's own certificate is what clients see */       \
+	X(TLS, "tls") /* passed through: clients see the target's own certificate */               \
 	X(HTTP, "http")                                                                            \
 	X(HTTPS, "https")                                                                          \
 	X(TLS_END, "tls-end") /* TLS ends here, the bytes inside go on as TCP */
@@ -104,38 +104,41 @@ void proxy_address_format(const union proxy_address *address, char out[PROXY_ADD
 struct proxy_target {
 	union proxy_address address;
 	enum proxy_target_state state;
-	/* For draining: how long from the apply that first says so until what is left is cut off; 0:
-	 * when it likes to end. A draining target that is applied again keeps its first deadline. */
+	/* For draining: the time from the first apply with that state until open connections are
+	 * cut off; 0: no limit. A draining target that is applied again keeps its first
+	 * deadline. */
 	uint32_t drain_ms;
 };
 
-/* How requests of a group are given to its active targets. */
+/* How requests of a group are divided among its active targets. */
 enum proxy_balance {
 	PROXY_ROUND_ROBIN,
-	PROXY_LEAST_REQUESTS, /* to the one with the fewest under way */
+	PROXY_LEAST_REQUESTS, /* to the one with the fewest open ones */
 	PROXY_RANDOM,
 };
 
-/* By what a client finds its target again (http and https). */
+/* How a client finds its target again (http and https). */
 enum proxy_sticky {
 	PROXY_STICKY_NONE,
 	PROXY_STICKY_COOKIE, /* one of ours ("AWSALB"), for sticky_s */
 	PROXY_STICKY_APP_COOKIE, /* while the application's own cookie (sticky_name) lives, at most sticky_s */
 };
 
-/* Zero is a default everywhere but for name and targets. What is not for a driver is ignored by it. */
+/* Zero is a default everywhere but for name and targets. A driver ignores members for other
+ * drivers. */
 struct proxy_group {
 	const char *name; /* unique in the state */
 	const struct proxy_target *targets;
 	size_t target_count;
 	/* http, https and tls-end only, from here on */
 	enum proxy_balance balance;
-	bool tls; /* targets speak TLS; their certificates are not looked at */
+	bool tls; /* targets speak TLS; their certificates are not verified */
 	enum proxy_sticky sticky;
 	uint32_t sticky_s;
 	const char *sticky_name;
-	/* A target that becomes active beside one that has its full part gets its own only after so long, rising
-	 * evenly; while nobody has a full part, those that come begin with it. All drivers. */
+	/* A target that becomes active beside one with its full share gets its own only after this
+	 * time, rising evenly; while no target has its full share, new ones start with it. All
+	 * drivers. */
 	uint32_t slow_start_ms;
 };
 
@@ -145,8 +148,8 @@ struct proxy_route {
 };
 
 enum proxy_udp_mode {
-	PROXY_UDP_SESSION,  /* a client (address and port) stays on its target until it is idle */
-	PROXY_UDP_DATAGRAM, /* every datagram is given out anew; answers find their client */
+	PROXY_UDP_SESSION,  /* a client (address and port) keeps its target until it is idle */
+	PROXY_UDP_DATAGRAM, /* every datagram is drawn anew; responses find their client */
 };
 
 /* Zero is a default everywhere. */
@@ -156,16 +159,17 @@ struct proxy_options {
 	bool no_retries;
 	/* When no target of the drawn group answers, try the next group with a weight above 0. */
 	bool retry_next_group;
-	uint32_t idle_timeout_ms; /* no byte either way for so long ends a connection; 0: 350 s */
+	/* a connection without a byte either way for this long ends; 0: 350 s */
+	uint32_t idle_timeout_ms;
 	uint32_t
 		max_connections; /* at once, over all workers; more are refused; 0: the driver's limit */
 	bool proxy_v2;           /* a PROXY protocol v2 header goes to the target first */
-	/* The same client address gets the same group and target while weights and targets are the same;
-	 * shares are then those of a hash of the clients, not exact. */
+	/* The same client address gets the same group and target while weights and targets are the
+	 * same; shares are then those of the clients' hashes, not exact. */
 	bool sticky_source;
 	enum proxy_udp_mode udp_mode;
 	uint32_t udp_idle_timeout_ms; /* 0: 120 s */
-	uint32_t udp_sessions_max;    /* the one idle for longest gives way; 0: 16384 */
+	uint32_t udp_sessions_max;    /* a new one evicts the one idle for longest; 0: 16384 */
 };
 
 /* ---- rules: http and https only ---- */
@@ -185,7 +189,7 @@ struct proxy_value {
 	const char *value;
 };
 
-/* True if any of its values is. */
+/* True if any of its values matches. */
 struct proxy_condition {
 	enum proxy_condition_kind kind;
 	const char *name;
@@ -210,7 +214,7 @@ struct proxy_action {
 	const char *body;                                  /* NULL: empty */
 };
 
-/* The first whose conditions are all true acts. */
+/* The first rule whose conditions are all true acts. */
 struct proxy_rule {
 	const char *name; /* unique in the listener */
 	const struct proxy_condition *conditions;
@@ -218,13 +222,13 @@ struct proxy_rule {
 	struct proxy_action action;
 };
 
-/* The first is for clients that name no host or one that no certificate has. */
+/* The first is for clients without a host name, or with one that no certificate has. */
 struct proxy_certificate {
 	const char *name; /* for messages */
 	const char *pem;  /* chain and private key */
 };
 
-/* What becomes of X-Forwarded-For. */
+/* Handling of X-Forwarded-For. */
 enum proxy_forwarded { PROXY_FORWARDED_APPEND, PROXY_FORWARDED_PRESERVE, PROXY_FORWARDED_REMOVE };
 
 struct proxy_http {
@@ -236,9 +240,9 @@ struct proxy_http {
 	bool tls_1_3_only;
 	bool no_http2; /* https: HTTP/2 is offered unless this is set */
 	enum proxy_forwarded forwarded;
-	bool forwarded_port;       /* X-Forwarded-For says the client's port too */
+	bool forwarded_port;       /* X-Forwarded-For has the client's port too */
 	bool drop_invalid_headers; /* fields whose names are not [-A-Za-z0-9]+ are not passed on */
-	bool rewrite_host;         /* false: Host goes on as it came */
+	bool rewrite_host;         /* false: Host is passed on unchanged */
 };
 
 struct proxy_listener {
@@ -259,8 +263,9 @@ struct proxy_state {
 	size_t listener_count;
 };
 
-/* What a driver counts, since the listener, group or target was first applied. Counters survive
- * weight changes and workers. A connection is a TCP connection, a UDP session or an HTTP request. */
+/* Counters of a driver, since the listener, group or target was first applied. Counters survive
+ * weight changes and workers. A connection is a TCP connection, a UDP session or an HTTP
+ * request. */
 struct proxy_counters {
 	uint64_t connections;      /* given to a target that accepted */
 	uint64_t active;           /* open now */
@@ -268,13 +273,13 @@ struct proxy_counters {
 	uint64_t bytes_out;        /* to clients */
 	uint64_t datagrams_in;     /* UDP only */
 	uint64_t datagrams_out;    /* UDP only */
-	uint64_t connect_failures; /* tries that a target refused or left unanswered */
-	uint64_t retries;          /* tries after such a failure */
-	uint64_t failed;           /* clients turned away: no target was left to try */
-	uint64_t refused;          /* clients turned away by a limit */
+	uint64_t connect_failures; /* attempts that a target refused or left unanswered */
+	uint64_t retries;          /* attempts after such a failure */
+	uint64_t failed;           /* clients rejected because no target was left to try */
+	uint64_t refused;          /* clients rejected by a limit */
 	uint64_t resets;           /* ended by a reset from either side */
 	uint64_t idle_ends;        /* ended by an idle limit */
-	uint64_t evictions;        /* UDP sessions that gave way */
+	uint64_t evictions;        /* evicted UDP sessions */
 	uint64_t cut;              /* ended by a drain deadline, or with their target */
 };
 
@@ -314,8 +319,8 @@ struct proxy_report {
 	uint64_t worker_starts; /* the first ones included */
 };
 
-/* What a driver fills in. It is given states that proxy_apply() has checked and that hold only
- * listeners of its protocols, the groups these use, and those that no listener uses. */
+/* The operations of a driver. Its states were checked by proxy_apply() and hold only listeners of
+ * its protocols, the groups of these, and groups without any listener. */
 struct proxy_driver {
 	const char *name;
 	unsigned protocols; /* bits 1 << enum proxy_protocol */
@@ -334,19 +339,20 @@ struct proxy;
 /* Takes the drivers over, also when it fails. No two serve the same protocol. */
 int proxy_new(struct proxy_driver *const *drivers, size_t driver_count, struct proxy **ret_proxy,
 	struct err *err);
-/* Closes the listeners; what is open ends. NULL is fine. */
+/* Closes the listeners and their connections. NULL is fine. */
 void proxy_free(struct proxy *proxy);
 void proxy_free_pointer(struct proxy **proxy);
 #define _proxy_ CLEANUP(proxy_free_pointer)
 
-/* -EINVAL the state is wrong (with -EEXIST for two of one name, -ENOENT for a group that is not
- * there, -E2BIG for a limit passed), -ENOTSUP no driver has the protocol, -EADDRINUSE and the like
- * from binding: with these, nothing has changed. -ETIMEDOUT: workers do not answer; the state holds for
- * those that will. */
+/* -EINVAL the state is invalid (with -EEXIST for a repeated name, -ENOENT for an unknown group,
+ * -E2BIG for a limit), -ENOTSUP no driver has the protocol, -EADDRINUSE and the like from binding:
+ * with these, nothing has changed. -ETIMEDOUT: workers do not answer; the state applies to their
+ * replacements. */
 int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err *err);
 
-/* For callers who would rather have one driver in trouble than all of them: as proxy_apply() for what a
- * single driver serves; listeners of others in the state do not matter. Each protocol has one driver. */
+/* For callers that prefer a failure of one driver to a failure of all: as proxy_apply() for the
+ * protocols of a single driver; listeners of others in the state are ignored. Each protocol has one
+ * driver. */
 #define PROXY_DRIVERS_MAX PROXY_PROTOCOL_COUNT
 size_t proxy_driver_count(const struct proxy *proxy);
 bool proxy_driver_serves(const struct proxy *proxy, size_t driver, enum proxy_protocol protocol);
@@ -366,7 +372,7 @@ const struct proxy_listener_report *proxy_report_listener(const struct proxy_rep
 const struct proxy_group_report *proxy_report_group(const struct proxy_report *report,
 	const char *name);
 
-/* A state is right or it is not: what proxy_apply() checks before any driver is asked. */
+/* The check that proxy_apply() makes before it calls a driver. */
 int proxy_state_check(const struct proxy_state *state, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The PROXY protocol, version 2: what tells a target who its client really is. */
+/* The PROXY protocol, version 2, which passes the client's address to a target. */
 #ifndef PROXY_PROXY_HEADER_H
 #define PROXY_PROXY_HEADER_H
 

@@ -1,4 +1,4 @@
-/* Addresses, and which states are right. */
+/* Addresses, and valid and invalid states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void test_addresses(void **state)
 	assert_int_equal(proxy_address_parse("::1", 65536, &other, &err), -EINVAL);
 }
 
-/* A right state, one thing of which each row spoils. */
+/* A valid state, of which each row changes one member. */
 struct sample {
 	struct proxy_target targets[2];
 	struct proxy_group groups[2];
@@ -112,7 +112,7 @@ static void test_wrong_states_are_named(void **state)
 #undef CHECK_
 }
 
-/* A right HTTPS listener with one rule of each kind of condition. */
+/* A valid HTTPS listener with one rule of each kind of condition. */
 struct http_sample {
 	struct proxy_group groups[2];
 	struct proxy_route routes[2];

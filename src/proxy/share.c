@@ -128,7 +128,7 @@ uint32_t share_of_hash(struct share *share, uint64_t hash)
 	return SHARE_NONE;
 }
 
-/* What the level of a key has in hand after `number` draws, as a part of 2^32. */
+/* The remainder of a key's level after `number` draws, as a fraction of 2^32. */
 static bool part_in_hand(const struct share_table *table, uint64_t number, uint32_t key,
 	uint64_t *ret_part)
 {
@@ -165,8 +165,8 @@ void share_set(struct share *share, const struct share_route *routes, size_t cou
 		same = now[i].key == routes[i].key && now[i].weight == routes[i].weight;
 	if (same)
 		return;
-	/* The phases depend on how many were drawn at the moment of the change, so they are worked out
-	 * again when somebody draws meanwhile. Nobody looks at the next table before that. */
+	/* The phases depend on the number of draws at the moment of the change, so they are
+	 * computed again when a draw happens meanwhile. The next table is not read before that. */
 	ticket = atomic_load(&share->ticket);
 	do {
 		uint32_t generation = (uint32_t)(ticket >> NUMBER_BITS);
@@ -183,7 +183,7 @@ void share_set(struct share *share, const struct share_route *routes, size_t cou
 			uint64_t part, phase;
 
 			sum += routes[i].weight;
-			/* At first the larger share goes first. */
+			/* The larger share goes first. */
 			phase = sum > 0 ? sum - 1 : 0;
 			if (sum > 0 &&
 				part_in_hand(old, ticket & NUMBER_MASK, routes[i].key, &part)) {

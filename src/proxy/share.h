@@ -1,7 +1,8 @@
 /*
- * Exact shares by arithmetic instead of chance: a ticket number decides. A draw takes the next number
- * from one atomic word, and what the number means is a pure function of the weights, so any number of
- * threads and processes that share the memory divide one sequence between them without a lock.
+ * Exact shares by arithmetic instead of chance: a ticket number decides. A draw takes the next
+ * number from one atomic word, and the number's route is a pure function of the weights, so any
+ * number of threads and processes that share the memory divide one sequence between them without a
+ * lock.
  *
  * The first route is picked at number n when floor((n * weight + phase) / sum) steps up between n and
  * n + 1 (Bresenham's line); numbers it leaves are counted on, and the next route is picked from those
@@ -21,9 +22,9 @@
 #include <stdint.h>
 
 #define SHARE_ROUTES_MAX 16
-#define SHARE_TABLES 16 /* a draw that is overtaken by so many changes is done again */
+#define SHARE_TABLES 16 /* a draw that is overtaken by this many changes is repeated */
 
-/* What is divided: key says which route it is, and is what a draw returns. */
+/* A route with its weight; a draw returns the key. */
 struct share_route {
 	uint32_t key;
 	uint32_t weight; /* at most 2^20; their sum at most 2^24 */

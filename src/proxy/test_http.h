@@ -1,6 +1,6 @@
 /*
- * What tests of the HAProxy driver share beside test_plane.h: a plane with that driver in a folder of
- * its own, backends that speak HTTP, and clients that keep their connection.
+ * Shared by the tests of the HAProxy driver, beside test_plane.h: a plane with that driver in a
+ * folder of its own, backends that speak HTTP, and clients that keep their connection.
  */
 #ifndef PROXY_TEST_HTTP_H
 #define PROXY_TEST_HTTP_H
@@ -123,7 +123,7 @@ static inline void http_receive(int client, struct http_answer *out)
 		}
 		if (length >= HTTP_TEXT_MAX - 1)
 			return;
-		/* No further than this answer: none is sent before it was read. */
+		/* Reads only this response: no other is requested before it was read. */
 		got = recv(client, out->text + length, HTTP_TEXT_MAX - 1 - length, 0);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -152,7 +152,7 @@ static inline void http_ask(int client, const char *method, const char *path, co
 		http_receive(client, out);
 }
 
-/* The letter of who answers on this connection; 0: nobody, or not with 200. */
+/* The letter of the backend that answers on this connection; 0: none, or not with 200. */
 static inline char http_get(int client, const char *path)
 {
 	struct http_answer *answer = memory_allocate(sizeof(*answer));

@@ -1,7 +1,7 @@
 /*
- * What tests of the data plane share: a plane with workers that are this very program, backends that
- * are threads, and clients. Everything is on the loopback with ports that the kernel chose; every wait
- * has a generous end.
+ * Shared by the tests of the data plane: a plane whose workers are this very program, backends that
+ * are threads, and clients. Everything is on the loopback with ports that the kernel chose; every
+ * wait has a generous limit.
  */
 #ifndef PROXY_TEST_PLANE_H
 #define PROXY_TEST_PLANE_H
@@ -124,7 +124,7 @@ static void *test_backend_main(void *context)
 	}
 }
 
-/* Says its letter to one after the other, without waiting for any to go. */
+/* Sends its letter to one client after the other, without waiting for them to close. */
 static void *test_quick_main(void *context)
 {
 	struct test_backend *backend = context;
@@ -146,7 +146,7 @@ static void *test_quick_main(void *context)
 
 #define TEST_MANY_ANSWERS 5
 
-/* Answers every datagram with its letter and what came; one of two bytes several times. */
+/* Answers every datagram with its letter and the payload; a payload of two bytes several times. */
 static void *test_datagrams_main(void *context)
 {
 	struct test_backend *backend = context;
@@ -169,7 +169,7 @@ static void *test_datagrams_main(void *context)
 	}
 }
 
-/* In place of a function that serves: test_quick_main. */
+/* Instead of a serve function: test_quick_main. */
 static inline void test_serve_quick(struct test_backend *backend, int descriptor)
 {
 	(void)backend;
@@ -238,8 +238,8 @@ static inline int test_connect(unsigned port)
 	return test_connect_address(&address);
 }
 
-/* A port that refuses connections as long as the descriptor is open, and is nobody else's meanwhile.
- * listen() makes it accept. */
+/* A port that refuses connections as long as the descriptor is open, and that no other process gets
+ * meanwhile. listen() makes it accept. */
 static inline int test_refuse(unsigned *ret_port)
 {
 	union proxy_address address = test_loopback(0);
@@ -253,7 +253,7 @@ static inline int test_refuse(unsigned *ret_port)
 	return descriptor;
 }
 
-/* The letter of whoever answers a new connection; 0: nobody did. */
+/* The letter of the backend that answers a new connection; 0: none did. */
 static inline char test_ask(unsigned port)
 {
 	int descriptor = test_connect(port);
@@ -297,7 +297,7 @@ static inline bool test_receive_all(int descriptor, void *data, size_t size)
 	return true;
 }
 
-/* Says its letter, waits for the client to go. */
+/* Sends its letter, waits for the client to close. */
 static inline void test_serve_letter(struct test_backend *backend, int descriptor)
 {
 	char rest[256];
@@ -307,7 +307,7 @@ static inline void test_serve_letter(struct test_backend *backend, int descripto
 		;
 }
 
-/* Says its letter, then the same as the client, until that ends. */
+/* Sends its letter, then echoes the client's bytes, until it closes. */
 static inline void test_serve_echo(struct test_backend *backend, int descriptor)
 {
 	char data[16384];

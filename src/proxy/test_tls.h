@@ -1,4 +1,4 @@
-/* What tests of TLS share: certificates that sign themselves, and clients that believe them. */
+/* Shared by the tests of TLS: self-signed certificates, and clients that trust them. */
 #ifndef PROXY_TEST_TLS_H
 #define PROXY_TEST_TLS_H
 
@@ -28,7 +28,7 @@ static inline char *tls_make_certificate(const char *name, long serial)
 	X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
 	assert_true(X509_sign(certificate, key, EVP_sha256()) > 0);
 	PEM_write_bio_X509(text, certificate);
-	BIO_puts(text, "\n\n"); /* as people leave them */
+	BIO_puts(text, "\n\n"); /* as text editors leave them */
 	PEM_write_bio_PrivateKey(text, key, NULL, NULL, 0, NULL, NULL);
 	length = BIO_get_mem_data(text, &data);
 	out = memory_copy_string_n(data, (size_t)length);
@@ -42,7 +42,7 @@ struct tls_client {
 	SSL_CTX *context;
 	SSL *session;
 	int descriptor;
-	long serial; /* of the certificate that it was shown */
+	long serial; /* of the certificate of the server */
 };
 
 /* False: no handshake. alpn: in the form of the wire, or NULL. */

@@ -1,6 +1,6 @@
 /*
- * Backends and their servers: which group has which backend, which target which server, and what time
- * does to targets that drain or start slowly.
+ * Backends and their servers: the backend of each group, the server of each target, and the timing
+ * of targets that drain or start slowly.
  */
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ bool backend_is_free(const struct backend *backend)
 {
 	if (backend->group)
 		return false;
-	/* Servers of the group that had it last may still be told to go. */
+	/* Commands for servers of the previous group may still be pending. */
 	for (size_t i = 0; i < backend->slot_count; i++) {
 		if (backend->slots[i].reported_ready)
 			return false;
@@ -64,7 +64,7 @@ bool backend_is_free(const struct backend *backend)
 	return true;
 }
 
-/* The one that the group had a moment ago, a spare one, or one that no process has yet. */
+/* The group's previous backend, a spare one, or one that no process has yet. */
 struct backend *backend_take(struct haproxy *haproxy, const struct shape *shape, const char *group)
 {
 	struct backend *taken = NULL;
@@ -120,7 +120,7 @@ static void forget_slot(struct haproxy *haproxy, const struct backend *backend,
 	count_forget(haproxy, key);
 }
 
-/* One that nobody uses, or a new one. */
+/* A free slot, or a new one. */
 static struct slot *take_slot(struct haproxy *haproxy, struct backend *backend, bool tls,
 	bool proxy_v2, bool *sampled)
 {
@@ -130,7 +130,7 @@ static struct slot *take_slot(struct haproxy *haproxy, struct backend *backend, 
 		if (slot->used || slot->reported_ready || !slot->exists || slot->tls != tls ||
 			slot->proxy_v2 != proxy_v2)
 			continue;
-		/* What it counted so far was another target's. */
+		/* Its counts so far belong to another target. */
 		if (haproxy->current && !*sampled)
 			count_sample(haproxy, haproxy->current);
 		*sampled = true;
@@ -167,7 +167,7 @@ static bool has_risen(struct haproxy *haproxy, const struct backend *backend,
 	       (runner_now_us(haproxy->runner) - slot->active_us) / 1000 >= backend->slow_start_ms;
 }
 
-/* As ELB has it: while nobody has a full part, there is no reason to give somebody less. */
+/* As in ELB: while no target has its full share, none starts with less. */
 static void begin_slots(struct backend *backend)
 {
 	bool beside_full_part = false;
@@ -187,7 +187,7 @@ static void begin_slots(struct backend *backend)
 	}
 }
 
-/* Used ones in the order of the state first. */
+/* Used slots in the order of the state first. */
 static void order_slots(struct backend *backend, const struct proxy_group *group)
 {
 	struct slot *ordered = memory_allocate_array(backend->slot_count + 1, sizeof(*ordered));
@@ -195,7 +195,7 @@ static void order_slots(struct backend *backend, const struct proxy_group *group
 
 	for (size_t i = 0; i < group->target_count; i++) {
 		for (size_t k = 0; k < backend->slot_count; k++) {
-			/* Mostly it is at the place where it was. */
+			/* Usually it is at its previous index. */
 			struct slot *slot = &backend->slots[(i + k) % backend->slot_count];
 
 			if (!slot->wanted || !slot->used ||
@@ -216,7 +216,8 @@ static void order_slots(struct backend *backend, const struct proxy_group *group
 	backend->slot_count = count;
 }
 
-/* Who drains has only what was accepted before, and that is not lost because the target is forgotten. */
+/* A draining target has only connections from before, which are not lost when the target leaves the
+ * state. */
 static void leave(struct haproxy *haproxy, struct slot *slot)
 {
 	slot->leaves = slot->reported_ready && slot->state == PROXY_TARGET_DRAINING && !slot->cut;
@@ -228,7 +229,8 @@ void backend_set_targets(struct haproxy *haproxy, struct backend *backend,
 {
 	for (size_t i = 0; i < backend->slot_count; i++) {
 		backend->slots[i].wanted = false;
-		/* Who has a full part keeps it, however long others are to rise from now on. */
+		/* A target with its full share keeps it, whatever the new slow start time of
+		 * others. */
 		backend->slots[i].rises = !has_risen(haproxy, backend, &backend->slots[i]);
 	}
 	backend->slow_start_ms = group->slow_start_ms;

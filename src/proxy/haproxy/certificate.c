@@ -1,4 +1,4 @@
-/* Is it one? HAProxy would say so too, but only after other things have changed. */
+/* Checks a certificate first: HAProxy would reject it only after other changes. */
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>

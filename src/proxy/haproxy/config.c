@@ -1,6 +1,6 @@
 /*
- * The files of a process that starts: all that is applied, so that it serves rightly from its first
- * request on. Names in them are those that commands use later.
+ * The files of a process that starts: the whole applied state, so that its first request is served
+ * correctly. Their names are the same as in later commands.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -14,14 +14,15 @@
 #define MAXREWRITE 1024
 #define TABLE_SIZE "500k"
 
-/* What elb/ssl_policy.c says of listeners: forward secrecy and authenticated encryption only. */
+/* The policies of elb/ssl_policy.c for listeners: forward secrecy and authenticated encryption
+ * only. */
 #define CIPHERS_1_2                                                                                \
 	"ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"                               \
 	"ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384"
 #define CIPHERS_1_3 "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
-/* HAProxy knows fields by names in lower case. These are passed on as they are usually written, for readers
- * who take that for the only way. */
+/* HAProxy knows fields by lower case names. These are passed on in their usual spelling, for
+ * recipients that require it. */
 static const char *const field_names[] = {"Accept", "Accept-Charset", "Accept-Encoding",
 	"Accept-Language", "Accept-Ranges", "Access-Control-Allow-Credentials",
 	"Access-Control-Allow-Headers", "Access-Control-Allow-Methods",
@@ -154,7 +155,7 @@ int config_write(struct haproxy *haproxy, int control, struct err *err)
 		" store conn_cnt,conn_cur,sess_cnt,http_req_cnt,http_fail_cnt,bytes_in_cnt,"
 		"bytes_out_cnt\n",
 		DEFAULT_IDLE_TIMEOUT_MS, DEFAULT_IDLE_TIMEOUT_MS);
-	/* Only maps that are named are there, and all must be, for what comes later. */
+	/* Only maps that are referenced exist, and later commands need all of them. */
 	buffer_add_string(&text, "backend maps\n\tmode http\n");
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		buffer_format(&text, "\thttp-request set-var(txn.none) str(none),%s(%s)\n",

@@ -1,6 +1,6 @@
 /*
- * What was carried. HAProxy counts per process and per name; here the differences between two looks
- * are added up per name, so that counts go on when processes and servers' slots change hands.
+ * Counters. HAProxy counts per process and per name; this file adds up the differences between two
+ * samples per name, so that counts continue when processes and slots change.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void add_difference(struct haproxy *haproxy, struct process *process, str
 	*before = *now;
 }
 
-/* Columns of "show stat", which HAProxy never moves. */
+/* Columns of "show stat", whose order is stable. */
 enum {
 	COLUMN_PROXY = 0,
 	COLUMN_SERVER = 1,
@@ -96,7 +96,7 @@ static void read_stat_line(struct haproxy *haproxy, struct process *process, str
 		.retries = retries,
 		.failed = values[COLUMN_FAILED],
 	};
-	/* Of spare backends nobody asks. */
+	/* Spare backends are not reported. */
 	if (now.connections + now.connect_failures > 0 || map_has(&process->seen, key))
 		add_difference(haproxy, process, key, &now);
 }
@@ -142,7 +142,7 @@ static void each_line(struct haproxy *haproxy, struct process *process, const ch
 	struct span rest, line;
 
 	if (process_ask(haproxy, process, question, strlen(question), &answer) < 0)
-		return; /* whoever watches it will see */
+		return; /* the thread that polls it will see */
 	rest = buffer_span(&answer);
 	while (span_split(rest, '\n', &line, &rest))
 		read_line(haproxy, process, line);
@@ -335,7 +335,7 @@ static void report_backend(struct haproxy *haproxy, const struct backend *backen
 	add_up(&out->counters, &of_backend);
 }
 
-/* A group that listeners of both manners use has two backends, and is one. */
+/* A group with HTTP and TCP listeners has two backends, reported as one group. */
 static void report_group(struct haproxy *haproxy, const char *name, struct arena *arena,
 	struct proxy_group_report *out)
 {

@@ -1,6 +1,6 @@
 /*
- * What has changed, as commands for processes that run. Order: servers come first, then what the maps
- * say about them, then who is sent to them, last servers go: a request at any moment finds one.
+ * Sends changes as commands to running processes. Order: servers first, then their map rows, then
+ * the routing to them, last removed servers: a request at any moment finds a valid one.
  */
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ static void format_host(const union proxy_address *address, char out[PROXY_ADDRE
 	}
 }
 
-/* Returns whether it gets nothing more from now on. */
+/* Returns whether it gets no new requests from now on. */
 static bool server_comes(struct haproxy *haproxy, const struct backend *backend, struct slot *slot,
 	struct script *script)
 {
@@ -56,7 +56,7 @@ static bool server_comes(struct haproxy *haproxy, const struct backend *backend,
 static void server_goes(const struct backend *backend, struct slot *slot, struct script *script)
 {
 	uint32_t needs = backend->number + 1;
-	bool optional = !slot->exists; /* only processes of before have it */
+	bool optional = !slot->exists; /* only older processes have it */
 
 	script_add(script, needs, optional, "set server b%u/s%u state maint", backend->number,
 		slot->number);
@@ -85,8 +85,8 @@ static bool follow_servers(struct haproxy *haproxy, bool come, struct script *sc
 	return drains;
 }
 
-/* HAProxy answers this when all of its threads have nothing in hands: whoever was about to choose a
- * server has done so, and is counted as its. */
+/* HAProxy answers this when no thread is in the middle of a request's routing: each has chosen its
+ * server by then, and is counted there. */
 static void wait_for_choices(struct script *script)
 {
 	script_add(script, 0, true, "del server none/none");
@@ -94,12 +94,12 @@ static void wait_for_choices(struct script *script)
 
 /* ---- maps ---- */
 
-/* How many backends a process must have to understand the row. */
+/* Minimum number of backends of a process for the row. */
 static uint32_t backends_of_row(size_t which, const char *value)
 {
 	uint32_t most = 0;
 
-	/* Others name none, or are text of users. */
+	/* Other rows have no backend, or text of users. */
 	if ((which != TABLE_ACTIONS || value[0] == '4') && which != TABLE_MEMBERS)
 		return 0;
 	for (const char *at = value; at; at = strchr(at, ':')) {
@@ -159,7 +159,7 @@ static void follow_table(struct haproxy *haproxy, size_t which, struct script *s
 			haproxy->graves = true;
 			if (which != TABLE_TARGETS)
 				continue;
-			/* Who does not find it gets another target, and must, at once. */
+			/* A request without it gets another target, at once. */
 			delete_row(table_files[which], entry->key.data, row, script);
 			free(row->reported);
 			row->reported = NULL;
@@ -202,7 +202,7 @@ static void follow_rules(struct haproxy *haproxy, struct front *front, struct sc
 	snprintf(key, sizeof(key), "l%u", front->number);
 	snprintf(map, sizeof(map), "l%u.map", front->number);
 	row = map_get(&haproxy->tables[TABLE_LISTENERS].rows, span_of(key));
-	/* Rules that look at fields find them in the subject from the first moment on. */
+	/* Rules on fields must find them in the subject from the start. */
 	row_first = row->reported && row->reported[0] == '*' && row->value[0] == '+';
 	if (row_first)
 		follow_row(TABLE_LISTENERS, key, row, script);
@@ -223,7 +223,7 @@ static void report_certificate(struct haproxy *haproxy, const struct front *fron
 	if (!is_new && strcmp(pem, front->reported_certificates[index]) == 0)
 		return;
 	if (strlen(pem) > COMMAND_TEXT_MAX) {
-		haproxy->out_of_step = true; /* a process reads it from its file */
+		haproxy->out_of_step = true; /* a process can only read it from its file */
 		return;
 	}
 	if (is_new)
@@ -266,7 +266,7 @@ void follow_removed(struct script *script, const struct front *front)
 	script_add(script, 0, true, "shutdown frontend l%u", front->number);
 }
 
-/* ---- all of it ---- */
+/* ---- all changes ---- */
 
 void follow_changes(struct haproxy *haproxy, struct script *script)
 {
@@ -291,7 +291,7 @@ void follow_changes(struct haproxy *haproxy, struct script *script)
 	follow_servers(haproxy, false, script);
 }
 
-/* The process has those only that are used; processes of before may have some that leave. */
+/* The process has only used slots; older processes may have some that are being removed. */
 static void keep_slots(struct backend *backend)
 {
 	size_t kept = backend->target_count;
@@ -366,7 +366,7 @@ bool follow_needs_process(const struct haproxy *haproxy)
 	return false;
 }
 
-/* ---- saying it ---- */
+/* ---- sending ---- */
 
 static bool is_success(const struct buffer *answer)
 {
@@ -396,7 +396,7 @@ static int say(struct haproxy *haproxy, struct process *process, const char *tex
 	return is_success(&answer) ? 0 : -EINVAL;
 }
 
-/* A whole map, in force at one moment. */
+/* A whole map, replaced atomically. */
 static int say_rules(struct haproxy *haproxy, struct process *process,
 	const struct command *command)
 {
@@ -451,7 +451,7 @@ void follow_run(struct haproxy *haproxy, const struct script *script)
 
 		for (size_t k = 0; k < script->count && process->state != PROCESS_NONE; k++) {
 			r = say_command(haproxy, process, &script->commands[k]);
-			/* Those that end may lack something; who accepts may not. */
+			/* Processes that end may miss a change; the accepting one must not. */
 			if (r == -EPIPE || (r < 0 && accepts))
 				break;
 		}

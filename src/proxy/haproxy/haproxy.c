@@ -1,6 +1,6 @@
 /*
- * The driver: its life, and calls that become jobs of the supervisor's thread. One thread does it all,
- * because the kernel ends a process with the thread that started it.
+ * The driver: start and end, and calls that become jobs of the supervisor's thread. One thread does
+ * all of it, because the kernel ends a process with the thread that started it.
  */
 #include "proxy/haproxy/haproxy.h"
 
@@ -32,7 +32,7 @@ static struct haproxy *haproxy_of(struct proxy_driver *driver)
 	return CONTAINER_OF(driver, struct haproxy, driver);
 }
 
-/* ---- processes ---- */
+/* ---- starting processes ---- */
 
 static void add_spare(struct haproxy *haproxy, const struct shape *shape, size_t wanted)
 {
@@ -45,7 +45,7 @@ static void add_spare(struct haproxy *haproxy, const struct shape *shape, size_t
 		backend_add(haproxy, shape);
 }
 
-/* Of each manner that a new group of a listener is likely to have. */
+/* Backends of each shape that a new group of a listener is likely to need. */
 static void add_spares(struct haproxy *haproxy)
 {
 	static const struct {
@@ -71,7 +71,7 @@ static void add_spares(struct haproxy *haproxy)
 	}
 }
 
-/* With the first process: a server without listeners makes nothing. */
+/* With the first process: a server without listeners creates no folder. */
 static int open_folder(struct haproxy *haproxy, struct err *err)
 {
 	int r = file_make_folder(haproxy->folder_path, 0700, err);
@@ -90,7 +90,7 @@ static int open_folder(struct haproxy *haproxy, struct err *err)
 	return 0;
 }
 
-/* A process with all of it; the one before stops to accept when this one does. */
+/* Starts a process with the whole state; the previous one stops accepting when this one accepts. */
 static int replace_process(struct haproxy *haproxy, struct err *err)
 {
 	struct process *before = haproxy->current, *process;
@@ -117,7 +117,7 @@ static int replace_process(struct haproxy *haproxy, struct err *err)
 	return 0;
 }
 
-/* The one that accepts is gone. The first time at once; again and again, slower and slower. */
+/* The accepting process is gone. The first restart is immediate; further ones back off. */
 static void plan_restart(struct haproxy *haproxy, int64_t started_us)
 {
 	int64_t now = runner_now_us(haproxy->runner);
@@ -146,7 +146,7 @@ static void restart_if_due(struct haproxy *haproxy)
 		haproxy->restart_us = runner_deadline_us(haproxy->runner, START_DELAY_MS * 1000);
 }
 
-/* What is applied is told, or a process that knows it is started. */
+/* Sends the changes, or starts a process with the new state. */
 static int follow(struct haproxy *haproxy, const struct script *removed, struct err *err)
 {
 	_script_ struct script script = {0};
@@ -332,7 +332,7 @@ static int do_job(struct haproxy *haproxy, struct job *job)
 			runner_signal(haproxy->event);
 			return job->result;
 		}
-		/* The job is on our stack: not before it is done. */
+		/* The job is on this stack, so wait for its end. */
 		runner_wait_certain(haproxy->runner, haproxy->event, seen);
 	}
 }
@@ -405,8 +405,8 @@ static bool may_become_others(void)
 	return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & needed) == needed;
 }
 
-/* As root it becomes somebody who may do nothing. A root that may not do that (in a container) runs it as
- * itself. */
+/* As root, HAProxy runs as an unprivileged user. A root that may not change users (in a container)
+ * runs it as itself. */
 static void choose_user(struct haproxy *haproxy)
 {
 	static const char *const names[] = {"haproxy", "nobody"};
@@ -424,7 +424,7 @@ static void choose_user(struct haproxy *haproxy)
 	}
 }
 
-/* Two descriptors per connection, and none more than we may have. */
+/* Two descriptors per connection, within the limit of the process. */
 static uint32_t limit_connections(uint32_t wanted)
 {
 	struct rlimit limit;

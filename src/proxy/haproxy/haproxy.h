@@ -1,12 +1,12 @@
 /*
- * The driver for HTTP, HTTPS and TLS that ends here: Debian's HAProxy, a process of its own that is
- * driven over its run-time socket. The server's part, the supervisor, holds the listening sockets and
- * what HAProxy must know; weights, rules, groups, targets and certificates change in the process that
- * runs. Only a listener that is new or changed, or a pool of backends that is used up, starts another
- * process, which has the whole state and the same sockets before the old one stops to accept; the old
- * one answers what is under way and ends. A process that dies is replaced: what it carried is lost,
- * what waits in the sockets is not. When the supervisor's process goes away, HAProxy stops listening,
- * carries what is open to its end, and exits.
+ * The driver for HTTP, HTTPS and terminated TLS: Debian's HAProxy, a separate process that is
+ * controlled over its run-time socket. The server side, the supervisor, holds the listening sockets
+ * and HAProxy's configuration; weights, rules, groups, targets and certificates change in the
+ * running process. Only a new or changed listener, or an exhausted pool of backends, starts another
+ * process, which gets the whole state and the same sockets before the old one stops accepting; the
+ * old one completes its requests and ends. A process that dies is replaced: its open requests are
+ * lost, connections that wait in the sockets are not. When the supervisor's process goes away,
+ * HAProxy stops listening, completes its open connections, and exits.
  */
 #ifndef PROXY_HAPROXY_HAPROXY_H
 #define PROXY_HAPROXY_HAPROXY_H
@@ -20,21 +20,21 @@
 
 /* Zero is a default everywhere but for the folder. */
 struct haproxy_options {
-	/* The program. NULL: "haproxy" in PATH or in /usr/sbin, looked for when the first listener
-	 * comes; if there is none, apply answers -ENOTSUP. */
+	/* The program. NULL: "haproxy" in PATH or in /usr/sbin, searched with the first listener;
+	 * without it apply fails with -ENOTSUP. */
 	const char *program;
-	/* For its files (configuration, maps, keys, the socket); made with mode 0700 if it is not
-	 * there, and nobody else's. What an earlier run left in it is removed. */
+	/* For its files (configuration, maps, keys, the socket); created with mode 0700 if missing,
+	 * and used by this driver only. Files of an earlier run are removed. */
 	const char *folder;
 	unsigned threads; /* 0: one per processor, at most 4 */
-	/* At once, of all listeners, of which one has three fourths at most; 0: 20000, or what descriptors
-	 * allow. More wait until they are accepted. */
+	/* At once, for all listeners, of which one gets three fourths at most; 0: 20000, or the
+	 * limit of descriptors. Further connections wait in the backlog. */
 	uint32_t max_connections;
 	uint32_t spare_groups; /* new groups between two processes, at least; 0: 64 */
-	/* For the whole head of a request, and for a handshake where TLS ends and TCP goes on; 0: 30 s. */
+	/* For the whole head of a request, and for a handshake of terminated TLS; 0: 30 s. */
 	uint32_t request_timeout_ms;
 	uint32_t header_bytes; /* of a request's head; 0: 16384 */
-	/* What is left in a process that does not accept any more is cut off then; 0: an hour. */
+	/* Time limit for open connections of a process that no longer accepts; 0: an hour. */
 	uint32_t end_after_ms;
 };
 
@@ -42,11 +42,11 @@ struct haproxy_options {
 int haproxy_new(struct runner *runner, const struct haproxy_options *options,
 	struct proxy_driver **ret_driver, struct err *err);
 
-/* From now on, freeing the driver leaves its process alone: it stops listening at once, carries what is
- * open to its end, for end_after_ms at most, and exits. */
+/* From now on, freeing the driver does not end its process: it stops listening at once, completes
+ * open connections, within end_after_ms, and exits. */
 void haproxy_leave(struct proxy_driver *driver);
 
-/* The id of the process that accepts now, for metrics and tests; 0: there is none. */
+/* The id of the accepting process, for metrics and tests; 0: none. */
 pid_t haproxy_process(struct proxy_driver *driver);
 
 #endif

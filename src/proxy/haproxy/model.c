@@ -1,6 +1,6 @@
 /*
- * From a state to listeners, actions, backends and slots. First everything that can fail (the program,
- * certificates, rules, sockets), then what is wanted; telling HAProxy is follow.c's.
+ * From a state to listeners, actions, backends and slots. First all steps that can fail (the
+ * program, certificates, rules, sockets), then the desired state; follow.c sends it to HAProxy.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int bind_listener(const struct proxy_listener *listener, int *ret_descrip
 	proxy_address_format(address, text);
 	if (descriptor < 0)
 		return err_errno(err, "listener '%s': open a socket for %s", listener->name, text);
-	/* Connections of before a restart do not keep the port. */
+	/* Connections from before a restart do not keep the port. */
 	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (address->any.sa_family == AF_INET6)
 		setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
@@ -45,7 +45,7 @@ static bool is_same_listener(const struct front *old, const struct proxy_listene
 	       proxy_address_equal(&old->requested, &wanted->address);
 }
 
-/* A socket of a listener that goes away or changes, for the same address: the port is not given up. */
+/* The socket of a removed or changed listener with the same address: the port is not released. */
 static int find_socket(struct haproxy *haproxy, const struct proxy_listener *wanted)
 {
 	if (proxy_address_port(&wanted->address) == 0)
@@ -59,7 +59,7 @@ static int find_socket(struct haproxy *haproxy, const struct proxy_listener *wan
 	return -1;
 }
 
-/* One descriptor for each listener that is new, -1 for the others. */
+/* One descriptor for each new listener, -1 for the others. */
 static int open_sockets(struct haproxy *haproxy, const struct proxy_state *state, int *descriptors,
 	struct err *err)
 {
@@ -96,7 +96,7 @@ static int open_sockets(struct haproxy *haproxy, const struct proxy_state *state
 	return r;
 }
 
-/* ---- what can be wrong ---- */
+/* ---- checks ---- */
 
 static bool is_http(enum proxy_protocol protocol)
 {
@@ -141,7 +141,7 @@ static void name_group(bool tcp, const char *name, char out[PROXY_NAME_MAX + 3])
 }
 
 /* The backend that a listener's requests for a group go to. The first listener that uses the group
- * says how targets are connected to. */
+ * decides how to connect to targets. */
 static struct backend *need_backend(struct building *building,
 	const struct proxy_listener *listener, const char *name)
 {
@@ -171,8 +171,7 @@ static struct backend *need_backend(struct building *building,
 	return backend;
 }
 
-/* A group that no listener uses any more has its targets and what is under way as long as it is in the
- * state. */
+/* A group without listeners keeps its targets and open requests as long as it is in the state. */
 static void keep_or_release(struct building *building, struct map_entry *entry)
 {
 	struct haproxy *haproxy = building->haproxy;
@@ -344,7 +343,7 @@ static void free_front(struct haproxy *haproxy, struct front *front)
 	free(front);
 }
 
-/* Empty lines end what is sent to HAProxy, so there are none. */
+/* An empty line would end a command to HAProxy, so they are removed. */
 static char *copy_pem(const char *pem)
 {
 	_buffer_ struct buffer out = {0};

@@ -1,4 +1,4 @@
-/* The processes: started, asked, watched and ended. */
+/* The processes: started, queried, polled and ended. */
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #define PROGRAM_NAME "haproxy"
 #define SYSTEM_FOLDERS "/usr/sbin:/usr/local/sbin"
 #define ANSWER_MAX (64 * 1024 * 1024)
-#define MESSAGES_MAX 2048 /* of a process that did not start */
+#define MESSAGES_MAX 2048 /* output of a process that failed to start */
 #define PROMPT "\n> "
 
 /* ---- the program ---- */
@@ -56,7 +56,7 @@ int process_find_program(struct haproxy *haproxy, struct err *err)
 
 /* ---- starting ---- */
 
-/* Where nobody but us looks, and whatever the length of the folder's path. */
+/* In a private folder, whatever the length of the folder's path. */
 static int open_control(struct haproxy *haproxy, struct sockaddr_un *ret_address, struct err *err)
 {
 	_close_ int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -88,7 +88,7 @@ static _Noreturn void become_haproxy(struct haproxy *haproxy, const int *descrip
 		signal(number, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* A group of its own: what a terminal sends to the server does not end the traffic. */
+	/* A group of its own: signals from a terminal to the server do not end the traffic. */
 	setpgid(0, 0);
 	for (size_t i = 0; i < count; i++)
 		keep_open(descriptors[i]);
@@ -100,7 +100,7 @@ static _Noreturn void become_haproxy(struct haproxy *haproxy, const int *descrip
 		(syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setgid, haproxy->group) < 0 ||
 			syscall(SYS_setuid, haproxy->user) < 0))
 		_exit(121);
-	/* When the supervisor is gone: stop to accept, finish what is open, end. */
+	/* When the supervisor is gone: stop accepting, complete open connections, exit. */
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	if (getppid() != parent)
 		_exit(122);
@@ -128,7 +128,7 @@ static int spawn(struct haproxy *haproxy, int control, int output, pid_t *ret_pi
 	return 0;
 }
 
-/* What a process wrote before it gave up: the first line that says why. */
+/* Output of a process that failed to start: the first line with an error. */
 static void read_reason(struct process *process, char out[MESSAGES_MAX])
 {
 	ssize_t size = read(process->output, out, MESSAGES_MAX - 1);
@@ -154,7 +154,7 @@ static struct process *free_process(struct haproxy *haproxy)
 			(!least || process->connections < least->connections))
 			least = process;
 	}
-	/* More of them would cost more than what it still carries. */
+	/* More of them would cost more than the connections that it still has. */
 	count_sample(haproxy, least);
 	process_bury(haproxy, least);
 	return least;
@@ -175,7 +175,7 @@ int process_start(struct haproxy *haproxy, struct process **ret_process, struct 
 	r = config_write(haproxy, control, err);
 	if (r < 0)
 		return r;
-	/* A process must never wait for somebody to read its messages. */
+	/* A process must not block on its output. */
 	if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_errno(err, "make a pipe");
 	*process = (struct process){
@@ -219,13 +219,13 @@ int process_start(struct haproxy *haproxy, struct process **ret_process, struct 
 	return 0;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static bool has_ended(const struct process *process)
 {
 	ssize_t got;
 
-	/* Messages are of no interest once it runs. */
+	/* Its output does not matter once it runs. */
 	do {
 		char messages[4096];
 
@@ -245,7 +245,7 @@ static int wait_for(struct haproxy *haproxy, struct process *process, short even
 		int64_t left_ms = (deadline_us - runner_now_us(haproxy->runner)) / 1000;
 
 		if (left_ms <= 0)
-			return -EPIPE; /* one that does not answer is as good as gone */
+			return -EPIPE; /* a process that does not answer is treated as gone */
 		if (poll(polled, 2, left_ms > 1000 ? 1000 : (int)left_ms) < 0 && errno != EINTR)
 			return -EPIPE;
 		if (polled[0].revents)
@@ -339,8 +339,8 @@ static long info_number(const struct buffer *info, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-/* Not by a signal: a process that is told to stop does not follow changes of its servers any more, and
- * what it still answers has to be answered rightly. */
+/* Not by a signal: a stopping process ignores changes of its servers, but it must still answer its
+ * open requests correctly. */
 void process_end_softly(struct haproxy *haproxy, struct process *process)
 {
 	if (haproxy->current == process) {
@@ -349,11 +349,11 @@ void process_end_softly(struct haproxy *haproxy, struct process *process)
 	}
 	process->state = PROCESS_ENDS;
 	process->ending_us = process->checked_us = runner_now_us(haproxy->runner);
-	process->connections = LONG_MAX; /* not known yet */
+	process->connections = LONG_MAX; /* unknown yet */
 	for (size_t i = 0; i < process->front_count; i++) {
 		char command[KEY_SIZE + 32];
 
-		/* It may be gone already. */
+		/* It may be closed already. */
 		snprintf(command, sizeof(command), "shutdown frontend l%u", process->fronts[i]);
 		if (process_ask(haproxy, process, command, strlen(command), NULL) < 0) {
 			process_bury(haproxy, process);
@@ -395,7 +395,7 @@ void process_leave(struct haproxy *haproxy, struct process *process)
 	forget(haproxy, process);
 }
 
-/* The longer it takes, the less it matters to see the end of it at once. */
+/* The longer it takes, the less its exact end matters. */
 int64_t process_poll_us(const struct process *process)
 {
 	int64_t wait_us = (process->checked_us - process->ending_us) / 10;

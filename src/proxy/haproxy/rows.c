@@ -1,11 +1,11 @@
 /*
- * What HAProxy's maps say. A forward is one row, so that a request sees all of its weights or none:
+ * Rows of HAProxy's maps. A forward is one row, so that a request sees all of its weights or none:
  *
- *     0:STICKY                                  nobody
- *     1:STICKY:BACKEND                          one
- *     2:STICKY:WEIGHT:SUM:SHIFT:B1:B2           two: a division that HAProxy does itself
- *     3:STICKY:BASE:COUNT:(WEIGHT:SUM:PHASE:B)  more: Lua does it
- *     4:0:...                                   an answer, by Lua
+ *     0:STICKY                                  no group
+ *     1:STICKY:BACKEND                          one group
+ *     2:STICKY:WEIGHT:SUM:SHIFT:B1:B2           two groups: HAProxy computes the choice
+ *     3:STICKY:BASE:COUNT:(WEIGHT:SUM:PHASE:B)  more groups, in Lua
+ *     4:0:...                                   a fixed response, in Lua
  *
  * Request n (HAProxy's counter, which begins with 1, less BASE + 1) goes to the first backend when
  * (n * WEIGHT + PHASE) modulo SUM is in the last WEIGHT of SUM: proxy/share.h says why, and works out the
@@ -58,7 +58,7 @@ struct level {
 	uint32_t weight, sum, phase, backend;
 };
 
-/* Those that can be drawn. */
+/* The groups with a weight. */
 static size_t read_levels(const struct action *action, struct level out[PROXY_ROUTES_MAX])
 {
 	const struct share_table *table;
@@ -110,7 +110,7 @@ static void format_forward(const struct action *action, struct buffer *out)
 			levels[i].phase, levels[i].backend);
 }
 
-/* ---- answers ---- */
+/* ---- fixed responses ---- */
 
 static void add_encoded(struct buffer *out, const char *text)
 {
@@ -146,14 +146,14 @@ char *rows_format_answer(const struct proxy_action *action)
 	return buffer_take(&out, NULL);
 }
 
-/* ---- tokens: what a cookie calls a group or a target, the same in every process ---- */
+/* ---- tokens: cookie values of groups and targets, the same in every process ---- */
 
 static void format_token(const char *group, const char *target, char out[TOKEN_SIZE])
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
 
 	for (const char *text = group; text; text = text == group ? target : NULL) {
-		/* With the NUL, so that what is between them counts. */
+		/* With the NUL, so that the boundaries count. */
 		for (size_t i = 0; i <= strlen(text); i++)
 			hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
 	}
@@ -206,7 +206,7 @@ static void set_front(struct haproxy *haproxy, const struct front *front)
 	}
 }
 
-/* By which the cookie of an application is found in a request's Cookie and a response's fields. */
+/* Expressions that find an application's cookie in a request's Cookie and a response's fields. */
 static void set_application(struct haproxy *haproxy, const struct backend *backend)
 {
 	_buffer_ struct buffer name = {0}, expression = {0};
@@ -238,7 +238,8 @@ static void set_sticky(struct haproxy *haproxy, const struct backend *backend)
 		format_token(backend->group, address, token);
 		snprintf(key, sizeof(key), "b%u/s%u", backend->number, slot->number);
 		table_set(&haproxy->tables[TABLE_TOKENS], key, token);
-		/* A target that drains is not found by its cookie: the client gets another one. */
+		/* The cookie of a draining target does not match: the client gets another
+		 * target. */
 		if (slot->state != PROXY_TARGET_ACTIVE)
 			continue;
 		snprintf(value, sizeof(value), "s%u", slot->number);

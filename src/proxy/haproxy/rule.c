@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-/* What "*" and "?" stand for. */
+/* Character classes for "*" and "?". */
 #define OF_LINE "[^\\r\\n]"
 #define OF_KEY "[^&=\\n]"
 #define OF_PARAMETER "[^&\\n]"
@@ -38,8 +38,8 @@ static void add_piece(struct buffer *out, const char *from, const char *end, con
 	}
 }
 
-/* The pieces between stars. Of a piece the first place is as good as any later one, but for the last
- * piece, which has to be at the end: so only the last star may go back. */
+/* The text between stars. For each piece the first match is as good as any later one, except for
+ * the last, which must be at the end: so only the last star may backtrack. */
 static void add_pattern(struct buffer *out, const char *pattern, const char *any)
 {
 	const char *star = strchr(pattern, '*');

@@ -9,8 +9,8 @@
  *     s:7F000001             the client's address in hex
  *     accept: text/html      all fields, names in lower case, lines ended by CR LF
  *
- * No part of a request can have an end of line, so none can pretend to be another. Patterns become
- * expressions that never go back over what a "*" has taken, so that no request makes them slow.
+ * No component of a request can have an end of line, so none can imitate another. Patterns become
+ * expressions that never backtrack over the text of a "*", so that no request makes them slow.
  */
 #ifndef PROXY_HAPROXY_RULE_H
 #define PROXY_HAPROXY_RULE_H

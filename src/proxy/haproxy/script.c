@@ -1,4 +1,5 @@
-/* What HAProxy's own language cannot say, in Lua: answers, and draws among more than two groups. */
+/* Lua code for features that HAProxy's own language lacks: fixed responses, and draws among more
+ * than two groups. */
 #include "proxy/haproxy/supervisor.h"
 
 const char lua_script[] =

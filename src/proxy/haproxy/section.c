@@ -1,16 +1,16 @@
 /*
- * Sections of the configuration: what a listener does with a request, and how a group's targets are
- * reached. Every statement costs each request some time, so what only a few listeners or groups need is
- * written for those only; to begin with it takes another process.
+ * Sections of the configuration: the request handling of a listener, and the servers of a group.
+ * Every statement costs each request some time, so features that only a few listeners or groups
+ * need are written for those only; enabling one takes another process.
  */
 #include <stdio.h>
 
 #include "proxy/haproxy/rule.h"
 #include "proxy/haproxy/supervisor.h"
 
-#define PART_FOR_OTHERS 4 /* of connections: a fourth */
+#define PART_FOR_OTHERS 4 /* of connections: a fourth stays free */
 
-/* ---- who gets it: rows.c says what the row means ---- */
+/* ---- choosing a group: rows.c has the format of the rows ---- */
 
 /* 1: "http-request" or "tcp-request content"; 2: a condition before all others. */
 static const char draw_text[] =
@@ -52,9 +52,9 @@ static void add_draw(const char *request, const char *unless, const struct proxy
 		buffer_format(out, next_group_text, request);
 }
 
-/* ---- clients that come back: TOKEN.UNTIL in cookies ---- */
+/* ---- stickiness: TOKEN.UNTIL in cookies ---- */
 
-/* Before the draw, which is left out then. */
+/* Before the draw, which is skipped then. */
 static const char keep_group_text[] =
 	"	acl keeps var(txn.keep) -m int gt 0\n"
 	"	http-request set-var(txn.keep) var(txn.row),field(2,:),add(0)\n"
@@ -163,7 +163,7 @@ static void add_http(struct haproxy *haproxy, const struct front *front,
 		"\ttimeout http-keep-alive %ums\n"
 		"\ttimeout http-request %ums\n",
 		idle_ms, idle_ms, haproxy->request_timeout_ms);
-	/* HTTP/1.0 has no such thing: whoever sends it hopes for two readers that disagree. */
+	/* HTTP/1.0 has no Transfer-Encoding: such a request tries to smuggle a second one. */
 	buffer_add_string(out, "\thttp-request deny deny_status 400 if HTTP_1.0 "
 			       "{ req.fhdr(transfer-encoding) -m found }\n");
 	buffer_format(out,
@@ -183,9 +183,9 @@ static void add_http(struct haproxy *haproxy, const struct front *front,
 	add_forwarded(front, &wanted->http, out);
 }
 
-/* The client's time is that of the handshake only: connections that are carried have the backend's "timeout
- * tunnel". Over HTTP there is no such way, so that handshakes have the idle timeout; HAProxy 2.6 has no time of
- * their own for them. */
+/* The client timeout covers the handshake only: carried connections have the backend's "timeout
+ * tunnel". HTTP has no such setting, so handshakes have the idle timeout; HAProxy 2.6 has no
+ * timeout of their own for them. */
 static void add_tcp(struct haproxy *haproxy, const struct front *front,
 	const struct proxy_listener *wanted, uint32_t idle_ms, struct buffer *out)
 {
@@ -204,7 +204,7 @@ static void add_tcp(struct haproxy *haproxy, const struct front *front,
 	buffer_format(out, count_text, request);
 }
 
-/* No listener gets all that the process may have: those who flood one leave some for the others. */
+/* No listener may use all connections of the process: a flood of one leaves some for the others. */
 static uint32_t most_connections(const struct haproxy *haproxy, const struct proxy_options *options)
 {
 	uint32_t most = haproxy->max_connections - haproxy->max_connections / PART_FOR_OTHERS;

@@ -1,13 +1,12 @@
 /*
- * The supervisor's own side: what is applied, by name (model.c), as files for a process that starts
- * (config.c), as commands for those that run (follow.c), the processes (process.c), and what they
- * counted (count.c). All of it belongs to one thread, the one that also starts processes, so that they
- * end with it; callers hand it jobs (haproxy.c).
+ * The supervisor: the applied state, by name (model.c), as files for a process that starts
+ * (config.c), as commands for running ones (follow.c), the processes (process.c), and their
+ * counters (count.c). All of it belongs to one thread, which also starts processes, so that they
+ * end with it; callers pass it jobs (haproxy.c).
  *
- * HAProxy knows things by short names that are never given to something else while requests that know
- * them may be under way: listeners l1, l2 ..., actions a1, a2 ..., servers s1, s2 ... of a backend.
- * Backends b0, b1 ... are a pool, since none can be added to a process that runs; a group takes one and
- * gives it back.
+ * HAProxy's objects have short names that are not reused while requests may still refer to them:
+ * listeners l1, l2 ..., actions a1, a2 ..., servers s1, s2 ... of a backend. Backends b0, b1 ...
+ * are a pool, since none can be added to a process that runs; a group takes one and gives it back.
  */
 #ifndef PROXY_HAPROXY_SUPERVISOR_H
 #define PROXY_HAPROXY_SUPERVISOR_H
@@ -21,7 +20,7 @@
 #include "proxy/haproxy/haproxy.h"
 #include "proxy/share.h"
 
-#define PROCESSES_MAX 64       /* one that accepts, the others end what they carry */
+#define PROCESSES_MAX 64       /* one accepts, the others end */
 #define FULL_WEIGHT 100        /* of a server */
 #define RULE_TEXT_MAX 12000    /* of one rule: HAProxy reads it into one buffer */
 #define COMMAND_TEXT_MAX 15000 /* as is a command */
@@ -30,25 +29,25 @@
 #define RESTART_DELAY_MAX_MS 100
 #define START_DELAY_MS 1000 /* after a start that failed */
 #define SHORT_LIFE_MS 1000
-#define GRAVE_MS 2000    /* a row that is gone is deleted when nobody can be about to look it up */
-#define SAMPLE_MS 5000   /* counters and numbers are read at least so often */
-#define RAMP_STEP_MS 100 /* slow start: weights rise so often */
-#define ENDING_POLL_MS 200 /* how often a process that ends is looked at, to begin with */
+#define GRAVE_MS 2000      /* removed rows are deleted when no request can look them up any more */
+#define SAMPLE_MS 5000     /* interval of reading counters and numbers */
+#define RAMP_STEP_MS 100   /* slow start: interval of raising weights */
+#define ENDING_POLL_MS 200 /* first polling interval of a process that ends */
 #define ENDING_POLL_MAX_MS 2000
 #define KEY_SIZE 32
 
-/* ---- what a process is told ---- */
+/* ---- state of processes ---- */
 
 /* Maps of HAProxy, one file each. */
 #define TABLES(X)                                                                                  \
-	X(LISTENERS, "listeners.map")     /* l1: its only action, or how much its rules look at */ \
-	X(ACTIONS, "actions.map")         /* a1: how it divides, or what it answers */             \
-	X(MEMBERS, "members.map")         /* a1/TOKEN: backend of a group that may be kept */      \
+	X(LISTENERS, "listeners.map")     /* l1: its only action, or the input of its rules */     \
+	X(ACTIONS, "actions.map")         /* a1: its shares, or its fixed response */              \
+	X(MEMBERS, "members.map")         /* a1/TOKEN: backend of a sticky group */                \
 	X(GROUPS, "groups.map")           /* b1: token of its group */                             \
-	X(STICKY, "sticky.map")           /* b1: cookie or application, and for how long */        \
+	X(STICKY, "sticky.map")           /* b1: cookie or application, and duration */            \
 	X(TARGETS, "targets.map")         /* b1/TOKEN: server */                                   \
 	X(TOKENS, "tokens.map")           /* b1/s1: token */                                       \
-	X(APPLICATION, "application.map") /* expressions: is the application's cookie there? */
+	X(APPLICATION, "application.map") /* expressions: find the application's cookie */
 
 #define TABLE_ENUM_(name, file) TABLE_##name,
 enum { TABLES(TABLE_ENUM_) TABLE_COUNT };
@@ -67,9 +66,9 @@ struct table {
 /* Commands in order, for every process. */
 struct command {
 	char *text;        /* a line, with payload perhaps; or the name of a map with rules */
-	char *rules;       /* all lines of that map; NULL: no such command */
-	uint32_t backends; /* only for processes that have so many */
-	bool optional;     /* an error of it is none */
+	char *rules;       /* all lines of that map; NULL: another command */
+	uint32_t backends; /* only for processes with this many */
+	bool optional;     /* its error is ignored */
 };
 
 struct script {
@@ -77,7 +76,7 @@ struct script {
 	size_t count, capacity;
 };
 
-/* ---- what is applied ---- */
+/* ---- applied state ---- */
 
 struct shape {
 	bool tcp;
@@ -87,7 +86,7 @@ struct shape {
 	uint32_t connect_timeout_ms, retries, idle_ms;
 };
 
-/* A server of a backend: a target's, or free for another one with the same manner of connecting. */
+/* A server of a backend: a target's, or free for another one with the same connection settings. */
 struct slot {
 	uint32_t number;
 	union proxy_address address;
@@ -95,14 +94,15 @@ struct slot {
 	bool used, wanted;
 	enum proxy_target_state state;
 	int64_t active_us;      /* since when */
-	bool begins;            /* with the change that is being made */
+	bool begins;            /* with the current change */
 	bool rises;             /* slow start, from active_us on */
 	int64_t drain_until_us; /* INT64_MAX: no end */
 	bool cut;               /* the deadline has passed */
-	/* It left its group while it drained: it goes when it has nothing left, or at the deadline. */
+	/* It left its group while it drained: it is removed with its last request, or at the
+	 * deadline. */
 	bool leaves;
 	int64_t left_us;
-	/* told */
+	/* state in HAProxy */
 	bool exists, reported_ready;
 	unsigned reported_weight;
 	union proxy_address reported_address;
@@ -111,15 +111,15 @@ struct slot {
 struct backend {
 	uint32_t number;
 	struct shape shape, reported_shape;
-	bool reported; /* the process that accepts has it */
+	bool reported; /* the accepting process has it */
 	char *group;   /* NULL: free */
 	bool wanted;
-	bool lingers;  /* in the state, but no listener uses it */
+	bool lingers;  /* in the state, without a listener */
 	bool proxy_v2; /* of its targets */
-	/* A group that is not in the state any more keeps what is under way: its servers go when nobody can be
-	 * about to choose one, and are not cut off. */
+	/* A group that left the state keeps its open requests: its servers are removed when no
+	 * request can choose one any more, and are not cut off. */
 	int64_t released_us;
-	char *last_group; /* whose servers those are */
+	char *last_group; /* owner of those servers */
 	enum proxy_sticky sticky;
 	uint32_t sticky_s;
 	char *sticky_name;
@@ -140,8 +140,8 @@ struct action {
 	struct action_route routes[PROXY_ROUTES_MAX];
 	size_t route_count;
 	uint32_t sticky_s;
-	char *answer;        /* the row of one that is no forward */
-	struct share *share; /* works out phases; NULL for one route */
+	char *answer;        /* the row of a fixed response */
+	struct share *share; /* computes phases; NULL for one route */
 	uint32_t raw;        /* HAProxy's counter when last read */
 	uint32_t base;       /* draw n is at counter base + n */
 	bool wanted;
@@ -156,8 +156,9 @@ struct front {
 	struct map actions; /* by name of the rule; "" is the default */
 	char *rules, *reported_rules;
 	bool needs_fields;
-	bool keeps_groups;  /* some action does, or did: it stays, so that others need no process */
-	struct shape shape; /* of backends that it would take */
+	/* some action does, or did: it stays, so that later changes need no process */
+	bool keeps_groups;
+	struct shape shape;         /* of its future backends */
 	char *text, *reported_text; /* its section of the configuration */
 	char **certificates, **reported_certificates;
 	size_t certificate_count, reported_certificate_count;
@@ -171,15 +172,15 @@ enum process_state { PROCESS_NONE, PROCESS_ACCEPTS, PROCESS_ENDS };
 struct process {
 	enum process_state state;
 	pid_t pid;
-	int output; /* its messages; at its end when it is gone */
+	int output; /* its messages; at end of file it is gone */
 	int control;
 	bool starting;
 	size_t backend_count;
 	uint32_t *fronts; /* numbers of its listeners */
 	size_t front_count;
 	int64_t started_us, ending_us, checked_us;
-	long connections; /* when last looked at; only of one that ends */
-	struct map seen;  /* counters as they were when last read */
+	long connections; /* at the last poll; only of one that ends */
+	struct map seen;  /* counters when last read */
 };
 
 enum job_kind { JOB_APPLY, JOB_WEIGHTS, JOB_REPORT };
@@ -204,7 +205,7 @@ struct haproxy {
 	struct lock lock; /* guards job, stopping */
 	struct job *job;
 	bool stopping;
-	_Atomic bool leaving; /* processes outlive us */
+	_Atomic bool leaving; /* processes keep running after this one */
 	int wake;
 	atomic_int accepting; /* process id */
 
@@ -226,7 +227,7 @@ struct haproxy {
 	size_t backend_count;
 	uint32_t next_listener, next_action;
 	struct table tables[TABLE_COUNT];
-	struct map tallies; /* struct proxy_counters by what HAProxy calls it */
+	struct map tallies; /* struct proxy_counters by HAProxy's name */
 	struct map numbers; /* counters just read */
 	bool graves;        /* there are rows to delete */
 
@@ -235,19 +236,20 @@ struct haproxy {
 	struct process *current;
 	uint64_t process_starts;
 	unsigned socket_number;
-	bool out_of_step; /* the current one did not follow */
-	bool must_settle; /* a group has no listener any more: nobody may be about to choose it */
+	bool out_of_step; /* the current process missed a change */
+	/* a group has no listener any more: wait until no request can choose it */
+	bool must_settle;
 	int64_t started_us, restart_us, restart_delay_ms;
 	int64_t sampled_us;
 };
 
 /* table.c */
 extern const char *const table_files[TABLE_COUNT];
-/* What is not set again until the next change is no longer wanted. */
+/* Rows that are not set again until the next change are no longer desired. */
 void table_begin(struct table *table);
 void table_set(struct table *table, const char *key, const char *value);
 void table_clear(struct table *table);
-/* backends: as in struct command; optional: an error of it is none. */
+/* backends: as in struct command; optional: its error is ignored. */
 void script_add(struct script *script, uint32_t backends, bool optional, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void script_add_rules(struct script *script, const char *map, const char *rules);
@@ -255,7 +257,7 @@ void script_clear(struct script *script);
 #define _script_ CLEANUP(script_clear)
 
 /* model.c */
-/* *removed: commands about listeners that are gone. */
+/* *removed: commands for removed listeners. */
 int model_apply(struct haproxy *haproxy, const struct proxy_state *state, struct script *removed,
 	struct err *err);
 int model_set_weights(struct haproxy *haproxy, const char *listener,
@@ -278,16 +280,16 @@ bool slot_is_ready(const struct slot *slot);
 bool slot_must_go(struct haproxy *haproxy, const struct backend *backend, const struct slot *slot);
 unsigned slot_weight(struct haproxy *haproxy, const struct backend *backend,
 	const struct slot *slot);
-/* Deadlines of draining targets, slow starts. Returns when the next thing is due. */
+/* Deadlines of draining targets, slow starts. Returns the time of the next event. */
 int64_t backends_tick(struct haproxy *haproxy, bool *ret_changed);
 
-/* rows.c: what the tables say */
+/* rows.c: the rows of the tables */
 void rows_fill(struct haproxy *haproxy);
 void rows_set_action(struct haproxy *haproxy, const struct action *action);
 /* For a process that begins to count at 0. */
 void rows_restart(struct haproxy *haproxy);
 char *rows_format_answer(const struct proxy_action *action);
-/* Takes note of what HAProxy's counter says. */
+/* Records the value of HAProxy's counter. */
 void action_set_number(struct action *action, uint32_t raw);
 void action_set_shares(struct action *action);
 
@@ -300,7 +302,8 @@ void section_add_server(const struct slot *slot, struct buffer *out);
 
 /* config.c */
 int config_write(struct haproxy *haproxy, int control, struct err *err);
-/* Files that nobody reads any more: all, or private keys, which a process that runs has in memory. */
+/* Removes files that are no longer read: all, or private keys, which a running process has in
+ * memory. */
 void config_remove(struct haproxy *haproxy, bool only_keys);
 #define CONFIG_FILE "haproxy.cfg"
 
@@ -308,10 +311,10 @@ void config_remove(struct haproxy *haproxy, bool only_keys);
 void follow_changes(struct haproxy *haproxy, struct script *script);
 void follow_removed(struct script *script, const struct front *front);
 void follow_graves(struct haproxy *haproxy, struct script *script);
-/* All of it is known to a process that has just started. */
+/* Marks everything as known to a process that has just started. */
 void follow_version_reported(struct haproxy *haproxy);
 bool follow_needs_process(const struct haproxy *haproxy);
-/* Says it to all. */
+/* Sends it to all. */
 void follow_run(struct haproxy *haproxy, const struct script *script);
 
 /* process.c */
@@ -322,10 +325,10 @@ int process_ask(struct haproxy *haproxy, struct process *process, const char *te
 	struct buffer *ret_answer);
 void process_end_softly(struct haproxy *haproxy, struct process *process);
 void process_bury(struct haproxy *haproxy, struct process *process);
-/* It accepts no more, ends when nothing is left, and is nobody's. */
+/* It accepts no more, ends with its last connection, and is not managed any more. */
 void process_leave(struct haproxy *haproxy, struct process *process);
 void process_tick(struct haproxy *haproxy, struct process *process);
-/* When one that ends is looked at next. */
+/* The time of the next poll of a process that ends. */
 int64_t process_poll_us(const struct process *process);
 
 /* count.c */
@@ -334,7 +337,7 @@ void count_sample(struct haproxy *haproxy, struct process *process);
 void count_numbers(struct haproxy *haproxy, struct process *process);
 void count_number(struct haproxy *haproxy, struct action *action);
 void count_forget(struct haproxy *haproxy, const char *key);
-/* Requests that the server has, as of the last looks at all processes. */
+/* Open requests of the server, as of the last samples of all processes. */
 uint64_t count_active(struct haproxy *haproxy, const struct backend *backend,
 	const struct slot *slot);
 void count_report(struct haproxy *haproxy, struct arena *arena, struct proxy_report *report);

@@ -1,4 +1,4 @@
-/* Rows of maps and lists of commands: what is wanted beside what was told. */
+/* Rows of maps and lists of commands: the desired rows beside those that HAProxy has. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Which target a client gets: the share says the group, the group's turn says the target. */
+/* The choice of a target for a client: the share chooses the group, the group's turn the target. */
 #include "base/memory.h"
 #include "proxy/l4/worker.h"
 
@@ -51,7 +51,7 @@ static bool choose_in_route(struct worker *worker, struct choice *choice, uint32
 	return true;
 }
 
-/* The first route behind the one that was drawn, round the corner, that has a weight and a target. */
+/* The next route after the drawn one, wrapping round, with a weight and a target. */
 static bool choose_in_next_route(struct worker *worker, struct choice *choice)
 {
 	struct share_route routes[SHARE_ROUTES_MAX];
@@ -95,7 +95,8 @@ bool choice_next(struct worker *worker, struct choice *choice)
 	left = retries + 1 > choice->tried_count ? retries + 1 - choice->tried_count : 0;
 	if (left == 0)
 		return false;
-	/* The last try is for another group, so that a group of many dead targets cannot use them up. */
+	/* The last attempt is for another group, so that a group of many dead targets cannot use
+	 * all attempts. */
 	if (left == 1 && choose_in_next_route(worker, choice))
 		return true;
 	return choose_in_route(worker, choice, choice->route) ||

@@ -1,6 +1,6 @@
 /*
- * What supervisor and worker say to each other, over a socket that keeps messages whole: one fixed
- * structure, and with some kinds a descriptor. Everything else they share is memory.
+ * Messages between supervisor and workers, over a socket that keeps message boundaries: one fixed
+ * structure, and with some kinds a descriptor. All other shared state is in memory.
  */
 #ifndef PROXY_L4_CONTROL_H
 #define PROXY_L4_CONTROL_H
@@ -16,9 +16,9 @@
 #define CONTROL_KINDS(X)                                                                           \
 	X(HELLO, true, true)    /* the memory; slot: the worker's own */                           \
 	X(LISTEN, true, true)   /* the socket of the listener in slot, of that incarnation */      \
-	X(CLOSE, false, true)   /* that listener is no more */                                     \
-	X(CHECK, false, true)   /* targets have changed: see whether connections must end */       \
-	X(DRAIN, false, true)   /* listen no more, carry what is open to its end, exit */          \
+	X(CLOSE, false, true)   /* that listener is removed */                                     \
+	X(CHECK, false, true)   /* targets have changed: end connections if necessary */           \
+	X(DRAIN, false, true)   /* stop listening, complete open connections, exit */              \
 	X(SYNC, false, true)    /* answer with SYNCED and the same value */                        \
 	X(SYNCED, false, false) /* everything before that SYNC is done */
 
@@ -33,16 +33,16 @@ struct control_message {
 	uint32_t value;
 };
 
-/* Checks what came: size, kind, direction, slots within limits, a descriptor where there must be one and
- * none elsewhere. -EPROTO with a message. */
+/* Checks a message: size, kind, direction, slots within limits, a descriptor exactly where it is
+ * needed. -EPROTO with a message. */
 int control_check(const void *data, size_t size, int has_descriptor, int to_worker,
 	struct control_message *ret_message, struct err *err);
 
 /* descriptor: -1 for none. */
 int control_send(int socket, const struct control_message *message, int descriptor,
 	struct err *err);
-/* 0 and a message (the descriptor is -1 or the caller's); -EAGAIN none is there (err untouched);
- * -ECONNRESET the other side is gone; -EPROTO. */
+/* 0 and a message (the descriptor is -1 or the caller's); -EAGAIN none (err untouched); -ECONNRESET
+ * the peer is gone; -EPROTO. */
 int control_receive(int socket, int to_worker, struct control_message *ret_message,
 	int *ret_descriptor, struct err *err);
 

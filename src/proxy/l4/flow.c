@@ -82,8 +82,8 @@ static enum step after_send(struct flow *flow, struct side *to, ssize_t sent)
 	if (errno == EINTR)
 		return STEP_DONE;
 	if (errno != EAGAIN) {
-		/* Whoever resets a connection may have said something before: it is read to its end. The
-		 * kernel tells a reset once, so it must be remembered. */
+		/* A peer may have sent bytes before its reset: read them to the end. The kernel
+		 * reports a reset once, so remember it. */
 		to->reset = to->shut = to->readable = true;
 		return STEP_RECEIVER_RESET;
 	}
@@ -140,7 +140,7 @@ static enum step after_read(struct side *from, ssize_t got)
 
 static enum step read_piped(struct flow *flow, struct side *from, ssize_t *ret_got)
 {
-	/* The pipe is empty, so EAGAIN speaks of the socket. */
+	/* The pipe is empty, so EAGAIN is about the socket. */
 	ssize_t got = splice(from->descriptor, NULL, flow->pipe[1], NULL, WORKER_PIPE_BYTES,
 		SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	enum step step = after_read(from, got);
@@ -165,8 +165,8 @@ static enum step read_copied(struct worker *worker, struct flow *flow, struct si
 	if (got <= 0)
 		return step;
 	if ((size_t)got < sizeof(worker->scratch)) {
-		/* All that was there; more will be an event. Unless the end was announced, whose event
-		 * has been. */
+		/* Everything was read; more bytes cause an event. But not after the end was
+		 * announced, whose event is past. */
 		if (!from->hung_up)
 			from->readable = false;
 		flow->full_reads = 0;
@@ -205,7 +205,7 @@ enum flow_result flow_run(struct worker *worker, struct flow *flow, struct side 
 				break;
 			step = flow->held ? send_held(flow, to) : send_piped(worker, flow, to);
 		} else if (from->ended || to->reset) {
-			/* The end of a connection that was reset is not an end like others. */
+			/* The end of a connection after a reset is no normal end. */
 			if (!to->shut && !from->reset) {
 				shutdown(to->descriptor, SHUT_WR);
 				to->shut = true;
@@ -213,7 +213,7 @@ enum flow_result flow_run(struct worker *worker, struct flow *flow, struct side 
 			result = FLOW_ENDED;
 			break;
 		} else if (!from->readable || !to->writable) {
-			/* What cannot be sent stays in the kernel, which has limits for it. */
+			/* Unsent bytes stay in the kernel, within its limits. */
 			break;
 		} else if (left == 0) {
 			result = FLOW_TURN;

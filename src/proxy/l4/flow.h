@@ -1,7 +1,7 @@
 /*
- * One direction of a connection: bytes from one socket to another, in order, with no more held back
- * than one buffer or one pipe. Small amounts are copied through the worker's scratch memory; when reads
- * fill it again and again, bytes go through a pipe instead and are never copied.
+ * One direction of a connection: bytes from one socket to another, in order, with at most one
+ * buffer or one pipe held back. Small amounts are copied through the worker's scratch memory; when
+ * reads fill it again and again, bytes go through a pipe instead and are never copied.
  */
 #ifndef PROXY_L4_FLOW_H
 #define PROXY_L4_FLOW_H
@@ -15,7 +15,7 @@ struct side {
 	bool hung_up;            /* the end of its stream is near: reads go on until they see it */
 	bool ended;              /* it sends no more */
 	bool shut;               /* nothing more is sent to it */
-	bool reset;              /* the connection is no more; what it had sent is still read */
+	bool reset;              /* the connection is gone; its earlier bytes are still read */
 };
 
 struct flow {
@@ -32,13 +32,13 @@ struct flow {
 enum flow_result {
 	FLOW_WAITS, /* for an event */
 	FLOW_TURN,  /* its turn is over, but there is more to do */
-	/* Nothing will come any more, and all that came was sent; a clean end was passed on. Or the
-	 * receiver is reset. */
+	/* No more bytes will arrive, and all were sent; a clean end was passed on. Or the receiver
+	 * is reset. */
 	FLOW_ENDED,
 };
 
 void flow_init(struct flow *flow);
-/* Puts bytes before anything that is read. The flow holds nothing yet. */
+/* Puts bytes before those that are read. The flow must be empty. */
 void flow_preload(struct flow *flow, const void *data, size_t length);
 enum flow_result flow_run(struct worker *worker, struct flow *flow, struct side *from,
 	struct side *to, bool *ret_progress);

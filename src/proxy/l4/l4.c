@@ -1,4 +1,4 @@
-/* The driver: its life, and calls that wait until the workers have followed. */
+/* The driver: start and end, and calls that wait until the workers have followed. */
 #include "proxy/l4/l4.h"
 
 #include <sys/eventfd.h>
@@ -40,7 +40,7 @@ static void finish(struct l4 *l4)
 	runner_signal(l4->event);
 }
 
-/* Asks all workers for an answer; returns by what to know it. With the lock held. */
+/* Requests an answer of all workers; returns its number. With the lock held. */
 static uint32_t ask_for_sync(struct l4 *l4)
 {
 	const struct control_message sync = {.kind = CONTROL_SYNC, .value = ++l4->sync};
@@ -85,7 +85,7 @@ static int start_workers(struct l4 *l4, struct err *err)
 		if (workers_start(l4, i, NULL) < 0)
 			l4->restart_us[i] = runner_now_us(l4->runner);
 	}
-	workers_wake(l4); /* whoever watches them knows none of them yet */
+	workers_wake(l4); /* the polling thread knows none of them yet */
 	return 0;
 }
 
@@ -226,7 +226,7 @@ int l4_upgrade(struct proxy_driver *driver, struct err *err)
 		finish(l4);
 		return 0;
 	}
-	++l4->sync; /* only the new ones will be asked */
+	++l4->sync; /* only the new ones must answer */
 	sync = l4->sync;
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++)
 		old[i] = l4->workers[i].state == L4_WORKER_ACCEPTS;
@@ -238,7 +238,8 @@ int l4_upgrade(struct proxy_driver *driver, struct err *err)
 		r = wait_for_sync(l4, sync, err);
 	lock_take(&l4->lock);
 	for (unsigned i = 0; i < L4_WORKER_SLOTS; i++) {
-		/* If new ones do not come, the old ones stay, and new ones that did come go. */
+		/* If the new ones do not start, the old ones stay, and new ones that did start are
+		 * ended. */
 		if (l4->workers[i].state == L4_WORKER_ACCEPTS && old[i] == (r == 0))
 			workers_drain(l4, i);
 	}

@@ -1,6 +1,6 @@
 /*
- * From a state to shared memory. First everything that can fail (sockets, slots), then what is new,
- * then the shares, last what goes away: a worker that looks at any moment finds a target.
+ * From a state to shared memory. First all steps that can fail (sockets, slots), then additions,
+ * then the shares, last removals: a worker finds a target at any moment.
  */
 #include <string.h>
 
@@ -65,7 +65,7 @@ static _Atomic uint32_t *used_slots(struct l4 *l4, const struct slot_kind *kind)
 	return (_Atomic uint32_t *)((char *)l4->shared + kind->used_offset);
 }
 
-/* How many can be taken; looks no further than `enough`. */
+/* Number of free slots; stops at `enough`. */
 static size_t free_slots(struct l4 *l4, const struct slot_kind *kind, size_t enough)
 {
 	uint32_t used = atomic_load(used_slots(l4, kind));
@@ -76,7 +76,7 @@ static size_t free_slots(struct l4 *l4, const struct slot_kind *kind, size_t eno
 	return count;
 }
 
-/* There is one. *from: where to look, kept over several calls. */
+/* A slot must be free. *from: where to start, kept over several calls. */
 static uint32_t take_slot(struct l4 *l4, const struct slot_kind *kind, uint32_t *from)
 {
 	_Atomic uint32_t *used = used_slots(l4, kind);
@@ -122,7 +122,7 @@ static int bind_listener(const struct proxy_listener *listener, int *ret_descrip
 		setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 		setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	} else {
-		/* Connections of before a restart do not keep the port. */
+		/* Connections from before a restart do not keep the port. */
 		setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	}
 	if (address->any.sa_family == AF_INET6)
@@ -142,7 +142,7 @@ static bool is_same_listener(const struct plane_listener *old, const struct prox
 	       proxy_address_equal(&old->requested, &wanted->address);
 }
 
-/* A socket of a listener that goes away or changes, for the same address: the port is not given up. */
+/* The socket of a removed or changed listener with the same address: the port is not released. */
 static int find_socket(struct l4 *l4, const struct proxy_listener *wanted)
 {
 	if (proxy_address_port(&wanted->address) == 0)
@@ -157,7 +157,7 @@ static int find_socket(struct l4 *l4, const struct proxy_listener *wanted)
 	return -1;
 }
 
-/* One descriptor for each listener that is new, -1 for the others. */
+/* One descriptor for each new listener, -1 for the others. */
 static int open_sockets(struct l4 *l4, const struct proxy_state *state, int *descriptors,
 	struct err *err)
 {
@@ -239,7 +239,7 @@ static int check_room(struct l4 *l4, const struct proxy_state *state, struct err
 	return 0;
 }
 
-/* Whether a target of the group has its full part now, so that others may begin with less. */
+/* Whether a target of the group has its full share now, so that new ones may start with less. */
 static bool has_warm_target(struct l4 *l4, const struct plane_group *group)
 {
 	const struct l4_group *slot = &l4->shared->groups[group->slot];
@@ -256,7 +256,7 @@ static bool has_warm_target(struct l4 *l4, const struct plane_group *group)
 	return false;
 }
 
-/* slow: a target that becomes active begins with nothing. */
+/* slow: a target that becomes active starts at zero. */
 static void set_target_state(struct l4 *l4, struct l4_target *target,
 	const struct proxy_target *wanted, bool slow)
 {
@@ -274,7 +274,7 @@ static void set_target_state(struct l4 *l4, struct l4_target *target,
 	atomic_store(&target->state, wanted->state);
 }
 
-/* Until when somebody of the group has less than its full part. */
+/* The time until which some target of the group has less than its full share. */
 static int64_t warm_at_us(struct l4 *l4, const uint32_t *active, uint32_t count, uint32_t length_ms)
 {
 	int64_t latest = 0;
@@ -306,7 +306,7 @@ static void remove_target(struct l4 *l4, uint32_t slot)
 	atomic_store(&l4->shared->targets[slot].incarnation, 0);
 }
 
-/* Targets that are no longer wanted are put behind the others, and removed at the end. */
+/* Targets that left the state are moved behind the others, and removed at the end. */
 static void set_group(struct l4 *l4, const struct proxy_group *wanted, uint32_t *next_group,
 	uint32_t *next_target)
 {
@@ -325,7 +325,7 @@ static void set_group(struct l4 *l4, const struct proxy_group *wanted, uint32_t 
 		map_put(&l4->groups, span_of(wanted->name), group);
 	}
 	group->wanted = true;
-	/* As ELB has it: while nobody has a full part, there is no reason to give somebody less. */
+	/* As in ELB: while no target has its full share, none starts with less. */
 	slow = wanted->slow_start_ms > 0 && has_warm_target(l4, group);
 	atomic_store(&l4->shared->groups[group->slot].slow_start_ms, wanted->slow_start_ms);
 	targets = memory_allocate_array(wanted->target_count + group->target_count + 1,
@@ -382,7 +382,7 @@ static void remove_unwanted_groups(struct l4 *l4)
 			group->wanted = false;
 			continue;
 		}
-		/* Its list stays: whoever drew it a moment ago still finds a target. */
+		/* Its list stays: a worker that drew it a moment ago still finds a target. */
 		map_remove(&l4->groups, entry->key);
 		free(group->targets);
 		free(group->name);
@@ -412,7 +412,7 @@ static void set_options(struct l4_listener *slot, const struct proxy_options *op
 	atomic_store(&slot->udp_datagram, options->udp_mode == PROXY_UDP_DATAGRAM);
 }
 
-/* The key by which a listener knows a group: the one it has, or a new one. */
+/* The key of a group in a listener: the existing one, or a new one. */
 static uint32_t route_key(struct l4 *l4, struct plane_listener *listener,
 	const struct plane_group *group, uint32_t taken)
 {
@@ -424,7 +424,7 @@ static uint32_t route_key(struct l4 *l4, struct plane_listener *listener,
 			return listener->routes[i].key;
 		taken |= UINT32_C(1) << listener->routes[i].key;
 	}
-	/* Rather one that nothing refers to; there are more keys than routes, old and new. */
+	/* Prefer a key without references; there are more keys than routes, old and new. */
 	for (uint32_t key = 0; key < L4_ROUTE_SLOTS; key++) {
 		if (taken & (UINT32_C(1) << key))
 			continue;
@@ -500,7 +500,8 @@ static void remove_listener(struct l4 *l4, struct plane_listener *listener)
 	free_listener(listener);
 }
 
-/* The new table of listeners, in the order of the state; what is left in the old one goes away. */
+/* The new table of listeners, in the order of the state; listeners that remain in the old one are
+ * removed. */
 static void set_listeners(struct l4 *l4, const struct proxy_state *state, int *descriptors)
 {
 	struct map next = {0};

@@ -27,7 +27,7 @@ int l4_shared_create(int *ret_descriptor, struct l4_shared **ret_shared, struct 
 		return err_errno(err, "make the memory of the data plane");
 	if (ftruncate(descriptor, sizeof(struct l4_shared)) < 0)
 		return err_errno(err, "size the memory of the data plane");
-	/* Nobody can make it shorter and let the others fault. */
+	/* No process can shrink it and make the others fault. */
 	if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 		return err_errno(err, "seal the memory of the data plane");
 	r = map(descriptor, &shared, err);
@@ -143,7 +143,7 @@ static bool is_warm(const struct l4_group *group, int64_t now_us)
 
 #define FULL_PART 65536u
 
-/* How much of its full part a target has by now. */
+/* The current fraction of a target's full share. */
 static uint32_t warm_part(const struct l4_group *group, const struct l4_target *target,
 	int64_t now_us)
 {
@@ -156,7 +156,7 @@ static uint32_t warm_part(const struct l4_group *group, const struct l4_target *
 	return now_us <= from ? 0 : (uint32_t)((now_us - from) * FULL_PART / length);
 }
 
-/* Whether it is far enough for this turn. Parts of turns add up, so it is exact at any rate. */
+/* Whether it takes this turn. Fractions of turns add up, so it is exact at any rate. */
 static bool takes_turn(const struct l4_group *group, struct l4_target *target, int64_t now_us)
 {
 	uint32_t part = warm_part(group, target, now_us);
@@ -171,14 +171,15 @@ static bool takes_turn(const struct l4_group *group, struct l4_target *target, i
 static uint32_t next_in_turn(struct l4_shared *shared, struct l4_group *group, uint32_t count,
 	const struct l4_turn *turn)
 {
-	/* Only first tries take turns: if retries did, each client could begin with a dead target. */
+	/* Only first attempts take turns: if retries did, each client could start with a dead
+	 * target. */
 	bool first_try = turn->tried_count == 0;
 	bool warm = is_warm(group, turn->now_us);
 	uint32_t at = atomic_load_explicit(&group->cursor, memory_order_relaxed);
 	uint32_t last = L4_NO_SLOT;
 
-	/* One more than was tried is enough to find one that was not, if none gives up its turn; who does
-	 * leaves it to the next turn, so that all others gain alike. */
+	/* One more than was tried is enough to find an untried one, if none passes its turn on; a
+	 * target that does leaves it to the next turn, so that all others gain alike. */
 	for (uint32_t i = 0; i < count && (!warm || i <= turn->tried_count); i++) {
 		uint32_t slot;
 
@@ -194,8 +195,8 @@ static uint32_t next_in_turn(struct l4_shared *shared, struct l4_group *group, u
 	return last;
 }
 
-/* The highest of the targets' numbers wins, so one that comes or goes moves only its own clients; and
- * one that rises takes more and more of those that will be its own. */
+/* The highest hash wins, so an added or removed target moves only its own clients; and a rising
+ * target gets more and more of its future clients. */
 static uint32_t next_of_hash(struct l4_shared *shared, struct l4_group *group, uint32_t count,
 	const struct l4_turn *turn)
 {
@@ -233,7 +234,7 @@ uint32_t l4_group_next(struct l4_shared *shared, struct l4_group *group, const s
 		if (count > 0)
 			slot = turn->hash ? next_of_hash(shared, group, count, turn)
 					  : next_in_turn(shared, group, count, turn);
-		/* A list that got shorter meanwhile has somebody else. */
+		/* A list that got shorter meanwhile has another target here. */
 		if (slot != L4_NO_SLOT ||
 			atomic_load_explicit(&group->version, memory_order_acquire) == version)
 			return slot;

@@ -1,14 +1,14 @@
 /*
- * The memory that the supervisor and its workers share: who is where, with which weight, and how much
- * was carried. Only the supervisor writes slots, workers count in them. It is one memory file of fixed
- * layout, as sparse as its use, so a new worker maps it and knows everything.
+ * The memory that the supervisor and its workers share: listeners, groups and targets with their
+ * weights and counters. Only the supervisor writes slots, workers count in them. It is one memory
+ * file of fixed layout, as sparse as its use, so a new worker only maps it.
  *
- * A slot is used by one incarnation after the other. It is given away again only when no worker has
- * anything open that refers to it, so a worker may keep a pointer to a slot as long as it counts itself
- * active there.
+ * A slot is used by one incarnation after the other. It is reused only when no worker has open
+ * connections that refer to it, so a worker may keep a pointer to a slot as long as it counts
+ * itself active there.
  *
- * Clients of UDP sessions are remembered here, too: the next worker finds the target of a client whose
- * session was carried by one that is gone.
+ * Clients of UDP sessions are remembered here, too: a replacement worker finds the targets of the
+ * previous one's clients.
  */
 #ifndef PROXY_L4_SHARED_H
 #define PROXY_L4_SHARED_H
@@ -20,13 +20,13 @@
 #include "proxy/l4/l4.h"
 #include "proxy/share.h"
 
-#define L4_SHARED_FORMAT 2 /* a worker of another format refuses */
-/* Workers that accept, and old ones that still carry something. */
+#define L4_SHARED_FORMAT 2 /* a worker of another format fails */
+/* Accepting workers, and old ones with open connections. */
 #define L4_WORKER_SLOTS 32
 #define L4_STICKS 65536
-#define L4_STICKS_TOGETHER 8 /* places that a client may take */
+#define L4_STICKS_TOGETHER 8 /* possible entries of a client */
 #define L4_NO_SLOT UINT32_MAX
-/* Groups that a listener has, and some that it had and whose connections are still open. */
+/* Groups of a listener, and earlier ones with open connections. */
 #define L4_ROUTE_SLOTS 32
 
 #define L4_COUNTERS(X)                                                                             \
@@ -50,7 +50,7 @@ enum l4_count { L4_COUNTERS(L4_ENUM_) L4_COUNT_COUNT };
 
 struct l4_counters {
 	_Atomic uint64_t counts[L4_COUNT_COUNT];
-	/* By worker, so that those of one that died can be taken back. */
+	/* By worker, so that those of a dead one can be subtracted. */
 	_Atomic uint32_t active[L4_WORKER_SLOTS];
 };
 
@@ -58,7 +58,7 @@ struct l4_target {
 	_Atomic uint32_t incarnation;   /* 0: free */
 	_Atomic uint32_t state;         /* enum proxy_target_state */
 	_Atomic int64_t drain_until_us; /* steady time; INT64_MAX: no limit */
-	_Atomic int64_t warm_from_us;   /* its part rises from here on; 0: it has its full part */
+	_Atomic int64_t warm_from_us;   /* its share rises from here on; 0: it has its full share */
 	_Atomic uint32_t warm_credit;   /* parts of turns while it rises; 2^16 are a turn */
 	union proxy_address address;    /* constant for one incarnation */
 	struct l4_counters counters;
@@ -67,7 +67,7 @@ struct l4_target {
 struct l4_group {
 	_Atomic uint32_t cursor;
 	_Atomic uint32_t slow_start_ms;
-	_Atomic int64_t warm_at_us; /* before this, some target may have less than its full part */
+	_Atomic int64_t warm_at_us; /* before this, some target may have less than its full share */
 	/* The active targets are list[version & 1]; a reader looks at the version before and after. */
 	_Atomic uint32_t version;
 	struct {
@@ -94,18 +94,19 @@ struct l4_listener {
 	struct l4_counters counters;
 };
 
-/* Where the UDP client of a session is. A client takes one of several places; where all of them are
- * taken, it takes that of the one that was silent for longest, which costs that one its target only if
- * its worker goes. */
+/* The target of a UDP client's session. A client takes one of several entries; where all of them
+ * are taken, it takes the one that was silent for longest, whose client loses its target only if
+ * its worker dies. */
 struct l4_stick {
-	_Atomic uint64_t client_and_target; /* 32 bits that tell clients apart, 32 for where */
+	_Atomic uint64_t client_and_target; /* 32 bits to distinguish clients, 32 for the target */
 	_Atomic uint32_t seen_s;            /* steady time of its last datagram, about */
 };
 
 struct l4_shared {
 	uint32_t format;
-	uint32_t size_check; /* both sides agree on the layout */
-	/* Slots at and beyond these were never used. Even reading them would make their pages. */
+	uint32_t size_check; /* both sides have the same layout */
+	/* Slots at and beyond these were never used. Even reading them would allocate their
+	 * pages. */
 	_Atomic uint32_t listeners_used, groups_used, targets_used;
 	struct l4_listener listeners[PROXY_LISTENERS_MAX];
 	struct l4_group groups[PROXY_GROUPS_MAX];
@@ -113,7 +114,7 @@ struct l4_shared {
 	struct l4_stick sticks[L4_STICKS];
 };
 
-/* A new, empty one. The descriptor is what workers are handed. */
+/* A new, empty one. The descriptor is for the workers. */
 int l4_shared_create(int *ret_descriptor, struct l4_shared **ret_shared, struct err *err);
 /* In the worker. */
 int l4_shared_map(int descriptor, struct l4_shared **ret_shared, struct err *err);
@@ -125,21 +126,21 @@ static inline void l4_count(struct l4_counters *counters, enum l4_count which, u
 }
 
 uint64_t l4_active(const struct l4_counters *counters);
-/* Takes back what a worker that is gone had open. */
+/* Subtracts the open connections of a dead worker. */
 void l4_forget_worker(struct l4_shared *shared, unsigned worker_slot);
 
 /* The active targets of a group: how many, and the one at an index (L4_NO_SLOT beyond). */
 uint32_t l4_group_count(const struct l4_group *group);
 uint32_t l4_group_at(const struct l4_group *group, uint32_t index);
-/* Which one a client gets. */
+/* A request for a target. */
 struct l4_turn {
 	int64_t now_us;
-	uint64_t hash; /* 0: the next one in turn; otherwise the one that the hash falls to */
+	uint64_t hash;         /* 0: the next one in turn; otherwise the one for the hash */
 	const uint32_t *tried; /* never one of these */
 	size_t tried_count;
 };
-/* A target with slow start gives up so many of its turns (or hashes) as it is short of its full part; if
- * nobody else is there, it takes them all the same. */
+/* A target with slow start passes on as many of its turns (or hashes) as it lacks of its full
+ * share; if no other target exists, it takes them all the same. */
 uint32_t l4_group_next(struct l4_shared *shared, struct l4_group *group,
 	const struct l4_turn *turn);
 void l4_group_publish(struct l4_group *group, const uint32_t *targets, uint32_t count);

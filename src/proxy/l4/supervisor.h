@@ -1,6 +1,6 @@
 /*
- * The supervisor's own side: what is applied, by name (plane.c), and the processes that carry it
- * (workers.c). Everything is guarded by one lock; nobody waits while holding it.
+ * The supervisor: the applied state, by name (plane.c), and the processes that carry it
+ * (workers.c). Everything is guarded by one lock; no thread waits while holding it.
  */
 #ifndef PROXY_L4_SUPERVISOR_H
 #define PROXY_L4_SUPERVISOR_H
@@ -39,14 +39,14 @@ struct plane_listener {
 		uint32_t key; /* index of the route in shared memory */
 	} routes[PROXY_ROUTES_MAX];
 	size_t route_count;
-	bool wanted, reported; /* told: workers have it */
+	bool wanted, reported; /* reported: workers have it */
 };
 
 enum l4_worker_state { L4_WORKER_NONE, L4_WORKER_ACCEPTS, L4_WORKER_DRAINS };
 
 struct l4_worker {
 	enum l4_worker_state state;
-	unsigned index; /* which of the accepting ones it is */
+	unsigned index; /* index among the accepting ones */
 	pid_t pid;
 	int control;
 	uint32_t synced;
@@ -61,13 +61,13 @@ struct l4 {
 	bool busy; /* an apply or an upgrade is under way */
 	bool stopping;
 	bool working; /* there are workers: as long as there are listeners */
-	bool leaving; /* they outlive us */
+	bool leaving; /* they keep running after this process */
 	int wake;     /* for the thread that polls */
 	char **command;
 	unsigned worker_count;
 	uint64_t worker_starts;
 	struct l4_worker workers[L4_WORKER_SLOTS];
-	int64_t restart_us[L4_WORKERS_MAX]; /* when the index gets a new one; 0: it has one */
+	int64_t restart_us[L4_WORKERS_MAX]; /* when the index gets a new worker; 0: it has one */
 	int64_t restart_delay_ms[L4_WORKERS_MAX];
 	uint32_t sync;
 
@@ -87,10 +87,10 @@ void plane_clear(struct l4 *l4);
 
 /* workers.c; all but workers_main and workers_stop with the lock held. */
 int workers_start(struct l4 *l4, unsigned index, struct err *err);
-/* There is nothing to listen to: they carry what is open to its end and exit. */
+/* There is no listener: they complete open connections and exit. */
 void workers_rest(struct l4 *l4);
-/* Sends to all that accept; for UDP, only to the one that has the listener. Those that cannot be reached
- * are ended, and their successors will know. */
+/* Sends to all accepting workers; for UDP, only to the one that has the listener. Unreachable ones
+ * are ended, and their replacements get the whole state. */
 void workers_notify(struct l4 *l4, const struct control_message *message, int descriptor);
 void workers_notify_listener(struct l4 *l4, struct plane_listener *listener, bool open);
 bool workers_are_synced(const struct l4 *l4, uint32_t sync);

@@ -1,9 +1,9 @@
 /*
- * TCP connections. The client's bytes are left in its socket until a target has accepted, so a target
- * that refuses or does not answer costs nothing but time: the next one gets the same connection, whole.
- * From then on each direction flows by itself, ends by itself (half-close), and a reset on one side is a
- * reset on the other: after the bytes that were sent before it, as a reset that overtook them would take
- * them away.
+ * TCP connections. The client's bytes stay in its socket until a target has accepted, so a target
+ * that refuses or does not answer costs only time: the next one gets the same connection, complete.
+ * From then on each direction flows by itself and ends by itself (half-close), and a reset on one
+ * side becomes a reset on the other: after the bytes that were sent before it, because a reset
+ * discards unread bytes.
  */
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -28,9 +28,9 @@ struct tcp {
 	bool up_ended, down_ended;
 	struct choice choice;
 	uint32_t idle_timeout_ms, connect_timeout_ms;
-	int64_t active_us; /* last progress; while connecting: when this try began */
+	int64_t active_us; /* last progress; while connecting: start of this attempt */
 	bool lingers;
-	int unsent; /* when last looked at, while it lingers */
+	int unsent; /* at the last poll, while it lingers */
 };
 
 static void close_side(struct worker *worker, struct side *side)
@@ -103,7 +103,7 @@ static bool is_reset(const struct tcp *tcp)
 	return tcp->client.reset || tcp->server.reset;
 }
 
-/* How much the side that is left has not yet got. */
+/* Bytes that the remaining side has not received yet. */
 static int unsent_bytes(const struct tcp *tcp)
 {
 	const struct side *left = tcp->client.reset ? &tcp->server : &tcp->client;
@@ -114,7 +114,7 @@ static int unsent_bytes(const struct tcp *tcp)
 	return bytes;
 }
 
-/* One side is reset. The other one gets what was sent to it, then the reset. */
+/* One side is reset. The other one gets its bytes, then the reset. */
 static void linger(struct worker *worker, struct tcp *tcp)
 {
 	int unsent = unsent_bytes(tcp);
@@ -149,7 +149,7 @@ static void run(struct worker *worker, struct tcp *tcp)
 			tcp->active_us = worker->now_us;
 		tcp->up_ended = up == FLOW_ENDED;
 		tcp->down_ended = down == FLOW_ENDED;
-		/* What the second found out may end the first. */
+		/* The second direction may have found out that the first must end. */
 	} while (is_reset(tcp) != was_reset);
 	link_remove(&tcp->ready);
 	if (is_reset(tcp))
@@ -164,7 +164,7 @@ void tcp_run_ready(struct worker *worker)
 {
 	struct link turn;
 
-	/* Those that get ready again wait for the next turn. */
+	/* Connections that become ready again wait for the next turn. */
 	if (link_is_empty(&worker->ready))
 		return;
 	turn = worker->ready;
@@ -255,7 +255,7 @@ static void server_ready(struct worker *worker, struct watch *watch, uint32_t ev
 	opened(worker, tcp);
 }
 
-/* False: it failed at once. Otherwise it is open, or will be, or is dead. */
+/* False: it failed at once. Otherwise it is open, connecting, or dead. */
 static bool start_connect(struct worker *worker, struct tcp *tcp)
 {
 	const union proxy_address *address = &choice_target(worker, &tcp->choice)->address;
@@ -295,7 +295,7 @@ static void client_ready(struct worker *worker, struct watch *watch, uint32_t ev
 	tcp->client.reset |= (events & EPOLLERR) != 0;
 	if (tcp->state == TCP_STATE_OPEN)
 		run(worker, tcp);
-	else if (tcp->client.reset) /* it went away before anybody accepted */
+	else if (tcp->client.reset) /* it closed before any target accepted */
 		end_abruptly(worker, tcp);
 }
 

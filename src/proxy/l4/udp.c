@@ -1,8 +1,8 @@
 /*
- * UDP. A session is a client and a target with a connected socket of its own between them, so answers
- * find their client, and as many as there are. In session mode a client has one; in datagram mode every
+ * UDP. A session is a client and a target with a connected socket of its own between them, so any
+ * number of responses find their client. In session mode a client has one; in datagram mode every
  * datagram is drawn anew and goes through the session of its client with that target. Sessions are
- * bounded: the one idle for longest gives way to a new one.
+ * bounded: a new one evicts the one that was idle for longest.
  */
 #include <netinet/in.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define BATCHES_OF_A_TURN 8
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* To which address of the listener a datagram came; the answer leaves from there. */
+/* The listener's address that a datagram was sent to; the response leaves from there. */
 struct arrival {
 	_Alignas(struct cmsghdr) char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
@@ -32,7 +32,7 @@ struct session {
 	struct choice choice;
 	int64_t active_us;
 	struct arrival arrival;
-	size_t arrival_length; /* 0: does not matter */
+	size_t arrival_length; /* 0: irrelevant */
 	bool fresh;            /* used since the last tick */
 };
 
@@ -61,12 +61,12 @@ bool udp_is_idle(const struct worker *worker)
 	return worker->udp->session_count == 0;
 }
 
-/* ---- clients that are remembered ---- */
+/* ---- remembered clients ---- */
 
 _Static_assert(L4_STICKS % L4_STICKS_TOGETHER == 0, "every place is in a bucket");
 _Static_assert(PROXY_TARGETS_MAX <= 1 << 15 && L4_ROUTE_SLOTS <= 1 << 5, "fit into a stick");
 
-#define STICK_CLIENT (~UINT64_C(0xffffffff)) /* the bits of a hash that tell clients apart */
+#define STICK_CLIENT (~UINT64_C(0xffffffff)) /* the bits of a hash that distinguish clients */
 
 static uint64_t stick_value(struct worker *worker, uint64_t hash, const struct choice *choice)
 {
@@ -81,7 +81,7 @@ static uint32_t seconds(const struct worker *worker)
 	return (uint32_t)(worker->now_us / 1000000);
 }
 
-/* The places where a client may be. */
+/* The possible entries of a client. */
 static struct l4_stick *bucket_of(struct worker *worker, uint64_t hash)
 {
 	uint64_t bucket = hash % (L4_STICKS / L4_STICKS_TOGETHER);
@@ -103,7 +103,7 @@ static struct l4_stick *find_stick(struct worker *worker, uint64_t hash)
 	return NULL;
 }
 
-/* An empty place, or the one whose client was silent for longest. */
+/* An empty entry, or the one whose client was silent for longest. */
 static struct l4_stick *find_place(struct worker *worker, uint64_t hash)
 {
 	struct l4_stick *bucket = bucket_of(worker, hash), *place = bucket;
@@ -114,7 +114,7 @@ static struct l4_stick *find_place(struct worker *worker, uint64_t hash)
 
 		if (atomic_load(&bucket[i].client_and_target) == 0)
 			return &bucket[i];
-		/* One that another worker has just seen may lie in this one's future. */
+		/* Another worker's clock may be a little ahead. */
 		if (since_s <= INT32_MAX && since_s > silent_s) {
 			silent_s = since_s;
 			place = &bucket[i];
@@ -123,7 +123,7 @@ static struct l4_stick *find_place(struct worker *worker, uint64_t hash)
 	return place;
 }
 
-/* Two workers may take one place at the same time: the later one has it. */
+/* Two workers may take one entry at the same time: the later write wins. */
 static void remember(struct worker *worker, const struct session *session)
 {
 	struct l4_stick *stick = find_stick(worker, session->hash);
@@ -144,7 +144,7 @@ static void forget(struct worker *worker, const struct session *session)
 		atomic_compare_exchange_strong(&stick->client_and_target, &value, 0);
 }
 
-/* Where a worker that is gone had the client. */
+/* The client's target in a worker that is gone. */
 static bool recall(struct worker *worker, uint64_t hash, uint32_t idle_timeout_ms,
 	struct choice *choice)
 {
@@ -221,7 +221,7 @@ static void touch(struct worker *worker, struct session *session)
 	link_append(&session->listener->udp_oldest, &session->age);
 }
 
-/* Answers: from the target to the client. */
+/* Responses: from the target to the client. */
 static void session_ready(struct worker *worker, struct watch *watch, uint32_t events)
 {
 	struct session *session = CONTAINER_OF(watch, struct session, watch);
@@ -242,7 +242,7 @@ static void session_ready(struct worker *worker, struct watch *watch, uint32_t e
 	count = recvmmsg(session->descriptor, udp->messages, WORKER_DATAGRAMS, MSG_DONTWAIT, NULL);
 	if (count <= 0) {
 		if (count < 0 && errno != EAGAIN && errno != EINTR) {
-			/* Nobody is there; the next datagram is given to somebody else. */
+			/* No program listens; the next datagram goes to another target. */
 			choice_count(worker, &session->choice, L4_COUNT_connect_failures, 1);
 			forget(worker, session);
 			end_session(worker, session);
@@ -266,7 +266,7 @@ static void session_ready(struct worker *worker, struct watch *watch, uint32_t e
 		int n = sendmmsg(session->listener->descriptor, udp->messages + sent,
 			(unsigned)(count - sent), MSG_DONTWAIT | MSG_NOSIGNAL);
 
-		/* An error is that of the first: it is skipped, as a network would lose it. */
+		/* An error is about the first: skip it, as a network would lose it. */
 		sent += n > 0 ? n : 1;
 	}
 	choice_count(worker, &session->choice, L4_COUNT_datagrams_out, (uint64_t)count);
@@ -290,7 +290,7 @@ static bool make_room(struct worker *worker, struct worker_listener *listener)
 	return true;
 }
 
-/* NULL: the target cannot be reached at all. */
+/* NULL: the target cannot be reached. */
 static struct session *open_session(struct worker *worker, struct worker_listener *listener,
 	const union proxy_address *client, uint64_t hash, const struct choice *choice)
 {
@@ -342,7 +342,7 @@ static struct session *find_session(struct worker *worker, struct worker_listene
 	return NULL;
 }
 
-/* The session for a datagram, found or made; NULL: nobody can have it. */
+/* The session for a datagram, found or created; NULL: none is possible. */
 static struct session *session_for(struct worker *worker, struct worker_listener *listener,
 	const union proxy_address *client)
 {
@@ -404,14 +404,14 @@ static void note_arrival(struct session *session, const struct msghdr *header)
 	memcpy(session->arrival.bytes, header->msg_control, header->msg_controllen);
 	session->arrival_length = own.msg_controllen = header->msg_controllen;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&own); part; part = CMSG_NXTHDR(&own, part)) {
-		/* The interface is the kernel's to choose, only the address is ours. */
+		/* The kernel chooses the interface; only the address is set. */
 		if (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_PKTINFO)
 			((struct in_pktinfo *)CMSG_DATA(part))->ipi_ifindex = 0;
 	}
 }
 
-/* Sends messages [first, first + count) of the batch, all of one session. False: its target refused,
- * and what is left from *ret_sent on was not sent. */
+/* Sends messages [first, first + count) of the batch, all of one session. False: its target
+ * refused, and the messages from *ret_sent on were not sent. */
 static bool send_run(struct worker *worker, struct session *session, int first, int count,
 	int *ret_sent)
 {
@@ -470,7 +470,7 @@ static void carry(struct worker *worker, struct worker_listener *listener, int c
 			continue;
 		touch(worker, sessions[first]);
 		note_arrival(sessions[first], &udp->messages[first].msg_hdr);
-		/* In session mode the next ones of the same client go along. */
+		/* In session mode the next ones of the same client go with it. */
 		while (!atomic_load_explicit(&listener->shared->udp_datagram,
 			       memory_order_relaxed) &&
 			first + run < count &&
@@ -481,7 +481,7 @@ static void carry(struct worker *worker, struct worker_listener *listener, int c
 				1);
 			forget(worker, sessions[first]);
 			end_session(worker, sessions[first]);
-			run = sent; /* what was not sent is given out again, a few times */
+			run = sent; /* unsent messages are retried on another target, a few times */
 			if (++tries[first + sent] > PROXY_RETRIES_MAX)
 				run++;
 		}

@@ -1,4 +1,4 @@
-/* The worker's process: the event loop, what the supervisor says, and the clock. */
+/* The worker's process: the event loop, messages of the supervisor, and the clock. */
 #include "proxy/l4/worker.h"
 
 #include <signal.h>
@@ -58,7 +58,7 @@ static void resume_listener(struct worker *worker, struct worker_listener *liste
 {
 	if (listener->descriptor < 0 || !listener->paused)
 		return;
-	/* Of several workers one is woken. */
+	/* One of several workers wakes. */
 	listener->paused = worker_watch(worker, listener->descriptor, &listener->watch,
 				   EPOLLIN | EPOLLEXCLUSIVE) < 0;
 }
@@ -89,7 +89,7 @@ static void resume_accepts(struct worker *worker)
 
 /* ---- listeners ---- */
 
-/* Others have the same socket open, so closing alone would leave it in this epoll. */
+/* Other processes have the same socket open, so closing alone would leave it in this epoll. */
 static void unwatch_listener(struct worker *worker, struct worker_listener *listener)
 {
 	if (!listener->paused)
@@ -142,7 +142,7 @@ static int open_listener(struct worker *worker, const struct control_message *me
 
 /* ---- the supervisor ---- */
 
-/* keep_udp: answers to datagrams that were carried still leave from the listening socket. */
+/* keep_udp: responses to carried datagrams still leave from the listening socket. */
 static void stop_listening(struct worker *worker, bool keep_udp)
 {
 	worker->draining = true;
@@ -198,7 +198,7 @@ static void control_ready(struct worker *worker, struct watch *watch, uint32_t e
 		if (r == 0)
 			continue;
 		if (r == -ECONNRESET || r == -EPIPE) {
-			/* Whoever comes next needs the ports; what is open is carried on. */
+			/* The next process needs the ports; open connections continue. */
 			epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->control, NULL);
 			close(worker->control);
 			worker->control = -1;
@@ -212,7 +212,7 @@ static void control_ready(struct worker *worker, struct watch *watch, uint32_t e
 	}
 }
 
-/* The first message, for which it may wait. */
+/* The first message, for which this waits. */
 static int greet(struct worker *worker, struct err *err)
 {
 	struct control_message message;

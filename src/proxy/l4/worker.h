@@ -1,7 +1,7 @@
 /*
- * Inside a worker: one thread, one epoll, everything without blocking. Each descriptor is registered
- * once, edge-triggered; what is left to do for lack of fairness waits in the list of the ready.
- * Nothing that events may still point to is freed before the batch of events is through.
+ * Internals of a worker: one thread, one epoll, all calls non-blocking. Each descriptor is
+ * registered once, edge-triggered; work that is postponed for fairness waits in the ready list.
+ * Objects that events may still point to are freed only after the batch of events.
  */
 #ifndef PROXY_L4_WORKER_H
 #define PROXY_L4_WORKER_H
@@ -29,7 +29,7 @@
 
 struct worker;
 
-/* What epoll points to. */
+/* The target of epoll's pointers. */
 struct watch {
 	void (*ready)(struct worker *worker, struct watch *watch, uint32_t events);
 };
@@ -67,7 +67,7 @@ struct worker {
 	struct clock *clock;
 	int64_t now_us;
 	bool draining;
-	int64_t until_us; /* without supervisor: when it ends whatever is open; 0: it has one */
+	int64_t until_us; /* without supervisor: its time limit; 0: it has one */
 	bool failed;
 	bool accepts_paused;
 	int64_t accepts_resume_us;
@@ -76,7 +76,7 @@ struct worker {
 	struct worker_listener listeners[PROXY_LISTENERS_MAX];
 	struct link connecting;  /* struct tcp, in the order they began */
 	struct link connections; /* struct tcp, open */
-	struct link lingering;   /* struct tcp whose reset is to be passed on */
+	struct link lingering;   /* struct tcp with a reset to be passed on */
 	struct link ready;       /* struct tcp with more to do */
 	struct link dead;        /* struct tcp to be freed after the batch */
 	int pipes[WORKER_PIPES_KEPT][2];
@@ -85,7 +85,7 @@ struct worker {
 	char scratch[WORKER_SCRATCH];
 };
 
-/* Where a client goes, and where it was not welcome. */
+/* The target of a client, and the ones that failed. */
 struct choice {
 	struct l4_listener *listener;
 	uint32_t route, group, target; /* slots */
@@ -97,7 +97,7 @@ struct choice {
 
 /* False: there is no target. Sets route, group and target. */
 bool choice_first(struct worker *worker, struct choice *choice);
-/* The target was tried in vain: another one, as far as the listener allows. */
+/* The target failed: choose another one, within the listener's limits. */
 bool choice_next(struct worker *worker, struct choice *choice);
 /* Counts it as open at route, group and target; and no more. Both do nothing the second time. */
 void choice_hold(struct worker *worker, struct choice *choice);
@@ -105,12 +105,12 @@ void choice_release(struct worker *worker, struct choice *choice);
 void choice_count(struct worker *worker, const struct choice *choice, enum l4_count which,
 	uint64_t by);
 struct l4_target *choice_target(struct worker *worker, const struct choice *choice);
-/* Whether what is open there must end now. */
+/* Whether connections there must end now. */
 bool choice_is_cut(struct worker *worker, const struct choice *choice);
 uint64_t client_hash(const union proxy_address *client, bool with_port);
 
 int worker_watch(struct worker *worker, int descriptor, struct watch *watch, uint32_t events);
-/* Room for so many more descriptors; otherwise accepting pauses. */
+/* Room for this many more descriptors; otherwise accepting pauses. */
 bool worker_has_room(struct worker *worker, uint32_t files);
 void worker_pause_accepts(struct worker *worker);
 

@@ -1,4 +1,4 @@
-/* The processes: started, told, watched, replaced when they die, and ended. */
+/* The processes: started, notified, polled, replaced when they die, and ended. */
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -29,7 +29,7 @@ static int spawn(struct l4 *l4, int control, pid_t *ret_pid, struct err *err)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &all);
-	/* A group of its own: what a terminal sends to the server does not end the traffic. */
+	/* A group of its own: signals from a terminal to the server do not end the traffic. */
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawnattr_setflags(&attributes,
 		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -41,7 +41,7 @@ static int spawn(struct l4 *l4, int control, pid_t *ret_pid, struct err *err)
 	return 0;
 }
 
-/* Sends, and ends the worker if it does not take it: the thread that watches replaces it. */
+/* Sends, and ends the worker if that fails: the polling thread replaces it. */
 static void report(struct l4_worker *worker, const struct control_message *message, int descriptor)
 {
 	if (control_send(worker->control, message, descriptor, NULL) < 0)
@@ -51,7 +51,7 @@ static void report(struct l4_worker *worker, const struct control_message *messa
 static bool has_listener(const struct l4 *l4, const struct l4_worker *worker,
 	const struct plane_listener *listener)
 {
-	/* Datagrams of one client must come to one worker. */
+	/* Datagrams of one client must go to one worker. */
 	return listener->protocol != PROXY_UDP ||
 	       listener->slot % l4->worker_count == worker->index;
 }
@@ -106,7 +106,7 @@ int workers_start(struct l4 *l4, unsigned index, struct err *err)
 	l4->worker_starts++;
 	l4->restart_us[index] = 0;
 	message.slot = (uint32_t)(worker - l4->workers);
-	/* Before anything is said that fills the socket: only who holds the other end empties it. */
+	/* Close before the socket can fill up: only the holder of the other end empties it. */
 	close(TAKE_FD(theirs));
 	report(worker, &message, l4->memory);
 	MAP_EACH (&l4->listeners, entry) {
@@ -129,7 +129,7 @@ void workers_rest(struct l4 *l4)
 		workers_drain(l4, i);
 }
 
-/* ---- telling ---- */
+/* ---- notifying ---- */
 
 void workers_notify(struct l4 *l4, const struct control_message *message, int descriptor)
 {
@@ -194,7 +194,7 @@ static void bury(struct l4 *l4, struct l4_worker *worker)
 	close(worker->control);
 	l4_forget_worker(l4->shared, (unsigned)(worker - l4->workers));
 	if (worker->state == L4_WORKER_ACCEPTS && !l4->stopping) {
-		/* The first time at once; again and again, slower and slower. */
+		/* The first restart is immediate; further ones back off. */
 		l4->restart_us[index] = now + *delay * 1000;
 		*delay = !young ? 0 : *delay ? *delay * 2 : 10;
 		if (*delay > L4_RESTART_DELAY_MAX_MS)
@@ -202,7 +202,7 @@ static void bury(struct l4 *l4, struct l4_worker *worker)
 	}
 	worker->state = L4_WORKER_NONE;
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++) {
-		/* During an upgrade the next one is there already. */
+		/* During an upgrade the next one exists already. */
 		if (l4->workers[i].state == L4_WORKER_ACCEPTS && l4->workers[i].index == index)
 			l4->restart_us[index] = 0;
 	}
@@ -221,7 +221,7 @@ static void listen_to(struct l4 *l4, struct l4_worker *worker)
 			bury(l4, worker);
 			return;
 		}
-		worker->synced = message.value; /* the only kind that comes this way */
+		worker->synced = message.value; /* the only kind in this direction */
 	}
 }
 
@@ -276,7 +276,7 @@ void workers_main(void *context)
 			continue;
 		lock_take(&l4->lock);
 		for (size_t i = 1; i < count; i++) {
-			/* Only this thread buries, so it is the same worker still. */
+			/* Only this thread frees workers, so it is still the same one. */
 			if (polled[i].revents && which[i]->state != L4_WORKER_NONE)
 				listen_to(l4, which[i]);
 		}
