@@ -14,7 +14,7 @@ struct planner {
 	struct arena *arena;
 	struct plan *plan;
 	/* While walking through the stages: */
-	int64_t desired, canary;
+	int64_t desired, canary, scale;
 };
 
 __attribute__((format(printf, 2, 3))) static void refuse(struct planner *planner,
@@ -198,9 +198,14 @@ static void add_pipeline_stage(struct planner *planner, const struct stage *stag
 
 	switch (stage->kind) {
 	case STAGE_ECS_CANARY_ROLLOUT:
+		/* ECS would choose which tasks stop, without regard to those that clients know. */
+		if (options->scale < planner->scale)
+			refuse(planner, "stage %.*s makes the canary smaller: %d%% after %d%%",
+				SPAN_ARGS(stage->id), (int)options->scale, (int)planner->scale);
+		planner->scale = options->scale;
 		planner->canary = share_scaled(planner->desired, options->scale);
 		break;
-	case STAGE_ECS_CANARY_CLEAN: planner->canary = 0; break;
+	case STAGE_ECS_CANARY_CLEAN: planner->canary = planner->scale = 0; break;
 	case STAGE_ECS_TRAFFIC_ROUTING:
 		if (options->canary > 0 && planner->canary == 0)
 			refuse(planner,

@@ -299,6 +299,16 @@ static void test_routing_without_a_canary(void **state)
 		"stage stage-1 sends 10% to a canary that no stage before it started");
 }
 
+static void test_smaller_canary(void **state)
+{
+	(void)state;
+	assert_refused((struct world){.application = HEAD
+				      "  pipeline:\n    stages:\n"
+				      "      - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}\n"
+				      "      - {name: ECS_CANARY_ROLLOUT, with: {scale: 20}}\n"},
+		"stage stage-2 makes the canary smaller: 20% after 50%");
+}
+
 /* ---- refusals ---- */
 
 static void test_refusals(void **state)
@@ -403,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_reachable_share),
 		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_routing_without_a_canary),
+		cmocka_unit_test(test_smaller_canary),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_two_services),
 		cmocka_unit_test(test_changes),
