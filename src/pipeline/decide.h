@@ -38,7 +38,7 @@ enum delivery_variant {
 	DELIVERY_SERVICES,
 };
 
-/* What a deployment knows beside the snapshot. */
+/* A deployment, beside the snapshot of its service. */
 struct delivery {
 	enum delivery_variant variant;
 	unsigned access;        /* of enum access_type */
