@@ -213,3 +213,18 @@ struct aws_target *aws_target_local(struct aws_dispatcher *dispatcher, struct ru
 	};
 	return &local->target;
 }
+
+bool aws_call_was_throttled(const struct aws_call_failure *failure)
+{
+	static const char *const types[] = {"Throttling", "ThrottlingException",
+		"ThrottledException", "RequestThrottled", "RequestThrottledException",
+		"RequestLimitExceeded", "TooManyRequestsException", "PriorRequestNotComplete",
+		"ProvisionedThroughputExceededException", "BandwidthLimitExceeded", "SlowDown"};
+
+	if (failure->status == 429)
+		return true;
+	for (size_t i = 0; i < LENGTH(types); i++)
+		if (strcmp(failure->type, types[i]) == 0)
+			return true;
+	return false;
+}

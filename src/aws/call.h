@@ -66,5 +66,7 @@ int aws_call_fenced(struct aws_target *target, const struct aws_fence *fence, co
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err);
 /* The endpoint was unreachable, or there were no credentials to sign with. */
 bool aws_call_was_not_sent(int code);
+/* The service rejected the call because there were too many: the same call may succeed later. */
+bool aws_call_was_throttled(const struct aws_call_failure *failure);
 
 #endif

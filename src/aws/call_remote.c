@@ -207,20 +207,6 @@ static int64_t retry_after_ms(struct span value)
 
 /* ---- an attempt ---- */
 
-static bool is_throttling(const char *type)
-{
-	static const char *const types[] = {"Throttling", "ThrottlingException",
-		"ThrottledException", "RequestThrottled", "RequestThrottledException",
-		"RequestLimitExceeded", "TooManyRequestsException", "PriorRequestNotComplete",
-		"ProvisionedThroughputExceededException", "BandwidthLimitExceeded", "SlowDown"};
-
-	for (size_t i = 0; i < LENGTH(types); i++) {
-		if (strcmp(type, types[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Answers to credentials that were good once. */
 static bool is_about_credentials(const char *type)
 {
@@ -348,7 +334,7 @@ static int attempt(const struct remote_call *remote_call, struct json **ret_answ
 	if (response->status == 200)
 		return remote_call->protocol->read_answer(remote_call, response, ret_answer, err);
 	code = remote_call->protocol->read_failure(remote_call, response, failure, err);
-	ret_outcome->throttled = response->status == 429 || is_throttling(failure->type);
+	ret_outcome->throttled = aws_call_was_throttled(failure);
 	/* A rejected request (throttled, 503) changed nothing; other errors do not say. */
 	ret_outcome->retry = ret_outcome->throttled || response->status == 503 ||
 			     (response->status >= 500 && remote_call->repeatable);

@@ -28,9 +28,10 @@ static int require_claim(void *context, struct store_transaction *transaction, s
 
 /* ---- the outcome ---- */
 
+/* 503 rejects a request, too: it changed nothing. */
 static bool is_throttled(const struct aws_call_failure *failure)
 {
-	return failure->status == 429 || failure->status == 503 || strstr(failure->type, "Throttl");
+	return failure->status == 503 || aws_call_was_throttled(failure);
 }
 
 /* An error of a remote endpoint (5xx) does not say whether the call took effect; on this server it did not. */

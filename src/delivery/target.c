@@ -7,26 +7,13 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 
 struct delivery_targets {
 	struct delivery_targets_config config;
 	struct lock lock;
 	struct map local; /* struct aws_target by "ACCOUNT/REGION ROLE POLICY" */
 };
-
-/* A cluster reference: "TARGET:ACCOUNT/REGION/CLUSTER", without TARGET for a cluster of this server. */
-struct parts {
-	struct span target, account, region;
-};
-
-static bool split_cluster_ref(struct span cluster_ref, struct parts *ret_parts)
-{
-	struct span scope, rest, cluster;
-
-	return span_split(cluster_ref, ':', &ret_parts->target, &scope) &&
-	       span_split(scope, '/', &ret_parts->account, &rest) &&
-	       span_split(rest, '/', &ret_parts->region, &cluster);
-}
 
 struct delivery_targets *delivery_targets_new(const struct delivery_targets_config *config)
 {
@@ -50,20 +37,20 @@ void delivery_targets_free(struct delivery_targets *targets)
 
 /* ---- this server ---- */
 
-static struct aws_target *find_local(struct delivery_targets *targets, const struct parts *parts,
-	struct span role, const struct aws_policy *policy)
+static struct aws_target *find_local(struct delivery_targets *targets,
+	const struct cluster_ref *ref, struct span role, const struct aws_policy *policy)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	/* Policies are kept by their text, so another policy is another pointer. */
-	struct span key = arena_format(arena, "%.*s/%.*s %.*s %" PRIxPTR, SPAN_ARGS(parts->account),
-		SPAN_ARGS(parts->region), SPAN_ARGS(role), (uintptr_t)policy);
+	struct span key = arena_format(arena, "%.*s/%.*s %.*s %" PRIxPTR, SPAN_ARGS(ref->account),
+		SPAN_ARGS(ref->region), SPAN_ARGS(role), (uintptr_t)policy);
 	struct aws_target *target;
 
 	lock_take(&targets->lock);
 	target = map_get(&targets->local, key);
 	if (!target) {
-		struct aws_caller caller = {.account = parts->account,
-			.region = parts->region,
+		struct aws_caller caller = {.account = ref->account,
+			.region = ref->region,
 			.user = role.length > 0 ? role : span_of(targets->config.user),
 			.access_key = SPAN(""),
 			.policy = policy};
@@ -76,8 +63,8 @@ static struct aws_target *find_local(struct delivery_targets *targets, const str
 	return target;
 }
 
-static int get_local(struct delivery_targets *targets, const struct parts *parts, struct span role,
-	struct aws_target **ret_target, struct err *err)
+static int get_local(struct delivery_targets *targets, const struct cluster_ref *ref,
+	struct span role, struct aws_target **ret_target, struct err *err)
 {
 	const struct delivery_targets_config *config = &targets->config;
 	const struct aws_policy *policy = NULL;
@@ -85,11 +72,11 @@ static int get_local(struct delivery_targets *targets, const struct parts *parts
 
 	if (role.length > 0)
 		code = config->find_role ? config->find_role(config->find_role_context,
-						   parts->account, role, &policy, err)
+						   ref->account, role, &policy, err)
 					 : err_set(err, -ENOENT, "there are no roles");
 	if (code < 0)
 		return err_prefix(err, code, "role '%.*s'", SPAN_ARGS(role));
-	*ret_target = find_local(targets, parts, role, policy);
+	*ret_target = find_local(targets, ref, role, policy);
 	return 0;
 }
 
@@ -97,53 +84,52 @@ static int get_local(struct delivery_targets *targets, const struct parts *parts
 
 /* The settings of a cluster's target, if they still mean the same account and region. */
 static const struct aws_target_settings *find_settings(const struct delivery_targets *targets,
-	const struct parts *parts)
+	const struct cluster_ref *ref)
 {
 	const struct aws_target_settings *settings =
-		aws_targets_find(targets->config.remote, parts->target);
+		aws_targets_find(targets->config.remote, ref->target);
 
-	return settings && span_is(parts->account, settings->account) &&
-			       span_is(parts->region, settings->region)
+	return settings && span_is(ref->account, settings->account) &&
+			       span_is(ref->region, settings->region)
 		       ? settings
 		       : NULL;
 }
 
 static int get_remote(struct delivery_targets *targets, struct span account,
-	const struct parts *parts, struct span role, struct aws_target **ret_target,
+	const struct cluster_ref *ref, struct span role, struct aws_target **ret_target,
 	struct err *err)
 {
-	const struct aws_target_settings *settings = find_settings(targets, parts);
+	const struct aws_target_settings *settings = find_settings(targets, ref);
 
 	if (!settings || !aws_target_settings_allow(settings, account))
 		return err_set(err, -ENOENT,
 			"there is no target '%.*s' of account %.*s and region %.*s in the server's "
 			"configuration",
-			SPAN_ARGS(parts->target), SPAN_ARGS(parts->account),
-			SPAN_ARGS(parts->region));
-	return aws_targets_get(targets->config.remote, parts->target, role, AWS_TARGET_WRITES,
+			SPAN_ARGS(ref->target), SPAN_ARGS(ref->account), SPAN_ARGS(ref->region));
+	return aws_targets_get(targets->config.remote, ref->target, role, AWS_TARGET_WRITES,
 		ret_target, err);
 }
 
 int delivery_targets_get(struct delivery_targets *targets, struct span account,
 	struct span cluster_ref, struct span role, struct aws_target **ret_target, struct err *err)
 {
-	struct parts parts;
+	struct cluster_ref ref;
 
-	if (!split_cluster_ref(cluster_ref, &parts))
+	if (!cluster_ref_parse(cluster_ref, &ref))
 		return err_set(err, -EINVAL, "'%.*s' is not a cluster reference",
 			SPAN_ARGS(cluster_ref));
-	return parts.target.length > 0 ? get_remote(targets, account, &parts, role, ret_target, err)
-				       : get_local(targets, &parts, role, ret_target, err);
+	return ref.target.length > 0 ? get_remote(targets, account, &ref, role, ret_target, err)
+				     : get_local(targets, &ref, role, ret_target, err);
 }
 
 struct aws_target *delivery_targets_get_reader(struct delivery_targets *targets,
 	struct span cluster_ref)
 {
 	struct aws_target *target = NULL;
-	struct parts parts;
+	struct cluster_ref ref;
 
-	if (!split_cluster_ref(cluster_ref, &parts) || !find_settings(targets, &parts) ||
-		aws_targets_get(targets->config.remote, parts.target, SPAN(""), AWS_TARGET_READS,
+	if (!cluster_ref_parse(cluster_ref, &ref) || !find_settings(targets, &ref) ||
+		aws_targets_get(targets->config.remote, ref.target, SPAN(""), AWS_TARGET_READS,
 			&target, NULL) < 0)
 		return NULL;
 	return target;
@@ -152,10 +138,10 @@ struct aws_target *delivery_targets_get_reader(struct delivery_targets *targets,
 int64_t delivery_targets_poll_ms(const struct delivery_targets *targets, struct span cluster_ref)
 {
 	const struct aws_target_settings *settings;
-	struct parts parts;
+	struct cluster_ref ref;
 
-	if (!split_cluster_ref(cluster_ref, &parts))
+	if (!cluster_ref_parse(cluster_ref, &ref))
 		return 0;
-	settings = find_settings(targets, &parts);
+	settings = find_settings(targets, &ref);
 	return settings ? settings->poll_ms : 0;
 }

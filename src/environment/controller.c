@@ -5,6 +5,7 @@
 
 #include "aws/arn.h"
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "ecs/record/service_kind.h"
 #include "environment/act/pass.h"
 #include "environment/model/deployment_states.h"
@@ -138,14 +139,14 @@ static void requeue(struct manager *manager, struct controller *controller, stru
 static const struct store_object *find_owner(const struct store_view *view, struct span cluster_ref,
 	struct span name, struct arena *arena)
 {
-	struct span account, rest, part;
 	const struct store_object *environment;
+	struct cluster_ref ref;
+	struct span rest, part;
 
-	if (!span_split((struct span){cluster_ref.data + 1, cluster_ref.length - 1}, '/', &account,
-		    &rest))
+	if (!cluster_ref_parse(cluster_ref, &ref))
 		return NULL;
 	environment = store_get(view, &environment_kind,
-		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(account), SPAN_ARGS(name)));
+		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(ref.account), SPAN_ARGS(name)));
 	rest = environment ? environment_facts(environment)->cluster_refs : SPAN("");
 	while (span_next_part(&rest, ' ', &part))
 		if (span_equal(part, cluster_ref))
@@ -169,7 +170,7 @@ static void notify_owner(const struct changes *changes, struct span name)
 	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
 	const struct store_object *environment;
 
-	if (changes->cluster_ref.data[0] == ':') {
+	if (!cluster_ref_is_remote(changes->cluster_ref)) {
 		environment = find_owner(changes->view, changes->cluster_ref, name, changes->arena);
 		if (environment)
 			requeue(changes->manager, changes->controller, environment->key,
@@ -290,11 +291,12 @@ static void log_reachable(struct manager *manager, const struct observe_change *
 	const struct manager_config *config = &manager->config;
 	_buffer_ struct buffer text = {0};
 	bool is_lost = change->type == OBSERVE_CHANGE_UNREACHABLE;
-	struct span target, scope;
+	struct cluster_ref ref;
 
-	if (!config->log_transition || !span_split(change->cluster_ref, ':', &target, &scope))
+	if (!config->log_transition || !cluster_ref_parse(change->cluster_ref, &ref))
 		return;
-	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(scope), SPAN_ARGS(target));
+	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(ref.scope),
+		SPAN_ARGS(ref.target));
 	if (is_lost)
 		buffer_format(&text, "cannot be listed: %.*s", SPAN_ARGS(change->error));
 	else
@@ -442,7 +444,7 @@ static int check_input(struct manager_pass *pass, struct err *err)
 	struct span rest = environment_facts(pass->input.environment)->cluster_refs, cluster_ref;
 	struct observe_info info;
 
-	if (!span_next_part(&rest, ' ', &cluster_ref) || !manager_is_remote(cluster_ref))
+	if (!span_next_part(&rest, ' ', &cluster_ref) || !cluster_ref_is_remote(cluster_ref))
 		return 0;
 	manager_want(pass, cluster_ref);
 	if (!observe_get_info(pass->input.state, cluster_ref, &info) ||

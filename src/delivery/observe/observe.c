@@ -76,7 +76,7 @@ void observe_changes_deliver(struct observer *service, struct observe_changes *c
 
 static bool is_own(const struct observed_cluster *cluster_ref)
 {
-	return cluster_ref->target.length == 0;
+	return cluster_ref->ref.target.length == 0;
 }
 
 /* Up to where a place is known. */
@@ -156,11 +156,13 @@ void observed_cluster_reset(struct observer *service, struct observed_cluster *c
 static struct observed_cluster *cluster_ref_new(const struct observer *service, struct span name)
 {
 	struct observed_cluster *cluster_ref = memory_allocate(sizeof(*cluster_ref) + name.length);
+	bool is_valid;
 
 	memcpy(cluster_ref->text, name.data, name.length);
 	cluster_ref->name = (struct span){cluster_ref->text, name.length};
-	if (!span_split(cluster_ref->name, ':', &cluster_ref->target, &cluster_ref->scope))
-		assert(!"a place has a ':'");
+	is_valid = cluster_ref_parse(cluster_ref->name, &cluster_ref->ref);
+	assert(is_valid);
+	(void)is_valid;
 	cluster_ref->replica = new_replica(service, cluster_ref);
 	return cluster_ref;
 }
@@ -270,14 +272,9 @@ bool observe_is_complete(struct observer *service, struct span name)
 	return complete;
 }
 
-static bool is_own_name(struct span name)
-{
-	return name.length > 0 && name.data[0] == ':';
-}
-
 uint64_t observe_resource_version(struct observer *service, struct span name)
 {
-	if (is_own_name(name)) {
+	if (!cluster_ref_is_remote(name)) {
 		_view_ struct store_view *view = store_view_open(service->config.store);
 
 		return store_view_revision(view);
@@ -319,7 +316,7 @@ bool observe_reaches_for(struct observer *service, struct span name, struct span
 	}
 	lock_release(&service->lock);
 	/* The feed may have been at rest: nothing that concerns it has happened. */
-	if (wait && is_own_name(name))
+	if (wait && !cluster_ref_is_remote(name))
 		source_own_wake(service->own);
 	else if (first)
 		runner_signal(service->wanted);

@@ -4,6 +4,7 @@
 
 #include "base/lock.h"
 #include "base/map.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/observe/observe.h"
 #include "delivery/observe/replica.h"
 
@@ -15,9 +16,8 @@ struct change_log_reader;
 
 /* Lives until the service is freed; names do not change, the rest is guarded by the service's lock. */
 struct observed_cluster {
-	struct span name;   /* "TARGET:ACCOUNT/REGION/CLUSTER" */
-	struct span target; /* "" for this server */
-	struct span scope;  /* "ACCOUNT/REGION/CLUSTER" */
+	struct span name;       /* its text */
+	struct cluster_ref ref; /* parts of the name */
 	struct replica *replica;
 	unsigned wants;            /* consumers that have not released it */
 	bool watched;              /* it is followed; remote: its thread runs */

@@ -58,7 +58,7 @@ static struct json *request_for(struct asking *asking, const struct span *names,
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, services, json_new_string(arena, names[i]));
 	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
-	json_set_string(arena, request, "cluster", observe_document_id(asking->cluster_ref->scope));
+	json_set_string(arena, request, "cluster", asking->cluster_ref->ref.cluster);
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
 	return request;

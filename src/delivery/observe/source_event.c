@@ -102,14 +102,19 @@ struct span observe_event_cluster(struct span target, const struct json *event, 
 
 	/* Not all events of services tell it there. */
 	if (!cluster.data && find_service(event, &arn, &name, &service))
-		return arena_format(arena, "%.*s:%.*s/%.*s/%.*s", SPAN_ARGS(target),
-			SPAN_ARGS(arn.account), SPAN_ARGS(arn.region), SPAN_ARGS(name));
+		return cluster_ref_text(arena, &(struct cluster_ref){.target = target,
+						       .account = arn.account,
+						       .region = arn.region,
+						       .cluster = name});
 	if (!cluster.data || !aws_arn_parse(cluster, &arn) ||
 		!span_starts_with(arn.resource, span_of(prefix)))
 		return SPAN_NONE;
-	return arena_format(arena, "%.*s:%.*s/%.*s/%.*s", SPAN_ARGS(target), SPAN_ARGS(arn.account),
-		SPAN_ARGS(arn.region), (int)(arn.resource.length - strlen(prefix)),
-		arn.resource.data + strlen(prefix));
+	name = (struct span){
+		arn.resource.data + strlen(prefix), arn.resource.length - strlen(prefix)};
+	return cluster_ref_text(arena, &(struct cluster_ref){.target = target,
+					       .account = arn.account,
+					       .region = arn.region,
+					       .cluster = name});
 }
 
 /* It tells that something is there that a listing from after it does not know, and it may be gone since. */
@@ -217,7 +222,7 @@ int observe_post_task(struct observer *service, struct span cluster_ref_name,
 	observe_changes_init(&changes, arena);
 	lock_take(&service->lock);
 	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
-	if (cluster_ref && cluster_ref->target.length > 0)
+	if (cluster_ref && cluster_ref->ref.target.length > 0)
 		changed = replica_put_task(cluster_ref->replica, &task,
 			runner_moment(service->runner));
 	if (changed)

@@ -236,7 +236,7 @@ static int list_cluster_ref(struct source_own *own, struct observed_cluster *clu
 {
 	struct listing listing = {.own = own, .cluster_ref = cluster_ref, .view = view};
 	_arena_ struct arena *arena = arena_new(0);
-	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(cluster_ref->scope));
+	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(cluster_ref->ref.scope));
 	int code = 0;
 
 	observe_changes_init(&listing.updates, own->arena);
@@ -265,7 +265,7 @@ static struct observed_cluster *next_cluster_ref(struct source_own *own, size_t 
 	lock_take(&own->service->lock);
 	while (!cluster_ref && (entry = map_next(&own->service->cluster_refs, position))) {
 		cluster_ref = entry->value;
-		if (cluster_ref->target.length > 0 || (fresh && cluster_ref->complete))
+		if (cluster_ref->ref.target.length > 0 || (fresh && cluster_ref->complete))
 			cluster_ref = NULL;
 	}
 	lock_release(&own->service->lock);
@@ -404,7 +404,7 @@ static bool notify_waiters(struct source_own *own, struct observe_changes *updat
 	MAP_EACH (&service->cluster_refs, entry) {
 		struct observed_cluster *cluster_ref = entry->value;
 
-		if (cluster_ref->target.length > 0)
+		if (cluster_ref->ref.target.length > 0)
 			continue;
 		observed_cluster_advanced(service, cluster_ref, updates);
 		waits = waits || someone_waits(cluster_ref, revision);

@@ -388,7 +388,7 @@ static bool has_check(const struct json *definition)
 static bool is_kept_from_us(int code, const struct aws_call_failure *failure)
 {
 	return code == -EREMOTEIO && failure->status >= 400 && failure->status < 500 &&
-	       !strstr(failure->type, "Throttl");
+	       !aws_call_was_throttled(failure);
 }
 
 /* A definition that nobody may look at counts as one with a check: its tasks are not healthy before ECS says so. */
@@ -434,7 +434,7 @@ static int pass(struct source_remote *remote, struct err *err)
 	if (!listing.target) {
 		lock_take(&service->lock);
 		snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
-			"there is no target '%.*s'", SPAN_ARGS(remote->cluster_ref->target));
+			"there is no target '%.*s'", SPAN_ARGS(remote->cluster_ref->ref.target));
 		lock_release(&service->lock);
 		return err_set(err, -ENOENT, "there is no such target");
 	}
@@ -618,7 +618,7 @@ int source_remote_start(struct observer *service, struct observed_cluster *clust
 
 	remote->service = service;
 	remote->cluster_ref = cluster_ref;
-	remote->cluster = observe_document_id(cluster_ref->scope);
+	remote->cluster = cluster_ref->ref.cluster;
 	remote->period_us = period_us_of(service, cluster_ref);
 	lock_take(&service->lock);
 	cluster_ref->remote = remote;

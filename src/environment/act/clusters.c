@@ -1,12 +1,8 @@
 /* Clusters and ECS services that an environment wants from the observer. */
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
 #include "environment/model/environment_type.h"
-
-bool manager_is_remote(struct span cluster_ref)
-{
-	return cluster_ref.length > 0 && cluster_ref.data[0] != ':';
-}
 
 void manager_want(struct manager_pass *pass, struct span cluster_ref)
 {
@@ -60,8 +56,8 @@ void manager_want_all(struct manager_pass *pass)
 
 	while (span_next_part(&rest, ' ', &cluster_ref)) {
 		manager_want(pass, cluster_ref);
-		if (facts->type != ENVIRONMENT_TYPE_Service || !manager_is_remote(cluster_ref) ||
-			map_has(services, cluster_ref))
+		if (facts->type != ENVIRONMENT_TYPE_Service ||
+			!cluster_ref_is_remote(cluster_ref) || map_has(services, cluster_ref))
 			continue;
 		observe_want_service(pass->input.state, cluster_ref,
 			environment_service_name(pass->arena, facts->name));

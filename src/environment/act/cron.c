@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
 #include "environment/decide/service_observed.h"
 #include "environment/model/environment_type.h"
@@ -39,7 +40,7 @@ struct cron_pass {
 
 static bool is_remote(const struct cron_pass *cron)
 {
-	return manager_is_remote(cron->run.cluster_ref);
+	return cluster_ref_is_remote(cron->run.cluster_ref);
 }
 
 /* What is known of the cluster of the run is not too old to act upon; if it is, we look again. */

@@ -4,6 +4,7 @@
 
 #include "aws/sigv4_hash.h"
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
 
 #define TOKEN_DIGITS 32
@@ -13,12 +14,12 @@
 
 bool manager_enter(struct manager *manager, struct span cluster_ref)
 {
-	return !manager_is_remote(cluster_ref) || outcall_slots_enter(&manager->remote_slots);
+	return !cluster_ref_is_remote(cluster_ref) || outcall_slots_enter(&manager->remote_slots);
 }
 
 void manager_leave(struct manager *manager, struct span cluster_ref)
 {
-	if (manager_is_remote(cluster_ref))
+	if (cluster_ref_is_remote(cluster_ref))
 		outcall_slots_leave(&manager->remote_slots);
 }
 
@@ -35,7 +36,7 @@ int manager_outcall(struct manager_pass *pass, struct span cluster_ref, struct s
 	*ret_call = (struct outcall){.claims = pass->manager->config.claims,
 		.claim = &pass->claim,
 		.target = target,
-		.is_remote = manager_is_remote(cluster_ref),
+		.is_remote = cluster_ref_is_remote(cluster_ref),
 		.is_unfenced = pass->input.bug == DAEMON_BUG_LATE_CALL,
 		.service = "ecs",
 		.arena = pass->arena};

@@ -4,6 +4,7 @@
 
 #include "control/controller_handle.h"
 #include "delivery/backoff.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/outcall.h"
 #include "delivery/target.h"
 #include "environment/act/manager.h"
@@ -121,7 +122,6 @@ struct span manager_last_part(struct span path);
 const struct json *manager_version_document(const struct manager_pass *pass,
 	const struct store_object *version);
 /* manager_targets.c */
-bool manager_is_remote(struct span cluster_ref);
 /* An environment wants each cluster once, from its first pass until it has nothing to do there. */
 void manager_want(struct manager_pass *pass, struct span cluster_ref);
 /* Where it has, may have or would have tasks; and its ECS service in remote clusters. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "environment/act/service.h"
 #include "environment/decide/failure_text.h"
 #include "environment/model/deployment_states.h"
@@ -175,15 +176,15 @@ static int describe(struct service_pass *service, struct err *err)
 {
 	service->cause = SPAN("");
 	service->is_caught_up = false;
-	return manager_is_remote(service->cluster_ref) ? see_remote(service, err)
-						       : describe_here(service, err);
+	return cluster_ref_is_remote(service->cluster_ref) ? see_remote(service, err)
+							   : describe_here(service, err);
 }
 
 /* What was described, held against what is wanted. Elsewhere the clock is another one. */
 static void judge(struct service_pass *service, int64_t since_ms)
 {
 	service_observe(service->described, service->wanted, service->name,
-		manager_is_remote(service->cluster_ref) ? SERVICE_SINCE_ROLLOUT : since_ms,
+		cluster_ref_is_remote(service->cluster_ref) ? SERVICE_SINCE_ROLLOUT : since_ms,
 		&service->is);
 }
 
@@ -290,7 +291,7 @@ static int halt(struct service_pass *service, struct err *err)
 	code = manager_send(pass, service->cluster_ref, role, "StopServiceDeployment", request,
 		&result, err);
 	manager_leave(pass->manager, service->cluster_ref);
-	if (!manager_is_remote(service->cluster_ref))
+	if (!cluster_ref_is_remote(service->cluster_ref))
 		return code < 0 ? code : result.code == -EREMOTEIO ? 0 : result.code;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
 	service_want(service);
@@ -315,7 +316,7 @@ static int halt_leftover(struct service_pass *service, struct err *err)
 	const struct environment_facts *facts = environment_facts(service->pass->input.environment);
 	const struct environment_deployment_facts *expected;
 
-	if (!manager_is_remote(service->cluster_ref) || !service->placement ||
+	if (!cluster_ref_is_remote(service->cluster_ref) || !service->placement ||
 		service->placement->intent != ENVIRONMENT_INTENT_start ||
 		facts->in_progress.length > 0 || facts->pending.length > 0)
 		return 0;
@@ -545,7 +546,7 @@ static void take_over(struct service_pass *service)
 		return;
 	pass->instances->epoch = pass->claim.epoch;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
-	if (manager_is_remote(service->cluster_ref)) {
+	if (cluster_ref_is_remote(service->cluster_ref)) {
 		service->is_caught_up = false;
 		service_want(service);
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);

@@ -4,6 +4,7 @@
  * before anything else is asked for.
  */
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "environment/act/service.h"
 #include "environment/model/environment_type.h"
 
@@ -95,7 +96,7 @@ void service_want(const struct service_pass *service)
 {
 	const struct manager_pass *pass = service->pass;
 
-	if (manager_is_remote(service->cluster_ref))
+	if (cluster_ref_is_remote(service->cluster_ref))
 		observe_refresh_service(pass->input.state, service->cluster_ref,
 			environment_service_name(pass->arena, service->name));
 }

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "ecs/placement/preemption.h"
 #include "ecs/record/name.h"
 #include "environment/act/pass.h"
@@ -373,7 +374,7 @@ static void read_failures(struct acting *acting, struct act *const *acts, size_t
 /* What it was told of the tasks is known at once; of a task of this server the store tells it. */
 static void learn_task(struct acting *acting, const struct act *act, const struct json *task)
 {
-	if (manager_is_remote(act->member->cluster_ref))
+	if (cluster_ref_is_remote(act->member->cluster_ref))
 		observe_post_task(acting->pass->input.state, act->member->cluster_ref, task, NULL);
 }
 
@@ -585,7 +586,7 @@ static bool is_acted_on(const struct acting *acting, const struct fleet_action *
 static struct span cluster_ref_of(const struct acting *acting)
 {
 	for (size_t i = 0; i < acting->count; i++)
-		if (manager_is_remote(acting->acts[i].member->cluster_ref))
+		if (cluster_ref_is_remote(acting->acts[i].member->cluster_ref))
 			return acting->acts[i].member->cluster_ref;
 	return SPAN("");
 }

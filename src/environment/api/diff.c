@@ -1,5 +1,6 @@
 /* What a deployment of a version would do, told before it is done: each instance and task, and how the two versions
  * differ. Which task of an instance stays is what the planner says (rollout/fleet_need.h), of what there is now. */
+#include "delivery/cluster_ref.h"
 #include "environment/api/operations.h"
 #include "environment/model/fail.h"
 #include "environment/model/matching.h"
@@ -298,7 +299,7 @@ static int inspect_place(struct diff *diff, struct span cluster_ref)
 	size_t count;
 
 	/* Remote clusters are followed only for environments that are, or would be, there. */
-	if (cluster_ref.data[0] == ':' &&
+	if (!cluster_ref_is_remote(cluster_ref) &&
 		observe_want(diff->state, cluster_ref, NULL, 0, NULL) == 0)
 		observe_release(diff->state, cluster_ref);
 	if (!observe_get_info(diff->state, cluster_ref, &info) || !info.complete)

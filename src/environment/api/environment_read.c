@@ -2,6 +2,7 @@
 #include "aws/arn.h"
 #include "aws/page.h"
 #include "aws/targets.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/observe/observe.h"
 #include "environment/api/operations.h"
 #include "environment/model/deployment_states.h"
@@ -204,14 +205,13 @@ static struct span service_arn(struct aws_request *request, const struct store_o
 	const struct environment_facts *facts = environment_facts(environment);
 	const struct store_object *target = store_get(request->view, &environment_version_kind,
 		environment_child_key(request->arena, environment->key, facts->target));
-	struct span cluster_ref = environment_version_facts(target ? target : latest)->cluster_ref,
-		    part[3];
+	struct cluster_ref ref;
 
-	span_split(cluster_ref, ':', &part[0], &cluster_ref);
-	for (size_t i = 0; i < LENGTH(part); i++)
-		span_next_part(&cluster_ref, '/', &part[i]);
+	if (!cluster_ref_parse(environment_version_facts(target ? target : latest)->cluster_ref,
+		    &ref))
+		return SPAN("");
 	return arena_format(request->arena, "arn:aws:ecs:%.*s:%.*s:service/%.*s/%.*s",
-		SPAN_ARGS(part[1]), SPAN_ARGS(part[0]), SPAN_ARGS(part[2]),
+		SPAN_ARGS(ref.region), SPAN_ARGS(ref.account), SPAN_ARGS(ref.cluster),
 		SPAN_ARGS(environment_service_name(request->arena, facts->name)));
 }
 
@@ -291,13 +291,15 @@ static bool is_cluster(struct span cluster, struct span wanted)
 static bool is_at(struct aws_request *request, const struct environment_facts *facts,
 	const struct filters *filters)
 {
-	struct span rest = facts->cluster_refs, part, target, cluster;
+	struct span rest = facts->cluster_refs, part;
+	struct cluster_ref ref;
 	struct span wanted = cluster_text(request, filters->cluster);
 
 	while (span_next_part(&rest, ' ', &part))
-		if (span_split(part, ':', &target, &cluster) &&
-			(!filters->cluster.data || is_cluster(cluster, wanted)) &&
-			(!filters->target.data || span_equal(target, target_text(filters->target))))
+		if (cluster_ref_parse(part, &ref) &&
+			(!filters->cluster.data || is_cluster(ref.scope, wanted)) &&
+			(!filters->target.data ||
+				span_equal(ref.target, target_text(filters->target))))
 			return true;
 	return false;
 }

@@ -7,6 +7,7 @@
 
 #include "aws/arn.h"
 #include "aws/page.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/observe/document.h"
 #include "delivery/observe/observe.h"
 #include "delivery/observe/observe_internal.h"
@@ -37,14 +38,6 @@ static struct span cluster_of_cluster_ref(struct span cluster_ref)
 	return observe_document_id(cluster_ref);
 }
 
-static struct span target_of_cluster_ref(struct span cluster_ref)
-{
-	struct span target = SPAN(""), rest;
-
-	span_split(cluster_ref, ':', &target, &rest);
-	return target;
-}
-
 /* Has the account an environment there? */
 static bool has_environment(struct aws_request *request, struct span cluster_ref)
 {
@@ -63,9 +56,8 @@ static bool is_visible(struct aws_request *request, struct span cluster_ref)
 	struct span own = arena_format(request->arena, ":%.*s/%.*s/",
 		SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->region));
 
-	return target_of_cluster_ref(cluster_ref).length == 0
-		       ? span_starts_with(cluster_ref, own)
-		       : has_environment(request, cluster_ref);
+	return cluster_ref_target(cluster_ref).length == 0 ? span_starts_with(cluster_ref, own)
+							   : has_environment(request, cluster_ref);
 }
 
 static int by_text(const void *a, const void *b)
@@ -81,7 +73,7 @@ static size_t list_cluster_refs(struct aws_request *request, struct observer *se
 	struct span *cluster_refs = *ret_cluster_refs;
 
 	for (size_t i = 0; i < all; i++)
-		if (span_equal(target_of_cluster_ref(cluster_refs[i]), target) &&
+		if (span_equal(cluster_ref_target(cluster_refs[i]), target) &&
 			is_visible(request, cluster_refs[i]))
 			cluster_refs[count++] = cluster_refs[i];
 	qsort(cluster_refs, count, sizeof(*cluster_refs), by_text);
@@ -178,7 +170,7 @@ static void set_cluster_ref(struct aws_request *request, struct json *object,
 	struct span cluster_ref, const struct observe_info *info)
 {
 	json_set_string(request->arena, object, "cluster", cluster_of_cluster_ref(cluster_ref));
-	set_text(request->arena, object, "target", target_of_cluster_ref(cluster_ref));
+	set_text(request->arena, object, "target", cluster_ref_target(cluster_ref));
 	set_time(request->arena, object, "observedAt", info->observed_ms);
 	json_set_bool(request->arena, object, "stale", info->stale);
 }

@@ -3,6 +3,7 @@
 
 #include "aws/targets.h"
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/observe/change_log.h"
 #include "delivery/observe/observe_internal.h"
 #include "ecs/record/container_instance.h"
@@ -62,7 +63,8 @@ static struct json *document_of(const struct state_stream *stream,
 	/* "ACCOUNT/REGION/CLUSTER" of "ACCOUNT/REGION/CLUSTER/ID" */
 	while (cluster_ref.length > 0 && cluster_ref.data[cluster_ref.length - 1] != '/')
 		cluster_ref.length--;
-	cluster_ref = arena_format(arena, ":%.*s", (int)cluster_ref.length - 1, cluster_ref.data);
+	cluster_ref =
+		cluster_ref_of_key(arena, (struct span){cluster_ref.data, cluster_ref.length - 1});
 	if (stream->kind == &task_kind) {
 		struct observe_task task = source_own_task(object, arena);
 

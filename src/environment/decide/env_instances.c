@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 
 struct instances *env_instances_new(struct span key, struct subscriptions *subscriptions)
 {
@@ -259,7 +260,7 @@ void env_instances_claimed(struct instances *instances, const struct reconcile_i
 		member->started = 0;
 		member->was_inspected = false;
 		/* Elsewhere another one may have asked for something since: his placement tells. */
-		if (member->cluster_ref.data[0] != ':')
+		if (cluster_ref_is_remote(member->cluster_ref))
 			env_instances_forget_expectation(member);
 	}
 	map_clear(&instances->gone); /* as it looked then */
@@ -278,7 +279,7 @@ bool env_instances_is_caught_up(struct instances *instances, const struct reconc
 		if (!observe_reaches_for(input->state, entry->key, SPAN(""), instances->group,
 			    (uintptr_t)entry->value)) {
 			/* One elsewhere that only has to be left may be away for good. */
-			if (entry->key.data[0] == ':' || span_equal(entry->key, first))
+			if (!cluster_ref_is_remote(entry->key) || span_equal(entry->key, first))
 				return false;
 			continue;
 		}
@@ -294,7 +295,7 @@ bool env_instances_is_current(struct instances *instances, const struct reconcil
 	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
 	bool unseen;
 
-	if (!span_next_part(&rest, ' ', &cluster_ref) || cluster_ref.data[0] != ':')
+	if (!span_next_part(&rest, ' ', &cluster_ref) || cluster_ref_is_remote(cluster_ref))
 		return true;
 	if (!observe_reaches_for(input->state, cluster_ref, SPAN(""), instances->group,
 		    observe_resource_version(input->state, cluster_ref)))
@@ -527,7 +528,7 @@ bool env_instances_knows(const struct instances *instances, const struct reconci
 {
 	struct observe_info info;
 
-	if (cluster_ref.data[0] == ':')
+	if (!cluster_ref_is_remote(cluster_ref))
 		return observe_is_complete(input->state, cluster_ref);
 	return env_instances_is_caught_up_at(instances, cluster_ref) &&
 	       observe_get_info(input->state, cluster_ref, &info) && info.complete && !info.stale;

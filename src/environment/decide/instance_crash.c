@@ -6,11 +6,12 @@
  * only compared with that much room.
  */
 #include "aws/sigv4.h"
+#include "delivery/cluster_ref.h"
 #include "environment/decide/env_instances.h"
 
 static bool is_remote(const struct instance_entry *member)
 {
-	return member->cluster_ref.data[0] != ':';
+	return cluster_ref_is_remote(member->cluster_ref);
 }
 
 /* It is the one that was started last, and did not run for long. */

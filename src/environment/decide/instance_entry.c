@@ -5,6 +5,7 @@
 #include "environment/decide/instance_entry.h"
 #include "aws/targets.h"
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/matching.h"
 
@@ -334,8 +335,8 @@ static void recover_expectation(struct inspection *inspection)
 	member->was_inspected = true;
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
 		inspection->input->bug == DAEMON_BUG_FORGET_SENT ||
-		member->expected != ENVIRONMENT_INTENT_none || member->cluster_ref.data[0] == ':' ||
-		is_done(inspection, placement))
+		member->expected != ENVIRONMENT_INTENT_none ||
+		!cluster_ref_is_remote(member->cluster_ref) || is_done(inspection, placement))
 		return;
 	set_expectation(inspection->input, member, placement->intent,
 		inspection->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,

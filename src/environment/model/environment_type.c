@@ -3,6 +3,7 @@
 
 #include "aws/document.h"
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/schedule.h"
 #include "ecs/record/service_kind.h"
 #include "ecs/record/tags.h"
@@ -161,13 +162,16 @@ int environment_check_service(struct aws_request *request, enum environment_type
 {
 	struct span service = environment_service_name(request->arena, name);
 	const struct store_object *found;
+	struct cluster_ref ref;
 
 	/* That of another server is looked at by the manager, before it does anything. */
-	if (type != ENVIRONMENT_TYPE_Service || version->cluster_ref.data[0] != ':')
+	if (type != ENVIRONMENT_TYPE_Service || cluster_ref_is_remote(version->cluster_ref))
+		return 0;
+	if (!cluster_ref_parse(version->cluster_ref, &ref))
 		return 0;
 	found = store_get(request->view, &service_kind,
-		arena_format(request->arena, "%.*s/%.*s", (int)version->cluster_ref.length - 1,
-			version->cluster_ref.data + 1, SPAN_ARGS(service)));
+		arena_format(request->arena, "%.*s/%.*s", SPAN_ARGS(ref.scope),
+			SPAN_ARGS(service)));
 	if (!found || service_facts(found)->status == SERVICE_INACTIVE ||
 		environment_owns_service(tags_of(request, found), name))
 		return 0;

@@ -2,6 +2,7 @@
 #include "environment/model/kinds.h"
 
 #include "base/memory.h"
+#include "delivery/cluster_ref.h"
 #include "delivery/notice.h"
 #include "delivery/observe/observe.h"
 #include "store/fact_table.h"
@@ -400,28 +401,29 @@ static void write_cluster_refs(const struct store_object *object, struct store_i
 static void write_clusters(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);
-	struct span rest = facts->cluster_refs, cluster_ref, target, cluster, head, name;
+	struct span rest = facts->cluster_refs, part;
+	struct cluster_ref ref;
 
-	while (span_next_part(&rest, ' ', &cluster_ref)) {
-		if (!span_split(cluster_ref, ':', &target, &cluster))
+	while (span_next_part(&rest, ' ', &part)) {
+		if (!cluster_ref_parse(part, &ref))
 			continue;
 		store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
-			SPAN_ARGS(cluster));
-		if (split_at_slash(cluster, 2, &head, &name))
-			store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
-				SPAN_ARGS(name));
+			SPAN_ARGS(ref.scope));
+		store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
+			SPAN_ARGS(ref.cluster));
 	}
 }
 
 static void write_targets(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);
-	struct span rest = facts->cluster_refs, cluster_ref, target, cluster;
+	struct span rest = facts->cluster_refs, part;
+	struct cluster_ref ref;
 
-	while (span_next_part(&rest, ' ', &cluster_ref))
-		if (span_split(cluster_ref, ':', &target, &cluster))
+	while (span_next_part(&rest, ' ', &part))
+		if (cluster_ref_parse(part, &ref))
 			store_index_add_format(writer, "%.*s/%.*s", SPAN_ARGS(facts->account),
-				SPAN_ARGS(target));
+				SPAN_ARGS(ref.target));
 }
 
 static void write_claims(const struct store_object *object, struct store_index_writer *writer)

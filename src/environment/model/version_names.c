@@ -6,6 +6,7 @@
 #include "aws/key.h"
 #include "aws/policy.h"
 #include "aws/targets.h"
+#include "delivery/cluster_ref.h"
 #include "ecs/definition/task_definition.h"
 #include "ecs/record/cluster.h"
 #include "ecs/record/name.h"
@@ -33,7 +34,7 @@ static int find_cluster(struct aws_request *request, struct version_names *names
 		return daemon_fail(request, "ResourceNotFoundException", "cluster", names->cluster,
 			"instanceGroup.cluster: there is no cluster '%.*s' in %.*s",
 			SPAN_ARGS(names->cluster), SPAN_ARGS(request->caller->region));
-	names->cluster_ref = arena_format(request->arena, ":%.*s", SPAN_ARGS(cluster->key));
+	names->cluster_ref = cluster_ref_of_key(request->arena, cluster->key);
 	names->cluster_arn = ecs_arn(request, "cluster", cluster_facts(cluster)->name);
 	return 0;
 }
@@ -201,21 +202,13 @@ static int check_pass(struct aws_request *request, struct span role)
 		SPAN_ARGS(request->caller->user), SPAN_ARGS(arn));
 }
 
-static struct span target_of_cluster_ref(struct span cluster_ref)
-{
-	struct span target = SPAN(""), rest;
-
-	span_split(cluster_ref, ':', &target, &rest);
-	return target;
-}
-
 int version_names_find(struct aws_request *request, struct span before, struct version_names *names)
 {
 	bool moves;
 
 	if (!names->target.data || span_is(names->target, AWS_TARGET_LOCAL))
 		names->target = SPAN("");
-	moves = before.data && !span_equal(target_of_cluster_ref(before), names->target);
+	moves = before.data && !span_equal(cluster_ref_target(before), names->target);
 	/* A role is one of its target. */
 	if (!names->role.data || (moves && !names->is_role_requested))
 		names->role = SPAN("");

@@ -5,6 +5,7 @@
 
 #include "control/claims.h"
 #include "control/runner_simulated.h"
+#include "delivery/cluster_ref.h"
 #include "ecs/record/container_instance.h"
 #include "environment/act/manager.h"
 #include "sim/daemon/daemon_checker_internal.h"
@@ -263,11 +264,11 @@ static struct actual_instance *instance_of(struct daemon_checker *checker,
 	const struct environment_placement_facts *facts)
 {
 	char key[2 * ACTUAL_TEXT_MAX];
-	struct span target, scope;
+	struct cluster_ref ref;
 
-	if (!span_split(facts->cluster_ref, ':', &target, &scope))
+	if (!cluster_ref_parse(facts->cluster_ref, &ref))
 		return NULL;
-	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(scope), SPAN_ARGS(facts->instance));
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(ref.scope), SPAN_ARGS(facts->instance));
 	return map_get(&checker->actual.instances, span_of(key));
 }
 

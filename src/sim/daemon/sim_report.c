@@ -1,6 +1,7 @@
 /* Reports of servers: counts, and the versions of their replicas. */
 #include <stdio.h>
 
+#include "delivery/cluster_ref.h"
 #include "sim/daemon/sim_world.h"
 
 #define MISTAKEN_US (5 * SIM_SECOND_US)
@@ -118,12 +119,12 @@ static void check_version(struct sim *sim, struct sim_server *server, struct spa
 static const struct actual_instance *find_instance(struct sim *sim, struct span cluster_ref,
 	struct span id)
 {
-	struct span target, scope;
+	struct cluster_ref ref;
 	char key[2 * SIM_TEXT_MAX];
 
-	if (!span_split(cluster_ref, ':', &target, &scope))
+	if (!cluster_ref_parse(cluster_ref, &ref))
 		return NULL;
-	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(scope), SPAN_ARGS(id));
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(ref.scope), SPAN_ARGS(id));
 	return map_get(&daemon_checker_actual(sim->checker)->instances, span_of(key));
 }
 
