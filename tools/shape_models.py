@@ -414,7 +414,7 @@ class Botocore:
         shape = self.shapes[name]
         kind = shape["type"]
         limits = self.limits_of(name)
-        if shape.get("document"):
+        if shape.get("document") or shape.get("streaming"):  # nothing to check before it is read
             return Type("document")
         if kind == "structure":
             return Type("structure", name=name)

@@ -161,7 +161,8 @@ static void write_failure(struct call *call)
 
 static bool changes_something(const struct aws_operation *operation)
 {
-	return operation && (operation->mode == AWS_WRITE || operation->mode == AWS_BLOCKING);
+	return operation && (operation->mode == AWS_WRITE || operation->mode == AWS_BLOCKING ||
+				    operation->changes);
 }
 
 static void report_audit(struct call *call, const struct aws_answer *answer, int64_t duration_us)
@@ -193,6 +194,7 @@ static void finish(struct call *call)
 {
 	struct aws_request *request = &call->request;
 	struct buffer out;
+	struct aws_stream stream;
 	struct aws_answer answer = {.status = 200, .request_id = request->id};
 	int64_t duration_us = clock_steady_us(call->dispatcher->config.clock) - call->started_us;
 
@@ -205,6 +207,9 @@ static void finish(struct call *call)
 		if (call->is_form)
 			answer.status = query_error_status(request->service->shapes,
 				span_of(answer.error_type), answer.status);
+	} else if (request->stream.begin) {
+		stream = request->stream;
+		answer.stream = &stream;
 	} else if (call->out.length == 0) {
 		buffer_add_string(&call->out, "{}");
 	}
@@ -474,8 +479,10 @@ static int step_authorise(struct call *call)
 		request->operation->resources(request, resources);
 	if (!policy || request->operation->needs_no_permission)
 		return 0;
-	action = arena_format(request->arena, "%s:%.*s", request->service->name,
-		SPAN_ARGS(call->name));
+	action = request->operation->action
+			 ? span_of(request->operation->action)
+			 : arena_format(request->arena, "%s:%.*s", request->service->name,
+				   SPAN_ARGS(call->name));
 	if (resources->overflow)
 		return aws_policy_allows_everything(policy, action)
 			       ? 0
@@ -520,6 +527,10 @@ static int step_validate(struct call *call)
 	if (request->operation->mode == AWS_UNBUILT)
 		return aws_fail(request, "UnsupportedFeatureException",
 			"slipway does not support %.*s yet.", SPAN_ARGS(call->name));
+	if (request->operation->mode == AWS_STREAM && request->caller->is_internal)
+		return aws_fail(request, "UnsupportedFeatureException",
+			"%.*s is a stream, which only HTTP clients can read.",
+			SPAN_ARGS(call->name));
 	if (!call->shape || shape_validate(request->service->shapes, call->shape, request->input,
 				    request->arena, &problem) == 0)
 		return 0;
@@ -590,7 +601,8 @@ static void go(struct call *call)
 		}
 	}
 	switch (call->request.operation->mode) {
-	case AWS_READ: run_read(call); break;
+	case AWS_READ:
+	case AWS_STREAM: run_read(call); break;
 	case AWS_WRITE: start_write(call); break;
 	case AWS_BLOCKING: start_blocking(call); break;
 	case AWS_UNBUILT: abort(); /* step_validate has answered */

@@ -22,6 +22,7 @@ struct aws_answer {
 	struct span body;
 	const char *error_type; /* NULL: success */
 	const char *request_id;
+	const struct aws_stream *stream; /* the answer, instead of the body; NULL: none */
 };
 
 /* One line of the audit log, written after the answer is decided and before it leaves. */

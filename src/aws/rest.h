@@ -28,6 +28,7 @@ struct rest_route {
 	const char *path; /* "/v1/environments/{name}", with names of members */
 	const char *operation;
 	const char *bare_member; /* a list that the body may be alone, or one item of it; or NULL */
+	const char *payload;     /* the member that is the body as it stands; or NULL */
 	const struct rest_parameter *query;
 	size_t query_count;
 	int status; /* of success */

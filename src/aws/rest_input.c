@@ -233,12 +233,15 @@ static void read_members(struct reading *reading, const struct json *body)
 
 static void read_body(struct reading *reading, struct span text)
 {
+	const char *payload = reading->match->route->payload;
 	struct json *body;
 	struct err err;
 
 	if (text.length == 0)
 		return;
-	if (text.length > AWS_REQUEST_BODY_MAX)
+	if (payload && text.length <= AWS_REQUEST_BODY_MAX)
+		json_set_string(reading->arena, reading->input, payload, text);
+	else if (text.length > AWS_REQUEST_BODY_MAX)
 		complain(reading, "the body: is longer than %d bytes", AWS_REQUEST_BODY_MAX);
 	else if (json_parse(text, reading->arena, &body, &err) < 0)
 		complain(reading, "the body: %s", err.message);

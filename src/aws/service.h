@@ -39,12 +39,21 @@
 
 struct aws_request;
 struct aws_throttle;
+struct http_exchange;
 
 enum aws_mode {
 	AWS_UNBUILT,  /* known, but slipway does not do it: UnsupportedFeatureException names it */
 	AWS_READ,     /* answered at once from a view */
 	AWS_WRITE,    /* run on the writer, answered when durable */
 	AWS_BLOCKING, /* run on a thread that may wait */
+	AWS_STREAM,   /* run as a read; its answer is a stream that begins after that */
+};
+
+/* The answer of a stream operation. Its transport calls begin once, after the audit line is written. */
+struct aws_stream {
+	/* Takes the exchange over: answers it with a stream, or with an error. */
+	void (*begin)(void *context, struct http_exchange *exchange);
+	void *context;
 };
 
 /* Names the resources that a request concerns, for policies and audit. */
@@ -62,7 +71,9 @@ struct aws_operation {
 	/* Optional; without it the resource is "*". Runs before prepare, without a view. */
 	void (*resources)(struct aws_request *request, struct aws_resources *resources);
 	void *context;            /* of its handlers; NULL: the service's */
+	const char *action;       /* as policies name it; NULL: SERVICE:NAME */
 	bool needs_no_permission; /* no policy can deny it */
+	bool changes; /* a stream that changes something: limited and audited as a write */
 };
 
 /* How a service spells what all services have. */
@@ -113,6 +124,7 @@ struct aws_request {
 	void *context;                         /* of the operation or the service */
 	void *prepared; /* what prepare left for run, which may come more than once: not changed there */
 	struct buffer *out;
+	struct aws_stream stream; /* of a stream operation that has not failed */
 	struct span resource; /* for audit: what was made or changed, if the handler knows better */
 	struct aws_failure failure;
 	struct err err; /* room for store calls */

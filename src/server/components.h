@@ -76,8 +76,8 @@ struct server {
 	struct zone *zone; /* NULL, as the next two: no DNS */
 	struct dns_server *dns;
 	struct dns_server *container_dns; /* for containers of Docker; NULL: none */
-	char *dns_address;      /* "127.0.0.1:4753" */
-	struct ecs_context ecs; /* what handlers know; complete when `open` is set */
+	char *dns_address;                /* "127.0.0.1:4753" */
+	struct ecs_context ecs;           /* what handlers know; complete when `open` is set */
 	struct elb_context elb;
 	struct daemon_context environments;
 	struct http_client *target_client; /* for the targets; NULL as those: there are none */
@@ -167,8 +167,7 @@ void environments_write_metrics(struct server *server, struct buffer *out);
 /* dns.c */
 int dns_open(struct server *server, struct err *err); /* when the API listens */
 void dns_close(struct server *server);
-void dns_describe(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
+void dns_register(struct server *server);
 
 /* traffic.c: the data plane of load balancers. */
 int traffic_open(struct server *server, struct err *err);
@@ -179,8 +178,7 @@ bool traffic_is_ready(struct server *server);
 int traffic_wait_until_settled(struct server *server);
 void traffic_reload(struct server *server); /* certificates again */
 void traffic_write_metrics(struct server *server, struct buffer *out);
-void traffic_describe(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
+void traffic_register(struct server *server);
 /* sync.c: support for a remote runtime. */
 int sync_open(struct server *server, struct err *err);
 void sync_close(struct server *server);
@@ -255,11 +253,6 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 void operating_reset(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request);
 /* keys.c */
-void keys_list(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
-void keys_create(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
-void keys_delete(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
+void keys_register(struct server *server);
 
 #endif

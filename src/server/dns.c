@@ -8,7 +8,6 @@
 #include <netdb.h>
 #include <sys/sysinfo.h>
 
-#include "aws/policy.h"
 #include "base/file.h"
 #include "cloudmap/cloudmap.h"
 #include "elb/names.h"
@@ -197,16 +196,17 @@ void dns_close(struct server *server)
 	free(TAKE(server->dns_address));
 }
 
-/* ---- GET /v1/dns ---- */
+/* ---- DescribeDns ---- */
 
 /* Names of zones, each once even if several accounts or regions have it. Only callers that may do
  * everything get those of other accounts. */
-static struct json *list_zones(struct server *server, const struct aws_caller *caller,
-	struct arena *arena)
+static struct json *list_zones(struct aws_request *request)
 {
+	const struct server *server = request->context;
+	const struct aws_caller *caller = request->caller;
+	struct arena *arena = request->arena;
 	bool all = !caller->policy && span_is(caller->account, server->config->account);
-	_view_ struct store_view *view = store_view_open(server->store);
-	struct store_cursor cursor = {.view = view,
+	struct store_cursor cursor = {.view = request->view,
 		.kind = &cloudmap_namespace_kind,
 		.index = CLOUDMAP_NAMESPACE_BY_ZONE};
 	struct json *zones = json_new_array(arena);
@@ -224,31 +224,30 @@ static struct json *list_zones(struct server *server, const struct aws_caller *c
 	return zones;
 }
 
-/* The answer for `slipway dns`: the address of the DNS server, and its zones. */
-void dns_describe(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request)
+static void name_dns(struct aws_request *request, struct aws_resources *resources)
 {
-	const struct aws_caller *caller = rest_identify(server, exchange, request);
-	struct arena *arena = request->arena;
-	struct json *answer = json_new_object(arena);
-	struct span resource;
+	resources->arns[resources->count++] =
+		arena_format(request->arena, "arn:aws:slipway:%.*s:%.*s:dns",
+			SPAN_ARGS(request->caller->region), SPAN_ARGS(request->caller->account));
+}
 
-	if (!caller)
-		return;
-	resource = arena_format(arena, "arn:aws:slipway:%.*s:%.*s:dns", SPAN_ARGS(caller->region),
-		SPAN_ARGS(caller->account));
-	if (caller->policy &&
-		!aws_policy_allows(caller->policy, SPAN("slipway:DescribeDns"), &resource, 1)) {
-		rest_record(server, caller, "DescribeDns", false, resource, "AccessDenied", 403);
-		rest_refuse(exchange, 403, "AccessDenied",
-			"user '%.*s' may not do slipway:DescribeDns on %.*s",
-			SPAN_ARGS(caller->user), SPAN_ARGS(resource));
-		return;
-	}
+static int describe(struct aws_request *request)
+{
+	const struct server *server = request->context;
+	struct json *answer = json_new_object(request->arena);
+
 	if (server->dns_address)
-		json_set_string(arena, answer, "address", span_of(server->dns_address));
-	json_set_string(arena, answer, "domain", span_of(server->config->dns_domain));
-	json_set(arena, answer, "zones", list_zones(server, caller, arena));
-	rest_record(server, caller, "DescribeDns", false, SPAN(""), NULL, 200);
-	rest_respond(exchange, 200, json_to_text(answer, arena));
+		json_set_string(request->arena, answer, "address", span_of(server->dns_address));
+	json_set_string(request->arena, answer, "domain", span_of(server->config->dns_domain));
+	json_set(request->arena, answer, "zones", list_zones(request));
+	json_write(answer, request->out);
+	return 0;
+}
+
+void dns_register(struct server *server)
+{
+	static const struct aws_operation operation = {
+		.name = "DescribeDns", .mode = AWS_READ, .run = describe, .resources = name_dns};
+
+	rest_add_operations(server, &operation, 1, server);
 }

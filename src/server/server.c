@@ -36,11 +36,6 @@ static const struct route {
 	{"POST", "/_slipway/reset", operating_reset},
 	{"GET", "/v1/ping", rest_wire_ping},
 	{"GET", "/v1/openapi.json", rest_wire_openapi},
-	{"GET", "/v1/traffic", traffic_describe},
-	{"GET", "/v1/keys", keys_list},
-	{"POST", "/v1/keys", keys_create},
-	{"DELETE", "/v1/keys/", keys_delete},
-	{"GET", "/v1/dns", dns_describe},
 	{"POST", "/v1/logs", task_logs_read},
 	{"POST", "/v1/exec", task_exec_begin},
 	{"POST", "/v1/exec/", task_exec_handle},
@@ -262,6 +257,9 @@ static int open_parts(struct server *server, struct err *err)
 	aws_dispatcher_register(server->dispatcher, &elb_service, &server->elb);
 	aws_dispatcher_register(server->dispatcher, &sts_service, NULL);
 	environments_register(server);
+	keys_register(server);
+	dns_register(server);
+	traffic_register(server);
 	rest_register(server);
 	server->runner = runner_threads_new(server->clock, server->random);
 	code = tasks_open(server, err);

@@ -1,8 +1,7 @@
 /*
- * Traffic counts, for /metrics and for GET /v1/traffic. Keys name listeners and groups:
+ * Traffic counts, for /metrics and for DescribeTraffic. Keys name listeners and groups:
  * "ACCOUNT/REGION/BALANCER/LISTENER" (with "/udp" for the second half of TCP_UDP), "ACCOUNT/REGION/GROUP".
  */
-#include "aws/policy.h"
 #include "server/traffic.h"
 
 /* name in metrics, name in JSON, member, whether it only grows, help */
@@ -141,7 +140,7 @@ void traffic_write_metrics(struct server *server, struct buffer *out)
 	write_targets(server, &report, arena, out);
 }
 
-/* ---- GET /v1/traffic ---- */
+/* ---- DescribeTraffic ---- */
 
 static const struct json *counters_document(struct arena *arena,
 	const struct proxy_counters *values)
@@ -215,42 +214,27 @@ static const struct json *group_document(struct arena *arena,
 	return document;
 }
 
-static bool authorise(struct server *server, struct http_exchange *exchange,
-	const struct aws_caller *caller)
+static void name_traffic(struct aws_request *request, struct aws_resources *resources)
 {
-	struct arena *arena = http_exchange_request(exchange)->arena;
-	struct span resource = arena_format(arena, "arn:aws:slipway:%.*s:%.*s:traffic/*",
-		SPAN_ARGS(caller->region), SPAN_ARGS(caller->account));
-
-	if (!caller->policy ||
-		aws_policy_allows(caller->policy, SPAN("slipway:DescribeTraffic"), &resource, 1))
-		return true;
-	rest_record(server, caller, "DescribeTraffic", false, resource, "AccessDenied", 403);
-	rest_refuse(exchange, 403, "AccessDenied",
-		"user '%.*s' may not do slipway:DescribeTraffic on %.*s", SPAN_ARGS(caller->user),
-		SPAN_ARGS(resource));
-	return false;
+	resources->arns[resources->count++] =
+		arena_format(request->arena, "arn:aws:slipway:%.*s:%.*s:traffic/*",
+			SPAN_ARGS(request->caller->region), SPAN_ARGS(request->caller->account));
 }
 
-void traffic_describe(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request)
+static int describe(struct aws_request *request)
 {
-	const struct aws_caller *caller = rest_identify(server, exchange, request);
+	const struct server *server = request->context;
 	struct arena *arena = request->arena;
-	struct json *answer, *listeners, *groups;
+	struct span own = arena_format(arena, "%.*s/", SPAN_ARGS(request->caller->account));
+	struct json *answer = json_new_object(arena);
+	struct json *listeners = json_new_array(arena), *groups = json_new_array(arena);
 	struct proxy_report report = {0};
-	struct span own;
 
-	if (!caller || !authorise(server, exchange, caller))
-		return;
 	if (server->draining) {
-		rest_refuse(exchange, 503, "Draining", "slipway is stopping");
-		return;
+		aws_fail(request, "ServerException", "slipway is stopping");
+		request->failure.transient = true;
+		return -EPERM;
 	}
-	own = arena_format(arena, "%.*s/", SPAN_ARGS(caller->account));
-	answer = json_new_object(arena);
-	listeners = json_new_array(arena);
-	groups = json_new_array(arena);
 	elb_plane_report(server->traffic->plane, arena, &report);
 	for (size_t i = 0; i < report.listener_count; i++)
 		if (span_starts_with(span_of(report.listeners[i].name), own))
@@ -263,6 +247,16 @@ void traffic_describe(struct server *server, struct http_exchange *exchange,
 	json_set_integer(arena, answer, "processes", (int64_t)report.worker_starts);
 	json_set(arena, answer, "listeners", listeners);
 	json_set(arena, answer, "groups", groups);
-	rest_record(server, caller, "DescribeTraffic", false, SPAN(""), NULL, 200);
-	rest_respond(exchange, 200, json_to_text(answer, arena));
+	json_write(answer, request->out);
+	return 0;
+}
+
+void traffic_register(struct server *server)
+{
+	static const struct aws_operation operation = {.name = "DescribeTraffic",
+		.mode = AWS_READ,
+		.run = describe,
+		.resources = name_traffic};
+
+	rest_add_operations(server, &operation, 1, server);
 }

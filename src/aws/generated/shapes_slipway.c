@@ -11,29 +11,34 @@
 	WORD_(AccessDeniedException) WORD_(AssignPublicIp) WORD_(Attribute) \
 	WORD_(AwsVpcConfiguration) WORD_(Canary) WORD_(CanaryProgress) WORD_(CanaryStatus) \
 	WORD_(Counts) WORD_(CreateEnvironment) WORD_(CreateEnvironmentRequest) \
-	WORD_(CreateEnvironmentResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
+	WORD_(CreateEnvironmentResponse) WORD_(CreateKey) WORD_(CreateKeyRequest) \
+	WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
 	WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) WORD_(DeleteEnvironmentResponse) \
-	WORD_(Deployment) WORD_(DeploymentConfiguration) WORD_(DeploymentStatus) \
-	WORD_(DeploymentSummary) WORD_(DeploymentType) WORD_(DiffChange) WORD_(DiffCounts) \
-	WORD_(DiffEnvironment) WORD_(DiffEnvironmentRequest) WORD_(DiffEnvironmentResponse) \
-	WORD_(DiffItem) WORD_(ENABLED) WORD_(EcsEventFailure) WORD_(EntityVersionTooOldException) \
+	WORD_(DeleteKey) WORD_(DeleteKeyRequest) WORD_(DeleteKeyResponse) WORD_(Deployment) \
+	WORD_(DeploymentConfiguration) WORD_(DeploymentStatus) WORD_(DeploymentSummary) \
+	WORD_(DeploymentType) WORD_(DescribeDns) WORD_(DescribeDnsRequest) \
+	WORD_(DescribeDnsResponse) WORD_(DescribeTraffic) WORD_(DescribeTrafficRequest) \
+	WORD_(DescribeTrafficResponse) WORD_(DiffChange) WORD_(DiffCounts) WORD_(DiffEnvironment) \
+	WORD_(DiffEnvironmentRequest) WORD_(DiffEnvironmentResponse) WORD_(DiffItem) \
+	WORD_(ENABLED) WORD_(EcsEventFailure) WORD_(EntityVersionTooOldException) \
 	WORD_(Environment) WORD_(EnvironmentHealth) WORD_(EnvironmentStatus) \
 	WORD_(EnvironmentSummary) WORD_(EnvironmentType) WORD_(EnvironmentVersion) \
 	WORD_(FailedInstance) WORD_(GetDeployment) WORD_(GetDeploymentRequest) \
 	WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) WORD_(GetEnvironmentVersion) \
 	WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) WORD_(GetInstanceRequest) \
 	WORD_(Instance) WORD_(InstanceGroup) WORD_(InternalServiceException) \
-	WORD_(InvalidParameterException) WORD_(LimitExceededException) WORD_(ListDeployments) \
-	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
-	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
-	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
-	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
-	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
-	WORD_(ListInstances) WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) \
-	WORD_(ListTasks) WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) \
-	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PostEcsEvents) \
-	WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) WORD_(RequestedStatus) \
-	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
+	WORD_(InvalidParameterException) WORD_(Key) WORD_(LimitExceededException) \
+	WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
+	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
+	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
+	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
+	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
+	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListInstances) \
+	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListKeys) \
+	WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListTasks) WORD_(ListTasksRequest) \
+	WORD_(ListTasksResponse) WORD_(LoadBalancer) WORD_(NetworkConfiguration) WORD_(OnFailure) \
+	WORD_(PostEcsEvents) WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) \
+	WORD_(RequestedStatus) WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
 	WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
 	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
 	WORD_(RunStatus) WORD_(ScheduleState) WORD_(Service) WORD_(ServiceUnavailableException) \
@@ -41,80 +46,94 @@
 	WORD_(StopDeployment) WORD_(StopDeploymentRequest) WORD_(StopDeploymentResponse) \
 	WORD_(StreamInstances) WORD_(StreamInstancesRequest) WORD_(StreamResponse) \
 	WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(Task) WORD_(TaskDefinitionState) \
-	WORD_(TaskHealth) WORD_(ThrottlingException) WORD_(UnsupportedFeatureException) \
-	WORD_(UpdateEnvironment) WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
-	WORD_(VersionConflictException) WORD_(accepted) WORD_(active) WORD_(activeCount) \
-	WORD_(activeDeployment) WORD_(activeVersion) WORD_(after) WORD_(agentConnected) \
-	WORD_(assignPublicIp) WORD_(attempts) WORD_(attribute) WORD_(attributes) \
-	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) \
-	WORD_(baking) WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(canary) \
-	WORD_(canceled) WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) \
-	WORD_(completed) WORD_(containerName) WORD_(containerPort) WORD_(count) WORD_(counts) \
-	WORD_(createdAt) WORD_(createdBy) WORD_(currentState) WORD_(deleting) \
+	WORD_(TaskHealth) WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
+	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) \
+	WORD_(UnsupportedFeatureException) WORD_(UpdateEnvironment) \
+	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
+	WORD_(VersionConflictException) WORD_(accepted) WORD_(accessKeyId) WORD_(account) \
+	WORD_(active) WORD_(activeCount) WORD_(activeDeployment) WORD_(activeVersion) \
+	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(assignPublicIp) WORD_(attempts) \
+	WORD_(attribute) WORD_(attributes) WORD_(autoscaling) WORD_(awsvpcConfiguration) \
+	WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) WORD_(baseVersion) WORD_(before) \
+	WORD_(blocked) WORD_(body) WORD_(bytesIn) WORD_(bytesOut) WORD_(canary) WORD_(canceled) \
+	WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(completed) \
+	WORD_(connectFailures) WORD_(connections) WORD_(containerName) WORD_(containerPort) \
+	WORD_(count) WORD_(counters) WORD_(counts) WORD_(createdAt) WORD_(createdBy) \
+	WORD_(currentState) WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deleting) \
 	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
-	WORD_(deployments) WORD_(desired) WORD_(desiredCount) WORD_(desiredStatus) \
+	WORD_(deployments) WORD_(desired) WORD_(desiredCount) WORD_(desiredStatus) WORD_(domain) \
 	WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
 	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
-	WORD_(environments) WORD_(events) WORD_(exitCode) WORD_(failed) WORD_(failedCount) \
-	WORD_(failedInstances) WORD_(failures) WORD_(group) WORD_(health) \
-	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) WORD_(ignored) \
-	TEXT_(in_progress, "in-progress") WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) \
-	WORD_(instance) WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) \
-	WORD_(keep) WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) \
+	WORD_(environments) WORD_(events) WORD_(evictions) WORD_(exitCode) WORD_(failed) \
+	WORD_(failedCount) WORD_(failedInstances) WORD_(failures) WORD_(group) WORD_(groups) \
+	WORD_(health) TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) \
+	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
+	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(instance) \
+	WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) \
+	WORD_(keys) WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) \
 	WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) \
-	WORD_(latestVersion) WORD_(launching) WORD_(loadBalancer) WORD_(maxActivePercent) \
-	WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) WORD_(member) WORD_(message) \
-	WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) WORD_(missing) WORD_(name) \
-	WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) WORD_(nextRunAt) \
-	WORD_(nextToken) WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) \
-	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(previousVersion) \
-	WORD_(priority) WORD_(proved) WORD_(reason) WORD_(replace) WORD_(replaceThenTerminate) \
-	WORD_(requestId) WORD_(resourceId) WORD_(resourceType) WORD_(role) WORD_(rollback) \
-	WORD_(runningTasks) WORD_(runs) WORD_(schedule) WORD_(scheduleState) WORD_(securityGroups) \
-	WORD_(serviceArn) WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) \
-	WORD_(startedBy) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) \
-	WORD_(stoppedAt) WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(target) \
-	WORD_(targetGroupArn) WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) \
+	WORD_(latestVersion) WORD_(launching) WORD_(listeners) WORD_(loadBalancer) \
+	WORD_(maxActivePercent) WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) \
+	WORD_(member) WORD_(message) WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) \
+	WORD_(missing) WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) \
+	WORD_(nextAttemptAt) WORD_(nextRunAt) WORD_(nextToken) WORD_(number) WORD_(observedAt) \
+	WORD_(onFailure) WORD_(outdated) WORD_(pending) WORD_(pendingDeployment) \
+	WORD_(pendingTasks) WORD_(policy) WORD_(previousVersion) WORD_(priority) WORD_(processes) \
+	WORD_(protocol) WORD_(proved) WORD_(reason) WORD_(refused) WORD_(replace) \
+	WORD_(replaceThenTerminate) WORD_(requestId) WORD_(resets) WORD_(resourceId) \
+	WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) \
+	WORD_(runningTasks) WORD_(runs) WORD_(schedule) WORD_(scheduleState) \
+	WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) WORD_(settled) \
+	WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) \
+	WORD_(state) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
+	WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(target) WORD_(targetGroupArn) \
+	WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) \
 	WORD_(tasks) WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(truncated) WORD_(type) \
 	WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) \
-	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds)
+	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds) WORD_(weight) \
+	WORD_(zones)
 
 SHAPE_NAMES(NAMES);
 
 enum {
 	S_AccessDeniedException, S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary,
 	S_CanaryProgress, S_CanaryStatus, S_Counts, S_CreateEnvironmentRequest,
-	S_CreateEnvironmentResponse, S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse,
-	S_Deployment, S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary,
-	S_DeploymentType, S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest,
-	S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure, S_EntityVersionTooOldException,
-	S_Environment, S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary,
-	S_EnvironmentType, S_EnvironmentVersion, S_FailedInstance, S_GetDeploymentRequest,
-	S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest, S_GetInstanceRequest, S_Instance,
-	S_InstanceGroup, S_InternalServiceException, S_InvalidParameterException,
-	S_LimitExceededException, S_ListDeploymentsByStatusRequest,
-	S_ListDeploymentsByStatusResponse, S_ListDeploymentsRequest, S_ListDeploymentsResponse,
-	S_ListEnvironmentVersionsRequest, S_ListEnvironmentVersionsResponse,
-	S_ListEnvironmentsRequest, S_ListEnvironmentsResponse, S_ListInstancesRequest,
-	S_ListInstancesResponse, S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer,
-	S_NetworkConfiguration, S_OnFailure, S_PostEcsEventsRequest, S_PostEcsEventsResponse,
-	S_RequestedStatus, S_ResourceExistsException, S_ResourceInUseException,
-	S_ResourceNotFoundException, S_RollbackDeploymentRequest, S_RollbackDeploymentResponse,
-	S_Run, S_RunStatus, S_ScheduleState, S_ServiceUnavailableException,
-	S_StartDeploymentRequest, S_StartDeploymentResponse, S_StopDeploymentRequest,
-	S_StopDeploymentResponse, S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest,
-	S_Task, S_TaskDefinitionState, S_TaskHealth, S_ThrottlingException,
+	S_CreateEnvironmentResponse, S_CreateKeyRequest, S_CreateKeyResponse,
+	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_DeleteKeyRequest,
+	S_DeleteKeyResponse, S_Deployment, S_DeploymentConfiguration, S_DeploymentStatus,
+	S_DeploymentSummary, S_DeploymentType, S_DescribeDnsRequest, S_DescribeDnsResponse,
+	S_DescribeTrafficRequest, S_DescribeTrafficResponse, S_DiffChange, S_DiffCounts,
+	S_DiffEnvironmentRequest, S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure,
+	S_EntityVersionTooOldException, S_Environment, S_EnvironmentHealth, S_EnvironmentStatus,
+	S_EnvironmentSummary, S_EnvironmentType, S_EnvironmentVersion, S_FailedInstance,
+	S_GetDeploymentRequest, S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest,
+	S_GetInstanceRequest, S_Instance, S_InstanceGroup, S_InternalServiceException,
+	S_InvalidParameterException, S_Key, S_LimitExceededException,
+	S_ListDeploymentsByStatusRequest, S_ListDeploymentsByStatusResponse,
+	S_ListDeploymentsRequest, S_ListDeploymentsResponse, S_ListEnvironmentVersionsRequest,
+	S_ListEnvironmentVersionsResponse, S_ListEnvironmentsRequest, S_ListEnvironmentsResponse,
+	S_ListInstancesRequest, S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse,
+	S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer, S_NetworkConfiguration,
+	S_OnFailure, S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_RequestedStatus,
+	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run, S_RunStatus,
+	S_ScheduleState, S_ServiceUnavailableException, S_StartDeploymentRequest,
+	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
+	S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest, S_Task,
+	S_TaskDefinitionState, S_TaskHealth, S_ThrottlingException, S_TrafficCounters,
+	S_TrafficGroup, S_TrafficListener, S_TrafficRoute, S_TrafficTarget,
 	S_UnsupportedFeatureException, S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse,
-	S_VersionConflictException, S_blob, S_boolean, S_document, S_integer,
-	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_1000000,
-	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
-	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
-	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
+	S_VersionConflictException, S_boolean, S_document, S_integer, S_integer_from_0_to_100,
+	S_integer_from_0_to_1000, S_integer_from_0_to_1000000, S_integer_from_0_to_2592000,
+	S_integer_from_0_to_65535, S_integer_from_100_to_1000, S_integer_from_1_to_1000,
+	S_integer_from_1_to_1000000, S_integer_from_1_to_2592000, S_list_of_Attribute,
+	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
-	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Run, S_list_of_Task,
-	S_list_of_TaskDefinitionState, S_list_of_document_from_1_to_1000, S_list_of_document_to_32,
-	S_list_of_string, S_list_of_string_from_1_to_1024_to_32,
+	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Run, S_list_of_Task,
+	S_list_of_TaskDefinitionState, S_list_of_TrafficGroup, S_list_of_TrafficListener,
+	S_list_of_TrafficRoute, S_list_of_TrafficTarget, S_list_of_document_from_1_to_1000,
+	S_list_of_document_to_32, S_list_of_string, S_list_of_string_from_1_to_1024_to_32,
 	S_list_of_string_from_1_to_128_to_16, S_list_of_string_from_1_to_64_to_16, S_long,
 	S_long_from_0, S_string, S_string_from_1_to_1024, S_string_from_1_to_128,
 	S_string_from_1_to_30, S_string_from_1_to_4096, S_string_from_1_to_512,
@@ -131,11 +150,19 @@ enum {
 	RANGE(M_Counts, 8),
 	RANGE(M_CreateEnvironmentRequest, 10),
 	RANGE(M_CreateEnvironmentResponse, 2),
+	RANGE(M_CreateKeyRequest, 3),
+	RANGE(M_CreateKeyResponse, 4),
 	RANGE(M_DeleteEnvironmentRequest, 2),
 	RANGE(M_DeleteEnvironmentResponse, 2),
+	RANGE(M_DeleteKeyRequest, 1),
+	RANGE(M_DeleteKeyResponse, 0),
 	RANGE(M_Deployment, 19),
 	RANGE(M_DeploymentConfiguration, 13),
 	RANGE(M_DeploymentSummary, 16),
+	RANGE(M_DescribeDnsRequest, 0),
+	RANGE(M_DescribeDnsResponse, 3),
+	RANGE(M_DescribeTrafficRequest, 0),
+	RANGE(M_DescribeTrafficResponse, 4),
 	RANGE(M_DiffChange, 3),
 	RANGE(M_DiffCounts, 5),
 	RANGE(M_DiffEnvironmentRequest, 3),
@@ -155,6 +182,7 @@ enum {
 	RANGE(M_InstanceGroup, 2),
 	RANGE(M_InternalServiceException, 3),
 	RANGE(M_InvalidParameterException, 3),
+	RANGE(M_Key, 5),
 	RANGE(M_LimitExceededException, 5),
 	RANGE(M_ListDeploymentsByStatusRequest, 3),
 	RANGE(M_ListDeploymentsByStatusResponse, 2),
@@ -166,6 +194,8 @@ enum {
 	RANGE(M_ListEnvironmentsResponse, 2),
 	RANGE(M_ListInstancesRequest, 6),
 	RANGE(M_ListInstancesResponse, 2),
+	RANGE(M_ListKeysRequest, 0),
+	RANGE(M_ListKeysResponse, 1),
 	RANGE(M_ListTasksRequest, 7),
 	RANGE(M_ListTasksResponse, 2),
 	RANGE(M_LoadBalancer, 3),
@@ -190,6 +220,11 @@ enum {
 	RANGE(M_Task, 21),
 	RANGE(M_TaskDefinitionState, 4),
 	RANGE(M_ThrottlingException, 3),
+	RANGE(M_TrafficCounters, 14),
+	RANGE(M_TrafficGroup, 3),
+	RANGE(M_TrafficListener, 5),
+	RANGE(M_TrafficRoute, 3),
+	RANGE(M_TrafficTarget, 3),
 	RANGE(M_UnsupportedFeatureException, 3),
 	RANGE(M_UpdateEnvironmentRequest, 11),
 	RANGE(M_UpdateEnvironmentResponse, 2),
@@ -238,12 +273,23 @@ static const struct shape_member members[] = {
 	/* CreateEnvironmentResponse */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* CreateKeyRequest */
+	MEMBER(user, string, 0),
+	MEMBER(policy, document, 0),
+	MEMBER(account, string, 0),
+	/* CreateKeyResponse */
+	MEMBER(user, string, REQUIRED),
+	MEMBER(account, string, REQUIRED),
+	MEMBER(accessKeyId, string_from_1_to_128, REQUIRED),
+	MEMBER(secretAccessKey, string, REQUIRED),
 	/* DeleteEnvironmentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER(terminateTasks, boolean, 0),
 	/* DeleteEnvironmentResponse */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER(status, EnvironmentStatus, REQUIRED),
+	/* DeleteKeyRequest */
+	MEMBER(accessKeyId, string_from_1_to_128, REQUIRED),
 	/* Deployment */
 	MEMBER(total, integer, 0),
 	MEMBER(canary, CanaryProgress, 0),
@@ -295,6 +341,15 @@ static const struct shape_member members[] = {
 	MEMBER(taskDefinition, string, 0),
 	MEMBER(environmentName, string_from_1_to_30, REQUIRED),
 	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
+	/* DescribeDnsResponse */
+	MEMBER(zones, list_of_string, REQUIRED),
+	MEMBER(domain, string, REQUIRED),
+	MEMBER(address, string, 0),
+	/* DescribeTrafficResponse */
+	MEMBER(groups, list_of_TrafficGroup, REQUIRED),
+	MEMBER(settled, boolean, REQUIRED),
+	MEMBER(listeners, list_of_TrafficListener, REQUIRED),
+	MEMBER(processes, long, REQUIRED),
 	/* DiffChange */
 	MEMBER(after, document, 0),
 	MEMBER(before, document, 0),
@@ -436,6 +491,12 @@ static const struct shape_member members[] = {
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
 	MEMBER(requestId, string, 0),
+	/* Key */
+	MEMBER(user, string, REQUIRED),
+	MEMBER(policy, document, 0),
+	MEMBER(account, string, REQUIRED),
+	MEMBER(createdAt, string, REQUIRED),
+	MEMBER(accessKeyId, string_from_1_to_128, REQUIRED),
 	/* LimitExceededException */
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
@@ -487,6 +548,8 @@ static const struct shape_member members[] = {
 	/* ListInstancesResponse */
 	MEMBER(instances, list_of_Instance, REQUIRED),
 	MEMBER(nextToken, string_from_1_to_4096, 0),
+	/* ListKeysResponse */
+	MEMBER(keys, list_of_Key, REQUIRED),
 	/* ListTasksRequest */
 	MEMBER(status, list_of_string_from_1_to_64_to_16, 0),
 	MEMBER(target, string_from_1_to_128, 0),
@@ -579,7 +642,7 @@ static const struct shape_member members[] = {
 	MEMBER(cluster, string_from_1_to_512, 0),
 	MEMBER(entityVersion, long_from_0, 0),
 	/* StreamResponse */
-	MEMBER(body, blob, REQUIRED),
+	MEMBER(body, document, REQUIRED),
 	/* StreamTasksRequest */
 	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(cluster, string_from_1_to_512, 0),
@@ -616,6 +679,39 @@ static const struct shape_member members[] = {
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
 	MEMBER(requestId, string, 0),
+	/* TrafficCounters */
+	MEMBER(cut, long, REQUIRED),
+	MEMBER(active, long, REQUIRED),
+	MEMBER(failed, long, REQUIRED),
+	MEMBER(resets, long, REQUIRED),
+	MEMBER(bytesIn, long, REQUIRED),
+	MEMBER(refused, long, REQUIRED),
+	MEMBER(retries, long, REQUIRED),
+	MEMBER(bytesOut, long, REQUIRED),
+	MEMBER(idleEnds, long, REQUIRED),
+	MEMBER(evictions, long, REQUIRED),
+	MEMBER(connections, long, REQUIRED),
+	MEMBER(datagramsIn, long, REQUIRED),
+	MEMBER(datagramsOut, long, REQUIRED),
+	MEMBER(connectFailures, long, REQUIRED),
+	/* TrafficGroup */
+	MEMBER(name, string, REQUIRED),
+	MEMBER(targets, list_of_TrafficTarget, REQUIRED),
+	MEMBER(counters, TrafficCounters, REQUIRED),
+	/* TrafficListener */
+	MEMBER(name, string, REQUIRED),
+	MEMBER(routes, list_of_TrafficRoute, REQUIRED),
+	MEMBER(address, string, REQUIRED),
+	MEMBER(counters, TrafficCounters, REQUIRED),
+	MEMBER(protocol, string, REQUIRED),
+	/* TrafficRoute */
+	MEMBER(group, string, REQUIRED),
+	MEMBER(weight, integer, REQUIRED),
+	MEMBER(counters, TrafficCounters, REQUIRED),
+	/* TrafficTarget */
+	MEMBER(state, string, REQUIRED),
+	MEMBER(address, string, REQUIRED),
+	MEMBER(counters, TrafficCounters, REQUIRED),
 	/* UnsupportedFeatureException */
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
@@ -724,13 +820,21 @@ static const struct shape shapes[] = {
 	[S_Counts] = {STRUCTURE(Counts), .required = 7},
 	[S_CreateEnvironmentRequest] = {STRUCTURE(CreateEnvironmentRequest), .required = 3},
 	[S_CreateEnvironmentResponse] = {STRUCTURE(CreateEnvironmentResponse), .required = 2},
+	[S_CreateKeyRequest] = {STRUCTURE(CreateKeyRequest)},
+	[S_CreateKeyResponse] = {STRUCTURE(CreateKeyResponse), .required = 4},
 	[S_DeleteEnvironmentRequest] = {STRUCTURE(DeleteEnvironmentRequest), .required = 1},
 	[S_DeleteEnvironmentResponse] = {STRUCTURE(DeleteEnvironmentResponse), .required = 2},
+	[S_DeleteKeyRequest] = {STRUCTURE(DeleteKeyRequest), .required = 1},
+	[S_DeleteKeyResponse] = {STRUCTURE(DeleteKeyResponse)},
 	[S_Deployment] = {STRUCTURE(Deployment), .required = 6},
 	[S_DeploymentConfiguration] = {STRUCTURE(DeploymentConfiguration)},
 	[S_DeploymentStatus] = {ENUM(DeploymentStatus)},
 	[S_DeploymentSummary] = {STRUCTURE(DeploymentSummary), .required = 6},
 	[S_DeploymentType] = {ENUM(DeploymentType)},
+	[S_DescribeDnsRequest] = {STRUCTURE(DescribeDnsRequest)},
+	[S_DescribeDnsResponse] = {STRUCTURE(DescribeDnsResponse), .required = 2},
+	[S_DescribeTrafficRequest] = {STRUCTURE(DescribeTrafficRequest)},
+	[S_DescribeTrafficResponse] = {STRUCTURE(DescribeTrafficResponse), .required = 4},
 	[S_DiffChange] = {STRUCTURE(DiffChange), .required = 1},
 	[S_DiffCounts] = {STRUCTURE(DiffCounts), .required = 5},
 	[S_DiffEnvironmentRequest] = {STRUCTURE(DiffEnvironmentRequest), .required = 1},
@@ -753,6 +857,7 @@ static const struct shape shapes[] = {
 	[S_InstanceGroup] = {STRUCTURE(InstanceGroup), .required = 1},
 	[S_InternalServiceException] = {STRUCTURE(InternalServiceException), .status = 500, .flags = ERROR | SERVER_FAULT},
 	[S_InvalidParameterException] = {STRUCTURE(InvalidParameterException), .status = 400, .flags = ERROR},
+	[S_Key] = {STRUCTURE(Key), .required = 4},
 	[S_LimitExceededException] = {STRUCTURE(LimitExceededException), .status = 400, .flags = ERROR},
 	[S_ListDeploymentsByStatusRequest] = {STRUCTURE(ListDeploymentsByStatusRequest), .required = 1},
 	[S_ListDeploymentsByStatusResponse] = {STRUCTURE(ListDeploymentsByStatusResponse), .required = 1},
@@ -764,6 +869,8 @@ static const struct shape shapes[] = {
 	[S_ListEnvironmentsResponse] = {STRUCTURE(ListEnvironmentsResponse), .required = 1},
 	[S_ListInstancesRequest] = {STRUCTURE(ListInstancesRequest)},
 	[S_ListInstancesResponse] = {STRUCTURE(ListInstancesResponse), .required = 1},
+	[S_ListKeysRequest] = {STRUCTURE(ListKeysRequest)},
+	[S_ListKeysResponse] = {STRUCTURE(ListKeysResponse), .required = 1},
 	[S_ListTasksRequest] = {STRUCTURE(ListTasksRequest)},
 	[S_ListTasksResponse] = {STRUCTURE(ListTasksResponse), .required = 1},
 	[S_LoadBalancer] = {STRUCTURE(LoadBalancer), .required = 1},
@@ -792,11 +899,15 @@ static const struct shape shapes[] = {
 	[S_TaskDefinitionState] = {STRUCTURE(TaskDefinitionState), .required = 3},
 	[S_TaskHealth] = {ENUM(TaskHealth)},
 	[S_ThrottlingException] = {STRUCTURE(ThrottlingException), .status = 429, .flags = ERROR},
+	[S_TrafficCounters] = {STRUCTURE(TrafficCounters), .required = 14},
+	[S_TrafficGroup] = {STRUCTURE(TrafficGroup), .required = 3},
+	[S_TrafficListener] = {STRUCTURE(TrafficListener), .required = 5},
+	[S_TrafficRoute] = {STRUCTURE(TrafficRoute), .required = 3},
+	[S_TrafficTarget] = {STRUCTURE(TrafficTarget), .required = 3},
 	[S_UnsupportedFeatureException] = {STRUCTURE(UnsupportedFeatureException), .status = 400, .flags = ERROR},
 	[S_UpdateEnvironmentRequest] = {STRUCTURE(UpdateEnvironmentRequest), .required = 1},
 	[S_UpdateEnvironmentResponse] = {STRUCTURE(UpdateEnvironmentResponse), .required = 2},
 	[S_VersionConflictException] = {STRUCTURE(VersionConflictException), .status = 409, .flags = ERROR},
-	[S_blob] = {.type = SHAPE_BLOB},
 	[S_boolean] = {.type = SHAPE_BOOLEAN},
 	[S_document] = {.type = SHAPE_DOCUMENT},
 	[S_integer] = {.type = SHAPE_INTEGER},
@@ -818,9 +929,14 @@ static const struct shape shapes[] = {
 	[S_list_of_EnvironmentVersion] = {.type = SHAPE_LIST, .element = S_EnvironmentVersion},
 	[S_list_of_FailedInstance] = {.type = SHAPE_LIST, .element = S_FailedInstance},
 	[S_list_of_Instance] = {.type = SHAPE_LIST, .element = S_Instance},
+	[S_list_of_Key] = {.type = SHAPE_LIST, .element = S_Key},
 	[S_list_of_Run] = {.type = SHAPE_LIST, .element = S_Run},
 	[S_list_of_Task] = {.type = SHAPE_LIST, .element = S_Task},
 	[S_list_of_TaskDefinitionState] = {.type = SHAPE_LIST, .element = S_TaskDefinitionState},
+	[S_list_of_TrafficGroup] = {.type = SHAPE_LIST, .element = S_TrafficGroup},
+	[S_list_of_TrafficListener] = {.type = SHAPE_LIST, .element = S_TrafficListener},
+	[S_list_of_TrafficRoute] = {.type = SHAPE_LIST, .element = S_TrafficRoute},
+	[S_list_of_TrafficTarget] = {.type = SHAPE_LIST, .element = S_TrafficTarget},
 	[S_list_of_document_from_1_to_1000] = {.type = SHAPE_LIST, .element = S_document, .limits = L_1_to_1000},
 	[S_list_of_document_to_32] = {.type = SHAPE_LIST, .element = S_document, .limits = L_any_to_32},
 	[S_list_of_string] = {.type = SHAPE_LIST, .element = S_string},
@@ -843,7 +959,11 @@ static const struct shape shapes[] = {
 /* Where the errors of an operation begin and end. */
 enum {
 	RANGE(X_CreateEnvironment, 10),
+	RANGE(X_CreateKey, 6),
 	RANGE(X_DeleteEnvironment, 8),
+	RANGE(X_DeleteKey, 8),
+	RANGE(X_DescribeDns, 6),
+	RANGE(X_DescribeTraffic, 6),
 	RANGE(X_DiffEnvironment, 7),
 	RANGE(X_GetDeployment, 7),
 	RANGE(X_GetEnvironment, 7),
@@ -854,6 +974,7 @@ enum {
 	RANGE(X_ListEnvironmentVersions, 7),
 	RANGE(X_ListEnvironments, 6),
 	RANGE(X_ListInstances, 7),
+	RANGE(X_ListKeys, 6),
 	RANGE(X_ListTasks, 7),
 	RANGE(X_PostEcsEvents, 6),
 	RANGE(X_RollbackDeployment, 10),
@@ -870,10 +991,23 @@ static const uint16_t errors[] = {
 	S_LimitExceededException, S_ResourceExistsException, S_ResourceInUseException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* CreateKey */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* DeleteEnvironment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* DeleteKey */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* DescribeDns */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* DescribeTraffic */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* DiffEnvironment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -912,6 +1046,9 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* ListKeys */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* ListTasks */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -950,7 +1087,11 @@ static const uint16_t errors[] = {
 
 static const struct shape_operation operations[] = {
 	OPERATION(CreateEnvironment, CreateEnvironmentRequest, CreateEnvironmentResponse, InvalidParameterException),
+	OPERATION(CreateKey, CreateKeyRequest, CreateKeyResponse, InvalidParameterException),
 	OPERATION(DeleteEnvironment, DeleteEnvironmentRequest, DeleteEnvironmentResponse, InvalidParameterException),
+	OPERATION(DeleteKey, DeleteKeyRequest, DeleteKeyResponse, InvalidParameterException),
+	OPERATION(DescribeDns, DescribeDnsRequest, DescribeDnsResponse, InvalidParameterException),
+	OPERATION(DescribeTraffic, DescribeTrafficRequest, DescribeTrafficResponse, InvalidParameterException),
 	OPERATION(DiffEnvironment, DiffEnvironmentRequest, DiffEnvironmentResponse, InvalidParameterException),
 	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
 	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
@@ -961,6 +1102,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(ListEnvironmentVersions, ListEnvironmentVersionsRequest, ListEnvironmentVersionsResponse, InvalidParameterException),
 	OPERATION(ListEnvironments, ListEnvironmentsRequest, ListEnvironmentsResponse, InvalidParameterException),
 	OPERATION(ListInstances, ListInstancesRequest, ListInstancesResponse, InvalidParameterException),
+	OPERATION(ListKeys, ListKeysRequest, ListKeysResponse, InvalidParameterException),
 	OPERATION(ListTasks, ListTasksRequest, ListTasksResponse, InvalidParameterException),
 	OPERATION(PostEcsEvents, PostEcsEventsRequest, PostEcsEventsResponse, InvalidParameterException),
 	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
