@@ -28,10 +28,11 @@
 #include "server/admin_key.h"
 #include "server/audit.h"
 #include "server/config.h"
+#include "server/streams.h"
 
 #define SERVER_CONTROLLERS_MAX 32
-#define SERVER_TASK_STREAMS_MAX 64  /* each has a thread */
-#define SERVER_STATE_STREAMS_MAX 64 /* likewise */
+#define SERVER_PROGRAMS_MAX 64   /* in tasks, run for clients: each has a thread */
+#define SERVER_STREAMS_MAX 10000 /* of changes, and of logs */
 #define SERVER_REST_OPERATIONS_MAX 128
 
 /* Service "slipway": the operations of all folders that have some. See rest_wire.c. */
@@ -67,8 +68,8 @@ struct server {
 	char host[ID_HEX_SIZE]; /* distinguishes runtimes that share a store */
 	char *task_folder;
 	bool task_folder_is_temporary;
-	_Atomic unsigned task_streams;  /* logs and programs that are being followed */
-	_Atomic unsigned state_streams; /* changes that are */
+	_Atomic unsigned programs;                    /* see task_exec.c */
+	struct streams *change_streams, *log_streams; /* NULL: not yet */
 	struct lock exec_lock;
 	struct map exec_sessions; /* guarded by the lock: see task_exec.c */
 	struct http_server *http;
@@ -111,16 +112,6 @@ typedef void (*route_handler)(struct server *server, struct http_exchange *excha
 void rest_respond(struct http_exchange *exchange, int status, struct span json);
 void rest_refuse(struct http_exchange *exchange, int status, const char *code, const char *format,
 	...) __attribute__((format(printf, 4, 5)));
-
-/* The caller, for service "slipway"; answers and returns NULL if authentication fails. */
-const struct aws_caller *rest_identify(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
-/* The body as an object with no other members than these; answers and returns false when it is not. */
-bool rest_read_body(struct http_exchange *exchange, const struct http_request *request,
-	const struct span *known, size_t known_count, struct json **ret_body);
-/* A line in the audit log. */
-void rest_record(struct server *server, const struct aws_caller *caller, const char *operation,
-	bool write, struct span resource, const char *error, int status);
 
 /*
  * The caller, in the request's arena. The signature must be for service. Returns NULL and fills
@@ -189,38 +180,28 @@ void metric(struct buffer *out, const char *name, bool grows, const char *help,
 void metric_type(struct buffer *out, const char *name, const char *type, const char *help);
 void metric_head(struct buffer *out, const char *name, bool grows, const char *help);
 
-/* task_target.c: the task and container that a request of the REST API is about. */
+/* task_target.c: the task and container that an operation concerns; the context is the server. */
 struct task_target {
-	struct span token;
-	struct span arn;
-	struct span container;
-	struct span status; /* lastStatus */
+	struct span token;     /* at the runtime */
+	struct span container; /* its name */
+	struct span status;    /* lastStatus */
 };
-/* Reads members "task" (id, CLUSTER/ID or ARN) and "container" (may be left out when there is one), and
- * asks the caller's policy for the action. Answers and returns false when there is no such task, or it is
- * not the caller's to look at. All texts are in the request's arena. */
-bool task_target_find(struct server *server, struct http_exchange *exchange,
-	const struct aws_caller *caller, const char *operation, const char *action, bool write,
-	const struct json *body, struct task_target *ret_target);
-/* Refuses with what a runtime's error means. */
-void task_target_refuse(struct http_exchange *exchange, int code, const struct err *err);
-/* task_logs.c */
-void task_logs_read(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
-/* task_exec.c */
-void task_exec_begin(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
-void task_exec_handle(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request);
+void task_target_name(struct aws_request *request, struct aws_resources *resources);
+/* All of it in the request's arena. Fails the request. */
+int task_target_find(struct aws_request *request, struct task_target *ret_target);
+/* Answers with an error of the runtime. */
+void task_target_refuse(struct server *server, struct http_exchange *exchange, int code,
+	const struct err *err);
+/* Room for a stream. Fails the request. */
+int streams_reserve_for(struct streams *streams, struct aws_request *request,
+	struct stream **ret_stream);
 
-/* state_streams.c */
-void state_streams_end(struct server
-		*server); /* when it is draining, before it notifies its listener */
-bool state_streams_are(const char *operation);
-/* Answers the exchange itself, or calls done with a refusal. input: as the operation answered it. */
-void state_streams_begin(struct server *server, struct http_exchange *exchange,
-	const char *operation, const struct aws_caller *caller, struct span input,
-	aws_done_function done, void *context);
+/* task_logs.c, task_exec.c, state_streams.c */
+void task_logs_register(struct server *server);
+int task_logs_open(struct server *server, struct err *err);
+void task_exec_register(struct server *server);
+void state_streams_register(struct server *server);
+int state_streams_open(struct server *server, struct err *err);
 
 /* wire.c */
 void wire_handle(struct server *server, struct http_exchange *exchange,
@@ -228,6 +209,9 @@ void wire_handle(struct server *server, struct http_exchange *exchange,
 void wire_handle_get(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request);
 /* rest_wire.c */
+/* Answers with an error in the form of the REST API. */
+void rest_wire_refuse(struct server *server, struct http_exchange *exchange, int status,
+	const char *type, struct span message);
 /* Adds operations of a folder to service "slipway", with the context of their handlers; until
  * rest_register. The table is copied. */
 void rest_add_operations(struct server *server, const struct aws_operation *operations,

@@ -89,7 +89,16 @@ static void respond(struct http_exchange *exchange, const struct aws_answer *ans
 
 static void answered(void *context, const struct aws_answer *answer)
 {
-	respond(context, answer, NULL);
+	if (answer->stream)
+		answer->stream->begin(answer->stream->context, context);
+	else
+		respond(context, answer, NULL);
+}
+
+void rest_wire_refuse(struct server *server, struct http_exchange *exchange, int status,
+	const char *type, struct span message)
+{
+	rest_refuse_request(server->dispatcher, status, type, message, answered, exchange);
 }
 
 struct refusing {
@@ -148,42 +157,6 @@ static void disbelieved(void *context, const struct aws_answer *answer)
 	respond(refused->exchange, answer, NULL);
 }
 
-/* A stream passes the same authorization as other requests, and begins after it. */
-struct beginning {
-	struct server *server;
-	struct http_exchange *exchange;
-	const struct aws_caller *caller;
-	const char *operation;
-};
-
-static void begin_stream(void *context, const struct aws_answer *answer)
-{
-	const struct beginning *beginning = context;
-
-	if (answer->error_type)
-		respond(beginning->exchange, answer, NULL);
-	else
-		state_streams_begin(beginning->server, beginning->exchange, beginning->operation,
-			beginning->caller, answer->body, answered, beginning->exchange);
-}
-
-static void dispatch(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request, const struct rest_match *match,
-	const struct aws_caller *caller)
-{
-	struct beginning *beginning;
-
-	if (!state_streams_are(match->route->operation)) {
-		rest_dispatch(server->dispatcher, &server->rest.service, match, caller,
-			request->query, request->body, request->arena, answered, exchange);
-		return;
-	}
-	beginning = arena_allocate(request->arena, sizeof(*beginning));
-	*beginning = (struct beginning){server, exchange, caller, match->route->operation};
-	rest_dispatch(server->dispatcher, &server->rest.service, match, caller, request->query,
-		request->body, request->arena, begin_stream, beginning);
-}
-
 void rest_wire_handle(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
@@ -201,7 +174,8 @@ void rest_wire_handle(struct server *server, struct http_exchange *exchange,
 	}
 	caller = authenticate(server, request, server->rest.service.name, &failure);
 	if (caller)
-		dispatch(server, exchange, request, &match, caller);
+		rest_dispatch(server->dispatcher, &server->rest.service, &match, caller,
+			request->query, request->body, request->arena, answered, exchange);
 	else
 		rest_refuse_request(server->dispatcher,
 			failure.status == 400 ? 403 : failure.status, failure.type,

@@ -36,9 +36,6 @@ static const struct route {
 	{"POST", "/_slipway/reset", operating_reset},
 	{"GET", "/v1/ping", rest_wire_ping},
 	{"GET", "/v1/openapi.json", rest_wire_openapi},
-	{"POST", "/v1/logs", task_logs_read},
-	{"POST", "/v1/exec", task_exec_begin},
-	{"POST", "/v1/exec/", task_exec_handle},
 };
 
 static bool path_matches(const struct route *route, struct span path)
@@ -260,9 +257,16 @@ static int open_parts(struct server *server, struct err *err)
 	keys_register(server);
 	dns_register(server);
 	traffic_register(server);
+	task_logs_register(server);
+	task_exec_register(server);
+	state_streams_register(server);
 	rest_register(server);
 	server->runner = runner_threads_new(server->clock, server->random);
-	code = tasks_open(server, err);
+	code = state_streams_open(server, err);
+	if (code == 0)
+		code = task_logs_open(server, err);
+	if (code == 0)
+		code = tasks_open(server, err);
 	if (code == 0)
 		code = start_controllers(server, err);
 	if (code == 0)
@@ -305,9 +309,12 @@ void server_close(struct server *server)
 	if (!server)
 		return;
 	server->draining = true;
-	state_streams_end(server);
+	streams_drain(server->change_streams);
+	streams_drain(server->log_streams);
 	if (server->http)
 		http_server_drain(server->http, (unsigned)server->config->drain_seconds * 1000);
+	streams_stop(server->change_streams);
+	streams_stop(server->log_streams);
 	dns_close(server);
 	environments_close(server);
 	for (size_t i = server->controller_count; i > 0; i--)
@@ -322,6 +329,8 @@ void server_close(struct server *server)
 	/* The store answers what waits for it, and those answers need the exchanges. */
 	store_close(server->store);
 	http_server_close(server->http);
+	streams_free(server->change_streams);
+	streams_free(server->log_streams);
 	aws_dispatcher_free(server->dispatcher);
 	rest_close(server);
 	access_key_ring_free(server->ring);

@@ -1,7 +1,7 @@
 /*
- * Runs a program in a container for a remote client. Two kinds of requests, both plain HTTP:
+ * Runs a program in a container for a remote client.
  *
- *     POST /v1/exec {"task","container"?,"command":[…],"terminal"?,"rows"?,"columns"?}
+ *     ExecuteCommand          POST /v1/exec {"task","container"?,"command":[…],"terminal"?,"rows"?,"columns"?}
  *
  * answers with a stream of frames until the program has ended. A frame is one letter, the length of
  * the data in four bytes (big-endian), and the data:
@@ -10,12 +10,12 @@
  *     'o'  from its standard output         '!'  why there is none, instead
  *     'e'  from its standard error
  *
- *     POST /v1/exec/SESSION/input      the body goes to its standard input; 429: retry later
- *     POST /v1/exec/SESSION/end        there is no more input
- *     POST /v1/exec/SESSION/size       {"rows","columns"} of the terminal
+ *     SendCommandInput        POST /v1/exec/SESSION/input   the body goes to its standard input; 429: retry later
+ *     EndCommandInput         POST /v1/exec/SESSION/end     there is no more input
+ *     ResizeCommandTerminal   POST /v1/exec/SESSION/size    {"rows","columns"} of the terminal
  *
  * must be signed with the same key. When the stream's client disconnects, the program is killed.
- * Policies know it as ecs:ExecuteCommand on the task's ARN.
+ * Policies know ExecuteCommand as ecs:ExecuteCommand on the task's ARN.
  *
  * Each program has a thread, which alone uses its descriptors; requests leave input in the session,
  * under the server's lock, and wake it.
@@ -65,7 +65,7 @@ static void free_session(struct session *session)
 	memory_close_descriptor(&session->wake);
 	buffer_clear(&session->input);
 	free(session);
-	server->task_streams--;
+	server->programs--;
 }
 
 static void notify(struct http_exchange *exchange, enum http_stream_event event, void *context)
@@ -237,7 +237,7 @@ static void run(void *context)
 	else
 		code = err_set(&err, -EOPNOTSUPP, "this runtime cannot run programs in tasks");
 	if (code < 0) {
-		task_target_refuse(session->exchange, code, &err);
+		task_target_refuse(server, session->exchange, code, &err);
 		free_session(session);
 		return;
 	}
@@ -251,17 +251,15 @@ static void run(void *context)
 	finish(session);
 }
 
-/* ---- beginning ---- */
+/* ---- operations ---- */
 
-static bool read_size(struct http_exchange *exchange, const struct json *body, unsigned *ret_rows,
-	unsigned *ret_columns)
+static bool read_size(struct aws_request *request, unsigned *ret_rows, unsigned *ret_columns)
 {
-	int64_t rows = json_get_integer(body, "rows", 0);
-	int64_t columns = json_get_integer(body, "columns", 0);
+	int64_t rows = json_get_integer(request->input, "rows", 0);
+	int64_t columns = json_get_integer(request->input, "columns", 0);
 
 	if (rows < 0 || rows > ROWS_MAX || columns < 0 || columns > ROWS_MAX) {
-		rest_refuse(exchange, 400, "InvalidRequest",
-			"rows and columns: must be numbers from 1 to %d", ROWS_MAX);
+		aws_fail_input(request, "rows and columns: must be numbers from 1 to %d", ROWS_MAX);
 		return false;
 	}
 	*ret_rows = columns > 0 ? (unsigned)rows : 0;
@@ -269,8 +267,9 @@ static bool read_size(struct http_exchange *exchange, const struct json *body, u
 	return true;
 }
 
-static bool check_command(struct http_exchange *exchange, const struct json *command)
+static bool check_command(struct aws_request *request)
 {
+	const struct json *command = json_get(request->input, "command");
 	bool fits = json_is(command, JSON_ARRAY) && json_count(command) > 0 &&
 		    json_count(command) <= COMMAND_MAX;
 
@@ -278,55 +277,59 @@ static bool check_command(struct http_exchange *exchange, const struct json *com
 		fits &= json_is(word, JSON_STRING) &&
 			(word != json_item(command, 0) || json_text(word).length > 0);
 	if (!fits)
-		rest_refuse(exchange, 400, "InvalidRequest",
+		aws_fail_input(request,
 			"command: must be a list of 1 to %d texts, a program and its arguments",
 			COMMAND_MAX);
 	return fits;
 }
 
-void task_exec_begin(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request)
+static void begin(void *context, struct http_exchange *exchange)
 {
-	static const struct span known[] = {SPAN("task"), SPAN("container"), SPAN("command"),
-		SPAN("terminal"), SPAN("rows"), SPAN("columns")};
-	const struct aws_caller *caller = rest_identify(server, exchange, request);
+	struct session *session = context;
+	struct server *server = session->server;
+
+	session->exchange = exchange;
+	if (runner_spawn(server->runner, "exec", run, session, NULL) == 0)
+		return;
+	free_session(session);
+	rest_wire_refuse(server, exchange, 503, "ServiceUnavailableException",
+		SPAN("slipway is stopping"));
+}
+
+static int execute_command(struct aws_request *request)
+{
+	struct server *server = request->context;
 	struct task_target target;
 	struct session *session;
 	unsigned rows, columns;
-	struct json *body;
 
-	if (!caller || !rest_read_body(exchange, request, known, LENGTH(known), &body) ||
-		!task_target_find(server, exchange, caller, "ExecuteCommand", "ecs:ExecuteCommand",
-			true, body, &target) ||
-		!check_command(exchange, json_get(body, "command")) ||
-		!read_size(exchange, body, &rows, &columns))
-		return;
-	if (server->task_streams++ >= SERVER_TASK_STREAMS_MAX) {
-		server->task_streams--;
-		rest_refuse(exchange, 429, "TooManyRequests",
-			"logs and programs of tasks are followed by %d clients already",
-			SERVER_TASK_STREAMS_MAX);
-		return;
+	if (task_target_find(request, &target) < 0 || !check_command(request) ||
+		!read_size(request, &rows, &columns))
+		return -EPERM;
+	if (server->programs++ >= SERVER_PROGRAMS_MAX) {
+		server->programs--;
+		return aws_fail(request, "ThrottlingException",
+			"too many programs run in tasks for clients (limit %d)",
+			SERVER_PROGRAMS_MAX);
 	}
-	rest_record(server, caller, "ExecuteCommand", true, target.arn, NULL, 200);
 	session = memory_allocate(sizeof(*session));
 	session->server = server;
-	session->exchange = exchange;
 	session->target = target;
-	session->command = json_get(body, "command");
-	session->terminal = json_get_bool(body, "terminal", false);
+	session->command = json_get(request->input, "command");
+	session->terminal = json_get_bool(request->input, "terminal", false);
 	session->rows = rows;
 	session->columns = columns;
-	session->access_key = caller->access_key;
+	session->access_key = request->caller->access_key;
 	session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	id_hex(server->random, session->id);
-	if (session->wake < 0 || runner_spawn(server->runner, "exec", run, session, NULL) < 0) {
+	if (session->wake < 0) {
+		err_errno(&request->err, "make an event descriptor");
 		free_session(session);
-		rest_refuse(exchange, 503, "Draining", "slipway is stopping");
+		return aws_fail_store(request);
 	}
+	request->stream = (struct aws_stream){begin, session};
+	return 0;
 }
-
-/* ---- what follows ---- */
 
 /* The lock is held. -EAGAIN: later. */
 static int take_input(struct session *session, struct span input)
@@ -339,37 +342,24 @@ static int take_input(struct session *session, struct span input)
 	return 0;
 }
 
-void task_exec_handle(struct server *server, struct http_exchange *exchange,
-	const struct http_request *request)
+static int continue_command(struct aws_request *request)
 {
-	static const struct span known[] = {SPAN("rows"), SPAN("columns")};
-	const struct aws_caller *caller = rest_identify(server, exchange, request);
-	size_t prefix = strlen("/v1/exec/");
-	struct span rest = {request->path.data + prefix, request->path.length - prefix}, id, verb;
+	struct server *server = request->context;
+	const char *operation = request->operation->name;
+	struct span id = json_get_text(request->input, "session");
 	unsigned rows = 0, columns = 0;
 	struct session *session;
-	struct json *body;
 	int code = 0;
 
-	if (!caller)
-		return;
-	if (!span_split(rest, '/', &id, &verb) ||
-		!(span_is(verb, "input") || span_is(verb, "end") || span_is(verb, "size"))) {
-		rest_refuse(exchange, 404, "NotFound", "there is nothing at %.*s",
-			SPAN_ARGS(request->path));
-		return;
-	}
-	if (span_is(verb, "size") &&
-		(!rest_read_body(exchange, request, known, LENGTH(known), &body) ||
-			!read_size(exchange, body, &rows, &columns)))
-		return;
+	if (strcmp(operation, "ResizeCommandTerminal") == 0 && !read_size(request, &rows, &columns))
+		return -EPERM;
 	lock_take(&server->exec_lock);
 	session = map_get(&server->exec_sessions, id);
-	if (!session || !span_equal(session->access_key, caller->access_key)) {
+	if (!session || !span_equal(session->access_key, request->caller->access_key)) {
 		code = -ENOENT;
-	} else if (span_is(verb, "input")) {
-		code = take_input(session, request->body);
-	} else if (span_is(verb, "end")) {
+	} else if (strcmp(operation, "SendCommandInput") == 0) {
+		code = take_input(session, json_get_text(request->input, "input"));
+	} else if (strcmp(operation, "EndCommandInput") == 0) {
 		session->input_ends = true;
 	} else {
 		session->rows = rows;
@@ -379,9 +369,36 @@ void task_exec_handle(struct server *server, struct http_exchange *exchange,
 		wake(session);
 	lock_release(&server->exec_lock);
 	if (code == -ENOENT)
-		rest_refuse(exchange, 404, "NotFound", "there is no such session");
-	else if (code == -EAGAIN)
-		rest_refuse(exchange, 429, "TooManyRequests", "the program does not read yet");
-	else
-		rest_respond(exchange, 200, SPAN("{}"));
+		return aws_fail(request, "ResourceNotFoundException", "session '%.*s' not found",
+			SPAN_ARGS(id));
+	if (code == -EAGAIN)
+		return aws_fail(request, "ThrottlingException",
+			"the program does not read its input yet");
+	return 0;
+}
+
+static const struct aws_operation operations[] = {
+	{.name = "EndCommandInput",
+		.mode = AWS_READ,
+		.run = continue_command,
+		.needs_no_permission = true},
+	{.name = "ExecuteCommand",
+		.mode = AWS_STREAM,
+		.run = execute_command,
+		.resources = task_target_name,
+		.action = "ecs:ExecuteCommand",
+		.changes = true},
+	{.name = "ResizeCommandTerminal",
+		.mode = AWS_READ,
+		.run = continue_command,
+		.needs_no_permission = true},
+	{.name = "SendCommandInput",
+		.mode = AWS_READ,
+		.run = continue_command,
+		.needs_no_permission = true},
+};
+
+void task_exec_register(struct server *server)
+{
+	rest_add_operations(server, operations, LENGTH(operations), server);
 }

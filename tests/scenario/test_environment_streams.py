@@ -5,6 +5,8 @@ import http.client
 import http.server
 import json
 import os
+import resource
+import selectors
 import socket
 import threading
 import time
@@ -227,26 +229,88 @@ def test_a_client_that_does_not_read_is_closed_with_a_reason(start_slipway):
     assert json.loads(lines[-1]) == {"change": "end", "reason": "SLOW_CONSUMER"}
 
 
-def test_there_is_a_limit_on_streams(slipway, fleet):
-    readers = []
-    try:
-        with pytest.raises(Refused, match="429.*ThrottlingException"):
-            for _ in range(100):
-                readers.append(Reader(fleet.server))
-        assert len(readers) >= 60
-    finally:
-        for reader in readers:
+MANY = 10000  # SERVER_STREAMS_MAX
+
+
+def threads_of(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+class ManyReaders:
+    """Streams that are read all at once; each keeps its last line."""
+
+    def __init__(self, server, count):
+        address = urllib.parse.urlsplit(server.url)
+        path = "/v1/stream/tasks"
+        head = "".join(f"{name}: {value}\r\n" for name, value in signed(server, "GET", path).items()
+                       if name.lower() != "host")
+        self.request = (f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n{head}\r\n").encode()
+        self.address = (address.hostname, address.port)
+        self.poll = selectors.EpollSelector()
+        self.last = {}
+        for _ in range(count):
+            self.add()
+
+    def add(self):
+        reader = socket.create_connection(self.address, DEADLINE)
+        reader.sendall(self.request)
+        reader.setblocking(False)
+        self.poll.register(reader, selectors.EVENT_READ)
+        self.last[reader] = b""
+        return reader
+
+    def read(self):
+        for key, _ in self.poll.select(0.05):
+            self.last[key.fileobj] = (self.last[key.fileobj] + key.fileobj.recv(65536))[-4096:]
+
+    def wait_for(self, text):
+        def all_have_it():
+            self.read()
+            return all(text in last for last in self.last.values())
+
+        wait_until(all_have_it, f"every stream has {text}", 3 * DEADLINE)
+
+    def close(self):
+        self.poll.close()
+        for reader in self.last:
             reader.close()
-    # Their places are free again.
+
+
+def test_ten_thousand_streams_on_a_constant_number_of_threads(start_slipway, tmp_path):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    config = tmp_path / "slipway.yaml"
+    config.write_text(f"http:\n  connections_max: {MANY + 100}\n"
+                      "limits:\n  environment_reads_per_second: 0\n")
+    server = start_slipway("--config", config)
+    readers = ManyReaders(server, 1)
+    try:
+        readers.wait_for(b'"position"')
+        threads = threads_of(server)
+        for _ in range(MANY - 1):
+            readers.add()
+            if len(readers.last) % 100 == 0:
+                readers.read()
+        readers.wait_for(b'"position"')
+        with pytest.raises(Refused, match="429.*ThrottlingException"):
+            Reader(server)
+        ecs = server.boto()
+        ecs.register_task_definition(family="seen", containerDefinitions=[
+            {"name": "app", "image": "host", "memory": 16, "command": ["true"]}])
+        arn = ecs.run_task(taskDefinition="seen")["tasks"][0]["taskArn"].encode()
+        readers.wait_for(arn.rsplit(b"/", 1)[1])
+        assert threads_of(server) == threads
+    finally:
+        readers.close()
+
+    # There is room again.
     def one_more():
         try:
-            Reader(fleet.server).close()
+            Reader(server).close()
             return True
         except Refused:
             return False
 
-    wait_until(one_more, "a place is free")
-    assert slipway.process.poll() is None
+    wait_until(one_more, "there is room for a stream")
 
 
 # ---- webhooks ----

@@ -65,7 +65,7 @@ def test_everything_in_the_model_is_used_and_described(model):
         requestUri="/v2/{name}"), "no route of this API"),
     (lambda model: model["operations"]["GetEnvironment"]["http"].update(
         method="PUT"), "have the same route"),
-    (lambda model: model["shapes"]["GetEnvironmentRequest"].update(payload="name"), "payloads"),
+    (lambda model: model["shapes"]["GetEnvironmentRequest"].update(payload="name"), "only streams"),
     (lambda model: model["shapes"]["ListTasksRequest"]["members"]["cluster"].update(
         location="header"), "ListTasks.cluster"),
     (lambda model: model["shapes"]["ListTasksRequest"]["members"]["cluster"].update(
@@ -99,6 +99,8 @@ def sample(model, name):
     if kind == "structure":
         return {member: sample(model, reference["shape"])
                 for member, reference in shape["members"].items()}
+    if kind == "blob":
+        return b"x"
     if kind == "list":
         return [sample(model, shape["member"]["shape"])]
     return {"string": "x" * max(1, shape.get("min", 1)), "integer": shape.get("min", 1),
@@ -286,6 +288,37 @@ def test_refusals_are_audited(start_slipway, tmp_path):
     assert lines[0]["requestId"] == answer.json["requestId"]
 
 
+NOTHING = {"Version": "2012-10-17", "Statement": [
+    {"Effect": "Allow", "Action": "ecs:ListClusters", "Resource": "*"}]}
+# Policies cannot deny them: they need the key that began the program.
+OF_A_SESSION = {"SendCommandInput", "EndCommandInput", "ResizeCommandTerminal"}
+
+
+def test_every_operation_is_denied_and_audited(start_slipway, model, tmp_path):
+    """For each one: a call of a key that may do nothing, one without a signature, and their lines in the audit log."""
+    config = tmp_path / "slipway.yaml"
+    config.write_text("audit:\n  reads: true\n")
+    server = start_slipway("--config", config)
+    key = ask(server, "POST", "/v1/keys", json.dumps(
+        {"user": "nothing", "policy": NOTHING}).encode()).json
+    log = os.path.join(server.state, "audit.log")
+    for name, operation in model["operations"].items():
+        method, path = operation["http"]["method"], operation["http"]["requestUri"]
+        path = re.sub(r"\{\w+\}", "x", path)
+        unsigned = server.request(method, path)
+        expect_error(unsigned, 403, "MissingAuthenticationTokenException", "")
+        denied = ask(server, method, path, key=key)
+        if name in OF_A_SESSION:
+            assert denied.status in (400, 404), (name, denied.text)
+        else:
+            expect_error(denied, 403, "AccessDeniedException", "not authorized to perform")
+        with open(log, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file][-2:]
+        assert [(line["operation"], line["result"], line["requestId"]) for line in lines] == [
+            (f"slipway:{name}", answer.json["code"], answer.json["requestId"])
+            for answer in (unsigned, denied)], name
+
+
 # ---- OpenAPI ----
 
 def references(value):
@@ -327,6 +360,9 @@ def test_openapi_describes_every_operation(slipway, model):
         assert labels == set(re.findall(r"\{(\w+)\}", path))
         members = model["shapes"][operation["input"]["shape"]]["members"]
         body = ours.get("requestBody", {"content": {"application/json": {"schema": {}}}})
+        if "application/octet-stream" in body["content"]:
+            assert set(members) == labels | {model["shapes"][operation["input"]["shape"]]["payload"]}
+            continue
         schema = body["content"]["application/json"]["schema"]
         schema = schema["oneOf"][0] if "oneOf" in schema else schema
         assert len(members) == len(ours["parameters"]) + len(schema.get("properties", ()))

@@ -76,7 +76,7 @@ def test_logs_of_a_chosen_container(slipway, ecs, mark):
     result = slipway_run(slipway, "logs", arn)
     assert result.returncode == 1 and b"several: app, beside" in result.stderr
     result = slipway_run(slipway, "logs", "-c", "none", arn)
-    assert result.returncode == 1 and b"no container 'none'" in result.stderr
+    assert result.returncode == 1 and b"container 'none' not found" in result.stderr
 
 
 @pytest.mark.sanitized
@@ -224,7 +224,7 @@ def test_exec_refused(slipway, ecs, mark, task):
     result = slipway_run(slipway, "exec", task, "--", "/no/such/program")
     assert result.returncode == 127 and b"/no/such/program" in result.stderr
     result = slipway_run(slipway, "exec", "0" * 32, "--", "true")
-    assert result.returncode == 1 and b"there is no task" in result.stderr
+    assert result.returncode == 1 and b"not found" in result.stderr
     arn, = run(ecs, define(ecs, "short", container(mark, "exit 0")))
     stopped(ecs, arn)
     result = slipway_run(slipway, "exec", arn, "--", "true")
@@ -256,13 +256,13 @@ def test_policies_hold(slipway, task, tmp_path):
                                    "Resource": "arn:aws:ecs:*:*:task/default/*"}], tmp_path)
     wait_until(lambda: slipway_run(slipway, "logs", task, key=logs).stdout == b"begun\n", "it is read")
     result = slipway_run(slipway, "exec", task, "--", "true", key=logs)
-    assert result.returncode == 1 and b"may not do ecs:ExecuteCommand" in result.stderr
+    assert result.returncode == 1 and b"not authorized to perform: ecs:ExecuteCommand" in result.stderr
     assert slipway_run(slipway, "exec", task, "--", "true", key=programs).returncode == 0
     result = slipway_run(slipway, "logs", task, key=programs)
-    assert result.returncode == 1 and b"may not do slipway:GetTaskLogs" in result.stderr
+    assert result.returncode == 1 and b"not authorized to perform: slipway:GetTaskLogs" in result.stderr
     # Nor does the answer reveal whether there is a task.
     result = slipway_run(slipway, "exec", "0" * 32, "--", "true", key=logs)
-    assert result.returncode == 1 and b"may not do" in result.stderr
+    assert result.returncode == 1 and b"not authorized" in result.stderr
     # Unsigned requests, and input for another's session.
     assert slipway.request("POST", "/v1/exec", "{}").status == 403
     assert slipway.request("POST", "/v1/logs", "{}").status == 403

@@ -20,33 +20,38 @@
 	WORD_(DescribeDnsResponse) WORD_(DescribeTraffic) WORD_(DescribeTrafficRequest) \
 	WORD_(DescribeTrafficResponse) WORD_(DiffChange) WORD_(DiffCounts) WORD_(DiffEnvironment) \
 	WORD_(DiffEnvironmentRequest) WORD_(DiffEnvironmentResponse) WORD_(DiffItem) \
-	WORD_(ENABLED) WORD_(EcsEventFailure) WORD_(EntityVersionTooOldException) \
-	WORD_(Environment) WORD_(EnvironmentHealth) WORD_(EnvironmentStatus) \
-	WORD_(EnvironmentSummary) WORD_(EnvironmentType) WORD_(EnvironmentVersion) \
-	WORD_(FailedInstance) WORD_(GetDeployment) WORD_(GetDeploymentRequest) \
-	WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) WORD_(GetEnvironmentVersion) \
-	WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) WORD_(GetInstanceRequest) \
-	WORD_(Instance) WORD_(InstanceGroup) WORD_(InternalServiceException) \
-	WORD_(InvalidParameterException) WORD_(Key) WORD_(LimitExceededException) \
-	WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
-	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
-	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
-	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
-	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
-	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListInstances) \
-	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListKeys) \
-	WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListTasks) WORD_(ListTasksRequest) \
-	WORD_(ListTasksResponse) WORD_(LoadBalancer) WORD_(NetworkConfiguration) WORD_(OnFailure) \
-	WORD_(PostEcsEvents) WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) \
-	WORD_(RequestedStatus) WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
-	WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
+	WORD_(ENABLED) WORD_(EcsEventFailure) WORD_(EndCommandInput) WORD_(EndCommandInputRequest) \
+	WORD_(EndCommandInputResponse) WORD_(EntityVersionTooOldException) WORD_(Environment) \
+	WORD_(EnvironmentHealth) WORD_(EnvironmentStatus) WORD_(EnvironmentSummary) \
+	WORD_(EnvironmentType) WORD_(EnvironmentVersion) WORD_(ExecuteCommand) \
+	WORD_(ExecuteCommandRequest) WORD_(FailedInstance) WORD_(GetDeployment) \
+	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
+	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
+	WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) WORD_(Instance) \
+	WORD_(InstanceGroup) WORD_(InternalServiceException) WORD_(InvalidParameterException) \
+	WORD_(Key) WORD_(LimitExceededException) WORD_(ListDeployments) \
+	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
+	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
+	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
+	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
+	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
+	WORD_(ListInstances) WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) \
+	WORD_(ListKeys) WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListTasks) \
+	WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) \
+	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PostEcsEvents) \
+	WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) WORD_(RequestedStatus) \
+	WORD_(ResizeCommandTerminal) WORD_(ResizeCommandTerminalRequest) \
+	WORD_(ResizeCommandTerminalResponse) WORD_(ResourceExistsException) \
+	WORD_(ResourceInUseException) WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
 	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
-	WORD_(RunStatus) WORD_(ScheduleState) WORD_(Service) WORD_(ServiceUnavailableException) \
-	WORD_(StartDeployment) WORD_(StartDeploymentRequest) WORD_(StartDeploymentResponse) \
-	WORD_(StopDeployment) WORD_(StopDeploymentRequest) WORD_(StopDeploymentResponse) \
-	WORD_(StreamInstances) WORD_(StreamInstancesRequest) WORD_(StreamResponse) \
-	WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(Task) WORD_(TaskDefinitionState) \
-	WORD_(TaskHealth) WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
+	WORD_(RunStatus) WORD_(ScheduleState) WORD_(SendCommandInput) \
+	WORD_(SendCommandInputRequest) WORD_(SendCommandInputResponse) WORD_(Service) \
+	WORD_(ServiceUnavailableException) WORD_(StartDeployment) WORD_(StartDeploymentRequest) \
+	WORD_(StartDeploymentResponse) WORD_(StopDeployment) WORD_(StopDeploymentRequest) \
+	WORD_(StopDeploymentResponse) WORD_(StreamInstances) WORD_(StreamInstancesRequest) \
+	WORD_(StreamResponse) WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(Task) \
+	WORD_(TaskDefinitionState) WORD_(TaskHealth) WORD_(TaskNotReachableException) \
+	WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
 	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) \
 	WORD_(UnsupportedFeatureException) WORD_(UpdateEnvironment) \
 	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
@@ -56,39 +61,40 @@
 	WORD_(attribute) WORD_(attributes) WORD_(autoscaling) WORD_(awsvpcConfiguration) \
 	WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) WORD_(baseVersion) WORD_(before) \
 	WORD_(blocked) WORD_(body) WORD_(bytesIn) WORD_(bytesOut) WORD_(canary) WORD_(canceled) \
-	WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(completed) \
-	WORD_(connectFailures) WORD_(connections) WORD_(containerName) WORD_(containerPort) \
-	WORD_(count) WORD_(counters) WORD_(counts) WORD_(createdAt) WORD_(createdBy) \
-	WORD_(currentState) WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deleting) \
-	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
-	WORD_(deployments) WORD_(desired) WORD_(desiredCount) WORD_(desiredStatus) WORD_(domain) \
-	WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
-	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
-	WORD_(environments) WORD_(events) WORD_(evictions) WORD_(exitCode) WORD_(failed) \
-	WORD_(failedCount) WORD_(failedInstances) WORD_(failures) WORD_(group) WORD_(groups) \
-	WORD_(health) TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) \
-	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
-	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(instance) \
-	WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) \
-	WORD_(keys) WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) \
-	WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) \
-	WORD_(latestVersion) WORD_(launching) WORD_(listeners) WORD_(loadBalancer) \
-	WORD_(maxActivePercent) WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) \
-	WORD_(member) WORD_(message) WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) \
-	WORD_(missing) WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) \
-	WORD_(nextAttemptAt) WORD_(nextRunAt) WORD_(nextToken) WORD_(number) WORD_(observedAt) \
-	WORD_(onFailure) WORD_(outdated) WORD_(pending) WORD_(pendingDeployment) \
-	WORD_(pendingTasks) WORD_(policy) WORD_(previousVersion) WORD_(priority) WORD_(processes) \
-	WORD_(protocol) WORD_(proved) WORD_(reason) WORD_(refused) WORD_(replace) \
-	WORD_(replaceThenTerminate) WORD_(requestId) WORD_(resets) WORD_(resourceId) \
-	WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) \
-	WORD_(runningTasks) WORD_(runs) WORD_(schedule) WORD_(scheduleState) \
-	WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) WORD_(settled) \
-	WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) \
-	WORD_(state) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
-	WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(target) WORD_(targetGroupArn) \
-	WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) \
-	WORD_(tasks) WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
+	WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) \
+	WORD_(completed) WORD_(connectFailures) WORD_(connections) WORD_(container) \
+	WORD_(containerName) WORD_(containerPort) WORD_(count) WORD_(counters) WORD_(counts) \
+	WORD_(createdAt) WORD_(createdBy) WORD_(currentState) WORD_(cut) WORD_(datagramsIn) \
+	WORD_(datagramsOut) WORD_(deleting) WORD_(deploymentConfiguration) WORD_(deploymentId) \
+	WORD_(deploymentType) WORD_(deployments) WORD_(desired) WORD_(desiredCount) \
+	WORD_(desiredStatus) WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) \
+	WORD_(entityVersion) WORD_(environment) WORD_(environmentName) WORD_(environmentType) \
+	WORD_(environmentVersion) WORD_(environments) WORD_(events) WORD_(evictions) \
+	WORD_(exitCode) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) WORD_(failures) \
+	WORD_(follow) WORD_(group) WORD_(groups) WORD_(health) \
+	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) WORD_(idleEnds) \
+	WORD_(ignored) TEXT_(in_progress, "in-progress") WORD_(inProgressDeployment) \
+	WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) WORD_(instanceArn) \
+	WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) WORD_(keys) \
+	WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) WORD_(lastMissedReason) \
+	WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) WORD_(latestVersion) WORD_(launching) \
+	WORD_(listeners) WORD_(loadBalancer) WORD_(maxActivePercent) WORD_(maxDown) \
+	WORD_(maxOverPercent) WORD_(maxResults) WORD_(member) WORD_(message) \
+	WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) WORD_(missing) WORD_(name) \
+	WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) WORD_(nextRunAt) \
+	WORD_(nextToken) WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) \
+	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(policy) \
+	WORD_(previousVersion) WORD_(priority) WORD_(processes) WORD_(protocol) WORD_(proved) \
+	WORD_(reason) WORD_(refused) WORD_(replace) WORD_(replaceThenTerminate) WORD_(requestId) \
+	WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) WORD_(role) \
+	WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(runningTasks) WORD_(runs) WORD_(schedule) \
+	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) \
+	WORD_(session) WORD_(settled) WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) \
+	WORD_(startedAt) WORD_(startedBy) WORD_(state) WORD_(status) WORD_(statusReason) \
+	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(subnets) \
+	WORD_(succeeded) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) \
+	WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) \
+	WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(truncated) WORD_(type) \
 	WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) \
 	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds) WORD_(weight) \
@@ -105,37 +111,40 @@ enum {
 	S_DeploymentSummary, S_DeploymentType, S_DescribeDnsRequest, S_DescribeDnsResponse,
 	S_DescribeTrafficRequest, S_DescribeTrafficResponse, S_DiffChange, S_DiffCounts,
 	S_DiffEnvironmentRequest, S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure,
-	S_EntityVersionTooOldException, S_Environment, S_EnvironmentHealth, S_EnvironmentStatus,
-	S_EnvironmentSummary, S_EnvironmentType, S_EnvironmentVersion, S_FailedInstance,
+	S_EndCommandInputRequest, S_EndCommandInputResponse, S_EntityVersionTooOldException,
+	S_Environment, S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary,
+	S_EnvironmentType, S_EnvironmentVersion, S_ExecuteCommandRequest, S_FailedInstance,
 	S_GetDeploymentRequest, S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest,
-	S_GetInstanceRequest, S_Instance, S_InstanceGroup, S_InternalServiceException,
-	S_InvalidParameterException, S_Key, S_LimitExceededException,
+	S_GetInstanceRequest, S_GetTaskLogsRequest, S_Instance, S_InstanceGroup,
+	S_InternalServiceException, S_InvalidParameterException, S_Key, S_LimitExceededException,
 	S_ListDeploymentsByStatusRequest, S_ListDeploymentsByStatusResponse,
 	S_ListDeploymentsRequest, S_ListDeploymentsResponse, S_ListEnvironmentVersionsRequest,
 	S_ListEnvironmentVersionsResponse, S_ListEnvironmentsRequest, S_ListEnvironmentsResponse,
 	S_ListInstancesRequest, S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse,
 	S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer, S_NetworkConfiguration,
 	S_OnFailure, S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_RequestedStatus,
-	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
-	S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run, S_RunStatus,
-	S_ScheduleState, S_ServiceUnavailableException, S_StartDeploymentRequest,
-	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
-	S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest, S_Task,
-	S_TaskDefinitionState, S_TaskHealth, S_ThrottlingException, S_TrafficCounters,
-	S_TrafficGroup, S_TrafficListener, S_TrafficRoute, S_TrafficTarget,
-	S_UnsupportedFeatureException, S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse,
-	S_VersionConflictException, S_boolean, S_document, S_integer, S_integer_from_0_to_100,
-	S_integer_from_0_to_1000, S_integer_from_0_to_1000000, S_integer_from_0_to_2592000,
-	S_integer_from_0_to_65535, S_integer_from_100_to_1000, S_integer_from_1_to_1000,
-	S_integer_from_1_to_1000000, S_integer_from_1_to_2592000, S_list_of_Attribute,
-	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
+	S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse, S_ResourceExistsException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_RollbackDeploymentRequest,
+	S_RollbackDeploymentResponse, S_Run, S_RunStatus, S_ScheduleState,
+	S_SendCommandInputRequest, S_SendCommandInputResponse, S_ServiceUnavailableException,
+	S_StartDeploymentRequest, S_StartDeploymentResponse, S_StopDeploymentRequest,
+	S_StopDeploymentResponse, S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest,
+	S_Task, S_TaskDefinitionState, S_TaskHealth, S_TaskNotReachableException,
+	S_ThrottlingException, S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute,
+	S_TrafficTarget, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
+	S_UpdateEnvironmentResponse, S_VersionConflictException, S_boolean, S_document, S_integer,
+	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_1000000,
+	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
+	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
+	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
 	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Run, S_list_of_Task,
 	S_list_of_TaskDefinitionState, S_list_of_TrafficGroup, S_list_of_TrafficListener,
 	S_list_of_TrafficRoute, S_list_of_TrafficTarget, S_list_of_document_from_1_to_1000,
-	S_list_of_document_to_32, S_list_of_string, S_list_of_string_from_1_to_1024_to_32,
-	S_list_of_string_from_1_to_128_to_16, S_list_of_string_from_1_to_64_to_16, S_long,
-	S_long_from_0, S_string, S_string_from_1_to_1024, S_string_from_1_to_128,
+	S_list_of_document_to_32, S_list_of_string, S_list_of_string_from_1_to_1000,
+	S_list_of_string_from_1_to_1024_to_32, S_list_of_string_from_1_to_128_to_16,
+	S_list_of_string_from_1_to_64_to_16, S_long, S_long_from_0, S_string,
+	S_string_from_1_to_1024, S_string_from_1_to_128, S_string_from_1_to_2048,
 	S_string_from_1_to_30, S_string_from_1_to_4096, S_string_from_1_to_512,
 	S_string_from_1_to_64, S_string_from_6_to_256, S_timestamp,
 };
@@ -169,15 +178,19 @@ enum {
 	RANGE(M_DiffEnvironmentResponse, 12),
 	RANGE(M_DiffItem, 6),
 	RANGE(M_EcsEventFailure, 2),
+	RANGE(M_EndCommandInputRequest, 1),
+	RANGE(M_EndCommandInputResponse, 0),
 	RANGE(M_EntityVersionTooOldException, 3),
 	RANGE(M_Environment, 27),
 	RANGE(M_EnvironmentSummary, 14),
 	RANGE(M_EnvironmentVersion, 12),
+	RANGE(M_ExecuteCommandRequest, 6),
 	RANGE(M_FailedInstance, 6),
 	RANGE(M_GetDeploymentRequest, 2),
 	RANGE(M_GetEnvironmentRequest, 1),
 	RANGE(M_GetEnvironmentVersionRequest, 2),
 	RANGE(M_GetInstanceRequest, 3),
+	RANGE(M_GetTaskLogsRequest, 3),
 	RANGE(M_Instance, 13),
 	RANGE(M_InstanceGroup, 2),
 	RANGE(M_InternalServiceException, 3),
@@ -202,6 +215,8 @@ enum {
 	RANGE(M_NetworkConfiguration, 1),
 	RANGE(M_PostEcsEventsRequest, 2),
 	RANGE(M_PostEcsEventsResponse, 3),
+	RANGE(M_ResizeCommandTerminalRequest, 3),
+	RANGE(M_ResizeCommandTerminalResponse, 0),
 	RANGE(M_ResourceExistsException, 5),
 	RANGE(M_ResourceInUseException, 5),
 	RANGE(M_ResourceNotFoundException, 5),
@@ -209,6 +224,8 @@ enum {
 	RANGE(M_RollbackDeploymentResponse, 3),
 	RANGE(M_Run, 10),
 	RANGE(M_ScheduleState, 7),
+	RANGE(M_SendCommandInputRequest, 2),
+	RANGE(M_SendCommandInputResponse, 0),
 	RANGE(M_ServiceUnavailableException, 3),
 	RANGE(M_StartDeploymentRequest, 3),
 	RANGE(M_StartDeploymentResponse, 3),
@@ -219,6 +236,7 @@ enum {
 	RANGE(M_StreamTasksRequest, 4),
 	RANGE(M_Task, 21),
 	RANGE(M_TaskDefinitionState, 4),
+	RANGE(M_TaskNotReachableException, 3),
 	RANGE(M_ThrottlingException, 3),
 	RANGE(M_TrafficCounters, 14),
 	RANGE(M_TrafficGroup, 3),
@@ -387,6 +405,8 @@ static const struct shape_member members[] = {
 	/* EcsEventFailure */
 	MEMBER(index, integer, REQUIRED),
 	MEMBER(reason, string, REQUIRED),
+	/* EndCommandInputRequest */
+	MEMBER(session, string_from_1_to_64, REQUIRED),
 	/* EntityVersionTooOldException */
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
@@ -447,6 +467,13 @@ static const struct shape_member members[] = {
 	MEMBER(environmentVersion, string_from_1_to_64, REQUIRED),
 	MEMBER(networkConfiguration, NetworkConfiguration, 0),
 	MEMBER(deploymentConfiguration, DeploymentConfiguration, 0),
+	/* ExecuteCommandRequest */
+	MEMBER(rows, integer_from_0_to_1000, 0),
+	MEMBER(task, string_from_1_to_2048, REQUIRED),
+	MEMBER(columns, integer_from_0_to_1000, 0),
+	MEMBER(command, list_of_string_from_1_to_1000, REQUIRED),
+	MEMBER(terminal, boolean, 0),
+	MEMBER(container, string, 0),
 	/* FailedInstance */
 	MEMBER(task, string, 0),
 	MEMBER(reason, string, REQUIRED),
@@ -466,6 +493,10 @@ static const struct shape_member members[] = {
 	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(cluster, string_from_1_to_512, REQUIRED),
 	MEMBER_AS(instance, string_from_1_to_512, REQUIRED, id),
+	/* GetTaskLogsRequest */
+	MEMBER(task, string_from_1_to_2048, REQUIRED),
+	MEMBER(follow, boolean, 0),
+	MEMBER(container, string, 0),
 	/* Instance */
 	MEMBER(stale, boolean, 0),
 	MEMBER(status, string, REQUIRED),
@@ -574,6 +605,10 @@ static const struct shape_member members[] = {
 	MEMBER(ignored, integer, REQUIRED),
 	MEMBER(accepted, integer, REQUIRED),
 	MEMBER(failures, list_of_EcsEventFailure, 0),
+	/* ResizeCommandTerminalRequest */
+	MEMBER(rows, integer_from_0_to_1000, REQUIRED),
+	MEMBER(columns, integer_from_0_to_1000, REQUIRED),
+	MEMBER(session, string_from_1_to_64, REQUIRED),
 	/* ResourceExistsException */
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
@@ -619,6 +654,9 @@ static const struct shape_member members[] = {
 	MEMBER(missedRuns, integer, 0),
 	MEMBER(lastMissedAt, timestamp, 0),
 	MEMBER(lastMissedReason, string, 0),
+	/* SendCommandInputRequest */
+	MEMBER(input, document, 0),
+	MEMBER(session, string_from_1_to_64, REQUIRED),
 	/* ServiceUnavailableException */
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
@@ -675,6 +713,10 @@ static const struct shape_member members[] = {
 	MEMBER(activeCount, integer, REQUIRED),
 	MEMBER(taskDefinition, string, REQUIRED),
 	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* TaskNotReachableException */
+	MEMBER(code, string, 0),
+	MEMBER(message, string, 0),
+	MEMBER(requestId, string, 0),
 	/* ThrottlingException */
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
@@ -783,7 +825,7 @@ static const struct shape_name values[] = {
 enum { L_none,
 	L_any_to_16, L_any_to_32, L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_1000000,
 	L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_128, L_1_to_512, L_1_to_1000, L_1_to_1024,
-	L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_6_to_256, L_100_to_1000,
+	L_1_to_2048, L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_6_to_256, L_100_to_1000,
 };
 
 static const struct shape_limits limits[] = {
@@ -802,6 +844,7 @@ static const struct shape_limits limits[] = {
 	[L_1_to_512] = {1, 512},
 	[L_1_to_1000] = {1, 1000},
 	[L_1_to_1024] = {1, 1024},
+	[L_1_to_2048] = {1, 2048},
 	[L_1_to_4096] = {1, 4096},
 	[L_1_to_1000000] = {1, 1000000},
 	[L_1_to_2592000] = {1, 2592000},
@@ -841,6 +884,8 @@ static const struct shape shapes[] = {
 	[S_DiffEnvironmentResponse] = {STRUCTURE(DiffEnvironmentResponse), .required = 6},
 	[S_DiffItem] = {STRUCTURE(DiffItem), .required = 2},
 	[S_EcsEventFailure] = {STRUCTURE(EcsEventFailure), .required = 2},
+	[S_EndCommandInputRequest] = {STRUCTURE(EndCommandInputRequest), .required = 1},
+	[S_EndCommandInputResponse] = {STRUCTURE(EndCommandInputResponse)},
 	[S_EntityVersionTooOldException] = {STRUCTURE(EntityVersionTooOldException), .status = 410, .flags = ERROR},
 	[S_Environment] = {STRUCTURE(Environment), .required = 8},
 	[S_EnvironmentHealth] = {ENUM(EnvironmentHealth)},
@@ -848,11 +893,13 @@ static const struct shape shapes[] = {
 	[S_EnvironmentSummary] = {STRUCTURE(EnvironmentSummary), .required = 8},
 	[S_EnvironmentType] = {ENUM(EnvironmentType)},
 	[S_EnvironmentVersion] = {STRUCTURE(EnvironmentVersion), .required = 3},
+	[S_ExecuteCommandRequest] = {STRUCTURE(ExecuteCommandRequest), .required = 2},
 	[S_FailedInstance] = {STRUCTURE(FailedInstance), .required = 2},
 	[S_GetDeploymentRequest] = {STRUCTURE(GetDeploymentRequest), .required = 2},
 	[S_GetEnvironmentRequest] = {STRUCTURE(GetEnvironmentRequest), .required = 1},
 	[S_GetEnvironmentVersionRequest] = {STRUCTURE(GetEnvironmentVersionRequest), .required = 2},
 	[S_GetInstanceRequest] = {STRUCTURE(GetInstanceRequest), .required = 2},
+	[S_GetTaskLogsRequest] = {STRUCTURE(GetTaskLogsRequest), .required = 1},
 	[S_Instance] = {STRUCTURE(Instance), .required = 3},
 	[S_InstanceGroup] = {STRUCTURE(InstanceGroup), .required = 1},
 	[S_InternalServiceException] = {STRUCTURE(InternalServiceException), .status = 500, .flags = ERROR | SERVER_FAULT},
@@ -879,6 +926,8 @@ static const struct shape shapes[] = {
 	[S_PostEcsEventsRequest] = {STRUCTURE(PostEcsEventsRequest), .required = 1},
 	[S_PostEcsEventsResponse] = {STRUCTURE(PostEcsEventsResponse), .required = 2},
 	[S_RequestedStatus] = {ENUM(RequestedStatus)},
+	[S_ResizeCommandTerminalRequest] = {STRUCTURE(ResizeCommandTerminalRequest), .required = 3},
+	[S_ResizeCommandTerminalResponse] = {STRUCTURE(ResizeCommandTerminalResponse)},
 	[S_ResourceExistsException] = {STRUCTURE(ResourceExistsException), .status = 409, .flags = ERROR},
 	[S_ResourceInUseException] = {STRUCTURE(ResourceInUseException), .status = 409, .flags = ERROR},
 	[S_ResourceNotFoundException] = {STRUCTURE(ResourceNotFoundException), .status = 404, .flags = ERROR},
@@ -887,6 +936,8 @@ static const struct shape shapes[] = {
 	[S_Run] = {STRUCTURE(Run), .required = 2},
 	[S_RunStatus] = {ENUM(RunStatus)},
 	[S_ScheduleState] = {STRUCTURE(ScheduleState)},
+	[S_SendCommandInputRequest] = {STRUCTURE(SendCommandInputRequest), .required = 1},
+	[S_SendCommandInputResponse] = {STRUCTURE(SendCommandInputResponse)},
 	[S_ServiceUnavailableException] = {STRUCTURE(ServiceUnavailableException), .status = 503, .flags = ERROR | SERVER_FAULT},
 	[S_StartDeploymentRequest] = {STRUCTURE(StartDeploymentRequest), .required = 2},
 	[S_StartDeploymentResponse] = {STRUCTURE(StartDeploymentResponse), .required = 2},
@@ -898,6 +949,7 @@ static const struct shape shapes[] = {
 	[S_Task] = {STRUCTURE(Task), .required = 3},
 	[S_TaskDefinitionState] = {STRUCTURE(TaskDefinitionState), .required = 3},
 	[S_TaskHealth] = {ENUM(TaskHealth)},
+	[S_TaskNotReachableException] = {STRUCTURE(TaskNotReachableException), .status = 409, .flags = ERROR},
 	[S_ThrottlingException] = {STRUCTURE(ThrottlingException), .status = 429, .flags = ERROR},
 	[S_TrafficCounters] = {STRUCTURE(TrafficCounters), .required = 14},
 	[S_TrafficGroup] = {STRUCTURE(TrafficGroup), .required = 3},
@@ -940,6 +992,7 @@ static const struct shape shapes[] = {
 	[S_list_of_document_from_1_to_1000] = {.type = SHAPE_LIST, .element = S_document, .limits = L_1_to_1000},
 	[S_list_of_document_to_32] = {.type = SHAPE_LIST, .element = S_document, .limits = L_any_to_32},
 	[S_list_of_string] = {.type = SHAPE_LIST, .element = S_string},
+	[S_list_of_string_from_1_to_1000] = {.type = SHAPE_LIST, .element = S_string, .limits = L_1_to_1000},
 	[S_list_of_string_from_1_to_1024_to_32] = {.type = SHAPE_LIST, .element = S_string_from_1_to_1024, .limits = L_any_to_32},
 	[S_list_of_string_from_1_to_128_to_16] = {.type = SHAPE_LIST, .element = S_string_from_1_to_128, .limits = L_any_to_16},
 	[S_list_of_string_from_1_to_64_to_16] = {.type = SHAPE_LIST, .element = S_string_from_1_to_64, .limits = L_any_to_16},
@@ -948,6 +1001,7 @@ static const struct shape shapes[] = {
 	[S_string] = {.type = SHAPE_STRING},
 	[S_string_from_1_to_1024] = {.type = SHAPE_STRING, .limits = L_1_to_1024},
 	[S_string_from_1_to_128] = {.type = SHAPE_STRING, .limits = L_1_to_128},
+	[S_string_from_1_to_2048] = {.type = SHAPE_STRING, .limits = L_1_to_2048},
 	[S_string_from_1_to_30] = {.type = SHAPE_STRING, .limits = L_1_to_30},
 	[S_string_from_1_to_4096] = {.type = SHAPE_STRING, .limits = L_1_to_4096},
 	[S_string_from_1_to_512] = {.type = SHAPE_STRING, .limits = L_1_to_512},
@@ -965,10 +1019,13 @@ enum {
 	RANGE(X_DescribeDns, 6),
 	RANGE(X_DescribeTraffic, 6),
 	RANGE(X_DiffEnvironment, 7),
+	RANGE(X_EndCommandInput, 7),
+	RANGE(X_ExecuteCommand, 8),
 	RANGE(X_GetDeployment, 7),
 	RANGE(X_GetEnvironment, 7),
 	RANGE(X_GetEnvironmentVersion, 7),
 	RANGE(X_GetInstance, 7),
+	RANGE(X_GetTaskLogs, 8),
 	RANGE(X_ListDeployments, 7),
 	RANGE(X_ListDeploymentsByStatus, 6),
 	RANGE(X_ListEnvironmentVersions, 7),
@@ -977,7 +1034,9 @@ enum {
 	RANGE(X_ListKeys, 6),
 	RANGE(X_ListTasks, 7),
 	RANGE(X_PostEcsEvents, 6),
+	RANGE(X_ResizeCommandTerminal, 7),
 	RANGE(X_RollbackDeployment, 10),
+	RANGE(X_SendCommandInput, 7),
 	RANGE(X_StartDeployment, 10),
 	RANGE(X_StopDeployment, 8),
 	RANGE(X_StreamInstances, 8),
@@ -1012,6 +1071,14 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* EndCommandInput */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* ExecuteCommand */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_TaskNotReachableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* GetDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1028,6 +1095,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* GetTaskLogs */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_TaskNotReachableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* ListDeployments */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1056,11 +1127,19 @@ static const uint16_t errors[] = {
 	/* PostEcsEvents */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ResizeCommandTerminal */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* RollbackDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	S_VersionConflictException,
+	/* SendCommandInput */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* StartDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
@@ -1093,10 +1172,13 @@ static const struct shape_operation operations[] = {
 	OPERATION(DescribeDns, DescribeDnsRequest, DescribeDnsResponse, InvalidParameterException),
 	OPERATION(DescribeTraffic, DescribeTrafficRequest, DescribeTrafficResponse, InvalidParameterException),
 	OPERATION(DiffEnvironment, DiffEnvironmentRequest, DiffEnvironmentResponse, InvalidParameterException),
+	OPERATION(EndCommandInput, EndCommandInputRequest, EndCommandInputResponse, InvalidParameterException),
+	OPERATION(ExecuteCommand, ExecuteCommandRequest, StreamResponse, InvalidParameterException),
 	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
 	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
 	OPERATION(GetEnvironmentVersion, GetEnvironmentVersionRequest, EnvironmentVersion, InvalidParameterException),
 	OPERATION(GetInstance, GetInstanceRequest, Instance, InvalidParameterException),
+	OPERATION(GetTaskLogs, GetTaskLogsRequest, StreamResponse, InvalidParameterException),
 	OPERATION(ListDeployments, ListDeploymentsRequest, ListDeploymentsResponse, InvalidParameterException),
 	OPERATION(ListDeploymentsByStatus, ListDeploymentsByStatusRequest, ListDeploymentsByStatusResponse, InvalidParameterException),
 	OPERATION(ListEnvironmentVersions, ListEnvironmentVersionsRequest, ListEnvironmentVersionsResponse, InvalidParameterException),
@@ -1105,7 +1187,9 @@ static const struct shape_operation operations[] = {
 	OPERATION(ListKeys, ListKeysRequest, ListKeysResponse, InvalidParameterException),
 	OPERATION(ListTasks, ListTasksRequest, ListTasksResponse, InvalidParameterException),
 	OPERATION(PostEcsEvents, PostEcsEventsRequest, PostEcsEventsResponse, InvalidParameterException),
+	OPERATION(ResizeCommandTerminal, ResizeCommandTerminalRequest, ResizeCommandTerminalResponse, InvalidParameterException),
 	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
+	OPERATION(SendCommandInput, SendCommandInputRequest, SendCommandInputResponse, InvalidParameterException),
 	OPERATION(StartDeployment, StartDeploymentRequest, StartDeploymentResponse, InvalidParameterException),
 	OPERATION(StopDeployment, StopDeploymentRequest, StopDeploymentResponse, InvalidParameterException),
 	OPERATION(StreamInstances, StreamInstancesRequest, StreamResponse, InvalidParameterException),

@@ -58,8 +58,6 @@ const struct aws_operation daemon_operations[] = {
 		.mode = AWS_WRITE,
 		.run = environment_deployment_stop,
 		.resources = environment_resources},
-	{.name = "StreamInstances", .mode = AWS_READ, .run = state_stream_check},
-	{.name = "StreamTasks", .mode = AWS_READ, .run = state_stream_check},
 	{.name = "UpdateEnvironment",
 		.mode = AWS_WRITE,
 		.prepare = environment_update_prepare,
