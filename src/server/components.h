@@ -83,10 +83,10 @@ struct server {
 	struct daemon_context environments;
 	struct http_client *target_client; /* for the targets; NULL as those: there are none */
 	struct aws_targets *targets;       /* remote ECS */
-	struct claims *claims;           /* which server does what, of those that share the store */
-	struct manager *manager;         /* of environments; NULL as the one before: not yet */
+	struct claims *claims;          /* which server does what, of those that share the store */
+	struct manager *manager;        /* of environments; NULL as the one before: not yet */
 	struct notice_sender *webhooks; /* NULL: not yet */
-	struct traffic *traffic;         /* see traffic.c; NULL: not yet, or not any more */
+	struct traffic *traffic;        /* see traffic.c; NULL: not yet, or not any more */
 	struct admin_key admin_key;
 	_Atomic uint64_t hint_hash; /* of the last hint that was logged, and when */
 	_Atomic int64_t hint_ms;
@@ -119,6 +119,10 @@ void rest_refuse(struct http_exchange *exchange, int status, const char *code, c
  */
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
 	const char *service, struct sigv4_failure *failure);
+
+/* A line in the audit log for a request whose caller is not known. The operation is the client's own text. */
+void authentication_failed(struct server *server, const char *service, struct span operation,
+	bool write, const struct aws_answer *answer);
 
 /* wire.c: the request as signatures see it; and is it one of the query protocol? */
 struct sigv4_request *wire_signed_form(const struct http_request *request);

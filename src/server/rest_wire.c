@@ -130,31 +130,20 @@ static void refuse_route(struct server *server, struct http_exchange *exchange,
 			refused, &refusing);
 }
 
-/* The audit log has failed authentication, too: by request ID, since the caller is unknown. */
-struct disbelieved {
+struct refusing_caller {
 	struct server *server;
 	struct http_exchange *exchange;
 	const struct rest_match *match;
 };
 
-static void disbelieved(void *context, const struct aws_answer *answer)
+static void refused_caller(void *context, const struct aws_answer *answer)
 {
-	static const struct aws_caller none = {
-		.account = SPAN(""), .user = SPAN(""), .access_key = SPAN(""), .region = SPAN("")};
-	const struct disbelieved *refused = context;
-	struct server *server = refused->server;
+	const struct refusing_caller *refusing = context;
+	const struct rest_route *route = refusing->match->route;
 
-	audit_record(server->audit,
-		&(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
-			.caller = &none,
-			.service = server->rest.service.name,
-			.operation = span_of(refused->match->route->operation),
-			.resource = SPAN(""),
-			.error_type = answer->error_type,
-			.status = answer->status,
-			.request_id = answer->request_id,
-			.write = strcmp(refused->match->route->method, "GET") != 0});
-	respond(refused->exchange, answer, NULL);
+	authentication_failed(refusing->server, refusing->server->rest.service.name,
+		span_of(route->operation), strcmp(route->method, "GET") != 0, answer);
+	respond(refusing->exchange, answer, NULL);
 }
 
 void rest_wire_handle(struct server *server, struct http_exchange *exchange,
@@ -163,7 +152,7 @@ void rest_wire_handle(struct server *server, struct http_exchange *exchange,
 	struct sigv4_failure failure = {0};
 	const struct aws_caller *caller;
 	struct rest_match match;
-	struct disbelieved refusing = {server, exchange, &match};
+	struct refusing_caller refusing = {server, exchange, &match};
 	int code = rest_find(&rest_slipway, request->method, request->path, &match);
 
 	if (code == -ENOENT && unoffered_refuse(server, exchange, request))
@@ -179,7 +168,7 @@ void rest_wire_handle(struct server *server, struct http_exchange *exchange,
 	else
 		rest_refuse_request(server->dispatcher,
 			failure.status == 400 ? 403 : failure.status, failure.type,
-			span_of(failure.message), disbelieved, &refusing);
+			span_of(failure.message), refused_caller, &refusing);
 }
 
 void rest_wire_ping(struct server *server, struct http_exchange *exchange,

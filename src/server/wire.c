@@ -8,6 +8,8 @@
 #include "elb/elb.h"
 #include "server/components.h"
 
+#define AUDITED_NAME_MAX 128 /* bytes of an operation's name, which is a client's own text */
+
 static const struct http_header json_1_1[] = {
 	{SPAN("content-type"), SPAN("application/x-amz-json-1.1")},
 };
@@ -32,7 +34,7 @@ struct sigv4_request *wire_signed_form(const struct http_request *request)
 	return form;
 }
 
-/* With --auth none: everybody is the default account, in the region of the signature if there is one. */
+/* With --auth none: every client is the default account, in the region of the signature if there is one. */
 static const struct aws_caller *anonymous(struct server *server, const struct sigv4_request *form,
 	struct arena *arena)
 {
@@ -75,6 +77,25 @@ const struct aws_caller *authenticate(struct server *server, const struct http_r
 	return caller;
 }
 
+void authentication_failed(struct server *server, const char *service, struct span operation,
+	bool write, const struct aws_answer *answer)
+{
+	static const struct aws_caller none = {
+		.account = SPAN(""), .user = SPAN(""), .access_key = SPAN(""), .region = SPAN("")};
+
+	if (operation.length > AUDITED_NAME_MAX)
+		operation.length = AUDITED_NAME_MAX;
+	audit_record(server->audit, &(struct aws_audit){.time_ms = clock_wall_ms(server->clock),
+					    .caller = &none,
+					    .service = service,
+					    .operation = operation,
+					    .resource = SPAN(""),
+					    .error_type = answer->error_type,
+					    .status = answer->status,
+					    .request_id = answer->request_id,
+					    .write = write});
+}
+
 static void respond(struct http_exchange *exchange, int status, const char *request_id,
 	struct span body)
 {
@@ -97,6 +118,23 @@ static void respond_error(struct http_exchange *exchange, int status, const char
 	respond(exchange, status, NULL, json_to_text(body, request->arena));
 }
 
+/* Operations of these protocols do not show in the request whether they change something: all count as changes. */
+static void refuse_caller(struct server *server, struct http_exchange *exchange,
+	const char *service, struct span operation, const struct sigv4_failure *failure)
+{
+	const struct http_request *request = http_exchange_request(exchange);
+	struct json *body = json_new_object(request->arena);
+	struct aws_answer answer = {.status = failure->status, .error_type = failure->type};
+	char id[ID_UUID_SIZE];
+
+	aws_dispatcher_new_id(server->dispatcher, id);
+	answer.request_id = id;
+	json_set_string(request->arena, body, "__type", span_of(failure->type));
+	json_set_string(request->arena, body, "message", span_of(failure->message));
+	authentication_failed(server, service, operation, true, &answer);
+	respond(exchange, failure->status, id, json_to_text(body, request->arena));
+}
+
 static void answered(void *context, const struct aws_answer *answer)
 {
 	respond(context, answer->status, answer->request_id, answer->body);
@@ -114,10 +152,26 @@ static void query_answered(void *context, const struct aws_answer *answer)
 	http_respond_text(context, answer->status, headers, LENGTH(headers), answer->body);
 }
 
+struct refusing_query {
+	struct server *server;
+	struct http_exchange *exchange;
+	const char *service;
+	struct span action;
+};
+
+static void query_refused(void *context, const struct aws_answer *answer)
+{
+	const struct refusing_query *refusing = context;
+
+	authentication_failed(refusing->server, refusing->service, refusing->action, true, answer);
+	query_answered(refusing->exchange, answer);
+}
+
 static void handle_query(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
 	struct aws_query *query = arena_allocate(request->arena, sizeof(*query));
+	struct refusing_query refusing = {.server = server, .exchange = exchange};
 	struct sigv4_failure failure = {0};
 	const struct aws_caller *caller;
 
@@ -126,13 +180,14 @@ static void handle_query(struct server *server, struct http_exchange *exchange,
 		query);
 	if (!query->service && unoffered_refuse(server, exchange, request))
 		return;
-	caller = authenticate(server, request,
-		query->service ? query->service->name : elb_service.name, &failure);
+	refusing.service = query->service ? query->service->name : elb_service.name;
+	refusing.action = query->action;
+	caller = authenticate(server, request, refusing.service, &failure);
 	if (caller)
 		aws_query_dispatch(query, caller, request->arena, query_answered, exchange);
 	else
-		aws_query_refuse(query, failure.type, span_of(failure.message), query_answered,
-			exchange);
+		aws_query_refuse(query, failure.type, span_of(failure.message), query_refused,
+			&refusing);
 }
 
 bool wire_is_query(const struct http_request *request)
@@ -173,7 +228,8 @@ void wire_handle(struct server *server, struct http_exchange *exchange,
 		return;
 	caller = authenticate(server, request, service ? service->name : "ecs", &failure);
 	if (!caller) {
-		respond_error(exchange, failure.status, failure.type, span_of(failure.message));
+		refuse_caller(server, exchange, service ? service->name : "ecs",
+			service ? operation : SPAN(""), &failure);
 		return;
 	}
 	if (!service) {

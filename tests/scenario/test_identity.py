@@ -337,3 +337,20 @@ def test_auth_none_is_for_loopback(start_slipway):
     wrong = {"accessKeyId": "anybody", "secretAccessKey": "anything"}
     made = server.boto(key=wrong, region="eu-north-1").create_cluster(clusterName="y")
     assert made["cluster"]["clusterArn"] == "arn:aws:ecs:eu-north-1:000000000042:cluster/y"
+
+
+def test_failed_authentication_is_audited(start_slipway):
+    """In each protocol: the operation that was asked for, without a user."""
+    server = start_slipway()
+    stranger = {"accessKeyId": "AKIAXXXXXXXXXXXXXXXX", "secretAccessKey": "x" * 40}
+    for client, call in [(server.boto(key=stranger), "create_cluster"),
+                         (server.boto("elbv2", key=stranger), "describe_load_balancers"),
+                         (server.boto("servicediscovery", key=stranger), "list_namespaces")]:
+        with pytest.raises(client.exceptions.ClientError):
+            getattr(client, call)()
+    with open(os.path.join(server.state, "audit.log"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    assert [(line["operation"], line["user"]) for line in lines] == [
+        ("ecs:CreateCluster", ""), ("elasticloadbalancing:DescribeLoadBalancers", ""),
+        ("servicediscovery:ListNamespaces", "")]
+    assert all(line["requestId"] and line["result"] != "success" for line in lines)
