@@ -1,4 +1,5 @@
 /* StreamTasks and StreamInstances: streams of changes (environment/api/state_stream.h) as the source of a stream. */
+#include "environment/api/operations.h"
 #include "environment/api/state_stream.h"
 #include "server/components.h"
 #include "server/streams.h"
@@ -70,7 +71,7 @@ static void wake(void *context)
 	stream_wake(context);
 }
 
-/* What the stream operation leaves for the transport. */
+/* From the operation to the transport. */
 struct beginning {
 	struct stream *stream;
 	struct changes *changes;

@@ -272,7 +272,7 @@ void streams_stop(struct streams *streams)
 	if (!streams)
 		return;
 	wake_all(streams);
-	/* What is queued is still given out, and every turn now ends a stream. */
+	/* Queued keys are still given out, and every turn now ends a stream. */
 	work_queue_shut_down(streams->queue);
 	runner_join(streams->runner, NULL);
 	work_queue_free(streams->queue);

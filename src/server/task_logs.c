@@ -88,7 +88,7 @@ static int read_logs(void *source, struct buffer *out, struct stream_turn *ret_t
 	bool ended = !reading->follow || has_ended(reading);
 	uint64_t next = reading->offset;
 
-	/* What was there before the end was seen is everything. */
+	/* Everything was written before the end was seen. */
 	if (runtime->operations->read_logs(runtime, reading->target.token,
 		    reading->target.container, reading->offset, PIECE, out, &next, NULL) < 0)
 		return -ESHUTDOWN;
@@ -108,7 +108,7 @@ static const struct stream_operations operations = {
 	.free = free_reading,
 };
 
-/* What the operation leaves for the transport. */
+/* From the operation to the transport. */
 struct beginning {
 	struct stream *stream;
 	struct reading *reading;
