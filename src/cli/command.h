@@ -18,6 +18,8 @@ enum exit_code {
 	/* Of commands about environments: */
 	EXIT_NOT_COMPLETED = 3, /* a deployment did not complete */
 	EXIT_UNREACHABLE = 4,   /* the server is not there now */
+	EXIT_NO_INSTANCE = 5,   /* no instance matches the environment */
+	EXIT_CRASH_LOOP = 6,    /* a deployment's tasks fail again and again on an instance */
 	EXIT_INTERRUPTED = 130, /* by ctrl-c, as shells have it */
 };
 
@@ -42,6 +44,8 @@ void env_help(void);
 bool env_help_of(int count, char **arguments);
 int logs_run(const struct command *command, int count, char **arguments);
 int exec_run(const struct command *command, int count, char **arguments);
+/* How many arguments are slipway's: all before "--", or before the second that is no option. */
+int exec_count_own(int count, char **arguments);
 int chart_run(const struct command *command, int count, char **arguments);
 int dns_run(const struct command *command, int count, char **arguments);
 int demo_run(const struct command *command, int count, char **arguments);

@@ -24,7 +24,7 @@ struct env {
 		*timeout, *warm_up, *drain_timeout, *unreachable_timeout, *priority, *on_failure,
 		*role, *target, *version, *base_version, *format, *type, *count, *max_active,
 		*target_group, *container, *port, *schedule, *subnets, *security_groups,
-		*assign_public_ip, *status, *health, *prefix;
+		*assign_public_ip, *max_failures, *status, *health, *prefix;
 	bool replace_first, watch, terminate;
 };
 

@@ -20,7 +20,7 @@ static int answer_deployment(struct env *env, const struct json *answer, const c
 
 /* A deployment without instances completes at once: intended, or a misspelt name. A failed read
  * here is not an error, because the deployment has begun. */
-static void warn_of_nothing(struct env *env, struct span version)
+static bool matches_nothing(struct env *env, struct span version)
 {
 	static const char *const matching[] = {"start", "replace", "keep", "unreachable"};
 	const char *id = arena_copy(env->arena, version.data, version.length);
@@ -32,7 +32,7 @@ static void warn_of_nothing(struct env *env, struct span version)
 	if (env_try(env, "GET", env_path(env, ""), NULL, &environment, &err) < 0 ||
 		!span_is(env_text(environment, "environmentType"), "Daemon") ||
 		env_try(env, "GET", path, NULL, &answer, &err) < 0)
-		return;
+		return false;
 	for (size_t i = 0; i < LENGTH(matching); i++)
 		count += env_number(json_get(answer, "counts"), matching[i]);
 	if (count == 0)
@@ -40,6 +40,7 @@ static void warn_of_nothing(struct env *env, struct span version)
 			SPAN_ARGS(env_last_part(env_text(json_get(environment, "instanceGroup"),
 				"cluster"))),
 			env->name);
+	return count == 0;
 }
 
 /* The version that is meant, or the latest. */
@@ -58,18 +59,23 @@ static int read_version(struct env *env, struct span *ret_version)
 
 int env_deploy(struct env *env)
 {
+	uint64_t most;
 	struct json *body = json_new_object(env->arena), *answer;
 	struct span version;
+	bool nothing;
 	int code = read_version(env, &version);
 
 	if (code != EXIT_OK)
 		return code;
+	if (env->max_failures && !span_to_unsigned(span_of(env->max_failures), INT32_MAX, &most))
+		return command_misused(env->command, "--max-failures takes a number");
 	json_set_string(env->arena, body, "environmentVersion", version);
 	code = env_call(env, "POST", env_path(env, "/deployments"), body, &answer);
 	if (code != EXIT_OK)
 		return code;
-	warn_of_nothing(env, version);
-	return answer_deployment(env, answer, "Deployment");
+	nothing = matches_nothing(env, version);
+	code = answer_deployment(env, answer, "Deployment");
+	return code == EXIT_OK && nothing ? EXIT_NO_INSTANCE : code;
 }
 
 int env_rollback(struct env *env)

@@ -100,6 +100,9 @@ static const struct env_option deploy_rows[] = {
 	{"watch", NULL, AT(watch),
 		"Show progress and wait until it has ended, and the rollback\n"
 		"that it led to, if it did."},
+	{"max-failures", "N", AT(max_failures),
+		"Stop watching when N tasks in a row failed on one instance.\n"
+		"Default: 5; 0: go on until the timeout."},
 };
 
 static const struct env_option rollback_rows[] = {
@@ -159,7 +162,10 @@ const struct env_verb env_verbs[] = {
 		{SET(update_rows), SET(configuration_rows)}},
 	{"diff", "NAME [--version V]", "What a deployment would do.", "",
 		"  slipway env diff log\n", env_diff, 1, 1, {SET(version_rows)}},
-	{"deploy", "NAME [--version V] [--watch]", "Roll a version out.", "",
+	{"deploy", "NAME [--version V] [--watch]", "Roll a version out.",
+		"Exit codes: 0 completed; 3 not completed; 5 no instance matches the environment; "
+		"6 with --watch,\n"
+		"tasks fail again and again on an instance.\n\n",
 		"  slipway env deploy log --watch\n", env_deploy, 1, 1, {SET(deploy_rows)}},
 	{"rollback", "NAME [--version V] [--watch]", "Roll out what was completed before.",
 		"What is in progress is stopped.\n\n", "  slipway env rollback log --watch\n",

@@ -15,6 +15,7 @@
 #define POLL_EVERY_MS 250
 #define SILENCE_MAX_MS 60000 /* that a server may be away for */
 #define WIDTH_DEFAULT 80
+#define MAX_FAILURES_DEFAULT 5
 
 /* ---- being interrupted ---- */
 
@@ -184,6 +185,32 @@ static int pass(struct watch *watch, struct span id, struct json **ret_deploymen
 	return code;
 }
 
+/* The instance on which more tasks failed in a row than the command line allows; NULL if none. */
+static const struct json *find_crash_loop(const struct env *env, const struct json *deployment)
+{
+	uint64_t most = MAX_FAILURES_DEFAULT;
+
+	if (env->max_failures)
+		span_to_unsigned(span_of(env->max_failures), INT32_MAX, &most);
+	JSON_EACH_ITEM (json_get(deployment, "failedInstances"), failed)
+		if (most > 0 && json_get_integer(failed, "attempts", 0) >= (int64_t)most)
+			return failed;
+	return NULL;
+}
+
+static int report_crash_loop(const struct env *env, const struct json *failed)
+{
+	struct span instance = env_text(failed, "instance"), reason = env_text(failed, "reason");
+
+	env_warn("%lld tasks in a row failed on instance %.*s: %.*s",
+		(long long)json_get_integer(failed, "attempts", 0), SPAN_ARGS(instance),
+		SPAN_ARGS(reason));
+	env_warn("the deployment continues until its timeout; to end it: slipway env stop %s, or "
+		 "slipway env rollback %s",
+		env->name, env->name);
+	return EXIT_CRASH_LOOP;
+}
+
 /* Until it has ended; as it is then, in the arena of the command. */
 static int follow(struct watch *watch, struct span id, struct json **ret_deployment)
 {
@@ -192,12 +219,14 @@ static int follow(struct watch *watch, struct span id, struct json **ret_deploym
 
 	for (;;) {
 		_arena_ struct arena *turn = arena_new(0);
+		const struct json *failed;
 		struct json *deployment = NULL;
 		bool ended;
 		int code;
 
 		env->arena = turn;
 		code = pass(watch, id, &deployment);
+		failed = code == EXIT_OK ? find_crash_loop(env, deployment) : NULL;
 		ended = code == EXIT_OK && has_ended(env_text(deployment, "status"));
 		env->arena = arena;
 		if (ended) {
@@ -209,6 +238,10 @@ static int follow(struct watch *watch, struct span id, struct json **ret_deploym
 			env_warn("the deployment goes on without you: slipway env status %s",
 				env->name);
 			return EXIT_INTERRUPTED;
+		}
+		if (failed) {
+			finish_line(watch);
+			return report_crash_loop(env, failed);
 		}
 		if (code != EXIT_OK)
 			return code;

@@ -239,31 +239,51 @@ static int converse(const struct remote_options *options, struct json *body, boo
 	return code;
 }
 
+int exec_count_own(int count, char **arguments)
+{
+	static const char *const valued[] = {"server", "state", "ca", "container", "c"};
+	int words = 0;
+
+	for (int i = 0; i < count; i++) {
+		const char *text = arguments[i];
+
+		if (strcmp(text, "--") == 0 || (text[0] != '-' && words++ > 0))
+			return i;
+		for (size_t j = 0; text[0] == '-' && j < LENGTH(valued); j++)
+			if (strcmp(text + strspn(text, "-"), valued[j]) == 0) {
+				i++;
+				break;
+			}
+	}
+	return count;
+}
+
 int exec_run(const struct command *command, int count, char **arguments)
 {
 	struct remote_options options = {0};
 	const char *container = NULL;
-	bool terminal = false;
+	bool terminal = false, input = false; /* input always is: -i is for those used to it */
 	const struct option_row rows[] = {{"server", &options.server, NULL},
 		{"state", &options.state, NULL}, {"ca", &options.authorities, NULL},
-		{"container", &container, NULL}, {"c", &container, NULL}, {"t", NULL, &terminal}};
+		{"container", &container, NULL}, {"c", &container, NULL}, {"t", NULL, &terminal},
+		{"it", NULL, &terminal}, {"ti", NULL, &terminal}, {"i", NULL, &input}};
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *body = json_new_object(arena), *program = json_new_array(arena);
 	struct positionals words;
-	int mine = 0, code;
+	int mine, code;
 
-	while (mine < count && strcmp(arguments[mine], "--") != 0)
-		mine++;
+	mine = exec_count_own(count, arguments);
 	code = command_read_options(command, mine, arguments, rows, LENGTH(rows), &words);
 	if (code != 0)
 		return code;
 	if (words.count != 1)
-		return command_misused(command, "say which task, and the command behind --");
-	for (int i = mine + 1; i < count; i++)
+		return command_misused(command, "say which task, and the command behind it");
+	if (mine < count && strcmp(arguments[mine], "--") == 0)
+		mine++;
+	for (int i = mine; i < count; i++)
 		json_append(arena, program, json_new_string(arena, span_of(arguments[i])));
 	if (json_count(program) == 0)
-		return command_misused(command,
-			"say what to run: slipway exec TASK -- COMMAND ...");
+		return command_misused(command, "say what to run: slipway exec TASK COMMAND ...");
 	json_set_string(arena, body, "task", span_of(words.items[0]));
 	if (container)
 		json_set_string(arena, body, "container", span_of(container));

@@ -66,16 +66,16 @@ static const struct command commands[] = {
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
 		"\nExample:\n  slipway logs -f 0123456789abcdef0123456789abcdef\n",
 		logs_run, NULL, NULL},
-	{"exec", "[-t] [--container NAME] TASK -- COMMAND ...",
+	{"exec", "[-it] [--container NAME] TASK [--] COMMAND ...",
 		"Run a program in a container of a task.",
 		"Standard input, output and error are those of this command, and so is the exit "
 		"code. When\n"
 		"this command ends, so does the program.\n\n"
 		"Options:\n"
-		"  -t             With a terminal of its own, for shells.\n"
+		"  -t, -it        With a terminal of its own, for shells.\n"
 		"  --container NAME, -c NAME\n"
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
-		"\nExample:\n  slipway exec -t 0123456789abcdef0123456789abcdef -- sh\n",
+		"\nExample:\n  slipway exec -it 0123456789abcdef0123456789abcdef sh\n",
 		exec_run, NULL, NULL},
 	{"dns", "install|lookup ...", "Point this machine at slipway's names; look one up.",
 		"  slipway dns install [--systemd-resolved | --dnsmasq | --resolv-conf]\n"
@@ -181,9 +181,11 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-static bool asks_for_help(int count, char **arguments)
+static bool asks_for_help(const struct command *command, int count, char **arguments)
 {
-	/* Arguments after "--" belong to another program. */
+	/* Arguments after "--" belong to another program, as do those of the program that exec runs. */
+	if (command->run == exec_run)
+		count = exec_count_own(count, arguments);
 	for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++)
 		if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
 			return true;
@@ -222,7 +224,7 @@ int main(int argc, char **argv)
 			SPAN_ARGS(nearest.data ? nearest : SPAN("")), nearest.data ? "'?" : "");
 		return EXIT_USAGE;
 	}
-	if (asks_for_help(argc - 2, argv + 2)) {
+	if (asks_for_help(command, argc - 2, argv + 2)) {
 		print_help(command, argc - 2, argv + 2);
 		return EXIT_OK;
 	}

@@ -19,6 +19,8 @@
 #include "server/config_webhooks.h"
 
 #define INSTANCES_MAX 1000 /* that share a machine */
+#define FLAG_COLUMN 27     /* where the text of a flag begins in help */
+#define FLAG_WIDTH 80
 #define CONFIG_FILE_MAX ((size_t)1024 * 1024)
 
 enum value_type { VALUE_TEXT, VALUE_BOOL, VALUE_INTEGER, VALUE_CHOICE, VALUE_DURATION };
@@ -664,11 +666,39 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 
 /* ---- for people ---- */
 
+/* A flag's line in help: the text is wrapped, and begins in its column. */
+static void write_flag(struct buffer *out, const char *flag, struct span text)
+{
+	struct span rest = text, word;
+	size_t column = FLAG_COLUMN;
+	bool more = true;
+
+	buffer_format(out, "  %-*s", FLAG_COLUMN - 2, flag);
+	if (strlen(flag) > FLAG_COLUMN - 4)
+		column = FLAG_WIDTH; /* the text begins in the next line */
+	while (more) {
+		more = span_split(rest, ' ', &word, &rest);
+		if (!more)
+			word = rest;
+		if (column > FLAG_COLUMN && column + 1 + word.length > FLAG_WIDTH) {
+			buffer_format(out, "\n%*s", FLAG_COLUMN, "");
+			column = FLAG_COLUMN;
+		} else if (column > FLAG_COLUMN) {
+			buffer_add_char(out, ' ');
+			column++;
+		}
+		buffer_add_span(out, word);
+		column += word.length;
+	}
+	buffer_add_char(out, '\n');
+}
+
 void server_config_write_flags(struct buffer *out)
 {
-	buffer_format(out, "  %-24s %s\n", "--config FILE",
-		"Read slipway.yaml; docs/configuration.md lists its keys.");
+	write_flag(out, "--config FILE",
+		SPAN("Read slipway.yaml; docs/configuration.md lists its keys."));
 	for (size_t i = 0; i < LENGTH(keys); i++) {
+		_buffer_ struct buffer text = {0};
 		const struct key *key = &keys[i];
 		char flag[64];
 
@@ -676,10 +706,10 @@ void server_config_write_flags(struct buffer *out)
 			continue;
 		snprintf(flag, sizeof(flag), "--%s%s%s", key->flag, key->argument ? " " : "",
 			key->argument ? key->argument : "");
-		buffer_format(out, "  %-24s %s", flag, key->help);
+		buffer_add_string(&text, key->help);
 		if (key->otherwise[0] && key->type != VALUE_BOOL)
-			buffer_format(out, " Default: %s.", key->otherwise);
-		buffer_add_char(out, '\n');
+			buffer_format(&text, " Default: %s.", key->otherwise);
+		write_flag(out, flag, buffer_span(&text));
 	}
 }
 

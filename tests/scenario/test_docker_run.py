@@ -103,6 +103,13 @@ def test_a_task_that_cannot_start_says_why(ecs, changes, words):
     assert "startedAt" not in task
 
 
+def test_image_host_is_refused_by_its_name(ecs):
+    """It is the image of the runtime process; no registry is asked for it."""
+    arn, = run(ecs, define(ecs, "host", {**box(LONG), "image": "host"}))
+    assert stopped(ecs, arn)["stoppedReason"].startswith(
+        "CannotPullContainerError: image 'host' of container 'app' means a program of this machine")
+
+
 def test_an_image_is_pulled_once_and_run(slipway, ecs, daemon):
     """Three tasks at once want an image that the daemon does not have."""
     with Registry(busybox_layer(), Entrypoint=["sh", "-c"], Cmd=["echo pulled; sleep 1000"]) as registry:
@@ -277,6 +284,7 @@ def test_ports_of_bridge(ecs, daemon):
         binding, = running(ecs, arn)["containers"][0]["networkBindings"]
         assert (binding["containerPort"], binding["protocol"]) == (8080, "tcp")
         found = daemon.inspect(task_id(arn))
+        assert binding["bindIP"] == "0.0.0.0", "as Docker has bound it"
         assert ask("127.0.0.1", binding["hostPort"]) == found["Config"]["Hostname"]
         ports.add(binding["hostPort"])
     assert len(ports) == 2

@@ -156,7 +156,7 @@ def test_each_verb_has_its_help():
         options[verb] = set(re.findall(r"^  --([a-z-]+)", said, re.MULTILINE))
     common = set.intersection(*options.values())
     assert common == {"server", "state", "ca"}
-    assert options["deploy"] - common == {"version", "watch"}
+    assert options["deploy"] - common == {"version", "watch", "max-failures"}
     assert options["stop"] == options["pause"] == options["versions"] == common
     assert options["list"] - common == {"type", "status", "health", "cluster", "target",
                                         "attributes", "prefix"}
@@ -579,7 +579,7 @@ def test_status_prints_the_configuration(fleet):
     assert re.search(r"\(not deployed\)$", said, re.MULTILINE)
     assert re.search(rf"^  latest version   1, {fleet.get()['latestVersion']}$", said, re.MULTILINE)
     done = run_env(fleet.server, "deploy", fleet.name, "--watch")
-    assert done.returncode == 0 and "completed" in done.stdout
+    assert done.returncode == 5 and "completed" in done.stdout
     assert f"matches environment {fleet.name} now" in done.stderr
     assert "(deployed)" in env_command(fleet.server, "status", fleet.name)
     assert fleet.mark.tasks() == set()

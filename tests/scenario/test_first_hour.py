@@ -6,7 +6,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from conftest import DEADLINE, slipway_program, wait_until
+from programs import LONG, container
+# pylint: disable=unused-import
+from test_environment_cli import new_fleet, run_env
 from test_identity import command, make_key, policy_file
+from test_run import define, mark, run, running
 
 
 # ---- identity ----
@@ -146,3 +150,49 @@ def test_a_refused_key_is_named_with_its_source(slipway, start_slipway):
     refused = command("key", "list", "--server", slipway.url,
                       env=dict(os.environ, AWS_ACCESS_KEY_ID="AKIA0000000000000000", AWS_SECRET_ACCESS_KEY="x"))
     assert "signed with key AKIA0000000000000000 from $AWS_ACCESS_KEY_ID" in refused.stderr
+
+
+# ---- the command line ----
+
+def test_help_of_up_fits_a_terminal():
+    lines = command("up", "--help").stdout.splitlines()
+    options = lines[lines.index("Options:"):]
+    assert len(options) > 40 and max(map(len, options)) <= 80
+
+
+def test_exec_as_with_docker(slipway, mark):
+    """-it is accepted, and "--" may be left out; what follows the command is the command's."""
+    ecs = slipway.boto("ecs")
+    arn, = run(ecs, define(ecs, "box", container(mark, LONG)))
+    running(ecs, arn)
+
+    def execute(*words):
+        return command("exec", "--server", slipway.url, "--state", slipway.state, *words)
+
+    for words in ([arn, "echo", "-t", "--help"], ["-i", arn, "--", "echo", "-t", "--help"],
+                  [arn, "-c", "app", "echo", "-t", "--help"]):
+        done = execute(*words)
+        assert (done.returncode, done.stdout) == (0, "-t --help\n"), done.stderr
+    done = execute("-it", arn, "sh", "-c", "test -t 1 && exit 7")
+    assert done.returncode == 7, done.stderr
+    assert execute(arn).returncode == 2 and "Usage" in execute(arn, "--help").stdout
+
+
+# ---- environments ----
+
+def test_a_deployment_that_matches_no_instance_has_an_exit_code(fleet):
+    fleet.create(fleet.define(1), attributes=["gpu"])
+    for words in ([], ["--watch"]):
+        done = run_env(fleet.server, "deploy", fleet.name, *words)
+        assert done.returncode == 5, done.stderr
+        assert f"no instance of cluster default matches environment {fleet.name} now" in done.stderr
+
+
+def test_watching_a_version_that_exits_at_once_ends(fleet):
+    fleet.create(fleet.define(1, "exit 3"))
+    done = run_env(fleet.server, "deploy", fleet.name, "--watch", "--max-failures", "2")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "2 tasks in a row failed on instance" in done.stderr and "exit code 3" in done.stderr
+    assert f"slipway env rollback {fleet.name}" in done.stderr
+    assert fleet.get()["activeDeployment"], "only watching has ended"
+    assert run_env(fleet.server, "deploy", fleet.name, "--max-failures", "x").returncode == 2

@@ -306,6 +306,16 @@ static struct span failure_of(const struct manager_pass *pass, const struct flee
 			       : span_of(reason_of(FLEET_BACKOFF));
 }
 
+/* Tasks of this version that failed there in a row. */
+static int64_t failures_of(const struct manager_pass *pass, const struct instance_entry *member)
+{
+	const struct store_object *placement =
+		env_instances_placement(pass->instances, &pass->input, member);
+	const struct environment_placement_facts *facts = placement ? placement->facts : NULL;
+
+	return facts ? facts->failures : 0;
+}
+
 /* Instances that cannot be served now, and why. */
 static void name_failed(struct step *step)
 {
@@ -324,6 +334,7 @@ static void name_failed(struct step *step)
 		json_set_string(pass->arena, item, "instance", member->id);
 		json_set_string(pass->arena, item, "reason",
 			failure_of(pass, &reasons[i], member, true));
+		json_set_integer(pass->arena, item, "attempts", failures_of(pass, member));
 		json_append(pass->arena, list, item);
 	}
 	if (json_count(list) > 0)

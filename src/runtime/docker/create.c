@@ -330,6 +330,14 @@ int docker_create_check(const struct plan *plan, struct err *err)
 
 		if (r < 0)
 			return r;
+		if (span_is(container->image, "host"))
+			return err_set(err, -EINVAL,
+				"CannotPullContainerError: image 'host' of container '%.*s' means "
+				"a "
+				"program of this machine, which needs slipway up --runtime "
+				"process; "
+				"this slipway runs tasks in Docker",
+				SPAN_ARGS(container->name));
 		if (container->image.length == 0)
 			return err_set(err, -EINVAL,
 				"CannotPullContainerError: container '%.*s' has no image",

@@ -133,7 +133,8 @@ static enum runtime_health health_of(const struct json *inspected)
 }
 
 /* "80/tcp" and [{"HostIp":"0.0.0.0","HostPort":"32768"}, …]: the same port once for each family. */
-static void read_port(struct span name, const struct json *list, struct docker_facts *facts)
+static void read_port(struct span name, const struct json *list, struct arena *arena,
+	struct docker_facts *facts)
 {
 	struct span number, protocol;
 	uint64_t container_port, host_port;
@@ -144,8 +145,13 @@ static void read_port(struct span name, const struct json *list, struct docker_f
 	JSON_EACH_ITEM (list, item) {
 		struct runtime_binding binding = {.container_port = (uint16_t)container_port,
 			.udp = span_is(protocol, "udp"),
-			.address = SPAN("")};
+			.address = json_get_text(item, "HostIp")};
 		bool known = false;
+
+		binding.address = binding.address.data
+					  ? span_of(arena_copy(arena, binding.address.data,
+						    binding.address.length))
+					  : SPAN("0.0.0.0");
 
 		if (!span_to_unsigned(json_get_text(item, "HostPort"), UINT16_MAX, &host_port) ||
 			host_port == 0)
@@ -160,13 +166,15 @@ static void read_port(struct span name, const struct json *list, struct docker_f
 	}
 }
 
-static void read_network(const struct json *settings, struct docker_facts *facts)
+static void read_network(const struct json *settings, struct arena *arena,
+	struct docker_facts *facts)
 {
 	const struct json *ports = json_get(settings, "Ports");
 	const struct json *networks = json_get(settings, "Networks");
 
 	for (uint32_t i = 0; json_is(ports, JSON_OBJECT) && i < ports->object.count; i++)
-		read_port(ports->object.members[i].name, ports->object.members[i].value, facts);
+		read_port(ports->object.members[i].name, ports->object.members[i].value, arena,
+			facts);
 	for (uint32_t i = 0; json_is(networks, JSON_OBJECT) && i < networks->object.count; i++) {
 		const struct json *network = networks->object.members[i].value;
 
@@ -197,5 +205,5 @@ void docker_facts_read(const struct json *inspected, struct arena *arena,
 	if (facts->status == DOCKER_ENDED && facts->started_ns == 0)
 		facts->status = DOCKER_CREATED;
 	facts->health = health_of(inspected);
-	read_network(json_get(inspected, "NetworkSettings"), facts);
+	read_network(json_get(inspected, "NetworkSettings"), arena, facts);
 }

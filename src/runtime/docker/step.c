@@ -164,14 +164,16 @@ static void observe_bindings(struct docker_state *state, struct runtime_containe
 	for (size_t i = 0; same && i < facts->binding_count; i++)
 		same = container->bindings[i].container_port == facts->bindings[i].container_port &&
 		       container->bindings[i].host_port == facts->bindings[i].host_port &&
-		       container->bindings[i].udp == facts->bindings[i].udp;
+		       container->bindings[i].udp == facts->bindings[i].udp &&
+		       span_equal(container->bindings[i].address, facts->bindings[i].address);
 	if (same)
 		return;
 	container->bindings = arena_allocate_array(state->arena, facts->binding_count + 1,
 		sizeof(*container->bindings));
 	for (size_t i = 0; i < facts->binding_count; i++) {
 		container->bindings[i] = facts->bindings[i];
-		container->bindings[i].address = SPAN("127.0.0.1");
+		container->bindings[i].address = span_of(arena_copy(state->arena,
+			facts->bindings[i].address.data, facts->bindings[i].address.length));
 	}
 	container->binding_count = facts->binding_count;
 	state->changed = true;
