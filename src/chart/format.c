@@ -109,14 +109,14 @@ static void format_integer(struct printer *printer, struct value value, unsigned
 	pad_without_zeros(printer, buffer_span(&text));
 }
 
-static void format_unicode(struct printer *printer, uint32_t c)
+static void format_unicode(struct printer *printer, uint64_t c)
 {
 	_buffer_ struct buffer text = {0};
 
-	buffer_format(&text, "U+%04X", c);
-	if (printer->sharp && text_is_printable(c)) {
+	buffer_format(&text, "U+%04llX", (unsigned long long)c);
+	if (printer->sharp && c <= UINT32_MAX && text_is_printable((uint32_t)c)) {
 		buffer_add_string(&text, " '");
-		text_add(&text, c);
+		text_add(&text, (uint32_t)c);
 		buffer_add_char(&text, '\'');
 	}
 	pad_without_zeros(printer, buffer_span(&text));
@@ -165,7 +165,7 @@ static void print_integer(struct printer *printer, struct value value, uint32_t 
 		text_quote_rune(&text, c, printer->plus);
 		pad(printer, buffer_span(&text));
 		break;
-	case 'U': format_unicode(printer, c); break;
+	case 'U': format_unicode(printer, (uint64_t)value.integer); break;
 	default: bad_verb(printer, verb, value);
 	}
 }
@@ -173,7 +173,8 @@ static void print_integer(struct printer *printer, struct value value, uint32_t 
 /* The sharp flag keeps the point and, for %g, the zeros. */
 static void add_sharp_point(struct buffer *text, char verb, int precision)
 {
-	char *exponent = strpbrk(text->data + 1, "eEpP");
+	bool hexadecimal = verb == 'x' || verb == 'X';
+	char *exponent = strpbrk(text->data + 1, hexadecimal ? "pP" : "eE");
 	size_t end = exponent ? (size_t)(exponent - text->data) : text->length;
 	int digits = 0;
 	bool point = false, started = false;
@@ -183,15 +184,19 @@ static void add_sharp_point(struct buffer *text, char verb, int precision)
 		char c = text->data[i];
 
 		point |= c == '.';
-		if (c >= '1' && c <= '9')
+		/* Go counts the x of 0x1, too. */
+		if ((c >= '1' && c <= '9') || (hexadecimal && ((c | 0x20) >= 'a')))
 			started = true;
-		digits += c >= '0' && c <= '9' && started;
+		digits += c != '.' && c != '+' && c != '-' && started;
 	}
 	buffer_add(&tail, text->data + end, text->length - end);
 	text->length = end;
-	if (!point)
+	if (!point) {
+		/* A lone 0 counts once. */
+		digits += end > 0 && text->data[end - 1] == '0' && !started;
 		buffer_add_char(text, '.');
-	if (verb == 'g' || verb == 'G' || verb == 'v')
+	}
+	if (verb == 'g' || verb == 'G' || verb == 'v' || verb == 'x')
 		for (int wanted = precision < 0 ? 6 : precision; digits < wanted; digits++)
 			buffer_add_char(text, '0');
 	buffer_add_span(text, buffer_span(&tail));

@@ -220,7 +220,9 @@ static int convert_to_toml(struct run *run, const struct value *arguments, size_
 	struct err err;
 
 	(void)count;
-	if (!value_to_json_pretty(run->arena, arguments[0], &json)) {
+	if (value_is_absent(arguments[0]))
+		return run_fail(run, "toToml: nothing to write as TOML");
+	if (!value_to_json_for_toml(run->arena, arguments[0], &json)) {
 		*ret_value = value_string(SPAN(""));
 		return 0;
 	}
@@ -239,7 +241,9 @@ static int convert_must_to_toml(struct run *run, const struct value *arguments, 
 	struct err err;
 
 	(void)count;
-	if (!value_to_json_pretty(run->arena, arguments[0], &json))
+	if (value_is_absent(arguments[0]))
+		return run_fail(run, "mustToToml: nothing to write as TOML");
+	if (!value_to_json_for_toml(run->arena, arguments[0], &json))
 		return run_fail(run, "mustToToml: value cannot be written as TOML");
 	if (toml_write(json, &out, &err) < 0)
 		return run_fail(run, "mustToToml: %s", err.message);

@@ -149,6 +149,18 @@ static void add_operands(struct run *run, const struct value *arguments, size_t 
 	}
 }
 
+/* The same for escapers, which print nothing as templates do. */
+static void add_printable_operands(struct run *run, const struct value *arguments, size_t count,
+	struct buffer *out)
+{
+	struct value *printable = arena_allocate_array(run->arena, count + 1, sizeof(*printable));
+
+	for (size_t i = 0; i < count; i++)
+		printable[i] = value_is_absent(arguments[i]) ? value_string(SPAN("<no value>"))
+							     : arguments[i];
+	add_operands(run, printable, count, out);
+}
+
 static int core_print(struct run *run, const struct value *arguments, size_t count,
 	struct value *ret_value)
 {
@@ -186,7 +198,7 @@ static int core_html(struct run *run, const struct value *arguments, size_t coun
 {
 	_buffer_ struct buffer plain = function_buffer(run), out = function_buffer(run);
 
-	add_operands(run, arguments, count, &plain);
+	add_printable_operands(run, arguments, count, &plain);
 	for (size_t i = 0; i < plain.length; i++)
 		switch (plain.data[i]) {
 		case '\0': buffer_add_string(&out, "\xEF\xBF\xBD"); break;
@@ -224,7 +236,7 @@ static int core_js(struct run *run, const struct value *arguments, size_t count,
 	_buffer_ struct buffer plain = function_buffer(run), out = function_buffer(run);
 	size_t length;
 
-	add_operands(run, arguments, count, &plain);
+	add_printable_operands(run, arguments, count, &plain);
 	for (size_t i = 0; i < plain.length; i += length)
 		add_js(text_decode((struct span){plain.data + i, plain.length - i}, &length), &out);
 	return function_return(run, &out, ret_value);
@@ -235,7 +247,7 @@ static int core_urlquery(struct run *run, const struct value *arguments, size_t 
 {
 	_buffer_ struct buffer plain = function_buffer(run), out = function_buffer(run);
 
-	add_operands(run, arguments, count, &plain);
+	add_printable_operands(run, arguments, count, &plain);
 	for (size_t i = 0; i < plain.length; i++) {
 		unsigned char c = (unsigned char)plain.data[i];
 

@@ -287,9 +287,15 @@ static int list_chunk(struct run *run, const struct value *arguments, size_t cou
 	if (code < 0)
 		return code;
 	length = count_of(arguments[1]);
-	if (size <= 0)
+	/* Sprig's formula accepts negative sizes for a few lengths. */
+	if (size == 0 || (size < 0 && (length == 0 || (int64_t)length > 1 - size)) ||
+		(size == -1 && length == 1))
 		return run_fail(run, "chunk: size must be positive");
+	if (size < 0)
+		size = 1;
 	chunks = length == 0 ? 0 : (length - 1) / (size_t)size + 1;
+	if (arguments[0].integer < 0 && length > 1)
+		chunks = 0;
 	*ret_value = value_new_list(run->arena, TYPE_LISTS, chunks, &items);
 	for (size_t i = 0; i < chunks; i++) {
 		size_t begin = i * (size_t)size;

@@ -150,6 +150,14 @@ static void add_text(struct run *run, struct texts *texts, struct span text)
 	texts->items[texts->count++] = value_string(text);
 }
 
+/* Without texts the list is nil, as in Go. */
+static struct value texts_value(struct run *run, const struct texts *texts)
+{
+	if (texts->count == 0)
+		return value_nil_list(run->arena, TYPE_STRINGS);
+	return value_list_over(run->arena, TYPE_STRINGS, texts->items, texts->count);
+}
+
 static int regex_find_all(struct run *run, const struct value *arguments, size_t count,
 	struct value *ret_value)
 {
@@ -168,7 +176,7 @@ static int regex_find_all(struct run *run, const struct value *arguments, size_t
 		add_text(run, &texts,
 			(struct span){text.data + matches.ranges[0].begin,
 				(size_t)(matches.ranges[0].end - matches.ranges[0].begin)});
-	*ret_value = value_list_over(run->arena, TYPE_STRINGS, texts.items, texts.count);
+	*ret_value = texts_value(run, &texts);
 	return run_reserve(run, 0);
 }
 
@@ -201,7 +209,7 @@ static int regex_split(struct run *run, const struct value *arguments, size_t co
 			add_text(run, &texts,
 				(struct span){text.data + begin, text.length - (size_t)begin});
 	}
-	*ret_value = value_list_over(run->arena, TYPE_STRINGS, texts.items, texts.count);
+	*ret_value = texts_value(run, &texts);
 	return run_reserve(run, 0);
 }
 

@@ -110,8 +110,9 @@ static int text_nospace(struct run *run, const struct value *arguments, size_t c
 	struct span text = arguments[0].text;
 
 	(void)count;
-	for (size_t i = 0; i < text.length;) {
-		uint32_t c = next_character(text, &i);
+	/* Sprig takes bytes for characters. */
+	for (size_t i = 0; i < text.length; i++) {
+		unsigned char c = (unsigned char)text.data[i];
 
 		if (!text_is_space(c))
 			text_add(&out, c);
@@ -128,12 +129,14 @@ static int text_initials(struct run *run, const struct value *arguments, size_t 
 
 	(void)count;
 	for (size_t i = 0; i < text.length;) {
+		size_t begin = i;
 		uint32_t c = next_character(text, &i);
 
 		if (text_is_space(c)) {
 			first = true;
 		} else if (first) {
-			text_add(&out, c);
+			/* Sprig takes the first byte. */
+			text_add(&out, (unsigned char)text.data[begin]);
 			first = false;
 		}
 	}

@@ -14,8 +14,8 @@
  * floats always do. Messages carry "line N". */
 int toml_parse(struct span text, struct arena *arena, struct json **ret_value, struct err *err);
 
-/* Numbers with a fraction or an exponent in their text are floats, as all of Helm's values are: 5.0
- * is written 5.0, and 5 as 5. -EINVAL: null in an array. */
+/* Numbers are written as their text is: floats need a fraction or an exponent. -EINVAL: null in an
+ * array. */
 int toml_write(const struct json *value, struct buffer *out, struct err *err);
 
 #endif

@@ -82,30 +82,6 @@ static void write_indent(struct writer *writer, const struct key *key)
 		buffer_add_string(writer->out, "  ");
 }
 
-static bool has_fraction(struct span text)
-{
-	for (size_t i = 0; i < text.length; i++) {
-		if (strchr(".eE", text.data[i]))
-			return true;
-	}
-	return false;
-}
-
-static void write_number(struct writer *writer, const struct json *value)
-{
-	char text[FLOAT_TEXT_SIZE];
-	double number;
-
-	if (!has_fraction(value->text) || !json_double(value, &number)) {
-		buffer_add_span(writer->out, value->text);
-		return;
-	}
-	float_text_shortest(number, text);
-	buffer_add_string(writer->out, text);
-	if (!strchr(text, '.') && !strchr(text, 'e'))
-		buffer_add_string(writer->out, ".0");
-}
-
 /* Arrays of tables have headers of their own: nothing but objects, and at least one. */
 static bool is_table_list(const struct json *value)
 {
@@ -196,7 +172,7 @@ static int write_element(struct writer *writer, const struct json *value, unsign
 	case JSON_NULL: return err_set(writer->err, -EINVAL, "toml: cannot encode a nil value");
 	case JSON_FALSE: buffer_add_string(writer->out, "false"); return 0;
 	case JSON_TRUE: buffer_add_string(writer->out, "true"); return 0;
-	case JSON_NUMBER: write_number(writer, value); return 0;
+	case JSON_NUMBER: buffer_add_span(writer->out, value->text); return 0;
 	case JSON_STRING: write_quoted(writer, value->text); return 0;
 	case JSON_ARRAY: return write_list(writer, value, depth + 1);
 	case JSON_OBJECT: return write_inline_table(writer, value, depth + 1);

@@ -336,6 +336,7 @@ struct value value_from_json_set(struct arena *arena, const struct json *json)
 struct converter {
 	struct arena *arena;
 	bool pretty;
+	bool with_point; /* floats have a point or an exponent */
 };
 
 static struct json *number_json(struct arena *arena, struct span text)
@@ -354,6 +355,8 @@ static struct json *float_json(const struct converter *converter, double number)
 	if (!converter->pretty)
 		return number_json(converter->arena, value_float_to_json(converter->arena, number));
 	number_print_float(number, &text);
+	if (converter->with_point && !strpbrk(text.data, ".eIN"))
+		buffer_add_string(&text, ".0");
 	return number_json(converter->arena, arena_copy_span(converter->arena, buffer_span(&text)));
 }
 
@@ -463,10 +466,15 @@ static bool to_json(const struct converter *converter, struct value value, int d
 
 bool value_to_json(struct arena *arena, struct value value, struct json **ret_json)
 {
-	return to_json(&(struct converter){arena, false}, value, 0, ret_json);
+	return to_json(&(struct converter){arena, false, false}, value, 0, ret_json);
 }
 
 bool value_to_json_pretty(struct arena *arena, struct value value, struct json **ret_json)
 {
-	return to_json(&(struct converter){arena, true}, value, 0, ret_json);
+	return to_json(&(struct converter){arena, true, false}, value, 0, ret_json);
+}
+
+bool value_to_json_for_toml(struct arena *arena, struct value value, struct json **ret_json)
+{
+	return to_json(&(struct converter){arena, true, true}, value, 0, ret_json);
 }

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "chart"))
+import generate
 import helm as reference
 
 CHARTS = sorted(path.parent for path in reference.CORPUS.glob("*/Chart.yaml"))
@@ -36,3 +37,11 @@ def test_corpus_renders_as_helm_does(chart, options):
 def test_options_mean_the_same(options):
     same, difference = reference.compare(reference.CORPUS / "parent", *options)
     assert same, difference
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_generated_templates_render_as_with_helm(seed):
+    """10,000 templates in all, and at least half of them have a result."""
+    rendered, differences = generate.compare(2500, seed)
+    assert not differences, "\n".join(differences)
+    assert rendered > 1250
