@@ -211,13 +211,28 @@ static void sort_by_kind(struct manifests *list)
 		list->items[i] = entries[i].manifest;
 }
 
+/* The names of the charts that a template is in, from the outermost. */
+static struct span chart_of(struct arena *arena, struct span path)
+{
+	_buffer_ struct buffer out = {0};
+	struct span name, rest;
+
+	while (span_split(path, '/', &name, &rest)) {
+		buffer_format(&out, "%s%.*s", out.length ? "/" : "", SPAN_ARGS(name));
+		if (!span_starts_with(rest, SPAN("charts/")))
+			break;
+		path = (struct span){rest.data + 7, rest.length - 7};
+	}
+	return arena_copy_span(arena, buffer_span(&out));
+}
+
 static int add_file(struct arena *arena, const struct rendered_file *file,
 	struct manifests *manifests, struct manifests *hooks, struct err *err)
 {
-	struct span rest = file->text, document;
+	struct span rest = file->text, document, chart = chart_of(arena, file->name);
 
 	while (manifests_next_document(&rest, &document)) {
-		struct manifest manifest = {.path = file->name, .text = document};
+		struct manifest manifest = {.path = file->name, .chart = chart, .text = document};
 		struct json *object;
 		int code = yaml_parse_kubernetes(document, 1, arena, &object, err);
 

@@ -19,7 +19,8 @@ struct rendered_file {
 };
 
 struct manifest {
-	struct span path; /* of the template, as in "# Source:" */
+	struct span path;  /* of the template, as in "# Source:" */
+	struct span chart; /* helm.sh/path: of shop/charts/cart/templates/a.yaml it is shop/cart */
 	struct span text;
 	struct span kind, name;
 	const struct json *object; /* parsed; JSON_NULL for a document without content */

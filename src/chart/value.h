@@ -227,7 +227,7 @@ struct value value_from_json_set(struct arena *arena, const struct json *json);
 bool value_to_json(struct arena *arena, struct value value, struct json **ret_json);
 /* The same for writers of other formats: floats have Go's shortest text, bytes stay text. */
 bool value_to_json_pretty(struct arena *arena, struct value value, struct json **ret_json);
-/* The same, but floats always have a point or an exponent: TOML tells them from integers. */
+/* The same, but floats always have a point or an exponent: TOML has both kinds of numbers. */
 bool value_to_json_for_toml(struct arena *arena, struct value value, struct json **ret_json);
 /* Go's text of a float64 in JSON. */
 struct span value_float_to_json(struct arena *arena, double number);
