@@ -26,8 +26,9 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-/* Where the next "---" at the begin of a line stands, or the end. */
-static size_t find_separator(struct span text)
+/* Where the next "---" at the begin of a line stands, or the end. Behind a separator and the space
+ * that belongs to it, dashes are text. */
+static size_t find_separator(struct span text, bool is_begin)
 {
 	for (size_t at = 0; at + 3 <= text.length; at++) {
 		const char *dashes = memmem(text.data + at, text.length - at, "---", 3);
@@ -35,16 +36,16 @@ static size_t find_separator(struct span text)
 		if (!dashes)
 			break;
 		at = (size_t)(dashes - text.data);
-		if (at == 0 || text.data[at - 1] == '\n')
+		if (at == 0 ? is_begin : text.data[at - 1] == '\n')
 			return at;
 	}
 	return text.length;
 }
 
-bool manifests_next_document(struct span *rest, struct span *ret_document)
+bool manifests_next_document(struct span text, struct span *rest, struct span *ret_document)
 {
 	while (rest->length) {
-		size_t end = find_separator(*rest), next = end;
+		size_t end = find_separator(*rest, rest->data == text.data), next = end;
 		struct span document = {rest->data, end};
 
 		if (end < rest->length) {
@@ -231,7 +232,7 @@ static int add_file(struct arena *arena, const struct rendered_file *file,
 {
 	struct span rest = file->text, document, chart = chart_of(arena, file->name);
 
-	while (manifests_next_document(&rest, &document)) {
+	while (manifests_next_document(file->text, &rest, &document)) {
 		struct manifest manifest = {.path = file->name, .chart = chart, .text = document};
 		struct json *object;
 		int code = yaml_parse_kubernetes(document, 1, arena, &object, err);

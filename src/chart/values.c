@@ -426,10 +426,9 @@ static struct value import_one(struct arena *arena, const struct chart_dependenc
 	}
 	table = values_table(values,
 		arena_format(arena, "%.*s.%.*s", SPAN_ARGS(dependency->name), SPAN_ARGS(child)));
+	/* Not a copy: as in Helm, later imports of the same names show in the sub-chart, too. */
 	if (table)
-		coalesce_tables(arena, imported,
-			at_path(arena, parent, value_copy_deep(arena, value_of_map(table)).map),
-			true);
+		coalesce_tables(arena, imported, at_path(arena, parent, table), true);
 	return import_pair(arena, child, parent);
 }
 
