@@ -527,7 +527,7 @@ def test_paths_of_the_architecture_exist():
 
 @pytest.mark.parametrize("name", [path.split("/")[1] for path in documents() if path.startswith("src/")])
 def test_paths_of_a_folders_readme_exist(name):
-    assert not list(missing_paths(read_source(f"src/{name}/README.md"), f"src/{name}", ".", "src"))
+    assert not list(missing_paths(read_source(f"src/{name}/README.md"), f"src/{name}", f"src/{name}/*", ".", "src"))
 
 
 def test_architecture_lists_every_folder():
