@@ -52,7 +52,12 @@ int demo_run(const struct command *command, int count, char **arguments);
 int demo_web_run(const struct command *command, int count, char **arguments);
 int config_run(const struct command *command, int count, char **arguments);
 int sim_run(const struct command *command, int count, char **arguments);
-void sim_help(void);
+bool sim_help_of(int count, char **arguments);
+
+/* The help of slipway-sim (sim/main.c), which `slipway sim` starts. */
+#define SIM_ARGUMENTS "toy|service|daemon [--seeds A-B] [--seed N] [--trace] [--bug NAME]"
+#define SIM_SUMMARY "Run simulations of slipway with faults, from a seed."
+#define SIM_ARGUMENTS_MAX 64
 
 /* "slipway: message" on standard error; returns EXIT_USAGE with a hint at --help, or EXIT_FAILED. */
 int command_misused(const struct command *command, const char *format, ...)

@@ -132,9 +132,12 @@ static const struct command commands[] = {
 		"  --skip-tests, --no-hooks Without tests, without all hooks.\n\n"
 		"Example:\n  slipway chart template ./web -f production.yaml --set image.tag=1.4\n",
 		chart_run, NULL, NULL},
-	{"sim", "toy|service|daemon [--seeds A-B] [--seed N] [--trace] [--bug NAME]",
-		"Run simulations of slipway with faults, from a seed.", "", sim_run, sim_help,
-		NULL},
+	{"sim", SIM_ARGUMENTS, SIM_SUMMARY,
+		"Starts slipway-sim, which must be in the same folder as slipway. Its --help "
+		"lists the\n"
+		"simulations, their options and the bugs that can be seeded.\n\n"
+		"Example:\n  slipway sim service --seeds 1-100\n",
+		sim_run, NULL, sim_help_of},
 	{"config", "[yaml|markdown|check FILE]",
 		"Print every key of slipway.yaml with its default, or check a file.",
 		"check also reads the credentials of targets, which slipway up does when they are "

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "control/claims_internal.h"
 #include "control/write.h"
 
@@ -121,7 +122,7 @@ int claims_check(struct claims *claims, const struct claim *claim, int64_t outla
 	const struct store_object *object;
 	bool valid;
 
-	if (claims->config.bug_no_check)
+	if (SEEDED_BUG(claims->config.bug_no_check))
 		return 0;
 	view = store_view_open(claims->config.store);
 	object = store_get(view, &claim_kind, claim->key);
@@ -141,7 +142,7 @@ int claims_check(struct claims *claims, const struct claim *claim, int64_t outla
 int claims_require(struct claims *claims, struct store_transaction *transaction,
 	const struct claim *claim, struct err *err)
 {
-	if (claims->config.bug_no_fence)
+	if (SEEDED_BUG(claims->config.bug_no_fence))
 		return 0;
 	if (store_require(transaction, &claim_kind, claim->key, claim->epoch, NULL) < 0)
 		return not_ours(claim, err);
@@ -195,7 +196,7 @@ int claims_forget(struct claims *claims, struct store_transaction *transaction,
 	if (code < 0)
 		return code;
 	return store_delete(transaction, &claim_kind, claim->key,
-		claims->config.bug_no_fence ? STORE_ANY : claim->epoch, err);
+		SEEDED_BUG(claims->config.bug_no_fence) ? STORE_ANY : claim->epoch, err);
 }
 
 bool claims_has_lease(struct claims *claims, int64_t *ret_until_us)

@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "control/claims_internal.h"
 #include "control/write.h"
 
@@ -383,7 +384,7 @@ static int64_t patience_us(const struct observed *observed)
 
 static int64_t expires_at_us(const struct claims *claims, const struct observed *observed)
 {
-	if (claims->config.bug_hasty_death)
+	if (SEEDED_BUG(claims->config.bug_hasty_death))
 		return observed->seen_at_us + observed->lease_us / RENEWALS_PER_LEASE / 2;
 	return observed->seen_at_us + patience_us(observed);
 }
@@ -427,7 +428,7 @@ static int64_t judge(struct claims *claims)
 			next_us = expires_us < next_us ? expires_us : next_us;
 			continue;
 		}
-		if (claims->config.bug_hasty_death)
+		if (SEEDED_BUG(claims->config.bug_hasty_death))
 			death.revision = STORE_ANY;
 		code = control_write(claims->runner, claims->config.store, write_death, &death,
 			NULL, NULL);

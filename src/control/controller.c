@@ -10,6 +10,7 @@
 
 #include "base/lock.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 
 #define CHANGES_AT_ONCE 64
 #define RETRY_US INT64_C(1000000) /* until a feed that could not be opened is tried again */
@@ -212,7 +213,7 @@ static void feed_lost(struct controller *controller)
 	controller->statistics.overflows++;
 	lock_release(&controller->lock);
 	runner_trace(controller->runner, "%s: feed overflow", controller->row->name);
-	if (!controller->config.bug_ignore_overflow)
+	if (!SEEDED_BUG(controller->config.bug_ignore_overflow))
 		return;
 	store_view_close(controller->dealt_with);
 	controller->dealt_with = store_view_open(controller->config.store);

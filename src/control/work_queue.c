@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 
 #define NOT_IN_HEAP SIZE_MAX
 #define SECOND_US INT64_C(1000000)
@@ -270,7 +271,7 @@ static bool add_item(struct work_queue *queue, struct item *item, int64_t now_us
 	if (item->ready || item->dirty)
 		return false;
 	if (item->processing) {
-		if (!queue->config.bug_lose_dirty) {
+		if (!SEEDED_BUG(queue->config.bug_lose_dirty)) {
 			item->dirty = true;
 			queue->statistics.adds++;
 		}

@@ -5,6 +5,7 @@
 
 #include "aws/arn.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
 #include "ecs/record/service_kind.h"
 #include "environment/act/pass.h"
@@ -526,7 +527,7 @@ static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *er
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)
 		return 0; /* another server's; it tells when it is free */
-	if (pass->input.bug == DAEMON_BUG_NO_CATCH_UP) {
+	if (SEEDED_BUG(pass->input.bug == DAEMON_BUG_NO_CATCH_UP)) {
 		caught_up = true;
 	} else if (code == 0 && pass->claim.epoch != pass->instances->epoch) {
 		env_instances_claimed(pass->instances, &pass->input, pass->claim.epoch);

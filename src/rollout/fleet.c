@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "rollout/fleet_need.h"
 #include "rollout/index_set.h"
 
@@ -55,28 +56,9 @@ static const char *const cause_names[FLEET_CAUSE_COUNT] = {
 	[FLEET_UNSTARTABLE] = "UNSTARTABLE",
 };
 
-static const char *const bug_names[FLEET_BUG_COUNT] = {
-	[FLEET_NO_BUG] = "none",
-	[FLEET_BUG_STALE_HEALTHY] = "stale healthy",
-	[FLEET_BUG_OLD_IS_FREE] = "old is free",
-	[FLEET_BUG_THREADS] = "threads",
-	[FLEET_BUG_HASTY_START] = "hasty start",
-	[FLEET_BUG_STOP_ALL] = "stop all",
-	[FLEET_BUG_BLIND] = "blind",
-	[FLEET_BUG_DOUBLE] = "double",
-	[FLEET_BUG_FIRST_OUT] = "first out",
-	[FLEET_BUG_NO_PACE] = "no pace",
-	[FLEET_BUG_NO_CANARY] = "no canary",
-};
-
 const char *fleet_cause_name(enum fleet_cause cause)
 {
 	return cause_names[cause];
-}
-
-const char *fleet_bug_name(enum fleet_bug bug)
-{
-	return bug_names[bug];
 }
 
 /* ---- totals ---- */
@@ -282,20 +264,20 @@ static bool has_spare(const struct fleet *fleet)
 {
 	const struct fleet_counts *counts = &fleet->counts;
 
-	switch (fleet->rules.bug) {
-	case FLEET_BUG_STALE_HEALTHY: return fleet->trusted > counts->required;
-	case FLEET_BUG_OLD_IS_FREE:
+	if (SEEDED_BUG(fleet->rules.bug == FLEET_BUG_STALE_HEALTHY))
+		return fleet->trusted > counts->required;
+	if (SEEDED_BUG(fleet->rules.bug == FLEET_BUG_OLD_IS_FREE))
 		return counts->active + fleet->totals.outdated_down > counts->required;
-	case FLEET_BUG_THREADS: return counts->active + fleet->events > counts->required;
-	default: return counts->active > counts->required;
-	}
+	if (SEEDED_BUG(fleet->rules.bug == FLEET_BUG_THREADS))
+		return counts->active + fleet->events > counts->required;
+	return counts->active > counts->required;
 }
 
 static bool is_canary_full(const struct fleet *fleet)
 {
 	return fleet->rules.canary_instances &&
 	       fleet->counts.handed_over >= fleet->rules.canary_instances &&
-	       fleet->rules.bug != FLEET_BUG_NO_CANARY;
+	       !SEEDED_BUG(fleet->rules.bug == FLEET_BUG_NO_CANARY);
 }
 
 /* Whether one more instance may be handed over. */
@@ -306,12 +288,13 @@ static bool has_room(const struct fleet *fleet)
 
 	if (fleet->rules.mode != FLEET_ROLLS || is_canary_full(fleet))
 		return false;
-	return counts->moving < (pace ? pace : 1) || fleet->rules.bug == FLEET_BUG_NO_PACE;
+	return counts->moving < (pace ? pace : 1) ||
+	       SEEDED_BUG(fleet->rules.bug == FLEET_BUG_NO_PACE);
 }
 
 static bool may_double(const struct fleet *fleet, unsigned used)
 {
-	return used < fleet->counts.surge || fleet->rules.bug == FLEET_BUG_DOUBLE;
+	return used < fleet->counts.surge || SEEDED_BUG(fleet->rules.bug == FLEET_BUG_DOUBLE);
 }
 
 /* Whether those with this need may be served now: the same for all of them. */

@@ -42,7 +42,7 @@ enum fleet_mode {
 	FLEET_REMOVES, /* all tasks are stopped: the environment is being deleted with them */
 };
 
-/* Bugs for tests to find; FLEET_NO_BUG but in tests. */
+/* Seeded bugs (base/seeded_bug.h). */
 enum fleet_bug {
 	FLEET_NO_BUG,
 	FLEET_BUG_STALE_HEALTHY, /* the budget is not lowered by what was planned already */
@@ -206,6 +206,5 @@ size_t fleet_reasons(const struct fleet *fleet, struct fleet_reason *reasons, si
 enum fleet_cause fleet_cause(const struct fleet *fleet, uint32_t index);
 
 const char *fleet_cause_name(enum fleet_cause cause); /* "BACKOFF", "" for none */
-const char *fleet_bug_name(enum fleet_bug bug);       /* "stale healthy" */
 
 #endif

@@ -1,6 +1,7 @@
 #include "rollout/fleet_need.h"
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 
 struct cell {
 	enum fleet_version version;
@@ -46,7 +47,8 @@ static unsigned count_of(const struct fleet_instance *now, enum fleet_version ve
 
 struct fleet_view fleet_view(const struct fleet_rules *rules, const struct fleet_instance *now)
 {
-	bool blind = rules->bug == FLEET_BUG_BLIND && now->state == ROLLOUT_INSTANCE_UNREACHABLE;
+	bool blind = SEEDED_BUG(rules->bug == FLEET_BUG_BLIND) &&
+		     now->state == ROLLOUT_INSTANCE_UNREACHABLE;
 	bool active = now->state == ROLLOUT_INSTANCE_ACTIVE || blind;
 	bool draining = now->state == ROLLOUT_INSTANCE_DRAINING;
 	bool stays = now->matches && rules->mode != FLEET_REMOVES;
@@ -56,7 +58,8 @@ struct fleet_view fleet_view(const struct fleet_rules *rules, const struct fleet
 		.target_healthy = now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY] > 0,
 		.reached = active || draining,
 		.wanted = active && stays,
-		.keeps = draining && stays && now->others_left && rules->bug != FLEET_BUG_FIRST_OUT,
+		.keeps = draining && stays && now->others_left &&
+			 !SEEDED_BUG(rules->bug == FLEET_BUG_FIRST_OUT),
 	};
 
 	view.healthy = view.target_healthy || now->tasks[FLEET_OLD][ROLLOUT_HEALTHY] ||
@@ -86,7 +89,8 @@ static void choose_kept(const struct fleet_rules *rules, const struct fleet_inst
 
 	if (!view->wanted && !view->keeps)
 		return;
-	if (rules->bug == FLEET_BUG_STOP_ALL && view->target + view->older + now->stopping > 1)
+	if (SEEDED_BUG(rules->bug == FLEET_BUG_STOP_ALL) &&
+		view->target + view->older + now->stopping > 1)
 		return;
 	for (size_t i = CELLS; i-- > 0 && (first || pair);) {
 		bool target = order[i].version == FLEET_TARGET;
@@ -138,7 +142,7 @@ static unsigned need_of_empty(const struct fleet_rules *rules, const struct flee
 {
 	bool startable = now->blocker == ROLLOUT_BLOCKER_NONE;
 
-	if (now->stopping && rules->bug != FLEET_BUG_HASTY_START)
+	if (now->stopping && !SEEDED_BUG(rules->bug == FLEET_BUG_HASTY_START))
 		return need_stopped(now);
 	if (now->assigned != FLEET_ASSIGNED_OLD)
 		return need_or(startable, FLEET_NEED_START, now->blocker);

@@ -75,6 +75,55 @@ def test_upward_include_stops_the_build(sources):
     assert 'base includes "store/store.h", but store is above it' in built.stdout
 
 
+# ---- seeded bugs ----
+
+SEEDED_BUG = re.compile(r'X\((\w+), "([^"]+)",\s*(?:\\\s*)?"([^"]+)"\)')
+
+
+def seeded_bugs():
+    """(name, description) of each bug in the tables of the simulations."""
+    found = []
+    for path in ("environment/model/bug.h", "sim/service/service_simulation.h", "sim/toy/toy_simulation.h"):
+        with open(os.path.join(SOURCE, "src", path), encoding="utf-8") as file:
+            rows = SEEDED_BUG.findall(file.read())
+        assert len(rows) > 5, path
+        found += [(name, text) for constant, name, text in rows if constant != "NONE"]
+    return found
+
+
+def simulator():
+    return os.path.join(os.path.dirname(slipway_program()), "slipway-sim")
+
+
+def test_seeded_bugs_are_in_the_simulator_only():
+    with open(slipway_program(), "rb") as file:
+        product = file.read()
+    with open(simulator(), "rb") as file:
+        simulations = file.read()
+    descriptions = [text.encode() for _, text in seeded_bugs()]
+    assert [text for text in descriptions if text + b"\0" in product] == []
+    assert [text for text in descriptions if text + b"\0" not in simulations] == []
+
+
+def test_slipway_sim_starts_the_simulator():
+    listed = run(slipway_program(), "sim", "--help").stdout
+    assert listed == run(simulator(), "--help").stdout
+    assert [name for name, _ in seeded_bugs() if name not in listed] == []
+    passed = run(slipway_program(), "sim", "toy", "--seeds", "1-3")
+    assert (passed.returncode, passed.stdout) == (0, "3 passed, 0 failed\n")
+    broken = run(slipway_program(), "sim", "toy", "--seeds", "1-100", "--bug", "skip-intent")
+    assert broken.returncode == 1 and ", 0 failed" not in broken.stdout
+
+
+def test_slipway_sim_without_the_simulator(tmp_path):
+    shutil.copy(slipway_program(), tmp_path / "slipway")
+    failed = run(str(tmp_path / "slipway"), "sim", "toy")
+    assert failed.returncode == 1
+    assert failed.stderr == ("slipway: start slipway-sim, which must be in the same folder as slipway: "
+                             "No such file or directory\n")
+    assert run(str(tmp_path / "slipway"), "sim", "--help").stdout.startswith("Usage: slipway sim ")
+
+
 @pytest.fixture
 def layered(tmp_path):
     """A small tree whose folder ecs is divided into subfolders, for planted offences."""

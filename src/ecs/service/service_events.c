@@ -2,6 +2,7 @@
  * one. */
 #include <stdarg.h>
 
+#include "base/seeded_bug.h"
 #include "ecs/service/service_work.h"
 #include "store/fact_table.h"
 
@@ -38,7 +39,7 @@ static int report_once(struct service_work *work, struct span state, struct span
 	int code;
 
 	if (span_equal(work->facts.reported, state) &&
-		!(work->control && work->control->bug_repeat_events))
+		!SEEDED_BUG(work->control && work->control->bug_repeat_events))
 		return 0;
 	code = service_report(work, err, "%.*s", SPAN_ARGS(message));
 	if (code == 0)

@@ -2,6 +2,7 @@
  * DAEMON services: one task on every instance that matches. The plan walks the instances, because
  * each has its own match, room and tasks.
  */
+#include "base/seeded_bug.h"
 #include "ecs/placement/placement_internal.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/service/service_work.h"
@@ -232,7 +233,7 @@ int service_plan_daemon(struct service_work *work, bool frozen, struct err *err)
 	if (code < 0 || !launch)
 		return code;
 	plan.launch = launch;
-	if (control && control->bug_ignore_minimum)
+	if (SEEDED_BUG(control && control->bug_ignore_minimum))
 		instances.minimum_healthy_percent = 0;
 	if (backoff_ms > 0) {
 		plan.waits = true;

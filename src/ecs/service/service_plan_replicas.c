@@ -9,6 +9,7 @@
 #include <limits.h>
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/service/service_work.h"
 
@@ -49,8 +50,9 @@ static const struct store_view *view_of(const struct plan *plan)
 {
 	const struct service_work *work = plan->work;
 
-	return work->control && work->control->bug_stale_counts && work->view ? work->view
-									      : service_head(work);
+	return SEEDED_BUG(work->control && work->control->bug_stale_counts && work->view)
+		       ? work->view
+		       : service_head(work);
 }
 
 static bool in_grace(struct service_work *work, const struct task_facts *task)
@@ -154,7 +156,7 @@ static void count_group(struct plan *plan, size_t group)
 		plan->groups[group].tasks[i][ROLLOUT_STAYS].count =
 			(unsigned)counts[class_of_class[i]];
 	plan->groups[group].stopping = (unsigned)counts[TASK_CLASS_STOPPING];
-	if (plan->work->control && plan->work->control->bug_count_running)
+	if (SEEDED_BUG(plan->work->control && plan->work->control->bug_count_running))
 		plan->groups[group].tasks[ROLLOUT_PENDING][ROLLOUT_STAYS].count = 0;
 	excuse_young(plan, group);
 }
@@ -478,9 +480,9 @@ static void set_up(struct plan *plan, int64_t desired, bool frozen)
 		.target = plan->target,
 		.starts_allowed = UINT_MAX,
 	};
-	if (control && control->bug_ignore_minimum)
+	if (SEEDED_BUG(control && control->bug_ignore_minimum))
 		plan->replicas.minimum_healthy_percent = 0;
-	if (control && control->bug_ignore_maximum)
+	if (SEEDED_BUG(control && control->bug_ignore_maximum))
 		plan->replicas.maximum_percent = 1000;
 	if (frozen || backoff_ms > 0) {
 		plan->replicas.starts_allowed = 0;
@@ -524,7 +526,8 @@ static int make_stops(struct plan *plan, const struct rollout_replica_plan *acti
 		if (service_is_group(plan->work) && action->class != ROLLOUT_UNHEALTHY &&
 			action->place != ROLLOUT_MOVES)
 			continue;
-		if (control && control->bug_forget_stop && action->group != plan->target)
+		if (SEEDED_BUG(control && control->bug_forget_stop &&
+			       action->group != plan->target))
 			continue;
 		code = stop_tasks(plan, action, err);
 		if (code < 0)

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "control/controller_handle.h"
 #include "control/write.h"
 #include "ecs/definition/task_definition.h"
@@ -622,7 +623,7 @@ static int reconcile_live(struct step *step)
 	 * none can. */
 	if (!wanted && (seen->phase < RUNTIME_STOPPING || seen->ends_ms > now_ms) &&
 		(step->facts->traffic != TASK_TRAFFIC_LEAVING ||
-			step->tasks->config.bug_stop_at_once) &&
+			SEEDED_BUG(step->tasks->config.bug_stop_at_once)) &&
 		!(task_is_of_group(step) && wait_until(step, replaced_ms(step)))) {
 		code = stop(step);
 		if (code == 0)

@@ -2,6 +2,7 @@
 #include "ecs/task/task_traffic.h"
 
 #include "aws/key.h"
+#include "base/seeded_bug.h"
 #include "cloudmap/cloudmap.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/service_kind.h"
@@ -465,7 +466,7 @@ static bool is_ready(const struct task_edit *edit)
 
 	return (facts->last == TASK_ACTIVATING || facts->last == TASK_RUNNING) &&
 	       (!facts->checked || facts->health == TASK_HEALTH_HEALTHY ||
-		       facts->host.length == 0 || edit->bug_register_early);
+		       facts->host.length == 0 || SEEDED_BUG(edit->bug_register_early));
 }
 
 /* It will never get traffic, which its service needs: the replacement may succeed. */

@@ -3,6 +3,7 @@
  * the claim, which looks again at what it changes: a client may have been faster.
  */
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "environment/act/pass.h"
 #include "environment/decide/failure_text.h"
 #include "environment/model/deployment_states.h"
@@ -370,9 +371,9 @@ static bool is_over(const struct manager_pass *pass,
 
 	if (pass->progress)
 		return pass->progress->is_over;
-	if (pass->input.bug == DAEMON_BUG_HASTY_COMPLETE)
+	if (SEEDED_BUG(pass->input.bug == DAEMON_BUG_HASTY_COMPLETE))
 		return counts->launching == 0;
-	if (pass->input.bug == DAEMON_BUG_NEVER_EMPTY && counts->total == 0)
+	if (SEEDED_BUG(pass->input.bug == DAEMON_BUG_NEVER_EMPTY) && counts->total == 0)
 		return false;
 	if (deployment->type == ENVIRONMENT_DEPLOYMENT_TYPE_user)
 		return fleet_complete(pass->instances->fleet) && !pass->instances->unknown_refs;
@@ -625,7 +626,8 @@ static void decide(struct step *step)
 		step->reason = running->reason;
 	} else if (facts->pending.length > 0 &&
 		   (!running || running->type != ENVIRONMENT_DEPLOYMENT_TYPE_user)) {
-		if (pass->input.bug != DAEMON_BUG_FAILURE_STAYS || !has_timed_out(pass))
+		if (!SEEDED_BUG(pass->input.bug == DAEMON_BUG_FAILURE_STAYS) ||
+			!has_timed_out(pass))
 			step->type = STEP_BEGIN;
 	} else if (running && pass->input.target && facts->status == ENVIRONMENT_active &&
 		   pass->cause.length > 0) {

@@ -4,6 +4,7 @@
 
 #include "aws/sigv4_hash.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
 
@@ -37,7 +38,7 @@ int manager_outcall(struct manager_pass *pass, struct span cluster_ref, struct s
 		.claim = &pass->claim,
 		.target = target,
 		.is_remote = cluster_ref_is_remote(cluster_ref),
-		.is_unfenced = pass->input.bug == DAEMON_BUG_LATE_CALL,
+		.is_unfenced = SEEDED_BUG(pass->input.bug == DAEMON_BUG_LATE_CALL),
 		.service = "ecs",
 		.arena = pass->arena};
 	return 0;

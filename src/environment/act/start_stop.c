@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
 #include "ecs/placement/preemption.h"
 #include "ecs/record/name.h"
@@ -407,7 +408,7 @@ static int call_start(struct acting *acting, struct act *const *acts, size_t cou
 		read_tasks(acting, acts, count, result.answer);
 	for (size_t i = 0; i < count; i++)
 		note_expectation(acting, acts[i]);
-	if (result.outcome == OUTCALL_DONE && pass->input.bug == DAEMON_BUG_INVERTED)
+	if (result.outcome == OUTCALL_DONE && SEEDED_BUG(pass->input.bug == DAEMON_BUG_INVERTED))
 		result.outcome = OUTCALL_REFUSED;
 	if (result.outcome == OUTCALL_DONE)
 		read_failures(acting, acts, count, result.answer);
@@ -429,7 +430,7 @@ static int stop_task(struct acting *acting, const struct act *act, struct span t
 	json_set_string(pass->arena, request, "cluster",
 		manager_last_part(act->member->cluster_ref));
 	json_set_string(pass->arena, request, "task",
-		pass->input.bug == DAEMON_BUG_WRONG_ARN
+		SEEDED_BUG(pass->input.bug == DAEMON_BUG_WRONG_ARN)
 			? environment_version_facts(pass->input.target)->task_definition
 			: task);
 	json_set_string(pass->arena, request, "reason", reason);
@@ -458,7 +459,7 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 	if (code < 0)
 		return code;
 	note_expectation(acting, act);
-	if (pass->input.bug == DAEMON_BUG_INVERTED_STOP && !refused.data)
+	if (SEEDED_BUG(pass->input.bug == DAEMON_BUG_INVERTED_STOP) && !refused.data)
 		refused = SPAN("");
 	if (refused.data)
 		refuse_stop(acting, act, refused);
@@ -611,11 +612,11 @@ int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
 		return 0;
 	}
 	code = find_targets(acting, err);
-	if (code == 0 && pass->input.bug == DAEMON_BUG_CALL_FIRST)
+	if (code == 0 && SEEDED_BUG(pass->input.bug == DAEMON_BUG_CALL_FIRST))
 		code = call_all(acting, err);
 	if (code == 0)
 		code = write_under_claim(acting, write_intents, err);
-	if (code == 0 && pass->input.bug != DAEMON_BUG_CALL_FIRST)
+	if (code == 0 && !SEEDED_BUG(pass->input.bug == DAEMON_BUG_CALL_FIRST))
 		code = call_all(acting, err);
 	if (code == 0 && any_refused(acting)) {
 		choose_leaving(acting);

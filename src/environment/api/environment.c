@@ -1,5 +1,6 @@
 /* Making, changing and deleting environments. Nothing here starts or stops a task: see manager.h. */
 #include "aws/arn.h"
+#include "base/seeded_bug.h"
 #include "environment/api/operations.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/derived.h"
@@ -243,7 +244,7 @@ int environment_create(struct aws_request *request)
 	if (created)
 		return answer_version(request, name, environment_version_facts(created)->id);
 	if (store_get(request->view, &environment_kind, key) &&
-		bug_of(request) != DAEMON_BUG_CREATE_OVER)
+		!SEEDED_BUG(bug_of(request) == DAEMON_BUG_CREATE_OVER))
 		return daemon_fail(request, "ResourceExistsException", "environment", name,
 			"There is an environment '%.*s' already", SPAN_ARGS(name));
 	if (check_limit(request) < 0 ||
@@ -257,7 +258,8 @@ int environment_create(struct aws_request *request)
 		return -EPERM;
 	environment_derive(request->transaction, bug_of(request), key, &facts);
 	if (environment_put(request->transaction, &environment_kind, key, SPAN(""), &facts,
-		    bug_of(request) == DAEMON_BUG_CREATE_OVER ? STORE_ANY : STORE_ABSENT,
+		    SEEDED_BUG(bug_of(request) == DAEMON_BUG_CREATE_OVER) ? STORE_ANY
+									  : STORE_ABSENT,
 		    &request->err) < 0)
 		return aws_fail_store(request);
 	return answer_version(request, name, facts.latest);
@@ -342,7 +344,7 @@ static int add_version(struct aws_request *request, const struct store_object *e
 		version_builder_make(request, facts->type, latest, &builder) < 0 ||
 		environment_check_overlap(request, facts->type, environment, &builder.facts) < 0)
 		return -EPERM;
-	if (bug_of(request) == DAEMON_BUG_DROP_GROUP)
+	if (SEEDED_BUG(bug_of(request) == DAEMON_BUG_DROP_GROUP))
 		builder.facts.attributes = SPAN("");
 	facts->latest = environment_new_id(request);
 	/* Nothing was ever started, so there is only one place that matters. */
@@ -379,7 +381,7 @@ int environment_update(struct aws_request *request)
 	if (environment_refuse_deleting(request, &facts) < 0)
 		return -EPERM;
 	if (base.data && !span_equal(base, facts.latest) &&
-		bug_of(request) != DAEMON_BUG_LOST_UPDATE)
+		!SEEDED_BUG(bug_of(request) == DAEMON_BUG_LOST_UPDATE))
 		return daemon_fail(request, "VersionConflictException", "environmentVersion",
 			facts.latest,
 			"baseVersion: the latest version of environment '%.*s' is %.*s, not %.*s",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
 
 struct instances *env_instances_new(struct span key, struct subscriptions *subscriptions)
@@ -375,7 +376,8 @@ static struct fleet_rules rules_of(const struct reconcile_input *input)
 	const struct environment_facts *environment = environment_facts(input->environment);
 	const struct environment_version_facts *target =
 		input->target ? environment_version_facts(input->target) : NULL;
-	struct fleet_rules rules = {.mode = FLEET_SILENT, .bug = bug_of(input->bug)};
+	struct fleet_rules rules = {.mode = FLEET_SILENT,
+		.bug = SEEDED_BUG(input->bug) ? bug_of(input->bug) : FLEET_NO_BUG};
 
 	if (environment->status == ENVIRONMENT_active)
 		rules.mode = input->rolls ? FLEET_ROLLS : FLEET_KEEPS;

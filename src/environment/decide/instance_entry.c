@@ -5,6 +5,7 @@
 #include "environment/decide/instance_entry.h"
 #include "aws/targets.h"
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/matching.h"
@@ -41,7 +42,7 @@ const struct store_object *env_instances_placement(const struct instances *insta
 bool env_instances_owns(const struct instances *instances, const struct reconcile_input *input,
 	const struct observe_task *task)
 {
-	if (input->bug == DAEMON_BUG_FORGET_OLD &&
+	if (SEEDED_BUG(input->bug == DAEMON_BUG_FORGET_OLD) &&
 		!environment_deployment_of(input->view, input->arena, instances->key,
 			task->started_by))
 		return false;
@@ -106,11 +107,11 @@ static enum rollout_class class_of_task(const struct reconcile_input *input,
 {
 	int64_t warm_ms = task->since_ms + warm_up_ms(input, task);
 
-	if (input->bug == DAEMON_BUG_WALL_CLOCK)
+	if (SEEDED_BUG(input->bug == DAEMON_BUG_WALL_CLOCK))
 		warm_ms = task->started_ms + warm_up_ms(input, task) + input->steady_ms -
 			  input->now_ms;
 	*ret_again_ms = 0;
-	if (input->bug == DAEMON_BUG_DESIRED_HEALTHY)
+	if (SEEDED_BUG(input->bug == DAEMON_BUG_DESIRED_HEALTHY))
 		return ROLLOUT_HEALTHY;
 	if (task->last < OBSERVE_TASK_RUNNING)
 		return ROLLOUT_PENDING;
@@ -119,7 +120,7 @@ static enum rollout_class class_of_task(const struct reconcile_input *input,
 	if (task->health == OBSERVE_HEALTH_UNKNOWN || task->health == OBSERVE_HEALTH_UNSURE)
 		return ROLLOUT_STARTING;
 	if (warm_ms > input->steady_ms) {
-		if (input->bug != DAEMON_BUG_NO_WAKE)
+		if (!SEEDED_BUG(input->bug == DAEMON_BUG_NO_WAKE))
 			*ret_again_ms = warm_ms;
 		return ROLLOUT_STARTING;
 	}
@@ -229,7 +230,7 @@ static void report_tasks(struct inspection *inspection)
 				task->last < OBSERVE_TASK_STOPPED && !environment_owns_any(task);
 			continue;
 		}
-		if (inspection->input->bug == DAEMON_BUG_START_EVERYWHERE &&
+		if (SEEDED_BUG(inspection->input->bug == DAEMON_BUG_START_EVERYWHERE) &&
 			!runs(inspection->input->target, inspection->input, task))
 			continue;
 		if (!observe_task_stays(task) || is_requested_to_stop(inspection->member, task)) {
@@ -334,7 +335,7 @@ static void recover_expectation(struct inspection *inspection)
 		return;
 	member->was_inspected = true;
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
-		inspection->input->bug == DAEMON_BUG_FORGET_SENT ||
+		SEEDED_BUG(inspection->input->bug == DAEMON_BUG_FORGET_SENT) ||
 		member->expected != ENVIRONMENT_INTENT_none ||
 		!cluster_ref_is_remote(member->cluster_ref) || is_done(inspection, placement))
 		return;
@@ -366,7 +367,7 @@ static void settle_expectation(struct inspection *inspection)
 
 	if (member->expected == ENVIRONMENT_INTENT_none)
 		return;
-	if (inspection->input->bug == DAEMON_BUG_FORGET_ASKED ||
+	if (SEEDED_BUG(inspection->input->bug == DAEMON_BUG_FORGET_ASKED) ||
 		(!lies_ahead(inspection, member->expected_until_ms) &&
 			(has_ended_again(inspection) ||
 				observe_reaches_for(inspection->input->state, member->cluster_ref,

@@ -2,6 +2,7 @@
 #include "environment/model/derived.h"
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "environment/model/context.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/version_builder.h"
@@ -61,7 +62,7 @@ static struct span derive_claims(const struct deriving *deriving,
 	if (facts->type != ENVIRONMENT_TYPE_Daemon)
 		return claims;
 	claim_version(deriving, facts->latest, &claims);
-	if (deriving->bug == DAEMON_BUG_STALE_CLAIMS)
+	if (SEEDED_BUG(deriving->bug == DAEMON_BUG_STALE_CLAIMS))
 		return claims;
 	claim_version(deriving, facts->target, &claims);
 	claim_version(deriving, facts->completed, &claims);
