@@ -118,7 +118,7 @@ static int ask(struct fixture *fixture, const char *id, const char *secret, cons
 	return code;
 }
 
-static void a_key_says_who_asks(void **state)
+static void a_key_identifies_its_caller(void **state)
 {
 	struct fixture *fixture = fixture_new(true);
 	_arena_ struct arena *arena = arena_new(0);
@@ -437,7 +437,7 @@ static void keys_come_and_go_under_load(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_key_says_who_asks),
+		cmocka_unit_test(a_key_identifies_its_caller),
 		cmocka_unit_test(others_are_refused),
 		cmocka_unit_test(session_tokens_are_required_and_expire),
 		cmocka_unit_test(policies_come_with_the_key),

@@ -333,7 +333,7 @@ static void attempts_end(void **state)
 	fixture_close(&fixture);
 }
 
-static void waits_as_long_as_it_is_told(void **state)
+static void waits_for_the_time_in_retry_after(void **state)
 {
 	struct aws_remote_config config = {.attempts = 2};
 	struct fixture fixture;
@@ -412,7 +412,7 @@ static void silence_times_out(void **state)
 	fixture_close(&fixture);
 }
 
-static void nobody_listens(void **state)
+static void connection_refused(void **state)
 {
 	struct aws_remote_config config = {.attempts = 2};
 	struct fixture fixture;
@@ -631,11 +631,11 @@ int main(void)
 		cmocka_unit_test(a_no_is_not_repeated),
 		cmocka_unit_test(what_may_pass_is_tried_again),
 		cmocka_unit_test(attempts_end),
-		cmocka_unit_test(waits_as_long_as_it_is_told),
+		cmocka_unit_test(waits_for_the_time_in_retry_after),
 		cmocka_unit_test(what_may_have_happened_is_not_repeated),
 		cmocka_unit_test(a_token_makes_attempts_one_request),
 		cmocka_unit_test(silence_times_out),
-		cmocka_unit_test(nobody_listens),
+		cmocka_unit_test(connection_refused),
 		cmocka_unit_test(the_budget_is_kept),
 		cmocka_unit_test(a_stop_ends_waiting),
 		cmocka_unit_test(a_form_is_sent_and_xml_comes_back),

@@ -265,8 +265,8 @@ static int pass_fence(struct call *call)
 
 	if (!fence || fence->require(fence->context, request->transaction, &err) == 0)
 		return 0;
-	return aws_fail(request, "ServerException", "%.*s came too late: %s", SPAN_ARGS(call->name),
-		err.message);
+	return aws_fail(request, "ServerException", "%.*s rejected: claim lost: %s",
+		SPAN_ARGS(call->name), err.message);
 }
 
 /* On the writer. May come again for the same call, when the group it was in had to be undone. */

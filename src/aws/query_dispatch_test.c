@@ -22,7 +22,7 @@ static int run_describe(struct aws_request *request)
 
 	buffer_add_string(request->out, "{\"Rules\":[");
 	JSON_EACH_ITEM (arns, arn) {
-		if (span_is(json_text(arn), "nobody"))
+		if (span_is(json_text(arn), "missing"))
 			return aws_fail(request, "RuleNotFoundException",
 				"One or more rules not found");
 		if (span_is(json_text(arn), "ill"))
@@ -198,7 +198,7 @@ static void errors_are_xml(void **state)
 
 	(void)state;
 	fixture_open(&fixture);
-	expect_error(&fixture, ACTION("DescribeRules&RuleArns.member.1=nobody"),
+	expect_error(&fixture, ACTION("DescribeRules&RuleArns.member.1=missing"),
 		"RuleNotFoundException", 400, "RuleNotFound", "One or more rules not found<");
 	assert_string_equal(fixture.audit,
 		"elasticloadbalancing DescribeRules RuleNotFoundException 400");
@@ -280,12 +280,12 @@ static void strangers_are_refused(void **state)
 	fixture_open(&fixture);
 	aws_query_read(fixture.dispatcher, SPAN(ACTION("DeleteRule")), fixture.arena, &query);
 	assert_ptr_equal(query.service, &service);
-	aws_query_refuse(&query, "UnrecognizedClientException", SPAN("Who are you?"), take_answer,
+	aws_query_refuse(&query, "UnrecognizedClientException", SPAN("Unknown caller"), take_answer,
 		&fixture);
 	assert_int_equal(fixture.times, 1);
 	assert_int_equal(fixture.status, 403);
 	assert_non_null(strstr(fixture.body,
-		"<Code>InvalidClientTokenId</Code><Message>Who are you?</Message>"));
+		"<Code>InvalidClientTokenId</Code><Message>Unknown caller</Message>"));
 	fixture_close(&fixture);
 }
 

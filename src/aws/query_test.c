@@ -231,7 +231,7 @@ static void requests_become_forms(void **state)
 	assert_int_equal(query_read_input(&things, &operations[0], &form, arena, &input, NULL), 0);
 	assert_true(json_equal(input, parse(arena, RICH)));
 	query_write_form(&things, &operations[0],
-		parse(arena, "{\"Nobody\":1,\"Name\":null,\"Items\":[],\"Parts\":[]}"), &small);
+		parse(arena, "{\"Unknown\":1,\"Name\":null,\"Items\":[],\"Parts\":[]}"), &small);
 	assert_string_equal(small.data, "Action=Make&Version=2026-11-16&Item=&Parts=");
 }
 
@@ -281,7 +281,7 @@ static void what_does_not_fit_is_left_out(void **state)
 
 	(void)state;
 	query_write_answer(&things, &operations[0],
-		parse(arena, "{\"Nobody\":1,\"Name\":null,\"Count\":[1],\"Items\":5,\"Inner\":[],"
+		parse(arena, "{\"Unknown\":1,\"Name\":null,\"Count\":[1],\"Items\":5,\"Inner\":[],"
 			     "\"Parts\":[null],\"Extra\":{\"a\":null}}"),
 		"an-id", &out);
 	assert_string_equal(out.data, ANSWER("<Inner></Inner><Parts></Parts><Extra></Extra>"));
@@ -302,7 +302,7 @@ static void answers_of_others(void **state)
 		{"<MakeResponse><MakeResult><When>2023-11-14T23:13:20+01:00</When>"
 		 "</MakeResult></MakeResponse>",
 			"{\"When\":1700000000.000}"},
-		{"<MakeResponse><MakeResult><Nobody/></MakeResult></MakeResponse>", "{}"},
+		{"<MakeResponse><MakeResult><Unknown/></MakeResult></MakeResponse>", "{}"},
 		{"<MakeResponse><MakeResult><Count/></MakeResult></MakeResponse>", NULL},
 		{"<MakeResponse><MakeResult><Count><x/></Count></MakeResult></MakeResponse>", NULL},
 		{"<MakeResponse><MakeResult><Extra><entry><key>a</key></entry></Extra></MakeResult>"
@@ -348,7 +348,7 @@ static void errors_have_codes(void **state)
 	(void)state;
 	query_write_error(&things,
 		parse(arena, "{\"__type\":\"BrokenException\",\"message\":\"It is <broken>.\","
-			     "\"Reason\":\"fell\",\"Nobody\":1}"),
+			     "\"Reason\":\"fell\",\"Unknown\":1}"),
 		"an-id", &out);
 	assert_string_equal(out.data, wanted);
 	query_read_error(&things, buffer_span(&out), arena, &type, &message);

@@ -347,7 +347,7 @@ static void a_key_is_read_again(void **state)
 	assert_answered(fixture, "");
 }
 
-static void a_key_that_is_gone_is_told_and_comes_back(void **state)
+static void a_missing_key_is_reported_and_read_again(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -358,7 +358,7 @@ static void a_key_that_is_gone_is_told_and_comes_back(void **state)
 	assert_reported(fixture, fixture->secret_path);
 	assert_true(aws_call_was_not_sent(-EACCES));
 	write_file(fixture->secret_path, SECRET);
-	/* Not asked for again at once. */
+	/* No immediate retry. */
 	assert_int_equal(ask(fixture, ""), -EACCES);
 	fixture->clock.by_ms += AWS_SIGNER_AGAIN_MS;
 	assert_answered(fixture, "");
@@ -493,7 +493,7 @@ static void a_session_that_was_revoked_is_renewed(void **state)
 	assert_int_equal(fixture->assumed, 3);
 }
 
-static void a_role_that_is_denied_is_told_and_asked_for_seldom(void **state)
+static void a_denied_role_is_reported_and_retried_seldom(void **state)
 {
 	struct fixture *fixture = *state;
 	struct aws_target *target;
@@ -646,14 +646,14 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_key_is_read_again),
-		TEST(a_key_that_is_gone_is_told_and_comes_back),
+		TEST(a_missing_key_is_reported_and_read_again),
 		TEST(keys_come_from_variables_and_profiles),
 		TEST(a_secret_of_two_lines_is_none),
 		TEST(a_role_is_assumed_once),
 		TEST(a_role_from_a_role),
 		TEST(a_session_is_renewed_before_it_ends),
 		TEST(a_session_that_was_revoked_is_renewed),
-		TEST(a_role_that_is_denied_is_told_and_asked_for_seldom),
+		TEST(a_denied_role_is_reported_and_retried_seldom),
 		TEST(a_crowd_assumes_a_role_once),
 		TEST(a_write_ends_in_time),
 		TEST(targets_are_found_by_name),

@@ -84,7 +84,7 @@ static void options_have_three_forms(void **state)
 	assert_false(parsed.trace);
 }
 
-static void mistakes_are_told(void **state)
+static void usage_errors_are_reported(void **state)
 {
 	struct parsed parsed = PARSE("--usr", "x");
 
@@ -123,7 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_have_three_forms),
-		cmocka_unit_test(mistakes_are_told),
+		cmocka_unit_test(usage_errors_are_reported),
 		cmocka_unit_test(words_have_a_limit),
 	};
 

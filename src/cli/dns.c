@@ -75,7 +75,7 @@ static void print_resolved(const struct names *names)
 	       "#   systemctl restart systemd-resolved\n"
 	       "# Print it again when a namespace is added. Zones are not signed: where DNSSEC=yes "
 	       "is set, they\n"
-	       "# are not believed.\n"
+	       "# fail validation.\n"
 	       "[Resolve]\n"
 	       "DNS=%s%.*s%s:%.*s\n"
 	       "Domains=",
@@ -152,8 +152,8 @@ static int install(const struct command *command, const struct remote_options *o
 	if (code != EXIT_OK)
 		return code;
 	if (all)
-		printf("slipway answers DNS on %.*s port %.*s. Nothing was changed: here is what "
-		       "each resolver must\nbe told. One of the three is enough.\n\n"
+		printf("slipway answers DNS on %.*s port %.*s. Nothing was changed. These are the "
+		       "settings for\neach resolver; one of the three is enough.\n\n"
 		       "---- systemd-resolved ----\n",
 			SPAN_ARGS(names.address), SPAN_ARGS(names.port));
 	if (all || chosen[0])

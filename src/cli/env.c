@@ -85,12 +85,12 @@ static int read_text(struct env *env, const struct env_verb *verb, const struct 
 	env->argument = configured > 1 ? words->items[2] : NULL;
 	if (env->name && !is_name(env->name, NAME_MAX_LENGTH))
 		return command_misused(env->command,
-			"'%s' is no name of an environment: those have 1 to %d letters, digits, - "
-			"and _, and begin with a letter or digit",
+			"invalid environment name '%s': use 1 to %d letters, digits, - and _; "
+			"it must begin with a letter or digit",
 			env->name, NAME_MAX_LENGTH);
 	if (env->argument && !is_name(env->argument, ID_MAX_LENGTH))
 		return command_misused(env->command,
-			"'%s' is no id of a deployment: 'slipway env history %s' tells them",
+			"invalid deployment ID '%s': run 'slipway env history %s' to list the IDs",
 			env->argument, env->name);
 	return EXIT_OK;
 }

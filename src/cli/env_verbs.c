@@ -51,7 +51,7 @@ static const struct env_option configuration_rows[] = {
 	{"replace-first", NULL, AT(replace_first),
 		"Start the new task before the old one is stopped;"},
 	{"max-over", "N", AT(over), "on so many percent of the instances at once. Default: 100."},
-	{"canary", "N", AT(canary), "Begin with N instances, and go on when they have been well"},
+	{"canary", "N", AT(canary), "Begin with N instances, and continue when they are healthy"},
 	{"bake", "SECONDS", AT(bake), "for so long."},
 	{"timeout", "SECONDS", AT(timeout), "After which a deployment has failed. Default: 3600."},
 	{"warm-up", "SECONDS", AT(warm_up),
@@ -64,14 +64,14 @@ static const struct env_option configuration_rows[] = {
 		"How long a rollout waits for instances that do not answer.\n"
 		"Default: 60."},
 	{"priority", "N", AT(priority),
-		"Take the room of tasks with less, 0 to 1000. Default: 0, which\n"
-		"takes nobody's."},
+		"Preempt tasks with a lower priority, 0 to 1000. Default: 0, no\n"
+		"preemption."},
 	{"on-failure", "WHAT", AT(on_failure),
 		"stop (default), or rollback to what was completed before."},
 	{"target", "NAME", AT(target),
 		"Where the cluster is: a target of the server's configuration,\n"
 		"or local."},
-	{"role", "NAME", AT(role), "In whose name tasks are started and stopped."},
+	{"role", "NAME", AT(role), "Role with which tasks are started and stopped."},
 	{"count", "N", AT(count), "Service, Cron: how many tasks. Default: 1."},
 	{"max-active", "N", AT(max_active),
 		"Service: percent of them that may run during a rollout, 100 to\n"
@@ -114,13 +114,13 @@ static const struct env_option rollback_rows[] = {
 
 static const struct env_option delete_rows[] = {
 	{"terminate-tasks", NULL, AT(terminate),
-		"Stop its tasks. Without it they stay, and are nobody's."},
+		"Stop its tasks. Without it they keep running, unmanaged."},
 };
 
 static const struct env_option status_rows[] = {
 	{"watch", NULL, AT(watch),
-		"Go on and tell what changes, until ctrl-c. 'env deploy --watch'\n"
-		"is what ends by itself."},
+		"Show changes until ctrl-c. 'env deploy --watch' ends when the\n"
+		"deployment ends."},
 };
 
 #define DEPLOYMENT_STATES                                                                          \
@@ -265,16 +265,16 @@ void env_help(void)
 {
 	for (size_t i = 0; i < LENGTH(env_verbs); i++)
 		printf("  %-12s %s\n", env_verbs[i].name, env_verbs[i].summary);
-	fputs("\n'slipway env VERB --help' tells more about one of them, with its options.\n\n"
+	fputs("\n'slipway env VERB --help' describes a verb and its options.\n\n"
 	      "Exit codes:\n"
 	      "  0  Done. Of 'deploy --watch' and 'rollback --watch': completed.\n"
-	      "  1  The server refused it, or there was an error.\n"
-	      "  2  The command line makes no sense.\n"
-	      "  3  The deployment ended otherwise than completed: timed-out, stopped, canceled,\n"
+	      "  1  The server rejected the request, or an error occurred.\n"
+	      "  2  Usage error; the message has the reason.\n"
+	      "  3  The deployment ended but did not complete: timed-out, stopped, canceled,\n"
 	      "     rolled back.\n"
-	      "  4  The server cannot be reached, does not answer, or asks to come back later "
+	      "  4  The server is unreachable, does not respond, or is busy "
 	      "(HTTP 429,\n"
-	      "     502 to 504). --watch tries for a minute first.\n\n"
+	      "     502 to 504). --watch retries for a minute first.\n\n"
 	      "Example:\n"
 	      "  slipway env create log --cluster default --task-definition log:1\n"
 	      "  slipway env deploy log --watch\n"

@@ -80,7 +80,7 @@ static const struct command commands[] = {
 	{"dns", "install|lookup ...", "Point this machine at slipway's names; look one up.",
 		"  slipway dns install [--systemd-resolved | --dnsmasq | --resolv-conf]\n"
 		"  slipway dns lookup NAME [TYPE]\n\n"
-		"install prints what the resolver of this machine must be told so that it asks "
+		"install prints the settings with which the resolver of this machine asks "
 		"slipway for the\n"
 		"names of the namespaces there are now, and for slipway's own domain. It changes "
 		"nothing. With\n"
@@ -162,7 +162,7 @@ static void print_overview(FILE *out)
 	for (size_t i = 0; i < LENGTH(commands); i++)
 		if (commands[i].summary[0])
 			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n'slipway COMMAND --help' tells more about one of them.\n", out);
+	fputs("\n'slipway COMMAND --help' describes a command.\n", out);
 }
 
 static void print_help(const struct command *command, int count, char **arguments)

@@ -521,7 +521,7 @@ static void test_a_restart_takes_its_own_over_at_once(void **state)
 	assert_true(again.epoch > claim.epoch);
 }
 
-static void test_who_was_replaced_stays_down(void **state)
+static void test_a_replaced_server_stays_down(void **state)
 {
 	struct machine *old = boot(0, "a"), *new;
 	struct claim claim, other;
@@ -542,7 +542,7 @@ static void test_who_was_replaced_stays_down(void **state)
 	assert_true(claims_has_lease(new->claims, NULL));
 }
 
-static void test_an_outage_kills_nobody(void **state)
+static void test_an_outage_stops_no_server(void **state)
 {
 	struct machine *a = boot(0, "a"), *b = boot(1, "b"), *c = boot(2, "c");
 	struct claim claim, other, again;
@@ -579,7 +579,7 @@ static void test_a_lone_server_keeps_its_claims(void **state)
 	assert_int_equal(write_with(a, &claim), 0);
 }
 
-static void test_orphans_are_told_at_the_start(void **state)
+static void test_orphans_are_reported_at_the_start(void **state)
 {
 	struct machine *a = boot(0, "a"), *b;
 	struct claim claim;
@@ -688,10 +688,10 @@ int main(void)
 		TEST(test_releasing_one_claim),
 		TEST(test_a_forgotten_claim_never_has_an_old_epoch),
 		TEST(test_a_restart_takes_its_own_over_at_once),
-		TEST(test_who_was_replaced_stays_down),
-		TEST(test_an_outage_kills_nobody),
+		TEST(test_a_replaced_server_stays_down),
+		TEST(test_an_outage_stops_no_server),
 		TEST(test_a_lone_server_keeps_its_claims),
-		TEST(test_orphans_are_told_at_the_start),
+		TEST(test_orphans_are_reported_at_the_start),
 		TEST(test_subscribers),
 		TEST(test_bad_settings),
 		cmocka_unit_test(test_threads_take_over),

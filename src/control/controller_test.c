@@ -444,7 +444,7 @@ static void test_a_far_deadline_is_looked_at_again(void **state)
 
 /* ---- control_write ---- */
 
-static void test_write_tells_what_happened(void **state)
+static void test_write_reports_its_outcome(void **state)
 {
 	struct bench *bench = bench_new(*state, 0);
 	struct change missing = {&thing_kind, "missing", true};
@@ -541,7 +541,7 @@ int main(void)
 		cmocka_unit_test(test_a_resync_does_not_hide_a_deletion),
 		cmocka_unit_test(test_resync),
 		cmocka_unit_test(test_a_far_deadline_is_looked_at_again),
-		BOTH(test_write_tells_what_happened),
+		BOTH(test_write_reports_its_outcome),
 		BOTH(test_stop_during_writes),
 	};
 

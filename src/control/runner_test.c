@@ -579,7 +579,7 @@ static void test_a_break(void **state)
 		struct counting counting = {.runner = runner_group_new(root, "machine")};
 		struct runner_event *never = runner_event_new(root, "never");
 
-		assert_int_equal(runner_spawn(counting.runner, "strand", count_up, &counting, NULL),
+		assert_int_equal(runner_spawn(counting.runner, "thread", count_up, &counting, NULL),
 			0);
 		runner_simulated_break_at(root, steps);
 		assert_int_equal(runner_wait(root, never, 0, RUNNER_FOREVER), 0);
@@ -599,13 +599,13 @@ static void note_running(void *context)
 	assert_string_equal(runner_simulated_running(runner), "machine");
 }
 
-static void test_who_runs_now(void **state)
+static void test_the_current_group(void **state)
 {
 	struct runner *root = runner_simulated_new(6), *machine = runner_group_new(root, "machine");
 
 	(void)state;
 	assert_string_equal(runner_simulated_running(root), "");
-	assert_int_equal(runner_spawn(machine, "strand", note_running, machine, NULL), 0);
+	assert_int_equal(runner_spawn(machine, "thread", note_running, machine, NULL), 0);
 	assert_int_equal(runner_join(machine, NULL), 0);
 	assert_string_equal(runner_simulated_running(root), "");
 	runner_free(machine);
@@ -661,7 +661,7 @@ int main(void)
 		cmocka_unit_test(test_clocks_of_machines_disagree),
 		cmocka_unit_test(test_a_clock_that_runs_slowly),
 		cmocka_unit_test(test_a_break),
-		cmocka_unit_test(test_who_runs_now),
+		cmocka_unit_test(test_the_current_group),
 		cmocka_unit_test(test_a_trace_can_be_read),
 	};
 

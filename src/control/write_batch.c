@@ -1,4 +1,4 @@
-/* One strand that stores what has come together; see the header. */
+/* A thread that stores collected writes in one transaction; see the header. */
 #include "control/write_batch.h"
 
 #include "base/lock.h"
@@ -22,7 +22,7 @@ struct write_batch {
 	/* Guarded by the lock: */
 	struct item *first, **last;
 	struct write_batch_statistics statistics;
-	/* The strand's own: */
+	/* Used by the thread only: */
 	unsigned failures; /* of the store, in a row */
 	int64_t pause_us;
 };
@@ -126,7 +126,7 @@ static void note_success(struct write_batch *batch)
 	lock_release(&batch->lock);
 }
 
-/* ---- the strand ---- */
+/* ---- the thread ---- */
 
 /* With the lock held. */
 static bool is_full(const struct write_batch *batch)

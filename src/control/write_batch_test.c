@@ -216,7 +216,7 @@ static void a_refused_write_takes_no_other_with_it(void **state)
 	rig_free(rig);
 }
 
-static void a_failing_store_is_told_to_each_and_left_alone_for_a_while(void **state)
+static void a_failing_store_fails_each_write_and_backs_off(void **state)
 {
 	struct rig *rig = rig_new(true, 1);
 	struct write_batch_statistics statistics;
@@ -253,7 +253,7 @@ static void a_failing_store_is_told_to_each_and_left_alone_for_a_while(void **st
 	rig_free(rig);
 }
 
-static void who_adds_too_much_is_refused(void **state)
+static void writes_beyond_the_limit_are_rejected(void **state)
 {
 	struct rig *rig = rig_new(true, 2);
 
@@ -267,7 +267,7 @@ static void who_adds_too_much_is_refused(void **state)
 	rig_free(rig);
 }
 
-static void who_waits_for_room_gets_it(void **state)
+static void waiting_writes_get_room(void **state)
 {
 	struct rig *rig = rig_new(true, 2);
 	size_t count = 0;
@@ -342,9 +342,9 @@ int main(void)
 		cmocka_unit_test(what_comes_together_is_stored_together_in_order),
 		cmocka_unit_test(nothing_waits_when_idle),
 		cmocka_unit_test(a_refused_write_takes_no_other_with_it),
-		cmocka_unit_test(a_failing_store_is_told_to_each_and_left_alone_for_a_while),
-		cmocka_unit_test(who_adds_too_much_is_refused),
-		cmocka_unit_test(who_waits_for_room_gets_it),
+		cmocka_unit_test(a_failing_store_fails_each_write_and_backs_off),
+		cmocka_unit_test(writes_beyond_the_limit_are_rejected),
+		cmocka_unit_test(waiting_writes_get_room),
 		cmocka_unit_test(the_end_ends_what_waits),
 		cmocka_unit_test(threads_lose_nothing),
 	};

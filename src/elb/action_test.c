@@ -132,8 +132,8 @@ static void test_forward_refused(void **state)
 		"[{'Type':'forward','ForwardConfig':{'TargetGroups':[{'TargetGroupArn':'%s'}],"
 		"'TargetGroupStickinessConfig':{'Enabled':true,'DurationSeconds':60}}}]",
 		world->tcp);
-	refuse_action(world, "HTTP", "TargetGroupNotFoundException", "nobody",
-		"[{'Type':'forward','TargetGroupArn':'nobody'}]");
+	refuse_action(world, "HTTP", "TargetGroupNotFoundException", "missing",
+		"[{'Type':'forward','TargetGroupArn':'missing'}]");
 	for (size_t i = 0; i <= ELB_ACTION_GROUPS_MAX; i++)
 		end += sprintf(end, "%s{'TargetGroupArn':'%s'}", i > 0 ? "," : "", world->more[i]);
 	refuse_action(world, "HTTP", INVALID, "at most 5",

@@ -201,9 +201,10 @@ static void test_what_is_not_there(void **state)
 {
 	const struct fixture *fixture = *state;
 
-	expect_refused(fixture->folder, ACM "nobody", -ENOENT, "there is no certificate 'nobody'");
-	expect_refused(NULL, ACM "nobody", -ENOENT, "no folder of certificates is configured");
-	expect_refused(fixture->folder, "nobody", -EINVAL, "is not the ARN of a certificate");
+	expect_refused(fixture->folder, ACM "missing", -ENOENT,
+		"there is no certificate 'missing'");
+	expect_refused(NULL, ACM "missing", -ENOENT, "no folder of certificates is configured");
+	expect_refused(fixture->folder, "missing", -EINVAL, "is not the ARN of a certificate");
 	expect_refused(fixture->folder, "arn:aws:acm:eu-west-1:1:thing/x", -EINVAL,
 		"is not the ARN of a certificate");
 	expect_refused(fixture->folder, "arn:aws:ecs:eu-west-1:1:certificate/x", -EINVAL,

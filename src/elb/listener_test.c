@@ -139,8 +139,8 @@ static void test_what_a_listener_needs(void **state)
 		test_refused(server, "CreateListener", rows[i].error, rows[i].words,
 			"{'LoadBalancerArn':'%s',%s," FORWARD "}", world->app, rows[i].rest,
 			world->http);
-	test_refused(server, "CreateListener", "LoadBalancerNotFoundException", "nobody",
-		"{'LoadBalancerArn':'nobody','Protocol':'HTTP','Port':80," FORWARD "}",
+	test_refused(server, "CreateListener", "LoadBalancerNotFoundException", "missing",
+		"{'LoadBalancerArn':'missing','Protocol':'HTTP','Port':80," FORWARD "}",
 		world->http);
 	test_refused(server, "CreateListener", "ValidationError", "DefaultActions",
 		"{'LoadBalancerArn':'%s','Protocol':'HTTP','Port':80}", world->app);
@@ -225,8 +225,8 @@ static void test_describing(void **state)
 	test_refused(server, "DescribeListeners", "ValidationError", "either", "{}");
 	test_refused(server, "DescribeListeners", "ValidationError", "either",
 		"{'LoadBalancerArn':'%s','ListenerArns':['%s']}", world->app, arn);
-	test_refused(server, "DescribeListeners", "LoadBalancerNotFoundException", "nobody",
-		"{'LoadBalancerArn':'nobody'}");
+	test_refused(server, "DescribeListeners", "LoadBalancerNotFoundException", "missing",
+		"{'LoadBalancerArn':'missing'}");
 	/* The ARN of a listener names its load balancer's id, too. */
 	snprintf(wrong, sizeof(wrong), "%s", arn);
 	wrong[strlen(wrong) - 20] ^= 1;
@@ -259,8 +259,8 @@ static void test_modifying(void **state)
 		"{'ListenerArn':'%s','Protocol':'TCP'}", arn);
 	test_refused(server, "ModifyListener", "ValidationError", "certificate",
 		"{'ListenerArn':'%s','Protocol':'HTTPS'}", arn);
-	test_refused(server, "ModifyListener", "ListenerNotFoundException", "nobody",
-		"{'ListenerArn':'nobody'}");
+	test_refused(server, "ModifyListener", "ListenerNotFoundException", "missing",
+		"{'ListenerArn':'missing'}");
 	/* The group of a listener must go with its new protocol. */
 	test_call(server, "CreateListener",
 		"{'LoadBalancerArn':'%s','Protocol':'TCP','Port':53," FORWARD "}", world->net,
@@ -364,10 +364,10 @@ static void test_attributes(void **state)
 		http);
 	test_refused(server, "ModifyListenerAttributes", "ValidationError", "not recognized",
 		"{'ListenerArn':'%s','Attributes':[{'Key':'made.up','Value':'1'}]}", http);
-	test_refused(server, "DescribeListenerAttributes", "ListenerNotFoundException", "nobody",
-		"{'ListenerArn':'nobody'}");
-	test_refused(server, "ModifyListenerAttributes", "ListenerNotFoundException", "nobody",
-		"{'ListenerArn':'nobody','Attributes':[]}");
+	test_refused(server, "DescribeListenerAttributes", "ListenerNotFoundException", "missing",
+		"{'ListenerArn':'missing'}");
+	test_refused(server, "ModifyListenerAttributes", "ListenerNotFoundException", "missing",
+		"{'ListenerArn':'missing','Attributes':[]}");
 }
 
 static void test_ssl_policies(void **state)

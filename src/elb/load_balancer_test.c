@@ -273,8 +273,8 @@ static void pages_give_everything_once(void **state)
 		"{'Marker':'bogus'}");
 	test_refused(server, "DescribeLoadBalancers", "ValidationError", "PageSize",
 		"{'PageSize':401}");
-	test_refused(server, "DescribeLoadBalancers", "LoadBalancerNotFoundException", "nobody",
-		"{'Names':['web1','nobody']}");
+	test_refused(server, "DescribeLoadBalancers", "LoadBalancerNotFoundException", "missing",
+		"{'Names':['web1','missing']}");
 	test_refused(server, "DescribeLoadBalancers", "ValidationError", "ARN",
 		"{'LoadBalancerArns':['web1']}");
 }
@@ -524,7 +524,7 @@ static void policies_know_the_resources(void **state)
 	test_denied(server, "DescribeLoadBalancers", "{}");
 }
 
-static void limits_are_told(void **state)
+static void limits_are_reported(void **state)
 {
 	struct test_server *server = *state;
 	char marker[1024];
@@ -559,7 +559,7 @@ int main(void)
 		TEST_WITH_SERVER(tags_are_kept_by_resource),
 		TEST_WITH_SERVER(listeners_and_rules_have_tags),
 		TEST_WITH_SERVER(policies_know_the_resources),
-		TEST_WITH_SERVER(limits_are_told),
+		TEST_WITH_SERVER(limits_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

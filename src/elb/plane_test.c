@@ -512,7 +512,7 @@ static void weights_alone_go_the_fast_way(void **state)
 	assert_int_equal(count_weights(fixture), 10);
 }
 
-static void health_decides_who_gets_traffic(void **state)
+static void only_healthy_targets_get_traffic(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -566,7 +566,7 @@ static void what_is_known_survives_a_restart(void **state)
 	assert_true(target_is(fixture, fixture->blue, 2, "unhealthy", "Target.FailedHealthChecks"));
 }
 
-static void a_draining_target_goes_when_nobody_uses_it(void **state)
+static void a_draining_target_goes_with_its_last_connection(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -777,9 +777,9 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 		T(what_is_stored_is_applied),
 		T(weights_alone_go_the_fast_way),
-		T(health_decides_who_gets_traffic),
+		T(only_healthy_targets_get_traffic),
 		T(what_is_known_survives_a_restart),
-		T(a_draining_target_goes_when_nobody_uses_it),
+		T(a_draining_target_goes_with_its_last_connection),
 		T(a_listener_that_cannot_be_bound_stops_no_other),
 		T(a_change_that_is_refused_leaves_what_was),
 		T(rules_follow_their_listener),

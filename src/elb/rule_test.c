@@ -230,11 +230,11 @@ static void test_what_is_refused(void **state)
 		"{'ListenerArn':'%s','Priority':0," ANY "," FIXED "}", listener);
 	test_refused(server, "CreateRule", "ValidationError", "Priority",
 		"{'ListenerArn':'%s','Priority':50001," ANY "," FIXED "}", listener);
-	test_refused(server, "CreateRule", "ListenerNotFoundException", "nobody",
-		"{'ListenerArn':'nobody','Priority':1," ANY "," FIXED "}");
-	test_refused(server, "CreateRule", "TargetGroupNotFoundException", "nobody",
+	test_refused(server, "CreateRule", "ListenerNotFoundException", "missing",
+		"{'ListenerArn':'missing','Priority':1," ANY "," FIXED "}");
+	test_refused(server, "CreateRule", "TargetGroupNotFoundException", "missing",
 		"{'ListenerArn':'%s','Priority':1," ANY
-		",'Actions':[{'Type':'forward','TargetGroupArn':'nobody'}]}",
+		",'Actions':[{'Type':'forward','TargetGroupArn':'missing'}]}",
 		listener);
 	test_refused(server, "CreateRule", "IncompatibleProtocolsException", "TCP",
 		"{'ListenerArn':'%s','Priority':1," ANY
@@ -247,13 +247,13 @@ static void test_what_is_refused(void **state)
 		listener);
 	test_refused(server, "ModifyRule", "ValidationError", "Transforms",
 		"{'RuleArn':'%s','Transforms':[{'Type':'url-rewrite'}]}", rule);
-	test_refused(server, "ModifyRule", "RuleNotFoundException", "nobody",
-		"{'RuleArn':'nobody'}");
+	test_refused(server, "ModifyRule", "RuleNotFoundException", "missing",
+		"{'RuleArn':'missing'}");
 	test_refused(server, "ModifyRule", "ValidationError", "at least one",
 		"{'RuleArn':'%s','Conditions':[]}", rule);
 	test_refused(server, "DescribeRules", "ValidationError", "either", "{}");
-	test_refused(server, "DescribeRules", "ListenerNotFoundException", "nobody",
-		"{'ListenerArn':'nobody'}");
+	test_refused(server, "DescribeRules", "ListenerNotFoundException", "missing",
+		"{'ListenerArn':'missing'}");
 	test_call(server, "CreateListener",
 		"{'LoadBalancerArn':'%s','Protocol':'TCP','Port':80,'DefaultActions':[{'Type':"
 		"'forward','TargetGroupArn':'%s'}]}",
@@ -341,8 +341,9 @@ static void test_priorities_change_all_at_once_or_not_at_all(void **state)
 	test_refused(server, "SetRulePriorities", "ValidationError", "one listener",
 		"{'RulePriorities':[{'RuleArn':'%s','Priority':5},{'RuleArn':'%s','Priority':6}]}",
 		rules[0], remote);
-	test_refused(server, "SetRulePriorities", "RuleNotFoundException", "nobody",
-		"{'RulePriorities':[{'RuleArn':'%s','Priority':5},{'RuleArn':'nobody','Priority':6}"
+	test_refused(server, "SetRulePriorities", "RuleNotFoundException", "missing",
+		"{'RulePriorities':[{'RuleArn':'%s','Priority':5},{'RuleArn':'missing','Priority':"
+		"6}"
 		"]}",
 		rules[0]);
 	test_refused(server, "SetRulePriorities", "ValidationError", "needs RuleArn",

@@ -251,8 +251,8 @@ static void groups_come_in_pages(void **state)
 			test_text(server, server->answer, "NextMarker"));
 	} while (marker[0]);
 	assert_int_equal(count, 5);
-	test_refused(server, "DescribeTargetGroups", "TargetGroupNotFoundException", "nobody",
-		"{'Names':['nobody']}");
+	test_refused(server, "DescribeTargetGroups", "TargetGroupNotFoundException", "missing",
+		"{'Names':['missing']}");
 	test_refused(server, "DescribeTargetGroups", "ValidationError", "Only one",
 		"{'Names':['g1'],'LoadBalancerArn':'x'}");
 	test_refused(server, "DescribeTargetGroups", "ValidationError", "ARN",
@@ -395,7 +395,7 @@ static void describe(struct test_server *server, const struct arns *arns)
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns->group);
 }
 
-static void health_is_told_as_found_out(void **state)
+static void health_is_reported_as_checked(void **state)
 {
 	struct test_server *server = *state;
 	const struct json *health;
@@ -544,7 +544,7 @@ int main(void)
 		TEST_WITH_SERVER(ipv6_targets_have_one_form),
 		TEST_WITH_SERVER(instances_must_be_known),
 		TEST_WITH_SERVER(a_group_has_a_limit),
-		TEST_WITH_SERVER(health_is_told_as_found_out),
+		TEST_WITH_SERVER(health_is_reported_as_checked),
 		TEST_WITH_SERVER(drains_with_the_delay),
 		TEST_WITH_SERVER(tasks_own_their_targets),
 	};

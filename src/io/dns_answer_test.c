@@ -630,7 +630,7 @@ static void test_forwarded_answers(void **state)
 }
 
 /* Only for permitted clients, and only with RD. */
-static void test_who_is_forwarded(void **state)
+static void test_forwarding_needs_a_local_client(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -660,7 +660,7 @@ int main(void)
 		CASE(test_long_text_is_cut_into_strings),
 		CASE(test_choices_through_the_zone),
 		CASE(test_forwarded_answers),
-		CASE(test_who_is_forwarded),
+		CASE(test_forwarding_needs_a_local_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

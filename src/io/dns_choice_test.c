@@ -140,7 +140,7 @@ static void test_random_weights_are_exact(void **state)
 	}
 }
 
-static void test_who_counts(void **state)
+static void test_which_instances_count(void **state)
 {
 	static const struct {
 		struct dns_candidate candidates[3];
@@ -227,7 +227,7 @@ int main(void)
 		cmocka_unit_test(test_multivalue_is_fair),
 		cmocka_unit_test(test_shares_are_exact),
 		cmocka_unit_test(test_random_weights_are_exact),
-		cmocka_unit_test(test_who_counts),
+		cmocka_unit_test(test_which_instances_count),
 		cmocka_unit_test(test_no_candidates),
 		cmocka_unit_test(test_set_again),
 		cmocka_unit_test(test_weights_that_change_all_the_time),

@@ -66,7 +66,7 @@ static void exhaust(struct dns_limit *limit, const char *source)
 		take(limit, source, 7, 1000);
 }
 
-static void test_who_shares_a_bucket(void **state)
+static void test_clients_of_a_network_share_a_bucket(void **state)
 {
 	struct dns_limit *limit = dns_limit_new(&standard, 1);
 
@@ -124,7 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rate_and_slip),
-		cmocka_unit_test(test_who_shares_a_bucket),
+		cmocka_unit_test(test_clients_of_a_network_share_a_bucket),
 		cmocka_unit_test(test_without_rate_or_slip),
 		cmocka_unit_test(test_flood_of_networks),
 	};

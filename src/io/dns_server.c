@@ -655,7 +655,7 @@ static int configure(struct dns_server *server, const struct dns_server_config *
 			DNS_UDP_PLAIN_MAX, DNS_UDP_MOST, limits->udp_max);
 	if (limits->prefix4 > 32 || limits->prefix6 > 64)
 		return err_set(err, -EINVAL,
-			"networks are told apart by at most 32 bits of IPv4 and 64 of IPv6");
+			"network prefixes must have at most 32 bits for IPv4 and 64 for IPv6");
 	limits->rate = part(limits->rate, server->worker_count);
 	limits->connections_max = part(limits->connections_max, server->worker_count);
 	limits->connections_per_address =

@@ -864,7 +864,7 @@ static void test_tls(void **state)
 	_identity_ struct identity stranger = make_identity("Stranger", NULL, NULL);
 	_identity_ struct identity here = make_identity("server", "IP:127.0.0.1", &authority);
 	_identity_ struct identity remote =
-		make_identity("server", "DNS:elsewhere.example", &authority);
+		make_identity("server", "DNS:unrelated.example", &authority);
 	_server_ struct server *server = server_new(NULL, server_tls(&here, NULL));
 	_server_ struct server *wrong = server_new(NULL, server_tls(&remote, NULL));
 	_http_client_ struct http_client *client = new_client();

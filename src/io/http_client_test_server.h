@@ -219,7 +219,7 @@ static inline bool answer_long_head(struct server_connection *connection)
 static inline bool answer_subject(struct server_connection *connection)
 {
 	X509 *certificate = connection->tls ? SSL_get_peer_certificate(connection->tls) : NULL;
-	char name[128] = "nobody";
+	char name[128] = "anonymous";
 
 	if (certificate)
 		X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name,

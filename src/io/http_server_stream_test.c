@@ -271,7 +271,7 @@ static void test_a_client_that_is_too_slow(void **state)
 	WAIT_FOR(atomic_load(&events.closed) == 1);
 }
 
-static void test_drain_tells_streams(void **state)
+static void test_drain_ends_streams(void **state)
 {
 	struct fixture *fixture = *state;
 	struct events events = {.end_when_gone = true};
@@ -358,7 +358,7 @@ int main(void)
 		WITH_SERVER(test_a_client_that_leaves),
 		WITH_SERVER(test_a_client_gone_before_the_stream_began),
 		WITH_SERVER(test_a_client_that_is_too_slow),
-		WITH_SERVER(test_drain_tells_streams),
+		WITH_SERVER(test_drain_ends_streams),
 		WITH_SERVER(test_a_crowd_of_streams),
 	};
 

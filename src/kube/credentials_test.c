@@ -331,7 +331,7 @@ static void test_a_plugins_credential_expires(void **state)
 	end(&world);
 }
 
-static void test_what_a_plugin_is_told(void **state)
+static void test_input_of_a_plugin(void **state)
 {
 	_buffer_ struct buffer reported = {0};
 	struct world world;
@@ -342,7 +342,7 @@ static void test_what_a_plugin_is_told(void **state)
 	world.access.authorities.text = SPAN("hello");
 	world.access.tls_server_name = SPAN("k.test");
 	world.access.cluster_config = SPAN("{\"audience\":\"me\"}");
-	set_plugin(&world, "#!/bin/sh\nprintf '%s' \"$KUBERNETES_EXEC_INFO\" >\"${0%/*}/told\"\n"
+	set_plugin(&world, "#!/bin/sh\nprintf '%s' \"$KUBERNETES_EXEC_INFO\" >\"${0%/*}/input\"\n"
 			   "[ -z \"$(cat)\" ] || exit 1\n"
 			   "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" VERSION
 			   "\",\"status\":{\"token\":\"%s-%s\"}}' \"$FROM_CONFIG\" \"$HOME\"\n");
@@ -350,7 +350,7 @@ static void test_what_a_plugin_is_told(void **state)
 	setenv("KUBERNETES_EXEC_INFO", "stale", 1);
 	check_authorization(&world, "Bearer yes-/nowhere");
 	unsetenv("KUBERNETES_EXEC_INFO");
-	assert_int_equal(file_read(in_folder(&world, "told").data, 10000, &reported, NULL), 0);
+	assert_int_equal(file_read(in_folder(&world, "input").data, 10000, &reported, NULL), 0);
 	assert_int_equal(json_parse(buffer_span(&reported), world.arena, &info, NULL), 0);
 	assert_true(span_is(json_get_text(info, "kind"), "ExecCredential"));
 	assert_true(span_is(json_get_text(info, "apiVersion"), VERSION));
@@ -509,7 +509,7 @@ int main(void)
 		cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_a_plugin_is_asked_when_needed),
 		cmocka_unit_test(test_a_plugins_credential_expires),
-		cmocka_unit_test(test_what_a_plugin_is_told),
+		cmocka_unit_test(test_input_of_a_plugin),
 		cmocka_unit_test(test_bad_plugins),
 		cmocka_unit_test(test_a_plugin_that_hangs),
 		cmocka_unit_test(test_cancelling),

@@ -20,8 +20,8 @@
 
 /* A watch that ends sooner without having said anything counts as a failure: the next waits. */
 #define WATCH_SHORT_US INT64_C(1000000)
-/* A watch that is refused so often in a row is not asked for again before another list: whatever the
- * server has against our version, a list does not need it. */
+/* A watch that is refused so often in a row is not retried before another list: a list
+ * works even if the server rejects our version. */
 #define WATCH_REFUSALS_MAX 5
 
 struct kube_informer {
@@ -363,7 +363,7 @@ static int take_event(void *context, const struct json *event, struct err *err)
 	return r;
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 /* Before each thing that can be cancelled. False when there is nothing more to do. */
 static bool take_desired(struct kube_informer *informer, bool *list)
@@ -584,7 +584,7 @@ int kube_informer_start(const struct kube_informer_config *config,
 	lock_init(&informer->lock);
 	cache_init(&informer->cache, config->indexes, config->index_count);
 	informer->group = runner_group_new(config->runner, config->kind->plural);
-	informer->wake = runner_event_new(informer->group, "informer's wishes");
+	informer->wake = runner_event_new(informer->group, "informer requests");
 	informer->synced_event = runner_event_new(informer->group, "informer synced");
 	informer->resync_us = RUNNER_FOREVER;
 	if (config->resync_ms > 0)

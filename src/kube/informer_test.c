@@ -123,7 +123,7 @@ static void begin(struct fixture *fixture, const struct test_step *steps, size_t
 	*fixture = (struct fixture){0};
 	test_world_begin(&fixture->world, steps, count);
 	lock_init(&fixture->lock);
-	fixture->reported = runner_event_new(fixture->world.runner, "told");
+	fixture->reported = runner_event_new(fixture->world.runner, "reported");
 	config.client = fixture->world.client;
 	config.runner = fixture->world.runner;
 	config.kind = &kube_pods;
@@ -236,7 +236,7 @@ static void test_events(void **state)
 		STEP(WATCH("5"), 200,
 			ADDED("c", "uc", "6") MODIFIED("a", "ua", "7") BOOKMARK("8")
 				DELETED("b", "ub", "9") MODIFIED("new", "un", "10")
-					ADDED("c", "uc", "11") DELETED("nobody", "ux", "12")),
+					ADDED("c", "uc", "11") DELETED("missing", "ux", "12")),
 		STEP(WATCH("12"), 200, BOOKMARK("20")),
 		STEP(WATCH("20"), 200, "", .then = TEST_HANG),
 	};
@@ -574,7 +574,7 @@ static void test_a_busy_server(void **state)
 	assert_int_equal(now.errors, 1);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 static void test_resync(void **state)
 {

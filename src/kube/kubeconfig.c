@@ -296,7 +296,7 @@ static int read_plugin(const struct entry *entry, const struct json *exec,
 		r = read_text(entry, exec, "exec.", "interactiveMode", &mode);
 	if (r == 0 && span_is(mode, "Always"))
 		r = fail(entry, -EOPNOTSUPP,
-			"exec.interactiveMode is Always, and there is nobody to ask");
+			"exec.interactiveMode Always is not supported: slipway has no terminal");
 	if (r == 0)
 		r = read_text(entry, exec, "exec.", "installHint", &plugin->install_hint);
 	if (r == 0)

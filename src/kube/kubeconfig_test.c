@@ -58,7 +58,7 @@ static const struct {
 		"exclude each other"},
 	{SERVER, "auth-provider: {name: gcp}", -EOPNOTSUPP,
 		"user 'u': auth-provider is not supported"},
-	{SERVER, "as: somebody", -EOPNOTSUPP, "impersonation (as) is not supported"},
+	{SERVER, "as: alice", -EOPNOTSUPP, "impersonation (as) is not supported"},
 	{SERVER, "as-groups: [a]", -EOPNOTSUPP, "impersonation (as-groups) is not supported"},
 	{SERVER, "client-certificate: a.crt", -EINVAL,
 		"client-certificate and client-key belong together"},
@@ -90,7 +90,7 @@ static const struct {
 	{SERVER,
 		"exec: {apiVersion: client.authentication.k8s.io/v1, command: a, interactiveMode: "
 		"Always}",
-		-EOPNOTSUPP, "there is nobody to ask"},
+		-EOPNOTSUPP, "exec.interactiveMode Always is not supported"},
 };
 
 static void test_refused(void **state)

@@ -508,7 +508,7 @@ static void test_30_disconnected_is_left_alone(void **state)
 }
 
 /* L8: neither do those that are away stop the others; while one waits for them, they count as down. */
-static void test_30_unreachable_stop_nobody(void **state)
+static void test_30_unreachable_stops_no_task(void **state)
 {
 	struct world world = world_at(5, 80);
 
@@ -947,7 +947,7 @@ int main(void)
 		cmocka_unit_test(test_26_attributes_change_live),
 		cmocka_unit_test(test_29_draining_last_out),
 		cmocka_unit_test(test_30_disconnected_is_left_alone),
-		cmocka_unit_test(test_30_unreachable_stop_nobody),
+		cmocka_unit_test(test_30_unreachable_stops_no_task),
 		cmocka_unit_test(test_34_terminate_then_replace),
 		cmocka_unit_test(test_35_scale_up_in_the_middle),
 		cmocka_unit_test(test_37_all_healthy_needs_a_second_task),

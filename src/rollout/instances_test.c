@@ -260,7 +260,7 @@ static void check_plan(const struct rollout_instances *instances,
 		require(instances,
 			instance->state == ROLLOUT_INSTANCE_ACTIVE ||
 				instance->state == ROLLOUT_INSTANCE_DRAINING,
-			"acts where nobody listens");
+			"acts on an unreachable instance");
 		if (action->type == ROLLOUT_START) {
 			require(instances, is_wanted(instance), "starts where none is wanted");
 			require(instances, instance->blocker == ROLLOUT_BLOCKER_NONE,
@@ -329,7 +329,7 @@ static void check_plan(const struct rollout_instances *instances,
 			plan->blocked != ROLLOUT_BLOCKED_RESOURCES &&
 			plan->blocked != ROLLOUT_BLOCKED_PLACEMENT) ||
 			blocked,
-		"not hindered");
+		"not blocked");
 }
 
 /* ---- every pair ---- */

@@ -261,7 +261,7 @@ static void fail_with_state(const struct rollout_replicas *replicas, const char 
 {
 	_buffer_ struct buffer out = {0};
 
-	buffer_format(&out, "%s: desired %u, %u-%u %%, starts allowed %u, hindrance %d;", rule,
+	buffer_format(&out, "%s: desired %u, %u-%u %%, starts allowed %u, blocker %d;", rule,
 		replicas->desired, replicas->minimum_healthy_percent, replicas->maximum_percent,
 		replicas->starts_allowed, replicas->blocker);
 	for (unsigned i = 0; i < GROUPS; i++) {
@@ -370,7 +370,7 @@ static void check_plan(const struct rollout_replicas *replicas,
 		break;
 	default:
 		require(replicas, replicas->starts_allowed == 0 && replicas->blocker,
-			"not hindered");
+			"not blocked");
 	}
 }
 

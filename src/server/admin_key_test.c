@@ -121,7 +121,7 @@ static void is_made_once(void **state)
 }
 
 /* A new database gets the key from the file: read access to the folder is always enough. */
-static void a_new_store_is_told(void **state)
+static void a_new_store_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct admin_key first, second;
@@ -165,7 +165,7 @@ static void does_not_change_its_account(void **state)
 }
 
 /* A damaged file is reported, and never silently replaced by a new key. */
-static void a_damaged_file_is_told(void **state)
+static void a_damaged_file_is_reported(void **state)
 {
 #define KEY(id, secret, account)                                                                   \
 	"{\"accessKeyId\":" id ",\"secretAccessKey\":" secret ",\"account\":" account "}"
@@ -198,7 +198,7 @@ static void a_damaged_file_is_told(void **state)
 	}
 }
 
-static void a_folder_that_is_not_there_is_told(void **state)
+static void a_missing_folder_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct admin_key key;
@@ -214,11 +214,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(is_made_once),
-		TEST(a_new_store_is_told),
+		TEST(a_new_store_is_reported),
 		TEST(without_a_folder_it_is_kept_nowhere),
 		TEST(does_not_change_its_account),
-		TEST(a_damaged_file_is_told),
-		TEST(a_folder_that_is_not_there_is_told),
+		TEST(a_damaged_file_is_reported),
+		TEST(a_missing_folder_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

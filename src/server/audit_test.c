@@ -109,7 +109,7 @@ static void assert_text(const struct json *line, const char *name, const char *v
 		fail_msg("%s is '%.*s', not '%s'", name, SPAN_ARGS(text), value);
 }
 
-static void a_line_says_who_did_what(void **state)
+static void a_line_has_caller_and_operation(void **state)
 {
 	struct fixture *fixture = *state;
 	struct audit *audit = open_audit(fixture, false);
@@ -219,7 +219,7 @@ static void lines_survive_rotation(void **state)
 	assert_int_equal(count, WRITERS * LINES_EACH);
 }
 
-static void failures_are_told(void **state)
+static void failures_are_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct aws_audit record = call("CreateCluster", true, NULL);
@@ -249,11 +249,11 @@ static void failures_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_line_says_who_did_what),
+		TEST(a_line_has_caller_and_operation),
 		TEST(foreign_text_stays_inside),
 		TEST(reads_are_recorded_on_demand),
 		TEST(lines_survive_rotation),
-		TEST(failures_are_told),
+		TEST(failures_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,7 +294,7 @@ void config_list_write_yaml(const struct config_list *list, struct buffer *out)
 {
 	bool inside = false;
 
-	buffer_format(out, "\n# %s: a list. docs/configuration.md tells every key.\n# %s:\n",
+	buffer_format(out, "\n# %s: a list. docs/configuration.md describes every key.\n# %s:\n",
 		list->help, list->name);
 	for (size_t i = 0; i < list->member_count; i++) {
 		const struct config_member *member = &list->members[i];

@@ -124,7 +124,7 @@ static int check_target(const struct config_list_reading *reading, void *item)
 }
 
 const struct config_list config_targets = {.name = "targets",
-	.help = "ECS elsewhere that environments may be in",
+	.help = "ECS endpoints in AWS or on other servers, for environments",
 	.most = AWS_TARGETS_MAX,
 	.size = sizeof(struct aws_target_settings),
 	.members = members,

@@ -128,7 +128,7 @@ static void none_is_fine(void **state)
 #define GOOD "name: a, region: x-1, account: \"111122223333\", "
 #define KEY "credentials: {profile: p}"
 
-static void mistakes_are_told_with_the_member(void **state)
+static void errors_name_the_member(void **state)
 {
 	static const struct {
 		const char *targets, *reported;
@@ -240,7 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(reads_all_of_it),
 		TEST(none_is_fine),
-		TEST(mistakes_are_told_with_the_member),
+		TEST(errors_name_the_member),
 		TEST(keys_are_checked_when_asked),
 		TEST(what_is_printed_can_be_read),
 	};

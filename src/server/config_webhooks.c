@@ -83,7 +83,7 @@ static int check_webhook(const struct config_list_reading *reading, void *item)
 static const struct webhook defaults;
 
 const struct config_list config_webhooks = {.name = "webhooks",
-	.help = "Addresses that are told of changes of environments",
+	.help = "URLs that get notices of environment changes",
 	.most = WEBHOOKS_MAX,
 	.size = sizeof(struct webhook),
 	.members = members,

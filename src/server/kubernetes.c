@@ -75,14 +75,14 @@ static void write_each(struct buffer *out, const struct runtime_kubernetes_stati
 }
 
 #define INFORMER_METRICS(X)                                                                        \
-	X(objects, "kubernetes_objects", false, "Objects of the cluster that are kept")            \
-	X(bytes, "kubernetes_object_bytes", false, "Memory of those")                              \
-	X(events, "kubernetes_events_total", true, "Changes that watches told")                    \
+	X(objects, "kubernetes_objects", false, "Objects of the cluster in memory")                \
+	X(bytes, "kubernetes_object_bytes", false, "Memory of these objects")                      \
+	X(events, "kubernetes_events_total", true, "Changes that watches reported")                \
 	X(lists, "kubernetes_lists_total", true, "Complete lists")                                 \
 	X(watches, "kubernetes_watches_total", true, "Watches that were opened")                   \
-	X(expired, "kubernetes_watches_expired_total", true, "Watches that were told 410 Gone")    \
+	X(expired, "kubernetes_watches_expired_total", true, "Watches that ended with 410 Gone")   \
 	X(silent, "kubernetes_watches_silent_total", true,                                         \
-		"Watches opened again for want of news")                                           \
+		"Watches reopened because they were silent")                                       \
 	X(errors, "kubernetes_errors_total", true, "Lists and watches that failed")                \
 	X(synced, "kubernetes_synced", false, "1 if all objects of the kind are known")
 

@@ -261,7 +261,7 @@ static int check_continues(const struct postgres *postgres, const PGresult *head
 	if (postgres->seen < pruned || PQntuples(rows) > FOLLOW_MAX)
 		return err_set(err, -EOVERFLOW,
 			"this server is too far behind: it knows revision %" PRIu64
-			", the database has %" PRIu64 " and tells changes after %" PRIu64,
+			", the database has %" PRIu64 " and has changes after %" PRIu64,
 			postgres->seen, revision, pruned);
 	return 0;
 }

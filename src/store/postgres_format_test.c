@@ -265,7 +265,7 @@ static void wait_for_waiters(const struct fixture *fixture, int64_t count)
 		       "SELECT count(*) FROM pg_stat_activity WHERE"
 		       " datname = current_database() AND wait_event_type = 'Lock'") < count) {
 		if (clock_steady_us(clock) > deadline)
-			fail_msg("nobody waits for the lock");
+			fail_msg("no process waits for the lock");
 		poll(NULL, 0, 5);
 	}
 }
@@ -469,7 +469,7 @@ static void test_writers_are_stopped_by_a_step(void **state)
 }
 
 /* No server writes: the step's notification or the next poll reports the step. */
-static void test_an_idle_server_is_told(void **state)
+static void test_an_idle_server_is_notified(void **state)
 {
 	struct fixture *fixture = *state;
 	struct store *store = open_store(fixture);
@@ -506,7 +506,7 @@ int main(void)
 		TEST(test_a_step_is_taken_whole_or_not),
 		TEST(test_what_is_thought_of_formats),
 		TEST(test_writers_are_stopped_by_a_step),
-		TEST(test_an_idle_server_is_told),
+		TEST(test_an_idle_server_is_notified),
 	};
 
 	test_database_server();

@@ -139,7 +139,7 @@ static void describe_feed_until(struct store_feed *feed, uint64_t revision, stru
 		assert_int_equal(describe_feed(feed, out), 0);
 		line = out->data ? strstr(out->data, last) : NULL;
 		if (!line && clock_steady_us(clock) > deadline)
-			fail_msg("revision %" PRIu64 " is not told", revision);
+			fail_msg("revision %" PRIu64 " is not reported", revision);
 	} while (!line && poll(NULL, 0, 5) == 0);
 }
 
@@ -528,7 +528,7 @@ static void test_newer_records_are_left_alone(void **state)
 }
 
 /* One row after the other in the same step: the last one holds. */
-static void test_mended_and_broken_again(void **state)
+static void test_repaired_and_broken_again(void **state)
 {
 	static const struct store_kind free_thing = {.name = "thing"};
 	const struct store_kind *const kinds[] = {&free_thing};
@@ -628,7 +628,7 @@ static void test_reading_anew_keeps_what_is_quarantined(void **state)
 		-EBADMSG);
 }
 
-static void test_password_is_never_told(void **state)
+static void test_password_is_never_shown(void **state)
 {
 	static const char *const urls[] = {
 		"postgres://joe:Tr0ub4dor@127.0.0.1:1/db", /* a scheme that we do not know */
@@ -776,10 +776,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_far_behind_reads_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_byte_is_quarantined, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newer_records_are_left_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mended_and_broken_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_repaired_and_broken_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reading_anew_keeps_what_is_quarantined, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(test_password_is_never_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_password_is_never_shown, setup, teardown),
 		cmocka_unit_test(test_database_crashes),
 	};
 

@@ -680,7 +680,7 @@ static void test_database_away_and_back(void **state)
 
 /* ---- URLs ---- */
 
-static void test_password_is_never_told(void **state)
+static void test_password_is_never_shown(void **state)
 {
 	static const char *const urls[] = {
 		"postgresql://joe:Tr0ub4dor@127.0.0.1:1/db",
@@ -710,7 +710,7 @@ static void test_password_is_never_told(void **state)
 	}
 }
 
-static void test_errors_are_told(void **state)
+static void test_errors_are_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct store_backend *backend = NULL;
@@ -745,8 +745,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cut_and_overtaken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stuck_server_is_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_database_away_and_back, setup, teardown),
-		cmocka_unit_test(test_password_is_never_told),
-		cmocka_unit_test_setup_teardown(test_errors_are_told, setup, teardown),
+		cmocka_unit_test(test_password_is_never_shown),
+		cmocka_unit_test_setup_teardown(test_errors_are_reported, setup, teardown),
 	};
 
 	test_database_server();

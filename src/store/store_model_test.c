@@ -576,7 +576,7 @@ static void check_feed(struct run *run, struct server *server)
 		blame(run, "the feed answered %d", count);
 	if (!model_equal(&server->replayed, &run->durable))
 		blame(run,
-			"what the feed told until revision %" PRIu64
+			"changes of the feed until revision %" PRIu64
 			" does not make the state of %" PRIu64,
 			server->replayed.revision, run->durable.revision);
 }
@@ -600,7 +600,7 @@ static void check(struct run *run, struct server *server)
 	store_statistics(server->store, &statistics);
 	if (statistics.objects != run->durable.count[0] + run->durable.count[1] ||
 		statistics.revision != run->durable.revision)
-		blame(run, "statistics tell of %" PRIu64 " objects at revision %" PRIu64,
+		blame(run, "statistics report %" PRIu64 " objects at revision %" PRIu64,
 			statistics.objects, statistics.revision);
 	if (old->view)
 		check_view(run, old->view, &old->model);

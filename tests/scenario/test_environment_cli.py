@@ -171,12 +171,12 @@ def test_each_verb_has_its_help():
     (["create", "x", "y"], "one name is expected, and there is 'y' too"),
     (["create"], "the NAME of an environment is expected"),
     (["list", "x"], "no name is expected, and there is 'x' too"),
-    (["status", "X_y!"], "'X_y!' is no name of an environment: those have 1 to 30 letters, digits, "
+    (["status", "X_y!"], "invalid environment name 'X_y!': use 1 to 30 letters, digits, "
                          "- and _"),
     (["status", "-x"], "there is no option '-x'"),
     (["status", "a" * 31], "1 to 30 letters"),
     (["status", "_x"], "begin with a letter or digit"),
-    (["stop", "x", "y/z"], "'y/z' is no id of a deployment"),
+    (["stop", "x", "y/z"], "invalid deployment ID 'y/z'"),
     (["update", "x"], "say what is to change"),
     (["update", "x", "--status", "going"], "'going' is neither active nor inactive"),
     (["update", "x", "--min-healthy", "-1"], "--min-healthy: '-1' is no whole number from 0 to 100"),

@@ -280,6 +280,9 @@ def test_words_are_those_of_the_field():
     ("src/base/planted.c", 'const char *text = "is told";\n', "1: not 'told'"),
     ("src/base/rehearsal.h", "", "'rehearsal': not 'rehearsal'"),
     ("docs/planted.md", "Fine.\n\nIt was mended.\n", "3: not 'mended'"),
+    ("deploy/planted.yaml", "# It is told.\n", "1: not 'told'"),
+    ("tools/planted", "#!/bin/sh\n# It is told.\n", "2: not 'told'"),
+    ("tools/planted", "#!/usr/bin/python3\nprint('it is told')\n", "2: not 'told'"),
     ("tests/scenario/test_planted.py", "def test_a_limit_is_told():\n\tpass\n",
      "1: 'test_a_limit_is_told': not 'told'"),
 ])

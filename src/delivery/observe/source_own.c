@@ -1,5 +1,5 @@
 /*
- * The source for clusters of this server: one strand follows the store's change feed for all of them. A place is
+ * The source for clusters of this server: one thread follows the store's change feed for all of them. A place is
  * listed from a view; changes up to that view's revision are not for it any more. When the feed has lost
  * something, all places are listed again, and the feed begins where that view ends.
  *
@@ -33,7 +33,7 @@ struct source_own {
 	struct runner_event *changed;
 	/* Guarded by the service's lock: */
 	uint64_t position; /* changes up to here were told */
-	/* The strand's own: */
+	/* Used by the thread only: */
 	struct store_feed *feed;
 	struct arena *arena;
 };

@@ -1,6 +1,6 @@
 /*
  * A server of the service simulation: the real controllers on a store, and, if it has machines, the real
- * task controller, the group controller and the keeper of instances on a runtime of the simulated world. Deliberate bugs sit here:
+ * task controller, the group controller and the maintainer of instances on a runtime of the simulated world. Deliberate bugs sit here:
  * some in the controllers' own configuration, some between the task controller and its runtime.
  */
 #ifndef SIM_SERVICE_SERVICE_SERVER_H
