@@ -1,10 +1,10 @@
 /*
- * The last changes of the replica of one place elsewhere, in order, each with a position, for those who follow it
- * (state_stream.h). It is kept from when somebody first does, for CHANGE_LOG_MAX changes; who is further behind, or comes
- * with a position from before a restart of the server or of the replica, is told that it is too old, and begins anew.
- * Positions grow across restarts: the first one is a moment in microseconds.
+ * The last changes of the replica of one remote cluster, in order, each with a position, for the streams that follow it. It
+ * is kept from the first reader on, for CHANGE_LOG_MAX changes. A reader that is further behind, or that comes with a
+ * position from before a restart of the server or of the replica, gets -EOVERFLOW or NULL and begins anew. Positions grow
+ * across restarts: the first one is a moment in microseconds.
  *
- * Those who read it keep it alive: it may outlive the state service.
+ * Readers share the ownership of the log: it may outlive the observer.
  */
 #ifndef DELIVERY_OBSERVE_CHANGE_LOG_H
 #define DELIVERY_OBSERVE_CHANGE_LOG_H
@@ -20,12 +20,12 @@ struct change_log *change_log_new(uint64_t position);
 void change_log_leave(struct change_log *log); /* NULL is fine */
 /* Before and after are not both NULL. */
 void change_log_add(struct change_log *log, const struct replica_change *change);
-/* What was known is forgotten: nothing from before can be resumed, and positions go on from here at least. */
+/* The replica was forgotten: no earlier position can be resumed, and positions continue from this one at least. */
 void change_log_restart(struct change_log *log, uint64_t position);
-/* When what it tells was last known to be all. */
+/* When the last complete listing began. */
 void change_log_set_observed(struct change_log *log, int64_t observed_ms);
 
-/* Somebody who reads it. */
+/* A consumer's position in the log. */
 struct change_log_reader;
 
 /* Behind a position; data NULL: from now on. wake: there may be something to read; must not block. NULL: the position is

@@ -165,7 +165,7 @@ int observe_document_instance(const struct json *document, struct arena *arena,
 		read_version(document, &instance.version, err) < 0)
 		return -EINVAL;
 	gone = span_is(status, "INACTIVE");
-	/* What is gone has none. */
+	/* A deregistered instance has none. */
 	if (!gone && read_attributes(document, arena, &instance.attributes, err) < 0)
 		return -EINVAL;
 	instance.id = observe_document_id(instance.arn);

@@ -1,6 +1,6 @@
 /*
  * Instances and tasks as ECS describes them, in answers (times in seconds) and in events (times as text): what
- * the state service keeps of them. Nothing is guessed: a document without what decisions need is refused.
+ * the replica keeps of them. Nothing is guessed: a document without a member that decisions need is rejected.
  */
 #ifndef DELIVERY_OBSERVE_DOCUMENT_H
 #define DELIVERY_OBSERVE_DOCUMENT_H
@@ -9,11 +9,11 @@
 #include "base/json.h"
 #include "delivery/observe/observe.h"
 
-/* -EINVAL: it makes no sense. Texts are in the document or in the arena. version 0: it has none.
+/* -EINVAL: it lacks a member, or one has a wrong type. Texts are in the document or in the arena. version 0: it has none.
  * ret_gone: it was deregistered. */
 int observe_document_instance(const struct json *document, struct arena *arena,
 	struct observe_instance *ret_instance, bool *ret_gone, struct err *err);
-/* health is OBSERVE_HEALTH_UNKNOWN also where nothing checks the task: ECS does not tell. */
+/* health is OBSERVE_HEALTH_UNKNOWN also where nothing checks the task: ECS does not report that. */
 int observe_document_task(const struct json *document, struct arena *arena,
 	struct observe_task *ret_task, struct err *err);
 
@@ -22,7 +22,7 @@ void observe_document_exit(const struct json *document, struct observe_task *tas
 
 /* Milliseconds of seconds or of ISO 8601; false if it is neither. */
 bool observe_document_time(const struct json *value, struct arena *arena, int64_t *ret_ms);
-/* What is behind the last '/'. */
+/* The text after the last '/'. */
 struct span observe_document_id(struct span arn);
 
 const char *observe_task_status_name(enum observe_task_status status); /* "RUNNING" */

@@ -1,6 +1,6 @@
 /*
- * Following a place elsewhere: its replica tells what changes, its log keeps that for a while. Health is told as others see
- * it, so that learning whether a definition has a check is a change of its tasks, too.
+ * Following a remote cluster: its replica reports what changes, its log keeps that for a while. Health is reported as
+ * consumers see it, so learning whether a task definition has a health check is a change of its tasks, too.
  */
 #include "base/memory.h"
 #include "delivery/observe/change_log.h"

@@ -1,6 +1,6 @@
 /*
- * The places and their replicas under one lock, and the telling without it. Sources have strands of their own;
- * nothing here waits for them.
+ * The clusters and their replicas, under one lock. Changes are reported after the lock is released. Sources have threads of
+ * their own; nothing here waits for them.
  */
 #include "delivery/observe/observe.h"
 
@@ -11,7 +11,7 @@
 #include "delivery/observe/change_log.h"
 #include "delivery/observe/observe_internal.h"
 
-/* Clusters of this server are told in order: nothing old ever comes. */
+/* Changes of clusters of this server come in order: nothing old ever comes. */
 #define OWN_TOMBSTONES_MAX 1000
 #define REMOTE_TOMBSTONES_MAX 100000
 #define TOMBSTONES_MS INT64_C(7200000)
@@ -19,7 +19,7 @@
 #define STALE_LISTINGS                                                                             \
 	4 /* and as long as so many took: of large clusters they take longer than a period */
 
-/* ---- news ---- */
+/* ---- changes ---- */
 
 struct observe_changes_item {
 	struct observe_changes_item *next;
@@ -79,7 +79,7 @@ static bool is_own(const struct observed_cluster *cluster_ref)
 	return cluster_ref->ref.target.length == 0;
 }
 
-/* Up to where a place is known. */
+/* The resource version that a replica has reached. */
 static uint64_t reached(const struct observer *service, const struct observed_cluster *cluster_ref)
 {
 	uint64_t position = is_own(cluster_ref) ? source_own_position(service->own) : 0;
@@ -89,7 +89,7 @@ static uint64_t reached(const struct observer *service, const struct observed_cl
 	return position > cluster_ref->resource_version ? position : cluster_ref->resource_version;
 }
 
-/* Tells those who wait for a mark that is reached; all at once: they hear of it anyway. */
+/* Reports the waits for a resource version that is reached; or, all at once, the cluster, which includes them. */
 static void report_waiting(struct observer *service, struct observed_cluster *cluster_ref,
 	bool all_at_once, struct observe_changes *changes)
 {
@@ -188,7 +188,7 @@ static int follow_remote(struct observer *service, struct observed_cluster *clus
 	service->remote_count += !too_many;
 	lock_release(&service->lock);
 	if (too_many)
-		return err_set(err, -E2BIG, "more than %d clusters elsewhere are watched",
+		return err_set(err, -E2BIG, "more than %d remote clusters are wanted",
 			OBSERVE_REMOTE_CLUSTERS_MAX);
 	code = source_remote_start(service, cluster_ref, err);
 	if (code < 0) {
@@ -331,7 +331,7 @@ bool observed_cluster_is_late(const struct observed_cluster *cluster_ref, int64_
 					   STALE_LISTINGS * cluster_ref->took_us;
 }
 
-/* What is known of a place elsewhere is older than it should be. */
+/* The replica of a remote cluster is older than it should be. */
 static bool is_stale(const struct observed_cluster *cluster_ref, int64_t now_us)
 {
 	return !cluster_ref->complete ||
@@ -523,7 +523,7 @@ int observe_new(const struct observe_config *config, struct observer **ret_servi
 		code = source_own_new(service, &service->own, err);
 	if (code < 0) {
 		observe_free(service);
-		return err_prefix(err, code, "start the state service");
+		return err_prefix(err, code, "start to observe clusters");
 	}
 	*ret_service = service;
 	return 0;

@@ -170,7 +170,7 @@ uint64_t observe_resource_version(struct observer *observer, struct span cluster
 bool observe_reaches(struct observer *observer, struct span cluster_ref, uint64_t resource_version);
 bool observe_reaches_for(struct observer *observer, struct span cluster_ref, struct span instance,
 	struct span group, uint64_t resource_version);
-/* What a consumer records as the basis of a decision: for a cluster of this server the revision of the store that the
+/* The version that a consumer records as the basis of a decision: for a cluster of this server the revision of the store that the
  * replica has reached; for a remote one 0. */
 uint64_t observe_seen(struct observer *observer, struct span cluster_ref);
 

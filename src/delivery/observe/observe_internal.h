@@ -34,19 +34,19 @@ struct observed_cluster {
 	int64_t took_us;              /* and how long it took */
 	char error[ERR_MESSAGE_MAX];  /* of the last listing; "" */
 	struct source_remote *remote; /* NULL for this server */
-	/* services.c: ECS services by name, those that somebody wants to know soon, and why asking failed. */
+	/* services.c: ECS services by name, and why the last attempt to describe them failed. */
 	struct map services;
 	struct map services_needed; /* names that consumers want: how many do, as a pointer */
 	struct map services_wanted; /* names to be described soon */
 	char services_error[ERR_MESSAGE_MAX];
-	struct change_log *log; /* elsewhere, from when somebody follows it; NULL */
+	struct change_log *log; /* remote: from the first reader on; else NULL */
 	char text[];
 };
 
 struct observer {
 	struct observe_config config;
 	struct runner *runner;       /* a group of its own */
-	struct runner_event *wanted; /* somebody waits for a place elsewhere to be listed */
+	struct runner_event *wanted; /* a consumer waits for a listing of a remote cluster */
 	struct lock lock;
 	/* Guarded by the lock: */
 	struct map cluster_refs; /* by name */
@@ -66,13 +66,13 @@ void observe_report(struct observer *observer, const struct observe_change *chan
 /* Under the lock: the cluster of this name, created if it is new. */
 struct observed_cluster *observed_cluster_get(struct observer *observer, struct span name);
 
-/* What is to be told when the lock is released. */
+/* Changes to be reported when the lock is released. */
 struct observe_changes {
 	struct arena *arena;
 	struct observe_changes_item *first, **last;
 };
 void observe_changes_init(struct observe_changes *changes, struct arena *arena);
-/* Under the lock. Says nothing while the place is not complete: nobody may look at it. */
+/* Under the lock. Adds nothing while the cluster is not complete: no consumer may use it. */
 void observe_changes_add(struct observe_changes *changes,
 	const struct observed_cluster *cluster_ref, struct span instance);
 /* Only of a task of this group on it. */
@@ -81,50 +81,49 @@ void observe_changes_add_task(struct observe_changes *changes,
 /* Without the lock. */
 void observe_changes_deliver(struct observer *service, struct observe_changes *changes);
 
-/* Under the lock: the listing that began at this mark (and moment) is through. Adds to the news who waited. */
+/* Under the lock: the listing that began at this resource version and moment has ended. Adds the waits that it ends. */
 void observed_cluster_listed(struct observer *service, struct observed_cluster *cluster_ref,
 	uint64_t resource_version, int64_t listed_ms, int64_t listed_us,
 	struct observe_changes *changes);
-/* Under the lock: tells those who waited for a mark that is reached now. */
+/* Under the lock: adds the waits for a resource version that is reached now. */
 void observed_cluster_advanced(struct observer *service, struct observed_cluster *cluster_ref,
 	struct observe_changes *changes);
 
 /* source_own.c: clusters of this server, from the store's change feed. */
-/* What an object of ECS says; texts may be those of the object. */
+/* An object of ECS as an instance or task; texts may be those of the object. */
 struct observe_instance source_own_instance(const struct store_object *object, struct arena *arena);
 struct observe_task source_own_task(const struct store_object *object, struct arena *arena);
 int source_own_new(struct observer *service, struct source_own **ret_own, struct err *err);
-void source_own_free(struct source_own *own); /* its strand has ended; NULL is fine */
-/* There is a new place, or somebody waits for a mark. From any thread. */
+void source_own_free(struct source_own *own); /* its thread has ended; NULL is fine */
+/* There is a new cluster, or a consumer waits for a resource version. From any thread. */
 void source_own_wake(struct source_own *own);
-/* Under the lock: the revision up to which everything was told. */
+/* Under the lock: the revision up to which all changes were reported. */
 uint64_t source_own_position(const struct source_own *own);
 
-/* source_event.c: as observe_post_event, of an event that nobody else needs to be told of; err may be NULL. */
+/* source_event.c: as observe_post_event, of an event that is not passed on to other servers; err may be NULL. */
 int source_event_take(struct observer *service, struct span target, const struct json *event,
 	struct err *err);
 
 /* relay.c: events for the other servers that share the store. */
 int relay_new(struct observer *service, const char *server, struct relay **ret_relay,
 	struct err *err);
-void relay_free(struct relay *relay); /* its strand has ended; NULL is fine */
+void relay_free(struct relay *relay); /* its thread has ended; NULL is fine */
 /* It is written down soon, if there are others. From any thread; NULL is fine. */
 void relay_post(struct relay *relay, struct span target, const struct json *event);
-/* A record (observe_event_kind) that was written, by whomever. Without the lock. */
+/* Takes a record of events (observe_event_kind) that any server wrote. Without the lock. */
 void relay_take(struct observer *service, const struct store_object *record);
 
-/* source_remote.c: clusters elsewhere, by listing them again and again. */
+/* source_remote.c: remote clusters, by listing them periodically. */
 int source_remote_start(struct observer *service, struct observed_cluster *cluster_ref,
 	struct err *err);
-void source_remote_free(struct source_remote *remote); /* its strand has ended; NULL is fine */
-/* Under the lock: an unknown health of a task of this definition means that nothing checks it. */
-/* Of a task by this definition whose health ECS calls UNKNOWN. */
+void source_remote_free(struct source_remote *remote); /* its thread has ended; NULL is fine */
+/* Under the lock: the health of a task of this definition whose health ECS reports as UNKNOWN. */
 enum observe_health source_remote_health(const struct source_remote *remote,
 	struct span task_definition);
 /* Under the lock. */
 int64_t source_remote_period_us(const struct source_remote *remote);
-/* services.c: ECS services of a place elsewhere. On its strand: asks for all that somebody needs, or only for those
- * that somebody wants to know soon. */
+/* services.c: ECS services of a remote cluster. On its thread: describes all wanted ones, or only those to be
+ * refreshed. */
 int observe_services_refresh(struct observer *service, struct observed_cluster *cluster_ref,
 	bool all, struct aws_target *target, struct err *err);
 /* Under the lock. */
@@ -134,27 +133,27 @@ void observe_services_forget(struct observed_cluster *cluster_ref);
 bool observed_cluster_is_late(const struct observed_cluster *cluster_ref, int64_t since_us,
 	int64_t now_us);
 
-/* Under the lock: an empty replica for a place; whoever follows the old one begins anew. */
+/* Under the lock: gives a cluster an empty replica; readers of the old one begin anew. */
 void observed_cluster_reset(struct observer *service, struct observed_cluster *cluster_ref);
-/* Under the lock: it is known now whether tasks of this definition are checked, which is news of each of them. */
+/* Under the lock: it is known now whether tasks of this definition are checked, which is a change of each of them. */
 void observed_cluster_settled(struct observed_cluster *cluster_ref, struct span task_definition);
 
-/* follow.c: what there is in a place elsewhere, and a tail from there. */
+/* follow.c: the entities of a remote cluster, and a reader of the changes after them. */
 struct observe_snapshot {
 	const struct observe_task *tasks;
 	size_t task_count;
 	const struct observe_instance *instances; /* without their tasks */
 	size_t instance_count;
 };
-/* Behind a position, or (NULL) with all there is in the arena. -ESTALE: the position is too old, or not of this place;
- * -EAGAIN: nothing is known of it. */
+/* A reader from a position on; NULL: with all entities in the arena. -ESTALE: the position is too old, or not of this
+ * cluster; -EAGAIN: the cluster is not replicated now. */
 int observe_follow(struct observer *service, struct span cluster_ref, const uint64_t *position,
 	void (*wake)(void *context), void *context, struct arena *arena,
 	struct observe_snapshot *ret_snapshot, struct change_log_reader **ret_tail,
 	struct err *err);
 /* Under the lock: what changes in its replica goes into its log, if it has one. */
 void observe_follow_replica(struct observed_cluster *cluster_ref);
-/* Under the lock: as others see it. Elsewhere, "unknown" is also said of tasks that nothing checks. */
+/* Under the lock: the health as consumers see it. Remote clusters report UNKNOWN also for tasks without a health check. */
 void observed_cluster_settle_health(const struct observed_cluster *cluster_ref,
 	struct observe_task *task);
 

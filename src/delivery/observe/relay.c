@@ -2,11 +2,11 @@
  * Events of ECS for the other servers that share the store. An event is posted to one of them, and the environment
  * that it concerns may be another one's: without this, that one would know with its next listing. So what is posted
  * is also written down, for the others to take from the change feed by the same rules as if it had been posted to
- * them; they do not write it again, and who wrote it leaves it aside.
+ * them; they do not write it again, and the server that wrote it ignores it.
  *
  * It is an acceleration and nothing else: what is too much, too large or cannot be written is dropped, as if
  * EventBridge had lost it. Records of a target are a ring of RING keys that are written over, so there is nothing to
- * clean up; they hold only what the state service reads of an event, not what tasks are given in their environment.
+ * clean up; they hold only the members that are read here, not the environment variables of tasks.
  * A server that is alone writes nothing.
  */
 #include "base/id.h"
@@ -20,7 +20,7 @@
 const struct store_kind observe_event_kind = {.name = "daemon.event"};
 
 #define RING 32
-#define EVENT_MAX 16384              /* bytes of one, without what nobody reads */
+#define EVENT_MAX 16384              /* bytes of one, without members that are not read */
 #define WAITING_MAX ((size_t)262144) /* bytes of a target: one record */
 #define TARGETS_MAX 64               /* of which something waits */
 #define PAUSE_US INT64_C(20000)      /* between two writes */
@@ -28,7 +28,7 @@ const struct store_kind observe_event_kind = {.name = "daemon.event"};
 struct relay {
 	struct observer *service;
 	char *server;
-	char writer[ID_HEX_SIZE]; /* who we are in records */
+	char writer[ID_HEX_SIZE]; /* this server in records */
 	struct runner_event *posted;
 	struct lock lock;
 	struct map waiting; /* guarded by the lock: by target, a struct buffer of "EVENT,EVENT" */
@@ -89,7 +89,7 @@ static bool add(struct relay *relay, struct span target, struct span event)
 		waiting = memory_allocate(sizeof(*waiting));
 		map_put(&relay->waiting, target, waiting);
 	}
-	/* Told many times at once, it is passed on once. */
+	/* Posted several times in a row, an event is passed on once. */
 	if (span_ends_with(buffer_span(waiting), event) ||
 		waiting->length + event.length + 1 > WAITING_MAX)
 		return false;
@@ -143,7 +143,7 @@ static int write_record(struct store_transaction *transaction, struct span targe
 	uint64_t first = store_next_revision(transaction);
 	int code = -EBADMSG;
 
-	/* A record that somebody has tampered with stays where it is: another one is taken. */
+	/* A quarantined record stays where it is: another one is taken. */
 	for (uint64_t i = 0; i < RING && code == -EBADMSG; i++)
 		code = store_put(transaction, &observe_event_kind,
 			arena_format(arena, "%.*s:%02u", SPAN_ARGS(target),
@@ -179,7 +179,7 @@ static void clear(struct map *waiting)
 	map_clear(waiting);
 }
 
-/* What waits now. -ECANCELED when the runner was stopped; what could not be written is dropped. */
+/* Writes what waits now. -ECANCELED when the runner was stopped; what could not be written is dropped. */
 static int write_some(struct relay *relay)
 {
 	struct runner *runner = relay->service->runner;

@@ -141,8 +141,7 @@ static bool has_stopped(const struct entity *task)
 	return task->task.last == OBSERVE_TASK_STOPPED;
 }
 
-/* By when it stopped, or by version (see the limits); of equals by name, so that the order does not depend on who came
- * first. */
+/* By when it stopped, or by version (see the limits); of equals by name, so that the order does not depend on which came first. */
 static bool stopped_later(const struct entity *a, const struct entity *b, bool by_version)
 {
 	if (by_version && a->version != b->version)
@@ -315,7 +314,7 @@ static void report(const struct replica *state, const struct entity *old, const 
 		state->changed(state->context, &change);
 }
 
-/* What was found before is found as this from now on, or not any more. */
+/* Replaces an entity in its maps by another, or removes it. */
 static void index_anew(struct replica *state, const struct entity *old, struct entity *now)
 {
 	struct replica_index_entry *entry = old ? old->indexed : NULL;
@@ -456,7 +455,7 @@ int64_t replica_forgotten_ms(const struct replica *state)
 	return state->forgotten_ms;
 }
 
-/* ---- news ---- */
+/* ---- observations ---- */
 
 enum verdict {
 	OLD,
@@ -553,7 +552,7 @@ static bool clock_was_set(const struct replica *state, struct moment now)
 	       llabs(now.wall_ms - now.steady_ms - state->clocks_apart_ms) > CLOCK_SET_MS;
 }
 
-/* Since when it runs, or has stopped, by the steady clock. What says it is the clock of those who run it, as far as that
+/* Since when it runs, or has stopped, by the steady clock. The time comes from the clock of the cluster, as far as that
  * agrees with ours and with what was seen; else it is so from now on, and perhaps for longer. */
 static void find_since(const struct replica *state, const struct entity *known,
 	struct observe_task *task, struct moment now)
@@ -600,7 +599,7 @@ static bool take_task(struct replica *state, const struct observe_task *requeste
 		known->listing = state->listing;
 	if (verdict == OLD || (verdict == PERHAPS && (requested->last < known->task.last ||
 							     same_task(&known->task, requested)))) {
-		/* What is older says nothing of now. */
+		/* An older observation says nothing about now. */
 		if (known && verdict == PERHAPS)
 			known->seen_ms = now.steady_ms;
 		return false;

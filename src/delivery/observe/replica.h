@@ -1,20 +1,18 @@
 /*
- * The replica of one cluster: what was last heard of its container instances and tasks. Pure and for one
- * thread; the state service (observe.h) feeds it and guards it.
+ * The replica of one cluster: the last observation of each of its container instances and tasks. Pure and for one thread;
+ * observe.c feeds it and guards it.
  *
- * News carry versions. Of two pieces of news about one entity the higher version counts, whichever came first,
- * so that the same news in any order, any number of times, make the same replica. A removal is news too, and
- * what was removed leaves a tombstone: older news do not bring it back.
+ * Observations carry versions. Of two observations of one entity the higher version counts, whichever came first, so the
+ * same observations in any order, any number of times, make the same replica. A removal is an observation, too, and a
+ * removed entity leaves a tombstone: older observations do not bring it back.
  *
- * A listing says all that there is. It is begun, mentions what it found, and ends; only then what it did not
- * mention is removed, unless there were news of it since the listing began. A listing that could not be ended
- * (an error in the middle, a page that is missing) is aborted and removes nothing. Where versions are equal, a
- * listing corrects what it finds different, because not every change raises a version (attributes of instances
- * in ECS do not), but it never takes a task back on its way.
+ * A listing mentions every entity. It begins, mentions what it found, and ends; only then entities that it did not mention
+ * are removed, unless they were observed since it began. A listing that could not end (an error in the middle, a missing
+ * page) is aborted and removes nothing. Where versions are equal a listing corrects the replica, because not every change
+ * raises a version (attributes of instances in ECS do not), but it never moves a task back to an earlier status.
  *
- * Every change costs the same in a cluster of ten and of a hundred thousand. Stopped tasks and tombstones are
- * kept for a time and up to a number. What is no longer held against old news is told by
- * replica_forgotten_ms().
+ * Every change costs the same in a cluster of ten and of a hundred thousand. Stopped tasks and tombstones are kept for a
+ * time and up to a number; replica_forgotten_ms() says from when on observations can still be ordered.
  */
 #ifndef DELIVERY_OBSERVE_REPLICA_H
 #define DELIVERY_OBSERVE_REPLICA_H
@@ -23,7 +21,7 @@
 #include "delivery/observe/observe.h"
 #include "delivery/observe/replica_index.h"
 
-/* Of a removal: no news bring it back, only a listing that begins later. */
+/* Of a removal: no observation brings it back, only a listing that begins later. */
 #define REPLICA_FOREVER UINT64_MAX
 
 struct replica_limits {
@@ -31,8 +29,7 @@ struct replica_limits {
 	int64_t stopped_ms;    /* how long they are kept */
 	size_t tombstones_max; /* of both kinds */
 	int64_t tombstones_ms;
-	/* All tasks have versions of one order, in which the last one to stop is the highest. Else the clock of those who
-	 * run them says which that is. */
+	/* All tasks have versions of one order, in which the last one to stop is the highest. Else the clock of the cluster decides which that is. */
 	bool versions_are_ordered;
 	/* Groups that begin with this are indexed on each instance, for replica_get_instance_for(). "": none is. */
 	struct span group_prefix;
@@ -45,16 +42,16 @@ void replica_free(struct replica *state); /* NULL is fine */
 void replica_free_pointer(struct replica **state);
 #define _replica_ CLEANUP(replica_free_pointer)
 
-/* Something that came, changed or went: NULL before, neither, or after. Instances come without their tasks. */
+/* An entity that came, changed or was removed: NULL before, neither, or after. Instances come without their tasks. */
 struct replica_change {
 	const struct observe_task *task_before, *task_after;
 	const struct observe_instance *instance_before, *instance_after;
 };
-/* Is told every change from now on, in order; must not look at the replica. NULL: nobody is. */
+/* Reports every change from now on, in order; the function must not use the replica. NULL: reports none. */
 void replica_listen(struct replica *state,
 	void (*changed)(void *context, const struct replica_change *change), void *context);
 
-/* ---- news: true if they changed anything ---- */
+/* ---- observations: true if they changed anything ---- */
 
 /* Its tasks and away_ms are not looked at, nor since_ms of tasks. */
 bool replica_put_instance(struct replica *state, const struct observe_instance *instance,
@@ -69,10 +66,10 @@ bool replica_remove_task(struct replica *state, struct span arn, uint64_t versio
 
 /* Forgets what was kept long enough. Each change does that, too. */
 void replica_expire(struct replica *state, struct moment now);
-/* News from before this moment may be about something that was removed and forgotten since; 0: none. */
+/* Observations from before this moment may be of an entity that was removed and forgotten since; 0: none. */
 int64_t replica_forgotten_ms(const struct replica *state);
 
-/* Whether it was ever heard of: it is there, or its tombstone is. */
+/* Whether the entity or its tombstone is there. */
 bool replica_knows_instance(const struct replica *state, struct span id);
 bool replica_knows_task(const struct replica *state, struct span arn);
 
@@ -83,7 +80,7 @@ void replica_list_begin(struct replica *state);
 bool replica_list_instance(struct replica *state, const struct observe_instance *instance,
 	struct moment now);
 bool replica_list_task(struct replica *state, const struct observe_task *task, struct moment now);
-/* What would be removed if the listing ended now: ids or ARNs in the arena; how many. So that a source may ask
+/* The entities that would be removed if the listing ended now: ids or ARNs in the arena; how many. So that a source may ask
  * for each before it believes that. */
 size_t replica_list_missing_instances(struct replica *state, struct arena *arena,
 	struct span **ret_ids);

@@ -1,7 +1,7 @@
 /*
  * A set for each (scope, status, text): a treap of entries in order of name, so that nothing is kept for sets that
  * are empty. Entries outlive what they refer to: when an instance or a task is replaced only those sets are touched
- * in which it was found otherwise. Priorities are a permutation of 1, 2, 3…: no two are equal, nobody outside
+ * in which it was found otherwise. Priorities are a permutation of 1, 2, 3…: no two are equal, and no code outside
  * chooses them, and the same history makes the same trees.
  */
 #include "delivery/observe/replica_index.h"
@@ -351,7 +351,7 @@ static void file_instance(struct replica_index *index, struct replica_index_entr
 		if (!span_split(part, '=', &name, &value))
 			continue;
 		file(index, WITH_ATTRIBUTE, instance->status, name, entry);
-		/* Agents tell dozens that have none. */
+		/* Agents report dozens without a value. */
 		if (value.length > 0)
 			file(index, WITH_ATTRIBUTE, instance->status, part, entry);
 	}
@@ -382,7 +382,7 @@ void replica_index_remove_instance(struct replica_index *index, struct replica_i
 
 /* ---- queries ---- */
 
-/* What has one of the wanted statuses, and a text. */
+/* The entities with one of the wanted statuses and a text. */
 struct source {
 	const struct set *sets[BUCKETS_MAX];
 	size_t set_count, entry_count;

@@ -43,7 +43,7 @@ size_t replica_index_find_instances(struct replica_index *index,
 	const struct observe_instance_query *query, struct span *after, size_t most,
 	struct arena *arena, const struct observe_instance ***ret_instances);
 
-/* What it did so far: for tests of what things cost. */
+/* Work done so far: for tests of what things cost. */
 struct replica_index_work {
 	uint64_t visits; /* instances and tasks that queries have looked at */
 	uint64_t steps;  /* nodes of trees that were passed, also for changes */

@@ -1,7 +1,7 @@
 /*
- * ECS services of clusters elsewhere: those that somebody needs, by name, as DescribeServices tells them. ECS gives its
- * services no versions, so what is kept of one is as of the moment at which it was asked for, and an older answer never
- * replaces a newer one. Events carry no state that could be kept either: they only make us ask sooner.
+ * ECS services of remote clusters: the wanted ones, by name, as DescribeServices describes them. ECS services have no
+ * versions, so each is kept with the time of the call, and an older answer never replaces a newer one. Events of services
+ * carry no state either: they only cause an earlier call.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define DESCRIBE_MAX 10 /* services of one call, as ECS allows */
 
-/* What is known of one. */
+/* A service as last described. */
 struct known {
 	uint64_t resource_version;
 	int64_t requested_us;
@@ -44,7 +44,7 @@ struct asking {
 	struct arena *arena;
 	uint64_t resource_version; /* of the call */
 	int64_t requested_us;
-	struct map wanted;    /* names that somebody waits for */
+	struct map wanted;    /* names to be refreshed */
 	struct span *changed; /* names, in the arena */
 	size_t changed_count;
 };
@@ -64,7 +64,7 @@ static struct json *request_for(struct asking *asking, const struct span *names,
 	return request;
 }
 
-/* What the answer says of one: the service; NULL, and that it is not there; or nothing at all. */
+/* The service in an answer; NULL: the answer says that it is missing. Fails if the answer does not mention it. */
 static int find_answer(const struct json *answer, struct span name, const struct json **ret_service,
 	struct err *err)
 {
@@ -81,7 +81,7 @@ static int find_answer(const struct json *answer, struct span name, const struct
 			span_is(json_get_text(failure, "reason"), "MISSING"))
 			return 0;
 	}
-	return err_set(err, -EREMOTEIO, "DescribeServices tells nothing of '%.*s'",
+	return err_set(err, -EREMOTEIO, "DescribeServices does not mention '%.*s'",
 		SPAN_ARGS(name));
 }
 
@@ -104,7 +104,7 @@ static void keep(struct asking *asking, struct span name, const struct json *fou
 		memcpy(now->text, text.data, text.length);
 	map_put(&cluster_ref->services, name, now);
 	free(before);
-	/* Whoever waited for a mark looks again even if nothing is different. */
+	/* A consumer that waits for a resource version gets a change even if the service is the same. */
 	if (!same || map_has(&asking->wanted, name))
 		asking->changed[asking->changed_count++] = name;
 }
@@ -132,7 +132,7 @@ static int ask(struct asking *asking, const struct span *names, size_t count, st
 	return code;
 }
 
-/* Under the lock: those that nobody needs any more. */
+/* Under the lock: forgets services that are not wanted any more. */
 static void forget_others(struct observed_cluster *cluster_ref, const struct span *names,
 	size_t count)
 {
@@ -170,7 +170,7 @@ static size_t list_needed(const struct observed_cluster *cluster_ref, struct are
 	return count;
 }
 
-/* Those of the names that somebody waits for, in their place; how many. */
+/* Keeps the names to be refreshed, in place; how many. */
 static size_t keep_wanted(const struct asking *asking, struct span *names, size_t count)
 {
 	size_t kept = 0;
@@ -191,7 +191,7 @@ int observe_services_refresh(struct observer *service, struct observed_cluster *
 	size_t count;
 	int code = 0;
 
-	/* Who wants to know it from now on may want to know what comes after the call. */
+	/* A refresh that is requested from now on needs a later call. */
 	lock_take(&service->lock);
 	count = list_needed(cluster_ref, arena, &names);
 	asking.wanted = cluster_ref->services_wanted;
@@ -233,7 +233,7 @@ void observe_get_service(struct observer *service, struct span cluster_ref_name,
 	if (known) {
 		ret_info->known = true;
 		ret_info->resource_version = known->resource_version;
-		/* Who does not get an answer for the one would not get it for the other. */
+		/* If the cluster cannot be listed, its services are stale, too. */
 		ret_info->stale =
 			observed_cluster_is_late(cluster_ref, known->requested_us, now_us) ||
 			observed_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);

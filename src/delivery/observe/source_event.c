@@ -1,7 +1,7 @@
 /*
  * Events of ECS as EventBridge carries them: late, twice, in any order. Their versions order them. An event from
- * before what was removed and forgotten could bring that back, and is left aside. So is one from before a listing
- * that has not found what it tells of: who has just begun to look has no tombstones. The next listing says.
+ * before what was removed and forgotten could bring that back, and is left aside. So is one from before a listing that has not found its entity: a new
+ * replica has no tombstones. The next listing decides.
  */
 #include "aws/arn.h"
 #include "delivery/observe/document.h"
@@ -40,7 +40,7 @@ static bool find_service(const struct json *requested, struct aws_arn *ret_arn,
 	       span_split(rest, '/', ret_cluster, ret_name);
 }
 
-/* They have no version, and tell less than DescribeServices does. */
+/* They have no version, and less content than DescribeServices. */
 static int read_service_event(const struct json *requested, struct event *event, struct err *err)
 {
 	struct aws_arn arn;
@@ -100,7 +100,7 @@ struct span observe_event_cluster(struct span target, const struct json *event, 
 	struct span cluster = json_text(json_path(event, "detail.clusterArn")), name, service;
 	struct aws_arn arn;
 
-	/* Not all events of services tell it there. */
+	/* Not all events of services have that member. */
 	if (!cluster.data && find_service(event, &arn, &name, &service))
 		return cluster_ref_text(arena, &(struct cluster_ref){.target = target,
 						       .account = arn.account,
@@ -117,7 +117,7 @@ struct span observe_event_cluster(struct span target, const struct json *event, 
 					       .cluster = name});
 }
 
-/* It tells that something is there that a listing from after it does not know, and it may be gone since. */
+/* It is about an entity that a later listing has not found, and that may be gone since. */
 static bool is_doubtful(const struct observed_cluster *cluster_ref, const struct event *event)
 {
 	if (event->sent_ms >= cluster_ref->listing_ms)
@@ -168,7 +168,7 @@ static int take(struct observer *service, struct span target, const struct json 
 
 	if (code > 0 && !name.data)
 		return err_set(err, -EINVAL, "detail: clusterArn is not the ARN of a cluster");
-	/* Of clusters of this server nobody but the store knows anything. */
+	/* Only the store reports clusters of this server. */
 	if (code <= 0 || target.length == 0)
 		return code < 0 ? code : 0;
 	/* Also what is not new here: others may know less. */

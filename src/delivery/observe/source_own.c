@@ -1,10 +1,10 @@
 /*
- * The source for clusters of this server: one thread follows the store's change feed for all of them. A place is
- * listed from a view; changes up to that view's revision are not for it any more. When the feed has lost
- * something, all places are listed again, and the feed begins where that view ends.
+ * The source for clusters of this server: one thread follows the store's change feed for all of them. A cluster is listed
+ * from a view, which includes the changes up to its revision. When the feed has lost changes, all clusters are listed
+ * again, and the feed continues where that view ends.
  *
- * Revisions are versions here. A change of a cluster that nobody watches costs one lookup. The same feed brings
- * events that were posted to other servers (relay.c).
+ * Revisions are versions here. A change of a cluster that is not wanted costs one lookup. The same feed brings events that
+ * were posted to other servers (relay.c).
  */
 #include "aws/key.h"
 #include "base/memory.h"
@@ -21,7 +21,7 @@
 static const struct store_kind *const watched[] = {
 	&container_instance_kind, &task_kind, &observe_event_kind};
 
-/* What a listing reads, in this order. Tasks that have stopped come in the order of their ends, so that the replica
+/* Objects that a listing reads, in this order. Tasks that have stopped come in the order of their ends, so that the replica
  * has each of them at the front of its line, and drops the oldest if there are too many. */
 static const struct pass {
 	const struct store_kind *kind;
@@ -32,8 +32,8 @@ struct source_own {
 	struct observer *service;
 	struct runner_event *changed;
 	/* Guarded by the service's lock: */
-	uint64_t position; /* changes up to here were told */
-	/* Used by the thread only: */
+	uint64_t position; /* changes up to here were reported */
+	/* Of the thread alone: */
 	struct store_feed *feed;
 	struct arena *arena;
 };
@@ -152,7 +152,7 @@ struct observe_task source_own_task(const struct store_object *object, struct ar
 
 /* ---- listing ---- */
 
-/* Where a place is listed from. */
+/* One listing of a cluster. */
 struct listing {
 	struct source_own *own;
 	struct observed_cluster *cluster_ref;
@@ -255,7 +255,7 @@ static int list_cluster_ref(struct source_own *own, struct observed_cluster *clu
 	return code;
 }
 
-/* The next place of this server, at or after *position; `fresh`: of those that were never listed. */
+/* The next cluster of this server, at or after *position; `fresh`: of those that were never listed. */
 static struct observed_cluster *next_cluster_ref(struct source_own *own, size_t *position,
 	bool fresh)
 {
@@ -393,7 +393,7 @@ static bool someone_waits(const struct observed_cluster *cluster_ref, uint64_t r
 	return false;
 }
 
-/* True if somebody still waits for a mark that the store has reached. */
+/* True if a consumer still waits for a resource version that the store has reached. */
 static bool notify_waiters(struct source_own *own, struct observe_changes *updates)
 {
 	struct observer *service = own->service;
@@ -414,7 +414,7 @@ static bool notify_waiters(struct source_own *own, struct observe_changes *updat
 	return waits;
 }
 
-/* What is told here of clusters elsewhere. */
+/* Events of remote clusters from other servers. */
 static void take_events(struct source_own *own, const struct store_change *changes, int count)
 {
 	for (int i = 0; i < count; i++)

@@ -1,8 +1,8 @@
 /*
- * The source for clusters elsewhere: one strand for each place lists all of it, again and again. A listing is
- * complete when every page came, everything on the pages was described, and what is known but was on no page was
- * asked for by name and is not there: lists that change between two pages leave things out. Whatever goes wrong
- * before that ends the listing, which then removes nothing, and the next one waits longer.
+ * The source for remote clusters: one thread for each cluster lists all of it periodically. A listing is complete when
+ * every page came, everything on the pages was described, and each known entity that was on no page was described by name
+ * and is missing: lists that change between two pages leave entities out. An error before that ends the listing, which
+ * then removes nothing, and the next one waits longer.
  *
  * Tasks that shall run are listed before those that shall stop: a task goes from the first to the second and
  * never back, so none slips through between.
@@ -21,11 +21,10 @@
 #define BACKOFF_FIRST_US INT64_C(10000000) /* where one lists less often than that */
 #define JITTER_PERCENT 20
 #define VERSION_US 2000
-#define REPORTED_FAILURES 2 /* of listings in a row; one alone is put right by the next */
-#define EARLY_US                                                                                   \
-	INT64_C(1000000) /* when somebody waits for it, the next listing begins so soon after one */
-#define DEFINITIONS_MAX 10000  /* that are remembered */
-#define DEFINITIONS_AT_ONCE 20 /* that are looked up after one listing */
+#define REPORTED_FAILURES 2       /* of listings in a row; one alone is put right by the next */
+#define EARLY_US INT64_C(1000000) /* from one listing to the next if a consumer waits */
+#define DEFINITIONS_MAX 10000     /* that are remembered */
+#define DEFINITIONS_AT_ONCE 20    /* that are looked up after one listing */
 
 struct source_remote {
 	struct observer *service;
@@ -80,7 +79,7 @@ struct listing {
 	struct observe_changes changes;
 };
 
-/* What is listed, and how. */
+/* One kind of entity: how it is listed and described. */
 struct part {
 	const char *list, *arns;      /* operation, and member of its answer */
 	const char *desired;          /* desiredStatus, or NULL */
@@ -178,7 +177,7 @@ static int take_documents(struct listing *listing, const struct part *part,
 	return code < 0 ? err_prefix(err, code, "%s", part->describe) : 0;
 }
 
-/* Everything that was asked for was answered, or is not there. */
+/* Every name is described, or reported as missing. */
 static int check_answer(const struct part *part, const struct json *names,
 	const struct json *answer, struct err *err)
 {
@@ -196,7 +195,7 @@ static int check_answer(const struct part *part, const struct json *names,
 	}
 	JSON_EACH_ITEM (names, name)
 		if (!map_has(&answered, observe_document_id(json_text(name))))
-			return err_set(err, -EREMOTEIO, "%s tells nothing of '%.*s'",
+			return err_set(err, -EREMOTEIO, "%s does not mention '%.*s'",
 				part->describe, SPAN_ARGS(json_text(name)));
 	return 0;
 }
@@ -211,7 +210,7 @@ static int describe(struct listing *listing, const struct part *part, const stru
 		return 0;
 	json_set(listing->arena, request, part->names, names);
 	code = call(listing, part->describe, request, &answer, err);
-	/* What did come is worth knowing, even if it was not all. */
+	/* The part of the entities that was described is kept. */
 	if (code == 0)
 		code = take_documents(listing, part, json_get(answer, part->documents), err);
 	return code < 0 ? code : check_answer(part, names, answer, err);
@@ -268,7 +267,7 @@ static int list_part(struct listing *listing, const struct part *part, struct er
 	return err_set(err, -E2BIG, "%s: more than %d pages", part->list, PAGES_MAX);
 }
 
-/* What was on no page is asked for by name. */
+/* Entities that were on no page are described by name. */
 static int confirm_missing(struct listing *listing, const struct part *part, struct err *err)
 {
 	struct observer *service = listing->remote->service;
@@ -384,14 +383,14 @@ static bool has_check(const struct json *definition)
 	return false;
 }
 
-/* The endpoint will not tell it, however often it is asked. */
+/* The endpoint rejects the call, and would reject it again. */
 static bool is_kept_from_us(int code, const struct aws_call_failure *failure)
 {
 	return code == -EREMOTEIO && failure->status >= 400 && failure->status < 500 &&
 	       !aws_call_was_throttled(failure);
 }
 
-/* A definition that nobody may look at counts as one with a check: its tasks are not healthy before ECS says so. */
+/* A definition that we may not read counts as one with a health check: its tasks are healthy when ECS says so. */
 static void learn_definitions(struct listing *listing)
 {
 	struct source_remote *remote = listing->remote;
@@ -423,7 +422,7 @@ static void learn_definitions(struct listing *listing)
 	}
 }
 
-/* ---- again and again ---- */
+/* ---- periodically ---- */
 
 static int pass(struct source_remote *remote, struct err *err)
 {
@@ -440,18 +439,18 @@ static int pass(struct source_remote *remote, struct err *err)
 	}
 	listing.arena = arena_new(0);
 	observe_changes_init(&listing.changes, listing.arena);
-	/* What is learned of definitions before the place is complete need not be told. */
+	/* Definitions that are read before the cluster is complete need no change. */
 	code = list_cluster_ref(&listing, err);
 	if (code == 0)
 		learn_definitions(&listing);
-	/* Who may not ask for services knows instances and tasks all the same. */
+	/* Instances and tasks are known even if the call for services is rejected. */
 	if (code == 0)
 		observe_services_refresh(service, remote->cluster_ref, true, listing.target, err);
 	arena_free(listing.arena);
 	return code;
 }
 
-/* Between two listings: only the services that somebody waits for. */
+/* Between two listings: only the services to be refreshed. */
 static void inspect_services(struct source_remote *remote)
 {
 	struct observer *service = remote->service;
@@ -462,7 +461,7 @@ static void inspect_services(struct source_remote *remote)
 		observe_services_refresh(service, remote->cluster_ref, false, target, &err);
 }
 
-/* So that not all come at the same moment. */
+/* Spreads the listings of several clusters. */
 static int64_t draw_spread(struct source_remote *remote, int64_t delay_us)
 {
 	return (int64_t)random_below(runner_random(remote->service->runner),
@@ -482,7 +481,7 @@ static int64_t backoff_us(int64_t period_us, unsigned failures)
 	return delay_us < most_us ? delay_us : most_us;
 }
 
-/* When the next listing is due: earlier when somebody waits for it. *ret_services: before that, services are. */
+/* When the next listing is due: earlier if a consumer waits for it. *ret_services: before that, services are. */
 static int64_t next_due_us(const struct source_remote *remote, int64_t until_us, int64_t early_us,
 	int64_t services_us, bool *ret_services)
 {
@@ -496,7 +495,7 @@ static int64_t next_due_us(const struct source_remote *remote, int64_t until_us,
 	return *ret_services ? services_us : due_us;
 }
 
-/* Until then, or earlier when somebody waits for the next listing. */
+/* Until then, or earlier if a consumer waits for the next listing. */
 static int pause_until(struct source_remote *remote, int64_t until_us, int64_t early_us)
 {
 	struct observer *service = remote->service;
@@ -507,7 +506,7 @@ static int pause_until(struct source_remote *remote, int64_t until_us, int64_t e
 		bool services;
 		int64_t due_us = next_due_us(remote, until_us, early_us, services_us, &services);
 
-		/* Marks are milliseconds: what is asked for has to be asked in a later one than that which is waited for. */
+		/* Resource versions are milliseconds: the call has to be in a later one than that which is waited for. */
 		if (services && runner_now_us(service->runner) >= due_us) {
 			if (runner_sleep_until(service->runner,
 				    runner_deadline_us(service->runner, VERSION_US)) < 0)
@@ -550,8 +549,7 @@ static bool retire(struct source_remote *remote)
 	return true;
 }
 
-/* When to list again: a period after the last one began, or sooner, so that nobody learns of anything later than that; when
- * it failed, after a while, or later. One that takes long leaves half of the calls that may be made to others. */
+/* When to list again: a period after the last one began, or sooner, so that no observation is older than that; when it failed, after the backoff. One that takes long leaves half of the calls that may be made to others. */
 static int64_t next_listing_us(struct source_remote *remote, int64_t began_us, unsigned failures)
 {
 	int64_t now_us = runner_now_us(remote->service->runner), took_us = now_us - began_us;
