@@ -61,7 +61,7 @@ int command_read_options(const struct command *command, int count, char **argume
 		span_split(name, '=', &name, &value);
 		row = find_row(rows, row_count, name);
 		if (!row)
-			return command_misused(command, "there is no option '%s'", arguments[i]);
+			return command_misused(command, "unknown option '%s'", arguments[i]);
 		if (!row->value) {
 			if (value.data)
 				return command_misused(command, "--%s takes no value", row->name);

@@ -91,7 +91,7 @@ static void usage_errors_are_reported(void **state)
 	(void)state;
 	assert_int_equal(parsed.code, EXIT_USAGE);
 	assert_string_equal(parsed.reported,
-		"slipway try: there is no option '--usr'\nTry 'slipway try --help'.\n");
+		"slipway try: unknown option '--usr'\nTry 'slipway try --help'.\n");
 	parsed = PARSE("create", "--user");
 	assert_int_equal(parsed.code, EXIT_USAGE);
 	assert_non_null(strstr(parsed.reported, "--user needs a value"));

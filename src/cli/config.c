@@ -37,8 +37,8 @@ int config_run(const struct command *command, int count, char **arguments)
 	else if (strcmp(arguments[0], "markdown") == 0)
 		server_config_write_markdown(&out);
 	else
-		return command_misused(command, "'%s' is neither yaml, markdown nor check",
-			arguments[0]);
+		return command_misused(command,
+			"unknown argument '%s'; use yaml, markdown or check", arguments[0]);
 	fputs(out.data, stdout);
 	return EXIT_OK;
 }

@@ -74,13 +74,13 @@ static int read_text(struct env *env, const struct env_verb *verb, const struct 
 	int configured = words->count - 1;
 
 	if (configured < verb->least)
-		return command_misused(env->command, "the NAME of an environment is expected");
+		return command_misused(env->command, "NAME of the environment is missing");
 	if (configured > verb->most)
-		return command_misused(env->command, "%s expected, and there is '%s' too",
-			verb->most == 0   ? "no name is"
-			: verb->most == 1 ? "one name is"
-					  : "a name and a deployment are",
-			words->items[verb->most + 1]);
+		return command_misused(env->command, "unexpected argument '%s'; this verb takes %s",
+			words->items[verb->most + 1],
+			verb->most == 0   ? "no name"
+			: verb->most == 1 ? "one name"
+					  : "a name and a deployment ID");
 	env->name = configured > 0 ? words->items[1] : NULL;
 	env->argument = configured > 1 ? words->items[2] : NULL;
 	if (env->name && !is_name(env->name, NAME_MAX_LENGTH))
@@ -103,13 +103,13 @@ static int refuse_verb(const struct command *command, const char *word, struct a
 	for (size_t i = 0; i < env_verb_count; i++)
 		list = arena_format(arena, "%.*s%s%s", SPAN_ARGS(list),
 			i == 0                    ? ""
-			: i + 1 == env_verb_count ? " and "
+			: i + 1 == env_verb_count ? " or "
 						  : ", ",
 			env_verbs[i].name);
 	if (!word)
-		return command_misused(command, "say what is to be done; there are %.*s",
+		return command_misused(command, "a verb is missing; use one of %.*s",
 			SPAN_ARGS(list));
-	return command_misused(command, "there is no verb '%s'; there are %.*s", word,
+	return command_misused(command, "unknown verb '%s'; use one of %.*s", word,
 		SPAN_ARGS(list));
 }
 
@@ -134,7 +134,7 @@ int env_run(const struct command *command, int count, char **arguments)
 	if (code != EXIT_OK)
 		return code;
 	if (env.format && strcmp(env.format, "json") != 0)
-		return command_misused(&own, "-o knows json only, not '%s'", env.format);
+		return command_misused(&own, "unknown output format '%s'; use -o json", env.format);
 	if (remote_open(&env.options, &remote, &err) < 0)
 		return command_failed("%s", err.message);
 	env.remote = remote;

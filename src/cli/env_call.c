@@ -145,8 +145,9 @@ int env_find_version(struct env *env, const char *option, const char *configured
 	}
 	if (by_number && !span_to_unsigned(text, INT32_MAX, &number))
 		return command_misused(env->command,
-			"--%s: '%s' is neither the number of a version nor its id, or the first %d "
-			"characters of that",
+			"--%s: '%s' is not a version; use its number, its ID or at least %d "
+			"characters "
+			"of the ID",
 			option, configured, PREFIX_LENGTH);
 	code = env_read_versions(env, &versions);
 	if (code != EXIT_OK)

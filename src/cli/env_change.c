@@ -56,8 +56,8 @@ static int set_numbers(const struct env *env, struct json *const parts[PARTS])
 		value = strtol(text, &end, 10);
 		if (*text == '\0' || *end != '\0' || value < row->least || value > row->most)
 			return command_misused(env->command,
-				"--%s: '%s' is no whole number from %ld to %ld", row->option, text,
-				row->least, row->most);
+				"--%s: '%s' is not a whole number from %ld to %ld", row->option,
+				text, row->least, row->most);
 		json_set_integer(env->arena, parts[row->part], row->member, value);
 	}
 	return EXIT_OK;
@@ -107,7 +107,7 @@ static int set_network(const struct env *env, const struct json *before, struct 
 			value = words[i].value;
 	if (env->assign_public_ip && !value)
 		return command_misused(env->command,
-			"--assign-public-ip: '%s' is neither enabled nor disabled",
+			"--assign-public-ip: invalid value '%s'; use enabled or disabled",
 			env->assign_public_ip);
 	set_list(env, built, "subnets", env->subnets);
 	set_list(env, built, "securityGroups", env->security_groups);
@@ -282,10 +282,11 @@ int env_update(struct env *env)
 	if (env->status && strcmp(env->status, "active") != 0 &&
 		strcmp(env->status, "inactive") != 0)
 		return command_misused(env->command,
-			"--status: '%s' is neither active nor inactive", env->status);
+			"--status: invalid value '%s'; use active or inactive", env->status);
 	if (json_count(body) == 0 && !changes_network(env)) {
 		if (!env->status || env->base_version)
-			return command_misused(env->command, "say what is to change");
+			return command_misused(env->command,
+				"nothing to change; pass at least one option");
 		return set_status(env, env->status);
 	}
 	code = make_update(env, body);

@@ -132,7 +132,7 @@ int key_run(const struct command *command, int count, char **arguments)
 	if (code != 0)
 		return code;
 	if (format && strcmp(format, "json") != 0)
-		return command_misused(command, "-o knows json only");
+		return command_misused(command, "unknown output format; use -o json");
 	as_json = format != NULL;
 	if (words.count == 1 && strcmp(words.items[0], "create") == 0)
 		return create(&options, user, policy, account, as_json);

@@ -127,7 +127,7 @@ def test_an_option_of_another_verb_is_refused(slipway, verb, option):
     needed = ["--cluster", "default", "--task-definition", "none:1"] if verb == "create" else []
     done = run_env(slipway, verb, *name, *needed, *option)
     assert done.returncode == 2 and done.stdout == "", done
-    assert f"slipway env {verb}: there is no option '{option[0]}'" in done.stderr
+    assert f"slipway env {verb}: unknown option '{option[0]}'" in done.stderr
 
 
 def test_nothing_is_begun_with_an_option_of_another_verb(fleet):
@@ -166,26 +166,26 @@ def test_each_verb_has_its_help():
 
 
 @pytest.mark.parametrize("words, complaint", [
-    (["foo"], "there is no verb 'foo'; there are create, update, "),
-    ([], "there are create, update, "),
-    (["create", "x", "y"], "one name is expected, and there is 'y' too"),
-    (["create"], "the NAME of an environment is expected"),
-    (["list", "x"], "no name is expected, and there is 'x' too"),
+    (["foo"], "unknown verb 'foo'; use one of create, update, "),
+    ([], "use one of create, update, "),
+    (["create", "x", "y"], "unexpected argument 'y'; this verb takes one name"),
+    (["create"], "NAME of the environment is missing"),
+    (["list", "x"], "unexpected argument 'x'; this verb takes no name"),
     (["status", "X_y!"], "invalid environment name 'X_y!': use 1 to 30 letters, digits, "
                          "- and _"),
-    (["status", "-x"], "there is no option '-x'"),
+    (["status", "-x"], "unknown option '-x'"),
     (["status", "a" * 31], "1 to 30 letters"),
     (["status", "_x"], "begin with a letter or digit"),
     (["stop", "x", "y/z"], "invalid deployment ID 'y/z'"),
-    (["update", "x"], "say what is to change"),
-    (["update", "x", "--status", "going"], "'going' is neither active nor inactive"),
-    (["update", "x", "--min-healthy", "-1"], "--min-healthy: '-1' is no whole number from 0 to 100"),
+    (["update", "x"], "nothing to change"),
+    (["update", "x", "--status", "going"], "invalid value 'going'; use active or inactive"),
+    (["update", "x", "--min-healthy", "-1"], "--min-healthy: '-1' is not a whole number from 0 to 100"),
     (["update", "x", "--min-healthy", "101"], "from 0 to 100"),
     (["update", "x", "--min-healthy", "x"], "from 0 to 100"),
-    (["update", "x", "--timeout", "0"], "--timeout: '0' is no whole number from 1 to 2592000"),
+    (["update", "x", "--timeout", "0"], "--timeout: '0' is not a whole number from 1 to 2592000"),
     (["update", "x", "--priority", "1001"], "from 0 to 1000"),
-    (["deploy", "x", "--version", "abc"], "--version: 'abc' is neither the number of a version nor"),
-    (["list", "-o=yaml"], "-o knows json only, not 'yaml'"),
+    (["deploy", "x", "--version", "abc"], "--version: 'abc' is not a version; use its number"),
+    (["list", "-o=yaml"], "unknown output format 'yaml'; use -o json"),
 ])
 def test_usage_errors_are_explained(slipway, words, complaint):
     done = run_env(slipway, *words)

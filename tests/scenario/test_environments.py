@@ -519,7 +519,7 @@ def test_the_command_says_the_network(fleet, slipway):
     for words, complaint in (
             (("--security-groups", "sg-1"), "needs --subnets"),
             (("--subnets", ""), "needs --subnets"),
-            (("--subnets", "subnet-1", "--assign-public-ip", "maybe"), "'maybe' is neither")):
+            (("--subnets", "subnet-1", "--assign-public-ip", "maybe"), "invalid value 'maybe'")):
         assert complaint in env_command(slipway, *create, *words, code=2)
     assert not fleet.exists()
 
