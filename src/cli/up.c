@@ -140,6 +140,7 @@ int up_run(const struct command *command, int count, char **arguments)
 	_arena_ struct arena *arena = arena_new(0);
 	struct server_config config;
 	struct server *server;
+	uint64_t lasting;
 	struct log *log;
 	sigset_t signals;
 	struct err err;
@@ -162,7 +163,14 @@ int up_run(const struct command *command, int count, char **arguments)
 	log_write(log, LOG_INFO, "listening", "url", server_url(server), "version", SLIPWAY_VERSION,
 		"pid", arena_format(arena, "%ld", (long)getpid()).data, NULL);
 	serve(server, log, &signals);
+	lasting = server_lasting_tasks(server);
 	server_close(server);
+	if (lasting > 0)
+		printf("%llu task%s keep%s running. The next 'slipway up' continues with them; to "
+		       "stop "
+		       "them when slipway ends: --stop-tasks-on-exit\n",
+			(unsigned long long)lasting, lasting == 1 ? "" : "s",
+			lasting == 1 ? "s" : "");
 	log_free(log);
 	return EXIT_OK;
 }

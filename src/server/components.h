@@ -145,6 +145,8 @@ void kubernetes_write_metrics(struct server *server, struct buffer *out);
 /* tasks.c */
 void tasks_changed(void *server, struct span token); /* a runtime_changed */
 int tasks_open(struct server *server, struct err *err);
+/* Tasks of this server that keep running when it ends. */
+uint64_t tasks_count_lasting(struct server *server);
 /* Once it is known where names are answered. */
 int tasks_set_dns(struct server *server, struct err *err);
 void tasks_close(struct server *server);

@@ -377,6 +377,11 @@ const char *server_admin_key_path(const struct server *server)
 	return server->admin_key.path;
 }
 
+uint64_t server_lasting_tasks(struct server *server)
+{
+	return tasks_count_lasting(server);
+}
+
 int server_reload(struct server *server, struct err *err)
 {
 	int code = 0;

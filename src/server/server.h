@@ -30,6 +30,9 @@ const char *server_admin_key_secret(const struct server *server);
 /* Where the key is kept; NULL when it is in memory only. */
 const char *server_admin_key_path(const struct server *server);
 
+/* Tasks that keep running when the server ends. */
+uint64_t server_lasting_tasks(struct server *server);
+
 /* Certificates and the audit log again (SIGHUP). */
 int server_reload(struct server *server, struct err *err);
 

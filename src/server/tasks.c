@@ -63,6 +63,10 @@ static int open_process(struct server *server, struct err *err)
 	if (code < 0)
 		return code;
 	config.folder = server->task_folder;
+	if (!runtime_process_limits_memory())
+		log_write(server->log, LOG_WARNING,
+			"memory limits of tasks are not enforced: no control group can be used",
+			"hint", "run slipway as root, outside of a container", NULL);
 	return runtime_process_open(&config, &server->runtime, err);
 }
 
@@ -425,6 +429,29 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 	(void)type;
 	(void)walk;
 	return remove(path);
+}
+
+static bool ends_tasks(const struct server *server)
+{
+	return server->config->stop_tasks_on_exit || server->config->ephemeral ||
+	       !server->runtime || server->world;
+}
+
+uint64_t tasks_count_lasting(struct server *server)
+{
+	_view_ struct store_view *view = NULL;
+	struct store_cursor cursor = {.kind = &task_kind, .index = -1};
+	const struct store_object *task;
+	uint64_t count = 0;
+
+	if (ends_tasks(server))
+		return 0;
+	view = store_view_open(server->store);
+	cursor.view = view;
+	while ((task = store_next(&cursor)))
+		count += span_equal(task_facts(task)->host, span_of(server->host)) &&
+			 task_facts(task)->last < TASK_STOPPED;
+	return count;
 }
 
 void tasks_close(struct server *server)

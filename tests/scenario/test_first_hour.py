@@ -1,6 +1,8 @@
 """What newcomers meet in their first hour: identity, regions, keys, mistakes, and what slipway reports about them."""
 import os
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 from botocore.exceptions import ClientError
@@ -196,3 +198,44 @@ def test_watching_a_version_that_exits_at_once_ends(fleet):
     assert f"slipway env rollback {fleet.name}" in done.stderr
     assert fleet.get()["activeDeployment"], "only watching has ended"
     assert run_env(fleet.server, "deploy", fleet.name, "--max-failures", "x").returncode == 2
+
+
+# ---- what the server reports ----
+
+def test_the_end_says_how_many_tasks_keep_running(start_slipway, mark):
+    server = start_slipway()
+    server.stop()
+    assert "running" not in server.stdout
+    server = start_slipway(state=server.state)
+    ecs = server.boto("ecs")
+    arns = run(ecs, define(ecs, "stays", container(mark, LONG)), count=2)
+    for arn in arns:
+        running(ecs, arn)
+    server.stop()
+    assert "2 tasks keep running. The next 'slipway up' continues with them" in server.stdout
+    server = start_slipway("--stop-tasks-on-exit", state=server.state)
+    server.stop()
+    assert "keep running" not in server.stdout
+
+
+WARNING = "memory limits of tasks are not enforced"
+
+
+@pytest.mark.root
+def test_memory_limits_that_cannot_be_enforced_are_reported():
+    """At the start; the note of a task says the same. A user without root has no control group to write to."""
+    folder = tempfile.mkdtemp(prefix="slipway-test-")
+    try:
+        os.chown(folder, 65534, 65534)
+        with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log, subprocess.Popen(
+                [slipway_program(), "up", "--ephemeral", "--listen", "127.0.0.1:0", "--dns", "off"], cwd=folder,
+                env={"PATH": os.environ["PATH"], "HOME": folder, "TMPDIR": folder}, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, text=True, user=65534, group=65534, extra_groups=[]) as server:
+            address = server.stdout.readline()
+            server.terminate()
+            server.communicate(timeout=DEADLINE)
+        assert address.startswith("slipway listens on ")
+        with open(os.path.join(folder, "log"), encoding="utf-8") as log:
+            assert WARNING in log.read()
+    finally:
+        shutil.rmtree(folder)

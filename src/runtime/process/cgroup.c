@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "runtime/process/process.h"
 
 #define MOUNTS_MAX ((size_t)1024 * 1024)
 #define PARENT "slipway"
@@ -111,6 +112,14 @@ void cgroup_find(struct cgroup_mounts *ret_mounts)
 	if (geteuid() == 0 && file_read("/proc/self/mountinfo", MOUNTS_MAX - 1, &text, NULL) == 0 &&
 		text.data)
 		cgroup_read_mounts(text.data, ret_mounts);
+}
+
+bool runtime_process_limits_memory(void)
+{
+	struct cgroup_mounts mounts;
+
+	cgroup_find(&mounts);
+	return mounts.memory.kind != CGROUP_NONE && access(mounts.memory.path, W_OK) == 0;
 }
 
 static char *task_path(const struct cgroup_mount *mount, struct span token)

@@ -32,4 +32,7 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
  * NULL: there is none. */
 int runtime_process_set_dns(struct runtime *runtime, const char *address, struct err *err);
 
+/* Can tasks be limited to their memory here? False without root or without a control group to write to. */
+bool runtime_process_limits_memory(void);
+
 #endif
