@@ -88,6 +88,17 @@ bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct 
 	return found;
 }
 
+bool quarantine_has_key_with(struct quarantine *quarantine, struct span part)
+{
+	bool found = false;
+
+	lock_take(&quarantine->lock);
+	MAP_EACH (&quarantine->records, entry)
+		found |= memmem(entry->key.data, entry->key.length, part.data, part.length) != NULL;
+	lock_release(&quarantine->lock);
+	return found;
+}
+
 void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key)
 {
 	lock_take(&quarantine->lock);

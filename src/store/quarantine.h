@@ -23,6 +23,8 @@ void quarantine_add(struct quarantine *quarantine, struct span kind, struct span
 bool quarantine_has(struct quarantine *quarantine, struct span kind, struct span key);
 /* Any record of the kind whose key begins so. */
 bool quarantine_has_any(struct quarantine *quarantine, struct span kind, struct span prefix);
+/* Any record, whatever its kind, whose key contains this. */
+bool quarantine_has_key_with(struct quarantine *quarantine, struct span part);
 void quarantine_remove(struct quarantine *quarantine, struct span kind, struct span key);
 /* Every record that another one has, too. */
 void quarantine_remove_all(struct quarantine *quarantine, struct quarantine *other);

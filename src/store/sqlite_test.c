@@ -213,6 +213,10 @@ static void test_tampered_rows(void **state)
 	assert_true(store_is_quarantined(store, &thing_kind, SPAN("a")));
 	assert_true(store_is_quarantined(store, &note_kind, SPAN("c")));
 	assert_true(store_is_quarantined(store, &thing_kind, SPAN("ff")));
+	assert_true(store_has_quarantined_key_with(store, SPAN("f")));
+	assert_false(store_has_quarantined_key_with(store, SPAN("fff")));
+	assert_false(store_has_quarantined_key_with(store,
+		SPAN("revision"))); /* not of the reason */
 }
 
 /* A record that its kind cannot read any more; records of a kind that only a newer slipway has. */

@@ -183,3 +183,8 @@ bool store_has_quarantined(struct store *store, const struct store_kind *kind, s
 {
 	return quarantine_has_any(&store->quarantine, span_of(kind->name), prefix);
 }
+
+bool store_has_quarantined_key_with(struct store *store, struct span part)
+{
+	return quarantine_has_key_with(&store->quarantine, part);
+}

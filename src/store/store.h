@@ -154,6 +154,8 @@ void store_list_quarantined(struct store *store, struct buffer *out);
 bool store_is_quarantined(struct store *store, const struct store_kind *kind, struct span key);
 /* Is anything of this kind whose key begins so? For what must not be done on half the truth. */
 bool store_has_quarantined(struct store *store, const struct store_kind *kind, struct span prefix);
+/* Is a record quarantined, of whichever kind, whose key contains this? For ids, which are unique. */
+bool store_has_quarantined_key_with(struct store *store, struct span part);
 
 /* ---- reading ---- */
 

@@ -498,18 +498,10 @@ static int let_be_replaced(struct step *step)
 	return wait_until(step, replaced_ms(step)) ? 0 : end_stopped(step, false);
 }
 
-/* A record that failed its check is not read, but its task must not be stopped for that. */
-static bool may_be_quarantined(struct store *store, struct span token)
-{
-	_buffer_ struct buffer list = {0};
-
-	store_list_quarantined(store, &list);
-	return list.length > 0 && memmem(list.data, list.length, token.data, token.length);
-}
-
 static int end_orphan(struct step *step, struct span token)
 {
-	if (may_be_quarantined(step->call->store, token))
+	/* A record that failed its check is not read, but its task must not be stopped for that. */
+	if (store_has_quarantined_key_with(step->call->store, token))
 		return 0;
 	return end_what_runs(step, token, SPAN("There is no such task"), false);
 }
