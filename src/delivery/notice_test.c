@@ -127,7 +127,6 @@ static void add(struct store *store, int64_t sequence, const char *event)
 static void test_a_notice_of_an_application(void **state)
 {
 	struct store *store = *state;
-	_arena_ struct arena *arena = arena_new(0);
 	const struct store_object *notice;
 
 	add(store, 1, "stage.pending");
