@@ -22,6 +22,7 @@
 #define CONFIGURATION_MAX ((size_t)64 * 1024)
 #define ADDRESS_TEXT_MAX 80
 #define BACKLOG 16
+#define PORT_ATTEMPTS 64
 
 /* ---- messages ---- */
 
@@ -590,7 +591,11 @@ static int listen_on(struct resolver *resolver, int type, int *ret_socket)
 {
 	socklen_t length = sizeof(resolver->address);
 	_close_ int made = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int one = 1;
 
+	/* Connections that ended a moment ago do not count. */
+	if (type == SOCK_STREAM)
+		setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (made < 0 ||
 		bind(made, (struct sockaddr *)&resolver->address, sizeof(resolver->address)) < 0 ||
 		getsockname(made, (struct sockaddr *)&resolver->address, &length) < 0 ||
@@ -598,6 +603,25 @@ static int listen_on(struct resolver *resolver, int type, int *ret_socket)
 		return -errno;
 	*ret_socket = TAKE_FD(made);
 	return 0;
+}
+
+/* The kernel chooses a port that is free for datagrams; a connection may have it. */
+static int listen_twice(struct resolver *resolver, uint16_t port)
+{
+	int r = -EADDRINUSE;
+
+	for (unsigned i = 0; i < PORT_ATTEMPTS && r == -EADDRINUSE; i++) {
+		memory_close_descriptor(&resolver->udp);
+		resolver->address.sin_port = htons(port);
+		r = listen_on(resolver, SOCK_DGRAM, &resolver->udp);
+		if (r == 0)
+			r = listen_on(resolver, SOCK_STREAM, &resolver->tcp);
+		if (port != 0)
+			break;
+	}
+	if (r < 0)
+		memory_close_descriptor(&resolver->udp);
+	return r;
 }
 
 int resolver_listen(struct resolver *resolver, const char *address, uint16_t port, bool own_network,
@@ -614,14 +638,8 @@ int resolver_listen(struct resolver *resolver, const char *address, uint16_t por
 		memory_close_descriptor(&resolver->machine_network);
 	if (own_network && (resolver->own_network < 0 || resolver->machine_network < 0))
 		return err_set(err, -EOPNOTSUPP, "no access to the network of the machine");
-	r = listen_on(resolver, SOCK_DGRAM, &resolver->udp);
-	if (r == 0)
-		r = listen_on(resolver, SOCK_STREAM, &resolver->tcp);
-	if (r < 0) {
-		memory_close_descriptor(&resolver->udp);
-		return err_system(err, -r, "listen on %s:%u", address, (unsigned)port);
-	}
-	return 0;
+	r = listen_twice(resolver, port);
+	return r < 0 ? err_system(err, -r, "listen on %s:%u", address, (unsigned)port) : 0;
 }
 
 bool resolver_is_open(const struct resolver *resolver)
