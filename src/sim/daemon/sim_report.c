@@ -143,8 +143,21 @@ static bool may_be_mistaken(const struct sim *sim, const char *id)
 	return false;
 }
 
+/* Whether the server would see this instance if it existed: a cluster that no environment wants any more is forgotten,
+ * and what it had is neither known nor gone. */
+static bool is_observed(struct sim *sim, struct observer *state, const struct span *cluster_refs,
+	size_t count, struct span id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (observe_is_complete(state, cluster_refs[i]) &&
+			find_instance(sim, cluster_refs[i], id))
+			return true;
+	return false;
+}
+
 /* An object that was seen to be gone, and is, does not come back. */
-static void check_back(struct sim *sim, struct sim_server *server, const struct map *found)
+static void check_back(struct sim *sim, struct sim_server *server, const struct map *found,
+	struct observer *state, const struct span *cluster_refs, size_t count)
 {
 	MAP_EACH (found, entry) {
 		const struct actual_instance *instance = entry->value;
@@ -156,9 +169,14 @@ static void check_back(struct sim *sim, struct sim_server *server, const struct 
 				server->name, instance->id);
 		map_put(&server->instances, entry->key, &is_known);
 	}
-	MAP_EACH (&server->instances, entry)
-		if (!map_has(found, entry->key))
+	MAP_EACH (&server->instances, entry) {
+		if (map_has(found, entry->key))
+			continue;
+		if (is_observed(sim, state, cluster_refs, count, entry->key))
 			entry->value = &is_gone;
+		else
+			map_remove(&server->instances, entry->key);
+	}
 }
 
 static bool has_task(const struct actual_instance *instance, struct span arn)
@@ -217,7 +235,7 @@ static void check_versions(struct sim *sim, struct sim_server *server)
 			}
 		}
 	}
-	check_back(sim, server, &found);
+	check_back(sim, server, &found, state, cluster_refs, cluster_ref_count);
 }
 
 void sim_inspect_servers(struct sim *sim)
