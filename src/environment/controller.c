@@ -9,6 +9,7 @@
 #include "delivery/cluster_ref.h"
 #include "ecs/record/service_kind.h"
 #include "environment/act/pass.h"
+#include "environment/decide/failure_text.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/environment_type.h"
 #include "environment/model/matching.h"
@@ -20,9 +21,8 @@
 /* Workers that call remote clusters at the same time, where they may have to wait: an account has one more for clusters of
  * this server. */
 #define REMOTE_WORKERS_MAX (MANAGER_ACCOUNT_WORKERS - 1)
-#define REASON_MAX 300
 
-/* ---- crews ---- */
+/* ---- instances ---- */
 
 static struct instances *find_env_instances(struct manager *manager, struct span key, bool make)
 {
@@ -120,7 +120,7 @@ struct span manager_find_trouble(void *context, struct span environment_key, str
 			arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s",
 				SPAN_ARGS(environment_key))))
 		return SPAN("");
-	return manager_reason(arena, "NOT_MANAGED", text);
+	return failure_reason(arena, "NOT_MANAGED", text);
 }
 
 static void requeue(struct manager *manager, struct controller *controller, struct span environment,
@@ -155,7 +155,7 @@ static const struct store_object *find_owner(const struct store_view *view, stru
 	return NULL;
 }
 
-/* News of the state service, and for whom they are. */
+/* A change from the observer, and the environments to wake. */
 struct changes {
 	struct manager *manager;
 	struct controller *controller;
@@ -164,8 +164,8 @@ struct changes {
 	struct span cluster_ref, instance;
 };
 
-/* A task of an environment is nobody else's business: where there are hundreds of them on each instance, all would look
- * at each task of all. */
+/* A task of an environment wakes only that environment: with hundreds of them on each instance, every task would otherwise
+ * start a pass of all. */
 static void notify_owner(const struct changes *changes, struct span name)
 {
 	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
@@ -222,7 +222,7 @@ static void notify_selected(const struct changes *changes, struct span attribute
 			changes->cluster_ref, changes->instance);
 }
 
-/* Those who care, and those whom it may match now. */
+/* The subscribers, and the environments that the instance may match now. */
 static void notify_matching(const struct changes *changes)
 {
 	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
@@ -272,7 +272,7 @@ static void take_cluster_change(struct manager *manager, struct controller *cont
 		notify_subscribers(&changes);
 }
 
-/* Of an environment's ECS service in a remote cluster. */
+/* A change of the ECS service of an environment in a remote cluster. */
 static void take_service_change(struct manager *manager, struct controller *controller,
 	const struct observe_change *change, struct arena *arena)
 {
@@ -416,26 +416,10 @@ static void set_input(struct manager_pass *pass)
 		const struct environment_deployment_facts *rolling =
 			environment_deployment_facts(deployment);
 
-		/* What is taken back has been there before, and hurries. */
+		/* A rollback returns to a version that was proved before, without a canary. */
 		pass->input.canary = target->canary_instances > 0 && !rolling->rollback &&
 				     !rolling->canary_proved;
 	}
-}
-
-struct span manager_reason(struct arena *arena, const char *word, struct span text)
-{
-	struct span created = arena_format(arena, "%s%s%.*s", word, word[0] ? ": " : "",
-		(int)(text.length < REASON_MAX ? text.length : REASON_MAX), text.data);
-
-	for (size_t i = 0; i < created.length; i++) {
-		char *c = (char *)created.data + i;
-
-		if (*c == '"' || *c == '\\')
-			*c = '\'';
-		else if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
-			*c = ' ';
-	}
-	return created;
 }
 
 /* Whether the target's place is known well enough to decide anything; if not, the cause is noted. -EAGAIN: nothing has
@@ -452,7 +436,7 @@ static int check_input(struct manager_pass *pass, struct err *err)
 		(!info.complete && !info.error[0]))
 		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
 			SPAN_ARGS(cluster_ref));
-	/* What a listing has found after a long time is in the replica, and is told in a moment: nobody decides before. */
+	/* A listing that completes after a long time changes the replica first and wakes us a moment later: decide after it. */
 	if (info.complete && !info.stale) {
 		if (pass->instances->is_blind)
 			env_instances_instance_changed(pass->instances, SPAN(""), SPAN(""));
@@ -461,7 +445,7 @@ static int check_input(struct manager_pass *pass, struct err *err)
 	}
 	pass->instances->is_blind = true;
 	pass->cause =
-		manager_reason(pass->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
+		failure_reason(pass->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
 			span_of(info.error[0] ? info.error : "listing it takes too long"));
 	manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 	return 0;
@@ -476,7 +460,7 @@ static int see(struct manager_pass *pass, struct err *err)
 
 	if (code < 0 || pass->cause.length > 0)
 		return code;
-	/* What was rolled out completely is for those, too, who were away meanwhile. */
+	/* A completed version is also for instances that were disconnected during the rollout. */
 	pass->input.rolls |=
 		facts->target.length > 0 && span_equal(facts->target, facts->completed);
 	code = env_instances_update(pass->instances, &pass->input, &again_ms, err);
@@ -498,8 +482,8 @@ static bool may_be_deleted(const struct manager_pass *pass)
 					    fleet_steady(pass->instances->fleet));
 }
 
-/* What is missing comes in a moment, as a rule. If it does not, it is a cause like others: who waits for the deployment
- * sees it, and time goes on. */
+/* An unknown state is usually known a moment later. If not, it is a cause like others: the deployment reports it, and can
+ * time out. */
 static bool waits_for_long(struct manager_pass *pass, int seen, const struct err *why)
 {
 	int64_t *since_ms = &pass->instances->waits_ms, now_ms = pass->input.steady_ms;
@@ -510,7 +494,7 @@ static bool waits_for_long(struct manager_pass *pass, int seen, const struct err
 		*since_ms = now_ms > 0 ? now_ms : 1;
 	if (seen >= 0 || now_ms - *since_ms < MANAGER_WAITS_MS)
 		return false;
-	pass->cause = manager_reason(pass->arena, "CLUSTER_UNKNOWN", span_of(why->message));
+	pass->cause = failure_reason(pass->arena, "CLUSTER_UNKNOWN", span_of(why->message));
 	manager_again_at(pass, now_ms + MANAGER_BLIND_MS);
 	return true;
 }
@@ -523,10 +507,10 @@ static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *er
 
 	if (seen < 0 && seen != -EAGAIN)
 		return err_set(err, seen, "%s", blind.message);
-	/* Also by who sees nothing yet: what it waits for is what comes after this. */
+	/* Also before the state is known: catching up begins with the claim. */
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)
-		return 0; /* another server's; it tells when it is free */
+		return 0; /* another server has the claim; claim_freed() starts a pass */
 	if (SEEDED_BUG(pass->input.bug == DAEMON_BUG_NO_CATCH_UP)) {
 		caught_up = true;
 	} else if (code == 0 && pass->claim.epoch != pass->instances->epoch) {
@@ -536,7 +520,7 @@ static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *er
 	if (code == 0 && !waits_for_long(pass, seen, &blind) && seen < 0)
 		return err_set(err, seen, "%s", blind.message);
 	if (code == 0 && !caught_up && pass->cause.length == 0) {
-		/* What the one before us did last may be in no replica of ours yet. */
+		/* The last calls of the server before may not be observed yet. */
 		*ret_more = env_instances_is_caught_up(pass->instances, &pass->input);
 		return *ret_more ? 0
 				 : err_set(err, -EAGAIN, "environment %.*s was just taken over",
@@ -545,7 +529,7 @@ static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *er
 	if (code == 0 && pass->cause.length == 0)
 		code = manager_forget_gone(pass, err);
 	if (code == 0)
-		code = manager_step_deployments(pass, &changed, err);
+		code = manager_step_deployments(pass, NULL, &changed, err);
 	if (code < 0)
 		return code;
 	if (changed) {
@@ -593,7 +577,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		drop_env_instances(manager, key);
 		return 0;
 	}
-	/* Told as a failure, again and again: somebody has to do something about it. */
+	/* Reported as a failure in each pass, because an operator has to repair it. */
 	if (environment_is_damaged(call->store, key))
 		return err_set(err, -EBADMSG,
 			"a record of the environment is quarantined: nothing is done for it");
@@ -606,7 +590,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	if (code != -ECANCELED)
 		note_end(pass.instances, pass.input.steady_ms, code, err);
 	if (code == -EAGAIN) {
-		/* What is missing is told when it comes; to be safe we look again. */
+		/* The missing state wakes us when it comes; the pass is a safety net. */
 		manager_again_at(&pass, pass.input.steady_ms + 1000);
 		code = 0;
 	}

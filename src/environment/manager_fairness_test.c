@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "environment/decide/instance_action.h"
 #include "environment/test_manager.h"
 
 #define ENVIRONMENTS 20
@@ -109,7 +110,7 @@ static size_t count_meanwhile(uint64_t seed)
 /* Everything that goes on at once goes on in another order with each seed. */
 static void test_85_noisy_neighbour(void **state)
 {
-	const size_t check_of_each = (size_t)MANAGER_ACCOUNT_WORKERS * MANAGER_ACTIONS_MAX;
+	const size_t check_of_each = (size_t)MANAGER_ACCOUNT_WORKERS * INSTANCE_ACTIONS_MAX;
 	unsigned within = 0;
 
 	(void)state;

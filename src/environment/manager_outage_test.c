@@ -35,7 +35,7 @@ static void use(struct test_remote *bench, int minute, const char *id)
 	reported = test_manager_ask(bench->near, "GetEnvironment", "{'name':'log'}");
 	assert_true(json_get_bool(reported, "stale", false));
 	assert_true(span_starts_with(json_get_text(reported, "statusReason"),
-		SPAN("nobody is there")));
+		SPAN("connection refused")));
 	assert_int_equal(json_get_integer(json_get(reported, "counts"), "active", -1), INSTANCES);
 	assert_string_equal(test_remote_status(bench, id), "blocked");
 	assert_true(span_starts_with(span_of(test_text(bench->near->server, "statusReason")),

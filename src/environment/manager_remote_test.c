@@ -14,6 +14,7 @@
 #include "aws/call_target.h"
 #include "aws/targets.h"
 #include "ecs/record/service_kind.h"
+#include "environment/decide/instance_action.h"
 #include "environment/model/runs.h"
 #include "environment/test_manager.h"
 
@@ -438,7 +439,7 @@ static void run_there(struct bench *bench, const char *family, size_t count)
 /* However many tasks are in a cluster that is only to be left, and away: the new one gets its own. */
 static void test_46_a_cluster_to_leave_is_away(void **state)
 {
-	const size_t many = 2 * MANAGER_ACTIONS_MAX;
+	const size_t many = 2 * INSTANCE_ACTIONS_MAX;
 	struct bench *bench = bench_new(8);
 	char id[TEST_ID_SIZE];
 

@@ -22,7 +22,7 @@ struct test_manager {
 	struct daemon_context context;
 	struct aws_service service;
 	struct runner_event *tick;
-	struct aws_targets *targets; /* elsewhere; NULL: none */
+	struct aws_targets *targets; /* remote; NULL: none */
 };
 
 static inline void test_manager_start(struct test_manager *bench)

@@ -1,6 +1,6 @@
 /*
- * A daemon environment in a cluster elsewhere for unit tests, on virtual time: the real manager here, the real ECS there,
- * and between them a target that is slow, or away. Include it behind cmocka's header.
+ * A daemon environment in a remote cluster for unit tests, on virtual time: the real controller, a real ECS of another
+ * server, and between them a target that is slow, or unavailable. Include it behind cmocka's header.
  */
 #ifndef ENVIRONMENT_TEST_REMOTE_H
 #define ENVIRONMENT_TEST_REMOTE_H
@@ -37,7 +37,7 @@ static inline int test_remote_send(struct aws_target *target, const struct aws_c
 	bench->starts += strcmp(call->operation, "StartTask") == 0;
 	bench->stops += strcmp(call->operation, "StopTask") == 0;
 	if (bench->is_away)
-		return err_set(err, -ECONNREFUSED, "nobody is there");
+		return err_set(err, -ECONNREFUSED, "connection refused");
 	runner_sleep_until(target->runner, runner_deadline_us(target->runner, bench->takes_us / 2));
 	code = remote->inner->send(remote->inner, call, ret_answer, failure, err);
 	runner_sleep_until(target->runner, runner_deadline_us(target->runner, bench->takes_us / 2));
@@ -125,7 +125,8 @@ static inline const char *test_remote_status(struct test_remote *bench, const ch
 	return test_text(bench->near->server, "status");
 }
 
-/* What starts there runs, and what shall stop stops. How many tasks of log:REVISION run then; *ret_all: that ever were. */
+/* Starts pending tasks there, and stops those that have to stop. How many tasks of log:REVISION run then; *ret_all: how
+ * many there ever were. */
 static inline size_t test_remote_move(struct test_remote *bench, int revision, size_t *ret_all)
 {
 	_arena_ struct arena *arena = arena_new(0);

@@ -1,31 +1,24 @@
 /*
- * The manager of a Cron environment: starts what is due, follows what runs, tells what was missed. See cron.h for what
- * it keeps to.
+ * A pass over a Cron environment: starts runs at their due times, follows them, and records missed ones
+ * (decide/cron_step.h; model/runs.h has the rules).
  *
- * Elsewhere a call that got no answer may have happened. It is made again with the same token while a run may still
- * begin; after that nobody asks for it any more, and the state service tells what came of it: tasks of a run are known by
- * their startedBy, which nothing else has. Nothing is started or stopped in a cluster of which too little is known.
+ * A call to a remote ECS that got no answer may have taken effect. It is repeated with the same token while the run may
+ * still begin; after that the observer shows whether it took effect, because only the tasks of one run have its startedBy.
+ * Nothing is started or stopped in a cluster whose state is unknown or stale.
  */
 #include <inttypes.h>
 
 #include "base/memory.h"
 #include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
+#include "environment/decide/cron_step.h"
 #include "environment/decide/service_observed.h"
 #include "environment/model/environment_type.h"
 #include "environment/model/matching.h"
 #include "environment/model/runs.h"
 
-#define FOLLOW_MS 5000           /* between two looks at a run; its tasks tell before that */
-#define TOKEN_MS INT64_C(600000) /* so long a client token surely holds */
-#define SETTLE_MS INT64_C(60000) /* so long a call that got no answer may still arrive */
-#define ARRIVAL_MS                                                                                 \
-	INT64_C(5000) /* the last call for a run, elsewhere, has ended so long after it was late */
-#define UNANSWERED_MS INT64_C(2000) /* before the same is asked for again */
-#define RETRY_FIRST_MS INT64_C(1000)
-#define RETRY_MOST_MS INT64_C(15000)
+#define FOLLOW_MS 5000 /* between two passes over a run; changes of its tasks come earlier */
 #define NOT_NOW_MS 200
-#define DEPLOYMENTS_SCAN_MAX 1000
 
 struct cron_pass {
 	struct manager_pass *pass;
@@ -36,14 +29,14 @@ struct cron_pass {
 	bool is_new;
 };
 
-/* ---- elsewhere ---- */
+/* ---- remote clusters ---- */
 
 static bool is_remote(const struct cron_pass *cron)
 {
 	return cluster_ref_is_remote(cron->run.cluster_ref);
 }
 
-/* What is known of the cluster of the run is not too old to act upon; if it is, we look again. */
+/* Whether the state of the run's cluster is recent enough to act on; if not, there will be another pass. */
 static bool is_fresh(struct cron_pass *cron, struct observe_info *ret_info)
 {
 	struct manager_pass *pass = cron->pass;
@@ -57,7 +50,8 @@ static bool is_fresh(struct cron_pass *cron, struct observe_info *ret_info)
 	return true;
 }
 
-/* The deployment; elsewhere also which run it is: clocks differ, and tasks tell nothing else that could tell it. */
+/* The deployment; in a remote cluster also the run's due time, because nothing else identifies the tasks of a run: clocks
+ * differ. */
 static struct span started_by(const struct cron_pass *cron)
 {
 	return is_remote(cron) ? arena_format(cron->pass->arena, "%.*s/%" PRId64,
@@ -66,18 +60,6 @@ static struct span started_by(const struct cron_pass *cron)
 }
 
 /* ---- writing runs ---- */
-
-static struct span reason_document(struct arena *arena, struct span reason, int64_t exit_code,
-	bool exited)
-{
-	struct json *created = json_new_object(arena);
-
-	if (reason.length > 0)
-		json_set_string(arena, created, "reason", reason);
-	if (exited)
-		json_set_integer(arena, created, "exitCode", exit_code);
-	return json_count(created) > 0 ? json_to_text(created, arena) : SPAN("");
-}
 
 static int write_run(struct store_transaction *transaction, void *context, struct err *err)
 {
@@ -136,23 +118,13 @@ static void end_run(struct cron_pass *cron, enum environment_run_status status, 
 {
 	cron->run.status = status;
 	cron->run.ended_ms = cron->pass->input.now_ms;
-	cron->api = reason_document(cron->pass->arena, reason, 0, false);
+	cron->api = cron_run_text(cron->pass->arena, reason, 0, false);
 }
 
-/* Once more while it is not too late; with another token, since this one got its answer. */
 static void refuse(struct cron_pass *cron, struct span reason)
 {
-	struct manager_pass *pass = cron->pass;
-	int64_t delay = RETRY_FIRST_MS;
-
-	for (int64_t i = 0; i < cron->run.attempt && delay < RETRY_MOST_MS; i++)
-		delay *= 2;
-	cron->run.attempt++;
-	cron->run.until_ms = pass->input.now_ms + (delay < RETRY_MOST_MS ? delay : RETRY_MOST_MS);
-	if (cron->run.until_ms > cron->run.due_ms + CRON_LATE_MS)
-		end_run(cron, ENVIRONMENT_RUN_failed, reason);
-	else
-		cron->api = reason_document(pass->arena, reason, 0, false);
+	cron_refuse(&cron->run, cron->pass->input.now_ms);
+	cron->api = cron_run_text(cron->pass->arena, reason, 0, false);
 }
 
 static void adopt_tasks(struct cron_pass *cron, const struct json *tasks)
@@ -169,7 +141,7 @@ static void adopt_tasks(struct cron_pass *cron, const struct json *tasks)
 	cron->api = SPAN("");
 }
 
-/* What it was told of the tasks elsewhere is known at once; of a task of this server the store tells it. */
+/* The observer gets the answer's tasks at once; tasks of this server come through the change feed. */
 static void learn_tasks(struct cron_pass *cron, const struct json *tasks)
 {
 	if (!is_remote(cron))
@@ -191,19 +163,14 @@ static void read_started(struct cron_pass *cron, const struct json *answer)
 	}
 }
 
-/* The same again, with the same token: the answer to the first one is the answer to all. Also of what is refused: it says
- * nothing of those before it, which may have been done without an answer, perhaps by a server that is gone. If it is too late
- * in the end, what there is says whether it was started. */
+/* The same request again, with the same token: the answer to the first is the answer to all. Also after an error, which
+ * says nothing about earlier calls without an answer, perhaps of a server that is gone. When it is too late in the end,
+ * the tasks show whether the run was started. */
 static void ask_again(struct cron_pass *cron, struct span reason)
 {
-	int64_t now_ms = runner_wall_ms(cron->pass->call->runner);
-	int64_t delay_ms = (now_ms - cron->run.intended_ms) / 2;
-
-	if (delay_ms < UNANSWERED_MS)
-		delay_ms = UNANSWERED_MS;
-	cron->run.until_ms = now_ms + (delay_ms < RETRY_MOST_MS ? delay_ms : RETRY_MOST_MS);
+	cron->run.until_ms = cron_repeat_ms(&cron->run, runner_wall_ms(cron->pass->call->runner));
 	manager_again_when(cron->pass, cron->run.until_ms);
-	cron->api = reason_document(cron->pass->arena, reason, 0, false);
+	cron->api = cron_run_text(cron->pass->arena, reason, 0, false);
 }
 
 static int call_run(struct cron_pass *cron, const struct store_object *version, struct err *err)
@@ -313,7 +280,7 @@ static int find_started(struct cron_pass *cron, struct json *ret_tasks, struct e
 	return 0;
 }
 
-/* The same elsewhere, by what the state service knows. */
+/* The same in a remote cluster, as observed. */
 static void find_started_remote(struct cron_pass *cron, struct json *ret_tasks)
 {
 	struct manager_pass *pass = cron->pass;
@@ -330,17 +297,14 @@ static void find_started_remote(struct cron_pass *cron, struct json *ret_tasks)
 	}
 }
 
-/* Whether what was not found will not come any more; if it may, we look again. */
+/* Whether a run that was not found cannot appear any more; if it can, there will be another pass. */
 static bool is_settled(struct cron_pass *cron, const struct observe_info *info)
 {
 	struct manager_pass *pass = cron->pass;
-	int64_t settled_ms = cron->run.intended_ms + SETTLE_MS, known_ms = pass->input.now_ms;
+	int64_t settled_ms;
 
-	if (is_remote(cron)) {
-		settled_ms = cron->run.due_ms + CRON_LATE_MS + ARRIVAL_MS + SETTLE_MS;
-		known_ms = info->observed_ms;
-	}
-	if (known_ms >= settled_ms)
+	if (cron_is_settled(&cron->run, is_remote(cron),
+		    is_remote(cron) ? info->observed_ms : pass->input.now_ms, &settled_ms))
 		return true;
 	manager_again_when(pass, settled_ms > pass->input.now_ms
 					 ? settled_ms
@@ -386,7 +350,7 @@ static int resolve(struct cron_pass *cron, struct err *err)
 
 /* ---- following ---- */
 
-/* What a task that stopped says; true if all is well. */
+/* The exit code of a stopped task; true: all its containers succeeded. */
 static bool has_succeeded(const struct json *task, int64_t *ret_exit_code, bool *ret_exited)
 {
 	bool healthy = true;
@@ -404,7 +368,7 @@ static bool has_succeeded(const struct json *task, int64_t *ret_exit_code, bool 
 	return healthy;
 }
 
-/* Whether it is worth asking how its tasks ended: elsewhere the state service tells when they have, or are not there. */
+/* Whether to ask how its tasks ended: in a remote cluster, when they were observed to stop, or are gone. */
 static bool may_have_ended(struct cron_pass *cron)
 {
 	struct manager_pass *pass = cron->pass;
@@ -428,7 +392,7 @@ static bool may_have_ended(struct cron_pass *cron)
 	return true;
 }
 
-/* Of one elsewhere that does not answer, soon again: it is in nobody's way. */
+/* A remote cluster that does not answer is asked again soon; that delays nothing else. */
 static int describe_run(struct cron_pass *cron, const struct json *arns, struct json **ret_answer,
 	struct err *err)
 {
@@ -483,33 +447,33 @@ static int follow(struct cron_pass *cron, struct err *err)
 		reason = SPAN("what became of its tasks is not known any more");
 	}
 	end_run(cron, healthy ? ENVIRONMENT_RUN_succeeded : ENVIRONMENT_RUN_failed, reason);
-	/* The clock elsewhere is another one. */
+	/* A remote ECS has another clock. */
 	if (ended_ms > 0 && !is_remote(cron))
 		cron->run.ended_ms = ended_ms;
-	cron->api = reason_document(pass->arena, reason, exit_code, exited);
+	cron->api = cron_run_text(pass->arena, reason, exit_code, exited);
 	return write_down(cron, err);
 }
 
-/* The run that is going: one step. */
+static struct cron_input input_of(const struct cron_pass *cron)
+{
+	return (struct cron_input){.observed = &cron->pass->input,
+		.open = cron->open,
+		.epoch = (int64_t)cron->pass->claim.epoch};
+}
+
+/* One step of the run in progress. */
 static int step_open(struct cron_pass *cron, bool *ret_changed, struct err *err)
 {
-	struct manager_pass *pass = cron->pass;
-	bool active = environment_facts(pass->input.environment)->status == ENVIRONMENT_active;
-	int64_t now_ms = pass->input.now_ms;
-	int code;
+	const struct cron_input input = input_of(cron);
+	int code = 0;
 
 	cron->run = *environment_run_facts(cron->open);
 	cron->api = cron->open->api;
-	if (cron->run.status == ENVIRONMENT_RUN_started) {
-		code = follow(cron, err);
-	} else if (!active || cron->run.intended_ms + TOKEN_MS <= now_ms ||
-		   cron->run.due_ms + CRON_LATE_MS < now_ms) {
-		code = resolve(cron, err);
-	} else if (manager_must_wait(pass, cron->run.until_ms, RETRY_MOST_MS)) {
-		manager_again_when(pass, cron->run.until_ms);
-		return 0;
-	} else {
-		code = launch(cron, err);
+	switch (cron_decide_open(&input)) {
+	case CRON_OPEN_FOLLOW: code = follow(cron, err); break;
+	case CRON_OPEN_RESOLVE: code = resolve(cron, err); break;
+	case CRON_OPEN_LAUNCH: code = launch(cron, err); break;
+	case CRON_OPEN_WAIT: manager_again_when(cron->pass, cron->run.until_ms); return 0;
 	}
 	if (code < 0)
 		return code;
@@ -518,94 +482,22 @@ static int step_open(struct cron_pass *cron, bool *ret_changed, struct err *err)
 	return 0;
 }
 
-/* ---- being due ---- */
-
-/* The deployment that brought the target version. */
-static struct span find_deployment(const struct manager_pass *pass)
-{
-	const struct environment_facts *facts = environment_facts(pass->input.environment);
-	struct store_cursor cursor = {.view = pass->input.view,
-		.kind = &environment_deployment_kind,
-		.index = ENVIRONMENT_DEPLOYMENT_BY_NUMBER,
-		.prefix =
-			arena_format(pass->arena, "%.*s/", SPAN_ARGS(pass->input.environment->key)),
-		.descending = true};
-	const struct store_object *object;
-
-	for (size_t i = 0; i < DEPLOYMENTS_SCAN_MAX && (object = store_next(&cursor)); i++) {
-		const struct environment_deployment_facts *deployment =
-			environment_deployment_facts(object);
-
-		if (deployment->started_ms > 0 && span_equal(deployment->version, facts->target))
-			return deployment->id;
-	}
-	return facts->target; /* it was made active without one */
-}
-
-static void make_missed(struct cron_pass *cron, const struct schedule *schedule, int64_t first_ms)
-{
-	const struct manager_pass *pass = cron->pass;
-	int64_t anchor_ms = environment_facts(pass->input.environment)->active_ms, next = first_ms;
-
-	cron->run.status = ENVIRONMENT_RUN_missed;
-	do {
-		cron->run.last_ms = next;
-		cron->run.count++;
-		next = schedule_next(schedule, next, anchor_ms);
-	} while (next >= 0 && next + CRON_LATE_MS < pass->input.now_ms &&
-		 cron->run.count < CRON_MISSED_MAX);
-	cron->api = reason_document(pass->arena, SPAN("NOT_RUNNING: nobody was there to start it"),
-		0, false);
-}
-
-/* What is due next: written down, and nothing more. */
+/* Records the next due time if it has come. */
 static int step_due(struct cron_pass *cron, bool *ret_changed, struct err *err)
 {
-	struct manager_pass *pass = cron->pass;
-	const struct environment_facts *facts = environment_facts(pass->input.environment);
-	const struct json *document = manager_version_document(pass, pass->input.target);
-	int64_t now_ms = pass->input.now_ms, due_ms;
-	struct schedule schedule;
-	int code;
+	const struct cron_input input = input_of(cron);
+	struct cron_due due;
+	int code = cron_decide_due(&input, &due, err);
 
-	if (facts->status != ENVIRONMENT_active || facts->target.length == 0)
-		return 0;
-	code = cron_schedule(document, &schedule, err);
 	if (code < 0)
 		return code;
-	due_ms = schedule_next(&schedule,
-		cron_cursor(pass->input.view, pass->arena, pass->input.environment),
-		facts->active_ms);
-	if (due_ms < 0 || due_ms > now_ms) {
-		manager_again_when(pass, due_ms);
+	if (!due.is_due) {
+		manager_again_when(cron->pass, due.next_ms);
 		return 0;
 	}
 	cron->is_new = true;
-	cron->api = SPAN("");
-	cron->run = (struct environment_run_facts){.due_ms = due_ms,
-		.version = facts->target,
-		.deployment = find_deployment(pass),
-		.cluster_ref = environment_version_facts(pass->input.target)->cluster_ref,
-		.tasks = SPAN(""),
-		.epoch = (int64_t)pass->claim.epoch};
-	if (due_ms + CRON_LATE_MS < now_ms) {
-		make_missed(cron, &schedule, due_ms);
-	} else if (cron->open) {
-		const struct environment_run_facts *open = environment_run_facts(cron->open);
-
-		cron->run.status = ENVIRONMENT_RUN_skipped;
-		cron->api = reason_document(pass->arena,
-			arena_format(pass->arena, "%s %" PRId64,
-				open->status == ENVIRONMENT_RUN_started
-					? "STILL_RUNNING: the run of"
-					: "NOT_KNOWN: what came of the run of",
-				open->due_ms / 1000),
-			0, false);
-	} else {
-		cron->run.intended_ms = now_ms;
-		cron->run.count = json_get_integer(json_get(document, "deploymentConfiguration"),
-			"desiredCount", 1);
-	}
+	cron->run = due.run;
+	cron->api = due.api;
 	code = write_down(cron, err);
 	*ret_changed = code == 0 || code == -ESTALE;
 	return code == -ESTALE ? 0 : code;
@@ -688,7 +580,7 @@ static int work_deleting(struct cron_pass *cron, bool *ret_more, struct err *err
 int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
 	/* A schedule is rolled out by being there. */
-	static const struct manager_progress done = {.is_over = true};
+	static const struct deployment_progress done = {.is_over = true};
 	struct cron_pass cron = {.pass = pass,
 		.name = environment_facts(pass->input.environment)->name,
 		.open = cron_open_run(pass->input.view, pass->input.environment->key)};
@@ -702,16 +594,14 @@ int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err
 	publish(&cron);
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)
-		return 0; /* another server's; it tells when it is free */
+		return 0; /* another server has the claim; claim_freed() starts a pass */
 	if (code == 0 && cron.open)
 		code = step_open(&cron, ret_more, err);
 	if (code == 0 && !*ret_more)
 		code = step_due(&cron, ret_more, err);
 	if (code < 0 || *ret_more)
 		return code;
-	pass->progress = &done;
-	code = manager_step_deployments(pass, ret_more, err);
-	pass->progress = NULL;
+	code = manager_step_deployments(pass, &done, ret_more, err);
 	if (code < 0 || *ret_more)
 		return code;
 	return environment_facts(pass->input.environment)->status == ENVIRONMENT_deleting

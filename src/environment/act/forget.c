@@ -1,4 +1,4 @@
-/* What is deleted: placements of instances that are gone, and all of an environment, a thousand objects at a time. */
+/* Deletes placements of instances that are gone, and all records of an environment, a thousand in one transaction. */
 #include "base/memory.h"
 #include "environment/act/pass.h"
 #include "environment/model/reserving.h"

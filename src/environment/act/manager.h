@@ -1,12 +1,11 @@
 /*
- * The managers of environments: a controller whose keys are environments. Whoever holds the claim "env/KEY"
- * carries its deployments out; the others only keep count. A look at an environment
+ * The controller of environments; its keys are environments. The server with the claim "env/KEY" carries the deployments
+ * of an environment out; the others only count its instances. A pass over an environment
  *
- *   1. takes in what changed about its instances (env_instances.h),
- *   2. moves its deployments along: begins the one that waits, completes, blocks, times out, stops,
- *   3. asks the fleet what to do next, writes that down (placements: intent first), and calls StartTask and
- *      StopTask through aws_call; what was refused is written down too,
- *   4. comes again at once if there is more, so that a large rollout of one account does not hold up others.
+ *   1. updates its instances with what was observed (decide/env_instances.h),
+ *   2. takes the next step of its deployments (decide/deployment_step.h): begin, complete, block, time out, stop,
+ *   3. decides the next actions, writes them (intent first), calls ECS, and writes refusals,
+ *   4. starts again at once if there is more to do; so a large rollout of one account delays no other.
  */
 #ifndef ENVIRONMENT_ACT_MANAGER_H
 #define ENVIRONMENT_ACT_MANAGER_H
@@ -16,9 +15,8 @@
 #include "control/controller.h"
 #include "environment/decide/env_instances.h"
 
-#define MANAGER_ACTIONS_MAX 30 /* of one look: small, since others wait for the writer */
 #define MANAGER_WORKERS 8
-#define MANAGER_ACCOUNT_WORKERS 4  /* that one account has at most */
+#define MANAGER_ACCOUNT_WORKERS 4  /* at most for one account */
 #define MANAGER_START_INSTANCES 10 /* of one StartTask, as ECS allows */
 #define MANAGER_CLAIM_PREFIX "env/"
 
@@ -30,18 +28,18 @@ struct manager_config {
 	struct claims *claims;
 	struct aws_dispatcher *dispatcher;
 	struct aws_targets *
-		targets; /* elsewhere; NULL: none. Whoever stops the manager cancels them before. */
+		targets; /* remote; NULL: none. The caller cancels them before it stops the manager. */
 	/* The policy of a role of this server; NULL: there are no roles. It lives as long as the manager. */
 	int (*find_role)(void *context, struct span account, struct span role,
 		const struct aws_policy **ret_policy, struct err *err);
 	void *find_role_context;
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
-	/* What happened to a deployment of a user, or to a cluster elsewhere, for who reads the log; `bad`: somebody should
-	 * look. From any thread. NULL: nobody reads it. */
+	/* Logs a change of a user's deployment, or of a remote cluster; `bad`: an operator should look at it. From any
+	 * thread. NULL: nothing is logged. */
 	void (*log_transition)(void *context, bool bad, struct span text);
 	void *report_context;
-	const struct webhook_set *webhooks; /* that are told of changes; NULL: none */
+	const struct webhook_set *webhooks; /* that get notices; NULL: none */
 	enum daemon_bug bug;                /* DAEMON_BUG_NONE but in simulations */
 };
 

@@ -1,4 +1,4 @@
-/* What the managers of environments without a fleet share. */
+/* See the header. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* What the files of the manager share. */
+/* One pass over an environment, and the functions that all types of environments share. */
 #ifndef ENVIRONMENT_ACT_PASS_H
 #define ENVIRONMENT_ACT_PASS_H
 
@@ -8,6 +8,7 @@
 #include "delivery/outcall.h"
 #include "delivery/target.h"
 #include "environment/act/manager.h"
+#include "environment/decide/deployment_step.h"
 
 struct manager {
 	struct manager_config config;
@@ -19,24 +20,13 @@ struct manager {
 	struct controller *controller;
 	struct controller_handle handle;
 	struct lock lock;         /* for all below */
-	struct map env_instances; /* struct crew by key of environment */
+	struct map env_instances; /* struct instances by key of environment */
 	struct subscriptions *subscriptions;
 	struct delivery_targets *targets;
 	struct outcall_slots remote_slots;
 };
 
-/* How the deployment in progress stands, where that is not for a fleet to tell. */
-struct manager_progress {
-	bool is_over;
-	bool has_failed; /* and will not come right by itself: it ends at once */
-	enum environment_deployment_status status;
-	struct span reason;  /* a word; "" */
-	struct span failure; /* in words, what `what` suffers from; "" */
-	struct span what;
-	int64_t done, total;
-};
-
-/* One look at one environment. */
+/* One pass over one environment. */
 struct manager_pass {
 	struct manager *manager;
 	struct controller_call *call;
@@ -45,42 +35,37 @@ struct manager_pass {
 	struct reconcile_input input;
 	struct claim claim;
 	struct span claim_key;
-	int64_t again_ms;                        /* 0: when something changes */
-	const struct manager_progress *progress; /* NULL: the fleet tells */
+	int64_t again_ms; /* 0: when something changes */
 	/* Why nothing can be decided about instances and tasks now; "" when it can. */
 	struct span cause;
 };
 
 #define MANAGER_BLIND_MS                                                                           \
-	1000 /* between two looks at a place of which nothing is known, or too old */
+	1000 /* between two passes while the state of a cluster is unknown or stale */
 #define MANAGER_WAITS_MS                                                                           \
-	60000 /* that too little is known before it is told as what holds a deployment up */
+	60000 /* of an unknown state, until the deployment reports it as what blocks it */
 
-/* Steady time, or what a clock on the wall shows. */
+/* Another pass at this moment, in steady or in wall time. */
 void manager_again_at(struct manager_pass *pass, int64_t at_ms);
 void manager_again_when(struct manager_pass *pass, int64_t wall_ms);
-/* Until a moment that was written down. Nobody waits longer than most_ms: if that is what is left, the clock was set back
- * since. */
+/* Whether a recorded moment is ahead. Nothing waits longer than most_ms: if more is left, the clock was set back since. */
 bool manager_must_wait(const struct manager_pass *pass, int64_t until_ms, int64_t most_ms);
-/* When a deployment's time is over; steady time. */
-int64_t manager_ends_ms(const struct manager_pass *pass,
-	const struct environment_deployment_facts *deployment);
-/* "WORD: text", cut, and made such that facts can hold it. */
-struct span manager_reason(struct arena *arena, const char *word, struct span text);
-
-/* manager_deployments.c: one step of the deployments, if one is due; *ret_changed: the environment is another now,
- * look again. */
-int manager_step_deployments(struct manager_pass *pass, bool *ret_changed, struct err *err);
-/* manager_act.c: carries out what the fleet says next; *ret_more: there is more. */
+/* deployments.c: the next step of the deployments, if one is due; *ret_changed: the environment has changed, start another
+ * pass. progress: as in struct deployment_input. */
+int manager_step_deployments(struct manager_pass *pass, const struct deployment_progress *progress,
+	bool *ret_changed, struct err *err);
+/* start_stop.c: the next actions on instances; *ret_more: there is more. */
 int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err);
-/* manager_forget.c: deletes what is left of an environment; *ret_more: there is more. */
+/* forget.c: deletes the records of an environment; *ret_more: there is more. */
 int manager_delete(struct manager_pass *pass, bool *ret_more, struct err *err);
-/* Placements of instances that are gone. */
+/* Deletes placements of instances that are gone. */
 int manager_forget_gone(struct manager_pass *pass, struct err *err);
-/* manager_service.c, manager_cron.c: a look at an environment of such a type. */
+/* service.c, cron.c: a pass over an environment of this type. */
 int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *err);
 int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err);
-/* manager_types.c: what those share. */
+
+/* ---- pass.c ---- */
+
 /* Remote targets may be slow or not answer at all: they do not get all workers. False: all slots are busy; try again
  * soon. A caller that entered leaves. Nothing to do for clusters of this server. */
 bool manager_enter(struct manager *manager, struct span cluster_ref);
@@ -105,23 +90,25 @@ static inline bool manager_ends_pass(int code)
 }
 /* When a call that was refused so many times in a row is repeated; wall time. */
 int64_t manager_refused_until(const struct manager_pass *pass, int64_t failures);
-/* The role of a version in this place: that of the target, or else of the one that was asked for there last. */
+/* The role for calls in a cluster: of the target version, or else of the given version. */
 struct span manager_role(const struct manager_pass *pass, struct span cluster_ref,
 	struct span version);
-/* The mark of this moment, for all places elsewhere. */
+/* The resource version of this moment, for all remote clusters. */
 uint64_t manager_resource_version(const struct manager_pass *pass);
-/* 32 digits that are the same for the same words and environment, and for nothing else. */
+/* 32 digits, unique for the text and the environment: a client token. */
 struct span manager_token(const struct manager_pass *pass, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Whether the environment is still as it was looked at. */
+/* Whether the environment still has the status, target and deployment of the pass. */
 bool manager_is_still_wanted(struct store_transaction *transaction,
 	const struct manager_pass *pass);
-/* What is counted of an environment without a fleet. */
+/* Publishes the counts of an environment whose tasks ECS places. */
 void manager_publish(struct manager_pass *pass, const struct environment_counts *counts);
 struct span manager_last_part(struct span path);
 const struct json *manager_version_document(const struct manager_pass *pass,
 	const struct store_object *version);
-/* manager_targets.c */
+
+/* ---- clusters.c ---- */
+
 /* An environment wants each cluster once, from its first pass until it has nothing to do there. */
 void manager_want(struct manager_pass *pass, struct span cluster_ref);
 /* Where it has, may have or would have tasks; and its ECS service in remote clusters. */

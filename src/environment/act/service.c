@@ -1,14 +1,13 @@
 /*
- * The manager of a Service environment: an ECS service that is as the target version wants it. ECS rolls it out; we
- * create, change and delete the service, and tell how its deployment goes.
+ * A pass over a Service environment: an ECS service as the target version requires it. ECS rolls it out; the pass
+ * creates, updates and deletes the service (decide/service_step.h), and reports how far its deployment is.
  *
- * What is about to be asked for is written down first, in the placement of the service: for which deployment, and
- * which deployment of ECS was there before. After a crash the service itself tells whether it was done: CreateService
- * has a client token, UpdateService to what is there already changes nothing. A service without our tag is never
- * touched.
+ * Each call is recorded first, in the placement of the service: for which deployment, and which deployment of ECS existed
+ * before. After a crash the service itself shows whether the call took effect: CreateService has a client token, and an
+ * UpdateService that changes nothing has no effect. A service without our tag is never changed.
  *
- * Of a cluster of this server the service is described at every look. Elsewhere the state service asks for it again and
- * again; nothing is decided on what is too old, or from before what was asked for last.
+ * A service of this server is described in each pass. For remote clusters the observer describes it repeatedly; nothing
+ * is decided on a stale state, or on one from before the last call.
  */
 #include <stdio.h>
 
@@ -33,11 +32,11 @@ static void find_cluster_refment(struct service_pass *service)
 		&environment_placement_kind, service_placement_key(service, arena));
 	struct json *kept;
 
-	service->placement = object ? environment_placement_facts(object) : NULL;
-	service->reported = SPAN("");
+	service->state.placement = object ? environment_placement_facts(object) : NULL;
+	service->state.reported = SPAN("");
 	if (object && json_parse(object->api, arena, &kept, NULL) == 0 &&
 		json_get_text(kept, "reason").data)
-		service->reported = json_get_text(kept, "reason");
+		service->state.reported = json_get_text(kept, "reason");
 }
 
 /* Task definitions never change: what was found out for a version holds. */
@@ -64,7 +63,7 @@ static void remember_balancer(const struct manager_pass *pass, const struct json
 		SPAN_ARGS(environment_version_facts(pass->input.target)->id));
 }
 
-/* What the client left out of a load balancer is what the task definition has only one of. */
+/* Completes a load balancer of which the request leaves out the container or port, from the task definition. */
 static int complete_balancer(struct service_pass *service, const struct json *requested,
 	const struct json **ret_balancer, struct err *err)
 {
@@ -82,8 +81,8 @@ static int complete_balancer(struct service_pass *service, const struct json *re
 		return 0;
 	json_set_string(pass->arena, request, "taskDefinition",
 		environment_version_facts(pass->input.target)->task_definition);
-	code = manager_read(pass, service->cluster_ref, "DescribeTaskDefinition", request, &answer,
-		&failure, err);
+	code = manager_read(pass, service->state.cluster_ref, "DescribeTaskDefinition", request,
+		&answer, &failure, err);
 	JSON_EACH_ITEM (json_path(answer, "taskDefinition.containerDefinitions"), container) {
 		const struct json *port = json_item(json_get(container, "portMappings"), 0);
 
@@ -111,8 +110,9 @@ static int make_wanted(struct service_pass *service, struct err *err)
 			   : 0;
 
 	if (code == 0)
-		service->wanted = service_wanted(pass->arena,
-			manager_last_part(service->cluster_ref), service->name, version, balancer);
+		service->state.wanted =
+			service_wanted(pass->arena, manager_last_part(service->state.cluster_ref),
+				service->state.name, version, balancer);
 	return code;
 }
 
@@ -122,15 +122,15 @@ static int see_remote(struct service_pass *service, struct err *err)
 	struct manager_pass *pass = service->pass;
 	struct observe_service_info info;
 
-	observe_get_service(pass->input.state, service->cluster_ref,
-		environment_service_name(pass->arena, service->name), pass->arena, &info);
+	observe_get_service(pass->input.state, service->state.cluster_ref,
+		environment_service_name(pass->arena, service->state.name), pass->arena, &info);
 	if (!info.known && !info.error[0]) {
 		service_want(service);
 		return err_set(err, -EAGAIN, "service of %.*s is not known yet",
-			SPAN_ARGS(service->name));
+			SPAN_ARGS(service->state.name));
 	}
 	if (info.stale) {
-		service->cause = manager_reason(pass->arena,
+		service->cause = failure_reason(pass->arena,
 			info.known ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
 			span_of(info.error[0] ? info.error : "asking for the service takes long"));
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
@@ -156,12 +156,12 @@ static int describe_here(struct service_pass *service, struct err *err)
 	int code;
 
 	json_append(arena, services,
-		json_new_string(arena, environment_service_name(arena, service->name)));
+		json_new_string(arena, environment_service_name(arena, service->state.name)));
 	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
-	json_set_string(arena, request, "cluster", manager_last_part(service->cluster_ref));
+	json_set_string(arena, request, "cluster", manager_last_part(service->state.cluster_ref));
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
-	code = manager_read(pass, service->cluster_ref, "DescribeServices", request, &answer,
+	code = manager_read(pass, service->state.cluster_ref, "DescribeServices", request, &answer,
 		&failure, err);
 	if (code == -EREMOTEIO && strcmp(failure.type, "ClusterNotFoundException") != 0)
 		return code;
@@ -176,50 +176,28 @@ static int describe(struct service_pass *service, struct err *err)
 {
 	service->cause = SPAN("");
 	service->is_caught_up = false;
-	return cluster_ref_is_remote(service->cluster_ref) ? see_remote(service, err)
-							   : describe_here(service, err);
+	return cluster_ref_is_remote(service->state.cluster_ref) ? see_remote(service, err)
+							     : describe_here(service, err);
 }
 
-/* What was described, held against what is wanted. Elsewhere the clock is another one. */
+/* Compares the described service with the desired one. A remote ECS has another clock. */
 static void judge(struct service_pass *service, int64_t since_ms)
 {
-	service_observe(service->described, service->wanted, service->name,
-		cluster_ref_is_remote(service->cluster_ref) ? SERVICE_SINCE_ROLLOUT : since_ms,
-		&service->is);
+	service_observe(service->described, service->state.wanted, service->state.name,
+		cluster_ref_is_remote(service->state.cluster_ref) ? SERVICE_SINCE_ROLLOUT : since_ms,
+		&service->state.is);
 }
 
 static void publish(const struct service_pass *service)
 {
 	struct environment_counts counts;
 
-	service_count(&service->is, json_get_integer(service->wanted, "desiredCount", 0), &counts);
+	service_count(&service->state.is,
+		json_get_integer(service->state.wanted, "desiredCount", 0), &counts);
 	manager_publish(service->pass, &counts);
 }
 
 /* ---- rolling out ---- */
-
-static bool is_of_this_deployment(const struct service_pass *service)
-{
-	return service_is_same_ask(service) && service->placement->deployment.length > 0;
-}
-
-/* The deployment of ECS that failed is the one that was there before we asked. */
-static bool failed_before(const struct service_pass *service)
-{
-	return service->is.rollout == SERVICE_ROLLOUT_FAILED &&
-	       (!is_of_this_deployment(service) ||
-		       span_equal(service->placement->task, service->is.deployment));
-}
-
-static bool needs_change(const struct service_pass *service)
-{
-	const struct service_observed *is = &service->is;
-
-	if (!is->exists || !is->runs_it)
-		return true;
-	/* Who scales it by hand is left alone until the next deployment. */
-	return service->pass->input.rolls && (!is->as_wanted || failed_before(service));
-}
 
 static int change(struct service_pass *service, bool *ret_more, struct err *err)
 {
@@ -227,23 +205,24 @@ static int change(struct service_pass *service, bool *ret_more, struct err *err)
 	struct json *request;
 	int code;
 
-	if (!needs_change(service) || service->is.drains ||
-		(service->is.exists && !service->is.is_ours))
+	if (!service_needs_change(&service->state) || service->state.is.drains ||
+		(service->state.is.exists && !service->state.is.is_ours))
 		return 0;
 	if (service_must_wait(service)) {
-		manager_again_when(pass, service->placement->until_ms);
+		manager_again_when(pass, service->state.placement->until_ms);
 		return 0;
 	}
 	service_begin_intent(service, ENVIRONMENT_INTENT_start);
-	if (service->is.exists) {
-		request =
-			service_wanted_update(pass->arena, service->wanted, failed_before(service));
+	if (service->state.is.exists) {
+		request = service_wanted_update(pass->arena, service->state.wanted,
+			service_failed_before(&service->state));
 		code = service_ask(service, "UpdateService", request, err);
 	} else {
-		request = json_copy_object(pass->arena, service->wanted);
+		request = json_copy_object(pass->arena, service->state.wanted);
 		json_set_string(pass->arena, request, "clientToken",
 			manager_token(pass, "create/%.*s/%.*s/%lld",
-				SPAN_ARGS(service->cluster_ref), SPAN_ARGS(service->intent.version),
+				SPAN_ARGS(service->state.cluster_ref),
+				SPAN_ARGS(service->intent.version),
 				(long long)service->intent.attempt));
 		code = service_ask(service, "CreateService", request, err);
 	}
@@ -254,44 +233,41 @@ static int change(struct service_pass *service, bool *ret_more, struct err *err)
 	return code == -ESTALE ? 0 : code;
 }
 
-static bool is_rolling_out(const struct service_pass *service)
-{
-	return service->is.exists && service->is.is_ours && service->is.deployment_arn.length > 0 &&
-	       service->is.rollout == SERVICE_ROLLOUT_IN_PROGRESS;
-}
-
 /* That what was asked for is halted, so that what is rolled out by hand later is left alone. */
 static int write_halted(struct service_pass *service, struct err *err)
 {
 	int code;
 
-	if (!service->placement || service->placement->intent != ENVIRONMENT_INTENT_start)
+	if (!service->state.placement ||
+		service->state.placement->intent != ENVIRONMENT_INTENT_start)
 		return 0;
-	service->intent = *service->placement;
+	service->intent = *service->state.placement;
 	service->intent.intent = ENVIRONMENT_INTENT_stop;
-	service->refused = service->reported;
+	service->refused = service->state.reported;
 	code = service_write_intent(service, err);
 	return code == -ESTALE ? 0 : code;
 }
 
-/* What ECS has begun goes on unless it is told. Nothing depends on the answer: elsewhere what could not be halted is later
- * (halt_leftover). */
+/* Stops the rollout, which ECS would continue. Nothing depends on the answer: a remote rollout that could not be stopped is
+ * stopped later (halt_leftover). */
 static int halt(struct service_pass *service, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
 	struct json *request = json_new_object(pass->arena);
-	struct span role = manager_role(pass, service->cluster_ref, SPAN(""));
+	struct span role = manager_role(pass, service->state.cluster_ref, SPAN(""));
 	struct outcall_result result;
 	int code;
 
-	if (!is_rolling_out(service) || !manager_enter(pass->manager, service->cluster_ref))
+	if (!service_is_rolling_out(&service->state) ||
+		!manager_enter(pass->manager, service->state.cluster_ref))
 		return 0;
-	json_set_string(pass->arena, request, "serviceDeploymentArn", service->is.deployment_arn);
+	json_set_string(pass->arena, request, "serviceDeploymentArn",
+		service->state.is.deployment_arn);
 	json_set_string(pass->arena, request, "stopType", SPAN("ABORT"));
-	code = manager_send(pass, service->cluster_ref, role, "StopServiceDeployment", request,
-		&result, err);
-	manager_leave(pass->manager, service->cluster_ref);
-	if (!cluster_ref_is_remote(service->cluster_ref))
+	code = manager_send(pass, service->state.cluster_ref, role, "StopServiceDeployment",
+		request, &result, err);
+	manager_leave(pass->manager, service->state.cluster_ref);
+	if (!cluster_ref_is_remote(service->state.cluster_ref))
 		return code < 0 ? code : result.code == -EREMOTEIO ? 0 : result.code;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
 	service_want(service);
@@ -310,121 +286,14 @@ static const struct environment_deployment_facts *find_deployment(const struct m
 	return object ? environment_deployment_facts(object) : NULL;
 }
 
-/* A deployment that was stopped or timed out while its target could not be called is halted when it can be. */
+/* A deployment that ended while its target was unavailable: its rollout is stopped when the target answers again. */
 static int halt_leftover(struct service_pass *service, struct err *err)
 {
-	const struct environment_facts *facts = environment_facts(service->pass->input.environment);
-	const struct environment_deployment_facts *expected;
-
-	if (!cluster_ref_is_remote(service->cluster_ref) || !service->placement ||
-		service->placement->intent != ENVIRONMENT_INTENT_start ||
-		facts->in_progress.length > 0 || facts->pending.length > 0)
+	if (!cluster_ref_is_remote(service->state.cluster_ref) ||
+		!service_has_leftover(&service->state))
 		return 0;
-	expected = find_deployment(service->pass, service->placement->deployment);
-	if (!expected || (expected->status != ENVIRONMENT_DEPLOYMENT_stopped &&
-				 expected->status != ENVIRONMENT_DEPLOYMENT_timed_out))
-		return 0;
-	return is_rolling_out(service) ? halt(service, err) : write_halted(service, err);
-}
-
-/* ---- how it goes ---- */
-
-/* Why the last task of it stopped, in words, with and without its id; "" if nobody knows. */
-static void find_words(const struct service_pass *service, struct span *ret_named,
-	struct span *ret_words)
-{
-	struct manager_pass *pass = service->pass;
-	const struct observe_task *task = failure_last_of_service(&pass->input,
-		service->cluster_ref, environment_service_name(pass->arena, service->name),
-		service->is.deployment);
-
-	*ret_named = task ? failure_text_of_end(pass->arena, task, true) : SPAN("");
-	*ret_words = task ? failure_text_of_end(pass->arena, task, false) : SPAN("");
-}
-
-static void report_failing(const struct service_pass *service, struct manager_progress *progress)
-{
-	struct span text;
-
-	progress->status = ENVIRONMENT_DEPLOYMENT_unhealthy;
-	progress->reason = SPAN("TASKS_FAIL");
-	find_words(service, &progress->failure, &text);
-	if (text.length == 0)
-		return;
-	progress->reason = manager_reason(service->pass->arena, "TASKS_FAIL", text);
-	progress->failure = manager_reason(service->pass->arena, "TASKS_FAIL", progress->failure);
-}
-
-/* ECS gave it up. */
-static void report_failed(const struct service_pass *service, struct manager_progress *progress)
-{
-	struct arena *arena = service->pass->arena;
-	struct span reported = service->is.reported, text;
-
-	progress->has_failed = true;
-	find_words(service, &progress->failure, &text);
-	if (text.length > 0)
-		reported = arena_format(arena, "%.*s%s%.*s", SPAN_ARGS(reported),
-			reported.length > 0 ? " The last one: " : "", SPAN_ARGS(text));
-	if (reported.length == 0)
-		reported = SPAN("ECS gave the rollout up");
-	progress->reason = manager_reason(arena, "ROLLOUT_FAILED", reported);
-	progress->failure = manager_reason(arena, "ROLLOUT_FAILED",
-		progress->failure.length > 0 ? progress->failure : reported);
-}
-
-static void report_blocker(const struct service_pass *service, struct manager_progress *progress)
-{
-	const struct service_observed *is = &service->is;
-
-	if (is->exists && !is->is_ours) {
-		progress->status = ENVIRONMENT_DEPLOYMENT_blocked;
-		progress->reason = SPAN("SERVICE_NOT_OURS");
-		progress->failure = SPAN("a service of this name is there that is not of this "
-					 "environment; it is left alone");
-	} else if (is_of_this_deployment(service) && service->placement->until_ms > 0) {
-		progress->status = ENVIRONMENT_DEPLOYMENT_blocked;
-		progress->reason = SPAN("REFUSED");
-		progress->failure = service->reported;
-	} else if (is->failed > 0) {
-		report_failing(service, progress);
-	} else if (is->blocker) {
-		progress->status = ENVIRONMENT_DEPLOYMENT_blocked;
-		progress->reason = span_of(is->blocker);
-	}
-}
-
-static void report_progress(const struct service_pass *service, struct manager_progress *progress)
-{
-	const struct service_observed *is = &service->is;
-	bool ours = is->exists && is->is_ours && !is->drains;
-
-	*progress = (struct manager_progress){.status = ENVIRONMENT_DEPLOYMENT_in_progress,
-		.reason = SPAN(""),
-		.failure = SPAN(""),
-		.what = environment_service_name(service->pass->arena, service->name),
-		.done = ours && is->runs_it ? service_proven(is) : 0,
-		.total = json_get_integer(service->wanted, "desiredCount", 0)};
-	if (progress->done > progress->total)
-		progress->done = progress->total;
-	/* A service that is only scaled has no rollout for it; nor has one that is deployed once more, and may fail now. */
-	progress->is_over = ours && is->as_wanted && is->rollout == SERVICE_ROLLOUT_COMPLETED &&
-			    is->failed == 0 && is->updated >= progress->total;
-	if (ours && is->as_wanted && is->rollout == SERVICE_ROLLOUT_FAILED &&
-		!failed_before(service)) {
-		report_failed(service, progress);
-		return;
-	}
-	report_blocker(service, progress);
-}
-
-/* Before it is told to be stopped, or over: what is under way is halted. */
-static bool must_halt(const struct service_pass *service,
-	const struct environment_deployment_facts *deployment)
-{
-	if (deployment->status == ENVIRONMENT_DEPLOYMENT_to_be_stopped)
-		return span_is(deployment->reason, "STOPPED_BY_USER");
-	return manager_ends_ms(service->pass, deployment) <= service->pass->input.steady_ms;
+	return service_is_rolling_out(&service->state) ? halt(service, err)
+						       : write_halted(service, err);
 }
 
 /* ---- deleting ---- */
@@ -437,7 +306,7 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 	int code;
 
 	find_cluster_refment(service);
-	manager_want(pass, service->cluster_ref);
+	manager_want(pass, service->state.cluster_ref);
 	code = describe(service, err);
 	if (code == -EAGAIN) {
 		*ret_left = true;
@@ -451,15 +320,16 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 		return 0;
 	}
 	judge(service, 0);
-	if (!service->is.exists || !service->is.is_ours)
+	if (!service->state.is.exists || !service->state.is.is_ours)
 		return service_write_gone(service, err);
 	*ret_left = true;
 	manager_again_at(pass, pass->input.steady_ms + POLL_DELETING_MS);
 	service_want(service);
-	if (service->is.drains || service_must_wait(service))
+	if (service->state.is.drains || service_must_wait(service))
 		return 0;
 	service_begin_intent(service, ENVIRONMENT_INTENT_stop);
-	json_set_string(pass->arena, request, "cluster", manager_last_part(service->cluster_ref));
+	json_set_string(pass->arena, request, "cluster",
+		manager_last_part(service->state.cluster_ref));
 	json_set_string(pass->arena, request, "service", service->intent.instance);
 	json_set_bool(pass->arena, request, "force", true);
 	code = service_ask(service, "DeleteService", request, err);
@@ -479,10 +349,10 @@ static int delete_services(struct service_pass *service, struct span but, bool *
 
 		if (span_equal(cluster_ref, but))
 			continue;
-		other.cluster_ref = cluster_ref;
+		other.state.cluster_ref = cluster_ref;
 		find_cluster_refment(&other);
 		/* Where nothing was ever asked for is nothing of ours. */
-		if (other.placement || but.length == 0)
+		if (other.state.placement || but.length == 0)
 			code = delete_service(&other, ret_left, err);
 	}
 	return code;
@@ -512,11 +382,11 @@ static int work_active(struct service_pass *service, bool *ret_more, struct err 
 	code = change(service, ret_more, err);
 	if (code == 0 && !*ret_more && !service->pass->input.rolls &&
 		span_equal(facts->completed, facts->target))
-		code = delete_services(service, service->cluster_ref, &left, err);
+		code = delete_services(service, service->state.cluster_ref, &left, err);
 	return code;
 }
 
-/* What there is to be seen, and what is wanted. -EAGAIN: not yet. */
+/* The described and the desired service. -EAGAIN: not known yet. */
 static int see(struct service_pass *service, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
@@ -524,11 +394,11 @@ static int see(struct service_pass *service, struct err *err)
 		find_deployment(pass, environment_facts(pass->input.environment)->in_progress);
 	int code;
 
-	manager_want(pass, service->cluster_ref); /* its changes report tasks that come and go */
+	manager_want(pass, service->state.cluster_ref); /* reports changes of its tasks */
 	find_cluster_refment(service);
 	code = describe(service, err);
 	pass->cause = service->cause;
-	/* Whoever does not answer is not asked for its task definition, too. */
+	/* A cluster that does not answer is not asked for its task definition either. */
 	if (code < 0 || service->cause.length > 0)
 		return code;
 	code = make_wanted(service, err);
@@ -537,7 +407,7 @@ static int see(struct service_pass *service, struct err *err)
 	return code;
 }
 
-/* What was done under a claim before ours may not be seen yet. */
+/* Calls under an earlier claim may not be observed yet. */
 static void take_over(struct service_pass *service)
 {
 	struct manager_pass *pass = service->pass;
@@ -546,7 +416,7 @@ static void take_over(struct service_pass *service)
 		return;
 	pass->instances->epoch = pass->claim.epoch;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
-	if (cluster_ref_is_remote(service->cluster_ref)) {
+	if (cluster_ref_is_remote(service->state.cluster_ref)) {
 		service->is_caught_up = false;
 		service_want(service);
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
@@ -559,33 +429,33 @@ static int step(struct service_pass *service, bool *ret_changed, struct err *err
 	struct manager_pass *pass = service->pass;
 	const struct environment_deployment_facts *deployment =
 		find_deployment(pass, environment_facts(pass->input.environment)->in_progress);
-	struct manager_progress progress;
+	struct deployment_progress progress;
 	int code = 0;
 
 	if (service->cause.length > 0)
-		return manager_step_deployments(pass, ret_changed, err);
-	code = deployment && must_halt(service, deployment) ? halt(service, err)
-							    : halt_leftover(service, err);
+		return manager_step_deployments(pass, NULL, ret_changed, err);
+	code = deployment && service_must_halt(&service->state, deployment)
+		       ? halt(service, err)
+		       : halt_leftover(service, err);
 	if (code < 0)
 		return code;
-	report_progress(service, &progress);
-	pass->progress = &progress;
-	code = manager_step_deployments(pass, ret_changed, err);
-	pass->progress = NULL;
-	return code;
+	service_report_progress(&service->state, &progress);
+	return manager_step_deployments(pass, &progress, ret_changed, err);
 }
 
 int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
 	struct service_pass service = {.pass = pass,
-		.name = environment_facts(pass->input.environment)->name,
-		.reported = SPAN(""),
+		.state = {.instances = pass->instances,
+			.observed = &pass->input,
+			.name = environment_facts(pass->input.environment)->name,
+			.reported = SPAN("")},
 		.cause = SPAN("")};
 	int code;
 
 	if (!pass->input.target)
 		return err_set(err, -ENOENT, "the environment has no version");
-	service.cluster_ref = environment_version_facts(pass->input.target)->cluster_ref;
+	service.state.cluster_ref = environment_version_facts(pass->input.target)->cluster_ref;
 	code = see(&service, err);
 	if (code < 0)
 		return code;
@@ -593,7 +463,7 @@ int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *
 		publish(&service);
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)
-		return 0; /* another server's; it tells when it is free */
+		return 0; /* another server has the claim; claim_freed() starts a pass */
 	if (code < 0)
 		return code;
 	take_over(&service);

@@ -1,20 +1,15 @@
-/* What the files of the manager of Service environments share. */
+/* A pass over a Service environment; see the sources. */
 #ifndef ENVIRONMENT_ACT_SERVICE_H
 #define ENVIRONMENT_ACT_SERVICE_H
 
 #include "environment/act/pass.h"
-#include "environment/decide/service_observed.h"
+#include "environment/decide/service_step.h"
 
 /* The ECS service of an environment in one place. */
 struct service_pass {
 	struct manager_pass *pass;
-	struct span name; /* of the environment */
-	struct span cluster_ref;
-	const struct environment_placement_facts *placement; /* NULL: nothing was asked for yet */
-	struct span reported;         /* why the last call was refused, in words; "" */
-	struct json *wanted;          /* what CreateService needs; NULL */
-	const struct json *described; /* by DescribeServices; NULL: there is none */
-	struct service_observed is;
+	struct service_state state;
+	const struct json *described;              /* by DescribeServices; NULL: there is none */
 	struct span cause;                         /* why nothing is known of it, or too old; "" */
 	bool is_caught_up;                         /* what was asked for before is seen */
 	struct environment_placement_facts intent; /* as it is written */
@@ -23,13 +18,11 @@ struct service_pass {
 
 /* manager_service_call.c */
 struct span service_placement_key(const struct service_pass *service, struct arena *arena);
-/* Whether the last that was asked for is of the deployment in progress, or of none and there is none. */
-bool service_is_same_ask(const struct service_pass *service);
 /* It was refused, and is not asked for again yet. */
 bool service_must_wait(const struct service_pass *service);
 /* It is looked at again soon; of this server it is at every look. */
 void service_want(const struct service_pass *service);
-/* What is about to be asked for. */
+/* The intent of the next call. */
 void service_begin_intent(struct service_pass *service, enum environment_intent intent);
 /* Writes it down, asks, writes down what was refused. -ESTALE: look again. */
 int service_ask(struct service_pass *service, const char *operation, const struct json *request,

@@ -1,19 +1,19 @@
 /*
- * Asking ECS for a service: the intent is written down first, in the placement of the service, then the call is made, and
- * what was refused is written down, too. Elsewhere a call that got no answer may have happened: the service is looked at
- * before anything else is asked for.
+ * Calls that create, update or delete an ECS service: the intent is written first, in the placement of the service, then
+ * the call is made, and a refusal is written. A call to a remote ECS that got no answer may have taken effect: the service
+ * is observed before the next call.
  */
 #include "base/memory.h"
 #include "delivery/cluster_ref.h"
 #include "environment/act/service.h"
 #include "environment/model/environment_type.h"
 
-#define NOT_NOW_MS 200 /* all workers that may call elsewhere do */
+#define NOT_NOW_MS 200 /* all slots for remote calls are busy */
 
 struct span service_placement_key(const struct service_pass *service, struct arena *arena)
 {
 	return environment_placement_key(arena, service->pass->input.environment->key,
-		service->cluster_ref, environment_service_name(arena, service->name));
+		service->state.cluster_ref, environment_service_name(arena, service->state.name));
 }
 
 /* ---- writing ---- */
@@ -78,17 +78,10 @@ int service_write_gone(struct service_pass *service, struct err *err)
 
 /* ---- intents ---- */
 
-bool service_is_same_ask(const struct service_pass *service)
-{
-	return service->placement &&
-	       span_equal(service->placement->deployment,
-		       environment_facts(service->pass->input.environment)->in_progress);
-}
-
 bool service_must_wait(const struct service_pass *service)
 {
-	return service_is_same_ask(service) &&
-	       manager_must_wait(service->pass, service->placement->until_ms,
+	return service_is_same_ask(&service->state) &&
+	       manager_must_wait(service->pass, service->state.placement->until_ms,
 		       ENV_INSTANCES_REFUSED_MOST_MS);
 }
 
@@ -96,29 +89,31 @@ void service_want(const struct service_pass *service)
 {
 	const struct manager_pass *pass = service->pass;
 
-	if (cluster_ref_is_remote(service->cluster_ref))
-		observe_refresh_service(pass->input.state, service->cluster_ref,
-			environment_service_name(pass->arena, service->name));
+	if (cluster_ref_is_remote(service->state.cluster_ref))
+		observe_refresh_service(pass->input.state, service->state.cluster_ref,
+			environment_service_name(pass->arena, service->state.name));
 }
 
 void service_begin_intent(struct service_pass *service, enum environment_intent intent)
 {
 	struct manager_pass *pass = service->pass;
 	const struct environment_facts *facts = environment_facts(pass->input.environment);
-	bool again = service_is_same_ask(service) && service->placement->until_ms > 0;
+	bool again = service_is_same_ask(&service->state) && service->state.placement->until_ms > 0;
 
-	service->intent = (struct environment_placement_facts){.cluster_ref = service->cluster_ref,
-		.instance = environment_service_name(pass->arena, service->name),
-		.version = facts->target,
-		.deployment = facts->in_progress,
-		.task = service->is.deployment,
-		.intent = intent,
-		.intent_ms = pass->input.now_ms,
-		.epoch = (int64_t)pass->claim.epoch,
-		.attempt = service->placement ? service->placement->attempt : 0,
-		.failures = again ? service->placement->failures : 0};
+	service->intent =
+		(struct environment_placement_facts){.cluster_ref = service->state.cluster_ref,
+			.instance = environment_service_name(pass->arena, service->state.name),
+			.version = facts->target,
+			.deployment = facts->in_progress,
+			.task = service->state.is.deployment,
+			.intent = intent,
+			.intent_ms = pass->input.now_ms,
+			.epoch = (int64_t)pass->claim.epoch,
+			.attempt = service->state.placement ? service->state.placement->attempt : 0,
+			.failures = again ? service->state.placement->failures : 0};
 	/* A service that was there and is not any more is another one the next time. */
-	if (!service->is.exists && service->placement && service->placement->task.length > 0)
+	if (!service->state.is.exists && service->state.placement &&
+		service->state.placement->task.length > 0)
 		service->intent.attempt++;
 	service->refused = SPAN("");
 }
@@ -156,16 +151,16 @@ int service_ask(struct service_pass *service, const char *operation, const struc
 	struct err *err)
 {
 	struct manager_pass *pass = service->pass;
-	struct span role = manager_role(pass, service->cluster_ref,
-		service->placement ? service->placement->version : SPAN(""));
+	struct span role = manager_role(pass, service->state.cluster_ref,
+		service->state.placement ? service->state.placement->version : SPAN(""));
 	struct outcall call;
 	int code;
 
-	if (!manager_enter(pass->manager, service->cluster_ref)) {
+	if (!manager_enter(pass->manager, service->state.cluster_ref)) {
 		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return err_set(err, -ESTALE, "others are calling");
 	}
-	code = manager_outcall(pass, service->cluster_ref, role, &call, err);
+	code = manager_outcall(pass, service->state.cluster_ref, role, &call, err);
 	if (code == 0)
 		code = outcall_prepare(&call, err);
 	if (code == 0)
@@ -174,6 +169,6 @@ int service_ask(struct service_pass *service, const char *operation, const struc
 		code = refuse(service, span_of(err->message), true, err);
 	if (code == 0 && service->refused.length == 0)
 		code = send(service, &call, operation, request, err);
-	manager_leave(pass->manager, service->cluster_ref);
+	manager_leave(pass->manager, service->state.cluster_ref);
 	return code;
 }

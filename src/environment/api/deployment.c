@@ -39,7 +39,7 @@ static void tokens_of(const struct store_object *deployment, struct span *ret_to
 	*ret_hashes = environment_deployment_facts(deployment)->token_hash;
 }
 
-/* What an earlier request with this token made, or NULL. */
+/* The deployment that an earlier request with this token created, or NULL. */
 static int find_created(struct aws_request *request, const struct store_object *environment,
 	const struct store_object **ret_deployment)
 {
@@ -47,7 +47,7 @@ static int find_created(struct aws_request *request, const struct store_object *
 		ENVIRONMENT_DEPLOYMENT_BY_TOKEN, environment->key, tokens_of, ret_deployment);
 }
 
-/* The one that rolls this version out already, in progress or waiting. */
+/* The deployment that already rolls this version out, in progress or pending. */
 static const struct store_object *find_same(struct aws_request *request,
 	const struct store_object *environment, struct span version)
 {
@@ -71,7 +71,7 @@ static const struct store_object *find_same(struct aws_request *request,
 	return NULL;
 }
 
-/* What is asked for is on its way already. The same token means it from now on, also when it has ended. */
+/* The requested deployment exists already. From now on it has the token, also after it ended. */
 static int answer_same(struct aws_request *request, const struct store_object *deployment)
 {
 	struct environment_deployment_facts facts = *environment_deployment_facts(deployment);
@@ -83,7 +83,7 @@ static int answer_same(struct aws_request *request, const struct store_object *d
 	return answer_stored(request, deployment);
 }
 
-/* As the audit log knows who called; "" if that cannot be kept. */
+/* The caller as in the audit log; "" if it cannot be stored. */
 static struct span caller_arn(struct aws_request *request)
 {
 	struct span arn = arena_format(request->arena, "arn:aws:iam::%.*s:user/%.*s",
@@ -168,7 +168,7 @@ int environment_deployment_start(struct aws_request *request)
 
 /* ---- rolling back ---- */
 
-/* What a user had rolled out completely before what is deployed now. */
+/* The version of the last completed deployment of a user before the current one. */
 static int find_previous(struct aws_request *request, const struct store_object *environment,
 	const struct store_object **ret_version)
 {
@@ -213,7 +213,7 @@ int environment_deployment_rollback(struct aws_request *request)
 	same = find_same(request, environment, environment_version_facts(version)->id);
 	if (same)
 		return answer_same(request, same);
-	/* What is in progress is what is to be taken back: it does not have to end by itself. */
+	/* The deployment in progress is the one to roll back: it does not have to end first. */
 	if (facts.in_progress.length > 0 &&
 		deployment_move(&scope, facts.in_progress, ENVIRONMENT_DEPLOYMENT_to_be_stopped,
 			SPAN("ROLLED_BACK"), &request->err) < 0)

@@ -1,5 +1,5 @@
-/* What a deployment of a version would do, told before it is done: each instance and task, and how the two versions
- * differ. Which task of an instance stays is what the planner says (rollout/fleet_need.h), of what there is now. */
+/* The effect of a deployment of a version: each instance and task, and how the two versions differ. The planner
+ * (rollout/fleet_need.h) decides which task of an instance stays, by the observed state. */
 #include "delivery/cluster_ref.h"
 #include "environment/api/operations.h"
 #include "environment/model/fail.h"
@@ -58,7 +58,7 @@ static void report(struct diff *diff, enum change change, struct span cluster_re
 
 /* ---- one instance ---- */
 
-/* One of its tasks, as long as nothing was told of it. */
+/* One of its tasks that is not reported yet. */
 struct seen_task {
 	const struct observe_task *task; /* NULL: it was */
 	enum fleet_version version;
@@ -96,7 +96,7 @@ static const struct environment_version_facts *assigned_version(const struct dif
 	return version ? environment_version_facts(version) : NULL;
 }
 
-/* Warm-ups are left out: whoever runs is as good as warm. */
+/* Warm-up times are ignored: a running task counts as warm. */
 static enum rollout_class class_of(const struct observe_task *task)
 {
 	if (task->last < OBSERVE_TASK_RUNNING)
@@ -134,7 +134,7 @@ static void see(const struct diff *diff, struct seen *seen)
 		const struct observe_task *task = &instance->tasks[i];
 		struct seen_task *created = &seen->tasks[seen->count];
 
-		/* Those have their time to leave before us; without any, nobody is waited for. */
+		/* Other tasks get a limited time to leave first; without any, nothing waits. */
 		if (!environment_owns_any(task) && task->last < OBSERVE_TASK_STOPPED)
 			now->others_left = diff->version->drain_timeout_ms > 0;
 		if (!environment_owns(diff->name, task) || !observe_task_stays(task))
@@ -149,7 +149,7 @@ static void see(const struct diff *diff, struct seen *seen)
 	}
 }
 
-/* The first of these, which is told now; NULL: none is left. */
+/* The first of these tasks, which counts as reported from now on; NULL: none is left. */
 static const struct observe_task *take(struct seen *seen, enum fleet_version version,
 	enum rollout_class class)
 {
@@ -183,7 +183,7 @@ static void report_excess(struct diff *diff, struct seen *seen)
 	}
 }
 
-/* What is left is one task, or an older one beside the one that takes its place as soon as that is healthy. */
+/* One task remains, or an older one until the one that replaces it is healthy. */
 static void report_kept(struct diff *diff, struct seen *seen)
 {
 	struct fleet_view pass = fleet_view(&diff->rules, &seen->now);
@@ -389,7 +389,7 @@ int environment_diff(struct aws_request *request)
 	diff.most = (size_t)json_get_integer(request->input, "maxResults", ITEMS_DEFAULT);
 	for (size_t i = 0; i < CHANGES; i++)
 		diff.lists[i] = json_new_array(request->arena);
-	/* Of the others, how the versions differ is all there is to tell: ECS and the clock decide the rest. */
+	/* For the other types only the difference of the versions is known: ECS and the schedule decide the rest. */
 	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Daemon &&
 		inspect_places(&diff, environment_facts(environment)->cluster_refs) < 0)
 		return -EPERM;

@@ -127,7 +127,7 @@ int environment_update_prepare(struct aws_request *request)
 	return prepare(request);
 }
 
-/* ---- what nobody else may have ---- */
+/* ---- overlap ---- */
 
 /* Another environment of this place and task definition. */
 static int check_daemons(struct aws_request *request, const struct store_object *environment,
@@ -389,7 +389,7 @@ int environment_update(struct aws_request *request)
 	if ((!status_alone && add_version(request, environment, &facts) < 0) ||
 		set_status(request, environment, &scope) < 0)
 		return -EPERM;
-	/* What waits would make it active again. */
+	/* A pending deployment would make it active again. */
 	if ((!status_alone || facts.status == ENVIRONMENT_inactive) &&
 		cancel_pending(request, &scope) < 0)
 		return -EPERM;

@@ -119,7 +119,7 @@ static bool is_damaged(struct aws_request *request, const struct store_object *e
 	       environment_is_damaged(context->store, environment->key);
 }
 
-/* Of a Service elsewhere the service can be less known than its cluster: who may list may not describe it. */
+/* The service of a remote cluster can be unknown while the cluster is known: permissions for both differ. */
 static void inspect_service(struct aws_request *request, const struct store_object *environment,
 	struct span cluster_ref, struct observe_info *info)
 {
@@ -160,7 +160,7 @@ static void set_input(struct aws_request *request, const struct store_object *en
 	}
 	if (stale)
 		json_set_bool(request->arena, object, "stale", true);
-	/* Whatever else is told is as old as that. */
+	/* The age of the observed state that the answer contains. */
 	if (context && context->find_trouble && !is_damaged(request, environment))
 		trouble = context->find_trouble(context->count_context, environment->key,
 			request->arena);
@@ -253,7 +253,7 @@ struct filters {
 	const struct json *attributes; /* texts, all of which are wanted; NULL */
 };
 
-/* What ENVIRONMENT_BY_CLUSTER says of a cluster that is given by its name or ARN; "": there is none such. */
+/* The prefix in ENVIRONMENT_BY_CLUSTER for a name or ARN of a cluster; "": none. */
 static struct span cluster_text(struct aws_request *request, struct span requested)
 {
 	struct span type, name;
@@ -337,7 +337,7 @@ static bool passes(struct aws_request *request, const struct filters *filters,
 	       has_attributes(facts, filters->attributes);
 }
 
-/* The one that leaves out most, as far as one can tell; what others leave out is seen by looking. */
+/* The filter with the most selective index; the others are applied to each environment. */
 static void choose_index(struct aws_request *request, const struct filters *filters,
 	struct store_cursor *cursor)
 {

@@ -1,7 +1,6 @@
 /*
- * The state service as clients see it: instances and tasks of clusters that are watched, and events for it. An
- * account sees its own clusters here, and elsewhere those in which it has environments; it may tell events of
- * those, too.
+ * The observed state as clients see it: instances and tasks of clusters, and events that clients post. An account sees its
+ * own clusters of this server, and the remote clusters in which it has environments; it may post events of those, too.
  */
 #include <stdio.h>
 
@@ -116,7 +115,7 @@ static int check_cluster_name(struct aws_request *request, struct span requested
 		SPAN_ARGS(requested));
 }
 
-/* The one that `cluster` and `target` of the input name. What was not listed yet is not answered from. */
+/* The cluster that `cluster` and `target` of the input name. Fails the request before its first listing. */
 static int find_cluster_ref(struct aws_request *request, struct observer *service,
 	struct span requested, struct span *ret_cluster_ref)
 {
@@ -289,7 +288,7 @@ static void set_environment(struct aws_request *request, struct json *object,
 	name.data += strlen(prefix);
 	name.length -= strlen(prefix);
 	json_set_string(request->arena, object, "environment", name);
-	span_split(task->started_by, '/', &id, &run); /* of a run of a Cron elsewhere */
+	span_split(task->started_by, '/', &id, &run); /* of a run of a Cron in a remote cluster */
 	deployment = store_get(request->view, &environment_deployment_kind,
 		environment_child_key(request->arena,
 			environment_key(request->arena, request->caller->account, name), id));
@@ -326,7 +325,7 @@ static struct json *task_document(struct aws_request *request, struct span clust
 	return created;
 }
 
-/* What a stream tells is as fresh as it can be. */
+/* A stream has no age: it carries each change as it comes. */
 static const struct observe_info fresh;
 
 struct json *state_api_instance_document(struct aws_request *request, struct span cluster_ref,

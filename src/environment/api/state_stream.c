@@ -18,9 +18,9 @@ struct state_stream {
 	struct store *store;
 	struct aws_caller caller;
 	bool instances;                 /* not tasks */
-	struct span cluster_ref;        /* elsewhere; "" */
-	struct change_log_reader *tail; /* elsewhere */
-	struct arena *snapshot_arena;   /* elsewhere, until the snapshot was told; else NULL */
+	struct span cluster_ref;        /* remote; "" */
+	struct change_log_reader *tail; /* remote */
+	struct arena *snapshot_arena;   /* remote, until the snapshot is complete; else NULL */
 	struct observe_snapshot snapshot;
 	size_t reported; /* of the snapshot */
 	/* Of this server: */
@@ -28,9 +28,9 @@ struct state_stream {
 	struct span prefix;      /* of keys: "ACCOUNT/REGION/" or "ACCOUNT/REGION/CLUSTER/" */
 	struct span group;       /* of tasks; "" */
 	struct store_feed *feed; /* from `position` on */
-	uint64_t position;       /* everything up to here was told */
-	/* While the snapshot is told: */
-	struct store_view *view; /* NULL: it was, or it is elsewhere */
+	uint64_t position;       /* everything up to here was sent */
+	/* While the snapshot is sent: */
+	struct store_view *view; /* NULL: it is complete, or the cluster is remote */
 	struct store_cursor cursor;
 	struct buffer first; /* what was read to see whether the position is good */
 };
@@ -45,7 +45,7 @@ static bool is_meant(const struct state_stream *stream, const struct store_objec
 	return stream->group.length == 0 || span_equal(task_facts(object)->group, stream->group);
 }
 
-/* They are told by the stream of tasks. */
+/* They are in the stream of tasks. */
 static struct json *without_counts(struct json *instance)
 {
 	json_unset(instance, "runningTasks");
@@ -181,7 +181,7 @@ static int read_feed(struct state_stream *stream, struct buffer *out)
 	return count > 0 ? 1 : count;
 }
 
-/* ---- elsewhere ---- */
+/* ---- remote clusters ---- */
 
 static struct aws_request asking(const struct state_stream *stream, const struct store_view *view,
 	struct arena *arena)
@@ -398,7 +398,7 @@ void state_stream_free(struct state_stream *stream)
 
 /* ---- the operation ---- */
 
-/* Of a cluster elsewhere: which place it is, for state_stream_open(). */
+/* The cluster_ref of a remote cluster, for state_stream_open(). */
 static int check_there(struct aws_request *request)
 {
 	struct json *input = json_copy_object(request->arena, request->input);
@@ -414,7 +414,7 @@ static int check_there(struct aws_request *request)
 	return 0;
 }
 
-/* Who resumes may want to hear what became of it. */
+/* A resumed stream may be of a cluster that is gone since. */
 static bool resumes(const struct aws_request *request)
 {
 	return !json_is_absent(json_get(request->input, "entityVersion"));
@@ -428,7 +428,7 @@ static int check_cluster(struct aws_request *request, struct span requested)
 		"There is no cluster '%.*s'", SPAN_ARGS(requested));
 }
 
-/* All that can be said before it begins; what it answers is for who begins it. */
+/* Everything that can be checked before the stream begins; its answer is the input of state_stream_open(). */
 int state_stream_check(struct aws_request *request)
 {
 	struct span cluster = json_get_text(request->input, "cluster"), name,

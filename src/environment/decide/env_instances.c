@@ -80,7 +80,7 @@ void env_instances_count(struct instances *instances, struct environment_counts 
 	lock_release(&instances->lock);
 }
 
-/* ---- what runs, by task definition ---- */
+/* ---- running tasks by task definition ---- */
 
 size_t env_instances_list_running(struct instances *instances, struct arena *arena,
 	struct environment_running **ret_running)
@@ -113,7 +113,7 @@ static void drop_shares(struct instances *instances, struct instance_entry *memb
 	member->share_count = 0;
 }
 
-/* Its place, or that of one without tasks; -1: there are too many. */
+/* Its index, or that of a definition without tasks; -1: there are too many. */
 static int find_definition(struct instances *instances, struct span name)
 {
 	int free_place = -1;
@@ -260,11 +260,11 @@ void env_instances_claimed(struct instances *instances, const struct reconcile_i
 
 		member->started = 0;
 		member->was_inspected = false;
-		/* Elsewhere another one may have asked for something since: his placement tells. */
+		/* Another server may have called a remote ECS since: the placement shows it. */
 		if (cluster_ref_is_remote(member->cluster_ref))
 			env_instances_forget_expectation(member);
 	}
-	map_clear(&instances->gone); /* as it looked then */
+	map_clear(&instances->gone); /* they were found in an older state */
 	map_clear(&instances->resource_versions);
 	while (span_next_part(&rest, ' ', &cluster_ref))
 		map_put(&instances->resource_versions, cluster_ref,
@@ -279,13 +279,13 @@ bool env_instances_is_caught_up(struct instances *instances, const struct reconc
 	MAP_EACH (&instances->resource_versions, entry) {
 		if (!observe_reaches_for(input->state, entry->key, SPAN(""), instances->group,
 			    (uintptr_t)entry->value)) {
-			/* One elsewhere that only has to be left may be away for good. */
+			/* A remote cluster that only has to be left may never come back. */
 			if (!cluster_ref_is_remote(entry->key) || span_equal(entry->key, first))
 				return false;
 			continue;
 		}
 		map_remove(&instances->resource_versions, entry->key);
-		/* What was looked at before may be older. */
+		/* The state that was inspected before may be older. */
 		env_instances_instance_changed(instances, entry->key, SPAN(""));
 	}
 	return true;
@@ -312,7 +312,7 @@ bool env_instances_is_caught_up_at(const struct instances *instances, struct spa
 	return !map_has(&instances->resource_versions, cluster_ref);
 }
 
-/* ---- looking ---- */
+/* ---- inspecting ---- */
 
 static void wait_if_needed(struct instances *instances, struct instance_entry *member)
 {
@@ -322,7 +322,7 @@ static void wait_if_needed(struct instances *instances, struct instance_entry *m
 		heap_remove(&instances->waiting, &member->waiting);
 }
 
-/* What of it runs, by task definition. */
+/* Counts its running tasks by task definition. */
 static void count_running(struct instances *instances, const struct reconcile_input *input,
 	struct instance_entry *member, const struct observe_instance *instance)
 {
@@ -403,8 +403,8 @@ static bool is_in_cluster_refs(const struct reconcile_input *input, struct span 
 	return false;
 }
 
-/* What was decided for an instance that is gone is forgotten with it. One of a cluster that the environment has
- * nothing to do with is of a predecessor with the same name. */
+/* The placement of an instance that is gone is deleted. A placement in a cluster that the environment does not use is of an
+ * earlier environment with the same name. */
 static void inspect_or_forget(struct instances *instances, const struct reconcile_input *input,
 	struct instance_entry *member)
 {
@@ -415,12 +415,12 @@ static void inspect_or_forget(struct instances *instances, const struct reconcil
 		return;
 	}
 	env_instances_inspect(instances, input, member);
-	/* Nobody would tell us that it goes; if it ever concerns us, that is news of it. */
+	/* Its removal would not be reported; if it becomes relevant, that is a change of it. */
 	if (!member->is_subscribed && member->expected == ENVIRONMENT_INTENT_none) {
 		forget(instances, member);
 		return;
 	}
-	/* Of a place that is not known nothing is gone, nor before we know what the manager before us did. */
+	/* In a cluster whose state is unknown nothing is gone, nor before the calls of the server before are observed. */
 	if (fleet_get(instances->fleet, member->index)->state != ROLLOUT_INSTANCE_GONE ||
 		!observe_is_complete(input->state, member->cluster_ref) ||
 		!env_instances_is_caught_up_at(instances, member->cluster_ref))
@@ -498,7 +498,7 @@ static void inspect_due(struct instances *instances, const struct reconcile_inpu
 		struct instance_entry *member = CONTAINER_OF(first, struct instance_entry, waiting);
 
 		env_instances_inspect(instances, input, member);
-		/* Whatever it waits for now is not due yet. */
+		/* Its next wake-up is not due yet. */
 		if (member->again_ms > 0 && member->again_ms <= input->steady_ms)
 			heap_put(&instances->waiting, &member->waiting, input->steady_ms + 1);
 	}
@@ -510,7 +510,7 @@ static void publish_counts(struct instances *instances)
 	int64_t missing = (int64_t)instances->trouble_counts[INSTANCE_FAILURE_MISSING];
 	int64_t launching = (int64_t)instances->trouble_counts[INSTANCE_FAILURE_LAUNCHING];
 
-	/* When all are to go, none is missed. */
+	/* When all tasks have to stop, none is missing. */
 	if (counts->total == 0)
 		missing = launching = 0;
 	lock_take(&instances->lock);
@@ -536,8 +536,8 @@ bool env_instances_knows(const struct instances *instances, const struct reconci
 	       observe_get_info(input->state, cluster_ref, &info) && info.complete && !info.stale;
 }
 
-/* The first place is the target's. One that only has to be left may be away for good: that holds up nobody but those who
- * are there. */
+/* The first cluster is the target's. A cluster that only has to be left may never come back: that delays only the
+ * instances in it. */
 static int watch_cluster_refs(struct instances *instances, const struct reconcile_input *input,
 	struct err *err)
 {
@@ -596,7 +596,7 @@ int env_instances_update(struct instances *instances, const struct reconcile_inp
 	map_clear(&changed);
 	inspect_due(instances, input);
 	publish_counts(instances);
-	/* Old tasks that may be healthy, or may not: nobody is stopped before that is known. */
+	/* It is not known yet whether some old tasks are healthy: none is stopped before that. */
 	if (instances->unsure_count > 0)
 		return err_set(err, -EAGAIN,
 			"of %zu instances it is not known yet whether their tasks are healthy",

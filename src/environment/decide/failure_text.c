@@ -5,6 +5,7 @@
 
 #include "delivery/observe/document.h"
 
+#define REASON_MAX 300
 #define TASKS_SCAN_MAX 1000 /* of a service, that have stopped */
 
 /* " (exit code 3)" */
@@ -80,4 +81,20 @@ const struct observe_task *failure_last_of_service(const struct reconcile_input 
 		if (!last || tasks[i].since_ms > last->since_ms)
 			last = &tasks[i];
 	return last;
+}
+
+struct span failure_reason(struct arena *arena, const char *word, struct span text)
+{
+	struct span created = arena_format(arena, "%s%s%.*s", word, word[0] ? ": " : "",
+		(int)(text.length < REASON_MAX ? text.length : REASON_MAX), text.data);
+
+	for (size_t i = 0; i < created.length; i++) {
+		char *c = (char *)created.data + i;
+
+		if (*c == '"' || *c == '\\')
+			*c = '\'';
+		else if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+			*c = ' ';
+	}
+	return created;
 }

@@ -1,9 +1,9 @@
 /*
- * Tasks that end, or have to be ended, soon after they were started, and what is done about it: they are started again at
- * once, and then later each time.
+ * Tasks that end, or have to be stopped, soon after they were started. They are started again: at once, and then after a
+ * growing delay.
  *
- * Elsewhere another clock says when a task was made; it differs from ours by no more than signatures allow. So moments are
- * only compared with that much room.
+ * The creation time of a task in a remote cluster is by another clock, which differs from ours by no more than signatures
+ * allow; times are compared with that tolerance.
  */
 #include "aws/sigv4.h"
 #include "delivery/cluster_ref.h"

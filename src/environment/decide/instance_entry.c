@@ -1,6 +1,6 @@
 /*
- * One member of a crew as its fleet is to see it: what the state service knows of the instance and its tasks, what was
- * decided for it, and what was asked for and may not be seen yet.
+ * The state of one instance for the fleet: the observed instance and its tasks, its placement, and the expectation of a
+ * call that may not be observed yet.
  */
 #include "environment/decide/instance_entry.h"
 #include "aws/targets.h"
@@ -10,7 +10,7 @@
 #include "environment/model/deployment_states.h"
 #include "environment/model/matching.h"
 
-/* A call elsewhere has arrived by then, or never will. */
+/* A call to a remote ECS has arrived by then, or never will. */
 #define REMOTE_MS (AWS_TARGETS_WRITE_MS + INT64_C(1000))
 
 static void recheck(struct instance_entry *member, int64_t at_ms)
@@ -19,13 +19,13 @@ static void recheck(struct instance_entry *member, int64_t at_ms)
 		member->again_ms = at_ms;
 }
 
-/* ---- what a member is ---- */
+/* ---- one instance ---- */
 
 struct inspection {
 	const struct instances *instances;
 	const struct reconcile_input *input;
 	struct instance_entry *member;
-	const struct store_object *placement;    /* NULL: nothing was decided yet */
+	const struct store_object *placement;    /* NULL: none yet */
 	const struct observe_instance *instance; /* NULL: it is gone */
 	struct fleet_instance now;
 	bool unsure;
@@ -49,7 +49,7 @@ bool env_instances_owns(const struct instances *instances, const struct reconcil
 	return environment_owns(environment_name_of_key(instances->key), task);
 }
 
-/* There may be several versions of which this is so. */
+/* Several versions may run this task. */
 static bool runs(const struct store_object *version, const struct reconcile_input *input,
 	const struct observe_task *task)
 {
@@ -92,7 +92,7 @@ static enum fleet_assigned assigned_of(const struct instances *instances,
 		       : FLEET_ASSIGNED_OLD;
 }
 
-/* How long it has to run before it counts. */
+/* How long a task has to run before it counts as healthy. */
 static int64_t warm_up_ms(const struct reconcile_input *input, const struct observe_task *task)
 {
 	int64_t least_ms = task->health == OBSERVE_HEALTH_NONE ? ROLLOUT_READY_MS : 0;
@@ -170,7 +170,7 @@ static bool is_requested_to_stop(const struct instance_entry *member,
 	       span_equal(task->arn, span_of(member->expected_task));
 }
 
-/* Whether that moment is still to come; then one has to look again. */
+/* Whether the moment is still ahead; then the instance is inspected again at that time. */
 static bool lies_ahead(const struct inspection *inspection, int64_t at_ms)
 {
 	bool ahead = inspection->input->steady_ms < at_ms;
@@ -202,7 +202,7 @@ static void report_state(struct inspection *inspection)
 					 inspection->member->cluster_ref, instance);
 	if (!instance->connected) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
-		/* Counts as down for a while, and then not at all. */
+		/* Counts as unreachable for a while, and then not at all. */
 		now->awaited = target &&
 			       lies_ahead(inspection, instance->away_ms + target->unreachable_ms);
 	} else if (is_unknown_ref(inspection->instances, inspection->member->cluster_ref)) {
@@ -240,17 +240,17 @@ static void report_tasks(struct inspection *inspection)
 		version = class_of_version(inspection->instances, inspection->input,
 			inspection->placement, task);
 		class = class_of_task(inspection->input, task, &again_ms);
-		/* It may be warm, or not: nobody knows yet. */
+		/* It is not known yet whether it is warm. */
 		unsure |= version != FLEET_TARGET && (task->health == OBSERVE_HEALTH_UNSURE ||
 							     (again_ms > 0 && task->is_doubtful));
 		now->tasks[version][class]++;
 		recheck(inspection->member, again_ms);
 	}
-	/* Where nothing can be done nobody has to know. */
+	/* Without a possible action it does not matter. */
 	inspection->unsure = unsure && now->state != ROLLOUT_INSTANCE_UNREACHABLE;
 }
 
-/* The others have their time to leave a draining instance before us, and no more. */
+/* Other tasks get a limited time to leave a draining instance before ours. */
 static void report_draining(struct inspection *inspection)
 {
 	const struct store_object *target = inspection->input->target;
@@ -267,7 +267,7 @@ static void report_draining(struct inspection *inspection)
 			member->draining_ms + environment_version_facts(target)->drain_timeout_ms);
 }
 
-/* ---- what was asked for ---- */
+/* ---- expectations ---- */
 
 int64_t recorded_moment(struct recorded_moment *moment, const struct reconcile_input *input,
 	int64_t written_ms, int64_t most_ahead_ms)
@@ -280,7 +280,7 @@ int64_t recorded_moment(struct recorded_moment *moment, const struct reconcile_i
 	return moment->steady_ms;
 }
 
-/* Of what was decided for it: since when it is intended, and until when it was refused. */
+/* Of its placement: since when the intent is recorded, and until when a refused call waits. */
 static int64_t intended_ms(const struct inspection *inspection)
 {
 	return recorded_moment(&inspection->member->intended, inspection->input,
@@ -304,7 +304,7 @@ static unsigned count_tasks(const struct fleet_instance *now)
 	return count;
 }
 
-/* What was intended has come about: the deployment's task is there, or that which was to go is not. */
+/* The intent is fulfilled: the deployment's task exists, or the task to stop does not. */
 static bool is_done(const struct inspection *inspection,
 	const struct environment_placement_facts *placement)
 {
@@ -321,8 +321,8 @@ static bool is_done(const struct inspection *inspection,
 	return placement->intent == ENVIRONMENT_INTENT_stop;
 }
 
-/* What whoever worked on this before us was about to do elsewhere may still be on its way: nothing is done about it until
- * a listing that began after that is through. When he wrote it down only his clock knows, so it counts from now. */
+/* A call of the server before to a remote ECS may still be on its way: nothing is decided until a listing that began after
+ * its arrival is complete. The time of the intent is by that server's clock, so the wait counts from now. */
 static void recover_expectation(struct inspection *inspection)
 {
 	const struct environment_placement_facts *placement =
@@ -330,7 +330,7 @@ static void recover_expectation(struct inspection *inspection)
 	struct instance_entry *member = inspection->member;
 	bool first = !member->was_inspected;
 
-	/* What was known before the claim was taken says nothing of what was done until then. */
+	/* The state from before the claim was acquired does not include all earlier calls. */
 	if (!env_instances_is_caught_up_at(inspection->instances, member->cluster_ref))
 		return;
 	member->was_inspected = true;
@@ -343,10 +343,10 @@ static void recover_expectation(struct inspection *inspection)
 		inspection->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
 		placement->task);
 	member->expected_resource_version +=
-		(uint64_t)REMOTE_MS; /* elsewhere, marks are milliseconds */
+		(uint64_t)REMOTE_MS; /* resource versions of remote clusters are milliseconds */
 }
 
-/* The task that it was told of has been seen to stop: who tells that knows more than a listing. */
+/* The started task was observed to stop: such an event is newer than a listing. */
 static bool has_ended_again(const struct inspection *inspection)
 {
 	const struct instance_entry *member = inspection->member;
@@ -359,8 +359,8 @@ static bool has_ended_again(const struct inspection *inspection)
 	return task && task->last == OBSERVE_TASK_STOPPED;
 }
 
-/* Until the state service must have seen what came of it, it counts as under way. Before anything is told: what was
- * asked for says how tasks count. */
+/* A call counts as under way until the observer must have seen its result. Runs before the tasks are counted, because the
+ * expectation decides how they count. */
 static void settle_expectation(struct inspection *inspection)
 {
 	struct instance_entry *member = inspection->member;
@@ -397,8 +397,8 @@ static bool is_there(const struct inspection *inspection, struct span task)
 	return false;
 }
 
-/* Whether the next start has to wait: what crashed once is started again at once, then later each time; what was
- * refused is asked for again after a while. */
+/* Whether the next start waits: the first crash is repeated at once, then with a growing delay; a refused start is repeated
+ * after a delay. */
 static void report_blocker(struct inspection *inspection)
 {
 	const struct environment_placement_facts *placement;
@@ -413,7 +413,7 @@ static void report_blocker(struct inspection *inspection)
 		blocker = placement->refused_for_room ? ROLLOUT_RESOURCES : ROLLOUT_PLACEMENT;
 	} else if (env_instances_was_unhealthy(placement) &&
 		   is_there(inspection, placement->task)) {
-		return; /* it is to go first */
+		return; /* the unhealthy task stops first */
 	} else {
 		until_ms = env_instances_crash_backoff_ms(inspection->instances, inspection->input,
 			inspection->member, placement);
@@ -450,8 +450,8 @@ static unsigned count_starting(const struct fleet_instance *now)
 	return count;
 }
 
-/* It should have a healthy task, and has none since a start came to nothing. That is so until one is healthy: who is told
- * of it would hear at each new try that all is well. A first crash is not counted yet; it is made good at once. */
+/* The instance should have a healthy task, and has had none since a start failed. It stays so until a task is healthy:
+ * otherwise each new attempt would be reported as a recovery. A first crash does not count; it is repeated at once. */
 static enum instance_failure trouble_of(const struct inspection *inspection)
 {
 	const struct environment_placement_facts *placement =
@@ -467,7 +467,7 @@ static enum instance_failure trouble_of(const struct inspection *inspection)
 	if (count > 0)
 		return count_starting(now) == count ? INSTANCE_FAILURE_LAUNCHING
 						    : INSTANCE_FAILURE_NONE;
-	/* One that had run for long and died is not what failed. */
+	/* A task that stopped after running for long is no failed start. */
 	if (placement->until_ms == 0 && !unhealthy &&
 		!env_instances_has_crashed(inspection->instances, inspection->input,
 			inspection->member, placement))
@@ -480,8 +480,8 @@ void env_instances_observe(const struct instances *instances, const struct recon
 {
 	struct inspection inspection = {.instances = instances, .input = input, .member = member};
 
-	member->seen =
-		observe_seen(input->state, member->cluster_ref); /* before: that much is in it */
+	member->seen = observe_seen(input->state,
+		member->cluster_ref); /* read before the instance, whose state includes at least this */
 	inspection.instance =
 		observe_get_instance_for(input->state, member->cluster_ref, member->id,
 			environment_group(input->arena, environment_name_of_key(instances->key)),

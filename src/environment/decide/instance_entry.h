@@ -1,10 +1,10 @@
-/* What the files of a crew share. */
+/* The state of one instance in a pass: between the files of env_instances.h. */
 #ifndef ENVIRONMENT_DECIDE_INSTANCE_ENTRY_H
 #define ENVIRONMENT_DECIDE_INSTANCE_ENTRY_H
 
 #include "environment/decide/env_instances.h"
 
-/* A member at one look. */
+/* An instance as inspected. */
 struct env_instances_observed {
 	struct fleet_instance now;
 	const struct observe_instance *instance; /* NULL: it is gone */

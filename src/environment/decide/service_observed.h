@@ -1,6 +1,6 @@
 /*
- * The ECS service of a Service environment: what a version wants of it, as a request, and what DescribeServices tells
- * of it. Pure.
+ * The ECS service of a Service environment: the request that a version requires, and the state that DescribeServices
+ * reports. Pure.
  */
 #ifndef ENVIRONMENT_DECIDE_SERVICE_OBSERVED_H
 #define ENVIRONMENT_DECIDE_SERVICE_OBSERVED_H
@@ -28,7 +28,7 @@ struct service_observed {
 	const char *blocker;  /* a word for why nothing can be started now; NULL */
 };
 
-/* What CreateService needs. version: as clients see it; balancer: complete, or NULL. */
+/* The request of CreateService. version: as clients see it; balancer: complete, or NULL. */
 struct json *service_wanted(struct arena *arena, struct span cluster, struct span name,
 	const struct json *version, const struct json *balancer);
 /* The same for UpdateService. */

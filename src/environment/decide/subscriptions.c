@@ -63,7 +63,7 @@ void subscriptions_add(struct subscriptions *subscriptions, struct span instance
 	lock_release(&subscriptions->lock);
 }
 
-/* Mostly it is who came last. */
+/* Usually the last one is removed. */
 void subscriptions_remove(struct subscriptions *subscriptions, struct span instance,
 	struct span which)
 {

@@ -1,9 +1,9 @@
 /*
- * Who cares for an instance: environments that it matches, or that have or had something there. News of an instance are
- * for them alone, so that they cost nothing to hundreds of others in the same cluster.
+ * Which environments subscribe to an instance: those that it matches, and those that have or had a task there. Changes of
+ * an instance wake only its subscribers, not the hundreds of other environments in the same cluster.
  *
- * Whoever looks at an instance says first that he cares, and takes that back when he sees that he does not: so nothing
- * that happens in between is missed. From any thread.
+ * A pass subscribes before it inspects an instance, and unsubscribes when the instance is not relevant: so no change in
+ * between is missed. From any thread.
  */
 #ifndef ENVIRONMENT_DECIDE_SUBSCRIPTIONS_H
 #define ENVIRONMENT_DECIDE_SUBSCRIPTIONS_H
@@ -16,7 +16,7 @@ struct subscriptions;
 struct subscriptions *subscriptions_new(void);
 void subscriptions_free(struct subscriptions *subscriptions); /* NULL is fine */
 
-/* instance: "PLACE/ID"; who: a key of an environment, which stays where it is until it is taken back. Each once. */
+/* instance: "CLUSTER-REF/ID"; which: the key of an environment, which must live until it is removed. Each once. */
 void subscriptions_add(struct subscriptions *subscriptions, struct span instance,
 	struct span which);
 void subscriptions_remove(struct subscriptions *subscriptions, struct span instance,

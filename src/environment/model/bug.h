@@ -15,7 +15,7 @@
 	X(FORGET_OLD, "forget-old", "tasks of deployments that were deleted are not recognised")   \
 	X(OVERLAP, "overlap", "two managers act for one environment")                              \
 	X(LATE_CALL, "late-call", "what a server asks for that was replaced meanwhile is done")    \
-	X(NO_CATCH_UP, "no-catch-up", "who takes over acts on what was known before")              \
+	X(NO_CATCH_UP, "no-catch-up", "a server that takes over acts on an older state")           \
 	X(WRONG_ARN, "wrong-arn", "StopTask is given the ARN of the task definition")              \
 	X(INVERTED, "inverted", "a start that succeeded is taken for refused")                     \
 	X(INVERTED_STOP, "inverted-stop", "a stop that succeeded is taken for refused")            \
@@ -29,7 +29,7 @@
 	X(FAILURE_STAYS, "failure-stays", "after a deployment that timed out none begins")         \
 	X(THREADS, "threads", "each event adds to the budget")                                     \
 	X(STALE_HEALTHY, "stale-healthy", "the budget is not lowered by what was planned already") \
-	X(NO_WAKE, "no-wake", "nobody looks again when a task is warm")                            \
+	X(NO_WAKE, "no-wake", "no pass starts when a task is warm")                                \
 	X(HASTY_START, "hasty-start", "tasks are started while another one is stopping")           \
 	X(STOP_ALL, "stop-all", "where there are two tasks, both are stopped")                     \
 	X(BLIND, "blind", "instances that are away are acted on")                                  \
@@ -39,15 +39,14 @@
 	X(WALL_CLOCK, "wall-clock", "a warm-up goes by clocks that differ, and are set")           \
 	X(NO_FENCE, "no-fence", "a server writes whether an environment is still its own or not")  \
 	X(EARLY_ACK, "early-ack", "what was acknowledged can be lost with the power")              \
-	X(FIRST_PAGE, "first-page", "elsewhere: only the first page of a list is read")            \
-	X(LIST_EMPTY, "list-empty", "elsewhere: a list that could not be read is taken for empty") \
+	X(FIRST_PAGE, "first-page", "remote: only the first page of a list is read")               \
+	X(LIST_EMPTY, "list-empty", "remote: a list that could not be read counts as empty")       \
 	X(FAILED_IS_GONE, "failed-is-gone",                                                        \
-		"elsewhere: what could not be described is taken for gone")                        \
-	X(OLD_EVENTS, "old-events",                                                                \
-		"elsewhere: an event counts whenever it comes, however old it is")                 \
+		"remote: an object that could not be described counts as gone")                    \
+	X(OLD_EVENTS, "old-events", "remote: an event is applied whatever its age")                \
 	X(FORGET_SENT, "forget-sent",                                                              \
-		"elsewhere: who takes over does not wait for what is on its way")
-/* From here on: of an ECS elsewhere. */
+		"remote: a server that takes over does not wait for earlier calls")
+/* From here on: with a remote ECS. */
 #define DAEMON_BUG_FAR DAEMON_BUG_FIRST_PAGE
 enum daemon_bug {
 #define X(name, text, meaning) DAEMON_BUG_##name,

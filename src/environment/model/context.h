@@ -28,14 +28,14 @@ static inline bool environment_is_unhealthy(const struct environment_counts *cou
 	return counts->unhealthy > 0;
 }
 
-/* What runs of an environment, by task definition. */
+/* The running tasks of an environment by task definition. */
 struct environment_running {
 	struct span task_definition;
 	int64_t tasks;
 	int64_t active; /* the healthy ones of them */
 };
 
-/* What operations know of the server that they answer for: the context of the service. */
+/* The context of the service: what its operations need of the server. */
 struct daemon_context {
 	/* Of one environment, as it is now. */
 	void (*count)(void *context, struct span environment_key,
@@ -43,14 +43,14 @@ struct daemon_context {
 	/* In the arena; how many. May be NULL. */
 	size_t (*list_running)(void *context, struct span environment_key, struct arena *arena,
 		struct environment_running **ret_running);
-	/* Why nobody manages it for longer than a lease; "": somebody does. In the arena. May be NULL. */
+	/* Why no server has managed it for longer than a lease; "": one does. In the arena. May be NULL. */
 	struct span (*find_trouble)(void *context, struct span environment_key,
 		struct arena *arena);
 	void *count_context;                /* of all three */
 	struct observer *state;             /* NULL: there is none */
 	struct store *store;                /* for what is damaged; NULL: nothing is */
 	const struct webhook_set *webhooks; /* NULL: none */
-	struct aws_targets *targets;        /* elsewhere; NULL: none */
+	struct aws_targets *targets;        /* remote; NULL: none */
 	int64_t environments_max;           /* of an account; 0: DAEMON_ENVIRONMENTS_MAX */
 	enum daemon_bug bug;                /* DAEMON_BUG_NONE but in simulations */
 };

@@ -1,7 +1,7 @@
 /*
- * What the types of environments have of their own. A Daemon has one task on every matching instance; a Service has
- * an ECS service of its own behind it; a Cron runs tasks at due times. Which members of deploymentConfiguration a
- * type knows is one table; what another type knows is refused by name.
+ * The differences between the types of environments. A Daemon has one task on every matching instance; a Service has an
+ * ECS service of its own; a Cron runs tasks at due times. One table lists the members of deploymentConfiguration that each
+ * type has; members of another type are rejected by name.
  */
 #ifndef ENVIRONMENT_MODEL_ENVIRONMENT_TYPE_H
 #define ENVIRONMENT_MODEL_ENVIRONMENT_TYPE_H
@@ -18,11 +18,11 @@ enum environment_type environment_type_of_input(const struct json *input);
 /* The whole configuration of a version, after merging. Fails the request. */
 int environment_type_check(struct aws_request *request, enum environment_type type,
 	const struct json *configuration);
-/* What holds where nothing was given. */
+/* Sets the defaults of absent members. */
 void environment_type_set_defaults(struct arena *arena, enum environment_type type,
 	struct json *configuration);
 
-/* ResourceInUseException when the ECS service that a Service would need is somebody else's. */
+/* ResourceInUseException when an ECS service with the name exists that does not belong to the environment. */
 int environment_check_service(struct aws_request *request, enum environment_type type,
 	struct span name, const struct environment_version_facts *version);
 /* Whether tags, as ECS has them, say that a service is of the environment of this name. */

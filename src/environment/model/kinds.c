@@ -397,7 +397,7 @@ static void write_cluster_refs(const struct store_object *object, struct store_i
 	add_parts(environment_facts(object)->cluster_refs, ' ', writer);
 }
 
-/* Who asks for a cluster names it, or says its ARN, which tells account and region; neither tells the target. */
+/* Requests name a cluster, or have its ARN with account and region; neither contains the target. */
 static void write_clusters(const struct store_object *object, struct store_index_writer *writer)
 {
 	const struct environment_facts *facts = environment_facts(object);

@@ -1,20 +1,18 @@
 /*
- * Daemon environments: what is kept of them. All their keys begin with "ACCOUNT/NAME" of the environment, so that
- * what belongs to one is one range of each kind.
+ * The stored objects of environments. All their keys begin with "ACCOUNT/NAME" of the environment, so that the objects of
+ * one environment are one range of each kind.
  *
- *   environment   ACCOUNT/NAME                  what is wanted now: status, versions, deployments under way
- *   version       ACCOUNT/NAME/UUID             immutable: task definition, instances, how to roll out
- *   deployment    ACCOUNT/NAME/UUID             one rollout, of a user or of a monitor, and how it ended
- *   placement     ACCOUNT/NAME/PLACE/INSTANCE   the decision for one instance, written before it is acted on; of a
- *                                               Service: for its ECS service, whose name stands for the instance
- *   run           ACCOUNT/NAME/MILLISECONDS     of a Cron: one due time and what came of it, written before RunTask
+ *   environment   ACCOUNT/NAME                        the desired state: status, versions, deployments in progress
+ *   version       ACCOUNT/NAME/UUID                   immutable: task definition, instances, rollout settings
+ *   deployment    ACCOUNT/NAME/UUID                   one rollout, of a user or of a monitor, and its result
+ *   placement     ACCOUNT/NAME/CLUSTER-REF/INSTANCE   the decision for one instance, written before the call; for a
+ *                                                     Service: for its ECS service, whose name replaces the instance
+ *   run           ACCOUNT/NAME/MILLISECONDS           of a Cron: one due time and its result, written before RunTask
  *
- * A place is a cluster wherever it is: "TARGET:ACCOUNT/REGION/CLUSTER", without TARGET for a cluster of this
- * server. Tasks of an environment have the group "env:NAME" and are started by (startedBy) one of its
- * deployments, whose version is theirs. Whoever has the group and an unknown startedBy, because the environment
- * was deleted and made again, is of an old version.
- *
- * Counts of tasks are derived; see fleet_book.h.
+ * A cluster_ref names a cluster of any server: "TARGET:ACCOUNT/REGION/CLUSTER", without TARGET for a cluster of this
+ * server. Tasks of an environment have the group "env:NAME", and startedBy is one of its deployments, whose version they
+ * have. A task of the group with an unknown startedBy, because the environment was deleted and created again, counts as
+ * one of an old version.
  */
 #ifndef ENVIRONMENT_MODEL_KINDS_H
 #define ENVIRONMENT_MODEL_KINDS_H
@@ -65,7 +63,7 @@ struct environment_facts {
 	struct span pending;     /* of a user; "" */
 	/* Where it has or may have tasks, joined by spaces; the place of the target version comes first. */
 	struct span cluster_refs;
-	/* "PLACE TASK-DEFINITION-ARN", joined by ';': nobody else's may be the same. See derived.h. */
+	/* "CLUSTER-REF TASK-DEFINITION-ARN", joined by ';': unique in the account. See derived.h. */
 	struct span claims_on;
 	/* That instances must have now: ";NAME=VALUE;NAME;"; "". See derived.h. */
 	struct span attributes;
@@ -74,7 +72,7 @@ struct environment_facts {
 	int64_t version_count, deployment_count; /* ever */
 	int64_t created_ms, updated_ms;
 	int64_t active_ms;    /* since when its target version is wanted, and it is active */
-	int64_t notice_count; /* told to webhooks, ever */
+	int64_t notice_count; /* written for webhooks, ever */
 	/* Of the last updates that made no version: their tokens, the hashes of the requests, and the versions that they were
 	 * answered with, each joined by spaces. */
 	struct span tokens, token_hashes, token_versions;
@@ -90,8 +88,9 @@ enum environment_index {
 	ENVIRONMENT_BY_TARGET,    /* "ACCOUNT/TARGET", "ACCOUNT/" for this server */
 	ENVIRONMENT_BY_CLAIM,     /* "PLACE TASK-DEFINITION-ARN" */
 	ENVIRONMENT_BY_ATTRIBUTE, /* "ACCOUNT/NAME=VALUE" or "ACCOUNT/NAME", once for each */
-	/* "PLACE NAME=VALUE" or "PLACE NAME" with the first attribute that it requires, "PLACE " if it requires none, once
-	 * for each place: who is not found so does not match. Daemons; others are found with none. */
+	/* "CLUSTER-REF NAME=VALUE" or "CLUSTER-REF NAME" with the first attribute that it requires, "CLUSTER-REF " without
+	 * one, once for each cluster: an instance that is not found by it does not match. Only for Daemon; other types are
+	 * without an attribute. */
 	ENVIRONMENT_BY_SELECTOR,
 	ENVIRONMENT_INDEX_COUNT
 };
@@ -136,7 +135,7 @@ struct environment_version_facts {
 	int64_t maximum_over; /* percent */
 	int64_t canary_instances, canary_bake_ms;
 	int64_t timeout_ms, warm_up_ms, drain_timeout_ms, unreachable_ms;
-	int64_t priority; /* may take the room of tasks with less; 0: of nobody */
+	int64_t priority; /* may stop tasks with a lower one to make room; 0: none */
 	enum environment_on_failure on_failure;
 	struct span token, token_hash; /* of the request that made it; "" */
 	int64_t created_ms;

@@ -8,8 +8,8 @@
 /* Of its place, with all its attributes. */
 bool environment_version_matches(const struct environment_version_facts *version,
 	struct span cluster_ref, const struct observe_instance *instance);
-/* Both make the same of an instance's task: who only chooses other instances, or rolls out differently, replaces
- * nothing. */
+/* Whether both versions have the same task on an instance: a version that only selects other instances, or rolls out
+ * differently, replaces no task. */
 bool environment_version_makes_same(const struct environment_version_facts *version,
 	const struct environment_version_facts *other);
 /* A task of this environment is what the version would start. */

@@ -15,7 +15,7 @@ static const struct environment_version_facts *find_reserving(struct store_trans
 	version = store_get(store_head(transaction), &environment_version_kind,
 		environment_child_key(store_transaction_arena(transaction), environment_key,
 			facts->target));
-	/* Placement elsewhere is not ours. */
+	/* Remote clusters do their own placement. */
 	if (!version ||
 		!span_starts_with(environment_version_facts(version)->cluster_ref, SPAN(":")))
 		return NULL;

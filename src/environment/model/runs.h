@@ -1,8 +1,8 @@
 /*
- * Runs of a Cron environment: one for each time that it is due. A run is written down before RunTask is called, with a
- * client token that only this due time has, so there is one run per due time whatever crashes. Runs never overlap: who
- * is due while one is still going is *skipped*. Who was due while nobody looked (the server was down) for longer than
- * CRON_LATE_MS is *missed*; neither is made up for.
+ * Runs of a Cron environment: one for each due time. A run is recorded before RunTask is called, with a client token that
+ * only this due time has, so there is one run per due time after any crash. Runs never overlap: a due time during another
+ * run is *skipped*. A due time that is more than CRON_LATE_MS in the past when a server sees it (none was running) is
+ * *missed*. Neither is run later.
  */
 #ifndef ENVIRONMENT_MODEL_RUNS_H
 #define ENVIRONMENT_MODEL_RUNS_H
@@ -10,10 +10,11 @@
 #include "delivery/schedule.h"
 #include "environment/model/context.h"
 
-#define CRON_RUNS_KEPT 100          /* of an environment; the oldest go */
-#define CRON_RUNS_SHOWN 10          /* with the environment */
-#define CRON_LATE_MS INT64_C(60000) /* a run begins at most so long after it was due */
-#define CRON_MISSED_MAX 1000000     /* due times that one record stands for */
+#define CRON_RUNS_KEPT 100                /* of an environment; the oldest go */
+#define CRON_RUNS_SHOWN 10                /* with the environment */
+#define CRON_LATE_MS INT64_C(60000)       /* a run begins at most so long after it was due */
+#define CRON_RETRY_MOST_MS INT64_C(15000) /* before RunTask is repeated */
+#define CRON_MISSED_MAX 1000000           /* due times that one record stands for */
 
 /* The run that is going or about to, or NULL. */
 const struct store_object *cron_open_run(const struct store_view *view, struct span environment);

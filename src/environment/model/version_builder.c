@@ -165,7 +165,7 @@ static struct json *merge_configuration(struct arena *arena, const struct json *
 			json_set(arena, created, arena_copy_span(arena, member->name).data,
 				member->value);
 	}
-	/* What only made sense with it goes with it. */
+	/* Members that depend on a removed one are removed, too. */
 	if (!json_get_bool(created, "replaceThenTerminate", false) &&
 		json_is_absent(json_get(requested, "maxOverPercent")))
 		json_unset(created, "maxOverPercent");
@@ -199,7 +199,7 @@ static void read_configuration(const struct json *configuration,
 				    : ENVIRONMENT_ON_FAILURE_stop;
 }
 
-/* What holds where nothing was given, so that people see it. */
+/* Defaults of absent members, so that users see them. */
 static void set_defaults(struct arena *arena, enum environment_type type,
 	struct json *configuration, const struct environment_version_facts *facts)
 {
@@ -255,7 +255,7 @@ int version_builder_make(struct aws_request *request, enum environment_type type
 	set_defaults(arena, type, configuration, facts);
 	facts->attributes = pack_attributes(arena, json_get(group, "attributes"));
 	network = requested_or_before(input, before, "networkConfiguration");
-	/* Of one elsewhere that is told when it is needed. */
+	/* For a remote target it is reported when it is used. */
 	if (names.target.length == 0 &&
 		check_network(request, facts->task_definition,
 			!json_is_absent(json_get(input, "networkConfiguration")), &network) < 0)

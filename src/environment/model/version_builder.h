@@ -22,7 +22,7 @@ struct version_builder {
 
 /* Is it "NAME" or "NAME=VALUE", as a version can have it? */
 bool version_builder_is_attribute(struct span text);
-/* What needs no state; in the request's prepare. */
+/* The checks that need no state, for `prepare` of a request. */
 int version_builder_check(struct aws_request *request);
 /* On the writer. base: the version before, or NULL. Fails the request. */
 int version_builder_make(struct aws_request *request, enum environment_type type,

@@ -74,7 +74,7 @@ static int find_here(struct aws_request *request, struct version_names *names)
 	return names->role.length > 0 ? find_user(request, names->role) : 0;
 }
 
-/* ---- elsewhere ---- */
+/* ---- remote targets ---- */
 
 /* The last part of an ARN of ECS in the target's account and region, "cluster/NAME"; or of a name. */
 static int read_name(struct aws_request *request, const struct aws_target_settings *target,
@@ -147,11 +147,11 @@ static int check_role_arn(struct aws_request *request, struct span role)
 		span_starts_with(arn.resource, SPAN("role/")))
 		return 0;
 	return aws_fail_input(request,
-		"role: '%.*s' is not the ARN of a role, as a target elsewhere needs it",
+		"role: '%.*s' is not the ARN of a role, which a remote target requires",
 		SPAN_ARGS(role));
 }
 
-/* Tasks tell their environment's name, and nothing of accounts of this server. */
+/* Tasks carry the name of their environment, but no account of this server. */
 static int check_others(struct aws_request *request, struct span cluster_ref)
 {
 	struct span name = json_get_text(request->input, "name");
@@ -186,7 +186,7 @@ static int find_remote(struct aws_request *request, struct version_names *names)
 
 /* ---- both ---- */
 
-/* Whoever lets an environment act in the name of a role must be allowed to. */
+/* A caller that gives an environment a role needs iam:PassRole for it. */
 static int check_pass(struct aws_request *request, struct span role)
 {
 	const struct aws_policy *policy = request->caller->policy;

@@ -1,7 +1,7 @@
 /*
- * What a version of an environment names: its target, cluster, task definition and role. Those of this server are
- * looked up. Of those elsewhere only the names are checked: whether they are there is seen, and told, when they are
- * used, so that environments can be made and changed while the target is away.
+ * The names in a version of an environment: target, cluster, task definition and role. Names of this server are looked
+ * up. Names of a remote target are only checked for their form, so that environments can be created and changed while the
+ * target is unavailable; a missing object is reported when it is used.
  */
 #ifndef ENVIRONMENT_MODEL_VERSION_NAMES_H
 #define ENVIRONMENT_MODEL_VERSION_NAMES_H
@@ -9,16 +9,16 @@
 #include "aws/service.h"
 
 struct version_names {
-	/* As given, or as the version before has it; data NULL: not given. */
+	/* From the request, or from the version before; data NULL: absent. */
 	struct span target, cluster, task_definition, role;
 	bool is_cluster_requested, is_role_requested; /* with this request */
-	/* What they mean. */
+	/* The objects that they refer to. */
 	struct span cluster_ref; /* see kinds.h */
 	struct span cluster_arn, task_definition_arn;
 };
 
-/* On the writer. target becomes "" for this server, role "" for none. before: the place of the version before, or
- * SPAN_NONE. Fails the request. */
+/* In the transaction. target becomes "" for this server, role "" for none. before: the cluster_ref of the version before,
+ * or SPAN_NONE. Fails the request. */
 int version_names_find(struct aws_request *request, struct span before,
 	struct version_names *names);
 
