@@ -47,7 +47,7 @@ def test_the_log_has_the_transitions_of_deployments(fleet):
     told = log_of(fleet, bad)
     assert told[0] == ("info", "begins")
     level, message = told[-1]
-    assert level == "warning" and message.startswith("is timed-out and is taken back: "), told
+    assert level == "warning" and message.startswith("is timed-out and is rolled back: "), told
     assert log_of(fleet, back["deploymentId"])[0] == ("info", "begins")
 
 
