@@ -133,6 +133,8 @@ bool unoffered_refuse(struct server *server, struct http_exchange *exchange,
 extern const struct aws_service sts_service;
 
 /* Logs the failures that controllers report. */
+/* One line of the log; `bad`: a warning. */
+void server_log_transition(void *server, bool bad, struct span text);
 void server_report_controller(void *server, const char *controller, struct span key,
 	const struct err *err);
 

@@ -13,14 +13,6 @@ static void report_claims(void *context, const char *message)
 	log_write(server->log, LOG_WARNING, message, NULL);
 }
 
-static void log_transition(void *context, bool bad, struct span text)
-{
-	struct server *server = context;
-	_free_ char *message = memory_copy_string_n(text.data, text.length);
-
-	log_write(server->log, bad ? LOG_WARNING : LOG_INFO, message, NULL);
-}
-
 void environments_register(struct server *server)
 {
 	rest_add_operations(server, daemon_operations, daemon_operation_count,
@@ -84,7 +76,7 @@ int environments_open(struct server *server, struct err *err)
 		.find_role_context = server,
 		.webhooks = &server->config->webhooks,
 		.report = server_report_controller,
-		.log_transition = log_transition,
+		.log_transition = server_log_transition,
 		.report_context = server};
 	int code = claims_start(&claims, &server->claims, err);
 

@@ -107,6 +107,14 @@ void server_report_controller(void *context, const char *controller, struct span
 	free(key_text);
 }
 
+void server_log_transition(void *context, bool bad, struct span text)
+{
+	struct server *server = context;
+	_free_ char *message = memory_copy_string_n(text.data, text.length);
+
+	log_write(server->log, bad ? LOG_WARNING : LOG_INFO, message, NULL);
+}
+
 static int open_store(struct server *server, struct err *err)
 {
 	const struct server_config *config = server->config;
@@ -156,6 +164,8 @@ static int start_controllers(struct server *server, struct err *err)
 {
 	int code = start_controller(server, &task_retention_row, NULL, err);
 
+	server->service_control.log_transition = server_log_transition;
+	server->service_control.log_context = server;
 	if (code == 0)
 		code = start_controller(server, &service_controller_row, &server->service_control,
 			err);

@@ -1,4 +1,6 @@
 """Services whose tasks fail, or whose machines go, with real programs."""
+import json
+
 import pytest
 
 from conftest import DEADLINE, wait_until
@@ -126,3 +128,48 @@ def test_surplus_instances_go_with_their_daemons(start_slipway, mark):
     wait_until(lambda: counts() == (1, 1), "it is reported")
     remove(ecs, "web")
     remove(ecs, "agent")
+
+
+def log_lines(server, text):
+    return [line for line in (json.loads(line) for line in server.stderr.splitlines() if line.startswith("{"))
+            if text in line["message"]]
+
+
+def test_the_log_reports_crash_loops_and_failed_placements(start_slipway, mark, tmp_path):
+    """Once each, with what a task said, and again when it is over."""
+    server = start_slipway()
+    ecs = server.boto("ecs")
+    repaired = tmp_path / "repaired"
+    bad = register(ecs, "loop", container(mark, f"test -e {repaired} || exit 3; {LONG}"))
+    huge = register(ecs, "huge", container(mark, LONG, memory=100_000_000))
+    ecs.create_service(serviceName="loop", taskDefinition=bad, desiredCount=1)
+    ecs.create_service(serviceName="huge", taskDefinition=huge, desiredCount=1)
+    loop = 'service "loop" in cluster "default" (us-east-1) '
+    huge = 'service "huge" in cluster "default" (us-east-1) '
+    failing = wait_until(lambda: log_lines(server, loop), "a line for the crash loop", PATIENCE)
+    assert failing[0]["level"] == "warning"
+    assert "is unable to consistently start tasks successfully" in failing[0]["message"]
+    assert "container app: exit code 3" in failing[0]["message"]
+    unplaced, = wait_until(lambda: log_lines(server, huge), "a line for the failed placement", PATIENCE)
+    assert unplaced["level"] == "warning" and "was unable to place a task because" in unplaced["message"]
+    repaired.touch()
+    recovered = wait_until(lambda: log_lines(server, loop + "has reached a steady state"), "its end", PATIENCE)
+    assert recovered[0]["level"] == "info"
+    assert len(log_lines(server, loop + "is unable")) == 1
+
+
+def test_the_log_reports_failed_deployments(start_slipway, mark):
+    server = start_slipway()
+    ecs = server.boto("ecs")
+    good = register(ecs, "web", container(mark, LONG))
+    bad = register(ecs, "web", container(mark, "exit 4"))
+    ecs.create_service(serviceName="web", taskDefinition=good, desiredCount=1, **BREAKER)
+    wait_stable(ecs, "web")
+    ecs.update_service(service="web", taskDefinition=bad)
+    web = 'service "web" in cluster "default" (us-east-1) '
+    over = wait_until(lambda: log_lines(server, web + "is rolled back: deployment ecs-svc/"), "the rollback's end",
+                      PATIENCE)
+    assert len(over) == 1 and over[0]["level"] == "info"
+    failed, = log_lines(server, "deployment failed: tasks failed to start.")
+    assert failed["level"] == "warning" and "exit code 4" in failed["message"]
+    assert len(log_lines(server, web + "rolling back to deployment ecs-svc/")) == 1

@@ -253,6 +253,7 @@ struct attempt {
 	struct span key;
 	const struct store_view *view;
 	int64_t again_ms;
+	struct service_log log;
 };
 
 static int try_on(struct attempt *attempt, struct store_transaction *transaction, struct err *err)
@@ -266,8 +267,12 @@ static int try_on(struct attempt *attempt, struct store_transaction *transaction
 		.now_ms = runner_wall_ms(attempt->call->runner),
 		.control = attempt->call->context,
 		.key = attempt->key,
+		.log = transaction ? &attempt->log : NULL,
 	};
-	int code = step(&work, err);
+	int code;
+
+	attempt->log.count = 0;
+	code = step(&work, err);
 
 	attempt->again_ms = work.again_ms;
 	return code;
@@ -278,6 +283,23 @@ static int write_steps(struct store_transaction *transaction, void *context, str
 	return try_on(context, transaction, err);
 }
 
+static int write_attempt(struct attempt *attempt, struct err *err)
+{
+	const struct service_control *control = attempt->call->context;
+	_arena_ struct arena *arena = arena_new(0);
+	int code;
+
+	attempt->log.arena = arena;
+	code = control_write(attempt->call->runner, attempt->call->store, write_steps, attempt,
+		NULL, err);
+	if (code < 0 || !control || !control->log_transition)
+		return code;
+	for (unsigned i = 0; i < attempt->log.count; i++)
+		control->log_transition(control->log_context, attempt->log.lines[i].bad,
+			attempt->log.lines[i].text);
+	return code;
+}
+
 static int reconcile_service(struct controller_call *call, struct span key, struct err *err)
 {
 	_view_ struct store_view *view = store_view_open(call->store);
@@ -285,7 +307,7 @@ static int reconcile_service(struct controller_call *call, struct span key, stru
 	int code = try_on(&attempt, NULL, err);
 
 	if (code == SERVICE_DUE)
-		code = control_write(call->runner, call->store, write_steps, &attempt, NULL, err);
+		code = write_attempt(&attempt, err);
 	if (code < 0)
 		return code;
 	if (attempt.again_ms > 0 &&

@@ -36,6 +36,10 @@ struct service_control {
 	/* The runtime keeps replicas itself (group_controller.h): nothing is started here, and a task is stopped
 	 * only to be replaced, because it is unhealthy or its instance drains. */
 	bool groups;
+	/* Reports for the log what a service's tasks or deployments ran into, and that it is over; NULL: no reports.
+	 * From a worker, after the commit; must not block. */
+	void (*log_transition)(void *context, bool bad, struct span text);
+	void *log_context;
 	/* For simulations: bugs that they must find. */
 	bool bug_ignore_minimum; /* takes minimumHealthyPercent for 0 */
 	bool bug_ignore_maximum; /* takes maximumPercent for 1000 */

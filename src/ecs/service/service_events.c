@@ -47,17 +47,30 @@ static int report_once(struct service_work *work, struct span state, struct span
 	return code;
 }
 
+static bool is_trouble(struct span reported)
+{
+	return span_is(reported, REPORTED_FAILING) || span_is(reported, REPORTED_STUCK) ||
+	       span_starts_with(reported, SPAN(REPORTED_UNPLACED));
+}
+
 /* Trouble may come and go and be of several kinds at once: it is reported, but not all the time. */
 static int report_trouble(struct service_work *work, struct span state, struct span message,
 	struct err *err)
 {
-	bool in_trouble = span_is(work->facts.reported, REPORTED_FAILING) ||
-			  span_is(work->facts.reported, REPORTED_STUCK) ||
-			  span_starts_with(work->facts.reported, SPAN(REPORTED_UNPLACED));
+	int64_t reported_ms = work->facts.reported_ms;
+	struct span reported = work->facts.reported;
+	int code;
 
-	if (in_trouble && work->now_ms < work->facts.reported_ms + TROUBLE_AGAIN_MS)
+	if (is_trouble(reported) && work->now_ms < reported_ms + TROUBLE_AGAIN_MS)
 		return 0;
-	return report_once(work, state, message, err);
+	code = report_once(work, state, message, err);
+	if (code == 0 && !span_equal(reported, state))
+		service_log_add(work, true,
+			arena_format(work->arena, "%.*s%.*s", SPAN_ARGS(message),
+				SPAN_ARGS(span_is(state, REPORTED_FAILING)
+						  ? service_log_example(work)
+						  : SPAN(""))));
+	return code;
 }
 
 static struct span list_of(struct service_work *work, const struct service_reported_tasks *tasks)
@@ -134,6 +147,11 @@ bool service_has_progress(const struct service_work *work)
 
 int service_report_steady(struct service_work *work, struct err *err)
 {
-	return report_once(work, SPAN(SERVICE_REPORTED_STEADY), SPAN("has reached a steady state."),
-		err);
+	bool was_trouble = is_trouble(work->facts.reported);
+	int code = report_once(work, SPAN(SERVICE_REPORTED_STEADY),
+		SPAN("has reached a steady state."), err);
+
+	if (code == 0 && was_trouble)
+		service_log_add(work, false, SPAN("has reached a steady state."));
+	return code;
 }

@@ -216,6 +216,10 @@ static int roll_back(struct service_work *work, struct service_component *failed
 			"ECS deployment circuit breaker: rolling back to "
 			"deploymentId " SERVICE_DEPLOYMENT_PREFIX "%.*s.",
 			SPAN_ARGS(back_to)));
+	service_log_add(work, false,
+		arena_format(work->arena,
+			"rolling back to deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s.",
+			SPAN_ARGS(back_to)));
 	return service_report(work, err,
 		"rolling back to deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s.",
 		SPAN_ARGS(back_to));
@@ -275,6 +279,10 @@ static int fail(struct service_work *work, bool back, const char *because, struc
 			completed = last_running(work, failed);
 	}
 	set_rollout(work, failed, ROLLOUT_FAILED, reason);
+	service_log_add(work, true,
+		arena_format(work->arena,
+			"(deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s) deployment failed: %s%.*s",
+			SPAN_ARGS(failed->number), because, SPAN_ARGS(service_log_example(work))));
 	code = service_report(work, err,
 		"(deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s) deployment failed: %s",
 		SPAN_ARGS(failed->number), because);
@@ -367,6 +375,12 @@ static int complete(struct service_work *work, struct err *err)
 	code = service_report(work, err,
 		"(deployment " SERVICE_DEPLOYMENT_PREFIX "%.*s) deployment completed.",
 		SPAN_ARGS(primary->number));
+	if (code == 0 && primary->deployment.rollback)
+		service_log_add(work, false,
+			arena_format(work->arena,
+				"is rolled back: deployment " SERVICE_DEPLOYMENT_PREFIX
+				"%.*s is completed.",
+				SPAN_ARGS(primary->number)));
 	if (code == 0 && primary->deployment.rollback)
 		code = finish_rolled_back(work, SERVICE_DEPLOYMENT_ROLLBACK_SUCCESSFUL, err);
 	return code;

@@ -9,6 +9,7 @@
  *     service_task_sets.c      task sets of EXTERNAL services
  *     service_events.c         events
  *     service_failures.c       crash loops
+ *     service_log.c            lines for the server's log
  *
  * Each pass runs the same steps twice: first on a view, without a transaction, where the first step
  * that would change anything ends it with SERVICE_DUE; then, if that happened, on head with a
@@ -24,6 +25,7 @@
 #include "rollout/replicas.h"
 
 #define SERVICE_DUE (-EINPROGRESS)
+#define SERVICE_LOG_MAX 8 /* lines of one pass */
 
 /* A deployment or task set that tasks belong to, as stored and with this pass's changes. */
 struct service_component {
@@ -42,6 +44,16 @@ struct service_component {
 /* Tasks of one transaction, for its events. */
 struct service_reported_tasks {
 	struct span *ids;
+	unsigned count;
+};
+
+/* Lines of one pass for the server's log. The memory is the caller's, because it outlives the pass. */
+struct service_log {
+	struct arena *arena;
+	struct service_log_line {
+		bool bad;
+		struct span text;
+	} lines[SERVICE_LOG_MAX];
 	unsigned count;
 };
 
@@ -68,6 +80,8 @@ struct service_work {
 	bool failing;          /* tasks crash again and again */
 	bool stuck;            /* the percentages allow neither a start nor a stop */
 	bool complete, steady; /* as the plan said */
+	/* Lines for the log, written once the pass is committed. NULL: the pass only reads. */
+	struct service_log *log;
 	int64_t again_ms;      /* 0: when something changes */
 };
 
@@ -175,6 +189,14 @@ int service_report_tasks(struct service_work *work, struct err *err);
 int service_report_steady(struct service_work *work, struct err *err);
 /* Would a pass report or store that the service has reached its desired state? */
 bool service_has_progress(const struct service_work *work);
+
+/* ---- service_log.c ---- */
+
+/* Adds a line: `service "NAME" in cluster "CLUSTER" (REGION) TEXT`. */
+void service_log_add(struct service_work *work, bool bad, struct span text);
+/* " (for example, task ID stopped: REASON)", of a failed task of the PRIMARY deployment or of a task set; "" if
+ * none is kept. */
+struct span service_log_example(struct service_work *work);
 
 /* ---- service_failures.c ---- */
 
