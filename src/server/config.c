@@ -116,24 +116,24 @@ static const struct key {
 		"Changes per second that are tried again after a failure."},
 	{"sync.rateLimit.burst", NULL, VALUE_INTEGER, OFFSET(sync_burst), NULL, 1, 10000, "20",
 		NULL, "How many of those may come at once."},
-	{"sync.serviceStatus", NULL, VALUE_CHOICE, OFFSET(sync_service_status), "ecs|seed", 0, 0,
-		"ecs", NULL,
+	{"sync.serviceStatus", NULL, VALUE_CHOICE, OFFSET(sync_service_status), "ecs|kubernetes", 0,
+		0, "ecs", NULL,
 		"ecs: services on Kubernetes are ACTIVE, DRAINING or INACTIVE, as those of AWS. "
-		"seed: their status says how far the Deployment is (PROVISIONING, UPDATING, "
+		"kubernetes: their status says how far the Deployment is (PROVISIONING, UPDATING, "
 		"FAILED, …), which waiters of AWS clients do not understand."},
-	{"sync.taskStatus", NULL, VALUE_CHOICE, OFFSET(sync_task_status), "ecs|seed", 0, 0, "ecs",
-		NULL,
+	{"sync.taskStatus", NULL, VALUE_CHOICE, OFFSET(sync_task_status), "ecs|kubernetes", 0, 0,
+		"ecs", NULL,
 		"ecs: a task is STOPPED when that is known, and its times are when that happened. "
-		"seed: a task on a node that is lost is STOPPED, one that is not ready is "
+		"kubernetes: a task on a node that is lost is STOPPED, one that is not ready is "
 		"ACTIVATING again, it started when its pod was made, and stopped at the time that "
 		"its "
 		"deletion has."},
 	{"secrets", "secrets", VALUE_TEXT, OFFSET(secrets), NULL, 0, 0, "", "DIR",
 		"Folder with one file for each secret that task definitions name in valueFrom."},
-	{"stop_tasks_on_exit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL,
-		0, 0, "false", NULL,
+	{"stopTasksOnExit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL, 0,
+		0, "false", NULL,
 		"Stop all tasks of this machine when slipway ends. Always so with ephemeral."},
-	{"drain_seconds", NULL, VALUE_INTEGER, OFFSET(drain_seconds), NULL, 0, 3600, "10", NULL,
+	{"drainSeconds", NULL, VALUE_INTEGER, OFFSET(drain_seconds), NULL, 0, 3600, "10", NULL,
 		"How long requests in flight may take after SIGTERM."},
 	{"dns.listen", "dns", VALUE_TEXT, OFFSET(dns_listen), NULL, 0, 0, "127.0.0.1:4753",
 		"ADDR:PORT",
@@ -172,26 +172,26 @@ static const struct key {
 	{"http.threads", NULL, VALUE_INTEGER, OFFSET(http_threads), NULL, 0, 64, "0", NULL,
 		"Threads that serve connections. 0: half as many as there are processors, at least "
 		"one."},
-	{"http.body_max", NULL, VALUE_INTEGER, OFFSET(http_body_max), NULL, 1024, 67108864,
+	{"http.bodyMax", NULL, VALUE_INTEGER, OFFSET(http_body_max), NULL, 1024, 67108864,
 		"8388608", NULL, "Largest request body, in bytes."},
-	{"http.connections_max", NULL, VALUE_INTEGER, OFFSET(http_connections_max), NULL, 1,
-		1000000, "10000", NULL, "Connections open at once."},
-	{"http.connections_per_address", NULL, VALUE_INTEGER, OFFSET(http_connections_per_address),
+	{"http.connectionsMax", NULL, VALUE_INTEGER, OFFSET(http_connections_max), NULL, 1, 1000000,
+		"10000", NULL, "Connections open at once."},
+	{"http.connectionsPerAddress", NULL, VALUE_INTEGER, OFFSET(http_connections_per_address),
 		NULL, 1, 1000000, "1000", NULL,
 		"Connections open at once from one address; loopback is exempt."},
-	{"limits.reads_per_second", NULL, VALUE_INTEGER, OFFSET(limits_reads_per_second), NULL, 0,
+	{"limits.readsPerSecond", NULL, VALUE_INTEGER, OFFSET(limits_reads_per_second), NULL, 0,
 		1000000000, "0", NULL,
 		"Reads an account may make per second before it is throttled. 0: no limit."},
-	{"limits.writes_per_second", NULL, VALUE_INTEGER, OFFSET(limits_writes_per_second), NULL, 0,
+	{"limits.writesPerSecond", NULL, VALUE_INTEGER, OFFSET(limits_writes_per_second), NULL, 0,
 		1000000000, "0", NULL,
 		"Writes an account may make per second before it is throttled. 0: no limit."},
 	{"limits.environments", NULL, VALUE_INTEGER, OFFSET(limits_environments), NULL, 1, 1000000,
 		"1000", NULL, "Environments that an account may have."},
-	{"limits.environment_reads_per_second", NULL, VALUE_INTEGER,
+	{"limits.environmentReadsPerSecond", NULL, VALUE_INTEGER,
 		OFFSET(limits_environment_reads_per_second), NULL, 0, 1000000000, "1000", NULL,
 		"Reads of environments, deployments and their state that an account may make per "
 		"second. 0: no limit."},
-	{"limits.environment_writes_per_second", NULL, VALUE_INTEGER,
+	{"limits.environmentWritesPerSecond", NULL, VALUE_INTEGER,
 		OFFSET(limits_environment_writes_per_second), NULL, 0, 1000000000, "200", NULL,
 		"Changes of environments and deployments that an account may ask for per second. "
 		"0: no limit."},
@@ -208,6 +208,27 @@ static const struct key {
 		"PEM file of the private key. Without it the key is looked for in "
 		"tls.certificate."},
 #undef OFFSET
+};
+
+/* Older names that files may still have, of keys and of choices. */
+static const struct {
+	const char *old, *path;
+} old_names[] = {
+	{"stop_tasks_on_exit", "stopTasksOnExit"},
+	{"drain_seconds", "drainSeconds"},
+	{"http.body_max", "http.bodyMax"},
+	{"http.connections_max", "http.connectionsMax"},
+	{"http.connections_per_address", "http.connectionsPerAddress"},
+	{"limits.reads_per_second", "limits.readsPerSecond"},
+	{"limits.writes_per_second", "limits.writesPerSecond"},
+	{"limits.environment_reads_per_second", "limits.environmentReadsPerSecond"},
+	{"limits.environment_writes_per_second", "limits.environmentWritesPerSecond"},
+};
+static const struct {
+	const char *path, *old, *choice;
+} old_choices[] = {
+	{"sync.serviceStatus", "seed", "kubernetes"},
+	{"sync.taskStatus", "seed", "kubernetes"},
 };
 
 static void *field(struct server_config *config, const struct key *key)
@@ -264,6 +285,10 @@ static int set_text(struct server_config *config, const struct key *key, const c
 
 	switch (key->type) {
 	case VALUE_CHOICE:
+		for (size_t i = 0; i < LENGTH(old_choices); i++)
+			if (strcmp(key->path, old_choices[i].path) == 0 &&
+				span_is(value, old_choices[i].old))
+				value = span_of(old_choices[i].choice);
 		if (!is_choice(key, value))
 			return err_set(err, -EINVAL, "%s: '%.*s' is not one of %s", name,
 				SPAN_ARGS(value), key->choices);
@@ -323,6 +348,7 @@ struct reading {
 	const char *path;
 	struct arena *arena;
 	struct err *err;
+	bool is_set[LENGTH(keys)]; /* in this file */
 };
 
 static int unknown_key(struct reading *reading, struct span name, unsigned line)
@@ -353,7 +379,8 @@ static bool is_section(struct span name)
 	return false;
 }
 
-static int read_value(struct reading *reading, const struct key *key, const struct json *value)
+static int read_value(struct reading *reading, const struct key *key, const char *name,
+	const struct json *value)
 {
 	static const enum json_type expected[] = {[VALUE_TEXT] = JSON_STRING,
 		[VALUE_CHOICE] = JSON_STRING,
@@ -368,7 +395,7 @@ static int read_value(struct reading *reading, const struct key *key, const stru
 	/* To YAML, digits are a number, and leading zeros are lost: only quotes make a text of them. */
 	if (!fits)
 		return err_set(reading->err, -EINVAL, "%s:%u: %s: must be %s, not %s%s",
-			reading->path, value->line, key->path,
+			reading->path, value->line, name,
 			key->type == VALUE_BOOL ? "true or false"
 						: json_type_name(expected[key->type]),
 			json_type_name(value->type),
@@ -379,10 +406,36 @@ static int read_value(struct reading *reading, const struct key *key, const stru
 		text = json_is_true(value) ? SPAN("true") : SPAN("false");
 	else
 		text = value->text;
-	code = set_text(reading->config, key, key->path, text, reading->arena, reading->err);
+	code = set_text(reading->config, key, name, text, reading->arena, reading->err);
 	if (code < 0)
 		return err_prefix(reading->err, code, "%s:%u", reading->path, value->line);
 	return 0;
+}
+
+static const struct key *find_key(struct span path)
+{
+	for (size_t i = 0; i < LENGTH(old_names); i++)
+		if (span_is(path, old_names[i].old))
+			path = span_of(old_names[i].path);
+	for (size_t i = 0; i < LENGTH(keys); i++)
+		if (span_is(path, keys[i].path))
+			return &keys[i];
+	return NULL;
+}
+
+static int read_key(struct reading *reading, const struct key *key, struct span path,
+	const struct json *value)
+{
+	bool *is_set = &reading->is_set[key - keys];
+
+	if (json_is_absent(value))
+		return 0;
+	if (*is_set)
+		return err_set(reading->err, -EINVAL,
+			"%s:%u: %.*s is set twice, also by an older name", reading->path,
+			value->line, SPAN_ARGS(path));
+	*is_set = true;
+	return read_value(reading, key, arena_copy(reading->arena, path.data, path.length), value);
 }
 
 static int read_section(struct reading *reading, const struct json *section, struct span prefix)
@@ -393,12 +446,9 @@ static int read_section(struct reading *reading, const struct json *section, str
 					   ? arena_format(reading->arena, "%.*s.%.*s",
 						     SPAN_ARGS(prefix), SPAN_ARGS(member->name))
 					   : member->name;
-		const struct key *key = NULL;
+		const struct key *key = find_key(path);
 		int code;
 
-		for (size_t j = 0; j < LENGTH(keys); j++)
-			if (span_is(path, keys[j].path))
-				key = &keys[j];
 		if (span_is(path, "targets"))
 			code = config_targets_read(reading->config, member->value, reading->path,
 				reading->arena, reading->err);
@@ -406,9 +456,7 @@ static int read_section(struct reading *reading, const struct json *section, str
 			code = config_webhooks_read(reading->config, member->value, reading->path,
 				reading->arena, reading->err);
 		else if (key)
-			code = json_is_absent(member->value)
-				       ? 0
-				       : read_value(reading, key, member->value);
+			code = read_key(reading, key, path, member->value);
 		else if (is_section(path) && json_is(member->value, JSON_OBJECT))
 			code = read_section(reading, member->value, path);
 		else if (is_section(path))
@@ -429,7 +477,7 @@ static int read_section(struct reading *reading, const struct json *section, str
 int server_config_read(struct server_config *config, const char *path, struct arena *arena,
 	struct err *err)
 {
-	struct reading reading = {config, path, arena, err};
+	struct reading reading = {config, path, arena, err, {0}};
 	_buffer_ struct buffer text = {0};
 	struct json *document;
 	int code = file_read(path, CONFIG_FILE_MAX, &text, err);

@@ -127,7 +127,7 @@ static void reads_every_type(void **state)
 	assert_reported(fixture, "slipway.yaml:2: ephemeral: must be true or false, not a string");
 	assert_int_equal(read_text(fixture, SPAN("listen: '[::1]:80'\n"
 						 "ephemeral: true\n"
-						 "drain_seconds: 0\n"
+						 "drainSeconds: 0\n"
 						 "audit: {reads: true}\n"
 						 "log:\n"
 						 "  level: debug\n"
@@ -144,6 +144,40 @@ static void reads_every_type(void **state)
 	assert_string_equal(config->log_format, "auto");
 	assert_null(config->tls_certificate);
 	assert_int_equal(config->http_threads, 64);
+}
+
+/* Files written for earlier versions. */
+static void reads_older_names(void **state)
+{
+	struct fixture *fixture = *state;
+	struct server_config *config = &fixture->config;
+
+	assert_int_equal(read_text(fixture, SPAN("stop_tasks_on_exit: true\n"
+						 "drain_seconds: 1\n"
+						 "http:\n"
+						 "  body_max: 2048\n"
+						 "  connections_max: 3\n"
+						 "  connections_per_address: 4\n"
+						 "limits:\n"
+						 "  reads_per_second: 5\n"
+						 "  writes_per_second: 6\n"
+						 "  environment_reads_per_second: 7\n"
+						 "  environment_writes_per_second: 8\n"
+						 "sync:\n"
+						 "  serviceStatus: seed\n"
+						 "  taskStatus: seed\n")),
+		0);
+	assert_true(config->stop_tasks_on_exit);
+	assert_int_equal(config->drain_seconds, 1);
+	assert_int_equal(config->http_body_max, 2048);
+	assert_int_equal(config->http_connections_max, 3);
+	assert_int_equal(config->http_connections_per_address, 4);
+	assert_int_equal(config->limits_reads_per_second, 5);
+	assert_int_equal(config->limits_writes_per_second, 6);
+	assert_int_equal(config->limits_environment_reads_per_second, 7);
+	assert_int_equal(config->limits_environment_writes_per_second, 8);
+	assert_string_equal(config->sync_service_status, "kubernetes");
+	assert_string_equal(config->sync_task_status, "kubernetes");
 }
 
 static void an_empty_file_changes_nothing(void **state)
@@ -179,7 +213,7 @@ static void says_where_the_file_is_wrong(void **state)
 		{"sync: {resyncPeriod: 99999999999h}\n", "sync.resyncPeriod: must be a time from"},
 		{"sync: {batchDelay: 2}\n", "sync.batchDelay: must be a string, not a number"},
 		{"sync: {serviceStatus: kecs}\n",
-			"sync.serviceStatus: 'kecs' is not one of ecs|seed"},
+			"sync.serviceStatus: 'kecs' is not one of ecs|kubernetes"},
 		{"log: [info]\n", ":1: 'log' must have keys below it"},
 		{"log:\n  level: loud\n",
 			":2: log.level: 'loud' is not one of debug|info|warning|error"},
@@ -187,10 +221,12 @@ static void says_where_the_file_is_wrong(void **state)
 		{"auth: [none]\n", ":1: auth: must be a string, not an array"},
 		{"state: ''\n", ":1: state: must not be empty"},
 		{"state: \"a\\0b\"\n", ":1: state: must not hold a NUL character"},
-		{"drain_seconds: -1\n", ":1: drain_seconds: must be a number from 0 to 3600"},
-		{"drain_seconds: 3601\n", ":1: drain_seconds: must be a number from 0 to 3600"},
+		{"drainSeconds: -1\n", ":1: drainSeconds: must be a number from 0 to 3600"},
+		{"drainSeconds: 3601\n", ":1: drainSeconds: must be a number from 0 to 3600"},
 		{"drain_seconds: 1.5\n", ":1: drain_seconds: must be a number from 0 to 3600"},
 		{"drain_seconds: '5'\n", ":1: drain_seconds: must be a number, not a string"},
+		{"drainSeconds: 5\ndrain_seconds: 5\n",
+			":2: drain_seconds is set twice, also by an older name"},
 		{"http:\n  body_max: 99999999999999999999\n",
 			":2: http.body_max: must be a number from"},
 		{"ephemeral: 'true'\n", ":1: ephemeral: must be true or false, not a string"},
@@ -489,6 +525,7 @@ int main(void)
 		TEST(the_block_of_synchronization),
 		TEST(finds_a_state_folder),
 		TEST(reads_every_type),
+		TEST(reads_older_names),
 		TEST(an_empty_file_changes_nothing),
 		TEST(says_where_the_file_is_wrong),
 		TEST(a_file_has_a_limit),

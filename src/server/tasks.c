@@ -169,8 +169,9 @@ static void note_scheduler(struct server *server)
 		.host = span_of(server->host),
 		.account = span_of(server->config->account),
 		.region = span_of(server->config->region)};
-	server->ecs.seed_service_status = strcmp(server->config->sync_service_status, "seed") == 0;
-	server->ecs.seed_task_status = strcmp(server->config->sync_task_status, "seed") == 0;
+	server->ecs.seed_service_status =
+		strcmp(server->config->sync_service_status, "kubernetes") == 0;
+	server->ecs.seed_task_status = strcmp(server->config->sync_task_status, "kubernetes") == 0;
 }
 
 /* Synchronization settings are for a remote runtime; a local one needs none of them. */

@@ -1,4 +1,4 @@
-"""With sync.serviceStatus and sync.taskStatus set to "seed", answers follow the tables of the design document to the
+"""With sync.serviceStatus and sync.taskStatus set to "kubernetes", answers follow the tables of the design document to the
 letter; without, they are AWS's, and the finer state is in a tag and in the rollout state."""
 import datetime
 
@@ -18,8 +18,8 @@ sync:
   rateLimit:
     qps: 10
     burst: 20
-  serviceStatus: seed
-  taskStatus: seed
+  serviceStatus: kubernetes
+  taskStatus: kubernetes
 """
 
 
@@ -115,7 +115,7 @@ def test_seed_tables(hollow_cluster, witness, start):
 
 
 def test_tasks_that_wait_and_end(hollow_cluster, witness, start):
-    ecs = start(SEED.replace("serviceStatus: seed", "serviceStatus: ecs")).boto("ecs", region="us-gov-west-1")
+    ecs = start(SEED.replace("serviceStatus: kubernetes", "serviceStatus: ecs")).boto("ecs", region="us-gov-west-1")
     wait_until(lambda: ecs.describe_clusters(clusters=["default"])["clusters"], "there is a cluster")
     waits, ends = (ecs.run_task(taskDefinition=definition(ecs, "ends", memory=memory))["tasks"][0]["taskArn"]
                    for memory in (10_000_000, 32))

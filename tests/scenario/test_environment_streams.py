@@ -279,8 +279,8 @@ class ManyReaders:
 def test_ten_thousand_streams_on_a_constant_number_of_threads(start_slipway, tmp_path):
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     config = tmp_path / "slipway.yaml"
-    config.write_text(f"http:\n  connections_max: {MANY + 100}\n"
-                      "limits:\n  environment_reads_per_second: 0\n")
+    config.write_text(f"http:\n  connectionsMax: {MANY + 100}\n"
+                      "limits:\n  environmentReadsPerSecond: 0\n")
     server = start_slipway("--config", config)
     readers = ManyReaders(server, 1)
     try:

@@ -84,8 +84,8 @@ def test_86_an_account_has_so_many_environments(start_slipway, tmp_path):
 def test_85_only_the_busy_account_is_throttled(start_slipway, tmp_path):
     path = os.path.join(tmp_path, "slipway.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write("limits:\n  environment_reads_per_second: 20\n"
-                   "  environment_writes_per_second: 5\n")
+        file.write("limits:\n  environmentReadsPerSecond: 20\n"
+                   "  environmentWritesPerSecond: 5\n")
     server = start_slipway("--config", path, "--instances", "1")
     noisy = Tenant(server, OTHER)
     ours = Fleet(server)

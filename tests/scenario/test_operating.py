@@ -135,8 +135,8 @@ def test_the_audit_log_can_be_rotated(start_slipway):
      "slipway.yaml:3: unknown key 'log.levle'; did you mean 'log.level'?"),
     ("log: info\n", "slipway.yaml:1: 'log' must have keys below it"),
     ("log:\n  level: loud\n", "slipway.yaml:2: log.level: 'loud' is not one of"),
-    ("http:\n  body_max: many\n", "slipway.yaml:2: http.body_max: must be a number"),
-    ("http:\n  body_max: 1\n", "slipway.yaml:2: http.body_max: must be a number from 1024"),
+    ("http:\n  bodyMax: many\n", "slipway.yaml:2: http.bodyMax: must be a number"),
+    ("http:\n  bodyMax: 1\n", "slipway.yaml:2: http.bodyMax: must be a number from 1024"),
     ("ephemeral: 3\n", "slipway.yaml:1: ephemeral: must be true or false"),
     ("- a\n", "slipway.yaml:1: must have keys"),
     ("a: [\n", "slipway.yaml"),
@@ -417,7 +417,7 @@ def test_sigterm_lets_requests_finish(start_slipway):
 
 def test_a_slow_client_does_not_hold_up_the_end(start_slipway, tmp_path):
     config = tmp_path / "slipway.yaml"
-    config.write_text("drain_seconds: 1\n")
+    config.write_text("drainSeconds: 1\n")
     server = start_slipway("--config", config)
     host, port = server.url.split("//")[1].split(":")
     with socket.create_connection((host, int(port)), timeout=DEADLINE) as slow:

@@ -264,7 +264,7 @@ def test_12_ping_needs_no_signature(slipway):
 
 def test_throttling_says_when_to_come_back(start_slipway, tmp_path):
     config = tmp_path / "slipway.yaml"
-    config.write_text("limits:\n  reads_per_second: 1\n")
+    config.write_text("limits:\n  readsPerSecond: 1\n")
     server = start_slipway("--config", config)
 
     def throttled():
