@@ -109,6 +109,11 @@ struct kube_resource {
  * is none, with a sentence that says which versions are known and which are offered. */
 int kube_resource_find(struct kube_client *client, const struct kube_kind *kind,
 	struct kube_resource *ret_resource, struct err *err);
+/* The kind of objects that have this apiVersion ("apps/v1", "v1") and kind ("Deployment"), as the server
+ * offers it: for objects that are known at run time only. It lives as long as the client. -ENOENT: the server
+ * has no such kind now (asked each time); -EINVAL: these cannot be an apiVersion and a kind. */
+int kube_kind_find(struct kube_client *client, struct span api_version, struct span kind,
+	const struct kube_kind **ret_kind, struct err *err);
 /* Forgets what the server offers, after it was upgraded, or a resource definition made. */
 void kube_discovery_forget(struct kube_client *client);
 

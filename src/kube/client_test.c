@@ -458,6 +458,62 @@ static void test_discovery(void **state)
 	test_world_end(&world);
 }
 
+static void test_kinds_by_name(void **state)
+{
+	static const struct test_step steps[] = {
+		STEP("GET /api/v1 HTTP", 200,
+			RESOURCES("{\"name\":\"pods/status\",\"kind\":\"Pod\",\"namespaced\":true},"
+				  "{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}")),
+		/* Not known is asked again: a definition may have been created. */
+		STEP("GET /apis/example.com/v2 HTTP", 404, "404 page not found"),
+		STEP("GET /apis/example.com/v2 HTTP", 200,
+			RESOURCES("{\"name\":\"things\",\"kind\":\"Thing\",\"namespaced\":false}")),
+		STEP("GET /apis/example.com/v2 HTTP", 200,
+			RESOURCES("{\"name\":\"things\",\"kind\":\"Thing\",\"namespaced\":false}")),
+		STEP("GET /apis/example.com/v2/things/a HTTP", 200, "{}"),
+		/* The same kind in an older version has a path of its own. */
+		STEP("GET /apis/example.com/v1 HTTP", 200,
+			RESOURCES("{\"name\":\"things\",\"kind\":\"Thing\",\"namespaced\":false}")),
+		STEP("GET /apis/example.com/v1 HTTP", 200,
+			RESOURCES("{\"name\":\"things\",\"kind\":\"Thing\",\"namespaced\":false}")),
+		STEP("GET /apis/example.com/v1/things/a HTTP", 200, "{}"),
+	};
+	struct test_world world;
+	const struct kube_kind *kind, *again;
+	struct kube_target target = {.name = SPAN("a")};
+	struct json *answer;
+	struct err err;
+
+	(void)state;
+	test_world_begin(&world, steps, LENGTH(steps));
+	assert_int_equal(kube_kind_find(world.client, SPAN("v1"), SPAN("Pod"), &kind, &err), 0);
+	assert_int_equal(kube_kind_find(world.client, SPAN("v1"), SPAN("Pod"), &again, &err), 0);
+	assert_ptr_equal(kind, again);
+	assert_string_equal(kind->plural, "pods");
+	assert_string_equal(kind->group, "");
+	assert_true(kind->namespaced);
+	assert_int_equal(kube_kind_find(world.client, SPAN("example.com/v2"), SPAN("Thing"), &kind,
+				 &err),
+		-ENOENT);
+	assert_string_equal(err.message, "the server has no Thing of version example.com/v2");
+	for (int i = 0; i < 2; i++) {
+		struct span version = i == 0 ? SPAN("example.com/v2") : SPAN("example.com/v1");
+
+		assert_int_equal(kube_kind_find(world.client, version, SPAN("Thing"), &kind, &err),
+			0);
+		assert_string_equal(kind->plural, "things");
+		assert_string_equal(kind->group, "example.com");
+		assert_false(kind->namespaced);
+		target.kind = kind;
+		assert_int_equal(kube_get(world.client, &target, NULL, world.arena, &answer, &err),
+			0);
+	}
+	assert_int_equal(kube_kind_find(world.client, SPAN("a/b/c"), SPAN("Thing"), &kind, &err),
+		-EINVAL);
+	assert_int_equal(kube_kind_find(world.client, SPAN("v1"), SPAN(""), &kind, &err), -EINVAL);
+	test_world_end(&world);
+}
+
 /* ---- lists ---- */
 
 #define PAGE(token, items)                                                                         \
@@ -638,6 +694,7 @@ int main(void)
 		cmocka_unit_test(test_rate_limit),
 		cmocka_unit_test(test_cancelling),
 		cmocka_unit_test(test_discovery),
+		cmocka_unit_test(test_kinds_by_name),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_logs),
 		cmocka_unit_test(test_eviction),

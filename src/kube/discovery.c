@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "kube/request.h"
 
-#define KEY_SIZE (KUBE_NAME_MAX * 2 + 2)
+#define KEY_SIZE (KUBE_NAME_MAX * 2 + KUBE_WORD_SIZE + 3)
 
 struct kube_found {
 	struct kube_resource resource;
@@ -25,7 +25,8 @@ struct kube_found {
 
 static struct span make_key(const struct kube_kind *kind, char key[KEY_SIZE])
 {
-	snprintf(key, KEY_SIZE, "%s/%s", kind->plural, kind->group);
+	/* With the version: a kind found by its apiVersion has that one, whatever else the server offers. */
+	snprintf(key, KEY_SIZE, "%s/%s/%s", kind->plural, kind->group, kind->versions[0]);
 	return span_of(key);
 }
 
@@ -39,6 +40,7 @@ static void clear_found(struct map *map)
 void kube_discovery_clear(struct kube_client *client)
 {
 	clear_found(&client->resources);
+	clear_found(&client->kinds);
 }
 
 void kube_discovery_forget(struct kube_client *client)
@@ -198,6 +200,108 @@ int kube_discovery_find(struct kube_client *client, const struct kube_kind *kind
 	}
 	remember(client, kind, NULL);
 	return fail_missing(client, kind, options, true, err);
+}
+
+/* ---- kinds by apiVersion and kind ---- */
+
+/* A kind with its texts behind it, in one block. */
+struct resolved_kind {
+	struct kube_kind kind; /* first */
+	char texts[];
+};
+
+static const char *append_text(char **end, struct span text)
+{
+	char *start = *end;
+
+	memcpy(start, text.data, text.length);
+	*end = start + text.length + 1; /* the block is zeroed */
+	return start;
+}
+
+static struct resolved_kind *make_kind(struct span group, struct span version, struct span name,
+	struct span plural, bool namespaced)
+{
+	struct resolved_kind *resolved =
+		memory_allocate(sizeof(*resolved) + group.length + version.length + name.length +
+				plural.length + 4);
+	char *end = resolved->texts;
+
+	resolved->kind.group = append_text(&end, group);
+	resolved->kind.versions[0] = append_text(&end, version);
+	resolved->kind.kind = append_text(&end, name);
+	resolved->kind.plural = append_text(&end, plural);
+	resolved->kind.namespaced = namespaced;
+	return resolved;
+}
+
+/* The plural of a kind in the server's list of resources; subresources have a slash in their names. */
+static const struct json *find_resource(const struct json *answer, struct span kind)
+{
+	JSON_EACH_ITEM (json_get(answer, "resources"), item) {
+		struct span plural = json_get_text(item, "name");
+
+		if (span_equal(json_get_text(item, "kind"), kind) && kube_is_path_segment(plural))
+			return item;
+	}
+	return NULL;
+}
+
+/* Keeps the first of two that were resolved at once. */
+static const struct kube_kind *remember_kind(struct kube_client *client, struct span key,
+	struct resolved_kind *resolved)
+{
+	struct resolved_kind *before;
+
+	lock_take(&client->lock);
+	before = map_get(&client->kinds, key);
+	if (!before)
+		map_put(&client->kinds, key, resolved);
+	lock_release(&client->lock);
+	if (before)
+		free(resolved);
+	return before ? &before->kind : &resolved->kind;
+}
+
+int kube_kind_find(struct kube_client *client, struct span api_version, struct span kind,
+	const struct kube_kind **ret_kind, struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct span key, path, group = SPAN(""), version = api_version;
+	const struct json *resource;
+	struct resolved_kind *known;
+	struct json *answer;
+	int r;
+
+	span_split(api_version, '/', &group, &version);
+	if (!kube_is_path_segment(version) || version.length >= KUBE_WORD_SIZE ||
+		(group.length > 0 && !kube_is_path_segment(group)))
+		return err_set(err, -EINVAL, "'%.*s' is not an apiVersion", (int)api_version.length,
+			api_version.data ? api_version.data : "");
+	if (!kube_is_path_segment(kind))
+		return err_set(err, -EINVAL, "'%.*s' is not a kind", (int)kind.length,
+			kind.data ? kind.data : "");
+	key = arena_format(arena, "%.*s %.*s", SPAN_ARGS(api_version), SPAN_ARGS(kind));
+	lock_take(&client->lock);
+	known = map_get(&client->kinds, key);
+	lock_release(&client->lock);
+	if (known) {
+		*ret_kind = &known->kind;
+		return 0;
+	}
+	path = group.length > 0 ? arena_format(arena, "/apis/%.*s", SPAN_ARGS(api_version))
+				: arena_format(arena, "/api/%.*s", SPAN_ARGS(version));
+	r = ask(client, path.data, NULL, arena, &answer, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	resource = r == 0 ? find_resource(answer, kind) : NULL;
+	if (!resource)
+		return err_set(err, -ENOENT, "the server has no %.*s of version %.*s",
+			SPAN_ARGS(kind), SPAN_ARGS(api_version));
+	*ret_kind = remember_kind(client, key,
+		make_kind(group, version, kind, json_get_text(resource, "name"),
+			json_get_bool(resource, "namespaced", true)));
+	return 0;
 }
 
 int kube_resource_find(struct kube_client *client, const struct kube_kind *kind,

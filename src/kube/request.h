@@ -35,6 +35,7 @@ struct kube_client {
 	double tokens; /* below zero: how much is taken of the time to come */
 	int64_t filled_us;
 	struct map resources; /* of struct kube_found (discovery.c) */
+	struct map kinds;     /* found by apiVersion and kind; never forgotten */
 	char eviction_version[KUBE_WORD_SIZE];
 	struct kube_client_statistics statistics;
 };
