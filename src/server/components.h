@@ -34,11 +34,19 @@
 #define SERVER_PROGRAMS_MAX 64   /* in tasks, run for clients: each has a thread */
 #define SERVER_STREAMS_MAX 10000 /* of changes, and of logs */
 #define SERVER_REST_OPERATIONS_MAX 128
+#define SERVER_CHANGE_OPERATIONS_MAX 16 /* that stream changes */
 
 /* Service "slipway": the operations of all folders that have some. See rest_wire.c. */
 struct rest_service {
 	struct aws_service service;
 	struct aws_operation operations[SERVER_REST_OPERATIONS_MAX];
+};
+
+/* change_streams.c: an operation of an engine that streams changes, with the context of that engine. */
+struct change_operation {
+	struct server *server;
+	const struct delivery_stream_operation *operation;
+	void *context;
 };
 
 struct server {
@@ -70,6 +78,8 @@ struct server {
 	bool task_folder_is_temporary;
 	_Atomic unsigned programs;                    /* see task_exec.c */
 	struct streams *change_streams, *log_streams; /* NULL: not yet */
+	struct change_operation change_operations[SERVER_CHANGE_OPERATIONS_MAX];
+	size_t change_operation_count;
 	struct lock exec_lock;
 	struct map exec_sessions; /* guarded by the lock: see task_exec.c */
 	struct http_server *http;
@@ -204,12 +214,12 @@ void task_target_refuse(struct server *server, struct http_exchange *exchange, i
 int streams_reserve_for(struct streams *streams, struct aws_request *request,
 	struct stream **ret_stream);
 
-/* task_logs.c, task_exec.c, state_streams.c */
+/* task_logs.c, task_exec.c, change_streams.c */
 void task_logs_register(struct server *server);
 int task_logs_open(struct server *server, struct err *err);
 void task_exec_register(struct server *server);
-void state_streams_register(struct server *server);
-int state_streams_open(struct server *server, struct err *err);
+void change_streams_register(struct server *server);
+int change_streams_open(struct server *server, struct err *err);
 
 /* wire.c */
 void wire_handle(struct server *server, struct http_exchange *exchange,

@@ -269,10 +269,10 @@ static int open_parts(struct server *server, struct err *err)
 	traffic_register(server);
 	task_logs_register(server);
 	task_exec_register(server);
-	state_streams_register(server);
+	change_streams_register(server);
 	rest_register(server);
 	server->runner = runner_threads_new(server->clock, server->random);
-	code = state_streams_open(server, err);
+	code = change_streams_open(server, err);
 	if (code == 0)
 		code = task_logs_open(server, err);
 	if (code == 0)

@@ -3,8 +3,9 @@
  * consumers see it, so learning whether a task definition has a health check is a change of its tasks, too.
  */
 #include "base/memory.h"
-#include "delivery/observe/change_log.h"
+#include "delivery/change_log.h"
 #include "delivery/observe/observe_internal.h"
+#include "delivery/observe/replica_change.h"
 
 /* ---- what changes ---- */
 
@@ -26,7 +27,7 @@ static void replica_changed(void *context, const struct replica_change *change)
 
 	reported.task_before = settled(cluster_ref, change->task_before, &before);
 	reported.task_after = settled(cluster_ref, change->task_after, &after);
-	change_log_add(cluster_ref->log, &reported);
+	change_log_add(cluster_ref->log, replica_change_keep(&reported));
 }
 
 void observe_follow_replica(struct observed_cluster *cluster_ref)
@@ -49,7 +50,7 @@ void observed_cluster_settled(struct observed_cluster *cluster_ref, struct span 
 			!span_equal(task->task_definition, task_definition))
 			continue;
 		before.health = OBSERVE_HEALTH_UNSURE;
-		change_log_add(cluster_ref->log, &change);
+		change_log_add(cluster_ref->log, replica_change_keep(&change));
 	}
 }
 
@@ -88,17 +89,18 @@ static void copy_instances(const struct observed_cluster *cluster_ref, struct ar
 /* Under the lock. */
 static int follow(struct observer *service, struct observed_cluster *cluster_ref,
 	const uint64_t *position, void (*wake)(void *context), void *context, struct arena *arena,
-	struct observe_snapshot *snapshot, struct change_log_reader **ret_tail)
+	struct observe_snapshot *snapshot, struct change_log_reader **ret_reader)
 {
 	if (!cluster_ref || !cluster_ref->remote || !cluster_ref->complete)
 		return -EAGAIN;
 	if (!cluster_ref->log) {
-		cluster_ref->log = change_log_new((uint64_t)runner_wall_ms(service->runner) * 1000);
+		cluster_ref->log = change_log_new(&replica_change_log_type,
+			(uint64_t)runner_wall_ms(service->runner) * 1000);
 		change_log_set_observed(cluster_ref->log, cluster_ref->listed_ms);
 		observe_follow_replica(cluster_ref);
 	}
-	*ret_tail = change_log_reader_open(cluster_ref->log, position, wake, context);
-	if (!*ret_tail)
+	*ret_reader = change_log_reader_open(cluster_ref->log, position, wake, context);
+	if (!*ret_reader)
 		return -ESTALE;
 	if (!position) {
 		copy_tasks(cluster_ref, arena, snapshot);
@@ -109,14 +111,15 @@ static int follow(struct observer *service, struct observed_cluster *cluster_ref
 
 int observe_follow(struct observer *service, struct span cluster_ref, const uint64_t *position,
 	void (*wake)(void *context), void *context, struct arena *arena,
-	struct observe_snapshot *ret_snapshot, struct change_log_reader **ret_tail, struct err *err)
+	struct observe_snapshot *ret_snapshot, struct change_log_reader **ret_reader,
+	struct err *err)
 {
 	int code;
 
 	*ret_snapshot = (struct observe_snapshot){0};
 	lock_take(&service->lock);
 	code = follow(service, map_get(&service->cluster_refs, cluster_ref), position, wake,
-		context, arena, ret_snapshot, ret_tail);
+		context, arena, ret_snapshot, ret_reader);
 	lock_release(&service->lock);
 	if (code == -ESTALE)
 		return err_set(err, -ESTALE,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "delivery/observe/change_log.h"
+#include "delivery/change_log.h"
 #include "delivery/observe/observe_internal.h"
 
 /* Changes of clusters of this server come in order: nothing old ever comes. */

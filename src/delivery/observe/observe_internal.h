@@ -90,9 +90,6 @@ void observed_cluster_advanced(struct observer *service, struct observed_cluster
 	struct observe_changes *changes);
 
 /* source_own.c: clusters of this server, from the store's change feed. */
-/* An object of ECS as an instance or task; texts may be those of the object. */
-struct observe_instance source_own_instance(const struct store_object *object, struct arena *arena);
-struct observe_task source_own_task(const struct store_object *object, struct arena *arena);
 int source_own_new(struct observer *service, struct source_own **ret_own, struct err *err);
 void source_own_free(struct source_own *own); /* its thread has ended; NULL is fine */
 /* There is a new cluster, or a consumer waits for a resource version. From any thread. */
@@ -149,7 +146,7 @@ struct observe_snapshot {
  * cluster; -EAGAIN: the cluster is not replicated now. */
 int observe_follow(struct observer *service, struct span cluster_ref, const uint64_t *position,
 	void (*wake)(void *context), void *context, struct arena *arena,
-	struct observe_snapshot *ret_snapshot, struct change_log_reader **ret_tail,
+	struct observe_snapshot *ret_snapshot, struct change_log_reader **ret_reader,
 	struct err *err);
 /* Under the lock: what changes in its replica goes into its log, if it has one. */
 void observe_follow_replica(struct observed_cluster *cluster_ref);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "delivery/observe/document.h"
 #include "delivery/observe/observe_internal.h"
+#include "delivery/observe/source_own.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/task.h"
 

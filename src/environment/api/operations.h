@@ -7,6 +7,7 @@
 
 #include "aws/service.h"
 #include "delivery/observe/observe.h"
+#include "delivery/stream.h"
 #include "environment/model/context.h"
 
 /* Rows for the table of service "slipway", sorted by name. */
@@ -40,8 +41,9 @@ int state_api_instance(struct aws_request *request);
 int state_api_instances(struct aws_request *request);
 int state_api_tasks(struct aws_request *request);
 int state_api_events(struct aws_request *request);
-/* state_stream.c */
-int state_stream_check(struct aws_request *request);
+/* state_stream.c: rows for the server's table of streams, with the same context as the operations. */
+extern const struct delivery_stream_operation environment_streams[];
+extern const size_t environment_stream_count;
 
 /* ---- shared by operations ---- */
 

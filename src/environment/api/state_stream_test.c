@@ -1,5 +1,4 @@
-/* Streams of changes: whatever happens meanwhile, and wherever a reader is cut off, nothing comes twice and nothing is
- * lost. */
+/* Streams of changes: no change is lost and none comes twice, also when a reader is cut off anywhere and resumes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,6 @@
 #include "ecs/test_server.h"
 #include "ecs/test_tasks.h"
 #include "environment/api/operations.h"
-#include "environment/api/state_stream.h"
 
 #define SEEDS 20
 #define STEPS 200
@@ -49,40 +47,45 @@ static void bench_free(struct bench *bench)
 	free(bench);
 }
 
-static int open_stream(struct bench *bench, const char *input, bool instances,
-	struct state_stream **ret_stream)
+static const char *open_stream(struct bench *bench, const char *input, bool instances,
+	struct delivery_stream **ret_stream)
 {
+	static char failure[64];
 	_arena_ struct arena *arena = arena_new(0);
 	struct span text = arena_copy_span(arena, span_of(input));
+	struct daemon_context context = {.store = bench->server->store};
+	struct aws_request request = {
+		.caller = &bench->server->caller, .context = &context, .arena = arena};
+	_view_ struct store_view *view = store_view_open(bench->server->store);
 	struct json *parsed;
-	struct state_stream_config config = {.store = bench->server->store,
-		.caller = &bench->server->caller,
-		.instances = instances,
-		.wake = wake,
-		.context = bench};
 
 	for (size_t i = 0; i < text.length; i++)
 		if (text.data[i] == '\'')
 			((char *)text.data)[i] = '"';
 	assert_int_equal(json_parse(text, arena, &parsed, NULL), 0);
-	config.input = parsed;
-	return state_stream_open(&config, ret_stream, NULL);
+	request.input = parsed;
+	request.view = view;
+	if (environment_streams[instances ? 0 : 1].open(&request,
+		    (struct delivery_stream_wake){wake, bench}, ret_stream) == 0)
+		return "";
+	snprintf(failure, sizeof(failure), "%s", request.failure.type);
+	return failure;
 }
 
-static void read_all(struct state_stream *stream, struct buffer *out)
+static void read_all(struct delivery_stream *stream, struct buffer *out)
 {
-	while (state_stream_read(stream, out) > 0)
+	while (delivery_stream_read(stream, out) > 0)
 		continue;
 }
 
-static size_t count_of(const struct buffer *text, const char *words)
+static size_t count_of(const struct buffer *text, const char *needle)
 {
 	const char *at = text->length > 0 ? text->data : "";
 	size_t count = 0;
 
-	while ((at = strstr(at, words))) {
+	while ((at = strstr(at, needle))) {
 		count++;
-		at += strlen(words);
+		at += strlen(needle);
 	}
 	return count;
 }
@@ -100,13 +103,13 @@ static void test_snapshot_then_changes(void **state)
 {
 	struct bench *bench = bench_new(0);
 	_buffer_ struct buffer lines = {0}, more = {0}, mine = {0};
-	struct state_stream *stream, *filtered;
+	struct delivery_stream *stream, *filtered;
 	char one[TEST_ID_SIZE], two[TEST_ID_SIZE];
 
 	(void)state;
 	start_task(bench, "env:log", one);
-	assert_int_equal(open_stream(bench, "{}", false, &stream), 0);
-	assert_int_equal(open_stream(bench, "{'environment':'other'}", false, &filtered), 0);
+	assert_string_equal(open_stream(bench, "{}", false, &stream), "");
+	assert_string_equal(open_stream(bench, "{'environment':'other'}", false, &filtered), "");
 	read_all(stream, &lines);
 	assert_int_equal(count_of(&lines, "\"snapshot\""), 1);
 	assert_int_equal(count_of(&lines, "\"position\""), 1);
@@ -120,33 +123,33 @@ static void test_snapshot_then_changes(void **state)
 	assert_int_equal(count_of(&more, "\"RUNNING\",\"desiredStatus\""), 1);
 	read_all(filtered, &mine);
 	assert_int_equal(count_of(&mine, "\"task\":"), 0);
-	state_stream_free(stream);
-	state_stream_free(filtered);
+	delivery_stream_free(stream);
+	delivery_stream_free(filtered);
 	bench_free(bench);
 }
 
-/* What clients do not see is no change. */
+/* A change of the object that clients do not see. */
 static void same_again(struct task_facts *facts)
 {
 	(void)facts;
 }
 
-static void test_nothing_new_is_not_told(void **state)
+static void test_invisible_changes_are_not_reported(void **state)
 {
 	struct bench *bench = bench_new(0);
 	_buffer_ struct buffer lines = {0};
-	struct state_stream *stream;
+	struct delivery_stream *stream;
 	char id[TEST_ID_SIZE];
 
 	(void)state;
 	start_task(bench, "g", id);
-	assert_int_equal(open_stream(bench, "{}", false, &stream), 0);
+	assert_string_equal(open_stream(bench, "{}", false, &stream), "");
 	read_all(stream, &lines);
 	buffer_clear(&lines);
 	test_change_task(bench->server, "web", id, same_again);
 	read_all(stream, &lines);
 	assert_int_equal(lines.length, 0);
-	state_stream_free(stream);
+	delivery_stream_free(stream);
 	bench_free(bench);
 }
 
@@ -154,11 +157,11 @@ static void test_instances(void **state)
 {
 	struct bench *bench = bench_new(0);
 	_buffer_ struct buffer lines = {0};
-	struct state_stream *stream;
+	struct delivery_stream *stream;
 	char id[TEST_ID_SIZE];
 
 	(void)state;
-	assert_int_equal(open_stream(bench, "{'cluster':'web'}", true, &stream), 0);
+	assert_string_equal(open_stream(bench, "{'cluster':'web'}", true, &stream), "");
 	read_all(stream, &lines);
 	assert_int_equal(count_of(&lines, "\"snapshot\""), 1);
 	buffer_clear(&lines);
@@ -173,38 +176,38 @@ static void test_instances(void **state)
 	assert_true(count_of(&lines, "\"prod\"") >= 1);
 	assert_int_equal(count_of(&lines, id), 0);
 	assert_true(count_of(&lines, "\"deleted\"") + count_of(&lines, "\"updated\"") >= 2);
-	state_stream_free(stream);
+	delivery_stream_free(stream);
 	bench_free(bench);
 }
 
-static void test_other_accounts_are_not_told(void **state)
+static void test_other_accounts_are_not_reported(void **state)
 {
 	struct bench *bench = bench_new(0);
 	_buffer_ struct buffer lines = {0};
-	struct state_stream *stream;
+	struct delivery_stream *stream;
 	char id[TEST_ID_SIZE];
 
 	(void)state;
 	start_task(bench, "g", id);
 	bench->server->caller.account = SPAN("210987654321");
-	assert_int_equal(open_stream(bench, "{}", false, &stream), 0);
+	assert_string_equal(open_stream(bench, "{}", false, &stream), "");
 	bench->server->caller.account = SPAN("123456789012");
 	start_task(bench, "g", id);
 	read_all(stream, &lines);
 	assert_int_equal(count_of(&lines, "\"task\":"), 0);
-	state_stream_free(stream);
+	delivery_stream_free(stream);
 	bench_free(bench);
 }
 
 /* The number behind the last `"entityVersion":` */
 static unsigned long long last_version(const struct buffer *lines)
 {
-	static const char words[] = "\"entityVersion\":";
+	static const char needle[] = "\"entityVersion\":";
 	const char *at = lines->length > 0 ? lines->data : "";
 	unsigned long long version = 0;
 
-	while ((at = strstr(at, words))) {
-		at += strlen(words);
+	while ((at = strstr(at, needle))) {
+		at += strlen(needle);
 		version = strtoull(at, NULL, 10);
 	}
 	return version;
@@ -226,15 +229,15 @@ static void test_cut_anywhere_and_resumed(void **state)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct bench *bench = bench_new(0);
 		_buffer_ struct buffer whole = {0}, parts = {0}, all = {0};
-		struct state_stream *through, *cut;
+		struct delivery_stream *through, *cut;
 		struct random_seeded random;
 		char ids[STEPS][TEST_ID_SIZE], input[64];
 		unsigned long long version;
 		size_t count = 0;
 
 		random_seeded_init(&random, seed);
-		assert_int_equal(open_stream(bench, "{}", false, &through), 0);
-		assert_int_equal(open_stream(bench, "{}", false, &cut), 0);
+		assert_string_equal(open_stream(bench, "{}", false, &through), "");
+		assert_string_equal(open_stream(bench, "{}", false, &cut), "");
 		for (size_t i = 0; i < STEPS; i++) {
 			_buffer_ struct buffer lines = {0};
 
@@ -251,11 +254,11 @@ static void test_cut_anywhere_and_resumed(void **state)
 			add_changes(&lines, &parts);
 			if (last_version(&lines) == 0)
 				continue;
-			/* It is cut off, and comes back with the last it has seen. */
+			/* It is cut off, and resumes from the last position that it has seen. */
 			version = last_version(&lines);
-			state_stream_free(cut);
+			delivery_stream_free(cut);
 			snprintf(input, sizeof(input), "{'entityVersion':%llu}", version);
-			assert_int_equal(open_stream(bench, input, false, &cut), 0);
+			assert_string_equal(open_stream(bench, input, false, &cut), "");
 		}
 		{
 			_buffer_ struct buffer lines = {0};
@@ -268,31 +271,33 @@ static void test_cut_anywhere_and_resumed(void **state)
 		buffer_add_char(&all, '\0');
 		buffer_add_char(&parts, '\0');
 		assert_string_equal(parts.data, all.data);
-		state_stream_free(through);
-		state_stream_free(cut);
+		delivery_stream_free(through);
+		delivery_stream_free(cut);
 		bench_free(bench);
 	}
 }
 
-static void test_too_old_is_told(void **state)
+static void test_too_old_is_reported(void **state)
 {
 	struct bench *bench = bench_new(4096);
 	_buffer_ struct buffer lines = {0};
-	struct state_stream *stream;
+	struct delivery_stream *stream;
 	char id[TEST_ID_SIZE];
 	int code;
 
 	(void)state;
-	assert_int_equal(open_stream(bench, "{}", false, &stream), 0);
+	assert_string_equal(open_stream(bench, "{}", false, &stream), "");
 	read_all(stream, &lines);
 	for (int i = 0; i < 200; i++)
 		start_task(bench, "g", id);
-	while ((code = state_stream_read(stream, &lines)) > 0)
+	while ((code = delivery_stream_read(stream, &lines)) > 0)
 		continue;
 	assert_int_equal(code, -EOVERFLOW);
-	state_stream_free(stream);
-	assert_int_equal(open_stream(bench, "{'entityVersion':3}", false, &stream), -ESTALE);
-	assert_int_equal(open_stream(bench, "{'entityVersion':99999999}", false, &stream), -ESTALE);
+	delivery_stream_free(stream);
+	assert_string_equal(open_stream(bench, "{'entityVersion':3}", false, &stream),
+		"EntityVersionTooOldException");
+	assert_string_equal(open_stream(bench, "{'entityVersion':99999999}", false, &stream),
+		"EntityVersionTooOldException");
 	bench_free(bench);
 }
 
@@ -300,11 +305,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_snapshot_then_changes),
-		cmocka_unit_test(test_nothing_new_is_not_told),
+		cmocka_unit_test(test_invisible_changes_are_not_reported),
 		cmocka_unit_test(test_instances),
-		cmocka_unit_test(test_other_accounts_are_not_told),
+		cmocka_unit_test(test_other_accounts_are_not_reported),
 		cmocka_unit_test(test_cut_anywhere_and_resumed),
-		cmocka_unit_test(test_too_old_is_told),
+		cmocka_unit_test(test_too_old_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

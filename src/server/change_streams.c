@@ -1,6 +1,10 @@
-/* StreamTasks and StreamInstances: streams of changes (environment/api/state_stream.h) as the source of a stream. */
+/*
+ * Operations that stream changes: each engine has a table of them (delivery/stream.h), and here a stream of theirs becomes
+ * the source of an answer (server/streams.h).
+ */
+#include "base/memory.h"
+#include "delivery/stream.h"
 #include "environment/api/operations.h"
-#include "environment/api/state_stream.h"
 #include "server/components.h"
 #include "server/streams.h"
 
@@ -9,7 +13,7 @@
 
 struct changes {
 	struct runner *runner;
-	struct state_stream *stream;
+	struct delivery_stream *stream;
 	int64_t line_us; /* of the last line */
 };
 
@@ -17,13 +21,13 @@ static int read_changes(void *source, struct buffer *out, struct stream_turn *re
 {
 	struct changes *changes = source;
 	int64_t now = runner_now_us(changes->runner);
-	int code = state_stream_read(changes->stream, out);
+	int code = delivery_stream_read(changes->stream, out);
 
 	if (code < 0)
 		return code;
 	ret_turn->more = code > 0;
 	if (out->length == 0 && now >= changes->line_us + POSITION_US)
-		state_stream_report_position(changes->stream, out);
+		delivery_stream_write_position(changes->stream, out);
 	if (out->length > 0)
 		changes->line_us = now;
 	ret_turn->again_us = changes->line_us + POSITION_US - now;
@@ -40,7 +44,7 @@ static void end_changes(void *source, enum stream_end reason, struct buffer *out
 	};
 	const struct changes *changes = source;
 
-	state_stream_report_end(changes->stream, names[reason], out);
+	delivery_stream_write_end(changes->stream, names[reason], out);
 }
 
 static void refuse_changes(void *source, struct http_exchange *exchange, int code,
@@ -54,7 +58,7 @@ static void free_changes(void *source)
 {
 	struct changes *changes = source;
 
-	state_stream_free(changes->stream);
+	delivery_stream_free(changes->stream);
 	free(changes);
 }
 
@@ -84,64 +88,55 @@ static void begin(void *context, struct http_exchange *exchange)
 	stream_begin(beginning->stream, &operations, beginning->changes, exchange);
 }
 
-static int fail_open(struct aws_request *request, int code, const struct err *err)
-{
-	if (code == -ESTALE)
-		return aws_fail(request, "EntityVersionTooOldException", "%s", err->message);
-	aws_fail(request, "ServerException", "%s", err->message);
-	request->failure.transient = true;
-	return -EPERM;
-}
-
-/* The handler of environments answers with what the input means; a stream begins with that. */
 static int stream_changes(struct aws_request *request)
 {
-	struct server *server = request->context;
+	const struct change_operation *row = request->context;
+	struct server *server = row->server;
 	struct beginning *beginning = arena_allocate(request->arena, sizeof(*beginning));
-	struct state_stream_config config = {.store = server->store,
-		.state = server->environments.state,
-		.caller = request->caller,
-		.instances = strcmp(request->operation->name, "StreamInstances") == 0,
-		.wake = wake};
-	struct json *input = NULL;
-	struct err err = {0};
+	struct delivery_stream *stream;
 	int code;
 
-	request->context = &server->environments;
-	if (state_stream_check(request) < 0)
-		return -EPERM;
-	json_parse(arena_copy_span(request->arena, buffer_span(request->out)), request->arena,
-		&input, NULL);
-	buffer_reset(request->out);
-	config.input = input;
+	request->context = row->context;
 	code = streams_reserve_for(server->change_streams, request, &beginning->stream);
 	if (code < 0)
 		return code;
-	config.context = beginning->stream;
-	beginning->changes = memory_allocate(sizeof(*beginning->changes));
-	beginning->changes->runner = server->runner;
-	beginning->changes->line_us = runner_now_us(server->runner);
-	code = state_stream_open(&config, &beginning->changes->stream, &err);
+	code = row->operation->open(request, (struct delivery_stream_wake){wake, beginning->stream},
+		&stream);
 	if (code < 0) {
-		free(beginning->changes);
 		stream_release(beginning->stream);
-		return fail_open(request, code, &err);
+		return code;
 	}
+	beginning->changes = memory_allocate(sizeof(*beginning->changes));
+	*beginning->changes = (struct changes){.runner = server->runner,
+		.stream = stream,
+		.line_us = runner_now_us(server->runner)};
 	request->stream = (struct aws_stream){begin, beginning};
 	return 0;
 }
 
-static const struct aws_operation rows[] = {
-	{.name = "StreamInstances", .mode = AWS_STREAM, .run = stream_changes},
-	{.name = "StreamTasks", .mode = AWS_STREAM, .run = stream_changes},
-};
-
-void state_streams_register(struct server *server)
+static void add_operations(struct server *server, const struct delivery_stream_operation *rows,
+	size_t count, void *context)
 {
-	rest_add_operations(server, rows, LENGTH(rows), server);
+	if (server->change_operation_count + count > LENGTH(server->change_operations))
+		abort(); /* a program with more operations must raise the number */
+	for (size_t i = 0; i < count; i++) {
+		struct change_operation *row =
+			&server->change_operations[server->change_operation_count++];
+		const struct aws_operation operation = {
+			.name = rows[i].name, .mode = AWS_STREAM, .run = stream_changes};
+
+		*row = (struct change_operation){server, &rows[i], context};
+		rest_add_operations(server, &operation, 1, row);
+	}
 }
 
-int state_streams_open(struct server *server, struct err *err)
+void change_streams_register(struct server *server)
+{
+	add_operations(server, environment_streams, environment_stream_count,
+		&server->environments);
+}
+
+int change_streams_open(struct server *server, struct err *err)
 {
 	struct streams_config config = {.runner = server->runner,
 		.name = "streams of changes",
