@@ -100,6 +100,8 @@ struct runtime_container {
 	bool has_exit_code;
 	int exit_code;      /* 128 + signal when killed by one, as Docker says it */
 	struct span reason; /* "OutOfMemoryError: …", "CannotStartContainerError: …"; "" */
+	/* Of the check that made it UNHEALTHY: "exit code 1: OUTPUT"; "" otherwise, or not known */
+	struct span health_reason;
 	int64_t started_ms, stopped_ms; /* wall time; 0: not yet */
 	unsigned restarts;
 	struct runtime_binding *bindings;

@@ -141,6 +141,14 @@ static int open_store(struct server *server, struct err *err)
 		store.key_path = key_path;
 	}
 	code = store_open(&store, &server->store, err);
+	if (code == -EBUSY) {
+		_free_ char *message = memory_copy_string(err->message);
+
+		return err_set(err, code,
+			"open store: %s; if that is another slipway, end it, or start this one "
+			"with its own folder: --state DIR (state)",
+			message);
+	}
 	return code < 0 ? err_prefix(err, code, "open store") : 0;
 }
 
@@ -205,6 +213,11 @@ static int listen_http(struct server *server, struct err *err)
 		return code;
 	http.address = address;
 	code = http_server_open(&http, &server->http, err);
+	if (code == -EADDRINUSE)
+		return err_set(err, code,
+			"%s; another program, or another slipway, listens there: end it, or choose "
+			"another address with --listen ADDR:PORT (listen; port 0 takes a free one)",
+			arena_copy_string(arena, err->message));
 	if (code < 0)
 		return code;
 	server->url = memory_format(strchr(address, ':') ? "%s://[%s]:%u" : "%s://%s:%u",

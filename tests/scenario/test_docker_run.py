@@ -181,7 +181,8 @@ def test_what_becomes_unhealthy_says_so(slipway, ecs):
         "command": ["CMD-SHELL", "test -e /healthy"], "interval": 5, "timeout": 2, "retries": 1})))
     wait_for(ecs, arn, lambda task: task["healthStatus"] == "HEALTHY", "it is healthy")
     slipway_run(slipway, "exec", arn, "--", "rm", "/healthy")
-    wait_for(ecs, arn, lambda task: task["healthStatus"] == "UNHEALTHY", "it is unhealthy")
+    task = wait_for(ecs, arn, lambda task: task["healthStatus"] == "UNHEALTHY", "it is unhealthy")
+    assert task["containers"][0]["reason"] == "Health check failed: exit code 1"
     ecs.stop_task(task=arn)
     stopped(ecs, arn)
 

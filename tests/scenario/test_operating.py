@@ -244,7 +244,8 @@ def test_one_state_has_one_server(start_slipway):
     server = start_slipway()
     refused = command("up", "--listen", "127.0.0.1:0", "--dns", "127.0.0.1:0", "--state", server.state)
     assert refused.returncode == 1
-    assert "slipway.db" in refused.stderr
+    assert "slipway.db' is in use by another process; if that is another slipway, end it" in refused.stderr
+    assert "--state DIR" in refused.stderr
     assert server.boto().list_clusters()["clusterArns"] == []
 
 
@@ -253,7 +254,8 @@ def test_a_port_in_use_is_reported(start_slipway):
     address = server.url.split("//")[1]
     refused = command("up", "--listen", address, "--dns", "127.0.0.1:0", "--ephemeral")
     assert refused.returncode == 1
-    assert "in use" in refused.stderr
+    assert "Address already in use; another program, or another slipway, listens there" in refused.stderr
+    assert "--listen ADDR:PORT" in refused.stderr
 
 
 # ---- ephemeral ----

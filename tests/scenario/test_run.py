@@ -196,13 +196,41 @@ def test_health(ecs, mark, tmp_path):
     flag.write_text("")
     os.chmod(tmp_path, 0o777)
     arn, = run(ecs, define(ecs, "health", container(mark, LONG, healthCheck={
-        "command": ["CMD-SHELL", f"test -e {flag}"], "interval": 5, "timeout": 2, "retries": 1})))
+        "command": ["CMD-SHELL", f"cat {flag} && echo well"], "interval": 5, "timeout": 2, "retries": 1})))
     running(ecs, arn)
     task = wait_for(ecs, arn, lambda task: task["healthStatus"] == "HEALTHY", "it is healthy")
     assert task["containers"][0]["healthStatus"] == "HEALTHY"
+    assert "reason" not in task["containers"][0]
     flag.unlink()
     task = wait_for(ecs, arn, lambda task: task["healthStatus"] == "UNHEALTHY", "it is unhealthy")
     assert task["lastStatus"] == "RUNNING"  # ECS does not stop a standalone task for that
+    assert task["containers"][0]["reason"] == (
+        f"Health check failed: exit code 1: cat: {flag}: No such file or directory")
+    flag.write_text("")
+    task = wait_for(ecs, arn, lambda task: task["healthStatus"] == "HEALTHY", "it is healthy again")
+    assert "reason" not in task["containers"][0]
+    ecs.stop_task(task=arn)
+    stopped(ecs, arn)
+
+
+def test_output_of_health_checks(ecs, mark):
+    """A check that hangs, one that writes without end, and one that writes what is no text."""
+    checks = {"hangs": "echo waiting; sleep 1000", "floods": "yes | head -c 1000000; exit 3",
+              "binary": r"printf 'a\000\377\nb'; exit 4"}
+    arn, = run(ecs, define(ecs, "checks", *[
+        container(mark, LONG, name=name, healthCheck={
+            "command": ["CMD-SHELL", script], "interval": 5, "timeout": 2, "retries": 1})
+        for name, script in checks.items()]))
+
+    def reasons():
+        found = {item["name"]: item.get("reason") for item in
+                 ecs.describe_tasks(tasks=[arn])["tasks"][0]["containers"]}
+        return found if all(found.values()) else None
+
+    found = wait_until(reasons, "all are unhealthy")
+    assert found["hangs"] == "Health check failed: timed out after 2 s: waiting"
+    assert found["floods"].startswith("Health check failed: exit code 3: y y y") and len(found["floods"]) < 350
+    assert found["binary"] == "Health check failed: exit code 4: a?? b"
     ecs.stop_task(task=arn)
     stopped(ecs, arn)
 

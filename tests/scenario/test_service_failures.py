@@ -130,6 +130,16 @@ def test_surplus_instances_go_with_their_daemons(start_slipway, mark):
     remove(ecs, "agent")
 
 
+def test_events_have_the_output_of_failed_health_checks(ecs, mark):
+    sick = register(ecs, "sick", container(mark, LONG, healthCheck={
+        "command": ["CMD-SHELL", "echo no database; exit 2"], "interval": 5, "retries": 1}))
+    ecs.create_service(serviceName="sick", taskDefinition=sick, desiredCount=1)
+    event = wait_until(lambda: [text for text in messages(ecs, "sick") if "failed container health checks." in text],
+                       "the event", PATIENCE)[-1]
+    assert event.endswith("failed container health checks. Container app: Health check failed: exit code 2: no database")
+    remove(ecs, "sick")
+
+
 def log_lines(server, text):
     return [line for line in (json.loads(line) for line in server.stderr.splitlines() if line.startswith("{"))
             if text in line["message"]]

@@ -341,6 +341,24 @@ int service_launch_start(struct service_work *work, struct service_launch *launc
 	return 0;
 }
 
+/* " Container app: Health check failed: exit code 1: OUTPUT", as the task reports it; "" if it does not. */
+static struct span failed_check(struct service_work *work, const struct store_object *task)
+{
+	struct json *document;
+
+	if (json_parse(task->api, work->arena, &document, NULL) < 0)
+		return SPAN("");
+	JSON_EACH_ITEM (json_get(document, "containers"), container) {
+		struct span reason = json_get_text(container, "reason");
+
+		if (reason.length > 0 &&
+			span_is(json_get_text(container, "healthStatus"), "UNHEALTHY"))
+			return arena_format(work->arena, " Container %.*s: %.*s",
+				SPAN_ARGS(json_get_text(container, "name")), SPAN_ARGS(reason));
+	}
+	return SPAN("");
+}
+
 /* Why an unhealthy task is stopped, for it and for the events. */
 static int explain_unhealthy(struct service_work *work, const struct store_object *task,
 	struct span *ret_reason, struct err *err)
@@ -352,8 +370,8 @@ static int explain_unhealthy(struct service_work *work, const struct store_objec
 	*ret_reason = SPAN("Task failed container health checks");
 	if ((facts->checked && facts->health == TASK_HEALTH_UNHEALTHY) ||
 		!task_traffic_find_trouble(service_head(work), task, work->arena, &trouble))
-		return service_report(work, err, "(task %.*s) failed container health checks.",
-			SPAN_ARGS(facts->id));
+		return service_report(work, err, "(task %.*s) failed container health checks.%.*s",
+			SPAN_ARGS(facts->id), SPAN_ARGS(failed_check(work, task)));
 	*ret_reason =
 		arena_format(work->arena, "Task failed ELB health checks in (target-group %.*s)",
 			SPAN_ARGS(trouble.group_arn));

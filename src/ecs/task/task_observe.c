@@ -300,6 +300,11 @@ static struct json *observe_container(struct task_edit *edit, const struct json 
 	else if (seen->phase == RUNTIME_PENDING && task->reason.length > 0)
 		json_set_string(arena, container, "reason",
 			cut(task->reason)); /* the wait reason */
+	else if (seen->phase == RUNTIME_RUNNING && seen->health == RUNTIME_UNHEALTHY &&
+		 seen->health_reason.length > 0)
+		json_set_string(arena, container, "reason",
+			cut(arena_format(arena, "Health check failed: %.*s",
+				SPAN_ARGS(seen->health_reason))));
 	else if (seen->phase == RUNTIME_RUNNING)
 		json_unset(container, "reason");
 	if (edit->facts.network && task->address.length > 0)

@@ -132,6 +132,31 @@ static enum runtime_health health_of(const struct json *inspected)
 	return span_is(text, "unhealthy") ? RUNTIME_UNHEALTHY : RUNTIME_HEALTH_UNKNOWN;
 }
 
+/* The last check of State.Health.Log, as one line. */
+static void read_health_reason(const struct json *inspected, struct docker_facts *facts)
+{
+	const struct json *log = json_path(inspected, "State.Health.Log");
+	size_t count = json_array_count(log), length;
+	const struct json *last = count > 0 ? json_item(log, count - 1) : NULL;
+	struct span output = json_get_text(last, "Output");
+	int64_t code = json_get_integer(last, "ExitCode", 0);
+
+	if (code == 0)
+		return;
+	output = span_trim(output.data ? output : SPAN(""));
+	if (code < 0)
+		copy_text(facts->health_reason, sizeof(facts->health_reason), output);
+	else
+		snprintf(facts->health_reason, sizeof(facts->health_reason), "exit code %lld%s%.*s",
+			(long long)code, output.length > 0 ? ": " : "", SPAN_ARGS(output));
+	length = strlen(facts->health_reason);
+	for (size_t i = 0; i < length; i++)
+		if (facts->health_reason[i] == '\n' || facts->health_reason[i] == '\t')
+			facts->health_reason[i] = ' ';
+		else if (facts->health_reason[i] < ' ' || facts->health_reason[i] > '~')
+			facts->health_reason[i] = '?';
+}
+
 /* "80/tcp" and [{"HostIp":"0.0.0.0","HostPort":"32768"}, …]: the same port once for each family. */
 static void read_port(struct span name, const struct json *list, struct arena *arena,
 	struct docker_facts *facts)
@@ -205,5 +230,7 @@ void docker_facts_read(const struct json *inspected, struct arena *arena,
 	if (facts->status == DOCKER_ENDED && facts->started_ns == 0)
 		facts->status = DOCKER_CREATED;
 	facts->health = health_of(inspected);
+	if (facts->health == RUNTIME_UNHEALTHY)
+		read_health_reason(inspected, facts);
 	read_network(json_get(inspected, "NetworkSettings"), arena, facts);
 }

@@ -21,6 +21,8 @@ enum docker_status {
 	DOCKER_ENDED,
 };
 
+#define DOCKER_HEALTH_MAX 320
+
 struct docker_facts {
 	enum docker_status status;
 	char id[DOCKER_ID_MAX + 1];
@@ -30,7 +32,8 @@ struct docker_facts {
 	char stop_signal[32];         /* the image's; "": SIGTERM */
 	int64_t started_ns, ended_ns; /* wall time; 0: not */
 	enum runtime_health health;
-	char address[DOCKER_ADDRESS_MAX]; /* in the first network that it has one in */
+	char health_reason[DOCKER_HEALTH_MAX]; /* of the last check, if it failed */
+	char address[DOCKER_ADDRESS_MAX];      /* in the first network that it has one in */
 	char mac[DOCKER_ADDRESS_MAX];
 	struct runtime_binding *bindings; /* without addresses; in the arena */
 	size_t binding_count;

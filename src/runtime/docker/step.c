@@ -194,6 +194,9 @@ static void observe_running(struct docker_state *state, size_t index,
 	}
 	if (container->health != facts->health) {
 		container->health = facts->health;
+		memcpy(state->health_reasons[index], facts->health_reason,
+			sizeof(facts->health_reason));
+		container->health_reason = span_of(state->health_reasons[index]);
 		state->changed = true;
 	}
 	observe_bindings(state, container, facts);

@@ -29,6 +29,8 @@ struct docker_state {
 	int64_t ended_ns
 		[RUNTIME_CONTAINERS_MAX]; /* the end that was counted last: a run ends once */
 	/* Not on disk: */
+	char health_reasons[RUNTIME_CONTAINERS_MAX]
+			   [DOCKER_HEALTH_MAX]; /* the record points to them */
 	int64_t killed_ms[RUNTIME_CONTAINERS_MAX];
 	bool unsaved; /* must be on disk before the next step */
 	bool changed; /* must be reported */

@@ -39,6 +39,8 @@ static void write_container(const struct runtime_container *container, struct bu
 	if (container->has_exit_code)
 		add_number(out, "exitCode", container->exit_code);
 	add_text(out, "reason", container->reason);
+	if (container->health_reason.length > 0)
+		add_text(out, "healthReason", container->health_reason);
 	add_number(out, "startedMs", container->started_ms);
 	add_number(out, "stoppedMs", container->stopped_ms);
 	add_number(out, "restarts", container->restarts);
@@ -102,6 +104,7 @@ static int read_container(const struct json *value, struct arena *arena,
 	container->has_exit_code = json_integer(json_get(value, "exitCode"), &code);
 	container->exit_code = container->has_exit_code ? (int)code : 0;
 	container->reason = get_text(value, "reason");
+	container->health_reason = get_text(value, "healthReason");
 	container->started_ms = json_get_integer(value, "startedMs", 0);
 	container->stopped_ms = json_get_integer(value, "stoppedMs", 0);
 	container->restarts = (unsigned)json_get_integer(value, "restarts", 0);
@@ -179,6 +182,7 @@ struct runtime_task *record_copy(const struct runtime_task *task, struct arena *
 		to->name = arena_copy_span(arena, from->name);
 		to->runtime_id = arena_copy_span(arena, from->runtime_id);
 		to->reason = arena_copy_span(arena, from->reason);
+		to->health_reason = arena_copy_span(arena, from->health_reason);
 		to->bindings =
 			arena_allocate_array(arena, from->binding_count + 1, sizeof(*to->bindings));
 		for (size_t j = 0; j < from->binding_count; j++) {
@@ -207,7 +211,7 @@ struct runtime_task *record_of_plan(const struct plan *plan, struct arena *arena
 		to->name = from->name;
 		to->runtime_id = arena_format(arena, "%.*s-%.*s", SPAN_ARGS(plan->token),
 			SPAN_ARGS(from->name));
-		to->reason = SPAN("");
+		to->reason = to->health_reason = SPAN("");
 		to->health = from->health ? RUNTIME_HEALTH_UNKNOWN : RUNTIME_HEALTH_NONE;
 		to->bindings =
 			arena_allocate_array(arena, from->port_count + 1, sizeof(*to->bindings));

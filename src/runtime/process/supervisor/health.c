@@ -4,17 +4,23 @@
  * succeeded.
  */
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "runtime/process/supervisor/task.h"
 
+#define READS_AT_ONCE 16 /* a check that writes without pause must not block the rest */
+
 static void set_health(struct container *container, enum runtime_health health)
 {
 	if (container->record->health == health)
 		return;
 	container->record->health = health;
+	container->record->health_reason =
+		health == RUNTIME_UNHEALTHY ? span_of(container->health.reason) : SPAN("");
 	container->task->changed = true;
 }
 
@@ -24,9 +30,26 @@ void health_begin(struct container *container)
 
 	if (!plan)
 		return;
-	container->health = (struct health_check){
-		.report = -1, .next_us = container->started_us + plan->interval_ms * 1000};
+	container->health = (struct health_check){.report = -1,
+		.output = -1,
+		.next_us = container->started_us + plan->interval_ms * 1000};
 	set_health(container, RUNTIME_HEALTH_UNKNOWN);
+}
+
+/* One line of plain text: the output goes into answers and events. */
+static void describe_failure(struct container *container, const char *result)
+{
+	struct health_check *check = &container->health;
+
+	for (size_t i = 0; i < check->text_length; i++)
+		if (check->text[i] == '\n' || check->text[i] == '\r' || check->text[i] == '\t')
+			check->text[i] = ' ';
+		else if (check->text[i] < ' ' || check->text[i] > '~')
+			check->text[i] = '?';
+	while (check->text_length > 0 && check->text[check->text_length - 1] == ' ')
+		check->text_length--;
+	snprintf(check->reason, sizeof(check->reason), "%s%s%.*s", result,
+		check->text_length > 0 ? ": " : "", (int)check->text_length, check->text);
 }
 
 static void count_result(struct container *container, bool succeeded)
@@ -48,18 +71,70 @@ static void count_result(struct container *container, bool succeeded)
 		set_health(container, RUNTIME_UNHEALTHY);
 }
 
+/* Reading does not block, writing does. */
+static int make_output(int *ret_read, int *ret_write)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
+		int code = -errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return code;
+	}
+	*ret_read = ends[0];
+	*ret_write = ends[1];
+	return 0;
+}
+
+void health_read(struct container *container)
+{
+	struct health_check *check = &container->health;
+	char data[4096];
+
+	for (unsigned i = 0; i < READS_AT_ONCE && check->output >= 0; i++) {
+		ssize_t got = read(check->output, data, sizeof(data));
+		size_t room = sizeof(check->text) - check->text_length;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EAGAIN)
+			return;
+		if (got <= 0) {
+			memory_close_descriptor(&check->output);
+			return;
+		}
+		if ((size_t)got < room)
+			room = (size_t)got;
+		memcpy(check->text + check->text_length, data, room);
+		check->text_length += room;
+	}
+}
+
 static void start_check(struct container *container)
 {
 	struct health_check *check = &container->health;
 	_close_ int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct launch launch = task_launch_of(container);
+	_close_ int output = -1;
 
+	check->text_length = 0;
 	launch.arguments = container->plan->health->arguments;
-	launch.input = launch.output = launch.error = nothing;
 	launch.limit_count = 0;
-
-	if (nothing < 0 || launch_start(&launch, &check->monitor, &check->report, NULL) < 0) {
+	if (nothing < 0 || make_output(&check->output, &output) < 0) {
+		describe_failure(container, "the check cannot be started");
+		count_result(container, false);
+		return;
+	}
+	launch.input = nothing;
+	launch.output = launch.error = output;
+	if (launch_start(&launch, &check->monitor, &check->report, NULL) < 0) {
 		check->monitor = 0;
+		memory_close_descriptor(&check->output);
+		describe_failure(container, "the check cannot be started");
 		count_result(container, false);
 		return;
 	}
@@ -88,11 +163,21 @@ void health_step(struct container *container)
 
 void health_ended(struct container *container, int status)
 {
-	bool succeeded =
-		!container->health.overdue && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	struct health_check *check = &container->health;
+	bool succeeded = !check->overdue && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	char result[64];
 
-	container->health.monitor = 0;
-	memory_close_descriptor(&container->health.report);
+	check->monitor = 0;
+	memory_close_descriptor(&check->report);
+	health_read(container);
+	memory_close_descriptor(&check->output);
+	snprintf(result, sizeof(result), "exit code %d",
+		WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	if (check->overdue)
+		snprintf(result, sizeof(result), "timed out after %lld s",
+			(long long)container->plan->health->timeout_ms / 1000);
+	if (!succeeded)
+		describe_failure(container, result);
 	if (container->step == CONTAINER_RUNNING)
 		count_result(container, succeeded);
 }

@@ -203,6 +203,7 @@ void task_prepare(struct task *task)
 		container->plan = &task->plan->containers[i];
 		container->record = &task->record->containers[i];
 		container->report = container->output = container->health.report = -1;
+		container->health.output = -1;
 		container->mounts = -1;
 		log_files_init(&container->log, container->plan->name,
 			container->plan->log_max_bytes);
@@ -757,6 +758,9 @@ size_t task_descriptors(const struct task *task, struct pollfd *polls, size_t ma
 		if (container->health.report >= 0 && count < max)
 			polls[count++] =
 				(struct pollfd){.fd = container->health.report, .events = POLLIN};
+		if (container->health.output >= 0 && count < max)
+			polls[count++] =
+				(struct pollfd){.fd = container->health.output, .events = POLLIN};
 		if (container->output >= 0 && count < max)
 			polls[count++] = (struct pollfd){.fd = container->output, .events = POLLIN};
 	}
@@ -776,6 +780,10 @@ void task_read(struct task *task, int descriptor)
 			char ignored[LAUNCH_REPORT_MAX]; /* it shows in the exit code */
 
 			task_take_report(task, &container->health.report, ignored);
+			return;
+		}
+		if (container->health.output == descriptor) {
+			health_read(container);
 			return;
 		}
 		if (container->output == descriptor) {

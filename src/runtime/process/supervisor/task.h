@@ -37,6 +37,8 @@ enum container_step {
 	CONTAINER_STOPPED,
 };
 
+#define HEALTH_OUTPUT_MAX 256 /* bytes of a check's output that are kept: the first ones */
+
 struct health_check {
 	pid_t monitor;       /* 0: none runs */
 	int report;          /* -1: none */
@@ -44,6 +46,10 @@ struct health_check {
 	int64_t deadline_us; /* when the one that runs has failed */
 	bool overdue;        /* killed for that */
 	unsigned failures;   /* in a row */
+	int output;          /* what the check writes; -1: ended */
+	char text[HEALTH_OUTPUT_MAX];
+	size_t text_length;
+	char reason[HEALTH_OUTPUT_MAX + 64]; /* that the record shows */
 };
 
 struct container {
@@ -130,6 +136,7 @@ void health_step(struct container *container);  /* when due */
 void health_ended(struct container *container, int status);
 void health_cancel(struct container *container); /* kills a check that runs */
 int64_t health_next_us(const struct container *container);
+void health_read(struct container *container); /* output of a check */
 
 /* environment.c: the variables of a container's programs, in the task's arena. */
 int environment_make(struct task *task, const struct plan_container *plan, struct span container_id,
