@@ -13,7 +13,9 @@
 #define RELEASE_GROUP "slipway.dev"
 #define RELEASE_API_VERSION "slipway.dev/v1alpha1"
 
-/* Field managers: of the Release controller's applies, and of the CanaryRelease controller's writes. */
+/* Field managers. Every object that is, or after an adoption will be, an object of a Release is applied (server-side)
+ * as RELEASE_FIELD_MANAGER, also by the CanaryRelease controller: fields that a later version no longer has are
+ * removed only if no other manager applied them. All other writes for canaries are the second one's. */
 #define RELEASE_FIELD_MANAGER "slipway-release"
 #define RELEASE_CANARY_FIELD_MANAGER "slipway-canary"
 
@@ -25,13 +27,16 @@
  * the canary that was adopted. */
 #define RELEASE_TRACK_LABEL "slipway.dev/track"
 #define RELEASE_TRACK_STABLE "stable"
-/* Annotation of every object of a Release: the path of the chart that it is from, as "shop/cart". The
- * root of plain manifests is the Release's name. */
+/* Annotation of objects of charts: the path of the chart that it is from, as "shop/cart". Objects of plain
+ * manifests have none; their path is "". */
 #define RELEASE_PATH_ANNOTATION "helm.sh/path"
 /* Annotation of a Service whose selector and target ports a CanaryRelease has changed: the name of the
  * CanaryRelease. The update that changes them sets it, and the update that restores them removes it.
  * While it is there the Release controller writes neither of them. */
 #define RELEASE_TAKEN_OVER_ANNOTATION "slipway.dev/taken-over-by"
+/* Annotation of an object: until when (RFC 3339) garbage collection leaves it, and everything else that left the
+ * manifest of its Release, because its pods may still have connections. */
+#define RELEASE_DRAIN_ANNOTATION "slipway.dev/drain-until"
 /* Label of what exists for a CanaryRelease only: NAMESPACE.NAME of it. */
 #define RELEASE_CREATED_BY_LABEL "slipway.dev/created-by"
 
