@@ -55,13 +55,18 @@ static const struct command commands[] = {
 	{"env", "VERB [NAME] ...",
 		"Environments: one task on every matching instance, a service, or a schedule.",
 		"Verbs:\n", env_run, env_help, env_help_of},
-	{"logs", "[--follow] [--container NAME] TASK", "Print what a task has written.",
+	{"logs", "[OPTIONS] TASK", "Print what a task has written.",
 		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
 		"in\n"
 		"$AWS_REGION or $AWS_DEFAULT_REGION. The logs of the last tasks that stopped are "
 		"kept, too.\n\n"
 		"Options:\n"
 		"  --follow, -f   Go on until the container ends.\n"
+		"  --tail N, -n N Only the last N lines of what has been written so far.\n"
+		"  --since TIME   Only lines written since: 90s, 10m or 2h before now, or\n"
+		"                 2026-11-16T12:00:00Z.\n"
+		"  --timestamps, -t\n"
+		"                 The time at which it was written before each line.\n"
 		"  --container NAME, -c NAME\n"
 		"                 Which one, when the task has several.\n" REMOTE_OPTIONS_HELP
 		"\nExample:\n  slipway logs -f 0123456789abcdef0123456789abcdef\n",

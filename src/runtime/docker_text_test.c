@@ -416,8 +416,9 @@ static void test_frames(void **state)
 		-EPROTO);
 }
 
-static void note_text(void *context, struct span text)
+static void note_text(void *context, int64_t at_ns, struct span text)
 {
+	assert_true(at_ns >= 0);
 	buffer_add_span(context, text);
 }
 

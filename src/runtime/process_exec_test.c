@@ -206,12 +206,12 @@ static void test_logs_in_pieces(void **state)
 	WAIT_FOR(file_contains(file, "three"));
 	assert_true(span_is(read_log(fixture, token, "app"), "one\ntwo\n"));
 	assert_int_equal(fixture->runtime->operations->read_logs(fixture->runtime, token,
-				 SPAN("app"), 0, 5, &out, &offset, &err),
+				 SPAN("app"), 0, 5, &out, NULL, &offset, &err),
 		0);
 	assert_true(span_is(buffer_span(&out), "one\n"));
 	assert_int_equal(offset, 4);
 	assert_int_equal(fixture->runtime->operations->read_logs(fixture->runtime, token,
-				 SPAN("app"), offset, 100, &out, &offset, &err),
+				 SPAN("app"), offset, 100, &out, NULL, &offset, &err),
 		0);
 	assert_true(span_is(buffer_span(&out), "one\ntwo\n"));
 	assert_int_equal(offset, 8);
@@ -219,11 +219,11 @@ static void test_logs_in_pieces(void **state)
 	wait_phase(fixture, token, RUNTIME_STOPPED);
 	/* Nothing will follow: the rest is the last line. */
 	assert_int_equal(fixture->runtime->operations->read_logs(fixture->runtime, token,
-				 SPAN("app"), offset, 100, &out, &offset, &err),
+				 SPAN("app"), offset, 100, &out, NULL, &offset, &err),
 		0);
 	assert_true(span_is(buffer_span(&out), "one\ntwo\nthree"));
 	assert_int_equal(fixture->runtime->operations->read_logs(fixture->runtime, token,
-				 SPAN("other"), 0, 100, &out, &offset, &err),
+				 SPAN("other"), 0, 100, &out, NULL, &offset, &err),
 		-ENOENT);
 }
 
@@ -259,7 +259,7 @@ static void test_logs_rotate(void **state)
 	assert_true(size > 4096 && size <= 8192);
 	/* From the first byte on: from the oldest that is kept, whole lines, to the last byte. */
 	assert_int_equal(fixture->runtime->operations->read_logs(fixture->runtime, token,
-				 SPAN("app"), 0, 1 << 20, &out, &offset, &err),
+				 SPAN("app"), 0, 1 << 20, &out, NULL, &offset, &err),
 		0);
 	assert_int_equal(out.length, size);
 	assert_int_equal(offset, 8000 * 10);

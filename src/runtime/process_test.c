@@ -121,7 +121,7 @@ static void test_unknown_tokens(void **state)
 	assert_int_equal(operations->stop(fixture->runtime, token, SPAN(""), &err), -ENOENT);
 	assert_int_equal(operations->acknowledge(fixture->runtime, token, &err), -ENOENT);
 	assert_int_equal(operations->read_logs(fixture->runtime, token, SPAN("app"), 0, 100, &out,
-				 &offset, &err),
+				 NULL, &offset, &err),
 		-ENOENT);
 }
 

@@ -232,7 +232,7 @@ static inline struct span read_log(struct fixture *fixture, struct span token,
 	uint64_t offset;
 
 	if (fixture->runtime->operations->read_logs(fixture->runtime, token, span_of(container), 0,
-		    1 << 20, &out, &offset, &err) < 0)
+		    1 << 20, &out, NULL, &offset, &err) < 0)
 		fail_msg("%s", err.message);
 	return arena_copy_span(fixture->arena, buffer_span(&out));
 }

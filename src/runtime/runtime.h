@@ -61,6 +61,16 @@ struct runtime_instance {
 	bool away; /* it is known but unreachable: takes no tasks, and its tasks are not lost yet */
 };
 
+/* When the text of a log was written: from byte `at` of a piece on. */
+struct runtime_log_time {
+	size_t at;
+	int64_t ms; /* wall time; 0: not known */
+};
+struct runtime_log_times {
+	struct runtime_log_time *items; /* in order; memory: runtime_log_times_clear() */
+	size_t count, room;
+};
+
 enum runtime_phase {
 	RUNTIME_PENDING, /* accepted; containers are being made */
 	RUNTIME_RUNNING, /* every container that should has been started */
@@ -253,10 +263,11 @@ struct runtime_operations {
 		const struct json *command, bool terminal, struct runtime_exec **ret_exec,
 		struct err *err);
 	/* The logs of a container as complete lines, from `offset` bytes on; *ret_offset is where
-	 * to continue. -ENOENT: unknown. */
+	 * to continue. Appends to out, and to times, unless NULL, when that was written; `at` counts
+	 * from the beginning of what was appended. -ENOENT: unknown. */
 	int (*read_logs)(struct runtime *runtime, struct span token, struct span container,
-		uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset,
-		struct err *err);
+		uint64_t offset, size_t max, struct buffer *out, struct runtime_log_times *times,
+		uint64_t *ret_offset, struct err *err);
 	void (*close)(struct runtime *runtime); /* tasks keep running */
 };
 
@@ -274,5 +285,9 @@ struct runtime_exec {
 	/* Ends it and what it started; wait() is still to be called, and may then fail. */
 	void (*kill)(struct runtime_exec *exec);
 };
+
+/* Text from `at` on was written at this time. */
+void runtime_log_times_add(struct runtime_log_times *times, size_t at, int64_t ms);
+void runtime_log_times_clear(struct runtime_log_times *times);
 
 #endif

@@ -483,16 +483,16 @@ static void test_details(void **state)
 	assert_string_equal(task->containers[0].bindings[0].address.data, "10.255.0.0");
 
 	assert_int_equal(runtime->operations->read_logs(runtime, SPAN("own"), SPAN("app"), 0, 1000,
-				 &log, &offset, &err),
+				 &log, NULL, &offset, &err),
 		0);
 	assert_non_null(strstr(log.data, "'app' runs\n"));
 	assert_int_equal(offset, log.length);
 	assert_int_equal(runtime->operations->read_logs(runtime, SPAN("own"), SPAN("app"), offset,
-				 1000, &log, &offset, &err),
+				 1000, &log, NULL, &offset, &err),
 		0);
 	assert_int_equal(offset, log.length);
 	assert_int_equal(runtime->operations->read_logs(runtime, SPAN("own"), SPAN("no"), 0, 1000,
-				 &log, &offset, &err),
+				 &log, NULL, &offset, &err),
 		-ENOENT);
 	assert_int_equal(runtime->operations->exec(runtime, SPAN("own"), SPAN("app"), NULL, false,
 				 &exec, &err),

@@ -1,4 +1,5 @@
 """What newcomers meet in their first hour: identity, regions, keys, mistakes, and what slipway reports about them."""
+import datetime
 import os
 import shutil
 import subprocess
@@ -178,6 +179,49 @@ def test_exec_as_with_docker(slipway, mark):
     done = execute("-it", arn, "sh", "-c", "test -t 1 && exit 7")
     assert done.returncode == 7, done.stderr
     assert execute(arn).returncode == 2 and "Usage" in execute(arn, "--help").stdout
+
+
+STEPS = """
+echo one; sleep 1.2; echo two; printf thr; sleep 0.2; echo ee
+while [ ! -e {flag} ]; do sleep 0.05; done
+echo four; {long}"""
+
+
+def test_logs_as_with_docker_and_kubectl(slipway, mark, tmp_path):
+    ecs = slipway.boto("ecs")
+    flag = tmp_path / "flag"
+    os.chmod(tmp_path, 0o777)
+    arn, = run(ecs, define(ecs, "steps", container(mark, STEPS.format(flag=flag, long=LONG))))
+    running(ecs, arn)
+
+    def logs(*words):
+        done = command("logs", "--server", slipway.url, "--state", slipway.state, *words, arn)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    wait_until(lambda: logs() == "one\ntwo\nthree\n", "three lines")
+    assert logs("--tail", "2") == logs("-n", "2") == "two\nthree\n"
+    assert logs("--tail", "0") == "" and logs("--tail", "all") == logs("--tail", "100") == logs()
+    lines = [line.split(" ", 1) for line in logs("--timestamps").splitlines()]
+    assert [text for _, text in lines] == ["one", "two", "three"]
+    times = [datetime.datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%f%z") for time, _ in lines]
+    assert datetime.timedelta(seconds=1.1) < times[1] - times[0] and times[1] <= times[2]
+    assert abs(times[0] - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(seconds=DEADLINE)
+    second = (times[0] + datetime.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert logs("--since", second) == "two\nthree\n"
+    assert logs("--since", "2020-01-01") == logs("--since", "1h") == logs()
+    assert logs("--since", "2100-01-01T00:00:00Z") == ""
+    assert logs("-t", "--tail", "1", "--since", "1h").endswith("Z three\n")
+    with subprocess.Popen([slipway_program(), "logs", "--server", slipway.url, "--state", slipway.state, "-f",
+                           "--tail", "1", arn], stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdout.readline() == "three\n"
+        flag.touch()
+        assert following.stdout.readline() == "four\n"
+        following.terminate()
+    for words, complaint in ((["--tail", "x"], "--tail: 'x' is not a number of lines"),
+                             (["--since", "yesterday"], "--since: 'yesterday' is neither")):
+        refused = command("logs", *words, arn)
+        assert refused.returncode == 2 and complaint in refused.stderr
 
 
 # ---- environments ----

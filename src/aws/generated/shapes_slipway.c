@@ -89,12 +89,13 @@
 	WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) WORD_(role) \
 	WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(runningTasks) WORD_(runs) WORD_(schedule) \
 	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) \
-	WORD_(session) WORD_(settled) WORD_(skipped) WORD_(stale) WORD_(start) WORD_(started) \
-	WORD_(startedAt) WORD_(startedBy) WORD_(state) WORD_(status) WORD_(statusReason) \
-	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(subnets) \
-	WORD_(succeeded) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) \
-	WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) \
-	WORD_(terminateTasks) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) \
+	WORD_(session) WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) \
+	WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) WORD_(state) \
+	WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
+	WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(tail) WORD_(target) \
+	WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) \
+	WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) \
+	TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(truncated) WORD_(type) \
 	WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) \
 	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds) WORD_(weight) \
@@ -133,10 +134,11 @@ enum {
 	S_ThrottlingException, S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute,
 	S_TrafficTarget, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
 	S_UpdateEnvironmentResponse, S_VersionConflictException, S_boolean, S_document, S_integer,
-	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_1000000,
-	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
-	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
-	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
+	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
+	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
+	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
+	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Attribute,
+	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
 	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Run, S_list_of_Task,
 	S_list_of_TaskDefinitionState, S_list_of_TrafficGroup, S_list_of_TrafficListener,
@@ -190,7 +192,7 @@ enum {
 	RANGE(M_GetEnvironmentRequest, 1),
 	RANGE(M_GetEnvironmentVersionRequest, 2),
 	RANGE(M_GetInstanceRequest, 3),
-	RANGE(M_GetTaskLogsRequest, 3),
+	RANGE(M_GetTaskLogsRequest, 7),
 	RANGE(M_Instance, 13),
 	RANGE(M_InstanceGroup, 2),
 	RANGE(M_InternalServiceException, 3),
@@ -494,9 +496,13 @@ static const struct shape_member members[] = {
 	MEMBER(cluster, string_from_1_to_512, REQUIRED),
 	MEMBER_AS(instance, string_from_1_to_512, REQUIRED, id),
 	/* GetTaskLogsRequest */
+	MEMBER(tail, integer_from_0_to_100000, 0),
 	MEMBER(task, string_from_1_to_2048, REQUIRED),
 	MEMBER(follow, boolean, 0),
 	MEMBER(container, string, 0),
+	MEMBER(sinceTime, timestamp, 0),
+	MEMBER(timestamps, boolean, 0),
+	MEMBER(sinceSeconds, integer_from_1_to_315360000, 0),
 	/* Instance */
 	MEMBER(stale, boolean, 0),
 	MEMBER(status, string, REQUIRED),
@@ -823,9 +829,10 @@ static const struct shape_name values[] = {
 };
 
 enum { L_none,
-	L_any_to_16, L_any_to_32, L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_1000000,
-	L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_128, L_1_to_512, L_1_to_1000, L_1_to_1024,
-	L_1_to_2048, L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_6_to_256, L_100_to_1000,
+	L_any_to_16, L_any_to_32, L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_100000,
+	L_0_to_1000000, L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_128, L_1_to_512, L_1_to_1000,
+	L_1_to_1024, L_1_to_2048, L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_1_to_315360000,
+	L_6_to_256, L_100_to_1000,
 };
 
 static const struct shape_limits limits[] = {
@@ -836,6 +843,7 @@ static const struct shape_limits limits[] = {
 	[L_0_to_100] = {0, 100},
 	[L_0_to_1000] = {0, 1000},
 	[L_0_to_65535] = {0, 65535},
+	[L_0_to_100000] = {0, 100000},
 	[L_0_to_1000000] = {0, 1000000},
 	[L_0_to_2592000] = {0, 2592000},
 	[L_1_to_30] = {1, 30},
@@ -848,6 +856,7 @@ static const struct shape_limits limits[] = {
 	[L_1_to_4096] = {1, 4096},
 	[L_1_to_1000000] = {1, 1000000},
 	[L_1_to_2592000] = {1, 2592000},
+	[L_1_to_315360000] = {1, 315360000},
 	[L_6_to_256] = {6, 256},
 	[L_100_to_1000] = {100, 1000},
 };
@@ -965,6 +974,7 @@ static const struct shape shapes[] = {
 	[S_integer] = {.type = SHAPE_INTEGER},
 	[S_integer_from_0_to_100] = {.type = SHAPE_INTEGER, .limits = L_0_to_100},
 	[S_integer_from_0_to_1000] = {.type = SHAPE_INTEGER, .limits = L_0_to_1000},
+	[S_integer_from_0_to_100000] = {.type = SHAPE_INTEGER, .limits = L_0_to_100000},
 	[S_integer_from_0_to_1000000] = {.type = SHAPE_INTEGER, .limits = L_0_to_1000000},
 	[S_integer_from_0_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_0_to_2592000},
 	[S_integer_from_0_to_65535] = {.type = SHAPE_INTEGER, .limits = L_0_to_65535},
@@ -972,6 +982,7 @@ static const struct shape shapes[] = {
 	[S_integer_from_1_to_1000] = {.type = SHAPE_INTEGER, .limits = L_1_to_1000},
 	[S_integer_from_1_to_1000000] = {.type = SHAPE_INTEGER, .limits = L_1_to_1000000},
 	[S_integer_from_1_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_1_to_2592000},
+	[S_integer_from_1_to_315360000] = {.type = SHAPE_INTEGER, .limits = L_1_to_315360000},
 	[S_list_of_Attribute] = {.type = SHAPE_LIST, .element = S_Attribute},
 	[S_list_of_DeploymentSummary] = {.type = SHAPE_LIST, .element = S_DeploymentSummary},
 	[S_list_of_DiffChange] = {.type = SHAPE_LIST, .element = S_DiffChange},

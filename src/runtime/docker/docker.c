@@ -229,7 +229,8 @@ static int docker_exec_in(struct runtime *base, struct span token, struct span n
 }
 
 static int docker_read_logs(struct runtime *base, struct span token, struct span name,
-	uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset, struct err *err)
+	uint64_t offset, size_t max, struct buffer *out, struct runtime_log_times *times,
+	uint64_t *ret_offset, struct err *err)
 {
 	struct docker_runtime *runtime = docker_of(base);
 	_arena_ struct arena *arena = arena_new(0);
@@ -247,7 +248,7 @@ static int docker_read_logs(struct runtime *base, struct span token, struct span
 	if (ended)
 		docker_logs_wait(&runtime->logs, token, name);
 	return log_files_read(folder, name, offset, max < LOG_READ_MAX ? max : LOG_READ_MAX, ended,
-		out, ret_offset, err);
+		out, times, ret_offset, err);
 }
 
 /* ---- opening and closing ---- */

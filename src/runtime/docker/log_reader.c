@@ -22,7 +22,7 @@ static bool is_had(const struct docker_log_reader *reader, int64_t at_ns)
 static void give(struct docker_log_reader *reader, struct span text)
 {
 	if (!reader->skips && text.length > 0)
-		reader->text(reader->context, text);
+		reader->text(reader->context, reader->at_ns, text);
 }
 
 /* The time is complete, or there is none: then the bytes so far are text. */
@@ -36,6 +36,7 @@ static void begin_text(struct docker_log_reader *reader)
 		reader->seen.count++;
 	else if (at_ns)
 		reader->seen = (struct docker_log_place){.at_ns = at_ns, .count = 1};
+	reader->at_ns = at_ns;
 	reader->skips = is_had(reader, at_ns);
 	reader->in_text = true;
 	if (at_ns == 0)

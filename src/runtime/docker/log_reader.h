@@ -26,9 +26,11 @@ struct docker_log_reader {
 	struct docker_log_place done; /* passed on, or skipped */
 	char stamp[DOCKER_STAMP_MAX];
 	size_t stamp_length;
-	bool in_text; /* behind the time of a message */
-	bool skips;   /* the rest of this message */
-	void (*text)(void *context, struct span text);
+	int64_t at_ns; /* of this message */
+	bool in_text;  /* behind the time of a message */
+	bool skips;    /* the rest of this message */
+	/* at_ns: when it was written, by the daemon's clock; 0: not known */
+	void (*text)(void *context, int64_t at_ns, struct span text);
 	void *context;
 };
 

@@ -51,12 +51,12 @@ struct docker_log {
 
 /* ---- files ---- */
 
-static void take_text(void *context, struct span text)
+static void take_text(void *context, int64_t at_ns, struct span text)
 {
 	struct docker_log *log = context;
 
 	log->delay_us = 0;
-	log_files_add(&log->files, text.data, text.length);
+	log_files_add(&log->files, at_ns / (NANO / 1000), text.data, text.length);
 }
 
 static void read_position(struct docker_log *log, uint64_t *ret_end)

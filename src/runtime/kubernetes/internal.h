@@ -221,6 +221,7 @@ const struct kubernetes_container *kubernetes_find_container(const struct kubern
 /* ---- logs.c ---- */
 
 int kubernetes_read_logs(struct runtime *base, struct span token, struct span container,
-	uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset, struct err *err);
+	uint64_t offset, size_t max, struct buffer *out, struct runtime_log_times *times,
+	uint64_t *ret_offset, struct err *err);
 
 #endif

@@ -17,7 +17,9 @@ struct log {
 	uint64_t last;
 	size_t max;
 	struct buffer *out;
-	struct buffer line; /* of an incomplete line */
+	struct runtime_log_times *times; /* NULL: not wanted */
+	size_t begin;                    /* of this piece in out */
+	struct buffer line;              /* of an incomplete line */
 };
 
 /* 0 if it is not a time. */
@@ -62,6 +64,9 @@ static int take_line(struct log *log, struct span line)
 		return 1;
 	if (text.length + 1 > log->max)
 		text.length = log->max - 1;
+	if (log->times)
+		runtime_log_times_add(log->times, log->out->length - log->begin,
+			(int64_t)(at / (NANOSECONDS / 1000)));
 	buffer_add_span(log->out, text);
 	buffer_add_char(log->out, '\n');
 	log->last = at;
@@ -91,12 +96,18 @@ static int take_bytes(void *context, struct span data)
 }
 
 int kubernetes_read_logs(struct runtime *base, struct span token, struct span container,
-	uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset, struct err *err)
+	uint64_t offset, size_t max, struct buffer *out, struct runtime_log_times *times,
+	uint64_t *ret_offset, struct err *err)
 {
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *pod = NULL;
 	const struct kubernetes_container *found;
-	struct log log = {.after = offset, .last = offset, .max = max, .out = out};
+	struct log log = {.after = offset,
+		.last = offset,
+		.max = max,
+		.out = out,
+		.times = times,
+		.begin = out->length};
 	struct kube_log_request request = {.timestamps = true, .idle_timeout_ms = LOG_IDLE_MS};
 	int r = kubernetes_check_synced(runtime, err);
 

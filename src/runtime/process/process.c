@@ -333,7 +333,8 @@ static int process_exec_in(struct runtime *base, struct span token, struct span 
 }
 
 static int process_read_logs(struct runtime *base, struct span token, struct span container,
-	uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset, struct err *err)
+	uint64_t offset, size_t max, struct buffer *out, struct runtime_log_times *times,
+	uint64_t *ret_offset, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_free_ char *folder = NULL;
@@ -349,7 +350,8 @@ static int process_read_logs(struct runtime *base, struct span token, struct spa
 		if (span_equal(task->containers[i].name, container))
 			return log_files_read(folder, container, offset,
 				max < LOG_READ_MAX ? max : LOG_READ_MAX,
-				task->containers[i].phase == RUNTIME_STOPPED, out, ret_offset, err);
+				task->containers[i].phase == RUNTIME_STOPPED, out, times,
+				ret_offset, err);
 	return err_set(err, -ENOENT, "task '%.*s' has no container '%.*s'", SPAN_ARGS(token),
 		SPAN_ARGS(container));
 }

@@ -251,7 +251,8 @@ static void write_log(const struct runtime_container *container, struct buffer *
 }
 
 static int simulated_read_logs(struct runtime *runtime, struct span token, struct span container,
-	uint64_t offset, size_t max, struct buffer *out, uint64_t *ret_offset, struct err *err)
+	uint64_t offset, size_t max, struct buffer *out, struct runtime_log_times *times,
+	uint64_t *ret_offset, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer log = {0};
@@ -273,6 +274,10 @@ static int simulated_read_logs(struct runtime *runtime, struct span token, struc
 			rest = max;
 		if (rest > 0)
 			buffer_add(out, log.data + offset, rest);
+		if (times)
+			runtime_log_times_add(times, 0,
+				offset == 0 ? task->containers[i].started_ms
+					    : task->containers[i].stopped_ms);
 		*ret_offset = offset + rest;
 		return 0;
 	}

@@ -3,6 +3,9 @@
  * the container started: a reader's offset stays valid when the files are rotated. Two files are
  * kept, together at most about the limit; the older one is deleted when a third begins. A new file
  * begins with a new line, unless a line alone passes the limit.
+ *
+ * When text was written is in NAME.times.N beside each: pairs of an offset and a time in ms, both
+ * 64 bits, in order. Times closer than LOG_FILES_TIME_STEP_MS are one; tasks that an older slipway started have no such files.
  */
 #ifndef RUNTIME_TASK_LOG_FILES_H
 #define RUNTIME_TASK_LOG_FILES_H
@@ -13,11 +16,16 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "runtime/runtime.h"
+
+#define LOG_FILES_TIME_STEP_MS 10
 
 struct log_files {
-	char *name;    /* of the container */
-	uint64_t most; /* bytes in one file */
-	int descriptor;
+	char *name;            /* of the container */
+	uint64_t most;         /* bytes in one file */
+	int descriptor, times; /* -1: none */
+	int64_t time_ms;       /* the last one in NAME.times.N; 0: none */
+	uint64_t times_size;
 	uint64_t begin, size; /* of the file that is written */
 	bool has_older;
 	uint64_t older; /* where the file before it begins */
@@ -31,13 +39,14 @@ void log_files_init(struct log_files *files, struct span name, uint64_t limit);
 void log_files_resume(struct log_files *files, const char *folder, struct span name, uint64_t limit,
 	uint64_t end);
 void log_files_close(struct log_files *files);
-/* Never fails: text that cannot be written is dropped, and `failure` is set. */
-void log_files_add(struct log_files *files, const char *data, size_t length);
+/* Text that was written at a time. Never fails: text that cannot be written is dropped, and
+ * `failure` is set. */
+void log_files_add(struct log_files *files, int64_t wall_ms, const char *data, size_t length);
 
 /* Appends at most max bytes from offset on (from the oldest that is kept, if that is later) and
  * sets where to continue. Unless `ended`, text behind the last newline is left out, except for a
- * line longer than max. An empty log is no error. */
+ * line longer than max. An empty log is no error. times: see runtime.h. */
 int log_files_read(const char *folder, struct span name, uint64_t offset, size_t max, bool ended,
-	struct buffer *out, uint64_t *ret_offset, struct err *err);
+	struct buffer *out, struct runtime_log_times *times, uint64_t *ret_offset, struct err *err);
 
 #endif

@@ -429,7 +429,8 @@ static void read_output(struct container *container, unsigned most)
 		ssize_t got = read(container->output, data, sizeof(data));
 
 		if (got > 0)
-			log_files_add(&container->log, data, (size_t)got);
+			log_files_add(&container->log, clock_wall_ms(container->task->clock), data,
+				(size_t)got);
 		else if (got < 0 && errno == EINTR)
 			continue;
 		else if (got < 0 && errno == EAGAIN)
