@@ -8,6 +8,7 @@
 #ifndef PIPELINE_APPLICATION_H
 #define PIPELINE_APPLICATION_H
 
+#include "delivery/analysis/analysis.h"
 #include "pipeline/fields.h"
 
 #define APPLICATION_FILE_MAX (1024 * 1024)
@@ -49,27 +50,21 @@ struct skip_on {
 	struct field_list paths;                   /* struct span */
 };
 
-enum analysis_strategy {
-	ANALYSIS_THRESHOLD,
-	ANALYSIS_PREVIOUS,
-	ANALYSIS_CANARY_BASELINE,
-	ANALYSIS_CANARY_PRIMARY,
-};
-
-/* One source of an analysis: a query of metrics, or an HTTP check. */
+/* One check of an analysis: a query of metrics, an HTTP request, or a command. */
 struct analysis_check {
 	uint32_t line;
-	int strategy; /* enum analysis_strategy */
+	struct analysis_rule rule;
+	const struct json *expected; /* {min, max} as it stands; they are in the rule */
 	struct span provider, query;
-	bool has_min, has_max;
-	double min, max;
-	const struct json *expected; /* {min, max} as it stands */
+	struct field_list canary_arguments,
+		primary_arguments; /* struct field_pair, for the query */
 	struct span url, method, expected_response;
 	int64_t expected_code;
-	const struct json *headers, *arguments; /* [{key, value}]; as it stands */
-	struct span deviation;
-	int64_t interval_ms, timeout_ms, failure_limit, minimum_samples;
-	bool skip_on_no_data;
+	const struct json *headers;    /* [{key, value}] as it stands */
+	struct span run;               /* a command */
+	struct field_list environment; /* struct field_pair */
+	const struct json *other;      /* of keys without effect */
+	int64_t interval_ms, timeout_ms;
 };
 
 /* Only the members of the stage's kind have a meaning. */
@@ -82,8 +77,8 @@ struct stage_options {
 	int64_t timeout_ms;      /* WAIT_APPROVAL, SCRIPT_RUN: in the options, as PipeCD has it */
 	struct field_list approvers; /* struct span; empty: everyone with the right to write */
 	int64_t minimum_approvers;
-	struct field_list metrics, https; /* struct analysis_check */
-	const struct json *logs;          /* as it stands */
+	struct field_list metrics, https, commands; /* struct analysis_check */
+	const struct json *logs;                    /* as it stands */
 	int64_t restart_threshold;
 	bool pause_on_failure;         /* ANALYSIS */
 	struct field_list environment; /* SCRIPT_RUN: struct field_pair */

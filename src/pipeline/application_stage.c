@@ -65,11 +65,12 @@ static const struct field script_fields[] = {SKIP_ON, {"env", FIELD_PAIRS, AT(en
 
 static const char *const strategies[] = {
 	"THRESHOLD", "PREVIOUS", "CANARY_BASELINE", "CANARY_PRIMARY", NULL};
+static const char *const deviations[] = {"EITHER", "HIGH", "LOW", NULL};
 
 #define TEMPLATE                                                                                   \
 	{                                                                                          \
 		"template", FIELD_VALUE,                                                           \
-			.offset = offsetof(struct analysis_check, arguments),                      \
+			.offset = offsetof(struct analysis_check, other),                          \
 			.undeployable =                                                            \
 				"analysis templates are not supported; write the query here"       \
 	}
@@ -79,18 +80,18 @@ static const struct analysis_check check_defaults = {
 	.expected_code = HTTP_OK, .timeout_ms = CHECK_TIMEOUT_MS};
 
 static const struct field metric_fields[] = {
-	{"strategy", FIELD_CHOICE, CHECK(strategy), .choices = strategies},
+	{"strategy", FIELD_CHOICE, CHECK(rule.strategy), .choices = strategies},
 	{"provider", FIELD_TEXT, CHECK(provider)},
 	{"query", FIELD_TEXT, CHECK(query)},
 	{"expected", FIELD_VALUE, CHECK(expected)},
 	{"interval", FIELD_DURATION, CHECK(interval_ms)},
-	{"failureLimit", FIELD_COUNT, CHECK(failure_limit)},
-	{"skipOnNoData", FIELD_BOOL, CHECK(skip_on_no_data)},
-	{"minimumSamples", FIELD_COUNT, CHECK(minimum_samples)},
-	{"deviation", FIELD_TEXT, CHECK(deviation)},
-	{"baselineArgs", FIELD_VALUE, CHECK(arguments)},
-	{"canaryArgs", FIELD_VALUE, CHECK(arguments)},
-	{"primaryArgs", FIELD_VALUE, CHECK(arguments)},
+	{"failureLimit", FIELD_COUNT, CHECK(rule.failure_limit)},
+	{"skipOnNoData", FIELD_BOOL, CHECK(rule.skip_on_no_data)},
+	{"minimumSamples", FIELD_COUNT, CHECK(rule.minimum_samples)},
+	{"deviation", FIELD_CHOICE, CHECK(rule.deviation), .choices = deviations},
+	{"baselineArgs", FIELD_VALUE, CHECK(other)},
+	{"canaryArgs", FIELD_PAIRS, CHECK(canary_arguments)},
+	{"primaryArgs", FIELD_PAIRS, CHECK(primary_arguments)},
 	{"timeout", FIELD_DURATION, CHECK(timeout_ms)},
 	TEMPLATE,
 };
@@ -103,19 +104,31 @@ static const struct field http_fields[] = {
 	{"expectedCode", FIELD_COUNT, CHECK(expected_code)},
 	{"expectedResponse", FIELD_TEXT, CHECK(expected_response)},
 	{"interval", FIELD_DURATION, CHECK(interval_ms)},
-	{"failureLimit", FIELD_COUNT, CHECK(failure_limit)},
-	{"skipOnNoData", FIELD_BOOL, CHECK(skip_on_no_data)},
+	{"failureLimit", FIELD_COUNT, CHECK(rule.failure_limit)},
+	{"skipOnNoData", FIELD_BOOL, CHECK(rule.skip_on_no_data)},
 	{"timeout", FIELD_DURATION, CHECK(timeout_ms)},
 	TEMPLATE,
 };
 static const struct field_table http_table = {
 	FIELDS(http_fields), &check_defaults, sizeof(check_defaults)};
+static const struct field command_fields[] = {
+	{"run", FIELD_TEXT, CHECK(run), .required = true},
+	{"env", FIELD_PAIRS, CHECK(environment)},
+	{"expected", FIELD_VALUE, CHECK(expected)},
+	{"interval", FIELD_DURATION, CHECK(interval_ms)},
+	{"failureLimit", FIELD_COUNT, CHECK(rule.failure_limit)},
+	{"minimumSamples", FIELD_COUNT, CHECK(rule.minimum_samples)},
+	{"timeout", FIELD_DURATION, CHECK(timeout_ms)},
+};
+static const struct field_table command_table = {
+	FIELDS(command_fields), &check_defaults, sizeof(check_defaults)};
 static const struct field analysis_fields[] = {SKIP_ON,
 	{"duration", FIELD_DURATION, AT(duration_ms), .required = true},
 	{"restartThreshold", FIELD_COUNT, AT(restart_threshold)},
 	{"pauseOnFailure", FIELD_BOOL, AT(pause_on_failure)},
 	{"metrics", FIELD_MANY, AT(metrics), .inner = &metric_table},
 	{"https", FIELD_MANY, AT(https), .inner = &http_table},
+	{"commands", FIELD_MANY, AT(commands), .inner = &command_table},
 	{"logs", FIELD_VALUE, AT(logs), .undeployable = "analysis of logs is not supported"}};
 
 static const struct field_table options_of[STAGE_KIND_COUNT] = {
@@ -149,29 +162,65 @@ static int check_routing(struct field_reader *reader, uint32_t line, struct stag
 	return 0;
 }
 
+/* {min, max} of a check */
+static int read_expected(struct field_reader *reader, struct analysis_check *check)
+{
+	const struct json *min = fields_find(check->expected, "min"),
+			  *max = fields_find(check->expected, "max");
+
+	check->rule.has_min = json_double(min, &check->rule.min);
+	check->rule.has_max = json_double(max, &check->rule.max);
+	if ((min && !check->rule.has_min) || (max && !check->rule.has_max))
+		return fields_fail(reader, (min && !check->rule.has_min ? min : max)->line,
+			"expected.min and expected.max are numbers");
+	return 0;
+}
+
+static int check_metric(struct field_reader *reader, uint32_t line, struct analysis_check *check)
+{
+	int strategy = check->rule.strategy;
+	int r = read_expected(reader, check);
+
+	if (r < 0)
+		return r;
+	if (strategy == ANALYSIS_CANARY_BASELINE || strategy == ANALYSIS_PREVIOUS)
+		fields_refuse(reader, line,
+			"analysis strategy %s is not supported (THRESHOLD or CANARY_PRIMARY)",
+			strategies[strategy]);
+	else if (strategy == ANALYSIS_THRESHOLD && !check->rule.has_min && !check->rule.has_max &&
+		 !reader->undeployable.text.data)
+		return fields_fail(reader, line,
+			"a metric with strategy THRESHOLD needs expected.min or expected.max");
+	return 0;
+}
+
+static void expect_success(struct analysis_rule *rule)
+{
+	rule->has_min = true;
+	rule->min = 1;
+}
+
 static int check_analysis(struct field_reader *reader, uint32_t line, struct stage_options *options)
 {
-	struct analysis_check *checks = options->metrics.items;
+	struct analysis_check *checks = options->metrics.items, *commands = options->commands.items;
+	struct analysis_check *https = options->https.items;
+	int r = 0;
 
-	if (options->metrics.count + options->https.count == 0)
-		return fields_fail(reader, line, "an ANALYSIS stage needs metrics or https");
-	for (size_t i = 0; i < options->metrics.count; i++) {
-		const struct json *min = fields_find(checks[i].expected, "min"),
-				  *max = fields_find(checks[i].expected, "max");
-
-		if (checks[i].strategy == ANALYSIS_CANARY_BASELINE ||
-			checks[i].strategy == ANALYSIS_PREVIOUS)
-			fields_refuse(reader, line,
-				"analysis strategy %s is not supported (THRESHOLD or "
-				"CANARY_PRIMARY)",
-				strategies[checks[i].strategy]);
-		checks[i].has_min = json_double(min, &checks[i].min);
-		checks[i].has_max = json_double(max, &checks[i].max);
-		if ((min && !checks[i].has_min) || (max && !checks[i].has_max))
-			return fields_fail(reader, (min && !checks[i].has_min ? min : max)->line,
-				"expected.min and expected.max are numbers");
+	if (options->metrics.count + options->https.count + options->commands.count == 0)
+		return fields_fail(reader, line,
+			"an ANALYSIS stage needs metrics, https or commands");
+	for (size_t i = 0; r >= 0 && i < options->metrics.count; i++)
+		r = check_metric(reader, line, &checks[i]);
+	for (size_t i = 0; r >= 0 && i < options->commands.count; i++)
+		r = read_expected(reader, &commands[i]);
+	/* Without a number of their own they give 1 if they pass, and 0. */
+	for (size_t i = 0; i < options->commands.count; i++) {
+		if (!commands[i].rule.has_min && !commands[i].rule.has_max)
+			expect_success(&commands[i].rule);
 	}
-	return 0;
+	for (size_t i = 0; i < options->https.count; i++)
+		expect_success(&https[i].rule);
+	return r;
 }
 
 static int check_stage(struct field_reader *reader, struct stage *stage)

@@ -182,20 +182,27 @@ static void test_all_generic_stages(void **state)
 		"               expected: {max: 0.01}, failureLimit: 1, skipOnNoData: true}\n"
 		"          https:\n"
 		"            - {url: \"http://x/\", method: GET, interval: 10s}\n"
+		"          commands:\n"
+		"            - {run: ./check, env: {A: b}, expected: {min: 1, max: 2}}\n"
+		"            - {run: ./smoke-test}\n"
 		"      - name: ECS_RUN_TASK\n"
 		"        with: {taskDefinitionFile: migrate.yaml}\n");
 	const struct stage *stages = application_stages(application);
 	const struct analysis_check *metric = stages[2].options.metrics.items;
 	const struct analysis_check *http = stages[2].options.https.items;
+	const struct analysis_check *commands = stages[2].options.commands.items;
 
 	(void)state;
 	assert_int_equal(stages[0].options.duration_ms, 90000);
 	assert_int_equal(stages[0].options.skip_on.commit_message_prefixes.count, 1);
 	assert_span(stages[1].options.on_rollback, "make undo");
 	assert_int_equal(stages[1].options.timeout_ms, 10000);
-	assert_true(metric->has_max && !metric->has_min && metric->max == 0.01);
-	assert_int_equal(metric->failure_limit, 1);
-	assert_true(metric->skip_on_no_data);
+	assert_true(metric->rule.has_max && !metric->rule.has_min && metric->rule.max == 0.01);
+	assert_int_equal(metric->rule.failure_limit, 1);
+	assert_true(metric->rule.skip_on_no_data);
+	assert_true(http->rule.has_min && http->rule.min == 1);
+	assert_true(commands[0].rule.has_max && commands[0].rule.max == 2);
+	assert_true(commands[1].rule.has_min && commands[1].rule.min == 1);
 	assert_int_equal(http->expected_code, 200);
 	assert_int_equal(http->interval_ms, 10000);
 	assert_span(stages[3].options.task_definition_file, "migrate.yaml");
@@ -395,6 +402,9 @@ static void test_wrong_values(void **state)
 			  "      - {name: ECS_CANARY_ROLLOUT, with: {scale: 10}}\n",
 			"app.yaml:10: stage ECS_CANARY_ROLLOUT with accessType ELB needs "
 			"spec.input.targetGroups.canary"},
+		{STAGES "      - {name: ANALYSIS, with: {duration: 1m, metrics: [{query: x}]}}\n",
+			"app.yaml:9: a metric with strategy THRESHOLD needs expected.min or "
+			"expected.max"},
 		{HEAD "  input: {taskDefinitionFile: t.yaml}\n  pipeline:\n    stages:\n"
 		      "      - name: ECS_PRIMARY_ROLLOUT\n",
 			"app.yaml:7: stage ECS_PRIMARY_ROLLOUT needs a service; a standalone task "
