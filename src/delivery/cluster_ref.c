@@ -3,7 +3,7 @@
 
 bool cluster_ref_parse(struct span text, struct cluster_ref *ret_ref)
 {
-	struct cluster_ref ref;
+	struct cluster_ref ref = {.text = text};
 	struct span rest;
 
 	if (!span_split(text, ':', &ref.target, &ref.scope) ||
@@ -14,25 +14,38 @@ bool cluster_ref_parse(struct span text, struct cluster_ref *ret_ref)
 	return true;
 }
 
-struct span cluster_ref_text(struct arena *arena, const struct cluster_ref *ref)
-{
-	return arena_format(arena, "%.*s:%.*s/%.*s/%.*s", SPAN_ARGS(ref->target),
-		SPAN_ARGS(ref->account), SPAN_ARGS(ref->region), SPAN_ARGS(ref->cluster));
-}
-
-struct span cluster_ref_of_key(struct arena *arena, struct span key)
-{
-	return arena_format(arena, ":%.*s", SPAN_ARGS(key));
-}
-
-bool cluster_ref_is_remote(struct span text)
-{
-	return text.length > 0 && text.data[0] != ':';
-}
-
-struct span cluster_ref_target(struct span text)
+struct cluster_ref cluster_ref_of(struct span text)
 {
 	struct cluster_ref ref;
 
-	return cluster_ref_parse(text, &ref) ? ref.target : SPAN("");
+	if (cluster_ref_parse(text, &ref))
+		return ref;
+	return (struct cluster_ref){.text = text,
+		.target = SPAN(""),
+		.account = SPAN(""),
+		.region = SPAN(""),
+		.cluster = SPAN(""),
+		.scope = SPAN("")};
+}
+
+struct cluster_ref cluster_ref_make(struct arena *arena, struct span target, struct span account,
+	struct span region, struct span cluster)
+{
+	return cluster_ref_of(arena_format(arena, "%.*s:%.*s/%.*s/%.*s", SPAN_ARGS(target),
+		SPAN_ARGS(account), SPAN_ARGS(region), SPAN_ARGS(cluster)));
+}
+
+struct cluster_ref cluster_ref_of_key(struct arena *arena, struct span key)
+{
+	return cluster_ref_of(arena_format(arena, ":%.*s", SPAN_ARGS(key)));
+}
+
+bool cluster_ref_equal(struct cluster_ref a, struct cluster_ref b)
+{
+	return span_equal(a.text, b.text);
+}
+
+bool cluster_ref_is_remote(struct cluster_ref ref)
+{
+	return ref.target.length > 0;
 }

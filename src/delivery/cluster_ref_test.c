@@ -20,30 +20,29 @@ static void test_parts(void **state)
 
 	(void)state;
 	assert_true(cluster_ref_parse(SPAN("edge:123456789012/eu-west-1/web"), &ref));
+	assert_text(ref.text, "edge:123456789012/eu-west-1/web");
 	assert_text(ref.target, "edge");
 	assert_text(ref.account, "123456789012");
 	assert_text(ref.region, "eu-west-1");
 	assert_text(ref.cluster, "web");
 	assert_text(ref.scope, "123456789012/eu-west-1/web");
-	assert_text(cluster_ref_text(arena, &ref), "edge:123456789012/eu-west-1/web");
-	assert_true(cluster_ref_is_remote(SPAN("edge:123456789012/eu-west-1/web")));
-	assert_text(cluster_ref_target(SPAN("edge:123456789012/eu-west-1/web")), "edge");
+	assert_true(cluster_ref_is_remote(ref));
+	assert_true(cluster_ref_equal(ref,
+		cluster_ref_make(arena, ref.target, ref.account, ref.region, ref.cluster)));
+	assert_false(cluster_ref_equal(ref, cluster_ref_of_key(arena, ref.scope)));
 }
 
 static void test_own(void **state)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct span text = cluster_ref_of_key(arena, SPAN("123456789012/eu-west-1/web"));
-	struct cluster_ref ref;
+	struct cluster_ref ref = cluster_ref_of_key(arena, SPAN("123456789012/eu-west-1/web"));
 
 	(void)state;
-	assert_text(text, ":123456789012/eu-west-1/web");
-	assert_false(cluster_ref_is_remote(text));
-	assert_true(cluster_ref_parse(text, &ref));
+	assert_text(ref.text, ":123456789012/eu-west-1/web");
+	assert_false(cluster_ref_is_remote(ref));
 	assert_text(ref.target, "");
+	assert_text(ref.cluster, "web");
 	assert_text(ref.scope, "123456789012/eu-west-1/web");
-	assert_text(cluster_ref_text(arena, &ref), ":123456789012/eu-west-1/web");
-	assert_text(cluster_ref_target(text), "");
 }
 
 static void test_others_are_rejected(void **state)
@@ -56,9 +55,11 @@ static void test_others_are_rejected(void **state)
 	for (size_t i = 0; i < LENGTH(texts); i++) {
 		assert_false(cluster_ref_parse(span_of(texts[i]), &ref));
 		assert_text(ref.account, "unchanged");
-		assert_text(cluster_ref_target(span_of(texts[i])), "");
+		assert_text(cluster_ref_of(span_of(texts[i])).text, texts[i]);
+		assert_text(cluster_ref_of(span_of(texts[i])).target, "");
+		assert_text(cluster_ref_of(span_of(texts[i])).cluster, "");
 	}
-	assert_false(cluster_ref_is_remote(SPAN("")));
+	assert_false(cluster_ref_is_remote(cluster_ref_of(SPAN(""))));
 }
 
 int main(void)

@@ -63,13 +63,15 @@ static struct aws_target *find_local(struct delivery_targets *targets,
 	return target;
 }
 
-static int get_local(struct delivery_targets *targets, const struct cluster_ref *ref,
-	struct span role, struct aws_target **ret_target, struct err *err)
+static int get_local(struct delivery_targets *targets, struct span account,
+	const struct cluster_ref *ref, struct span role, struct aws_target **ret_target,
+	struct err *err)
 {
 	const struct delivery_targets_config *config = &targets->config;
 	const struct aws_policy *policy = NULL;
 	int code = 0;
 
+	(void)account;
 	if (role.length > 0)
 		code = config->find_role ? config->find_role(config->find_role_context,
 						   ref->account, role, &policy, err)
@@ -110,38 +112,64 @@ static int get_remote(struct delivery_targets *targets, struct span account,
 		ret_target, err);
 }
 
-int delivery_targets_get(struct delivery_targets *targets, struct span account,
-	struct span cluster_ref, struct span role, struct aws_target **ret_target, struct err *err)
-{
-	struct cluster_ref ref;
-
-	if (!cluster_ref_parse(cluster_ref, &ref))
-		return err_set(err, -EINVAL, "'%.*s' is not a cluster reference",
-			SPAN_ARGS(cluster_ref));
-	return ref.target.length > 0 ? get_remote(targets, account, &ref, role, ret_target, err)
-				     : get_local(targets, &ref, role, ret_target, err);
-}
-
-struct aws_target *delivery_targets_get_reader(struct delivery_targets *targets,
-	struct span cluster_ref)
+static struct aws_target *get_remote_reader(struct delivery_targets *targets,
+	struct cluster_ref cluster)
 {
 	struct aws_target *target = NULL;
-	struct cluster_ref ref;
 
-	if (!cluster_ref_parse(cluster_ref, &ref) || !find_settings(targets, &ref) ||
-		aws_targets_get(targets->config.remote, ref.target, SPAN(""), AWS_TARGET_READS,
+	if (!find_settings(targets, &cluster) ||
+		aws_targets_get(targets->config.remote, cluster.target, SPAN(""), AWS_TARGET_READS,
 			&target, NULL) < 0)
 		return NULL;
 	return target;
 }
 
-int64_t delivery_targets_poll_ms(const struct delivery_targets *targets, struct span cluster_ref)
+static int64_t remote_poll_ms(const struct delivery_targets *targets, struct cluster_ref cluster)
 {
-	const struct aws_target_settings *settings;
-	struct cluster_ref ref;
+	const struct aws_target_settings *settings = find_settings(targets, &cluster);
 
-	if (!cluster_ref_parse(cluster_ref, &ref))
-		return 0;
-	settings = find_settings(targets, &ref);
 	return settings ? settings->poll_ms : 0;
+}
+
+/* ---- both ---- */
+
+static const struct target_operations {
+	int (*get)(struct delivery_targets *targets, struct span account,
+		const struct cluster_ref *ref, struct span role, struct aws_target **ret_target,
+		struct err *err);
+	/* NULL: the change feed reports its clusters, and nothing has to be read. */
+	struct aws_target *(*get_reader)(struct delivery_targets *targets,
+		struct cluster_ref cluster);
+	int64_t (*poll_ms)(const struct delivery_targets *targets, struct cluster_ref cluster);
+} own = {.get = get_local},
+  remote = {.get = get_remote, .get_reader = get_remote_reader, .poll_ms = remote_poll_ms};
+
+static const struct target_operations *operations_of(struct cluster_ref cluster)
+{
+	return cluster_ref_is_remote(cluster) ? &remote : &own;
+}
+
+int delivery_targets_get(struct delivery_targets *targets, struct span account,
+	struct cluster_ref cluster, struct span role, struct aws_target **ret_target,
+	struct err *err)
+{
+	if (cluster.cluster.length == 0)
+		return err_set(err, -EINVAL, "'%.*s' is not a cluster reference",
+			SPAN_ARGS(cluster.text));
+	return operations_of(cluster)->get(targets, account, &cluster, role, ret_target, err);
+}
+
+struct aws_target *delivery_targets_get_reader(struct delivery_targets *targets,
+	struct cluster_ref cluster)
+{
+	const struct target_operations *operations = operations_of(cluster);
+
+	return operations->get_reader ? operations->get_reader(targets, cluster) : NULL;
+}
+
+int64_t delivery_targets_poll_ms(const struct delivery_targets *targets, struct cluster_ref cluster)
+{
+	const struct target_operations *operations = operations_of(cluster);
+
+	return operations->poll_ms ? operations->poll_ms(targets, cluster) : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "aws/policy.h"
 #include "aws/targets.h"
+#include "delivery/cluster_ref.h"
 
 struct delivery_targets;
 
@@ -31,11 +32,13 @@ void delivery_targets_free(struct delivery_targets *targets);
 /* The endpoint of a cluster for an account, in the name of a role ("": none). It lives as long as the targets. From any
  * thread; does not block. -ENOENT, -EACCES, -EINVAL: there is none now, err has the reason. */
 int delivery_targets_get(struct delivery_targets *targets, struct span account,
-	struct span cluster_ref, struct span role, struct aws_target **ret_target, struct err *err);
+	struct cluster_ref cluster, struct span role, struct aws_target **ret_target,
+	struct err *err);
 /* The endpoint of a remote cluster for reads; NULL: it is not configured any more. */
 struct aws_target *delivery_targets_get_reader(struct delivery_targets *targets,
-	struct span cluster_ref);
+	struct cluster_ref cluster);
 /* The configured pause between two listings of a remote cluster; 0: the default. */
-int64_t delivery_targets_poll_ms(const struct delivery_targets *targets, struct span cluster_ref);
+int64_t delivery_targets_poll_ms(const struct delivery_targets *targets,
+	struct cluster_ref cluster);
 
 #endif

@@ -124,35 +124,31 @@ struct span manager_find_trouble(void *context, struct span environment_key, str
 }
 
 static void requeue(struct manager *manager, struct controller *controller, struct span environment,
-	struct span cluster_ref, struct span instance)
+	struct cluster_ref cluster, struct span instance)
 {
 	struct instances *instances;
 
 	lock_take(&manager->lock);
 	instances = map_get(&manager->env_instances, environment);
-	if (instances)
-		env_instances_instance_changed(instances, cluster_ref, instance);
+	if (instances && instance.length > 0)
+		env_instances_instance_changed(instances, cluster, instance);
+	else if (instances)
+		env_instances_all_changed(instances);
 	lock_release(&manager->lock);
 	controller_add(controller, environment);
 }
 
 /* The environment of a group in a place of this server, if it has anything to do with that place; NULL. */
-static const struct store_object *find_owner(const struct store_view *view, struct span cluster_ref,
-	struct span name, struct arena *arena)
+static const struct store_object *find_owner(const struct store_view *view,
+	struct cluster_ref cluster, struct span name, struct arena *arena)
 {
 	const struct store_object *environment;
-	struct cluster_ref ref;
-	struct span rest, part;
 
-	if (!cluster_ref_parse(cluster_ref, &ref))
-		return NULL;
 	environment = store_get(view, &environment_kind,
-		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(ref.account), SPAN_ARGS(name)));
-	rest = environment ? environment_facts(environment)->cluster_refs : SPAN("");
-	while (span_next_part(&rest, ' ', &part))
-		if (span_equal(part, cluster_ref))
-			return environment;
-	return NULL;
+		arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster.account), SPAN_ARGS(name)));
+	return environment && environment_has_cluster(environment_facts(environment), cluster)
+		       ? environment
+		       : NULL;
 }
 
 /* A change from the observer, and the environments to wake. */
@@ -161,49 +157,50 @@ struct changes {
 	struct controller *controller;
 	const struct store_view *view;
 	struct arena *arena;
-	struct span cluster_ref, instance;
+	struct cluster_ref cluster;
+	struct span instance;
 };
 
 /* A task of an environment wakes only that environment: with hundreds of them on each instance, every task would otherwise
  * start a pass of all. */
 static void notify_owner(const struct changes *changes, struct span name)
 {
-	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
+	struct store_cursor cursor = environments_at(changes->view, changes->cluster);
 	const struct store_object *environment;
 
-	if (!cluster_ref_is_remote(changes->cluster_ref)) {
-		environment = find_owner(changes->view, changes->cluster_ref, name, changes->arena);
+	if (!cluster_ref_is_remote(changes->cluster)) {
+		environment = find_owner(changes->view, changes->cluster, name, changes->arena);
 		if (environment)
 			requeue(changes->manager, changes->controller, environment->key,
-				changes->cluster_ref, changes->instance);
+				changes->cluster, changes->instance);
 		return;
 	}
 	while ((environment = store_next(&cursor)))
 		if (span_equal(environment_name_of_key(environment->key), name))
 			requeue(changes->manager, changes->controller, environment->key,
-				changes->cluster_ref, changes->instance);
+				changes->cluster, changes->instance);
 }
 
 static void notify_all(const struct changes *changes)
 {
-	struct store_cursor cursor = environments_at(changes->view, changes->cluster_ref);
+	struct store_cursor cursor = environments_at(changes->view, changes->cluster);
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
-		requeue(changes->manager, changes->controller, environment->key,
-			changes->cluster_ref, changes->instance);
+		requeue(changes->manager, changes->controller, environment->key, changes->cluster,
+			changes->instance);
 }
 
 static void notify_subscribers(const struct changes *changes)
 {
 	struct span *keys;
 	size_t count = subscriptions_list(changes->manager->subscriptions,
-		arena_format(changes->arena, "%.*s/%.*s", SPAN_ARGS(changes->cluster_ref),
+		arena_format(changes->arena, "%.*s/%.*s", SPAN_ARGS(changes->cluster.text),
 			SPAN_ARGS(changes->instance)),
 		changes->arena, &keys);
 
 	for (size_t i = 0; i < count; i++)
-		requeue(changes->manager, changes->controller, keys[i], changes->cluster_ref,
+		requeue(changes->manager, changes->controller, keys[i], changes->cluster,
 			changes->instance);
 }
 
@@ -212,21 +209,21 @@ static void notify_selected(const struct changes *changes, struct span attribute
 	struct store_cursor cursor = {.view = changes->view,
 		.kind = &environment_kind,
 		.index = ENVIRONMENT_BY_SELECTOR,
-		.prefix = arena_format(changes->arena, "%.*s %.*s", SPAN_ARGS(changes->cluster_ref),
-			SPAN_ARGS(attribute)),
+		.prefix = arena_format(changes->arena, "%.*s %.*s",
+			SPAN_ARGS(changes->cluster.text), SPAN_ARGS(attribute)),
 		.exact = true};
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
-		requeue(changes->manager, changes->controller, environment->key,
-			changes->cluster_ref, changes->instance);
+		requeue(changes->manager, changes->controller, environment->key, changes->cluster,
+			changes->instance);
 }
 
 /* The subscribers, and the environments that the instance may match now. */
 static void notify_matching(const struct changes *changes)
 {
 	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
-		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
+		changes->cluster, changes->instance, SPAN(""), changes->arena);
 	struct span rest = instance ? instance->attributes : SPAN(""), attribute, name, value;
 
 	notify_subscribers(changes);
@@ -243,7 +240,7 @@ static void notify_matching(const struct changes *changes)
 static bool is_draining(const struct changes *changes)
 {
 	const struct observe_instance *instance = observe_get_instance_for(changes->manager->state,
-		changes->cluster_ref, changes->instance, SPAN(""), changes->arena);
+		changes->cluster, changes->instance, SPAN(""), changes->arena);
 
 	return instance && instance->status == OBSERVE_INSTANCE_DRAINING;
 }
@@ -258,7 +255,7 @@ static void take_cluster_change(struct manager *manager, struct controller *cont
 		.controller = controller,
 		.view = view,
 		.arena = arena,
-		.cluster_ref = change->cluster_ref,
+		.cluster = change->cluster,
 		.instance = change->instance};
 
 	if (name.length > 0)
@@ -277,7 +274,7 @@ static void take_service_change(struct manager *manager, struct controller *cont
 	const struct observe_change *change, struct arena *arena)
 {
 	_view_ struct store_view *view = store_view_open(manager->config.store);
-	struct store_cursor cursor = environments_at(view, change->cluster_ref);
+	struct store_cursor cursor = environments_at(view, change->cluster);
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
@@ -292,9 +289,9 @@ static void log_reachable(struct manager *manager, const struct observe_change *
 	const struct manager_config *config = &manager->config;
 	_buffer_ struct buffer text = {0};
 	bool is_lost = change->type == OBSERVE_CHANGE_UNREACHABLE;
-	struct cluster_ref ref;
+	struct cluster_ref ref = change->cluster;
 
-	if (!config->log_transition || !cluster_ref_parse(change->cluster_ref, &ref))
+	if (!config->log_transition)
 		return;
 	buffer_format(&text, "cluster %.*s of target %.*s ", SPAN_ARGS(ref.scope),
 		SPAN_ARGS(ref.target));
@@ -313,7 +310,7 @@ static void take_loss(struct manager *manager, struct controller *controller)
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
-		requeue(manager, controller, environment->key, SPAN(""), SPAN(""));
+		requeue(manager, controller, environment->key, cluster_ref_of(SPAN("")), SPAN(""));
 }
 
 static void take_change(struct manager *manager, struct controller *controller,
@@ -426,20 +423,21 @@ static void set_input(struct manager_pass *pass)
  * been heard of it yet, good or bad. */
 static int check_input(struct manager_pass *pass, struct err *err)
 {
-	struct span rest = environment_facts(pass->input.environment)->cluster_refs, cluster_ref;
+	struct span rest = environment_facts(pass->input.environment)->cluster_refs;
+	struct cluster_ref cluster;
 	struct observe_info info;
 
-	if (!span_next_part(&rest, ' ', &cluster_ref) || !cluster_ref_is_remote(cluster_ref))
+	if (!environment_next_cluster(&rest, &cluster) || !cluster_ref_is_remote(cluster))
 		return 0;
-	manager_want(pass, cluster_ref);
-	if (!observe_get_info(pass->input.state, cluster_ref, &info) ||
+	manager_want(pass, cluster);
+	if (!observe_get_info(pass->input.state, cluster, &info) ||
 		(!info.complete && !info.error[0]))
 		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
-			SPAN_ARGS(cluster_ref));
+			SPAN_ARGS(cluster.text));
 	/* A listing that completes after a long time changes the replica first and wakes us a moment later: decide after it. */
 	if (info.complete && !info.stale) {
 		if (pass->instances->is_blind)
-			env_instances_instance_changed(pass->instances, SPAN(""), SPAN(""));
+			env_instances_all_changed(pass->instances);
 		pass->instances->is_blind = false;
 		return 0;
 	}

@@ -104,7 +104,7 @@ int cluster_stream_open(const struct cluster_stream_config *config,
 
 	*stream = (struct cluster_stream){.config = *config};
 	stream->snapshot_arena = arena_new(0);
-	code = observe_follow(config->observer, config->cluster_ref, config->position,
+	code = observe_follow(config->observer, config->cluster, config->position,
 		config->wake.function, config->wake.context, stream->snapshot_arena,
 		&stream->snapshot, &stream->reader, err);
 	if (code < 0) {

@@ -14,7 +14,7 @@ struct cluster_stream_entity {
 
 struct cluster_stream_config {
 	struct observer *observer;
-	struct span cluster_ref;
+	struct cluster_ref cluster;
 	const struct delivery_stream_type *type;
 	bool instances; /* not tasks */
 	/* As clients see it, in the arena; NULL: it is not part of the stream. */

@@ -78,7 +78,7 @@ void observe_cursor_close(struct observe_cursor *cursor)
 
 static void texts_of(struct observe_change *change, struct span *texts[OBSERVE_CHANGE_TEXTS])
 {
-	texts[0] = &change->cluster_ref;
+	texts[0] = &change->cluster.text;
 	texts[1] = &change->instance;
 	texts[2] = &change->group;
 	texts[3] = &change->service;
@@ -153,7 +153,7 @@ bool observe_cursor_next(struct observe_cursor *cursor, struct arena *arena,
 	if (!has_lost && !queued)
 		return false;
 	*ret_change = has_lost ? (struct observe_change){.type = OBSERVE_CHANGE_LOST,
-					 .cluster_ref = SPAN(""),
+					 .cluster = cluster_ref_of(SPAN("")),
 					 .instance = SPAN(""),
 					 .group = SPAN(""),
 					 .service = SPAN(""),
@@ -162,6 +162,7 @@ bool observe_cursor_next(struct observe_cursor *cursor, struct arena *arena,
 	texts_of(ret_change, texts);
 	for (size_t i = 0; i < LENGTH(texts); i++)
 		*texts[i] = arena_copy_span(arena, *texts[i]);
+	ret_change->cluster = cluster_ref_of(ret_change->cluster.text);
 	free(queued);
 	return true;
 }

@@ -11,19 +11,13 @@
 #include "delivery/change_log.h"
 #include "delivery/observe/observe_internal.h"
 
-/* Changes of clusters of this server come in order: nothing old ever comes. */
-#define OWN_TOMBSTONES_MAX 1000
-#define REMOTE_TOMBSTONES_MAX 100000
 #define TOMBSTONES_MS INT64_C(7200000)
-#define STALE_PERIODS 3 /* without a complete listing, */
-#define STALE_LISTINGS                                                                             \
-	4 /* and as long as so many took: of large clusters they take longer than a period */
 
 /* ---- changes ---- */
 
 struct observe_changes_item {
 	struct observe_changes_item *next;
-	const struct observed_cluster *cluster_ref;
+	const struct observed_cluster *cluster;
 	struct span instance, group;
 };
 
@@ -32,21 +26,21 @@ void observe_changes_init(struct observe_changes *changes, struct arena *arena)
 	*changes = (struct observe_changes){.arena = arena, .last = &changes->first};
 }
 
-void observe_changes_add(struct observe_changes *changes,
-	const struct observed_cluster *cluster_ref, struct span instance)
+void observe_changes_add(struct observe_changes *changes, const struct observed_cluster *cluster,
+	struct span instance)
 {
-	observe_changes_add_task(changes, cluster_ref, instance, SPAN(""));
+	observe_changes_add_task(changes, cluster, instance, SPAN(""));
 }
 
 void observe_changes_add_task(struct observe_changes *changes,
-	const struct observed_cluster *cluster_ref, struct span instance, struct span group)
+	const struct observed_cluster *cluster, struct span instance, struct span group)
 {
 	struct observe_changes_item *item;
 
-	if (!cluster_ref->complete)
+	if (!cluster->complete)
 		return;
 	item = arena_allocate(changes->arena, sizeof(*item));
-	item->cluster_ref = cluster_ref;
+	item->cluster = cluster;
 	item->instance = arena_copy_span(changes->arena, instance);
 	item->group = arena_copy_span(changes->arena, group);
 	*changes->last = item;
@@ -64,7 +58,7 @@ void observe_changes_deliver(struct observer *service, struct observe_changes *c
 {
 	for (const struct observe_changes_item *item = changes->first; item; item = item->next)
 		observe_report(service, &(struct observe_change){.type = type_of(item),
-						.cluster_ref = item->cluster_ref->name,
+						.cluster = item->cluster->ref,
 						.instance = item->instance,
 						.group = item->group,
 						.service = SPAN(""),
@@ -74,392 +68,339 @@ void observe_changes_deliver(struct observer *service, struct observe_changes *c
 
 /* ---- clusters ---- */
 
-static bool is_own(const struct observed_cluster *cluster_ref)
+static const struct observed_cluster_operations *operations_of(struct cluster_ref ref)
 {
-	return cluster_ref->ref.target.length == 0;
+	return cluster_ref_is_remote(ref) ? &source_remote_operations : &source_own_operations;
 }
 
 /* The resource version that a replica has reached. */
-static uint64_t reached(const struct observer *service, const struct observed_cluster *cluster_ref)
+static uint64_t reached(const struct observer *service, const struct observed_cluster *cluster)
 {
-	uint64_t position = is_own(cluster_ref) ? source_own_position(service->own) : 0;
+	uint64_t position = cluster->operations->position(service);
 
-	if (!cluster_ref->complete)
+	if (!cluster->complete)
 		return 0;
-	return position > cluster_ref->resource_version ? position : cluster_ref->resource_version;
+	return position > cluster->resource_version ? position : cluster->resource_version;
 }
 
 /* Reports the waits for a resource version that is reached; or, all at once, the cluster, which includes them. */
-static void report_waiting(struct observer *service, struct observed_cluster *cluster_ref,
+static void report_waiting(struct observer *service, struct observed_cluster *cluster,
 	bool all_at_once, struct observe_changes *changes)
 {
-	uint64_t up_to = reached(service, cluster_ref);
+	uint64_t up_to = reached(service, cluster);
 	struct span group, instance;
 
-	MAP_EACH (&cluster_ref->waiting, entry) {
+	MAP_EACH (&cluster->waiting, entry) {
 		if ((uintptr_t)entry->value > up_to)
 			continue;
 		if (!all_at_once && span_split(entry->key, ' ', &group, &instance))
-			observe_changes_add_task(changes, cluster_ref, instance, group);
-		map_remove(&cluster_ref->waiting, entry->key);
+			observe_changes_add_task(changes, cluster, instance, group);
+		map_remove(&cluster->waiting, entry->key);
 	}
 	if (all_at_once)
-		observe_changes_add(changes, cluster_ref, SPAN(""));
+		observe_changes_add(changes, cluster, SPAN(""));
 }
 
-void observed_cluster_advanced(struct observer *service, struct observed_cluster *cluster_ref,
+void observed_cluster_advanced(struct observer *service, struct observed_cluster *cluster,
 	struct observe_changes *changes)
 {
-	report_waiting(service, cluster_ref, false, changes);
+	report_waiting(service, cluster, false, changes);
 }
 
-void observed_cluster_listed(struct observer *service, struct observed_cluster *cluster_ref,
+void observed_cluster_listed(struct observer *service, struct observed_cluster *cluster,
 	uint64_t resource_version, int64_t listed_ms, int64_t listed_us,
 	struct observe_changes *changes)
 {
-	bool first = !cluster_ref->complete;
+	bool first = !cluster->complete;
 
-	cluster_ref->complete = true;
-	cluster_ref->listings++;
-	cluster_ref->resource_version = resource_version;
-	cluster_ref->listed_ms = listed_ms;
-	cluster_ref->listed_us = listed_us;
-	cluster_ref->error[0] = '\0';
-	if (cluster_ref->log)
-		change_log_set_observed(cluster_ref->log, listed_ms);
-	report_waiting(service, cluster_ref, first, changes);
+	cluster->complete = true;
+	cluster->listings++;
+	cluster->resource_version = resource_version;
+	cluster->listed_ms = listed_ms;
+	cluster->listed_us = listed_us;
+	cluster->error[0] = '\0';
+	if (cluster->log)
+		change_log_set_observed(cluster->log, listed_ms);
+	report_waiting(service, cluster, first, changes);
 }
 
 static struct replica *new_replica(const struct observer *service,
-	const struct observed_cluster *cluster_ref)
+	const struct observed_cluster *cluster)
 {
 	struct replica_limits limits = {.stopped_max = OBSERVE_STOPPED_MAX,
 		.stopped_ms = OBSERVE_STOPPED_MS,
 		.tombstones_ms = TOMBSTONES_MS,
-		.versions_are_ordered = is_own(cluster_ref),
+		.versions_are_ordered = cluster->operations->versions_are_revisions,
 		.group_prefix = service->config.group_prefix,
-		.tombstones_max = is_own(cluster_ref) ? OWN_TOMBSTONES_MAX : REMOTE_TOMBSTONES_MAX};
+		.tombstones_max = cluster->operations->tombstones_max};
 
 	return replica_new(&limits);
 }
 
-void observed_cluster_reset(struct observer *service, struct observed_cluster *cluster_ref)
+void observed_cluster_reset(struct observer *service, struct observed_cluster *cluster)
 {
-	replica_free(cluster_ref->replica);
-	cluster_ref->replica = new_replica(service, cluster_ref);
-	if (cluster_ref->log)
-		change_log_restart(cluster_ref->log,
-			(uint64_t)runner_wall_ms(service->runner) * 1000);
-	observe_follow_replica(cluster_ref);
+	replica_free(cluster->replica);
+	cluster->replica = new_replica(service, cluster);
+	if (cluster->log)
+		change_log_restart(cluster->log, (uint64_t)runner_wall_ms(service->runner) * 1000);
+	observe_follow_replica(cluster);
 }
 
-static struct observed_cluster *cluster_ref_new(const struct observer *service, struct span name)
+static struct observed_cluster *new_cluster(const struct observer *service, struct cluster_ref ref)
 {
-	struct observed_cluster *cluster_ref = memory_allocate(sizeof(*cluster_ref) + name.length);
-	bool is_valid;
+	struct observed_cluster *cluster = memory_allocate(sizeof(*cluster) + ref.text.length);
 
-	memcpy(cluster_ref->text, name.data, name.length);
-	cluster_ref->name = (struct span){cluster_ref->text, name.length};
-	is_valid = cluster_ref_parse(cluster_ref->name, &cluster_ref->ref);
-	assert(is_valid);
-	(void)is_valid;
-	cluster_ref->replica = new_replica(service, cluster_ref);
-	return cluster_ref;
+	memcpy(cluster->text, ref.text.data, ref.text.length);
+	cluster->ref = cluster_ref_of((struct span){cluster->text, ref.text.length});
+	assert(cluster->ref.cluster.length > 0);
+	cluster->operations = operations_of(cluster->ref);
+	cluster->replica = new_replica(service, cluster);
+	return cluster;
 }
 
-static void cluster_ref_free(struct observed_cluster *cluster_ref)
+static void free_cluster(struct observed_cluster *cluster)
 {
-	source_remote_free(cluster_ref->remote);
-	replica_free(cluster_ref->replica);
-	map_clear(&cluster_ref->waiting);
-	observe_services_forget(cluster_ref);
-	map_clear(&cluster_ref->services_needed);
-	change_log_leave(cluster_ref->log);
-	free(cluster_ref);
+	source_remote_free(cluster->remote);
+	replica_free(cluster->replica);
+	map_clear(&cluster->waiting);
+	observe_services_forget(cluster);
+	map_clear(&cluster->services_needed);
+	change_log_leave(cluster->log);
+	free(cluster);
 }
 
-static int follow_remote(struct observer *service, struct observed_cluster *cluster_ref,
-	struct err *err)
+struct observed_cluster *observed_cluster_get(struct observer *service, struct cluster_ref ref)
 {
+	struct observed_cluster *cluster = map_get(&service->clusters, ref.text);
+
+	if (!cluster) {
+		cluster = new_cluster(service, ref);
+		map_put(&service->clusters, ref.text, cluster);
+	}
+	return cluster;
+}
+
+int observe_want(struct observer *service, struct cluster_ref ref, struct aws_target *target,
+	int64_t poll_ms, struct err *err)
+{
+	struct observed_cluster *cluster;
+	struct err why = {0};
+	bool was_watched;
 	int code;
 
 	lock_take(&service->lock);
-	bool too_many = service->remote_count >= OBSERVE_REMOTE_CLUSTERS_MAX;
-	service->remote_count += !too_many;
-	lock_release(&service->lock);
-	if (too_many)
-		return err_set(err, -E2BIG, "more than %d remote clusters are wanted",
-			OBSERVE_REMOTE_CLUSTERS_MAX);
-	code = source_remote_start(service, cluster_ref, err);
-	if (code < 0) {
-		lock_take(&service->lock);
-		service->remote_count--;
-		lock_release(&service->lock);
-	}
-	return code;
-}
-
-struct observed_cluster *observed_cluster_get(struct observer *service, struct span name)
-{
-	struct observed_cluster *cluster_ref = map_get(&service->cluster_refs, name);
-
-	if (!cluster_ref) {
-		cluster_ref = cluster_ref_new(service, name);
-		map_put(&service->cluster_refs, name, cluster_ref);
-	}
-	return cluster_ref;
-}
-
-int observe_want(struct observer *service, struct span name, struct aws_target *target,
-	int64_t poll_ms, struct err *err)
-{
-	struct observed_cluster *cluster_ref;
-	struct err why = {0};
-	bool was_watched;
-	int code = 0;
-
-	lock_take(&service->lock);
-	cluster_ref = observed_cluster_get(service, name);
-	cluster_ref->wants++;
+	cluster = observed_cluster_get(service, ref);
+	cluster->wants++;
 	if (target)
-		cluster_ref->client = target;
+		cluster->client = target;
 	if (poll_ms > 0)
-		cluster_ref->poll_ms = poll_ms;
-	was_watched = cluster_ref->watched;
-	cluster_ref->watched = true;
+		cluster->poll_ms = poll_ms;
+	was_watched = cluster->watched;
+	cluster->watched = true;
 	lock_release(&service->lock);
 	if (was_watched)
 		return 0;
-	if (is_own(cluster_ref))
-		source_own_wake(service->own);
-	else
-		code = follow_remote(service, cluster_ref, &why);
+	code = cluster->operations->follow(service, cluster, &why);
 	if (code < 0) {
 		lock_take(&service->lock);
-		cluster_ref->wants--;
-		cluster_ref->watched = false;
-		snprintf(cluster_ref->error, sizeof(cluster_ref->error), "%s", why.message);
+		cluster->wants--;
+		cluster->watched = false;
+		snprintf(cluster->error, sizeof(cluster->error), "%s", why.message);
 		lock_release(&service->lock);
 		return err_set(err, code, "%s", why.message);
 	}
 	return 0;
 }
 
-void observe_release(struct observer *service, struct span name)
+void observe_release(struct observer *service, struct cluster_ref ref)
 {
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 
 	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, name);
-	assert(cluster_ref && cluster_ref->wants > 0);
-	cluster_ref->wants--;
+	cluster = map_get(&service->clusters, ref.text);
+	assert(cluster && cluster->wants > 0);
+	cluster->wants--;
 	lock_release(&service->lock);
 }
 
 /* Takes the lock, which the caller releases whatever the answer is. */
-static struct observed_cluster *lock_place(struct observer *service, struct span name)
+static struct observed_cluster *lock_cluster(struct observer *service, struct cluster_ref ref)
 {
 	lock_take(&service->lock);
-	return map_get(&service->cluster_refs, name);
+	return map_get(&service->clusters, ref.text);
 }
 
-bool observe_is_complete(struct observer *service, struct span name)
+bool observe_is_complete(struct observer *service, struct cluster_ref ref)
 {
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
-	bool complete = cluster_ref && cluster_ref->complete;
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
+	bool complete = cluster && cluster->complete;
 
 	lock_release(&service->lock);
 	return complete;
 }
 
-uint64_t observe_resource_version(struct observer *service, struct span name)
+uint64_t observe_resource_version(struct observer *service, struct cluster_ref ref)
 {
-	if (!cluster_ref_is_remote(name)) {
-		_view_ struct store_view *view = store_view_open(service->config.store);
-
-		return store_view_revision(view);
-	}
-	/* A listing that begins at this millisecond or later begins after now. */
-	return (uint64_t)(runner_now_us(service->runner) / 1000) + 1;
+	return operations_of(ref)->resource_version(service);
 }
 
-uint64_t observe_seen(struct observer *service, struct span name)
+uint64_t observe_seen(struct observer *service, struct cluster_ref ref)
 {
-	struct observed_cluster *cluster_ref = lock_place(service, name);
-	uint64_t seen = cluster_ref && is_own(cluster_ref) ? reached(service, cluster_ref) : 0;
+	struct observed_cluster *cluster = lock_cluster(service, ref);
+	uint64_t seen = cluster && cluster->operations->versions_are_revisions
+				? reached(service, cluster)
+				: 0;
 
 	lock_release(&service->lock);
 	return seen;
 }
 
-bool observe_reaches(struct observer *service, struct span name, uint64_t resource_version)
+bool observe_reaches(struct observer *service, struct cluster_ref ref, uint64_t resource_version)
 {
-	return observe_reaches_for(service, name, SPAN(""), SPAN(""), resource_version);
+	return observe_reaches_for(service, ref, SPAN(""), SPAN(""), resource_version);
 }
 
-bool observe_reaches_for(struct observer *service, struct span name, struct span instance,
+bool observe_reaches_for(struct observer *service, struct cluster_ref ref, struct span instance,
 	struct span group, uint64_t resource_version)
 {
 	_buffer_ struct buffer which = {0};
-	struct observed_cluster *cluster_ref = lock_place(service, name);
-	bool reaches = cluster_ref && cluster_ref->complete &&
-		       reached(service, cluster_ref) >= resource_version;
-	bool wait = cluster_ref && !reaches, first = false;
+	struct observed_cluster *cluster = lock_cluster(service, ref);
+	bool reaches =
+		cluster && cluster->complete && reached(service, cluster) >= resource_version;
+	bool wait = cluster && !reaches, first = false;
 
 	if (wait)
 		buffer_format(&which, "%.*s %.*s", SPAN_ARGS(group), SPAN_ARGS(instance));
-	if (wait &&
-		(uintptr_t)map_get(&cluster_ref->waiting, buffer_span(&which)) < resource_version) {
-		map_put(&cluster_ref->waiting, buffer_span(&which),
+	if (wait && (uintptr_t)map_get(&cluster->waiting, buffer_span(&which)) < resource_version) {
+		map_put(&cluster->waiting, buffer_span(&which),
 			(void *)(uintptr_t)resource_version);
 		first = true;
 	}
 	lock_release(&service->lock);
-	/* The feed may have been at rest: nothing that concerns it has happened. */
-	if (wait && !cluster_ref_is_remote(name))
-		source_own_wake(service->own);
-	else if (first)
-		runner_signal(service->wanted);
+	if (wait)
+		cluster->operations->wait(service, first);
 	return reaches;
 }
 
-bool observed_cluster_is_late(const struct observed_cluster *cluster_ref, int64_t since_us,
-	int64_t now_us)
+bool observe_get_info(struct observer *service, struct cluster_ref ref,
+	struct observe_info *ret_info)
 {
-	return !cluster_ref->remote ||
-	       now_us - since_us > STALE_PERIODS * source_remote_period_us(cluster_ref->remote) +
-					   STALE_LISTINGS * cluster_ref->took_us;
-}
-
-/* The replica of a remote cluster is older than it should be. */
-static bool is_stale(const struct observed_cluster *cluster_ref, int64_t now_us)
-{
-	return !cluster_ref->complete ||
-	       observed_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
-}
-
-bool observe_get_info(struct observer *service, struct span name, struct observe_info *ret_info)
-{
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
 	int64_t now_us = runner_now_us(service->runner);
 
-	if (cluster_ref) {
-		*ret_info = (struct observe_info){.complete = cluster_ref->complete,
-			.instances = replica_instance_count(cluster_ref->replica),
-			.tasks = replica_task_count(cluster_ref->replica),
-			.listings = cluster_ref->listings,
-			.observed_ms = cluster_ref->listed_ms};
-		if (cluster_ref->complete && is_own(cluster_ref))
-			ret_info->observed_ms = runner_wall_ms(service->runner);
-		else
-			ret_info->stale = is_stale(cluster_ref, now_us);
-		memcpy(ret_info->error, cluster_ref->error, sizeof(ret_info->error));
+	if (cluster) {
+		*ret_info = (struct observe_info){.complete = cluster->complete,
+			.instances = replica_instance_count(cluster->replica),
+			.tasks = replica_task_count(cluster->replica),
+			.listings = cluster->listings,
+			.observed_ms = cluster->complete
+					       ? cluster->operations->observed_ms(service, cluster)
+					       : 0,
+			.stale = !cluster->complete ||
+				 cluster->operations->is_late(cluster, cluster->listed_us, now_us)};
+		memcpy(ret_info->error, cluster->error, sizeof(ret_info->error));
 	}
 	lock_release(&service->lock);
-	return cluster_ref;
+	return cluster;
 }
 
 size_t observe_list_clusters(struct observer *service, struct arena *arena,
-	struct span **ret_cluster_refs)
+	struct cluster_ref **ret_clusters)
 {
 	size_t count = 0;
 
 	lock_take(&service->lock);
-	*ret_cluster_refs = arena_allocate_array(arena, service->cluster_refs.count + 1,
-		sizeof(**ret_cluster_refs));
-	MAP_EACH (&service->cluster_refs, entry)
+	*ret_clusters =
+		arena_allocate_array(arena, service->clusters.count + 1, sizeof(**ret_clusters));
+	MAP_EACH (&service->clusters, entry)
 		if (((const struct observed_cluster *)entry->value)->watched)
-			(*ret_cluster_refs)[count++] = arena_copy_span(arena, entry->key);
+			(*ret_clusters)[count++] =
+				cluster_ref_of(arena_copy_span(arena, entry->key));
 	lock_release(&service->lock);
 	return count;
 }
 
 /* ---- reading ---- */
 
-void observed_cluster_settle_health(const struct observed_cluster *cluster_ref,
+void observed_cluster_settle_health(const struct observed_cluster *cluster,
 	struct observe_task *task)
 {
-	if (task && cluster_ref->remote && task->health == OBSERVE_HEALTH_UNKNOWN)
-		task->health = source_remote_health(cluster_ref->remote, task->task_definition);
+	if (task && task->health == OBSERVE_HEALTH_UNKNOWN)
+		task->health = cluster->operations->unknown_health(cluster, task->task_definition);
 }
 
-static struct observe_instance *settle(const struct observed_cluster *cluster_ref,
+static struct observe_instance *settle(const struct observed_cluster *cluster,
 	struct observe_instance *instance)
 {
 	for (size_t i = 0; instance && i < instance->task_count; i++)
-		observed_cluster_settle_health(cluster_ref,
-			(struct observe_task *)&instance->tasks[i]);
+		observed_cluster_settle_health(cluster, (struct observe_task *)&instance->tasks[i]);
 	return instance;
 }
 
-struct observe_instance *observe_get_instance(struct observer *service, struct span name,
+struct observe_instance *observe_get_instance(struct observer *service, struct cluster_ref ref,
 	struct span id, struct arena *arena)
 {
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
 	struct observe_instance *instance =
-		cluster_ref
-			? settle(cluster_ref, replica_get_instance(cluster_ref->replica, id, arena))
+		cluster ? settle(cluster, replica_get_instance(cluster->replica, id, arena)) : NULL;
+
+	lock_release(&service->lock);
+	return instance;
+}
+
+struct observe_instance *observe_get_instance_for(struct observer *service, struct cluster_ref ref,
+	struct span id, struct span group, struct arena *arena)
+{
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
+	struct observe_instance *instance =
+		cluster ? settle(cluster,
+				  replica_get_instance_for(cluster->replica, id, group, arena))
 			: NULL;
 
 	lock_release(&service->lock);
 	return instance;
 }
 
-struct observe_instance *observe_get_instance_for(struct observer *service, struct span name,
-	struct span id, struct span group, struct arena *arena)
-{
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
-	struct observe_instance *instance =
-		cluster_ref ? settle(cluster_ref, replica_get_instance_for(cluster_ref->replica, id,
-							  group, arena))
-			    : NULL;
-
-	lock_release(&service->lock);
-	return instance;
-}
-
-size_t observe_list_instances(struct observer *service, struct span name, struct arena *arena,
+size_t observe_list_instances(struct observer *service, struct cluster_ref ref, struct arena *arena,
 	struct span **ret_ids)
 {
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
 	size_t count = 0;
 
-	if (cluster_ref)
-		count = replica_list(cluster_ref->replica, arena, ret_ids);
+	if (cluster)
+		count = replica_list(cluster->replica, arena, ret_ids);
 	else
 		*ret_ids = NULL;
 	lock_release(&service->lock);
 	return count;
 }
 
-struct observe_task *observe_get_task(struct observer *service, struct span name, struct span arn,
-	struct arena *arena)
+struct observe_task *observe_get_task(struct observer *service, struct cluster_ref ref,
+	struct span arn, struct arena *arena)
 {
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
-	struct observe_task *task =
-		cluster_ref ? replica_get_task(cluster_ref->replica, arn, arena) : NULL;
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
+	struct observe_task *task = cluster ? replica_get_task(cluster->replica, arn, arena) : NULL;
 
-	observed_cluster_settle_health(cluster_ref, task);
+	observed_cluster_settle_health(cluster, task);
 	lock_release(&service->lock);
 	return task;
 }
 
-struct observe_task *observe_last_stopped(struct observer *service, struct span name,
+struct observe_task *observe_last_stopped(struct observer *service, struct cluster_ref ref,
 	struct span instance, struct span group, struct arena *arena)
 {
-	const struct observed_cluster *cluster_ref = lock_place(service, name);
+	const struct observed_cluster *cluster = lock_cluster(service, ref);
 	struct observe_task *task =
-		cluster_ref ? replica_last_stopped(cluster_ref->replica, instance, group, arena)
-			    : NULL;
+		cluster ? replica_last_stopped(cluster->replica, instance, group, arena) : NULL;
 
-	observed_cluster_settle_health(cluster_ref, task);
+	observed_cluster_settle_health(cluster, task);
 	lock_release(&service->lock);
 	return task;
 }
 
 /* ---- selecting ---- */
 
-size_t observe_select_instances(struct observer *service, struct span name,
+size_t observe_select_instances(struct observer *service, struct cluster_ref ref,
 	const struct observe_instance_query *query, struct span after, size_t most,
 	struct arena *arena, struct observe_instance **ret_instances)
 {
@@ -468,22 +409,22 @@ size_t observe_select_instances(struct observer *service, struct span name,
 	size_t count = 0, filled = 0;
 
 	do {
-		const struct observed_cluster *cluster_ref = lock_place(service, name);
+		const struct observed_cluster *cluster = lock_cluster(service, ref);
 
-		if (cluster_ref)
-			filled += replica_select_instances(cluster_ref->replica, query, &after,
+		if (cluster)
+			filled += replica_select_instances(cluster->replica, query, &after,
 				most - filled, arena, instances + filled);
 		for (; count < filled; count++)
-			settle(cluster_ref, &instances[count]);
+			settle(cluster, &instances[count]);
 		lock_release(&service->lock);
-		if (!cluster_ref)
+		if (!cluster)
 			break;
 	} while (after.data);
 	*ret_instances = instances;
 	return count;
 }
 
-size_t observe_select_tasks(struct observer *service, struct span name,
+size_t observe_select_tasks(struct observer *service, struct cluster_ref ref,
 	const struct observe_task_query *query, struct span after, size_t most, struct arena *arena,
 	struct observe_task **ret_tasks)
 {
@@ -491,15 +432,15 @@ size_t observe_select_tasks(struct observer *service, struct span name,
 	size_t count = 0, filled = 0;
 
 	do {
-		const struct observed_cluster *cluster_ref = lock_place(service, name);
+		const struct observed_cluster *cluster = lock_cluster(service, ref);
 
-		if (cluster_ref)
-			filled += replica_select_tasks(cluster_ref->replica, query, &after,
+		if (cluster)
+			filled += replica_select_tasks(cluster->replica, query, &after,
 				most - filled, arena, tasks + filled);
 		for (; count < filled; count++)
-			observed_cluster_settle_health(cluster_ref, &tasks[count]);
+			observed_cluster_settle_health(cluster, &tasks[count]);
 		lock_release(&service->lock);
-		if (!cluster_ref)
+		if (!cluster)
 			break;
 	} while (after.data);
 	*ret_tasks = tasks;
@@ -535,9 +476,9 @@ void observe_free(struct observer *service)
 		return;
 	runner_stop(service->runner);
 	runner_join(service->runner, NULL);
-	MAP_EACH (&service->cluster_refs, entry)
-		cluster_ref_free(entry->value);
-	map_clear(&service->cluster_refs);
+	MAP_EACH (&service->clusters, entry)
+		free_cluster(entry->value);
+	map_clear(&service->clusters);
 	source_own_free(service->own);
 	relay_free(service->relay);
 	runner_event_free(service->wanted);

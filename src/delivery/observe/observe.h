@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "control/runner.h"
+#include "delivery/cluster_ref.h"
 #include "store/store.h"
 
 struct aws_target;
@@ -119,15 +120,17 @@ void observe_free(struct observer *observer);
  *
  * When the last consumer has released a remote cluster it is forgotten. A cluster of this server stays.
  */
-int observe_want(struct observer *observer, struct span cluster_ref, struct aws_target *target,
+int observe_want(struct observer *observer, struct cluster_ref cluster, struct aws_target *target,
 	int64_t poll_ms, struct err *err);
-void observe_release(struct observer *observer, struct span cluster_ref);
+void observe_release(struct observer *observer, struct cluster_ref cluster);
 
 /* One more consumer needs this ECS service of a remote cluster: it is described with every listing. */
-void observe_want_service(struct observer *observer, struct span cluster_ref, struct span name);
-void observe_release_service(struct observer *observer, struct span cluster_ref, struct span name);
+void observe_want_service(struct observer *observer, struct cluster_ref cluster, struct span name);
+void observe_release_service(struct observer *observer, struct cluster_ref cluster,
+	struct span name);
 /* Describes a wanted service again within a second; OBSERVE_CHANGE_SERVICE follows. */
-void observe_refresh_service(struct observer *observer, struct span cluster_ref, struct span name);
+void observe_refresh_service(struct observer *observer, struct cluster_ref cluster,
+	struct span name);
 
 /* ---- changes ---- */
 
@@ -146,7 +149,7 @@ enum observe_change_type {
 
 struct observe_change {
 	enum observe_change_type type;
-	struct span cluster_ref;
+	struct cluster_ref cluster;  /* LOST: none */
 	struct span instance, group; /* "" where the type has none */
 	struct span service;
 	struct span error; /* UNREACHABLE: why */
@@ -164,32 +167,33 @@ bool observe_cursor_next(struct observe_cursor *cursor, struct arena *arena,
 /* ---- how far a replica is ---- */
 
 /* Everything was listed once. */
-bool observe_is_complete(struct observer *observer, struct span cluster_ref);
-uint64_t observe_resource_version(struct observer *observer, struct span cluster_ref);
+bool observe_is_complete(struct observer *observer, struct cluster_ref cluster);
+uint64_t observe_resource_version(struct observer *observer, struct cluster_ref cluster);
 /* If it does not, a change is reported when it does: of the cluster; or of the instance, for this group ("": for all). */
-bool observe_reaches(struct observer *observer, struct span cluster_ref, uint64_t resource_version);
-bool observe_reaches_for(struct observer *observer, struct span cluster_ref, struct span instance,
-	struct span group, uint64_t resource_version);
+bool observe_reaches(struct observer *observer, struct cluster_ref cluster,
+	uint64_t resource_version);
+bool observe_reaches_for(struct observer *observer, struct cluster_ref cluster,
+	struct span instance, struct span group, uint64_t resource_version);
 /* The version that a consumer records as the basis of a decision: for a cluster of this server the revision of the store that the
  * replica has reached; for a remote one 0. */
-uint64_t observe_seen(struct observer *observer, struct span cluster_ref);
+uint64_t observe_seen(struct observer *observer, struct cluster_ref cluster);
 
 /* ---- get and list ---- */
 
 /* In the arena. NULL: there is no such instance. */
-struct observe_instance *observe_get_instance(struct observer *observer, struct span cluster_ref,
+struct observe_instance *observe_get_instance(struct observer *observer, struct cluster_ref cluster,
 	struct span id, struct arena *arena);
 /* The same without tasks of other groups with the configured prefix: there may be hundreds. */
 struct observe_instance *observe_get_instance_for(struct observer *observer,
-	struct span cluster_ref, struct span id, struct span group, struct arena *arena);
+	struct cluster_ref cluster, struct span id, struct span group, struct arena *arena);
 /* The IDs of all, in the arena; how many. */
-size_t observe_list_instances(struct observer *observer, struct span cluster_ref,
+size_t observe_list_instances(struct observer *observer, struct cluster_ref cluster,
 	struct arena *arena, struct span **ret_ids);
 /* A task, also one that has stopped; NULL. */
-struct observe_task *observe_get_task(struct observer *observer, struct span cluster_ref,
+struct observe_task *observe_get_task(struct observer *observer, struct cluster_ref cluster,
 	struct span arn, struct arena *arena);
 /* The task of a group that stopped last on an instance; NULL. */
-struct observe_task *observe_last_stopped(struct observer *observer, struct span cluster_ref,
+struct observe_task *observe_last_stopped(struct observer *observer, struct cluster_ref cluster,
 	struct span instance, struct span group, struct arena *arena);
 
 /* How good a replica is. */
@@ -204,11 +208,11 @@ struct observe_info {
 	char error[ERR_MESSAGE_MAX]; /* why the last listing failed; "" */
 };
 /* False if the cluster was never wanted. */
-bool observe_get_info(struct observer *observer, struct span cluster_ref,
+bool observe_get_info(struct observer *observer, struct cluster_ref cluster,
 	struct observe_info *ret_info);
 /* The clusters that are replicated, in the arena; how many. */
 size_t observe_list_clusters(struct observer *observer, struct arena *arena,
-	struct span **ret_cluster_refs);
+	struct cluster_ref **ret_clusters);
 
 /* Filters: all that are given must hold. */
 struct observe_task_query {
@@ -234,10 +238,10 @@ bool observe_has_attribute(struct span attributes, struct span condition);
  * cost is one visit per result; with several of group, startedBy and instance, or several attributes, one visit per
  * entity that has the rarest of them.
  */
-size_t observe_select_instances(struct observer *observer, struct span cluster_ref,
+size_t observe_select_instances(struct observer *observer, struct cluster_ref cluster,
 	const struct observe_instance_query *query, struct span after, size_t most,
 	struct arena *arena, struct observe_instance **ret_instances);
-size_t observe_select_tasks(struct observer *observer, struct span cluster_ref,
+size_t observe_select_tasks(struct observer *observer, struct cluster_ref cluster,
 	const struct observe_task_query *query, struct span after, size_t most, struct arena *arena,
 	struct observe_task **ret_tasks);
 
@@ -249,7 +253,7 @@ struct observe_service_info {
 	bool stale;                  /* described longer ago than it should be */
 	char error[ERR_MESSAGE_MAX]; /* why the last attempt failed; "" */
 };
-void observe_get_service(struct observer *observer, struct span cluster_ref, struct span name,
+void observe_get_service(struct observer *observer, struct cluster_ref cluster, struct span name,
 	struct arena *arena, struct observe_service_info *ret_info);
 
 /* ---- posted observations ---- */
@@ -263,10 +267,10 @@ int observe_post_event(struct observer *observer, struct span target, const stru
 	struct err *err);
 /* Takes a task from the answer of the call that changed it, so that no consumer has to wait for a listing. As
  * observe_post_event(); ignored for clusters of this server, whose changes the store reports. */
-int observe_post_task(struct observer *observer, struct span cluster_ref, const struct json *task,
-	struct err *err);
-/* The cluster that an event is about, in the arena; SPAN_NONE if it names none. */
-struct span observe_event_cluster(struct span target, const struct json *event,
-	struct arena *arena);
+int observe_post_task(struct observer *observer, struct cluster_ref cluster,
+	const struct json *task, struct err *err);
+/* The cluster that an event is about, in the arena. False: it names none. */
+bool observe_event_cluster(struct span target, const struct json *event, struct arena *arena,
+	struct cluster_ref *ret_cluster);
 
 #endif

@@ -9,15 +9,39 @@
 #include "delivery/observe/replica.h"
 
 struct change_log;
+struct observed_cluster;
 struct source_own;
 struct relay;
 struct source_remote;
 struct change_log_reader;
 
+/* How clusters of this server differ from remote ones: source_own.c, source_remote.c. */
+struct observed_cluster_operations {
+	bool versions_are_revisions; /* of the store: they have one order */
+	size_t tombstones_max;
+	/* Begins to observe a cluster that is wanted for the first time. Without the lock. */
+	int (*follow)(struct observer *service, struct observed_cluster *cluster, struct err *err);
+	/* A resource version that includes everything up to now. */
+	uint64_t (*resource_version)(const struct observer *service);
+	/* Under the lock: up to where changes were applied; 0: only listings say that. */
+	uint64_t (*position)(const struct observer *service);
+	/* A consumer waits for a resource version, for which none waited before if it is the first. Without the lock. */
+	void (*wait)(struct observer *service, bool first);
+	/* Under the lock: how old the replica may be (wall time), when it is complete. */
+	int64_t (*observed_ms)(const struct observer *service,
+		const struct observed_cluster *cluster);
+	/* Under the lock: what was observed at that moment is older than it should be. */
+	bool (*is_late)(const struct observed_cluster *cluster, int64_t since_us, int64_t now_us);
+	/* Under the lock: the health of a task whose health ECS reports as UNKNOWN. */
+	enum observe_health (*unknown_health)(const struct observed_cluster *cluster,
+		struct span task_definition);
+};
+extern const struct observed_cluster_operations source_own_operations, source_remote_operations;
+
 /* Lives until the service is freed; names do not change, the rest is guarded by the service's lock. */
 struct observed_cluster {
-	struct span name;       /* its text */
-	struct cluster_ref ref; /* parts of the name */
+	struct cluster_ref ref;
+	const struct observed_cluster_operations *operations;
 	struct replica *replica;
 	unsigned wants;            /* consumers that have not released it */
 	bool watched;              /* it is followed; remote: its thread runs */
@@ -49,7 +73,7 @@ struct observer {
 	struct runner_event *wanted; /* a consumer waits for a listing of a remote cluster */
 	struct lock lock;
 	/* Guarded by the lock: */
-	struct map cluster_refs; /* by name */
+	struct map clusters; /* by name */
 	size_t remote_count;
 	struct source_own *own;
 	struct relay *relay; /* NULL: there are no other servers */
@@ -64,7 +88,7 @@ struct observer {
 void observe_report(struct observer *observer, const struct observe_change *change);
 
 /* Under the lock: the cluster of this name, created if it is new. */
-struct observed_cluster *observed_cluster_get(struct observer *observer, struct span name);
+struct observed_cluster *observed_cluster_get(struct observer *observer, struct cluster_ref ref);
 
 /* Changes to be reported when the lock is released. */
 struct observe_changes {
@@ -73,29 +97,25 @@ struct observe_changes {
 };
 void observe_changes_init(struct observe_changes *changes, struct arena *arena);
 /* Under the lock. Adds nothing while the cluster is not complete: no consumer may use it. */
-void observe_changes_add(struct observe_changes *changes,
-	const struct observed_cluster *cluster_ref, struct span instance);
+void observe_changes_add(struct observe_changes *changes, const struct observed_cluster *cluster,
+	struct span instance);
 /* Only of a task of this group on it. */
 void observe_changes_add_task(struct observe_changes *changes,
-	const struct observed_cluster *cluster_ref, struct span instance, struct span group);
+	const struct observed_cluster *cluster, struct span instance, struct span group);
 /* Without the lock. */
 void observe_changes_deliver(struct observer *service, struct observe_changes *changes);
 
 /* Under the lock: the listing that began at this resource version and moment has ended. Adds the waits that it ends. */
-void observed_cluster_listed(struct observer *service, struct observed_cluster *cluster_ref,
+void observed_cluster_listed(struct observer *service, struct observed_cluster *cluster,
 	uint64_t resource_version, int64_t listed_ms, int64_t listed_us,
 	struct observe_changes *changes);
 /* Under the lock: adds the waits for a resource version that is reached now. */
-void observed_cluster_advanced(struct observer *service, struct observed_cluster *cluster_ref,
+void observed_cluster_advanced(struct observer *service, struct observed_cluster *cluster,
 	struct observe_changes *changes);
 
 /* source_own.c: clusters of this server, from the store's change feed. */
 int source_own_new(struct observer *service, struct source_own **ret_own, struct err *err);
 void source_own_free(struct source_own *own); /* its thread has ended; NULL is fine */
-/* There is a new cluster, or a consumer waits for a resource version. From any thread. */
-void source_own_wake(struct source_own *own);
-/* Under the lock: the revision up to which all changes were reported. */
-uint64_t source_own_position(const struct source_own *own);
 
 /* source_event.c: as observe_post_event, of an event that is not passed on to other servers; err may be NULL. */
 int source_event_take(struct observer *service, struct span target, const struct json *event,
@@ -111,29 +131,19 @@ void relay_post(struct relay *relay, struct span target, const struct json *even
 void relay_take(struct observer *service, const struct store_object *record);
 
 /* source_remote.c: remote clusters, by listing them periodically. */
-int source_remote_start(struct observer *service, struct observed_cluster *cluster_ref,
-	struct err *err);
 void source_remote_free(struct source_remote *remote); /* its thread has ended; NULL is fine */
-/* Under the lock: the health of a task of this definition whose health ECS reports as UNKNOWN. */
-enum observe_health source_remote_health(const struct source_remote *remote,
-	struct span task_definition);
-/* Under the lock. */
-int64_t source_remote_period_us(const struct source_remote *remote);
 /* services.c: ECS services of a remote cluster. On its thread: describes all wanted ones, or only those to be
  * refreshed. */
-int observe_services_refresh(struct observer *service, struct observed_cluster *cluster_ref,
-	bool all, struct aws_target *target, struct err *err);
+int observe_services_refresh(struct observer *service, struct observed_cluster *cluster, bool all,
+	struct aws_target *target, struct err *err);
 /* Under the lock. */
-bool observe_services_has(const struct observed_cluster *cluster_ref, struct span name);
-void observe_services_forget(struct observed_cluster *cluster_ref);
-/* Under the lock: longer ago than it should be. */
-bool observed_cluster_is_late(const struct observed_cluster *cluster_ref, int64_t since_us,
-	int64_t now_us);
+bool observe_services_has(const struct observed_cluster *cluster, struct span name);
+void observe_services_forget(struct observed_cluster *cluster);
 
 /* Under the lock: gives a cluster an empty replica; readers of the old one begin anew. */
-void observed_cluster_reset(struct observer *service, struct observed_cluster *cluster_ref);
+void observed_cluster_reset(struct observer *service, struct observed_cluster *cluster);
 /* Under the lock: it is known now whether tasks of this definition are checked, which is a change of each of them. */
-void observed_cluster_settled(struct observed_cluster *cluster_ref, struct span task_definition);
+void observed_cluster_settled(struct observed_cluster *cluster, struct span task_definition);
 
 /* follow.c: the entities of a remote cluster, and a reader of the changes after them. */
 struct observe_snapshot {
@@ -144,14 +154,14 @@ struct observe_snapshot {
 };
 /* A reader from a position on; NULL: with all entities in the arena. -ESTALE: the position is too old, or not of this
  * cluster; -EAGAIN: the cluster is not replicated now. */
-int observe_follow(struct observer *service, struct span cluster_ref, const uint64_t *position,
+int observe_follow(struct observer *service, struct cluster_ref ref, const uint64_t *position,
 	void (*wake)(void *context), void *context, struct arena *arena,
 	struct observe_snapshot *ret_snapshot, struct change_log_reader **ret_reader,
 	struct err *err);
 /* Under the lock: what changes in its replica goes into its log, if it has one. */
-void observe_follow_replica(struct observed_cluster *cluster_ref);
+void observe_follow_replica(struct observed_cluster *cluster);
 /* Under the lock: the health as consumers see it. Remote clusters report UNKNOWN also for tasks without a health check. */
-void observed_cluster_settle_health(const struct observed_cluster *cluster_ref,
+void observed_cluster_settle_health(const struct observed_cluster *cluster,
 	struct observe_task *task);
 
 #endif

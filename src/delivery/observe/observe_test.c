@@ -71,13 +71,14 @@ static int fake_send(struct aws_target *target, const struct aws_call *call,
 
 static void want(struct bench *bench)
 {
-	assert_int_equal(observe_want(bench->service, SPAN(PLACE), &bench->target, PERIOD_MS, NULL),
+	assert_int_equal(observe_want(bench->service, cluster_ref_of(SPAN(PLACE)), &bench->target,
+				 PERIOD_MS, NULL),
 		0);
 }
 
 static void release(struct bench *bench)
 {
-	observe_release(bench->service, SPAN(PLACE));
+	observe_release(bench->service, cluster_ref_of(SPAN(PLACE)));
 }
 
 static unsigned count_changes(struct bench *bench)
@@ -131,7 +132,7 @@ static struct observe_info info(struct bench *bench)
 {
 	struct observe_info known;
 
-	assert_true(observe_get_info(bench->service, SPAN(PLACE), &known));
+	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &known));
 	return known;
 }
 
@@ -165,15 +166,16 @@ static void sooner_when_somebody_waits(void **state)
 
 	open_place(bench);
 	sleep_ms(bench, 5000);
-	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
-	assert_false(observe_reaches(bench->service, SPAN(PLACE), resource_version));
+	resource_version = observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
+	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+		resource_version));
 	sleep_ms(bench, 100);
 	assert_int_equal(bench->listings, 2);
-	assert_true(observe_reaches(bench->service, SPAN(PLACE), resource_version));
+	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version));
 	/* Who waits all the time does not make a storm. */
 	for (unsigned i = 0; i < 1000; i++) {
-		observe_reaches(bench->service, SPAN(PLACE),
-			observe_resource_version(bench->service, SPAN(PLACE)));
+		observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
 		sleep_ms(bench, 10);
 	}
 	assert_in_range(bench->listings, 8, 13);
@@ -193,8 +195,8 @@ static void seldom_when_it_does_not_answer(void **state)
 	sleep_ms(bench, INT64_C(3600000));
 	/* Not even when somebody waits. */
 	for (unsigned i = 0; i < 3600; i++) {
-		observe_reaches(bench->service, SPAN(PLACE),
-			observe_resource_version(bench->service, SPAN(PLACE)));
+		observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
 		sleep_ms(bench, 1000);
 	}
 	assert_in_range(bench->listings, 100, 150);
@@ -224,26 +226,27 @@ static void long_listings_are_not_stale(void **state)
 static void forgotten_when_nobody_needs_it(void **state)
 {
 	struct bench *bench = *state;
-	struct span *cluster_refs;
+	struct cluster_ref *clusters;
 	unsigned listings;
 
 	open_place(bench);
-	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &cluster_refs), 1);
+	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &clusters), 1);
 	release(bench);
 	sleep_ms(bench, 2 * PERIOD_MS);
 	listings = bench->listings;
-	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
-	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &cluster_refs), 0);
-	assert_null(observe_get_instance(bench->service, SPAN(PLACE), SPAN("i1"), bench->arena));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
+	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &clusters), 0);
+	assert_null(observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i1"),
+		bench->arena));
 	sleep_ms(bench, 10 * PERIOD_MS);
 	assert_int_equal(bench->listings, listings);
 	/* And from the beginning when somebody does. */
 	want(bench);
-	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
 	sleep_ms(bench, 100);
-	assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
-	assert_non_null(observe_get_instance(bench->service, SPAN(PLACE), SPAN("i1"),
-		bench->arena));
+	assert_true(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
+	assert_non_null(observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)),
+		SPAN("i1"), bench->arena));
 	assert_int_equal(bench->listings, listings + 1);
 }
 
@@ -275,22 +278,26 @@ static void what_was_answered_is_known(void **state)
 	bench->has_task = true;
 	assert_int_equal(json_parse(SPAN(TEST_TASK), bench->arena, &task, NULL), 0);
 	count_changes(bench);
-	assert_int_equal(observe_post_task(bench->service, SPAN(PLACE), task, NULL), 1);
+	assert_int_equal(observe_post_task(bench->service, cluster_ref_of(SPAN(PLACE)), task, NULL),
+		1);
 	assert_int_equal(count_changes(bench), 1);
-	assert_int_equal(observe_post_task(bench->service, SPAN(PLACE), task, NULL), 0);
-	known = observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena);
+	assert_int_equal(observe_post_task(bench->service, cluster_ref_of(SPAN(PLACE)), task, NULL),
+		0);
+	known = observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN(TASK_ARN),
+		bench->arena);
 	assert_non_null(known);
 	assert_true(span_is(known->instance, "i1"));
 	/* It is on no page, and there when it is asked for by name. */
 	sleep_ms(bench, 2 * PERIOD_MS);
-	assert_non_null(observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN),
-		bench->arena));
+	assert_non_null(observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)),
+		SPAN(TASK_ARN), bench->arena));
 	bench->has_task = false;
 	sleep_ms(bench, 2 * PERIOD_MS);
-	assert_null(observe_get_task(bench->service, SPAN(PLACE), SPAN(TASK_ARN), bench->arena));
+	assert_null(observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN(TASK_ARN),
+		bench->arena));
 	/* Of this server nobody but the store knows. */
-	assert_int_equal(observe_post_task(bench->service, SPAN(":123456789012/eu-west-1/web"),
-				 task, NULL),
+	assert_int_equal(observe_post_task(bench->service,
+				 cluster_ref_of(SPAN(":123456789012/eu-west-1/web")), task, NULL),
 		0);
 }
 

@@ -120,10 +120,11 @@ static void watch(struct bench *bench, unsigned server)
 {
 	int64_t waited_ms = 0;
 
-	assert_int_equal(observe_want(bench->services[server], SPAN(PLACE), &bench->target, 0,
-				 NULL),
+	assert_int_equal(observe_want(bench->services[server], cluster_ref_of(SPAN(PLACE)),
+				 &bench->target, 0, NULL),
 		0);
-	for (; !observe_is_complete(bench->services[server], SPAN(PLACE)); waited_ms += 10) {
+	for (; !observe_is_complete(bench->services[server], cluster_ref_of(SPAN(PLACE)));
+		waited_ms += 10) {
 		assert_true(waited_ms < DEADLINE_MS);
 		sleep_ms(bench, 10);
 	}
@@ -251,20 +252,21 @@ static int post_task(struct bench *bench, unsigned server, unsigned number, cons
 
 static const struct observe_task *task_at(struct bench *bench, unsigned server, unsigned number)
 {
-	return observe_get_task(bench->services[server], SPAN(PLACE),
+	return observe_get_task(bench->services[server], cluster_ref_of(SPAN(PLACE)),
 		arena_format(bench->arena, ARN "task/web/t%u", number), bench->arena);
 }
 
 static const struct observe_instance *instance_at(struct bench *bench, unsigned server)
 {
-	return observe_get_instance(bench->services[server], SPAN(PLACE), SPAN("i1"), bench->arena);
+	return observe_get_instance(bench->services[server], cluster_ref_of(SPAN(PLACE)),
+		SPAN("i1"), bench->arena);
 }
 
 static uint64_t listings(struct bench *bench, unsigned server)
 {
 	struct observe_info info;
 
-	assert_true(observe_get_info(bench->services[server], SPAN(PLACE), &info));
+	assert_true(observe_get_info(bench->services[server], cluster_ref_of(SPAN(PLACE)), &info));
 	return info.listings;
 }
 

@@ -21,25 +21,25 @@ struct known {
 	char text[];
 };
 
-bool observe_services_has(const struct observed_cluster *cluster_ref, struct span name)
+bool observe_services_has(const struct observed_cluster *cluster, struct span name)
 {
-	return map_has(&cluster_ref->services, name);
+	return map_has(&cluster->services, name);
 }
 
-void observe_services_forget(struct observed_cluster *cluster_ref)
+void observe_services_forget(struct observed_cluster *cluster)
 {
-	MAP_EACH (&cluster_ref->services, entry)
+	MAP_EACH (&cluster->services, entry)
 		free(entry->value);
-	map_clear(&cluster_ref->services);
-	map_clear(&cluster_ref->services_wanted);
-	cluster_ref->services_error[0] = '\0';
+	map_clear(&cluster->services);
+	map_clear(&cluster->services_wanted);
+	cluster->services_error[0] = '\0';
 }
 
 /* ---- asking ---- */
 
 struct asking {
 	struct observer *service;
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 	struct aws_target *target;
 	struct arena *arena;
 	uint64_t resource_version; /* of the call */
@@ -58,7 +58,7 @@ static struct json *request_for(struct asking *asking, const struct span *names,
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, services, json_new_string(arena, names[i]));
 	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
-	json_set_string(arena, request, "cluster", asking->cluster_ref->ref.cluster);
+	json_set_string(arena, request, "cluster", asking->cluster->ref.cluster);
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
 	return request;
@@ -88,8 +88,8 @@ static int find_answer(const struct json *answer, struct span name, const struct
 /* Under the lock. */
 static void keep(struct asking *asking, struct span name, const struct json *found)
 {
-	struct observed_cluster *cluster_ref = asking->cluster_ref;
-	struct known *before = map_get(&cluster_ref->services, name), *now;
+	struct observed_cluster *cluster = asking->cluster;
+	struct known *before = map_get(&cluster->services, name), *now;
 	struct span text = found ? json_to_text(found, asking->arena) : SPAN("");
 	bool same;
 
@@ -102,7 +102,7 @@ static void keep(struct asking *asking, struct span name, const struct json *fou
 	now->length = text.length;
 	if (text.length > 0)
 		memcpy(now->text, text.data, text.length);
-	map_put(&cluster_ref->services, name, now);
+	map_put(&cluster->services, name, now);
 	free(before);
 	/* A consumer that waits for a resource version gets a change even if the service is the same. */
 	if (!same || map_has(&asking->wanted, name))
@@ -133,16 +133,15 @@ static int ask(struct asking *asking, const struct span *names, size_t count, st
 }
 
 /* Under the lock: forgets services that are not wanted any more. */
-static void forget_others(struct observed_cluster *cluster_ref, const struct span *names,
-	size_t count)
+static void forget_others(struct observed_cluster *cluster, const struct span *names, size_t count)
 {
 	_map_ struct map needed = {0};
 
 	for (size_t i = 0; i < count; i++)
-		map_put(&needed, names[i], cluster_ref);
-	MAP_EACH (&cluster_ref->services, entry)
+		map_put(&needed, names[i], cluster);
+	MAP_EACH (&cluster->services, entry)
 		if (!map_has(&needed, entry->key))
-			free(map_remove(&cluster_ref->services, entry->key));
+			free(map_remove(&cluster->services, entry->key));
 }
 
 static void report(const struct asking *asking)
@@ -150,7 +149,7 @@ static void report(const struct asking *asking)
 	for (size_t i = 0; i < asking->changed_count; i++)
 		observe_report(asking->service,
 			&(struct observe_change){.type = OBSERVE_CHANGE_SERVICE,
-				.cluster_ref = asking->cluster_ref->name,
+				.cluster = asking->cluster->ref,
 				.instance = SPAN(""),
 				.group = SPAN(""),
 				.service = asking->changed[i],
@@ -158,14 +157,14 @@ static void report(const struct asking *asking)
 }
 
 /* Under the lock: the services that consumers want, in the arena; how many. */
-static size_t list_needed(const struct observed_cluster *cluster_ref, struct arena *arena,
+static size_t list_needed(const struct observed_cluster *cluster, struct arena *arena,
 	struct span **ret_names)
 {
 	size_t count = 0;
 
-	*ret_names = arena_allocate_array(arena, cluster_ref->services_needed.count + 1,
+	*ret_names = arena_allocate_array(arena, cluster->services_needed.count + 1,
 		sizeof(**ret_names));
-	MAP_EACH (&cluster_ref->services_needed, entry)
+	MAP_EACH (&cluster->services_needed, entry)
 		(*ret_names)[count++] = arena_copy_span(arena, entry->key);
 	return count;
 }
@@ -181,21 +180,21 @@ static size_t keep_wanted(const struct asking *asking, struct span *names, size_
 	return kept;
 }
 
-int observe_services_refresh(struct observer *service, struct observed_cluster *cluster_ref,
-	bool all, struct aws_target *target, struct err *err)
+int observe_services_refresh(struct observer *service, struct observed_cluster *cluster, bool all,
+	struct aws_target *target, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct asking asking = {
-		.service = service, .cluster_ref = cluster_ref, .target = target, .arena = arena};
+		.service = service, .cluster = cluster, .target = target, .arena = arena};
 	struct span *names;
 	size_t count;
 	int code = 0;
 
 	/* A refresh that is requested from now on needs a later call. */
 	lock_take(&service->lock);
-	count = list_needed(cluster_ref, arena, &names);
-	asking.wanted = cluster_ref->services_wanted;
-	cluster_ref->services_wanted = (struct map){0};
+	count = list_needed(cluster, arena, &names);
+	asking.wanted = cluster->services_wanted;
+	cluster->services_wanted = (struct map){0};
 	lock_release(&service->lock);
 	if (!all)
 		count = keep_wanted(&asking, names, count);
@@ -205,9 +204,9 @@ int observe_services_refresh(struct observer *service, struct observed_cluster *
 			err);
 	lock_take(&service->lock);
 	if (all)
-		forget_others(cluster_ref, names, count);
+		forget_others(cluster, names, count);
 	if (all || code < 0)
-		snprintf(cluster_ref->services_error, sizeof(cluster_ref->services_error), "%s",
+		snprintf(cluster->services_error, sizeof(cluster->services_error), "%s",
 			code < 0 ? err->message : "");
 	lock_release(&service->lock);
 	report(&asking);
@@ -217,10 +216,10 @@ int observe_services_refresh(struct observer *service, struct observed_cluster *
 
 /* ---- reading ---- */
 
-void observe_get_service(struct observer *service, struct span cluster_ref_name, struct span name,
+void observe_get_service(struct observer *service, struct cluster_ref ref, struct span name,
 	struct arena *arena, struct observe_service_info *ret_info)
 {
-	const struct observed_cluster *cluster_ref;
+	const struct observed_cluster *cluster;
 	const struct known *known;
 	struct span text = SPAN("");
 	struct json *document;
@@ -228,21 +227,20 @@ void observe_get_service(struct observer *service, struct span cluster_ref_name,
 
 	*ret_info = (struct observe_service_info){.stale = true};
 	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
-	known = cluster_ref ? map_get(&cluster_ref->services, name) : NULL;
+	cluster = map_get(&service->clusters, ref.text);
+	known = cluster ? map_get(&cluster->services, name) : NULL;
 	if (known) {
 		ret_info->known = true;
 		ret_info->resource_version = known->resource_version;
 		/* If the cluster cannot be listed, its services are stale, too. */
 		ret_info->stale =
-			observed_cluster_is_late(cluster_ref, known->requested_us, now_us) ||
-			observed_cluster_is_late(cluster_ref, cluster_ref->listed_us, now_us);
+			cluster->operations->is_late(cluster, known->requested_us, now_us) ||
+			cluster->operations->is_late(cluster, cluster->listed_us, now_us);
 		text = arena_copy_span(arena, (struct span){known->text, known->length});
 	}
-	if (cluster_ref)
+	if (cluster)
 		snprintf(ret_info->error, sizeof(ret_info->error), "%s",
-			cluster_ref->services_error[0] ? cluster_ref->services_error
-						       : cluster_ref->error);
+			cluster->services_error[0] ? cluster->services_error : cluster->error);
 	lock_release(&service->lock);
 	if (text.length > 0 && json_parse(text, arena, &document, NULL) == 0)
 		ret_info->service = document;
@@ -250,24 +248,23 @@ void observe_get_service(struct observer *service, struct span cluster_ref_name,
 
 /* ---- what is wanted ---- */
 
-void observe_want_service(struct observer *service, struct span cluster_ref_name, struct span name)
+void observe_want_service(struct observer *service, struct cluster_ref ref, struct span name)
 {
 	struct map *needed;
 
 	lock_take(&service->lock);
-	needed = &observed_cluster_get(service, cluster_ref_name)->services_needed;
+	needed = &observed_cluster_get(service, ref)->services_needed;
 	map_put(needed, name, (void *)((uintptr_t)map_get(needed, name) + 1));
 	lock_release(&service->lock);
 }
 
-void observe_release_service(struct observer *service, struct span cluster_ref_name,
-	struct span name)
+void observe_release_service(struct observer *service, struct cluster_ref ref, struct span name)
 {
 	struct map *needed;
 	uintptr_t wants;
 
 	lock_take(&service->lock);
-	needed = &observed_cluster_get(service, cluster_ref_name)->services_needed;
+	needed = &observed_cluster_get(service, ref)->services_needed;
 	wants = (uintptr_t)map_get(needed, name);
 	assert(wants > 0);
 	if (wants > 1)
@@ -277,16 +274,15 @@ void observe_release_service(struct observer *service, struct span cluster_ref_n
 	lock_release(&service->lock);
 }
 
-void observe_refresh_service(struct observer *service, struct span cluster_ref_name,
-	struct span name)
+void observe_refresh_service(struct observer *service, struct cluster_ref ref, struct span name)
 {
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 	bool first = false;
 
 	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
-	if (cluster_ref && cluster_ref->remote && !map_has(&cluster_ref->services_wanted, name)) {
-		map_put(&cluster_ref->services_wanted, name, cluster_ref);
+	cluster = map_get(&service->clusters, ref.text);
+	if (cluster && cluster->remote && !map_has(&cluster->services_wanted, name)) {
+		map_put(&cluster->services_wanted, name, cluster);
 		first = true;
 	}
 	lock_release(&service->lock);

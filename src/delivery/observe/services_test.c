@@ -124,10 +124,10 @@ static struct span name_of(struct arena *arena, size_t number)
 static void need(struct bench *bench, size_t count)
 {
 	for (; bench->needed < count; bench->needed++)
-		observe_want_service(bench->service, SPAN(PLACE),
+		observe_want_service(bench->service, cluster_ref_of(SPAN(PLACE)),
 			name_of(bench->arena, bench->needed));
 	for (; bench->needed > count; bench->needed--)
-		observe_release_service(bench->service, SPAN(PLACE),
+		observe_release_service(bench->service, cluster_ref_of(SPAN(PLACE)),
 			name_of(bench->arena, bench->needed - 1));
 }
 
@@ -138,7 +138,7 @@ static void take_changes(struct bench *bench)
 	while (observe_cursor_next(bench->cursor, bench->arena, &change)) {
 		if (change.type != OBSERVE_CHANGE_SERVICE)
 			continue;
-		assert_true(span_is(change.cluster_ref, PLACE));
+		assert_true(span_is(change.cluster.text, PLACE));
 		bench->changed[number_of(change.service)]++;
 	}
 }
@@ -158,7 +158,9 @@ static struct bench *bench_new(size_t needed)
 	bench->event = runner_event_new(bench->runner, "changes");
 	bench->cursor = observe_cursor_open(bench->service, bench->event);
 	need(bench, needed);
-	assert_int_equal(observe_want(bench->service, SPAN(PLACE), &bench->target, 0, NULL), 0);
+	assert_int_equal(observe_want(bench->service, cluster_ref_of(SPAN(PLACE)), &bench->target,
+				 0, NULL),
+		0);
 	return bench;
 }
 
@@ -182,8 +184,8 @@ static struct observe_service_info get(struct bench *bench, size_t number)
 {
 	struct observe_service_info info;
 
-	observe_get_service(bench->service, SPAN(PLACE), name_of(bench->arena, number),
-		bench->arena, &info);
+	observe_get_service(bench->service, cluster_ref_of(SPAN(PLACE)),
+		name_of(bench->arena, number), bench->arena, &info);
 	return info;
 }
 
@@ -240,7 +242,7 @@ static void test_answers_that_are_none(void **state)
 		pass_ms(bench, 3 * PERIOD_MS);
 		assert_true(get(bench, 0).stale);
 		/* Of instances and tasks everything is known. */
-		assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
+		assert_true(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
 		bench->answer = ANSWER_OK;
 		pass_ms(bench, 2 * PERIOD_MS);
 		assert_false(get(bench, 0).stale || get(bench, 0).error[0]);
@@ -258,10 +260,10 @@ static void test_wanted_soon(void **state)
 	(void)state;
 	pass_ms(bench, 2000);
 	calls = bench->calls;
-	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
+	resource_version = observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
 	assert_true(get(bench, 0).resource_version < resource_version);
 	for (int i = 0; i < 100; i++)
-		observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
+		observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_true(get(bench, 0).resource_version >= resource_version);
@@ -270,7 +272,7 @@ static void test_wanted_soon(void **state)
 	assert_int_equal(bench->changed[0], 2);
 	/* Not more often than once a second. */
 	for (int i = 0; i < 50; i++) {
-		observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
+		observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s0"));
 		pass_ms(bench, 100);
 	}
 	assert_in_range(bench->calls, calls + 4, calls + 8);
@@ -279,7 +281,7 @@ static void test_wanted_soon(void **state)
 
 static void want(struct bench *bench)
 {
-	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s0"));
 	bench->desired[0] = 9;
 }
 
@@ -291,7 +293,7 @@ static void test_wanted_meanwhile(void **state)
 	(void)state;
 	pass_ms(bench, 2000);
 	bench->during = want;
-	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s0"));
 	pass_ms(bench, 100);
 	assert_int_equal(desired(bench, 0), 0);
 	pass_ms(bench, 1100);
@@ -311,9 +313,10 @@ static void test_wanted_among_many(void **state)
 	bench->most = 0;
 	for (size_t i = 0; i < MANY; i++)
 		bench->desired[i] = 4;
-	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s3"));
-	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s21"));
-	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("nobody-needs-it"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s3"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s21"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)),
+		SPAN("nobody-needs-it"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_int_equal(bench->most, 2);
@@ -337,7 +340,7 @@ static void test_away(void **state)
 	bench->lists_fail = true;
 	pass_ms(bench, 5 * PERIOD_MS);
 	calls = bench->calls;
-	observe_refresh_service(bench->service, SPAN(PLACE), SPAN("s0"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s0"));
 	pass_ms(bench, PERIOD_MS);
 	assert_int_equal(bench->calls, calls);
 	assert_true(get(bench, 0).known && get(bench, 0).stale);

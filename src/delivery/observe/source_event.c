@@ -94,64 +94,58 @@ static int read_event(const struct json *requested, struct arena *arena, struct 
 	return 0;
 }
 
-struct span observe_event_cluster(struct span target, const struct json *event, struct arena *arena)
+bool observe_event_cluster(struct span target, const struct json *event, struct arena *arena,
+	struct cluster_ref *ret_cluster)
 {
 	static const char prefix[] = "cluster/";
 	struct span cluster = json_text(json_path(event, "detail.clusterArn")), name, service;
 	struct aws_arn arn;
 
+	if (cluster.data && aws_arn_parse(cluster, &arn) &&
+		span_starts_with(arn.resource, span_of(prefix)))
+		name = (struct span){
+			arn.resource.data + strlen(prefix), arn.resource.length - strlen(prefix)};
 	/* Not all events of services have that member. */
-	if (!cluster.data && find_service(event, &arn, &name, &service))
-		return cluster_ref_text(arena, &(struct cluster_ref){.target = target,
-						       .account = arn.account,
-						       .region = arn.region,
-						       .cluster = name});
-	if (!cluster.data || !aws_arn_parse(cluster, &arn) ||
-		!span_starts_with(arn.resource, span_of(prefix)))
-		return SPAN_NONE;
-	name = (struct span){
-		arn.resource.data + strlen(prefix), arn.resource.length - strlen(prefix)};
-	return cluster_ref_text(arena, &(struct cluster_ref){.target = target,
-					       .account = arn.account,
-					       .region = arn.region,
-					       .cluster = name});
+	else if (cluster.data || !find_service(event, &arn, &name, &service))
+		return false;
+	*ret_cluster = cluster_ref_make(arena, target, arn.account, arn.region, name);
+	return true;
 }
 
 /* It is about an entity that a later listing has not found, and that may be gone since. */
-static bool is_doubtful(const struct observed_cluster *cluster_ref, const struct event *event)
+static bool is_doubtful(const struct observed_cluster *cluster, const struct event *event)
 {
-	if (event->sent_ms >= cluster_ref->listing_ms)
+	if (event->sent_ms >= cluster->listing_ms)
 		return false;
 	if (event->is_task)
 		return event->task.last != OBSERVE_TASK_STOPPED &&
-		       !replica_knows_task(cluster_ref->replica, event->task.arn);
-	return !event->gone && !replica_knows_instance(cluster_ref->replica, event->instance.id);
+		       !replica_knows_task(cluster->replica, event->task.arn);
+	return !event->gone && !replica_knows_instance(cluster->replica, event->instance.id);
 }
 
-static bool apply(struct observed_cluster *cluster_ref, const struct event *event,
-	struct moment now)
+static bool apply(struct observed_cluster *cluster, const struct event *event, struct moment now)
 {
-	if (event->sent_ms <= replica_forgotten_ms(cluster_ref->replica))
+	if (event->sent_ms <= replica_forgotten_ms(cluster->replica))
 		return false;
 	if (event->is_task)
-		return replica_put_task(cluster_ref->replica, &event->task, now);
+		return replica_put_task(cluster->replica, &event->task, now);
 	if (event->gone)
-		return replica_remove_instance(cluster_ref->replica, event->instance.id,
+		return replica_remove_instance(cluster->replica, event->instance.id,
 			event->instance.version, now);
-	return replica_put_instance(cluster_ref->replica, &event->instance, now);
+	return replica_put_instance(cluster->replica, &event->instance, now);
 }
 
-static int post_service(struct observer *service, struct span cluster_ref_name, struct span name)
+static int post_service(struct observer *service, struct cluster_ref ref, struct span name)
 {
-	const struct observed_cluster *cluster_ref;
+	const struct observed_cluster *cluster;
 	bool is_needed;
 
 	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
-	is_needed = cluster_ref && observe_services_has(cluster_ref, name);
+	cluster = map_get(&service->clusters, ref.text);
+	is_needed = cluster && observe_services_has(cluster, name);
 	lock_release(&service->lock);
 	if (is_needed)
-		observe_refresh_service(service, cluster_ref_name, name);
+		observe_refresh_service(service, ref, name);
 	return is_needed;
 }
 
@@ -160,13 +154,14 @@ static int take(struct observer *service, struct span target, const struct json 
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct event event = {0};
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 	struct observe_changes changes;
-	struct span name = observe_event_cluster(target, requested, arena);
+	struct cluster_ref ref = cluster_ref_of(SPAN(""));
+	bool has_cluster = observe_event_cluster(target, requested, arena, &ref);
 	bool changed = false, doubtful = false;
 	int code = read_event(requested, arena, &event, err);
 
-	if (code > 0 && !name.data)
+	if (code > 0 && !has_cluster)
 		return err_set(err, -EINVAL, "detail: clusterArn is not the ARN of a cluster");
 	/* Only the store reports clusters of this server. */
 	if (code <= 0 || target.length == 0)
@@ -175,24 +170,23 @@ static int take(struct observer *service, struct span target, const struct json 
 	if (is_posted)
 		relay_post(service->relay, target, requested);
 	if (event.service.data)
-		return post_service(service, name, event.service);
+		return post_service(service, ref, event.service);
 	observe_changes_init(&changes, arena);
 	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, name);
-	if (cluster_ref)
-		doubtful = is_doubtful(cluster_ref, &event);
-	if (cluster_ref && !doubtful)
-		changed = apply(cluster_ref, &event, runner_moment(service->runner));
+	cluster = map_get(&service->clusters, ref.text);
+	if (cluster)
+		doubtful = is_doubtful(cluster, &event);
+	if (cluster && !doubtful)
+		changed = apply(cluster, &event, runner_moment(service->runner));
 	if (changed && event.is_task)
-		observe_changes_add_task(&changes, cluster_ref, event.task.instance,
-			event.task.group);
+		observe_changes_add_task(&changes, cluster, event.task.instance, event.task.group);
 	else if (changed)
-		observe_changes_add(&changes, cluster_ref, event.instance.id);
+		observe_changes_add(&changes, cluster, event.instance.id);
 	lock_release(&service->lock);
 	observe_changes_deliver(service, &changes);
 	/* Asks for a listing soon; once, however many such events come. */
 	if (doubtful)
-		observe_reaches(service, name, observe_resource_version(service, name));
+		observe_reaches(service, ref, observe_resource_version(service, ref));
 	return changed;
 }
 
@@ -208,11 +202,11 @@ int observe_post_event(struct observer *service, struct span target, const struc
 	return take(service, target, event, true, err);
 }
 
-int observe_post_task(struct observer *service, struct span cluster_ref_name,
-	const struct json *document, struct err *err)
+int observe_post_task(struct observer *service, struct cluster_ref ref, const struct json *document,
+	struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 	struct observe_changes changes;
 	struct observe_task task;
 	bool changed = false;
@@ -221,12 +215,11 @@ int observe_post_task(struct observer *service, struct span cluster_ref_name,
 		return -EINVAL;
 	observe_changes_init(&changes, arena);
 	lock_take(&service->lock);
-	cluster_ref = map_get(&service->cluster_refs, cluster_ref_name);
-	if (cluster_ref && cluster_ref->ref.target.length > 0)
-		changed = replica_put_task(cluster_ref->replica, &task,
-			runner_moment(service->runner));
+	cluster = map_get(&service->clusters, ref.text);
+	if (cluster && cluster_ref_is_remote(cluster->ref))
+		changed = replica_put_task(cluster->replica, &task, runner_moment(service->runner));
 	if (changed)
-		observe_changes_add_task(&changes, cluster_ref, task.instance, task.group);
+		observe_changes_add_task(&changes, cluster, task.instance, task.group);
 	lock_release(&service->lock);
 	observe_changes_deliver(service, &changes);
 	return changed;

@@ -6,11 +6,11 @@
  * Revisions are versions here. A change of a cluster that is not wanted costs one lookup. The same feed brings events that
  * were posted to other servers (relay.c).
  */
+#include "delivery/observe/source_own.h"
 #include "aws/key.h"
 #include "base/memory.h"
 #include "delivery/observe/document.h"
 #include "delivery/observe/observe_internal.h"
-#include "delivery/observe/source_own.h"
 #include "ecs/record/container_instance.h"
 #include "ecs/record/task.h"
 
@@ -39,15 +39,65 @@ struct source_own {
 	struct arena *arena;
 };
 
-uint64_t source_own_position(const struct source_own *own)
+/* ---- clusters of this server ---- */
+
+static int follow_cluster(struct observer *service, struct observed_cluster *cluster,
+	struct err *err)
 {
-	return own->position;
+	(void)cluster, (void)err;
+	runner_signal(service->own->changed);
+	return 0;
 }
 
-void source_own_wake(struct source_own *own)
+static uint64_t resource_version(const struct observer *service)
 {
-	runner_signal(own->changed);
+	_view_ struct store_view *view = store_view_open(service->config.store);
+
+	return store_view_revision(view);
 }
+
+static uint64_t position(const struct observer *service)
+{
+	return service->own->position;
+}
+
+/* The feed may have been at rest: nothing that concerns the cluster has happened. */
+static void wait_for(struct observer *service, bool first)
+{
+	(void)first;
+	runner_signal(service->own->changed);
+}
+
+static int64_t observed_ms(const struct observer *service, const struct observed_cluster *cluster)
+{
+	(void)cluster;
+	return runner_wall_ms(service->runner);
+}
+
+static bool is_late(const struct observed_cluster *cluster, int64_t since_us, int64_t now_us)
+{
+	(void)cluster, (void)since_us, (void)now_us;
+	return false;
+}
+
+static enum observe_health unknown_health(const struct observed_cluster *cluster,
+	struct span task_definition)
+{
+	(void)cluster, (void)task_definition;
+	return OBSERVE_HEALTH_UNKNOWN;
+}
+
+const struct observed_cluster_operations source_own_operations = {
+	.versions_are_revisions = true,
+	.tombstones_max = 1000, /* changes come in order: nothing old ever comes */
+	.follow = follow_cluster,
+	.resource_version = resource_version,
+	.position = position,
+	.wait = wait_for,
+	.observed_ms = observed_ms,
+	.is_late = is_late,
+	.unknown_health = unknown_health,
+};
 
 static void wake(void *context)
 {
@@ -156,7 +206,7 @@ struct observe_task source_own_task(const struct store_object *object, struct ar
 /* One listing of a cluster. */
 struct listing {
 	struct source_own *own;
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 	struct store_view *view;
 	struct observe_changes updates;
 };
@@ -164,7 +214,7 @@ struct listing {
 static void list_object(struct listing *listing, const struct store_object *object, bool in_order,
 	struct moment now)
 {
-	struct replica *replica = listing->cluster_ref->replica;
+	struct replica *replica = listing->cluster->replica;
 	struct arena *arena = listing->own->arena;
 
 	if (object->kind == &task_kind) {
@@ -173,13 +223,13 @@ static void list_object(struct listing *listing, const struct store_object *obje
 		struct observe_task task = source_own_task(object, arena);
 
 		if (replica_list_task(replica, &task, now))
-			observe_changes_add_task(&listing->updates, listing->cluster_ref,
-				task.instance, task.group);
+			observe_changes_add_task(&listing->updates, listing->cluster, task.instance,
+				task.group);
 	} else {
 		struct observe_instance instance = source_own_instance(object, arena);
 
 		if (replica_list_instance(replica, &instance, now))
-			observe_changes_add(&listing->updates, listing->cluster_ref, instance.id);
+			observe_changes_add(&listing->updates, listing->cluster, instance.id);
 	}
 }
 
@@ -214,7 +264,7 @@ static void note_removed(void *context, struct span instance)
 {
 	struct listing *listing = context;
 
-	observe_changes_add(&listing->updates, listing->cluster_ref, instance);
+	observe_changes_add(&listing->updates, listing->cluster, instance);
 }
 
 static void end_listing(struct listing *listing)
@@ -224,25 +274,25 @@ static void end_listing(struct listing *listing)
 	struct moment now = runner_moment(service->runner);
 
 	lock_take(&service->lock);
-	replica_list_end(listing->cluster_ref->replica, revision, now, note_removed, listing);
-	observed_cluster_listed(service, listing->cluster_ref, revision, now.wall_ms,
+	replica_list_end(listing->cluster->replica, revision, now, note_removed, listing);
+	observed_cluster_listed(service, listing->cluster, revision, now.wall_ms,
 		runner_now_us(service->runner), &listing->updates);
 	lock_release(&service->lock);
 	observe_changes_deliver(service, &listing->updates);
 	arena_reset(listing->own->arena);
 }
 
-static int list_cluster_ref(struct source_own *own, struct observed_cluster *cluster_ref,
+static int list_cluster(struct source_own *own, struct observed_cluster *cluster,
 	struct store_view *view)
 {
-	struct listing listing = {.own = own, .cluster_ref = cluster_ref, .view = view};
+	struct listing listing = {.own = own, .cluster = cluster, .view = view};
 	_arena_ struct arena *arena = arena_new(0);
-	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(cluster_ref->ref.scope));
+	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(cluster->ref.scope));
 	int code = 0;
 
 	observe_changes_init(&listing.updates, own->arena);
 	lock_take(&own->service->lock);
-	replica_list_begin(cluster_ref->replica);
+	replica_list_begin(cluster->replica);
 	lock_release(&own->service->lock);
 	for (size_t i = 0; i < LENGTH(passes) && code == 0; i++)
 		code = list_pass(&listing, &passes[i], prefix);
@@ -251,48 +301,47 @@ static int list_cluster_ref(struct source_own *own, struct observed_cluster *clu
 		return 0;
 	}
 	lock_take(&own->service->lock);
-	replica_list_abort(cluster_ref->replica);
+	replica_list_abort(cluster->replica);
 	lock_release(&own->service->lock);
 	return code;
 }
 
 /* The next cluster of this server, at or after *position; `fresh`: of those that were never listed. */
-static struct observed_cluster *next_cluster_ref(struct source_own *own, size_t *position,
-	bool fresh)
+static struct observed_cluster *next_cluster(struct source_own *own, size_t *position, bool fresh)
 {
-	struct observed_cluster *cluster_ref = NULL;
+	struct observed_cluster *cluster = NULL;
 	struct map_entry *entry;
 
 	lock_take(&own->service->lock);
-	while (!cluster_ref && (entry = map_next(&own->service->cluster_refs, position))) {
-		cluster_ref = entry->value;
-		if (cluster_ref->ref.target.length > 0 || (fresh && cluster_ref->complete))
-			cluster_ref = NULL;
+	while (!cluster && (entry = map_next(&own->service->clusters, position))) {
+		cluster = entry->value;
+		if (cluster_ref_is_remote(cluster->ref) || (fresh && cluster->complete))
+			cluster = NULL;
 	}
 	lock_release(&own->service->lock);
-	return cluster_ref;
+	return cluster;
 }
 
-static int list_cluster_refs(struct source_own *own, struct store_view *view, bool fresh)
+static int list_clusters(struct source_own *own, struct store_view *view, bool fresh)
 {
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 	size_t position = 0;
 	int code = 0;
 
-	while (code == 0 && (cluster_ref = next_cluster_ref(own, &position, fresh)))
-		code = list_cluster_ref(own, cluster_ref, view);
+	while (code == 0 && (cluster = next_cluster(own, &position, fresh)))
+		code = list_cluster(own, cluster, view);
 	return code;
 }
 
-static int list_fresh_cluster_refs(struct source_own *own)
+static int list_fresh_clusters(struct source_own *own)
 {
 	size_t position = 0;
 
-	if (!next_cluster_ref(own, &position, true))
+	if (!next_cluster(own, &position, true))
 		return 0;
 	_view_ struct store_view *view = store_view_open(own->service->config.store);
 
-	return list_cluster_refs(own, view, true);
+	return list_clusters(own, view, true);
 }
 
 /* ---- following ---- */
@@ -310,7 +359,7 @@ static int open_feed(struct source_own *own)
 {
 	_view_ struct store_view *view = store_view_open(own->service->config.store);
 	uint64_t revision = store_view_revision(view);
-	int code = list_cluster_refs(own, view, false);
+	int code = list_clusters(own, view, false);
 
 	if (code == 0)
 		code = store_feed_open(own->service->config.store, revision, wake, own->changed,
@@ -322,61 +371,56 @@ static int open_feed(struct source_own *own)
 	return 0;
 }
 
-static struct observed_cluster *cluster_ref_of(struct source_own *own, struct span key)
+static struct observed_cluster *find_cluster(struct source_own *own, struct span key)
 {
-	struct span scope = task_cluster_key(key);
-	char name[STORE_KEY_MAX + 1];
-
-	name[0] = ':';
-	memcpy(name + 1, scope.data, scope.length);
-	return map_get(&own->service->cluster_refs, (struct span){name, scope.length + 1});
+	return map_get(&own->service->clusters,
+		cluster_ref_of_key(own->arena, task_cluster_key(key)).text);
 }
 
-static void apply_instance(struct source_own *own, struct observed_cluster *cluster_ref,
+static void apply_instance(struct source_own *own, struct observed_cluster *cluster,
 	const struct store_change *change, struct observe_changes *updates, struct moment now)
 {
 	const struct store_object *object = change->after ? change->after : change->before;
 	struct observe_instance instance = source_own_instance(object, own->arena);
 
-	if (change->after ? replica_put_instance(cluster_ref->replica, &instance, now)
-			  : replica_remove_instance(cluster_ref->replica, instance.id,
-				    change->revision, now))
-		observe_changes_add(updates, cluster_ref, instance.id);
+	if (change->after ? replica_put_instance(cluster->replica, &instance, now)
+			  : replica_remove_instance(cluster->replica, instance.id, change->revision,
+				    now))
+		observe_changes_add(updates, cluster, instance.id);
 }
 
-static void apply_task(struct source_own *own, struct observed_cluster *cluster_ref,
+static void apply_task(struct source_own *own, struct observed_cluster *cluster,
 	const struct store_change *change, struct observe_changes *updates, struct moment now)
 {
 	const struct store_object *object = change->after ? change->after : change->before;
 	struct observe_task task = source_own_task(object, own->arena);
 
-	if (change->after ? replica_put_task(cluster_ref->replica, &task, now)
-			  : replica_remove_task(cluster_ref->replica, task.arn, change->revision,
-				    now, NULL, NULL))
-		observe_changes_add_task(updates, cluster_ref, task.instance, task.group);
+	if (change->after ? replica_put_task(cluster->replica, &task, now)
+			  : replica_remove_task(cluster->replica, task.arn, change->revision, now,
+				    NULL, NULL))
+		observe_changes_add_task(updates, cluster, task.instance, task.group);
 	/* Its runtime has chosen another instance for it. */
 	if (change->after && change->before &&
 		!span_equal(task_facts(change->before)->instance, task.instance))
-		observe_changes_add_task(updates, cluster_ref, task_facts(change->before)->instance,
+		observe_changes_add_task(updates, cluster, task_facts(change->before)->instance,
 			task.group);
 }
 
 static void apply(struct source_own *own, const struct store_change *change,
 	struct observe_changes *updates, struct moment now)
 {
-	struct observed_cluster *cluster_ref;
+	struct observed_cluster *cluster;
 
 	if (change->kind != &task_kind && change->kind != &container_instance_kind)
 		return;
-	cluster_ref = cluster_ref_of(own, change->after ? change->after->key : change->before->key);
+	cluster = find_cluster(own, change->after ? change->after->key : change->before->key);
 	/* One that was not listed yet will be, from a later view than this change. */
-	if (!cluster_ref || !cluster_ref->complete ||
-		change->revision <= cluster_ref->resource_version)
+	if (!cluster || !cluster->complete || change->revision <= cluster->resource_version)
 		return;
 	if (change->kind == &task_kind)
-		apply_task(own, cluster_ref, change, updates, now);
+		apply_task(own, cluster, change, updates, now);
 	else
-		apply_instance(own, cluster_ref, change, updates, now);
+		apply_instance(own, cluster, change, updates, now);
 }
 
 static uint64_t store_revision(struct source_own *own)
@@ -386,9 +430,9 @@ static uint64_t store_revision(struct source_own *own)
 	return store_view_revision(view);
 }
 
-static bool someone_waits(const struct observed_cluster *cluster_ref, uint64_t revision)
+static bool someone_waits(const struct observed_cluster *cluster, uint64_t revision)
 {
-	MAP_EACH (&cluster_ref->waiting, entry)
+	MAP_EACH (&cluster->waiting, entry)
 		if ((uintptr_t)entry->value <= revision)
 			return true;
 	return false;
@@ -402,13 +446,13 @@ static bool notify_waiters(struct source_own *own, struct observe_changes *updat
 	bool waits = false;
 
 	lock_take(&service->lock);
-	MAP_EACH (&service->cluster_refs, entry) {
-		struct observed_cluster *cluster_ref = entry->value;
+	MAP_EACH (&service->clusters, entry) {
+		struct observed_cluster *cluster = entry->value;
 
-		if (cluster_ref->ref.target.length > 0)
+		if (cluster_ref_is_remote(cluster->ref))
 			continue;
-		observed_cluster_advanced(service, cluster_ref, updates);
-		waits = waits || someone_waits(cluster_ref, revision);
+		observed_cluster_advanced(service, cluster, updates);
+		waits = waits || someone_waits(cluster, revision);
 	}
 	lock_release(&service->lock);
 	observe_changes_deliver(service, updates);
@@ -447,7 +491,7 @@ static int drain_feed(struct source_own *own)
 		/* A feed that never runs dry must not keep us from stopping, nor others from being listed. */
 		if (runner_yield(service->runner) < 0)
 			return -ECANCELED;
-		if (list_fresh_cluster_refs(own) < 0)
+		if (list_fresh_clusters(own) < 0)
 			return -ECANCELED;
 	}
 	return count;
@@ -456,7 +500,7 @@ static int drain_feed(struct source_own *own)
 static int catch_up(struct source_own *own, bool *ret_waits)
 {
 	struct observe_changes updates;
-	int code = own->feed ? list_fresh_cluster_refs(own) : open_feed(own);
+	int code = own->feed ? list_fresh_clusters(own) : open_feed(own);
 
 	if (code == 0)
 		code = drain_feed(own);

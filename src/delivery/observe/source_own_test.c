@@ -38,10 +38,10 @@ static void take_changes(struct bench *bench)
 	char key[512];
 
 	while (observe_cursor_next(bench->cursor, bench->arena, &change)) {
-		snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(change.cluster_ref),
+		snprintf(key, sizeof(key), "%.*s %.*s", SPAN_ARGS(change.cluster.text),
 			SPAN_ARGS(change.instance));
 		note_once(bench, key);
-		snprintf(key, sizeof(key), "%.*s %.*s %.*s", SPAN_ARGS(change.cluster_ref),
+		snprintf(key, sizeof(key), "%.*s %.*s %.*s", SPAN_ARGS(change.cluster.text),
 			SPAN_ARGS(change.instance), SPAN_ARGS(change.group));
 		note_once(bench, key);
 	}
@@ -49,7 +49,8 @@ static void take_changes(struct bench *bench)
 
 static void want(struct bench *bench, struct span cluster_ref)
 {
-	assert_int_equal(observe_want(bench->service, cluster_ref, NULL, 0, NULL), 0);
+	assert_int_equal(observe_want(bench->service, cluster_ref_of(cluster_ref), NULL, 0, NULL),
+		0);
 }
 
 static unsigned reported(struct bench *bench, const char *cluster_ref, const char *instance)
@@ -106,13 +107,15 @@ static void bench_free(struct bench *bench)
 /* Waits until what was done so far is seen. */
 static void settle(struct bench *bench, const char *cluster_ref)
 {
-	uint64_t resource_version = observe_resource_version(bench->service, span_of(cluster_ref));
+	uint64_t resource_version =
+		observe_resource_version(bench->service, cluster_ref_of(span_of(cluster_ref)));
 	int64_t deadline_us = runner_deadline_us(bench->runner, WAIT_US);
 
 	for (;;) {
 		uint64_t seen = runner_event_count(bench->reported);
 
-		if (observe_reaches(bench->service, span_of(cluster_ref), resource_version))
+		if (observe_reaches(bench->service, cluster_ref_of(span_of(cluster_ref)),
+			    resource_version))
 			return;
 		if (runner_wait(bench->runner, bench->reported, seen, deadline_us) == -ETIMEDOUT)
 			fail_msg("mark %llu of %s is not reached",
@@ -122,13 +125,14 @@ static void settle(struct bench *bench, const char *cluster_ref)
 
 static struct observe_instance *get(struct bench *bench, const char *id)
 {
-	return observe_get_instance(bench->service, SPAN(PLACE), span_of(id), bench->arena);
+	return observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)), span_of(id),
+		bench->arena);
 }
 
 static struct observe_instance *get_for(struct bench *bench, const char *id, const char *group)
 {
-	return observe_get_instance_for(bench->service, SPAN(PLACE), span_of(id), span_of(group),
-		bench->arena);
+	return observe_get_instance_for(bench->service, cluster_ref_of(SPAN(PLACE)), span_of(id),
+		span_of(group), bench->arena);
 }
 
 static void start_task(struct bench *bench, const char *instance, char id[TEST_ID_SIZE])
@@ -185,14 +189,14 @@ static void follow(struct bench *bench)
 	struct span *ids;
 
 	test_instance(bench->server, "web", 1000, 1000, "{'name':'stack','value':'prod'},", first);
-	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
 	assert_null(get(bench, first));
-	assert_false(observe_get_info(bench->service, SPAN(PLACE), &info));
+	assert_false(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &info));
 	want(bench, SPAN(PLACE));
 	want(bench, SPAN(PLACE));
 	settle(bench, PLACE);
-	assert_true(observe_is_complete(bench->service, SPAN(PLACE)));
-	assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
+	assert_true(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
+	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &info));
 	assert_true(info.complete && !info.stale && info.error[0] == '\0');
 	assert_int_equal(info.instances, 1);
 	assert_int_equal(reported(bench, PLACE, ""), 1);
@@ -208,7 +212,8 @@ static void follow(struct bench *bench)
 	test_instance(bench->server, "other", 1000, 1000, "", foreign);
 	start_task(bench, second, id);
 	settle(bench, PLACE);
-	assert_int_equal(observe_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids),
+	assert_int_equal(observe_list_instances(bench->service, cluster_ref_of(SPAN(PLACE)),
+				 bench->arena, &ids),
 		2);
 	assert_true(reported(bench, PLACE, second) > 0);
 	assert_int_equal(reported(bench, PLACE, foreign), 0);
@@ -231,12 +236,13 @@ static void follow(struct bench *bench)
 	test_change_task(bench->server, "web", id, test_has_stopped);
 	settle(bench, PLACE);
 	assert_int_equal(get(bench, second)->task_count, 0);
-	task = observe_last_stopped(bench->service, SPAN(PLACE), span_of(second), SPAN("env:log"),
-		bench->arena);
+	task = observe_last_stopped(bench->service, cluster_ref_of(SPAN(PLACE)), span_of(second),
+		SPAN("env:log"), bench->arena);
 	assert_true(span_ends_with(task->arn, span_of(id)));
 	assert_true(span_is(task->stopped_reason, "enough"));
 	assert_true(span_is(task->stop_code, "UserInitiated"));
-	assert_non_null(observe_get_task(bench->service, SPAN(PLACE), task->arn, bench->arena));
+	assert_non_null(observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)), task->arn,
+		bench->arena));
 
 	forget_changes(bench);
 	test_call(bench->server, "UpdateContainerInstancesState",
@@ -288,16 +294,18 @@ static void test_marks(void **unused)
 	want(bench, SPAN(PLACE));
 	settle(bench, PLACE);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'third'}");
-	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
+	resource_version = observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
 	forget_changes(bench);
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 0);
-	assert_false(observe_reaches(bench->service, SPAN(PLACE), resource_version));
+	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+		resource_version));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 1);
-	assert_true(observe_reaches(bench->service, SPAN(PLACE), resource_version));
+	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version));
 	/* One that nothing has reached yet keeps nobody busy, and is told when it is. */
-	assert_false(observe_reaches(bench->service, SPAN(PLACE), resource_version + 1));
+	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+		resource_version + 1));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 1);
 	/* Who asks about one instance is told about that one. */
@@ -306,14 +314,14 @@ static void test_marks(void **unused)
 	settle(bench, PLACE);
 	forget_changes(bench);
 	test_call(bench->server, "CreateCluster", "{'clusterName':'sixth'}");
-	resource_version = observe_resource_version(bench->service, SPAN(PLACE));
-	assert_false(observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
-		resource_version));
+	resource_version = observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
+	assert_false(observe_reaches_for(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i"),
+		SPAN(""), resource_version));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, "i"), 1);
 	assert_int_equal(reported(bench, PLACE, ""), 0);
 	/* A place that nobody watches reaches nothing. */
-	assert_false(observe_reaches(bench->service, SPAN(":1/r/none"), 0));
+	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(":1/r/none")), 0));
 	bench_free(bench);
 }
 
@@ -334,7 +342,7 @@ static void compare(struct bench *bench, const char *cluster_ref)
 	while ((object = store_next(&instances))) {
 		const struct container_instance_facts *facts = container_instance_facts(object);
 		const struct observe_instance *found = observe_get_instance(bench->service,
-			span_of(cluster_ref), facts->id, arena);
+			cluster_ref_of(span_of(cluster_ref)), facts->id, arena);
 
 		instance_count++;
 		if (!found)
@@ -344,8 +352,9 @@ static void compare(struct bench *bench, const char *cluster_ref)
 	}
 	tasks.kind = &task_kind;
 	while ((object = store_next(&tasks))) {
-		const struct observe_task *found = observe_get_task(bench->service,
-			span_of(cluster_ref), ecs_arn_of_key(arena, "task", object->key), arena);
+		const struct observe_task *found =
+			observe_get_task(bench->service, cluster_ref_of(span_of(cluster_ref)),
+				ecs_arn_of_key(arena, "task", object->key), arena);
 
 		task_count++;
 		live_count += task_facts(object)->last != TASK_STOPPED;
@@ -354,7 +363,7 @@ static void compare(struct bench *bench, const char *cluster_ref)
 		assert_int_equal(found->version, object->revision);
 		assert_true(span_equal(found->instance, task_facts(object)->instance));
 	}
-	assert_true(observe_get_info(bench->service, span_of(cluster_ref), &info));
+	assert_true(observe_get_info(bench->service, cluster_ref_of(span_of(cluster_ref)), &info));
 	assert_int_equal(info.instances, instance_count);
 	assert_int_equal(info.tasks, task_count);
 	/* Those on instances that were deregistered by force hang nowhere. */
@@ -426,7 +435,7 @@ static void test_overflow(void **unused)
 		churn_instance(&churn, 0);
 		settle(bench, PLACE);
 		compare(bench, PLACE);
-		assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
+		assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &info));
 		listings = info.listings;
 		/* What was there before is told to have gone. */
 		forget_changes(bench);
@@ -438,7 +447,7 @@ static void test_overflow(void **unused)
 		settle(bench, PLACE);
 		compare(bench, PLACE);
 		assert_true(reported(bench, PLACE, churn.instances[0]) > 0);
-		assert_true(observe_get_info(bench->service, SPAN(PLACE), &info));
+		assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &info));
 		assert_true(info.listings > listings);
 		bench_free(bench);
 	}
@@ -488,8 +497,8 @@ static void test_select(void **unused)
 	start_task(bench, ids[7], task);
 	start_task(bench, ids[7], task);
 	settle(bench, PLACE);
-	while ((count = observe_select_instances(bench->service, SPAN(PLACE), &any_instance, after,
-			10, bench->arena, &page)) > 0) {
+	while ((count = observe_select_instances(bench->service, cluster_ref_of(SPAN(PLACE)),
+			&any_instance, after, 10, bench->arena, &page)) > 0) {
 		assert_int_equal(count, all < 20 ? 10 : 5);
 		for (size_t i = 0; i < count; i++) {
 			assert_true(!after.data || span_compare(page[i].id, after) > 0);
@@ -500,15 +509,15 @@ static void test_select(void **unused)
 	}
 	assert_int_equal(all, 25);
 	on_instance.instance = span_of(ids[7]);
-	assert_int_equal(observe_select_tasks(bench->service, SPAN(PLACE), &on_instance, SPAN_NONE,
-				 10, bench->arena, &tasks),
+	assert_int_equal(observe_select_tasks(bench->service, cluster_ref_of(SPAN(PLACE)),
+				 &on_instance, SPAN_NONE, 10, bench->arena, &tasks),
 		2);
 	assert_true(span_compare(tasks[0].arn, tasks[1].arn) < 0);
-	assert_int_equal(observe_select_tasks(bench->service, SPAN(PLACE), &any_task, tasks[0].arn,
-				 10, bench->arena, &tasks),
+	assert_int_equal(observe_select_tasks(bench->service, cluster_ref_of(SPAN(PLACE)),
+				 &any_task, tasks[0].arn, 10, bench->arena, &tasks),
 		1);
-	assert_int_equal(observe_select_tasks(bench->service, SPAN(":1/r/none"), &any_task,
-				 SPAN_NONE, 10, bench->arena, &tasks),
+	assert_int_equal(observe_select_tasks(bench->service, cluster_ref_of(SPAN(":1/r/none")),
+				 &any_task, SPAN_NONE, 10, bench->arena, &tasks),
 		0);
 	bench_free(bench);
 }

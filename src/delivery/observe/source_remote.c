@@ -21,6 +21,10 @@
 #define BACKOFF_FIRST_US INT64_C(10000000) /* where one lists less often than that */
 #define JITTER_PERCENT 20
 #define VERSION_US 2000
+#define TOMBSTONES_MAX 100000
+#define STALE_PERIODS 3 /* without a complete listing, */
+#define STALE_LISTINGS                                                                             \
+	4 /* and as long as so many took: of large clusters they take longer than a period */
 #define REPORTED_FAILURES 2       /* of listings in a row; one alone is put right by the next */
 #define EARLY_US INT64_C(1000000) /* from one listing to the next if a consumer waits */
 #define DEFINITIONS_MAX 10000     /* that are remembered */
@@ -28,8 +32,7 @@
 
 struct source_remote {
 	struct observer *service;
-	struct observed_cluster *cluster_ref;
-	struct span cluster; /* its name */
+	struct observed_cluster *cluster;
 	int64_t period_us;
 	/* Guarded by the service's lock: task definitions by ARN. */
 	struct map definitions;
@@ -37,15 +40,9 @@ struct source_remote {
 
 static char checked, unchecked; /* values of the map */
 
-int64_t source_remote_period_us(const struct source_remote *remote)
+static int64_t period_us_of(const struct observer *service, const struct observed_cluster *cluster)
 {
-	return remote->period_us;
-}
-
-static int64_t period_us_of(const struct observer *service,
-	const struct observed_cluster *cluster_ref)
-{
-	int64_t poll_ms = cluster_ref->poll_ms > 0 ? cluster_ref->poll_ms : service->config.poll_ms;
+	int64_t poll_ms = cluster->poll_ms > 0 ? cluster->poll_ms : service->config.poll_ms;
 
 	return (poll_ms > 0 ? poll_ms : OBSERVE_POLL_MS) * 1000;
 }
@@ -55,19 +52,9 @@ static struct aws_target *client_of(const struct source_remote *remote)
 	struct aws_target *client;
 
 	lock_take(&remote->service->lock);
-	client = remote->cluster_ref->client;
+	client = remote->cluster->client;
 	lock_release(&remote->service->lock);
 	return client;
-}
-
-enum observe_health source_remote_health(const struct source_remote *remote,
-	struct span task_definition)
-{
-	const void *known = map_get(&remote->definitions, task_definition);
-
-	if (!known)
-		return OBSERVE_HEALTH_UNSURE;
-	return known == &unchecked ? OBSERVE_HEALTH_NONE : OBSERVE_HEALTH_UNKNOWN;
 }
 
 /* ---- one listing ---- */
@@ -94,7 +81,7 @@ struct part {
 static int call(struct listing *listing, const char *operation, struct json *request,
 	struct json **ret_answer, struct err *err)
 {
-	json_set_string(listing->arena, request, "cluster", listing->remote->cluster);
+	json_set_string(listing->arena, request, "cluster", listing->remote->cluster->ref.cluster);
 	return aws_call(listing->target, "ecs", operation, request, listing->arena, ret_answer,
 		NULL, err);
 }
@@ -102,30 +89,30 @@ static int call(struct listing *listing, const char *operation, struct json *req
 static int take_instance(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
-	struct observed_cluster *cluster_ref = listing->remote->cluster_ref;
+	struct observed_cluster *cluster = listing->remote->cluster;
 	struct observe_instance instance;
 	bool gone, changed;
 
 	if (observe_document_instance(document, listing->arena, &instance, &gone, err) < 0)
 		return -EINVAL;
-	changed = gone ? replica_remove_instance(cluster_ref->replica, instance.id,
-				 instance.version, now)
-		       : replica_list_instance(cluster_ref->replica, &instance, now);
+	changed =
+		gone ? replica_remove_instance(cluster->replica, instance.id, instance.version, now)
+		     : replica_list_instance(cluster->replica, &instance, now);
 	if (changed)
-		observe_changes_add(&listing->changes, cluster_ref, instance.id);
+		observe_changes_add(&listing->changes, cluster, instance.id);
 	return 0;
 }
 
 static int take_task(struct listing *listing, const struct json *document, struct moment now,
 	struct err *err)
 {
-	struct observed_cluster *cluster_ref = listing->remote->cluster_ref;
+	struct observed_cluster *cluster = listing->remote->cluster;
 	struct observe_task task;
 
 	if (observe_document_task(document, listing->arena, &task, err) < 0)
 		return -EINVAL;
-	if (replica_list_task(cluster_ref->replica, &task, now))
-		observe_changes_add_task(&listing->changes, cluster_ref, task.instance, task.group);
+	if (replica_list_task(cluster->replica, &task, now))
+		observe_changes_add_task(&listing->changes, cluster, task.instance, task.group);
 	return 0;
 }
 
@@ -277,7 +264,7 @@ static int confirm_missing(struct listing *listing, const struct part *part, str
 	int code = 0;
 
 	lock_take(&service->lock);
-	count = part->missing(listing->remote->cluster_ref->replica, arena, &names);
+	count = part->missing(listing->remote->cluster->replica, arena, &names);
 	lock_release(&service->lock);
 	for (size_t i = 0; i < count && code == 0; i += DESCRIBE_MAX) {
 		struct json *some = json_new_array(listing->arena);
@@ -311,10 +298,10 @@ static void note_removed(void *context, struct span instance)
 {
 	struct listing *listing = context;
 
-	observe_changes_add(&listing->changes, listing->remote->cluster_ref, instance);
+	observe_changes_add(&listing->changes, listing->remote->cluster, instance);
 }
 
-static int list_cluster_ref(struct listing *listing, struct err *err)
+static int list_cluster(struct listing *listing, struct err *err)
 {
 	struct source_remote *remote = listing->remote;
 	struct observer *service = remote->service;
@@ -323,22 +310,22 @@ static int list_cluster_ref(struct listing *listing, struct err *err)
 	int code;
 
 	lock_take(&service->lock);
-	replica_list_begin(remote->cluster_ref->replica);
-	remote->cluster_ref->listing_ms = began_ms;
+	replica_list_begin(remote->cluster->replica);
+	remote->cluster->listing_ms = began_ms;
 	lock_release(&service->lock);
 	code = list_all(listing, err);
 	lock_take(&service->lock);
 	if (code == 0) {
-		replica_list_end(remote->cluster_ref->replica, REPLICA_FOREVER,
+		replica_list_end(remote->cluster->replica, REPLICA_FOREVER,
 			runner_moment(service->runner), note_removed, listing);
-		remote->cluster_ref->took_us = runner_now_us(service->runner) - began_us;
-		observed_cluster_listed(service, remote->cluster_ref, (uint64_t)(began_us / 1000),
+		remote->cluster->took_us = runner_now_us(service->runner) - began_us;
+		observed_cluster_listed(service, remote->cluster, (uint64_t)(began_us / 1000),
 			began_ms, began_us, &listing->changes);
 	} else {
-		replica_list_abort(remote->cluster_ref->replica);
+		replica_list_abort(remote->cluster->replica);
 		if (err)
-			snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
-				"%s", err->message);
+			snprintf(remote->cluster->error, sizeof(remote->cluster->error), "%s",
+				err->message);
 	}
 	lock_release(&service->lock);
 	observe_changes_deliver(service, &listing->changes);
@@ -360,7 +347,7 @@ static size_t list_definitions(struct source_remote *remote, struct arena *arena
 	if (remote->definitions.count >= DEFINITIONS_MAX)
 		map_clear(&remote->definitions);
 	while (count < DEFINITIONS_AT_ONCE &&
-		(task = replica_next_task(remote->cluster_ref->replica, &position))) {
+		(task = replica_next_task(remote->cluster->replica, &position))) {
 		if (prefix.length == 0 || task->health != OBSERVE_HEALTH_UNKNOWN ||
 			task->last == OBSERVE_TASK_STOPPED ||
 			!span_starts_with(task->group, prefix) ||
@@ -415,8 +402,8 @@ static void learn_definitions(struct listing *listing)
 		lock_take(&remote->service->lock);
 		map_put(&remote->definitions, names[i],
 			code < 0 || has_check(definition) ? &checked : &unchecked);
-		observed_cluster_settled(remote->cluster_ref, names[i]);
-		observe_changes_add(&listing->changes, remote->cluster_ref, SPAN(""));
+		observed_cluster_settled(remote->cluster, names[i]);
+		observe_changes_add(&listing->changes, remote->cluster, SPAN(""));
 		lock_release(&remote->service->lock);
 		observe_changes_deliver(remote->service, &listing->changes);
 	}
@@ -432,20 +419,20 @@ static int pass(struct source_remote *remote, struct err *err)
 
 	if (!listing.target) {
 		lock_take(&service->lock);
-		snprintf(remote->cluster_ref->error, sizeof(remote->cluster_ref->error),
-			"there is no target '%.*s'", SPAN_ARGS(remote->cluster_ref->ref.target));
+		snprintf(remote->cluster->error, sizeof(remote->cluster->error),
+			"there is no target '%.*s'", SPAN_ARGS(remote->cluster->ref.target));
 		lock_release(&service->lock);
 		return err_set(err, -ENOENT, "there is no such target");
 	}
 	listing.arena = arena_new(0);
 	observe_changes_init(&listing.changes, listing.arena);
 	/* Definitions that are read before the cluster is complete need no change. */
-	code = list_cluster_ref(&listing, err);
+	code = list_cluster(&listing, err);
 	if (code == 0)
 		learn_definitions(&listing);
 	/* Instances and tasks are known even if the call for services is rejected. */
 	if (code == 0)
-		observe_services_refresh(service, remote->cluster_ref, true, listing.target, err);
+		observe_services_refresh(service, remote->cluster, true, listing.target, err);
 	arena_free(listing.arena);
 	return code;
 }
@@ -458,7 +445,7 @@ static void inspect_services(struct source_remote *remote)
 	struct err err = {0};
 
 	if (target)
-		observe_services_refresh(service, remote->cluster_ref, false, target, &err);
+		observe_services_refresh(service, remote->cluster, false, target, &err);
 }
 
 /* Spreads the listings of several clusters. */
@@ -485,12 +472,12 @@ static int64_t backoff_us(int64_t period_us, unsigned failures)
 static int64_t next_due_us(const struct source_remote *remote, int64_t until_us, int64_t early_us,
 	int64_t services_us, bool *ret_services)
 {
-	const struct observed_cluster *cluster_ref = remote->cluster_ref;
+	const struct observed_cluster *cluster = remote->cluster;
 	int64_t due_us;
 
 	lock_take(&remote->service->lock);
-	due_us = early_us < until_us && cluster_ref->waiting.count > 0 ? early_us : until_us;
-	*ret_services = cluster_ref->services_wanted.count > 0 && services_us < due_us;
+	due_us = early_us < until_us && cluster->waiting.count > 0 ? early_us : until_us;
+	*ret_services = cluster->services_wanted.count > 0 && services_us < due_us;
 	lock_release(&remote->service->lock);
 	return *ret_services ? services_us : due_us;
 }
@@ -528,21 +515,21 @@ static int pause_until(struct source_remote *remote, int64_t until_us, int64_t e
 static bool retire(struct source_remote *remote)
 {
 	struct observer *service = remote->service;
-	struct observed_cluster *cluster_ref = remote->cluster_ref;
+	struct observed_cluster *cluster = remote->cluster;
 
 	lock_take(&service->lock);
-	if (cluster_ref->wants > 0) {
+	if (cluster->wants > 0) {
 		lock_release(&service->lock);
 		return false;
 	}
-	observed_cluster_reset(service, cluster_ref);
-	cluster_ref->complete = cluster_ref->watched = false;
-	cluster_ref->listings = 0;
-	cluster_ref->listing_ms = cluster_ref->listed_ms = 0;
-	observe_services_forget(cluster_ref);
-	cluster_ref->remote = NULL;
-	cluster_ref->client = NULL;
-	cluster_ref->poll_ms = 0;
+	observed_cluster_reset(service, cluster);
+	cluster->complete = cluster->watched = false;
+	cluster->listings = 0;
+	cluster->listing_ms = cluster->listed_ms = 0;
+	observe_services_forget(cluster);
+	cluster->remote = NULL;
+	cluster->client = NULL;
+	cluster->poll_ms = 0;
 	service->remote_count--;
 	lock_release(&service->lock);
 	source_remote_free(remote);
@@ -568,7 +555,7 @@ static void report_reached(const struct source_remote *remote, const struct err 
 	observe_report(remote->service,
 		&(struct observe_change){
 			.type = err ? OBSERVE_CHANGE_UNREACHABLE : OBSERVE_CHANGE_REACHABLE,
-			.cluster_ref = remote->cluster_ref->name,
+			.cluster = remote->cluster->ref,
 			.instance = SPAN(""),
 			.group = SPAN(""),
 			.service = SPAN(""),
@@ -607,25 +594,23 @@ static void poll(void *context)
 	}
 }
 
-int source_remote_start(struct observer *service, struct observed_cluster *cluster_ref,
-	struct err *err)
+static int start(struct observer *service, struct observed_cluster *cluster, struct err *err)
 {
 	struct source_remote *remote = memory_allocate(sizeof(*remote));
 	char name[RUNNER_NAME_MAX + 1];
 	int code;
 
 	remote->service = service;
-	remote->cluster_ref = cluster_ref;
-	remote->cluster = cluster_ref->ref.cluster;
-	remote->period_us = period_us_of(service, cluster_ref);
+	remote->cluster = cluster;
+	remote->period_us = period_us_of(service, cluster);
 	lock_take(&service->lock);
-	cluster_ref->remote = remote;
+	cluster->remote = remote;
 	lock_release(&service->lock);
-	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(cluster_ref->name));
+	snprintf(name, sizeof(name), "%.*s", SPAN_ARGS(cluster->ref.text));
 	code = runner_spawn(service->runner, name, poll, remote, err);
 	if (code < 0) {
 		lock_take(&service->lock);
-		cluster_ref->remote = NULL;
+		cluster->remote = NULL;
 		lock_release(&service->lock);
 		source_remote_free(remote);
 	}
@@ -639,3 +624,80 @@ void source_remote_free(struct source_remote *remote)
 	map_clear(&remote->definitions);
 	free(remote);
 }
+
+/* ---- remote clusters ---- */
+
+static int follow_cluster(struct observer *service, struct observed_cluster *cluster,
+	struct err *err)
+{
+	int code;
+
+	lock_take(&service->lock);
+	bool too_many = service->remote_count >= OBSERVE_REMOTE_CLUSTERS_MAX;
+	service->remote_count += !too_many;
+	lock_release(&service->lock);
+	if (too_many)
+		return err_set(err, -E2BIG, "more than %d remote clusters are wanted",
+			OBSERVE_REMOTE_CLUSTERS_MAX);
+	code = start(service, cluster, err);
+	if (code < 0) {
+		lock_take(&service->lock);
+		service->remote_count--;
+		lock_release(&service->lock);
+	}
+	return code;
+}
+
+/* A listing that begins at this millisecond or later begins after now. */
+static uint64_t resource_version(const struct observer *service)
+{
+	return (uint64_t)(runner_now_us(service->runner) / 1000) + 1;
+}
+
+static uint64_t position(const struct observer *service)
+{
+	(void)service;
+	return 0;
+}
+
+static void wait_for(struct observer *service, bool first)
+{
+	if (first)
+		runner_signal(service->wanted);
+}
+
+static int64_t observed_ms(const struct observer *service, const struct observed_cluster *cluster)
+{
+	(void)service;
+	return cluster->listed_ms;
+}
+
+static bool is_late(const struct observed_cluster *cluster, int64_t since_us, int64_t now_us)
+{
+	return !cluster->remote || now_us - since_us > STALE_PERIODS * cluster->remote->period_us +
+							       STALE_LISTINGS * cluster->took_us;
+}
+
+static enum observe_health unknown_health(const struct observed_cluster *cluster,
+	struct span task_definition)
+{
+	const void *known;
+
+	if (!cluster->remote)
+		return OBSERVE_HEALTH_UNKNOWN;
+	known = map_get(&cluster->remote->definitions, task_definition);
+	if (!known)
+		return OBSERVE_HEALTH_UNSURE;
+	return known == &unchecked ? OBSERVE_HEALTH_NONE : OBSERVE_HEALTH_UNKNOWN;
+}
+
+const struct observed_cluster_operations source_remote_operations = {
+	.tombstones_max = TOMBSTONES_MAX,
+	.follow = follow_cluster,
+	.resource_version = resource_version,
+	.position = position,
+	.wait = wait_for,
+	.observed_ms = observed_ms,
+	.is_late = is_late,
+	.unknown_health = unknown_health,
+};

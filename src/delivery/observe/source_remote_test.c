@@ -182,7 +182,7 @@ static unsigned reported(struct bench *bench, const char *instance)
 
 	while (observe_cursor_next(bench->cursor, bench->arena, &change)) {
 		struct span key = arena_format(bench->arena, "%.*s %.*s",
-			SPAN_ARGS(change.cluster_ref), SPAN_ARGS(change.instance));
+			SPAN_ARGS(change.cluster.text), SPAN_ARGS(change.instance));
 
 		map_put(&bench->changes, key,
 			(void *)((uintptr_t)map_get(&bench->changes, key) + 1));
@@ -195,7 +195,8 @@ static void want(struct bench *bench, struct span cluster_ref)
 {
 	struct aws_target *target = bench->away ? NULL : &bench->fake.target;
 
-	assert_int_equal(observe_want(bench->service, cluster_ref, target, 0, NULL), 0);
+	assert_int_equal(observe_want(bench->service, cluster_ref_of(cluster_ref), target, 0, NULL),
+		0);
 }
 
 static struct bench *bench_new_on(struct runner *runner, int64_t poll_ms)
@@ -257,17 +258,18 @@ static struct observe_info info(struct bench *bench)
 {
 	struct observe_info known;
 
-	assert_true(observe_get_info(bench->service, SPAN(PLACE), &known));
+	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &known));
 	return known;
 }
 
 /* A listing that begins now or later, and ends. */
 static void settle(struct bench *bench)
 {
-	uint64_t resource_version = observe_resource_version(bench->service, SPAN(PLACE));
+	uint64_t resource_version =
+		observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
 
 	for (unsigned i = 0; i < 2000; i++) {
-		if (observe_reaches(bench->service, SPAN(PLACE), resource_version))
+		if (observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version))
 			return;
 		sleep_ms(bench, 1000);
 	}
@@ -276,7 +278,8 @@ static void settle(struct bench *bench)
 
 static struct observe_instance *get(struct bench *bench, const char *id)
 {
-	return observe_get_instance(bench->service, SPAN(PLACE), span_of(id), bench->arena);
+	return observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)), span_of(id),
+		bench->arena);
 }
 
 static void start_task(struct bench *bench, const char *definition, const char *instance,
@@ -304,7 +307,7 @@ static void deregister(struct bench *bench, const char *id)
 
 static const struct observe_task *task_of(struct bench *bench, const char *id)
 {
-	return observe_get_task(bench->service, SPAN(PLACE),
+	return observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)),
 		arena_format(bench->arena, TEST_ARN "task/web/%s", id), bench->arena);
 }
 
@@ -321,14 +324,15 @@ static void test_listing(void **unused)
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[3], first);
 	want(bench, SPAN(PLACE));
-	assert_false(observe_is_complete(bench->service, SPAN(PLACE)));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
 	assert_true(info(bench).stale);
 	settle(bench);
 	known = info(bench);
 	assert_true(known.complete && !known.stale && known.error[0] == '\0');
 	assert_int_equal(known.instances, MANY);
 	assert_true(reported(bench, "") > 0);
-	assert_int_equal(observe_list_instances(bench->service, SPAN(PLACE), bench->arena, &ids),
+	assert_int_equal(observe_list_instances(bench->service, cluster_ref_of(SPAN(PLACE)),
+				 bench->arena, &ids),
 		MANY);
 	for (size_t i = 0; i < MANY; i++) {
 		const struct observe_instance *instance = get(bench, bench->ids[i]);
@@ -364,8 +368,8 @@ static void test_listing(void **unused)
 	settle(bench);
 	assert_int_equal(get(bench, bench->ids[3])->task_count, 0);
 	assert_int_equal(task_of(bench, first)->last, OBSERVE_TASK_STOPPED);
-	assert_non_null(observe_last_stopped(bench->service, SPAN(PLACE), span_of(bench->ids[3]),
-		SPAN("env:log"), bench->arena));
+	assert_non_null(observe_last_stopped(bench->service, cluster_ref_of(SPAN(PLACE)),
+		span_of(bench->ids[3]), SPAN("env:log"), bench->arena));
 	forget_changes(bench);
 	settle(bench);
 	assert_int_equal(reported(bench, bench->ids[3]) + reported(bench, bench->ids[5]), 0);
@@ -462,7 +466,8 @@ static void test_dropped(void **unused)
 
 static void take_resource_version(struct bench *bench)
 {
-	bench->resource_version = observe_resource_version(bench->service, SPAN(PLACE));
+	bench->resource_version =
+		observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
 	register_many(bench, 1);
 }
 
@@ -482,8 +487,8 @@ static void test_marks(void **unused)
 	while (info(bench).listings == listings)
 		sleep_ms(bench, 100);
 	assert_true(bench->resource_version > 0);
-	assert_false(observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i"), SPAN(""),
-		bench->resource_version));
+	assert_false(observe_reaches_for(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i"),
+		SPAN(""), bench->resource_version));
 	forget_changes(bench);
 	while (info(bench).listings == listings + 1) {
 		assert_int_equal(reported(bench, "i"), 0);
@@ -491,7 +496,8 @@ static void test_marks(void **unused)
 	}
 	assert_int_equal(reported(bench, "i"), 1);
 	assert_int_equal(reported(bench, ""), 0);
-	assert_true(observe_reaches(bench->service, SPAN(PLACE), bench->resource_version));
+	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+		bench->resource_version));
 	assert_non_null(get(bench, bench->ids[0]));
 	bench_free(bench);
 }
@@ -524,7 +530,7 @@ static void test_outage(void **unused)
 	assert_false(info(bench).stale);
 	assert_int_equal(info(bench).instances, 1);
 	/* No target is given for it; later one is. */
-	observe_release(bench->service, SPAN(PLACE));
+	observe_release(bench->service, cluster_ref_of(SPAN(PLACE)));
 	sleep_ms(bench, 60000);
 	bench->away = true;
 	want(bench, SPAN(PLACE));
@@ -549,7 +555,8 @@ static void test_health(void **unused)
 	start_task(bench, "well", bench->ids[0], healthy);
 	strike(bench, FAULT_REFUSED, "DescribeTaskDefinition", 0, 1);
 	want(bench, SPAN(PLACE));
-	while (!observe_is_complete(bench->service, SPAN(PLACE)) || bench->fake.times > 0)
+	while (!observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))) ||
+		bench->fake.times > 0)
 		sleep_ms(bench, 10);
 	assert_int_equal(task_of(bench, plain)->health, OBSERVE_HEALTH_UNSURE);
 	settle(bench);
@@ -964,7 +971,7 @@ static void test_threads(void **unused)
 	(void)unused;
 	register_many(bench, MANY);
 	want(bench, SPAN(PLACE));
-	while (!observe_is_complete(bench->service, SPAN(PLACE)))
+	while (!observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))))
 		sleep_ms(bench, 1);
 	for (listings = info(bench).listings; info(bench).listings < listings + 5;) {
 		version++;
@@ -972,8 +979,9 @@ static void test_threads(void **unused)
 		post_task(bench, "t1", "RUNNING", version);
 		for (size_t i = 0; i < MANY; i++)
 			assert_non_null(get(bench, bench->ids[i]));
-		observe_reaches_for(bench->service, SPAN(PLACE), SPAN("i1"), SPAN(""),
-			observe_resource_version(bench->service, SPAN(PLACE)));
+		observe_reaches_for(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i1"),
+			SPAN(""),
+			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
 		arena_reset(bench->arena);
 	}
 	assert_true(reported(bench, "i1") > 0);

@@ -4,46 +4,38 @@
 #include "environment/act/pass.h"
 #include "environment/model/environment_type.h"
 
-void manager_want(struct manager_pass *pass, struct span cluster_ref)
+void manager_want(struct manager_pass *pass, struct cluster_ref cluster)
 {
 	struct delivery_targets *targets = pass->manager->targets;
 	struct map *wanted = &pass->instances->wanted_clusters;
 
-	if (map_has(wanted, cluster_ref))
+	if (map_has(wanted, cluster.text))
 		return;
-	if (observe_want(pass->input.state, cluster_ref,
-		    delivery_targets_get_reader(targets, cluster_ref),
-		    delivery_targets_poll_ms(targets, cluster_ref), NULL) == 0)
-		map_put(wanted, cluster_ref, wanted);
-}
-
-static bool has_part(struct span parts, struct span cluster_ref)
-{
-	struct span part;
-
-	while (span_next_part(&parts, ' ', &part))
-		if (span_equal(part, cluster_ref))
-			return true;
-	return false;
+	if (observe_want(pass->input.state, cluster, delivery_targets_get_reader(targets, cluster),
+		    delivery_targets_poll_ms(targets, cluster), NULL) == 0)
+		map_put(wanted, cluster.text, wanted);
 }
 
 /* "CLUSTER_REF TASK-DEFINITION-ARN;…": where the latest version would have tasks, too. */
-static bool next_claimed(struct span *claims, struct span *ret_cluster_ref)
+static bool next_claimed(struct span *claims, struct cluster_ref *ret_cluster)
 {
-	struct span claim, definition;
+	struct span claim, text, definition;
 
-	while (span_next_part(claims, ';', &claim))
-		if (span_split(claim, ' ', ret_cluster_ref, &definition))
-			return true;
+	while (span_next_part(claims, ';', &claim)) {
+		if (!span_split(claim, ' ', &text, &definition))
+			continue;
+		*ret_cluster = cluster_ref_of(text);
+		return true;
+	}
 	return false;
 }
 
-static bool is_claimed(struct span claims, struct span cluster_ref)
+static bool is_claimed(struct span claims, struct cluster_ref cluster)
 {
-	struct span claimed;
+	struct cluster_ref claimed;
 
 	while (next_claimed(&claims, &claimed))
-		if (span_equal(claimed, cluster_ref))
+		if (cluster_ref_equal(claimed, cluster))
 			return true;
 	return false;
 }
@@ -52,19 +44,20 @@ void manager_want_all(struct manager_pass *pass)
 {
 	const struct environment_facts *facts = environment_facts(pass->input.environment);
 	struct map *services = &pass->instances->wanted_services;
-	struct span rest = facts->cluster_refs, claims = facts->claims_on, cluster_ref;
+	struct span rest = facts->cluster_refs, claims = facts->claims_on;
+	struct cluster_ref cluster;
 
-	while (span_next_part(&rest, ' ', &cluster_ref)) {
-		manager_want(pass, cluster_ref);
-		if (facts->type != ENVIRONMENT_TYPE_Service ||
-			!cluster_ref_is_remote(cluster_ref) || map_has(services, cluster_ref))
+	while (environment_next_cluster(&rest, &cluster)) {
+		manager_want(pass, cluster);
+		if (facts->type != ENVIRONMENT_TYPE_Service || !cluster_ref_is_remote(cluster) ||
+			map_has(services, cluster.text))
 			continue;
-		observe_want_service(pass->input.state, cluster_ref,
+		observe_want_service(pass->input.state, cluster,
 			environment_service_name(pass->arena, facts->name));
-		map_put(services, cluster_ref, services);
+		map_put(services, cluster.text, services);
 	}
-	while (next_claimed(&claims, &cluster_ref))
-		manager_want(pass, cluster_ref);
+	while (next_claimed(&claims, &cluster))
+		manager_want(pass, cluster);
 }
 
 void manager_release_others(struct manager_pass *pass)
@@ -73,17 +66,17 @@ void manager_release_others(struct manager_pass *pass)
 	struct instances *instances = pass->instances;
 
 	MAP_EACH (&instances->wanted_services, entry) {
-		if (has_part(facts->cluster_refs, entry->key))
+		if (environment_has_cluster(facts, cluster_ref_of(entry->key)))
 			continue;
-		observe_release_service(pass->input.state, entry->key,
+		observe_release_service(pass->input.state, cluster_ref_of(entry->key),
 			environment_service_name(pass->arena, facts->name));
 		map_remove(&instances->wanted_services, entry->key);
 	}
 	MAP_EACH (&instances->wanted_clusters, entry) {
-		if (has_part(facts->cluster_refs, entry->key) ||
-			is_claimed(facts->claims_on, entry->key))
+		if (environment_has_cluster(facts, cluster_ref_of(entry->key)) ||
+			is_claimed(facts->claims_on, cluster_ref_of(entry->key)))
 			continue;
-		observe_release(pass->input.state, entry->key);
+		observe_release(pass->input.state, cluster_ref_of(entry->key));
 		map_remove(&instances->wanted_clusters, entry->key);
 	}
 }
@@ -93,10 +86,10 @@ void manager_release_all(struct manager *manager, struct instances *instances)
 	_arena_ struct arena *arena = arena_new(0);
 
 	MAP_EACH (&instances->wanted_services, entry)
-		observe_release_service(manager->state, entry->key,
+		observe_release_service(manager->state, cluster_ref_of(entry->key),
 			environment_service_name(arena, environment_name_of_key(instances->key)));
 	MAP_EACH (&instances->wanted_clusters, entry)
-		observe_release(manager->state, entry->key);
+		observe_release(manager->state, cluster_ref_of(entry->key));
 	map_clear(&instances->wanted_services);
 	map_clear(&instances->wanted_clusters);
 }

@@ -31,9 +31,14 @@ struct cron_pass {
 
 /* ---- remote clusters ---- */
 
+static struct cluster_ref cron_cluster(const struct cron_pass *cron)
+{
+	return cluster_ref_of(cron->run.cluster_ref);
+}
+
 static bool is_remote(const struct cron_pass *cron)
 {
-	return cluster_ref_is_remote(cron->run.cluster_ref);
+	return cluster_ref_is_remote(cron_cluster(cron));
 }
 
 /* Whether the state of the run's cluster is recent enough to act on; if not, there will be another pass. */
@@ -42,7 +47,7 @@ static bool is_fresh(struct cron_pass *cron, struct observe_info *ret_info)
 	struct manager_pass *pass = cron->pass;
 
 	if (is_remote(cron) &&
-		(!observe_get_info(pass->input.state, cron->run.cluster_ref, ret_info) ||
+		(!observe_get_info(pass->input.state, cron_cluster(cron), ret_info) ||
 			!ret_info->complete || ret_info->stale)) {
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 		return false;
@@ -93,7 +98,7 @@ static struct json *run_request(struct cron_pass *cron, const struct store_objec
 	struct json *request = json_new_object(arena), *list = json_new_array(arena),
 		    *one = json_new_object(arena);
 
-	json_set_string(arena, request, "cluster", manager_last_part(cron->run.cluster_ref));
+	json_set_string(arena, request, "cluster", cron_cluster(cron).cluster);
 	json_set_string(arena, request, "taskDefinition",
 		environment_version_facts(version)->task_definition);
 	json_set(arena, request, "networkConfiguration",
@@ -147,7 +152,7 @@ static void learn_tasks(struct cron_pass *cron, const struct json *tasks)
 	if (!is_remote(cron))
 		return;
 	JSON_EACH_ITEM (tasks, task)
-		observe_post_task(cron->pass->input.state, cron->run.cluster_ref, task, NULL);
+		observe_post_task(cron->pass->input.state, cron_cluster(cron), task, NULL);
 }
 
 static void read_started(struct cron_pass *cron, const struct json *answer)
@@ -178,7 +183,7 @@ static int call_run(struct cron_pass *cron, const struct store_object *version, 
 	struct manager_pass *pass = cron->pass;
 	struct outcall_result result;
 	struct outcall call;
-	int code = manager_outcall(pass, cron->run.cluster_ref,
+	int code = manager_outcall(pass, cron_cluster(cron),
 		environment_version_facts(version)->role, &call, err);
 
 	if (code == 0)
@@ -216,12 +221,12 @@ static int launch(struct cron_pass *cron, struct err *err)
 	}
 	if (!is_fresh(cron, &info))
 		return 0;
-	if (!manager_enter(pass->manager, cron->run.cluster_ref)) {
+	if (!manager_enter(pass->manager, cron_cluster(cron))) {
 		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return 0;
 	}
 	code = call_run(cron, version, err);
-	manager_leave(pass->manager, cron->run.cluster_ref);
+	manager_leave(pass->manager, cron_cluster(cron));
 	/* Our lease does not outlast a call: soon it does, or another server has the claim. */
 	if (code == -ESTALE)
 		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
@@ -245,9 +250,9 @@ static int describe_tasks(struct cron_pass *cron, const struct json *arns, struc
 	struct json *request = json_new_object(pass->arena);
 	struct aws_call_failure failure;
 
-	json_set_string(pass->arena, request, "cluster", manager_last_part(cron->run.cluster_ref));
+	json_set_string(pass->arena, request, "cluster", cron_cluster(cron).cluster);
 	json_set(pass->arena, request, "tasks", arns);
-	return manager_read(pass, cron->run.cluster_ref, "DescribeTasks", request, ret_answer,
+	return manager_read(pass, cron_cluster(cron), "DescribeTasks", request, ret_answer,
 		&failure, err);
 }
 
@@ -263,11 +268,10 @@ static int find_started(struct cron_pass *cron, struct json *ret_tasks, struct e
 		struct aws_call_failure failure;
 		int code;
 
-		json_set_string(arena, request, "cluster",
-			manager_last_part(cron->run.cluster_ref));
+		json_set_string(arena, request, "cluster", cron_cluster(cron).cluster);
 		json_set_string(arena, request, "startedBy", cron->run.deployment);
 		json_set_string(arena, request, "desiredStatus", span_of(statuses[i]));
-		code = manager_read(pass, cron->run.cluster_ref, "ListTasks", request, &listed,
+		code = manager_read(pass, cron_cluster(cron), "ListTasks", request, &listed,
 			&failure, err);
 		if (code == 0 && json_count(json_get(listed, "taskArns")) > 0)
 			code = describe_tasks(cron, json_get(listed, "taskArns"), &answer, err);
@@ -286,7 +290,7 @@ static void find_started_remote(struct cron_pass *cron, struct json *ret_tasks)
 	struct manager_pass *pass = cron->pass;
 	struct observe_task_query query = {.started_by = started_by(cron)};
 	struct observe_task *tasks;
-	size_t count = observe_select_tasks(pass->input.state, cron->run.cluster_ref, &query,
+	size_t count = observe_select_tasks(pass->input.state, cron_cluster(cron), &query,
 		SPAN_NONE, ENVIRONMENT_CRON_TASKS_MAX, pass->arena, &tasks);
 
 	for (size_t i = 0; i < count; i++) {
@@ -380,8 +384,8 @@ static bool may_have_ended(struct cron_pass *cron)
 	if (!is_fresh(cron, &info))
 		return false;
 	while (span_next_part(&rest, ' ', &arn)) {
-		const struct observe_task *task = observe_get_task(pass->input.state,
-			cron->run.cluster_ref, arn, pass->arena);
+		const struct observe_task *task =
+			observe_get_task(pass->input.state, cron_cluster(cron), arn, pass->arena);
 
 		if (task ? task->last != OBSERVE_TASK_STOPPED
 			 : info.observed_ms < cron->run.started_ms) {
@@ -399,12 +403,12 @@ static int describe_run(struct cron_pass *cron, const struct json *arns, struct 
 	struct manager_pass *pass = cron->pass;
 	int code;
 
-	if (!manager_enter(pass->manager, cron->run.cluster_ref)) {
+	if (!manager_enter(pass->manager, cron_cluster(cron))) {
 		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return 0;
 	}
 	code = describe_tasks(cron, arns, ret_answer, err);
-	manager_leave(pass->manager, cron->run.cluster_ref);
+	manager_leave(pass->manager, cron_cluster(cron));
 	if (code < 0 && code != -ECANCELED && is_remote(cron)) {
 		manager_again_at(pass, pass->input.steady_ms + FOLLOW_MS);
 		*ret_answer = NULL;
@@ -520,7 +524,7 @@ static void publish(struct cron_pass *cron)
 		rest = run->tasks;
 		while (span_next_part(&rest, ' ', &arn)) {
 			const struct observe_task *task = observe_get_task(pass->input.state,
-				run->cluster_ref, arn, pass->arena);
+				cluster_ref_of(run->cluster_ref), arn, pass->arena);
 
 			if (task && task->last == OBSERVE_TASK_RUNNING &&
 				counts.active < counts.total)
@@ -539,13 +543,14 @@ static int stop_tasks(struct cron_pass *cron, struct err *err)
 {
 	struct manager_pass *pass = cron->pass;
 	struct span rest = environment_run_facts(cron->open)->tasks, arn,
-		    role = manager_role(pass, environment_run_facts(cron->open)->cluster_ref,
+		    role = manager_role(pass,
+			    cluster_ref_of(environment_run_facts(cron->open)->cluster_ref),
 			    environment_run_facts(cron->open)->version);
 	struct observe_info info;
 	int code = 0;
 
 	cron->run = *environment_run_facts(cron->open);
-	if (!is_fresh(cron, &info) || !manager_enter(pass->manager, cron->run.cluster_ref)) {
+	if (!is_fresh(cron, &info) || !manager_enter(pass->manager, cron_cluster(cron))) {
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 		return 0;
 	}
@@ -554,16 +559,17 @@ static int stop_tasks(struct cron_pass *cron, struct err *err)
 		struct outcall_result result;
 
 		json_set_string(pass->arena, request, "cluster",
-			manager_last_part(environment_run_facts(cron->open)->cluster_ref));
+			cluster_ref_of(environment_run_facts(cron->open)->cluster_ref).cluster);
 		json_set_string(pass->arena, request, "task", arn);
 		json_set_string(pass->arena, request, "reason",
 			arena_format(pass->arena, "Environment %.*s", SPAN_ARGS(cron->name)));
-		code = manager_send(pass, environment_run_facts(cron->open)->cluster_ref, role,
+		code = manager_send(pass,
+			cluster_ref_of(environment_run_facts(cron->open)->cluster_ref), role,
 			"StopTask", request, &result, err);
 		if (code == 0 && result.code != -EREMOTEIO)
 			code = result.code;
 	}
-	manager_leave(pass->manager, cron->run.cluster_ref);
+	manager_leave(pass->manager, cron_cluster(cron));
 	manager_again_at(pass, pass->input.steady_ms + 1000);
 	return code == -ECANCELED || !is_remote(cron) ? code : 0;
 }
@@ -588,9 +594,10 @@ int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err
 
 	if (!pass->input.target)
 		return err_set(err, -ENOENT, "the environment has no version");
-	manager_want(pass, environment_version_facts(pass->input.target)->cluster_ref);
+	manager_want(pass,
+		cluster_ref_of(environment_version_facts(pass->input.target)->cluster_ref));
 	if (cron.open)
-		manager_want(pass, environment_run_facts(cron.open)->cluster_ref);
+		manager_want(pass, cluster_ref_of(environment_run_facts(cron.open)->cluster_ref));
 	publish(&cron);
 	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
 	if (code == -EBUSY)

@@ -139,7 +139,7 @@ static int write_adopt(const struct deployment_scope *scope, const struct writin
 
 	while (count++ < ADOPTED_MAX && (member = deployment_next_adopted(instances, &position))) {
 		struct span key = environment_placement_key(arena, scope->environment,
-			member->cluster_ref, member->id);
+			member->cluster, member->id);
 		const struct store_object *object =
 			store_get(store_head(scope->transaction), &environment_placement_kind, key);
 		struct environment_placement_facts facts;
@@ -289,7 +289,7 @@ int manager_step_deployments(struct manager_pass *pass, const struct deployment_
 		pass->instances->canary_written_ms = step.canary_ms;
 	/* The placements have changed. */
 	if (code == 0 && step.type == DEPLOYMENT_STEP_ADOPT)
-		env_instances_instance_changed(pass->instances, SPAN(""), SPAN(""));
+		env_instances_all_changed(pass->instances);
 	*ret_changed = code == 0;
 	return code;
 }

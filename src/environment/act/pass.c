@@ -13,62 +13,61 @@
 
 /* ---- calls ---- */
 
-bool manager_enter(struct manager *manager, struct span cluster_ref)
+bool manager_enter(struct manager *manager, struct cluster_ref cluster)
 {
-	return !cluster_ref_is_remote(cluster_ref) || outcall_slots_enter(&manager->remote_slots);
+	return !cluster_ref_is_remote(cluster) || outcall_slots_enter(&manager->remote_slots);
 }
 
-void manager_leave(struct manager *manager, struct span cluster_ref)
+void manager_leave(struct manager *manager, struct cluster_ref cluster)
 {
-	if (cluster_ref_is_remote(cluster_ref))
+	if (cluster_ref_is_remote(cluster))
 		outcall_slots_leave(&manager->remote_slots);
 }
 
-int manager_outcall(struct manager_pass *pass, struct span cluster_ref, struct span role,
+int manager_outcall(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	struct outcall *ret_call, struct err *err)
 {
 	struct aws_target *target;
 	int code = delivery_targets_get(pass->manager->targets,
-		environment_facts(pass->input.environment)->account, cluster_ref, role, &target,
-		err);
+		environment_facts(pass->input.environment)->account, cluster, role, &target, err);
 
 	if (code < 0)
 		return code;
 	*ret_call = (struct outcall){.claims = pass->manager->config.claims,
 		.claim = &pass->claim,
 		.target = target,
-		.is_remote = cluster_ref_is_remote(cluster_ref),
+		.is_remote = cluster_ref_is_remote(cluster),
 		.is_unfenced = SEEDED_BUG(pass->input.bug == DAEMON_BUG_LATE_CALL),
 		.service = "ecs",
 		.arena = pass->arena};
 	return 0;
 }
 
-static int find_outcall(struct manager_pass *pass, struct span cluster_ref, struct span role,
+static int find_outcall(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	struct outcall *ret_call, struct err *err)
 {
-	return manager_outcall(pass, cluster_ref, role, ret_call, err) == 0
+	return manager_outcall(pass, cluster, role, ret_call, err) == 0
 		       ? 0
 		       : err_set(err, -EAGAIN, "the ECS of %.*s cannot be called now",
-				 SPAN_ARGS(cluster_ref));
+				 SPAN_ARGS(cluster.text));
 }
 
-int manager_send(struct manager_pass *pass, struct span cluster_ref, struct span role,
+int manager_send(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	const char *operation, const struct json *request, struct outcall_result *ret_result,
 	struct err *err)
 {
 	struct outcall call;
-	int code = find_outcall(pass, cluster_ref, role, &call, err);
+	int code = find_outcall(pass, cluster, role, &call, err);
 
 	return code < 0 ? code : outcall_send(&call, operation, request, ret_result, err);
 }
 
-int manager_read(struct manager_pass *pass, struct span cluster_ref, const char *operation,
+int manager_read(struct manager_pass *pass, struct cluster_ref cluster, const char *operation,
 	const struct json *request, struct json **ret_answer, struct aws_call_failure *failure,
 	struct err *err)
 {
 	struct outcall call;
-	int code = find_outcall(pass, cluster_ref, SPAN(""), &call, err);
+	int code = find_outcall(pass, cluster, SPAN(""), &call, err);
 
 	return code < 0 ? code : outcall_read(&call, operation, request, ret_answer, failure, err);
 }
@@ -81,7 +80,7 @@ int64_t manager_refused_until(const struct manager_pass *pass, int64_t failures)
 	return runner_wall_ms(pass->call->runner) + backoff_ms(backoff, failures);
 }
 
-struct span manager_role(const struct manager_pass *pass, struct span cluster_ref,
+struct span manager_role(const struct manager_pass *pass, struct cluster_ref cluster,
 	struct span version)
 {
 	const struct store_object *versions[] = {pass->input.target,
@@ -92,7 +91,7 @@ struct span manager_role(const struct manager_pass *pass, struct span cluster_re
 
 	for (size_t i = 0; i < LENGTH(versions); i++)
 		if (versions[i] && span_equal(environment_version_facts(versions[i])->cluster_ref,
-					   cluster_ref))
+					   cluster.text))
 			return environment_version_facts(versions[i])->role;
 	return SPAN("");
 }

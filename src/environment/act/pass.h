@@ -68,19 +68,19 @@ int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err
 
 /* Remote targets may be slow or not answer at all: they do not get all workers. False: all slots are busy; try again
  * soon. A caller that entered leaves. Nothing to do for clusters of this server. */
-bool manager_enter(struct manager *manager, struct span cluster_ref);
-void manager_leave(struct manager *manager, struct span cluster_ref);
+bool manager_enter(struct manager *manager, struct cluster_ref cluster);
+void manager_leave(struct manager *manager, struct cluster_ref cluster);
 /* An outgoing call to the ECS of a cluster under our claim, in the name of a role ("": none). Negative: there is no such
  * target now, err has the reason. */
-int manager_outcall(struct manager_pass *pass, struct span cluster_ref, struct span role,
+int manager_outcall(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	struct outcall *ret_call, struct err *err);
 /* The same, and sent at once: for calls that need no intent. -EAGAIN: there is no such target now; others as
  * outcall_send(). */
-int manager_send(struct manager_pass *pass, struct span cluster_ref, struct span role,
+int manager_send(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	const char *operation, const struct json *request, struct outcall_result *ret_result,
 	struct err *err);
 /* An operation that only reads. -EAGAIN: there is no such target now; others as outcall_read(). */
-int manager_read(struct manager_pass *pass, struct span cluster_ref, const char *operation,
+int manager_read(struct manager_pass *pass, struct cluster_ref cluster, const char *operation,
 	const struct json *request, struct json **ret_answer, struct aws_call_failure *failure,
 	struct err *err);
 /* Whether a pass ends with this code of a call: the server stops, or another one has the claim. */
@@ -91,7 +91,7 @@ static inline bool manager_ends_pass(int code)
 /* When a call that was refused so many times in a row is repeated; wall time. */
 int64_t manager_refused_until(const struct manager_pass *pass, int64_t failures);
 /* The role for calls in a cluster: of the target version, or else of the given version. */
-struct span manager_role(const struct manager_pass *pass, struct span cluster_ref,
+struct span manager_role(const struct manager_pass *pass, struct cluster_ref cluster,
 	struct span version);
 /* The resource version of this moment, for all remote clusters. */
 uint64_t manager_resource_version(const struct manager_pass *pass);
@@ -110,7 +110,7 @@ const struct json *manager_version_document(const struct manager_pass *pass,
 /* ---- clusters.c ---- */
 
 /* An environment wants each cluster once, from its first pass until it has nothing to do there. */
-void manager_want(struct manager_pass *pass, struct span cluster_ref);
+void manager_want(struct manager_pass *pass, struct cluster_ref cluster);
 /* Where it has, may have or would have tasks; and its ECS service in remote clusters. */
 void manager_want_all(struct manager_pass *pass);
 /* Releases what is not among those. */

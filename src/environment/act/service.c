@@ -25,7 +25,7 @@
 
 /* ---- looking ---- */
 
-static void find_cluster_refment(struct service_pass *service)
+static void find_placement(struct service_pass *service)
 {
 	struct arena *arena = service->pass->arena;
 	const struct store_object *object = store_get(service->pass->input.view,
@@ -81,7 +81,7 @@ static int complete_balancer(struct service_pass *service, const struct json *re
 		return 0;
 	json_set_string(pass->arena, request, "taskDefinition",
 		environment_version_facts(pass->input.target)->task_definition);
-	code = manager_read(pass, service->state.cluster_ref, "DescribeTaskDefinition", request,
+	code = manager_read(pass, service->state.cluster, "DescribeTaskDefinition", request,
 		&answer, &failure, err);
 	JSON_EACH_ITEM (json_path(answer, "taskDefinition.containerDefinitions"), container) {
 		const struct json *port = json_item(json_get(container, "portMappings"), 0);
@@ -110,9 +110,8 @@ static int make_wanted(struct service_pass *service, struct err *err)
 			   : 0;
 
 	if (code == 0)
-		service->state.wanted =
-			service_wanted(pass->arena, manager_last_part(service->state.cluster_ref),
-				service->state.name, version, balancer);
+		service->state.wanted = service_wanted(pass->arena, service->state.cluster.cluster,
+			service->state.name, version, balancer);
 	return code;
 }
 
@@ -122,7 +121,7 @@ static int see_remote(struct service_pass *service, struct err *err)
 	struct manager_pass *pass = service->pass;
 	struct observe_service_info info;
 
-	observe_get_service(pass->input.state, service->state.cluster_ref,
+	observe_get_service(pass->input.state, service->state.cluster,
 		environment_service_name(pass->arena, service->state.name), pass->arena, &info);
 	if (!info.known && !info.error[0]) {
 		service_want(service);
@@ -158,10 +157,10 @@ static int describe_here(struct service_pass *service, struct err *err)
 	json_append(arena, services,
 		json_new_string(arena, environment_service_name(arena, service->state.name)));
 	json_append(arena, include, json_new_string(arena, SPAN("TAGS")));
-	json_set_string(arena, request, "cluster", manager_last_part(service->state.cluster_ref));
+	json_set_string(arena, request, "cluster", service->state.cluster.cluster);
 	json_set(arena, request, "services", services);
 	json_set(arena, request, "include", include);
-	code = manager_read(pass, service->state.cluster_ref, "DescribeServices", request, &answer,
+	code = manager_read(pass, service->state.cluster, "DescribeServices", request, &answer,
 		&failure, err);
 	if (code == -EREMOTEIO && strcmp(failure.type, "ClusterNotFoundException") != 0)
 		return code;
@@ -176,7 +175,7 @@ static int describe(struct service_pass *service, struct err *err)
 {
 	service->cause = SPAN("");
 	service->is_caught_up = false;
-	return cluster_ref_is_remote(service->state.cluster_ref) ? see_remote(service, err)
+	return cluster_ref_is_remote(service->state.cluster) ? see_remote(service, err)
 							     : describe_here(service, err);
 }
 
@@ -184,7 +183,7 @@ static int describe(struct service_pass *service, struct err *err)
 static void judge(struct service_pass *service, int64_t since_ms)
 {
 	service_observe(service->described, service->state.wanted, service->state.name,
-		cluster_ref_is_remote(service->state.cluster_ref) ? SERVICE_SINCE_ROLLOUT : since_ms,
+		cluster_ref_is_remote(service->state.cluster) ? SERVICE_SINCE_ROLLOUT : since_ms,
 		&service->state.is);
 }
 
@@ -221,7 +220,7 @@ static int change(struct service_pass *service, bool *ret_more, struct err *err)
 		request = json_copy_object(pass->arena, service->state.wanted);
 		json_set_string(pass->arena, request, "clientToken",
 			manager_token(pass, "create/%.*s/%.*s/%lld",
-				SPAN_ARGS(service->state.cluster_ref),
+				SPAN_ARGS(service->state.cluster.text),
 				SPAN_ARGS(service->intent.version),
 				(long long)service->intent.attempt));
 		code = service_ask(service, "CreateService", request, err);
@@ -254,20 +253,20 @@ static int halt(struct service_pass *service, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
 	struct json *request = json_new_object(pass->arena);
-	struct span role = manager_role(pass, service->state.cluster_ref, SPAN(""));
+	struct span role = manager_role(pass, service->state.cluster, SPAN(""));
 	struct outcall_result result;
 	int code;
 
 	if (!service_is_rolling_out(&service->state) ||
-		!manager_enter(pass->manager, service->state.cluster_ref))
+		!manager_enter(pass->manager, service->state.cluster))
 		return 0;
 	json_set_string(pass->arena, request, "serviceDeploymentArn",
 		service->state.is.deployment_arn);
 	json_set_string(pass->arena, request, "stopType", SPAN("ABORT"));
-	code = manager_send(pass, service->state.cluster_ref, role, "StopServiceDeployment",
-		request, &result, err);
-	manager_leave(pass->manager, service->state.cluster_ref);
-	if (!cluster_ref_is_remote(service->state.cluster_ref))
+	code = manager_send(pass, service->state.cluster, role, "StopServiceDeployment", request,
+		&result, err);
+	manager_leave(pass->manager, service->state.cluster);
+	if (!cluster_ref_is_remote(service->state.cluster))
 		return code < 0 ? code : result.code == -EREMOTEIO ? 0 : result.code;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
 	service_want(service);
@@ -289,7 +288,7 @@ static const struct environment_deployment_facts *find_deployment(const struct m
 /* A deployment that ended while its target was unavailable: its rollout is stopped when the target answers again. */
 static int halt_leftover(struct service_pass *service, struct err *err)
 {
-	if (!cluster_ref_is_remote(service->state.cluster_ref) ||
+	if (!cluster_ref_is_remote(service->state.cluster) ||
 		!service_has_leftover(&service->state))
 		return 0;
 	return service_is_rolling_out(&service->state) ? halt(service, err)
@@ -305,8 +304,8 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 	struct json *request = json_new_object(pass->arena);
 	int code;
 
-	find_cluster_refment(service);
-	manager_want(pass, service->state.cluster_ref);
+	find_placement(service);
+	manager_want(pass, service->state.cluster);
 	code = describe(service, err);
 	if (code == -EAGAIN) {
 		*ret_left = true;
@@ -328,8 +327,7 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 	if (service->state.is.drains || service_must_wait(service))
 		return 0;
 	service_begin_intent(service, ENVIRONMENT_INTENT_stop);
-	json_set_string(pass->arena, request, "cluster",
-		manager_last_part(service->state.cluster_ref));
+	json_set_string(pass->arena, request, "cluster", service->state.cluster.cluster);
 	json_set_string(pass->arena, request, "service", service->intent.instance);
 	json_set_bool(pass->arena, request, "force", true);
 	code = service_ask(service, "DeleteService", request, err);
@@ -337,22 +335,22 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 }
 
 /* Everywhere but in one place ("": everywhere). */
-static int delete_services(struct service_pass *service, struct span but, bool *ret_left,
+static int delete_services(struct service_pass *service, struct cluster_ref but, bool *ret_left,
 	struct err *err)
 {
-	struct span rest = environment_facts(service->pass->input.environment)->cluster_refs,
-		    cluster_ref;
+	struct span rest = environment_facts(service->pass->input.environment)->cluster_refs;
+	struct cluster_ref cluster;
 	int code = 0;
 
-	while (code == 0 && span_next_part(&rest, ' ', &cluster_ref)) {
+	while (code == 0 && environment_next_cluster(&rest, &cluster)) {
 		struct service_pass other = *service;
 
-		if (span_equal(cluster_ref, but))
+		if (cluster_ref_equal(cluster, but))
 			continue;
-		other.state.cluster_ref = cluster_ref;
-		find_cluster_refment(&other);
+		other.state.cluster = cluster;
+		find_placement(&other);
 		/* Where nothing was ever asked for is nothing of ours. */
-		if (other.state.placement || but.length == 0)
+		if (other.state.placement || but.text.length == 0)
 			code = delete_service(&other, ret_left, err);
 	}
 	return code;
@@ -365,7 +363,7 @@ static int work_deleting(struct service_pass *service, bool *ret_more, struct er
 	int code = 0;
 
 	if (environment_facts(pass->input.environment)->terminate)
-		code = delete_services(service, SPAN(""), &left, err);
+		code = delete_services(service, cluster_ref_of(SPAN("")), &left, err);
 	return code < 0 || left ? code : manager_delete(pass, ret_more, err);
 }
 
@@ -382,7 +380,7 @@ static int work_active(struct service_pass *service, bool *ret_more, struct err 
 	code = change(service, ret_more, err);
 	if (code == 0 && !*ret_more && !service->pass->input.rolls &&
 		span_equal(facts->completed, facts->target))
-		code = delete_services(service, service->state.cluster_ref, &left, err);
+		code = delete_services(service, service->state.cluster, &left, err);
 	return code;
 }
 
@@ -394,8 +392,8 @@ static int see(struct service_pass *service, struct err *err)
 		find_deployment(pass, environment_facts(pass->input.environment)->in_progress);
 	int code;
 
-	manager_want(pass, service->state.cluster_ref); /* reports changes of its tasks */
-	find_cluster_refment(service);
+	manager_want(pass, service->state.cluster); /* reports changes of its tasks */
+	find_placement(service);
 	code = describe(service, err);
 	pass->cause = service->cause;
 	/* A cluster that does not answer is not asked for its task definition either. */
@@ -416,7 +414,7 @@ static void take_over(struct service_pass *service)
 		return;
 	pass->instances->epoch = pass->claim.epoch;
 	pass->instances->expected_resource_version = manager_resource_version(pass);
-	if (cluster_ref_is_remote(service->state.cluster_ref)) {
+	if (cluster_ref_is_remote(service->state.cluster)) {
 		service->is_caught_up = false;
 		service_want(service);
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
@@ -455,7 +453,8 @@ int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *
 
 	if (!pass->input.target)
 		return err_set(err, -ENOENT, "the environment has no version");
-	service.state.cluster_ref = environment_version_facts(pass->input.target)->cluster_ref;
+	service.state.cluster =
+		cluster_ref_of(environment_version_facts(pass->input.target)->cluster_ref);
 	code = see(&service, err);
 	if (code < 0)
 		return code;

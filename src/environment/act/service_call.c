@@ -13,7 +13,7 @@
 struct span service_placement_key(const struct service_pass *service, struct arena *arena)
 {
 	return environment_placement_key(arena, service->pass->input.environment->key,
-		service->state.cluster_ref, environment_service_name(arena, service->state.name));
+		service->state.cluster, environment_service_name(arena, service->state.name));
 }
 
 /* ---- writing ---- */
@@ -89,8 +89,8 @@ void service_want(const struct service_pass *service)
 {
 	const struct manager_pass *pass = service->pass;
 
-	if (cluster_ref_is_remote(service->state.cluster_ref))
-		observe_refresh_service(pass->input.state, service->state.cluster_ref,
+	if (cluster_ref_is_remote(service->state.cluster))
+		observe_refresh_service(pass->input.state, service->state.cluster,
 			environment_service_name(pass->arena, service->state.name));
 }
 
@@ -101,7 +101,7 @@ void service_begin_intent(struct service_pass *service, enum environment_intent 
 	bool again = service_is_same_ask(&service->state) && service->state.placement->until_ms > 0;
 
 	service->intent =
-		(struct environment_placement_facts){.cluster_ref = service->state.cluster_ref,
+		(struct environment_placement_facts){.cluster_ref = service->state.cluster.text,
 			.instance = environment_service_name(pass->arena, service->state.name),
 			.version = facts->target,
 			.deployment = facts->in_progress,
@@ -151,16 +151,16 @@ int service_ask(struct service_pass *service, const char *operation, const struc
 	struct err *err)
 {
 	struct manager_pass *pass = service->pass;
-	struct span role = manager_role(pass, service->state.cluster_ref,
+	struct span role = manager_role(pass, service->state.cluster,
 		service->state.placement ? service->state.placement->version : SPAN(""));
 	struct outcall call;
 	int code;
 
-	if (!manager_enter(pass->manager, service->state.cluster_ref)) {
+	if (!manager_enter(pass->manager, service->state.cluster)) {
 		manager_again_at(pass, pass->input.steady_ms + NOT_NOW_MS);
 		return err_set(err, -ESTALE, "others are calling");
 	}
-	code = manager_outcall(pass, service->state.cluster_ref, role, &call, err);
+	code = manager_outcall(pass, service->state.cluster, role, &call, err);
 	if (code == 0)
 		code = outcall_prepare(&call, err);
 	if (code == 0)
@@ -169,6 +169,6 @@ int service_ask(struct service_pass *service, const char *operation, const struc
 		code = refuse(service, span_of(err->message), true, err);
 	if (code == 0 && service->refused.length == 0)
 		code = send(service, &call, operation, request, err);
-	manager_leave(pass->manager, service->state.cluster_ref);
+	manager_leave(pass->manager, service->state.cluster);
 	return code;
 }

@@ -34,7 +34,8 @@ struct acting {
 	struct act acts[INSTANCE_ACTIONS_MAX];
 	size_t count;
 	/* A cluster that does not answer now, and the reason: it is not called again in this pass. */
-	struct span silent_cluster, silence;
+	struct cluster_ref silent_cluster; /* text "": none */
+	struct span silence;
 };
 
 static const struct store_object *find_version_object(const struct manager_pass *pass,
@@ -70,8 +71,8 @@ static int put_placement(struct store_transaction *transaction, const struct man
 		api = json_to_text(document, arena);
 	}
 	return environment_put(transaction, &environment_placement_kind,
-		environment_placement_key(arena, pass->instances->key,
-			act->plan->member->cluster_ref, act->plan->member->id),
+		environment_placement_key(arena, pass->instances->key, act->plan->member->cluster,
+			act->plan->member->id),
 		api, &act->plan->placement, STORE_ANY, err);
 }
 
@@ -156,7 +157,7 @@ static void refuse_any(struct acting *acting, struct act *act, struct span reaso
 /* Before anything is written: a role that cannot be assumed is a refusal, and nothing was begun. */
 static int find_target(struct acting *acting, struct act *act, struct err *err)
 {
-	int code = manager_outcall(acting->pass, act->plan->member->cluster_ref, act->plan->role,
+	int code = manager_outcall(acting->pass, act->plan->member->cluster, act->plan->role,
 		&act->call, err);
 
 	if (code == 0)
@@ -184,14 +185,14 @@ static void note_silence(struct acting *acting, const struct act *act,
 {
 	if (!result->is_unavailable)
 		return;
-	acting->silent_cluster = act->plan->member->cluster_ref;
+	acting->silent_cluster = act->plan->member->cluster;
 	acting->silence = result->reason;
 }
 
 static bool is_silent(const struct acting *acting, const struct act *act)
 {
-	return acting->silent_cluster.data &&
-	       span_equal(acting->silent_cluster, act->plan->member->cluster_ref);
+	return acting->silent_cluster.text.length > 0 &&
+	       cluster_ref_equal(acting->silent_cluster, act->plan->member->cluster);
 }
 
 static struct json *start_request(const struct acting *acting, const struct act *first,
@@ -204,8 +205,7 @@ static struct json *start_request(const struct acting *acting, const struct act 
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, instances, json_new_string(arena, acts[i]->plan->instance_arn));
-	json_set_string(arena, request, "cluster",
-		manager_last_part(first->plan->member->cluster_ref));
+	json_set_string(arena, request, "cluster", first->plan->member->cluster.cluster);
 	json_set_string(arena, request, "taskDefinition", first->plan->version->task_definition);
 	json_set(arena, request, "networkConfiguration",
 		json_get(document, "networkConfiguration"));
@@ -237,8 +237,8 @@ static void read_failures(struct acting *acting, struct act *const *acts, size_t
 /* The observer gets the answer's tasks at once; tasks of this server come through the change feed. */
 static void learn_task(struct acting *acting, const struct act *act, const struct json *task)
 {
-	if (cluster_ref_is_remote(act->plan->member->cluster_ref))
-		observe_post_task(acting->pass->input.state, act->plan->member->cluster_ref, task,
+	if (cluster_ref_is_remote(act->plan->member->cluster))
+		observe_post_task(acting->pass->input.state, act->plan->member->cluster, task,
 			NULL);
 }
 
@@ -290,8 +290,7 @@ static int stop_task(struct acting *acting, const struct act *act, struct span t
 	int code;
 
 	*ret_refused = SPAN_NONE;
-	json_set_string(pass->arena, request, "cluster",
-		manager_last_part(act->plan->member->cluster_ref));
+	json_set_string(pass->arena, request, "cluster", act->plan->member->cluster.cluster);
 	json_set_string(pass->arena, request, "task",
 		SEEDED_BUG(pass->input.bug == DAEMON_BUG_WRONG_ARN)
 			? environment_version_facts(pass->input.target)->task_definition
@@ -331,7 +330,7 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 
 static bool go_together(const struct act *a, const struct act *b)
 {
-	return span_equal(a->plan->member->cluster_ref, b->plan->member->cluster_ref) &&
+	return cluster_ref_equal(a->plan->member->cluster, b->plan->member->cluster) &&
 	       a->plan->version == b->plan->version && a->call.target == b->call.target &&
 	       span_equal(a->plan->placement.deployment, b->plan->placement.deployment);
 }
@@ -386,7 +385,7 @@ static void choose_leaving(struct acting *acting)
 
 	for (size_t i = 0; reservation.length > 0 && i < acting->count; i++) {
 		struct act *act = &acting->acts[i];
-		struct span cluster_ref = act->plan->member->cluster_ref;
+		struct cluster_ref cluster = act->plan->member->cluster;
 
 		if (!act->refused.data || !act->plan->placement.refused_for_room ||
 			act->plan->version->priority == 0)
@@ -394,8 +393,8 @@ static void choose_leaving(struct acting *acting)
 		if (!view)
 			view = store_view_open(pass->manager->config.store);
 		act->leaving_count = preemption_choose(view, reservation,
-			arena_format(pass->arena, "%.*s/%.*s", (int)(cluster_ref.length - 1),
-				cluster_ref.data + 1, SPAN_ARGS(act->plan->member->id)),
+			arena_format(pass->arena, "%.*s/%.*s", SPAN_ARGS(cluster.scope),
+				SPAN_ARGS(act->plan->member->id)),
 			pass->input.now_ms, pass->arena, &act->leaving);
 	}
 }
@@ -438,12 +437,12 @@ static void recheck(struct acting *acting)
 }
 
 /* A remote cluster, if any action is for one. */
-static struct span cluster_ref_of(const struct acting *acting)
+static struct cluster_ref cluster_of(const struct acting *acting)
 {
 	for (size_t i = 0; i < acting->count; i++)
-		if (cluster_ref_is_remote(acting->acts[i].plan->member->cluster_ref))
-			return acting->acts[i].plan->member->cluster_ref;
-	return SPAN("");
+		if (cluster_ref_is_remote(acting->acts[i].plan->member->cluster))
+			return acting->acts[i].plan->member->cluster;
+	return cluster_ref_of(SPAN(""));
 }
 
 int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
@@ -460,7 +459,7 @@ int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
 		return 0;
 	for (size_t i = 0; i < acting->count; i++)
 		acting->acts[i].plan = &acting->plans[i];
-	if (!manager_enter(pass->manager, cluster_ref_of(acting))) {
+	if (!manager_enter(pass->manager, cluster_of(acting))) {
 		recheck(acting);
 		manager_again_at(pass, pass->input.steady_ms + RECHECK_MS);
 		return 0;
@@ -478,7 +477,7 @@ int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
 		if (code == 0)
 			code = call_leaving(acting, err);
 	}
-	manager_leave(pass->manager, cluster_ref_of(acting));
+	manager_leave(pass->manager, cluster_of(acting));
 	recheck(acting);
 	/* Dropped actions wait for a change. */
 	*ret_more = code == 0 && is_any_done(acting);

@@ -25,16 +25,7 @@ struct diff {
 	bool truncated, stale;
 };
 
-static struct span last_of(struct span cluster_ref)
-{
-	struct span rest = cluster_ref, part = cluster_ref;
-
-	while (span_next_part(&rest, '/', &part))
-		continue;
-	return part;
-}
-
-static void report(struct diff *diff, enum change change, struct span cluster_ref,
+static void report(struct diff *diff, enum change change, struct cluster_ref cluster,
 	struct span instance, const struct observe_task *task, const char *reason)
 {
 	struct arena *arena = diff->request->arena;
@@ -45,7 +36,7 @@ static void report(struct diff *diff, enum change change, struct span cluster_re
 		return;
 	}
 	item = json_new_object(arena);
-	json_set_string(arena, item, "cluster", last_of(cluster_ref));
+	json_set_string(arena, item, "cluster", cluster.cluster);
 	json_set_string(arena, item, "instance", instance);
 	if (task) {
 		json_set_string(arena, item, "task", task->arn);
@@ -66,7 +57,7 @@ struct seen_task {
 };
 
 struct seen {
-	struct span cluster_ref;
+	struct cluster_ref cluster;
 	const struct observe_instance *instance;
 	struct fleet_instance now;
 	struct seen_task *tasks;
@@ -87,7 +78,7 @@ static const struct environment_version_facts *assigned_version(const struct dif
 	const struct store_object *version = NULL,
 				  *placement = store_get(request->view, &environment_placement_kind,
 					  environment_placement_key(request->arena, diff->key,
-						  seen->cluster_ref, seen->instance->id));
+						  seen->cluster, seen->instance->id));
 
 	if (placement)
 		version = store_get(request->view, &environment_version_kind,
@@ -123,7 +114,7 @@ static void see(const struct diff *diff, struct seen *seen)
 	struct fleet_instance *now = &seen->now;
 
 	now->state = state_of(instance);
-	now->matches = environment_version_matches(diff->version, seen->cluster_ref, instance);
+	now->matches = environment_version_matches(diff->version, seen->cluster, instance);
 	if (assigned)
 		now->assigned = environment_version_makes_same(diff->version, assigned)
 					? FLEET_ASSIGNED_TARGET
@@ -176,7 +167,7 @@ static void report_excess(struct diff *diff, struct seen *seen)
 			reason = "EXCESS";
 		else
 			reason = seen->now.matches ? "DRAINING" : "NO_MATCH";
-		report(diff, CHANGE_STOP, seen->cluster_ref, seen->instance->id,
+		report(diff, CHANGE_STOP, seen->cluster, seen->instance->id,
 			take(seen, version, class), reason);
 		seen->now.tasks[version][class]--;
 		seen->now.stopping++;
@@ -206,21 +197,21 @@ static void report_kept(struct diff *diff, struct seen *seen)
 			change = CHANGE_REPLACE;
 		if (change == CHANGE_REPLACE && unhealthy)
 			reason = "UNHEALTHY";
-		report(diff, change, seen->cluster_ref, seen->instance->id, left->task, reason);
+		report(diff, change, seen->cluster, seen->instance->id, left->task, reason);
 	}
 	if (pass.wanted && pass.target + pass.older == 0)
-		report(diff, CHANGE_START, seen->cluster_ref, seen->instance->id, NULL, NULL);
+		report(diff, CHANGE_START, seen->cluster, seen->instance->id, NULL, NULL);
 }
 
-static void inspect(struct diff *diff, struct span cluster_ref,
+static void inspect(struct diff *diff, struct cluster_ref cluster,
 	const struct observe_instance *instance)
 {
-	struct seen seen = {.cluster_ref = cluster_ref, .instance = instance};
+	struct seen seen = {.cluster = cluster, .instance = instance};
 
 	see(diff, &seen);
 	if (seen.now.state == ROLLOUT_INSTANCE_UNREACHABLE) {
 		if (seen.now.matches || seen.count > 0)
-			report(diff, CHANGE_UNREACHABLE, cluster_ref, instance->id,
+			report(diff, CHANGE_UNREACHABLE, cluster, instance->id,
 				seen.count > 0 ? seen.tasks[0].task : NULL, NULL);
 		return;
 	}
@@ -291,7 +282,7 @@ static struct json *report_versions(struct diff *diff, const struct store_object
 
 /* ---- all of it ---- */
 
-static int inspect_place(struct diff *diff, struct span cluster_ref)
+static int inspect_cluster(struct diff *diff, struct cluster_ref cluster)
 {
 	struct aws_request *request = diff->request;
 	struct observe_info info = {0};
@@ -299,34 +290,34 @@ static int inspect_place(struct diff *diff, struct span cluster_ref)
 	size_t count;
 
 	/* Remote clusters are followed only for environments that are, or would be, there. */
-	if (!cluster_ref_is_remote(cluster_ref) &&
-		observe_want(diff->state, cluster_ref, NULL, 0, NULL) == 0)
-		observe_release(diff->state, cluster_ref);
-	if (!observe_get_info(diff->state, cluster_ref, &info) || !info.complete)
+	if (!cluster_ref_is_remote(cluster) &&
+		observe_want(diff->state, cluster, NULL, 0, NULL) == 0)
+		observe_release(diff->state, cluster);
+	if (!observe_get_info(diff->state, cluster, &info) || !info.complete)
 		return aws_fail(request, "ServiceUnavailableException",
 			"Cluster %.*s is not known completely yet%s%s; try again",
-			SPAN_ARGS(last_of(cluster_ref)), info.error[0] ? ": " : "", info.error);
+			SPAN_ARGS(cluster.cluster), info.error[0] ? ": " : "", info.error);
 	diff->stale |= info.stale;
-	count = observe_list_instances(diff->state, cluster_ref, request->arena, &ids);
+	count = observe_list_instances(diff->state, cluster, request->arena, &ids);
 	for (size_t i = 0; i < count; i++) {
 		const struct observe_instance *instance =
-			observe_get_instance(diff->state, cluster_ref, ids[i], request->arena);
+			observe_get_instance(diff->state, cluster, ids[i], request->arena);
 
 		if (instance)
-			inspect(diff, cluster_ref, instance);
+			inspect(diff, cluster, instance);
 	}
 	return 0;
 }
 
 /* Where the version is for, and where there may be tasks of others. */
-static int inspect_places(struct diff *diff, struct span cluster_refs)
+static int inspect_clusters(struct diff *diff, struct span cluster_refs)
 {
-	struct span cluster_ref;
-	int code = inspect_place(diff, diff->version->cluster_ref);
+	struct cluster_ref wanted = cluster_ref_of(diff->version->cluster_ref), cluster;
+	int code = inspect_cluster(diff, wanted);
 
-	while (code == 0 && span_next_part(&cluster_refs, ' ', &cluster_ref))
-		if (!span_equal(cluster_ref, diff->version->cluster_ref))
-			code = inspect_place(diff, cluster_ref);
+	while (code == 0 && environment_next_cluster(&cluster_refs, &cluster))
+		if (!cluster_ref_equal(cluster, wanted))
+			code = inspect_cluster(diff, cluster);
 	return code;
 }
 
@@ -391,7 +382,7 @@ int environment_diff(struct aws_request *request)
 		diff.lists[i] = json_new_array(request->arena);
 	/* For the other types only the difference of the versions is known: ECS and the schedule decide the rest. */
 	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Daemon &&
-		inspect_places(&diff, environment_facts(environment)->cluster_refs) < 0)
+		inspect_clusters(&diff, environment_facts(environment)->cluster_refs) < 0)
 		return -EPERM;
 	active = store_get(request->view, &environment_version_kind,
 		environment_child_key(request->arena, environment->key,

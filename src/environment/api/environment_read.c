@@ -121,7 +121,7 @@ static bool is_damaged(struct aws_request *request, const struct store_object *e
 
 /* The service of a remote cluster can be unknown while the cluster is known: permissions for both differ. */
 static void inspect_service(struct aws_request *request, const struct store_object *environment,
-	struct span cluster_ref, struct observe_info *info)
+	struct cluster_ref cluster, struct observe_info *info)
 {
 	const struct daemon_context *context = request->context;
 	const struct environment_facts *facts = environment_facts(environment);
@@ -129,7 +129,7 @@ static void inspect_service(struct aws_request *request, const struct store_obje
 
 	if (facts->type != ENVIRONMENT_TYPE_Service)
 		return;
-	observe_get_service(context->state, cluster_ref,
+	observe_get_service(context->state, cluster,
 		environment_service_name(request->arena, facts->name), request->arena, &service);
 	if (!service.known && !service.error[0])
 		return;
@@ -142,18 +142,19 @@ static void set_input(struct aws_request *request, const struct store_object *en
 	struct json *object)
 {
 	const struct daemon_context *context = request->context;
-	struct span rest = environment_facts(environment)->cluster_refs, cluster_ref,
+	struct span rest = environment_facts(environment)->cluster_refs,
 		    reason = json_text(json_path(object, "activeDeployment.statusReason")),
 		    trouble = SPAN("");
+	struct cluster_ref cluster;
 	struct observe_info info;
 	bool stale = false;
 
-	while (context && context->state && span_next_part(&rest, ' ', &cluster_ref)) {
-		if (span_starts_with(cluster_ref, SPAN(":")) ||
-			!observe_get_info(context->state, cluster_ref, &info))
+	while (context && context->state && environment_next_cluster(&rest, &cluster)) {
+		if (!cluster_ref_is_remote(cluster) ||
+			!observe_get_info(context->state, cluster, &info))
 			continue;
 		if (!info.stale)
-			inspect_service(request, environment, cluster_ref, &info);
+			inspect_service(request, environment, cluster, &info);
 		stale |= info.stale;
 		if (info.stale && info.error[0])
 			reason = arena_copy_span(request->arena, span_of(info.error));

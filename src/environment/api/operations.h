@@ -66,12 +66,12 @@ int environment_check_overlap(struct aws_request *request, enum environment_type
 struct span environment_new_id(struct aws_request *request);
 
 /* state_api.c: an instance and a task as clients see them. Of the request: caller, view and arena. */
-struct json *state_api_instance_document(struct aws_request *request, struct span cluster_ref,
+struct json *state_api_instance_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_instance *instance);
-struct json *state_api_task_document(struct aws_request *request, struct span cluster_ref,
+struct json *state_api_task_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_task *task);
 /* The cluster that `target` and `cluster` of a request name. Fails the request. */
-int state_api_find_cluster(struct aws_request *request, struct span *ret_cluster_ref);
+int state_api_find_cluster(struct aws_request *request, struct cluster_ref *ret_cluster);
 
 static inline const struct webhook_set *daemon_webhooks(const struct aws_request *request)
 {

@@ -32,15 +32,10 @@ static int find_service(struct aws_request *request, struct observer **ret_servi
 	return 0;
 }
 
-static struct span cluster_of_cluster_ref(struct span cluster_ref)
-{
-	return observe_document_id(cluster_ref);
-}
-
 /* Has the account an environment there? */
-static bool has_environment(struct aws_request *request, struct span cluster_ref)
+static bool has_environment(struct aws_request *request, struct cluster_ref cluster)
 {
-	struct store_cursor cursor = environments_at(request->view, cluster_ref);
+	struct store_cursor cursor = environments_at(request->view, cluster);
 	const struct store_object *environment;
 
 	while ((environment = store_next(&cursor)))
@@ -50,32 +45,32 @@ static bool has_environment(struct aws_request *request, struct span cluster_ref
 }
 
 /* Whether the caller may know it. Of this server: account and region of the caller. */
-static bool is_visible(struct aws_request *request, struct span cluster_ref)
+static bool is_visible(struct aws_request *request, struct cluster_ref cluster)
 {
-	struct span own = arena_format(request->arena, ":%.*s/%.*s/",
-		SPAN_ARGS(request->caller->account), SPAN_ARGS(request->caller->region));
+	const struct aws_caller *caller = request->caller;
 
-	return cluster_ref_target(cluster_ref).length == 0 ? span_starts_with(cluster_ref, own)
-							   : has_environment(request, cluster_ref);
+	return cluster_ref_is_remote(cluster) ? has_environment(request, cluster)
+					      : span_equal(cluster.account, caller->account) &&
+							span_equal(cluster.region, caller->region);
 }
 
 static int by_text(const void *a, const void *b)
 {
-	return span_compare(*(const struct span *)a, *(const struct span *)b);
+	return span_compare(((const struct cluster_ref *)a)->text,
+		((const struct cluster_ref *)b)->text);
 }
 
 /* The places behind this target that the caller may know, in order. */
-static size_t list_cluster_refs(struct aws_request *request, struct observer *service,
-	struct span target, struct span **ret_cluster_refs)
+static size_t list_clusters(struct aws_request *request, struct observer *service,
+	struct span target, struct cluster_ref **ret_clusters)
 {
-	size_t all = observe_list_clusters(service, request->arena, ret_cluster_refs), count = 0;
-	struct span *cluster_refs = *ret_cluster_refs;
+	size_t all = observe_list_clusters(service, request->arena, ret_clusters), count = 0;
+	struct cluster_ref *clusters = *ret_clusters;
 
 	for (size_t i = 0; i < all; i++)
-		if (span_equal(cluster_ref_target(cluster_refs[i]), target) &&
-			is_visible(request, cluster_refs[i]))
-			cluster_refs[count++] = cluster_refs[i];
-	qsort(cluster_refs, count, sizeof(*cluster_refs), by_text);
+		if (span_equal(clusters[i].target, target) && is_visible(request, clusters[i]))
+			clusters[count++] = clusters[i];
+	qsort(clusters, count, sizeof(*clusters), by_text);
 	return count;
 }
 
@@ -86,21 +81,19 @@ static struct span target_requested(struct aws_request *request)
 	return target.data ? target : SPAN("");
 }
 
-/* Does a cluster's name or ARN mean this place? */
-static bool is_meant(struct span cluster_ref, struct span requested)
+/* Does a name or an ARN mean this cluster? */
+static bool is_meant(struct cluster_ref cluster, struct span requested)
 {
+	static const char prefix[] = "cluster/";
 	struct aws_arn arn;
-	char scope[STORE_KEY_MAX];
-	int length;
 
 	if (!aws_arn_looks_like(requested))
-		return span_equal(cluster_of_cluster_ref(cluster_ref), requested);
-	if (!aws_arn_parse(requested, &arn) || !span_starts_with(arn.resource, SPAN("cluster/")))
+		return span_equal(cluster.cluster, requested);
+	if (!aws_arn_parse(requested, &arn) || !span_starts_with(arn.resource, span_of(prefix)))
 		return false;
-	length = snprintf(scope, sizeof(scope), ":%.*s/%.*s/%.*s", SPAN_ARGS(arn.account),
-		SPAN_ARGS(arn.region), SPAN_ARGS(cluster_of_cluster_ref(arn.resource)));
-	return length < (int)sizeof(scope) &&
-	       span_ends_with(cluster_ref, (struct span){scope, (size_t)length});
+	return span_equal(cluster.account, arn.account) && span_equal(cluster.region, arn.region) &&
+	       span_equal(cluster.cluster, (struct span){arn.resource.data + strlen(prefix),
+						   arn.resource.length - strlen(prefix)});
 }
 
 static int check_cluster_name(struct aws_request *request, struct span requested)
@@ -116,38 +109,39 @@ static int check_cluster_name(struct aws_request *request, struct span requested
 }
 
 /* The cluster that `cluster` and `target` of the input name. Fails the request before its first listing. */
-static int find_cluster_ref(struct aws_request *request, struct observer *service,
-	struct span requested, struct span *ret_cluster_ref)
+static int find_cluster(struct aws_request *request, struct observer *service,
+	struct span requested, struct cluster_ref *ret_cluster)
 {
-	struct span *cluster_refs, target = target_requested(request);
+	struct span target = target_requested(request);
+	struct cluster_ref *clusters;
 	size_t count;
 	struct observe_info info;
 
 	if (check_cluster_name(request, requested) < 0)
 		return -EPERM;
-	count = list_cluster_refs(request, service, target, &cluster_refs);
+	count = list_clusters(request, service, target, &clusters);
 	for (size_t i = 0; i < count; i++) {
-		if (!is_meant(cluster_refs[i], requested))
+		if (!is_meant(clusters[i], requested))
 			continue;
-		if (!observe_get_info(service, cluster_refs[i], &info) || !info.complete)
+		if (!observe_get_info(service, clusters[i], &info) || !info.complete)
 			return aws_fail(request, "ServiceUnavailableException",
 				"Cluster '%.*s' has not been listed yet%s%s; try again.",
 				SPAN_ARGS(requested), info.error[0] ? ": " : "", info.error);
-		*ret_cluster_ref = cluster_refs[i];
+		*ret_cluster = clusters[i];
 		return 0;
 	}
 	return daemon_fail(request, "ResourceNotFoundException", "cluster", requested,
 		"Cluster '%.*s' is not watched: no environment is for it.", SPAN_ARGS(requested));
 }
 
-int state_api_find_cluster(struct aws_request *request, struct span *ret_cluster_ref)
+int state_api_find_cluster(struct aws_request *request, struct cluster_ref *ret_cluster)
 {
 	struct observer *service;
 
 	if (find_service(request, &service) < 0)
 		return -EPERM;
-	return find_cluster_ref(request, service, json_get_text(request->input, "cluster"),
-		ret_cluster_ref);
+	return find_cluster(request, service, json_get_text(request->input, "cluster"),
+		ret_cluster);
 }
 
 /* ---- documents ---- */
@@ -166,10 +160,10 @@ static void set_time(struct arena *arena, struct json *object, const char *name,
 
 /* Where something is, and how fresh that is. */
 static void set_cluster_ref(struct aws_request *request, struct json *object,
-	struct span cluster_ref, const struct observe_info *info)
+	struct cluster_ref cluster, const struct observe_info *info)
 {
-	json_set_string(request->arena, object, "cluster", cluster_of_cluster_ref(cluster_ref));
-	set_text(request->arena, object, "target", cluster_ref_target(cluster_ref));
+	json_set_string(request->arena, object, "cluster", cluster.cluster);
+	set_text(request->arena, object, "target", cluster.target);
 	set_time(request->arena, object, "observedAt", info->observed_ms);
 	json_set_bool(request->arena, object, "stale", info->stale);
 }
@@ -216,10 +210,10 @@ static bool has_attributes(struct span attributes, struct span conditions)
 }
 
 /* Names of the account's environments there whose active version is for it. */
-static struct json *environments_of(struct aws_request *request, struct span cluster_ref,
+static struct json *environments_of(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_instance *instance)
 {
-	struct store_cursor cursor = environments_at(request->view, cluster_ref);
+	struct store_cursor cursor = environments_at(request->view, cluster);
 	struct json *names = json_new_array(request->arena);
 	const struct store_object *environment, *version;
 
@@ -232,7 +226,7 @@ static struct json *environments_of(struct aws_request *request, struct span clu
 		version = store_get(request->view, &environment_version_kind,
 			environment_child_key(request->arena, environment->key, facts->target));
 		if (version &&
-			span_equal(environment_version_facts(version)->cluster_ref, cluster_ref) &&
+			span_equal(environment_version_facts(version)->cluster_ref, cluster.text) &&
 			has_attributes(instance->attributes,
 				environment_version_facts(version)->attributes))
 			json_append(request->arena, names,
@@ -241,7 +235,7 @@ static struct json *environments_of(struct aws_request *request, struct span clu
 	return names;
 }
 
-static struct json *instance_document(struct aws_request *request, struct span cluster_ref,
+static struct json *instance_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_info *info, const struct observe_instance *instance)
 {
 	struct arena *arena = request->arena;
@@ -252,14 +246,14 @@ static struct json *instance_document(struct aws_request *request, struct span c
 		running += instance->tasks[i].last == OBSERVE_TASK_RUNNING;
 	json_set_string(arena, created, "instance", instance->id);
 	json_set_string(arena, created, "instanceArn", instance->arn);
-	set_cluster_ref(request, created, cluster_ref, info);
+	set_cluster_ref(request, created, cluster, info);
 	json_set_string(arena, created, "status",
 		span_of(observe_instance_status_name(instance->status)));
 	json_set_bool(arena, created, "agentConnected", instance->connected);
 	json_set(arena, created, "attributes", list_attributes(arena, instance->attributes));
 	json_set_integer(arena, created, "runningTasks", running);
 	json_set_integer(arena, created, "pendingTasks", (int64_t)instance->task_count - running);
-	json_set(arena, created, "environments", environments_of(request, cluster_ref, instance));
+	json_set(arena, created, "environments", environments_of(request, cluster, instance));
 	json_set_integer(arena, created, "version", (int64_t)instance->version);
 	return created;
 }
@@ -297,7 +291,7 @@ static void set_environment(struct aws_request *request, struct json *object,
 			environment_deployment_facts(deployment)->version);
 }
 
-static struct json *task_document(struct aws_request *request, struct span cluster_ref,
+static struct json *task_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_info *info, const struct observe_task *task)
 {
 	struct arena *arena = request->arena;
@@ -305,7 +299,7 @@ static struct json *task_document(struct aws_request *request, struct span clust
 
 	json_set_string(arena, created, "task", observe_document_id(task->arn));
 	json_set_string(arena, created, "taskArn", task->arn);
-	set_cluster_ref(request, created, cluster_ref, info);
+	set_cluster_ref(request, created, cluster, info);
 	set_text(arena, created, "instance", task->instance);
 	json_set_string(arena, created, "taskDefinition", task->task_definition);
 	set_text(arena, created, "group", task->group);
@@ -328,16 +322,16 @@ static struct json *task_document(struct aws_request *request, struct span clust
 /* A stream has no age: it carries each change as it comes. */
 static const struct observe_info fresh;
 
-struct json *state_api_instance_document(struct aws_request *request, struct span cluster_ref,
+struct json *state_api_instance_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_instance *instance)
 {
-	return instance_document(request, cluster_ref, &fresh, instance);
+	return instance_document(request, cluster, &fresh, instance);
 }
 
-struct json *state_api_task_document(struct aws_request *request, struct span cluster_ref,
+struct json *state_api_task_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_task *task)
 {
-	return task_document(request, cluster_ref, &fresh, task);
+	return task_document(request, cluster, &fresh, task);
 }
 
 /* ---- filters ---- */
@@ -418,76 +412,77 @@ struct listing {
 	struct json *items;
 	struct span token;
 	/* Adds to the items what is in a place behind `after`; the name of the last. */
-	struct span (*list)(struct listing *listing, struct span cluster_ref,
+	struct span (*list)(struct listing *listing, struct cluster_ref cluster,
 		const struct observe_info *info, struct span after);
 };
 
-static struct span list_instances(struct listing *listing, struct span cluster_ref,
+static struct span list_instances(struct listing *listing, struct cluster_ref cluster,
 	const struct observe_info *info, struct span after)
 {
 	struct arena *arena = listing->request->arena;
 	struct observe_instance *found;
-	size_t count = observe_select_instances(listing->service, cluster_ref, &listing->instances,
+	size_t count = observe_select_instances(listing->service, cluster, &listing->instances,
 		after, listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, listing->items,
-			instance_document(listing->request, cluster_ref, info, &found[i]));
+			instance_document(listing->request, cluster, info, &found[i]));
 	return count > 0 ? found[count - 1].id : SPAN("");
 }
 
-static struct span list_tasks(struct listing *listing, struct span cluster_ref,
+static struct span list_tasks(struct listing *listing, struct cluster_ref cluster,
 	const struct observe_info *info, struct span after)
 {
 	struct arena *arena = listing->request->arena;
 	struct observe_task *found;
-	size_t count = observe_select_tasks(listing->service, cluster_ref, &listing->tasks, after,
+	size_t count = observe_select_tasks(listing->service, cluster, &listing->tasks, after,
 		listing->page.most - json_count(listing->items), arena, &found);
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, listing->items,
-			task_document(listing->request, cluster_ref, info, &found[i]));
+			task_document(listing->request, cluster, info, &found[i]));
 	return count > 0 ? found[count - 1].arn : SPAN("");
 }
 
-static int find_cluster_refs(struct listing *listing, struct span **ret_cluster_refs,
+static int find_clusters(struct listing *listing, struct cluster_ref **ret_clusters,
 	size_t *ret_count)
 {
 	struct aws_request *request = listing->request;
 	struct span requested = json_get_text(request->input, "cluster");
 
 	if (!requested.data) {
-		*ret_count = list_cluster_refs(request, listing->service, target_requested(request),
-			ret_cluster_refs);
+		*ret_count = list_clusters(request, listing->service, target_requested(request),
+			ret_clusters);
 		return 0;
 	}
-	*ret_cluster_refs = arena_allocate(request->arena, sizeof(**ret_cluster_refs));
+	*ret_clusters = arena_allocate(request->arena, sizeof(**ret_clusters));
 	*ret_count = 1;
-	return find_cluster_ref(request, listing->service, requested, *ret_cluster_refs);
+	return find_cluster(request, listing->service, requested, *ret_clusters);
 }
 
 static int list(struct listing *listing, const char *member)
 {
 	struct aws_request *request = listing->request;
-	struct span filters = filters_text(request), *cluster_refs;
+	struct span filters = filters_text(request);
+	struct cluster_ref *clusters;
 	size_t count;
 
 	if (find_service(request, &listing->service) < 0 ||
 		aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, filters, &listing->page) < 0 ||
-		find_cluster_refs(listing, &cluster_refs, &count) < 0)
+		find_clusters(listing, &clusters, &count) < 0)
 		return -EPERM;
 	listing->items = json_new_array(request->arena);
 	for (size_t i = 0; i < count && listing->token.length == 0; i++) {
 		struct span begun = listing->page.after_text, last;
 		struct observe_info info;
-		int order = begun.data ? span_compare(cluster_refs[i], begun) : 1;
+		int order = begun.data ? span_compare(clusters[i].text, begun) : 1;
 
-		if (order < 0 || !observe_get_info(listing->service, cluster_refs[i], &info))
+		if (order < 0 || !observe_get_info(listing->service, clusters[i], &info))
 			continue;
-		last = listing->list(listing, cluster_refs[i], &info,
+		last = listing->list(listing, clusters[i], &info,
 			order == 0 ? listing->page.after_key : SPAN_NONE);
 		if (json_count(listing->items) == listing->page.most)
-			listing->token = aws_page_token(request, filters, cluster_refs[i], last);
+			listing->token = aws_page_token(request, filters, clusters[i].text, last);
 	}
 	buffer_format(request->out, "{\"%s\":", member);
 	json_write(listing->items, request->out);
@@ -521,22 +516,23 @@ int state_api_tasks(struct aws_request *request)
 
 int state_api_instance(struct aws_request *request)
 {
-	struct span requested = json_get_text(request->input, "instance"), cluster_ref;
+	struct span requested = json_get_text(request->input, "instance");
+	struct cluster_ref cluster;
 	struct observer *service;
 	const struct observe_instance *instance;
 	struct observe_info info;
 
 	if (find_service(request, &service) < 0 ||
-		find_cluster_ref(request, service, json_get_text(request->input, "cluster"),
-			&cluster_ref) < 0)
+		find_cluster(request, service, json_get_text(request->input, "cluster"), &cluster) <
+			0)
 		return -EPERM;
-	instance = observe_get_instance(service, cluster_ref, observe_document_id(requested),
+	instance = observe_get_instance(service, cluster, observe_document_id(requested),
 		request->arena);
-	if (!instance || !observe_get_info(service, cluster_ref, &info))
+	if (!instance || !observe_get_info(service, cluster, &info))
 		return daemon_fail(request, "ResourceNotFoundException", "instance", requested,
 			"There is no instance '%.*s' in cluster '%.*s'.", SPAN_ARGS(requested),
-			SPAN_ARGS(cluster_of_cluster_ref(cluster_ref)));
-	json_write(instance_document(request, cluster_ref, &info, instance), request->out);
+			SPAN_ARGS(cluster.cluster));
+	json_write(instance_document(request, cluster, &info, instance), request->out);
 	return 0;
 }
 
@@ -545,10 +541,11 @@ static int post(struct aws_request *request, struct observer *service, const str
 	struct err *err)
 {
 	struct span target = target_requested(request);
-	struct span cluster_ref = observe_event_cluster(target, event, request->arena);
+	struct cluster_ref cluster;
 
 	/* Of a cluster that is none of the caller's business. */
-	if (cluster_ref.data && !is_visible(request, cluster_ref))
+	if (observe_event_cluster(target, event, request->arena, &cluster) &&
+		!is_visible(request, cluster))
 		return 0;
 	return observe_post_event(service, target, event, err);
 }

@@ -149,8 +149,12 @@ static int setup(void **state)
 	start(bench, 2, "env:log", 3);
 	test_change_task(bench->server, "web", bench->tasks[1], test_has_run);
 	test_change_task(bench->server, "web", bench->tasks[3], has_crashed);
-	assert_int_equal(observe_want(bench->context.state, SPAN(OWN), NULL, 0, NULL), 0);
-	assert_int_equal(observe_want(bench->context.state, SPAN(REMOTE), NULL, 0, NULL), 0);
+	assert_int_equal(observe_want(bench->context.state, cluster_ref_of(SPAN(OWN)), NULL, 0,
+				 NULL),
+		0);
+	assert_int_equal(observe_want(bench->context.state, cluster_ref_of(SPAN(REMOTE)), NULL, 0,
+				 NULL),
+		0);
 	sleep_ms(bench, 1000);
 	*state = bench;
 	return 0;

@@ -22,8 +22,8 @@ static const struct delivery_stream_type instance_type = {
 /* A stream's filter and caller; in the stream's arena. */
 struct state_filter {
 	struct aws_caller caller;
-	struct span cluster_ref; /* remote; "" */
-	struct span group;       /* of tasks; "" */
+	struct cluster_ref cluster; /* remote */
+	struct span group;          /* of tasks; "" */
 };
 
 /* ---- documents ---- */
@@ -35,29 +35,29 @@ static struct aws_request request_of(const struct state_filter *filter,
 }
 
 /* NULL: the filter leaves it out. */
-static struct json *task_document(const struct state_filter *filter, struct span cluster_ref,
+static struct json *task_document(const struct state_filter *filter, struct cluster_ref cluster,
 	const struct observe_task *task, const struct store_view *view, struct arena *arena)
 {
 	struct aws_request request = request_of(filter, view, arena);
 
 	if (filter->group.length > 0 && !span_equal(task->group, filter->group))
 		return NULL;
-	return state_api_task_document(&request, cluster_ref, task);
+	return state_api_task_document(&request, cluster, task);
 }
 
 /* Without counts of tasks: those are in the stream of tasks. */
-static struct json *instance_document(const struct state_filter *filter, struct span cluster_ref,
+static struct json *instance_document(const struct state_filter *filter, struct cluster_ref cluster,
 	const struct observe_instance *instance, const struct store_view *view, struct arena *arena)
 {
 	struct aws_request request = request_of(filter, view, arena);
-	struct json *document = state_api_instance_document(&request, cluster_ref, instance);
+	struct json *document = state_api_instance_document(&request, cluster, instance);
 
 	json_unset(document, "runningTasks");
 	json_unset(document, "pendingTasks");
 	return document;
 }
 
-static struct span cluster_ref_of_object(const struct store_object *object, struct arena *arena)
+static struct cluster_ref cluster_of_object(const struct store_object *object, struct arena *arena)
 {
 	struct span key = object->key;
 
@@ -76,7 +76,7 @@ static struct json *own_task_document(const void *context, const struct store_ob
 	if (filter->group.length > 0 && !span_equal(task_facts(object)->group, filter->group))
 		return NULL;
 	task = source_own_task(object, arena);
-	return task_document(filter, cluster_ref_of_object(object, arena), &task, view, arena);
+	return task_document(filter, cluster_of_object(object, arena), &task, view, arena);
 }
 
 static struct json *own_instance_document(const void *context, const struct store_object *object,
@@ -84,8 +84,7 @@ static struct json *own_instance_document(const void *context, const struct stor
 {
 	struct observe_instance instance = source_own_instance(object, arena);
 
-	return instance_document(context, cluster_ref_of_object(object, arena), &instance, view,
-		arena);
+	return instance_document(context, cluster_of_object(object, arena), &instance, view, arena);
 }
 
 static struct json *remote_document(const void *context, const struct cluster_stream_entity *entity,
@@ -93,9 +92,9 @@ static struct json *remote_document(const void *context, const struct cluster_st
 {
 	const struct state_filter *filter = context;
 
-	return entity->task ? task_document(filter, filter->cluster_ref, entity->task, view, arena)
-			    : instance_document(filter, filter->cluster_ref, entity->instance, view,
-				      arena);
+	return entity->task
+		       ? task_document(filter, filter->cluster, entity->task, view, arena)
+		       : instance_document(filter, filter->cluster, entity->instance, view, arena);
 }
 
 /* ---- opening ---- */
@@ -112,7 +111,6 @@ static struct state_filter *new_filter(const struct aws_request *request, struct
 					      .region = arena_copy_span(arena, caller->region),
 					      .user = SPAN(""),
 					      .access_key = SPAN("")},
-			.cluster_ref = SPAN(""),
 			.group = SPAN("")};
 	if (environment.data)
 		filter->group = arena_format(arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
@@ -130,7 +128,7 @@ static int open_remote(struct aws_request *request, bool instances,
 		.document = remote_document,
 		.wake = wake};
 	struct state_filter *filter;
-	struct span cluster_ref;
+	struct cluster_ref cluster;
 	struct err err = {0};
 	uint64_t position;
 	int code;
@@ -138,13 +136,14 @@ static int open_remote(struct aws_request *request, bool instances,
 	if (!json_get_text(request->input, "cluster").data)
 		return aws_fail_input(request,
 			"cluster: is required with a target: a stream is of one cluster there");
-	if (state_api_find_cluster(request, &cluster_ref) < 0)
+	if (state_api_find_cluster(request, &cluster) < 0)
 		return -EPERM;
 	if (delivery_stream_resumes(request, &position))
 		config.position = &position;
 	config.arena = arena_new(0);
 	config.context = filter = new_filter(request, config.arena);
-	config.cluster_ref = filter->cluster_ref = arena_copy_span(config.arena, cluster_ref);
+	config.cluster = filter->cluster =
+		cluster_ref_of(arena_copy_span(config.arena, cluster.text));
 	code = cluster_stream_open(&config, ret_stream, &err);
 	return code < 0 ? delivery_stream_fail(request, code, &err) : 0;
 }

@@ -30,7 +30,7 @@ void env_instances_free(struct instances *instances)
 
 		if (member->is_subscribed)
 			subscriptions_remove(instances->subscriptions, entry->key, instances->key);
-		free((char *)member->cluster_ref.data);
+		free((char *)member->cluster.text.data);
 		free((char *)member->id.data);
 		free(member->expected_task);
 		free(member);
@@ -55,21 +55,25 @@ void env_instances_free(struct instances *instances)
 	free(instances);
 }
 
-static struct span member_key(struct arena *arena, struct span cluster_ref, struct span id)
+static struct span member_key(struct arena *arena, struct cluster_ref cluster, struct span id)
 {
-	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster_ref), SPAN_ARGS(id));
+	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster.text), SPAN_ARGS(id));
 }
 
-void env_instances_instance_changed(struct instances *instances, struct span cluster_ref,
+void env_instances_instance_changed(struct instances *instances, struct cluster_ref cluster,
 	struct span id)
 {
 	_arena_ struct arena *arena = arena_new(0);
 
 	lock_take(&instances->lock);
-	if (id.length == 0)
-		instances->all_changed = true;
-	else
-		map_put(&instances->changed, member_key(arena, cluster_ref, id), instances);
+	map_put(&instances->changed, member_key(arena, cluster, id), instances);
+	lock_release(&instances->lock);
+}
+
+void env_instances_all_changed(struct instances *instances)
+{
+	lock_take(&instances->lock);
+	instances->all_changed = true;
 	lock_release(&instances->lock);
 }
 
@@ -135,16 +139,16 @@ static int find_definition(struct instances *instances, struct span name)
 static void add_share(struct instances *instances, struct instance_entry *member,
 	struct span definition, bool active)
 {
-	int cluster_ref = member->share_count < ENV_INSTANCES_SHARES_MAX
-				  ? find_definition(instances, definition)
-				  : -1;
+	int index = member->share_count < ENV_INSTANCES_SHARES_MAX
+			    ? find_definition(instances, definition)
+			    : -1;
 
-	if (cluster_ref < 0)
+	if (index < 0)
 		return;
-	instances->definitions[cluster_ref].tasks++;
-	instances->definitions[cluster_ref].active += active;
+	instances->definitions[index].tasks++;
+	instances->definitions[index].active += active;
 	member->shares[member->share_count++] =
-		(struct task_share){.definition = (uint8_t)cluster_ref, .active = active};
+		(struct task_share){.definition = (uint8_t)index, .active = active};
 }
 
 /* ---- members ---- */
@@ -154,10 +158,10 @@ struct instance_entry *instance_entry_at(const struct instances *instances, uint
 	return instances->by_index[index];
 }
 
-static struct instance_entry *find_or_add(struct instances *instances, struct span cluster_ref,
+static struct instance_entry *find_or_add(struct instances *instances, struct cluster_ref cluster,
 	struct span id, struct arena *arena)
 {
-	struct span key = member_key(arena, cluster_ref, id);
+	struct span key = member_key(arena, cluster, id);
 	struct instance_entry *member = map_get(&instances->members, key);
 
 	if (member)
@@ -168,8 +172,8 @@ static struct instance_entry *find_or_add(struct instances *instances, struct sp
 		free(member);
 		return NULL;
 	}
-	member->cluster_ref = (struct span){
-		memory_copy_string_n(cluster_ref.data, cluster_ref.length), cluster_ref.length};
+	member->cluster = cluster_ref_of((struct span){
+		memory_copy_string_n(cluster.text.data, cluster.text.length), cluster.text.length});
 	member->id = (struct span){memory_copy_string_n(id.data, id.length), id.length};
 	if (member->index >= instances->by_index_size) {
 		size_t size = instances->by_index_size ? instances->by_index_size * 2 : 64;
@@ -194,7 +198,7 @@ static void set_subscribed(struct instances *instances, struct instance_entry *m
 		return;
 	arena = arena_new(0);
 	(is_subscribed ? subscriptions_add : subscriptions_remove)(instances->subscriptions,
-		member_key(arena, member->cluster_ref, member->id), instances->key);
+		member_key(arena, member->cluster, member->id), instances->key);
 	member->is_subscribed = is_subscribed;
 }
 
@@ -238,8 +242,8 @@ static void forget(struct instances *instances, struct instance_entry *member)
 	lock_release(&instances->lock);
 	fleet_remove(instances->fleet, member->index);
 	instances->by_index[member->index] = NULL;
-	map_remove(&instances->members, member_key(arena, member->cluster_ref, member->id));
-	free((char *)member->cluster_ref.data);
+	map_remove(&instances->members, member_key(arena, member->cluster, member->id));
+	free((char *)member->cluster.text.data);
 	free((char *)member->id.data);
 	free(member->expected_task);
 	free(member);
@@ -250,7 +254,8 @@ static void forget(struct instances *instances, struct instance_entry *member)
 void env_instances_claimed(struct instances *instances, const struct reconcile_input *input,
 	uint64_t epoch)
 {
-	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	struct span rest = environment_facts(input->environment)->cluster_refs;
+	struct cluster_ref cluster;
 
 	if (instances->epoch == epoch)
 		return;
@@ -261,45 +266,49 @@ void env_instances_claimed(struct instances *instances, const struct reconcile_i
 		member->started = 0;
 		member->was_inspected = false;
 		/* Another server may have called a remote ECS since: the placement shows it. */
-		if (cluster_ref_is_remote(member->cluster_ref))
+		if (cluster_ref_is_remote(member->cluster))
 			env_instances_forget_expectation(member);
 	}
 	map_clear(&instances->gone); /* they were found in an older state */
 	map_clear(&instances->resource_versions);
-	while (span_next_part(&rest, ' ', &cluster_ref))
-		map_put(&instances->resource_versions, cluster_ref,
-			(void *)(uintptr_t)observe_resource_version(input->state, cluster_ref));
+	while (environment_next_cluster(&rest, &cluster))
+		map_put(&instances->resource_versions, cluster.text,
+			(void *)(uintptr_t)observe_resource_version(input->state, cluster));
 }
 
 bool env_instances_is_caught_up(struct instances *instances, const struct reconcile_input *input)
 {
-	struct span rest = environment_facts(input->environment)->cluster_refs, first = SPAN("");
+	struct span rest = environment_facts(input->environment)->cluster_refs;
+	struct cluster_ref first = cluster_ref_of(SPAN(""));
 
-	span_next_part(&rest, ' ', &first);
+	environment_next_cluster(&rest, &first);
 	MAP_EACH (&instances->resource_versions, entry) {
-		if (!observe_reaches_for(input->state, entry->key, SPAN(""), instances->group,
+		struct cluster_ref cluster = cluster_ref_of(entry->key);
+
+		if (!observe_reaches_for(input->state, cluster, SPAN(""), instances->group,
 			    (uintptr_t)entry->value)) {
 			/* A remote cluster that only has to be left may never come back. */
-			if (!cluster_ref_is_remote(entry->key) || span_equal(entry->key, first))
+			if (!cluster_ref_is_remote(cluster) || cluster_ref_equal(cluster, first))
 				return false;
 			continue;
 		}
 		map_remove(&instances->resource_versions, entry->key);
 		/* The state that was inspected before may be older. */
-		env_instances_instance_changed(instances, entry->key, SPAN(""));
+		env_instances_all_changed(instances);
 	}
 	return true;
 }
 
 bool env_instances_is_current(struct instances *instances, const struct reconcile_input *input)
 {
-	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	struct span rest = environment_facts(input->environment)->cluster_refs;
+	struct cluster_ref cluster;
 	bool unseen;
 
-	if (!span_next_part(&rest, ' ', &cluster_ref) || cluster_ref_is_remote(cluster_ref))
+	if (!environment_next_cluster(&rest, &cluster) || cluster_ref_is_remote(cluster))
 		return true;
-	if (!observe_reaches_for(input->state, cluster_ref, SPAN(""), instances->group,
-		    observe_resource_version(input->state, cluster_ref)))
+	if (!observe_reaches_for(input->state, cluster, SPAN(""), instances->group,
+		    observe_resource_version(input->state, cluster)))
 		return false;
 	lock_take(&instances->lock);
 	unseen = instances->all_changed || instances->changed.count > 0;
@@ -307,9 +316,9 @@ bool env_instances_is_current(struct instances *instances, const struct reconcil
 	return !unseen;
 }
 
-bool env_instances_is_caught_up_at(const struct instances *instances, struct span cluster_ref)
+bool env_instances_is_caught_up_at(const struct instances *instances, struct cluster_ref cluster)
 {
-	return !map_has(&instances->resource_versions, cluster_ref);
+	return !map_has(&instances->resource_versions, cluster.text);
 }
 
 /* ---- inspecting ---- */
@@ -393,16 +402,6 @@ static struct fleet_rules rules_of(const struct reconcile_input *input)
 	return rules;
 }
 
-static bool is_in_cluster_refs(const struct reconcile_input *input, struct span cluster_ref)
-{
-	struct span rest = environment_facts(input->environment)->cluster_refs, part;
-
-	while (span_next_part(&rest, ' ', &part))
-		if (span_equal(part, cluster_ref))
-			return true;
-	return false;
-}
-
 /* The placement of an instance that is gone is deleted. A placement in a cluster that the environment does not use is of an
  * earlier environment with the same name. */
 static void inspect_or_forget(struct instances *instances, const struct reconcile_input *input,
@@ -410,7 +409,7 @@ static void inspect_or_forget(struct instances *instances, const struct reconcil
 {
 	const struct store_object *placement;
 
-	if (!is_in_cluster_refs(input, member->cluster_ref)) {
+	if (!environment_has_cluster(environment_facts(input->environment), member->cluster)) {
 		forget(instances, member);
 		return;
 	}
@@ -422,8 +421,8 @@ static void inspect_or_forget(struct instances *instances, const struct reconcil
 	}
 	/* In a cluster whose state is unknown nothing is gone, nor before the calls of the server before are observed. */
 	if (fleet_get(instances->fleet, member->index)->state != ROLLOUT_INSTANCE_GONE ||
-		!observe_is_complete(input->state, member->cluster_ref) ||
-		!env_instances_is_caught_up_at(instances, member->cluster_ref))
+		!observe_is_complete(input->state, member->cluster) ||
+		!env_instances_is_caught_up_at(instances, member->cluster))
 		return;
 	placement = env_instances_placement(instances, input, member);
 	if (placement)
@@ -433,23 +432,25 @@ static void inspect_or_forget(struct instances *instances, const struct reconcil
 
 static void inspect_all(struct instances *instances, const struct reconcile_input *input)
 {
-	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	struct span rest = environment_facts(input->environment)->cluster_refs;
+	struct cluster_ref cluster;
 	struct store_cursor placements = {.view = input->view,
 		.kind = &environment_placement_kind,
 		.index = -1,
 		.prefix = arena_format(input->arena, "%.*s/", SPAN_ARGS(instances->key))};
 	const struct store_object *placement;
 
-	while (span_next_part(&rest, ' ', &cluster_ref)) {
+	while (environment_next_cluster(&rest, &cluster)) {
 		struct span *ids;
 		size_t count;
 
-		count = observe_list_instances(input->state, cluster_ref, input->arena, &ids);
+		count = observe_list_instances(input->state, cluster, input->arena, &ids);
 		for (size_t i = 0; i < count; i++)
-			find_or_add(instances, cluster_ref, ids[i], input->arena);
+			find_or_add(instances, cluster, ids[i], input->arena);
 	}
 	while ((placement = store_next(&placements)))
-		find_or_add(instances, environment_placement_facts(placement)->cluster_ref,
+		find_or_add(instances,
+			cluster_ref_of(environment_placement_facts(placement)->cluster_ref),
 			environment_placement_facts(placement)->instance, input->arena);
 	MAP_EACH (&instances->members, entry) {
 		_arena_ struct arena *scratch = arena_new(0);
@@ -475,16 +476,16 @@ static void inspect_key(struct instances *instances, const struct reconcile_inpu
 	struct span key)
 {
 	struct instance_entry *member = map_get(&instances->members, key);
-	struct span cluster_ref = key, id = key;
+	struct span cluster = key, id = key;
 
 	if (!member) {
 		for (size_t i = key.length; i > 0; i--)
 			if (key.data[i - 1] == '/') {
-				cluster_ref = (struct span){key.data, i - 1};
+				cluster = (struct span){key.data, i - 1};
 				id = (struct span){key.data + i, key.length - i};
 				break;
 			}
-		member = find_or_add(instances, cluster_ref, id, input->arena);
+		member = find_or_add(instances, cluster_ref_of(cluster), id, input->arena);
 	}
 	if (member)
 		inspect_or_forget(instances, input, member);
@@ -526,14 +527,14 @@ static void publish_counts(struct instances *instances)
 }
 
 bool env_instances_knows(const struct instances *instances, const struct reconcile_input *input,
-	struct span cluster_ref)
+	struct cluster_ref cluster)
 {
 	struct observe_info info;
 
-	if (!cluster_ref_is_remote(cluster_ref))
-		return observe_is_complete(input->state, cluster_ref);
-	return env_instances_is_caught_up_at(instances, cluster_ref) &&
-	       observe_get_info(input->state, cluster_ref, &info) && info.complete && !info.stale;
+	if (!cluster_ref_is_remote(cluster))
+		return observe_is_complete(input->state, cluster);
+	return env_instances_is_caught_up_at(instances, cluster) &&
+	       observe_get_info(input->state, cluster, &info) && info.complete && !info.stale;
 }
 
 /* The first cluster is the target's. A cluster that only has to be left may never come back: that delays only the
@@ -541,17 +542,18 @@ bool env_instances_knows(const struct instances *instances, const struct reconci
 static int watch_cluster_refs(struct instances *instances, const struct reconcile_input *input,
 	struct err *err)
 {
-	struct span rest = environment_facts(input->environment)->cluster_refs, cluster_ref;
+	struct span rest = environment_facts(input->environment)->cluster_refs;
+	struct cluster_ref cluster;
 	_buffer_ struct buffer unknown_refs = {0};
 	bool first = true;
 
-	while (span_next_part(&rest, ' ', &cluster_ref)) {
-		if (first && !observe_is_complete(input->state, cluster_ref))
+	while (environment_next_cluster(&rest, &cluster)) {
+		if (first && !observe_is_complete(input->state, cluster))
 			return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
-				SPAN_ARGS(cluster_ref));
-		if (!first && !env_instances_knows(instances, input, cluster_ref))
+				SPAN_ARGS(cluster.text));
+		if (!first && !env_instances_knows(instances, input, cluster))
 			buffer_format(&unknown_refs, "%s%.*s", unknown_refs.length > 0 ? " " : "",
-				SPAN_ARGS(cluster_ref));
+				SPAN_ARGS(cluster.text));
 		first = false;
 	}
 	if (!span_equal(buffer_span(&unknown_refs),
@@ -561,7 +563,7 @@ static int watch_cluster_refs(struct instances *instances, const struct reconcil
 			unknown_refs.length > 0
 				? memory_copy_string_n(unknown_refs.data, unknown_refs.length)
 				: NULL;
-		env_instances_instance_changed(instances, SPAN(""), SPAN(""));
+		env_instances_all_changed(instances);
 	}
 	return 0;
 }

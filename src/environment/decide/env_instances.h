@@ -3,8 +3,8 @@
  * (its placement), and the desired version, combined into a fleet (rollout/fleet.h). All of it can be built again from
  * the store and the observer.
  *
- * One thread at a time works with it, that of the environment's pass; env_instances_count() and
- * env_instances_instance_changed() are for any thread.
+ * One thread at a time works with it, that of the environment's pass; env_instances_count(),
+ * env_instances_instance_changed() and env_instances_all_changed() are for any thread.
  */
 #ifndef ENVIRONMENT_DECIDE_ENV_INSTANCES_H
 #define ENVIRONMENT_DECIDE_ENV_INSTANCES_H
@@ -54,8 +54,9 @@ struct recorded_moment {
 
 /* One instance in one of the environment's clusters. All its moments are in steady time. */
 struct instance_entry {
-	uint32_t index;              /* in the fleet */
-	struct span cluster_ref, id; /* own memory */
+	uint32_t index;             /* in the fleet */
+	struct cluster_ref cluster; /* its text in own memory */
+	struct span id;             /* own memory */
 	/* The expectation: a call whose result may not be observed yet. */
 	enum environment_intent expected;
 	enum fleet_version expected_version; /* of a start: the target or the older one */
@@ -141,9 +142,10 @@ static inline size_t env_instances_failing(const struct instances *instances)
 struct instances *env_instances_new(struct span key, struct subscriptions *subscriptions);
 void env_instances_free(struct instances *instances);
 
-/* This instance has changed; "": any may have. */
-void env_instances_instance_changed(struct instances *instances, struct span cluster_ref,
+/* This instance has changed; any may have. */
+void env_instances_instance_changed(struct instances *instances, struct cluster_ref cluster,
 	struct span id);
+void env_instances_all_changed(struct instances *instances);
 void env_instances_count(struct instances *instances, struct environment_counts *ret_counts);
 size_t env_instances_list_running(struct instances *instances, struct arena *arena,
 	struct environment_running **ret_running);
@@ -177,10 +179,10 @@ void env_instances_claimed(struct instances *instances, const struct reconcile_i
 /* Whether everything is observed that was done before the claim was acquired; ask before env_instances_update(). For a
  * remote cluster that only has to be left, see env_instances_is_caught_up_at(). */
 bool env_instances_is_caught_up(struct instances *instances, const struct reconcile_input *input);
-bool env_instances_is_caught_up_at(const struct instances *instances, struct span cluster_ref);
+bool env_instances_is_caught_up_at(const struct instances *instances, struct cluster_ref cluster);
 /* The same, and the state of the cluster is complete and not stale; a cluster of this server is never stale. */
 bool env_instances_knows(const struct instances *instances, const struct reconcile_input *input,
-	struct span cluster_ref);
+	struct cluster_ref cluster);
 /* Whether the observed state includes all that the store has of the target's cluster; true for a remote cluster, where it
  * cannot be known. A server that was paused observes an older state for a moment. */
 bool env_instances_is_current(struct instances *instances, const struct reconcile_input *input);

@@ -58,7 +58,7 @@ struct span failure_text_of_instance(const struct instances *instances,
 		task = env_instances_find_task(instances, input, member, version, ROLLOUT_UNHEALTHY,
 			input->arena);
 	if (!task)
-		task = observe_last_stopped(input->state, member->cluster_ref, member->id,
+		task = observe_last_stopped(input->state, member->cluster, member->id,
 			instances->group, input->arena);
 	if (task && is_our_stop(instances, input, task))
 		task = NULL;
@@ -66,14 +66,14 @@ struct span failure_text_of_instance(const struct instances *instances,
 }
 
 const struct observe_task *failure_last_of_service(const struct reconcile_input *input,
-	struct span cluster_ref, struct span service, struct span deployment)
+	struct cluster_ref cluster, struct span service, struct span deployment)
 {
 	struct observe_task_query query = {
 		.group = arena_format(input->arena, "service:%.*s", SPAN_ARGS(service)),
 		.started_by = deployment,
 		.statuses = 1u << OBSERVE_TASK_STOPPED};
 	struct observe_task *tasks;
-	size_t count = observe_select_tasks(input->state, cluster_ref, &query, SPAN_NONE,
+	size_t count = observe_select_tasks(input->state, cluster, &query, SPAN_NONE,
 		TASKS_SCAN_MAX, input->arena, &tasks);
 	const struct observe_task *last = NULL;
 

@@ -16,7 +16,7 @@ struct span failure_text_of_instance(const struct instances *instances,
 /* The last task of this deployment of an ECS service that has stopped; NULL: none is known. Reads each instance, up to a
  * thousand. */
 const struct observe_task *failure_last_of_service(const struct reconcile_input *input,
-	struct span cluster_ref, struct span service, struct span deployment);
+	struct cluster_ref cluster, struct span service, struct span deployment);
 
 /* "WORD: text", cut to a length and to characters that facts can hold; word may be "". */
 struct span failure_reason(struct arena *arena, const char *word, struct span text);

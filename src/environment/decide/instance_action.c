@@ -25,7 +25,7 @@ static void decide_start(const struct instance_action_input *input, struct insta
 	const struct environment_version_facts *target =
 		environment_version_facts(input->observed->target);
 	const struct observe_instance *instance = observe_get_instance_for(input->observed->state,
-		act->member->cluster_ref, act->member->id,
+		act->member->cluster, act->member->id,
 		environment_group(input->observed->arena,
 			environment_name_of_key(input->instances->key)),
 		input->observed->arena);
@@ -104,7 +104,7 @@ static struct span role_of(const struct instance_action_input *input,
 		environment_version_facts(input->observed->target)};
 
 	for (size_t i = 0; i < LENGTH(versions); i++)
-		if (versions[i] && span_equal(versions[i]->cluster_ref, act->member->cluster_ref))
+		if (versions[i] && span_equal(versions[i]->cluster_ref, act->member->cluster.text))
 			return versions[i]->role;
 	return SPAN("");
 }
@@ -122,14 +122,14 @@ static void decide(const struct instance_action_input *input, const struct fleet
 	if (placement)
 		act->before = *environment_placement_facts(placement);
 	act->placement = act->before;
-	act->placement.cluster_ref = act->member->cluster_ref;
+	act->placement.cluster_ref = act->member->cluster.text;
 	act->placement.instance = act->member->id;
 	act->placement.task = SPAN("");
 	act->placement.intent_ms = input->observed->now_ms;
 	act->placement.epoch = input->epoch;
 	act->placement.seen = (int64_t)act->member->seen;
 	/* A placement has one intent: the next one waits until the outcome of the last is observed. */
-	if (!env_instances_knows(input->instances, input->observed, act->member->cluster_ref) ||
+	if (!env_instances_knows(input->instances, input->observed, act->member->cluster) ||
 		act->member->expected != ENVIRONMENT_INTENT_none)
 		act->is_dropped = true;
 	else if (action->type == ROLLOUT_START)

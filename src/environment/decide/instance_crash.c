@@ -11,7 +11,7 @@
 
 static bool is_remote(const struct instance_entry *member)
 {
-	return cluster_ref_is_remote(member->cluster_ref);
+	return cluster_ref_is_remote(member->cluster);
 }
 
 /* It is the one that was started last, and did not run for long. */
@@ -49,7 +49,7 @@ bool env_instances_has_crashed(const struct instances *instances,
 
 	if (placement->intent != ENVIRONMENT_INTENT_start)
 		return false;
-	last = observe_last_stopped(input->state, member->cluster_ref, member->id, instances->group,
+	last = observe_last_stopped(input->state, member->cluster, member->id, instances->group,
 		input->arena);
 	if (last && has_crashed(member, last, placement)) {
 		member->crashed_ms = last->since_ms;

@@ -35,7 +35,7 @@ const struct store_object *env_instances_placement(const struct instances *insta
 	const struct reconcile_input *input, const struct instance_entry *member)
 {
 	return store_get(input->view, &environment_placement_kind,
-		environment_placement_key(input->arena, instances->key, member->cluster_ref,
+		environment_placement_key(input->arena, instances->key, member->cluster,
 			member->id));
 }
 
@@ -151,8 +151,7 @@ static void set_expectation(const struct reconcile_input *input, struct instance
 		member->expected_task = memory_copy_string_n(task.data, task.length);
 	if (intent == ENVIRONMENT_INTENT_start)
 		member->started = task.length > 0 ? span_hash(task) : 0;
-	member->expected_resource_version =
-		observe_resource_version(input->state, member->cluster_ref);
+	member->expected_resource_version = observe_resource_version(input->state, member->cluster);
 }
 
 void env_instances_expect(struct instances *instances, const struct reconcile_input *input,
@@ -179,13 +178,13 @@ static bool lies_ahead(const struct inspection *inspection, int64_t at_ms)
 	return ahead;
 }
 
-static bool is_unknown_ref(const struct instances *instances, struct span cluster_ref)
+static bool is_unknown_ref(const struct instances *instances, struct cluster_ref cluster)
 {
 	struct span rest = instances->unknown_refs ? span_of(instances->unknown_refs) : SPAN(""),
 		    part;
 
 	while (span_next_part(&rest, ' ', &part))
-		if (span_equal(part, cluster_ref))
+		if (span_equal(part, cluster.text))
 			return true;
 	return false;
 }
@@ -198,14 +197,14 @@ static void report_state(struct inspection *inspection)
 					  : NULL;
 	struct fleet_instance *now = &inspection->now;
 
-	now->matches = target && environment_version_matches(target,
-					 inspection->member->cluster_ref, instance);
+	now->matches = target &&
+		       environment_version_matches(target, inspection->member->cluster, instance);
 	if (!instance->connected) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 		/* Counts as unreachable for a while, and then not at all. */
 		now->awaited = target &&
 			       lies_ahead(inspection, instance->away_ms + target->unreachable_ms);
-	} else if (is_unknown_ref(inspection->instances, inspection->member->cluster_ref)) {
+	} else if (is_unknown_ref(inspection->instances, inspection->member->cluster)) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 	} else if (instance->status == OBSERVE_INSTANCE_DRAINING) {
 		now->state = ROLLOUT_INSTANCE_DRAINING;
@@ -331,13 +330,13 @@ static void recover_expectation(struct inspection *inspection)
 	bool first = !member->was_inspected;
 
 	/* The state from before the claim was acquired does not include all earlier calls. */
-	if (!env_instances_is_caught_up_at(inspection->instances, member->cluster_ref))
+	if (!env_instances_is_caught_up_at(inspection->instances, member->cluster))
 		return;
 	member->was_inspected = true;
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
 		SEEDED_BUG(inspection->input->bug == DAEMON_BUG_FORGET_SENT) ||
 		member->expected != ENVIRONMENT_INTENT_none ||
-		!cluster_ref_is_remote(member->cluster_ref) || is_done(inspection, placement))
+		!cluster_ref_is_remote(member->cluster) || is_done(inspection, placement))
 		return;
 	set_expectation(inspection->input, member, placement->intent,
 		inspection->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
@@ -354,7 +353,7 @@ static bool has_ended_again(const struct inspection *inspection)
 
 	if (member->expected != ENVIRONMENT_INTENT_start || !member->expected_task)
 		return false;
-	task = observe_get_task(inspection->input->state, member->cluster_ref,
+	task = observe_get_task(inspection->input->state, member->cluster,
 		span_of(member->expected_task), inspection->input->arena);
 	return task && task->last == OBSERVE_TASK_STOPPED;
 }
@@ -370,7 +369,7 @@ static void settle_expectation(struct inspection *inspection)
 	if (SEEDED_BUG(inspection->input->bug == DAEMON_BUG_FORGET_ASKED) ||
 		(!lies_ahead(inspection, member->expected_until_ms) &&
 			(has_ended_again(inspection) ||
-				observe_reaches_for(inspection->input->state, member->cluster_ref,
+				observe_reaches_for(inspection->input->state, member->cluster,
 					member->id, inspection->instances->group,
 					member->expected_resource_version)))) {
 		env_instances_forget_expectation(member);
@@ -481,11 +480,10 @@ void env_instances_observe(const struct instances *instances, const struct recon
 	struct inspection inspection = {.instances = instances, .input = input, .member = member};
 
 	member->seen = observe_seen(input->state,
-		member->cluster_ref); /* read before the instance, whose state includes at least this */
-	inspection.instance =
-		observe_get_instance_for(input->state, member->cluster_ref, member->id,
-			environment_group(input->arena, environment_name_of_key(instances->key)),
-			input->arena);
+		member->cluster); /* read before the instance, whose state includes at least this */
+	inspection.instance = observe_get_instance_for(input->state, member->cluster, member->id,
+		environment_group(input->arena, environment_name_of_key(instances->key)),
+		input->arena);
 	inspection.placement = env_instances_placement(instances, input, member);
 	member->again_ms = 0;
 	inspection.now.state = ROLLOUT_INSTANCE_GONE;
@@ -518,7 +516,7 @@ const struct observe_task *env_instances_find_task(const struct instances *insta
 	enum fleet_version version, enum rollout_class class, struct arena *arena)
 {
 	const struct observe_instance *instance =
-		observe_get_instance_for(input->state, member->cluster_ref, member->id,
+		observe_get_instance_for(input->state, member->cluster, member->id,
 			environment_group(arena, environment_name_of_key(instances->key)), arena);
 	const struct store_object *placement = env_instances_placement(instances, input, member);
 

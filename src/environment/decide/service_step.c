@@ -45,8 +45,8 @@ bool service_is_rolling_out(const struct service_state *state)
 static void find_words(const struct service_state *state, struct span *ret_named,
 	struct span *ret_words)
 {
-	const struct observe_task *task = failure_last_of_service(state->observed,
-		state->cluster_ref, environment_service_name(state->observed->arena, state->name),
+	const struct observe_task *task = failure_last_of_service(state->observed, state->cluster,
+		environment_service_name(state->observed->arena, state->name),
 		state->is.deployment);
 
 	*ret_named = task ? failure_text_of_end(state->observed->arena, task, true) : SPAN("");

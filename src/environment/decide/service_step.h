@@ -13,7 +13,7 @@ struct service_state {
 	struct instances *instances;
 	const struct reconcile_input *observed;
 	struct span name; /* of the environment */
-	struct span cluster_ref;
+	struct cluster_ref cluster;
 	const struct environment_placement_facts *placement; /* NULL: no call was made yet */
 	struct span reported;                                /* the text of the last refusal; "" */
 	struct json *wanted;        /* the request of CreateService; NULL */

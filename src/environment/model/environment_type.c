@@ -162,10 +162,10 @@ int environment_check_service(struct aws_request *request, enum environment_type
 {
 	struct span service = environment_service_name(request->arena, name);
 	const struct store_object *found;
-	struct cluster_ref ref;
+	struct cluster_ref ref = cluster_ref_of(version->cluster_ref);
 
 	/* That of another server is looked at by the manager, before it does anything. */
-	if (type != ENVIRONMENT_TYPE_Service || cluster_ref_is_remote(version->cluster_ref))
+	if (type != ENVIRONMENT_TYPE_Service || cluster_ref_is_remote(ref))
 		return 0;
 	if (!cluster_ref_parse(version->cluster_ref, &ref))
 		return 0;

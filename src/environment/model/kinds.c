@@ -84,10 +84,10 @@ struct span environment_child_key(struct arena *arena, struct span environment, 
 }
 
 struct span environment_placement_key(struct arena *arena, struct span environment,
-	struct span cluster_ref, struct span instance)
+	struct cluster_ref cluster, struct span instance)
 {
-	return arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(environment), SPAN_ARGS(cluster_ref),
-		SPAN_ARGS(instance));
+	return arena_format(arena, "%.*s/%.*s/%.*s", SPAN_ARGS(environment),
+		SPAN_ARGS(cluster.text), SPAN_ARGS(instance));
 }
 
 struct span environment_run_key(struct arena *arena, struct span environment, int64_t due_ms)

@@ -18,6 +18,7 @@
 #define ENVIRONMENT_MODEL_KINDS_H
 
 #include "base/arena.h"
+#include "delivery/cluster_ref.h"
 #include "store/store.h"
 
 #define ENVIRONMENT_GROUP_PREFIX "env:"
@@ -100,14 +101,38 @@ static inline const struct environment_facts *environment_facts(const struct sto
 	return object->facts;
 }
 
-/* Those that have or may have tasks at a place. */
+/* The next of a list of clusters (`cluster_refs`). False at the end. */
+static inline bool environment_next_cluster(struct span *list, struct cluster_ref *ret_cluster)
+{
+	struct span text;
+
+	if (!span_next_part(list, ' ', &text))
+		return false;
+	*ret_cluster = cluster_ref_of(text);
+	return true;
+}
+
+/* Whether it has or may have tasks in the cluster. */
+static inline bool environment_has_cluster(const struct environment_facts *facts,
+	struct cluster_ref cluster)
+{
+	struct span rest = facts->cluster_refs;
+	struct cluster_ref next;
+
+	while (environment_next_cluster(&rest, &next))
+		if (cluster_ref_equal(next, cluster))
+			return true;
+	return false;
+}
+
+/* Those that have or may have tasks in a cluster. */
 static inline struct store_cursor environments_at(const struct store_view *view,
-	struct span cluster_ref)
+	struct cluster_ref cluster)
 {
 	return (struct store_cursor){.view = view,
 		.kind = &environment_kind,
 		.index = ENVIRONMENT_BY_CLUSTER_REF,
-		.prefix = cluster_ref,
+		.prefix = cluster.text,
 		.exact = true};
 }
 
@@ -307,7 +332,7 @@ struct span environment_key(struct arena *arena, struct span account, struct spa
 /* Of a version or deployment. */
 struct span environment_child_key(struct arena *arena, struct span environment, struct span id);
 struct span environment_placement_key(struct arena *arena, struct span environment,
-	struct span cluster_ref, struct span instance);
+	struct cluster_ref cluster, struct span instance);
 struct span environment_run_key(struct arena *arena, struct span environment, int64_t due_ms);
 struct span environment_name_of_key(struct span environment);
 /* The environment of the key of one of its parts. */

@@ -5,11 +5,11 @@
 #include "environment/model/deployment_states.h"
 
 bool environment_version_matches(const struct environment_version_facts *version,
-	struct span cluster_ref, const struct observe_instance *instance)
+	struct cluster_ref cluster, const struct observe_instance *instance)
 {
 	struct span rest = version->attributes, part, name, value, found;
 
-	if (!span_equal(version->cluster_ref, cluster_ref))
+	if (!span_equal(version->cluster_ref, cluster.text))
 		return false;
 	while (span_next_part(&rest, ';', &part)) {
 		bool has_value = span_split(part, '=', &name, &value);

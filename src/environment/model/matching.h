@@ -7,7 +7,7 @@
 
 /* Of its place, with all its attributes. */
 bool environment_version_matches(const struct environment_version_facts *version,
-	struct span cluster_ref, const struct observe_instance *instance);
+	struct cluster_ref cluster, const struct observe_instance *instance);
 /* Whether both versions have the same task on an instance: a version that only selects other instances, or rolls out
  * differently, replaces no task. */
 bool environment_version_makes_same(const struct environment_version_facts *version,

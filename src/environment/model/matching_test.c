@@ -65,13 +65,17 @@ static void test_attributes(void **state)
 		struct observe_instance instance = {
 			.id = SPAN("i"), .attributes = span_of(match->has)};
 
-		if (environment_version_matches(&version, SPAN(HERE), &instance) != match->matches)
+		if (environment_version_matches(&version, cluster_ref_of(SPAN(HERE)), &instance) !=
+			match->matches)
 			fail_msg("'%s' %s '%s'", match->wanted,
 				match->matches ? "does not match" : "matches", match->has);
 		/* And nowhere else, whatever it has. */
-		assert_false(environment_version_matches(&version, SPAN(HERE "2"), &instance));
-		assert_false(environment_version_matches(&version, SPAN("far" HERE), &instance));
-		assert_false(environment_version_matches(&version, SPAN(""), &instance));
+		assert_false(environment_version_matches(&version, cluster_ref_of(SPAN(HERE "2")),
+			&instance));
+		assert_false(environment_version_matches(&version, cluster_ref_of(SPAN("far" HERE)),
+			&instance));
+		assert_false(environment_version_matches(&version, cluster_ref_of(SPAN("")),
+			&instance));
 	}
 }
 

@@ -16,8 +16,8 @@ static const struct environment_version_facts *find_reserving(struct store_trans
 		environment_child_key(store_transaction_arena(transaction), environment_key,
 			facts->target));
 	/* Remote clusters do their own placement. */
-	if (!version ||
-		!span_starts_with(environment_version_facts(version)->cluster_ref, SPAN(":")))
+	if (!version || cluster_ref_is_remote(cluster_ref_of(environment_version_facts(version)
+								     ->cluster_ref)))
 		return NULL;
 	return environment_version_facts(version);
 }

@@ -34,7 +34,7 @@ static int find_cluster(struct aws_request *request, struct version_names *names
 		return daemon_fail(request, "ResourceNotFoundException", "cluster", names->cluster,
 			"instanceGroup.cluster: there is no cluster '%.*s' in %.*s",
 			SPAN_ARGS(names->cluster), SPAN_ARGS(request->caller->region));
-	names->cluster_ref = cluster_ref_of_key(request->arena, cluster->key);
+	names->cluster_ref = cluster_ref_of_key(request->arena, cluster->key).text;
 	names->cluster_arn = ecs_arn(request, "cluster", cluster_facts(cluster)->name);
 	return 0;
 }
@@ -152,10 +152,10 @@ static int check_role_arn(struct aws_request *request, struct span role)
 }
 
 /* Tasks carry the name of their environment, but no account of this server. */
-static int check_others(struct aws_request *request, struct span cluster_ref)
+static int check_others(struct aws_request *request, struct cluster_ref cluster)
 {
 	struct span name = json_get_text(request->input, "name");
-	struct store_cursor cursor = environments_at(request->view, cluster_ref);
+	struct store_cursor cursor = environments_at(request->view, cluster);
 	const struct store_object *other;
 
 	while ((other = store_next(&cursor)))
@@ -181,7 +181,7 @@ static int find_remote(struct aws_request *request, struct version_names *names)
 		name_cluster(request, target, names) < 0 ||
 		(names->role.length > 0 && check_role_arn(request, names->role) < 0))
 		return -EPERM;
-	return check_others(request, names->cluster_ref);
+	return check_others(request, cluster_ref_of(names->cluster_ref));
 }
 
 /* ---- both ---- */
@@ -208,7 +208,7 @@ int version_names_find(struct aws_request *request, struct span before, struct v
 
 	if (!names->target.data || span_is(names->target, AWS_TARGET_LOCAL))
 		names->target = SPAN("");
-	moves = before.data && !span_equal(cluster_ref_target(before), names->target);
+	moves = before.data && !span_equal(cluster_ref_of(before).target, names->target);
 	/* A role is one of its target. */
 	if (!names->role.data || (moves && !names->is_role_requested))
 		names->role = SPAN("");

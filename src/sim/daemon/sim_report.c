@@ -116,15 +116,12 @@ static void check_version(struct sim *sim, struct sim_server *server, struct spa
 }
 
 /* NULL: there never was one. */
-static const struct actual_instance *find_instance(struct sim *sim, struct span cluster_ref,
+static const struct actual_instance *find_instance(struct sim *sim, struct cluster_ref cluster,
 	struct span id)
 {
-	struct cluster_ref ref;
 	char key[2 * SIM_TEXT_MAX];
 
-	if (!cluster_ref_parse(cluster_ref, &ref))
-		return NULL;
-	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(ref.scope), SPAN_ARGS(id));
+	snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(cluster.scope), SPAN_ARGS(id));
 	return map_get(&daemon_checker_actual(sim->checker)->instances, span_of(key));
 }
 
@@ -145,19 +142,18 @@ static bool may_be_mistaken(const struct sim *sim, const char *id)
 
 /* Whether the server would see this instance if it existed: a cluster that no environment wants any more is forgotten,
  * and what it had is neither known nor gone. */
-static bool is_observed(struct sim *sim, struct observer *state, const struct span *cluster_refs,
+static bool is_observed(struct sim *sim, struct observer *state, const struct cluster_ref *clusters,
 	size_t count, struct span id)
 {
 	for (size_t i = 0; i < count; i++)
-		if (observe_is_complete(state, cluster_refs[i]) &&
-			find_instance(sim, cluster_refs[i], id))
+		if (observe_is_complete(state, clusters[i]) && find_instance(sim, clusters[i], id))
 			return true;
 	return false;
 }
 
 /* An object that was seen to be gone, and is, does not come back. */
 static void check_back(struct sim *sim, struct sim_server *server, const struct map *found,
-	struct observer *state, const struct span *cluster_refs, size_t count)
+	struct observer *state, const struct cluster_ref *clusters, size_t count)
 {
 	MAP_EACH (found, entry) {
 		const struct actual_instance *instance = entry->value;
@@ -172,7 +168,7 @@ static void check_back(struct sim *sim, struct sim_server *server, const struct 
 	MAP_EACH (&server->instances, entry) {
 		if (map_has(found, entry->key))
 			continue;
-		if (is_observed(sim, state, cluster_refs, count, entry->key))
+		if (is_observed(sim, state, clusters, count, entry->key))
 			entry->value = &is_gone;
 		else
 			map_remove(&server->instances, entry->key);
@@ -208,19 +204,20 @@ static void check_versions(struct sim *sim, struct sim_server *server)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct observer *state = manager_state(server->manager);
-	struct span *cluster_refs, *ids;
-	size_t cluster_ref_count = observe_list_clusters(state, arena, &cluster_refs);
+	struct cluster_ref *clusters;
+	struct span *ids;
+	size_t cluster_count = observe_list_clusters(state, arena, &clusters);
 	_map_ struct map found = {0};
 
 	server->passes++;
-	for (size_t i = 0; i < cluster_ref_count; i++) {
-		size_t count = observe_list_instances(state, cluster_refs[i], arena, &ids);
+	for (size_t i = 0; i < cluster_count; i++) {
+		size_t count = observe_list_instances(state, clusters[i], arena, &ids);
 
 		for (size_t j = 0; j < count; j++) {
 			const struct observe_instance *instance =
-				observe_get_instance(state, cluster_refs[i], ids[j], arena);
+				observe_get_instance(state, clusters[i], ids[j], arena);
 			const struct actual_instance *real =
-				find_instance(sim, cluster_refs[i], ids[j]);
+				find_instance(sim, clusters[i], ids[j]);
 
 			if (!instance)
 				continue;
@@ -235,7 +232,7 @@ static void check_versions(struct sim *sim, struct sim_server *server)
 			}
 		}
 	}
-	check_back(sim, server, &found, state, cluster_refs, cluster_ref_count);
+	check_back(sim, server, &found, state, clusters, cluster_count);
 }
 
 void sim_inspect_servers(struct sim *sim)
