@@ -1,10 +1,11 @@
 /*
- * Application and definition files: what is read lies within its bounds, and an error names the file. The first byte
+ * Application files with their flows, and definition files: what is read lies within its bounds, and an error names the file. The first byte
  * chooses the reader.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "flow/config.h"
 #include "pipeline/application.h"
 #include "pipeline/definition.h"
 
@@ -22,6 +23,42 @@ static void check_error(int r, const struct err *err)
 {
 	CHECK(r == -EINVAL || r == -E2BIG);
 	CHECK(err->code == r && strncmp(err->message, "f:", 2) == 0);
+}
+
+/* Edges lie within the graph, and each node comes after its dependencies in some order. */
+static void check_graph(const struct flow_graph *graph, struct arena *arena)
+{
+	uint32_t *path;
+
+	CHECK(graph->node_count <= FLOW_NODES_MAX && graph->edge_count <= FLOW_EDGES_MAX);
+	for (uint32_t i = 0; i < graph->edge_count; i++)
+		CHECK(graph->dependencies[i] < graph->node_count &&
+			graph->dependents[i] < graph->node_count);
+	CHECK(flow_graph_find_cycle(graph, arena, &path) == 0);
+}
+
+static void check_flow(const struct application *application, struct arena *arena)
+{
+	static const struct flow_application applications[] = {
+		{{"1", 1}, {"a", 1}, {"ECSApp", 6}, NULL, true, true},
+		{{"2", 1}, {"b", 1}, {"ECSApp", 6}, NULL, true, false},
+		{{"3", 1}, {"c", 1}, {"LambdaApp", 9}, NULL, false, true},
+	};
+	struct flow_config *config = NULL;
+	struct flow_plan plan;
+	struct err err = {0};
+	int r = flow_config_read(SPAN("f"), application->post_sync, application->name, arena,
+		&config, &err);
+
+	if (r >= 0 && config) {
+		CHECK(config->is_chain ? config->blocks.count > 0 : config->nodes.count > 0);
+		flow_config_conditions_hold(config, SPAN("Release"));
+		r = flow_config_resolve(config, applications, 3, SPAN("1"), arena, &plan, &err);
+		if (r >= 0)
+			check_graph(plan.graph, arena);
+	}
+	if (r < 0)
+		check_error(r, &err);
 }
 
 static void check_application(struct span text, struct arena *arena)
@@ -43,6 +80,7 @@ static void check_application(struct span text, struct arena *arena)
 			CHECK(stages[i].options.primary + stages[i].options.canary == 100);
 	}
 	CHECK(application->input.access != 0 && application->timeout_ms > 0);
+	check_flow(application, arena);
 }
 
 static void check_task(struct span text, struct arena *arena)
