@@ -7,6 +7,20 @@
 
 #include "base/memory.h"
 
+static const struct rest_parameter query_of_ListApplications[] = {
+	{"maxResults", "maxResults"},
+	{"nextToken", "nextToken"},
+};
+
+static const struct rest_parameter query_of_ListApplicationDeployments[] = {
+	{"maxResults", "maxResults"},
+	{"nextToken", "nextToken"},
+};
+
+static const struct rest_parameter query_of_GetApplicationDeploymentLog[] = {
+	{"nextToken", "nextToken"},
+};
+
 static const struct rest_parameter query_of_ListDeploymentsByStatus[] = {
 	{"maxResults", "maxResults"},
 	{"nextToken", "nextToken"},
@@ -86,6 +100,56 @@ static const struct rest_parameter query_of_ListTasks[] = {
 };
 
 static const struct rest_route routes[] = {
+	{.method = "GET",
+		.path = "/v1/applications",
+		.operation = "ListApplications",
+		.query = query_of_ListApplications,
+		.query_count = LENGTH(query_of_ListApplications),
+		.status = 200},
+	{.method = "DELETE",
+		.path = "/v1/applications/{name}",
+		.operation = "DeleteApplication",
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/applications/{name}",
+		.operation = "GetApplication",
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/applications/{name}/deployments",
+		.operation = "ListApplicationDeployments",
+		.query = query_of_ListApplicationDeployments,
+		.query_count = LENGTH(query_of_ListApplicationDeployments),
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/applications/{name}/deployments",
+		.operation = "SyncApplication",
+		.status = 201},
+	{.method = "GET",
+		.path = "/v1/applications/{name}/deployments/{id}",
+		.operation = "GetApplicationDeployment",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/applications/{name}/deployments/{id}/approve",
+		.operation = "ApproveApplicationStage",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/applications/{name}/deployments/{id}/cancel",
+		.operation = "CancelApplicationDeployment",
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/applications/{name}/deployments/{id}/log",
+		.operation = "GetApplicationDeploymentLog",
+		.query = query_of_GetApplicationDeploymentLog,
+		.query_count = LENGTH(query_of_GetApplicationDeploymentLog),
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/applications/{name}/deployments/{id}/reject",
+		.operation = "RejectApplicationStage",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/applications/{name}/deployments/{id}/skip",
+		.operation = "SkipApplicationStage",
+		.status = 200},
 	{.method = "GET",
 		.path = "/v1/deployments",
 		.operation = "ListDeploymentsByStatus",

@@ -55,6 +55,14 @@ static const struct command commands[] = {
 	{"env", "VERB [NAME] ...",
 		"Environments: one task on every matching instance, a service, or a schedule.",
 		"Verbs:\n", env_run, env_help, env_help_of},
+	{"app", "VERB [NAME] ...",
+		"Applications: deliver ECS services by quick sync, canary or blue/green.",
+		"An application is a folder with an application file, as PipeCD has them, and the "
+		"definition files\nthat it names.\n\nVerbs:\n",
+		app_run, app_help, app_help_of},
+	{"deployment", "VERB NAME [DEPLOYMENT] ...",
+		"Deployments of applications: follow, approve, cancel.", "Verbs:\n", deployment_run,
+		deployment_help, deployment_help_of},
 	{"logs", "[OPTIONS] TASK", "Print what a task has written.",
 		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
 		"in\n"

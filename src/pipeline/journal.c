@@ -36,6 +36,7 @@ static const struct member_row {
 	NUMBER("resultAt", result_ms),
 	TEXT("answer", answer),
 	TEXT("reason", reason),
+	TEXT("attributes", attributes),
 #undef TEXT
 #undef NUMBER
 };

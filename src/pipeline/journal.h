@@ -25,8 +25,9 @@ struct journal_record {
 	struct span token;
 	int64_t intent_ms, result_ms; /* result_ms is 0 while it is sent */
 	enum journal_result result;
-	struct span answer; /* ARN or operation ID */
-	struct span reason; /* of a call that was not done */
+	struct span answer;     /* ARN or operation ID */
+	struct span reason;     /* of a call that was not done */
+	struct span attributes; /* of the instance in Cloud Map that was deregistered: JSON */
 };
 
 struct json *journal_write(const struct journal_record *record, struct arena *arena);

@@ -95,6 +95,7 @@ struct server {
 	struct aws_targets *targets;       /* remote ECS */
 	struct claims *claims;          /* which server does what, of those that share the store */
 	struct manager *manager;        /* of environments; NULL as the one before: not yet */
+	struct engine *engine;          /* of applications; NULL: not yet */
 	struct notice_sender *webhooks; /* NULL: not yet */
 	struct traffic *traffic;        /* see traffic.c; NULL: not yet, or not any more */
 	struct admin_key admin_key;
@@ -108,7 +109,7 @@ struct server {
 };
 
 /* Objects that clients create: the kinds of all services. */
-#define SERVER_KIND_TABLES 4
+#define SERVER_KIND_TABLES 5
 struct server_kind_table {
 	const struct store_kind *const *kinds;
 	const size_t *count;
@@ -172,6 +173,11 @@ void environments_register(struct server *server); /* before rest_register */
 int environments_open(struct server *server, struct err *err);
 void environments_close(struct server *server);
 void environments_write_metrics(struct server *server, struct buffer *out);
+
+/* applications.c */
+void applications_register(struct server *server); /* before rest_register */
+int applications_open(struct server *server, struct err *err); /* after environments_open */
+void applications_close(struct server *server);               /* before environments_close */
 
 /* dns.c */
 int dns_open(struct server *server, struct err *err); /* when the API listens */

@@ -15,6 +15,7 @@
 #include "ecs/service/service_controller.h"
 #include "ecs/task/task_retention.h"
 #include "ecs/task/task_traffic.h"
+#include "pipeline/kinds.h"
 #include "server/components.h"
 
 #define KINDS_MAX 64
@@ -85,6 +86,7 @@ const struct server_kind_table server_kind_tables[SERVER_KIND_TABLES] = {
 	{cloudmap_kinds, &cloudmap_kind_count},
 	{elb_kinds, &elb_kind_count},
 	{daemon_kinds, &daemon_kind_count},
+	{pipeline_kinds, &pipeline_kind_count},
 };
 
 static void report_store(void *context, const char *message)
@@ -277,6 +279,7 @@ static int open_parts(struct server *server, struct err *err)
 	aws_dispatcher_register(server->dispatcher, &elb_service, &server->elb);
 	aws_dispatcher_register(server->dispatcher, &sts_service, NULL);
 	environments_register(server);
+	applications_register(server);
 	keys_register(server);
 	dns_register(server);
 	traffic_register(server);
@@ -296,6 +299,8 @@ static int open_parts(struct server *server, struct err *err)
 		code = traffic_open(server, err);
 	if (code == 0)
 		code = environments_open(server, err);
+	if (code == 0)
+		code = applications_open(server, err);
 	if (code == 0)
 		code = listen_http(server, err);
 	if (code == 0)
@@ -339,6 +344,7 @@ void server_close(struct server *server)
 	streams_stop(server->change_streams);
 	streams_stop(server->log_streams);
 	dns_close(server);
+	applications_close(server);
 	environments_close(server);
 	for (size_t i = server->controller_count; i > 0; i--)
 		controller_stop(server->controllers[i - 1]);

@@ -8,11 +8,17 @@
 
 /* Every text of the table once; TEXT_ is for those that are no C identifier. */
 #define NAMES(WORD_, TEXT_) \
-	WORD_(AccessDeniedException) WORD_(AssignPublicIp) WORD_(Attribute) \
-	WORD_(AwsVpcConfiguration) WORD_(Canary) WORD_(CanaryProgress) WORD_(CanaryStatus) \
-	WORD_(Counts) WORD_(CreateEnvironment) WORD_(CreateEnvironmentRequest) \
-	WORD_(CreateEnvironmentResponse) WORD_(CreateKey) WORD_(CreateKeyRequest) \
-	WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
+	WORD_(AUTOMATIC) WORD_(AccessDeniedException) WORD_(Application) \
+	WORD_(ApplicationApproval) WORD_(ApplicationChange) WORD_(ApplicationDeployment) \
+	WORD_(ApplicationDeploymentState) WORD_(ApplicationFile) WORD_(ApplicationLogLine) \
+	WORD_(ApplicationStage) WORD_(ApplicationStageDetails) WORD_(ApplicationStageState) \
+	WORD_(ApproveApplicationStage) WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) \
+	WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(CANCELLED) WORD_(Canary) \
+	WORD_(CanaryProgress) WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
+	WORD_(CancelApplicationDeploymentRequest) WORD_(Counts) WORD_(CreateEnvironment) \
+	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(CreateKey) \
+	WORD_(CreateKeyRequest) WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
+	WORD_(DeleteApplication) WORD_(DeleteApplicationRequest) WORD_(DeleteApplicationResponse) \
 	WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) WORD_(DeleteEnvironmentResponse) \
 	WORD_(DeleteKey) WORD_(DeleteKeyRequest) WORD_(DeleteKeyResponse) WORD_(Deployment) \
 	WORD_(DeploymentConfiguration) WORD_(DeploymentStatus) WORD_(DeploymentSummary) \
@@ -24,32 +30,42 @@
 	WORD_(EndCommandInputResponse) WORD_(EntityVersionTooOldException) WORD_(Environment) \
 	WORD_(EnvironmentHealth) WORD_(EnvironmentStatus) WORD_(EnvironmentSummary) \
 	WORD_(EnvironmentType) WORD_(EnvironmentVersion) WORD_(ExecuteCommand) \
-	WORD_(ExecuteCommandRequest) WORD_(FailedInstance) WORD_(GetDeployment) \
+	WORD_(ExecuteCommandRequest) WORD_(FAILURE) WORD_(FailedInstance) WORD_(GetApplication) \
+	WORD_(GetApplicationDeployment) WORD_(GetApplicationDeploymentLog) \
+	WORD_(GetApplicationDeploymentLogRequest) WORD_(GetApplicationDeploymentLogResponse) \
+	WORD_(GetApplicationDeploymentRequest) WORD_(GetApplicationRequest) WORD_(GetDeployment) \
 	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
 	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
 	WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) WORD_(Instance) \
 	WORD_(InstanceGroup) WORD_(InternalServiceException) WORD_(InvalidParameterException) \
-	WORD_(Key) WORD_(LimitExceededException) WORD_(ListDeployments) \
-	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
-	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
-	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
-	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
-	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
-	WORD_(ListInstances) WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) \
-	WORD_(ListKeys) WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListTasks) \
-	WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) \
-	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PostEcsEvents) \
-	WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) WORD_(RequestedStatus) \
-	WORD_(ResizeCommandTerminal) WORD_(ResizeCommandTerminalRequest) \
-	WORD_(ResizeCommandTerminalResponse) WORD_(ResourceExistsException) \
-	WORD_(ResourceInUseException) WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
+	WORD_(Key) WORD_(LimitExceededException) WORD_(ListApplicationDeployments) \
+	WORD_(ListApplicationDeploymentsRequest) WORD_(ListApplicationDeploymentsResponse) \
+	WORD_(ListApplications) WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) \
+	WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
+	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
+	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
+	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
+	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
+	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListInstances) \
+	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListKeys) \
+	WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListTasks) WORD_(ListTasksRequest) \
+	WORD_(ListTasksResponse) WORD_(LoadBalancer) WORD_(NOT_STARTED) \
+	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PENDING) WORD_(PIPELINE) \
+	WORD_(PlanStrategy) WORD_(PostEcsEvents) WORD_(PostEcsEventsRequest) \
+	WORD_(PostEcsEventsResponse) WORD_(QUICK_SYNC) WORD_(ROLLING_BACK) WORD_(RUNNING) \
+	WORD_(RejectApplicationStage) WORD_(RequestedStatus) WORD_(ResizeCommandTerminal) \
+	WORD_(ResizeCommandTerminalRequest) WORD_(ResizeCommandTerminalResponse) \
+	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
+	WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
 	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
-	WORD_(RunStatus) WORD_(ScheduleState) WORD_(SendCommandInput) \
-	WORD_(SendCommandInputRequest) WORD_(SendCommandInputResponse) WORD_(Service) \
-	WORD_(ServiceUnavailableException) WORD_(StartDeployment) WORD_(StartDeploymentRequest) \
+	WORD_(RunStatus) WORD_(SKIPPED) WORD_(SUCCESS) WORD_(ScheduleState) \
+	WORD_(SendCommandInput) WORD_(SendCommandInputRequest) WORD_(SendCommandInputResponse) \
+	WORD_(Service) WORD_(ServiceUnavailableException) WORD_(SkipApplicationStage) \
+	WORD_(SkipApplicationStageRequest) WORD_(StartDeployment) WORD_(StartDeploymentRequest) \
 	WORD_(StartDeploymentResponse) WORD_(StopDeployment) WORD_(StopDeploymentRequest) \
 	WORD_(StopDeploymentResponse) WORD_(StreamInstances) WORD_(StreamInstancesRequest) \
-	WORD_(StreamResponse) WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(Task) \
+	WORD_(StreamResponse) WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(SyncApplication) \
+	WORD_(SyncApplicationRequest) WORD_(SyncApplicationResponse) WORD_(Task) \
 	WORD_(TaskDefinitionState) WORD_(TaskHealth) WORD_(TaskNotReachableException) \
 	WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
 	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) \
@@ -57,79 +73,94 @@
 	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
 	WORD_(VersionConflictException) WORD_(accepted) WORD_(accessKeyId) WORD_(account) \
 	WORD_(active) WORD_(activeCount) WORD_(activeDeployment) WORD_(activeVersion) \
-	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(assignPublicIp) WORD_(attempts) \
-	WORD_(attribute) WORD_(attributes) WORD_(autoscaling) WORD_(awsvpcConfiguration) \
-	WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) WORD_(baseVersion) WORD_(before) \
-	WORD_(blocked) WORD_(body) WORD_(bytesIn) WORD_(bytesOut) WORD_(canary) WORD_(canceled) \
-	WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) \
+	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(application) \
+	WORD_(applicationFile) WORD_(applications) WORD_(approvals) WORD_(assignPublicIp) \
+	WORD_(attempts) WORD_(attribute) WORD_(attributes) WORD_(autoscaling) \
+	WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) \
+	WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(bytesIn) WORD_(bytesOut) \
+	WORD_(canary) WORD_(cancelRequested) WORD_(canceled) WORD_(changes) WORD_(clientToken) \
+	WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) WORD_(comment) WORD_(commit) \
 	WORD_(completed) WORD_(connectFailures) WORD_(connections) WORD_(container) \
-	WORD_(containerName) WORD_(containerPort) WORD_(count) WORD_(counters) WORD_(counts) \
-	WORD_(createdAt) WORD_(createdBy) WORD_(currentState) WORD_(cut) WORD_(datagramsIn) \
-	WORD_(datagramsOut) WORD_(deleting) WORD_(deploymentConfiguration) WORD_(deploymentId) \
-	WORD_(deploymentType) WORD_(deployments) WORD_(desired) WORD_(desiredCount) \
-	WORD_(desiredStatus) WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) \
-	WORD_(entityVersion) WORD_(environment) WORD_(environmentName) WORD_(environmentType) \
-	WORD_(environmentVersion) WORD_(environments) WORD_(events) WORD_(evictions) \
-	WORD_(exitCode) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) WORD_(failures) \
-	WORD_(follow) WORD_(group) WORD_(groups) WORD_(health) \
-	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(id) WORD_(idleEnds) \
-	WORD_(ignored) TEXT_(in_progress, "in-progress") WORD_(inProgressDeployment) \
-	WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) WORD_(instanceArn) \
-	WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) WORD_(keys) \
-	WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) WORD_(lastMissedReason) \
-	WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) WORD_(latestVersion) WORD_(launching) \
-	WORD_(listeners) WORD_(loadBalancer) WORD_(maxActivePercent) WORD_(maxDown) \
-	WORD_(maxOverPercent) WORD_(maxResults) WORD_(member) WORD_(message) \
-	WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) WORD_(missing) WORD_(name) \
-	WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) WORD_(nextRunAt) \
-	WORD_(nextToken) WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) \
-	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(policy) \
+	WORD_(containerName) WORD_(containerPort) WORD_(content) WORD_(count) WORD_(counters) \
+	WORD_(counts) WORD_(createdAt) WORD_(createdBy) WORD_(current) WORD_(currentState) \
+	WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadlineAt) WORD_(deleting) \
+	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
+	WORD_(deployments) WORD_(description) WORD_(desired) WORD_(desiredCount) \
+	WORD_(desiredStatus) WORD_(details) WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) \
+	WORD_(endedAt) WORD_(entityVersion) WORD_(environment) WORD_(environmentName) \
+	WORD_(environmentType) WORD_(environmentVersion) WORD_(environments) WORD_(events) \
+	WORD_(evictions) WORD_(exitCode) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) \
+	WORD_(failures) WORD_(files) WORD_(follow) WORD_(group) WORD_(groups) WORD_(health) \
+	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
+	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
+	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) \
+	WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) \
+	WORD_(keys) WORD_(kind) WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) \
+	WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) WORD_(latest) \
+	WORD_(latestVersion) WORD_(launching) WORD_(lines) WORD_(listeners) WORD_(loadBalancer) \
+	WORD_(maxActivePercent) WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) \
+	WORD_(member) WORD_(message) WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) \
+	WORD_(missing) WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) \
+	WORD_(nextAttemptAt) WORD_(nextRunAt) WORD_(nextToken) WORD_(note) WORD_(number) \
+	WORD_(observedAt) WORD_(onFailure) WORD_(outdated) WORD_(path) WORD_(pending) \
+	WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(planOnly) WORD_(planned) WORD_(policy) \
 	WORD_(previousVersion) WORD_(priority) WORD_(processes) WORD_(protocol) WORD_(proved) \
-	WORD_(reason) WORD_(refused) WORD_(replace) WORD_(replaceThenTerminate) WORD_(requestId) \
-	WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) WORD_(role) \
-	WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(runningTasks) WORD_(runs) WORD_(schedule) \
-	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) \
-	WORD_(session) WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) \
-	WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) WORD_(state) \
-	WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
-	WORD_(stoppedReason) WORD_(subnets) WORD_(succeeded) WORD_(tail) WORD_(target) \
-	WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) \
-	WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) \
-	TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
-	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(truncated) WORD_(type) \
-	WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) \
-	WORD_(user) WORD_(value) WORD_(version) WORD_(versions) WORD_(warmUpSeconds) WORD_(weight) \
-	WORD_(zones)
+	WORD_(reason) WORD_(refused) WORD_(region) WORD_(rejectedBy) WORD_(replace) \
+	WORD_(replaceThenTerminate) WORD_(requestId) WORD_(resets) WORD_(resourceId) \
+	WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) \
+	WORD_(runningTasks) WORD_(runs) WORD_(schedule) WORD_(scheduleState) \
+	WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) WORD_(session) \
+	WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(stage) \
+	WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) \
+	WORD_(state) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
+	WORD_(stoppedReason) WORD_(strategy) WORD_(subnets) WORD_(succeeded) WORD_(summary) \
+	WORD_(sync) WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) \
+	WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) \
+	WORD_(terminateTasks) WORD_(text) WORD_(time) TEXT_(timed_out, "timed-out") \
+	WORD_(timeoutSeconds) WORD_(timestamps) TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) \
+	WORD_(trigger) WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
+	WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) WORD_(user) WORD_(value) WORD_(version) \
+	WORD_(versions) WORD_(warmUpSeconds) WORD_(warnings) WORD_(weight) WORD_(zones)
 
 SHAPE_NAMES(NAMES);
 
 enum {
-	S_AccessDeniedException, S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary,
-	S_CanaryProgress, S_CanaryStatus, S_Counts, S_CreateEnvironmentRequest,
+	S_AccessDeniedException, S_Application, S_ApplicationApproval, S_ApplicationChange,
+	S_ApplicationDeployment, S_ApplicationDeploymentState, S_ApplicationFile,
+	S_ApplicationLogLine, S_ApplicationStage, S_ApplicationStageDetails,
+	S_ApplicationStageState, S_ApproveApplicationStageRequest, S_AssignPublicIp, S_Attribute,
+	S_AwsVpcConfiguration, S_Canary, S_CanaryProgress, S_CanaryStatus,
+	S_CancelApplicationDeploymentRequest, S_Counts, S_CreateEnvironmentRequest,
 	S_CreateEnvironmentResponse, S_CreateKeyRequest, S_CreateKeyResponse,
-	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_DeleteKeyRequest,
-	S_DeleteKeyResponse, S_Deployment, S_DeploymentConfiguration, S_DeploymentStatus,
-	S_DeploymentSummary, S_DeploymentType, S_DescribeDnsRequest, S_DescribeDnsResponse,
-	S_DescribeTrafficRequest, S_DescribeTrafficResponse, S_DiffChange, S_DiffCounts,
-	S_DiffEnvironmentRequest, S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure,
-	S_EndCommandInputRequest, S_EndCommandInputResponse, S_EntityVersionTooOldException,
-	S_Environment, S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary,
-	S_EnvironmentType, S_EnvironmentVersion, S_ExecuteCommandRequest, S_FailedInstance,
-	S_GetDeploymentRequest, S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest,
-	S_GetInstanceRequest, S_GetTaskLogsRequest, S_Instance, S_InstanceGroup,
-	S_InternalServiceException, S_InvalidParameterException, S_Key, S_LimitExceededException,
-	S_ListDeploymentsByStatusRequest, S_ListDeploymentsByStatusResponse,
-	S_ListDeploymentsRequest, S_ListDeploymentsResponse, S_ListEnvironmentVersionsRequest,
-	S_ListEnvironmentVersionsResponse, S_ListEnvironmentsRequest, S_ListEnvironmentsResponse,
-	S_ListInstancesRequest, S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse,
-	S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer, S_NetworkConfiguration,
-	S_OnFailure, S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_RequestedStatus,
+	S_DeleteApplicationRequest, S_DeleteApplicationResponse, S_DeleteEnvironmentRequest,
+	S_DeleteEnvironmentResponse, S_DeleteKeyRequest, S_DeleteKeyResponse, S_Deployment,
+	S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary, S_DeploymentType,
+	S_DescribeDnsRequest, S_DescribeDnsResponse, S_DescribeTrafficRequest,
+	S_DescribeTrafficResponse, S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest,
+	S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure, S_EndCommandInputRequest,
+	S_EndCommandInputResponse, S_EntityVersionTooOldException, S_Environment,
+	S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary, S_EnvironmentType,
+	S_EnvironmentVersion, S_ExecuteCommandRequest, S_FailedInstance,
+	S_GetApplicationDeploymentLogRequest, S_GetApplicationDeploymentLogResponse,
+	S_GetApplicationDeploymentRequest, S_GetApplicationRequest, S_GetDeploymentRequest,
+	S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest, S_GetInstanceRequest,
+	S_GetTaskLogsRequest, S_Instance, S_InstanceGroup, S_InternalServiceException,
+	S_InvalidParameterException, S_Key, S_LimitExceededException,
+	S_ListApplicationDeploymentsRequest, S_ListApplicationDeploymentsResponse,
+	S_ListApplicationsRequest, S_ListApplicationsResponse, S_ListDeploymentsByStatusRequest,
+	S_ListDeploymentsByStatusResponse, S_ListDeploymentsRequest, S_ListDeploymentsResponse,
+	S_ListEnvironmentVersionsRequest, S_ListEnvironmentVersionsResponse,
+	S_ListEnvironmentsRequest, S_ListEnvironmentsResponse, S_ListInstancesRequest,
+	S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse, S_ListTasksRequest,
+	S_ListTasksResponse, S_LoadBalancer, S_NetworkConfiguration, S_OnFailure, S_PlanStrategy,
+	S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_RequestedStatus,
 	S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse, S_ResourceExistsException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_RollbackDeploymentRequest,
 	S_RollbackDeploymentResponse, S_Run, S_RunStatus, S_ScheduleState,
 	S_SendCommandInputRequest, S_SendCommandInputResponse, S_ServiceUnavailableException,
-	S_StartDeploymentRequest, S_StartDeploymentResponse, S_StopDeploymentRequest,
-	S_StopDeploymentResponse, S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest,
+	S_SkipApplicationStageRequest, S_StartDeploymentRequest, S_StartDeploymentResponse,
+	S_StopDeploymentRequest, S_StopDeploymentResponse, S_StreamInstancesRequest,
+	S_StreamResponse, S_StreamTasksRequest, S_SyncApplicationRequest, S_SyncApplicationResponse,
 	S_Task, S_TaskDefinitionState, S_TaskHealth, S_TaskNotReachableException,
 	S_ThrottlingException, S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute,
 	S_TrafficTarget, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
@@ -137,8 +168,10 @@ enum {
 	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
 	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
 	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
-	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Attribute,
-	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
+	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
+	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_list_of_ApplicationFile_to_64, S_list_of_ApplicationLogLine, S_list_of_ApplicationStage,
+	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
 	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Run, S_list_of_Task,
 	S_list_of_TaskDefinitionState, S_list_of_TrafficGroup, S_list_of_TrafficListener,
@@ -146,23 +179,36 @@ enum {
 	S_list_of_document_to_32, S_list_of_string, S_list_of_string_from_1_to_1000,
 	S_list_of_string_from_1_to_1024_to_32, S_list_of_string_from_1_to_128_to_16,
 	S_list_of_string_from_1_to_64_to_16, S_long, S_long_from_0, S_string,
-	S_string_from_1_to_1024, S_string_from_1_to_128, S_string_from_1_to_2048,
-	S_string_from_1_to_30, S_string_from_1_to_4096, S_string_from_1_to_512,
-	S_string_from_1_to_64, S_string_from_6_to_256, S_timestamp,
+	S_string_from_1_to_100, S_string_from_1_to_1024, S_string_from_1_to_128,
+	S_string_from_1_to_2048, S_string_from_1_to_30, S_string_from_1_to_4096,
+	S_string_from_1_to_512, S_string_from_1_to_64, S_string_from_6_to_256, S_string_to_1000,
+	S_string_to_10000, S_string_to_64, S_string_to_943718, S_timestamp,
 };
 
 /* Where the members of a structure begin and end. */
 enum {
 	RANGE(M_AccessDeniedException, 3),
+	RANGE(M_Application, 9),
+	RANGE(M_ApplicationApproval, 3),
+	RANGE(M_ApplicationChange, 3),
+	RANGE(M_ApplicationDeployment, 21),
+	RANGE(M_ApplicationFile, 2),
+	RANGE(M_ApplicationLogLine, 3),
+	RANGE(M_ApplicationStage, 11),
+	RANGE(M_ApplicationStageDetails, 2),
+	RANGE(M_ApproveApplicationStageRequest, 3),
 	RANGE(M_Attribute, 2),
 	RANGE(M_AwsVpcConfiguration, 3),
 	RANGE(M_Canary, 2),
 	RANGE(M_CanaryProgress, 3),
+	RANGE(M_CancelApplicationDeploymentRequest, 3),
 	RANGE(M_Counts, 8),
 	RANGE(M_CreateEnvironmentRequest, 10),
 	RANGE(M_CreateEnvironmentResponse, 2),
 	RANGE(M_CreateKeyRequest, 3),
 	RANGE(M_CreateKeyResponse, 4),
+	RANGE(M_DeleteApplicationRequest, 1),
+	RANGE(M_DeleteApplicationResponse, 1),
 	RANGE(M_DeleteEnvironmentRequest, 2),
 	RANGE(M_DeleteEnvironmentResponse, 2),
 	RANGE(M_DeleteKeyRequest, 1),
@@ -188,6 +234,10 @@ enum {
 	RANGE(M_EnvironmentVersion, 12),
 	RANGE(M_ExecuteCommandRequest, 6),
 	RANGE(M_FailedInstance, 6),
+	RANGE(M_GetApplicationDeploymentLogRequest, 3),
+	RANGE(M_GetApplicationDeploymentLogResponse, 2),
+	RANGE(M_GetApplicationDeploymentRequest, 2),
+	RANGE(M_GetApplicationRequest, 1),
 	RANGE(M_GetDeploymentRequest, 2),
 	RANGE(M_GetEnvironmentRequest, 1),
 	RANGE(M_GetEnvironmentVersionRequest, 2),
@@ -199,6 +249,10 @@ enum {
 	RANGE(M_InvalidParameterException, 3),
 	RANGE(M_Key, 5),
 	RANGE(M_LimitExceededException, 5),
+	RANGE(M_ListApplicationDeploymentsRequest, 3),
+	RANGE(M_ListApplicationDeploymentsResponse, 2),
+	RANGE(M_ListApplicationsRequest, 2),
+	RANGE(M_ListApplicationsResponse, 2),
 	RANGE(M_ListDeploymentsByStatusRequest, 3),
 	RANGE(M_ListDeploymentsByStatusResponse, 2),
 	RANGE(M_ListDeploymentsRequest, 4),
@@ -229,6 +283,7 @@ enum {
 	RANGE(M_SendCommandInputRequest, 2),
 	RANGE(M_SendCommandInputResponse, 0),
 	RANGE(M_ServiceUnavailableException, 3),
+	RANGE(M_SkipApplicationStageRequest, 2),
 	RANGE(M_StartDeploymentRequest, 3),
 	RANGE(M_StartDeploymentResponse, 3),
 	RANGE(M_StopDeploymentRequest, 2),
@@ -236,6 +291,8 @@ enum {
 	RANGE(M_StreamInstancesRequest, 3),
 	RANGE(M_StreamResponse, 1),
 	RANGE(M_StreamTasksRequest, 4),
+	RANGE(M_SyncApplicationRequest, 11),
+	RANGE(M_SyncApplicationResponse, 4),
 	RANGE(M_Task, 21),
 	RANGE(M_TaskDefinitionState, 4),
 	RANGE(M_TaskNotReachableException, 3),
@@ -256,6 +313,72 @@ static const struct shape_member members[] = {
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
 	MEMBER(requestId, string, 0),
+	/* Application */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(sync, string, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(latest, ApplicationDeployment, 0),
+	MEMBER(current, string, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(succeeded, string, 0),
+	MEMBER(updatedAt, timestamp, REQUIRED),
+	MEMBER(deployments, long, REQUIRED),
+	/* ApplicationApproval */
+	MEMBER(time, timestamp, 0),
+	MEMBER(user, string, REQUIRED),
+	MEMBER(comment, string, 0),
+	/* ApplicationChange */
+	MEMBER(path, string, REQUIRED),
+	MEMBER(after, string, 0),
+	MEMBER(before, string, 0),
+	/* ApplicationDeployment */
+	MEMBER(state, ApplicationDeploymentState, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(number, long, REQUIRED),
+	MEMBER(reason, string, 0),
+	MEMBER(region, string, 0),
+	MEMBER(stages, list_of_ApplicationStage, REQUIRED),
+	MEMBER(target, string, 0),
+	MEMBER(changes, list_of_ApplicationChange, 0),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(message, string, 0),
+	MEMBER(planned, boolean, 0),
+	MEMBER(summary, string, 0),
+	MEMBER(trigger, string, REQUIRED),
+	MEMBER(strategy, PlanStrategy, REQUIRED),
+	MEMBER(warnings, list_of_string, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(createdBy, string, 0),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(application, string_from_1_to_100, REQUIRED),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	MEMBER(cancelRequested, boolean, 0),
+	/* ApplicationFile */
+	MEMBER(path, string_from_1_to_512, REQUIRED),
+	MEMBER(content, string_to_943718, REQUIRED),
+	/* ApplicationLogLine */
+	MEMBER(text, string, REQUIRED),
+	MEMBER(time, timestamp, REQUIRED),
+	MEMBER(stage, string, 0),
+	/* ApplicationStage */
+	MEMBER(id, string, REQUIRED),
+	MEMBER(kind, string, REQUIRED),
+	MEMBER(note, string, 0),
+	MEMBER(state, ApplicationStageState, REQUIRED),
+	MEMBER(hidden, boolean, 0),
+	MEMBER(reason, string, 0),
+	MEMBER(details, ApplicationStageDetails, 0),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(deadlineAt, timestamp, 0),
+	MEMBER(description, string, 0),
+	/* ApplicationStageDetails */
+	MEMBER(approvals, list_of_ApplicationApproval, 0),
+	MEMBER(rejectedBy, string, 0),
+	/* ApproveApplicationStageRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(comment, string_to_1000, 0),
 	/* Attribute */
 	MEMBER(name, string, REQUIRED),
 	MEMBER(value, string, 0),
@@ -270,6 +393,10 @@ static const struct shape_member members[] = {
 	MEMBER(status, CanaryStatus, 0),
 	MEMBER(instances, integer, 0),
 	MEMBER(bakesUntil, timestamp, 0),
+	/* CancelApplicationDeploymentRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(rollback, boolean, 0),
 	/* Counts */
 	MEMBER(total, integer, REQUIRED),
 	MEMBER(active, integer, REQUIRED),
@@ -302,6 +429,10 @@ static const struct shape_member members[] = {
 	MEMBER(account, string, REQUIRED),
 	MEMBER(accessKeyId, string_from_1_to_128, REQUIRED),
 	MEMBER(secretAccessKey, string, REQUIRED),
+	/* DeleteApplicationRequest */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	/* DeleteApplicationResponse */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
 	/* DeleteEnvironmentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER(terminateTasks, boolean, 0),
@@ -483,6 +614,18 @@ static const struct shape_member members[] = {
 	MEMBER(attempts, integer, 0),
 	MEMBER(instance, string, REQUIRED),
 	MEMBER(nextAttemptAt, timestamp, 0),
+	/* GetApplicationDeploymentLogRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	/* GetApplicationDeploymentLogResponse */
+	MEMBER(lines, list_of_ApplicationLogLine, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	/* GetApplicationDeploymentRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	/* GetApplicationRequest */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
 	/* GetDeploymentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER_AS(deploymentId, string_from_1_to_64, REQUIRED, id),
@@ -540,6 +683,19 @@ static const struct shape_member members[] = {
 	MEMBER(requestId, string, 0),
 	MEMBER(resourceId, string, 0),
 	MEMBER(resourceType, string, 0),
+	/* ListApplicationDeploymentsRequest */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListApplicationDeploymentsResponse */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(deployments, list_of_ApplicationDeployment, REQUIRED),
+	/* ListApplicationsRequest */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListApplicationsResponse */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(applications, list_of_Application, REQUIRED),
 	/* ListDeploymentsByStatusRequest */
 	MEMBER(status, DeploymentStatus, REQUIRED),
 	MEMBER(nextToken, string_from_1_to_4096, 0),
@@ -667,6 +823,9 @@ static const struct shape_member members[] = {
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
 	MEMBER(requestId, string, 0),
+	/* SkipApplicationStageRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
 	/* StartDeploymentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER(clientToken, string_from_1_to_128, TOKEN),
@@ -692,6 +851,23 @@ static const struct shape_member members[] = {
 	MEMBER(cluster, string_from_1_to_512, 0),
 	MEMBER(environment, string_from_1_to_30, 0),
 	MEMBER(entityVersion, long_from_0, 0),
+	/* SyncApplicationRequest */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(files, list_of_ApplicationFile_to_64, 0),
+	MEMBER(commit, string_to_64, 0),
+	MEMBER(region, string, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(message, string_to_10000, 0),
+	MEMBER(planOnly, boolean, 0),
+	MEMBER(strategy, PlanStrategy, 0),
+	MEMBER(clientToken, string_from_1_to_128, TOKEN),
+	MEMBER(applicationFile, string_from_1_to_512, 0),
+	/* SyncApplicationResponse */
+	MEMBER(state, ApplicationDeploymentState, REQUIRED),
+	MEMBER(number, long, REQUIRED),
+	MEMBER(application, string_from_1_to_100, REQUIRED),
+	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
 	/* Task */
 	MEMBER(task, string, REQUIRED),
 	MEMBER(group, string, 0),
@@ -789,6 +965,8 @@ static const struct shape_member members[] = {
 
 /* Where the values of an enum begin and end. */
 enum {
+	RANGE(E_ApplicationDeploymentState, 6),
+	RANGE(E_ApplicationStageState, 6),
 	RANGE(E_AssignPublicIp, 2),
 	RANGE(E_CanaryStatus, 3),
 	RANGE(E_DeploymentStatus, 9),
@@ -797,12 +975,19 @@ enum {
 	RANGE(E_EnvironmentStatus, 3),
 	RANGE(E_EnvironmentType, 3),
 	RANGE(E_OnFailure, 2),
+	RANGE(E_PlanStrategy, 3),
 	RANGE(E_RequestedStatus, 2),
 	RANGE(E_RunStatus, 6),
 	RANGE(E_TaskHealth, 4),
 };
 
 static const struct shape_name values[] = {
+	/* ApplicationDeploymentState */
+	NAME(PENDING), NAME(RUNNING), NAME(ROLLING_BACK), NAME(SUCCESS), NAME(FAILURE),
+	NAME(CANCELLED),
+	/* ApplicationStageState */
+	NAME(NOT_STARTED), NAME(RUNNING), NAME(SUCCESS), NAME(FAILURE), NAME(CANCELLED),
+	NAME(SKIPPED),
 	/* AssignPublicIp */
 	NAME(ENABLED), NAME(DISABLED),
 	/* CanaryStatus */
@@ -820,6 +1005,8 @@ static const struct shape_name values[] = {
 	NAME(Daemon), NAME(Service), NAME(Cron),
 	/* OnFailure */
 	NAME(stop), NAME(rollback),
+	/* PlanStrategy */
+	NAME(AUTOMATIC), NAME(QUICK_SYNC), NAME(PIPELINE),
 	/* RequestedStatus */
 	NAME(active), NAME(inactive),
 	/* RunStatus */
@@ -829,8 +1016,9 @@ static const struct shape_name values[] = {
 };
 
 enum { L_none,
-	L_any_to_16, L_any_to_32, L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_100000,
-	L_0_to_1000000, L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_128, L_1_to_512, L_1_to_1000,
+	L_any_to_16, L_any_to_32, L_any_to_64, L_any_to_1000, L_any_to_10000, L_any_to_943718,
+	L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_100000, L_0_to_1000000,
+	L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_100, L_1_to_128, L_1_to_512, L_1_to_1000,
 	L_1_to_1024, L_1_to_2048, L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_1_to_315360000,
 	L_6_to_256, L_100_to_1000,
 };
@@ -839,6 +1027,10 @@ static const struct shape_limits limits[] = {
 	[L_none] = {INT64_MIN, INT64_MAX},
 	[L_any_to_16] = {INT64_MIN, 16},
 	[L_any_to_32] = {INT64_MIN, 32},
+	[L_any_to_64] = {INT64_MIN, 64},
+	[L_any_to_1000] = {INT64_MIN, 1000},
+	[L_any_to_10000] = {INT64_MIN, 10000},
+	[L_any_to_943718] = {INT64_MIN, 943718},
 	[L_0_to_any] = {0, INT64_MAX},
 	[L_0_to_100] = {0, 100},
 	[L_0_to_1000] = {0, 1000},
@@ -848,6 +1040,7 @@ static const struct shape_limits limits[] = {
 	[L_0_to_2592000] = {0, 2592000},
 	[L_1_to_30] = {1, 30},
 	[L_1_to_64] = {1, 64},
+	[L_1_to_100] = {1, 100},
 	[L_1_to_128] = {1, 128},
 	[L_1_to_512] = {1, 512},
 	[L_1_to_1000] = {1, 1000},
@@ -863,17 +1056,31 @@ static const struct shape_limits limits[] = {
 
 static const struct shape shapes[] = {
 	[S_AccessDeniedException] = {STRUCTURE(AccessDeniedException), .status = 403, .flags = ERROR},
+	[S_Application] = {STRUCTURE(Application), .required = 5},
+	[S_ApplicationApproval] = {STRUCTURE(ApplicationApproval), .required = 1},
+	[S_ApplicationChange] = {STRUCTURE(ApplicationChange), .required = 1},
+	[S_ApplicationDeployment] = {STRUCTURE(ApplicationDeployment), .required = 8},
+	[S_ApplicationDeploymentState] = {ENUM(ApplicationDeploymentState)},
+	[S_ApplicationFile] = {STRUCTURE(ApplicationFile), .required = 2},
+	[S_ApplicationLogLine] = {STRUCTURE(ApplicationLogLine), .required = 2},
+	[S_ApplicationStage] = {STRUCTURE(ApplicationStage), .required = 3},
+	[S_ApplicationStageDetails] = {STRUCTURE(ApplicationStageDetails)},
+	[S_ApplicationStageState] = {ENUM(ApplicationStageState)},
+	[S_ApproveApplicationStageRequest] = {STRUCTURE(ApproveApplicationStageRequest), .required = 2},
 	[S_AssignPublicIp] = {ENUM(AssignPublicIp)},
 	[S_Attribute] = {STRUCTURE(Attribute), .required = 1},
 	[S_AwsVpcConfiguration] = {STRUCTURE(AwsVpcConfiguration), .required = 1},
 	[S_Canary] = {STRUCTURE(Canary), .required = 1},
 	[S_CanaryProgress] = {STRUCTURE(CanaryProgress)},
 	[S_CanaryStatus] = {ENUM(CanaryStatus)},
+	[S_CancelApplicationDeploymentRequest] = {STRUCTURE(CancelApplicationDeploymentRequest), .required = 2},
 	[S_Counts] = {STRUCTURE(Counts), .required = 7},
 	[S_CreateEnvironmentRequest] = {STRUCTURE(CreateEnvironmentRequest), .required = 3},
 	[S_CreateEnvironmentResponse] = {STRUCTURE(CreateEnvironmentResponse), .required = 2},
 	[S_CreateKeyRequest] = {STRUCTURE(CreateKeyRequest)},
 	[S_CreateKeyResponse] = {STRUCTURE(CreateKeyResponse), .required = 4},
+	[S_DeleteApplicationRequest] = {STRUCTURE(DeleteApplicationRequest), .required = 1},
+	[S_DeleteApplicationResponse] = {STRUCTURE(DeleteApplicationResponse), .required = 1},
 	[S_DeleteEnvironmentRequest] = {STRUCTURE(DeleteEnvironmentRequest), .required = 1},
 	[S_DeleteEnvironmentResponse] = {STRUCTURE(DeleteEnvironmentResponse), .required = 2},
 	[S_DeleteKeyRequest] = {STRUCTURE(DeleteKeyRequest), .required = 1},
@@ -904,6 +1111,10 @@ static const struct shape shapes[] = {
 	[S_EnvironmentVersion] = {STRUCTURE(EnvironmentVersion), .required = 3},
 	[S_ExecuteCommandRequest] = {STRUCTURE(ExecuteCommandRequest), .required = 2},
 	[S_FailedInstance] = {STRUCTURE(FailedInstance), .required = 2},
+	[S_GetApplicationDeploymentLogRequest] = {STRUCTURE(GetApplicationDeploymentLogRequest), .required = 2},
+	[S_GetApplicationDeploymentLogResponse] = {STRUCTURE(GetApplicationDeploymentLogResponse), .required = 1},
+	[S_GetApplicationDeploymentRequest] = {STRUCTURE(GetApplicationDeploymentRequest), .required = 2},
+	[S_GetApplicationRequest] = {STRUCTURE(GetApplicationRequest), .required = 1},
 	[S_GetDeploymentRequest] = {STRUCTURE(GetDeploymentRequest), .required = 2},
 	[S_GetEnvironmentRequest] = {STRUCTURE(GetEnvironmentRequest), .required = 1},
 	[S_GetEnvironmentVersionRequest] = {STRUCTURE(GetEnvironmentVersionRequest), .required = 2},
@@ -915,6 +1126,10 @@ static const struct shape shapes[] = {
 	[S_InvalidParameterException] = {STRUCTURE(InvalidParameterException), .status = 400, .flags = ERROR},
 	[S_Key] = {STRUCTURE(Key), .required = 4},
 	[S_LimitExceededException] = {STRUCTURE(LimitExceededException), .status = 400, .flags = ERROR},
+	[S_ListApplicationDeploymentsRequest] = {STRUCTURE(ListApplicationDeploymentsRequest), .required = 1},
+	[S_ListApplicationDeploymentsResponse] = {STRUCTURE(ListApplicationDeploymentsResponse), .required = 1},
+	[S_ListApplicationsRequest] = {STRUCTURE(ListApplicationsRequest)},
+	[S_ListApplicationsResponse] = {STRUCTURE(ListApplicationsResponse), .required = 1},
 	[S_ListDeploymentsByStatusRequest] = {STRUCTURE(ListDeploymentsByStatusRequest), .required = 1},
 	[S_ListDeploymentsByStatusResponse] = {STRUCTURE(ListDeploymentsByStatusResponse), .required = 1},
 	[S_ListDeploymentsRequest] = {STRUCTURE(ListDeploymentsRequest), .required = 1},
@@ -932,6 +1147,7 @@ static const struct shape shapes[] = {
 	[S_LoadBalancer] = {STRUCTURE(LoadBalancer), .required = 1},
 	[S_NetworkConfiguration] = {STRUCTURE(NetworkConfiguration)},
 	[S_OnFailure] = {ENUM(OnFailure)},
+	[S_PlanStrategy] = {ENUM(PlanStrategy)},
 	[S_PostEcsEventsRequest] = {STRUCTURE(PostEcsEventsRequest), .required = 1},
 	[S_PostEcsEventsResponse] = {STRUCTURE(PostEcsEventsResponse), .required = 2},
 	[S_RequestedStatus] = {ENUM(RequestedStatus)},
@@ -948,6 +1164,7 @@ static const struct shape shapes[] = {
 	[S_SendCommandInputRequest] = {STRUCTURE(SendCommandInputRequest), .required = 1},
 	[S_SendCommandInputResponse] = {STRUCTURE(SendCommandInputResponse)},
 	[S_ServiceUnavailableException] = {STRUCTURE(ServiceUnavailableException), .status = 503, .flags = ERROR | SERVER_FAULT},
+	[S_SkipApplicationStageRequest] = {STRUCTURE(SkipApplicationStageRequest), .required = 2},
 	[S_StartDeploymentRequest] = {STRUCTURE(StartDeploymentRequest), .required = 2},
 	[S_StartDeploymentResponse] = {STRUCTURE(StartDeploymentResponse), .required = 2},
 	[S_StopDeploymentRequest] = {STRUCTURE(StopDeploymentRequest), .required = 2},
@@ -955,6 +1172,8 @@ static const struct shape shapes[] = {
 	[S_StreamInstancesRequest] = {STRUCTURE(StreamInstancesRequest)},
 	[S_StreamResponse] = {STRUCTURE(StreamResponse), .required = 1},
 	[S_StreamTasksRequest] = {STRUCTURE(StreamTasksRequest)},
+	[S_SyncApplicationRequest] = {STRUCTURE(SyncApplicationRequest), .required = 1},
+	[S_SyncApplicationResponse] = {STRUCTURE(SyncApplicationResponse), .required = 4},
 	[S_Task] = {STRUCTURE(Task), .required = 3},
 	[S_TaskDefinitionState] = {STRUCTURE(TaskDefinitionState), .required = 3},
 	[S_TaskHealth] = {ENUM(TaskHealth)},
@@ -983,6 +1202,13 @@ static const struct shape shapes[] = {
 	[S_integer_from_1_to_1000000] = {.type = SHAPE_INTEGER, .limits = L_1_to_1000000},
 	[S_integer_from_1_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_1_to_2592000},
 	[S_integer_from_1_to_315360000] = {.type = SHAPE_INTEGER, .limits = L_1_to_315360000},
+	[S_list_of_Application] = {.type = SHAPE_LIST, .element = S_Application},
+	[S_list_of_ApplicationApproval] = {.type = SHAPE_LIST, .element = S_ApplicationApproval},
+	[S_list_of_ApplicationChange] = {.type = SHAPE_LIST, .element = S_ApplicationChange},
+	[S_list_of_ApplicationDeployment] = {.type = SHAPE_LIST, .element = S_ApplicationDeployment},
+	[S_list_of_ApplicationFile_to_64] = {.type = SHAPE_LIST, .element = S_ApplicationFile, .limits = L_any_to_64},
+	[S_list_of_ApplicationLogLine] = {.type = SHAPE_LIST, .element = S_ApplicationLogLine},
+	[S_list_of_ApplicationStage] = {.type = SHAPE_LIST, .element = S_ApplicationStage},
 	[S_list_of_Attribute] = {.type = SHAPE_LIST, .element = S_Attribute},
 	[S_list_of_DeploymentSummary] = {.type = SHAPE_LIST, .element = S_DeploymentSummary},
 	[S_list_of_DiffChange] = {.type = SHAPE_LIST, .element = S_DiffChange},
@@ -1010,6 +1236,7 @@ static const struct shape shapes[] = {
 	[S_long] = {.type = SHAPE_LONG},
 	[S_long_from_0] = {.type = SHAPE_LONG, .limits = L_0_to_any},
 	[S_string] = {.type = SHAPE_STRING},
+	[S_string_from_1_to_100] = {.type = SHAPE_STRING, .limits = L_1_to_100},
 	[S_string_from_1_to_1024] = {.type = SHAPE_STRING, .limits = L_1_to_1024},
 	[S_string_from_1_to_128] = {.type = SHAPE_STRING, .limits = L_1_to_128},
 	[S_string_from_1_to_2048] = {.type = SHAPE_STRING, .limits = L_1_to_2048},
@@ -1018,13 +1245,20 @@ static const struct shape shapes[] = {
 	[S_string_from_1_to_512] = {.type = SHAPE_STRING, .limits = L_1_to_512},
 	[S_string_from_1_to_64] = {.type = SHAPE_STRING, .limits = L_1_to_64},
 	[S_string_from_6_to_256] = {.type = SHAPE_STRING, .limits = L_6_to_256},
+	[S_string_to_1000] = {.type = SHAPE_STRING, .limits = L_any_to_1000},
+	[S_string_to_10000] = {.type = SHAPE_STRING, .limits = L_any_to_10000},
+	[S_string_to_64] = {.type = SHAPE_STRING, .limits = L_any_to_64},
+	[S_string_to_943718] = {.type = SHAPE_STRING, .limits = L_any_to_943718},
 	[S_timestamp] = {.type = SHAPE_TIMESTAMP},
 };
 
 /* Where the errors of an operation begin and end. */
 enum {
+	RANGE(X_ApproveApplicationStage, 8),
+	RANGE(X_CancelApplicationDeployment, 8),
 	RANGE(X_CreateEnvironment, 10),
 	RANGE(X_CreateKey, 6),
+	RANGE(X_DeleteApplication, 8),
 	RANGE(X_DeleteEnvironment, 8),
 	RANGE(X_DeleteKey, 8),
 	RANGE(X_DescribeDns, 6),
@@ -1032,11 +1266,16 @@ enum {
 	RANGE(X_DiffEnvironment, 7),
 	RANGE(X_EndCommandInput, 7),
 	RANGE(X_ExecuteCommand, 8),
+	RANGE(X_GetApplication, 7),
+	RANGE(X_GetApplicationDeployment, 7),
+	RANGE(X_GetApplicationDeploymentLog, 7),
 	RANGE(X_GetDeployment, 7),
 	RANGE(X_GetEnvironment, 7),
 	RANGE(X_GetEnvironmentVersion, 7),
 	RANGE(X_GetInstance, 7),
 	RANGE(X_GetTaskLogs, 8),
+	RANGE(X_ListApplicationDeployments, 7),
+	RANGE(X_ListApplications, 6),
 	RANGE(X_ListDeployments, 7),
 	RANGE(X_ListDeploymentsByStatus, 6),
 	RANGE(X_ListEnvironmentVersions, 7),
@@ -1045,17 +1284,28 @@ enum {
 	RANGE(X_ListKeys, 6),
 	RANGE(X_ListTasks, 7),
 	RANGE(X_PostEcsEvents, 6),
+	RANGE(X_RejectApplicationStage, 8),
 	RANGE(X_ResizeCommandTerminal, 7),
 	RANGE(X_RollbackDeployment, 10),
 	RANGE(X_SendCommandInput, 7),
+	RANGE(X_SkipApplicationStage, 8),
 	RANGE(X_StartDeployment, 10),
 	RANGE(X_StopDeployment, 8),
 	RANGE(X_StreamInstances, 8),
 	RANGE(X_StreamTasks, 8),
+	RANGE(X_SyncApplication, 9),
 	RANGE(X_UpdateEnvironment, 10),
 };
 
 static const uint16_t errors[] = {
+	/* ApproveApplicationStage */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* CancelApplicationDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* CreateEnvironment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_LimitExceededException, S_ResourceExistsException, S_ResourceInUseException,
@@ -1064,6 +1314,10 @@ static const uint16_t errors[] = {
 	/* CreateKey */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* DeleteApplication */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* DeleteEnvironment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
@@ -1090,6 +1344,18 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_TaskNotReachableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* GetApplication */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetApplicationDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetApplicationDeploymentLog */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* GetDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1110,6 +1376,13 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_TaskNotReachableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ListApplicationDeployments */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* ListApplications */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* ListDeployments */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1138,6 +1411,10 @@ static const uint16_t errors[] = {
 	/* PostEcsEvents */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* RejectApplicationStage */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* ResizeCommandTerminal */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1151,6 +1428,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* SkipApplicationStage */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* StartDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
@@ -1168,6 +1449,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
 	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* SyncApplication */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_LimitExceededException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* UpdateEnvironment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
@@ -1176,8 +1461,11 @@ static const uint16_t errors[] = {
 };
 
 static const struct shape_operation operations[] = {
+	OPERATION(ApproveApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
+	OPERATION(CancelApplicationDeployment, CancelApplicationDeploymentRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(CreateEnvironment, CreateEnvironmentRequest, CreateEnvironmentResponse, InvalidParameterException),
 	OPERATION(CreateKey, CreateKeyRequest, CreateKeyResponse, InvalidParameterException),
+	OPERATION(DeleteApplication, DeleteApplicationRequest, DeleteApplicationResponse, InvalidParameterException),
 	OPERATION(DeleteEnvironment, DeleteEnvironmentRequest, DeleteEnvironmentResponse, InvalidParameterException),
 	OPERATION(DeleteKey, DeleteKeyRequest, DeleteKeyResponse, InvalidParameterException),
 	OPERATION(DescribeDns, DescribeDnsRequest, DescribeDnsResponse, InvalidParameterException),
@@ -1185,11 +1473,16 @@ static const struct shape_operation operations[] = {
 	OPERATION(DiffEnvironment, DiffEnvironmentRequest, DiffEnvironmentResponse, InvalidParameterException),
 	OPERATION(EndCommandInput, EndCommandInputRequest, EndCommandInputResponse, InvalidParameterException),
 	OPERATION(ExecuteCommand, ExecuteCommandRequest, StreamResponse, InvalidParameterException),
+	OPERATION(GetApplication, GetApplicationRequest, Application, InvalidParameterException),
+	OPERATION(GetApplicationDeployment, GetApplicationDeploymentRequest, ApplicationDeployment, InvalidParameterException),
+	OPERATION(GetApplicationDeploymentLog, GetApplicationDeploymentLogRequest, GetApplicationDeploymentLogResponse, InvalidParameterException),
 	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
 	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
 	OPERATION(GetEnvironmentVersion, GetEnvironmentVersionRequest, EnvironmentVersion, InvalidParameterException),
 	OPERATION(GetInstance, GetInstanceRequest, Instance, InvalidParameterException),
 	OPERATION(GetTaskLogs, GetTaskLogsRequest, StreamResponse, InvalidParameterException),
+	OPERATION(ListApplicationDeployments, ListApplicationDeploymentsRequest, ListApplicationDeploymentsResponse, InvalidParameterException),
+	OPERATION(ListApplications, ListApplicationsRequest, ListApplicationsResponse, InvalidParameterException),
 	OPERATION(ListDeployments, ListDeploymentsRequest, ListDeploymentsResponse, InvalidParameterException),
 	OPERATION(ListDeploymentsByStatus, ListDeploymentsByStatusRequest, ListDeploymentsByStatusResponse, InvalidParameterException),
 	OPERATION(ListEnvironmentVersions, ListEnvironmentVersionsRequest, ListEnvironmentVersionsResponse, InvalidParameterException),
@@ -1198,13 +1491,16 @@ static const struct shape_operation operations[] = {
 	OPERATION(ListKeys, ListKeysRequest, ListKeysResponse, InvalidParameterException),
 	OPERATION(ListTasks, ListTasksRequest, ListTasksResponse, InvalidParameterException),
 	OPERATION(PostEcsEvents, PostEcsEventsRequest, PostEcsEventsResponse, InvalidParameterException),
+	OPERATION(RejectApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(ResizeCommandTerminal, ResizeCommandTerminalRequest, ResizeCommandTerminalResponse, InvalidParameterException),
 	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
 	OPERATION(SendCommandInput, SendCommandInputRequest, SendCommandInputResponse, InvalidParameterException),
+	OPERATION(SkipApplicationStage, SkipApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(StartDeployment, StartDeploymentRequest, StartDeploymentResponse, InvalidParameterException),
 	OPERATION(StopDeployment, StopDeploymentRequest, StopDeploymentResponse, InvalidParameterException),
 	OPERATION(StreamInstances, StreamInstancesRequest, StreamResponse, InvalidParameterException),
 	OPERATION(StreamTasks, StreamTasksRequest, StreamResponse, InvalidParameterException),
+	OPERATION(SyncApplication, SyncApplicationRequest, SyncApplicationResponse, InvalidParameterException),
 	OPERATION(UpdateEnvironment, UpdateEnvironmentRequest, UpdateEnvironmentResponse, InvalidParameterException),
 };
 

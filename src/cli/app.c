@@ -1,0 +1,460 @@
+/* slipway app … and slipway deployment …; see app.h. */
+#include "cli/app.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/env.h"
+
+#define NAME_MAX_LENGTH 100
+
+/* ---- requests ---- */
+
+int app_try(struct app *app, const char *method, const char *path, const struct json *body,
+	struct json **ret_answer, struct err *err)
+{
+	struct span text = body ? json_to_text(body, app->arena) : SPAN("");
+
+	return remote_send(app->remote, method, path, text, app->arena, ret_answer, err);
+}
+
+int app_call(struct app *app, const char *method, const char *path, const struct json *body,
+	struct json **ret_answer)
+{
+	struct err err;
+	int code = app_try(app, method, path, body, ret_answer, &err);
+
+	return code < 0 ? env_failed(code, &err) : EXIT_OK;
+}
+
+static const char *application_path(const struct app *app, const char *rest)
+{
+	return arena_format(app->arena, "/v1/applications/%s%s", app->name, rest).data;
+}
+
+const char *app_deployment_path(const struct app *app, const char *id, const char *rest)
+{
+	return arena_format(app->arena, "/v1/applications/%s/deployments/%s%s", app->name, id, rest)
+		.data;
+}
+
+static const char *deployment_of(const struct app *app)
+{
+	return app->argument ? app->argument : "latest";
+}
+
+static void set_text(const struct app *app, struct json *body, const char *name, const char *text)
+{
+	if (text)
+		json_set_string(app->arena, body, name, span_of(text));
+}
+
+/* ---- app ---- */
+
+static int make_order(struct app *app, struct json *body)
+{
+	static const struct {
+		const char *word, *value;
+	} strategies[] = {{"quick-sync", "QUICK_SYNC"}, {"pipeline", "PIPELINE"}};
+	const char *strategy = NULL;
+
+	for (size_t i = 0; app->strategy && i < LENGTH(strategies); i++) {
+		if (strcmp(app->strategy, strategies[i].word) == 0)
+			strategy = strategies[i].value;
+	}
+	if (app->strategy && !strategy)
+		return command_misused(app->command,
+			"--strategy: invalid value '%s'; use quick-sync or pipeline",
+			app->strategy);
+	set_text(app, body, "strategy", strategy);
+	set_text(app, body, "commit", app->commit);
+	set_text(app, body, "message", app->message);
+	set_text(app, body, "target", app->target);
+	set_text(app, body, "role", app->role);
+	set_text(app, body, "region", app->region);
+	return app->folder ? app_read_folder(app, body) : EXIT_OK;
+}
+
+static int order(struct app *app, bool plan_only, const char **ret_id)
+{
+	struct json *body = json_new_object(app->arena), *answer;
+	struct span id;
+	int code = make_order(app, body);
+
+	if (code != EXIT_OK)
+		return code;
+	if (!app->name)
+		return command_misused(app->command, "NAME of the application or --dir is missing");
+	if (plan_only)
+		json_set_bool(app->arena, body, "planOnly", true);
+	code = app_call(app, "POST", application_path(app, "/deployments"), body, &answer);
+	if (code != EXIT_OK)
+		return code;
+	id = app_text(answer, "deploymentId");
+	*ret_id = arena_copy(app->arena, id.data, id.length);
+	if (!plan_only && !app->watch && app->format)
+		return env_print_json(answer);
+	if (!plan_only && !app->watch)
+		printf("Deployment %lld of application %s is queued. To follow it:\n\n"
+		       "  slipway deployment watch %s %lld\n",
+			env_number(answer, "number"), app->name, app->name,
+			env_number(answer, "number"));
+	return EXIT_OK;
+}
+
+static int follow(struct app *app, const char *id)
+{
+	struct json *deployment;
+	int code = app_follow(app, id, false, &deployment);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		env_print_json(deployment);
+	code = app_result(deployment);
+	if (code != EXIT_OK)
+		env_warn("deployment %lld of application %s ended with %.*s: %.*s",
+			env_number(deployment, "number"), app->name,
+			SPAN_ARGS(app_text(deployment, "state")),
+			SPAN_ARGS(app_text(deployment, "reason")));
+	return code;
+}
+
+static int app_sync(struct app *app)
+{
+	const char *id;
+	int code = order(app, false, &id);
+
+	return code == EXIT_OK && app->watch ? follow(app, id) : code;
+}
+
+static int app_plan(struct app *app)
+{
+	struct json *deployment;
+	const char *id;
+	int code = order(app, true, &id);
+
+	if (code == EXIT_OK)
+		code = app_follow(app, id, true, &deployment);
+	if (code != EXIT_OK)
+		return code;
+	if (!app->format)
+		return app_print_plan(app, deployment);
+	env_print_json(deployment);
+	return span_is(app_text(deployment, "state"), "SUCCESS") ? EXIT_OK : EXIT_FAILED;
+}
+
+/* All pages of a list. */
+static int read_list(struct app *app, const char *path, const char *member, struct json **ret_items)
+{
+	struct span token = SPAN("");
+
+	*ret_items = json_new_array(app->arena);
+	do {
+		struct json *answer;
+		const char *page = token.length == 0 ? path
+						     : arena_format(app->arena, "%s?nextToken=%.*s",
+							       path, SPAN_ARGS(token))
+							       .data;
+		int code = app_call(app, "GET", page, NULL, &answer);
+
+		if (code != EXIT_OK)
+			return code;
+		JSON_EACH_ITEM (json_get(answer, member), item)
+			json_append(app->arena, *ret_items, item);
+		token = app_text(answer, "nextToken");
+	} while (token.length > 0);
+	return EXIT_OK;
+}
+
+static int app_list(struct app *app)
+{
+	struct json *items;
+	int code = read_list(app, "/v1/applications", "applications", &items);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(items);
+	app_print_applications(app, items);
+	return EXIT_OK;
+}
+
+static int app_history(struct app *app)
+{
+	struct json *items;
+	int code = read_list(app, application_path(app, "/deployments"), "deployments", &items);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(items);
+	app_print_deployments(app, items);
+	return EXIT_OK;
+}
+
+static int app_delete(struct app *app)
+{
+	struct json *answer;
+	int code = app_call(app, "DELETE", application_path(app, ""), NULL, &answer);
+
+	if (code == EXIT_OK)
+		printf("Application %s is deleted; what it has deployed keeps running.\n",
+			app->name);
+	return code;
+}
+
+/* ---- deployment ---- */
+
+static int deployment_watch(struct app *app)
+{
+	return follow(app, deployment_of(app));
+}
+
+static int deployment_logs(struct app *app)
+{
+	return app_print_log(app, deployment_of(app), app->follow);
+}
+
+static int change(struct app *app, const char *rest, struct json *body, const char *done)
+{
+	struct json *answer;
+	int code = app_call(app, "POST", app_deployment_path(app, deployment_of(app), rest), body,
+		&answer);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(answer);
+	printf("Deployment %lld of application %s: %s\n", env_number(answer, "number"), app->name,
+		done);
+	return EXIT_OK;
+}
+
+static int deployment_approve(struct app *app)
+{
+	struct json *body = json_new_object(app->arena);
+
+	set_text(app, body, "comment", app->comment);
+	return change(app, "/approve", body, "approved");
+}
+
+static int deployment_reject(struct app *app)
+{
+	struct json *body = json_new_object(app->arena);
+
+	set_text(app, body, "comment", app->comment);
+	return change(app, "/reject", body, "rejected");
+}
+
+static int deployment_skip(struct app *app)
+{
+	return change(app, "/skip", json_new_object(app->arena), "the stage is skipped");
+}
+
+static int deployment_cancel(struct app *app)
+{
+	struct json *body = json_new_object(app->arena);
+
+	if (app->no_rollback)
+		json_set_bool(app->arena, body, "rollback", false);
+	return change(app, "/cancel", body, "cancelling");
+}
+
+/* ---- verbs ---- */
+
+#define OPTIONS_COMMON                                                                             \
+	"\nOptions of all verbs:\n" REMOTE_OPTIONS_HELP "  -o json        Print JSON.\n"
+#define OPTIONS_ORDER                                                                              \
+	"  --dir DIR      Folder with the application file and the files that it names. Without "  \
+	"it the\n                 files of the last deployment that succeeded.\n"                  \
+	"  --file FILE    Application file in it. Default: app.pipecd.yaml, or the only "          \
+	"*.pipecd.yaml.\n"                                                                         \
+	"  --strategy S   quick-sync or pipeline. Default: the planner chooses.\n"                 \
+	"  --commit ID    Commit that the files are from.\n"                                       \
+	"  --message TEXT Its message.\n"                                                          \
+	"  --target NAME  Where the cluster is: a target of the server's configuration, or "       \
+	"local.\n"                                                                                 \
+	"  --role NAME    Role with which the calls are made.\n"                                   \
+	"  --region NAME  Region of the service. Default: that of the request.\n"
+
+static const struct app_verb {
+	const char *group, *name, *arguments, *summary, *options;
+	int (*run)(struct app *app);
+	int least, most; /* words behind the verb */
+} verbs[] = {
+	{"app", "sync", "[NAME] [--dir DIR] [--watch]", "Deploy an application.",
+		OPTIONS_ORDER
+		"  --watch        Follow the deployment; exit code 3 unless it succeeds.\n",
+		app_sync, 0, 1},
+	{"app", "plan", "[NAME] [--dir DIR]",
+		"Print what a sync would do. Exit code 1 if it cannot be deployed.", OPTIONS_ORDER,
+		app_plan, 0, 1},
+	{"app", "list", "", "List applications.", "", app_list, 0, 0},
+	{"app", "history", "NAME", "List the deployments of an application.", "", app_history, 1,
+		1},
+	{"app", "delete", "NAME", "Forget an application. What it has deployed keeps running.", "",
+		app_delete, 1, 1},
+	{"deployment", "list", "NAME", "List the deployments of an application.", "", app_history,
+		1, 1},
+	{"deployment", "watch", "NAME [DEPLOYMENT]",
+		"Follow a deployment until it has ended; exit code 3 unless it succeeds.", "",
+		deployment_watch, 1, 2},
+	{"deployment", "logs", "NAME [DEPLOYMENT] [--follow]", "Print what a deployment has done.",
+		"  --follow       Go on until it has ended.\n", deployment_logs, 1, 2},
+	{"deployment", "approve", "NAME [DEPLOYMENT]", "Approve the stage that waits for it.",
+		"  --comment TEXT Why.\n", deployment_approve, 1, 2},
+	{"deployment", "reject", "NAME [DEPLOYMENT]",
+		"Reject the stage that waits for an approval: it fails.", "  --comment TEXT Why.\n",
+		deployment_reject, 1, 2},
+	{"deployment", "skip", "NAME [DEPLOYMENT]", "End the stage that waits.", "",
+		deployment_skip, 1, 2},
+	{"deployment", "cancel", "NAME [DEPLOYMENT] [--no-rollback]", "Cancel a deployment.",
+		"  --no-rollback  Leave everything as it is now.\n", deployment_cancel, 1, 2},
+};
+
+static const struct app_verb *find_verb(const char *group, const char *name)
+{
+	for (size_t i = 0; name && i < LENGTH(verbs); i++) {
+		if (strcmp(verbs[i].group, group) == 0 && strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+static void print_verbs(const char *group)
+{
+	for (size_t i = 0; i < LENGTH(verbs); i++) {
+		if (strcmp(verbs[i].group, group) == 0)
+			printf("  %-8s %-34s %s\n", verbs[i].name, verbs[i].arguments,
+				verbs[i].summary);
+	}
+	printf("\nDEPLOYMENT is a number or an ID; default: the latest.\n"
+	       "'slipway %s VERB --help' describes a verb.\n%s",
+		group, OPTIONS_COMMON);
+}
+
+void app_help(void)
+{
+	print_verbs("app");
+}
+
+void deployment_help(void)
+{
+	print_verbs("deployment");
+}
+
+static bool help_of(const char *group, int count, char **arguments)
+{
+	const struct app_verb *verb = find_verb(group, count > 0 ? arguments[0] : NULL);
+
+	if (verb)
+		printf("Usage: slipway %s %s %s\n\n%s\n%s%s%s", group, verb->name, verb->arguments,
+			verb->summary, verb->options[0] ? "\nOptions:\n" : "", verb->options,
+			OPTIONS_COMMON);
+	return verb != NULL;
+}
+
+bool app_help_of(int count, char **arguments)
+{
+	return help_of("app", count, arguments);
+}
+
+bool deployment_help_of(int count, char **arguments)
+{
+	return help_of("deployment", count, arguments);
+}
+
+/* ---- the command line ---- */
+
+static bool is_name(const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (!((*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
+			    (*c >= 'a' && *c <= 'z') || (c > text && strchr("-_.", *c))))
+			return false;
+	}
+	return *text != '\0' && strlen(text) <= NAME_MAX_LENGTH;
+}
+
+static int read_words(struct app *app, const struct app_verb *verb, const struct positionals *words)
+{
+	if (words->count < verb->least)
+		return command_misused(app->command, "NAME of the application is missing");
+	if (words->count > verb->most)
+		return command_misused(app->command, "unexpected argument '%s'",
+			words->items[verb->most]);
+	app->name = words->count > 0 ? words->items[0] : NULL;
+	app->argument = words->count > 1 ? words->items[1] : NULL;
+	for (int i = 0; i < words->count; i++) {
+		if (!is_name(words->items[i]))
+			return command_misused(app->command,
+				"invalid name '%s': use letters, digits, -, _ and .; it must "
+				"begin with a letter or digit",
+				words->items[i]);
+	}
+	if (app->format && strcmp(app->format, "json") != 0)
+		return command_misused(app->command, "unknown output format '%s'; use -o json",
+			app->format);
+	return EXIT_OK;
+}
+
+static int read_command(struct app *app, const struct app_verb *verb, int count, char **arguments)
+{
+	const struct option_row rows[] = {
+		{"server", &app->options.server, NULL},
+		{"state", &app->options.state, NULL},
+		{"ca", &app->options.authorities, NULL},
+		{"o", &app->format, NULL},
+		{"dir", &app->folder, NULL},
+		{"file", &app->file, NULL},
+		{"strategy", &app->strategy, NULL},
+		{"commit", &app->commit, NULL},
+		{"message", &app->message, NULL},
+		{"target", &app->target, NULL},
+		{"role", &app->role, NULL},
+		{"region", &app->region, NULL},
+		{"comment", &app->comment, NULL},
+		{"watch", NULL, &app->watch},
+		{"follow", NULL, &app->follow},
+		{"no-rollback", NULL, &app->no_rollback},
+	};
+	struct positionals words;
+	int code = command_read_options(app->command, count, arguments, rows, LENGTH(rows), &words);
+
+	return code != EXIT_OK ? code : read_words(app, verb, &words);
+}
+
+static int run(const struct command *command, const char *group, int count, char **arguments)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	const struct app_verb *verb = find_verb(group, count > 0 ? arguments[0] : NULL);
+	struct command own = *command;
+	struct app app = {.command = &own, .arena = arena};
+	_remote_ struct remote *remote = NULL;
+	struct err err;
+	int code;
+
+	if (!verb && count > 0 && arguments[0][0] != '-')
+		return command_misused(command, "unknown verb '%s'", arguments[0]);
+	if (!verb)
+		return command_misused(command, "a verb is missing");
+	own.name = arena_format(arena, "%s %s", group, verb->name).data;
+	code = read_command(&app, verb, count - 1, arguments + 1);
+	if (code != EXIT_OK)
+		return code;
+	if (remote_open(&app.options, &remote, &err) < 0)
+		return command_failed("%s", err.message);
+	app.remote = remote;
+	return verb->run(&app);
+}
+
+int app_run(const struct command *command, int count, char **arguments)
+{
+	return run(command, "app", count, arguments);
+}
+
+int deployment_run(const struct command *command, int count, char **arguments)
+{
+	return run(command, "deployment", count, arguments);
+}

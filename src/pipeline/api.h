@@ -1,0 +1,39 @@
+/* The operations on applications, which are slipway's own (api/slipway.json). */
+#ifndef PIPELINE_API_H
+#define PIPELINE_API_H
+
+#include "aws/service.h"
+
+/* Rows for the table of service "slipway", sorted by name. */
+extern const struct aws_operation pipeline_operations[];
+extern const size_t pipeline_operation_count;
+
+/* api_sync.c */
+int api_sync_prepare(struct aws_request *request);
+int api_sync(struct aws_request *request);
+/* api_read.c */
+int api_list_applications(struct aws_request *request);
+int api_get_application(struct aws_request *request);
+int api_list_deployments(struct aws_request *request);
+int api_get_deployment(struct aws_request *request);
+int api_get_log(struct aws_request *request);
+/* api_change.c */
+int api_delete_application(struct aws_request *request);
+int api_approve(struct aws_request *request);
+int api_reject(struct aws_request *request);
+int api_skip(struct aws_request *request);
+int api_cancel(struct aws_request *request);
+
+/* ---- shared by operations ---- */
+
+/* With the resource that is meant. type and resource_type are literals. Returns -EPERM. */
+int api_fail(struct aws_request *request, const char *type, const char *resource_type,
+	struct span resource, const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define api_fail(...) ERR_NEGATIVE(api_fail(__VA_ARGS__))
+
+struct span api_key(const struct aws_request *request);
+/* Of `name` and `id` of the input; the id may also be a number, or "latest". Fail the request. */
+int api_find_application(struct aws_request *request, const struct store_object **ret_application);
+int api_find_deployment(struct aws_request *request, const struct store_object **ret_deployment);
+
+#endif

@@ -1,0 +1,243 @@
+/* The journal of a deployment's calls, and sending them; see pass.h. */
+#include "base/memory.h"
+#include "pipeline/pass.h"
+
+/* ---- reading the journal ---- */
+
+int calls_load(struct deployment_pass *pass, struct err *err)
+{
+	struct store_cursor cursor = {.view = pass->view,
+		.kind = &deployment_call_kind,
+		.index = -1,
+		.prefix = arena_format(pass->arena, "%.*s/", SPAN_ARGS(pass->deployment.key))};
+	const struct store_object *object;
+
+	pass->calls = (struct field_list){0};
+	while ((object = store_next(&cursor))) {
+		struct journalled_call *call =
+			fields_append(pass->arena, &pass->calls, sizeof(*call));
+		struct json *value;
+		int r = json_parse(object->api, pass->arena, &value, err);
+
+		call->key = object->key;
+		if (r >= 0)
+			r = journal_read(value, &call->record, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+const struct journalled_call *calls_find_done(const struct deployment_pass *pass,
+	const char *operation, struct span role)
+{
+	const struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = pass->calls.count; i > 0; i--) {
+		const struct journal_record *record = &calls[i - 1].record;
+
+		if (record->result == JOURNAL_DONE && span_is(record->operation, operation) &&
+			(role.length == 0 || span_equal(record->role, role)))
+			return &calls[i - 1];
+	}
+	return NULL;
+}
+
+/* The record of the same call without a result: it may have been sent. */
+static struct journalled_call *find_unsettled(const struct deployment_pass *pass,
+	const struct pending_call *call)
+{
+	struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = pass->calls.count; i > 0; i--) {
+		const struct journal_record *record = &calls[i - 1].record;
+
+		if ((record->result == JOURNAL_SENT || record->result == JOURNAL_UNKNOWN) &&
+			record->answer.length == 0 && span_is(record->operation, call->operation) &&
+			span_equal(record->role, call->role) &&
+			span_equal(record->target, call->target))
+			return &calls[i - 1];
+	}
+	return NULL;
+}
+
+/* How often the same call ended before: the next one is another attempt, with another token. */
+static int64_t count_attempts(const struct deployment_pass *pass, const struct pending_call *call)
+{
+	const struct journalled_call *calls = pass->calls.items;
+	int64_t count = 0;
+
+	for (size_t i = 0; i < pass->calls.count; i++)
+		count += span_is(calls[i].record.operation, call->operation) &&
+			 span_equal(calls[i].record.role, call->role);
+	return count;
+}
+
+/* ---- writing it ---- */
+
+struct sending {
+	struct deployment_pass *pass;
+	struct journalled_call *entry;
+	struct pending_call *call;
+	struct outcall_result *result;
+};
+
+static int put_record(struct store_transaction *transaction, const struct journalled_call *entry,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+
+	return store_put(transaction, &deployment_call_kind, entry->key,
+		json_to_text(journal_write(&entry->record, arena), arena), SPAN("{}"), STORE_ANY,
+		err);
+}
+
+static int put_intent(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct sending *sending = context;
+	struct deployment_pass *pass = sending->pass;
+	/* A user's order that came meanwhile is followed first. */
+	int r = store_require(transaction, &deployment_kind, pass->deployment.key,
+		pass->deployment.revision, err);
+
+	if (r < 0)
+		return r;
+	if (sending->entry->key.length == 0)
+		sending->entry->key = arena_copy_span(pass->arena,
+			deployment_line_key(transaction, pass->deployment.key));
+	return put_record(transaction, sending->entry, err);
+}
+
+static struct span answer_of(const struct sending *sending)
+{
+	const struct pending_call *call = sending->call;
+	const struct json *answer = sending->result->answer;
+	struct span text;
+
+	if (!call->answer_path)
+		return SPAN("");
+	text = json_text(json_path(answer, call->answer_path));
+	return text.data ? text : SPAN("");
+}
+
+static bool is_done_error(const struct pending_call *call, struct span type)
+{
+	for (size_t i = 0; call->done_errors && call->done_errors[i]; i++) {
+		if (span_is(type, call->done_errors[i]))
+			return true;
+	}
+	return false;
+}
+
+static void set_result(struct sending *sending)
+{
+	struct journal_record *record = &sending->entry->record;
+	struct outcall_result *result = sending->result;
+
+	if (result->outcome == OUTCALL_REFUSED && is_done_error(sending->call, result->error_type))
+		result->outcome = OUTCALL_DONE;
+	record->result_ms = runner_wall_ms(sending->pass->runner);
+	record->reason = result->outcome == OUTCALL_DONE ? SPAN("") : result->reason;
+	switch (result->outcome) {
+	case OUTCALL_DONE:
+		record->result = JOURNAL_DONE;
+		record->answer = answer_of(sending);
+		/* The operation goes on; the call is settled when it has ended. */
+		if (sending->call->is_operation && record->answer.length > 0)
+			record->result = JOURNAL_SENT;
+		break;
+	case OUTCALL_REFUSED: record->result = JOURNAL_REFUSED; break;
+	case OUTCALL_UNKNOWN: record->result = JOURNAL_UNKNOWN; break;
+	}
+}
+
+static int put_outcome(struct store_transaction *transaction, void *context, struct err *err)
+{
+	const struct sending *sending = context;
+	const struct journal_record *record = &sending->entry->record;
+	struct arena *arena = store_transaction_arena(transaction);
+	int r = put_record(transaction, sending->entry, err);
+	struct span text =
+		arena_format(arena, "%.*s%s%.*s%s%.*s: %s%s%.*s", SPAN_ARGS(record->operation),
+			record->role.length > 0 ? " " : "", SPAN_ARGS(record->role),
+			record->target.length > 0 ? " " : "", SPAN_ARGS(record->target),
+			record->result == JOURNAL_REFUSED   ? "refused"
+			: record->result == JOURNAL_UNKNOWN ? "no answer"
+							    : "done",
+			record->reason.length > 0 ? ", " : "", SPAN_ARGS(record->reason));
+
+	return r < 0 ? r
+		     : deployment_log(transaction, sending->pass->deployment.key, record->stage,
+			       text, record->result_ms, err);
+}
+
+/* ---- sending ---- */
+
+static struct journalled_call *make_entry(struct deployment_pass *pass, struct span stage,
+	struct pending_call *call)
+{
+	struct journalled_call *entry = find_unsettled(pass, call);
+	struct span id = pass->deployment.facts.id;
+	char token[JOURNAL_TOKEN_SIZE];
+
+	if (!entry) {
+		journal_token(id, stage,
+			arena_format(pass->arena, "%s %.*s %.*s", call->operation,
+				SPAN_ARGS(call->role), SPAN_ARGS(call->target)),
+			count_attempts(pass, call), token);
+		entry = fields_append(pass->arena, &pass->calls, sizeof(*entry));
+		entry->key = SPAN("");
+		entry->record = (struct journal_record){.stage = stage,
+			.step = (int64_t)pass->calls.count,
+			.operation = span_of(call->operation),
+			.role = call->role,
+			.target = call->target,
+			.number = call->number,
+			.token = arena_copy_span(pass->arena, span_of(token)),
+			.attributes = call->attributes,
+			.intent_ms = pass->now_ms,
+			.answer = SPAN(""),
+			.reason = SPAN("")};
+	}
+	entry->record.result = JOURNAL_SENT;
+	entry->record.result_ms = 0;
+	return entry;
+}
+
+int calls_send(struct deployment_pass *pass, struct span stage, struct pending_call *call,
+	struct outcall_result *ret_result, struct err *err)
+{
+	struct outcall outcall = pass->outcall;
+	struct outcall_records records = {put_intent, put_outcome, NULL};
+	struct sending sending = {.pass = pass,
+		.entry = make_entry(pass, stage, call),
+		.call = call,
+		.result = ret_result};
+	int r;
+
+	if (call->token_member)
+		json_set_string(pass->arena, call->request, call->token_member,
+			sending.entry->record.token);
+	outcall.service = call->service;
+	r = outcall_prepare(&outcall, err);
+	if (r >= 0)
+		r = claims_write(pass->claims, &pass->claim, records.put_intent, &sending, NULL,
+			err);
+	if (r >= 0)
+		r = outcall_send(&outcall, call->operation, call->request, ret_result, err);
+	if (r < 0)
+		return r;
+	set_result(&sending);
+	return claims_write(pass->claims, &pass->claim, records.put_outcome, &sending, NULL, err);
+}
+
+static int put_settled(struct store_transaction *transaction, void *context, struct err *err)
+{
+	return put_record(transaction, context, err);
+}
+
+int calls_settle(struct deployment_pass *pass, struct journalled_call *call, struct err *err)
+{
+	call->record.result_ms = pass->now_ms;
+	return claims_write(pass->claims, &pass->claim, put_settled, call, NULL, err);
+}

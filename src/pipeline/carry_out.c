@@ -1,0 +1,758 @@
+/*
+ * Decided calls as requests to AWS, each journalled and sent; see pass.h. What differs between task sets and a second
+ * service is in one table, `variants`.
+ */
+#include "base/memory.h"
+#include "delivery/backoff.h"
+#include "pipeline/pass.h"
+#include "pipeline/share.h"
+
+#define TAG_APPLICATION "slipway:application"
+#define TAG_DEPLOYMENT "slipway:deployment"
+#define LOST_DEFINITIONS_MAX 20
+#define RETRIES_MAX 5 /* of a call that the endpoint refused because it is busy */
+#define WHOLE 100
+
+static const struct backoff backoff = {.first_ms = 500, .most_ms = 30000};
+
+static const char *const role_names[] = {
+	[SET_OLD] = "old",
+	[SET_CANARY] = "canary",
+	[SET_NEW] = "primary",
+	[SET_OTHER] = "other",
+};
+
+const char *carry_out_role(enum set_role role)
+{
+	return role_names[role];
+}
+
+struct carrying {
+	struct deployment_pass *pass;
+	const struct observed *observed;
+	struct span stage;
+	struct span reason; /* of a failure */
+	struct err *err;
+};
+
+/* ---- requests ---- */
+
+static void add_tag(struct arena *arena, struct json *tags, const char *key, struct span value)
+{
+	struct json *tag = json_new_object(arena);
+
+	json_set_string(arena, tag, "key", span_of(key));
+	json_set_string(arena, tag, "value", value);
+	json_append(arena, tags, tag);
+}
+
+/* The tags of a definition file, and those by which slipway knows its own objects. */
+static void set_tags(const struct deployment_pass *pass, struct json *request,
+	const struct json *configured)
+{
+	struct json *tags = json_new_array(pass->arena);
+
+	JSON_EACH_ITEM (configured, tag)
+		json_append(pass->arena, tags, tag);
+	add_tag(pass->arena, tags, TAG_APPLICATION, application_facts(pass->application)->name);
+	add_tag(pass->arena, tags, TAG_DEPLOYMENT, pass->deployment.facts.id);
+	json_set(pass->arena, request, "tags", tags);
+}
+
+static struct json *for_service(const struct carrying *carrying, struct span service)
+{
+	struct json *request = json_new_object(carrying->pass->arena);
+
+	json_set_string(carrying->pass->arena, request, "cluster", carrying->pass->cluster);
+	json_set_string(carrying->pass->arena, request, "service", service);
+	return request;
+}
+
+static struct span service_name(const struct carrying *carrying)
+{
+	return carrying->pass->bundle.service.name;
+}
+
+static struct span canary_name(const struct carrying *carrying)
+{
+	return arena_format(carrying->pass->arena, "%.*s-canary",
+		SPAN_ARGS(service_name(carrying)));
+}
+
+static struct span definition_arn(const struct carrying *carrying, enum set_role role)
+{
+	const struct journalled_call *call;
+
+	if (role == SET_OLD)
+		return json_text(json_path(carrying->pass->source.before,
+			"definition.taskDefinitionArn"));
+	call = calls_find_done(carrying->pass, "RegisterTaskDefinition", SPAN(""));
+	return call ? call->record.answer : SPAN("");
+}
+
+/* Target groups and registries of a set of this role. */
+static void set_traffic(const struct carrying *carrying, enum set_role role, struct json *request)
+{
+	struct arena *arena = carrying->pass->arena;
+	const struct application_input *input = &carrying->pass->bundle.application->input;
+	const struct target_group *group =
+		role == SET_CANARY ? &input->canary_group : &input->primary_group;
+	const struct json *registries =
+		json_get(carrying->pass->bundle.service.request, "serviceRegistries");
+
+	json_unset(request, "serviceRegistries");
+	if ((input->access & ACCESS_ELB) && group->arn.length > 0) {
+		struct json *balancer = json_new_object(arena), *list = json_new_array(arena);
+
+		json_set_string(arena, balancer, "targetGroupArn", group->arn);
+		json_set_string(arena, balancer, "containerName", group->container_name);
+		json_set_integer(arena, balancer, "containerPort", group->container_port);
+		json_append(arena, list, balancer);
+		json_set(arena, request, "loadBalancers", list);
+	}
+	if (role == SET_CANARY && input->preview_registry_arn.length > 0) {
+		struct json *registry =
+			json_copy_object(arena, json_item(registries, 0) ? json_item(registries, 0)
+									 : json_new_object(arena));
+		struct json *list = json_new_array(arena);
+
+		json_set_string(arena, registry, "registryArn", input->preview_registry_arn);
+		json_append(arena, list, registry);
+		registries = list;
+	} else if (role == SET_CANARY && input->canary_registration != CANARY_REGISTERED_BY_ECS) {
+		return;
+	}
+	if (json_array_count(registries) > 0)
+		json_set(arena, request, "serviceRegistries", registries);
+}
+
+/* ---- sending ---- */
+
+static int64_t count_refused(const struct deployment_pass *pass, const struct pending_call *call)
+{
+	const struct journalled_call *calls = pass->calls.items;
+	int64_t count = 0;
+
+	for (size_t i = 0; i < pass->calls.count; i++)
+		count += calls[i].record.result == JOURNAL_REFUSED &&
+			 span_is(calls[i].record.operation, call->operation) &&
+			 span_equal(calls[i].record.target, call->target);
+	return count;
+}
+
+/* FAILED: *carrying->reason. */
+static int send(struct carrying *carrying, struct pending_call *call, enum carried *ret_carried)
+{
+	struct deployment_pass *pass = carrying->pass;
+	struct outcall_result result;
+	int64_t refused;
+	int r = calls_send(pass, carrying->stage, call, &result, carrying->err);
+
+	if (r < 0)
+		return r;
+	*ret_carried = CARRIED_SENT;
+	pass_again_at(pass, pass->now_ms);
+	if (result.outcome == OUTCALL_DONE)
+		return 0;
+	refused = count_refused(pass, call);
+	if (result.outcome == OUTCALL_UNKNOWN || (result.is_unavailable && refused < RETRIES_MAX)) {
+		pass->again_ms = pass->now_ms + backoff_ms(backoff, refused + 1);
+		return 0;
+	}
+	*ret_carried = CARRIED_FAILED;
+	carrying->reason =
+		arena_format(pass->arena, "%s: %.*s", call->operation, SPAN_ARGS(result.reason));
+	return 0;
+}
+
+/* ---- task sets ---- */
+
+/* How the tasks of a set are started: as the service file says; for the old one as it was. */
+static const struct json *launch_source(const struct carrying *carrying, enum set_role role)
+{
+	return role == SET_OLD ? json_get(carrying->pass->source.before, "taskSet")
+			       : carrying->pass->bundle.service.request;
+}
+
+static bool is_empty(const struct json *value)
+{
+	return json_is_absent(value) || (json_is(value, JSON_STRING) && value->text.length == 0) ||
+	       (json_is(value, JSON_ARRAY) && json_array_count(value) == 0);
+}
+
+static int create_task_set(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	static const char *const launch[] = {"networkConfiguration", "launchType",
+		"capacityProviderStrategy", "platformVersion"};
+	struct arena *arena = carrying->pass->arena;
+	const struct json *source = launch_source(carrying, next->role);
+	struct json *request = for_service(carrying, service_name(carrying)),
+		    *scale = json_new_object(arena);
+	struct pending_call call = {.service = ECS,
+		.operation = "CreateTaskSet",
+		.role = span_of(role_names[next->role]),
+		.target = SPAN(""),
+		.number = next->number,
+		.request = request,
+		.token_member = "clientToken",
+		.answer_path = "taskSet.taskSetArn",
+		.attributes = SPAN("")};
+
+	json_set_string(arena, request, "taskDefinition", definition_arn(carrying, next->role));
+	json_set_string(arena, request, "externalId",
+		next->role == SET_CANARY ? SPAN("canary") : SPAN("primary"));
+	for (size_t i = 0; i < LENGTH(launch); i++) {
+		const struct json *value = json_get(source, launch[i]);
+
+		/* An answer has both, of which a request may have one. */
+		if (is_empty(value) || (i == 1 && !is_empty(json_get(source, launch[2]))))
+			continue;
+		json_set(arena, request, launch[i], value);
+	}
+	if (next->role == SET_OLD) {
+		json_set(arena, request, "loadBalancers", json_get(source, "loadBalancers"));
+		json_set(arena, request, "serviceRegistries",
+			json_get(source, "serviceRegistries"));
+	} else {
+		set_traffic(carrying, next->role, request);
+	}
+	json_set(arena, scale, "value", json_new_double(arena, (double)next->number));
+	json_set_string(arena, scale, "unit", SPAN("PERCENT"));
+	json_set(arena, request, "scale", scale);
+	set_tags(carrying->pass, request, NULL);
+	return send(carrying, &call, ret_carried);
+}
+
+/* A call about an existing set. */
+static struct pending_call about_set(const struct carrying *carrying, const struct next_call *next,
+	const char *operation, const char *member)
+{
+	struct pending_call call = {.service = ECS,
+		.operation = operation,
+		.role = span_of(role_names[next->role]),
+		.target = next->target,
+		.number = next->number,
+		.request = for_service(carrying, service_name(carrying)),
+		.attributes = SPAN("")};
+
+	json_set_string(carrying->pass->arena, call.request, member, next->target);
+	return call;
+}
+
+static int scale_task_set(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	struct arena *arena = carrying->pass->arena;
+	struct pending_call call = about_set(carrying, next, "UpdateTaskSet", "taskSet");
+	struct json *scale = json_new_object(arena);
+
+	json_set(arena, scale, "value", json_new_double(arena, (double)next->number));
+	json_set_string(arena, scale, "unit", SPAN("PERCENT"));
+	json_set(arena, call.request, "scale", scale);
+	return send(carrying, &call, ret_carried);
+}
+
+static int make_primary(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	struct pending_call call =
+		about_set(carrying, next, "UpdateServicePrimaryTaskSet", "primaryTaskSet");
+
+	return send(carrying, &call, ret_carried);
+}
+
+static int delete_task_set(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	static const char *const gone[] = {"TaskSetNotFoundException", NULL};
+	struct pending_call call = about_set(carrying, next, "DeleteTaskSet", "taskSet");
+
+	call.done_errors = gone;
+	json_set_bool(carrying->pass->arena, call.request, "force", true);
+	return send(carrying, &call, ret_carried);
+}
+
+/* ---- services ---- */
+
+/* CreateService of the service file, or of its canary. */
+static int create_service(struct carrying *carrying, enum set_role role, int64_t count,
+	int64_t scale, enum carried *ret_carried)
+{
+	static const char *const in_task_sets[] = {"networkConfiguration", "launchType",
+		"capacityProviderStrategy", "platformVersion", "serviceRegistries"};
+	const struct deployment_pass *pass = carrying->pass;
+	struct json *request = json_copy_object(pass->arena, pass->bundle.service.request);
+	struct pending_call call = {.service = ECS,
+		.operation = "CreateService",
+		.role = span_of(role_names[role]),
+		.target = role == SET_CANARY ? canary_name(carrying) : service_name(carrying),
+		.number = scale,
+		.request = request,
+		.token_member = "clientToken",
+		.answer_path = "service.serviceArn",
+		.attributes = SPAN("")};
+
+	json_set_string(pass->arena, request, "serviceName", call.target);
+	json_set_string(pass->arena, request, "cluster", pass->cluster);
+	json_set_integer(pass->arena, request, "desiredCount", count);
+	if (pass->bundle.service.is_external) {
+		for (size_t i = 0; i < LENGTH(in_task_sets); i++)
+			json_unset(request, in_task_sets[i]);
+	} else {
+		json_set_string(pass->arena, request, "taskDefinition",
+			definition_arn(carrying, role));
+		set_traffic(carrying, role, request);
+	}
+	set_tags(pass, request, json_get(pass->bundle.service.request, "tags"));
+	return send(carrying, &call, ret_carried);
+}
+
+static int64_t wanted_count(const struct deployment_pass *pass)
+{
+	int64_t count = pass->bundle.service.desired_count;
+
+	if (count != DESIRED_COUNT_UNCHANGED)
+		return count;
+	return json_get_integer(pass->source.before, "desiredCount", 0);
+}
+
+/* The service runs the task definition of that role. */
+static int change_service(struct carrying *carrying, enum set_role role, enum carried *ret_carried)
+{
+	static const char *const updated[] = {"networkConfiguration", "platformVersion",
+		"capacityProviderStrategy", "deploymentConfiguration", "placementConstraints",
+		"placementStrategy", "healthCheckGracePeriodSeconds", "enableExecuteCommand",
+		"enableECSManagedTags", "propagateTags"};
+	const struct deployment_pass *pass = carrying->pass;
+	const struct json *source = role == SET_OLD ? json_get(pass->source.before, "service")
+						    : pass->bundle.service.request;
+	struct json *request = for_service(carrying, service_name(carrying));
+	struct pending_call call = {.service = ECS,
+		.operation = "UpdateService",
+		.role = span_of(role_names[role]),
+		.target = service_name(carrying),
+		.request = request,
+		.attributes = SPAN("")};
+
+	json_set_string(pass->arena, request, "taskDefinition", definition_arn(carrying, role));
+	for (size_t i = 0; i < LENGTH(updated) && role != SET_OLD; i++)
+		json_set(pass->arena, request, updated[i], json_get(source, updated[i]));
+	if (role != SET_OLD && pass->bundle.service.desired_count != DESIRED_COUNT_UNCHANGED)
+		json_set_integer(pass->arena, request, "desiredCount",
+			pass->bundle.service.desired_count);
+	return send(carrying, &call, ret_carried);
+}
+
+static int create_second(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	int64_t desired = carrying->observed->snapshot.desired;
+
+	if (next->role == SET_CANARY)
+		return create_service(carrying, SET_CANARY, share_scaled(desired, next->number),
+			next->number, ret_carried);
+	return carrying->observed->service
+		       ? change_service(carrying, next->role, ret_carried)
+		       : create_service(carrying, next->role, wanted_count(carrying->pass), WHOLE,
+				 ret_carried);
+}
+
+static int set_count(struct carrying *carrying, struct span service, enum set_role role,
+	int64_t count, int64_t scale, enum carried *ret_carried)
+{
+	struct json *request = for_service(carrying, service);
+	struct pending_call call = {.service = ECS,
+		.operation = "UpdateService",
+		.role = arena_format(carrying->pass->arena, "count of %s", role_names[role]),
+		.target = service,
+		.number = scale,
+		.request = request,
+		.attributes = SPAN("")};
+
+	json_set_integer(carrying->pass->arena, request, "desiredCount", count);
+	return send(carrying, &call, ret_carried);
+}
+
+static int scale_second(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	if (next->role != SET_CANARY)
+		return change_service(carrying, next->role, ret_carried);
+	return set_count(carrying, canary_name(carrying), SET_CANARY,
+		share_scaled(carrying->observed->snapshot.desired, next->number), next->number,
+		ret_carried);
+}
+
+static int delete_service(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	static const char *const gone[] = {
+		"ServiceNotFoundException", "ServiceNotActiveException", NULL};
+	struct span name =
+		next->role == SET_CANARY ? canary_name(carrying) : service_name(carrying);
+	struct pending_call call = {.service = ECS,
+		.operation = "DeleteService",
+		.role = span_of(role_names[next->role]),
+		.target = name,
+		.request = for_service(carrying, name),
+		.done_errors = gone,
+		.attributes = SPAN("")};
+
+	json_set_bool(carrying->pass->arena, call.request, "force", true);
+	return send(carrying, &call, ret_carried);
+}
+
+/* ---- names ---- */
+
+static const struct observed_task *find_task(const struct carrying *carrying, struct span id)
+{
+	const struct observed_task *tasks = carrying->observed->tasks.items;
+
+	for (size_t i = 0; i < carrying->observed->tasks.count; i++) {
+		if (span_equal(tasks[i].id, id))
+			return &tasks[i];
+	}
+	return NULL;
+}
+
+static struct span address_of(const struct json *task)
+{
+	JSON_EACH_ITEM (json_get(task, "attachments"), attachment) {
+		JSON_EACH_ITEM (json_get(attachment, "details"), detail) {
+			if (span_is(json_get_text(detail, "name"), "privateIPv4Address"))
+				return json_get_text(detail, "value");
+		}
+	}
+	return SPAN("");
+}
+
+static void set_attribute(struct arena *arena, struct json *attributes, const char *name,
+	struct span value)
+{
+	if (value.data && value.length > 0)
+		json_set_string(arena, attributes, name, value);
+}
+
+static void set_port(struct carrying *carrying, struct json *attributes)
+{
+	struct arena *arena = carrying->pass->arena;
+	const struct json *registry =
+		json_item(json_get(carrying->pass->bundle.service.request, "serviceRegistries"), 0);
+	int64_t port =
+		json_get_integer(registry, "port", json_get_integer(registry, "containerPort", 0));
+
+	if (port > 0)
+		json_set(arena, attributes, "AWS_INSTANCE_PORT",
+			json_new_format(arena, "%lld", (long long)port));
+}
+
+/* As ECS would register the task. A task that was registered before gets the same attributes again. */
+static const struct json *instance_attributes(struct carrying *carrying,
+	const struct observed_task *task, enum set_role role)
+{
+	const struct deployment_pass *pass = carrying->pass;
+	const struct journalled_call *calls = pass->calls.items;
+	struct json *attributes = json_new_object(pass->arena), *kept;
+	struct span family = json_get_text(pass->bundle.task.request, "family");
+
+	for (size_t i = pass->calls.count; i > 0; i--) {
+		const struct journal_record *record = &calls[i - 1].record;
+
+		if (span_equal(record->target, task->id) && record->attributes.length > 0 &&
+			json_parse(record->attributes, pass->arena, &kept, NULL) == 0)
+			return kept;
+	}
+	json_set_string(pass->arena, attributes, "AWS_INIT_HEALTH_STATUS", SPAN("HEALTHY"));
+	set_attribute(pass->arena, attributes, "AWS_INSTANCE_IPV4", address_of(task->task));
+	set_port(carrying, attributes);
+	set_attribute(pass->arena, attributes, "AVAILABILITY_ZONE",
+		json_get_text(task->task, "availabilityZone"));
+	set_attribute(pass->arena, attributes, "REGION", pass->deployment.facts.region);
+	set_attribute(pass->arena, attributes, "ECS_CLUSTER_NAME", pass->cluster);
+	set_attribute(pass->arena, attributes, "ECS_SERVICE_NAME", service_name(carrying));
+	set_attribute(pass->arena, attributes, "ECS_TASK_DEFINITION_FAMILY", family);
+	set_attribute(pass->arena, attributes, "ECS_TASK_SET_EXTERNAL_ID",
+		role == SET_CANARY ? SPAN("canary") : SPAN("primary"));
+	return attributes;
+}
+
+static struct span registry_id(const struct deployment_pass *pass)
+{
+	struct span rest = pass->bundle.service.registry_arn, part, id = SPAN("");
+
+	while (span_next_part(&rest, '/', &part))
+		id = part;
+	return id;
+}
+
+static struct pending_call about_instance(const struct carrying *carrying,
+	const struct next_call *next, const char *operation)
+{
+	struct arena *arena = carrying->pass->arena;
+	struct pending_call call = {.service = CLOUDMAP,
+		.operation = operation,
+		.role = span_of(role_names[next->role]),
+		.target = next->target,
+		.request = json_new_object(arena),
+		.answer_path = "OperationId",
+		.is_operation = true,
+		.attributes = SPAN("")};
+
+	json_set_string(arena, call.request, "ServiceId", registry_id(carrying->pass));
+	json_set_string(arena, call.request, "InstanceId", next->target);
+	return call;
+}
+
+static int register_instance(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	const struct observed_task *task = find_task(carrying, next->target);
+	struct pending_call call = about_instance(carrying, next, "RegisterInstance");
+	const struct json *attributes = instance_attributes(carrying, task, next->role);
+
+	call.token_member = "CreatorRequestId";
+	json_set(carrying->pass->arena, call.request, "Attributes", attributes);
+	if (json_get_text(attributes, "AWS_INSTANCE_IPV4").length > 0)
+		return send(carrying, &call, ret_carried);
+	*ret_carried = CARRIED_FAILED;
+	carrying->reason = arena_format(carrying->pass->arena,
+		"task %.*s has no address of its own to register; use network mode awsvpc, or "
+		"serviceDiscovery.canaryRegistration: ECS",
+		SPAN_ARGS(next->target));
+	return 0;
+}
+
+static int deregister_instance(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	static const char *const gone[] = {"InstanceNotFound", NULL};
+	const struct observed_task *task = find_task(carrying, next->target);
+	struct pending_call call = about_instance(carrying, next, "DeregisterInstance");
+
+	call.done_errors = gone;
+	if (task->attributes)
+		call.attributes = json_to_text(task->attributes, carrying->pass->arena);
+	return send(carrying, &call, ret_carried);
+}
+
+/* ---- load balancers ---- */
+
+/* The actions of a rule with other weights for the pair; everything else stays. */
+static const struct json *weigh(struct carrying *carrying, const struct json *actions,
+	int64_t percent)
+{
+	struct arena *arena = carrying->pass->arena;
+	const struct application_input *input = &carrying->pass->bundle.application->input;
+	struct json *changed = json_new_array(arena);
+
+	JSON_EACH_ITEM (actions, action) {
+		const struct json *config = json_get(action, "ForwardConfig");
+		struct json *groups = json_new_array(arena), *action_copy, *config_copy;
+
+		if (!json_is(config, JSON_OBJECT)) {
+			json_append(arena, changed, action);
+			continue;
+		}
+		JSON_EACH_ITEM (json_get(config, "TargetGroups"), group) {
+			struct json *copy = json_copy_object(arena, group);
+			struct span arn = json_get_text(group, "TargetGroupArn");
+
+			if (span_equal(arn, input->canary_group.arn))
+				json_set_integer(arena, copy, "Weight", percent);
+			if (span_equal(arn, input->primary_group.arn))
+				json_set_integer(arena, copy, "Weight", WHOLE - percent);
+			json_append(arena, groups, copy);
+		}
+		config_copy = json_copy_object(arena, config);
+		json_set(arena, config_copy, "TargetGroups", groups);
+		action_copy = json_copy_object(arena, action);
+		json_set(arena, action_copy, "ForwardConfig", config_copy);
+		json_append(arena, changed, action_copy);
+	}
+	return changed;
+}
+
+static int set_weights(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	struct arena *arena = carrying->pass->arena;
+	const struct observed_rule *rules = carrying->observed->rules.items;
+	int r = 0;
+
+	*ret_carried = CARRIED_SENT;
+	for (size_t i = 0; i < carrying->observed->rules.count && r >= 0; i++) {
+		const struct observed_rule *rule = &rules[i];
+		struct pending_call call = {.service = ELB,
+			.operation = rule->is_default ? "ModifyListener" : "ModifyRule",
+			.role = span_of(role_names[next->role]),
+			.target = rule->arn,
+			.number = next->number,
+			.request = json_new_object(arena),
+			.attributes = SPAN("")};
+
+		if (rule->weight == next->number)
+			continue;
+		json_set_string(arena, call.request, rule->is_default ? "ListenerArn" : "RuleArn",
+			rule->arn);
+		json_set(arena, call.request, rule->is_default ? "DefaultActions" : "Actions",
+			weigh(carrying, rule->actions, next->number));
+		r = send(carrying, &call, ret_carried);
+		if (*ret_carried == CARRIED_FAILED)
+			break;
+	}
+	return r;
+}
+
+static int set_desired_count(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried)
+{
+	return set_count(carrying, service_name(carrying), next->role, next->number, next->number,
+		ret_carried);
+}
+
+/* ---- the tables ---- */
+
+typedef int (*carry_function)(struct carrying *carrying, const struct next_call *next,
+	enum carried *ret_carried);
+
+/* By the kind of the call, and the variant. */
+static const carry_function variants[][2] = {
+	[CALL_CREATE_SET] = {create_task_set, create_second},
+	[CALL_SCALE_SET] = {scale_task_set, scale_second},
+	[CALL_MAKE_PRIMARY] = {make_primary, NULL},
+	[CALL_DELETE_SET] = {delete_task_set, delete_service},
+	[CALL_SET_DESIRED_COUNT] = {set_desired_count, set_desired_count},
+	[CALL_REGISTER_INSTANCE] = {register_instance, register_instance},
+	[CALL_DEREGISTER_INSTANCE] = {deregister_instance, deregister_instance},
+	[CALL_SET_WEIGHTS] = {set_weights, set_weights},
+};
+
+int carry_out_calls(struct deployment_pass *pass, const struct observed *observed,
+	struct span stage, const struct decision *decision, enum carried *ret_carried,
+	struct span *ret_reason, struct err *err)
+{
+	struct carrying carrying = {.pass = pass, .observed = observed, .stage = stage, .err = err};
+	const struct next_call *calls = decision->calls.items;
+	unsigned variant =
+		pass->bundle.service.is_external ? DELIVERY_TASK_SETS : DELIVERY_SERVICES;
+	int r = 0;
+
+	*ret_carried = CARRIED_SENT;
+	for (size_t i = 0; i < decision->calls.count && r >= 0; i++) {
+		r = variants[calls[i].kind][variant](&carrying, &calls[i], ret_carried);
+		if (*ret_carried == CARRIED_FAILED)
+			break;
+	}
+	*ret_reason = carrying.reason;
+	return r;
+}
+
+/* ---- the definition and the service ---- */
+
+static bool has_our_tag(const struct deployment_pass *pass, const struct json *tags)
+{
+	JSON_EACH_ITEM (tags, tag) {
+		if (span_is(json_get_text(tag, "key"), TAG_DEPLOYMENT))
+			return span_equal(json_get_text(tag, "value"), pass->deployment.facts.id);
+	}
+	return false;
+}
+
+/* RegisterTaskDefinition has no client token: a definition whose answer was lost is found by its tag. */
+static int find_lost_definition(struct carrying *carrying, struct journalled_call *call,
+	bool *ret_found)
+{
+	struct deployment_pass *pass = carrying->pass;
+	struct json *request = json_new_object(pass->arena), *answer = NULL;
+	const struct json *arns;
+	int r;
+
+	json_set_string(pass->arena, request, "familyPrefix", pass->bundle.task.family);
+	json_set_string(pass->arena, request, "sort", SPAN("DESC"));
+	json_set_integer(pass->arena, request, "maxResults", LOST_DEFINITIONS_MAX);
+	r = pass_read(pass, ECS, "ListTaskDefinitions", request, &answer, carrying->err);
+	arns = json_get(answer, "taskDefinitionArns");
+	JSON_EACH_ITEM (arns, arn) {
+		struct json *include = json_new_array(pass->arena);
+
+		json_append(pass->arena, include, json_new_string(pass->arena, SPAN("TAGS")));
+		request = json_new_object(pass->arena);
+		json_set(pass->arena, request, "taskDefinition", arn);
+		json_set(pass->arena, request, "include", include);
+		r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, carrying->err);
+		if (r < 0)
+			return r;
+		if (!has_our_tag(pass, json_get(answer, "tags")))
+			continue;
+		call->record.result = JOURNAL_DONE;
+		call->record.answer = json_text(arn);
+		*ret_found = true;
+		return calls_settle(pass, call, carrying->err);
+	}
+	return r;
+}
+
+static int register_definition(struct carrying *carrying, enum carried *ret_carried)
+{
+	struct deployment_pass *pass = carrying->pass;
+	struct journalled_call *calls = pass->calls.items;
+	struct pending_call call = {.service = ECS,
+		.operation = "RegisterTaskDefinition",
+		.role = SPAN(""),
+		.target = SPAN(""),
+		.answer_path = "taskDefinition.taskDefinitionArn",
+		.attributes = SPAN("")};
+	bool found = false;
+
+	for (size_t i = 0; i < pass->calls.count; i++) {
+		const struct journal_record *record = &calls[i].record;
+		int r;
+
+		if (!span_is(record->operation, call.operation) ||
+			(record->result != JOURNAL_SENT && record->result != JOURNAL_UNKNOWN))
+			continue;
+		r = find_lost_definition(carrying, &calls[i], &found);
+		if (r < 0 || found) {
+			*ret_carried = CARRIED_DONE;
+			return r;
+		}
+	}
+	call.request = json_copy_object(pass->arena, pass->bundle.task.request);
+	set_tags(pass, call.request, json_get(pass->bundle.task.request, "tags"));
+	return send(carrying, &call, ret_carried);
+}
+
+/* The number of tasks that the file wants, once per deployment: what others change later stays. */
+static bool must_set_count(const struct carrying *carrying)
+{
+	const struct deployment_pass *pass = carrying->pass;
+	int64_t wanted = pass->bundle.service.desired_count;
+
+	return wanted != DESIRED_COUNT_UNCHANGED &&
+	       wanted != json_get_integer(pass->source.before, "desiredCount", wanted) &&
+	       !calls_find_done(pass, "UpdateService", SPAN("count of primary"));
+}
+
+int carry_out_service(struct deployment_pass *pass, struct span stage, enum carried *ret_carried,
+	struct span *ret_reason, struct err *err)
+{
+	struct carrying carrying = {.pass = pass, .stage = stage, .err = err};
+	bool exists = json_get_bool(pass->source.before, "exists", false);
+	int r = 0;
+
+	*ret_carried = CARRIED_DONE;
+	if (!calls_find_done(pass, "RegisterTaskDefinition", SPAN("")))
+		r = register_definition(&carrying, ret_carried);
+	if (r >= 0 && *ret_carried == CARRIED_DONE && pass->bundle.has_service &&
+		pass->bundle.service.is_external) {
+		if (!exists && !calls_find_done(pass, "CreateService", SPAN("")))
+			r = create_service(&carrying, SET_NEW, wanted_count(pass), WHOLE,
+				ret_carried);
+		else if (exists && must_set_count(&carrying))
+			r = set_count(&carrying, service_name(&carrying), SET_NEW,
+				pass->bundle.service.desired_count, WHOLE, ret_carried);
+	}
+	*ret_reason = carrying.reason;
+	return r;
+}

@@ -1,0 +1,359 @@
+/* See the header. */
+#include "pipeline/deployments.h"
+
+#include "base/id.h"
+#include "base/memory.h"
+#include "pipeline/source.h"
+
+static const char *const sync_names[] = {
+	[APPLICATION_SYNC_UNKNOWN] = "UNKNOWN",
+	[APPLICATION_DEPLOYING] = "DEPLOYING",
+	[APPLICATION_SYNCED] = "SYNCED",
+	[APPLICATION_OUT_OF_SYNC] = "OUT_OF_SYNC",
+};
+
+const char *application_sync_name(enum application_sync sync)
+{
+	return sync_names[sync];
+}
+
+#define DELETED_AT_ONCE 1000 /* calls and log lines, in one transaction */
+
+/* ---- starting ---- */
+
+static int read_last_source(struct store_transaction *transaction,
+	const struct store_object *application, struct deployment_source *ret_source,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct application_facts *facts = application_facts(application);
+	int r;
+
+	if (facts->succeeded.length == 0)
+		return err_set(err, -ENOENT,
+			"no deployment of application %.*s has succeeded, and there are no files",
+			SPAN_ARGS(facts->name));
+	r = deployment_source_read(store_head(transaction),
+		deployment_key(arena, application->key, facts->succeeded), arena, ret_source, err);
+	ret_source->before = NULL;
+	return r;
+}
+
+/* A deployment with everything that belongs to it, as much as fits in a transaction. 1: some of it is left. */
+static int delete_deployment(struct store_transaction *transaction, struct span key,
+	struct err *err)
+{
+	static const struct store_kind *const lines[] = {
+		&deployment_call_kind, &deployment_log_kind};
+	struct span prefix =
+		arena_format(store_transaction_arena(transaction), "%.*s/", SPAN_ARGS(key));
+	int left = DELETED_AT_ONCE;
+	int r = 0;
+
+	for (size_t i = 0; i < LENGTH(lines); i++) {
+		const struct store_object *line;
+
+		/* A cursor does not survive a change. */
+		while ((line = store_next(&(struct store_cursor){.view = store_head(transaction),
+				.kind = lines[i],
+				.index = -1,
+				.prefix = prefix}))) {
+			if (left-- == 0)
+				return 1;
+			r = store_delete(transaction, lines[i], line->key, STORE_ANY, err);
+			if (r < 0)
+				return r;
+		}
+	}
+	r = store_delete(transaction, &deployment_source_kind, key, STORE_ANY, err);
+	return r < 0 && r != -ENOENT
+		       ? r
+		       : store_delete(transaction, &deployment_kind, key, STORE_ANY, err);
+}
+
+/* One is started at a time, so deleting one each time is enough. */
+static int delete_oldest(struct store_transaction *transaction, struct span application,
+	struct span succeeded, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(application));
+	const struct store_view *head = store_head(transaction);
+	struct store_cursor cursor = {.view = head,
+		.kind = &deployment_kind,
+		.index = DEPLOYMENT_BY_NUMBER,
+		.prefix = prefix};
+	const struct store_object *oldest;
+
+	if (store_count(head, &deployment_kind, -1, prefix, false) <
+		APPLICATION_DEPLOYMENTS_KEPT +
+			store_count(head, &deployment_kind, DEPLOYMENT_OPEN, prefix, false))
+		return 0;
+	while ((oldest = store_next(&cursor))) {
+		if (pipeline_deployment_is_terminal(deployment_facts(oldest)->state) &&
+			!span_equal(deployment_facts(oldest)->id, succeeded))
+			return delete_deployment(transaction, arena_copy_span(arena, oldest->key),
+				err);
+	}
+	return 0;
+}
+
+static int check_limits(const struct store_view *head, struct arena *arena,
+	const struct deployment_request *request, bool is_new, struct err *err)
+{
+	struct span account = SPAN(""), name = SPAN("");
+	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(request->application));
+
+	span_split(request->application, '/', &account, &name);
+	if (is_new && store_count(head, &application_kind, -1,
+			      arena_format(arena, "%.*s/", SPAN_ARGS(account)),
+			      false) >= APPLICATIONS_MAX)
+		return err_set(err, -E2BIG, "too many applications (limit %d)", APPLICATIONS_MAX);
+	if (store_count(head, &deployment_kind, DEPLOYMENT_OPEN, prefix, false) >=
+		APPLICATION_DEPLOYMENTS_OPEN)
+		return err_set(err, -EBUSY,
+			"too many deployments of application %.*s are queued (limit %d)",
+			SPAN_ARGS(name), APPLICATION_DEPLOYMENTS_OPEN);
+	return 0;
+}
+
+static const struct store_object *find_by_token(const struct store_view *head, struct arena *arena,
+	const struct deployment_request *request)
+{
+	return request->token.length == 0 ? NULL
+					  : store_next(&(struct store_cursor){.view = head,
+						    .kind = &deployment_kind,
+						    .index = DEPLOYMENT_BY_TOKEN,
+						    .prefix = arena_format(arena, "%.*s/%.*s",
+							    SPAN_ARGS(request->application),
+							    SPAN_ARGS(request->token)),
+						    .exact = true});
+}
+
+static int put_application(struct store_transaction *transaction,
+	const struct deployment_request *request, const struct store_object *application,
+	struct application_facts *facts, struct err *err)
+{
+	facts->updated_ms = request->now_ms;
+	facts->deployment_count++;
+	if (!application)
+		facts->created_ms = request->now_ms;
+	return application_put(transaction, request->application, SPAN("{}"), facts,
+		application ? application->revision : STORE_ABSENT, err);
+}
+
+/* Where the deployment is made: as the request says, or as the last one that succeeded. */
+static void set_place(const struct store_view *head, struct arena *arena,
+	const struct deployment_request *request, const struct application_facts *application,
+	struct deployment_facts *facts)
+{
+	const struct store_object *last =
+		request->files ? NULL
+			       : store_get(head, &deployment_kind,
+					 deployment_key(arena, request->application,
+						 application->succeeded));
+
+	facts->region = last ? deployment_facts(last)->region : request->region;
+	facts->target = last ? deployment_facts(last)->target : request->target;
+	facts->role = last ? deployment_facts(last)->role : request->role;
+	facts->commit = last && request->commit.length == 0 ? deployment_facts(last)->commit
+							    : request->commit;
+}
+
+static int cancel_waiting(struct store_transaction *transaction,
+	const struct deployment_request *request, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_view *head = store_head(transaction);
+	struct store_cursor cursor = {.view = head,
+		.kind = &deployment_kind,
+		.index = DEPLOYMENT_OPEN,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(request->application))};
+	const struct store_object *object;
+	struct field_list ids = {0};
+	int r = 0;
+
+	while ((object = store_next(&cursor))) {
+		struct deployment_record record;
+		const struct stage_record *stage;
+
+		if (deployment_read(object, arena, &record, err) < 0)
+			continue;
+		stage = deployment_next_stage(&record);
+		if (record.facts.state == PIPELINE_DEPLOYMENT_PENDING ||
+			(stage && stage->kind == STAGE_WAIT_APPROVAL &&
+				stage->state == PIPELINE_STAGE_RUNNING))
+			*(struct span *)fields_append(arena, &ids, sizeof(struct span)) =
+				arena_copy_span(arena, record.facts.id);
+	}
+	for (size_t i = 0; i < ids.count && r >= 0; i++)
+		r = deployment_cancel(transaction, request->application,
+			((struct span *)ids.items)[i], true, request->now_ms, err);
+	return r;
+}
+
+int deployment_start(struct store_transaction *transaction,
+	const struct deployment_request *request, struct span *ret_id, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *application = store_get(store_head(transaction),
+					  &application_kind, request->application),
+				  *same = find_by_token(store_head(transaction), arena, request);
+	struct application_facts application_facts_now = {
+		.current = SPAN(""), .succeeded = SPAN("")};
+	struct deployment_source source = {
+		.files = request->files, .application_file = request->application_file};
+	struct deployment_record record = {.summary = SPAN(""),
+		.reason = SPAN(""),
+		.message = request->message,
+		.revision = STORE_ABSENT};
+	char id[ID_UUID_SIZE];
+	int r;
+
+	if (same) {
+		*ret_id = deployment_facts(same)->id;
+		return 0;
+	}
+	if (!application && !request->files)
+		return err_set(err, -ENOENT, "the application does not exist");
+	if (application)
+		application_facts_now = *application_facts(application);
+	if (application_facts_now.is_deleting)
+		return err_set(err, -EALREADY, "application %.*s is being deleted",
+			SPAN_ARGS(application_facts_now.name));
+	r = check_limits(store_head(transaction), arena, request, !application, err);
+	if (r >= 0 && !request->files)
+		r = read_last_source(transaction, application, &source, err);
+	if (r >= 0 && request->replaces_waiting)
+		r = cancel_waiting(transaction, request, err);
+	if (r >= 0)
+		r = delete_oldest(transaction, request->application,
+			application_facts_now.succeeded, err);
+	if (r < 0)
+		return r;
+	set_place(store_head(transaction), arena, request, &application_facts_now, &record.facts);
+	r = put_application(transaction, request, application, &application_facts_now, err);
+	if (r < 0)
+		return r;
+	id_uuid(request->random, id);
+	*ret_id = arena_copy_span(arena, span_of(id));
+	record.key = deployment_key(arena, request->application, *ret_id);
+	record.facts.number = application_facts_now.deployment_count;
+	record.facts.trigger = request->trigger;
+	record.facts.strategy = request->strategy;
+	record.facts.created_by = request->created_by;
+	record.facts.flow = request->flow;
+	record.facts.token = request->token;
+	record.facts.created_ms = request->now_ms;
+	r = deployment_put(transaction, &record, err);
+	return r < 0 ? r : deployment_source_put(transaction, record.key, &source, err);
+}
+
+/* ---- following ---- */
+
+bool deployment_find_end(const struct store_view *view, struct span application, struct span id,
+	struct arena *arena, struct deployment_end *ret_end)
+{
+	const struct store_object *object =
+		store_get(view, &deployment_kind, deployment_key(arena, application, id));
+	struct deployment_record record;
+
+	if (!object || deployment_read(object, arena, &record, NULL) < 0)
+		return false;
+	*ret_end = (struct deployment_end){
+		.has_ended = pipeline_deployment_is_terminal(record.facts.state),
+		.state = record.facts.state,
+		.reason = record.reason};
+	return true;
+}
+
+struct span application_running_commit(const struct store_view *view, struct span application)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	const struct store_object *object = store_get(view, &application_kind, application), *last;
+
+	last = object ? store_get(view, &deployment_kind,
+				deployment_key(arena, application,
+					application_facts(object)->succeeded))
+		      : NULL;
+	return last ? deployment_facts(last)->commit : SPAN("");
+}
+
+enum application_sync application_find_sync(const struct store_view *view, struct span application)
+{
+	const struct store_object *object = store_get(view, &application_kind, application);
+
+	if (!object)
+		return APPLICATION_SYNC_UNKNOWN;
+	if (application_facts(object)->current.length > 0)
+		return APPLICATION_DEPLOYING;
+	return application_facts(object)->succeeded.length > 0 ? APPLICATION_SYNCED
+							       : APPLICATION_SYNC_UNKNOWN;
+}
+
+/* ---- cancelling ---- */
+
+int deployment_cancel(struct store_transaction *transaction, struct span application,
+	struct span id, bool roll_back, int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *object = store_get(store_head(transaction), &deployment_kind,
+		deployment_key(arena, application, id));
+	struct deployment_record record;
+	int r;
+
+	if (!object)
+		return err_set(err, -ENOENT, "the deployment does not exist");
+	r = deployment_read(object, arena, &record, err);
+	if (r < 0)
+		return r;
+	if (pipeline_deployment_is_terminal(record.facts.state))
+		return err_set(err, -EALREADY, "the deployment has ended with %s",
+			pipeline_deployment_state_name(record.facts.state));
+	/* Nothing was done for it yet. */
+	if (record.facts.state == PIPELINE_DEPLOYMENT_PENDING)
+		deployment_set_state(&record, PIPELINE_DEPLOYMENT_CANCELLED, now_ms);
+	else
+		record.facts.order =
+			roll_back ? DEPLOYMENT_ORDER_CANCEL_AND_ROLL_BACK : DEPLOYMENT_ORDER_CANCEL;
+	return deployment_put(transaction, &record, err);
+}
+
+/* ---- deleting ---- */
+
+int application_delete(struct store_transaction *transaction, struct span application,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_view *head = store_head(transaction);
+	const struct store_object *object = store_get(head, &application_kind, application);
+	struct application_facts facts;
+
+	if (!object)
+		return err_set(err, -ENOENT, "the application does not exist");
+	if (store_count(head, &deployment_kind, DEPLOYMENT_OPEN,
+		    arena_format(arena, "%.*s/", SPAN_ARGS(application)), false) > 0)
+		return err_set(err, -EBUSY,
+			"application %.*s has a deployment that has not ended; cancel it first",
+			SPAN_ARGS(application_facts(object)->name));
+	facts = *application_facts(object);
+	facts.is_deleting = true;
+	return application_put(transaction, application, object->api, &facts, object->revision,
+		err);
+}
+
+int application_delete_step(struct store_transaction *transaction, struct span application,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *deployment =
+		store_next(&(struct store_cursor){.view = store_head(transaction),
+			.kind = &deployment_kind,
+			.index = -1,
+			.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(application))});
+	int r;
+
+	if (!deployment)
+		return store_delete(transaction, &application_kind, application, STORE_ANY, err);
+	r = delete_deployment(transaction, arena_copy_span(arena, deployment->key), err);
+	return r < 0 ? r : 1;
+}

@@ -1,0 +1,74 @@
+/*
+ * Deployments of applications, for those that order and follow them: the API, triggers and flows. All functions that change
+ * something run inside the caller's transaction; the controller (engine.h) does the work.
+ *
+ *     struct deployment_request request = {.application = key, .trigger = DEPLOYMENT_TRIGGER_FLOW, .commit = sha, …};
+ *
+ *     deployment_start(transaction, &request, &id, err);
+ *     …
+ *     deployment_find_end(view, application, id, arena, &end);    end.has_ended: end.state says how
+ */
+#ifndef PIPELINE_DEPLOYMENTS_H
+#define PIPELINE_DEPLOYMENTS_H
+
+#include "base/random.h"
+#include "pipeline/record.h"
+
+struct deployment_request {
+	struct span application; /* "ACCOUNT/NAME"; created with its first deployment */
+	enum deployment_trigger trigger;
+	enum plan_strategy strategy; /* PLAN_AUTOMATIC: the planner chooses */
+	/* The files to deploy, an object of texts by path, and which of them is the application file. NULL: those of
+	 * the last deployment of the application that succeeded. */
+	const struct json *files;
+	struct span application_file;
+	struct span commit, message; /* ""; the message's subject chooses the strategy */
+	struct span flow;            /* ID of the flow that orders it; "" */
+	struct span created_by;      /* user; "" */
+	struct span region, target,
+		role;          /* target "": this server; role "": none. Without files: as before */
+	struct span token;     /* the same token answers with the same deployment; "" */
+	bool replaces_waiting; /* cancel what has not started or waits for an approval */
+	int64_t now_ms;
+	struct random *random; /* of the ID */
+};
+
+/* Queues a deployment; one at a time runs for an application. ID in the transaction's arena. -ENOENT: there is no application
+ * and there are no files; -EBUSY: too many are queued; -E2BIG: too many applications; -EALREADY: the application is being deleted. */
+int deployment_start(struct store_transaction *transaction,
+	const struct deployment_request *request, struct span *ret_id, struct err *err);
+
+/* How a deployment ended, or that it goes on. False: there is no such deployment (any more). */
+struct deployment_end {
+	bool has_ended;
+	enum pipeline_deployment_state state;
+	struct span reason; /* in the arena; "" */
+};
+bool deployment_find_end(const struct store_view *view, struct span application, struct span id,
+	struct arena *arena, struct deployment_end *ret_end);
+
+/* Cancels a deployment that has not ended, with or without rolling back. -ENOENT; -EALREADY: it has ended. */
+int deployment_cancel(struct store_transaction *transaction, struct span application,
+	struct span id, bool roll_back, int64_t now_ms, struct err *err);
+
+/* Forgets an application and its deployments, as the engine comes to it. What it has deployed keeps running. -ENOENT; -EBUSY:
+ * a deployment has not ended. */
+int application_delete(struct store_transaction *transaction, struct span application,
+	struct err *err);
+/* For the engine: a part of it. 1: something is left. */
+int application_delete_step(struct store_transaction *transaction, struct span application,
+	struct err *err);
+
+/* Whether the application is what its last successful deployment made. */
+enum application_sync {
+	APPLICATION_SYNC_UNKNOWN, /* never deployed, or not observed yet */
+	APPLICATION_DEPLOYING,
+	APPLICATION_SYNCED,
+	APPLICATION_OUT_OF_SYNC,
+};
+const char *application_sync_name(enum application_sync sync);
+enum application_sync application_find_sync(const struct store_view *view, struct span application);
+/* Commit of the last successful deployment; "" if there is none. */
+struct span application_running_commit(const struct store_view *view, struct span application);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * The engine: the controller that carries deployments out. A worker takes one application at a time, under its claim, and
+ * makes the next step of the deployment that runs: it plans it, begins or ends a stage, or lets the stage make its next
+ * calls. Every step starts from the stored deployment, the journal of its calls, and what describe calls answer, so
+ * another server can continue at any point.
+ */
+#ifndef PIPELINE_ENGINE_H
+#define PIPELINE_ENGINE_H
+
+#include "aws/policy.h"
+#include "aws/targets.h"
+#include "control/claims.h"
+#include "control/controller.h"
+
+#define ENGINE_CLAIM_PREFIX "application:"
+
+struct engine_config {
+	struct runner *runner;
+	struct store *store;
+	struct claims *claims;
+	struct aws_dispatcher *dispatcher;
+	struct aws_targets *targets; /* remote; NULL: none */
+	int (*find_role)(void *context, struct span account, struct span role,
+		const struct aws_policy **ret_policy, struct err *err);
+	void *find_role_context;
+	void (*report)(void *context, const char *controller, struct span key,
+		const struct err *err);
+	void *report_context;
+};
+
+struct engine;
+
+int engine_start(const struct engine_config *config, struct engine **ret_engine, struct err *err);
+/* Stops; NULL is fine. */
+void engine_stop(struct engine *engine);
+
+#endif

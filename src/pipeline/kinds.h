@@ -1,0 +1,129 @@
+/*
+ * The stored objects of applications. All their keys begin with "ACCOUNT/NAME" of the application, so that the objects of
+ * one application are one range of each kind.
+ *
+ *   application          ACCOUNT/NAME               what is delivered, and which deployment runs
+ *   deployment           ACCOUNT/NAME/ID            one delivery: its stages and its result
+ *   deployment source    ACCOUNT/NAME/ID            the files it was made from, and the service as it was before
+ *   deployment call      ACCOUNT/NAME/ID/REVISION   one call that changes something, written before and after it (journal.h)
+ *   deployment log line  ACCOUNT/NAME/ID/REVISION   what happened, for people
+ *
+ * REVISION is that of the store, in sixteen hex digits: lines and calls are in order.
+ */
+#ifndef PIPELINE_KINDS_H
+#define PIPELINE_KINDS_H
+
+#include "base/arena.h"
+#include "pipeline/plan.h"
+#include "pipeline/state.h"
+#include "store/store.h"
+
+#define APPLICATION_KEY_NAME_MAX 100
+#define APPLICATIONS_MAX 10000           /* of an account */
+#define APPLICATION_DEPLOYMENTS_KEPT 50  /* that have ended; older ones are deleted */
+#define APPLICATION_DEPLOYMENTS_OPEN 100 /* that have not ended */
+#define DEPLOYMENT_LOG_MAX 2000          /* lines */
+
+extern const struct store_kind application_kind;
+extern const struct store_kind deployment_kind;
+extern const struct store_kind deployment_source_kind;
+extern const struct store_kind deployment_call_kind;
+extern const struct store_kind deployment_log_kind;
+
+/* ---- applications ---- */
+
+struct application_facts {
+	struct span account, name;
+	struct span current;   /* deployment that runs; "" */
+	struct span succeeded; /* the last one that succeeded; "" */
+	bool is_deleting;
+	int64_t deployment_count; /* ever */
+	int64_t created_ms, updated_ms;
+};
+
+static inline const struct application_facts *application_facts(const struct store_object *object)
+{
+	return object->facts;
+}
+
+/* ---- deployments ---- */
+
+#define DEPLOYMENT_TRIGGERS(X)                                                                     \
+	X(SYNC)     /* a user's order */                                                           \
+	X(PLAN)     /* a user's order: nothing is changed */                                       \
+	X(ROLLBACK) /* a user's order: the files of an earlier deployment */                       \
+	X(COMMIT)                                                                                  \
+	X(OUT_OF_SYNC)                                                                             \
+	X(FLOW)
+
+enum deployment_trigger {
+#define X(name) DEPLOYMENT_TRIGGER_##name,
+	DEPLOYMENT_TRIGGERS(X)
+#undef X
+};
+
+const char *deployment_trigger_name(enum deployment_trigger trigger);
+
+/* A user's order for a deployment that runs. */
+#define DEPLOYMENT_ORDERS(X)                                                                       \
+	X(NONE)                                                                                    \
+	X(CANCEL) /* leave everything as it is */                                                  \
+	X(CANCEL_AND_ROLL_BACK)
+
+enum deployment_order {
+#define X(name) DEPLOYMENT_ORDER_##name,
+	DEPLOYMENT_ORDERS(X)
+#undef X
+};
+
+struct deployment_facts {
+	struct span application; /* "ACCOUNT/NAME" */
+	struct span id;
+	int64_t number; /* from 1 */
+	enum pipeline_deployment_state state;
+	enum deployment_trigger trigger;
+	enum plan_strategy strategy; /* ordered; then the planned one */
+	enum deployment_order order;
+	struct span created_by;           /* user */
+	struct span region, target, role; /* where; target "" is this server, role "" is none */
+	struct span commit;               /* "" */
+	struct span flow;                 /* "" */
+	struct span token;                /* of the request; "" */
+	int64_t created_ms, started_ms, ended_ms; /* 0: not yet */
+	bool is_planned;
+	bool is_first;          /* there was no primary */
+	int64_t canary_percent; /* of the last routing stage that began */
+	int64_t record_ttl_ms;  /* of names, with a margin */
+};
+
+enum deployment_index {
+	DEPLOYMENT_BY_NUMBER, /* "ACCOUNT/NAME/NUMBER", ten digits */
+	DEPLOYMENT_OPEN,      /* "ACCOUNT/NAME/NUMBER", those that have not ended */
+	DEPLOYMENT_BY_TOKEN,  /* "ACCOUNT/NAME/TOKEN" */
+	DEPLOYMENT_INDEX_COUNT
+};
+
+static inline const struct deployment_facts *deployment_facts(const struct store_object *object)
+{
+	return object->facts;
+}
+
+/* ---- keys ---- */
+
+struct span application_key(struct arena *arena, struct span account, struct span name);
+/* Of a deployment and of its source. */
+struct span deployment_key(struct arena *arena, struct span application, struct span id);
+/* "ACCOUNT/NAME" of the key of one of its objects. */
+struct span application_of_key(struct span key);
+/* Of the call or log line that the transaction writes next. */
+struct span deployment_line_key(struct store_transaction *transaction, struct span deployment);
+
+int application_put(struct store_transaction *transaction, struct span key, struct span api,
+	const struct application_facts *facts, uint64_t expected, struct err *err);
+int deployment_put_facts(struct store_transaction *transaction, struct span key, struct span api,
+	const struct deployment_facts *facts, uint64_t expected, struct err *err);
+
+extern const struct store_kind *const pipeline_kinds[];
+extern const size_t pipeline_kind_count;
+
+#endif

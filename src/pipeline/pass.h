@@ -1,0 +1,149 @@
+/*
+ * One pass over an application: what its files share. A pass makes one step and ends; the controller begins the next one.
+ */
+#ifndef PIPELINE_PASS_H
+#define PIPELINE_PASS_H
+
+#include "delivery/outcall.h"
+#include "delivery/target.h"
+#include "pipeline/bundle.h"
+#include "pipeline/decide.h"
+#include "pipeline/engine.h"
+#include "pipeline/journal.h"
+#include "pipeline/record.h"
+#include "pipeline/source.h"
+
+#define PASS_POLL_LOCAL_MS 500
+#define PASS_POLL_REMOTE_MS 5000
+
+/* A call of the deployment that was journalled. */
+struct journalled_call {
+	struct span key;
+	struct journal_record record;
+};
+
+struct deployment_pass {
+	struct engine *engine;
+	struct claims *claims;
+	struct runner *runner;
+	struct store *store;
+	const struct store_view *view;
+	struct arena *arena;
+	struct claim claim;
+	int64_t now_ms;
+	struct span key; /* of the application */
+	const struct store_object *application;
+	struct deployment_record deployment;
+	struct deployment_source source;
+	struct bundle bundle;
+	struct field_list calls; /* struct journalled_call, in their order */
+	/* Calls to AWS; the service is set for each. */
+	struct outcall outcall;
+	struct span cluster; /* name */
+	int64_t poll_ms;
+	struct aws_call_failure failure; /* of the last read */
+	struct field_list lines;         /* struct pass_line: log lines to write */
+	bool must_write;                 /* the deployment has changed */
+	bool must_write_source;
+	struct application_facts application_facts; /* to write, if put_application */
+	bool put_application;
+	int64_t again_ms; /* wall time of the next pass; 0: when something changes */
+};
+
+struct pass_line {
+	struct span stage, text;
+};
+
+/* Adds a log line, which is written with the deployment. */
+void pass_log(struct deployment_pass *pass, struct span stage, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Writes the deployment and its log lines under the claim; the pass ends then. -ESTALE: something has changed. */
+int pass_write(struct deployment_pass *pass, struct err *err);
+void pass_again_at(struct deployment_pass *pass, int64_t wall_ms);
+
+/* An operation that only reads. -EREMOTEIO: see pass->failure. */
+int pass_read(struct deployment_pass *pass, const char *service, const char *operation,
+	const struct json *request, struct json **ret_answer, struct err *err);
+/* All pages of a list: an array of the items of `member`. token: its name in request and answer. */
+int pass_read_pages(struct deployment_pass *pass, const char *service, const char *operation,
+	struct json *request, const char *member, const char *token, struct json **ret_items,
+	struct err *err);
+
+/* ---- calls that change something (calls.c) ---- */
+
+#define ECS "ecs"
+#define CLOUDMAP "servicediscovery"
+#define ELB "elasticloadbalancing"
+
+int calls_load(struct deployment_pass *pass, struct err *err);
+/* The last call of this operation and role ("" for any) that was done; NULL. */
+const struct journalled_call *calls_find_done(const struct deployment_pass *pass,
+	const char *operation, struct span role);
+
+struct pending_call {
+	const char *service, *operation;
+	struct span role, target;
+	int64_t number;
+	struct json *request;
+	const char *token_member; /* that gets the client token; NULL: the operation has none */
+	/* Path of the text of the answer that the journal keeps; NULL: nothing. */
+	const char *answer_path;
+	bool is_operation; /* the answer names an operation that goes on */
+	/* Error types that mean that nothing is left to do; ends with NULL. NULL: none. */
+	const char *const *done_errors;
+	struct span attributes; /* for the journal; "" */
+};
+
+/* Journals the call, sends it, journals its result. A call whose result is not known is sent again with its record and
+ * token. 0 and the result; negative: the pass ends. */
+int calls_send(struct deployment_pass *pass, struct span stage, struct pending_call *call,
+	struct outcall_result *ret_result, struct err *err);
+/* Writes a record again, with its result. */
+int calls_settle(struct deployment_pass *pass, struct journalled_call *call, struct err *err);
+
+/* ---- the service of the deployment (observed.c) ---- */
+
+/* A rule of a load balancer that forwards to both target groups. */
+struct observed_rule {
+	bool is_default;
+	struct span arn; /* of the rule; of the listener for a default rule */
+	const struct json *actions;
+	int64_t weight; /* of the canary, in percent; -1: none of whole percents */
+};
+
+struct observed_task {
+	struct span id, set;
+	const struct json *task;
+	const struct json *attributes; /* of its instance in Cloud Map; NULL: it has none */
+};
+
+struct observed {
+	struct snapshot snapshot;
+	const struct json *service; /* as DescribeServices answers; NULL: there is none */
+	struct field_list tasks;    /* struct observed_task */
+	struct field_list rules;    /* struct observed_rule */
+	size_t leftovers;           /* sets of earlier deployments that are still there */
+};
+
+/* Before the first stage: the service and its primary, {"exists", "isExternal", "desiredCount", "service", "taskSet",
+ * "definition", "foreignCanary"}; what a rollback returns to. */
+int observed_read_before(struct deployment_pass *pass, const struct json **ret_before,
+	struct err *err);
+int observed_read(struct deployment_pass *pass, struct observed *ret_observed, struct err *err);
+/* The longest time for which clients keep records of the service's name, with a margin; 0 without a name. */
+int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct err *err);
+
+/* ---- carrying out (carry_out.c) ---- */
+
+enum carried { CARRIED_SENT, CARRIED_DONE, CARRIED_FAILED };
+
+/* Registers the task definition and creates or updates the service. DONE: both are there. FAILED: *ret_reason. */
+int carry_out_service(struct deployment_pass *pass, struct span stage, enum carried *ret_carried,
+	struct span *ret_reason, struct err *err);
+int carry_out_calls(struct deployment_pass *pass, const struct observed *observed,
+	struct span stage, const struct decision *decision, enum carried *ret_carried,
+	struct span *ret_reason, struct err *err);
+/* Names of sets in the journal and in externalId. */
+const char *carry_out_role(enum set_role role);
+
+#endif

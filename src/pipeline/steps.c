@@ -1,0 +1,441 @@
+/* See the header. */
+#include "pipeline/steps.h"
+
+#include "base/memory.h"
+#include "pipeline/difference.h"
+#include "pipeline/stage_run.h"
+
+/* ---- ends ---- */
+
+static void end(struct deployment_pass *pass, enum pipeline_deployment_state state,
+	struct span reason)
+{
+	struct deployment_record *record = &pass->deployment;
+
+	for (size_t i = 0; i < record->stage_count; i++) {
+		struct stage_record *stage = &record->stages[i];
+
+		if (!pipeline_stage_is_terminal(stage->state) && !stage->is_hidden)
+			stage_set_state(stage, PIPELINE_STAGE_CANCELLED, pass->now_ms);
+	}
+	deployment_set_state(record, state, pass->now_ms);
+	if (reason.length > 0)
+		record->reason = reason;
+	pass_log(pass, SPAN(""), "the deployment has ended: %s%s%.*s",
+		pipeline_deployment_state_name(state), reason.length > 0 ? ", " : "",
+		SPAN_ARGS(reason));
+	if (record->facts.trigger == DEPLOYMENT_TRIGGER_PLAN)
+		return;
+	pass->application_facts.current = SPAN("");
+	if (state == PIPELINE_DEPLOYMENT_SUCCESS)
+		pass->application_facts.succeeded = record->facts.id;
+	pass->put_application = true;
+}
+
+int steps_refuse(struct deployment_pass *pass, struct span reason, struct err *err)
+{
+	if (pass->deployment.facts.state == PIPELINE_DEPLOYMENT_PENDING)
+		deployment_set_state(&pass->deployment, PIPELINE_DEPLOYMENT_RUNNING, pass->now_ms);
+	end(pass, PIPELINE_DEPLOYMENT_FAILURE, reason);
+	return pass_write(pass, err);
+}
+
+static bool is_cancelled(const struct deployment_pass *pass)
+{
+	return pass->deployment.facts.order != DEPLOYMENT_ORDER_NONE;
+}
+
+/* ---- planning ---- */
+
+static struct json *text_or_value(struct arena *arena, const struct json *value)
+{
+	return json_is(value, JSON_STRING) ? json_new_string(arena, value->text)
+					   : json_new_string(arena, json_to_text(value, arena));
+}
+
+static const struct json *write_changes(const struct plan *plan, struct arena *arena)
+{
+	const struct difference *changes = plan->changes.items;
+	struct json *list = json_new_array(arena);
+
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		struct json *change = json_new_object(arena);
+
+		json_set_string(arena, change, "path", changes[i].path);
+		if (changes[i].before)
+			json_set(arena, change, "before", text_or_value(arena, changes[i].before));
+		if (changes[i].after)
+			json_set(arena, change, "after", text_or_value(arena, changes[i].after));
+		json_append(arena, list, change);
+	}
+	return list;
+}
+
+static void add_notes(struct arena *arena, struct json *list, struct span file,
+	const struct field_list *notes)
+{
+	const struct field_note *items = notes->items;
+
+	for (size_t i = 0; i < notes->count; i++)
+		json_append(arena, list,
+			json_new_format(arena, "%.*s:%u: %.*s", SPAN_ARGS(file), items[i].line,
+				SPAN_ARGS(items[i].text)));
+}
+
+static const struct json *write_warnings(const struct deployment_pass *pass,
+	const struct plan *plan)
+{
+	const struct bundle *bundle = &pass->bundle;
+	const struct application *application = bundle->application;
+	struct json *list = json_new_array(pass->arena);
+
+	add_notes(pass->arena, list, application->file, &application->warnings);
+	add_notes(pass->arena, list, application->input.task_definition_file,
+		&bundle->task.warnings);
+	add_notes(pass->arena, list, application->input.service_definition_file,
+		&bundle->service.warnings);
+	for (size_t i = 0; i < plan->warnings.count; i++)
+		json_append(pass->arena, list,
+			json_new_string(pass->arena, ((struct span *)plan->warnings.items)[i]));
+	return list;
+}
+
+static void write_stages(struct deployment_pass *pass, const struct plan *plan)
+{
+	const struct plan_stage *planned = plan->stages.items;
+	struct deployment_record *record = &pass->deployment;
+
+	record->stage_count = plan->stages.count;
+	record->stages =
+		arena_allocate_array(pass->arena, plan->stages.count + 1, sizeof(*record->stages));
+	for (size_t i = 0; i < plan->stages.count; i++) {
+		const struct stage *stage = planned[i].stage;
+		struct span description = stage ? stage->description : SPAN("");
+
+		record->stages[i] = (struct stage_record){.kind = planned[i].kind,
+			.is_hidden = planned[i].is_hidden,
+			.id = stage                               ? stage->id
+			      : planned[i].kind == STAGE_ECS_SYNC ? SPAN("sync")
+								  : SPAN("rollback"),
+			.description = description.data ? description : SPAN(""),
+			.note = planned[i].note,
+			.reason = SPAN("")};
+	}
+}
+
+static struct live_service live_of(const struct json *before)
+{
+	return (struct live_service){.exists = json_get_bool(before, "exists", false),
+		.is_external = json_get_bool(before, "isExternal", false),
+		.desired_count = json_get_integer(before, "desiredCount", 0),
+		.service = json_get(before, "service"),
+		.definition = json_get(before, "definition"),
+		.has_foreign_canary = json_get_bool(before, "foreignCanary", false)};
+}
+
+static struct span first_missing_function(const struct deployment_pass *pass)
+{
+	for (size_t i = 0; i < pass->deployment.stage_count; i++) {
+		const struct stage_record *stage = &pass->deployment.stages[i];
+
+		if (!stage_function_of(stage->kind))
+			return arena_format(pass->arena,
+				"stage %.*s: slipway cannot run stages of kind %s yet",
+				SPAN_ARGS(stage->id), stage_kind_name(stage->kind));
+	}
+	return SPAN_NONE;
+}
+
+static int plan(struct deployment_pass *pass, struct err *err)
+{
+	struct deployment_record *record = &pass->deployment;
+	struct live_service live;
+	struct plan_input input = {.application = pass->bundle.application,
+		.task = pass->bundle.has_task ? &pass->bundle.task : NULL,
+		.service = pass->bundle.has_service ? &pass->bundle.service : NULL,
+		.live = &live,
+		.forced = record->facts.strategy,
+		.commit_message = record->message};
+	struct plan made;
+	int r = observed_read_before(pass, &pass->source.before, err);
+
+	if (r >= 0)
+		r = observed_read_ttl(pass, &record->facts.record_ttl_ms, err);
+	/* The endpoint refuses: the same plan would fail again. */
+	if (r == -EREMOTEIO && pass->failure.status < 500 &&
+		!aws_call_was_throttled(&pass->failure))
+		return steps_refuse(pass,
+			arena_format(pass->arena, "planning: %s: %s", pass->failure.type,
+				pass->failure.message),
+			err);
+	if (r < 0)
+		return r;
+	live = live_of(pass->source.before);
+	plan_make(&input, pass->arena, &made);
+	write_stages(pass, &made);
+	if (!made.refusal.data)
+		made.refusal = first_missing_function(pass);
+	record->facts.is_planned = true;
+	record->facts.is_first = made.is_first;
+	record->facts.strategy = made.strategy;
+	record->summary = made.reason;
+	record->changes = write_changes(&made, pass->arena);
+	record->warnings = write_warnings(pass, &made);
+	pass->must_write_source = true;
+	pass_log(pass, SPAN(""), "planned %s: %.*s",
+		made.strategy == PLAN_PIPELINE ? "the pipeline" : "quick sync",
+		SPAN_ARGS(made.reason));
+	if (made.refusal.data)
+		return steps_refuse(pass, made.refusal, err);
+	if (record->facts.trigger == DEPLOYMENT_TRIGGER_PLAN) {
+		deployment_set_state(record, PIPELINE_DEPLOYMENT_RUNNING, pass->now_ms);
+		end(pass, PIPELINE_DEPLOYMENT_SUCCESS, SPAN(""));
+	}
+	return pass_write(pass, err);
+}
+
+/* ---- stages ---- */
+
+static const struct stage *find_configured(const struct deployment_pass *pass,
+	const struct stage_record *stage)
+{
+	const struct stage *stages = application_stages(pass->bundle.application);
+
+	for (size_t i = 0; i < pass->bundle.application->stages.count; i++) {
+		if (span_equal(stages[i].id, stage->id) && stages[i].kind == stage->kind)
+			return &stages[i];
+	}
+	return NULL;
+}
+
+/* Also for stages that the deployment never came to: their calls may have been made. */
+static bool has_changed_anything(const struct deployment_pass *pass)
+{
+	return pass->calls.count > 0;
+}
+
+static bool rolls_back(const struct deployment_pass *pass)
+{
+	if (!deployment_rollback_stage(&pass->deployment) || !has_changed_anything(pass))
+		return false;
+	return !pass->deployment.facts.is_first ||
+	       !pass->bundle.application->input.keep_failed_first_deploy;
+}
+
+/* After a stage failed or the deployment was cancelled. */
+static void turn_back(struct deployment_pass *pass, struct span reason, bool roll_back)
+{
+	struct deployment_record *record = &pass->deployment;
+	enum pipeline_deployment_state state =
+		is_cancelled(pass) ? PIPELINE_DEPLOYMENT_CANCELLED : PIPELINE_DEPLOYMENT_FAILURE;
+
+	if (!roll_back) {
+		end(pass, state, reason);
+		return;
+	}
+	record->reason = reason;
+	deployment_set_state(record, PIPELINE_DEPLOYMENT_ROLLING_BACK, pass->now_ms);
+	stage_set_state(deployment_rollback_stage(record), PIPELINE_STAGE_RUNNING, pass->now_ms);
+	pass_log(pass, SPAN(""), "rolling back: %.*s", SPAN_ARGS(reason));
+}
+
+static void fail_stage(struct deployment_pass *pass, struct stage_record *stage, struct span reason)
+{
+	stage_set_state(stage, PIPELINE_STAGE_FAILURE, pass->now_ms);
+	stage->reason = reason;
+	pass_log(pass, stage->id, "failed: %.*s", SPAN_ARGS(reason));
+	turn_back(pass,
+		arena_format(pass->arena, "stage %.*s failed: %.*s", SPAN_ARGS(stage->id),
+			SPAN_ARGS(reason)),
+		rolls_back(pass));
+}
+
+static int begin_stage(struct deployment_pass *pass, struct stage_record *stage, struct err *err)
+{
+	const struct stage *configured = find_configured(pass, stage);
+
+	stage_set_state(stage, PIPELINE_STAGE_RUNNING, pass->now_ms);
+	if (stage->kind == STAGE_ECS_TRAFFIC_ROUTING && configured)
+		pass->deployment.facts.canary_percent = configured->options.canary;
+	pass_log(pass, stage->id, "started %s", stage_kind_name(stage->kind));
+	return pass_write(pass, err);
+}
+
+static bool has_timed_out(const struct deployment_pass *pass, const struct stage_record *stage)
+{
+	const struct stage *configured = find_configured(pass, stage);
+	int64_t own_ms = configured ? configured->timeout_ms : 0;
+
+	if (own_ms > 0 && pass->now_ms >= stage->started_ms + own_ms)
+		return true;
+	/* A rollback has the time of a deployment again. */
+	return pass->now_ms >= (stage->kind == STAGE_ROLLBACK ? stage->started_ms
+							      : pass->deployment.facts.started_ms) +
+				       pass->bundle.application->timeout_ms;
+}
+
+static void note_reason(struct deployment_pass *pass, struct stage_record *stage,
+	struct span reason)
+{
+	if (span_equal(stage->reason, reason))
+		return;
+	stage->reason = reason;
+	pass->must_write = true;
+	if (reason.length > 0)
+		pass_log(pass, stage->id, "%.*s", SPAN_ARGS(reason));
+}
+
+/* One step of a stage that runs. *ret_done: the stage is over in a good way. */
+static int run_stage(struct deployment_pass *pass, struct stage_record *stage,
+	struct stage_step *ret_step, struct err *err)
+{
+	const struct stage *configured = find_configured(pass, stage);
+	stage_function run = stage_function_of(stage->kind);
+	int r;
+
+	*ret_step = (struct stage_step){.progress = STAGE_GOES_ON, .reason = SPAN("")};
+	r = run(pass, stage, configured ? &configured->options : NULL, ret_step, err);
+	if (r == -EREMOTEIO) {
+		ret_step->reason = arena_format(pass->arena, "%s: %s", pass->failure.type,
+			pass->failure.message);
+		ret_step->wake_ms = pass->now_ms + PASS_POLL_REMOTE_MS;
+		r = 0;
+	}
+	if (r < 0)
+		return r;
+	if (ret_step->progress == STAGE_GOES_ON) {
+		note_reason(pass, stage, ret_step->reason);
+		pass_again_at(pass,
+			ret_step->wake_ms > 0 ? ret_step->wake_ms : pass->now_ms + pass->poll_ms);
+	}
+	return 0;
+}
+
+static int step_stage(struct deployment_pass *pass, struct stage_record *stage, struct err *err)
+{
+	struct stage_step step;
+	int r;
+
+	if (stage->state == PIPELINE_STAGE_NOT_STARTED)
+		return begin_stage(pass, stage, err);
+	if (has_timed_out(pass, stage)) {
+		fail_stage(pass, stage,
+			arena_format(pass->arena, "Timed out while executing stage %.*s",
+				SPAN_ARGS(stage->id)));
+		return pass_write(pass, err);
+	}
+	r = run_stage(pass, stage, &step, err);
+	if (r < 0)
+		return r;
+	switch (step.progress) {
+	case STAGE_GOES_ON:
+		return pass->must_write || pass->lines.count > 0 ? pass_write(pass, err) : 0;
+	case STAGE_DONE:
+	case STAGE_SKIPS:
+		stage_set_state(stage,
+			step.progress == STAGE_DONE ? PIPELINE_STAGE_SUCCESS
+						    : PIPELINE_STAGE_SKIPPED,
+			pass->now_ms);
+		stage->reason = step.reason;
+		pass_log(pass, stage->id, "%s%s%.*s",
+			step.progress == STAGE_DONE ? "succeeded" : "skipped",
+			step.reason.length > 0 ? ": " : "", SPAN_ARGS(step.reason));
+		break;
+	case STAGE_FAILS: fail_stage(pass, stage, step.reason); break;
+	}
+	return pass_write(pass, err);
+}
+
+/* ---- deployments ---- */
+
+static int step_rollback(struct deployment_pass *pass, struct err *err)
+{
+	struct stage_record *stage = deployment_rollback_stage(&pass->deployment);
+	enum pipeline_deployment_state state =
+		is_cancelled(pass) ? PIPELINE_DEPLOYMENT_CANCELLED : PIPELINE_DEPLOYMENT_FAILURE;
+	struct stage_step step = {.progress = STAGE_FAILS, .reason = SPAN("timed out")};
+	struct span reason = pass->deployment.reason;
+	int r = has_timed_out(pass, stage) ? 0 : run_stage(pass, stage, &step, err);
+
+	if (r < 0)
+		return r;
+	if (step.progress == STAGE_GOES_ON)
+		return pass->must_write || pass->lines.count > 0 ? pass_write(pass, err) : 0;
+	stage->reason = step.reason;
+	if (step.progress == STAGE_FAILS) {
+		stage_set_state(stage, PIPELINE_STAGE_FAILURE, pass->now_ms);
+		reason = arena_format(pass->arena, "%.*s; the rollback failed: %.*s",
+			SPAN_ARGS(reason), SPAN_ARGS(step.reason));
+		pass_log(pass, stage->id, "failed: %.*s", SPAN_ARGS(step.reason));
+	} else {
+		stage_set_state(stage, PIPELINE_STAGE_SUCCESS, pass->now_ms);
+		pass_log(pass, stage->id, "succeeded");
+		if (pass->deployment.facts.is_first)
+			reason = arena_format(pass->arena,
+				"%.*s; first deployment, nothing to roll back to",
+				SPAN_ARGS(reason));
+	}
+	end(pass, state, reason);
+	return pass_write(pass, err);
+}
+
+static int cancel(struct deployment_pass *pass, struct err *err)
+{
+	struct stage_record *stage = deployment_next_stage(&pass->deployment);
+	bool roll_back = pass->deployment.facts.order == DEPLOYMENT_ORDER_CANCEL_AND_ROLL_BACK &&
+			 rolls_back(pass);
+
+	if (stage) {
+		stage_set_state(stage, PIPELINE_STAGE_CANCELLED, pass->now_ms);
+		pass_log(pass, stage->id, "cancelled");
+	}
+	turn_back(pass, SPAN("cancelled by a user"), roll_back);
+	return pass_write(pass, err);
+}
+
+static int finish(struct deployment_pass *pass, struct err *err)
+{
+	struct stage_step step = {.reason = SPAN("")};
+	int r = stage_end_ecs(pass, &step, err);
+
+	if (r < 0)
+		return r == -EREMOTEIO ? err_set(err, -EIO, "%s: %s", pass->failure.type,
+						 pass->failure.message)
+				       : r;
+	if (step.progress == STAGE_GOES_ON) {
+		pass_again_at(pass, step.wake_ms > 0 ? step.wake_ms : pass->now_ms + pass->poll_ms);
+		return 0;
+	}
+	end(pass,
+		step.progress == STAGE_DONE ? PIPELINE_DEPLOYMENT_SUCCESS
+					    : PIPELINE_DEPLOYMENT_FAILURE,
+		step.reason);
+	return pass_write(pass, err);
+}
+
+static int begin(struct deployment_pass *pass, struct err *err)
+{
+	deployment_set_state(&pass->deployment, PIPELINE_DEPLOYMENT_RUNNING, pass->now_ms);
+	pass->application_facts.current = pass->deployment.facts.id;
+	pass->put_application = true;
+	return pass_write(pass, err);
+}
+
+int steps_run(struct deployment_pass *pass, struct err *err)
+{
+	struct deployment_record *record = &pass->deployment;
+	struct stage_record *stage;
+
+	if (record->facts.trigger == DEPLOYMENT_TRIGGER_PLAN)
+		return plan(pass, err);
+	if (record->facts.state == PIPELINE_DEPLOYMENT_PENDING)
+		return begin(pass, err);
+	if (record->facts.state == PIPELINE_DEPLOYMENT_ROLLING_BACK)
+		return step_rollback(pass, err);
+	if (is_cancelled(pass))
+		return cancel(pass, err);
+	if (!record->facts.is_planned)
+		return plan(pass, err);
+	stage = deployment_next_stage(record);
+	return stage ? step_stage(pass, stage, err) : finish(pass, err);
+}
