@@ -4,6 +4,7 @@ import os
 import subprocess
 
 from conftest import DEADLINE, slipway_program
+from rest_requests import ask
 
 NETWORK = {"awsvpcConfiguration": {"subnets": ["subnet-1"]}}
 
@@ -69,6 +70,16 @@ class Application:
         result = self.run("deployment", "watch", self.name, str(number), "-o", "json")
         assert result.stdout, result.stderr
         return json.loads(result.stdout)
+
+    def show(self, number):
+        """A deployment as it is now."""
+        result = ask(self.server, "GET", f"/v1/applications/{self.name}/deployments/{number}")
+        assert result.status == 200, result.body
+        return result.json
+
+    def approve(self):
+        result = self.run("deployment", "approve", self.name)
+        assert result.returncode == 0, result.stderr
 
     def log(self, number="latest"):
         result = self.run("deployment", "logs", self.name, str(number))
