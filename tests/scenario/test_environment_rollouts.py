@@ -47,7 +47,7 @@ def test_the_log_has_the_transitions_of_deployments(fleet):
     told = log_of(fleet, bad)
     assert told[0] == ("info", "begins")
     level, message = told[-1]
-    assert level == "warning" and message.startswith("is timed-out and is rolled back: "), told
+    assert level == "warning" and message.startswith("timed out; rolling back: "), told
     assert log_of(fleet, back["deploymentId"])[0] == ("info", "begins")
 
 
@@ -55,8 +55,8 @@ def test_the_log_names_no_rollback_where_none_happens(fleet):
     first = fleet.deploy(fleet.create(fleet.define(1, "exit 1"), timeoutSeconds=3, onFailure="rollback"))
     fleet.wait_for(first, "timed-out")
     told = wait_until(lambda: [message for _, message in log_of(fleet, first)
-                               if message.startswith("is timed-out")], "its end is reported")
-    assert len(told) == 1 and told[0].startswith("is timed-out: "), told
+                               if message.startswith("timed out")], "its end is reported")
+    assert len(told) == 1 and told[0].startswith("timed out: "), told
 
 
 def test_39_40_44_bad_versions_take_one_batch_and_poison_nothing(fleet):

@@ -236,8 +236,7 @@ static void log_move(const struct writing *writing, struct span id)
 	case ENVIRONMENT_DEPLOYMENT_blocked: log_transition(writing, true, id, "is blocked"); break;
 	case ENVIRONMENT_DEPLOYMENT_timed_out:
 		log_transition(writing, true, id,
-			writing->has_rolled_back ? "is timed-out and is rolled back"
-						 : "is timed-out");
+			writing->has_rolled_back ? "timed out; rolling back" : "timed out");
 		break;
 	default: break;
 	}
