@@ -28,7 +28,7 @@ struct registered {
 	const struct aws_service *service;
 	void *context;
 	struct aws_counts *counts; /* a row per operation, and one for those that do not exist */
-	size_t rows;
+	size_t rows, public_rows;  /* rows of internal operations follow */
 };
 
 struct aws_dispatcher {
@@ -91,8 +91,9 @@ void aws_dispatcher_register(struct aws_dispatcher *dispatcher, const struct aws
 		abort(); /* a program with more services must raise the number */
 	registered->service = service;
 	registered->context = context;
-	registered->rows =
+	registered->public_rows =
 		service->shapes ? service->shapes->operation_count : service->operation_count;
+	registered->rows = registered->public_rows + service->internal_operation_count;
 	registered->counts = aws_counts_new(registered->rows + 1);
 	dispatcher->service_count++;
 }
@@ -361,17 +362,17 @@ static struct span shown(struct span text)
 	return text;
 }
 
-static const struct aws_operation *find_operation(const struct aws_service *service,
-	struct span name)
+static const struct aws_operation *find_operation(const struct aws_operation *operations,
+	size_t count, struct span name)
 {
-	size_t low = 0, high = service->operation_count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		int order = span_compare(name, span_of(service->operations[middle].name));
+		int order = span_compare(name, span_of(operations[middle].name));
 
 		if (order == 0)
-			return &service->operations[middle];
+			return &operations[middle];
 		if (order < 0)
 			high = middle;
 		else
@@ -380,14 +381,33 @@ static const struct aws_operation *find_operation(const struct aws_service *serv
 	return NULL;
 }
 
+/* For slipway's own calls only; false: there is none of the name. */
+static bool find_internal(struct call *call)
+{
+	struct aws_request *request = &call->request;
+	const struct aws_service *service = request->service;
+	const struct aws_operation *operation = find_operation(service->internal_operations,
+		service->internal_operation_count, call->name);
+
+	if (!operation || !request->caller->is_internal)
+		return false;
+	request->operation = operation;
+	call->row =
+		call->registered->public_rows + (size_t)(operation - service->internal_operations);
+	return true;
+}
+
 /* An operation that the model knows and the service does not is one that is not built. */
 static int step_find(struct call *call)
 {
 	static const struct aws_operation unbuilt = {.name = "", .mode = AWS_UNBUILT};
 	struct aws_request *request = &call->request;
 	const struct aws_service *service = request->service;
-	const struct aws_operation *operation = find_operation(service, call->name);
+	const struct aws_operation *operation =
+		find_operation(service->operations, service->operation_count, call->name);
 
+	if (find_internal(call))
+		return 0;
 	if (service->shapes)
 		call->shape = shape_find_operation(service->shapes, call->name);
 	request->operation = operation ? operation : &unbuilt;
@@ -672,6 +692,10 @@ void aws_dispatcher_each_count(struct aws_dispatcher *dispatcher,
 		for (size_t row = 0; row <= registered->rows; row++) {
 			if (row == registered->rows)
 				counting.operation = "unknown";
+			else if (row >= registered->public_rows)
+				counting.operation =
+					service->internal_operations[row - registered->public_rows]
+						.name;
 			else if (service->shapes)
 				counting.operation = shape_text(service->shapes,
 					service->shapes->operations[row].name)

@@ -150,8 +150,14 @@ static int run_hello(struct aws_request *request)
 static const struct aws_operation own_operations[] = {
 	{.name = "Hello", .mode = AWS_READ, .run = run_hello},
 };
-static const struct aws_service own_service = {
-	.name = "slipway", .operations = own_operations, .operation_count = 1};
+static const struct aws_operation internal_operations[] = {
+	{.name = "Hush", .mode = AWS_READ, .run = run_hello},
+};
+static const struct aws_service own_service = {.name = "slipway",
+	.operations = own_operations,
+	.operation_count = 1,
+	.internal_operations = internal_operations,
+	.internal_operation_count = 1};
 
 /* ---- a dispatcher, and a call that is waited for ---- */
 
@@ -359,6 +365,25 @@ static void finds_services(void **state)
 	assert_string_equal(answer.body, "{\"hello\":1}");
 	dispatch(fixture, &own_service, "Bye", &admin, "{}", &answer);
 	assert_string_equal(answer.type, "UnknownOperationException");
+	fixture_free(fixture);
+}
+
+/* For aws_call(): to all others they are names that no operation has. */
+static void internal_operations_are_for_internal_callers(void **state)
+{
+	struct fixture *fixture = fixture_new(true);
+	struct aws_caller internal = admin;
+	struct answer answer;
+
+	(void)state;
+	internal.is_internal = true;
+	fixture_start(fixture);
+	dispatch(fixture, &own_service, "Hush", &admin, "{}", &answer);
+	assert_string_equal(answer.type, "UnknownOperationException");
+	dispatch(fixture, &own_service, "Hush", &internal, "{}", &answer);
+	assert_string_equal(answer.body, "{\"hello\":1}");
+	dispatch(fixture, &own_service, "Hello", &internal, "{}", &answer);
+	assert_string_equal(answer.body, "{\"hello\":1}");
 	fixture_free(fixture);
 }
 
@@ -688,6 +713,7 @@ static void results_are_counted(void **state)
 {
 	struct fixture *fixture = fixture_new(true);
 	_buffer_ struct buffer counts = {0};
+	struct aws_caller internal = admin;
 	struct answer answer;
 
 	(void)state;
@@ -700,13 +726,16 @@ static void results_are_counted(void **state)
 	call(fixture, "Nothing", "{}", &answer);
 	call(fixture, "NothingElse", "{}", &answer);
 	dispatch(fixture, &own_service, "Hello", &admin, "{}", &answer);
+	internal.is_internal = true;
+	dispatch(fixture, &own_service, "Hush", &internal, "{}", &answer);
 	aws_dispatcher_each_count(fixture->dispatcher, write_count, &counts);
 	assert_string_equal(counts.data, "ecs CreateCluster success 1\n"
 					 "ecs CreateCluster ClientException 1\n"
 					 "ecs ListClusters success 2\n"
 					 "ecs RunTask UnsupportedFeatureException 1\n"
 					 "ecs unknown UnknownOperationException 2\n"
-					 "slipway Hello success 1\n");
+					 "slipway Hello success 1\n"
+					 "slipway Hush success 1\n");
 	fixture_free(fixture);
 }
 
@@ -766,6 +795,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_are_seen_by_reads),
 		cmocka_unit_test(finds_services),
+		cmocka_unit_test(internal_operations_are_for_internal_callers),
 		cmocka_unit_test(refuses_what_it_does_not_do),
 		cmocka_unit_test(too_long_a_body_is_refused),
 		cmocka_unit_test(policies_are_asked_before_anything_is_looked_at),

@@ -98,6 +98,10 @@ struct aws_service {
 	const struct shape_service *shapes;
 	const struct aws_operation *operations; /* sorted by name */
 	size_t operation_count;
+	/* Operations for slipway's own calls (aws_call), sorted by name. From the wire they do not exist. They have no
+	 * shape: they check their input themselves. */
+	const struct aws_operation *internal_operations;
+	size_t internal_operation_count;
 	/* The name this service gives to input that breaks a rule: "InvalidParameterException". */
 	const char *invalid_input;
 	const struct aws_spelling *spelling; /* NULL: as ECS, in camelCase */

@@ -4,6 +4,7 @@
 #include "ecs/definition/task_definition.h"
 #include "ecs/ecs.h"
 #include "ecs/instance/agent.h"
+#include "ecs/internal_operations.h"
 #include "ecs/record/account_setting.h"
 #include "ecs/record/attribute.h"
 #include "ecs/record/capacity_provider.h"
@@ -267,6 +268,8 @@ const struct aws_service ecs_service = {
 	.shapes = &shape_ecs,
 	.operations = operations,
 	.operation_count = LENGTH(operations),
+	.internal_operations = ecs_internal_operations,
+	.internal_operation_count = ECS_INTERNAL_OPERATION_COUNT,
 	.invalid_input = "InvalidParameterException",
 };
 

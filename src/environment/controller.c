@@ -515,6 +515,12 @@ static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *er
 		env_instances_claimed(pass->instances, &pass->input, pass->claim.epoch);
 		caught_up = false;
 	}
+	if (code == 0)
+		code = manager_step_reservation(pass, &changed, err);
+	if (code == -ESTALE || changed) {
+		*ret_more = changed;
+		return 0;
+	}
 	if (code == 0 && !waits_for_long(pass, seen, &blind) && seen < 0)
 		return err_set(err, seen, "%s", blind.message);
 	if (code == 0 && !caught_up && pass->cause.length == 0) {

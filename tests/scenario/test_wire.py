@@ -55,6 +55,16 @@ def test_unknown_operations(slipway, operation):
     assert len(answer.json["message"]) < 400
 
 
+@pytest.mark.parametrize("operation", ["ChoosePreemptedTasks", "DeleteReservation", "PutReservation"])
+def test_internal_operations_do_not_exist_for_clients(slipway, operation):
+    answer = send(slipway, operation, {
+        "cluster": "default", "group": "env:fleet", "containerInstance": "i",
+        "taskDefinition": "arn:aws:ecs:us-east-1:123456789012:task-definition/a:1"})
+    assert answer.status == 400
+    assert answer.json == {"__type": "UnknownOperationException",
+                           "message": f"ecs has no operation '{operation}'."}
+
+
 @pytest.mark.parametrize("headers", [
     {}, {"X-Amz-Target": "ListClusters"}, {"X-Amz-Target": "Weather.ListClusters"},
     {"X-Amz-Target": f"{TARGET}ListClusters"}, {"X-Amz-Target": f"{TARGET.lower()}.ListClusters"},

@@ -7,7 +7,7 @@
 #include "environment/decide/deployment_step.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/derived.h"
-#include "environment/model/reserving.h"
+#include "environment/model/reservation.h"
 
 #define ADOPTED_MAX 1000 /* in one transaction */
 
@@ -161,6 +161,19 @@ static int write_adopt(const struct deployment_scope *scope, const struct writin
 	return 0;
 }
 
+/* With the step that requires it: so the next pass puts it. */
+static void record_reservation(const struct deployment_scope *scope)
+{
+	struct arena *arena = store_transaction_arena(scope->transaction);
+	const struct store_object *target =
+		store_get(store_head(scope->transaction), &environment_version_kind,
+			environment_child_key(arena, scope->environment, scope->facts->target));
+
+	if (scope->facts->reserved.length == 0)
+		scope->facts->reserved = environment_wanted_reservation(arena, scope->environment,
+			scope->facts, target ? environment_version_facts(target) : NULL);
+}
+
 static int write_step(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct writing *writing = context;
@@ -198,10 +211,9 @@ static int write_step(struct store_transaction *transaction, void *context, stru
 	case DEPLOYMENT_STEP_ADOPT: return write_adopt(&scope, writing, err);
 	}
 	environment_derive(transaction, writing->pass->input.bug, now->key, &facts);
-	if (code == 0)
-		code = environment_reserve(transaction, now->key, &facts, scope.now_ms, err);
 	if (code < 0)
 		return code;
+	record_reservation(&scope);
 	return environment_put(transaction, &environment_kind, now->key, now->api, &facts,
 		now->revision, err);
 }

@@ -1,7 +1,6 @@
 /* Deletes placements of instances that are gone, and all records of an environment, a thousand in one transaction. */
 #include "base/memory.h"
 #include "environment/act/pass.h"
-#include "environment/model/reserving.h"
 
 #define DELETES_MAX 1000 /* objects in one transaction */
 
@@ -81,9 +80,6 @@ static int write_delete(struct store_transaction *transaction, void *context, st
 	for (size_t i = 0; code == 0 && i < LENGTH(kinds); i++)
 		code = delete_parts(transaction, kinds[i], prefix, &count, err);
 	deleting->more = count == DELETES_MAX;
-	if (code == 0 && !deleting->more)
-		code = environment_unreserve(transaction,
-			environment_facts(pass->input.environment), err);
 	if (code < 0 || deleting->more)
 		return code;
 	code = store_delete(transaction, &environment_kind, pass->input.environment->key, STORE_ANY,

@@ -56,6 +56,8 @@ int manager_step_deployments(struct manager_pass *pass, const struct deployment_
 	bool *ret_changed, struct err *err);
 /* start_stop.c: the next actions on instances; *ret_more: there is more. */
 int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err);
+/* reservation.c: the next step towards its reservation; *ret_changed as above. -ESTALE: try again soon. */
+int manager_step_reservation(struct manager_pass *pass, bool *ret_changed, struct err *err);
 /* forget.c: deletes the records of an environment; *ret_more: there is more. */
 int manager_delete(struct manager_pass *pass, bool *ret_more, struct err *err);
 /* Deletes placements of instances that are gone. */

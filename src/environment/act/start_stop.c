@@ -11,8 +11,6 @@
 #include "base/memory.h"
 #include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
-#include "ecs/placement/preemption.h"
-#include "ecs/record/name.h"
 #include "environment/act/pass.h"
 #include "environment/decide/instance_action.h"
 #include "environment/model/matching.h"
@@ -375,28 +373,46 @@ static bool is_any_done(const struct acting *acting)
 	return false;
 }
 
-/* Tasks that are stopped to make room for one of a higher priority; the reservation limits the choice. They are written
- * with the refusal before the stop: after a crash the start is refused again, and the same tasks are stopped. */
-static void choose_leaving(struct acting *acting)
+static int ask_preempted(struct acting *acting, struct act *act, struct err *err)
 {
 	struct manager_pass *pass = acting->pass;
-	struct span reservation = environment_facts(pass->input.environment)->reserved;
-	_view_ struct store_view *view = NULL;
+	struct arena *arena = pass->arena;
+	struct cluster_ref cluster = act->plan->member->cluster;
+	struct json *request = json_new_object(arena), *answer = NULL;
+	struct aws_call_failure failure;
+	const struct json *tasks;
+	int code;
 
-	for (size_t i = 0; reservation.length > 0 && i < acting->count; i++) {
+	json_set_string(arena, request, "cluster", cluster.cluster);
+	json_set_string(arena, request, "group",
+		environment_group(arena, environment_name_of_key(pass->instances->key)));
+	json_set_string(arena, request, "containerInstance", act->plan->member->id);
+	code = manager_read(pass, cluster, "ChoosePreemptedTasks", request, &answer, &failure, err);
+	if (code < 0)
+		return code;
+	tasks = json_get(answer, "tasks");
+	act->leaving = arena_allocate_array(arena, json_count(tasks) + 1, sizeof(*act->leaving));
+	JSON_EACH_ITEM (tasks, task)
+		act->leaving[act->leaving_count++] = json_text(task);
+	return 0;
+}
+
+/* Tasks that are stopped to make room for one of a higher priority; the reservation limits the choice. They are written
+ * with the refusal before the stop: after a crash the start is refused again, and the same tasks are stopped. */
+static int choose_leaving(struct acting *acting, struct err *err)
+{
+	bool is_reserved = environment_facts(acting->pass->input.environment)->reserved.length > 0;
+	int code = 0;
+
+	for (size_t i = 0; is_reserved && code == 0 && i < acting->count; i++) {
 		struct act *act = &acting->acts[i];
-		struct cluster_ref cluster = act->plan->member->cluster;
 
-		if (!act->refused.data || !act->plan->placement.refused_for_room ||
-			act->plan->version->priority == 0)
-			continue;
-		if (!view)
-			view = store_view_open(pass->manager->config.store);
-		act->leaving_count = preemption_choose(view, reservation,
-			arena_format(pass->arena, "%.*s/%.*s", SPAN_ARGS(cluster.scope),
-				SPAN_ARGS(act->plan->member->id)),
-			pass->input.now_ms, pass->arena, &act->leaving);
+		if (act->refused.data && act->plan->placement.refused_for_room &&
+			!cluster_ref_is_remote(act->plan->member->cluster) &&
+			act->plan->version->priority > 0)
+			code = ask_preempted(acting, act, err);
 	}
+	return code;
 }
 
 static int call_leaving(struct acting *acting, struct err *err)
@@ -472,8 +488,9 @@ int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
 	if (code == 0 && !SEEDED_BUG(pass->input.bug == DAEMON_BUG_CALL_FIRST))
 		code = call_all(acting, err);
 	if (code == 0 && any_refused(acting)) {
-		choose_leaving(acting);
-		code = write_under_claim(acting, write_refusals, err);
+		code = choose_leaving(acting, err);
+		if (code == 0)
+			code = write_under_claim(acting, write_refusals, err);
 		if (code == 0)
 			code = call_leaving(acting, err);
 	}

@@ -7,7 +7,6 @@
 #include "environment/model/environment_type.h"
 #include "environment/model/fail.h"
 #include "environment/model/quarantine_guard.h"
-#include "environment/model/reserving.h"
 #include "environment/model/token.h"
 #include "environment/model/version_builder.h"
 
@@ -80,10 +79,8 @@ int environment_save(struct aws_request *request, const struct store_object *env
 {
 	facts->updated_ms = request->now_ms;
 	environment_derive(request->transaction, bug_of(request), environment->key, facts);
-	if (environment_reserve(request->transaction, environment->key, facts, request->now_ms,
-		    &request->err) < 0 ||
-		environment_put(request->transaction, &environment_kind, environment->key,
-			environment->api, facts, environment->revision, &request->err) < 0)
+	if (environment_put(request->transaction, &environment_kind, environment->key,
+		    environment->api, facts, environment->revision, &request->err) < 0)
 		return aws_fail_store(request);
 	return 0;
 }

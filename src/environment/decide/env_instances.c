@@ -84,6 +84,14 @@ void env_instances_count(struct instances *instances, struct environment_counts 
 	lock_release(&instances->lock);
 }
 
+void env_instances_note_reservation(struct instances *instances, struct span version,
+	uint64_t epoch)
+{
+	snprintf(instances->reserved_for, sizeof(instances->reserved_for), "%.*s",
+		SPAN_ARGS(version));
+	instances->reserved_epoch = epoch;
+}
+
 /* ---- running tasks by task definition ---- */
 
 size_t env_instances_list_running(struct instances *instances, struct arena *arena,

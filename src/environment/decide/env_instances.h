@@ -101,6 +101,9 @@ struct instances {
 	int64_t progress_ms; /* when the deployment's progress was written last; steady time */
 	struct recorded_moment began, canary_began; /* the deployment, and its canary */
 	int64_t canary_written_ms; /* since when the canary is healthy, as this server recorded it; 0: another server did */
+	/* The version for which the reservation was put, under the claim of this epoch. */
+	char reserved_for[ID_UUID_SIZE];
+	uint64_t reserved_epoch;
 	bool is_inspected; /* everything, at least once since the target changed */
 	bool is_blind;     /* the state of the target's cluster was stale in the last pass */
 	int64_t waits_ms; /* since when too little is known of its instances to decide (steady); 0: enough is known */
@@ -139,6 +142,14 @@ static inline size_t env_instances_failing(const struct instances *instances)
 	       instances->trouble_counts[INSTANCE_FAILURE_LAUNCHING];
 }
 
+static inline struct span env_instances_reserved_for(const struct instances *instances,
+	uint64_t epoch)
+{
+	return instances->reserved_epoch == epoch ? span_of(instances->reserved_for) : SPAN("");
+}
+
+void env_instances_note_reservation(struct instances *instances, struct span version,
+	uint64_t epoch);
 struct instances *env_instances_new(struct span key, struct subscriptions *subscriptions);
 void env_instances_free(struct instances *instances);
 
