@@ -1,8 +1,8 @@
 /* The orders of users for applications and deployments that exist. */
+#include "base/memory.h"
+#include "delivery/approval.h"
 #include "pipeline/api.h"
-#include "pipeline/bundle.h"
 #include "pipeline/deployments.h"
-#include "pipeline/source.h"
 
 struct changing {
 	struct deployment_record record;
@@ -56,98 +56,58 @@ static int require_waiting(struct aws_request *request, const struct changing *c
 
 /* ---- approvals ---- */
 
-static int read_options(struct aws_request *request, const struct changing *changing,
-	const struct stage_options **ret_options)
+static int fail_vote(struct aws_request *request, const struct changing *changing, int code)
 {
-	struct deployment_source source;
-	struct bundle bundle;
-	const struct stage *stages;
+	static const struct {
+		int code;
+		const char *type;
+	} types[] = {{-EACCES, "AccessDeniedException"}, {-ESTALE, "ResourceInUseException"},
+		{-ETIMEDOUT, "ResourceInUseException"}, {-EALREADY, "ResourceInUseException"},
+		{-E2BIG, "InvalidParameterException"}};
 
-	*ret_options = NULL;
-	if (deployment_source_read(request->view, changing->record.key, request->arena, &source,
-		    &request->err) < 0 ||
-		bundle_load(source.files, source.application_file, request->arena, &bundle,
-			&request->err) < 0)
-		return aws_fail_store(request);
-	stages = application_stages(bundle.application);
-	for (size_t i = 0; i < bundle.application->stages.count; i++) {
-		if (span_equal(stages[i].id, changing->stage->id))
-			*ret_options = &stages[i].options;
+	for (size_t i = 0; i < LENGTH(types); i++) {
+		if (code == types[i].code)
+			return api_fail(request, types[i].type, "deployment",
+				changing->record.facts.id, "stage %.*s: %s",
+				SPAN_ARGS(changing->stage->id), request->err.message);
 	}
-	return 0;
+	return aws_fail_store(request);
 }
 
-static int require_approver(struct aws_request *request, const struct changing *changing)
+static int add_vote(struct aws_request *request, bool approves)
 {
-	const struct stage_options *options;
-	struct span user = request->caller->user;
+	struct span comment = json_get_text(request->input, "comment"),
+		    digest = json_get_text(request->input, "digest");
+	struct approval_vote vote = {.user = request->caller->user,
+		.comment = comment.data ? comment : SPAN(""),
+		.at_ms = request->now_ms,
+		.approves = approves};
+	struct changing changing;
+	struct approval approval;
+	int code;
 
-	if (read_options(request, changing, &options) < 0)
+	if (open_deployment(request, &changing) < 0 ||
+		require_waiting(request, &changing, STAGE_WAIT_APPROVAL,
+			"no stage waits for an approval") < 0)
 		return -EPERM;
-	if (!options || options->approvers.count == 0)
-		return 0;
-	for (size_t i = 0; i < options->approvers.count; i++) {
-		if (span_equal(((struct span *)options->approvers.items)[i], user))
-			return 0;
-	}
-	return api_fail(request, "AccessDeniedException", "deployment", changing->record.facts.id,
-		"user \"%.*s\" is not among the approvers of stage %.*s", SPAN_ARGS(user),
-		SPAN_ARGS(changing->stage->id));
-}
-
-/* The same user counts once. */
-static const struct json *add_approval(struct aws_request *request, const struct json *details)
-{
-	struct json *changed = details ? json_copy_object(request->arena, details)
-				       : json_new_object(request->arena),
-		    *approvals = json_new_array(request->arena),
-		    *approval = json_new_object(request->arena);
-	struct span user = request->caller->user,
-		    comment = json_get_text(request->input, "comment");
-
-	JSON_EACH_ITEM (json_get(details, "approvals"), other) {
-		if (span_equal(json_get_text(other, "user"), user))
-			return details;
-		json_append(request->arena, approvals, other);
-	}
-	json_set_string(request->arena, approval, "user", user);
-	json_set_time(request->arena, approval, "time", request->now_ms);
-	if (comment.length > 0)
-		json_set_string(request->arena, approval, "comment", comment);
-	json_append(request->arena, approvals, approval);
-	json_set(request->arena, changed, "approvals", approvals);
-	return changed;
+	code = approval_read(changing.stage->details, request->arena, &approval, &request->err);
+	if (code >= 0)
+		code = approval_add_vote(&approval, &vote, digest.data ? digest : SPAN(""),
+			request->arena, &request->err);
+	if (code < 0)
+		return fail_vote(request, &changing, code);
+	changing.stage->details = approval_write(&approval, request->arena);
+	return save(request, &changing);
 }
 
 int api_approve(struct aws_request *request)
 {
-	struct changing changing;
-
-	if (open_deployment(request, &changing) < 0 ||
-		require_waiting(request, &changing, STAGE_WAIT_APPROVAL,
-			"no stage waits for an approval") < 0 ||
-		require_approver(request, &changing) < 0)
-		return -EPERM;
-	changing.stage->details = add_approval(request, changing.stage->details);
-	return save(request, &changing);
+	return add_vote(request, true);
 }
 
 int api_reject(struct aws_request *request)
 {
-	struct changing changing;
-	struct json *details;
-
-	if (open_deployment(request, &changing) < 0 ||
-		require_waiting(request, &changing, STAGE_WAIT_APPROVAL,
-			"no stage waits for an approval") < 0 ||
-		require_approver(request, &changing) < 0)
-		return -EPERM;
-	details = changing.stage->details
-			  ? json_copy_object(request->arena, changing.stage->details)
-			  : json_new_object(request->arena);
-	json_set_string(request->arena, details, "rejectedBy", request->caller->user);
-	changing.stage->details = details;
-	return save(request, &changing);
+	return add_vote(request, false);
 }
 
 /* ---- stages and deployments ---- */

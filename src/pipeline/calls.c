@@ -37,7 +37,7 @@ const struct journalled_call *calls_find_done(const struct deployment_pass *pass
 		const struct journal_record *record = &calls[i - 1].record;
 
 		if (record->result == JOURNAL_DONE && span_is(record->operation, operation) &&
-			(role.length == 0 || span_equal(record->role, role)))
+			(!role.data || span_equal(record->role, role)))
 			return &calls[i - 1];
 	}
 	return NULL;
@@ -108,6 +108,19 @@ static int put_intent(struct store_transaction *transaction, void *context, stru
 	return put_record(transaction, sending->entry, err);
 }
 
+/* "service.serviceArn", "tasks.taskArn": of a list the first item. */
+static const struct json *value_at(const struct json *value, struct span path)
+{
+	struct span name;
+
+	while (span_next_part(&path, '.', &name)) {
+		if (json_is(value, JSON_ARRAY))
+			value = json_item(value, 0);
+		value = json_get_span(value, name);
+	}
+	return value;
+}
+
 static struct span answer_of(const struct sending *sending)
 {
 	const struct pending_call *call = sending->call;
@@ -116,7 +129,7 @@ static struct span answer_of(const struct sending *sending)
 
 	if (!call->answer_path)
 		return SPAN("");
-	text = json_text(json_path(answer, call->answer_path));
+	text = json_text(value_at(answer, span_of(call->answer_path)));
 	return text.data ? text : SPAN("");
 }
 

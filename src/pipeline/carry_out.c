@@ -9,6 +9,7 @@
 
 #define TAG_APPLICATION "slipway:application"
 #define TAG_DEPLOYMENT "slipway:deployment"
+#define TAG_STAGE "slipway:stage" /* of a definition that belongs to one stage */
 #define LOST_DEFINITIONS_MAX 20
 #define RETRIES_MAX 5 /* of a call that the endpoint refused because it is busy */
 #define WHOLE 100
@@ -650,31 +651,32 @@ int carry_out_calls(struct deployment_pass *pass, const struct observed *observe
 
 /* ---- the definition and the service ---- */
 
-static bool has_our_tag(const struct deployment_pass *pass, const struct json *tags)
+static struct span tag_of(const struct json *tags, const char *key)
 {
 	JSON_EACH_ITEM (tags, tag) {
-		if (span_is(json_get_text(tag, "key"), TAG_DEPLOYMENT))
-			return span_equal(json_get_text(tag, "value"), pass->deployment.facts.id);
+		if (span_is(json_get_text(tag, "key"), key))
+			return json_get_text(tag, "value");
 	}
-	return false;
+	return SPAN("");
 }
 
-/* RegisterTaskDefinition has no client token: a definition whose answer was lost is found by its tag. */
-static int find_lost_definition(struct carrying *carrying, struct journalled_call *call,
-	bool *ret_found)
+/* RegisterTaskDefinition has no client token: a definition whose answer was lost is found by its tags. */
+static int find_lost_definition(struct carrying *carrying, struct span family,
+	struct journalled_call *call, bool *ret_found)
 {
 	struct deployment_pass *pass = carrying->pass;
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
 	const struct json *arns;
 	int r;
 
-	json_set_string(pass->arena, request, "familyPrefix", pass->bundle.task.family);
+	json_set_string(pass->arena, request, "familyPrefix", family);
 	json_set_string(pass->arena, request, "sort", SPAN("DESC"));
 	json_set_integer(pass->arena, request, "maxResults", LOST_DEFINITIONS_MAX);
 	r = pass_read(pass, ECS, "ListTaskDefinitions", request, &answer, carrying->err);
 	arns = json_get(answer, "taskDefinitionArns");
 	JSON_EACH_ITEM (arns, arn) {
 		struct json *include = json_new_array(pass->arena);
+		const struct json *tags;
 
 		json_append(pass->arena, include, json_new_string(pass->arena, SPAN("TAGS")));
 		request = json_new_object(pass->arena);
@@ -683,7 +685,9 @@ static int find_lost_definition(struct carrying *carrying, struct journalled_cal
 		r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, carrying->err);
 		if (r < 0)
 			return r;
-		if (!has_our_tag(pass, json_get(answer, "tags")))
+		tags = json_get(answer, "tags");
+		if (!span_equal(tag_of(tags, TAG_DEPLOYMENT), pass->deployment.facts.id) ||
+			!span_equal(tag_of(tags, TAG_STAGE), call->record.role))
 			continue;
 		call->record.result = JOURNAL_DONE;
 		call->record.answer = json_text(arn);
@@ -693,13 +697,15 @@ static int find_lost_definition(struct carrying *carrying, struct journalled_cal
 	return r;
 }
 
-static int register_definition(struct carrying *carrying, enum carried *ret_carried)
+/* role: the stage that alone uses the definition; "": that of the application. */
+static int register_definition(struct carrying *carrying, const struct task_file *task,
+	struct span role, enum carried *ret_carried)
 {
 	struct deployment_pass *pass = carrying->pass;
 	struct journalled_call *calls = pass->calls.items;
 	struct pending_call call = {.service = ECS,
 		.operation = "RegisterTaskDefinition",
-		.role = SPAN(""),
+		.role = role,
 		.target = SPAN(""),
 		.answer_path = "taskDefinition.taskDefinitionArn",
 		.attributes = SPAN("")};
@@ -710,17 +716,40 @@ static int register_definition(struct carrying *carrying, enum carried *ret_carr
 		int r;
 
 		if (!span_is(record->operation, call.operation) ||
+			!span_equal(record->role, role) ||
 			(record->result != JOURNAL_SENT && record->result != JOURNAL_UNKNOWN))
 			continue;
-		r = find_lost_definition(carrying, &calls[i], &found);
+		r = find_lost_definition(carrying, task->family, &calls[i], &found);
 		if (r < 0 || found) {
 			*ret_carried = CARRIED_DONE;
 			return r;
 		}
 	}
-	call.request = json_copy_object(pass->arena, pass->bundle.task.request);
-	set_tags(pass, call.request, json_get(pass->bundle.task.request, "tags"));
+	call.request = json_copy_object(pass->arena, task->request);
+	set_tags(pass, call.request, json_get(task->request, "tags"));
+	if (role.length > 0) {
+		struct json *tags = json_new_array(pass->arena);
+
+		JSON_EACH_ITEM (json_get(call.request, "tags"), tag)
+			json_append(pass->arena, tags, tag);
+		add_tag(pass->arena, tags, TAG_STAGE, role);
+		json_set(pass->arena, call.request, "tags", tags);
+	}
 	return send(carrying, &call, ret_carried);
+}
+
+int carry_out_definition(struct deployment_pass *pass, struct span stage,
+	const struct task_file *task, struct span role, enum carried *ret_carried,
+	struct span *ret_reason, struct err *err)
+{
+	struct carrying carrying = {.pass = pass, .stage = stage, .err = err};
+	int r = 0;
+
+	*ret_carried = CARRIED_DONE;
+	if (!calls_find_done(pass, "RegisterTaskDefinition", role))
+		r = register_definition(&carrying, task, role, ret_carried);
+	*ret_reason = carrying.reason;
+	return r;
 }
 
 /* The number of tasks that the file wants, once per deployment: what others change later stays. */
@@ -743,10 +772,10 @@ int carry_out_service(struct deployment_pass *pass, struct span stage, enum carr
 
 	*ret_carried = CARRIED_DONE;
 	if (!calls_find_done(pass, "RegisterTaskDefinition", SPAN("")))
-		r = register_definition(&carrying, ret_carried);
+		r = register_definition(&carrying, &pass->bundle.task, SPAN(""), ret_carried);
 	if (r >= 0 && *ret_carried == CARRIED_DONE && pass->bundle.has_service &&
 		pass->bundle.service.is_external) {
-		if (!exists && !calls_find_done(pass, "CreateService", SPAN("")))
+		if (!exists && !calls_find_done(pass, "CreateService", SPAN_NONE))
 			r = create_service(&carrying, SET_NEW, wanted_count(pass), WHOLE,
 				ret_carried);
 		else if (exists && must_set_count(&carrying))

@@ -17,6 +17,7 @@ struct engine {
 	struct engine_config config;
 	struct runner *runner;
 	struct delivery_targets *targets;
+	struct jobs *jobs;
 	struct controller *controller;
 	struct controller_handle handle;
 };
@@ -69,6 +70,15 @@ int pass_write(struct deployment_pass *pass, struct err *err)
 	/* The change itself starts the next pass, unless that has a later time. */
 	pass_again_at(pass, pass->now_ms + pass->poll_ms);
 	return claims_write(pass->claims, &pass->claim, put_pass, pass, NULL, err);
+}
+
+int pass_checkpoint(struct deployment_pass *pass, struct err *err)
+{
+	int r = claims_write(pass->claims, &pass->claim, put_pass, pass, NULL, err);
+
+	pass->lines = (struct field_list){0};
+	pass->must_write = false;
+	return r;
 }
 
 int pass_read(struct deployment_pass *pass, const char *service, const char *operation,
@@ -231,6 +241,8 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	_view_ struct store_view *view = store_view_open(call->store);
 	_arena_ struct arena *arena = arena_new(0);
 	struct deployment_pass pass = {.engine = engine,
+		.config = &engine->config,
+		.jobs = engine->jobs,
 		.claims = engine->config.claims,
 		.runner = call->runner,
 		.store = call->store,
@@ -291,6 +303,18 @@ static void claim_freed(void *context, struct span key)
 	controller_handle_leave(&engine->handle);
 }
 
+/* A job of one of its deployments has ended. */
+static void job_ended(void *context, struct span key)
+{
+	struct engine *engine = context;
+	struct controller *controller = controller_handle_enter(&engine->handle);
+
+	if (!controller)
+		return;
+	controller_add(controller, application_of_key(key));
+	controller_handle_leave(&engine->handle);
+}
+
 int engine_start(const struct engine_config *config, struct engine **ret_engine, struct err *err)
 {
 	struct engine *engine = memory_allocate(sizeof(*engine));
@@ -308,9 +332,12 @@ int engine_start(const struct engine_config *config, struct engine **ret_engine,
 	int r;
 
 	engine->config = *config;
+	if (!config->children)
+		engine->config.children = child_system();
 	engine->runner = runner_group_new(config->runner, "applications");
 	targets.runner = controller.runner = engine->runner;
 	engine->targets = delivery_targets_new(&targets);
+	engine->jobs = jobs_new(engine->runner, config->client, job_ended, engine);
 	controller_handle_init(&engine->handle, engine->runner, "applications");
 	r = controller_start(&row, &controller, &engine->controller, err);
 	if (r < 0) {
@@ -331,6 +358,7 @@ void engine_stop(struct engine *engine)
 		claims_unsubscribe(engine->config.claims, engine);
 	controller_handle_close(&engine->handle); /* and stops the controller */
 	runner_stop(engine->runner);
+	jobs_free(engine->jobs);
 	runner_join(engine->runner, NULL);
 	delivery_targets_free(engine->targets);
 	controller_handle_destroy(&engine->handle);

@@ -11,6 +11,10 @@
 #include "aws/targets.h"
 #include "control/claims.h"
 #include "control/controller.h"
+#include "delivery/notice.h"
+#include "io/child.h"
+#include "io/http_client.h"
+#include "pipeline/settings.h"
 
 #define ENGINE_CLAIM_PREFIX "application:"
 
@@ -19,7 +23,10 @@ struct engine_config {
 	struct store *store;
 	struct claims *claims;
 	struct aws_dispatcher *dispatcher;
-	struct aws_targets *targets; /* remote; NULL: none */
+	struct aws_targets *targets;              /* remote; NULL: none */
+	const struct pipeline_settings *settings; /* outlives it; NULL: the defaults */
+	struct http_client *client;               /* of analyses; NULL: they get no metrics */
+	const struct child_operations *children;  /* of scripts; NULL: those of this machine */
 	int (*find_role)(void *context, struct span account, struct span role,
 		const struct aws_policy **ret_policy, struct err *err);
 	void *find_role_context;

@@ -4,6 +4,7 @@
 #ifndef PIPELINE_PASS_H
 #define PIPELINE_PASS_H
 
+#include "delivery/job.h"
 #include "delivery/outcall.h"
 #include "delivery/target.h"
 #include "pipeline/bundle.h"
@@ -24,6 +25,8 @@ struct journalled_call {
 
 struct deployment_pass {
 	struct engine *engine;
+	const struct engine_config *config;
+	struct jobs *jobs;
 	struct claims *claims;
 	struct runner *runner;
 	struct store *store;
@@ -59,6 +62,8 @@ void pass_log(struct deployment_pass *pass, struct span stage, const char *forma
 	__attribute__((format(printf, 3, 4)));
 /* Writes the deployment and its log lines under the claim; the pass ends then. -ESTALE: something has changed. */
 int pass_write(struct deployment_pass *pass, struct err *err);
+/* The same in the middle of a pass, before something begins that must not begin twice. Nothing else is written in it. */
+int pass_checkpoint(struct deployment_pass *pass, struct err *err);
 void pass_again_at(struct deployment_pass *pass, int64_t wall_ms);
 
 /* An operation that only reads. -EREMOTEIO: see pass->failure. */
@@ -76,7 +81,7 @@ int pass_read_pages(struct deployment_pass *pass, const char *service, const cha
 #define ELB "elasticloadbalancing"
 
 int calls_load(struct deployment_pass *pass, struct err *err);
-/* The last call of this operation and role ("" for any) that was done; NULL. */
+/* The last call of this operation and role (SPAN_NONE: any) that was done; NULL. */
 const struct journalled_call *calls_find_done(const struct deployment_pass *pass,
 	const char *operation, struct span role);
 
@@ -139,6 +144,10 @@ enum carried { CARRIED_SENT, CARRIED_DONE, CARRIED_FAILED };
 
 /* Registers the task definition and creates or updates the service. DONE: both are there. FAILED: *ret_reason. */
 int carry_out_service(struct deployment_pass *pass, struct span stage, enum carried *ret_carried,
+	struct span *ret_reason, struct err *err);
+/* Registers a task definition. role: the stage that alone uses it; "": that of the application. */
+int carry_out_definition(struct deployment_pass *pass, struct span stage,
+	const struct task_file *task, struct span role, enum carried *ret_carried,
 	struct span *ret_reason, struct err *err);
 int carry_out_calls(struct deployment_pass *pass, const struct observed *observed,
 	struct span stage, const struct decision *decision, enum carried *ret_carried,

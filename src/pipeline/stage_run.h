@@ -25,6 +25,12 @@ struct stage_step {
 typedef int (*stage_function)(struct deployment_pass *pass, struct stage_record *stage,
 	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
 
+static inline void stage_fail(struct stage_step *step, struct span reason)
+{
+	step->progress = STAGE_FAILS;
+	step->reason = reason;
+}
+
 /* NULL: slipway cannot run stages of that kind. */
 stage_function stage_function_of(enum stage_kind kind);
 
@@ -36,9 +42,54 @@ int stage_hold_share(struct deployment_pass *pass, struct span stage, struct err
 /* Before a deployment succeeds: a canary that no stage deleted. DONE: there is none. */
 int stage_end_ecs(struct deployment_pass *pass, struct stage_step *ret_step, struct err *err);
 
+/* Fills in when a stage that waits for something else is called again, and keeps the canary's share until then. */
+int stage_wait(struct deployment_pass *pass, const struct stage_record *stage,
+	struct stage_step *step, struct err *err);
+
+/* stages_task.c */
+int stage_run_standalone(struct deployment_pass *pass, struct span stage,
+	struct stage_step *ret_step, struct err *err);
+int stage_run_task(struct deployment_pass *pass, struct stage_record *stage,
+	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
+/* When the stage is over: a task that still runs is stopped. */
+int stage_end_task(struct deployment_pass *pass, const struct stage_record *stage, struct err *err);
+
+/* stages_script.c */
+int stage_run_script(struct deployment_pass *pass, struct stage_record *stage,
+	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
+/* The commands onRollback of the stages that have started, the last stage first. */
+int stage_run_rollback_scripts(struct deployment_pass *pass, struct stage_record *rollback,
+	struct stage_step *ret_step, struct err *err);
+
+/* stages_analysis.c */
+int stage_run_analysis(struct deployment_pass *pass, struct stage_record *stage,
+	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
+/* Why the stage cannot be run with these settings; "": it can. */
+struct span stage_check_analysis(const struct deployment_pass *pass,
+	const struct stage_options *options);
+
+/* stages_metrics.c: metrics of the provider METRICS_PROVIDER_OWN */
+bool stage_knows_metric(struct span name);
+const char *stage_metric_names(void);
+int stage_take_own_sample(struct deployment_pass *pass, const struct stage_record *stage,
+	const struct analysis_check *check, struct analysis_sample *ret_sample, struct err *err);
+
+/* Ends the jobs of stages that are over. */
+void stage_end_jobs(struct deployment_pass *pass);
+/* Jobs of a stage: scripts, samples of an analysis. */
+struct span stage_job_key(const struct deployment_pass *pass, struct span stage, size_t number);
+const char *const *stage_environment(const struct deployment_pass *pass, bool is_rollback,
+	const struct field_list *variables, struct arena *arena);
+/* The stage as it stands in the application file; NULL: the planner made it. */
+const struct stage *stage_find_configured(const struct deployment_pass *pass,
+	const struct stage_record *stage);
+
 /* stages_wait.c */
 int stage_run_wait(struct deployment_pass *pass, struct stage_record *stage,
 	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
+/* With the stage's first write, so that users can vote as soon as it runs. */
+void stage_begin_approval(struct deployment_pass *pass, struct stage_record *stage,
+	const struct stage_options *options);
 int stage_run_approval(struct deployment_pass *pass, struct stage_record *stage,
 	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
 

@@ -8,6 +8,9 @@ static const stage_function functions[STAGE_KIND_COUNT] = {
 	[STAGE_ECS_TRAFFIC_ROUTING] = stage_run_ecs,
 	[STAGE_ECS_CANARY_CLEAN] = stage_run_ecs,
 	[STAGE_ROLLBACK] = stage_run_ecs,
+	[STAGE_ECS_RUN_TASK] = stage_run_task,
+	[STAGE_SCRIPT_RUN] = stage_run_script,
+	[STAGE_ANALYSIS] = stage_run_analysis,
 	[STAGE_WAIT] = stage_run_wait,
 	[STAGE_WAIT_APPROVAL] = stage_run_approval,
 };

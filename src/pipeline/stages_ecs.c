@@ -34,80 +34,6 @@ static struct delivery make_delivery(const struct deployment_pass *pass, enum st
 	return delivery;
 }
 
-static void fail_with(struct stage_step *step, struct span reason)
-{
-	step->progress = STAGE_FAILS;
-	step->reason = reason;
-}
-
-/* ---- standalone tasks ---- */
-
-static struct json *run_task_request(const struct deployment_pass *pass)
-{
-	const struct application_input *input = &pass->bundle.application->input;
-	struct arena *arena = pass->arena;
-	struct json *request = json_new_object(arena), *network = json_new_object(arena),
-		    *settings = json_new_object(arena);
-	const struct {
-		const char *member;
-		const struct field_list *list;
-	} lists[] = {{"subnets", &input->subnets}, {"securityGroups", &input->security_groups}};
-
-	json_set_string(arena, request, "cluster", pass->cluster);
-	json_set_string(arena, request, "taskDefinition",
-		calls_find_done(pass, "RegisterTaskDefinition", SPAN(""))->record.answer);
-	json_set_string(arena, request, "launchType", input->launch_type);
-	if (input->subnets.count == 0)
-		return request;
-	for (size_t i = 0; i < LENGTH(lists); i++) {
-		struct json *list = json_new_array(arena);
-
-		for (size_t j = 0; j < lists[i].list->count; j++)
-			json_append(arena, list,
-				json_new_string(arena, ((struct span *)lists[i].list->items)[j]));
-		if (lists[i].list->count > 0)
-			json_set(arena, settings, lists[i].member, list);
-	}
-	if (input->assign_public_ip.length > 0)
-		json_set_string(arena, settings, "assignPublicIp", input->assign_public_ip);
-	json_set(arena, network, "awsvpcConfiguration", settings);
-	json_set(arena, request, "networkConfiguration", network);
-	return request;
-}
-
-static int run_standalone(struct deployment_pass *pass, struct span stage,
-	struct stage_step *ret_step, struct err *err)
-{
-	struct pending_call call = {.service = ECS,
-		.operation = "RunTask",
-		.role = SPAN(""),
-		.target = SPAN(""),
-		.token_member = "clientToken",
-		.attributes = SPAN("")};
-	struct outcall_result result;
-	const struct json *failure;
-	int r;
-
-	ret_step->progress = STAGE_DONE;
-	if (!pass->bundle.application->input.run_standalone_task ||
-		calls_find_done(pass, "RunTask", SPAN("")))
-		return 0;
-	call.request = run_task_request(pass);
-	r = calls_send(pass, stage, &call, &result, err);
-	if (r < 0)
-		return r;
-	failure = json_item(json_get(result.answer, "failures"), 0);
-	if (result.outcome == OUTCALL_REFUSED)
-		fail_with(ret_step,
-			arena_format(pass->arena, "RunTask: %.*s", SPAN_ARGS(result.reason)));
-	else if (failure)
-		fail_with(ret_step, arena_format(pass->arena, "RunTask started no task: %.*s",
-					    SPAN_ARGS(json_get_text(failure, "reason"))));
-	else if (result.outcome == OUTCALL_UNKNOWN)
-		ret_step->progress = STAGE_GOES_ON;
-	return 0;
-}
-
 /* ---- services ---- */
 
 static int carry(struct deployment_pass *pass, const struct observed *observed, struct span stage,
@@ -119,7 +45,7 @@ static int carry(struct deployment_pass *pass, const struct observed *observed, 
 
 	switch (decision->kind) {
 	case DECISION_DONE: ret_step->progress = STAGE_DONE; return 0;
-	case DECISION_FAIL: fail_with(ret_step, decision->reason); return 0;
+	case DECISION_FAIL: stage_fail(ret_step, decision->reason); return 0;
 	case DECISION_WAIT:
 		ret_step->reason = decision->reason;
 		ret_step->wake_ms = decision->wake_ms;
@@ -128,7 +54,7 @@ static int carry(struct deployment_pass *pass, const struct observed *observed, 
 	}
 	r = carry_out_calls(pass, observed, stage, decision, &carried, &reason, err);
 	if (r >= 0 && carried == CARRIED_FAILED)
-		fail_with(ret_step, reason);
+		stage_fail(ret_step, reason);
 	ret_step->wake_ms = pass->again_ms;
 	return r;
 }
@@ -158,7 +84,7 @@ static int delete_first_service(struct deployment_pass *pass, struct span stage,
 	json_set_bool(pass->arena, call.request, "force", true);
 	r = calls_send(pass, stage, &call, &result, err);
 	if (r >= 0 && result.outcome == OUTCALL_REFUSED)
-		fail_with(ret_step, result.reason);
+		stage_fail(ret_step, result.reason);
 	else if (r >= 0 && result.outcome == OUTCALL_UNKNOWN)
 		ret_step->progress = STAGE_GOES_ON;
 	return r;
@@ -201,7 +127,7 @@ int stage_run_ecs(struct deployment_pass *pass, struct stage_record *stage,
 	if (r < 0)
 		return r;
 	if (carried == CARRIED_FAILED) {
-		fail_with(ret_step, reason);
+		stage_fail(ret_step, reason);
 		return 0;
 	}
 	if (carried == CARRIED_SENT) {
@@ -211,7 +137,7 @@ int stage_run_ecs(struct deployment_pass *pass, struct stage_record *stage,
 	if (pass->bundle.has_service)
 		return run_service(pass, stage, options, ret_step, err);
 	if (stage->kind == STAGE_ECS_SYNC)
-		return run_standalone(pass, stage->id, ret_step, err);
+		return stage_run_standalone(pass, stage->id, ret_step, err);
 	ret_step->progress = STAGE_DONE; /* a standalone task is not rolled back */
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "pipeline/difference.h"
 #include "pipeline/stage_run.h"
+#include "pipeline/trigger.h"
 
 /* ---- ends ---- */
 
@@ -19,6 +20,7 @@ static void end(struct deployment_pass *pass, enum pipeline_deployment_state sta
 			stage_set_state(stage, PIPELINE_STAGE_CANCELLED, pass->now_ms);
 	}
 	deployment_set_state(record, state, pass->now_ms);
+	stage_end_jobs(pass);
 	if (reason.length > 0)
 		record->reason = reason;
 	pass_log(pass, SPAN(""), "the deployment has ended: %s%s%.*s",
@@ -133,15 +135,32 @@ static struct live_service live_of(const struct json *before)
 		.has_foreign_canary = json_get_bool(before, "foreignCanary", false)};
 }
 
-static struct span first_missing_function(const struct deployment_pass *pass)
+/* Why a stage cannot be run here; "": it can. */
+static struct span check_stage(const struct deployment_pass *pass, const struct stage_record *stage)
+{
+	const struct stage *configured = stage_find_configured(pass, stage);
+	const struct pipeline_settings *settings = pass->config->settings;
+
+	if (!stage_function_of(stage->kind))
+		return arena_format(pass->arena, "slipway cannot run stages of kind %s yet",
+			stage_kind_name(stage->kind));
+	if (stage->kind == STAGE_SCRIPT_RUN && !(settings && settings->allows_scripts))
+		return SPAN("scripts are off; pipelines.scripts of the server's configuration "
+			    "allows them");
+	return stage->kind == STAGE_ANALYSIS && configured
+		       ? stage_check_analysis(pass, &configured->options)
+		       : SPAN("");
+}
+
+static struct span first_refused_stage(const struct deployment_pass *pass)
 {
 	for (size_t i = 0; i < pass->deployment.stage_count; i++) {
 		const struct stage_record *stage = &pass->deployment.stages[i];
+		struct span reason = check_stage(pass, stage);
 
-		if (!stage_function_of(stage->kind))
-			return arena_format(pass->arena,
-				"stage %.*s: slipway cannot run stages of kind %s yet",
-				SPAN_ARGS(stage->id), stage_kind_name(stage->kind));
+		if (reason.length > 0)
+			return arena_format(pass->arena, "stage %.*s: %.*s", SPAN_ARGS(stage->id),
+				SPAN_ARGS(reason));
 	}
 	return SPAN_NONE;
 }
@@ -174,7 +193,7 @@ static int plan(struct deployment_pass *pass, struct err *err)
 	plan_make(&input, pass->arena, &made);
 	write_stages(pass, &made);
 	if (!made.refusal.data)
-		made.refusal = first_missing_function(pass);
+		made.refusal = first_refused_stage(pass);
 	record->facts.is_planned = true;
 	record->facts.is_first = made.is_first;
 	record->facts.strategy = made.strategy;
@@ -196,7 +215,7 @@ static int plan(struct deployment_pass *pass, struct err *err)
 
 /* ---- stages ---- */
 
-static const struct stage *find_configured(const struct deployment_pass *pass,
+const struct stage *stage_find_configured(const struct deployment_pass *pass,
 	const struct stage_record *stage)
 {
 	const struct stage *stages = application_stages(pass->bundle.application);
@@ -211,6 +230,12 @@ static const struct stage *find_configured(const struct deployment_pass *pass,
 /* Also for stages that the deployment never came to: their calls may have been made. */
 static bool has_changed_anything(const struct deployment_pass *pass)
 {
+	for (size_t i = 0; i < pass->deployment.stage_count; i++) {
+		const struct stage_record *stage = &pass->deployment.stages[i];
+
+		if (stage->kind == STAGE_SCRIPT_RUN && stage->details)
+			return true;
+	}
 	return pass->calls.count > 0;
 }
 
@@ -252,26 +277,43 @@ static void fail_stage(struct deployment_pass *pass, struct stage_record *stage,
 
 static int begin_stage(struct deployment_pass *pass, struct stage_record *stage, struct err *err)
 {
-	const struct stage *configured = find_configured(pass, stage);
+	static const struct field_list none;
+	const struct stage *configured = stage_find_configured(pass, stage);
 
+	stage_end_jobs(pass);
+	if (configured && trigger_skips_stage(&configured->options.skip_on,
+				  pass->deployment.message, &none)) {
+		stage_set_state(stage, PIPELINE_STAGE_SKIPPED, pass->now_ms);
+		stage->reason = SPAN("skipOn applies to the commit");
+		pass_log(pass, stage->id, "skipped: %.*s", SPAN_ARGS(stage->reason));
+		return pass_write(pass, err);
+	}
 	stage_set_state(stage, PIPELINE_STAGE_RUNNING, pass->now_ms);
 	if (stage->kind == STAGE_ECS_TRAFFIC_ROUTING && configured)
 		pass->deployment.facts.canary_percent = configured->options.canary;
+	if (stage->kind == STAGE_WAIT_APPROVAL && configured)
+		stage_begin_approval(pass, stage, &configured->options);
 	pass_log(pass, stage->id, "started %s", stage_kind_name(stage->kind));
 	return pass_write(pass, err);
 }
 
+/* When the time of the stage, or of the deployment, is over. */
+static int64_t timeout_at(const struct deployment_pass *pass, const struct stage_record *stage)
+{
+	const struct stage *configured = stage_find_configured(pass, stage);
+	int64_t own_ms = configured ? configured->timeout_ms : 0;
+	/* A rollback has the time of a deployment again. */
+	int64_t at_ms = (stage->kind == STAGE_ROLLBACK ? stage->started_ms
+						       : pass->deployment.facts.started_ms) +
+			pass->bundle.application->timeout_ms;
+
+	return own_ms > 0 && stage->started_ms + own_ms < at_ms ? stage->started_ms + own_ms
+								: at_ms;
+}
+
 static bool has_timed_out(const struct deployment_pass *pass, const struct stage_record *stage)
 {
-	const struct stage *configured = find_configured(pass, stage);
-	int64_t own_ms = configured ? configured->timeout_ms : 0;
-
-	if (own_ms > 0 && pass->now_ms >= stage->started_ms + own_ms)
-		return true;
-	/* A rollback has the time of a deployment again. */
-	return pass->now_ms >= (stage->kind == STAGE_ROLLBACK ? stage->started_ms
-							      : pass->deployment.facts.started_ms) +
-				       pass->bundle.application->timeout_ms;
+	return pass->now_ms >= timeout_at(pass, stage);
 }
 
 static void note_reason(struct deployment_pass *pass, struct stage_record *stage,
@@ -289,7 +331,7 @@ static void note_reason(struct deployment_pass *pass, struct stage_record *stage
 static int run_stage(struct deployment_pass *pass, struct stage_record *stage,
 	struct stage_step *ret_step, struct err *err)
 {
-	const struct stage *configured = find_configured(pass, stage);
+	const struct stage *configured = stage_find_configured(pass, stage);
 	stage_function run = stage_function_of(stage->kind);
 	int r;
 
@@ -307,7 +349,17 @@ static int run_stage(struct deployment_pass *pass, struct stage_record *stage,
 		note_reason(pass, stage, ret_step->reason);
 		pass_again_at(pass,
 			ret_step->wake_ms > 0 ? ret_step->wake_ms : pass->now_ms + pass->poll_ms);
+		pass_again_at(pass, timeout_at(pass, stage));
 	}
+	return 0;
+}
+
+/* A read that failed at the endpoint is repeated by a later pass. */
+static int retry_read(struct deployment_pass *pass, int code)
+{
+	if (code != -EREMOTEIO)
+		return code;
+	pass_again_at(pass, pass->now_ms + PASS_POLL_REMOTE_MS);
 	return 0;
 }
 
@@ -319,6 +371,9 @@ static int step_stage(struct deployment_pass *pass, struct stage_record *stage, 
 	if (stage->state == PIPELINE_STAGE_NOT_STARTED)
 		return begin_stage(pass, stage, err);
 	if (has_timed_out(pass, stage)) {
+		r = stage_end_task(pass, stage, err);
+		if (r < 0)
+			return retry_read(pass, r);
 		fail_stage(pass, stage,
 			arena_format(pass->arena, "Timed out while executing stage %.*s",
 				SPAN_ARGS(stage->id)));
@@ -357,6 +412,11 @@ static int step_rollback(struct deployment_pass *pass, struct err *err)
 	struct span reason = pass->deployment.reason;
 	int r = has_timed_out(pass, stage) ? 0 : run_stage(pass, stage, &step, err);
 
+	if (r >= 0 && step.progress == STAGE_DONE) {
+		r = stage_run_rollback_scripts(pass, stage, &step, err);
+		if (step.progress == STAGE_GOES_ON)
+			pass_again_at(pass, step.wake_ms);
+	}
 	if (r < 0)
 		return r;
 	if (step.progress == STAGE_GOES_ON)
@@ -385,6 +445,11 @@ static int cancel(struct deployment_pass *pass, struct err *err)
 	bool roll_back = pass->deployment.facts.order == DEPLOYMENT_ORDER_CANCEL_AND_ROLL_BACK &&
 			 rolls_back(pass);
 
+	int r = stage && stage->state == PIPELINE_STAGE_RUNNING ? stage_end_task(pass, stage, err)
+								: 0;
+
+	if (r < 0)
+		return retry_read(pass, r);
 	if (stage) {
 		stage_set_state(stage, PIPELINE_STAGE_CANCELLED, pass->now_ms);
 		pass_log(pass, stage->id, "cancelled");

@@ -25,11 +25,17 @@ int applications_open(struct server *server, struct err *err)
 		.claims = server->claims,
 		.dispatcher = server->dispatcher,
 		.targets = server->targets,
+		.settings = &server->config->pipelines,
 		.find_role = find_role,
 		.find_role_context = server,
 		.report = server_report_controller,
 		.report_context = server};
 
+	int code = http_client_new(&server->analysis_client, err);
+
+	if (code < 0)
+		return err_prefix(err, code, "applications");
+	config.client = server->analysis_client;
 	return engine_start(&config, &server->engine, err);
 }
 
@@ -37,4 +43,5 @@ void applications_close(struct server *server)
 {
 	aws_targets_cancel(server->targets);
 	engine_stop(server->engine);
+	http_client_free(server->analysis_client);
 }

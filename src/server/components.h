@@ -91,8 +91,9 @@ struct server {
 	struct ecs_context ecs;           /* what handlers know; complete when `open` is set */
 	struct elb_context elb;
 	struct daemon_context environments;
-	struct http_client *target_client; /* for the targets; NULL as those: there are none */
-	struct aws_targets *targets;       /* remote ECS */
+	struct http_client *analysis_client; /* for metrics and HTTP checks of applications */
+	struct http_client *target_client;   /* for the targets; NULL as those: there are none */
+	struct aws_targets *targets;         /* remote ECS */
 	struct claims *claims;          /* which server does what, of those that share the store */
 	struct manager *manager;        /* of environments; NULL as the one before: not yet */
 	struct engine *engine;          /* of applications; NULL: not yet */
@@ -175,9 +176,9 @@ void environments_close(struct server *server);
 void environments_write_metrics(struct server *server, struct buffer *out);
 
 /* applications.c */
-void applications_register(struct server *server); /* before rest_register */
+void applications_register(struct server *server);             /* before rest_register */
 int applications_open(struct server *server, struct err *err); /* after environments_open */
-void applications_close(struct server *server);               /* before environments_close */
+void applications_close(struct server *server);                /* before environments_close */
 
 /* dns.c */
 int dns_open(struct server *server, struct err *err); /* when the API listens */

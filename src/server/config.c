@@ -14,6 +14,7 @@
 #include "io/dns_message.h"
 #include "proxy/l4/l4.h"
 #include "runtime/docker/docker.h"
+#include "server/config_metrics.h"
 #include "server/config_targets.h"
 #include "server/config_value.h"
 #include "server/config_webhooks.h"
@@ -130,6 +131,11 @@ static const struct key {
 		"deletion has."},
 	{"secrets", "secrets", VALUE_TEXT, OFFSET(secrets), NULL, 0, 0, "", "DIR",
 		"Folder with one file for each secret that task definitions name in valueFrom."},
+	{"pipelines.scripts", "pipeline-scripts", VALUE_BOOL, OFFSET(pipelines.allows_scripts),
+		NULL, 0, 0, "false", NULL,
+		"Run the commands of applications on this machine, as the user of slipway: "
+		"SCRIPT_RUN stages, and commands of ANALYSIS stages. Every user that may sync an "
+		"application may then run commands."},
 	{"stopTasksOnExit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL, 0,
 		0, "false", NULL,
 		"Stop all tasks of this machine when slipway ends. Always so with ephemeral."},
@@ -353,11 +359,12 @@ struct reading {
 
 static int unknown_key(struct reading *reading, struct span name, unsigned line)
 {
-	struct span known[LENGTH(keys) + 2] = {SPAN("targets"), SPAN("webhooks")};
+	struct span known[LENGTH(keys) + 3] = {
+		SPAN("targets"), SPAN("webhooks"), SPAN("metricsProviders")};
 	struct span nearest;
 
 	for (size_t i = 0; i < LENGTH(keys); i++)
-		known[i + 2] = span_of(keys[i].path);
+		known[i + 3] = span_of(keys[i].path);
 	nearest = span_nearest(name, known, LENGTH(known));
 	if (nearest.data)
 		return err_set(reading->err, -EINVAL,
@@ -454,6 +461,9 @@ static int read_section(struct reading *reading, const struct json *section, str
 				reading->arena, reading->err);
 		else if (span_is(path, "webhooks"))
 			code = config_webhooks_read(reading->config, member->value, reading->path,
+				reading->arena, reading->err);
+		else if (span_is(path, "metricsProviders"))
+			code = config_metrics_read(reading->config, member->value, reading->path,
 				reading->arena, reading->err);
 		else if (key)
 			code = read_key(reading, key, path, member->value);
@@ -842,6 +852,7 @@ void server_config_write_yaml(struct buffer *out)
 	}
 	config_list_write_yaml(&config_targets, out);
 	config_list_write_yaml(&config_webhooks, out);
+	config_list_write_yaml(&config_metrics, out);
 }
 
 void server_config_write_markdown(struct buffer *out)
@@ -860,4 +871,5 @@ void server_config_write_markdown(struct buffer *out)
 	}
 	config_list_write_markdown(&config_targets, out);
 	config_list_write_markdown(&config_webhooks, out);
+	config_list_write_markdown(&config_metrics, out);
 }

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "delivery/notice.h"
+#include "pipeline/settings.h"
 
 #define SERVER_REGION_MAX 32
 
@@ -74,7 +75,8 @@ struct server_config {
 	/* Remote ECS; see config_targets.h. */
 	const struct aws_target_settings *targets;
 	size_t target_count;
-	struct webhook_set webhooks; /* see config_webhooks.h */
+	struct webhook_set webhooks;        /* see config_webhooks.h */
+	struct pipeline_settings pipelines; /* see config_metrics.h */
 };
 
 /* Defaults; the strings are literals. */

@@ -141,3 +141,14 @@ def test_errors_name_the_line(application, file, old, new, message):
     assert f"{application.folder}/{file}:" in result.stderr and message in result.stderr, \
         result.stderr
     assert application.run("app", "history", application.name).returncode == 1  # it was not made
+
+
+@pytest.mark.parametrize("stage, message", [
+    (("SCRIPT_RUN", {"run": "touch done"}), "scripts are off"),
+    (("ANALYSIS", {"duration": "1s", "commands": [{"run": "touch done"}]}), "commands are off"),
+])
+def test_scripts_are_off_without_the_configuration(application, stage, message):
+    application.task([{"name": "web", "image": "host", "memory": 32}], mode="bridge")
+    application.pipeline(stage)
+    ended = application.sync()
+    assert ended["state"] == "FAILURE" and message in ended["reason"], ended

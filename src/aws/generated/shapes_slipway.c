@@ -9,12 +9,13 @@
 /* Every text of the table once; TEXT_ is for those that are no C identifier. */
 #define NAMES(WORD_, TEXT_) \
 	WORD_(AUTOMATIC) WORD_(AccessDeniedException) WORD_(Application) \
-	WORD_(ApplicationApproval) WORD_(ApplicationChange) WORD_(ApplicationDeployment) \
-	WORD_(ApplicationDeploymentState) WORD_(ApplicationFile) WORD_(ApplicationLogLine) \
-	WORD_(ApplicationStage) WORD_(ApplicationStageDetails) WORD_(ApplicationStageState) \
-	WORD_(ApproveApplicationStage) WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) \
-	WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(CANCELLED) WORD_(Canary) \
-	WORD_(CanaryProgress) WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
+	WORD_(ApplicationAnalysisCheck) WORD_(ApplicationApproval) WORD_(ApplicationChange) \
+	WORD_(ApplicationDeployment) WORD_(ApplicationDeploymentState) WORD_(ApplicationFile) \
+	WORD_(ApplicationLogLine) WORD_(ApplicationStage) WORD_(ApplicationStageDetails) \
+	WORD_(ApplicationStageState) WORD_(ApproveApplicationStage) \
+	WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) WORD_(Attribute) \
+	WORD_(AwsVpcConfiguration) WORD_(CANCELLED) WORD_(Canary) WORD_(CanaryProgress) \
+	WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
 	WORD_(CancelApplicationDeploymentRequest) WORD_(Counts) WORD_(CreateEnvironment) \
 	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(CreateKey) \
 	WORD_(CreateKeyRequest) WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
@@ -74,20 +75,20 @@
 	WORD_(VersionConflictException) WORD_(accepted) WORD_(accessKeyId) WORD_(account) \
 	WORD_(active) WORD_(activeCount) WORD_(activeDeployment) WORD_(activeVersion) \
 	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(application) \
-	WORD_(applicationFile) WORD_(applications) WORD_(approvals) WORD_(assignPublicIp) \
-	WORD_(attempts) WORD_(attribute) WORD_(attributes) WORD_(autoscaling) \
-	WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) \
-	WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(bytesIn) WORD_(bytesOut) \
-	WORD_(canary) WORD_(cancelRequested) WORD_(canceled) WORD_(changes) WORD_(clientToken) \
-	WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) WORD_(comment) WORD_(commit) \
-	WORD_(completed) WORD_(connectFailures) WORD_(connections) WORD_(container) \
-	WORD_(containerName) WORD_(containerPort) WORD_(content) WORD_(count) WORD_(counters) \
-	WORD_(counts) WORD_(createdAt) WORD_(createdBy) WORD_(current) WORD_(currentState) \
-	WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadlineAt) WORD_(deleting) \
-	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
+	WORD_(applicationFile) WORD_(applications) WORD_(approvers) WORD_(approves) \
+	WORD_(assignPublicIp) WORD_(at) WORD_(attempts) WORD_(attribute) WORD_(attributes) \
+	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) \
+	WORD_(baking) WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(bytesIn) \
+	WORD_(bytesOut) WORD_(canary) WORD_(cancelRequested) WORD_(canceled) WORD_(changes) \
+	WORD_(checks) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) \
+	WORD_(comment) WORD_(commit) WORD_(completed) WORD_(connectFailures) WORD_(connections) \
+	WORD_(container) WORD_(containerName) WORD_(containerPort) WORD_(content) WORD_(count) \
+	WORD_(counters) WORD_(counts) WORD_(createdAt) WORD_(createdBy) WORD_(current) \
+	WORD_(currentState) WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadlineAt) \
+	WORD_(deleting) WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
 	WORD_(deployments) WORD_(description) WORD_(desired) WORD_(desiredCount) \
-	WORD_(desiredStatus) WORD_(details) WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) \
-	WORD_(endedAt) WORD_(entityVersion) WORD_(environment) WORD_(environmentName) \
+	WORD_(desiredStatus) WORD_(details) WORD_(digest) WORD_(domain) WORD_(drainTimeoutSeconds) \
+	WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) WORD_(environment) WORD_(environmentName) \
 	WORD_(environmentType) WORD_(environmentVersion) WORD_(environments) WORD_(events) \
 	WORD_(evictions) WORD_(exitCode) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) \
 	WORD_(failures) WORD_(files) WORD_(follow) WORD_(group) WORD_(groups) WORD_(health) \
@@ -99,35 +100,35 @@
 	WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) WORD_(latest) \
 	WORD_(latestVersion) WORD_(launching) WORD_(lines) WORD_(listeners) WORD_(loadBalancer) \
 	WORD_(maxActivePercent) WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) \
-	WORD_(member) WORD_(message) WORD_(minHealthyPercent) WORD_(missed) WORD_(missedRuns) \
-	WORD_(missing) WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) \
+	WORD_(member) WORD_(message) WORD_(minHealthyPercent) WORD_(minimum) WORD_(missed) \
+	WORD_(missedRuns) WORD_(missing) WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) \
 	WORD_(nextAttemptAt) WORD_(nextRunAt) WORD_(nextToken) WORD_(note) WORD_(number) \
 	WORD_(observedAt) WORD_(onFailure) WORD_(outdated) WORD_(path) WORD_(pending) \
 	WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(planOnly) WORD_(planned) WORD_(policy) \
 	WORD_(previousVersion) WORD_(priority) WORD_(processes) WORD_(protocol) WORD_(proved) \
-	WORD_(reason) WORD_(refused) WORD_(region) WORD_(rejectedBy) WORD_(replace) \
-	WORD_(replaceThenTerminate) WORD_(requestId) WORD_(resets) WORD_(resourceId) \
-	WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) \
-	WORD_(runningTasks) WORD_(runs) WORD_(schedule) WORD_(scheduleState) \
-	WORD_(secretAccessKey) WORD_(securityGroups) WORD_(serviceArn) WORD_(session) \
-	WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(stage) \
-	WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) \
-	WORD_(state) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
-	WORD_(stoppedReason) WORD_(strategy) WORD_(subnets) WORD_(succeeded) WORD_(summary) \
-	WORD_(sync) WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) \
-	WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) \
-	WORD_(terminateTasks) WORD_(text) WORD_(time) TEXT_(timed_out, "timed-out") \
-	WORD_(timeoutSeconds) WORD_(timestamps) TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) \
-	WORD_(trigger) WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
-	WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) WORD_(user) WORD_(value) WORD_(version) \
-	WORD_(versions) WORD_(warmUpSeconds) WORD_(warnings) WORD_(weight) WORD_(zones)
+	WORD_(reason) WORD_(refused) WORD_(region) WORD_(replace) WORD_(replaceThenTerminate) \
+	WORD_(requestId) WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) \
+	WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(runningTasks) WORD_(runs) \
+	WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) \
+	WORD_(serviceArn) WORD_(session) WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) \
+	WORD_(skipped) WORD_(stage) WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) \
+	WORD_(startedAt) WORD_(startedBy) WORD_(state) WORD_(status) WORD_(statusReason) \
+	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(strategy) \
+	WORD_(subnets) WORD_(succeeded) WORD_(summary) WORD_(sync) WORD_(tail) WORD_(target) \
+	WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) \
+	WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) WORD_(text) \
+	WORD_(time) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
+	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(trigger) WORD_(truncated) \
+	WORD_(type) WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) \
+	WORD_(updatedAt) WORD_(user) WORD_(value) WORD_(verdict) WORD_(version) WORD_(versions) \
+	WORD_(votes) WORD_(warmUpSeconds) WORD_(warnings) WORD_(weight) WORD_(zones)
 
 SHAPE_NAMES(NAMES);
 
 enum {
-	S_AccessDeniedException, S_Application, S_ApplicationApproval, S_ApplicationChange,
-	S_ApplicationDeployment, S_ApplicationDeploymentState, S_ApplicationFile,
-	S_ApplicationLogLine, S_ApplicationStage, S_ApplicationStageDetails,
+	S_AccessDeniedException, S_Application, S_ApplicationAnalysisCheck, S_ApplicationApproval,
+	S_ApplicationChange, S_ApplicationDeployment, S_ApplicationDeploymentState,
+	S_ApplicationFile, S_ApplicationLogLine, S_ApplicationStage, S_ApplicationStageDetails,
 	S_ApplicationStageState, S_ApproveApplicationStageRequest, S_AssignPublicIp, S_Attribute,
 	S_AwsVpcConfiguration, S_Canary, S_CanaryProgress, S_CanaryStatus,
 	S_CancelApplicationDeploymentRequest, S_Counts, S_CreateEnvironmentRequest,
@@ -169,7 +170,8 @@ enum {
 	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
 	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
 	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
-	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_list_of_ApplicationAnalysisCheck, S_list_of_ApplicationApproval,
+	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
 	S_list_of_ApplicationFile_to_64, S_list_of_ApplicationLogLine, S_list_of_ApplicationStage,
 	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
@@ -189,14 +191,15 @@ enum {
 enum {
 	RANGE(M_AccessDeniedException, 3),
 	RANGE(M_Application, 9),
-	RANGE(M_ApplicationApproval, 3),
+	RANGE(M_ApplicationAnalysisCheck, 3),
+	RANGE(M_ApplicationApproval, 4),
 	RANGE(M_ApplicationChange, 3),
 	RANGE(M_ApplicationDeployment, 21),
 	RANGE(M_ApplicationFile, 2),
 	RANGE(M_ApplicationLogLine, 3),
 	RANGE(M_ApplicationStage, 11),
-	RANGE(M_ApplicationStageDetails, 2),
-	RANGE(M_ApproveApplicationStageRequest, 3),
+	RANGE(M_ApplicationStageDetails, 5),
+	RANGE(M_ApproveApplicationStageRequest, 4),
 	RANGE(M_Attribute, 2),
 	RANGE(M_AwsVpcConfiguration, 3),
 	RANGE(M_Canary, 2),
@@ -323,10 +326,15 @@ static const struct shape_member members[] = {
 	MEMBER(succeeded, string, 0),
 	MEMBER(updatedAt, timestamp, REQUIRED),
 	MEMBER(deployments, long, REQUIRED),
+	/* ApplicationAnalysisCheck */
+	MEMBER(name, string, REQUIRED),
+	MEMBER(reason, string, 0),
+	MEMBER(verdict, string, REQUIRED),
 	/* ApplicationApproval */
-	MEMBER(time, timestamp, 0),
+	MEMBER(at, long, REQUIRED),
 	MEMBER(user, string, REQUIRED),
 	MEMBER(comment, string, 0),
+	MEMBER(approves, boolean, REQUIRED),
 	/* ApplicationChange */
 	MEMBER(path, string, REQUIRED),
 	MEMBER(after, string, 0),
@@ -373,11 +381,15 @@ static const struct shape_member members[] = {
 	MEMBER(deadlineAt, timestamp, 0),
 	MEMBER(description, string, 0),
 	/* ApplicationStageDetails */
-	MEMBER(approvals, list_of_ApplicationApproval, 0),
-	MEMBER(rejectedBy, string, 0),
+	MEMBER(votes, list_of_ApplicationApproval, 0),
+	MEMBER(checks, list_of_ApplicationAnalysisCheck, 0),
+	MEMBER(digest, string, 0),
+	MEMBER(minimum, long, 0),
+	MEMBER(approvers, list_of_string, 0),
 	/* ApproveApplicationStageRequest */
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(digest, string, 0),
 	MEMBER(comment, string_to_1000, 0),
 	/* Attribute */
 	MEMBER(name, string, REQUIRED),
@@ -1057,7 +1069,8 @@ static const struct shape_limits limits[] = {
 static const struct shape shapes[] = {
 	[S_AccessDeniedException] = {STRUCTURE(AccessDeniedException), .status = 403, .flags = ERROR},
 	[S_Application] = {STRUCTURE(Application), .required = 5},
-	[S_ApplicationApproval] = {STRUCTURE(ApplicationApproval), .required = 1},
+	[S_ApplicationAnalysisCheck] = {STRUCTURE(ApplicationAnalysisCheck), .required = 2},
+	[S_ApplicationApproval] = {STRUCTURE(ApplicationApproval), .required = 3},
 	[S_ApplicationChange] = {STRUCTURE(ApplicationChange), .required = 1},
 	[S_ApplicationDeployment] = {STRUCTURE(ApplicationDeployment), .required = 8},
 	[S_ApplicationDeploymentState] = {ENUM(ApplicationDeploymentState)},
@@ -1203,6 +1216,7 @@ static const struct shape shapes[] = {
 	[S_integer_from_1_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_1_to_2592000},
 	[S_integer_from_1_to_315360000] = {.type = SHAPE_INTEGER, .limits = L_1_to_315360000},
 	[S_list_of_Application] = {.type = SHAPE_LIST, .element = S_Application},
+	[S_list_of_ApplicationAnalysisCheck] = {.type = SHAPE_LIST, .element = S_ApplicationAnalysisCheck},
 	[S_list_of_ApplicationApproval] = {.type = SHAPE_LIST, .element = S_ApplicationApproval},
 	[S_list_of_ApplicationChange] = {.type = SHAPE_LIST, .element = S_ApplicationChange},
 	[S_list_of_ApplicationDeployment] = {.type = SHAPE_LIST, .element = S_ApplicationDeployment},
