@@ -577,8 +577,8 @@ int naming_suffix(struct span canary_release, struct span *ret_suffix, struct er
 			return err_set(err, -EINVAL,
 				"suffix '%.*s' may have only lower-case letters and digits",
 				SPAN_ARGS(suffix));
-	if (span_is(suffix, RELEASE_TRACK_STABLE) || span_is(suffix, NAMING_FORKED + 1) ||
-		span_is(suffix, NAMING_CANARY + 1) || span_is(suffix, "proxy"))
+	if (span_is(suffix, RELEASE_TRACK_STABLE) || span_is(suffix, &NAMING_FORKED[1]) ||
+		span_is(suffix, &NAMING_CANARY[1]) || span_is(suffix, "proxy"))
 		return err_set(err, -EINVAL, "suffix '%.*s' is reserved; use another one",
 			SPAN_ARGS(suffix));
 	*ret_suffix = suffix;
