@@ -301,8 +301,7 @@ static void test_references(void **state)
 		"{volumes: [{name: v, configMap: {name: %s, items: []}}]}",
 		"{volumes: [{name: v, secret: {secretName: %s}}]}",
 		"{volumes: [{name: v, projected: {sources: [{configMap: {name: %s}}]}}]}",
-		"{volumes: [{name: v, projected: {sources: [{downwardAPI: {}}, {secret: {name: "
-		"%s}}]}}]}",
+		"{volumes: [{projected: {sources: [{downwardAPI: {}}, {secret: {name: %s}}]}}]}",
 		"{volumes: [{name: v, azureFile: {secretName: %s}}]}",
 		"{volumes: [{name: v, cephfs: {secretRef: {name: %s}}}]}",
 		"{volumes: [{name: v, cinder: {secretRef: {name: %s}}}]}",
