@@ -35,7 +35,10 @@ static int make(struct making *making, struct kube_client *client, const struct 
 /* The query parameters of every call that changes an object. */
 static void add_change(struct making *making)
 {
-	kube_query_add(&making->path, "fieldManager", span_of(making->client->field_manager));
+	bool own = making->options && making->options->field_manager;
+
+	kube_query_add(&making->path, "fieldManager",
+		span_of(own ? making->options->field_manager : making->client->field_manager));
 	if (making->options && making->options->dry_run)
 		kube_query_add(&making->path, "dryRun", SPAN("All"));
 }

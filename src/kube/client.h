@@ -139,6 +139,7 @@ struct kube_failure {
 struct kube_options {
 	struct kube_failure *failure;      /* filled when the call fails; or NULL */
 	struct http_client_cancel *cancel; /* with http_client_cancel() of the client's http */
+	const char *field_manager;         /* NULL: the client's */
 	int64_t timeout_ms;                /* 0: the client's */
 	bool dry_run;                      /* dryRun=All: checked, not done */
 	bool impatient; /* a 429 or 503 is answered at once instead of tried again */

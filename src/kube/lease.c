@@ -255,3 +255,8 @@ bool kube_lease_is_held(struct kube_lease *lease)
 	lock_release(&lease->lock);
 	return held;
 }
+
+int64_t kube_lease_margin_ms(const struct kube_lease *lease)
+{
+	return lease->duration_us / MARGIN_PART / 1000;
+}

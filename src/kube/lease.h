@@ -44,5 +44,8 @@ int kube_lease_start(const struct kube_lease_config *config, struct kube_lease *
 void kube_lease_stop(struct kube_lease *lease);
 /* From any thread. */
 bool kube_lease_is_held(struct kube_lease *lease);
+/* The longest time for a write that is sent while the lease is held: it has ended before another program
+ * can take the lease. */
+int64_t kube_lease_margin_ms(const struct kube_lease *lease);
 
 #endif

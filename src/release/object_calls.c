@@ -1,0 +1,212 @@
+/* See object_calls.h. */
+#include "release/object_calls.h"
+
+#include "base/memory.h"
+
+struct object_id object_id_of(const struct json *object, struct span namespace)
+{
+	const struct json *metadata = json_get(object, "metadata");
+	struct span own = json_get_text(metadata, "namespace");
+
+	return (struct object_id){
+		.api_version = json_get_text(object, "apiVersion"),
+		.kind = json_get_text(object, "kind"),
+		.name = json_get_text(metadata, "name"),
+		.namespace = own.length > 0 ? own : namespace,
+	};
+}
+
+int object_target(const struct object_calls *calls, const struct object_id *id,
+	struct kube_target *ret_target, struct err *err)
+{
+	const struct kube_kind *kind = NULL;
+	int r = kube_kind_find(calls->client, id->api_version, id->kind, &kind, err);
+
+	if (r < 0)
+		return r;
+	*ret_target = (struct kube_target){
+		.kind = kind,
+		.namespace = kind->namespaced ? id->namespace : SPAN_NONE,
+		.name = id->name,
+	};
+	return 0;
+}
+
+static struct kube_options make_options(const struct object_calls *calls)
+{
+	return (struct kube_options){
+		.field_manager = calls->field_manager,
+		.cancel = calls->cancel,
+	};
+}
+
+/* A write's options; the last step before it is sent. */
+static int begin_write(const struct object_calls *calls, struct kube_options *ret_options,
+	struct err *err)
+{
+	struct kube_options options = make_options(calls);
+
+	if (calls->lease && !kube_lease_is_held(calls->lease))
+		return err_set(err, -ECANCELED, "the lease is not held");
+	if (calls->lease)
+		options.timeout_ms = kube_lease_margin_ms(calls->lease);
+	*ret_options = options;
+	return 0;
+}
+
+int object_get(const struct object_calls *calls, const struct object_id *id, struct arena *arena,
+	struct json **ret_object, struct err *err)
+{
+	struct kube_options options = make_options(calls);
+	struct kube_target target;
+	int r = object_target(calls, id, &target, err);
+
+	return r < 0 ? r : kube_get(calls->client, &target, &options, arena, ret_object, err);
+}
+
+int object_apply(const struct object_calls *calls, const struct json *object, struct span namespace,
+	struct arena *arena, struct json **ret_object, struct err *err)
+{
+	struct object_id id = object_id_of(object, namespace);
+	struct kube_options options;
+	struct kube_target target;
+	int r = object_target(calls, &id, &target, err);
+
+	if (r == 0)
+		r = begin_write(calls, &options, err);
+	return r < 0 ? r
+		     : kube_apply(calls->client, &target, object, true, &options, arena, ret_object,
+			       err);
+}
+
+int object_update(const struct object_calls *calls, const struct json *object, struct arena *arena,
+	struct json **ret_object, struct err *err)
+{
+	struct object_id id = object_id_of(object, SPAN_NONE);
+	struct kube_options options;
+	struct kube_target target;
+	int r;
+
+	if (json_get_text(json_get(object, "metadata"), "resourceVersion").length == 0)
+		return err_set(err, -EINVAL, "%.*s '%.*s': an update needs a resourceVersion",
+			(int)id.kind.length, id.kind.data ? id.kind.data : "", (int)id.name.length,
+			id.name.data ? id.name.data : "");
+	r = object_target(calls, &id, &target, err);
+	if (r == 0)
+		r = begin_write(calls, &options, err);
+	return r < 0 ? r
+		     : kube_update(calls->client, &target, object, &options, arena, ret_object,
+			       err);
+}
+
+int object_merge(const struct object_calls *calls, const struct object_id *id,
+	const char *subresource, const struct json *patch, struct arena *arena,
+	struct json **ret_object, struct err *err)
+{
+	struct kube_options options;
+	struct kube_target target;
+	int r = object_target(calls, id, &target, err);
+
+	if (r == 0)
+		r = begin_write(calls, &options, err);
+	if (r < 0)
+		return r;
+	target.subresource = subresource;
+	return kube_patch(calls->client, &target, KUBE_PATCH_MERGE, patch, &options, arena,
+		ret_object, err);
+}
+
+int object_create(const struct object_calls *calls, const struct json *object,
+	struct span namespace, struct arena *arena, struct json **ret_object, struct err *err)
+{
+	struct object_id id = object_id_of(object, namespace);
+	struct kube_options options;
+	struct kube_target target;
+	int r = object_target(calls, &id, &target, err);
+
+	if (r == 0)
+		r = begin_write(calls, &options, err);
+	return r < 0 ? r
+		     : kube_create(calls->client, &target, object, &options, arena, ret_object,
+			       err);
+}
+
+int object_delete(const struct object_calls *calls, const struct object_id *id, struct span uid,
+	struct err *err)
+{
+	struct kube_deletion deletion = {.propagation = KUBE_PROPAGATION_BACKGROUND, .uid = uid};
+	struct kube_options options;
+	struct kube_target target;
+	int r = object_target(calls, id, &target, err);
+
+	if (r == 0)
+		r = begin_write(calls, &options, err);
+	if (r == 0)
+		r = kube_delete(calls->client, &target, &deletion, &options, err);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* ---- ownership ---- */
+
+bool object_is_owned(const struct json *object, struct span uid)
+{
+	const struct json *owners = json_get(json_get(object, "metadata"), "ownerReferences");
+
+	JSON_EACH_ITEM (owners, owner)
+		if (span_equal(json_get_text(owner, "uid"), uid))
+			return true;
+	return false;
+}
+
+struct json *object_with_owners(struct arena *arena, const struct json *object,
+	const struct object_owner *owners, size_t count)
+{
+	struct json *copy = json_copy_object(arena, object), *references = json_new_array(arena);
+	const struct json *metadata = json_get(object, "metadata");
+	struct json *changed = json_is(metadata, JSON_OBJECT) ? json_copy_object(arena, metadata)
+							      : json_new_object(arena);
+
+	for (size_t i = 0; i < count; i++) {
+		struct json *reference = json_new_object(arena);
+
+		json_set_string(arena, reference, "apiVersion", owners[i].api_version);
+		json_set_string(arena, reference, "kind", owners[i].kind);
+		json_set_string(arena, reference, "name", owners[i].name);
+		json_set_string(arena, reference, "uid", owners[i].uid);
+		if (owners[i].controller)
+			json_set_bool(arena, reference, "controller", true);
+		json_append(arena, references, reference);
+	}
+	json_set(arena, changed, "ownerReferences", references);
+	json_set(arena, copy, "metadata", changed);
+	return copy;
+}
+
+/* With the uid an apply changes this object only, not one that was created with its name meanwhile. */
+static const struct json *with_uid(struct arena *arena, const struct json *object, struct span uid)
+{
+	struct json *copy = json_copy_object(arena, object);
+	struct json *metadata = json_copy_object(arena, json_get(object, "metadata"));
+
+	json_set_string(arena, metadata, "uid", uid);
+	json_set(arena, copy, "metadata", metadata);
+	return copy;
+}
+
+int object_apply_owned(const struct object_calls *calls, const struct json *object,
+	struct span namespace, struct span owner_uid, struct arena *arena, struct json **ret_object,
+	struct err *err)
+{
+	struct object_id id = object_id_of(object, namespace);
+	struct json *found;
+	int r = object_get(calls, &id, arena, &found, err);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0 && !object_is_owned(found, owner_uid))
+		return err_set(err, -EPERM, "%.*s '%.*s' exists and belongs to others",
+			SPAN_ARGS(id.kind), SPAN_ARGS(id.name));
+	if (r == 0)
+		object = with_uid(arena, object, json_get_text(json_get(found, "metadata"), "uid"));
+	return object_apply(calls, object, namespace, arena, ret_object, err);
+}
