@@ -4,89 +4,11 @@
  * neither belongs to an earlier deployment and is a leftover; every other set has another owner.
  */
 #include "base/memory.h"
-#include "pipeline/pass.h"
+#include "pipeline/describe.h"
 #include "pipeline/share.h"
 
-#define DESCRIBE_TASKS_MAX 100
 #define TTL_MARGIN_MS 2000
-#define LOAD_BALANCERS_MAX 16
 #define WHOLE 100
-#define TAG_APPLICATION "slipway:application"
-
-/* ---- requests ---- */
-
-static struct json *one_text(struct arena *arena, struct span text)
-{
-	struct json *list = json_new_array(arena);
-
-	json_append(arena, list, json_new_string(arena, text));
-	return list;
-}
-
-static struct json *in_cluster(const struct deployment_pass *pass)
-{
-	struct json *request = json_new_object(pass->arena);
-
-	json_set_string(pass->arena, request, "cluster", pass->cluster);
-	return request;
-}
-
-static int describe_service(struct deployment_pass *pass, struct span name,
-	const struct json **ret_service, struct err *err)
-{
-	struct json *request = in_cluster(pass), *answer = NULL;
-	const struct json *service;
-	int r;
-
-	json_set(pass->arena, request, "services", one_text(pass->arena, name));
-	json_set(pass->arena, request, "include", one_text(pass->arena, SPAN("TAGS")));
-	r = pass_read(pass, ECS, "DescribeServices", request, &answer, err);
-	if (r < 0)
-		return r;
-	service = json_item(json_get(answer, "services"), 0);
-	*ret_service =
-		service && !span_is(json_get_text(service, "status"), "INACTIVE") ? service : NULL;
-	return 0;
-}
-
-static int describe_sets(struct deployment_pass *pass, const struct json **ret_sets,
-	struct err *err)
-{
-	struct json *request = in_cluster(pass), *answer = NULL;
-	int r;
-
-	json_set_string(pass->arena, request, "service", pass->bundle.service.name);
-	json_set(pass->arena, request, "include", one_text(pass->arena, SPAN("TAGS")));
-	r = pass_read(pass, ECS, "DescribeTaskSets", request, &answer, err);
-	*ret_sets = json_get(answer, "taskSets");
-	return r;
-}
-
-static int list_tasks(struct deployment_pass *pass, struct span service, const char *status,
-	struct json **ret_tasks, struct err *err)
-{
-	struct json *request = in_cluster(pass), *arns, *tasks = json_new_array(pass->arena);
-	size_t count;
-	int r;
-
-	json_set_string(pass->arena, request, "serviceName", service);
-	json_set_string(pass->arena, request, "desiredStatus", span_of(status));
-	r = pass_read_pages(pass, ECS, "ListTasks", request, "taskArns", "nextToken", &arns, err);
-	count = json_array_count(arns);
-	for (size_t i = 0; i < count && r >= 0; i += DESCRIBE_TASKS_MAX) {
-		struct json *part = json_new_array(pass->arena), *answer = NULL;
-
-		for (size_t j = i; j < count && j < i + DESCRIBE_TASKS_MAX; j++)
-			json_append(pass->arena, part, json_item(arns, j));
-		request = in_cluster(pass);
-		json_set(pass->arena, request, "tasks", part);
-		r = pass_read(pass, ECS, "DescribeTasks", request, &answer, err);
-		JSON_EACH_ITEM (json_get(answer, "tasks"), task)
-			json_append(pass->arena, tasks, task);
-	}
-	*ret_tasks = tasks;
-	return r;
-}
 
 /* ---- before the deployment ---- */
 
@@ -111,16 +33,6 @@ static int read_definition(struct deployment_pass *pass, struct span arn, struct
 	r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, err);
 	json_set(pass->arena, before, "definition", json_get(answer, "taskDefinition"));
 	return r;
-}
-
-static bool is_ours(const struct deployment_pass *pass, const struct json *object)
-{
-	JSON_EACH_ITEM (json_get(object, "tags"), tag) {
-		if (span_is(json_get_text(tag, "key"), TAG_APPLICATION))
-			return span_equal(json_get_text(tag, "value"),
-				application_facts(pass->application)->name);
-	}
-	return false;
 }
 
 int observed_read_before(struct deployment_pass *pass, const struct json **ret_before,
@@ -158,7 +70,7 @@ int observed_read_before(struct deployment_pass *pass, const struct json **ret_b
 	r = describe_service(pass,
 		arena_format(arena, "%.*s-canary", SPAN_ARGS(pass->bundle.service.name)), &canary,
 		err);
-	if (canary && !is_ours(pass, canary))
+	if (canary && !describe_is_ours(pass, canary))
 		json_set_bool(arena, before, "foreignCanary", true);
 	return r < 0 ? r
 		     : read_definition(pass, json_get_text(service, "taskDefinition"), before, err);
@@ -166,55 +78,15 @@ int observed_read_before(struct deployment_pass *pass, const struct json **ret_b
 
 /* ---- tasks ---- */
 
-static bool has_health_check(const struct json *definition)
-{
-	JSON_EACH_ITEM (json_get(definition, "containerDefinitions"), container) {
-		if (json_is(json_get(container, "healthCheck"), JSON_OBJECT))
-			return true;
-	}
-	return false;
-}
-
-/* RUNNING, and HEALTHY if a container has a health check. */
 static bool is_healthy(const struct deployment_pass *pass, enum set_role role,
 	const struct json *task)
 {
-	const struct json *definition = role == SET_NEW || role == SET_CANARY
-						? pass->bundle.task.request
-						: json_get(pass->source.before, "definition");
-	struct span health = json_get_text(task, "healthStatus");
-
-	if (!span_is(json_get_text(task, "lastStatus"), "RUNNING"))
-		return false;
-	if (health.data && !span_is(health, "UNKNOWN"))
-		return span_is(health, "HEALTHY");
-	return !has_health_check(definition);
-}
-
-static struct span task_id(const struct json *task)
-{
-	struct span rest = json_get_text(task, "taskArn"), part, id = SPAN("");
-
-	while (rest.data && span_next_part(&rest, '/', &part))
-		id = part;
-	return id;
+	return describe_is_healthy(task, role == SET_NEW || role == SET_CANARY
+						 ? pass->bundle.task.request
+						 : json_get(pass->source.before, "definition"));
 }
 
 /* ---- names ---- */
-
-static struct span registry_id(const struct deployment_pass *pass)
-{
-	struct span rest = pass->bundle.service.registry_arn, part, id = SPAN("");
-
-	while (span_next_part(&rest, '/', &part))
-		id = part;
-	return id;
-}
-
-static bool uses_names(const struct deployment_pass *pass)
-{
-	return pass->bundle.application->input.access & ACCESS_SERVICE_DISCOVERY;
-}
 
 int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct err *err)
 {
@@ -223,9 +95,9 @@ int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct 
 	int r;
 
 	*ret_ttl_ms = 0;
-	if (!pass->bundle.has_service || !uses_names(pass))
+	if (!pass->bundle.has_service || !describe_has_names(pass))
 		return 0;
-	json_set_string(pass->arena, request, "Id", registry_id(pass));
+	json_set_string(pass->arena, request, "Id", describe_registry_id(pass));
 	r = pass_read(pass, CLOUDMAP, "GetService", request, &answer, err);
 	JSON_EACH_ITEM (json_path(answer, "Service.DnsConfig.DnsRecords"), record) {
 		int64_t ttl = json_get_integer(record, "TTL", 0);
@@ -234,70 +106,6 @@ int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct 
 	}
 	*ret_ttl_ms = most * 1000 + TTL_MARGIN_MS;
 	return r;
-}
-
-struct names {
-	struct json *instances;
-	const struct json *health; /* an object: ID to status */
-};
-
-static int read_health(struct deployment_pass *pass, struct names *names, struct err *err)
-{
-	struct json *all = json_new_object(pass->arena);
-	struct span token = SPAN("");
-	int r = 0;
-
-	do {
-		struct json *request = json_new_object(pass->arena), *answer = NULL;
-		const struct json *status;
-
-		json_set_string(pass->arena, request, "ServiceId", registry_id(pass));
-		if (token.length > 0)
-			json_set_string(pass->arena, request, "NextToken", token);
-		r = pass_read(pass, CLOUDMAP, "GetInstancesHealthStatus", request, &answer, err);
-		/* Services without health checks have no status. */
-		if (r == -EREMOTEIO && strcmp(pass->failure.type, "InstanceNotFound") == 0)
-			r = 0;
-		status = json_get(answer, "Status");
-		for (size_t i = 0; json_is(status, JSON_OBJECT) && i < status->object.count; i++)
-			json_set(pass->arena, all,
-				arena_copy(pass->arena, status->object.members[i].name.data,
-					status->object.members[i].name.length),
-				status->object.members[i].value);
-		token = json_get_text(answer, "NextToken");
-	} while (r >= 0 && token.length > 0);
-	names->health = all;
-	return r;
-}
-
-static int read_names(struct deployment_pass *pass, struct names *names, struct err *err)
-{
-	struct json *request = json_new_object(pass->arena);
-	int r;
-
-	*names = (struct names){0};
-	if (!uses_names(pass))
-		return 0;
-	json_set_string(pass->arena, request, "ServiceId", registry_id(pass));
-	r = pass_read_pages(pass, CLOUDMAP, "ListInstances", request, "Instances", "NextToken",
-		&names->instances, err);
-	return r < 0 ? r : read_health(pass, names, err);
-}
-
-static const struct json *find_instance(const struct names *names, struct span id)
-{
-	JSON_EACH_ITEM (names->instances, instance) {
-		if (span_equal(json_get_text(instance, "Id"), id))
-			return instance;
-	}
-	return NULL;
-}
-
-static bool is_instance_healthy(const struct names *names, struct span id)
-{
-	struct span status = json_text(json_get_span(names->health, id));
-
-	return !status.data || !span_is(status, "UNHEALTHY");
 }
 
 /* Asks how an operation on an instance goes, and settles its call when it has ended. */
@@ -311,7 +119,7 @@ static int follow_operation(struct deployment_pass *pass, const struct names *na
 
 	/* Without an answer: what is listed shows the result. */
 	if (record->answer.length == 0) {
-		bool is_listed = find_instance(names, record->target) != NULL;
+		bool is_listed = names_find(names, record->target) != NULL;
 
 		if (is_listed != span_is(record->operation, "RegisterInstance"))
 			return 0;
@@ -410,11 +218,10 @@ static void add_tasks(struct observing *observing, struct snapshot_set *set, con
 		if (!span_equal(json_get_text(task, member), value))
 			continue;
 		added = fields_append(pass->arena, &tasks, sizeof(*added));
-		added->id = task_id(task);
+		added->id = describe_task_id(task);
 		added->is_healthy = is_healthy(pass, set->role, task);
-		instance = find_instance(&observing->names, added->id);
-		added->is_registered =
-			instance && is_instance_healthy(&observing->names, added->id);
+		instance = names_find(&observing->names, added->id);
+		added->is_registered = instance && names_is_healthy(&observing->names, added->id);
 		read_operations(pass, added);
 		observed =
 			fields_append(pass->arena, &observing->observed->tasks, sizeof(*observed));
@@ -450,7 +257,7 @@ static enum set_role role_of(struct observing *observing, const struct json *set
 	}
 	if (span_equal(arn, json_text(json_path(pass->source.before, "taskSet.taskSetArn"))))
 		return SET_OLD;
-	if (!is_ours(pass, set) || span_is(json_get_text(set, "status"), "PRIMARY"))
+	if (!describe_is_ours(pass, set) || span_is(json_get_text(set, "status"), "PRIMARY"))
 		return SET_OTHER;
 	observing->observed->leftovers += !span_is(json_get_text(set, "status"), "DRAINING");
 	return SET_CANARY;
@@ -531,11 +338,11 @@ static int add_canary_service(struct observing *observing, struct err *err)
 	struct snapshot_set *set;
 	int r = describe_service(pass, name, &service, err);
 
-	if (r < 0 || !service || !is_ours(pass, service))
+	if (r < 0 || !service || !describe_is_ours(pass, service))
 		return r;
-	r = list_tasks(pass, name, "RUNNING", &observing->tasks, err);
+	r = describe_tasks(pass, name, "RUNNING", &observing->tasks, err);
 	if (r >= 0)
-		r = list_tasks(pass, name, "STOPPED", &observing->stopped, err);
+		r = describe_tasks(pass, name, "STOPPED", &observing->stopped, err);
 	if (r < 0)
 		return r;
 	set = fields_append(pass->arena, &observing->sets, sizeof(*set));
@@ -564,130 +371,6 @@ static int read_services(struct observing *observing, struct err *err)
 	return add_canary_service(observing, err);
 }
 
-/* ---- load balancers ---- */
-
-static bool is_pair(const struct deployment_pass *pass, const struct json *groups,
-	int64_t *ret_weight)
-{
-	const struct application_input *input = &pass->bundle.application->input;
-	int64_t weights[2] = {0}, sum;
-	bool found[2] = {false};
-
-	if (json_array_count(groups) != LENGTH(found))
-		return false;
-	JSON_EACH_ITEM (groups, group) {
-		struct span arn = json_get_text(group, "TargetGroupArn");
-		int index = span_equal(arn, input->primary_group.arn)  ? 0
-			    : span_equal(arn, input->canary_group.arn) ? 1
-								       : -1;
-
-		if (index < 0)
-			return false;
-		found[index] = true;
-		weights[index] = json_get_integer(group, "Weight", 1);
-	}
-	sum = weights[0] + weights[1];
-	*ret_weight = sum > 0 && weights[1] * 100 % sum == 0 ? weights[1] * 100 / sum : -1;
-	return found[0] && found[1];
-}
-
-static void add_rule(struct deployment_pass *pass, struct observed *observed, struct span listener,
-	const struct json *rule)
-{
-	JSON_EACH_ITEM (json_get(rule, "Actions"), action) {
-		struct observed_rule *added;
-		int64_t weight = 0;
-
-		if (!is_pair(pass, json_path(action, "ForwardConfig.TargetGroups"), &weight))
-			continue;
-		added = fields_append(pass->arena, &observed->rules, sizeof(*added));
-		added->is_default = json_get_bool(rule, "IsDefault", false);
-		added->arn = added->is_default ? listener : json_get_text(rule, "RuleArn");
-		added->actions = json_get(rule, "Actions");
-		added->weight = weight;
-	}
-}
-
-static int read_listeners(struct deployment_pass *pass, struct observed *observed,
-	struct span balancer, struct err *err)
-{
-	struct json *request = json_new_object(pass->arena), *listeners, *rules;
-	int r;
-
-	json_set_string(pass->arena, request, "LoadBalancerArn", balancer);
-	r = pass_read_pages(pass, ELB, "DescribeListeners", request, "Listeners", "Marker",
-		&listeners, err);
-	if (r < 0)
-		return r;
-	JSON_EACH_ITEM (listeners, listener) {
-		struct span arn = json_get_text(listener, "ListenerArn");
-
-		request = json_new_object(pass->arena);
-		json_set_string(pass->arena, request, "ListenerArn", arn);
-		r = pass_read_pages(pass, ELB, "DescribeRules", request, "Rules", "Marker", &rules,
-			err);
-		if (r < 0)
-			return r;
-		JSON_EACH_ITEM (rules, rule)
-			add_rule(pass, observed, arn, rule);
-	}
-	return 0;
-}
-
-static int count_healthy_targets(struct deployment_pass *pass, struct span group, size_t *ret_count,
-	struct err *err)
-{
-	struct json *request = json_new_object(pass->arena), *answer = NULL;
-	int r;
-
-	if (group.length == 0)
-		return 0;
-	json_set_string(pass->arena, request, "TargetGroupArn", group);
-	r = pass_read(pass, ELB, "DescribeTargetHealth", request, &answer, err);
-	JSON_EACH_ITEM (json_get(answer, "TargetHealthDescriptions"), target) {
-		struct span state = json_text(json_path(target, "TargetHealth.State"));
-
-		*ret_count += state.data && span_is(state, "healthy");
-	}
-	return r;
-}
-
-static int read_balancers(struct deployment_pass *pass, struct observed *observed, struct err *err)
-{
-	const struct application_input *input = &pass->bundle.application->input;
-	struct json *request = json_new_object(pass->arena), *answer = NULL;
-	struct snapshot *snapshot = &observed->snapshot;
-	const struct json *balancers;
-	int r;
-
-	snapshot->canary_weight = 0;
-	if (!(input->access & ACCESS_ELB) || input->primary_group.arn.length == 0 ||
-		input->canary_group.arn.length == 0)
-		return 0;
-	json_set(pass->arena, request, "TargetGroupArns",
-		one_text(pass->arena, input->primary_group.arn));
-	r = pass_read(pass, ELB, "DescribeTargetGroups", request, &answer, err);
-	balancers = json_get(json_item(json_get(answer, "TargetGroups"), 0), "LoadBalancerArns");
-	for (size_t i = 0; i < json_array_count(balancers) && i < LOAD_BALANCERS_MAX && r >= 0; i++)
-		r = read_listeners(pass, observed, json_text(json_item(balancers, i)), err);
-	if (r >= 0)
-		r = count_healthy_targets(pass, input->primary_group.arn,
-			&snapshot->primary_targets, err);
-	if (r >= 0)
-		r = count_healthy_targets(pass, input->canary_group.arn, &snapshot->canary_targets,
-			err);
-	snapshot->rule_count = observed->rules.count;
-	for (size_t i = 0; i < observed->rules.count; i++) {
-		int64_t weight = ((struct observed_rule *)observed->rules.items)[i].weight;
-
-		if (i == 0)
-			snapshot->canary_weight = weight;
-		else if (snapshot->canary_weight != weight)
-			snapshot->canary_weight = -1;
-	}
-	return r;
-}
-
 /* ---- everything ---- */
 
 static int read_task_sets(struct observing *observing, struct err *err)
@@ -714,18 +397,18 @@ int observed_read(struct deployment_pass *pass, struct observed *ret_observed, s
 	if (r < 0 || !observed->service)
 		return r;
 	observed->snapshot.desired = json_get_integer(observed->service, "desiredCount", 0);
-	r = read_names(pass, &observing.names, err);
+	r = describe_names(pass, &observing.names, err);
 	if (r >= 0)
 		r = follow_operations(pass, &observing.names, err);
 	if (r >= 0)
-		r = list_tasks(pass, name, "RUNNING", &observing.tasks, err);
+		r = describe_tasks(pass, name, "RUNNING", &observing.tasks, err);
 	if (r >= 0)
-		r = list_tasks(pass, name, "STOPPED", &observing.stopped, err);
+		r = describe_tasks(pass, name, "STOPPED", &observing.stopped, err);
 	if (r >= 0)
 		r = pass->bundle.service.is_external ? read_task_sets(&observing, err)
 						     : read_services(&observing, err);
 	if (r >= 0)
-		r = read_balancers(pass, observed, err);
+		r = describe_balancers(pass, observed, err);
 	observed->snapshot.sets = observing.sets.items;
 	observed->snapshot.set_count = observing.sets.count;
 	/* Before the calls of this pass the time has gone on. */
