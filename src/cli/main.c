@@ -159,6 +159,23 @@ static const struct command commands[] = {
 		config_run, NULL, NULL},
 	{"version", "", "Print the version.", "", version_run, NULL, NULL},
 	/* For slipway itself; commands without a summary are not in the overview. */
+	{"canary-proxy", "--namespace NAMESPACE [OPTIONS] NAME", "",
+		"The program in the pods of a CanaryRelease's proxy: carries the traffic of its "
+		"Services to the\n"
+		"stable and the canary version by weight. SIGTERM lets open connections end, for "
+		"at "
+		"most\n"
+		"drainSeconds.\n\n"
+		"  --namespace NAME       Of the CanaryRelease.\n"
+		"  --kubeconfig FILE      Default: $KUBECONFIG, or the account of the pod.\n"
+		"  --replica NAME         Of this process in the status. Default: $HOSTNAME.\n"
+		"  --address ADDRESS      To listen on. Default: 0.0.0.0.\n"
+		"  --health-port PORT     Of GET /readyz. Default: 7070.\n"
+		"  --workers N            Processes that carry TCP and UDP. Default: 1.\n"
+		"  --haproxy-folder DIR   For HAProxy, which splits protocol HTTP per request; "
+		"without it, per\n"
+		"                         connection.\n",
+		canary_proxy_run, NULL, NULL},
 	{"proxy-worker", "", "",
 		"A process that carries TCP and UDP of load balancers. 'slipway up' starts it.\n",
 		proxy_worker_run, NULL, NULL},

@@ -1,0 +1,65 @@
+/*
+ * The plane of a canary's proxy: the desired state of the data plane (proxy/proxy.h) from a CanaryRelease and
+ * the EndpointSlices of its -forked and -canary Services. No input or output of its own.
+ *
+ * Each proxied port is a listener with two groups, the stable side and the canary side. A side without ready endpoints
+ * gives its share to the other one. Endpoints that are not ready get no new connections and keep theirs. Those that
+ * left their Service keep connections for drainSeconds; this memory is why a plane is an object.
+ *
+ * A frozen plane keeps all targets: once the controller deletes the Services that the slices belong to, their endpoints
+ * say nothing about the pods any more.
+ */
+#ifndef RELEASE_CANARY_PLANE_H
+#define RELEASE_CANARY_PLANE_H
+
+#include "proxy/proxy.h"
+#include "release/canary.h"
+#include "release/canary_slice.h"
+
+enum canary_side { CANARY_SIDE_STABLE, CANARY_SIDE_CANARY, CANARY_SIDE_COUNT };
+
+/* One listener, in the order of the state's listeners. */
+struct canary_plane_port {
+	struct span service;
+	const struct canary_proxied_port *port;
+	const char *listener;
+	const char *groups[CANARY_SIDE_COUNT];
+	uint32_t share;                  /* wanted by the CanaryRelease */
+	uint32_t effective;              /* after a side without endpoints gave its own away */
+	size_t ready[CANARY_SIDE_COUNT]; /* endpoints */
+};
+
+struct canary_plane_state {
+	struct proxy_state state;
+	struct canary_plane_port *ports; /* as many as the state has listeners */
+	int64_t next_us; /* when to update again because an endpoint's time is over; 0: not */
+};
+
+struct canary_plane_input {
+	const struct canary *canary;
+	const struct canary_slice *const *slices;
+	size_t slice_count;
+	const char *address; /* to listen on */
+	bool has_http;       /* a driver for HTTP is there; else HTTP is TCP */
+	bool frozen;
+	int64_t now_us;
+};
+
+struct canary_plane;
+struct canary_plane *canary_plane_new(void);
+void canary_plane_free(struct canary_plane *plane); /* NULL is fine */
+
+/* The state is in the arena, and points into the input. -EINVAL: the address. */
+int canary_plane_update(struct canary_plane *plane, const struct canary_plane_input *input,
+	struct arena *arena, struct canary_plane_state *ret_state, struct err *err);
+
+/* A replica's report for status.proxies: of each port the effective share, and what either side carried. report NULL:
+ * without counters. */
+struct json *canary_plane_report(struct arena *arena, const struct canary_plane_state *state,
+	const struct proxy_report *report, int64_t generation);
+/* How many connections are open; sessions of UDP, which have no end, are not counted. */
+uint64_t canary_plane_active(const struct proxy_report *report);
+/* Grows with every new connection and every datagram. */
+uint64_t canary_plane_traffic(const struct proxy_report *report);
+
+#endif
