@@ -180,6 +180,19 @@ static int app_list(struct app *app)
 	return EXIT_OK;
 }
 
+static int app_status(struct app *app)
+{
+	struct json *state;
+	int code = app_call(app, "GET", application_path(app, "/state"), NULL, &state);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(state);
+	app_print_state(app, state);
+	return EXIT_OK;
+}
+
 static int app_history(struct app *app)
 {
 	struct json *items;
@@ -291,6 +304,10 @@ static const struct app_verb {
 		"Print what a sync would do. Exit code 1 if it cannot be deployed.", OPTIONS_ORDER,
 		app_plan, 0, 1},
 	{"app", "list", "", "List applications.", "", app_list, 0, 0},
+	{"app", "status", "NAME",
+		"Print the service as it is: its task sets and tasks, and how it differs from the "
+		"last deployment that succeeded.",
+		"", app_status, 1, 1},
 	{"app", "history", "NAME", "List the deployments of an application.", "", app_history, 1,
 		1},
 	{"app", "delete", "NAME", "Forget an application. What it has deployed keeps running.", "",

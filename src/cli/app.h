@@ -1,7 +1,7 @@
 /*
  * slipway app … and slipway deployment …: what their files share. app.c reads the command line and has the verbs, with
- * their help; app_files.c reads the folder of an application; app_show.c prints plans and deployments; app_watch.c follows
- * a deployment. Verbs return exit codes, after saying what is wrong.
+ * their help; app_files.c reads the folder of an application; app_show.c prints plans and deployments, app_state.c live
+ * states; app_watch.c follows a deployment. Verbs return exit codes, after saying what is wrong.
  */
 #ifndef CLI_APP_H
 #define CLI_APP_H
@@ -51,6 +51,9 @@ struct span app_clock(const struct app *app, const struct json *object, const ch
 bool app_has_ended(const struct json *deployment);
 /* EXIT_OK for SUCCESS, else EXIT_NOT_COMPLETED. */
 int app_result(const struct json *deployment);
+
+/* The live state as a tree (app_state.c). */
+void app_print_state(const struct app *app, const struct json *state);
 
 /* ---- following (app_watch.c) ---- */
 

@@ -98,6 +98,7 @@ const struct aws_operation pipeline_operations[] = {
 	READ("GetApplication", api_get_application),
 	READ("GetApplicationDeployment", api_get_deployment),
 	READ("GetApplicationDeploymentLog", api_get_log),
+	READ("GetApplicationState", api_get_state),
 	READ("ListApplicationDeployments", api_list_deployments),
 	{.name = "ListApplications", .mode = AWS_READ, .run = api_list_applications},
 	WRITE("RejectApplicationStage", api_reject),

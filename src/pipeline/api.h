@@ -17,6 +17,8 @@ int api_get_application(struct aws_request *request);
 int api_list_deployments(struct aws_request *request);
 int api_get_deployment(struct aws_request *request);
 int api_get_log(struct aws_request *request);
+/* api_state.c */
+int api_get_state(struct aws_request *request);
 /* api_change.c */
 int api_delete_application(struct aws_request *request);
 int api_approve(struct aws_request *request);

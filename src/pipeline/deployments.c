@@ -5,18 +5,6 @@
 #include "base/memory.h"
 #include "pipeline/source.h"
 
-static const char *const sync_names[] = {
-	[APPLICATION_SYNC_UNKNOWN] = "UNKNOWN",
-	[APPLICATION_DEPLOYING] = "DEPLOYING",
-	[APPLICATION_SYNCED] = "SYNCED",
-	[APPLICATION_OUT_OF_SYNC] = "OUT_OF_SYNC",
-};
-
-const char *application_sync_name(enum application_sync sync)
-{
-	return sync_names[sync];
-}
-
 #define DELETED_AT_ONCE 1000 /* calls and log lines, in one transaction */
 
 /* ---- starting ---- */
@@ -280,14 +268,17 @@ struct span application_running_commit(const struct store_view *view, struct spa
 
 enum application_sync application_find_sync(const struct store_view *view, struct span application)
 {
-	const struct store_object *object = store_get(view, &application_kind, application);
+	const struct store_object *object = store_get(view, &application_kind, application),
+				  *live = store_get(view, &live_state_kind, application);
 
 	if (!object)
 		return APPLICATION_SYNC_UNKNOWN;
 	if (application_facts(object)->current.length > 0)
 		return APPLICATION_DEPLOYING;
-	return application_facts(object)->succeeded.length > 0 ? APPLICATION_SYNCED
-							       : APPLICATION_SYNC_UNKNOWN;
+	return live && span_equal(live_facts(live)->deployment,
+			       application_facts(object)->succeeded)
+		       ? live_facts(live)->sync
+		       : APPLICATION_SYNC_UNKNOWN;
 }
 
 /* ---- cancelling ---- */
@@ -352,8 +343,12 @@ int application_delete_step(struct store_transaction *transaction, struct span a
 			.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(application))});
 	int r;
 
-	if (!deployment)
-		return store_delete(transaction, &application_kind, application, STORE_ANY, err);
+	if (!deployment) {
+		r = store_delete(transaction, &live_state_kind, application, STORE_ANY, err);
+		return r < 0 && r != -ENOENT ? r
+					     : store_delete(transaction, &application_kind,
+						       application, STORE_ANY, err);
+	}
 	r = delete_deployment(transaction, arena_copy_span(arena, deployment->key), err);
 	return r < 0 ? r : 1;
 }

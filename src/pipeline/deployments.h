@@ -59,14 +59,7 @@ int application_delete(struct store_transaction *transaction, struct span applic
 int application_delete_step(struct store_transaction *transaction, struct span application,
 	struct err *err);
 
-/* Whether the application is what its last successful deployment made. */
-enum application_sync {
-	APPLICATION_SYNC_UNKNOWN, /* never deployed, or not observed yet */
-	APPLICATION_DEPLOYING,
-	APPLICATION_SYNCED,
-	APPLICATION_OUT_OF_SYNC,
-};
-const char *application_sync_name(enum application_sync sync);
+/* As the live state says (live.h); a state that was compared with an earlier deployment is UNKNOWN. */
 enum application_sync application_find_sync(const struct store_view *view, struct span application);
 /* Commit of the last successful deployment; "" if there is none. */
 struct span application_running_commit(const struct store_view *view, struct span application);

@@ -5,6 +5,7 @@
 #include "control/controller_handle.h"
 #include "delivery/cluster_ref.h"
 #include "pipeline/deployments.h"
+#include "pipeline/live.h"
 #include "pipeline/steps.h"
 
 #define RESYNC_MS 60000
@@ -20,6 +21,7 @@ struct engine {
 	struct jobs *jobs;
 	struct controller *controller;
 	struct controller_handle handle;
+	struct live *live;
 };
 
 /* ---- the pass ---- */
@@ -135,7 +137,7 @@ static struct span configured_cluster(const struct deployment_pass *pass)
 	return cluster.data && cluster.length > 0 ? last_part(cluster) : SPAN(CLUSTER_DEFAULT);
 }
 
-static int open_target(struct deployment_pass *pass, struct err *err)
+int pass_open_target(struct deployment_pass *pass, struct err *err)
 {
 	const struct deployment_facts *facts = &pass->deployment.facts;
 	const struct application_facts *application = application_facts(pass->application);
@@ -149,6 +151,8 @@ static int open_target(struct deployment_pass *pass, struct err *err)
 			SPAN_ARGS(facts->target));
 	pass->cluster = configured_cluster(pass);
 	pass->poll_ms = settings ? PASS_POLL_REMOTE_MS : PASS_POLL_LOCAL_MS;
+	if (settings && settings->poll_ms > 0 && settings->poll_ms < pass->poll_ms)
+		pass->poll_ms = settings->poll_ms;
 	pass->outcall = (struct outcall){.claims = pass->claims,
 		.claim = &pass->claim,
 		.is_remote = settings != NULL,
@@ -178,7 +182,7 @@ static int run_deployment(struct deployment_pass *pass, const struct store_objec
 	r = bundle_load(pass->source.files, pass->source.application_file, pass->arena,
 		&pass->bundle, err);
 	if (r >= 0)
-		r = open_target(pass, err);
+		r = pass_open_target(pass, err);
 	/* With calls made the state must stay for a rollback, until the target is back. */
 	if (r < 0 && pass->calls.count == 0)
 		return steps_refuse(pass, arena_copy_span(pass->arena, span_of(err->message)), err);
@@ -300,6 +304,7 @@ static void claim_freed(void *context, struct span key)
 	if (!controller)
 		return;
 	controller_add(controller, (struct span){key.data + prefix, key.length - prefix});
+	live_claim_freed(engine->live, (struct span){key.data + prefix, key.length - prefix});
 	controller_handle_leave(&engine->handle);
 }
 
@@ -339,7 +344,9 @@ int engine_start(const struct engine_config *config, struct engine **ret_engine,
 	engine->targets = delivery_targets_new(&targets);
 	engine->jobs = jobs_new(engine->runner, config->client, job_ended, engine);
 	controller_handle_init(&engine->handle, engine->runner, "applications");
-	r = controller_start(&row, &controller, &engine->controller, err);
+	r = live_start(engine, &engine->config, engine->runner, &engine->live, err);
+	if (r >= 0)
+		r = controller_start(&row, &controller, &engine->controller, err);
 	if (r < 0) {
 		engine_stop(engine);
 		return r;
@@ -357,6 +364,7 @@ void engine_stop(struct engine *engine)
 	if (engine->controller)
 		claims_unsubscribe(engine->config.claims, engine);
 	controller_handle_close(&engine->handle); /* and stops the controller */
+	live_stop(engine->live);
 	runner_stop(engine->runner);
 	jobs_free(engine->jobs);
 	runner_join(engine->runner, NULL);

@@ -13,6 +13,18 @@ static const char *const state_names[] = {DEPLOYMENT_STATES(X)};
 #undef X
 static const char *const strategy_names[] = {"AUTOMATIC", "QUICK_SYNC", "PIPELINE"};
 
+static const char *const sync_names[] = {
+	[APPLICATION_SYNC_UNKNOWN] = "UNKNOWN",
+	[APPLICATION_DEPLOYING] = "DEPLOYING",
+	[APPLICATION_SYNCED] = "SYNCED",
+	[APPLICATION_OUT_OF_SYNC] = "OUT_OF_SYNC",
+};
+
+const char *application_sync_name(enum application_sync sync)
+{
+	return sync_names[sync];
+}
+
 const char *deployment_trigger_name(enum deployment_trigger trigger)
 {
 	return trigger_names[trigger];
@@ -67,6 +79,11 @@ static const struct fact_row application_rows[] = {
 	FACT(FACT_NUMBER, application_facts, deployment_count, "deployments"),
 	FACT(FACT_NUMBER, application_facts, created_ms, "created"),
 	FACT(FACT_NUMBER, application_facts, updated_ms, "updated"),
+};
+
+static const struct fact_row live_rows[] = {
+	FACT_NAMED(live_facts, sync, "sync", sync_names),
+	FACT(FACT_TEXT, live_facts, deployment, "deployment"),
 };
 
 static const struct fact_row deployment_rows[] = {
@@ -136,6 +153,12 @@ static int extract_deployment(const struct store_object *object, void *facts, st
 	return read_rows(object, deployment_rows, LENGTH(deployment_rows), facts, scratch, err);
 }
 
+static int extract_live(const struct store_object *object, void *facts, struct arena *scratch,
+	struct err *err)
+{
+	return read_rows(object, live_rows, LENGTH(live_rows), facts, scratch, err);
+}
+
 int application_put(struct store_transaction *transaction, struct span key, struct span api,
 	const struct application_facts *facts, uint64_t expected, struct err *err)
 {
@@ -150,6 +173,13 @@ int deployment_put_facts(struct store_transaction *transaction, struct span key,
 	return store_put(transaction, &deployment_kind, key, api,
 		write_rows(transaction, deployment_rows, LENGTH(deployment_rows), facts), expected,
 		err);
+}
+
+int live_state_put(struct store_transaction *transaction, struct span key, struct span api,
+	const struct live_facts *facts, struct err *err)
+{
+	return store_put(transaction, &live_state_kind, key, api,
+		write_rows(transaction, live_rows, LENGTH(live_rows), facts), STORE_ANY, err);
 }
 
 /* ---- indexes ---- */
@@ -203,11 +233,18 @@ const struct store_kind deployment_source_kind = {.name = "pipeline.source"};
 const struct store_kind deployment_call_kind = {.name = "pipeline.call"};
 const struct store_kind deployment_log_kind = {.name = "pipeline.log"};
 
+const struct store_kind live_state_kind = {
+	.name = "pipeline.live",
+	.facts_size = sizeof(struct live_facts),
+	.extract = extract_live,
+};
+
 const struct store_kind *const pipeline_kinds[] = {
 	&application_kind,
 	&deployment_kind,
 	&deployment_source_kind,
 	&deployment_call_kind,
 	&deployment_log_kind,
+	&live_state_kind,
 };
 const size_t pipeline_kind_count = LENGTH(pipeline_kinds);

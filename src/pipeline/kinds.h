@@ -7,6 +7,7 @@
  *   deployment source    ACCOUNT/NAME/ID            the files it was made from, and the service as it was before
  *   deployment call      ACCOUNT/NAME/ID/REVISION   one call that changes something, written before and after it (journal.h)
  *   deployment log line  ACCOUNT/NAME/ID/REVISION   what happened, for people
+ *   live state           ACCOUNT/NAME               the service as it is, and how it differs (live.h)
  *
  * REVISION is that of the store, in sixteen hex digits: lines and calls are in order.
  */
@@ -29,6 +30,7 @@ extern const struct store_kind deployment_kind;
 extern const struct store_kind deployment_source_kind;
 extern const struct store_kind deployment_call_kind;
 extern const struct store_kind deployment_log_kind;
+extern const struct store_kind live_state_kind;
 
 /* ---- applications ---- */
 
@@ -42,6 +44,27 @@ struct application_facts {
 };
 
 static inline const struct application_facts *application_facts(const struct store_object *object)
+{
+	return object->facts;
+}
+
+/* ---- live states ---- */
+
+/* Whether the application is what its last successful deployment made. */
+enum application_sync {
+	APPLICATION_SYNC_UNKNOWN, /* never deployed, or not observed yet */
+	APPLICATION_DEPLOYING,
+	APPLICATION_SYNCED,
+	APPLICATION_OUT_OF_SYNC,
+};
+const char *application_sync_name(enum application_sync sync);
+
+struct live_facts {
+	enum application_sync sync;
+	struct span deployment; /* with which it was compared: the last successful one then; "" */
+};
+
+static inline const struct live_facts *live_facts(const struct store_object *object)
 {
 	return object->facts;
 }
@@ -122,6 +145,9 @@ int application_put(struct store_transaction *transaction, struct span key, stru
 	const struct application_facts *facts, uint64_t expected, struct err *err);
 int deployment_put_facts(struct store_transaction *transaction, struct span key, struct span api,
 	const struct deployment_facts *facts, uint64_t expected, struct err *err);
+
+int live_state_put(struct store_transaction *transaction, struct span key, struct span api,
+	const struct live_facts *facts, struct err *err);
 
 extern const struct store_kind *const pipeline_kinds[];
 extern const size_t pipeline_kind_count;

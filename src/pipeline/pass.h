@@ -15,7 +15,7 @@
 #include "pipeline/source.h"
 
 #define PASS_POLL_LOCAL_MS 500
-#define PASS_POLL_REMOTE_MS 5000
+#define PASS_POLL_REMOTE_MS 5000 /* at most; less with a shorter pollInterval of the target */
 
 /* A call of the deployment that was journalled. */
 struct journalled_call {
@@ -66,6 +66,8 @@ int pass_write(struct deployment_pass *pass, struct err *err);
 int pass_checkpoint(struct deployment_pass *pass, struct err *err);
 void pass_again_at(struct deployment_pass *pass, int64_t wall_ms);
 
+/* Sets the cluster, its poll interval and the target of calls. -ENOENT: the target or the role does not exist. */
+int pass_open_target(struct deployment_pass *pass, struct err *err);
 /* An operation that only reads. -EREMOTEIO: see pass->failure. */
 int pass_read(struct deployment_pass *pass, const char *service, const char *operation,
 	const struct json *request, struct json **ret_answer, struct err *err);

@@ -50,8 +50,8 @@ def test_a_service_by_names(traffic, programs, application):  # noqa: F811
     # The old tasks were asked to end only after their records had expired.
     for task in before:
         wait_until(lambda task=task: programs.ended(task), "it was asked to end")
-    listed = application.run("app", "list")
-    assert f"{application.name} " in listed.stdout and "SYNCED" in listed.stdout
+    wait_until(lambda: any(line.split()[:2] == [application.name, "SYNCED"] for line in
+                           application.run("app", "list").stdout.split("\n")), "it is in sync")
     assert application.run("app", "history", application.name).stdout.count("SUCCESS") == 2
 
 

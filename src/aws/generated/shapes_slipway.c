@@ -10,7 +10,9 @@
 #define NAMES(WORD_, TEXT_) \
 	WORD_(AUTOMATIC) WORD_(AccessDeniedException) WORD_(Application) \
 	WORD_(ApplicationAnalysisCheck) WORD_(ApplicationApproval) WORD_(ApplicationChange) \
-	WORD_(ApplicationDeployment) WORD_(ApplicationDeploymentState) WORD_(ApplicationFile) \
+	WORD_(ApplicationDeployment) WORD_(ApplicationDeploymentState) \
+	WORD_(ApplicationDifference) WORD_(ApplicationFile) WORD_(ApplicationLiveService) \
+	WORD_(ApplicationLiveState) WORD_(ApplicationLiveTask) WORD_(ApplicationLiveTaskSet) \
 	WORD_(ApplicationLogLine) WORD_(ApplicationStage) WORD_(ApplicationStageDetails) \
 	WORD_(ApplicationStageState) WORD_(ApproveApplicationStage) \
 	WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) WORD_(Attribute) \
@@ -34,7 +36,8 @@
 	WORD_(ExecuteCommandRequest) WORD_(FAILURE) WORD_(FailedInstance) WORD_(GetApplication) \
 	WORD_(GetApplicationDeployment) WORD_(GetApplicationDeploymentLog) \
 	WORD_(GetApplicationDeploymentLogRequest) WORD_(GetApplicationDeploymentLogResponse) \
-	WORD_(GetApplicationDeploymentRequest) WORD_(GetApplicationRequest) WORD_(GetDeployment) \
+	WORD_(GetApplicationDeploymentRequest) WORD_(GetApplicationRequest) \
+	WORD_(GetApplicationState) WORD_(GetApplicationStateRequest) WORD_(GetDeployment) \
 	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
 	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
 	WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) WORD_(Instance) \
@@ -85,13 +88,14 @@
 	WORD_(container) WORD_(containerName) WORD_(containerPort) WORD_(content) WORD_(count) \
 	WORD_(counters) WORD_(counts) WORD_(createdAt) WORD_(createdBy) WORD_(current) \
 	WORD_(currentState) WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadlineAt) \
-	WORD_(deleting) WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
-	WORD_(deployments) WORD_(description) WORD_(desired) WORD_(desiredCount) \
-	WORD_(desiredStatus) WORD_(details) WORD_(digest) WORD_(domain) WORD_(drainTimeoutSeconds) \
-	WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) WORD_(environment) WORD_(environmentName) \
-	WORD_(environmentType) WORD_(environmentVersion) WORD_(environments) WORD_(events) \
-	WORD_(evictions) WORD_(exitCode) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) \
-	WORD_(failures) WORD_(files) WORD_(follow) WORD_(group) WORD_(groups) WORD_(health) \
+	WORD_(deleting) WORD_(deployment) WORD_(deploymentConfiguration) WORD_(deploymentId) \
+	WORD_(deploymentType) WORD_(deployments) WORD_(description) WORD_(desired) \
+	WORD_(desiredCount) WORD_(desiredStatus) WORD_(details) WORD_(differences) WORD_(digest) \
+	WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
+	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
+	WORD_(environments) WORD_(error) WORD_(events) WORD_(evictions) WORD_(exitCode) \
+	WORD_(expected) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) WORD_(failures) \
+	WORD_(files) WORD_(follow) WORD_(found) WORD_(group) WORD_(groups) WORD_(health) \
 	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
 	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
 	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) \
@@ -106,29 +110,33 @@
 	WORD_(observedAt) WORD_(onFailure) WORD_(outdated) WORD_(path) WORD_(pending) \
 	WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(planOnly) WORD_(planned) WORD_(policy) \
 	WORD_(previousVersion) WORD_(priority) WORD_(processes) WORD_(protocol) WORD_(proved) \
-	WORD_(reason) WORD_(refused) WORD_(region) WORD_(replace) WORD_(replaceThenTerminate) \
-	WORD_(requestId) WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) \
-	WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(runningTasks) WORD_(runs) \
-	WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) \
+	WORD_(reason) WORD_(refused) WORD_(region) WORD_(registered) WORD_(replace) \
+	WORD_(replaceThenTerminate) WORD_(requestId) WORD_(resets) WORD_(resourceId) \
+	WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) \
+	WORD_(running) WORD_(runningTasks) WORD_(runs) WORD_(scale) WORD_(schedule) \
+	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(service) \
 	WORD_(serviceArn) WORD_(session) WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) \
 	WORD_(skipped) WORD_(stage) WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) \
 	WORD_(startedAt) WORD_(startedBy) WORD_(state) WORD_(status) WORD_(statusReason) \
 	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(strategy) \
 	WORD_(subnets) WORD_(succeeded) WORD_(summary) WORD_(sync) WORD_(tail) WORD_(target) \
 	WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) \
-	WORD_(taskDefinition) WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) WORD_(text) \
-	WORD_(time) TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
-	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(trigger) WORD_(truncated) \
-	WORD_(type) WORD_(unhealthy) WORD_(unreachable) WORD_(unreachableTimeoutSeconds) \
-	WORD_(updatedAt) WORD_(user) WORD_(value) WORD_(verdict) WORD_(version) WORD_(versions) \
-	WORD_(votes) WORD_(warmUpSeconds) WORD_(warnings) WORD_(weight) WORD_(zones)
+	WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) WORD_(tasks) WORD_(terminal) \
+	WORD_(terminateTasks) WORD_(text) WORD_(time) TEXT_(timed_out, "timed-out") \
+	WORD_(timeoutSeconds) WORD_(timestamps) TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) \
+	WORD_(traffic) WORD_(trigger) WORD_(truncated) WORD_(type) WORD_(unhealthy) \
+	WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) WORD_(user) \
+	WORD_(value) WORD_(verdict) WORD_(version) WORD_(versions) WORD_(votes) \
+	WORD_(warmUpSeconds) WORD_(warnings) WORD_(weight) WORD_(zones)
 
 SHAPE_NAMES(NAMES);
 
 enum {
 	S_AccessDeniedException, S_Application, S_ApplicationAnalysisCheck, S_ApplicationApproval,
 	S_ApplicationChange, S_ApplicationDeployment, S_ApplicationDeploymentState,
-	S_ApplicationFile, S_ApplicationLogLine, S_ApplicationStage, S_ApplicationStageDetails,
+	S_ApplicationDifference, S_ApplicationFile, S_ApplicationLiveService,
+	S_ApplicationLiveState, S_ApplicationLiveTask, S_ApplicationLiveTaskSet,
+	S_ApplicationLogLine, S_ApplicationStage, S_ApplicationStageDetails,
 	S_ApplicationStageState, S_ApproveApplicationStageRequest, S_AssignPublicIp, S_Attribute,
 	S_AwsVpcConfiguration, S_Canary, S_CanaryProgress, S_CanaryStatus,
 	S_CancelApplicationDeploymentRequest, S_Counts, S_CreateEnvironmentRequest,
@@ -143,10 +151,10 @@ enum {
 	S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary, S_EnvironmentType,
 	S_EnvironmentVersion, S_ExecuteCommandRequest, S_FailedInstance,
 	S_GetApplicationDeploymentLogRequest, S_GetApplicationDeploymentLogResponse,
-	S_GetApplicationDeploymentRequest, S_GetApplicationRequest, S_GetDeploymentRequest,
-	S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest, S_GetInstanceRequest,
-	S_GetTaskLogsRequest, S_Instance, S_InstanceGroup, S_InternalServiceException,
-	S_InvalidParameterException, S_Key, S_LimitExceededException,
+	S_GetApplicationDeploymentRequest, S_GetApplicationRequest, S_GetApplicationStateRequest,
+	S_GetDeploymentRequest, S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest,
+	S_GetInstanceRequest, S_GetTaskLogsRequest, S_Instance, S_InstanceGroup,
+	S_InternalServiceException, S_InvalidParameterException, S_Key, S_LimitExceededException,
 	S_ListApplicationDeploymentsRequest, S_ListApplicationDeploymentsResponse,
 	S_ListApplicationsRequest, S_ListApplicationsResponse, S_ListDeploymentsByStatusRequest,
 	S_ListDeploymentsByStatusResponse, S_ListDeploymentsRequest, S_ListDeploymentsResponse,
@@ -165,15 +173,17 @@ enum {
 	S_Task, S_TaskDefinitionState, S_TaskHealth, S_TaskNotReachableException,
 	S_ThrottlingException, S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute,
 	S_TrafficTarget, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
-	S_UpdateEnvironmentResponse, S_VersionConflictException, S_boolean, S_document, S_integer,
-	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
+	S_UpdateEnvironmentResponse, S_VersionConflictException, S_boolean, S_document, S_double,
+	S_integer, S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
 	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
 	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
 	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
 	S_list_of_ApplicationAnalysisCheck, S_list_of_ApplicationApproval,
 	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
-	S_list_of_ApplicationFile_to_64, S_list_of_ApplicationLogLine, S_list_of_ApplicationStage,
-	S_list_of_Attribute, S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
+	S_list_of_ApplicationDifference, S_list_of_ApplicationFile_to_64,
+	S_list_of_ApplicationLiveTask, S_list_of_ApplicationLiveTaskSet,
+	S_list_of_ApplicationLogLine, S_list_of_ApplicationStage, S_list_of_Attribute,
+	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
 	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Run, S_list_of_Task,
 	S_list_of_TaskDefinitionState, S_list_of_TrafficGroup, S_list_of_TrafficListener,
@@ -195,7 +205,12 @@ enum {
 	RANGE(M_ApplicationApproval, 4),
 	RANGE(M_ApplicationChange, 3),
 	RANGE(M_ApplicationDeployment, 21),
+	RANGE(M_ApplicationDifference, 3),
 	RANGE(M_ApplicationFile, 2),
+	RANGE(M_ApplicationLiveService, 6),
+	RANGE(M_ApplicationLiveState, 8),
+	RANGE(M_ApplicationLiveTask, 7),
+	RANGE(M_ApplicationLiveTaskSet, 12),
 	RANGE(M_ApplicationLogLine, 3),
 	RANGE(M_ApplicationStage, 11),
 	RANGE(M_ApplicationStageDetails, 5),
@@ -241,6 +256,7 @@ enum {
 	RANGE(M_GetApplicationDeploymentLogResponse, 2),
 	RANGE(M_GetApplicationDeploymentRequest, 2),
 	RANGE(M_GetApplicationRequest, 1),
+	RANGE(M_GetApplicationStateRequest, 1),
 	RANGE(M_GetDeploymentRequest, 2),
 	RANGE(M_GetEnvironmentRequest, 1),
 	RANGE(M_GetEnvironmentVersionRequest, 2),
@@ -361,9 +377,50 @@ static const struct shape_member members[] = {
 	MEMBER(application, string_from_1_to_100, REQUIRED),
 	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
 	MEMBER(cancelRequested, boolean, 0),
+	/* ApplicationDifference */
+	MEMBER(path, string, REQUIRED),
+	MEMBER(found, string, 0),
+	MEMBER(expected, string, 0),
 	/* ApplicationFile */
 	MEMBER(path, string_from_1_to_512, REQUIRED),
 	MEMBER(content, string_to_943718, REQUIRED),
+	/* ApplicationLiveService */
+	MEMBER(name, string, REQUIRED),
+	MEMBER(status, string, REQUIRED),
+	MEMBER(cluster, string, 0),
+	MEMBER(desired, long, REQUIRED),
+	MEMBER(running, long, REQUIRED),
+	MEMBER(taskSets, list_of_ApplicationLiveTaskSet, REQUIRED),
+	/* ApplicationLiveState */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(sync, string, REQUIRED),
+	MEMBER(error, string, 0),
+	MEMBER(commit, string, 0),
+	MEMBER(health, string, 0),
+	MEMBER(service, ApplicationLiveService, 0),
+	MEMBER(observedAt, timestamp, 0),
+	MEMBER(differences, list_of_ApplicationDifference, 0),
+	/* ApplicationLiveTask */
+	MEMBER(health, string, 0),
+	MEMBER(status, string, REQUIRED),
+	MEMBER(target, string, 0),
+	MEMBER(taskId, string, REQUIRED),
+	MEMBER(weight, string, 0),
+	MEMBER(healthy, boolean, REQUIRED),
+	MEMBER(registered, boolean, 0),
+	/* ApplicationLiveTaskSet */
+	MEMBER(id, string, REQUIRED),
+	MEMBER(role, string, REQUIRED),
+	MEMBER(scale, double, REQUIRED),
+	MEMBER(tasks, list_of_ApplicationLiveTask, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(status, string, REQUIRED),
+	MEMBER(desired, long, REQUIRED),
+	MEMBER(running, long, REQUIRED),
+	MEMBER(traffic, double, 0),
+	MEMBER(deployment, long, 0),
+	MEMBER(registered, long, REQUIRED),
+	MEMBER(taskDefinition, string, 0),
 	/* ApplicationLogLine */
 	MEMBER(text, string, REQUIRED),
 	MEMBER(time, timestamp, REQUIRED),
@@ -637,6 +694,8 @@ static const struct shape_member members[] = {
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
 	/* GetApplicationRequest */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	/* GetApplicationStateRequest */
 	MEMBER(name, string_from_1_to_100, REQUIRED),
 	/* GetDeploymentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
@@ -1074,7 +1133,12 @@ static const struct shape shapes[] = {
 	[S_ApplicationChange] = {STRUCTURE(ApplicationChange), .required = 1},
 	[S_ApplicationDeployment] = {STRUCTURE(ApplicationDeployment), .required = 8},
 	[S_ApplicationDeploymentState] = {ENUM(ApplicationDeploymentState)},
+	[S_ApplicationDifference] = {STRUCTURE(ApplicationDifference), .required = 1},
 	[S_ApplicationFile] = {STRUCTURE(ApplicationFile), .required = 2},
+	[S_ApplicationLiveService] = {STRUCTURE(ApplicationLiveService), .required = 5},
+	[S_ApplicationLiveState] = {STRUCTURE(ApplicationLiveState), .required = 2},
+	[S_ApplicationLiveTask] = {STRUCTURE(ApplicationLiveTask), .required = 3},
+	[S_ApplicationLiveTaskSet] = {STRUCTURE(ApplicationLiveTaskSet), .required = 8},
 	[S_ApplicationLogLine] = {STRUCTURE(ApplicationLogLine), .required = 2},
 	[S_ApplicationStage] = {STRUCTURE(ApplicationStage), .required = 3},
 	[S_ApplicationStageDetails] = {STRUCTURE(ApplicationStageDetails)},
@@ -1128,6 +1192,7 @@ static const struct shape shapes[] = {
 	[S_GetApplicationDeploymentLogResponse] = {STRUCTURE(GetApplicationDeploymentLogResponse), .required = 1},
 	[S_GetApplicationDeploymentRequest] = {STRUCTURE(GetApplicationDeploymentRequest), .required = 2},
 	[S_GetApplicationRequest] = {STRUCTURE(GetApplicationRequest), .required = 1},
+	[S_GetApplicationStateRequest] = {STRUCTURE(GetApplicationStateRequest), .required = 1},
 	[S_GetDeploymentRequest] = {STRUCTURE(GetDeploymentRequest), .required = 2},
 	[S_GetEnvironmentRequest] = {STRUCTURE(GetEnvironmentRequest), .required = 1},
 	[S_GetEnvironmentVersionRequest] = {STRUCTURE(GetEnvironmentVersionRequest), .required = 2},
@@ -1203,6 +1268,7 @@ static const struct shape shapes[] = {
 	[S_VersionConflictException] = {STRUCTURE(VersionConflictException), .status = 409, .flags = ERROR},
 	[S_boolean] = {.type = SHAPE_BOOLEAN},
 	[S_document] = {.type = SHAPE_DOCUMENT},
+	[S_double] = {.type = SHAPE_DOUBLE},
 	[S_integer] = {.type = SHAPE_INTEGER},
 	[S_integer_from_0_to_100] = {.type = SHAPE_INTEGER, .limits = L_0_to_100},
 	[S_integer_from_0_to_1000] = {.type = SHAPE_INTEGER, .limits = L_0_to_1000},
@@ -1220,7 +1286,10 @@ static const struct shape shapes[] = {
 	[S_list_of_ApplicationApproval] = {.type = SHAPE_LIST, .element = S_ApplicationApproval},
 	[S_list_of_ApplicationChange] = {.type = SHAPE_LIST, .element = S_ApplicationChange},
 	[S_list_of_ApplicationDeployment] = {.type = SHAPE_LIST, .element = S_ApplicationDeployment},
+	[S_list_of_ApplicationDifference] = {.type = SHAPE_LIST, .element = S_ApplicationDifference},
 	[S_list_of_ApplicationFile_to_64] = {.type = SHAPE_LIST, .element = S_ApplicationFile, .limits = L_any_to_64},
+	[S_list_of_ApplicationLiveTask] = {.type = SHAPE_LIST, .element = S_ApplicationLiveTask},
+	[S_list_of_ApplicationLiveTaskSet] = {.type = SHAPE_LIST, .element = S_ApplicationLiveTaskSet},
 	[S_list_of_ApplicationLogLine] = {.type = SHAPE_LIST, .element = S_ApplicationLogLine},
 	[S_list_of_ApplicationStage] = {.type = SHAPE_LIST, .element = S_ApplicationStage},
 	[S_list_of_Attribute] = {.type = SHAPE_LIST, .element = S_Attribute},
@@ -1283,6 +1352,7 @@ enum {
 	RANGE(X_GetApplication, 7),
 	RANGE(X_GetApplicationDeployment, 7),
 	RANGE(X_GetApplicationDeploymentLog, 7),
+	RANGE(X_GetApplicationState, 7),
 	RANGE(X_GetDeployment, 7),
 	RANGE(X_GetEnvironment, 7),
 	RANGE(X_GetEnvironmentVersion, 7),
@@ -1367,6 +1437,10 @@ static const uint16_t errors[] = {
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
 	/* GetApplicationDeploymentLog */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* GetApplicationState */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
@@ -1490,6 +1564,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(GetApplication, GetApplicationRequest, Application, InvalidParameterException),
 	OPERATION(GetApplicationDeployment, GetApplicationDeploymentRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(GetApplicationDeploymentLog, GetApplicationDeploymentLogRequest, GetApplicationDeploymentLogResponse, InvalidParameterException),
+	OPERATION(GetApplicationState, GetApplicationStateRequest, ApplicationLiveState, InvalidParameterException),
 	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
 	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
 	OPERATION(GetEnvironmentVersion, GetEnvironmentVersionRequest, EnvironmentVersion, InvalidParameterException),
