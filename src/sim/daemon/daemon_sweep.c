@@ -91,16 +91,19 @@ static int settle(struct sim *sim, struct err *err)
 	return sim_settle(sim, WITHIN_US, DAEMON_PROPERTY_L1, "after ten minutes", err);
 }
 
-/* Until nothing is done any more. */
+/* Until nothing is done any more: a server that has just started still has all of it to do. */
 static int become_quiet(struct sim *sim, struct err *err)
 {
 	uint64_t actions;
+	unsigned boots;
 	int code;
 
 	do {
 		actions = daemon_checker_actions(sim->checker);
+		boots = sim->servers[0].boots;
 		code = sim_pass_time(sim, QUIET_US, err);
-	} while (code == 0 && actions != daemon_checker_actions(sim->checker));
+	} while (code == 0 && (actions != daemon_checker_actions(sim->checker) ||
+				      boots != sim->servers[0].boots));
 	return code;
 }
 

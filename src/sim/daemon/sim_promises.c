@@ -178,8 +178,10 @@ static bool is_done(const struct sim *sim, const struct sim_doubt *doubt,
 	int64_t deployments = now->deployments - (before->exists ? before->deployments : 0);
 	size_t environment = doubt->environment;
 
+	/* A deletion that was acknowledged before may end meanwhile. */
 	if (!now->exists)
-		return false;
+		return strcmp(doubt->operation, "DeleteEnvironment") == 0 && before->exists &&
+		       before->status == ENVIRONMENT_deleting;
 	if (strcmp(doubt->operation, "CreateEnvironment") == 0)
 		return !before->exists && versions == 1 && deployments == 0 &&
 		       now->status == ENVIRONMENT_inactive &&
