@@ -63,7 +63,7 @@ def test_upward_include_stops_the_build(sources):
     """meson runs the check: a spoiled tree does not compile, whatever else is right with it."""
     for name in ("meson.build", "meson_options.txt"):
         shutil.copy(os.path.join(SOURCE, name), sources)
-    for folder in ("api", "tools", "tests/bench", "tests/fuzz", "tests/kubernetes/parts",
+    for folder in ("api", "deploy", "tools", "tests/bench", "tests/fuzz", "tests/kubernetes/parts",
                    "tests/model"):
         shutil.copytree(os.path.join(SOURCE, folder), sources / folder)
     configured = run("meson", "setup", str(sources / "build"), str(sources))
