@@ -85,7 +85,8 @@ def test_the_generator_refuses_what_the_server_does_not_do(tmp_path, model, chan
 # ---- clients ----
 
 NAMES = {"EnvironmentName": "log", "TaskDefinitionName": "log:1", "ScheduleExpression":
-         "rate(5 minutes)", "Document": "stack=prod"}
+         "rate(5 minutes)", "Document": "stack=prod",
+         "ApplicationFileContent": "kind: ECSApp"}
 
 
 def sample(model, name):
@@ -104,7 +105,7 @@ def sample(model, name):
     if kind == "list":
         return [sample(model, shape["member"]["shape"])]
     return {"string": "x" * max(1, shape.get("min", 1)), "integer": shape.get("min", 1),
-            "long": shape.get("min", 1), "boolean": True}[kind]
+            "long": shape.get("min", 1), "boolean": True, "timestamp": 1}[kind]
 
 
 NOT_UNDERSTOOD = re.compile(r"is not a (member|parameter) of|: expected |belongs in the|the body: ")
