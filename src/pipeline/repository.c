@@ -1,5 +1,5 @@
 /* See the header. */
-#include "pipeline/repository.h"
+#include "pipeline/repository_command.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,13 +9,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-#define ARGUMENTS_MAX 160
 #define FOLDER_MODE 0700
 #define FOLDER_DEPTH_MAX 16
-#define REASON_MAX 400
-#define OPEN_FILES_MAX 1024
 #define FIRST_PRINTABLE 0x20
 #define DELETE_CHARACTER 0x7f
+#define SHORT_ID_LEAST 7
 
 /* ---- names ---- */
 
@@ -134,165 +132,6 @@ int repository_join(struct span folder, struct span path, struct arena *arena,
 	return 0;
 }
 
-/* ---- commands ---- */
-
-/* Settings that neither the repository nor the operator's file can change. */
-static const struct setting {
-	const char *name, *value;
-} settings[] = {
-	{"core.hooksPath", "/dev/null"},
-	{"core.fsmonitor", "false"},
-	{"core.askPass", ""},
-	{"core.bigFileThreshold", "8m"}, /* larger ones are streamed, not loaded */
-	{"gc.autoDetach", "false"},      /* no process stays behind */
-	{"fetch.recurseSubmodules", "false"},
-	{"fetch.writeCommitGraph", "false"},
-	{"protocol.version", "2"},
-	{"remote.origin.tagOpt", "--no-tags"},
-};
-
-/* The one for offline commands allows no protocol, so that git does not fetch what is missing. */
-enum network { OFFLINE, ONLINE };
-
-static const char *const *make_environment(const struct repository *repository,
-	enum network network, struct arena *arena)
-{
-	static const char *const inherited[] = {"PATH", "HOME"};
-	static const char *const fixed[] = {"LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never",
-		"GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_SSH_COMMAND=ssh -o BatchMode=yes -o ConnectTimeout=20"};
-	/* Besides: protocols, configuration file, number of settings, and the URL. */
-	const char **list = arena_allocate_array(arena,
-		LENGTH(inherited) + LENGTH(fixed) + 2 * (LENGTH(settings) + 1) + 4, sizeof(*list));
-	size_t count = 0;
-
-	for (size_t i = 0; i < LENGTH(inherited); i++) {
-		const char *value = getenv(inherited[i]);
-
-		if (value)
-			list[count++] = arena_format(arena, "%s=%s", inherited[i], value).data;
-	}
-	for (size_t i = 0; i < LENGTH(fixed); i++)
-		list[count++] = fixed[i];
-	list[count++] =
-		network == ONLINE ? "GIT_ALLOW_PROTOCOL=file:https:ssh" : "GIT_ALLOW_PROTOCOL=none";
-	list[count++] = arena_format(arena, "GIT_CONFIG_GLOBAL=%s",
-		repository->configuration ? repository->configuration : "/dev/null")
-				.data;
-	list[count++] = arena_format(arena, "GIT_CONFIG_COUNT=%zu", LENGTH(settings) + 1).data;
-	for (size_t i = 0; i <= LENGTH(settings); i++) {
-		bool is_url = i == LENGTH(settings);
-
-		list[count++] = arena_format(arena, "GIT_CONFIG_KEY_%zu=%s", i,
-			is_url ? "remote.origin.url" : settings[i].name)
-					.data;
-		list[count++] = arena_format(arena, "GIT_CONFIG_VALUE_%zu=%s", i,
-			is_url ? repository->url : settings[i].value)
-					.data;
-	}
-	return list; /* zeroed, so NULL is last */
-}
-
-struct command {
-	const char *arguments[ARGUMENTS_MAX]; /* behind "git --git-dir=…"; NULL is last */
-	struct span input;
-	enum network network;
-	size_t output_max; /* 0: REPOSITORY_OUTPUT_MAX */
-	bool may_fail;     /* an exit code of 1 is an answer */
-};
-
-/* The last line of what git wrote to its errors, without "fatal: ". */
-static struct span find_reason(struct span text, struct arena *arena)
-{
-	static const char *const prefixes[] = {"fatal: ", "error: "};
-	struct span line, last = SPAN("");
-
-	while (span_next_part(&text, '\n', &line)) {
-		if (span_trim(line).length > 0)
-			last = span_trim(line);
-	}
-	for (size_t i = 0; i < LENGTH(prefixes); i++) {
-		if (span_starts_with(last, span_of(prefixes[i])))
-			last = behind(last, strlen(prefixes[i]));
-	}
-	if (last.length > REASON_MAX)
-		last.length = REASON_MAX;
-	return git_clean_text(last, arena);
-}
-
-static int check_result(const struct command *command, const struct child_result *result,
-	struct arena *arena, struct err *err)
-{
-	const char *name = command->arguments[0];
-	struct span reason;
-
-	if (result->cancelled)
-		return err_set(err, -ECANCELED, "git %s was cancelled", name);
-	if (result->timed_out)
-		return err_set(err, -ETIMEDOUT, "git %s did not end within %d seconds", name,
-			(command->network == ONLINE ? REPOSITORY_FETCH_MS : REPOSITORY_LOCAL_MS) /
-				1000);
-	if (result->exit_code == 0 && result->output_cut)
-		return err_set(err, -E2BIG, "git %s wrote more than %zu bytes", name,
-			command->output_max ? command->output_max : REPOSITORY_OUTPUT_MAX);
-	if (result->exit_code == 0 || (result->exit_code == 1 && command->may_fail))
-		return 0;
-	reason = find_reason(buffer_span(&result->errors), arena);
-	if (result->signal)
-		return err_set(err, -EIO, "git %s was ended by signal %d", name, result->signal);
-	return err_set(err, -EIO, "git %s: %.*s", name,
-		SPAN_ARGS(reason.length > 0 ? reason : SPAN("failed without a message")));
-}
-
-/* The output, in the arena. Returns the exit code. */
-static int run(const struct repository *repository, const struct command *command,
-	struct arena *arena, struct span *ret_output, struct err *err)
-{
-	const char *arguments[ARGUMENTS_MAX + 3] = {
-		"git", arena_format(arena, "--git-dir=%s", repository->folder).data};
-	struct child_request request = {
-		.arguments = arguments,
-		.environment = make_environment(repository, command->network, arena),
-		.folder = "/",
-		.input = command->input,
-		.output_max = command->output_max ? command->output_max : REPOSITORY_OUTPUT_MAX,
-		.timeout_ms =
-			command->network == ONLINE ? REPOSITORY_FETCH_MS : REPOSITORY_LOCAL_MS,
-		.cancel = repository->cancel,
-		.file_size_max = REPOSITORY_PACK_MAX,
-		.open_files_max = OPEN_FILES_MAX,
-	};
-	_child_result_ struct child_result result = {0};
-	size_t count = 2;
-	int r;
-
-	for (size_t i = 0; command->arguments[i]; i++)
-		arguments[count++] = command->arguments[i];
-	r = child_run(repository->children, &request, &result, err);
-	if (r >= 0)
-		r = check_result(command, &result, arena, err);
-	if (r < 0)
-		return r;
-	*ret_output = arena_copy_span(arena, buffer_span(&result.output));
-	return result.exit_code;
-}
-
-__attribute__((format(printf, 3, 4))) static void add_argument(struct command *command,
-	struct arena *arena, const char *format, ...)
-{
-	size_t count = 0;
-	va_list list;
-
-	while (command->arguments[count])
-		count++;
-	va_start(list, format);
-	command->arguments[count] = arena_format_list(arena, format, list).data;
-	va_end(list);
-}
-
-#define COMMAND(...) .arguments = {__VA_ARGS__}
-
 /* ---- clone ---- */
 
 static bool is_leftover(const char *folder_name, const char *name)
@@ -336,7 +175,8 @@ int repository_open(const struct repository *repository, struct err *err)
 		return r;
 	remove_leftovers(AT_FDCWD, repository->folder, 0);
 	/* Does no harm to a clone that is there. */
-	r = run(repository, &(struct command){COMMAND("init", "--quiet", "--bare", "--template=")},
+	r = repository_run(repository,
+		&(struct repository_command){COMMAND("init", "--quiet", "--bare", "--template=")},
 		arena, &output, err);
 	return r < 0 ? r : 0;
 }
@@ -344,7 +184,7 @@ int repository_open(const struct repository *repository, struct err *err)
 static int fetch_references(const struct repository *repository, const char *const *references,
 	size_t count, struct arena *arena, struct err *err)
 {
-	struct command command = {
+	struct repository_command command = {
 		COMMAND("fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 			"--no-recurse-submodules", "--filter=blob:none", "origin"),
 		.network = ONLINE,
@@ -353,8 +193,8 @@ static int fetch_references(const struct repository *repository, const char *con
 	int r;
 
 	for (size_t i = 0; i < count; i++)
-		add_argument(&command, arena, "%s", references[i]);
-	r = run(repository, &command, arena, &output, err);
+		repository_add_argument(&command, arena, "%s", references[i]);
+	r = repository_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : 0;
 }
 
@@ -365,12 +205,13 @@ static int fetch_references(const struct repository *repository, const char *con
 static int resolve(const struct repository *repository, const char *name, struct arena *arena,
 	struct span *ret_commit, struct err *err)
 {
-	struct command command = {COMMAND("rev-parse", "--quiet", "--verify", "--end-of-options",
-					  arena_format(arena, "%s^{commit}", name).data),
+	struct repository_command command = {
+		COMMAND("rev-parse", "--quiet", "--verify", "--end-of-options",
+			arena_format(arena, "%s^{commit}", name).data),
 		.may_fail = true};
 	struct span output;
 	struct err failure = {0};
-	int r = run(repository, &command, arena, &output, &failure);
+	int r = repository_run(repository, &command, arena, &output, &failure);
 
 	/* Git fails otherwise than by exit code 1 when it would have to fetch the commit. */
 	if (r == 1 || r == -EIO)
@@ -384,7 +225,7 @@ static int resolve(const struct repository *repository, const char *name, struct
 int repository_poll(const struct repository *repository, const struct span *branches, size_t count,
 	struct arena *arena, struct span *ret_commits, struct err *err)
 {
-	struct command command = {
+	struct repository_command command = {
 		COMMAND("ls-remote", "--quiet", "--heads", "origin"), .network = ONLINE};
 	struct span commits[REPOSITORY_BRANCHES_MAX], output, known;
 	const char *references[REPOSITORY_BRANCHES_MAX];
@@ -398,9 +239,9 @@ int repository_poll(const struct repository *repository, const struct span *bran
 		r = repository_check_branch(branches[i], err);
 		if (r < 0)
 			return r;
-		add_argument(&command, arena, "refs/heads/%.*s", SPAN_ARGS(branches[i]));
+		repository_add_argument(&command, arena, "refs/heads/%.*s", SPAN_ARGS(branches[i]));
 	}
-	r = run(repository, &command, arena, &output, err);
+	r = repository_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_heads(output, branches, count, commits, err);
 	for (size_t i = 0; r >= 0 && i < count; i++) {
@@ -437,10 +278,10 @@ static int find_named(const struct repository *repository, struct span name, str
 {
 	const char *tag = arena_format(arena, "refs/tags/%.*s", SPAN_ARGS(name)).data,
 		   *head = arena_format(arena, "refs/heads/%.*s", SPAN_ARGS(name)).data;
-	struct command command = {
+	struct repository_command command = {
 		COMMAND("ls-remote", "--quiet", "origin", tag, head), .network = ONLINE};
 	struct span output, line, id, found = SPAN("");
-	int r = run(repository, &command, arena, &output, err);
+	int r = repository_run(repository, &command, arena, &output, err);
 
 	if (r < 0)
 		return r;
@@ -457,6 +298,15 @@ static int find_named(const struct repository *repository, struct span name, str
 	return 0;
 }
 
+static bool is_short_id(struct span name)
+{
+	for (size_t i = 0; i < name.length; i++) {
+		if (!strchr("0123456789abcdef", name.data[i]))
+			return false;
+	}
+	return name.length >= SHORT_ID_LEAST;
+}
+
 int repository_fetch(const struct repository *repository, struct span name, struct arena *arena,
 	struct span *ret_commit, struct err *err)
 {
@@ -466,6 +316,11 @@ int repository_fetch(const struct repository *repository, struct span name, stru
 
 	if (!git_is_id(name)) {
 		r = repository_check_branch(name, err);
+		if (r >= 0 && is_short_id(name))
+			r = resolve(repository, arena_format(arena, "%.*s", SPAN_ARGS(name)).data,
+				arena, ret_commit, err);
+		if (r > 0)
+			return 0;
 		if (r >= 0)
 			r = find_named(repository, name, arena, &id, err);
 		if (r < 0)
@@ -483,147 +338,33 @@ int repository_fetch(const struct repository *repository, struct span name, stru
 	return r < 0 ? r : 0;
 }
 
-static int check_commit(struct span commit, struct err *err)
-{
-	if (!git_is_id(commit))
-		return err_set(err, -EINVAL, "\"%.*s\" is not the full ID of a commit",
-			SPAN_ARGS(commit));
-	return 0;
-}
-
 int repository_is_on_branch(const struct repository *repository, struct span commit,
 	struct span branch, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	struct command command = {
+	struct repository_command command = {
 		COMMAND("merge-base", "--is-ancestor",
 			arena_format(arena, "%.*s", SPAN_ARGS(commit)).data,
 			arena_format(arena, BRANCH_REFERENCE "%.*s", SPAN_ARGS(branch)).data),
 		.may_fail = true};
 	struct span output;
-	int r = check_commit(commit, err);
+	int r = repository_check_commit(commit, err);
 
 	if (r >= 0)
 		r = repository_check_branch(branch, err);
 	if (r >= 0)
-		r = run(repository, &command, arena, &output, err);
+		r = repository_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : r == 0;
 }
 
-/* ---- contents ---- */
-
-int repository_list(const struct repository *repository, struct span commit, struct span folder,
-	struct arena *arena, struct field_list *ret_files, struct err *err)
-{
-	struct command command = {COMMAND("ls-tree", "-r", "-z", "--full-tree", "--end-of-options",
-		arena_format(arena, "%.*s", SPAN_ARGS(commit)).data)};
-	struct span output;
-	int r = check_commit(commit, err);
-
-	if (folder.length > 0)
-		add_argument(&command, arena, "%.*s/", SPAN_ARGS(folder));
-	if (r >= 0)
-		r = run(repository, &command, arena, &output, err);
-	return r < 0 ? r : git_read_tree(output, arena, ret_files, err);
-}
-
-/* IDs of the objects of those files, one a line. */
-static int find_files(const struct repository *repository, struct span commit,
-	const struct span *paths, size_t count, struct arena *arena, struct buffer *ids,
-	struct err *err)
-{
-	struct command command = {COMMAND("ls-tree", "-r", "-z", "--full-tree", "--end-of-options",
-		arena_format(arena, "%.*s", SPAN_ARGS(commit)).data)};
-	struct field_list list;
-	const struct git_file *files;
-	struct span output;
-	int r;
-
-	for (size_t i = 0; i < count; i++)
-		add_argument(&command, arena, "%.*s", SPAN_ARGS(paths[i]));
-	r = run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_tree(output, arena, &list, err);
-	if (r < 0)
-		return r;
-	files = list.items;
-	for (size_t i = 0; i < count; i++) {
-		size_t k = 0;
-
-		while (k < list.count && !span_equal(files[k].path, paths[i]))
-			k++;
-		if (k == list.count)
-			return err_set(err, -ENOENT, "file \"%.*s\" is not in commit %.*s",
-				SPAN_ARGS(paths[i]), SPAN_ARGS(commit));
-		if (files[k].kind != GIT_FILE)
-			return err_set(err, -EINVAL, "\"%.*s\" is a %s, which is not followed",
-				SPAN_ARGS(paths[i]),
-				files[k].kind == GIT_LINK ? "symbolic link" : "submodule");
-		buffer_format(ids, "%.*s\n", SPAN_ARGS(files[k].id));
-	}
-	return 0;
-}
-
-static int check_sizes(const struct repository *repository, struct span ids,
-	const struct span *paths, size_t count, struct arena *arena, struct err *err)
-{
-	struct command command = {
-		COMMAND("cat-file", "--batch-check"), .input = ids, .network = ONLINE};
-	const struct git_object *objects;
-	struct field_list list;
-	struct span output;
-	int r = run(repository, &command, arena, &output, err);
-
-	if (r >= 0)
-		r = git_read_objects(output, arena, &list, err);
-	if (r < 0)
-		return r;
-	objects = list.items;
-	if (list.count != count)
-		return err_set(err, -EINVAL,
-			"git cat-file: unexpected output: %zu objects, not %zu", list.count, count);
-	for (size_t i = 0; i < count; i++) {
-		if (objects[i].type.length > 0 && objects[i].size > GIT_FILE_MAX)
-			return err_set(err, -EFBIG, "file \"%.*s\" has %llu bytes, more than %d",
-				SPAN_ARGS(paths[i]), (unsigned long long)objects[i].size,
-				GIT_FILE_MAX);
-	}
-	return 0;
-}
-
-int repository_read(const struct repository *repository, struct span commit,
-	const struct span *paths, size_t count, struct arena *arena, struct span *ret_contents,
-	struct err *err)
-{
-	_buffer_ struct buffer ids = {0};
-	struct command command = {COMMAND("cat-file", "--batch"), .network = ONLINE};
-	struct span contents[REPOSITORY_READ_MAX], output;
-	int r = check_commit(commit, err);
-
-	if (count > REPOSITORY_READ_MAX)
-		return err_set(err, -E2BIG, "more than %d files at once", REPOSITORY_READ_MAX);
-	if (count == 0)
-		return 0;
-	if (r >= 0)
-		r = find_files(repository, commit, paths, count, arena, &ids, err);
-	if (r >= 0)
-		r = check_sizes(repository, buffer_span(&ids), paths, count, arena, err);
-	command.input = buffer_span(&ids);
-	if (r >= 0)
-		r = run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_contents(output, "blob", contents, count, err);
-	if (r >= 0)
-		memcpy(ret_contents, contents, count * sizeof(*contents));
-	return r < 0 ? r : 0;
-}
+/* ---- commits ---- */
 
 /* Fills author, message and time of commits that have their IDs. */
 static int read_commits(const struct repository *repository, struct git_commit *commits,
 	size_t count, struct arena *arena, struct err *err)
 {
 	_buffer_ struct buffer ids = {0};
-	struct command command = {
+	struct repository_command command = {
 		COMMAND("cat-file", "--batch"), .output_max = REPOSITORY_OUTPUT_MAX};
 	struct span *contents = arena_allocate_array(arena, count + 1, sizeof(*contents)), output;
 	int r;
@@ -631,7 +372,7 @@ static int read_commits(const struct repository *repository, struct git_commit *
 	for (size_t i = 0; i < count; i++)
 		buffer_format(&ids, "%.*s\n", SPAN_ARGS(commits[i].id));
 	command.input = buffer_span(&ids);
-	r = run(repository, &command, arena, &output, err);
+	r = repository_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_contents(output, "commit", contents, count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
@@ -643,7 +384,7 @@ int repository_commit(const struct repository *repository, struct span commit, s
 	struct git_commit *ret_commit, struct err *err)
 {
 	struct git_commit read = {.id = arena_copy_span(arena, commit), .parent = SPAN("")};
-	int r = check_commit(commit, err);
+	int r = repository_check_commit(commit, err);
 
 	if (r >= 0)
 		r = read_commits(repository, &read, 1, arena, err);
@@ -657,16 +398,16 @@ int repository_commit(const struct repository *repository, struct span commit, s
 int repository_changes(const struct repository *repository, struct span from, struct span to,
 	struct arena *arena, struct field_list *ret_paths, struct err *err)
 {
-	struct command command = {COMMAND("diff-tree", DIFF_OPTIONS, "--end-of-options",
+	struct repository_command command = {COMMAND("diff-tree", DIFF_OPTIONS, "--end-of-options",
 		arena_format(arena, "%.*s", SPAN_ARGS(from)).data,
 		arena_format(arena, "%.*s", SPAN_ARGS(to)).data)};
 	struct span output;
-	int r = check_commit(from, err);
+	int r = repository_check_commit(from, err);
 
 	if (r >= 0)
-		r = check_commit(to, err);
+		r = repository_check_commit(to, err);
 	if (r >= 0)
-		r = run(repository, &command, arena, &output, err);
+		r = repository_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : git_read_changes(output, arena, ret_paths, err);
 }
 
@@ -675,7 +416,8 @@ static int read_paths(const struct repository *repository, struct git_commit *co
 	struct arena *arena, struct err *err)
 {
 	_buffer_ struct buffer ids = {0};
-	struct command command = {COMMAND("diff-tree", "--stdin", "--root", DIFF_OPTIONS)};
+	struct repository_command command = {
+		COMMAND("diff-tree", "--stdin", "--root", DIFF_OPTIONS)};
 	struct span output;
 	int r;
 
@@ -683,28 +425,28 @@ static int read_paths(const struct repository *repository, struct git_commit *co
 		buffer_format(&ids, "%.*s%s%.*s\n", SPAN_ARGS(commits[i].id),
 			commits[i].parent.length > 0 ? " " : "", SPAN_ARGS(commits[i].parent));
 	command.input = buffer_span(&ids);
-	r = run(repository, &command, arena, &output, err);
+	r = repository_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : git_read_log(output, arena, commits, count, err);
 }
 
 int repository_log(const struct repository *repository, struct span from, struct span to,
 	size_t most, struct arena *arena, struct field_list *ret_commits, struct err *err)
 {
-	struct command command = {COMMAND("rev-list", "--first-parent", "--parents",
+	struct repository_command command = {COMMAND("rev-list", "--first-parent", "--parents",
 		arena_format(arena, "--max-count=%zu",
 			most < GIT_COMMITS_MAX ? most : GIT_COMMITS_MAX)
 			.data,
 		"--end-of-options", arena_format(arena, "%.*s", SPAN_ARGS(to)).data)};
 	struct field_list list;
 	struct span output;
-	int r = check_commit(to, err);
+	int r = repository_check_commit(to, err);
 
 	if (r >= 0 && from.length > 0)
-		r = check_commit(from, err);
+		r = repository_check_commit(from, err);
 	if (from.length > 0)
-		add_argument(&command, arena, "^%.*s", SPAN_ARGS(from));
+		repository_add_argument(&command, arena, "^%.*s", SPAN_ARGS(from));
 	if (r >= 0)
-		r = run(repository, &command, arena, &output, err);
+		r = repository_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_history(output, arena, &list, err);
 	if (r >= 0 && list.count > 0) {
@@ -724,7 +466,7 @@ static int update_kept(const struct repository *repository, struct span name, st
 {
 	_arena_ struct arena *arena = arena_new(0);
 	const char *reference = arena_format(arena, KEPT_REFERENCE "%.*s", SPAN_ARGS(name)).data;
-	struct command command = {COMMAND("update-ref")};
+	struct repository_command command = {COMMAND("update-ref")};
 	struct span output;
 	int r = repository_check_branch(name, err);
 
@@ -732,14 +474,14 @@ static int update_kept(const struct repository *repository, struct span name, st
 	command.arguments[2] =
 		commit.length > 0 ? arena_format(arena, "%.*s", SPAN_ARGS(commit)).data : reference;
 	if (r >= 0)
-		r = run(repository, &command, arena, &output, err);
+		r = repository_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : 0;
 }
 
 int repository_keep(const struct repository *repository, struct span name, struct span commit,
 	struct err *err)
 {
-	int r = check_commit(commit, err);
+	int r = repository_check_commit(commit, err);
 
 	return r < 0 ? r : update_kept(repository, name, commit, err);
 }
@@ -747,4 +489,23 @@ int repository_keep(const struct repository *repository, struct span name, struc
 int repository_release(const struct repository *repository, struct span name, struct err *err)
 {
 	return update_kept(repository, name, SPAN(""), err);
+}
+
+int repository_list_kept(const struct repository *repository, struct arena *arena,
+	struct field_list *ret_names, struct err *err)
+{
+	struct repository_command command = {
+		COMMAND("for-each-ref", "--format=%(refname)", KEPT_REFERENCE)};
+	struct field_list names = {0};
+	struct span output, line;
+	int r = repository_run(repository, &command, arena, &output, err);
+
+	while (r >= 0 && span_next_part(&output, '\n', &line)) {
+		if (span_starts_with(line, SPAN(KEPT_REFERENCE)))
+			*(struct span *)fields_append(arena, &names, sizeof(line)) =
+				behind(line, sizeof(KEPT_REFERENCE) - 1);
+	}
+	if (r >= 0)
+		*ret_names = names;
+	return r < 0 ? r : 0;
 }

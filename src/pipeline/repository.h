@@ -49,7 +49,8 @@ int repository_open(const struct repository *repository, struct err *err);
 /* The commits of branches as they are now, fetched; an empty text for a branch that does not exist. */
 int repository_poll(const struct repository *repository, const struct span *branches, size_t count,
 	struct arena *arena, struct span *ret_commits, struct err *err);
-/* A commit by its full ID, a tag or a branch, fetched unless it is there. Without repository_keep() it may be removed after
+/* A commit by its full ID, a tag, a branch, or the first digits of its ID (7 or more) if it was fetched before; it is
+ * fetched unless it is there. Without repository_keep() it may be removed after
  * two weeks. */
 int repository_fetch(const struct repository *repository, struct span name, struct arena *arena,
 	struct span *ret_commit, struct err *err);
@@ -64,6 +65,14 @@ int repository_list(const struct repository *repository, struct span commit, str
 int repository_read(const struct repository *repository, struct span commit,
 	const struct span *paths, size_t count, struct arena *arena, struct span *ret_contents,
 	struct err *err);
+/* The same for any number of files; what cannot be read has a reason instead of contents. */
+struct repository_file {
+	struct span content; /* data NULL: see the problem */
+	struct span problem; /* "web/task.yaml: the file is not in commit …" */
+};
+int repository_read_each(const struct repository *repository, struct span commit,
+	const struct span *paths, size_t count, struct arena *arena,
+	struct repository_file *ret_files, struct err *err);
 /* Author, message and time. */
 int repository_commit(const struct repository *repository, struct span commit, struct arena *arena,
 	struct git_commit *ret_commit, struct err *err);
@@ -79,5 +88,8 @@ int repository_log(const struct repository *repository, struct span from, struct
 int repository_keep(const struct repository *repository, struct span name, struct span commit,
 	struct err *err);
 int repository_release(const struct repository *repository, struct span name, struct err *err);
+/* The names of all kept commits. ret_names: struct span. */
+int repository_list_kept(const struct repository *repository, struct arena *arena,
+	struct field_list *ret_names, struct err *err);
 
 #endif

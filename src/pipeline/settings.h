@@ -19,7 +19,13 @@ struct pipeline_settings {
 	bool allows_scripts; /* SCRIPT_RUN, and commands of analyses */
 	const struct metrics_provider *providers;
 	size_t provider_count;
+	/* Beginnings of URLs of repositories, separated by commas. NULL or "": all but local paths. */
+	const char *repositories;
+	const char *git_configuration; /* a file for git; NULL or "": none */
+	int64_t poll_ms;               /* between two polls of a repository; 0: POLL_DEFAULT_MS */
 };
+
+#define POLL_DEFAULT_MS INT64_C(30000)
 
 static inline const struct metrics_provider *pipeline_find_provider(const struct pipeline_settings
 									    *settings,
