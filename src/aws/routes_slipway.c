@@ -76,6 +76,11 @@ static const struct rest_parameter query_of_GetInstance[] = {
 	{"target", "target"},
 };
 
+static const struct rest_parameter query_of_ListRepositories[] = {
+	{"maxResults", "maxResults"},
+	{"nextToken", "nextToken"},
+};
+
 static const struct rest_parameter query_of_StreamInstances[] = {
 	{"cluster", "cluster"},
 	{"entityVersion", "entityVersion"},
@@ -106,6 +111,10 @@ static const struct rest_route routes[] = {
 		.query = query_of_ListApplications,
 		.query_count = LENGTH(query_of_ListApplications),
 		.status = 200},
+	{.method = "POST",
+		.path = "/v1/applications",
+		.operation = "AddApplication",
+		.status = 201},
 	{.method = "DELETE",
 		.path = "/v1/applications/{name}",
 		.operation = "DeleteApplication",
@@ -277,6 +286,24 @@ static const struct rest_route routes[] = {
 	{.method = "POST",
 		.path = "/v1/logs",
 		.operation = "GetTaskLogs",
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/repositories",
+		.operation = "ListRepositories",
+		.query = query_of_ListRepositories,
+		.query_count = LENGTH(query_of_ListRepositories),
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/repositories",
+		.operation = "AddRepository",
+		.status = 201},
+	{.method = "DELETE",
+		.path = "/v1/repositories/{id}",
+		.operation = "DeleteRepository",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/repositories/{id}/poll",
+		.operation = "PollRepository",
 		.status = 200},
 	{.method = "GET",
 		.path = "/v1/stream/instances",

@@ -167,6 +167,87 @@ static int read_list(struct app *app, const char *path, const char *member, stru
 	return EXIT_OK;
 }
 
+static int app_add(struct app *app)
+{
+	const struct {
+		const char *name, *text;
+	} members[] = {{"url", app->repository}, {"branch", app->branch}, {"path", app->path},
+		{"file", app->file}, {"target", app->target}, {"role", app->role},
+		{"region", app->region}};
+	struct json *body = json_new_object(app->arena), *answer;
+	int code;
+
+	if (!app->name == !app->all)
+		return command_misused(app->command,
+			"NAME of the application is missing, or --all for all application files");
+	if (!app->repository)
+		return command_misused(app->command, "--repo URL is missing");
+	if (app->all && app->file)
+		return command_misused(app->command, "--file and --all exclude each other");
+	for (size_t i = 0; i < LENGTH(members); i++)
+		set_text(app, body, members[i].name, members[i].text);
+	set_text(app, body, "name", app->name);
+	code = app_call(app, "POST", app->all ? "/v1/repositories" : "/v1/applications", body,
+		&answer);
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(answer);
+	if (app->all)
+		printf("Repository %.*s is followed. Its applications, as they are found:\n\n"
+		       "  slipway app list\n",
+			SPAN_ARGS(app_text(answer, "id")));
+	else
+		printf("Application %s is added. It is deployed when its files are read, and with "
+		       "every commit that changes them:\n\n"
+		       "  slipway deployment watch %s\n",
+			app->name, app->name);
+	return EXIT_OK;
+}
+
+/* ---- repositories ---- */
+
+static int repository_list(struct app *app)
+{
+	struct json *items;
+	int code = read_list(app, "/v1/repositories", "repositories", &items);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(items);
+	app_print_repositories(app, items);
+	return EXIT_OK;
+}
+
+static const char *repository_path(const struct app *app, const char *rest)
+{
+	return arena_format(app->arena, "/v1/repositories/%s%s", app->name, rest).data;
+}
+
+static int repository_poll(struct app *app)
+{
+	struct json *answer;
+	int code = app_call(app, "POST", repository_path(app, "/poll"), json_new_object(app->arena),
+		&answer);
+
+	if (code == EXIT_OK)
+		printf("Repository %s is polled now.\n", app->name);
+	return code;
+}
+
+static int repository_delete(struct app *app)
+{
+	struct json *answer;
+	int code = app_call(app, "DELETE", repository_path(app, ""), NULL, &answer);
+
+	if (code == EXIT_OK)
+		printf("Repository %s is not polled any more; its applications stay.\n", app->name);
+	return code;
+}
+
+/* ---- applications ---- */
+
 static int app_list(struct app *app)
 {
 	struct json *items;
@@ -280,11 +361,13 @@ static int deployment_cancel(struct app *app)
 	"\nOptions of all verbs:\n" REMOTE_OPTIONS_HELP "  -o json        Print JSON.\n"
 #define OPTIONS_ORDER                                                                              \
 	"  --dir DIR      Folder with the application file and the files that it names. Without "  \
-	"it the\n                 files of the last deployment that succeeded.\n"                  \
+	"it: its Git\n                 repository, else the files of the last deployment that "    \
+	"succeeded.\n"                                                                             \
 	"  --file FILE    Application file in it. Default: app.pipecd.yaml, or the only "          \
 	"*.pipecd.yaml.\n"                                                                         \
 	"  --strategy S   quick-sync or pipeline. Default: the planner chooses.\n"                 \
-	"  --commit ID    Commit that the files are from.\n"                                       \
+	"  --commit ID    Commit, tag or branch of its Git repository (sync: on its branch). "     \
+	"With --dir: the\n                 commit that the files are from.\n"                      \
 	"  --message TEXT Its message.\n"                                                          \
 	"  --target NAME  Where the cluster is: a target of the server's configuration, or "       \
 	"local.\n"                                                                                 \
@@ -296,13 +379,36 @@ static const struct app_verb {
 	int (*run)(struct app *app);
 	int least, most; /* words behind the verb */
 } verbs[] = {
-	{"app", "sync", "[NAME] [--dir DIR] [--watch]", "Deploy an application.",
+	{"app", "add", "NAME|--all --repo URL [--branch B] [--path DIR]",
+		"Deliver an application from a Git repository, with every commit that changes it.",
+		"  --all          All application files below --path, and those that come later.\n"
+		"  --repo URL     https://…, ssh://…, user@host:path, or a path on the server.\n"
+		"  --branch B     Default: main.\n"
+		"  --path DIR     Folder in the repository. Default: all of it.\n"
+		"  --file FILE    Application file in it. Default: app.pipecd.yaml, or the only "
+		"*.pipecd.yaml.\n"
+		"  --target NAME  Where the cluster is: a target of the server's configuration, or "
+		"local.\n"
+		"  --role NAME    Role with which the calls are made.\n"
+		"  --region NAME  Region of the service. Default: that of the request.\n",
+		app_add, 0, 1},
+	{"repository", "list", "", "List the Git repositories that are polled.", "",
+		repository_list, 0, 0},
+	{"repository", "poll", "ID", "Poll a repository now, for example from a webhook.", "",
+		repository_poll, 1, 1},
+	{"repository", "delete", "ID",
+		"Stop polling a repository. Its applications stay as they are.", "",
+		repository_delete, 1, 1},
+	{"app", "sync", "[NAME] [--dir DIR|--commit ID] [--watch]",
+		"Deploy an application from its Git repository, or from a folder.",
 		OPTIONS_ORDER
 		"  --watch        Follow the deployment; exit code 3 unless it succeeds.\n",
 		app_sync, 0, 1},
-	{"app", "plan", "[NAME] [--dir DIR]",
-		"Print what a sync would do. Exit code 1 if it cannot be deployed.", OPTIONS_ORDER,
-		app_plan, 0, 1},
+	{"app", "plan", "[NAME] [--dir DIR|--commit ID]",
+		"Print what a sync would do, also of a commit that is not merged. Exit code 1 if "
+		"it "
+		"cannot be deployed.",
+		OPTIONS_ORDER, app_plan, 0, 1},
 	{"app", "list", "", "List applications.", "", app_list, 0, 0},
 	{"app", "status", "NAME",
 		"Print the service as it is: its task sets and tasks, and how it differs from the "
@@ -346,14 +452,19 @@ static void print_verbs(const char *group)
 			printf("  %-8s %-34s %s\n", verbs[i].name, verbs[i].arguments,
 				verbs[i].summary);
 	}
-	printf("\nDEPLOYMENT is a number or an ID; default: the latest.\n"
-	       "'slipway %s VERB --help' describes a verb.\n%s",
-		group, OPTIONS_COMMON);
+	if (strcmp(group, "repository") != 0)
+		puts("\nDEPLOYMENT is a number or an ID; default: the latest.");
+	printf("'slipway %s VERB --help' describes a verb.\n%s", group, OPTIONS_COMMON);
 }
 
 void app_help(void)
 {
 	print_verbs("app");
+}
+
+void repository_help(void)
+{
+	print_verbs("repository");
 }
 
 void deployment_help(void)
@@ -377,6 +488,11 @@ bool app_help_of(int count, char **arguments)
 	return help_of("app", count, arguments);
 }
 
+bool repository_help_of(int count, char **arguments)
+{
+	return help_of("repository", count, arguments);
+}
+
 bool deployment_help_of(int count, char **arguments)
 {
 	return help_of("deployment", count, arguments);
@@ -397,7 +513,9 @@ static bool is_name(const char *text)
 static int read_words(struct app *app, const struct app_verb *verb, const struct positionals *words)
 {
 	if (words->count < verb->least)
-		return command_misused(app->command, "NAME of the application is missing");
+		return command_misused(app->command, "%s is missing",
+			strcmp(verb->group, "repository") == 0 ? "ID of the repository"
+							       : "NAME of the application");
 	if (words->count > verb->most)
 		return command_misused(app->command, "unexpected argument '%s'",
 			words->items[verb->most]);
@@ -432,6 +550,10 @@ static int read_command(struct app *app, const struct app_verb *verb, int count,
 		{"role", &app->role, NULL},
 		{"region", &app->region, NULL},
 		{"comment", &app->comment, NULL},
+		{"repo", &app->repository, NULL},
+		{"branch", &app->branch, NULL},
+		{"path", &app->path, NULL},
+		{"all", NULL, &app->all},
 		{"watch", NULL, &app->watch},
 		{"follow", NULL, &app->follow},
 		{"no-rollback", NULL, &app->no_rollback},
@@ -469,6 +591,11 @@ static int run(const struct command *command, const char *group, int count, char
 int app_run(const struct command *command, int count, char **arguments)
 {
 	return run(command, "app", count, arguments);
+}
+
+int repository_run(const struct command *command, int count, char **arguments)
+{
+	return run(command, "repository", count, arguments);
 }
 
 int deployment_run(const struct command *command, int count, char **arguments)

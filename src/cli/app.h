@@ -19,8 +19,8 @@ struct app {
 	const char *name;     /* of the application; NULL */
 	const char *argument; /* behind the name: a deployment; NULL */
 	const char *folder, *file, *strategy, *commit, *message, *target, *role, *region, *comment,
-		*format;
-	bool watch, no_rollback, follow;
+		*format, *repository, *branch, *path;
+	bool watch, no_rollback, follow, all;
 };
 
 /* ---- requests (app.c) ---- */
@@ -42,6 +42,7 @@ int app_read_folder(struct app *app, struct json *body);
 
 int app_print_plan(const struct app *app, const struct json *deployment);
 void app_print_applications(const struct app *app, const struct json *applications);
+void app_print_repositories(const struct app *app, const struct json *repositories);
 void app_print_deployments(const struct app *app, const struct json *deployments);
 /* "stage canary (ECS_CANARY_ROLLOUT)  RUNNING  12 s  the canary is not steady" */
 struct span app_stage_line(const struct app *app, const struct json *stage);

@@ -110,18 +110,85 @@ int app_print_plan(const struct app *app, const struct json *deployment)
 		SPAN_ARGS(app_text(deployment, "reason")));
 }
 
+/* Where it comes from: "web.git main:apps/web", or "-" for one without Git. */
+static struct span source_of(const struct app *app, const struct json *item)
+{
+	const struct json *repository = json_get(item, "repository");
+	struct span url = app_text(repository, "url"), path = app_text(repository, "path"),
+		    last = url, part;
+
+	if (!repository)
+		return SPAN("-");
+	while (span_next_part(&url, '/', &part)) {
+		if (part.length > 0)
+			last = part;
+	}
+	return arena_format(app->arena, "%.*s %.*s:%.*s", SPAN_ARGS(last),
+		SPAN_ARGS(app_text(repository, "branch")),
+		SPAN_ARGS(path.length > 0 ? path : SPAN(".")));
+}
+
+static struct span text_or_dash(const struct json *object, const char *name)
+{
+	struct span text = app_text(object, name);
+
+	return text.length > 0 ? text : SPAN("-");
+}
+
 void app_print_applications(const struct app *app, const struct json *applications)
 {
-	(void)app;
-	printf("%-30s  %-11s  %-12s  %-10s  %s\n", "APPLICATION", "SYNC", "COMMIT", "DEPLOYMENT",
-		"STATE");
+	bool has_problem = false;
+
+	printf("%-24s  %-11s  %-14s  %-8s  %-16s  %s\n", "APPLICATION", "SYNC", "FILES", "COMMIT",
+		"DEPLOYMENT", "SOURCE");
 	JSON_EACH_ITEM (applications, item) {
 		const struct json *latest = json_get(item, "latest");
+		struct span commit = text_or_dash(item, "commit"),
+			    deployment = latest ? arena_format(app->arena, "%lld %.*s",
+							  env_number(latest, "number"),
+							  SPAN_ARGS(app_text(latest, "state")))
+						: SPAN("-");
 
-		printf("%-30.*s  %-11.*s  %-12.12s  %-10lld  %.*s\n",
+		printf("%-24.*s  %-11.*s  %-14.*s  %-8.*s  %-16.*s  %.*s\n",
 			SPAN_ARGS(app_text(item, "name")), SPAN_ARGS(app_text(item, "sync")),
-			arena_format(app->arena, "%.*s", SPAN_ARGS(app_text(item, "commit"))).data,
-			env_number(latest, "number"), SPAN_ARGS(app_text(latest, "state")));
+			SPAN_ARGS(text_or_dash(item, "state")),
+			commit.length > 8 ? 8 : (int)commit.length, commit.data,
+			SPAN_ARGS(deployment), SPAN_ARGS(source_of(app, item)));
+		has_problem |= app_text(item, "problem").length > 0;
+	}
+	if (has_problem)
+		puts("");
+	JSON_EACH_ITEM (applications, item) {
+		if (app_text(item, "problem").length > 0)
+			printf("%.*s: %.*s\n", SPAN_ARGS(app_text(item, "name")),
+				SPAN_ARGS(app_text(item, "problem")));
+	}
+}
+
+void app_print_repositories(const struct app *app, const struct json *repositories)
+{
+	printf("%-16s  %-12s  %-8s  %-12s  %-8s  %s\n", "REPOSITORY", "BRANCH", "COMMIT",
+		"APPLICATIONS", "POLLED", "URL");
+	JSON_EACH_ITEM (repositories, item) {
+		struct span commit = text_or_dash(item, "commit");
+
+		printf("%-16.*s  %-12.*s  %-8.*s  %-12lld  %-8.*s  %.*s%s%.*s\n",
+			SPAN_ARGS(app_text(item, "id")), SPAN_ARGS(app_text(item, "branch")),
+			commit.length > 8 ? 8 : (int)commit.length, commit.data,
+			env_number(item, "applications"),
+			SPAN_ARGS(app_clock(app, item, "polledAt")),
+			SPAN_ARGS(app_text(item, "url")),
+			json_get_bool(item, "all", false) ? ", all below /" : "",
+			SPAN_ARGS(app_text(item, "path")));
+	}
+	JSON_EACH_ITEM (repositories, item) {
+		if (app_text(item, "error").length > 0)
+			printf("\n%.*s: %.*s\n", SPAN_ARGS(app_text(item, "id")),
+				SPAN_ARGS(app_text(item, "error")));
+		JSON_EACH_ITEM (json_get(item, "problems"), problem)
+			printf("\n%.*s: %.*s: %.*s\n", SPAN_ARGS(app_text(item, "id")),
+				SPAN_ARGS(app_text(problem, "file")),
+				SPAN_ARGS(app_text(problem, "message")));
 	}
 }
 

@@ -46,8 +46,11 @@ int app_run(const struct command *command, int count, char **arguments);
 void app_help(void);
 bool app_help_of(int count, char **arguments);
 int deployment_run(const struct command *command, int count, char **arguments);
+int repository_run(const struct command *command, int count, char **arguments);
 void deployment_help(void);
 bool deployment_help_of(int count, char **arguments);
+void repository_help(void);
+bool repository_help_of(int count, char **arguments);
 int logs_run(const struct command *command, int count, char **arguments);
 int exec_run(const struct command *command, int count, char **arguments);
 /* How many arguments are slipway's: all before "--", or before the second that is no option. */

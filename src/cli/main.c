@@ -63,6 +63,10 @@ static const struct command commands[] = {
 	{"deployment", "VERB NAME [DEPLOYMENT] ...",
 		"Deployments of applications: follow, approve, cancel.", "Verbs:\n", deployment_run,
 		deployment_help, deployment_help_of},
+	{"repository", "list|poll|delete ...",
+		"Git repositories that applications are delivered from.",
+		"They are added by 'slipway app add'.\n\nVerbs:\n", repository_run, repository_help,
+		repository_help_of},
 	{"logs", "[OPTIONS] TASK", "Print what a task has written.",
 		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
 		"in\n"

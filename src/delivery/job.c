@@ -178,6 +178,18 @@ enum job_state jobs_take(struct jobs *jobs, struct span key, struct arena *arena
 	return JOB_ENDED;
 }
 
+enum job_state jobs_find(struct jobs *jobs, struct span key)
+{
+	const struct entry *entry;
+	enum job_state state;
+
+	lock_take(&jobs->lock);
+	entry = map_get(&jobs->entries, key);
+	state = !entry ? JOB_NONE : entry->has_ended ? JOB_ENDED : JOB_RUNNING;
+	lock_release(&jobs->lock);
+	return state;
+}
+
 void jobs_cancel(struct jobs *jobs, struct span key)
 {
 	struct entry *entry;

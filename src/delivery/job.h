@@ -46,6 +46,8 @@ int jobs_begin(struct jobs *jobs, struct span key, const struct job_kind *kind, 
 /* ENDED: *ret_result, in the arena, and the job is forgotten. */
 enum job_state jobs_take(struct jobs *jobs, struct span key, struct arena *arena,
 	struct span *ret_result);
+/* The same without taking anything. */
+enum job_state jobs_find(struct jobs *jobs, struct span key);
 /* Ends the job and forgets its result. */
 void jobs_cancel(struct jobs *jobs, struct span key);
 

@@ -3,6 +3,7 @@
 #include "delivery/approval.h"
 #include "pipeline/api.h"
 #include "pipeline/deployments.h"
+#include "pipeline/origin.h"
 
 struct changing {
 	struct deployment_record record;
@@ -152,12 +153,19 @@ int api_cancel(struct aws_request *request)
 
 int api_delete_application(struct aws_request *request)
 {
-	const struct store_object *application;
+	const struct store_object *application, *origin;
 	struct span name = json_get_text(request->input, "name");
 	int code;
 
 	if (api_find_application(request, &application) < 0)
 		return -EPERM;
+	origin = store_get(request->view, &origin_kind, application->key);
+	if (origin && origin_facts(origin)->is_found &&
+		origin_facts(origin)->state != ORIGIN_MISSING)
+		return api_fail(request, "ResourceInUseException", "application", name,
+			"application \"%.*s\" would be found again; remove its file from the "
+			"repository, or delete repository %.*s",
+			SPAN_ARGS(name), SPAN_ARGS(origin_facts(origin)->repository));
 	code = application_delete(request->transaction, application->key, &request->err);
 	if (code == -EBUSY)
 		return api_fail(request, "ResourceInUseException", "application", name, "%s",

@@ -35,7 +35,7 @@ static const struct store_object *find_latest(struct aws_request *request, struc
 		.descending = true});
 }
 
-static struct json *application_shown(struct aws_request *request,
+struct json *api_show_application(struct aws_request *request,
 	const struct store_object *application)
 {
 	const struct application_facts *facts = application_facts(application);
@@ -50,6 +50,7 @@ static struct json *application_shown(struct aws_request *request,
 	set_text(request, document, "succeeded", facts->succeeded);
 	set_text(request, document, "commit",
 		application_running_commit(request->view, application->key));
+	api_show_origin(request, application, document);
 	json_set_integer(request->arena, document, "deployments", facts->deployment_count);
 	if (latest)
 		json_set(request->arena, document, "latest", deployment_shown(request, latest));
@@ -60,7 +61,7 @@ static struct json *application_shown(struct aws_request *request,
 
 /* ---- lists ---- */
 
-static int list(struct aws_request *request, struct store_cursor cursor, const char *member,
+int api_list(struct aws_request *request, struct store_cursor cursor, const char *member,
 	struct json *(*show)(struct aws_request *request, const struct store_object *object))
 {
 	struct json *items = json_new_array(request->arena), *document;
@@ -91,13 +92,13 @@ static int list(struct aws_request *request, struct store_cursor cursor, const c
 
 int api_list_applications(struct aws_request *request)
 {
-	return list(request,
+	return api_list(request,
 		(struct store_cursor){.view = request->view,
 			.kind = &application_kind,
 			.index = -1,
 			.prefix = arena_format(request->arena, "%.*s/",
 				SPAN_ARGS(request->caller->account))},
-		"applications", application_shown);
+		"applications", api_show_application);
 }
 
 int api_list_deployments(struct aws_request *request)
@@ -106,7 +107,7 @@ int api_list_deployments(struct aws_request *request)
 
 	if (api_find_application(request, &application) < 0)
 		return -EPERM;
-	return list(request,
+	return api_list(request,
 		(struct store_cursor){.view = request->view,
 			.kind = &deployment_kind,
 			.index = DEPLOYMENT_BY_NUMBER,
@@ -124,7 +125,7 @@ int api_get_application(struct aws_request *request)
 
 	if (api_find_application(request, &application) < 0)
 		return -EPERM;
-	json_write(application_shown(request, application), request->out);
+	json_write(api_show_application(request, application), request->out);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/id.h"
 #include "base/memory.h"
+#include "pipeline/origin.h"
 #include "pipeline/source.h"
 
 #define DELETED_AT_ONCE 1000 /* calls and log lines, in one transaction */
@@ -24,6 +25,7 @@ static int read_last_source(struct store_transaction *transaction,
 	r = deployment_source_read(store_head(transaction),
 		deployment_key(arena, application->key, facts->succeeded), arena, ret_source, err);
 	ret_source->before = NULL;
+	ret_source->changed = NULL;
 	return r;
 }
 
@@ -129,17 +131,40 @@ static int put_application(struct store_transaction *transaction,
 		application ? application->revision : STORE_ABSENT, err);
 }
 
-/* Where the deployment is made: as the request says, or as the last one that succeeded. */
+/* Whether the engine reads the files from Git. */
+static bool must_fetch(const struct store_view *head, const struct deployment_request *request)
+{
+	return !request->files && request->trigger != DEPLOYMENT_TRIGGER_ROLLBACK &&
+	       request->trigger != DEPLOYMENT_TRIGGER_OUT_OF_SYNC &&
+	       store_get(head, &origin_kind, request->application);
+}
+
+static struct span first_text(struct span text, struct span otherwise)
+{
+	return text.length > 0 ? text : otherwise;
+}
+
+/* Where the deployment is made: as the request says, as the application was added, or as the last deployment that
+ * succeeded. */
 static void set_place(const struct store_view *head, struct arena *arena,
 	const struct deployment_request *request, const struct application_facts *application,
 	struct deployment_facts *facts)
 {
+	const struct store_object *origin = store_get(head, &origin_kind, request->application);
 	const struct store_object *last =
 		request->files ? NULL
 			       : store_get(head, &deployment_kind,
 					 deployment_key(arena, request->application,
 						 application->succeeded));
 
+	facts->must_fetch = must_fetch(head, request);
+	if (facts->must_fetch) {
+		facts->region = first_text(origin_facts(origin)->region, request->region);
+		facts->target = first_text(origin_facts(origin)->target, request->target);
+		facts->role = first_text(origin_facts(origin)->role, request->role);
+		facts->commit = request->commit;
+		return;
+	}
 	facts->region = last ? deployment_facts(last)->region : request->region;
 	facts->target = last ? deployment_facts(last)->target : request->target;
 	facts->role = last ? deployment_facts(last)->role : request->role;
@@ -188,8 +213,9 @@ int deployment_start(struct store_transaction *transaction,
 				  *same = find_by_token(store_head(transaction), arena, request);
 	struct application_facts application_facts_now = {
 		.current = SPAN(""), .succeeded = SPAN("")};
-	struct deployment_source source = {
-		.files = request->files, .application_file = request->application_file};
+	struct deployment_source source = {.files = request->files,
+		.application_file = request->application_file,
+		.changed = request->changed};
 	struct deployment_record record = {.summary = SPAN(""),
 		.reason = SPAN(""),
 		.message = request->message,
@@ -209,7 +235,7 @@ int deployment_start(struct store_transaction *transaction,
 		return err_set(err, -EALREADY, "application %.*s is being deleted",
 			SPAN_ARGS(application_facts_now.name));
 	r = check_limits(store_head(transaction), arena, request, !application, err);
-	if (r >= 0 && !request->files)
+	if (r >= 0 && !request->files && !must_fetch(store_head(transaction), request))
 		r = read_last_source(transaction, application, &source, err);
 	if (r >= 0 && request->replaces_waiting)
 		r = cancel_waiting(transaction, request, err);
@@ -233,7 +259,9 @@ int deployment_start(struct store_transaction *transaction,
 	record.facts.token = request->token;
 	record.facts.created_ms = request->now_ms;
 	r = deployment_put(transaction, &record, err);
-	return r < 0 ? r : deployment_source_put(transaction, record.key, &source, err);
+	return r < 0 || record.facts.must_fetch
+		       ? r
+		       : deployment_source_put(transaction, record.key, &source, err);
 }
 
 /* ---- following ---- */
@@ -344,10 +372,14 @@ int application_delete_step(struct store_transaction *transaction, struct span a
 	int r;
 
 	if (!deployment) {
-		r = store_delete(transaction, &live_state_kind, application, STORE_ANY, err);
-		return r < 0 && r != -ENOENT ? r
-					     : store_delete(transaction, &application_kind,
-						       application, STORE_ANY, err);
+		static const struct store_kind *const beside[] = {&live_state_kind, &origin_kind};
+
+		for (size_t i = 0; i < LENGTH(beside); i++) {
+			r = store_delete(transaction, beside[i], application, STORE_ANY, err);
+			if (r < 0 && r != -ENOENT)
+				return r;
+		}
+		return store_delete(transaction, &application_kind, application, STORE_ANY, err);
 	}
 	r = delete_deployment(transaction, arena_copy_span(arena, deployment->key), err);
 	return r < 0 ? r : 1;

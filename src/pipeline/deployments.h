@@ -18,8 +18,9 @@ struct deployment_request {
 	struct span application; /* "ACCOUNT/NAME"; created with its first deployment */
 	enum deployment_trigger trigger;
 	enum plan_strategy strategy; /* PLAN_AUTOMATIC: the planner chooses */
-	/* The files to deploy, an object of texts by path, and which of them is the application file. NULL: those of
-	 * the last deployment of the application that succeeded. */
+	/* The files to deploy, an object of texts by path, and which of them is the application file. NULL: of an
+	 * application from Git those of `commit`, a commit, tag or branch ("": its branch), which the engine reads;
+	 * without Git, and with the triggers ROLLBACK and OUT_OF_SYNC, those of its last deployment that succeeded. */
 	const struct json *files;
 	struct span application_file;
 	struct span commit, message; /* ""; the message's subject chooses the strategy */
@@ -29,6 +30,8 @@ struct deployment_request {
 		role;          /* target "": this server; role "": none. Without files: as before */
 	struct span token;     /* the same token answers with the same deployment; "" */
 	bool replaces_waiting; /* cancel what has not started or waits for an approval */
+	const struct json
+		*changed; /* paths that differ from what was deployed before; NULL: not known */
 	int64_t now_ms;
 	struct random *random; /* of the ID */
 };

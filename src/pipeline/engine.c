@@ -5,6 +5,7 @@
 #include "control/controller_handle.h"
 #include "delivery/cluster_ref.h"
 #include "pipeline/deployments.h"
+#include "pipeline/fetch.h"
 #include "pipeline/live.h"
 #include "pipeline/steps.h"
 
@@ -171,6 +172,8 @@ static int run_deployment(struct deployment_pass *pass, const struct store_objec
 {
 	int r = deployment_read(object, pass->arena, &pass->deployment, err);
 
+	if (r >= 0 && pass->deployment.facts.must_fetch)
+		return fetch_run(pass, err);
 	if (r >= 0)
 		r = deployment_source_read(pass->view, object->key, pass->arena, &pass->source,
 			err);
@@ -189,7 +192,7 @@ static int run_deployment(struct deployment_pass *pass, const struct store_objec
 	return r < 0 ? r : steps_run(pass, err);
 }
 
-/* Plans at once; of the others the one that runs, else the oldest. */
+/* Plans at once, unless their files are being read; of the others the one that runs, else the oldest. */
 static const struct store_object *find_next(const struct deployment_pass *pass)
 {
 	struct store_cursor cursor = {.view = pass->view,
@@ -202,12 +205,31 @@ static const struct store_object *find_next(const struct deployment_pass *pass)
 	while ((object = store_next(&cursor))) {
 		const struct deployment_facts *facts = deployment_facts(object);
 
-		if (facts->trigger == DEPLOYMENT_TRIGGER_PLAN)
-			return object;
+		if (facts->trigger == DEPLOYMENT_TRIGGER_PLAN) {
+			if (!facts->must_fetch || !fetch_is_running(pass))
+				return object;
+			continue;
+		}
 		if (!oldest && (current.length == 0 || span_equal(facts->id, current)))
 			oldest = object;
 	}
 	return oldest;
+}
+
+/* A deployment that was cancelled leaves its job behind. */
+static void fetch_end_unless_needed(const struct deployment_pass *pass)
+{
+	struct store_cursor cursor = {.view = pass->view,
+		.kind = &deployment_kind,
+		.index = DEPLOYMENT_OPEN,
+		.prefix = arena_format(pass->arena, "%.*s/", SPAN_ARGS(pass->key))};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		if (deployment_facts(object)->must_fetch)
+			return;
+	}
+	fetch_end(pass);
 }
 
 static int delete_part(struct store_transaction *transaction, void *context, struct err *err)
@@ -226,6 +248,7 @@ static int run_next(struct deployment_pass *pass, struct err *err)
 	bool is_deleting = application_facts(pass->application)->is_deleting;
 	int r;
 
+	fetch_end_unless_needed(pass);
 	if (!deployment && !is_deleting)
 		return 0;
 	r = claims_acquire(pass->claims,

@@ -14,7 +14,7 @@
 #include "delivery/notice.h"
 #include "io/child.h"
 #include "io/http_client.h"
-#include "pipeline/settings.h"
+#include "pipeline/repositories.h"
 
 #define ENGINE_CLAIM_PREFIX "application:"
 
@@ -27,6 +27,7 @@ struct engine_config {
 	const struct pipeline_settings *settings; /* outlives it; NULL: the defaults */
 	struct http_client *client;               /* of analyses; NULL: they get no metrics */
 	const struct child_operations *children;  /* of scripts; NULL: those of this machine */
+	struct repositories *repositories;        /* of applications from Git; NULL: none */
 	int (*find_role)(void *context, struct span account, struct span role,
 		const struct aws_policy **ret_policy, struct err *err);
 	void *find_role_context;

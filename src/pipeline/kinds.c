@@ -2,6 +2,7 @@
 #include "pipeline/kinds.h"
 
 #include "base/memory.h"
+#include "pipeline/origin.h"
 #include "store/fact_table.h"
 
 #define X(name) #name,
@@ -102,6 +103,7 @@ static const struct fact_row deployment_rows[] = {
 	FACT(FACT_NUMBER, deployment_facts, created_ms, "created"),
 	FACT(FACT_NUMBER, deployment_facts, started_ms, "started"),
 	FACT(FACT_NUMBER, deployment_facts, ended_ms, "ended"),
+	FACT(FACT_FLAG, deployment_facts, must_fetch, "fetch"),
 	FACT(FACT_FLAG, deployment_facts, is_planned, "planned"),
 	FACT(FACT_FLAG, deployment_facts, is_first, "first"),
 	FACT(FACT_NUMBER, deployment_facts, canary_percent, "canaryPercent"),
@@ -246,5 +248,7 @@ const struct store_kind *const pipeline_kinds[] = {
 	&deployment_call_kind,
 	&deployment_log_kind,
 	&live_state_kind,
+	&repository_kind,
+	&origin_kind,
 };
 const size_t pipeline_kind_count = LENGTH(pipeline_kinds);

@@ -113,6 +113,7 @@ struct deployment_facts {
 	struct span flow;                 /* "" */
 	struct span token;                /* of the request; "" */
 	int64_t created_ms, started_ms, ended_ms; /* 0: not yet */
+	bool must_fetch;                          /* its files are read from Git first */
 	bool is_planned;
 	bool is_first;          /* there was no primary */
 	int64_t canary_percent; /* of the last routing stage that began */

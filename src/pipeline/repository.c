@@ -175,7 +175,7 @@ int repository_open(const struct repository *repository, struct err *err)
 		return r;
 	remove_leftovers(AT_FDCWD, repository->folder, 0);
 	/* Does no harm to a clone that is there. */
-	r = repository_run(repository,
+	r = repository_command_run(repository,
 		&(struct repository_command){COMMAND("init", "--quiet", "--bare", "--template=")},
 		arena, &output, err);
 	return r < 0 ? r : 0;
@@ -194,7 +194,7 @@ static int fetch_references(const struct repository *repository, const char *con
 
 	for (size_t i = 0; i < count; i++)
 		repository_add_argument(&command, arena, "%s", references[i]);
-	r = repository_run(repository, &command, arena, &output, err);
+	r = repository_command_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : 0;
 }
 
@@ -211,7 +211,7 @@ static int resolve(const struct repository *repository, const char *name, struct
 		.may_fail = true};
 	struct span output;
 	struct err failure = {0};
-	int r = repository_run(repository, &command, arena, &output, &failure);
+	int r = repository_command_run(repository, &command, arena, &output, &failure);
 
 	/* Git fails otherwise than by exit code 1 when it would have to fetch the commit. */
 	if (r == 1 || r == -EIO)
@@ -241,7 +241,7 @@ int repository_poll(const struct repository *repository, const struct span *bran
 			return r;
 		repository_add_argument(&command, arena, "refs/heads/%.*s", SPAN_ARGS(branches[i]));
 	}
-	r = repository_run(repository, &command, arena, &output, err);
+	r = repository_command_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_heads(output, branches, count, commits, err);
 	for (size_t i = 0; r >= 0 && i < count; i++) {
@@ -281,7 +281,7 @@ static int find_named(const struct repository *repository, struct span name, str
 	struct repository_command command = {
 		COMMAND("ls-remote", "--quiet", "origin", tag, head), .network = ONLINE};
 	struct span output, line, id, found = SPAN("");
-	int r = repository_run(repository, &command, arena, &output, err);
+	int r = repository_command_run(repository, &command, arena, &output, err);
 
 	if (r < 0)
 		return r;
@@ -353,7 +353,7 @@ int repository_is_on_branch(const struct repository *repository, struct span com
 	if (r >= 0)
 		r = repository_check_branch(branch, err);
 	if (r >= 0)
-		r = repository_run(repository, &command, arena, &output, err);
+		r = repository_command_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : r == 0;
 }
 
@@ -372,7 +372,7 @@ static int read_commits(const struct repository *repository, struct git_commit *
 	for (size_t i = 0; i < count; i++)
 		buffer_format(&ids, "%.*s\n", SPAN_ARGS(commits[i].id));
 	command.input = buffer_span(&ids);
-	r = repository_run(repository, &command, arena, &output, err);
+	r = repository_command_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_contents(output, "commit", contents, count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
@@ -407,7 +407,7 @@ int repository_changes(const struct repository *repository, struct span from, st
 	if (r >= 0)
 		r = repository_check_commit(to, err);
 	if (r >= 0)
-		r = repository_run(repository, &command, arena, &output, err);
+		r = repository_command_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : git_read_changes(output, arena, ret_paths, err);
 }
 
@@ -425,7 +425,7 @@ static int read_paths(const struct repository *repository, struct git_commit *co
 		buffer_format(&ids, "%.*s%s%.*s\n", SPAN_ARGS(commits[i].id),
 			commits[i].parent.length > 0 ? " " : "", SPAN_ARGS(commits[i].parent));
 	command.input = buffer_span(&ids);
-	r = repository_run(repository, &command, arena, &output, err);
+	r = repository_command_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : git_read_log(output, arena, commits, count, err);
 }
 
@@ -446,7 +446,7 @@ int repository_log(const struct repository *repository, struct span from, struct
 	if (from.length > 0)
 		repository_add_argument(&command, arena, "^%.*s", SPAN_ARGS(from));
 	if (r >= 0)
-		r = repository_run(repository, &command, arena, &output, err);
+		r = repository_command_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_history(output, arena, &list, err);
 	if (r >= 0 && list.count > 0) {
@@ -474,7 +474,7 @@ static int update_kept(const struct repository *repository, struct span name, st
 	command.arguments[2] =
 		commit.length > 0 ? arena_format(arena, "%.*s", SPAN_ARGS(commit)).data : reference;
 	if (r >= 0)
-		r = repository_run(repository, &command, arena, &output, err);
+		r = repository_command_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : 0;
 }
 
@@ -498,7 +498,7 @@ int repository_list_kept(const struct repository *repository, struct arena *aren
 		COMMAND("for-each-ref", "--format=%(refname)", KEPT_REFERENCE)};
 	struct field_list names = {0};
 	struct span output, line;
-	int r = repository_run(repository, &command, arena, &output, err);
+	int r = repository_command_run(repository, &command, arena, &output, err);
 
 	while (r >= 0 && span_next_part(&output, '\n', &line)) {
 		if (span_starts_with(line, SPAN(KEPT_REFERENCE)))

@@ -109,8 +109,9 @@ static int check_result(const struct repository_command *command, const struct c
 		SPAN_ARGS(reason.length > 0 ? reason : SPAN("failed without a message")));
 }
 
-int repository_run(const struct repository *repository, const struct repository_command *command,
-	struct arena *arena, struct span *ret_output, struct err *err)
+int repository_command_run(const struct repository *repository,
+	const struct repository_command *command, struct arena *arena, struct span *ret_output,
+	struct err *err)
 {
 	const char *arguments[REPOSITORY_ARGUMENTS_MAX + 3] = {
 		"git", arena_format(arena, "--git-dir=%s", repository->folder).data};

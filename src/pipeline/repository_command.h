@@ -21,8 +21,9 @@ struct repository_command {
 #define COMMAND(...) .arguments = {__VA_ARGS__}
 
 /* The output, in the arena. Returns the exit code. */
-int repository_run(const struct repository *repository, const struct repository_command *command,
-	struct arena *arena, struct span *ret_output, struct err *err);
+int repository_command_run(const struct repository *repository,
+	const struct repository_command *command, struct arena *arena, struct span *ret_output,
+	struct err *err);
 __attribute__((format(printf, 3, 4))) void repository_add_argument(struct repository_command
 									   *command,
 	struct arena *arena, const char *format, ...);

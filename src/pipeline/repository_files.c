@@ -13,7 +13,7 @@ int repository_list(const struct repository *repository, struct span commit, str
 	if (folder.length > 0)
 		repository_add_argument(&command, arena, "%.*s/", SPAN_ARGS(folder));
 	if (r >= 0)
-		r = repository_run(repository, &command, arena, &output, err);
+		r = repository_command_run(repository, &command, arena, &output, err);
 	return r < 0 ? r : git_read_tree(output, arena, ret_files, err);
 }
 
@@ -31,7 +31,7 @@ static int find_files(const struct repository *repository, struct span commit,
 
 	for (size_t i = 0; i < count; i++)
 		repository_add_argument(&command, arena, "%.*s", SPAN_ARGS(paths[i]));
-	r = repository_run(repository, &command, arena, &output, err);
+	r = repository_command_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_tree(output, arena, &list, err);
 	if (r < 0)
@@ -62,7 +62,7 @@ static int check_sizes(const struct repository *repository, struct span ids,
 	const struct git_object *objects;
 	struct field_list list;
 	struct span output;
-	int r = repository_run(repository, &command, arena, &output, err);
+	int r = repository_command_run(repository, &command, arena, &output, err);
 
 	if (r >= 0)
 		r = git_read_objects(output, arena, &list, err);
@@ -100,7 +100,7 @@ int repository_read(const struct repository *repository, struct span commit,
 		r = check_sizes(repository, buffer_span(&ids), paths, count, arena, err);
 	command.input = buffer_span(&ids);
 	if (r >= 0)
-		r = repository_run(repository, &command, arena, &output, err);
+		r = repository_command_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_contents(output, "blob", contents, count, err);
 	if (r >= 0)
@@ -164,7 +164,7 @@ static int drop_large(const struct repository *repository, const struct span *pa
 	struct field_list list;
 	struct span output;
 	size_t kept = 0;
-	int r = repository_run(repository, &command, arena, &output, err);
+	int r = repository_command_run(repository, &command, arena, &output, err);
 
 	if (r >= 0)
 		r = git_read_objects(output, arena, &list, err);
@@ -206,7 +206,7 @@ static int read_chunk(const struct repository *repository, struct span commit,
 
 	for (size_t i = 0; i < count; i++)
 		repository_add_argument(&find, arena, "%.*s", SPAN_ARGS(paths[i]));
-	r = repository_run(repository, &find, arena, &output, err);
+	r = repository_command_run(repository, &find, arena, &output, err);
 	if (r >= 0)
 		r = git_read_tree(output, arena, &list, err);
 	if (r < 0)
@@ -217,7 +217,7 @@ static int read_chunk(const struct repository *repository, struct span commit,
 	if (r < 0 || found == 0)
 		return r < 0 ? r : 0;
 	read.input = buffer_span(&ids);
-	r = repository_run(repository, &read, arena, &output, err);
+	r = repository_command_run(repository, &read, arena, &output, err);
 	if (r >= 0)
 		r = git_read_contents(output, "blob", contents, found, err);
 	for (size_t i = 0; r >= 0 && i < found; i++) {

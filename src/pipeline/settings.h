@@ -22,10 +22,10 @@ struct pipeline_settings {
 	/* Beginnings of URLs of repositories, separated by commas. NULL or "": all but local paths. */
 	const char *repositories;
 	const char *git_configuration; /* a file for git; NULL or "": none */
-	int64_t poll_ms;               /* between two polls of a repository; 0: POLL_DEFAULT_MS */
+	int64_t poll_ms; /* between two polls of a repository; 0: REPOSITORY_POLL_MS */
 };
 
-#define POLL_DEFAULT_MS INT64_C(30000)
+#define REPOSITORY_POLL_MS INT64_C(30000)
 
 static inline const struct metrics_provider *pipeline_find_provider(const struct pipeline_settings
 									    *settings,

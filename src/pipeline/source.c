@@ -17,6 +17,7 @@ int deployment_source_read(const struct store_view *view, struct span deployment
 	ret_source->files = json_get(document, "files");
 	ret_source->application_file = json_get_text(document, "applicationFile");
 	ret_source->before = json_get(document, "before");
+	ret_source->changed = json_get(document, "changed");
 	if (!json_is(ret_source->files, JSON_OBJECT) || !ret_source->application_file.data)
 		return err_set(err, -EINVAL, "the files of deployment %.*s cannot be read",
 			SPAN_ARGS(deployment));
@@ -32,6 +33,7 @@ int deployment_source_put(struct store_transaction *transaction, struct span dep
 	json_set(arena, document, "files", source->files);
 	json_set_string(arena, document, "applicationFile", source->application_file);
 	json_set(arena, document, "before", source->before);
+	json_set(arena, document, "changed", source->changed);
 	return store_put(transaction, &deployment_source_kind, deployment,
 		json_to_text(document, arena), SPAN("{}"), STORE_ANY, err);
 }

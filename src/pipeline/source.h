@@ -8,7 +8,8 @@
 struct deployment_source {
 	const struct json *files; /* texts by path */
 	struct span application_file;
-	const struct json *before; /* see observed.h; NULL: not planned yet */
+	const struct json *before;  /* see observed.h; NULL: not planned yet */
+	const struct json *changed; /* paths, for skipOn; NULL: not known */
 };
 
 /* -ENOENT: the deployment has none. */

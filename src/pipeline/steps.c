@@ -277,12 +277,15 @@ static void fail_stage(struct deployment_pass *pass, struct stage_record *stage,
 
 static int begin_stage(struct deployment_pass *pass, struct stage_record *stage, struct err *err)
 {
-	static const struct field_list none;
 	const struct stage *configured = stage_find_configured(pass, stage);
+	struct field_list changed = {0};
 
 	stage_end_jobs(pass);
+	JSON_EACH_ITEM (pass->source.changed, path)
+		*(struct span *)fields_append(pass->arena, &changed, sizeof(struct span)) =
+			json_text(path);
 	if (configured && trigger_skips_stage(&configured->options.skip_on,
-				  pass->deployment.message, &none)) {
+				  pass->deployment.message, &changed)) {
 		stage_set_state(stage, PIPELINE_STAGE_SKIPPED, pass->now_ms);
 		stage->reason = SPAN("skipOn applies to the commit");
 		pass_log(pass, stage->id, "skipped: %.*s", SPAN_ARGS(stage->reason));

@@ -1,12 +1,20 @@
 /* Applications: their operations, and the engine that carries their deployments out. */
+#include <stdlib.h>
+
 #include "aws/targets.h"
+#include "base/memory.h"
+#include "io/child.h"
 #include "pipeline/api.h"
 #include "pipeline/engine.h"
+#include "pipeline/poller.h"
+#include "pipeline/script.h"
 #include "server/components.h"
 
 void applications_register(struct server *server)
 {
-	rest_add_operations(server, pipeline_operations, pipeline_operation_count, NULL);
+	server->applications.settings = &server->config->pipelines;
+	rest_add_operations(server, pipeline_operations, pipeline_operation_count,
+		&server->applications);
 }
 
 /* Roles of this server are its users. */
@@ -16,6 +24,40 @@ static int find_role(void *context, struct span account, struct span role,
 	struct server *server = context;
 
 	return access_key_find_policy(server->ring, account, role, ret_policy, err);
+}
+
+/* Clones of repositories are kept beside the state, so that a restart fetches only what is new. */
+static int open_repositories(struct server *server, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	struct repositories_config config = {
+		.children = child_system(), .settings = &server->config->pipelines};
+
+	if (server->config->state) {
+		server->repository_folder = memory_format("%s/repositories", server->config->state);
+	} else {
+		server->repository_folder = memory_format("%s/slipway-repositories-XXXXXX",
+			parent && parent[0] ? parent : "/tmp");
+		if (!mkdtemp(server->repository_folder))
+			return err_errno(err, "make folder '%s'", server->repository_folder);
+	}
+	config.folder = server->repository_folder;
+	server->repositories = repositories_new(&config);
+	return 0;
+}
+
+static int start_poller(struct server *server, struct err *err)
+{
+	struct poller_config config = {.runner = server->runner,
+		.store = server->store,
+		.claims = server->claims,
+		.random = server->random,
+		.repositories = server->repositories,
+		.settings = &server->config->pipelines,
+		.report = server_report_controller,
+		.report_context = server};
+
+	return poller_start(&config, &server->poller, err);
 }
 
 int applications_open(struct server *server, struct err *err)
@@ -36,12 +78,21 @@ int applications_open(struct server *server, struct err *err)
 	if (code < 0)
 		return err_prefix(err, code, "applications");
 	config.client = server->analysis_client;
-	return engine_start(&config, &server->engine, err);
+	code = open_repositories(server, err);
+	config.repositories = server->repositories;
+	if (code >= 0)
+		code = engine_start(&config, &server->engine, err);
+	return code < 0 ? code : start_poller(server, err);
 }
 
 void applications_close(struct server *server)
 {
 	aws_targets_cancel(server->targets);
+	poller_stop(server->poller);
 	engine_stop(server->engine);
+	repositories_free(server->repositories);
+	if (server->repository_folder && !server->config->state)
+		script_remove_folder(server->repository_folder);
+	free(TAKE(server->repository_folder));
 	http_client_free(server->analysis_client);
 }

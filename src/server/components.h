@@ -24,6 +24,7 @@
 #include "environment/model/context.h"
 #include "io/dns_server.h"
 #include "io/http_server.h"
+#include "pipeline/api.h"
 #include "runtime/simulated/simulated.h"
 #include "server/admin_key.h"
 #include "server/audit.h"
@@ -94,9 +95,13 @@ struct server {
 	struct http_client *analysis_client; /* for metrics and HTTP checks of applications */
 	struct http_client *target_client;   /* for the targets; NULL as those: there are none */
 	struct aws_targets *targets;         /* remote ECS */
-	struct claims *claims;          /* which server does what, of those that share the store */
-	struct manager *manager;        /* of environments; NULL as the one before: not yet */
-	struct engine *engine;          /* of applications; NULL: not yet */
+	struct claims *claims;   /* which server does what, of those that share the store */
+	struct manager *manager; /* of environments; NULL as the one before: not yet */
+	struct engine *engine;   /* of applications; NULL: not yet */
+	struct poller *poller;   /* of their repositories; NULL: not yet */
+	struct repositories *repositories; /* clones; NULL: not yet */
+	char *repository_folder;
+	struct pipeline_context applications;
 	struct notice_sender *webhooks; /* NULL: not yet */
 	struct traffic *traffic;        /* see traffic.c; NULL: not yet, or not any more */
 	struct admin_key admin_key;

@@ -136,6 +136,19 @@ static const struct key {
 		"Run the commands of applications on this machine, as the user of slipway: "
 		"SCRIPT_RUN stages, and commands of ANALYSIS stages. Every user that may sync an "
 		"application may then run commands."},
+	{"pipelines.repositories", "repositories", VALUE_TEXT, OFFSET(pipelines.repositories), NULL,
+		0, 0, "", "URL,...",
+		"Repositories that applications may come from: beginnings of URLs, separated by "
+		"commas (https://git.example.com/team, git@git.example.com:team, /srv/git). "
+		"Without it: any, but no local paths."},
+	{"pipelines.gitConfiguration", NULL, VALUE_TEXT, OFFSET(pipelines.git_configuration), NULL,
+		0, 0, "", NULL,
+		"A file with configuration for git: credential helpers, proxies, authorities. git "
+		"reads no other one. ssh uses the keys and known hosts of the user that slipway "
+		"runs as."},
+	{"pipelines.pollInterval", "poll-interval", VALUE_DURATION, OFFSET(pipelines.poll_ms), NULL,
+		100, 86400000, "30s", "DURATION",
+		"How often the branches of repositories are polled."},
 	{"stopTasksOnExit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL, 0,
 		0, "false", NULL,
 		"Stop all tasks of this machine when slipway ends. Always so with ephemeral."},

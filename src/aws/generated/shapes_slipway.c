@@ -8,22 +8,24 @@
 
 /* Every text of the table once; TEXT_ is for those that are no C identifier. */
 #define NAMES(WORD_, TEXT_) \
-	WORD_(AUTOMATIC) WORD_(AccessDeniedException) WORD_(Application) \
-	WORD_(ApplicationAnalysisCheck) WORD_(ApplicationApproval) WORD_(ApplicationChange) \
-	WORD_(ApplicationDeployment) WORD_(ApplicationDeploymentState) \
-	WORD_(ApplicationDifference) WORD_(ApplicationFile) WORD_(ApplicationLiveService) \
-	WORD_(ApplicationLiveState) WORD_(ApplicationLiveTask) WORD_(ApplicationLiveTaskSet) \
-	WORD_(ApplicationLogLine) WORD_(ApplicationStage) WORD_(ApplicationStageDetails) \
-	WORD_(ApplicationStageState) WORD_(ApproveApplicationStage) \
-	WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) WORD_(Attribute) \
-	WORD_(AwsVpcConfiguration) WORD_(CANCELLED) WORD_(Canary) WORD_(CanaryProgress) \
-	WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
+	WORD_(AUTOMATIC) WORD_(AccessDeniedException) WORD_(AddApplication) \
+	WORD_(AddApplicationRequest) WORD_(AddRepository) WORD_(AddRepositoryRequest) \
+	WORD_(Application) WORD_(ApplicationAnalysisCheck) WORD_(ApplicationApproval) \
+	WORD_(ApplicationChange) WORD_(ApplicationConfigState) WORD_(ApplicationDeployment) \
+	WORD_(ApplicationDeploymentState) WORD_(ApplicationDifference) WORD_(ApplicationFile) \
+	WORD_(ApplicationLiveService) WORD_(ApplicationLiveState) WORD_(ApplicationLiveTask) \
+	WORD_(ApplicationLiveTaskSet) WORD_(ApplicationLogLine) WORD_(ApplicationRepository) \
+	WORD_(ApplicationStage) WORD_(ApplicationStageDetails) WORD_(ApplicationStageState) \
+	WORD_(ApproveApplicationStage) WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) \
+	WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(CANCELLED) WORD_(Canary) \
+	WORD_(CanaryProgress) WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
 	WORD_(CancelApplicationDeploymentRequest) WORD_(Counts) WORD_(CreateEnvironment) \
 	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(CreateKey) \
 	WORD_(CreateKeyRequest) WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
 	WORD_(DeleteApplication) WORD_(DeleteApplicationRequest) WORD_(DeleteApplicationResponse) \
 	WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) WORD_(DeleteEnvironmentResponse) \
-	WORD_(DeleteKey) WORD_(DeleteKeyRequest) WORD_(DeleteKeyResponse) WORD_(Deployment) \
+	WORD_(DeleteKey) WORD_(DeleteKeyRequest) WORD_(DeleteKeyResponse) WORD_(DeleteRepository) \
+	WORD_(DeleteRepositoryRequest) WORD_(DeleteRepositoryResponse) WORD_(Deployment) \
 	WORD_(DeploymentConfiguration) WORD_(DeploymentStatus) WORD_(DeploymentSummary) \
 	WORD_(DeploymentType) WORD_(DescribeDns) WORD_(DescribeDnsRequest) \
 	WORD_(DescribeDnsResponse) WORD_(DescribeTraffic) WORD_(DescribeTrafficRequest) \
@@ -40,27 +42,29 @@
 	WORD_(GetApplicationState) WORD_(GetApplicationStateRequest) WORD_(GetDeployment) \
 	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
 	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
-	WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) WORD_(Instance) \
-	WORD_(InstanceGroup) WORD_(InternalServiceException) WORD_(InvalidParameterException) \
-	WORD_(Key) WORD_(LimitExceededException) WORD_(ListApplicationDeployments) \
-	WORD_(ListApplicationDeploymentsRequest) WORD_(ListApplicationDeploymentsResponse) \
-	WORD_(ListApplications) WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) \
-	WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
-	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
-	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
-	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
-	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
-	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListInstances) \
-	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListKeys) \
-	WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListTasks) WORD_(ListTasksRequest) \
-	WORD_(ListTasksResponse) WORD_(LoadBalancer) WORD_(NOT_STARTED) \
-	WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PENDING) WORD_(PIPELINE) \
-	WORD_(PlanStrategy) WORD_(PostEcsEvents) WORD_(PostEcsEventsRequest) \
-	WORD_(PostEcsEventsResponse) WORD_(QUICK_SYNC) WORD_(ROLLING_BACK) WORD_(RUNNING) \
-	WORD_(RejectApplicationStage) WORD_(RequestedStatus) WORD_(ResizeCommandTerminal) \
-	WORD_(ResizeCommandTerminalRequest) WORD_(ResizeCommandTerminalResponse) \
-	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
-	WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
+	WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) \
+	WORD_(INVALID_CONFIG) WORD_(Instance) WORD_(InstanceGroup) WORD_(InternalServiceException) \
+	WORD_(InvalidParameterException) WORD_(Key) WORD_(LimitExceededException) \
+	WORD_(ListApplicationDeployments) WORD_(ListApplicationDeploymentsRequest) \
+	WORD_(ListApplicationDeploymentsResponse) WORD_(ListApplications) \
+	WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) WORD_(ListDeployments) \
+	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
+	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
+	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
+	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
+	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
+	WORD_(ListInstances) WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) \
+	WORD_(ListKeys) WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListRepositories) \
+	WORD_(ListRepositoriesRequest) WORD_(ListRepositoriesResponse) WORD_(ListTasks) \
+	WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) WORD_(MISSING) \
+	WORD_(NOT_STARTED) WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PENDING) \
+	WORD_(PIPELINE) WORD_(PlanStrategy) WORD_(PollRepository) WORD_(PollRepositoryRequest) \
+	WORD_(PostEcsEvents) WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) \
+	WORD_(QUICK_SYNC) WORD_(ROLLING_BACK) WORD_(RUNNING) WORD_(RejectApplicationStage) \
+	WORD_(Repository) WORD_(RepositoryProblem) WORD_(RequestedStatus) \
+	WORD_(ResizeCommandTerminal) WORD_(ResizeCommandTerminalRequest) \
+	WORD_(ResizeCommandTerminalResponse) WORD_(ResourceExistsException) \
+	WORD_(ResourceInUseException) WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
 	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
 	WORD_(RunStatus) WORD_(SKIPPED) WORD_(SUCCESS) WORD_(ScheduleState) \
 	WORD_(SendCommandInput) WORD_(SendCommandInputRequest) WORD_(SendCommandInputResponse) \
@@ -72,77 +76,82 @@
 	WORD_(SyncApplicationRequest) WORD_(SyncApplicationResponse) WORD_(Task) \
 	WORD_(TaskDefinitionState) WORD_(TaskHealth) WORD_(TaskNotReachableException) \
 	WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
-	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) \
-	WORD_(UnsupportedFeatureException) WORD_(UpdateEnvironment) \
-	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
+	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) WORD_(UNDEPLOYABLE) \
+	WORD_(UNKNOWN) WORD_(UnsupportedFeatureException) WORD_(UpdateEnvironment) \
+	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) WORD_(VALID) \
 	WORD_(VersionConflictException) WORD_(accepted) WORD_(accessKeyId) WORD_(account) \
 	WORD_(active) WORD_(activeCount) WORD_(activeDeployment) WORD_(activeVersion) \
-	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(application) \
+	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(all) WORD_(application) \
 	WORD_(applicationFile) WORD_(applications) WORD_(approvers) WORD_(approves) \
 	WORD_(assignPublicIp) WORD_(at) WORD_(attempts) WORD_(attribute) WORD_(attributes) \
 	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) \
-	WORD_(baking) WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(bytesIn) \
-	WORD_(bytesOut) WORD_(canary) WORD_(cancelRequested) WORD_(canceled) WORD_(changes) \
-	WORD_(checks) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) \
-	WORD_(comment) WORD_(commit) WORD_(completed) WORD_(connectFailures) WORD_(connections) \
-	WORD_(container) WORD_(containerName) WORD_(containerPort) WORD_(content) WORD_(count) \
-	WORD_(counters) WORD_(counts) WORD_(createdAt) WORD_(createdBy) WORD_(current) \
-	WORD_(currentState) WORD_(cut) WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadlineAt) \
-	WORD_(deleting) WORD_(deployment) WORD_(deploymentConfiguration) WORD_(deploymentId) \
-	WORD_(deploymentType) WORD_(deployments) WORD_(description) WORD_(desired) \
-	WORD_(desiredCount) WORD_(desiredStatus) WORD_(details) WORD_(differences) WORD_(digest) \
-	WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
+	WORD_(baking) WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(branch) \
+	WORD_(bytesIn) WORD_(bytesOut) WORD_(canary) WORD_(cancelRequested) WORD_(canceled) \
+	WORD_(changes) WORD_(checks) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) \
+	WORD_(command) WORD_(comment) WORD_(commit) WORD_(completed) WORD_(connectFailures) \
+	WORD_(connections) WORD_(container) WORD_(containerName) WORD_(containerPort) \
+	WORD_(content) WORD_(count) WORD_(counters) WORD_(counts) WORD_(createdAt) \
+	WORD_(createdBy) WORD_(current) WORD_(currentState) WORD_(cut) WORD_(datagramsIn) \
+	WORD_(datagramsOut) WORD_(deadlineAt) WORD_(deleting) WORD_(deployment) \
+	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
+	WORD_(deployments) WORD_(description) WORD_(desired) WORD_(desiredCount) \
+	WORD_(desiredStatus) WORD_(details) WORD_(differences) WORD_(digest) WORD_(domain) \
+	WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
 	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
 	WORD_(environments) WORD_(error) WORD_(events) WORD_(evictions) WORD_(exitCode) \
 	WORD_(expected) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) WORD_(failures) \
-	WORD_(files) WORD_(follow) WORD_(found) WORD_(group) WORD_(groups) WORD_(health) \
-	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
+	WORD_(file) WORD_(files) WORD_(follow) WORD_(found) WORD_(group) WORD_(groups) \
+	WORD_(health) TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
 	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
 	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) \
 	WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) \
-	WORD_(keys) WORD_(kind) WORD_(lastCompletedVersion) WORD_(lastDueAt) WORD_(lastMissedAt) \
-	WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) WORD_(lastTask) WORD_(latest) \
-	WORD_(latestVersion) WORD_(launching) WORD_(lines) WORD_(listeners) WORD_(loadBalancer) \
-	WORD_(maxActivePercent) WORD_(maxDown) WORD_(maxOverPercent) WORD_(maxResults) \
-	WORD_(member) WORD_(message) WORD_(minHealthyPercent) WORD_(minimum) WORD_(missed) \
-	WORD_(missedRuns) WORD_(missing) WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) \
-	WORD_(nextAttemptAt) WORD_(nextRunAt) WORD_(nextToken) WORD_(note) WORD_(number) \
-	WORD_(observedAt) WORD_(onFailure) WORD_(outdated) WORD_(path) WORD_(pending) \
-	WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(planOnly) WORD_(planned) WORD_(policy) \
-	WORD_(previousVersion) WORD_(priority) WORD_(processes) WORD_(protocol) WORD_(proved) \
-	WORD_(reason) WORD_(refused) WORD_(region) WORD_(registered) WORD_(replace) \
-	WORD_(replaceThenTerminate) WORD_(requestId) WORD_(resets) WORD_(resourceId) \
-	WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) \
-	WORD_(running) WORD_(runningTasks) WORD_(runs) WORD_(scale) WORD_(schedule) \
-	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(service) \
-	WORD_(serviceArn) WORD_(session) WORD_(settled) WORD_(sinceSeconds) WORD_(sinceTime) \
-	WORD_(skipped) WORD_(stage) WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) \
-	WORD_(startedAt) WORD_(startedBy) WORD_(state) WORD_(status) WORD_(statusReason) \
-	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(strategy) \
-	WORD_(subnets) WORD_(succeeded) WORD_(summary) WORD_(sync) WORD_(tail) WORD_(target) \
-	WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) WORD_(taskCount) \
-	WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) WORD_(tasks) WORD_(terminal) \
-	WORD_(terminateTasks) WORD_(text) WORD_(time) TEXT_(timed_out, "timed-out") \
-	WORD_(timeoutSeconds) WORD_(timestamps) TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) \
-	WORD_(traffic) WORD_(trigger) WORD_(truncated) WORD_(type) WORD_(unhealthy) \
-	WORD_(unreachable) WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) WORD_(user) \
-	WORD_(value) WORD_(verdict) WORD_(version) WORD_(versions) WORD_(votes) \
-	WORD_(warmUpSeconds) WORD_(warnings) WORD_(weight) WORD_(zones)
+	WORD_(keys) WORD_(kind) WORD_(labels) WORD_(lastCompletedVersion) WORD_(lastDueAt) \
+	WORD_(lastMissedAt) WORD_(lastMissedReason) WORD_(lastRunAt) WORD_(lastStatus) \
+	WORD_(lastTask) WORD_(latest) WORD_(latestVersion) WORD_(launching) WORD_(lines) \
+	WORD_(listeners) WORD_(loadBalancer) WORD_(maxActivePercent) WORD_(maxDown) \
+	WORD_(maxOverPercent) WORD_(maxResults) WORD_(member) WORD_(message) \
+	WORD_(minHealthyPercent) WORD_(minimum) WORD_(missed) WORD_(missedRuns) WORD_(missing) \
+	WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) \
+	WORD_(nextRunAt) WORD_(nextToken) WORD_(note) WORD_(number) WORD_(observedAt) \
+	WORD_(onFailure) WORD_(outdated) WORD_(path) WORD_(pending) WORD_(pendingDeployment) \
+	WORD_(pendingTasks) WORD_(planOnly) WORD_(planned) WORD_(policy) WORD_(polledAt) \
+	WORD_(previousVersion) WORD_(priority) WORD_(problem) WORD_(problems) WORD_(processes) \
+	WORD_(protocol) WORD_(proved) WORD_(reason) WORD_(refused) WORD_(region) WORD_(registered) \
+	WORD_(replace) WORD_(replaceThenTerminate) WORD_(repositories) WORD_(repository) \
+	WORD_(requestId) WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) \
+	WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(running) WORD_(runningTasks) \
+	WORD_(runs) WORD_(scale) WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) \
+	WORD_(securityGroups) WORD_(service) WORD_(serviceArn) WORD_(session) WORD_(settled) \
+	WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(stage) WORD_(stages) \
+	WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) WORD_(state) \
+	WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
+	WORD_(stoppedReason) WORD_(strategy) WORD_(subnets) WORD_(succeeded) WORD_(summary) \
+	WORD_(sync) WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) \
+	WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) \
+	WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
+	TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
+	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(traffic) WORD_(trigger) \
+	WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
+	WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) WORD_(url) WORD_(user) WORD_(value) \
+	WORD_(verdict) WORD_(version) WORD_(versions) WORD_(votes) WORD_(warmUpSeconds) \
+	WORD_(warnings) WORD_(weight) WORD_(zones)
 
 SHAPE_NAMES(NAMES);
 
 enum {
-	S_AccessDeniedException, S_Application, S_ApplicationAnalysisCheck, S_ApplicationApproval,
-	S_ApplicationChange, S_ApplicationDeployment, S_ApplicationDeploymentState,
+	S_AccessDeniedException, S_AddApplicationRequest, S_AddRepositoryRequest, S_Application,
+	S_ApplicationAnalysisCheck, S_ApplicationApproval, S_ApplicationChange,
+	S_ApplicationConfigState, S_ApplicationDeployment, S_ApplicationDeploymentState,
 	S_ApplicationDifference, S_ApplicationFile, S_ApplicationLiveService,
 	S_ApplicationLiveState, S_ApplicationLiveTask, S_ApplicationLiveTaskSet,
-	S_ApplicationLogLine, S_ApplicationStage, S_ApplicationStageDetails,
-	S_ApplicationStageState, S_ApproveApplicationStageRequest, S_AssignPublicIp, S_Attribute,
-	S_AwsVpcConfiguration, S_Canary, S_CanaryProgress, S_CanaryStatus,
-	S_CancelApplicationDeploymentRequest, S_Counts, S_CreateEnvironmentRequest,
+	S_ApplicationLogLine, S_ApplicationRepository, S_ApplicationStage,
+	S_ApplicationStageDetails, S_ApplicationStageState, S_ApproveApplicationStageRequest,
+	S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary, S_CanaryProgress,
+	S_CanaryStatus, S_CancelApplicationDeploymentRequest, S_Counts, S_CreateEnvironmentRequest,
 	S_CreateEnvironmentResponse, S_CreateKeyRequest, S_CreateKeyResponse,
 	S_DeleteApplicationRequest, S_DeleteApplicationResponse, S_DeleteEnvironmentRequest,
-	S_DeleteEnvironmentResponse, S_DeleteKeyRequest, S_DeleteKeyResponse, S_Deployment,
+	S_DeleteEnvironmentResponse, S_DeleteKeyRequest, S_DeleteKeyResponse,
+	S_DeleteRepositoryRequest, S_DeleteRepositoryResponse, S_Deployment,
 	S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary, S_DeploymentType,
 	S_DescribeDnsRequest, S_DescribeDnsResponse, S_DescribeTrafficRequest,
 	S_DescribeTrafficResponse, S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest,
@@ -160,47 +169,51 @@ enum {
 	S_ListDeploymentsByStatusResponse, S_ListDeploymentsRequest, S_ListDeploymentsResponse,
 	S_ListEnvironmentVersionsRequest, S_ListEnvironmentVersionsResponse,
 	S_ListEnvironmentsRequest, S_ListEnvironmentsResponse, S_ListInstancesRequest,
-	S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse, S_ListTasksRequest,
-	S_ListTasksResponse, S_LoadBalancer, S_NetworkConfiguration, S_OnFailure, S_PlanStrategy,
-	S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_RequestedStatus,
-	S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse, S_ResourceExistsException,
-	S_ResourceInUseException, S_ResourceNotFoundException, S_RollbackDeploymentRequest,
-	S_RollbackDeploymentResponse, S_Run, S_RunStatus, S_ScheduleState,
-	S_SendCommandInputRequest, S_SendCommandInputResponse, S_ServiceUnavailableException,
-	S_SkipApplicationStageRequest, S_StartDeploymentRequest, S_StartDeploymentResponse,
-	S_StopDeploymentRequest, S_StopDeploymentResponse, S_StreamInstancesRequest,
-	S_StreamResponse, S_StreamTasksRequest, S_SyncApplicationRequest, S_SyncApplicationResponse,
-	S_Task, S_TaskDefinitionState, S_TaskHealth, S_TaskNotReachableException,
-	S_ThrottlingException, S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute,
-	S_TrafficTarget, S_UnsupportedFeatureException, S_UpdateEnvironmentRequest,
-	S_UpdateEnvironmentResponse, S_VersionConflictException, S_boolean, S_document, S_double,
-	S_integer, S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
-	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
-	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
-	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
-	S_list_of_ApplicationAnalysisCheck, S_list_of_ApplicationApproval,
-	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse, S_ListRepositoriesRequest,
+	S_ListRepositoriesResponse, S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer,
+	S_NetworkConfiguration, S_OnFailure, S_PlanStrategy, S_PollRepositoryRequest,
+	S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_Repository, S_RepositoryProblem,
+	S_RequestedStatus, S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse,
+	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run, S_RunStatus,
+	S_ScheduleState, S_SendCommandInputRequest, S_SendCommandInputResponse,
+	S_ServiceUnavailableException, S_SkipApplicationStageRequest, S_StartDeploymentRequest,
+	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
+	S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest, S_SyncApplicationRequest,
+	S_SyncApplicationResponse, S_Task, S_TaskDefinitionState, S_TaskHealth,
+	S_TaskNotReachableException, S_ThrottlingException, S_TrafficCounters, S_TrafficGroup,
+	S_TrafficListener, S_TrafficRoute, S_TrafficTarget, S_UnsupportedFeatureException,
+	S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse, S_VersionConflictException,
+	S_boolean, S_document, S_double, S_integer, S_integer_from_0_to_100,
+	S_integer_from_0_to_1000, S_integer_from_0_to_100000, S_integer_from_0_to_1000000,
+	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
+	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
+	S_integer_from_1_to_315360000, S_list_of_Application, S_list_of_ApplicationAnalysisCheck,
+	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
 	S_list_of_ApplicationDifference, S_list_of_ApplicationFile_to_64,
 	S_list_of_ApplicationLiveTask, S_list_of_ApplicationLiveTaskSet,
 	S_list_of_ApplicationLogLine, S_list_of_ApplicationStage, S_list_of_Attribute,
 	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
-	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Run, S_list_of_Task,
-	S_list_of_TaskDefinitionState, S_list_of_TrafficGroup, S_list_of_TrafficListener,
-	S_list_of_TrafficRoute, S_list_of_TrafficTarget, S_list_of_document_from_1_to_1000,
-	S_list_of_document_to_32, S_list_of_string, S_list_of_string_from_1_to_1000,
-	S_list_of_string_from_1_to_1024_to_32, S_list_of_string_from_1_to_128_to_16,
-	S_list_of_string_from_1_to_64_to_16, S_long, S_long_from_0, S_string,
-	S_string_from_1_to_100, S_string_from_1_to_1024, S_string_from_1_to_128,
-	S_string_from_1_to_2048, S_string_from_1_to_30, S_string_from_1_to_4096,
-	S_string_from_1_to_512, S_string_from_1_to_64, S_string_from_6_to_256, S_string_to_1000,
-	S_string_to_10000, S_string_to_64, S_string_to_943718, S_timestamp,
+	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Repository,
+	S_list_of_RepositoryProblem, S_list_of_Run, S_list_of_Task, S_list_of_TaskDefinitionState,
+	S_list_of_TrafficGroup, S_list_of_TrafficListener, S_list_of_TrafficRoute,
+	S_list_of_TrafficTarget, S_list_of_document_from_1_to_1000, S_list_of_document_to_32,
+	S_list_of_string, S_list_of_string_from_1_to_1000, S_list_of_string_from_1_to_1024_to_32,
+	S_list_of_string_from_1_to_128_to_16, S_list_of_string_from_1_to_64_to_16, S_long,
+	S_long_from_0, S_map_of_string, S_string, S_string_from_1_to_100, S_string_from_1_to_1024,
+	S_string_from_1_to_128, S_string_from_1_to_2048, S_string_from_1_to_255,
+	S_string_from_1_to_30, S_string_from_1_to_4096, S_string_from_1_to_512,
+	S_string_from_1_to_64, S_string_from_6_to_256, S_string_to_1000, S_string_to_10000,
+	S_string_to_255, S_string_to_4096, S_string_to_943718, S_timestamp,
 };
 
 /* Where the members of a structure begin and end. */
 enum {
 	RANGE(M_AccessDeniedException, 3),
-	RANGE(M_Application, 9),
+	RANGE(M_AddApplicationRequest, 8),
+	RANGE(M_AddRepositoryRequest, 6),
+	RANGE(M_Application, 16),
 	RANGE(M_ApplicationAnalysisCheck, 3),
 	RANGE(M_ApplicationApproval, 4),
 	RANGE(M_ApplicationChange, 3),
@@ -212,6 +225,7 @@ enum {
 	RANGE(M_ApplicationLiveTask, 7),
 	RANGE(M_ApplicationLiveTaskSet, 12),
 	RANGE(M_ApplicationLogLine, 3),
+	RANGE(M_ApplicationRepository, 6),
 	RANGE(M_ApplicationStage, 11),
 	RANGE(M_ApplicationStageDetails, 5),
 	RANGE(M_ApproveApplicationStageRequest, 4),
@@ -231,6 +245,8 @@ enum {
 	RANGE(M_DeleteEnvironmentResponse, 2),
 	RANGE(M_DeleteKeyRequest, 1),
 	RANGE(M_DeleteKeyResponse, 0),
+	RANGE(M_DeleteRepositoryRequest, 1),
+	RANGE(M_DeleteRepositoryResponse, 1),
 	RANGE(M_Deployment, 19),
 	RANGE(M_DeploymentConfiguration, 13),
 	RANGE(M_DeploymentSummary, 16),
@@ -284,12 +300,17 @@ enum {
 	RANGE(M_ListInstancesResponse, 2),
 	RANGE(M_ListKeysRequest, 0),
 	RANGE(M_ListKeysResponse, 1),
+	RANGE(M_ListRepositoriesRequest, 2),
+	RANGE(M_ListRepositoriesResponse, 2),
 	RANGE(M_ListTasksRequest, 7),
 	RANGE(M_ListTasksResponse, 2),
 	RANGE(M_LoadBalancer, 3),
 	RANGE(M_NetworkConfiguration, 1),
+	RANGE(M_PollRepositoryRequest, 1),
 	RANGE(M_PostEcsEventsRequest, 2),
 	RANGE(M_PostEcsEventsResponse, 3),
+	RANGE(M_Repository, 13),
+	RANGE(M_RepositoryProblem, 2),
 	RANGE(M_ResizeCommandTerminalRequest, 3),
 	RANGE(M_ResizeCommandTerminalResponse, 0),
 	RANGE(M_ResourceExistsException, 5),
@@ -332,16 +353,39 @@ static const struct shape_member members[] = {
 	MEMBER(code, string, 0),
 	MEMBER(message, string, 0),
 	MEMBER(requestId, string, 0),
+	/* AddApplicationRequest */
+	MEMBER(url, string_from_1_to_2048, REQUIRED),
+	MEMBER(file, string_to_4096, 0),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(path, string_to_4096, 0),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(branch, string_from_1_to_255, 0),
+	MEMBER(region, string, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	/* AddRepositoryRequest */
+	MEMBER(url, string_from_1_to_2048, REQUIRED),
+	MEMBER(path, string_to_4096, 0),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(branch, string_from_1_to_255, 0),
+	MEMBER(region, string, 0),
+	MEMBER(target, string_from_1_to_128, 0),
 	/* Application */
+	MEMBER(kind, string, 0),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
 	MEMBER(sync, string, REQUIRED),
+	MEMBER(state, ApplicationConfigState, 0),
 	MEMBER(commit, string, 0),
+	MEMBER(labels, map_of_string, 0),
 	MEMBER(latest, ApplicationDeployment, 0),
+	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(current, string, 0),
+	MEMBER(problem, string, 0),
 	MEMBER(createdAt, timestamp, REQUIRED),
 	MEMBER(succeeded, string, 0),
 	MEMBER(updatedAt, timestamp, REQUIRED),
+	MEMBER(repository, ApplicationRepository, 0),
 	MEMBER(deployments, long, REQUIRED),
+	MEMBER(description, string, 0),
 	/* ApplicationAnalysisCheck */
 	MEMBER(name, string, REQUIRED),
 	MEMBER(reason, string, 0),
@@ -425,6 +469,13 @@ static const struct shape_member members[] = {
 	MEMBER(text, string, REQUIRED),
 	MEMBER(time, timestamp, REQUIRED),
 	MEMBER(stage, string, 0),
+	/* ApplicationRepository */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(url, string_from_1_to_2048, 0),
+	MEMBER(file, string_to_4096, 0),
+	MEMBER(path, string_to_4096, REQUIRED),
+	MEMBER(branch, string_from_1_to_255, 0),
+	MEMBER(commit, string, 0),
 	/* ApplicationStage */
 	MEMBER(id, string, REQUIRED),
 	MEMBER(kind, string, REQUIRED),
@@ -510,6 +561,10 @@ static const struct shape_member members[] = {
 	MEMBER(status, EnvironmentStatus, REQUIRED),
 	/* DeleteKeyRequest */
 	MEMBER(accessKeyId, string_from_1_to_128, REQUIRED),
+	/* DeleteRepositoryRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	/* DeleteRepositoryResponse */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
 	/* Deployment */
 	MEMBER(total, integer, 0),
 	MEMBER(canary, CanaryProgress, 0),
@@ -814,6 +869,12 @@ static const struct shape_member members[] = {
 	MEMBER(nextToken, string_from_1_to_4096, 0),
 	/* ListKeysResponse */
 	MEMBER(keys, list_of_Key, REQUIRED),
+	/* ListRepositoriesRequest */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListRepositoriesResponse */
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(repositories, list_of_Repository, REQUIRED),
 	/* ListTasksRequest */
 	MEMBER(status, list_of_string_from_1_to_64_to_16, 0),
 	MEMBER(target, string_from_1_to_128, 0),
@@ -831,6 +892,8 @@ static const struct shape_member members[] = {
 	MEMBER(targetGroupArn, string, REQUIRED),
 	/* NetworkConfiguration */
 	MEMBER(awsvpcConfiguration, AwsVpcConfiguration, 0),
+	/* PollRepositoryRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
 	/* PostEcsEventsRequest */
 	MEMBER(events, list_of_document_from_1_to_1000, REQUIRED),
 	MEMBER(target, string_from_1_to_128, 0),
@@ -838,6 +901,23 @@ static const struct shape_member members[] = {
 	MEMBER(ignored, integer, REQUIRED),
 	MEMBER(accepted, integer, REQUIRED),
 	MEMBER(failures, list_of_EcsEventFailure, 0),
+	/* Repository */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(all, boolean, REQUIRED),
+	MEMBER(url, string_from_1_to_2048, REQUIRED),
+	MEMBER(path, string_to_4096, 0),
+	MEMBER(role, string_from_1_to_512, 0),
+	MEMBER(error, string, 0),
+	MEMBER(branch, string_from_1_to_255, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(target, string_from_1_to_128, 0),
+	MEMBER(polledAt, timestamp, 0),
+	MEMBER(problems, list_of_RepositoryProblem, 0),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(applications, long, REQUIRED),
+	/* RepositoryProblem */
+	MEMBER(file, string_to_4096, REQUIRED),
+	MEMBER(message, string, REQUIRED),
 	/* ResizeCommandTerminalRequest */
 	MEMBER(rows, integer_from_0_to_1000, REQUIRED),
 	MEMBER(columns, integer_from_0_to_1000, REQUIRED),
@@ -926,7 +1006,7 @@ static const struct shape_member members[] = {
 	MEMBER(name, string_from_1_to_100, REQUIRED),
 	MEMBER(role, string_from_1_to_512, 0),
 	MEMBER(files, list_of_ApplicationFile_to_64, 0),
-	MEMBER(commit, string_to_64, 0),
+	MEMBER(commit, string_to_255, 0),
 	MEMBER(region, string, 0),
 	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(message, string_to_10000, 0),
@@ -1036,6 +1116,7 @@ static const struct shape_member members[] = {
 
 /* Where the values of an enum begin and end. */
 enum {
+	RANGE(E_ApplicationConfigState, 5),
 	RANGE(E_ApplicationDeploymentState, 6),
 	RANGE(E_ApplicationStageState, 6),
 	RANGE(E_AssignPublicIp, 2),
@@ -1053,6 +1134,8 @@ enum {
 };
 
 static const struct shape_name values[] = {
+	/* ApplicationConfigState */
+	NAME(UNKNOWN), NAME(VALID), NAME(INVALID_CONFIG), NAME(UNDEPLOYABLE), NAME(MISSING),
 	/* ApplicationDeploymentState */
 	NAME(PENDING), NAME(RUNNING), NAME(ROLLING_BACK), NAME(SUCCESS), NAME(FAILURE),
 	NAME(CANCELLED),
@@ -1087,11 +1170,11 @@ static const struct shape_name values[] = {
 };
 
 enum { L_none,
-	L_any_to_16, L_any_to_32, L_any_to_64, L_any_to_1000, L_any_to_10000, L_any_to_943718,
-	L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535, L_0_to_100000, L_0_to_1000000,
-	L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_100, L_1_to_128, L_1_to_512, L_1_to_1000,
-	L_1_to_1024, L_1_to_2048, L_1_to_4096, L_1_to_1000000, L_1_to_2592000, L_1_to_315360000,
-	L_6_to_256, L_100_to_1000,
+	L_any_to_16, L_any_to_32, L_any_to_64, L_any_to_255, L_any_to_1000, L_any_to_4096,
+	L_any_to_10000, L_any_to_943718, L_0_to_any, L_0_to_100, L_0_to_1000, L_0_to_65535,
+	L_0_to_100000, L_0_to_1000000, L_0_to_2592000, L_1_to_30, L_1_to_64, L_1_to_100, L_1_to_128,
+	L_1_to_255, L_1_to_512, L_1_to_1000, L_1_to_1024, L_1_to_2048, L_1_to_4096, L_1_to_1000000,
+	L_1_to_2592000, L_1_to_315360000, L_6_to_256, L_100_to_1000,
 };
 
 static const struct shape_limits limits[] = {
@@ -1099,7 +1182,9 @@ static const struct shape_limits limits[] = {
 	[L_any_to_16] = {INT64_MIN, 16},
 	[L_any_to_32] = {INT64_MIN, 32},
 	[L_any_to_64] = {INT64_MIN, 64},
+	[L_any_to_255] = {INT64_MIN, 255},
 	[L_any_to_1000] = {INT64_MIN, 1000},
+	[L_any_to_4096] = {INT64_MIN, 4096},
 	[L_any_to_10000] = {INT64_MIN, 10000},
 	[L_any_to_943718] = {INT64_MIN, 943718},
 	[L_0_to_any] = {0, INT64_MAX},
@@ -1113,6 +1198,7 @@ static const struct shape_limits limits[] = {
 	[L_1_to_64] = {1, 64},
 	[L_1_to_100] = {1, 100},
 	[L_1_to_128] = {1, 128},
+	[L_1_to_255] = {1, 255},
 	[L_1_to_512] = {1, 512},
 	[L_1_to_1000] = {1, 1000},
 	[L_1_to_1024] = {1, 1024},
@@ -1127,10 +1213,13 @@ static const struct shape_limits limits[] = {
 
 static const struct shape shapes[] = {
 	[S_AccessDeniedException] = {STRUCTURE(AccessDeniedException), .status = 403, .flags = ERROR},
+	[S_AddApplicationRequest] = {STRUCTURE(AddApplicationRequest), .required = 2},
+	[S_AddRepositoryRequest] = {STRUCTURE(AddRepositoryRequest), .required = 1},
 	[S_Application] = {STRUCTURE(Application), .required = 5},
 	[S_ApplicationAnalysisCheck] = {STRUCTURE(ApplicationAnalysisCheck), .required = 2},
 	[S_ApplicationApproval] = {STRUCTURE(ApplicationApproval), .required = 3},
 	[S_ApplicationChange] = {STRUCTURE(ApplicationChange), .required = 1},
+	[S_ApplicationConfigState] = {ENUM(ApplicationConfigState)},
 	[S_ApplicationDeployment] = {STRUCTURE(ApplicationDeployment), .required = 8},
 	[S_ApplicationDeploymentState] = {ENUM(ApplicationDeploymentState)},
 	[S_ApplicationDifference] = {STRUCTURE(ApplicationDifference), .required = 1},
@@ -1140,6 +1229,7 @@ static const struct shape shapes[] = {
 	[S_ApplicationLiveTask] = {STRUCTURE(ApplicationLiveTask), .required = 3},
 	[S_ApplicationLiveTaskSet] = {STRUCTURE(ApplicationLiveTaskSet), .required = 8},
 	[S_ApplicationLogLine] = {STRUCTURE(ApplicationLogLine), .required = 2},
+	[S_ApplicationRepository] = {STRUCTURE(ApplicationRepository), .required = 2},
 	[S_ApplicationStage] = {STRUCTURE(ApplicationStage), .required = 3},
 	[S_ApplicationStageDetails] = {STRUCTURE(ApplicationStageDetails)},
 	[S_ApplicationStageState] = {ENUM(ApplicationStageState)},
@@ -1162,6 +1252,8 @@ static const struct shape shapes[] = {
 	[S_DeleteEnvironmentResponse] = {STRUCTURE(DeleteEnvironmentResponse), .required = 2},
 	[S_DeleteKeyRequest] = {STRUCTURE(DeleteKeyRequest), .required = 1},
 	[S_DeleteKeyResponse] = {STRUCTURE(DeleteKeyResponse)},
+	[S_DeleteRepositoryRequest] = {STRUCTURE(DeleteRepositoryRequest), .required = 1},
+	[S_DeleteRepositoryResponse] = {STRUCTURE(DeleteRepositoryResponse), .required = 1},
 	[S_Deployment] = {STRUCTURE(Deployment), .required = 6},
 	[S_DeploymentConfiguration] = {STRUCTURE(DeploymentConfiguration)},
 	[S_DeploymentStatus] = {ENUM(DeploymentStatus)},
@@ -1220,14 +1312,19 @@ static const struct shape shapes[] = {
 	[S_ListInstancesResponse] = {STRUCTURE(ListInstancesResponse), .required = 1},
 	[S_ListKeysRequest] = {STRUCTURE(ListKeysRequest)},
 	[S_ListKeysResponse] = {STRUCTURE(ListKeysResponse), .required = 1},
+	[S_ListRepositoriesRequest] = {STRUCTURE(ListRepositoriesRequest)},
+	[S_ListRepositoriesResponse] = {STRUCTURE(ListRepositoriesResponse), .required = 1},
 	[S_ListTasksRequest] = {STRUCTURE(ListTasksRequest)},
 	[S_ListTasksResponse] = {STRUCTURE(ListTasksResponse), .required = 1},
 	[S_LoadBalancer] = {STRUCTURE(LoadBalancer), .required = 1},
 	[S_NetworkConfiguration] = {STRUCTURE(NetworkConfiguration)},
 	[S_OnFailure] = {ENUM(OnFailure)},
 	[S_PlanStrategy] = {ENUM(PlanStrategy)},
+	[S_PollRepositoryRequest] = {STRUCTURE(PollRepositoryRequest), .required = 1},
 	[S_PostEcsEventsRequest] = {STRUCTURE(PostEcsEventsRequest), .required = 1},
 	[S_PostEcsEventsResponse] = {STRUCTURE(PostEcsEventsResponse), .required = 2},
+	[S_Repository] = {STRUCTURE(Repository), .required = 6},
+	[S_RepositoryProblem] = {STRUCTURE(RepositoryProblem), .required = 2},
 	[S_RequestedStatus] = {ENUM(RequestedStatus)},
 	[S_ResizeCommandTerminalRequest] = {STRUCTURE(ResizeCommandTerminalRequest), .required = 3},
 	[S_ResizeCommandTerminalResponse] = {STRUCTURE(ResizeCommandTerminalResponse)},
@@ -1302,6 +1399,8 @@ static const struct shape shapes[] = {
 	[S_list_of_FailedInstance] = {.type = SHAPE_LIST, .element = S_FailedInstance},
 	[S_list_of_Instance] = {.type = SHAPE_LIST, .element = S_Instance},
 	[S_list_of_Key] = {.type = SHAPE_LIST, .element = S_Key},
+	[S_list_of_Repository] = {.type = SHAPE_LIST, .element = S_Repository},
+	[S_list_of_RepositoryProblem] = {.type = SHAPE_LIST, .element = S_RepositoryProblem},
 	[S_list_of_Run] = {.type = SHAPE_LIST, .element = S_Run},
 	[S_list_of_Task] = {.type = SHAPE_LIST, .element = S_Task},
 	[S_list_of_TaskDefinitionState] = {.type = SHAPE_LIST, .element = S_TaskDefinitionState},
@@ -1318,11 +1417,13 @@ static const struct shape shapes[] = {
 	[S_list_of_string_from_1_to_64_to_16] = {.type = SHAPE_LIST, .element = S_string_from_1_to_64, .limits = L_any_to_16},
 	[S_long] = {.type = SHAPE_LONG},
 	[S_long_from_0] = {.type = SHAPE_LONG, .limits = L_0_to_any},
+	[S_map_of_string] = {.type = SHAPE_MAP, .element = S_string, .key = S_string},
 	[S_string] = {.type = SHAPE_STRING},
 	[S_string_from_1_to_100] = {.type = SHAPE_STRING, .limits = L_1_to_100},
 	[S_string_from_1_to_1024] = {.type = SHAPE_STRING, .limits = L_1_to_1024},
 	[S_string_from_1_to_128] = {.type = SHAPE_STRING, .limits = L_1_to_128},
 	[S_string_from_1_to_2048] = {.type = SHAPE_STRING, .limits = L_1_to_2048},
+	[S_string_from_1_to_255] = {.type = SHAPE_STRING, .limits = L_1_to_255},
 	[S_string_from_1_to_30] = {.type = SHAPE_STRING, .limits = L_1_to_30},
 	[S_string_from_1_to_4096] = {.type = SHAPE_STRING, .limits = L_1_to_4096},
 	[S_string_from_1_to_512] = {.type = SHAPE_STRING, .limits = L_1_to_512},
@@ -1330,13 +1431,16 @@ static const struct shape shapes[] = {
 	[S_string_from_6_to_256] = {.type = SHAPE_STRING, .limits = L_6_to_256},
 	[S_string_to_1000] = {.type = SHAPE_STRING, .limits = L_any_to_1000},
 	[S_string_to_10000] = {.type = SHAPE_STRING, .limits = L_any_to_10000},
-	[S_string_to_64] = {.type = SHAPE_STRING, .limits = L_any_to_64},
+	[S_string_to_255] = {.type = SHAPE_STRING, .limits = L_any_to_255},
+	[S_string_to_4096] = {.type = SHAPE_STRING, .limits = L_any_to_4096},
 	[S_string_to_943718] = {.type = SHAPE_STRING, .limits = L_any_to_943718},
 	[S_timestamp] = {.type = SHAPE_TIMESTAMP},
 };
 
 /* Where the errors of an operation begin and end. */
 enum {
+	RANGE(X_AddApplication, 8),
+	RANGE(X_AddRepository, 7),
 	RANGE(X_ApproveApplicationStage, 8),
 	RANGE(X_CancelApplicationDeployment, 8),
 	RANGE(X_CreateEnvironment, 10),
@@ -1344,6 +1448,7 @@ enum {
 	RANGE(X_DeleteApplication, 8),
 	RANGE(X_DeleteEnvironment, 8),
 	RANGE(X_DeleteKey, 8),
+	RANGE(X_DeleteRepository, 7),
 	RANGE(X_DescribeDns, 6),
 	RANGE(X_DescribeTraffic, 6),
 	RANGE(X_DiffEnvironment, 7),
@@ -1366,7 +1471,9 @@ enum {
 	RANGE(X_ListEnvironments, 6),
 	RANGE(X_ListInstances, 7),
 	RANGE(X_ListKeys, 6),
+	RANGE(X_ListRepositories, 6),
 	RANGE(X_ListTasks, 7),
+	RANGE(X_PollRepository, 7),
 	RANGE(X_PostEcsEvents, 6),
 	RANGE(X_RejectApplicationStage, 8),
 	RANGE(X_ResizeCommandTerminal, 7),
@@ -1382,6 +1489,14 @@ enum {
 };
 
 static const uint16_t errors[] = {
+	/* AddApplication */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_LimitExceededException, S_ResourceInUseException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* AddRepository */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_LimitExceededException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* ApproveApplicationStage */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
@@ -1410,6 +1525,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* DeleteRepository */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* DescribeDns */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
@@ -1492,7 +1611,14 @@ static const uint16_t errors[] = {
 	/* ListKeys */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ListRepositories */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* ListTasks */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
+	/* PollRepository */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
@@ -1549,6 +1675,8 @@ static const uint16_t errors[] = {
 };
 
 static const struct shape_operation operations[] = {
+	OPERATION(AddApplication, AddApplicationRequest, Application, InvalidParameterException),
+	OPERATION(AddRepository, AddRepositoryRequest, Repository, InvalidParameterException),
 	OPERATION(ApproveApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(CancelApplicationDeployment, CancelApplicationDeploymentRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(CreateEnvironment, CreateEnvironmentRequest, CreateEnvironmentResponse, InvalidParameterException),
@@ -1556,6 +1684,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(DeleteApplication, DeleteApplicationRequest, DeleteApplicationResponse, InvalidParameterException),
 	OPERATION(DeleteEnvironment, DeleteEnvironmentRequest, DeleteEnvironmentResponse, InvalidParameterException),
 	OPERATION(DeleteKey, DeleteKeyRequest, DeleteKeyResponse, InvalidParameterException),
+	OPERATION(DeleteRepository, DeleteRepositoryRequest, DeleteRepositoryResponse, InvalidParameterException),
 	OPERATION(DescribeDns, DescribeDnsRequest, DescribeDnsResponse, InvalidParameterException),
 	OPERATION(DescribeTraffic, DescribeTrafficRequest, DescribeTrafficResponse, InvalidParameterException),
 	OPERATION(DiffEnvironment, DiffEnvironmentRequest, DiffEnvironmentResponse, InvalidParameterException),
@@ -1578,7 +1707,9 @@ static const struct shape_operation operations[] = {
 	OPERATION(ListEnvironments, ListEnvironmentsRequest, ListEnvironmentsResponse, InvalidParameterException),
 	OPERATION(ListInstances, ListInstancesRequest, ListInstancesResponse, InvalidParameterException),
 	OPERATION(ListKeys, ListKeysRequest, ListKeysResponse, InvalidParameterException),
+	OPERATION(ListRepositories, ListRepositoriesRequest, ListRepositoriesResponse, InvalidParameterException),
 	OPERATION(ListTasks, ListTasksRequest, ListTasksResponse, InvalidParameterException),
+	OPERATION(PollRepository, PollRepositoryRequest, Repository, InvalidParameterException),
 	OPERATION(PostEcsEvents, PostEcsEventsRequest, PostEcsEventsResponse, InvalidParameterException),
 	OPERATION(RejectApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(ResizeCommandTerminal, ResizeCommandTerminalRequest, ResizeCommandTerminalResponse, InvalidParameterException),
