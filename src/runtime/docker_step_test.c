@@ -309,6 +309,25 @@ static void test_steps_of_one_that_forgets(void **state)
 		play_row(i, 1);
 }
 
+static void test_a_signal_that_is_lost_is_sent_again(void **state)
+{
+	struct world world;
+	struct docker_step step;
+
+	(void)state;
+	open_world(&world, SPEC("bridge", C("a", "")), NULL, 0);
+	play(&world, 0);
+	docker_stop(&world.state, RUNTIME_STOP_REQUESTED, SPAN("enough"));
+	step = docker_next(&world.state, world.facts, world.now_ms);
+	assert_int_equal(step.action, DOCKER_SIGNAL);
+	docker_signal_lost(&world.state, step.container);
+	step = docker_next(&world.state, world.facts, world.now_ms);
+	assert_int_equal(step.action, DOCKER_SIGNAL);
+	step = docker_next(&world.state, world.facts, world.now_ms);
+	assert_int_equal(step.action, DOCKER_WAIT);
+	close_world(&world);
+}
+
 static void test_reports(void **state)
 {
 	static const struct behaviour hungry[] = {{"a", 500, 137, 0, 0, true}, {0}};
@@ -382,6 +401,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_steps_of_one_that_forgets),
+		cmocka_unit_test(test_a_signal_that_is_lost_is_sent_again),
 		cmocka_unit_test(test_reports),
 		cmocka_unit_test(test_a_container_that_a_client_removes),
 		cmocka_unit_test(test_what_cannot_be_started),

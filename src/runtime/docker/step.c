@@ -89,6 +89,11 @@ int docker_state_read(struct docker_state *state, const struct plan *plan, struc
 
 /* ---- ends ---- */
 
+void docker_signal_lost(struct docker_state *state, size_t container)
+{
+	state->signal_lost[container] = true;
+}
+
 void docker_stop(struct docker_state *state, enum runtime_stop stop, struct span reason)
 {
 	struct runtime_task *record = state->record;
@@ -394,6 +399,11 @@ static bool stop_container(struct docker_state *state, size_t index,
 		state->signalled_ms[index] = now_ms;
 		state->unsaved = true;
 		set_phase(state, index, RUNTIME_STOPPING);
+		*ret_step = step(DOCKER_SIGNAL, index);
+		return true;
+	}
+	if (state->signal_lost[index]) {
+		state->signal_lost[index] = false;
 		*ret_step = step(DOCKER_SIGNAL, index);
 		return true;
 	}

@@ -30,7 +30,8 @@ struct docker_state {
 		[RUNTIME_CONTAINERS_MAX]; /* the end that was counted last: a run ends once */
 	/* Not on disk: */
 	char health_reasons[RUNTIME_CONTAINERS_MAX]
-			   [DOCKER_HEALTH_MAX]; /* the record points to them */
+			   [DOCKER_HEALTH_MAX];   /* the record points to them */
+	bool signal_lost[RUNTIME_CONTAINERS_MAX]; /* Docker may not have received SIGTERM */
 	int64_t killed_ms[RUNTIME_CONTAINERS_MAX];
 	bool unsaved; /* must be on disk before the next step */
 	bool changed; /* must be reported */
@@ -66,6 +67,8 @@ struct docker_step docker_next(struct docker_state *state, const struct docker_f
 /* A container could not be made or started. kind: "CannotPullContainerError", … */
 void docker_fail(struct docker_state *state, size_t container, const char *kind,
 	const char *message, int64_t now_ms);
+/* The request for DOCKER_SIGNAL got no answer: it is the next step once more. */
+void docker_signal_lost(struct docker_state *state, size_t container);
 /* Begins the end of the task; the first reason counts. */
 void docker_stop(struct docker_state *state, enum runtime_stop stop, struct span reason);
 

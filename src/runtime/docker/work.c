@@ -80,13 +80,20 @@ static int do_step(struct docker_runtime *runtime, struct docker_task *task, str
 	const struct docker_step *step, const struct docker_facts *facts, struct err *err)
 {
 	const char *signal = facts[step->container].stop_signal;
+	int r;
 
 	switch (step->action) {
 	case DOCKER_PREPARE: return docker_prepare(runtime, task, err);
 	case DOCKER_START: return start(runtime, task, arena, step->container, err);
 	case DOCKER_SIGNAL:
-		return send_signal(runtime, task, arena, step->container,
+		r = send_signal(runtime, task, arena, step->container,
 			signal[0] ? signal : "SIGTERM", err);
+		if (r < 0) {
+			lock_take(&runtime->lock);
+			docker_signal_lost(&task->state, step->container);
+			lock_release(&runtime->lock);
+		}
+		return r;
 	case DOCKER_KILL: return send_signal(runtime, task, arena, step->container, "SIGKILL", err);
 	case DOCKER_WAIT:
 	case DOCKER_OVER: break;
