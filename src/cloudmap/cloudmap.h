@@ -132,6 +132,10 @@ int cloudmap_deregister(struct store_transaction *transaction, struct span servi
 int cloudmap_deregister_everywhere(struct store_transaction *transaction, struct span scope,
 	struct span instance_id, int64_t now_ms, struct arena *arena, int64_t *ret_until_ms,
 	struct err *err);
+/* Whether a service of the scope has the instance with this id. *ret_is_last: and one of them no other that is healthy,
+ * so that its name would have no answer without it. */
+bool cloudmap_has_instance(const struct store_view *view, struct span scope,
+	struct span instance_id, int64_t now_ms, struct arena *arena, bool *ret_is_last);
 /* As UpdateInstanceCustomHealthStatus, at once and for good. No change if it is not there. */
 int cloudmap_set_health(struct store_transaction *transaction, struct span service_key,
 	struct span instance_id, bool healthy, int64_t now_ms, struct arena *arena,

@@ -245,6 +245,50 @@ int cloudmap_deregister_everywhere(struct store_transaction *transaction, struct
 	return 0;
 }
 
+static bool has_other_healthy(const struct store_view *view, const struct store_object *service,
+	struct span instance_id, int64_t now_ms, struct arena *arena)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &cloudmap_instance_kind,
+		.index = -1,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(service->key))};
+	const struct store_object *instance;
+
+	while ((instance = store_next(&cursor))) {
+		const struct cloudmap_instance_facts *facts = cloudmap_instance_facts(instance);
+
+		if (!span_equal(facts->id, instance_id) &&
+			cloudmap_instance_is_healthy(cloudmap_service_facts(service), facts,
+				now_ms))
+			return true;
+	}
+	return false;
+}
+
+bool cloudmap_has_instance(const struct store_view *view, struct span scope,
+	struct span instance_id, int64_t now_ms, struct arena *arena, bool *ret_is_last)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &cloudmap_instance_kind,
+		.index = CLOUDMAP_INSTANCE_BY_ID,
+		.prefix = arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope), SPAN_ARGS(instance_id)),
+		.exact = true};
+	const struct store_object *instance;
+	bool found = false;
+
+	*ret_is_last = false;
+	while ((instance = store_next(&cursor))) {
+		const struct store_object *service = store_get(view, &cloudmap_service_kind,
+			arena_format(arena, "%.*s%.*s", SPAN_ARGS(scope),
+				SPAN_ARGS(cloudmap_instance_facts(instance)->service_id)));
+
+		found = true;
+		*ret_is_last |=
+			service && !has_other_healthy(view, service, instance_id, now_ms, arena);
+	}
+	return found;
+}
+
 int cloudmap_set_health(struct store_transaction *transaction, struct span service_key,
 	struct span instance_id, bool healthy, int64_t now_ms, struct arena *arena, struct err *err)
 {

@@ -14,6 +14,7 @@
  * follows; a client that resolved the name just before caches it for the TTL, and may connect at
  * the last moment. */
 #define NAME_LAG_MS 1000
+#define NAME_KEPT_POLL_MS 100
 
 /* ---- the record ---- */
 
@@ -428,6 +429,17 @@ static int take_out_names(struct store_transaction *transaction, const struct ta
 		edit->now_ms, edit->arena, ret_cached_until_ms, err);
 }
 
+/* A client has registered it, and will have to register its replacement. */
+static bool is_last_of_name(struct store_transaction *transaction, const struct task_edit *edit)
+{
+	bool is_last;
+
+	return edit->facts.service.length > 0 && !registry_of(edit->traffic) &&
+	       cloudmap_has_instance(store_head(transaction), scope_of(edit->key), edit->facts.id,
+		       edit->now_ms, edit->arena, &is_last) &&
+	       is_last;
+}
+
 static int take_out(struct store_transaction *transaction, struct task_edit *edit, bool at_once,
 	struct err *err)
 {
@@ -435,7 +447,9 @@ static int take_out(struct store_transaction *transaction, struct task_edit *edi
 	int64_t cached_until_ms = 0;
 	int code = take_out_targets(transaction, edit, at_once, &drains, err);
 
-	if (code == 0)
+	if (code == 0 && !at_once && is_last_of_name(transaction, edit))
+		cached_until_ms = edit->now_ms + TASK_NAME_KEPT_MS - NAME_LAG_MS;
+	else if (code == 0)
 		code = take_out_names(transaction, edit, &cached_until_ms, err);
 	if (code < 0)
 		return code;
@@ -628,6 +642,29 @@ bool task_traffic_has_left(const struct store_view *view, const struct store_obj
 	}
 	*ret_again_ms = left ? 0 : until_ms;
 	return left;
+}
+
+bool task_traffic_keeps_name(const struct store_view *view, const struct store_object *task,
+	int64_t now_ms, struct arena *arena, int64_t *ret_again_ms)
+{
+	bool is_last;
+
+	if (!cloudmap_has_instance(view, scope_of(task->key), task_facts(task)->id, now_ms, arena,
+		    &is_last))
+		return false;
+	*ret_again_ms =
+		is_last && now_ms < task_facts(task)->leaves_ms ? now_ms + NAME_KEPT_POLL_MS : 0;
+	return true;
+}
+
+int task_traffic_remove_name(struct store_transaction *transaction, struct task_edit *edit,
+	struct err *err)
+{
+	int64_t cached_until_ms = 0;
+	int code = take_out_names(transaction, edit, &cached_until_ms, err);
+
+	edit->facts.leaves_ms = cached_until_ms > 0 ? cached_until_ms + NAME_LAG_MS : 0;
+	return code;
 }
 
 bool task_traffic_find_trouble(const struct store_view *view, const struct store_object *task,

@@ -10,7 +10,8 @@
  *
  * A Cloud Map instance with the id of a task belongs to that task, also when a client registered it: it is
  * removed with the task, and the task is LEAVING until its TTL has passed, whether or not its service has
- * registries.
+ * registries. The last healthy instance of a name, of a task that its service replaces, stays until another is
+ * registered, at most TASK_NAME_KEPT_MS: the client that registered it has the time to register the replacement.
  *
  * The record, a member of the task's private text:
  *
@@ -32,6 +33,7 @@
 /* Targets are deleted at their drain deadline. A target that still exists this long after it is not
  * waited for. */
 #define TASK_DRAIN_PATIENCE_MS INT64_C(60000)
+#define TASK_NAME_KEPT_MS INT64_C(10000)
 
 /* The record of a new task, NULL if it gets no traffic; external_id: of its task set, or "". scope:
  * "ACCOUNT/REGION/". -ENOENT with the text of an event: a target group or name does not exist. */
@@ -61,6 +63,14 @@ enum task_balance task_traffic_balance(const struct store_view *view,
  * alone may have changed that, 0 if only a change of a target can. */
 bool task_traffic_has_left(const struct store_view *view, const struct store_object *task,
 	int64_t now_ms, struct arena *arena, int64_t *ret_again_ms);
+
+/* Whether the instance of a LEAVING task is still in Cloud Map, because it was the last one of its name.
+ * *ret_again_ms: 0: it is to be taken out now; else when to ask again. */
+bool task_traffic_keeps_name(const struct store_view *view, const struct store_object *task,
+	int64_t now_ms, struct arena *arena, int64_t *ret_again_ms);
+/* Takes it out; the task keeps LEAVING until its TTL has passed. The caller saves. */
+int task_traffic_remove_name(struct store_transaction *transaction, struct task_edit *edit,
+	struct err *err);
 
 /* A target group that finds the task unhealthy. */
 struct task_traffic_trouble {

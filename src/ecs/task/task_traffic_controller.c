@@ -16,6 +16,7 @@ struct pass {
 	struct span key;
 	int64_t now_ms;
 	int64_t again_ms;
+	bool removes_name;
 };
 
 /* The new facts of the task; false if they are the same. */
@@ -25,17 +26,21 @@ static bool find_change(const struct store_view *view, const struct store_object
 	const struct task_facts *facts = task_facts(task);
 
 	pass->again_ms = 0;
+	pass->removes_name = false;
 	*ret_facts = *facts;
 	if (facts->traffic == TASK_TRAFFIC_REGISTERED) {
 		ret_facts->balance = task_traffic_balance(view, task, arena);
 		if (facts->last == TASK_ACTIVATING && !task_awaits_traffic(ret_facts))
 			ret_facts->last = TASK_RUNNING;
 	} else if (facts->traffic == TASK_TRAFFIC_LEAVING &&
+		   task_traffic_keeps_name(view, task, pass->now_ms, arena, &pass->again_ms)) {
+		pass->removes_name = pass->again_ms == 0;
+	} else if (facts->traffic == TASK_TRAFFIC_LEAVING &&
 		   task_traffic_has_left(view, task, pass->now_ms, arena, &pass->again_ms)) {
 		ret_facts->traffic = TASK_TRAFFIC_LEFT;
 	}
-	return ret_facts->balance != facts->balance || ret_facts->traffic != facts->traffic ||
-	       ret_facts->last != facts->last;
+	return pass->removes_name || ret_facts->balance != facts->balance ||
+	       ret_facts->traffic != facts->traffic || ret_facts->last != facts->last;
 }
 
 static int write_change(struct store_transaction *transaction, void *context, struct err *err)
@@ -56,7 +61,9 @@ static int write_change(struct store_transaction *transaction, void *context, st
 	edit.facts.balance = facts.balance;
 	edit.facts.last = facts.last;
 	edit.facts.traffic = facts.traffic;
-	return task_save(transaction, &edit, err);
+	if (pass->removes_name)
+		code = task_traffic_remove_name(transaction, &edit, err);
+	return code < 0 ? code : task_save(transaction, &edit, err);
 }
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)

@@ -435,6 +435,7 @@ static void holds_task_that_client_registered(void **state)
 	char id[TEST_ID_SIZE];
 
 	create_plain(world, id);
+	register_by_client(world, "another");
 	register_by_client(world, id);
 	test_call(world->server, "StopTask", "{'task':'%s'}", id);
 	assert_string_equal(instance_text(world, id), "");
@@ -443,6 +444,48 @@ static void holds_task_that_client_registered(void **state)
 	wait_ms(world, TTL_MS);
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
 	wait_ms(world, LAG_MS);
+	settle(world);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
+}
+
+/* Without the last instance the name has no answer: it stays until the client has registered another, or for a time. */
+static void keeps_last_instance_that_client_registered(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	test_call(world->server, "StopTask", "{'task':'%s'}", id);
+	assert_string_not_equal(instance_text(world, id), "");
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	wait_ms(world, TASK_NAME_KEPT_MS - 1000);
+	settle(world);
+	assert_string_not_equal(instance_text(world, id), "");
+	register_by_client(world, "another");
+	wait_ms(world, 200);
+	settle(world);
+	assert_string_equal(instance_text(world, id), "");
+	wait_ms(world, TTL_MS);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	wait_ms(world, LAG_MS);
+	settle(world);
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
+}
+
+static void removes_last_instance_after_a_time(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	test_call(world->server, "StopTask", "{'task':'%s'}", id);
+	wait_ms(world, TASK_NAME_KEPT_MS + 200);
+	settle(world);
+	assert_string_equal(instance_text(world, id), "");
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+	wait_ms(world, TTL_MS + LAG_MS);
 	settle(world);
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
 }
@@ -806,6 +849,8 @@ int main(void)
 		WITH_WORLD(a_deployment_waits_for_load_balancers),
 		WITH_WORLD(the_end_of_a_task_waits_for_its_traffic),
 		WITH_WORLD(holds_task_that_client_registered),
+		WITH_WORLD(keeps_last_instance_that_client_registered),
+		WITH_WORLD(removes_last_instance_after_a_time),
 		WITH_WORLD(holds_task_that_client_deregistered),
 		WITH_WORLD(stops_at_once_when_ttl_has_passed),
 		WITH_WORLD(removes_client_registration_of_ended_task),
