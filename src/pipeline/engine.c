@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "control/controller_handle.h"
 #include "delivery/cluster_ref.h"
+#include "ecs/record/task.h"
 #include "pipeline/deployments.h"
 #include "pipeline/fetch.h"
 #include "pipeline/live.h"
@@ -304,9 +305,18 @@ static void map_deployment(const struct store_change *change, void *context,
 	controller_keys_add(keys, application_of_key(object->key));
 }
 
+/* A task that a stage waits for, or that is to be registered in place of another. */
+static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
+{
+	const struct engine *engine = context;
+
+	live_map_task(engine->live, change, keys);
+}
+
 static const struct controller_watch watches[] = {
 	{.kind = &application_kind},
 	{.kind = &deployment_kind, .map = map_deployment},
+	{.kind = &task_kind, .map = map_task},
 };
 
 static const struct controller_row row = {

@@ -186,7 +186,8 @@ static void map_instance(const struct store_change *change, void *context,
 	add_resource(context, first_parts(changed_object(change)->key, 3), keys);
 }
 
-static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
+void live_map_task(struct live *live, const struct store_change *change,
+	struct controller_keys *keys)
 {
 	const struct store_object *task = changed_object(change);
 	struct span service = task_facts(task)->service, cluster = task_cluster_key(task->key);
@@ -197,7 +198,12 @@ static void map_task(const struct store_change *change, void *context, struct co
 		return;
 	length = snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(cluster), SPAN_ARGS(service));
 	if (length > 0 && (size_t)length < sizeof(key))
-		add_resource(context, (struct span){key, (size_t)length}, keys);
+		add_resource(live, (struct span){key, (size_t)length}, keys);
+}
+
+static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
+{
+	live_map_task(context, change, keys);
 }
 
 /* ---- reading ---- */
