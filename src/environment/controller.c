@@ -22,50 +22,66 @@
  * this server. */
 #define REMOTE_WORKERS_MAX (MANAGER_ACCOUNT_WORKERS - 1)
 
-/* ---- instances ---- */
+/* By type of environment. */
+static const struct environment_operations *const operations[] = {
+	[ENVIRONMENT_TYPE_Daemon] = &manager_daemon_operations,
+	[ENVIRONMENT_TYPE_Service] = &manager_service_operations,
+	[ENVIRONMENT_TYPE_Cron] = &manager_cron_operations,
+};
 
-static struct instances *find_env_instances(struct manager *manager, struct span key, bool make)
+/* ---- the states of environments ---- */
+
+/* Only the worker of the environment calls this, and no other works on the same key; other threads may be reading. */
+static void drop_state(struct manager *manager, struct span key)
 {
-	struct instances *instances;
+	struct environment_state *state;
 
 	lock_take(&manager->lock);
-	instances = map_get(&manager->env_instances, key);
-	if (!instances && make) {
-		instances = env_instances_new(key, manager->subscriptions);
-		map_put(&manager->env_instances, key, instances);
-	}
+	state = map_get(&manager->states, key);
 	lock_release(&manager->lock);
-	return instances;
+	if (!state)
+		return;
+	manager_release_all(manager, state);
+	lock_take(&manager->lock);
+	map_remove(&manager->states, key);
+	environment_state_free(state);
+	lock_release(&manager->lock);
 }
 
-/* Only its manager's worker does that, and no other works on the same key: but others may be counting. */
-static void drop_env_instances(struct manager *manager, struct span key)
+/* Only from the worker of the environment. */
+static struct environment_state *find_state(struct manager *manager, struct span key,
+	enum environment_type type)
 {
-	struct instances *instances;
+	struct environment_state *state;
 
 	lock_take(&manager->lock);
-	instances = map_get(&manager->env_instances, key);
+	state = map_get(&manager->states, key);
 	lock_release(&manager->lock);
-	if (!instances)
-		return;
-	manager_release_all(manager, instances);
+	/* It was deleted and created again, as another type. */
+	if (state && state->type != type) {
+		drop_state(manager, key);
+		state = NULL;
+	}
+	if (state)
+		return state;
+	state = environment_state_new(manager, key, type, operations[type]);
 	lock_take(&manager->lock);
-	map_remove(&manager->env_instances, key);
-	env_instances_free(instances);
+	map_put(&manager->states, key, state);
 	lock_release(&manager->lock);
+	return state;
 }
 
 void manager_count(void *context, struct span environment_key,
 	struct environment_counts *ret_counts)
 {
 	struct manager *manager = context;
-	struct instances *instances;
+	struct environment_state *state;
 
 	*ret_counts = (struct environment_counts){0};
 	lock_take(&manager->lock);
-	instances = map_get(&manager->env_instances, environment_key);
-	if (instances)
-		env_instances_count(instances, ret_counts);
+	state = map_get(&manager->states, environment_key);
+	if (state)
+		environment_state_get_counts(state, ret_counts);
 	lock_release(&manager->lock);
 }
 
@@ -73,29 +89,15 @@ size_t manager_list_running(void *context, struct span environment_key, struct a
 	struct environment_running **ret_running)
 {
 	struct manager *manager = context;
-	struct instances *instances;
+	struct environment_state *state;
 	size_t count = 0;
 
 	lock_take(&manager->lock);
-	instances = map_get(&manager->env_instances, environment_key);
-	if (instances)
-		count = env_instances_list_running(instances, arena, ret_running);
+	state = map_get(&manager->states, environment_key);
+	if (state && state->operations->list_running)
+		count = state->operations->list_running(state->own, arena, ret_running);
 	lock_release(&manager->lock);
 	return count;
-}
-
-/* How a look at an environment ended. */
-static void note_end(struct instances *instances, int64_t steady_ms, int code,
-	const struct err *err)
-{
-	lock_take(&instances->lock);
-	if (code >= 0)
-		instances->failing_ms = 0;
-	else if (instances->failing_ms == 0)
-		instances->failing_ms = steady_ms > 0 ? steady_ms : 1;
-	if (code < 0)
-		snprintf(instances->failing, sizeof(instances->failing), "%s", err->message);
-	lock_release(&instances->lock);
 }
 
 struct span manager_find_trouble(void *context, struct span environment_key, struct arena *arena)
@@ -103,16 +105,12 @@ struct span manager_find_trouble(void *context, struct span environment_key, str
 	struct manager *manager = context;
 	struct span text = SPAN("");
 	int64_t since_ms = 0;
-	struct instances *instances;
+	struct environment_state *state;
 
 	lock_take(&manager->lock);
-	instances = map_get(&manager->env_instances, environment_key);
-	if (instances) {
-		lock_take(&instances->lock);
-		since_ms = instances->failing_ms;
-		text = arena_copy_span(arena, span_of(instances->failing));
-		lock_release(&instances->lock);
-	}
+	state = map_get(&manager->states, environment_key);
+	if (state)
+		since_ms = environment_state_get_failing(state, arena, &text);
 	lock_release(&manager->lock);
 	if (since_ms == 0 ||
 		runner_now_us(manager->runner) / 1000 - since_ms <= CLAIMS_LEASE_US / 1000 ||
@@ -123,17 +121,17 @@ struct span manager_find_trouble(void *context, struct span environment_key, str
 	return failure_reason(arena, "NOT_MANAGED", text);
 }
 
+/* ---- changes ---- */
+
 static void requeue(struct manager *manager, struct controller *controller, struct span environment,
 	struct cluster_ref cluster, struct span instance)
 {
-	struct instances *instances;
+	struct environment_state *state;
 
 	lock_take(&manager->lock);
-	instances = map_get(&manager->env_instances, environment);
-	if (instances && instance.length > 0)
-		env_instances_instance_changed(instances, cluster, instance);
-	else if (instances)
-		env_instances_all_changed(instances);
+	state = map_get(&manager->states, environment);
+	if (state)
+		environment_state_note_change(state, cluster, instance);
 	lock_release(&manager->lock);
 	controller_add(controller, environment);
 }
@@ -359,26 +357,7 @@ static void follow_changes(void *context)
 	}
 }
 
-/* ---- looking at an environment ---- */
-
-void manager_again_at(struct manager_pass *pass, int64_t at_ms)
-{
-	if (at_ms > 0 && (pass->again_ms == 0 || at_ms < pass->again_ms))
-		pass->again_ms = at_ms;
-}
-
-void manager_again_when(struct manager_pass *pass, int64_t wall_ms)
-{
-	if (wall_ms > 0)
-		manager_again_at(pass, pass->input.steady_ms + wall_ms - pass->input.now_ms);
-}
-
-bool manager_must_wait(const struct manager_pass *pass, int64_t until_ms, int64_t most_ms)
-{
-	int64_t left_ms = until_ms - pass->input.now_ms;
-
-	return left_ms > 0 && left_ms <= most_ms;
-}
+/* ---- a pass over an environment ---- */
 
 static const struct store_object *find_version(const struct manager_pass *pass, struct span id)
 {
@@ -419,143 +398,6 @@ static void set_input(struct manager_pass *pass)
 	}
 }
 
-/* Whether the target's place is known well enough to decide anything; if not, the cause is noted. -EAGAIN: nothing has
- * been heard of it yet, good or bad. */
-static int check_input(struct manager_pass *pass, struct err *err)
-{
-	struct span rest = environment_facts(pass->input.environment)->cluster_refs;
-	struct cluster_ref cluster;
-	struct observe_info info;
-
-	if (!environment_next_cluster(&rest, &cluster) || !cluster_ref_is_remote(cluster))
-		return 0;
-	manager_want(pass, cluster);
-	if (!observe_get_info(pass->input.state, cluster, &info) ||
-		(!info.complete && !info.error[0]))
-		return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
-			SPAN_ARGS(cluster.text));
-	/* A listing that completes after a long time changes the replica first and wakes us a moment later: decide after it. */
-	if (info.complete && !info.stale) {
-		if (pass->instances->is_blind)
-			env_instances_all_changed(pass->instances);
-		pass->instances->is_blind = false;
-		return 0;
-	}
-	pass->instances->is_blind = true;
-	pass->cause =
-		failure_reason(pass->arena, info.complete ? "CLUSTER_STALE" : "CLUSTER_UNKNOWN",
-			span_of(info.error[0] ? info.error : "listing it takes too long"));
-	manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
-	return 0;
-}
-
-/* Takes in what there is to be seen. */
-static int see(struct manager_pass *pass, struct err *err)
-{
-	int64_t again_ms;
-	const struct environment_facts *facts = environment_facts(pass->input.environment);
-	int code = check_input(pass, err);
-
-	if (code < 0 || pass->cause.length > 0)
-		return code;
-	/* A completed version is also for instances that were disconnected during the rollout. */
-	pass->input.rolls |=
-		facts->target.length > 0 && span_equal(facts->target, facts->completed);
-	code = env_instances_update(pass->instances, &pass->input, &again_ms, err);
-	if (code < 0)
-		return code;
-	manager_again_at(pass, again_ms);
-	if (pass->instances->unknown_refs)
-		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
-	return 0;
-}
-
-static bool may_be_deleted(const struct manager_pass *pass)
-{
-	const struct environment_facts *facts = environment_facts(pass->input.environment);
-
-	if (facts->status != ENVIRONMENT_deleting)
-		return false;
-	return !facts->terminate || (pass->cause.length == 0 && !pass->instances->unknown_refs &&
-					    fleet_steady(pass->instances->fleet));
-}
-
-/* An unknown state is usually known a moment later. If not, it is a cause like others: the deployment reports it, and can
- * time out. */
-static bool waits_for_long(struct manager_pass *pass, int seen, const struct err *why)
-{
-	int64_t *since_ms = &pass->instances->waits_ms, now_ms = pass->input.steady_ms;
-
-	if (seen >= 0)
-		*since_ms = 0;
-	else if (*since_ms == 0)
-		*since_ms = now_ms > 0 ? now_ms : 1;
-	if (seen >= 0 || now_ms - *since_ms < MANAGER_WAITS_MS)
-		return false;
-	pass->cause = failure_reason(pass->arena, "CLUSTER_UNKNOWN", span_of(why->message));
-	manager_again_at(pass, now_ms + MANAGER_BLIND_MS);
-	return true;
-}
-
-static int work_daemon(struct manager_pass *pass, bool *ret_more, struct err *err)
-{
-	bool changed = false, caught_up = env_instances_is_caught_up(pass->instances, &pass->input);
-	struct err blind = {0};
-	int seen = see(pass, &blind), code;
-
-	if (seen < 0 && seen != -EAGAIN)
-		return err_set(err, seen, "%s", blind.message);
-	/* Also before the state is known: catching up begins with the claim. */
-	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
-	if (code == -EBUSY)
-		return 0; /* another server has the claim; claim_freed() starts a pass */
-	if (SEEDED_BUG(pass->input.bug == DAEMON_BUG_NO_CATCH_UP)) {
-		caught_up = true;
-	} else if (code == 0 && pass->claim.epoch != pass->instances->epoch) {
-		env_instances_claimed(pass->instances, &pass->input, pass->claim.epoch);
-		caught_up = false;
-	}
-	if (code == 0)
-		code = manager_step_reservation(pass, &changed, err);
-	if (code == -ESTALE || changed) {
-		*ret_more = changed;
-		return 0;
-	}
-	if (code == 0 && !waits_for_long(pass, seen, &blind) && seen < 0)
-		return err_set(err, seen, "%s", blind.message);
-	if (code == 0 && !caught_up && pass->cause.length == 0) {
-		/* The last calls of the server before may not be observed yet. */
-		*ret_more = env_instances_is_caught_up(pass->instances, &pass->input);
-		return *ret_more ? 0
-				 : err_set(err, -EAGAIN, "environment %.*s was just taken over",
-					   SPAN_ARGS(pass->instances->key));
-	}
-	if (code == 0 && pass->cause.length == 0)
-		code = manager_forget_gone(pass, err);
-	if (code == 0)
-		code = manager_step_deployments(pass, NULL, &changed, err);
-	if (code < 0)
-		return code;
-	if (changed) {
-		*ret_more = true;
-		return 0;
-	}
-	if (may_be_deleted(pass))
-		return manager_delete(pass, ret_more, err);
-	return pass->cause.length > 0 ? 0 : manager_act(pass, ret_more, err);
-}
-
-static int work(struct manager_pass *pass, bool *ret_more, struct err *err)
-{
-	static int (*const types[])(struct manager_pass *, bool *, struct err *) = {
-		[ENVIRONMENT_TYPE_Daemon] = work_daemon,
-		[ENVIRONMENT_TYPE_Service] = manager_work_service,
-		[ENVIRONMENT_TYPE_Cron] = manager_work_cron,
-	};
-
-	return types[environment_facts(pass->input.environment)->type](pass, ret_more, err);
-}
-
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
 {
 	struct manager *manager = call->context;
@@ -566,7 +408,6 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.call = call,
 		.arena = arena,
 		.claim_key = arena_format(arena, MANAGER_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)),
-		.cause = SPAN(""),
 		.input = {.view = view,
 			.state = manager->state,
 			.environment = environment,
@@ -578,21 +419,21 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	int code;
 
 	if (!environment) {
-		drop_env_instances(manager, key);
+		drop_state(manager, key);
 		return 0;
 	}
 	/* Reported as a failure in each pass, because an operator has to repair it. */
 	if (environment_is_damaged(call->store, key))
 		return err_set(err, -EBADMSG,
 			"a record of the environment is quarantined: nothing is done for it");
-	pass.instances = find_env_instances(manager, key, true);
+	pass.state = find_state(manager, key, environment_facts(environment)->type);
 	set_input(&pass);
 	take_changes(manager);
 	manager_want_all(&pass);
-	code = work(&pass, &more, err);
+	code = pass.state->operations->work(&pass, &more, err);
 	manager_release_others(&pass);
 	if (code != -ECANCELED)
-		note_end(pass.instances, pass.input.steady_ms, code, err);
+		environment_state_note_end(pass.state, pass.input.steady_ms, code, err);
 	if (code == -EAGAIN) {
 		/* The missing state wakes us when it comes; the pass is a safety net. */
 		manager_again_at(&pass, pass.input.steady_ms + 1000);
@@ -730,10 +571,10 @@ void manager_stop(struct manager *manager)
 	runner_free(manager->changes_runner);
 	runner_stop(manager->runner);
 	runner_join(manager->runner, NULL);
-	MAP_EACH (&manager->env_instances, entry)
-		env_instances_free(entry->value);
+	MAP_EACH (&manager->states, entry)
+		environment_state_free(entry->value);
 	delivery_targets_free(manager->targets);
-	map_clear(&manager->env_instances);
+	map_clear(&manager->states);
 	subscriptions_free(manager->subscriptions);
 	outcall_slots_destroy(&manager->remote_slots);
 	controller_handle_destroy(&manager->handle);

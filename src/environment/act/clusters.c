@@ -1,13 +1,12 @@
-/* Clusters and ECS services that an environment wants from the observer. */
+/* Clusters that an environment wants from the observer. */
 #include "base/memory.h"
 #include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
-#include "environment/model/environment_type.h"
 
 void manager_want(struct manager_pass *pass, struct cluster_ref cluster)
 {
 	struct delivery_targets *targets = pass->manager->targets;
-	struct map *wanted = &pass->instances->wanted_clusters;
+	struct map *wanted = &pass->state->wanted_clusters;
 
 	if (map_has(wanted, cluster.text))
 		return;
@@ -43,19 +42,11 @@ static bool is_claimed(struct span claims, struct cluster_ref cluster)
 void manager_want_all(struct manager_pass *pass)
 {
 	const struct environment_facts *facts = environment_facts(pass->input.environment);
-	struct map *services = &pass->instances->wanted_services;
 	struct span rest = facts->cluster_refs, claims = facts->claims_on;
 	struct cluster_ref cluster;
 
-	while (environment_next_cluster(&rest, &cluster)) {
+	while (environment_next_cluster(&rest, &cluster))
 		manager_want(pass, cluster);
-		if (facts->type != ENVIRONMENT_TYPE_Service || !cluster_ref_is_remote(cluster) ||
-			map_has(services, cluster.text))
-			continue;
-		observe_want_service(pass->input.state, cluster,
-			environment_service_name(pass->arena, facts->name));
-		map_put(services, cluster.text, services);
-	}
 	while (next_claimed(&claims, &cluster))
 		manager_want(pass, cluster);
 }
@@ -63,33 +54,21 @@ void manager_want_all(struct manager_pass *pass)
 void manager_release_others(struct manager_pass *pass)
 {
 	const struct environment_facts *facts = environment_facts(pass->input.environment);
-	struct instances *instances = pass->instances;
 
-	MAP_EACH (&instances->wanted_services, entry) {
-		if (environment_has_cluster(facts, cluster_ref_of(entry->key)))
-			continue;
-		observe_release_service(pass->input.state, cluster_ref_of(entry->key),
-			environment_service_name(pass->arena, facts->name));
-		map_remove(&instances->wanted_services, entry->key);
-	}
-	MAP_EACH (&instances->wanted_clusters, entry) {
+	MAP_EACH (&pass->state->wanted_clusters, entry) {
 		if (environment_has_cluster(facts, cluster_ref_of(entry->key)) ||
 			is_claimed(facts->claims_on, cluster_ref_of(entry->key)))
 			continue;
 		observe_release(pass->input.state, cluster_ref_of(entry->key));
-		map_remove(&instances->wanted_clusters, entry->key);
+		map_remove(&pass->state->wanted_clusters, entry->key);
 	}
 }
 
-void manager_release_all(struct manager *manager, struct instances *instances)
+void manager_release_all(struct manager *manager, struct environment_state *state)
 {
-	_arena_ struct arena *arena = arena_new(0);
-
-	MAP_EACH (&instances->wanted_services, entry)
-		observe_release_service(manager->state, cluster_ref_of(entry->key),
-			environment_service_name(arena, environment_name_of_key(instances->key)));
-	MAP_EACH (&instances->wanted_clusters, entry)
+	if (state->operations->release)
+		state->operations->release(manager, state);
+	MAP_EACH (&state->wanted_clusters, entry)
 		observe_release(manager->state, cluster_ref_of(entry->key));
-	map_clear(&instances->wanted_services);
-	map_clear(&instances->wanted_clusters);
+	map_clear(&state->wanted_clusters);
 }

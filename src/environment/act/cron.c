@@ -534,7 +534,7 @@ static void publish(struct cron_pass *cron)
 	} else if (last && environment_run_facts(last)->status == ENVIRONMENT_RUN_failed) {
 		counts.total = counts.unhealthy = 1;
 	}
-	manager_publish(pass, &counts);
+	environment_state_set_counts(pass->state, &counts);
 }
 
 /* ---- deleting ---- */
@@ -583,7 +583,7 @@ static int work_deleting(struct cron_pass *cron, bool *ret_more, struct err *err
 
 /* ---- all of it ---- */
 
-int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err)
+static int work_cron(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
 	/* A schedule is rolled out by being there. */
 	static const struct deployment_progress done = {.is_over = true};
@@ -608,10 +608,13 @@ int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err
 		code = step_due(&cron, ret_more, err);
 	if (code < 0 || *ret_more)
 		return code;
-	code = manager_step_deployments(pass, &done, ret_more, err);
+	code = manager_step_deployments(pass, &done, SPAN(""), ret_more, err);
 	if (code < 0 || *ret_more)
 		return code;
 	return environment_facts(pass->input.environment)->status == ENVIRONMENT_deleting
 		       ? work_deleting(&cron, ret_more, err)
 		       : 0;
 }
+
+/* It has no state of its own: what it knows of its runs is in the store. */
+const struct environment_operations manager_cron_operations = {.work = work_cron};

@@ -4,7 +4,7 @@
  */
 #include "base/memory.h"
 #include "environment/act/pass.h"
-#include "environment/decide/deployment_step.h"
+#include "environment/decide/daemon_deployment.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/derived.h"
 #include "environment/model/reservation.h"
@@ -15,7 +15,8 @@
 struct writing {
 	struct manager_pass *pass;
 	const struct deployment_step *step;
-	char id[ID_UUID_SIZE]; /* of a deployment that is created */
+	const struct instances *instances; /* of a step of type ADOPT; NULL */
+	char id[ID_UUID_SIZE];             /* of a deployment that is created */
 	bool has_rolled_back;
 	bool is_outdated; /* the environment has changed: nothing was written */
 };
@@ -69,7 +70,7 @@ static int write_move(const struct deployment_scope *scope, struct writing *writ
 {
 	struct span id = scope->facts->in_progress, version = scope->facts->target;
 	/* Without an observation the recorded progress stays. */
-	int code = writing->pass->cause.length > 0 ? 0 : put_progress(scope, writing, id, err);
+	int code = writing->step->has_progress ? put_progress(scope, writing, id, err) : 0;
 
 	if (code == 0)
 		code = deployment_move(scope, id, writing->step->status, writing->step->reason,
@@ -133,11 +134,11 @@ static int write_adopt(const struct deployment_scope *scope, const struct writin
 	struct err *err)
 {
 	struct arena *arena = store_transaction_arena(scope->transaction);
-	const struct instances *instances = writing->pass->instances;
 	const struct instance_entry *member;
 	size_t position = 0, count = 0;
 
-	while (count++ < ADOPTED_MAX && (member = deployment_next_adopted(instances, &position))) {
+	while (count++ < ADOPTED_MAX &&
+		(member = daemon_deployment_next_adopted(writing->instances, &position))) {
 		struct span key = environment_placement_key(arena, scope->environment,
 			member->cluster, member->id);
 		const struct store_object *object =
@@ -275,32 +276,48 @@ static void log_step(const struct writing *writing)
 		log_move(writing, facts->in_progress);
 }
 
-int manager_step_deployments(struct manager_pass *pass, const struct deployment_progress *progress,
-	bool *ret_changed, struct err *err)
+int manager_write_step(struct manager_pass *pass, const struct deployment_step *step,
+	const struct instances *instances, bool *ret_is_written, struct err *err)
 {
-	const struct deployment_input input = {.instances = pass->instances,
+	struct writing writing = {.pass = pass, .step = step, .instances = instances};
+	int code;
+
+	id_uuid(runner_random(pass->call->runner), writing.id);
+	pass->state->deployment.progress_ms = pass->input.steady_ms;
+	code = claims_write(pass->manager->config.claims, &pass->claim, write_step, &writing, NULL,
+		err);
+	if (code < 0)
+		return code;
+	log_step(&writing);
+	*ret_is_written = !writing.is_outdated;
+	return 0;
+}
+
+bool manager_is_unhealthy(const struct manager_pass *pass)
+{
+	struct environment_counts counts;
+
+	environment_state_get_counts(pass->state, &counts);
+	return environment_is_unhealthy(&counts);
+}
+
+int manager_step_deployments(struct manager_pass *pass, const struct deployment_progress *progress,
+	struct span cause, bool *ret_changed, struct err *err)
+{
+	const struct deployment_input input = {.memory = &pass->state->deployment,
 		.observed = &pass->input,
 		.progress = progress,
-		.cause = pass->cause};
+		.cause = cause,
+		.is_unhealthy = manager_is_unhealthy(pass)};
 	struct deployment_step step;
-	struct writing writing = {.pass = pass, .step = &step};
+	bool is_written;
 	int code;
 
 	deployment_decide(&input, &step);
 	manager_again_at(pass, step.again_ms);
 	if (step.type == DEPLOYMENT_STEP_NONE)
 		return 0;
-	id_uuid(runner_random(pass->call->runner), writing.id);
-	pass->instances->progress_ms = pass->input.steady_ms;
-	code = claims_write(pass->manager->config.claims, &pass->claim, write_step, &writing, NULL,
-		err);
-	if (code == 0)
-		log_step(&writing);
-	if (code == 0 && step.type == DEPLOYMENT_STEP_CANARY && !writing.is_outdated)
-		pass->instances->canary_written_ms = step.canary_ms;
-	/* The placements have changed. */
-	if (code == 0 && step.type == DEPLOYMENT_STEP_ADOPT)
-		env_instances_all_changed(pass->instances);
+	code = manager_write_step(pass, &step, NULL, &is_written, err);
 	*ret_changed = code == 0;
 	return code;
 }

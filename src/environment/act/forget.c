@@ -1,44 +1,8 @@
-/* Deletes placements of instances that are gone, and all records of an environment, a thousand in one transaction. */
+/* Deletes all records of an environment, a thousand in one transaction. */
 #include "base/memory.h"
 #include "environment/act/pass.h"
 
 #define DELETES_MAX 1000 /* objects in one transaction */
-
-/* ---- forgetting ---- */
-
-static int delete_gone(struct store_transaction *transaction, void *context, struct err *err)
-{
-	const struct manager_pass *pass = context;
-	size_t count = 0;
-
-	MAP_EACH (&pass->instances->gone, entry) {
-		int code = store_delete(transaction, &environment_placement_kind, entry->key,
-			STORE_ANY, err);
-
-		if (code < 0 && code != -ENOENT)
-			return code;
-		if (++count == DELETES_MAX)
-			return 0;
-	}
-	return 0;
-}
-
-int manager_forget_gone(struct manager_pass *pass, struct err *err)
-{
-	int code;
-
-	if (pass->instances->gone.count == 0)
-		return 0;
-	code = claims_write(pass->manager->config.claims, &pass->claim, delete_gone, pass, NULL,
-		err);
-	if (code == 0)
-		map_clear(
-			&pass->instances
-				 ->gone); /* those beyond are found again when all are looked at */
-	return code;
-}
-
-/* ---- deleting an environment ---- */
 
 struct deleting {
 	struct manager_pass *pass;

@@ -2,7 +2,7 @@
  * The controller of environments; its keys are environments. The server with the claim "env/KEY" carries the deployments
  * of an environment out; the others only count its instances. A pass over an environment
  *
- *   1. updates its instances with what was observed (decide/env_instances.h),
+ *   1. takes in what was observed (of a Daemon: decide/env_instances.h),
  *   2. takes the next step of its deployments (decide/deployment_step.h): begin, complete, block, time out, stop,
  *   3. decides the next actions, writes them (intent first), calls ECS, and writes refusals,
  *   4. starts again at once if there is more to do; so a large rollout of one account delays no other.

@@ -74,8 +74,7 @@ int manager_read(struct manager_pass *pass, struct cluster_ref cluster, const ch
 
 int64_t manager_refused_until(const struct manager_pass *pass, int64_t failures)
 {
-	static const struct backoff backoff = {
-		ENV_INSTANCES_REFUSED_FIRST_MS, ENV_INSTANCES_REFUSED_MOST_MS};
+	static const struct backoff backoff = {MANAGER_REFUSED_FIRST_MS, PLACEMENT_REFUSED_MOST_MS};
 
 	return runner_wall_ms(pass->call->runner) + backoff_ms(backoff, failures);
 }
@@ -100,6 +99,27 @@ struct span manager_role(const struct manager_pass *pass, struct cluster_ref clu
 uint64_t manager_resource_version(const struct manager_pass *pass)
 {
 	return (uint64_t)(runner_now_us(pass->call->runner) / 1000) + 1;
+}
+
+/* ---- waiting ---- */
+
+void manager_again_at(struct manager_pass *pass, int64_t at_ms)
+{
+	if (at_ms > 0 && (pass->again_ms == 0 || at_ms < pass->again_ms))
+		pass->again_ms = at_ms;
+}
+
+void manager_again_when(struct manager_pass *pass, int64_t wall_ms)
+{
+	if (wall_ms > 0)
+		manager_again_at(pass, pass->input.steady_ms + wall_ms - pass->input.now_ms);
+}
+
+bool manager_must_wait(const struct manager_pass *pass, int64_t until_ms, int64_t most_ms)
+{
+	int64_t left_ms = until_ms - pass->input.now_ms;
+
+	return left_ms > 0 && left_ms <= most_ms;
 }
 
 /* ---- and the rest ---- */
@@ -133,13 +153,6 @@ bool manager_is_still_wanted(struct store_transaction *transaction, const struct
 	return now && environment_facts(now)->status == seen->status &&
 	       span_equal(environment_facts(now)->in_progress, seen->in_progress) &&
 	       span_equal(environment_facts(now)->target, seen->target);
-}
-
-void manager_publish(struct manager_pass *pass, const struct environment_counts *counts)
-{
-	lock_take(&pass->instances->lock);
-	pass->instances->counts = *counts;
-	lock_release(&pass->instances->lock);
 }
 
 struct span manager_last_part(struct span path)

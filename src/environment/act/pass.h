@@ -7,8 +7,11 @@
 #include "delivery/cluster_ref.h"
 #include "delivery/outcall.h"
 #include "delivery/target.h"
+#include "environment/act/environment_state.h"
 #include "environment/act/manager.h"
 #include "environment/decide/deployment_step.h"
+
+struct instances;
 
 struct manager {
 	struct manager_config config;
@@ -19,52 +22,53 @@ struct manager {
 	struct observe_cursor *changes;
 	struct controller *controller;
 	struct controller_handle handle;
-	struct lock lock;         /* for all below */
-	struct map env_instances; /* struct instances by key of environment */
+	struct lock lock;  /* for the map */
+	struct map states; /* struct environment_state by key of environment */
 	struct subscriptions *subscriptions;
 	struct delivery_targets *targets;
 	struct outcall_slots remote_slots;
 };
 
-/* One pass over one environment. */
+/* One pass over one environment. A type of environments has a struct of its own around it. */
 struct manager_pass {
 	struct manager *manager;
 	struct controller_call *call;
 	struct arena *arena;
-	struct instances *instances;
+	struct environment_state *state;
 	struct reconcile_input input;
 	struct claim claim;
 	struct span claim_key;
 	int64_t again_ms; /* 0: when something changes */
-	/* Why nothing can be decided about instances and tasks now; "" when it can. */
-	struct span cause;
 };
 
-#define MANAGER_BLIND_MS                                                                           \
-	1000 /* between two passes while the state of a cluster is unknown or stale */
-#define MANAGER_WAITS_MS                                                                           \
-	60000 /* of an unknown state, until the deployment reports it as what blocks it */
+/* The operations of the types of environments: daemon.c, service.c, cron.c. */
+extern const struct environment_operations manager_daemon_operations;
+extern const struct environment_operations manager_service_operations;
+extern const struct environment_operations manager_cron_operations;
+
+/* Between two passes while the state of a cluster is unknown or stale. */
+#define MANAGER_BLIND_MS 1000
+/* Of an unknown state, until the deployment reports it as what blocks it. */
+#define MANAGER_WAITS_MS 60000
+/* Before a refused call is repeated, doubling. */
+#define MANAGER_REFUSED_FIRST_MS INT64_C(1000)
 
 /* Another pass at this moment, in steady or in wall time. */
 void manager_again_at(struct manager_pass *pass, int64_t at_ms);
 void manager_again_when(struct manager_pass *pass, int64_t wall_ms);
 /* Whether a recorded moment is ahead. Nothing waits longer than most_ms: if more is left, the clock was set back since. */
 bool manager_must_wait(const struct manager_pass *pass, int64_t until_ms, int64_t most_ms);
-/* deployments.c: the next step of the deployments, if one is due; *ret_changed: the environment has changed, start another
- * pass. progress: as in struct deployment_input. */
+/* deployments.c: writes a step of the deployments. instances: those of a step of type ADOPT; NULL. *ret_is_written: false
+ * if the environment has changed since it was read. */
+int manager_write_step(struct manager_pass *pass, const struct deployment_step *step,
+	const struct instances *instances, bool *ret_is_written, struct err *err);
+/* Decides and writes the next step, if one is due, of an environment whose tasks ECS places; *ret_changed: the environment
+ * has changed, start another pass. progress and cause: as in struct deployment_input. */
 int manager_step_deployments(struct manager_pass *pass, const struct deployment_progress *progress,
-	bool *ret_changed, struct err *err);
-/* start_stop.c: the next actions on instances; *ret_more: there is more. */
-int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err);
-/* reservation.c: the next step towards its reservation; *ret_changed as above. -ESTALE: try again soon. */
-int manager_step_reservation(struct manager_pass *pass, bool *ret_changed, struct err *err);
+	struct span cause, bool *ret_changed, struct err *err);
+bool manager_is_unhealthy(const struct manager_pass *pass);
 /* forget.c: deletes the records of an environment; *ret_more: there is more. */
 int manager_delete(struct manager_pass *pass, bool *ret_more, struct err *err);
-/* Deletes placements of instances that are gone. */
-int manager_forget_gone(struct manager_pass *pass, struct err *err);
-/* service.c, cron.c: a pass over an environment of this type. */
-int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *err);
-int manager_work_cron(struct manager_pass *pass, bool *ret_more, struct err *err);
 
 /* ---- pass.c ---- */
 
@@ -103,8 +107,6 @@ struct span manager_token(const struct manager_pass *pass, const char *format, .
 /* Whether the environment still has the status, target and deployment of the pass. */
 bool manager_is_still_wanted(struct store_transaction *transaction,
 	const struct manager_pass *pass);
-/* Publishes the counts of an environment whose tasks ECS places. */
-void manager_publish(struct manager_pass *pass, const struct environment_counts *counts);
 struct span manager_last_part(struct span path);
 const struct json *manager_version_document(const struct manager_pass *pass,
 	const struct store_object *version);
@@ -113,10 +115,10 @@ const struct json *manager_version_document(const struct manager_pass *pass,
 
 /* An environment wants each cluster once, from its first pass until it has nothing to do there. */
 void manager_want(struct manager_pass *pass, struct cluster_ref cluster);
-/* Where it has, may have or would have tasks; and its ECS service in remote clusters. */
+/* Where it has, may have or would have tasks. */
 void manager_want_all(struct manager_pass *pass);
 /* Releases what is not among those. */
 void manager_release_others(struct manager_pass *pass);
-void manager_release_all(struct manager *manager, struct instances *instances);
+void manager_release_all(struct manager *manager, struct environment_state *state);
 
 #endif

@@ -1,6 +1,6 @@
 /* Carries out the step that decide/reservation_step.h decided: reservations are changed by operations of ECS, and the
  * environment records the key first (model/reservation.h). Each step can be repeated. */
-#include "environment/act/pass.h"
+#include "environment/act/daemon.h"
 #include "environment/decide/reservation_step.h"
 #include "environment/model/matching.h"
 
@@ -62,30 +62,32 @@ static int send(struct manager_pass *pass, const char *operation,
 		SPAN_ARGS(result.reason));
 }
 
-static int put(struct manager_pass *pass, struct err *err)
+static int put(const struct daemon_pass *daemon, struct err *err)
 {
+	struct manager_pass *pass = daemon->pass;
 	const struct environment_version_facts *target =
 		environment_version_facts(pass->input.target);
 	int code = send(pass, "PutReservation", target, err);
 
 	if (code == 0)
-		env_instances_note_reservation(pass->instances, target->id, pass->claim.epoch);
+		env_instances_note_reservation(daemon->instances, target->id, pass->claim.epoch);
 	return code;
 }
 
-int manager_step_reservation(struct manager_pass *pass, bool *ret_changed, struct err *err)
+int daemon_step_reservation(const struct daemon_pass *daemon, bool *ret_changed, struct err *err)
 {
+	struct manager_pass *pass = daemon->pass;
 	const struct reservation_input input = {.arena = pass->arena,
 		.environment = pass->input.environment->key,
 		.facts = environment_facts(pass->input.environment),
 		.target = pass->input.target ? environment_version_facts(pass->input.target) : NULL,
-		.put = env_instances_reserved_for(pass->instances, pass->claim.epoch)};
+		.put = env_instances_reserved_for(daemon->instances, pass->claim.epoch)};
 	struct reservation_step step = reservation_decide(&input);
 	int code = 0;
 
 	switch (step.type) {
 	case RESERVATION_STEP_NONE: return 0;
-	case RESERVATION_STEP_PUT: code = put(pass, err); break;
+	case RESERVATION_STEP_PUT: code = put(daemon, err); break;
 	case RESERVATION_STEP_RELEASE: code = send(pass, "DeleteReservation", NULL, err); break;
 	case RESERVATION_STEP_RECORD: break;
 	}

@@ -40,26 +40,29 @@ static void find_placement(struct service_pass *service)
 }
 
 /* Task definitions never change: what was found out for a version holds. */
-static bool recall_balancer(const struct manager_pass *pass, const struct json **ret_balancer)
+static bool recall_balancer(const struct service_pass *service, const struct json **ret_balancer)
 {
+	const struct manager_pass *pass = service->pass;
 	struct json *kept;
 
-	if (!pass->instances->balancer ||
+	if (!service->memory->balancer ||
 		!span_is(environment_version_facts(pass->input.target)->id,
-			pass->instances->balancer_of) ||
-		json_parse(span_of(pass->instances->balancer), pass->arena, &kept, NULL) < 0)
+			service->memory->balancer_of) ||
+		json_parse(span_of(service->memory->balancer), pass->arena, &kept, NULL) < 0)
 		return false;
 	*ret_balancer = kept;
 	return true;
 }
 
-static void remember_balancer(const struct manager_pass *pass, const struct json *balancer)
+static void remember_balancer(const struct service_pass *service, const struct json *balancer)
 {
+	const struct manager_pass *pass = service->pass;
+	struct service_memory *memory = service->memory;
 	struct span text = json_to_text(balancer, pass->arena);
 
-	free(pass->instances->balancer);
-	pass->instances->balancer = memory_copy_string_n(text.data, text.length);
-	snprintf(pass->instances->balancer_of, sizeof(pass->instances->balancer_of), "%.*s",
+	free(memory->balancer);
+	memory->balancer = memory_copy_string_n(text.data, text.length);
+	snprintf(memory->balancer_of, sizeof(memory->balancer_of), "%.*s",
 		SPAN_ARGS(environment_version_facts(pass->input.target)->id));
 }
 
@@ -77,7 +80,7 @@ static int complete_balancer(struct service_pass *service, const struct json *re
 	*ret_balancer = created;
 	if (name.data && !json_is_absent(json_get(requested, "containerPort")))
 		return 0;
-	if (recall_balancer(pass, ret_balancer))
+	if (recall_balancer(service, ret_balancer))
 		return 0;
 	json_set_string(pass->arena, request, "taskDefinition",
 		environment_version_facts(pass->input.target)->task_definition);
@@ -95,7 +98,7 @@ static int complete_balancer(struct service_pass *service, const struct json *re
 		break;
 	}
 	if (code == 0)
-		remember_balancer(pass, created);
+		remember_balancer(service, created);
 	return code == -EREMOTEIO ? 0 : code;
 }
 
@@ -135,7 +138,7 @@ static int see_remote(struct service_pass *service, struct err *err)
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
 		return 0;
 	}
-	service->is_caught_up = info.resource_version >= pass->instances->expected_resource_version;
+	service->is_caught_up = info.resource_version >= service->memory->expected_resource_version;
 	if (!service->is_caught_up) {
 		service_want(service);
 		manager_again_at(pass, pass->input.steady_ms + MANAGER_BLIND_MS);
@@ -193,7 +196,7 @@ static void publish(const struct service_pass *service)
 
 	service_count(&service->state.is,
 		json_get_integer(service->state.wanted, "desiredCount", 0), &counts);
-	manager_publish(service->pass, &counts);
+	environment_state_set_counts(service->pass->state, &counts);
 }
 
 /* ---- rolling out ---- */
@@ -215,7 +218,7 @@ static int change(struct service_pass *service, bool *ret_more, struct err *err)
 	if (service->state.is.exists) {
 		request = service_wanted_update(pass->arena, service->state.wanted,
 			service_failed_before(&service->state));
-		code = service_ask(service, "UpdateService", request, err);
+		code = service_send(service, "UpdateService", request, err);
 	} else {
 		request = json_copy_object(pass->arena, service->state.wanted);
 		json_set_string(pass->arena, request, "clientToken",
@@ -223,7 +226,7 @@ static int change(struct service_pass *service, bool *ret_more, struct err *err)
 				SPAN_ARGS(service->state.cluster.text),
 				SPAN_ARGS(service->intent.version),
 				(long long)service->intent.attempt));
-		code = service_ask(service, "CreateService", request, err);
+		code = service_send(service, "CreateService", request, err);
 	}
 	*ret_more = code == 0 && service->refused.length == 0;
 	/* Our lease does not outlast a call: soon it does, or another server has the claim. */
@@ -268,7 +271,7 @@ static int halt(struct service_pass *service, struct err *err)
 	manager_leave(pass->manager, service->state.cluster);
 	if (!cluster_ref_is_remote(service->state.cluster))
 		return code < 0 ? code : result.code == -EREMOTEIO ? 0 : result.code;
-	pass->instances->expected_resource_version = manager_resource_version(pass);
+	service->memory->expected_resource_version = manager_resource_version(pass);
 	service_want(service);
 	if (code < 0)
 		return manager_ends_pass(code) ? code : 0;
@@ -330,7 +333,7 @@ static int delete_service(struct service_pass *service, bool *ret_left, struct e
 	json_set_string(pass->arena, request, "cluster", service->state.cluster.cluster);
 	json_set_string(pass->arena, request, "service", service->intent.instance);
 	json_set_bool(pass->arena, request, "force", true);
-	code = service_ask(service, "DeleteService", request, err);
+	code = service_send(service, "DeleteService", request, err);
 	return code == -ESTALE ? 0 : code;
 }
 
@@ -395,7 +398,6 @@ static int see(struct service_pass *service, struct err *err)
 	manager_want(pass, service->state.cluster); /* reports changes of its tasks */
 	find_placement(service);
 	code = describe(service, err);
-	pass->cause = service->cause;
 	/* A cluster that does not answer is not asked for its task definition either. */
 	if (code < 0 || service->cause.length > 0)
 		return code;
@@ -410,10 +412,10 @@ static void take_over(struct service_pass *service)
 {
 	struct manager_pass *pass = service->pass;
 
-	if (pass->instances->epoch == pass->claim.epoch)
+	if (service->memory->epoch == pass->claim.epoch)
 		return;
-	pass->instances->epoch = pass->claim.epoch;
-	pass->instances->expected_resource_version = manager_resource_version(pass);
+	service->memory->epoch = pass->claim.epoch;
+	service->memory->expected_resource_version = manager_resource_version(pass);
 	if (cluster_ref_is_remote(service->state.cluster)) {
 		service->is_caught_up = false;
 		service_want(service);
@@ -431,20 +433,108 @@ static int step(struct service_pass *service, bool *ret_changed, struct err *err
 	int code = 0;
 
 	if (service->cause.length > 0)
-		return manager_step_deployments(pass, NULL, ret_changed, err);
+		return manager_step_deployments(pass, NULL, service->cause, ret_changed, err);
 	code = deployment && service_must_halt(&service->state, deployment)
 		       ? halt(service, err)
 		       : halt_leftover(service, err);
 	if (code < 0)
 		return code;
 	service_report_progress(&service->state, &progress);
-	return manager_step_deployments(pass, &progress, ret_changed, err);
+	return manager_step_deployments(pass, &progress, SPAN(""), ret_changed, err);
 }
 
-int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *err)
+static int work_in(struct service_pass *service, bool *ret_more, struct err *err)
+{
+	struct manager_pass *pass = service->pass;
+	int code = see(service, err);
+
+	if (code < 0)
+		return code;
+	if (service->cause.length == 0)
+		publish(service);
+	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
+	if (code == -EBUSY)
+		return 0; /* another server has the claim; claim_freed() starts a pass */
+	if (code < 0)
+		return code;
+	take_over(service);
+	if (service->cause.length == 0 && !service->is_caught_up)
+		return 0;
+	code = step(service, ret_more, err);
+	if (code < 0 || *ret_more)
+		return code;
+	if (environment_facts(pass->input.environment)->status == ENVIRONMENT_deleting)
+		return work_deleting(service, ret_more, err);
+	if (service->cause.length > 0)
+		return 0;
+	if (pass->input.rolls) {
+		manager_again_at(pass, pass->input.steady_ms + POLL_ROLLING_MS);
+		service_want(service);
+	}
+	return work_active(service, ret_more, err);
+}
+
+/* ---- the services that it wants from the observer ---- */
+
+static void want_services(const struct service_pass *service)
+{
+	const struct manager_pass *pass = service->pass;
+	struct map *wanted = &service->memory->wanted_services;
+	struct span rest = environment_facts(pass->input.environment)->cluster_refs;
+	struct cluster_ref cluster;
+
+	while (environment_next_cluster(&rest, &cluster)) {
+		if (!cluster_ref_is_remote(cluster) || map_has(wanted, cluster.text))
+			continue;
+		observe_want_service(pass->input.state, cluster,
+			environment_service_name(pass->arena, service->state.name));
+		map_put(wanted, cluster.text, wanted);
+	}
+}
+
+/* Those in clusters of which `facts` has none; NULL: all. */
+static void release_services(struct service_memory *memory, struct observer *observer,
+	struct span name, const struct environment_facts *facts)
+{
+	_arena_ struct arena *arena = arena_new(0);
+
+	MAP_EACH (&memory->wanted_services, entry) {
+		if (facts && environment_has_cluster(facts, cluster_ref_of(entry->key)))
+			continue;
+		observe_release_service(observer, cluster_ref_of(entry->key),
+			environment_service_name(arena, name));
+		map_remove(&memory->wanted_services, entry->key);
+	}
+}
+
+/* ---- the operations of the type ---- */
+
+static void *new_own(struct manager *manager, struct span environment)
+{
+	(void)manager;
+	(void)environment;
+	return memory_allocate(sizeof(struct service_memory));
+}
+
+static void free_own(void *own)
+{
+	struct service_memory *memory = own;
+
+	map_clear(&memory->wanted_services);
+	free(memory->balancer);
+	free(memory);
+}
+
+static void release(struct manager *manager, struct environment_state *state)
+{
+	release_services(state->own, manager->state, environment_name_of_key(state->key), NULL);
+}
+
+static int work(struct manager_pass *pass, bool *ret_more, struct err *err)
 {
 	struct service_pass service = {.pass = pass,
-		.state = {.instances = pass->instances,
+		.memory = pass->state->own,
+		.state = {.memory = &pass->state->deployment,
 			.observed = &pass->input,
 			.name = environment_facts(pass->input.environment)->name,
 			.reported = SPAN("")},
@@ -455,29 +545,16 @@ int manager_work_service(struct manager_pass *pass, bool *ret_more, struct err *
 		return err_set(err, -ENOENT, "the environment has no version");
 	service.state.cluster =
 		cluster_ref_of(environment_version_facts(pass->input.target)->cluster_ref);
-	code = see(&service, err);
-	if (code < 0)
-		return code;
-	if (service.cause.length == 0)
-		publish(&service);
-	code = claims_acquire(pass->manager->config.claims, pass->claim_key, &pass->claim, err);
-	if (code == -EBUSY)
-		return 0; /* another server has the claim; claim_freed() starts a pass */
-	if (code < 0)
-		return code;
-	take_over(&service);
-	if (service.cause.length == 0 && !service.is_caught_up)
-		return 0;
-	code = step(&service, ret_more, err);
-	if (code < 0 || *ret_more)
-		return code;
-	if (environment_facts(pass->input.environment)->status == ENVIRONMENT_deleting)
-		return work_deleting(&service, ret_more, err);
-	if (service.cause.length > 0)
-		return 0;
-	if (pass->input.rolls) {
-		manager_again_at(pass, pass->input.steady_ms + POLL_ROLLING_MS);
-		service_want(&service);
-	}
-	return work_active(&service, ret_more, err);
+	want_services(&service);
+	code = work_in(&service, ret_more, err);
+	release_services(service.memory, pass->input.state, service.state.name,
+		environment_facts(pass->input.environment));
+	return code;
 }
+
+const struct environment_operations manager_service_operations = {
+	.new_own = new_own,
+	.free_own = free_own,
+	.release = release,
+	.work = work,
+};

@@ -82,7 +82,7 @@ bool service_must_wait(const struct service_pass *service)
 {
 	return service_is_same_ask(&service->state) &&
 	       manager_must_wait(service->pass, service->state.placement->until_ms,
-		       ENV_INSTANCES_REFUSED_MOST_MS);
+		       PLACEMENT_REFUSED_MOST_MS);
 }
 
 void service_want(const struct service_pass *service)
@@ -129,7 +129,7 @@ static int refuse(struct service_pass *service, struct span reason, bool surely,
 	return write_down(service, write_refusal, err);
 }
 
-static int send(struct service_pass *service, const struct outcall *call, const char *operation,
+static int call_ecs(struct service_pass *service, const struct outcall *call, const char *operation,
 	const struct json *request, struct err *err)
 {
 	struct manager_pass *pass = service->pass;
@@ -137,7 +137,7 @@ static int send(struct service_pass *service, const struct outcall *call, const 
 	int code = outcall_send(call, operation, request, &result, err);
 
 	if (call->is_remote) {
-		pass->instances->expected_resource_version = manager_resource_version(pass);
+		service->memory->expected_resource_version = manager_resource_version(pass);
 		service_want(service);
 	}
 	if (code < 0 || result.outcome == OUTCALL_DONE)
@@ -147,7 +147,7 @@ static int send(struct service_pass *service, const struct outcall *call, const 
 	return refuse(service, result.reason, result.outcome == OUTCALL_REFUSED, err);
 }
 
-int service_ask(struct service_pass *service, const char *operation, const struct json *request,
+int service_send(struct service_pass *service, const char *operation, const struct json *request,
 	struct err *err)
 {
 	struct manager_pass *pass = service->pass;
@@ -168,7 +168,7 @@ int service_ask(struct service_pass *service, const char *operation, const struc
 	else if (!manager_ends_pass(code))
 		code = refuse(service, span_of(err->message), true, err);
 	if (code == 0 && service->refused.length == 0)
-		code = send(service, &call, operation, request, err);
+		code = call_ecs(service, &call, operation, request, err);
 	manager_leave(pass->manager, service->state.cluster);
 	return code;
 }

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/seeded_bug.h"
 #include "delivery/cluster_ref.h"
-#include "environment/act/pass.h"
+#include "environment/act/daemon.h"
 #include "environment/decide/instance_action.h"
 #include "environment/model/matching.h"
 
@@ -28,6 +28,8 @@ struct act {
 
 struct acting {
 	struct manager_pass *pass;
+	struct instances *instances;
+	const struct reconcile_input *input; /* of a Daemon */
 	struct instance_action plans[INSTANCE_ACTIONS_MAX];
 	struct act acts[INSTANCE_ACTIONS_MAX];
 	size_t count;
@@ -40,7 +42,7 @@ static const struct store_object *find_version_object(const struct manager_pass 
 	struct span id)
 {
 	return store_get(pass->input.view, &environment_version_kind,
-		environment_child_key(pass->arena, pass->instances->key, id));
+		environment_child_key(pass->arena, pass->state->key, id));
 }
 
 /* ---- writing ---- */
@@ -69,7 +71,7 @@ static int put_placement(struct store_transaction *transaction, const struct man
 		api = json_to_text(document, arena);
 	}
 	return environment_put(transaction, &environment_placement_kind,
-		environment_placement_key(arena, pass->instances->key, act->plan->member->cluster,
+		environment_placement_key(arena, pass->state->key, act->plan->member->cluster,
 			act->plan->member->id),
 		api, &act->plan->placement, STORE_ANY, err);
 }
@@ -110,10 +112,9 @@ static int write_under_claim(struct acting *acting, store_write_function functio
 
 static void note_expectation(struct acting *acting, struct act *act)
 {
-	struct manager_pass *pass = acting->pass;
 	bool stop = act->plan->action.type == ROLLOUT_STOP;
 
-	env_instances_expect(pass->instances, &pass->input, act->plan->member,
+	env_instances_expect(acting->instances, acting->input, act->plan->member,
 		stop ? ENVIRONMENT_INTENT_stop : ENVIRONMENT_INTENT_start,
 		act->plan->action.version, act->plan->task);
 }
@@ -141,7 +142,7 @@ static void refuse_stop(struct acting *acting, struct act *act, struct span reas
 	act->plan->placement.intent = ENVIRONMENT_INTENT_stop;
 	note_expectation(acting, act);
 	act->plan->member->expected_until_ms = recorded_moment(&act->plan->member->refused_until,
-		&acting->pass->input, act->plan->placement.until_ms, ENV_INSTANCES_REFUSED_MOST_MS);
+		acting->input, act->plan->placement.until_ms, PLACEMENT_REFUSED_MOST_MS);
 }
 
 static void refuse_any(struct acting *acting, struct act *act, struct span reason)
@@ -210,7 +211,7 @@ static struct json *start_request(const struct acting *acting, const struct act 
 	json_set(arena, request, "containerInstances", instances);
 	json_set_string(arena, request, "group",
 		arena_format(arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
-			SPAN_ARGS(environment_name_of_key(acting->pass->instances->key))));
+			SPAN_ARGS(environment_name_of_key(acting->instances->key))));
 	json_set_string(arena, request, "startedBy", first->plan->placement.deployment);
 	return request;
 }
@@ -313,7 +314,7 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 	struct span refused;
 	int code = stop_task(acting, act, act->plan->task,
 		arena_format(pass->arena, "Environment %.*s",
-			SPAN_ARGS(environment_name_of_key(pass->instances->key))),
+			SPAN_ARGS(environment_name_of_key(acting->instances->key))),
 		&refused, err);
 
 	if (code < 0)
@@ -385,7 +386,7 @@ static int ask_preempted(struct acting *acting, struct act *act, struct err *err
 
 	json_set_string(arena, request, "cluster", cluster.cluster);
 	json_set_string(arena, request, "group",
-		environment_group(arena, environment_name_of_key(pass->instances->key)));
+		environment_group(arena, environment_name_of_key(acting->instances->key)));
 	json_set_string(arena, request, "containerInstance", act->plan->member->id);
 	code = manager_read(pass, cluster, "ChoosePreemptedTasks", request, &answer, &failure, err);
 	if (code < 0)
@@ -419,7 +420,7 @@ static int call_leaving(struct acting *acting, struct err *err)
 {
 	struct span reason = arena_format(acting->pass->arena,
 		"Makes room for environment %.*s, which has a higher priority",
-		SPAN_ARGS(environment_name_of_key(acting->pass->instances->key)));
+		SPAN_ARGS(environment_name_of_key(acting->instances->key)));
 	struct span refused;
 	int code = 0;
 
@@ -443,11 +444,11 @@ static void recheck(struct acting *acting)
 {
 	struct manager_pass *pass = acting->pass;
 	_view_ struct store_view *view = store_view_open(pass->manager->config.store);
-	struct reconcile_input input = pass->input;
+	struct reconcile_input input = *acting->input;
 
 	input.view = view;
 	for (size_t i = 0; i < acting->count; i++) {
-		env_instances_inspect(pass->instances, &input, acting->acts[i].plan->member);
+		env_instances_inspect(acting->instances, &input, acting->acts[i].plan->member);
 		manager_again_at(pass, acting->acts[i].plan->member->again_ms);
 	}
 }
@@ -461,15 +462,18 @@ static struct cluster_ref cluster_of(const struct acting *acting)
 	return cluster_ref_of(SPAN(""));
 }
 
-int manager_act(struct manager_pass *pass, bool *ret_more, struct err *err)
+int daemon_act(const struct daemon_pass *daemon, bool *ret_more, struct err *err)
 {
+	struct manager_pass *pass = daemon->pass;
 	_free_ struct acting *acting = memory_allocate(sizeof(*acting));
-	const struct instance_action_input input = {.instances = pass->instances,
-		.observed = &pass->input,
+	const struct instance_action_input input = {.instances = daemon->instances,
+		.observed = &daemon->input,
 		.epoch = (int64_t)pass->claim.epoch};
 	int code;
 
 	acting->pass = pass;
+	acting->instances = daemon->instances;
+	acting->input = &daemon->input;
 	acting->count = instance_actions_decide(&input, acting->plans);
 	if (acting->count == 0)
 		return 0;

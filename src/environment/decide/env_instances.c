@@ -38,8 +38,7 @@ void env_instances_free(struct instances *instances)
 	map_clear(&instances->members);
 	map_clear(&instances->changed);
 	map_clear(&instances->gone);
-	map_clear(&instances->wanted_clusters);
-	map_clear(&instances->wanted_services);
+	map_clear(&instances->unknown_refs);
 	heap_free(&instances->waiting);
 	map_clear(&instances->resource_versions);
 	fleet_free(instances->fleet);
@@ -47,8 +46,6 @@ void env_instances_free(struct instances *instances)
 	for (size_t i = 0; i < ENV_INSTANCES_DEFINITIONS_MAX; i++)
 		free(instances->definitions[i].name);
 	free(instances->cluster_refs);
-	free(instances->unknown_refs);
-	free(instances->balancer);
 	free((char *)instances->key.data);
 	free((char *)instances->group.data);
 	lock_destroy(&instances->lock);
@@ -74,13 +71,6 @@ void env_instances_all_changed(struct instances *instances)
 {
 	lock_take(&instances->lock);
 	instances->all_changed = true;
-	lock_release(&instances->lock);
-}
-
-void env_instances_count(struct instances *instances, struct environment_counts *ret_counts)
-{
-	lock_take(&instances->lock);
-	*ret_counts = instances->counts;
 	lock_release(&instances->lock);
 }
 
@@ -513,7 +503,7 @@ static void inspect_due(struct instances *instances, const struct reconcile_inpu
 	}
 }
 
-static void publish_counts(struct instances *instances)
+void env_instances_count(const struct instances *instances, struct environment_counts *ret_counts)
 {
 	const struct fleet_counts *counts = fleet_counts(instances->fleet);
 	int64_t missing = (int64_t)instances->trouble_counts[INSTANCE_FAILURE_MISSING];
@@ -522,8 +512,7 @@ static void publish_counts(struct instances *instances)
 	/* When all tasks have to stop, none is missing. */
 	if (counts->total == 0)
 		missing = launching = 0;
-	lock_take(&instances->lock);
-	instances->counts = (struct environment_counts){.total = counts->total,
+	*ret_counts = (struct environment_counts){.total = counts->total,
 		.active = counts->active,
 		.launching = counts->launching - launching,
 		.unhealthy = counts->unhealthy + missing + launching,
@@ -531,7 +520,6 @@ static void publish_counts(struct instances *instances)
 		.outdated = counts->outdated,
 		.completed = counts->updated,
 		.unreachable = counts->unreachable};
-	lock_release(&instances->lock);
 }
 
 bool env_instances_knows(const struct instances *instances, const struct reconcile_input *input,
@@ -552,27 +540,24 @@ static int watch_cluster_refs(struct instances *instances, const struct reconcil
 {
 	struct span rest = environment_facts(input->environment)->cluster_refs;
 	struct cluster_ref cluster;
-	_buffer_ struct buffer unknown_refs = {0};
-	bool first = true;
+	struct map unknown = {0};
+	bool first = true, same = true;
 
 	while (environment_next_cluster(&rest, &cluster)) {
 		if (first && !observe_is_complete(input->state, cluster))
 			return err_set(err, -EAGAIN, "cluster %.*s is not known completely yet",
 				SPAN_ARGS(cluster.text));
-		if (!first && !env_instances_knows(instances, input, cluster))
-			buffer_format(&unknown_refs, "%s%.*s", unknown_refs.length > 0 ? " " : "",
-				SPAN_ARGS(cluster.text));
+		if (!first && !env_instances_knows(instances, input, cluster)) {
+			map_put(&unknown, cluster.text, instances);
+			same &= map_has(&instances->unknown_refs, cluster.text);
+		}
 		first = false;
 	}
-	if (!span_equal(buffer_span(&unknown_refs),
-		    span_of(instances->unknown_refs ? instances->unknown_refs : ""))) {
-		free(instances->unknown_refs);
-		instances->unknown_refs =
-			unknown_refs.length > 0
-				? memory_copy_string_n(unknown_refs.data, unknown_refs.length)
-				: NULL;
+	same &= unknown.count == instances->unknown_refs.count;
+	map_clear(&instances->unknown_refs);
+	instances->unknown_refs = unknown;
+	if (!same)
 		env_instances_all_changed(instances);
-	}
 	return 0;
 }
 
@@ -605,7 +590,6 @@ int env_instances_update(struct instances *instances, const struct reconcile_inp
 			inspect_key(instances, input, entry->key);
 	map_clear(&changed);
 	inspect_due(instances, input);
-	publish_counts(instances);
 	/* It is not known yet whether some old tasks are healthy: none is stopped before that. */
 	if (instances->unsure_count > 0)
 		return err_set(err, -EAGAIN,

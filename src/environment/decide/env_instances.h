@@ -1,9 +1,9 @@
 /*
- * The instances of one environment, in memory: the observed state of each instance and its tasks, the decision for it
+ * The instances of one Daemon environment, in memory: the observed state of each instance and its tasks, the decision for it
  * (its placement), and the desired version, combined into a fleet (rollout/fleet.h). All of it can be built again from
  * the store and the observer.
  *
- * One thread at a time works with it, that of the environment's pass; env_instances_count(),
+ * One thread at a time works with it, that of the environment's pass; env_instances_list_running(),
  * env_instances_instance_changed() and env_instances_all_changed() are for any thread.
  */
 #ifndef ENVIRONMENT_DECIDE_ENV_INSTANCES_H
@@ -12,9 +12,8 @@
 #include "base/heap.h"
 #include "base/lock.h"
 #include "base/map.h"
-#include "delivery/observe/observe.h"
+#include "environment/decide/reconcile_input.h"
 #include "environment/decide/subscriptions.h"
-#include "environment/model/bug.h"
 #include "environment/model/context.h"
 #include "rollout/fleet.h"
 
@@ -24,9 +23,6 @@
 	INT64_C(600000) /* a task that became unhealthy after this long had started well */
 #define ENV_INSTANCES_BACKOFF_FIRST_MS INT64_C(1000) /* before the third start in a row, doubling */
 #define ENV_INSTANCES_BACKOFF_MOST_MS INT64_C(300000)
-#define ENV_INSTANCES_REFUSED_FIRST_MS                                                             \
-	INT64_C(1000) /* before a refused call is repeated, doubling */
-#define ENV_INSTANCES_REFUSED_MOST_MS INT64_C(15000)
 #define ENV_INSTANCES_HANGS_MS INT64_C(120000) /* a stop that takes longer is reported */
 
 #define ENV_INSTANCES_DEFINITIONS_MAX 16 /* whose tasks are counted */
@@ -44,12 +40,6 @@ enum instance_failure {
 	INSTANCE_FAILURE_MISSING,
 	INSTANCE_FAILURE_LAUNCHING,
 	INSTANCE_FAILURE_COUNT
-};
-
-/* A recorded moment, perhaps of another server, in this server's steady time: calculated when it is first read and kept,
- * because clocks are set while programs run. */
-struct recorded_moment {
-	int64_t written_ms, steady_ms;
 };
 
 /* One instance in one of the environment's clusters. All its moments are in steady time. */
@@ -98,8 +88,7 @@ struct instances {
 	size_t trouble_counts[INSTANCE_FAILURE_COUNT];
 	/* The version that it was built for. */
 	char target[ID_UUID_SIZE];
-	int64_t progress_ms; /* when the deployment's progress was written last; steady time */
-	struct recorded_moment began, canary_began; /* the deployment, and its canary */
+	struct recorded_moment canary_began;
 	int64_t canary_written_ms; /* since when the canary is healthy, as this server recorded it; 0: another server did */
 	/* The version for which the reservation was put, under the claim of this epoch. */
 	char reserved_for[ID_UUID_SIZE];
@@ -107,29 +96,17 @@ struct instances {
 	bool is_inspected; /* everything, at least once since the target changed */
 	bool is_blind;     /* the state of the target's cluster was stale in the last pass */
 	int64_t waits_ms; /* since when too little is known of its instances to decide (steady); 0: enough is known */
-	/* Clusters that it only has to leave and whose state is unknown or stale, joined by spaces (own memory; NULL: none):
-	 * instances there cannot be reached. */
-	char *unknown_refs;
-	/* Clusters and ECS services that its manager wants from the observer, by cluster. */
-	struct map wanted_clusters, wanted_services;
+	/* Clusters that it only has to leave and whose state is unknown or stale: instances there cannot be reached. */
+	struct map unknown_refs;
 	struct map gone;    /* keys of placements whose instance is gone: to be deleted */
 	char *cluster_refs; /* own memory; NULL: before the first pass */
 	/* The epoch of the claim, and by cluster the resource version of when it was acquired: the calls of the server before
 	 * are not observed until it is reached. */
 	uint64_t epoch;
 	struct map resource_versions;
-	/* Of a Service: the resource version before which its last call is not observed, and the completed load balancer of a
-	 * version. */
-	uint64_t expected_resource_version;
-	char balancer_of[ID_UUID_SIZE];
-	char *balancer; /* own memory; NULL */
-
 	struct lock lock;   /* for all below */
 	struct map changed; /* "CLUSTER-REF/ID" */
 	bool all_changed;
-	struct environment_counts counts;
-	int64_t failing_ms; /* since when every pass failed (steady); 0: the last one did not */
-	char failing[ERR_MESSAGE_MAX]; /* the error of the last one */
 	struct {
 		char *name; /* NULL: not in use */
 		int64_t tasks, active;
@@ -157,33 +134,15 @@ void env_instances_free(struct instances *instances);
 void env_instances_instance_changed(struct instances *instances, struct cluster_ref cluster,
 	struct span id);
 void env_instances_all_changed(struct instances *instances);
-void env_instances_count(struct instances *instances, struct environment_counts *ret_counts);
 size_t env_instances_list_running(struct instances *instances, struct arena *arena,
 	struct environment_running **ret_running);
-
-/* The input of a pass. */
-struct reconcile_input {
-	const struct store_view *view;
-	struct observer *state;
-	const struct store_object *environment;
-	const struct store_object *
-		target; /* the desired version: of the last deployment, else the latest; NULL: none */
-	bool rolls; /* a user's deployment is in progress, or was completed: older versions are replaced */
-	bool canary;       /* its canary has not finished its bake time yet */
-	int64_t now_ms;    /* wall time, for records */
-	int64_t steady_ms; /* for waiting */
-	struct arena *arena;
-	enum daemon_bug bug; /* DAEMON_BUG_NONE but in simulations */
-};
-
-/* In steady time, at most that far ahead: the server that wrote it may have another clock. */
-int64_t recorded_moment(struct recorded_moment *moment, const struct reconcile_input *input,
-	int64_t written_ms, int64_t most_ahead_ms);
 
 /* Updates the fleet with all changes. *ret_again_ms: when time alone requires another update (steady); 0: never. -EAGAIN:
  * the target's cluster is not known completely yet. */
 int env_instances_update(struct instances *instances, const struct reconcile_input *input,
 	int64_t *ret_again_ms, struct err *err);
+/* The counts of the environment as the last update found them. */
+void env_instances_count(const struct instances *instances, struct environment_counts *ret_counts);
 /* The claim has this epoch now: notes the resource versions that must be reached before anything is decided. */
 void env_instances_claimed(struct instances *instances, const struct reconcile_input *input,
 	uint64_t epoch);

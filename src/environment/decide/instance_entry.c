@@ -178,17 +178,6 @@ static bool lies_ahead(const struct inspection *inspection, int64_t at_ms)
 	return ahead;
 }
 
-static bool is_unknown_ref(const struct instances *instances, struct cluster_ref cluster)
-{
-	struct span rest = instances->unknown_refs ? span_of(instances->unknown_refs) : SPAN(""),
-		    part;
-
-	while (span_next_part(&rest, ' ', &part))
-		if (span_equal(part, cluster.text))
-			return true;
-	return false;
-}
-
 static void report_state(struct inspection *inspection)
 {
 	const struct observe_instance *instance = inspection->instance;
@@ -204,7 +193,8 @@ static void report_state(struct inspection *inspection)
 		/* Counts as unreachable for a while, and then not at all. */
 		now->awaited = target &&
 			       lies_ahead(inspection, instance->away_ms + target->unreachable_ms);
-	} else if (is_unknown_ref(inspection->instances, inspection->member->cluster)) {
+	} else if (map_has(&inspection->instances->unknown_refs,
+			   inspection->member->cluster.text)) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 	} else if (instance->status == OBSERVE_INSTANCE_DRAINING) {
 		now->state = ROLLOUT_INSTANCE_DRAINING;
@@ -268,17 +258,6 @@ static void report_draining(struct inspection *inspection)
 
 /* ---- expectations ---- */
 
-int64_t recorded_moment(struct recorded_moment *moment, const struct reconcile_input *input,
-	int64_t written_ms, int64_t most_ahead_ms)
-{
-	int64_t ahead_ms = written_ms - input->now_ms;
-
-	if (moment->written_ms != written_ms)
-		*moment = (struct recorded_moment){written_ms,
-			input->steady_ms + (ahead_ms < most_ahead_ms ? ahead_ms : most_ahead_ms)};
-	return moment->steady_ms;
-}
-
 /* Of its placement: since when the intent is recorded, and until when a refused call waits. */
 static int64_t intended_ms(const struct inspection *inspection)
 {
@@ -290,7 +269,7 @@ static int64_t refused_until_ms(const struct inspection *inspection)
 {
 	return recorded_moment(&inspection->member->refused_until, inspection->input,
 		environment_placement_facts(inspection->placement)->until_ms,
-		ENV_INSTANCES_REFUSED_MOST_MS);
+		PLACEMENT_REFUSED_MOST_MS);
 }
 
 static unsigned count_tasks(const struct fleet_instance *now)

@@ -42,46 +42,56 @@ bool service_is_rolling_out(const struct service_state *state)
 }
 
 /* Why its last task stopped, with and without the task's ID; "" if it is not known. */
-static void find_words(const struct service_state *state, struct span *ret_named,
-	struct span *ret_words)
+static void find_text(const struct service_state *state, struct span *ret_named,
+	struct span *ret_text)
 {
 	const struct observe_task *task = failure_last_of_service(state->observed, state->cluster,
 		environment_service_name(state->observed->arena, state->name),
 		state->is.deployment);
 
 	*ret_named = task ? failure_text_of_end(state->observed->arena, task, true) : SPAN("");
-	*ret_words = task ? failure_text_of_end(state->observed->arena, task, false) : SPAN("");
+	*ret_text = task ? failure_text_of_end(state->observed->arena, task, false) : SPAN("");
+}
+
+static void set_failed(const struct service_state *state, struct deployment_progress *progress,
+	struct span failure)
+{
+	struct arena *arena = state->observed->arena;
+
+	progress->failed =
+		deployment_failed(arena, environment_service_name(arena, state->name), failure);
 }
 
 static void report_failing(const struct service_state *state, struct deployment_progress *progress)
 {
-	struct span text;
+	struct arena *arena = state->observed->arena;
+	struct span named, text;
 
 	progress->status = ENVIRONMENT_DEPLOYMENT_unhealthy;
 	progress->reason = SPAN("TASKS_FAIL");
-	find_words(state, &progress->failure, &text);
+	find_text(state, &named, &text);
 	if (text.length == 0)
 		return;
-	progress->reason = failure_reason(state->observed->arena, "TASKS_FAIL", text);
-	progress->failure = failure_reason(state->observed->arena, "TASKS_FAIL", progress->failure);
+	progress->reason = failure_reason(arena, "TASKS_FAIL", text);
+	set_failed(state, progress, failure_reason(arena, "TASKS_FAIL", named));
 }
 
 /* ECS gave up the rollout. */
 static void report_failed(const struct service_state *state, struct deployment_progress *progress)
 {
 	struct arena *arena = state->observed->arena;
-	struct span reported = state->is.reported, text;
+	struct span reported = state->is.reported, named, text;
 
 	progress->has_failed = true;
-	find_words(state, &progress->failure, &text);
+	find_text(state, &named, &text);
 	if (text.length > 0)
 		reported = arena_format(arena, "%.*s%s%.*s", SPAN_ARGS(reported),
 			reported.length > 0 ? " The last one: " : "", SPAN_ARGS(text));
 	if (reported.length == 0)
 		reported = SPAN("ECS gave the rollout up");
 	progress->reason = failure_reason(arena, "ROLLOUT_FAILED", reported);
-	progress->failure = failure_reason(arena, "ROLLOUT_FAILED",
-		progress->failure.length > 0 ? progress->failure : reported);
+	set_failed(state, progress,
+		failure_reason(arena, "ROLLOUT_FAILED", named.length > 0 ? named : reported));
 }
 
 static void report_blocker(const struct service_state *state, struct deployment_progress *progress)
@@ -91,12 +101,13 @@ static void report_blocker(const struct service_state *state, struct deployment_
 	if (is->exists && !is->is_ours) {
 		progress->status = ENVIRONMENT_DEPLOYMENT_blocked;
 		progress->reason = SPAN("SERVICE_NOT_OURS");
-		progress->failure = SPAN("a service of this name is there that is not of this "
-					 "environment; it is left alone");
+		set_failed(state, progress,
+			SPAN("a service of this name exists that is not of this environment; it is "
+			     "not changed"));
 	} else if (is_of_this_deployment(state) && state->placement->until_ms > 0) {
 		progress->status = ENVIRONMENT_DEPLOYMENT_blocked;
 		progress->reason = SPAN("REFUSED");
-		progress->failure = state->reported;
+		set_failed(state, progress, state->reported);
 	} else if (is->failed > 0) {
 		report_failing(state, progress);
 	} else if (is->blocker) {
@@ -113,8 +124,8 @@ void service_report_progress(const struct service_state *state,
 
 	*progress = (struct deployment_progress){.status = ENVIRONMENT_DEPLOYMENT_in_progress,
 		.reason = SPAN(""),
-		.failure = SPAN(""),
-		.what = environment_service_name(state->observed->arena, state->name),
+		.waits_for = SPAN(""),
+		.failed = SPAN(""),
 		.done = ours && is->runs_it ? service_proven(is) : 0,
 		.total = json_get_integer(state->wanted, "desiredCount", 0)};
 	if (progress->done > progress->total)
@@ -135,7 +146,7 @@ bool service_must_halt(const struct service_state *state,
 {
 	if (deployment->status == ENVIRONMENT_DEPLOYMENT_to_be_stopped)
 		return span_is(deployment->reason, "STOPPED_BY_USER");
-	return deployment_ends_ms(state->instances, state->observed, deployment) <=
+	return deployment_ends_ms(state->memory, state->observed, deployment) <=
 	       state->observed->steady_ms;
 }
 

@@ -10,7 +10,7 @@
 
 /* The ECS service of an environment in one cluster. */
 struct service_state {
-	struct instances *instances;
+	struct deployment_memory *memory;
 	const struct reconcile_input *observed;
 	struct span name; /* of the environment */
 	struct cluster_ref cluster;
