@@ -123,23 +123,15 @@ static void assemble(struct elb_plane *plane, unsigned driver, struct proxy_grou
 	}
 }
 
-static bool message_names(const struct err *err, const char *what, const char *name)
+/* Whether the data plane refused the state because of this listener, or of a group of it. */
+static bool is_at_fault(const struct plane_shape *shape, const struct proxy_fault *fault)
 {
-	char text[PROXY_NAME_MAX + 32];
-
-	snprintf(text, sizeof(text), "%s '%s'", what, name);
-	return strstr(err->message, text) != NULL;
-}
-
-/* Is it this listener, or a group of it, that the data plane complains about? */
-static bool is_named(const struct plane_shape *shape, const struct err *err, bool by_group)
-{
-	for (size_t i = 0; !by_group && i < shape->part_count; i++) {
-		if (message_names(err, "listener", shape->parts[i].name))
+	for (size_t i = 0; fault->listener && i < shape->part_count; i++) {
+		if (strcmp(shape->parts[i].name, fault->listener) == 0)
 			return true;
 	}
-	for (size_t i = 0; by_group && i < shape->group_count; i++) {
-		if (message_names(err, "group", shape->groups[i]))
+	for (size_t i = 0; fault->group && i < shape->group_count; i++) {
+		if (strcmp(shape->groups[i], fault->group) == 0)
 			return true;
 	}
 	return false;
@@ -162,20 +154,19 @@ static void leave_out_listener(struct elb_plane *plane, struct plane_listener *l
 	plane_listener_failed(plane, listener, err);
 }
 
-/* Leaves out those that the message names: how many. */
-static size_t leave_out(struct elb_plane *plane, unsigned driver, const struct err *err)
+/* Leaves out the listeners at fault: how many. */
+static size_t leave_out(struct elb_plane *plane, unsigned driver, const struct proxy_fault *fault,
+	const struct err *err)
 {
 	size_t count = 0;
 
-	for (int by_group = 0; by_group < 2 && count == 0; by_group++) {
-		MAP_EACH (&plane->listeners, entry) {
-			const struct plane_shape *shape = shape_to_apply(entry->value);
+	MAP_EACH (&plane->listeners, entry) {
+		const struct plane_shape *shape = shape_to_apply(entry->value);
 
-			if (!shape || shape->driver != driver || !is_named(shape, err, by_group))
-				continue;
-			leave_out_listener(plane, entry->value, err);
-			count++;
-		}
+		if (!shape || shape->driver != driver || !is_at_fault(shape, fault))
+			continue;
+		leave_out_listener(plane, entry->value, err);
+		count++;
 	}
 	return count;
 }
@@ -208,15 +199,18 @@ static int apply_driver(struct elb_plane *plane, size_t index, struct err *err)
 		memory_allocate_array(plane->listeners.count * PLANE_COMPONENTS_MAX + 1,
 			sizeof(*listeners));
 	unsigned driver = 1u << index;
+	struct proxy_fault fault;
 	struct proxy_state state;
 	int code;
 
 	plane->must_apply &= ~driver;
 	do {
+		fault = (struct proxy_fault){0};
 		assemble(plane, driver, groups, listeners, &state);
+		state.fault = &fault;
 		code = proxy_apply_driver(plane->config.proxy, index, &state, err);
 	} while (code < 0 && code != -ETIMEDOUT && code != -ECANCELED &&
-		 leave_out(plane, driver, err) > 0);
+		 leave_out(plane, driver, &fault, err) > 0);
 	if (code == -ECANCELED)
 		return code;
 	if (settle_driver(plane, driver, code < 0 ? err : NULL) == 0 && code < 0) {

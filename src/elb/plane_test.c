@@ -115,8 +115,8 @@ static int fake_apply(struct proxy_driver *driver, const struct proxy_state *sta
 
 		proxy_address_format(&state->listeners[i].address, address);
 		if (strstr(address, fake->refused))
-			code = err_set(err, fake->refusal, "listener '%s': bind %s: not today",
-				state->listeners[i].name, address);
+			code = proxy_listener_fault(state, &state->listeners[i],
+				err_set(err, fake->refusal, "bind %s: not today", address));
 	}
 	if (code == 0) {
 		buffer_add_string(&out, "");

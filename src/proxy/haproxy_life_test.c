@@ -126,7 +126,10 @@ static void life_open(struct life *life, struct test_plane *plane, size_t target
 			.routes = life->routes,
 			.route_count = 1};
 	}
-	life->state = (struct proxy_state){life->groups, 3, life->listeners, 1};
+	life->state = (struct proxy_state){.groups = life->groups,
+		.group_count = 3,
+		.listeners = life->listeners,
+		.listener_count = 1};
 	life_apply(life);
 	life->port = port_of(life, "web");
 }
@@ -763,7 +766,8 @@ static void test_there_is_no_program(void **state)
 	memset(&life, 0, sizeof(life));
 	life.listeners[0] = (struct proxy_listener){
 		.name = "web", .protocol = PROXY_HTTP, .address = test_loopback(0)};
-	life.state = (struct proxy_state){NULL, 0, life.listeners, 1};
+	life.state = (struct proxy_state){
+		.groups = NULL, .group_count = 0, .listeners = life.listeners, .listener_count = 1};
 	assert_int_equal(proxy_apply(((struct test_plane *)*state)->proxy, &life.state, &err),
 		-ENOTSUP);
 	assert_string_equal(err.message,

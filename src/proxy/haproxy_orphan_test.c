@@ -19,7 +19,8 @@ static int supervisor_main(unsigned backend, unsigned end_after_ms)
 		.address = test_loopback(0),
 		.routes = &route,
 		.route_count = 1};
-	struct proxy_state desired = {&group, 1, &listener, 1};
+	struct proxy_state desired = {
+		.groups = &group, .group_count = 1, .listeners = &listener, .listener_count = 1};
 	_arena_ struct arena *arena = arena_new(0);
 	struct proxy_report report;
 	struct http_plane *http;

@@ -49,7 +49,10 @@ static void rules_open(struct rules *rules, struct test_plane *plane)
 		.protocol = PROXY_HTTP,
 		.address = test_loopback(0),
 		.http = {.rules = rules->rules, .otherwise = forward_to(rules, 0)}};
-	rules->state = (struct proxy_state){rules->groups, 3, &rules->listener, 1};
+	rules->state = (struct proxy_state){.groups = rules->groups,
+		.group_count = 3,
+		.listeners = &rules->listener,
+		.listener_count = 1};
 	rules_apply(rules);
 	proxy_report(plane->proxy, arena, &report);
 	rules->port = proxy_address_port(&proxy_report_listener(&report, "web")->address);

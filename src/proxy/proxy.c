@@ -202,46 +202,57 @@ static int check_listener(const struct proxy_listener *listener, const struct ma
 	return r;
 }
 
+static int add_group(const struct proxy_group *group, struct map *groups, size_t *targets,
+	struct err *err)
+{
+	int r = check_name("group", group->name, err);
+
+	if (r == 0)
+		r = check_group(group, err);
+	if (r < 0)
+		return r;
+	if (map_put(groups, span_of(group->name), (void *)group))
+		return err_set(err, -EEXIST, "group '%s' is there twice", group->name);
+	*targets += group->target_count;
+	if (*targets > PROXY_TARGETS_MAX)
+		return err_set(err, -E2BIG, "group '%s': more than %d targets in all", group->name,
+			PROXY_TARGETS_MAX);
+	return 0;
+}
+
+static int add_listener(const struct proxy_listener *listener, const struct map *groups,
+	struct map *listeners, struct err *err)
+{
+	int r = check_name("listener", listener->name, err);
+
+	if (r == 0)
+		r = check_listener(listener, groups, err);
+	if (r == 0 && map_put(listeners, span_of(listener->name), (void *)listener))
+		r = err_set(err, -EEXIST, "listener '%s' is there twice", listener->name);
+	return r;
+}
+
 int proxy_state_check(const struct proxy_state *state, struct err *err)
 {
 	_map_ struct map groups = {0}, listeners = {0};
 	size_t targets = 0;
-	int r;
+	int r = 0;
 
+	if (state->fault)
+		*state->fault = (struct proxy_fault){0};
 	if (state->group_count > PROXY_GROUPS_MAX)
 		return err_set(err, -E2BIG, "%zu groups, more than %d", state->group_count,
 			PROXY_GROUPS_MAX);
 	if (state->listener_count > PROXY_LISTENERS_MAX)
 		return err_set(err, -E2BIG, "%zu listeners, more than %d", state->listener_count,
 			PROXY_LISTENERS_MAX);
-	for (size_t i = 0; i < state->group_count; i++) {
-		const struct proxy_group *group = &state->groups[i];
-
-		r = check_name("group", group->name, err);
-		if (r == 0)
-			r = check_group(group, err);
-		if (r < 0)
-			return r;
-		if (map_put(&groups, span_of(group->name), (void *)group))
-			return err_set(err, -EEXIST, "group '%s' is there twice", group->name);
-		targets += group->target_count;
-		if (targets > PROXY_TARGETS_MAX)
-			return err_set(err, -E2BIG, "group '%s': more than %d targets in all",
-				group->name, PROXY_TARGETS_MAX);
-	}
-	for (size_t i = 0; i < state->listener_count; i++) {
-		const struct proxy_listener *listener = &state->listeners[i];
-
-		r = check_name("listener", listener->name, err);
-		if (r == 0)
-			r = check_listener(listener, &groups, err);
-		if (r < 0)
-			return r;
-		if (map_put(&listeners, span_of(listener->name), (void *)listener))
-			return err_set(err, -EEXIST, "listener '%s' is there twice",
-				listener->name);
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < state->group_count; i++)
+		r = proxy_group_fault(state, &state->groups[i],
+			add_group(&state->groups[i], &groups, &targets, err));
+	for (size_t i = 0; r == 0 && i < state->listener_count; i++)
+		r = proxy_listener_fault(state, &state->listeners[i],
+			add_listener(&state->listeners[i], &groups, &listeners, err));
+	return r;
 }
 
 /* ---- drivers ---- */
@@ -347,7 +358,7 @@ static int apply_driver(struct proxy_driver *driver, const struct proxy_state *s
 		memory_allocate_array(state->listener_count + 1, sizeof(*listeners));
 	_free_ struct proxy_group *groups =
 		memory_allocate_array(state->group_count + 1, sizeof(*groups));
-	struct proxy_state part = {.groups = groups, .listeners = listeners};
+	struct proxy_state part = {.groups = groups, .listeners = listeners, .fault = state->fault};
 
 	select_part(state, driver->protocols, listeners, groups, &part);
 	return driver->apply(driver, &part, err);
@@ -363,8 +374,9 @@ int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err
 		const struct proxy_listener *listener = &state->listeners[i];
 
 		if (!driver_of(proxy, listener->protocol))
-			return err_set(err, -ENOTSUP, "listener '%s': nothing here serves %s",
-				listener->name, proxy_protocol_name(listener->protocol));
+			return proxy_listener_fault(state, listener,
+				err_set(err, -ENOTSUP, "listener '%s': nothing here serves %s",
+					listener->name, proxy_protocol_name(listener->protocol)));
 	}
 	for (size_t i = 0; i < proxy->driver_count && r == 0; i++)
 		r = apply_driver(proxy->drivers[i], state, err);

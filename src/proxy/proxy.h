@@ -7,8 +7,8 @@
  *
  * Desired state. proxy_apply() takes the whole of it and is idempotent: unchanged objects stay
  * untouched (sockets, connections, counters, the position in the sequence of shares), new ones are
- * opened, missing ones are closed. An invalid state changes nothing, and the message names the
- * listener or the group. When it returns 0 the state is in effect: new connections follow it, ports
+ * opened, missing ones are closed. An invalid state changes nothing, and its fault names the
+ * listener or the group, as the message does. When it returns 0 the state is in effect: new connections follow it, ports
  * of removed listeners are free again.
  *
  * Shares. The weights of a listener's groups divide its connections (requests, datagrams); only
@@ -256,11 +256,17 @@ struct proxy_listener {
 	struct proxy_http http; /* http, https; of tls-end the certificates */
 };
 
+/* The object because of which a state is refused, by its name in the state; both NULL: none alone. */
+struct proxy_fault {
+	const char *listener, *group;
+};
+
 struct proxy_state {
 	const struct proxy_group *groups;
 	size_t group_count;
 	const struct proxy_listener *listeners;
 	size_t listener_count;
+	struct proxy_fault *fault; /* filled when the state is refused; NULL: not wanted */
 };
 
 /* Counters of a driver, since the listener, group or target was first applied. Counters survive
@@ -374,5 +380,20 @@ const struct proxy_group_report *proxy_report_group(const struct proxy_report *r
 
 /* The check that proxy_apply() makes before it calls a driver. */
 int proxy_state_check(const struct proxy_state *state, struct err *err);
+/* Notes the fault, unless code is 0; returns code. */
+static inline int proxy_listener_fault(const struct proxy_state *state,
+	const struct proxy_listener *listener, int code)
+{
+	if (code < 0 && state->fault)
+		*state->fault = (struct proxy_fault){.listener = listener->name};
+	return code;
+}
+static inline int proxy_group_fault(const struct proxy_state *state,
+	const struct proxy_group *group, int code)
+{
+	if (code < 0 && state->fault)
+		*state->fault = (struct proxy_fault){.group = group->name};
+	return code;
+}
 
 #endif

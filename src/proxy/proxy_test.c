@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "proxy/l4/control.h"
 #include "proxy/l4/shared.h"
 #include "proxy/proxy.h"
@@ -63,7 +65,10 @@ static void sample_init(struct sample *sample)
 		sample->listeners[i].routes = sample->routes;
 		sample->listeners[i].route_count = 2;
 	}
-	sample->state = (struct proxy_state){sample->groups, 2, sample->listeners, 2};
+	sample->state = (struct proxy_state){.groups = sample->groups,
+		.group_count = 2,
+		.listeners = sample->listeners,
+		.listener_count = 2};
 }
 
 #define SPOILS(X)                                                                                  \
@@ -95,9 +100,22 @@ static void sample_init(struct sample *sample)
 		-EINVAL, "listener 'second': no PROXY header for UDP")                             \
 	X(s->listeners[1].options.udp_mode = 2, -EINVAL, "listener 'second': unknown UDP mode")
 
+/* The object that a message begins with, "listener 'web': …", is the fault. */
+static void check_fault(const char *message, const struct proxy_fault *fault)
+{
+	char name[PROXY_NAME_MAX + 1] = "";
+
+	assert_true(!fault->listener || !fault->group);
+	if (sscanf(message, "listener '%255[^']'", name) == 1)
+		assert_string_equal(fault->listener, name);
+	else if (sscanf(message, "group '%255[^']'", name) == 1)
+		assert_string_equal(fault->group, name);
+}
+
 static void test_wrong_states_are_named(void **state)
 {
 	struct sample sample, *s = &sample;
+	struct proxy_fault fault;
 	struct err err;
 
 	(void)state;
@@ -106,8 +124,10 @@ static void test_wrong_states_are_named(void **state)
 #define CHECK_(spoil, code_, message_)                                                             \
 	sample_init(s);                                                                            \
 	(void)(spoil);                                                                             \
+	s->state.fault = &fault;                                                                   \
 	assert_int_equal(proxy_state_check(&s->state, &err), code_);                               \
-	assert_string_equal(err.message, message_);
+	assert_string_equal(err.message, message_);                                                \
+	check_fault(message_, &fault);
 	SPOILS(CHECK_)
 #undef CHECK_
 }
@@ -155,7 +175,10 @@ static void http_sample_init(struct http_sample *s)
 			.otherwise = {.routes = s->routes, .route_count = 2, .sticky_s = 10},
 			.certificates = &s->certificate,
 			.certificate_count = 1}};
-	s->state = (struct proxy_state){s->groups, 2, &s->listener, 1};
+	s->state = (struct proxy_state){.groups = s->groups,
+		.group_count = 2,
+		.listeners = &s->listener,
+		.listener_count = 1};
 }
 
 #define HTTP_SPOILS(X)                                                                             \
@@ -224,12 +247,15 @@ static void http_sample_init(struct http_sample *s)
 #define CHECK_HTTP_(spoil, code_, message_)                                                        \
 	http_sample_init(s);                                                                       \
 	(void)(spoil);                                                                             \
+	s->state.fault = &fault;                                                                   \
 	assert_int_equal(proxy_state_check(&s->state, &err), code_);                               \
-	assert_string_equal(err.message, message_);
+	assert_string_equal(err.message, message_);                                                \
+	check_fault(message_, &fault);
 
 static void test_wrong_http_is_named(void **state)
 {
 	struct http_sample *s = memory_allocate(sizeof(*s));
+	struct proxy_fault fault;
 	struct err err;
 
 	(void)state;

@@ -417,7 +417,10 @@ static inline void test_plane_open(struct test_plane *plane, enum proxy_protocol
 	plane->listener.address = test_loopback(0);
 	plane->listener.routes = plane->routes;
 	plane->listener.route_count = 2;
-	plane->state = (struct proxy_state){plane->groups, 2, &plane->listener, 1};
+	plane->state = (struct proxy_state){.groups = plane->groups,
+		.group_count = 2,
+		.listeners = &plane->listener,
+		.listener_count = 1};
 	test_apply(plane);
 	test_plane_report(plane, arena, &web, &group);
 	plane->port = proxy_address_port(&web->address);

@@ -86,6 +86,7 @@ static int open_sockets(struct haproxy *haproxy, const struct proxy_state *state
 			r = bind_listener(wanted, &descriptors[i], err);
 		else if ((descriptors[i] = fcntl(known, F_DUPFD_CLOEXEC, 0)) < 0)
 			r = err_errno(err, "listener '%s': keep its socket", wanted->name);
+		proxy_listener_fault(state, wanted, r);
 	}
 	if (r == 0)
 		return 0;
@@ -436,7 +437,8 @@ int model_apply(struct haproxy *haproxy, const struct proxy_state *state, struct
 	if (state->listener_count > 0)
 		r = process_find_program(haproxy, err);
 	for (size_t i = 0; i < state->listener_count && r == 0; i++)
-		r = check_listener(&state->listeners[i], err);
+		r = proxy_listener_fault(state, &state->listeners[i],
+			check_listener(&state->listeners[i], err));
 	if (r == 0)
 		r = open_sockets(haproxy, state, descriptors, err);
 	if (r < 0)

@@ -183,6 +183,7 @@ static int open_sockets(struct l4 *l4, const struct proxy_state *state, int *des
 			r = bind_listener(wanted, &descriptors[i], err);
 		else if ((descriptors[i] = dup(known)) < 0)
 			r = err_errno(err, "listener '%s': keep its socket", wanted->name);
+		proxy_listener_fault(state, wanted, r);
 	}
 	if (r == 0)
 		return 0;

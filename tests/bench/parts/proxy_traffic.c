@@ -285,7 +285,8 @@ static int plane(const char *folder, int count, char **texts)
 	struct listener_part *parts = memory_allocate_array((size_t)count, sizeof(*parts));
 	struct proxy_group *groups = memory_allocate_array((size_t)count * 2, sizeof(*groups));
 	struct proxy_listener *listeners = memory_allocate_array((size_t)count, sizeof(*listeners));
-	struct proxy_state state = {groups, 0, listeners, (size_t)count};
+	struct proxy_state state = {
+		.groups = groups, .listeners = listeners, .listener_count = (size_t)count};
 	struct l4_options options = {.workers = 1};
 	struct haproxy_options http_options = {.folder = folder, .threads = 1};
 	struct arena *arena = arena_new(0);
