@@ -360,6 +360,15 @@ static const struct row rows[] = {
 				  "5','startedAt':" T("01") ",'finishedAt':" T("02") "}}"),
 			C("app", RUNS("02"))),
 		"RUNNING NONE", NULL, "init STOPPED NONE 5, app RUNNING NONE -", false, NULL},
+	{"a program that writes the same text before slipway-pod does", false, COMPLETE "," APP,
+		NULL, NULL,
+		INIT("Running",
+			C("init", "'restartCount':0,'state':{'terminated':{'exitCode':0,"
+				  "'reason':'Completed','message':'slipway: cannot start: me\\n"
+				  "slipway: exited with 5','startedAt':" T("01") ",'finishedAt':" T(
+					  "02") "}}"),
+			C("app", RUNS("02"))),
+		"RUNNING NONE", NULL, "init STOPPED NONE 5, app RUNNING NONE -", false, NULL},
 	{"slipway's own image is missing", true, NULL, NULL, NULL,
 		INIT("Pending", C("slipway-program", WAITS("ImagePullBackOff", "")),
 			C("app", WAITS("PodInitializing", ""))),

@@ -5,6 +5,7 @@
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/plan.h"
 #include "runtime/kubernetes/template_internal.h"
+#include "runtime/pod/protocol.h"
 
 #define UID_DIGITS 32
 #define SIGNAL_MAX 128
@@ -152,6 +153,33 @@ static bool is_invented(const struct json *ended)
 	       (reason.length == 0 && kube_time_ms(json_get(ended, "finishedAt")) == 0);
 }
 
+/* The last note is slipway-pod's: a program may write the same text before it. */
+static void read_note(struct reading *reading, struct span message, struct kubernetes_run *run)
+{
+	static const struct {
+		enum kubernetes_note note;
+		const char *prefix;
+	} notes[] = {{KUBERNETES_NOTE_EXITED, POD_EXITED},
+		{KUBERNETES_NOTE_CANNOT_RUN, POD_CANNOT_RUN},
+		{KUBERNETES_NOTE_UNHEALTHY, POD_UNHEALTHY},
+		{KUBERNETES_NOTE_NOT_AFTER, POD_NOT_AFTER}};
+
+	run->note_text = SPAN("");
+	for (size_t at = 0; at < message.length; at++) {
+		struct span rest = {message.data + at, message.length - at};
+
+		for (size_t i = 0; i < LENGTH(notes); i++) {
+			size_t length = strlen(notes[i].prefix);
+
+			if (!span_starts_with(rest, span_of(notes[i].prefix)))
+				continue;
+			run->note = notes[i].note;
+			run->note_text = (struct span){rest.data + length, rest.length - length};
+		}
+	}
+	run->note_text = keep_message(reading, run->note_text);
+}
+
 static const struct kubernetes_run *read_run(struct reading *reading, const struct json *ended)
 {
 	struct kubernetes_run *run;
@@ -169,6 +197,7 @@ static const struct kubernetes_run *read_run(struct reading *reading, const stru
 	run->finished_ms = kube_time_ms(json_get(ended, "finishedAt"));
 	run->reason = keep_message(reading, json_get_text(ended, "reason"));
 	run->message = keep_message(reading, json_get_text(ended, "message"));
+	read_note(reading, json_get_text(ended, "message"), run);
 	return run;
 }
 

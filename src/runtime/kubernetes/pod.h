@@ -30,10 +30,21 @@ enum kubernetes_network {
 };
 
 /* A finished run of a container's program. */
+/* The note of slipway-pod in the termination log (runtime/pod/protocol.h). */
+enum kubernetes_note {
+	KUBERNETES_NOTE_NONE,
+	KUBERNETES_NOTE_EXITED,     /* the exit code of the container's program */
+	KUBERNETES_NOTE_CANNOT_RUN, /* and why */
+	KUBERNETES_NOTE_UNHEALTHY,
+	KUBERNETES_NOTE_NOT_AFTER, /* and after which container */
+};
+
 struct kubernetes_run {
 	int exit_code;
 	int64_t started_ms, finished_ms;
 	struct span reason, message;
+	enum kubernetes_note note;
+	struct span note_text; /* "" */
 };
 
 struct kubernetes_port {

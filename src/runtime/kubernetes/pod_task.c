@@ -2,7 +2,6 @@
 #include "runtime/kubernetes/pod_task.h"
 
 #include "base/memory.h"
-#include "runtime/pod/protocol.h"
 
 #define SECOND_MS 1000
 #define EXIT_MAX 255
@@ -57,22 +56,9 @@ static struct span say(struct reporting *reporting, const char *error, struct sp
 	return arena_format(reporting->arena, "%s: %.*s", error, SPAN_ARGS(text));
 }
 
-/* slipway-pod's text in the termination log, after the program's text; SPAN_NONE: none. */
-static struct span said_by_slipway(const struct kubernetes_run *run, const char *prefix)
-{
-	const char *found = run->message.length > 0 ? memmem(run->message.data, run->message.length,
-							      prefix, strlen(prefix))
-						    : NULL;
-
-	if (!found)
-		return SPAN_NONE;
-	found += strlen(prefix);
-	return (struct span){found, run->message.length - (size_t)(found - run->message.data)};
-}
-
 static bool was_started(const struct kubernetes_run *run)
 {
-	if (said_by_slipway(run, POD_CANNOT_RUN).data || said_by_slipway(run, POD_NOT_AFTER).data)
+	if (run->note == KUBERNETES_NOTE_CANNOT_RUN || run->note == KUBERNETES_NOTE_NOT_AFTER)
 		return false;
 	for (size_t i = 0; i < LENGTH(ended_text); i++)
 		if (span_is(run->reason, ended_text[i].reason))
@@ -83,14 +69,11 @@ static bool was_started(const struct kubernetes_run *run)
 static struct span ended_reason(struct reporting *reporting,
 	const struct kubernetes_container *container, const struct kubernetes_run *run)
 {
-	struct span said = said_by_slipway(run, POD_CANNOT_RUN);
-
-	if (said.data)
-		return say(reporting, "CannotStartContainerError", said);
-	said = said_by_slipway(run, POD_NOT_AFTER);
-	if (said.data)
-		return say(reporting, "DependencyError", said);
-	if (said_by_slipway(run, POD_UNHEALTHY).data)
+	if (run->note == KUBERNETES_NOTE_CANNOT_RUN)
+		return say(reporting, "CannotStartContainerError", run->note_text);
+	if (run->note == KUBERNETES_NOTE_NOT_AFTER)
+		return say(reporting, "DependencyError", run->note_text);
+	if (run->note == KUBERNETES_NOTE_UNHEALTHY)
 		return arena_format(reporting->arena,
 			"DependencyError: container '%.*s' did not become healthy",
 			SPAN_ARGS(container->name));
@@ -111,7 +94,7 @@ static struct span waiting_reason(struct reporting *reporting,
 	*ret_final = false;
 	for (size_t i = 0; i < LENGTH(waiting_text); i++)
 		if (span_is(container->waiting, waiting_text[i].reason)) {
-			/* The node has not seen an existing secret yet. */
+			/* The node has not seen an existing secret yet: only the kubelet's message says so. */
 			*ret_final = waiting_text[i].final &&
 				     !memmem(text.data, text.length, "failed to sync", 14);
 			return say(reporting, waiting_text[i].error, text);
@@ -168,13 +151,13 @@ static int64_t first_start(const struct kubernetes_container *container)
 static int exit_code_of(const struct kubernetes_container *container,
 	const struct kubernetes_run *run)
 {
-	struct span said = said_by_slipway(run, POD_EXITED);
 	uint64_t code;
 
 	/* Exits of slipway-pod itself are not the container's. */
-	if (said_by_slipway(run, POD_NOT_AFTER).data)
+	if (run->note == KUBERNETES_NOTE_NOT_AFTER)
 		return -1;
-	return container->any_exit && said.data && span_to_unsigned(said, EXIT_MAX, &code)
+	return container->any_exit && run->note == KUBERNETES_NOTE_EXITED &&
+			       span_to_unsigned(run->note_text, EXIT_MAX, &code)
 		       ? (int)code
 		       : run->exit_code;
 }
@@ -221,7 +204,7 @@ static void judge_running(struct reporting *reporting, const struct kubernetes_c
 
 	if (!run || !came_before_deletion(reporting, run))
 		return;
-	if (said_by_slipway(run, POD_UNHEALTHY).data || said_by_slipway(run, POD_NOT_AFTER).data) {
+	if (run->note == KUBERNETES_NOTE_UNHEALTHY || run->note == KUBERNETES_NOTE_NOT_AFTER) {
 		judge(reporting, RUNTIME_STOP_FAILED_TO_START,
 			ended_reason(reporting, container, run));
 		return;

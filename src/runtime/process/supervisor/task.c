@@ -378,12 +378,12 @@ static void start_container(struct container *container)
 
 static void note_unredirected(struct task *task, const char *reason)
 {
-	static const char note[] = "; binds to every address cannot be redirected: ";
-
-	if (memmem(task->record->notes.data, task->record->notes.length, note, sizeof(note) - 1))
+	if (task->is_unredirected)
 		return;
+	task->is_unredirected = true;
 	task->record->notes =
-		arena_format(task->arena, "%.*s%s%s", SPAN_ARGS(task->record->notes), note, reason);
+		arena_format(task->arena, "%.*s; binds to every address cannot be redirected: %s",
+			SPAN_ARGS(task->record->notes), reason);
 	task->changed = true;
 }
 

@@ -90,9 +90,10 @@ struct task {
 	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
 	bool stopping;
-	bool changed; /* the record, since the last report to watchers */
-	bool unsaved; /* an end that is not on disk */
-	bool over;    /* and saved */
+	bool is_unredirected; /* binds of a program to every address cannot be redirected: it is noted */
+	bool changed;         /* the record, since the last report to watchers */
+	bool unsaved;         /* an end that is not on disk */
+	bool over;            /* and saved */
 	int64_t save_at_us;
 };
 
