@@ -1,51 +1,9 @@
 #include "base/yaml_binary.h"
 
-static int base64_value(unsigned char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+#include <string.h>
 
-/* Standard base64 with its padding; line breaks are skipped. */
-static bool decode_base64(struct span text, struct buffer *out)
-{
-	unsigned bits = 0, count = 0, padding = 0;
-
-	for (size_t i = 0; i < text.length; i++) {
-		unsigned char c = (unsigned char)text.data[i];
-		int value;
-
-		if (c == '\n' || c == '\r')
-			continue;
-		if (c == '=') {
-			padding++;
-			continue;
-		}
-		value = base64_value(c);
-		if (value < 0 || padding > 0)
-			return false;
-		bits = bits << 6 | (unsigned)value;
-		if (++count % 4 == 0) {
-			buffer_add_char(out, (char)(bits >> 16));
-			buffer_add_char(out, (char)(bits >> 8));
-			buffer_add_char(out, (char)bits);
-		}
-	}
-	if (count % 4 == 1 || padding != (4 - count % 4) % 4)
-		return false;
-	if (count % 4 == 2) {
-		buffer_add_char(out, (char)(bits >> 4));
-	} else if (count % 4 == 3) {
-		buffer_add_char(out, (char)(bits >> 10));
-		buffer_add_char(out, (char)(bits >> 2));
-	}
-	return true;
-}
+#include "base/base64.h"
+#include "base/memory.h"
 
 /* The length of the UTF-8 character at `at`, or 0 if it is none. */
 static size_t utf8_length(const unsigned char *at, size_t left)
@@ -86,10 +44,13 @@ static void add_valid_utf8(struct span bytes, struct buffer *out)
 
 bool yaml_binary_decode(struct span text, struct buffer *out)
 {
-	_buffer_ struct buffer bytes = {0};
+	_arena_ struct arena *arena = arena_new(0);
+	struct span bytes;
 
-	if (!decode_base64(text, &bytes))
+	/* Only line breaks are skipped. */
+	if (memchr(text.data, ' ', text.length) || memchr(text.data, '\t', text.length) ||
+		!base64_decode(text, arena, &bytes))
 		return false;
-	add_valid_utf8(buffer_span(&bytes), out);
+	add_valid_utf8(bytes, out);
 	return true;
 }

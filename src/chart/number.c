@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
+#include "base/memory.h"
 #include "chart/value.h"
 
 /* Digits that a double can need in full: 1074 behind the point, 309 before it. */
@@ -368,23 +370,8 @@ struct span value_float_to_json(struct arena *arena, double number)
 
 struct span number_base64(struct arena *arena, struct span bytes)
 {
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *out = arena_allocate(arena, (bytes.length + 2) / 3 * 4 + 1);
-	size_t length = 0;
+	_buffer_ struct buffer out = {0};
 
-	for (size_t i = 0; i < bytes.length; i += 3) {
-		size_t left = bytes.length - i;
-		uint32_t group = (uint32_t)(unsigned char)bytes.data[i] << 16;
-
-		if (left > 1)
-			group |= (uint32_t)(unsigned char)bytes.data[i + 1] << 8;
-		if (left > 2)
-			group |= (unsigned char)bytes.data[i + 2];
-		out[length++] = letters[group >> 18];
-		out[length++] = letters[group >> 12 & 63];
-		out[length++] = left > 1 ? letters[group >> 6 & 63] : '=';
-		out[length++] = left > 2 ? letters[group & 63] : '=';
-	}
-	return (struct span){out, length};
+	base64_encode(bytes, &out);
+	return arena_copy_span(arena, buffer_span(&out));
 }

@@ -2,10 +2,10 @@
 
 #include <stdatomic.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/memory.h"
-#include "kube/base64.h"
 
 #define WAIT_SLICE_US INT64_C(100000)
 

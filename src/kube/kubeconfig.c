@@ -7,10 +7,10 @@
 
 #include <stdio.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/yaml.h"
-#include "kube/base64.h"
 
 #define PLUGIN_EXTENSION "client.authentication.k8s.io/exec"
 

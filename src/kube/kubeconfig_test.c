@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "kube/base64.h"
 
 /* A file with one of each, in which a test replaces parts of the cluster and of the user. */
 static struct span make_file(struct arena *arena, const char *cluster, const char *user)
@@ -402,47 +401,6 @@ static void test_in_cluster(void **state)
 	check_text(access->default_namespace, "slipway");
 }
 
-/* ---- base64 ---- */
-
-static const struct {
-	const char *text;
-	const char *data; /* NULL: refused */
-} encoded[] = {
-	{"", ""},
-	{"YQ==", "a"},
-	{"YWI=", "ab"},
-	{"YWJj", "abc"},
-	{"YWJjZA==", "abcd"},
-	{"YW Jj\n", "abc"},
-	{"+/+/", "\xfb\xff\xbf"},
-	{"Y", NULL},
-	{"YQ", NULL},
-	{"YQ=", NULL},
-	{"YQ===", NULL},
-	{"=", NULL},
-	{"YQ==YQ==", NULL},
-	{"YW-j", NULL},
-};
-
-static void test_base64(void **state)
-{
-	_arena_ struct arena *arena = arena_new(0);
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(encoded); i++) {
-		_buffer_ struct buffer out = {0};
-		struct span data;
-		bool good = base64_decode(span_of(encoded[i].text), arena, &data);
-
-		if (good != (encoded[i].data != NULL) || (good && !span_is(data, encoded[i].data)))
-			fail_msg("row %zu", i);
-		if (!good || strpbrk(encoded[i].text, " \n"))
-			continue;
-		base64_encode(data, &out);
-		assert_true(span_is(buffer_span(&out), encoded[i].text));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,7 +412,6 @@ int main(void)
 		cmocka_unit_test(test_several_files),
 		cmocka_unit_test(test_finding),
 		cmocka_unit_test(test_in_cluster),
-		cmocka_unit_test(test_base64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "kube/base64.h"
 #include "kube/credentials.h"
 #include "kube/object.h"
 

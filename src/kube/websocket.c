@@ -3,8 +3,8 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
+#include "base/base64.h"
 #include "base/memory.h"
-#include "kube/base64.h"
 
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 #define CONTROL_MAX 125

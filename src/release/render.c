@@ -1,9 +1,9 @@
 #include "release/render.h"
 
+#include "base/base64.h"
 #include "base/memory.h"
 #include "base/yaml.h"
 #include "chart/render.h"
-#include "kube/base64.h"
 
 #define CONFIG "_config"
 #define METADATA "_metadata"

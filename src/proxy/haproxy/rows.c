@@ -11,9 +11,9 @@
  * (n * WEIGHT + PHASE) modulo SUM is in the last WEIGHT of SUM: proxy/share.h says why, and works out the
  * phases. SHIFT is PHASE with BASE in it, which saves HAProxy some steps.
  */
-#include <openssl/evp.h>
 #include <stdio.h>
 
+#include "base/base64.h"
 #include "proxy/haproxy/rule.h"
 #include "proxy/haproxy/supervisor.h"
 
@@ -114,17 +114,11 @@ static void format_forward(const struct action *action, struct buffer *out)
 
 static void add_encoded(struct buffer *out, const char *text)
 {
-	size_t length = text ? strlen(text) : 0;
-	char *at;
-
 	buffer_add_char(out, ':');
-	if (!text) {
+	if (text)
+		base64_encode(span_of(text), out);
+	else
 		buffer_add_char(out, '-'); /* no base64 */
-		return;
-	}
-	at = buffer_reserve(out, (length + 2) / 3 * 4 + 1);
-	out->length += (size_t)EVP_EncodeBlock((unsigned char *)at, (const unsigned char *)text,
-		(int)length);
 }
 
 char *rows_format_answer(const struct proxy_action *action)

@@ -1,9 +1,9 @@
 /* The runtime as a whole: opening, closing, and reports from the informers' objects. */
 #include "runtime/kubernetes/kubernetes.h"
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "kube/base64.h"
 #include "kube/kubeconfig.h"
 #include "runtime/kubernetes/internal.h"
 #include "runtime/kubernetes/node.h"

@@ -1,8 +1,8 @@
 /* See the header. */
 #include "runtime/kubernetes/objects.h"
 
+#include "base/base64.h"
 #include "base/memory.h"
-#include "kube/base64.h"
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/rolling.h"
 
