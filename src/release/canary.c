@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "kube/object.h"
 
@@ -174,6 +175,7 @@ static void read_proxied(struct arena *arena, const struct json *services, struc
 
 		canary->proxied[i].name = text_or_empty(service, "service");
 		canary->proxied[i].selector = json_get(service, "selector");
+		canary->proxied[i].restored_ms = kube_time_ms(json_get(service, "restoredTime"));
 		read_proxied_ports(arena, json_get(service, "ports"), &canary->proxied[i]);
 	}
 }
@@ -192,6 +194,8 @@ static void read_status(struct arena *arena, const struct json *status, struct c
 	canary->manifest = text_or_empty(status, "manifest");
 	canary->naming = json_is(naming, JSON_OBJECT) ? naming : NULL;
 	canary->planned_generation = json_get_integer(status, "plannedGeneration", 0);
+	canary->release_uid = text_or_empty(status, "releaseUid");
+	canary->adopted_from = json_get_integer(status, "adoptedFrom", 0);
 	canary->proxies = json_get(status, "proxies");
 	read_proxied(arena, json_get(status, "services"), canary);
 }
@@ -208,9 +212,10 @@ int canary_read(struct arena *arena, const struct json *object, struct canary *r
 		.uid = text_or_empty(metadata, "uid"),
 		.resource_version = text_or_empty(metadata, "resourceVersion"),
 		.generation = json_get_integer(metadata, "generation", 0),
+		.finalizers = json_get(metadata, "finalizers"),
 		.deleting = !json_is_absent(json_get(metadata, "deletionTimestamp")),
 	};
-	JSON_EACH_ITEM (json_get(metadata, "finalizers"), item)
+	JSON_EACH_ITEM (ret_canary->finalizers, item)
 		ret_canary->has_finalizer |= span_is(json_text(item), CANARY_FINALIZER);
 	read_status(arena, json_get(object, "status"), ret_canary);
 	r = read_spec(arena, json_get(object, "spec"), ret_canary, err);
@@ -227,6 +232,12 @@ struct json *canary_write_proxied(struct arena *arena,
 
 		json_set_string(arena, service, "service", services[i].name);
 		json_set(arena, service, "selector", services[i].selector);
+		if (services[i].restored_ms) {
+			char text[CLOCK_ISO_SIZE];
+
+			clock_format_iso(services[i].restored_ms, text);
+			json_set_string(arena, service, "restoredTime", span_of(text));
+		}
 		for (size_t j = 0; j < services[i].port_count; j++) {
 			const struct canary_proxied_port *from = &services[i].ports[j];
 			struct json *port = json_new_object(arena);

@@ -101,6 +101,7 @@ struct canary_proxied_service {
 	struct canary_proxied_port *ports;
 	size_t port_count;
 	const struct json *selector; /* before it was taken over */
+	int64_t restored_ms; /* it left spec.services, and was restored then; 0: it is listed */
 };
 
 struct canary {
@@ -108,6 +109,7 @@ struct canary {
 	int64_t generation;
 	bool deleting;
 	bool has_finalizer;
+	const struct json *finalizers; /* or NULL */
 
 	/* spec */
 	struct span release;
@@ -130,6 +132,8 @@ struct canary {
 	int64_t planned_generation; /* of the spec that manifest and services are from; 0: none */
 	struct canary_proxied_service *proxied;
 	size_t proxied_count;
+	struct span release_uid;    /* of the Release that it was planned for; "" */
+	int64_t adopted_from;       /* the Release's version before A2; 0 */
 	const struct json *proxies; /* status.proxies: by replica, its report; or NULL */
 	const struct json *status;  /* or NULL */
 };

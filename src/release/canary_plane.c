@@ -127,6 +127,8 @@ static void update_list(struct target_list *list, const struct canary_plane_inpu
 	struct span service, const struct canary_proxied_port *port, enum canary_side side,
 	int64_t *next_us)
 {
+	bool has_slices = false;
+
 	if (input->frozen)
 		return;
 	for (size_t i = 0; i < list->count; i++)
@@ -136,10 +138,15 @@ static void update_list(struct target_list *list, const struct canary_plane_inpu
 		size_t ending = strlen(sides[side].ending);
 
 		if (name.length == service.length + ending && span_starts_with(name, service) &&
-			span_ends_with(name, span_of(sides[side].ending)))
+			span_ends_with(name, span_of(sides[side].ending))) {
+			has_slices = true;
 			see_slice(list, input->slices[i], port);
+		}
 	}
-	age(list, input, next_us);
+	/* A Service without endpoints has a slice without endpoints. Without any slice it was deleted, which says
+	 * nothing about its pods. */
+	if (has_slices)
+		age(list, input, next_us);
 }
 
 static size_t add_group(struct arena *arena, const struct target_list *list, const char *name,

@@ -6,8 +6,8 @@
  * gives its share to the other one. Endpoints that are not ready get no new connections and keep theirs. Those that
  * left their Service keep connections for drainSeconds; this memory is why a plane is an object.
  *
- * A frozen plane keeps all targets: once the controller deletes the Services that the slices belong to, their endpoints
- * say nothing about the pods any more.
+ * A Service without any slice was deleted, and its targets stay as they were. A frozen plane keeps all targets: once the
+ * controller deletes the copies, their slices say nothing about the pods any more.
  */
 #ifndef RELEASE_CANARY_PLANE_H
 #define RELEASE_CANARY_PLANE_H

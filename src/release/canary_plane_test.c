@@ -207,8 +207,26 @@ static void test_side_without_endpoints(void **state)
 	update(world);
 	assert_weights(world, 0, 0, 1000);
 	world->slice_count = 0;
+	add_slice(world, "web-forked", "http", false, "10.0.0", "");
+	add_slice(world, "web-canary", "http", false, "10.0.1", "");
 	update(world);
 	assert_weights(world, 0, 700, 300);
+}
+
+/* scenario 53: a copy that was deleted by hand is created again; meanwhile its targets stay. */
+static void test_copy_is_deleted(void **state)
+{
+	struct world *world = *state;
+
+	add_slice(world, "web-forked", "http", false, "10.0.0", "r");
+	add_slice(world, "web-canary", "http", false, "10.0.1", "r");
+	read_canary(world, CANARY_WITH("{port: 80, config: {weight: 30}}", ""));
+	update(world);
+	world->slice_count = 0;
+	world->now_us = 100 * SECOND;
+	update(world);
+	assert_weights(world, 0, 700, 300);
+	assert_int_equal(group(world, "web:80/TCP#stable")->targets[0].state, PROXY_TARGET_ACTIVE);
 }
 
 /* Not ready: no new connections. Gone: its connections have drainSeconds. */
@@ -319,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_transports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steps_decide, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_side_without_endpoints, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copy_is_deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_endpoints_leave, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frozen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_report, setup, teardown),
