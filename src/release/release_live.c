@@ -251,12 +251,15 @@ int release_live_reduce(void *kind, const struct json *object, struct kube_keep 
 	const struct kube_kind *of = kind;
 	const struct json *metadata = json_get(object, "metadata");
 	struct span release = json_get_text(json_get(metadata, "labels"), RELEASE_LABEL);
+	struct span owner =
+		json_get_text(json_get(metadata, "annotations"), RELEASE_OWNER_ANNOTATION);
 	struct release_live *live = kube_keep_memory(keep, sizeof(*live));
 	struct release_condition condition;
 
 	(void)err;
 	release_object_condition(arena, span_of(of->group), span_of(of->kind), object, &condition);
 	live->release = kube_keep_text(keep, release.data ? release : SPAN(""));
+	live->owner = kube_keep_text(keep, owner.data ? owner : SPAN(""));
 	live->content = release_content_hash(object);
 	live->phase = condition.phase;
 	live->message = kube_keep_text(keep, condition.message);

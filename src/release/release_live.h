@@ -21,6 +21,7 @@ const char *release_phase_name(enum release_phase phase); /* "Available", … */
 
 struct release_live {
 	struct span release; /* the label; "" without */
+	struct span owner;   /* RELEASE_OWNER_ANNOTATION; "" without */
 	/* Of everything but status and what the API server itself writes into metadata: equal contents have
 	 * equal values. */
 	uint64_t content;

@@ -53,7 +53,7 @@ static void test_phases(void **state)
 			RELEASE_PHASE_AVAILABLE, ""},
 		{"apps", "Deployment",
 			"{" META "," SPEC3 ",\"status\":{\"observedGeneration\":2,"
-					   "\"updatedReplicas\":1,\"conditions\":[{"
+			"\"updatedReplicas\":1,\"conditions\":[{"
 			"\"type\":\"Progressing\",\"reason\":\"ProgressDeadlineExceeded\","
 			"\"message\":\"too slow\"}]}}",
 			RELEASE_PHASE_FAILURE, "too slow"},

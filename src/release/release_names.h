@@ -37,6 +37,11 @@
 /* Annotation of an object: until when (RFC 3339) garbage collection leaves it, and everything else that left the
  * manifest of its Release, because its pods may still have connections. */
 #define RELEASE_DRAIN_ANNOTATION "slipway.dev/drain-until"
+/* Annotation of objects that have no owner reference, because they outlive the Release (PersistentVolumeClaims) or
+ * have no namespace: NAMESPACE/NAME of the Release that they belong to. */
+#define RELEASE_OWNER_ANNOTATION "slipway.dev/owner"
+/* Finalizer of Releases with objects that have no namespace: Kubernetes does not delete these with their owner. */
+#define RELEASE_FINALIZER "slipway.dev/release"
 /* Label of what exists for a CanaryRelease only: NAMESPACE.NAME of it. */
 #define RELEASE_CREATED_BY_LABEL "slipway.dev/created-by"
 

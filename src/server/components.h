@@ -104,6 +104,7 @@ struct server {
 	struct pipeline_context applications;
 	struct notice_sender *webhooks; /* NULL: not yet */
 	struct traffic *traffic;        /* see traffic.c; NULL: not yet, or not any more */
+	struct releases *releases;      /* see releases.c; NULL: not enabled */
 	struct admin_key admin_key;
 	_Atomic uint64_t hint_hash; /* of the last hint that was logged, and when */
 	_Atomic int64_t hint_ms;
@@ -255,6 +256,10 @@ void rest_wire_ping(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request);
 void rest_wire_openapi(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request);
+/* releases.c */
+int releases_open(struct server *server, struct err *err);
+void releases_close(struct server *server);
+void releases_write_metrics(struct server *server, struct buffer *out);
 /* operating.c */
 void operating_health(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request);

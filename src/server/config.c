@@ -97,6 +97,21 @@ static const struct key {
 		"500", NULL, "Calls per second to the API server of Kubernetes."},
 	{"kubernetes.rateLimit.burst", NULL, VALUE_INTEGER, OFFSET(kubernetes_burst), NULL, 1,
 		10000, "1000", NULL, "How many of those may come at once."},
+	{"releases.enabled", "releases", VALUE_BOOL, OFFSET(releases_enabled), NULL, 0, 0, "false",
+		NULL,
+		"Run the controllers of Releases and CanaryReleases on that Kubernetes cluster, "
+		"with "
+		"any runtime. "
+		"'slipway canary install' installs the resource definitions first."},
+	{"releases.namespace", NULL, VALUE_TEXT, OFFSET(releases_namespace), NULL, 0, 0, "", NULL,
+		"Only Releases of this Kubernetes namespace. Without it: of all."},
+	{"releases.leaseNamespace", NULL, VALUE_TEXT, OFFSET(releases_lease_namespace), NULL, 0, 0,
+		"", NULL,
+		"Namespace of the Lease slipway-releases, by which one of several servers runs "
+		"these "
+		"controllers. Without it: that of the kubeconfig's context, or of the pod that "
+		"slipway "
+		"runs in."},
 	{"sync.enabled", NULL, VALUE_BOOL, OFFSET(sync_enabled), NULL, 0, 0, "true", NULL,
 		"Follow every change of the Kubernetes cluster. false: compare with it every "
 		"resyncPeriod only."},

@@ -38,6 +38,10 @@ struct server_config {
 	const char *kubernetes_pull_policy;
 	int64_t kubernetes_qps;
 	int64_t kubernetes_burst;
+	bool releases_enabled;
+	const char *releases_namespace; /* NULL: all */
+	const char *
+		releases_lease_namespace; /* NULL: that of the kubeconfig's context, or of our pod */
 	bool sync_enabled;
 	int64_t sync_workers;
 	int64_t sync_resync_ms;

@@ -225,6 +225,7 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 	write_dns(server, &out);
 	traffic_write_metrics(server, &out);
 	kubernetes_write_metrics(server, &out);
+	releases_write_metrics(server, &out);
 	sync_write_metrics(server, &out);
 	environments_write_metrics(server, &out);
 	write_store(server, &out);

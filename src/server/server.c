@@ -302,6 +302,8 @@ static int open_parts(struct server *server, struct err *err)
 	if (code == 0)
 		code = applications_open(server, err);
 	if (code == 0)
+		code = releases_open(server, err);
+	if (code == 0)
 		code = listen_http(server, err);
 	if (code == 0)
 		code = dns_open(server, err);
@@ -344,6 +346,7 @@ void server_close(struct server *server)
 	streams_stop(server->change_streams);
 	streams_stop(server->log_streams);
 	dns_close(server);
+	releases_close(server);
 	applications_close(server);
 	environments_close(server);
 	for (size_t i = server->controller_count; i > 0; i--)

@@ -1,0 +1,149 @@
+/*
+ * Releases on a Kubernetes cluster: the connection, the Lease by which one of several servers acts, and the
+ * controllers. They need no store and no runtime.
+ */
+#include "base/memory.h"
+#include "kube/kubeconfig.h"
+#include "kube/lease.h"
+#include "release/release_controller.h"
+#include "server/components.h"
+
+#define LEASE_NAME "slipway-releases"
+
+struct releases {
+	struct arena *arena;
+	struct http_client *http;
+	struct kube_client *client;
+	struct kube_lease *lease;
+	struct runner_event *lease_acquired;
+	struct release_controller *controller; /* NULL: not yet */
+};
+
+static void report(void *context, struct span what, const struct err *err)
+{
+	struct server *server = context;
+	_free_ char *name = memory_copy_string_n(what.data, what.length);
+
+	log_write(server->log, LOG_WARNING, "releases", "what", name, "error", err->message, NULL);
+}
+
+static void lease_failed(void *context, const struct err *err)
+{
+	report(context, SPAN("lease"), err);
+}
+
+static void lease_changed(void *context, bool held)
+{
+	struct server *server = context;
+
+	log_write(server->log, LOG_INFO, held ? "releases: lease acquired" : "releases: lease lost",
+		NULL);
+	if (held)
+		runner_signal(server->releases->lease_acquired);
+}
+
+static int connect_cluster(struct server *server, struct kube_access **ret_access, struct err *err)
+{
+	const struct server_config *config = server->config;
+	struct releases *releases = server->releases;
+	struct kube_client_config client = {.runner = server->runner,
+		.qps = (double)config->kubernetes_qps,
+		.burst = (unsigned)config->kubernetes_burst};
+	int r = kubeconfig_find(config->kubernetes_kubeconfig, span_of(config->kubernetes_context),
+		releases->arena, ret_access, err);
+
+	if (r == 0)
+		r = http_client_new(&releases->http, err);
+	if (r < 0)
+		return r;
+	client.http = releases->http;
+	client.access = *ret_access;
+	return kube_client_new(&client, &releases->client, err);
+}
+
+static int start_lease(struct server *server, const struct kube_access *access, struct err *err)
+{
+	struct kube_lease_config lease = {.client = server->releases->client,
+		.runner = server->runner,
+		.namespace = server->config->releases_lease_namespace
+				     ? span_of(server->config->releases_lease_namespace)
+				     : access->default_namespace,
+		.name = SPAN(LEASE_NAME),
+		.identity = span_of(server->host),
+		.changed = lease_changed,
+		.failed = lease_failed,
+		.context = server};
+
+	return kube_lease_start(&lease, &server->releases->lease, err);
+}
+
+static int start_controller(struct server *server, struct err *err)
+{
+	struct releases *releases = server->releases;
+	struct release_controller_config config = {.client = releases->client,
+		.http = releases->http,
+		.runner = server->runner,
+		.lease = releases->lease,
+		.lease_acquired = releases->lease_acquired,
+		.namespace = span_of(server->config->releases_namespace),
+		.report = report,
+		.context = server};
+
+	return release_controller_start(&config, &releases->controller, err);
+}
+
+int releases_open(struct server *server, struct err *err)
+{
+	struct kube_access *access = NULL;
+	int r;
+
+	if (!server->config->releases_enabled)
+		return 0;
+	server->releases = memory_allocate(sizeof(*server->releases));
+	server->releases->arena = arena_new(0);
+	server->releases->lease_acquired = runner_event_new(server->runner, "lease acquired");
+	r = connect_cluster(server, &access, err);
+	if (r == 0)
+		r = start_lease(server, access, err);
+	if (r == 0)
+		r = start_controller(server, err);
+	return r < 0 ? err_prefix(err, r, "releases") : 0;
+}
+
+void releases_close(struct server *server)
+{
+	struct releases *releases = server->releases;
+
+	if (!releases)
+		return;
+	release_controller_stop(releases->controller);
+	kube_lease_stop(releases->lease);
+	kube_client_free(releases->client);
+	http_client_free(releases->http);
+	runner_event_free(releases->lease_acquired);
+	arena_free(releases->arena);
+	server->releases = NULL;
+	free(releases);
+}
+
+void releases_write_metrics(struct server *server, struct buffer *out)
+{
+	struct releases *releases = server->releases;
+	struct release_controller *controller = releases ? releases->controller : NULL;
+	struct release_controller_statistics statistics;
+
+	if (!controller)
+		return;
+	release_controller_statistics(controller, &statistics);
+	metric(out, "release_lease_held", false,
+		"1 if this server runs the controllers of Releases",
+		kube_lease_is_held(releases->lease));
+	metric(out, "release_synced", false, "1 if all Releases of the cluster are known",
+		statistics.synced);
+	metric(out, "release_queue_depth", false, "Releases that wait to be reconciled",
+		statistics.depth);
+	metric(out, "release_reconciles_total", true, "Reconciles of Releases",
+		statistics.reconciles);
+	metric(out, "release_failures_total", true, "Reconciles of Releases that failed",
+		statistics.failures);
+}
