@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/span.h"
+#include "cli/cluster.h"
 #include "cli/command.h"
 #include "cli/remote.h"
 #include "proxy/l4/l4.h"
@@ -149,6 +150,44 @@ static const struct command commands[] = {
 		"  --skip-tests, --no-hooks Without tests, without all hooks.\n\n"
 		"Example:\n  slipway chart template ./web -f production.yaml --set image.tag=1.4\n",
 		chart_run, NULL, NULL},
+	{"release", "VERB [NAME] ...", "Releases on Kubernetes: apply, history, rollback, status.",
+		"A Release describes an application on Kubernetes as a template with values. "
+		"'slipway "
+		"up\n--releases' brings the cluster in line with it.\n\n"
+		"  slipway release apply NAME --manifests FILE|--chart TGZ [--values FILE] "
+		"[--wait]\n"
+		"  slipway release apply NAME [--values FILE] [--suspend|--resume]\n"
+		"  slipway release history NAME\n"
+		"  slipway release rollback NAME [VERSION] [--wait]\n"
+		"  slipway release status NAME\n"
+		"  slipway release delete NAME\n\n"
+		"apply creates the Release, or changes what is given of it. rollback returns to "
+		"VERSION, or to\nthe version before the current one.\n\n"
+		"Options:\n"
+		"  --manifests FILE   Plain manifests, in which {{ .Values.NAME }} is replaced.\n"
+		"  --chart TGZ        A packaged Helm chart.\n"
+		"  --values FILE      The values, in YAML or JSON.\n"
+		"  --description TEXT What changes with this version.\n"
+		"  --history-limit N  How many versions are kept.\n"
+		"  --suspend          Run no replicas; --resume runs them again.\n"
+		"  --wait             Wait until the Release is available, or has failed; see "
+		"--timeout.\n"
+		"  --timeout SECONDS  300.\n"
+		"  -o json            Print JSON (history and status).\n" CLUSTER_OPTIONS_HELP
+			CLUSTER_NAMESPACE_HELP "\nExample:\n"
+		"  slipway release apply web --manifests web.yaml --values production.yaml "
+		"--wait\n",
+		release_run, NULL, NULL},
+	{"canary", "VERB ...", "Canary releases on Kubernetes.",
+		"  slipway canary install [--print]\n\n"
+		"install applies the custom resource definitions of Releases and CanaryReleases to "
+		"a "
+		"cluster, and\nthe rights of their controllers. With --print it prints them and "
+		"needs "
+		"no cluster.\n\n"
+		"Options:\n" CLUSTER_OPTIONS_HELP
+		"\nExample:\n  slipway canary install --print | kubectl apply -f -\n",
+		canary_run, NULL, NULL},
 	{"sim", SIM_ARGUMENTS, SIM_SUMMARY,
 		"Starts slipway-sim, which must be in the same folder as slipway. Its --help "
 		"lists the\n"

@@ -1,21 +1,14 @@
 /* See crd.h. */
 #include "release/crd.h"
 
+#include "base/memory.h"
 #include "base/yaml.h"
+#include "release/object_calls.h"
 #include "release/release_names.h"
 
+const struct span *const crd_texts[CRD_TEXTS] = {&crd_text, &namespace_text, &rights_text};
+
 #define ASK_AGAIN_US INT64_C(100000)
-
-static int apply(struct kube_client *client, const struct json *definition, struct arena *arena,
-	struct err *err)
-{
-	struct span name = json_get_text(json_get(definition, "metadata"), "name");
-	struct kube_target target = {&kube_custom_resource_definitions, SPAN_NONE, name, NULL};
-	struct json *answer;
-	int r = kube_apply(client, &target, definition, true, NULL, arena, &answer, err);
-
-	return r < 0 ? err_prefix(err, r, "install %.*s", SPAN_ARGS(name)) : 0;
-}
 
 int crd_check(struct kube_client *client, struct err *err)
 {
@@ -51,19 +44,46 @@ static int wait_until_served(struct kube_client *client, struct runner *runner, 
 	}
 }
 
-int crd_install(struct kube_client *client, struct runner *runner, int64_t timeout_ms,
+struct installation {
+	const struct object_calls *calls;
+	void (*installed)(void *context, const struct json *object);
+	void *context;
+};
+
+static int apply_documents(const struct installation *installation, struct span text,
 	struct err *err)
 {
-	int64_t deadline_us = runner_deadline_us(runner, timeout_ms * 1000);
 	_arena_ struct arena *arena = arena_new(0);
 	struct yaml_document *documents;
 	size_t count;
-	int r;
+	int r = yaml_parse_documents(text, arena, &documents, &count, err);
 
-	r = yaml_parse_documents(crd_text, arena, &documents, &count, err);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		if (json_is(documents[i].value, JSON_OBJECT))
-			r = apply(client, documents[i].value, arena, err);
+		const struct json *object = documents[i].value;
+		struct json *answer;
+
+		if (!json_is(object, JSON_OBJECT))
+			continue;
+		r = object_apply(installation->calls, object, SPAN_NONE, arena, &answer, err);
+		if (r < 0)
+			return err_prefix(err, r, "install %.*s '%.*s'",
+				SPAN_ARGS(json_get_text(object, "kind")),
+				SPAN_ARGS(json_get_text(json_get(object, "metadata"), "name")));
+		if (installation->installed)
+			installation->installed(installation->context, answer);
 	}
+	return r;
+}
+
+int crd_install(struct kube_client *client, struct runner *runner, int64_t timeout_ms,
+	void (*installed)(void *context, const struct json *object), void *context, struct err *err)
+{
+	int64_t deadline_us = runner_deadline_us(runner, timeout_ms * 1000);
+	struct object_calls calls = {.client = client, .field_manager = "slipway-install"};
+	struct installation installation = {&calls, installed, context};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < CRD_TEXTS; i++)
+		r = apply_documents(&installation, *crd_texts[i], err);
 	return r == 0 ? wait_until_served(client, runner, deadline_us, err) : r;
 }

@@ -2,6 +2,7 @@
 #include "release/object_calls.h"
 
 #include "base/memory.h"
+#include "release/naming_edit.h"
 
 struct object_id object_id_of(const struct json *object, struct span namespace)
 {
@@ -64,6 +65,38 @@ int object_get(const struct object_calls *calls, const struct object_id *id, str
 	return r < 0 ? r : kube_get(calls->client, &target, &options, arena, ret_object, err);
 }
 
+static const struct json *add_protocol(struct arena *arena, const struct json *port, void *context)
+{
+	struct json *copy;
+
+	(void)context;
+	if (!json_is(port, JSON_OBJECT) || json_get(port, "protocol"))
+		return port;
+	copy = json_copy_object(arena, port);
+	json_set_string(arena, copy, "protocol", SPAN("TCP"));
+	return copy;
+}
+
+/* Ports are known by number and protocol, and Kubernetes before 1.21 does not apply one without its protocol. */
+static const struct json *complete_ports(struct arena *arena, const struct json *object)
+{
+	static const char *const paths[] = {
+		"spec.containers[].ports[]",
+		"spec.initContainers[].ports[]",
+		"spec.template.spec.containers[].ports[]",
+		"spec.template.spec.initContainers[].ports[]",
+		"spec.jobTemplate.spec.template.spec.containers[].ports[]",
+		"spec.jobTemplate.spec.template.spec.initContainers[].ports[]",
+	};
+
+	if (span_is(json_get_text(object, "kind"), "Service") &&
+		span_is(json_get_text(object, "apiVersion"), "v1"))
+		return naming_edit(arena, object, "spec.ports[]", add_protocol, NULL);
+	for (size_t i = 0; i < LENGTH(paths); i++)
+		object = naming_edit(arena, object, paths[i], add_protocol, NULL);
+	return object;
+}
+
 int object_apply(const struct object_calls *calls, const struct json *object, struct span namespace,
 	struct arena *arena, struct json **ret_object, struct err *err)
 {
@@ -75,8 +108,8 @@ int object_apply(const struct object_calls *calls, const struct json *object, st
 	if (r == 0)
 		r = begin_write(calls, &options, err);
 	return r < 0 ? r
-		     : kube_apply(calls->client, &target, object, true, &options, arena, ret_object,
-			       err);
+		     : kube_apply(calls->client, &target, complete_ports(arena, object), true,
+			       &options, arena, ret_object, err);
 }
 
 int object_update(const struct object_calls *calls, const struct json *object, struct arena *arena,

@@ -50,6 +50,34 @@ static void test_apply_new(void **state)
 	test_world_end(&world);
 }
 
+/* Kubernetes 1.20 does not know the default of a port's protocol when it applies. */
+static void test_apply_ports(void **state)
+{
+	static const struct test_step steps[] = {
+		STEP("GET /api/v1 HTTP", 200,
+			"{\"resources\":[{\"name\":\"services\",\"kind\":\"Service\","
+			"\"namespaced\":true}]}"),
+		STEP("PATCH /api/v1/namespaces/shop/services/web?", 200, "{}",
+			.sent = "\"ports\":[{\"port\":80,\"protocol\":\"TCP\"},{\"port\":53,"
+				"\"protocol\":\"UDP\"}]"),
+	};
+	struct test_world world;
+	struct object_calls calls;
+	struct json *answer;
+
+	(void)state;
+	test_world_begin(&world, steps, LENGTH(steps));
+	calls = calls_of(&world);
+	assert_int_equal(
+		object_apply(&calls,
+			parse(&world, "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{"
+				      "\"name\":\"web\"},\"spec\":{\"ports\":[{\"port\":80},{"
+				      "\"port\":53,\"protocol\":\"UDP\"}]}}"),
+			SPAN("shop"), world.arena, &answer, NULL),
+		0);
+	test_world_end(&world);
+}
+
 static void test_apply_own(void **state)
 {
 	static const struct test_step steps[] = {
@@ -179,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apply_new),
+		cmocka_unit_test(test_apply_ports),
 		cmocka_unit_test(test_apply_own),
 		cmocka_unit_test(test_apply_foreign),
 		cmocka_unit_test(test_update_needs_version),

@@ -469,8 +469,8 @@ static struct release_observation *observe_nothing(struct arena *arena, size_t c
 /* Of the connection or of the moment: the next try may succeed, and says nothing about the Release. */
 static bool is_transient(int code)
 {
-	static const int codes[] = {-EAGAIN, -ECANCELED, -ETIMEDOUT, -EBUSY, -EIO, -ECONNREFUSED,
-		-ECONNRESET, -EHOSTUNREACH};
+	static const int codes[] = {
+		-EAGAIN, -ECANCELED, -ETIMEDOUT, -EBUSY, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH};
 
 	for (size_t i = 0; i < LENGTH(codes); i++)
 		if (code == codes[i])

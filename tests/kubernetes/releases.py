@@ -1,0 +1,174 @@
+"""A cluster with Releases for tests: the resource definitions installed by slipway itself, servers with the rights of
+deploy/kubernetes/release-rights.yaml and no others, and the API server's audit log.
+
+    with a Cluster that was started with api_flags=audit_flags(folder):
+        releases = Releases(cluster, folder)
+        releases.install()
+        server = releases.start(start_slipway)
+        releases.apply("web", MANIFESTS, {"replicas": 2})
+        releases.wait_for_available("web", version=1)
+        releases.writes("shop")     # what the API server saw slipway write
+"""
+import json
+import os
+import subprocess
+
+from conftest import slipway_program, wait_until
+
+GROUP = "/apis/slipway.dev/v1alpha1"
+USER = "stranger"  # has no rights but those of the roles
+AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  users: [stranger]
+- level: None
+"""
+
+
+def audit_flags(folder):
+    path = os.path.join(folder, "audit.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(AUDIT_POLICY)
+    return [f"--audit-policy-file={path}", f"--audit-log-path={os.path.join(folder, 'audit.log')}"]
+
+
+class Releases:
+    """Releases of one namespace at a time; see above."""
+
+    def __init__(self, cluster, folder, namespace="shop", server=None):
+        self.cluster = cluster
+        self.api = cluster.api
+        self.folder = folder
+        self.namespace = namespace
+        self.server = server  # the last one that was started
+
+    # ---- slipway ----
+
+    def slipway(self, *arguments, check=True, text=""):
+        """A command as the administrator; .stdout, .stderr, .returncode."""
+        done = subprocess.run(
+            [slipway_program(), *map(str, arguments)], input=text, capture_output=True, text=True,
+            timeout=240, check=False, cwd=self.folder,
+            env=dict(os.environ, HOME=self.folder,
+                     KUBECONFIG=self.cluster.credentials.path("admin.kubeconfig")))
+        assert not check or done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return done
+
+    def release(self, verb, *arguments, **options):
+        return self.slipway("release", verb, *arguments, "-n", self.namespace, **options)
+
+    def install(self):
+        self.slipway("canary", "install")
+        for kind in ("ClusterRoleBinding", "RoleBinding"):
+            self.api.post("/apis/rbac.authorization.k8s.io/v1" +
+                          ("/namespaces/slipway/rolebindings" if kind == "RoleBinding" else "/clusterrolebindings"),
+                          {"metadata": {"name": "slipway-releases-test"},
+                           "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "name": "slipway-releases",
+                                       "kind": kind.removesuffix("Binding")},
+                           "subjects": [{"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}]})
+
+    def start(self, start_slipway, state=None, **options):
+        """A server that runs the controllers, with the rights of the roles. options: of `releases`."""
+        config = os.path.join(self.folder, "slipway.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({"releases": {"enabled": True, "leaseNamespace": "slipway", **options}}, file)
+        self.server = start_slipway("--config", config, "--runtime", "none", "--kubeconfig",
+                             self.cluster.credentials.path(f"{USER}.kubeconfig"), state=state)
+        return self.server
+
+    # ---- Releases ----
+
+    def in_namespace(self, namespace):
+        """The same in a namespace of its own, which is created."""
+        self.api.post("/api/v1/namespaces", {"metadata": {"name": namespace}})
+        return Releases(self.cluster, self.folder, namespace, self.server)
+
+    def path(self, name=None):
+        return f"{GROUP}/namespaces/{self.namespace}/releases" + (f"/{name}" if name else "")
+
+    def create(self, name, template, values=None, **spec):
+        return self.api.post(self.path(), {
+            "apiVersion": "slipway.dev/v1alpha1", "kind": "Release", "metadata": {"name": name},
+            "spec": {"template": template, "config": json.dumps(values or {}), **spec}})
+
+    def change(self, name, values=None, **spec):
+        """Merge into the spec."""
+        if values is not None:
+            spec["config"] = json.dumps(values)
+        return self.api.patch(self.path(name), {"spec": spec})
+
+    def get(self, name):
+        return self.api.get(self.path(name))
+
+    def delete(self, name):
+        self.api.delete(self.path(name))
+        wait_until(lambda: self.api.find(self.path(name)) is None, f"{name} is gone")
+
+    def condition(self, name, kind):
+        conditions = self.get(name).get("status", {}).get("conditions", [])
+        found = [condition for condition in conditions if condition["type"] == kind]
+        assert len(found) <= 1, conditions
+        return found[0] if found else None
+
+    def is_available(self, name, version):
+        release = self.get(name)
+        status = release.get("status", {})
+        conditions = {condition["type"]: condition["status"] for condition in status.get("conditions", [])}
+        return (status.get("observedGeneration") == release["metadata"]["generation"] and
+                status.get("version") == version and status.get("appliedVersion") == version and
+                conditions == {"Available": "True", "Progressing": "False", "Failure": "False"} and
+                "rollbackTo" not in release["spec"] and release)
+
+    def wait_for_available(self, name, version):
+        """Wait until everything of this version is available; return the Release."""
+        try:
+            return wait_until(lambda: self.is_available(name, version), f"version {version} of {name} is available")
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}: {self.get(name).get('status')}\n{self.server.stderr[-3000:]}") from None
+
+    def wait_for_failure(self, name, reason):
+        def failed():
+            found = self.condition(name, "Failure")
+            release = self.get(name)
+            return (found and found["status"] == "True" and found["reason"] == reason and
+                    found["observedGeneration"] == release["metadata"]["generation"] and found)
+
+        return wait_until(failed, f"{name} fails with {reason}")
+
+    def versions(self, name):
+        """The versions in the history, the oldest first."""
+        items, _ = self.api.list(f"{GROUP}/namespaces/{self.namespace}/releasehistories",
+                                 labelSelector=f"slipway.dev/release={name}")
+        return sorted(item["spec"]["version"] for item in items)
+
+    # ---- objects ----
+
+    def object(self, kind, name, group="/api/v1"):
+        """An object by its plural and name, or None."""
+        return self.api.find(f"{group}/namespaces/{self.namespace}/{kind}/{name}")
+
+    def deployment(self, name):
+        return self.object("deployments", name, "/apis/apps/v1")
+
+    def config_map(self, name):
+        return self.object("configmaps", name)
+
+    # ---- the API server's audit log ----
+
+    def audit(self):
+        """What slipway asked for and got, in order."""
+        with open(os.path.join(self.folder, "audit.log"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    def writes(self):
+        """(verb, resource[/subresource], name) of all successful writes in this namespace."""
+        return [(event["verb"], "/".join(filter(None, (event["objectRef"]["resource"],
+                                                       event["objectRef"].get("subresource")))),
+                 event["objectRef"].get("name"))
+                for event in self.audit()
+                if event["objectRef"].get("namespace") == self.namespace and
+                event["verb"] not in ("get", "list", "watch") and
+                event.get("responseStatus", {}).get("code", 0) < 300]
