@@ -1,5 +1,5 @@
 /*
- * What an object of a manifest becomes before it is applied: suspended, or with values that others control.
+ * Changes to an object of a manifest before it is applied: suspension, and values that others control.
  * Pure; the results share their unchanged parts with the inputs.
  */
 #ifndef RELEASE_RELEASE_ADJUST_H

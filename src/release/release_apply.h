@@ -2,7 +2,7 @@
  * Brings the objects of a Release's current version into the cluster, and deletes those that left its manifest.
  *
  * What was applied is remembered in memory: an object whose content in the cluster is still what the API server
- * answered then is not written again, and one that somebody has changed or deleted is. After a start everything is
+ * answered then is not written again, and one that was changed or deleted since is. After a start everything is
  * applied once, which changes nothing where nothing differs.
  */
 #ifndef RELEASE_RELEASE_APPLY_H
@@ -21,7 +21,7 @@ struct release_applier {
 	struct runner *runner;
 };
 
-/* What was applied for one Release. Used by one thread at a time. */
+/* The objects applied for one Release. Used by one thread at a time. */
 struct release_memory {
 	struct map objects;
 };

@@ -150,7 +150,7 @@ static void count_object(struct arena *arena, struct json *resources,
 	json_set(arena, resources, type.data, phases);
 }
 
-/* What is worse replaces reason and message of a path. */
+/* The worst phase gives reason and message of a path. */
 static void note_worst(struct arena *arena, struct json *detail,
 	const struct release_object *object, const struct release_observation *observation)
 {
