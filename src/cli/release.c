@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/span.h"
 #include "base/yaml.h"
 #include "cli/cluster.h"
 #include "cli/command.h"
-#include "kube/base64.h"
 #include "kube/object.h"
 #include "release/release_names.h"
 #include "release/release_snapshot.h"
