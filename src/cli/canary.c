@@ -49,7 +49,7 @@ static const struct verb {
 	{"install", install},
 };
 
-int canary_run(const struct command *command, int count, char **arguments)
+int canary_command_run(const struct command *command, int count, char **arguments)
 {
 	for (size_t i = 0; count > 0 && i < LENGTH(verbs); i++)
 		if (strcmp(arguments[0], verbs[i].name) == 0)

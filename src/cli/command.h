@@ -55,7 +55,7 @@ int logs_run(const struct command *command, int count, char **arguments);
 int exec_run(const struct command *command, int count, char **arguments);
 /* How many arguments are slipway's: all before "--", or before the second that is no option. */
 int exec_count_own(int count, char **arguments);
-int canary_run(const struct command *command, int count, char **arguments);
+int canary_command_run(const struct command *command, int count, char **arguments);
 int release_run(const struct command *command, int count, char **arguments);
 int chart_run(const struct command *command, int count, char **arguments);
 int canary_proxy_run(const struct command *command, int count, char **arguments);

@@ -187,7 +187,7 @@ static const struct command commands[] = {
 		"no cluster.\n\n"
 		"Options:\n" CLUSTER_OPTIONS_HELP
 		"\nExample:\n  slipway canary install --print | kubectl apply -f -\n",
-		canary_run, NULL, NULL},
+		canary_command_run, NULL, NULL},
 	{"sim", SIM_ARGUMENTS, SIM_SUMMARY,
 		"Starts slipway-sim, which must be in the same folder as slipway. Its --help "
 		"lists the\n"
