@@ -317,16 +317,16 @@ static void test_requests(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		const struct request *request = &requests[i];
 		struct shape_problem problem = {.error = "untouched"};
-		int r = validate(request->operation, span_of(request->text), arena, &problem);
+		int code = validate(request->operation, span_of(request->text), arena, &problem);
 
 		if (!request->error) {
-			if (r < 0)
+			if (code < 0)
 				fail_msg("%s %s: %s", request->operation, request->text,
 					problem.message.data);
 			assert_string_equal(problem.error, "untouched");
 			continue;
 		}
-		if (r != -EINVAL)
+		if (code != -EINVAL)
 			fail_msg("%s accepted %s", request->operation, request->text);
 		assert_string_equal(problem.error, request->error);
 		if (request->message)
@@ -349,8 +349,8 @@ static void test_lengths_count_characters(void **state)
 		for (size_t i = 0; i < count; i++)
 			buffer_add_string(&text, i % 2 ? "\xc3\xa4" : "\xf0\x9f\x9a\xa2");
 		buffer_add_string(&text, "\"}]}");
-		int r = validate("TagResource", buffer_span(&text), arena, &problem);
-		assert_int_equal(r, count <= 128 ? 0 : -EINVAL);
+		int code = validate("TagResource", buffer_span(&text), arena, &problem);
+		assert_int_equal(code, count <= 128 ? 0 : -EINVAL);
 	}
 	assert_string_equal(problem.message.data,
 		"tags[0].key: must have between 1 and 128 characters, not 129");
@@ -475,10 +475,10 @@ static void expect_refused(struct spoiler *spoiler, const char *path, bool type)
 {
 	struct shape_problem problem = {0};
 	const char *invalid = shape_text(tested, spoiler->operation->invalid_input).data;
-	int r = shape_validate(tested, spoiler->operation, spoiler->request, spoiler->arena,
+	int code = shape_validate(tested, spoiler->operation, spoiler->request, spoiler->arena,
 		&problem);
 
-	if (r != -EINVAL)
+	if (code != -EINVAL)
 		fail_msg("%s: %s spoiled and not refused",
 			shape_text(tested, spoiler->operation->name).data, path);
 	assert_string_equal(problem.error, type ? SERIALIZATION : invalid);

@@ -37,10 +37,10 @@ static inline int json_collect_new(struct json_collector *collector, size_t most
 	struct json **ret_value)
 {
 	if (collector->nodes_left == 0) {
-		int r = json_collect_nodes_(collector, most);
+		int code = json_collect_nodes_(collector, most);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	collector->nodes_left--;
 	*ret_value = collector->nodes++;

@@ -139,20 +139,20 @@ static int parse_unicode_escape(struct parser *parser, const char *escape, char 
 	size_t *ret_length)
 {
 	uint32_t point, low;
-	int r;
+	int code;
 
-	r = parse_hex4(parser, &point);
-	if (r < 0)
-		return r;
+	code = parse_hex4(parser, &point);
+	if (code < 0)
+		return code;
 	if (point >= 0xdc00 && point <= 0xdfff)
 		return fail_at(parser, escape, "lone surrogate");
 	if (point >= 0xd800 && point <= 0xdbff) {
 		if (parser->end - parser->at < 2 || parser->at[0] != '\\' || parser->at[1] != 'u')
 			return fail_at(parser, escape, "lone surrogate");
 		parser->at += 2;
-		r = parse_hex4(parser, &low);
-		if (r < 0)
-			return r;
+		code = parse_hex4(parser, &low);
+		if (code < 0)
+			return code;
 		if (low < 0xdc00 || low > 0xdfff)
 			return fail_at(parser, escape, "lone surrogate");
 		point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
@@ -220,7 +220,7 @@ static int parse_string_decoding(struct parser *parser, const char *start, struc
 	while (parser->at < parser->end) {
 		const char *at = parser->at;
 		size_t run = 0;
-		int r;
+		int code;
 
 		if (*at == '"') {
 			*ret_text = (struct span){decoded, length};
@@ -228,9 +228,9 @@ static int parse_string_decoding(struct parser *parser, const char *start, struc
 			return 0;
 		}
 		if (*at == '\\') {
-			r = parse_escape(parser, decoded + length, &run);
-			if (r < 0)
-				return r;
+			code = parse_escape(parser, decoded + length, &run);
+			if (code < 0)
+				return code;
 			length += run;
 			continue;
 		}
@@ -287,7 +287,7 @@ static int parse_digits(struct parser *parser, const char *reason)
 static int parse_number(struct parser *parser, struct span *ret_text)
 {
 	const char *start = parser->at;
-	int r;
+	int code;
 
 	if (*parser->at == '-')
 		parser->at++;
@@ -296,23 +296,23 @@ static int parse_number(struct parser *parser, struct span *ret_text)
 		if (parser->at < parser->end && is_digit(*parser->at))
 			return fail(parser, "a number must not begin with zero");
 	} else {
-		r = parse_digits(parser, "a number needs a digit here");
-		if (r < 0)
-			return r;
+		code = parse_digits(parser, "a number needs a digit here");
+		if (code < 0)
+			return code;
 	}
 	if (parser->at < parser->end && *parser->at == '.') {
 		parser->at++;
-		r = parse_digits(parser, "a number needs a digit after its point");
-		if (r < 0)
-			return r;
+		code = parse_digits(parser, "a number needs a digit after its point");
+		if (code < 0)
+			return code;
 	}
 	if (parser->at < parser->end && (*parser->at == 'e' || *parser->at == 'E')) {
 		parser->at++;
 		if (parser->at < parser->end && (*parser->at == '+' || *parser->at == '-'))
 			parser->at++;
-		r = parse_digits(parser, "a number needs a digit in its exponent");
-		if (r < 0)
-			return r;
+		code = parse_digits(parser, "a number needs a digit in its exponent");
+		if (code < 0)
+			return code;
 	}
 	*ret_text = (struct span){start, (size_t)(parser->at - start)};
 	return 0;
@@ -339,11 +339,11 @@ static int parse_array(struct parser *parser, struct json *array)
 	}
 	for (;;) {
 		struct json *item;
-		int r;
+		int code;
 
-		r = parse_value(parser, &item);
-		if (r < 0)
-			return r;
+		code = parse_value(parser, &item);
+		if (code < 0)
+			return code;
 		json_collect_add(parser->collector, SPAN_NONE, item);
 		skip_spaces(parser);
 		if (parser->at == parser->end || (*parser->at != ',' && *parser->at != ']'))
@@ -361,12 +361,12 @@ static int parse_array(struct parser *parser, struct json *array)
 static int close_object(struct parser *parser, size_t first, struct json *object)
 {
 	const struct json_member *duplicate;
-	int r;
+	int code;
 
-	r = json_collect_close_object(parser->collector, first, object, &duplicate);
-	if (r == -EEXIST)
+	code = json_collect_close_object(parser->collector, first, object, &duplicate);
+	if (code == -EEXIST)
 		return fail_duplicate(parser, duplicate->name);
-	return r < 0 ? fail_size(parser) : 0;
+	return code < 0 ? fail_size(parser) : 0;
 }
 
 static int parse_object(struct parser *parser, struct json *object)
@@ -382,23 +382,23 @@ static int parse_object(struct parser *parser, struct json *object)
 	for (;;) {
 		struct span name;
 		struct json *value;
-		int r;
+		int code;
 
 		if (parser->at == parser->end || *parser->at != '"')
 			return fail_expected(parser, "expected a member name in quotes",
 				"the text ends inside an object");
-		r = parse_string(parser, &name);
-		if (r < 0)
-			return r;
+		code = parse_string(parser, &name);
+		if (code < 0)
+			return code;
 		skip_spaces(parser);
 		if (parser->at == parser->end || *parser->at != ':')
 			return fail_expected(parser, "expected ':' after a member name",
 				"the text ends inside an object");
 		parser->at++;
 		skip_spaces(parser);
-		r = parse_value(parser, &value);
-		if (r < 0)
-			return r;
+		code = parse_value(parser, &value);
+		if (code < 0)
+			return code;
 		json_collect_add(parser->collector, name, value);
 		skip_spaces(parser);
 		if (parser->at == parser->end || (*parser->at != ',' && *parser->at != '}'))
@@ -413,20 +413,20 @@ static int parse_object(struct parser *parser, struct json *object)
 static int parse_nested(struct parser *parser, struct json *value,
 	int (*parse)(struct parser *parser, struct json *value))
 {
-	int r;
+	int code;
 
 	if (parser->depth == JSON_DEPTH_MAX)
 		return fail(parser, "nested too deeply");
 	parser->depth++;
-	r = parse(parser, value);
+	code = parse(parser, value);
 	parser->depth--;
-	return r;
+	return code;
 }
 
 static int parse_value(struct parser *parser, struct json **ret_value)
 {
 	struct json *value = NULL;
-	int r;
+	int code;
 
 	if (parser->at == parser->end)
 		return fail(parser, "the text ends where a value is expected");
@@ -437,37 +437,37 @@ static int parse_value(struct parser *parser, struct json **ret_value)
 	switch (*parser->at) {
 	case '"':
 		value->type = JSON_STRING;
-		r = parse_string(parser, &value->text);
+		code = parse_string(parser, &value->text);
 		break;
 	case '{':
 		value->type = JSON_OBJECT;
-		r = parse_nested(parser, value, parse_object);
+		code = parse_nested(parser, value, parse_object);
 		break;
 	case '[':
 		value->type = JSON_ARRAY;
-		r = parse_nested(parser, value, parse_array);
+		code = parse_nested(parser, value, parse_array);
 		break;
 	case 't':
 		value->type = JSON_TRUE;
-		r = parse_word(parser, SPAN("true"));
+		code = parse_word(parser, SPAN("true"));
 		break;
 	case 'f':
 		value->type = JSON_FALSE;
-		r = parse_word(parser, SPAN("false"));
+		code = parse_word(parser, SPAN("false"));
 		break;
 	case 'n':
 		value->type = JSON_NULL;
-		r = parse_word(parser, SPAN("null"));
+		code = parse_word(parser, SPAN("null"));
 		break;
 	default:
 		if (*parser->at != '-' && !is_digit(*parser->at))
 			return fail(parser, "expected a value");
 		value->type = JSON_NUMBER;
-		r = parse_number(parser, &value->text);
+		code = parse_number(parser, &value->text);
 		break;
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_value = value;
 	return 0;
 }
@@ -475,12 +475,12 @@ static int parse_value(struct parser *parser, struct json **ret_value)
 static int parse_document(struct parser *parser, struct json **ret_value)
 {
 	struct json *value;
-	int r;
+	int code;
 
 	skip_spaces(parser);
-	r = parse_value(parser, &value);
-	if (r < 0)
-		return r;
+	code = parse_value(parser, &value);
+	if (code < 0)
+		return code;
 	skip_spaces(parser);
 	if (parser->at < parser->end)
 		return fail(parser, "text after the end of the value");

@@ -19,13 +19,13 @@ static int parse_exact(struct span text, struct arena *arena, struct json **ret_
 {
 	_free_ char *exact = malloc(text.length > 0 ? text.length : 1);
 	struct json *ignored;
-	int r, again;
+	int code, again;
 
 	memcpy(exact, text.data, text.length);
-	r = json_parse((struct span){exact, text.length}, arena, &ignored, err);
+	code = json_parse((struct span){exact, text.length}, arena, &ignored, err);
 	again = json_parse(arena_copy_span(arena, text), arena, ret_value, err);
-	assert_int_equal(r, again);
-	return r;
+	assert_int_equal(code, again);
+	return code;
 }
 
 static struct json *parse(struct arena *arena, const char *text)
@@ -328,9 +328,9 @@ static void test_prefixes_are_refused(void **state)
 	for (size_t length = 0; length <= strlen(text); length++) {
 		_arena_ struct arena *arena = arena_new(0);
 		struct json *value;
-		int r = parse_exact((struct span){text, length}, arena, &value, NULL);
+		int code = parse_exact((struct span){text, length}, arena, &value, NULL);
 
-		assert_int_equal(r, length == strlen(text) ? 0 : -EINVAL);
+		assert_int_equal(code, length == strlen(text) ? 0 : -EINVAL);
 	}
 }
 
@@ -344,14 +344,14 @@ static void test_special_bytes_at_every_offset(void **state)
 			char text[32];
 			bool good = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 			struct json *value;
-			int r;
+			int code;
 
 			memset(text, 'x', sizeof(text));
 			text[0] = text[31] = '"';
 			text[1 + offset] = (char)byte;
-			r = parse_exact((struct span){text, sizeof(text)}, arena, &value, NULL);
-			if ((r == 0) != good)
-				fail_msg("byte %d at %zu: %d", byte, offset, r);
+			code = parse_exact((struct span){text, sizeof(text)}, arena, &value, NULL);
+			if ((code == 0) != good)
+				fail_msg("byte %d at %zu: %d", byte, offset, code);
 		}
 	}
 }
@@ -541,14 +541,14 @@ static void test_arena_cap(void **state)
 			_arena_ struct arena *arena = arena_new(cap);
 			struct json *value = NULL;
 			struct err err = {0};
-			int r = json_parse(span_of(texts[i]), arena, &value, &err);
+			int code = json_parse(span_of(texts[i]), arena, &value, &err);
 
-			if (r == 0) {
+			if (code == 0) {
 				passed = true;
 				continue;
 			}
 			assert_false(passed);
-			assert_int_equal(r, -E2BIG);
+			assert_int_equal(code, -E2BIG);
 			assert_null(value);
 			assert_string_equal(err.message,
 				"the JSON text needs more memory than it may have");

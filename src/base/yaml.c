@@ -319,11 +319,11 @@ static int read_scalar(struct reader *reader, struct json *value)
 	struct span text = {
 		(const char *)reader->event.data.scalar.value, reader->event.data.scalar.length};
 	enum scalar_kind kind = SCALAR_TEXT;
-	int r;
+	int code;
 
-	r = scalar_kind(reader, &kind);
-	if (r < 0)
-		return r;
+	code = scalar_kind(reader, &kind);
+	if (code < 0)
+		return code;
 	switch (kind) {
 	case SCALAR_NULL:
 		if (!is_null(text))
@@ -360,20 +360,20 @@ static int check_anchor(struct reader *reader, const yaml_char_t *anchor)
 static int read_sequence(struct reader *reader, unsigned depth, struct json *array)
 {
 	size_t first = json_collect_open(reader->collector);
-	int r;
+	int code;
 
 	array->type = JSON_ARRAY;
 	for (;;) {
 		struct json *item;
 
-		r = next_event(reader);
-		if (r < 0)
-			return r;
+		code = next_event(reader);
+		if (code < 0)
+			return code;
 		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
 			break;
-		r = read_node(reader, event_line(reader), depth, &item);
-		if (r < 0)
-			return r;
+		code = read_node(reader, event_line(reader), depth, &item);
+		if (code < 0)
+			return code;
 		json_collect_add(reader->collector, SPAN_NONE, item);
 	}
 	if (json_collect_close_array(reader->collector, first, array) < 0)
@@ -384,18 +384,18 @@ static int read_sequence(struct reader *reader, unsigned depth, struct json *arr
 static int read_key(struct reader *reader, struct span *ret_name)
 {
 	const yaml_event_t *event = &reader->event;
-	int r;
+	int code;
 
 	if (event->type == YAML_ALIAS_EVENT)
 		return fail(reader, "anchors and aliases are not supported");
 	if (event->type != YAML_SCALAR_EVENT)
 		return fail(reader, "a key must be a scalar");
-	r = check_anchor(reader, event->data.scalar.anchor);
-	if (r < 0)
-		return r;
-	r = check_tag(reader, event->data.scalar.tag, YAML_STR_TAG);
-	if (r < 0)
-		return r;
+	code = check_anchor(reader, event->data.scalar.anchor);
+	if (code < 0)
+		return code;
+	code = check_tag(reader, event->data.scalar.tag, YAML_STR_TAG);
+	if (code < 0)
+		return code;
 	return copy_text(reader,
 		(struct span){(const char *)event->data.scalar.value, event->data.scalar.length},
 		ret_name);
@@ -405,21 +405,21 @@ static int close_mapping(struct reader *reader, size_t first, struct json *objec
 {
 	_buffer_ struct buffer quoted = {0};
 	const struct json_member *duplicate;
-	int r;
+	int code;
 
-	r = json_collect_close_object(reader->collector, first, object, &duplicate);
-	if (r == -EEXIST) {
+	code = json_collect_close_object(reader->collector, first, object, &duplicate);
+	if (code == -EEXIST) {
 		json_collect_quote(duplicate->name, &quoted);
 		return err_set(reader->err, -EINVAL, "line %u: key %s appears twice",
 			duplicate->value->line, quoted.data);
 	}
-	return r < 0 ? fail_size(reader) : 0;
+	return code < 0 ? fail_size(reader) : 0;
 }
 
 static int read_mapping(struct reader *reader, unsigned depth, struct json *object)
 {
 	size_t first = json_collect_open(reader->collector);
-	int r;
+	int code;
 
 	object->type = JSON_OBJECT;
 	for (;;) {
@@ -427,21 +427,21 @@ static int read_mapping(struct reader *reader, unsigned depth, struct json *obje
 		struct span name;
 		uint32_t line;
 
-		r = next_event(reader);
-		if (r < 0)
-			return r;
+		code = next_event(reader);
+		if (code < 0)
+			return code;
 		if (reader->event.type == YAML_MAPPING_END_EVENT)
 			return close_mapping(reader, first, object);
 		line = event_line(reader);
-		r = read_key(reader, &name);
-		if (r < 0)
-			return r;
-		r = next_event(reader);
-		if (r < 0)
-			return r;
-		r = read_node(reader, line, depth, &value);
-		if (r < 0)
-			return r;
+		code = read_key(reader, &name);
+		if (code < 0)
+			return code;
+		code = next_event(reader);
+		if (code < 0)
+			return code;
+		code = read_node(reader, line, depth, &value);
+		if (code < 0)
+			return code;
 		json_collect_add(reader->collector, name, value);
 	}
 }
@@ -453,7 +453,7 @@ static int read_node(struct reader *reader, uint32_t line, unsigned depth, struc
 	bool nested =
 		event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
 	struct json *value;
-	int r;
+	int code;
 
 	if (nested && depth == JSON_DEPTH_MAX)
 		return fail(reader, "nested too deeply");
@@ -462,29 +462,29 @@ static int read_node(struct reader *reader, uint32_t line, unsigned depth, struc
 	value->line = line;
 	switch (event->type) {
 	case YAML_SCALAR_EVENT:
-		r = check_anchor(reader, event->data.scalar.anchor);
-		if (r == 0)
-			r = read_scalar(reader, value);
+		code = check_anchor(reader, event->data.scalar.anchor);
+		if (code == 0)
+			code = read_scalar(reader, value);
 		break;
 	case YAML_SEQUENCE_START_EVENT:
-		r = check_anchor(reader, event->data.sequence_start.anchor);
-		if (r == 0)
-			r = check_tag(reader, event->data.sequence_start.tag, YAML_SEQ_TAG);
-		if (r == 0)
-			r = read_sequence(reader, depth + 1, value);
+		code = check_anchor(reader, event->data.sequence_start.anchor);
+		if (code == 0)
+			code = check_tag(reader, event->data.sequence_start.tag, YAML_SEQ_TAG);
+		if (code == 0)
+			code = read_sequence(reader, depth + 1, value);
 		break;
 	case YAML_MAPPING_START_EVENT:
-		r = check_anchor(reader, event->data.mapping_start.anchor);
-		if (r == 0)
-			r = check_tag(reader, event->data.mapping_start.tag, YAML_MAP_TAG);
-		if (r == 0)
-			r = read_mapping(reader, depth + 1, value);
+		code = check_anchor(reader, event->data.mapping_start.anchor);
+		if (code == 0)
+			code = check_tag(reader, event->data.mapping_start.tag, YAML_MAP_TAG);
+		if (code == 0)
+			code = read_mapping(reader, depth + 1, value);
 		break;
 	default: /* an alias: nothing else can stand here */
 		return fail(reader, "anchors and aliases are not supported");
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_value = value;
 	return 0;
 }
@@ -492,14 +492,14 @@ static int read_node(struct reader *reader, uint32_t line, unsigned depth, struc
 static int read_stream(struct reader *reader, struct json **ret_value)
 {
 	struct json *value;
-	int r;
+	int code;
 
-	r = next_event(reader); /* the stream's start */
-	if (r < 0)
-		return r;
-	r = next_event(reader);
-	if (r < 0)
-		return r;
+	code = next_event(reader); /* the stream's start */
+	if (code < 0)
+		return code;
+	code = next_event(reader);
+	if (code < 0)
+		return code;
 	if (reader->event.type == YAML_STREAM_END_EVENT) {
 		if (json_collect_new(reader->collector, 0, &value) < 0)
 			return fail_size(reader);
@@ -507,18 +507,18 @@ static int read_stream(struct reader *reader, struct json **ret_value)
 		*ret_value = value;
 		return 0;
 	}
-	r = next_event(reader); /* behind the document's start */
-	if (r < 0)
-		return r;
-	r = read_node(reader, event_line(reader), 0, &value);
-	if (r < 0)
-		return r;
-	r = next_event(reader); /* the document's end */
-	if (r < 0)
-		return r;
-	r = next_event(reader);
-	if (r < 0)
-		return r;
+	code = next_event(reader); /* behind the document's start */
+	if (code < 0)
+		return code;
+	code = read_node(reader, event_line(reader), 0, &value);
+	if (code < 0)
+		return code;
+	code = next_event(reader); /* the document's end */
+	if (code < 0)
+		return code;
+	code = next_event(reader);
+	if (code < 0)
+		return code;
 	if (reader->event.type != YAML_STREAM_END_EVENT)
 		return fail(reader, "only one document may be in a text");
 	*ret_value = value;

@@ -42,10 +42,10 @@ int yaml_next_document(struct span *rest, uint32_t *line, struct yaml_document *
 
 		number++;
 		if (is_separator(text)) {
-			int r = check_separator(text, number - 1, err);
+			int code = check_separator(text, number - 1, err);
 
-			if (r < 0)
-				return r;
+			if (code < 0)
+				return code;
 			if (document.text.length > 0)
 				break;
 		}

@@ -200,15 +200,15 @@ static int read_alias(struct reader *reader, struct node *ret_node)
 {
 	const char *name = (const char *)reader->event.data.alias.anchor;
 	const struct anchor *anchor = map_get(&reader->anchors, span_of(name));
-	int r;
+	int code;
 
 	if (!anchor)
 		return FAIL(reader, "unknown anchor '%s' referenced", name);
 	if (!anchor->complete)
 		return FAIL(reader, "anchor '%s' value contains itself", name);
-	r = count_nodes(reader, 1, anchor->weight);
-	if (r < 0)
-		return r;
+	code = count_nodes(reader, 1, anchor->weight);
+	if (code < 0)
+		return code;
 	*ret_node = (struct node){anchor->value, anchor->key, anchor->is_mapping};
 	return 0;
 }
@@ -304,18 +304,18 @@ static int resolve_event(struct reader *reader, struct yaml_scalar *ret_scalar)
 	};
 	bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	bool escaped = event->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
-	int r = 0;
+	int code = 0;
 
 	if (escaped && reader->escapes.text.data)
-		r = check_escapes(reader);
-	if (r < 0)
-		return r;
+		code = check_escapes(reader);
+	if (code < 0)
+		return code;
 	if (!tag && plain)
 		scalar = yaml_scalar_resolve(scalar.text);
 	else if (tag)
-		r = apply_tag(reader, tag, &scalar);
-	if (r < 0)
-		return r;
+		code = apply_tag(reader, tag, &scalar);
+	if (code < 0)
+		return code;
 	*ret_scalar = scalar;
 	return 0;
 }
@@ -389,14 +389,14 @@ static int set_key(struct reader *reader, const struct yaml_scalar *scalar,
 static int read_scalar(struct reader *reader, struct json *value, struct node *node)
 {
 	struct yaml_scalar scalar;
-	int r;
+	int code;
 
-	r = resolve_event(reader, &scalar);
-	if (r < 0)
-		return r;
-	r = set_scalar(reader, &scalar, value);
-	if (r < 0)
-		return r;
+	code = resolve_event(reader, &scalar);
+	if (code < 0)
+		return code;
+	code = set_scalar(reader, &scalar, value);
+	if (code < 0)
+		return code;
 	return set_key(reader, &scalar, value, &node->key);
 }
 
@@ -413,11 +413,11 @@ static bool is_not_finite(const struct json *value)
 static int read_value(struct reader *reader, uint32_t line, unsigned depth, struct json **ret_value)
 {
 	struct node node;
-	int r;
+	int code;
 
-	r = read_node(reader, line, depth, &node);
-	if (r < 0)
-		return r;
+	code = read_node(reader, line, depth, &node);
+	if (code < 0)
+		return code;
 	if (is_not_finite(node.value))
 		return FAIL(reader, "infinity and not-a-number have no form in JSON");
 	*ret_value = node.value;
@@ -427,20 +427,20 @@ static int read_value(struct reader *reader, uint32_t line, unsigned depth, stru
 static int read_sequence(struct reader *reader, unsigned depth, struct json *array)
 {
 	size_t first = json_collect_open(reader->collector);
-	int r;
+	int code;
 
 	array->type = JSON_ARRAY;
 	for (;;) {
 		struct json *item;
 
-		r = next_event(reader);
-		if (r < 0)
-			return r;
+		code = next_event(reader);
+		if (code < 0)
+			return code;
 		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
 			break;
-		r = read_value(reader, event_line(reader), depth, &item);
-		if (r < 0)
-			return r;
+		code = read_value(reader, event_line(reader), depth, &item);
+		if (code < 0)
+			return code;
 		json_collect_add(reader->collector, SPAN_NONE, item);
 	}
 	if (json_collect_close_array(reader->collector, first, array) < 0)
@@ -514,19 +514,19 @@ static int merge_sequence(struct reader *reader, unsigned depth)
 {
 	_buffer_ struct buffer maps = {0}; /* of struct json pointers */
 	const struct json **items;
-	int r;
+	int code;
 
 	for (;;) {
 		struct node node;
 
-		r = next_event(reader);
-		if (r < 0)
-			return r;
+		code = next_event(reader);
+		if (code < 0)
+			return code;
 		if (reader->event.type == YAML_SEQUENCE_END_EVENT)
 			break;
-		r = read_node(reader, event_line(reader), depth, &node);
-		if (r < 0)
-			return r;
+		code = read_node(reader, event_line(reader), depth, &node);
+		if (code < 0)
+			return code;
 		if (!node.is_mapping)
 			return fail_merge(reader);
 		buffer_add(&maps, &node.value, sizeof(node.value));
@@ -541,20 +541,20 @@ static int merge_sequence(struct reader *reader, unsigned depth)
 static int read_merge(struct reader *reader, unsigned depth)
 {
 	struct node node;
-	int r;
+	int code;
 
-	r = next_event(reader);
-	if (r < 0)
-		return r;
+	code = next_event(reader);
+	if (code < 0)
+		return code;
 	if (reader->event.type == YAML_SEQUENCE_START_EVENT) {
 		struct anchor *anchor;
 
-		r = begin_anchor(reader, reader->event.data.sequence_start.anchor, &anchor);
-		return r < 0 ? r : merge_sequence(reader, depth);
+		code = begin_anchor(reader, reader->event.data.sequence_start.anchor, &anchor);
+		return code < 0 ? code : merge_sequence(reader, depth);
 	}
-	r = read_node(reader, event_line(reader), depth, &node);
-	if (r < 0)
-		return r;
+	code = read_node(reader, event_line(reader), depth, &node);
+	if (code < 0)
+		return code;
 	if (!node.is_mapping)
 		return fail_merge(reader);
 	merge_members(reader, node.value);
@@ -578,19 +578,19 @@ static int read_member(struct reader *reader, unsigned depth)
 	uint32_t line = event_line(reader);
 	struct node key;
 	struct json *value;
-	int r;
+	int code;
 
-	r = read_node(reader, line, depth, &key);
-	if (r < 0)
-		return r;
+	code = read_node(reader, line, depth, &key);
+	if (code < 0)
+		return code;
 	if (!key.key.data)
 		return FAIL(reader, "a key must be a string, an integer, a number or a boolean");
-	r = next_event(reader);
-	if (r < 0)
-		return r;
-	r = read_value(reader, line, depth, &value);
-	if (r < 0)
-		return r;
+	code = next_event(reader);
+	if (code < 0)
+		return code;
+	code = read_value(reader, line, depth, &value);
+	if (code < 0)
+		return code;
 	json_collect_add(reader->collector, key.key, value);
 	return 0;
 }
@@ -598,19 +598,19 @@ static int read_member(struct reader *reader, unsigned depth)
 static int read_mapping(struct reader *reader, unsigned depth, struct json *object)
 {
 	size_t first = json_collect_open(reader->collector);
-	int r;
+	int code;
 
 	object->type = JSON_OBJECT;
 	for (;;) {
-		r = next_event(reader);
-		if (r < 0)
-			return r;
+		code = next_event(reader);
+		if (code < 0)
+			return code;
 		if (reader->event.type == YAML_MAPPING_END_EVENT)
 			return close_mapping(reader, first, object);
-		r = is_merge_key(&reader->event) ? read_merge(reader, depth)
-						 : read_member(reader, depth);
-		if (r < 0)
-			return r;
+		code = is_merge_key(&reader->event) ? read_merge(reader, depth)
+						    : read_member(reader, depth);
+		if (code < 0)
+			return code;
 	}
 }
 
@@ -619,22 +619,22 @@ static int read_new_node(struct reader *reader, const yaml_char_t *anchor_name, 
 {
 	enum yaml_event_type_e type = reader->event.type;
 	struct anchor *anchor;
-	int r;
+	int code;
 
-	r = begin_anchor(reader, anchor_name, &anchor);
-	if (r < 0)
-		return r;
-	r = count_nodes(reader, 1, 0);
-	if (r < 0)
-		return r;
+	code = begin_anchor(reader, anchor_name, &anchor);
+	if (code < 0)
+		return code;
+	code = count_nodes(reader, 1, 0);
+	if (code < 0)
+		return code;
 	if (type == YAML_SCALAR_EVENT)
-		r = read_scalar(reader, node->value, node);
+		code = read_scalar(reader, node->value, node);
 	else if (type == YAML_SEQUENCE_START_EVENT)
-		r = read_sequence(reader, depth + 1, node->value);
+		code = read_sequence(reader, depth + 1, node->value);
 	else
-		r = read_mapping(reader, depth + 1, node->value);
-	if (r < 0)
-		return r;
+		code = read_mapping(reader, depth + 1, node->value);
+	if (code < 0)
+		return code;
 	node->is_mapping = type == YAML_MAPPING_START_EVENT;
 	end_anchor(reader, anchor, node);
 	return 0;
@@ -646,7 +646,7 @@ static int read_node(struct reader *reader, uint32_t line, unsigned depth, struc
 	const yaml_event_t *event = &reader->event;
 	struct node node = {0};
 	const yaml_char_t *anchor = NULL;
-	int r;
+	int code;
 
 	if (event->type == YAML_ALIAS_EVENT)
 		return read_alias(reader, ret_node);
@@ -661,9 +661,9 @@ static int read_node(struct reader *reader, uint32_t line, unsigned depth, struc
 	if (json_collect_new(reader->collector, JSON_COLLECT_NODES, &node.value) < 0)
 		return fail_size(reader);
 	node.value->line = line;
-	r = read_new_node(reader, anchor, depth, &node);
-	if (r < 0)
-		return r;
+	code = read_new_node(reader, anchor, depth, &node);
+	if (code < 0)
+		return code;
 	*ret_node = node;
 	return 0;
 }
@@ -684,22 +684,22 @@ static int check_version(struct reader *reader)
 static int read_document(struct reader *reader, struct json **ret_value)
 {
 	struct json *value;
-	int r;
+	int code;
 
 	map_clear(&reader->anchors);
 	reader->node_count = reader->alias_node_count = 0;
-	r = check_version(reader);
-	if (r < 0)
-		return r;
-	r = next_event(reader);
-	if (r < 0)
-		return r;
-	r = read_value(reader, event_line(reader), 0, &value);
-	if (r < 0)
-		return r;
-	r = next_event(reader);
-	if (r < 0)
-		return r;
+	code = check_version(reader);
+	if (code < 0)
+		return code;
+	code = next_event(reader);
+	if (code < 0)
+		return code;
+	code = read_value(reader, event_line(reader), 0, &value);
+	if (code < 0)
+		return code;
+	code = next_event(reader);
+	if (code < 0)
+		return code;
 	*ret_value = value;
 	return 0;
 }
@@ -738,15 +738,15 @@ int yaml_parse_kubernetes(struct span text, uint32_t first_line, struct arena *a
 		.err = err,
 		.collector = &collector,
 	};
-	int r;
+	int code;
 
 	json_collect_begin(&collector, arena);
-	r = reader_begin(&reader, text);
-	if (r < 0)
-		return r;
-	r = next_event(&reader);
-	if (r < 0)
-		return r;
+	code = reader_begin(&reader, text);
+	if (code < 0)
+		return code;
+	code = next_event(&reader);
+	if (code < 0)
+		return code;
 	if (reader.event.type == YAML_STREAM_END_EVENT)
 		return new_null(&reader, ret_value);
 	return read_document(&reader, ret_value);
@@ -762,11 +762,11 @@ static int read_next_document(struct reader *reader, struct byte_counter *counte
 	size_t start = explicit ? mark_byte(counter, &mark) : counter->bytes;
 	uint32_t line = explicit ? line_of(reader, mark.line) : reader->first_line;
 	struct yaml_document document;
-	int r;
+	int code;
 
-	r = read_document(reader, &document.value);
-	if (r < 0)
-		return r;
+	code = read_document(reader, &document.value);
+	if (code < 0)
+		return code;
 	document.text.data = counter->text.data + start;
 	document.text.length = mark_byte(counter, &reader->event.start_mark) - start;
 	document.line = line;
@@ -788,26 +788,26 @@ int yaml_parse_documents(struct span text, struct arena *arena,
 	};
 	struct byte_counter counter = {.text = text};
 	size_t count = 0;
-	int r;
+	int code;
 
 	json_collect_begin(&collector, arena);
-	r = reader_begin(&reader, text);
-	if (r < 0)
-		return r;
+	code = reader_begin(&reader, text);
+	if (code < 0)
+		return code;
 	for (;;) {
 		struct yaml_document document;
 
-		r = next_event(&reader);
-		if (r < 0)
-			return r;
+		code = next_event(&reader);
+		if (code < 0)
+			return code;
 		if (reader.event.type == YAML_STREAM_END_EVENT)
 			break;
 		if (count == YAML_DOCUMENTS_MAX)
 			return fail_at(&reader, -E2BIG, "more than %d documents in one text",
 				YAML_DOCUMENTS_MAX);
-		r = read_next_document(&reader, &counter, &document);
-		if (r < 0)
-			return r;
+		code = read_next_document(&reader, &counter, &document);
+		if (code < 0)
+			return code;
 		buffer_add(&documents, &document, sizeof(document));
 		count++;
 	}

@@ -75,15 +75,15 @@ static void test_values(void **state)
 		_buffer_ struct buffer out = {0};
 		struct json *value;
 		struct err err = {0};
-		int r = yaml_parse_kubernetes(accepted[i].text, 1, arena, &value, &err);
+		int code = yaml_parse_kubernetes(accepted[i].text, 1, arena, &value, &err);
 
 		if (!accepted[i].json) {
-			if (r != -EINVAL)
-				fail_msg("%.*s: %d", SPAN_ARGS(accepted[i].text), r);
+			if (code != -EINVAL)
+				fail_msg("%.*s: %d", SPAN_ARGS(accepted[i].text), code);
 			assert_int_equal(strncmp(err.message, "line ", 5), 0);
 			continue;
 		}
-		if (r < 0)
+		if (code < 0)
 			fail_msg("%.*s: %s", SPAN_ARGS(accepted[i].text), err.message);
 		json_write(value, &out);
 		assert_string_equal(out.data, accepted[i].json);

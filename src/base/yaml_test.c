@@ -151,11 +151,11 @@ static void test_refused(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct json *value = NULL;
 		struct err err = {0};
-		int r;
+		int code;
 
-		r = yaml_parse(refused[i].text, arena, &value, &err);
-		if (r != -EINVAL)
-			fail_msg("%.*s: %d", SPAN_ARGS(refused[i].text), r);
+		code = yaml_parse(refused[i].text, arena, &value, &err);
+		if (code != -EINVAL)
+			fail_msg("%.*s: %d", SPAN_ARGS(refused[i].text), code);
 		assert_null(value);
 		if (refused[i].message)
 			assert_string_equal(err.message, refused[i].message);

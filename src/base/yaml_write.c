@@ -452,10 +452,10 @@ static int write_string(struct writer *writer, struct span text, size_t indent)
 	struct analysis analysis;
 
 	if (writer->style == YAML_STYLE_KUBERNETES) {
-		int r = check_characters(writer, text);
+		int code = check_characters(writer, text);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (has_next_line(text)) {
 			if (has_document_marker(text))
 				return err_set(writer->err, -EINVAL,
@@ -593,10 +593,11 @@ static int write_key(struct writer *writer, struct span name, size_t indent, boo
 			"a key with the character U+0085 cannot be written as YAML");
 	analysis = analyze(name, writer->style);
 	if (!analysis.multiline && name.length <= SIMPLE_KEY_MAX) {
-		int r = writer->style == YAML_STYLE_KUBERNETES ? check_characters(writer, name) : 0;
+		int code =
+			writer->style == YAML_STYLE_KUBERNETES ? check_characters(writer, name) : 0;
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		put_string(writer, name, &analysis, indent + INDENT, true);
 		put(writer, ":", 1);
 		*ret_simple = true;
@@ -611,11 +612,11 @@ static int write_member(struct writer *writer, const struct json_member *member,
 	unsigned depth)
 {
 	bool simple;
-	int r;
+	int code;
 
-	r = write_key(writer, member->name, indent, &simple);
-	if (r < 0)
-		return r;
+	code = write_key(writer, member->name, indent, &simple);
+	if (code < 0)
+		return code;
 	if (simple)
 		return write_node(writer, member->value, indent, BEHIND_KEY, depth);
 	new_line(writer, indent);
@@ -633,13 +634,13 @@ static int write_mapping(struct writer *writer, const struct json *object, size_
 		members[i] = &object->object.members[i];
 	qsort_r(members, object->object.count, sizeof(*members), compare_members, &writer->style);
 	for (uint32_t i = 0; i < object->object.count; i++) {
-		int r;
+		int code;
 
 		if (i > 0 || first_on_line)
 			new_line(writer, indent);
-		r = write_member(writer, members[i], indent, depth);
-		if (r < 0)
-			return r;
+		code = write_member(writer, members[i], indent, depth);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -648,14 +649,14 @@ static int write_sequence(struct writer *writer, const struct json *array, size_
 	bool first_on_line, unsigned depth)
 {
 	for (uint32_t i = 0; i < array->array.count; i++) {
-		int r;
+		int code;
 
 		if (i > 0 || first_on_line)
 			new_line(writer, indent);
 		put_text(writer, "- ");
-		r = write_node(writer, array->array.items[i], indent, BEHIND_INDICATOR, depth);
-		if (r < 0)
-			return r;
+		code = write_node(writer, array->array.items[i], indent, BEHIND_INDICATOR, depth);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -698,11 +699,11 @@ static int write_node(struct writer *writer, const struct json *value, size_t in
 int yaml_write(const struct json *value, enum yaml_style style, struct buffer *out, struct err *err)
 {
 	struct writer writer = {.out = out, .err = err, .style = style, .line_start = true};
-	int r;
+	int code;
 
-	r = write_node(&writer, value, 0, AT_ROOT, 0);
-	if (r < 0)
-		return r;
+	code = write_node(&writer, value, 0, AT_ROOT, 0);
+	if (code < 0)
+		return code;
 	if (!writer.line_start)
 		put_line_break(&writer, "\n", 1);
 	if (buffer_failed(out))

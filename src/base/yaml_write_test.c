@@ -74,13 +74,13 @@ static void check(const struct json *value, enum yaml_style style, const char *e
 {
 	_buffer_ struct buffer out = {0};
 	struct err err;
-	int r = yaml_write(value, style, &out, &err);
+	int code = yaml_write(value, style, &out, &err);
 
 	if (!expected) {
-		assert_int_equal(r, -EINVAL);
+		assert_int_equal(code, -EINVAL);
 		return;
 	}
-	if (r < 0)
+	if (code < 0)
 		fail_msg("%s: %s", json, err.message);
 	assert_string_equal(out.data, expected);
 }

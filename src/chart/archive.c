@@ -42,15 +42,15 @@ static int inflate_all(struct span bytes, struct buffer *out, struct err *err)
 	stream.avail_in = (unsigned)bytes.length;
 	for (;;) {
 		char *room = buffer_reserve(out, INFLATE_STEP);
-		int status, r;
+		int status, code;
 
 		stream.next_out = (unsigned char *)room;
 		stream.avail_out = INFLATE_STEP;
 		status = inflate(&stream, Z_NO_FLUSH);
 		out->length += INFLATE_STEP - stream.avail_out;
-		r = check_inflated(out->length, bytes.length - stream.avail_in, err);
-		if (r < 0)
-			return r;
+		code = check_inflated(out->length, bytes.length - stream.avail_in, err);
+		if (code < 0)
+			return code;
 		if (status == Z_STREAM_END) {
 			/* Several gzip members behind each other are one text. */
 			if (stream.avail_in == 0)
@@ -272,11 +272,11 @@ static int entry_path(struct reader *reader, struct span name, struct span *ret_
 static int add_file(struct reader *reader, struct span name, struct span content)
 {
 	struct span path;
-	int r;
+	int code;
 
-	r = entry_path(reader, name, &path);
-	if (r < 0)
-		return r;
+	code = entry_path(reader, name, &path);
+	if (code < 0)
+		return code;
 	return archive_list_add(reader->list, path, content, reader->err);
 }
 
@@ -296,11 +296,11 @@ static int read_entry(struct reader *reader)
 {
 	struct entry entry;
 	struct span content;
-	int r;
+	int code;
 
-	r = read_header(reader, &entry);
-	if (r < 0)
-		return r;
+	code = read_header(reader, &entry);
+	if (code < 0)
+		return code;
 	if (!strchr("xgLK", entry.type) || entry.type == '\0') {
 		if (reader->has_pax_size)
 			entry.size = reader->pax_size;
@@ -309,9 +309,9 @@ static int read_entry(struct reader *reader)
 		reader->has_pax_size = false;
 		reader->long_name = SPAN_NONE;
 	}
-	r = take_content(reader, entry.size, &content);
-	if (r < 0)
-		return r;
+	code = take_content(reader, entry.size, &content);
+	if (code < 0)
+		return code;
 	switch (entry.type) {
 	case 'x': return read_pax(reader, content);
 	case 'L': reader->long_name = field(content.data, 0, content.length); return 0;
@@ -334,19 +334,19 @@ int archive_read_tgz(struct span bytes, struct arena *arena, struct chart_file_l
 	_buffer_ struct buffer tar = {0};
 	_archive_list_ struct archive_list list = {.arena = arena};
 	struct reader reader = {.arena = arena, .err = err, .list = &list};
-	int r;
+	int code;
 
 	if (bytes.length > ARCHIVE_BYTES_MAX)
 		return err_set(err, -E2BIG, "the archive is larger than %d bytes",
 			ARCHIVE_BYTES_MAX);
-	r = inflate_all(bytes, &tar, err);
-	if (r < 0)
-		return r;
+	code = inflate_all(bytes, &tar, err);
+	if (code < 0)
+		return code;
 	reader.rest = buffer_span(&tar);
 	while (reader.rest.length >= BLOCK && !is_zero(reader.rest.data)) {
-		r = read_entry(&reader);
-		if (r < 0)
-			return r;
+		code = read_entry(&reader);
+		if (code < 0)
+			return code;
 	}
 	if (reader.rest.length > 0 && reader.rest.length < BLOCK)
 		return err_set(err, -EINVAL, "the tar file ends inside a header");

@@ -33,11 +33,11 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 static int add_file(struct walk *walk, const char *path, struct span relative)
 {
 	_buffer_ struct buffer data = {0};
-	int r;
+	int code;
 
-	r = file_read(path, ARCHIVE_FILE_BYTES_MAX, &data, walk->err);
-	if (r < 0)
-		return r;
+	code = file_read(path, ARCHIVE_FILE_BYTES_MAX, &data, walk->err);
+	if (code < 0)
+		return code;
 	return archive_list_add(walk->list, relative, buffer_span(&data), walk->err);
 }
 
@@ -65,7 +65,7 @@ static int walk_entry(struct walk *walk, const char *folder, struct span prefix,
 static int walk_folder(struct walk *walk, const char *path, struct span prefix, unsigned depth)
 {
 	struct dirent **entries = NULL;
-	int count, r = 0;
+	int count, code = 0;
 
 	if (depth > ARCHIVE_FOLDER_DEPTH_MAX)
 		return err_set(walk->err, -E2BIG, "%s: folders nested too deeply (limit %d)", path,
@@ -74,28 +74,28 @@ static int walk_folder(struct walk *walk, const char *path, struct span prefix, 
 	if (count < 0)
 		return err_errno(walk->err, "read folder %s", path);
 	for (int i = 0; i < count; i++) {
-		if (r == 0)
-			r = walk_entry(walk, path, prefix, entries[i]->d_name, depth);
+		if (code == 0)
+			code = walk_entry(walk, path, prefix, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);
-	return r;
+	return code;
 }
 
 static int read_rules(struct walk *walk, const char *folder)
 {
 	struct span path = arena_format(walk->arena, "%s/.helmignore", folder);
 	_buffer_ struct buffer text = {0};
-	int r;
+	int code;
 
 	if (access(path.data, F_OK) == 0) {
-		r = file_read(path.data, IGNORE_BYTES_MAX, &text, walk->err);
-		if (r < 0)
-			return r;
+		code = file_read(path.data, IGNORE_BYTES_MAX, &text, walk->err);
+		if (code < 0)
+			return code;
 	}
-	r = ignore_parse(arena_copy_span(walk->arena, buffer_span(&text)), walk->arena,
+	code = ignore_parse(arena_copy_span(walk->arena, buffer_span(&text)), walk->arena,
 		&walk->rules, walk->err);
-	return r < 0 ? err_prefix(walk->err, r, "%s", path.data) : 0;
+	return code < 0 ? err_prefix(walk->err, code, "%s", path.data) : 0;
 }
 
 int archive_read_folder(const char *path, struct arena *arena, struct chart_file_list *ret_files,
@@ -103,14 +103,14 @@ int archive_read_folder(const char *path, struct arena *arena, struct chart_file
 {
 	_archive_list_ struct archive_list list = {.arena = arena};
 	struct walk walk = {.arena = arena, .list = &list, .err = err};
-	int r;
+	int code;
 
-	r = read_rules(&walk, path);
-	if (r < 0)
-		return r;
-	r = walk_folder(&walk, path, SPAN(""), 0);
-	if (r < 0)
-		return r;
+	code = read_rules(&walk, path);
+	if (code < 0)
+		return code;
+	code = walk_folder(&walk, path, SPAN(""), 0);
+	if (code < 0)
+		return code;
 	*ret_files = archive_list_end(&list);
 	return 0;
 }
@@ -120,14 +120,14 @@ int archive_load(const char *path, struct arena *arena, struct chart_file_list *
 {
 	_buffer_ struct buffer bytes = {0};
 	struct stat status;
-	int r;
+	int code;
 
 	if (stat(path, &status) < 0)
 		return err_errno(err, "open chart %s", path);
 	if (S_ISDIR(status.st_mode))
 		return archive_read_folder(path, arena, ret_files, err);
-	r = file_read(path, ARCHIVE_BYTES_MAX, &bytes, err);
-	if (r < 0)
-		return r;
+	code = file_read(path, ARCHIVE_BYTES_MAX, &bytes, err);
+	if (code < 0)
+		return code;
 	return archive_read_tgz(buffer_span(&bytes), arena, ret_files, err);
 }

@@ -57,19 +57,19 @@ static int match_class(struct span *pattern, struct span character, bool *ret_ma
 		*pattern = rest_of(*pattern, 1);
 	for (size_t ranges = 0;; ranges++) {
 		struct span low, high;
-		int r;
+		int code;
 
 		if (pattern->length > 0 && pattern->data[0] == ']' && ranges > 0)
 			break;
-		r = class_character(pattern, &low);
-		if (r < 0)
-			return r;
+		code = class_character(pattern, &low);
+		if (code < 0)
+			return code;
 		high = low;
 		if (pattern->data[0] == '-') {
 			*pattern = rest_of(*pattern, 1);
-			r = class_character(pattern, &high);
-			if (r < 0)
-				return r;
+			code = class_character(pattern, &high);
+			if (code < 0)
+				return code;
 		}
 		matches |= character.length > 0 && span_compare(low, character) <= 0 &&
 			   span_compare(character, high) <= 0;
@@ -85,14 +85,14 @@ static int match_element(struct span *pattern, struct span *text, bool *matches)
 {
 	struct span character = {text->data, text->length > 0 ? character_length(*text) : 0};
 	bool same;
-	int r;
+	int code;
 
 	switch (pattern->data[0]) {
 	case '[':
 		*pattern = rest_of(*pattern, 1);
-		r = match_class(pattern, character, &same);
-		if (r < 0)
-			return r;
+		code = match_class(pattern, character, &same);
+		if (code < 0)
+			return code;
 		*matches &= same;
 		break;
 	case '?':
@@ -120,15 +120,15 @@ static int check_pattern(struct span pattern)
 	while (pattern.length > 0) {
 		struct span nothing = SPAN("");
 		bool matches = false;
-		int r;
+		int code;
 
 		if (pattern.data[0] == '*') {
 			pattern = rest_of(pattern, 1);
 			continue;
 		}
-		r = match_element(&pattern, &nothing, &matches);
-		if (r < 0)
-			return r;
+		code = match_element(&pattern, &nothing, &matches);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -149,10 +149,10 @@ int ignore_match_pattern(struct span pattern, struct span text, bool *ret_matche
 			continue;
 		}
 		if (pattern.length > 0) {
-			int r = match_element(&pattern, &text, &matches);
+			int code = match_element(&pattern, &text, &matches);
 
-			if (r < 0)
-				return r;
+			if (code < 0)
+				return code;
 		} else if (text.length == 0) {
 			*ret_matches = true;
 			return 0;
@@ -216,7 +216,7 @@ int ignore_parse(struct span text, struct arena *arena, struct ignore_rules **re
 	struct ignore_rules *ignore = arena_allocate(arena, sizeof(*ignore));
 	struct span line, rest = text;
 	size_t lines = 2, number = 0;
-	int r;
+	int code;
 
 	if (span_starts_with(rest, SPAN("\xef\xbb\xbf")))
 		rest = rest_of(rest, 3);
@@ -234,14 +234,14 @@ int ignore_parse(struct span text, struct arena *arena, struct ignore_rules **re
 		line = trim_space(line);
 		if (line.length == 0 || line.data[0] == '#')
 			continue;
-		r = parse_rule(line, &ignore->rules[ignore->count], err);
-		if (r < 0)
-			return err_prefix(err, r, "line %zu", number);
+		code = parse_rule(line, &ignore->rules[ignore->count], err);
+		if (code < 0)
+			return err_prefix(err, code, "line %zu", number);
 		ignore->count++;
 	}
-	r = parse_rule(SPAN("templates/.?*"), &ignore->rules[ignore->count++], err);
-	if (r < 0)
-		return r;
+	code = parse_rule(SPAN("templates/.?*"), &ignore->rules[ignore->count++], err);
+	if (code < 0)
+		return code;
 	*ret_rules = ignore;
 	return 0;
 }

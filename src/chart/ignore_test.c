@@ -54,11 +54,11 @@ static void test_patterns(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(patterns); i++) {
 		bool matches = false;
-		int r = ignore_match_pattern(span_of(patterns[i].pattern),
+		int code = ignore_match_pattern(span_of(patterns[i].pattern),
 			span_of(patterns[i].text), &matches);
 
-		if ((r < 0 ? r : matches) != patterns[i].result)
-			fail_msg("%s on %s: %d %d", patterns[i].pattern, patterns[i].text, r,
+		if ((code < 0 ? code : matches) != patterns[i].result)
+			fail_msg("%s on %s: %d %d", patterns[i].pattern, patterns[i].text, code,
 				matches);
 	}
 }

@@ -300,10 +300,10 @@ static int check_string(struct application *a)
 
 	check_size(a, "minLength", "maxLength", count_characters(a->value->text));
 	if (pattern.data) {
-		int r = matches(a, pattern, a->value->text, &found);
+		int code = matches(a, pattern, a->value->text, &found);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	if (!found)
 		problem(a, "'%.*s' does not match pattern '%.*s'", SPAN_ARGS(a->value->text),
@@ -321,11 +321,11 @@ static int apply_inside(struct application *a, const struct json *schema, const 
 	const struct place *place, size_t index)
 {
 	bool valid;
-	int r;
+	int code;
 
-	r = apply(a, schema, value, place, NULL, a->out, a->indent, &valid);
-	if (r < 0)
-		return r;
+	code = apply(a, schema, value, place, NULL, a->out, a->indent, &valid);
+	if (code < 0)
+		return code;
 	a->valid &= valid;
 	if (a->evaluated)
 		a->evaluated->seen[index] = true;
@@ -341,13 +341,13 @@ static int apply_to_items(struct application *a, const struct json *schemas, siz
 	for (size_t i = from; i < json_count(a->value); i++) {
 		const struct json *schema = list ? json_item(schemas, i) : schemas;
 		struct place place = {a->place, SPAN_NONE, i};
-		int r;
+		int code;
 
 		if (!schema)
 			break;
-		r = apply_inside(a, schema, json_item(a->value, i), &place, i);
-		if (r < 0)
-			return r;
+		code = apply_inside(a, schema, json_item(a->value, i), &place, i);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -359,18 +359,18 @@ static int check_items(struct application *a)
 	const struct json *prefix = KEYWORD_SINCE(a, "prefixItems", DRAFT_2020);
 	const struct json *others = keyword(a, "additionalItems", DRAFT_4, DRAFT_2019);
 	size_t first = 0, count = json_count(a->value);
-	int r = 0;
+	int code = 0;
 
 	if (!latest && json_is(items, JSON_ARRAY)) {
 		prefix = items;
 		items = others;
 	}
 	if (prefix) {
-		r = apply_to_items(a, prefix, 0);
+		code = apply_to_items(a, prefix, 0);
 		first = json_count(prefix);
 	}
-	if (r < 0 || !items)
-		return r;
+	if (code < 0 || !items)
+		return code;
 	if (!latest && prefix && items->type == JSON_FALSE && first < count) {
 		problem(a, "last %zu additionalItem(s) not allowed", count - first);
 		return 0;
@@ -391,11 +391,11 @@ static int check_contains(struct application *a)
 	for (size_t i = 0; i < json_count(a->value); i++) {
 		struct place place = {a->place, SPAN_NONE, i};
 		bool valid;
-		int r = apply(a, contains, json_item(a->value, i), &place, NULL, &inner,
+		int code = apply(a, contains, json_item(a->value, i), &place, NULL, &inner,
 			a->indent + 1, &valid);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		found += valid;
 		if (valid && a->evaluated && a->context->draft == DRAFT_2020)
 			a->evaluated->seen[i] = true;
@@ -437,14 +437,14 @@ static int check_unique(struct application *a)
 
 static int check_array(struct application *a)
 {
-	int r;
+	int code;
 
 	check_size(a, "minItems", "maxItems", json_count(a->value));
-	r = check_unique(a);
-	if (r < 0)
-		return r;
-	r = check_items(a);
-	return r < 0 ? r : check_contains(a);
+	code = check_unique(a);
+	if (code < 0)
+		return code;
+	code = check_items(a);
+	return code < 0 ? code : check_contains(a);
 }
 
 /* Objects */
@@ -477,7 +477,7 @@ static int check_dependencies(struct application *a, const struct json *dependen
 	for (uint32_t i = 0; i < json_count(dependencies); i++) {
 		const struct json_member *member = &dependencies->object.members[i];
 		bool valid;
-		int r;
+		int code;
 
 		if (!json_get_span(a->value, member->name))
 			continue;
@@ -485,9 +485,9 @@ static int check_dependencies(struct application *a, const struct json *dependen
 			check_required(a, member->value, member->name);
 			continue;
 		}
-		r = apply_in_place(a, member->value, a->out, a->indent, &valid);
-		if (r < 0)
-			return r;
+		code = apply_in_place(a, member->value, a->out, a->indent, &valid);
+		if (code < 0)
+			return code;
 		a->valid &= valid;
 	}
 	return 0;
@@ -501,21 +501,21 @@ static int check_member(struct application *a, uint32_t index, const struct plac
 	const struct json *schema = json_get_span(KEYWORD(a, "properties"), member->name);
 	const struct json *by_pattern = KEYWORD(a, "patternProperties");
 	bool known = schema != NULL, found;
-	int r = 0;
+	int code = 0;
 
 	if (schema)
-		r = apply_inside(a, schema, member->value, place, index);
-	for (uint32_t i = 0; r == 0 && i < json_count(by_pattern); i++) {
+		code = apply_inside(a, schema, member->value, place, index);
+	for (uint32_t i = 0; code == 0 && i < json_count(by_pattern); i++) {
 		const struct json_member *row = &by_pattern->object.members[i];
 
-		r = matches(a, row->name, member->name, &found);
-		if (r < 0 || !found)
+		code = matches(a, row->name, member->name, &found);
+		if (code < 0 || !found)
 			continue;
 		known = true;
-		r = apply_inside(a, row->value, member->value, place, index);
+		code = apply_inside(a, row->value, member->value, place, index);
 	}
 	*ret_known = known;
-	return r;
+	return code;
 }
 
 static int check_members(struct application *a)
@@ -528,11 +528,11 @@ static int check_members(struct application *a)
 		const struct json_member *member = &a->value->object.members[i];
 		struct place place = {a->place, member->name, 0};
 		bool known;
-		int r;
+		int code;
 
-		r = check_member(a, i, &place, &known);
-		if (r < 0)
-			return r;
+		code = check_member(a, i, &place, &known);
+		if (code < 0)
+			return code;
 		if (known || !others)
 			continue;
 		if (others->type == JSON_FALSE) {
@@ -541,9 +541,9 @@ static int check_members(struct application *a)
 			add_names(&unknown, &member->name, 1);
 			continue;
 		}
-		r = apply_inside(a, others, member->value, &place, i);
-		if (r < 0)
-			return r;
+		code = apply_inside(a, others, member->value, &place, i);
+		if (code < 0)
+			return code;
 	}
 	if (count > 0)
 		problem(a, "additional properties %s not allowed", unknown.data);
@@ -559,10 +559,10 @@ static int check_names(struct application *a)
 		struct json value = {.type = JSON_STRING, .text = name};
 		_buffer_ struct buffer inner = {0};
 		bool valid;
-		int r = apply(a, names, &value, NULL, NULL, &inner, a->indent + 1, &valid);
+		int code = apply(a, names, &value, NULL, NULL, &inner, a->indent + 1, &valid);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (valid)
 			continue;
 		begin_problem(a, NULL);
@@ -574,18 +574,18 @@ static int check_names(struct application *a)
 
 static int check_object(struct application *a)
 {
-	int r;
+	int code;
 
 	check_size(a, "minProperties", "maxProperties", json_count(a->value));
 	check_required(a, KEYWORD(a, "required"), SPAN_NONE);
-	r = check_dependencies(a, KEYWORD(a, "dependencies"));
-	if (r == 0)
-		r = check_dependencies(a, KEYWORD_SINCE(a, "dependentRequired", DRAFT_2019));
-	if (r == 0)
-		r = check_dependencies(a, KEYWORD_SINCE(a, "dependentSchemas", DRAFT_2019));
-	if (r == 0)
-		r = check_members(a);
-	return r < 0 ? r : check_names(a);
+	code = check_dependencies(a, KEYWORD(a, "dependencies"));
+	if (code == 0)
+		code = check_dependencies(a, KEYWORD_SINCE(a, "dependentRequired", DRAFT_2019));
+	if (code == 0)
+		code = check_dependencies(a, KEYWORD_SINCE(a, "dependentSchemas", DRAFT_2019));
+	if (code == 0)
+		code = check_members(a);
+	return code < 0 ? code : check_names(a);
 }
 
 /* Schemas for the same value */
@@ -595,16 +595,16 @@ static int apply_in_place(struct application *a, const struct json *schema, stru
 {
 	struct evaluated evaluated = {0};
 	_free_ bool *seen = NULL;
-	int r;
+	int code;
 
 	if (a->evaluated) {
 		evaluated.count = a->evaluated->count;
 		evaluated.seen = seen = memory_allocate(evaluated.count + 1);
 	}
-	r = apply(a, schema, a->value, a->place, a->evaluated ? &evaluated : NULL, out, indent,
+	code = apply(a, schema, a->value, a->place, a->evaluated ? &evaluated : NULL, out, indent,
 		ret_valid);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	for (size_t i = 0; *ret_valid && i < evaluated.count; i++)
 		a->evaluated->seen[i] |= seen[i];
 	return 0;
@@ -619,10 +619,10 @@ static int apply_list(struct application *a, const struct json *schemas, struct 
 	for (size_t i = 0; i < json_count(schemas); i++) {
 		_buffer_ struct buffer inner = {0};
 		bool valid;
-		int r = apply_in_place(a, json_item(schemas, i), &inner, a->indent + 1, &valid);
+		int code = apply_in_place(a, json_item(schemas, i), &inner, a->indent + 1, &valid);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (!valid)
 			buffer_add_span(problems, buffer_span(&inner));
 		else
@@ -641,13 +641,13 @@ static int check_combinations(struct application *a)
 		const struct json *schemas = KEYWORD(a, names[i]);
 		_buffer_ struct buffer problems = {0}, which = {0};
 		size_t count;
-		int r;
+		int code;
 
 		if (!schemas)
 			continue;
-		r = apply_list(a, schemas, &problems, &count, &which);
-		if (r < 0)
-			return r;
+		code = apply_list(a, schemas, &problems, &count, &which);
+		if (code < 0)
+			return code;
 		if (i == 2 && count > 1) {
 			problem(a, "'oneOf' failed, subschemas %s matched", which.data);
 			continue;
@@ -665,19 +665,19 @@ static int check_condition(struct application *a)
 	const struct json *condition = KEYWORD_SINCE(a, "if", DRAFT_7), *branch;
 	_buffer_ struct buffer ignored = {0};
 	bool valid;
-	int r;
+	int code;
 
 	if (!condition)
 		return 0;
-	r = apply_in_place(a, condition, &ignored, 0, &valid);
-	if (r < 0)
-		return r;
+	code = apply_in_place(a, condition, &ignored, 0, &valid);
+	if (code < 0)
+		return code;
 	branch = KEYWORD(a, valid ? "then" : "else");
 	if (!branch)
 		return 0;
-	r = apply_in_place(a, branch, a->out, a->indent, &valid);
-	a->valid &= r < 0 || valid;
-	return r;
+	code = apply_in_place(a, branch, a->out, a->indent, &valid);
+	a->valid &= code < 0 || valid;
+	return code;
 }
 
 static int check_reference(struct application *a, const char *name)
@@ -685,16 +685,16 @@ static int check_reference(struct application *a, const char *name)
 	struct span reference = json_get_text(a->schema, name);
 	const struct json *target;
 	bool valid;
-	int r;
+	int code;
 
 	if (!reference.data)
 		return 0;
-	r = schema_resolve(a->context, a->resource, reference, &target, a->context->err);
-	if (r < 0)
-		return r;
-	r = apply_in_place(a, target, a->out, a->indent, &valid);
-	a->valid &= r < 0 || valid;
-	return r;
+	code = schema_resolve(a->context, a->resource, reference, &target, a->context->err);
+	if (code < 0)
+		return code;
+	code = apply_in_place(a, target, a->out, a->indent, &valid);
+	a->valid &= code < 0 || valid;
+	return code;
 }
 
 static int check_same_value(struct application *a)
@@ -702,21 +702,21 @@ static int check_same_value(struct application *a)
 	const struct json *negated = KEYWORD(a, "not");
 	_buffer_ struct buffer ignored = {0};
 	bool valid = false;
-	int r;
+	int code;
 
-	r = check_reference(a, "$ref");
-	if (r == 0 && a->context->draft == DRAFT_2019)
-		r = check_reference(a, "$recursiveRef");
-	if (r == 0 && a->context->draft == DRAFT_2020)
-		r = check_reference(a, "$dynamicRef");
-	if (r == 0 && negated)
-		r = apply(a, negated, a->value, a->place, NULL, &ignored, 0, &valid);
-	if (r < 0)
-		return r;
+	code = check_reference(a, "$ref");
+	if (code == 0 && a->context->draft == DRAFT_2019)
+		code = check_reference(a, "$recursiveRef");
+	if (code == 0 && a->context->draft == DRAFT_2020)
+		code = check_reference(a, "$dynamicRef");
+	if (code == 0 && negated)
+		code = apply(a, negated, a->value, a->place, NULL, &ignored, 0, &valid);
+	if (code < 0)
+		return code;
 	if (negated && valid)
 		problem(a, "'not' failed");
-	r = check_combinations(a);
-	return r < 0 ? r : check_condition(a);
+	code = check_combinations(a);
+	return code < 0 ? code : check_condition(a);
 }
 
 static int check_unevaluated(struct application *a)
@@ -729,17 +729,17 @@ static int check_unevaluated(struct application *a)
 		return 0;
 	for (size_t i = 0; i < a->evaluated->count; i++) {
 		struct place place = {a->place, SPAN_NONE, i};
-		int r;
+		int code;
 
 		if (a->evaluated->seen[i])
 			continue;
 		if (object)
 			place.name = a->value->object.members[i].name;
-		r = apply_inside(a, schema,
+		code = apply_inside(a, schema,
 			object ? a->value->object.members[i].value : json_item(a->value, i), &place,
 			i);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -760,21 +760,21 @@ static int check_by_type(struct application *a)
 static int check_beside_reference(struct application *a)
 {
 	const struct json *constant = KEYWORD_SINCE(a, "const", DRAFT_6);
-	int r;
+	int code;
 
 	if (constant && !json_equal(constant, a->value))
 		problem(a, "'const' failed");
-	r = a->value->type == JSON_ARRAY    ? check_contains(a)
-	    : a->value->type == JSON_OBJECT ? check_names(a)
-					    : 0;
-	if (r == 0)
-		r = check_condition(a);
-	return r < 0 ? r : check_reference(a, "$ref");
+	code = a->value->type == JSON_ARRAY    ? check_contains(a)
+	       : a->value->type == JSON_OBJECT ? check_names(a)
+					       : 0;
+	if (code == 0)
+		code = check_condition(a);
+	return code < 0 ? code : check_reference(a, "$ref");
 }
 
 static int check_all(struct application *a)
 {
-	int r;
+	int code;
 
 	if (a->schema->type == JSON_FALSE)
 		problem(a, "false schema");
@@ -784,10 +784,10 @@ static int check_all(struct application *a)
 		return check_beside_reference(a);
 	check_type(a);
 	check_constants(a);
-	r = check_by_type(a);
-	if (r == 0)
-		r = check_same_value(a);
-	return r < 0 ? r : check_unevaluated(a);
+	code = check_by_type(a);
+	if (code == 0)
+		code = check_same_value(a);
+	return code < 0 ? code : check_unevaluated(a);
 }
 
 static int apply(const struct application *outer, const struct json *schema,
@@ -809,7 +809,7 @@ static int apply(const struct application *outer, const struct json *schema,
 		.depth = outer->depth + 1,
 		.valid = true,
 	};
-	int r;
+	int code;
 
 	if (a.depth > SCHEMA_DEPTH_MAX)
 		return err_set(context->err, -E2BIG, "schemas are nested too deeply (limit %d)",
@@ -822,9 +822,9 @@ static int apply(const struct application *outer, const struct json *schema,
 		own.seen = seen = memory_allocate(own.count + 1);
 		a.evaluated = &own;
 	}
-	r = check_all(&a);
-	if (r < 0)
-		return r;
+	code = check_all(&a);
+	if (code < 0)
+		return code;
 	*ret_valid = a.valid;
 	return 0;
 }
@@ -842,17 +842,17 @@ int schema_validate(const struct json *schema, const struct json *value,
 	};
 	struct application outer = {.context = &context, .resource = schema};
 	bool valid = true;
-	int r;
+	int code;
 
-	r = schema_find_draft(schema, &context.draft, err);
-	if (r < 0)
-		return r;
-	r = schema_check(&context);
-	if (r < 0)
-		return r;
-	r = apply(&outer, schema, value, NULL, NULL, &out, 0, &valid);
-	if (r < 0)
-		return r;
+	code = schema_find_draft(schema, &context.draft, err);
+	if (code < 0)
+		return code;
+	code = schema_check(&context);
+	if (code < 0)
+		return code;
+	code = apply(&outer, schema, value, NULL, NULL, &out, 0, &valid);
+	if (code < 0)
+		return code;
 	buffer_add_span(problems, buffer_span(&out));
 	*ret_valid = valid;
 	return 0;

@@ -243,13 +243,13 @@ static int check_schemas(struct schema_context *context, const struct json *valu
 		return fail_keyword(context, position, "want a list of schemas");
 	for (size_t i = 0; i < json_count(value); i++) {
 		struct position inner = {position, SPAN_NONE};
-		int r;
+		int code;
 
 		snprintf(number, sizeof(number), "%zu", i);
 		inner.name = span_of(number);
-		r = check_schema(context, json_item(value, i), resource, &inner, depth);
-		if (r < 0)
-			return r;
+		code = check_schema(context, json_item(value, i), resource, &inner, depth);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -263,21 +263,21 @@ static int check_map(struct schema_context *context, const struct json *value,
 	for (uint32_t i = 0; i < value->object.count; i++) {
 		const struct json_member *member = &value->object.members[i];
 		struct position inner = {position, member->name};
-		int r = 0;
+		int code = 0;
 
 		if (type == IS_PATTERN_MAP)
-			r = check_pattern(context, member->name, &inner);
-		if (r < 0)
-			return r;
+			code = check_pattern(context, member->name, &inner);
+		if (code < 0)
+			return code;
 		if (type == IS_NAME_LISTS ||
 			(type == IS_DEPENDENCIES && member->value->type == JSON_ARRAY)) {
 			if (!are_names(member->value, context->draft))
 				return fail_keyword(context, &inner, "want a list of names");
 			continue;
 		}
-		r = check_schema(context, member->value, resource, &inner, depth);
-		if (r < 0)
-			return r;
+		code = check_schema(context, member->value, resource, &inner, depth);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -372,13 +372,13 @@ static int check_schema(struct schema_context *context, const struct json *schem
 		const struct keyword *keyword = &keywords[i];
 		const struct json *value = json_get(schema, keyword->name);
 		struct position inner = {position, span_of(keyword->name)};
-		int r;
+		int code;
 
 		if (!value || context->draft < keyword->first || context->draft > keyword->last)
 			continue;
-		r = check_keyword(context, keyword->type, value, resource, &inner, depth + 1);
-		if (r < 0)
-			return r;
+		code = check_keyword(context, keyword->type, value, resource, &inner, depth + 1);
+		if (code < 0)
+			return code;
 	}
 	reference = json_get_text(schema, "$ref");
 	if (!reference.data)

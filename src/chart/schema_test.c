@@ -112,18 +112,18 @@ static void test_schemas(void **state)
 		struct json *schema, *value;
 		struct err err = {0};
 		bool valid = false;
-		int r;
+		int code;
 
 		assert_int_equal(json_parse(span_of(cases[i].schema), arena, &schema, NULL), 0);
 		assert_int_equal(json_parse(span_of(cases[i].value), arena, &value, NULL), 0);
-		r = schema_validate(schema, value, &patterns, arena, &valid, &problems, &err);
+		code = schema_validate(schema, value, &patterns, arena, &valid, &problems, &err);
 		if (!cases[i].problems) {
-			if (r >= 0)
+			if (code >= 0)
 				fail_msg("%s was accepted", cases[i].schema);
 			assert_int_not_equal(err.message[0], 0);
 			continue;
 		}
-		if (r < 0)
+		if (code < 0)
 			fail_msg("%s: %s", cases[i].schema, err.message);
 		assert_string_equal(problems.data ? problems.data : "", cases[i].problems);
 		assert_int_equal(valid, cases[i].problems[0] == '\0');

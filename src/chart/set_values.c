@@ -136,17 +136,17 @@ static struct json *typed_value(struct setter *setter, struct span text)
 static int make_value(struct setter *setter, struct span text, struct json **ret_value)
 {
 	struct span content;
-	int r;
+	int code;
 
 	if (setter->kind == SET_TYPED) {
 		*ret_value = typed_value(setter, text);
 		return 0;
 	}
 	if (setter->kind == SET_FILE) {
-		r = setter->files->read(setter->files->context, text, setter->arena, &content,
+		code = setter->files->read(setter->files->context, text, setter->arena, &content,
 			setter->err);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		text = content;
 	}
 	*ret_value = json_new_string(setter->arena, text);
@@ -255,16 +255,16 @@ static int read_json(struct setter *setter, struct json **ret_value)
 {
 	struct span text;
 	struct json *value;
-	int r;
+	int code;
 
 	if (skip_empty(setter)) {
 		*ret_value = json_new_null(setter->arena);
 		return 0;
 	}
 	text = (struct span){setter->rest.data, json_length(setter->rest)};
-	r = json_parse(arena_copy_span(setter->arena, text), setter->arena, &value, setter->err);
-	if (r < 0)
-		return r;
+	code = json_parse(arena_copy_span(setter->arena, text), setter->arena, &value, setter->err);
+	if (code < 0)
+		return code;
 	setter->rest.data += text.length;
 	setter->rest.length -= text.length;
 	skip_empty(setter);
@@ -347,31 +347,31 @@ static int set_item_of_item(struct setter *setter, struct json *list, size_t ind
 {
 	struct json *old = (struct json *)json_item(list, index), *inner;
 	size_t next;
-	int r;
+	int code;
 
-	r = read_index(setter, &next);
-	if (r != 0)
-		return r;
+	code = read_index(setter, &next);
+	if (code != 0)
+		return code;
 	if (old && old->type != JSON_NULL && old->type != JSON_ARRAY)
 		return fail_type(setter, old, "a list");
 	inner = json_is(old, JSON_ARRAY) ? old : json_new_array(setter->arena);
-	r = set_item(setter, inner, next, nesting);
-	return r != 0 ? r : put_item(setter, list, index, inner);
+	code = set_item(setter, inner, next, nesting);
+	return code != 0 ? code : put_item(setter, list, index, inner);
 }
 
 static int set_member_of_item(struct setter *setter, struct json *list, size_t index,
 	unsigned nesting)
 {
 	struct json *inner = (struct json *)json_item(list, index);
-	int r;
+	int code;
 
 	if (!json_is(inner, JSON_OBJECT)) {
 		inner = json_new_object(setter->arena);
 		if (index < list->array.count)
 			list->array.items[index] = inner;
 	}
-	r = set_key(setter, inner, nesting);
-	return r != 0 ? r : put_item(setter, list, index, inner);
+	code = set_key(setter, inner, nesting);
+	return code != 0 ? code : put_item(setter, list, index, inner);
 }
 
 /* Sets the element after "name[index]". */
@@ -400,25 +400,25 @@ static int set_list(struct setter *setter, struct json *object, struct span name
 {
 	struct json *list = member_of(object, name);
 	size_t index;
-	int r;
+	int code;
 
-	r = read_index(setter, &index);
-	if (r != 0)
-		return r;
+	code = read_index(setter, &index);
+	if (code != 0)
+		return code;
 	if (list && list->type != JSON_ARRAY)
 		return fail_type(setter, list, "a list");
 	if (!list)
 		list = json_new_array(setter->arena);
-	r = set_item(setter, list, index, nesting);
+	code = set_item(setter, list, index, nesting);
 	set_member(setter, object, name, list);
-	return r;
+	return code;
 }
 
 static int set_nested(struct setter *setter, struct json *object, struct span name,
 	unsigned nesting)
 {
 	struct json *inner = member_of(object, name);
-	int r;
+	int code;
 
 	if (nesting + 1 > SET_NESTING_MAX)
 		return err_set(setter->err, -E2BIG,
@@ -429,13 +429,13 @@ static int set_nested(struct setter *setter, struct json *object, struct span na
 		return fail_type(setter, inner, "a map");
 	if (!inner)
 		inner = json_new_object(setter->arena);
-	r = set_key(setter, inner, nesting + 1);
-	if (r == 0 && json_count(inner) == 0)
+	code = set_key(setter, inner, nesting + 1);
+	if (code == 0 && json_count(inner) == 0)
 		return err_set(setter->err, -EINVAL, "key map \"%.*s\" has no value",
 			SPAN_ARGS(name));
 	if (json_count(inner) > 0)
 		set_member(setter, object, name, inner);
-	return r;
+	return code;
 }
 
 /* name=value, name[0]=value or name.name=value; SET_END if the argument ended before. */
@@ -443,7 +443,7 @@ static int set_key(struct setter *setter, struct json *object, unsigned nesting)
 {
 	struct json *value;
 	struct span name;
-	int r;
+	int code;
 
 	switch (take_until(setter, setter->kind == SET_LITERAL ? "=[." : "=[,.", &name)) {
 	case '[': return set_list(setter, object, name, nesting);
@@ -452,10 +452,10 @@ static int set_key(struct setter *setter, struct json *object, unsigned nesting)
 		return err_set(setter->err, -EINVAL,
 			"key \"%.*s\" has no value (cannot end with ,)", SPAN_ARGS(name));
 	case '=':
-		r = read_value(setter, &value);
-		if (r >= 0)
+		code = read_value(setter, &value);
+		if (code >= 0)
 			set_member(setter, object, name, value);
-		return r;
+		return code;
 	}
 	if (name.length == 0)
 		return SET_END;
@@ -482,11 +482,11 @@ static int merge_json(struct json *values, struct span argument, struct arena *a
 	struct err *err)
 {
 	struct json *object;
-	int r;
+	int code;
 
-	r = json_parse(arena_copy_span(arena, argument), arena, &object, err);
-	if (r < 0)
-		return r;
+	code = json_parse(arena_copy_span(arena, argument), arena, &object, err);
+	if (code < 0)
+		return code;
 	merge(arena, values, set_values_copy(arena, object));
 	return 0;
 }
@@ -502,7 +502,7 @@ int set_values(struct json *values, enum set_kind kind, struct span argument,
 		.err = err,
 	};
 	struct span trimmed = argument;
-	int r;
+	int code;
 
 	while (trimmed.length > 0 && strchr(" \t\r\n\v\f", trimmed.data[0])) {
 		trimmed.data++;
@@ -511,7 +511,7 @@ int set_values(struct json *values, enum set_kind kind, struct span argument,
 	if (kind == SET_JSON && span_starts_with(trimmed, SPAN("{")))
 		return merge_json(values, trimmed, arena, err);
 	do
-		r = set_key(&setter, values, 0);
-	while (r == 0);
-	return r == SET_END ? 0 : r;
+		code = set_key(&setter, values, 0);
+	while (code == 0);
+	return code == SET_END ? 0 : code;
 }

@@ -86,19 +86,19 @@ static void test_arguments(void **state)
 		_buffer_ struct buffer out = {0};
 		struct json *base, *values;
 		struct err err = {0};
-		int r;
+		int code;
 
 		assert_int_equal(json_parse(SPAN(BASE), arena, &base, NULL), 0);
 		values = set_values_copy(arena, base);
-		r = set_values(values, cases[i].kind, span_of(cases[i].argument), &files, arena,
+		code = set_values(values, cases[i].kind, span_of(cases[i].argument), &files, arena,
 			&err);
 		if (!cases[i].json) {
-			if (r >= 0)
+			if (code >= 0)
 				fail_msg("%s was accepted", cases[i].argument);
 			assert_int_not_equal(err.message[0], 0);
 			continue;
 		}
-		if (r < 0)
+		if (code < 0)
 			fail_msg("%s: %s", cases[i].argument, err.message);
 		json_write(values, &out);
 		assert_string_equal(out.data, cases[i].json);

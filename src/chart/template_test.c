@@ -230,23 +230,23 @@ static int render_after(struct arena *arena, struct span text, uint32_t steps,
 		.out = BUFFER_WITH_CAP(RUN_OUTPUT_MAX),
 		.steps = steps};
 	struct json *json;
-	int r;
+	int code;
 
 	clock_manual_init(&clock, 1700000000000);
 	random_seeded_init(&random, 1);
 	assert_int_equal(json_parse(span_of(values), arena, &json, NULL), 0);
-	r = template_parse(&set, arena, SPAN("case"), text, err);
-	if (r == 0) {
-		r = run_to_text(&run, template_find(&set, SPAN("case")),
+	code = template_parse(&set, arena, SPAN("case"), text, err);
+	if (code == 0) {
+		code = run_to_text(&run, template_find(&set, SPAN("case")),
 			value_from_json(arena, json), ret_result);
-		if (r < 0)
+		if (code < 0)
 			*err = run.err;
 	}
 	buffer_clear(&run.notes);
 	buffer_clear(&run.out);
 	run_free_expressions(&run);
 	template_set_clear(&set);
-	return r;
+	return code;
 }
 
 static int render(struct arena *arena, struct span text, struct span *ret_result, struct err *err)

@@ -91,12 +91,12 @@ static bool take_line_break(struct reader *reader)
 static int skip_space(struct reader *reader)
 {
 	do {
-		int r;
+		int code;
 
 		skip_blanks(reader);
-		r = skip_comment(reader);
-		if (r < 0)
-			return r;
+		code = skip_comment(reader);
+		if (code < 0)
+			return code;
 	} while (take_line_break(reader));
 	return 0;
 }
@@ -179,7 +179,7 @@ static int read_string_body(struct reader *reader, char quote, bool multiline, s
 {
 	for (;;) {
 		unsigned char c;
-		int r;
+		int code;
 
 		if (reader->at == reader->end)
 			return fail(reader, "unexpected EOF; expected '%c'", quote);
@@ -210,9 +210,9 @@ static int read_string_body(struct reader *reader, char quote, bool multiline, s
 				c == '\n' ? "newlines" : "control characters");
 		reader->at++;
 		if (c == '\\' && quote == '"') {
-			r = read_escape(reader, multiline, out);
-			if (r < 0)
-				return r;
+			code = read_escape(reader, multiline, out);
+			if (code < 0)
+				return code;
 			continue;
 		}
 		buffer_add_char(out, (char)c);
@@ -226,14 +226,14 @@ static int read_string(struct reader *reader, bool multiline_allowed, struct spa
 	char quote = *reader->at;
 	char three[] = {quote, quote, quote, '\0'};
 	bool multiline = multiline_allowed && starts_with(reader, three);
-	int r;
+	int code;
 
 	reader->at += multiline ? 3 : 1;
 	if (multiline)
 		take_line_break(reader);
-	r = read_string_body(reader, quote, multiline, &text);
-	if (r < 0)
-		return r;
+	code = read_string_body(reader, quote, multiline, &text);
+	if (code < 0)
+		return code;
 	*ret_text = arena_copy_span(reader->arena, buffer_span(&text));
 	return 0;
 }
@@ -455,15 +455,15 @@ static int enter_table(struct reader *reader, struct json **table, struct span n
 static int read_key(struct reader *reader, struct json **table, struct span *ret_name)
 {
 	unsigned depth = 0;
-	int r;
+	int code;
 
 	for (;;) {
 		struct span name;
 
 		skip_blanks(reader);
-		r = read_key_part(reader, &name);
-		if (r < 0)
-			return r;
+		code = read_key_part(reader, &name);
+		if (code < 0)
+			return code;
 		skip_blanks(reader);
 		if (!take(reader, '.')) {
 			*ret_name = name;
@@ -471,9 +471,9 @@ static int read_key(struct reader *reader, struct json **table, struct span *ret
 		}
 		if (++depth > TOML_DEPTH_MAX)
 			return fail(reader, "nested too deeply (limit %d)", TOML_DEPTH_MAX);
-		r = enter_table(reader, table, name);
-		if (r < 0)
-			return r;
+		code = enter_table(reader, table, name);
+		if (code < 0)
+			return code;
 	}
 }
 
@@ -481,20 +481,20 @@ static int read_member(struct reader *reader, struct json *table)
 {
 	struct json *value;
 	struct span name;
-	int r;
+	int code;
 
-	r = read_key(reader, &table, &name);
-	if (r < 0)
-		return r;
+	code = read_key(reader, &table, &name);
+	if (code < 0)
+		return code;
 	if (!take(reader, '='))
 		return reader->at == reader->end
 			       ? fail(reader, "unexpected EOF; expected key separator '='")
 			       : fail(reader, "expected '.' or '=', but got '%c' instead",
 					 *reader->at);
 	skip_blanks(reader);
-	r = read_value(reader, &value);
-	if (r < 0)
-		return r;
+	code = read_value(reader, &value);
+	if (code < 0)
+		return code;
 	if (json_get_span(table, name))
 		return fail(reader, "Key '%.*s' has already been defined.", SPAN_ARGS(name));
 	add_member(reader, table, name, value);
@@ -507,20 +507,20 @@ static int read_array(struct reader *reader, struct json *array)
 {
 	for (;;) {
 		struct json *item;
-		int r;
+		int code;
 
-		r = skip_space(reader);
-		if (r < 0)
-			return r;
+		code = skip_space(reader);
+		if (code < 0)
+			return code;
 		if (take(reader, ']'))
 			return 0;
-		r = read_value(reader, &item);
-		if (r < 0)
-			return r;
+		code = read_value(reader, &item);
+		if (code < 0)
+			return code;
 		json_append(reader->arena, array, item);
-		r = skip_space(reader);
-		if (r < 0)
-			return r;
+		code = skip_space(reader);
+		if (code < 0)
+			return code;
 		if (!take(reader, ',') && peek(reader) != ']')
 			return fail(reader, "expected a comma (',') or array terminator (']')");
 	}
@@ -529,19 +529,19 @@ static int read_array(struct reader *reader, struct json *array)
 static int read_inline_table(struct reader *reader, struct json *table)
 {
 	for (;;) {
-		int r;
+		int code;
 
-		r = skip_space(reader);
-		if (r < 0)
-			return r;
+		code = skip_space(reader);
+		if (code < 0)
+			return code;
 		if (take(reader, '}'))
 			return 0;
-		r = read_member(reader, table);
-		if (r < 0)
-			return r;
-		r = skip_space(reader);
-		if (r < 0)
-			return r;
+		code = read_member(reader, table);
+		if (code < 0)
+			return code;
+		code = skip_space(reader);
+		if (code < 0)
+			return code;
 		if (!take(reader, ',') && peek(reader) != '}')
 			return fail(reader, "expected a comma or an inline table terminator '}'");
 	}
@@ -552,14 +552,14 @@ static int read_nested(struct reader *reader, struct json **ret_value)
 	bool array = *reader->at++ == '[';
 	struct json *value =
 		array ? json_new_array(reader->arena) : new_table(reader, reader->line);
-	int r;
+	int code;
 
 	if (++reader->depth > TOML_DEPTH_MAX)
 		return fail(reader, "nested too deeply (limit %d)", TOML_DEPTH_MAX);
-	r = array ? read_array(reader, value) : read_inline_table(reader, value);
+	code = array ? read_array(reader, value) : read_inline_table(reader, value);
 	reader->depth--;
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (!array)
 		value->line = 0; /* a header may still add to it */
 	*ret_value = value;
@@ -569,19 +569,19 @@ static int read_nested(struct reader *reader, struct json **ret_value)
 static int read_value(struct reader *reader, struct json **ret_value)
 {
 	struct json *value;
-	int r;
+	int code;
 
 	if (peek(reader) == '[' || peek(reader) == '{')
 		return read_nested(reader, ret_value);
 	value = json_new_null(reader->arena);
 	if (peek(reader) == '"' || peek(reader) == '\'') {
 		value->type = JSON_STRING;
-		r = read_string(reader, true, &value->text);
+		code = read_string(reader, true, &value->text);
 	} else {
-		r = read_word(reader, value);
+		code = read_word(reader, value);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_value = value;
 	return 0;
 }
@@ -627,12 +627,12 @@ static int read_header(struct reader *reader, struct json *root, struct json **r
 	bool list = starts_with(reader, "[[");
 	struct json *outer = root;
 	struct span name;
-	int r;
+	int code;
 
 	reader->at += list ? 2 : 1;
-	r = read_key(reader, &outer, &name);
-	if (r < 0)
-		return r;
+	code = read_key(reader, &outer, &name);
+	if (code < 0)
+		return code;
 	if (!starts_with(reader, list ? "]]" : "]"))
 		return fail(reader, "expected '.' or ']' to end table name");
 	reader->at += list ? 2 : 1;
@@ -650,26 +650,26 @@ int toml_parse(struct span text, struct arena *arena, struct json **ret_value, s
 		.err = err,
 	};
 	struct json *root = json_new_object(arena), *table = root;
-	int r;
+	int code;
 
 	if (text.length > TOML_TEXT_MAX)
 		return err_set(err, -E2BIG, "toml: longer than %d bytes", TOML_TEXT_MAX);
 	if (starts_with(&reader, "\xef\xbb\xbf"))
 		reader.at += 3;
 	for (;;) {
-		r = skip_space(&reader);
-		if (r < 0)
-			return r;
+		code = skip_space(&reader);
+		if (code < 0)
+			return code;
 		if (reader.at == reader.end)
 			break;
-		r = peek(&reader) == '[' ? read_header(&reader, root, &table)
-					 : read_member(&reader, table);
-		if (r < 0)
-			return r;
+		code = peek(&reader) == '[' ? read_header(&reader, root, &table)
+					    : read_member(&reader, table);
+		if (code < 0)
+			return code;
 		skip_blanks(&reader);
-		r = skip_comment(&reader);
-		if (r < 0)
-			return r;
+		code = skip_comment(&reader);
+		if (code < 0)
+			return code;
 		if (reader.at < reader.end && !take_line_break(&reader))
 			return fail(&reader,
 				"expected a top-level item to end with a newline, comment, or EOF, "

@@ -55,15 +55,15 @@ static void test_reading(void **state)
 		_buffer_ struct buffer out = {0};
 		struct json *value;
 		struct err err;
-		int r = toml_parse(span_of(texts[i].text), arena, &value, &err);
+		int code = toml_parse(span_of(texts[i].text), arena, &value, &err);
 
 		if (!texts[i].json) {
-			if (r >= 0)
+			if (code >= 0)
 				fail_msg("%s was accepted", texts[i].text);
 			assert_int_equal(strncmp(err.message, "toml: line ", 11), 0);
 			continue;
 		}
-		if (r < 0)
+		if (code < 0)
 			fail_msg("%s: %s", texts[i].text, err.message);
 		json_write(value, &out);
 		assert_string_equal(out.data, texts[i].json);
@@ -96,11 +96,11 @@ static void test_writing(void **state)
 		_buffer_ struct buffer out = {0};
 		struct json *value;
 		struct err err;
-		int r;
+		int code;
 
 		assert_int_equal(json_parse(span_of(values[i].json), arena, &value, NULL), 0);
-		r = toml_write(value, &out, &err);
-		assert_int_equal(r, values[i].toml ? 0 : -EINVAL);
+		code = toml_write(value, &out, &err);
+		assert_int_equal(code, values[i].toml ? 0 : -EINVAL);
 		if (values[i].toml)
 			assert_string_equal(out.data ? out.data : "", values[i].toml);
 	}

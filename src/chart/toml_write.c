@@ -123,15 +123,15 @@ static int write_inline_table(struct writer *writer, const struct json *object, 
 
 	buffer_add_char(writer->out, '{');
 	for (uint32_t i = 0; i < object->object.count; i++) {
-		int r;
+		int code;
 
 		if (members[i]->value->type == JSON_NULL)
 			continue;
 		write_name(writer, members[i]->name);
 		buffer_add_string(writer->out, " = ");
-		r = write_element(writer, members[i]->value, depth);
-		if (r < 0)
-			return r;
+		code = write_element(writer, members[i]->value, depth);
+		if (code < 0)
+			return code;
 		/* The library counts members that it leaves out, too. */
 		if (i + 1 < object->object.count)
 			buffer_add_string(writer->out, ", ");
@@ -144,16 +144,16 @@ static int write_list(struct writer *writer, const struct json *array, unsigned 
 {
 	buffer_add_char(writer->out, '[');
 	for (size_t i = 0; i < json_count(array); i++) {
-		int r;
+		int code;
 
 		if (json_item(array, i)->type == JSON_NULL)
 			return err_set(writer->err, -EINVAL,
 				"toml: cannot encode array with nil element");
 		if (i > 0)
 			buffer_add_string(writer->out, ", ");
-		r = write_element(writer, json_item(array, i), depth);
-		if (r < 0)
-			return r;
+		code = write_element(writer, json_item(array, i), depth);
+		if (code < 0)
+			return code;
 	}
 	buffer_add_char(writer->out, ']');
 	return 0;
@@ -183,23 +183,23 @@ static int write_element(struct writer *writer, const struct json *value, unsign
 static int write_tables(struct writer *writer, const struct json *tables, const struct key *key)
 {
 	JSON_EACH_ITEM (tables, table) {
-		int r;
+		int code;
 
 		new_line(writer);
 		write_indent(writer, key);
 		buffer_add_string(writer->out, "[[");
 		write_path(writer, key);
 		buffer_add_string(writer->out, "]]\n");
-		r = write_members(writer, table, key);
-		if (r < 0)
-			return r;
+		code = write_members(writer, table, key);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
 
 static int write_member(struct writer *writer, const struct json *value, const struct key *key)
 {
-	int r;
+	int code;
 
 	if (key->depth > TOML_DEPTH_MAX)
 		return fail_depth(writer);
@@ -217,9 +217,9 @@ static int write_member(struct writer *writer, const struct json *value, const s
 	write_indent(writer, key);
 	write_name(writer, key->name);
 	buffer_add_string(writer->out, " = ");
-	r = write_element(writer, value, key->depth);
+	code = write_element(writer, value, key->depth);
 	buffer_add_char(writer->out, '\n');
-	return r;
+	return code;
 }
 
 static int write_members(struct writer *writer, const struct json *object, const struct key *key)
@@ -228,13 +228,13 @@ static int write_members(struct writer *writer, const struct json *object, const
 
 	for (uint32_t i = 0; i < object->object.count; i++) {
 		struct key inner = {key, members[i]->name, key ? key->depth + 1 : 1};
-		int r;
+		int code;
 
 		if (members[i]->value->type == JSON_NULL)
 			continue;
-		r = write_member(writer, members[i]->value, &inner);
-		if (r < 0)
-			return r;
+		code = write_member(writer, members[i]->value, &inner);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -242,12 +242,12 @@ static int write_members(struct writer *writer, const struct json *object, const
 int toml_write(const struct json *value, struct buffer *out, struct err *err)
 {
 	struct writer writer = {out, err};
-	int r;
+	int code;
 
-	r = value->type == JSON_OBJECT ? write_members(&writer, value, NULL)
-				       : write_element(&writer, value, 0);
-	if (r < 0)
-		return r;
+	code = value->type == JSON_OBJECT ? write_members(&writer, value, NULL)
+					  : write_element(&writer, value, 0);
+	if (code < 0)
+		return code;
 	if (buffer_failed(out))
 		return err_set(err, -E2BIG, "toml: the text is longer than %zu bytes", out->cap);
 	return 0;

@@ -80,10 +80,10 @@ int approval_add_vote(struct approval *approval, const struct approval_vote *vot
 	struct span digest, struct arena *arena, struct err *err)
 {
 	struct approval_vote *votes;
-	int r = check_vote(approval, vote, digest, err);
+	int code = check_vote(approval, vote, digest, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	/* Only approvals are there while it waits. */
 	for (size_t i = 0; vote->approves && i < approval->vote_count; i++) {
 		if (span_equal(approval->votes[i].user, vote->user))

@@ -117,28 +117,28 @@ static struct entry *entry_new(struct jobs *jobs, struct span key, const struct 
 
 static int add_entry(struct jobs *jobs, struct span key, struct entry *entry, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	lock_take(&jobs->lock);
 	if (jobs->is_stopping)
-		r = err_set(err, -ECANCELED, "jobs are being stopped");
+		code = err_set(err, -ECANCELED, "jobs are being stopped");
 	else if (map_has(&jobs->entries, key))
-		r = err_set(err, -EEXIST, "the job runs already");
+		code = err_set(err, -EEXIST, "the job runs already");
 	else if (jobs->entries.count + jobs->forgotten.count >= JOBS_MAX)
-		r = err_set(err, -EBUSY, "too many jobs run (limit %d)", JOBS_MAX);
+		code = err_set(err, -EBUSY, "too many jobs run (limit %d)", JOBS_MAX);
 	else if (entry->job.cancel < 0)
-		r = err_set(err, -EMFILE, "too many open files");
+		code = err_set(err, -EMFILE, "too many open files");
 	else
 		map_put(&jobs->entries, key, entry);
 	lock_release(&jobs->lock);
-	return r;
+	return code;
 }
 
 int jobs_begin(struct jobs *jobs, struct span key, const struct job_kind *kind, void *context,
 	struct err *err)
 {
 	struct entry *entry;
-	int r;
+	int code;
 
 	if (key.length > JOB_KEY_MAX) {
 		if (kind->free)
@@ -146,17 +146,17 @@ int jobs_begin(struct jobs *jobs, struct span key, const struct job_kind *kind, 
 		return err_set(err, -EINVAL, "key of a job is longer than %d bytes", JOB_KEY_MAX);
 	}
 	entry = entry_new(jobs, key, kind, context);
-	r = add_entry(jobs, key, entry, err);
-	if (r >= 0) {
-		r = runner_spawn(jobs->runner, "job", run_job, entry, err);
-		if (r >= 0)
+	code = add_entry(jobs, key, entry, err);
+	if (code >= 0) {
+		code = runner_spawn(jobs->runner, "job", run_job, entry, err);
+		if (code >= 0)
 			return 0;
 		lock_take(&jobs->lock);
 		map_remove(&jobs->entries, key);
 		lock_release(&jobs->lock);
 	}
 	entry_free(entry);
-	return r;
+	return code;
 }
 
 enum job_state jobs_take(struct jobs *jobs, struct span key, struct arena *arena,

@@ -340,22 +340,22 @@ static int run(void *context, const struct child_request *request, struct child_
 		.errors = {-1, -1},
 		.failure = {-1, -1},
 		.handle = -1};
-	int r;
+	int code;
 
 	(void)context;
-	r = find_program(request->arguments[0], child.program, err);
-	if (r >= 0)
-		r = make_channels(&child, err);
-	if (r >= 0)
-		r = start(&child, err);
-	if (r >= 0) {
+	code = find_program(request->arguments[0], child.program, err);
+	if (code >= 0)
+		code = make_channels(&child, err);
+	if (code >= 0)
+		code = start(&child, err);
+	if (code >= 0) {
 		*ret_result = (struct child_result){0};
 		run_until_end(&child, ret_result);
 		reap(&child, ret_result);
 		drain_rest(&child, ret_result);
 	}
 	child_clear(&child);
-	return r;
+	return code;
 }
 
 const struct child_operations *child_system(void)

@@ -283,13 +283,13 @@ static void initialize_libcurl(void)
 static int start_thread(struct http_client *client)
 {
 	sigset_t all, before;
-	int r;
+	int code;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&client->thread, NULL, run_loop, client);
+	code = pthread_create(&client->thread, NULL, run_loop, client);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
+	return code;
 }
 
 static void destroy(struct http_client *client)
@@ -307,7 +307,7 @@ int http_client_new(struct http_client **ret_client, struct err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct http_client *client;
-	int r;
+	int code;
 
 	pthread_once(&once, initialize_libcurl);
 	client = memory_allocate(sizeof(*client));
@@ -318,19 +318,19 @@ int http_client_new(struct http_client **ret_client, struct err *err)
 		destroy(client);
 		return err_set(err, -ENOMEM, "start the HTTP client");
 	}
-	r = http_client_loop_init(&client->loop, client->multi, err);
-	if (r < 0) {
+	code = http_client_loop_init(&client->loop, client->multi, err);
+	if (code < 0) {
 		destroy(client);
-		return r;
+		return code;
 	}
 	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
 	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)HTTP_CLIENT_KEPT_MAX);
 	curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
 		(long)HTTP_CLIENT_CONNECTIONS_MAX);
-	r = start_thread(client);
-	if (r != 0) {
+	code = start_thread(client);
+	if (code != 0) {
 		destroy(client);
-		return err_system(err, r, "start the HTTP client");
+		return err_system(err, code, "start the HTTP client");
 	}
 	*ret_client = client;
 	return 0;
@@ -443,12 +443,12 @@ static int transfer_start(struct transfer *transfer, struct err *err)
 	const struct http_client_cancel *cancel = transfer->request->cancel;
 	CURL *easy = transfer->easy;
 	bool stopping;
-	int r;
+	int code;
 
-	r = http_client_easy_set(easy, transfer->request, transfer->streaming, &transfer->lists,
+	code = http_client_easy_set(easy, transfer->request, transfer->streaming, &transfer->lists,
 		err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->problem);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, receive_header);
@@ -485,11 +485,11 @@ static int read_whole(struct transfer *transfer, struct arena *arena,
 {
 	struct http_client_response *response;
 	char *body;
-	int r;
+	int code;
 
-	r = http_client_easy_read_head(buffer_span(&transfer->head), arena, &response);
-	if (r < 0)
-		return r;
+	code = http_client_easy_read_head(buffer_span(&transfer->head), arena, &response);
+	if (code < 0)
+		return code;
 	body = arena_allocate_capped(arena, transfer->body.length + 1);
 	if (!body)
 		return -E2BIG;
@@ -587,13 +587,13 @@ static int give_head(struct transfer *transfer, const struct http_client_reader 
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct http_client_response *response;
-	int r;
+	int code;
 
 	if (!reader->head)
 		return 0;
-	r = http_client_easy_read_head(buffer_span(&transfer->head), arena, &response);
-	if (r < 0)
-		return r;
+	code = http_client_easy_read_head(buffer_span(&transfer->head), arena, &response);
+	if (code < 0)
+		return code;
 	response->status = (int)transfer->status;
 	return reader->head(reader->context, response);
 }
@@ -616,13 +616,13 @@ static void take_chunk(struct transfer *transfer, struct buffer *chunk)
 static int give_changes(struct transfer *transfer, const struct http_client_reader *reader,
 	bool head_requested, struct span chunk)
 {
-	int r = 0;
+	int code = 0;
 
 	if (!head_requested)
-		r = give_head(transfer, reader);
-	if (r == 0 && chunk.length > 0)
-		r = reader->chunk(reader->context, chunk);
-	return r;
+		code = give_head(transfer, reader);
+	if (code == 0 && chunk.length > 0)
+		code = reader->chunk(reader->context, chunk);
+	return code;
 }
 
 /* Until all that came is read and the transfer is finished, or the reader wants no more. The lock is
@@ -630,10 +630,10 @@ static int give_changes(struct transfer *transfer, const struct http_client_read
 static int read_stream(struct transfer *transfer, const struct http_client_reader *reader)
 {
 	_buffer_ struct buffer chunk = {0};
-	int r = 0;
+	int code = 0;
 
 	lock_take(&transfer->lock);
-	while (r == 0) {
+	while (code == 0) {
 		bool head_requested = transfer->head_requested;
 
 		wait_for_changes(transfer);
@@ -643,14 +643,14 @@ static int read_stream(struct transfer *transfer, const struct http_client_reade
 		buffer_reset(&chunk);
 		take_chunk(transfer, &chunk);
 		lock_release(&transfer->lock);
-		r = give_changes(transfer, reader, head_requested, buffer_span(&chunk));
+		code = give_changes(transfer, reader, head_requested, buffer_span(&chunk));
 		lock_take(&transfer->lock);
 	}
 	ask_to_stop(transfer, -ECANCELED);
 	while (!transfer->finished)
 		lock_wait(&transfer->lock, &transfer->changed);
 	lock_release(&transfer->lock);
-	return r;
+	return code;
 }
 
 int http_client_stream(struct http_client *client, const struct http_client_request *request,

@@ -218,11 +218,11 @@ static struct curl_slist *make_connect_to(const char *host_and_port)
 int http_client_easy_set(CURL *easy, const struct http_client_request *request, bool streaming,
 	struct http_client_easy_lists *ret_lists, struct err *err)
 {
-	int r;
+	int code;
 
-	r = check_request(request, err);
-	if (r < 0)
-		return r;
+	code = check_request(request, err);
+	if (code < 0)
+		return code;
 	curl_easy_setopt(easy, CURLOPT_URL, request->url);
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* a signature covers it as it is */
 	curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);

@@ -62,10 +62,10 @@ int http_client_loop_init(struct http_client_loop *loop, CURLM *multi, struct er
 	event.data.fd = loop->waker;
 	if (loop->epoll < 0 || loop->waker < 0 ||
 		epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->waker, &event) < 0) {
-		int r = err_system(err, errno, "wait for connections");
+		int code = err_system(err, errno, "wait for connections");
 
 		http_client_loop_destroy(loop);
-		return r;
+		return code;
 	}
 	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
 	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, loop);

@@ -362,7 +362,7 @@ static inline struct server *server_new(const char *path, SSL_CTX *tls)
 	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_un local = {.sun_family = AF_UNIX};
 	socklen_t length = sizeof(any);
-	int r;
+	int code;
 
 	server->tls = tls;
 	pthread_mutex_init(&server->lock, NULL);
@@ -370,11 +370,11 @@ static inline struct server *server_new(const char *path, SSL_CTX *tls)
 	server->listener = socket(path ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (path) {
 		snprintf(local.sun_path, sizeof(local.sun_path), "%s", path);
-		r = bind(server->listener, (struct sockaddr *)&local, sizeof(local));
+		code = bind(server->listener, (struct sockaddr *)&local, sizeof(local));
 	} else {
-		r = bind(server->listener, (struct sockaddr *)&any, sizeof(any));
+		code = bind(server->listener, (struct sockaddr *)&any, sizeof(any));
 	}
-	if (r != 0 || listen(server->listener, SERVER_CONNECTIONS_MAX) != 0)
+	if (code != 0 || listen(server->listener, SERVER_CONNECTIONS_MAX) != 0)
 		abort();
 	if (!path) {
 		getsockname(server->listener, (struct sockaddr *)&any, &length);

@@ -126,11 +126,11 @@ static int connect_it(struct opening *opening, struct err *err)
 	struct http_upgrade *upgrade = opening->upgrade;
 	CURL *easy = upgrade->easy;
 	CURLcode result;
-	int r;
+	int code;
 
-	r = http_client_easy_set(easy, opening->request, false, &upgrade->lists, err);
-	if (r < 0)
-		return r;
+	code = http_client_easy_set(easy, opening->request, false, &upgrade->lists, err);
+	if (code < 0)
+		return code;
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, upgrade->problem);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
@@ -195,15 +195,15 @@ static int send_head(const struct opening *opening, struct err *err)
 	write_head(opening->request, &head);
 	while (head.length > 0) {
 		ssize_t sent = http_upgrade_send(opening->upgrade, head.data, head.length);
-		int r = 0;
+		int code = 0;
 
 		if (sent < 0)
 			return fail(opening, (int)sent, "the connection broke", err);
 		buffer_consume(&head, (size_t)sent);
 		if (sent == 0)
-			r = wait_for(opening, POLLOUT, err);
-		if (r < 0)
-			return r;
+			code = wait_for(opening, POLLOUT, err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -215,7 +215,7 @@ static int receive_more(const struct opening *opening, struct buffer *in, struct
 
 	for (;;) {
 		ssize_t got = http_upgrade_receive(opening->upgrade, data, sizeof(data));
-		int r;
+		int code;
 
 		if (got > 0) {
 			buffer_add(in, data, (size_t)got);
@@ -225,9 +225,9 @@ static int receive_more(const struct opening *opening, struct buffer *in, struct
 			return 0;
 		if (got < 0)
 			return fail(opening, (int)got, "the connection broke", err);
-		r = wait_for(opening, POLLIN, err);
-		if (r < 0)
-			return r;
+		code = wait_for(opening, POLLIN, err);
+		if (code < 0)
+			return code;
 	}
 }
 
@@ -238,26 +238,26 @@ static int read_head(const struct opening *opening, struct buffer *in, struct ar
 	struct span status;
 	uint64_t number;
 	size_t length;
-	int r;
+	int code;
 
 	while (!(in->data && (end = strstr(in->data, "\r\n\r\n")))) {
 		if (in->length > HTTP_CLIENT_HEAD_MAX)
 			return fail(opening, -EFBIG, "the answer's head is too long", err);
-		r = receive_more(opening, in, err);
-		if (r == 0)
+		code = receive_more(opening, in, err);
+		if (code == 0)
 			return fail(opening, -ECONNRESET, "the connection ended without an answer",
 				err);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	length = (size_t)(end - in->data) + 4;
 	status = (struct span){in->data + 9, 3};
 	if (length < 14 || strncmp(in->data, "HTTP/1.", 7) != 0 ||
 		!span_to_unsigned(status, 999, &number) || number < 100)
 		return fail(opening, -EPROTO, "the answer is not HTTP", err);
-	r = http_client_easy_read_head((struct span){in->data, length}, arena, ret_response);
-	if (r < 0)
-		return fail(opening, r, "the answer needs more memory than it may have", err);
+	code = http_client_easy_read_head((struct span){in->data, length}, arena, ret_response);
+	if (code < 0)
+		return fail(opening, code, "the answer needs more memory than it may have", err);
 	(*ret_response)->status = (int)number;
 	buffer_consume(in, length);
 	return 0;
@@ -300,12 +300,12 @@ static int read_body(const struct opening *opening, struct buffer *in, struct ar
 	struct http_client_response *response, struct err *err)
 {
 	struct span encoding = http_client_header(response, "transfer-encoding");
-	int r = 1;
+	int code = 1;
 
-	while (r > 0 && in->length < HTTP_UPGRADE_REFUSAL_MAX && !has_body(response, in))
-		r = receive_more(opening, in, err);
-	if (r < 0)
-		return r;
+	while (code > 0 && in->length < HTTP_UPGRADE_REFUSAL_MAX && !has_body(response, in))
+		code = receive_more(opening, in, err);
+	if (code < 0)
+		return code;
 	response->body = encoding.data ? join_chunks(buffer_span(in), arena)
 				       : arena_copy_span(arena, buffer_span(in));
 	return 0;
@@ -322,20 +322,20 @@ int http_upgrade_open(const struct http_client_request *request, struct arena *a
 							  : HTTP_CLIENT_TOTAL_TIMEOUT_MS)};
 	struct http_client_response *response;
 	_buffer_ struct buffer in = {0};
-	int r;
+	int code;
 
 	upgrade->easy = curl_easy_init();
 	if (!upgrade->easy)
 		abort(); /* no memory */
-	r = connect_it(&opening, err);
-	if (r == 0)
-		r = send_head(&opening, err);
-	if (r == 0)
-		r = read_head(&opening, &in, arena, &response, err);
-	if (r == 0 && response->status != 101)
-		r = read_body(&opening, &in, arena, response, err);
-	if (r < 0)
-		return r;
+	code = connect_it(&opening, err);
+	if (code == 0)
+		code = send_head(&opening, err);
+	if (code == 0)
+		code = read_head(&opening, &in, arena, &response, err);
+	if (code == 0 && response->status != 101)
+		code = read_body(&opening, &in, arena, response, err);
+	if (code < 0)
+		return code;
 	*ret_response = response;
 	*ret_upgrade = NULL;
 	if (response->status == 101) {

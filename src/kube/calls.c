@@ -20,16 +20,16 @@ static void making_clear(struct making *making)
 static int make(struct making *making, struct kube_client *client, const struct kube_target *target,
 	const struct kube_options *options, struct err *err)
 {
-	int r;
+	int code;
 
 	*making = (struct making){
 		.client = client, .options = options, .path = BUFFER_WITH_CAP(KUBE_PATH_MAX)};
 	if (options && options->failure)
 		*options->failure = (struct kube_failure){0};
-	r = kube_discovery_find(client, target->kind, options, &making->resource, err);
-	if (r == 0)
-		r = kube_path_write(&making->resource, target, &making->path, err);
-	return r;
+	code = kube_discovery_find(client, target->kind, options, &making->resource, err);
+	if (code == 0)
+		code = kube_path_write(&making->resource, target, &making->path, err);
+	return code;
 }
 
 /* The query parameters of every call that changes an object. */
@@ -57,19 +57,19 @@ static int send(struct making *making, const char *method, const char *content_t
 	};
 	struct kube_failure own = {0};
 	struct kube_options options = making->options ? *making->options : (struct kube_options){0};
-	int r;
+	int code;
 
-	r = kube_path_check(&making->path, err);
-	if (r < 0)
-		return r;
+	code = kube_path_check(&making->path, err);
+	if (code < 0)
+		return code;
 	if (!options.failure)
 		options.failure = &own;
 	request.options = &options;
-	r = kube_request_json(making->client, &request, arena, ret_answer, err);
+	code = kube_request_json(making->client, &request, arena, ret_answer, err);
 	/* An answer without a Status is not about an object: the version itself has gone. */
-	if (r == -ENOENT && options.failure->reason[0] == '\0')
+	if (code == -ENOENT && options.failure->reason[0] == '\0')
 		kube_discovery_forget(making->client);
-	return r;
+	return code;
 }
 
 /* The object with the version and kind that it is sent as. */
@@ -97,11 +97,11 @@ int kube_get(struct kube_client *client, const struct kube_target *target,
 	struct err *err)
 {
 	CLEANUP(making_clear) struct making making = {0};
-	int r;
+	int code;
 
-	r = make(&making, client, target, options, err);
-	if (r < 0)
-		return r;
+	code = make(&making, client, target, options, err);
+	if (code < 0)
+		return code;
 	return send(&making, "GET", NULL, NULL, false, arena, ret_object, err);
 }
 
@@ -112,14 +112,14 @@ int kube_create(struct kube_client *client, const struct kube_target *target,
 	struct kube_target where = *target;
 	CLEANUP(making_clear) struct making making = {0};
 	bool named = json_get_text(json_get(object, "metadata"), "name").length > 0;
-	int r;
+	int code;
 
 	/* Those of a subresource (a binding, an eviction) are made under the name of its object. */
 	if (!target->subresource)
 		where.name = SPAN_NONE;
-	r = make(&making, client, &where, options, err);
-	if (r < 0)
-		return r;
+	code = make(&making, client, &where, options, err);
+	if (code < 0)
+		return code;
 	if (making.resource.namespaced && !target->namespace.data)
 		return err_set(err, -EINVAL, "%s: needs a namespace to be made in",
 			target->kind->kind);
@@ -134,11 +134,11 @@ int kube_update(struct kube_client *client, const struct kube_target *target,
 	struct json **ret_object, struct err *err)
 {
 	CLEANUP(making_clear) struct making making = {0};
-	int r;
+	int code;
 
-	r = make(&making, client, target, options, err);
-	if (r < 0)
-		return r;
+	code = make(&making, client, target, options, err);
+	if (code < 0)
+		return code;
 	add_change(&making);
 	return send(&making, "PUT", NULL, complete(&making, object, arena), false, arena,
 		ret_object, err);
@@ -154,11 +154,11 @@ int kube_patch(struct kube_client *client, const struct kube_target *target,
 		[KUBE_PATCH_STRATEGIC] = "application/strategic-merge-patch+json",
 	};
 	CLEANUP(making_clear) struct making making = {0};
-	int r;
+	int code;
 
-	r = make(&making, client, target, options, err);
-	if (r < 0)
-		return r;
+	code = make(&making, client, target, options, err);
+	if (code < 0)
+		return code;
 	add_change(&making);
 	return send(&making, "PATCH", types[type], patch, false, arena, ret_object, err);
 }
@@ -168,11 +168,11 @@ int kube_apply(struct kube_client *client, const struct kube_target *target,
 	struct arena *arena, struct json **ret_object, struct err *err)
 {
 	CLEANUP(making_clear) struct making making = {0};
-	int r;
+	int code;
 
-	r = make(&making, client, target, options, err);
-	if (r < 0)
-		return r;
+	code = make(&making, client, target, options, err);
+	if (code < 0)
+		return code;
 	add_change(&making);
 	if (force)
 		kube_query_add(&making.path, "force", SPAN("true"));
@@ -210,14 +210,14 @@ int kube_delete(struct kube_client *client, const struct kube_target *target,
 	_arena_ struct arena *arena = arena_new(0);
 	CLEANUP(making_clear) struct making making = {0};
 	struct json *body = NULL;
-	int r;
+	int code;
 
 	if (!target->name.data)
 		return err_set(err, -EINVAL, "%s: which one is to be deleted is not said",
 			target->kind->kind);
-	r = make(&making, client, target, options, err);
-	if (r < 0)
-		return r;
+	code = make(&making, client, target, options, err);
+	if (code < 0)
+		return code;
 	if (options && options->dry_run)
 		kube_query_add(&making.path, "dryRun", SPAN("All"));
 	if (deletion) {
@@ -254,13 +254,13 @@ int kube_raw(struct kube_client *client, const char *method, const char *path,
 		.options = options,
 	};
 	struct json *answer;
-	int r;
+	int code;
 
 	if (path[0] != '/')
 		return err_set(err, -EINVAL, "a path must begin with a slash");
-	r = kube_request_send(client, &request, arena, &response, err);
-	if (r < 0)
-		return r;
+	code = kube_request_send(client, &request, arena, &response, err);
+	if (code < 0)
+		return code;
 	if (json_parse(response->body, arena, &answer, NULL) < 0)
 		answer = json_new_string(arena, response->body);
 	*ret_answer = answer;

@@ -43,16 +43,17 @@ static void test_paths(void **state)
 		struct kube_target target = {paths[i].kind, span_of(paths[i].namespace),
 			span_of(paths[i].name), paths[i].subresource};
 		struct err err = {0};
-		int r;
+		int code;
 
 		snprintf(resource.path, sizeof(resource.path), "%s",
 			paths[i].kind == &kube_deployments ? "/apis/apps/v1" : "/api/v1");
-		r = kube_path_write(&resource, &target, &out, &err);
-		if ((r == 0) != (paths[i].path != NULL) ||
-			(r == 0 && !span_is(buffer_span(&out), paths[i].path)))
-			fail_msg("row %zu: %d %s %s", i, r, out.data ? out.data : "", err.message);
-		if (r < 0)
-			assert_int_equal(r, -EINVAL);
+		code = kube_path_write(&resource, &target, &out, &err);
+		if ((code == 0) != (paths[i].path != NULL) ||
+			(code == 0 && !span_is(buffer_span(&out), paths[i].path)))
+			fail_msg("row %zu: %d %s %s", i, code, out.data ? out.data : "",
+				err.message);
+		if (code < 0)
+			assert_int_equal(code, -EINVAL);
 	}
 }
 
@@ -561,11 +562,11 @@ static void test_lists(void **state)
 	assert_true(span_is(version, "7"));
 	for (size_t i = 0; i < LENGTH(codes); i++) {
 		struct err err;
-		int r = kube_list(world.client, &target, NULL, NULL, world.arena, &items, NULL,
+		int code = kube_list(world.client, &target, NULL, NULL, world.arena, &items, NULL,
 			&err);
 
-		if (r != codes[i])
-			fail_msg("row %zu: %d %s", i, r, err.message);
+		if (code != codes[i])
+			fail_msg("row %zu: %d %s", i, code, err.message);
 	}
 	test_world_end(&world);
 }

@@ -62,14 +62,14 @@ static int read_material(const struct kube_material *material, struct arena *are
 	struct span *ret_text, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
-	int r;
+	int code;
 
 	*ret_text = material->text;
 	if (!material->path.data)
 		return 0;
-	r = file_read(material->path.data, KUBE_CREDENTIALS_FILE_MAX, &text, err);
-	if (r < 0)
-		return r;
+	code = file_read(material->path.data, KUBE_CREDENTIALS_FILE_MAX, &text, err);
+	if (code < 0)
+		return code;
 	if (text.length == 0)
 		return err_set(err, -ENODATA, "%s is empty", material->path.data);
 	*ret_text = arena_copy_span(arena, buffer_span(&text));
@@ -100,12 +100,12 @@ static int ask_plugin(struct kube_credentials *credentials, const struct http_cl
 	struct held *held, struct span *ret_token, struct err *err)
 {
 	struct kube_plugin_answer answer;
-	int r;
+	int code;
 
-	r = kube_plugin_run(credentials->runner, cancel, credentials->access,
+	code = kube_plugin_run(credentials->runner, cancel, credentials->access,
 		held->credential.authorities, held->arena, &answer, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (answer.certificate.data) {
 		held->credential.certificate = answer.certificate;
 		held->credential.key = answer.key;
@@ -121,19 +121,20 @@ static int fill(struct kube_credentials *credentials, const struct http_client_c
 	const struct kube_access *access = credentials->access;
 	struct kube_credential *credential = &held->credential;
 	struct span token;
-	int r;
+	int code;
 
-	r = read_material(&access->authorities, held->arena, &credential->authorities, err);
-	if (r == 0)
-		r = read_material(&access->certificate, held->arena, &credential->certificate, err);
-	if (r == 0)
-		r = read_material(&access->key, held->arena, &credential->key, err);
-	if (r == 0)
-		r = read_material(&access->token, held->arena, &token, err);
-	if (r == 0 && access->plugin)
-		r = ask_plugin(credentials, cancel, held, &token, err);
-	if (r < 0)
-		return r;
+	code = read_material(&access->authorities, held->arena, &credential->authorities, err);
+	if (code == 0)
+		code = read_material(&access->certificate, held->arena, &credential->certificate,
+			err);
+	if (code == 0)
+		code = read_material(&access->key, held->arena, &credential->key, err);
+	if (code == 0)
+		code = read_material(&access->token, held->arena, &token, err);
+	if (code == 0 && access->plugin)
+		code = ask_plugin(credentials, cancel, held, &token, err);
+	if (code < 0)
+		return code;
 	token = trim_token(token);
 	if (token.length > 0)
 		credential->authorization =
@@ -147,14 +148,14 @@ static int make(struct kube_credentials *credentials, const struct http_client_c
 	struct held **ret_held, struct err *err)
 {
 	CLEANUP(release_held) struct held *held = memory_allocate(sizeof(*held));
-	int r;
+	int code;
 
 	held->references = 1;
 	held->arena = arena_new(0);
 	held->read_us = runner_now_us(credentials->runner);
-	r = fill(credentials, cancel, held, err);
-	if (r < 0)
-		return err_prefix(err, r, "credentials");
+	code = fill(credentials, cancel, held, err);
+	if (code < 0)
+		return err_prefix(err, code, "credentials");
 	*ret_held = TAKE(held);
 	return 0;
 }
@@ -207,19 +208,19 @@ static bool is_good(const struct kube_credentials *credentials)
 /* 1 and a reference: it is good. 0: the caller is to renew. -EINPROGRESS: another one does. */
 static int pass(struct kube_credentials *credentials, const struct kube_credential **ret_credential)
 {
-	int r = 0;
+	int code = 0;
 
 	lock_take(&credentials->lock);
 	if (is_good(credentials)) {
 		*ret_credential = reference(credentials->current);
-		r = 1;
+		code = 1;
 	} else if (credentials->renewing) {
-		r = -EINPROGRESS;
+		code = -EINPROGRESS;
 	} else {
 		credentials->renewing = true;
 	}
 	lock_release(&credentials->lock);
-	return r;
+	return code;
 }
 
 /* Takes the new one over. Without a new one, the old one goes on if the server does not mind it. */
@@ -258,20 +259,20 @@ int kube_credentials_get(struct kube_credentials *credentials,
 
 	for (;;) {
 		uint64_t seen = runner_event_count(credentials->renewed);
-		int r = pass(credentials, ret_credential);
+		int code = pass(credentials, ret_credential);
 
-		if (r == 1)
+		if (code == 1)
 			return 0;
-		if (r == 0) {
+		if (code == 0) {
 			struct held *held = NULL;
 
-			r = make(credentials, cancel, &held, err);
-			return finish(credentials, held, r, ret_credential);
+			code = make(credentials, cancel, &held, err);
+			return finish(credentials, held, code, ret_credential);
 		}
 		/* In slices: a call's cancellation signals no event. */
-		r = runner_wait(runner, credentials->renewed, seen,
+		code = runner_wait(runner, credentials->renewed, seen,
 			runner_deadline_us(runner, WAIT_SLICE_US));
-		if (r == -ECANCELED || (cancel && atomic_load(&cancel->requested)))
+		if (code == -ECANCELED || (cancel && atomic_load(&cancel->requested)))
 			return err_set(err, -ECANCELED, "credentials: cancelled");
 	}
 }

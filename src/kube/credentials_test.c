@@ -114,11 +114,11 @@ static void check_authorization(struct world *world, const char *expected)
 static int get_code(struct world *world, struct err *err)
 {
 	const struct kube_credential *credential;
-	int r = kube_credentials_get(world->credentials, NULL, &credential, err);
+	int code = kube_credentials_get(world->credentials, NULL, &credential, err);
 
-	if (r == 0)
+	if (code == 0)
 		kube_credential_release(credential);
-	return r;
+	return code;
 }
 
 /* ---- files ---- */
@@ -253,12 +253,12 @@ static void test_outputs(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct kube_plugin_answer answer;
 		struct err err = {0};
-		int r = kube_plugin_read(span_of(outputs[i].output), SPAN(VERSION), arena, &answer,
-			&err);
+		int code = kube_plugin_read(span_of(outputs[i].output), SPAN(VERSION), arena,
+			&answer, &err);
 
-		if ((r == 0) != !outputs[i].message ||
-			(r < 0 && !strstr(err.message, outputs[i].message)))
-			fail_msg("row %zu: %d %s", i, r, err.message);
+		if ((code == 0) != !outputs[i].message ||
+			(code < 0 && !strstr(err.message, outputs[i].message)))
+			fail_msg("row %zu: %d %s", i, code, err.message);
 	}
 }
 

@@ -75,19 +75,19 @@ static int recall(struct kube_client *client, const struct kube_kind *kind,
 	int64_t now_us = runner_now_us(client->runner);
 	const struct kube_found *found;
 	char key[KEY_SIZE];
-	int r = -EAGAIN;
+	int code = -EAGAIN;
 
 	lock_take(&client->lock);
 	found = map_get(&client->resources, make_key(kind, key));
 	if (found && !found->missed) {
 		*ret_resource = found->resource;
 		ret_resource->kind = kind;
-		r = 0;
+		code = 0;
 	} else if (found && now_us - found->requested_us < KUBE_DISCOVERY_AGAIN_MS * 1000) {
-		r = -ENOENT;
+		code = -ENOENT;
 	}
 	lock_release(&client->lock);
-	return r;
+	return code;
 }
 
 /* ---- asking ---- */
@@ -122,12 +122,12 @@ static int ask_version(struct kube_client *client, const struct kube_kind *kind,
 	_arena_ struct arena *arena = arena_new(0);
 	struct kube_resource resource;
 	struct json *answer;
-	int r;
+	int code;
 
 	fill_resource(kind, version, &resource);
-	r = ask(client, resource.path, options, arena, &answer, err);
-	if (r < 0)
-		return r;
+	code = ask(client, resource.path, options, arena, &answer, err);
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (json_get(answer, "resources"), item) {
 		if (!span_is(json_get_text(item, "name"), kind->plural))
 			continue;
@@ -180,23 +180,23 @@ static int fail_missing(struct kube_client *client, const struct kube_kind *kind
 int kube_discovery_find(struct kube_client *client, const struct kube_kind *kind,
 	const struct kube_options *options, struct kube_resource *ret_resource, struct err *err)
 {
-	int r;
+	int code;
 
 	if (kind->group[0] == '\0') {
 		fill_resource(kind, kind->versions[0], ret_resource);
 		return 0;
 	}
-	r = recall(client, kind, ret_resource);
-	if (r == -ENOENT)
+	code = recall(client, kind, ret_resource);
+	if (code == -ENOENT)
 		return fail_missing(client, kind, options, false, err);
-	if (r == 0)
+	if (code == 0)
 		return 0;
 	for (size_t i = 0; i < KUBE_VERSIONS_MAX && kind->versions[i]; i++) {
-		r = ask_version(client, kind, kind->versions[i], options, ret_resource, err);
-		if (r == 0)
+		code = ask_version(client, kind, kind->versions[i], options, ret_resource, err);
+		if (code == 0)
 			remember(client, kind, ret_resource);
-		if (r != -ENOENT)
-			return r;
+		if (code != -ENOENT)
+			return code;
 	}
 	remember(client, kind, NULL);
 	return fail_missing(client, kind, options, true, err);
@@ -271,7 +271,7 @@ int kube_kind_find(struct kube_client *client, struct span api_version, struct s
 	const struct json *resource;
 	struct resolved_kind *known;
 	struct json *answer;
-	int r;
+	int code;
 
 	span_split(api_version, '/', &group, &version);
 	if (!kube_is_path_segment(version) || version.length >= KUBE_WORD_SIZE ||
@@ -291,10 +291,10 @@ int kube_kind_find(struct kube_client *client, struct span api_version, struct s
 	}
 	path = group.length > 0 ? arena_format(arena, "/apis/%.*s", SPAN_ARGS(api_version))
 				: arena_format(arena, "/api/%.*s", SPAN_ARGS(version));
-	r = ask(client, path.data, NULL, arena, &answer, err);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	resource = r == 0 ? find_resource(answer, kind) : NULL;
+	code = ask(client, path.data, NULL, arena, &answer, err);
+	if (code < 0 && code != -ENOENT)
+		return code;
+	resource = code == 0 ? find_resource(answer, kind) : NULL;
 	if (!resource)
 		return err_set(err, -ENOENT, "the server has no %.*s of version %.*s",
 			SPAN_ARGS(kind), SPAN_ARGS(api_version));
@@ -315,16 +315,16 @@ int kube_discovery_eviction(struct kube_client *client, const struct kube_option
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *answer;
-	int r;
+	int code;
 
 	lock_take(&client->lock);
 	snprintf(ret_version, KUBE_WORD_SIZE, "%s", client->eviction_version);
 	lock_release(&client->lock);
 	if (ret_version[0])
 		return 0;
-	r = ask(client, "/api/v1", options, arena, &answer, err);
-	if (r < 0)
-		return r;
+	code = ask(client, "/api/v1", options, arena, &answer, err);
+	if (code < 0)
+		return code;
 	snprintf(ret_version, KUBE_WORD_SIZE, "policy/v1");
 	JSON_EACH_ITEM (json_get(answer, "resources"), item) {
 		struct span version = json_get_text(item, "version");
@@ -355,11 +355,11 @@ int kube_server_version(struct kube_client *client, struct arena *arena,
 	struct kube_version *ret_version, struct err *err)
 {
 	struct json *answer;
-	int r;
+	int code;
 
-	r = ask(client, "/version", NULL, arena, &answer, err);
-	if (r < 0)
-		return r;
+	code = ask(client, "/version", NULL, arena, &answer, err);
+	if (code < 0)
+		return code;
 	ret_version->major = read_number(json_get_text(answer, "major"));
 	ret_version->minor = read_number(json_get_text(answer, "minor"));
 	ret_version->git = json_get_text(answer, "gitVersion");

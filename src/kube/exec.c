@@ -392,11 +392,11 @@ static int write_path(const struct kube_exec_request *request, struct buffer *pa
 {
 	const struct kube_target target = {&kube_pods, request->namespace, request->pod, "exec"};
 	struct kube_resource resource = {.kind = &kube_pods, .path = "/api/v1", .namespaced = true};
-	int r;
+	int code;
 
-	r = kube_path_write(&resource, &target, path, err);
-	if (r < 0)
-		return r;
+	code = kube_path_write(&resource, &target, path, err);
+	if (code < 0)
+		return code;
 	kube_query_add(path, "container", request->container);
 	for (size_t i = 0; i < request->command_count; i++)
 		kube_query_add(path, "command", request->command[i]);
@@ -445,15 +445,15 @@ static int connect_exec(struct kube_exec *exec, const struct kube_exec_request *
 		.header_count = LENGTH(headers),
 	};
 	struct http_client_response *response;
-	int r;
+	int code;
 
-	r = write_path(request, &path, err);
-	if (r < 0)
-		return r;
+	code = write_path(request, &path, err);
+	if (code < 0)
+		return code;
 	call.path = buffer_span(&path);
 	websocket_make_key(runner_random(exec->client->runner), key);
-	r = kube_request_upgrade(exec->client, &call, arena, &response, &exec->upgrade, err);
-	return r < 0 ? r : check_answer(response, key, exec, err);
+	code = kube_request_upgrade(exec->client, &call, arena, &response, &exec->upgrade, err);
+	return code < 0 ? code : check_answer(response, key, exec, err);
 }
 
 /* ours does not block, theirs does. */
@@ -472,16 +472,16 @@ static int make_pair(int *ret_ours, int *ret_theirs, struct err *err)
 static int make_streams(struct kube_exec *exec, const struct kube_exec_request *request,
 	struct err *err)
 {
-	int r;
+	int code;
 
 	exec->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (exec->wake < 0)
 		return err_errno(err, "exec: eventfd");
-	r = make_pair(&exec->streams[0].descriptor, &exec->theirs[1], err);
-	if (r == 0 && !request->terminal)
-		r = make_pair(&exec->streams[1].descriptor, &exec->theirs[2], err);
-	if (r < 0 || !request->input)
-		return r;
+	code = make_pair(&exec->streams[0].descriptor, &exec->theirs[1], err);
+	if (code == 0 && !request->terminal)
+		code = make_pair(&exec->streams[1].descriptor, &exec->theirs[2], err);
+	if (code < 0 || !request->input)
+		return code;
 	if (!request->terminal)
 		return make_pair(&exec->input, &exec->theirs[0], err);
 	exec->input = exec->streams[0].descriptor;
@@ -542,20 +542,20 @@ int kube_exec_start(struct kube_client *client, const struct kube_exec_request *
 	struct kube_exec **ret_exec, struct err *err)
 {
 	CLEANUP(free_pointer) struct kube_exec *exec = NULL;
-	int r;
+	int code;
 
 	if (request->command_count == 0 || request->command_count > KUBE_EXEC_WORDS_MAX)
 		return err_set(err, -EINVAL, "exec: a command has 1 to %d words",
 			KUBE_EXEC_WORDS_MAX);
 	exec = exec_new(client);
 	exec->terminal = request->terminal;
-	r = connect_exec(exec, request, err);
-	if (r == 0)
-		r = make_streams(exec, request, err);
-	if (r == 0)
-		r = runner_spawn(exec->group, "exec", carry, exec, err);
-	if (r < 0)
-		return r;
+	code = connect_exec(exec, request, err);
+	if (code == 0)
+		code = make_streams(exec, request, err);
+	if (code == 0)
+		code = runner_spawn(exec->group, "exec", carry, exec, err);
+	if (code < 0)
+		return code;
 	*ret_exec = TAKE(exec);
 	return 0;
 }

@@ -92,18 +92,18 @@ static void test_a_message_in_too_many_parts(void **state)
 {
 	_buffer_ struct buffer out = {0}, part = {0};
 	struct websocket_reader reader = {.message = note_message, .context = &out};
-	int r = 0;
+	int code = 0;
 
 	(void)state;
 	buffer_add(&part, "\x02\x7e\xff\xff", 4);
 	for (int i = 0; i < 65535; i++)
 		buffer_add_char(&part, 'x');
-	for (int i = 0; r == 0; i++) {
+	for (int i = 0; code == 0; i++) {
 		assert_true(i < 20);
-		r = websocket_read(&reader, buffer_span(&part), NULL);
+		code = websocket_read(&reader, buffer_span(&part), NULL);
 		part.data[0] = '\0';
 	}
-	assert_int_equal(r, -EFBIG);
+	assert_int_equal(code, -EFBIG);
 	assert_int_equal(out.length, 0);
 	websocket_reader_clear(&reader);
 }

@@ -188,12 +188,12 @@ static int take_object(struct kube_informer *informer, const struct json *json, 
 	const struct kube_informer_config *config = &informer->config;
 	const struct kube_object *object;
 	struct err problem = {0};
-	int r;
+	int code;
 
-	r = kube_object_make(json, config->reduce, config->context, &object, &problem);
-	if (r == 0)
+	code = kube_object_make(json, config->reduce, config->context, &object, &problem);
+	if (code == 0)
 		return put_object(informer, object, err);
-	if (r < 0)
+	if (code < 0)
 		refuse_object(informer, json, &problem);
 	else
 		forget_object(informer, json);
@@ -336,7 +336,7 @@ static int take_event(void *context, const struct json *event, struct err *err)
 	struct span name = json_get_text(event, "type");
 	const struct json *object = json_get(event, "object");
 	const struct event_type *type = NULL;
-	int r = 0;
+	int code = 0;
 
 	if (span_is(name, "ERROR"))
 		return kube_status_read_object(object, "watch", &informer->failure, err);
@@ -355,12 +355,12 @@ static int take_event(void *context, const struct json *event, struct err *err)
 	lock_release(&informer->lock);
 	informer->progress = true;
 	if (type->take)
-		r = type->take(informer, object, err);
-	if (r == 0)
-		r = take_version(informer, object, err);
-	if (r == 0)
+		code = type->take(informer, object, err);
+	if (code == 0)
+		code = take_version(informer, object, err);
+	if (code == 0)
 		resync_if_due(informer);
-	return r;
+	return code;
 }
 
 /* ---- requests ---- */
@@ -431,18 +431,18 @@ static void note_failure(struct kube_informer *informer, int code, const struct 
 static bool list(struct kube_informer *informer, struct kube_following *following)
 {
 	struct err err = {0};
-	int r;
+	int code;
 
 	informer->failure = (struct kube_failure){0};
 	following->object = take_item;
-	r = kube_following_list(following, informer->version, &err);
-	if (r == 0) {
+	code = kube_following_list(following, informer->version, &err);
+	if (code == 0) {
 		informer->list_backoff_ms = 0;
 		finish_list(informer);
 		return true;
 	}
-	note_failure(informer, r, &err);
-	if (r != -ECANCELED)
+	note_failure(informer, code, &err);
+	if (code != -ECANCELED)
 		back_off(informer, &informer->list_backoff_ms);
 	return false;
 }
@@ -475,12 +475,12 @@ static bool watch(struct kube_informer *informer, struct kube_following *followi
 	int64_t started_us = runner_now_us(informer->group);
 	struct err err = {0};
 	bool lasted, was_open;
-	int r;
+	int code;
 
 	informer->failure = (struct kube_failure){0};
 	informer->progress = false;
 	following->object = take_event;
-	r = kube_following_watch(following, informer->version, choose_watch_seconds(informer),
+	code = kube_following_watch(following, informer->version, choose_watch_seconds(informer),
 		&err);
 	was_open = set_watching(informer, false);
 	/* A server that is slow to refuse has refused all the same. */
@@ -491,15 +491,15 @@ static bool watch(struct kube_informer *informer, struct kube_following *followi
 		informer->watch_refusals = 0;
 	}
 	/* No event, or the server is gone: opening another watch shows which. */
-	if (r == -ETIMEDOUT && was_open) {
+	if (code == -ETIMEDOUT && was_open) {
 		count(informer, &informer->statistics.silent);
 		return false;
 	}
-	if (r < 0)
-		note_failure(informer, r, &err);
-	if (r != -ECANCELED && !(lasted && (r == 0 || r == -ESTALE)))
+	if (code < 0)
+		note_failure(informer, code, &err);
+	if (code != -ECANCELED && !(lasted && (code == 0 || code == -ESTALE)))
 		back_off(informer, &informer->watch_backoff_ms);
-	return needs_list(informer, r);
+	return needs_list(informer, code);
 }
 
 static void run(void *context)
@@ -575,7 +575,7 @@ int kube_informer_start(const struct kube_informer_config *config,
 	struct kube_informer **ret_informer, struct err *err)
 {
 	struct kube_informer *informer;
-	int r;
+	int code;
 
 	runner_assert_may_block(config->runner);
 	assert(config->index_count <= KUBE_INFORMER_INDEXES_MAX);
@@ -589,10 +589,10 @@ int kube_informer_start(const struct kube_informer_config *config,
 	informer->resync_us = RUNNER_FOREVER;
 	if (config->resync_ms > 0)
 		informer->resync_us = runner_deadline_us(informer->group, config->resync_ms * 1000);
-	r = runner_spawn(informer->group, config->kind->plural, run, informer, err);
-	if (r < 0) {
+	code = runner_spawn(informer->group, config->kind->plural, run, informer, err);
+	if (code < 0) {
 		destroy(informer);
-		return r;
+		return code;
 	}
 	*ret_informer = informer;
 	return 0;
@@ -634,13 +634,14 @@ int kube_informer_wait_synced(struct kube_informer *informer, int64_t deadline_u
 {
 	for (;;) {
 		uint64_t seen = runner_event_count(informer->synced_event);
-		int r;
+		int code;
 
 		if (kube_informer_is_synced(informer))
 			return 0;
-		r = runner_wait(informer->config.runner, informer->synced_event, seen, deadline_us);
-		if (r < 0 && !kube_informer_is_synced(informer))
-			return r;
+		code = runner_wait(informer->config.runner, informer->synced_event, seen,
+			deadline_us);
+		if (code < 0 && !kube_informer_is_synced(informer))
+			return code;
 	}
 }
 

@@ -95,13 +95,13 @@ static int read_material(const struct entry *entry, const char *field, const cha
 	struct kube_material *ret_material)
 {
 	struct span path, data;
-	int r;
+	int code;
 
-	r = read_text(entry, entry->body, "", field, &path);
-	if (r == 0)
-		r = read_text(entry, entry->body, "", data_field, &data);
-	if (r < 0)
-		return r;
+	code = read_text(entry, entry->body, "", field, &path);
+	if (code == 0)
+		code = read_text(entry, entry->body, "", data_field, &data);
+	if (code < 0)
+		return code;
 	if (data.data) {
 		struct span text;
 
@@ -174,33 +174,34 @@ static struct span find_plugin_config(const struct entry *entry)
 static int read_cluster(const struct entry *entry, struct kube_access *access)
 {
 	struct span proxy;
-	int r;
+	int code;
 
-	r = read_text(entry, entry->body, "", "server", &access->server);
-	if (r == 0 && !access->server.data)
-		r = fail(entry, -EINVAL, "server is missing");
-	if (r == 0)
-		r = check_server(entry, &access->server);
-	if (r == 0)
-		r = read_text(entry, entry->body, "", "proxy-url", &proxy);
-	if (r == 0 && proxy.data)
-		r = fail(entry, -EOPNOTSUPP, "proxy-url is not supported");
-	if (r == 0)
-		r = read_text(entry, entry->body, "", "tls-server-name", &access->tls_server_name);
-	if (r == 0 && access->tls_server_name.data && !is_host_name(access->tls_server_name))
-		r = fail(entry, -EINVAL, "tls-server-name is not a host name");
-	if (r == 0)
-		r = read_flag(entry, "", entry->body, "insecure-skip-tls-verify",
+	code = read_text(entry, entry->body, "", "server", &access->server);
+	if (code == 0 && !access->server.data)
+		code = fail(entry, -EINVAL, "server is missing");
+	if (code == 0)
+		code = check_server(entry, &access->server);
+	if (code == 0)
+		code = read_text(entry, entry->body, "", "proxy-url", &proxy);
+	if (code == 0 && proxy.data)
+		code = fail(entry, -EOPNOTSUPP, "proxy-url is not supported");
+	if (code == 0)
+		code = read_text(entry, entry->body, "", "tls-server-name",
+			&access->tls_server_name);
+	if (code == 0 && access->tls_server_name.data && !is_host_name(access->tls_server_name))
+		code = fail(entry, -EINVAL, "tls-server-name is not a host name");
+	if (code == 0)
+		code = read_flag(entry, "", entry->body, "insecure-skip-tls-verify",
 			&access->insecure);
-	if (r == 0)
-		r = read_material(entry, "certificate-authority", "certificate-authority-data",
+	if (code == 0)
+		code = read_material(entry, "certificate-authority", "certificate-authority-data",
 			&access->authorities);
-	if (r == 0 && access->insecure && is_there(&access->authorities))
-		r = fail(entry, -EINVAL,
+	if (code == 0 && access->insecure && is_there(&access->authorities))
+		code = fail(entry, -EINVAL,
 			"certificate-authority and insecure-skip-tls-verify exclude each other");
-	if (r == 0)
+	if (code == 0)
 		access->cluster_config = find_plugin_config(entry);
-	return r;
+	return code;
 }
 
 /* ---- users ---- */
@@ -219,11 +220,11 @@ static int read_arguments(const struct entry *entry, const struct json *list,
 	struct kube_exec_plugin *plugin)
 {
 	struct span *words;
-	int r;
+	int code;
 
-	r = check_list(entry, list, "args");
-	if (r < 0)
-		return r;
+	code = check_list(entry, list, "args");
+	if (code < 0)
+		return code;
 	words = arena_allocate_array(entry->arena, json_count(list) + 1, sizeof(*words));
 	JSON_EACH_ITEM (list, item) {
 		struct span word = json_text(item);
@@ -240,20 +241,20 @@ static int read_environment(const struct entry *entry, const struct json *list,
 	struct kube_exec_plugin *plugin)
 {
 	struct span *variables;
-	int r;
+	int code;
 
-	r = check_list(entry, list, "env");
-	if (r < 0)
-		return r;
+	code = check_list(entry, list, "env");
+	if (code < 0)
+		return code;
 	variables = arena_allocate_array(entry->arena, json_count(list) + 1, sizeof(*variables));
 	JSON_EACH_ITEM (list, item) {
 		struct span name, value;
 
-		r = read_text(entry, item, "exec.env.", "name", &name);
-		if (r == 0)
-			r = read_text(entry, item, "exec.env.", "value", &value);
-		if (r < 0)
-			return r;
+		code = read_text(entry, item, "exec.env.", "name", &name);
+		if (code == 0)
+			code = read_text(entry, item, "exec.env.", "value", &value);
+		if (code < 0)
+			return code;
 		if (!name.data || memchr(name.data, '=', name.length))
 			return fail(entry, -EINVAL, "exec.env.name is missing or has a '=' in it");
 		variables[plugin->environment_count++] = arena_format(entry->arena, "%.*s=%.*s",
@@ -281,33 +282,33 @@ static int read_plugin(const struct entry *entry, const struct json *exec,
 {
 	struct kube_exec_plugin *plugin = arena_allocate(entry->arena, sizeof(*plugin));
 	struct span mode;
-	int r;
+	int code;
 
 	if (!json_is(exec, JSON_OBJECT))
 		return fail(entry, -EINVAL, "exec must be an object");
-	r = read_text(entry, exec, "exec.", "apiVersion", &plugin->api_version);
-	if (r == 0)
-		r = check_plugin_version(entry, plugin->api_version);
-	if (r == 0)
-		r = read_text(entry, exec, "exec.", "command", &plugin->command);
-	if (r == 0 && !plugin->command.data)
-		r = fail(entry, -EINVAL, "exec.command is missing");
-	if (r == 0)
-		r = read_text(entry, exec, "exec.", "interactiveMode", &mode);
-	if (r == 0 && span_is(mode, "Always"))
-		r = fail(entry, -EOPNOTSUPP,
+	code = read_text(entry, exec, "exec.", "apiVersion", &plugin->api_version);
+	if (code == 0)
+		code = check_plugin_version(entry, plugin->api_version);
+	if (code == 0)
+		code = read_text(entry, exec, "exec.", "command", &plugin->command);
+	if (code == 0 && !plugin->command.data)
+		code = fail(entry, -EINVAL, "exec.command is missing");
+	if (code == 0)
+		code = read_text(entry, exec, "exec.", "interactiveMode", &mode);
+	if (code == 0 && span_is(mode, "Always"))
+		code = fail(entry, -EOPNOTSUPP,
 			"exec.interactiveMode Always is not supported: slipway has no terminal");
-	if (r == 0)
-		r = read_text(entry, exec, "exec.", "installHint", &plugin->install_hint);
-	if (r == 0)
-		r = read_flag(entry, "exec.", exec, "provideClusterInfo",
+	if (code == 0)
+		code = read_text(entry, exec, "exec.", "installHint", &plugin->install_hint);
+	if (code == 0)
+		code = read_flag(entry, "exec.", exec, "provideClusterInfo",
 			&plugin->provide_cluster_info);
-	if (r == 0)
-		r = read_arguments(entry, json_get(exec, "args"), plugin);
-	if (r == 0)
-		r = read_environment(entry, json_get(exec, "env"), plugin);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = read_arguments(entry, json_get(exec, "args"), plugin);
+	if (code == 0)
+		code = read_environment(entry, json_get(exec, "env"), plugin);
+	if (code < 0)
+		return code;
 	/* A command without a slash is searched in PATH; with one it is beside the file. */
 	if (memchr(plugin->command.data, '/', plugin->command.length))
 		plugin->command = beside_file(entry, plugin->command);
@@ -339,15 +340,15 @@ static int check_token(const struct entry *entry, struct span token)
 static int read_token(const struct entry *entry, struct kube_material *ret_token)
 {
 	struct span token, path;
-	int r;
+	int code;
 
-	r = read_text(entry, entry->body, "", "token", &token);
-	if (r == 0)
-		r = check_token(entry, token);
-	if (r == 0)
-		r = read_text(entry, entry->body, "", "tokenFile", &path);
-	if (r < 0)
-		return r;
+	code = read_text(entry, entry->body, "", "token", &token);
+	if (code == 0)
+		code = check_token(entry, token);
+	if (code == 0)
+		code = read_text(entry, entry->body, "", "tokenFile", &path);
+	if (code < 0)
+		return code;
 	/* The file may have been renewed since the token was written: it wins. */
 	if (path.data)
 		*ret_token = (struct kube_material){.path = beside_file(entry, path)};
@@ -358,13 +359,13 @@ static int read_token(const struct entry *entry, struct kube_material *ret_token
 
 static int read_password(const struct entry *entry, struct kube_access *access)
 {
-	int r;
+	int code;
 
-	r = read_text(entry, entry->body, "", "username", &access->username);
-	if (r == 0)
-		r = read_text(entry, entry->body, "", "password", &access->password);
-	if (r < 0)
-		return r;
+	code = read_text(entry, entry->body, "", "username", &access->username);
+	if (code == 0)
+		code = read_text(entry, entry->body, "", "password", &access->password);
+	if (code < 0)
+		return code;
 	if (access->username.data && memchr(access->username.data, ':', access->username.length))
 		return fail(entry, -EINVAL, "username has a ':' in it");
 	if (access->username.data && is_there(&access->token))
@@ -378,26 +379,26 @@ static int read_user(const struct entry *entry, struct kube_access *access)
 {
 	const struct json *exec = json_get(entry->body, "exec");
 	struct kube_exec_plugin *plugin = NULL;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < LENGTH(refused_of_users); i++) {
 		if (!json_is_absent(json_get(entry->body, refused_of_users[i].field)))
 			return fail(entry, -EOPNOTSUPP, "%s", refused_of_users[i].reason);
 	}
-	r = read_material(entry, "client-certificate", "client-certificate-data",
+	code = read_material(entry, "client-certificate", "client-certificate-data",
 		&access->certificate);
-	if (r == 0)
-		r = read_material(entry, "client-key", "client-key-data", &access->key);
-	if (r == 0 && is_there(&access->certificate) != is_there(&access->key))
-		r = fail(entry, -EINVAL, "client-certificate and client-key belong together");
-	if (r == 0)
-		r = read_token(entry, &access->token);
-	if (r == 0)
-		r = read_password(entry, access);
-	if (r == 0 && !json_is_absent(exec))
-		r = read_plugin(entry, exec, &plugin);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = read_material(entry, "client-key", "client-key-data", &access->key);
+	if (code == 0 && is_there(&access->certificate) != is_there(&access->key))
+		code = fail(entry, -EINVAL, "client-certificate and client-key belong together");
+	if (code == 0)
+		code = read_token(entry, &access->token);
+	if (code == 0)
+		code = read_password(entry, access);
+	if (code == 0 && !json_is_absent(exec))
+		code = read_plugin(entry, exec, &plugin);
+	if (code < 0)
+		return code;
 	/* As with kubectl: credentials that are there are used, and no plugin is asked. */
 	if (!is_there(&access->token) && !access->username.data)
 		access->plugin = plugin;
@@ -470,28 +471,29 @@ static int read_context(const struct documents *documents, struct span name,
 {
 	struct entry context, cluster, user;
 	struct span cluster_name, user_name;
-	int r;
+	int code;
 
-	r = find_entry(documents, "context", name, &context);
-	if (r == 0)
-		r = read_text(&context, context.body, "", "cluster", &cluster_name);
-	if (r == 0)
-		r = read_text(&context, context.body, "", "user", &user_name);
-	if (r == 0)
-		r = read_text(&context, context.body, "", "namespace", &access->default_namespace);
-	if (r < 0)
-		return r;
+	code = find_entry(documents, "context", name, &context);
+	if (code == 0)
+		code = read_text(&context, context.body, "", "cluster", &cluster_name);
+	if (code == 0)
+		code = read_text(&context, context.body, "", "user", &user_name);
+	if (code == 0)
+		code = read_text(&context, context.body, "", "namespace",
+			&access->default_namespace);
+	if (code < 0)
+		return code;
 	if (!cluster_name.data)
 		return fail(&context, -EINVAL, "cluster is missing");
 	if (!access->default_namespace.data)
 		access->default_namespace = SPAN("default");
-	r = find_entry(documents, "cluster", cluster_name, &cluster);
-	if (r == 0)
-		r = read_cluster(&cluster, access);
-	if (r < 0 || !user_name.data) /* a context without a user is allowed */
-		return r;
-	r = find_entry(documents, "user", user_name, &user);
-	return r < 0 ? r : read_user(&user, access);
+	code = find_entry(documents, "cluster", cluster_name, &cluster);
+	if (code == 0)
+		code = read_cluster(&cluster, access);
+	if (code < 0 || !user_name.data) /* a context without a user is allowed */
+		return code;
+	code = find_entry(documents, "user", user_name, &user);
+	return code < 0 ? code : read_user(&user, access);
 }
 
 static int parse_document(const struct kubeconfig_file *file, struct documents *documents)
@@ -499,11 +501,11 @@ static int parse_document(const struct kubeconfig_file *file, struct documents *
 	static const char *const lists[] = {"clusters", "users", "contexts"};
 	struct document *document = &documents->items[documents->count];
 	struct json *root;
-	int r;
+	int code;
 
-	r = yaml_parse(file->text, documents->arena, &root, documents->err);
-	if (r < 0)
-		return err_prefix(documents->err, r, "kubeconfig %s", file->path);
+	code = yaml_parse(file->text, documents->arena, &root, documents->err);
+	if (code < 0)
+		return err_prefix(documents->err, code, "kubeconfig %s", file->path);
 	if (!json_is(root, JSON_OBJECT) && !json_is(root, JSON_NULL))
 		return err_set(documents->err, -EINVAL, "kubeconfig %s: not an object", file->path);
 	for (size_t i = 0; i < LENGTH(lists); i++) {
@@ -524,20 +526,20 @@ int kubeconfig_read(const struct kubeconfig_file *files, size_t count, struct sp
 	struct kube_access *access = arena_allocate(arena, sizeof(*access));
 	struct document items[KUBECONFIG_FILES_MAX];
 	struct documents documents = {items, 0, arena, err};
-	int r = 0;
+	int code = 0;
 
 	if (count == 0 || count > KUBECONFIG_FILES_MAX)
 		return err_set(err, -EINVAL, "kubeconfig: 1 to %d files can be read, not %zu",
 			KUBECONFIG_FILES_MAX, count);
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = parse_document(&files[i], &documents);
-	if (r == 0)
-		r = choose_context(&documents, &context);
-	if (r == 0)
-		r = read_context(&documents, context, access);
-	if (r == 0)
+	for (size_t i = 0; i < count && code == 0; i++)
+		code = parse_document(&files[i], &documents);
+	if (code == 0)
+		code = choose_context(&documents, &context);
+	if (code == 0)
+		code = read_context(&documents, context, access);
+	if (code == 0)
 		*ret_access = access;
-	return r;
+	return code;
 }
 
 /* ---- files ---- */
@@ -547,15 +549,15 @@ static int read_file(struct span path, struct arena *arena, struct kubeconfig_fi
 	size_t *count, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
-	int r;
+	int code;
 
 	if (*count == KUBECONFIG_FILES_MAX)
 		return err_set(err, -EINVAL, "kubeconfig: more than %d files",
 			KUBECONFIG_FILES_MAX);
 	files[*count].path = arena_copy(arena, path.data, path.length);
-	r = file_read(files[*count].path, KUBECONFIG_FILE_MAX, &text, err);
-	if (r < 0)
-		return err_prefix(err, r, "kubeconfig");
+	code = file_read(files[*count].path, KUBECONFIG_FILE_MAX, &text, err);
+	if (code < 0)
+		return err_prefix(err, code, "kubeconfig");
 	files[*count].text = arena_copy_span(arena, buffer_span(&text));
 	(*count)++;
 	return 0;
@@ -568,7 +570,7 @@ static int load(const char *paths, bool may_be_missing, struct span context, str
 	struct span rest = span_of(paths), path;
 	size_t count = 0;
 	bool more = true;
-	int r;
+	int code;
 
 	while (more) {
 		more = span_split(rest, ':', &path, &rest);
@@ -576,9 +578,9 @@ static int load(const char *paths, bool may_be_missing, struct span context, str
 			path = rest;
 		if (path.length == 0)
 			continue;
-		r = read_file(path, arena, files, &count, err);
-		if (r < 0 && !(r == -ENOENT && may_be_missing))
-			return r;
+		code = read_file(path, arena, files, &count, err);
+		if (code < 0 && !(code == -ENOENT && may_be_missing))
+			return code;
 	}
 	if (count == 0)
 		return err_set(err, -ENOENT, "kubeconfig: there is no file %s", paths);

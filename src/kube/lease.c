@@ -110,30 +110,30 @@ static int acquire(struct kube_lease *lease, struct err *err)
 	struct kube_options options = {.timeout_ms = lease->duration_us / 1000 / RENEW_PART};
 	struct json *object = NULL, *answer;
 	int64_t sent_us;
-	int r;
+	int code;
 
-	r = kube_get(lease->config.client, &target, &options, arena, &object, err);
-	if (r < 0 && r != -ENOENT)
-		return r;
+	code = kube_get(lease->config.client, &target, &options, arena, &object, err);
+	if (code < 0 && code != -ENOENT)
+		return code;
 	sent_us = runner_now_us(lease->group);
-	if (r == -ENOENT) {
-		r = kube_create(lease->config.client, &target,
+	if (code == -ENOENT) {
+		code = kube_create(lease->config.client, &target,
 			make_lease(lease, NULL, lease->config.identity, arena), &options, arena,
 			&answer, err);
 	} else if (!may_take(lease, object, sent_us)) {
 		set_held_until(lease, 0);
 		return 1;
 	} else {
-		r = kube_update(lease->config.client, &target,
+		code = kube_update(lease->config.client, &target,
 			make_lease(lease, object, lease->config.identity, arena), &options, arena,
 			&answer, err);
 	}
-	if (r == -EAGAIN || r == -EEXIST) { /* another one wrote it meanwhile */
+	if (code == -EAGAIN || code == -EEXIST) { /* another one wrote it meanwhile */
 		set_held_until(lease, 0);
 		return 1;
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	set_held_until(lease, sent_us + lease->duration_us - lease->duration_us / MARGIN_PART);
 	return 0;
 }
@@ -174,15 +174,15 @@ static void run(void *context)
 		uint64_t seen = runner_event_count(lease->stopping);
 		struct err err;
 		bool stopped;
-		int r;
+		int code;
 
 		lock_take(&lease->lock);
 		stopped = lease->stopped;
 		lock_release(&lease->lock);
 		if (stopped)
 			return;
-		r = acquire(lease, &err);
-		if (r < 0 && r != -ECANCELED && lease->config.failed)
+		code = acquire(lease, &err);
+		if (code < 0 && code != -ECANCELED && lease->config.failed)
 			lease->config.failed(lease->config.context, &err);
 		report(lease);
 		if (runner_wait(lease->group, lease->stopping, seen,
@@ -197,7 +197,7 @@ int kube_lease_start(const struct kube_lease_config *config, struct kube_lease *
 	struct err *err)
 {
 	struct kube_lease *lease;
-	int r;
+	int code;
 
 	if (!kube_is_path_segment(config->name) || !kube_is_path_segment(config->namespace) ||
 		config->identity.length == 0 || config->identity.length > KUBE_LEASE_IDENTITY_MAX)
@@ -214,10 +214,10 @@ int kube_lease_start(const struct kube_lease_config *config, struct kube_lease *
 	lease->group = runner_group_new(config->runner, "lease");
 	lease->stopping = runner_event_new(lease->group, "lease stops");
 	lock_init(&lease->lock);
-	r = runner_spawn(lease->group, "lease", run, lease, err);
-	if (r < 0) {
+	code = runner_spawn(lease->group, "lease", run, lease, err);
+	if (code < 0) {
 		kube_lease_stop(lease);
-		return r;
+		return code;
 	}
 	*ret_lease = lease;
 	return 0;

@@ -29,11 +29,11 @@ static int take_piece(void *context, struct span piece, struct err *err)
 	struct kube_following *following = answer->following;
 	struct json *object;
 	struct err problem;
-	int r;
+	int code;
 
 	arena_reset(answer->arena);
-	r = json_parse(piece, answer->arena, &object, &problem);
-	if (r < 0)
+	code = json_parse(piece, answer->arena, &object, &problem);
+	if (code < 0)
 		return err_set(err, -EPROTO, "an object is not JSON: %s", problem.message);
 	return following->object(following->context, object, err);
 }
@@ -71,15 +71,15 @@ static int write_path(struct kube_following *following, struct buffer *path, str
 {
 	struct kube_target target = {.kind = following->kind, .namespace = following->namespace};
 	struct kube_resource resource;
-	int r;
+	int code;
 
-	r = kube_discovery_find(following->client, following->kind, following->options, &resource,
-		err);
-	if (r == 0)
-		r = kube_path_write(&resource, &target, path, err);
-	if (r == 0)
+	code = kube_discovery_find(following->client, following->kind, following->options,
+		&resource, err);
+	if (code == 0)
+		code = kube_path_write(&resource, &target, path, err);
+	if (code == 0)
 		kube_query_add_selection(path, following->selection);
-	return r;
+	return code;
 }
 
 static int stream(struct kube_following *following, struct answer *answer, struct span path,
@@ -94,13 +94,13 @@ static int stream(struct kube_following *following, struct answer *answer, struc
 		.total_ms = total_ms,
 		.patient = answer->pieces.list,
 	};
-	int r;
+	int code;
 
-	r = kube_request_stream(following->client, &request, &reading, err);
+	code = kube_request_stream(following->client, &request, &reading, err);
 	/* The version that we knew is gone: another one may be there. */
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		kube_discovery_forget(following->client);
-	return r;
+	return code;
 }
 
 /* ---- lists ---- */
@@ -112,12 +112,12 @@ static int read_frame(struct answer *answer, struct buffer *ret_continue,
 	struct span version, token;
 	const struct json *metadata;
 	struct json *frame = NULL;
-	int r;
+	int code;
 
 	arena_reset(answer->arena);
-	r = kube_pieces_end(&answer->pieces, answer->arena, &frame, err);
-	if (r < 0)
-		return r;
+	code = kube_pieces_end(&answer->pieces, answer->arena, &frame, err);
+	if (code < 0)
+		return code;
 	if (!span_ends_with(json_get_text(frame, "kind"), SPAN("List")))
 		return err_set(err, -EPROTO, "the answer is not a list");
 	metadata = json_get(frame, "metadata");
@@ -139,22 +139,22 @@ static int read_page(struct kube_following *following, struct buffer *token,
 {
 	_buffer_ struct buffer path = BUFFER_WITH_CAP(KUBE_PATH_MAX + 3 * CONTINUE_MAX);
 	CLEANUP(answer_clear) struct answer answer;
-	int r;
+	int code;
 
 	answer_init(&answer, following, true);
-	r = write_path(following, &path, err);
-	if (r < 0)
-		return r;
+	code = write_path(following, &path, err);
+	if (code < 0)
+		return code;
 	kube_query_add_integer(&path, "limit", following->page_size);
 	if (token->length > 0)
 		kube_query_add(&path, "continue", buffer_span(token));
-	r = kube_path_check(&path, err);
-	if (r == 0)
-		r = stream(following, &answer, buffer_span(&path), PAGE_TIMEOUT_MS, err);
-	if (r < 0)
-		return r;
-	r = read_frame(&answer, token, ret_resource_version, err);
-	return r < 0 ? err_prefix(err, r, "list of %s", following->kind->plural) : 0;
+	code = kube_path_check(&path, err);
+	if (code == 0)
+		code = stream(following, &answer, buffer_span(&path), PAGE_TIMEOUT_MS, err);
+	if (code < 0)
+		return code;
+	code = read_frame(&answer, token, ret_resource_version, err);
+	return code < 0 ? err_prefix(err, code, "list of %s", following->kind->plural) : 0;
 }
 
 int kube_following_list(struct kube_following *following,
@@ -162,21 +162,21 @@ int kube_following_list(struct kube_following *following,
 {
 	_buffer_ struct buffer token = {0};
 	unsigned restarts = 0;
-	int r;
+	int code;
 
 	following->begin(following->context);
 	do {
-		r = read_page(following, &token, ret_resource_version, err);
-		if (r == -ESTALE && token.length > 0 && restarts < KUBE_LIST_RESTARTS_MAX) {
+		code = read_page(following, &token, ret_resource_version, err);
+		if (code == -ESTALE && token.length > 0 && restarts < KUBE_LIST_RESTARTS_MAX) {
 			/* The moment that the pages were of is forgotten there: begin with another. */
 			restarts++;
 			buffer_reset(&token);
 			following->begin(following->context);
 			continue;
 		}
-		if (r < 0)
-			return r;
-	} while (token.length > 0 || r < 0);
+		if (code < 0)
+			return code;
+	} while (token.length > 0 || code < 0);
 	return 0;
 }
 
@@ -187,24 +187,24 @@ int kube_following_watch(struct kube_following *following, const char *resource_
 {
 	_buffer_ struct buffer path = BUFFER_WITH_CAP(KUBE_PATH_MAX);
 	CLEANUP(answer_clear) struct answer answer;
-	int r;
+	int code;
 
 	answer_init(&answer, following, false);
-	r = write_path(following, &path, err);
-	if (r < 0)
-		return r;
+	code = write_path(following, &path, err);
+	if (code < 0)
+		return code;
 	kube_query_add(&path, "watch", SPAN("true"));
 	kube_query_add(&path, "allowWatchBookmarks", SPAN("true"));
 	kube_query_add(&path, "resourceVersion", span_of(resource_version));
 	kube_query_add_integer(&path, "timeoutSeconds", seconds);
-	r = kube_path_check(&path, err);
-	if (r == 0)
-		r = stream(following, &answer, buffer_span(&path),
+	code = kube_path_check(&path, err);
+	if (code == 0)
+		code = stream(following, &answer, buffer_span(&path),
 			(int64_t)seconds * 1000 + WATCH_SLACK_MS, err);
-	if (r < 0)
-		return r;
-	r = kube_pieces_end(&answer.pieces, answer.arena, NULL, err);
-	return r < 0 ? err_prefix(err, r, "watch of %s", following->kind->plural) : 0;
+	if (code < 0)
+		return code;
+	code = kube_pieces_end(&answer.pieces, answer.arena, NULL, err);
+	return code < 0 ? err_prefix(err, code, "watch of %s", following->kind->plural) : 0;
 }
 
 /* ---- for callers that want all at once ---- */
@@ -229,14 +229,14 @@ static int collect(void *context, const struct json *object, struct err *err)
 	struct collecting *collecting = context;
 	struct span text = json_to_text(object, collecting->arena);
 	struct json *copy;
-	int r;
+	int code;
 
 	collecting->bytes += text.length;
 	if (collecting->bytes > KUBE_LIST_MAX)
 		return err_set(err, -EFBIG, "the list is longer than %zu bytes", KUBE_LIST_MAX);
-	r = json_parse(text, collecting->arena, &copy, err);
-	if (r < 0)
-		return r;
+	code = json_parse(text, collecting->arena, &copy, err);
+	if (code < 0)
+		return code;
 	json_append(collecting->arena, collecting->items, copy);
 	return 0;
 }
@@ -261,11 +261,11 @@ int kube_list(struct kube_client *client, const struct kube_target *target,
 		.context = &collecting,
 	};
 	char version[KUBE_RESOURCE_VERSION_SIZE];
-	int r;
+	int code;
 
-	r = kube_following_list(&following, version, err);
-	if (r < 0)
-		return r;
+	code = kube_following_list(&following, version, err);
+	if (code < 0)
+		return code;
 	*ret_items = collecting.items;
 	if (ret_resource_version)
 		*ret_resource_version = arena_copy_span(arena, span_of(version));

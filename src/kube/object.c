@@ -179,13 +179,13 @@ int kube_object_make(const struct json *object, kube_reduce reduce, void *contex
 	struct kube_object measured = {0};
 	struct identity identity;
 	struct block *block;
-	int r;
+	int code;
 
-	r = read_identity(object, &identity, err);
-	if (r == 0)
-		r = keep_all(object, &identity, reduce, context, &keep, &measured, err);
-	if (r != 0)
-		return r;
+	code = read_identity(object, &identity, err);
+	if (code == 0)
+		code = keep_all(object, &identity, reduce, context, &keep, &measured, err);
+	if (code != 0)
+		return code;
 	if (keep.size > KUBE_OBJECT_KEPT_MAX)
 		return err_set(err, -E2BIG, "'%.*s': more than %zu bytes would be kept of it",
 			SPAN_ARGS(measured.key), KUBE_OBJECT_KEPT_MAX);
@@ -193,10 +193,10 @@ int kube_object_make(const struct json *object, kube_reduce reduce, void *contex
 	block->references = 1;
 	block->size = (uint32_t)(sizeof(*block) + keep.size);
 	keep = (struct kube_keep){.at = block->data, .end = block->data + keep.size};
-	r = keep_all(object, &identity, reduce, context, &keep, &block->object, err);
-	if (r != 0) { /* not the function of its object that it should be */
+	code = keep_all(object, &identity, reduce, context, &keep, &block->object, err);
+	if (code != 0) { /* not the function of its object that it should be */
 		free(block);
-		return r;
+		return code;
 	}
 	*ret_object = &block->object;
 	return 0;

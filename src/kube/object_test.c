@@ -259,23 +259,23 @@ static int feed(const char *text, size_t chunk, bool list, size_t piece_max, str
 	struct kube_pieces pieces = {
 		.list = list, .piece_max = piece_max, .take = collect, .context = &collected};
 	struct span rest = span_of(text);
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && rest.length > 0) {
+	while (code == 0 && rest.length > 0) {
 		size_t length = rest.length < chunk ? rest.length : chunk;
 		/* A copy, so that reading beyond it is found. */
 		_free_ char *copy = memory_copy(rest.data, length);
 
-		r = kube_pieces_feed(&pieces, (struct span){copy, length}, NULL);
+		code = kube_pieces_feed(&pieces, (struct span){copy, length}, NULL);
 		rest.data += length;
 		rest.length -= length;
 	}
-	if (r == 0)
-		r = kube_pieces_end(&pieces, arena, ret_frame, NULL);
+	if (code == 0)
+		code = kube_pieces_end(&pieces, arena, ret_frame, NULL);
 	buffer_add_span(out, buffer_span(&collected.text));
 	buffer_clear(&collected.text);
 	kube_pieces_clear(&pieces);
-	return r;
+	return code;
 }
 
 static const struct {

@@ -14,16 +14,16 @@ static int check_segment(struct span text, const char *what, struct err *err)
 static int check_target(const struct kube_resource *resource, const struct kube_target *target,
 	struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	if (target->namespace.data)
-		r = check_segment(target->namespace, "namespace", err);
-	if (r == 0 && target->name.data)
-		r = check_segment(target->name, "name", err);
-	if (r == 0 && target->subresource)
-		r = check_segment(span_of(target->subresource), "subresource", err);
-	if (r < 0)
-		return r;
+		code = check_segment(target->namespace, "namespace", err);
+	if (code == 0 && target->name.data)
+		code = check_segment(target->name, "name", err);
+	if (code == 0 && target->subresource)
+		code = check_segment(span_of(target->subresource), "subresource", err);
+	if (code < 0)
+		return code;
 	if (target->subresource && !target->name.data)
 		return err_set(err, -EINVAL, "%s: a subresource needs a name",
 			resource->kind->kind);
@@ -38,10 +38,10 @@ static int check_target(const struct kube_resource *resource, const struct kube_
 int kube_path_write(const struct kube_resource *resource, const struct kube_target *target,
 	struct buffer *out, struct err *err)
 {
-	int r = check_target(resource, target, err);
+	int code = check_target(resource, target, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	buffer_add_string(out, resource->path);
 	if (target->namespace.data)
 		buffer_format(out, "/namespaces/%.*s", SPAN_ARGS(target->namespace));

@@ -79,7 +79,7 @@ static int feed_piece(struct kube_pieces *pieces, const char **at, const char *e
 	const char *start = *at;
 	bool whole = skip_piece(pieces, outside, at, end);
 	struct span part = {start, (size_t)(*at - start)};
-	int r;
+	int code;
 
 	if (part.length > pieces->piece_max - pieces->piece.length)
 		return fail_length(pieces, err);
@@ -93,17 +93,17 @@ static int feed_piece(struct kube_pieces *pieces, const char **at, const char *e
 	}
 	pieces->in_piece = false;
 	pieces->count++;
-	r = pieces->take(pieces->context, part, err);
+	code = pieces->take(pieces->context, part, err);
 	buffer_reset(&pieces->piece);
-	return r;
+	return code;
 }
 
 static int feed_sequence(struct kube_pieces *pieces, struct span data, struct err *err)
 {
 	const char *at = data.data, *end = data.data + data.length;
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && at < end) {
+	while (code == 0 && at < end) {
 		if (!pieces->in_piece && is_space(*at)) {
 			at++;
 			continue;
@@ -111,9 +111,9 @@ static int feed_sequence(struct kube_pieces *pieces, struct span data, struct er
 		if (!pieces->in_piece && *at != '{')
 			return err_set(err, -EPROTO, "not a sequence of JSON objects");
 		pieces->in_piece = true;
-		r = feed_piece(pieces, &at, end, err);
+		code = feed_piece(pieces, &at, end, err);
 	}
-	return r;
+	return code;
 }
 
 static bool is_items_key(const struct kube_pieces *pieces)
@@ -171,27 +171,27 @@ static int feed_frame_string(struct kube_pieces *pieces, const char **at, const 
 static int feed_list(struct kube_pieces *pieces, struct span data, struct err *err)
 {
 	const char *at = data.data, *end = data.data + data.length;
-	int r = 0;
+	int code = 0;
 
 	pieces->frame.cap = KUBE_PIECES_FRAME_MAX;
-	while (r == 0 && at < end) {
+	while (code == 0 && at < end) {
 		if (pieces->in_piece) {
-			r = feed_piece(pieces, &at, end, err);
+			code = feed_piece(pieces, &at, end, err);
 		} else if (pieces->in_string) {
-			r = feed_frame_string(pieces, &at, end);
+			code = feed_frame_string(pieces, &at, end);
 		} else if (pieces->in_items && pieces->depth == 2 && *at == '{') {
 			pieces->in_piece = true;
 			buffer_add_char(&pieces->frame, '0');
 		} else {
 			buffer_add_char(&pieces->frame, *at);
-			r = feed_frame_byte(pieces, *at++, err);
+			code = feed_frame_byte(pieces, *at++, err);
 		}
 		if (buffer_failed(&pieces->frame))
 			return err_set(err, -EFBIG,
 				"what is around the items is longer than %zu bytes",
 				KUBE_PIECES_FRAME_MAX);
 	}
-	return r;
+	return code;
 }
 
 int kube_pieces_feed(struct kube_pieces *pieces, struct span data, struct err *err)
@@ -220,15 +220,15 @@ int kube_pieces_end(struct kube_pieces *pieces, struct arena *arena, struct json
 	struct err *err)
 {
 	struct json *frame;
-	int r;
+	int code;
 
 	if (pieces->in_piece || (pieces->list && !pieces->complete))
 		return err_set(err, -EPROTO, "the answer ends in the middle");
 	if (!pieces->list)
 		return 0;
-	r = json_parse(arena_copy_span(arena, buffer_span(&pieces->frame)), arena, &frame, err);
-	if (r < 0)
-		return r == -EINVAL ? err_set(err, -EPROTO, "the answer is not JSON") : r;
+	code = json_parse(arena_copy_span(arena, buffer_span(&pieces->frame)), arena, &frame, err);
+	if (code < 0)
+		return code == -EINVAL ? err_set(err, -EPROTO, "the answer is not JSON") : code;
 	if (!has_items_only(pieces, frame))
 		return err_set(err, -EPROTO, "the answer is not a list of objects");
 	*ret_frame = frame;

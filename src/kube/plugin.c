@@ -183,7 +183,7 @@ static int spawn(char **words, char **environment, int output, int complaints, p
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, defaults;
-	int r;
+	int code;
 
 	sigemptyset(&none);
 	sigemptyset(&defaults);
@@ -198,10 +198,10 @@ static int spawn(char **words, char **environment, int output, int complaints, p
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	r = posix_spawnp(ret_pid, words[0], &actions, &attributes, words, environment);
+	code = posix_spawnp(ret_pid, words[0], &actions, &attributes, words, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
-	return r;
+	return code;
 }
 
 static int start(const struct kube_exec_plugin *plugin, char **words, char **environment,
@@ -209,26 +209,26 @@ static int start(const struct kube_exec_plugin *plugin, char **words, char **env
 {
 	int output[2], complaints[2];
 	pid_t pid;
-	int r;
+	int code;
 
 	if (pipe2(output, O_CLOEXEC) < 0)
 		return err_errno(err, "pipe");
 	if (pipe2(complaints, O_CLOEXEC) < 0) {
-		r = err_errno(err, "pipe");
+		code = err_errno(err, "pipe");
 		close(output[0]);
 		close(output[1]);
-		return r;
+		return code;
 	}
-	r = spawn(words, environment, output[1], complaints[1], &pid);
+	code = spawn(words, environment, output[1], complaints[1], &pid);
 	close(output[1]);
 	close(complaints[1]);
-	if (r != 0) {
+	if (code != 0) {
 		close(output[0]);
 		close(complaints[0]);
-		if (r == ENOENT && plugin->install_hint.data)
+		if (code == ENOENT && plugin->install_hint.data)
 			return err_set(err, -ENOENT, "it is not there: %.*s",
 				SPAN_ARGS(plugin->install_hint));
-		return err_system(err, r, "it cannot be run");
+		return err_system(err, code, "it cannot be run");
 	}
 	ret_child->pid = pid;
 	ret_child->output = output[0];
@@ -343,18 +343,18 @@ static int run(struct runner *runner, const struct http_client_cancel *cancel,
 	const struct kube_exec_plugin *plugin = access->plugin;
 	_buffer_ struct buffer complaints = {0};
 	struct child child = {.runner = runner, .cancel = cancel};
-	int r, status;
+	int code, status;
 
-	r = start(plugin, make_words(plugin, arena),
+	code = start(plugin, make_words(plugin, arena),
 		make_environment(plugin, write_info(access, authorities, arena), arena), &child,
 		err);
-	if (r < 0)
-		return r;
-	r = read_child(&child, output, &complaints, err);
-	if (r == 0)
-		r = wait_for_end(&child, err);
+	if (code < 0)
+		return code;
+	code = read_child(&child, output, &complaints, err);
+	if (code == 0)
+		code = wait_for_end(&child, err);
 	status = end(&child);
-	return r < 0 ? r : check_end(status, &complaints, err);
+	return code < 0 ? code : check_end(status, &complaints, err);
 }
 
 int kube_plugin_run(struct runner *runner, const struct http_client_cancel *cancel,
@@ -363,12 +363,12 @@ int kube_plugin_run(struct runner *runner, const struct http_client_cancel *canc
 {
 	const struct kube_exec_plugin *plugin = access->plugin;
 	_buffer_ struct buffer output = BUFFER_WITH_CAP(KUBE_PLUGIN_OUTPUT_MAX);
-	int r;
+	int code;
 
 	runner_assert_may_block(runner);
-	r = run(runner, cancel, access, authorities, &output, arena, err);
-	if (r == 0)
-		r = kube_plugin_read(arena_copy_span(arena, buffer_span(&output)),
+	code = run(runner, cancel, access, authorities, &output, arena, err);
+	if (code == 0)
+		code = kube_plugin_read(arena_copy_span(arena, buffer_span(&output)),
 			plugin->api_version, arena, ret_answer, err);
-	return r < 0 ? err_prefix(err, r, "credential plugin %s", plugin->command.data) : 0;
+	return code < 0 ? err_prefix(err, code, "credential plugin %s", plugin->command.data) : 0;
 }

@@ -59,20 +59,20 @@ int kube_pod_logs(struct kube_client *client, const struct kube_log_request *req
 	};
 	struct kube_request call = {.accept = "*/*", .options = options};
 	struct kube_resource resource;
-	int r;
+	int code;
 
-	r = kube_discovery_find(client, &kube_pods, options, &resource, err);
-	if (r == 0)
-		r = kube_path_write(&resource, &target, &path, err);
-	if (r < 0)
-		return r;
+	code = kube_discovery_find(client, &kube_pods, options, &resource, err);
+	if (code == 0)
+		code = kube_path_write(&resource, &target, &path, err);
+	if (code < 0)
+		return code;
 	write_log_query(request, &path);
-	r = kube_path_check(&path, err);
-	if (r < 0)
-		return r;
+	code = kube_path_check(&path, err);
+	if (code < 0)
+		return code;
 	call.path = buffer_span(&path);
-	r = kube_request_stream(client, &call, &stream, err);
-	return r < 0 ? r : log.result;
+	code = kube_request_stream(client, &call, &stream, err);
+	return code < 0 ? code : log.result;
 }
 
 /* ---- eviction ---- */
@@ -85,11 +85,11 @@ int kube_pod_evict(struct kube_client *client, struct span namespace, struct spa
 	struct json *body = json_new_object(arena), *metadata = json_new_object(arena), *answer;
 	struct kube_options own = options ? *options : (struct kube_options){0};
 	char version[KUBE_WORD_SIZE];
-	int r;
+	int code;
 
-	r = kube_discovery_eviction(client, options, version, err);
-	if (r < 0)
-		return r;
+	code = kube_discovery_eviction(client, options, version, err);
+	if (code < 0)
+		return code;
 	json_set_string(arena, body, "apiVersion", span_of(version));
 	json_set_string(arena, body, "kind", SPAN("Eviction"));
 	json_set_string(arena, metadata, "name", pod);

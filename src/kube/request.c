@@ -140,15 +140,15 @@ static int prepare(struct attempt *attempt, struct err *err)
 	const struct kube_request *request = attempt->request;
 	struct http_client_cancel *cancel =
 		attempt->options->cancel ? attempt->options->cancel : &client->cancel;
-	int r;
+	int code;
 
-	r = kube_request_take_turn(client, attempt->options, attempt->deadline_us, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", attempt->what);
+	code = kube_request_take_turn(client, attempt->options, attempt->deadline_us, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", attempt->what);
 	kube_credential_release(TAKE(attempt->credential));
-	r = kube_credentials_get(client->credentials, cancel, &attempt->credential, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", attempt->what);
+	code = kube_credentials_get(client->credentials, cancel, &attempt->credential, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", attempt->what);
 	attempt->http = (struct http_client_request){
 		.method = request->method,
 		.url = attempt->url,
@@ -229,28 +229,28 @@ int kube_request_send(struct kube_client *client, const struct kube_request *req
 	CLEANUP(attempt_clear) struct attempt attempt;
 	struct http_client_response *response;
 	struct err own;
-	int r;
+	int code;
 
 	if (!err)
 		err = &own;
 	attempt_init(&attempt, client, request);
 	for (;;) {
-		r = prepare(&attempt, err);
-		if (r < 0)
-			return attempt_fail(&attempt, r);
+		code = prepare(&attempt, err);
+		if (code < 0)
+			return attempt_fail(&attempt, code);
 		attempt.http.total_timeout_ms = time_left_ms(&attempt);
-		r = http_client_request(client->http, &attempt.http, arena, &response, err);
-		if (r < 0) {
+		code = http_client_request(client->http, &attempt.http, arena, &response, err);
+		if (code < 0) {
 			count(client, &client->statistics.failures);
-			return attempt_fail(&attempt, r);
+			return attempt_fail(&attempt, code);
 		}
 		if (response->status >= 200 && response->status < 300)
 			break;
-		r = refuse(&attempt, response->status, response->body,
+		code = refuse(&attempt, response->status, response->body,
 			read_retry_after(http_client_header(response, "retry-after")),
 			!attempt.options->impatient, err);
-		if (r < 0)
-			return attempt_fail(&attempt, r);
+		if (code < 0)
+			return attempt_fail(&attempt, code);
 	}
 	*ret_response = response;
 	return 0;
@@ -262,13 +262,13 @@ int kube_request_json(struct kube_client *client, const struct kube_request *req
 	struct http_client_response *response;
 	struct json *answer;
 	struct err problem;
-	int r;
+	int code;
 
-	r = kube_request_send(client, request, arena, &response, err);
-	if (r < 0 || !ret_answer)
-		return r;
-	r = json_parse(response->body, arena, &answer, &problem);
-	if (r < 0)
+	code = kube_request_send(client, request, arena, &response, err);
+	if (code < 0 || !ret_answer)
+		return code;
+	code = json_parse(response->body, arena, &answer, &problem);
+	if (code < 0)
 		return err_set(err, -EPROTO, "%s %.*s: the answer is not JSON: %s",
 			request->method ? request->method : "GET",
 			(int)strcspn(request->path.data, "?"), request->path.data, problem.message);
@@ -346,17 +346,17 @@ int kube_request_stream(struct kube_client *client, const struct kube_request *r
 {
 	CLEANUP(attempt_clear) struct attempt attempt;
 	struct err own;
-	int r;
+	int code;
 
 	if (!err)
 		err = &own;
 	attempt_init(&attempt, client, request);
 	do {
-		r = prepare(&attempt, err);
-		if (r == 0)
-			r = stream_once(&attempt, stream, err);
-	} while (r == 1);
-	return r < 0 ? attempt_fail(&attempt, r) : 0;
+		code = prepare(&attempt, err);
+		if (code == 0)
+			code = stream_once(&attempt, stream, err);
+	} while (code == 1);
+	return code < 0 ? attempt_fail(&attempt, code) : 0;
 }
 
 /* ---- upgrades ---- */
@@ -368,23 +368,23 @@ int kube_request_upgrade(struct kube_client *client, const struct kube_request *
 	CLEANUP(attempt_clear) struct attempt attempt;
 	struct http_client_response *response;
 	struct http_upgrade *upgrade = NULL;
-	int r;
+	int code;
 
 	attempt_init(&attempt, client, request);
 	do {
-		r = prepare(&attempt, err);
-		if (r < 0)
-			return attempt_fail(&attempt, r);
+		code = prepare(&attempt, err);
+		if (code < 0)
+			return attempt_fail(&attempt, code);
 		attempt.http.total_timeout_ms = time_left_ms(&attempt);
-		r = http_upgrade_open(&attempt.http, arena, &response, &upgrade, err);
-		if (r < 0)
+		code = http_upgrade_open(&attempt.http, arena, &response, &upgrade, err);
+		if (code < 0)
 			count(client, &client->statistics.failures);
 		else if (!upgrade)
-			r = refuse(&attempt, response->status, response->body,
+			code = refuse(&attempt, response->status, response->body,
 				read_retry_after(http_client_header(response, "retry-after")),
 				!attempt.options->impatient, err);
-		if (r < 0)
-			return attempt_fail(&attempt, r);
+		if (code < 0)
+			return attempt_fail(&attempt, code);
 	} while (!upgrade);
 	*ret_response = response;
 	*ret_upgrade = upgrade;

@@ -103,7 +103,7 @@ int kube_status_read(int status, struct span body, int64_t retry_after_s, const 
 {
 	_arena_ struct arena *arena = arena_new(KUBE_REFUSAL_MAX * 32);
 	struct json *object = NULL;
-	int r;
+	int code;
 
 	if (json_parse(body, arena, &object, NULL) == 0 &&
 		span_is(json_get_text(object, "kind"), "Status")) {
@@ -112,13 +112,13 @@ int kube_status_read(int status, struct span body, int64_t retry_after_s, const 
 			object = json_copy_object(arena, object);
 			json_set_integer(arena, object, "code", status);
 		}
-		r = kube_status_read_object(object, what, failure, err);
+		code = kube_status_read_object(object, what, failure, err);
 	} else {
-		r = read_text(status, body, what, failure, err);
+		code = read_text(status, body, what, failure, err);
 	}
 	if (failure && retry_after_s > 0)
 		failure->retry_after_ms = retry_after_s * 1000 < KUBE_RETRY_AFTER_MAX_MS
 						  ? retry_after_s * 1000
 						  : KUBE_RETRY_AFTER_MAX_MS;
-	return r;
+	return code;
 }

@@ -136,7 +136,7 @@ static int check_frame(const struct websocket_reader *reader, const struct frame
 static int take_frame(struct websocket_reader *reader, const struct frame *frame,
 	struct span payload, struct err *err)
 {
-	int r;
+	int code;
 
 	if (frame->type >= WEBSOCKET_CLOSE)
 		return reader->message(reader->context, frame->type, payload, err);
@@ -152,10 +152,10 @@ static int take_frame(struct websocket_reader *reader, const struct frame *frame
 	reader->in_message = !frame->final;
 	if (!frame->final)
 		return 0;
-	r = reader->message(reader->context, reader->message_type, buffer_span(&reader->message_in),
-		err);
+	code = reader->message(reader->context, reader->message_type,
+		buffer_span(&reader->message_in), err);
 	buffer_reset(&reader->message_in);
-	return r;
+	return code;
 }
 
 /* 1: a frame was taken; 0: there is none yet. */
@@ -163,14 +163,14 @@ static int read_frame(struct websocket_reader *reader, struct span *in, struct e
 {
 	struct span payload;
 	struct frame frame;
-	int r;
+	int code;
 
-	r = read_header(*in, &frame, err);
-	if (r <= 0)
-		return r;
-	r = check_frame(reader, &frame, err);
-	if (r < 0)
-		return r;
+	code = read_header(*in, &frame, err);
+	if (code <= 0)
+		return code;
+	code = check_frame(reader, &frame, err);
+	if (code < 0)
+		return code;
 	if (frame.length > WEBSOCKET_MESSAGE_MAX)
 		return err_set(err, -EFBIG, "a WebSocket message is longer than %zu bytes",
 			WEBSOCKET_MESSAGE_MAX);
@@ -179,19 +179,19 @@ static int read_frame(struct websocket_reader *reader, struct span *in, struct e
 	payload = (struct span){in->data + frame.header_length, (size_t)frame.length};
 	in->data += frame.header_length + payload.length;
 	in->length -= frame.header_length + payload.length;
-	r = take_frame(reader, &frame, payload, err);
-	return r == 0 ? 1 : r;
+	code = take_frame(reader, &frame, payload, err);
+	return code == 0 ? 1 : code;
 }
 
 int websocket_read(struct websocket_reader *reader, struct span data, struct err *err)
 {
 	struct span in;
-	int r = 1;
+	int code = 1;
 
 	buffer_add_span(&reader->in, data);
 	in = buffer_span(&reader->in);
-	while (r == 1)
-		r = read_frame(reader, &in, err);
+	while (code == 1)
+		code = read_frame(reader, &in, err);
 	buffer_consume(&reader->in, reader->in.length - in.length);
-	return r;
+	return code;
 }

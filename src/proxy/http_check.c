@@ -67,18 +67,18 @@ static int check_source(const char *where, const char *text, struct err *err)
 static int check_value(const char *where, const struct proxy_condition *condition,
 	const struct proxy_value *value, struct err *err)
 {
-	int r;
+	int code;
 
 	if (!value->value)
 		return err_set(err, -EINVAL, "%s: a condition's value is missing", where);
 	if (value->key && condition->kind != PROXY_IF_QUERY)
 		return err_set(err, -EINVAL, "%s: only values of a query have keys", where);
-	r = check_text(where, "value", value->value, err);
-	if (r == 0 && value->key)
-		r = check_text(where, "key", value->key, err);
-	if (r == 0 && condition->kind == PROXY_IF_SOURCE)
-		r = check_source(where, value->value, err);
-	return r;
+	code = check_text(where, "value", value->value, err);
+	if (code == 0 && value->key)
+		code = check_text(where, "key", value->key, err);
+	if (code == 0 && condition->kind == PROXY_IF_SOURCE)
+		code = check_source(where, value->value, err);
+	return code;
 }
 
 static int check_condition(const char *where, const struct proxy_condition *condition,
@@ -101,10 +101,10 @@ static int check_condition(const char *where, const struct proxy_condition *cond
 				where, condition->name, PROXY_VALUE_TEXT_MAX);
 	}
 	for (size_t i = 0; i < condition->value_count; i++) {
-		int r = check_value(where, condition, &condition->values[i], err);
+		int code = check_value(where, condition, &condition->values[i], err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -151,10 +151,10 @@ static int check_redirect(const char *where, const struct proxy_action *action, 
 		return err_set(err, -EINVAL, "%s: a redirect with status %d, neither 301 nor 302",
 			where, action->status);
 	for (size_t i = 0; i < LENGTH(parts); i++) {
-		int r = parts[i].text ? check_text(where, parts[i].name, parts[i].text, err) : 0;
+		int code = parts[i].text ? check_text(where, parts[i].name, parts[i].text, err) : 0;
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -194,17 +194,17 @@ static int check_rule(const struct proxy_listener *listener, const struct proxy_
 {
 	char where[WHERE_SIZE];
 	size_t values = 0;
-	int r = 0;
+	int code = 0;
 
 	snprintf(where, sizeof(where), "listener '%s': rule '%s'", listener->name, rule->name);
 	if (rule->condition_count > PROXY_CONDITIONS_MAX)
 		return err_set(err, -E2BIG, "%s: %zu conditions, more than %d", where,
 			rule->condition_count, PROXY_CONDITIONS_MAX);
-	for (size_t i = 0; i < rule->condition_count && r == 0; i++)
-		r = check_condition(where, &rule->conditions[i], &values, err);
-	if (r == 0)
-		r = check_action(where, &rule->action, groups, err);
-	return r;
+	for (size_t i = 0; i < rule->condition_count && code == 0; i++)
+		code = check_condition(where, &rule->conditions[i], &values, err);
+	if (code == 0)
+		code = check_action(where, &rule->action, groups, err);
+	return code;
 }
 
 static int check_rules(const struct proxy_listener *listener, const struct map *groups,
@@ -218,7 +218,7 @@ static int check_rules(const struct proxy_listener *listener, const struct map *
 			listener->name, http->rule_count, PROXY_RULES_MAX);
 	for (size_t i = 0; i < http->rule_count; i++) {
 		const struct proxy_rule *rule = &http->rules[i];
-		int r;
+		int code;
 
 		if (!rule->name || !*rule->name)
 			return err_set(err, -EINVAL, "listener '%s': a rule has no name",
@@ -231,9 +231,9 @@ static int check_rules(const struct proxy_listener *listener, const struct map *
 		if (map_put(&seen, span_of(rule->name), &seen))
 			return err_set(err, -EEXIST, "listener '%s': rule '%s' is there twice",
 				listener->name, rule->name);
-		r = check_rule(listener, rule, groups, err);
-		if (r < 0)
-			return r;
+		code = check_rule(listener, rule, groups, err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -268,18 +268,18 @@ int proxy_http_check(const struct proxy_listener *listener, const struct map *gr
 {
 	const struct proxy_http *http = &listener->http;
 	char where[WHERE_SIZE];
-	int r = 0;
+	int code = 0;
 
 	if (listener->protocol == PROXY_HTTPS || listener->protocol == PROXY_TLS_END)
-		r = check_certificates(listener, err);
-	if (r < 0 || listener->protocol == PROXY_TLS_END)
-		return r;
+		code = check_certificates(listener, err);
+	if (code < 0 || listener->protocol == PROXY_TLS_END)
+		return code;
 	if (http->forwarded > PROXY_FORWARDED_REMOVE)
 		return err_set(err, -EINVAL, "listener '%s': unknown treatment of X-Forwarded-For",
 			listener->name);
-	r = check_rules(listener, groups, err);
-	if (r < 0)
-		return r;
+	code = check_rules(listener, groups, err);
+	if (code < 0)
+		return code;
 	snprintf(where, sizeof(where), "listener '%s'", listener->name);
 	return check_action(where, &http->otherwise, groups, err);
 }

@@ -398,7 +398,7 @@ int prober_new(struct runner *runner, prober_notify report, void *context,
 {
 	struct prober *prober = memory_allocate(sizeof(*prober));
 	struct epoll_event event = {.events = EPOLLIN};
-	int r = 0;
+	int code = 0;
 
 	runner_assert_may_block(runner);
 	lock_init(&prober->lock);
@@ -410,16 +410,16 @@ int prober_new(struct runner *runner, prober_notify report, void *context,
 	prober->tls = SSL_CTX_new(TLS_client_method());
 	if (prober->wake < 0 || prober->epoll < 0 ||
 		epoll_ctl(prober->epoll, EPOLL_CTL_ADD, prober->wake, &event) < 0)
-		r = err_errno(err, "prepare health checks");
+		code = err_errno(err, "prepare health checks");
 	else if (!prober->tls)
-		r = err_set(err, -ENOMEM, "prepare TLS for health checks");
+		code = err_set(err, -ENOMEM, "prepare TLS for health checks");
 	else
 		SSL_CTX_set_verify(prober->tls, SSL_VERIFY_NONE, NULL);
-	if (r == 0)
-		r = runner_spawn(prober->runner, "prober", prober_main, prober, err);
-	if (r < 0) {
+	if (code == 0)
+		code = runner_spawn(prober->runner, "prober", prober_main, prober, err);
+	if (code < 0) {
 		prober_free(prober);
-		return r;
+		return code;
 	}
 	*ret_prober = prober;
 	return 0;
@@ -555,10 +555,10 @@ int prober_set(struct prober *prober, const struct probe_target *targets, size_t
 		return err_set(err, -E2BIG, "%zu health checks, more than %d", count,
 			PROBE_TARGETS_MAX);
 	for (size_t i = 0; i < count; i++) {
-		int r = check_target(&targets[i], err);
+		int code = check_target(&targets[i], err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (map_put(&wanted, span_of(targets[i].key), (void *)&targets[i]))
 			return err_set(err, -EEXIST, "health check of '%.128s' is there twice",
 				targets[i].key);

@@ -187,30 +187,30 @@ static int check_listener(const struct proxy_listener *listener, const struct ma
 	struct err *err)
 {
 	char where[PROXY_NAME_MAX + 32];
-	int r;
+	int code;
 
 	if ((unsigned)listener->protocol >= PROXY_PROTOCOL_COUNT)
 		return err_set(err, -EINVAL, "listener '%s': unknown protocol", listener->name);
 	if (!address_is_possible(&listener->address))
 		return err_set(err, -EINVAL, "listener '%s': no address", listener->name);
 	snprintf(where, sizeof(where), "listener '%s'", listener->name);
-	r = proxy_routes_check(where, listener->routes, listener->route_count, groups, err);
-	if (r == 0)
-		r = check_options(listener, err);
-	if (r == 0 && (is_http(listener->protocol) || listener->protocol == PROXY_TLS_END))
-		r = proxy_http_check(listener, groups, err);
-	return r;
+	code = proxy_routes_check(where, listener->routes, listener->route_count, groups, err);
+	if (code == 0)
+		code = check_options(listener, err);
+	if (code == 0 && (is_http(listener->protocol) || listener->protocol == PROXY_TLS_END))
+		code = proxy_http_check(listener, groups, err);
+	return code;
 }
 
 static int add_group(const struct proxy_group *group, struct map *groups, size_t *targets,
 	struct err *err)
 {
-	int r = check_name("group", group->name, err);
+	int code = check_name("group", group->name, err);
 
-	if (r == 0)
-		r = check_group(group, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = check_group(group, err);
+	if (code < 0)
+		return code;
 	if (map_put(groups, span_of(group->name), (void *)group))
 		return err_set(err, -EEXIST, "group '%s' is there twice", group->name);
 	*targets += group->target_count;
@@ -223,20 +223,20 @@ static int add_group(const struct proxy_group *group, struct map *groups, size_t
 static int add_listener(const struct proxy_listener *listener, const struct map *groups,
 	struct map *listeners, struct err *err)
 {
-	int r = check_name("listener", listener->name, err);
+	int code = check_name("listener", listener->name, err);
 
-	if (r == 0)
-		r = check_listener(listener, groups, err);
-	if (r == 0 && map_put(listeners, span_of(listener->name), (void *)listener))
-		r = err_set(err, -EEXIST, "listener '%s' is there twice", listener->name);
-	return r;
+	if (code == 0)
+		code = check_listener(listener, groups, err);
+	if (code == 0 && map_put(listeners, span_of(listener->name), (void *)listener))
+		code = err_set(err, -EEXIST, "listener '%s' is there twice", listener->name);
+	return code;
 }
 
 int proxy_state_check(const struct proxy_state *state, struct err *err)
 {
 	_map_ struct map groups = {0}, listeners = {0};
 	size_t targets = 0;
-	int r = 0;
+	int code = 0;
 
 	if (state->fault)
 		*state->fault = (struct proxy_fault){0};
@@ -246,13 +246,13 @@ int proxy_state_check(const struct proxy_state *state, struct err *err)
 	if (state->listener_count > PROXY_LISTENERS_MAX)
 		return err_set(err, -E2BIG, "%zu listeners, more than %d", state->listener_count,
 			PROXY_LISTENERS_MAX);
-	for (size_t i = 0; r == 0 && i < state->group_count; i++)
-		r = proxy_group_fault(state, &state->groups[i],
+	for (size_t i = 0; code == 0 && i < state->group_count; i++)
+		code = proxy_group_fault(state, &state->groups[i],
 			add_group(&state->groups[i], &groups, &targets, err));
-	for (size_t i = 0; r == 0 && i < state->listener_count; i++)
-		r = proxy_listener_fault(state, &state->listeners[i],
+	for (size_t i = 0; code == 0 && i < state->listener_count; i++)
+		code = proxy_listener_fault(state, &state->listeners[i],
 			add_listener(&state->listeners[i], &groups, &listeners, err));
-	return r;
+	return code;
 }
 
 /* ---- drivers ---- */
@@ -262,11 +262,11 @@ int proxy_new(struct proxy_driver *const *drivers, size_t driver_count, struct p
 {
 	struct proxy *proxy = memory_allocate(sizeof(*proxy));
 	unsigned served = 0;
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < driver_count; i++) {
 		if (served & drivers[i]->protocols)
-			r = err_set(err, -EINVAL, "driver '%s' serves a protocol of another one",
+			code = err_set(err, -EINVAL, "driver '%s' serves a protocol of another one",
 				drivers[i]->name);
 		served |= drivers[i]->protocols;
 		if (proxy->driver_count < PROXY_DRIVERS_MAX)
@@ -274,9 +274,9 @@ int proxy_new(struct proxy_driver *const *drivers, size_t driver_count, struct p
 		else
 			drivers[i]->free(drivers[i]);
 	}
-	if (r < 0) {
+	if (code < 0) {
 		proxy_free(proxy);
-		return r;
+		return code;
 	}
 	*ret_proxy = proxy;
 	return 0;
@@ -366,10 +366,10 @@ static int apply_driver(struct proxy_driver *driver, const struct proxy_state *s
 
 int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err *err)
 {
-	int r = proxy_state_check(state, err);
+	int code = proxy_state_check(state, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < state->listener_count; i++) {
 		const struct proxy_listener *listener = &state->listeners[i];
 
@@ -378,9 +378,9 @@ int proxy_apply(struct proxy *proxy, const struct proxy_state *state, struct err
 				err_set(err, -ENOTSUP, "listener '%s': nothing here serves %s",
 					listener->name, proxy_protocol_name(listener->protocol)));
 	}
-	for (size_t i = 0; i < proxy->driver_count && r == 0; i++)
-		r = apply_driver(proxy->drivers[i], state, err);
-	return r;
+	for (size_t i = 0; i < proxy->driver_count && code == 0; i++)
+		code = apply_driver(proxy->drivers[i], state, err);
+	return code;
 }
 
 size_t proxy_driver_count(const struct proxy *proxy)
@@ -396,15 +396,15 @@ bool proxy_driver_serves(const struct proxy *proxy, size_t driver, enum proxy_pr
 int proxy_apply_driver(struct proxy *proxy, size_t driver, const struct proxy_state *state,
 	struct err *err)
 {
-	int r = proxy_state_check(state, err);
+	int code = proxy_state_check(state, err);
 
-	return r < 0 ? r : apply_driver(proxy->drivers[driver], state, err);
+	return code < 0 ? code : apply_driver(proxy->drivers[driver], state, err);
 }
 
 int proxy_set_weights(struct proxy *proxy, const char *listener, const struct proxy_route *routes,
 	size_t route_count, struct err *err)
 {
-	int r = -ENOENT;
+	int code = -ENOENT;
 
 	for (size_t i = 0; i < route_count; i++) {
 		if (!routes[i].group)
@@ -415,12 +415,12 @@ int proxy_set_weights(struct proxy *proxy, const char *listener, const struct pr
 				"listener '%s': weight %u of group '%s' is above %d", listener,
 				routes[i].weight, routes[i].group, PROXY_WEIGHT_MAX);
 	}
-	for (size_t i = 0; i < proxy->driver_count && r == -ENOENT; i++)
-		r = proxy->drivers[i]->set_weights(proxy->drivers[i], listener, routes, route_count,
-			err);
-	if (r == -ENOENT)
+	for (size_t i = 0; i < proxy->driver_count && code == -ENOENT; i++)
+		code = proxy->drivers[i]->set_weights(proxy->drivers[i], listener, routes,
+			route_count, err);
+	if (code == -ENOENT)
 		return err_set(err, -ENOENT, "there is no listener '%.64s'", listener);
-	return r;
+	return code;
 }
 
 void proxy_report(struct proxy *proxy, struct arena *arena, struct proxy_report *ret_report)

@@ -511,7 +511,7 @@ static void test_a_daemon_with_a_full_backlog(void **state)
 	char folder[] = "/tmp/slipway-docker-test-XXXXXX";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	_close_ int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int waiting[8], count = 0, r;
+	int waiting[8], count = 0, code;
 	struct err err;
 
 	(void)state;
@@ -521,11 +521,11 @@ static void test_a_daemon_with_a_full_backlog(void **state)
 	assert_int_equal(listen(listener, 1), 0);
 	do {
 		assert_in_range(count, 0, LENGTH(waiting) - 1);
-		r = docker_raw_open(address.sun_path, SPAN("GET / HTTP/1.0\r\n\r\n"), false,
+		code = docker_raw_open(address.sun_path, SPAN("GET / HTTP/1.0\r\n\r\n"), false,
 			&waiting[count], &err);
-		count += r == 0;
-	} while (r == 0);
-	assert_int_equal(r, -EAGAIN);
+		count += code == 0;
+	} while (code == 0);
+	assert_int_equal(code, -EAGAIN);
 	while (count > 0)
 		close(waiting[--count]);
 	unlink(address.sun_path);

@@ -88,24 +88,24 @@ static int step(struct slot *slot, struct span token, struct arena *arena)
 	const struct runtime_operations *operations = runtime->operations;
 	unsigned instance = (slot->index + slot->attempt) % INSTANCES + 1;
 	struct runtime_task *task;
-	int r;
+	int code;
 
 	if (slot->ends) {
-		r = operations->acknowledge(runtime, token, NULL);
-		if (r < 0 && r != -ENOENT)
-			return r;
+		code = operations->acknowledge(runtime, token, NULL);
+		if (code < 0 && code != -ENOENT)
+			return code;
 		slot->ends = false;
 		slot->attempt++;
 		return 0;
 	}
-	r = operations->get(runtime, token, arena, &task, NULL);
-	if (r == -ENOENT)
+	code = operations->get(runtime, token, arena, &task, NULL);
+	if (code == -ENOENT)
 		return operations->start(runtime, token,
 			instance == 1 ? SPAN("simulated")
 				      : arena_format(arena, "simulated-%u", instance),
 			server->spec, NULL);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (task->phase == RUNTIME_STOPPED) {
 		slot->seen_ends++;
 		slot->ends = true;
@@ -126,14 +126,14 @@ static void keep_slot(void *context)
 	while (slot->attempt < ATTEMPTS) {
 		uint64_t seen = runner_event_count(server->event);
 		char token[32];
-		int r;
+		int code;
 
 		snprintf(token, sizeof(token), "slot-%u-%u", slot->index, slot->attempt);
 		arena_reset(arena);
-		r = step(slot, span_of(token), arena);
-		if (r == 0)
+		code = step(slot, span_of(token), arena);
+		if (code == 0)
 			continue;
-		if (r == -ECANCELED ||
+		if (code == -ECANCELED ||
 			runner_wait(runner, server->event, seen,
 				runner_deadline_us(runner, RECHECK_US)) == -ECANCELED)
 			return;

@@ -89,20 +89,20 @@ static int tend_tasks(struct server *server, struct arena *arena)
 	const struct runtime_operations *operations = server->runtime->operations;
 	struct span *tokens;
 	size_t count;
-	int r = operations->list_tasks(server->runtime, arena, &tokens, &count, NULL);
+	int code = operations->list_tasks(server->runtime, arena, &tokens, &count, NULL);
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; code == 0 && i < count; i++) {
 		struct runtime_task *task;
 
-		r = operations->get(server->runtime, tokens[i], arena, &task, NULL);
-		if (r == 0 && task->phase == RUNTIME_STOPPED)
-			r = operations->acknowledge(server->runtime, tokens[i], NULL);
-		else if (r == 0 && task->phase == RUNTIME_RUNNING)
-			r = operations->groups->open_gate(server->runtime, tokens[i], NULL);
-		if (r == -ENOENT)
-			r = 0;
+		code = operations->get(server->runtime, tokens[i], arena, &task, NULL);
+		if (code == 0 && task->phase == RUNTIME_STOPPED)
+			code = operations->acknowledge(server->runtime, tokens[i], NULL);
+		else if (code == 0 && task->phase == RUNTIME_RUNNING)
+			code = operations->groups->open_gate(server->runtime, tokens[i], NULL);
+		if (code == -ENOENT)
+			code = 0;
 	}
-	return r;
+	return code;
 }
 
 static struct span name_of(unsigned index, struct arena *arena)
@@ -132,12 +132,12 @@ static int tend_group(struct server *server, unsigned index, struct arena *arena
 	const struct wanted *wanted = &server->wanted[index];
 	struct span name = name_of(index, arena);
 	struct runtime_group_state *group;
-	int r = groups->get(server->runtime, name, arena, &group, NULL);
+	int code = groups->get(server->runtime, name, arena, &group, NULL);
 
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return wanted->is_wanted ? apply(server, index, arena) : 0;
-	if (r < 0 || group->ending)
-		return r;
+	if (code < 0 || group->ending)
+		return code;
 	if (!wanted->is_wanted)
 		return groups->remove(server->runtime, name, NULL);
 	if (span_equal(group->version, arena_format(arena, "ecs-svc/%u", wanted->version)) &&
@@ -243,12 +243,12 @@ static void check_all(struct server *server, uint64_t seed)
 	for (unsigned i = 0; i < GROUPS; i++) {
 		const struct wanted *wanted = &server->wanted[i];
 		struct runtime_group_state *group;
-		int r = groups->get(server->runtime, name_of(i, arena), arena, &group, NULL);
+		int code = groups->get(server->runtime, name_of(i, arena), arena, &group, NULL);
 		int64_t desired = i == DAEMON ? INSTANCES : wanted->desired;
 
-		if ((r == 0) != wanted->is_wanted)
-			fail_msg("seed %" PRIu64 ": group %u: %d", seed, i, r);
-		if (r < 0)
+		if ((code == 0) != wanted->is_wanted)
+			fail_msg("seed %" PRIu64 ": group %u: %d", seed, i, code);
+		if (code < 0)
 			continue;
 		there++;
 		tasks += desired;

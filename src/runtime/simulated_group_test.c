@@ -154,11 +154,11 @@ static struct runtime_group_state *get_group(struct rig *rig)
 {
 	struct runtime_group_state *group;
 	struct err err;
-	int r = rig->groups->get(rig->runtime, rig->desired.id, rig->arena, &group, &err);
+	int code = rig->groups->get(rig->runtime, rig->desired.id, rig->arena, &group, &err);
 
-	if (r < 0)
-		assert_int_equal(r, -ENOENT);
-	return r < 0 ? NULL : group;
+	if (code < 0)
+		assert_int_equal(code, -ENOENT);
+	return code < 0 ? NULL : group;
 }
 
 static size_t get_tasks(struct rig *rig, struct runtime_task *tasks[TASKS_MAX])

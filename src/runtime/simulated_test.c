@@ -171,10 +171,11 @@ static int start(struct rig *rig, const char *token, const struct json *spec)
 {
 	struct runtime *runtime = rig->servers[0].runtime;
 	struct err err = {0};
-	int r = runtime->operations->start(runtime, span_of(token), SPAN("simulated"), spec, &err);
+	int code =
+		runtime->operations->start(runtime, span_of(token), SPAN("simulated"), spec, &err);
 
-	assert_true(r == 0 || (r < 0 && err.message[0]));
-	return r;
+	assert_true(code == 0 || (code < 0 && err.message[0]));
+	return code;
 }
 
 static int stop(struct rig *rig, const char *token)
@@ -196,11 +197,11 @@ static struct runtime_task *get(struct rig *rig, const char *token)
 	struct runtime *runtime = rig->servers[0].runtime;
 	struct runtime_task *task;
 	struct err err;
-	int r = runtime->operations->get(runtime, span_of(token), rig->arena, &task, &err);
+	int code = runtime->operations->get(runtime, span_of(token), rig->arena, &task, &err);
 
-	if (r < 0)
-		assert_int_equal(r, -ENOENT);
-	return r < 0 ? NULL : task;
+	if (code < 0)
+		assert_int_equal(code, -ENOENT);
+	return code < 0 ? NULL : task;
 }
 
 /* Waits only for notices: a change without a notice is not found. */
@@ -544,19 +545,19 @@ static void work(void *context)
 			char text[32];
 			struct runtime_task *task;
 			struct span token;
-			int r = 0;
+			int code = 0;
 
 			snprintf(text, sizeof(text), "%u-%u", worker->index, i);
 			token = span_of(text);
 			arena_reset(arena);
 			if (round == 0)
-				r = operations->start(runtime, token, SPAN("simulated-2"),
+				code = operations->start(runtime, token, SPAN("simulated-2"),
 					worker->spec, NULL);
 			else if (round == 1 && i % 2 == 0)
-				r = operations->stop(runtime, token, SPAN(""), NULL);
+				code = operations->stop(runtime, token, SPAN(""), NULL);
 			else if (round == 2)
-				r = operations->get(runtime, token, arena, &task, NULL);
-			if (r < 0)
+				code = operations->get(runtime, token, arena, &task, NULL);
+			if (code < 0)
 				worker->wrong++;
 		}
 }

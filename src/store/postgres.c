@@ -80,22 +80,22 @@ static int run_alone(struct postgres *postgres, enum statement statement, struct
 static int connect_once(struct postgres *postgres, bool opening, struct err *err)
 {
 	struct err reason;
-	int r;
+	int code;
 
-	r = postgres_session_connect(postgres->session, err);
-	if (r < 0)
-		return r;
+	code = postgres_session_connect(postgres->session, err);
+	if (code < 0)
+		return code;
 	/* Only at opening is a database brought forward: one that lost its tables later is not an empty one. */
-	r = postgres_format_open(postgres->session, postgres_format_steps, STORE_FORMAT, opening,
+	code = postgres_format_open(postgres->session, postgres_format_steps, STORE_FORMAT, opening,
 		&reason);
-	if (r >= 0)
-		r = postgres_session_prepare(postgres->session, postgres_statements,
+	if (code >= 0)
+		code = postgres_session_prepare(postgres->session, postgres_statements,
 			STATEMENT_COUNT, &reason);
-	if (r >= 0)
-		r = run_alone(postgres, END_OWN, &reason);
-	if (r < 0) {
+	if (code >= 0)
+		code = run_alone(postgres, END_OWN, &reason);
+	if (code < 0) {
 		postgres_session_reject(postgres->session, &reason);
-		return err_set(err, r, "%s", reason.message);
+		return err_set(err, code, "%s", reason.message);
 	}
 	postgres_session_accept(postgres->session);
 	postgres->in_transaction = false;
@@ -164,13 +164,13 @@ static int check_format(const PGresult *format, struct err *err)
 static int accept_format(struct postgres *postgres, const PGresult *format, struct err *err)
 {
 	struct err reason;
-	int r = check_format(format, &reason);
+	int code = check_format(format, &reason);
 
-	if (r >= 0)
+	if (code >= 0)
 		return 0;
 	abandon(postgres);
 	postgres_session_reject(postgres->session, &reason);
-	return err_set(err, r, "%s", reason.message);
+	return err_set(err, code, "%s", reason.message);
 }
 
 struct load {
@@ -184,12 +184,12 @@ static int load_row(void *context, const PGresult *result, struct err *err)
 {
 	struct load *load = context;
 	struct store_row row;
-	int r = 0;
+	int code = 0;
 
 	if (!load->checked)
-		r = check_format(*load->format, err);
-	if (r < 0)
-		return r;
+		code = check_format(*load->format, err);
+	if (code < 0)
+		return code;
 	load->checked = true;
 	read_row(result, 0, &row);
 	return load->row(load->context, &row, err);
@@ -204,34 +204,34 @@ static int postgres_load(struct store_backend *backend, store_row_function row, 
 	struct load load = {row, context, &results[FORMAT], false};
 	_result_ PGresult *last = NULL;
 	uint64_t revision = 0;
-	int r;
+	int code;
 
-	r = connect_if_lost(postgres, err);
-	if (r < 0)
-		return r;
+	code = connect_if_lost(postgres, err);
+	if (code < 0)
+		return code;
 	postgres_session_add(postgres->session, BEGIN_READ, NULL);
 	postgres_session_add(postgres->session, UNLIMITED, NULL);
 	postgres_session_add(postgres->session, READ_HEAD, NULL);
 	postgres_session_add(postgres->session, READ_FORMAT, NULL);
 	postgres_session_add(postgres->session, READ_LIVE, NULL);
-	r = postgres_session_stream(postgres->session, ROWS, load_row, &load, results, RESULTS,
+	code = postgres_session_stream(postgres->session, ROWS, load_row, &load, results, RESULTS,
 		err);
-	if (r >= 0 && PQntuples(results[HEAD]) != 1)
-		r = head_missing(err);
-	if (r >= 0)
-		r = check_format(results[FORMAT], err);
-	if (r >= 0) {
+	if (code >= 0 && PQntuples(results[HEAD]) != 1)
+		code = head_missing(err);
+	if (code >= 0)
+		code = check_format(results[FORMAT], err);
+	if (code >= 0) {
 		_arguments_ struct postgres_arguments arguments = {0};
 
 		revision = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_REVISION);
 		postgres_add_integer(&arguments, (int64_t)revision);
 		postgres_session_add(postgres->session, READ_MAC, &arguments);
-		r = postgres_session_run(postgres->session, &last, 1, err);
+		code = postgres_session_run(postgres->session, &last, 1, err);
 	}
 	clear_results(results, RESULTS);
 	abandon(postgres);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	note_seen(postgres, revision,
 		PQntuples(last) == 1 && PQgetlength(last, 0, 0) == STORE_MAC_SIZE
 			? (const unsigned char *)PQgetvalue(last, 0, 0)
@@ -273,14 +273,14 @@ static int give_rows(struct postgres *postgres, const PGresult *rows, store_row_
 	struct store_row each = {0};
 
 	for (int i = 0; i < PQntuples(rows); i++) {
-		int r;
+		int code;
 
 		read_row(rows, i, &each);
 		if (each.revision <= postgres->seen)
 			continue;
-		r = row(context, &each, err);
-		if (r < 0)
-			return r;
+		code = row(context, &each, err);
+		if (code < 0)
+			return code;
 	}
 	if (each.revision > postgres->seen)
 		note_seen(postgres, each.revision, each.mac);
@@ -293,7 +293,7 @@ static int read_changes(struct postgres *postgres, bool locking, store_row_funct
 	enum { HEAD = 1, FORMAT = 2, ROWS = 3, RESULTS = 4 };
 	_arguments_ struct postgres_arguments arguments = {0};
 	PGresult *results[RESULTS] = {0};
-	int r;
+	int code;
 
 	postgres_add_integer(&arguments, (int64_t)postgres->seen);
 	postgres_add_integer(&arguments, FOLLOW_MAX + 1);
@@ -303,16 +303,16 @@ static int read_changes(struct postgres *postgres, bool locking, store_row_funct
 	postgres_session_add(postgres->session, READ_LOG, &arguments);
 	if (!locking)
 		postgres_session_add(postgres->session, COMMIT, NULL);
-	r = postgres_session_run(postgres->session, results, RESULTS, err);
-	if (r >= 0 && PQntuples(results[HEAD]) != 1)
-		r = head_missing(err);
-	if (r >= 0)
-		r = accept_format(postgres, results[FORMAT], err);
-	if (r >= 0)
-		r = check_continues(postgres, results[HEAD], results[ROWS], err);
-	if (r >= 0)
-		r = give_rows(postgres, results[ROWS], row, context, err);
-	if (r >= 0) {
+	code = postgres_session_run(postgres->session, results, RESULTS, err);
+	if (code >= 0 && PQntuples(results[HEAD]) != 1)
+		code = head_missing(err);
+	if (code >= 0)
+		code = accept_format(postgres, results[FORMAT], err);
+	if (code >= 0)
+		code = check_continues(postgres, results[HEAD], results[ROWS], err);
+	if (code >= 0)
+		code = give_rows(postgres, results[ROWS], row, context, err);
+	if (code >= 0) {
 		*ret_revision = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_REVISION);
 		postgres->pruned = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_PRUNED);
 		postgres->keep = (uint64_t)postgres_integer(results[HEAD], 0, HEAD_KEEP);
@@ -321,7 +321,7 @@ static int read_changes(struct postgres *postgres, bool locking, store_row_funct
 		abandon(postgres);
 	}
 	clear_results(results, RESULTS);
-	return r;
+	return code;
 }
 
 /* A connection that was lost while idle is detected only now, and so is a server that stopped
@@ -330,18 +330,18 @@ static int read_changes_persistently(struct postgres *postgres, bool locking,
 	store_row_function row, void *context, uint64_t *ret_revision, struct err *err)
 {
 	bool fresh = !postgres_session_is_connected(postgres->session);
-	int r = connect_if_lost(postgres, err);
+	int code = connect_if_lost(postgres, err);
 
-	if (r < 0)
-		return r;
-	r = read_changes(postgres, locking, row, context, ret_revision, err);
-	if (r == -EBUSY && postgres_session_is_connected(postgres->session))
-		r = run_alone(postgres, END_STUCK, err);
-	else if (r == -EIO && !fresh && !postgres_session_is_connected(postgres->session))
-		r = connect_once(postgres, false, err);
+	if (code < 0)
+		return code;
+	code = read_changes(postgres, locking, row, context, ret_revision, err);
+	if (code == -EBUSY && postgres_session_is_connected(postgres->session))
+		code = run_alone(postgres, END_STUCK, err);
+	else if (code == -EIO && !fresh && !postgres_session_is_connected(postgres->session))
+		code = connect_once(postgres, false, err);
 	else
-		return r;
-	return r < 0 ? r : read_changes(postgres, locking, row, context, ret_revision, err);
+		return code;
+	return code < 0 ? code : read_changes(postgres, locking, row, context, ret_revision, err);
 }
 
 static int postgres_begin(struct store_backend *backend, store_row_function row, void *context,
@@ -558,7 +558,7 @@ static int find_group(struct postgres *postgres, uint64_t last, bool *ret_durabl
 	_arguments_ struct postgres_arguments arguments = {0};
 	PGresult *results[RESULTS] = {0};
 	bool found;
-	int r;
+	int code;
 
 	postgres_add_integer(&arguments, (int64_t)last);
 	postgres_session_add(postgres->session, END_OWN, NULL);
@@ -567,13 +567,13 @@ static int find_group(struct postgres *postgres, uint64_t last, bool *ret_durabl
 	postgres_session_add(postgres->session, LOCK_HEAD, NULL);
 	postgres_session_add(postgres->session, READ_MAC, &arguments);
 	postgres_session_add(postgres->session, ROLLBACK, NULL);
-	r = postgres_session_run(postgres->session, results, RESULTS, err);
-	if (r >= 0 && PQntuples(results[HEAD]) != 1)
-		r = head_missing(err);
-	if (r >= 0) {
+	code = postgres_session_run(postgres->session, results, RESULTS, err);
+	if (code >= 0 && PQntuples(results[HEAD]) != 1)
+		code = head_missing(err);
+	if (code >= 0) {
 		found = PQntuples(results[FOUND]) == 1;
 		if (!found && (uint64_t)postgres_integer(results[HEAD], 0, HEAD_PRUNED) >= last) {
-			r = err_set(err, -EIO, "revision %" PRIu64 " is pruned already", last);
+			code = err_set(err, -EIO, "revision %" PRIu64 " is pruned already", last);
 		} else {
 			*ret_durable = found && (uint64_t)postgres_integer(results[FOUND], 0, 1) ==
 							postgres->writer;
@@ -588,7 +588,7 @@ static int find_group(struct postgres *postgres, uint64_t last, bool *ret_durabl
 		abandon(postgres);
 	}
 	clear_results(results, RESULTS);
-	return r;
+	return code;
 }
 
 /* A group is one transaction, so its last revision stands for all. If this times out, the next
@@ -599,16 +599,16 @@ static int postgres_settle(struct store_backend *backend, uint64_t first, uint64
 	struct postgres *postgres = postgres_of(backend);
 	struct clock *clock = clock_system();
 	int64_t deadline = clock_steady_us(clock) + SETTLE_MS * INT64_C(1000);
-	int r;
+	int code;
 
 	(void)first;
 	for (;;) {
-		r = connect_if_lost(postgres, err);
-		if (r >= 0)
-			r = find_group(postgres, last, ret_durable, err);
+		code = connect_if_lost(postgres, err);
+		if (code >= 0)
+			code = find_group(postgres, last, ret_durable, err);
 		/* A newer slipway's database will not be ours again within that time. */
-		if (r >= 0 || r == -ENOTSUP || clock_steady_us(clock) >= deadline)
-			return r;
+		if (code >= 0 || code == -ENOTSUP || clock_steady_us(clock) >= deadline)
+			return code;
 		poll(NULL, 0, SETTLE_PAUSE_MS);
 	}
 }
@@ -653,17 +653,17 @@ int store_postgres_open(const char *url, struct store_backend **ret_backend, str
 {
 	struct postgres *postgres = memory_allocate(sizeof(*postgres));
 	char name[64];
-	int r;
+	int code;
 
 	postgres->backend.operations = &postgres_operations;
 	postgres->writer = random_u64(random_system()) >> 1; /* bigint has a sign */
 	snprintf(name, sizeof(name), "slipway-%016" PRIx64, postgres->writer);
-	r = postgres_session_new(url, name, &postgres->session, err);
-	if (r >= 0)
-		r = connect_once(postgres, true, err);
-	if (r < 0) {
+	code = postgres_session_new(url, name, &postgres->session, err);
+	if (code >= 0)
+		code = connect_once(postgres, true, err);
+	if (code < 0) {
 		postgres_close(&postgres->backend);
-		return r;
+		return code;
 	}
 	*ret_backend = &postgres->backend;
 	return 0;

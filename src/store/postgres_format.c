@@ -37,18 +37,18 @@ static int read_format(struct postgres_session *session, int *ret_format, struct
 {
 	_result_ PGresult *exists = NULL;
 	_result_ PGresult *result = NULL;
-	int r;
+	int code;
 
-	r = postgres_session_execute(session, postgres_schema_exists, &exists, err);
-	if (r < 0)
-		return r;
+	code = postgres_session_execute(session, postgres_schema_exists, &exists, err);
+	if (code < 0)
+		return code;
 	if (!answers_true(exists)) {
 		*ret_format = 0;
 		return 0;
 	}
-	r = postgres_session_execute(session, postgres_format_query, &result, err);
-	if (r < 0)
-		return r;
+	code = postgres_session_execute(session, postgres_format_query, &result, err);
+	if (code < 0)
+		return code;
 	if (PQntuples(result) != 1)
 		return err_set(err, -EPROTO, "slipway.format in the database has no version");
 	*ret_format = atoi(PQgetvalue(result, 0, 0));
@@ -70,27 +70,28 @@ static int take_step(struct postgres_session *session, const char *step, int fro
 {
 	_free_ char *text = memory_format(STEP "%s" STEP_END, step, from + 1);
 	int format = 0;
-	int r;
+	int code;
 
-	r = execute(session, from == 0 ? postgres_format_lock_empty : postgres_format_lock, err);
-	if (r >= 0)
-		r = read_format(session, &format, err);
-	if (r >= 0)
-		r = execute(session, format == from ? text : "ROLLBACK", err);
-	return r < 0 ? err_prefix(err, r, "bring the tables from format %d forward", from) : 0;
+	code = execute(session, from == 0 ? postgres_format_lock_empty : postgres_format_lock, err);
+	if (code >= 0)
+		code = read_format(session, &format, err);
+	if (code >= 0)
+		code = execute(session, format == from ? text : "ROLLBACK", err);
+	return code < 0 ? err_prefix(err, code, "bring the tables from format %d forward", from)
+			: 0;
 }
 
 int postgres_format_open(struct postgres_session *session, const char *const *steps, int step_count,
 	bool forward, struct err *err)
 {
 	int format = 0;
-	int r;
+	int code;
 
-	r = read_format(session, &format, err);
-	while (r >= 0 && forward && format < step_count) {
-		r = take_step(session, steps[format], format, err);
-		if (r >= 0)
-			r = read_format(session, &format, err);
+	code = read_format(session, &format, err);
+	while (code >= 0 && forward && format < step_count) {
+		code = take_step(session, steps[format], format, err);
+		if (code >= 0)
+			code = read_format(session, &format, err);
 	}
-	return r < 0 ? r : postgres_format_check(format, step_count, err);
+	return code < 0 ? code : postgres_format_check(format, step_count, err);
 }

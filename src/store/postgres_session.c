@@ -397,10 +397,10 @@ int postgres_session_backoff_ms(const struct postgres_session *session)
 
 static int lose(struct postgres_session *session, const char *what, struct err *err)
 {
-	int r = error_of_connection(session, what, err);
+	int code = error_of_connection(session, what, err);
 
 	postgres_session_drop(session);
-	return r;
+	return code;
 }
 
 /* Waits until the next result is here. Drops the connection when that cannot be. */
@@ -469,10 +469,10 @@ int postgres_session_execute(struct postgres_session *session, const char *text,
 		return lose(session, "cannot send", err);
 	for (;;) {
 		PGresult *result = NULL;
-		int r = wait_for_result(session, &result, err);
+		int code = wait_for_result(session, &result, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (!result)
 			break;
 		if (last && !is_success(last)) {
@@ -483,10 +483,10 @@ int postgres_session_execute(struct postgres_session *session, const char *text,
 		last = result;
 	}
 	if (!last || !is_success(last)) {
-		int r = error_of_result(session, last, err);
+		int code = error_of_result(session, last, err);
 
 		drop_if_useless(session, last);
-		return r;
+		return code;
 	}
 	*ret_result = TAKE(last);
 	return 0;
@@ -545,7 +545,7 @@ int postgres_session_stream(struct postgres_session *session, size_t streamed,
 	size_t statement = 0;
 	bool started = false; /* a result of this statement was seen */
 	int failed = 0;
-	int r;
+	int code;
 
 	if (session->broken || !PQpipelineSync(session->connection))
 		return lose(session, "cannot send", err);
@@ -554,9 +554,9 @@ int postgres_session_stream(struct postgres_session *session, size_t streamed,
 
 		if (statement == streamed && !started)
 			PQsetSingleRowMode(session->connection);
-		r = wait_for_result(session, &result, err);
-		if (r < 0)
-			return r;
+		code = wait_for_result(session, &result, err);
+		if (code < 0)
+			return code;
 		if (!result) { /* the end of one statement's results */
 			if (!started)
 				return lose(session, "connection lost", err);
@@ -568,10 +568,10 @@ int postgres_session_stream(struct postgres_session *session, size_t streamed,
 		if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
 			return failed;
 		if (PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
-			r = row(context, result, err);
-			if (r < 0) {
+			code = row(context, result, err);
+			if (code < 0) {
 				postgres_session_drop(session);
-				return r;
+				return code;
 			}
 			continue;
 		}

@@ -652,14 +652,14 @@ static void test_database_away_and_back(void **state)
 	uint64_t revision;
 	struct err err;
 	int timeout = -1;
-	int r;
+	int code;
 
 	put(backend, "a", "1");
 	proxy_notify(&fixture->proxy, PROXY_PASS, true, false);
-	while ((r = backend->operations->begin(backend, ignore, NULL, &revision, &err)) == 0 &&
+	while ((code = backend->operations->begin(backend, ignore, NULL, &revision, &err)) == 0 &&
 		clock_steady_us(clock) < deadline)
 		backend->operations->rollback(backend);
-	assert_int_equal(r, -EIO);
+	assert_int_equal(code, -EIO);
 	assert_non_null(strstr(err.message, "PostgreSQL: cannot connect"));
 	/* Too early for another attempt: the same answer, and at once. */
 	assert_int_equal(backend->operations->wait_descriptor(backend, &timeout), -1);
@@ -669,12 +669,12 @@ static void test_database_away_and_back(void **state)
 			-EIO);
 	assert_non_null(strstr(err.message, "PostgreSQL: cannot connect"));
 	proxy_notify(&fixture->proxy, PROXY_PASS, false, false);
-	while ((r = backend->operations->begin(backend, ignore, NULL, &revision, &err)) < 0 &&
+	while ((code = backend->operations->begin(backend, ignore, NULL, &revision, &err)) < 0 &&
 		clock_steady_us(clock) < deadline) {
 		backend->operations->wait_descriptor(backend, &timeout);
 		poll(NULL, 0, timeout);
 	}
-	assert_int_equal(r, 0);
+	assert_int_equal(code, 0);
 	assert_int_equal(revision, 1);
 }
 

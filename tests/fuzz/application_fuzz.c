@@ -47,18 +47,18 @@ static void check_flow(const struct application *application, struct arena *aren
 	struct flow_config *config = NULL;
 	struct flow_plan plan;
 	struct err err = {0};
-	int r = flow_config_read(SPAN("f"), application->post_sync, application->name, arena,
+	int code = flow_config_read(SPAN("f"), application->post_sync, application->name, arena,
 		&config, &err);
 
-	if (r >= 0 && config) {
+	if (code >= 0 && config) {
 		CHECK(config->is_chain ? config->blocks.count > 0 : config->nodes.count > 0);
 		flow_config_conditions_hold(config, SPAN("Release"));
-		r = flow_config_resolve(config, applications, 3, SPAN("1"), arena, &plan, &err);
-		if (r >= 0)
+		code = flow_config_resolve(config, applications, 3, SPAN("1"), arena, &plan, &err);
+		if (code >= 0)
 			check_graph(plan.graph, arena);
 	}
-	if (r < 0)
-		check_error(r, &err);
+	if (code < 0)
+		check_error(code, &err);
 }
 
 static void check_application(struct span text, struct arena *arena)
@@ -66,10 +66,10 @@ static void check_application(struct span text, struct arena *arena)
 	struct application *application;
 	const struct stage *stages;
 	struct err err = {0};
-	int r = application_load(SPAN("f"), text, arena, &application, &err);
+	int code = application_load(SPAN("f"), text, arena, &application, &err);
 
-	if (r < 0) {
-		check_error(r, &err);
+	if (code < 0) {
+		check_error(code, &err);
 		return;
 	}
 	stages = application_stages(application);
@@ -87,10 +87,10 @@ static void check_task(struct span text, struct arena *arena)
 {
 	struct task_file task;
 	struct err err = {0};
-	int r = definition_load_task(SPAN("f"), text, arena, &task, &err);
+	int code = definition_load_task(SPAN("f"), text, arena, &task, &err);
 
-	if (r < 0)
-		check_error(r, &err);
+	if (code < 0)
+		check_error(code, &err);
 	else
 		CHECK(task.family.length > 0);
 }
@@ -99,10 +99,10 @@ static void check_service(struct span text, struct arena *arena)
 {
 	struct service_file service;
 	struct err err = {0};
-	int r = definition_load_service(SPAN("f"), text, arena, &service, &err);
+	int code = definition_load_service(SPAN("f"), text, arena, &service, &err);
 
-	if (r < 0)
-		check_error(r, &err);
+	if (code < 0)
+		check_error(code, &err);
 	else
 		CHECK(service.name.length > 0 && !json_get(service.request, "taskDefinition"));
 }

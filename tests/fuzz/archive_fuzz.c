@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_buffer_ struct buffer tar = {0}, bytes = {0};
 	struct chart_file_list files;
 	struct err err = {0};
-	int r;
+	int code;
 
 	if (span_starts_with(text, SPAN("\x1f\x8b"))) {
 		buffer_add_span(&bytes, text);
@@ -82,9 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fix_checksums(&tar);
 		compress_all(buffer_span(&tar), &bytes);
 	}
-	r = archive_read_tgz(buffer_span(&bytes), arena, &files, &err);
-	CHECK(r == 0 || (r < 0 && err.message[0] != '\0'));
-	for (size_t i = 0; r == 0 && i < files.count; i++)
+	code = archive_read_tgz(buffer_span(&bytes), arena, &files, &err);
+	CHECK(code == 0 || (code < 0 && err.message[0] != '\0'));
+	for (size_t i = 0; code == 0 && i < files.count; i++)
 		check_path(files.files[i].path);
 	return 0;
 }

@@ -30,16 +30,16 @@ static int read_log(struct span data, size_t cut, struct docker_log_place had, s
 	struct docker_log_place *ret_done)
 {
 	struct docker_log_reader reader = {.text = take_text, .context = out};
-	int r = 0;
+	int code = 0;
 
 	docker_log_reader_begin(&reader, had);
-	for (size_t at = 0; r == 0 && at < data.length; at += cut) {
+	for (size_t at = 0; code == 0 && at < data.length; at += cut) {
 		size_t length = data.length - at < cut ? data.length - at : cut;
 
-		r = docker_log_reader_feed(&reader, (struct span){data.data + at, length}, NULL);
+		code = docker_log_reader_feed(&reader, (struct span){data.data + at, length}, NULL);
 	}
 	*ret_done = reader.done;
-	return r;
+	return code;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

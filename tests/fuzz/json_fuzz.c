@@ -84,9 +84,9 @@ static void check_cap(struct span text, int expected)
 	size_t cap = 1 + (text.length > 0 ? (unsigned char)text.data[0] : 0) * text.length / 8;
 	_arena_ struct arena *arena = arena_new(cap);
 	struct json *value;
-	int r = json_parse(text, arena, &value, NULL);
+	int code = json_parse(text, arena, &value, NULL);
 
-	CHECK(r == expected || r == -E2BIG);
+	CHECK(code == expected || code == -E2BIG);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -142,17 +142,17 @@ static int note(void *context, enum websocket_type type, struct span payload, st
 static int read_frames(struct span bytes, size_t chunk, struct buffer *out)
 {
 	struct websocket_reader reader = {.message = note, .context = out};
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && bytes.length > 0) {
+	while (code == 0 && bytes.length > 0) {
 		struct span part = {bytes.data, bytes.length < chunk ? bytes.length : chunk};
 
-		r = websocket_read(&reader, part, NULL);
+		code = websocket_read(&reader, part, NULL);
 		bytes.data += part.length;
 		bytes.length -= part.length;
 	}
 	websocket_reader_clear(&reader);
-	return r;
+	return code;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -163,21 +163,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span text;
 	size_t chunk;
 	bool list;
-	int r;
+	int code;
 
 	if (size == 0)
 		return 0;
 	list = data[0] & 1;
 	chunk = 1 + (data[0] >> 1) % 40;
 	text = (struct span){(const char *)data + 1, size - 1};
-	r = cut(text, SIZE_MAX, list, &whole, arena, &frame);
-	CHECK(cut(text, chunk, list, &parts, arena, &frame) == r);
+	code = cut(text, SIZE_MAX, list, &whole, arena, &frame);
+	CHECK(cut(text, chunk, list, &parts, arena, &frame) == code);
 	CHECK(span_equal(buffer_span(&whole), buffer_span(&parts)));
-	if (r == 0 && list)
+	if (code == 0 && list)
 		check_list(text, buffer_span(&whole), arena);
 	keep_pieces(buffer_span(&whole));
-	r = read_frames(text, SIZE_MAX, &frames);
-	CHECK(read_frames(text, chunk, &split) == r);
+	code = read_frames(text, SIZE_MAX, &frames);
+	CHECK(read_frames(text, chunk, &split) == code);
 	CHECK(span_equal(buffer_span(&frames), buffer_span(&split)));
 	return 0;
 }

@@ -49,10 +49,10 @@ static void check_template(const struct json *spec, bool group, struct arena *ar
 		.secret = SPAN("x")};
 	struct kubernetes_template template;
 	struct err err = {0};
-	int r = kubernetes_template_make(&config, &request, arena, &template, &err);
+	int code = kubernetes_template_make(&config, &request, arena, &template, &err);
 
-	if (r < 0) {
-		CHECK(r == -EINVAL && err.message[0] != '\0');
+	if (code < 0) {
+		CHECK(code == -EINVAL && err.message[0] != '\0');
 		return;
 	}
 	CHECK(json_count(json_get(template.spec, "containers")) > 0);

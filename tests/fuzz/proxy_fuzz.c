@@ -153,10 +153,10 @@ static void fuzz_control(const uint8_t *data, size_t size, bool has_descriptor, 
 {
 	struct control_message message;
 	struct err err = {.message = ""};
-	int r = control_check(data, size, has_descriptor, to_worker, &message, &err);
+	int code = control_check(data, size, has_descriptor, to_worker, &message, &err);
 
-	if (r < 0) {
-		must(r == -EPROTO && err.message[0]);
+	if (code < 0) {
+		must(code == -EPROTO && err.message[0]);
 		return;
 	}
 	must(message.kind < CONTROL_KIND_COUNT);

@@ -38,14 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json *schema, *value;
 	struct err err = {0};
 	bool valid = false;
-	int r;
+	int code;
 
 	if (!span_split((struct span){(const char *)data, size}, '\n', &schema_text, &value_text) ||
 		json_parse(schema_text, arena, &schema, NULL) < 0 ||
 		json_parse(value_text, arena, &value, NULL) < 0)
 		return 0;
-	r = schema_validate(schema, value, &patterns, arena, &valid, &problems, &err);
-	CHECK(r == 0 || (r < 0 && err.message[0] != '\0'));
-	CHECK(r < 0 || valid == (problems.length == 0) || problems.failed);
+	code = schema_validate(schema, value, &patterns, arena, &valid, &problems, &err);
+	CHECK(code == 0 || (code < 0 && err.message[0] != '\0'));
+	CHECK(code < 0 || valid == (problems.length == 0) || problems.failed);
 	return 0;
 }

@@ -31,16 +31,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *base, *values;
 	struct err err = {0};
-	int r;
+	int code;
 
 	if (size == 0)
 		return 0;
 	CHECK(json_parse(SPAN("{\"a\":{\"b\":[1,{\"c\":2}]},\"l\":[[1]]}"), arena, &base, NULL) ==
 		0);
 	values = set_values_copy(arena, base);
-	r = set_values(values, (enum set_kind)(data[0] % 5),
+	code = set_values(values, (enum set_kind)(data[0] % 5),
 		(struct span){(const char *)data + 1, size - 1}, &files, arena, &err);
-	CHECK(r == 0 || (r < 0 && err.message[0] != '\0'));
+	CHECK(code == 0 || (code < 0 && err.message[0] != '\0'));
 	CHECK(json_is(values, JSON_OBJECT));
 	CHECK(json_equal(values, set_values_copy(arena, values)));
 	return 0;

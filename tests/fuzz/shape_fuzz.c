@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct shape_problem problem = {0};
 	struct json *request = NULL;
 	size_t used;
-	int r;
+	int code;
 
 	if (size == 0)
 		return 0;
@@ -49,13 +49,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (json_parse((struct span){(const char *)data + 1, size - 1}, arena, &request, NULL) < 0)
 		return 0;
 	used = arena_used(arena);
-	r = shape_validate(&shape_ecs, operation, request, arena, &problem);
-	if (r == 0) {
+	code = shape_validate(&shape_ecs, operation, request, arena, &problem);
+	if (code == 0) {
 		CHECK(json_is(request, JSON_OBJECT));
 		CHECK(!problem.error && arena_used(arena) == used);
 		return 0;
 	}
-	CHECK(r == -EINVAL);
+	CHECK(code == -EINVAL);
 	CHECK(span_is(shape_text(&shape_ecs, operation->invalid_input), problem.error) ||
 		strcmp(problem.error, "SerializationException") == 0);
 	CHECK(problem.message.length > 0 && problem.message.length < MESSAGE_MAX);

@@ -40,9 +40,9 @@ static void check_cap(struct span text, int expected)
 	size_t cap = 1 + (text.length > 0 ? (unsigned char)text.data[0] : 0) * text.length / 8;
 	_arena_ struct arena *arena = arena_new(cap);
 	struct json *value;
-	int r = yaml_parse(text, arena, &value, NULL);
+	int code = yaml_parse(text, arena, &value, NULL);
 
-	CHECK(r == expected || r == -E2BIG);
+	CHECK(code == expected || code == -E2BIG);
 }
 
 /* Values with shared nodes may be huge when written. */
@@ -55,13 +55,14 @@ static void check_kubernetes(struct span text, enum yaml_style style)
 			       again = BUFFER_WITH_CAP(WRITTEN_MAX);
 	struct json *value, *reread;
 	struct err err = {0};
-	int r = yaml_parse_kubernetes(text, 1, arena, &value, &err);
+	int code = yaml_parse_kubernetes(text, 1, arena, &value, &err);
 
-	CHECK(r == 0 || r == -E2BIG || (r == -EINVAL && strncmp(err.message, "line ", 5) == 0));
-	if (r < 0 || yaml_write(value, style, &written, &err) < 0)
+	CHECK(code == 0 || code == -E2BIG ||
+		(code == -EINVAL && strncmp(err.message, "line ", 5) == 0));
+	if (code < 0 || yaml_write(value, style, &written, &err) < 0)
 		return;
-	r = yaml_parse_kubernetes(buffer_span(&written), 1, arena, &reread, &err);
-	if (r < 0) /* libyaml refuses some of what the Go library writes and reads */
+	code = yaml_parse_kubernetes(buffer_span(&written), 1, arena, &reread, &err);
+	if (code < 0) /* libyaml refuses some of what the Go library writes and reads */
 		return;
 	CHECK(yaml_write(reread, style, &again, &err) == 0);
 }

@@ -132,7 +132,7 @@ int source_query_prometheus(struct http_client *client, const struct prometheus 
 		.cancel = cancel,
 	};
 	struct http_client_response *response;
-	int r;
+	int code;
 
 	if (query.length > SOURCE_QUERY_MAX)
 		return err_set(err, -E2BIG, "query has more than %d bytes", SOURCE_QUERY_MAX);
@@ -146,15 +146,15 @@ int source_query_prometheus(struct http_client *client, const struct prometheus 
 	buffer_format(&body, "&time=%lld.%03lld", (long long)(at_ms / SECOND_MS),
 		(long long)(at_ms % SECOND_MS));
 	request.body = buffer_span(&body);
-	r = http_client_request(client, &request, arena, &response, err);
-	if (r < 0)
-		return err_prefix(err, r, "query %s", prometheus->url);
-	r = source_read_prometheus(response->body, arena, ret_values, ret_count, err);
+	code = http_client_request(client, &request, arena, &response, err);
+	if (code < 0)
+		return err_prefix(err, code, "query %s", prometheus->url);
+	code = source_read_prometheus(response->body, arena, ret_values, ret_count, err);
 	/* Proxies answer with pages of their own. */
-	if (r == -EINVAL && response->status != STATUS_OK)
+	if (code == -EINVAL && response->status != STATUS_OK)
 		return err_set(err, -EREMOTEIO, "query %s: status %d", prometheus->url,
 			response->status);
-	return r;
+	return code;
 }
 
 /* ---- HTTP checks ---- */
@@ -178,11 +178,11 @@ int source_check_http(struct http_client *client, const struct http_check *check
 	};
 	struct http_client_response *response;
 	struct err failure = {0};
-	int r = http_client_request(client, &request, arena, &response, &failure);
+	int code = http_client_request(client, &request, arena, &response, &failure);
 
-	if (r == -ECANCELED || r == -EINVAL)
-		return err_set(err, r, "%s", failure.message);
-	if (r < 0)
+	if (code == -ECANCELED || code == -EINVAL)
+		return err_set(err, code, "%s", failure.message);
+	if (code < 0)
 		*ret_failure = arena_format(arena, "%s", failure.message);
 	else if (response->status != check->expected_code)
 		*ret_failure = arena_format(arena, "%s answered status %d, not %lld", check->url,
@@ -211,10 +211,10 @@ int source_run_command(const struct child_operations *children, const struct com
 	};
 	_child_result_ struct child_result result = {0};
 	struct span output, last = SPAN(""), line;
-	int r = child_run(children, &request, &result, err);
+	int code = child_run(children, &request, &result, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (result.cancelled)
 		return err_set(err, -ECANCELED, "the command was cancelled");
 	if (result.timed_out)

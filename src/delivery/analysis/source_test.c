@@ -253,10 +253,10 @@ static int run_command(const char *script, bool has_value, double *ret_value,
 		.environment = (const char *const[]){"A=7", NULL},
 		.timeout_ms = has_value ? 0 : PATIENCE_MS};
 	struct span failure = SPAN("");
-	int r = source_run_command(child_system(), &check, arena, ret_value, &failure, NULL);
+	int code = source_run_command(child_system(), &check, arena, ret_value, &failure, NULL);
 
 	*ret_failure = failure.data;
-	return r;
+	return code;
 }
 
 static void test_commands(void **state)

@@ -73,9 +73,9 @@ static int write_file(struct haproxy *haproxy, const char *name, const char *tex
 static int write_tables(struct haproxy *haproxy, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < TABLE_COUNT && r == 0; i++) {
+	for (size_t i = 0; i < TABLE_COUNT && code == 0; i++) {
 		buffer_reset(&text);
 		buffer_add_string(&text, "");
 		MAP_EACH (&haproxy->tables[i].rows, entry) {
@@ -84,26 +84,26 @@ static int write_tables(struct haproxy *haproxy, struct err *err)
 			if (row->wanted)
 				buffer_format(&text, "%s %s\n", entry->key.data, row->value);
 		}
-		r = write_file(haproxy, table_files[i], text.data ? text.data : "", err);
+		code = write_file(haproxy, table_files[i], text.data ? text.data : "", err);
 	}
-	return r;
+	return code;
 }
 
 static int write_front(struct haproxy *haproxy, const struct front *front, struct err *err)
 {
 	_buffer_ struct buffer list = {0};
 	char name[KEY_SIZE];
-	int r;
+	int code;
 
 	snprintf(name, sizeof(name), "l%u.map", front->number);
-	r = write_file(haproxy, name, front->rules, err);
-	for (size_t i = 0; i < front->certificate_count && r == 0; i++) {
+	code = write_file(haproxy, name, front->rules, err);
+	for (size_t i = 0; i < front->certificate_count && code == 0; i++) {
 		snprintf(name, sizeof(name), "l%u-%zu.pem", front->number, i);
 		buffer_format(&list, "%s\n", name);
-		r = write_file(haproxy, name, front->certificates[i], err);
+		code = write_file(haproxy, name, front->certificates[i], err);
 	}
-	if (r < 0 || front->certificate_count == 0)
-		return r;
+	if (code < 0 || front->certificate_count == 0)
+		return code;
 	snprintf(name, sizeof(name), "l%u.list", front->number);
 	return write_file(haproxy, name, list.data, err);
 }
@@ -121,10 +121,10 @@ static void add_field_names(struct buffer *out)
 int config_write(struct haproxy *haproxy, int control, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
-	int r = write_file(haproxy, "answer.lua", lua_script, err);
+	int code = write_file(haproxy, "answer.lua", lua_script, err);
 
-	if (r == 0)
-		r = write_tables(haproxy, err);
+	if (code == 0)
+		code = write_tables(haproxy, err);
 	buffer_format(&text,
 		"global\n"
 		"\tnbthread %u\n"
@@ -166,12 +166,12 @@ int config_write(struct haproxy *haproxy, int control, struct err *err)
 		const struct front *front = entry->value;
 
 		buffer_add_string(&text, front->text);
-		if (r == 0)
-			r = write_front(haproxy, front, err);
+		if (code == 0)
+			code = write_front(haproxy, front, err);
 	}
-	if (r == 0)
-		r = write_file(haproxy, CONFIG_FILE, text.data, err);
-	return r;
+	if (code == 0)
+		code = write_file(haproxy, CONFIG_FILE, text.data, err);
+	return code;
 }
 
 /* ---- removing ---- */

@@ -389,10 +389,10 @@ static bool is_success(const struct buffer *answer)
 static int say(struct haproxy *haproxy, struct process *process, const char *text, size_t length)
 {
 	_buffer_ struct buffer answer = {0};
-	int r = process_ask(haproxy, process, text, length, &answer);
+	int code = process_ask(haproxy, process, text, length, &answer);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	return is_success(&answer) ? 0 : -EINVAL;
 }
 
@@ -403,15 +403,15 @@ static int say_rules(struct haproxy *haproxy, struct process *process,
 	_buffer_ struct buffer text = {0}, answer = {0};
 	const char *line = command->rules, *number;
 	unsigned version;
-	int r;
+	int code;
 
 	buffer_format(&text, "prepare map %s", command->text);
-	r = process_ask(haproxy, process, text.data, text.length, &answer);
-	number = r == 0 ? strchr(answer.data, ':') : NULL;
+	code = process_ask(haproxy, process, text.data, text.length, &answer);
+	number = code == 0 ? strchr(answer.data, ':') : NULL;
 	if (!number)
-		return r < 0 ? r : -EINVAL;
+		return code < 0 ? code : -EINVAL;
 	version = (unsigned)strtoul(number + 1, NULL, 10);
-	while (*line && r == 0) {
+	while (*line && code == 0) {
 		buffer_reset(&text);
 		buffer_format(&text, "add map @%u %s <<\n", version, command->text);
 		do {
@@ -420,10 +420,10 @@ static int say_rules(struct haproxy *haproxy, struct process *process,
 			buffer_add(&text, line, length);
 			line += length;
 		} while (*line && text.length + strcspn(line, "\n") + 1 < COMMAND_TEXT_MAX);
-		r = say(haproxy, process, text.data, text.length);
+		code = say(haproxy, process, text.data, text.length);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	buffer_reset(&text);
 	buffer_format(&text, "commit map @%u %s", version, command->text);
 	return say(haproxy, process, text.data, text.length);
@@ -432,14 +432,14 @@ static int say_rules(struct haproxy *haproxy, struct process *process,
 static int say_command(struct haproxy *haproxy, struct process *process,
 	const struct command *command)
 {
-	int r;
+	int code;
 
 	if (command->backends > process->backend_count)
 		return 0;
 	if (command->rules)
 		return say_rules(haproxy, process, command);
-	r = say(haproxy, process, command->text, strlen(command->text));
-	return command->optional && r == -EINVAL ? 0 : r;
+	code = say(haproxy, process, command->text, strlen(command->text));
+	return command->optional && code == -EINVAL ? 0 : code;
 }
 
 void follow_run(struct haproxy *haproxy, const struct script *script)
@@ -447,17 +447,17 @@ void follow_run(struct haproxy *haproxy, const struct script *script)
 	for (size_t i = 0; i < PROCESSES_MAX; i++) {
 		struct process *process = &haproxy->processes[i];
 		bool accepts = process->state == PROCESS_ACCEPTS;
-		int r = 0;
+		int code = 0;
 
 		for (size_t k = 0; k < script->count && process->state != PROCESS_NONE; k++) {
-			r = say_command(haproxy, process, &script->commands[k]);
+			code = say_command(haproxy, process, &script->commands[k]);
 			/* Processes that end may miss a change; the accepting one must not. */
-			if (r == -EPIPE || (r < 0 && accepts))
+			if (code == -EPIPE || (code < 0 && accepts))
 				break;
 		}
-		if (r < 0 && accepts)
+		if (code < 0 && accepts)
 			haproxy->out_of_step = true;
-		if (r == -EPIPE)
+		if (code == -EPIPE)
 			process_bury(haproxy, process);
 	}
 }

@@ -74,10 +74,10 @@ static void add_spares(struct haproxy *haproxy)
 /* With the first process: a server without listeners creates no folder. */
 static int open_folder(struct haproxy *haproxy, struct err *err)
 {
-	int r = file_make_folder(haproxy->folder_path, 0700, err);
+	int code = file_make_folder(haproxy->folder_path, 0700, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	haproxy->folder = open(haproxy->folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (haproxy->folder < 0)
 		return err_errno(err, "open '%s'", haproxy->folder_path);
@@ -94,19 +94,19 @@ static int open_folder(struct haproxy *haproxy, struct err *err)
 static int replace_process(struct haproxy *haproxy, struct err *err)
 {
 	struct process *before = haproxy->current, *process;
-	int r = haproxy->folder < 0 ? open_folder(haproxy, err) : 0;
+	int code = haproxy->folder < 0 ? open_folder(haproxy, err) : 0;
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	add_spares(haproxy);
 	if (before) {
 		count_sample(haproxy, before);
 		count_numbers(haproxy, before);
 	}
 	rows_restart(haproxy);
-	r = process_start(haproxy, &process, err);
-	if (r < 0)
-		return r;
+	code = process_start(haproxy, &process, err);
+	if (code < 0)
+		return code;
 	follow_version_reported(haproxy);
 	haproxy->current = process;
 	haproxy->out_of_step = false;
@@ -150,7 +150,7 @@ static void restart_if_due(struct haproxy *haproxy)
 static int follow(struct haproxy *haproxy, const struct script *removed, struct err *err)
 {
 	_script_ struct script script = {0};
-	int r = 0;
+	int code = 0;
 
 	follow_changes(haproxy, &script);
 	follow_run(haproxy, &script);
@@ -163,9 +163,9 @@ static int follow(struct haproxy *haproxy, const struct script *removed, struct 
 	}
 	if (follow_needs_process(haproxy)) {
 		haproxy->started_us = runner_now_us(haproxy->runner);
-		r = replace_process(haproxy, err);
+		code = replace_process(haproxy, err);
 	}
-	return r;
+	return code;
 }
 
 /* ---- jobs ---- */
@@ -474,11 +474,11 @@ int haproxy_new(struct runner *runner, const struct haproxy_options *options,
 	struct proxy_driver **ret_driver, struct err *err)
 {
 	struct haproxy *haproxy;
-	int r = check_options(options, err);
+	int code = check_options(options, err);
 
 	runner_assert_may_block(runner);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	haproxy = memory_allocate(sizeof(*haproxy));
 	haproxy->driver = (struct proxy_driver){
 		.name = "haproxy",
@@ -507,12 +507,12 @@ int haproxy_new(struct runner *runner, const struct haproxy_options *options,
 	choose_user(haproxy);
 	haproxy->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (haproxy->wake < 0)
-		r = err_errno(err, "make an eventfd");
-	if (r == 0)
-		r = runner_spawn(haproxy->runner, "haproxy", supervisor_main, haproxy, err);
-	if (r < 0) {
+		code = err_errno(err, "make an eventfd");
+	if (code == 0)
+		code = runner_spawn(haproxy->runner, "haproxy", supervisor_main, haproxy, err);
+	if (code < 0) {
 		haproxy_free(&haproxy->driver);
-		return r;
+		return code;
 	}
 	*ret_driver = &haproxy->driver;
 	return 0;

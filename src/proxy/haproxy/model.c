@@ -63,7 +63,7 @@ static int find_socket(struct haproxy *haproxy, const struct proxy_listener *wan
 static int open_sockets(struct haproxy *haproxy, const struct proxy_state *state, int *descriptors,
 	struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	MAP_EACH (&haproxy->listeners, entry)
 		((struct front *)entry->value)->wanted = false;
@@ -74,7 +74,7 @@ static int open_sockets(struct haproxy *haproxy, const struct proxy_state *state
 		if (is_same_listener(old, &state->listeners[i]))
 			old->wanted = true;
 	}
-	for (size_t i = 0; i < state->listener_count && r == 0; i++) {
+	for (size_t i = 0; i < state->listener_count && code == 0; i++) {
 		const struct proxy_listener *wanted = &state->listeners[i];
 		const struct front *old = map_get(&haproxy->listeners, span_of(wanted->name));
 		int known;
@@ -83,18 +83,18 @@ static int open_sockets(struct haproxy *haproxy, const struct proxy_state *state
 			continue;
 		known = find_socket(haproxy, wanted);
 		if (known < 0)
-			r = bind_listener(wanted, &descriptors[i], err);
+			code = bind_listener(wanted, &descriptors[i], err);
 		else if ((descriptors[i] = fcntl(known, F_DUPFD_CLOEXEC, 0)) < 0)
-			r = err_errno(err, "listener '%s': keep its socket", wanted->name);
-		proxy_listener_fault(state, wanted, r);
+			code = err_errno(err, "listener '%s': keep its socket", wanted->name);
+		proxy_listener_fault(state, wanted, code);
 	}
-	if (r == 0)
+	if (code == 0)
 		return 0;
 	for (size_t i = 0; i < state->listener_count; i++) {
 		if (descriptors[i] >= 0)
 			close(descriptors[i]);
 	}
-	return r;
+	return code;
 }
 
 /* ---- checks ---- */
@@ -108,14 +108,14 @@ static int check_listener(const struct proxy_listener *listener, struct err *err
 {
 	const struct proxy_http *http = &listener->http;
 	_buffer_ struct buffer text = {0};
-	int r = 0;
+	int code = 0;
 
 	if (listener->protocol != PROXY_HTTP) {
-		for (size_t i = 0; i < http->certificate_count && r == 0; i++)
-			r = certificate_check(listener->name, &http->certificates[i], err);
+		for (size_t i = 0; i < http->certificate_count && code == 0; i++)
+			code = certificate_check(listener->name, &http->certificates[i], err);
 	}
-	if (r < 0 || !is_http(listener->protocol))
-		return r;
+	if (code < 0 || !is_http(listener->protocol))
+		return code;
 	for (size_t i = 0; i < http->rule_count; i++) {
 		buffer_reset(&text);
 		rule_add_expression(&text, http->rules[i].conditions,
@@ -432,17 +432,17 @@ int model_apply(struct haproxy *haproxy, const struct proxy_state *state, struct
 	_free_ int *descriptors =
 		memory_allocate_array(state->listener_count + 1, sizeof(*descriptors));
 	struct building building = {.haproxy = haproxy};
-	int r = 0;
+	int code = 0;
 
 	if (state->listener_count > 0)
-		r = process_find_program(haproxy, err);
-	for (size_t i = 0; i < state->listener_count && r == 0; i++)
-		r = proxy_listener_fault(state, &state->listeners[i],
+		code = process_find_program(haproxy, err);
+	for (size_t i = 0; i < state->listener_count && code == 0; i++)
+		code = proxy_listener_fault(state, &state->listeners[i],
 			check_listener(&state->listeners[i], err));
-	if (r == 0)
-		r = open_sockets(haproxy, state, descriptors, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = open_sockets(haproxy, state, descriptors, err);
+	if (code < 0)
+		return code;
 	map_clear(&haproxy->group_spec);
 	for (size_t i = 0; i < state->group_count; i++) {
 		map_put(&building.groups, span_of(state->groups[i].name),

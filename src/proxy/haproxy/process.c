@@ -168,13 +168,13 @@ int process_start(struct haproxy *haproxy, struct process **ret_process, struct 
 	_close_ int control = open_control(haproxy, &address, err);
 	_close_ int output = -1;
 	int pipe_ends[2];
-	int r;
+	int code;
 
 	if (control < 0)
 		return control;
-	r = config_write(haproxy, control, err);
-	if (r < 0)
-		return r;
+	code = config_write(haproxy, control, err);
+	if (code < 0)
+		return code;
 	/* A process must not block on its output. */
 	if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_errno(err, "make a pipe");
@@ -190,27 +190,28 @@ int process_start(struct haproxy *haproxy, struct process **ret_process, struct 
 	MAP_EACH (&haproxy->listeners, entry)
 		process->fronts[process->front_count++] = ((struct front *)entry->value)->number;
 	output = pipe_ends[1];
-	r = spawn(haproxy, control, output, &process->pid, err);
+	code = spawn(haproxy, control, output, &process->pid, err);
 	close(TAKE_FD(output));
-	if (r == 0 && connect(process->control, (struct sockaddr *)&address, sizeof(address)) < 0)
-		r = err_errno(err, "reach HAProxy's control socket");
+	if (code == 0 &&
+		connect(process->control, (struct sockaddr *)&address, sizeof(address)) < 0)
+		code = err_errno(err, "reach HAProxy's control socket");
 	unlink(address.sun_path);
 	if (process->pid == 0) {
 		close(process->output);
 		close(process->control);
 		free(TAKE(process->fronts));
 		process->state = PROCESS_NONE;
-		return r;
+		return code;
 	}
-	if (r == 0 && process_ask(haproxy, process, "prompt", 6, NULL) < 0) {
+	if (code == 0 && process_ask(haproxy, process, "prompt", 6, NULL) < 0) {
 		read_reason(process, reason);
-		r = err_set(err, -EIO, "HAProxy does not start: %.512s",
+		code = err_set(err, -EIO, "HAProxy does not start: %.512s",
 			*reason ? reason : "it said nothing");
 	}
 	config_remove(haproxy, true);
-	if (r < 0) {
+	if (code < 0) {
 		process_bury(haproxy, process);
-		return r;
+		return code;
 	}
 	process->state = PROCESS_ACCEPTS;
 	process->starting = false;
@@ -261,7 +262,7 @@ static int send_text(struct haproxy *haproxy, struct process *process, const cha
 {
 	while (length > 0) {
 		ssize_t sent = send(process->control, text, length, MSG_NOSIGNAL);
-		int r;
+		int code;
 
 		if (sent > 0) {
 			text += sent;
@@ -270,9 +271,9 @@ static int send_text(struct haproxy *haproxy, struct process *process, const cha
 		}
 		if (errno != EAGAIN && errno != EINTR)
 			return -EPIPE;
-		r = wait_for(haproxy, process, POLLOUT, deadline_us);
-		if (r < 0)
-			return r;
+		code = wait_for(haproxy, process, POLLOUT, deadline_us);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -289,7 +290,7 @@ static int receive_answer(struct haproxy *haproxy, struct process *process, stru
 	while (!is_complete(answer)) {
 		char *room = buffer_reserve(answer, 65536);
 		ssize_t got;
-		int r;
+		int code;
 
 		if (!room)
 			return -EPIPE;
@@ -301,9 +302,9 @@ static int receive_answer(struct haproxy *haproxy, struct process *process, stru
 		}
 		if (got == 0 || (errno != EAGAIN && errno != EINTR))
 			return -EPIPE;
-		r = wait_for(haproxy, process, POLLIN, deadline_us);
-		if (r < 0)
-			return r;
+		code = wait_for(haproxy, process, POLLIN, deadline_us);
+		if (code < 0)
+			return code;
 	}
 	answer->length -= strlen(PROMPT);
 	answer->data[answer->length] = 0;
@@ -316,14 +317,14 @@ int process_ask(struct haproxy *haproxy, struct process *process, const char *te
 	_buffer_ struct buffer answer = BUFFER_WITH_CAP(ANSWER_MAX);
 	int64_t deadline_us = runner_deadline_us(haproxy->runner,
 		(int64_t)(process->starting ? START_TIMEOUT_MS : COMMAND_TIMEOUT_MS) * 1000);
-	int r = send_text(haproxy, process, text, length, deadline_us);
+	int code = send_text(haproxy, process, text, length, deadline_us);
 
-	if (r == 0)
-		r = send_text(haproxy, process, "\n", 1, deadline_us);
-	if (r == 0)
-		r = receive_answer(haproxy, process, &answer, deadline_us);
-	if (r < 0 || !ret_answer)
-		return r;
+	if (code == 0)
+		code = send_text(haproxy, process, "\n", 1, deadline_us);
+	if (code == 0)
+		code = receive_answer(haproxy, process, &answer, deadline_us);
+	if (code < 0 || !ret_answer)
+		return code;
 	buffer_clear(ret_answer);
 	*ret_answer = answer;
 	answer = (struct buffer){0};

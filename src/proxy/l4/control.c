@@ -89,7 +89,7 @@ int control_receive(int socket, int to_worker, struct control_message *ret_messa
 	};
 	_close_ int descriptor = -1;
 	ssize_t size;
-	int r;
+	int code;
 
 	do
 		size = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -104,9 +104,9 @@ int control_receive(int socket, int to_worker, struct control_message *ret_messa
 			extra->cmsg_len == CMSG_LEN(sizeof(int)))
 			memcpy(&descriptor, CMSG_DATA(extra), sizeof(int));
 	}
-	r = control_check(data, (size_t)size, descriptor >= 0, to_worker, ret_message, err);
-	if (r < 0)
-		return r;
+	code = control_check(data, (size_t)size, descriptor >= 0, to_worker, ret_message, err);
+	if (code < 0)
+		return code;
 	*ret_descriptor = TAKE_FD(descriptor);
 	return 0;
 }

@@ -56,18 +56,18 @@ static int wait_for_sync(struct l4 *l4, uint32_t sync, struct err *err)
 	for (;;) {
 		uint64_t seen = runner_event_count(l4->event);
 		bool synced;
-		int r;
+		int code;
 
 		lock_take(&l4->lock);
 		synced = workers_are_synced(l4, sync);
 		lock_release(&l4->lock);
 		if (synced)
 			return 0;
-		r = runner_wait(l4->runner, l4->event, seen, deadline);
-		if (r == -ETIMEDOUT)
+		code = runner_wait(l4->runner, l4->event, seen, deadline);
+		if (code == -ETIMEDOUT)
 			return err_set(err, -ETIMEDOUT, "the proxy's workers do not answer");
-		if (r < 0)
-			return err_set(err, r, "the data plane is stopping");
+		if (code < 0)
+			return err_set(err, code, "the data plane is stopping");
 	}
 }
 
@@ -76,10 +76,10 @@ static int wait_for_sync(struct l4 *l4, uint32_t sync, struct err *err)
 /* With the first listener. With the lock held. */
 static int start_workers(struct l4 *l4, struct err *err)
 {
-	int r = workers_start(l4, 0, err);
+	int code = workers_start(l4, 0, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	l4->working = true;
 	for (unsigned i = 1; i < l4->worker_count; i++) {
 		if (workers_start(l4, i, NULL) < 0)
@@ -94,37 +94,37 @@ static int l4_apply(struct proxy_driver *driver, const struct proxy_state *state
 	struct l4 *l4 = l4_of(driver);
 	uint32_t sync = 0;
 	bool working;
-	int r = begin(l4, err);
+	int code = begin(l4, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	lock_take(&l4->lock);
 	if (!l4->working && state->listener_count > 0)
-		r = start_workers(l4, err);
-	if (r == 0)
-		r = plane_apply(l4, state, err);
+		code = start_workers(l4, err);
+	if (code == 0)
+		code = plane_apply(l4, state, err);
 	if (l4->working && l4->listeners.count == 0)
 		workers_rest(l4);
 	working = l4->working;
-	if (r == 0 && working)
+	if (code == 0 && working)
 		sync = ask_for_sync(l4);
 	lock_release(&l4->lock);
-	if (r == 0 && working)
-		r = wait_for_sync(l4, sync, err);
+	if (code == 0 && working)
+		code = wait_for_sync(l4, sync, err);
 	finish(l4);
-	return r;
+	return code;
 }
 
 static int l4_set_weights(struct proxy_driver *driver, const char *listener,
 	const struct proxy_route *routes, size_t route_count, struct err *err)
 {
 	struct l4 *l4 = l4_of(driver);
-	int r;
+	int code;
 
 	lock_take(&l4->lock);
-	r = plane_set_weights(l4, listener, routes, route_count, err);
+	code = plane_set_weights(l4, listener, routes, route_count, err);
 	lock_release(&l4->lock);
-	return r;
+	return code;
 }
 
 static void l4_report(struct proxy_driver *driver, struct arena *arena, struct proxy_report *report)
@@ -174,7 +174,7 @@ int l4_new(struct runner *runner, const struct l4_options *options,
 	struct proxy_driver **ret_driver, struct err *err)
 {
 	struct l4 *l4;
-	int r = 0;
+	int code = 0;
 
 	runner_assert_may_block(runner);
 	if (options->workers > L4_WORKERS_MAX)
@@ -198,14 +198,14 @@ int l4_new(struct runner *runner, const struct l4_options *options,
 	l4->memory = -1;
 	l4->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (l4->wake < 0)
-		r = err_errno(err, "make an eventfd");
-	if (r == 0)
-		r = l4_shared_create(&l4->memory, &l4->shared, err);
-	if (r == 0)
-		r = runner_spawn(l4->runner, "proxy-workers", workers_main, l4, err);
-	if (r < 0) {
+		code = err_errno(err, "make an eventfd");
+	if (code == 0)
+		code = l4_shared_create(&l4->memory, &l4->shared, err);
+	if (code == 0)
+		code = runner_spawn(l4->runner, "proxy-workers", workers_main, l4, err);
+	if (code < 0) {
 		l4_free(&l4->driver);
-		return r;
+		return code;
 	}
 	*ret_driver = &l4->driver;
 	return 0;
@@ -216,10 +216,10 @@ int l4_upgrade(struct proxy_driver *driver, struct err *err)
 	struct l4 *l4 = l4_of(driver);
 	bool old[L4_WORKER_SLOTS];
 	uint32_t sync = 0;
-	int r = begin(l4, err);
+	int code = begin(l4, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	lock_take(&l4->lock);
 	if (!l4->working) {
 		lock_release(&l4->lock);
@@ -230,22 +230,22 @@ int l4_upgrade(struct proxy_driver *driver, struct err *err)
 	sync = l4->sync;
 	for (size_t i = 0; i < L4_WORKER_SLOTS; i++)
 		old[i] = l4->workers[i].state == L4_WORKER_ACCEPTS;
-	for (unsigned i = 0; i < l4->worker_count && r == 0; i++)
-		r = workers_start(l4, i, err);
+	for (unsigned i = 0; i < l4->worker_count && code == 0; i++)
+		code = workers_start(l4, i, err);
 	lock_release(&l4->lock);
 	workers_wake(l4);
-	if (r == 0)
-		r = wait_for_sync(l4, sync, err);
+	if (code == 0)
+		code = wait_for_sync(l4, sync, err);
 	lock_take(&l4->lock);
 	for (unsigned i = 0; i < L4_WORKER_SLOTS; i++) {
 		/* If the new ones do not start, the old ones stay, and new ones that did start are
 		 * ended. */
-		if (l4->workers[i].state == L4_WORKER_ACCEPTS && old[i] == (r == 0))
+		if (l4->workers[i].state == L4_WORKER_ACCEPTS && old[i] == (code == 0))
 			workers_drain(l4, i);
 	}
 	lock_release(&l4->lock);
 	finish(l4);
-	return r;
+	return code;
 }
 
 void l4_leave(struct proxy_driver *driver)

@@ -161,7 +161,7 @@ static int find_socket(struct l4 *l4, const struct proxy_listener *wanted)
 static int open_sockets(struct l4 *l4, const struct proxy_state *state, int *descriptors,
 	struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < state->listener_count; i++) {
 		struct plane_listener *old =
@@ -171,7 +171,7 @@ static int open_sockets(struct l4 *l4, const struct proxy_state *state, int *des
 		if (is_same_listener(old, &state->listeners[i]))
 			old->wanted = true;
 	}
-	for (size_t i = 0; i < state->listener_count && r == 0; i++) {
+	for (size_t i = 0; i < state->listener_count && code == 0; i++) {
 		const struct proxy_listener *wanted = &state->listeners[i];
 		struct plane_listener *old = map_get(&l4->listeners, span_of(wanted->name));
 		int known;
@@ -180,18 +180,18 @@ static int open_sockets(struct l4 *l4, const struct proxy_state *state, int *des
 			continue;
 		known = find_socket(l4, wanted);
 		if (known < 0)
-			r = bind_listener(wanted, &descriptors[i], err);
+			code = bind_listener(wanted, &descriptors[i], err);
 		else if ((descriptors[i] = dup(known)) < 0)
-			r = err_errno(err, "listener '%s': keep its socket", wanted->name);
-		proxy_listener_fault(state, wanted, r);
+			code = err_errno(err, "listener '%s': keep its socket", wanted->name);
+		proxy_listener_fault(state, wanted, code);
 	}
-	if (r == 0)
+	if (code == 0)
 		return 0;
 	for (size_t i = 0; i < state->listener_count; i++) {
 		if (descriptors[i] >= 0)
 			close(descriptors[i]);
 	}
-	return r;
+	return code;
 }
 
 /* ---- groups ---- */
@@ -542,14 +542,14 @@ int plane_apply(struct l4 *l4, const struct proxy_state *state, struct err *err)
 		memory_allocate_array(state->listener_count + 1, sizeof(*descriptors));
 	const struct control_message check = {.kind = CONTROL_CHECK};
 	uint32_t next_group = 0, next_target = 0;
-	int r = check_room(l4, state, err);
+	int code = check_room(l4, state, err);
 
-	if (r == 0)
-		r = open_sockets(l4, state, descriptors, err);
-	if (r < 0) {
+	if (code == 0)
+		code = open_sockets(l4, state, descriptors, err);
+	if (code < 0) {
 		MAP_EACH (&l4->listeners, entry)
 			((struct plane_listener *)entry->value)->wanted = false;
-		return r;
+		return code;
 	}
 	for (size_t i = 0; i < state->group_count; i++)
 		set_group(l4, &state->groups[i], &next_group, &next_target);

@@ -21,7 +21,7 @@ int l4_shared_create(int *ret_descriptor, struct l4_shared **ret_shared, struct 
 {
 	_close_ int descriptor = memfd_create("slipway-proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct l4_shared *shared;
-	int r;
+	int code;
 
 	if (descriptor < 0)
 		return err_errno(err, "make the memory of the data plane");
@@ -30,9 +30,9 @@ int l4_shared_create(int *ret_descriptor, struct l4_shared **ret_shared, struct 
 	/* No process can shrink it and make the others fault. */
 	if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 		return err_errno(err, "seal the memory of the data plane");
-	r = map(descriptor, &shared, err);
-	if (r < 0)
-		return r;
+	code = map(descriptor, &shared, err);
+	if (code < 0)
+		return code;
 	shared->format = L4_SHARED_FORMAT;
 	shared->size_check = (uint32_t)sizeof(*shared);
 	*ret_descriptor = TAKE_FD(descriptor);
@@ -44,16 +44,16 @@ int l4_shared_map(int descriptor, struct l4_shared **ret_shared, struct err *err
 {
 	struct stat status;
 	struct l4_shared *shared;
-	int r;
+	int code;
 
 	if (fstat(descriptor, &status) < 0)
 		return err_errno(err, "look at the memory of the data plane");
 	if (status.st_size != (off_t)sizeof(struct l4_shared))
 		return err_set(err, -EPROTO, "the memory of the data plane has %lld bytes, not %zu",
 			(long long)status.st_size, sizeof(struct l4_shared));
-	r = map(descriptor, &shared, err);
-	if (r < 0)
-		return r;
+	code = map(descriptor, &shared, err);
+	if (code < 0)
+		return code;
 	if (shared->format != L4_SHARED_FORMAT || shared->size_check != (uint32_t)sizeof(*shared)) {
 		l4_shared_unmap(shared);
 		return err_set(err, -EPROTO, "the memory of the data plane has another format");

@@ -128,10 +128,10 @@ static int open_listener(struct worker *worker, const struct control_message *me
 	udp = atomic_load(&listener->shared->protocol) == PROXY_UDP;
 	listener->watch.ready = udp ? udp_receive : tcp_accept;
 	if (udp) {
-		int r = udp_listen(listener, err);
+		int code = udp_listen(listener, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	if (udp || !worker->accepts_paused)
 		resume_listener(worker, listener);
@@ -189,15 +189,15 @@ static void control_ready(struct worker *worker, struct watch *watch, uint32_t e
 	for (;;) {
 		struct control_message message;
 		_close_ int descriptor = -1;
-		int r = control_receive(worker->control, true, &message, &descriptor, &err);
+		int code = control_receive(worker->control, true, &message, &descriptor, &err);
 
-		if (r == -EAGAIN)
+		if (code == -EAGAIN)
 			return;
-		if (r == 0)
-			r = obey(worker, &message, &descriptor, &err);
-		if (r == 0)
+		if (code == 0)
+			code = obey(worker, &message, &descriptor, &err);
+		if (code == 0)
 			continue;
-		if (r == -ECONNRESET || r == -EPIPE) {
+		if (code == -ECONNRESET || code == -EPIPE) {
 			/* The next process needs the ports; open connections continue. */
 			epoll_ctl(worker->epoll, EPOLL_CTL_DEL, worker->control, NULL);
 			close(worker->control);
@@ -217,18 +217,18 @@ static int greet(struct worker *worker, struct err *err)
 {
 	struct control_message message;
 	_close_ int descriptor = -1;
-	int r;
+	int code;
 
 	for (;;) {
 		struct epoll_event event;
 
-		r = control_receive(worker->control, true, &message, &descriptor, err);
-		if (r != -EAGAIN)
+		code = control_receive(worker->control, true, &message, &descriptor, err);
+		if (code != -EAGAIN)
 			break;
 		epoll_wait(worker->epoll, &event, 1, -1);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (message.kind != CONTROL_HELLO)
 		return err_set(err, -EPROTO, "the first control message is %u", message.kind);
 	worker->slot = message.slot;
@@ -318,7 +318,7 @@ int proxy_worker_main(int argc, char **argv)
 {
 	struct worker *worker = memory_allocate(sizeof(*worker));
 	struct err err;
-	int r = 0;
+	int code = 0;
 
 	(void)argc;
 	(void)argv;
@@ -338,25 +338,25 @@ int proxy_worker_main(int argc, char **argv)
 	link_init(&worker->dead);
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (worker->epoll < 0)
-		r = err_errno(&err, "make an epoll");
-	if (r == 0) {
-		r = worker_watch(worker, worker->control, &worker->control_watch, EPOLLIN);
-		if (r < 0)
-			err_system(&err, -r, "descriptor %d is not a control socket",
+		code = err_errno(&err, "make an epoll");
+	if (code == 0) {
+		code = worker_watch(worker, worker->control, &worker->control_watch, EPOLLIN);
+		if (code < 0)
+			err_system(&err, -code, "descriptor %d is not a control socket",
 				worker->control);
 	}
-	if (r == 0)
-		r = greet(worker, &err);
-	if (r == 0)
-		r = udp_new(worker, &err);
-	if (r == 0)
+	if (code == 0)
+		code = greet(worker, &err);
+	if (code == 0)
+		code = udp_new(worker, &err);
+	if (code == 0)
 		loop(worker);
 	else
 		fprintf(stderr, "slipway proxy-worker: %s\n", err.message);
 	if (worker->failed)
-		r = -EPROTO;
+		code = -EPROTO;
 	udp_free(worker);
 	l4_shared_unmap(worker->shared);
 	free(worker);
-	return r < 0 ? 1 : 0;
+	return code < 0 ? 1 : 0;
 }

@@ -78,7 +78,7 @@ int workers_start(struct l4 *l4, unsigned index, struct err *err)
 	_close_ int theirs = -1;
 	int pair[2];
 	pid_t pid;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < L4_WORKER_SLOTS && !worker; i++) {
 		if (l4->workers[i].state == L4_WORKER_NONE)
@@ -92,9 +92,9 @@ int workers_start(struct l4 *l4, unsigned index, struct err *err)
 	ours = pair[0];
 	theirs = pair[1];
 	setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	r = spawn(l4, theirs, &pid, err);
-	if (r < 0)
-		return r;
+	code = spawn(l4, theirs, &pid, err);
+	if (code < 0)
+		return code;
 	*worker = (struct l4_worker){
 		.state = L4_WORKER_ACCEPTS,
 		.index = index,
@@ -212,12 +212,12 @@ static void listen_to(struct l4 *l4, struct l4_worker *worker)
 {
 	for (;;) {
 		struct control_message message;
-		int descriptor, r;
+		int descriptor, code;
 
-		r = control_receive(worker->control, false, &message, &descriptor, NULL);
-		if (r == -EAGAIN)
+		code = control_receive(worker->control, false, &message, &descriptor, NULL);
+		if (code == -EAGAIN)
 			return;
-		if (r < 0) {
+		if (code < 0) {
 			bury(l4, worker);
 			return;
 		}

@@ -192,13 +192,13 @@ static int call(struct docker_api *api, const struct docker_request *request, co
 	struct http_header header;
 	struct http_client_request sent = client_request(api, request, url, &header);
 	struct http_client_response *response;
-	int r;
+	int code;
 
 	sent.total_timeout_ms =
 		request && request->timeout_ms ? request->timeout_ms : DOCKER_ANSWER_MS;
-	r = http_client_request(api->client, &sent, arena, &response, err);
-	if (r < 0)
-		return no_answer(r, api->socket, err);
+	code = http_client_request(api->client, &sent, arena, &response, err);
+	if (code < 0)
+		return no_answer(code, api->socket, err);
 	if (response->status >= 400)
 		return refuse(response->status, response->body, arena, err);
 	if (!ret_answer)
@@ -206,8 +206,8 @@ static int call(struct docker_api *api, const struct docker_request *request, co
 	*ret_answer = NULL;
 	if (response->body.length == 0)
 		return 0;
-	r = json_parse(response->body, arena, ret_answer, err);
-	return r < 0 ? no_answer(r, api->socket, err) : 0;
+	code = json_parse(response->body, arena, ret_answer, err);
+	return code < 0 ? no_answer(code, api->socket, err) : 0;
 }
 
 int docker_call(struct docker_api *api, const struct docker_request *request, struct arena *arena,
@@ -215,12 +215,12 @@ int docker_call(struct docker_api *api, const struct docker_request *request, st
 {
 	char url[DOCKER_API_PATH_MAX];
 	va_list list;
-	int r;
+	int code;
 
 	va_start(list, path);
-	r = make_url(api, path, list, true, url, err);
+	code = make_url(api, path, list, true, url, err);
 	va_end(list);
-	return r < 0 ? r : call(api, request, url, arena, ret_answer, err);
+	return code < 0 ? code : call(api, request, url, arena, ret_answer, err);
 }
 
 int docker_api_negotiate(struct docker_api *api, struct err *err)
@@ -229,12 +229,12 @@ int docker_api_negotiate(struct docker_api *api, struct err *err)
 	struct docker_request request = {.timeout_ms = DOCKER_ANSWER_MS};
 	struct json *versions;
 	unsigned minor;
-	int r = call(api, &request, "http://docker/version", arena, &versions, err);
+	int code = call(api, &request, "http://docker/version", arena, &versions, err);
 
-	if (r == 0)
-		r = docker_api_choose(versions, &minor, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = docker_api_choose(versions, &minor, err);
+	if (code < 0)
+		return code;
 	lock_take(&api->lock);
 	api->minor = minor;
 	lock_release(&api->lock);
@@ -265,7 +265,7 @@ static int take_line(struct reading *reading, struct span line)
 {
 	_arena_ struct arena *arena = NULL;
 	struct json *value;
-	int r;
+	int code;
 
 	line = span_trim(line);
 	if (line.length > 0 && line.data[line.length - 1] == '\r')
@@ -273,8 +273,9 @@ static int take_line(struct reading *reading, struct span line)
 	if (line.length == 0)
 		return 0;
 	arena = arena_new(0);
-	r = json_parse(line, arena, &value, &reading->words);
-	return r < 0 ? r : reading->lines->line(reading->lines->context, value, &reading->words);
+	code = json_parse(line, arena, &value, &reading->words);
+	return code < 0 ? code
+			: reading->lines->line(reading->lines->context, value, &reading->words);
 }
 
 static int take_chunk(void *context, struct span data)
@@ -290,10 +291,10 @@ static int take_chunk(void *context, struct span data)
 	while (reading->status < 400 &&
 		(newline = memchr(reading->text.data + from, '\n', reading->text.length - from))) {
 		size_t end = (size_t)(newline - reading->text.data);
-		int r = take_line(reading, (struct span){reading->text.data + done, end - done});
+		int code = take_line(reading, (struct span){reading->text.data + done, end - done});
 
-		if (r != 0)
-			return reading->ended = r;
+		if (code != 0)
+			return reading->ended = code;
 		from = done = end + 1;
 	}
 	if (done > 0)
@@ -312,26 +313,26 @@ int docker_stream_lines(struct docker_api *api, const struct docker_request *req
 	struct http_header header;
 	char url[DOCKER_API_PATH_MAX];
 	va_list list;
-	int r;
+	int code;
 
 	va_start(list, path);
-	r = make_url(api, path, list, true, url, err);
+	code = make_url(api, path, list, true, url, err);
 	va_end(list);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	sent = client_request(api, request, url, &header);
 	sent.idle_timeout_ms = lines->idle_timeout_ms;
-	r = http_client_stream(api->client, &sent, &reader, err);
-	if (r == 0 && reading.status >= 400)
-		r = refuse(reading.status, buffer_span(&reading.text), arena, err);
-	else if (r == 0)
-		r = reading.ended = take_line(&reading, buffer_span(&reading.text));
+	code = http_client_stream(api->client, &sent, &reader, err);
+	if (code == 0 && reading.status >= 400)
+		code = refuse(reading.status, buffer_span(&reading.text), arena, err);
+	else if (code == 0)
+		code = reading.ended = take_line(&reading, buffer_span(&reading.text));
 	else if (!reading.ended)
-		r = no_answer(r, api->socket, err);
+		code = no_answer(code, api->socket, err);
 	if (reading.ended && err)
 		*err = reading.words;
 	buffer_clear(&reading.text);
-	return r;
+	return code;
 }
 
 struct span docker_escape(struct arena *arena, struct span text)

@@ -326,10 +326,10 @@ int docker_create_check(const struct plan *plan, struct err *err)
 {
 	for (size_t i = 0; i < plan->container_count; i++) {
 		const struct plan_container *container = &plan->containers[i];
-		int r = check_mounts(container, err);
+		int code = check_mounts(container, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (span_is(container->image, "host"))
 			return err_set(err, -EINVAL,
 				"CannotPullContainerError: image 'host' of container '%.*s' means "

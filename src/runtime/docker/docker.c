@@ -87,7 +87,7 @@ static int docker_start(struct runtime *base, struct span token, struct span ins
 {
 	struct docker_runtime *runtime = docker_of(base);
 	struct docker_task *task;
-	int r;
+	int code;
 
 	if (!plan_token_is_valid(token))
 		return err_set(err, -EINVAL,
@@ -97,16 +97,16 @@ static int docker_start(struct runtime *base, struct span token, struct span ins
 		return err_set(err, -EINVAL, "there is no instance '%.*s'", SPAN_ARGS(instance));
 	if (!begin_start(runtime, token))
 		return 0;
-	r = docker_task_make(runtime, token, instance, spec, &task, err);
+	code = docker_task_make(runtime, token, instance, spec, &task, err);
 	lock_take(&runtime->lock);
-	if (r == 0)
+	if (code == 0)
 		map_put(&runtime->tasks, token, task);
 	map_remove(&runtime->starting, token);
 	lock_release(&runtime->lock);
 	runner_signal(runtime->settled);
-	if (r == 0)
+	if (code == 0)
 		work_queue_add(runtime->work, token);
-	return r;
+	return code;
 }
 
 static int docker_stop_task(struct runtime *base, struct span token, struct span reason,
@@ -133,7 +133,7 @@ static int docker_acknowledge(struct runtime *base, struct span token, struct er
 	struct docker_runtime *runtime = docker_of(base);
 	struct docker_task *task = docker_task_hold(runtime, token);
 	bool ended;
-	int r = 0;
+	int code = 0;
 
 	if (!task)
 		return unknown(token, err);
@@ -141,15 +141,15 @@ static int docker_acknowledge(struct runtime *base, struct span token, struct er
 	ended = task->state.record->phase == RUNTIME_STOPPED && !task->state.unsaved;
 	lock_release(&runtime->lock);
 	if (!ended)
-		r = err_set(err, -EBUSY, "task '%.*s' has not stopped", SPAN_ARGS(token));
-	if (r == 0)
-		r = docker_remove(runtime, task->plan, err);
-	if (r == 0) {
+		code = err_set(err, -EBUSY, "task '%.*s' has not stopped", SPAN_ARGS(token));
+	if (code == 0)
+		code = docker_remove(runtime, task->plan, err);
+	if (code == 0) {
 		docker_logs_forget(&runtime->logs, token);
 		docker_images_forget(&runtime->images, token);
-		r = docker_task_remove(runtime, task, err);
+		code = docker_task_remove(runtime, task, err);
 	}
-	if (r == 0) {
+	if (code == 0) {
 		lock_take(&runtime->lock);
 		if (!task->gone)
 			map_remove(&runtime->tasks, token);
@@ -157,7 +157,7 @@ static int docker_acknowledge(struct runtime *base, struct span token, struct er
 		lock_release(&runtime->lock);
 	}
 	docker_task_release(runtime, task);
-	return r;
+	return code;
 }
 
 /* ---- reading ---- */
@@ -216,12 +216,12 @@ static int docker_exec_in(struct runtime *base, struct span token, struct span n
 	_arena_ struct arena *arena = arena_new(0);
 	struct runtime_container *container;
 	struct runtime_task *task;
-	int r = docker_get(base, token, arena, &task, err);
+	int code = docker_get(base, token, arena, &task, err);
 
-	if (r == 0)
-		r = find_container(task, name, &container, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = find_container(task, name, &container, err);
+	if (code < 0)
+		return code;
 	if (container->phase != RUNTIME_RUNNING && container->phase != RUNTIME_STOPPING)
 		return err_set(err, -ESRCH, "container '%.*s' does not run", SPAN_ARGS(name));
 	return docker_exec(docker_of(base), container->runtime_id, command, terminal, ret_exec,
@@ -238,12 +238,12 @@ static int docker_read_logs(struct runtime *base, struct span token, struct span
 	struct runtime_container *container;
 	struct runtime_task *task;
 	bool ended;
-	int r = docker_get(base, token, arena, &task, err);
+	int code = docker_get(base, token, arena, &task, err);
 
-	if (r == 0)
-		r = find_container(task, name, &container, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = find_container(task, name, &container, err);
+	if (code < 0)
+		return code;
 	ended = container->phase == RUNTIME_STOPPED;
 	if (ended)
 		docker_logs_wait(&runtime->logs, token, name);
@@ -363,12 +363,12 @@ static int lock_folder(struct docker_runtime *runtime, struct err *err)
 
 	for (;;) {
 		int64_t again = runner_deadline_us(runtime->runner, OPEN_AGAIN_US);
-		int r = file_lock(path, &runtime->folder_lock, err);
+		int code = file_lock(path, &runtime->folder_lock, err);
 
 		/* The process that held the lock may be exiting. */
-		if (r != -EBUSY || runner_now_us(runtime->runner) >= deadline ||
+		if (code != -EBUSY || runner_now_us(runtime->runner) >= deadline ||
 			runner_sleep_until(runtime->runner, again) < 0)
-			return r;
+			return code;
 	}
 }
 
@@ -396,10 +396,10 @@ static void follow_ended(struct docker_runtime *runtime, struct docker_task *tas
 static int adopt(struct docker_runtime *runtime, struct span token, struct err *err)
 {
 	struct docker_task *task;
-	int r = docker_task_read(runtime, token, &task, err);
+	int code = docker_task_read(runtime, token, &task, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	map_put(&runtime->tasks, token, task);
 	follow_ended(runtime, task);
 	return 0;
@@ -408,23 +408,23 @@ static int adopt(struct docker_runtime *runtime, struct span token, struct err *
 /* An invalid path fails at once; with tasks to adopt, an unreachable daemon is retried. */
 static int greet(struct docker_runtime *runtime, struct err *err)
 {
-	int r = docker_api_negotiate(&runtime->api, err);
+	int code = docker_api_negotiate(&runtime->api, err);
 
-	return r == -EAGAIN && runtime->tasks.count > 0 ? 0 : r;
+	return code == -EAGAIN && runtime->tasks.count > 0 ? 0 : code;
 }
 
 static int start_threads(struct docker_runtime *runtime, struct err *err)
 {
-	int r = runner_spawn(runtime->runner, "events", docker_events_main, runtime, err);
+	int code = runner_spawn(runtime->runner, "events", docker_events_main, runtime, err);
 
-	if (r == 0)
-		r = runner_spawn(runtime->runner, "logs", docker_logs_main, &runtime->logs, err);
-	for (unsigned i = 0; r == 0 && i < WORKERS; i++)
-		r = runner_spawn(runtime->runner, "work", docker_work_main, runtime, err);
-	for (unsigned i = 0; r == 0 && i < DOCKER_PULLERS; i++)
-		r = runner_spawn(runtime->runner, "pull", docker_images_main, &runtime->images,
+	if (code == 0)
+		code = runner_spawn(runtime->runner, "logs", docker_logs_main, &runtime->logs, err);
+	for (unsigned i = 0; code == 0 && i < WORKERS; i++)
+		code = runner_spawn(runtime->runner, "work", docker_work_main, runtime, err);
+	for (unsigned i = 0; code == 0 && i < DOCKER_PULLERS; i++)
+		code = runner_spawn(runtime->runner, "pull", docker_images_main, &runtime->images,
 			err);
-	return r;
+	return code;
 }
 
 static int check_config(const struct runtime_docker_config *config, struct err *err)
@@ -448,10 +448,10 @@ int runtime_docker_open(const struct runtime_docker_config *config, struct runti
 	struct work_queue_config queue = {
 		.backoff_most_us = 2 * 1000 * 1000, .retries_per_second = 200};
 	CLEANUP(close_runtime_pointer) struct docker_runtime *runtime = NULL;
-	int r = check_config(config, err);
+	int code = check_config(config, err);
 
-	if (r < 0)
-		return err_prefix(err, r, "open the docker runtime");
+	if (code < 0)
+		return err_prefix(err, code, "open the docker runtime");
 	runtime = memory_allocate(sizeof(*runtime));
 	*runtime = (struct docker_runtime){
 		.runtime.operations = &operations,
@@ -469,25 +469,25 @@ int runtime_docker_open(const struct runtime_docker_config *config, struct runti
 	lock_init(&runtime->making_network);
 	runtime->settled = runner_event_new(runtime->runner, "tasks in Docker");
 	runtime->work = work_queue_new(runtime->runner, &queue);
-	r = docker_api_open(&runtime->api, config->socket ? config->socket : RUNTIME_DOCKER_SOCKET,
-		err);
+	code = docker_api_open(&runtime->api,
+		config->socket ? config->socket : RUNTIME_DOCKER_SOCKET, err);
 	docker_images_init(&runtime->images, runtime->runner, &runtime->api, runtime->work);
-	if (r == 0)
-		r = docker_logs_open(&runtime->logs, runtime->runner, &runtime->api, err);
-	if (r == 0)
-		r = file_make_folder(runtime->folder, 0700, err);
-	if (r == 0)
-		r = lock_folder(runtime, err);
-	if (r == 0)
-		r = docker_folder_scan(runtime, adopt, err);
-	if (r == 0)
-		r = greet(runtime, err);
-	if (r == 0 && config->answers_dns)
+	if (code == 0)
+		code = docker_logs_open(&runtime->logs, runtime->runner, &runtime->api, err);
+	if (code == 0)
+		code = file_make_folder(runtime->folder, 0700, err);
+	if (code == 0)
+		code = lock_folder(runtime, err);
+	if (code == 0)
+		code = docker_folder_scan(runtime, adopt, err);
+	if (code == 0)
+		code = greet(runtime, err);
+	if (code == 0 && config->answers_dns)
 		docker_find_dns(runtime, &runtime->dns_error);
-	if (r == 0)
-		r = start_threads(runtime, err);
-	if (r < 0)
-		return err_prefix(err, r, "open the docker runtime");
+	if (code == 0)
+		code = start_threads(runtime, err);
+	if (code < 0)
+		return err_prefix(err, code, "open the docker runtime");
 	*ret_runtime = &TAKE(runtime)->runtime;
 	return 0;
 }

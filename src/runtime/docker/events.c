@@ -58,10 +58,10 @@ static int listen_once(struct docker_runtime *runtime, struct err *err)
 		/* Podman has other names for two of them. */
 		"\"start\",\"die\",\"died\",\"oom\",\"destroy\",\"remove\",\"health_status\"]}",
 		runtime->host);
-	int r = docker_api_negotiate(&runtime->api, err);
+	int code = docker_api_negotiate(&runtime->api, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	return docker_stream_lines(&runtime->api, NULL, &lines, err, "/events?filters=%s",
 		docker_escape(arena, filter).data);
 }

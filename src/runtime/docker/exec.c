@@ -242,12 +242,12 @@ static int wait_for_end(struct docker_guest *guest, int *ret_exit_code, struct e
 static int wait_for_guest(struct runtime_exec *exec, int *ret_exit_code, struct err *err)
 {
 	struct docker_guest *guest = CONTAINER_OF(exec, struct docker_guest, exec);
-	int r = wait_for_thread(guest);
+	int code = wait_for_thread(guest);
 
-	if (r == 0)
-		r = wait_for_end(guest, ret_exit_code, err);
+	if (code == 0)
+		code = wait_for_end(guest, ret_exit_code, err);
 	free_guest(guest);
-	return r;
+	return code;
 }
 
 /* A program that has only just been started may have no terminal yet. */
@@ -329,7 +329,7 @@ static int make(struct docker_runtime *runtime, struct span container, const str
 {
 	struct json *body = json_new_object(arena), *built;
 	struct docker_request request = {.method = "POST"};
-	int r;
+	int code;
 
 	json_set_bool(arena, body, "AttachStdin", true);
 	json_set_bool(arena, body, "AttachStdout", true);
@@ -337,10 +337,10 @@ static int make(struct docker_runtime *runtime, struct span container, const str
 	json_set_bool(arena, body, "Tty", terminal);
 	json_set(arena, body, "Cmd", command);
 	request.body = json_to_text(body, arena);
-	r = docker_call(&runtime->api, &request, arena, &built, err, "/containers/%.*s/exec",
+	code = docker_call(&runtime->api, &request, arena, &built, err, "/containers/%.*s/exec",
 		SPAN_ARGS(container));
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_id = json_get_text(built, "Id");
 	return ret_id->data ? 0 : err_set(err, -EPROTO, "the daemon named no program");
 }
@@ -354,7 +354,7 @@ static int connect_streams(struct docker_runtime *runtime, struct span id, bool 
 		terminal ? "{\"Detach\":false,\"Tty\":true}" : "{\"Detach\":false,\"Tty\":false}";
 	struct timeval forever = {0};
 	char prefix[16];
-	int status, r;
+	int status, code;
 
 	docker_api_prefix(&runtime->api, prefix);
 	buffer_format(&request,
@@ -362,11 +362,11 @@ static int connect_streams(struct docker_runtime *runtime, struct span id, bool 
 		"application/json\r\n"
 		"Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: %zu\r\n\r\n%s",
 		prefix, SPAN_ARGS(id), strlen(body), body);
-	r = docker_raw_open(runtime->api.socket, buffer_span(&request), true, &connection, err);
-	if (r == 0)
-		r = docker_raw_receive_head(connection, &status, err);
-	if (r < 0)
-		return r;
+	code = docker_raw_open(runtime->api.socket, buffer_span(&request), true, &connection, err);
+	if (code == 0)
+		code = docker_raw_receive_head(connection, &status, err);
+	if (code < 0)
+		return code;
 	if (status != 101 && status != 200)
 		return err_set(err, -EREMOTEIO,
 			"the daemon does not start the program: it "
@@ -401,12 +401,12 @@ int docker_exec(struct docker_runtime *runtime, struct span container, const str
 	_arena_ struct arena *arena = arena_new(0);
 	struct docker_guest *guest;
 	struct span id;
-	int connection, r = make(runtime, container, command, terminal, arena, &id, err);
+	int connection, code = make(runtime, container, command, terminal, arena, &id, err);
 
-	if (r == 0)
-		r = connect_streams(runtime, id, terminal, &connection, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = connect_streams(runtime, id, terminal, &connection, err);
+	if (code < 0)
+		return code;
 	guest = memory_allocate(sizeof(*guest));
 	guest->runtime = runtime;
 	guest->id = memory_copy_string_n(id.data, id.length);
@@ -422,14 +422,14 @@ int docker_exec(struct docker_runtime *runtime, struct span container, const str
 		guest->exec.input = guest->exec.output = connection;
 	} else {
 		guest->connection = connection;
-		r = split_streams(guest, err);
+		code = split_streams(guest, err);
 	}
-	if (r < 0) {
+	if (code < 0) {
 		memory_close_descriptor(&guest->exec.input);
 		memory_close_descriptor(&guest->exec.output);
 		memory_close_descriptor(&guest->exec.error);
 		free_guest(guest);
-		return r;
+		return code;
 	}
 	*ret_exec = &guest->exec;
 	return 0;

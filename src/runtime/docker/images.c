@@ -96,7 +96,7 @@ int docker_images_want(struct docker_images *images, struct span image, struct s
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_free_ char *failure = NULL;
-	int r;
+	int code;
 
 	lock_take(&images->lock);
 	failure = map_remove(&images->failures, failure_key(arena, token, image));
@@ -105,11 +105,12 @@ int docker_images_want(struct docker_images *images, struct span image, struct s
 		return err_set(err, -EREMOTEIO, "%s", failure);
 	if (!docker_image_is_name(image))
 		return err_set(err, -EREMOTEIO, "invalid reference format");
-	r = docker_call(images->api, NULL, arena, NULL, err, "/images/%.*s/json", SPAN_ARGS(image));
-	if (r == -EINVAL)
+	code = docker_call(images->api, NULL, arena, NULL, err, "/images/%.*s/json",
+		SPAN_ARGS(image));
+	if (code == -EINVAL)
 		return -EREMOTEIO; /* not the name of an image, with the daemon's message */
-	if (r != -ENOENT)
-		return r == -EREMOTEIO ? -EAGAIN : r;
+	if (code != -ENOENT)
+		return code == -EREMOTEIO ? -EAGAIN : code;
 	add_waiting(images, image, token);
 	return -EINPROGRESS;
 }
@@ -188,14 +189,14 @@ static bool is_wanted(struct docker_images *images, struct span image)
 static int pull_one(struct docker_images *images, struct span image)
 {
 	struct err err = {0};
-	int r;
+	int code;
 
 	if (!is_wanted(images, image))
 		return 0; /* pulled meanwhile */
-	r = pull_image(images, image, &err);
-	if (r == -EAGAIN || r == -ECANCELED)
-		return r;
-	report_waiting(images, image, r < 0 ? err.message : NULL);
+	code = pull_image(images, image, &err);
+	if (code == -EAGAIN || code == -ECANCELED)
+		return code;
+	report_waiting(images, image, code < 0 ? err.message : NULL);
 	return 0;
 }
 
@@ -205,9 +206,9 @@ void docker_images_main(void *context)
 	struct span image;
 
 	while (work_queue_get(images->wanted, &image) == 0) {
-		int r = pull_one(images, image);
+		int code = pull_one(images, image);
 
-		if (r == -EAGAIN)
+		if (code == -EAGAIN)
 			work_queue_add_rate_limited(images->wanted, image);
 		else
 			work_queue_forget(images->wanted, image);

@@ -60,11 +60,11 @@ static void keep_abilities(struct docker_runtime *runtime, const struct json *in
 static int ask(struct docker_runtime *runtime, struct arena *arena, struct json **ret_info,
 	struct err *err)
 {
-	int r = docker_call(&runtime->api, NULL, arena, ret_info, err, "/info");
+	int code = docker_call(&runtime->api, NULL, arena, ret_info, err, "/info");
 
-	if (r == 0)
+	if (code == 0)
 		keep_abilities(runtime, *ret_info);
-	return r;
+	return code;
 }
 
 int docker_learn_abilities(struct docker_runtime *runtime, struct docker_abilities *ret_abilities,
@@ -73,15 +73,15 @@ int docker_learn_abilities(struct docker_runtime *runtime, struct docker_abiliti
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *info;
 	bool known;
-	int r = 0;
+	int code = 0;
 
 	lock_take(&runtime->lock);
 	known = runtime->has_abilities;
 	lock_release(&runtime->lock);
 	if (!known)
-		r = ask(runtime, arena, &info, err);
-	if (r < 0)
-		return r == -ECANCELED ? r : -EAGAIN;
+		code = ask(runtime, arena, &info, err);
+	if (code < 0)
+		return code == -ECANCELED ? code : -EAGAIN;
 	lock_take(&runtime->lock);
 	*ret_abilities = runtime->abilities;
 	lock_release(&runtime->lock);
@@ -97,12 +97,12 @@ int docker_list_instances(struct runtime *base, struct arena *arena,
 	struct docker_abilities abilities;
 	struct span name;
 	struct json *info;
-	int r = ask(runtime, arena, &info, err);
+	int code = ask(runtime, arena, &info, err);
 
-	if (r == 0)
-		r = docker_learn_abilities(runtime, &abilities, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = docker_learn_abilities(runtime, &abilities, err);
+	if (code < 0)
+		return code;
 	instances = arena_allocate_array(arena, runtime->instances, sizeof(*instances));
 	attributes = attributes_of(arena, info);
 	name = json_get_text(info, "Name");

@@ -39,34 +39,35 @@ static int create_network(struct docker_runtime *runtime, struct arena *arena, s
 {
 	struct json *body = json_new_object(arena), *labels = json_new_object(arena), *built;
 	struct docker_request request = {.method = "POST"};
-	int r;
+	int code;
 
 	json_set_string(arena, labels, DOCKER_LABEL_HOST, span_of(runtime->host));
 	json_set_string(arena, body, "Name", docker_network_name(arena, runtime->host));
 	json_set_string(arena, body, "Driver", SPAN("bridge"));
 	json_set(arena, body, "Labels", labels);
 	request.body = json_to_text(body, arena);
-	r = docker_call(&runtime->api, &request, arena, &built, err, "/networks/create");
-	if (r == 0)
+	code = docker_call(&runtime->api, &request, arena, &built, err, "/networks/create");
+	if (code == 0)
 		*ret_id = json_get_text(built, "Id");
-	return r == 0 && !ret_id->data ? err_set(err, -EREMOTEIO, "the network has no id") : r;
+	return code == 0 && !ret_id->data ? err_set(err, -EREMOTEIO, "the network has no id")
+					  : code;
 }
 
 int docker_network_make(struct docker_runtime *runtime, struct arena *arena, struct span *ret_id,
 	struct err *err)
 {
 	struct json *list;
-	int r;
+	int code;
 
 	/* One at a time, or there are two. */
 	lock_take(&runtime->making_network);
-	r = list_networks(runtime, arena, &list, err);
-	if (r == 0 && json_array_count(list) > 0)
+	code = list_networks(runtime, arena, &list, err);
+	if (code == 0 && json_array_count(list) > 0)
 		*ret_id = json_get_text(json_item(list, 0), "Id");
-	else if (r == 0)
-		r = create_network(runtime, arena, ret_id, err);
+	else if (code == 0)
+		code = create_network(runtime, arena, ret_id, err);
 	lock_release(&runtime->making_network);
-	return r;
+	return code;
 }
 
 void docker_network_remove(struct docker_runtime *runtime)
@@ -107,17 +108,17 @@ int docker_find_dns(struct docker_runtime *runtime, struct err *err)
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *network;
 	struct span gateway;
-	int r = docker_call(&runtime->api, NULL, arena, &network, err, "/networks/bridge");
+	int code = docker_call(&runtime->api, NULL, arena, &network, err, "/networks/bridge");
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	gateway = json_text(json_path(json_item(json_path(network, "IPAM.Config"), 0), "Gateway"));
 	if (gateway.length == 0 || gateway.length >= sizeof(runtime->dns))
 		return err_set(err, -ENOENT, "the default bridge has no gateway");
-	r = try_port(arena_copy(arena, gateway.data, gateway.length), err);
-	if (r == 0)
+	code = try_port(arena_copy(arena, gateway.data, gateway.length), err);
+	if (code == 0)
 		snprintf(runtime->dns, sizeof(runtime->dns), "%.*s", SPAN_ARGS(gateway));
-	return r;
+	return code;
 }
 
 /* ---- the image of slipway-pause ---- */
@@ -188,17 +189,17 @@ int docker_pause_image(struct docker_runtime *runtime, struct arena *arena, stru
 {
 	_buffer_ struct buffer program = {0};
 	struct span image;
-	int r = file_read(runtime->pause, PAUSE_MAX, &program, err);
+	int code = file_read(runtime->pause, PAUSE_MAX, &program, err);
 
-	if (r < 0) {
-		err_prefix(err, r, "slipway-pause, which holds a task's network");
+	if (code < 0) {
+		err_prefix(err, code, "slipway-pause, which holds a task's network");
 		return -EREMOTEIO;
 	}
 	image = image_of(arena, buffer_span(&program));
-	r = docker_call(&runtime->api, NULL, arena, NULL, err, "/images/%s/json", image.data);
-	if (r == -ENOENT)
-		r = import_image(runtime, arena, image, buffer_span(&program), err);
-	if (r == 0)
+	code = docker_call(&runtime->api, NULL, arena, NULL, err, "/images/%s/json", image.data);
+	if (code == -ENOENT)
+		code = import_image(runtime, arena, image, buffer_span(&program), err);
+	if (code == 0)
 		*ret_image = image;
-	return r;
+	return code;
 }

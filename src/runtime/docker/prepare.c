@@ -86,11 +86,11 @@ static int read_environment_files(struct preparing *preparing, const struct plan
 	*ret_variables = variables;
 	for (size_t i = 0; plan->environment_files[i]; i++) {
 		_buffer_ struct buffer text = {0};
-		int r = file_read(plan->environment_files[i], ENVIRONMENT_FILE_MAX, &text,
+		int code = file_read(plan->environment_files[i], ENVIRONMENT_FILE_MAX, &text,
 			preparing->err);
 
-		if (r < 0)
-			return r == -EAGAIN ? -EIO : r;
+		if (code < 0)
+			return code == -EAGAIN ? -EIO : code;
 		add_variables(preparing, buffer_span(&text), variables, &count);
 	}
 	return 0;
@@ -107,21 +107,21 @@ static int create(struct preparing *preparing, struct span container, const stru
 	struct docker_request request = {
 		.method = "POST", .body = json_to_text(body, preparing->arena)};
 	struct json *found;
-	int r = docker_call(&runtime->api, &request, preparing->arena, NULL, preparing->err,
+	int code = docker_call(&runtime->api, &request, preparing->arena, NULL, preparing->err,
 		"/containers/create?name=%s", name.data);
 
-	if (r != -EEXIST)
-		return r;
-	r = docker_call(&runtime->api, NULL, preparing->arena, &found, preparing->err,
+	if (code != -EEXIST)
+		return code;
+	code = docker_call(&runtime->api, NULL, preparing->arena, &found, preparing->err,
 		"/containers/%s/json", name.data);
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return -EAGAIN;
-	if (r == 0 &&
+	if (code == 0 &&
 		!span_is(json_text(json_get(json_path(found, "Config.Labels"), DOCKER_LABEL_HOST)),
 			runtime->host))
 		return err_set(preparing->err, -EEXIST,
 			"the name '%s' is taken by a container that is not slipway's", name.data);
-	return r;
+	return code;
 }
 
 static int prepare_container(struct preparing *preparing, size_t index)
@@ -129,26 +129,26 @@ static int prepare_container(struct preparing *preparing, size_t index)
 	const struct plan_container *container = &preparing->plan->containers[index];
 	struct docker_runtime *runtime = preparing->runtime;
 	char **variables;
-	int r;
+	int code;
 
 	if (has_failed(preparing, index))
 		return 0;
-	r = docker_images_want(&runtime->images, container->image, preparing->plan->token,
+	code = docker_images_want(&runtime->images, container->image, preparing->plan->token,
 		preparing->err);
-	if (r == -EREMOTEIO) {
+	if (code == -EREMOTEIO) {
 		struct err words = *preparing->err;
 
-		err_set(preparing->err, r, "Error response from daemon: %.900s", words.message);
+		err_set(preparing->err, code, "Error response from daemon: %.900s", words.message);
 	}
-	if (r < 0)
-		return fail(preparing, index, "CannotPullContainerError", r);
-	r = read_environment_files(preparing, container, &variables);
-	if (r < 0)
-		return fail(preparing, index, "ResourceInitializationError", r);
-	r = create(preparing, container->name,
+	if (code < 0)
+		return fail(preparing, index, "CannotPullContainerError", code);
+	code = read_environment_files(preparing, container, &variables);
+	if (code < 0)
+		return fail(preparing, index, "ResourceInitializationError", code);
+	code = create(preparing, container->name,
 		docker_create_body(preparing->arena, runtime->host, preparing->plan, index,
 			&preparing->abilities, variables, runtime->dns));
-	return r < 0 ? fail(preparing, index, "CannotCreateContainerError", r) : 0;
+	return code < 0 ? fail(preparing, index, "CannotCreateContainerError", code) : 0;
 }
 
 /* A volume of the task's own. An existing one is fine. */
@@ -158,7 +158,7 @@ static int prepare_volumes(struct preparing *preparing, const struct plan_contai
 	for (size_t i = 0; i < container->mount_count; i++) {
 		struct json *body = json_new_object(preparing->arena);
 		struct docker_request request = {.method = "POST"};
-		int r;
+		int code;
 
 		if (!container->mounts[i].volume)
 			continue;
@@ -169,10 +169,10 @@ static int prepare_volumes(struct preparing *preparing, const struct plan_contai
 			docker_labels(preparing->arena, preparing->runtime->host, preparing->plan,
 				SPAN("")));
 		request.body = json_to_text(body, preparing->arena);
-		r = docker_call(&preparing->runtime->api, &request, preparing->arena, NULL,
+		code = docker_call(&preparing->runtime->api, &request, preparing->arena, NULL,
 			preparing->err, "/volumes/create");
-		if (r < 0)
-			return fail(preparing, index, "CannotCreateVolumeError", r);
+		if (code < 0)
+			return fail(preparing, index, "CannotCreateVolumeError", code);
 	}
 	return 0;
 }
@@ -182,18 +182,18 @@ static int prepare_network(struct preparing *preparing)
 	struct docker_runtime *runtime = preparing->runtime;
 	size_t holder = preparing->plan->container_count;
 	struct span image, network;
-	int r;
+	int code;
 
 	if (preparing->plan->network != PLAN_NETWORK_AWSVPC)
 		return 0;
-	r = docker_network_make(runtime, preparing->arena, &network, preparing->err);
-	if (r == 0)
-		r = docker_pause_image(runtime, preparing->arena, &image, preparing->err);
-	if (r == 0)
-		r = create(preparing, SPAN(""),
+	code = docker_network_make(runtime, preparing->arena, &network, preparing->err);
+	if (code == 0)
+		code = docker_pause_image(runtime, preparing->arena, &image, preparing->err);
+	if (code == 0)
+		code = create(preparing, SPAN(""),
 			docker_network_holder_body(preparing->arena, runtime->host, preparing->plan,
 				image, network, runtime->dns));
-	return r < 0 ? fail(preparing, holder, "ResourceInitializationError", r) : 0;
+	return code < 0 ? fail(preparing, holder, "ResourceInitializationError", code) : 0;
 }
 
 int docker_prepare(struct docker_runtime *runtime, struct docker_task *task, struct err *err)
@@ -202,17 +202,19 @@ int docker_prepare(struct docker_runtime *runtime, struct docker_task *task, str
 	struct preparing preparing = {
 		.runtime = runtime, .task = task, .plan = task->plan, .arena = arena, .err = err};
 	struct span notes;
-	int r = docker_learn_abilities(runtime, &preparing.abilities, err);
+	int code = docker_learn_abilities(runtime, &preparing.abilities, err);
 
-	if (r < 0)
-		return r;
-	r = prepare_network(&preparing);
-	for (size_t i = 0; r == 0 && i < task->plan->container_count && !is_ending(&preparing); i++)
-		r = prepare_volumes(&preparing, &task->plan->containers[i], i);
-	for (size_t i = 0; r == 0 && i < task->plan->container_count && !is_ending(&preparing); i++)
-		r = prepare_container(&preparing, i);
-	if (r < 0 || is_ending(&preparing))
-		return r;
+	if (code < 0)
+		return code;
+	code = prepare_network(&preparing);
+	for (size_t i = 0; code == 0 && i < task->plan->container_count && !is_ending(&preparing);
+		i++)
+		code = prepare_volumes(&preparing, &task->plan->containers[i], i);
+	for (size_t i = 0; code == 0 && i < task->plan->container_count && !is_ending(&preparing);
+		i++)
+		code = prepare_container(&preparing, i);
+	if (code < 0 || is_ending(&preparing))
+		return code;
 	notes = docker_create_notes(arena, task->plan, &preparing.abilities);
 	lock_take(&runtime->lock);
 	task->state.record->notes = arena_copy_span(task->state.arena, notes);
@@ -227,13 +229,13 @@ static int remove_container(struct docker_runtime *runtime, struct arena *arena,
 	struct err *err)
 {
 	struct docker_request request = {.method = "DELETE"};
-	int r = docker_call(&runtime->api, &request, arena, NULL, err, "/containers/%s?force=1&v=1",
-		name.data);
+	int code = docker_call(&runtime->api, &request, arena, NULL, err,
+		"/containers/%s?force=1&v=1", name.data);
 
 	/* "removal … is already in progress" is a conflict, too: check again. */
-	if (r == -EEXIST)
-		r = -EAGAIN;
-	return r == -ENOENT ? 0 : r;
+	if (code == -EEXIST)
+		code = -EAGAIN;
+	return code == -ENOENT ? 0 : code;
 }
 
 static int remove_volumes(struct docker_runtime *runtime, struct arena *arena,
@@ -243,15 +245,15 @@ static int remove_volumes(struct docker_runtime *runtime, struct arena *arena,
 
 	for (size_t i = 0; i < container->mount_count; i++) {
 		const char *volume = container->mounts[i].volume;
-		int r;
+		int code;
 
 		if (!volume)
 			continue;
-		r = docker_call(&runtime->api, &request, arena, NULL, err, "/volumes/%s",
+		code = docker_call(&runtime->api, &request, arena, NULL, err, "/volumes/%s",
 			docker_container_name(arena, runtime->host, plan->token, span_of(volume))
 				.data);
-		if (r < 0 && r != -ENOENT)
-			return r;
+		if (code < 0 && code != -ENOENT)
+			return code;
 	}
 	return 0;
 }
@@ -259,19 +261,19 @@ static int remove_volumes(struct docker_runtime *runtime, struct arena *arena,
 int docker_remove(struct docker_runtime *runtime, const struct plan *plan, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; r == 0 && i < plan->container_count; i++)
-		r = remove_container(runtime, arena,
+	for (size_t i = 0; code == 0 && i < plan->container_count; i++)
+		code = remove_container(runtime, arena,
 			docker_container_name(arena, runtime->host, plan->token,
 				plan->containers[i].name),
 			err);
-	if (r == 0 && plan->network == PLAN_NETWORK_AWSVPC)
-		r = remove_container(runtime, arena,
+	if (code == 0 && plan->network == PLAN_NETWORK_AWSVPC)
+		code = remove_container(runtime, arena,
 			docker_container_name(arena, runtime->host, plan->token, SPAN("")), err);
-	for (size_t i = 0; r == 0 && i < plan->container_count; i++)
-		r = remove_volumes(runtime, arena, plan, &plan->containers[i], err);
-	return r;
+	for (size_t i = 0; code == 0 && i < plan->container_count; i++)
+		code = remove_volumes(runtime, arena, plan, &plan->containers[i], err);
+	return code;
 }
 
 int docker_remove_orphans(struct docker_runtime *runtime, struct err *err)
@@ -280,11 +282,11 @@ int docker_remove_orphans(struct docker_runtime *runtime, struct err *err)
 	struct span filter =
 		arena_format(arena, "{\"label\":[\"" DOCKER_LABEL_HOST "=%s\"]}", runtime->host);
 	struct json *list;
-	int r = docker_call(&runtime->api, NULL, arena, &list, err,
+	int code = docker_call(&runtime->api, NULL, arena, &list, err,
 		"/containers/json?all=1&filters=%s", docker_escape(arena, filter).data);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (list, item) {
 		struct span token =
 			json_text(json_get(json_get(item, "Labels"), DOCKER_LABEL_TASK));
@@ -296,9 +298,9 @@ int docker_remove_orphans(struct docker_runtime *runtime, struct err *err)
 		lock_release(&runtime->lock);
 		if (known || !id.data)
 			continue;
-		r = remove_container(runtime, arena, arena_copy_span(arena, id), err);
-		if (r < 0)
-			return r;
+		code = remove_container(runtime, arena, arena_copy_span(arena, id), err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }

@@ -65,15 +65,15 @@ int docker_state_read(struct docker_state *state, const struct plan *plan, struc
 {
 	struct json *value;
 	struct runtime_task *record;
-	int r = json_parse(text, arena, &value, err);
+	int code = json_parse(text, arena, &value, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (json_get_integer(value, "version", 0) != STATE_VERSION)
 		return err_set(err, -EINVAL, "the state's version is not %d", STATE_VERSION);
-	r = record_read(json_get(value, "record"), arena, &record, err);
-	if (r < 0)
-		return r;
+	code = record_read(json_get(value, "record"), arena, &record, err);
+	if (code < 0)
+		return code;
 	if (record->container_count != plan->container_count)
 		return err_set(err, -EINVAL, "the state is not of this task");
 	*state = (struct docker_state){.arena = arena,

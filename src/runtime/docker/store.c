@@ -52,16 +52,16 @@ int docker_task_make(struct docker_runtime *runtime, struct span token, struct s
 	_buffer_ struct buffer text = {0};
 	struct span order;
 	struct plan *plan;
-	int r;
+	int code;
 
 	json_write(spec, &text);
 	if (text.length > RUNTIME_SPEC_MAX)
 		return err_set(err, -EINVAL, "the spec is larger than %zu bytes", RUNTIME_SPEC_MAX);
-	r = plan_parse_spec(spec, PLAN_IMAGE_ANY, task->order, &plan, err);
-	if (r == 0)
-		r = docker_create_check(plan, err);
-	if (r < 0)
-		return r;
+	code = plan_parse_spec(spec, PLAN_IMAGE_ANY, task->order, &plan, err);
+	if (code == 0)
+		code = docker_create_check(plan, err);
+	if (code < 0)
+		return code;
 	plan->token = token;
 	plan->instance = instance;
 	plan->created_ms = runner_wall_ms(runtime->runner);
@@ -69,16 +69,16 @@ int docker_task_make(struct docker_runtime *runtime, struct span token, struct s
 	plan_write_task_spec(plan, spec, &text);
 	/* The plan is read again from the stored text, which it then owns. */
 	order = arena_copy_span(task->order, buffer_span(&text));
-	r = plan_parse_task_spec(order, PLAN_IMAGE_ANY, task->order, &plan, err);
-	if (r < 0)
-		return r;
+	code = plan_parse_task_spec(order, PLAN_IMAGE_ANY, task->order, &plan, err);
+	if (code < 0)
+		return code;
 	task->plan = plan;
 	docker_state_init(&task->state, plan, arena_new(0));
-	r = file_make_folder(task->folder, 0700, err);
-	if (r == 0)
-		r = file_replace(path, order, 0600, err);
-	if (r < 0)
-		return r == -EINVAL ? -EIO : r;
+	code = file_make_folder(task->folder, 0700, err);
+	if (code == 0)
+		code = file_replace(path, order, 0600, err);
+	if (code < 0)
+		return code == -EINVAL ? -EIO : code;
 	*ret_task = TAKE(task);
 	return 0;
 }
@@ -88,18 +88,18 @@ static int read_state(struct docker_task *task, struct err *err)
 	_free_ char *path = memory_format("%s/" RECORD_STATE_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
 	struct arena *arena = arena_new(0);
-	int r = file_read(path, RECORD_MAX, &text, err);
+	int code = file_read(path, RECORD_MAX, &text, err);
 
-	if (r == -ENOENT) {
+	if (code == -ENOENT) {
 		docker_state_init(&task->state, task->plan, arena);
 		return 0;
 	}
-	if (r == 0)
-		r = docker_state_read(&task->state, task->plan,
+	if (code == 0)
+		code = docker_state_read(&task->state, task->plan,
 			arena_copy_span(arena, buffer_span(&text)), arena, err);
-	if (r < 0)
+	if (code < 0)
 		arena_free(arena);
-	return r;
+	return code;
 }
 
 int docker_task_read(struct docker_runtime *runtime, struct span token,
@@ -109,17 +109,17 @@ int docker_task_read(struct docker_runtime *runtime, struct span token,
 	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
 	struct plan *plan;
-	int r = file_read(path, PLAN_SPEC_MAX, &text, err);
+	int code = file_read(path, PLAN_SPEC_MAX, &text, err);
 
-	if (r == 0)
-		r = plan_parse_task_spec(arena_copy_span(task->order, buffer_span(&text)),
+	if (code == 0)
+		code = plan_parse_task_spec(arena_copy_span(task->order, buffer_span(&text)),
 			PLAN_IMAGE_ANY, task->order, &plan, err);
-	if (r == 0) {
+	if (code == 0) {
 		task->plan = plan;
-		r = read_state(task, err);
+		code = read_state(task, err);
 	}
-	if (r < 0)
-		return err_prefix(err, r, "task '%.*s'", SPAN_ARGS(token));
+	if (code < 0)
+		return err_prefix(err, code, "task '%.*s'", SPAN_ARGS(token));
 	*ret_task = TAKE(task);
 	return 0;
 }
@@ -141,20 +141,20 @@ int docker_task_save(struct docker_runtime *runtime, struct docker_task *task, s
 {
 	_free_ char *path = memory_format("%s/" RECORD_STATE_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
-	int r;
+	int code;
 
 	lock_take(&runtime->lock);
 	renew_arena(&task->state);
 	docker_state_write(&task->state, &text);
 	task->state.unsaved = false;
 	lock_release(&runtime->lock);
-	r = file_replace(path, buffer_span(&text), 0600, err);
-	if (r < 0) {
+	code = file_replace(path, buffer_span(&text), 0600, err);
+	if (code < 0) {
 		lock_take(&runtime->lock);
 		task->state.unsaved = true;
 		lock_release(&runtime->lock);
 	}
-	return r;
+	return code;
 }
 
 int docker_task_remove(struct docker_runtime *runtime, struct docker_task *task, struct err *err)
@@ -174,26 +174,26 @@ int docker_folder_scan(struct docker_runtime *runtime,
 	struct err *err)
 {
 	DIR *listing = opendir(runtime->folder);
-	int r = 0;
+	int code = 0;
 
 	if (!listing)
 		return err_errno(err, "open folder '%s'", runtime->folder);
 	errno = 0;
-	for (struct dirent *entry; r == 0 && (entry = readdir(listing)); errno = 0) {
+	for (struct dirent *entry; code == 0 && (entry = readdir(listing)); errno = 0) {
 		struct span name = span_of(entry->d_name);
 		_free_ char *path = memory_format("%s/%s", runtime->folder, entry->d_name);
 		_free_ char *order = memory_format("%s/" RECORD_SPEC_FILE, path);
 		struct stat status;
 
 		if (span_starts_with(name, SPAN(REMOVED_PREFIX)))
-			r = folder_remove(path, err);
+			code = folder_remove(path, err);
 		else if (plan_token_is_valid(name) && stat(order, &status) < 0 && errno == ENOENT)
-			r = folder_remove(path, err);
+			code = folder_remove(path, err);
 		else if (plan_token_is_valid(name))
-			r = found(runtime, name, err);
+			code = found(runtime, name, err);
 	}
-	if (r == 0 && errno != 0)
-		r = err_errno(err, "read folder '%s'", runtime->folder);
+	if (code == 0 && errno != 0)
+		code = err_errno(err, "read folder '%s'", runtime->folder);
 	closedir(listing);
-	return r;
+	return code;
 }

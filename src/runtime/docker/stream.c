@@ -24,7 +24,7 @@ int docker_stream_feed(struct docker_stream *stream, struct span data, docker_st
 	while (data.length > 0) {
 		bool begins = false;
 		size_t taken;
-		int r;
+		int code;
 
 		if (stream->head_length < DOCKER_FRAME_HEAD) {
 			taken = take_head(stream, data);
@@ -41,14 +41,14 @@ int docker_stream_feed(struct docker_stream *stream, struct span data, docker_st
 		}
 		taken = data.length < stream->left ? data.length : stream->left;
 		stream->left -= (uint32_t)taken;
-		r = piece(context, (enum docker_output)stream->head[0],
+		code = piece(context, (enum docker_output)stream->head[0],
 			(struct span){data.data, taken}, begins, stream->left == 0);
 		data.data += taken;
 		data.length -= taken;
 		if (stream->left == 0)
 			stream->head_length = 0;
-		if (r != 0)
-			return r;
+		if (code != 0)
+			return code;
 	}
 	return 0;
 }

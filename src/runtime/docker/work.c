@@ -17,17 +17,18 @@ int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, stru
 	for (size_t i = 0; i <= plan->container_count; i++) {
 		struct span name = i < plan->container_count ? plan->containers[i].name : SPAN("");
 		struct json *inspected;
-		int r;
+		int code;
 
 		facts[i] = (struct docker_facts){.status = DOCKER_ABSENT};
 		if (i == plan->container_count && plan->network != PLAN_NETWORK_AWSVPC)
 			break;
-		r = docker_call(&runtime->api, NULL, arena, &inspected, err, "/containers/%s/json",
+		code = docker_call(&runtime->api, NULL, arena, &inspected, err,
+			"/containers/%s/json",
 			docker_container_name(arena, runtime->host, plan->token, name).data);
-		if (r == -ENOENT)
+		if (code == -ENOENT)
 			continue;
-		if (r < 0)
-			return r == -ECANCELED ? r : -EAGAIN;
+		if (code < 0)
+			return code == -ECANCELED ? code : -EAGAIN;
 		docker_facts_read(inspected, arena, &facts[i]);
 	}
 	return 0;
@@ -48,12 +49,12 @@ static int start(struct docker_runtime *runtime, struct docker_task *task, struc
 	size_t index, struct err *err)
 {
 	struct docker_request request = {.method = "POST", .timeout_ms = START_MS};
-	int r = docker_call(&runtime->api, &request, arena, NULL, err, "/containers/%s/start",
+	int code = docker_call(&runtime->api, &request, arena, NULL, err, "/containers/%s/start",
 		step_name(runtime, task, arena, index).data);
 
-	if (r == 0 || r == -EAGAIN || r == -ECANCELED)
-		return r;
-	if (r == -ENOENT)
+	if (code == 0 || code == -EAGAIN || code == -ECANCELED)
+		return code;
+	if (code == -ENOENT)
 		return 0; /* removed meanwhile: the next inspection finds out */
 	lock_take(&runtime->lock);
 	docker_fail(&task->state, index,
@@ -68,32 +69,32 @@ static int send_signal(struct docker_runtime *runtime, struct docker_task *task,
 	struct arena *arena, size_t index, const char *signal, struct err *err)
 {
 	struct docker_request request = {.method = "POST"};
-	int r = docker_call(&runtime->api, &request, arena, NULL, err,
+	int code = docker_call(&runtime->api, &request, arena, NULL, err,
 		"/containers/%s/kill?signal=%s", step_name(runtime, task, arena, index).data,
 		docker_escape(arena, span_of(signal)).data);
 
 	/* It was removed or has ended: the next inspection finds out. */
-	return r == -EAGAIN || r == -ECANCELED || r == -EREMOTEIO ? r : 0;
+	return code == -EAGAIN || code == -ECANCELED || code == -EREMOTEIO ? code : 0;
 }
 
 static int do_step(struct docker_runtime *runtime, struct docker_task *task, struct arena *arena,
 	const struct docker_step *step, const struct docker_facts *facts, struct err *err)
 {
 	const char *signal = facts[step->container].stop_signal;
-	int r;
+	int code;
 
 	switch (step->action) {
 	case DOCKER_PREPARE: return docker_prepare(runtime, task, err);
 	case DOCKER_START: return start(runtime, task, arena, step->container, err);
 	case DOCKER_SIGNAL:
-		r = send_signal(runtime, task, arena, step->container,
+		code = send_signal(runtime, task, arena, step->container,
 			signal[0] ? signal : "SIGTERM", err);
-		if (r < 0) {
+		if (code < 0) {
 			lock_take(&runtime->lock);
 			docker_signal_lost(&task->state, step->container);
 			lock_release(&runtime->lock);
 		}
-		return r;
+		return code;
 	case DOCKER_KILL: return send_signal(runtime, task, arena, step->container, "SIGKILL", err);
 	case DOCKER_WAIT:
 	case DOCKER_OVER: break;
@@ -126,10 +127,10 @@ static int inspect_and_decide(struct docker_runtime *runtime, struct docker_task
 {
 	int64_t now_ms;
 	bool unsaved, changed;
-	int r = docker_inspect(runtime, task->plan, arena, facts, err);
+	int code = docker_inspect(runtime, task->plan, arena, facts, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	follow_logs(runtime, task, facts);
 	now_ms = runner_wall_ms(runtime->runner);
 	lock_take(&runtime->lock);
@@ -140,10 +141,10 @@ static int inspect_and_decide(struct docker_runtime *runtime, struct docker_task
 	task->state.changed = false;
 	lock_release(&runtime->lock);
 	if (unsaved)
-		r = docker_task_save(runtime, task, err);
+		code = docker_task_save(runtime, task, err);
 	if (changed)
 		docker_report(runtime, span_of(task->token));
-	return r;
+	return code;
 }
 
 static int advance(struct docker_runtime *runtime, struct docker_task *task, struct err *err)
@@ -152,10 +153,10 @@ static int advance(struct docker_runtime *runtime, struct docker_task *task, str
 		_arena_ struct arena *arena = arena_new(0);
 		struct docker_facts facts[DOCKER_FACTS_MAX];
 		struct docker_step step;
-		int r = inspect_and_decide(runtime, task, arena, facts, &step, err);
+		int code = inspect_and_decide(runtime, task, arena, facts, &step, err);
 
-		if (r < 0 || step.action == DOCKER_OVER)
-			return r;
+		if (code < 0 || step.action == DOCKER_OVER)
+			return code;
 		if (step.action == DOCKER_WAIT) {
 			int64_t wait_ms = step.at_ms - runner_wall_ms(runtime->runner);
 
@@ -164,9 +165,9 @@ static int advance(struct docker_runtime *runtime, struct docker_task *task, str
 					runner_deadline_us(runtime->runner, wait_ms * 1000));
 			return 0;
 		}
-		r = do_step(runtime, task, arena, &step, facts, err);
-		if (r < 0)
-			return r;
+		code = do_step(runtime, task, arena, &step, facts, err);
+		if (code < 0)
+			return code;
 	}
 	work_queue_add(runtime->work, span_of(task->token));
 	return 0;
@@ -185,7 +186,7 @@ static bool is_over(struct docker_runtime *runtime, struct docker_task *task)
 static int work_on(struct docker_runtime *runtime, struct span key, struct err *err)
 {
 	struct docker_task *task;
-	int r = 0;
+	int code = 0;
 
 	if (span_is(key, DOCKER_KEY_EVERYTHING))
 		return docker_remove_orphans(runtime, err);
@@ -193,9 +194,9 @@ static int work_on(struct docker_runtime *runtime, struct span key, struct err *
 	if (!task)
 		return 0;
 	if (!is_over(runtime, task))
-		r = advance(runtime, task, err);
+		code = advance(runtime, task, err);
 	docker_task_release(runtime, task);
-	return r;
+	return code;
 }
 
 void docker_work_main(void *context)
@@ -205,9 +206,9 @@ void docker_work_main(void *context)
 
 	while (work_queue_get(runtime->work, &key) == 0) {
 		struct err err = {0};
-		int r = work_on(runtime, key, &err);
+		int code = work_on(runtime, key, &err);
 
-		if (r == 0 || r == -EINPROGRESS || r == -ECANCELED)
+		if (code == 0 || code == -EINPROGRESS || code == -ECANCELED)
 			work_queue_forget(runtime->work, key);
 		else
 			work_queue_add_rate_limited(runtime->work, key);

@@ -33,12 +33,12 @@ static int ask_again(struct kubernetes_runtime *runtime, const struct kube_kind 
 {
 	struct kube_target target = {
 		.kind = kind, .namespace = object->namespace, .name = object->name};
-	int r = kube_get(runtime->client, &target, NULL, arena, ret_answer, err);
+	int code = kube_get(runtime->client, &target, NULL, arena, ret_answer, err);
 
-	if (r == 0 &&
+	if (code == 0 &&
 		!span_equal(json_get_text(json_get(*ret_answer, "metadata"), "uid"), object->uid))
 		return -ENOENT;
-	return r;
+	return code;
 }
 
 /* ---- pods ---- */
@@ -94,15 +94,15 @@ static int check_fresh_pod(struct kubernetes_runtime *runtime, struct span token
 		kubernetes_fresh_choose(&runtime->pods, token, NULL);
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *answer;
-	int r;
+	int code;
 
 	if (!pod)
 		return 0;
-	r = ask_again(runtime, &kube_pods, pod, &answer, arena, err);
-	if (r == 0)
+	code = ask_again(runtime, &kube_pods, pod, &answer, arena, err);
+	if (code == 0)
 		return kubernetes_take_pod(runtime, answer, err);
-	if (r != -ENOENT)
-		return r;
+	if (code != -ENOENT)
+		return code;
 	kubernetes_fresh_drop(&runtime->pods, token);
 	kubernetes_report_task(runtime, token);
 	return 0;
@@ -111,13 +111,13 @@ static int check_fresh_pod(struct kubernetes_runtime *runtime, struct span token
 static int release_pod(struct kubernetes_runtime *runtime, struct span token, struct err *err)
 {
 	_kube_object_ const struct kube_object *pod = kubernetes_find_pod(runtime, token);
-	int r;
+	int code;
 
 	if (!pod || ((const struct kubernetes_pod *)pod->data)->gone)
 		return 0;
-	r = kubernetes_release_held(runtime, pod, err);
-	if (r != -EAGAIN)
-		return r;
+	code = kubernetes_release_held(runtime, pod, err);
+	if (code != -EAGAIN)
+		return code;
 	kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_RELEASE, token,
 		runner_deadline_us(runtime->runner, KUBERNETES_RELEASE_US));
 	return 0;
@@ -132,17 +132,17 @@ static int check_fresh_group(struct kubernetes_runtime *runtime, struct span id,
 	_arena_ struct arena *arena = arena_new(0);
 	const struct kubernetes_workload *workload;
 	struct json *answer;
-	int r;
+	int code;
 
 	if (!group)
 		return 0;
 	workload = group->data;
-	r = ask_again(runtime, kubernetes_workload_kind(workload->daemon), group, &answer, arena,
+	code = ask_again(runtime, kubernetes_workload_kind(workload->daemon), group, &answer, arena,
 		err);
-	if (r == 0)
+	if (code == 0)
 		return kubernetes_take_workload(runtime, workload->daemon, answer, err);
-	if (r != -ENOENT)
-		return r;
+	if (code != -ENOENT)
+		return code;
 	kubernetes_fresh_drop(&runtime->groups, id);
 	kubernetes_report_group(runtime, id);
 	return 0;
@@ -185,12 +185,12 @@ static const struct {
 static int do_chore(struct kubernetes_runtime *runtime, struct span key, struct err *err)
 {
 	struct span which = {key.data + 1, key.length - 1};
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	for (size_t i = 0; r == 0 && i < LENGTH(chores); i++)
+	for (size_t i = 0; code == 0 && i < LENGTH(chores); i++)
 		if (key.data[0] == chores[i].about)
 			return chores[i].pass(runtime, which, err);
-	return r;
+	return code;
 }
 
 void kubernetes_chores_run(void *context)
@@ -200,13 +200,13 @@ void kubernetes_chores_run(void *context)
 
 	while (work_queue_get(runtime->chores, &key) == 0) {
 		struct err err = {0};
-		int r = do_chore(runtime, key, &err);
+		int code = do_chore(runtime, key, &err);
 
-		if (r == 0)
+		if (code == 0)
 			work_queue_forget(runtime->chores, key);
-		else if (r != -ECANCELED)
+		else if (code != -ECANCELED)
 			work_queue_add_rate_limited(runtime->chores, key);
-		if (r < 0 && r != -ECANCELED && r != -EAGAIN && runtime->config.report)
+		if (code < 0 && code != -ECANCELED && code != -EAGAIN && runtime->config.report)
 			runtime->config.report(runtime->config.context, "pods", &err);
 		work_queue_done(runtime->chores, key);
 	}

@@ -23,11 +23,11 @@ const struct kubernetes_container *kubernetes_find_container(const struct kubern
 static int wait_for_guest(struct runtime_exec *exec, int *ret_exit_code, struct err *err)
 {
 	struct guest *guest = CONTAINER_OF(exec, struct guest, exec);
-	int r = kube_exec_wait(guest->own, ret_exit_code, err);
+	int code = kube_exec_wait(guest->own, ret_exit_code, err);
 
 	kube_exec_free(guest->own);
 	free(guest);
-	return r;
+	return code;
 }
 
 static void resize_guest(struct runtime_exec *exec, unsigned rows, unsigned columns)
@@ -67,10 +67,10 @@ int kubernetes_exec(struct runtime *base, struct span token, struct span contain
 	struct kube_exec_request request = {.input = true, .terminal = terminal};
 	struct kube_exec *own;
 	struct guest *guest;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pod = kubernetes_find_pod(runtime, token);
 	found = pod ? kubernetes_find_container(pod->data, container) : NULL;
 	if (!found)
@@ -84,11 +84,11 @@ int kubernetes_exec(struct runtime *base, struct span token, struct span contain
 	request.namespace = pod->namespace;
 	request.pod = pod->name;
 	request.container = found->as;
-	r = read_text(command, arena, &request, err);
-	if (r == 0)
-		r = kube_exec_start(runtime->client, &request, &own, err);
-	if (r < 0)
-		return r;
+	code = read_text(command, arena, &request, err);
+	if (code == 0)
+		code = kube_exec_start(runtime->client, &request, &own, err);
+	if (code < 0)
+		return code;
 	guest = memory_allocate(sizeof(*guest));
 	guest->own = own;
 	kube_exec_take_descriptors(own, &guest->exec.input, &guest->exec.output,
@@ -137,13 +137,13 @@ int kubernetes_release_held(struct kubernetes_runtime *runtime, const struct kub
 		.kind = &kube_pods, .namespace = pod->namespace, .name = pod->name};
 	struct kube_deletion deletion = {
 		.uid = pod->uid, .has_grace_period = true, .grace_period_s = data->stop};
-	int r = -EAGAIN;
+	int code = -EAGAIN;
 
-	for (size_t i = 0; i < data->container_count && r < 0 && r != -ECANCELED; i++)
+	for (size_t i = 0; i < data->container_count && code < 0 && code != -ECANCELED; i++)
 		if (!data->containers[i].initial && !data->containers[i].ended)
-			r = run_release(runtime, pod, &data->containers[i], err);
-	if (r < 0)
-		return r == -ECANCELED ? r : -EAGAIN;
-	r = kube_delete(runtime->client, &target, &deletion, NULL, err);
-	return r == -ENOENT || r == -EAGAIN ? 0 : r;
+			code = run_release(runtime, pod, &data->containers[i], err);
+	if (code < 0)
+		return code == -ECANCELED ? code : -EAGAIN;
+	code = kube_delete(runtime->client, &target, &deletion, NULL, err);
+	return code == -ENOENT || code == -EAGAIN ? 0 : code;
 }

@@ -33,17 +33,17 @@ static int change_numbers(struct kubernetes_runtime *runtime, const struct kube_
 	int64_t nodes = group->daemon ? workload_of(known)->desired : 0;
 	struct json *patch = kubernetes_group_numbers(arena, group, nodes);
 	struct json *metadata = json_new_object(arena), *answer;
-	int r;
+	int code;
 
 	if (kubernetes_workload_has_numbers(workload_of(known), patch))
 		return 0;
 	json_set_string(arena, metadata, "uid", known->uid);
 	json_set(arena, patch, "metadata", metadata);
-	r = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena, &answer,
+	code = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena, &answer,
 		err);
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return err_set(err, -EAGAIN, "it vanished just now");
-	return r < 0 ? r : kubernetes_take_workload(runtime, group->daemon, answer, err);
+	return code < 0 ? code : kubernetes_take_workload(runtime, group->daemon, answer, err);
 }
 
 /* A version to be written, and its target. */
@@ -65,12 +65,12 @@ static int check_place(struct kubernetes_runtime *runtime, struct writing *writi
 	const struct kube_target *target = &writing->target;
 	const struct json *annotations;
 	struct json *found;
-	int r = kube_get(runtime->client, target, NULL, arena, &found, err);
+	int code = kube_get(runtime->client, target, NULL, arena, &found, err);
 
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return 0;
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	annotations = json_path(found, "metadata.annotations");
 	if (kubernetes_claim(found, runtime->config.host) != KUBERNETES_OURS ||
 		!span_equal(json_get_text(annotations, KUBERNETES_GROUP), writing->group->id))
@@ -106,22 +106,24 @@ static int settle_secrets(struct kubernetes_runtime *runtime, struct writing *wr
 		.names = writing->secrets};
 	const struct span wanted[] = {writing->secret, writing->before};
 	struct json *answer;
-	int r = kubernetes_secrets_prune(runtime, &secrets, wanted, arena, &writing->secrets, err);
+	int code =
+		kubernetes_secrets_prune(runtime, &secrets, wanted, arena, &writing->secrets, err);
 
-	if (r < 0 || !writing->template.secrets || has_name(writing->secrets, writing->secret))
-		return r;
+	if (code < 0 || !writing->template.secrets || has_name(writing->secrets, writing->secret))
+		return code;
 	writing->secrets = writing->secrets.length > 0
 				   ? arena_format(arena, "%.*s %.*s", SPAN_ARGS(writing->secrets),
 					     SPAN_ARGS(writing->secret))
 				   : writing->secret;
 	if (writing->uid.length == 0)
 		return 0;
-	r = kube_patch(runtime->client, target, KUBE_PATCH_MERGE,
+	code = kube_patch(runtime->client, target, KUBE_PATCH_MERGE,
 		kubernetes_group_secrets(arena, writing->secrets, writing->uid), NULL, arena,
 		&answer, err);
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return err_set(err, -EAGAIN, "it vanished just now");
-	return r < 0 ? r : kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
+	return code < 0 ? code
+			: kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
 }
 
 /* Only the Secret of a new Deployment has no owner for a moment. All others get theirs at creation:
@@ -142,25 +144,25 @@ static int write_all(struct kubernetes_runtime *runtime, const struct writing *w
 	struct kube_options options = {.failure = &failure};
 	struct json *answer;
 	struct span secret;
-	int r = kubernetes_secret_write(runtime, target->namespace, writing->secret, template,
+	int code = kubernetes_secret_write(runtime, target->namespace, writing->secret, template,
 		is_new ? NULL : &owner, arena, &secret, err);
 
-	if (r == 0 && !is_new)
-		r = kube_patch(runtime->client, target, KUBE_PATCH_JSON,
+	if (code == 0 && !is_new)
+		code = kube_patch(runtime->client, target, KUBE_PATCH_JSON,
 			kubernetes_group_replacement(arena, document, writing->uid), &options,
 			arena, &answer, err);
-	else if (r == 0)
-		r = kube_apply(runtime->client, target, document, true, &options, arena, &answer,
+	else if (code == 0)
+		code = kube_apply(runtime->client, target, document, true, &options, arena, &answer,
 			err);
-	if (r == -ENOENT || strcmp(failure.cause, "NamespaceTerminating") == 0) {
+	if (code == -ENOENT || strcmp(failure.cause, "NamespaceTerminating") == 0) {
 		kubernetes_namespace_doubt(runtime, target->namespace);
 		return err_set(err, -EAGAIN, "namespace '%.*s' is gone or going",
 			SPAN_ARGS(target->namespace));
 	}
-	if (r == 0)
-		r = kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
-	if (r < 0 || !template->secrets)
-		return r;
+	if (code == 0)
+		code = kubernetes_take_workload(runtime, writing->group->daemon, answer, err);
+	if (code < 0 || !template->secrets)
+		return code;
 	owner.uid = json_get_text(json_get(answer, "metadata"), "uid");
 	if (span_equal(owner.uid, writing->uid))
 		return 0;
@@ -172,10 +174,10 @@ static int write_all(struct kubernetes_runtime *runtime, const struct writing *w
 static int ensure_namespace(struct kubernetes_runtime *runtime, struct span cluster_arn, bool pass,
 	struct arena *arena, struct span *ret_name, struct err *err)
 {
-	int r = kubernetes_namespace_name(arena, cluster_arn, ret_name, err);
+	int code = kubernetes_namespace_name(arena, cluster_arn, ret_name, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (pass)
 		kubernetes_namespace_doubt(runtime, *ret_name);
 	return kubernetes_namespace_ensure(runtime, cluster_arn, arena, ret_name, err);
@@ -196,7 +198,7 @@ static int apply(struct kubernetes_runtime *runtime, const struct runtime_group 
 		.group = group,
 		.uid = SPAN(""),
 		.before = SPAN("")};
-	int r;
+	int code;
 
 	if (known && workload_of(known)->ending)
 		return err_set(err, -EAGAIN, "its predecessor is still being deleted");
@@ -209,15 +211,16 @@ static int apply(struct kubernetes_runtime *runtime, const struct runtime_group 
 		kubernetes_group_name(arena, group->id, json_get_text(group->spec, "group"));
 	writing.secret = kubernetes_secret_name(arena, writing.target.name, group->version);
 	request.secret = writing.secret;
-	r = kubernetes_template_make(&runtime->template, &request, arena, &writing.template, err);
-	if (r == 0)
-		r = ensure_namespace(runtime, json_get_text(group->spec, "clusterArn"), !known,
+	code = kubernetes_template_make(&runtime->template, &request, arena, &writing.template,
+		err);
+	if (code == 0)
+		code = ensure_namespace(runtime, json_get_text(group->spec, "clusterArn"), !known,
 			arena, &writing.target.namespace, err);
-	if (r == 0)
-		r = check_place(runtime, &writing, arena, err);
-	if (r == 0)
-		r = settle_secrets(runtime, &writing, arena, err);
-	return r < 0 ? r : write_all(runtime, &writing, arena, err);
+	if (code == 0)
+		code = check_place(runtime, &writing, arena, err);
+	if (code == 0)
+		code = settle_secrets(runtime, &writing, arena, err);
+	return code < 0 ? code : write_all(runtime, &writing, arena, err);
 }
 
 static int kubernetes_group_apply(struct runtime *base, const struct runtime_group *group,
@@ -225,12 +228,12 @@ static int kubernetes_group_apply(struct runtime *base, const struct runtime_gro
 {
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_arena_ struct arena *arena = arena_new(0);
-	int r;
+	int code;
 
 	if (group->id.length == 0 || group->id.length > RUNTIME_GROUP_MAX)
 		return err_set(err, -EINVAL, "'%.*s' is no id of a group", SPAN_ARGS(group->id));
-	r = kubernetes_check_synced(runtime, err);
-	return r < 0 ? r : apply(runtime, group, arena, err);
+	code = kubernetes_check_synced(runtime, err);
+	return code < 0 ? code : apply(runtime, group, arena, err);
 }
 
 /* ---- removing ---- */
@@ -243,10 +246,10 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 	struct kube_deletion deletion = {.propagation = KUBE_PROPAGATION_BACKGROUND};
 	struct kubernetes_secrets secrets = {.group = id};
 	struct kube_target target;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	known = kubernetes_find_workload(runtime, id);
 	if (!known)
 		return err_set(err, -ENOENT, "there is no group '%.*s'", SPAN_ARGS(id));
@@ -259,12 +262,12 @@ static int kubernetes_group_remove(struct runtime *base, struct span id, struct 
 	secrets.namespace = known->namespace;
 	secrets.owner = known->name;
 	secrets.names = workload_of(known)->secrets;
-	r = kubernetes_secrets_remove(runtime, &secrets, err);
-	if (r == 0)
-		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
-	if (r == 0 || r == -ENOENT)
+	code = kubernetes_secrets_remove(runtime, &secrets, err);
+	if (code == 0)
+		code = kube_delete(runtime->client, &target, &deletion, NULL, err);
+	if (code == 0 || code == -ENOENT)
 		kubernetes_fresh_drop(&runtime->groups, id);
-	return r;
+	return code;
 }
 
 /* ---- reporting ---- */
@@ -345,10 +348,10 @@ static int kubernetes_group_get(struct runtime *base, struct span id, struct are
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *known = NULL;
 	struct inspection inspection = {.runtime = runtime, .arena = arena};
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	known = kubernetes_find_workload(runtime, id);
 	if (!known)
 		return err_set(err, -ENOENT, "there is no group '%.*s'", SPAN_ARGS(id));
@@ -379,10 +382,10 @@ static int kubernetes_group_list(struct runtime *base, struct arena *arena, stru
 	_map_ struct map seen = {0};
 	struct span *ids;
 	size_t position = 0;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	kube_informer_all(kubernetes_informer(runtime, KUBERNETES_DEPLOYMENTS), arena,
 		&deployments);
 	kube_informer_all(kubernetes_informer(runtime, KUBERNETES_DAEMON_SETS), arena, &daemons);
@@ -426,10 +429,10 @@ static int kubernetes_cordon(struct runtime *base, struct span instance, bool cl
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *node;
 	bool is_closed;
-	int r = kube_get(runtime->client, &target, NULL, arena, &node, err);
+	int code = kube_get(runtime->client, &target, NULL, arena, &node, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	is_closed = json_get_bool(json_get(node, "spec"), "unschedulable", false);
 	if (is_closed == closed)
 		return 0;
@@ -456,12 +459,12 @@ static int kubernetes_dismiss(struct runtime *base, struct span cluster_arn, str
 	struct span namespace;
 	const char *label;
 	bool is_away;
-	int r = kubernetes_namespace_name(arena, cluster_arn, &namespace, err);
+	int code = kubernetes_namespace_name(arena, cluster_arn, &namespace, err);
 
-	if (r == 0)
-		r = kube_get(runtime->client, &target, NULL, arena, &node, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = kube_get(runtime->client, &target, NULL, arena, &node, err);
+	if (code < 0)
+		return code;
 	label = kubernetes_drained_label(arena, namespace).data;
 	is_away = !json_is_absent(json_get(json_path(node, "metadata.labels"), label));
 	if (is_away == away)

@@ -20,10 +20,10 @@ static int list_instances(struct runtime *base, struct arena *arena,
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_list_ struct kube_object_list nodes = {0};
 	struct runtime_instance *instances;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	kube_informer_all(kubernetes_informer(runtime, KUBERNETES_NODES), arena, &nodes);
 	instances = arena_allocate_array(arena, nodes.count, sizeof(*instances));
 	for (size_t i = 0; i < nodes.count; i++) {
@@ -48,10 +48,10 @@ static int list_tasks(struct runtime *base, struct arena *arena, struct span **r
 	_map_ struct map seen = {0};
 	struct span *tokens;
 	size_t count = 0;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	kube_informer_all(kubernetes_informer(runtime, KUBERNETES_PODS), arena, &shown);
 	kubernetes_fresh_all(&runtime->pods, arena, &fresh.objects, &fresh.count);
 	tokens = arena_allocate_array(arena, shown.count + fresh.count, sizeof(*tokens));
@@ -122,10 +122,10 @@ static int get(struct runtime *base, struct span token, struct arena *arena,
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *pod = NULL;
 	struct kubernetes_reported *reported;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pod = kubernetes_find_pod(runtime, token);
 	if (!pod)
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
@@ -268,13 +268,13 @@ static int connect_client(struct kubernetes_runtime *runtime, struct err *err)
 		.qps = runtime->config.qps,
 		.burst = runtime->config.burst,
 	};
-	int r = kubeconfig_find(runtime->config.kubeconfig, span_of(runtime->config.kube_context),
-		runtime->arena, &access, err);
+	int code = kubeconfig_find(runtime->config.kubeconfig,
+		span_of(runtime->config.kube_context), runtime->arena, &access, err);
 
-	if (r == 0)
-		r = http_client_new(&runtime->http, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = http_client_new(&runtime->http, err);
+	if (code < 0)
+		return code;
 	runtime->account = account_of(access, runtime->arena);
 	config.http = runtime->http;
 	config.access = access;
@@ -284,11 +284,11 @@ static int connect_client(struct kubernetes_runtime *runtime, struct err *err)
 static int start_workers(struct kubernetes_runtime *runtime, struct err *err)
 {
 	for (unsigned i = 0; i < KUBERNETES_WORKERS; i++) {
-		int r = runner_spawn(runtime->workers, "kubernetes-chores", kubernetes_chores_run,
-			runtime, err);
+		int code = runner_spawn(runtime->workers, "kubernetes-chores",
+			kubernetes_chores_run, runtime, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	kubernetes_chore_add(runtime, KUBERNETES_CHORE_SWEEP, SPAN("secrets"));
 	return 0;
@@ -298,19 +298,19 @@ int runtime_kubernetes_open(const struct runtime_kubernetes_config *config,
 	struct runtime **ret_runtime, struct err *err)
 {
 	struct kubernetes_runtime *runtime;
-	int r;
+	int code;
 
 	if (config->host.length == 0)
 		return err_set(err, -EINVAL, "the Kubernetes runtime needs the name of a host");
 	runtime = new_runtime(config);
-	r = connect_client(runtime, err);
-	if (r == 0)
-		r = kubernetes_watch_start(runtime, err);
-	if (r == 0)
-		r = start_workers(runtime, err);
-	if (r < 0) {
+	code = connect_client(runtime, err);
+	if (code == 0)
+		code = kubernetes_watch_start(runtime, err);
+	if (code == 0)
+		code = start_workers(runtime, err);
+	if (code < 0) {
 		close_runtime(&runtime->runtime);
-		return err_prefix(err, r, "open the Kubernetes runtime");
+		return err_prefix(err, code, "open the Kubernetes runtime");
 	}
 	*ret_runtime = &runtime->runtime;
 	return 0;

@@ -35,9 +35,9 @@ static int remove_set(struct kubernetes_runtime *runtime, const struct kube_obje
 		.kind = &kube_replica_sets, .namespace = set->namespace, .name = set->name};
 	struct kube_deletion deletion = {
 		.propagation = KUBE_PROPAGATION_BACKGROUND, .uid = set->uid};
-	int r = kube_delete(runtime->client, &target, &deletion, NULL, err);
+	int code = kube_delete(runtime->client, &target, &deletion, NULL, err);
 
-	return r == -ENOENT ? 0 : r;
+	return code == -ENOENT ? 0 : code;
 }
 
 /* Reads from the API server: the informer of one kind may be older than that of another. */
@@ -50,23 +50,23 @@ static int ask_for_owner(struct kubernetes_runtime *runtime, const struct kube_o
 		.namespace = known->namespace,
 		.name = known->name};
 	struct json *found;
-	int r = kube_get(runtime->client, &target, NULL, arena, &found, err);
+	int code = kube_get(runtime->client, &target, NULL, arena, &found, err);
 
-	if (r == 0)
+	if (code == 0)
 		*ret_owner = span_hash(json_get_text(json_get(found, "metadata"), "uid"));
-	return r;
+	return code;
 }
 
 static int remove_sets(struct kubernetes_runtime *runtime, const struct kube_object *known,
 	const struct kube_object_list *sets, struct err *err)
 {
 	uint64_t owner;
-	int r = ask_for_owner(runtime, known, &owner, err);
+	int code = ask_for_owner(runtime, known, &owner, err);
 
-	for (size_t i = 0; r == 0 && i < sets->count; i++)
+	for (size_t i = 0; code == 0 && i < sets->count; i++)
 		if (is_left(sets->objects[i], owner))
-			r = remove_set(runtime, sets->objects[i], err);
-	return r;
+			code = remove_set(runtime, sets->objects[i], err);
+	return code;
 }
 
 /* ---- pods ---- */
@@ -122,10 +122,10 @@ static int ask_for_sets(struct kubernetes_runtime *runtime, const struct kube_ob
 			SPAN_ARGS(kubernetes_group_label(arena, group)))
 				  .data};
 	struct json *sets;
-	int r = kube_list(runtime->client, &target, &selection, NULL, arena, &sets, NULL, err);
+	int code = kube_list(runtime->client, &target, &selection, NULL, arena, &sets, NULL, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	ret_owners->hashes = arena_allocate_array(arena, json_count(sets) + 1, sizeof(uint64_t));
 	ret_owners->count = 0;
 	JSON_EACH_ITEM (sets, set)
@@ -148,13 +148,13 @@ static int remove_pods(struct kubernetes_runtime *runtime, const struct kube_obj
 	const struct kube_object_list *pods, struct arena *arena, struct err *err)
 {
 	struct owners owners;
-	int r = ask_for_owners(runtime, known, arena, &owners, err);
+	int code = ask_for_owners(runtime, known, arena, &owners, err);
 
-	for (size_t i = 0; r == 0 && i < pods->count; i++)
+	for (size_t i = 0; code == 0 && i < pods->count; i++)
 		if (is_orphan(pods->objects[i], &owners))
-			r = kubernetes_end_pod(runtime, pods->objects[i], RUNTIME_STOP_REQUESTED,
+			code = kubernetes_end_pod(runtime, pods->objects[i], RUNTIME_STOP_REQUESTED,
 				SPAN("What Kubernetes had made it for was deleted"), err);
-	return r;
+	return code;
 }
 
 /* ---- both ---- */
@@ -167,7 +167,7 @@ int kubernetes_left_over_remove(struct kubernetes_runtime *runtime, struct span 
 	_arena_ struct arena *arena = arena_new(0);
 	struct owners owners;
 	bool left, orphans;
-	int r = 0;
+	int code = 0;
 
 	if (!known)
 		return 0;
@@ -180,11 +180,11 @@ int kubernetes_left_over_remove(struct kubernetes_runtime *runtime, struct span 
 	left = is_any_left(&sets, span_hash(known->uid));
 	orphans = has_orphans(&pods, &owners);
 	if (left)
-		r = remove_sets(runtime, known, &sets, err);
-	if (r == 0 && orphans)
-		r = remove_pods(runtime, known, &pods, arena, err);
-	if (r == 0 && (left || orphans))
+		code = remove_sets(runtime, known, &sets, err);
+	if (code == 0 && orphans)
+		code = remove_pods(runtime, known, &pods, arena, err);
+	if (code == 0 && (left || orphans))
 		kubernetes_chore_add_at(runtime, KUBERNETES_CHORE_LEFT, group,
 			runner_deadline_us(runtime->runner, KUBERNETES_LEFT_US));
-	return r == -ENOENT ? 0 : r;
+	return code == -ENOENT ? 0 : code;
 }

@@ -79,16 +79,16 @@ static int take_bytes(void *context, struct span data)
 	struct span line, rest = data;
 
 	while (span_split(rest, '\n', &line, &rest)) {
-		int r;
+		int code;
 
 		if (log->line.length > 0) {
 			buffer_add_span(&log->line, line);
 			line = buffer_span(&log->line);
 		}
-		r = take_line(log, line);
+		code = take_line(log, line);
 		buffer_reset(&log->line);
-		if (r != 0)
-			return r;
+		if (code != 0)
+			return code;
 	}
 	if (log->line.length + rest.length <= LINE_MAX_LENGTH)
 		buffer_add_span(&log->line, rest);
@@ -109,10 +109,10 @@ int kubernetes_read_logs(struct runtime *base, struct span token, struct span co
 		.times = times,
 		.begin = out->length};
 	struct kube_log_request request = {.timestamps = true, .idle_timeout_ms = LOG_IDLE_MS};
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pod = kubernetes_find_pod(runtime, token);
 	found = pod ? kubernetes_find_container(pod->data, container) : NULL;
 	if (!found)
@@ -124,15 +124,15 @@ int kubernetes_read_logs(struct runtime *base, struct span token, struct span co
 	request.since_ms = (int64_t)(offset / 1000000);
 	/* After a restart, the previous run's output counts. */
 	request.previous = found->restart_count > 0 && !found->restarts && found->last;
-	r = kube_pod_logs(runtime->client, &request, take_bytes, &log, NULL, err);
-	if (r >= 0 && r != 1 && log.line.length > 0 && buffer_span(&log.line).data[0] != '\0')
+	code = kube_pod_logs(runtime->client, &request, take_bytes, &log, NULL, err);
+	if (code >= 0 && code != 1 && log.line.length > 0 && buffer_span(&log.line).data[0] != '\0')
 		take_line(&log, buffer_span(&log.line));
 	buffer_clear(&log.line);
-	if (r == -EINVAL) /* "container is waiting to start" */
+	if (code == -EINVAL) /* "container is waiting to start" */
 		return err_set(err, -ENOENT, "container '%.*s' has not started yet",
 			SPAN_ARGS(container));
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_offset = log.last;
 	return 0;
 }

@@ -92,17 +92,17 @@ static int bind_role(struct kubernetes_runtime *runtime, struct span namespace, 
 {
 	struct kube_target target = {.kind = &role_bindings, .namespace = namespace};
 	struct json *document, *answer;
-	int r;
+	int code;
 
 	if (runtime->account.length == 0)
 		return 0;
 	document = binding_document(runtime->account, runtime->config.host, arena);
 	if (!document)
 		return 0;
-	r = kube_create(runtime->client, &target, document, NULL, arena, &answer, err);
+	code = kube_create(runtime->client, &target, document, NULL, arena, &answer, err);
 	/* It exists already; or slipway has no right to create it, or there is no such role:
 	 * missing rights are reported when they are needed. */
-	return r == -EEXIST || r == -EACCES || r == -ENOENT ? 0 : r;
+	return code == -EEXIST || code == -EACCES || code == -ENOENT ? 0 : code;
 }
 
 /* ---- existence ---- */
@@ -160,28 +160,28 @@ int kubernetes_namespace_ensure(struct kubernetes_runtime *runtime, struct span 
 	struct kube_target target;
 	struct json *found;
 	struct span name;
-	int r = kubernetes_namespace_name(arena, cluster_arn, &name, err);
+	int code = kubernetes_namespace_name(arena, cluster_arn, &name, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_name = name;
 	if (is_known(runtime, name))
 		return 0;
 	target = target_of(name);
-	r = kube_get(runtime->client, &target, NULL, arena, &found, err);
-	if (r == -ENOENT)
-		r = kube_create(runtime->client, &target,
+	code = kube_get(runtime->client, &target, NULL, arena, &found, err);
+	if (code == -ENOENT)
+		code = kube_create(runtime->client, &target,
 			kubernetes_namespace_document(arena, name, runtime->config.host,
 				cluster_arn),
 			NULL, arena, &found, err);
-	if (r == -EEXIST) /* created just now: check in the next pass */
+	if (code == -EEXIST) /* created just now: check in the next pass */
 		return err_set(err, -EAGAIN,
 			"namespace '%.*s' was created by another client just now", SPAN_ARGS(name));
-	if (r == 0)
-		r = check(runtime, found, name, cluster_arn, arena, err);
-	if (r == 0)
-		r = bind_role(runtime, name, arena, err);
-	if (r == 0)
+	if (code == 0)
+		code = check(runtime, found, name, cluster_arn, arena, err);
+	if (code == 0)
+		code = bind_role(runtime, name, arena, err);
+	if (code == 0)
 		remember(runtime, name);
-	return r < 0 ? err_prefix(err, r, "namespace of '%.*s'", SPAN_ARGS(cluster_arn)) : 0;
+	return code < 0 ? err_prefix(err, code, "namespace of '%.*s'", SPAN_ARGS(cluster_arn)) : 0;
 }

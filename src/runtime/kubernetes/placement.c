@@ -189,7 +189,7 @@ static int read_term(struct expression *expression, struct json *requirements)
 	struct span subject = read_word(expression), label;
 	struct json *requirement = json_new_object(arena), *values = json_new_array(arena);
 	const struct comparison *comparison;
-	int r;
+	int code;
 
 	if (!span_starts_with(subject, prefix) || subject.length == prefix.length)
 		return refuse(expression, "asks for more than attributes");
@@ -201,9 +201,9 @@ static int read_term(struct expression *expression, struct json *requirements)
 	json_set_string(arena, requirement, "key", label);
 	json_set_string(arena, requirement, "operator", span_of(comparison->kubernetes));
 	if (comparison->operands != NO_VALUE) {
-		r = read_values(expression, label, comparison, values);
-		if (r < 0)
-			return r;
+		code = read_values(expression, label, comparison, values);
+		if (code < 0)
+			return code;
 		json_set(arena, requirement, "values", values);
 	}
 	json_append(arena, requirements, requirement);
@@ -219,10 +219,10 @@ static int read_expression(struct arena *arena, struct span text, struct json *r
 		return err_set(err, -EINVAL, "a placement constraint is longer than %d bytes",
 			KUBERNETES_EXPRESSION_MAX);
 	for (;;) {
-		int r = read_term(&expression, requirements);
+		int code = read_term(&expression, requirements);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		skip_spaces(&expression);
 		if (expression.rest.length == 0)
 			return 0;
@@ -294,7 +294,7 @@ static int write_constraints(const struct kubernetes_placement *placement, struc
 	JSON_EACH_ITEM (placement->constraints, constraint) {
 		struct span type = json_get_text(constraint, "type");
 		struct span expression = json_get_text(constraint, "expression");
-		int r;
+		int code;
 
 		if (type.data && span_is(type, "distinctInstance")) {
 			json_set(arena, affinity, "podAntiAffinity", keep_apart(placement, arena));
@@ -303,10 +303,10 @@ static int write_constraints(const struct kubernetes_placement *placement, struc
 		if (!type.data || !span_is(type, "memberOf"))
 			return err_set(err, -EINVAL,
 				"placement constraint of the unknown type '%.*s'", SPAN_ARGS(type));
-		r = read_expression(arena, expression.data ? expression : SPAN(""), requirements,
+		code = read_expression(arena, expression.data ? expression : SPAN(""), requirements,
 			err);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	if (placement->without.length > 0)
 		json_append(arena, requirements, label_is_missing(arena, placement->without));
@@ -377,15 +377,15 @@ int kubernetes_placement_write(const struct kubernetes_placement *placement, str
 	struct json *pod_spec, struct buffer *notes, struct err *err)
 {
 	struct json *affinity = json_new_object(arena);
-	int r;
+	int code;
 
 	if (placement->bind && is_only_instance(placement)) {
 		json_set_string(arena, pod_spec, "nodeName", placement->instance);
 		return 0;
 	}
-	r = write_constraints(placement, arena, affinity, err);
-	if (r < 0)
-		return r;
+	code = write_constraints(placement, arena, affinity, err);
+	if (code < 0)
+		return code;
 	if (json_count(affinity) > 0)
 		json_set(arena, pod_spec, "affinity", affinity);
 	write_strategy(placement, arena, pod_spec, notes);

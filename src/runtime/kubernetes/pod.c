@@ -420,7 +420,7 @@ int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_
 	struct span text;
 	struct json *plan;
 	struct arena *arena;
-	int r;
+	int code;
 
 	if (kubernetes_claim(object, ours->host) != KUBERNETES_OURS)
 		return KUBE_REDUCE_IGNORE;
@@ -430,8 +430,8 @@ int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_
 		return KUBE_REDUCE_IGNORE;
 	arena = arena_new(0);
 	reading.pod = kube_keep_memory(keep, sizeof(*reading.pod));
-	r = json_parse(text, arena, &plan, err);
-	if (r == 0) {
+	code = json_parse(text, arena, &plan, err);
+	if (code == 0) {
 		read_pod(&reading);
 		reading.pod->owner = kubernetes_owner(object);
 		read_end(&reading, arena);
@@ -440,9 +440,9 @@ int kubernetes_pod_reduce(void *context, const struct json *object, struct kube_
 		reading.pod->stop =
 			(int32_t)json_get_integer(plan, "stop", KUBERNETES_STOP_TIMEOUT);
 		reading.pod->network = read_network(json_get_text(plan, "network"));
-		r = read_containers(&reading, plan, err);
+		code = read_containers(&reading, plan, err);
 	}
 	arena_free(arena);
 	*ret_data = reading.pod;
-	return r;
+	return code;
 }

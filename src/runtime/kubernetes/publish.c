@@ -102,14 +102,14 @@ static int inspect_service(struct publishing *publishing, struct span service, b
 {
 	struct kube_target target = service_target(publishing, service);
 	struct json *found;
-	int r = kube_get(publishing->runtime->client, &target, NULL, publishing->arena, &found,
+	int code = kube_get(publishing->runtime->client, &target, NULL, publishing->arena, &found,
 		publishing->err);
 
 	*ret_is_it = *ret_taken = false;
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return 0;
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_is_it =
 		kubernetes_claim(found, publishing->runtime->config.host) == KUBERNETES_OURS &&
 		span_equal(json_get_text(json_path(found, "metadata.annotations"), KUBERNETES_NAME),
@@ -123,22 +123,23 @@ static int remove_service(struct publishing *publishing, struct span service)
 {
 	struct kube_target target = service_target(publishing, service);
 	bool is_it, taken;
-	int r = inspect_service(publishing, service, &is_it, &taken);
+	int code = inspect_service(publishing, service, &is_it, &taken);
 
-	if (r < 0 || !is_it)
-		return r;
-	r = kube_delete(publishing->runtime->client, &target, NULL, NULL, publishing->err);
-	return r == -ENOENT ? 0 : r;
+	if (code < 0 || !is_it)
+		return code;
+	code = kube_delete(publishing->runtime->client, &target, NULL, NULL, publishing->err);
+	return code == -ENOENT ? 0 : code;
 }
 
 static int withdraw(struct publishing *publishing)
 {
 	const struct runtime_name *name = publishing->name;
-	int r = remove_service(publishing, kubernetes_service_name(publishing->arena, name->name));
+	int code =
+		remove_service(publishing, kubernetes_service_name(publishing->arena, name->name));
 
-	return r < 0 ? r
-		     : remove_service(publishing, kubernetes_service_long_name(publishing->arena,
-							  name->name, name->domain));
+	return code < 0 ? code
+			: remove_service(publishing, kubernetes_service_long_name(publishing->arena,
+							     name->name, name->domain));
 }
 
 /* ---- EndpointSlices ---- */
@@ -202,17 +203,18 @@ static int write_slice(struct publishing *publishing, const struct json *slice, 
 		.namespace = publishing->namespace,
 		.name = json_get_text(json_get(slice, "metadata"), "name")};
 	struct json *answer;
-	int r;
+	int code;
 
 	if (is_there)
 		return kube_apply(runtime->client, &target, slice, true, NULL, publishing->arena,
 			&answer, publishing->err);
-	r = kube_create(runtime->client, &target, slice, NULL, publishing->arena, &answer,
+	code = kube_create(runtime->client, &target, slice, NULL, publishing->arena, &answer,
 		publishing->err);
-	return r == -EEXIST ? err_set(publishing->err, r,
-				      "an EndpointSlice '%.*s' that is not slipway's is in the way",
-				      SPAN_ARGS(target.name))
-			    : r;
+	return code == -EEXIST
+		       ? err_set(publishing->err, code,
+				 "an EndpointSlice '%.*s' that is not slipway's is in the way",
+				 SPAN_ARGS(target.name))
+		       : code;
 }
 
 /* Removes slices beyond the current number of endpoints. */
@@ -223,14 +225,15 @@ static int remove_slices(struct publishing *publishing, const struct json *known
 		.kind = &kube_endpoint_slices, .namespace = publishing->namespace};
 
 	JSON_EACH_ITEM (known, slice) {
-		int r;
+		int code;
 
 		target.name = json_get_text(json_get(slice, "metadata"), "name");
 		if (has_name(wanted, target.name))
 			continue;
-		r = kube_delete(publishing->runtime->client, &target, NULL, NULL, publishing->err);
-		if (r < 0 && r != -ENOENT)
-			return r;
+		code = kube_delete(publishing->runtime->client, &target, NULL, NULL,
+			publishing->err);
+		if (code < 0 && code != -ENOENT)
+			return code;
 	}
 	return 0;
 }
@@ -249,21 +252,21 @@ static int write_slices(struct publishing *publishing, struct span service, stru
 	};
 	struct kube_resource resource;
 	struct json *slices, *known;
-	int r = kube_resource_find(runtime->client, &kube_endpoint_slices, &resource,
+	int code = kube_resource_find(runtime->client, &kube_endpoint_slices, &resource,
 		publishing->err);
 
-	if (r == 0)
-		r = list_slices(publishing, service, &known);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = list_slices(publishing, service, &known);
+	if (code < 0)
+		return code;
 	request.beta = strcmp(resource.version, "v1beta1") == 0;
 	slices = kubernetes_slice_documents(publishing->arena, &request);
 	JSON_EACH_ITEM (slices, slice) {
 		struct span name = json_get_text(json_get(slice, "metadata"), "name");
 
-		r = write_slice(publishing, slice, has_name(known, name));
-		if (r < 0)
-			return r;
+		code = write_slice(publishing, slice, has_name(known, name));
+		if (code < 0)
+			return code;
 	}
 	return remove_slices(publishing, known, slices);
 }
@@ -278,21 +281,21 @@ static int choose_name(struct publishing *publishing, struct span *ret_service)
 	struct span longer =
 		kubernetes_service_long_name(publishing->arena, name->name, name->domain);
 	bool is_it, taken;
-	int r = inspect_service(publishing, service, &is_it, &taken);
+	int code = inspect_service(publishing, service, &is_it, &taken);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (!taken) {
 		*ret_service = service;
 		return remove_service(publishing, longer);
 	}
-	r = inspect_service(publishing, longer, &is_it, &taken);
-	if (r == 0 && taken)
+	code = inspect_service(publishing, longer, &is_it, &taken);
+	if (code == 0 && taken)
 		return err_set(publishing->err, -EEXIST,
 			"Services '%.*s' and '%.*s' that are not slipway's are in the way",
 			SPAN_ARGS(service), SPAN_ARGS(longer));
 	*ret_service = longer;
-	return r;
+	return code;
 }
 
 static int write_name(struct publishing *publishing)
@@ -301,21 +304,21 @@ static int write_name(struct publishing *publishing)
 	struct span service = SPAN("");
 	struct kube_target target;
 	struct json *answer;
-	int r = kubernetes_namespace_ensure(runtime, publishing->name->cluster_arn,
+	int code = kubernetes_namespace_ensure(runtime, publishing->name->cluster_arn,
 		publishing->arena, &publishing->namespace, publishing->err);
 
-	if (r == 0)
-		r = choose_name(publishing, &service);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = choose_name(publishing, &service);
+	if (code < 0)
+		return code;
 	target = service_target(publishing, service);
-	r = kube_apply(runtime->client, &target,
+	code = kube_apply(runtime->client, &target,
 		kubernetes_service_document(publishing->arena, runtime->config.host,
 			publishing->namespace, service, publishing->full_name),
 		true, NULL, publishing->arena, &answer, publishing->err);
-	return r < 0 ? r
-		     : write_slices(publishing, service,
-			       json_get_text(json_get(answer, "metadata"), "uid"));
+	return code < 0 ? code
+			: write_slices(publishing, service,
+				  json_get_text(json_get(answer, "metadata"), "uid"));
 }
 
 int kubernetes_publish(struct runtime *base, const struct runtime_name *name, struct err *err)
@@ -324,20 +327,21 @@ int kubernetes_publish(struct runtime *base, const struct runtime_name *name, st
 	struct publishing publishing = {
 		.runtime = KUBERNETES_RUNTIME(base), .name = name, .arena = arena, .err = err};
 	char hash[KUBERNETES_HASH_SIZE];
-	int r = kubernetes_check_synced(publishing.runtime, err);
+	int code = kubernetes_check_synced(publishing.runtime, err);
 
-	if (r == 0)
-		r = kubernetes_namespace_name(arena, name->cluster_arn, &publishing.namespace, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = kubernetes_namespace_name(arena, name->cluster_arn, &publishing.namespace,
+			err);
+	if (code < 0)
+		return code;
 	publishing.full_name =
 		arena_format(arena, "%.*s.%.*s", SPAN_ARGS(name->name), SPAN_ARGS(name->domain));
 	hash_desired(&publishing, hash);
 	if (was_written(&publishing, hash))
 		return 0;
-	r = name->exists ? write_name(&publishing) : withdraw(&publishing);
-	if (r < 0)
-		return err_prefix(err, r, "publish '%.*s'", SPAN_ARGS(publishing.full_name));
+	code = name->exists ? write_name(&publishing) : withdraw(&publishing);
+	if (code < 0)
+		return err_prefix(err, code, "publish '%.*s'", SPAN_ARGS(publishing.full_name));
 	remember(&publishing, hash);
 	return 0;
 }

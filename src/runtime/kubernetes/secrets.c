@@ -27,12 +27,12 @@ static int pass(struct kubernetes_runtime *runtime, const struct kube_target *ta
 	struct arena *arena, struct json **ret_found, struct err *err)
 {
 	struct json *found;
-	int r = read_once(runtime, target, arena, &found, err);
+	int code = read_once(runtime, target, arena, &found, err);
 
-	if (r < 0 && r != -ENOENT && r != -EACCES && r != -ECANCELED)
-		r = read_once(runtime, target, arena, &found, err);
-	if (r < 0)
-		return r;
+	if (code < 0 && code != -ENOENT && code != -EACCES && code != -ECANCELED)
+		code = read_once(runtime, target, arena, &found, err);
+	if (code < 0)
+		return code;
 	if (kubernetes_claim(found, runtime->config.host) != KUBERNETES_OURS)
 		return err_set(err, -EEXIST, "a Secret '%.*s' that is not slipway's is in the way",
 			SPAN_ARGS(target->name));
@@ -53,10 +53,10 @@ static int write_again(struct kubernetes_runtime *runtime, const struct kube_tar
 	struct json *changed = json_copy_object(arena, document);
 	struct json *metadata = json_copy_object(arena, json_get(document, "metadata"));
 	struct json *found;
-	int r = pass(runtime, target, arena, &found, err);
+	int code = pass(runtime, target, arena, &found, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (json_equal(json_get(found, "data"), json_get(document, "data"))) {
 		*ret_secret = found;
 		return 0;
@@ -73,21 +73,21 @@ int kubernetes_secret_write(struct kubernetes_runtime *runtime, struct span name
 {
 	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
 	struct json *document, *secret;
-	int r;
+	int code;
 
 	if (!template->secrets) {
 		*ret_uid = SPAN("");
 		return 0;
 	}
 	document = kubernetes_secret_document(arena, namespace, name, template, owner);
-	r = kube_create(runtime->client, &target, document, NULL, arena, &secret, err);
-	if (r == -EEXIST) {
-		r = write_again(runtime, &target, document, arena, &secret, err);
-		if (r == -EEXIST)
-			return r;
+	code = kube_create(runtime->client, &target, document, NULL, arena, &secret, err);
+	if (code == -EEXIST) {
+		code = write_again(runtime, &target, document, arena, &secret, err);
+		if (code == -EEXIST)
+			return code;
 	}
-	if (r < 0)
-		return err_prefix(err, r, "secret '%.*s'", SPAN_ARGS(name));
+	if (code < 0)
+		return err_prefix(err, code, "secret '%.*s'", SPAN_ARGS(name));
 	*ret_uid = uid_of(secret);
 	return 0;
 }
@@ -98,13 +98,13 @@ int kubernetes_secret_own(struct kubernetes_runtime *runtime, struct span namesp
 {
 	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
 	struct json *answer;
-	int r;
+	int code;
 
 	if (uid.length == 0)
 		return 0;
-	r = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE,
+	code = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE,
 		kubernetes_owner_patch(arena, owner, uid), NULL, arena, &answer, err);
-	return r < 0 ? err_prefix(err, r, "secret '%.*s'", SPAN_ARGS(name)) : 0;
+	return code < 0 ? err_prefix(err, code, "secret '%.*s'", SPAN_ARGS(name)) : 0;
 }
 
 int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span namespace,
@@ -113,14 +113,14 @@ int kubernetes_secret_remove(struct kubernetes_runtime *runtime, struct span nam
 	_arena_ struct arena *arena = arena_new(0);
 	struct kube_target target = {.kind = &kube_secrets, .namespace = namespace, .name = name};
 	struct json *found;
-	int r = pass(runtime, &target, arena, &found, err);
+	int code = pass(runtime, &target, arena, &found, err);
 
-	if (r == 0) {
+	if (code == 0) {
 		struct kube_deletion deletion = {.uid = uid_of(found)};
 
-		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
+		code = kube_delete(runtime->client, &target, &deletion, NULL, err);
 	}
-	return r == -ENOENT || r == -EEXIST ? 0 : r;
+	return code == -ENOENT || code == -EEXIST ? 0 : code;
 }
 
 /* ---- versions of groups ---- */
@@ -168,13 +168,13 @@ int kubernetes_secrets_prune(struct kubernetes_runtime *runtime,
 			     is_used(runtime, secrets, name, arena);
 
 		if (!stays) {
-			int r = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
+			int code = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
 
 			/* A missing right to delete is no reason to keep the old version
 			 * running. */
-			stays = r == -EACCES;
-			if (r < 0 && !stays)
-				return r;
+			stays = code == -EACCES;
+			if (code < 0 && !stays)
+				return code;
 		}
 		if (stays)
 			buffer_format(&left, "%s%.*s", left.length > 0 ? " " : "", SPAN_ARGS(name));
@@ -191,11 +191,11 @@ int kubernetes_secrets_remove(struct kubernetes_runtime *runtime,
 	const struct kubernetes_secrets *secrets, struct err *err)
 {
 	struct span rest = secrets->names, name;
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && span_next_part(&rest, ' ', &name))
-		r = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
-	return r;
+	while (code == 0 && span_next_part(&rest, ' ', &name))
+		code = kubernetes_secret_remove(runtime, secrets->namespace, name, err);
+	return code;
 }
 
 /* ---- left behind ---- */
@@ -240,12 +240,12 @@ static int settle_secret(struct kubernetes_runtime *runtime, const struct json *
 		.name = json_get_text(metadata, "name")};
 	struct kube_deletion deletion = {.uid = json_get_text(metadata, "uid")};
 	struct json *answer;
-	int r = user ? kube_patch(runtime->client, &target, KUBE_PATCH_MERGE,
-			       kubernetes_owner_patch(arena, &owner, deletion.uid), NULL, arena,
-			       &answer, err)
-		     : kube_delete(runtime->client, &target, &deletion, NULL, err);
+	int code = user ? kube_patch(runtime->client, &target, KUBE_PATCH_MERGE,
+				  kubernetes_owner_patch(arena, &owner, deletion.uid), NULL, arena,
+				  &answer, err)
+			: kube_delete(runtime->client, &target, &deletion, NULL, err);
 
-	return r == -ENOENT || r == -EAGAIN ? 0 : r;
+	return code == -ENOENT || code == -EAGAIN ? 0 : code;
 }
 
 int kubernetes_secrets_sweep(struct kubernetes_runtime *runtime, struct err *err)
@@ -256,10 +256,11 @@ int kubernetes_secrets_sweep(struct kubernetes_runtime *runtime, struct err *err
 		.labels = kubernetes_selector(arena, runtime->config.host).data};
 	int64_t before_ms = runner_wall_ms(runtime->runner) - KUBERNETES_SECRET_AGE_MS;
 	struct json *secrets;
-	int r = kube_list(runtime->client, &target, &selection, NULL, arena, &secrets, NULL, err);
+	int code =
+		kube_list(runtime->client, &target, &selection, NULL, arena, &secrets, NULL, err);
 
-	if (r < 0)
-		return r == -EACCES ? 0 : r;
+	if (code < 0)
+		return code == -EACCES ? 0 : code;
 	JSON_EACH_ITEM (secrets, secret) {
 		const struct json *metadata = json_get(secret, "metadata");
 
@@ -267,9 +268,9 @@ int kubernetes_secrets_sweep(struct kubernetes_runtime *runtime, struct err *err
 			json_count(json_get(metadata, "ownerReferences")) > 0 ||
 			kube_time_ms(json_get(metadata, "creationTimestamp")) > before_ms)
 			continue;
-		r = settle_secret(runtime, secret, arena, err);
-		if (r < 0)
-			return r;
+		code = settle_secret(runtime, secret, arena, err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }

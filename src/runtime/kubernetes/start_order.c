@@ -66,10 +66,10 @@ static int read_graph(struct graph *graph, struct err *err)
 	for (size_t i = 0; i < graph->count; i++)
 		JSON_EACH_ITEM (json_get(json_item(graph->containers, i), "dependsOn"),
 			dependency) {
-			int r = read_dependency(graph, i, dependency, err);
+			int code = read_dependency(graph, i, dependency, err);
 
-			if (r < 0)
-				return r;
+			if (code < 0)
+				return code;
 		}
 	return 0;
 }
@@ -164,20 +164,20 @@ int kubernetes_start_order_make(const struct json *containers,
 	struct graph graph = {.containers = containers, .count = json_count(containers)};
 	struct kubernetes_start_order order = {0};
 	bool placed[RUNTIME_CONTAINERS_MAX] = {0};
-	int r;
+	int code;
 
 	if (!json_is(containers, JSON_ARRAY) || graph.count == 0)
 		return err_set(err, -EINVAL, "the task has no containers");
 	if (graph.count > RUNTIME_CONTAINERS_MAX)
 		return err_set(err, -EINVAL, "the task has more than %d containers",
 			RUNTIME_CONTAINERS_MAX);
-	r = read_graph(&graph, err);
-	if (r < 0)
-		return r;
+	code = read_graph(&graph, err);
+	if (code < 0)
+		return code;
 	mark(&graph, &order);
-	r = check_mixes(&graph, &order, err);
-	if (r < 0)
-		return r;
+	code = check_mixes(&graph, &order, err);
+	if (code < 0)
+		return code;
 	place(&graph, &order, true, placed);
 	place(&graph, &order, false, placed);
 	for (size_t i = 0; i < graph.count; i++)

@@ -34,13 +34,13 @@ static struct json *patch_of(struct arena *arena, const struct kube_object *pod,
 static int inspect_other(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	struct span token, struct arena *arena, struct json **ret_pod, struct err *err)
 {
-	int r = kube_get(runtime->client, target, NULL, arena, ret_pod, err);
+	int code = kube_get(runtime->client, target, NULL, arena, ret_pod, err);
 
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return err_set(err, -EAGAIN, "pod '%.*s' vanished just now",
 			SPAN_ARGS(target->name));
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (kubernetes_claim(*ret_pod, runtime->config.host) != KUBERNETES_OURS ||
 		!span_equal(json_get_text(json_path(*ret_pod, "metadata.annotations"),
 				    KUBERNETES_TASK),
@@ -59,27 +59,27 @@ static int make_pod(struct kubernetes_runtime *runtime, const struct kube_target
 	struct kubernetes_owner owner = {.api_version = "v1", .kind = "Pod", .name = target->name};
 	struct json *pod;
 	struct span secret;
-	int r = kubernetes_secret_write(runtime, target->namespace, target->name, template, NULL,
+	int code = kubernetes_secret_write(runtime, target->namespace, target->name, template, NULL,
 		arena, &secret, err);
 
-	if (r == -EEXIST)
-		return r;
-	if (r == 0)
-		r = kube_create(runtime->client, target,
+	if (code == -EEXIST)
+		return code;
+	if (code == 0)
+		code = kube_create(runtime->client, target,
 			kubernetes_pod_document(arena, target->namespace, target->name, template),
 			&options, arena, &pod, err);
-	if (r == -EEXIST)
-		r = inspect_other(runtime, target, token, arena, &pod, err);
-	if (r == -ENOENT || strcmp(failure.cause, "NamespaceTerminating") == 0) {
+	if (code == -EEXIST)
+		code = inspect_other(runtime, target, token, arena, &pod, err);
+	if (code == -ENOENT || strcmp(failure.cause, "NamespaceTerminating") == 0) {
 		kubernetes_namespace_doubt(runtime, target->namespace);
 		return err_set(err, -EAGAIN, "namespace '%.*s' is gone or going",
 			SPAN_ARGS(target->namespace));
 	}
-	if (r < 0)
-		return r;
-	r = kubernetes_take_pod(runtime, pod, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
+	code = kubernetes_take_pod(runtime, pod, err);
+	if (code < 0)
+		return code;
 	owner.uid = json_get_text(json_get(pod, "metadata"), "uid");
 	return kubernetes_secret_own(runtime, target->namespace, target->name, secret, &owner,
 		arena, err);
@@ -98,24 +98,24 @@ int kubernetes_start(struct runtime *base, struct span token, struct span instan
 		.version = SPAN("")};
 	struct kube_target target = {.kind = &kube_pods};
 	struct kubernetes_template template;
-	int r;
+	int code;
 
 	if (token.length == 0 || token.length > RUNTIME_TOKEN_MAX)
 		return err_set(err, -EINVAL, "'%.*s' is no token", SPAN_ARGS(token));
-	r = kubernetes_check_synced(runtime, err);
-	if (r < 0)
-		return r;
+	code = kubernetes_check_synced(runtime, err);
+	if (code < 0)
+		return code;
 	known = kubernetes_find_pod(runtime, token);
 	if (known)
 		return 0;
 	target.name = kubernetes_pod_name(arena, token, json_get_text(spec, "family"));
 	request.secret = target.name;
 	request.bind = kubernetes_may_bind(runtime, instance);
-	r = kubernetes_template_make(&runtime->template, &request, arena, &template, err);
-	if (r == 0)
-		r = kubernetes_namespace_ensure(runtime, json_get_text(spec, "clusterArn"), arena,
-			&target.namespace, err);
-	return r < 0 ? r : make_pod(runtime, &target, &template, token, arena, err);
+	code = kubernetes_template_make(&runtime->template, &request, arena, &template, err);
+	if (code == 0)
+		code = kubernetes_namespace_ensure(runtime, json_get_text(spec, "clusterArn"),
+			arena, &target.namespace, err);
+	return code < 0 ? code : make_pod(runtime, &target, &template, token, arena, err);
 }
 
 /* ---- stopping ---- */
@@ -128,22 +128,22 @@ int kubernetes_end_pod(struct kubernetes_runtime *runtime, const struct kube_obj
 	struct kube_deletion deletion = {.uid = pod->uid};
 	struct json *metadata, *annotations = json_new_object(arena), *answer;
 	struct json *patch = patch_of(arena, pod, &metadata);
-	int r = 0;
+	int code = 0;
 
 	/* A deleted pod may no longer show the reason of its end, so write it first. */
 	if (!pod_of(pod)->has_end) {
 		json_set_string(arena, annotations, KUBERNETES_END,
 			json_to_text(kubernetes_end_write(arena, stop, reason), arena));
 		json_set(arena, metadata, "annotations", annotations);
-		r = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena,
+		code = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena,
 			&answer, err);
-		if (r == 0)
-			r = kubernetes_take_pod(runtime, answer, err);
+		if (code == 0)
+			code = kubernetes_take_pod(runtime, answer, err);
 	}
-	if (r == 0 && pod_of(pod)->ending_ms == 0)
-		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
+	if (code == 0 && pod_of(pod)->ending_ms == 0)
+		code = kube_delete(runtime->client, &target, &deletion, NULL, err);
 	/* Deleted, or replaced by another pod of its name: either way this one is gone. */
-	return r == -ENOENT ? 0 : r;
+	return code == -ENOENT ? 0 : code;
 }
 
 int kubernetes_remind_node(struct kubernetes_runtime *runtime, const struct kube_object *pod,
@@ -153,26 +153,26 @@ int kubernetes_remind_node(struct kubernetes_runtime *runtime, const struct kube
 	struct kube_target target = target_of(pod);
 	struct json *metadata, *annotations = json_new_object(arena), *answer;
 	struct json *patch = patch_of(arena, pod, &metadata);
-	int r;
+	int code;
 
 	json_set_string(arena, annotations, KUBERNETES_REMINDED,
 		arena_format(arena, "%lld", (long long)runner_wall_ms(runtime->runner)));
 	json_set(arena, metadata, "annotations", annotations);
-	r = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena, &answer,
+	code = kube_patch(runtime->client, &target, KUBE_PATCH_MERGE, patch, NULL, arena, &answer,
 		err);
-	if (r == 0)
-		r = kubernetes_take_pod(runtime, answer, err);
-	return r == -ENOENT ? 0 : r;
+	if (code == 0)
+		code = kubernetes_take_pod(runtime, answer, err);
+	return code == -ENOENT ? 0 : code;
 }
 
 int kubernetes_stop(struct runtime *base, struct span token, struct span reason, struct err *err)
 {
 	struct kubernetes_runtime *runtime = KUBERNETES_RUNTIME(base);
 	_kube_object_ const struct kube_object *pod = NULL;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pod = kubernetes_find_pod(runtime, token);
 	if (!pod)
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
@@ -192,15 +192,15 @@ static int release(struct kubernetes_runtime *runtime, const struct kube_object 
 	struct kube_target target = target_of(pod);
 	struct json *metadata, *annotations = json_new_object(arena), *answer;
 	struct json *patch = patch_of(arena, pod, &metadata), *finalizers = json_new_array(arena);
-	int r;
+	int code;
 
 	json_set_string(arena, annotations, KUBERNETES_ACKNOWLEDGED, SPAN("true"));
 	json_set(arena, metadata, "annotations", annotations);
 	json_append(arena, finalizers, json_new_string(arena, SPAN(KUBERNETES_FINALIZER)));
 	json_set(arena, metadata, "$deleteFromPrimitiveList/finalizers", finalizers);
-	r = kube_patch(runtime->client, &target, KUBE_PATCH_STRATEGIC, patch, NULL, arena, &answer,
-		err);
-	return r < 0 ? r : kubernetes_take_pod(runtime, answer, err);
+	code = kube_patch(runtime->client, &target, KUBE_PATCH_STRATEGIC, patch, NULL, arena,
+		&answer, err);
+	return code < 0 ? code : kubernetes_take_pod(runtime, answer, err);
 }
 
 int kubernetes_acknowledge(struct runtime *base, struct span token, struct err *err)
@@ -209,10 +209,10 @@ int kubernetes_acknowledge(struct runtime *base, struct span token, struct err *
 	_kube_object_ const struct kube_object *pod = NULL;
 	struct kube_deletion deletion = {0};
 	struct kube_target target;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pod = kubernetes_find_pod(runtime, token);
 	if (!pod)
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
@@ -220,18 +220,18 @@ int kubernetes_acknowledge(struct runtime *base, struct span token, struct err *
 	deletion.uid = pod->uid;
 	/* It is deleted with its pod, unless a start was interrupted before it got an owner. */
 	if (pod_of(pod)->has_secret)
-		r = kubernetes_secret_remove(runtime, pod->namespace, pod->name, err);
+		code = kubernetes_secret_remove(runtime, pod->namespace, pod->name, err);
 	/* In a namespace that is being deleted our rights may be gone before the pod. */
-	if (r == -EACCES && pod_of(pod)->ending_ms != 0)
-		r = 0;
+	if (code == -EACCES && pod_of(pod)->ending_ms != 0)
+		code = 0;
 	/* Deleted first: a pod that was released and not deleted would have no owner. */
-	if (r == 0 && pod_of(pod)->ending_ms == 0)
-		r = kube_delete(runtime->client, &target, &deletion, NULL, err);
-	if (r == 0)
-		r = release(runtime, pod, err);
-	if (r == -ENOENT)
+	if (code == 0 && pod_of(pod)->ending_ms == 0)
+		code = kube_delete(runtime->client, &target, &deletion, NULL, err);
+	if (code == 0)
+		code = release(runtime, pod, err);
+	if (code == -ENOENT)
 		kubernetes_fresh_drop(&runtime->pods, token);
-	return r == -ENOENT ? 0 : r;
+	return code == -ENOENT ? 0 : code;
 }
 
 /* ---- gates ---- */
@@ -246,10 +246,10 @@ int kubernetes_open_gate(struct runtime *base, struct span token, struct err *er
 		    *answer;
 	char now[CLOCK_ISO_SIZE];
 	struct kube_target target;
-	int r = kubernetes_check_synced(runtime, err);
+	int code = kubernetes_check_synced(runtime, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pod = kubernetes_find_pod(runtime, token);
 	if (!pod)
 		return err_set(err, -ENOENT, "there is no task '%.*s'", SPAN_ARGS(token));
@@ -264,7 +264,7 @@ int kubernetes_open_gate(struct runtime *base, struct span token, struct err *er
 	json_append(arena, conditions, condition);
 	json_set(arena, status, "conditions", conditions);
 	json_set(arena, patch, "status", status);
-	r = kube_patch(runtime->client, &target, KUBE_PATCH_STRATEGIC, patch, NULL, arena, &answer,
-		err);
-	return r < 0 ? r : kubernetes_take_pod(runtime, answer, err);
+	code = kube_patch(runtime->client, &target, KUBE_PATCH_STRATEGIC, patch, NULL, arena,
+		&answer, err);
+	return code < 0 ? code : kubernetes_take_pod(runtime, answer, err);
 }

@@ -113,12 +113,12 @@ static int make_volumes(struct making *making, struct json *pod)
 {
 	struct arena *arena = making->arena;
 	struct json *list = json_new_array(arena);
-	int r = add_task_volumes(making, list);
+	int code = add_task_volumes(making, list);
 
-	if (r == 0)
-		r = check_mounts(making, list);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = check_mounts(making, list);
+	if (code < 0)
+		return code;
 	if (making->needs_program)
 		json_append(arena, list,
 			new_volume(making, SPAN(TEMPLATE_PROGRAM_VOLUME), "emptyDir",
@@ -182,10 +182,10 @@ static int make_list(struct making *making, const size_t *indexes, size_t count,
 {
 	for (size_t i = 0; i < count; i++) {
 		struct json *container;
-		int r = template_make_container(making, indexes[i], &container);
+		int code = template_make_container(making, indexes[i], &container);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		json_append(making->arena, list, container);
 	}
 	return 0;
@@ -197,12 +197,12 @@ static int make_containers(struct making *making, struct json *pod)
 	const struct kubernetes_start_order *order = &making->order;
 	struct json *initial = json_new_array(arena), *running = json_new_array(arena);
 	struct json *before = json_new_array(arena);
-	int r = make_list(making, order->initial, order->initial_count, initial);
+	int code = make_list(making, order->initial, order->initial_count, initial);
 
-	if (r == 0)
-		r = make_list(making, order->running, order->running_count, running);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = make_list(making, order->running, order->running_count, running);
+	if (code < 0)
+		return code;
 	if (making->needs_program && making->config->helper_image.length == 0)
 		return err_set(making->err, -EINVAL,
 			"the task is held at its end, or waits for a container to be HEALTHY; "
@@ -320,14 +320,15 @@ static int make_pod(struct making *making, struct json *pod, struct json *labels
 {
 	struct arena *arena = making->arena;
 	struct kubernetes_placement placement = placement_of(making);
-	int r = make_containers(making, pod);
+	int code = make_containers(making, pod);
 
-	if (r == 0)
-		r = make_volumes(making, pod);
-	if (r == 0)
-		r = kubernetes_placement_write(&placement, arena, pod, &making->notes, making->err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = make_volumes(making, pod);
+	if (code == 0)
+		code = kubernetes_placement_write(&placement, arena, pod, &making->notes,
+			making->err);
+	if (code < 0)
+		return code;
 	json_set_string(arena, labels, placement.label, placement.value);
 	make_network(making, pod);
 	note_shared_limits(making);
@@ -371,7 +372,7 @@ static struct json *make_annotations(struct making *making)
 static int read_spec(struct making *making)
 {
 	int64_t version = json_get_integer(making->spec, "version", RUNTIME_SPEC_VERSION);
-	int r;
+	int code;
 
 	if (version != RUNTIME_SPEC_VERSION)
 		return err_set(making->err, -EINVAL,
@@ -379,9 +380,9 @@ static int read_spec(struct making *making)
 			version, RUNTIME_SPEC_VERSION);
 	making->containers = json_get(making->spec, "containers");
 	making->hold = kubernetes_hold(making->spec);
-	r = kubernetes_start_order_make(making->containers, &making->order, making->err);
-	if (r < 0)
-		return r;
+	code = kubernetes_start_order_make(making->containers, &making->order, making->err);
+	if (code < 0)
+		return code;
 	making->restarts = making->request->group.length > 0;
 	for (size_t i = 0; i < json_count(making->containers); i++) {
 		const struct json *container = json_item(making->containers, i);
@@ -408,15 +409,15 @@ int kubernetes_template_make(const struct kubernetes_template_config *config,
 		.err = err};
 	struct json *pod = json_new_object(arena), *labels;
 	struct span family = json_get_text(request->spec, "family");
-	int r = read_spec(&making);
+	int code = read_spec(&making);
 
 	labels = kubernetes_labels(arena, config->host);
 	if (family.data && family.length > 0)
 		json_set_string(arena, labels, "app.kubernetes.io/name",
 			kubernetes_label_value(arena, family));
-	if (r == 0)
-		r = make_pod(&making, pod, labels);
-	if (r == 0)
+	if (code == 0)
+		code = make_pod(&making, pod, labels);
+	if (code == 0)
 		*ret_template = (struct kubernetes_template){
 			.labels = labels,
 			.annotations = make_annotations(&making),
@@ -424,5 +425,5 @@ int kubernetes_template_make(const struct kubernetes_template_config *config,
 			.secrets = making.secrets,
 		};
 	buffer_clear(&making.notes);
-	return r;
+	return code;
 }

@@ -133,17 +133,17 @@ static int make_command(struct making *making, const struct json *container, siz
 	struct json *built)
 {
 	struct json *command = json_new_array(making->arena), *args = json_new_array(making->arena);
-	int r;
+	int code;
 
 	if (says_what_it_runs(container) && making->config->helper_image.length > 0)
 		wrap_command(making, container, index, command);
 	else
 		note_unwrapped(making, container, index);
-	r = add_words(making, container, "entryPoint", true, command);
-	if (r == 0)
-		r = add_words(making, container, "command", true, args);
-	if (r < 0)
-		return r;
+	code = add_words(making, container, "entryPoint", true, command);
+	if (code == 0)
+		code = add_words(making, container, "command", true, args);
+	if (code < 0)
+		return code;
 	if (json_count(command) > 0)
 		json_set(making->arena, built, "command", command);
 	if (json_count(args) > 0)
@@ -391,10 +391,10 @@ static int make_probe(struct making *making, const struct json *container, struc
 	struct arena *arena = making->arena;
 	const struct json *check = json_get(container, "healthCheck");
 	struct json *command = json_new_array(arena), *probe;
-	int r = health_command(making, container, true, command);
+	int code = health_command(making, container, true, command);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	probe = execute(making, command);
 	json_set_integer(arena, probe, "periodSeconds",
 		seconds_of(check, "interval", KUBERNETES_HEALTH_INTERVAL, 1));
@@ -412,7 +412,7 @@ static int make_wait(struct making *making, const struct json *container, size_t
 {
 	const struct json *check = json_get(container, "healthCheck");
 	struct json *command = json_new_array(making->arena);
-	int r;
+	int code;
 
 	add_word(making, command, KUBERNETES_PROGRAM);
 	add_word(making, command, "wait");
@@ -423,9 +423,9 @@ static int make_wait(struct making *making, const struct json *container, size_t
 	add_number(making, command, seconds_of(check, "retries", KUBERNETES_HEALTH_RETRIES, 1));
 	add_number(making, command, seconds_of(check, "startPeriod", 0, 0));
 	add_word(making, command, "--");
-	r = health_command(making, container, false, command);
-	if (r < 0)
-		return r;
+	code = health_command(making, container, false, command);
+	if (code < 0)
+		return code;
 	json_set(making->arena, lifecycle, "postStart", execute(making, command));
 	return 0;
 }
@@ -435,19 +435,19 @@ static int make_hooks(struct making *making, const struct json *container, size_
 {
 	struct arena *arena = making->arena;
 	struct json *lifecycle = json_new_object(arena);
-	int r;
+	int code;
 
 	if (making->order.is_initial[index])
 		return 0;
 	if (kubernetes_has_health(container)) {
-		r = make_probe(making, container, built);
-		if (r < 0)
-			return r;
+		code = make_probe(making, container, built);
+		if (code < 0)
+			return code;
 	}
 	if (making->order.waited_for[index]) {
-		r = make_wait(making, container, index, lifecycle);
-		if (r < 0)
-			return r;
+		code = make_wait(making, container, index, lifecycle);
+		if (code < 0)
+			return code;
 	}
 	if (making->hold > 0) {
 		struct json *command = json_new_array(arena);
@@ -507,23 +507,23 @@ int template_make_container(struct making *making, size_t index, struct json **r
 {
 	const struct json *container = json_item(making->containers, index);
 	struct json *built = json_new_object(making->arena);
-	int r = make_identity(making, container, index, built);
+	int code = make_identity(making, container, index, built);
 
 	making->uses_program = making->uses_marks = false;
-	if (r == 0)
-		r = make_command(making, container, index, built);
-	if (r == 0)
-		r = make_environment(making, container, index, built);
-	if (r == 0)
-		r = make_ports(making, container, built);
-	if (r == 0)
-		r = make_rights(making, container, built);
-	if (r == 0)
-		r = make_hooks(making, container, index, built);
-	if (r == 0)
-		r = make_mounts(making, container, built);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = make_command(making, container, index, built);
+	if (code == 0)
+		code = make_environment(making, container, index, built);
+	if (code == 0)
+		code = make_ports(making, container, built);
+	if (code == 0)
+		code = make_rights(making, container, built);
+	if (code == 0)
+		code = make_hooks(making, container, index, built);
+	if (code == 0)
+		code = make_mounts(making, container, built);
+	if (code < 0)
+		return code;
 	json_set(making->arena, built, "resources",
 		kubernetes_size_write(making->arena, &making->sizes[index], gpus_of(container)));
 	making->needs_program |= making->uses_program;

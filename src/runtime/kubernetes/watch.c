@@ -297,10 +297,10 @@ int kubernetes_watch_start(struct kubernetes_runtime *runtime, struct err *err)
 		};
 	/* Events use the other informers, so they come last. */
 	for (size_t i = 0; i < KUBERNETES_RESOURCE_COUNT; i++) {
-		int r = start_informer(runtime, (enum kubernetes_resource)i, err);
+		int code = start_informer(runtime, (enum kubernetes_resource)i, err);
 
-		if (r < 0)
-			return err_prefix(err, r, "watch %s", watches[i].name);
+		if (code < 0)
+			return err_prefix(err, code, "watch %s", watches[i].name);
 	}
 	return 0;
 }
@@ -385,11 +385,12 @@ int kubernetes_take_pod(struct kubernetes_runtime *runtime, const struct json *a
 	struct kubernetes_watcher *watcher = &runtime->watchers[KUBERNETES_PODS];
 	const struct kube_object *object;
 	char token[RUNTIME_TOKEN_MAX + 1];
-	int r = kube_object_make(answer, kubernetes_pod_reduce, watcher, &object, err);
+	int code = kube_object_make(answer, kubernetes_pod_reduce, watcher, &object, err);
 
-	if (r != 0)
-		return r < 0 ? r
-			     : err_set(err, -EPROTO, "the answer is not the pod that was written");
+	if (code != 0)
+		return code < 0 ? code
+				: err_set(err, -EPROTO,
+					  "the answer is not the pod that was written");
 	snprintf(token, sizeof(token), "%.*s",
 		SPAN_ARGS(((const struct kubernetes_pod *)object->data)->token));
 	kubernetes_fresh_put(&runtime->pods, span_of(token), object);
@@ -405,12 +406,13 @@ int kubernetes_take_workload(struct kubernetes_runtime *runtime, bool daemon,
 		&runtime->watchers[daemon ? KUBERNETES_DAEMON_SETS : KUBERNETES_DEPLOYMENTS];
 	const struct kube_object *object;
 	char id[RUNTIME_GROUP_MAX + 1];
-	int r = kube_object_make(answer,
+	int code = kube_object_make(answer,
 		daemon ? kubernetes_daemon_set_reduce : kubernetes_deployment_reduce, watcher,
 		&object, err);
 
-	if (r != 0)
-		return r < 0 ? r : err_set(err, -EPROTO, "the answer is not what was written");
+	if (code != 0)
+		return code < 0 ? code
+				: err_set(err, -EPROTO, "the answer is not what was written");
 	snprintf(id, sizeof(id), "%.*s",
 		SPAN_ARGS(((const struct kubernetes_workload *)object->data)->group));
 	kubernetes_fresh_put(&runtime->groups, span_of(id), object);

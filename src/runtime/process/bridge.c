@@ -80,10 +80,10 @@ static int choose_network(int netlink, uint32_t hash, uint32_t *ret_network)
 			uint32_t network = ranges[i].network | (hash + attempt) % count
 								       << (32 - PREFIX);
 			bool is_free = false;
-			int r = netlink_is_free(netlink, network, PREFIX, &is_free);
+			int code = netlink_is_free(netlink, network, PREFIX, &is_free);
 
-			if (r < 0)
-				return r;
+			if (code < 0)
+				return code;
 			if (is_free) {
 				*ret_network = network;
 				return 0;
@@ -97,48 +97,48 @@ static int make(struct process_runtime *runtime, int netlink, const char *name, 
 	uint32_t hash = hash_of_folder(runtime->folder);
 	uint8_t mac[6] = {0x02, 0x73, (uint8_t)(hash >> 24), (uint8_t)(hash >> 16),
 		(uint8_t)(hash >> 8), (uint8_t)hash};
-	int r = netlink_make_bridge(netlink, name, runtime->folder, mac);
+	int code = netlink_make_bridge(netlink, name, runtime->folder, mac);
 
-	return r < 0 && r != -EEXIST ? r : netlink_find(netlink, name, ret_index);
+	return code < 0 && code != -EEXIST ? code : netlink_find(netlink, name, ret_index);
 }
 
 static int give_address(int netlink, const char *folder, int index)
 {
 	_close_ int held = -1;
 	uint32_t network = 0;
-	int r = begin_choosing(&held);
+	int code = begin_choosing(&held);
 
-	if (r == 0)
-		r = choose_network(netlink, hash_of_folder(folder), &network);
-	if (r == 0)
-		r = netlink_add_address(netlink, index, network + 1, PREFIX);
-	return r;
+	if (code == 0)
+		code = choose_network(netlink, hash_of_folder(folder), &network);
+	if (code == 0)
+		code = netlink_add_address(netlink, index, network + 1, PREFIX);
+	return code;
 }
 
 int process_bridge_make(struct process_runtime *runtime, struct plan_link *ret_link)
 {
 	struct plan_link link = {0};
 	_close_ int netlink = -1;
-	int index, r = netlink_open(&netlink);
+	int index, code = netlink_open(&netlink);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	process_bridge_name(runtime->folder, link.bridge);
-	r = netlink_find(netlink, link.bridge, &index);
-	if (r == -ENODEV)
-		r = make(runtime, netlink, link.bridge, &index);
-	if (r < 0)
-		return r;
-	r = netlink_get_address(netlink, index, &link.gateway, &link.prefix);
-	if (r == -ENOENT) {
-		r = give_address(netlink, runtime->folder, index);
-		if (r == 0)
-			r = netlink_set_up(netlink, index);
-		if (r == 0)
-			r = netlink_get_address(netlink, index, &link.gateway, &link.prefix);
+	code = netlink_find(netlink, link.bridge, &index);
+	if (code == -ENODEV)
+		code = make(runtime, netlink, link.bridge, &index);
+	if (code < 0)
+		return code;
+	code = netlink_get_address(netlink, index, &link.gateway, &link.prefix);
+	if (code == -ENOENT) {
+		code = give_address(netlink, runtime->folder, index);
+		if (code == 0)
+			code = netlink_set_up(netlink, index);
+		if (code == 0)
+			code = netlink_get_address(netlink, index, &link.gateway, &link.prefix);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (link.prefix != PREFIX)
 		return -EADDRNOTAVAIL; /* another process changed it */
 	*ret_link = link;

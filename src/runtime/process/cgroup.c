@@ -147,31 +147,31 @@ static int make_groups(const struct cgroup_mount *mount, const char *controller,
 	_free_ char *parent = memory_format("%s/" PARENT, mount->path);
 	_free_ char *task = task_path(mount, plan->token);
 	_free_ char *enable = memory_format("+%s", controller);
-	int r = -ENOENT;
+	int code = -ENOENT;
 
 	if (mount->kind == CGROUP_V2) {
-		r = write_text(mount->path, "cgroup.subtree_control", enable);
-		if (r < 0)
-			return r;
+		code = write_text(mount->path, "cgroup.subtree_control", enable);
+		if (code < 0)
+			return code;
 	}
 	for (int i = 0; i < MAKE_ATTEMPTS; i++) {
-		r = make_group(parent);
-		if (r == 0 && mount->kind == CGROUP_V2)
-			r = write_text(parent, "cgroup.subtree_control", enable);
-		if (r == 0)
-			r = make_group(task);
-		if (r != -ENOENT && r != -ENODEV)
+		code = make_group(parent);
+		if (code == 0 && mount->kind == CGROUP_V2)
+			code = write_text(parent, "cgroup.subtree_control", enable);
+		if (code == 0)
+			code = make_group(task);
+		if (code != -ENOENT && code != -ENODEV)
 			break;
 	}
-	if (r == 0 && mount->kind == CGROUP_V2)
-		r = write_text(task, "cgroup.subtree_control", enable);
-	for (size_t i = 0; r == 0 && i < plan->container_count; i++) {
+	if (code == 0 && mount->kind == CGROUP_V2)
+		code = write_text(task, "cgroup.subtree_control", enable);
+	for (size_t i = 0; code == 0 && i < plan->container_count; i++) {
 		_free_ char *container =
 			container_path(mount, plan->token, plan->containers[i].name);
 
-		r = make_group(container);
+		code = make_group(container);
 	}
-	return r;
+	return code;
 }
 
 static void note(struct buffer *notes, const char *what, int code)
@@ -182,21 +182,21 @@ static void note(struct buffer *notes, const char *what, int code)
 static void limit_memory(const struct cgroup_mount *mount, const char *path, int64_t mebibytes,
 	struct buffer *notes)
 {
-	int r = 0;
+	int code = 0;
 
 	if (mebibytes > 0)
-		r = write_number(path,
+		code = write_number(path,
 			mount->kind == CGROUP_V2 ? "memory.max" : "memory.limit_in_bytes",
 			mebibytes * 1024 * 1024);
-	if (r < 0)
-		note(notes, "the limit of memory", r);
+	if (code < 0)
+		note(notes, "the limit of memory", code);
 }
 
 static void limit_processor(const struct cgroup_mount *mount, const char *path, int64_t units,
 	struct buffer *notes)
 {
 	int64_t quota = units * PERIOD_US / UNITS_PER_PROCESSOR;
-	int r = 0;
+	int code = 0;
 
 	if (quota < QUOTA_LEAST_US)
 		quota = QUOTA_LEAST_US;
@@ -204,14 +204,14 @@ static void limit_processor(const struct cgroup_mount *mount, const char *path, 
 		char text[64];
 
 		snprintf(text, sizeof(text), "%lld %d", (long long)quota, PERIOD_US);
-		r = write_text(path, "cpu.max", text);
+		code = write_text(path, "cpu.max", text);
 	} else if (units > 0) {
-		r = write_number(path, "cpu.cfs_period_us", PERIOD_US);
-		if (r == 0)
-			r = write_number(path, "cpu.cfs_quota_us", quota);
+		code = write_number(path, "cpu.cfs_period_us", PERIOD_US);
+		if (code == 0)
+			code = write_number(path, "cpu.cfs_quota_us", quota);
 	}
-	if (r < 0)
-		note(notes, "the limit of cpu", r);
+	if (code < 0)
+		note(notes, "the limit of cpu", code);
 }
 
 static void share_processor(const struct cgroup_mount *mount, const char *path, int64_t units,
@@ -220,15 +220,15 @@ static void share_processor(const struct cgroup_mount *mount, const char *path, 
 	int64_t shares = units < SHARES_LEAST  ? SHARES_LEAST
 			 : units > SHARES_MOST ? SHARES_MOST
 					       : units;
-	int r = 0;
+	int code = 0;
 
 	if (units > 0 && mount->kind == CGROUP_V2)
-		r = write_number(path, "cpu.weight",
+		code = write_number(path, "cpu.weight",
 			1 + (shares - SHARES_LEAST) * 9999 / (SHARES_MOST - SHARES_LEAST));
 	else if (units > 0)
-		r = write_number(path, "cpu.shares", shares);
-	if (r < 0)
-		note(notes, "the share of cpu", r);
+		code = write_number(path, "cpu.shares", shares);
+	if (code < 0)
+		note(notes, "the share of cpu", code);
 }
 
 static void set_limits(const struct cgroup_mounts *mounts, const struct plan *plan,
@@ -270,7 +270,7 @@ void cgroup_make(struct cgroup_mounts *mounts, const struct plan *plan, struct b
 	} uses[] = {{&mounts->memory, "memory"}, {&mounts->cpu, "cpu"}};
 
 	for (size_t i = 0; i < LENGTH(uses); i++) {
-		int r;
+		int code;
 
 		if (uses[i].mount->kind == CGROUP_NONE) {
 			buffer_format(notes,
@@ -278,11 +278,11 @@ void cgroup_make(struct cgroup_mounts *mounts, const struct plan *plan, struct b
 				uses[i].controller);
 			continue;
 		}
-		r = make_groups(uses[i].mount, uses[i].controller, plan);
-		if (r == 0)
+		code = make_groups(uses[i].mount, uses[i].controller, plan);
+		if (code == 0)
 			continue;
 		buffer_format(notes, "; %s is reserved, not limited: %s", uses[i].controller,
-			strerror(-r));
+			strerror(-code));
 		uses[i].mount->kind = CGROUP_NONE;
 	}
 	set_limits(mounts, plan, notes);

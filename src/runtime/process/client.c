@@ -72,7 +72,7 @@ int process_receive(int descriptor, struct arena *arena, struct json **ret_answe
 	_buffer_ struct buffer line = BUFFER_WITH_CAP(PROTOCOL_ANSWER_MAX);
 	struct json *answer;
 	struct span problem;
-	int r;
+	int code;
 
 	for (;;) {
 		/* Byte by byte up to the newline: what follows belongs to the next call. */
@@ -91,9 +91,9 @@ int process_receive(int descriptor, struct arena *arena, struct json **ret_answe
 		if (buffer_failed(&line))
 			return err_set(err, -EPROTO, "the supervisor's answer has no end");
 	}
-	r = json_parse(arena_copy_span(arena, buffer_span(&line)), arena, &answer, err);
-	if (r < 0)
-		return r;
+	code = json_parse(arena_copy_span(arena, buffer_span(&line)), arena, &answer, err);
+	if (code < 0)
+		return code;
 	problem = json_get_text(answer, "error");
 	if (problem.data)
 		return err_set(err, -EREMOTEIO, "%.*s", SPAN_ARGS(problem));

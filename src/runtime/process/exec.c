@@ -107,7 +107,7 @@ static int ask(int connection, struct span container, const struct json *command
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer line = BUFFER_WITH_CAP(PROTOCOL_REQUEST_MAX);
 	struct json *answer;
-	int r;
+	int code;
 
 	buffer_format(&line, "{\"version\":%d,\"do\":\"exec\",\"container\":", PROTOCOL_VERSION);
 	json_write_string(container, &line);
@@ -117,10 +117,10 @@ static int ask(int connection, struct span container, const struct json *command
 	if (buffer_failed(&line))
 		return err_set(err, -E2BIG, "the command is longer than %zu bytes",
 			PROTOCOL_REQUEST_MAX);
-	r = process_send(connection, buffer_span(&line), streams->theirs, streams->count, err);
-	if (r == 0)
-		r = process_receive(connection, arena, &answer, err);
-	return r;
+	code = process_send(connection, buffer_span(&line), streams->theirs, streams->count, err);
+	if (code == 0)
+		code = process_receive(connection, arena, &answer, err);
+	return code;
 }
 
 int process_exec(const char *folder, struct span container, const struct json *command,
@@ -130,14 +130,14 @@ int process_exec(const char *folder, struct span container, const struct json *c
 	struct streams streams = {.ours = {-1, -1, -1}, .theirs = {-1, -1, -1}};
 	_close_ int connection = -1;
 	struct process_guest *guest;
-	int r = process_connect(folder, &connection, err);
+	int code = process_connect(folder, &connection, err);
 
-	if (r == 0)
-		r = terminal ? make_terminal(&streams, err) : make_pipes(&streams, err);
-	if (r == 0)
-		r = ask(connection, container, command, terminal, &streams, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = terminal ? make_terminal(&streams, err) : make_pipes(&streams, err);
+	if (code == 0)
+		code = ask(connection, container, command, terminal, &streams, err);
+	if (code < 0)
+		return code;
 	guest = memory_allocate(sizeof(*guest));
 	guest->terminal = terminal ? fcntl(streams.ours[0], F_DUPFD_CLOEXEC, 0) : -1;
 	guest->connection = TAKE_FD(connection);

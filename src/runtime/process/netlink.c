@@ -164,34 +164,34 @@ static void take_link(void *context, const struct nlmsghdr *header)
 static int get_link(int descriptor, const char *name, struct link *ret_link)
 {
 	struct message message;
-	int r;
+	int code;
 
 	*ret_link = (struct link){0};
 	begin(&message, RTM_GETLINK, NLM_F_ACK, sizeof(struct ifinfomsg));
 	add_text(&message, IFLA_IFNAME, name);
-	r = ask(descriptor, &message, take_link, ret_link);
-	return r == 0 && ret_link->index == 0 ? -ENODEV : r;
+	code = ask(descriptor, &message, take_link, ret_link);
+	return code == 0 && ret_link->index == 0 ? -ENODEV : code;
 }
 
 int netlink_find(int descriptor, const char *name, int *ret_index)
 {
 	struct link link;
-	int r = get_link(descriptor, name, &link);
+	int code = get_link(descriptor, name, &link);
 
-	if (r == 0)
+	if (code == 0)
 		*ret_index = link.index;
-	return r;
+	return code;
 }
 
 int netlink_forwards(int descriptor, const char *name, bool *ret_forwards)
 {
 	enum { FORWARDING = 3 }; /* BR_STATE_FORWARDING */
 	struct link link;
-	int r = get_link(descriptor, name, &link);
+	int code = get_link(descriptor, name, &link);
 
-	if (r == 0)
+	if (code == 0)
 		*ret_forwards = link.has_state && link.state == FORWARDING;
-	return r;
+	return code;
 }
 
 struct port_search {
@@ -216,13 +216,13 @@ int netlink_has_ports(int descriptor, int bridge, bool *ret_has_ports)
 {
 	struct port_search search = {.bridge = (uint32_t)bridge};
 	struct message message;
-	int r;
+	int code;
 
 	begin(&message, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
-	r = ask(descriptor, &message, take_port, &search);
-	if (r == 0)
+	code = ask(descriptor, &message, take_port, &search);
+	if (code == 0)
 		*ret_has_ports = search.found;
-	return r;
+	return code;
 }
 
 int netlink_remove(int descriptor, const char *name)
@@ -348,12 +348,12 @@ int netlink_get_address(int descriptor, int index, uint32_t *ret_address, unsign
 	struct address_search search = {.index = index};
 	struct message message;
 	struct ifaddrmsg *info = begin(&message, RTM_GETADDR, NLM_F_DUMP, sizeof(*info));
-	int r;
+	int code;
 
 	info->ifa_family = AF_INET;
-	r = ask(descriptor, &message, take_address, &search);
-	if (r < 0)
-		return r;
+	code = ask(descriptor, &message, take_address, &search);
+	if (code < 0)
+		return code;
 	if (!search.found)
 		return -ENOENT;
 	*ret_address = search.address;
@@ -390,12 +390,12 @@ int netlink_is_free(int descriptor, uint32_t network, unsigned prefix, bool *ret
 	struct overlap_search search = {.network = network, .prefix = prefix};
 	struct message message;
 	struct rtmsg *route = begin(&message, RTM_GETROUTE, NLM_F_DUMP, sizeof(*route));
-	int r;
+	int code;
 
 	/* Every address has routes of its own, in the table of local ones. */
 	route->rtm_family = AF_INET;
-	r = ask(descriptor, &message, take_route, &search);
-	if (r == 0)
+	code = ask(descriptor, &message, take_route, &search);
+	if (code == 0)
 		*ret_free = !search.found;
-	return r;
+	return code;
 }

@@ -128,10 +128,10 @@ static int choose_port(struct process_runtime *runtime, const struct plan *plan,
 {
 	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
 		uint16_t port;
-		int r = ask_kernel(udp, &port, err);
+		int code = ask_kernel(udp, &port, err);
 
-		if (r < 0)
-			return r == -EINVAL ? -EIO : r;
+		if (code < 0)
+			return code == -EINVAL ? -EIO : code;
 		if (port_is_taken(runtime, plan, port))
 			continue;
 		*ret_port = port;
@@ -143,18 +143,18 @@ static int choose_port(struct process_runtime *runtime, const struct plan *plan,
 int process_choose_network(struct process_runtime *runtime, struct plan *plan, struct arena *arena,
 	struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	if (plan->network == PLAN_NETWORK_AWSVPC || plan->network == PLAN_NETWORK_BRIDGE)
-		r = choose_address(runtime, plan, arena, err);
+		code = choose_address(runtime, plan, arena, err);
 	if (plan->link.bridge[0])
 		choose_link(runtime, plan);
-	for (size_t i = 0; r == 0 && i < plan->container_count; i++)
-		for (size_t j = 0; r == 0 && j < plan->containers[i].port_count; j++) {
+	for (size_t i = 0; code == 0 && i < plan->container_count; i++)
+		for (size_t j = 0; code == 0 && j < plan->containers[i].port_count; j++) {
 			struct plan_port *port = &plan->containers[i].ports[j];
 
 			if (port->host_port == 0)
-				r = choose_port(runtime, plan, port->udp, &port->host_port, err);
+				code = choose_port(runtime, plan, port->udp, &port->host_port, err);
 		}
-	return r;
+	return code;
 }

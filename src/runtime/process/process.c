@@ -81,22 +81,22 @@ static int supervise_new(struct process_runtime *runtime, struct process_task *t
 	_free_ char *path = memory_format("%s/" RECORD_LOCK_FILE, task->folder);
 	_close_ int lock = -1, channel = -1;
 	pid_t pid;
-	int r = file_lock(path, &lock, err);
+	int code = file_lock(path, &lock, err);
 
-	if (r == 0)
-		r = process_supervise(runtime, task->folder, &lock, &channel, &pid, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = process_supervise(runtime, task->folder, &lock, &channel, &pid, err);
+	if (code < 0)
+		return code;
 	/* While the supervisor prepares. On a disk that fails, its record fails, too. */
 	if (fsync(order) < 0)
-		r = -EAGAIN;
-	if (r == 0)
-		r = process_await(channel, pid, err);
+		code = -EAGAIN;
+	if (code == 0)
+		code = process_await(channel, pid, err);
 	else
 		process_await(channel, pid, NULL);
-	if (r == 0)
+	if (code == 0)
 		*ret_channel = TAKE_FD(channel);
-	return r;
+	return code;
 }
 
 /* On a thread of the caller's, without the mutex; no other thread uses the task. */
@@ -104,16 +104,16 @@ static int start_new(struct process_runtime *runtime, struct process_task *task,
 	const struct plan *plan, const struct json *spec, int *ret_channel, struct err *err)
 {
 	_close_ int order = -1;
-	int r = write_spec(task, plan, spec, &order, err);
+	int code = write_spec(task, plan, spec, &order, err);
 
-	if (r == 0)
-		r = supervise_new(runtime, task, order, ret_channel, err);
+	if (code == 0)
+		code = supervise_new(runtime, task, order, ret_channel, err);
 	/* -EAGAIN: killed at an unknown point; the probe finds out how far it came. */
-	if (r == 0 || r == -EAGAIN)
+	if (code == 0 || code == -EAGAIN)
 		return 0;
 	/* Else nothing was run; and the spec is not the reason. */
 	folder_remove(task->folder, NULL);
-	return r == -EINVAL ? -EIO : r;
+	return code == -EINVAL ? -EIO : code;
 }
 
 static int check_start(struct process_runtime *runtime, struct span token, struct span instance,
@@ -141,10 +141,10 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	_close_ int channel = -1;
 	struct process_task *task;
 	struct plan *plan;
-	int r = check_start(runtime, token, instance, spec, arena, &plan, err);
+	int code = check_start(runtime, token, instance, spec, arena, &plan, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	process_prepare_network(runtime, plan);
 	lock_take(&runtime->mutex);
 	task = find_started(runtime, token);
@@ -152,11 +152,11 @@ static int process_start(struct runtime *base, struct span token, struct span in
 		plan->token = token;
 		plan->instance = instance;
 		plan->created_ms = clock_wall_ms(runtime->clock);
-		r = process_choose_network(runtime, plan, arena, err);
+		code = process_choose_network(runtime, plan, arena, err);
 	}
-	if (task || r < 0) {
+	if (task || code < 0) {
 		lock_release(&runtime->mutex);
-		return r;
+		return code;
 	}
 	task = process_task_new(runtime, token);
 	task->is_starting = true;
@@ -164,11 +164,11 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	map_put(&runtime->tasks, token, task);
 	lock_release(&runtime->mutex);
 
-	r = start_new(runtime, task, plan, spec, &channel, err);
+	code = start_new(runtime, task, plan, spec, &channel, err);
 
 	lock_take(&runtime->mutex);
 	task->is_starting = false;
-	if (r < 0) {
+	if (code < 0) {
 		map_remove(&runtime->tasks, token);
 		process_task_free(task);
 	} else if (channel >= 0 && process_watch(task, channel) == 0) {
@@ -179,7 +179,7 @@ static int process_start(struct runtime *base, struct span token, struct span in
 	}
 	pthread_cond_broadcast(&runtime->settled);
 	lock_release(&runtime->mutex);
-	return r;
+	return code;
 }
 
 /* Reading. */
@@ -228,14 +228,14 @@ static int process_get(struct runtime *base, struct span token, struct arena *ar
 	struct process_runtime *runtime = process_of(base);
 	struct json *answer;
 	struct span line;
-	int r;
+	int code;
 
 	lock_take(&runtime->mutex);
-	r = wait_for_state(runtime, token, arena, &line, err);
+	code = wait_for_state(runtime, token, arena, &line, err);
 	lock_release(&runtime->mutex);
-	if (r == 0)
-		r = json_parse(line, arena, &answer, err);
-	return r < 0 ? r : record_read(json_get(answer, "state"), arena, ret_task, err);
+	if (code == 0)
+		code = json_parse(line, arena, &answer, err);
+	return code < 0 ? code : record_read(json_get(answer, "state"), arena, ret_task, err);
 }
 
 /* The task's folder, which is enough to work without the mutex. */
@@ -243,7 +243,7 @@ static int find_folder(struct process_runtime *runtime, struct span token, char 
 	bool *ret_ended, struct err *err)
 {
 	struct process_task *task;
-	int r = 0;
+	int code = 0;
 
 	lock_take(&runtime->mutex);
 	task = find_started(runtime, token);
@@ -251,10 +251,10 @@ static int find_folder(struct process_runtime *runtime, struct span token, char 
 		*ret_folder = memory_copy_string(task->folder);
 		*ret_ended = task->has_ended;
 	} else {
-		r = unknown(token, err);
+		code = unknown(token, err);
 	}
 	lock_release(&runtime->mutex);
-	return r;
+	return code;
 }
 
 static int process_stop(struct runtime *base, struct span token, struct span reason,
@@ -267,22 +267,22 @@ static int process_stop(struct runtime *base, struct span token, struct span rea
 	_close_ int connection = -1;
 	struct json *answer;
 	bool has_ended;
-	int r = find_folder(runtime, token, &folder, &has_ended, err);
+	int code = find_folder(runtime, token, &folder, &has_ended, err);
 
-	if (r < 0 || has_ended)
-		return r;
+	if (code < 0 || has_ended)
+		return code;
 	if (reason.length > PROTOCOL_REASON_MAX)
 		reason.length = PROTOCOL_REASON_MAX;
 	buffer_format(&line, "{\"version\":%d,\"do\":\"stop\",\"reason\":", PROTOCOL_VERSION);
 	json_write_string(reason, &line);
 	buffer_add_string(&line, "}\n");
-	r = process_connect(folder, &connection, err);
-	if (r == 0)
-		r = process_send(connection, buffer_span(&line), NULL, 0, err);
-	if (r == 0)
-		r = process_receive(connection, arena, &answer, err);
+	code = process_connect(folder, &connection, err);
+	if (code == 0)
+		code = process_send(connection, buffer_span(&line), NULL, 0, err);
+	if (code == 0)
+		code = process_receive(connection, arena, &answer, err);
 	/* It may have ended, or be lost: the watch finds out soon. It is not unknown. */
-	if (r == 0)
+	if (code == 0)
 		return 0;
 	err_prefix(err, -EAGAIN, "stop task '%.*s'", SPAN_ARGS(token));
 	return -EAGAIN;
@@ -293,28 +293,28 @@ static int process_acknowledge(struct runtime *base, struct span token, struct e
 	struct process_runtime *runtime = process_of(base);
 	_free_ char *removed = NULL;
 	struct process_task *task;
-	int r = 0;
+	int code = 0;
 
 	lock_take(&runtime->mutex);
 	task = find_started(runtime, token);
 	if (!task)
-		r = unknown(token, err);
+		code = unknown(token, err);
 	else if (!task->has_ended)
-		r = err_set(err, -EBUSY, "task '%.*s' has not stopped", SPAN_ARGS(token));
-	if (r == 0) {
+		code = err_set(err, -EBUSY, "task '%.*s' has not stopped", SPAN_ARGS(token));
+	if (code == 0) {
 		/* Atomic: a crash leaves the whole task or none of it. */
 		removed = memory_format("%s/" REMOVED_PREFIX "%s", runtime->folder, task->token);
 		if (rename(task->folder, removed) < 0 && errno != ENOENT)
-			r = err_errno(err, "remove '%s'", task->folder);
+			code = err_errno(err, "remove '%s'", task->folder);
 	}
-	if (r == 0) {
+	if (code == 0) {
 		map_remove(&runtime->tasks, token);
 		process_task_free(task);
 	}
 	lock_release(&runtime->mutex);
-	if (r == 0)
+	if (code == 0)
 		folder_remove(removed, NULL); /* or at the next open */
-	return r;
+	return code;
 }
 
 static int process_exec_in(struct runtime *base, struct span token, struct span container,
@@ -323,10 +323,10 @@ static int process_exec_in(struct runtime *base, struct span token, struct span 
 	struct process_runtime *runtime = process_of(base);
 	_free_ char *folder = NULL;
 	bool has_ended;
-	int r = find_folder(runtime, token, &folder, &has_ended, err);
+	int code = find_folder(runtime, token, &folder, &has_ended, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (has_ended)
 		return err_set(err, -ESRCH, "task '%.*s' has stopped", SPAN_ARGS(token));
 	return process_exec(folder, container, command, terminal, ret_exec, err);
@@ -340,12 +340,12 @@ static int process_read_logs(struct runtime *base, struct span token, struct spa
 	_free_ char *folder = NULL;
 	struct runtime_task *task;
 	bool has_ended;
-	int r = process_get(base, token, arena, &task, err);
+	int code = process_get(base, token, arena, &task, err);
 
-	if (r == 0)
-		r = find_folder(process_of(base), token, &folder, &has_ended, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = find_folder(process_of(base), token, &folder, &has_ended, err);
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < task->container_count; i++)
 		if (span_equal(task->containers[i].name, container))
 			return log_files_read(folder, container, offset,
@@ -442,10 +442,10 @@ static int lock_folder(struct process_runtime *runtime, struct err *err)
 	struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
 
 	for (;;) {
-		int r = file_lock(path, &runtime->folder_lock, err);
+		int code = file_lock(path, &runtime->folder_lock, err);
 
-		if (r != -EBUSY || clock_steady_us(clock_system()) >= deadline)
-			return r;
+		if (code != -EBUSY || clock_steady_us(clock_system()) >= deadline)
+			return code;
 		nanosleep(&moment, NULL);
 	}
 }
@@ -464,16 +464,16 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 	struct process_task *task = process_task_new(runtime, token);
 	_free_ char *path = memory_format("%s/" RECORD_SPEC_FILE, task->folder);
 	struct plan *plan;
-	int r = file_read(path, PLAN_SPEC_MAX, &text, err);
+	int code = file_read(path, PLAN_SPEC_MAX, &text, err);
 
-	if (r == -ENOENT || (r == 0 && is_cut_short(buffer_span(&text)))) {
-		r = folder_remove(task->folder, err);
+	if (code == -ENOENT || (code == 0 && is_cut_short(buffer_span(&text)))) {
+		code = folder_remove(task->folder, err);
 		process_task_free(task);
-		return r;
+		return code;
 	}
-	if (r < 0) {
+	if (code < 0) {
 		process_task_free(task);
-		return r;
+		return code;
 	}
 	/* A spec that cannot be parsed may still have a supervisor, or a record. */
 	if (plan_parse_task_spec(buffer_span(&text), PLAN_IMAGE_HOST, arena, &plan, NULL) == 0)
@@ -486,26 +486,26 @@ static int adopt(struct process_runtime *runtime, struct span token, struct err 
 static int scan(struct process_runtime *runtime, struct err *err)
 {
 	DIR *listing = opendir(runtime->folder);
-	int r = 0;
+	int code = 0;
 
 	if (!listing)
 		return err_errno(err, "open folder '%s'", runtime->folder);
 	errno = 0;
-	for (struct dirent *entry; r == 0 && (entry = readdir(listing)); errno = 0) {
+	for (struct dirent *entry; code == 0 && (entry = readdir(listing)); errno = 0) {
 		struct span name = span_of(entry->d_name);
 
 		if (span_starts_with(name, SPAN(REMOVED_PREFIX))) {
 			_free_ char *path = memory_format("%s/%s", runtime->folder, entry->d_name);
 
-			r = folder_remove(path, err);
+			code = folder_remove(path, err);
 		} else if (plan_token_is_valid(name)) {
-			r = adopt(runtime, name, err);
+			code = adopt(runtime, name, err);
 		}
 	}
-	if (r == 0 && errno != 0)
-		r = err_errno(err, "read folder '%s'", runtime->folder);
+	if (code == 0 && errno != 0)
+		code = err_errno(err, "read folder '%s'", runtime->folder);
 	closedir(listing);
-	return r;
+	return code;
 }
 
 static int start_thread(struct process_runtime *runtime, struct err *err)
@@ -528,7 +528,7 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 	CLEANUP(free_runtime_pointer)
 	struct process_runtime *runtime = memory_allocate(sizeof(*runtime));
 	pthread_condattr_t attributes;
-	int r;
+	int code;
 
 	*runtime = (struct process_runtime){
 		.runtime.operations = &operations,
@@ -555,15 +555,15 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 			RUNTIME_PROCESS_INSTANCES_MAX);
 	if (access(runtime->supervisor, X_OK) < 0)
 		return err_errno(err, "supervisor '%s'", runtime->supervisor);
-	r = file_make_folder(runtime->folder, 0700, err);
-	if (r == 0)
-		r = lock_folder(runtime, err);
-	if (r == 0)
-		r = scan(runtime, err);
-	if (r == 0)
-		r = start_thread(runtime, err);
-	if (r < 0)
-		return err_prefix(err, r, "open the process runtime");
+	code = file_make_folder(runtime->folder, 0700, err);
+	if (code == 0)
+		code = lock_folder(runtime, err);
+	if (code == 0)
+		code = scan(runtime, err);
+	if (code == 0)
+		code = start_thread(runtime, err);
+	if (code < 0)
+		return err_prefix(err, code, "open the process runtime");
 	*ret_runtime = &TAKE(runtime)->runtime;
 	return 0;
 }

@@ -56,7 +56,7 @@ int process_supervise(struct process_runtime *runtime, const char *folder, int *
 	_close_ int held = TAKE_FD(*lock);
 	_close_ int locked = fcntl(held, F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
 	_close_ int ours = -1, theirs = -1, moved = -1;
-	int ends[2], r;
+	int ends[2], code;
 
 	if (locked < 0)
 		return err_errno(err, "duplicate the lock");
@@ -68,9 +68,9 @@ int process_supervise(struct process_runtime *runtime, const char *folder, int *
 	moved = fcntl(theirs, F_DUPFD_CLOEXEC, FIRST_FREE_DESCRIPTOR);
 	if (moved < 0)
 		return err_errno(err, "duplicate a channel");
-	r = spawn(runtime, folder, locked, moved, ret_pid);
-	if (r < 0)
-		return err_system(err, -r, "run '%s'", runtime->supervisor);
+	code = spawn(runtime, folder, locked, moved, ret_pid);
+	if (code < 0)
+		return err_system(err, -code, "run '%s'", runtime->supervisor);
 	*ret_channel = TAKE_FD(ours);
 	return 0;
 }
@@ -100,13 +100,13 @@ static int inspect_answer(int channel, struct err *err)
 
 int process_await(int channel, pid_t pid, struct err *err)
 {
-	int r = inspect_answer(channel, err), status;
+	int code = inspect_answer(channel, err), status;
 
 	/* It has gone to the background, or has ended. With SIGCHLD ignored there is no child to
 	 * wait for. */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return r;
+	return code;
 }
 
 static bool is_marked(const char *pid, struct span mark)

@@ -103,10 +103,10 @@ static int read_record(struct process_task *task, struct arena *arena,
 {
 	_free_ char *path = memory_format("%s/" RECORD_STATE_FILE, task->folder);
 	_buffer_ struct buffer text = {0};
-	int r = file_read(path, RECORD_MAX, &text, err);
+	int code = file_read(path, RECORD_MAX, &text, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (text.length == 0 || text.data[text.length - 1] != '}')
 		return err_set(err, -ENOENT, "'%s' was cut short", path);
 	return record_parse(arena_copy_span(arena, buffer_span(&text)), arena, ret_record, err);
@@ -165,12 +165,12 @@ enum finding { FOUND_LATER, FOUND_ALIVE, FOUND_ENDED };
 static int connect_watch(struct process_task *task, int *ret_watch)
 {
 	_close_ int watch = -1;
-	int r = process_connect(task->folder, &watch, NULL);
+	int code = process_connect(task->folder, &watch, NULL);
 
-	if (r == 0)
-		r = process_send(watch, span_of(watch_line), NULL, 0, NULL);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = process_send(watch, span_of(watch_line), NULL, 0, NULL);
+	if (code < 0)
+		return code;
 	*ret_watch = TAKE_FD(watch);
 	return 0;
 }
@@ -193,38 +193,38 @@ static enum finding resolve(struct process_task *task, int *lock, struct arena *
 	struct runtime_task *record;
 	struct err err;
 	pid_t pid;
-	int r = read_record(task, arena, &record, &err);
+	int code = read_record(task, arena, &record, &err);
 
-	if (r == 0 && record->phase == RUNTIME_STOPPED) {
+	if (code == 0 && record->phase == RUNTIME_STOPPED) {
 		*ret_record = record;
 		return FOUND_ENDED;
 	}
-	if (r == -ENOENT) {
-		r = process_supervise(task->runtime, task->folder, lock, &channel, &pid, &err);
-		if (r == 0)
-			r = process_await(channel, pid, &err);
-		if (r == 0) {
+	if (code == -ENOENT) {
+		code = process_supervise(task->runtime, task->folder, lock, &channel, &pid, &err);
+		if (code == 0)
+			code = process_await(channel, pid, &err);
+		if (code == 0) {
 			*ret_watch = TAKE_FD(channel);
 			return FOUND_ALIVE;
 		}
-		if (r != -EIO)
+		if (code != -EIO)
 			return FOUND_LATER;
 		/* It failed for good, and ran nothing. */
 		record = record_of_spec(task, arena);
-		r = write_end(task, record, RUNTIME_STOP_FAILED_TO_START,
+		code = write_end(task, record, RUNTIME_STOP_FAILED_TO_START,
 			arena_format(arena, "CannotStartContainerError: %s", err.message), &err);
 	} else {
-		if (r < 0)
+		if (code < 0)
 			record = record_of_spec(task, arena);
 		process_end_marked(task->token);
 		remove_groups(task->token);
-		r = write_end(task, record, RUNTIME_STOP_LOST,
+		code = write_end(task, record, RUNTIME_STOP_LOST,
 			SPAN("The task's supervisor ended without a record of its end; exit codes "
 			     "that "
 			     "are missing are unknown"),
 			&err);
 	}
-	if (r < 0)
+	if (code < 0)
 		return FOUND_LATER;
 	*ret_record = record;
 	return FOUND_ENDED;

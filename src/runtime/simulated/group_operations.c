@@ -104,13 +104,13 @@ static int simulated_apply(struct runtime *runtime, const struct runtime_group *
 		.maximum = group->maximum,
 		.settle_seconds = group->settle_seconds,
 	};
-	int r = check_group(group, err);
+	int code = check_group(group, err);
 
-	if (r < 0)
-		return r;
-	r = simulated_script_parse(group->spec, &self->world->behaviour, &message.script, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
+	code = simulated_script_parse(group->spec, &self->world->behaviour, &message.script, err);
+	if (code < 0)
+		return code;
 	message.group = simulated_copy_text(group->id, RUNTIME_GROUP_MAX);
 	message.version = simulated_copy_text(group->version, VERSION_MAX);
 	return simulated_call(self, &message, SPAN_NONE, err);
@@ -152,10 +152,10 @@ static int simulated_get_group(struct runtime *runtime, struct span id, struct a
 {
 	struct simulated_runtime *self = simulated_runtime_of(runtime);
 	const struct simulated_group *group;
-	int r = simulated_begin_reading(self, err);
+	int code = simulated_begin_reading(self, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	group = map_get(&self->world->groups, id);
 	if (group)
 		*ret_group = simulated_group_report(group, arena);
@@ -169,10 +169,10 @@ static int simulated_list_groups(struct runtime *runtime, struct arena *arena,
 	struct simulated_runtime *self = simulated_runtime_of(runtime);
 	struct span *ids;
 	size_t count = 0;
-	int r = simulated_begin_reading(self, err);
+	int code = simulated_begin_reading(self, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	ids = arena_allocate_array(arena, self->world->groups.count, sizeof(*ids));
 	MAP_EACH (&self->world->groups, entry)
 		ids[count++] = arena_copy_span(arena, entry->key);

@@ -56,15 +56,15 @@ static int travel(struct simulated_runtime *self, int64_t most_us, struct err *e
 {
 	struct simulated_world *world = self->world;
 	int64_t delay_us = simulated_world_draw(world, most_us);
-	int r;
+	int code;
 
 	if (delay_us == 0)
 		return 0;
 	simulated_world_unlock(world);
-	r = runner_sleep_until(self->config.runner,
+	code = runner_sleep_until(self->config.runner,
 		runner_deadline_us(self->config.runner, delay_us));
 	simulated_world_lock(world);
-	return r < 0 ? err_set(err, r, "the server was stopped during a call") : 0;
+	return code < 0 ? err_set(err, code, "the server was stopped during a call") : 0;
 }
 
 static int call_with_faults(struct simulated_runtime *self, struct message *message,
@@ -72,19 +72,19 @@ static int call_with_faults(struct simulated_runtime *self, struct message *mess
 {
 	struct simulated_world *world = self->world;
 	struct simulated_faults faults = world->faults; /* they may change on the way */
-	int answer, r;
+	int answer, code;
 
 	if (simulated_world_chance(world, faults.call_fails_one_in)) {
 		world->counts.failed_calls++;
-		r = travel(self, faults.call_most_us, err);
-		return r < 0 ? r : err_set(err, -EIO, "simulated fault: the call was lost");
+		code = travel(self, faults.call_most_us, err);
+		return code < 0 ? code : err_set(err, -EIO, "simulated fault: the call was lost");
 	}
-	r = travel(self, faults.call_most_us, err);
-	if (r < 0) {
+	code = travel(self, faults.call_most_us, err);
+	if (code < 0) {
 		/* Sent or not? */
 		if (simulated_world_chance(world, 2))
 			post(world, message, faults.call_most_us);
-		return r;
+		return code;
 	}
 	if (simulated_world_chance(world, faults.call_late_one_in)) {
 		world->counts.late_calls++;
@@ -96,9 +96,9 @@ static int call_with_faults(struct simulated_runtime *self, struct message *mess
 		world->counts.repeated_calls++;
 		post(world, message, faults.late_most_us);
 	}
-	r = travel(self, faults.call_most_us, err);
-	if (r < 0)
-		return r;
+	code = travel(self, faults.call_most_us, err);
+	if (code < 0)
+		return code;
 	if (simulated_world_chance(world, faults.answer_lost_one_in)) {
 		world->counts.lost_answers++;
 		return err_set(err, -EIO, "simulated fault: the answer was lost");
@@ -116,24 +116,24 @@ int simulated_call(struct simulated_runtime *self, struct message *message, stru
 	struct err *err)
 {
 	struct simulated_world *world = self->world;
-	int r;
+	int code;
 
 	simulated_world_lock(world);
 	if (message->script)
 		message->script = simulated_script_share(world, message->script);
 	if (token.data && !is_token(token)) {
-		r = err_set(err, -EINVAL, "a token has 1 to %d bytes", RUNTIME_TOKEN_MAX);
+		code = err_set(err, -EINVAL, "a token has 1 to %d bytes", RUNTIME_TOKEN_MAX);
 	} else if (self->config.runner && runner_is_stopped(self->config.runner)) {
-		r = err_set(err, -ECANCELED, "the server was stopped");
+		code = err_set(err, -ECANCELED, "the server was stopped");
 	} else {
 		if (token.data)
 			memcpy(message->token, token.data, token.length);
-		r = world->faulty ? call_with_faults(self, message, err)
-				  : message->arrive(world, message, err);
+		code = world->faulty ? call_with_faults(self, message, err)
+				     : message->arrive(world, message, err);
 	}
 	message_clear(world, message);
 	simulated_world_unlock(world);
-	return r;
+	return code;
 }
 
 /* ---- reading ---- */
@@ -141,20 +141,20 @@ int simulated_call(struct simulated_runtime *self, struct message *message, stru
 int simulated_begin_reading(struct simulated_runtime *self, struct err *err)
 {
 	struct simulated_world *world = self->world;
-	int r = 0;
+	int code = 0;
 
 	simulated_world_lock(world);
 	if (self->config.runner && runner_is_stopped(self->config.runner))
-		r = err_set(err, -ECANCELED, "the server was stopped");
+		code = err_set(err, -ECANCELED, "the server was stopped");
 	else if (world->faulty)
-		r = travel(self, world->faults.call_most_us, err);
-	if (r == 0 && simulated_world_chance(world, world->faults.read_fails_one_in)) {
+		code = travel(self, world->faults.call_most_us, err);
+	if (code == 0 && simulated_world_chance(world, world->faults.read_fails_one_in)) {
 		world->counts.failed_reads++;
-		r = err_set(err, -EIO, "simulated fault: no answer");
+		code = err_set(err, -EIO, "simulated fault: no answer");
 	}
-	if (r < 0)
+	if (code < 0)
 		simulated_world_unlock(world);
-	return r;
+	return code;
 }
 
 char *simulated_copy_text(struct span text, size_t most)

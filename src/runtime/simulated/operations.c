@@ -87,10 +87,10 @@ static int simulated_start(struct runtime *runtime, struct span token, struct sp
 {
 	struct simulated_runtime *self = simulated_runtime_of(runtime);
 	struct message message = {.arrive = arrive_start};
-	int r = simulated_script_parse(spec, &self->world->behaviour, &message.script, err);
+	int code = simulated_script_parse(spec, &self->world->behaviour, &message.script, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	message.instance = simulated_copy_text(instance, RUNTIME_INSTANCE_MAX);
 	return simulated_call(self, &message, token, err);
 }
@@ -160,10 +160,10 @@ static int simulated_list_instances(struct runtime *runtime, struct arena *arena
 	const struct json *shared = attributes(arena);
 	struct runtime_instance *list;
 	size_t count = 0;
-	int r = simulated_begin_reading(self, err);
+	int code = simulated_begin_reading(self, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	list = arena_allocate_array(arena, world->instances.count, sizeof(*list));
 	MAP_EACH (&world->instances, entry) {
 		const struct simulated_instance *instance = entry->value;
@@ -192,10 +192,10 @@ static int simulated_list_tasks(struct runtime *runtime, struct arena *arena,
 	struct simulated_world *world = self->world;
 	struct span *tokens;
 	size_t count = 0;
-	int r = simulated_begin_reading(self, err);
+	int code = simulated_begin_reading(self, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	tokens = arena_allocate_array(arena, world->tasks.count, sizeof(*tokens));
 	MAP_EACH (&world->tasks, entry)
 		tokens[count++] = arena_copy_span(arena, entry->key);
@@ -210,10 +210,10 @@ static int simulated_get(struct runtime *runtime, struct span token, struct aren
 {
 	struct simulated_runtime *self = simulated_runtime_of(runtime);
 	struct simulated_task *task;
-	int r = simulated_begin_reading(self, err);
+	int code = simulated_begin_reading(self, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	task = simulated_task_of(self->world, token);
 	if (task)
 		*ret_task = simulated_task_report(task, arena);
@@ -257,10 +257,10 @@ static int simulated_read_logs(struct runtime *runtime, struct span token, struc
 	_arena_ struct arena *arena = arena_new(0);
 	_buffer_ struct buffer log = {0};
 	struct runtime_task *task;
-	int r = simulated_get(runtime, token, arena, &task, err);
+	int code = simulated_get(runtime, token, arena, &task, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < task->container_count; i++) {
 		size_t rest;
 

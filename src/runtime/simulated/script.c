@@ -93,24 +93,24 @@ static int read_setting(struct script *script, struct span name, struct span val
 
 static int read_settings(struct script *script, const struct json *container, struct err *err)
 {
-	int r;
+	int code;
 
 	JSON_EACH_ITEM (json_get(container, "environment"), item) {
 		struct span value = json_get_text(item, "value");
 
-		r = read_setting(script, json_get_text(item, "name"), value.data ? value : SPAN(""),
-			err);
-		if (r < 0)
-			return r;
+		code = read_setting(script, json_get_text(item, "name"),
+			value.data ? value : SPAN(""), err);
+		if (code < 0)
+			return code;
 	}
 	JSON_EACH_ITEM (json_get(container, "command"), item) {
 		struct span name, value;
 
 		if (!json_is(item, JSON_STRING) || !span_split(json_text(item), '=', &name, &value))
 			continue;
-		r = read_setting(script, name, value, err);
-		if (r < 0)
-			return r;
+		code = read_setting(script, name, value, err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -139,7 +139,7 @@ static int read_container(struct script *script, const struct json *container, s
 	struct script_container *out = &script->containers[script->container_count];
 	struct span name = json_get_text(container, "name");
 	const struct json *ports = json_get(container, "portMappings");
-	int r;
+	int code;
 
 	if (!name.data || name.length < 1 || name.length > NAME_MAX_LENGTH)
 		return err_set(err, -EINVAL, "container %zu has no name of 1 to %d bytes",
@@ -152,9 +152,9 @@ static int read_container(struct script *script, const struct json *container, s
 	out->ports =
 		arena_allocate_array(script->arena, json_array_count(ports), sizeof(*out->ports));
 	JSON_EACH_ITEM (ports, mapping) {
-		r = read_port(mapping, &out->ports[out->port_count], err);
-		if (r < 0)
-			return err_prefix(err, r, "container '%.*s'", SPAN_ARGS(name));
+		code = read_port(mapping, &out->ports[out->port_count], err);
+		if (code < 0)
+			return err_prefix(err, code, "container '%.*s'", SPAN_ARGS(name));
 		out->port_count++;
 	}
 	if (script->container_count++ == 0) {
@@ -165,9 +165,9 @@ static int read_container(struct script *script, const struct json *container, s
 				"container '%.*s': stopTimeout is not from 0 to %d seconds",
 				SPAN_ARGS(name), STOP_TIMEOUT_MAX_SECONDS);
 		script->stop_timeout_ms = seconds * 1000;
-		r = read_settings(script, container, err);
-		if (r < 0)
-			return err_prefix(err, r, "container '%.*s'", SPAN_ARGS(name));
+		code = read_settings(script, container, err);
+		if (code < 0)
+			return err_prefix(err, code, "container '%.*s'", SPAN_ARGS(name));
 	}
 	return 0;
 }
@@ -219,7 +219,7 @@ static int read_spec(struct script *script, const struct json *spec, struct err 
 {
 	const struct json *containers = json_get(spec, "containers");
 	int64_t version = json_get_integer(spec, "version", 0);
-	int r;
+	int code;
 
 	if (version != RUNTIME_SPEC_VERSION)
 		return err_set(err, -EINVAL, "spec has version %" PRId64 ", this runtime knows %d",
@@ -235,9 +235,9 @@ static int read_spec(struct script *script, const struct json *spec, struct err 
 	script->network_mode = copy_member(script, spec, "networkMode");
 	script->fail_start = SPAN("");
 	JSON_EACH_ITEM (containers, container) {
-		r = read_container(script, container, err);
-		if (r < 0)
-			return r;
+		code = read_container(script, container, err);
+		if (code < 0)
+			return code;
 	}
 	return read_group_members(script, spec, err);
 }
@@ -301,15 +301,15 @@ int simulated_script_parse(const struct json *spec, const struct simulated_behav
 	struct arena *arena = arena_new(0);
 	struct script *script = arena_allocate(arena, sizeof(*script));
 	_buffer_ struct buffer key = {0};
-	int r;
+	int code;
 
 	script->arena = arena;
 	script->references = 1;
 	script->behaviour = *defaults;
-	r = read_spec(script, spec, err);
-	if (r < 0) {
+	code = read_spec(script, spec, err);
+	if (code < 0) {
 		script_free(script);
-		return r;
+		return code;
 	}
 	write_key(script, &key);
 	script->key = arena_copy_span(arena, buffer_span(&key));

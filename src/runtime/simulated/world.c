@@ -285,7 +285,7 @@ int simulated_world_new(struct runner *runner, const struct simulated_config *co
 	struct simulated_world **ret_world, struct err *err)
 {
 	struct simulated_world *world;
-	int r;
+	int code;
 
 	if (config->instances > SIMULATED_INSTANCES_MAX)
 		return err_set(err, -EINVAL, "%u simulated instances are more than %d",
@@ -316,10 +316,10 @@ int simulated_world_new(struct runner *runner, const struct simulated_config *co
 	for (unsigned i = 0; i < (config->instances ? config->instances : 1); i++)
 		add_instance(world);
 	set_faults(world, config->faults);
-	r = runner_spawn(world->runner, "simulated", run, world, err);
-	if (r < 0) {
+	code = runner_spawn(world->runner, "simulated", run, world, err);
+	if (code < 0) {
 		simulated_world_free(world);
-		return r;
+		return code;
 	}
 	*ret_world = world;
 	return 0;
@@ -432,17 +432,17 @@ void simulated_world_set_faults(struct simulated_world *world,
 
 int simulated_world_add_instance(struct simulated_world *world, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	simulated_world_lock(world);
 	if (world->instances.count < SIMULATED_INSTANCES_MAX)
 		add_instance(world);
 	else
-		r = -ENOSPC;
+		code = -ENOSPC;
 	simulated_world_unlock(world);
-	return r < 0 ? err_set(err, r, "there are %d simulated instances already",
-			       SIMULATED_INSTANCES_MAX)
-		     : 0;
+	return code < 0 ? err_set(err, code, "there are %d simulated instances already",
+				  SIMULATED_INSTANCES_MAX)
+			: 0;
 }
 
 static int with_instance(struct simulated_world *world, struct span id,

@@ -21,11 +21,11 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 int folder_remove(const char *path, struct err *err)
 {
 	/* Never through symbolic links, nor into what is mounted there. */
-	int r = nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	int code = nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 
-	if (r == -1)
-		r = -errno;
-	if (r < 0 && r != -ENOENT)
-		return err_system(err, -r, "remove folder '%s'", path);
+	if (code == -1)
+		code = -errno;
+	if (code < 0 && code != -ENOENT)
+		return err_system(err, -code, "remove folder '%s'", path);
 	return 0;
 }

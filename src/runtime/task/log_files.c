@@ -330,10 +330,10 @@ int log_files_read(const char *folder, struct span name, uint64_t offset, size_t
 		uint64_t begins[FILES_SEEN_MAX], next = offset + (out->length - before);
 		size_t count, file = 0;
 		ssize_t got;
-		int r = list_files(folder, name, begins, &count, err);
+		int code = list_files(folder, name, begins, &count, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (count == 0)
 			break;
 		if (next < begins[0]) {

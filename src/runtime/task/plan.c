@@ -86,14 +86,14 @@ static int read_optional(struct reading *reading, const struct json *object, con
 {
 	const struct json *value = json_get(object, name);
 	char *text;
-	int r;
+	int code;
 
 	if (json_is_absent(value))
 		return 0;
-	r = read_string(reading, value, name, &text);
-	if (r == 0 && text[0] != '\0')
+	code = read_string(reading, value, name, &text);
+	if (code == 0 && text[0] != '\0')
 		*ret_text = text;
-	return r;
+	return code;
 }
 
 static int read_integer(struct reading *reading, const struct json *object, const char *name,
@@ -114,10 +114,10 @@ static int read_seconds(struct reading *reading, const struct json *object, cons
 	int64_t otherwise, int64_t *ret_ms)
 {
 	int64_t seconds;
-	int r = read_integer(reading, object, name, 0, PLAN_SECONDS_MAX, otherwise, &seconds);
+	int code = read_integer(reading, object, name, 0, PLAN_SECONDS_MAX, otherwise, &seconds);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_ms = seconds * 1000;
 	return 0;
 }
@@ -155,14 +155,14 @@ static int read_arguments(struct reading *reading, const struct json *container,
 		sizeof(*arguments));
 	for (size_t i = 0; i < LENGTH(parts); i++) {
 		const struct json *list;
-		int r = check_list(reading, container, parts[i], &list);
+		int code = check_list(reading, container, parts[i], &list);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		JSON_EACH_ITEM (list, item) {
-			r = read_string(reading, item, parts[i], &arguments[count]);
-			if (r < 0)
-				return r;
+			code = read_string(reading, item, parts[i], &arguments[count]);
+			if (code < 0)
+				return code;
 			count++;
 		}
 	}
@@ -180,10 +180,10 @@ static int read_environment(struct reading *reading, const struct json *containe
 {
 	const struct json *list;
 	size_t count = 0;
-	int r = check_list(reading, container, "environment", &list);
+	int code = check_list(reading, container, "environment", &list);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	plan->environment = arena_allocate_array(reading->arena, json_count(list) + 1,
 		sizeof(*plan->environment));
 	JSON_EACH_ITEM (list, item) {
@@ -193,9 +193,9 @@ static int read_environment(struct reading *reading, const struct json *containe
 		if (name.length == 0 || memchr(name.data, '=', name.length) ||
 			memchr(name.data, '\0', name.length))
 			return refuse(reading, "environment has a name that is no variable's");
-		r = read_string(reading, json_get(item, "value"), "environment", &value);
-		if (r < 0)
-			return r;
+		code = read_string(reading, json_get(item, "value"), "environment", &value);
+		if (code < 0)
+			return code;
 		plan->environment[count++] =
 			(char *)arena_format(reading->arena, "%.*s=%s", SPAN_ARGS(name), value)
 				.data;
@@ -209,10 +209,10 @@ static int read_environment_files(struct reading *reading, const struct json *co
 {
 	const struct json *list;
 	size_t count = 0;
-	int r = check_list(reading, container, "environmentFiles", &list);
+	int code = check_list(reading, container, "environmentFiles", &list);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (json_count(list) > PLAN_ENVIRONMENT_FILES_MAX)
 		return refuse(reading, "environmentFiles has more than %d",
 			PLAN_ENVIRONMENT_FILES_MAX);
@@ -222,10 +222,10 @@ static int read_environment_files(struct reading *reading, const struct json *co
 		const struct json *value = json_get(item, "value");
 		char *path = NULL;
 
-		r = read_string(reading, json_is_absent(value) ? item : value, "environmentFiles",
-			&path);
-		if (r < 0)
-			return r;
+		code = read_string(reading, json_is_absent(value) ? item : value,
+			"environmentFiles", &path);
+		if (code < 0)
+			return code;
 		if (path[0] != '/')
 			return refuse(reading,
 				"ResourceInitializationError: environment file '%s' is not a path "
@@ -251,10 +251,10 @@ static int read_limits(struct reading *reading, const struct json *container,
 	struct plan_container *plan)
 {
 	const struct json *list;
-	int r = check_list(reading, container, "ulimits", &list);
+	int code = check_list(reading, container, "ulimits", &list);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (list, item) {
 		struct span name = json_get_text(item, "name");
 		struct plan_limit limit = {0};
@@ -269,11 +269,11 @@ static int read_limits(struct reading *reading, const struct json *container,
 		for (size_t i = 0; i < plan->limit_count; i++)
 			if (plan->limits[i].resource == limit.resource)
 				return refuse(reading, "ulimits: '%s' is there twice", limit.name);
-		r = read_limit_value(reading, item, "softLimit", &limit.soft);
-		if (r == 0)
-			r = read_limit_value(reading, item, "hardLimit", &limit.hard);
-		if (r < 0)
-			return r;
+		code = read_limit_value(reading, item, "softLimit", &limit.soft);
+		if (code == 0)
+			code = read_limit_value(reading, item, "hardLimit", &limit.hard);
+		if (code < 0)
+			return code;
 		if (limit.soft > limit.hard)
 			return refuse(reading,
 				"ulimits: the soft limit of '%s' is above the hard one",
@@ -287,10 +287,10 @@ static int read_ports(struct reading *reading, const struct json *container,
 	struct plan_container *plan)
 {
 	const struct json *list;
-	int r = check_list(reading, container, "portMappings", &list);
+	int code = check_list(reading, container, "portMappings", &list);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (json_count(list) > RUNTIME_BINDINGS_MAX)
 		return refuse(reading, "portMappings has more than %d", RUNTIME_BINDINGS_MAX);
 	plan->ports =
@@ -299,11 +299,13 @@ static int read_ports(struct reading *reading, const struct json *container,
 		struct span protocol = json_get_text(item, "protocol");
 		int64_t container_port, host_port;
 
-		r = read_integer(reading, item, "containerPort", 1, UINT16_MAX, 0, &container_port);
-		if (r == 0)
-			r = read_integer(reading, item, "hostPort", 0, UINT16_MAX, 0, &host_port);
-		if (r < 0)
-			return r;
+		code = read_integer(reading, item, "containerPort", 1, UINT16_MAX, 0,
+			&container_port);
+		if (code == 0)
+			code = read_integer(reading, item, "hostPort", 0, UINT16_MAX, 0,
+				&host_port);
+		if (code < 0)
+			return code;
 		if (container_port == 0)
 			return refuse(reading, "portMappings: containerPort is missing");
 		if (protocol.length > 0 && !span_is(protocol, "tcp") && !span_is(protocol, "udp"))
@@ -329,7 +331,7 @@ static int read_health(struct reading *reading, const struct json *container,
 	struct plan_health *health;
 	size_t count = 0;
 	int64_t retries;
-	int r;
+	int code;
 
 	if (json_is_absent(check) || span_is(kind, "NONE"))
 		return 0;
@@ -347,21 +349,21 @@ static int read_health(struct reading *reading, const struct json *container,
 		health->arguments[count++] = "-c";
 	}
 	for (size_t i = 1; i < json_count(command); i++) {
-		r = read_string(reading, json_item(command, i), "healthCheck.command",
+		code = read_string(reading, json_item(command, i), "healthCheck.command",
 			&health->arguments[count]);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		count++;
 	}
-	r = read_seconds(reading, check, "interval", HEALTH_INTERVAL, &health->interval_ms);
-	if (r == 0)
-		r = read_seconds(reading, check, "timeout", HEALTH_TIMEOUT, &health->timeout_ms);
-	if (r == 0)
-		r = read_seconds(reading, check, "startPeriod", 0, &health->start_period_ms);
-	if (r == 0)
-		r = read_integer(reading, check, "retries", 1, 1000, HEALTH_RETRIES, &retries);
-	if (r < 0)
-		return r;
+	code = read_seconds(reading, check, "interval", HEALTH_INTERVAL, &health->interval_ms);
+	if (code == 0)
+		code = read_seconds(reading, check, "timeout", HEALTH_TIMEOUT, &health->timeout_ms);
+	if (code == 0)
+		code = read_seconds(reading, check, "startPeriod", 0, &health->start_period_ms);
+	if (code == 0)
+		code = read_integer(reading, check, "retries", 1, 1000, HEALTH_RETRIES, &retries);
+	if (code < 0)
+		return code;
 	health->retries = (unsigned)retries;
 	plan->health = health;
 	return 0;
@@ -371,14 +373,14 @@ static int read_restart(struct reading *reading, const struct json *container,
 	struct plan_container *plan)
 {
 	const struct json *policy = json_get(container, "restartPolicy");
-	int r;
+	int code;
 
 	if (json_is_absent(policy))
 		return 0;
 	plan->restarts = json_get_bool(policy, "enabled", false);
-	r = check_list(reading, policy, "ignoredExitCodes", &plan->ignored_exit_codes);
-	if (r < 0)
-		return r;
+	code = check_list(reading, policy, "ignoredExitCodes", &plan->ignored_exit_codes);
+	if (code < 0)
+		return code;
 	return read_seconds(reading, policy, "restartAttemptPeriod", RESTART_PERIOD,
 		&plan->restart_period_ms);
 }
@@ -417,14 +419,14 @@ static int read_volume(struct reading *reading, const struct json *spec, struct 
 	JSON_EACH_ITEM (json_get(spec, "volumes"), volume) {
 		const struct json *path = json_path(volume, "host.sourcePath");
 		char *source = NULL;
-		int r;
+		int code;
 
 		if (!span_equal(json_get_text(volume, "name"), name))
 			continue;
 		if (!json_is_absent(path)) {
-			r = read_string(reading, path, "sourcePath", &source);
-			if (r < 0)
-				return r;
+			code = read_string(reading, path, "sourcePath", &source);
+			if (code < 0)
+				return code;
 		}
 		if (source && source[0] != '\0') {
 			if (!is_absolute(source))
@@ -448,10 +450,10 @@ static int read_mounts(struct reading *reading, const struct json *spec,
 	const struct json *container, struct plan_container *plan)
 {
 	const struct json *list;
-	int r = check_list(reading, container, "mountPoints", &list);
+	int code = check_list(reading, container, "mountPoints", &list);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (json_count(list) > PLAN_MOUNTS_MAX)
 		return refuse(reading, "mountPoints has more than %d", PLAN_MOUNTS_MAX);
 	plan->mounts =
@@ -460,15 +462,16 @@ static int read_mounts(struct reading *reading, const struct json *spec,
 		struct plan_mount *mount = &plan->mounts[plan->mount_count];
 		char *target = NULL;
 
-		r = read_string(reading, json_get(item, "containerPath"), "containerPath", &target);
-		if (r < 0)
-			return r;
+		code = read_string(reading, json_get(item, "containerPath"), "containerPath",
+			&target);
+		if (code < 0)
+			return code;
 		if (!is_absolute(target) || target[1] == '\0')
 			return refuse(reading,
 				"mountPoints: containerPath '%s' is not an absolute path", target);
-		r = read_volume(reading, spec, json_get_text(item, "sourceVolume"), mount);
-		if (r < 0)
-			return r;
+		code = read_volume(reading, spec, json_get_text(item, "sourceVolume"), mount);
+		if (code < 0)
+			return code;
 		mount->target = target;
 		mount->readonly = json_get_bool(item, "readOnly", false);
 		plan->mount_count++;
@@ -505,66 +508,67 @@ static int read_container(struct reading *reading, const struct json *spec,
 	const struct json *container, struct plan_container *plan)
 {
 	int64_t log_max = LOG_MAX;
-	int r;
+	int code;
 
 	reading->container = SPAN("");
-	r = read_name(reading, container, plan);
-	if (r < 0)
-		return r;
+	code = read_name(reading, container, plan);
+	if (code < 0)
+		return code;
 	reading->container = plan->name;
 	plan->essential = json_get_bool(container, "essential", true);
 	plan->privileged = json_get_bool(container, "privileged", false);
 	plan->readonly_root = json_get_bool(container, "readonlyRootFilesystem", false);
-	r = read_arguments(reading, container, plan);
-	if (r == 0)
-		r = read_environment_files(reading, container, plan);
-	if (r == 0)
-		r = read_environment(reading, container, plan);
-	if (r == 0)
-		r = read_limits(reading, container, plan);
-	if (r == 0)
-		r = read_ports(reading, container, plan);
-	if (r == 0)
-		r = read_health(reading, container, plan);
-	if (r == 0)
-		r = read_restart(reading, container, plan);
-	if (r == 0)
-		r = read_mounts(reading, spec, container, plan);
-	if (r == 0)
-		r = read_optional(reading, container, "workingDirectory", &plan->working_directory);
-	if (r == 0)
-		r = read_optional(reading, container, "user", &plan->user);
-	if (r == 0)
-		r = read_optional(reading, container, "hostname", &plan->hostname);
-	if (r == 0)
-		r = read_seconds(reading, container, "startTimeout", 0, &plan->start_timeout_ms);
-	if (r == 0)
-		r = read_seconds(reading, container, "stopTimeout", STOP_TIMEOUT,
+	code = read_arguments(reading, container, plan);
+	if (code == 0)
+		code = read_environment_files(reading, container, plan);
+	if (code == 0)
+		code = read_environment(reading, container, plan);
+	if (code == 0)
+		code = read_limits(reading, container, plan);
+	if (code == 0)
+		code = read_ports(reading, container, plan);
+	if (code == 0)
+		code = read_health(reading, container, plan);
+	if (code == 0)
+		code = read_restart(reading, container, plan);
+	if (code == 0)
+		code = read_mounts(reading, spec, container, plan);
+	if (code == 0)
+		code = read_optional(reading, container, "workingDirectory",
+			&plan->working_directory);
+	if (code == 0)
+		code = read_optional(reading, container, "user", &plan->user);
+	if (code == 0)
+		code = read_optional(reading, container, "hostname", &plan->hostname);
+	if (code == 0)
+		code = read_seconds(reading, container, "startTimeout", 0, &plan->start_timeout_ms);
+	if (code == 0)
+		code = read_seconds(reading, container, "stopTimeout", STOP_TIMEOUT,
 			&plan->stop_timeout_ms);
-	if (r == 0)
-		r = read_integer(reading, container, "cpu", 0, INT32_MAX, 0, &plan->cpu);
-	if (r == 0)
-		r = read_integer(reading, container, "memory", 0, INT32_MAX, 0, &plan->memory);
-	if (r == 0)
-		r = read_integer(reading, container, "memoryReservation", 0, INT32_MAX, 0,
+	if (code == 0)
+		code = read_integer(reading, container, "cpu", 0, INT32_MAX, 0, &plan->cpu);
+	if (code == 0)
+		code = read_integer(reading, container, "memory", 0, INT32_MAX, 0, &plan->memory);
+	if (code == 0)
+		code = read_integer(reading, container, "memoryReservation", 0, INT32_MAX, 0,
 			&plan->memory_reservation);
-	if (r == 0)
-		r = read_integer(reading, container, "logMaxBytes", LOG_LEAST, LOG_MOST, LOG_MAX,
+	if (code == 0)
+		code = read_integer(reading, container, "logMaxBytes", LOG_LEAST, LOG_MOST, LOG_MAX,
 			&log_max);
 	plan->log_max_bytes = (uint64_t)log_max;
-	return r;
+	return code;
 }
 
 static int read_dependencies(struct reading *reading, const struct json *container,
 	struct plan_container *plan)
 {
 	const struct json *list;
-	int r;
+	int code;
 
 	reading->container = plan->name;
-	r = check_list(reading, container, "dependsOn", &list);
-	if (r < 0)
-		return r;
+	code = check_list(reading, container, "dependsOn", &list);
+	if (code < 0)
+		return code;
 	if (json_count(list) > RUNTIME_CONTAINERS_MAX)
 		return refuse(reading, "dependsOn has more than %d", RUNTIME_CONTAINERS_MAX);
 	JSON_EACH_ITEM (list, item) {
@@ -623,7 +627,7 @@ int plan_parse_spec(const struct json *spec, enum plan_images images, struct are
 	struct span network = json_get_text(spec, "networkMode");
 	int kind = network.length ? find_name(network_names, LENGTH(network_names), network)
 				  : PLAN_NETWORK_BRIDGE;
-	int r;
+	int code;
 
 	plan->token = plan->instance = plan->address = SPAN("");
 	plan->cluster = json_get_text(spec, "cluster");
@@ -639,26 +643,26 @@ int plan_parse_spec(const struct json *spec, enum plan_images images, struct are
 		json_array_count(containers) > RUNTIME_CONTAINERS_MAX)
 		return refuse(&reading, "containers is not a list of 1 to %d",
 			RUNTIME_CONTAINERS_MAX);
-	r = read_integer(&reading, spec, "cpu", 0, INT32_MAX, 0, &plan->cpu);
-	if (r == 0)
-		r = read_integer(&reading, spec, "memory", 0, INT32_MAX, 0, &plan->memory);
-	if (r < 0)
-		return r;
+	code = read_integer(&reading, spec, "cpu", 0, INT32_MAX, 0, &plan->cpu);
+	if (code == 0)
+		code = read_integer(&reading, spec, "memory", 0, INT32_MAX, 0, &plan->memory);
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (containers, container) {
-		r = read_container(&reading, spec, container,
+		code = read_container(&reading, spec, container,
 			&plan->containers[plan->container_count]);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		plan->container_count++;
 	}
 	for (size_t i = 0; i < plan->container_count; i++) {
-		r = read_dependencies(&reading, json_item(containers, i), &plan->containers[i]);
-		if (r < 0)
-			return r;
+		code = read_dependencies(&reading, json_item(containers, i), &plan->containers[i]);
+		if (code < 0)
+			return code;
 	}
-	r = check_cycles(&reading);
-	if (r < 0)
-		return r;
+	code = check_cycles(&reading);
+	if (code < 0)
+		return code;
 	*ret_plan = plan;
 	return 0;
 }
@@ -698,15 +702,15 @@ int plan_parse_task_spec(struct span text, enum plan_images images, struct arena
 {
 	struct json *order;
 	struct plan *plan;
-	int r = json_parse(text, arena, &order, err);
+	int code = json_parse(text, arena, &order, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (json_get_integer(order, "version", 0) != PLAN_SPEC_VERSION)
 		return err_set(err, -EINVAL, "the order's version is not %d", PLAN_SPEC_VERSION);
-	r = plan_parse_spec(json_get(order, "spec"), images, arena, &plan, err);
-	if (r < 0)
-		return r;
+	code = plan_parse_spec(json_get(order, "spec"), images, arena, &plan, err);
+	if (code < 0)
+		return code;
 	plan->token = json_get_text(order, "token");
 	plan->instance = json_get_text(order, "instance");
 	plan->address = json_get_text(order, "address");
@@ -714,9 +718,9 @@ int plan_parse_task_spec(struct span text, enum plan_images images, struct arena
 	if (!plan->token.data || !plan->instance.data || !plan->address.data)
 		return err_set(err, -EINVAL, "the order lacks its token, instance or address");
 	plan->plain = json_get_bool(order, "plain", false);
-	r = read_link(order, plan, err);
-	if (r < 0)
-		return r;
+	code = read_link(order, plan, err);
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < plan->container_count; i++) {
 		const struct json *ports = json_item(json_get(order, "hostPorts"), i);
 

@@ -126,7 +126,7 @@ int record_read(const struct json *value, struct arena *arena, struct runtime_ta
 {
 	struct runtime_task *task = arena_allocate(arena, sizeof(*task));
 	const struct json *containers = json_get(value, "containers");
-	int phase, stop, r;
+	int phase, stop, code;
 
 	if (json_get_integer(value, "version", 0) != RECORD_VERSION)
 		return err_set(err, -EINVAL, "the record's version is not %d", RECORD_VERSION);
@@ -146,9 +146,9 @@ int record_read(const struct json *value, struct arena *arena, struct runtime_ta
 	task->started_ms = json_get_integer(value, "startedMs", 0);
 	task->stopped_ms = json_get_integer(value, "stoppedMs", 0);
 	JSON_EACH_ITEM (containers, item) {
-		r = read_container(item, arena, &task->containers[task->container_count], err);
-		if (r < 0)
-			return r;
+		code = read_container(item, arena, &task->containers[task->container_count], err);
+		if (code < 0)
+			return code;
 		task->container_count++;
 	}
 	*ret_task = task;
@@ -159,9 +159,9 @@ int record_parse(struct span text, struct arena *arena, struct runtime_task **re
 	struct err *err)
 {
 	struct json *value;
-	int r = json_parse(text, arena, &value, err);
+	int code = json_parse(text, arena, &value, err);
 
-	return r < 0 ? r : record_read(value, arena, ret_task, err);
+	return code < 0 ? code : record_read(value, arena, ret_task, err);
 }
 
 struct runtime_task *record_copy(const struct runtime_task *task, struct arena *arena)

@@ -148,10 +148,10 @@ static int run_version(struct probe *probe, struct err *err)
 {
 	struct json *object = json_new_object(probe->arena);
 	struct kube_version version;
-	int r = kube_server_version(probe->client, probe->arena, &version, err);
+	int code = kube_server_version(probe->client, probe->arena, &version, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	json_set_integer(probe->arena, object, "major", version.major);
 	json_set_integer(probe->arena, object, "minor", version.minor);
 	json_set_string(probe->arena, object, "git", version.git);
@@ -163,10 +163,10 @@ static int run_resource(struct probe *probe, struct err *err)
 {
 	struct json *object = json_new_object(probe->arena);
 	struct kube_resource resource;
-	int r = kube_resource_find(probe->client, find_kind(word(probe, 1)), &resource, err);
+	int code = kube_resource_find(probe->client, find_kind(word(probe, 1)), &resource, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	json_set_string(probe->arena, object, "apiVersion", span_of(resource.api_version));
 	json_set_string(probe->arena, object, "path", span_of(resource.path));
 	json_set_bool(probe->arena, object, "namespaced", resource.namespaced);
@@ -178,11 +178,11 @@ static int run_get(struct probe *probe, struct err *err)
 {
 	struct kube_target target = read_target(probe);
 	struct json *object;
-	int r = kube_get(probe->client, &target, &probe->options, probe->arena, &object, err);
+	int code = kube_get(probe->client, &target, &probe->options, probe->arena, &object, err);
 
-	if (r == 0)
+	if (code == 0)
 		print(object);
-	return r;
+	return code;
 }
 
 static int run_list(struct probe *probe, struct err *err)
@@ -192,11 +192,11 @@ static int run_list(struct probe *probe, struct err *err)
 	struct kube_selection selection = {span_word(probe, 3).data, span_word(probe, 4).data};
 	struct json *items;
 	struct span version;
-	int r = kube_list(probe->client, &target, &selection, &probe->options, probe->arena, &items,
-		&version, err);
+	int code = kube_list(probe->client, &target, &selection, &probe->options, probe->arena,
+		&items, &version, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (items, item)
 		print(item);
 	return 0;
@@ -209,25 +209,27 @@ static int run_write(struct probe *probe, struct err *err)
 	const char *verb = word(probe, 0);
 	struct arena *arena = probe->arena;
 	struct json *body, *answer = NULL;
-	int r = read_body(probe, &body, err);
+	int code = read_body(probe, &body, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (strcmp(verb, "create") == 0)
-		r = kube_create(probe->client, &target, body, &probe->options, arena, &answer, err);
+		code = kube_create(probe->client, &target, body, &probe->options, arena, &answer,
+			err);
 	else if (strcmp(verb, "update") == 0)
-		r = kube_update(probe->client, &target, body, &probe->options, arena, &answer, err);
+		code = kube_update(probe->client, &target, body, &probe->options, arena, &answer,
+			err);
 	else if (strcmp(verb, "apply") == 0 || strcmp(verb, "force") == 0)
-		r = kube_apply(probe->client, &target, body, strcmp(verb, "force") == 0,
+		code = kube_apply(probe->client, &target, body, strcmp(verb, "force") == 0,
 			&probe->options, arena, &answer, err);
 	for (size_t i = 0; i < LENGTH(patches); i++) {
 		if (strcmp(verb, patches[i]) == 0)
-			r = kube_patch(probe->client, &target, (enum kube_patch_type)i, body,
+			code = kube_patch(probe->client, &target, (enum kube_patch_type)i, body,
 				&probe->options, arena, &answer, err);
 	}
-	if (r == 0)
+	if (code == 0)
 		print(answer);
-	return r;
+	return code;
 }
 
 static int run_delete(struct probe *probe, struct err *err)
@@ -517,10 +519,10 @@ static int run_watch(struct probe *probe, struct err *err)
 	};
 	struct kube_informer *informer;
 	char line[LINE_MAX_BYTES];
-	int r = kube_informer_start(&config, &informer, err);
+	int code = kube_informer_start(&config, &informer, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	while (fgets(line, sizeof(line), stdin))
 		answer(informer, line);
 	kube_informer_stop(informer);
@@ -556,14 +558,14 @@ static int open_client(struct probe *probe, const char *context, double qps, str
 {
 	struct kube_client_config config = {.qps = qps};
 	struct kube_access *access;
-	int r;
+	int code;
 
-	r = kubeconfig_find(NULL, context ? span_of(context) : SPAN_NONE, probe->arena, &access,
+	code = kubeconfig_find(NULL, context ? span_of(context) : SPAN_NONE, probe->arena, &access,
 		err);
-	if (r == 0)
-		r = http_client_new(&probe->http, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = http_client_new(&probe->http, err);
+	if (code < 0)
+		return code;
 	config.http = probe->http;
 	config.runner = probe->runner;
 	config.access = access;
@@ -586,7 +588,7 @@ int main(int count, char **words)
 	const char *context = NULL;
 	struct err err = {0};
 	double qps = 0;
-	int r;
+	int code;
 
 	signal(SIGPIPE, SIG_IGN);
 	while (probe.count > 1 && strncmp(probe.words[0], "--", 2) == 0) {
@@ -600,14 +602,14 @@ int main(int count, char **words)
 		probe.count -= 2;
 	}
 	probe.runner = runner_threads_new(clock_system(), random_system());
-	r = open_client(&probe, context, qps, &err);
-	if (r == 0)
-		r = run(&probe, &err);
-	if (r < 0)
+	code = open_client(&probe, context, qps, &err);
+	if (code == 0)
+		code = run(&probe, &err);
+	if (code < 0)
 		print_failure(&err, &probe.failure);
 	kube_client_free(probe.client);
 	http_client_free(probe.http);
 	runner_free(probe.runner);
 	arena_free(probe.arena);
-	return r < 0 ? 1 : 0;
+	return code < 0 ? 1 : 0;
 }

@@ -143,7 +143,7 @@ static int start_guest(struct control *control, struct connection *connection,
 		arena_allocate_array(arena, json_array_count(command) + 1, sizeof(*arguments));
 	size_t count = 0, wanted = terminal ? 1 : 3;
 	struct launch launch;
-	int r;
+	int code;
 
 	if (connection->container)
 		return err_set(err, -EINVAL, "this connection has had its exec");
@@ -170,9 +170,9 @@ static int start_guest(struct control *control, struct connection *connection,
 	launch.input = connection->received[0];
 	launch.output = connection->received[terminal ? 0 : 1];
 	launch.error = connection->received[terminal ? 0 : 2];
-	r = launch_start(&launch, &connection->monitor, &connection->report, err);
-	if (r < 0)
-		return r;
+	code = launch_start(&launch, &connection->monitor, &connection->report, err);
+	if (code < 0)
+		return code;
 	connection->container = container;
 	connection->reported[0] = '\0';
 	connection->killed = false;

@@ -68,10 +68,10 @@ static int read_file(const char *path, struct arena *arena, struct lines **lines
 	struct err *err)
 {
 	_buffer_ struct buffer text = {0};
-	int r = file_read(path, ENVIRONMENT_FILE_MAX, &text, err);
+	int code = file_read(path, ENVIRONMENT_FILE_MAX, &text, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (text.length > 0 && memchr(text.data, '\0', text.length))
 		return err_set(err, -EINVAL, "'%s' has a NUL character in it", path);
 	for (char *save = NULL, *line = text.data ? strtok_r(text.data, "\r\n", &save) : NULL; line;
@@ -93,10 +93,10 @@ static int read_files(const struct plan_container *plan, struct arena *arena, st
 	size_t *count, struct err *err)
 {
 	for (char **path = plan->environment_files; *path; path++) {
-		int r = read_file(*path, arena, lines, count, err);
+		int code = read_file(*path, arena, lines, count, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -109,10 +109,10 @@ int environment_make(struct task *task, const struct plan_container *plan, struc
 	struct account account = {.home = "/"};
 	struct lines *lines = NULL;
 	size_t own = 0, of_files = 0;
-	int r = read_files(plan, task->arena, &lines, &of_files, err);
+	int code = read_files(plan, task->arena, &lines, &of_files, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	while (plan->environment[own])
 		own++;
 	environment.variables = arena_allocate_array(task->arena,

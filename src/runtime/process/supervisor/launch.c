@@ -194,13 +194,13 @@ static void check_ports(const struct launch *launch, int report, int reason)
 
 static void redirect(const struct launch *launch, int report)
 {
-	int listener, r = launch->redirect_problem;
+	int listener, code = launch->redirect_problem;
 
-	if (r == 0)
-		r = redirect_install(&listener);
-	if (r < 0) {
-		check_ports(launch, report, -r);
-		send_report(report, TAG_UNREDIRECTED, strerror(-r), -1);
+	if (code == 0)
+		code = redirect_install(&listener);
+	if (code < 0) {
+		check_ports(launch, report, -code);
+		send_report(report, TAG_UNREDIRECTED, strerror(-code), -1);
 		return;
 	}
 	send_report(report, TAG_LISTENER, "", listener);
@@ -332,10 +332,10 @@ int launch_start(const struct launch *launch, pid_t *ret_maintainer, int *ret_re
 	pid_t supervisor = getpid(), monitor;
 	struct account account;
 	int ends[2];
-	int r = account_find(launch->user, &account, err);
+	int code = account_find(launch->user, &account, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_errno(err, "make a channel");
 	monitor = fork();
@@ -343,9 +343,9 @@ int launch_start(const struct launch *launch, pid_t *ret_maintainer, int *ret_re
 		be_monitor(launch, &account, supervisor, ends[1]);
 	close(ends[1]);
 	if (monitor < 0) {
-		r = err_errno(err, "fork");
+		code = err_errno(err, "fork");
 		close(ends[0]);
-		return r;
+		return code;
 	}
 	*ret_maintainer = monitor;
 	*ret_report = ends[0];

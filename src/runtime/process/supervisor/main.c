@@ -43,7 +43,7 @@ struct supervisor {
 static int take_spec(struct supervisor *supervisor, const char *folder, struct arena *arena,
 	struct err *err)
 {
-	int r;
+	int code;
 
 	if (chdir(folder) < 0)
 		return err_errno(err, "enter '%s'", folder);
@@ -51,16 +51,16 @@ static int take_spec(struct supervisor *supervisor, const char *folder, struct a
 		return err_errno(err, "the lock did not come with the start");
 	fcntl(PROTOCOL_CHANNEL_DESCRIPTOR, F_SETFD, FD_CLOEXEC); /* if a server is listening */
 	close_range(PROTOCOL_CHANNEL_DESCRIPTOR + 1, ~0U, 0);
-	r = task_open(&supervisor->task, arena, clock_system(), err);
-	return r < 0 ? r
-		     : resolver_init(&supervisor->task.resolver, "../" RECORD_RESOLVER_FILE,
-			       clock_system(), err);
+	code = task_open(&supervisor->task, arena, clock_system(), err);
+	return code < 0 ? code
+			: resolver_init(&supervisor->task.resolver, "../" RECORD_RESOLVER_FILE,
+				  clock_system(), err);
 }
 
 static int prepare(struct supervisor *supervisor, struct err *err)
 {
 	sigset_t signals;
-	int r;
+	int code;
 
 	separation_make_network(supervisor->task.plan, &supervisor->task.separation);
 	task_prepare(&supervisor->task);
@@ -74,8 +74,8 @@ static int prepare(struct supervisor *supervisor, struct err *err)
 	supervisor->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (supervisor->signals < 0)
 		return err_errno(err, "make a signal descriptor");
-	r = control_open(&supervisor->control, &supervisor->task, err);
-	return r < 0 ? r : task_begin(&supervisor->task, err);
+	code = control_open(&supervisor->control, &supervisor->task, err);
+	return code < 0 ? code : task_begin(&supervisor->task, err);
 }
 
 static void refuse(const char *message)

@@ -83,7 +83,7 @@ static int keep_entry(int covered, const char *name, const char *cover)
 	char from[PATH_MAX], to[PATH_MAX], target[PATH_MAX];
 	struct stat status;
 	ssize_t length;
-	int r;
+	int code;
 
 	if (snprintf(from, sizeof(from), "/proc/self/fd/%d/%s", covered, name) >= PATH_MAX ||
 		snprintf(to, sizeof(to), "%s/%s", cover, name) >= PATH_MAX)
@@ -97,9 +97,9 @@ static int keep_entry(int covered, const char *name, const char *cover)
 		target[length] = '\0';
 		return symlink(target, to) < 0 ? -errno : 0;
 	}
-	r = make_empty(to, !S_ISDIR(status.st_mode));
-	if (r < 0)
-		return r;
+	code = make_empty(to, !S_ISDIR(status.st_mode));
+	if (code < 0)
+		return code;
 	return mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : 0;
 }
 
@@ -107,31 +107,31 @@ static int keep_entries(int covered, const char *cover)
 {
 	int again = openat(covered, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *listing = again < 0 ? NULL : fdopendir(again);
-	int r = 0, count = 0;
+	int code = 0, count = 0;
 
 	if (!listing)
 		return -errno;
-	for (struct dirent *entry; r == 0 && (entry = readdir(listing));) {
+	for (struct dirent *entry; code == 0 && (entry = readdir(listing));) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		r = ++count > COVERED_MAX ? -E2BIG : keep_entry(covered, entry->d_name, cover);
+		code = ++count > COVERED_MAX ? -E2BIG : keep_entry(covered, entry->d_name, cover);
 	}
 	closedir(listing);
-	return r;
+	return code;
 }
 
 /* The root cannot be covered where it is: it is built over the task's folder and moved. */
 static int cover_root(struct scene *scene, int covered, const char *options)
 {
 	char place[PATH_MAX], hidden[2 * PATH_MAX];
-	int r;
+	int code;
 
 	if (fchdir(scene->folder) < 0 || !getcwd(place, sizeof(place)) ||
 		mount("tmpfs", place, "tmpfs", 0, options) < 0)
 		return -errno;
-	r = keep_entries(covered, place);
-	if (r < 0)
-		return r;
+	code = keep_entries(covered, place);
+	if (code < 0)
+		return code;
 	/* The copy of it that came with what it is in. */
 	snprintf(hidden, sizeof(hidden), "%s%s", place, place);
 	umount2(hidden, MNT_DETACH);
@@ -146,28 +146,29 @@ static int cover(struct scene *scene, const char *folder)
 	_close_ int covered = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char options[64];
 	struct stat status;
-	int r;
+	int code;
 
 	if (covered < 0 || fstat(covered, &status) < 0)
 		return -errno;
 	snprintf(options, sizeof(options), "mode=%o,uid=%u,gid=%u", status.st_mode & 07777u,
 		(unsigned)status.st_uid, (unsigned)status.st_gid);
 	if (strcmp(folder, "/") == 0) {
-		r = cover_root(scene, covered, options);
+		code = cover_root(scene, covered, options);
 	} else {
-		r = mount("tmpfs", folder, "tmpfs", 0, options) < 0 ? -errno
-								    : keep_entries(covered, folder);
+		code = mount("tmpfs", folder, "tmpfs", 0, options) < 0
+			       ? -errno
+			       : keep_entries(covered, folder);
 	}
-	if (r == 0)
+	if (code == 0)
 		add_own(scene, folder);
-	return r;
+	return code;
 }
 
 /* Makes what is missing of a path, in memory. */
 static int make_target(struct scene *scene, const char *target, bool is_file)
 {
 	char path[PATH_MAX], above[PATH_MAX] = "/";
-	int r;
+	int code;
 
 	snprintf(path, sizeof(path), "%s", target);
 	for (char *slash = path;; *slash = '/') {
@@ -179,13 +180,13 @@ static int make_target(struct scene *scene, const char *target, bool is_file)
 		*slash = '\0';
 		if (access(path, F_OK) < 0 && errno == ENOENT) {
 			if (!is_own(scene, above)) {
-				r = cover(scene, above);
-				if (r < 0)
-					return r;
+				code = cover(scene, above);
+				if (code < 0)
+					return code;
 			}
-			r = make_empty(path, last && is_file);
-			if (r < 0)
-				return r;
+			code = make_empty(path, last && is_file);
+			if (code < 0)
+				return code;
 			add_own(scene, path);
 		}
 		if (last)
@@ -209,10 +210,10 @@ static int open_source(const struct plan_mount *mount, struct scene *scene, size
 		chmod(own, 0777);
 	} else if (access(source, F_OK) < 0 && errno == ENOENT) {
 		/* As Docker does. */
-		int r = file_make_folder(source, 0755, err);
+		int code = file_make_folder(source, 0755, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	if (stat(source, &status) < 0)
 		return err_errno(err, "find '%s'", source);
@@ -237,10 +238,10 @@ static int set_readonly(const char *path, bool readonly)
 
 static int make_readonly(struct err *err)
 {
-	int r = set_readonly("/", true);
+	int code = set_readonly("/", true);
 
-	if (r < 0)
-		return err_system(err, -r, "make the root file system read-only");
+	if (code < 0)
+		return err_system(err, -code, "make the root file system read-only");
 	/* Not files; and containers can write here, too. */
 	set_readonly("/proc", false);
 	set_readonly("/dev", false);
@@ -250,7 +251,7 @@ static int make_readonly(struct err *err)
 static int make_mounts(const struct plan_container *plan, struct err *err)
 {
 	static struct scene scene;
-	int r;
+	int code;
 
 	scene.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (scene.folder < 0 || unshare(CLONE_NEWNS) < 0 ||
@@ -258,19 +259,20 @@ static int make_mounts(const struct plan_container *plan, struct err *err)
 		return err_errno(err, "make a mount namespace");
 	umask(0);
 	for (size_t i = 0; i < plan->mount_count; i++) {
-		r = open_source(&plan->mounts[i], &scene, i, err);
-		if (r < 0)
-			return r;
+		code = open_source(&plan->mounts[i], &scene, i, err);
+		if (code < 0)
+			return code;
 	}
 	for (size_t i = 0; i < plan->mount_count; i++) {
-		r = make_target(&scene, plan->mounts[i].target, scene.is_file[i]);
-		if (r < 0)
-			return err_system(err, -r, "make the place '%s'", plan->mounts[i].target);
+		code = make_target(&scene, plan->mounts[i].target, scene.is_file[i]);
+		if (code < 0)
+			return err_system(err, -code, "make the place '%s'",
+				plan->mounts[i].target);
 	}
 	if (plan->readonly_root) {
-		r = make_readonly(err);
-		if (r < 0)
-			return r;
+		code = make_readonly(err);
+		if (code < 0)
+			return code;
 	}
 	for (size_t i = 0; i < plan->mount_count; i++) {
 		const char *target = plan->mounts[i].target;
@@ -278,9 +280,9 @@ static int make_mounts(const struct plan_container *plan, struct err *err)
 		if (move_mount(scene.trees[i], "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_errno(err, "mount at '%s'", target);
 		if (plan->mounts[i].readonly) {
-			r = set_readonly(target, true);
-			if (r < 0)
-				return err_system(err, -r, "make '%s' read-only", target);
+			code = set_readonly(target, true);
+			if (code < 0)
+				return err_system(err, -code, "make '%s' read-only", target);
 		}
 	}
 	return 0;
@@ -305,7 +307,7 @@ __attribute__((noreturn)) static void be_maker(const struct plan_container *plan
 int mounts_make(const struct plan_container *plan, int *ret_namespace, struct err *err)
 {
 	char path[64], answer[ERR_MESSAGE_MAX / 2];
-	int ends[2], namespace = -1, r = 0;
+	int ends[2], namespace = -1, code = 0;
 	ssize_t got;
 	pid_t pid;
 
@@ -326,12 +328,12 @@ int mounts_make(const struct plan_container *plan, int *ret_namespace, struct er
 	if (got == 1 && answer[0] == '\n')
 	namespace = open(path, O_RDONLY | O_CLOEXEC);
 	if (namespace < 0)
-		r = err_set(err, -EIO, "%.*s", got > 0 ? (int)got : 0, answer);
+		code = err_set(err, -EIO, "%.*s", got > 0 ? (int)got : 0, answer);
 	close(ends[0]);
 	waitpid(pid, NULL, 0);
-	if (r == 0)
+	if (code == 0)
 		*ret_namespace = namespace;
-	return r;
+	return code;
 }
 
 int mounts_cover_file(const char *source, const char *target, struct err *err)

@@ -300,15 +300,15 @@ static int connect_soon(int socket, const struct sockaddr *address, socklen_t le
 	struct timeval soon = {.tv_usec = CONNECT_US}, before = {0};
 	socklen_t size = sizeof(before);
 	bool waits = !(fcntl(socket, F_GETFL) & O_NONBLOCK);
-	int r;
+	int code;
 
 	if (waits && (getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &before, &size) < 0 ||
 			     setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)) < 0))
 		return -errno;
-	r = connect(socket, address, length) < 0 ? -errno : 0;
+	code = connect(socket, address, length) < 0 ? -errno : 0;
 	if (waits)
 		setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &before, sizeof(before));
-	return waits && r == -EINPROGRESS ? -ETIMEDOUT : r;
+	return waits && code == -EINPROGRESS ? -ETIMEDOUT : code;
 }
 
 static int connect_to(const struct request *request, const struct sockaddr_in *target)
@@ -326,13 +326,13 @@ static int do_connect(const struct redirect *redirect, const struct request *req
 {
 	for (size_t i = 0; request->is_loopback && i < redirect->port_count; i++) {
 		const struct redirected_port *port = &redirect->ports[i];
-		int r;
+		int code;
 
 		if (port->port != request->port || port->udp != request->udp)
 			continue;
-		r = connect_to(request, &port->target);
+		code = connect_to(request, &port->target);
 		/* The program that bound it has ended; another one may listen at the given address. */
-		return r == -ECONNREFUSED ? GO_ON : r;
+		return code == -ECONNREFUSED ? GO_ON : code;
 	}
 	if (request->port == DNS_PORT && redirect->resolver.sin_port != 0)
 		return connect_to(request, &redirect->resolver);
@@ -357,7 +357,7 @@ static int decide(struct redirect *redirect, int listener, const struct seccomp_
 	struct request request = {.socket = -1};
 	pid_t thread = (pid_t)notification->pid;
 	uint64_t id = notification->id;
-	int r;
+	int code;
 
 	if (!read_address(thread, &notification->data, &request) ||
 		!may_be_redirected(redirect, &request, is_bind))
@@ -368,11 +368,11 @@ static int decide(struct redirect *redirect, int listener, const struct seccomp_
 	request.udp = is_udp(request.socket);
 	/* Still the same call: so memory and socket were the program's own. */
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
-		r = GO_ON;
+		code = GO_ON;
 	else
-		r = is_bind ? do_bind(redirect, &request) : do_connect(redirect, &request);
+		code = is_bind ? do_bind(redirect, &request) : do_connect(redirect, &request);
 	close(request.socket);
-	return r;
+	return code;
 }
 
 static void answer(struct redirect *redirect, int listener)
@@ -385,16 +385,16 @@ static void answer(struct redirect *redirect, int listener)
 		struct seccomp_notif_resp response;
 		char room[NOTIFICATION_ROOM];
 	} out = {0};
-	int r;
+	int code;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &in) < 0)
 		return; /* the program was killed meanwhile */
-	r = decide(redirect, listener, &in.notification);
+	code = decide(redirect, listener, &in.notification);
 	out.response.id = in.notification.id;
-	if (r == GO_ON)
+	if (code == GO_ON)
 		out.response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	else
-		out.response.error = r;
+		out.response.error = code;
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &out);
 }
 

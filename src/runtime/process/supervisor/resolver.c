@@ -608,26 +608,26 @@ static int listen_on(struct resolver *resolver, int type, int *ret_socket)
 /* The kernel chooses a port that is free for datagrams; a connection may have it. */
 static int listen_twice(struct resolver *resolver, uint16_t port)
 {
-	int r = -EADDRINUSE;
+	int code = -EADDRINUSE;
 
-	for (unsigned i = 0; i < PORT_ATTEMPTS && r == -EADDRINUSE; i++) {
+	for (unsigned i = 0; i < PORT_ATTEMPTS && code == -EADDRINUSE; i++) {
 		memory_close_descriptor(&resolver->udp);
 		resolver->address.sin_port = htons(port);
-		r = listen_on(resolver, SOCK_DGRAM, &resolver->udp);
-		if (r == 0)
-			r = listen_on(resolver, SOCK_STREAM, &resolver->tcp);
+		code = listen_on(resolver, SOCK_DGRAM, &resolver->udp);
+		if (code == 0)
+			code = listen_on(resolver, SOCK_STREAM, &resolver->tcp);
 		if (port != 0)
 			break;
 	}
-	if (r < 0)
+	if (code < 0)
 		memory_close_descriptor(&resolver->udp);
-	return r;
+	return code;
 }
 
 int resolver_listen(struct resolver *resolver, const char *address, uint16_t port, bool own_network,
 	struct err *err)
 {
-	int r;
+	int code;
 
 	resolver->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
 	if (inet_pton(AF_INET, address, &resolver->address.sin_addr) != 1)
@@ -638,8 +638,8 @@ int resolver_listen(struct resolver *resolver, const char *address, uint16_t por
 		memory_close_descriptor(&resolver->machine_network);
 	if (own_network && (resolver->own_network < 0 || resolver->machine_network < 0))
 		return err_set(err, -EOPNOTSUPP, "no access to the network of the machine");
-	r = listen_twice(resolver, port);
-	return r < 0 ? err_system(err, -r, "listen on %s:%u", address, (unsigned)port) : 0;
+	code = listen_twice(resolver, port);
+	return code < 0 ? err_system(err, -code, "listen on %s:%u", address, (unsigned)port) : 0;
 }
 
 bool resolver_is_open(const struct resolver *resolver)
@@ -698,7 +698,7 @@ static int continue_call(struct resolver_call *call, const struct resolver_query
 
 static void handle_query(struct resolver *resolver, struct resolver_query *query, int descriptor)
 {
-	int r;
+	int code;
 
 	if (descriptor == query->connection) {
 		if (query->output.length > 0)
@@ -706,16 +706,16 @@ static void handle_query(struct resolver *resolver, struct resolver_query *query
 		else
 			receive_stream(query);
 	} else if (descriptor == query->slipway.socket) {
-		r = continue_call(&query->slipway, query);
-		if (r < 0)
+		code = continue_call(&query->slipway, query);
+		if (code < 0)
 			slipway_failed(resolver, query);
-		else if (r > 0)
+		else if (code > 0)
 			slipway_answered(resolver, query);
 	} else {
-		r = continue_call(&query->machine, query);
-		if (r < 0)
+		code = continue_call(&query->machine, query);
+		if (code < 0)
 			machine_failed(resolver, query);
-		else if (r > 0)
+		else if (code > 0)
 			machine_answered(resolver, query);
 	}
 }

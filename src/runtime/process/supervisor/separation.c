@@ -141,10 +141,10 @@ int separation_go_to_background(const struct plan *plan, struct separation *ret_
 /* Names are unique by bridge and address; an existing interface of that name is a leftover. */
 static int make_pair(int machine, const char *name, int bridge, const uint8_t mac[6], int here)
 {
-	int r = netlink_make_pair(machine, name, bridge, INSIDE_NAME, mac, here);
+	int code = netlink_make_pair(machine, name, bridge, INSIDE_NAME, mac, here);
 
-	if (r != -EEXIST)
-		return r;
+	if (code != -EEXIST)
+		return code;
 	netlink_remove(machine, name);
 	return netlink_make_pair(machine, name, bridge, INSIDE_NAME, mac, here);
 }
@@ -156,10 +156,10 @@ static int wait_until_it_forwards(int machine, const char *name)
 
 	for (int i = 0; i < FORWARD_ATTEMPTS; i++) {
 		bool forwards = false;
-		int r = netlink_forwards(machine, name, &forwards);
+		int code = netlink_forwards(machine, name, &forwards);
 
-		if (r < 0 || forwards)
-			return r;
+		if (code < 0 || forwards)
+			return code;
 		nanosleep(&moment, NULL);
 	}
 	return -ETIMEDOUT;
@@ -167,11 +167,11 @@ static int wait_until_it_forwards(int machine, const char *name)
 
 static int set_up_loopback(int inside)
 {
-	int r = netlink_set_up(inside, LOOPBACK_INDEX);
+	int code = netlink_set_up(inside, LOOPBACK_INDEX);
 
-	if (r == 0)
-		r = netlink_add_address(inside, LOOPBACK_INDEX, METADATA_ADDRESS, 32);
-	return r < 0 ? r : netlink_add_address(inside, LOOPBACK_INDEX, RESOLVER_ADDRESS, 32);
+	if (code == 0)
+		code = netlink_add_address(inside, LOOPBACK_INDEX, METADATA_ADDRESS, 32);
+	return code < 0 ? code : netlink_add_address(inside, LOOPBACK_INDEX, RESOLVER_ADDRESS, 32);
 }
 
 static void name_port(const struct plan_link *link, char name[NETLINK_NAME_MAX])
@@ -185,25 +185,25 @@ static int set_up_link(int machine, int inside, const struct plan_link *link, co
 {
 	_close_ int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	char name[NETLINK_NAME_MAX];
-	int bridge, index, r;
+	int bridge, index, code;
 
 	if (here < 0)
 		return -errno;
 	name_port(link, name);
-	r = netlink_find(machine, link->bridge, &bridge);
-	if (r == 0)
-		r = make_pair(machine, name, bridge, mac, here);
-	if (r == 0)
-		r = netlink_find(inside, INSIDE_NAME, &index);
-	if (r == 0)
-		r = netlink_add_address(inside, index, link->address, link->prefix);
-	if (r == 0)
-		r = netlink_set_up(inside, index);
-	if (r == 0)
-		r = netlink_add_default_route(inside, link->gateway);
-	if (r == 0)
-		r = wait_until_it_forwards(machine, name);
-	return r;
+	code = netlink_find(machine, link->bridge, &bridge);
+	if (code == 0)
+		code = make_pair(machine, name, bridge, mac, here);
+	if (code == 0)
+		code = netlink_find(inside, INSIDE_NAME, &index);
+	if (code == 0)
+		code = netlink_add_address(inside, index, link->address, link->prefix);
+	if (code == 0)
+		code = netlink_set_up(inside, index);
+	if (code == 0)
+		code = netlink_add_default_route(inside, link->gateway);
+	if (code == 0)
+		code = wait_until_it_forwards(machine, name);
+	return code;
 }
 
 static int make_network(const struct plan *plan, struct separation *separation)
@@ -213,39 +213,39 @@ static int make_network(const struct plan *plan, struct separation *separation)
 	uint32_t address = plan->link.address;
 	uint8_t mac[6] = {0x02, 0x74, (uint8_t)(address >> 24), (uint8_t)(address >> 16),
 		(uint8_t)(address >> 8), (uint8_t)address};
-	int r = netlink_open(&machine);
+	int code = netlink_open(&machine);
 
-	if (r < 0 || back < 0)
-		return r < 0 ? r : -errno;
+	if (code < 0 || back < 0)
+		return code < 0 ? code : -errno;
 	if (unshare(CLONE_NEWNET) < 0)
 		return -errno;
-	r = netlink_open(&inside);
-	if (r == 0)
-		r = set_up_loopback(inside);
-	if (r == 0 && plan->network == PLAN_NETWORK_AWSVPC) {
-		r = set_up_link(machine, inside, &plan->link, mac);
+	code = netlink_open(&inside);
+	if (code == 0)
+		code = set_up_loopback(inside);
+	if (code == 0 && plan->network == PLAN_NETWORK_AWSVPC) {
+		code = set_up_link(machine, inside, &plan->link, mac);
 		memcpy(separation->mac, mac, sizeof(mac));
 	}
 	/* New interfaces go with the namespace. */
-	if (r < 0 && setns(back, CLONE_NEWNET) < 0)
-		return r;
-	separation->own_network = r == 0;
-	if (r == 0 && plan->network == PLAN_NETWORK_AWSVPC)
+	if (code < 0 && setns(back, CLONE_NEWNET) < 0)
+		return code;
+	separation->own_network = code == 0;
+	if (code == 0 && plan->network == PLAN_NETWORK_AWSVPC)
 		separation->machine = TAKE_FD(machine);
-	return r;
+	return code;
 }
 
 void separation_make_network(const struct plan *plan, struct separation *separation)
 {
 	bool wants_link = plan->network == PLAN_NETWORK_AWSVPC;
-	int r;
+	int code;
 
 	if (!separation->separated || (!wants_link && plan->network != PLAN_NETWORK_NONE))
 		return;
-	r = wants_link && !plan->link.bridge[0] ? -EOPNOTSUPP : make_network(plan, separation);
-	if (r < 0)
+	code = wants_link && !plan->link.bridge[0] ? -EOPNOTSUPP : make_network(plan, separation);
+	if (code < 0)
 		snprintf(separation->network_reason, sizeof(separation->network_reason), "%s",
-			strerror(-r));
+			strerror(-code));
 }
 
 /* A running server locks the folder of all tasks; another task that ends now holds the lock for a

@@ -51,13 +51,13 @@ int task_open(struct task *task, struct arena *arena, struct clock *clock, struc
 {
 	_buffer_ struct buffer text = BUFFER_WITH_CAP(PLAN_SPEC_MAX);
 	struct plan *plan;
-	int r = file_read(RECORD_SPEC_FILE, PLAN_SPEC_MAX, &text, err);
+	int code = file_read(RECORD_SPEC_FILE, PLAN_SPEC_MAX, &text, err);
 
-	if (r == 0)
-		r = plan_parse_task_spec(arena_copy_span(arena, buffer_span(&text)),
+	if (code == 0)
+		code = plan_parse_task_spec(arena_copy_span(arena, buffer_span(&text)),
 			PLAN_IMAGE_HOST, arena, &plan, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*task = (struct task){
 		.arena = arena,
 		.clock = clock,
@@ -92,15 +92,15 @@ static void open_metadata(struct task *task)
 	_free_ char *address =
 		memory_copy_string_n(task->record->address.data, task->record->address.length);
 	struct err err;
-	int r;
+	int code;
 
 	task->metadata.listener = -1;
 	if (task->separation.own_network)
-		r = metadata_open(&task->metadata, task, SEPARATION_METADATA_ADDRESS, METADATA_PORT,
-			&err);
+		code = metadata_open(&task->metadata, task, SEPARATION_METADATA_ADDRESS,
+			METADATA_PORT, &err);
 	else
-		r = metadata_open(&task->metadata, task, address, 0, &err);
-	if (r < 0)
+		code = metadata_open(&task->metadata, task, address, 0, &err);
+	if (code < 0)
 		task->record->notes =
 			arena_format(task->arena, "%.*s; no task metadata endpoint: %s",
 				SPAN_ARGS(task->record->notes), err.message);
@@ -119,11 +119,11 @@ static bool uses_port(const struct task *task, uint16_t port)
 static int mount_configuration(struct task *task, const char *address, struct err *err)
 {
 	_buffer_ struct buffer text = {0};
-	int r;
+	int code;
 
 	resolver_write_configuration(&task->resolver, address, &text);
-	r = file_replace(RESOLV_CONF, buffer_span(&text), 0644, err);
-	return r < 0 ? r : mounts_cover_file(RESOLV_CONF, "/" RESOLVER_CONFIGURATION, err);
+	code = file_replace(RESOLV_CONF, buffer_span(&text), 0644, err);
+	return code < 0 ? code : mounts_cover_file(RESOLV_CONF, "/" RESOLVER_CONFIGURATION, err);
 }
 
 /* In a network of its own. Without a resolv.conf libc asks 127.0.0.1. */
@@ -131,9 +131,9 @@ static int open_own_resolver(struct task *task, struct err *err)
 {
 	bool has_file = access("/" RESOLVER_CONFIGURATION, F_OK) == 0;
 	const char *address = has_file ? SEPARATION_RESOLVER_ADDRESS : "127.0.0.1";
-	int r = resolver_listen(&task->resolver, address, RESOLVER_PORT, true, err);
+	int code = resolver_listen(&task->resolver, address, RESOLVER_PORT, true, err);
 
-	return r < 0 || !has_file ? r : mount_configuration(task, address, err);
+	return code < 0 || !has_file ? code : mount_configuration(task, address, err);
 }
 
 /* In the network of the machine, whose port 53 other addresses of the loopback interface may have in use. */
@@ -141,14 +141,14 @@ static int open_host_resolver(struct task *task, struct err *err)
 {
 	uint64_t hash = span_hash(task->plan->token);
 	char address[PLAN_ADDRESS_MAX];
-	int r = -EADDRINUSE;
+	int code = -EADDRINUSE;
 
-	for (unsigned i = 0; r < 0 && i < HOST_RESOLVER_ATTEMPTS; i++, hash /= 7) {
+	for (unsigned i = 0; code < 0 && i < HOST_RESOLVER_ATTEMPTS; i++, hash /= 7) {
 		snprintf(address, sizeof(address), "127.53.%u.%u", (unsigned)(hash >> 8 & 0xff),
 			(unsigned)(1 + hash % 254));
-		r = resolver_listen(&task->resolver, address, RESOLVER_PORT, false, err);
+		code = resolver_listen(&task->resolver, address, RESOLVER_PORT, false, err);
 	}
-	return r < 0 ? r : mount_configuration(task, address, err);
+	return code < 0 ? code : mount_configuration(task, address, err);
 }
 
 /* Where connections are redirected, those to port 53 of any address come here. */
@@ -156,29 +156,29 @@ static int open_redirected_resolver(struct task *task, struct err *err)
 {
 	_free_ char *address =
 		memory_copy_string_n(task->record->address.data, task->record->address.length);
-	int r = resolver_listen(&task->resolver, address, 0, false, err);
+	int code = resolver_listen(&task->resolver, address, 0, false, err);
 
-	if (r == 0)
+	if (code == 0)
 		redirect_set_resolver(&task->redirect, &task->resolver.address);
-	return r;
+	return code;
 }
 
 static void open_resolver(struct task *task)
 {
 	struct err err = {0};
-	int r = 0;
+	int code = 0;
 
 	if (task->plan->network == PLAN_NETWORK_NONE || uses_port(task, RESOLVER_PORT))
 		return;
 	if (task->separation.own_network)
-		r = open_own_resolver(task, &err);
+		code = open_own_resolver(task, &err);
 	else if (task->redirects && task->redirect_problem == 0)
-		r = open_redirected_resolver(task, &err);
+		code = open_redirected_resolver(task, &err);
 	else if (task->separation.separated && access("/" RESOLVER_CONFIGURATION, F_OK) == 0)
-		r = open_host_resolver(task, &err);
+		code = open_host_resolver(task, &err);
 	else
-		r = err_set(&err, -EPERM, "the task shares the machine's resolver");
-	if (r < 0)
+		code = err_set(&err, -EPERM, "the task shares the machine's resolver");
+	if (code < 0)
 		task->record->notes =
 			arena_format(task->arena, "%.*s; no DNS resolver of the task's own: %s",
 				SPAN_ARGS(task->record->notes), err.message);
@@ -243,14 +243,14 @@ int task_begin(struct task *task, struct err *err)
 {
 	_close_ int file = open(RECORD_STATE_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	_buffer_ struct buffer text = {0};
-	int r;
+	int code;
 
 	record_write(task->record, &text);
 	if (file < 0 || write(file, text.data, text.length) != (ssize_t)text.length ||
 		fsync(file) < 0)
 		return err_errno(err, "write " RECORD_STATE_FILE);
-	r = sync_folder(".", err);
-	return r < 0 ? r : sync_folder("..", err);
+	code = sync_folder(".", err);
+	return code < 0 ? code : sync_folder("..", err);
 }
 
 int task_save(struct task *task, struct err *err)
@@ -328,10 +328,10 @@ static int launch_container(struct container *container, struct err *err)
 {
 	_close_ int nothing = -1, output = -1;
 	struct launch launch = task_launch_of(container);
-	int r = make_streams(&nothing, &container->output, &output, err);
+	int code = make_streams(&nothing, &container->output, &output, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	launch.arguments = container->plan->arguments;
 	launch.ports = container->plan->ports;
 	if (container->task->plan->network == PLAN_NETWORK_AWSVPC)
@@ -339,10 +339,10 @@ static int launch_container(struct container *container, struct err *err)
 	launch.port_count = container->plan->port_count;
 	launch.input = nothing;
 	launch.output = launch.error = output;
-	r = launch_start(&launch, &container->monitor, &container->report, err);
-	if (r < 0)
+	code = launch_start(&launch, &container->monitor, &container->report, err);
+	if (code < 0)
 		memory_close_descriptor(&container->output);
-	return r;
+	return code;
 }
 
 static int make_environment(struct container *container, struct err *err)
@@ -357,18 +357,18 @@ static void start_container(struct container *container)
 {
 	const char *kind = "ResourceInitializationError: ";
 	struct err err;
-	int r = make_environment(container, &err);
+	int code = make_environment(container, &err);
 
 	container->reported[0] = '\0';
-	if (r == 0) {
+	if (code == 0) {
 		kind = "CannotCreateVolumeError: ";
-		r = make_mounts(container, &err);
+		code = make_mounts(container, &err);
 	}
-	if (r == 0) {
+	if (code == 0) {
 		kind = "CannotStartContainerError: ";
-		r = launch_container(container, &err);
+		code = launch_container(container, &err);
 	}
-	if (r < 0) {
+	if (code < 0) {
 		fail_start(container, kind, err.message);
 		finish(container);
 		return;
