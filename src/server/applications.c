@@ -7,6 +7,7 @@
 #include "pipeline/api.h"
 #include "pipeline/engine.h"
 #include "pipeline/poller.h"
+#include "pipeline/resync.h"
 #include "pipeline/script.h"
 #include "server/components.h"
 
@@ -46,7 +47,7 @@ static int open_repositories(struct server *server, struct err *err)
 	return 0;
 }
 
-static int start_poller(struct server *server, struct err *err)
+static int start_triggers(struct server *server, struct err *err)
 {
 	struct poller_config config = {.runner = server->runner,
 		.store = server->store,
@@ -57,7 +58,14 @@ static int start_poller(struct server *server, struct err *err)
 		.report = server_report_controller,
 		.report_context = server};
 
-	return poller_start(&config, &server->poller, err);
+	struct resync_config resync = {.runner = server->runner,
+		.store = server->store,
+		.random = server->random,
+		.report = server_report_controller,
+		.report_context = server};
+	int code = poller_start(&config, &server->poller, err);
+
+	return code < 0 ? code : resync_start(&resync, &server->resync, err);
 }
 
 int applications_open(struct server *server, struct err *err)
@@ -82,12 +90,13 @@ int applications_open(struct server *server, struct err *err)
 	config.repositories = server->repositories;
 	if (code >= 0)
 		code = engine_start(&config, &server->engine, err);
-	return code < 0 ? code : start_poller(server, err);
+	return code < 0 ? code : start_triggers(server, err);
 }
 
 void applications_close(struct server *server)
 {
 	aws_targets_cancel(server->targets);
+	controller_stop(server->resync);
 	poller_stop(server->poller);
 	engine_stop(server->engine);
 	repositories_free(server->repositories);

@@ -95,10 +95,11 @@ struct server {
 	struct http_client *analysis_client; /* for metrics and HTTP checks of applications */
 	struct http_client *target_client;   /* for the targets; NULL as those: there are none */
 	struct aws_targets *targets;         /* remote ECS */
-	struct claims *claims;   /* which server does what, of those that share the store */
-	struct manager *manager; /* of environments; NULL as the one before: not yet */
-	struct engine *engine;   /* of applications; NULL: not yet */
-	struct poller *poller;   /* of their repositories; NULL: not yet */
+	struct claims *claims;     /* which server does what, of those that share the store */
+	struct manager *manager;   /* of environments; NULL as the one before: not yet */
+	struct engine *engine;     /* of applications; NULL: not yet */
+	struct poller *poller;     /* of their repositories; NULL: not yet */
+	struct controller *resync; /* of those that are out of sync; NULL: not yet */
 	struct repositories *repositories; /* clones; NULL: not yet */
 	char *repository_folder;
 	struct pipeline_context applications;

@@ -41,7 +41,11 @@ class Applications:
         """The deployment of that commit, when it is in that state."""
         def found():
             for deployment in self.deployments(name):
-                if deployment.get("commit") == commit and deployment["state"] == state:
+                if deployment.get("commit") != commit:
+                    continue
+                assert deployment["state"] in (state, "PENDING", "RUNNING") or state in (
+                    "PENDING", "RUNNING"), deployment.get("reason")
+                if deployment["state"] == state:
                     return deployment
             return None
 
@@ -346,3 +350,101 @@ def test_polled_on_request(start_slipway, tmp_path):
     assert apps.run("app", "delete", "web").returncode == 0
     wait_until(lambda: apps.show("web") is None, "it is deleted")
     assert apps.run("repository", "poll", "0000").returncode == 1
+
+
+# ---- services ----
+
+class Service:
+    """An application of ECS in a repository, whose service runs programs that only wait."""
+
+    def __init__(self, server, repository, name, spec=None, count=1):
+        self.server, self.repository, self.name, self.count = server, repository, name, count
+        self.ecs = server.boto("ecs")
+        self.spec = {"name": name, "input": {
+            "serviceDefinitionFile": "service.json", "taskDefinitionFile": "../shared/task.json"},
+            **(spec or {})}
+        self.write()
+
+    def write(self, file="web/app.pipecd.yaml", **container):
+        self.repository.put(file, {"apiVersion": "pipecd.dev/v1beta1", "kind": "ECSApp",
+                                   "spec": self.spec})
+        self.repository.put("web/service.json", {
+            "serviceName": self.name, "desiredCount": self.count, "launchType": "EC2",
+            "deploymentController": {"type": "ECS"}})
+        self.repository.put("shared/task.json", {
+            "family": self.name, "networkMode": "bridge", "containerDefinitions": [
+                {"name": "web", "image": "host", "memory": 32, "command": ["sleep", "100000"],
+                 **container}]})
+
+    def describe(self):
+        found = self.ecs.describe_services(services=[self.name])["services"]
+        return found[0] if found and found[0]["status"] == "ACTIVE" else None
+
+
+def seconds(deployment, member):
+    return float(deployment[member])
+
+
+def test_out_of_sync(apps, slipway, repository, name):
+    """Scenario 49: once for a drift, again only minWindow after the last deployment has completed, never while one runs."""
+    window = 3
+    service = Service(slipway, repository, name, {"trigger": {
+        "onOutOfSync": {"disabled": False, "minWindow": f"{window}s"}}})
+    first = repository.push()
+    apps.add(name, "--repo", repository.url, "--path", "web")
+    apps.wait(name, first)
+    for number in (2, 3):
+        wait_until(lambda: apps.show(name)["sync"] == "SYNCED", "it is in sync")
+        service.ecs.update_service(service=name, desiredCount=2)
+        wait_until(lambda number=number: len(apps.deployments(name)) == number and
+                   apps.deployments(name)[-1]["state"] == "SUCCESS", "it was deployed again")
+        assert service.describe()["desiredCount"] == 1
+    deployments = apps.deployments(name)
+    assert [item["trigger"] for item in deployments] == ["COMMIT", "OUT_OF_SYNC", "OUT_OF_SYNC"]
+    assert {item["commit"] for item in deployments} == {first}
+    for before, after in zip(deployments, deployments[1:]):
+        assert seconds(after, "createdAt") >= seconds(before, "endedAt") + window
+    wait_until(lambda: apps.show(name)["sync"] == "SYNCED", "it is in sync")
+
+
+def test_the_strategy_of_a_commit(apps, slipway, repository, name):
+    """Scenarios 1 to 4 and 6, from Git; and a file outside of the folder that the application names deploys it."""
+    stages = {"pipeline": {"stages": [{"name": "ECS_PRIMARY_ROLLOUT"}]}}
+    service = Service(slipway, repository, name)
+    first = repository.push("First")
+    apps.add(name, "--repo", repository.url, "--path", "web")
+    deployment = apps.wait(name, first)
+    assert deployment["strategy"] == "QUICK_SYNC"
+    assert [(stage["kind"], stage.get("hidden", False)) for stage in deployment["stages"]] == \
+        [("ECS_SYNC", False), ("ROLLBACK", True)]
+    # 6: a pipeline is ordered that the file does not have.
+    before = service.describe()["taskDefinition"]
+    refused = apps.run("app", "sync", name, "--strategy", "pipeline", "--watch")
+    assert refused.returncode == 3 and "pipeline" in refused.stderr
+    assert service.describe()["taskDefinition"] == before
+    # 4: no image change.
+    service.spec.update(stages)
+    service.write(memory=33)
+    second = apps.wait(name, repository.push("Memory"))
+    assert second["strategy"] == "QUICK_SYNC", second["summary"]
+    assert any(change["path"].endswith("memory") for change in second["changes"])
+    # 4: unless it is always to be used; only the shared file changes in the second commit.
+    service.spec["planner"] = {"alwaysUsePipeline": True}
+    service.write(memory=33)
+    third = apps.wait(name, repository.push("Always"))
+    assert third["strategy"] == "PIPELINE", third["summary"]
+    service.write(memory=34)
+    changed = git(repository.clone, "status", "--porcelain").split()
+    assert changed == ["M", "shared/task.json"]
+    fourth = apps.wait(name, repository.push("Shared"))
+    assert [stage["kind"] for stage in fourth["stages"]] == ["ECS_PRIMARY_ROLLOUT", "ROLLBACK"]
+    assert "shared/task.json has changed" in apps.run("deployment", "logs", name).stdout
+    # 3: a change of the image, as a plan; this runtime has one image only.
+    git(repository.clone, "checkout", "-q", "-b", "image")
+    del service.spec["planner"]
+    service.write(memory=34, image="nginx:2")
+    proposal = repository.push("Image", branch="image")
+    planned = apps.run("app", "plan", name, "--commit", proposal)
+    assert planned.returncode == 0, planned.stderr
+    assert "pipeline," in planned.stdout and "ECS_PRIMARY_ROLLOUT" in planned.stdout
+    assert "host" in planned.stdout and "nginx:2" in planned.stdout
