@@ -81,6 +81,11 @@ static const struct rest_parameter query_of_ListRepositories[] = {
 	{"nextToken", "nextToken"},
 };
 
+static const struct rest_parameter query_of_StreamDeployments[] = {
+	{"application", "application"},
+	{"entityVersion", "entityVersion"},
+};
+
 static const struct rest_parameter query_of_StreamInstances[] = {
 	{"cluster", "cluster"},
 	{"entityVersion", "entityVersion"},
@@ -304,6 +309,12 @@ static const struct rest_route routes[] = {
 	{.method = "POST",
 		.path = "/v1/repositories/{id}/poll",
 		.operation = "PollRepository",
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/stream/deployments",
+		.operation = "StreamDeployments",
+		.query = query_of_StreamDeployments,
+		.query_count = LENGTH(query_of_StreamDeployments),
 		.status = 200},
 	{.method = "GET",
 		.path = "/v1/stream/instances",

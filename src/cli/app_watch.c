@@ -1,13 +1,16 @@
 /* Follows a deployment: on a terminal a view of its stages that is drawn again, otherwise its log. See app.h. */
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/app.h"
+#include "cli/app_view.h"
 #include "cli/env.h"
 
 #define POLL_MS 300
+#define WIDTH_DEFAULT 80
 #define SILENCE_MAX_MS 60000 /* that a server may be away for */
 
 static int64_t now_ms(void)
@@ -94,19 +97,33 @@ int app_print_log(struct app *app, const char *id, bool follow)
 
 /* ---- the stages ---- */
 
-static unsigned draw(const struct app *app, const struct json *deployment, unsigned lines_before)
+static size_t terminal_width(void)
 {
-	unsigned lines = 1;
+	struct winsize size;
 
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col
+									       : WIDTH_DEFAULT;
+}
+
+/* Over the view before it; the number of lines. */
+static unsigned draw(struct app *app, const struct json *deployment, unsigned lines_before)
+{
+	struct json *state = NULL;
+	struct span text, line;
+	struct err ignored = {0};
+	unsigned lines = 0;
+
+	/* Without the state the stages are shown. */
+	if (app_try(app, "GET",
+		    arena_format(app->arena, "/v1/applications/%s/state", app->name).data, NULL,
+		    &state, &ignored) < 0)
+		state = NULL;
+	text = app_view(app->arena, deployment, state, terminal_width() - 1,
+		clock_wall_ms(clock_system()));
 	if (lines_before > 0)
 		printf("\033[%uA\r\033[J", lines_before);
-	printf("%s, deployment %lld: %.*s\n", app->name, env_number(deployment, "number"),
-		SPAN_ARGS(app_text(deployment, "state")));
-	JSON_EACH_ITEM (json_get(deployment, "stages"), stage) {
-		if (json_get_bool(stage, "hidden", false) &&
-			span_is(app_text(stage, "state"), "NOT_STARTED"))
-			continue;
-		printf("  %.*s\n", SPAN_ARGS(app_stage_line(app, stage)));
+	while (span_next_part(&text, '\n', &line)) {
+		printf("%.*s\n", SPAN_ARGS(line));
 		lines++;
 	}
 	fflush(stdout);

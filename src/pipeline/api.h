@@ -3,14 +3,20 @@
 #define PIPELINE_API_H
 
 #include "aws/service.h"
+#include "delivery/stream.h"
 #include "pipeline/settings.h"
 
 /* Rows for the table of service "slipway", sorted by name. */
 extern const struct aws_operation pipeline_operations[];
 extern const size_t pipeline_operation_count;
 
+/* Their streams of changes (api_stream.c). */
+extern const struct delivery_stream_operation pipeline_streams[];
+extern const size_t pipeline_stream_count;
+
 /* Context of the operations. */
 struct pipeline_context {
+	struct store *store; /* NULL: not open yet */
 	const struct pipeline_settings *settings;
 };
 

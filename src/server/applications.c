@@ -86,6 +86,7 @@ int applications_open(struct server *server, struct err *err)
 	if (code < 0)
 		return err_prefix(err, code, "applications");
 	config.client = server->analysis_client;
+	server->applications.store = server->store;
 	code = open_repositories(server, err);
 	config.repositories = server->repositories;
 	if (code >= 0)

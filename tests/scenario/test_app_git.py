@@ -1,6 +1,7 @@
 """Applications from Git: real repositories, which slipway polls; mostly with pipelines of generic stages, which need no
 cluster. Numbers are those of the scenarios."""
 import json
+import os
 import subprocess
 import tempfile
 
@@ -9,6 +10,7 @@ from applications import Application
 from conftest import slipway_program, wait_until
 from git_repositories import Repository, git
 from rest_requests import ask
+from test_environment_streams import Reader
 
 SERVER_ARGUMENTS = ["--repositories", tempfile.gettempdir(), "--poll-interval", "300ms"]
 
@@ -448,3 +450,56 @@ def test_the_strategy_of_a_commit(apps, slipway, repository, name):
     assert planned.returncode == 0, planned.stderr
     assert "pipeline," in planned.stdout and "ECS_PRIMARY_ROLLOUT" in planned.stdout
     assert "host" in planned.stdout and "nginx:2" in planned.stdout
+
+
+# ---- following ----
+
+def test_a_stream_of_deployments(apps, slipway, repository, name):
+    repository.application("web", name)
+    first = repository.push()
+    reader = Reader(slipway, "deployments", application=name)
+    wait_until(lambda: reader.of("position"), "the stream has begun")
+    assert not reader.of("snapshot")  # nothing yet
+    apps.add(name, "--repo", repository.url, "--path", "web")
+    seen = wait_until(lambda: [line["deployment"] for line in reader.of("updated")
+                               if line["deployment"]["state"] == "SUCCESS"] and
+                      reader.of("updated"), "the deployment is followed to its end")
+    reader.close()
+    assert {line["deployment"]["application"] for line in seen} == {name}
+    assert seen[0]["deployment"]["state"] == "PENDING"
+    assert seen[-1]["deployment"]["commit"] == first
+    # Resumed behind a version.
+    again = Reader(slipway, "deployments", application=name,
+                   entityVersion=seen[-2]["entityVersion"])
+    wait_until(lambda: again.of("updated") == seen[-1:], "only what came later")
+    again.close()
+
+
+def test_a_terminal_shows_stages_and_variants(apps, slipway, repository, name):
+    service = Service(slipway, repository, name, {
+        "planner": {"alwaysUsePipeline": True},
+        "pipeline": {"stages": [{"name": "ECS_PRIMARY_ROLLOUT"}]}})
+    apps.add(name, "--repo", repository.url, "--path", "web")
+    apps.wait(name, repository.push())
+    service.write(memory=33)
+    apps.wait(name, repository.push())
+    wait_until(lambda: apps.show(name)["sync"] == "SYNCED", "its state is known")
+    outside, inside = os.openpty()
+    watch = subprocess.run([slipway_program(), "deployment", "watch", name, "--server", slipway.url,
+                            "--state", slipway.state], stdin=inside, stdout=inside, check=False)
+    os.close(inside)
+    assert watch.returncode == 0
+    shown = ""
+    while True:
+        try:
+            shown += os.read(outside, 65536).decode()
+        except OSError:  # everything was read
+            break
+    os.close(outside)
+    lines = shown.replace("\r", "").split("\n")
+    assert lines[0].startswith(f"{name}, deployment 2, commit ") and "SUCCESS" in lines[0]
+    assert lines[1].startswith("+ stage-1 ") and "ECS_PRIMARY_ROLLOUT" in lines[1]
+    assert any("PRIMARY" in line and "1 of 1 tasks run" in line for line in lines[2:]), shown
+    # Without a terminal: lines.
+    log = apps.run("deployment", "watch", name).stdout
+    assert "stage-1: started ECS_PRIMARY_ROLLOUT" in log and "\033" not in log

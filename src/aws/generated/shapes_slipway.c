@@ -71,8 +71,9 @@
 	WORD_(Service) WORD_(ServiceUnavailableException) WORD_(SkipApplicationStage) \
 	WORD_(SkipApplicationStageRequest) WORD_(StartDeployment) WORD_(StartDeploymentRequest) \
 	WORD_(StartDeploymentResponse) WORD_(StopDeployment) WORD_(StopDeploymentRequest) \
-	WORD_(StopDeploymentResponse) WORD_(StreamInstances) WORD_(StreamInstancesRequest) \
-	WORD_(StreamResponse) WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(SyncApplication) \
+	WORD_(StopDeploymentResponse) WORD_(StreamDeployments) WORD_(StreamDeploymentsRequest) \
+	WORD_(StreamInstances) WORD_(StreamInstancesRequest) WORD_(StreamResponse) \
+	WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(SyncApplication) \
 	WORD_(SyncApplicationRequest) WORD_(SyncApplicationResponse) WORD_(Task) \
 	WORD_(TaskDefinitionState) WORD_(TaskHealth) WORD_(TaskNotReachableException) \
 	WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
@@ -179,17 +180,18 @@ enum {
 	S_ScheduleState, S_SendCommandInputRequest, S_SendCommandInputResponse,
 	S_ServiceUnavailableException, S_SkipApplicationStageRequest, S_StartDeploymentRequest,
 	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
-	S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest, S_SyncApplicationRequest,
-	S_SyncApplicationResponse, S_Task, S_TaskDefinitionState, S_TaskHealth,
-	S_TaskNotReachableException, S_ThrottlingException, S_TrafficCounters, S_TrafficGroup,
-	S_TrafficListener, S_TrafficRoute, S_TrafficTarget, S_UnsupportedFeatureException,
-	S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse, S_VersionConflictException,
-	S_boolean, S_document, S_double, S_integer, S_integer_from_0_to_100,
-	S_integer_from_0_to_1000, S_integer_from_0_to_100000, S_integer_from_0_to_1000000,
-	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
-	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
-	S_integer_from_1_to_315360000, S_list_of_Application, S_list_of_ApplicationAnalysisCheck,
-	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_StreamDeploymentsRequest, S_StreamInstancesRequest, S_StreamResponse,
+	S_StreamTasksRequest, S_SyncApplicationRequest, S_SyncApplicationResponse, S_Task,
+	S_TaskDefinitionState, S_TaskHealth, S_TaskNotReachableException, S_ThrottlingException,
+	S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute, S_TrafficTarget,
+	S_UnsupportedFeatureException, S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse,
+	S_VersionConflictException, S_boolean, S_document, S_double, S_integer,
+	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
+	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
+	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
+	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
+	S_list_of_ApplicationAnalysisCheck, S_list_of_ApplicationApproval,
+	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
 	S_list_of_ApplicationDifference, S_list_of_ApplicationFile_to_64,
 	S_list_of_ApplicationLiveTask, S_list_of_ApplicationLiveTaskSet,
 	S_list_of_ApplicationLogLine, S_list_of_ApplicationStage, S_list_of_Attribute,
@@ -328,6 +330,7 @@ enum {
 	RANGE(M_StartDeploymentResponse, 3),
 	RANGE(M_StopDeploymentRequest, 2),
 	RANGE(M_StopDeploymentResponse, 2),
+	RANGE(M_StreamDeploymentsRequest, 2),
 	RANGE(M_StreamInstancesRequest, 3),
 	RANGE(M_StreamResponse, 1),
 	RANGE(M_StreamTasksRequest, 4),
@@ -991,6 +994,9 @@ static const struct shape_member members[] = {
 	/* StopDeploymentResponse */
 	MEMBER(status, DeploymentStatus, REQUIRED),
 	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
+	/* StreamDeploymentsRequest */
+	MEMBER(application, string_from_1_to_100, 0),
+	MEMBER(entityVersion, long_from_0, 0),
 	/* StreamInstancesRequest */
 	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(cluster, string_from_1_to_512, 0),
@@ -1344,6 +1350,7 @@ static const struct shape shapes[] = {
 	[S_StartDeploymentResponse] = {STRUCTURE(StartDeploymentResponse), .required = 2},
 	[S_StopDeploymentRequest] = {STRUCTURE(StopDeploymentRequest), .required = 2},
 	[S_StopDeploymentResponse] = {STRUCTURE(StopDeploymentResponse), .required = 2},
+	[S_StreamDeploymentsRequest] = {STRUCTURE(StreamDeploymentsRequest)},
 	[S_StreamInstancesRequest] = {STRUCTURE(StreamInstancesRequest)},
 	[S_StreamResponse] = {STRUCTURE(StreamResponse), .required = 1},
 	[S_StreamTasksRequest] = {STRUCTURE(StreamTasksRequest)},
@@ -1482,6 +1489,7 @@ enum {
 	RANGE(X_SkipApplicationStage, 8),
 	RANGE(X_StartDeployment, 10),
 	RANGE(X_StopDeployment, 8),
+	RANGE(X_StreamDeployments, 7),
 	RANGE(X_StreamInstances, 8),
 	RANGE(X_StreamTasks, 8),
 	RANGE(X_SyncApplication, 9),
@@ -1655,6 +1663,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* StreamDeployments */
+	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
+	S_InvalidParameterException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* StreamInstances */
 	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
 	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
@@ -1718,6 +1730,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(SkipApplicationStage, SkipApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(StartDeployment, StartDeploymentRequest, StartDeploymentResponse, InvalidParameterException),
 	OPERATION(StopDeployment, StopDeploymentRequest, StopDeploymentResponse, InvalidParameterException),
+	OPERATION(StreamDeployments, StreamDeploymentsRequest, StreamResponse, InvalidParameterException),
 	OPERATION(StreamInstances, StreamInstancesRequest, StreamResponse, InvalidParameterException),
 	OPERATION(StreamTasks, StreamTasksRequest, StreamResponse, InvalidParameterException),
 	OPERATION(SyncApplication, SyncApplicationRequest, SyncApplicationResponse, InvalidParameterException),
